@@ -1,0 +1,90 @@
+# A thin front to CMake. Everything that continuous integration runs is a target to run at home.
+BUILD        ?= build
+PREFIX       ?= /usr/local
+JOBS         ?= $(shell nproc)
+FUZZ_SECONDS ?= 30
+
+configure = cmake --log-level=NOTICE -S . -B
+compile   = cmake --build
+ctest     = ctest --output-on-failure --no-tests=error --no-label-summary -j$(JOBS) --test-dir
+say       = @printf '\n== %s\n'
+
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+.PHONY: all test suite asan tsan valgrind clang fuzz bench reproduce install format check-format \
+        check-includes packages clean help
+
+all: ## build the libraries, the program and the tests in build/
+	$(configure) $(BUILD)
+	$(compile) $(BUILD) -j$(JOBS)
+
+test: packages check-format check-includes suite asan ## formatting, includes, the suite plain and under ASan+UBSan
+
+suite: ## the suite, built with warnings as errors
+	$(say) 'the suite, warnings as errors'
+	$(configure) $(BUILD) -DHVI_WERROR=ON
+	$(compile) $(BUILD) -j$(JOBS)
+	$(ctest) $(BUILD)
+
+asan: ## the suite under AddressSanitizer and UBSan (build-asan/)
+	$(say) 'the suite under AddressSanitizer and UBSan'
+	$(configure) build-asan -DCMAKE_BUILD_TYPE=Debug -DHVI_SANITIZE=address,undefined
+	$(compile) build-asan -j$(JOBS)
+	$(ctest) build-asan
+
+tsan: ## the tests that use threads, under ThreadSanitizer (build-tsan/)
+	$(say) 'threads under ThreadSanitizer'
+	$(configure) build-tsan -DCMAKE_BUILD_TYPE=Debug -DHVI_SANITIZE=thread
+	$(compile) build-tsan -j$(JOBS)
+	scripts/without-aslr.sh $(ctest) build-tsan -L threads
+
+valgrind: ## the unit tests under valgrind (build-valgrind/)
+	$(say) 'the unit tests under valgrind'
+	scripts/install-dependencies.sh valgrind
+	$(configure) build-valgrind -DCMAKE_BUILD_TYPE=Debug \
+	  '-DHVI_TEST_LAUNCHER=valgrind;--quiet;--leak-check=full;--error-exitcode=9'
+	$(compile) build-valgrind -j$(JOBS)
+	$(ctest) build-valgrind -L unit
+
+clang: ## build everything with clang, warnings as errors (build-clang/)
+	$(say) 'clang, warnings as errors'
+	scripts/install-dependencies.sh clang
+	$(configure) build-clang -DCMAKE_C_COMPILER=clang -DHVI_WERROR=ON
+	$(compile) build-clang -j$(JOBS)
+
+fuzz: ## FUZZ_SECONDS (30) of libFuzzer on each program of fuzz/ (build-fuzz/)
+	$(say) 'fuzzing, $(FUZZ_SECONDS) seconds each'
+	scripts/install-dependencies.sh clang
+	$(configure) build-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DHVI_TESTS=OFF \
+	  -DHVI_FUZZ=ON -DHVI_SANITIZE=address,undefined,fuzzer-no-link
+	$(compile) build-fuzz -j$(JOBS)
+	scripts/fuzz.sh build-fuzz $(FUZZ_SECONDS)
+
+bench: all ## speed, as ratios to limits measured in the same run
+	$(BUILD)/hvi bench
+
+reproduce: packages all ## the figures and claims of the paper, quickly, into out/
+	$(BUILD)/hvi reproduce --out out
+
+install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+format: ## format every C file in place
+	scripts/format.sh
+
+check-format: ## fail on a C file that is not formatted
+	$(say) 'formatting'
+	scripts/format.sh --check
+
+check-includes: ## fail on an include that points up the layers
+	$(say) 'direction of includes'
+	scripts/check-includes.sh
+
+packages: ## install the Debian packages that are missing
+	scripts/install-dependencies.sh
+
+clean: ## remove every build folder
+	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'

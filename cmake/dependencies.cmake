@@ -1,0 +1,11 @@
+# Debian 12 packages, each found by its pkg-config file. The serial OpenBLAS is meant: work is split
+# over threads by this project, in fixed chunks.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(LAPACKE REQUIRED IMPORTED_TARGET lapacke)
+pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET libcyaml)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
+if(HVI_TESTS)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+endif()

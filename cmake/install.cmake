@@ -1,0 +1,26 @@
+# Headers, libraries, the program, the manual page, a pkg-config file and a CMake package.
+include(CMakePackageConfigHelpers)
+set(HVI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/hvi)
+
+install(TARGETS hvi)
+install(TARGETS hvi_shared hvi_static EXPORT hviTargets)
+install(DIRECTORY include/hvi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+file(GLOB HVI_MAN_PAGES CONFIGURE_DEPENDS man/*.1)
+install(FILES ${HVI_MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+# Both packages find the prefix from where they lie, so an installed tree can be moved.
+file(RELATIVE_PATH HVI_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+string(REGEX REPLACE "/$" "" HVI_PC_TO_PREFIX "${HVI_PC_TO_PREFIX}")
+list(JOIN OPENBLAS_LDFLAGS " " HVI_PC_OPENBLAS)
+list(JOIN LAPACKE_LDFLAGS " " HVI_PC_LAPACKE)
+list(JOIN CYAML_LDFLAGS " " HVI_PC_CYAML)
+configure_file(cmake/hvi.pc.in ${PROJECT_BINARY_DIR}/package/hvi.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/hvi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+configure_package_config_file(cmake/hviConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/package/hviConfig.cmake INSTALL_DESTINATION ${HVI_PACKAGE_DIR})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/hviConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/hviConfig.cmake
+  ${PROJECT_BINARY_DIR}/package/hviConfigVersion.cmake DESTINATION ${HVI_PACKAGE_DIR})
+install(EXPORT hviTargets NAMESPACE hvi:: DESTINATION ${HVI_PACKAGE_DIR})

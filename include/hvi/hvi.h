@@ -1,0 +1,18 @@
+/* Everything libhvi offers. Each header can also be read and included alone. */
+#ifndef HVI_HVI_H
+#define HVI_HVI_H
+
+#include <hvi/builtin.h>
+#include <hvi/ensemble.h>
+#include <hvi/error.h>
+#include <hvi/game.h>
+#include <hvi/model.h>
+#include <hvi/optimizer.h>
+#include <hvi/problem.h>
+#include <hvi/rng.h>
+#include <hvi/solver.h>
+#include <hvi/surrogate.h>
+#include <hvi/theory.h>
+#include <hvi/version.h>
+
+#endif

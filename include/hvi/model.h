@@ -1,0 +1,112 @@
+/*
+ * Models: z = g(theta), from d parameters to n outputs, with both products of its Jacobian J.
+ *
+ * A model is a constant description and may be shared between threads. What an evaluation leaves
+ * behind for the derivatives at the same theta (activations, slopes) goes into a cache of
+ * `cache` doubles that the caller owns, one per thread.
+ *
+ * To write your own, embed hvi_model as the first member of a struct and fill in the ops.
+ */
+#ifndef HVI_MODEL_H
+#define HVI_MODEL_H
+
+#include <hvi/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hvi_model hvi_model;
+
+/* A player's share of the parameters and of the outputs. J is block-diagonal over players, and no
+ * method ever multiplies it out. */
+typedef struct hvi_block {
+  size_t theta, dim; /* parameters theta .. theta + dim */
+  size_t z, out;     /* outputs    z .. z + out         */
+  size_t cache;      /* where its part of a cache begins */
+} hvi_block;
+
+typedef struct hvi_model_ops {
+  const char *name;
+  /* z = g(theta), and fills the cache */
+  void (*eval)(const hvi_model *m, double *cache, const double *theta, double *z);
+  /* out = J(theta)' u,  u[n], out[d]; theta is the one last evaluated with this cache */
+  void (*vjp)(const hvi_model *m, double *cache, const double *theta, const double *u, double *out);
+  /* out = J(theta) v,   v[d], out[n] */
+  void (*jvp)(const hvi_model *m, double *cache, const double *theta, const double *v, double *out);
+  /* The model of one player alone; may be NULL when there is only one block. */
+  const hvi_model *(*player)(const hvi_model *m, size_t k);
+  void (*free)(hvi_model *m);
+} hvi_model_ops;
+
+struct hvi_model {
+  const hvi_model_ops *ops;
+  size_t dim;              /* d, number of parameters        */
+  size_t out;              /* n, number of outputs           */
+  size_t cache;            /* doubles that a cache must hold */
+  size_t block_count;      /* players, at least 1            */
+  const hvi_block *blocks; /* [block_count], in order, covering everything */
+};
+
+typedef enum hvi_activation {
+  HVI_IDENTITY,
+  HVI_CELU,    /* x, or exp(x) - 1 below zero */
+  HVI_SIGMOID, /* 1 / (1 + exp(-x)) */
+  HVI_SOFTMAX, /* exp(x_i) / sum_j exp(x_j), over the whole layer */
+  HVI_TANH,
+  HVI_RELU,
+  HVI_LEAKY_RELU, /* x, or x / 100 below zero */
+  HVI_GELU,       /* x Phi(x), exact */
+  HVI_SOFTPLUS,   /* log(1 + exp(x)) */
+  HVI_ACTIVATION_COUNT
+} hvi_activation;
+
+/* "celu" and so on; NULL out of range. The reverse: HVI_ACTIVATION_COUNT for an unknown name. */
+HVI_API const char *hvi_activation_name(hvi_activation a);
+HVI_API hvi_activation hvi_activation_find(const char *name);
+
+/* One layer y = activation(W x + b). */
+typedef struct hvi_layer {
+  size_t out;           /* length of y */
+  const double *matrix; /* W[out][in] row-major when fixed; NULL: trainable */
+  const double *bias;   /* b[out] when fixed; NULL: none, or trainable */
+  bool train_bias;      /* b is part of theta (bias must then be NULL) */
+  hvi_activation activation;
+} hvi_layer;
+
+/*
+ * A stack of layers. Its input is theta itself (a hidden game's player: fixed matrices, the
+ * strategy is the input), or `rows` fixed inputs with trainable layers (a network). Outputs are row
+ * after row. theta holds the input, if trainable, then each trainable W and b in order.
+ */
+typedef struct hvi_stack_spec {
+  size_t in;           /* length of the input */
+  const double *input; /* [rows][in] when fixed; NULL: theta begins with the input */
+  size_t rows;         /* 1 when theta is the input */
+  size_t layer_count;
+  const hvi_layer *layers;
+} hvi_stack_spec;
+
+/* The constructors copy what they are given. */
+HVI_API hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err);
+/* z = A theta + b, A[n][d] row-major, b may be NULL. */
+HVI_API hvi_status hvi_affine_new(hvi_model **model, size_t n, size_t d, const double *A,
+                                  const double *b, hvi_error *err);
+/* Several players side by side. Takes the players over, also when it fails. */
+HVI_API hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *players,
+                                   hvi_error *err);
+HVI_API void hvi_model_free(hvi_model *m);
+
+/* J of one player, row-major [blocks[k].out][blocks[k].dim], at the theta last evaluated with this
+ * cache; by products with unit vectors, the fewer of J'e and J e. scratch: dim + out doubles. */
+HVI_API void hvi_model_jacobian(const hvi_model *m, double *cache, const double *theta, size_t k,
+                                double *J, double *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

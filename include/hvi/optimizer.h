@@ -1,0 +1,62 @@
+/*
+ * Inner optimizers: theta_s <- A(l, theta_s), any rule that brings a surrogate's loss down.
+ *
+ * Built in: gd, momentum, adam, adamw, gn, dgn, lm, and an adversary that errs on purpose. To plug
+ * in your own, fill in an hvi_optimizer and put it into the solver's settings.
+ */
+#ifndef HVI_OPTIMIZER_H
+#define HVI_OPTIMIZER_H
+
+#include <hvi/surrogate.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hvi_linear_solver {
+  HVI_LINEAR_AUTO,       /* dense up to about a million Jacobian entries a player */
+  HVI_LINEAR_DENSE,      /* a player's Jacobian, decomposed */
+  HVI_LINEAR_MATRIX_FREE /* LSMR on J v and J'u */
+} hvi_linear_solver;
+
+typedef struct hvi_optimizer_settings {
+  double lr;                /* gd, momentum, adam, adamw: step size */
+  double momentum;          /* momentum: share of the last step kept */
+  double beta1, beta2;      /* adam, adamw: decay of the two averages */
+  double epsilon;           /* adam, adamw: added to the root */
+  double weight_decay;      /* adamw */
+  double rank_tol;          /* gn, dgn: singular values below this share of the largest are zero */
+  double factor;            /* dgn: fixed share of the Gauss-Newton step, eta_GN */
+  bool line_search;         /* dgn: Armijo backtracking from a full step instead */
+  double damping;           /* lm: lambda; the first one when it adapts */
+  bool adapt_damping;       /* lm: gain-ratio control of lambda */
+  hvi_linear_solver linear; /* gn, dgn, lm */
+  double linear_tol;        /* matrix-free: relative tolerance */
+  size_t linear_iters;      /* matrix-free: most LSMR iterations a step; 0: 4 (n + d) */
+  double error_alpha;       /* adversary: share of the step's length that it errs by */
+  double error_angle;       /* adversary: direction of the error, radians */
+  const void *context;      /* for an optimizer of your own */
+} hvi_optimizer_settings;
+
+HVI_API hvi_optimizer_settings hvi_optimizer_defaults(void);
+
+typedef struct hvi_optimizer {
+  const char *name;
+  const char *summary; /* one line */
+  /* Doubles of state that a step needs on this model. */
+  size_t (*state)(const hvi_optimizer_settings *s, const hvi_model *m);
+  /* Forgets the past: at the start, and at each new target unless state is kept. */
+  void (*reset)(const hvi_optimizer_settings *s, const hvi_model *m, double *state);
+  /* One step. False: no further progress is possible, and the loop ends where it stands. */
+  bool (*step)(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l);
+} hvi_optimizer;
+
+/* The built-in optimizer of that name, or NULL; the list, ending in NULL. */
+HVI_API const hvi_optimizer *hvi_optimizer_find(const char *name);
+HVI_API const hvi_optimizer *const *hvi_optimizer_list(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * Problems: a model g, an operator F on its outputs, and the set Z the outputs can reach.
+ *
+ *   find z* in Z = closure { g(theta) } with <F(z*), z - z*> >= 0 for all z in Z
+ *
+ * A problem is a constant description and may be shared between threads. To write your own, embed
+ * hvi_problem as the first member of a struct and fill in the ops, or start from a game (game.h).
+ */
+#ifndef HVI_PROBLEM_H
+#define HVI_PROBLEM_H
+
+#include <hvi/error.h>
+#include <hvi/model.h>
+#include <hvi/rng.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hvi_problem hvi_problem;
+
+typedef enum hvi_set_kind {
+  HVI_SET_FREE,    /* all of R^len */
+  HVI_SET_BOX,     /* lower <= z <= upper, elementwise; infinite bounds are fine */
+  HVI_SET_SIMPLEX, /* z >= 0, sum z = 1 */
+  HVI_SET_SUBSPACE /* span of an orthonormal basis: what a linear model with d < n can reach */
+} hvi_set_kind;
+
+/* One factor of the product set Z: outputs begin .. begin + len. */
+typedef struct hvi_set {
+  hvi_set_kind kind;
+  size_t begin, len;
+  const double *lower, *upper; /* box: [len] each */
+  const double *basis;         /* subspace: [len][rank], orthonormal columns */
+  size_t rank;
+} hvi_set;
+
+typedef struct hvi_problem_ops {
+  const char *name;
+  /* f = F(z). Some operators need theta too. `sample` is the current draw of a stochastic problem,
+   * NULL for the mean. */
+  void (*operate)(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                  double *f);
+  /* Draws the next sample (sample_bytes of it); optional: NULL for a deterministic problem. */
+  void (*draw)(const hvi_problem *p, void *sample, hvi_rng *rng);
+  size_t sample_bytes;
+  /* F(z) = A z + b written out, A[n][n] row-major; optional: NULL when F is not affine. */
+  void (*affine)(const hvi_problem *p, double *A, double *b);
+  void (*free)(hvi_problem *p);
+} hvi_problem_ops;
+
+struct hvi_problem {
+  const hvi_problem_ops *ops;
+  hvi_model *model;       /* owned */
+  const double *theta0;   /* [d], where a solve starts unless told otherwise */
+  const double *weights;  /* [n], diagonal of Xi; NULL: identity */
+  const double *solution; /* [n], z* when known; NULL otherwise */
+  size_t set_count;
+  const hvi_set *sets; /* factors of Z, in order, covering all outputs */
+};
+
+HVI_API void hvi_problem_free(hvi_problem *p);
+
+/* out = projection of z onto Z; out is not z. */
+HVI_API void hvi_problem_project(const hvi_problem *p, const double *z, double *out);
+
+/* |z - projection(z - f)| for f = F(z), z in Z: zero exactly at a solution. With weights, f / Xi
+ * takes the place of f and the norm is Xi's. */
+HVI_API double hvi_problem_residual(const hvi_problem *p, const double *z, const double *f);
+
+/* mu and L of F on the directions that Z allows: <F(x) - F(y), x - y> >= mu |x - y|^2 and
+ * |F(x) - F(y)| <= L |x - y|, F being read after projection onto those directions. */
+typedef struct hvi_constants {
+  double mu, lipschitz;
+  bool exact; /* from an affine F; otherwise sampled pairs: mu is an upper, lipschitz a lower bound
+               */
+  size_t pairs; /* sampled pairs, when not exact */
+} hvi_constants;
+
+HVI_API hvi_status hvi_problem_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err);
+
+/* The judge: recomputes everything about theta from the description alone. */
+typedef struct hvi_certificate {
+  bool finite;
+  double residual; /* as above, with the mean operator */
+  double dist2;    /* |z - z*|^2; NaN when z* is not known */
+  double gap;      /* max over y in Z of <F(z), z - y>; infinite or NaN on unbounded Z */
+} hvi_certificate;
+
+HVI_API hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
+                                     hvi_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Formats every C file in place, or with --check fails on one that is not formatted.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Versions of clang-format disagree in details; the tree follows Debian 12's.
+tool=$(command -v clang-format-14 || command -v clang-format)
+mode=(-i)
+[[ ${1-} == --check ]] && mode=(--dry-run -Werror)
+
+folders=()
+for folder in include src cli tests bench fuzz; do
+  [[ -d $folder ]] && folders+=("$folder")
+done
+find "${folders[@]}" \( -name '*.[ch]' -o -name '*.cpp' \) -print0 | sort -z |
+  xargs -0 --no-run-if-empty "$tool" "${mode[@]}"

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs every fuzzer of a build folder for a while, from the seeds in fuzz/seeds/NAME if there are any.
+# New inputs are kept in the build folder. Usage: fuzz.sh BUILD SECONDS
+set -euo pipefail
+build=$(cd "$1" && pwd)
+seconds=$2
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+found=0
+for program in "$build"/fuzz/fuzz_*; do
+  [[ -f $program && -x $program ]] || continue
+  found=1
+  name=$(basename "$program")
+  corpus=("$build/fuzz/corpus/$name")
+  mkdir -p "${corpus[0]}"
+  [[ -d $root/fuzz/seeds/$name ]] && corpus+=("$root/fuzz/seeds/$name")
+  echo "-- $name"
+  "$program" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
+    -verbosity=0 -artifact_prefix="$build/fuzz/$name-" "${corpus[@]}"
+done
+if ((!found)); then
+  echo "no fuzzer in $build/fuzz: fuzz/fuzz_*.c is where they are looked for" >&2
+  exit 1
+fi

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Installs into a scratch prefix and builds an outside program there: with pkg-config and with CMake,
+# against the shared and the static library, from C and from C++.
+set -euo pipefail
+cc=${CC:-cc}
+outside=$HVI_SOURCE_DIR/tests/outside
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/moved
+
+fail() {
+  echo "install: $*" >&2
+  exit 1
+}
+
+# Installed in one place and used from another: nothing may remember the first.
+cmake --install "$HVI_BUILD_DIR" --prefix "$scratch/first" >"$scratch/log" || fail "$(cat "$scratch/log")"
+mv "$scratch/first" "$prefix"
+lib=$(dirname "$(find "$prefix" -name libhvi.so)")
+pkgconfig=$lib/pkgconfig
+version=$(PKG_CONFIG_PATH=$pkgconfig pkg-config --modversion hvi)
+
+for file in bin/hvi include/hvi/hvi.h share/man/man1/hvi.1; do
+  [[ -e $prefix/$file ]] || fail "$file is not there"
+done
+if grep -rIl -e "$HVI_SOURCE_DIR" -e "$HVI_BUILD_DIR" "$prefix"; then
+  fail "the files above name the build tree"
+fi
+
+soname=$(objdump -p "$lib/libhvi.so" | awk '$1 == "SONAME" { print $2 }')
+[[ $soname == "libhvi.so.${version%%.*}" ]] || fail "the SONAME is $soname"
+strangers() { nm --defined-only "$@" | awk 'NF == 3 && $3 !~ /^hvi_/ { print $3 }'; }
+found=$(strangers -D "$lib/libhvi.so")
+[[ -z $found ]] || fail "the shared library also exports" $found
+found=$(strangers -g "$lib/libhvi.a")
+[[ -z $found ]] || fail "the static library also defines" $found
+nm -D --defined-only "$lib/libhvi.so" | grep -q ' hvi_version$' || fail "hvi_version is not exported"
+
+# $1 must run, name the version, and need libhvi.so ($2 shared) or not ($2 static).
+check_program() {
+  local said needs=static
+  said=$(LD_LIBRARY_PATH=$lib "$1") || fail "$1 failed and said: $said"
+  [[ $said == "hvi $version"* ]] || fail "$1 said: $said"
+  objdump -p "$1" | grep -q 'NEEDED.*libhvi' && needs=shared
+  [[ $needs == "$2" ]] || fail "$1 is linked to the $needs library"
+}
+
+export PKG_CONFIG_PATH=$pkgconfig
+"$cc" -std=c11 -Wall -Wextra -Werror $(pkg-config --cflags hvi) "$outside/main.c" \
+  -o "$scratch/shared" $(pkg-config --libs hvi)
+check_program "$scratch/shared" shared
+
+# -lhvi would take the shared library where both lie side by side.
+"$cc" -std=c11 $(pkg-config --cflags hvi) "$outside/main.c" \
+  -o "$scratch/static" $(pkg-config --static --libs hvi | sed 's/-lhvi\b/-l:libhvi.a/')
+check_program "$scratch/static" static
+
+"${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags hvi) "$outside/main.cpp" \
+  -o "$scratch/cxx" $(pkg-config --libs hvi)
+check_program "$scratch/cxx" shared
+
+unset PKG_CONFIG_PATH
+{
+  cmake -S "$outside" -B "$scratch/outside" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" &&
+    cmake --build "$scratch/outside"
+} >"$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+check_program "$scratch/outside/outside_shared" shared
+check_program "$scratch/outside/outside_static" static
