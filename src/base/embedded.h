@@ -1,0 +1,13 @@
+/* Text files compiled into the library or the program (cmake/embed.cmake). */
+#ifndef HVI_BASE_EMBEDDED_H
+#define HVI_BASE_EMBEDDED_H
+
+typedef struct hvi_embedded {
+  const char *name; /* the file's name without its ending */
+  const char *text;
+} hvi_embedded;
+
+extern const hvi_embedded hvi_embedded_problems[];    /* problems/(*).yaml */
+extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
+
+#endif

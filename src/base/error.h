@@ -1,0 +1,17 @@
+/* How the library fills an hvi_error. */
+#ifndef HVI_BASE_ERROR_H
+#define HVI_BASE_ERROR_H
+
+#include <hvi/error.h>
+
+/* Stores status and text (err may be NULL) and returns status, so that it can end a function. */
+hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The usual text for a failed allocation of `what`. */
+hvi_status hvi_error_memory(hvi_error *err, const char *what);
+
+/* HVI_ERROR_IO from errno: "cannot <action> '<path>': <reason>". */
+hvi_status hvi_error_system(hvi_error *err, const char *action, const char *path);
+
+#endif

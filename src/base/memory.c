@@ -1,0 +1,54 @@
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64, LINE_DOUBLES = CACHE_LINE / sizeof(double) };
+
+bool hvi_multiply_sizes(size_t a, size_t b, size_t *product) {
+  if (b && a > SIZE_MAX / b) return false;
+  *product = a * b;
+  return true;
+}
+
+void *hvi_alloc(size_t count, size_t size) {
+  size_t bytes;
+  if (!hvi_multiply_sizes(count, size, &bytes) || bytes > SIZE_MAX - CACHE_LINE) return NULL;
+  if (hvi_alloc_allowed && !hvi_alloc_allowed(bytes)) return NULL;
+  /* aligned_alloc wants whole lines, and a zero size still needs a pointer */
+  size_t lines = bytes ? (bytes + CACHE_LINE - 1) / CACHE_LINE : 1;
+  void *p = aligned_alloc(CACHE_LINE, lines * CACHE_LINE);
+  if (p) memset(p, 0, lines * CACHE_LINE);
+  return p;
+}
+
+double *hvi_alloc_doubles(size_t count) { return hvi_alloc(count, sizeof(double)); }
+
+void hvi_free(void *p) { free(p); }
+
+double *hvi_copy_doubles(const double *x, size_t n) {
+  double *copy = hvi_alloc_doubles(n);
+  if (copy && n) memcpy(copy, x, n * sizeof *copy);
+  return copy;
+}
+
+char *hvi_copy_text(const char *text) {
+  size_t size = strlen(text) + 1;
+  char *copy = hvi_alloc(size, 1);
+  if (copy) memcpy(copy, text, size);
+  return copy;
+}
+
+size_t hvi_arena_need(size_t n) {
+  if (n > SIZE_MAX - LINE_DOUBLES) return SIZE_MAX;
+  return (n + LINE_DOUBLES - 1) / LINE_DOUBLES * LINE_DOUBLES;
+}
+
+double *hvi_arena_take(hvi_arena *arena, size_t n) {
+  size_t need = hvi_arena_need(n);
+  if (!arena->base || need > arena->size - arena->used) return NULL;
+  double *piece = arena->base + arena->used;
+  arena->used += need;
+  return piece;
+}

@@ -1,0 +1,36 @@
+/* Allocation: zeroed, aligned to a cache line, overflow-checked. */
+#ifndef HVI_BASE_MEMORY_H
+#define HVI_BASE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* count * size bytes, zeroed and 64-byte aligned; NULL on overflow or when there is no memory. A
+ * zero count gives a valid pointer. Free with hvi_free. */
+void *hvi_alloc(size_t count, size_t size);
+double *hvi_alloc_doubles(size_t count);
+void hvi_free(void *p);
+
+/* For tests: a program that defines this is asked before every allocation, and false makes it fail.
+ * Nobody else defines it, and then it costs one comparison with NULL. */
+bool hvi_alloc_allowed(size_t bytes) __attribute__((weak, visibility("hidden")));
+
+/* A copy of x[n]; of a string. NULL when there is no memory. */
+double *hvi_copy_doubles(const double *x, size_t n);
+char *hvi_copy_text(const char *text);
+
+/* *product = a * b; false when that overflows. */
+bool hvi_multiply_sizes(size_t a, size_t b, size_t *product);
+
+/* One block of doubles handed out in pieces: a solver's whole workspace in one allocation. */
+typedef struct hvi_arena {
+  double *base;
+  size_t used, size; /* in doubles */
+} hvi_arena;
+
+/* Room for n doubles, rounded up to a cache line; NULL when the arena is too small. */
+double *hvi_arena_take(hvi_arena *arena, size_t n);
+/* How much hvi_arena_take(n) uses: for adding up a workspace before allocating it. */
+size_t hvi_arena_need(size_t n);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * Damerau-Levenshtein distance in its restricted form (no letter is edited twice):
+ *
+ *   D(i,j) = min( D(i-1,j) + 1, D(i,j-1) + 1, D(i-1,j-1) + [a_i != b_j],
+ *                 D(i-2,j-2) + 1 when the last two letters are swapped )
+ */
+#include "base/suggest.h"
+
+#include <ctype.h>
+#include <string.h>
+
+enum { LONGEST = 63 };
+
+static int fold(char c) { return tolower((unsigned char)c); }
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+size_t hvi_suggest_distance(const char *a, const char *b) {
+  size_t m = strlen(a), n = strlen(b);
+  if (m > LONGEST || n > LONGEST) return m + n;
+  size_t D[LONGEST + 1][LONGEST + 1];
+  for (size_t i = 0; i <= m; i++) D[i][0] = i;
+  for (size_t j = 0; j <= n; j++) D[0][j] = j;
+  for (size_t i = 1; i <= m; i++)
+    for (size_t j = 1; j <= n; j++) {
+      int x = fold(a[i - 1]), y = fold(b[j - 1]);
+      size_t best = smaller(D[i - 1][j], D[i][j - 1]) + 1;
+      best = smaller(best, D[i - 1][j - 1] + (x != y));
+      if (i > 1 && j > 1 && x == fold(b[j - 2]) && y == fold(a[i - 2]))
+        best = smaller(best, D[i - 2][j - 2] + 1);
+      D[i][j] = best;
+    }
+  return D[m][n];
+}
+
+const char *hvi_suggest(const char *word, const char *const *candidates) {
+  const char *nearest = NULL;
+  size_t length = strlen(word), smallest = (size_t)-1;
+  for (; *candidates; candidates++) {
+    size_t distance = hvi_suggest_distance(word, *candidates);
+    if (distance < smallest) {
+      smallest = distance;
+      nearest = *candidates;
+    }
+  }
+  /* a third of the letters wrong is a slip, more is another word */
+  return smallest <= (length < 3 ? 1 : (length + 1) / 3) ? nearest : NULL;
+}

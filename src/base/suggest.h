@@ -1,0 +1,14 @@
+/* The nearest known name to a mistyped one. */
+#ifndef HVI_BASE_SUGGEST_H
+#define HVI_BASE_SUGGEST_H
+
+#include <stddef.h>
+
+/* Fewest insertions, deletions, changes and swaps of neighbours that turn a into b, upper and lower
+ * case being the same. Words longer than 63 bytes count as far away. */
+size_t hvi_suggest_distance(const char *a, const char *b);
+
+/* The nearest of the candidates, which end in NULL; NULL when none is near enough to be meant. */
+const char *hvi_suggest(const char *word, const char *const *candidates);
+
+#endif

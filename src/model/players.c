@@ -1,0 +1,109 @@
+/*
+ * Several players side by side: g(theta) = (h_1(theta_1), ..., h_K(theta_K)).
+ *
+ * The Jacobian is block-diagonal, and every product goes player by player.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <hvi/model.h>
+
+typedef struct players {
+  hvi_model base;
+  hvi_model **player; /* [block_count], owned */
+  hvi_block *blocks;
+} players;
+
+static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  const players *p = (const players *)m;
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_block *b = &p->blocks[k];
+    p->player[k]->ops->eval(p->player[k], cache + b->cache, theta + b->theta, z + b->z);
+  }
+}
+
+static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                double *out) {
+  const players *p = (const players *)m;
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_block *b = &p->blocks[k];
+    p->player[k]->ops->vjp(p->player[k], cache + b->cache, theta + b->theta, u + b->z,
+                           out + b->theta);
+  }
+}
+
+static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                double *out) {
+  const players *p = (const players *)m;
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_block *b = &p->blocks[k];
+    p->player[k]->ops->jvp(p->player[k], cache + b->cache, theta + b->theta, v + b->theta,
+                           out + b->z);
+  }
+}
+
+static const hvi_model *player(const hvi_model *m, size_t k) {
+  return ((const players *)m)->player[k];
+}
+
+static void free_players(hvi_model *m) {
+  players *p = (players *)m;
+  for (size_t k = 0; p->player && k < m->block_count; k++) hvi_model_free(p->player[k]);
+  hvi_free(p->player);
+  hvi_free(p->blocks);
+  hvi_free(p);
+}
+
+static const hvi_model_ops players_ops = {.name = "players",
+                                          .eval = eval,
+                                          .vjp = vjp,
+                                          .jvp = jvp,
+                                          .player = player,
+                                          .free = free_players};
+
+static hvi_status give_up(size_t count, hvi_model *const *from, hvi_status status) {
+  for (size_t k = 0; from && k < count; k++) hvi_model_free(from[k]);
+  return status;
+}
+
+/* Places the players one after another in theta, z and the cache. */
+static void lay_out(players *p) {
+  hvi_model *m = &p->base;
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_model *one = p->player[k];
+    p->blocks[k] = (hvi_block){
+        .theta = m->dim, .dim = one->dim, .z = m->out, .out = one->out, .cache = m->cache};
+    m->dim += one->dim;
+    m->out += one->out;
+    m->cache += one->cache;
+  }
+  m->blocks = p->blocks;
+}
+
+hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *from,
+                           hvi_error *err) {
+  *model = NULL;
+  for (size_t k = 0; from && k < count; k++) {
+    if (!from[k] || from[k]->block_count != 1) {
+      hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu is not a model of one player", k + 1);
+      return give_up(count, from, HVI_ERROR_ARGUMENT);
+    }
+  }
+  if (count == 0 || !from) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there must be at least one player");
+  }
+  players *p = hvi_alloc(1, sizeof *p);
+  if (p) {
+    p->player = hvi_alloc(count, sizeof(hvi_model *));
+    p->blocks = hvi_alloc(count, sizeof *p->blocks);
+  }
+  if (!p || !p->player || !p->blocks) {
+    if (p) hvi_free(p->player), hvi_free(p->blocks), hvi_free(p);
+    return give_up(count, from, hvi_error_memory(err, "the players' models"));
+  }
+  p->base = (hvi_model){.ops = &players_ops, .block_count = count};
+  for (size_t k = 0; k < count; k++) p->player[k] = from[k];
+  lay_out(p);
+  *model = &p->base;
+  return HVI_OK;
+}

@@ -1,0 +1,288 @@
+/*
+ * A stack of affine layers with activations.
+ *
+ *   y_0 = input,   a_l = W_l y_{l-1} + b_l,   y_l = s_l(a_l),   z = y_L
+ *
+ * Backwards, with delta_L = u:      delta <- s_l'(delta),  dW_l = delta y_{l-1}',  db_l = delta,
+ *                                   delta <- W_l' delta
+ * Forwards, with t_0 = d(input):    t <- W_l t + dW_l y_{l-1} + db_l,  t <- s_l'(t)
+ *
+ * The cache keeps every y_l and every elementwise slope s_l'(a_l), so that the products need no
+ * exponential. Rows (several fixed inputs) are independent but for the shared parameters.
+ */
+#include "model/stack.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/activation.h"
+#include "num/dense.h"
+#include "num/vec.h"
+
+/* Up to this many entries a matrix is multiplied in place, above it by BLAS. */
+enum { SMALL = 64 };
+
+static const double *layer_matrix(const hvi_stack_layer *layer, const double *theta) {
+  return layer->matrix ? layer->matrix : theta + layer->theta_matrix;
+}
+
+static const double *layer_bias(const hvi_stack_layer *layer, const double *theta) {
+  return layer->train_bias ? theta + layer->theta_bias : layer->bias;
+}
+
+static const double *layer_input(const hvi_stack *s, const double *cache, const double *theta,
+                                 size_t l) {
+  if (l > 0) return cache + s->layers[l - 1].y;
+  return s->input ? s->input : theta;
+}
+
+static void add_product(double *y, const double *W, const double *x, size_t m, size_t n) {
+  if (m * n > SMALL) {
+    hvi_dense_mul_add(y, W, x, m, n);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) {
+    double sum = y[i];
+    for (size_t j = 0; j < n; j++) sum += W[i * n + j] * x[j];
+    y[i] = sum;
+  }
+}
+
+static void product_t(double *x, const double *W, const double *y, size_t m, size_t n) {
+  if (m * n > SMALL) {
+    hvi_dense_mul_t(x, W, y, m, n);
+    return;
+  }
+  for (size_t j = 0; j < n; j++) x[j] = W[j] * y[0];
+  for (size_t i = 1; i < m; i++) {
+    for (size_t j = 0; j < n; j++) x[j] += W[i * n + j] * y[i];
+  }
+}
+
+static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  const hvi_stack *s = (const hvi_stack *)m;
+  for (size_t l = 0; l < s->layer_count; l++) {
+    const hvi_stack_layer *layer = &s->layers[l];
+    const size_t in = layer->in, out = layer->out;
+    const double *x = layer_input(s, cache, theta, l);
+    const double *W = layer_matrix(layer, theta), *b = layer_bias(layer, theta);
+    for (size_t r = 0; r < s->rows; r++) {
+      double *y = cache + layer->y + r * out;
+      for (size_t i = 0; i < out; i++) y[i] = b ? b[i] : 0.0;
+      add_product(y, W, x + r * in, out, in);
+      hvi_activation_apply(layer->activation, y, cache + layer->slope + r * out, out);
+    }
+  }
+  hvi_vec_copy(z, cache + s->layers[s->layer_count - 1].y, m->out);
+}
+
+/* Adds one layer's own gradient, given delta = dl/da for every row. */
+static void add_layer_gradient(const hvi_stack *s, const hvi_stack_layer *layer, const double *x,
+                               const double *delta, double *grad) {
+  const size_t in = layer->in, out = layer->out;
+  for (size_t r = 0; r < s->rows; r++) {
+    for (size_t i = 0; i < out; i++) {
+      const double d = delta[r * out + i];
+      if (!layer->matrix) hvi_vec_add(grad + layer->theta_matrix + i * in, d, x + r * in, in);
+      if (layer->train_bias) grad[layer->theta_bias + i] += d;
+    }
+  }
+}
+
+static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                double *grad) {
+  const hvi_stack *s = (const hvi_stack *)m;
+  double *delta = cache + s->back, *below = delta + s->widest;
+  hvi_vec_copy(delta, u, m->out);
+  if (s->trainable_layers) hvi_vec_zero(grad, m->dim);
+  for (size_t l = s->layer_count; l-- > 0;) {
+    const hvi_stack_layer *layer = &s->layers[l];
+    const size_t in = layer->in, out = layer->out;
+    for (size_t r = 0; r < s->rows; r++) {
+      hvi_activation_pull(layer->activation, delta + r * out, cache + layer->y + r * out,
+                          cache + layer->slope + r * out, out);
+    }
+    if (!layer->matrix || layer->train_bias) {
+      add_layer_gradient(s, layer, layer_input(s, cache, theta, l), delta, grad);
+    }
+    if (l == 0 && s->input) break;
+    double *next = l == 0 ? grad : below;
+    for (size_t r = 0; r < s->rows; r++) {
+      product_t(next + r * in, layer_matrix(layer, theta), delta + r * out, out, in);
+    }
+    below = delta;
+    delta = next;
+  }
+}
+
+static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                double *out) {
+  const hvi_stack *s = (const hvi_stack *)m;
+  double *tangent = cache + s->back, *above = tangent + s->widest;
+  const double *t = s->input ? NULL : v; /* NULL: zero */
+  for (size_t l = 0; l < s->layer_count; l++) {
+    const hvi_stack_layer *layer = &s->layers[l];
+    const size_t wide = layer->out, in = layer->in;
+    const double *x = layer_input(s, cache, theta, l);
+    for (size_t r = 0; r < s->rows; r++) {
+      double *a = above + r * wide;
+      for (size_t i = 0; i < wide; i++) a[i] = layer->train_bias ? v[layer->theta_bias + i] : 0.0;
+      if (t) add_product(a, layer_matrix(layer, theta), t + r * in, wide, in);
+      if (!layer->matrix) add_product(a, v + layer->theta_matrix, x + r * in, wide, in);
+      hvi_activation_pull(layer->activation, a, cache + layer->y + r * wide,
+                          cache + layer->slope + r * wide, wide);
+    }
+    t = above;
+    above = tangent;
+    tangent = (double *)t;
+  }
+  hvi_vec_copy(out, t, m->out);
+}
+
+static void free_stack(hvi_model *m) {
+  hvi_stack *s = (hvi_stack *)m;
+  for (size_t l = 0; s->layers && l < s->layer_count; l++) {
+    hvi_free(s->layers[l].matrix);
+    hvi_free(s->layers[l].bias);
+  }
+  hvi_free(s->layers);
+  hvi_free(s->input);
+  hvi_free(s);
+}
+
+static const hvi_model_ops stack_ops = {
+    .name = "stack", .eval = eval, .vjp = vjp, .jvp = jvp, .free = free_stack};
+
+const hvi_stack *hvi_stack_of(const hvi_model *m) {
+  return m && m->ops == &stack_ops ? (const hvi_stack *)m : NULL;
+}
+
+static hvi_status check_numbers(const double *x, size_t n, const char *what, size_t layer,
+                                hvi_error *err) {
+  if (!x || hvi_vec_finite(x, n)) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu: the %s holds a number that is not finite",
+                       layer + 1, what);
+}
+
+static hvi_status check_layer(const hvi_stack_spec *spec, size_t l, size_t in, hvi_error *err) {
+  const hvi_layer *layer = &spec->layers[l];
+  if (layer->out == 0) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu has no outputs", l + 1);
+  }
+  if ((unsigned)layer->activation >= HVI_ACTIVATION_COUNT) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "layer %zu: unknown activation %d", l + 1,
+                         (int)layer->activation);
+  }
+  if (layer->train_bias && layer->bias) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "layer %zu: a bias is either fixed or trainable, not both", l + 1);
+  }
+  size_t entries;
+  if (!hvi_multiply_sizes(layer->out, in, &entries)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu is too large", l + 1);
+  }
+  hvi_status status = check_numbers(layer->matrix, entries, "matrix", l, err);
+  return status ? status : check_numbers(layer->bias, layer->out, "bias", l, err);
+}
+
+static hvi_status check_spec(const hvi_stack_spec *spec, hvi_error *err) {
+  if (!spec || spec->in == 0 || spec->layer_count == 0 || !spec->layers || spec->rows == 0) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "a stack needs an input, at least one row and at least one layer");
+  }
+  if (!spec->input && spec->rows != 1) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stack whose input is theta has one row");
+  }
+  size_t in = spec->in, numbers;
+  if (!hvi_multiply_sizes(in, spec->rows, &numbers)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the fixed input is too large");
+  }
+  if (spec->input && !hvi_vec_finite(spec->input, numbers)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the fixed input holds a number that is not finite");
+  }
+  for (size_t l = 0; l < spec->layer_count; l++) {
+    hvi_status status = check_layer(spec, l, in, err);
+    if (status) return status;
+    in = spec->layers[l].out;
+  }
+  return HVI_OK;
+}
+
+/* Lays out theta and the cache: the one table of shapes that everything reads. */
+static void lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
+  size_t theta = spec->input ? 0 : spec->in, cache = 0, in = spec->in;
+  s->widest = s->rows * in;
+  for (size_t l = 0; l < spec->layer_count; l++) {
+    const hvi_layer *from = &spec->layers[l];
+    hvi_stack_layer *to = &s->layers[l];
+    *to = (hvi_stack_layer){
+        .in = in, .out = from->out, .activation = from->activation, .train_bias = from->train_bias};
+    if (!from->matrix) {
+      to->theta_matrix = theta;
+      theta += in * from->out;
+    }
+    if (from->train_bias) {
+      to->theta_bias = theta;
+      theta += from->out;
+    }
+    s->trainable_layers |= !from->matrix || from->train_bias;
+    to->y = cache;
+    to->slope = cache + s->rows * from->out;
+    cache += 2 * s->rows * from->out;
+    in = from->out;
+    if (s->rows * in > s->widest) s->widest = s->rows * in;
+  }
+  s->back = cache;
+  s->base.cache = cache + 2 * s->widest;
+  s->base.dim = theta;
+  s->base.out = s->rows * in;
+  s->block = (hvi_block){.dim = theta, .out = s->base.out};
+}
+
+static bool copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
+  if (spec->input && !(s->input = hvi_copy_doubles(spec->input, s->rows * s->in))) return false;
+  for (size_t l = 0; l < s->layer_count; l++) {
+    const hvi_layer *from = &spec->layers[l];
+    hvi_stack_layer *to = &s->layers[l];
+    if (from->matrix && !(to->matrix = hvi_copy_doubles(from->matrix, to->in * to->out))) {
+      return false;
+    }
+    if (from->bias && !(to->bias = hvi_copy_doubles(from->bias, to->out))) return false;
+  }
+  return true;
+}
+
+hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err) {
+  *model = NULL;
+  hvi_status status = check_spec(spec, err);
+  if (status) return status;
+  hvi_stack *s = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "a model");
+  s->base.ops = &stack_ops;
+  s->base.block_count = 1;
+  s->base.blocks = &s->block;
+  s->in = spec->in;
+  s->rows = spec->rows;
+  s->layer_count = spec->layer_count;
+  s->layers = hvi_alloc(spec->layer_count, sizeof *s->layers);
+  if (s->layers) lay_out(s, spec);
+  if (!s->layers || !copy_constants(s, spec)) {
+    free_stack(&s->base);
+    return hvi_error_memory(err, "a model's layers");
+  }
+  if (s->base.dim == 0) {
+    free_stack(&s->base);
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "the model has no parameters: its input and all its layers are fixed");
+  }
+  *model = &s->base;
+  return HVI_OK;
+}
+
+hvi_status hvi_affine_new(hvi_model **model, size_t n, size_t d, const double *A, const double *b,
+                          hvi_error *err) {
+  *model = NULL;
+  if (!A) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an affine model needs its matrix");
+  const hvi_layer layer = {.out = n, .matrix = A, .bias = b, .activation = HVI_IDENTITY};
+  const hvi_stack_spec spec = {.in = d, .rows = 1, .layer_count = 1, .layers = &layer};
+  return hvi_stack_new(model, &spec, err);
+}

@@ -1,0 +1,58 @@
+/* Products. Below a few thousand elements the call of a BLAS routine costs more than the loop. */
+#include "num/dense.h"
+
+#include "num/vec.h"
+
+#include <cblas.h>
+#include <limits.h>
+
+enum { BLAS_ELEMENTS = 2048 };
+
+/* BLAS counts in int. */
+static bool use_blas(size_t m, size_t n) {
+  return m * n > BLAS_ELEMENTS && m <= INT_MAX && n <= INT_MAX;
+}
+
+static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const double *x, size_t m,
+                     size_t n) {
+  cblas_dgemv(CblasRowMajor, trans, (int)m, (int)n, 1.0, A, (int)n, x, 1, 1.0, y, 1);
+}
+
+void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
+  if (use_blas(m, n)) {
+    hvi_vec_zero(y, m);
+    gemv_add(y, CblasNoTrans, A, x, m, n);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) y[i] = hvi_vec_dot(A + i * n, x, n);
+}
+
+void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size_t n) {
+  hvi_vec_zero(y, n);
+  hvi_dense_mul_t_add(y, A, x, m, n);
+}
+
+void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, size_t n) {
+  if (use_blas(m, n)) {
+    gemv_add(y, CblasNoTrans, A, x, m, n);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) y[i] += hvi_vec_dot(A + i * n, x, n);
+}
+
+void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, size_t n) {
+  if (use_blas(m, n)) {
+    gemv_add(y, CblasTrans, A, x, m, n);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) hvi_vec_add(y, x[i], A + i * n, n);
+}
+
+void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n) {
+  if (k > 0 && use_blas(m * k, n) && m <= INT_MAX && k <= INT_MAX) {
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0, A, (int)k,
+                B, (int)n, 0.0, C, (int)n);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) hvi_dense_mul_t(C + i * n, B, A + i * k, k, n);
+}

@@ -1,0 +1,59 @@
+/*
+ * Dense linear algebra on row-major matrices.
+ *
+ * Small sizes run in plain loops, large ones in BLAS and LAPACK; the switch is in dense.c. None of
+ * these allocates unless its comment says so: the least-squares solvers take a workspace.
+ */
+#ifndef HVI_NUM_DENSE_H
+#define HVI_NUM_DENSE_H
+
+#include <hvi/error.h>
+#include <hvi/rng.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* y = A x with A[m][n];  y = A' x (y[n], x[m]);  both overwrite y. */
+void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n);
+void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size_t n);
+/* y += A x;  y += A' x */
+void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, size_t n);
+void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, size_t n);
+/* C[m][n] = A[m][k] B[k][n] */
+void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n);
+
+/*
+ * Damped least squares: the minimiser of |J x - b|^2 + lambda |x|^2 for J[m][n] and lambda > 0, by
+ * a Cholesky factor of J'J + lambda I or J J' + lambda I, whichever is smaller. False when the
+ * matrix is not numerically positive definite or not finite (x is then zero).
+ */
+bool hvi_dense_damped_solve(double *x, const double *J, const double *b, double lambda, size_t m,
+                            size_t n, double *work);
+size_t hvi_dense_damped_work(size_t m, size_t n); /* doubles in work */
+
+/*
+ * Pseudo-inverse step x = J^+ b for J[m][n], in two parts, because the cut-off may be relative to
+ * something larger than this J (the other players' blocks): factor, then solve with singular
+ * values at or below `cutoff` treated as zero. Small J by one-sided Jacobi, large by LAPACK. The
+ * factors live in `work`. factor returns the largest singular value, NaN when J is not finite.
+ */
+double hvi_dense_svd_factor(const double *J, size_t m, size_t n, double *work);
+void hvi_dense_svd_solve(double *x, const double *b, double cutoff, size_t m, size_t n,
+                         const double *work);
+size_t hvi_dense_svd_work(size_t m, size_t n); /* doubles in work */
+
+/* Singular values of A[m][n], largest first, into s[min(m,n)]; allocates. */
+hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_t n,
+                                     hvi_error *err);
+/* Eigenvalues of symmetric A[n][n], smallest first, into w[n]; allocates. */
+hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error *err);
+/* Orthonormal basis Q[m][*rank] (row-major, leading dimension *rank) of the range of A[m][n], with
+ * a relative cut-off; Q has room for m * min(m,n). Allocates. */
+hvi_status hvi_dense_range(double *Q, size_t *rank, const double *A, size_t m, size_t n,
+                           double cutoff, hvi_error *err);
+/* Solves A x = b for square A[n][n]; HVI_ERROR_INPUT when A is singular. Allocates. */
+hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err);
+/* A random orthogonal matrix Q[n][n] (Haar, by QR of a normal matrix). Allocates. */
+hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err);
+
+#endif

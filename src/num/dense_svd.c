@@ -1,0 +1,274 @@
+/*
+ * The singular value decomposition behind the pseudo-inverse step.
+ *
+ * Let k = min(m, n), l = max(m, n), and let B[k][l] be J, or J' when m > n: the short side becomes
+ * rows. The factors in `work` are
+ *
+ *   B = Q' S W,    s[k] in any order,    W[k][l] with orthonormal rows,    Q[k][k] orthogonal,
+ *
+ * so that x = W' S^+ Q b for m <= n and x = Q' S^+ W b otherwise.
+ *
+ * Small matrices: one-sided Jacobi. Rotations from the left make the rows of B orthogonal, pair by
+ * pair: for rows p and q with a = |p|^2, b = |q|^2, g = <p, q>, the tangent t of the smaller angle
+ * solves t^2 + 2 z t - 1 = 0 with z = (b - a) / 2g. The rows' lengths end as the singular values,
+ * the same rotations of the identity give Q. A row within rounding of zero, |p| <= 4 eps |B|, is
+ * left alone: it is the null space, and turning noise against noise only costs sweeps.
+ *
+ * B is scaled by a power of two where squares of its elements could leave the range of doubles.
+ */
+#include "num/dense.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/vec.h"
+
+#include <float.h>
+#include <lapacke.h>
+#include <limits.h>
+#include <math.h>
+
+enum { LAPACK_SIZE = 32, MAX_SWEEPS = 40 };
+
+typedef struct factors {
+  size_t k, l;
+  double *s, *Q, *W, *extra;
+} factors;
+
+static factors layout(double *work, size_t m, size_t n) {
+  size_t k = m < n ? m : n, l = m < n ? n : m;
+  return (factors){k, l, work, work + k, work + k + k * k, work + k + k * k + k * l};
+}
+
+static bool use_lapack(size_t k, size_t l) { return k > LAPACK_SIZE && l <= INT_MAX; }
+
+/* The column-major view of B is B' (l by k); job 'O' writes its left vectors, W, over it and its
+ * right vectors' transpose, which read row-major is Q', to Q. */
+static lapack_int call_gesdd(const factors *f, double *work, lapack_int size,
+                             lapack_int *integers) {
+  lapack_int k = (lapack_int)f->k, l = (lapack_int)f->l;
+  return LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, 'O', l, k, f->W, l, f->s, NULL, l, f->Q, k, work,
+                             size, integers);
+}
+
+static size_t gesdd_doubles(size_t k, size_t l) {
+  double best = 0.0, dummy = 0.0;
+  lapack_int integer = 0;
+  factors f = {.k = k, .l = l, .s = &dummy, .Q = &dummy, .W = &dummy};
+  size_t least = 3 * k + (l > 5 * k * k + 4 * k ? l : 5 * k * k + 4 * k);
+  if (call_gesdd(&f, &best, -1, &integer) != 0 || best < (double)least) return least;
+  return (size_t)best;
+}
+
+size_t hvi_dense_svd_work(size_t m, size_t n) {
+  size_t k = m < n ? m : n, l = m < n ? n : m;
+  size_t size = k + k * k + k * l;
+  if (!use_lapack(k, l)) return size;
+  size_t integers = 8 * k * sizeof(lapack_int);
+  return size + gesdd_doubles(k, l) + (integers + sizeof(double) - 1) / sizeof(double);
+}
+
+/* W = B times `scale` */
+static void load(const factors *f, const double *J, size_t m, size_t n, double scale) {
+  if (m <= n) {
+    for (size_t i = 0; i < m * n; i++) f->W[i] = scale * J[i];
+    return;
+  }
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < m; i++) f->W[j * m + i] = scale * J[i * n + j];
+  }
+}
+
+static void transpose_square(double *A, size_t k) {
+  for (size_t i = 0; i < k; i++) {
+    for (size_t j = 0; j < i; j++) {
+      double kept = A[i * k + j];
+      A[i * k + j] = A[j * k + i];
+      A[j * k + i] = kept;
+    }
+  }
+}
+
+static bool factor_lapack(const factors *f) {
+  size_t size = gesdd_doubles(f->k, f->l);
+  if (size > INT_MAX) return false;
+  lapack_int *integers = (lapack_int *)(void *)(f->extra + size);
+  if (call_gesdd(f, f->extra, (lapack_int)size, integers) != 0) return false;
+  transpose_square(f->Q, f->k);
+  return true;
+}
+
+/* (p, q) <- (c p - s q, s p + c q) */
+static inline void rotate_rows(double *restrict p, double *restrict q, double c, double s,
+                               size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    double old = p[i];
+    p[i] = c * old - s * q[i];
+    q[i] = s * old + c * q[i];
+  }
+}
+
+/* Turns every pair of rows once; returns whether any pair needed it. s holds squared lengths. */
+static bool sweep(const factors *f, double negligible) {
+  const double tiny = DBL_EPSILON * DBL_EPSILON;
+  size_t k = f->k, l = f->l;
+  bool turned = false;
+  for (size_t p = 0; p + 1 < k; p++) {
+    for (size_t q = p + 1; q < k; q++) {
+      double a = f->s[p], b = f->s[q];
+      if (a <= negligible || b <= negligible) continue;
+      double *row_p = f->W + p * l, *row_q = f->W + q * l;
+      double g = hvi_vec_dot(row_p, row_q, l);
+      if (g * g <= (double)l * tiny * a * b) continue;
+      double z = (b - a) / (2.0 * g);
+      double t = copysign(1.0, z) / (fabs(z) + sqrt(1.0 + z * z));
+      double c = 1.0 / sqrt(1.0 + t * t);
+      rotate_rows(row_p, row_q, c, c * t, l);
+      rotate_rows(f->Q + p * k, f->Q + q * k, c, c * t, k);
+      f->s[p] = a - t * g;
+      f->s[q] = b + t * g;
+      turned = true;
+    }
+  }
+  return turned;
+}
+
+static void factor_jacobi(const factors *f) {
+  size_t k = f->k, l = f->l;
+  hvi_vec_zero(f->Q, k * k);
+  for (size_t i = 0; i < k; i++) f->Q[i * k + i] = 1.0;
+  for (int count = 0; count < MAX_SWEEPS; count++) {
+    double total = 0.0;
+    for (size_t i = 0; i < k; i++) total += f->s[i] = hvi_vec_norm2(f->W + i * l, l);
+    if (!sweep(f, 16.0 * DBL_EPSILON * DBL_EPSILON * total)) break;
+  }
+  for (size_t i = 0; i < k; i++) {
+    f->s[i] = sqrt(hvi_vec_norm2(f->W + i * l, l));
+    if (f->s[i] > 0.0) hvi_vec_scale(f->W + i * l, 1.0 / f->s[i], l);
+  }
+}
+
+/* A power of two that brings J near 1 where squares would overflow or vanish, else 1; zero for a
+ * zero matrix and NaN for one that is not finite. */
+static double choose_scale(const double *J, size_t size) {
+  double largest = 0.0;
+  for (size_t i = 0; i < size; i++) {
+    double v = fabs(J[i]);
+    if (!(v <= DBL_MAX)) return NAN;
+    largest = v > largest ? v : largest;
+  }
+  if (largest == 0.0) return 0.0;
+  if (largest > 1e-100 && largest < 1e100) return 1.0;
+  int exponent;
+  frexp(largest, &exponent);
+  return ldexp(1.0, exponent < -1000 ? 1000 : -exponent);
+}
+
+static double factor_number(const factors *f, double value) {
+  f->s[0] = fabs(value);
+  f->Q[0] = 1.0;
+  f->W[0] = copysign(1.0, value);
+  return isfinite(value) ? f->s[0] : NAN;
+}
+
+double hvi_dense_svd_factor(const double *J, size_t m, size_t n, double *work) {
+  if (m == 0 || n == 0) return 0.0;
+  factors f = layout(work, m, n);
+  if (f.l == 1) return factor_number(&f, J[0]);
+  double scale = choose_scale(J, m * n);
+  if (!(scale > 0.0)) {
+    hvi_vec_zero(work, f.k + f.k * f.k + f.k * f.l);
+    return scale;
+  }
+  load(&f, J, m, n, scale);
+  if (!use_lapack(f.k, f.l) || !factor_lapack(&f)) {
+    if (use_lapack(f.k, f.l)) load(&f, J, m, n, scale);
+    factor_jacobi(&f);
+  }
+  double largest = 0.0;
+  for (size_t i = 0; i < f.k; i++) {
+    f.s[i] /= scale;
+    largest = f.s[i] > largest ? f.s[i] : largest;
+  }
+  return largest;
+}
+
+void hvi_dense_svd_solve(double *x, const double *b, double cutoff, size_t m, size_t n,
+                         const double *work) {
+  size_t k = m < n ? m : n, l = m < n ? n : m;
+  const double *s = work, *Q = s + k, *W = Q + k * k;
+  const double *left = m <= n ? Q : W, *right = m <= n ? W : Q;
+  size_t left_length = m <= n ? k : l, right_length = m <= n ? l : k;
+  hvi_vec_zero(x, n);
+  for (size_t i = 0; i < k; i++) {
+    if (!(s[i] > cutoff)) continue;
+    double c = hvi_vec_dot(left + i * left_length, b, left_length) / s[i];
+    hvi_vec_add(x, c, right + i * right_length, right_length);
+  }
+}
+
+/* Factors A in a workspace of its own; free *work. */
+static hvi_status factor_alone(double **work, double *largest, const double *A, size_t m, size_t n,
+                               hvi_error *err) {
+  *work = hvi_alloc_doubles(hvi_dense_svd_work(m, n));
+  if (!*work) return hvi_error_memory(err, "a singular value decomposition");
+  *largest = hvi_dense_svd_factor(A, m, n, *work);
+  if (!isnan(*largest)) return HVI_OK;
+  hvi_free(*work);
+  *work = NULL;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is not finite", m, n);
+}
+
+/* The order in which s is largest first, by insertion: order[k]. */
+static void order_down(size_t *order, const double *s, size_t k) {
+  for (size_t i = 0; i < k; i++) {
+    size_t j = i;
+    for (; j > 0 && s[order[j - 1]] < s[i]; j--) order[j] = order[j - 1];
+    order[j] = i;
+  }
+}
+
+/* Factors A and sorts; free *work and *order. */
+static hvi_status factor_sorted(double **work, size_t **order, double *largest, const double *A,
+                                size_t m, size_t n, hvi_error *err) {
+  hvi_status status = factor_alone(work, largest, A, m, n, err);
+  if (status != HVI_OK) return status;
+  size_t k = m < n ? m : n;
+  *order = hvi_alloc(k, sizeof **order);
+  if (!*order) {
+    hvi_free(*work);
+    return hvi_error_memory(err, "a singular value decomposition");
+  }
+  order_down(*order, *work, k);
+  return HVI_OK;
+}
+
+hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_t n,
+                                     hvi_error *err) {
+  double *work, largest;
+  size_t *order;
+  hvi_status status = factor_sorted(&work, &order, &largest, A, m, n, err);
+  if (status != HVI_OK) return status;
+  for (size_t i = 0; i < m && i < n; i++) s[i] = work[order[i]];
+  hvi_free(order);
+  hvi_free(work);
+  return HVI_OK;
+}
+
+hvi_status hvi_dense_range(double *Q, size_t *rank, const double *A, size_t m, size_t n,
+                           double cutoff, hvi_error *err) {
+  double *work, largest;
+  size_t *order;
+  hvi_status status = factor_sorted(&work, &order, &largest, A, m, n, err);
+  if (status != HVI_OK) return status;
+  factors f = layout(work, m, n);
+  const double *left = m <= n ? f.Q : f.W; /* rows of length m */
+  size_t r = 0;
+  while (r < f.k && f.s[order[r]] > cutoff * largest) r++;
+  for (size_t j = 0; j < r; j++) {
+    for (size_t i = 0; i < m; i++) Q[i * r + j] = left[order[j] * m + i];
+  }
+  *rank = r;
+  hvi_free(order);
+  hvi_free(work);
+  return HVI_OK;
+}

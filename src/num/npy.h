@@ -1,0 +1,34 @@
+/*
+ * NumPy's .npy files: one array, a small text header and raw numbers.
+ *
+ * The reader treats a file as hostile: its size is checked before it is read; header length, shape,
+ * type and the number of bytes are checked before the array is allocated. Types read: <f8, <f4,
+ * <i8, <i4, |b1, >f8, >f4, C or Fortran order; the result is always row-major doubles.
+ */
+#ifndef HVI_NUM_NPY_H
+#define HVI_NUM_NPY_H
+
+#include <hvi/error.h>
+
+#include <stddef.h>
+
+enum { HVI_NPY_MAX_DIMS = 8 };
+
+typedef struct hvi_array {
+  size_t dims;                    /* number of axes; 0 for a single number */
+  size_t shape[HVI_NPY_MAX_DIMS]; /* length of each */
+  size_t size;                    /* product of the shape */
+  double *data;                   /* row-major */
+} hvi_array;
+
+/* Reads a whole array; free it with hvi_array_free. Refuses files over max_bytes (0: 1 GiB). */
+hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_error *err);
+/* The same from the bytes of a file; `name` is for the error text. */
+hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t size, const char *name,
+                          hvi_error *err);
+/* Writes float64, version 1.0, whole or not at all. */
+hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, const size_t *shape,
+                         hvi_error *err);
+void hvi_array_free(hvi_array *a);
+
+#endif

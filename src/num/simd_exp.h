@@ -1,0 +1,72 @@
+/*
+ * An exponential without branches, tables or calls, so that a loop over it becomes SIMD code.
+ *
+ *   x = k ln 2 + r,  |r| <= ln 2 / 2,    exp(x) = 2^k (1 + p),    p = exp(r) - 1 = r + r^2 q(r)
+ *
+ * k is rounded by adding 1.5 * 2^52, which leaves it in the low bits of the sum; ln 2 is split so
+ * that k times its high part is exact (Cody and Waite); q is a minimax polynomial of degree 9, off
+ * by less than 2.1e-17. Keeping p apart gives expm1 to full relative accuracy at no cost.
+ *
+ * Results are within 2 units in the last place. Where exp(x) would be subnormal (x < -708) it is 0.
+ */
+#ifndef HVI_NUM_SIMD_EXP_H
+#define HVI_NUM_SIMD_EXP_H
+
+#include <stdint.h>
+#include <string.h>
+
+/* exp(x) = scale (1 + p) */
+typedef struct hvi_simd_power {
+  double p, scale;
+} hvi_simd_power;
+
+/* p and 2^(k + bias - 1023), for x in [-708, 709.8]. */
+static inline hvi_simd_power hvi_simd_split(double x, uint64_t bias) {
+  const double round = 0x1.8p52, log2e = 0x1.71547652b82fep0;
+  const double ln2_high = 0x1.62e42fefp-1, ln2_low = 0x1.473de6af278edp-34;
+  const double sum = x * log2e + round, k = sum - round;
+  const double r = (x - k * ln2_high) - k * ln2_low;
+  /* Estrin's order: short chains, so that several exponentials overlap in the pipeline */
+  const double r2 = r * r, r4 = r2 * r2;
+  const double q01 = 0x1.555555555555cp-3 * r + 0x1.0000000000004p-1;
+  const double q23 = 0x1.111111110e93ep-7 * r + 0x1.55555555525b4p-5;
+  const double q45 = 0x1.a01a01b516758p-13 * r + 0x1.6c16c17e3ecabp-10;
+  const double q67 = 0x1.71ddeb9881f36p-19 * r + 0x1.a019a8fe139fcp-16;
+  const double q89 = 0x1.af745654ef0d1p-26 * r + 0x1.28a085998743p-22;
+  const double q03 = q23 * r2 + q01, q47 = q67 * r2 + q45;
+  const double q = (q89 * r4 + q47) * r4 + q03;
+  uint64_t bits;
+  memcpy(&bits, &sum, sizeof bits);
+  bits = (bits + bias) << 52;
+  hvi_simd_power out = {.p = r2 * q + r};
+  memcpy(&out.scale, &bits, sizeof bits);
+  return out;
+}
+
+/* exp(x) for any x. */
+static inline double hvi_simd_exp(double x) {
+  double c = x > 709.8 ? 709.8 : x;
+  c = c < -708.0 ? -708.0 : c;
+  /* half the scale, because 2^1024 is no double */
+  const hvi_simd_power e = hvi_simd_split(c, 1022);
+  const double y = 2.0 * (e.scale * e.p + e.scale);
+  return x < -708.0 ? 0.0 : y;
+}
+
+/* exp(x) for x <= 0, some operations cheaper. */
+static inline double hvi_simd_exp_down(double x) {
+  const double c = x < -708.0 ? -708.0 : x;
+  const hvi_simd_power e = hvi_simd_split(c, 1023);
+  const double y = e.scale * e.p + e.scale;
+  return x < -708.0 ? 0.0 : y;
+}
+
+/* exp(x) - 1 for x <= 0, and exp(x) beside it; below -708 the latter is 3e-308. */
+static inline double hvi_simd_expm1_down(double x, double *exponential) {
+  const double c = x < -708.0 ? -708.0 : x;
+  const hvi_simd_power e = hvi_simd_split(c, 1023);
+  *exponential = e.scale * e.p + e.scale;
+  return e.scale * e.p + (e.scale - 1.0);
+}
+
+#endif

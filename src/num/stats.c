@@ -1,0 +1,99 @@
+/*
+ * The Student-t quantile. With t = sqrt(v) tan(a), P(|T| <= t) for v degrees of freedom is a finite
+ * sum in a, s = sin a, c = cos a:
+ *
+ *   v odd    (2 / pi) (a + s (c + (2/3) c^3 + (2 4)/(3 5) c^5 + ... up to c^(v-2)))
+ *   v even   s (1 + (1/2) c^2 + (1 3)/(2 4) c^4 + ... up to c^(v-2))
+ *
+ * It grows with a, so bisection finds the quantile; for large v the expansion in 1/v around the
+ * normal quantile is shorter and as accurate.
+ */
+#include "num/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const double half_pi = 1.570796326794896619;
+
+double hvi_stats_mean(const double *x, size_t n) {
+  if (n == 0) return NAN;
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  return sum / (double)n;
+}
+
+double hvi_stats_variance(const double *x, size_t n) {
+  if (n < 2) return 0.0;
+  double mean = hvi_stats_mean(x, n), sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += (x[i] - mean) * (x[i] - mean);
+  return sum / (double)(n - 1);
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double hvi_stats_quantile(double *x, size_t n, double q) {
+  if (n == 0 || !(q >= 0.0 && q <= 1.0)) return NAN;
+  qsort(x, n, sizeof *x, compare);
+  double position = q * (double)(n - 1);
+  size_t below = (size_t)position;
+  if (below + 1 >= n) return x[n - 1];
+  double part = position - (double)below;
+  return part == 0.0 ? x[below] : x[below] + part * (x[below + 1] - x[below]);
+}
+
+/* P(|T| <= sqrt(v) tan(angle)) */
+static double two_sided_probability(double angle, size_t v) {
+  double c = cos(angle), s = sin(angle), odd = (double)(v % 2);
+  double term = v % 2 ? c : 1.0, sum = v == 1 ? 0.0 : term;
+  for (size_t power = 2 + v % 2; power + 2 <= v; power += 2) {
+    double p = (double)power;
+    term *= c * c * (p - 1.0) / p;
+    sum += term;
+  }
+  return odd > 0.0 ? (angle + s * sum) / half_pi : s * sum;
+}
+
+static double t_quantile_bisect(double probability, size_t v) {
+  double low = 0.0, high = half_pi;
+  for (int step = 0; step < 60; step++) {
+    double middle = 0.5 * (low + high);
+    if (two_sided_probability(middle, v) < probability) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return sqrt((double)v) * tan(0.5 * (low + high));
+}
+
+/* Cornish-Fisher expansion around the normal quantile z. */
+static double t_quantile_expand(double z, double v) {
+  double z2 = z * z;
+  double g1 = (z2 + 1.0) / 4.0;
+  double g2 = ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
+  double g3 = (((3.0 * z2 + 19.0) * z2 + 17.0) * z2 - 15.0) / 384.0;
+  double g4 = ((((79.0 * z2 + 776.0) * z2 + 1482.0) * z2 - 1920.0) * z2 - 945.0) / 92160.0;
+  return z * (1.0 + (g1 + (g2 + (g3 + g4 / v) / v) / v) / v);
+}
+
+double hvi_stats_interval95(const double *x, size_t n) {
+  if (n < 2) return NAN;
+  size_t v = n - 1;
+  double t =
+      v <= 200 ? t_quantile_bisect(0.95, v) : t_quantile_expand(1.959963984540054, (double)v);
+  return t * sqrt(hvi_stats_variance(x, n) / (double)n);
+}
+
+double hvi_stats_slope(const double *y, size_t n) {
+  if (n < 2) return NAN;
+  double middle = 0.5 * (double)(n - 1), mean = hvi_stats_mean(y, n), sxy = 0.0, sxx = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    double dx = (double)i - middle;
+    sxy += dx * (y[i] - mean);
+    sxx += dx * dx;
+  }
+  return sxy / sxx;
+}

@@ -1,0 +1,19 @@
+/* Statistics of a sample. Values that are not finite must be left out by the caller. */
+#ifndef HVI_NUM_STATS_H
+#define HVI_NUM_STATS_H
+
+#include <stddef.h>
+
+/* NaN for an empty sample. */
+double hvi_stats_mean(const double *x, size_t n);
+/* Sample variance with n - 1; zero for n < 2. */
+double hvi_stats_variance(const double *x, size_t n);
+/* Quantile q in [0, 1] by linear interpolation (NumPy's default); sorts x in place. NaN for an
+ * empty sample. */
+double hvi_stats_quantile(double *x, size_t n, double q);
+/* Half width of the 95 % Student-t interval of the mean; NaN for n < 2. */
+double hvi_stats_interval95(const double *x, size_t n);
+/* Slope of the least-squares line through (i, y[i]), i = 0 .. n-1; NaN for n < 2. */
+double hvi_stats_slope(const double *y, size_t n);
+
+#endif

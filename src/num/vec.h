@@ -1,0 +1,47 @@
+/* Vectors of doubles: the handful of operations the solver is made of. Results come first. */
+#ifndef HVI_NUM_VEC_H
+#define HVI_NUM_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+static inline void hvi_vec_copy(double *restrict out, const double *restrict x, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = x[i];
+}
+
+static inline void hvi_vec_zero(double *out, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = 0.0;
+}
+
+/* out = out + a x */
+static inline void hvi_vec_add(double *restrict out, double a, const double *restrict x, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] += a * x[i];
+}
+
+static inline void hvi_vec_scale(double *out, double a, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] *= a;
+}
+
+static inline double hvi_vec_dot(const double *x, const double *y, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+static inline double hvi_vec_norm2(const double *x, size_t n) { return hvi_vec_dot(x, x, n); }
+
+/* |x - y|^2 */
+static inline double hvi_vec_dist2(const double *x, const double *y, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += (x[i] - y[i]) * (x[i] - y[i]);
+  return sum;
+}
+
+/* sqrt(sum x^2) that neither overflows nor underflows. */
+double hvi_vec_norm(const double *x, size_t n);
+
+/* True when every element is finite. */
+bool hvi_vec_finite(const double *x, size_t n);
+
+#endif

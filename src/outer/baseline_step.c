@@ -1,0 +1,104 @@
+/*
+ * Methods for comparison that work on the vector field V(theta) = J(theta)' F(g(theta)) in the
+ * parameters, with step h = eta * lr. None of them sees a surrogate.
+ *
+ *   extragradient     theta' = theta - h V(theta),  theta <- theta - h V(theta')
+ *   optimistic GDA    theta <- theta - h (2 V_t - V_{t-1})
+ *   alternating GDA   theta_k <- theta_k - h V_k(theta), player by player
+ *   Adam-GDA          theta <- theta - h Adam(V)
+ */
+#include "num/vec.h"
+#include "outer/solver.h"
+
+#include <math.h>
+
+/* out = J' f at a point */
+static void field_at(hvi_solver *s, const hvi_point *p, double *out) {
+  const hvi_model *m = s->problem->model;
+  m->ops->vjp(m, p->cache, p->theta, s->f, out);
+  s->counts.grad_evals++;
+}
+
+static void evaluate(hvi_solver *s, hvi_point *p) {
+  const hvi_model *m = s->problem->model;
+  m->ops->eval(m, p->cache, p->theta, p->z);
+  s->counts.model_passes++;
+}
+
+static void extragradient(hvi_solver *s, hvi_surrogate *l, double h) {
+  const size_t d = l->model->dim;
+  field_at(s, l->now, s->field);
+  for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - h * s->field[i];
+  evaluate(s, l->next);
+  s->theta = l->next->theta;
+  s->z = l->next->z;
+  hvi_solver_operate(s);
+  field_at(s, l->next, s->field);
+  hvi_vec_add(l->now->theta, -h, s->field, d);
+}
+
+static void optimistic(hvi_solver *s, hvi_surrogate *l, double h) {
+  field_at(s, l->now, s->field);
+  const double *last = s->row.outer == 0 ? s->field : s->field_last;
+  for (size_t i = 0; i < l->model->dim; i++) {
+    l->now->theta[i] -= h * (2.0 * s->field[i] - last[i]);
+  }
+  hvi_vec_copy(s->field_last, s->field, l->model->dim);
+}
+
+/* All players but the last are evaluated here; the caller evaluates everything once more. */
+static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
+  const hvi_model *m = l->model;
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_block *b = &m->blocks[k];
+    const hvi_model *one = m->ops->player(m, k);
+    double *cache = l->now->cache + b->cache, *theta = l->now->theta + b->theta;
+    if (k > 0) hvi_solver_operate(s);
+    one->ops->vjp(one, cache, theta, s->f + b->z, s->field);
+    hvi_vec_add(theta, -h, s->field, b->dim);
+    if (k + 1 < m->block_count) one->ops->eval(one, cache, theta, l->now->z + b->z);
+  }
+  s->counts.grad_evals++;
+  s->counts.model_passes++;
+}
+
+static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
+  const hvi_optimizer_settings *set = &s->settings.inner;
+  const size_t d = l->model->dim;
+  double *power = s->adam, *m = power + 2, *v = m + d;
+  field_at(s, l->now, s->field);
+  power[0] *= set->beta1;
+  power[1] *= set->beta2;
+  for (size_t i = 0; i < d; i++) {
+    const double g = s->field[i];
+    m[i] = set->beta1 * m[i] + (1.0 - set->beta1) * g;
+    v[i] = set->beta2 * v[i] + (1.0 - set->beta2) * g * g;
+    l->now->theta[i] -=
+        h * (m[i] / (1.0 - power[0])) / (sqrt(v[i] / (1.0 - power[1])) + set->epsilon);
+  }
+}
+
+void hvi_solver_baseline_step(hvi_solver *s) {
+  hvi_surrogate *l = &s->turns[0].room.l;
+  const double h = s->eta[0] * s->settings.inner.lr;
+  switch (s->settings.baseline) {
+  case HVI_BASELINE_EXTRAGRADIENT:
+    extragradient(s, l, h);
+    break;
+  case HVI_BASELINE_OPTIMISTIC_GDA:
+    optimistic(s, l, h);
+    break;
+  case HVI_BASELINE_ALTERNATING_GDA:
+    alternating(s, l, h);
+    break;
+  case HVI_BASELINE_ADAM_GDA:
+    adam(s, l, h);
+    break;
+  case HVI_BASELINE_NONE:
+    return;
+  }
+  evaluate(s, l->now);
+  s->theta = l->now->theta;
+  s->z = l->now->z;
+  s->row.inner = 1;
+}

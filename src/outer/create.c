@@ -1,0 +1,162 @@
+/*
+ * A solver's birth: settings checked, the step rule resolved, one allocation for every array.
+ */
+#include "base/error.h"
+#include "inner/optimizers.h"
+#include "num/vec.h"
+#include "outer/solver.h"
+
+#include <math.h>
+
+static size_t turn_need(const hvi_settings *s, const hvi_optimizer *optimizer, const hvi_model *m) {
+  return hvi_surrogate_need(m) + hvi_arena_need(optimizer->state(&s->inner, m));
+}
+
+static const hvi_model *turn_model(const hvi_solver *s, size_t k) {
+  const hvi_model *m = s->problem->model;
+  return s->turn_count == 1 ? m : m->ops->player(m, k);
+}
+
+/* Everything that solver_place will take, in doubles. */
+static size_t solver_need(const hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  const size_t n = s->problem->model->out, d = s->problem->model->dim;
+  size_t need = 8 * hvi_arena_need(n) + 5 * hvi_arena_need(d) +
+                hvi_arena_need(s->problem->model->block_count) + hvi_arena_need(2 + 2 * d);
+  if (set->target == HVI_TARGET_AVERAGED) need += hvi_arena_need(set->average * n);
+  for (size_t k = 0; k < s->turn_count; k++) {
+    need += turn_need(set, set->optimizer, turn_model(s, k));
+  }
+  if (set->floor == HVI_FLOOR_ESTIMATED) {
+    need += turn_need(set, &hvi_optimizer_lm, s->problem->model);
+  }
+  return need;
+}
+
+static void place_turn(hvi_solver *s, hvi_turn *turn, const hvi_optimizer *optimizer,
+                       const hvi_model *m, const hvi_block *block, hvi_arena *arena) {
+  const double *weights = s->problem->weights;
+  turn->block = *block;
+  hvi_surrogate_place(&turn->room, m, weights ? weights + block->z : NULL, &s->counts, arena);
+  turn->state = hvi_arena_take(arena, optimizer->state(&s->settings.inner, m));
+  optimizer->reset(&s->settings.inner, m, turn->state);
+}
+
+static void place_turns(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const hvi_model *m = s->problem->model;
+  const hvi_block whole = {.dim = m->dim, .out = m->out};
+  for (size_t k = 0; k < s->turn_count; k++) {
+    const hvi_block *block = s->turn_count == 1 ? &whole : &m->blocks[k];
+    place_turn(s, &s->turns[k], set->optimizer, turn_model(s, k), block, arena);
+  }
+  if (set->floor == HVI_FLOOR_ESTIMATED) {
+    place_turn(s, &s->scout, &hvi_optimizer_lm, m, &whole, arena);
+  }
+}
+
+static void solver_place(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const size_t n = s->problem->model->out, d = s->problem->model->dim;
+  s->f = hvi_arena_take(arena, n);
+  s->z_last = hvi_arena_take(arena, n);
+  s->all_z = hvi_arena_take(arena, n);
+  s->best_z = hvi_arena_take(arena, n);
+  s->projected = hvi_arena_take(arena, n);
+  s->all_theta = hvi_arena_take(arena, d);
+  s->best_theta = hvi_arena_take(arena, d);
+  s->field = hvi_arena_take(arena, d);
+  s->field_last = hvi_arena_take(arena, d);
+  s->adam = hvi_arena_take(arena, 2 + 2 * d);
+  s->adam[0] = s->adam[1] = 1.0;
+  s->eta = hvi_arena_take(arena, s->problem->model->block_count);
+  if (set->target == HVI_TARGET_OPTIMISTIC) s->f_last = hvi_arena_take(arena, n);
+  if (set->target == HVI_TARGET_AVERAGED) s->history = hvi_arena_take(arena, set->average * n);
+  place_turns(s, arena);
+}
+
+static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
+  const hvi_settings *set = &s->settings;
+  for (size_t k = 0; k < s->problem->model->block_count; k++) {
+    s->eta[k] = set->player_eta ? set->player_eta[k] : set->eta;
+  }
+  if (set->step_rule == HVI_STEP_FIXED) return HVI_OK;
+  hvi_constants c;
+  hvi_status status = hvi_problem_constants(&c, s->problem, err);
+  if (status) return status;
+  if (!(c.mu > 0.0)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "%s is not strongly monotone (mu = %.4g): no step rule applies, give eta",
+                         s->problem->ops->name, c.mu);
+  }
+  const double best = c.mu / (c.lipschitz * c.lipschitz);
+  s->eta[0] = set->step_rule == HVI_STEP_BEST ? best : 0.4 * best;
+  for (size_t k = 1; k < s->problem->model->block_count; k++) s->eta[k] = s->eta[0];
+  return HVI_OK;
+}
+
+/* Evaluates the model at the start, once. */
+static void stand_at_start(hvi_solver *s) {
+  const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
+  for (size_t k = 0; k < s->turn_count; k++) {
+    const hvi_turn *turn = &s->turns[k];
+    hvi_surrogate_start(&s->turns[k].room.l, theta0 + turn->block.theta);
+    hvi_vec_copy(s->all_theta + turn->block.theta, turn->room.l.now->theta, turn->block.dim);
+    hvi_vec_copy(s->all_z + turn->block.z, turn->room.l.now->z, turn->block.out);
+  }
+  const bool together = s->turn_count == 1;
+  s->counts.model_passes = 1;
+  s->theta = together ? s->turns[0].room.l.now->theta : s->all_theta;
+  s->z = together ? s->turns[0].room.l.now->z : s->all_z;
+}
+
+static hvi_status fill(hvi_solver *s, hvi_error *err) {
+  const hvi_problem *p = s->problem;
+  const bool in_turn = s->settings.alternating && !s->settings.baseline;
+  s->turn_count = in_turn ? p->model->block_count : 1;
+  s->turns = hvi_alloc(s->turn_count, sizeof *s->turns);
+  if (!s->turns) return hvi_error_memory(err, "the solver");
+  hvi_arena arena = {.size = solver_need(s)};
+  arena.base = s->memory = hvi_alloc_doubles(arena.size);
+  if (!s->memory) return hvi_error_memory(err, "the solver's workspace");
+  if (p->ops->draw) {
+    s->sample = hvi_alloc(1, p->ops->sample_bytes);
+    if (!s->sample) return hvi_error_memory(err, "a sample");
+  }
+  solver_place(s, &arena);
+  return resolve_step(s, err);
+}
+
+hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
+                          hvi_error *err) {
+  *solver = NULL;
+  if (!p || !settings) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a solver needs a problem and settings");
+  }
+  hvi_status status = hvi_settings_check(settings, p, err);
+  if (status) return status;
+  hvi_solver *s = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "the solver");
+  s->problem = p;
+  s->settings = *settings;
+  s->reason = "not started";
+  s->rng = hvi_rng_new(settings->seed, "solver", 0);
+  s->best_residual = s->best_dist2 = NAN;
+  s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
+  status = fill(s, err);
+  if (status) {
+    hvi_solver_free(s);
+    return status;
+  }
+  stand_at_start(s);
+  *solver = s;
+  return HVI_OK;
+}
+
+void hvi_solver_free(hvi_solver *s) {
+  if (!s) return;
+  hvi_free(s->memory);
+  hvi_free(s->turns);
+  hvi_free(s->sample);
+  hvi_free(s);
+}

@@ -1,0 +1,160 @@
+/*
+ * The outer loop around the step: evaluate F, take the step, record, decide whether to go on.
+ *
+ * F is evaluated once per outer step: F(z_{t+1}) gives the residual of row t + 1 and the target of
+ * the step after it. The model is never evaluated twice at the same theta.
+ */
+#include "outer/solver.h"
+
+#include "base/clock.h"
+#include "num/vec.h"
+
+#include <math.h>
+
+/* Movement below this share of the exact step's length eta |residual| counts as standing still. */
+static const double still_share = 1e-9;
+/* Residuals below this (relative to 1 + |z|) are rounding, not a stall. */
+static const double rounding = 1e-13;
+
+static const char *const outcome_names[HVI_OUTCOME_COUNT] = {
+    [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
+    [HVI_STALLED] = "stalled", [HVI_DIVERGED] = "diverged",   [HVI_STOPPED] = "stopped",
+};
+
+const char *hvi_outcome_name(hvi_outcome o) {
+  return (unsigned)o < HVI_OUTCOME_COUNT ? outcome_names[o] : "unknown";
+}
+
+void hvi_solver_operate(hvi_solver *s) {
+  s->problem->ops->operate(s->problem, s->sample, s->theta, s->z, s->f);
+  s->counts.f_evals++;
+}
+
+static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
+  s->outcome = outcome;
+  s->reason = reason;
+}
+
+/* Fills the row for the current theta and keeps the best iterate. */
+static void record(hvi_solver *s) {
+  const hvi_problem *p = s->problem;
+  const size_t n = p->model->out;
+  hvi_record *row = &s->row;
+  row->theta = s->theta;
+  row->z = s->z;
+  row->counts = s->counts;
+  row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  row->residual = s->sample ? NAN : hvi_problem_residual(p, s->z, s->f);
+  if (s->settings.observe || s->settings.max_seconds > 0.0) {
+    row->seconds = hvi_clock_now() - s->start;
+  }
+  if (row->alpha > s->alpha_worst) s->alpha_worst = row->alpha;
+  /* without a residual the latest iterate is as good a guess as any */
+  if (row->outer > 0 && !s->sample && !(row->residual < s->best_residual)) return;
+  s->best_outer = row->outer;
+  s->best_residual = row->residual;
+  s->best_dist2 = row->dist2;
+  hvi_vec_copy(s->best_theta, s->theta, p->model->dim);
+  hvi_vec_copy(s->best_z, s->z, n);
+}
+
+static void report(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  if (set->observe && !set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING) {
+    end(s, HVI_STOPPED, "stopped by the observer");
+  }
+}
+
+/* The one place that tests for values that are not finite. */
+static bool sound(const hvi_solver *s) {
+  const hvi_model *m = s->problem->model;
+  return hvi_vec_finite(s->theta, m->dim) && hvi_vec_finite(s->z, m->out) &&
+         hvi_vec_finite(s->f, m->out);
+}
+
+static void count_standing_still(hvi_solver *s) {
+  const size_t n = s->problem->model->out;
+  const double moved2 = hvi_vec_dist2(s->z, s->z_last, n), residual = s->row.residual;
+  const double exact = still_share * s->eta[0] * residual;
+  const bool matters = residual > rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, n)));
+  s->still = matters && moved2 <= exact * exact ? s->still + 1 : 0;
+}
+
+static void decide(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  const double residual = s->row.residual;
+  if (!sound(s)) {
+    end(s, HVI_DIVERGED, "a value is not finite");
+  } else if (set->growth_bound > 0.0 && residual > set->growth_bound * (1.0 + s->first_residual)) {
+    end(s, HVI_DIVERGED, "the residual grew beyond its bound");
+  } else if (residual <= set->tol) {
+    end(s, HVI_CONVERGED, "residual within the tolerance");
+  } else if (set->stall_window > 0 && s->still >= set->stall_window) {
+    end(s, HVI_STALLED, "the outputs stopped moving although the residual is not small");
+  } else if (set->max_outer > 0 && s->row.outer >= set->max_outer) {
+    end(s, HVI_LIMIT, "iteration limit");
+  } else if (set->max_f_evals > 0 && s->counts.f_evals >= set->max_f_evals) {
+    end(s, HVI_LIMIT, "evaluation limit");
+  } else if (set->max_seconds > 0.0 && s->row.seconds >= set->max_seconds) {
+    end(s, HVI_LIMIT, "time limit");
+  }
+}
+
+static void draw(hvi_solver *s) {
+  if (s->sample) s->problem->ops->draw(s->problem, s->sample, &s->rng);
+}
+
+/* Row 0: the start. */
+static void begin(hvi_solver *s) {
+  s->start = hvi_clock_now();
+  draw(s);
+  hvi_solver_operate(s);
+  if (s->f_last) hvi_vec_copy(s->f_last, s->f, s->problem->model->out);
+  record(s);
+  s->first_residual = s->sample ? 0.0 : s->row.residual;
+  decide(s);
+  report(s);
+}
+
+static void advance(hvi_solver *s) {
+  hvi_vec_copy(s->z_last, s->z, s->problem->model->out);
+  if (s->settings.baseline) {
+    hvi_solver_baseline_step(s);
+  } else {
+    hvi_solver_surrogate_step(s);
+  }
+  s->row.outer++;
+  s->inner_total += s->row.inner;
+  draw(s);
+  hvi_solver_operate(s);
+  record(s);
+  count_standing_still(s);
+  decide(s);
+  report(s);
+}
+
+hvi_outcome hvi_solver_step(hvi_solver *s) {
+  if (s->outcome == HVI_RUNNING && s->counts.f_evals == 0) begin(s);
+  if (s->outcome == HVI_RUNNING) advance(s);
+  return s->outcome;
+}
+
+hvi_outcome hvi_solver_run(hvi_solver *s) {
+  while (hvi_solver_step(s) == HVI_RUNNING) continue;
+  s->row.seconds = hvi_clock_now() - s->start;
+  return s->outcome;
+}
+
+hvi_info hvi_solver_info(const hvi_solver *s) {
+  return (hvi_info){.outcome = s->outcome,
+                    .reason = s->reason,
+                    .last = s->row,
+                    .eta = s->eta[0],
+                    .inner_total = s->inner_total,
+                    .alpha_worst = s->alpha_worst,
+                    .best_outer = s->best_outer,
+                    .best_residual = s->best_residual,
+                    .best_dist2 = s->best_dist2,
+                    .best_theta = s->best_theta,
+                    .best_z = s->best_z};
+}

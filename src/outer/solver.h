@@ -1,0 +1,66 @@
+/* The solver's inside, shared by the files of this folder. */
+#ifndef HVI_OUTER_SOLVER_H
+#define HVI_OUTER_SOLVER_H
+
+#include "surrogate/surrogate.h"
+
+#include <hvi/solver.h>
+
+/* One surrogate and who moves in it: everybody at once, or one player of an alternating loop. */
+typedef struct hvi_turn {
+  hvi_surrogate_room room;
+  hvi_block block; /* its share of theta and z; the whole of both when simultaneous */
+  double *state;   /* the optimizer's */
+} hvi_turn;
+
+struct hvi_solver {
+  const hvi_problem *problem;
+  hvi_settings settings;
+  double *memory; /* everything below that is an array of doubles */
+
+  /* where the loop stands */
+  const double *theta, *z; /* [d], [n]: theta_t and z_t = g(theta_t) */
+  double *f;               /* [n] F(z_t) */
+  double *z_last;          /* [n] z_{t-1} */
+  double *eta;             /* [players] or one */
+  void *sample;            /* current draw; NULL when deterministic */
+  hvi_rng rng;
+
+  /* the surrogate step */
+  size_t turn_count;
+  hvi_turn *turns;
+  double *all_theta, *all_z; /* alternating: the players' parts put together */
+  double *f_last;            /* [n] F_{t-1}: optimistic target */
+  double *history;           /* [tau][n] last plain targets: averaged target */
+  double *projected;         /* [n] projection of the target: known floor */
+  hvi_turn scout;            /* estimated floor: a surrogate solved on the side */
+
+  /* the baselines */
+  double *field, *field_last; /* [d] V = J'F */
+  double *adam;               /* {b1^k, b2^k, m[d], v[d]} */
+
+  /* the record */
+  hvi_record row;
+  hvi_counts counts;
+  size_t inner_total;
+  double alpha_worst, first_residual;
+  size_t still; /* outer steps in a row without movement */
+  double start; /* on the clock */
+  hvi_outcome outcome;
+  const char *reason;
+  size_t best_outer;
+  double best_residual, best_dist2;
+  double *best_theta, *best_z;
+};
+
+/* Checks settings against the problem; settings.c. */
+hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);
+
+/* theta_t -> theta_{t+1}, with s->f = F(z_t) given; surrogate_step.c and baseline_step.c. */
+void hvi_solver_surrogate_step(hvi_solver *s);
+void hvi_solver_baseline_step(hvi_solver *s);
+
+/* s->f = F(z) at the current z, with the current draw. */
+void hvi_solver_operate(hvi_solver *s);
+
+#endif

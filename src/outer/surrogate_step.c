@@ -1,0 +1,166 @@
+/*
+ * One outer step of alpha-descent on surrogates: the body of the paper's Algorithm 1.
+ *
+ *   v <- z_t - eta Xi^-1 F(z_t)
+ *   l(theta) = 1/2 |g(theta) - v|^2_Xi
+ *   while l(theta) - l* > alpha^2 (l(theta_t) - l*), and fewer than M steps were taken:
+ *     theta <- A(l, theta)
+ *
+ * Simultaneous players share one surrogate. Alternating players have one each, and each sees the
+ * outputs that the players before it have just reached.
+ */
+#include "inner/optimizers.h"
+#include "num/vec.h"
+#include "outer/solver.h"
+#include "problem/sets.h"
+
+#include <math.h>
+
+/* Steps of the side solve behind an estimated floor. */
+enum { SCOUT_STEPS = 50 };
+
+static double step_size(const hvi_solver *s, size_t i) {
+  const hvi_model *m = s->problem->model;
+  size_t k = 0;
+  while (s->settings.player_eta && i >= m->blocks[k].z + m->blocks[k].out) k++;
+  return s->eta[k];
+}
+
+/* The target of a turn's outputs before averaging, into v[out]. */
+static void plain_target(const hvi_solver *s, const hvi_block *b, double *v) {
+  const double *w = s->problem->weights;
+  const bool shared = !s->settings.player_eta;
+  for (size_t j = 0; j < b->out; j++) {
+    const size_t i = b->z + j;
+    const double eta = shared ? s->eta[0] : step_size(s, i);
+    const double f = s->f_last ? 2.0 * s->f[i] - s->f_last[i] : s->f[i];
+    v[j] = s->z[i] - (w ? eta * f / w[i] : eta * f);
+  }
+}
+
+/* Replaces the plain target by the mean of the last tau of them. */
+static void average_target(hvi_solver *s, const hvi_block *b, double *target) {
+  const size_t n = s->problem->model->out, tau = s->settings.average;
+  const size_t have = s->row.outer < tau ? s->row.outer + 1 : tau;
+  plain_target(s, b, s->history + (s->row.outer % tau) * n + b->z);
+  for (size_t i = 0; i < b->out; i++) {
+    double sum = 0.0;
+    for (size_t slot = 0; slot < have; slot++) sum += s->history[slot * n + b->z + i];
+    target[i] = sum / (double)have;
+  }
+}
+
+static void set_target(hvi_solver *s, hvi_turn *turn) {
+  hvi_surrogate *l = &turn->room.l;
+  const hvi_block *b = &turn->block;
+  if (s->history) {
+    average_target(s, b, l->target);
+  } else {
+    plain_target(s, b, l->target);
+  }
+  for (size_t i = b->z; s->f_last && i < b->z + b->out; i++) s->f_last[i] = s->f[i];
+  hvi_surrogate_freeze(l);
+}
+
+/* l* from the projection of the target onto Z, factor by factor. */
+static double known_floor(const hvi_solver *s, const hvi_turn *turn) {
+  const hvi_problem *p = s->problem;
+  const hvi_block *b = &turn->block;
+  double sum = 0.0;
+  for (size_t k = 0; k < p->set_count; k++) {
+    const hvi_set *set = &p->sets[k];
+    if (set->begin < b->z || set->begin + set->len > b->z + b->out) continue;
+    const double *v = turn->room.l.target + (set->begin - b->z);
+    const double *w = p->weights ? p->weights + set->begin : NULL;
+    hvi_set_project(set, w, v, s->projected);
+    for (size_t i = 0; i < set->len; i++) {
+      sum += (w ? w[i] : 1.0) * (v[i] - s->projected[i]) * (v[i] - s->projected[i]);
+    }
+  }
+  return 0.5 * sum;
+}
+
+/* l* as adaptive Levenberg-Marquardt finds it from theta_t: never below the true one. */
+static double estimated_floor(hvi_solver *s, const hvi_turn *turn) {
+  hvi_surrogate *l = &s->scout.room.l;
+  hvi_optimizer_settings lm = s->settings.inner;
+  lm.adapt_damping = true;
+  l->model = turn->room.l.model;
+  l->weights = turn->room.l.weights;
+  hvi_vec_copy(l->target, turn->room.l.target, l->model->out);
+  hvi_surrogate_start(l, turn->room.l.now->theta);
+  hvi_surrogate_freeze(l);
+  hvi_optimizer_lm.reset(&lm, l->model, s->scout.state);
+  for (int i = 0; i < SCOUT_STEPS; i++) {
+    const double before = l->now->loss;
+    if (!hvi_optimizer_lm.step(&lm, s->scout.state, l)) break;
+    if (before - l->now->loss <= 1e-14 * l->loss0) break;
+  }
+  return l->now->loss;
+}
+
+static double floor_of(hvi_solver *s, const hvi_turn *turn) {
+  switch (s->settings.floor) {
+  case HVI_FLOOR_KNOWN:
+    return known_floor(s, turn);
+  case HVI_FLOOR_ESTIMATED:
+    return estimated_floor(s, turn);
+  case HVI_FLOOR_ZERO:
+    break;
+  }
+  return 0.0;
+}
+
+static size_t most_inner_steps(const hvi_solver *s) {
+  const double grown = s->settings.inner_growth * (double)s->row.outer;
+  return s->settings.inner_steps + (size_t)fmin(grown, 1e15);
+}
+
+/* Descends one surrogate; returns the number of steps taken. */
+static size_t descend(hvi_solver *s, hvi_turn *turn, double floor) {
+  const hvi_settings *set = &s->settings;
+  hvi_surrogate *l = &turn->room.l;
+  const size_t most = most_inner_steps(s);
+  const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
+  if (!set->keep_state) set->optimizer->reset(&set->inner, l->model, turn->state);
+  size_t steps = 0;
+  while (steps < most && (set->alpha == 0.0 || l->now->loss > goal)) {
+    if (!set->optimizer->step(&set->inner, turn->state, l)) break;
+    steps++;
+  }
+  return steps;
+}
+
+/* Makes the turn's new theta and z part of the solver's. */
+static void gather(hvi_solver *s, const hvi_turn *turn) {
+  const hvi_point *now = turn->room.l.now;
+  if (s->turn_count == 1) {
+    s->theta = now->theta;
+    s->z = now->z;
+    return;
+  }
+  hvi_vec_copy(s->all_theta + turn->block.theta, now->theta, turn->block.dim);
+  hvi_vec_copy(s->all_z + turn->block.z, now->z, turn->block.out);
+}
+
+void hvi_solver_surrogate_step(hvi_solver *s) {
+  double loss0 = 0.0, loss = 0.0, floor = 0.0;
+  size_t inner = 0;
+  for (size_t k = 0; k < s->turn_count; k++) {
+    hvi_turn *turn = &s->turns[k];
+    if (k > 0) hvi_solver_operate(s);
+    set_target(s, turn);
+    const double least = floor_of(s, turn);
+    const size_t steps = descend(s, turn, least);
+    gather(s, turn);
+    floor += least;
+    loss0 += turn->room.l.loss0;
+    loss += turn->room.l.now->loss;
+    inner = steps > inner ? steps : inner;
+  }
+  s->row.inner = inner;
+  s->row.loss0 = loss0;
+  s->row.loss = loss;
+  s->row.ratio = loss / loss0;
+  s->row.alpha = sqrt(fmax(loss - floor, 0.0) / (loss0 - floor));
+}

@@ -1,0 +1,71 @@
+/*
+ * The surrogate l(theta) = 1/2 sum_i xi_i (g_i(theta) - v_i)^2 and its gradient J' Xi (g - v).
+ */
+#include "surrogate/surrogate.h"
+
+#include "num/vec.h"
+
+size_t hvi_surrogate_need(const hvi_model *m) {
+  const size_t point =
+      hvi_arena_need(m->dim) + 2 * hvi_arena_need(m->out) + hvi_arena_need(m->cache);
+  return 2 * point + hvi_arena_need(m->dim) + 2 * hvi_arena_need(m->out);
+}
+
+void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
+                         hvi_counts *counts, hvi_arena *arena) {
+  for (int i = 0; i < 2; i++) {
+    room->points[i] = (hvi_point){.theta = hvi_arena_take(arena, m->dim),
+                                  .z = hvi_arena_take(arena, m->out),
+                                  .residual = hvi_arena_take(arena, m->out),
+                                  .cache = hvi_arena_take(arena, m->cache)};
+  }
+  room->l = (hvi_surrogate){.model = m,
+                            .weights = weights,
+                            .target = hvi_arena_take(arena, m->out),
+                            .now = &room->points[0],
+                            .next = &room->points[1],
+                            .gradient = hvi_arena_take(arena, m->dim),
+                            .weighted = hvi_arena_take(arena, m->out),
+                            .counts = counts};
+}
+
+/* Residual and loss of a point whose z is known. */
+static double measure(const hvi_surrogate *l, hvi_point *p) {
+  double sum = 0.0;
+  for (size_t i = 0; i < l->model->out; i++) {
+    const double r = p->residual[i] = p->z[i] - l->target[i];
+    sum += l->weights ? l->weights[i] * r * r : r * r;
+  }
+  return p->loss = 0.5 * sum;
+}
+
+void hvi_surrogate_start(hvi_surrogate *l, const double *theta) {
+  hvi_vec_copy(l->now->theta, theta, l->model->dim);
+  l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
+  l->counts->model_passes++;
+}
+
+void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = measure(l, l->now); }
+
+double hvi_surrogate_probe(hvi_surrogate *l) {
+  l->model->ops->eval(l->model, l->next->cache, l->next->theta, l->next->z);
+  l->counts->model_passes++;
+  return measure(l, l->next);
+}
+
+void hvi_surrogate_accept(hvi_surrogate *l) {
+  hvi_point *reached = l->next;
+  l->next = l->now;
+  l->now = reached;
+}
+
+const double *hvi_surrogate_gradient(hvi_surrogate *l) {
+  const double *u = l->now->residual;
+  if (l->weights) {
+    for (size_t i = 0; i < l->model->out; i++) l->weighted[i] = l->weights[i] * u[i];
+    u = l->weighted;
+  }
+  l->model->ops->vjp(l->model, l->now->cache, l->now->theta, u, l->gradient);
+  l->counts->grad_evals++;
+  return l->gradient;
+}

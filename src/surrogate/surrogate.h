@@ -1,0 +1,25 @@
+/* Making and freezing surrogates: the outer loop's side of surrogate.h. */
+#ifndef HVI_SURROGATE_SURROGATE_H
+#define HVI_SURROGATE_SURROGATE_H
+
+#include "base/memory.h"
+
+#include <hvi/surrogate.h>
+
+/* A surrogate with the two points it moves between. */
+typedef struct hvi_surrogate_room {
+  hvi_surrogate l;
+  hvi_point points[2];
+} hvi_surrogate_room;
+
+/* Doubles that hvi_surrogate_place takes from an arena. */
+size_t hvi_surrogate_need(const hvi_model *m);
+void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
+                         hvi_counts *counts, hvi_arena *arena);
+
+/* Stands at theta: evaluates the model there. */
+void hvi_surrogate_start(hvi_surrogate *l, const double *theta);
+/* Freezes l->target: residual, loss and loss0 at `now`, without a model pass. */
+void hvi_surrogate_freeze(hvi_surrogate *l);
+
+#endif
