@@ -3,6 +3,8 @@
  * decomposed alone. The pseudo-inverse's cut-off is relative to the largest singular value over all
  * players, as it would be for the whole J: factor every block first, then solve.
  *
+ * When every player has one parameter and one output J is diagonal: one product J'1 gives it all.
+ *
  * Matrix-free: LSMR on J v and J'u of the whole model, damped by sqrt(lambda).
  */
 #include "inner/least_squares.h"
@@ -11,6 +13,7 @@
 #include "num/lsmr.h"
 #include "num/vec.h"
 
+#include <float.h>
 #include <math.h>
 
 /* Above this many entries in a player's Jacobian the automatic choice is matrix-free. */
@@ -24,47 +27,40 @@ static bool dense(const hvi_optimizer_settings *s, const hvi_model *m) {
   return true;
 }
 
-/* Where the pieces of the dense state begin: {J | scratch | r | work of block 0 | block 1 | ...}.
+/*
+ * The dense state: {r[n] | scratch[d + n] | J and its factors, player by player}. One walk over the
+ * players finds every piece.
  */
-typedef struct dense_layout {
-  size_t scratch, residual, work, total;
-} dense_layout;
+static size_t factors_at(const hvi_block *b) { return b->out * b->dim; }
 
-static size_t block_work(const hvi_block *b) {
-  const size_t svd = hvi_dense_svd_work(b->out, b->dim),
-               chol = hvi_dense_damped_work(b->out, b->dim);
-  return svd > chol ? svd : chol;
+static size_t block_room(const hvi_block *b) {
+  const size_t svd = hvi_dense_svd_work(b->out, b->dim);
+  const size_t chol = hvi_dense_damped_work(b->out, b->dim);
+  return factors_at(b) + (svd > chol ? svd : chol);
 }
 
-static dense_layout lay_out(const hvi_model *m) {
-  size_t jacobian = 0, work = 0;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const size_t entries = m->blocks[k].out * m->blocks[k].dim;
-    jacobian = entries > jacobian ? entries : jacobian;
-    work += block_work(&m->blocks[k]);
-  }
-  dense_layout at = {.scratch = jacobian};
-  at.residual = at.scratch + m->dim + m->out;
-  at.work = at.residual + m->out;
-  at.total = at.work + work;
-  return at;
+static double *first_block(const hvi_model *m, double *state) {
+  return state + m->dim + 2 * m->out;
 }
 
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m) {
-  if (dense(s, m)) return lay_out(m).total;
-  return hvi_lsmr_work(m->out, m->dim) + 2 * m->out;
+  if (!dense(s, m)) return hvi_lsmr_work(m->out, m->dim) + 2 * m->out;
+  size_t total = m->dim + 2 * m->out;
+  for (size_t k = 0; k < m->block_count; k++) total += block_room(&m->blocks[k]);
+  return total;
 }
 
 /* J_k and r_k, scaled by sqrt(Xi). */
-static void form_block(double *J, double *r, double *scratch, hvi_surrogate *l,
-                       const double *residual, size_t k) {
+static void form_block(double *J, double *state, hvi_surrogate *l, const double *residual,
+                       size_t k) {
   const hvi_block *b = &l->model->blocks[k];
-  hvi_model_jacobian(l->model, l->now->cache, l->now->theta, k, J, scratch);
-  hvi_vec_copy(r + b->z, residual + b->z, b->out);
+  double *r = state + b->z;
+  hvi_model_jacobian(l->model, l->now->cache, l->now->theta, k, J, state + l->model->out);
+  for (size_t i = 0; i < b->out; i++) r[i] = residual[b->z + i];
   for (size_t i = 0; l->weights && i < b->out; i++) {
     const double root = sqrt(l->weights[b->z + i]);
     hvi_vec_scale(J + i * b->dim, root, b->dim);
-    r[b->z + i] *= root;
+    r[i] *= root;
   }
 }
 
@@ -83,22 +79,22 @@ static void count_jacobian(hvi_surrogate *l) {
 static bool dense_gauss_newton(double *delta, const hvi_optimizer_settings *s, double *state,
                                hvi_surrogate *l, const double *residual) {
   const hvi_model *m = l->model;
-  const dense_layout at = lay_out(m);
-  double *work = state + at.work, largest = 0.0;
-  for (size_t k = 0; k < m->block_count; k++) {
-    form_block(state, state + at.residual, state + at.scratch, l, residual, k);
-    const double top = hvi_dense_svd_factor(state, m->blocks[k].out, m->blocks[k].dim, work);
-    if (isnan(top)) return false;
-    largest = top > largest ? top : largest;
-    work += block_work(&m->blocks[k]);
-  }
-  count_jacobian(l);
-  work = state + at.work;
+  double *J = first_block(m, state), largest = 0.0;
   for (size_t k = 0; k < m->block_count; k++) {
     const hvi_block *b = &m->blocks[k];
-    hvi_dense_svd_solve(delta + b->theta, state + at.residual + b->z, s->rank_tol * largest, b->out,
-                        b->dim, work);
-    work += block_work(b);
+    form_block(J, state, l, residual, k);
+    const double top = hvi_dense_svd_factor(J, b->out, b->dim, J + factors_at(b));
+    if (isnan(top)) return false;
+    largest = top > largest ? top : largest;
+    J += block_room(b);
+  }
+  count_jacobian(l);
+  J = first_block(m, state);
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_block *b = &m->blocks[k];
+    hvi_dense_svd_solve(delta + b->theta, state + b->z, s->rank_tol * largest, b->out, b->dim,
+                        J + factors_at(b));
+    J += block_room(b);
   }
   return true;
 }
@@ -106,16 +102,58 @@ static bool dense_gauss_newton(double *delta, const hvi_optimizer_settings *s, d
 static bool dense_damped(double *delta, double lambda, double *state, hvi_surrogate *l,
                          const double *residual) {
   const hvi_model *m = l->model;
-  const dense_layout at = lay_out(m);
+  double *J = first_block(m, state);
   bool good = true;
   for (size_t k = 0; k < m->block_count; k++) {
     const hvi_block *b = &m->blocks[k];
-    form_block(state, state + at.residual, state + at.scratch, l, residual, k);
-    good &= hvi_dense_damped_solve(delta + b->theta, state, state + at.residual + b->z, lambda,
-                                   b->out, b->dim, state + at.work);
+    form_block(J, state, l, residual, k);
+    good &= hvi_dense_damped_solve(delta + b->theta, J, state + b->z, lambda, b->out, b->dim,
+                                   J + factors_at(b));
+    J += block_room(b);
   }
   count_jacobian(l);
   return good;
+}
+
+static bool diagonal(const hvi_model *m) {
+  return m->dim == m->block_count && m->out == m->block_count;
+}
+
+/* The diagonal of J into J[d]; ones[n] is scratch. */
+static void form_diagonal(double *J, double *ones, hvi_surrogate *l) {
+  for (size_t i = 0; i < l->model->out; i++) ones[i] = 1.0;
+  l->model->ops->vjp(l->model, l->now->cache, l->now->theta, ones, J);
+  l->counts->grad_evals++;
+}
+
+/* Xi cancels in r / J but for its part in what counts as the largest singular value. */
+static bool diagonal_gauss_newton(double *delta, const hvi_optimizer_settings *s, double *state,
+                                  hvi_surrogate *l, const double *residual) {
+  const size_t n = l->model->out;
+  double *J = state + n, largest = 0.0;
+  form_diagonal(J, state, l);
+  for (size_t i = 0; i < n; i++) {
+    const double size = fabs(J[i]) * (l->weights ? sqrt(l->weights[i]) : 1.0);
+    if (!(size <= DBL_MAX)) return false;
+    largest = size > largest ? size : largest;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double size = fabs(J[i]) * (l->weights ? sqrt(l->weights[i]) : 1.0);
+    delta[i] = size > s->rank_tol * largest ? residual[i] / J[i] : 0.0;
+  }
+  return true;
+}
+
+static bool diagonal_damped(double *delta, double lambda, double *state, hvi_surrogate *l,
+                            const double *residual) {
+  const size_t n = l->model->out;
+  double *J = state + n;
+  form_diagonal(J, state, l);
+  for (size_t i = 0; i < n; i++) {
+    const double weighted = l->weights ? l->weights[i] * J[i] : J[i];
+    delta[i] = weighted * residual[i] / (weighted * J[i] + lambda);
+  }
+  return hvi_vec_finite(delta, n);
 }
 
 /* sqrt(Xi) J as a linear map; `room` holds n doubles. */
@@ -155,12 +193,14 @@ static bool matrix_free(double *delta, const hvi_optimizer_settings *s, double l
 
 bool hvi_least_squares_gauss_newton(double *delta, const hvi_optimizer_settings *s, double *state,
                                     hvi_surrogate *l, const double *residual) {
-  return dense(s, l->model) ? dense_gauss_newton(delta, s, state, l, residual)
-                            : matrix_free(delta, s, 0.0, state, l, residual);
+  if (!dense(s, l->model)) return matrix_free(delta, s, 0.0, state, l, residual);
+  if (diagonal(l->model)) return diagonal_gauss_newton(delta, s, state, l, residual);
+  return dense_gauss_newton(delta, s, state, l, residual);
 }
 
 bool hvi_least_squares_damped(double *delta, const hvi_optimizer_settings *s, double lambda,
                               double *state, hvi_surrogate *l, const double *residual) {
-  return dense(s, l->model) ? dense_damped(delta, lambda, state, l, residual)
-                            : matrix_free(delta, s, lambda, state, l, residual);
+  if (!dense(s, l->model)) return matrix_free(delta, s, lambda, state, l, residual);
+  if (diagonal(l->model)) return diagonal_damped(delta, lambda, state, l, residual);
+  return dense_damped(delta, lambda, state, l, residual);
 }

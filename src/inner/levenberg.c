@@ -49,10 +49,12 @@ static double predicted_gain(const double *state, hvi_surrogate *l, const double
 }
 
 static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  const double *g = hvi_surrogate_gradient(l);
+  const double *g = hvi_surrogate_gradient(l), first = state[LAMBDA];
   for (int tries = 0; tries < MOST_TRIES; tries++) {
-    if (!try_step(s, state, l)) return false;
-    const double gain = l->now->loss - l->next->loss, expected = predicted_gain(state, l, g);
+    /* without a solution lambda is too small for this J */
+    const bool solved = try_step(s, state, l);
+    const double gain = solved ? l->now->loss - l->next->loss : -1.0;
+    const double expected = solved ? predicted_gain(state, l, g) : 1.0;
     if (gain > 0.0 && expected > 0.0) {
       const double swing = 2.0 * gain / expected - 1.0;
       state[LAMBDA] *= fmax(1.0 / 3.0, 1.0 - swing * swing * swing);
@@ -63,6 +65,9 @@ static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_su
     state[LAMBDA] *= state[NU];
     state[NU] *= 2.0;
   }
+  /* nothing left to gain here; the next surrogate must not pay for it */
+  state[LAMBDA] = first;
+  state[NU] = 2.0;
   return false;
 }
 

@@ -2,18 +2,106 @@
  * Activations: value and slope side by side.
  *
  *   y = s(a), slope = s'(a) elementwise; softmax is the one that mixes its inputs and has the
- *   products  J'u = J u = y * (u - <u, y>)  instead of a slope.
+ *   product  J'u = J u = y * (u - <u, y>)  instead of a slope.
+ *
+ * The elementwise ones are inline: in a small game they are most of the work, and fused with the
+ * product before them they need no trip through memory.
+ *
+ * Slopes are taken from the value where that needs no second exponential: sigmoid' = y (1 - y),
+ * tanh' = 1 - y^2. The sigmoid is written as 1 / (1 + exp(-a)): for very negative a the exponential
+ * overflows to infinity and the quotient is the right zero.
  */
 #ifndef HVI_MODEL_ACTIVATION_H
 #define HVI_MODEL_ACTIVATION_H
 
 #include <hvi/model.h>
 
-/* y[n] holds a on entry and s(a) on return; slope[n] is filled but for identity and softmax. */
-void hvi_activation_apply(hvi_activation kind, double *y, double *slope, size_t n);
+#include <math.h>
 
-/* u[n] <- (ds/da)' u, in place; the same for ds/da, since every Jacobian here is symmetric. */
-void hvi_activation_pull(hvi_activation kind, double *u, const double *y, const double *slope,
-                         size_t n);
+/* One exponential either way: exp(a) and exp(a) - 1 from whichever of the two loses no digits. */
+static inline double hvi_celu(double a, double *slope) {
+  if (a > 0.0) {
+    *slope = 1.0;
+    return a;
+  }
+  if (a > -1.0) {
+    const double y = expm1(a);
+    *slope = y + 1.0;
+    return y;
+  }
+  *slope = exp(a);
+  return *slope - 1.0;
+}
+
+static inline double hvi_sigmoid(double a, double *slope) {
+  const double y = 1.0 / (1.0 + exp(-a));
+  *slope = y * (1.0 - y);
+  return y;
+}
+
+static inline double hvi_tanh(double a, double *slope) {
+  const double y = tanh(a);
+  *slope = 1.0 - y * y;
+  return y;
+}
+
+/* relu with slope `below` left of zero */
+static inline double hvi_leaky(double a, double *slope, double below) {
+  *slope = a > 0.0 ? 1.0 : below;
+  return a * *slope;
+}
+
+static inline double hvi_gelu(double a, double *slope) {
+  const double root_half = 0.70710678118654752440, inverse_root_2pi = 0.39894228040143267794;
+  const double phi = 0.5 * erfc(-a * root_half);
+  *slope = phi + a * inverse_root_2pi * exp(-0.5 * a * a);
+  return a * phi;
+}
+
+static inline double hvi_softplus(double a, double *slope) {
+  const double e = exp(-fabs(a));
+  *slope = (a > 0.0 ? 1.0 : e) / (1.0 + e);
+  return (a > 0.0 ? a : 0.0) + log1p(e);
+}
+
+/* s(a) and its slope; softmax passes through, to be finished over the whole layer. */
+static inline double hvi_activation_value(hvi_activation kind, double a, double *slope) {
+  switch (kind) {
+  case HVI_CELU:
+    return hvi_celu(a, slope);
+  case HVI_SIGMOID:
+    return hvi_sigmoid(a, slope);
+  case HVI_TANH:
+    return hvi_tanh(a, slope);
+  case HVI_RELU:
+    return hvi_leaky(a, slope, 0.0);
+  case HVI_LEAKY_RELU:
+    return hvi_leaky(a, slope, 0.01);
+  case HVI_GELU:
+    return hvi_gelu(a, slope);
+  case HVI_SOFTPLUS:
+    return hvi_softplus(a, slope);
+  case HVI_IDENTITY:
+  case HVI_SOFTMAX:
+  case HVI_ACTIVATION_COUNT:
+    break;
+  }
+  *slope = 1.0;
+  return a;
+}
+
+/* y[n] holds a on entry and softmax(a) on return. */
+void hvi_activation_softmax(double *y, size_t n);
+void hvi_activation_pull_softmax(double *out, const double *u, const double *y, size_t n);
+
+/* out = (ds/da)' u, which is also (ds/da) u; out may be u. */
+static inline void hvi_activation_pull(hvi_activation kind, double *out, const double *u,
+                                       const double *y, const double *slope, size_t n) {
+  if (kind == HVI_SOFTMAX) {
+    hvi_activation_pull_softmax(out, u, y, n);
+  } else {
+    for (size_t i = 0; i < n; i++) out[i] = u[i] * slope[i];
+  }
+}
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/activation.h"
+#include "model/chain.h"
 #include "num/dense.h"
 #include "num/vec.h"
 
@@ -58,18 +59,33 @@ static void product_t(double *x, const double *W, const double *y, size_t m, siz
   }
 }
 
+/* One row through one layer: small layers fused, unit by unit; large ones by BLAS first. */
+static void layer_eval(const hvi_stack_layer *layer, const double *W, const double *b,
+                       const double *x, double *y, double *slope) {
+  const size_t in = layer->in, out = layer->out;
+  const bool small = in * out <= SMALL;
+  if (!small) hvi_dense_mul(y, W, x, out, in);
+  for (size_t i = 0; i < out; i++) {
+    double a = b ? b[i] : 0.0;
+    if (small) {
+      for (size_t j = 0; j < in; j++) a += W[i * in + j] * x[j];
+    } else {
+      a += y[i];
+    }
+    y[i] = hvi_activation_value(layer->activation, a, slope + i);
+  }
+  if (layer->activation == HVI_SOFTMAX) hvi_activation_softmax(y, out);
+}
+
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_stack *s = (const hvi_stack *)m;
   for (size_t l = 0; l < s->layer_count; l++) {
     const hvi_stack_layer *layer = &s->layers[l];
-    const size_t in = layer->in, out = layer->out;
     const double *x = layer_input(s, cache, theta, l);
     const double *W = layer_matrix(layer, theta), *b = layer_bias(layer, theta);
     for (size_t r = 0; r < s->rows; r++) {
-      double *y = cache + layer->y + r * out;
-      for (size_t i = 0; i < out; i++) y[i] = b ? b[i] : 0.0;
-      add_product(y, W, x + r * in, out, in);
-      hvi_activation_apply(layer->activation, y, cache + layer->slope + r * out, out);
+      layer_eval(layer, W, b, x + r * layer->in, cache + layer->y + r * layer->out,
+                 cache + layer->slope + r * layer->out);
     }
   }
   hvi_vec_copy(z, cache + s->layers[s->layer_count - 1].y, m->out);
@@ -92,14 +108,13 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
                 double *grad) {
   const hvi_stack *s = (const hvi_stack *)m;
   double *delta = cache + s->back, *below = delta + s->widest;
-  hvi_vec_copy(delta, u, m->out);
   if (s->trainable_layers) hvi_vec_zero(grad, m->dim);
   for (size_t l = s->layer_count; l-- > 0;) {
     const hvi_stack_layer *layer = &s->layers[l];
     const size_t in = layer->in, out = layer->out;
     for (size_t r = 0; r < s->rows; r++) {
-      hvi_activation_pull(layer->activation, delta + r * out, cache + layer->y + r * out,
-                          cache + layer->slope + r * out, out);
+      hvi_activation_pull(layer->activation, delta + r * out, u + r * out,
+                          cache + layer->y + r * out, cache + layer->slope + r * out, out);
     }
     if (!layer->matrix || layer->train_bias) {
       add_layer_gradient(s, layer, layer_input(s, cache, theta, l), delta, grad);
@@ -109,8 +124,7 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
     for (size_t r = 0; r < s->rows; r++) {
       product_t(next + r * in, layer_matrix(layer, theta), delta + r * out, out, in);
     }
-    below = delta;
-    delta = next;
+    u = below;
   }
 }
 
@@ -128,7 +142,7 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
       for (size_t i = 0; i < wide; i++) a[i] = layer->train_bias ? v[layer->theta_bias + i] : 0.0;
       if (t) add_product(a, layer_matrix(layer, theta), t + r * in, wide, in);
       if (!layer->matrix) add_product(a, v + layer->theta_matrix, x + r * in, wide, in);
-      hvi_activation_pull(layer->activation, a, cache + layer->y + r * wide,
+      hvi_activation_pull(layer->activation, a, a, cache + layer->y + r * wide,
                           cache + layer->slope + r * wide, wide);
     }
     t = above;
@@ -152,8 +166,15 @@ static void free_stack(hvi_model *m) {
 static const hvi_model_ops stack_ops = {
     .name = "stack", .eval = eval, .vjp = vjp, .jvp = jvp, .free = free_stack};
 
+static const hvi_model_ops chain_ops = {.name = "chain",
+                                        .eval = hvi_chain_eval,
+                                        .vjp = hvi_chain_product,
+                                        .jvp = hvi_chain_product,
+                                        .free = free_stack};
+
 const hvi_stack *hvi_stack_of(const hvi_model *m) {
-  return m && m->ops == &stack_ops ? (const hvi_stack *)m : NULL;
+  const bool stack = m && (m->ops == &stack_ops || m->ops == &chain_ops);
+  return stack ? (const hvi_stack *)m : NULL;
 }
 
 static hvi_status check_numbers(const double *x, size_t n, const char *what, size_t layer,
@@ -274,6 +295,7 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "the model has no parameters: its input and all its layers are fixed");
   }
+  if (hvi_chain_fits(s)) s->base.ops = &chain_ops;
   *model = &s->base;
   return HVI_OK;
 }

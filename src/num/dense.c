@@ -1,4 +1,5 @@
-/* Products. Below a few thousand elements the call of a BLAS routine costs more than the loop. */
+/* Products. For small matrices the call of a BLAS routine costs more than the loop; the switches
+ * are where the two were measured equal. */
 #include "num/dense.h"
 
 #include "num/vec.h"
@@ -6,11 +7,11 @@
 #include <cblas.h>
 #include <limits.h>
 
-enum { BLAS_ELEMENTS = 2048 };
+enum { GEMV_ELEMENTS = 192, GEMM_PRODUCTS = 2048 };
 
 /* BLAS counts in int. */
-static bool use_blas(size_t m, size_t n) {
-  return m * n > BLAS_ELEMENTS && m <= INT_MAX && n <= INT_MAX;
+static bool use_gemv(size_t m, size_t n) {
+  return m * n > GEMV_ELEMENTS && m <= INT_MAX && n <= INT_MAX;
 }
 
 static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const double *x, size_t m,
@@ -19,7 +20,7 @@ static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const do
 }
 
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_blas(m, n)) {
+  if (use_gemv(m, n)) {
     hvi_vec_zero(y, m);
     gemv_add(y, CblasNoTrans, A, x, m, n);
     return;
@@ -33,7 +34,7 @@ void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size
 }
 
 void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_blas(m, n)) {
+  if (use_gemv(m, n)) {
     gemv_add(y, CblasNoTrans, A, x, m, n);
     return;
   }
@@ -41,7 +42,7 @@ void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, si
 }
 
 void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_blas(m, n)) {
+  if (use_gemv(m, n)) {
     gemv_add(y, CblasTrans, A, x, m, n);
     return;
   }
@@ -49,7 +50,7 @@ void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, 
 }
 
 void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n) {
-  if (k > 0 && use_blas(m * k, n) && m <= INT_MAX && k <= INT_MAX) {
+  if (m * k * n > GEMM_PRODUCTS && m <= INT_MAX && k <= INT_MAX && n <= INT_MAX) {
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0, A, (int)k,
                 B, (int)n, 0.0, C, (int)n);
     return;

@@ -1,8 +1,8 @@
 /*
  * Dense linear algebra on row-major matrices.
  *
- * Small sizes run in plain loops, large ones in BLAS and LAPACK; the switch is in dense.c. None of
- * these allocates unless its comment says so: the least-squares solvers take a workspace.
+ * Small sizes run in plain loops, large ones in BLAS and LAPACK; the switches are in dense*.c. None
+ * of these allocates unless its comment says so: the least-squares solvers take a workspace.
  */
 #ifndef HVI_NUM_DENSE_H
 #define HVI_NUM_DENSE_H

@@ -9,12 +9,14 @@
  * so that x = W' S^+ Q b for m <= n and x = Q' S^+ W b otherwise.
  *
  * Small matrices: one-sided Jacobi. Rotations from the left make the rows of B orthogonal, pair by
- * pair: for rows p and q with a = |p|^2, b = |q|^2, g = <p, q>, the tangent t of the smaller angle
- * solves t^2 + 2 z t - 1 = 0 with z = (b - a) / 2g. The rows' lengths end as the singular values,
- * the same rotations of the identity give Q. A row within rounding of zero, |p| <= 4 eps |B|, is
- * left alone: it is the null space, and turning noise against noise only costs sweeps.
+ * pair: for rows p and q with a = |p|^2, b = |q|^2, g = <p, q>, d = b - a and h = sqrt(d^2 + 4
+ * g^2), the smaller angle has tangent t = 2 g sign(d) / (|d| + h) and cosine sqrt((|d| + h) / 2h);
+ * it turns a and b into a - t g and b + t g. The rows' lengths end as the singular values, the same
+ * rotations of the identity give Q. A row within rounding of zero, |p| <= 4 eps |B|, is left alone:
+ * it is the null space, and turning noise against noise only costs sweeps.
  *
- * B is scaled by a power of two where squares of its elements could leave the range of doubles.
+ * B is scaled by a power of two where fourth powers of its elements could leave the range of
+ * doubles.
  */
 #include "num/dense.h"
 
@@ -27,7 +29,7 @@
 #include <limits.h>
 #include <math.h>
 
-enum { LAPACK_SIZE = 32, MAX_SWEEPS = 40 };
+enum { LAPACK_SIDE = 12, LAPACK_ELEMENTS = 512, MAX_SWEEPS = 40 };
 
 typedef struct factors {
   size_t k, l;
@@ -39,7 +41,11 @@ static factors layout(double *work, size_t m, size_t n) {
   return (factors){k, l, work, work + k, work + k + k * k, work + k + k * k + k * l};
 }
 
-static bool use_lapack(size_t k, size_t l) { return k > LAPACK_SIZE && l <= INT_MAX; }
+/* Measured: below this Jacobi is faster, for two rows always. */
+static bool use_lapack(size_t k, size_t l) {
+  if (l > INT_MAX) return false;
+  return k > LAPACK_SIDE || (k > 2 && k * l > LAPACK_ELEMENTS);
+}
 
 /* The column-major view of B is B' (l by k); job 'O' writes its left vectors, W, over it and its
  * right vectors' transpose, which read row-major is Q', to Q. */
@@ -119,9 +125,8 @@ static bool sweep(const factors *f, double negligible) {
       double *row_p = f->W + p * l, *row_q = f->W + q * l;
       double g = hvi_vec_dot(row_p, row_q, l);
       if (g * g <= (double)l * tiny * a * b) continue;
-      double z = (b - a) / (2.0 * g);
-      double t = copysign(1.0, z) / (fabs(z) + sqrt(1.0 + z * z));
-      double c = 1.0 / sqrt(1.0 + t * t);
+      double d = b - a, h = sqrt(d * d + 4.0 * g * g), sum = fabs(d) + h;
+      double c = sqrt(0.5 * sum / h), t = copysign(2.0, d) * g / sum;
       rotate_rows(row_p, row_q, c, c * t, l);
       rotate_rows(f->Q + p * k, f->Q + q * k, c, c * t, k);
       f->s[p] = a - t * g;
@@ -147,8 +152,8 @@ static void factor_jacobi(const factors *f) {
   }
 }
 
-/* A power of two that brings J near 1 where squares would overflow or vanish, else 1; zero for a
- * zero matrix and NaN for one that is not finite. */
+/* A power of two that brings J near 1 where fourth powers would overflow or vanish, else 1; zero
+ * for a zero matrix and NaN for one that is not finite. */
 static double choose_scale(const double *J, size_t size) {
   double largest = 0.0;
   for (size_t i = 0; i < size; i++) {
@@ -157,31 +162,35 @@ static double choose_scale(const double *J, size_t size) {
     largest = v > largest ? v : largest;
   }
   if (largest == 0.0) return 0.0;
-  if (largest > 1e-100 && largest < 1e100) return 1.0;
+  if (largest > 1e-50 && largest < 1e50) return 1.0;
   int exponent;
   frexp(largest, &exponent);
   return ldexp(1.0, exponent < -1000 ? 1000 : -exponent);
 }
 
-static double factor_number(const factors *f, double value) {
-  f->s[0] = fabs(value);
+/* One row or column is its own singular vector. */
+static double factor_vector(const factors *f, const double *J) {
+  double norm = f->l == 1 ? fabs(J[0]) : hvi_vec_norm(J, f->l);
+  bool good = norm <= DBL_MAX || hvi_vec_finite(J, f->l); /* the norm alone may overflow */
+  f->s[0] = good ? norm : 0.0;
   f->Q[0] = 1.0;
-  f->W[0] = copysign(1.0, value);
-  return isfinite(value) ? f->s[0] : NAN;
+  for (size_t i = 0; i < f->l; i++) f->W[i] = norm > 0.0 ? J[i] / norm : 0.0;
+  return good ? norm : NAN;
 }
 
 double hvi_dense_svd_factor(const double *J, size_t m, size_t n, double *work) {
   if (m == 0 || n == 0) return 0.0;
   factors f = layout(work, m, n);
-  if (f.l == 1) return factor_number(&f, J[0]);
+  if (f.k == 1) return factor_vector(&f, J);
+  bool lapack = use_lapack(f.k, f.l);
   double scale = choose_scale(J, m * n);
   if (!(scale > 0.0)) {
     hvi_vec_zero(work, f.k + f.k * f.k + f.k * f.l);
     return scale;
   }
   load(&f, J, m, n, scale);
-  if (!use_lapack(f.k, f.l) || !factor_lapack(&f)) {
-    if (use_lapack(f.k, f.l)) load(&f, J, m, n, scale);
+  if (!lapack || !factor_lapack(&f)) {
+    if (lapack) load(&f, J, m, n, scale);
     factor_jacobi(&f);
   }
   double largest = 0.0;

@@ -16,9 +16,3 @@ double hvi_vec_norm(const double *x, size_t n) {
   for (size_t i = 0; i < n; i++) sum += (x[i] / largest) * (x[i] / largest);
   return largest * sqrt(sum);
 }
-
-bool hvi_vec_finite(const double *x, size_t n) {
-  int finite = 1; /* no early exit: the loop vectorises */
-  for (size_t i = 0; i < n; i++) finite &= fabs(x[i]) <= DBL_MAX;
-  return finite;
-}

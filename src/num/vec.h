@@ -41,7 +41,11 @@ static inline double hvi_vec_dist2(const double *x, const double *y, size_t n) {
 /* sqrt(sum x^2) that neither overflows nor underflows. */
 double hvi_vec_norm(const double *x, size_t n);
 
-/* True when every element is finite. */
-bool hvi_vec_finite(const double *x, size_t n);
+/* True when every element is finite; without a branch, 0 x being NaN for the others. */
+static inline bool hvi_vec_finite(const double *x, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += 0.0 * x[i];
+  return sum == 0.0;
+}
 
 #endif

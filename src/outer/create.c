@@ -142,6 +142,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
   s->best_residual = s->best_dist2 = NAN;
+  s->alpha2 = NAN;
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   status = fill(s, err);
   if (status) {

@@ -48,7 +48,7 @@ static void record(hvi_solver *s) {
   if (s->settings.observe || s->settings.max_seconds > 0.0) {
     row->seconds = hvi_clock_now() - s->start;
   }
-  if (row->alpha > s->alpha_worst) s->alpha_worst = row->alpha;
+  if (s->alpha2 > s->alpha2_worst) s->alpha2_worst = s->alpha2;
   /* without a residual the latest iterate is as good a guess as any */
   if (row->outer > 0 && !s->sample && !(row->residual < s->best_residual)) return;
   s->best_outer = row->outer;
@@ -60,7 +60,9 @@ static void record(hvi_solver *s) {
 
 static void report(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
-  if (set->observe && !set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING) {
+  if (!set->observe) return;
+  s->row.alpha = sqrt(s->alpha2);
+  if (!set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING) {
     end(s, HVI_STOPPED, "stopped by the observer");
   }
 }
@@ -74,10 +76,10 @@ static bool sound(const hvi_solver *s) {
 
 static void count_standing_still(hvi_solver *s) {
   const size_t n = s->problem->model->out;
-  const double moved2 = hvi_vec_dist2(s->z, s->z_last, n), residual = s->row.residual;
-  const double exact = still_share * s->eta[0] * residual;
-  const bool matters = residual > rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, n)));
-  s->still = matters && moved2 <= exact * exact ? s->still + 1 : 0;
+  const double residual = s->row.residual, exact = still_share * s->eta[0] * residual;
+  const bool still = hvi_vec_dist2(s->z, s->z_last, n) <= exact * exact &&
+                     residual > rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, n)));
+  s->still = still ? s->still + 1 : 0;
 }
 
 static void decide(hvi_solver *s) {
@@ -117,7 +119,8 @@ static void begin(hvi_solver *s) {
 }
 
 static void advance(hvi_solver *s) {
-  hvi_vec_copy(s->z_last, s->z, s->problem->model->out);
+  const bool watch = s->settings.stall_window > 0;
+  if (watch) hvi_vec_copy(s->z_last, s->z, s->problem->model->out);
   if (s->settings.baseline) {
     hvi_solver_baseline_step(s);
   } else {
@@ -128,7 +131,7 @@ static void advance(hvi_solver *s) {
   draw(s);
   hvi_solver_operate(s);
   record(s);
-  count_standing_still(s);
+  if (watch) count_standing_still(s);
   decide(s);
   report(s);
 }
@@ -146,15 +149,17 @@ hvi_outcome hvi_solver_run(hvi_solver *s) {
 }
 
 hvi_info hvi_solver_info(const hvi_solver *s) {
-  return (hvi_info){.outcome = s->outcome,
-                    .reason = s->reason,
-                    .last = s->row,
-                    .eta = s->eta[0],
-                    .inner_total = s->inner_total,
-                    .alpha_worst = s->alpha_worst,
-                    .best_outer = s->best_outer,
-                    .best_residual = s->best_residual,
-                    .best_dist2 = s->best_dist2,
-                    .best_theta = s->best_theta,
-                    .best_z = s->best_z};
+  hvi_info info = {.outcome = s->outcome,
+                   .reason = s->reason,
+                   .last = s->row,
+                   .eta = s->eta[0],
+                   .inner_total = s->inner_total,
+                   .alpha_worst = sqrt(s->alpha2_worst),
+                   .best_outer = s->best_outer,
+                   .best_residual = s->best_residual,
+                   .best_dist2 = s->best_dist2,
+                   .best_theta = s->best_theta,
+                   .best_z = s->best_z};
+  info.last.alpha = sqrt(s->alpha2);
+  return info;
 }

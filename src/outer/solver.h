@@ -43,7 +43,8 @@ struct hvi_solver {
   hvi_record row;
   hvi_counts counts;
   size_t inner_total;
-  double alpha_worst, first_residual;
+  double alpha2, alpha2_worst; /* squared alpha of this step, and the largest */
+  double first_residual;
   size_t still; /* outer steps in a row without movement */
   double start; /* on the clock */
   hvi_outcome outcome;

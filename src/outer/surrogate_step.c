@@ -162,5 +162,5 @@ void hvi_solver_surrogate_step(hvi_solver *s) {
   s->row.loss0 = loss0;
   s->row.loss = loss;
   s->row.ratio = loss / loss0;
-  s->row.alpha = sqrt(fmax(loss - floor, 0.0) / (loss0 - floor));
+  s->alpha2 = floor == 0.0 ? s->row.ratio : fmax(loss - floor, 0.0) / (loss0 - floor);
 }

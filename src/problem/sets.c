@@ -1,10 +1,12 @@
 /*
  * The set Z = product of boxes, simplices, subspaces and free factors.
  *
- * Projection onto the simplex: max(z_i - tau, 0) with tau such that the result sums to one.
- * Michelot's iteration finds tau without sorting: tau = (sum of the active z_i - 1) / (number
+ * Projection onto the simplex: y_i = max(x_i - tau, 0) with tau such that the result sums to one.
+ * Michelot's iteration finds tau without sorting: tau = (sum of the active x_i - 1) / (number
  * active), then those at or below tau become inactive, until none does; at most n rounds. In a
- * weighted norm the multiplier is divided by each weight: max(z_i - tau / w_i, 0).
+ * weighted norm the multiplier is divided by each weight: max(x_i - tau / w_i, 0). Adding c / w_i
+ * to every x_i changes nothing, so the largest is moved to zero first: far points then keep their
+ * digits.
  */
 #include "problem/sets.h"
 
@@ -12,22 +14,47 @@
 
 #include <math.h>
 
-/* tau for the point z - f (f may be NULL). */
-static double simplex_threshold(const double *z, const double *f, const double *w, size_t n) {
-  double tau = -INFINITY;
+/* The point to project: z itself, or z - Xi^-1 f. */
+typedef struct point {
+  const double *z, *f, *w; /* f and w may be NULL */
+} point;
+
+static inline double coordinate(const point *p, size_t i) {
+  return p->f ? p->z[i] - (p->w ? p->f[i] / p->w[i] : p->f[i]) : p->z[i];
+}
+
+/* The projection's coordinates are max(x_i - shift / w_i - tau / w_i, 0). */
+typedef struct threshold {
+  double shift, tau;
+} threshold;
+
+static inline double above(const point *p, const threshold *t, size_t i) {
+  const double x = coordinate(p, i);
+  return p->w ? x - t->shift / p->w[i] - t->tau / p->w[i] : x - t->shift - t->tau;
+}
+
+static threshold simplex_threshold(const point *p, size_t n) {
+  threshold t = {-INFINITY, 0.0};
+  for (size_t i = 0; i < n; i++) {
+    const double x = coordinate(p, i) * (p->w ? p->w[i] : 1.0);
+    t.shift = x > t.shift ? x : t.shift;
+  }
   size_t active = n + 1;
+  double tau = -INFINITY;
   for (;;) {
     double sum = -1.0, scale = 0.0;
     size_t count = 0;
     for (size_t i = 0; i < n; i++) {
-      const double wi = w ? w[i] : 1.0, x = f ? z[i] - f[i] / wi : z[i];
-      if (x * wi <= tau) continue;
+      const double inverse = p->w ? 1.0 / p->w[i] : 1.0;
+      const double x = coordinate(p, i) - t.shift * inverse;
+      if (x <= tau * inverse) continue;
       sum += x;
-      scale += 1.0 / wi;
+      scale += inverse;
       count++;
     }
-    if (count == 0 || count == active) return tau;
-    tau = sum / scale;
+    /* rounding may bring an element back: the count must fall, or the loop would never end */
+    if (count == 0 || count >= active) return t;
+    t.tau = tau = sum / scale;
     active = count;
   }
 }
@@ -48,7 +75,8 @@ static void project_subspace(const hvi_set *set, const double *w, const double *
 }
 
 void hvi_set_project(const hvi_set *set, const double *w, const double *z, double *out) {
-  double tau;
+  const point p = {z, NULL, w};
+  threshold t;
   switch (set->kind) {
   case HVI_SET_FREE:
     hvi_vec_copy(out, z, set->len);
@@ -57,8 +85,8 @@ void hvi_set_project(const hvi_set *set, const double *w, const double *z, doubl
     for (size_t i = 0; i < set->len; i++) out[i] = clamp(z[i], set->lower[i], set->upper[i]);
     break;
   case HVI_SET_SIMPLEX:
-    tau = simplex_threshold(z, NULL, w, set->len);
-    for (size_t i = 0; i < set->len; i++) out[i] = fmax(z[i] - tau / (w ? w[i] : 1.0), 0.0);
+    t = simplex_threshold(&p, set->len);
+    for (size_t i = 0; i < set->len; i++) out[i] = fmax(above(&p, &t, i), 0.0);
     break;
   case HVI_SET_SUBSPACE:
     project_subspace(set, w, z, out);
@@ -73,25 +101,29 @@ void hvi_problem_project(const hvi_problem *p, const double *z, double *out) {
   }
 }
 
+/* z lies in the subspace, so the residual is the projection of f itself. */
+static double subspace_residual2(const hvi_set *set, const double *f) {
+  double sum = 0.0;
+  for (size_t r = 0; r < set->rank; r++) {
+    double c = 0.0;
+    for (size_t i = 0; i < set->len; i++) c += set->basis[i * set->rank + r] * f[i];
+    sum += c * c;
+  }
+  return sum;
+}
+
 /* One factor's share of the squared residual, without room for the projected point. */
 static double set_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
-  double sum = 0.0, tau = 0.0;
-  if (set->kind == HVI_SET_SUBSPACE) {
-    /* z lies in the subspace, so the residual is the projection of f itself */
-    for (size_t r = 0; r < set->rank; r++) {
-      double c = 0.0;
-      for (size_t i = 0; i < set->len; i++) c += set->basis[i * set->rank + r] * f[i];
-      sum += c * c;
-    }
-    return sum;
-  }
-  if (set->kind == HVI_SET_SIMPLEX) tau = simplex_threshold(z, f, w, set->len);
+  const point p = {z, f, w};
+  threshold t = {0.0, 0.0};
+  double sum = 0.0;
+  if (set->kind == HVI_SET_SUBSPACE) return subspace_residual2(set, f);
+  if (set->kind == HVI_SET_SIMPLEX) t = simplex_threshold(&p, set->len);
   for (size_t i = 0; i < set->len; i++) {
-    const double wi = w ? w[i] : 1.0, x = z[i] - f[i] / wi;
-    double y = x;
-    if (set->kind == HVI_SET_BOX) y = clamp(x, set->lower[i], set->upper[i]);
-    if (set->kind == HVI_SET_SIMPLEX) y = x - tau / wi > 0.0 ? x - tau / wi : 0.0;
-    sum += wi * (z[i] - y) * (z[i] - y);
+    double y = above(&p, &t, i);
+    if (set->kind == HVI_SET_BOX) y = clamp(y, set->lower[i], set->upper[i]);
+    if (set->kind == HVI_SET_SIMPLEX && !(y > 0.0)) y = 0.0;
+    sum += (w ? w[i] : 1.0) * (z[i] - y) * (z[i] - y);
   }
   return sum;
 }

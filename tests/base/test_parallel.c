@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 
 #include <cmocka.h>
@@ -119,10 +120,12 @@ static void without_threads_the_caller_works_alone(void **state) {
   struct rlimit old;
   assert_int_equal(getrlimit(RLIMIT_AS, &old), 0);
   struct rlimit tight = {.rlim_cur = 1 << 20, .rlim_max = old.rlim_max};
-  record r = {.workers = CHUNKS};
+  record r = {.workers = 20};
   assert_int_equal(setrlimit(RLIMIT_AS, &tight), 0);
-  hvi_status status = hvi_parallel_run(CHUNKS, CHUNKS, mark, &r, NULL);
+  void *volatile stack = malloc(8 << 20);
+  hvi_status status = hvi_parallel_run(CHUNKS, 20, mark, &r, NULL);
   setrlimit(RLIMIT_AS, &old);
+  assert_null(stack);
   assert_int_equal(status, HVI_OK);
   for (size_t i = 0; i < CHUNKS; i++) assert_int_equal(r.done[i], 1);
 }

@@ -36,8 +36,9 @@ static void assert_close(const double *x, const double *y, size_t n, double tole
 }
 
 /* Sizes on both sides of the switch to BLAS. */
-static const size_t shapes[][2] = {{1, 1},   {1, 7},   {7, 1},    {3, 5},    {5, 3},
-                                   {45, 45}, {46, 45}, {2049, 1}, {1, 2049}, {120, 130}};
+static const size_t shapes[][2] = {{1, 1},   {1, 7},    {7, 1},    {3, 5},    {5, 3},
+                                   {13, 14}, {14, 14},  {192, 1},  {1, 193},  {45, 45},
+                                   {46, 45}, {2000, 1}, {1, 2049}, {120, 130}};
 
 static void products_with_a_vector(void **state) {
   (void)state;

@@ -1,0 +1,26 @@
+/* Which builds of the kernels this CPU can run. */
+#include "ensemble/lanes.h"
+
+#if defined(__x86_64__)
+
+/* Support for a level includes that of the operating system, which must save the registers. */
+const hvi_lanes_kernel *const *hvi_lanes_kernels(void) {
+  static const hvi_lanes_kernel *const all[] = {&hvi_lanes_avx512, &hvi_lanes_avx2,
+                                                &hvi_lanes_baseline, NULL};
+  __builtin_cpu_init();
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+  const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                  __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
+                  __builtin_cpu_supports("avx512vl");
+  return v4 ? all : v3 ? all + 1 : all + 2;
+}
+
+#else
+
+const hvi_lanes_kernel *const *hvi_lanes_kernels(void) {
+  static const hvi_lanes_kernel *const all[] = {&hvi_lanes_baseline, NULL};
+  return all;
+}
+
+#endif

@@ -1,0 +1,218 @@
+/*
+ * Kernels, part 1: models on lanes. Included by kernel.h.
+ *
+ *   forward    y = s(W x + b) layer by layer, slopes kept
+ *   vjp        u <- W' (s'(a) u) layer by layer, downwards
+ */
+#ifndef HVI_ENSEMBLE_KERNEL_MODEL_H
+#define HVI_ENSEMBLE_KERNEL_MODEL_H
+
+#include "ensemble/lanes.h"
+#include "num/simd_exp.h"
+
+#include <math.h>
+
+static inline void lane_fill(hvi_lane *x, double value) {
+  for (int l = 0; l < HVI_LANES; l++) x->at[l] = value;
+}
+
+static inline void lane_copy(hvi_lane *restrict out, const hvi_lane *restrict x, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = x[i];
+}
+
+/* y = w0 x0 + .. over 1 to 4 terms */
+static inline void sum_terms(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
+                             const hvi_lane *restrict x, size_t n) {
+  const hvi_lane *w1 = w + stride, *w2 = w1 + stride, *w3 = w2 + stride;
+  switch (n) {
+  case 1:
+    for (int l = 0; l < HVI_LANES; l++) y->at[l] = w->at[l] * x->at[l];
+    break;
+  case 2:
+    for (int l = 0; l < HVI_LANES; l++) {
+      y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l];
+    }
+    break;
+  case 3:
+    for (int l = 0; l < HVI_LANES; l++) {
+      y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l];
+    }
+    break;
+  default:
+    for (int l = 0; l < HVI_LANES; l++) {
+      y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l] +
+                 w3->at[l] * x[3].at[l];
+    }
+  }
+}
+
+/* y += w0 x0 + .. + w3 x3 */
+static inline void add_terms(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
+                             const hvi_lane *restrict x) {
+  const hvi_lane *w1 = w + stride, *w2 = w1 + stride, *w3 = w2 + stride;
+  for (int l = 0; l < HVI_LANES; l++) {
+    y->at[l] += w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l] +
+                w3->at[l] * x[3].at[l];
+  }
+}
+
+/* y = sum_i w[i * stride] x[i], in groups of four after the remainder; n >= 1 */
+static inline void product(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
+                           const hvi_lane *restrict x, size_t n) {
+  size_t i = (n - 1) % 4 + 1;
+  sum_terms(y, w, stride, x, i);
+  for (; i < n; i += 4) add_terms(y, w + i * stride, stride, x + i);
+}
+
+static void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double a = y->at[l], below = a > 0.0 ? 0.0 : a;
+    const double value = hvi_simd_expm1_down(below, &slope->at[l]);
+    y->at[l] = a > 0.0 ? a : value;
+  }
+}
+
+/* Of the two ways to write it, the one whose exponential cannot overflow. */
+static void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double a = y->at[l], e = hvi_simd_exp_down(a > 0.0 ? -a : a);
+    const double value = (a > 0.0 ? 1.0 : e) / (1.0 + e);
+    y->at[l] = value;
+    slope->at[l] = value * (1.0 - value);
+  }
+}
+
+/* tanh |a| = -m / (m + 2) with m = exp(-2 |a|) - 1 */
+static void hyperbolic_tangent(hvi_lane *restrict y, hvi_lane *restrict slope) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    double unused;
+    const double a = y->at[l], m = hvi_simd_expm1_down(a > 0.0 ? -2.0 * a : 2.0 * a, &unused);
+    const double value = (a > 0.0 ? -m : m) / (m + 2.0);
+    y->at[l] = value;
+    slope->at[l] = 1.0 - value * value;
+  }
+}
+
+static void leaky(hvi_lane *restrict y, hvi_lane *restrict slope, double below) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double s = y->at[l] > 0.0 ? 1.0 : below;
+    slope->at[l] = s;
+    y->at[l] *= s;
+  }
+}
+
+static void softmax(hvi_lane *restrict y, size_t n) {
+  hvi_lane top = y[0], sum;
+  for (size_t i = 1; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) {
+      top.at[l] = y[i].at[l] > top.at[l] ? y[i].at[l] : top.at[l];
+    }
+  }
+  for (size_t i = 0; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) {
+      y[i].at[l] = hvi_simd_exp_down(y[i].at[l] - top.at[l]);
+    }
+  }
+  sum = y[0];
+  for (size_t i = 1; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) sum.at[l] += y[i].at[l];
+  }
+  for (int l = 0; l < HVI_LANES; l++) sum.at[l] = 1.0 / sum.at[l];
+  for (size_t i = 0; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) y[i].at[l] *= sum.at[l];
+  }
+}
+
+static void activate(hvi_activation kind, hvi_lane *restrict y, hvi_lane *restrict slope,
+                     size_t n) {
+  switch (kind) {
+  case HVI_CELU:
+    for (size_t i = 0; i < n; i++) celu(y + i, slope + i);
+    break;
+  case HVI_SIGMOID:
+    for (size_t i = 0; i < n; i++) sigmoid(y + i, slope + i);
+    break;
+  case HVI_SOFTMAX:
+    softmax(y, n);
+    break;
+  case HVI_TANH:
+    for (size_t i = 0; i < n; i++) hyperbolic_tangent(y + i, slope + i);
+    break;
+  case HVI_RELU:
+    for (size_t i = 0; i < n; i++) leaky(y + i, slope + i, 0.0);
+    break;
+  case HVI_LEAKY_RELU:
+    for (size_t i = 0; i < n; i++) leaky(y + i, slope + i, 0.01);
+    break;
+  default: /* identity; no plan has another */
+    break;
+  }
+}
+
+/* z = g(theta), slopes filled */
+static void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
+  for (size_t k = 0; k < plan->player_count; k++) {
+    const hvi_lanes_player *player = &plan->players[k];
+    const hvi_lane *x = s + plan->theta + player->theta;
+    for (size_t j = 0; j < player->layer_count; j++) {
+      const hvi_lanes_layer *layer = &player->layers[j];
+      hvi_lane *y = s + layer->y;
+      const hvi_lane *W = s + layer->matrix, *b = s + layer->bias;
+      for (size_t i = 0; i < layer->out; i++) {
+        product(y + i, W + i * layer->in, 1, x, layer->in);
+        if (!layer->biased) continue;
+        for (int l = 0; l < HVI_LANES; l++) y[i].at[l] += b[i].at[l];
+      }
+      activate(layer->activation, y, s + layer->slope, layer->out);
+      x = y;
+    }
+  }
+}
+
+/* out = u through the activation's derivative */
+static void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *restrict out,
+                 const hvi_lane *restrict u) {
+  const hvi_lane *y = s + layer->y, *slope = s + layer->slope;
+  if (layer->activation == HVI_IDENTITY) {
+    lane_copy(out, u, layer->out);
+  } else if (layer->activation == HVI_SOFTMAX) {
+    hvi_lane mean;
+    product(&mean, y, 1, u, layer->out);
+    for (size_t i = 0; i < layer->out; i++) {
+      for (int l = 0; l < HVI_LANES; l++) {
+        out[i].at[l] = y[i].at[l] * (u[i].at[l] - mean.at[l]);
+      }
+    }
+  } else {
+    for (size_t i = 0; i < layer->out; i++) {
+      for (int l = 0; l < HVI_LANES; l++) out[i].at[l] = slope[i].at[l] * u[i].at[l];
+    }
+  }
+}
+
+/* out = J' u for one player */
+static void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s,
+                const hvi_lane *u, hvi_lane *out) {
+  hvi_lane *delta = s + plan->back, *down = delta + plan->widest;
+  for (size_t j = player->layer_count; j-- > 0;) {
+    const hvi_lanes_layer *layer = &player->layers[j];
+    const hvi_lane *W = s + layer->matrix;
+    pull(layer, s, delta, u);
+    hvi_lane *to = j == 0 ? out : down;
+    for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
+    u = down;
+  }
+}
+
+/* J of one player, row by row */
+static void jacobian(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s) {
+  hvi_lane *unit = s + plan->scratch;
+  for (size_t i = 0; i < player->out; i++) lane_fill(unit + i, 0.0);
+  for (size_t i = 0; i < player->out; i++) {
+    lane_fill(unit + i, 1.0);
+    vjp(plan, player, s, unit, s + player->jacobian + i * player->dim);
+    lane_fill(unit + i, 0.0);
+  }
+}
+
+#endif

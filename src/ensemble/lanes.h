@@ -1,0 +1,128 @@
+/*
+ * Many games of one shape, side by side.
+ *
+ * A lane holds one number of HVI_LANES instances. All numbers of a chunk of instances lie in one
+ * array of lanes; a plan says which slots of it hold what. The kernels are loops over lanes that
+ * compile to SIMD code, built once per instruction set and chosen when the library runs.
+ */
+#ifndef HVI_ENSEMBLE_LANES_H
+#define HVI_ENSEMBLE_LANES_H
+
+#include "model/stack.h"
+
+#include <hvi/solver.h>
+
+enum { HVI_LANES = 64 };
+
+typedef struct hvi_lane {
+  _Alignas(64) double at[HVI_LANES];
+} hvi_lane;
+
+/* y = activation(W x + b); numbers are slots */
+typedef struct hvi_lanes_layer {
+  size_t in, out;
+  hvi_activation activation;
+  bool biased;
+  size_t matrix; /* [out][in] */
+  size_t bias;   /* [out] */
+  size_t y;      /* [out]; the last layer's are the player's outputs */
+  size_t slope;  /* [out] */
+} hvi_lanes_layer;
+
+typedef struct hvi_lanes_player {
+  size_t dim, out;
+  size_t theta, z; /* where the player's share of a vector over all players begins */
+  size_t layer_count;
+  const hvi_lanes_layer *layers;
+  size_t eta, weight; /* one slot each */
+  size_t jacobian;    /* [out][dim] */
+  /* the pseudo-inverse, with k = min(out, dim) and l = max(out, dim) */
+  size_t rows;    /* [k][l] */
+  size_t turned;  /* [k][1] when out <= dim, else [k][k] */
+  size_t squares; /* [k] */
+  size_t scale;   /* one */
+} hvi_lanes_player;
+
+typedef struct hvi_lanes_payoff {
+  size_t row, rows, column, columns; /* ranges of outputs */
+  size_t matrix;                     /* [rows][columns] */
+} hvi_lanes_payoff;
+
+typedef struct hvi_lanes_set {
+  hvi_set_kind kind;
+  size_t begin, len;
+  size_t lower, upper; /* box: [len] */
+} hvi_lanes_set;
+
+typedef enum hvi_lanes_rule {
+  HVI_LANES_GD,
+  HVI_LANES_MOMENTUM,
+  HVI_LANES_ADAM,
+  HVI_LANES_ADAMW,
+  HVI_LANES_GN,
+  HVI_LANES_DGN,
+  HVI_LANES_LM
+} hvi_lanes_rule;
+
+typedef struct hvi_lanes_plan {
+  hvi_lanes_rule rule;
+  hvi_optimizer_settings inner;
+  double alpha;
+  bool keep_state;
+  double tol;          /* a residual at or below has converged */
+  double growth_bound; /* infinite: no bound */
+  double stall_window; /* infinite: nothing counts as stalled */
+
+  size_t d, n;
+  size_t player_count, payoff_count, set_count;
+  hvi_lanes_player *players;
+  hvi_lanes_layer *layers;
+  hvi_lanes_payoff *payoffs;
+  hvi_lanes_set *sets;
+
+  /* slots over all players */
+  size_t theta, step, first, second;   /* [d] */
+  size_t z, z_last, f, target, r, gap; /* [n] */
+  size_t solution, offset;             /* [n]; offset: the constant part of F */
+  size_t power1, power2;               /* beta^t of Adam, one each */
+  size_t active, running; /* one each, 1 or 0: not ended yet; still in the inner loop */
+  size_t loss0, loss;     /* one each */
+  size_t dist2, residual; /* one each */
+  size_t bound;           /* one: a larger residual is divergence */
+  size_t still;           /* one: outer steps in a row without movement */
+  size_t back;            /* [2 * widest] */
+  size_t widest;
+  size_t scratch; /* for one player at a time */
+  size_t slots;
+} hvi_lanes_plan;
+
+/* One build of the kernels. */
+typedef struct hvi_lanes_kernel {
+  const char *name;
+  /* z, F, residual, dist2 at theta */
+  void (*start)(const hvi_lanes_plan *plan, hvi_lane *slots);
+  /* One outer iteration of the active lanes. Loss and dist2 are filled in when `record` is set. */
+  void (*step)(const hvi_lanes_plan *plan, hvi_lane *slots, size_t inner_steps, bool record);
+  /* True: some active lane stalled, left (tol, bound] or is not finite. */
+  bool (*ended)(const hvi_lanes_plan *plan, const hvi_lane *slots);
+  /* y = exp(x), for the test of its accuracy */
+  void (*exp)(double *y, const double *x, size_t n);
+} hvi_lanes_kernel;
+
+extern const hvi_lanes_kernel hvi_lanes_baseline, hvi_lanes_avx2, hvi_lanes_avx512;
+
+/* Whether lanes can run this method on this problem, and how; *plan is NULL when they cannot. */
+hvi_status hvi_lanes_plan_new(hvi_lanes_plan **plan, const hvi_problem *p, const hvi_settings *s,
+                              hvi_error *err);
+void hvi_lanes_plan_free(hvi_lanes_plan *plan);
+/* Player k's model as a stack, or NULL when it is something else. */
+const hvi_stack *hvi_lanes_player_stack(const hvi_problem *p, size_t k);
+/* Writes an instance into one lane and makes it active; false when its shape is not the plan's. eta
+ * is the step size in force. */
+bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, const hvi_problem *p,
+                    const hvi_settings *s, double eta);
+
+/* The builds that this CPU can run, fastest first, ending in NULL. */
+const hvi_lanes_kernel *const *hvi_lanes_kernels(void);
+
+#endif

@@ -1,0 +1,154 @@
+/* One method of an experiment: a name, and the settings that differ from its defaults. */
+#include "base/error.h"
+#include "experiments/experiment.h"
+#include "experiments/fields.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+typedef enum field_kind { REAL, COUNT, FLAG } field_kind;
+
+/* A key, where its value goes, and what is allowed. */
+typedef struct field {
+  const char *key;
+  field_kind kind;
+  size_t offset; /* in hvi_settings */
+  double low;
+  bool open; /* low itself is not allowed */
+  double high;
+} field;
+
+#define AT(member) offsetof(hvi_settings, member)
+
+static const field fields[] = {
+    {"inner", COUNT, AT(inner_steps), 1, false, 1e9},
+    {"growth", REAL, AT(inner_growth), 0, false, 1e6},
+    {"alpha", REAL, AT(alpha), 0, true, 1},
+    {"lr", REAL, AT(inner.lr), 0, true, INFINITY},
+    {"momentum", REAL, AT(inner.momentum), 0, false, 1},
+    {"beta1", REAL, AT(inner.beta1), 0, false, 1},
+    {"beta2", REAL, AT(inner.beta2), 0, false, 1},
+    {"weight_decay", REAL, AT(inner.weight_decay), 0, false, INFINITY},
+    {"rank_tol", REAL, AT(inner.rank_tol), 0, false, 1},
+    {"factor", REAL, AT(inner.factor), 0, true, 1},
+    {"line_search", FLAG, AT(inner.line_search), 0, false, 0},
+    {"damping", REAL, AT(inner.damping), 0, true, INFINITY},
+    {"adapt_damping", FLAG, AT(inner.adapt_damping), 0, false, 0},
+    {"average", COUNT, AT(average), 1, false, 1e6},
+    {"alternating", FLAG, AT(alternating), 0, false, 0},
+    {"keep_state", FLAG, AT(keep_state), 0, false, 0},
+};
+
+enum { FIELD_COUNT = sizeof fields / sizeof *fields };
+
+static const char *const own_keys[] = {"label", "method",    "eta",  "target",
+                                       "floor", "highlight", "style"};
+
+enum { OWN_COUNT = sizeof own_keys / sizeof *own_keys };
+
+static hvi_status check_keys(const hvi_node *map, const char *origin, hvi_error *err) {
+  const char *keys[OWN_COUNT + FIELD_COUNT + 1] = {0};
+  for (size_t i = 0; i < OWN_COUNT; i++) keys[i] = own_keys[i];
+  for (size_t i = 0; i < FIELD_COUNT; i++) keys[OWN_COUNT + i] = fields[i].key;
+  return hvi_field_keys(map, keys, origin, err);
+}
+
+static hvi_status find_method(const hvi_method **m, const hvi_node *node, const char *origin,
+                              hvi_error *err) {
+  const char *name = NULL;
+  hvi_status status = hvi_field_text(&name, node, origin, err);
+  if (status != HVI_OK) return status;
+  *m = hvi_method_find(name);
+  if (*m) return HVI_OK;
+  const char *names[64] = {0};
+  const hvi_method *list = hvi_method_list();
+  for (size_t i = 0; i < 63 && list[i].name; i++) names[i] = list[i].name;
+  return hvi_field_unknown(node, name, "method", names, origin, err);
+}
+
+static hvi_status read_eta(hvi_settings *s, const hvi_node *node, const char *origin,
+                           hvi_error *err) {
+  if (node->kind == HVI_NODE_SCALAR && strcmp(node->text, "theorem") == 0)
+    return s->step_rule = HVI_STEP_THEOREM, HVI_OK;
+  if (node->kind == HVI_NODE_SCALAR && strcmp(node->text, "best") == 0)
+    return s->step_rule = HVI_STEP_BEST, HVI_OK;
+  s->step_rule = HVI_STEP_FIXED;
+  return hvi_field_real(&s->eta, node, 0, true, INFINITY, origin, err);
+}
+
+static hvi_status read_field(hvi_settings *s, const field *f, const hvi_node *node,
+                             const char *origin, hvi_error *err) {
+  void *to = (char *)s + f->offset;
+  switch (f->kind) {
+  case COUNT:
+    return hvi_field_count(to, node, (size_t)f->low, (size_t)f->high, origin, err);
+  case FLAG:
+    return hvi_field_flag(to, node, origin, err);
+  default:
+    return hvi_field_real(to, node, f->low, f->open, f->high, origin, err);
+  }
+}
+
+static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *origin,
+                             hvi_error *err) {
+  static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
+  static const char *const floors[] = {"zero", "known", "estimated", NULL};
+  const hvi_node *node;
+  hvi_status status = HVI_OK;
+  size_t i = 0;
+  if ((node = hvi_node_get(map, "eta"))) status = read_eta(&c->settings, node, origin, err);
+  if (status == HVI_OK && (node = hvi_node_get(map, "target"))) {
+    status = hvi_field_choice(&i, node, targets, origin, err);
+    c->settings.target = (hvi_target)i;
+  }
+  if (status == HVI_OK && (node = hvi_node_get(map, "floor"))) {
+    status = hvi_field_choice(&i, node, floors, origin, err);
+    c->settings.floor = (hvi_floor)i;
+  }
+  if (status == HVI_OK && (node = hvi_node_get(map, "highlight")))
+    status = hvi_field_flag(&c->highlight, node, origin, err);
+  if (status == HVI_OK && (node = hvi_node_get(map, "style")))
+    status = hvi_field_count(&c->style, node, 0, 1000, origin, err);
+  return status;
+}
+
+/* "GD(10)" becomes "gd-10". */
+static void make_slug(char *slug, size_t size, const char *label) {
+  size_t n = 0;
+  for (; *label && n + 1 < size; label++) {
+    unsigned char ch = (unsigned char)*label;
+    if (ch < 128 && isalnum(ch))
+      slug[n++] = (char)tolower(ch);
+    else if (ch == '.' && n)
+      slug[n++] = 'p';
+    else if (n && slug[n - 1] != '-')
+      slug[n++] = '-';
+  }
+  while (n && slug[n - 1] == '-') n--;
+  slug[n] = '\0';
+}
+
+hvi_status hvi_contender_parse(hvi_contender *c, const hvi_node *map, const char *origin,
+                               hvi_error *err) {
+  const hvi_node *label = NULL, *name = NULL;
+  hvi_status status = check_keys(map, origin, err);
+  if (status != HVI_OK) return status;
+  if (!(label = hvi_node_get(map, "label")) || !(name = hvi_node_get(map, "method")))
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: a method needs the keys label and method",
+                         origin, map->line);
+  const hvi_method *method = NULL;
+  status = hvi_field_text(&c->label, label, origin, err);
+  if (status == HVI_OK) status = find_method(&method, name, origin, err);
+  if (status != HVI_OK) return status;
+  make_slug(c->slug, sizeof c->slug, c->label);
+  c->settings = hvi_settings_defaults();
+  c->settings.stall_window = 0; /* curves run to the end, standing still or not */
+  method->apply(&c->settings);
+  status = read_words(c, map, origin, err);
+  for (size_t i = 0; i < FIELD_COUNT && status == HVI_OK; i++) {
+    const hvi_node *node = hvi_node_get(map, fields[i].key);
+    if (node) status = read_field(&c->settings, &fields[i], node, origin, err);
+  }
+  return status;
+}

@@ -1,0 +1,304 @@
+/*
+ * Games with payoffs that are bilinear or quadratic in the outputs.
+ *
+ *   F_i(z) = sum_j A_ij z_j + w_i z_i + constant_i,   constant_i = q_i - w_i c_i
+ *
+ * Zero-sum bilinear: A_12 = A, A_21 = -A'. Polymatrix: A_ij for every pair that plays. Quadratic:
+ * A_ii is the Hessian of player i's own loss. Only blocks that were given are multiplied.
+ */
+#include "problems/games/game.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/vec.h"
+
+#include <math.h>
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  (void)sample;
+  (void)theta;
+  const hvi_game *game = (const hvi_game *)p;
+  const hvi_block *blocks = p->model->blocks;
+  for (size_t k = 0; k < game->player_count; k++) {
+    double weight = game->weight[k];
+    for (size_t i = blocks[k].z, end = i + blocks[k].out; i < end; i++)
+      f[i] = weight * z[i] + game->constant[i];
+  }
+  for (size_t k = 0; k < game->payoff_count; k++) {
+    const hvi_payoff *pay = &game->payoffs[k];
+    size_t rows = blocks[pay->row].out, columns = blocks[pay->column].out;
+    const double *a = pay->matrix, *x = z + blocks[pay->column].z;
+    double *y = f + blocks[pay->row].z;
+    for (size_t i = 0; i < rows; i++, a += columns) {
+      double sum = 0.0;
+      for (size_t j = 0; j < columns; j++) sum += a[j] * x[j];
+      y[i] += sum;
+    }
+  }
+}
+
+static void affine(const hvi_problem *p, double *A, double *b) {
+  const hvi_game *game = (const hvi_game *)p;
+  const hvi_block *blocks = p->model->blocks;
+  size_t n = p->model->out;
+  hvi_vec_zero(A, n * n);
+  hvi_vec_copy(b, game->constant, n);
+  for (size_t k = 0; k < game->player_count; k++)
+    for (size_t i = blocks[k].z; i < blocks[k].z + blocks[k].out; i++)
+      A[i * n + i] = game->weight[k];
+  for (size_t k = 0; k < game->payoff_count; k++) {
+    const hvi_payoff *pay = &game->payoffs[k];
+    const hvi_block *row = &blocks[pay->row], *column = &blocks[pay->column];
+    for (size_t i = 0; i < row->out; i++)
+      for (size_t j = 0; j < column->out; j++)
+        A[(row->z + i) * n + column->z + j] += pay->matrix[i * column->out + j];
+  }
+}
+
+static void free_game(hvi_problem *p) {
+  hvi_game *game = (hvi_game *)p;
+  hvi_model_free(p->model);
+  hvi_free(game->payoffs);
+  hvi_free(game->sets);
+  hvi_free(game->store);
+  hvi_free(game);
+}
+
+static const hvi_problem_ops game_ops = {
+    .name = "game", .operate = operate, .affine = affine, .free = free_game};
+
+const hvi_game *hvi_game_of(const hvi_problem *p) {
+  return p->ops == &game_ops ? (const hvi_game *)p : NULL;
+}
+
+static hvi_status check_numbers(const double *x, size_t n, size_t player, const char *what,
+                                hvi_error *err) {
+  if (!x) return HVI_OK;
+  for (size_t i = 0; i < n; i++)
+    if (!isfinite(x[i]))
+      return hvi_error_set(err, HVI_ERROR_INPUT, "player %zu: %s[%zu] is %g, not a finite number",
+                           player + 1, what, i, x[i]);
+  return HVI_OK;
+}
+
+static hvi_status check_box(const hvi_player *player, size_t k, hvi_error *err) {
+  if (!player->lower || !player->upper)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu: a box needs lower and upper bounds",
+                         k + 1);
+  for (size_t i = 0; i < player->model->out; i++)
+    if (!(player->lower[i] <= player->upper[i]))
+      return hvi_error_set(err, HVI_ERROR_INPUT,
+                           "player %zu: lower[%zu] = %g is not below upper[%zu] = %g", k + 1, i,
+                           player->lower[i], i, player->upper[i]);
+  return HVI_OK;
+}
+
+static hvi_status check_set(const hvi_player *player, size_t k, hvi_error *err) {
+  size_t out = player->model->out;
+  switch (player->set) {
+  case HVI_SET_FREE:
+    return HVI_OK;
+  case HVI_SET_BOX:
+    return check_box(player, k, err);
+  case HVI_SET_SIMPLEX:
+    if (player->parts <= 1 || out % player->parts == 0) return HVI_OK;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "player %zu: %zu outputs are not %zu simplices of equal length", k + 1,
+                         out, player->parts);
+  case HVI_SET_SUBSPACE:
+    if (player->basis && player->rank >= 1 && player->rank <= out)
+      return check_numbers(player->basis, out * player->rank, k, "basis", err);
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "player %zu: a subspace needs a basis of rank 1 to %zu", k + 1, out);
+  }
+  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu: set kind %d does not exist", k + 1,
+                       (int)player->set);
+}
+
+static hvi_status check_player(const hvi_player *player, size_t k, hvi_error *err) {
+  if (!player->model)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu has no model", k + 1);
+  if (player->model->block_count != 1)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "player %zu: the model has %zu blocks; give each player its own", k + 1,
+                         player->model->block_count);
+  if (!player->theta0)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu has no start (theta0)", k + 1);
+  size_t out = player->model->out;
+  hvi_status status = check_numbers(player->theta0, player->model->dim, k, "theta0", err);
+  if (!status) status = check_numbers(&player->weight, 1, k, "weight", err);
+  if (!status) status = check_numbers(player->centre, out, k, "centre", err);
+  if (!status) status = check_numbers(player->linear, out, k, "linear", err);
+  if (!status) status = check_set(player, k, err);
+  return status;
+}
+
+static hvi_status check_payoff(const hvi_game_spec *spec, size_t k, hvi_error *err) {
+  const hvi_payoff *pay = &spec->payoffs[k];
+  if (pay->row >= spec->player_count || pay->column >= spec->player_count)
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "payoffs[%zu]: players %zu and %zu, but the last one is %zu", k, pay->row,
+                         pay->column, spec->player_count - 1);
+  if (!pay->matrix) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "payoffs[%zu] has no matrix", k);
+  size_t rows = spec->players[pay->row].model->out;
+  size_t columns = spec->players[pay->column].model->out;
+  for (size_t i = 0; i < rows * columns; i++)
+    if (!isfinite(pay->matrix[i]))
+      return hvi_error_set(err, HVI_ERROR_INPUT,
+                           "payoffs[%zu]: row %zu, column %zu is %g, not a finite number", k,
+                           i / columns + 1, i % columns + 1, pay->matrix[i]);
+  return HVI_OK;
+}
+
+static hvi_status check_spec(const hvi_game_spec *spec, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  size_t n = 0;
+  for (size_t k = 0; k < spec->player_count && !status; k++) {
+    status = check_player(&spec->players[k], k, err);
+    if (!status) n += spec->players[k].model->out;
+  }
+  if (!status && spec->payoff_count && !spec->payoffs)
+    status = hvi_error_set(err, HVI_ERROR_ARGUMENT, "a game with %zu payoffs has none",
+                           spec->payoff_count);
+  for (size_t k = 0; k < spec->payoff_count && !status; k++) status = check_payoff(spec, k, err);
+  for (size_t i = 0; spec->solution && i < n && !status; i++)
+    if (!isfinite(spec->solution[i]))
+      status = hvi_error_set(err, HVI_ERROR_INPUT, "solution[%zu] is %g, not a finite number", i,
+                             spec->solution[i]);
+  return status;
+}
+
+/* Doubles that the copies of the spec's numbers take. */
+static size_t count_numbers(const hvi_game_spec *spec) {
+  size_t total = hvi_arena_need(spec->player_count), n = 0, d = 0;
+  for (size_t k = 0; k < spec->player_count; k++) {
+    const hvi_player *player = &spec->players[k];
+    size_t out = player->model->out;
+    n += out;
+    d += player->model->dim;
+    if (player->set == HVI_SET_BOX) total += 2 * hvi_arena_need(out);
+    if (player->set == HVI_SET_SUBSPACE) total += hvi_arena_need(out * player->rank);
+  }
+  for (size_t k = 0; k < spec->payoff_count; k++)
+    total += hvi_arena_need(spec->players[spec->payoffs[k].row].model->out *
+                            spec->players[spec->payoffs[k].column].model->out);
+  return total + hvi_arena_need(d) + 2 * hvi_arena_need(n);
+}
+
+static const double *keep(hvi_arena *arena, const double *x, size_t n) {
+  double *copy = hvi_arena_take(arena, n);
+  hvi_vec_copy(copy, x, n);
+  return copy;
+}
+
+static size_t count_parts(const hvi_player *player) {
+  return player->set == HVI_SET_SIMPLEX && player->parts > 1 ? player->parts : 1;
+}
+
+/* Writes the player's factors of Z, which begin at output z, and returns how many there are. */
+static size_t copy_sets(hvi_set *sets, const hvi_player *player, size_t z, hvi_arena *arena) {
+  size_t out = player->model->out, parts = count_parts(player);
+  for (size_t i = 0; i < parts; i++)
+    sets[i] = (hvi_set){.kind = player->set, .begin = z + i * (out / parts), .len = out / parts};
+  if (player->set == HVI_SET_BOX) {
+    sets->lower = keep(arena, player->lower, out);
+    sets->upper = keep(arena, player->upper, out);
+  } else if (player->set == HVI_SET_SUBSPACE) {
+    sets->basis = keep(arena, player->basis, out * player->rank);
+    sets->rank = player->rank;
+  }
+  return parts;
+}
+
+static void copy_numbers(hvi_game *game, const hvi_game_spec *spec, size_t n, size_t d,
+                         hvi_arena *arena) {
+  double *theta0 = hvi_arena_take(arena, d);
+  game->weight = hvi_arena_take(arena, spec->player_count);
+  game->constant = hvi_arena_take(arena, n);
+  for (size_t k = 0, z = 0, t = 0; k < spec->player_count; k++) {
+    const hvi_player *player = &spec->players[k];
+    size_t out = player->model->out, dim = player->model->dim;
+    hvi_vec_copy(theta0 + t, player->theta0, dim);
+    game->weight[k] = player->weight;
+    for (size_t i = 0; i < out; i++)
+      game->constant[z + i] = (player->linear ? player->linear[i] : 0.0) -
+                              (player->centre ? player->weight * player->centre[i] : 0.0);
+    game->base.set_count += copy_sets(game->sets + game->base.set_count, player, z, arena);
+    z += out;
+    t += dim;
+  }
+  for (size_t k = 0; k < spec->payoff_count; k++) {
+    const hvi_payoff *pay = &spec->payoffs[k];
+    size_t size = spec->players[pay->row].model->out * spec->players[pay->column].model->out;
+    game->payoffs[k] = (hvi_payoff){pay->row, pay->column, keep(arena, pay->matrix, size)};
+  }
+  game->base.theta0 = theta0;
+  game->base.solution = spec->solution ? keep(arena, spec->solution, n) : NULL;
+  game->base.sets = game->sets;
+}
+
+/* Everything but the model; NULL when there is no memory. */
+static hvi_game *new_game(const hvi_game_spec *spec) {
+  hvi_game *game = hvi_alloc(1, sizeof *game);
+  if (!game) return NULL;
+  size_t n = 0, d = 0, set_count = 0;
+  for (size_t k = 0; k < spec->player_count; k++) {
+    n += spec->players[k].model->out;
+    d += spec->players[k].model->dim;
+    set_count += count_parts(&spec->players[k]);
+  }
+  *game = (hvi_game){.base.ops = &game_ops,
+                     .player_count = spec->player_count,
+                     .payoff_count = spec->payoff_count};
+  hvi_arena arena = {.size = count_numbers(spec)};
+  arena.base = game->store = hvi_alloc_doubles(arena.size);
+  game->sets = hvi_alloc(set_count, sizeof *game->sets);
+  game->payoffs = hvi_alloc(spec->payoff_count, sizeof *game->payoffs);
+  if (!game->store || !game->sets || !game->payoffs) {
+    free_game(&game->base);
+    return NULL;
+  }
+  copy_numbers(game, spec, n, d, &arena);
+  return game;
+}
+
+/* The players' models as one; on failure all of them are gone. */
+static hvi_status join_models(hvi_model **joint, const hvi_game_spec *spec, hvi_error *err) {
+  if (spec->player_count == 1) {
+    *joint = spec->players[0].model;
+    return HVI_OK;
+  }
+  hvi_model **models = hvi_alloc(spec->player_count, sizeof(hvi_model *));
+  if (!models) {
+    for (size_t k = 0; k < spec->player_count; k++) hvi_model_free(spec->players[k].model);
+    return hvi_error_memory(err, "the players of a game");
+  }
+  for (size_t k = 0; k < spec->player_count; k++) models[k] = spec->players[k].model;
+  hvi_status status = hvi_players_new(joint, spec->player_count, models, err);
+  hvi_free(models);
+  return status;
+}
+
+hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_error *err) {
+  if (!problem || !spec || (spec->player_count && !spec->players))
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_game_new: a null pointer");
+  *problem = NULL;
+  if (!spec->player_count)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a game needs at least one player");
+  hvi_game *game = NULL;
+  hvi_status status = check_spec(spec, err);
+  if (!status && !(game = new_game(spec))) status = hvi_error_memory(err, "a game");
+  if (status) {
+    for (size_t k = 0; k < spec->player_count; k++) hvi_model_free(spec->players[k].model);
+    return status;
+  }
+  status = join_models(&game->base.model, spec, err);
+  if (status) {
+    game->base.model = NULL;
+    free_game(&game->base);
+    return status;
+  }
+  *problem = &game->base;
+  return HVI_OK;
+}

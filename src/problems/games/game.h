@@ -1,0 +1,22 @@
+/* The inside of a game, for code that runs many of them at once. */
+#ifndef HVI_PROBLEMS_GAMES_GAME_H
+#define HVI_PROBLEMS_GAMES_GAME_H
+
+#include <hvi/game.h>
+
+/* F_i(z) = sum_j A_ij z_j + w_i z_i + constant_i,  constant_i = q_i - w_i c_i */
+typedef struct hvi_game {
+  hvi_problem base;
+  size_t player_count;
+  size_t payoff_count;
+  hvi_payoff *payoffs; /* own copies of the matrices */
+  double *weight;      /* [players] */
+  double *constant;    /* [n] */
+  hvi_set *sets;       /* base.sets, to be freed */
+  double *store;       /* all numbers of the game in one piece */
+} hvi_game;
+
+/* The problem as a game, or NULL when it is something else. */
+const hvi_game *hvi_game_of(const hvi_problem *p);
+
+#endif

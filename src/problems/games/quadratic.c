@@ -1,0 +1,277 @@
+/*
+ * Random strongly monotone problems built backwards from a solution.
+ *
+ *   F(z) = A (z - z*) + nu + s tanh(z - z*),     A = Q B Q',  Q random orthogonal
+ *   B = diag of [[m_k, -r_k], [r_k, m_k]],       z = g(theta),  z* = g(theta*)
+ *
+ * Block norms l_k = sqrt(m_k^2 + r_k^2) rise geometrically from mu to L and m_k = max(mu, l_k
+ * sqrt(1 - rotation^2)), so the smallest eigenvalue of A's symmetric part is exactly mu and its
+ * norm exactly L. (An odd n begins with a block of one, mu.)
+ *
+ * Every g is chosen so that its reachable set Z is known exactly: all of R^n, a box, or, for a
+ * linear g with d < n, the range of its matrix. nu is orthogonal to that range (zero elsewhere): F
+ * need not vanish at a solution. With s > 0 F is not affine and mu, L can only be sampled.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/dense.h"
+#include "num/vec.h"
+#include "problems/games/options.h"
+
+#include <hvi/game.h>
+
+#include <math.h>
+
+enum { N, MU, LIPSCHITZ, ROTATION, G, D, NORMAL, TANH };
+enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
+
+const hvi_key hvi_quadratic_keys[] = {
+    [N] = {"n", "8", NULL, 3, 1000, true, "outputs"},
+    [MU] = {"mu", "1", NULL, 1e-6, 1e6, false, "strong monotonicity"},
+    [LIPSCHITZ] = {"L", "5", NULL, 1e-6, 1e6, false, "Lipschitz constant, at least mu"},
+    [ROTATION] = {"rotation", "0.5", NULL, 0, 1, false, "0: a gradient field; 1: all rotation"},
+    [G] = {"g", "linear", "linear|celu|tanh|softplus|identity", 0, 0, false, "the model"},
+    [D] = {"d", "0", NULL, 0, 1000, true, "parameters; 0: n"},
+    [NORMAL] = {"normal", "0", NULL, 0, 1e6, false, "|F(z*)|, for linear g with d < n"},
+    [TANH] = {"tanh", "0", NULL, 0, 1e6, false, "weight s of s tanh(z - z*)"},
+    {NULL, NULL, NULL, 0, 0, false, NULL},
+};
+
+/* A problem under construction. */
+typedef struct draft {
+  size_t n, d;
+  double *A;              /* [n][n] */
+  double *W;              /* [n][d] the model's matrix */
+  double *basis;          /* [n][rank] of W's range when d < n */
+  double *theta0, *z;     /* start; solution */
+  double *linear;         /* nu - A z* */
+  double *lower, *upper;  /* [n] */
+  double *first, *second; /* celu: [W; -W] and [I, -I] */
+  double *work;           /* [n max d]^2 twice, and vectors */
+  double *block;
+} draft;
+
+static hvi_status new_draft(draft *t, size_t n, size_t d, hvi_error *err) {
+  size_t m = n > d ? n : d;
+  size_t sizes[] = {n * n, n * d, n * n, d, n, n, n, n, 2 * n * d, 2 * n * n, 2 * m * m + 4 * m};
+  double **pieces[] = {&t->A,     &t->W,     &t->basis, &t->theta0, &t->z,   &t->linear,
+                       &t->lower, &t->upper, &t->first, &t->second, &t->work};
+  hvi_arena arena = {.size = 0};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) arena.size += hvi_arena_need(sizes[i]);
+  arena.base = hvi_alloc_doubles(arena.size);
+  if (!arena.base) return hvi_error_memory(err, "a quadratic problem");
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+    *pieces[i] = hvi_arena_take(&arena, sizes[i]);
+  t->n = n;
+  t->d = d;
+  t->block = arena.base;
+  return HVI_OK;
+}
+
+/* A = Q B Q', row by row of Q' at a time: Q B has two columns of Q in each block. */
+static hvi_status draw_operator(draft *t, const hvi_values *v, hvi_rng *rng, hvi_error *err) {
+  size_t n = t->n, blocks = (n + 1) / 2;
+  double mu = v->number[MU], L = v->number[LIPSCHITZ];
+  double cosine = sqrt(1.0 - v->number[ROTATION] * v->number[ROTATION]);
+  double *Q = t->work, *B = t->work + n * n;
+  hvi_status status = hvi_dense_random_orthogonal(Q, n, rng, err);
+  if (status) return status;
+  hvi_vec_zero(B, n * n);
+  for (size_t k = 0, i = 0; k < blocks; k++) {
+    double l = k + 1 == blocks ? L : mu * pow(L / mu, (double)k / (double)(blocks - 1));
+    double m = fmin(l, fmax(mu, l * cosine)), r = sqrt(l * l - m * m);
+    B[i * n + i] = m;
+    if (k == 0 && n % 2 == 1) {
+      i += 1;
+      continue;
+    }
+    B[(i + 1) * n + i + 1] = m;
+    B[i * n + i + 1] = -r;
+    B[(i + 1) * n + i] = r;
+    i += 2;
+  }
+  /* (Q B) Q' by rows: row i of A is Q times row i of Q B */
+  hvi_dense_matmul(t->A, Q, B, n, n, n);
+  for (size_t i = 0; i < n; i++) {
+    hvi_dense_mul(B, Q, t->A + i * n, n, n);
+    hvi_vec_copy(t->A + i * n, B, n);
+  }
+  return HVI_OK;
+}
+
+/* W = U diag(s) V' with singular values s from 1/2 to 2, and U's first columns as basis. */
+static hvi_status draw_matrix(draft *t, hvi_rng *rng, hvi_error *err) {
+  size_t n = t->n, d = t->d, m = n > d ? n : d, rank = n < d ? n : d;
+  double *U = t->work, *V = t->work + m * m;
+  hvi_status status = hvi_dense_random_orthogonal(U, n, rng, err);
+  if (!status) status = hvi_dense_random_orthogonal(V, d, rng, err);
+  if (status) return status;
+  for (size_t i = 0; i < n; i++)
+    for (size_t k = 0; k < rank; k++) t->basis[i * rank + k] = U[i * n + k];
+  hvi_vec_zero(t->W, n * d);
+  for (size_t k = 0; k < rank; k++) {
+    double s = hvi_rng_range(rng, 0.5, 2.0);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < d; j++) t->W[i * d + j] += s * U[i * n + k] * V[j * d + k];
+  }
+  return HVI_OK;
+}
+
+/* z = [I, -I] CELU([W; -W] theta): each CELU(y) - CELU(-y) is odd and reaches all of R. */
+static hvi_status make_celu(hvi_model **model, draft *t, hvi_error *err) {
+  size_t n = t->n, d = t->d;
+  for (size_t i = 0; i < n * d; i++) {
+    t->first[i] = t->W[i];
+    t->first[n * d + i] = -t->W[i];
+  }
+  hvi_vec_zero(t->second, 2 * n * n);
+  for (size_t i = 0; i < n; i++) {
+    t->second[i * 2 * n + i] = 1.0;
+    t->second[i * 2 * n + n + i] = -1.0;
+  }
+  hvi_layer layers[] = {{.out = 2 * n, .matrix = t->first, .activation = HVI_CELU},
+                        {.out = n, .matrix = t->second, .activation = HVI_IDENTITY}};
+  hvi_stack_spec spec = {.in = d, .rows = 1, .layer_count = 2, .layers = layers};
+  return hvi_stack_new(model, &spec, err);
+}
+
+/* The model and its reachable set. */
+static hvi_status make_model(hvi_player *player, draft *t, int g, hvi_error *err) {
+  player->set = HVI_SET_FREE;
+  if (g == G_CELU) return make_celu(&player->model, t, err);
+  hvi_layer layer = {.out = t->n, .matrix = t->W, .activation = HVI_IDENTITY};
+  if (g == G_TANH || g == G_SOFTPLUS) {
+    layer.activation = g == G_TANH ? HVI_TANH : HVI_SOFTPLUS;
+    player->set = HVI_SET_BOX;
+    for (size_t i = 0; i < t->n; i++) {
+      t->lower[i] = g == G_TANH ? -1.0 : 0.0;
+      t->upper[i] = g == G_TANH ? 1.0 : INFINITY;
+    }
+    player->lower = t->lower;
+    player->upper = t->upper;
+  } else if (t->d < t->n) {
+    player->set = HVI_SET_SUBSPACE;
+    player->basis = t->basis;
+    player->rank = t->d;
+  }
+  hvi_stack_spec spec = {.in = t->d, .rows = 1, .layer_count = 1, .layers = &layer};
+  return hvi_stack_new(&player->model, &spec, err);
+}
+
+/* z* = g(theta*). Half the spread of the start keeps z* well inside a bounded Z. */
+static hvi_status draw_solution(draft *t, const hvi_model *model, hvi_rng *rng, hvi_error *err) {
+  double *cache = hvi_alloc_doubles(model->cache);
+  if (!cache) return hvi_error_memory(err, "a quadratic problem");
+  double *theta = t->work;
+  hvi_rng_fill_normal(rng, 0.0, 0.5, t->d, theta);
+  hvi_rng_fill_normal(rng, 0.0, 1.0, t->d, t->theta0);
+  model->ops->eval(model, cache, theta, t->z);
+  hvi_free(cache);
+  return HVI_OK;
+}
+
+/* linear = nu - A z*, nu a random vector of the given length orthogonal to the basis. */
+static void draw_linear(draft *t, const hvi_player *player, double normal, hvi_rng *rng) {
+  double *nu = t->work, *along = t->work + t->n;
+  hvi_dense_mul(t->linear, t->A, t->z, t->n, t->n);
+  hvi_vec_scale(t->linear, -1.0, t->n);
+  if (player->set != HVI_SET_SUBSPACE || normal == 0.0) return;
+  hvi_rng_fill_normal(rng, 0.0, 1.0, t->n, nu);
+  for (int pass = 0; pass < 2; pass++) {
+    /* twice, because the first leaves a rounding error along the basis */
+    hvi_dense_mul_t(along, t->basis, nu, t->n, t->d);
+    hvi_vec_scale(along, -1.0, t->d);
+    hvi_dense_mul_add(nu, t->basis, along, t->n, t->d);
+  }
+  hvi_vec_add(t->linear, normal / sqrt(hvi_vec_norm2(nu, t->n)), nu, t->n);
+}
+
+static hvi_status make_game(hvi_problem **problem, draft *t, const hvi_values *v, hvi_rng *rng,
+                            hvi_error *err) {
+  hvi_player player = {.theta0 = t->theta0, .linear = t->linear};
+  int g = (int)v->number[G];
+  hvi_status status = draw_operator(t, v, rng, err);
+  if (!status) status = draw_matrix(t, rng, err);
+  if (status) return status;
+  if (g == G_IDENTITY)
+    for (size_t i = 0; i < t->n * t->n; i++) t->W[i] = i % (t->n + 1) == 0 ? 1.0 : 0.0;
+  status = make_model(&player, t, g, err);
+  if (status) return status;
+  status = draw_solution(t, player.model, rng, err);
+  if (status) {
+    hvi_model_free(player.model);
+    return status;
+  }
+  draw_linear(t, &player, v->number[NORMAL], rng);
+  hvi_payoff payoff = {0, 0, t->A};
+  hvi_game_spec spec = {1, &player, 1, &payoff, t->z};
+  return hvi_game_new(problem, &spec, err);
+}
+
+/* The game with s tanh(z - z*) added. */
+typedef struct bent {
+  hvi_problem base; /* model, start, solution and sets are the game's */
+  hvi_problem *game;
+  double s;
+} bent;
+
+static void operate_bent(const hvi_problem *p, const void *sample, const double *theta,
+                         const double *z, double *f) {
+  const bent *b = (const bent *)p;
+  b->game->ops->operate(b->game, sample, theta, z, f);
+  for (size_t i = 0; i < p->model->out; i++) f[i] += b->s * tanh(z[i] - p->solution[i]);
+}
+
+static void free_bent(hvi_problem *p) {
+  hvi_problem_free(((bent *)p)->game);
+  hvi_free(p);
+}
+
+static const hvi_problem_ops bent_ops = {
+    .name = "quadratic-tanh", .operate = operate_bent, .free = free_bent};
+
+static hvi_status bend(hvi_problem **problem, double s, hvi_error *err) {
+  bent *b = hvi_alloc(1, sizeof *b);
+  if (!b) {
+    hvi_problem_free(*problem);
+    *problem = NULL;
+    return hvi_error_memory(err, "a quadratic problem");
+  }
+  *b = (bent){.base = **problem, .game = *problem, .s = s};
+  b->base.ops = &bent_ops;
+  *problem = &b->base;
+  return HVI_OK;
+}
+
+static hvi_status check(const hvi_values *v, size_t n, size_t d, hvi_error *err) {
+  int g = (int)v->number[G];
+  if (v->number[LIPSCHITZ] < v->number[MU])
+    return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: L = %g must be at least mu = %g",
+                         v->number[LIPSCHITZ], v->number[MU]);
+  if (g == G_IDENTITY && d != n)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: g = identity needs d = n = %zu", n);
+  if (g != G_LINEAR && d < n)
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "quadratic: d = %zu is below n = %zu, which only g = linear can have", d,
+                         n);
+  if (v->number[NORMAL] > 0.0 && d >= n)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: normal = %g needs d < n = %zu",
+                         v->number[NORMAL], n);
+  return HVI_OK;
+}
+
+hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+                             uint64_t instance, hvi_error *err) {
+  size_t n = (size_t)v->number[N], d = (size_t)v->number[D];
+  if (d == 0) d = n;
+  hvi_status status = check(v, n, d, err);
+  if (status) return status;
+  draft t = {.block = NULL};
+  status = new_draft(&t, n, d, err);
+  if (status) return status;
+  hvi_rng rng = hvi_rng_new(seed, "quadratic", instance);
+  status = make_game(problem, &t, v, &rng, err);
+  hvi_free(t.block);
+  if (status || v->number[TANH] == 0.0) return status;
+  return bend(problem, v->number[TANH], err);
+}

@@ -1,0 +1,237 @@
+/*
+ * Writes a game as YAML that reads back to the same bits. Numbers take the fewest digits that do
+ * so.
+ *
+ * A game keeps weight and constant_i = q_i - w_i c_i, not q and c. Where -w_i z*_i is that constant
+ * the solution is written as the centre, otherwise the constant as a linear term.
+ */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/stack.h"
+#include "problems/games/file.h"
+#include "problems/games/game.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void write_number(FILE *f, double x) {
+  if (isinf(x)) {
+    fputs(x > 0 ? ".inf" : "-.inf", f);
+    return;
+  }
+  char text[32];
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(text, sizeof text, "%.*g", digits, x);
+    if (strtod(text, NULL) == x) break;
+  }
+  fputs(text, f);
+}
+
+static void write_list(FILE *f, const double *x, size_t n) {
+  fputc('[', f);
+  for (size_t i = 0; i < n; i++) {
+    if (i) fputs(", ", f);
+    write_number(f, x[i]);
+  }
+  fputs("]", f);
+}
+
+/* One number when all are the same bits. */
+static void write_vector(FILE *f, const double *x, size_t n) {
+  for (size_t i = 1; i < n; i++)
+    if (memcmp(&x[i], &x[0], sizeof *x) != 0) {
+      write_list(f, x, n);
+      return;
+    }
+  write_number(f, x[0]);
+}
+
+static void write_matrix(FILE *f, const char *key, int indent, const double *A, size_t m,
+                         size_t n) {
+  fprintf(f, "%s:\n", key);
+  for (size_t i = 0; i < m; i++) {
+    fprintf(f, "%*s- ", indent + 2, "");
+    write_list(f, A + i * n, n);
+    fputc('\n', f);
+  }
+}
+
+static void write_layer(FILE *f, const hvi_stack_layer *layer) {
+  fputs("      - ", f);
+  if (layer->matrix)
+    write_matrix(f, "matrix", 8, layer->matrix, layer->out, layer->in);
+  else
+    fprintf(f, "trainable: true\n        out: %zu\n", layer->out);
+  if (layer->train_bias) fputs("        bias: trainable\n", f);
+  if (layer->bias) {
+    fputs("        bias: ", f);
+    write_vector(f, layer->bias, layer->out);
+    fputc('\n', f);
+  }
+  if (layer->activation != HVI_IDENTITY)
+    fprintf(f, "        activation: %s\n", hvi_activation_name(layer->activation));
+}
+
+static void write_set(FILE *f, const hvi_set *set) {
+  static const char *const names[] = {"free", "box", "simplex"};
+  fprintf(f, "    outputs: %s\n", names[set->kind]);
+  if (set->kind != HVI_SET_BOX) return;
+  fputs("    lower: ", f);
+  write_vector(f, set->lower, set->len);
+  fputs("\n    upper: ", f);
+  write_vector(f, set->upper, set->len);
+  fputc('\n', f);
+}
+
+/* Whether reading "centre: z*" would give the constants that the game has. */
+static bool centred(const hvi_game *game, const hvi_block *block, double weight) {
+  const double *z = game->base.solution;
+  for (size_t i = block->z; i < block->z + block->out; i++) {
+    double constant = 0.0 - (z ? weight * z[i] : 0.0);
+    if (memcmp(&constant, &game->constant[i], sizeof constant) != 0) return false;
+  }
+  return true;
+}
+
+static void write_terms(FILE *f, const hvi_game *game, size_t k) {
+  const hvi_block *block = &game->base.model->blocks[k];
+  double weight = game->weight[k];
+  bool centre = centred(game, block, weight);
+  if (weight != 0.0) {
+    fputs("    regulariser: {weight: ", f);
+    write_number(f, weight);
+    if (centre && game->base.solution) {
+      fputs(", centre: ", f);
+      write_vector(f, game->base.solution + block->z, block->out);
+    }
+    fputs("}\n", f);
+  }
+  if (centre) return;
+  fputs("    quadratic: {linear: ", f);
+  write_list(f, game->constant + block->z, block->out);
+  fputs("}\n", f);
+}
+
+static const hvi_stack *player_stack(const hvi_game *game, size_t k) {
+  const hvi_model *m = game->base.model;
+  return hvi_stack_of(game->player_count == 1 ? m : m->ops->player(m, k));
+}
+
+static void write_player(FILE *f, const hvi_game *game, size_t k, const hvi_set *set) {
+  const hvi_block *block = &game->base.model->blocks[k];
+  const hvi_stack *stack = player_stack(game, k);
+  fputs("  - start: ", f);
+  write_list(f, game->base.theta0 + block->theta, block->dim);
+  fputs("\n", f);
+  if (stack->input) {
+    fputs("    ", f);
+    write_matrix(f, "input", 4, stack->input, stack->rows, stack->in);
+  } else if (!stack->layers[0].matrix) {
+    fprintf(f, "    input_size: %zu\n", stack->in);
+  }
+  fputs("    layers:\n", f);
+  for (size_t i = 0; i < stack->layer_count; i++) write_layer(f, &stack->layers[i]);
+  write_set(f, set);
+  write_terms(f, game, k);
+}
+
+/* A_12 = A and A_21 = -A' and nothing else. */
+static bool zero_sum(const hvi_game *game) {
+  const hvi_payoff *pay = game->payoffs;
+  if (game->player_count != 2 || game->payoff_count != 2 || pay[0].row != 0 || pay[0].column != 1 ||
+      pay[1].row != 1 || pay[1].column != 0)
+    return false;
+  const hvi_block *blocks = game->base.model->blocks;
+  for (size_t i = 0; i < blocks[0].out; i++)
+    for (size_t j = 0; j < blocks[1].out; j++) {
+      double minus = 0.0 - pay[0].matrix[i * blocks[1].out + j];
+      if (memcmp(&minus, &pay[1].matrix[j * blocks[0].out + i], sizeof minus) != 0) return false;
+    }
+  return true;
+}
+
+static void write_payoffs(FILE *f, const hvi_game *game) {
+  const hvi_block *blocks = game->base.model->blocks;
+  if (!game->payoff_count) return;
+  fputs("payoffs:\n", f);
+  if (zero_sum(game)) {
+    fputs("  zero_sum:\n    ", f);
+    write_matrix(f, "matrix", 4, game->payoffs[0].matrix, blocks[0].out, blocks[1].out);
+    return;
+  }
+  fputs("  polymatrix:\n", f);
+  for (size_t k = 0; k < game->payoff_count; k++) {
+    const hvi_payoff *pay = &game->payoffs[k];
+    fprintf(f, "    - row: %zu\n      column: %zu\n      ", pay->row + 1, pay->column + 1);
+    write_matrix(f, "matrix", 6, pay->matrix, blocks[pay->row].out, blocks[pay->column].out);
+  }
+}
+
+static void write_comment(FILE *f, const char *comment) {
+  for (const char *end; comment && *comment; comment = *end ? end + 1 : end) {
+    end = strchr(comment, '\n');
+    if (!end) end = comment + strlen(comment);
+    fprintf(f, "# %.*s\n", (int)(end - comment), comment);
+  }
+}
+
+static void write_game(FILE *f, const hvi_game *game, const char *comment) {
+  write_comment(f, comment);
+  fputs("players:\n", f);
+  const hvi_set *set = game->base.sets;
+  for (size_t k = 0; k < game->player_count; k++) {
+    write_player(f, game, k, set);
+    /* a player with several inputs has several simplices */
+    const hvi_block *block = &game->base.model->blocks[k];
+    while (set < game->base.sets + game->base.set_count && set->begin < block->z + block->out)
+      set++;
+  }
+  write_payoffs(f, game);
+  if (!game->base.solution) return;
+  fputs("solution: ", f);
+  write_list(f, game->base.solution, game->base.model->out);
+  fputc('\n', f);
+}
+
+/* The problem as a game that the schema can express, or NULL. */
+static const hvi_game *check(const hvi_problem *problem, hvi_error *err) {
+  const hvi_game *game = hvi_game_of(problem);
+  for (size_t k = 0; game && k < game->player_count; k++)
+    if (!player_stack(game, k)) game = NULL;
+  for (size_t i = 0; game && i < problem->set_count; i++)
+    if (problem->sets[i].kind == HVI_SET_SUBSPACE) game = NULL;
+  if (!game)
+    hvi_error_set(
+        err, HVI_ERROR_UNSUPPORTED,
+        "only games of layers, with free, box or simplex outputs, can be written as YAML");
+  return game;
+}
+
+hvi_status hvi_game_format(char **text, const hvi_problem *problem, const char *comment,
+                           hvi_error *err) {
+  *text = NULL;
+  const hvi_game *game = check(problem, err);
+  if (!game) return HVI_ERROR_UNSUPPORTED;
+  char *buffer = NULL;
+  size_t size;
+  FILE *f = open_memstream(&buffer, &size);
+  if (f) {
+    write_game(f, game, comment);
+    bool failed = ferror(f) != 0;
+    if (fclose(f) == 0 && !failed) *text = hvi_copy_text(buffer);
+  }
+  free(buffer);
+  return *text ? HVI_OK : hvi_error_memory(err, "the text of a game");
+}
+
+hvi_status hvi_game_write_yaml(const char *path, const hvi_problem *problem, const char *comment,
+                               hvi_error *err) {
+  char *text;
+  hvi_status status = hvi_game_format(&text, problem, comment, err);
+  if (!status) status = hvi_file_write_text(path, text, err);
+  hvi_free(text);
+  return status;
+}

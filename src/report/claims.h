@@ -1,0 +1,85 @@
+/*
+ * Claims: what the paper says, what was measured, and whether it holds.
+ *
+ *   hvi_claim *c = hvi_claims_add(claims, "phgd-linear", "Section 4.1", "PHGD converges
+ * linearly."); hvi_claim_measure(c, "slope per iteration", slope); hvi_claim_judge(c, slope < 0 &&
+ * r2 > 0.99); hvi_claim_note(c, "fit over iterations %zu to %zu", first, last);
+ *
+ * A claim is judged only from numbers that it lists. Running out of memory is remembered and
+ * reported by hvi_claims_write, so that a list of claims reads as above; the calls on a NULL claim
+ * do nothing.
+ */
+#ifndef HVI_REPORT_CLAIMS_H
+#define HVI_REPORT_CLAIMS_H
+
+#include <hvi/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum hvi_judgement {
+  HVI_NOT_JUDGED, /* nothing to compare with, or not comparable; the note says why */
+  HVI_HOLDS,
+  HVI_HOLDS_NOT,
+  HVI_JUDGEMENT_COUNT
+} hvi_judgement;
+
+/* "holds", "does not hold", "not judged" */
+const char *hvi_judgement_name(hvi_judgement j);
+
+enum { HVI_CLAIM_MEASURES = 24 };
+
+typedef struct hvi_measure {
+  char name[64]; /* with its unit where it has one */
+  double value;  /* NaN where there is none */
+} hvi_measure;
+
+typedef struct hvi_claim {
+  char id[64];
+  char where[96]; /* in the paper */
+  char text[384]; /* the claim, in our words */
+  char note[512];
+  hvi_judgement judgement;
+  size_t measure_count;
+  hvi_measure measures[HVI_CLAIM_MEASURES];
+} hvi_claim;
+
+/* The result of one experiment: its claims, and the figures it drew. */
+typedef struct hvi_claims {
+  char experiment[64];    /* its ID */
+  char title[160];        /* one line */
+  char mode[16];          /* "quick" or "full" */
+  char settings_hash[32]; /* of everything that decides the result */
+  double seconds;         /* the whole experiment took */
+  size_t count;
+  hvi_claim **items;
+  size_t figure_count;
+  char (*figures)[64]; /* names, without ending */
+  bool failed;         /* no memory: the list is incomplete */
+} hvi_claims;
+
+hvi_claim *hvi_claims_add(hvi_claims *claims, const char *id, const char *where, const char *text);
+void hvi_claim_measure(hvi_claim *c, const char *name, double value);
+void hvi_claim_judge(hvi_claim *c, bool holds);
+void hvi_claim_note(hvi_claim *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hvi_claims_figure(hvi_claims *claims, const char *name);
+/* The claim with that id, or NULL. */
+const hvi_claim *hvi_claims_find(const hvi_claims *claims, const char *id);
+/* How many claims were judged so. */
+size_t hvi_claims_tally(const hvi_claims *claims, hvi_judgement j);
+/* Empties the list; the struct itself is the caller's. */
+void hvi_claims_clear(hvi_claims *claims);
+
+/* claims.json. Reading is for runs that resume: a file of another shape is HVI_ERROR_INPUT. */
+hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_error *err);
+hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err);
+
+/* The closing table, aligned, at most `width` columns wide (0: 100): hvi_free it; NULL without
+ * memory. */
+char *hvi_claims_table(const hvi_claims *list, size_t count, size_t width);
+
+/* folder/index.html: figures and claims of all experiments on one static page. */
+hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *folder,
+                           hvi_error *err);
+
+#endif

@@ -1,0 +1,329 @@
+/*
+ * From a description to a gnuplot script. Everything is laid out here in pixels, because gnuplot's
+ * own margins would let panels of one figure differ in size:
+ *
+ *   title
+ *   panel  panel  panel      each: margin for its axis, then the plotting area
+ *   legend                   one for all panels, in columns
+ */
+#include "report/plot.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/number.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
+enum {
+  AREA_WIDTH = 400,
+  AREA_HEIGHT = 300,
+  BAR_WIDTH = 640,
+  LEFT = 92,
+  RIGHT = 28,
+  TOP = 40,
+  TOP_BARE = 12, /* no panel has a title */
+  BOTTOM = 62,
+  TITLE = 34,
+  LEGEND_ROW = 23,
+  LEGEND_ENTRY = 68, /* a line sample and its margins */
+  LETTER = 8
+};
+
+/* No axis goes below: what is smaller is rounding. */
+static const double LOWEST = 1e-16;
+
+typedef struct layout {
+  size_t columns, rows;       /* of panels */
+  double area, width, height; /* of one plotting area; of the figure */
+  double title, top;          /* height of the title strip; of a panel's title */
+  size_t entries, per_row;    /* of the legend */
+  size_t legend_width;        /* of its longest label, in letters */
+  double legend;              /* height of the legend strip */
+} layout;
+
+/* Okabe and Ito's colours, told apart with any kind of colour vision, without the pale yellow;
+ * dashes differ too, for print. */
+static const struct {
+  const char *colour, *dash;
+} styles[] = {
+    {"#0072B2", "solid"},      {"#D55E00", "solid"},     {"#009E73", "(14,4)"},
+    {"#CC79A7", "solid"},      {"#E69F00", "(9,3,2,3)"}, {"#56B4E9", "solid"},
+    {"#000000", "(5,3)"},      {"#7F7F7F", "(2,2.5)"},   {"#8C510A", "(12,3,2,3,2,3)"},
+    {"#762A83", "(14,4,5,4)"},
+};
+enum { STYLE_COUNT = sizeof styles / sizeof *styles };
+
+static bool is_bars(const hvi_panel *p) {
+  return p->series_count && p->series[0].mark == HVI_MARK_BARS;
+}
+
+/* An entry of the legend is a label not seen before. */
+static bool first_of_its_label(const hvi_plot *plot, size_t panel, size_t series) {
+  const char *label = plot->panels[panel].series[series].label;
+  if (!label || is_bars(&plot->panels[panel])) return false;
+  for (size_t i = 0; i <= panel; i++)
+    for (size_t j = 0; j < (i == panel ? series : plot->panels[i].series_count); j++) {
+      const char *other = plot->panels[i].series[j].label;
+      if (other && strcmp(other, label) == 0) return false;
+    }
+  return true;
+}
+
+static void measure_legend(layout *l, const hvi_plot *plot) {
+  for (size_t i = 0; i < plot->panel_count; i++)
+    for (size_t j = 0; j < plot->panels[i].series_count; j++) {
+      if (!first_of_its_label(plot, i, j)) continue;
+      size_t width = hvi_text_width(plot->panels[i].series[j].label);
+      if (width > l->legend_width) l->legend_width = width;
+      l->entries++;
+    }
+  double entry = (double)(LEGEND_ENTRY + LETTER * l->legend_width);
+  l->per_row = (size_t)((l->width - 20) / entry);
+  if (l->per_row == 0) l->per_row = 1;
+  if (!l->entries) return;
+  /* as few rows as fit, filled evenly */
+  size_t rows = (l->entries + l->per_row - 1) / l->per_row;
+  l->per_row = (l->entries + rows - 1) / rows;
+  l->legend = (double)(rows * LEGEND_ROW + 12);
+}
+
+static layout lay_out(const hvi_plot *plot) {
+  layout l = {0};
+  l.columns = plot->columns ? plot->columns : plot->panel_count;
+  if (l.columns > plot->panel_count) l.columns = plot->panel_count;
+  l.rows = (plot->panel_count + l.columns - 1) / l.columns;
+  l.area = plot->panel_count == 1 ? BAR_WIDTH : AREA_WIDTH;
+  l.title = plot->title ? TITLE : 0;
+  l.top = TOP_BARE;
+  for (size_t i = 0; i < plot->panel_count; i++)
+    if (plot->panels[i].title) l.top = TOP;
+  l.width = (double)l.columns * (LEFT + l.area + RIGHT);
+  measure_legend(&l, plot);
+  l.height = l.title + (double)l.rows * (l.top + AREA_HEIGHT + BOTTOM) + l.legend;
+  return l;
+}
+
+/* 'text' as gnuplot reads it. */
+static void add_quoted(hvi_text *t, const char *text) {
+  hvi_text_pad(t, '\'', 1);
+  for (; *text; text++) {
+    if (*text == '\'') hvi_text_pad(t, '\'', 1);
+    hvi_text_pad(t, (unsigned char)*text < ' ' ? ' ' : *text, 1);
+  }
+  hvi_text_pad(t, '\'', 1);
+}
+
+static void add_number(hvi_text *t, double x) {
+  char text[HVI_NUMBER_SIZE];
+  hvi_text_add(t, "%s", hvi_number_format(text, x));
+}
+
+static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
+  hvi_text_add(t, "# Redraw with: gnuplot %s.gp\n", plot->name);
+  hvi_text_add(t, "set encoding utf8\n"
+                  "set datafile separator comma\n"
+                  "set datafile columnheaders\n");
+  for (size_t i = 0; i < STYLE_COUNT; i++)
+    hvi_text_add(t, "set linetype %zu lc rgb '%s' dt %s lw 2 pt 7 ps 0.7\n", i + 1,
+                 styles[i].colour, styles[i].dash);
+  hvi_text_add(t,
+               "set style fill transparent solid 0.15 noborder\n"
+               "set border 3 lc rgb '#444444'\n"
+               "set tics nomirror out scale 0.6 tc rgb '#222222'\n"
+               "set grid back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
+               "unset mxtics\n"
+               "wide = %.0f\nhigh = %.0f\n",
+               l->width, l->height);
+  hvi_text_add(t,
+               "do for [format in 'png svg'] {\n"
+               "  if (format eq 'png') {\n"
+               "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
+               "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
+               "  } else {\n"
+               "    set terminal svg size wide,high enhanced font 'DejaVu Sans,14' "
+               "dashlength 1.2 background '#FFFFFF'\n"
+               "  }\n"
+               "  set output '%s.'.format\n"
+               "  set multiplot\n",
+               plot->name);
+  if (!plot->title) return;
+  hvi_text_add(t, "  set label 1 ");
+  add_quoted(t, plot->title);
+  hvi_text_add(t, " at screen 0.5,%.4f center noenhanced font ',13'\n",
+               1 - 0.55 * l->title / l->height);
+}
+
+static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
+  hvi_text_add(t, "  set %slabel ", name);
+  add_quoted(t, axis->label ? axis->label : "");
+  hvi_text_add(t, "\n  %s logscale %s\n", axis->log ? "set" : "unset", name);
+  hvi_text_add(t, "  set format %s '%s'\n", name, axis->log ? "10^{%T}" : "%h");
+  if (axis->low == 0 && axis->high == 0) {
+    hvi_text_add(t, "  set %srange [*:*]\n", name);
+    return;
+  }
+  hvi_text_add(t, "  set %srange [", name);
+  add_number(t, axis->low);
+  hvi_text_add(t, ":");
+  add_number(t, axis->high);
+  hvi_text_add(t, "]\n");
+}
+
+/* A column. The edge of a band that leaves a logarithmic axis below runs along its end; without
+ * that, gnuplot would drop the area. */
+static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
+  if (mark != HVI_MARK_BAND || !axis->log || axis->low <= 0) {
+    hvi_text_add(t, "(column('%s'))", name);
+    return;
+  }
+  hvi_text_add(t, "(column('%s') > ", name);
+  add_number(t, axis->low);
+  hvi_text_add(t, " ? column('%s') : ", name);
+  add_number(t, axis->low);
+  hvi_text_add(t, ")");
+}
+
+static const char *drawn_with(hvi_mark mark) {
+  switch (mark) {
+  case HVI_MARK_BAND:
+    return "filledcurves";
+  case HVI_MARK_POINTS:
+    return "points";
+  case HVI_MARK_BARS:
+    return "boxes fs solid 0.85 noborder";
+  default:
+    return "lines";
+  }
+}
+
+static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }
+
+static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
+  hvi_text_add(t, "    ");
+  add_quoted(t, s->file);
+  if (s->mark == HVI_MARK_BARS)
+    hvi_text_add(t, " using 0:");
+  else
+    hvi_text_add(t, " using (column('%s')):", s->x);
+  add_column(t, s->y, &p->y, s->mark);
+  if (s->mark == HVI_MARK_BAND) {
+    hvi_text_add(t, ":");
+    add_column(t, s->y2, &p->y, s->mark);
+  }
+  if (s->mark == HVI_MARK_BARS) hvi_text_add(t, ":xtic(stringcolumn('%s'))", s->x);
+  hvi_text_add(t, " with %s lt %zu", drawn_with(s->mark), linetype(s));
+  if (s->mark == HVI_MARK_DASHED) hvi_text_add(t, " dt (4,4) lw 1.2");
+  hvi_text_add(t, " notitle");
+}
+
+/* What goes on top of a series: the start of a path, the value of a bar. */
+static void add_decoration(hvi_text *t, const hvi_series *s) {
+  if (s->mark != HVI_MARK_PATH && s->mark != HVI_MARK_BARS) return;
+  hvi_text_add(t, ", \\\n    ");
+  add_quoted(t, s->file);
+  if (s->mark == HVI_MARK_PATH)
+    hvi_text_add(t,
+                 " every ::0::0 using (column('%s')):(column('%s')) with points lt %zu ps 1.2 "
+                 "notitle",
+                 s->x, s->y, linetype(s));
+  else
+    hvi_text_add(t,
+                 " using 0:(column('%s')):(sprintf('%%.3g', column('%s'))) with labels "
+                 "offset 0,0.6 tc rgb '#222222' notitle",
+                 s->y, s->y);
+}
+
+static void add_margins(hvi_text *t, const layout *l, size_t index) {
+  double column = (double)(index % l->columns), row = (double)(index / l->columns);
+  double left = column * (LEFT + l->area + RIGHT) + LEFT;
+  double top = l->title + row * (l->top + AREA_HEIGHT + BOTTOM) + l->top;
+  hvi_text_add(t,
+               "  set lmargin at screen %.5f\n  set rmargin at screen %.5f\n"
+               "  set tmargin at screen %.5f\n  set bmargin at screen %.5f\n",
+               left / l->width, (left + l->area) / l->width, 1 - top / l->height,
+               1 - (top + AREA_HEIGHT) / l->height);
+}
+
+static void add_point(hvi_text *t, const hvi_mark_point *point) {
+  hvi_text_add(t, "  set label 2 ");
+  add_quoted(t, point->label ? point->label : "");
+  hvi_text_add(t, " at ");
+  add_number(t, point->x);
+  hvi_text_add(t, ",");
+  add_number(t, point->y);
+  hvi_text_add(t, " point pt 3 ps 1.4 lc rgb '#000000' offset 0.8,0.8 front\n");
+}
+
+static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t index) {
+  const hvi_panel *p = &plot->panels[index];
+  add_margins(t, l, index);
+  hvi_text_add(t, "  set title ");
+  add_quoted(t, p->title ? p->title : "");
+  hvi_text_add(t, " offset 0,-0.3\n");
+  add_axis(t, "x", &p->x);
+  add_axis(t, "y", &p->y);
+  if (is_bars(p))
+    hvi_text_add(t, "  set boxwidth 0.6\n  set offsets 0.2,0.2,0,0\n"
+                    "  set xtics noenhanced\n  unset grid\n  set grid ytics back lt -1 lc rgb "
+                    "'#E4E4E4' dt solid lw 1\n");
+  if (p->point) add_point(t, p->point);
+  hvi_text_add(t, "  plot \\\n");
+  for (size_t i = 0; i < p->series_count; i++) {
+    if (i) hvi_text_add(t, ", \\\n");
+    add_series(t, p, &p->series[i]);
+    add_decoration(t, &p->series[i]);
+  }
+  hvi_text_add(t, "\n  unset label\n");
+}
+
+static void add_legend(hvi_text *t, const hvi_plot *plot, const layout *l) {
+  if (!l->entries) return;
+  hvi_text_add(t,
+               "  unset border\n  unset tics\n  unset grid\n  unset title\n  unset xlabel\n"
+               "  unset ylabel\n  unset logscale\n  set xrange [0:1]\n  set yrange [0:1]\n"
+               "  set lmargin at screen 0\n  set rmargin at screen 1\n"
+               "  set bmargin at screen 0\n  set tmargin at screen %.5f\n"
+               "  set key at screen 0.5,%.5f center center horizontal maxcols %zu noenhanced "
+               "Left reverse samplen 3 width 1\n"
+               "  plot \\\n    NaN notitle",
+               l->legend / l->height, 0.55 * l->legend / l->height, l->per_row);
+  for (size_t i = 0; i < plot->panel_count; i++)
+    for (size_t j = 0; j < plot->panels[i].series_count; j++) {
+      if (!first_of_its_label(plot, i, j)) continue;
+      const hvi_series *s = &plot->panels[i].series[j];
+      hvi_text_add(t, ", \\\n    keyentry with %s lt %zu%s title ", drawn_with(s->mark),
+                   linetype(s), s->mark == HVI_MARK_DASHED ? " dt (4,4) lw 1.2" : "");
+      add_quoted(t, s->label);
+    }
+  /* the next terminal starts from the same settings */
+  hvi_text_add(t, "\n  set border 3 lc rgb '#444444'\n"
+                  "  set tics nomirror out scale 0.6 tc rgb '#222222'\n"
+                  "  set grid back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n");
+}
+
+hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
+  hvi_axis axis = {.label = label, .log = true};
+  if (!(smallest > 0) || !(largest >= smallest) || isinf(largest)) return axis;
+  axis.low = pow(10, floor(log10(fmax(smallest, LOWEST))));
+  axis.high = pow(10, ceil(log10(fmax(largest, LOWEST))));
+  if (axis.high <= axis.low) axis.high = 10 * axis.low;
+  return axis;
+}
+
+hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err) {
+  if (!plot->panel_count) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a figure without panels");
+  layout l = lay_out(plot);
+  hvi_text t = {0};
+  add_preamble(&t, plot, &l);
+  for (size_t i = 0; i < plot->panel_count; i++) add_panel(&t, plot, &l, i);
+  add_legend(&t, plot, &l);
+  hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
+  char *path = hvi_path_join(folder, plot->name, ".gp");
+  hvi_status status = path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
+  hvi_free(path);
+  hvi_text_free(&t);
+  return status;
+}

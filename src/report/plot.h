@@ -1,0 +1,79 @@
+/*
+ * Figures: a description, written as a gnuplot script that stands beside its data.
+ *
+ * The script names its files relative to its own folder, so the folder can be moved and the
+ * picture redrawn or changed by hand with `gnuplot NAME.gp`. It makes NAME.png and NAME.svg.
+ */
+#ifndef HVI_REPORT_PLOT_H
+#define HVI_REPORT_PLOT_H
+
+#include <hvi/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum hvi_mark {
+  HVI_MARK_LINE,
+  HVI_MARK_DASHED, /* a thin dashed line: a bound, a prediction */
+  HVI_MARK_POINTS,
+  HVI_MARK_PATH, /* a line with a dot where it starts */
+  HVI_MARK_BAND, /* the area between y and y2, pale */
+  HVI_MARK_BARS  /* y by name: x is a column of labels */
+} hvi_mark;
+
+/* One series. Columns are named as in the CSV's header. Series with the same style share a colour
+ * and a dash, also across panels; only those with a label stand in the legend. */
+typedef struct hvi_series {
+  const char *label; /* NULL: not in the legend */
+  const char *file;  /* CSV in the figure's folder */
+  const char *x, *y;
+  const char *y2; /* band: the other edge */
+  hvi_mark mark;
+  size_t style; /* 0, 1, 2, ... */
+} hvi_series;
+
+typedef struct hvi_axis {
+  const char *label;
+  bool log;
+  double low, high; /* both 0: chosen from the data */
+} hvi_axis;
+
+/* A logarithmic axis from the decade below the smallest (but not below 1e-16) to the one above the
+ * largest; left to gnuplot when these are no positive numbers. */
+hvi_axis hvi_axis_log(const char *label, double smallest, double largest);
+
+/* A point to mark on a panel, e.g. the solution. */
+typedef struct hvi_mark_point {
+  const char *label;
+  double x, y;
+} hvi_mark_point;
+
+typedef struct hvi_panel {
+  const char *title;
+  hvi_axis x, y;
+  size_t series_count;
+  const hvi_series *series;
+  const hvi_mark_point *point; /* NULL: none */
+} hvi_panel;
+
+typedef struct hvi_plot {
+  const char *name;  /* of the files */
+  const char *title; /* above everything; NULL: none */
+  size_t columns;    /* panels side by side; 0: all of them */
+  size_t panel_count;
+  const hvi_panel *panels;
+} hvi_plot;
+
+/* Text is plain UTF-8 except that ^ and _ raise and lower the next {group}, as in gnuplot's
+ * enhanced mode. Writes folder/NAME.gp. */
+hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
+
+/*
+ * Runs gnuplot on folder/NAME.gp. That it is not installed or fails is no error: data and script
+ * are there, `*drawn` is false, and note (of `size` bytes) says what to do. An error means that the
+ * system would not start any process.
+ */
+hvi_status hvi_plot_draw(const char *folder, const char *name, bool *drawn, char *note, size_t size,
+                         hvi_error *err);
+
+#endif

@@ -1,0 +1,31 @@
+/* A string that grows. Running out of memory is remembered and reported once, at the end. */
+#ifndef HVI_REPORT_TEXT_H
+#define HVI_REPORT_TEXT_H
+
+#include <hvi/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct hvi_text {
+  char *data; /* NUL-terminated; NULL while empty */
+  size_t length, capacity;
+  bool failed; /* no memory: the text is incomplete */
+} hvi_text;
+
+void hvi_text_add(hvi_text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds a count of the same character. */
+void hvi_text_pad(hvi_text *t, char c, size_t count);
+/* Writes the text to a file, whole or not at all; an error when it is incomplete. */
+hvi_status hvi_text_write(const hvi_text *t, const char *path, hvi_error *err);
+/* Hands the string over (hvi_free it) and leaves the text empty; NULL when it is incomplete. */
+char *hvi_text_take(hvi_text *t);
+void hvi_text_free(hvi_text *t);
+
+/* folder/name and folder/name + ending, as new strings (hvi_free them); NULL without memory. */
+char *hvi_path_join(const char *folder, const char *name, const char *ending);
+
+/* How many columns a UTF-8 string takes on a terminal (one a character). */
+size_t hvi_text_width(const char *s);
+
+#endif

@@ -1,0 +1,283 @@
+/* Games from YAML: the documented examples, arrays from files, writing and reading back, and every
+ * file of tests/data/games/bad, which says in its first line what the error text must contain. */
+#include "check.h"
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "problems/games/file.h"
+#include "problems/games/game.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define DATA HVI_SOURCE_DIR "/tests/data/games/"
+
+static hvi_problem *parse(const char *text, uint64_t seed, uint64_t instance) {
+  hvi_problem *p = NULL;
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_game_parse(&p, text, "test.yaml", NULL, seed, instance, &err)) fail_msg("%s", err.text);
+  return p;
+}
+
+static hvi_problem *load(const char *path) {
+  hvi_problem *p = NULL;
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_game_load(&p, path, &err)) fail_msg("%s", err.text);
+  return p;
+}
+
+/* The n-th block of the docs between ```yaml and ```; NULL when there are fewer. */
+static char *documented(size_t n) {
+  char *text = NULL, *from;
+  assert_int_equal(hvi_file_read_text(&text, HVI_SOURCE_DIR "/docs/game-files.md", 1 << 20, NULL),
+                   HVI_OK);
+  from = strstr(text, "```yaml\n");
+  for (; n && from; n--) from = strstr(from + 1, "```yaml\n");
+  char *block = NULL;
+  if (from) {
+    char *end = strstr(from + 3, "```");
+    assert_non_null(end);
+    *end = '\0';
+    block = hvi_copy_text(from + 8);
+  }
+  hvi_free(text);
+  return block;
+}
+
+static void documented_examples_work(void **state) {
+  (void)state;
+  char *text;
+  size_t count = 0;
+  for (; (text = documented(count)); count++) {
+    hvi_problem *p = parse(text, 1, 0);
+    check_affine(p);
+    hvi_problem_free(p);
+    hvi_free(text);
+  }
+  assert_int_equal(count, 2);
+}
+
+static void documented_pennies_is_pennies(void **state) {
+  (void)state;
+  char *text = documented(0);
+  hvi_problem *p = parse(text, 0, 0), *q = make("pennies", NULL, 0, 0, 0);
+  check_same_problem(p, q);
+  hvi_problem_free(p);
+  hvi_problem_free(q);
+  hvi_free(text);
+}
+
+/* The second example, by hand: F_3 = [[0,1],[-1,0]] z_2 + Q z_3 + q + z_3/2. */
+static void documented_polymatrix_is_right(void **state) {
+  (void)state;
+  char *text = documented(1);
+  hvi_problem *p = parse(text, 1, 0);
+  assert_int_equal(p->model->out, 7);
+  assert_int_equal(p->model->dim, 2 + 2 + (3 * 2 + 3 + 3));
+  assert_int_equal(p->model->block_count, 3);
+  const double z[7] = {0.5, 0.25, 0.25, 2, -1, 3, 4};
+  const double want[7] = {2 + 0.25,       -1 + 0.125,       1 + 0.125,       -0.75 + 4 + 1,
+                          -0.5 - 3 - 0.5, -1 + 8 + 1 + 1.5, -2 + 5.5 - 1 + 2};
+  double f[7];
+  operate(p, z, f);
+  for (size_t i = 0; i < 7; i++) assert_true(fabs(f[i] - want[i]) < 1e-14);
+  assert_int_equal(p->sets[0].kind, HVI_SET_SIMPLEX);
+  assert_int_equal(p->sets[1].kind, HVI_SET_FREE);
+  hvi_problem_free(p);
+  hvi_free(text);
+}
+
+static void arrays_come_from_files(void **state) {
+  (void)state;
+  hvi_problem *p = load(DATA "good/arrays.yaml"), *q = load(DATA "good/arrays_inline.yaml");
+  check_same_problem(p, q);
+  hvi_problem_free(p);
+  hvi_problem_free(q);
+}
+
+static void instances_draw_their_starts(void **state) {
+  (void)state;
+  const char *text = "players:\n  - {start: [5, 6], start_sd: 0.001}\n  - {start: [7]}\n";
+  hvi_problem *p = parse(text, 1, 0), *q = parse(text, 1, 1), *r = parse(text, 1, 1);
+  assert_true(p->theta0[0] == 5 && p->theta0[1] == 6 && p->theta0[2] == 7);
+  assert_true(fabs(q->theta0[0]) < 0.01 && q->theta0[0] != 0 && fabs(q->theta0[2]) < 6);
+  check_same_problem(q, r);
+  hvi_problem_free(p);
+  hvi_problem_free(q);
+  hvi_problem_free(r);
+}
+
+static void quadratic_takes_the_symmetric_part(void **state) {
+  (void)state;
+  hvi_problem *p =
+      parse("players:\n  - start: [1, 2]\n    quadratic: {matrix: [[1, 4], [0, 3]]}\n", 0, 0);
+  double f[2];
+  operate(p, (const double[]){1, 10}, f);
+  assert_true(f[0] == 21 && f[1] == 32);
+  hvi_problem_free(p);
+}
+
+static void player_regulariser_comes_first(void **state) {
+  (void)state;
+  hvi_problem *p =
+      parse("players:\n  - {start: [0]}\n  - {start: [0], regulariser: {weight: 3, centre: 1/4}}\n"
+            "regulariser: {weight: 2, centre: 1}\n",
+            0, 0);
+  double f[2];
+  operate(p, (const double[]){5, 5}, f);
+  assert_true(f[0] == 8 && f[1] == 14.25);
+  hvi_problem_free(p);
+}
+
+/* Writes, reads back, and compares every number of the game. */
+static void check_round_trip(const hvi_problem *p) {
+  char *text;
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_game_format(&text, p, "two lines\nof comment", &err)) fail_msg("%s", err.text);
+  assert_memory_equal(text, "# two lines\n# of comment\nplayers:", 33);
+  hvi_problem *q = parse(text, 0, 0);
+  check_same_problem(p, q);
+  const hvi_game *a = hvi_game_of(p), *b = hvi_game_of(q);
+  check_same_bits(a->weight, b->weight, a->player_count);
+  check_same_bits(a->constant, b->constant, p->model->out);
+  assert_int_equal(a->payoff_count, b->payoff_count);
+  for (size_t k = 0; k < a->payoff_count; k++) {
+    size_t size =
+        p->model->blocks[a->payoffs[k].row].out * p->model->blocks[a->payoffs[k].column].out;
+    check_same_bits(a->payoffs[k].matrix, b->payoffs[k].matrix, size);
+  }
+  hvi_free(text);
+  hvi_problem_free(q);
+}
+
+static void games_read_back_to_the_same_bits(void **state) {
+  (void)state;
+  static const char *const names[] = {"pennies", "rps", "counterexample", "quadratic"};
+  for (size_t i = 0; i < 4; i++)
+    for (uint64_t instance = 0; instance < 5; instance++) {
+      hvi_problem *p = make(names[i], NULL, 0, 8, instance);
+      check_round_trip(p);
+      hvi_problem_free(p);
+    }
+  static const char *const models[] = {"celu", "tanh", "softplus", "identity"};
+  for (size_t i = 0; i < 4; i++) {
+    hvi_option option = {"g", models[i]};
+    hvi_problem *p = make("quadratic", &option, 1, 8, 0);
+    check_round_trip(p);
+    hvi_problem_free(p);
+  }
+  for (size_t i = 0; i < 2; i++) {
+    char *text = documented(i);
+    hvi_problem *p = parse(text, 1, 0);
+    check_round_trip(p);
+    hvi_problem_free(p);
+    hvi_free(text);
+  }
+}
+
+static void what_has_no_yaml_form_is_refused(void **state) {
+  (void)state;
+  hvi_option bent = {"tanh", "1"}, narrow = {"d", "4"};
+  hvi_option *options[] = {&bent, &narrow};
+  for (size_t i = 0; i < 2; i++) {
+    hvi_problem *p = make("quadratic", options[i], 1, 0, 0);
+    char *text;
+    hvi_error err;
+    assert_int_equal(hvi_game_format(&text, p, NULL, &err), HVI_ERROR_UNSUPPORTED);
+    assert_null(text);
+    hvi_problem_free(p);
+  }
+}
+
+static void files_are_written(void **state) {
+  (void)state;
+  char path[] = "/tmp/hvi_game_XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  hvi_problem *p = make("rps", NULL, 0, 1, 1);
+  assert_int_equal(hvi_game_write_yaml(path, p, NULL, NULL), HVI_OK);
+  hvi_problem *q = load(path);
+  check_same_problem(p, q);
+  unlink(path);
+  hvi_problem_free(p);
+  hvi_problem_free(q);
+}
+
+static void check_bad_file(const char *name) {
+  char path[4096], expect[400] = "";
+  snprintf(path, sizeof path, DATA "bad/%s", name);
+  FILE *f = fopen(path, "r");
+  assert_non_null(f);
+  assert_int_equal(fscanf(f, "# expect: %399[^\n]", expect), 1);
+  fclose(f);
+  hvi_problem *p = (hvi_problem *)path;
+  hvi_error err = {HVI_OK, ""};
+  hvi_status status = hvi_game_load(&p, path, &err);
+  if (status != HVI_ERROR_INPUT && status != HVI_ERROR_IO)
+    fail_msg("%s: %s %s", name, hvi_status_text(status), err.text);
+  assert_null(p);
+  check_text(&err, expect);
+  check_text(&err, name);
+}
+
+static void bad_files_get_one_line(void **state) {
+  (void)state;
+  DIR *folder = opendir(DATA "bad");
+  assert_non_null(folder);
+  size_t count = 0;
+  for (struct dirent *entry; (entry = readdir(folder));)
+    if (strstr(entry->d_name, ".yaml")) {
+      check_bad_file(entry->d_name);
+      count++;
+    }
+  closedir(folder);
+  assert_true(count > 60);
+}
+
+static void unreadable_files_get_one_line(void **state) {
+  (void)state;
+  hvi_problem *p;
+  hvi_error err;
+  assert_int_equal(hvi_game_load(&p, DATA "nowhere.yaml", &err), HVI_ERROR_IO);
+  check_text(&err, "nowhere.yaml");
+  assert_int_equal(hvi_game_load(&p, DATA, &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_game_load(&p, NULL, &err), HVI_ERROR_ARGUMENT);
+  char path[] = "/tmp/hvi_game_XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  assert_int_equal(ftruncate(fd, (16 << 20) + 1), 0);
+  close(fd);
+  assert_int_equal(hvi_game_load(&p, path, &err), HVI_ERROR_INPUT);
+  check_text(&err, "at most 16777216");
+  unlink(path);
+}
+
+static void embedded_text_names_no_files(void **state) {
+  (void)state;
+  hvi_problem *p;
+  hvi_error err;
+  const char *text = "players:\n  - start_file: start.npy\n";
+  assert_int_equal(hvi_game_parse(&p, text, "inside", NULL, 0, 0, &err), HVI_ERROR_INPUT);
+  check_text(&err, "inside:2: no other files can be named here");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(documented_examples_work),
+      cmocka_unit_test(documented_pennies_is_pennies),
+      cmocka_unit_test(documented_polymatrix_is_right),
+      cmocka_unit_test(arrays_come_from_files),
+      cmocka_unit_test(instances_draw_their_starts),
+      cmocka_unit_test(quadratic_takes_the_symmetric_part),
+      cmocka_unit_test(player_regulariser_comes_first),
+      cmocka_unit_test(games_read_back_to_the_same_bits),
+      cmocka_unit_test(what_has_no_yaml_form_is_refused),
+      cmocka_unit_test(files_are_written),
+      cmocka_unit_test(bad_files_get_one_line),
+      cmocka_unit_test(unreadable_files_get_one_line),
+      cmocka_unit_test(embedded_text_names_no_files),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
