@@ -91,8 +91,8 @@ static void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
   }
 }
 
+/* The square of the residual; its root is taken where someone looks at it. */
 static void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
-  hvi_lane *restrict out = s + plan->residual;
   for (size_t k = 0; k < plan->set_count; k++) {
     const hvi_lanes_set *set = &plan->sets[k];
     const hvi_lane *z = s + plan->z + set->begin, *f = s + plan->f + set->begin;
@@ -107,8 +107,7 @@ static void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
       lane_copy(gap, f, set->len);
     }
   }
-  product(out, s + plan->gap, 1, s + plan->gap, plan->n);
-  for (int l = 0; l < HVI_LANES; l++) out->at[l] = sqrt(out->at[l]);
+  product(s + plan->residual2, s + plan->gap, 1, s + plan->gap, plan->n);
 }
 
 /* out = sum_i (x_i - y_i)^2 */
@@ -175,28 +174,29 @@ static bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
 /* Counts the steps in which z hardly moved, measured by the length of the exact step, as
  * outer/solver.c does; most steps need only the first half. */
 static void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const hvi_lane *restrict size = s + plan->residual, *restrict eta = s + plan->players[0].eta;
+  const hvi_lane *restrict size2 = s + plan->residual2, *restrict eta = s + plan->players[0].eta;
   hvi_lane *restrict still = s + plan->still;
   hvi_lane moved2, norm2;
   uint64_t any = 0;
   distance2(&moved2, s + plan->z, s + plan->z_last, plan->n);
   for (int l = 0; l < HVI_LANES; l++) {
-    const double exact = still_share * eta->at[l] * size->at[l];
-    const double count = moved2.at[l] <= exact * exact ? still->at[l] + 1.0 : 0.0;
+    const double exact = still_share * eta->at[l];
+    const double count = moved2.at[l] <= exact * exact * size2->at[l] ? still->at[l] + 1.0 : 0.0;
     still->at[l] = count;
     any |= count > 0.0 ? 1U : 0U;
   }
   if (!any) return;
   product(&norm2, s + plan->z, 1, s + plan->z, plan->n);
   for (int l = 0; l < HVI_LANES; l++) {
-    const bool matters = size->at[l] > rounding * (1.0 + sqrt(norm2.at[l]));
+    const double least = rounding * (1.0 + sqrt(norm2.at[l]));
+    const bool matters = size2->at[l] > least * least;
     still->at[l] = matters ? still->at[l] : 0.0;
   }
 }
 
 static bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   const hvi_lane *restrict theta = s + plan->theta, *restrict f = s + plan->f;
-  const hvi_lane *restrict size = s + plan->residual, *restrict bound = s + plan->bound;
+  const hvi_lane *restrict size2 = s + plan->residual2, *restrict bound2 = s + plan->bound2;
   const hvi_lane *restrict still = s + plan->still, *restrict active = s + plan->active;
   hvi_lane zero; /* NaN where something is not finite; F is where z is not */
   for (int l = 0; l < HVI_LANES; l++) zero.at[l] = 0.0 * theta->at[l];
@@ -208,7 +208,7 @@ static bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   }
   uint64_t any = 0;
   for (int l = 0; l < HVI_LANES; l++) {
-    const bool fine = (size->at[l] <= bound->at[l]) & (size->at[l] > plan->tol) &
+    const bool fine = (size2->at[l] <= bound2->at[l]) & (size2->at[l] > plan->tol2) &
                       (zero.at[l] == 0.0) & (still->at[l] < plan->stall_window);
     any |= ((active->at[l] != 0.0) & !fine) ? 1U : 0U;
   }

@@ -69,7 +69,7 @@ typedef struct hvi_lanes_plan {
   hvi_optimizer_settings inner;
   double alpha;
   bool keep_state;
-  double tol;          /* a residual at or below has converged */
+  double tol2;         /* a residual2 at or below has converged */
   double growth_bound; /* infinite: no bound */
   double stall_window; /* infinite: nothing counts as stalled */
 
@@ -85,12 +85,12 @@ typedef struct hvi_lanes_plan {
   size_t z, z_last, f, target, r, gap; /* [n] */
   size_t solution, offset;             /* [n]; offset: the constant part of F */
   size_t power1, power2;               /* beta^t of Adam, one each */
-  size_t active, running; /* one each, 1 or 0: not ended yet; still in the inner loop */
-  size_t loss0, loss;     /* one each */
-  size_t dist2, residual; /* one each */
-  size_t bound;           /* one: a larger residual is divergence */
-  size_t still;           /* one: outer steps in a row without movement */
-  size_t back;            /* [2 * widest] */
+  size_t active, running;  /* one each, 1 or 0: not ended yet; still in the inner loop */
+  size_t loss0, loss;      /* one each */
+  size_t dist2, residual2; /* one each */
+  size_t bound2;           /* one: a larger residual2 is divergence */
+  size_t still;            /* one: outer steps in a row without movement */
+  size_t back;             /* [2 * widest] */
   size_t widest;
   size_t scratch; /* for one player at a time */
   size_t slots;

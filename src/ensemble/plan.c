@@ -164,8 +164,8 @@ static void place(hvi_lanes_plan *plan, const hvi_problem *p) {
   size_t *const vectors_n[] = {&plan->z, &plan->z_last,   &plan->f,      &plan->target,
                                &plan->r, &plan->solution, &plan->offset, &plan->gap};
   size_t *const single[] = {&plan->power1, &plan->power2, &plan->active, &plan->running,
-                            &plan->loss0,  &plan->loss,   &plan->dist2,  &plan->residual,
-                            &plan->bound,  &plan->still};
+                            &plan->loss0,  &plan->loss,   &plan->dist2,  &plan->residual2,
+                            &plan->bound2, &plan->still};
   for (size_t i = 0; i < sizeof vectors_d / sizeof *vectors_d; i++) *vectors_d[i] = take(plan, d);
   for (size_t i = 0; i < sizeof vectors_n / sizeof *vectors_n; i++) *vectors_n[i] = take(plan, n);
   for (size_t i = 0; i < sizeof single / sizeof *single; i++) *single[i] = take(plan, 1);
@@ -203,7 +203,7 @@ hvi_status hvi_lanes_plan_new(hvi_lanes_plan **out, const hvi_problem *p, const 
                        .inner = s->inner,
                        .alpha = s->alpha,
                        .keep_state = s->keep_state,
-                       .tol = s->tol,
+                       .tol2 = s->tol * s->tol,
                        .growth_bound = s->growth_bound > 0.0 ? s->growth_bound : INFINITY,
                        .stall_window = s->stall_window > 0 ? (double)s->stall_window : INFINITY};
   if (!allocate(plan, p)) {

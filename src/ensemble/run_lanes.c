@@ -39,10 +39,11 @@ static void pad(const chunk *c) {
 }
 
 static void set_bounds(const chunk *c) {
-  const hvi_lane *residual = &c->slots[c->plan->residual];
-  hvi_lane *bound = &c->slots[c->plan->bound];
+  const hvi_lane *residual2 = &c->slots[c->plan->residual2];
+  hvi_lane *bound2 = &c->slots[c->plan->bound2];
   for (size_t i = 0; i < HVI_LANES; i++) {
-    bound->at[i] = c->plan->growth_bound * (1.0 + residual->at[i]);
+    const double bound = c->plan->growth_bound * (1.0 + sqrt(residual2->at[i]));
+    bound2->at[i] = bound * bound;
   }
 }
 
@@ -56,12 +57,12 @@ static bool finite_lane(const chunk *c, size_t lane, size_t slot, size_t n) {
 /* As the solver decides, in the same order. */
 static hvi_outcome judge(const chunk *c, size_t lane) {
   const hvi_lanes_plan *plan = c->plan;
-  const double residual = c->slots[plan->residual].at[lane];
+  const double residual2 = c->slots[plan->residual2].at[lane];
   if (!finite_lane(c, lane, plan->theta, plan->d) || !finite_lane(c, lane, plan->z, plan->n) ||
-      !finite_lane(c, lane, plan->f, plan->n) || residual > c->slots[plan->bound].at[lane]) {
+      !finite_lane(c, lane, plan->f, plan->n) || residual2 > c->slots[plan->bound2].at[lane]) {
     return HVI_DIVERGED;
   }
-  if (residual <= plan->tol) return HVI_CONVERGED;
+  if (residual2 <= plan->tol2) return HVI_CONVERGED;
   if (c->slots[plan->still].at[lane] >= plan->stall_window) return HVI_STALLED;
   return c->iteration >= c->job->method->max_outer ? HVI_LIMIT : HVI_RUNNING;
 }
@@ -87,7 +88,7 @@ static void write_row(const chunk *c, size_t row, const hvi_lane *alive) {
     const bool diverged = out->outcome[c->first + i] == HVI_DIVERGED;
     const double loss0 = slots[c->plan->loss0].at[i], loss = slots[c->plan->loss].at[i];
     out->dist2[at + i] = diverged ? INFINITY : slots[c->plan->dist2].at[i];
-    out->residual[at + i] = diverged ? INFINITY : slots[c->plan->residual].at[i];
+    out->residual[at + i] = diverged ? INFINITY : sqrt(slots[c->plan->residual2].at[i]);
     out->ratio[at + i] = row > 0 && alive->at[i] != 0.0 ? loss / loss0 : NAN;
   }
 }

@@ -94,6 +94,7 @@ static hvi_status find_kind(const kind **out, const hvi_experiment *e, hvi_error
 static hvi_status run_kind(const kind *k, hvi_run *run, const char *path, hvi_error *err) {
   const hvi_experiment *e = run->experiment;
   double started = hvi_clock_now();
+  remove(path); /* claims.json says that the folder is complete, so it comes last and goes first */
   snprintf(run->claims->experiment, sizeof run->claims->experiment, "%s", e->id);
   snprintf(run->claims->title, sizeof run->claims->title, "%s", e->title);
   snprintf(run->claims->mode, sizeof run->claims->mode, "%s", run->full ? "full" : "quick");

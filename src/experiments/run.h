@@ -52,4 +52,8 @@ typedef struct hvi_reproduce_settings {
 hvi_status hvi_reproduce(hvi_claims *claims, bool *stopped, const hvi_experiment *e,
                          const hvi_reproduce_settings *s, hvi_error *err);
 
+/* Writes OUT/index.html: the experiments given, and the paper's others that OUT has from before. */
+hvi_status hvi_reproduce_page(const char *out, const hvi_claims *claims, size_t count,
+                              hvi_error *err);
+
 #endif

@@ -142,7 +142,7 @@ static bool make_series(drawing *d, const hvi_curves *curves) {
     const char *file = d->files[i];
     snprintf(d->files[i], sizeof d->files[i], "trace-%s.csv", c->slug);
     d->distance[i] = (hvi_series){c->label, file, "outer", y, NULL, HVI_MARK_LINE, c->style};
-    d->ratio[i] = (hvi_series){c->label, file, "outer", "ratio", NULL, HVI_MARK_LINE, c->style};
+    d->ratio[i] = (hvi_series){c->label, file, "outer", "ratio", NULL, HVI_MARK_THIN, c->style};
     if (!c->highlight) continue;
     d->parameters[d->paths] =
         (hvi_series){c->label, file, "theta1", "theta2", NULL, HVI_MARK_PATH, c->style};

@@ -115,8 +115,9 @@ static bool dense_damped(double *delta, double lambda, double *state, hvi_surrog
   return good;
 }
 
-static bool diagonal(const hvi_model *m) {
-  return m->dim == m->block_count && m->out == m->block_count;
+static bool diagonal(const hvi_optimizer_settings *s, const hvi_model *m) {
+  return m->dim == m->block_count && m->out == m->block_count &&
+         s->linear != HVI_LINEAR_MATRIX_FREE;
 }
 
 /* The diagonal of J into J[d]; ones[n] is scratch. */
@@ -193,14 +194,14 @@ static bool matrix_free(double *delta, const hvi_optimizer_settings *s, double l
 
 bool hvi_least_squares_gauss_newton(double *delta, const hvi_optimizer_settings *s, double *state,
                                     hvi_surrogate *l, const double *residual) {
+  if (diagonal(s, l->model)) return diagonal_gauss_newton(delta, s, state, l, residual);
   if (!dense(s, l->model)) return matrix_free(delta, s, 0.0, state, l, residual);
-  if (diagonal(l->model)) return diagonal_gauss_newton(delta, s, state, l, residual);
   return dense_gauss_newton(delta, s, state, l, residual);
 }
 
 bool hvi_least_squares_damped(double *delta, const hvi_optimizer_settings *s, double lambda,
                               double *state, hvi_surrogate *l, const double *residual) {
+  if (diagonal(s, l->model)) return diagonal_damped(delta, lambda, state, l, residual);
   if (!dense(s, l->model)) return matrix_free(delta, s, lambda, state, l, residual);
-  if (diagonal(l->model)) return diagonal_damped(delta, lambda, state, l, residual);
   return dense_damped(delta, lambda, state, l, residual);
 }

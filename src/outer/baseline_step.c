@@ -16,13 +16,13 @@
 static void field_at(hvi_solver *s, const hvi_point *p, double *out) {
   const hvi_model *m = s->problem->model;
   m->ops->vjp(m, p->cache, p->theta, s->f, out);
-  s->counts.grad_evals++;
+  s->row.counts.grad_evals++;
 }
 
 static void evaluate(hvi_solver *s, hvi_point *p) {
   const hvi_model *m = s->problem->model;
   m->ops->eval(m, p->cache, p->theta, p->z);
-  s->counts.model_passes++;
+  s->row.counts.model_passes++;
 }
 
 static void extragradient(hvi_solver *s, hvi_surrogate *l, double h) {
@@ -58,8 +58,8 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
     hvi_vec_add(theta, -h, s->field, b->dim);
     if (k + 1 < m->block_count) one->ops->eval(one, cache, theta, l->now->z + b->z);
   }
-  s->counts.grad_evals++;
-  s->counts.model_passes++;
+  s->row.counts.grad_evals++;
+  s->row.counts.model_passes++;
 }
 
 static void adam(hvi_solver *s, hvi_surrogate *l, double h) {

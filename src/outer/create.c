@@ -37,7 +37,7 @@ static void place_turn(hvi_solver *s, hvi_turn *turn, const hvi_optimizer *optim
                        const hvi_model *m, const hvi_block *block, hvi_arena *arena) {
   const double *weights = s->problem->weights;
   turn->block = *block;
-  hvi_surrogate_place(&turn->room, m, weights ? weights + block->z : NULL, &s->counts, arena);
+  hvi_surrogate_place(&turn->room, m, weights ? weights + block->z : NULL, &s->row.counts, arena);
   turn->state = hvi_arena_take(arena, optimizer->state(&s->settings.inner, m));
   optimizer->reset(&s->settings.inner, m, turn->state);
 }
@@ -105,7 +105,7 @@ static void stand_at_start(hvi_solver *s) {
     hvi_vec_copy(s->all_z + turn->block.z, turn->room.l.now->z, turn->block.out);
   }
   const bool together = s->turn_count == 1;
-  s->counts.model_passes = 1;
+  s->row.counts.model_passes = 1;
   s->theta = together ? s->turns[0].room.l.now->theta : s->all_theta;
   s->z = together ? s->turns[0].room.l.now->z : s->all_z;
 }

@@ -27,7 +27,7 @@ const char *hvi_outcome_name(hvi_outcome o) {
 
 void hvi_solver_operate(hvi_solver *s) {
   s->problem->ops->operate(s->problem, s->sample, s->theta, s->z, s->f);
-  s->counts.f_evals++;
+  s->row.counts.f_evals++;
 }
 
 static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
@@ -42,7 +42,6 @@ static void record(hvi_solver *s) {
   hvi_record *row = &s->row;
   row->theta = s->theta;
   row->z = s->z;
-  row->counts = s->counts;
   row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
   row->residual = s->sample ? NAN : hvi_problem_residual(p, s->z, s->f);
   if (s->settings.observe || s->settings.max_seconds > 0.0) {
@@ -67,11 +66,13 @@ static void report(hvi_solver *s) {
   }
 }
 
-/* The one place that tests for values that are not finite. */
+/* The one place that tests for values that are not finite; 0 x is NaN for those. */
 static bool sound(const hvi_solver *s) {
   const hvi_model *m = s->problem->model;
-  return hvi_vec_finite(s->theta, m->dim) && hvi_vec_finite(s->z, m->out) &&
-         hvi_vec_finite(s->f, m->out);
+  double sum = 0.0;
+  for (size_t i = 0; i < m->out; i++) sum += 0.0 * s->z[i] + 0.0 * s->f[i];
+  for (size_t i = 0; i < m->dim; i++) sum += 0.0 * s->theta[i];
+  return sum == 0.0;
 }
 
 static void count_standing_still(hvi_solver *s) {
@@ -95,7 +96,7 @@ static void decide(hvi_solver *s) {
     end(s, HVI_STALLED, "the outputs stopped moving although the residual is not small");
   } else if (set->max_outer > 0 && s->row.outer >= set->max_outer) {
     end(s, HVI_LIMIT, "iteration limit");
-  } else if (set->max_f_evals > 0 && s->counts.f_evals >= set->max_f_evals) {
+  } else if (set->max_f_evals > 0 && s->row.counts.f_evals >= set->max_f_evals) {
     end(s, HVI_LIMIT, "evaluation limit");
   } else if (set->max_seconds > 0.0 && s->row.seconds >= set->max_seconds) {
     end(s, HVI_LIMIT, "time limit");
@@ -137,7 +138,7 @@ static void advance(hvi_solver *s) {
 }
 
 hvi_outcome hvi_solver_step(hvi_solver *s) {
-  if (s->outcome == HVI_RUNNING && s->counts.f_evals == 0) begin(s);
+  if (s->outcome == HVI_RUNNING && s->row.counts.f_evals == 0) begin(s);
   if (s->outcome == HVI_RUNNING) advance(s);
   return s->outcome;
 }

@@ -41,7 +41,6 @@ struct hvi_solver {
 
   /* the record */
   hvi_record row;
-  hvi_counts counts;
   size_t inner_total;
   double alpha2, alpha2_worst; /* squared alpha of this step, and the largest */
   double first_residual;

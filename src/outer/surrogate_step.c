@@ -28,13 +28,15 @@ static double step_size(const hvi_solver *s, size_t i) {
 
 /* The target of a turn's outputs before averaging, into v[out]. */
 static void plain_target(const hvi_solver *s, const hvi_block *b, double *v) {
-  const double *w = s->problem->weights;
-  const bool shared = !s->settings.player_eta;
-  for (size_t j = 0; j < b->out; j++) {
-    const size_t i = b->z + j;
-    const double eta = shared ? s->eta[0] : step_size(s, i);
-    const double f = s->f_last ? 2.0 * s->f[i] - s->f_last[i] : s->f[i];
-    v[j] = s->z[i] - (w ? eta * f / w[i] : eta * f);
+  const double *w = s->problem->weights, *z = s->z + b->z, *f = s->f + b->z;
+  if (!w && !s->f_last && !s->settings.player_eta) {
+    for (size_t i = 0; i < b->out; i++) v[i] = z[i] - s->eta[0] * f[i];
+    return;
+  }
+  for (size_t i = 0; i < b->out; i++) {
+    const double eta = s->settings.player_eta ? step_size(s, b->z + i) : s->eta[0];
+    const double used = s->f_last ? 2.0 * f[i] - s->f_last[b->z + i] : f[i];
+    v[i] = z[i] - eta * used / (w ? w[b->z + i] : 1.0);
   }
 }
 
@@ -58,7 +60,7 @@ static void set_target(hvi_solver *s, hvi_turn *turn) {
   } else {
     plain_target(s, b, l->target);
   }
-  for (size_t i = b->z; s->f_last && i < b->z + b->out; i++) s->f_last[i] = s->f[i];
+  if (s->f_last) hvi_vec_copy(s->f_last + b->z, s->f + b->z, b->out);
   hvi_surrogate_freeze(l);
 }
 
@@ -112,6 +114,7 @@ static double floor_of(hvi_solver *s, const hvi_turn *turn) {
 }
 
 static size_t most_inner_steps(const hvi_solver *s) {
+  if (s->settings.inner_growth == 0.0) return s->settings.inner_steps;
   const double grown = s->settings.inner_growth * (double)s->row.outer;
   return s->settings.inner_steps + (size_t)fmin(grown, 1e15);
 }

@@ -112,20 +112,47 @@ static double subspace_residual2(const hvi_set *set, const double *f) {
   return sum;
 }
 
-/* One factor's share of the squared residual, without room for the projected point. */
-static double set_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
+static double simplex_residual2(const hvi_set *set, const double *w, const double *z,
+                                const double *f) {
   const point p = {z, f, w};
-  threshold t = {0.0, 0.0};
+  const threshold t = simplex_threshold(&p, set->len);
   double sum = 0.0;
-  if (set->kind == HVI_SET_SUBSPACE) return subspace_residual2(set, f);
-  if (set->kind == HVI_SET_SIMPLEX) t = simplex_threshold(&p, set->len);
   for (size_t i = 0; i < set->len; i++) {
-    double y = above(&p, &t, i);
-    if (set->kind == HVI_SET_BOX) y = clamp(y, set->lower[i], set->upper[i]);
-    if (set->kind == HVI_SET_SIMPLEX && !(y > 0.0)) y = 0.0;
-    sum += (w ? w[i] : 1.0) * (z[i] - y) * (z[i] - y);
+    const double y = above(&p, &t, i), gap = z[i] - (y > 0.0 ? y : 0.0);
+    sum += (w ? w[i] : 1.0) * gap * gap;
   }
   return sum;
+}
+
+static double box_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
+  double sum = 0.0;
+  for (size_t i = 0; i < set->len; i++) {
+    const double x = z[i] - (w ? f[i] / w[i] : f[i]);
+    const double gap = z[i] - clamp(x, set->lower[i], set->upper[i]);
+    sum += w ? w[i] * gap * gap : gap * gap;
+  }
+  return sum;
+}
+
+static double free_residual2(const hvi_set *set, const double *w, const double *f) {
+  double sum = 0.0;
+  for (size_t i = 0; i < set->len; i++) sum += w ? f[i] * f[i] / w[i] : f[i] * f[i];
+  return sum;
+}
+
+/* One factor's share of the squared residual, without room for the projected point. */
+static double set_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
+  switch (set->kind) {
+  case HVI_SET_FREE:
+    return free_residual2(set, w, f);
+  case HVI_SET_BOX:
+    return box_residual2(set, w, z, f);
+  case HVI_SET_SIMPLEX:
+    return simplex_residual2(set, w, z, f);
+  case HVI_SET_SUBSPACE:
+    return subspace_residual2(set, f);
+  }
+  return NAN;
 }
 
 double hvi_problem_residual(const hvi_problem *p, const double *z, const double *f) {

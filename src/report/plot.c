@@ -134,7 +134,7 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                "set border 3 lc rgb '#444444'\n"
                "set tics nomirror out scale 0.6 tc rgb '#222222'\n"
                "set grid back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
-               "unset mxtics\n"
+               "unset mxtics\nunset mytics\n"
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
   hvi_text_add(t,
@@ -199,6 +199,10 @@ static const char *drawn_with(hvi_mark mark) {
   }
 }
 
+static const char *weight_of(hvi_mark mark) {
+  return mark == HVI_MARK_DASHED ? " dt (4,4) lw 1.2" : mark == HVI_MARK_THIN ? " lw 1" : "";
+}
+
 static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }
 
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
@@ -215,8 +219,7 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
   }
   if (s->mark == HVI_MARK_BARS) hvi_text_add(t, ":xtic(stringcolumn('%s'))", s->x);
   hvi_text_add(t, " with %s lt %zu", drawn_with(s->mark), linetype(s));
-  if (s->mark == HVI_MARK_DASHED) hvi_text_add(t, " dt (4,4) lw 1.2");
-  hvi_text_add(t, " notitle");
+  hvi_text_add(t, "%s notitle", weight_of(s->mark));
 }
 
 /* What goes on top of a series: the start of a path, the value of a bar. */
@@ -295,7 +298,7 @@ static void add_legend(hvi_text *t, const hvi_plot *plot, const layout *l) {
       if (!first_of_its_label(plot, i, j)) continue;
       const hvi_series *s = &plot->panels[i].series[j];
       hvi_text_add(t, ", \\\n    keyentry with %s lt %zu%s title ", drawn_with(s->mark),
-                   linetype(s), s->mark == HVI_MARK_DASHED ? " dt (4,4) lw 1.2" : "");
+                   linetype(s), weight_of(s->mark));
       add_quoted(t, s->label);
     }
   /* the next terminal starts from the same settings */

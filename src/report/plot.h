@@ -14,6 +14,7 @@
 
 typedef enum hvi_mark {
   HVI_MARK_LINE,
+  HVI_MARK_THIN,   /* a thin line, where many cross */
   HVI_MARK_DASHED, /* a thin dashed line: a bound, a prediction */
   HVI_MARK_POINTS,
   HVI_MARK_PATH, /* a line with a dot where it starts */

@@ -23,8 +23,7 @@ hvi_rates hvi_theory_rates(double mu, double lipschitz, double eta, double alpha
   const double L = lipschitz, L2 = L * L, per = L > 0.0 ? 1.0 / L2 : 0.0;
   const double share = L > 0.0 ? mu / L : 0.0, room = 2.0 * mu - eta * L2;
   hvi_rates r = {.kappa2 = 1.0 - 2.0 * eta * mu + eta * eta * L2,
-                 .rho = 1.0 - 2.0 * eta * (mu - alpha * L) +
-                        (1.0 + alpha * alpha) * eta * eta * L2,
+                 .rho = 1.0 - 2.0 * eta * (mu - alpha * L) + (1.0 + alpha * alpha) * eta * eta * L2,
                  .eta_max = 2.0 * mu * per,
                  .eta_best = mu * per,
                  .eta_theorem = 0.4 * mu * per,

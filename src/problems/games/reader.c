@@ -145,7 +145,7 @@ hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool
     return status;
   }
   if (node->kind != HVI_NODE_LIST || node->count != n)
-    return hvi_reader_fail(r, node, "%s has %zu entries; expected %zu numbers",
+    return hvi_reader_fail(r, node, "%s has %zu entries; expected %zu",
                            node->key ? node->key : "this", node->count, n);
   return fill(r, node, infinite, x);
 }
@@ -176,10 +176,10 @@ static hvi_status read_npy(hvi_reader *r, const hvi_node *node, size_t dims, hvi
   hvi_error why = {HVI_OK, ""};
   status = hvi_npy_read(&array, path, largest_npy, &why);
   if (status) return hvi_error_set(r->err, status, "%s:%u: %s", r->name, node->line, why.text);
-  if (array.dims != dims || array.size == 0)
-    status = hvi_reader_fail(
-        r, node, "%.200s has %zu axes and %zu numbers; expected %zu axes and some numbers", file,
-        array.dims, array.size, dims);
+  if (array.dims != dims)
+    status = hvi_reader_fail(r, node, "%.200s has %zu axes; expected %zu", file, array.dims, dims);
+  else if (array.size == 0)
+    status = hvi_reader_fail(r, node, "%.200s has no numbers", file);
   double *data = status ? NULL : hvi_reader_doubles(r, array.size);
   if (!status && !data) status = hvi_error_memory(r->err, r->name);
   for (size_t i = 0; i < array.size && !status; i++) {

@@ -125,6 +125,7 @@ static hvi_status read_children(reader *r, hvi_node *parent, int depth) {
     if (status) return status;
     bool done = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
     const char *key = NULL;
+    unsigned key_line = line_of(event.start_mark);
     if (!done && parent->kind == HVI_NODE_MAP) {
       status = read_key(r, &key, parent, &event);
       yaml_event_delete(&event);
@@ -136,6 +137,7 @@ static hvi_status read_children(reader *r, hvi_node *parent, int depth) {
     yaml_event_delete(&event);
     if (done || status) return status;
     child->key = key;
+    if (key) child->line = key_line;
     append(parent, &last, child);
   }
 }

@@ -15,7 +15,7 @@ typedef enum hvi_node_kind { HVI_NODE_SCALAR, HVI_NODE_LIST, HVI_NODE_MAP } hvi_
 typedef struct hvi_node hvi_node;
 struct hvi_node {
   hvi_node_kind kind;
-  unsigned line;         /* counted from 1 */
+  unsigned line;         /* counted from 1; the key's, if there is one */
   const char *key;       /* in a map; NULL otherwise */
   const char *text;      /* scalar */
   size_t count;          /* list, map: number of children */
