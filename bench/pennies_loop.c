@@ -2,7 +2,7 @@
  * z_i = sigmoid(CELU(a_i theta_i)),  a = (0.5, 0.7);  F as in src/problems/games/pennies.c.
  *
  * The Jacobian is diagonal, so every method is two scalar recursions that meet only in F:
- *   gd  theta_i -= lr J_i r_i     gn  theta_i -= r_i / J_i     lm  theta_i -= J_i r_i / (J_i^2 +
+ *   gd  theta_i -= rate J_i r_i   gn  theta_i -= rate r_i / J_i   lm  theta_i -= J_i r_i / (J_i^2 +
  * lambda)
  */
 #include "pennies_loop.h"
@@ -30,9 +30,9 @@ static inline void player(double a, double theta, double *z, double *jacobian) {
 static inline double step(const pennies_run *run, double r, double jacobian) {
   switch (run->method) {
   case PENNIES_GD:
-    return run->lr * jacobian * r;
+    return run->rate * jacobian * r;
   case PENNIES_GN:
-    return r / jacobian;
+    return run->rate * r / jacobian;
   case PENNIES_LM:
     return jacobian * r / (jacobian * jacobian + run->damping);
   }

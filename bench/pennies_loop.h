@@ -12,7 +12,7 @@ typedef enum pennies_method { PENNIES_GD, PENNIES_GN, PENNIES_LM } pennies_metho
 typedef struct pennies_run {
   pennies_method method;
   size_t inner, outer;
-  double eta, lr, damping;
+  double eta, rate, damping; /* rate: of gd and gn */
 } pennies_run;
 
 /* What a step leaves behind, as the general loop's record does. */

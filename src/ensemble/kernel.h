@@ -6,8 +6,7 @@
  * Projection onto the simplex is max(x - tau, 0) with tau = max_k (x_(1) + .. + x_(k) - 1) / k, the
  * x_(i) being sorted down; a sorting network does that without branches.
  *
- * This file is compiled once per instruction set: a source file names its build by
- * HVI_LANES_BUILD and includes it.
+ * The kernels are compiled once per instruction set, by the three source files that include this.
  */
 #ifndef HVI_ENSEMBLE_KERNEL_H
 #define HVI_ENSEMBLE_KERNEL_H
@@ -17,7 +16,7 @@
 /* When z counts as standing still; the same as in outer/solver.c. */
 static const double still_share = 1e-9, rounding = 1e-13;
 
-static void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
   hvi_lane *f = s + plan->f, product_row;
   const hvi_lane *z = s + plan->z;
   for (size_t k = 0; k < plan->player_count; k++) {
@@ -50,7 +49,7 @@ static inline void compare_exchange(hvi_lane *restrict a, hvi_lane *restrict b) 
 }
 
 /* tau of the projection of x[n] onto the simplex; x is sorted down on the way */
-static void simplex_threshold(hvi_lane *restrict tau, hvi_lane *restrict x, size_t n) {
+static inline void simplex_threshold(hvi_lane *restrict tau, hvi_lane *restrict x, size_t n) {
   for (size_t end = n; end > 1; end--) {
     for (size_t i = 0; i + 1 < end; i++) compare_exchange(x + i, x + i + 1);
   }
@@ -67,8 +66,9 @@ static void simplex_threshold(hvi_lane *restrict tau, hvi_lane *restrict x, size
 }
 
 /* gap = z - projection(z - f) onto an interval */
-static void box_gap(hvi_lane *restrict gap, const hvi_lane *restrict z, const hvi_lane *restrict f,
-                    const hvi_lane *restrict lower, const hvi_lane *restrict upper) {
+static inline void box_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
+                           const hvi_lane *restrict f, const hvi_lane *restrict lower,
+                           const hvi_lane *restrict upper) {
   for (int l = 0; l < HVI_LANES; l++) {
     const double x = z->at[l] - f->at[l], low = lower->at[l], high = upper->at[l];
     const double above = x < low ? low : x, y = above > high ? high : above;
@@ -76,8 +76,8 @@ static void box_gap(hvi_lane *restrict gap, const hvi_lane *restrict z, const hv
   }
 }
 
-static void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
-                        const hvi_lane *restrict f, size_t n) {
+static inline void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
+                               const hvi_lane *restrict f, size_t n) {
   hvi_lane tau;
   for (size_t i = 0; i < n; i++) {
     for (int l = 0; l < HVI_LANES; l++) gap[i].at[l] = z[i].at[l] - f[i].at[l];
@@ -92,7 +92,7 @@ static void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
 }
 
 /* The square of the residual; its root is taken where someone looks at it. */
-static void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->set_count; k++) {
     const hvi_lanes_set *set = &plan->sets[k];
     const hvi_lane *z = s + plan->z + set->begin, *f = s + plan->f + set->begin;
@@ -111,8 +111,8 @@ static void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 /* out = sum_i (x_i - y_i)^2 */
-static void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
-                      const hvi_lane *restrict y, size_t n) {
+static inline void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
+                             const hvi_lane *restrict y, size_t n) {
   for (int l = 0; l < HVI_LANES; l++) {
     const double difference = x->at[l] - y->at[l];
     out->at[l] = difference * difference;
@@ -126,7 +126,7 @@ static void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
 }
 
 /* r = z - target */
-static void measure(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void measure(const hvi_lanes_plan *plan, hvi_lane *s) {
   const hvi_lane *restrict z = s + plan->z, *restrict target = s + plan->target;
   hvi_lane *restrict r = s + plan->r;
   for (size_t i = 0; i < plan->n; i++) {
@@ -134,14 +134,14 @@ static void measure(const hvi_lanes_plan *plan, hvi_lane *s) {
   }
 }
 
-static void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane *restrict out) {
+static inline void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane *restrict out) {
   const hvi_lane *restrict r = s + plan->r;
   product(out, r, 1, r, plan->n);
   for (int l = 0; l < HVI_LANES; l++) out->at[l] *= 0.5;
 }
 
 /* target = z - eta F */
-static void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     const hvi_lane *restrict eta = s + p->eta;
@@ -157,7 +157,7 @@ static void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 /* Lanes whose loss is down to alpha^2 of the first stop running; true while some run. */
-static bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
   const double share = plan->alpha * plan->alpha;
   const hvi_lane *restrict loss0 = s + plan->loss0;
   hvi_lane *restrict now = s + plan->loss, *restrict running = s + plan->running;
@@ -173,7 +173,7 @@ static bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
 
 /* Counts the steps in which z hardly moved, measured by the length of the exact step, as
  * outer/solver.c does; most steps need only the first half. */
-static void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
   const hvi_lane *restrict size2 = s + plan->residual2, *restrict eta = s + plan->players[0].eta;
   hvi_lane *restrict still = s + plan->still;
   hvi_lane moved2, norm2;
@@ -194,7 +194,7 @@ static void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
   }
 }
 
-static bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
+static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   const hvi_lane *restrict theta = s + plan->theta, *restrict f = s + plan->f;
   const hvi_lane *restrict size2 = s + plan->residual2, *restrict bound2 = s + plan->bound2;
   const hvi_lane *restrict still = s + plan->still, *restrict active = s + plan->active;
@@ -215,19 +215,19 @@ static bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   return any != 0;
 }
 
-static void evaluate(const hvi_lanes_plan *plan, hvi_lane *s, bool record) {
+static inline void evaluate(const hvi_lanes_plan *plan, hvi_lane *s, bool record) {
   operate(plan, s);
   residual(plan, s);
   if (record) distance2(s + plan->dist2, s + plan->z, s + plan->solution, plan->n);
 }
 
-static void start(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void start(const hvi_lanes_plan *plan, hvi_lane *s) {
   forget(plan, s);
   forward(plan, s);
   evaluate(plan, s, true);
 }
 
-static void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_steps, bool record) {
+static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_steps, bool record) {
   lane_copy(s + plan->z_last, s + plan->z, plan->n);
   freeze(plan, s);
   if (record || plan->alpha > 0.0) loss(plan, s, s + plan->loss0);
@@ -244,11 +244,13 @@ static void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_steps, bo
   count_still(plan, s);
 }
 
-static void exponential(double *restrict y, const double *restrict x, size_t n) {
-  for (size_t i = 0; i < n; i++) y[i] = hvi_simd_exp(x[i]);
+static inline void exponentials(double *restrict y, double *restrict m, const double *restrict x,
+                                size_t n) {
+  double same;
+  for (size_t i = 0; i < n; i++) {
+    y[i] = hvi_simd_exp(x[i]);
+    m[i] = hvi_simd_expm1(x[i], &same);
+  }
 }
-
-const hvi_lanes_kernel HVI_LANES_BUILD = {
-    .name = HVI_LANES_NAME, .start = start, .step = step, .ended = ended, .exp = exponential};
 
 #endif

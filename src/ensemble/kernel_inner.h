@@ -1,5 +1,5 @@
 /*
- * Kernels, part 3: one inner step of each optimizer on lanes. Included by kernel.h.
+ * Kernels, part 3: one inner step of each optimizer on lanes.
  *
  * Formulas and order of operations are those of inner/gradient.c, adam.c, gauss_newton.c and
  * levenberg.c. A lane that is no longer running keeps its theta and its state.
@@ -10,7 +10,7 @@
 #include "ensemble/kernel_linear.h"
 
 /* step = J' r */
-static void gradient(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void gradient(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     vjp(plan, p, s, s + plan->r + p->z, s + plan->step + p->theta);
@@ -18,8 +18,8 @@ static void gradient(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 /* theta -= t step where `moving` is not 0 */
-static void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane *restrict moving,
-                 double t) {
+static inline void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane *restrict moving,
+                        double t) {
   hvi_lane *restrict theta = s + plan->theta;
   const hvi_lane *restrict step = s + plan->step;
   for (size_t i = 0; i < plan->d; i++) {
@@ -30,7 +30,7 @@ static void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane *restri
   }
 }
 
-static void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   const double keep = plan->inner.momentum;
   const hvi_lane *restrict running = s + plan->running;
   hvi_lane *restrict velocity = s + plan->first, *restrict step = s + plan->step;
@@ -45,7 +45,7 @@ static void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 /* beta1^t and beta2^t of the running lanes */
-static void raise_powers(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void raise_powers(const hvi_lanes_plan *plan, hvi_lane *s) {
   const hvi_lane *restrict running = s + plan->running;
   hvi_lane *restrict power1 = s + plan->power1, *restrict power2 = s + plan->power2;
   for (int l = 0; l < HVI_LANES; l++) {
@@ -55,7 +55,7 @@ static void raise_powers(const hvi_lanes_plan *plan, hvi_lane *s) {
   }
 }
 
-static void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double decay) {
+static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double decay) {
   const hvi_optimizer_settings *o = &plan->inner;
   const double beta1 = o->beta1, beta2 = o->beta2, epsilon = o->epsilon;
   const double keep = 1.0 - o->lr * decay;
@@ -82,7 +82,7 @@ static void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double decay) {
   }
 }
 
-static void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double factor) {
+static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double factor) {
   hvi_lane top, good = s[plan->running];
   lane_fill(&top, 0.0);
   for (size_t k = 0; k < plan->player_count; k++) {
@@ -97,7 +97,7 @@ static void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double fa
   move(plan, s, &good, factor);
 }
 
-static void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   hvi_lane good = s[plan->running], unused;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
@@ -108,7 +108,7 @@ static void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   move(plan, s, &good, 1.0);
 }
 
-static void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   switch (plan->rule) {
   case HVI_LANES_GD:
     gradient(plan, s);
@@ -133,7 +133,7 @@ static void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   }
 }
 
-static void forget(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void forget(const hvi_lanes_plan *plan, hvi_lane *s) {
   if (plan->rule > HVI_LANES_ADAMW || plan->rule == HVI_LANES_GD) return;
   for (size_t i = 0; i < plan->d; i++) {
     lane_fill(s + plan->first + i, 0.0);

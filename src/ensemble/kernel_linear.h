@@ -1,5 +1,5 @@
 /*
- * Kernels, part 2: the linear least-squares problem of one player on lanes. Included by kernel.h.
+ * Kernels, part 2: the linear least-squares problem of one player on lanes.
  *
  * Pseudo-inverse. Let B[k][l] be J or J', the short side as rows, scaled to a largest element of 1.
  * One-sided Jacobi: rotations Q from the left make the rows of B orthogonal,
@@ -26,8 +26,8 @@ enum { MAX_SWEEPS = 40 };
 static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
 /* good = 0 where an element of x[n] is not finite, and the largest magnitude of the others */
-static void find_largest(hvi_lane *restrict largest, hvi_lane *restrict good,
-                         const hvi_lane *restrict x, size_t n) {
+static inline void find_largest(hvi_lane *restrict largest, hvi_lane *restrict good,
+                                const hvi_lane *restrict x, size_t n) {
   lane_fill(largest, 0.0);
   for (size_t i = 0; i < n; i++) {
     for (int l = 0; l < HVI_LANES; l++) {
@@ -40,8 +40,8 @@ static void find_largest(hvi_lane *restrict largest, hvi_lane *restrict good,
 
 /* The short side of J as rows, divided by its largest element; what the rotations act on besides.
  */
-static void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_lane *r,
-                      const hvi_lane *restrict inverse) {
+static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_lane *r,
+                             const hvi_lane *restrict inverse) {
   const size_t k = smaller(p->out, p->dim), n = p->out * p->dim;
   const size_t length = n / k;
   const hvi_lane *restrict J = s + p->jacobian;
@@ -96,8 +96,8 @@ static inline uint64_t find_angle(hvi_lane *restrict c, hvi_lane *restrict s, hv
   return turned;
 }
 
-static uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_lane *restrict room,
-                      size_t k, size_t length, size_t width) {
+static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_lane *restrict room,
+                             size_t k, size_t length, size_t width) {
   const double tiny = (double)length * DBL_EPSILON * DBL_EPSILON;
   hvi_lane *negligible = room, *g = room + 1, *c = room + 2, *s = room + 3;
   uint64_t turned = 0;
@@ -124,15 +124,16 @@ static uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_lane *res
 
 /* Decomposes one player's J; `top` rises to its largest singular value, `good` falls to 0 where J
  * is not finite. */
-static void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
-                       hvi_lane *restrict top, hvi_lane *restrict good) {
+static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
+                              hvi_lane *restrict top, hvi_lane *restrict good) {
   const size_t k = smaller(p->out, p->dim), length = p->out * p->dim / k;
   hvi_lane *restrict inverse = s + p->scale, *squares = s + p->squares;
-  hvi_lane largest;
-  find_largest(&largest, good, s + p->jacobian, p->out * p->dim);
+  const double least = 0x1p-1023; /* has a finite inverse */
+  hvi_lane size;
+  find_largest(&size, good, s + p->jacobian, p->out * p->dim);
   for (int l = 0; l < HVI_LANES; l++) {
-    const double v = largest.at[l];
-    inverse->at[l] = v >= DBL_MIN ? 1.0 / v : 0.0;
+    size.at[l] = size.at[l] > least ? size.at[l] : least;
+    inverse->at[l] = 1.0 / size.at[l];
   }
   load_rows(p, s, s + plan->r + p->z, inverse);
   const size_t width = p->out <= p->dim ? 1 : k;
@@ -143,15 +144,15 @@ static void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hv
     const hvi_lane *row = s + p->rows + i * length;
     product(&squares[i], row, 1, row, length);
     for (int l = 0; l < HVI_LANES; l++) {
-      const double value = sqrt(squares[i].at[l]) * largest.at[l], old = top->at[l];
+      const double value = sqrt(squares[i].at[l]) * size.at[l], old = top->at[l];
       top->at[l] = value > old ? value : old;
     }
   }
 }
 
 /* x = J^+ r of one player, singular values at or below `cut` being zero */
-static void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
-                      hvi_lane *x, const hvi_lane *restrict cut) {
+static inline void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
+                             hvi_lane *x, const hvi_lane *restrict cut) {
   const size_t k = smaller(p->out, p->dim), length = p->out * p->dim / k;
   const hvi_lane *B = s + p->rows, *Q = s + p->turned, *restrict squares = s + p->squares;
   const hvi_lane *restrict inverse = s + p->scale;
@@ -173,8 +174,8 @@ static void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi
 }
 
 /* The lower triangle of J J' + lambda I, or of J'J + lambda I where that is smaller. */
-static void gram(hvi_lane *M, const hvi_lanes_player *p, const hvi_lane *J, hvi_lane *column,
-                 double lambda) {
+static inline void gram(hvi_lane *M, const hvi_lanes_player *p, const hvi_lane *J, hvi_lane *column,
+                        double lambda) {
   const bool wide = p->out <= p->dim;
   const size_t k = smaller(p->out, p->dim);
   for (size_t i = 0; i < k; i++) {
@@ -192,7 +193,7 @@ static void gram(hvi_lane *M, const hvi_lanes_player *p, const hvi_lane *J, hvi_
 }
 
 /* M = L D L': L below the diagonal, 1/D on it; good falls to 0 at a pivot not told from zero. */
-static void ldl_factor(hvi_lane *M, hvi_lane *restrict good, size_t k) {
+static inline void ldl_factor(hvi_lane *M, hvi_lane *restrict good, size_t k) {
   for (size_t j = 0; j < k; j++) {
     hvi_lane *row = M + j * k, least;
     for (int l = 0; l < HVI_LANES; l++) least.at[l] = (double)k * DBL_EPSILON * row[j].at[l];
@@ -220,7 +221,7 @@ static void ldl_factor(hvi_lane *M, hvi_lane *restrict good, size_t k) {
 }
 
 /* y = (L D L')^-1 y */
-static void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
+static inline void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
   for (size_t i = 1; i < k; i++) {
     hvi_lane sum;
     product(&sum, M + i * k, 1, y, i);
@@ -237,8 +238,8 @@ static void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
 }
 
 /* x = argmin |J x - r|^2 + lambda |x|^2 of one player */
-static void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
-                         hvi_lane *x, hvi_lane *good) {
+static inline void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
+                                hvi_lane *x, hvi_lane *good) {
   const size_t k = smaller(p->out, p->dim);
   const hvi_lane *J = s + p->jacobian, *r = s + plan->r + p->z;
   hvi_lane *M = s + plan->scratch, *y = M + k * k;

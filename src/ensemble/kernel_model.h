@@ -1,5 +1,5 @@
 /*
- * Kernels, part 1: models on lanes. Included by kernel.h.
+ * Kernels, part 1: models on lanes.
  *
  *   forward    y = s(W x + b) layer by layer, slopes kept
  *   vjp        u <- W' (s'(a) u) layer by layer, downwards
@@ -64,18 +64,18 @@ static inline void product(hvi_lane *restrict y, const hvi_lane *restrict w, siz
   for (; i < n; i += 4) add_terms(y, w + i * stride, stride, x + i);
 }
 
-static void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
+static inline void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
   for (int l = 0; l < HVI_LANES; l++) {
     const double a = y->at[l], below = a > 0.0 ? 0.0 : a;
-    const double value = hvi_simd_expm1_down(below, &slope->at[l]);
+    const double value = hvi_simd_expm1(below, &slope->at[l]);
     y->at[l] = a > 0.0 ? a : value;
   }
 }
 
 /* Of the two ways to write it, the one whose exponential cannot overflow. */
-static void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
+static inline void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
   for (int l = 0; l < HVI_LANES; l++) {
-    const double a = y->at[l], e = hvi_simd_exp_down(a > 0.0 ? -a : a);
+    const double a = y->at[l], e = hvi_simd_exp(a > 0.0 ? -a : a);
     const double value = (a > 0.0 ? 1.0 : e) / (1.0 + e);
     y->at[l] = value;
     slope->at[l] = value * (1.0 - value);
@@ -83,17 +83,17 @@ static void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
 }
 
 /* tanh |a| = -m / (m + 2) with m = exp(-2 |a|) - 1 */
-static void hyperbolic_tangent(hvi_lane *restrict y, hvi_lane *restrict slope) {
+static inline void hyperbolic_tangent(hvi_lane *restrict y, hvi_lane *restrict slope) {
   for (int l = 0; l < HVI_LANES; l++) {
     double unused;
-    const double a = y->at[l], m = hvi_simd_expm1_down(a > 0.0 ? -2.0 * a : 2.0 * a, &unused);
+    const double a = y->at[l], m = hvi_simd_expm1(a > 0.0 ? -2.0 * a : 2.0 * a, &unused);
     const double value = (a > 0.0 ? -m : m) / (m + 2.0);
     y->at[l] = value;
     slope->at[l] = 1.0 - value * value;
   }
 }
 
-static void leaky(hvi_lane *restrict y, hvi_lane *restrict slope, double below) {
+static inline void leaky(hvi_lane *restrict y, hvi_lane *restrict slope, double below) {
   for (int l = 0; l < HVI_LANES; l++) {
     const double s = y->at[l] > 0.0 ? 1.0 : below;
     slope->at[l] = s;
@@ -101,7 +101,7 @@ static void leaky(hvi_lane *restrict y, hvi_lane *restrict slope, double below) 
   }
 }
 
-static void softmax(hvi_lane *restrict y, size_t n) {
+static inline void softmax(hvi_lane *restrict y, size_t n) {
   hvi_lane top = y[0], sum;
   for (size_t i = 1; i < n; i++) {
     for (int l = 0; l < HVI_LANES; l++) {
@@ -110,7 +110,7 @@ static void softmax(hvi_lane *restrict y, size_t n) {
   }
   for (size_t i = 0; i < n; i++) {
     for (int l = 0; l < HVI_LANES; l++) {
-      y[i].at[l] = hvi_simd_exp_down(y[i].at[l] - top.at[l]);
+      y[i].at[l] = hvi_simd_exp(y[i].at[l] - top.at[l]);
     }
   }
   sum = y[0];
@@ -123,8 +123,8 @@ static void softmax(hvi_lane *restrict y, size_t n) {
   }
 }
 
-static void activate(hvi_activation kind, hvi_lane *restrict y, hvi_lane *restrict slope,
-                     size_t n) {
+static inline void activate(hvi_activation kind, hvi_lane *restrict y, hvi_lane *restrict slope,
+                            size_t n) {
   switch (kind) {
   case HVI_CELU:
     for (size_t i = 0; i < n; i++) celu(y + i, slope + i);
@@ -150,7 +150,7 @@ static void activate(hvi_activation kind, hvi_lane *restrict y, hvi_lane *restri
 }
 
 /* z = g(theta), slopes filled */
-static void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
+static inline void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *player = &plan->players[k];
     const hvi_lane *x = s + plan->theta + player->theta;
@@ -170,8 +170,8 @@ static void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 /* out = u through the activation's derivative */
-static void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *restrict out,
-                 const hvi_lane *restrict u) {
+static inline void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *restrict out,
+                        const hvi_lane *restrict u) {
   const hvi_lane *y = s + layer->y, *slope = s + layer->slope;
   if (layer->activation == HVI_IDENTITY) {
     lane_copy(out, u, layer->out);
@@ -191,8 +191,8 @@ static void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *rest
 }
 
 /* out = J' u for one player */
-static void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s,
-                const hvi_lane *u, hvi_lane *out) {
+static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s,
+                       const hvi_lane *u, hvi_lane *out) {
   hvi_lane *delta = s + plan->back, *down = delta + plan->widest;
   for (size_t j = player->layer_count; j-- > 0;) {
     const hvi_lanes_layer *layer = &player->layers[j];
@@ -205,7 +205,8 @@ static void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_
 }
 
 /* J of one player, row by row */
-static void jacobian(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s) {
+static inline void jacobian(const hvi_lanes_plan *plan, const hvi_lanes_player *player,
+                            hvi_lane *s) {
   hvi_lane *unit = s + plan->scratch;
   for (size_t i = 0; i < player->out; i++) lane_fill(unit + i, 0.0);
   for (size_t i = 0; i < player->out; i++) {

@@ -14,30 +14,28 @@ typedef struct field {
   const char *key;
   field_kind kind;
   size_t offset; /* in hvi_settings */
-  double low;
-  bool open; /* low itself is not allowed */
-  double high;
+  hvi_interval range;
 } field;
 
 #define AT(member) offsetof(hvi_settings, member)
 
 static const field fields[] = {
-    {"inner", COUNT, AT(inner_steps), 1, false, 1e9},
-    {"growth", REAL, AT(inner_growth), 0, false, 1e6},
-    {"alpha", REAL, AT(alpha), 0, true, 1},
-    {"lr", REAL, AT(inner.lr), 0, true, INFINITY},
-    {"momentum", REAL, AT(inner.momentum), 0, false, 1},
-    {"beta1", REAL, AT(inner.beta1), 0, false, 1},
-    {"beta2", REAL, AT(inner.beta2), 0, false, 1},
-    {"weight_decay", REAL, AT(inner.weight_decay), 0, false, INFINITY},
-    {"rank_tol", REAL, AT(inner.rank_tol), 0, false, 1},
-    {"factor", REAL, AT(inner.factor), 0, true, 1},
-    {"line_search", FLAG, AT(inner.line_search), 0, false, 0},
-    {"damping", REAL, AT(inner.damping), 0, true, INFINITY},
-    {"adapt_damping", FLAG, AT(inner.adapt_damping), 0, false, 0},
-    {"average", COUNT, AT(average), 1, false, 1e6},
-    {"alternating", FLAG, AT(alternating), 0, false, 0},
-    {"keep_state", FLAG, AT(keep_state), 0, false, 0},
+    {"inner", COUNT, AT(inner_steps), {1, 1e9, false, false}},
+    {"growth", REAL, AT(inner_growth), {0, 1e6, false, false}},
+    {"alpha", REAL, AT(alpha), {0, 1, true, true}},
+    {"lr", REAL, AT(inner.lr), {0, INFINITY, true, true}},
+    {"momentum", REAL, AT(inner.momentum), {0, 1, false, true}},
+    {"beta1", REAL, AT(inner.beta1), {0, 1, false, true}},
+    {"beta2", REAL, AT(inner.beta2), {0, 1, false, true}},
+    {"weight_decay", REAL, AT(inner.weight_decay), {0, INFINITY, false, true}},
+    {"rank_tol", REAL, AT(inner.rank_tol), {0, 1, false, false}},
+    {"factor", REAL, AT(inner.factor), {0, 1, true, false}},
+    {"line_search", FLAG, AT(inner.line_search), {0, 0, false, false}},
+    {"damping", REAL, AT(inner.damping), {0, INFINITY, true, true}},
+    {"adapt_damping", FLAG, AT(inner.adapt_damping), {0, 0, false, false}},
+    {"average", COUNT, AT(average), {1, 1e6, false, false}},
+    {"alternating", FLAG, AT(alternating), {0, 0, false, false}},
+    {"keep_state", FLAG, AT(keep_state), {0, 0, false, false}},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
@@ -74,7 +72,7 @@ static hvi_status read_eta(hvi_settings *s, const hvi_node *node, const char *or
   if (node->kind == HVI_NODE_SCALAR && strcmp(node->text, "best") == 0)
     return s->step_rule = HVI_STEP_BEST, HVI_OK;
   s->step_rule = HVI_STEP_FIXED;
-  return hvi_field_real(&s->eta, node, 0, true, INFINITY, origin, err);
+  return hvi_field_real(&s->eta, node, (hvi_interval){0, INFINITY, true, true}, origin, err);
 }
 
 static hvi_status read_field(hvi_settings *s, const field *f, const hvi_node *node,
@@ -82,11 +80,11 @@ static hvi_status read_field(hvi_settings *s, const field *f, const hvi_node *no
   void *to = (char *)s + f->offset;
   switch (f->kind) {
   case COUNT:
-    return hvi_field_count(to, node, (size_t)f->low, (size_t)f->high, origin, err);
+    return hvi_field_count(to, node, (size_t)f->range.low, (size_t)f->range.high, origin, err);
   case FLAG:
     return hvi_field_flag(to, node, origin, err);
   default:
-    return hvi_field_real(to, node, f->low, f->open, f->high, origin, err);
+    return hvi_field_real(to, node, f->range, origin, err);
   }
 }
 

@@ -45,8 +45,12 @@ hvi_status hvi_field_text(const char **out, const hvi_node *node, const char *or
   return HVI_OK;
 }
 
-hvi_status hvi_field_real(double *out, const hvi_node *node, double low, bool open, double high,
-                          const char *origin, hvi_error *err) {
+static bool contains(hvi_interval r, double x) {
+  return x >= r.low && x <= r.high && !(r.open_low && x == r.low) && !(r.open_high && x == r.high);
+}
+
+hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range, const char *origin,
+                          hvi_error *err) {
   const char *text = NULL;
   hvi_status status = hvi_field_text(&text, node, origin, err);
   if (status != HVI_OK) return status;
@@ -55,10 +59,10 @@ hvi_status hvi_field_real(double *out, const hvi_node *node, double low, bool op
   if (end == text || *end || !isfinite(x))
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a number, not '%.60s'", origin,
                          node->line, key_of(node), text);
-  if (x < low || x > high || (open && x == low))
+  if (!contains(range, x))
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must lie in %c%g, %g%c, not %.60s",
-                         origin, node->line, key_of(node), open ? '(' : '[', low, high,
-                         isinf(high) ? ')' : ']', text);
+                         origin, node->line, key_of(node), range.open_low ? '(' : '[', range.low,
+                         range.high, range.open_high ? ')' : ']', text);
   *out = x;
   return HVI_OK;
 }
@@ -66,7 +70,8 @@ hvi_status hvi_field_real(double *out, const hvi_node *node, double low, bool op
 hvi_status hvi_field_count(size_t *out, const hvi_node *node, size_t low, size_t high,
                            const char *origin, hvi_error *err) {
   double x = 0;
-  hvi_status status = hvi_field_real(&x, node, (double)low, false, (double)high, origin, err);
+  hvi_interval range = {(double)low, (double)high, false, false};
+  hvi_status status = hvi_field_real(&x, node, range, origin, err);
   if (status != HVI_OK) return status;
   if (x != floor(x))
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a whole number, not '%.60s'",

@@ -9,9 +9,15 @@
 /* The node is a scalar of at most 160 bytes without control characters. */
 hvi_status hvi_field_text(const char **out, const hvi_node *node, const char *origin,
                           hvi_error *err);
-/* A finite number with low <= x <= high, or low < x when `open`. */
-hvi_status hvi_field_real(double *out, const hvi_node *node, double low, bool open, double high,
-                          const char *origin, hvi_error *err);
+/* From low to high; an end that is open does not belong. */
+typedef struct hvi_interval {
+  double low, high;
+  bool open_low, open_high;
+} hvi_interval;
+
+/* A finite number in the interval. */
+hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range, const char *origin,
+                          hvi_error *err);
 /* A whole number in [low, high]. */
 hvi_status hvi_field_count(size_t *out, const hvi_node *node, size_t low, size_t high,
                            const char *origin, hvi_error *err);

@@ -26,8 +26,10 @@ static bool adversary_step(const hvi_optimizer_settings *s, double *state, hvi_s
   const double *r = l->now->residual, c = cos(s->error_angle), q = sin(s->error_angle);
   double *gap = state + d; /* now - wanted = r - alpha Q r */
   for (size_t i = 0; i + 1 < n; i += 2) {
-    gap[i] = r[i] - s->error_alpha * (c * r[i] - q * r[i + 1]);
-    gap[i + 1] = r[i + 1] - s->error_alpha * (q * r[i] + c * r[i + 1]);
+    /* a rotation in the norm of Xi */
+    const double stretch = l->weights ? sqrt(l->weights[i + 1] / l->weights[i]) : 1.0;
+    gap[i] = r[i] - s->error_alpha * (c * r[i] - q * stretch * r[i + 1]);
+    gap[i + 1] = r[i + 1] - s->error_alpha * (q / stretch * r[i] + c * r[i + 1]);
   }
   if (n % 2 == 1) gap[n - 1] = r[n - 1] * (1.0 - s->error_alpha);
   if (!hvi_least_squares_gauss_newton(state, s, gap + n, l, gap)) return false;

@@ -150,11 +150,13 @@ static bool diagonal_damped(double *delta, double lambda, double *state, hvi_sur
   const size_t n = l->model->out;
   double *J = state + n;
   form_diagonal(J, state, l);
+  bool good = true;
   for (size_t i = 0; i < n; i++) {
     const double weighted = l->weights ? l->weights[i] * J[i] : J[i];
     delta[i] = weighted * residual[i] / (weighted * J[i] + lambda);
+    good &= fabs(delta[i]) <= DBL_MAX;
   }
-  return hvi_vec_finite(delta, n);
+  return good;
 }
 
 /* sqrt(Xi) J as a linear map; `room` holds n doubles. */

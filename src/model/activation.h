@@ -7,9 +7,8 @@
  * The elementwise ones are inline: in a small game they are most of the work, and fused with the
  * product before them they need no trip through memory.
  *
- * Slopes are taken from the value where that needs no second exponential: sigmoid' = y (1 - y),
- * tanh' = 1 - y^2. The sigmoid is written as 1 / (1 + exp(-a)): for very negative a the exponential
- * overflows to infinity and the quotient is the right zero.
+ * Slopes keep their digits in the tails too, since Gauss-Newton divides by them: y (1 - y) would
+ * lose all of them where y rounds to 1.
  */
 #ifndef HVI_MODEL_ACTIVATION_H
 #define HVI_MODEL_ACTIVATION_H
@@ -33,15 +32,21 @@ static inline double hvi_celu(double a, double *slope) {
   return *slope - 1.0;
 }
 
+/* 1 - y = e y; no branch on the sign of a, which near zero is a coin, and no infinite e. */
 static inline double hvi_sigmoid(double a, double *slope) {
-  const double y = 1.0 / (1.0 + exp(-a));
-  *slope = y * (1.0 - y);
+  const double e = exp(a < -700.0 ? 700.0 : -a), y = 1.0 / (1.0 + e);
+  *slope = y * (e * y);
   return y;
 }
 
 static inline double hvi_tanh(double a, double *slope) {
   const double y = tanh(a);
-  *slope = 1.0 - y * y;
+  if (fabs(y) < 0.9) {
+    *slope = 1.0 - y * y;
+  } else {
+    const double e = exp(-2.0 * fabs(a));
+    *slope = 4.0 * e / ((1.0 + e) * (1.0 + e));
+  }
   return y;
 }
 

@@ -1,13 +1,16 @@
 /*
- * An exponential without branches, tables or calls, so that a loop over it becomes SIMD code.
+ * An exponential without branches, tables or calls, so that a loop over it becomes SIMD code. It is
+ * for x <= 0, which is all that activations need: written well, they never raise e to more.
  *
  *   x = k ln 2 + r,  |r| <= ln 2 / 2,    exp(x) = 2^k (1 + p),    p = exp(r) - 1 = r + r^2 q(r)
  *
  * k is rounded by adding 1.5 * 2^52, which leaves it in the low bits of the sum; ln 2 is split so
  * that k times its high part is exact (Cody and Waite); q is a minimax polynomial of degree 9, off
- * by less than 2.1e-17. Keeping p apart gives expm1 to full relative accuracy at no cost.
+ * by less than 2.1e-17. Keeping p apart gives expm1 to full relative accuracy at no cost. 2^k is
+ * made 2^128 too large and scaled back at the end, so that results underflow gradually, as they
+ * should.
  *
- * Results are within 2 units in the last place. Where exp(x) would be subnormal (x < -708) it is 0.
+ * Results are within 2 units in the last place; NaN stays NaN.
  */
 #ifndef HVI_NUM_SIMD_EXP_H
 #define HVI_NUM_SIMD_EXP_H
@@ -15,17 +18,18 @@
 #include <stdint.h>
 #include <string.h>
 
-/* exp(x) = scale (1 + p) */
+/* exp(x) = 2^-128 scale (1 + p) */
 typedef struct hvi_simd_power {
   double p, scale;
 } hvi_simd_power;
 
-/* p and 2^(k + bias - 1023), for x in [-708, 709.8]. */
-static inline hvi_simd_power hvi_simd_split(double x, uint64_t bias) {
+static inline hvi_simd_power hvi_simd_split(double x) {
+  /* exp(-746) is zero already */
+  const double c = x < -746.0 ? -746.0 : x;
   const double round = 0x1.8p52, log2e = 0x1.71547652b82fep0;
   const double ln2_high = 0x1.62e42fefp-1, ln2_low = 0x1.473de6af278edp-34;
-  const double sum = x * log2e + round, k = sum - round;
-  const double r = (x - k * ln2_high) - k * ln2_low;
+  const double sum = c * log2e + round, k = sum - round;
+  const double r = (c - k * ln2_high) - k * ln2_low;
   /* Estrin's order: short chains, so that several exponentials overlap in the pipeline */
   const double r2 = r * r, r4 = r2 * r2;
   const double q01 = 0x1.555555555555cp-3 * r + 0x1.0000000000004p-1;
@@ -37,36 +41,24 @@ static inline hvi_simd_power hvi_simd_split(double x, uint64_t bias) {
   const double q = (q89 * r4 + q47) * r4 + q03;
   uint64_t bits;
   memcpy(&bits, &sum, sizeof bits);
-  bits = (bits + bias) << 52;
+  bits = (bits + 1023 + 128) << 52;
   hvi_simd_power out = {.p = r2 * q + r};
   memcpy(&out.scale, &bits, sizeof bits);
   return out;
 }
 
-/* exp(x) for any x. */
+/* exp(x) for x <= 0 */
 static inline double hvi_simd_exp(double x) {
-  double c = x > 709.8 ? 709.8 : x;
-  c = c < -708.0 ? -708.0 : c;
-  /* half the scale, because 2^1024 is no double */
-  const hvi_simd_power e = hvi_simd_split(c, 1022);
-  const double y = 2.0 * (e.scale * e.p + e.scale);
-  return x < -708.0 ? 0.0 : y;
+  const hvi_simd_power e = hvi_simd_split(x);
+  return 0x1p-128 * (e.scale * e.p + e.scale);
 }
 
-/* exp(x) for x <= 0, some operations cheaper. */
-static inline double hvi_simd_exp_down(double x) {
-  const double c = x < -708.0 ? -708.0 : x;
-  const hvi_simd_power e = hvi_simd_split(c, 1023);
-  const double y = e.scale * e.p + e.scale;
-  return x < -708.0 ? 0.0 : y;
-}
-
-/* exp(x) - 1 for x <= 0, and exp(x) beside it; below -708 the latter is 3e-308. */
-static inline double hvi_simd_expm1_down(double x, double *exponential) {
-  const double c = x < -708.0 ? -708.0 : x;
-  const hvi_simd_power e = hvi_simd_split(c, 1023);
-  *exponential = e.scale * e.p + e.scale;
-  return e.scale * e.p + (e.scale - 1.0);
+/* exp(x) - 1 for x <= 0, and exp(x) beside it */
+static inline double hvi_simd_expm1(double x, double *exponential) {
+  const hvi_simd_power e = hvi_simd_split(x);
+  const double scale = 0x1p-128 * e.scale;
+  *exponential = 0x1p-128 * (e.scale * e.p + e.scale);
+  return scale * e.p + (scale - 1.0);
 }
 
 #endif

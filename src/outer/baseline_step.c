@@ -46,7 +46,6 @@ static void optimistic(hvi_solver *s, hvi_surrogate *l, double h) {
   hvi_vec_copy(s->field_last, s->field, l->model->dim);
 }
 
-/* All players but the last are evaluated here; the caller evaluates everything once more. */
 static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_model *m = l->model;
   for (size_t k = 0; k < m->block_count; k++) {
@@ -56,10 +55,10 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
     if (k > 0) hvi_solver_operate(s);
     one->ops->vjp(one, cache, theta, s->f + b->z, s->field);
     hvi_vec_add(theta, -h, s->field, b->dim);
-    if (k + 1 < m->block_count) one->ops->eval(one, cache, theta, l->now->z + b->z);
+    one->ops->eval(one, cache, theta, l->now->z + b->z);
+    s->row.counts.grad_evals++;
+    s->row.counts.model_passes++;
   }
-  s->row.counts.grad_evals++;
-  s->row.counts.model_passes++;
 }
 
 static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
@@ -97,7 +96,7 @@ void hvi_solver_baseline_step(hvi_solver *s) {
   case HVI_BASELINE_NONE:
     return;
   }
-  evaluate(s, l->now);
+  if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA) evaluate(s, l->now);
   s->theta = l->now->theta;
   s->z = l->now->z;
   s->row.inner = 1;

@@ -8,13 +8,23 @@
 
 #include <math.h>
 
-static size_t turn_need(const hvi_settings *s, const hvi_optimizer *optimizer, const hvi_model *m) {
-  return hvi_surrogate_need(m) + hvi_arena_need(optimizer->state(&s->inner, m));
+static size_t turn_need(const hvi_settings *s, const hvi_model *m) {
+  return hvi_surrogate_need(m) + hvi_arena_need(s->optimizer->state(&s->inner, m));
 }
 
 static const hvi_model *turn_model(const hvi_solver *s, size_t k) {
   const hvi_model *m = s->problem->model;
   return s->turn_count == 1 ? m : m->ops->player(m, k);
+}
+
+/* The scout serves every turn in turn: room for the most demanding. */
+static size_t scout_state(const hvi_solver *s) {
+  size_t most = 0;
+  for (size_t k = 0; k < s->turn_count; k++) {
+    const size_t state = hvi_optimizer_lm.state(&s->settings.inner, turn_model(s, k));
+    most = state > most ? state : most;
+  }
+  return most;
 }
 
 /* Everything that solver_place will take, in doubles. */
@@ -25,17 +35,18 @@ static size_t solver_need(const hvi_solver *s) {
                 hvi_arena_need(s->problem->model->block_count) + hvi_arena_need(2 + 2 * d);
   if (set->target == HVI_TARGET_AVERAGED) need += hvi_arena_need(set->average * n);
   for (size_t k = 0; k < s->turn_count; k++) {
-    need += turn_need(set, set->optimizer, turn_model(s, k));
+    need += turn_need(set, turn_model(s, k));
   }
   if (set->floor == HVI_FLOOR_ESTIMATED) {
-    need += turn_need(set, &hvi_optimizer_lm, s->problem->model);
+    need += hvi_surrogate_need(s->problem->model) + hvi_arena_need(scout_state(s));
   }
   return need;
 }
 
-static void place_turn(hvi_solver *s, hvi_turn *turn, const hvi_optimizer *optimizer,
-                       const hvi_model *m, const hvi_block *block, hvi_arena *arena) {
+static void place_turn(hvi_solver *s, hvi_turn *turn, const hvi_model *m, const hvi_block *block,
+                       hvi_arena *arena) {
   const double *weights = s->problem->weights;
+  const hvi_optimizer *optimizer = s->settings.optimizer;
   turn->block = *block;
   hvi_surrogate_place(&turn->room, m, weights ? weights + block->z : NULL, &s->row.counts, arena);
   turn->state = hvi_arena_take(arena, optimizer->state(&s->settings.inner, m));
@@ -48,10 +59,11 @@ static void place_turns(hvi_solver *s, hvi_arena *arena) {
   const hvi_block whole = {.dim = m->dim, .out = m->out};
   for (size_t k = 0; k < s->turn_count; k++) {
     const hvi_block *block = s->turn_count == 1 ? &whole : &m->blocks[k];
-    place_turn(s, &s->turns[k], set->optimizer, turn_model(s, k), block, arena);
+    place_turn(s, &s->turns[k], turn_model(s, k), block, arena);
   }
   if (set->floor == HVI_FLOOR_ESTIMATED) {
-    place_turn(s, &s->scout, &hvi_optimizer_lm, m, &whole, arena);
+    hvi_surrogate_place(&s->scout.room, m, s->problem->weights, &s->row.counts, arena);
+    s->scout.state = hvi_arena_take(arena, scout_state(s));
   }
 }
 
@@ -105,7 +117,6 @@ static void stand_at_start(hvi_solver *s) {
     hvi_vec_copy(s->all_z + turn->block.z, turn->room.l.now->z, turn->block.out);
   }
   const bool together = s->turn_count == 1;
-  s->row.counts.model_passes = 1;
   s->theta = together ? s->turns[0].room.l.now->theta : s->all_theta;
   s->z = together ? s->turns[0].room.l.now->z : s->all_z;
 }
@@ -142,7 +153,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
   s->best_residual = s->best_dist2 = NAN;
-  s->alpha2 = NAN;
+  s->alpha2 = s->alpha2_worst = NAN;
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   status = fill(s, err);
   if (status) {

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+enum { MOST_TARGETS = 1000000 };
+
 hvi_settings hvi_settings_defaults(void) {
   return (hvi_settings){.optimizer = &hvi_optimizer_gd,
                         .inner = hvi_optimizer_defaults(),
@@ -37,6 +39,11 @@ static hvi_status check_inner(const hvi_optimizer_settings *s, hvi_error *err) {
   if (!status) status = need_positive(s->damping, "damping", err);
   if (!status) status = need_positive(s->factor, "factor", err);
   if (!status) status = need_share(s->rank_tol, "rank tolerance", err);
+  if (!status) status = need_share(s->linear_tol, "linear tolerance", err);
+  if (!status) status = need_share(s->error_alpha, "the adversary's alpha", err);
+  if (!status && !isfinite(s->error_angle)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the adversary's angle must be a number");
+  }
   if (!status && !(s->weight_decay >= 0.0 && isfinite(s->weight_decay))) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "weight decay = %g: it must not be negative",
                          s->weight_decay);
@@ -62,8 +69,10 @@ static hvi_status check_steps(const hvi_settings *s, const hvi_problem *p, hvi_e
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "inner growth = %g: it must not be negative",
                          s->inner_growth);
   }
-  if (s->target == HVI_TARGET_AVERAGED && s->average == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an averaged target needs at least one target");
+  if (s->target == HVI_TARGET_AVERAGED && (s->average == 0 || s->average > MOST_TARGETS)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "an averaged target is the mean of 1 to %d targets, not of %zu",
+                         (int)MOST_TARGETS, s->average);
   }
   return HVI_OK;
 }
@@ -89,6 +98,25 @@ static hvi_status check_stops(const hvi_settings *s, hvi_error *err) {
   return HVI_OK;
 }
 
+/* The problem as such: Z covers the outputs, weights are weights. */
+static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
+  size_t covered = 0;
+  for (size_t k = 0; k < p->set_count; k++) {
+    if (p->sets[k].begin != covered) break;
+    covered += p->sets[k].len;
+  }
+  if (covered != p->model->out) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s: its sets cover %zu of %zu outputs, in order",
+                         p->ops->name, covered, p->model->out);
+  }
+  for (size_t i = 0; p->weights && i < p->model->out; i++) {
+    if (p->weights[i] > 0.0 && isfinite(p->weights[i])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: weight %zu is %g: it must be positive",
+                         p->ops->name, i + 1, p->weights[i]);
+  }
+  return HVI_OK;
+}
+
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   if (s->tol > 0.0 && p->ops->draw) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -100,6 +128,9 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
   if (in_turn && p->model->block_count < 2) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "%s has one player: alternating needs at least two", p->ops->name);
+  }
+  if (s->baseline && s->player_eta) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a baseline takes one eta for all players");
   }
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   if (!theta0) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there is no start: give theta0");
@@ -116,6 +147,7 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
   hvi_status status = check_inner(&s->inner, err);
   if (!status) status = check_steps(s, p, err);
   if (!status) status = check_stops(s, err);
+  if (!status) status = check_problem(p, err);
   if (!status) status = check_fit(s, p, err);
   return status;
 }

@@ -35,6 +35,15 @@ static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
   s->reason = reason;
 }
 
+/* The one place that tests for values that are not finite; 0 x is NaN for those. */
+static bool sound(const hvi_solver *s) {
+  const hvi_model *m = s->problem->model;
+  double sum = 0.0;
+  for (size_t i = 0; i < m->out; i++) sum += 0.0 * s->z[i] + 0.0 * s->f[i];
+  for (size_t i = 0; i < m->dim; i++) sum += 0.0 * s->theta[i];
+  return sum == 0.0;
+}
+
 /* Fills the row for the current theta and keeps the best iterate. */
 static void record(hvi_solver *s) {
   const hvi_problem *p = s->problem;
@@ -43,11 +52,12 @@ static void record(hvi_solver *s) {
   row->theta = s->theta;
   row->z = s->z;
   row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
-  row->residual = s->sample ? NAN : hvi_problem_residual(p, s->z, s->f);
+  s->sound = sound(s);
+  row->residual = s->sample || !s->sound ? NAN : hvi_problem_residual(p, s->z, s->f);
   if (s->settings.observe || s->settings.max_seconds > 0.0) {
     row->seconds = hvi_clock_now() - s->start;
   }
-  if (s->alpha2 > s->alpha2_worst) s->alpha2_worst = s->alpha2;
+  if (!s->sound) return;
   /* without a residual the latest iterate is as good a guess as any */
   if (row->outer > 0 && !s->sample && !(row->residual < s->best_residual)) return;
   s->best_outer = row->outer;
@@ -66,27 +76,28 @@ static void report(hvi_solver *s) {
   }
 }
 
-/* The one place that tests for values that are not finite; 0 x is NaN for those. */
-static bool sound(const hvi_solver *s) {
-  const hvi_model *m = s->problem->model;
-  double sum = 0.0;
-  for (size_t i = 0; i < m->out; i++) sum += 0.0 * s->z[i] + 0.0 * s->f[i];
-  for (size_t i = 0; i < m->dim; i++) sum += 0.0 * s->theta[i];
-  return sum == 0.0;
+/* Whether the residual is more than rounding. */
+static bool matters(const hvi_solver *s) {
+  return s->row.residual > rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, s->problem->model->out)));
+}
+
+/* The largest alpha while there is something left to solve. */
+static void keep_worst_alpha(hvi_solver *s) {
+  if (s->alpha2 <= s->alpha2_worst || isnan(s->alpha2)) return;
+  if (s->sample || matters(s)) s->alpha2_worst = s->alpha2;
 }
 
 static void count_standing_still(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   const double residual = s->row.residual, exact = still_share * s->eta[0] * residual;
-  const bool still = hvi_vec_dist2(s->z, s->z_last, n) <= exact * exact &&
-                     residual > rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, n)));
+  const bool still = hvi_vec_dist2(s->z, s->z_last, n) <= exact * exact && matters(s);
   s->still = still ? s->still + 1 : 0;
 }
 
 static void decide(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   const double residual = s->row.residual;
-  if (!sound(s)) {
+  if (!s->sound) {
     end(s, HVI_DIVERGED, "a value is not finite");
   } else if (set->growth_bound > 0.0 && residual > set->growth_bound * (1.0 + s->first_residual)) {
     end(s, HVI_DIVERGED, "the residual grew beyond its bound");
@@ -132,6 +143,7 @@ static void advance(hvi_solver *s) {
   draw(s);
   hvi_solver_operate(s);
   record(s);
+  keep_worst_alpha(s);
   if (watch) count_standing_still(s);
   decide(s);
   report(s);

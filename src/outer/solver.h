@@ -44,6 +44,7 @@ struct hvi_solver {
   size_t inner_total;
   double alpha2, alpha2_worst; /* squared alpha of this step, and the largest */
   double first_residual;
+  bool sound;   /* theta, z and F are finite */
   size_t still; /* outer steps in a row without movement */
   double start; /* on the clock */
   hvi_outcome outcome;

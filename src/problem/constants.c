@@ -3,7 +3,7 @@
  *
  * Affine F(z) = A z + b, B an orthonormal basis of those directions, C = B'AB:
  *   mu = smallest eigenvalue of (C + C')/2,   L = largest singular value of C.
- * With weights Xi the norm is Xi's and A becomes Xi^-1/2 A Xi^-1/2.
+ * With weights Xi the norms are Xi's and B is orthonormal in its inner product.
  *
  * Otherwise pairs of outputs are sampled around the start, and
  *   mu <= min <F(x) - F(y), x - y> / |x - y|^2,   L >= max |B'(F(x) - F(y))| / |x - y|
@@ -19,21 +19,14 @@
 
 enum { PAIRS = 4000, DENSE_LIMIT = 2000 };
 
-/* C[k][k] = B' A B, A being scaled in place by the weights first. */
-static void restrict_operator(double *C, double *AB, double *A, const double *B,
-                              const hvi_problem *p, size_t k) {
-  const size_t n = p->model->out;
-  for (size_t i = 0; p->weights && i < n; i++) {
-    for (size_t j = 0; j < n; j++) A[i * n + j] /= sqrt(p->weights[i] * p->weights[j]);
-  }
+/* C[k][k] = B' A B; AB[n][k] and Bt[k][n] are scratch. */
+static void restrict_operator(double *C, double *AB, double *Bt, const double *A, const double *B,
+                              size_t n, size_t k) {
   hvi_dense_matmul(AB, A, B, n, n, k);
-  for (size_t i = 0; i < k; i++) {
-    for (size_t j = 0; j < k; j++) {
-      double sum = 0.0;
-      for (size_t r = 0; r < n; r++) sum += B[r * k + i] * AB[r * k + j];
-      C[i * k + j] = sum;
-    }
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < k; j++) Bt[j * n + i] = B[i * k + j];
   }
+  hvi_dense_matmul(C, Bt, AB, k, n, k);
 }
 
 static hvi_status spectrum(hvi_constants *c, double *C, double *S, double *w, size_t k,
@@ -60,7 +53,7 @@ static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_er
   hvi_problem_tangent(p, B, &k);
   hvi_status status = HVI_OK;
   if (k > 0) {
-    restrict_operator(C, AB, A, B, p, k);
+    restrict_operator(C, AB, S, A, B, n, k);
     status = spectrum(c, C, S, w, k, err);
   } else {
     status = hvi_error_set(err, HVI_ERROR_INPUT, "the outputs cannot move: Z is a single point");
@@ -89,13 +82,20 @@ static double tangent_norm(const double *B, const double *x, size_t n, size_t k)
   return sqrt(sum);
 }
 
-static void sample_pair(hvi_constants *c, double *dz, double *df, const double *B, size_t n,
-                        size_t k) {
-  const double step2 = hvi_vec_norm2(dz, n);
+/* |df| in the norm dual to the weights', when there is no basis to restrict it to. */
+static double dual_norm(const double *df, const double *w, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += df[i] * df[i] / (w ? w[i] : 1.0);
+  return sqrt(sum);
+}
+
+static void sample_pair(hvi_constants *c, const double *dz, const double *df, const double *w,
+                        const double *B, size_t n, size_t k) {
+  double step2 = 0.0;
+  for (size_t i = 0; i < n; i++) step2 += (w ? w[i] : 1.0) * dz[i] * dz[i];
   if (!(step2 > 0.0)) return;
   c->mu = fmin(c->mu, hvi_vec_dot(df, dz, n) / step2);
-  /* without a basis (too many outputs) the norm is not restricted, and never smaller */
-  const double norm = B ? tangent_norm(B, df, n, k) : hvi_vec_norm(df, n);
+  const double norm = B ? tangent_norm(B, df, n, k) : dual_norm(df, w, n);
   c->lipschitz = fmax(c->lipschitz, norm / sqrt(step2));
   c->pairs++;
 }
@@ -103,6 +103,10 @@ static void sample_pair(hvi_constants *c, double *dz, double *df, const double *
 static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out, d = p->model->dim;
   const bool basis = n <= DENSE_LIMIT;
+  if (!p->theta0) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s has no start to sample F around",
+                         p->ops->name);
+  }
   double *work = hvi_alloc_doubles((basis ? n * n : 0) + 4 * n + d + p->model->cache);
   if (!work) return hvi_error_memory(err, "sampling the operator");
   double *x = work, *fx = x + n, *y = fx + n, *fy = y + n, *theta = fy + n, *cache = theta + d;
@@ -117,11 +121,10 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
     sample_point(p, &rng, scale, theta, x, fx, cache);
     sample_point(p, &rng, scale, theta, y, fy, cache);
     for (size_t j = 0; j < n; j++) {
-      const double root = p->weights ? sqrt(p->weights[j]) : 1.0;
-      x[j] = (x[j] - y[j]) * root;
-      fx[j] = (fx[j] - fy[j]) / root;
+      x[j] -= y[j];
+      fx[j] -= fy[j];
     }
-    sample_pair(c, x, fx, B, n, k);
+    sample_pair(c, x, fx, p->weights, B, n, k);
   }
   hvi_free(work);
   if (c->pairs == 0) {

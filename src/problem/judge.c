@@ -4,8 +4,8 @@
  *   residual = |z - Pi(z - F(z))|
  *   gap      = max over y in Z of <F(z), z - y>: each player's regret against the frozen losses
  *
- * It evaluates the model with a cache of its own and projects by another route than the solver's
- * running residual, so an error there does not hide here.
+ * It evaluates the model with a cache of its own and has its own projections (the simplex by
+ * sorting), so an error in the solver's running residual does not hide here.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,6 +13,7 @@
 #include "problem/sets.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* One factor's share of the gap; infinite when F points out of an unbounded set. */
 static double set_gap(const hvi_set *set, const double *z, const double *f) {
@@ -42,27 +43,57 @@ static double set_gap(const hvi_set *set, const double *z, const double *f) {
   return NAN;
 }
 
-static double weighted_distance(const double *x, const double *y, const double *w, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += (w ? w[i] : 1.0) * (x[i] - y[i]) * (x[i] - y[i]);
-  return sqrt(sum);
+static int descending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* x[n] <- its projection onto the simplex, unweighted; sorted[n] is scratch. */
+static void sort_onto_simplex(double *x, double *sorted, size_t n) {
+  hvi_vec_copy(sorted, x, n);
+  qsort(sorted, n, sizeof *sorted, descending);
+  double sum = 0.0, tau = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    sum += sorted[i] - sorted[0];
+    const double candidate = (sum - 1.0) / (double)(i + 1);
+    if (sorted[i] - sorted[0] > candidate) tau = candidate;
+  }
+  const double top = sorted[0];
+  for (size_t i = 0; i < n; i++) x[i] = fmax(x[i] - top - tau, 0.0);
+}
+
+/* x[len] <- the projection of x onto one factor; scratch[len]. */
+static void onto_set(const hvi_set *set, const double *w, double *x, double *scratch) {
+  if (set->kind == HVI_SET_BOX) {
+    for (size_t i = 0; i < set->len; i++) x[i] = fmin(fmax(x[i], set->lower[i]), set->upper[i]);
+  } else if (set->kind == HVI_SET_SIMPLEX && !w) {
+    sort_onto_simplex(x, scratch, set->len);
+  } else if (set->kind != HVI_SET_FREE) {
+    hvi_set_project(set, w, x, scratch);
+    hvi_vec_copy(x, scratch, set->len);
+  }
 }
 
 static void judge(hvi_certificate *c, const hvi_problem *p, const double *theta, double *z,
                   double *f, double *step, double *cache) {
   const size_t n = p->model->out;
-  double *projected = step + n;
+  const double *w = p->weights;
+  double sum = 0.0;
   p->model->ops->eval(p->model, cache, theta, z);
   p->ops->operate(p, NULL, theta, z, f);
   c->finite = hvi_vec_finite(theta, p->model->dim) && hvi_vec_finite(z, n) && hvi_vec_finite(f, n);
-  for (size_t i = 0; i < n; i++) step[i] = z[i] - f[i] / (p->weights ? p->weights[i] : 1.0);
-  hvi_problem_project(p, step, projected);
-  c->residual = c->finite ? weighted_distance(z, projected, p->weights, n) : NAN;
-  c->dist2 = p->solution ? hvi_vec_dist2(z, p->solution, n) : NAN;
   c->gap = 0.0;
   for (size_t k = 0; k < p->set_count; k++) {
-    c->gap += set_gap(&p->sets[k], z + p->sets[k].begin, f + p->sets[k].begin);
+    const size_t at = p->sets[k].begin, end = at + p->sets[k].len;
+    for (size_t i = at; i < end; i++) step[i] = z[i] - f[i] / (w ? w[i] : 1.0);
+    onto_set(&p->sets[k], w ? w + at : NULL, step + at, step + n);
+    for (size_t i = at; i < end; i++) {
+      sum += (w ? w[i] : 1.0) * (z[i] - step[i]) * (z[i] - step[i]);
+    }
+    c->gap += set_gap(&p->sets[k], z + at, f + at);
   }
+  c->residual = c->finite ? sqrt(sum) : NAN;
+  c->dist2 = p->solution ? hvi_vec_dist2(z, p->solution, n) : NAN;
 }
 
 hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,

@@ -127,8 +127,9 @@ static double simplex_residual2(const hvi_set *set, const double *w, const doubl
 static double box_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
   double sum = 0.0;
   for (size_t i = 0; i < set->len; i++) {
-    const double x = z[i] - (w ? f[i] / w[i] : f[i]);
-    const double gap = z[i] - clamp(x, set->lower[i], set->upper[i]);
+    const double scaled = w ? f[i] / w[i] : f[i];
+    /* how far z may move along -f before it meets the box */
+    const double gap = clamp(scaled, z[i] - set->upper[i], z[i] - set->lower[i]);
     sum += w ? w[i] * gap * gap : gap * gap;
   }
   return sum;
@@ -180,16 +181,27 @@ static size_t set_rank(const hvi_set *set) {
   return 0;
 }
 
-/* Writes one factor's directions into columns column .. of B. The simplex gets Helmert's:
- * (1, ..., 1, -j, 0, ...) / sqrt(j (j + 1)). */
-static void set_directions(const hvi_set *set, double *B, size_t width, size_t column) {
+/*
+ * Directions within the simplex, orthonormal in the weights' product: for j = 1 .. len-1
+ *   d_j = (1/w_0, ..., 1/w_{j-1}, -S_j, 0, ...) / sqrt(S_j + S_j^2 w_j),  S_j = sum_{i<j} 1/w_i
+ * which for w = 1 are Helmert's.
+ */
+static void simplex_directions(double *rows, const double *w, size_t len, size_t width) {
+  double sum = 0.0;
+  for (size_t j = 1; j < len; j++) {
+    sum += w ? 1.0 / w[j - 1] : 1.0;
+    const double scale = 1.0 / sqrt(sum + sum * sum * (w ? w[j] : 1.0));
+    for (size_t i = 0; i < j; i++) rows[i * width + j - 1] = w ? scale / w[i] : scale;
+    rows[j * width + j - 1] = -sum * scale;
+  }
+}
+
+/* Writes one factor's directions into columns column .. of B. */
+static void set_directions(const hvi_set *set, const double *w, double *B, size_t width,
+                           size_t column) {
   double *rows = B + set->begin * width + column;
   if (set->kind == HVI_SET_SIMPLEX) {
-    for (size_t j = 1; j < set->len; j++) {
-      const double scale = 1.0 / sqrt((double)j * (double)(j + 1));
-      for (size_t i = 0; i < j; i++) rows[i * width + j - 1] = scale;
-      rows[j * width + j - 1] = -(double)j * scale;
-    }
+    simplex_directions(rows, w, set->len, width);
     return;
   }
   size_t next = 0;
@@ -197,7 +209,7 @@ static void set_directions(const hvi_set *set, double *B, size_t width, size_t c
     if (set->kind == HVI_SET_SUBSPACE) {
       for (size_t r = 0; r < set->rank; r++) rows[i * width + r] = set->basis[i * set->rank + r];
     } else if (set->kind == HVI_SET_FREE || set->lower[i] < set->upper[i]) {
-      rows[i * width + next++] = 1.0;
+      rows[i * width + next++] = w ? 1.0 / sqrt(w[i]) : 1.0;
     }
   }
 }
@@ -207,8 +219,9 @@ void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank) {
   for (size_t k = 0; k < p->set_count; k++) width += set_rank(&p->sets[k]);
   hvi_vec_zero(B, p->model->out * width);
   for (size_t k = 0; k < p->set_count; k++) {
-    set_directions(&p->sets[k], B, width, column);
-    column += set_rank(&p->sets[k]);
+    const hvi_set *set = &p->sets[k];
+    set_directions(set, p->weights ? p->weights + set->begin : NULL, B, width, column);
+    column += set_rank(set);
   }
   *rank = width;
 }

@@ -8,8 +8,8 @@
  */
 void hvi_set_project(const hvi_set *set, const double *weights, const double *z, double *out);
 
-/* Orthonormal directions within Z: B[n][*rank], leading dimension *rank (at most n). With weights,
- * orthonormal in their inner product for a subspace only. */
+/* Directions within Z, orthonormal in the inner product of the weights: B[n][*rank] with leading
+ * dimension *rank (at most n) and B' Xi B = I. A subspace's own basis must be of that kind. */
 void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank);
 
 #endif

@@ -31,10 +31,19 @@ void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const dou
 
 /* Residual and loss of a point whose z is known. */
 static double measure(const hvi_surrogate *l, hvi_point *p) {
-  double sum = 0.0;
-  for (size_t i = 0; i < l->model->out; i++) {
-    const double r = p->residual[i] = p->z[i] - l->target[i];
-    sum += l->weights ? l->weights[i] * r * r : r * r;
+  const size_t n = l->model->out;
+  const double *z = p->z, *v = l->target, *w = l->weights;
+  double *r = p->residual, sum = 0.0;
+  if (!w) {
+    for (size_t i = 0; i < n; i++) {
+      r[i] = z[i] - v[i];
+      sum += r[i] * r[i];
+    }
+  } else {
+    for (size_t i = 0; i < n; i++) {
+      r[i] = z[i] - v[i];
+      sum += w[i] * r[i] * r[i];
+    }
   }
   return p->loss = 0.5 * sum;
 }

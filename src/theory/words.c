@@ -27,7 +27,8 @@ static double alpha_of(const hvi_inspection *i) { return fmax(i->alpha, i->alpha
 
 static void tell_safe(hvi_inspection *i, const hvi_problem *p) {
   TELL(i,
-       "The theorem covers eta = %.4g with alpha = %.3g: |z - z*|^2 shrinks by rho = %.6g or more "
+       "The theorem covers eta = %.4g with alpha = %.3g: |z-z*|^2 shrinks at least by a factor rho "
+       "= %.6g "
        "each step.",
        i->eta, alpha_of(i), i->rates.rho);
   if (!(i->alpha >= i->alpha_worst)) {
@@ -43,8 +44,8 @@ static void tell_eta(hvi_inspection *i) {
        "and no alpha is small enough.",
        i->eta, i->rates.eta_max, i->rates.kappa2);
   if (i->rate_exact > 1.0) {
-    TELL(i, " It does: measured%s, %s grows by %.5g each exact step.",
-         i->by_residual ? "" : " near z*", i->by_residual ? "the squared residual" : "|z - z*|^2",
+    TELL(i, " It does: measured%s, %s grows by a factor %.5g each exact step.",
+         i->by_residual ? "" : " near z*", i->by_residual ? "the squared residual" : "|z-z*|^2",
          i->rate_exact);
   }
 }
@@ -103,17 +104,23 @@ static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
   }
 }
 
+/* The inner solves have ceased to make progress, and not because the loop has arrived. */
+static bool is_stuck(const hvi_inspection *i, const hvi_watch *w) {
+  return !i->converging && w->outcome != HVI_DIVERGED &&
+         (w->outcome == HVI_STALLED || w->alpha_late > no_progress);
+}
+
 static void tell_run(hvi_inspection *i, const hvi_watch *w) {
-  const char *what = i->by_residual ? "the squared residual" : "|z - z*|^2";
+  const char *what = i->by_residual ? "the squared residual" : "|z-z*|^2";
   const double last = i->by_residual ? i->residual * i->residual : i->dist2;
   if (w->outcome == HVI_DIVERGED) {
     TELL(i, " The run diverged after %zu steps.", i->outer);
   } else if (i->converging && w->rate < 1.0) {
-    TELL(i, " The run converges: %s shrinks by %.5g each step, to %.2g after %zu.", what, w->rate,
-         last, i->outer);
+    TELL(i, " The run converges: %s shrinks by a factor %.5g each step, to %.2g after %zu steps.",
+         what, w->rate, last, i->outer);
   } else if (i->converging) {
     TELL(i, " The run converges: %s is %.2g after %zu steps.", what, last, i->outer);
-  } else if (w->outcome == HVI_STALLED || w->alpha_late > no_progress) {
+  } else if (is_stuck(i, w)) {
     TELL(i,
          " The run is stuck at a residual of %.3g: the inner solves no longer reduce their loss, "
          "because theta stands on a flat part of g.",
@@ -127,7 +134,7 @@ static void tell_run(hvi_inspection *i, const hvi_watch *w) {
 }
 
 static void tell_one_variant(hvi_inspection *i, size_t inner, double share, double rate) {
-  TELL(i, " %zu inner step%s %.2g %% of it (rate %.4f)", inner, inner == 1 ? " takes" : "s take",
+  TELL(i, " %zu inner step%s %.3g %% of it (rate %.4f)", inner, inner == 1 ? " takes" : "s take",
        100.0 * share, rate);
 }
 
@@ -144,7 +151,7 @@ static void tell_variants(hvi_inspection *i, const hvi_settings *s) {
   TELL(i, " An imperfect inner solve takes only part of the exact step, which damps it:");
   for (size_t k = 0; k < count; k++) {
     tell_one_variant(i, all[k]->inner, all[k]->step_share, all[k]->rate);
-    TELL(i, k + 1 < count ? "," : ".");
+    TELL(i, "%s", k + 1 < count ? "," : ".");
     if (all[k]->rate < best->rate) best = all[k];
     if (all[k]->inner > most->inner) most = all[k];
   }
@@ -165,7 +172,7 @@ static void tell_luck(hvi_inspection *i) {
   if (i->step_share < 0.95) {
     TELL(i,
          " The theorem guards against the worst errors of that size; these mostly shorten the step "
-         "(to %.2g %% of the exact one) and act like a smaller eta.",
+         "(to %.3g %% of the exact one) and act like a smaller eta.",
          100.0 * i->step_share);
   } else {
     TELL(i, " The theorem guards against the worst errors of that size; these are milder.");
@@ -186,16 +193,12 @@ static void advise_alpha(hvi_inspection *i, const hvi_settings *s) {
   }
   ADVISE(i, "alpha at most %.3g (mu / 2L) with eta %.4g (the theorem's): ", i->rates.alpha_theorem,
          i->rates.eta_theorem);
-  ADVISE(i, s->alpha > 0.0 ? "ask for that alpha and allow more inner steps, or take lm"
-                           : "more inner steps, or lm as the inner optimizer");
+  ADVISE(i, s->alpha > 0.0 ? "ask for that alpha, allow more inner steps, or take "
+                           : "more inner steps, or ");
+  ADVISE(i, strcmp(s->optimizer->name, "lm") == 0 ? "less damping" : "lm as the inner optimizer");
 }
 
-static void advise(hvi_inspection *i, const hvi_settings *s, const hvi_watch *w) {
-  const bool flat = w->outcome == HVI_STALLED || w->alpha_late > no_progress;
-  if (!i->converging && flat) {
-    ADVISE(i, "keep theta off the flat parts of g: lm with more damping, fewer inner steps, or "
-              "another start; ");
-  }
+static void advise_obstacle(hvi_inspection *i, const hvi_settings *s) {
   switch (i->obstacle) {
   case HVI_OBSTACLE_BASELINE:
     ADVISE(i, "for a guarantee a surrogate method, such as lm or gd with alpha %.3g, and eta %.4g",
@@ -223,12 +226,24 @@ static void advise(hvi_inspection *i, const hvi_settings *s, const hvi_watch *w)
   }
 }
 
+static void advise(hvi_inspection *i, const hvi_settings *s, const hvi_watch *w) {
+  if (!is_stuck(i, w) || i->obstacle == HVI_OBSTACLE_NOT_MONOTONE) {
+    advise_obstacle(i, s);
+    return;
+  }
+  ADVISE(i, "keep theta off the flat parts of g: lm with more damping, a smaller eta, or another "
+            "start");
+  if (i->obstacle != HVI_OBSTACLE_ETA) return;
+  ADVISE(i, "; ");
+  advise_eta(i);
+}
+
 void hvi_verdict_explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings *s,
                          const hvi_watch *w) {
   i->explanation[0] = i->advice[0] = '\0';
   tell_obstacle(i, p);
   tell_run(i, w);
-  if (i->variant_count > 0) tell_variants(i, s);
+  if (i->variant_count > 0 && !is_stuck(i, w)) tell_variants(i, s);
   tell_luck(i);
   advise(i, s, w);
 }

@@ -7,7 +7,7 @@ cd "$scratch"
 fail() {
   echo "${0##*/}: $*" >&2
   for file in out err; do
-    [[ -s $file ]] && sed "s/^/  $file: /" "$file" >&2
+    if [[ -s $file ]]; then tail -20 "$file" | sed "s/^/  $file: /" >&2; fi
   done
   exit 1
 }

@@ -18,28 +18,36 @@ if [[ -w /dev/full ]]; then
   expect 5 solve pennies --trace /dev/full -q
   said err '^hvi: .*/dev/full'
 fi
-ends 5 closed solve pennies
+ends 5 closed solve pennies --iters 10 --trace trace.csv
 said err '^hvi: cannot write to standard output'
+[[ $(wc -l <trace.csv) == 12 ]] || fail "the trace took the place of a closed stdout"
 
-# a reader that leaves: an ordinary error and no signal
-{ "$HVI" solve rps --set seed=0 2>/dev/null || true; } >/dev/null
-{ code=0; "$HVI" list 2>err || code=$?; echo "$code" >code; } | true
-# (list is short enough to fit into the pipe before the reader has left)
-grep -Eq '^(0|5)$' code || fail "a closed pipe ends in $(cat code)"
+# a reader that has left: an ordinary error and no signal
+{
+  sleep 0.3
+  code=0
+  "$HVI" list 2>err || code=$?
+  echo "$code" >code
+} | true
+[[ $(cat code) == 5 ]] || fail "a closed pipe ends in $(cat code)"
+said err '^hvi: cannot write to standard output: '
 
 # Ctrl-C: the results so far, a complete trace, exit code 130
 interrupt() {
   local signal=$1 code=0 pid
   shift
+  : >err
   "$HVI" "$@" >out 2>err &
   pid=$!
-  sleep 0.5
+  for ((i = 0; i < 300; i++)); do
+    grep -Eq '^ *[0-9]{3,} ' err && break
+    sleep 0.1
+  done
   kill "-$signal" "$pid"
   wait "$pid" || code=$?
   [[ $code == 130 ]] || fail "$signal: exit code $code"
 }
 endless=(solve pennies --iters 0 --max-seconds 60 --stall-window 0 --method gd --eta 1e-9)
-# bash starts background jobs with SIGINT ignored; the program's own handler replaces that
 interrupt INT "${endless[@]}" --trace trace.csv
 said out '^status +stopped'
 said err '^status +stopped'
@@ -47,3 +55,15 @@ last=$(tail -1 trace.csv)
 [[ $(tail -c 1 trace.csv | od -An -c | tr -d ' ') == '\n' ]] || fail "the trace ends within a row"
 said out "^outer +${last%%,*}\$"
 interrupt TERM "${endless[@]}"
+
+# on a terminal there are colours, unless NO_COLOR is set
+if command -v script >/dev/null; then
+  on_terminal() { script -qec "$1 '$HVI' solve pennies --iters 10 2>&1 >/dev/null" /dev/null >shown; }
+  export TERM=xterm
+  on_terminal "env -u NO_COLOR"
+  grep -q $'\033' shown || fail "no colours on a terminal"
+  on_terminal "env NO_COLOR=1"
+  if grep -q $'\033' shown; then fail "colours in spite of NO_COLOR"; fi
+  on_terminal "env TERM=dumb"
+  if grep -q $'\033' shown; then fail "colours on a dumb terminal"; fi
+fi

@@ -1,7 +1,7 @@
 /*
  * A registry of models. A case that is entered here gets every check of test_models.c.
  *
- * Matrices and inputs are drawn; a layer is described by its width, its activation and three
+ * Matrices and inputs are drawn; a layer is described by its width, its activation and two
  * letters: its matrix fixed 'f' or trainable 't', and its bias '-', 'f' or 't'.
  */
 #ifndef HVI_TESTS_SUPPORT_MODELS_H
@@ -66,7 +66,6 @@ static const model_case model_cases[] = {
   {"three players of unequal sizes", 3, {{5, 0, 2, {{4, HVI_CELU, 'f', '-'}, {3, HVI_SOFTMAX, 'f', '-'}}},
                                          {2, 0, 1, {{6, HVI_TANH, 'f', 'f'}}},
                                          {3, 5, 2, {{4, HVI_GELU, 't', 't'}, {1, HVI_IDENTITY, 't', '-'}}}}},
-  {"one player among players", 1, {{70, 0, 1, {{40, HVI_CELU, 'f', 'f'}}}}},
 };
 /* clang-format on */
 

@@ -14,6 +14,22 @@
 
 #include <math.h>
 
+/* y += A x. The sizes of the usual games are written out: there a loop costs more than its sums. */
+static inline void multiply_add(double *restrict y, const double *restrict A,
+                                const double *restrict x, size_t rows, size_t columns) {
+  if (columns == 1 && rows == 1) {
+    y[0] += A[0] * x[0];
+  } else if (columns == 3) {
+    for (size_t i = 0; i < rows; i++, A += 3) y[i] += A[0] * x[0] + A[1] * x[1] + A[2] * x[2];
+  } else {
+    for (size_t i = 0; i < rows; i++, A += columns) {
+      double sum = 0.0;
+      for (size_t j = 0; j < columns; j++) sum += A[j] * x[j];
+      y[i] += sum;
+    }
+  }
+}
+
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
   (void)sample;
@@ -27,14 +43,8 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   }
   for (size_t k = 0; k < game->payoff_count; k++) {
     const hvi_payoff *pay = &game->payoffs[k];
-    size_t rows = blocks[pay->row].out, columns = blocks[pay->column].out;
-    const double *a = pay->matrix, *x = z + blocks[pay->column].z;
-    double *y = f + blocks[pay->row].z;
-    for (size_t i = 0; i < rows; i++, a += columns) {
-      double sum = 0.0;
-      for (size_t j = 0; j < columns; j++) sum += a[j] * x[j];
-      y[i] += sum;
-    }
+    const hvi_block *row = &blocks[pay->row], *column = &blocks[pay->column];
+    multiply_add(f + row->z, pay->matrix, z + column->z, row->out, column->out);
   }
 }
 

@@ -1,0 +1,35 @@
+/* `hvi bench games`: the loop on small games, next to what a loop written by hand needs. */
+#ifndef HVI_BENCH_GAMES_H
+#define HVI_BENCH_GAMES_H
+
+#include <hvi/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct bench_options {
+  size_t repeats; /* of each measurement; the fastest counts */
+  size_t outer;   /* outer steps of one trajectory */
+  size_t instances;
+  /* Called before each measurement; false stops. */
+  bool (*progress)(void *context, size_t done, size_t total);
+  void *context;
+} bench_options;
+
+/* One method on one game. Times are nanoseconds per outer step (and instance). */
+typedef struct bench_row {
+  const char *game, *label;
+  double trajectory; /* through the general interfaces */
+  double by_hand;    /* the hand-written loop; NaN where there is none */
+  double lanes;      /* per instance, ensemble in SIMD lanes, one thread */
+  double one_by_one; /* per instance, ensemble through the ordinary solver, one thread */
+  double model_passes, grad_evals, f_evals; /* per outer step */
+  bool agrees; /* general and hand-written end at the same distance, within 1e-9 */
+} bench_row;
+
+/* Fills rows[bench_games_count()]; *done says how many before an error or a stop. */
+hvi_status bench_games_run(bench_row *rows, size_t *done, const bench_options *options,
+                           hvi_error *err);
+size_t bench_games_count(void);
+
+#endif

@@ -1,0 +1,12 @@
+/* The sub-commands. argv[0] is the command's name; the result is the exit code. */
+#ifndef HVI_CLI_COMMANDS_H
+#define HVI_CLI_COMMANDS_H
+
+int hvi_cli_solve(int argc, char **argv);
+int hvi_cli_inspect(int argc, char **argv);
+int hvi_cli_reproduce(int argc, char **argv);
+int hvi_cli_bench(int argc, char **argv);
+int hvi_cli_list(int argc, char **argv);
+int hvi_cli_info(int argc, char **argv);
+
+#endif

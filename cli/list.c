@@ -1,0 +1,225 @@
+/* hvi list: what is built in. */
+#include "commands.h"
+#include "exit_codes.h"
+#include "experiments/experiment.h"
+#include "json.h"
+#include "talk.h"
+#include "tunables.h"
+
+#include <hvi/builtin.h>
+#include <hvi/optimizer.h>
+#include <hvi/solver.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char summary[] = "Lists the problems, methods, optimizers and experiments that are "
+                              "built in; with NAME, the keys of\na problem (for --set) or the "
+                              "options of a method.";
+
+static const char examples[] = "  hvi list\n"
+                               "  hvi list pennies\n"
+                               "  hvi list lm --json";
+
+static void line(const char *name, const char *text) { printf("  %-16s%s\n", name, text); }
+
+static const char *experiment_title(const hvi_experiment *e) { return e ? e->title : ""; }
+
+static void list_experiments(hvi_json *j) {
+  for (const char *const *id = hvi_experiment_ids(); *id; id++) {
+    hvi_experiment *e = NULL;
+    hvi_experiment_new(&e, *id, NULL);
+    if (j) {
+      hvi_json_open(j, NULL, '{');
+      hvi_json_text(j, "name", *id);
+      hvi_json_text(j, "summary", experiment_title(e));
+      hvi_json_close(j, '}');
+    } else {
+      line(*id, experiment_title(e));
+    }
+    hvi_experiment_free(e);
+  }
+}
+
+static void print_all(void) {
+  puts("problems (hvi list NAME shows the keys of one):");
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) line(b->name, b->summary);
+  puts("\nmethods (hvi list NAME shows the options of one):");
+  for (const hvi_method *m = hvi_method_list(); m->name; m++) line(m->name, m->summary);
+  puts("\ninner optimizers:");
+  for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++)
+    line((*o)->name, (*o)->summary);
+  puts("\nexperiments (hvi reproduce ID):");
+  list_experiments(NULL);
+}
+
+static void entry_json(hvi_json *j, const char *name, const char *text) {
+  hvi_json_open(j, NULL, '{');
+  hvi_json_text(j, "name", name);
+  hvi_json_text(j, "summary", text);
+  hvi_json_close(j, '}');
+}
+
+static void print_all_json(void) {
+  hvi_json j = {0};
+  hvi_json_open(&j, NULL, '{');
+  hvi_json_count(&j, "schema_version", 1);
+  hvi_json_open(&j, "problems", '[');
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) entry_json(&j, b->name, b->summary);
+  hvi_json_close(&j, ']');
+  hvi_json_open(&j, "methods", '[');
+  for (const hvi_method *m = hvi_method_list(); m->name; m++) entry_json(&j, m->name, m->summary);
+  hvi_json_close(&j, ']');
+  hvi_json_open(&j, "optimizers", '[');
+  for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++) {
+    entry_json(&j, (*o)->name, (*o)->summary);
+  }
+  hvi_json_close(&j, ']');
+  hvi_json_open(&j, "experiments", '[');
+  list_experiments(&j);
+  hvi_json_close(&j, ']');
+  hvi_json_close(&j, '}');
+}
+
+/* "a whole number in [1,50]", or the choices. */
+static void key_range(const hvi_key *key, char *text, size_t size) {
+  if (key->choices) {
+    snprintf(text, size, "%s", key->choices);
+    return;
+  }
+  snprintf(text, size, "%s in %c%g,%g%c", key->integer ? "whole" : "real",
+           isinf(key->low) ? '(' : '[', key->low, key->high, isinf(key->high) ? ')' : ']');
+}
+
+static int widest_range(const hvi_builtin *b) {
+  char range[128];
+  size_t widest = strlen("values");
+  for (const hvi_key *key = b->keys; key->name; key++) {
+    key_range(key, range, sizeof range);
+    if (strlen(range) > widest) widest = strlen(range);
+  }
+  return (int)widest;
+}
+
+static void print_problem(const hvi_builtin *b) {
+  char range[128];
+  printf("%s: %s\n\n", b->name, b->summary);
+  if (!b->keys || !b->keys->name) {
+    puts("It has no keys.");
+    return;
+  }
+  const int width = widest_range(b);
+  printf("  %-14s %-12s %-*s  %s\n", "key", "default", width, "values", "meaning");
+  for (const hvi_key *key = b->keys; key->name; key++) {
+    key_range(key, range, sizeof range);
+    printf("  %-14s %-12s %-*s  %s\n", key->name, key->fallback, width, range, key->help);
+  }
+  printf("\nhvi solve %s --set %s=%s\n", b->name, b->keys->name, b->keys->fallback);
+}
+
+static void print_problem_json(const hvi_builtin *b) {
+  hvi_json j = {0};
+  hvi_json_open(&j, NULL, '{');
+  hvi_json_count(&j, "schema_version", 1);
+  hvi_json_text(&j, "kind", "problem");
+  hvi_json_text(&j, "name", b->name);
+  hvi_json_text(&j, "summary", b->summary);
+  hvi_json_open(&j, "keys", '[');
+  for (const hvi_key *key = b->keys; key && key->name; key++) {
+    hvi_json_open(&j, NULL, '{');
+    hvi_json_text(&j, "name", key->name);
+    hvi_json_text(&j, "default", key->fallback);
+    hvi_json_text(&j, "choices", key->choices);
+    hvi_json_number(&j, "low", key->choices ? NAN : key->low);
+    hvi_json_number(&j, "high", key->choices ? NAN : key->high);
+    hvi_json_bool(&j, "integer", key->integer);
+    hvi_json_text(&j, "help", key->help);
+    hvi_json_close(&j, '}');
+  }
+  hvi_json_close(&j, ']');
+  hvi_json_close(&j, '}');
+}
+
+static void method_options(const hvi_method *m, hvi_json *j) {
+  hvi_settings s = hvi_settings_defaults();
+  char text[64];
+  m->apply(&s);
+  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
+    if (f->kind == HVI_ARG_SECTION || !f->used_by || !hvi_tunable_used(f, &s)) continue;
+    hvi_tunable_text(f, &s, text, sizeof text);
+    if (j)
+      hvi_json_text(j, f->name, text);
+    else
+      printf("  --%-18s %-12s %.*s\n", f->name, text, (int)strcspn(f->help, "\n"), f->help);
+  }
+}
+
+static void print_method(const hvi_method *m) {
+  printf("%s: %s\n\n  %-20s %-12s %s\n", m->name, m->summary, "option", "default", "meaning");
+  method_options(m, NULL);
+  printf("\nhvi solve pennies --method %s\n", m->name);
+}
+
+static void print_method_json(const hvi_method *m) {
+  hvi_json j = {0};
+  hvi_json_open(&j, NULL, '{');
+  hvi_json_count(&j, "schema_version", 1);
+  hvi_json_text(&j, "kind", "method");
+  hvi_json_text(&j, "name", m->name);
+  hvi_json_text(&j, "summary", m->summary);
+  hvi_json_open(&j, "options", '{');
+  method_options(m, &j);
+  hvi_json_close(&j, '}');
+  hvi_json_close(&j, '}');
+}
+
+static int unknown_name(const char *name) {
+  const char *names[128];
+  char hint[HVI_HINT_SIZE];
+  size_t n = 0;
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name && n < 127; b++) names[n++] = b->name;
+  for (const hvi_method *m = hvi_method_list(); m->name && n < 127; m++) names[n++] = m->name;
+  names[n] = NULL;
+  return hvi_complain(HVI_EXIT_INPUT, "there is no problem or method '%s'%s", name,
+                      hvi_did_you_mean(hint, name, names, "'hvi list' shows all"));
+}
+
+static int print_one(const char *name, bool json) {
+  const hvi_method *m = hvi_method_find(name);
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) {
+    if (strcmp(b->name, name) != 0) continue;
+    if (json)
+      print_problem_json(b);
+    else
+      print_problem(b);
+    return HVI_EXIT_DONE;
+  }
+  if (!m) return unknown_name(name);
+  if (json)
+    print_method_json(m);
+  else
+    print_method(m);
+  return HVI_EXIT_DONE;
+}
+
+int hvi_cli_list(int argc, char **argv) {
+  bool json = false;
+  int code;
+  hvi_args args = {.command = argv[0],
+                   .usage = "[NAME] [OPTION]...",
+                   .summary = summary,
+                   .examples = examples,
+                   .max = 1};
+  hvi_args_add(
+      &args,
+      (hvi_arg[]){{.name = "json", .kind = HVI_ARG_FLAG, .to = &json, .help = "as one JSON object"},
+                  {0}});
+  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  if (args.operand_count == 1) return print_one(args.operands[0], json);
+  if (json)
+    print_all_json();
+  else
+    print_all();
+  return HVI_EXIT_DONE;
+}

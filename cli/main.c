@@ -1,0 +1,124 @@
+/* hvi: the program. Finds the sub-command and makes sure that what it printed has arrived. */
+#include "commands.h"
+#include "exit_codes.h"
+#include "signals.h"
+#include "talk.h"
+
+#include <hvi/version.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct command {
+  const char *name, *usage, *summary;
+  int (*run)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"solve", "PROBLEM", "solve a built-in problem or one from a YAML file", hvi_cli_solve},
+    {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change",
+     hvi_cli_inspect},
+    {"reproduce", "[ID...]", "the figures and claims of the paper", hvi_cli_reproduce},
+    {"bench", "[NAME]", "speed, as ratios to limits measured in the same run", hvi_cli_bench},
+    {"list", "[NAME]", "problems, methods, optimizers and experiments that are built in",
+     hvi_cli_list},
+    {"info", "", "version, compiler, processor, libraries", hvi_cli_info},
+};
+
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static void print_usage(FILE *out) {
+  fputs("usage: hvi COMMAND [ARGUMENT]...\n\n"
+        "Solves hidden monotone variational inequalities with surrogate losses.\n\n"
+        "commands:\n",
+        out);
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    fprintf(out, "  %-9s %-8s  %s\n", commands[i].name, commands[i].usage, commands[i].summary);
+  }
+  fputs("\n"
+        "  hvi help COMMAND    the options of a command\n"
+        "  hvi --version       the version\n"
+        "\n"
+        "EXAMPLES\n"
+        "  hvi solve pennies --method gd --inner 10 --inner-lr 1\n"
+        "  hvi inspect pennies --method gn --eta 0.1\n"
+        "  hvi reproduce pennies --quick --out out\n",
+        out);
+}
+
+static const command *find(const char *name) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  }
+  return NULL;
+}
+
+static int unknown_command(const char *name) {
+  const char *names[COMMAND_COUNT + 2];
+  char hint[HVI_HINT_SIZE];
+  for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+  names[COMMAND_COUNT] = "help";
+  names[COMMAND_COUNT + 1] = NULL;
+  return hvi_complain(HVI_EXIT_USAGE, "there is no command '%s'%s", name,
+                      hvi_did_you_mean(hint, name, names, "'hvi --help' lists them"));
+}
+
+static int help(int argc, char **argv) {
+  char dashes[] = "--help";
+  if (argc < 2) {
+    print_usage(stdout);
+    return HVI_EXIT_DONE;
+  }
+  const command *c = find(argv[1]);
+  if (!c) return unknown_command(argv[1]);
+  return c->run(2, (char *[]){argv[1], dashes, NULL});
+}
+
+static int dispatch(int argc, char **argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return HVI_EXIT_USAGE;
+  }
+  const char *name = argv[1];
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+    return help(argc - 1, argv + 1);
+  }
+  if (strcmp(name, "--version") == 0) {
+    printf("hvi %s\n", hvi_version());
+    return HVI_EXIT_DONE;
+  }
+  if (name[0] == '-') {
+    return hvi_complain(HVI_EXIT_USAGE, "a command comes first, then its options; not '%s'", name);
+  }
+  const command *c = find(name);
+  return c ? c->run(argc - 1, argv + 1) : unknown_command(name);
+}
+
+/* A full disk or a closed pipe shows here at the latest. */
+static int close_stdout(int code) {
+  errno = 0;
+  bool failed = ferror(stdout) != 0;
+  if (fclose(stdout) != 0) failed = true;
+  if (!failed) return code;
+  fprintf(stderr, "hvi: cannot write to standard output: %s\n",
+          errno ? strerror(errno) : "a write failed");
+  return HVI_EXIT_SYSTEM;
+}
+
+/* A file opened later must not take the place of a standard stream that came closed. What is put
+ * there cannot be written to, so that close_stdout notices. */
+static void occupy_standard_streams(void) {
+  int fd;
+  do fd = open("/dev/null", O_RDONLY);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
+int main(int argc, char **argv) {
+  occupy_standard_streams();
+  hvi_signals_install();
+  return close_stdout(dispatch(argc, argv));
+}

@@ -1,0 +1,175 @@
+/* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
+#include "args.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "commands.h"
+#include "exit_codes.h"
+#include "experiments/run.h"
+#include "signals.h"
+#include "talk.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST = 64, PARTS = 1000 };
+
+typedef struct job {
+  hvi_talk talk;
+  hvi_progress bar;
+  hvi_reproduce_settings settings;
+  size_t count, finished;
+  hvi_experiment *experiments[MOST];
+  hvi_claims claims[MOST]; /* [finished] */
+} job;
+
+static bool show_progress(void *context, const char *id, const char *doing, double share) {
+  job *j = context;
+  snprintf(j->bar.title, sizeof j->bar.title, "%s: %s", id, doing);
+  hvi_progress_update(&j->bar, (size_t)(share * PARTS));
+  return !hvi_signals_interrupted();
+}
+
+static void show_message(void *context, const char *line) {
+  job *j = context;
+  hvi_progress_clear(&j->bar);
+  hvi_say(&j->talk, "hvi: %s\n", line);
+}
+
+/* Two experiments of one name would write into one folder. */
+static const char *repeated_id(const job *j) {
+  const char *last = j->experiments[j->count - 1]->id;
+  for (size_t i = 0; i + 1 < j->count; i++)
+    if (strcmp(j->experiments[i]->id, last) == 0) return last;
+  return NULL;
+}
+
+/* Everything is read before anything is run. */
+static int load(job *j, const hvi_args *args) {
+  const char *const *ids = hvi_experiment_ids();
+  size_t count = args->operand_count;
+  if (count == 0)
+    while (ids[count]) count++;
+  for (size_t i = 0; i < count; i++) {
+    hvi_error err;
+    const char *name = args->operand_count ? args->operands[i] : ids[i];
+    if (hvi_experiment_new(&j->experiments[j->count], name, &err) != HVI_OK)
+      return hvi_complain_error(&err);
+    j->count++;
+    const char *twice = repeated_id(j);
+    if (twice)
+      return hvi_complain(HVI_EXIT_USAGE, "experiment '%s' is given twice; an id names a folder",
+                          twice);
+  }
+  return HVI_EXIT_DONE;
+}
+
+static int run_one(job *j, const hvi_experiment *e) {
+  hvi_error err;
+  bool stopped = false;
+  hvi_claims *claims = &j->claims[j->finished];
+  j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
+  hvi_status status = hvi_reproduce(claims, &stopped, e, &j->settings, &err);
+  hvi_progress_clear(&j->bar);
+  if (status != HVI_OK) return hvi_complain_error(&err);
+  if (stopped) return HVI_EXIT_INTERRUPTED;
+  hvi_say(&j->talk, "%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
+          j->settings.out, e->id);
+  j->finished++;
+  status = hvi_reproduce_page(j->settings.out, j->claims, j->finished, &err);
+  return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
+}
+
+static int print_table(const job *j) {
+  char *table = hvi_claims_table(j->claims, j->finished, 0);
+  if (!table) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the table of claims");
+  fputs(table, stdout);
+  hvi_free(table);
+  return HVI_EXIT_DONE;
+}
+
+/* What is finished is kept and shown, however the run ends. */
+static int run_all(job *j) {
+  hvi_error err;
+  if (hvi_folder_make(j->settings.out, &err) != HVI_OK) return hvi_complain_error(&err);
+  int code = HVI_EXIT_DONE;
+  for (size_t i = 0; i < j->count && code == HVI_EXIT_DONE; i++)
+    code = run_one(j, j->experiments[i]);
+  int printed = j->finished ? print_table(j) : HVI_EXIT_DONE;
+  if (code == HVI_EXIT_INTERRUPTED)
+    hvi_complain(code, "interrupted after %zu of %zu experiments; --resume goes on from here",
+                 j->finished, j->count);
+  return code != HVI_EXIT_DONE ? code : printed;
+}
+
+static void free_job(job *j) {
+  for (size_t i = 0; i < j->count; i++) hvi_experiment_free(j->experiments[i]);
+  for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
+  hvi_free(j);
+}
+
+static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, hvi_talk *talk) {
+  *args = (hvi_args){
+      .command = "reproduce",
+      .usage = "[ID|FILE]... [OPTION]...",
+      .summary =
+          "Runs experiments of the paper (all of them when none is named; `hvi list` has the\n"
+          "IDs) or from YAML files of your own. Each writes DIR/ID/ with its data as CSV, a\n"
+          "gnuplot script, PNG and SVG, and claims.json; DIR/index.html shows everything.\n"
+          "Ends in a table of all claims. A claim that does not hold is a result, not an\n"
+          "error.",
+      .examples = "  hvi reproduce\n"
+                  "  hvi reproduce pennies rps --full --out results\n"
+                  "  hvi reproduce my-comparison.yaml",
+      .max = MOST,
+      .operand = "an experiment's ID or file"};
+  hvi_args_add(args, (hvi_arg[]){
+                         {.name = "quick",
+                          .kind = HVI_ARG_FLAG,
+                          .to = quick,
+                          .help = "seconds: the size that shows the point (default)"},
+                         {.name = "full",
+                          .kind = HVI_ARG_FLAG,
+                          .to = &s->full,
+                          .help = "minutes: the paper's size or beyond"},
+                         {.name = "out",
+                          .letter = 'o',
+                          .kind = HVI_ARG_TEXT,
+                          .to = &s->out,
+                          .value = "DIR",
+                          .help = "where results go (out)"},
+                         {.name = "jobs",
+                          .letter = 'j',
+                          .kind = HVI_ARG_SIZE,
+                          .to = &s->threads,
+                          .range = "[0,1024]",
+                          .value = "N",
+                          .help = "threads (0: one per core); the results are the same for any"},
+                         {.name = "resume",
+                          .kind = HVI_ARG_FLAG,
+                          .to = &s->resume,
+                          .help = "keep what an earlier run with the same settings finished"},
+                         {0},
+                     });
+  hvi_talk_options(talk, args);
+}
+
+int hvi_cli_reproduce(int argc, char **argv) {
+  int code = HVI_EXIT_DONE;
+  hvi_args args;
+  bool quick = false;
+  job *j = hvi_alloc(1, sizeof *j);
+  if (!j) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
+  j->talk = hvi_talk_new();
+  j->settings = (hvi_reproduce_settings){
+      .out = "out", .progress = show_progress, .message = show_message, .context = j};
+  describe(&args, &j->settings, &quick, &j->talk);
+  if (hvi_args_parse(&args, argc, argv, &code)) {
+    if (quick && j->settings.full)
+      code = hvi_complain(HVI_EXIT_USAGE, "--quick and --full are one or the other");
+    else
+      code = load(j, &args);
+    if (code == HVI_EXIT_DONE) code = run_all(j);
+  }
+  free_job(j);
+  return code;
+}

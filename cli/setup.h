@@ -1,0 +1,64 @@
+/*
+ * Which problem, which method: the options that solve and inspect share, and what they make.
+ *
+ *   hvi_setup setup = hvi_setup_new();
+ *   hvi_setup_options(&setup, &args);
+ *   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+ *   code = hvi_setup_make(&setup, &args);        // complains itself
+ *   if (code == HVI_EXIT_DONE) ... setup.problem, setup.settings ...
+ *   hvi_setup_free(&setup);
+ *
+ * An option that the chosen method does not use is a mistake, and so is one that contradicts what a
+ * preset fixes (phgd is gn with one inner step; for more, ask for gn).
+ */
+#ifndef HVI_CLI_SETUP_H
+#define HVI_CLI_SETUP_H
+
+#include "args.h"
+
+#include "json.h"
+
+#include <hvi/builtin.h>
+#include <hvi/solver.h>
+
+enum { HVI_KEY_SIZE = 64 }; /* the longest key of --set, and its end */
+
+typedef struct hvi_setup {
+  /* as asked for */
+  hvi_texts set;           /* key=value */
+  uint64_t seed, instance; /* of a built-in problem */
+  const char *theta0_text; /* a list or a file */
+  const char *method;
+  const char *eta_text; /* a number, "theorem" or "best" */
+  const char *player_eta_text;
+  hvi_settings asked; /* the other options, before the method has its say */
+
+  /* as made */
+  const char *name;    /* the operand */
+  bool builtin;        /* otherwise a file */
+  bool many;           /* stands for random instances 1, 2, ... and not for `instance` */
+  hvi_option *options; /* [set.count] the texts of `set`, cut in two */
+  hvi_problem *problem;
+  hvi_settings settings; /* points to theta0 and player_eta below */
+  double *theta0, *player_eta;
+} hvi_setup;
+
+hvi_setup hvi_setup_new(void);
+/* Adds two sections of options: the problem's and the method's. Stop rules and limits too. */
+void hvi_setup_options(hvi_setup *s, hvi_args *args);
+/* Makes problem and settings from args->operands[0] and the options; returns an exit code. */
+int hvi_setup_make(hvi_setup *s, const hvi_args *args);
+void hvi_setup_free(hvi_setup *s);
+
+/* The two halves of hvi_setup_make, for those who need one alone. */
+int hvi_setup_problem(hvi_setup *s, const hvi_args *args);
+int hvi_setup_method(hvi_setup *s, const hvi_args *args);
+
+/* The settings in force, as members of an object. */
+void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force);
+
+/* Another instance of a built-in problem, with the same options. */
+hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
+                              hvi_error *err);
+
+#endif

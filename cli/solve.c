@@ -1,0 +1,196 @@
+/* hvi solve: one problem, one method. */
+#include "solve.h"
+
+#include "base/file.h"
+#include "commands.h"
+#include "exit_codes.h"
+#include "num/npy.h"
+#include "report/trace.h"
+#include "signals.h"
+#include "table.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char summary[] =
+    "Solves PROBLEM, a built-in name ('hvi list') or a YAML file, by a sequence of least-squares\n"
+    "problems, each handed to an inner optimizer. Talk goes to stderr, the result to stdout.";
+
+static const char examples[] =
+    "  hvi solve pennies --method gd --eta 0.1 --inner 10 --inner-lr 1\n"
+    "  hvi solve pennies --method lm --damping 0.02 --tol 1e-9 --trace run.csv\n"
+    "  hvi solve rps --instance 7 --method phgd --eta theorem --json\n"
+    "  hvi solve quadratic --set n=20 --set mu=0.5 --method gn --eta best\n"
+    "  hvi solve my-game.yaml --theta0 start.npy --alpha 0.1 --inner 500\n"
+    "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
+
+static void add_output_options(hvi_solve *s, hvi_args *args) {
+  hvi_args_add(args, (hvi_arg[]){
+                         {.name = "many instances"},
+                         {.name = "ensemble",
+                          .kind = HVI_ARG_SIZE,
+                          .to = &s->ensemble,
+                          .range = "[1,1e9]",
+                          .value = "N",
+                          .help = "solve N random instances of a built-in problem"},
+                         {.name = "jobs",
+                          .letter = 'j',
+                          .kind = HVI_ARG_SIZE,
+                          .to = &s->jobs,
+                          .range = "[0,1024]",
+                          .value = "J",
+                          .help = "threads for them; 0: one per core"},
+                         {.name = "output"},
+                         {.name = "json",
+                          .kind = HVI_ARG_FLAG,
+                          .to = &s->json,
+                          .help = "the result as one JSON object"},
+                         {.name = "trace",
+                          .kind = HVI_ARG_TEXT,
+                          .to = &s->trace,
+                          .value = "FILE.csv",
+                          .help = "every iteration, with its cost"},
+                         {.name = "save",
+                          .kind = HVI_ARG_TEXT,
+                          .to = &s->save,
+                          .value = "FILE.npy",
+                          .help = "the final theta"},
+                         {.name = "every",
+                          .kind = HVI_ARG_SIZE,
+                          .to = &s->every,
+                          .value = "N",
+                          .help = "show each Nth iteration; 0: about twenty rows"},
+                         {0},
+                     });
+}
+
+/* What the observer passes rows on to. */
+typedef struct watch {
+  hvi_table table;
+  hvi_trace *trace;
+  double first_residual;
+} watch;
+
+static bool observe(void *context, const hvi_record *row) {
+  watch *w = context;
+  if (row->outer == 0) w->first_residual = row->residual;
+  hvi_table_row(&w->table, row);
+  if (w->trace && !hvi_trace_observe(w->trace, row)) return false;
+  return !hvi_signals_interrupted();
+}
+
+/* A trace has theta and z too while they are few. */
+static hvi_status open_trace(watch *w, const hvi_solve *s, hvi_error *err) {
+  const size_t few = 16;
+  const hvi_model *m = s->setup.problem->model;
+  bool points = m->dim <= few && m->out <= few;
+  hvi_trace_settings columns = {.theta = points ? m->dim : 0, .z = points ? m->out : 0};
+  return s->trace ? hvi_trace_open(&w->trace, s->trace, &columns, err) : HVI_OK;
+}
+
+/* Finds out before the iterations whether the file can be made. */
+static hvi_status probe_file(const char *path, hvi_error *err) {
+  hvi_file file;
+  if (!path) return HVI_OK;
+  hvi_status status = hvi_file_create(&file, path, err);
+  if (status == HVI_OK) hvi_file_discard(&file);
+  return status;
+}
+
+/* Closes the trace and saves theta. A failed file does not keep the result from being printed. */
+static int write_files(const hvi_solve *s, const hvi_info *info, watch *w, int code) {
+  hvi_error err;
+  const size_t dim = s->setup.problem->model->dim;
+  hvi_trace *trace = w->trace;
+  w->trace = NULL;
+  if (trace && hvi_trace_close(trace, &info->last, &err) != HVI_OK) code = hvi_complain_error(&err);
+  if (s->save && hvi_npy_write(s->save, info->last.theta, 1, &dim, &err) != HVI_OK) {
+    code = hvi_complain_error(&err);
+  }
+  return code;
+}
+
+static void print_result(const hvi_solve *s, const hvi_solved *r) {
+  hvi_solve_footer(s, r);
+  if (s->json)
+    hvi_solve_json(s, r);
+  else
+    hvi_solve_summary(s, r);
+}
+
+static int run_solver(const hvi_solve *s, hvi_solver *solver, watch *w) {
+  hvi_error err;
+  hvi_solved r = {0};
+  hvi_solve_header(s, hvi_solver_info(solver).eta);
+  hvi_solver_run(solver);
+  r.info = hvi_solver_info(solver);
+  r.first_residual = w->first_residual;
+  r.interrupted = hvi_signals_interrupted();
+  hvi_table_end(&w->table, &r.info.last);
+  if (hvi_problem_judge(&r.judge, s->setup.problem, r.info.last.theta, &err) != HVI_OK) {
+    return hvi_complain_error(&err);
+  }
+  r.code = hvi_solve_code(s, &r);
+  r.code = write_files(s, &r.info, w, r.code);
+  print_result(s, &r);
+  return r.code;
+}
+
+static int solve_one(const hvi_solve *s) {
+  hvi_error err = {.status = HVI_OK};
+  hvi_solver *solver = NULL;
+  hvi_settings settings = s->setup.settings;
+  watch w = {.table = hvi_table_new(&s->talk, s->every, settings.max_outer), .first_residual = NAN};
+  settings.observe = observe;
+  settings.observer_context = &w;
+  int code;
+  if (probe_file(s->save, &err) != HVI_OK || open_trace(&w, s, &err) != HVI_OK ||
+      hvi_solver_new(&solver, s->setup.problem, &settings, &err) != HVI_OK) {
+    code = hvi_complain_error(&err);
+  } else {
+    code = run_solver(s, solver, &w);
+  }
+  if (w.trace) hvi_trace_discard(w.trace);
+  hvi_solver_free(solver);
+  return code;
+}
+
+/* What makes no sense for many instances, or only for them. */
+static int check_options(const hvi_solve *s, const hvi_args *args) {
+  static const char *const single[] = {"instance", "theta0", "trace", "save", NULL};
+  if (s->trace && s->save && strcmp(s->trace, s->save) == 0) {
+    return hvi_complain(HVI_EXIT_USAGE, "--trace and --save name the same file '%s'", s->save);
+  }
+  if (s->ensemble == 0) {
+    if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
+    return hvi_complain(HVI_EXIT_USAGE, "--jobs goes with --ensemble");
+  }
+  for (size_t i = 0; single[i]; i++) {
+    if (!hvi_args_given(args, single[i])) continue;
+    return hvi_complain(HVI_EXIT_USAGE, "--%s is for one instance and does not go with --ensemble",
+                        single[i]);
+  }
+  return HVI_EXIT_DONE;
+}
+
+int hvi_cli_solve(int argc, char **argv) {
+  hvi_solve s = {.setup = hvi_setup_new(), .talk = hvi_talk_new()};
+  hvi_args args = {.command = argv[0],
+                   .usage = "PROBLEM [OPTION]...",
+                   .summary = summary,
+                   .examples = examples,
+                   .min = 1,
+                   .max = 1,
+                   .operand = "problem"};
+  int code;
+  hvi_setup_options(&s.setup, &args);
+  add_output_options(&s, &args);
+  hvi_talk_options(&s.talk, &args);
+  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  s.setup.many = s.ensemble > 0;
+  code = check_options(&s, &args);
+  if (code == HVI_EXIT_DONE) code = hvi_setup_make(&s.setup, &args);
+  if (code == HVI_EXIT_DONE) code = s.ensemble > 0 ? hvi_solve_ensemble(&s) : solve_one(&s);
+  hvi_setup_free(&s.setup);
+  return code;
+}

@@ -1,0 +1,171 @@
+/* What a solve says to people: header, footer, advice and the summary. */
+#include "exit_codes.h"
+#include "report/number.h"
+#include "solve.h"
+#include "tunables.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { DIGITS = 6, SHOWN = 12 };
+
+static const char *word(char text[HVI_NUMBER_SIZE], double x) {
+  return isnan(x) ? "not known" : hvi_number_short(text, x, 4);
+}
+
+/* A judge that finds a residual well above the tolerance contradicts a solver that has converged.
+ */
+static bool judge_disagrees(const hvi_solve *s, const hvi_solved *r) {
+  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * s->setup.settings.tol;
+}
+
+int hvi_solve_code(const hvi_solve *s, const hvi_solved *r) {
+  if (r->interrupted && r->info.outcome == HVI_STOPPED) return HVI_EXIT_INTERRUPTED;
+  if (!r->judge.finite || r->info.outcome == HVI_DIVERGED) return HVI_EXIT_DIVERGED;
+  switch (r->info.outcome) {
+  case HVI_CONVERGED:
+    return judge_disagrees(s, r) ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
+  case HVI_LIMIT:
+    return s->setup.settings.tol > 0 ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
+  default:
+    return HVI_EXIT_SHORT;
+  }
+}
+
+static void header_stop(const hvi_solve *s) {
+  const hvi_settings *o = &s->setup.settings;
+  char tol[HVI_NUMBER_SIZE];
+  hvi_say(&s->talk, "stop      ");
+  if (o->tol > 0) hvi_say(&s->talk, "residual <= %s, ", hvi_number_short(tol, o->tol, 4));
+  if (o->max_outer > 0) hvi_say(&s->talk, "%zu outer steps, ", o->max_outer);
+  if (o->max_f_evals > 0) hvi_say(&s->talk, "%zu evaluations of F, ", o->max_f_evals);
+  if (o->max_seconds > 0) hvi_say(&s->talk, "%g s, ", o->max_seconds);
+  if (o->stall_window > 0) hvi_say(&s->talk, "stalled over %zu steps, ", o->stall_window);
+  hvi_say(&s->talk, "divergence\n");
+}
+
+static void header_inner(const hvi_solve *s) {
+  const hvi_settings *o = &s->setup.settings;
+  if (o->baseline != HVI_BASELINE_NONE) return;
+  hvi_say(&s->talk, ", inner %zu", o->inner_steps);
+  if (o->inner_growth > 0) hvi_say(&s->talk, " + %g a step", o->inner_growth);
+  if (o->alpha > 0) hvi_say(&s->talk, " at most, alpha %g", o->alpha);
+}
+
+static void header_settings(const hvi_solve *s) {
+  char text[64];
+  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
+    if (f->kind == HVI_ARG_SECTION || !hvi_tunable_used(f, &s->setup.settings)) continue;
+    hvi_tunable_text(f, &s->setup.settings, text, sizeof text);
+    hvi_say(&s->talk, "          %-18s%s\n", f->name, text);
+  }
+}
+
+/* The step size, or the name of the rule when it differs between instances. */
+static const char *eta_word(const hvi_solve *s, double eta, char text[HVI_NUMBER_SIZE]) {
+  if (s->setup.player_eta) return "by player";
+  if (!isnan(eta)) return hvi_number_short(text, eta, 4);
+  return s->setup.settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best";
+}
+
+void hvi_solve_header(const hvi_solve *s, double eta) {
+  const hvi_model *m = s->setup.problem->model;
+  char number[HVI_NUMBER_SIZE];
+  hvi_say(&s->talk, "problem   %s: %zu parameters, %zu outputs, %zu player%s\n", s->setup.name,
+          m->dim, m->out, m->block_count, m->block_count == 1 ? "" : "s");
+  hvi_say(&s->talk, "method    %s, eta %s", s->setup.method, eta_word(s, eta, number));
+  header_inner(s);
+  hvi_say(&s->talk, "\n");
+  header_stop(s);
+  if (s->talk.verbose) header_settings(s);
+}
+
+static hvi_tone outcome_tone(const hvi_solved *r) {
+  if (r->code == HVI_EXIT_DONE) return HVI_GOOD;
+  return r->code == HVI_EXIT_DIVERGED ? HVI_BAD : HVI_WARN;
+}
+
+void hvi_solve_footer(const hvi_solve *s, const hvi_solved *r) {
+  const hvi_info *i = &r->info;
+  char a[HVI_NUMBER_SIZE], b[HVI_NUMBER_SIZE], c[HVI_NUMBER_SIZE], text[1024];
+  hvi_say(&s->talk, "status    %s%s%s (%s) after %zu outer and %zu inner steps, %.3g s\n",
+          hvi_tone_code(&s->talk, outcome_tone(r)), hvi_outcome_name(i->outcome),
+          hvi_tone_code(&s->talk, HVI_PLAIN), i->reason, i->last.outer, i->inner_total,
+          i->last.seconds);
+  hvi_say(&s->talk, "cost      %zu evaluations of F, %zu model passes, %zu gradients\n",
+          i->last.counts.f_evals, i->last.counts.model_passes, i->last.counts.grad_evals);
+  hvi_say(&s->talk, "judge     residual %s, dist2 %s, gap %s\n", word(a, r->judge.residual),
+          word(b, r->judge.dist2), word(c, r->judge.gap));
+  if (s->talk.verbose && isfinite(i->best_residual)) {
+    hvi_say(&s->talk, "best      residual %s, dist2 %s, at outer step %zu\n",
+            word(a, i->best_residual), word(b, i->best_dist2), i->best_outer);
+  }
+  hvi_solve_advice(s, r, text, sizeof text);
+  if (*text) {
+    hvi_say(&s->talk, "%s%s%s\n", hvi_tone_code(&s->talk, outcome_tone(r)), text,
+            hvi_tone_code(&s->talk, HVI_PLAIN));
+  }
+}
+
+/* What happened, without what to do about it; "" for a good end. */
+static void complaint(const hvi_solve *s, const hvi_solved *r, char *text, size_t size) {
+  char now[HVI_NUMBER_SIZE], first[HVI_NUMBER_SIZE], dist[HVI_NUMBER_SIZE];
+  const hvi_info *i = &r->info;
+  const double residual = r->judge.residual, start = r->first_residual;
+  word(now, residual);
+  word(first, start);
+  text[0] = '\0';
+  if (i->outcome == HVI_DIVERGED || !r->judge.finite) {
+    snprintf(text, size, "diverged at outer step %zu: %s.", i->last.outer, i->reason);
+  } else if (i->outcome == HVI_STALLED) {
+    snprintf(text, size, "stalled at dist2 %s: the outputs no longer move, and the residual is %s.",
+             word(dist, r->judge.dist2), now);
+  } else if (judge_disagrees(s, r)) {
+    snprintf(text, size, "not converged: the judge finds a residual of %s.", now);
+  } else if (i->outcome == HVI_LIMIT && s->setup.settings.tol > 0) {
+    snprintf(text, size, "not converged: the residual is %s after %zu outer steps.", now,
+             i->last.outer);
+  } else if (i->outcome == HVI_LIMIT && residual > 0.1 * start) {
+    snprintf(text, size, "little progress: the residual is %s, and was %s at the start.", now,
+             first);
+  }
+}
+
+void hvi_solve_advice(const hvi_solve *s, const hvi_solved *r, char *text, size_t size) {
+  char what[256], number[HVI_NUMBER_SIZE], inner[32] = "";
+  const hvi_settings *o = &s->setup.settings;
+  complaint(s, r, what, sizeof what);
+  if (o->inner_steps > 1) snprintf(inner, sizeof inner, " --inner %zu", o->inner_steps);
+  if (!*what)
+    text[0] = '\0';
+  else
+    snprintf(text, size, "%s 'hvi inspect %s --method %s --eta %s%s' tells why.", what,
+             s->setup.name, s->setup.method, hvi_number_format(number, r->info.eta), inner);
+}
+
+static void print_numbers(const char *name, const double *x, size_t n) {
+  char number[HVI_NUMBER_SIZE];
+  printf("%-10s", name);
+  for (size_t i = 0; i < n && i < SHOWN; i++) {
+    printf("%s%s", i > 0 ? " " : "", hvi_number_short(number, x[i], DIGITS));
+  }
+  if (n > SHOWN) printf(" ... (%zu in all)", n);
+  putchar('\n');
+}
+
+static void print_number(const char *name, double x) {
+  char number[HVI_NUMBER_SIZE];
+  printf("%-10s%s\n", name, isnan(x) ? "not known" : hvi_number_short(number, x, DIGITS));
+}
+
+void hvi_solve_summary(const hvi_solve *s, const hvi_solved *r) {
+  const hvi_model *m = s->setup.problem->model;
+  printf("%-10s%s\n%-10s%s\n", "problem", s->setup.name, "method", s->setup.method);
+  printf("%-10s%s (%s)\n", "status", hvi_outcome_name(r->info.outcome), r->info.reason);
+  printf("%-10s%zu\n", "outer", r->info.last.outer);
+  print_number("residual", r->judge.residual);
+  print_number("dist2", r->judge.dist2);
+  print_number("gap", r->judge.gap);
+  print_numbers("theta", r->info.last.theta, m->dim);
+  print_numbers("z", r->info.last.z, m->out);
+}

@@ -1,0 +1,148 @@
+/* Claims: kept, written, read back, shown. */
+#include "report/folder.h"
+
+#include "report/claims.h"
+#include "report/text.h"
+
+#include <math.h>
+
+static hvi_claims sample(void) {
+  hvi_claims c = {.experiment = "pennies",
+                  .title = "Hidden <matching> pennies",
+                  .mode = "quick",
+                  .settings_hash = "0123456789abcdef",
+                  .seconds = 1.5};
+  hvi_claim *a = hvi_claims_add(&c, "linear", "Section 4.1", "PHGD converges linearly.");
+  hvi_claim_measure(a, "slope", -0.1);
+  hvi_claim_measure(a, "nothing", NAN);
+  hvi_claim_measure(a, "far", INFINITY);
+  hvi_claim_judge(a, true);
+  hvi_claim *b = hvi_claims_add(&c, "marginal", "Section 4.1", "Inner steps & F: \"cheap\".");
+  hvi_claim_judge(b, false);
+  hvi_claim_note(b, "ratio %d", 46);
+  hvi_claims_add(&c, "open", "nowhere", "Not judged.");
+  hvi_claims_figure(&c, "pennies");
+  return c;
+}
+
+static void reading_gives_back_what_was_written(void **state) {
+  hvi_claims c = sample(), back;
+  hvi_error err;
+  const char *path = in(*state, "claims.json");
+  assert_int_equal(hvi_claims_write(&c, path, &err), HVI_OK);
+  if (hvi_claims_read(&back, path, &err) != HVI_OK) fail_msg("%s", err.text);
+  assert_string_equal(back.experiment, c.experiment);
+  assert_string_equal(back.title, c.title);
+  assert_string_equal(back.mode, c.mode);
+  assert_string_equal(back.settings_hash, c.settings_hash);
+  assert_true(back.seconds == c.seconds);
+  assert_int_equal(back.count, c.count);
+  assert_int_equal(back.figure_count, 1);
+  assert_string_equal(back.figures[0], "pennies");
+  for (size_t i = 0; i < c.count; i++) {
+    const hvi_claim *x = c.items[i], *y = back.items[i];
+    assert_string_equal(x->id, y->id);
+    assert_string_equal(x->where, y->where);
+    assert_string_equal(x->text, y->text);
+    assert_string_equal(x->note, y->note);
+    assert_int_equal(x->judgement, y->judgement);
+    assert_int_equal(x->measure_count, y->measure_count);
+  }
+  const hvi_measure *m = hvi_claims_find(&back, "linear")->measures;
+  assert_true(m[0].value == -0.1 && isnan(m[1].value) && m[2].value == INFINITY);
+  hvi_claims_clear(&c);
+  hvi_claims_clear(&back);
+}
+
+static void files_of_another_shape_are_refused(void **state) {
+  static const char *const texts[] = {
+      "",
+      "{",
+      "[]",
+      "{\"schema_version\": 1}",
+      "{\"schema_version\": 2, \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "
+      "\"settings_hash\": \"c\", \"figures\": [], \"claims\": []}",
+      "{\"schema_version\": 1, \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "
+      "\"settings_hash\": \"c\", \"figures\": [1], \"claims\": []}",
+      "{\"schema_version\": 1, \"experiment\": \"a\", \"title\": \"b\", \"mode\": \"quick\", "
+      "\"settings_hash\": \"c\", \"figures\": [], \"claims\": [{}]}"};
+  const char *path = in(*state, "bad.json");
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    hvi_claims c;
+    hvi_error err;
+    write_file(path, texts[i]);
+    assert_int_equal(hvi_claims_read(&c, path, &err), HVI_ERROR_INPUT);
+    assert_int_equal(c.count, 0);
+  }
+}
+
+static void tally_counts_judgements(void **state) {
+  (void)state;
+  hvi_claims c = sample();
+  assert_int_equal(hvi_claims_tally(&c, HVI_HOLDS), 1);
+  assert_int_equal(hvi_claims_tally(&c, HVI_HOLDS_NOT), 1);
+  assert_int_equal(hvi_claims_tally(&c, HVI_NOT_JUDGED), 1);
+  assert_null(hvi_claims_find(&c, "other"));
+  hvi_claims_clear(&c);
+}
+
+static void measures_beyond_the_limit_are_dropped(void **state) {
+  (void)state;
+  hvi_claims c = {0};
+  hvi_claim *a = hvi_claims_add(&c, "many", "", "");
+  for (int i = 0; i < HVI_CLAIM_MEASURES + 5; i++) hvi_claim_measure(a, "x", i);
+  assert_int_equal(a->measure_count, HVI_CLAIM_MEASURES);
+  hvi_claim_measure(NULL, "x", 1);
+  hvi_claim_judge(NULL, true);
+  hvi_claim_note(NULL, "x");
+  hvi_claims_clear(&c);
+}
+
+static void no_line_of_the_table_is_too_wide(void **state) {
+  (void)state;
+  hvi_claims c = sample();
+  hvi_claim *a =
+      hvi_claims_add(&c, "long", "",
+                     "A claim of many words that has to be wrapped over several lines — with a "
+                     "dash that takes one column and three bytes.");
+  for (int i = 0; i < 9; i++) hvi_claim_measure(a, "a measure with a name", 1.0 / 3);
+  char *table = hvi_claims_table(&c, 1, 72);
+  assert_non_null(strstr(table, "pennies: Hidden <matching> pennies (quick, 1.5 s)\n"));
+  assert_non_null(strstr(table, "  holds          PHGD converges linearly."));
+  assert_non_null(strstr(table, "  does not hold  "));
+  assert_non_null(strstr(table, "ratio 46\n")); /* the note of what does not hold */
+  assert_non_null(strstr(table, "4 claims: 1 hold, 1 do not hold, 2 not judged\n"));
+  for (char *line = strtok(table, "\n"); line; line = strtok(NULL, "\n")) {
+    assert_true(hvi_text_width(line) <= 72);
+    assert_true(line[strlen(line) - 1] != ' ');
+  }
+  hvi_free(table);
+  hvi_claims_clear(&c);
+}
+
+static void the_page_escapes_and_stands_alone(void **state) {
+  hvi_claims c = sample();
+  hvi_error err;
+  assert_int_equal(hvi_claims_page(&c, 1, *state, &err), HVI_OK);
+  char *page = slurp(in(*state, "index.html"));
+  assert_non_null(strstr(page, "Hidden &lt;matching&gt; pennies"));
+  assert_non_null(strstr(page, "Inner steps &amp; F: &quot;cheap&quot;."));
+  assert_null(strstr(page, "http"));
+  assert_null(strstr(page, "<script"));
+  assert_null(strstr(page, "<img")); /* the picture was never drawn */
+  assert_non_null(strstr(page, "pennies/pennies.gp"));
+  hvi_free(page);
+  hvi_claims_clear(&c);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reading_gives_back_what_was_written),
+      cmocka_unit_test(files_of_another_shape_are_refused),
+      cmocka_unit_test(tally_counts_judgements),
+      cmocka_unit_test(measures_beyond_the_limit_are_dropped),
+      cmocka_unit_test(no_line_of_the_table_is_too_wide),
+      cmocka_unit_test(the_page_escapes_and_stands_alone),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

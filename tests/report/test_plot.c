@@ -1,0 +1,108 @@
+/* Figures: gnuplot accepts what is written, and its absence is no error. */
+#include "report/folder.h"
+
+#include "report/plot.h"
+
+#include <math.h>
+
+static hvi_status write_sample(const char *folder, const char *title) {
+  static const hvi_series lines[] = {
+      {"it's one", "data.csv", "t", "low", NULL, HVI_MARK_LINE, 0},
+      {"two_{x}", "data.csv", "t", "high", NULL, HVI_MARK_DASHED, 1},
+      {NULL, "data.csv", "t", "low", "high", HVI_MARK_BAND, 2},
+      {"path", "data.csv", "low", "high", NULL, HVI_MARK_PATH, 3},
+      {"points", "data.csv", "t", "high", NULL, HVI_MARK_POINTS, 14}};
+  static const hvi_series bars = {NULL, "data.csv", "name", "high", NULL, HVI_MARK_BARS, 0};
+  static const hvi_mark_point point = {"z*", 1, 0.5};
+  hvi_panel panels[] = {
+      {"Lines", {.label = "t"}, {"y^2", true, 1e-3, 10}, 5, lines, &point},
+      {"Bars", {0}, {.label = "value"}, 1, &bars, NULL},
+  };
+  hvi_plot plot = {"sample", title, 2, 2, panels};
+  write_file(in(folder, "data.csv"),
+             "name,t,low,high\na,0,0.1,1\nb_c,1,0,2\nd,2,,3\ne,3,0.5,inf\n");
+  return hvi_plot_write(folder, &plot, NULL);
+}
+
+static void the_script_names_its_files_relatively(void **state) {
+  assert_int_equal(write_sample(*state, "A title's quote"), HVI_OK);
+  char *script = slurp(in(*state, "sample.gp"));
+  assert_null(strstr(script, *state));
+  assert_non_null(strstr(script, "'A title''s quote'"));
+  assert_non_null(strstr(script, "title 'it''s one'"));
+  assert_non_null(strstr(script, "logscale y"));
+  assert_non_null(strstr(script, "10^{%T}"));
+  hvi_free(script);
+}
+
+static void gnuplot_draws_it(void **state) {
+  bool drawn = false;
+  char note[300];
+  assert_int_equal(write_sample(*state, "Figure"), HVI_OK);
+  assert_int_equal(hvi_plot_draw(*state, "sample", &drawn, note, sizeof note, NULL), HVI_OK);
+  if (!drawn && strstr(note, "not installed")) skip();
+  if (!drawn) fail_msg("%s", note);
+  assert_string_equal(note, "");
+  char *svg = slurp(in(*state, "sample.svg"));
+  assert_non_null(strstr(svg, "it's one"));
+  assert_non_null(strstr(svg, "two_{x}")); /* labels are plain text */
+  hvi_free(svg);
+  unsigned char *png = NULL;
+  size_t size = 0;
+  assert_int_equal(hvi_file_read_bytes(&png, &size, in(*state, "sample.png"), 1 << 24, NULL),
+                   HVI_OK);
+  assert_true(size > 1000);
+  assert_memory_equal(png, "\x89PNG\r\n", 6);
+  hvi_free(png);
+}
+
+static void a_script_that_fails_is_told(void **state) {
+  bool drawn = true;
+  char note[300];
+  write_file(in(*state, "broken.gp"), "plot 'no such file' with nonsense\n");
+  assert_int_equal(hvi_plot_draw(*state, "broken", &drawn, note, sizeof note, NULL), HVI_OK);
+  assert_false(drawn);
+  assert_non_null(strstr(note, "broken.gp is written but not drawn"));
+}
+
+static void without_gnuplot_the_note_says_what_to_install(void **state) {
+  bool drawn = true;
+  char note[300], *path = hvi_copy_text(getenv("PATH"));
+  assert_non_null(path);
+  setenv("PATH", *state, 1);
+  assert_int_equal(hvi_plot_draw(*state, "sample", &drawn, note, sizeof note, NULL), HVI_OK);
+  setenv("PATH", path, 1);
+  hvi_free(path);
+  assert_false(drawn);
+  assert_non_null(strstr(note, "gnuplot-nox"));
+}
+
+static void log_axes_end_at_decades(void **state) {
+  (void)state;
+  hvi_axis a = hvi_axis_log("y", 3e-5, 0.2);
+  assert_true(a.log && fabs(a.low - 1e-5) < 1e-18 && fabs(a.high - 1) < 1e-12);
+  assert_true(fabs(hvi_axis_log("y", 1e-40, 1).low - 1e-16) < 1e-28);
+  a = hvi_axis_log("y", 1, 1);
+  assert_true(a.low == 1 && a.high == 10);
+  a = hvi_axis_log("y", INFINITY, 0); /* there was nothing to look at */
+  assert_true(a.low == 0 && a.high == 0);
+}
+
+static void a_figure_needs_a_panel(void **state) {
+  hvi_error err;
+  hvi_plot empty = {.name = "empty"};
+  assert_int_equal(hvi_plot_write(*state, &empty, &err), HVI_ERROR_ARGUMENT);
+  assert_false(exists(in(*state, "empty.gp")));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_script_names_its_files_relatively),
+      cmocka_unit_test(gnuplot_draws_it),
+      cmocka_unit_test(a_script_that_fails_is_told),
+      cmocka_unit_test(without_gnuplot_the_note_says_what_to_install),
+      cmocka_unit_test(log_axes_end_at_decades),
+      cmocka_unit_test(a_figure_needs_a_panel),
+  };
+  return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
