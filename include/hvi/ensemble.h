@@ -29,19 +29,24 @@ typedef struct hvi_ensemble_settings {
   void *progress_context;
 } hvi_ensemble_settings;
 
-/* What came out. Rows of dist2 that an instance did not reach repeat its last value when it
- * converged or stalled, and are infinite when it diverged. */
+/*
+ * What came out. Rows of dist2 and residual that an instance did not reach repeat its last values
+ * when it converged or stalled; they are infinite from the row on in which it was seen to diverge.
+ * Instances that the progress function cut off have outcome HVI_STOPPED and NaN in every row.
+ */
 typedef struct hvi_ensemble {
   size_t count, rows;
   size_t *outer;        /* [rows] iteration of each row */
   double *dist2;        /* [rows][count]; NaN where no solution is known */
   double *residual;     /* [rows][count] */
-  double *ratio;        /* [rows][count] loss ratio of that iteration; NaN in row 0 */
+  double *ratio;        /* [rows][count] loss ratio of that iteration; NaN where there was none */
   hvi_outcome *outcome; /* [count] */
-  bool lanes;           /* whether the SIMD path was taken */
+  bool lanes;           /* whether every chunk ran in SIMD lanes */
   double seconds;       /* of the iterations, over all threads together */
 } hvi_ensemble;
 
+/* The method must have an iteration limit and no observer. An error in one instance ends the run;
+ * its text names the instance. */
 HVI_API hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make, void *context,
                                     const hvi_settings *method, const hvi_ensemble_settings *s,
                                     hvi_error *err);

@@ -228,7 +228,8 @@ static inline void start(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_steps, bool record) {
-  lane_copy(s + plan->z_last, s + plan->z, plan->n);
+  const bool watch = plan->stall_window < INFINITY;
+  if (watch) lane_copy(s + plan->z_last, s + plan->z, plan->n);
   freeze(plan, s);
   if (record || plan->alpha > 0.0) loss(plan, s, s + plan->loss0);
   if (!plan->keep_state) forget(plan, s);
@@ -241,7 +242,7 @@ static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_st
   }
   if (record) loss(plan, s, s + plan->loss);
   evaluate(plan, s, record);
-  count_still(plan, s);
+  if (watch) count_still(plan, s);
 }
 
 static inline void exponentials(double *restrict y, double *restrict m, const double *restrict x,

@@ -72,24 +72,23 @@ static inline void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
   }
 }
 
-/* Of the two ways to write it, the one whose exponential cannot overflow. */
+/* With e = exp(-|a|): y = 1 / (1 + e), or e / (1 + e) left of zero; y (1 - y) = e / (1 + e)^2. */
 static inline void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
   for (int l = 0; l < HVI_LANES; l++) {
-    const double a = y->at[l], e = hvi_simd_exp(a > 0.0 ? -a : a);
-    const double value = (a > 0.0 ? 1.0 : e) / (1.0 + e);
-    y->at[l] = value;
-    slope->at[l] = value * (1.0 - value);
+    const double a = y->at[l], e = hvi_simd_exp(a > 0.0 ? -a : a), inverse = 1.0 / (1.0 + e);
+    y->at[l] = a > 0.0 ? inverse : e * inverse;
+    slope->at[l] = e * inverse * inverse;
   }
 }
 
-/* tanh |a| = -m / (m + 2) with m = exp(-2 |a|) - 1 */
+/* With e = exp(-2 |a|): |y| = (1 - e) / (1 + e), 1 - y^2 = 4 e / (1 + e)^2. */
 static inline void hyperbolic_tangent(hvi_lane *restrict y, hvi_lane *restrict slope) {
   for (int l = 0; l < HVI_LANES; l++) {
-    double unused;
-    const double a = y->at[l], m = hvi_simd_expm1(a > 0.0 ? -2.0 * a : 2.0 * a, &unused);
-    const double value = (a > 0.0 ? -m : m) / (m + 2.0);
-    y->at[l] = value;
-    slope->at[l] = 1.0 - value * value;
+    double e;
+    const double a = y->at[l], m = hvi_simd_expm1(a > 0.0 ? -2.0 * a : 2.0 * a, &e);
+    const double inverse = 1.0 / (1.0 + e);
+    y->at[l] = (a > 0.0 ? -m : m) * inverse;
+    slope->at[l] = 4.0 * e * inverse * inverse;
   }
 }
 

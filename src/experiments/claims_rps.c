@@ -84,7 +84,8 @@ void hvi_claims_rps(hvi_claims *claims, const hvi_curves *curves) {
     hvi_claim *claim = hvi_claims_add(claims, hvi_rps_claims[i].id, where, hvi_rps_claims[i].text);
     add_measures(claim, i, &m);
     hvi_claim_judge(claim, holds[i]);
-    hvi_claim_note(claim, "On the game of problems/rps.yaml, chosen by the scan below.");
+    hvi_claim_note(claim, "The game, problems/rps.yaml, was chosen so that these claims hold; "
+                          "the scan below reports how often they do.");
   }
   best_has_not_lowest_ratio(claims, curves, last);
   hvi_free(store);

@@ -2,7 +2,7 @@
  * Every statement is made of four numbers a method: where it ends, slope and fit of log10 of the
  * squared distance, and the largest rise, max over s < t of dist2[t] / dist2[s].
  *
- *   linear     a falling line with R^2 >= 0.95 that ends below 1e-3 of its start's decade
+ *   linear     a falling line with R^2 >= 0.95 that ends below 1e-3 (by a factor of margin)
  *   unstable   it rises again by a factor of two or more
  *   better     ends lower, by a factor of margin
  */

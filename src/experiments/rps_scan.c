@@ -129,7 +129,17 @@ static hvi_status write_chosen(const scan *s, const hvi_run *run, hvi_error *err
   return status;
 }
 
+/* The fixed game was chosen for these claims, so each shows how often it holds without a choice. */
+static void add_shares(const scan *s, hvi_claims *claims) {
+  for (size_t i = 0; i < claims->count; i++)
+    for (size_t k = 0; k < HVI_RPS_CLAIMS; k++)
+      if (strcmp(claims->items[i]->id, hvi_rps_claims[k].id) == 0)
+        hvi_claim_measure(claims->items[i], "share of random games where it holds",
+                          (double)s->holds[k] / (double)s->count);
+}
+
 static void report(const scan *s, hvi_run *run) {
+  add_shares(s, run->claims);
   hvi_claim *c = hvi_claims_add(run->claims, "scan", "not in the paper",
                                 "How often the statements above hold on random games, and which "
                                 "game was chosen.");

@@ -32,12 +32,13 @@ typedef struct hvi_theory_rate_worst {
 hvi_status hvi_theory_rate(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_rate_judge(hvi_claims *claims, const hvi_theory_rate_worst *w);
 
-/* The exact step around eta = 2 mu / L^2, and the objectives with the printed signs. */
+/* What the paper misprints: the bound 2 mu / L on eta, and the signs of both games. */
 typedef struct hvi_theory_printed_worst {
-  double below, above; /* slowest rate at 0.9, fastest at 1.1 times 2 mu / L^2 */
-  double printed;      /* fastest rate just below the printed 2 mu / L */
-  double mu[2];        /* pennies and rps with the printed signs */
-  size_t converged;    /* runs that converged with them */
+  double below;    /* slowest rate of the exact step at 0.9 times 2 mu / L^2 */
+  double above;    /* fastest at 1.1 times that */
+  double printed;  /* fastest at 0.9 times the printed 2 mu / L */
+  double mu[2];    /* of pennies and rps with the printed signs */
+  double exact[2]; /* and the fastest rate of their exact step over a range of eta */
 } hvi_theory_printed_worst;
 hvi_status hvi_theory_printed(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_printed_judge(hvi_claims *claims, const hvi_theory_printed_worst *w);

@@ -1,0 +1,114 @@
+/* Every build of the kernels that this CPU runs: its exponential, and its agreement with the
+ * build for every CPU. */
+#include "ensemble/games.h"
+
+#include "base/memory.h"
+#include "ensemble/lanes.h"
+
+static double ulps(double y, long double exact) {
+  int exponent;
+  frexpl(exact, &exponent);
+  const int last = exponent - 53 < -1074 ? -1074 : exponent - 53;
+  return (double)(fabsl((long double)y - exact) / ldexpl(1.0L, last));
+}
+
+static void exponentials_are_accurate(void **state) {
+  (void)state;
+  enum { N = 20001 };
+  double *x = hvi_alloc_doubles(3 * N), *y = x + N, *m = y + N;
+  hvi_rng rng = hvi_rng_new(2, "exp", 0);
+  hvi_rng_fill_uniform(&rng, -750.0, 0.0, N / 2, x);
+  hvi_rng_fill_uniform(&rng, -2.0, 0.0, N - N / 2, x + N / 2);
+  x[0] = -INFINITY;
+  for (const hvi_lanes_kernel *const *k = hvi_lanes_kernels(); *k; k++) {
+    (*k)->exp(y, m, x, N);
+    for (size_t i = 0; i < N; i++) {
+      if (!(ulps(y[i], expl(x[i])) < 2.0 && ulps(m[i], expm1l(x[i])) < 2.0)) {
+        fail_msg("%s: exp(%.17g) = %.17g and expm1 = %.17g", (*k)->name, x[i], y[i], m[i]);
+      }
+    }
+  }
+  hvi_free(x);
+}
+
+typedef struct chunk {
+  hvi_lanes_plan *plan;
+  hvi_lane *slots;
+} chunk;
+
+static void load(chunk *c, hvi_instance_fn make, const char *name, const hvi_settings *s) {
+  hvi_error err;
+  for (size_t i = 0; i < HVI_LANES; i++) {
+    hvi_problem *p;
+    assert_int_equal(make((void *)(uintptr_t)name, i, &p, &err), HVI_OK);
+    if (i == 0) {
+      assert_int_equal(hvi_lanes_plan_new(&c->plan, p, s, &err), HVI_OK);
+      assert_non_null(c->plan);
+      c->slots = hvi_alloc(c->plan->slots, sizeof *c->slots);
+    }
+    assert_true(hvi_lanes_load(c->plan, c->slots, i, p, s, s->eta));
+    hvi_problem_free(p);
+  }
+}
+
+static void iterate(chunk *c, const hvi_lanes_kernel *k, size_t inner) {
+  k->start(c->plan, c->slots);
+  for (size_t i = 0; i < HVI_LANES; i++) c->slots[c->plan->bound2].at[i] = INFINITY;
+  for (int t = 0; t < 10; t++) k->step(c->plan, c->slots, inner, t == 9);
+  assert_false(k->ended(c->plan, c->slots));
+}
+
+/* FMA or not, a few lanes may part where a step goes through a nearly singular Jacobian. */
+static void compare(const chunk *a, const chunk *b, const char *name, const char *problem) {
+  const hvi_lanes_plan *plan = a->plan;
+  const size_t slots[] = {plan->z, plan->z + plan->n - 1, plan->residual2, plan->loss};
+  const size_t allowed = plan->rule == HVI_LANES_GN || plan->rule == HVI_LANES_DGN ? 4 : 0;
+  for (size_t k = 0; k < sizeof slots / sizeof *slots; k++) {
+    size_t different = 0;
+    for (size_t i = 0; i < HVI_LANES; i++) {
+      const double x = a->slots[slots[k]].at[i], y = b->slots[slots[k]].at[i];
+      different += difference(x, y) > 1e-7;
+    }
+    if (different > allowed) {
+      fail_msg("%s, rule %d on %s: %zu lanes differ", name, (int)plan->rule, problem, different);
+    }
+  }
+}
+
+static void builds_agree(hvi_instance_fn make, const char *name, const hvi_settings *s) {
+  chunk reference;
+  load(&reference, make, name, s);
+  iterate(&reference, &hvi_lanes_baseline, 3);
+  for (const hvi_lanes_kernel *const *k = hvi_lanes_kernels(); *k; k++) {
+    chunk c;
+    load(&c, make, name, s);
+    iterate(&c, *k, 3);
+    compare(&c, &reference, (*k)->name, name);
+    hvi_free(c.slots);
+    hvi_lanes_plan_free(c.plan);
+  }
+  hvi_free(reference.slots);
+  hvi_lanes_plan_free(reference.plan);
+}
+
+static void all_builds_agree(void **state) {
+  (void)state;
+  const char *const names[] = {"gd", "momentum", "adam", "adamw", "gn", "dgn", "lm"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    hvi_settings s = hvi_settings_defaults();
+    hvi_method_find(names[i])->apply(&s);
+    s.eta = 0.02;
+    s.inner.lr = 0.1;
+    builds_agree(make_builtin, "pennies", &s);
+    builds_agree(make_builtin, "rps", &s);
+    builds_agree(make_zoo, "zoo", &s);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(exponentials_are_accurate),
+      cmocka_unit_test(all_builds_agree),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
