@@ -3,7 +3,7 @@
 # Usage: install-dependencies.sh [further package ...]
 set -euo pipefail
 
-packages=(build-essential cmake pkg-config libopenblas-serial-dev liblapacke-dev libcyaml-dev
+packages=(build-essential cmake pkg-config libopenblas-serial-dev liblapacke-dev libyaml-dev
   libjansson-dev libcmocka-dev gnuplot-nox clang-format "$@")
 
 # Elsewhere the names of packages differ, so look for what they bring.
@@ -13,7 +13,7 @@ check_tools() {
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
   if command -v pkg-config >/dev/null; then
-    for module in openblas lapacke libcyaml jansson cmocka; do
+    for module in openblas lapacke yaml-0.1 jansson cmocka; do
       pkg-config --exists "$module" || missing+=("$module.pc")
     done
   fi

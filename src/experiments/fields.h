@@ -2,7 +2,7 @@
 #ifndef HVI_EXPERIMENTS_FIELDS_H
 #define HVI_EXPERIMENTS_FIELDS_H
 
-#include "problems/games/tree.h"
+#include "base/yaml_tree.h"
 
 #include <stdbool.h>
 

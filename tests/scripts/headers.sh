@@ -20,7 +20,7 @@ for header in include/hvi/*.h; do
   fi
 done
 
-read -ra flags <<<"$(pkg-config --cflags openblas lapacke libcyaml jansson)"
+read -ra flags <<<"$(pkg-config --cflags openblas lapacke yaml-0.1 jansson)"
 find src -name '*.h' | sort | while read -r header; do
   alone "${CC:-cc}" -xc -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc "${flags[@]}" \
     "\"${header#src/}\""

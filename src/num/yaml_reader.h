@@ -1,8 +1,8 @@
 /* From a YAML tree to checked numbers. Whatever is wrong is named by file, line and place. */
-#ifndef HVI_PROBLEMS_GAMES_READER_H
-#define HVI_PROBLEMS_GAMES_READER_H
+#ifndef HVI_NUM_YAML_READER_H
+#define HVI_NUM_YAML_READER_H
 
-#include "problems/games/tree.h"
+#include "base/yaml_tree.h"
 
 #include <stdbool.h>
 

@@ -1,4 +1,4 @@
-#include "problems/games/tree.h"
+#include "base/yaml_tree.h"
 
 #include "base/error.h"
 #include "base/memory.h"

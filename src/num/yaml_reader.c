@@ -1,4 +1,4 @@
-#include "problems/games/reader.h"
+#include "num/yaml_reader.h"
 
 #include "base/error.h"
 #include "base/memory.h"

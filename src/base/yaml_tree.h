@@ -3,8 +3,8 @@
  * file and line. Read with libyaml's events. Aliases, several documents, duplicate keys, deep
  * nesting and bytes that are not UTF-8 are refused.
  */
-#ifndef HVI_PROBLEMS_GAMES_TREE_H
-#define HVI_PROBLEMS_GAMES_TREE_H
+#ifndef HVI_BASE_YAML_TREE_H
+#define HVI_BASE_YAML_TREE_H
 
 #include <hvi/error.h>
 
