@@ -37,6 +37,12 @@ typedef struct hvi_model_ops {
   void (*vjp)(const hvi_model *m, double *cache, const double *theta, const double *u, double *out);
   /* out = J(theta) v,   v[d], out[n] */
   void (*jvp)(const hvi_model *m, double *cache, const double *theta, const double *v, double *out);
+  /* Evaluations with this cache are of this sample from now on, NULL meaning the mean, as in a
+   * cache of zeros. Optional: NULL when the model does not depend on the problem's draws. */
+  void (*bind)(const hvi_model *m, double *cache, const void *sample);
+  /* G = J' Xi J, G[d][d], Xi the identity when weights is NULL. Optional, and only for a model
+   * whose J is constant, tall and too large to decompose: steps then use G, formed once. */
+  void (*gram)(const hvi_model *m, const double *weights, double *G);
   /* The model of one player alone; may be NULL when there is only one block. */
   const hvi_model *(*player)(const hvi_model *m, size_t k);
   void (*free)(hvi_model *m);

@@ -41,11 +41,16 @@ typedef struct hvi_problem_ops {
    * NULL for the mean. */
   void (*operate)(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                   double *f);
-  /* Draws the next sample (sample_bytes of it); optional: NULL for a deterministic problem. */
-  void (*draw)(const hvi_problem *p, void *sample, hvi_rng *rng);
-  size_t sample_bytes;
+  /* Draws the next sample, sample_bytes of it, over the last one (zero at the start). It may depend
+   * on theta: a deployed model changes its own data. Optional: NULL for a deterministic problem. */
+  void (*draw)(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
   /* F(z) = A z + b written out, A[n][n] row-major; optional: NULL when F is not affine. */
   void (*affine)(const hvi_problem *p, double *A, double *b);
+  /* |.|^2 to the solution, where |z - z*|^2 is not the right measure; optional. */
+  double (*dist2)(const hvi_problem *p, const double *theta);
+  /* Of repeated minimisation, z' = argmin f_z: beta, the sensitivity of grad f_z to the deployed z,
+   * and the strong convexity mu of f_z. It contracts when beta / mu < 1. Optional. */
+  void (*sensitivity)(const hvi_problem *p, double *beta, double *mu);
   void (*free)(hvi_problem *p);
 } hvi_problem_ops;
 
@@ -55,6 +60,7 @@ struct hvi_problem {
   const double *theta0;   /* [d], where a solve starts unless told otherwise */
   const double *weights;  /* [n], diagonal of Xi; NULL: identity */
   const double *solution; /* [n], z* when known; NULL otherwise */
+  size_t sample_bytes;    /* of a draw */
   size_t set_count;
   const hvi_set *sets; /* factors of Z, in order, covering all outputs */
 };

@@ -79,18 +79,35 @@ typedef enum hvi_baseline {
   HVI_BASELINE_EXTRAGRADIENT,   /* V at a look-ahead point */
   HVI_BASELINE_OPTIMISTIC_GDA,  /* 2 V_t - V_{t-1} */
   HVI_BASELINE_ALTERNATING_GDA, /* players in turn, each seeing the others' new outputs */
-  HVI_BASELINE_ADAM_GDA         /* Adam applied to V */
+  HVI_BASELINE_ADAM_GDA,        /* Adam applied to V */
+  HVI_BASELINE_RULE             /* the problem's own, in settings.rule */
 } hvi_baseline;
 
-typedef struct hvi_settings {
+typedef struct hvi_settings hvi_settings;
+
+/* A method outside the surrogates that moves theta from a sample: temporal differences and such. */
+typedef struct hvi_rule {
+  const char *name;
+  /* Doubles of state, zero at the start; 0 tells that the rule does not fit this problem. */
+  size_t (*state)(const hvi_settings *s, const hvi_problem *p);
+  /* theta_t -> theta_{t+1} in place, with the step size in force. */
+  void (*step)(const hvi_settings *s, const hvi_problem *p, const void *sample, double eta,
+               double *state, double *theta);
+} hvi_rule;
+
+struct hvi_settings {
   /* the method */
   const hvi_optimizer *optimizer;
   hvi_optimizer_settings inner;
   hvi_baseline baseline; /* replaces the surrogate step when set */
+  const hvi_rule *rule;  /* for HVI_BASELINE_RULE */
+  double trace_decay;    /* lambda of rules with eligibility traces */
+  double second_rate;    /* of rules with two time scales: its share of eta */
 
   /* the outer step */
   hvi_step_rule step_rule;
   double eta;
+  double eta_decay;         /* step t uses eta / (1 + eta_decay t) */
   const double *player_eta; /* [players] replaces eta when set; must outlive the solver */
   hvi_target target;
   size_t average;   /* tau, for the averaged target */
@@ -114,9 +131,10 @@ typedef struct hvi_settings {
   /* start, randomness, reporting */
   const double *theta0; /* [d]; NULL: the problem's */
   uint64_t seed;        /* of the draws of a stochastic problem */
+  size_t redraw_every;  /* outer steps that share a draw: lazy deployment; 0: 1 */
   hvi_observer observe;
   void *observer_context;
-} hvi_settings;
+};
 
 /* gd with one inner step, eta 0.1, 1,000 iterations, no tolerance. */
 HVI_API hvi_settings hvi_settings_defaults(void);

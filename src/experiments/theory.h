@@ -22,12 +22,14 @@ typedef struct hvi_theory_part {
 /* A measured value may exceed its bound by this share: rounding. */
 extern const double hvi_theory_slack;
 
-/* Theorem 3.2: |z_{t+1} - z*|^2 <= rho |z_t - z*|^2 with inner errors of exactly alpha. */
+/* The deterministic theorem: |z_{t+1} - z*|^2 <= rho |z_t - z*|^2 with inner errors of exactly
+ * alpha. */
 typedef struct hvi_theory_rate_worst {
   size_t runs, steps;
-  double over_rho;     /* largest contraction observed / rho */
-  double over_sharp;   /* the same against (kappa + alpha eta L)^2 */
-  double over_theorem; /* at eta = 2 mu / 5 L^2, alpha = mu / 2L, against 1 - mu^2 / 5 L^2 */
+  double over_rho;        /* largest contraction observed / rho */
+  double over_rho_erring; /* the same where alpha > 0 */
+  double over_sharp;      /* there, against (kappa + alpha eta L)^2 */
+  double over_theorem;    /* at eta = 2 mu / 5 L^2, alpha = mu / 2L, against 1 - mu^2 / 5 L^2 */
 } hvi_theory_rate_worst;
 hvi_status hvi_theory_rate(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_rate_judge(hvi_claims *claims, const hvi_theory_rate_worst *w);
@@ -43,7 +45,7 @@ typedef struct hvi_theory_printed_worst {
 hvi_status hvi_theory_printed(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_printed_judge(hvi_claims *claims, const hvi_theory_printed_worst *w);
 
-/* Proposition 3.3: divergence at alpha = 1/sqrt(2) for every eta; convergence below mu / L. */
+/* The counterexample: divergence at alpha = 1/sqrt(2) for every eta; convergence below mu / L. */
 typedef struct hvi_theory_counter_worst {
   size_t etas, alphas;
   double growth_error;   /* of |z_{t+1}| / |z_t| against sqrt(1 + eta^2), relative */
@@ -55,7 +57,7 @@ typedef struct hvi_theory_counter_worst {
 hvi_status hvi_theory_counter(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_counter_judge(hvi_claims *claims, const hvi_theory_counter_worst *w);
 
-/* Proposition A.3: minimisation converges for every alpha < 1. */
+/* Scalar minimisation: it converges for every alpha < 1. */
 typedef struct hvi_theory_scalar_worst {
   size_t runs;
   double descent;     /* largest excess of f(z_{t+1}) over its bound, relative to |f(z_1)| */
@@ -66,7 +68,7 @@ typedef struct hvi_theory_scalar_worst {
 hvi_status hvi_theory_scalar(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_scalar_judge(hvi_claims *claims, const hvi_theory_scalar_worst *w);
 
-/* Lemma A.2: |z_{t+1} - z_t^*| <= alpha eta |F(z_t) - F(z*)|. */
+/* The lemma: |z_{t+1} - z_t^*| <= alpha eta |F(z_t) - F(z*)|. */
 typedef struct hvi_theory_lemma_worst {
   size_t runs, steps;
   double error;   /* largest |z_{t+1} - z_t^*| / (alpha eta |F(z_t) - F(z*)|) */
@@ -76,7 +78,7 @@ typedef struct hvi_theory_lemma_worst {
 hvi_status hvi_theory_lemma(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_lemma_judge(hvi_claims *claims, const hvi_theory_lemma_worst *w);
 
-/* Proposition A.5: inner errors that tend to zero suffice, whatever alpha is. */
+/* Vanishing errors: inner errors that tend to zero suffice, whatever alpha is. */
 typedef struct hvi_theory_vanish_worst {
   double recursion;   /* largest |z_{t+1} - z*| / (kappa |z_t - z*| + |error_t|) */
   double end;         /* largest |z - z*| at the end over that at the start */
@@ -87,7 +89,7 @@ typedef struct hvi_theory_vanish_worst {
 hvi_status hvi_theory_vanish(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_vanish_judge(hvi_claims *claims, const hvi_theory_vanish_worst *w);
 
-/* Theorem 3.6: the neighbourhood of the stochastic case. */
+/* The stochastic theorem: the neighbourhood of the stochastic case. */
 typedef struct hvi_theory_noise_worst {
   size_t cells, seeds;
   double over_recursion; /* largest upper end of the mean's interval over the bound, any step */
@@ -99,7 +101,7 @@ typedef struct hvi_theory_noise_worst {
 hvi_status hvi_theory_noise(const hvi_theory_part *part, hvi_error *err);
 void hvi_theory_noise_judge(hvi_claims *claims, const hvi_theory_noise_worst *w);
 
-/* Proposition 4.1: f o g is mu sigma_min^2-PL. */
+/* PL of the composition: f o g is mu sigma_min^2-PL. */
 typedef struct hvi_theory_pl_worst {
   size_t samples;
   double least;         /* smallest |grad|^2 / (2 mu sigma_min^2 (f - inf)) */
@@ -116,8 +118,8 @@ typedef struct hvi_theory_alpha_run {
   bool reached, capped;            /* the goal; the cap on inner steps, at least once */
 } hvi_theory_alpha_run;
 typedef struct hvi_theory_alpha_curve {
-  const char *game, *label; /* "pennies", "eta best" */
-  double eta, alpha_max, kappa2;
+  const char *game, *file;                  /* a built-in problem; of its CSV */
+  double eta, alpha_max, alpha_eta, kappa2; /* 0 for eta: mu / L^2 */
   size_t count;
   hvi_theory_alpha_run runs[HVI_THEORY_ALPHAS]; /* in order of alpha */
 } hvi_theory_alpha_curve;

@@ -24,13 +24,14 @@ typedef struct span {
   double alpha_least, alpha_most; /* as reached */
 } span;
 
-static void see(void *context, const hvi_step *step, const hvi_record *row) {
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   (void)row;
   span *s = context;
   s->least = fmin(s->least, step->contraction);
   s->most = fmax(s->most, step->contraction);
   s->alpha_least = fmin(s->alpha_least, step->alpha);
   s->alpha_most = fmax(s->alpha_most, step->alpha);
+  return true;
 }
 
 static hvi_settings adversary(double eta, double error) {
@@ -89,7 +90,7 @@ static hvi_status converge(hvi_theory_counter_worst *w, const hvi_problem *p, do
 
 void hvi_theory_counter_judge(hvi_claims *claims, const hvi_theory_counter_worst *w) {
   hvi_claim *c =
-      hvi_claims_add(claims, "counterexample", "Proposition 3.3",
+      hvi_claims_add(claims, "counterexample", "proposition, divergence with alpha < 1",
                      "alpha = 1/sqrt(2) is not enough: on a strongly monotone F an inner solver "
                      "that satisfies alpha-descent diverges for every eta.");
   hvi_claim_measure(c, "step sizes", (double)w->etas);
@@ -98,7 +99,7 @@ void hvi_theory_counter_judge(hvi_claims *claims, const hvi_theory_counter_worst
   hvi_claim_measure(c, "largest error of alpha against 1/sqrt(2)", w->alpha_error);
   hvi_claim_judge(c, w->etas > 0 && w->least_growth > 1.0 && w->growth_error <= 1e-12 &&
                          w->alpha_error <= 1e-9);
-  c = hvi_claims_add(claims, "counterexample-mended", "Theorem 3.2",
+  c = hvi_claims_add(claims, "counterexample-mended", "theorem, deterministic case",
                      "On the same F every alpha < mu / L converges with a step size that the "
                      "theorem allows.");
   hvi_claim_measure(c, "alphas", (double)w->alphas);

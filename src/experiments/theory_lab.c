@@ -18,12 +18,13 @@ typedef struct view {
 
 static bool observe(void *context, const hvi_record *row) {
   view *v = context;
+  bool more = true;
   if (row->outer > 0) {
     const hvi_step step = hvi_steps_measure(&v->steps, row->z);
-    v->see(v->context, &step, row);
+    more = v->see(v->context, &step, row);
   }
   hvi_steps_stand(&v->steps, row->theta, row->z);
-  return true;
+  return more;
 }
 
 hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see see, void *context,

@@ -34,8 +34,8 @@ typedef struct hvi_placement {
 /* gd's settings with such a solver instead; the placement must outlive them. */
 hvi_settings hvi_lab_settings(const hvi_placement *placement, double eta, size_t steps);
 
-/* Sees each outer step: what it did, and the row. */
-typedef void (*hvi_lab_see)(void *context, const hvi_step *step, const hvi_record *row);
+/* Sees each outer step: what it did, and the row. False ends the run. */
+typedef bool (*hvi_lab_see)(void *context, const hvi_step *step, const hvi_record *row);
 
 /* Runs to the end of the settings. */
 hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see see, void *context,

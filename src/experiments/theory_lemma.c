@@ -22,10 +22,10 @@ typedef struct tally {
   double error, gap;
 } tally;
 
-static void see(void *context, const hvi_step *step, const hvi_record *row) {
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   (void)row;
   tally *t = context;
-  if (!(step->change > resolved_change)) return;
+  if (!(step->change > resolved_change)) return true;
   t->steps++;
   t->gap = fmax(t->gap, step->gap0 / (0.5 * step->change * step->change));
   /* l - l* exceeds half the squared distance exactly when the target lies outside Z */
@@ -33,6 +33,7 @@ static void see(void *context, const hvi_step *step, const hvi_record *row) {
   if (step->alpha > resolved_alpha) {
     t->error = fmax(t->error, step->error / (step->alpha * step->change));
   }
+  return true;
 }
 
 static hvi_status run(hvi_theory_lemma_worst *w, size_t *outside, hvi_csv *csv, const char *name,
@@ -128,7 +129,7 @@ static hvi_status run_real(hvi_theory_lemma_worst *w, size_t *outside, hvi_csv *
 
 void hvi_theory_lemma_judge(hvi_claims *claims, const hvi_theory_lemma_worst *w) {
   hvi_claim *c =
-      hvi_claims_add(claims, "lemma", "Lemma A.2",
+      hvi_claims_add(claims, "lemma", "lemma, bound on the step error",
                      "The inner error is at most alpha eta |F(z_t) - F(z*)|, and the surrogate's "
                      "loss above its floor at most half the square of eta |F(z_t) - F(z*)|, also "
                      "where the target lies outside Z.");

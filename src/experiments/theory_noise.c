@@ -40,15 +40,14 @@ static void noisy_operate(const hvi_problem *p, const void *sample, const double
   for (size_t i = 0; sample && i < N; i++) f[i] += ((const double *)sample)[i];
 }
 
-static void noisy_draw(const hvi_problem *p, void *sample, hvi_rng *rng) {
+static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
   const noisy *q = (const noisy *)p;
   hvi_rng_fill_normal(rng, 0.0, q->sigma / sqrt((double)N), N, sample);
 }
 
-static const hvi_problem_ops noisy_ops = {.name = "noisy",
-                                          .operate = noisy_operate,
-                                          .draw = noisy_draw,
-                                          .sample_bytes = N * sizeof(double)};
+static const hvi_problem_ops noisy_ops = {
+    .name = "noisy", .operate = noisy_operate, .draw = noisy_draw};
 
 /* One sigma, eta and alpha. */
 typedef struct cell {
@@ -68,6 +67,7 @@ static bool observe(void *context, const hvi_record *row) {
 
 static hvi_status run_seeds(cell *c, hvi_problem *quadratic, hvi_error *err) {
   const noisy q = {.base = {.ops = &noisy_ops,
+                            .sample_bytes = N * sizeof(double),
                             .model = quadratic->model,
                             .theta0 = quadratic->theta0,
                             .solution = quadratic->solution,
@@ -113,17 +113,20 @@ static void compare(cell *c) {
   c->interval = spread / (double)tail_count;
 }
 
-static hvi_status run_cell(cell *c, const hvi_theory_part *part, hvi_problem *quadratic,
-                           hvi_error *err) {
+/*
+ * alpha^2 = share eta mu, and c = 2 (1 + alpha^2) with it: the largest eta then solves a quadratic
+ * equation, and this stays just below its root.
+ */
+static void choose_steps(cell *c, double eta_share, double alpha_share) {
   const double L = fmax(shape.lipschitz, shape.lipschitz * shape.lipschitz / (2.0 * shape.mu));
-  const double share = c->alpha, largest = 1.0 / (2.0 * (1.0 + 2.0) * L);
-  /* c depends on alpha, which depends on eta: a step below the bound for the largest alpha will do
-   */
-  c->eta *= largest / (1.0 + 2.0 / 3.0 * share * largest * shape.mu);
-  c->alpha = sqrt(share * c->eta * shape.mu);
+  const double exact = 1.0 / (6.0 * L); /* the largest for alpha = 0 */
+  c->eta = eta_share * exact / (1.0 + 2.0 / 3.0 * alpha_share * exact * shape.mu);
+  c->alpha = sqrt(alpha_share * c->eta * shape.mu);
   c->c = 2.0 * (1.0 + c->alpha * c->alpha);
-  c->seeds = part->full ? 400 : 40;
-  c->steps = (size_t)(8.0 / (c->eta * shape.mu - c->alpha * c->alpha));
+  c->steps = (size_t)(16.0 / (c->eta * shape.mu - c->alpha * c->alpha));
+}
+
+static hvi_status run_cell(cell *c, hvi_problem *quadratic, hvi_error *err) {
   c->halves = hvi_alloc_doubles((c->steps + 1) * c->seeds);
   if (!c->halves) return hvi_error_memory(err, "the noisy runs");
   hvi_status status = run_seeds(c, quadratic, err);
@@ -176,7 +179,7 @@ static hvi_status write_cells(const char *folder, cell cells[SIGMAS][ETAS][ALPHA
 
 void hvi_theory_noise_judge(hvi_claims *claims, const hvi_theory_noise_worst *w) {
   hvi_claim *c =
-      hvi_claims_add(claims, "neighbourhood", "Theorem 3.6",
+      hvi_claims_add(claims, "neighbourhood", "theorem, stochastic case",
                      "With sampled F and alpha^2 < eta mu the mean of 1/2 |z - z*|^2 stays below "
                      "the theorem's recursion, and so ends in a neighbourhood of size "
                      "eta^2 (1 + c) sigma^2 / (eta mu - alpha^2).");
@@ -188,7 +191,7 @@ void hvi_theory_noise_judge(hvi_claims *claims, const hvi_theory_noise_worst *w)
   hvi_claim_note(c, "each mean is taken at the upper end of its 95 %% interval");
   hvi_claim_judge(c, w->cells > 0 && w->over_recursion <= 1.0 + hvi_theory_slack &&
                          w->over_limit <= 1.0);
-  c = hvi_claims_add(claims, "neighbourhood-sigma", "Theorem 3.6",
+  c = hvi_claims_add(claims, "neighbourhood-sigma", "theorem, stochastic case",
                      "The neighbourhood grows with sigma^2, and is a point without noise.");
   hvi_claim_measure(c, "slope of log mean over log sigma", w->sigma_slope);
   hvi_claim_measure(c, "mean without noise, last / first", w->quiet_end);
@@ -196,7 +199,6 @@ void hvi_theory_noise_judge(hvi_claims *claims, const hvi_theory_noise_worst *w)
 }
 
 hvi_status hvi_theory_noise(const hvi_theory_part *part, hvi_error *err) {
-  static cell blank;
   cell cells[SIGMAS][ETAS][ALPHAS];
   hvi_theory_noise_worst w = {.least_over = INFINITY};
   hvi_problem *quadratic;
@@ -205,11 +207,9 @@ hvi_status hvi_theory_noise(const hvi_theory_part *part, hvi_error *err) {
   for (size_t i = 0; i < SIGMAS * ETAS * ALPHAS && !status; i++) {
     const size_t s = i / (ETAS * ALPHAS), e = i / ALPHAS % ETAS, a = i % ALPHAS;
     cell *c = &cells[s][e][a];
-    *c = blank;
-    c->sigma = sigmas[s];
-    c->eta = eta_shares[e];
-    c->alpha = alpha_shares[a];
-    status = run_cell(c, part, quadratic, err);
+    *c = (cell){.sigma = sigmas[s], .seeds = part->full ? 400 : 40};
+    choose_steps(c, eta_shares[e], alpha_shares[a]);
+    status = run_cell(c, quadratic, err);
     if (!status) count_cell(&w, c);
   }
   hvi_problem_free(quadratic);

@@ -38,7 +38,7 @@ typedef struct trail {
   size_t total;
 } trail;
 
-static void see(void *context, const hvi_step *step, const hvi_record *row) {
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   trail *t = context;
   const double now = sqrt(step->dist2);
   if (t->steps == 0) t->dist[0] = sqrt(step->dist2 / step->contraction);
@@ -47,6 +47,7 @@ static void see(void *context, const hvi_step *step, const hvi_record *row) {
   /* near the solution only rounding is left of the distance */
   if (bound > 1e-7) t->recursion = fmax(t->recursion, now / bound);
   if (row->outer > t->total / 2 && bound > 1e-7) t->alpha_late = fmax(t->alpha_late, step->alpha);
+  return true;
 }
 
 /* About two hundred rows, evenly on a logarithmic axis. */
@@ -90,7 +91,7 @@ static void sum_up(hvi_theory_vanish_worst *w, const trail *t) {
 
 void hvi_theory_vanish_judge(hvi_claims *claims, const hvi_theory_vanish_worst *w) {
   hvi_claim *c =
-      hvi_claims_add(claims, "vanishing-errors", "Proposition A.5",
+      hvi_claims_add(claims, "vanishing-errors", "proposition, vanishing inner errors",
                      "Where the exact step contracts, inner errors that tend to zero are enough "
                      "for convergence; no bound on alpha is needed.");
   hvi_claim_measure(c, "largest |z - z*|, last / first", w->end);

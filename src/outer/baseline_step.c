@@ -77,9 +77,16 @@ static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
   }
 }
 
+/* The theta of `now` is the solver's own, and a rule writes it in place. */
+static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
+  const hvi_settings *set = &s->settings;
+  set->rule->step(set, s->problem, s->sample, h, s->rule_state, l->now->theta);
+  s->row.counts.grad_evals++;
+}
+
 void hvi_solver_baseline_step(hvi_solver *s) {
   hvi_surrogate *l = &s->turns[0].room.l;
-  const double h = s->eta[0] * s->settings.inner.lr;
+  const double h = s->shrink * s->eta[0] * s->settings.inner.lr;
   switch (s->settings.baseline) {
   case HVI_BASELINE_EXTRAGRADIENT:
     extragradient(s, l, h);
@@ -92,6 +99,9 @@ void hvi_solver_baseline_step(hvi_solver *s) {
     break;
   case HVI_BASELINE_ADAM_GDA:
     adam(s, l, h);
+    break;
+  case HVI_BASELINE_RULE:
+    rule(s, l, h);
     break;
   case HVI_BASELINE_NONE:
     return;

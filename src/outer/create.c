@@ -34,9 +34,8 @@ static size_t solver_need(const hvi_solver *s) {
   size_t need = 8 * hvi_arena_need(n) + 5 * hvi_arena_need(d) +
                 hvi_arena_need(s->problem->model->block_count) + hvi_arena_need(2 + 2 * d);
   if (set->target == HVI_TARGET_AVERAGED) need += hvi_arena_need(set->average * n);
-  for (size_t k = 0; k < s->turn_count; k++) {
-    need += turn_need(set, turn_model(s, k));
-  }
+  if (set->baseline == HVI_BASELINE_RULE) need += hvi_arena_need(set->rule->state(set, s->problem));
+  for (size_t k = 0; k < s->turn_count; k++) need += turn_need(set, turn_model(s, k));
   if (set->floor == HVI_FLOOR_ESTIMATED) {
     need += hvi_surrogate_need(s->problem->model) + hvi_arena_need(scout_state(s));
   }
@@ -84,6 +83,9 @@ static void solver_place(hvi_solver *s, hvi_arena *arena) {
   s->eta = hvi_arena_take(arena, s->problem->model->block_count);
   if (set->target == HVI_TARGET_OPTIMISTIC) s->f_last = hvi_arena_take(arena, n);
   if (set->target == HVI_TARGET_AVERAGED) s->history = hvi_arena_take(arena, set->average * n);
+  if (set->baseline == HVI_BASELINE_RULE) {
+    s->rule_state = hvi_arena_take(arena, set->rule->state(set, s->problem));
+  }
   place_turns(s, arena);
 }
 
@@ -107,11 +109,15 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Evaluates the model at the start, once. */
+/* Evaluates the model at the start, once; a model of samples does so at the first draw. */
 static void stand_at_start(hvi_solver *s) {
   const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
   for (size_t k = 0; k < s->turn_count; k++) {
     const hvi_turn *turn = &s->turns[k];
+    if (turn->room.l.model->ops->bind) {
+      hvi_vec_copy(turn->room.l.now->theta, theta0 + turn->block.theta, turn->block.dim);
+      continue;
+    }
     hvi_surrogate_start(&s->turns[k].room.l, theta0 + turn->block.theta);
     hvi_vec_copy(s->all_theta + turn->block.theta, turn->room.l.now->theta, turn->block.dim);
     hvi_vec_copy(s->all_z + turn->block.z, turn->room.l.now->z, turn->block.out);
@@ -131,7 +137,7 @@ static hvi_status fill(hvi_solver *s, hvi_error *err) {
   arena.base = s->memory = hvi_alloc_doubles(arena.size);
   if (!s->memory) return hvi_error_memory(err, "the solver's workspace");
   if (p->ops->draw) {
-    s->sample = hvi_alloc(1, p->ops->sample_bytes);
+    s->sample = hvi_alloc(1, p->sample_bytes);
     if (!s->sample) return hvi_error_memory(err, "a sample");
   }
   solver_place(s, &arena);
@@ -150,6 +156,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   if (!s) return hvi_error_memory(err, "the solver");
   s->problem = p;
   s->settings = *settings;
+  s->shrink = 1.0;
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
   s->best_residual = s->best_dist2 = NAN;

@@ -13,6 +13,7 @@ hvi_settings hvi_settings_defaults(void) {
                         .inner = hvi_optimizer_defaults(),
                         .eta = 0.1,
                         .average = 10,
+                        .second_rate = 1.0,
                         .inner_steps = 1,
                         .max_outer = 1000,
                         .stall_window = 200,
@@ -58,6 +59,10 @@ static hvi_status check_steps(const hvi_settings *s, const hvi_problem *p, hvi_e
     status = need_positive(s->player_eta[k], "a player's eta", err);
   }
   if (status) return status;
+  if (!(s->eta_decay >= 0.0 && isfinite(s->eta_decay))) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "eta decay = %g: it must not be negative",
+                         s->eta_decay);
+  }
   if (s->alpha != 0.0 && !(s->alpha > 0.0 && s->alpha < 1.0)) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "alpha = %g: it must lie strictly between 0 and 1", s->alpha);
@@ -128,6 +133,10 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
   if (in_turn && p->model->block_count < 2) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "%s has one player: alternating needs at least two", p->ops->name);
+  }
+  if (s->baseline == HVI_BASELINE_RULE && (!s->rule || s->rule->state(s, p) == 0)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
+                         s->rule ? s->rule->name : "a missing rule", p->ops->name);
   }
   if (s->baseline && s->player_eta) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a baseline takes one eta for all players");

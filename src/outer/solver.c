@@ -51,7 +51,11 @@ static void record(hvi_solver *s) {
   hvi_record *row = &s->row;
   row->theta = s->theta;
   row->z = s->z;
-  row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  if (p->ops->dist2) {
+    row->dist2 = p->ops->dist2(p, s->theta);
+  } else {
+    row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  }
   s->sound = sound(s);
   row->residual = s->sample || !s->sound ? NAN : hvi_problem_residual(p, s->z, s->f);
   if (s->settings.observe || s->settings.max_seconds > 0.0) {
@@ -114,8 +118,15 @@ static void decide(hvi_solver *s) {
   }
 }
 
+/* The next sample, where there are samples and this step is due for one. */
 static void draw(hvi_solver *s) {
-  if (s->sample) s->problem->ops->draw(s->problem, s->sample, &s->rng);
+  const size_t every = s->settings.redraw_every ? s->settings.redraw_every : 1;
+  if (!s->sample || s->row.outer % every != 0) return;
+  s->problem->ops->draw(s->problem, s->theta, s->sample, &s->rng);
+  for (size_t k = 0; k < s->turn_count; k++) {
+    hvi_surrogate *l = &s->turns[k].room.l;
+    if (l->model->ops->bind) hvi_surrogate_rebind(l, s->sample);
+  }
 }
 
 /* Row 0: the start. */
@@ -139,6 +150,9 @@ static void advance(hvi_solver *s) {
     hvi_solver_surrogate_step(s);
   }
   s->row.outer++;
+  if (s->settings.eta_decay > 0.0) {
+    s->shrink = 1.0 / (1.0 + s->settings.eta_decay * (double)s->row.outer);
+  }
   s->inner_total += s->row.inner;
   draw(s);
   hvi_solver_operate(s);

@@ -23,6 +23,7 @@ struct hvi_solver {
   double *f;               /* [n] F(z_t) */
   double *z_last;          /* [n] z_{t-1} */
   double *eta;             /* [players] or one */
+  double shrink;           /* what eta_decay leaves of it at this step */
   void *sample;            /* current draw; NULL when deterministic */
   hvi_rng rng;
 
@@ -38,6 +39,7 @@ struct hvi_solver {
   /* the baselines */
   double *field, *field_last; /* [d] V = J'F */
   double *adam;               /* {b1^k, b2^k, m[d], v[d]} */
+  double *rule_state;         /* of a rule */
 
   /* the record */
   hvi_record row;

@@ -30,11 +30,12 @@ static double step_size(const hvi_solver *s, size_t i) {
 static void plain_target(const hvi_solver *s, const hvi_block *b, double *v) {
   const double *w = s->problem->weights, *z = s->z + b->z, *f = s->f + b->z;
   if (!w && !s->f_last && !s->settings.player_eta) {
-    for (size_t i = 0; i < b->out; i++) v[i] = z[i] - s->eta[0] * f[i];
+    const double eta = s->shrink * s->eta[0];
+    for (size_t i = 0; i < b->out; i++) v[i] = z[i] - eta * f[i];
     return;
   }
   for (size_t i = 0; i < b->out; i++) {
-    const double eta = s->settings.player_eta ? step_size(s, b->z + i) : s->eta[0];
+    const double eta = s->shrink * (s->settings.player_eta ? step_size(s, b->z + i) : s->eta[0]);
     const double used = s->f_last ? 2.0 * f[i] - s->f_last[b->z + i] : f[i];
     v[i] = z[i] - eta * used / (w ? w[b->z + i] : 1.0);
   }

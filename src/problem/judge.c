@@ -94,6 +94,7 @@ static void judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
   }
   c->residual = c->finite ? sqrt(sum) : NAN;
   c->dist2 = p->solution ? hvi_vec_dist2(z, p->solution, n) : NAN;
+  if (p->ops->dist2) c->dist2 = p->ops->dist2(p, theta);
 }
 
 hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,

@@ -54,6 +54,13 @@ void hvi_surrogate_start(hvi_surrogate *l, const double *theta) {
   l->counts->model_passes++;
 }
 
+void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample) {
+  l->model->ops->bind(l->model, l->now->cache, sample);
+  l->model->ops->bind(l->model, l->next->cache, sample);
+  l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
+  l->counts->model_passes++;
+}
+
 void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = measure(l, l->now); }
 
 double hvi_surrogate_probe(hvi_surrogate *l) {

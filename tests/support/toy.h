@@ -16,8 +16,9 @@ typedef struct toy {
   hvi_set sets[4];
   const double *A, *b;
   double cubic;
-  size_t *calls;   /* counts evaluations of F when set */
-  size_t spoil_at; /* from this evaluation on (the first is 1) F is `spoiled` throughout; 0: never */
+  size_t *calls; /* counts evaluations of F when set */
+  size_t
+      spoil_at; /* from this evaluation on (the first is 1) F is `spoiled` throughout; 0: never */
   double spoiled;
   double noise; /* standard deviation of what a draw adds to each component */
 } toy;
@@ -44,7 +45,8 @@ static inline void toy_affine(const hvi_problem *p, double *A, double *b) {
   memcpy(b, t->b, n * sizeof *b);
 }
 
-static inline void toy_draw(const hvi_problem *p, void *sample, hvi_rng *rng) {
+static inline void toy_draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
   *(double *)sample = ((const toy *)p)->noise * hvi_rng_normal(rng);
 }
 
@@ -55,18 +57,19 @@ static const hvi_problem_ops toy_affine_ops = {
 /* the same F, but nobody is told that it is affine */
 static const hvi_problem_ops toy_opaque_ops = {
     .name = "toy", .operate = toy_operate, .free = toy_release};
-static const hvi_problem_ops toy_noisy_ops = {.name = "toy",
-                                              .operate = toy_operate,
-                                              .draw = toy_draw,
-                                              .sample_bytes = sizeof(double),
-                                              .free = toy_release};
+static const hvi_problem_ops toy_noisy_ops = {
+    .name = "toy", .operate = toy_operate, .draw = toy_draw, .free = toy_release};
 
 /* Takes the model over; A, b and theta0 must outlive it. Z is everything unless changed. */
 static inline void toy_init(toy *t, hvi_model *m, const double *A, const double *b,
                             const double *theta0) {
   *t = (toy){.A = A, .b = b};
-  t->base = (hvi_problem){
-      .ops = &toy_affine_ops, .model = m, .theta0 = theta0, .set_count = 1, .sets = t->sets};
+  t->base = (hvi_problem){.ops = &toy_affine_ops,
+                          .model = m,
+                          .theta0 = theta0,
+                          .set_count = 1,
+                          .sets = t->sets,
+                          .sample_bytes = sizeof(double)};
   t->sets[0] = (hvi_set){.kind = HVI_SET_FREE, .len = m->out};
   (void)toy_opaque_ops, (void)toy_noisy_ops;
 }

@@ -1,0 +1,245 @@
+/* Settings: defaults, step rules, every refusal in its words, no memory, and freeing nothing. */
+#include "base/memory.h"
+#include "support/solve.h"
+#include "support/toy.h"
+
+static long allowed = -1;
+
+bool hvi_alloc_allowed(size_t bytes) {
+  (void)bytes;
+  if (allowed == 0) return false;
+  if (allowed > 0) allowed--;
+  return true;
+}
+
+static void refused(const hvi_problem *p, const hvi_settings *s, hvi_status status,
+                    const char *words) {
+  hvi_solver *solver = (hvi_solver *)(void *)&solver;
+  hvi_error err;
+  check_error(hvi_solver_new(&solver, p, s, &err), status, &err, words);
+  assert_null(solver);
+  assert_int_equal(hvi_solver_new(&solver, p, s, NULL), status);
+}
+
+/* One field of the defaults changed to a value that must not be. */
+#define REFUSED(field, value, words)                      \
+  do {                                                    \
+    hvi_settings s_ = hvi_settings_defaults();            \
+    s_.field = (value);                                   \
+    refused(p, &s_, HVI_ERROR_ARGUMENT, (words));         \
+  } while (0)
+
+static void numbers_out_of_range_are_refused(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  REFUSED(optimizer, NULL, "the settings name no inner optimizer");
+  REFUSED(eta, 0.0, "eta = 0: it must be a positive number");
+  REFUSED(eta, -0.5, "eta = -0.5: it must be a positive number");
+  REFUSED(eta, NAN, "eta = nan: it must be a positive number");
+  REFUSED(eta, INFINITY, "eta = inf: it must be a positive number");
+  REFUSED(player_eta, ((double[]){0.1, -1.0}), "a player's eta = -1: it must be a positive number");
+  REFUSED(alpha, 1.0, "alpha = 1: it must lie strictly between 0 and 1");
+  REFUSED(alpha, -0.1, "alpha = -0.1: it must lie strictly between 0 and 1");
+  REFUSED(alpha, NAN, "alpha = nan: it must lie strictly between 0 and 1");
+  REFUSED(inner_steps, 0, "the inner loop needs at least one step");
+  REFUSED(inner_growth, -1.0, "inner growth = -1: it must not be negative");
+  REFUSED(inner_growth, NAN, "inner growth = nan: it must not be negative");
+  REFUSED(tol, -1e-9, "tolerance = -1e-09: it must not be negative");
+  REFUSED(tol, NAN, "tolerance = nan: it must not be negative");
+  REFUSED(max_seconds, -1.0, "time limit = -1: it must not be negative");
+  REFUSED(growth_bound, NAN, "growth bound = nan: it must not be negative");
+  REFUSED(max_outer, 0, "nothing ends this solve: set a limit, a tolerance or an observer");
+  hvi_problem_free(p);
+}
+
+static void inner_numbers_out_of_range_are_refused(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  REFUSED(inner.lr, 0.0, "inner step size = 0: it must be a positive number");
+  REFUSED(inner.momentum, 1.0, "momentum = 1: it must be at least 0 and below 1");
+  REFUSED(inner.beta1, -0.1, "beta1 = -0.1: it must be at least 0 and below 1");
+  REFUSED(inner.beta2, 1.5, "beta2 = 1.5: it must be at least 0 and below 1");
+  REFUSED(inner.epsilon, 0.0, "epsilon = 0: it must be a positive number");
+  REFUSED(inner.damping, -1.0, "damping = -1: it must be a positive number");
+  REFUSED(inner.factor, 0.0, "factor = 0: it must be a positive number");
+  REFUSED(inner.rank_tol, NAN, "rank tolerance = nan: it must be at least 0 and below 1");
+  REFUSED(inner.weight_decay, -1.0, "weight decay = -1: it must not be negative");
+  hvi_problem_free(p);
+}
+
+static void averages_have_a_size(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings s = hvi_settings_defaults();
+  s.target = HVI_TARGET_AVERAGED;
+  s.average = 0;
+  refused(p, &s, HVI_ERROR_ARGUMENT, "an averaged target is the mean of 1 to 1000000 targets, not of 0");
+  /* an amount whose product with the outputs wraps around to nothing */
+  hvi_solver *solver = NULL;
+  s.average = SIZE_MAX / 2 + 1;
+  assert_int_not_equal(hvi_solver_new(&solver, p, &s, NULL), HVI_OK);
+  assert_null(solver);
+  s.average = SIZE_MAX / 32;
+  assert_int_not_equal(hvi_solver_new(&solver, p, &s, NULL), HVI_OK);
+  assert_null(solver);
+  hvi_problem_free(p);
+}
+
+static void what_the_problem_lacks_is_said(void **state) {
+  (void)state;
+  static const double one[] = {1, 0, 0, 1}, zero[2], holed[] = {0.0, NAN};
+  static const double skew[] = {0, 1, -1, 0};
+  hvi_settings s = hvi_settings_defaults();
+  toy t;
+  toy_init(&t, identity_model(2), one, zero, zero);
+  s.alternating = true;
+  refused(&t.base, &s, HVI_ERROR_UNSUPPORTED, "toy has one player: alternating needs at least two");
+  s.alternating = false;
+  s.baseline = HVI_BASELINE_ALTERNATING_GDA;
+  refused(&t.base, &s, HVI_ERROR_UNSUPPORTED, "toy has one player: alternating needs at least two");
+  s.baseline = HVI_BASELINE_NONE;
+  s.theta0 = holed;
+  refused(&t.base, &s, HVI_ERROR_INPUT, "theta0 holds a number that is not finite");
+  s.theta0 = NULL;
+  t.base.theta0 = NULL;
+  refused(&t.base, &s, HVI_ERROR_ARGUMENT, "there is no start: give theta0");
+  t.base.theta0 = zero;
+  t.base.ops = &toy_noisy_ops;
+  s.tol = 1e-6;
+  refused(&t.base, &s, HVI_ERROR_UNSUPPORTED, "toy is stochastic and has no residual to test");
+  t.base.ops = &toy_affine_ops;
+  t.A = skew;
+  s.tol = 0.0;
+  s.step_rule = HVI_STEP_THEOREM;
+  refused(&t.base, &s, HVI_ERROR_UNSUPPORTED, "toy is not strongly monotone");
+  refused(NULL, &s, HVI_ERROR_ARGUMENT, "a solver needs a problem and settings");
+  refused(&t.base, NULL, HVI_ERROR_ARGUMENT, "a solver needs a problem and settings");
+  hvi_problem_free(&t.base);
+}
+
+/* Outputs that belong to no set have no residual, and a residual of nothing is no success. */
+static void sets_must_cover_the_outputs(void **state) {
+  (void)state;
+  static const double one[] = {1, 0, 0, 1}, zero[2], start[] = {1.0, 1.0};
+  const hvi_settings s = hvi_settings_defaults();
+  hvi_solver *solver = NULL;
+  toy t;
+  toy_init(&t, identity_model(2), one, zero, start);
+  t.base.set_count = 0;
+  assert_int_not_equal(hvi_solver_new(&solver, &t.base, &s, NULL), HVI_OK);
+  t.base.set_count = 1;
+  t.sets[0].len = 1;
+  assert_int_not_equal(hvi_solver_new(&solver, &t.base, &s, NULL), HVI_OK);
+  assert_null(solver);
+  hvi_problem_free(&t.base);
+}
+
+static void defaults_are_as_documented(void **state) {
+  (void)state;
+  const hvi_settings s = hvi_settings_defaults();
+  assert_ptr_equal(s.optimizer, hvi_optimizer_find("gd"));
+  assert_true(s.eta == 0.1 && s.inner_steps == 1 && s.max_outer == 1000 && s.tol == 0.0);
+  assert_true(s.alpha == 0.0 && s.baseline == HVI_BASELINE_NONE && !s.alternating);
+  assert_true(s.step_rule == HVI_STEP_FIXED && s.target == HVI_TARGET_PLAIN);
+}
+
+static double eta_of(const hvi_problem *p, const hvi_settings *s) {
+  hvi_solver *solver = solver_for(p, s);
+  const double eta = hvi_solver_info(solver).eta;
+  hvi_solver_free(solver);
+  return eta;
+}
+
+static void step_rules_are_their_formulas(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings s = hvi_settings_defaults();
+  s.eta = 0.3;
+  check_near(eta_of(p, &s), 0.3, 0.0);
+  s.step_rule = HVI_STEP_BEST;
+  check_near(eta_of(p, &s), 0.75 / 16.5625, 1e-15);
+  s.step_rule = HVI_STEP_THEOREM;
+  check_near(eta_of(p, &s), 2 * 0.75 / (5 * 16.5625), 1e-15);
+  s.eta = NAN; /* the rule replaces it */
+  check_near(eta_of(p, &s), 2 * 0.75 / (5 * 16.5625), 1e-15);
+  hvi_problem_free(p);
+}
+
+/* Every player takes the rule's step. */
+static void a_step_rule_serves_every_player(void **state) {
+  (void)state;
+  static trace rows, fixed;
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings s = settings_for("gd", 0.3, 20);
+  s.step_rule = HVI_STEP_BEST;
+  hvi_solver_free(solve_traced(p, s, &rows));
+  s.step_rule = HVI_STEP_FIXED;
+  s.eta = 0.75 / 16.5625;
+  hvi_solver_free(solve_traced(p, s, &fixed));
+  check_close(rows.theta[20], fixed.theta[20], 2, 1e-13);
+  hvi_problem_free(p);
+}
+
+static void theta0_replaces_the_problems(void **state) {
+  (void)state;
+  const double start[] = {-0.5, 0.25};
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings s = settings_for("gd", 0.1, 1);
+  static trace rows;
+  s.theta0 = start;
+  hvi_solver_free(solve_traced(p, s, &rows));
+  check_close(rows.theta[0], start, 2, 0.0);
+  hvi_problem_free(p);
+}
+
+/* Every allocation fails once, for every method and option that takes memory. */
+static void no_memory_is_an_error_and_no_leak(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("rps", 1);
+  for (const hvi_method *method = hvi_method_list(); method->name; method++) {
+    hvi_settings s = settings_for(method->name, 0.1, 1);
+    s.floor = HVI_FLOOR_ESTIMATED;
+    s.target = HVI_TARGET_AVERAGED;
+    s.alternating = s.baseline == HVI_BASELINE_NONE;
+    s.step_rule = HVI_STEP_BEST;
+    hvi_status status = HVI_ERROR_MEMORY;
+    long failures = 0;
+    for (long k = 0; status != HVI_OK; k++) {
+      hvi_solver *solver = NULL;
+      hvi_error err;
+      allowed = k;
+      status = hvi_solver_new(&solver, p, &s, &err);
+      allowed = -1;
+      if (status != HVI_OK) {
+        check_error(status, HVI_ERROR_MEMORY, &err, "out of memory for");
+        assert_null(solver);
+        failures++;
+      }
+      hvi_solver_free(solver);
+    }
+    assert_true(failures >= 3);
+  }
+  hvi_problem_free(p);
+}
+
+static void freeing_nothing_is_fine(void **state) {
+  (void)state;
+  hvi_solver_free(NULL);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(numbers_out_of_range_are_refused),
+      cmocka_unit_test(inner_numbers_out_of_range_are_refused),
+      cmocka_unit_test(averages_have_a_size),
+      cmocka_unit_test(what_the_problem_lacks_is_said),
+      cmocka_unit_test(sets_must_cover_the_outputs),
+      cmocka_unit_test(defaults_are_as_documented),
+      cmocka_unit_test(step_rules_are_their_formulas),
+      cmocka_unit_test(a_step_rule_serves_every_player),
+      cmocka_unit_test(theta0_replaces_the_problems),
+      cmocka_unit_test(no_memory_is_an_error_and_no_leak),
+      cmocka_unit_test(freeing_nothing_is_fine),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
