@@ -12,10 +12,10 @@ BEGIN {
 
   # Public headers, by the layer that implements them.
   public("base", "error export version")
-  public("num", "rng")
+  public("num", "rng sparse")
   public("model", "model")
   public("problem", "problem")
-  public("problems", "builtin game")
+  public("problems", "builtin game mdp")
   public("surrogate", "surrogate")
   public("inner", "optimizer")
   public("outer", "solver")

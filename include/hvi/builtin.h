@@ -21,10 +21,11 @@ typedef struct hvi_option {
 typedef struct hvi_key {
   const char *name;
   const char *fallback; /* the default, as text */
-  const char *choices;  /* "linear|celu|tanh"; NULL: a number */
+  const char *choices;  /* "linear|celu|tanh"; NULL: a number, or text */
   double low, high;     /* a number's range, both ends allowed */
   bool integer;         /* a whole number */
   const char *help;     /* one line */
+  bool text;            /* neither number nor choice: a file's name */
 } hvi_key;
 
 typedef struct hvi_builtin {

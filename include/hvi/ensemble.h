@@ -15,7 +15,8 @@
 extern "C" {
 #endif
 
-/* Makes instance `index` (0 .. count-1). Called from several threads at once. */
+/* Makes instance `index` (0 .. count-1), the same one each time it is asked. Called from several
+ * threads at once. */
 typedef hvi_status (*hvi_instance_fn)(void *context, size_t index, hvi_problem **problem,
                                       hvi_error *err);
 

@@ -6,11 +6,13 @@
 #include <hvi/ensemble.h>
 #include <hvi/error.h>
 #include <hvi/game.h>
+#include <hvi/mdp.h>
 #include <hvi/model.h>
 #include <hvi/optimizer.h>
 #include <hvi/problem.h>
 #include <hvi/rng.h>
 #include <hvi/solver.h>
+#include <hvi/sparse.h>
 #include <hvi/surrogate.h>
 #include <hvi/theory.h>
 #include <hvi/version.h>

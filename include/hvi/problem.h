@@ -35,6 +35,22 @@ typedef struct hvi_set {
   size_t rank;
 } hvi_set;
 
+/* Settings that only rules read. */
+typedef struct hvi_rule_settings {
+  double trace_decay; /* lambda of eligibility traces */
+  double second_rate; /* of two time scales, the second: its share of the step size */
+} hvi_rule_settings;
+
+/* A method of a problem's own, outside the surrogates, that moves theta from a sample: temporal
+ * differences and such. */
+typedef struct hvi_rule {
+  const char *name, *summary;
+  size_t (*state)(const hvi_problem *p); /* doubles of state, zero at the start */
+  /* theta_t -> theta_{t+1} in place, with the step size in force. */
+  void (*step)(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+               double *state, double *theta);
+} hvi_rule;
+
 typedef struct hvi_problem_ops {
   const char *name;
   /* f = F(z). Some operators need theta too. `sample` is the current draw of a stochastic problem,
@@ -51,6 +67,7 @@ typedef struct hvi_problem_ops {
   /* Of repeated minimisation, z' = argmin f_z: beta, the sensitivity of grad f_z to the deployed z,
    * and the strong convexity mu of f_z. It contracts when beta / mu < 1. Optional. */
   void (*sensitivity)(const hvi_problem *p, double *beta, double *mu);
+  const hvi_rule *const *rules; /* that fit this problem, ending in NULL; optional */
   void (*free)(hvi_problem *p);
 } hvi_problem_ops;
 

@@ -83,26 +83,13 @@ typedef enum hvi_baseline {
   HVI_BASELINE_RULE             /* the problem's own, in settings.rule */
 } hvi_baseline;
 
-typedef struct hvi_settings hvi_settings;
-
-/* A method outside the surrogates that moves theta from a sample: temporal differences and such. */
-typedef struct hvi_rule {
-  const char *name;
-  /* Doubles of state, zero at the start; 0 tells that the rule does not fit this problem. */
-  size_t (*state)(const hvi_settings *s, const hvi_problem *p);
-  /* theta_t -> theta_{t+1} in place, with the step size in force. */
-  void (*step)(const hvi_settings *s, const hvi_problem *p, const void *sample, double eta,
-               double *state, double *theta);
-} hvi_rule;
-
-struct hvi_settings {
+typedef struct hvi_settings {
   /* the method */
   const hvi_optimizer *optimizer;
   hvi_optimizer_settings inner;
   hvi_baseline baseline; /* replaces the surrogate step when set */
-  const hvi_rule *rule;  /* for HVI_BASELINE_RULE */
-  double trace_decay;    /* lambda of rules with eligibility traces */
-  double second_rate;    /* of rules with two time scales: its share of eta */
+  const hvi_rule *rule;  /* for HVI_BASELINE_RULE: one of the problem's */
+  hvi_rule_settings rule_settings;
 
   /* the outer step */
   hvi_step_rule step_rule;
@@ -134,7 +121,7 @@ struct hvi_settings {
   size_t redraw_every;  /* outer steps that share a draw: lazy deployment; 0: 1 */
   hvi_observer observe;
   void *observer_context;
-};
+} hvi_settings;
 
 /* gd with one inner step, eta 0.1, 1,000 iterations, no tolerance. */
 HVI_API hvi_settings hvi_settings_defaults(void);

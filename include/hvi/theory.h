@@ -37,7 +37,8 @@ HVI_API hvi_rates hvi_theory_rates(double mu, double lipschitz, double eta, doub
 typedef enum hvi_verdict {
   HVI_SAFE,        /* the theorem covers these settings, and the run agrees */
   HVI_UNSAFE,      /* the theorem does not cover them, and the run did not converge */
-  HVI_NOT_COVERED, /* the theorem does not cover them, yet the run converged */
+  HVI_NOT_COVERED, /* the theorem does not cover them, yet the run converged (or showed
+                      nothing: sampled F and no known solution) */
   HVI_VERDICT_COUNT
 } hvi_verdict;
 
@@ -48,7 +49,7 @@ typedef enum hvi_obstacle {
   HVI_OBSTACLE_NONE,
   HVI_OBSTACLE_BASELINE,     /* the method is no surrogate method */
   HVI_OBSTACLE_STOCHASTIC,   /* F is sampled: another theorem, with a neighbourhood */
-  HVI_OBSTACLE_VARIANT,      /* another target, players in turn, or unequal step sizes */
+  HVI_OBSTACLE_VARIANT,      /* another target, players in turn, unequal or changing step sizes */
   HVI_OBSTACLE_NOT_MONOTONE, /* mu <= 0 */
   HVI_OBSTACLE_BOUNDARY,     /* the solution is not in the relative interior of Z */
   HVI_OBSTACLE_ETA,          /* eta >= 2 mu / L^2: the exact step may expand */

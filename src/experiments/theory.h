@@ -10,6 +10,8 @@
 
 #include "report/claims.h"
 
+#include <hvi/solver.h>
+
 #include <stdint.h>
 
 typedef struct hvi_theory_part {
@@ -118,8 +120,9 @@ typedef struct hvi_theory_alpha_run {
   bool reached, capped;            /* the goal; the cap on inner steps, at least once */
 } hvi_theory_alpha_run;
 typedef struct hvi_theory_alpha_curve {
-  const char *game, *file;                  /* a built-in problem; of its CSV */
-  double eta, alpha_max, alpha_eta, kappa2; /* 0 for eta: mu / L^2 */
+  const char *game, *file; /* a built-in problem; of its CSV */
+  hvi_step_rule rule;
+  double eta, alpha_max, alpha_eta, kappa2;
   size_t count;
   hvi_theory_alpha_run runs[HVI_THEORY_ALPHAS]; /* in order of alpha */
 } hvi_theory_alpha_curve;

@@ -2,7 +2,7 @@
  * How much alpha matters on the two games: gradient descent as inner solver, stopped as soon as
  * l - l* <= alpha^2 (l_0 - l*), for alpha on a grid; outer iterations, inner steps and gradient
  * computations until |z - z*|^2 <= 1e-6. Once with the best step size mu / L^2, once with the
- * paper's 0.1, which lies beyond 2 mu / L^2 for pennies.
+ * theorem's 2 mu / 5 L^2, and once with the paper's 0.1, which lies beyond 2 mu / L^2 for pennies.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -16,7 +16,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { CURVES = 4, CAP = 100000, MOST_OUTER = 40000, MOST_GRADIENTS = 2000000 };
+enum { CURVES = 6, CAP = 100000, MOST_OUTER = 40000, MOST_GRADIENTS = 2000000 };
 
 static const double goal = 1e-6;
 
@@ -67,8 +67,10 @@ static hvi_status run_curve(hvi_theory_alpha_curve *c, bool full, uint64_t seed,
   hvi_status status = hvi_builtin_new(&p, c->game, NULL, 0, seed, 0, err);
   if (status) return status;
   status = hvi_problem_constants(&k, p, err);
-  if (!(c->eta > 0.0)) c->eta = k.mu / (k.lipschitz * k.lipschitz);
-  const hvi_rates rates = hvi_theory_rates(k.mu, k.lipschitz, c->eta, 0.0);
+  hvi_rates rates = hvi_theory_rates(k.mu, k.lipschitz, 0.0, 0.0);
+  if (c->rule == HVI_STEP_BEST) c->eta = rates.eta_best;
+  if (c->rule == HVI_STEP_THEOREM) c->eta = rates.eta_theorem;
+  rates = hvi_theory_rates(k.mu, k.lipschitz, c->eta, 0.0);
   c->alpha_max = rates.alpha_max;
   c->alpha_eta = rates.alpha_eta;
   c->kappa2 = rates.kappa2;
@@ -123,7 +125,7 @@ static void judge_covered(hvi_claims *claims, const hvi_theory_alpha_curve *curv
   for (size_t k = 0; k < count; k++) {
     for (size_t i = 0; i < curves[k].count; i++) {
       const hvi_theory_alpha_run *r = &curves[k].runs[i];
-      if (!(r->alpha < curves[k].alpha_eta) || r->capped) continue;
+      if (!(r->alpha_worst < curves[k].alpha_eta)) continue;
       covered++;
       reached += r->reached;
     }
@@ -187,16 +189,20 @@ void hvi_theory_alpha_judge(hvi_claims *claims, const hvi_theory_alpha_curve *cu
   judge_damping(claims, curves, count);
 }
 
+static const hvi_theory_alpha_curve plans[CURVES] = {
+    {.game = "pennies", .file = "alpha-pennies-best", .rule = HVI_STEP_BEST},
+    {.game = "pennies", .file = "alpha-pennies-theorem", .rule = HVI_STEP_THEOREM},
+    {.game = "pennies", .file = "alpha-pennies-0p1", .eta = 0.1},
+    {.game = "rps", .file = "alpha-rps-best", .rule = HVI_STEP_BEST},
+    {.game = "rps", .file = "alpha-rps-theorem", .rule = HVI_STEP_THEOREM},
+    {.game = "rps", .file = "alpha-rps-0p1", .eta = 0.1}};
+
 hvi_status hvi_theory_alpha(const hvi_theory_part *part, hvi_error *err) {
   hvi_theory_alpha_curve *curves = hvi_alloc(CURVES, sizeof *curves);
   double *alphas = hvi_alloc_doubles(MOST_OUTER);
   hvi_status status = curves && alphas ? HVI_OK : hvi_error_memory(err, "the curves over alpha");
   for (size_t k = 0; k < CURVES && !status; k++) {
-    static const char *const files[] = {"alpha-pennies-best", "alpha-pennies-0p1", "alpha-rps-best",
-                                        "alpha-rps-0p1"};
-    curves[k].game = k < 2 ? "pennies" : "rps";
-    curves[k].file = files[k];
-    curves[k].eta = k % 2 ? 0.1 : 0.0;
+    curves[k] = plans[k];
     status = run_curve(&curves[k], part->full, part->seed, alphas, err);
     if (!status) status = write_curve(part->folder, &curves[k], err);
   }

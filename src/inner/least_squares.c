@@ -5,6 +5,10 @@
  *
  * When every player has one parameter and one output J is diagonal: one product J'1 gives it all.
  *
+ * When J is constant and tall, G = J' Xi J = V S V' is formed and decomposed once, and a step is
+ * V (S + lambda)^+ V' J' Xi r: one product J'u. The cut-off applies to sqrt(S), the singular
+ * values.
+ *
  * Matrix-free: LSMR on J v and J'u of the whole model, damped by sqrt(lambda).
  */
 #include "inner/least_squares.h"
@@ -17,7 +21,7 @@
 #include <math.h>
 
 /* Above this many entries in a player's Jacobian the automatic choice is matrix-free. */
-enum { DENSE_ENTRIES = 1 << 20 };
+enum { DENSE_ENTRIES = 1 << 20, GRAM_LIMIT = 4096 };
 
 static bool dense(const hvi_optimizer_settings *s, const hvi_model *m) {
   if (s->linear != HVI_LINEAR_AUTO) return s->linear == HVI_LINEAR_DENSE;
@@ -43,7 +47,19 @@ static double *first_block(const hvi_model *m, double *state) {
   return state + m->dim + 2 * m->out;
 }
 
+/* Whether a step goes through the Gram matrix. */
+static bool tall(const hvi_optimizer_settings *s, const hvi_model *m) {
+  return s->linear == HVI_LINEAR_AUTO && m->ops->gram && m->dim <= GRAM_LIMIT && !dense(s, m);
+}
+
+/* {formed?, S[d], V[d][d], J'Xi r [d], V'J'Xi r [d], Xi r [n] | LAPACK's} */
+static size_t gram_state(const hvi_model *m) {
+  const size_t d = m->dim;
+  return 1 + 3 * d + d * d + m->out + hvi_dense_eigen_work(d);
+}
+
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m) {
+  if (tall(s, m)) return gram_state(m);
   if (!dense(s, m)) return hvi_lsmr_work(m->out, m->dim) + 2 * m->out;
   size_t total = m->dim + 2 * m->out;
   for (size_t k = 0; k < m->block_count; k++) total += block_room(&m->blocks[k]);
@@ -194,9 +210,32 @@ static bool matrix_free(double *delta, const hvi_optimizer_settings *s, double l
   return hvi_vec_finite(delta, d);
 }
 
+/* Both kinds of step: with lambda zero the pseudo-inverse, otherwise damped. */
+static bool gram_step(double *delta, const hvi_optimizer_settings *s, double lambda, double *state,
+                      hvi_surrogate *l, const double *residual) {
+  const hvi_model *m = l->model;
+  const size_t d = m->dim, n = m->out;
+  double *S = state + 1, *V = S + d, *g = V + d * d, *c = g + d, *u = c + d;
+  if (state[0] == 0.0) {
+    m->ops->gram(m, l->weights, V);
+    if (!hvi_dense_eigen(S, V, d, u + n)) return false;
+    state[0] = 1.0;
+  }
+  for (size_t i = 0; i < n; i++) u[i] = l->weights ? l->weights[i] * residual[i] : residual[i];
+  m->ops->vjp(m, l->now->cache, l->now->theta, u, g);
+  l->counts->grad_evals++;
+  /* row k of V is the eigenvector of S[k], largest last */
+  hvi_dense_mul(c, V, g, d, d);
+  const double least = s->rank_tol * s->rank_tol * S[d - 1];
+  for (size_t k = 0; k < d; k++) c[k] = lambda > 0.0 || S[k] > least ? c[k] / (S[k] + lambda) : 0.0;
+  hvi_dense_mul_t(delta, V, c, d, d);
+  return hvi_vec_finite(delta, d);
+}
+
 bool hvi_least_squares_gauss_newton(double *delta, const hvi_optimizer_settings *s, double *state,
                                     hvi_surrogate *l, const double *residual) {
   if (diagonal(s, l->model)) return diagonal_gauss_newton(delta, s, state, l, residual);
+  if (tall(s, l->model)) return gram_step(delta, s, 0.0, state, l, residual);
   if (!dense(s, l->model)) return matrix_free(delta, s, 0.0, state, l, residual);
   return dense_gauss_newton(delta, s, state, l, residual);
 }
@@ -204,6 +243,7 @@ bool hvi_least_squares_gauss_newton(double *delta, const hvi_optimizer_settings 
 bool hvi_least_squares_damped(double *delta, const hvi_optimizer_settings *s, double lambda,
                               double *state, hvi_surrogate *l, const double *residual) {
   if (diagonal(s, l->model)) return diagonal_damped(delta, lambda, state, l, residual);
+  if (tall(s, l->model)) return gram_step(delta, s, lambda, state, l, residual);
   if (!dense(s, l->model)) return matrix_free(delta, s, lambda, state, l, residual);
   return dense_damped(delta, lambda, state, l, residual);
 }

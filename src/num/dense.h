@@ -47,6 +47,11 @@ hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_
                                      hvi_error *err);
 /* Eigenvalues of symmetric A[n][n], smallest first, into w[n]; allocates. */
 hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error *err);
+/* Decomposes symmetric A[n][n] in place: on return row k is the unit eigenvector of w[k], smallest
+ * first. False when A is not finite. Allocates nothing: work has hvi_dense_eigen_work(n) doubles.
+ */
+bool hvi_dense_eigen(double *w, double *A, size_t n, double *work);
+size_t hvi_dense_eigen_work(size_t n);
 /* Orthonormal basis Q[m][*rank] (row-major, leading dimension *rank) of the range of A[m][n], with
  * a relative cut-off; Q has room for m * min(m,n). Allocates. */
 hvi_status hvi_dense_range(double *Q, size_t *rank, const double *A, size_t m, size_t n,

@@ -106,3 +106,19 @@ hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_er
   hvi_free(copy);
   return HVI_OK;
 }
+
+/* LAPACK's dsyevd wants 1 + 6 n + 2 n^2 doubles and 3 + 5 n integers. */
+size_t hvi_dense_eigen_work(size_t n) {
+  const size_t integers = (3 + 5 * n) * sizeof(lapack_int);
+  return 1 + 6 * n + 2 * n * n + (integers + sizeof(double) - 1) / sizeof(double);
+}
+
+bool hvi_dense_eigen(double *w, double *A, size_t n, double *work) {
+  if (n == 0 || n > INT_MAX / 4 || !hvi_vec_finite(A, n * n)) return false;
+  const size_t doubles = 1 + 6 * n + 2 * n * n;
+  lapack_int *integers = (lapack_int *)(void *)(work + doubles), size = (lapack_int)n;
+  if (doubles > INT_MAX) return false;
+  /* columns in LAPACK's eyes are rows in ours */
+  return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
+                             (lapack_int)doubles, integers, 3 + 5 * size) == 0;
+}

@@ -80,7 +80,7 @@ static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
 /* The theta of `now` is the solver's own, and a rule writes it in place. */
 static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_settings *set = &s->settings;
-  set->rule->step(set, s->problem, s->sample, h, s->rule_state, l->now->theta);
+  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->rule_state, l->now->theta);
   s->row.counts.grad_evals++;
 }
 

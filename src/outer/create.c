@@ -34,7 +34,7 @@ static size_t solver_need(const hvi_solver *s) {
   size_t need = 8 * hvi_arena_need(n) + 5 * hvi_arena_need(d) +
                 hvi_arena_need(s->problem->model->block_count) + hvi_arena_need(2 + 2 * d);
   if (set->target == HVI_TARGET_AVERAGED) need += hvi_arena_need(set->average * n);
-  if (set->baseline == HVI_BASELINE_RULE) need += hvi_arena_need(set->rule->state(set, s->problem));
+  if (set->baseline == HVI_BASELINE_RULE) need += hvi_arena_need(set->rule->state(s->problem));
   for (size_t k = 0; k < s->turn_count; k++) need += turn_need(set, turn_model(s, k));
   if (set->floor == HVI_FLOOR_ESTIMATED) {
     need += hvi_surrogate_need(s->problem->model) + hvi_arena_need(scout_state(s));
@@ -84,7 +84,7 @@ static void solver_place(hvi_solver *s, hvi_arena *arena) {
   if (set->target == HVI_TARGET_OPTIMISTIC) s->f_last = hvi_arena_take(arena, n);
   if (set->target == HVI_TARGET_AVERAGED) s->history = hvi_arena_take(arena, set->average * n);
   if (set->baseline == HVI_BASELINE_RULE) {
-    s->rule_state = hvi_arena_take(arena, set->rule->state(set, s->problem));
+    s->rule_state = hvi_arena_take(arena, set->rule->state(s->problem));
   }
   place_turns(s, arena);
 }

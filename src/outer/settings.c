@@ -13,7 +13,7 @@ hvi_settings hvi_settings_defaults(void) {
                         .inner = hvi_optimizer_defaults(),
                         .eta = 0.1,
                         .average = 10,
-                        .second_rate = 1.0,
+                        .rule_settings = {.second_rate = 1.0},
                         .inner_steps = 1,
                         .max_outer = 1000,
                         .stall_window = 200,
@@ -122,6 +122,13 @@ static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
   return HVI_OK;
 }
 
+static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
+  for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++) {
+    if (p->ops->rules[k] == rule) return true;
+  }
+  return false;
+}
+
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   if (s->tol > 0.0 && p->ops->draw) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -134,7 +141,7 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "%s has one player: alternating needs at least two", p->ops->name);
   }
-  if (s->baseline == HVI_BASELINE_RULE && (!s->rule || s->rule->state(s, p) == 0)) {
+  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
                          s->rule ? s->rule->name : "a missing rule", p->ops->name);
   }

@@ -55,8 +55,12 @@ void hvi_verdict_reach(hvi_inspection *i, const hvi_problem *p, const hvi_settin
                        const hvi_watch *w) {
   i->obstacle = find_obstacle(i, p, s);
   i->converging = converges(i, w);
-  i->verdict = !i->converging                     ? HVI_UNSAFE
-               : i->obstacle == HVI_OBSTACLE_NONE ? HVI_SAFE
-                                                  : HVI_NOT_COVERED;
+  /* a stochastic problem without a known solution shows nothing but its divergence */
+  const bool silent = isnan(w->drop) && w->outcome != HVI_DIVERGED;
+  if (i->converging) {
+    i->verdict = i->obstacle == HVI_OBSTACLE_NONE ? HVI_SAFE : HVI_NOT_COVERED;
+  } else {
+    i->verdict = silent ? HVI_NOT_COVERED : HVI_UNSAFE;
+  }
   hvi_verdict_explain(i, p, s, w);
 }

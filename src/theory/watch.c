@@ -26,7 +26,8 @@ typedef struct log_book {
 } log_book;
 
 bool hvi_watch_is_plain(const hvi_problem *p, const hvi_settings *s) {
-  return !p->ops->draw && !s->baseline && !s->alternating && s->target == HVI_TARGET_PLAIN;
+  return !p->ops->draw && !s->baseline && !s->alternating && s->target == HVI_TARGET_PLAIN &&
+         s->eta_decay == 0.0;
 }
 
 /* The alpha test of the solver may use another floor than the true one, so plain steps are measured

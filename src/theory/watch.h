@@ -17,7 +17,8 @@ typedef struct hvi_watch {
   double dist2, residual; /* at the end */
 } hvi_watch;
 
-/* Whether the loop is the one of the theorem: plain targets, all players at once, no sampling. */
+/* Whether the loop is the one of the theorem: plain targets, a constant eta, all players at once,
+ * no sampling. */
 bool hvi_watch_is_plain(const hvi_problem *p, const hvi_settings *s);
 
 hvi_status hvi_watch_run(hvi_watch *w, const hvi_problem *p, const hvi_settings *s, size_t steps,

@@ -65,7 +65,8 @@ static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
          "size grows with eta and with the noise.");
     break;
   case HVI_OBSTACLE_VARIANT:
-    TELL(i, "The theorem is about plain targets, one eta and all players at once; this is another "
+    TELL(i, "The theorem is about plain targets, one constant eta and all players at once; this is "
+            "another "
             "loop.");
     break;
   case HVI_OBSTACLE_NOT_MONOTONE:
@@ -120,6 +121,8 @@ static void tell_run(hvi_inspection *i, const hvi_watch *w) {
          what, w->rate, last, i->outer);
   } else if (i->converging) {
     TELL(i, " The run converges: %s is %.2g after %zu steps.", what, last, i->outer);
+  } else if (isnan(last)) {
+    TELL(i, " Without a known solution or a residual the run does not tell how close it came.");
   } else if (is_stuck(i, w)) {
     TELL(i,
          " The run is stuck at a residual of %.3g: the inner solves no longer reduce their loss, "
@@ -208,7 +211,7 @@ static void advise_obstacle(hvi_inspection *i, const hvi_settings *s) {
     ADVISE(i, "a smaller eta for a smaller neighbourhood");
     break;
   case HVI_OBSTACLE_VARIANT:
-    ADVISE(i, "for a guarantee a plain target, one eta and all players at once");
+    ADVISE(i, "for a guarantee a plain target, one constant eta and all players at once");
     break;
   case HVI_OBSTACLE_NOT_MONOTONE:
     ADVISE(i, "the problem, not the settings: F needs a regulariser that makes mu positive");

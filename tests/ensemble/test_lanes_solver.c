@@ -10,7 +10,7 @@
 
 #include "ensemble/lanes.h"
 
-enum { COUNT = 150, STEPS = 60 };
+enum { COUNT = HVI_LANES + 6, MANY = 150, STEPS = 60 };
 
 typedef struct trial {
   const char *method;
@@ -177,17 +177,17 @@ static void each_ending_occurs(void **state) {
   hvi_settings s = settings_of(&trials[1]);
   s.tol = 0.05;
   s.growth_bound = 0.45;
-  hvi_ensemble *e = run_with(&s, COUNT, 1, false);
-  for (size_t i = 0; i < COUNT; i++) seen[e->outcome[i]]++;
+  hvi_ensemble *e = run_with(&s, MANY, 1, false);
+  for (size_t i = 0; i < MANY; i++) seen[e->outcome[i]]++;
   assert_true(seen[HVI_CONVERGED] > 0 && seen[HVI_LIMIT] > 0 && seen[HVI_DIVERGED] > 0);
-  for (size_t i = 0; i < COUNT; i++) {
-    const double last = e->dist2[STEPS * COUNT + i];
+  for (size_t i = 0; i < MANY; i++) {
+    const double last = e->dist2[STEPS * MANY + i];
     assert_true(isinf(last) == (e->outcome[i] == HVI_DIVERGED));
     if (e->outcome[i] != HVI_CONVERGED) continue;
     size_t end = 0;
-    while (e->residual[end * COUNT + i] > s.tol) end++;
-    assert_true(end <= STEPS && last == e->dist2[end * COUNT + i]);
-    if (end < STEPS) assert_true(isnan(e->ratio[(end + 1) * COUNT + i]));
+    while (e->residual[end * MANY + i] > s.tol) end++;
+    assert_true(end <= STEPS && last == e->dist2[end * MANY + i]);
+    if (end < STEPS) assert_true(isnan(e->ratio[(end + 1) * MANY + i]));
   }
   hvi_ensemble_free(e);
 }
@@ -218,7 +218,7 @@ static void rows_do_not_depend_on_how_often(void **state) {
 static void neighbours_do_not_matter(void **state) {
   (void)state;
   const size_t small = HVI_LANES + 1, large = 2 * HVI_LANES - 1;
-  for (size_t i = 0; i < sizeof trials / sizeof *trials; i++) {
+  for (size_t i = 2; i < sizeof trials / sizeof *trials; i += 5) { /* gd, adam, dgn */
     const hvi_settings s = settings_of(&trials[i]);
     hvi_ensemble *a =
         run_ensemble(make_builtin, "rps", &s, (hvi_ensemble_settings){.count = small});

@@ -78,7 +78,7 @@ static void bad_input_gets_one_line(void **state) {
   (void)state;
   refuse("penies", NULL, NULL, "unknown problem 'penies'; did you mean 'pennies'?");
   refuse("chess", NULL, NULL,
-         "unknown problem 'chess'; there are pennies, rps, quadratic and counterexample");
+         "unknown problem 'chess'; there are pennies, rps, quadratic, counterexample");
   refuse("pennies", "wieght", "1", "pennies: unknown key 'wieght'; did you mean 'weight'?");
   refuse("pennies", "colour", "1", "there are a1, a2, b1, b2, weight, signs");
   refuse("counterexample", "weight", "1", "it has no keys");

@@ -148,9 +148,9 @@ static void the_list_and_the_names_agree(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(gd_is_its_formula),       cmocka_unit_test(momentum_is_its_formula),
-      cmocka_unit_test(adam_is_its_formula),     cmocka_unit_test(adamw_is_its_formula),
-      cmocka_unit_test(a_reset_forgets),         cmocka_unit_test(the_list_and_the_names_agree),
+      cmocka_unit_test(gd_is_its_formula),   cmocka_unit_test(momentum_is_its_formula),
+      cmocka_unit_test(adam_is_its_formula), cmocka_unit_test(adamw_is_its_formula),
+      cmocka_unit_test(a_reset_forgets),     cmocka_unit_test(the_list_and_the_names_agree),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 /* delta = J^+ r of the whole sqrt(Xi) J with one relative cut-off; returns the condition number of
  * what the cut-off leaves. */
 static double pseudo_step(const hvi_model *m, const double *theta, const double *target,
-                        const double *w, double cutoff, double *delta) {
+                          const double *w, double cutoff, double *delta) {
   const size_t n = m->out, d = m->dim, most = n > d ? n : d;
   linearised at = linearise(m, theta, target);
   double *b = calloc(most, sizeof *b), *s = malloc(most * sizeof *s);

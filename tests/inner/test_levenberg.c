@@ -26,9 +26,8 @@ static double damped_step(const hvi_model *m, const double *theta, const double 
     M[a * d + a] += lambda;
   }
   memcpy(delta, g, d * sizeof *delta);
-  assert_int_equal(LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)d, 1, M, (lapack_int)d, pivots,
-                                 delta, 1),
-                   0);
+  assert_int_equal(
+      LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)d, 1, M, (lapack_int)d, pivots, delta, 1), 0);
   for (size_t i = 0; i < d; i++) gain += 0.5 * delta[i] * (lambda * delta[i] + g[i]);
   free(M);
   free(at.memory);

@@ -64,12 +64,13 @@ static void a_fixed_input_must_make_sense(void **state) {
   (void)state;
   const hvi_layer fixed = {.out = 3, .matrix = numbers}, trained = {.out = 3};
   const double holed[] = {1, -INFINITY};
-  refused(&(hvi_stack_spec){
-              .in = 2, .input = holed, .rows = 1, .layer_count = 1, .layers = &trained},
-          HVI_ERROR_INPUT, "the fixed input holds a number that is not finite");
-  refused(&(hvi_stack_spec){
-              .in = 2, .input = numbers, .rows = SIZE_MAX, .layer_count = 1, .layers = &trained},
-          HVI_ERROR_INPUT, "the fixed input is too large");
+  refused(
+      &(hvi_stack_spec){.in = 2, .input = holed, .rows = 1, .layer_count = 1, .layers = &trained},
+      HVI_ERROR_INPUT, "the fixed input holds a number that is not finite");
+  refused(
+      &(hvi_stack_spec){
+          .in = 2, .input = numbers, .rows = SIZE_MAX, .layer_count = 1, .layers = &trained},
+      HVI_ERROR_INPUT, "the fixed input is too large");
   refused(
       &(hvi_stack_spec){.in = 2, .input = numbers, .rows = 1, .layer_count = 1, .layers = &fixed},
       HVI_ERROR_INPUT, "the model has no parameters: its input and all its layers are fixed");

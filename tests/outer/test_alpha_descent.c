@@ -117,8 +117,7 @@ static void tall_init(tall *x, const double *weights) {
   for (size_t i = 0; i < 8; i++) scaled[i] = M[i] * (weights ? sqrt(weights[i / 2]) : 1.0);
   check_ok(hvi_dense_range(x->basis, &rank, scaled, 4, 2, 1e-12, &err), &err);
   for (size_t i = 0; weights && i < 8; i++) x->basis[i] /= sqrt(weights[i / 2]);
-  x->t.sets[0] =
-      (hvi_set){.kind = HVI_SET_SUBSPACE, .len = 4, .basis = x->basis, .rank = rank};
+  x->t.sets[0] = (hvi_set){.kind = HVI_SET_SUBSPACE, .len = 4, .basis = x->basis, .rank = rank};
   x->t.base.weights = weights;
 }
 

@@ -178,7 +178,8 @@ static void an_affine_model_takes_the_exact_step(void **state) {
   }
 }
 
-/* With fewer parameters than outputs the exact step is followed by the projection onto the range. */
+/* With fewer parameters than outputs the exact step is followed by the projection onto the range.
+ */
 static void a_tall_affine_model_takes_the_projected_step(void **state) {
   (void)state;
   enum { N = 6, D = 3 };

@@ -22,11 +22,11 @@ static void refused(const hvi_problem *p, const hvi_settings *s, hvi_status stat
 }
 
 /* One field of the defaults changed to a value that must not be. */
-#define REFUSED(field, value, words)                      \
-  do {                                                    \
-    hvi_settings s_ = hvi_settings_defaults();            \
-    s_.field = (value);                                   \
-    refused(p, &s_, HVI_ERROR_ARGUMENT, (words));         \
+#define REFUSED(field, value, words)                                                               \
+  do {                                                                                             \
+    hvi_settings s_ = hvi_settings_defaults();                                                     \
+    s_.field = (value);                                                                            \
+    refused(p, &s_, HVI_ERROR_ARGUMENT, (words));                                                  \
   } while (0)
 
 static void numbers_out_of_range_are_refused(void **state) {
@@ -73,7 +73,8 @@ static void averages_have_a_size(void **state) {
   hvi_settings s = hvi_settings_defaults();
   s.target = HVI_TARGET_AVERAGED;
   s.average = 0;
-  refused(p, &s, HVI_ERROR_ARGUMENT, "an averaged target is the mean of 1 to 1000000 targets, not of 0");
+  refused(p, &s, HVI_ERROR_ARGUMENT,
+          "an averaged target is the mean of 1 to 1000000 targets, not of 0");
   /* an amount whose product with the outputs wraps around to nothing */
   hvi_solver *solver = NULL;
   s.average = SIZE_MAX / 2 + 1;

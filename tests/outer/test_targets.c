@@ -122,8 +122,7 @@ static void an_alternating_row_adds_up(void **state) {
     double theta[2] = {rows.theta[t][0], rows.theta[t - 1][1]};
     field_at(p, rows.theta[t - 1], &before);
     field_at(p, theta, &between);
-    const double expected =
-        0.005 * (before.f[0] * before.f[0] + between.f[1] * between.f[1]);
+    const double expected = 0.005 * (before.f[0] * before.f[0] + between.f[1] * between.f[1]);
     check_near(row->loss0, expected, 1e-13);
   }
   hvi_solver_free(solver);

@@ -103,7 +103,8 @@ static void the_judge_agrees_with_the_solver(void **state) {
   }
 }
 
-/* A solver that watches a wrong F thinks it is done; the judge, who asks the right one, does not. */
+/* A solver that watches a wrong F thinks it is done; the judge, who asks the right one, does not.
+ */
 static void a_wrong_residual_is_found_out(void **state) {
   (void)state;
   static const double A[] = {1, 0, 0, 1}, wrong_b[] = {-1, -1}, b[] = {-1, -2}, theta0[] = {0, 0};

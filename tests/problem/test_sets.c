@@ -155,8 +155,7 @@ static void all_kinds(toy *t, const double *basis, const double *weights) {
   t->sets[0] = (hvi_set){.kind = HVI_SET_FREE, .begin = 0, .len = 2};
   t->sets[1] = (hvi_set){.kind = HVI_SET_BOX, .begin = 2, .len = 2, .lower = lower, .upper = upper};
   t->sets[2] = (hvi_set){.kind = HVI_SET_SIMPLEX, .begin = 4, .len = 3};
-  t->sets[3] =
-      (hvi_set){.kind = HVI_SET_SUBSPACE, .begin = 7, .len = 4, .basis = basis, .rank = 2};
+  t->sets[3] = (hvi_set){.kind = HVI_SET_SUBSPACE, .begin = 7, .len = 4, .basis = basis, .rank = 2};
   t->base.set_count = 4;
   t->base.weights = weights;
 }

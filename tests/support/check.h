@@ -1,4 +1,5 @@
-/* What the tests share: cmocka with its needs, comparisons that say what differs, random vectors. */
+/* What the tests share: cmocka with its needs, comparisons that say what differs, random vectors.
+ */
 #ifndef HVI_TESTS_SUPPORT_CHECK_H
 #define HVI_TESTS_SUPPORT_CHECK_H
 

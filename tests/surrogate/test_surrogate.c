@@ -31,8 +31,7 @@ static void loss_and_gradient_are_their_definitions(void **state) {
     double g[64];
     set_up(&x, weighted);
     hvi_surrogate *l = &x.r.room.l;
-    const double loss =
-        gradient_of(x.m, x.theta, x.target, weighted ? x.weights : NULL, g);
+    const double loss = gradient_of(x.m, x.theta, x.target, weighted ? x.weights : NULL, g);
     check_near(l->loss0, loss, 1e-14 * loss);
     check_near(l->now->loss, loss, 1e-14 * loss);
     check_relative(hvi_surrogate_gradient(l), g, x.m->dim, 1e-13);

@@ -5,11 +5,11 @@
  * mu / L = 1/sqrt(2), so alpha = 1/sqrt(2) is just not covered: an inner solver that ends at
  * z - eta (z_2, -z_1) halves the loss of every surrogate and yet grows |z| by sqrt(1 + eta^2).
  */
-#include "problems/games/options.h"
+#include "problems/games/builtins.h"
 
 #include <hvi/game.h>
 
-const hvi_key hvi_counterexample_keys[] = {{NULL, NULL, NULL, 0, 0, false, NULL}};
+const hvi_key hvi_counterexample_keys[] = {{.name = NULL}};
 
 hvi_status hvi_counterexample_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
                                   uint64_t instance, hvi_error *err) {

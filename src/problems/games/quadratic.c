@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/games/options.h"
+#include "problems/games/builtins.h"
 
 #include <hvi/game.h>
 

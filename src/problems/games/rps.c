@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "problems/games/file.h"
 #include "problems/games/game.h"
-#include "problems/games/options.h"
+#include "problems/games/builtins.h"
 
 #include <string.h>
 

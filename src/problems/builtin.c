@@ -3,8 +3,9 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "problems/games/options.h"
+#include "problems/games/builtins.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const hvi_builtin builtins[] = {
@@ -30,12 +31,17 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
   const char *names[BUILTIN_COUNT + 1] = {NULL};
   for (size_t k = 0; k < BUILTIN_COUNT; k++) names[k] = builtins[k].name;
   const char *near = hvi_suggest(name, names);
-  if (near)
+  if (near) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "unknown problem '%s'; did you mean '%s'?", name,
                          near);
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "unknown problem '%s'; there are %s, %s, %s and %s, and YAML files", name,
-                       names[0], names[1], names[2], names[3]);
+  }
+  char list[256] = "";
+  for (size_t k = 0; k < BUILTIN_COUNT; k++) {
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
+  }
+  return hvi_error_set(err, HVI_ERROR_INPUT, "unknown problem '%s'; there are %s, and YAML files",
+                       name, list);
 }
 
 hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_option *options,

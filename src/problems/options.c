@@ -1,4 +1,4 @@
-#include "problems/games/options.h"
+#include "problems/options.h"
 
 #include "base/error.h"
 #include "base/suggest.h"
@@ -36,6 +36,7 @@ static hvi_status complain_range(const char *problem, const hvi_key *key, const 
 
 static hvi_status parse_value(double *number, const char *problem, const hvi_key *key,
                               const char *value, hvi_error *err) {
+  if (key->text) return HVI_OK;
   if (key->choices) {
     int place = find_choice(key->choices, value);
     if (place < 0)
@@ -79,7 +80,7 @@ static hvi_status complain_key(const char *problem, const hvi_key *keys, const c
 
 hvi_status hvi_options_parse(hvi_values *values, const char *problem, const hvi_key *keys,
                              const hvi_option *options, size_t count, hvi_error *err) {
-  *values = (hvi_values){{0}, {false}};
+  *values = (hvi_values){.number = {0}};
   hvi_status status = HVI_OK;
   for (size_t k = 0; keys[k].name && !status; k++)
     status = parse_value(&values->number[k], problem, &keys[k], keys[k].fallback, err);
@@ -90,6 +91,7 @@ hvi_status hvi_options_parse(hvi_values *values, const char *problem, const hvi_
     while (keys[k].name && strcmp(keys[k].name, options[i].key) != 0) k++;
     if (!keys[k].name) return complain_key(problem, keys, options[i].key, err);
     status = parse_value(&values->number[k], problem, &keys[k], options[i].value, err);
+    values->text[k] = options[i].value;
     values->given[k] = true;
   }
   return status;

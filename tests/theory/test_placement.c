@@ -1,0 +1,148 @@
+/* Errors placed on purpose: of exactly the size asked for, where they were asked for, inside Z. */
+#include "experiments/theory_lab.h"
+#include "support/check.h"
+
+static const hvi_lab_shape plain = {8, 1.0, 5.0, 0.5, false}, linear = {8, 1.0, 5.0, 0.5, true};
+
+typedef struct watch {
+  const hvi_problem *problem;
+  double alpha;
+  hvi_bias bias;
+  size_t steps, exact; /* with alpha to the last digits; Z may end before that */
+} watch;
+
+static void check_inside(const hvi_problem *p, const double *z) {
+  double back[16];
+  hvi_problem_project(p, z, back);
+  check_close(back, z, p->model->out, 1e-12);
+}
+
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
+  watch *w = context;
+  if (step->gap0 < 1e-16) return true;
+  w->steps++;
+  assert_true(step->alpha <= w->alpha * (1.0 + 1e-6));
+  w->exact += step->alpha >= w->alpha * (1.0 - 1e-6);
+  check_inside(w->problem, row->z);
+  return true;
+}
+
+static watch run(const hvi_problem *p, bool direct, hvi_bias bias, double alpha) {
+  const hvi_placement place = {
+      .problem = p, .direct = direct, .bias = bias, .alpha = alpha, .seed = 3};
+  const hvi_settings s = hvi_lab_settings(&place, 0.05, 60);
+  watch w = {.problem = p, .alpha = alpha, .bias = bias};
+  hvi_error err;
+  check_ok(hvi_lab_run(p, &s, see, &w, &err), &err);
+  assert_true(w.steps > 20);
+  return w;
+}
+
+static void errors_are_exactly_alpha(void **state) {
+  (void)state;
+  for (int b = 0; b < HVI_BIAS_COUNT; b++) {
+    for (int k = 0; k < 2; k++) {
+      const hvi_lab_shape *shape = k ? &linear : &plain;
+      hvi_problem *p;
+      hvi_error err;
+      check_ok(hvi_lab_quadratic(&p, shape, 1, 1, &err), &err);
+      const watch w = run(p, !shape->linear, (hvi_bias)b, 0.3);
+      assert_int_equal(w.exact, w.steps);
+      hvi_problem_free(p);
+    }
+  }
+}
+
+static void errors_stay_in_bounded_sets(void **state) {
+  (void)state;
+  static const hvi_set_kind sets[] = {HVI_SET_BOX, HVI_SET_SIMPLEX};
+  for (int b = 0; b < HVI_BIAS_COUNT; b++) {
+    for (size_t k = 0; k < 2; k++) {
+      hvi_problem *p;
+      hvi_error err;
+      check_ok(hvi_lab_constrained(&p, &plain, sets[k], 1, 1, &err), &err);
+      const watch w = run(p, true, (hvi_bias)b, 0.3);
+      assert_true(2 * w.exact > w.steps);
+      hvi_problem_free(p);
+    }
+  }
+}
+
+/* The solution of a constrained problem solves it, and F does not vanish there on the simplex. */
+static void constrained_problems_are_solved_inside(void **state) {
+  (void)state;
+  static const hvi_set_kind sets[] = {HVI_SET_BOX, HVI_SET_SIMPLEX};
+  for (size_t k = 0; k < 2; k++) {
+    hvi_problem *p;
+    hvi_error err;
+    double f[8];
+    check_ok(hvi_lab_constrained(&p, &plain, sets[k], 1, 2, &err), &err);
+    p->ops->operate(p, NULL, p->solution, p->solution, f);
+    check_near(hvi_problem_residual(p, p->solution, f), 0.0, 1e-14);
+    if (k == 1) assert_true(fabs(f[0]) > 0.5);
+    for (size_t i = 0; i < 8; i++) assert_true(p->solution[i] > 0.02 && p->solution[i] < 0.98);
+    check_inside(p, p->theta0);
+    hvi_problem_free(p);
+  }
+}
+
+/* |z_{t+1} - z*| = |z_t^* - z*| + alpha eta |F|, by hand from the step's own numbers. */
+static bool see_away(void *context, const hvi_step *step, const hvi_record *row) {
+  (void)context, (void)row;
+  const double now = sqrt(step->dist2), exact = now - step->error;
+  check_near(step->error, 0.3 * step->change, 1e-12);
+  /* the triangle inequality is an equality: the exact point lies between */
+  assert_true(exact > 0.0 && exact * exact <= step->dist2 / step->contraction * (1.0 + 1e-9));
+  return true;
+}
+
+static void away_is_the_worst_direction(void **state) {
+  (void)state;
+  hvi_problem *p;
+  hvi_error err;
+  double last[2] = {0.0, 0.0};
+  check_ok(hvi_lab_quadratic(&p, &plain, 1, 1, &err), &err);
+  for (int k = 0; k < 2; k++) {
+    const hvi_placement place = {
+        .problem = p, .direct = true, .bias = k ? HVI_BIAS_RANDOM : HVI_BIAS_AWAY, .alpha = 0.3};
+    hvi_settings s = hvi_lab_settings(&place, 0.02, 50);
+    if (k == 0) check_ok(hvi_lab_run(p, &s, see_away, NULL, &err), &err);
+    hvi_solver *solver;
+    check_ok(hvi_solver_new(&solver, p, &s, &err), &err);
+    hvi_solver_run(solver);
+    last[k] = hvi_solver_info(solver).last.dist2;
+    hvi_solver_free(solver);
+  }
+  assert_true(last[0] > last[1]);
+  hvi_problem_free(p);
+}
+
+static double quarter(size_t outer) { return outer % 2 ? 0.25 : 0.0; }
+
+static bool see_length(void *context, const hvi_step *step, const hvi_record *row) {
+  (void)context;
+  check_near(step->error, quarter(row->outer - 1), 1e-12);
+  return true;
+}
+
+static void errors_of_a_given_length(void **state) {
+  (void)state;
+  hvi_problem *p;
+  hvi_error err;
+  check_ok(hvi_lab_quadratic(&p, &plain, 1, 1, &err), &err);
+  const hvi_placement place = {.problem = p, .direct = true, .length = quarter};
+  const hvi_settings s = hvi_lab_settings(&place, 0.02, 50);
+  check_ok(hvi_lab_run(p, &s, see_length, NULL, &err), &err);
+  hvi_problem_free(p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(errors_are_exactly_alpha),
+      cmocka_unit_test(errors_stay_in_bounded_sets),
+      cmocka_unit_test(constrained_problems_are_solved_inside),
+      cmocka_unit_test(away_is_the_worst_direction),
+      cmocka_unit_test(errors_of_a_given_length),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
