@@ -11,7 +11,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz bench reproduce install format check-format \
+.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce install format check-format \
         check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -62,6 +62,11 @@ fuzz: ## FUZZ_SECONDS (30) of libFuzzer on each program of fuzz/ (build-fuzz/)
 
 bench: all ## speed, as ratios to limits measured in the same run
 	$(BUILD)/hvi bench
+
+bench-peers: all ## hvi beside JAX in one run (JAX from PyPI, in .venv/)
+	test -x .venv/bin/python || python3 -m venv .venv
+	.venv/bin/pip install --quiet jax
+	.venv/bin/python bench/peers/games_jax.py $(BUILD)/hvi
 
 reproduce: packages all ## the figures and claims of the paper, quickly, into out/
 	$(BUILD)/hvi reproduce --out out

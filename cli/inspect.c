@@ -1,6 +1,7 @@
 /* hvi inspect: what theory says about a problem and a method, and what a short run does. */
 #include "inspect.h"
 
+#include "base/file.h"
 #include "commands.h"
 #include "exit_codes.h"
 
@@ -40,6 +41,8 @@ static void add_options(hvi_inspect *s, hvi_args *args) {
 static int inspect(const hvi_inspect *s) {
   hvi_error err;
   hvi_inspection i;
+  /* before anything is printed */
+  if (s->plot && hvi_folder_make(s->plot, &err) != HVI_OK) return hvi_complain_error(&err);
   if (hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &err) != HVI_OK) {
     return hvi_complain_error(&err);
   }

@@ -19,7 +19,8 @@ typedef struct hvi_inspect {
 void hvi_inspect_table(const hvi_inspect *s, const hvi_inspection *i);
 void hvi_inspect_json(const hvi_inspect *s, const hvi_inspection *i);
 
-/* FOLDER/inspect.{csv,gp,png,svg}: kappa^2 and rho over eta, and where the settings stand. */
+/* FOLDER/inspect.{csv,gp,png,svg}: kappa^2 and rho over eta, and where the settings stand. The
+ * folder exists. */
 hvi_status hvi_inspect_plot(const hvi_inspect *s, const hvi_inspection *i, hvi_error *err);
 
 #endif

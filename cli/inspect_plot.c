@@ -1,6 +1,5 @@
 /* The picture of an inspection: the theorem's rates over eta, and where the settings stand. */
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "inspect.h"
 #include "report/csv.h"
@@ -84,7 +83,6 @@ hvi_status hvi_inspect_plot(const hvi_inspect *s, const hvi_inspection *i, hvi_e
   char *curves = hvi_path_join(s->plot, "inspect", ".csv");
   char *points = hvi_path_join(s->plot, "inspect-observed", ".csv");
   hvi_status status = curves && points ? HVI_OK : hvi_error_memory(err, "a path");
-  if (status == HVI_OK) status = hvi_folder_make(s->plot, err);
   if (status == HVI_OK) status = write_curves(curves, i, err);
   if (status == HVI_OK) status = write_points(points, i, err);
   if (status == HVI_OK) status = draw(s, i, err);

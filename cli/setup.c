@@ -214,6 +214,8 @@ int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   int code = hvi_setup_method(s, args);
   if (code == HVI_EXIT_DONE) code = hvi_setup_problem(s, args);
   if (code == HVI_EXIT_DONE) code = apply_player_eta(s);
+  if (code == HVI_EXIT_DONE && !s->eta_text && s->problem->eta > 0)
+    s->settings.eta = s->problem->eta;
   return code;
 }
 

@@ -137,7 +137,7 @@ void hvi_theory_rate_judge(hvi_claims *claims, const hvi_theory_rate_worst *w) {
 }
 
 hvi_status hvi_theory_rate(const hvi_theory_part *part, hvi_error *err) {
-  const grid quick = {4, 5, 2, 100}, full = {6, 10, 8, 300}, *g = part->full ? &full : &quick;
+  const grid quick = {4, 5, 2, 100}, full = {6, 10, 5, 200}, *g = part->full ? &full : &quick;
   hvi_theory_rate_worst w = {0};
   hvi_csv csv;
   hvi_status status = hvi_lab_csv(&csv, part->folder, "rate",

@@ -74,6 +74,7 @@ hvi_step hvi_steps_measure(const hvi_steps *s, const double *z) {
                 .gap = above_floor(s, z),
                 .error = sqrt(distance2(p, z, s->exact)),
                 .exact = sqrt(distance2(p, s->exact, s->z)),
+                .outside = sqrt(distance2(p, s->exact, s->target)),
                 .taken = sqrt(distance2(p, z, s->z)),
                 .change = NAN,
                 .dist2 = NAN,

@@ -14,6 +14,7 @@ typedef struct hvi_step {
   double alpha;       /* sqrt(gap / gap0) */
   double error;       /* |z_{t+1} - z_t^*| */
   double exact;       /* |z_t^* - z_t|, the exact step's length */
+  double outside;     /* |z_t^* - v|, how far the target lies outside Z */
   double taken;       /* |z_{t+1} - z_t| */
   double change;      /* eta |F(z_t) - F(z*)|; NaN when z* is unknown */
   double dist2;       /* |z_{t+1} - z*|^2 */

@@ -95,6 +95,24 @@ static void the_count_grows(void **state) {
   hvi_problem_free(p);
 }
 
+/* Once there is nothing left to solve the ratio of two losses is rounding, and no alpha. Here every
+ * step leaves 0.1 of the way, as long as there is one. */
+static void the_worst_alpha_is_not_made_of_rounding(void **state) {
+  (void)state;
+  static const double A[] = {1, 2.3, -2.3, 1.1}, b[] = {-1.0 / 3, -1.0 / 7}, start[] = {3, -4};
+  toy t;
+  toy_init(&t, identity_model(2), A, b, start);
+  hvi_settings s = settings_for("gd", 0.2, 1000);
+  s.inner.lr = 0.9;
+  hvi_solver *solver = solve_traced(&t.base, s, &rows);
+  double noisiest = 0.0;
+  for (size_t k = 1; k < rows.count; k++) noisiest = fmax(noisiest, rows.rows[k].alpha);
+  assert_true(noisiest > 0.15);
+  check_near(hvi_solver_info(solver).alpha_worst, 0.1, 0.01);
+  hvi_solver_free(solver);
+  hvi_problem_free(&t.base);
+}
+
 /* z = M theta with d < n: what of the target lies outside the range cannot be reached. */
 typedef struct tall {
   toy t;
@@ -252,6 +270,7 @@ int main(void) {
       cmocka_unit_test(the_cap_ends_it),
       cmocka_unit_test(a_fixed_count_is_kept),
       cmocka_unit_test(the_count_grows),
+      cmocka_unit_test(the_worst_alpha_is_not_made_of_rounding),
       cmocka_unit_test(known_and_estimated_floors_agree),
       cmocka_unit_test(a_target_outside_the_box),
       cmocka_unit_test(floors_agree_where_the_target_is_reachable),

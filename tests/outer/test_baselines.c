@@ -77,6 +77,7 @@ static void check_baseline(const char *name, baseline_step step, size_t evaluati
     const hvi_counts *counts = &rows.rows[STEPS].counts;
     assert_int_equal(counts->f_evals, 1 + STEPS * evaluations);
     assert_true(counts->model_passes <= 1 + STEPS * passes);
+    assert_true(isnan(hvi_solver_info(solver).alpha_worst)); /* there is none */
     hvi_solver_free(solver);
     hvi_problem_free(p);
   }

@@ -16,9 +16,8 @@ typedef struct toy {
   hvi_set sets[4];
   const double *A, *b;
   double cubic;
-  size_t *calls; /* counts evaluations of F when set */
-  size_t
-      spoil_at; /* from this evaluation on (the first is 1) F is `spoiled` throughout; 0: never */
+  size_t *calls;   /* counts evaluations of F when set */
+  size_t spoil_at; /* the first evaluation, from 1, at which F is `spoiled`; 0: never */
   double spoiled;
   double noise; /* standard deviation of what a draw adds to each component */
 } toy;
