@@ -12,9 +12,7 @@
 #define HVI_ENSEMBLE_KERNEL_H
 
 #include "ensemble/kernel_inner.h"
-
-/* When z counts as standing still; the same as in outer/solver.c. */
-static const double still_share = 1e-9, rounding = 1e-13;
+#include "outer/solver.h"
 
 static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
   hvi_lane *f = s + plan->f, product_row;
@@ -180,7 +178,7 @@ static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
   uint64_t any = 0;
   distance2(&moved2, s + plan->z, s + plan->z_last, plan->n);
   for (int l = 0; l < HVI_LANES; l++) {
-    const double exact = still_share * eta->at[l];
+    const double exact = hvi_still_share * eta->at[l];
     const double count = moved2.at[l] <= exact * exact * size2->at[l] ? still->at[l] + 1.0 : 0.0;
     still->at[l] = count;
     any |= count > 0.0 ? 1U : 0U;
@@ -188,7 +186,7 @@ static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
   if (!any) return;
   product(&norm2, s + plan->z, 1, s + plan->z, plan->n);
   for (int l = 0; l < HVI_LANES; l++) {
-    const double least = rounding * (1.0 + sqrt(norm2.at[l]));
+    const double least = hvi_rounding * (1.0 + sqrt(norm2.at[l]));
     const bool matters = size2->at[l] > least * least;
     still->at[l] = matters ? still->at[l] : 0.0;
   }

@@ -72,11 +72,10 @@ static inline void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
   }
 }
 
-/* With e = exp(-|a|): y = 1 / (1 + e), or e / (1 + e) left of zero; y (1 - y) = e / (1 + e)^2. Far
- * to the left it ends at exp(-700), as hvi_sigmoid does. */
+/* With e = exp(-|a|): y = 1 / (1 + e), or e / (1 + e) left of zero; y (1 - y) = e / (1 + e)^2. */
 static inline void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
   for (int l = 0; l < HVI_LANES; l++) {
-    const double x = y->at[l], a = x < -700.0 ? -700.0 : x;
+    const double a = y->at[l];
     const double e = hvi_simd_exp(a > 0.0 ? -a : a), inverse = 1.0 / (1.0 + e);
     y->at[l] = a > 0.0 ? inverse : e * inverse;
     slope->at[l] = e * inverse * inverse;

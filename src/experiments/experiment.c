@@ -15,8 +15,8 @@
 
 enum { MAX_BYTES = 1 << 20, MOST_CONTENDERS = 64 };
 
-static const char *const ids[] = {"pennies", "pennies-time", "pennies-random",
-                                  "rps",     "rps-random",   NULL};
+static const char *const ids[] = {
+    "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", NULL};
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "experiments/kinds.h"
+#include "experiments/theory_run.h"
 #include "report/text.h"
 
 #include <hvi/version.h>
@@ -24,6 +25,7 @@ static const kind kinds[] = {
     {"trajectory", hvi_trajectory_run, true},
     {"timing", hvi_timing_run, true},
     {"ensemble", hvi_ensembles_run, true},
+    {"theory", hvi_theory_run, false},
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
@@ -85,10 +87,13 @@ static hvi_status find_kind(const kind **out, const hvi_experiment *e, hvi_error
                          "experiment '%s': kind %s needs the keys problem and methods", e->id,
                          e->kind);
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "experiment '%s': unknown kind '%.60s'; there are trajectory, timing and "
-                       "ensemble",
-                       e->id, e->kind);
+  char list[128] = "";
+  for (size_t i = 0; i < KIND_COUNT; i++) {
+    const size_t used = strlen(list);
+    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", kinds[i].name);
+  }
+  return hvi_error_set(err, HVI_ERROR_INPUT, "experiment '%s': unknown kind '%.60s'; there are %s",
+                       e->id, e->kind, list);
 }
 
 static hvi_status run_kind(const kind *k, hvi_run *run, const char *path, hvi_error *err) {

@@ -32,10 +32,10 @@ static inline double hvi_celu(double a, double *slope) {
   return *slope - 1.0;
 }
 
-/* 1 - y = e y; no branch on the sign of a, which near zero is a coin, and no infinite e. */
+/* 1 - y = e y; no branch on the sign of a, which near zero is a coin. */
 static inline double hvi_sigmoid(double a, double *slope) {
-  const double e = exp(a < -700.0 ? 700.0 : -a), y = 1.0 / (1.0 + e);
-  *slope = y * (e * y);
+  const double e = exp(-a), y = 1.0 / (1.0 + e);
+  *slope = y > 0.0 ? y * (e * y) : 0.0; /* e is infinite where y is zero */
   return y;
 }
 

@@ -19,15 +19,22 @@ bool hvi_chain_fits(const hvi_stack *s) {
   return true;
 }
 
+void hvi_chain_prepare(hvi_stack *s) {
+  for (size_t l = 0; l < s->layer_count; l++) {
+    hvi_stack_layer *layer = &s->layers[l];
+    layer->w = *layer->matrix;
+    layer->b = layer->bias ? *layer->bias : 0.0;
+  }
+}
+
 void hvi_chain_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_stack *s = (const hvi_stack *)m;
   double x = *theta, jacobian = 1.0;
-  for (size_t l = 0; l < s->layer_count; l++) {
-    const hvi_stack_layer *layer = &s->layers[l];
-    const double w = *layer->matrix, bias = layer->bias ? *layer->bias : 0.0;
+  for (const hvi_stack_layer *layer = s->layers, *end = layer + s->layer_count; layer < end;
+       layer++) {
     double slope;
-    x = hvi_activation_value(layer->activation, w * x + bias, &slope);
-    jacobian *= slope * w;
+    x = hvi_activation_value(layer->activation, layer->w * x + layer->b, &slope);
+    jacobian *= slope * layer->w;
   }
   *cache = jacobian;
   *z = x;

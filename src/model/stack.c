@@ -295,7 +295,10 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "the model has no parameters: its input and all its layers are fixed");
   }
-  if (hvi_chain_fits(s)) s->base.ops = &chain_ops;
+  if (hvi_chain_fits(s)) {
+    hvi_chain_prepare(s);
+    s->base.ops = &chain_ops;
+  }
   *model = &s->base;
   return HVI_OK;
 }

@@ -13,6 +13,7 @@ typedef struct hvi_stack_layer {
   size_t theta_bias;
   size_t y, slope; /* where in the cache this layer's outputs and slopes begin */
   hvi_activation activation;
+  double w, b; /* of a chain: the one entry of matrix and bias */
 } hvi_stack_layer;
 
 typedef struct hvi_stack {

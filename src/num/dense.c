@@ -57,3 +57,15 @@ void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, siz
   }
   for (size_t i = 0; i < m; i++) hvi_dense_mul_t(C + i * n, B, A + i * k, k, n);
 }
+
+void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t m, size_t k,
+                            size_t n) {
+  if (m * k * n > GEMM_PRODUCTS && m <= INT_MAX && k <= INT_MAX && n <= INT_MAX) {
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)k, (int)n, (int)m, 1.0, A, (int)k, B,
+                (int)n, 1.0, C, (int)n);
+    return;
+  }
+  for (size_t i = 0; i < m; i++) {
+    for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
+  }
+}

@@ -21,6 +21,9 @@ void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, si
 void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, size_t n);
 /* C[m][n] = A[m][k] B[k][n] */
 void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n);
+/* C[k][n] += A' B with A[m][k], B[m][n] */
+void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t m, size_t k,
+                            size_t n);
 
 /*
  * Damped least squares: the minimiser of |J x - b|^2 + lambda |x|^2 for J[m][n] and lambda > 0, by

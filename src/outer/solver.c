@@ -9,12 +9,8 @@
 #include "base/clock.h"
 #include "num/vec.h"
 
+#include <float.h>
 #include <math.h>
-
-/* Movement below this share of the exact step's length eta |residual| counts as standing still. */
-static const double still_share = 1e-9;
-/* Residuals below this (relative to 1 + |z|) are rounding, not a stall. */
-static const double rounding = 1e-13;
 
 static const char *const outcome_names[HVI_OUTCOME_COUNT] = {
     [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
@@ -35,13 +31,14 @@ static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
   s->reason = reason;
 }
 
-/* The one place that tests for values that are not finite; 0 x is NaN for those. */
+/* The one place that tests for values that are not finite: they make the sum so, and a sum that
+ * overflows is far beyond use as well. */
 static bool sound(const hvi_solver *s) {
   const hvi_model *m = s->problem->model;
   double sum = 0.0;
-  for (size_t i = 0; i < m->out; i++) sum += 0.0 * s->z[i] + 0.0 * s->f[i];
-  for (size_t i = 0; i < m->dim; i++) sum += 0.0 * s->theta[i];
-  return sum == 0.0;
+  for (size_t i = 0; i < m->out; i++) sum += s->z[i] + s->f[i];
+  for (size_t i = 0; i < m->dim; i++) sum += s->theta[i];
+  return fabs(sum) <= DBL_MAX;
 }
 
 /* Fills the row for the current theta and keeps the best iterate. */
@@ -82,7 +79,7 @@ static void report(hvi_solver *s) {
 
 /* Whether the residual is more than rounding. */
 static bool matters(const hvi_solver *s) {
-  return s->row.residual > rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, s->problem->model->out)));
+  return s->row.residual > hvi_rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, s->problem->model->out)));
 }
 
 /* The largest alpha while there is something left to solve. */
@@ -93,7 +90,7 @@ static void keep_worst_alpha(hvi_solver *s) {
 
 static void count_standing_still(hvi_solver *s) {
   const size_t n = s->problem->model->out;
-  const double residual = s->row.residual, exact = still_share * s->eta[0] * residual;
+  const double residual = s->row.residual, exact = hvi_still_share * s->eta[0] * residual;
   const bool still = hvi_vec_dist2(s->z, s->z_last, n) <= exact * exact && matters(s);
   s->still = still ? s->still + 1 : 0;
 }

@@ -6,6 +6,11 @@
 
 #include <hvi/solver.h>
 
+/* Movement below this share of the exact step's length eta |residual| counts as standing still. */
+static const double hvi_still_share = 1e-9;
+/* Residuals below this (relative to 1 + |z|) are rounding, not a stall. */
+static const double hvi_rounding = 1e-13;
+
 /* One surrogate and who moves in it: everybody at once, or one player of an alternating loop. */
 typedef struct hvi_turn {
   hvi_surrogate_room room;

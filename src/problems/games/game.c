@@ -36,6 +36,15 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   (void)theta;
   const hvi_game *game = (const hvi_game *)p;
   const hvi_block *blocks = p->model->blocks;
+  const size_t n = p->model->out;
+  if (n <= HVI_GAME_TINY) {
+    for (size_t i = 0; i < n; i++) {
+      double sum = game->constant[i];
+      for (size_t j = 0; j < n; j++) sum += game->tiny[i * n + j] * z[j];
+      f[i] = sum;
+    }
+    return;
+  }
   for (size_t k = 0; k < game->player_count; k++) {
     double weight = game->weight[k];
     for (size_t i = blocks[k].z, end = i + blocks[k].out; i < end; i++)
@@ -309,6 +318,8 @@ hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_er
     free_game(&game->base);
     return status;
   }
+  double constant[HVI_GAME_TINY];
+  if (game->base.model->out <= HVI_GAME_TINY) affine(&game->base, game->tiny, constant);
   *problem = &game->base;
   return HVI_OK;
 }

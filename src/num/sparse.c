@@ -1,0 +1,230 @@
+/*
+ * Sparse matrices by rows.
+ *
+ *   y_i = sum_k value_k x[column_k],  k = start_i .. start_{i+1}
+ *
+ * The product reads 12 bytes an entry in a stream and gathers x; the transposed product scatters
+ * into y. Sorted columns make the gathers of neighbouring rows share cache lines.
+ */
+#include "num/sparse.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/vec.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef struct entry {
+  uint32_t column;
+  double value;
+} entry;
+
+hvi_status hvi_sparse_new(hvi_sparse *out, size_t rows, size_t columns, size_t entries,
+                          hvi_error *err) {
+  *out = (hvi_sparse){.rows = rows, .columns = columns};
+  if (columns > UINT32_MAX || rows > UINT32_MAX) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "a sparse matrix of %zu by %zu is too large; rows and columns are counted "
+                         "in 32 bits",
+                         rows, columns);
+  }
+  out->start = hvi_alloc(rows + 1, sizeof *out->start);
+  out->column = hvi_alloc(entries, sizeof *out->column);
+  out->value = hvi_alloc(entries, sizeof *out->value);
+  if (out->start && out->column && out->value) return HVI_OK;
+  hvi_sparse_free(out);
+  return hvi_error_memory(err, "a sparse matrix");
+}
+
+void hvi_sparse_free(hvi_sparse *A) {
+  if (!A) return;
+  hvi_free(A->start);
+  hvi_free(A->column);
+  hvi_free(A->value);
+  *A = (hvi_sparse){0};
+}
+
+static hvi_status check_starts(const hvi_sparse *A, hvi_error *err) {
+  if (A->start[0] != 0) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "a sparse matrix starts at entry %zu, not at 0",
+                         A->start[0]);
+  }
+  for (size_t i = 0; i < A->rows; i++) {
+    if (A->start[i + 1] >= A->start[i]) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "row %zu of a sparse matrix ends at entry %zu, before its start %zu", i + 1,
+                         A->start[i + 1], A->start[i]);
+  }
+  return HVI_OK;
+}
+
+static hvi_status check_entries(const hvi_sparse *A, hvi_error *err) {
+  for (size_t i = 0; i < A->rows; i++) {
+    for (size_t k = A->start[i]; k < A->start[i + 1]; k++) {
+      if (A->column[k] >= A->columns) {
+        return hvi_error_set(err, HVI_ERROR_INPUT,
+                             "row %zu of a sparse matrix has an entry in column %zu of %zu", i + 1,
+                             (size_t)A->column[k] + 1, A->columns);
+      }
+      if (!isfinite(A->value[k])) {
+        return hvi_error_set(err, HVI_ERROR_INPUT,
+                             "row %zu, column %zu of a sparse matrix is %g, which is not finite",
+                             i + 1, (size_t)A->column[k] + 1, A->value[k]);
+      }
+    }
+  }
+  return HVI_OK;
+}
+
+static int by_column(const void *a, const void *b) {
+  const uint32_t x = ((const entry *)a)->column, y = ((const entry *)b)->column;
+  return x < y ? -1 : x > y;
+}
+
+/* Few entries: insertion, without leaving the row. */
+static void sort_short(uint32_t *column, double *value, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    const uint32_t c = column[i];
+    const double v = value[i];
+    size_t k = i;
+    for (; k > 0 && column[k - 1] > c; k--) {
+      column[k] = column[k - 1];
+      value[k] = value[k - 1];
+    }
+    column[k] = c;
+    value[k] = v;
+  }
+}
+
+static void sort_long(uint32_t *column, double *value, size_t n, entry *room) {
+  for (size_t i = 0; i < n; i++) room[i] = (entry){column[i], value[i]};
+  qsort(room, n, sizeof *room, by_column);
+  for (size_t i = 0; i < n; i++) {
+    column[i] = room[i].column;
+    value[i] = room[i].value;
+  }
+}
+
+static bool ascending(const uint32_t *column, size_t n) {
+  for (size_t i = 1; i < n; i++) {
+    if (column[i - 1] >= column[i]) return false;
+  }
+  return true;
+}
+
+/* Moves a sorted row to `to`, equal columns added up; returns where it ends. */
+static size_t merge_row(hvi_sparse *A, size_t from, size_t end, size_t to) {
+  const size_t first = to;
+  for (size_t k = from; k < end; k++) {
+    if (to > first && A->column[to - 1] == A->column[k]) {
+      A->value[to - 1] += A->value[k];
+    } else {
+      A->column[to] = A->column[k];
+      A->value[to++] = A->value[k];
+    }
+  }
+  return to;
+}
+
+hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
+  enum { SHORT = 32 };
+  hvi_status status = check_starts(A, err);
+  if (!status) status = check_entries(A, err);
+  if (status) return status;
+  size_t longest = 0;
+  for (size_t i = 0; i < A->rows; i++) {
+    const size_t length = A->start[i + 1] - A->start[i];
+    longest = length > longest ? length : longest;
+  }
+  entry *room = hvi_alloc(longest > SHORT ? longest : 0, sizeof *room);
+  if (!room) return hvi_error_memory(err, "a sparse matrix");
+  size_t from = 0, to = 0;
+  for (size_t i = 0; i < A->rows; i++) {
+    const size_t end = A->start[i + 1], length = end - from;
+    if (!ascending(A->column + from, length)) {
+      if (length > SHORT) {
+        sort_long(A->column + from, A->value + from, length, room);
+      } else {
+        sort_short(A->column + from, A->value + from, length);
+      }
+    }
+    to = merge_row(A, from, end, to);
+    A->start[i + 1] = to;
+    from = end;
+  }
+  hvi_free(room);
+  return HVI_OK;
+}
+
+hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *err) {
+  *out = (hvi_sparse){0};
+  if (!from->start || (from->rows > 0 && from->start[from->rows] > 0 &&
+                       (!from->column || !from->value))) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a sparse matrix has a null pointer");
+  }
+  hvi_status status = check_starts(from, err);
+  const size_t entries = status ? 0 : from->start[from->rows];
+  if (!status) status = hvi_sparse_new(out, from->rows, from->columns, entries, err);
+  if (status) return status;
+  for (size_t i = 0; i <= from->rows; i++) out->start[i] = from->start[i];
+  for (size_t k = 0; k < entries; k++) {
+    out->column[k] = from->column[k];
+    out->value[k] = from->value[k];
+  }
+  status = hvi_sparse_tidy(out, err);
+  if (status) hvi_sparse_free(out);
+  return status;
+}
+
+hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_t entries,
+                             const uint32_t *row, const uint32_t *column, const double *value,
+                             hvi_error *err) {
+  *out = (hvi_sparse){0};
+  for (size_t k = 0; k < entries; k++) {
+    if (row[k] >= rows) {
+      return hvi_error_set(err, HVI_ERROR_INPUT,
+                           "entry %zu of a sparse matrix is in row %zu of %zu", k + 1,
+                           (size_t)row[k] + 1, rows);
+    }
+  }
+  hvi_status status = hvi_sparse_new(out, rows, columns, entries, err);
+  if (status) return status;
+  /* counts, then places: start[i + 1] is where row i's next entry goes */
+  size_t *place = out->start + 1;
+  for (size_t k = 0; k < entries; k++) place[row[k]]++;
+  for (size_t i = 0, sum = 0; i < rows; i++) {
+    const size_t count = place[i];
+    place[i] = sum;
+    sum += count;
+  }
+  for (size_t k = 0; k < entries; k++) {
+    const size_t at = place[row[k]]++;
+    out->column[at] = column[k];
+    out->value[at] = value[k];
+  }
+  status = hvi_sparse_tidy(out, err);
+  if (status) hvi_sparse_free(out);
+  return status;
+}
+
+void hvi_sparse_mul(double *y, const hvi_sparse *A, const double *x) {
+  const uint32_t *column = A->column;
+  const double *value = A->value;
+  for (size_t i = 0; i < A->rows; i++) {
+    double sum = 0.0;
+    for (size_t k = A->start[i]; k < A->start[i + 1]; k++) sum += value[k] * x[column[k]];
+    y[i] = sum;
+  }
+}
+
+void hvi_sparse_mul_t(double *y, const hvi_sparse *A, const double *x) {
+  const uint32_t *column = A->column;
+  const double *value = A->value;
+  hvi_vec_zero(y, A->columns);
+  for (size_t i = 0; i < A->rows; i++) {
+    const double xi = x[i];
+    for (size_t k = A->start[i]; k < A->start[i + 1]; k++) y[column[k]] += value[k] * xi;
+  }
+}

@@ -1,0 +1,58 @@
+/*
+ * A Markov decision process under a fixed policy, from inside: what it owns and what was found out
+ * about it when it was made. Constant afterwards, and shared between threads.
+ */
+#ifndef HVI_PROBLEMS_BELLMAN_MDP_H
+#define HVI_PROBLEMS_BELLMAN_MDP_H
+
+#include <hvi/mdp.h>
+
+struct hvi_mdp {
+  size_t n, d;  /* states; features, n when tabular */
+  double gamma; /* in [0, 1) */
+
+  /* given */
+  double *P;         /* [n][n], or NULL: */
+  hvi_sparse sparse; /* P by rows, columns ascending */
+  double *reward;    /* [n] */
+  double *phi;       /* [n][d]; NULL: tabular, Phi = I */
+  double *theta0;    /* [d] where a solve starts */
+
+  /* found */
+  double *law;         /* [n] xi > 0, sum 1 */
+  double *factor;      /* [d][d] lower L with L L' = Phi' Xi Phi; NULL when tabular */
+  double *mix;         /* [d][d] L^-T: the columns of Phi L^-T are Xi-orthonormal */
+  double *reduced;     /* [d][d] L^-1 C L^-T: F in those coordinates; NULL when tabular */
+  double *fixed_point; /* [d] theta of the projected fixed point */
+  double *true_values; /* [n] v_pi */
+};
+
+/* An empty process of this size with theta0 = 0, to be filled in: reward, one of P and sparse, and
+ * phi unless d is 0 (tabular). NULL when there is no memory. */
+hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma);
+/* Checks a draft and finds out the rest; HVI_ERROR_INPUT as in hvi_mdp_new. Draft stays the
+ * caller's to free. */
+hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err);
+
+/* y = P z;  y = P' x */
+void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
+void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
+
+/* The steps of hvi_mdp_finish: rows of P checked and scaled to sum exactly to one; one class of
+ * states that all reach each other; law; factor, mix, reduced; fixed_point and true_values. */
+hvi_status hvi_mdp_check_rows(hvi_mdp *m, hvi_error *err);
+hvi_status hvi_mdp_check_classes(const hvi_mdp *m, hvi_error *err);
+hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
+hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
+hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
+
+/* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place; for features only. */
+void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
+/* g = L^-1 g: then |g|^2 = g' (Phi' Xi Phi)^-1 g. */
+void hvi_mdp_whiten(const hvi_mdp *m, double *g);
+/* |Phi x|^2_Xi */
+double hvi_mdp_norm2(const hvi_mdp *m, const double *x);
+/* mu and L of F in the norm of Xi on the range of Phi, from `reduced`; for features only. */
+hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err);
+
+#endif
