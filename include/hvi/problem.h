@@ -26,14 +26,26 @@ typedef enum hvi_set_kind {
   HVI_SET_SUBSPACE /* span of an orthonormal basis: what a linear model with d < n can reach */
 } hvi_set_kind;
 
+enum { HVI_SET_RANK = 1024 };
+
 /* One factor of the product set Z: outputs begin .. begin + len. */
 typedef struct hvi_set {
   hvi_set_kind kind;
   size_t begin, len;
   const double *lower, *upper; /* box: [len] each */
-  const double *basis;         /* subspace: [len][rank], orthonormal columns */
-  size_t rank;
+  const double *basis;         /* subspace: [len][rank], columns orthonormal with weights Xi, */
+  const double *mix;           /* or [rank][rank] such that those of basis * mix are; or NULL */
+  size_t rank;                 /* at most HVI_SET_RANK */
 } hvi_set;
+
+/* mu and L of F on the directions that Z allows: <F(x) - F(y), x - y> >= mu |x - y|^2 and
+ * |F(x) - F(y)| <= L |x - y|, F being read after projection onto those directions. */
+typedef struct hvi_constants {
+  double mu, lipschitz;
+  bool exact; /* from an affine F; otherwise sampled pairs: mu is an upper, lipschitz a lower bound
+               */
+  size_t pairs; /* sampled pairs, when not exact */
+} hvi_constants;
 
 /* Settings that only rules read. */
 typedef struct hvi_rule_settings {
@@ -67,6 +79,8 @@ typedef struct hvi_problem_ops {
   /* Of repeated minimisation, z' = argmin f_z: beta, the sensitivity of grad f_z to the deployed z,
    * and the strong convexity mu of f_z. It contracts when beta / mu < 1. Optional. */
   void (*sensitivity)(const hvi_problem *p, double *beta, double *mu);
+  /* mu and L where the problem knows them without its matrix; optional. */
+  hvi_status (*constants)(const hvi_problem *p, hvi_constants *c, hvi_error *err);
   const hvi_rule *const *rules; /* that fit this problem, ending in NULL; optional */
   void (*free)(hvi_problem *p);
 } hvi_problem_ops;
@@ -91,15 +105,6 @@ HVI_API void hvi_problem_project(const hvi_problem *p, const double *z, double *
 /* |z - projection(z - f)| for f = F(z), z in Z: zero exactly at a solution. With weights, f / Xi
  * takes the place of f and the norm is Xi's. */
 HVI_API double hvi_problem_residual(const hvi_problem *p, const double *z, const double *f);
-
-/* mu and L of F on the directions that Z allows: <F(x) - F(y), x - y> >= mu |x - y|^2 and
- * |F(x) - F(y)| <= L |x - y|, F being read after projection onto those directions. */
-typedef struct hvi_constants {
-  double mu, lipschitz;
-  bool exact; /* from an affine F; otherwise sampled pairs: mu is an upper, lipschitz a lower bound
-               */
-  size_t pairs; /* sampled pairs, when not exact */
-} hvi_constants;
 
 HVI_API hvi_status hvi_problem_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err);
 

@@ -19,6 +19,9 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
+
+_Static_assert(sizeof(void *) <= sizeof(double), "a pointer fits into a double of state");
 
 /* Above this many entries in a player's Jacobian the automatic choice is matrix-free. */
 enum { DENSE_ENTRIES = 1 << 20, GRAM_LIMIT = 4096 };
@@ -52,7 +55,7 @@ static bool tall(const hvi_optimizer_settings *s, const hvi_model *m) {
   return s->linear == HVI_LINEAR_AUTO && m->ops->gram && m->dim <= GRAM_LIMIT && !dense(s, m);
 }
 
-/* {formed?, S[d], V[d][d], J'Xi r [d], V'J'Xi r [d], Xi r [n] | LAPACK's} */
+/* {whose G, S[d], V[d][d], J'Xi r [d], V'J'Xi r [d], Xi r [n] | LAPACK's} */
 static size_t gram_state(const hvi_model *m) {
   const size_t d = m->dim;
   return 1 + 3 * d + d * d + m->out + hvi_dense_eigen_work(d);
@@ -216,10 +219,10 @@ static bool gram_step(double *delta, const hvi_optimizer_settings *s, double lam
   const hvi_model *m = l->model;
   const size_t d = m->dim, n = m->out;
   double *S = state + 1, *V = S + d, *g = V + d * d, *c = g + d, *u = c + d;
-  if (state[0] == 0.0) {
+  if (memcmp(state, &m, sizeof m) != 0) {
     m->ops->gram(m, l->weights, V);
     if (!hvi_dense_eigen(S, V, d, u + n)) return false;
-    state[0] = 1.0;
+    memcpy(state, &m, sizeof m);
   }
   for (size_t i = 0; i < n; i++) u[i] = l->weights ? l->weights[i] * residual[i] : residual[i];
   m->ops->vjp(m, l->now->cache, l->now->theta, u, g);

@@ -114,7 +114,7 @@ static void stand_at_start(hvi_solver *s) {
   const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
   for (size_t k = 0; k < s->turn_count; k++) {
     const hvi_turn *turn = &s->turns[k];
-    if (turn->room.l.model->ops->bind) {
+    if (s->sample && turn->room.l.model->ops->bind) {
       hvi_vec_copy(turn->room.l.now->theta, theta0 + turn->block.theta, turn->block.dim);
       continue;
     }

@@ -107,7 +107,7 @@ static hvi_status check_stops(const hvi_settings *s, hvi_error *err) {
 static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
   size_t covered = 0;
   for (size_t k = 0; k < p->set_count; k++) {
-    if (p->sets[k].begin != covered) break;
+    if (p->sets[k].begin != covered || p->sets[k].rank > HVI_SET_RANK) break;
     covered += p->sets[k].len;
   }
   if (covered != p->model->out) {
@@ -140,6 +140,11 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
   if (in_turn && p->model->block_count < 2) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "%s has one player: alternating needs at least two", p->ops->name);
+  }
+  if (in_turn && p->ops->draw && p->model->ops->bind) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "%s: a model of samples cannot alternate between its players",
+                         p->ops->name);
   }
   if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",

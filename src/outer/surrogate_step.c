@@ -90,6 +90,10 @@ static double estimated_floor(hvi_solver *s, const hvi_turn *turn) {
   lm.adapt_damping = true;
   l->model = turn->room.l.model;
   l->weights = turn->room.l.weights;
+  if (s->sample && l->model->ops->bind) {
+    l->model->ops->bind(l->model, l->now->cache, s->sample);
+    l->model->ops->bind(l->model, l->next->cache, s->sample);
+  }
   hvi_vec_copy(l->target, turn->room.l.target, l->model->out);
   hvi_surrogate_start(l, turn->room.l.now->theta);
   hvi_surrogate_freeze(l);

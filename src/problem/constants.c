@@ -17,7 +17,14 @@
 
 #include <math.h>
 
-enum { PAIRS = 4000, DENSE_LIMIT = 2000 };
+enum { PAIRS = 4000, LEAST_PAIRS = 50, SAMPLED_OUTPUTS = 20000000, DENSE_LIMIT = 2000 };
+
+/* Fewer pairs where each is expensive. */
+static size_t pair_count(size_t n) {
+  const size_t affordable = SAMPLED_OUTPUTS / n;
+  if (affordable >= PAIRS) return PAIRS;
+  return affordable > LEAST_PAIRS ? affordable : LEAST_PAIRS;
+}
 
 /* C[k][k] = B' A B; AB[n][k] and Bt[k][n] are scratch. */
 static void restrict_operator(double *C, double *AB, double *Bt, const double *A, const double *B,
@@ -115,7 +122,7 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
   if (B) hvi_problem_tangent(p, B, &k);
   hvi_rng rng = hvi_rng_new(0, "constants", 0);
   *c = (hvi_constants){.mu = INFINITY};
-  for (size_t i = 0; i < PAIRS; i++) {
+  for (size_t i = 0; i < pair_count(n); i++) {
     /* near and far pairs alike: scales 1/64 .. 4 */
     const double scale = ldexp(1.0, (int)(i % 9) - 6);
     sample_point(p, &rng, scale, theta, x, fx, cache);
@@ -135,6 +142,7 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
 
 hvi_status hvi_problem_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   *c = (hvi_constants){0};
+  if (p->ops->constants) return p->ops->constants(p, c, err);
   if (p->ops->affine && p->model->out <= DENSE_LIMIT) return exact_constants(c, p, err);
   return sampled_constants(c, p, err);
 }

@@ -36,7 +36,7 @@ static double set_gap(const hvi_set *set, const double *z, const double *f) {
     for (size_t r = 0; r < set->rank; r++) {
       double c = 0.0;
       for (size_t i = 0; i < set->len; i++) c += set->basis[i * set->rank + r] * f[i];
-      if (c != 0.0) return INFINITY;
+      if (c != 0.0) return INFINITY; /* in practice with the first column */
     }
     return 0.0;
   }

@@ -10,6 +10,7 @@
  */
 #include "problem/sets.h"
 
+#include "num/dense.h"
 #include "num/vec.h"
 
 #include <math.h>
@@ -63,14 +64,25 @@ static double clamp(double x, double low, double high) {
   return x < low ? low : x > high ? high : x;
 }
 
+/* c[rank] = (basis mix)' (w z), in one pass over the rows of the basis; w may be NULL. */
+static void coordinates(double *c, const hvi_set *set, const double *w, const double *z) {
+  const size_t rank = set->rank;
+  double plain[HVI_SET_RANK];
+  double *sum = set->mix ? plain : c;
+  hvi_vec_zero(sum, rank);
+  for (size_t i = 0; i < set->len; i++) {
+    hvi_vec_add(sum, w ? w[i] * z[i] : z[i], set->basis + i * rank, rank);
+  }
+  if (set->mix) hvi_dense_mul_t(c, set->mix, sum, rank, rank);
+}
+
 static void project_subspace(const hvi_set *set, const double *w, const double *z, double *out) {
-  hvi_vec_zero(out, set->len);
-  for (size_t r = 0; r < set->rank; r++) {
-    double c = 0.0;
-    for (size_t i = 0; i < set->len; i++) {
-      c += set->basis[i * set->rank + r] * (w ? w[i] * z[i] : z[i]);
-    }
-    for (size_t i = 0; i < set->len; i++) out[i] += c * set->basis[i * set->rank + r];
+  const size_t rank = set->rank;
+  double c[HVI_SET_RANK], mixed[HVI_SET_RANK];
+  coordinates(c, set, w, z);
+  if (set->mix) hvi_dense_mul(mixed, set->mix, c, rank, rank);
+  for (size_t i = 0; i < set->len; i++) {
+    out[i] = hvi_vec_dot(set->basis + i * rank, set->mix ? mixed : c, rank);
   }
 }
 
@@ -103,13 +115,9 @@ void hvi_problem_project(const hvi_problem *p, const double *z, double *out) {
 
 /* z lies in the subspace, so the residual is the projection of f itself. */
 static double subspace_residual2(const hvi_set *set, const double *f) {
-  double sum = 0.0;
-  for (size_t r = 0; r < set->rank; r++) {
-    double c = 0.0;
-    for (size_t i = 0; i < set->len; i++) c += set->basis[i * set->rank + r] * f[i];
-    sum += c * c;
-  }
-  return sum;
+  double c[HVI_SET_RANK];
+  coordinates(c, set, NULL, f);
+  return hvi_vec_norm2(c, set->rank);
 }
 
 static double simplex_residual2(const hvi_set *set, const double *w, const double *z,
@@ -207,7 +215,12 @@ static void set_directions(const hvi_set *set, const double *w, double *B, size_
   size_t next = 0;
   for (size_t i = 0; i < set->len; i++) {
     if (set->kind == HVI_SET_SUBSPACE) {
-      for (size_t r = 0; r < set->rank; r++) rows[i * width + r] = set->basis[i * set->rank + r];
+      const double *row = set->basis + i * set->rank;
+      if (set->mix) {
+        hvi_dense_mul_t(rows + i * width, set->mix, row, set->rank, set->rank);
+      } else {
+        hvi_vec_copy(rows + i * width, row, set->rank);
+      }
     } else if (set->kind == HVI_SET_FREE || set->lower[i] < set->upper[i]) {
       rows[i * width + next++] = w ? 1.0 / sqrt(w[i]) : 1.0;
     }

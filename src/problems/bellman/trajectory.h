@@ -29,8 +29,7 @@ typedef struct hvi_trajectory {
   double *unit;         /* tabular: [2 n - 1], zero but for a 1 in the middle */
   hvi_alias alias;
   hvi_trajectory_sample *mean; /* exact D, C and r under the stationary law; count: SIZE_MAX */
-  double *fixed_point;         /* [d] theta of the projected fixed point */
-  double *start;               /* [d] zero */
+  const double *fixed_point;   /* [d] theta of the projected fixed point */
   hvi_set set;
 } hvi_trajectory;
 

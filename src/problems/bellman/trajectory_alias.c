@@ -10,8 +10,8 @@
 
 /* A row under construction; the room is shared by all rows. */
 typedef struct row {
-  size_t count;     /* m */
-  double *height;   /* [m] */
+  size_t count;      /* m */
+  double *height;    /* [m] */
   uint32_t *waiting; /* [m] short ones from the front, tall ones from the back */
 } row;
 

@@ -1,0 +1,170 @@
+/*
+ * Learners along a trajectory, for comparison with the surrogate. The last transition is
+ * (phi, r, phi'), h the step size in force, delta = r + gamma <phi', theta> - <phi, theta>.
+ *
+ *   td0                theta += h delta phi
+ *   td-lambda          e <- gamma lambda e + phi,  theta += h delta e
+ *   lstd               theta <- (C_hat + ridge I)^-1 r_hat
+ *   tdc                theta += h (delta phi - gamma phi' <phi, w>),  w += h_2 (delta - <phi, w>)
+ * phi gtd2               theta += h (phi - gamma phi') <phi, w>,        w likewise
+ *   residual-gradient  theta += h delta (phi - gamma phi')
+ *
+ * with h_2 = second_rate h. All but the last tend to C theta = r. The residual gradient descends
+ * E delta^2, where both factors share one successor: its limit (section "Residual gradient" of
+ * docs/linear.md) solves
+ *
+ *   ((1 + gamma^2) D - gamma (G + G')) theta = Phi' (I - gamma P') Xi r,    G = Phi' Xi P Phi,
+ *
+ * which is neither the projected fixed point nor the minimiser of the Bellman error.
+ *
+ * The reward of a transition is the expected reward r(s) of the state it leaves.
+ */
+#include "problems/bellman/rules.h"
+
+#include "num/vec.h"
+#include "problems/bellman/trajectory.h"
+
+#include <math.h>
+
+/* The last transition as the rules see it. */
+typedef struct transition {
+  size_t d;
+  double gamma, delta;
+  const double *now, *next; /* [d] phi, phi' */
+} transition;
+
+static transition last_transition(const hvi_problem *p, const void *sample, const double *theta) {
+  const hvi_trajectory *t = (const hvi_trajectory *)p;
+  const hvi_trajectory_sample *s = sample;
+  transition x = {.d = t->d,
+                  .gamma = t->gamma,
+                  .now = hvi_trajectory_row(t, s->from),
+                  .next = hvi_trajectory_row(t, s->to)};
+  x.delta = t->reward[s->from] + x.gamma * hvi_vec_dot(x.next, theta, x.d) -
+            hvi_vec_dot(x.now, theta, x.d);
+  return x;
+}
+
+static size_t no_state(const hvi_problem *p) {
+  (void)p;
+  return 0;
+}
+
+static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
+
+static void td0(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                double *state, double *theta) {
+  (void)s, (void)state;
+  const transition x = last_transition(p, sample, theta);
+  hvi_vec_add(theta, eta * x.delta, x.now, x.d);
+}
+
+static void td_lambda(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                      double eta, double *traces, double *theta) {
+  const transition x = last_transition(p, sample, theta);
+  for (size_t i = 0; i < x.d; i++) traces[i] = x.gamma * s->trace_decay * traces[i] + x.now[i];
+  hvi_vec_add(theta, eta * x.delta, traces, x.d);
+}
+
+static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                              double eta, double *state, double *theta) {
+  (void)s, (void)state;
+  const transition x = last_transition(p, sample, theta);
+  for (size_t i = 0; i < x.d; i++) theta[i] += eta * x.delta * (x.now[i] - x.gamma * x.next[i]);
+}
+
+/* w += h_2 (delta - <phi, w>) phi, <phi, w> being that of before */
+static void follow_error(const transition *x, double eta, double guess, double *w) {
+  hvi_vec_add(w, eta * (x->delta - guess), x->now, x->d);
+}
+
+static void tdc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                double *w, double *theta) {
+  const transition x = last_transition(p, sample, theta);
+  const double guess = hvi_vec_dot(x.now, w, x.d);
+  for (size_t i = 0; i < x.d; i++)
+    theta[i] += eta * (x.delta * x.now[i] - x.gamma * guess * x.next[i]);
+  follow_error(&x, eta * s->second_rate, guess, w);
+}
+
+static void gtd2(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                 double *w, double *theta) {
+  const transition x = last_transition(p, sample, theta);
+  const double guess = hvi_vec_dot(x.now, w, x.d);
+  for (size_t i = 0; i < x.d; i++) theta[i] += eta * guess * (x.now[i] - x.gamma * x.next[i]);
+  follow_error(&x, eta * s->second_rate, guess, w);
+}
+
+static size_t lstd_state(const hvi_problem *p) {
+  const size_t d = p->model->dim;
+  return d * d + d;
+}
+
+static size_t largest_in_column(const double *A, size_t k, size_t d) {
+  size_t best = k;
+  for (size_t i = k + 1; i < d; i++)
+    if (fabs(A[i * d + k]) > fabs(A[best * d + k])) best = i;
+  return best;
+}
+
+static void swap_rows(double *A, double *b, size_t i, size_t k, size_t d) {
+  for (size_t j = 0; j < d; j++) {
+    const double kept = A[i * d + j];
+    A[i * d + j] = A[k * d + j];
+    A[k * d + j] = kept;
+  }
+  const double kept = b[i];
+  b[i] = b[k];
+  b[k] = kept;
+}
+
+/* b <- A^-1 b by elimination with partial pivoting; false when A is singular. */
+static bool eliminate(double *A, double *b, size_t d) {
+  for (size_t k = 0; k < d; k++) {
+    const size_t best = largest_in_column(A, k, d);
+    if (!(fabs(A[best * d + k]) > 0.0)) return false;
+    if (best != k) swap_rows(A, b, best, k, d);
+    for (size_t i = k + 1; i < d; i++) {
+      const double share = A[i * d + k] / A[k * d + k];
+      hvi_vec_add(A + i * d + k, -share, A + k * d + k, d - k);
+      b[i] -= share * b[k];
+    }
+  }
+  for (size_t k = d; k-- > 0;)
+    b[k] = (b[k] - hvi_vec_dot(A + k * d + k + 1, b + k + 1, d - k - 1)) / A[k * d + k];
+  return true;
+}
+
+static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                 double *state, double *theta) {
+  (void)s, (void)eta;
+  const hvi_trajectory *t = (const hvi_trajectory *)p;
+  hvi_trajectory_sample *seen = (hvi_trajectory_sample *)sample;
+  const size_t d = t->d;
+  double *A = state, *b = state + d * d;
+  if (seen->count < t->settings.wait) return;
+  hvi_vec_copy(A, hvi_sample_C(seen, d), d * d);
+  hvi_vec_copy(b, hvi_sample_r(seen, d), d);
+  for (size_t i = 0; i < d; i++) A[i * d + i] += t->settings.ridge;
+  if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
+}
+
+static const hvi_rule td0_rule = {"td0", "temporal differences: theta += h delta phi", no_state,
+                                  td0};
+static const hvi_rule td_lambda_rule = {
+    "td-lambda", "temporal differences with accumulating traces (--trace-decay)", vector_state,
+    td_lambda};
+static const hvi_rule lstd_rule = {
+    "lstd", "least-squares temporal differences: solves with the running means", lstd_state, lstd};
+static const hvi_rule tdc_rule = {
+    "tdc", "temporal differences with gradient correction (--second-rate)", vector_state, tdc};
+static const hvi_rule gtd2_rule = {
+    "gtd2", "gradient temporal differences, second version (--second-rate)", vector_state, gtd2};
+static const hvi_rule residual_gradient_rule = {
+    "residual-gradient", "descends the squared Bellman error of single transitions; another limit",
+    no_state, residual_gradient};
+
+const hvi_rule *const hvi_trajectory_rule_list[] = {
+    &td0_rule, &td_lambda_rule, &lstd_rule, &tdc_rule, &gtd2_rule, &residual_gradient_rule, NULL};
+
+const hvi_rule *const *hvi_trajectory_rules(void) { return hvi_trajectory_rule_list; }
