@@ -95,7 +95,7 @@ typedef struct hvi_settings {
   hvi_step_rule step_rule;
   double eta;
   double eta_decay;         /* step t uses eta / (1 + eta_decay t) */
-  const double *player_eta; /* [players] replaces eta when set; must outlive the solver */
+  const double *player_eta; /* [players] replaces eta when set */
   hvi_target target;
   size_t average;   /* tau, for the averaged target */
   bool alternating; /* players in turn instead of at once */

@@ -47,7 +47,11 @@ size_t hvi_arena_need(size_t n) {
 
 double *hvi_arena_take(hvi_arena *arena, size_t n) {
   size_t need = hvi_arena_need(n);
-  if (!arena->base || need > arena->size - arena->used) return NULL;
+  if (!arena->base) {
+    arena->used = need > SIZE_MAX - arena->used ? SIZE_MAX : arena->used + need;
+    return NULL;
+  }
+  if (need > arena->size - arena->used) return NULL;
   double *piece = arena->base + arena->used;
   arena->used += need;
   return piece;

@@ -22,7 +22,11 @@ char *hvi_copy_text(const char *text);
 /* *product = a * b; false when that overflows. */
 bool hvi_multiply_sizes(size_t a, size_t b, size_t *product);
 
-/* One block of doubles handed out in pieces: a solver's whole workspace in one allocation. */
+/*
+ * One block of doubles handed out in pieces: a solver's whole workspace in one allocation. An arena
+ * without a base hands out nothing and adds up what would be used, so that the same code first
+ * counts and then takes.
+ */
 typedef struct hvi_arena {
   double *base;
   size_t used, size; /* in doubles */

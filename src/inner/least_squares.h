@@ -15,7 +15,7 @@
 /* Doubles of state; the layout is private. */
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m);
 
-/* Both write delta[d] and return false when the result is not finite. */
+/* Both write delta[d] and return false when there is no finite result. */
 bool hvi_least_squares_gauss_newton(double *delta, const hvi_optimizer_settings *s, double *state,
                                     hvi_surrogate *l, const double *residual);
 bool hvi_least_squares_damped(double *delta, const hvi_optimizer_settings *s, double lambda,

@@ -57,6 +57,8 @@ static hvi_status quoted_field(cursor *c, char **field) {
       break;
     } else if (*c->at == '\0' || *c->at == '\n') {
       return fail(c, "a quoted field is not closed");
+    } else if ((unsigned char)*c->at < 32) {
+      return fail(c, "a control character");
     }
     *out++ = *c->at;
   }

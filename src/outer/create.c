@@ -8,65 +8,28 @@
 
 #include <math.h>
 
-static size_t turn_need(const hvi_settings *s, const hvi_model *m) {
-  return hvi_surrogate_need(m) + hvi_arena_need(s->optimizer->state(&s->inner, m));
-}
-
 static const hvi_model *turn_model(const hvi_solver *s, size_t k) {
   const hvi_model *m = s->problem->model;
   return s->turn_count == 1 ? m : m->ops->player(m, k);
 }
 
-/* The scout serves every turn in turn: room for the most demanding. */
-static size_t scout_state(const hvi_solver *s) {
-  size_t most = 0;
-  for (size_t k = 0; k < s->turn_count; k++) {
-    const size_t state = hvi_optimizer_lm.state(&s->settings.inner, turn_model(s, k));
-    most = state > most ? state : most;
-  }
-  return most;
-}
-
-/* Everything that solver_place will take, in doubles. */
-static size_t solver_need(const hvi_solver *s) {
+static void place_turn(hvi_solver *s, size_t k, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
-  const size_t n = s->problem->model->out, d = s->problem->model->dim;
-  size_t need = 8 * hvi_arena_need(n) + 5 * hvi_arena_need(d) +
-                hvi_arena_need(s->problem->model->block_count) + hvi_arena_need(2 + 2 * d);
-  if (set->target == HVI_TARGET_AVERAGED) need += hvi_arena_need(set->average * n);
-  if (set->baseline == HVI_BASELINE_RULE) need += hvi_arena_need(set->rule->state(s->problem));
-  for (size_t k = 0; k < s->turn_count; k++) need += turn_need(set, turn_model(s, k));
+  const hvi_model *whole = s->problem->model, *m = turn_model(s, k);
+  hvi_turn *turn = &s->turns[k];
+  turn->block =
+      s->turn_count > 1 ? whole->blocks[k] : (hvi_block){.dim = whole->dim, .out = whole->out};
+  const double *weights = s->problem->weights ? s->problem->weights + turn->block.z : NULL;
+  hvi_surrogate_place(&turn->room, m, weights, &s->row.counts, arena);
+  turn->state = hvi_arena_take(arena, set->optimizer->state(&set->inner, m));
   if (set->floor == HVI_FLOOR_ESTIMATED) {
-    need += hvi_surrogate_need(s->problem->model) + hvi_arena_need(scout_state(s));
-  }
-  return need;
-}
-
-static void place_turn(hvi_solver *s, hvi_turn *turn, const hvi_model *m, const hvi_block *block,
-                       hvi_arena *arena) {
-  const double *weights = s->problem->weights;
-  const hvi_optimizer *optimizer = s->settings.optimizer;
-  turn->block = *block;
-  hvi_surrogate_place(&turn->room, m, weights ? weights + block->z : NULL, &s->row.counts, arena);
-  turn->state = hvi_arena_take(arena, optimizer->state(&s->settings.inner, m));
-  optimizer->reset(&s->settings.inner, m, turn->state);
-}
-
-static void place_turns(hvi_solver *s, hvi_arena *arena) {
-  const hvi_settings *set = &s->settings;
-  const hvi_model *m = s->problem->model;
-  const hvi_block whole = {.dim = m->dim, .out = m->out};
-  for (size_t k = 0; k < s->turn_count; k++) {
-    const hvi_block *block = s->turn_count == 1 ? &whole : &m->blocks[k];
-    place_turn(s, &s->turns[k], turn_model(s, k), block, arena);
-  }
-  if (set->floor == HVI_FLOOR_ESTIMATED) {
-    hvi_surrogate_place(&s->scout.room, m, s->problem->weights, &s->row.counts, arena);
-    s->scout.state = hvi_arena_take(arena, scout_state(s));
+    hvi_surrogate_place(&turn->scout, m, weights, &s->row.counts, arena);
+    turn->scout_state = hvi_arena_take(arena, hvi_optimizer_lm.state(&set->inner, m));
   }
 }
 
-static void solver_place(hvi_solver *s, hvi_arena *arena) {
+/* Every array of the solver, from an arena that counts or from one that gives. */
+static void place(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const size_t n = s->problem->model->out, d = s->problem->model->dim;
   s->f = hvi_arena_take(arena, n);
@@ -79,14 +42,21 @@ static void solver_place(hvi_solver *s, hvi_arena *arena) {
   s->field = hvi_arena_take(arena, d);
   s->field_last = hvi_arena_take(arena, d);
   s->adam = hvi_arena_take(arena, 2 + 2 * d);
-  s->adam[0] = s->adam[1] = 1.0;
   s->eta = hvi_arena_take(arena, s->problem->model->block_count);
   if (set->target == HVI_TARGET_OPTIMISTIC) s->f_last = hvi_arena_take(arena, n);
   if (set->target == HVI_TARGET_AVERAGED) s->history = hvi_arena_take(arena, set->average * n);
   if (set->baseline == HVI_BASELINE_RULE) {
     s->rule_state = hvi_arena_take(arena, set->rule->state(s->problem));
   }
-  place_turns(s, arena);
+  for (size_t k = 0; k < s->turn_count; k++) place_turn(s, k, arena);
+}
+
+static void forget_past(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  s->adam[0] = s->adam[1] = 1.0;
+  for (size_t k = 0; k < s->turn_count; k++) {
+    set->optimizer->reset(&set->inner, turn_model(s, k), s->turns[k].state);
+  }
 }
 
 static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
@@ -133,14 +103,17 @@ static hvi_status fill(hvi_solver *s, hvi_error *err) {
   s->turn_count = in_turn ? p->model->block_count : 1;
   s->turns = hvi_alloc(s->turn_count, sizeof *s->turns);
   if (!s->turns) return hvi_error_memory(err, "the solver");
-  hvi_arena arena = {.size = solver_need(s)};
+  hvi_arena arena = {0};
+  place(s, &arena);
+  arena = (hvi_arena){.size = arena.used};
   arena.base = s->memory = hvi_alloc_doubles(arena.size);
   if (!s->memory) return hvi_error_memory(err, "the solver's workspace");
   if (p->ops->draw) {
     s->sample = hvi_alloc(1, p->sample_bytes);
     if (!s->sample) return hvi_error_memory(err, "a sample");
   }
-  solver_place(s, &arena);
+  place(s, &arena);
+  forget_past(s);
   return resolve_step(s, err);
 }
 

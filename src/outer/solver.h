@@ -14,8 +14,10 @@ static const double hvi_rounding = 1e-13;
 /* One surrogate and who moves in it: everybody at once, or one player of an alternating loop. */
 typedef struct hvi_turn {
   hvi_surrogate_room room;
-  hvi_block block; /* its share of theta and z; the whole of both when simultaneous */
-  double *state;   /* the optimizer's */
+  hvi_block block;          /* its share of theta and z; the whole of both when simultaneous */
+  double *state;            /* the optimizer's */
+  hvi_surrogate_room scout; /* estimated floor: the same surrogate, solved on the side */
+  double *scout_state;
 } hvi_turn;
 
 struct hvi_solver {
@@ -39,7 +41,6 @@ struct hvi_solver {
   double *f_last;            /* [n] F_{t-1}: optimistic target */
   double *history;           /* [tau][n] last plain targets: averaged target */
   double *projected;         /* [n] projection of the target: known floor */
-  hvi_turn scout;            /* estimated floor: a surrogate solved on the side */
 
   /* the baselines */
   double *field, *field_last; /* [d] V = J'F */

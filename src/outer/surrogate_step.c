@@ -84,12 +84,10 @@ static double known_floor(const hvi_solver *s, const hvi_turn *turn) {
 }
 
 /* l* as adaptive Levenberg-Marquardt finds it from theta_t: never below the true one. */
-static double estimated_floor(hvi_solver *s, const hvi_turn *turn) {
-  hvi_surrogate *l = &s->scout.room.l;
+static double estimated_floor(hvi_solver *s, hvi_turn *turn) {
+  hvi_surrogate *l = &turn->scout.l;
   hvi_optimizer_settings lm = s->settings.inner;
   lm.adapt_damping = true;
-  l->model = turn->room.l.model;
-  l->weights = turn->room.l.weights;
   if (s->sample && l->model->ops->bind) {
     l->model->ops->bind(l->model, l->now->cache, s->sample);
     l->model->ops->bind(l->model, l->next->cache, s->sample);
@@ -97,16 +95,16 @@ static double estimated_floor(hvi_solver *s, const hvi_turn *turn) {
   hvi_vec_copy(l->target, turn->room.l.target, l->model->out);
   hvi_surrogate_start(l, turn->room.l.now->theta);
   hvi_surrogate_freeze(l);
-  hvi_optimizer_lm.reset(&lm, l->model, s->scout.state);
+  hvi_optimizer_lm.reset(&lm, l->model, turn->scout_state);
   for (int i = 0; i < SCOUT_STEPS; i++) {
     const double before = l->now->loss;
-    if (!hvi_optimizer_lm.step(&lm, s->scout.state, l)) break;
+    if (!hvi_optimizer_lm.step(&lm, turn->scout_state, l)) break;
     if (before - l->now->loss <= 1e-14 * l->loss0) break;
   }
   return l->now->loss;
 }
 
-static double floor_of(hvi_solver *s, const hvi_turn *turn) {
+static double floor_of(hvi_solver *s, hvi_turn *turn) {
   switch (s->settings.floor) {
   case HVI_FLOOR_KNOWN:
     return known_floor(s, turn);

@@ -5,12 +5,6 @@
 
 #include "num/vec.h"
 
-size_t hvi_surrogate_need(const hvi_model *m) {
-  const size_t point =
-      hvi_arena_need(m->dim) + 2 * hvi_arena_need(m->out) + hvi_arena_need(m->cache);
-  return 2 * point + hvi_arena_need(m->dim) + 2 * hvi_arena_need(m->out);
-}
-
 void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena) {
   for (int i = 0; i < 2; i++) {

@@ -12,8 +12,7 @@ typedef struct hvi_surrogate_room {
   hvi_point points[2];
 } hvi_surrogate_room;
 
-/* Doubles that hvi_surrogate_place takes from an arena. */
-size_t hvi_surrogate_need(const hvi_model *m);
+/* Takes the points' arrays from an arena, which may be one that only counts. */
 void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena);
 

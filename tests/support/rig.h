@@ -21,7 +21,9 @@ typedef struct rig {
 static inline void rig_init(rig *r, const hvi_model *m, const double *weights, const double *theta,
                             const double *target) {
   *r = (rig){.settings = hvi_optimizer_defaults()};
-  hvi_arena arena = {.size = hvi_surrogate_need(m)};
+  hvi_arena arena = {0};
+  hvi_surrogate_place(&r->room, m, NULL, NULL, &arena);
+  arena = (hvi_arena){.size = arena.used};
   arena.base = r->memory = hvi_alloc_doubles(arena.size);
   assert_non_null(r->memory);
   hvi_surrogate_place(&r->room, m, weights, &r->counts, &arena);

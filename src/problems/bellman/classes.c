@@ -82,7 +82,7 @@ static void explore(search *s, uint32_t from) {
 
 /* open[c] = 1 when a transition leaves component c; `open` is over `stack`, which is done with. */
 static void find_open(search *s, uint32_t *open) {
-  for (size_t i = 0; i < s->m->n; i++) open[i] = s->next[i] = 0;
+  for (size_t i = 0; i < s->m->n; i++) open[i] = 0, s->next[i] = 0;
   for (uint32_t i = 0; i < s->m->n; i++) {
     uint32_t j;
     while (successor(s, i, &j)) {

@@ -143,7 +143,7 @@ static void invert(hvi_mdp *m) {
   }
 }
 
-/* reduced = L^-1 C L^-T, C being in `reduced` already. */
+/* reduced = L^-1 C L^-T, a copy of C being there already. */
 static void reduce(hvi_mdp *m) {
   const size_t d = m->d;
   for (int side = 0; side < 2; side++) {
@@ -153,43 +153,54 @@ static void reduce(hvi_mdp *m) {
   }
 }
 
+static bool allocate(hvi_mdp *m) {
+  const size_t d = m->d;
+  double **square[] = {&m->gram, &m->C, &m->factor, &m->mix, &m->reduced};
+  bool good = (m->b = hvi_alloc_doubles(d)) != NULL;
+  for (size_t i = 0; i < sizeof square / sizeof *square; i++) {
+    good &= (*square[i] = hvi_alloc_doubles(d * d)) != NULL;
+  }
+  return good;
+}
+
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err) {
   const size_t d = m->d;
   if (d > m->n) {
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "the features lack full column rank: %zu columns on %zu states", d, m->n);
   }
-  m->factor = hvi_alloc_doubles(d * d);
-  m->mix = hvi_alloc_doubles(d * d);
-  m->reduced = hvi_alloc_doubles(d * d);
-  double *work = hvi_alloc_doubles(d * d + 2 * d + 2 * BLOCK * d);
+  double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d), *room = work ? work + m->n : NULL;
   hvi_status status = HVI_OK;
-  if (m->factor && m->mix && m->reduced && work) {
-    double *G = work, *scale = G + d * d, *c = scale + d, *rows = c + d;
-    accumulate(G, m, 0.0, rows);
-    status = factor_gram(m->factor, G, scale, c, d, err);
-    if (!status) accumulate(m->reduced, m, m->gamma, rows);
+  if (work && allocate(m)) {
+    accumulate(m->gram, m, 0.0, room);
+    status = factor_gram(m->factor, m->gram, room, room + d, d, err);
   } else {
     status = hvi_error_memory(err, "the features' Gram matrix");
   }
+  if (!status) {
+    accumulate(m->C, m, m->gamma, room);
+    hvi_mdp_correlate(m->b, m, m->reward, work);
+    hvi_vec_copy(m->reduced, m->C, d * d);
+    invert(m);
+    reduce(m);
+  }
   hvi_free(work);
-  if (status) return status;
-  invert(m);
-  reduce(m);
-  return HVI_OK;
+  return status;
 }
 
-double hvi_mdp_norm2(const hvi_mdp *m, const double *x) {
+void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled) {
+  for (size_t i = 0; i < m->n; i++) scaled[i] = m->law[i] * x[i];
+  hvi_dense_mul_t(out, m->phi, scaled, m->n, m->d);
+}
+
+double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y) {
   double sum = 0.0;
-  if (!m->phi) {
-    for (size_t i = 0; i < m->n; i++) sum += m->law[i] * x[i] * x[i];
-    return sum;
-  }
-  /* |L' x|^2 */
-  for (size_t j = 0; j < m->d; j++) {
-    double y = 0.0;
-    for (size_t i = j; i < m->d; i++) y += m->factor[i * m->d + j] * x[i];
-    sum += y * y;
+  for (size_t i = 0; !m->phi && i < m->n; i++) sum += m->law[i] * (x[i] - y[i]) * (x[i] - y[i]);
+  /* |L' (x - y)|^2 */
+  for (size_t j = 0; m->phi && j < m->d; j++) {
+    double c = 0.0;
+    for (size_t i = j; i < m->d; i++) c += m->factor[i * m->d + j] * (x[i] - y[i]);
+    sum += c * c;
   }
   return sum;
 }

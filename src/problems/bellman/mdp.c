@@ -35,8 +35,9 @@ hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma) {
 void hvi_mdp_free(hvi_mdp *m) {
   if (!m) return;
   hvi_sparse_free(&m->sparse);
-  double *owned[] = {m->P,      m->reward, m->phi,     m->theta0,      m->law,
-                     m->factor, m->mix,    m->reduced, m->fixed_point, m->true_values};
+  double *owned[] = {m->P,      m->reward,  m->phi,         m->theta0,     m->law,
+                     m->gram,   m->C,       m->b,           m->factor,     m->mix,
+                     m->reduced, m->fixed_point, m->true_values};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) hvi_free(owned[i]);
   hvi_free(m);
 }
@@ -114,6 +115,10 @@ hvi_status hvi_mdp_check_rows(hvi_mdp *m, hvi_error *err) {
 }
 
 static hvi_status check_numbers(const hvi_mdp *m, hvi_error *err) {
+  if (m->phi && m->d > HVI_SET_RANK) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%zu features are too many; at most %d", m->d,
+                         (int)HVI_SET_RANK);
+  }
   if (!(m->gamma >= 0.0 && m->gamma < 1.0)) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "gamma = %g; it must be at least 0 and below 1",
                          m->gamma);

@@ -20,9 +20,12 @@ struct hvi_mdp {
 
   /* found */
   double *law;         /* [n] xi > 0, sum 1 */
-  double *factor;      /* [d][d] lower L with L L' = Phi' Xi Phi; NULL when tabular */
+  double *gram;        /* [d][d] D = Phi' Xi Phi; this and the next five: NULL when tabular */
+  double *C;           /* [d][d] Phi' Xi (Phi - gamma P Phi) */
+  double *b;           /* [d] Phi' Xi r */
+  double *factor;      /* [d][d] lower L with L L' = D */
   double *mix;         /* [d][d] L^-T: the columns of Phi L^-T are Xi-orthonormal */
-  double *reduced;     /* [d][d] L^-1 C L^-T: F in those coordinates; NULL when tabular */
+  double *reduced;     /* [d][d] L^-1 C L^-T: F in those coordinates */
   double *fixed_point; /* [d] theta of the projected fixed point */
   double *true_values; /* [n] v_pi */
 };
@@ -46,13 +49,15 @@ hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
 
-/* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place; for features only. */
+/* out[d] = Phi' Xi x; scaled[n] is room. The next three, too, are for features only. */
+void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled);
+/* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place. */
 void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
 /* g = L^-1 g: then |g|^2 = g' (Phi' Xi Phi)^-1 g. */
 void hvi_mdp_whiten(const hvi_mdp *m, double *g);
-/* |Phi x|^2_Xi */
-double hvi_mdp_norm2(const hvi_mdp *m, const double *x);
-/* mu and L of F in the norm of Xi on the range of Phi, from `reduced`; for features only. */
+/* mu and L of F in the norm of Xi on the range of Phi, from `reduced`. */
 hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err);
+/* |Phi x - Phi y|^2_Xi, without going over the states */
+double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);
 
 #endif

@@ -83,22 +83,14 @@ static hvi_status find_true_values(hvi_mdp *m, hvi_error *err) {
   return by_iteration(m, m->true_values, err);
 }
 
-/* out = Phi' Xi x; scaled[n] is room. */
-static void correlate(double *out, const hvi_mdp *m, const double *x, double *scaled) {
-  for (size_t i = 0; i < m->n; i++) scaled[i] = m->law[i] * x[i];
-  hvi_dense_mul_t(out, m->phi, scaled, m->n, m->d);
-}
-
 /* K y = L^-1 b,  theta = L^-T y = mix y */
 static hvi_status find_fixed_point(hvi_mdp *m, hvi_error *err) {
-  double *work = hvi_alloc_doubles(m->n + m->d);
-  if (!work) return hvi_error_memory(err, "the projected fixed point");
-  double *b = work + m->n;
-  correlate(b, m, m->reward, work);
-  hvi_mdp_whiten(m, b);
-  hvi_status status = hvi_dense_solve(b, m->reduced, b, m->d, err);
-  if (!status) hvi_dense_mul(m->fixed_point, m->mix, b, m->d, m->d);
-  hvi_free(work);
+  double *y = hvi_copy_doubles(m->b, m->d);
+  if (!y) return hvi_error_memory(err, "the projected fixed point");
+  hvi_mdp_whiten(m, y);
+  hvi_status status = hvi_dense_solve(y, m->reduced, y, m->d, err);
+  if (!status) hvi_dense_mul(m->fixed_point, m->mix, y, m->d, m->d);
+  hvi_free(y);
   return status;
 }
 
@@ -132,12 +124,12 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
   double *work = hvi_alloc_doubles(2 * m->n + m->d);
   if (!work) return hvi_error_memory(err, "a projection");
   double *rest = work + m->n, *g = rest + m->n;
-  correlate(theta, m, z, work);
+  hvi_mdp_correlate(theta, m, z, work);
   hvi_mdp_solve_gram(m, theta);
   /* once more on the rest: the Gram matrix has squared the features' condition */
   hvi_mdp_values(m, theta, rest);
   for (size_t i = 0; i < m->n; i++) rest[i] = z[i] - rest[i];
-  correlate(g, m, rest, work);
+  hvi_mdp_correlate(g, m, rest, work);
   hvi_mdp_solve_gram(m, g);
   hvi_vec_add(theta, 1.0, g, m->d);
   hvi_free(work);
@@ -146,8 +138,12 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
 
 /* |Pi x|^2_Xi for any x[n]; g[d] and scaled[n] are room. */
 static double projected_norm2(const hvi_mdp *m, const double *x, double *g, double *scaled) {
-  if (!m->phi) return hvi_mdp_norm2(m, x);
-  correlate(g, m, x, scaled);
+  if (!m->phi) {
+    double sum = 0.0;
+    for (size_t i = 0; i < m->n; i++) sum += m->law[i] * x[i] * x[i];
+    return sum;
+  }
+  hvi_mdp_correlate(g, m, x, scaled);
   hvi_mdp_whiten(m, g);
   return hvi_vec_norm2(g, m->d);
 }
@@ -158,8 +154,7 @@ hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double
   double *work = hvi_alloc_doubles(3 * n + m->d);
   if (!work) return hvi_error_memory(err, "the measures");
   double *z = work, *tz = z + n, *scaled = tz + n, *g = scaled + n;
-  for (size_t i = 0; i < m->d; i++) g[i] = theta[i] - m->fixed_point[i];
-  *out = (hvi_mdp_measures){.to_fixed_point = hvi_mdp_norm2(m, g)};
+  *out = (hvi_mdp_measures){.to_fixed_point = hvi_mdp_distance2(m, theta, m->fixed_point)};
   hvi_mdp_values(m, theta, z);
   hvi_mdp_bellman(m, z, tz);
   for (size_t i = 0; i < n; i++) {

@@ -1,0 +1,18 @@
+/* What the problems of this package share: measures, and the contraction test. */
+#ifndef HVI_PROBLEMS_PERFORMATIVE_FAMILY_H
+#define HVI_PROBLEMS_PERFORMATIVE_FAMILY_H
+
+#include <hvi/performative.h>
+
+/* One kind of problem, known by its ops. */
+typedef struct hvi_performative_kind {
+  const hvi_problem_ops *ops;
+  hvi_status (*measure)(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
+                        hvi_error *err);
+  void (*cover)(hvi_performative_coverage *out, const hvi_problem *p);
+} hvi_performative_kind;
+
+extern const hvi_performative_kind hvi_performative_linear, hvi_performative_mean, hvi_credit,
+    hvi_credit_rir;
+
+#endif

@@ -1,0 +1,186 @@
+/*
+ * Linear performative prediction: targets that answer linearly to the predictions.
+ *
+ *   z = g(theta), a network on n fixed inputs,     y = b + eps M z,  |M| = 1
+ *   f_z'(z) = 1/2 |z - b - eps M z'|^2,   F(z) = z - b - eps M z,   z* = (I - eps M)^-1 b
+ *
+ * grad f_z' is eps-Lipschitz in z' and f_z' is 1-strongly convex: beta = eps, mu = 1. With eta = 1
+ * the surrogate's target is b + eps M z_t: an exact inner solve is repeated risk minimisation.
+ *
+ * The problem is built backwards from a drawn z*, b = z* - eps M z*, so that z* is the same for
+ * every eps and has the same size. M is a random orthogonal matrix, or a random skew one. The skew
+ * one leaves F strongly monotone with mu = 1 whatever eps is: beyond eps = 1 repeated minimisation
+ * expands, and a smaller eta still converges.
+ *
+ * The network interpolates: its inputs are orthonormal, and with s ~ 1/sqrt(width) in front of
+ * z = s a' tanh(W x) the matrix J J' is near a multiple of the identity, so that plain gradient
+ * steps of size 1 are stable.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/dense.h"
+#include "num/vec.h"
+#include "problems/performative/builtins.h"
+#include "problems/performative/family.h"
+
+#include <math.h>
+
+enum { EPS, N, HIDDEN, KIND };
+
+const hvi_key hvi_performative_linear_keys[] = {
+    [EPS] = {"eps", "0.6", NULL, 0, 100, false, "how strongly the targets answer: beta / mu"},
+    [N] = {"n", "16", NULL, 2, 500, true, "predictions, one for each fixed input"},
+    [HIDDEN] = {"hidden", "64", NULL, 1, 10000, true, "units of the network's hidden layer"},
+    [KIND] = {"kind", "orthogonal", "orthogonal|skew", 0, 0, false,
+              "of the matrix M; skew keeps F monotone for every eps"},
+    {NULL, NULL, NULL, 0, 0, false, NULL},
+};
+
+/* Share of the identity that J J' is near to, at the start. */
+static const double kernel_scale = 0.5;
+
+typedef struct linear {
+  hvi_problem base;
+  hvi_set set;
+  double eps;
+  double *M, *b, *z, *theta0; /* [n][n], [n], [n], [d] */
+  double *memory;
+} linear;
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  (void)sample, (void)theta;
+  const linear *l = (const linear *)p;
+  const size_t n = p->model->out;
+  hvi_dense_mul(f, l->M, z, n, n);
+  for (size_t i = 0; i < n; i++) f[i] = z[i] - l->b[i] - l->eps * f[i];
+}
+
+static void affine(const hvi_problem *p, double *A, double *b) {
+  const linear *l = (const linear *)p;
+  const size_t n = p->model->out;
+  for (size_t i = 0; i < n * n; i++) A[i] = (i % (n + 1) == 0 ? 1.0 : 0.0) - l->eps * l->M[i];
+  for (size_t i = 0; i < n; i++) b[i] = -l->b[i];
+}
+
+static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
+  *beta = ((const linear *)p)->eps;
+  *mu = 1.0;
+}
+
+static void free_linear(hvi_problem *p) {
+  hvi_model_free(p->model);
+  hvi_free(((linear *)p)->memory);
+  hvi_free(p);
+}
+
+static const hvi_problem_ops linear_ops = {.name = "performative-linear",
+                                           .operate = operate,
+                                           .affine = affine,
+                                           .sensitivity = sensitivity,
+                                           .free = free_linear};
+
+/* The least loss on any deployed targets is zero: the network reaches them. */
+static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
+                          hvi_error *err) {
+  const linear *l = (const linear *)p;
+  const size_t n = p->model->out;
+  double *work = hvi_alloc_doubles(2 * n + p->model->cache);
+  if (!work) return hvi_error_memory(err, "measuring a deployment");
+  p->model->ops->eval(p->model, work + 2 * n, theta, work);
+  operate(p, NULL, theta, work, work + n);
+  const double gap = 0.5 * hvi_vec_norm2(work + n, n);
+  *out = (hvi_performative_measures){.loss_before = 0.5 * hvi_vec_dist2(work, l->b, n),
+                                     .loss_after = gap,
+                                     .accuracy_before = NAN,
+                                     .accuracy_after = NAN,
+                                     .gap = gap};
+  hvi_free(work);
+  return HVI_OK;
+}
+
+static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
+  const double eps = ((const linear *)p)->eps;
+  *out = (hvi_performative_coverage){.beta = eps,
+                                     .mu = 1.0,
+                                     .key = "eps",
+                                     .value = eps,
+                                     .limit = 1.0,
+                                     .below = true,
+                                     .how = "Exact: the targets are b + eps M z with |M| = 1."};
+}
+
+const hvi_performative_kind hvi_performative_linear = {&linear_ops, measure, cover};
+
+/* M[n][n] with |M| = 1: orthogonal, or the skew part of a normal matrix over its norm. */
+static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_error *err) {
+  if (!skew) return hvi_dense_random_orthogonal(M, n, rng, err);
+  for (size_t i = 0; i < n; i++) {
+    M[i * n + i] = 0.0;
+    for (size_t j = 0; j < i; j++) {
+      M[i * n + j] = hvi_rng_normal(rng);
+      M[j * n + i] = -M[i * n + j];
+    }
+  }
+  double *s = hvi_alloc_doubles(n);
+  if (!s) return hvi_error_memory(err, "a matrix");
+  hvi_status status = hvi_dense_singular_values(s, M, n, n, err);
+  if (!status) hvi_vec_scale(M, 1.0 / s[0], n * n);
+  hvi_free(s);
+  return status;
+}
+
+/* z = s a' tanh(W x + c): W, c and a trainable, the scale a fixed last layer. */
+static hvi_status make_network(hvi_model **model, const double *inputs, size_t n, size_t hidden,
+                               hvi_error *err) {
+  const double scale = sqrt(kernel_scale / (double)hidden);
+  const hvi_layer layers[] = {{.out = hidden, .train_bias = true, .activation = HVI_TANH},
+                              {.out = 1, .activation = HVI_IDENTITY},
+                              {.out = 1, .matrix = &scale, .activation = HVI_IDENTITY}};
+  const hvi_stack_spec spec = {
+      .in = n, .input = inputs, .rows = n, .layer_count = 3, .layers = layers};
+  return hvi_stack_new(model, &spec, err);
+}
+
+static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *rng,
+                       hvi_error *err) {
+  const size_t d = hidden * (n + 2);
+  double *inputs = l->memory = hvi_alloc_doubles(2 * n * n + 2 * n + d);
+  if (!inputs) return hvi_error_memory(err, "performative-linear");
+  l->M = inputs + n * n;
+  l->b = l->M + n * n;
+  l->z = l->b + n;
+  l->theta0 = l->z + n;
+  hvi_status status = draw_matrix(l->M, n, skew, rng, err);
+  if (!status) status = hvi_dense_random_orthogonal(inputs, n, rng, err);
+  if (!status) status = make_network(&l->base.model, inputs, n, hidden, err);
+  if (status) return status;
+  hvi_rng_fill_normal(rng, 0.0, 1.0, n, l->z);
+  hvi_rng_fill_normal(rng, 0.0, 1.0, d, l->theta0);
+  hvi_dense_mul(l->b, l->M, l->z, n, n);
+  for (size_t i = 0; i < n; i++) l->b[i] = l->z[i] - l->eps * l->b[i];
+  return HVI_OK;
+}
+
+hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+                                       uint64_t instance, hvi_error *err) {
+  const size_t n = (size_t)v->number[N], hidden = (size_t)v->number[HIDDEN];
+  linear *l = hvi_alloc(1, sizeof *l);
+  if (!l) return hvi_error_memory(err, "performative-linear");
+  hvi_rng rng = hvi_rng_new(seed, "performative-linear", instance);
+  l->eps = v->number[EPS];
+  l->base.ops = &linear_ops;
+  hvi_status status = fill(l, n, hidden, v->number[KIND] != 0.0, &rng, err);
+  if (status) {
+    free_linear(&l->base);
+    return status;
+  }
+  l->set = (hvi_set){.kind = HVI_SET_FREE, .len = n};
+  l->base.theta0 = l->theta0;
+  l->base.solution = l->z;
+  l->base.eta = 1.0;
+  l->base.set_count = 1;
+  l->base.sets = &l->set;
+  *problem = &l->base;
+  return HVI_OK;
+}
