@@ -41,6 +41,8 @@ typedef struct hvi_performative_coverage {
   double limit;    /* beta / mu is 1 there */
   bool below;      /* values below the limit are covered; otherwise those above it */
   const char *how; /* where beta and mu come from, in one sentence */
+  /* The same test in the parameters, for a problem that is convex in them; NaN otherwise. */
+  double parameter_beta, parameter_mu, parameter_limit;
 } hvi_performative_coverage;
 
 /* False for a problem of another kind. */

@@ -26,6 +26,8 @@
 
 #define INLINE       static inline __attribute__((always_inline))
 #define EACH_LANE(l) for (size_t l = 0; l < HVI_LINEAR_LANES; l++)
+/* Loops over features, unrolled before the loops over lanes inside them are vectorised. */
+#define UNROLLED _Pragma("GCC unroll 8")
 
 typedef hvi_linear_lane lane;
 
@@ -35,18 +37,22 @@ INLINE size_t half(size_t i, size_t j) {
 
 /* out = A B, all symmetric and commuting; out is neither. */
 INLINE void product(size_t d, lane *restrict out, const lane *A, const lane *B) {
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j <= i; j++) EACH_LANE(l) {
-        double sum = 0.0;
-        for (size_t k = 0; k < d; k++) sum += A[half(i, k)].at[l] * B[half(k, j)].at[l];
-        out[half(i, j)].at[l] = sum;
-      }
+  UNROLLED
+  for (size_t i = 0; i < d; i++) UNROLLED
+  for (size_t j = 0; j <= i; j++) EACH_LANE(l) {
+      double sum = 0.0;
+      UNROLLED
+      for (size_t k = 0; k < d; k++) sum += A[half(i, k)].at[l] * B[half(k, j)].at[l];
+      out[half(i, j)].at[l] = sum;
+    }
 }
 
 /* out = A x, A symmetric; out is not x */
 INLINE void apply(size_t d, lane *restrict out, const lane *A, const lane *x) {
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l) {
       double sum = 0.0;
+      UNROLLED
       for (size_t k = 0; k < d; k++) sum += A[half(i, k)].at[l] * x[k].at[l];
       out[i].at[l] = sum;
     }
@@ -55,6 +61,7 @@ INLINE void apply(size_t d, lane *restrict out, const lane *A, const lane *x) {
 INLINE void dot(size_t d, lane *restrict out, const lane *x, const lane *y) {
   EACH_LANE(l) {
     double sum = 0.0;
+    UNROLLED
     for (size_t k = 0; k < d; k++) sum += x[k].at[l] * y[k].at[l];
     out->at[l] = sum;
   }
@@ -63,12 +70,15 @@ INLINE void dot(size_t d, lane *restrict out, const lane *x, const lane *y) {
 /* The running means with the last transition in. */
 INLINE void absorb(size_t d, hvi_linear_chunk *c) {
   const double share = 1.0 / (double)c->count, gamma = c->gamma;
+  UNROLLED
   for (size_t i = 0; i < d; i++) {
+    UNROLLED
     for (size_t j = 0; j < d; j++) EACH_LANE(l) {
         const double now = c->now[j].at[l];
         double *C = &c->C[i * d + j].at[l];
         *C += share * (c->now[i].at[l] * (now - gamma * c->next[j].at[l]) - *C);
       }
+    UNROLLED
     for (size_t j = 0; j <= i; j++) EACH_LANE(l) {
         double *D = &c->D[half(i, j)].at[l];
         *D += share * (c->now[i].at[l] * c->now[j].at[l] - *D);
@@ -79,8 +89,10 @@ INLINE void absorb(size_t d, hvi_linear_chunk *c) {
 
 /* b = C_hat theta - r_hat */
 INLINE void gradient(size_t d, lane *restrict b, const hvi_linear_chunk *c, const lane *theta) {
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l) {
       double sum = -c->r[i].at[l];
+      UNROLLED
       for (size_t k = 0; k < d; k++) sum += c->C[i * d + k].at[l] * theta[k].at[l];
       b[i].at[l] = sum;
     }
@@ -88,6 +100,7 @@ INLINE void gradient(size_t d, lane *restrict b, const hvi_linear_chunk *c, cons
 
 /* theta -= s x */
 INLINE void move(size_t d, lane *theta, const lane *s, const lane *x) {
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l) theta[i].at[l] -= s->at[l] * x[i].at[l];
 }
 
@@ -102,25 +115,28 @@ typedef struct powers {
 INLINE void contraction(size_t d, lane *restrict A, powers *p, const hvi_linear_chunk *c) {
   EACH_LANE(l) {
     double trace = 0.0;
+    UNROLLED
     for (size_t i = 0; i < d; i++) trace += c->D[half(i, i)].at[l] + c->ridge;
     p->step.at[l] = 1.0 / trace;
   }
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j <= i; j++) EACH_LANE(l) {
-        const double entry = c->D[half(i, j)].at[l] + (i == j ? c->ridge : 0.0);
-        A[half(i, j)].at[l] = (i == j ? 1.0 : 0.0) - p->step.at[l] * entry;
-      }
+  UNROLLED
+  for (size_t i = 0; i < d; i++) UNROLLED
+  for (size_t j = 0; j <= i; j++) EACH_LANE(l) {
+      const double entry = c->D[half(i, j)].at[l] + (i == j ? c->ridge : 0.0);
+      A[half(i, j)].at[l] = (i == j ? 1.0 : 0.0) - p->step.at[l] * entry;
+    }
 }
 
 /* out = I + w + x + y + z */
 INLINE void add_up(size_t d, lane *restrict out, const lane *w, const lane *x, const lane *y,
                    const lane *z) {
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j <= i; j++) {
-      const size_t k = half(i, j);
-      EACH_LANE(l)
-      out[k].at[l] = (i == j ? 1.0 : 0.0) + ((w[k].at[l] + x[k].at[l]) + (y[k].at[l] + z[k].at[l]));
-    }
+  UNROLLED
+  for (size_t i = 0; i < d; i++) UNROLLED
+  for (size_t j = 0; j <= i; j++) {
+    const size_t k = half(i, j);
+    EACH_LANE(l)
+    out[k].at[l] = (i == j ? 1.0 : 0.0) + ((w[k].at[l] + x[k].at[l]) + (y[k].at[l] + z[k].at[l]));
+  }
 }
 
 INLINE void raise(size_t d, powers *p, const hvi_linear_chunk *c) {
@@ -132,6 +148,7 @@ INLINE void raise(size_t d, powers *p, const hvi_linear_chunk *c) {
   add_up(d, p->t5, a1, a2, a3, a4);
   product(d, a3, a1, a4); /* A^5 */
   product(d, p->t10, a3, p->t5);
+  UNROLLED
   for (size_t k = 0; k < d * (d + 1) / 2; k++) EACH_LANE(l) p->t10[k].at[l] += p->t5[k].at[l];
   product(d, p->a10, a3, a3);
   product(d, a2, p->a10, p->a10); /* A^20 */
@@ -167,28 +184,35 @@ INLINE void surrogate_steps(size_t d, hvi_linear_chunk *c) {
 
 /* D = L L', with the diagonal of L inverted */
 INLINE void factor(size_t d, lane *restrict L, const hvi_linear_chunk *c) {
-  for (size_t j = 0; j < d; j++)
-    for (size_t i = j; i < d; i++) EACH_LANE(l) {
-        double sum = c->D[half(i, j)].at[l] + (i == j ? c->ridge : 0.0);
-        for (size_t k = 0; k < j; k++) sum -= L[half(i, k)].at[l] * L[half(j, k)].at[l];
-        L[half(i, j)].at[l] = i == j ? 1.0 / sqrt(sum) : sum * L[half(j, j)].at[l];
-      }
+  UNROLLED
+  for (size_t j = 0; j < d; j++) UNROLLED
+  for (size_t i = j; i < d; i++) EACH_LANE(l) {
+      double sum = c->D[half(i, j)].at[l] + (i == j ? c->ridge : 0.0);
+      UNROLLED
+      for (size_t k = 0; k < j; k++) sum -= L[half(i, k)].at[l] * L[half(j, k)].at[l];
+      L[half(i, j)].at[l] = i == j ? 1.0 / sqrt(sum) : sum * L[half(j, j)].at[l];
+    }
 }
 
 INLINE void lspe_step(size_t d, hvi_linear_chunk *c) {
   lane L[HVI_LINEAR_PACKED], x[HVI_LINEAR_MOST];
   factor(d, L, c);
   gradient(d, x, c, c->theta[HVI_MOVER_LSPE]);
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l) {
       double sum = x[i].at[l];
+      UNROLLED
       for (size_t k = 0; k < i; k++) sum -= L[half(i, k)].at[l] * x[k].at[l];
       x[i].at[l] = sum * L[half(i, i)].at[l];
     }
+  UNROLLED
   for (size_t i = d; i-- > 0;) EACH_LANE(l) {
       double sum = x[i].at[l];
+      UNROLLED
       for (size_t k = i + 1; k < d; k++) sum -= L[half(k, i)].at[l] * x[k].at[l];
       x[i].at[l] = sum * L[half(i, i)].at[l];
     }
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l) c->theta[HVI_MOVER_LSPE][i].at[l] -= x[i].at[l];
 }
 
@@ -203,6 +227,7 @@ INLINE void difference(size_t d, lane *delta, const hvi_linear_chunk *c, const l
 /* w += h (delta - <phi, w>) phi */
 INLINE void follow_error(size_t d, hvi_linear_chunk *c, lane *w, double h, const lane *delta,
                          const lane *guess) {
+  UNROLLED
   for (size_t i = 0; i < d; i++)
     EACH_LANE(l) w[i].at[l] += h * (delta->at[l] - guess->at[l]) * c->now[i].at[l];
 }
@@ -214,20 +239,24 @@ INLINE void learners(size_t d, hvi_linear_chunk *c) {
   lane delta, guess;
   lane *theta = c->theta[HVI_MOVER_TD0];
   difference(d, &delta, c, theta);
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l) theta[i].at[l] += h * delta.at[l] * c->now[i].at[l];
   theta = c->theta[HVI_MOVER_RESIDUAL];
   difference(d, &delta, c, theta);
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l)
   theta[i].at[l] += h * delta.at[l] * (c->now[i].at[l] - g * c->next[i].at[l]);
   theta = c->theta[HVI_MOVER_TDC];
   difference(d, &delta, c, theta);
   dot(d, &guess, c->now, c->second[0]);
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l)
   theta[i].at[l] += h * (delta.at[l] * c->now[i].at[l] - g * guess.at[l] * c->next[i].at[l]);
   follow_error(d, c, c->second[0], h2, &delta, &guess);
   theta = c->theta[HVI_MOVER_GTD2];
   difference(d, &delta, c, theta);
   dot(d, &guess, c->now, c->second[1]);
+  UNROLLED
   for (size_t i = 0; i < d; i++) EACH_LANE(l)
   theta[i].at[l] += h * guess.at[l] * (c->now[i].at[l] - g * c->next[i].at[l]);
   follow_error(d, c, c->second[1], h2, &delta, &guess);

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
+#include "problems/bellman/builtins.h"
 #include "problems/games/builtins.h"
 
 #include <stdio.h>
@@ -15,12 +16,13 @@ static const hvi_builtin builtins[] = {
      hvi_quadratic_keys},
     {"counterexample", "a rotation on which alpha = 1/sqrt(2) is not enough for any step size",
      hvi_counterexample_keys},
+    {"chain", "projected Bellman error of a Markov chain with linear values", hvi_chain_keys},
     {NULL, NULL, NULL},
 };
 
 /* In the same order. */
 static const hvi_builtin_fn makers[] = {hvi_pennies_new, hvi_rps_new, hvi_quadratic_new,
-                                        hvi_counterexample_new};
+                                        hvi_counterexample_new, hvi_chain_new};
 
 enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
 _Static_assert(sizeof builtins / sizeof builtins[0] == BUILTIN_COUNT + 1, "one maker per problem");

@@ -16,7 +16,7 @@ static bool watch(void *context, const char *id, const char *doing, double share
 
 static hvi_claims reproduce(const char *text, hvi_reproduce_settings s, bool *stopped) {
   hvi_experiment *e = NULL;
-  hvi_claims claims;
+  hvi_claims claims = {0};
   hvi_error err;
   hvi_status status = strchr(text, '\n') ? hvi_experiment_parse(&e, text, "test", &err)
                                          : hvi_experiment_new(&e, text, &err);

@@ -269,23 +269,12 @@ static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hv
                        (int)MOST_FEATURES, mdp->d);
 }
 
-/* D = L L', C = L reduced L', r = Phi' Xi r. */
-static void feature_means(hvi_trajectory *t, double *work) {
+static void feature_means(hvi_trajectory *t) {
   const hvi_mdp *m = t->mdp;
   const size_t d = t->d;
-  double *D = hvi_sample_D(t->mean), *C = hvi_sample_C(t->mean, d);
-  double *r = hvi_sample_r(t->mean, d), *upper = work, *half = work + d * d;
-  for (size_t i = 0; i < d; i++)
-    for (size_t j = 0; j < d; j++) upper[i * d + j] = j < i ? 0.0 : m->factor[j * d + i];
-  hvi_dense_matmul(half, m->reduced, upper, d, d, d);
-  for (size_t i = 0; i < d; i++) {
-    for (size_t k = 0; k <= i; k++) {
-      hvi_vec_add(D + i * d, upper[k * d + i], upper + k * d, d);
-      hvi_vec_add(C + i * d, upper[k * d + i], half + k * d, d);
-    }
-  }
-  for (size_t s = 0; s < t->states; s++)
-    hvi_vec_add(r, m->law[s] * m->reward[s], m->phi + s * d, d);
+  hvi_vec_copy(hvi_sample_D(t->mean), m->gram, d * d);
+  hvi_vec_copy(hvi_sample_C(t->mean, d), m->C, d * d);
+  hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
 }
 
 /* D = Xi, C = Xi (I - gamma P), r = Xi r: a row of P is P' e_s. */
@@ -305,11 +294,11 @@ static void tabular_means(hvi_trajectory *t, double *work) {
 }
 
 static hvi_status find_means(hvi_trajectory *t, hvi_error *err) {
-  double *work = hvi_alloc_doubles(2 * t->d * t->d);
+  double *work = hvi_alloc_doubles(t->d);
   if (!work) return hvi_error_memory(err, "the means of a trajectory");
   t->mean->count = SIZE_MAX;
   if (t->phi)
-    feature_means(t, work);
+    feature_means(t);
   else
     tabular_means(t, work);
   digest(t, t->mean);

@@ -20,14 +20,14 @@
 enum { A1, A2, B1, B2, WEIGHT, SIGNS };
 
 const hvi_key hvi_pennies_keys[] = {
-    [A1] = {"a1", "0.5", NULL, -100, 100, false, "player 1: sigmoid(a2 CELU(a1 theta))"},
-    [A2] = {"a2", "1", NULL, -100, 100, false, "player 1: outer constant"},
-    [B1] = {"b1", "0.7", NULL, -100, 100, false, "player 2: sigmoid(b2 CELU(b1 theta))"},
-    [B2] = {"b2", "1", NULL, -100, 100, false, "player 2: outer constant"},
-    [WEIGHT] = {"weight", "0.75", NULL, 0, 100, false, "of the regulariser, which is mu"},
+    [A1] = {"a1", "0.5", NULL, -100, 100, false, "player 1: sigmoid(a2 CELU(a1 theta))", false},
+    [A2] = {"a2", "1", NULL, -100, 100, false, "player 1: outer constant", false},
+    [B1] = {"b1", "0.7", NULL, -100, 100, false, "player 2: sigmoid(b2 CELU(b1 theta))", false},
+    [B2] = {"b2", "1", NULL, -100, 100, false, "player 2: outer constant", false},
+    [WEIGHT] = {"weight", "0.75", NULL, 0, 100, false, "of the regulariser, which is mu", false},
     [SIGNS] = {"signs", "mended", "mended|printed", 0, 0, false,
-               "of the regulariser; as printed, F is not monotone"},
-    {NULL, NULL, NULL, 0, 0, false, NULL},
+               "of the regulariser; as printed, F is not monotone", false},
+    {.name = NULL},
 };
 
 static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }

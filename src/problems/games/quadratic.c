@@ -26,15 +26,16 @@ enum { N, MU, LIPSCHITZ, ROTATION, G, D, NORMAL, TANH };
 enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
 
 const hvi_key hvi_quadratic_keys[] = {
-    [N] = {"n", "8", NULL, 3, 1000, true, "outputs"},
-    [MU] = {"mu", "1", NULL, 1e-6, 1e6, false, "strong monotonicity"},
-    [LIPSCHITZ] = {"L", "5", NULL, 1e-6, 1e6, false, "Lipschitz constant, at least mu"},
-    [ROTATION] = {"rotation", "0.5", NULL, 0, 1, false, "0: a gradient field; 1: all rotation"},
-    [G] = {"g", "linear", "linear|celu|tanh|softplus|identity", 0, 0, false, "the model"},
-    [D] = {"d", "0", NULL, 0, 1000, true, "parameters; 0: n"},
-    [NORMAL] = {"normal", "0", NULL, 0, 1e6, false, "|F(z*)|, for linear g with d < n"},
-    [TANH] = {"tanh", "0", NULL, 0, 1e6, false, "weight s of s tanh(z - z*)"},
-    {NULL, NULL, NULL, 0, 0, false, NULL},
+    [N] = {"n", "8", NULL, 3, 1000, true, "outputs", false},
+    [MU] = {"mu", "1", NULL, 1e-6, 1e6, false, "strong monotonicity", false},
+    [LIPSCHITZ] = {"L", "5", NULL, 1e-6, 1e6, false, "Lipschitz constant, at least mu", false},
+    [ROTATION] = {"rotation", "0.5", NULL, 0, 1, false, "0: a gradient field; 1: all rotation",
+                  false},
+    [G] = {"g", "linear", "linear|celu|tanh|softplus|identity", 0, 0, false, "the model", false},
+    [D] = {"d", "0", NULL, 0, 1000, true, "parameters; 0: n", false},
+    [NORMAL] = {"normal", "0", NULL, 0, 1e6, false, "|F(z*)|, for linear g with d < n", false},
+    [TANH] = {"tanh", "0", NULL, 0, 1e6, false, "weight s of s tanh(z - z*)", false},
+    {.name = NULL},
 };
 
 /* A problem under construction. */

@@ -10,9 +10,9 @@
  */
 #include "base/embedded.h"
 #include "base/error.h"
+#include "problems/games/builtins.h"
 #include "problems/games/file.h"
 #include "problems/games/game.h"
-#include "problems/games/builtins.h"
 
 #include <string.h>
 
@@ -20,8 +20,8 @@ enum { WEIGHT };
 enum { IN = 5, HIDDEN = 4, OUT = 3 };
 
 const hvi_key hvi_rps_keys[] = {
-    [WEIGHT] = {"weight", "0.2", NULL, 0, 100, false, "of the regulariser, which is mu"},
-    {NULL, NULL, NULL, 0, 0, false, NULL},
+    [WEIGHT] = {"weight", "0.2", NULL, 0, 100, false, "of the regulariser, which is mu", false},
+    {.name = NULL},
 };
 
 /* One player's numbers. */

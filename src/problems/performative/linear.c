@@ -107,7 +107,10 @@ static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
                                      .value = eps,
                                      .limit = 1.0,
                                      .below = true,
-                                     .how = "Exact: the targets are b + eps M z with |M| = 1."};
+                                     .how = "Exact: the targets are b + eps M z with |M| = 1.",
+                                     .parameter_beta = NAN,
+                                     .parameter_mu = NAN,
+                                     .parameter_limit = NAN};
 }
 
 const hvi_performative_kind hvi_performative_linear = {&linear_ops, measure, cover};

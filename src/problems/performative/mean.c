@@ -101,7 +101,10 @@ static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
                                      .value = eps,
                                      .limit = 1.0,
                                      .below = true,
-                                     .how = "Exact: the mean moves by eps times theta."};
+                                     .how = "Exact: the mean moves by eps times theta.",
+                                     .parameter_beta = NAN,
+                                     .parameter_mu = NAN,
+                                     .parameter_limit = NAN};
 }
 
 const hvi_performative_kind hvi_performative_mean = {&mean_ops, measure, cover};

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# hvi reproduce: files of one's own, what it leaves behind, --resume, and what it refuses.
+set -euo pipefail
+. "$HVI_SOURCE_DIR/tests/cli/common.sh"
+
+# the example of the documentation is a file that runs
+awk '/^```yaml$/ { on = 1; next } /^```/ { on = 0 } on' "$HVI_SOURCE_DIR/docs/experiments.md" >mine.yaml
+expect 0 reproduce mine.yaml --out out.d
+for file in trace-phgd.csv trace-gd-10.csv trace-lm.csv summary.csv mine.gp claims.json; do
+  [[ -s out.d/mine/$file ]] || fail "out.d/mine/$file is missing"
+done
+[[ $(wc -l <out.d/mine/trace-lm.csv) == 302 ]] || fail "not a header and 301 rows"
+head -1 out.d/mine/trace-lm.csv |
+  grep -q '^outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,grad_evals,env_steps,seconds' ||
+  fail "other columns"
+if command -v gnuplot >/dev/null; then
+  for file in mine.png mine.svg; do [[ -s out.d/mine/$file ]] || fail "$file is missing"; done
+fi
+
+# a finished one is not run again with --resume, and gives the same table
+expect 0 reproduce pennies --out out.d
+cp out first
+touch -d '2001-01-01' out.d/pennies/trace-lm.csv
+expect 0 reproduce pennies --out out.d --resume
+cmp -s out first || fail "--resume tells something else"
+[[ $(stat -c %Y out.d/pennies/trace-lm.csv) -lt 1000000000 ]] || fail "--resume ran it again"
+said out '^10 claims: 10 hold, 0 do not hold'
+
+refused 3 "'pennys'.*did you mean 'pennies'" reproduce pennys
+refused 5 'nowhere.yaml' reproduce nowhere.yaml
+refused 2 'quick.*full|full.*quick' reproduce pennies --quick --full
+: >file
+refused 5 'file' reproduce pennies --out file/below
+sed 's/inner: 10/iner: 10/' mine.yaml >bad.yaml
+refused 3 "bad.yaml:11: .*'iner'.*did you mean 'inner'" reproduce bad.yaml
