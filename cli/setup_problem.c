@@ -6,7 +6,6 @@
 #include "setup.h"
 #include "talk.h"
 
-#include <hvi/game.h>
 
 #include <math.h>
 #include <string.h>
@@ -63,7 +62,7 @@ static int make_problem(hvi_setup *s, const hvi_args *args) {
   if (s->builtin)
     status = hvi_setup_instance(s, s->instance, &s->problem, &err);
   else
-    status = hvi_game_load(&s->problem, s->name, &err);
+    status = hvi_problem_load(&s->problem, s->name, 0, 0, &err);
   return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
 }
 

@@ -15,7 +15,7 @@ BEGIN {
   public("num", "rng sparse")
   public("model", "model")
   public("problem", "problem")
-  public("problems", "builtin game mdp")
+  public("problems", "builtin game mdp performative")
   public("surrogate", "surrogate")
   public("inner", "optimizer")
   public("outer", "solver")

@@ -46,6 +46,11 @@ HVI_API hvi_status hvi_builtin_new(hvi_problem **problem, const char *name,
                                    const hvi_option *options, size_t option_count, uint64_t seed,
                                    uint64_t instance, hvi_error *err);
 
+/* A problem from a YAML file: a game (docs/game-files.md) or a Markov process (docs/mdp-files.md),
+ * as its keys say. Instance 0 starts where the file says, instances 1, 2, ... at random. */
+HVI_API hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t seed,
+                                    uint64_t instance, hvi_error *err);
+
 #ifdef __cplusplus
 }
 #endif

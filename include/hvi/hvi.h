@@ -9,6 +9,7 @@
 #include <hvi/mdp.h>
 #include <hvi/model.h>
 #include <hvi/optimizer.h>
+#include <hvi/performative.h>
 #include <hvi/problem.h>
 #include <hvi/rng.h>
 #include <hvi/solver.h>

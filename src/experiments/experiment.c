@@ -8,7 +8,6 @@
 #include "experiments/fields.h"
 #include "report/text.h"
 
-#include <hvi/game.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -228,5 +227,5 @@ hvi_status hvi_experiment_problem(hvi_problem **p, const hvi_experiment *e, uint
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "experiment '%s': options are for built-in problems; change the game file",
                          e->id);
-  return hvi_game_load(p, e->problem_path, err);
+  return hvi_problem_load(p, e->problem_path, 0, 0, err);
 }

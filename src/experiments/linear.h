@@ -38,7 +38,7 @@ typedef struct hvi_linear_result {
   bool stopped; /* by the progress function: incomplete */
 } hvi_linear_result;
 
-/* `p` is a problem along a trajectory with at most HVI_LINEAR_MOST features and scale trace. */
+/* `p` is a problem along a trajectory with three or five features and scale=trace. */
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err);
 void hvi_linear_result_free(hvi_linear_result *r);

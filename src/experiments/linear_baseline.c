@@ -3,4 +3,4 @@
 #include "experiments/linear_kernel.h"
 
 const hvi_linear_kernel hvi_linear_baseline = {
-    .name = "baseline", .uniforms = uniforms, .step = step};
+    .name = "baseline", .uniforms = uniforms, .step_3 = step_3, .step_5 = step_5};

@@ -34,6 +34,7 @@ typedef struct job {
   const hvi_problem *problem;
   const hvi_linear_settings *settings;
   const hvi_linear_kernel *kernel;
+  void (*step)(hvi_linear_chunk *c);
   const hvi_rule *lstd;
   hvi_linear_result *out;
   pthread_mutex_t lock;
@@ -162,7 +163,7 @@ static void walk(work *w) {
   start(w);
   for (size_t t = 1; t <= s->steps && row < s->rows; t++) {
     transit(w, t);
-    w->job->kernel->step(w->lanes);
+    w->job->step(w->lanes);
     if (t == s->time[row]) record(w, row++);
   }
 }
@@ -198,10 +199,9 @@ static const hvi_rule *find_rule(const char *name) {
 }
 
 static hvi_status check(const hvi_trajectory *t, const hvi_linear_settings *s, hvi_error *err) {
-  if (!t || t->settings.scale != HVI_SCALE_TRACE || t->d > HVI_LINEAR_MOST)
+  if (!t || t->settings.scale != HVI_SCALE_TRACE || (t->d != 3 && t->d != 5))
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "trajectories in lanes need scale=trace and at most %d features",
-                         (int)HVI_LINEAR_MOST);
+                         "trajectories in lanes need a chain with 3 or 5 features and scale=trace");
   if (!s->runs || !s->rows)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there is nothing to run or to record");
   return HVI_OK;
@@ -218,6 +218,7 @@ hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
            .out = out};
   hvi_status status = check(j.t, s, err);
   if (status) return status;
+  j.step = j.t->d == 3 ? j.kernel->step_3 : j.kernel->step_5;
   size_t cells;
   if (hvi_multiply_sizes(s->rows * HVI_LINEAR_CURVES, s->runs, &cells))
     out->value = hvi_alloc_doubles(cells);

@@ -13,7 +13,7 @@
 
 enum {
   HVI_LINEAR_LANES = 16,
-  HVI_LINEAR_MOST = 8, /* features */
+  HVI_LINEAR_MOST = 5, /* features */
   HVI_LINEAR_PACKED = HVI_LINEAR_MOST * (HVI_LINEAR_MOST + 1) / 2
 };
 
@@ -62,8 +62,9 @@ typedef struct hvi_linear_kernel {
   const char *name; /* as in ensemble/lanes.h */
   /* The uniforms of block `number` of every run's generator, the same as hvi_rng_uniform's. */
   void (*uniforms)(hvi_linear_chunk *c, uint64_t number);
-  /* Takes the last transition in and moves everybody on. */
-  void (*step)(hvi_linear_chunk *c);
+  /* Takes the last transition in and moves everybody on; for three and for five features. */
+  void (*step_3)(hvi_linear_chunk *c);
+  void (*step_5)(hvi_linear_chunk *c);
 } hvi_linear_kernel;
 
 extern const hvi_linear_kernel hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;

@@ -5,6 +5,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/chain.h"
 
 #include <hvi/model.h>
 
@@ -42,6 +43,22 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
   }
 }
 
+/* Players that are chains of one unit: theta_k and z_k, no calls. */
+static void eval_chains(const hvi_model *m, double *cache, const double *theta, double *z) {
+  const players *p = (const players *)m;
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_stack *chain = (const hvi_stack *)p->player[k];
+    z[k] = hvi_chain_value(chain, theta[k], cache + p->blocks[k].cache);
+  }
+}
+
+static void multiply_chains(const hvi_model *m, double *cache, const double *theta, const double *u,
+                            double *out) {
+  const hvi_block *blocks = ((const players *)m)->blocks;
+  (void)theta;
+  for (size_t k = 0; k < m->block_count; k++) out[k] = cache[blocks[k].cache] * u[k];
+}
+
 static const hvi_model *player(const hvi_model *m, size_t k) {
   return ((const players *)m)->player[k];
 }
@@ -60,6 +77,21 @@ static const hvi_model_ops players_ops = {.name = "players",
                                           .jvp = jvp,
                                           .player = player,
                                           .free = free_players};
+
+static const hvi_model_ops chains_ops = {.name = "chains",
+                                         .eval = eval_chains,
+                                         .vjp = multiply_chains,
+                                         .jvp = multiply_chains,
+                                         .player = player,
+                                         .free = free_players};
+
+static bool all_chains(const players *p) {
+  for (size_t k = 0; k < p->base.block_count; k++) {
+    const hvi_stack *stack = hvi_stack_of(p->player[k]);
+    if (!stack || !hvi_chain_fits(stack)) return false;
+  }
+  return true;
+}
 
 static hvi_status give_up(size_t count, hvi_model *const *from, hvi_status status) {
   for (size_t k = 0; from && k < count; k++) hvi_model_free(from[k]);
@@ -104,6 +136,7 @@ hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *fr
   p->base = (hvi_model){.ops = &players_ops, .block_count = count};
   for (size_t k = 0; k < count; k++) p->player[k] = from[k];
   lay_out(p);
+  if (all_chains(p)) p->base.ops = &chains_ops;
   *model = &p->base;
   return HVI_OK;
 }

@@ -60,8 +60,10 @@ static threshold simplex_threshold(const point *p, size_t n) {
   }
 }
 
-static double clamp(double x, double low, double high) {
-  return x < low ? low : x > high ? high : x;
+/* Two selections without a branch; NaN stays NaN. */
+static inline double clamp(double x, double low, double high) {
+  const double most = high < x ? high : x;
+  return low > most ? low : most;
 }
 
 /* c[rank] = (basis mix)' (w z), in one pass over the rows of the basis; w may be NULL. */
@@ -132,13 +134,20 @@ static double simplex_residual2(const hvi_set *set, const double *w, const doubl
   return sum;
 }
 
+/* How far z may move along -f before it meets the box. */
 static double box_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
+  const double *lower = set->lower, *upper = set->upper;
   double sum = 0.0;
+  if (!w) {
+    for (size_t i = 0; i < set->len; i++) {
+      const double gap = clamp(f[i], z[i] - upper[i], z[i] - lower[i]);
+      sum += gap * gap;
+    }
+    return sum;
+  }
   for (size_t i = 0; i < set->len; i++) {
-    const double scaled = w ? f[i] / w[i] : f[i];
-    /* how far z may move along -f before it meets the box */
-    const double gap = clamp(scaled, z[i] - set->upper[i], z[i] - set->lower[i]);
-    sum += w ? w[i] * gap * gap : gap * gap;
+    const double gap = clamp(f[i] / w[i], z[i] - upper[i], z[i] - lower[i]);
+    sum += w[i] * gap * gap;
   }
   return sum;
 }

@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "problems/bellman/builtins.h"
 #include "problems/games/builtins.h"
+#include "problems/performative/builtins.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,12 +18,21 @@ static const hvi_builtin builtins[] = {
     {"counterexample", "a rotation on which alpha = 1/sqrt(2) is not enough for any step size",
      hvi_counterexample_keys},
     {"chain", "projected Bellman error of a Markov chain with linear values", hvi_chain_keys},
+    {"performative-linear", "targets that answer linearly to a network's predictions",
+     hvi_performative_linear_keys},
+    {"performative-mean", "estimating a mean that answers to its estimate",
+     hvi_performative_mean_keys},
+    {"credit", "logistic regression on borrowers who answer to the model", hvi_credit_keys},
+    {"credit-rir", "a network on borrowers who come back changed when refused",
+     hvi_credit_rir_keys},
     {NULL, NULL, NULL},
 };
 
 /* In the same order. */
-static const hvi_builtin_fn makers[] = {hvi_pennies_new, hvi_rps_new, hvi_quadratic_new,
-                                        hvi_counterexample_new, hvi_chain_new};
+static const hvi_builtin_fn makers[] = {
+    hvi_pennies_new,           hvi_rps_new,    hvi_quadratic_new,
+    hvi_counterexample_new,    hvi_chain_new,  hvi_performative_linear_new,
+    hvi_performative_mean_new, hvi_credit_new, hvi_credit_rir_new};
 
 enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
 _Static_assert(sizeof builtins / sizeof builtins[0] == BUILTIN_COUNT + 1, "one maker per problem");

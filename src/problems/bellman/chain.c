@@ -139,10 +139,7 @@ static hvi_status draw_chain(hvi_mdp **mdp, const hvi_values *v, uint64_t seed, 
   if (kind == WALK) status = draw_walk(m, err);
   if (kind == BLOCKS) status = draw_blocks(m, seed, instance, err);
   if (kind == RANDOM) status = draw_random(m, (size_t)v->number[BRANCH], seed, instance, err);
-  if (instance > 0) {
-    hvi_rng rng = hvi_rng_new(seed, "chain start", instance);
-    hvi_rng_fill_normal(&rng, 0.0, 1.0, m->d, m->theta0);
-  }
+  if (instance > 0) hvi_mdp_draw_start(m, seed, instance);
   hvi_error why = {HVI_OK, ""};
   if (!status && (status = hvi_mdp_finish(m, &why)))
     return hvi_error_set(err, status, "chain: %s", why.text);

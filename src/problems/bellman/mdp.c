@@ -147,6 +147,11 @@ hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err) {
   return status;
 }
 
+void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance) {
+  hvi_rng rng = hvi_rng_new(seed, "process start", instance);
+  hvi_rng_fill_normal(&rng, 0.0, 1.0, m->d, m->theta0);
+}
+
 size_t hvi_mdp_states(const hvi_mdp *m) { return m->n; }
 size_t hvi_mdp_features(const hvi_mdp *m) { return m->d; }
 double hvi_mdp_gamma(const hvi_mdp *m) { return m->gamma; }

@@ -37,6 +37,9 @@ hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma);
  * caller's to free. */
 hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err);
 
+/* theta0 of a random instance: standard normal. */
+void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance);
+
 /* y = P z;  y = P' x */
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);

@@ -206,16 +206,16 @@ static void solve_lower(const double *L, double *x) {
 
 /* The smallest eigenvalue of L^-1 (S + lambda D) L^-T. */
 static hvi_status monotonicity(credit *c, const double *L, hvi_error *err) {
-  double A[WIDTH * WIDTH], t[WIDTH], w[WIDTH];
+  double A[WIDTH * WIDTH], w[WIDTH];
   hvi_vec_copy(A, c->curvature, (size_t)WIDTH * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) A[j * WIDTH + j] += c->lambda;
   for (int pass = 0; pass < 2; pass++) {
     for (size_t i = 0; i < WIDTH; i++) solve_lower(L, A + i * WIDTH);
     for (size_t i = 0; i < WIDTH; i++) {
       for (size_t j = 0; j < i; j++) {
-        t[0] = A[i * WIDTH + j];
+        const double swap = A[i * WIDTH + j];
         A[i * WIDTH + j] = A[j * WIDTH + i];
-        A[j * WIDTH + i] = t[0];
+        A[j * WIDTH + i] = swap;
       }
     }
   }

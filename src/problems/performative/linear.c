@@ -133,11 +133,11 @@ static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_
   return status;
 }
 
-/* z = s a' tanh(W x + c): W, c and a trainable, the scale a fixed last layer. */
+/* z = s a' tanh(W x): W and a trainable, the scale a fixed last layer. */
 static hvi_status make_network(hvi_model **model, const double *inputs, size_t n, size_t hidden,
                                hvi_error *err) {
   const double scale = sqrt(kernel_scale / (double)hidden);
-  const hvi_layer layers[] = {{.out = hidden, .train_bias = true, .activation = HVI_TANH},
+  const hvi_layer layers[] = {{.out = hidden, .activation = HVI_TANH},
                               {.out = 1, .activation = HVI_IDENTITY},
                               {.out = 1, .matrix = &scale, .activation = HVI_IDENTITY}};
   const hvi_stack_spec spec = {
@@ -147,7 +147,7 @@ static hvi_status make_network(hvi_model **model, const double *inputs, size_t n
 
 static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *rng,
                        hvi_error *err) {
-  const size_t d = hidden * (n + 2);
+  const size_t d = hidden * (n + 1);
   double *inputs = l->memory = hvi_alloc_doubles(2 * n * n + 2 * n + d);
   if (!inputs) return hvi_error_memory(err, "performative-linear");
   l->M = inputs + n * n;

@@ -1,0 +1,177 @@
+/*
+ * Resample if rejected (Mofakhami et al., 2023): a network predicts the risk of a default, and who
+ * is refused comes back with other strategic features.
+ *
+ *   z_i = (1 - delta) sigmoid(net(x_i)),   y in {0, 1 - delta},   loss 1/2 (z - y)^2
+ *   F(z) = (z - y) / n,   Xi = 1/n,   eta = 1: the target is the labels
+ *
+ * A deployment starts from the base data: with probability z_i + delta the strategic features of
+ * row i are replaced by those of a row drawn uniformly. Labels stay. Where the mean over those
+ * draws is asked for, one fixed lot of them stands for it, so that it is a function of theta alone.
+ *
+ * Let p be the law of the base data and q = z + delta. If strategic features do not depend on the
+ * others, the law after deployment has density p (1 - q + E[q | the others]) >= delta p, and it
+ * moves by p (E[dq | the others] - dq) with the predictions. In the norm of p the loss is therefore
+ * delta-strongly convex in z, and as |z - y| <= 1 - delta its gradient is (1 - delta)-Lipschitz in
+ * the deployed z: beta / mu = (1 - delta) / delta, below 1 for delta > 1/2.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/vec.h"
+#include "problems/performative/builtins.h"
+#include "problems/performative/family.h"
+#include "problems/performative/rir_model.h"
+
+#include <math.h>
+
+enum { DELTA, DATA, ROWS };
+
+const hvi_key hvi_credit_rir_keys[] = {
+    [DELTA] = {"delta", "0.7", NULL, 0.001, 0.999, false,
+               "least share that is resampled; the answer to the model is stronger when small"},
+    [DATA] = {"data", "synthetic", NULL, 0, 0, false,
+              "synthetic, or the path of cs-training.csv (Give Me Some Credit)", true},
+    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records"},
+    {NULL, NULL, NULL, 0, 0, false, NULL, false},
+};
+
+typedef struct rir {
+  hvi_problem base;
+  hvi_set set;
+  hvi_credit_data data;
+  double delta;
+  double theta0[HVI_RIR_DIM];
+  double *labels, *weights, *bounds; /* [n] each, bounds twice */
+} rir;
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  (void)sample, (void)theta;
+  const rir *r = (const rir *)p;
+  const size_t n = r->data.rows;
+  for (size_t i = 0; i < n; i++) f[i] = (z[i] - r->labels[i]) / (double)n;
+}
+
+static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  hvi_rir_deploy(p->model, theta, sample, rng);
+}
+
+static void affine(const hvi_problem *p, double *A, double *b) {
+  const rir *r = (const rir *)p;
+  const size_t n = r->data.rows;
+  for (size_t i = 0; i < n * n; i++) A[i] = i % (n + 1) == 0 ? 1.0 / (double)n : 0.0;
+  for (size_t i = 0; i < n; i++) b[i] = -r->labels[i] / (double)n;
+}
+
+static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
+  const double delta = ((const rir *)p)->delta;
+  *beta = 1.0 - delta;
+  *mu = delta;
+}
+
+static void free_rir(hvi_problem *p) {
+  rir *r = (rir *)p;
+  hvi_model_free(p->model);
+  hvi_credit_data_clear(&r->data);
+  hvi_free(r->labels);
+  hvi_free(r);
+}
+
+static const hvi_problem_ops rir_ops = {.name = "credit-rir",
+                                        .operate = operate,
+                                        .draw = draw,
+                                        .affine = affine,
+                                        .sensitivity = sensitivity,
+                                        .free = free_rir};
+
+static void score(const rir *r, const double *z, double *loss, double *accuracy) {
+  const size_t n = r->data.rows;
+  double right = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    right += (z[i] > 0.5 * (1.0 - r->delta)) == (r->data.y[i] > 0.5) ? 1.0 : 0.0;
+  }
+  *loss = 0.5 * hvi_vec_dist2(z, r->labels, n) / (double)n;
+  *accuracy = right / (double)n;
+}
+
+static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
+                          hvi_error *err) {
+  const rir *r = (const rir *)p;
+  double *work = hvi_alloc_doubles(p->model->out + p->model->cache);
+  if (!work) return hvi_error_memory(err, "measuring a deployment");
+  double *z = work, *cache = work + p->model->out;
+  hvi_rir_predict(p->model, theta, false, z, cache);
+  score(r, z, &out->loss_before, &out->accuracy_before);
+  hvi_rir_predict(p->model, theta, true, z, cache);
+  score(r, z, &out->loss_after, &out->accuracy_after);
+  out->gap = NAN;
+  hvi_free(work);
+  return HVI_OK;
+}
+
+static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
+  const double delta = ((const rir *)p)->delta;
+  *out = (hvi_performative_coverage){
+      .beta = 1.0 - delta,
+      .mu = delta,
+      .key = "delta",
+      .value = delta,
+      .limit = 0.5,
+      .below = false,
+      .how = "Bounds in the norm of the base data, if strategic features do not depend on the "
+             "others: the deployed law is at least delta times the base one, and |z - y| is at "
+             "most 1 - delta.",
+      .parameter_beta = NAN,
+      .parameter_mu = NAN,
+      .parameter_limit = NAN};
+}
+
+const hvi_performative_kind hvi_credit_rir = {&rir_ops, measure, cover};
+
+static void draw_start(double *theta, uint64_t seed, uint64_t instance) {
+  hvi_rng rng = hvi_rng_new(seed, "credit-rir", instance);
+  const size_t first = (size_t)HVI_RIR_HIDDEN * HVI_CREDIT_WIDTH;
+  const double wide = 1.0 / sqrt(HVI_CREDIT_WIDTH), narrow = 1.0 / sqrt(HVI_RIR_HIDDEN);
+  hvi_rng_fill_uniform(&rng, -wide, wide, first, theta);
+  hvi_rng_fill_uniform(&rng, -narrow, narrow, HVI_RIR_DIM - first, theta + first);
+}
+
+static hvi_status fill(rir *r, const hvi_values *v, uint64_t seed, hvi_error *err) {
+  const char *source = v->text[DATA] ? v->text[DATA] : "synthetic";
+  hvi_status status = hvi_credit_data_new(&r->data, source, (size_t)v->number[ROWS], seed, err);
+  if (status) return status;
+  const size_t n = r->data.rows;
+  r->labels = hvi_alloc_doubles(4 * n);
+  if (!r->labels) return hvi_error_memory(err, "the resampling problem");
+  r->weights = r->labels + n;
+  r->bounds = r->weights + n;
+  for (size_t i = 0; i < n; i++) {
+    r->labels[i] = (1.0 - r->delta) * r->data.y[i];
+    r->weights[i] = 1.0 / (double)n;
+    r->bounds[n + i] = 1.0 - r->delta;
+  }
+  r->set = (hvi_set){.kind = HVI_SET_BOX, .len = n, .lower = r->bounds, .upper = r->bounds + n};
+  return hvi_rir_model_new(&r->base.model, &r->data, r->delta, seed, err);
+}
+
+hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+                              uint64_t instance, hvi_error *err) {
+  rir *r = hvi_alloc(1, sizeof *r);
+  if (!r) return hvi_error_memory(err, "the resampling problem");
+  r->base.ops = &rir_ops;
+  r->delta = v->number[DELTA];
+  hvi_status status = fill(r, v, seed, err);
+  if (status) {
+    free_rir(&r->base);
+    return status;
+  }
+  draw_start(r->theta0, seed, instance);
+  r->base.theta0 = r->theta0;
+  r->base.weights = r->weights;
+  r->base.sample_bytes = r->data.rows * sizeof(uint32_t);
+  r->base.eta = 1.0;
+  r->base.set_count = 1;
+  r->base.sets = &r->set;
+  *problem = &r->base;
+  return HVI_OK;
+}
