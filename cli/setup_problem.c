@@ -6,7 +6,6 @@
 #include "setup.h"
 #include "talk.h"
 
-
 #include <math.h>
 #include <string.h>
 #include <unistd.h>

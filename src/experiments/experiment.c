@@ -8,14 +8,13 @@
 #include "experiments/fields.h"
 #include "report/text.h"
 
-
 #include <stdio.h>
 #include <string.h>
 
 enum { MAX_BYTES = 1 << 20, MOST_CONTENDERS = 64 };
 
 static const char *const ids[] = {
-    "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", NULL};
+    "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", "linear", "performative", NULL};
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 

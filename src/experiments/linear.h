@@ -48,4 +48,11 @@ static inline const double *hvi_linear_values(const hvi_linear_result *r, size_t
   return r->value + (row * HVI_LINEAR_CURVES + curve) * r->runs;
 }
 
+/* How far, in values, the limit of the residual gradient and the minimiser of the Bellman error are
+ * from the projected fixed point. */
+hvi_status hvi_linear_limits(double *single, double *bellman, const hvi_problem *p, hvi_error *err);
+
+/* The kind of experiment. */
+hvi_status hvi_linear_run(hvi_run *run, hvi_error *err);
+
 #endif

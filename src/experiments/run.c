@@ -6,6 +6,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "experiments/kinds.h"
+#include "experiments/linear.h"
+#include "experiments/performative.h"
 #include "experiments/theory_run.h"
 #include "report/text.h"
 
@@ -26,6 +28,8 @@ static const kind kinds[] = {
     {"timing", hvi_timing_run, true},
     {"ensemble", hvi_ensembles_run, true},
     {"theory", hvi_theory_run, false},
+    {"linear", hvi_linear_run, false},
+    {"performative", hvi_performative_run, false},
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -2,18 +2,12 @@
 #ifndef HVI_TESTS_BELLMAN_CHAINS_H
 #define HVI_TESTS_BELLMAN_CHAINS_H
 
+#include "support/solve.h"
+
 #include <hvi/mdp.h>
 #include <hvi/rng.h>
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
-
-/* Dense rows of uniform weights, or with every entry but `sparse` neighbours left out; rewards
- * U[0,1]; features (1, U[0,1], ...). d = 0: tabular. */
+/* Dense random rows; rewards U[0,1]; features (1, U[0,1], ...). d = 0: tabular. */
 static inline hvi_mdp *random_mdp(size_t n, size_t d, double gamma, uint64_t seed) {
   hvi_rng rng = hvi_rng_new(seed, "test mdp", 0);
   double *P = calloc(n * n, sizeof *P), *r = calloc(n, sizeof *r);
@@ -33,8 +27,8 @@ static inline hvi_mdp *random_mdp(size_t n, size_t d, double gamma, uint64_t see
                        .features = d,
                        .phi = d ? phi : NULL};
   hvi_mdp *mdp = NULL;
-  hvi_error err = {.status = HVI_OK};
-  assert_int_equal(hvi_mdp_new(&mdp, &spec, &err), HVI_OK);
+  hvi_error err;
+  check_ok(hvi_mdp_new(&mdp, &spec, &err), &err);
   free(P);
   free(r);
   free(phi);
@@ -58,8 +52,8 @@ static inline hvi_mdp *walk_mdp(size_t n, double gamma) {
   hvi_mdp_spec spec = {
       .states = n, .transitions = P, .reward = r, .gamma = gamma, .features = 3, .phi = phi};
   hvi_mdp *mdp = NULL;
-  hvi_error err = {.status = HVI_OK};
-  assert_int_equal(hvi_mdp_new(&mdp, &spec, &err), HVI_OK);
+  hvi_error err;
+  check_ok(hvi_mdp_new(&mdp, &spec, &err), &err);
   free(P);
   free(r);
   free(phi);
@@ -68,8 +62,8 @@ static inline hvi_mdp *walk_mdp(size_t n, double gamma) {
 
 static inline hvi_problem *along_trajectory(hvi_mdp *mdp, hvi_trajectory_settings s) {
   hvi_problem *p = NULL;
-  hvi_error err = {.status = HVI_OK};
-  assert_int_equal(hvi_trajectory_problem_new(&p, mdp, &s, &err), HVI_OK);
+  hvi_error err;
+  check_ok(hvi_trajectory_problem_new(&p, mdp, &s, &err), &err);
   return p;
 }
 

@@ -47,7 +47,7 @@ typedef struct credit {
   double theta0[WIDTH], stable[WIDTH];
   double curvature[WIDTH * WIDTH]; /* 1/n sum_i s'(z*_i) x_i x_i' */
   double least;                    /* loss at the stable point, and on any deployment */
-  double mu;                       /* of F on Z at z*, in the norm of Xi */
+  double mu, lipschitz;            /* of F on Z at z*, in the norm of Xi */
   double *weights, *basis, *solution;
 } credit;
 
@@ -75,6 +75,14 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *mu = ((const credit *)p)->mu;
 }
 
+/* At the stable point: elsewhere mu is smaller and L may be larger. */
+static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error *err) {
+  (void)err;
+  const credit *c = (const credit *)p;
+  *out = (hvi_constants){.mu = c->mu, .lipschitz = c->lipschitz, .pairs = 1};
+  return HVI_OK;
+}
+
 static void free_credit(hvi_problem *p) {
   credit *c = (credit *)p;
   hvi_model_free(p->model);
@@ -90,6 +98,7 @@ static const hvi_problem_ops credit_ops = {.name = "credit",
                                            .draw = draw,
                                            .dist2 = dist2,
                                            .sensitivity = sensitivity,
+                                           .constants = constants,
                                            .free = free_credit};
 
 /* Mean loss and accuracy of theta when its logits are shifted. */
@@ -204,7 +213,7 @@ static void solve_lower(const double *L, double *x) {
   }
 }
 
-/* The smallest eigenvalue of L^-1 (S + lambda D) L^-T. */
+/* The ends of the spectrum of L^-1 (S + lambda D) L^-T. */
 static hvi_status monotonicity(credit *c, const double *L, hvi_error *err) {
   double A[WIDTH * WIDTH], w[WIDTH];
   hvi_vec_copy(A, c->curvature, (size_t)WIDTH * WIDTH);
@@ -221,6 +230,7 @@ static hvi_status monotonicity(credit *c, const double *L, hvi_error *err) {
   }
   hvi_status status = hvi_dense_eigenvalues(w, A, WIDTH, err);
   c->mu = w[0];
+  c->lipschitz = w[WIDTH - 1];
   return status;
 }
 

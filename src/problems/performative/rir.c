@@ -69,6 +69,13 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *mu = delta;
 }
 
+/* F = Xi (z - y) */
+static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error *err) {
+  (void)p, (void)err;
+  *out = (hvi_constants){.mu = 1.0, .lipschitz = 1.0, .exact = true};
+  return HVI_OK;
+}
+
 static void free_rir(hvi_problem *p) {
   rir *r = (rir *)p;
   hvi_model_free(p->model);
@@ -82,6 +89,7 @@ static const hvi_problem_ops rir_ops = {.name = "credit-rir",
                                         .draw = draw,
                                         .affine = affine,
                                         .sensitivity = sensitivity,
+                                        .constants = constants,
                                         .free = free_rir};
 
 static void score(const rir *r, const double *z, double *loss, double *accuracy) {
