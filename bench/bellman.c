@@ -25,10 +25,10 @@ enum { BRANCH = 8, FEATURES = 16 };
 typedef struct arena {
   size_t n;
   hvi_sparse random, banded;
-  double *phi;              /* [n][FEATURES] */
-  double *z, *out;          /* [n] */
+  double *phi;     /* [n][FEATURES] */
+  double *z, *out; /* [n] */
   double theta[FEATURES];
-  double *a, *b, *c;        /* [FEATURES / 2 * n] the triad's: they borrow phi's room and more */
+  double *a, *b, *c; /* [FEATURES / 2 * n] the triad's: they borrow phi's room and more */
 } arena;
 
 static void triad(arena *r) {

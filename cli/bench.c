@@ -123,8 +123,7 @@ static int run_games(bench *b, const hvi_talk *talk) {
   hvi_error err;
   b->game_options.progress = on_progress;
   b->game_options.context = &bar;
-  const hvi_status status =
-      bench_games_run(b->game_rows, &b->games_done, &b->game_options, &err);
+  const hvi_status status = bench_games_run(b->game_rows, &b->games_done, &b->game_options, &err);
   hvi_progress_clear(&bar);
   if (status) return hvi_complain_error(&err);
   if (!b->json) {
@@ -183,35 +182,35 @@ int hvi_cli_bench(int argc, char **argv) {
       .examples = "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman",
       .max = 1,
       .operand = "name of a benchmark"};
-  hvi_args_add(
-      &args,
-      (hvi_arg[]){
-          {.name = "repeats",
-           .kind = HVI_ARG_SIZE,
-           .to = &b.game_options.repeats,
-           .range = "[1,1000000]",
-           .value = "N",
-           .help = "repeats of each measurement (20)"},
-          {.name = "iters",
-           .kind = HVI_ARG_SIZE,
-           .to = &b.game_options.outer,
-           .range = "[10,100000000]",
-           .value = "N",
-           .help = "outer steps of one trajectory (10000)"},
-          {.name = "instances",
-           .kind = HVI_ARG_SIZE,
-           .to = &b.game_options.instances,
-           .range = "[1,1000000]",
-           .value = "N",
-           .help = "instances of an ensemble (1000)"},
-          {.name = "states",
-           .kind = HVI_ARG_SIZE,
-           .to = &b.bellman_options.states,
-           .range = "[8,100000000]",
-           .value = "N",
-           .help = "states of the processes (1000000)"},
-          {.name = "json", .kind = HVI_ARG_FLAG, .to = &b.json, .help = "one JSON object on stdout"},
-          {0}});
+  hvi_args_add(&args, (hvi_arg[]){{.name = "repeats",
+                                   .kind = HVI_ARG_SIZE,
+                                   .to = &b.game_options.repeats,
+                                   .range = "[1,1000000]",
+                                   .value = "N",
+                                   .help = "repeats of each measurement (20)"},
+                                  {.name = "iters",
+                                   .kind = HVI_ARG_SIZE,
+                                   .to = &b.game_options.outer,
+                                   .range = "[10,100000000]",
+                                   .value = "N",
+                                   .help = "outer steps of one trajectory (10000)"},
+                                  {.name = "instances",
+                                   .kind = HVI_ARG_SIZE,
+                                   .to = &b.game_options.instances,
+                                   .range = "[1,1000000]",
+                                   .value = "N",
+                                   .help = "instances of an ensemble (1000)"},
+                                  {.name = "states",
+                                   .kind = HVI_ARG_SIZE,
+                                   .to = &b.bellman_options.states,
+                                   .range = "[8,100000000]",
+                                   .value = "N",
+                                   .help = "states of the processes (1000000)"},
+                                  {.name = "json",
+                                   .kind = HVI_ARG_FLAG,
+                                   .to = &b.json,
+                                   .help = "one JSON object on stdout"},
+                                  {0}});
   hvi_talk_options(&talk, &args);
   int code;
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;

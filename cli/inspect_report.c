@@ -30,8 +30,7 @@ static void bound(const char *name, double x, const char *remark) {
     printf("  %-*s%-*s%s\n", NAME, name, NUMBER, "none", remark);
 }
 
-/* A paragraph, broken at blanks, under a label. */
-static void paragraph(const char *label, const char *text) {
+void hvi_inspect_paragraph(const char *label, const char *text) {
   size_t column = (size_t)printf("%s", label);
   while (*text) {
     const size_t length = strcspn(text, " ");
@@ -97,11 +96,12 @@ void hvi_inspect_table(const hvi_inspect *s, const hvi_inspection *i) {
   if (!o->baseline) printf(", inner %zu", o->inner_steps);
   printf("\n\n");
   constants_table(i);
+  hvi_inspect_deployment_table(s);
   settings_table(i);
   rates_table(i);
   printf("\nverdict   %s\n", hvi_verdict_name(i->verdict));
-  paragraph("why      ", i->explanation);
-  if (*i->advice) paragraph("change   ", i->advice);
+  hvi_inspect_paragraph("why      ", i->explanation);
+  if (*i->advice) hvi_inspect_paragraph("change   ", i->advice);
 }
 
 static void rates_json(hvi_json *j, const hvi_rates *r) {
@@ -165,6 +165,7 @@ void hvi_inspect_json(const hvi_inspect *s, const hvi_inspection *i) {
   hvi_json_bool(&j, "exact", i->constants.exact);
   hvi_json_count(&j, "pairs", i->constants.pairs);
   hvi_json_close(&j, '}');
+  hvi_inspect_deployment_json(&j, s);
   rates_json(&j, &i->rates);
   run_json(&j, i);
   variants_json(&j, i);

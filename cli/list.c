@@ -3,6 +3,7 @@
 #include "exit_codes.h"
 #include "experiments/experiment.h"
 #include "json.h"
+#include "methods.h"
 #include "talk.h"
 #include "tunables.h"
 
@@ -22,7 +23,7 @@ static const char examples[] = "  hvi list\n"
                                "  hvi list pennies\n"
                                "  hvi list lm --json";
 
-static void line(const char *name, const char *text) { printf("  %-16s%s\n", name, text); }
+static void line(const char *name, const char *text) { printf("  %-19s%s\n", name, text); }
 
 static const char *experiment_title(const hvi_experiment *e) { return e ? e->title : ""; }
 
@@ -42,11 +43,19 @@ static void list_experiments(hvi_json *j) {
   }
 }
 
+static void print_rules(void) {
+  const char *problem;
+  const hvi_rule *const *rule = hvi_methods_rules(&problem);
+  printf("\nmethods of %s:\n", problem);
+  for (; *rule; rule++) line((*rule)->name, (*rule)->summary);
+}
+
 static void print_all(void) {
   puts("problems (hvi list NAME shows the keys of one):");
   for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) line(b->name, b->summary);
   puts("\nmethods (hvi list NAME shows the options of one):");
   for (const hvi_method *m = hvi_method_list(); m->name; m++) line(m->name, m->summary);
+  print_rules();
   puts("\ninner optimizers:");
   for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++)
     line((*o)->name, (*o)->summary);
@@ -70,6 +79,8 @@ static void print_all_json(void) {
   hvi_json_close(&j, ']');
   hvi_json_open(&j, "methods", '[');
   for (const hvi_method *m = hvi_method_list(); m->name; m++) entry_json(&j, m->name, m->summary);
+  for (const hvi_rule *const *r = hvi_methods_rules(NULL); *r; r++)
+    entry_json(&j, (*r)->name, (*r)->summary);
   hvi_json_close(&j, ']');
   hvi_json_open(&j, "optimizers", '[');
   for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++) {
@@ -141,10 +152,10 @@ static void print_problem_json(const hvi_builtin *b) {
   hvi_json_close(&j, '}');
 }
 
-static void method_options(const hvi_method *m, hvi_json *j) {
+static void method_options(const char *method, hvi_json *j) {
   hvi_settings s = hvi_settings_defaults();
   char text[64];
-  m->apply(&s);
+  hvi_methods_apply(method, &s);
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || !f->used_by || !hvi_tunable_used(f, &s)) continue;
     hvi_tunable_text(f, &s, text, sizeof text);
@@ -155,38 +166,40 @@ static void method_options(const hvi_method *m, hvi_json *j) {
   }
 }
 
-static void print_method(const hvi_method *m) {
-  printf("%s: %s\n\n  %-20s %-12s %s\n", m->name, m->summary, "option", "default", "meaning");
-  method_options(m, NULL);
-  printf("\nhvi solve pennies --method %s\n", m->name);
+static void print_method(const char *name) {
+  const char *problem = "pennies";
+  if (!hvi_method_find(name)) hvi_methods_rules(&problem);
+  printf("%s: %s\n\n  %-20s %-12s %s\n", name, hvi_methods_summary(name), "option", "default",
+         "meaning");
+  method_options(name, NULL);
+  printf("\nhvi solve %s --method %s\n", problem, name);
 }
 
-static void print_method_json(const hvi_method *m) {
+static void print_method_json(const char *name) {
   hvi_json j = {0};
   hvi_json_open(&j, NULL, '{');
   hvi_json_count(&j, "schema_version", 1);
   hvi_json_text(&j, "kind", "method");
-  hvi_json_text(&j, "name", m->name);
-  hvi_json_text(&j, "summary", m->summary);
+  hvi_json_text(&j, "name", name);
+  hvi_json_text(&j, "summary", hvi_methods_summary(name));
   hvi_json_open(&j, "options", '{');
-  method_options(m, &j);
+  method_options(name, &j);
   hvi_json_close(&j, '}');
   hvi_json_close(&j, '}');
 }
 
 static int unknown_name(const char *name) {
-  const char *names[128];
+  const char *names[2 * HVI_MOST_NAMES];
   char hint[HVI_HINT_SIZE];
   size_t n = 0;
-  for (const hvi_builtin *b = hvi_builtin_list(); b->name && n < 127; b++) names[n++] = b->name;
-  for (const hvi_method *m = hvi_method_list(); m->name && n < 127; m++) names[n++] = m->name;
-  names[n] = NULL;
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name && n < HVI_MOST_NAMES; b++)
+    names[n++] = b->name;
+  hvi_methods_names(names + n);
   return hvi_complain(HVI_EXIT_INPUT, "there is no problem or method '%s'%s", name,
                       hvi_did_you_mean(hint, name, names, "'hvi list' shows all"));
 }
 
 static int print_one(const char *name, bool json) {
-  const hvi_method *m = hvi_method_find(name);
   for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) {
     if (strcmp(b->name, name) != 0) continue;
     if (json)
@@ -195,11 +208,11 @@ static int print_one(const char *name, bool json) {
       print_problem(b);
     return HVI_EXIT_DONE;
   }
-  if (!m) return unknown_name(name);
+  if (!hvi_methods_summary(name)) return unknown_name(name);
   if (json)
-    print_method_json(m);
+    print_method_json(name);
   else
-    print_method(m);
+    print_method(name);
   return HVI_EXIT_DONE;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/memory.h"
 #include "exit_codes.h"
+#include "methods.h"
 #include "parse.h"
 #include "talk.h"
 #include "tunables.h"
@@ -77,48 +78,46 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
 }
 
 static int unknown_method(const char *name) {
-  const char *names[64];
+  const char *names[HVI_MOST_NAMES];
   char hint[HVI_HINT_SIZE];
-  size_t n = 0;
-  for (const hvi_method *m = hvi_method_list(); m->name && n < 63; m++) names[n++] = m->name;
-  names[n] = NULL;
+  hvi_methods_names(names);
   return hvi_complain(HVI_EXIT_USAGE, "unknown method '%s'%s", name,
                       hvi_did_you_mean(hint, name, names, "'hvi list' shows them"));
 }
 
 /* A preset is a name for an optimizer with some settings; it is neither the optimizer nor a
  * baseline. */
-static bool is_preset(const hvi_method *m, const hvi_settings *s) {
-  return s->baseline == HVI_BASELINE_NONE && strcmp(m->name, s->optimizer->name) != 0;
+static bool is_preset(const char *method, const hvi_settings *s) {
+  return s->baseline == HVI_BASELINE_NONE && strcmp(method, s->optimizer->name) != 0;
 }
 
 /* Whether the method sets this field whatever it was before. */
-static bool fixes(const hvi_method *m, const hvi_tunable *f) {
+static bool fixes(const char *method, const hvi_tunable *f) {
   hvi_settings a = hvi_settings_defaults(), b = a;
   hvi_tunable_change(f, &b);
-  m->apply(&a);
-  m->apply(&b);
+  hvi_methods_apply(method, &a);
+  hvi_methods_apply(method, &b);
   return hvi_tunable_equal(f, &a, &b);
 }
 
-static int check_field(const hvi_setup *s, const hvi_method *m, const hvi_tunable *f) {
+static int check_field(const hvi_setup *s, const hvi_tunable *f) {
   char text[64];
   if (!hvi_tunable_used(f, &s->settings)) {
-    return hvi_complain(HVI_EXIT_USAGE, "method %s does not use --%s; it is for %s", m->name,
+    return hvi_complain(HVI_EXIT_USAGE, "method %s does not use --%s; it is for %s", s->method,
                         f->name, f->used_by);
   }
   bool same = hvi_tunable_equal(f, &s->asked, &s->settings);
-  if (same || !is_preset(m, &s->settings) || !fixes(m, f)) return HVI_EXIT_DONE;
+  if (same || !is_preset(s->method, &s->settings) || !fixes(s->method, f)) return HVI_EXIT_DONE;
   hvi_tunable_text(f, &s->settings, text, sizeof text);
   return hvi_complain(HVI_EXIT_USAGE, "method %s fixes --%s at %s; --method %s leaves it open",
-                      m->name, f->name, text, s->settings.optimizer->name);
+                      s->method, f->name, text, s->settings.optimizer->name);
 }
 
 /* First every given option is checked against the method alone, then all are applied. */
-static int apply_fields(hvi_setup *s, const hvi_args *args, const hvi_method *m) {
+static int apply_fields(hvi_setup *s, const hvi_args *args) {
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || !hvi_args_given(args, f->name)) continue;
-    int code = check_field(s, m, f);
+    int code = check_field(s, f);
     if (code != HVI_EXIT_DONE) return code;
   }
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
@@ -198,23 +197,39 @@ static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
 }
 
 int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
-  const hvi_method *m = hvi_method_find(s->method);
-  if (!m) return unknown_method(s->method);
   s->settings = hvi_settings_defaults();
   s->settings.seed = s->seed;
-  m->apply(&s->settings);
-  int code = apply_fields(s, args, m);
+  if (!hvi_methods_apply(s->method, &s->settings)) return unknown_method(s->method);
+  int code = apply_fields(s, args);
   if (code == HVI_EXIT_DONE) code = apply_eta(s);
   if (code == HVI_EXIT_DONE) code = check_conflicts(s, args);
   return code;
+}
+
+/* What only problems with samples, or with rules, understand. */
+static int check_problem(const hvi_setup *s, const hvi_args *args) {
+  const hvi_rule *const *known = s->problem->ops->rules;
+  if (hvi_args_given(args, "redraw-every") && !s->problem->ops->draw) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "--redraw-every is for problems with draws, and %s has none", s->name);
+  }
+  if (s->settings.baseline != HVI_BASELINE_RULE) return HVI_EXIT_DONE;
+  while (known && *known && *known != s->settings.rule) known++;
+  if (known && *known) return HVI_EXIT_DONE;
+  const char *fits;
+  hvi_methods_rules(&fits);
+  return hvi_complain(HVI_EXIT_USAGE, "method %s is for %s, not for %s", s->method, fits, s->name);
 }
 
 int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   s->name = args->operands[0];
   int code = hvi_setup_method(s, args);
   if (code == HVI_EXIT_DONE) code = hvi_setup_problem(s, args);
+  if (code == HVI_EXIT_DONE) code = check_problem(s, args);
   if (code == HVI_EXIT_DONE) code = apply_player_eta(s);
-  if (code == HVI_EXIT_DONE && !s->eta_text && s->problem->eta > 0)
+  /* what suits a problem suits its surrogates; a rule steps along single samples */
+  const bool rule_steps = s->settings.baseline == HVI_BASELINE_RULE;
+  if (code == HVI_EXIT_DONE && !s->eta_text && s->problem->eta > 0 && !rule_steps)
     s->settings.eta = s->problem->eta;
   return code;
 }

@@ -8,6 +8,7 @@
 #include "report/trace.h"
 #include "signals.h"
 #include "table.h"
+#include "yardstick.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,6 +69,7 @@ static void add_output_options(hvi_solve *s, hvi_args *args) {
 typedef struct watch {
   hvi_table table;
   hvi_trace *trace;
+  hvi_yardstick *yardstick;
   double first_residual;
 } watch;
 
@@ -85,7 +87,10 @@ static hvi_status open_trace(watch *w, const hvi_solve *s, hvi_error *err) {
   const hvi_model *m = s->setup.problem->model;
   bool points = m->dim <= few && m->out <= few;
   hvi_trace_settings columns = {.theta = points ? m->dim : 0, .z = points ? m->out : 0};
-  return s->trace ? hvi_trace_open(&w->trace, s->trace, &columns, err) : HVI_OK;
+  if (!s->trace) return HVI_OK;
+  hvi_status status = hvi_yardstick_new(&w->yardstick, &s->setup, err);
+  if (status == HVI_OK) hvi_yardstick_columns(w->yardstick, &columns);
+  return status == HVI_OK ? hvi_trace_open(&w->trace, s->trace, &columns, err) : status;
 }
 
 /* Finds out before the iterations whether the file can be made. */
@@ -151,6 +156,7 @@ static int solve_one(const hvi_solve *s) {
     code = run_solver(s, solver, &w);
   }
   if (w.trace) hvi_trace_discard(w.trace);
+  hvi_yardstick_free(w.yardstick);
   hvi_solver_free(solver);
   return code;
 }

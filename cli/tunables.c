@@ -27,6 +27,14 @@ const hvi_tunable hvi_tunables[] = {
      "how many targets an averaged target takes", SURROGATE, false},
     {"alternating", HVI_ARG_FLAG, AT(alternating), NULL, NULL,
      "players in turn instead of at once", SURROGATE, false},
+    {"eta-decay", HVI_ARG_REAL, AT(eta_decay), "[0,inf)", "X",
+     "step t has the size eta / (1 + X t)", NULL, false},
+    {"redraw-every", HVI_ARG_SIZE, AT(redraw_every), "[1,1e12]", "N",
+     "outer steps that share a sample: lazy deployment", NULL, true},
+    {"trace-decay", HVI_ARG_REAL, AT(rule_settings.trace_decay), "[0,1]", "X",
+     "td-lambda: lambda of the traces", "td-lambda", false},
+    {"second-rate", HVI_ARG_REAL, AT(rule_settings.second_rate), "[0,inf)", "X",
+     "tdc, gtd2: step of the second weights, as a share of eta", "tdc gtd2", false},
     {"inner loop", HVI_ARG_SECTION, 0, NULL, NULL, NULL, NULL, false},
     {"inner", HVI_ARG_SIZE, AT(inner_steps), "[1,1e12]", "N",
      "inner steps of an outer step; with --alpha the most", SURROGATE, false},
@@ -85,6 +93,7 @@ const hvi_tunable hvi_tunables[] = {
 
 const char *hvi_tunable_family(const hvi_settings *s) {
   if (s->baseline == HVI_BASELINE_ADAM_GDA) return "adam-gda";
+  if (s->baseline == HVI_BASELINE_RULE) return s->rule->name;
   if (s->baseline != HVI_BASELINE_NONE) return "baseline";
   return s->optimizer->name;
 }

@@ -20,7 +20,8 @@ typedef struct hvi_tunable {
 
 extern const hvi_tunable hvi_tunables[];
 
-/* What hvi_tunable.used_by is about: an optimizer's name, "adam-gda" or "baseline". */
+/* What hvi_tunable.used_by is about: an optimizer's or a rule's name, "adam-gda" or "baseline".
+ */
 const char *hvi_tunable_family(const hvi_settings *s);
 bool hvi_tunable_used(const hvi_tunable *f, const hvi_settings *s);
 

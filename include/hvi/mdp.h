@@ -31,10 +31,11 @@ typedef struct hvi_mdp_spec {
 typedef struct hvi_mdp hvi_mdp;
 
 /*
- * Copies what it is given and finds the stationary law. HVI_ERROR_INPUT with the row, state or
- * column in question when: a row of P does not sum to 1 or has a negative entry, there is no unique
- * stationary law, or it leaves a state out (weight zero), gamma is outside [0, 1), Phi lacks full
- * column rank, a number is not finite.
+ * Copies what it is given and finds the stationary law, v_pi and the projected fixed point: a
+ * process is constant afterwards and may be shared between threads. HVI_ERROR_INPUT with the row,
+ * state or column in question when: a row of P does not sum to 1 or has a negative entry, there is
+ * no unique stationary law, or it leaves a state out (weight zero), gamma is outside [0, 1), Phi
+ * lacks full column rank, a number is not finite.
  */
 HVI_API hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err);
 HVI_API void hvi_mdp_free(hvi_mdp *mdp);

@@ -29,8 +29,8 @@ static void linear_rate(hvi_claims *claims, const hvi_linear_figures *f) {
   hvi_claim_measure(claim, "RRM: contraction / (beta/mu)^2", f->rrm_over);
   hvi_claim_measure(claim, "Surr-GD: contraction / (1 - mu^2/5L^2)", f->theorem_over);
   hvi_claim_judge(claim, f->rrm_over < 1.0 + 1e-4 && f->theorem_over < 1.0 + 1e-9);
-  hvi_claim_note(claim, "Largest contraction of |z - z*|^2 in any step: RRM with eta = 1 and inner "
-                        "solves to rounding; Surr-GD with the theorem's eta and alpha.");
+  hvi_claim_note(claim, "Largest contraction of |z - z*|^2 in any step: RRM with eta = 1 and alpha "
+                        "= 1e-5; Surr-GD with the theorem's eta and alpha.");
 }
 
 static void beyond_one(hvi_claims *claims, const hvi_linear_figures *f) {

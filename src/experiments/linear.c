@@ -52,7 +52,7 @@ static hvi_status simulate(hvi_linear_summary *s, hvi_run *run, size_t chain, si
                                         .steps = run->scale->iterations,
                                         .rows = rows,
                                         .time = s->time,
-                                        .seed = run->experiment->seed,
+                                        .seed = run->experiment->seed << 32,
                                         .threads = run->threads,
                                         .rate = 0.3,
                                         .decay = 1e-3,

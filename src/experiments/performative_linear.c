@@ -19,12 +19,18 @@ static const char *const kind_names[KINDS] = {"orthogonal", "skew"};
 static const char *const method_columns[METHODS] = {"rrm", "rgd", "surr_gd", "lm"};
 static const char *const beyond_columns[BEYOND] = {"rrm", "smaller", "optimistic", "averaged"};
 
-/* Repeated risk minimisation: inner solves to rounding. */
+/* Repeated risk minimisation: inner solves to five digits. */
 static hvi_settings exact_inner(double eta) {
   hvi_settings s = hvi_deploy_method("lm", eta, 60);
-  s.inner.damping = 1e-5;
-  s.alpha = 1e-7;
+  s.inner.damping = 1e-6;
+  s.alpha = 1e-5;
   return s;
+}
+
+/* At rounding, and when far away: inner solves make no sense there. */
+static void stop_in_time(hvi_settings *s) {
+  s->tol = 1e-13;
+  s->growth_bound = 1e6;
 }
 
 static hvi_deploy_job make_job(const hvi_run *run, const char *eps, const char *kind,
@@ -45,6 +51,7 @@ static void set_methods(hvi_deploy_job *jobs, const hvi_run *run, size_t c, uint
   jobs[1].settings = hvi_deploy_method("gd", 1.0, 1);
   jobs[2].settings = hvi_deploy_method("gd", 1.0, 10);
   jobs[3].settings = hvi_deploy_method("lm", 1.0, 1);
+  for (size_t m = 0; m < METHODS; m++) stop_in_time(&jobs[m].settings);
 }
 
 /* RRM, and three ways to go slower, at eps = 1.1. */
@@ -56,6 +63,7 @@ static void set_beyond(hvi_deploy_job *jobs, const hvi_run *run, const char *kin
   jobs[2].settings.target = HVI_TARGET_OPTIMISTIC;
   jobs[3].settings.target = HVI_TARGET_AVERAGED;
   jobs[3].settings.average = 3;
+  for (size_t m = 0; m < BEYOND; m++) stop_in_time(&jobs[m].settings);
 }
 
 /* Largest |z_{t+1} - z*|^2 / |z_t - z*|^2 before rounding. */

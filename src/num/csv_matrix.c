@@ -56,8 +56,9 @@ static hvi_status complain_field(const reader *r, const char *field, size_t colu
     return hvi_error_set(r->err, HVI_ERROR_INPUT, "'%s', line %zu, column %zu is empty", r->name,
                          r->line, column);
   }
-  return hvi_error_set(r->err, HVI_ERROR_INPUT, "'%s', line %zu, column %zu: '%.*s' is not a number",
-                       r->name, r->line, column, width < 40 ? width : 40, field);
+  return hvi_error_set(r->err, HVI_ERROR_INPUT,
+                       "'%s', line %zu, column %zu: '%.*s' is not a number", r->name, r->line,
+                       column, width < 40 ? width : 40, field);
 }
 
 /* Reads the numbers of the current line into x, which has room for `columns`. */
@@ -80,8 +81,9 @@ static hvi_status read_line(const reader *r, double *x, size_t columns) {
     x[j] = value;
     if (*end != ',') {
       if (j + 1 == columns) return HVI_OK;
-      return hvi_error_set(r->err, HVI_ERROR_INPUT, "'%s', line %zu has %zu columns; the first has %zu",
-                           r->name, r->line, j + 1, columns);
+      return hvi_error_set(r->err, HVI_ERROR_INPUT,
+                           "'%s', line %zu has %zu columns; the first has %zu", r->name, r->line,
+                           j + 1, columns);
     }
     at = skip_blanks(end + 1);
   }

@@ -37,9 +37,8 @@ static hvi_status read_npy(hvi_matrix_file *out, const char *path, const char *n
     hvi_array_free(&array);
     return status;
   }
-  *out = (hvi_matrix_file){.rows = array.shape[0],
-                           .columns = array.dims == 2 ? array.shape[1] : 1,
-                           .data = array.data};
+  *out = (hvi_matrix_file){
+      .rows = array.shape[0], .columns = array.dims == 2 ? array.shape[1] : 1, .data = array.data};
   return HVI_OK;
 }
 

@@ -54,8 +54,8 @@ static hvi_status check_starts(const hvi_sparse *A, hvi_error *err) {
   for (size_t i = 0; i < A->rows; i++) {
     if (A->start[i + 1] >= A->start[i]) continue;
     return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "row %zu of a sparse matrix ends at entry %zu, before its start %zu", i + 1,
-                         A->start[i + 1], A->start[i]);
+                         "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
+                         i + 1, A->start[i + 1], A->start[i]);
   }
   return HVI_OK;
 }
@@ -160,8 +160,8 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
 
 hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *err) {
   *out = (hvi_sparse){0};
-  if (!from->start || (from->rows > 0 && from->start[from->rows] > 0 &&
-                       (!from->column || !from->value))) {
+  if (!from->start ||
+      (from->rows > 0 && from->start[from->rows] > 0 && (!from->column || !from->value))) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a sparse matrix has a null pointer");
   }
   hvi_status status = check_starts(from, err);

@@ -11,8 +11,8 @@
 typedef enum kind { GAME, PROCESS, NEITHER } kind;
 
 static kind kind_of(const hvi_node *root) {
-  static const char *const process[] = {"transitions", "transitions_file", "states", "rewards",
-                                        "rewards_file", NULL};
+  static const char *const process[] = {"transitions", "transitions_file", "states",
+                                        "rewards",     "rewards_file",     NULL};
   static const char *const game[] = {"players", "payoffs", NULL};
   for (size_t k = 0; game[k]; k++) {
     if (hvi_node_get(root, game[k])) return GAME;
@@ -44,8 +44,7 @@ static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t se
   const unsigned line = root->line;
   const kind k = root->kind == HVI_NODE_MAP ? kind_of(root) : NEITHER;
   hvi_tree_free(tree);
-  if (k == GAME)
-    return hvi_game_parse(problem, d->text, d->name, d->folder, seed, instance, err);
+  if (k == GAME) return hvi_game_parse(problem, d->text, d->name, d->folder, seed, instance, err);
   if (k == PROCESS) return load_process(problem, d, seed, instance, err);
   return hvi_error_set(err, HVI_ERROR_INPUT,
                        "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "

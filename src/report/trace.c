@@ -5,6 +5,8 @@
 #include "report/csv.h"
 #include "report/text.h"
 
+enum { MOST_EXTRA = 16 };
+
 struct hvi_trace {
   hvi_csv csv;
   hvi_trace_settings settings;
@@ -18,12 +20,16 @@ static char *header_text(const hvi_trace_settings *s) {
                         "grad_evals,env_steps,seconds,alpha");
   for (size_t i = 0; i < s->theta; i++) hvi_text_add(&header, ",theta%zu", i + 1);
   for (size_t i = 0; i < s->z; i++) hvi_text_add(&header, ",z%zu", i + 1);
+  for (size_t i = 0; i < s->extra; i++) hvi_text_add(&header, ",%s", s->extra_names[i]);
   return hvi_text_take(&header);
 }
 
 hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_settings *s,
                           hvi_error *err) {
   *trace = NULL;
+  if (s->extra > MOST_EXTRA)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "a trace takes at most %d columns of the caller's", (int)MOST_EXTRA);
   hvi_trace *t = hvi_alloc(1, sizeof *t);
   char *header = t ? header_text(s) : NULL;
   hvi_status status =
@@ -37,6 +43,13 @@ hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_s
   if (t->settings.every == 0) t->settings.every = 1;
   *trace = t;
   return HVI_OK;
+}
+
+static void write_extra(hvi_trace *t, const hvi_record *r) {
+  double values[MOST_EXTRA];
+  if (!t->settings.extra) return;
+  t->settings.fill(t->settings.fill_context, r, values);
+  for (size_t i = 0; i < t->settings.extra; i++) hvi_csv_number(&t->csv, values[i]);
 }
 
 static void write_row(hvi_trace *t, const hvi_record *r) {
@@ -53,6 +66,7 @@ static void write_row(hvi_trace *t, const hvi_record *r) {
   hvi_csv_number(csv, r->alpha);
   for (size_t i = 0; i < t->settings.theta; i++) hvi_csv_number(csv, r->theta[i]);
   for (size_t i = 0; i < t->settings.z; i++) hvi_csv_number(csv, r->z[i]);
+  write_extra(t, r);
   hvi_csv_end(csv);
   t->last_outer = r->outer;
   t->any = true;

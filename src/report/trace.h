@@ -2,7 +2,7 @@
  * The trace of a solve as CSV: one row an outer iteration, each number with its cost beside it.
  *
  *   outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,grad_evals,env_steps,seconds,
- *   alpha[,theta1 ..][,z1 ..]
+ *   alpha[,theta1 ..][,z1 ..][,the caller's ..]
  *
  * Put hvi_trace_observe and the trace into the solver's settings as observer and context.
  */
@@ -14,8 +14,12 @@
 typedef struct hvi_trace hvi_trace;
 
 typedef struct hvi_trace_settings {
-  size_t every;      /* rows at 0, every, 2 every, ...; 0: 1 */
-  size_t theta, z;   /* how many parameters and outputs to add as columns */
+  size_t every;    /* rows at 0, every, 2 every, ...; 0: 1 */
+  size_t theta, z; /* how many parameters and outputs to add as columns */
+  size_t extra;    /* columns of the caller's, at the end: */
+  const char *const *extra_names;
+  void (*fill)(void *context, const hvi_record *row, double *values); /* values[extra] */
+  void *fill_context;
   hvi_observer next; /* sees every row too; optional */
   void *next_context;
 } hvi_trace_settings;

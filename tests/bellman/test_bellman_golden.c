@@ -20,13 +20,14 @@ static bool read_golden(FILE *f, golden *g) {
     return false;
   }
   assert_true(g->rows * g->columns <= 2000);
-  for (size_t i = 0; i < g->rows * g->columns; i++) assert_int_equal(fscanf(f, ",%lf", &g->x[i]), 1);
+  for (size_t i = 0; i < g->rows * g->columns; i++)
+    assert_int_equal(fscanf(f, ",%lf", &g->x[i]), 1);
   return true; /* %d skips the end of the line */
 }
 
 /* The nine lines of a case, in the order in which they are written. */
 enum { P, R, PHI, GAMMA, XI, V, THETA, CONSTANTS, STEPS, LINES };
-static const char *const names[LINES] = {"P",  "r", "phi",   "gamma",    "xi",
+static const char *const names[LINES] = {"P", "r",     "phi",       "gamma", "xi",
                                          "v", "theta", "constants", "steps"};
 
 static void check_case(golden *const g) {

@@ -112,9 +112,12 @@ static void refused_options(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_walk_is_slow_and_uniform), cmocka_unit_test(a_long_walk_is_uniform_too),
-      cmocka_unit_test(blocks_hold_their_mass),       cmocka_unit_test(instances_differ_and_repeat),
-      cmocka_unit_test(tabular_chains),               cmocka_unit_test(refused_options),
+      cmocka_unit_test(the_walk_is_slow_and_uniform),
+      cmocka_unit_test(a_long_walk_is_uniform_too),
+      cmocka_unit_test(blocks_hold_their_mass),
+      cmocka_unit_test(instances_differ_and_repeat),
+      cmocka_unit_test(tabular_chains),
+      cmocka_unit_test(refused_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

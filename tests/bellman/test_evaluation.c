@@ -69,7 +69,8 @@ static void check_all(const char *method, size_t inner, step_fn step) {
   static const struct {
     size_t n, d, branch;
     double gamma;
-  } cases[] = {{30, 5, 0, 0.9}, {100, 8, 4, 0.95}, {25, 0, 0, 0.9}, {60, 0, 3, 0.8}, {12, 12, 0, 0.7}};
+  } cases[] = {
+      {30, 5, 0, 0.9}, {100, 8, 4, 0.95}, {25, 0, 0, 0.9}, {60, 0, 3, 0.8}, {12, 12, 0, 0.7}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     plain p = plain_new(cases[c].n, cases[c].d, cases[c].branch, cases[c].gamma, 200 + c);
     hvi_mdp_spec spec = plain_spec(&p);

@@ -19,7 +19,8 @@ static void law_of_two_states(void **state) {
 
 static void periodic_chains_have_a_law(void **state) {
   (void)state;
-  const double P[] = {0, 1, 0, 0, 0, 1, 1, 0, 0}, r[] = {1, 2, 3}, third[] = {1 / 3., 1 / 3., 1 / 3.};
+  const double P[] = {0, 1, 0, 0, 0, 1, 1, 0, 0}, r[] = {1, 2, 3},
+               third[] = {1 / 3., 1 / 3., 1 / 3.};
   hvi_mdp *m = mdp_of(&(hvi_mdp_spec){.states = 3, .transitions = P, .reward = r, .gamma = 0.5});
   check_close(hvi_mdp_law(m), third, 3, 1e-15);
   hvi_mdp_free(m);
@@ -41,8 +42,8 @@ static void everything_agrees_with_plain_loops(void **state) {
   static const struct {
     size_t n, d, branch;
     double gamma;
-  } cases[] = {{12, 3, 0, 0.9}, {40, 7, 3, 0.99}, {25, 0, 0, 0.8}, {30, 0, 2, 0.95}, {9, 9, 0, 0.5},
-               {50, 1, 4, 0.0}};
+  } cases[] = {{12, 3, 0, 0.9},  {40, 7, 3, 0.99}, {25, 0, 0, 0.8},
+               {30, 0, 2, 0.95}, {9, 9, 0, 0.5},   {50, 1, 4, 0.0}};
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
     plain p = plain_new(cases[c].n, cases[c].d, cases[c].branch, cases[c].gamma, c);
     const size_t n = p.n, d = plain_dim(&p);

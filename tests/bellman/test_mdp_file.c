@@ -246,10 +246,14 @@ static void the_documented_example_is_right(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_format_gives_the_same), cmocka_unit_test(starts_and_instances),
-      cmocka_unit_test(tabular_and_trajectory),      cmocka_unit_test(games_load_too),
-      cmocka_unit_test(bad_files_get_one_line),      cmocka_unit_test(a_million_columns),
-      cmocka_unit_test(unreadable_files),            cmocka_unit_test(the_documented_example_is_right),
+      cmocka_unit_test(every_format_gives_the_same),
+      cmocka_unit_test(starts_and_instances),
+      cmocka_unit_test(tabular_and_trajectory),
+      cmocka_unit_test(games_load_too),
+      cmocka_unit_test(bad_files_get_one_line),
+      cmocka_unit_test(a_million_columns),
+      cmocka_unit_test(unreadable_files),
+      cmocka_unit_test(the_documented_example_is_right),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

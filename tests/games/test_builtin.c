@@ -16,7 +16,7 @@ static void every_entry_is_complete(void **state) {
       hvi_problem_free(q);
     }
   }
-  assert_int_equal(count, 4);
+  assert_true(count >= 9);
 }
 
 static void every_problem_is_sound(void **state) {
@@ -24,8 +24,8 @@ static void every_problem_is_sound(void **state) {
   for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++)
     for (uint64_t instance = 0; instance < 4; instance++) {
       hvi_problem *p = make(b->name, NULL, 0, 11, instance);
-      assert_true(residual_at_solution(p) < 1e-12);
-      check_affine(p);
+      if (p->solution) assert_true(residual_at_solution(p) < 1e-12);
+      if (p->ops->affine) check_affine(p);
       size_t covered = 0;
       for (size_t i = 0; i < p->set_count; i++) {
         assert_int_equal(p->sets[i].begin, covered);

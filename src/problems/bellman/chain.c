@@ -146,12 +146,15 @@ static hvi_status draw_chain(hvi_mdp **mdp, const hvi_values *v, uint64_t seed, 
   return status;
 }
 
-/* Keys that the chosen kind of data does not read are a mistake. */
+/* Keys that the chosen kind does not read are a mistake, unless they say the default. */
 static hvi_status check_use(const hvi_values *v, hvi_error *err) {
   const bool random = v->number[KIND] == RANDOM, trajectory = v->number[DATA] == 1.0;
+  hvi_values usual;
+  hvi_status status = hvi_options_parse(&usual, "chain", hvi_chain_keys, NULL, 0, err);
+  if (status) return status;
   for (int k = 0; hvi_chain_keys[k].name; k++) {
     const bool for_trajectory = k == RIDGE || k == WAIT || k == SCALE;
-    if (!v->given[k]) continue;
+    if (v->number[k] == usual.number[k]) continue;
     if (k == BRANCH && !random)
       return hvi_error_set(err, HVI_ERROR_INPUT, "chain: branch is for kind=random");
     if (for_trajectory && !trajectory)

@@ -53,7 +53,8 @@ static void accumulate(double *A, const hvi_mdp *m, double gamma, double *rows) 
   }
 }
 
-/* One step of Cholesky: row j of the factor L of G with unit diagonal. Returns the squared pivot. */
+/* One step of Cholesky: row j of the factor L of G with unit diagonal. Returns the squared pivot.
+ */
 static double factor_row(double *L, const double *G, const double *scale, size_t d, size_t j) {
   double pivot2 = 1.0;
   for (size_t k = 0; k < j; k++) {

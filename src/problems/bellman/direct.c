@@ -33,7 +33,8 @@ hvi_status hvi_mdp_band_new(hvi_band *A, const hvi_mdp *m, size_t width, double 
     double *row = hvi_band_row(A, i);
     if (m->P) {
       const size_t low = i > width ? i - width : 0, high = i + width < m->n ? i + width : m->n - 1;
-      for (size_t j = low; j <= high; j++) row[(ptrdiff_t)j - (ptrdiff_t)i] = scale * m->P[i * m->n + j];
+      for (size_t j = low; j <= high; j++)
+        row[(ptrdiff_t)j - (ptrdiff_t)i] = scale * m->P[i * m->n + j];
     } else {
       for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++) {
         if (m->sparse.value[k] == 0.0) continue;

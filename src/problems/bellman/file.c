@@ -44,8 +44,7 @@ static hvi_status read_file(builder *b, const hvi_node *node, source *s) {
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
   hvi_error why = {HVI_OK, ""};
   status = hvi_matrix_file_read(&s->file, path, &why);
-  if (status)
-    return hvi_error_set(r->err, status, "%s:%u: %.380s", r->name, node->line, why.text);
+  if (status) return hvi_error_set(r->err, status, "%s:%u: %.380s", r->name, node->line, why.text);
   s->node = node;
   s->rows = s->file.rows;
   s->columns = s->file.columns;
@@ -71,8 +70,8 @@ static hvi_status read_source(builder *b, const char *key, bool column, source *
   }
   if (!given) return HVI_OK;
   hvi_matrix A;
-  hvi_status status =
-      column ? hvi_reader_column(&b->r, b->root, key, &A) : hvi_reader_matrix(&b->r, b->root, key, &A);
+  hvi_status status = column ? hvi_reader_column(&b->r, b->root, key, &A)
+                             : hvi_reader_matrix(&b->r, b->root, key, &A);
   if (status) return status;
   *s = (source){.node = given, .rows = A.rows, .columns = A.columns, .data = A.data};
   return HVI_OK;
@@ -131,8 +130,8 @@ static hvi_status read_settings(builder *b) {
   if (!gamma) return hvi_reader_fail(&b->r, b->root, "the process needs 'gamma'");
   hvi_status status = hvi_reader_number(&b->r, gamma, false, &b->gamma);
   if (!status && !(b->gamma >= 0.0 && b->gamma < 1.0))
-    status = hvi_reader_fail(&b->r, gamma, "gamma = %g; it must be at least 0 and below 1",
-                             b->gamma);
+    status =
+        hvi_reader_fail(&b->r, gamma, "gamma = %g; it must be at least 0 and below 1", b->gamma);
   const char *kind = "exact";
   if (!status && data) status = hvi_reader_text(&b->r, data, &kind);
   if (status) return status;
@@ -163,15 +162,17 @@ static hvi_status fill(builder *b, hvi_mdp *m) {
 
 static hvi_status build(builder *b, hvi_mdp **mdp) {
   static const char *const known[] = {
-      "transitions",   "transitions_file", "rewards", "rewards_file", "gamma", "features",
-      "features_file", "theta0",           "theta0_file", "states",   "data",  "name", NULL};
+      "transitions", "transitions_file", "rewards",       "rewards_file",
+      "gamma",       "features",         "features_file", "theta0",
+      "theta0_file", "states",           "data",          "name",
+      NULL};
   hvi_status status = hvi_reader_keys(&b->r, b->root, "the process", known);
   if (!status) status = read_settings(b);
   if (!status) status = read_sources(b);
   if (!status) status = check_shapes(b);
   if (status) return status;
-  hvi_mdp *m = hvi_mdp_draft(b->transitions.rows, b->features.node ? b->features.columns : 0,
-                             b->gamma);
+  hvi_mdp *m =
+      hvi_mdp_draft(b->transitions.rows, b->features.node ? b->features.columns : 0, b->gamma);
   if (!m) return hvi_error_memory(b->r.err, "a process");
   status = fill(b, m);
   hvi_error why = {HVI_OK, ""};

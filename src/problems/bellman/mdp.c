@@ -35,9 +35,8 @@ hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma) {
 void hvi_mdp_free(hvi_mdp *m) {
   if (!m) return;
   hvi_sparse_free(&m->sparse);
-  double *owned[] = {m->P,      m->reward,  m->phi,         m->theta0,     m->law,
-                     m->gram,   m->C,       m->b,           m->factor,     m->mix,
-                     m->reduced, m->fixed_point, m->true_values};
+  double *owned[] = {m->P, m->reward, m->phi, m->theta0,  m->law,         m->gram,       m->C,
+                     m->b, m->factor, m->mix, m->reduced, m->fixed_point, m->true_values};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) hvi_free(owned[i]);
   hvi_free(m);
 }
