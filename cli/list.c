@@ -95,8 +95,8 @@ static void print_all_json(void) {
 
 /* "a whole number in [1,50]", or the choices. */
 static void key_range(const hvi_key *key, char *text, size_t size) {
-  if (key->choices) {
-    snprintf(text, size, "%s", key->choices);
+  if (key->choices || key->text) {
+    snprintf(text, size, "%s", key->text ? "text" : key->choices);
     return;
   }
   snprintf(text, size, "%s in %c%g,%g%c", key->integer ? "whole" : "real",

@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { DIGITS = 6, SHOWN = 12 };
 
@@ -71,8 +72,12 @@ static const char *eta_word(const hvi_solve *s, double eta, char text[HVI_NUMBER
 void hvi_solve_header(const hvi_solve *s, double eta) {
   const hvi_model *m = s->setup.problem->model;
   char number[HVI_NUMBER_SIZE];
-  hvi_say(&s->talk, "problem   %s: %zu parameters, %zu outputs, %zu player%s\n", s->setup.name,
-          m->dim, m->out, m->block_count, m->block_count == 1 ? "" : "s");
+  hvi_say(&s->talk, "problem   %s: %zu parameters, %zu outputs", s->setup.name, m->dim, m->out);
+  if (m->block_count > 1) {
+    const bool game = strcmp(s->setup.problem->ops->name, "game") == 0;
+    hvi_say(&s->talk, ", %zu %s", m->block_count, game ? "players" : "blocks");
+  }
+  hvi_say(&s->talk, "\n");
   hvi_say(&s->talk, "method    %s, eta %s", s->setup.method, eta_word(s, eta, number));
   header_inner(s);
   hvi_say(&s->talk, "\n");
