@@ -4,6 +4,7 @@
 #include "signals.h"
 #include "talk.h"
 
+#include <cblas.h>
 #include <hvi/version.h>
 
 #include <errno.h>
@@ -120,5 +121,6 @@ static void occupy_standard_streams(void) {
 int main(int argc, char **argv) {
   occupy_standard_streams();
   hvi_signals_install();
+  openblas_set_num_threads(1); /* the program's own threads work in fixed chunks */
   return close_stdout(dispatch(argc, argv));
 }

@@ -1,5 +1,6 @@
-# Debian 12 packages, each found by its pkg-config file. The serial OpenBLAS is meant: work is split
-# over threads by this project, in fixed chunks.
+# Debian 12 packages, each found by its pkg-config file. OpenBLAS is the pthread variant: the serial one
+# may not be called from several threads. Work is split over threads by this project, in fixed
+# chunks; the program tells OpenBLAS to use one.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(OPENBLAS REQUIRED IMPORTED_TARGET openblas)

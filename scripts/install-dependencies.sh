@@ -3,7 +3,7 @@
 # Usage: install-dependencies.sh [further package ...]
 set -euo pipefail
 
-packages=(build-essential cmake pkg-config libopenblas-serial-dev liblapacke-dev libyaml-dev
+packages=(build-essential cmake pkg-config libopenblas-pthread-dev liblapacke-dev libyaml-dev
   libjansson-dev libcmocka-dev gnuplot-nox clang-format "$@")
 
 # Elsewhere the names of packages differ, so look for what they bring.

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <cblas.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -72,12 +73,17 @@ static size_t start(worker *workers, size_t count) {
   return started;
 }
 
+/* OpenBLAS without threads of its own keeps one set of buffers without a lock: two threads that
+ * call it at once get each other's numbers. */
+static bool blas_allows_threads(void) { return openblas_get_parallel() != OPENBLAS_SEQUENTIAL; }
+
 hvi_status hvi_parallel_run(size_t count, size_t threads, hvi_chunk_fn run, void *context,
                             hvi_error *err) {
   job shared = {.run = run, .context = context, .count = count};
   atomic_init(&shared.next, 0);
   atomic_init(&shared.failed, false);
   if (threads == 0) threads = hvi_parallel_cores();
+  if (!blas_allows_threads()) threads = 1;
   if (threads > count) threads = count ? count : 1;
 
   worker alone = {.number = 0};

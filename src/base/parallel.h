@@ -12,9 +12,9 @@
 /* Does chunk `chunk` on worker `worker` (0 .. threads-1, for per-thread workspaces). */
 typedef hvi_status (*hvi_chunk_fn)(void *context, size_t chunk, size_t worker, hvi_error *err);
 
-/* Runs chunks 0 .. count-1 on at most `threads` threads (the caller is one of them; 0 means one per
- * core). After an error no new chunk is started, and the error of the lowest failed chunk is
- * returned. */
+/* Runs chunks 0 .. count-1 on at most `threads` threads, and on one where BLAS bears no more (the
+ * caller is one of them; 0 means one per core). After an error no new chunk is started, and the
+ * error of the lowest failed chunk is returned. */
 hvi_status hvi_parallel_run(size_t count, size_t threads, hvi_chunk_fn run, void *context,
                             hvi_error *err);
 

@@ -47,12 +47,15 @@ static void collect(hvi_credit_figures *f, const hvi_deploy_job *jobs, size_t c)
   f->lm_end[c] = end_gap(&jobs[3]);
 }
 
+/* A gap below the rounding of a loss counts as that: zero has no place on a logarithmic axis. */
+static double visible_gap(const hvi_deployment *row) { return fmax(row->measures.gap, 1e-15); }
+
 static hvi_status write_tables(const hvi_run *run, const hvi_deploy_job *jobs, hvi_error *err) {
   hvi_status status = HVI_OK;
   char name[48];
   for (size_t c = 0; c < CASES && !status; c++) {
     snprintf(name, sizeof name, "credit-gap-%s", eps_names[c]);
-    status = hvi_deploy_table(run, name, jobs + c * METHODS, METHODS, columns, hvi_deploy_gap, err);
+    status = hvi_deploy_table(run, name, jobs + c * METHODS, METHODS, columns, visible_gap, err);
     snprintf(name, sizeof name, "credit-distance-%s", eps_names[c]);
     if (!status) {
       status =

@@ -31,12 +31,14 @@ enum { WIDTH = HVI_CREDIT_WIDTH, FEATURES = HVI_CREDIT_FEATURES, BIAS = HVI_CRED
 enum { EPS, LAMBDA, DATA, ROWS };
 
 const hvi_key hvi_credit_keys[] = {
-    [EPS] = {"eps", "1", NULL, 0, 1e6, false, "how far borrowers move against the deployed model"},
-    [LAMBDA] = {"lambda", "0", NULL, 0, 1e6, false, "weight of the regulariser; 0: 1 / rows"},
+    [EPS] = {"eps", "1", NULL, 0, 1e6, false, "how far borrowers move against the deployed model",
+             false},
+    [LAMBDA] = {"lambda", "0", NULL, 0, 1e6, false, "weight of the regulariser; 0: 1 / rows",
+                false},
     [DATA] = {"data", "synthetic", NULL, 0, 0, false,
               "synthetic, or the path of cs-training.csv (Give Me Some Credit)", true},
-    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records"},
-    {NULL, NULL, NULL, 0, 0, false, NULL, false},
+    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records", false},
+    {.name = NULL},
 };
 
 typedef struct credit {

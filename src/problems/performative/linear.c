@@ -28,12 +28,13 @@
 enum { EPS, N, HIDDEN, KIND };
 
 const hvi_key hvi_performative_linear_keys[] = {
-    [EPS] = {"eps", "0.6", NULL, 0, 100, false, "how strongly the targets answer: beta / mu"},
-    [N] = {"n", "16", NULL, 2, 500, true, "predictions, one for each fixed input"},
-    [HIDDEN] = {"hidden", "64", NULL, 1, 10000, true, "units of the network's hidden layer"},
+    [EPS] = {"eps", "0.6", NULL, 0, 100, false, "how strongly the targets answer: beta / mu",
+             false},
+    [N] = {"n", "16", NULL, 2, 500, true, "predictions, one for each fixed input", false},
+    [HIDDEN] = {"hidden", "64", NULL, 1, 10000, true, "units of the network's hidden layer", false},
     [KIND] = {"kind", "orthogonal", "orthogonal|skew", 0, 0, false,
-              "of the matrix M; skew keeps F monotone for every eps"},
-    {NULL, NULL, NULL, 0, 0, false, NULL},
+              "of the matrix M; skew keeps F monotone for every eps", false},
+    {.name = NULL},
 };
 
 /* Share of the identity that J J' is near to, at the start. */

@@ -21,12 +21,13 @@
 enum { MEAN, EPS, SIGMA, BATCH, GROWTH };
 
 const hvi_key hvi_performative_mean_keys[] = {
-    [MEAN] = {"mean", "10", NULL, -1e6, 1e6, false, "of the observations when theta is 0"},
-    [EPS] = {"eps", "0.9", NULL, 0, 100, false, "how far the mean follows theta: beta / mu"},
-    [SIGMA] = {"sigma", "0.1", NULL, 0, 1e6, false, "standard deviation of an observation"},
-    [BATCH] = {"batch", "1", NULL, 1, 1e9, true, "observations of the first deployment"},
-    [GROWTH] = {"growth", "0", NULL, 0, 10, false, "the k-th deployment has batch * k^growth"},
-    {NULL, NULL, NULL, 0, 0, false, NULL},
+    [MEAN] = {"mean", "10", NULL, -1e6, 1e6, false, "of the observations when theta is 0", false},
+    [EPS] = {"eps", "0.9", NULL, 0, 100, false, "how far the mean follows theta: beta / mu", false},
+    [SIGMA] = {"sigma", "0.1", NULL, 0, 1e6, false, "standard deviation of an observation", false},
+    [BATCH] = {"batch", "1", NULL, 1, 1e9, true, "observations of the first deployment", false},
+    [GROWTH] = {"growth", "0", NULL, 0, 10, false, "the k-th deployment has batch * k^growth",
+                false},
+    {.name = NULL},
 };
 
 typedef struct mean {

@@ -28,11 +28,12 @@ enum { DELTA, DATA, ROWS };
 
 const hvi_key hvi_credit_rir_keys[] = {
     [DELTA] = {"delta", "0.7", NULL, 0.001, 0.999, false,
-               "least share that is resampled; the answer to the model is stronger when small"},
+               "least share that is resampled; the answer to the model is stronger when small",
+               false},
     [DATA] = {"data", "synthetic", NULL, 0, 0, false,
               "synthetic, or the path of cs-training.csv (Give Me Some Credit)", true},
-    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records"},
-    {NULL, NULL, NULL, 0, 0, false, NULL, false},
+    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records", false},
+    {.name = NULL},
 };
 
 typedef struct rir {
@@ -54,13 +55,6 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
   hvi_rir_deploy(p->model, theta, sample, rng);
-}
-
-static void affine(const hvi_problem *p, double *A, double *b) {
-  const rir *r = (const rir *)p;
-  const size_t n = r->data.rows;
-  for (size_t i = 0; i < n * n; i++) A[i] = i % (n + 1) == 0 ? 1.0 / (double)n : 0.0;
-  for (size_t i = 0; i < n; i++) b[i] = -r->labels[i] / (double)n;
 }
 
 static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
@@ -87,7 +81,6 @@ static void free_rir(hvi_problem *p) {
 static const hvi_problem_ops rir_ops = {.name = "credit-rir",
                                         .operate = operate,
                                         .draw = draw,
-                                        .affine = affine,
                                         .sensitivity = sensitivity,
                                         .constants = constants,
                                         .free = free_rir};
