@@ -3,7 +3,7 @@
 #include "exit_codes.h"
 #include "experiments/experiment.h"
 #include "json.h"
-#include "methods.h"
+#include "report/methods.h"
 #include "talk.h"
 #include "tunables.h"
 

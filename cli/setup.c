@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "exit_codes.h"
-#include "methods.h"
+#include "report/methods.h"
 #include "parse.h"
 #include "talk.h"
 #include "tunables.h"

@@ -74,7 +74,8 @@ static size_t tally(const hvi_ensemble *e, hvi_outcome outcome) {
 }
 
 static void table(const hvi_solve *s, const hvi_ensemble *e, double *scratch) {
-  const double *values = s->setup.problem->solution ? e->dist2 : e->residual;
+  const double *values =
+      s->setup.problem->solution || s->setup.problem->ops->dist2 ? e->dist2 : e->residual;
   hvi_say(&s->talk, "%s%9s %11s %11s %11s %11s %9s%s\n", hvi_tone_code(&s->talk, HVI_STRONG),
           "outer", "mean", "median", "q05", "q95", "finite", hvi_tone_code(&s->talk, HVI_PLAIN));
   for (size_t row = 0; row < e->rows; row++) {

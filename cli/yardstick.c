@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "methods.h"
+#include "report/methods.h"
 
 #include <hvi/mdp.h>
 

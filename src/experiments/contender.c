@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "experiments/experiment.h"
 #include "experiments/fields.h"
+#include "report/methods.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -22,6 +23,10 @@ typedef struct field {
 static const field fields[] = {
     {"inner", COUNT, AT(inner_steps), {1, 1e9, false, false}},
     {"growth", REAL, AT(inner_growth), {0, 1e6, false, false}},
+    {"eta_decay", REAL, AT(eta_decay), {0, INFINITY, false, true}},
+    {"redraw_every", COUNT, AT(redraw_every), {1, 1e9, false, false}},
+    {"trace_decay", REAL, AT(rule_settings.trace_decay), {0, 1, false, false}},
+    {"second_rate", REAL, AT(rule_settings.second_rate), {0, INFINITY, true, true}},
     {"alpha", REAL, AT(alpha), {0, 1, true, true}},
     {"lr", REAL, AT(inner.lr), {0, INFINITY, true, true}},
     {"momentum", REAL, AT(inner.momentum), {0, 1, false, true}},
@@ -52,16 +57,12 @@ static hvi_status check_keys(const hvi_node *map, const char *origin, hvi_error 
   return hvi_field_keys(map, keys, origin, err);
 }
 
-static hvi_status find_method(const hvi_method **m, const hvi_node *node, const char *origin,
-                              hvi_error *err) {
-  const char *name = NULL;
+static hvi_status apply_method(hvi_settings *s, const hvi_node *node, const char *origin,
+                               hvi_error *err) {
+  const char *name = NULL, *names[HVI_MOST_NAMES];
   hvi_status status = hvi_field_text(&name, node, origin, err);
-  if (status != HVI_OK) return status;
-  *m = hvi_method_find(name);
-  if (*m) return HVI_OK;
-  const char *names[64] = {0};
-  const hvi_method *list = hvi_method_list();
-  for (size_t i = 0; i < 63 && list[i].name; i++) names[i] = list[i].name;
+  if (status != HVI_OK || hvi_methods_apply(name, s)) return status;
+  hvi_methods_names(names);
   return hvi_field_unknown(node, name, "method", names, origin, err);
 }
 
@@ -135,14 +136,12 @@ hvi_status hvi_contender_parse(hvi_contender *c, const hvi_node *map, const char
   if (!(label = hvi_node_get(map, "label")) || !(name = hvi_node_get(map, "method")))
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: a method needs the keys label and method",
                          origin, map->line);
-  const hvi_method *method = NULL;
-  status = hvi_field_text(&c->label, label, origin, err);
-  if (status == HVI_OK) status = find_method(&method, name, origin, err);
-  if (status != HVI_OK) return status;
-  make_slug(c->slug, sizeof c->slug, c->label);
   c->settings = hvi_settings_defaults();
   c->settings.stall_window = 0; /* curves run to the end, standing still or not */
-  method->apply(&c->settings);
+  status = hvi_field_text(&c->label, label, origin, err);
+  if (status == HVI_OK) status = apply_method(&c->settings, name, origin, err);
+  if (status != HVI_OK) return status;
+  make_slug(c->slug, sizeof c->slug, c->label);
   status = read_words(c, map, origin, err);
   for (size_t i = 0; i < FIELD_COUNT && status == HVI_OK; i++) {
     const hvi_node *node = hvi_node_get(map, fields[i].key);

@@ -48,7 +48,9 @@ static void collect(hvi_credit_figures *f, const hvi_deploy_job *jobs, size_t c)
 }
 
 /* A gap below the rounding of a loss counts as that: zero has no place on a logarithmic axis. */
-static double visible_gap(const hvi_deployment *row) { return fmax(row->measures.gap, 1e-15); }
+static double visible_gap(const hvi_deployment *row) {
+  return row->measures.gap < 1e-15 ? 1e-15 : row->measures.gap;
+}
 
 static hvi_status write_tables(const hvi_run *run, const hvi_deploy_job *jobs, hvi_error *err) {
   hvi_status status = HVI_OK;

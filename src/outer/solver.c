@@ -120,6 +120,7 @@ static void draw(hvi_solver *s) {
   const size_t every = s->settings.redraw_every ? s->settings.redraw_every : 1;
   if (!s->sample || s->row.outer % every != 0) return;
   s->problem->ops->draw(s->problem, s->theta, s->sample, &s->rng);
+  s->row.counts.env_steps += s->problem->draw_steps;
   for (size_t k = 0; k < s->turn_count; k++) {
     hvi_surrogate *l = &s->turns[k].room.l;
     if (l->model->ops->bind) hvi_surrogate_rebind(l, s->sample);

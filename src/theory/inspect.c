@@ -66,7 +66,7 @@ static hvi_status measure(hvi_inspection *out, hvi_watch *w, const hvi_problem *
   out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
                                 fmax(out->alpha, out->alpha_worst));
   out->rate_observed = w->rate;
-  out->by_residual = !p->solution;
+  out->by_residual = !p->solution && !p->ops->dist2;
   out->outcome = w->outcome;
   out->outer = w->outer;
   out->dist2 = w->dist2;

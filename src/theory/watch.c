@@ -89,7 +89,7 @@ static void sum_up(hvi_watch *w, const log_book *b) {
 
 static hvi_status book_new(log_book *b, const hvi_problem *p, const hvi_settings *s, size_t steps,
                            hvi_error *err) {
-  *b = (log_book){.plain = hvi_watch_is_plain(p, s), .known = p->solution != NULL};
+  *b = (log_book){.plain = hvi_watch_is_plain(p, s), .known = p->solution || p->ops->dist2};
   b->memory = hvi_alloc_doubles(4 * (steps + 1));
   if (!b->memory) return hvi_error_memory(err, "watching a run");
   b->x = b->memory;

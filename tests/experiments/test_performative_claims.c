@@ -134,6 +134,18 @@ static void deployments_are_counted_right(void **state) {
     assert_true(jobs[i].rows[3].measures.accuracy_after > 0.5);
   }
   assert_true(hvi_deploy_end(&jobs[1]) < 1e-3 * hvi_deploy_end(&jobs[0]));
+  /* and the same bits on one thread */
+  hvi_deploy_job alone[2] = {jobs[0], jobs[1]};
+  for (size_t i = 0; i < 2; i++) alone[i].rows = NULL, alone[i].count = 0;
+  check_ok(hvi_deploy_run(alone, 2, 1, NULL), NULL);
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(alone[i].count, 4);
+    for (size_t t = 0; t < 4; t++) {
+      check_same_bits(&alone[i].rows[t].dist2, &jobs[i].rows[t].dist2, 1);
+      check_same_bits(&alone[i].rows[t].measures.gap, &jobs[i].rows[t].measures.gap, 1);
+    }
+  }
+  hvi_deploy_free(alone, 2);
   hvi_deploy_free(jobs, 2);
 }
 

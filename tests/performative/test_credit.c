@@ -223,6 +223,8 @@ static void gap_is_what_a_refit_gains(void **state) {
   check_near(m.loss_after, own, 1e-10);
   check_near(m.accuracy_after, right / (double)d.rows, 1e-12);
   check_near(m.gap, own - least, 1e-10);
+  theta[3] = NAN;
+  assert_true(isnan(measure_at(p, theta).gap));
   hvi_credit_data_clear(&d);
   hvi_problem_free(p);
 }

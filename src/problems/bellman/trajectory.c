@@ -313,6 +313,7 @@ static size_t sample_doubles(const hvi_trajectory *t) {
 
 static hvi_status allocate(hvi_trajectory *t, hvi_error *err) {
   t->base.sample_bytes = sizeof *t->mean + sample_doubles(t) * sizeof(double);
+  t->base.draw_steps = 1;
   t->mean = hvi_alloc(1, t->base.sample_bytes);
   if (!t->mean) return hvi_error_memory(err, "the means of a trajectory");
   if (!t->phi) {

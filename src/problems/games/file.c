@@ -2,15 +2,14 @@
 #include "problems/games/file.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
+#include "problems/document.h"
 #include "problems/games/layers.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PLAYERS = 10000, LONGEST_NAME = 120 };
-static const size_t largest_file = (size_t)16 << 20;
+enum { MOST_PLAYERS = 10000 };
 
 typedef struct builder {
   hvi_reader r;
@@ -279,18 +278,11 @@ hvi_status hvi_game_load_instance(hvi_problem **game, const char *path, uint64_t
   if (!game || !path)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_game_load: a null pointer");
   *game = NULL;
-  char *text, *folder = hvi_copy_text(path);
-  if (!folder) return hvi_error_memory(err, "a path");
-  hvi_status status = hvi_file_read_text(&text, path, largest_file, err);
-  if (!status) {
-    char *slash = strrchr(folder, '/');
-    if (slash) slash[slash == folder] = '\0';
-    /* a long path would leave no room for the rest of an error text */
-    const char *name = slash && strlen(path) > LONGEST_NAME ? strrchr(path, '/') + 1 : path;
-    status = hvi_game_parse(game, text, name, slash ? folder : ".", seed, instance, err);
-    hvi_free(text);
-  }
-  hvi_free(folder);
+  hvi_document d;
+  hvi_status status = hvi_document_read(&d, path, err);
+  if (status) return status;
+  status = hvi_game_parse(game, d.text, d.name, d.folder, seed, instance, err);
+  hvi_document_free(&d);
   return status;
 }
 

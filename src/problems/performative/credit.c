@@ -133,7 +133,8 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
   score(c, theta, 0.0, &out->loss_before, &out->accuracy_before);
   score(c, theta, c->eps * strategic2(theta), &out->loss_after, &out->accuracy_after);
   /* a bias takes any deployment's shift up, so the least loss is the same on all */
-  out->gap = fmax(out->loss_after - c->least, 0.0);
+  const double gap = out->loss_after - c->least;
+  out->gap = gap < 0.0 ? 0.0 : gap;
   return HVI_OK;
 }
 

@@ -1,4 +1,4 @@
-#include "methods.h"
+#include "report/methods.h"
 
 #include <hvi/mdp.h>
 

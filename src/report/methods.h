@@ -1,6 +1,6 @@
 /* Methods by name: those that fit every problem, and the rules of single problems. */
-#ifndef HVI_CLI_METHODS_H
-#define HVI_CLI_METHODS_H
+#ifndef HVI_REPORT_METHODS_H
+#define HVI_REPORT_METHODS_H
 
 #include <hvi/solver.h>
 
