@@ -2,8 +2,8 @@
 
 #include "base/memory.h"
 #include "exit_codes.h"
-#include "report/methods.h"
 #include "parse.h"
+#include "report/methods.h"
 #include "talk.h"
 #include "tunables.h"
 

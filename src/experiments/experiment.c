@@ -13,8 +13,8 @@
 
 enum { MAX_BYTES = 1 << 20, MOST_CONTENDERS = 64 };
 
-static const char *const ids[] = {
-    "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", "linear", "performative", NULL};
+static const char *const ids[] = {"pennies", "pennies-time", "pennies-random", "rps", "rps-random",
+                                  "theory",  "linear",       "performative",   NULL};
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 

@@ -24,12 +24,9 @@ typedef struct kind {
 } kind;
 
 static const kind kinds[] = {
-    {"trajectory", hvi_trajectory_run, true},
-    {"timing", hvi_timing_run, true},
-    {"ensemble", hvi_ensembles_run, true},
-    {"theory", hvi_theory_run, false},
-    {"linear", hvi_linear_run, false},
-    {"performative", hvi_performative_run, false},
+    {"trajectory", hvi_trajectory_run, true}, {"timing", hvi_timing_run, true},
+    {"ensemble", hvi_ensembles_run, true},    {"theory", hvi_theory_run, false},
+    {"linear", hvi_linear_run, false},        {"performative", hvi_performative_run, false},
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
