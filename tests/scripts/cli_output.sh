@@ -57,7 +57,7 @@ said out "^outer +${last%%,*}\$"
 interrupt TERM "${endless[@]}"
 
 # on a terminal there are colours, unless NO_COLOR is set
-if command -v script >/dev/null; then
+if script -qec true /dev/null >/dev/null 2>&1; then # where a terminal can be had
   on_terminal() { script -qec "$1 '$HVI' solve pennies --iters 10 2>&1 >/dev/null" /dev/null >shown; }
   export TERM=xterm
   on_terminal "env -u NO_COLOR"
