@@ -19,7 +19,7 @@ static const char summary[] =
 
 static const char examples[] =
     "  hvi solve pennies --method gd --eta 0.1 --inner 10 --inner-lr 1\n"
-    "  hvi solve pennies --method lm --damping 0.02 --tol 1e-9 --trace run.csv\n"
+    "  hvi solve pennies --method lm --damping 0.02 --tol 1e-7 --trace run.csv\n"
     "  hvi solve rps --instance 7 --method phgd --eta theorem --json\n"
     "  hvi solve quadratic --set n=20 --set mu=0.5 --method gn --eta best\n"
     "  hvi solve my-game.yaml --theta0 start.npy --alpha 0.1 --inner 500\n"
