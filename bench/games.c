@@ -96,7 +96,8 @@ static hvi_status trajectory(bench_row *row, const contender *c, const hvi_probl
   const bool hand = by_hand(c, outer, &run);
   double general = INFINITY, limit = INFINITY, dist2 = NAN;
   hvi_info info = {0};
-  for (size_t r = 0; r < o->repeats; r++) {
+  /* a trajectory is short; beyond a few thousand steps the iterates are rounding noise */
+  for (size_t r = 0; r < 10 * o->repeats; r++) {
     hvi_status status = time_solver(&general, &info, p, &s, err);
     if (status) return status;
     if (hand) dist2 = time_by_hand(&limit, &run, rows);

@@ -169,7 +169,7 @@ static int run_bench(bench *b, const hvi_talk *talk) {
 
 int hvi_cli_bench(int argc, char **argv) {
   hvi_talk talk = hvi_talk_new();
-  bench b = {.game_options = {.repeats = 20, .outer = 10000, .instances = 1000},
+  bench b = {.game_options = {.repeats = 20, .outer = 1000, .instances = 1000},
              .bellman_options = {.states = 1000000}};
   hvi_args args = {
       .command = "bench",
@@ -193,7 +193,7 @@ int hvi_cli_bench(int argc, char **argv) {
                                    .to = &b.game_options.outer,
                                    .range = "[10,100000000]",
                                    .value = "N",
-                                   .help = "outer steps of one trajectory (10000)"},
+                                   .help = "outer steps of one trajectory (1000)"},
                                   {.name = "instances",
                                    .kind = HVI_ARG_SIZE,
                                    .to = &b.game_options.instances,
