@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -122,5 +123,9 @@ int main(int argc, char **argv) {
   occupy_standard_streams();
   hvi_signals_install();
   openblas_set_num_threads(1); /* the program's own threads work in fixed chunks */
-  return close_stdout(dispatch(argc, argv));
+  const int code = close_stdout(dispatch(argc, argv));
+  /* without memory OpenBLAS's worker never stops asking for its buffer, and a normal exit would
+   * wait for it */
+  if (code == HVI_EXIT_SYSTEM) _Exit(code);
+  return code;
 }
