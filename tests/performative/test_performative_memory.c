@@ -1,45 +1,32 @@
 /* Every allocation in turn is refused: the call says so and leaves nothing behind (the sanitizers
  * and valgrind look for that). */
-#include "base/memory.h"
 #include "performative/problems.h"
+#include "support/starve.h"
 
-static size_t left = (size_t)-1; /* allocations still allowed */
+typedef struct order {
+  const char *name;
+  hvi_option option;
+} order;
 
-bool hvi_alloc_allowed(size_t bytes) {
-  (void)bytes;
-  if (left == 0) return false;
-  left--;
-  return true;
+static hvi_status make_order(const void *context, hvi_problem **p, hvi_error *err) {
+  const order *o = context;
+  return hvi_builtin_new(p, o->name, &o->option, 1, 1, 0, err);
 }
 
-/* Fails at the first, second, ... allocation until there are enough; returns how many it takes. */
-static size_t starve(const char *name, hvi_option option) {
-  for (size_t allowed = 0;; allowed++) {
-    hvi_problem *p = (hvi_problem *)&allowed;
-    hvi_error err = {HVI_OK, ""};
-    left = allowed;
-    const hvi_status status = hvi_builtin_new(&p, name, &option, 1, 1, 0, &err);
-    left = (size_t)-1;
-    if (!status) {
-      hvi_problem_free(p);
-      return allowed;
-    }
-    assert_int_equal(status, HVI_ERROR_MEMORY);
-    assert_int_equal(err.status, HVI_ERROR_MEMORY);
-    assert_null(p);
-  }
+static size_t needs(const char *name, const char *key, const char *value) {
+  return starve(make_order, &(order){name, {key, value}});
 }
 
 static void nothing_is_left_behind(void **state) {
   (void)state;
   const char *tiny = HVI_SOURCE_DIR "/tests/data/credit/tiny.csv";
-  assert_true(starve("performative-linear", (hvi_option){"kind", "orthogonal"}) >= 5);
-  assert_true(starve("performative-linear", (hvi_option){"kind", "skew"}) >= 5);
-  assert_true(starve("performative-mean", (hvi_option){"eps", "0.5"}) >= 3);
-  assert_true(starve("credit", (hvi_option){"rows", "60"}) >= 8);
-  assert_true(starve("credit", (hvi_option){"data", tiny}) >= 12);
-  assert_true(starve("credit-rir", (hvi_option){"rows", "60"}) >= 6);
-  assert_true(starve("credit-rir", (hvi_option){"data", tiny}) >= 10);
+  assert_true(needs("performative-linear", "kind", "orthogonal") >= 5);
+  assert_true(needs("performative-linear", "kind", "skew") >= 5);
+  assert_true(needs("performative-mean", "eps", "0.5") >= 3);
+  assert_true(needs("credit", "rows", "60") >= 8);
+  assert_true(needs("credit", "data", tiny) >= 12);
+  assert_true(needs("credit-rir", "rows", "60") >= 6);
+  assert_true(needs("credit-rir", "data", tiny) >= 10);
 }
 
 static void measures_need_memory_too(void **state) {
@@ -50,9 +37,9 @@ static void measures_need_memory_too(void **state) {
     hvi_problem *p = make_problem(names[k], &option, 1, 1);
     hvi_performative_measures m;
     hvi_error err;
-    left = 0;
+    allocations_left = 0;
     const hvi_status status = hvi_performative_measure(&m, p, p->theta0, &err);
-    left = (size_t)-1;
+    allocations_left = (size_t)-1;
     check_error(status, HVI_ERROR_MEMORY, &err, "measuring");
     hvi_problem_free(p);
   }
