@@ -2,7 +2,7 @@
 # layers with a smaller number; two layers with the same number do not see each other.
 
 BEGIN {
-  split("base num model problem surrogate inner outer theory api report experiments cli", order, " ")
+  split("base num net model problem surrogate inner outer theory api report experiments cli", order, " ")
   for (i in order) level[order[i]] = shown[order[i]] = i
   level["ensemble"] = shown["ensemble"] = level["theory"]
 
@@ -10,9 +10,13 @@ BEGIN {
   level["problems"] = level["surrogate"]
   shown["problems"] = level["outer"]
 
+  # Reinforcement learning stands on networks; models of the solver and it do not see each other.
+  level["rl"] = shown["rl"] = level["model"]
+
   # Public headers, by the layer that implements them.
   public("base", "error export version")
-  public("num", "rng sparse")
+  public("num", "activation rng sparse tensors")
+  public("rl", "env policy sac rollout testset")
   public("model", "model")
   public("problem", "problem")
   public("problems", "builtin game mdp performative")

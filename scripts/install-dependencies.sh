@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(build-essential cmake pkg-config libopenblas-pthread-dev liblapacke-dev libyaml-dev
-  libjansson-dev libcmocka-dev gnuplot-nox clang-format "$@")
+  libjansson-dev libmujoco-dev libcmocka-dev gnuplot-nox clang-format "$@")
 
 # Elsewhere the names of packages differ, so look for what they bring.
 check_tools() {

@@ -10,6 +10,7 @@
 #ifndef HVI_MODEL_H
 #define HVI_MODEL_H
 
+#include <hvi/activation.h>
 #include <hvi/error.h>
 
 #include <stdbool.h>
@@ -56,23 +57,6 @@ struct hvi_model {
   size_t block_count;      /* players, at least 1            */
   const hvi_block *blocks; /* [block_count], in order, covering everything */
 };
-
-typedef enum hvi_activation {
-  HVI_IDENTITY,
-  HVI_CELU,    /* x, or exp(x) - 1 below zero */
-  HVI_SIGMOID, /* 1 / (1 + exp(-x)) */
-  HVI_SOFTMAX, /* exp(x_i) / sum_j exp(x_j), over the whole layer */
-  HVI_TANH,
-  HVI_RELU,
-  HVI_LEAKY_RELU, /* x, or x / 100 below zero */
-  HVI_GELU,       /* x Phi(x), exact */
-  HVI_SOFTPLUS,   /* log(1 + exp(x)) */
-  HVI_ACTIVATION_COUNT
-} hvi_activation;
-
-/* "celu" and so on; NULL out of range. The reverse: HVI_ACTIVATION_COUNT for an unknown name. */
-HVI_API const char *hvi_activation_name(hvi_activation a);
-HVI_API hvi_activation hvi_activation_find(const char *name);
 
 /* One layer y = activation(W x + b). */
 typedef struct hvi_layer {
