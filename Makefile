@@ -2,7 +2,7 @@
 BUILD        ?= build
 PREFIX       ?= /usr/local
 JOBS         ?= $(shell nproc)
-FUZZ_SECONDS ?= 30
+FUZZ_SECONDS ?= 60
 
 configure = cmake --log-level=NOTICE -S . -B
 compile   = cmake --build
@@ -52,7 +52,7 @@ clang: ## build everything with clang, warnings as errors (build-clang/)
 	$(configure) build-clang -DCMAKE_C_COMPILER=clang -DHVI_WERROR=ON
 	$(compile) build-clang -j$(JOBS)
 
-fuzz: ## FUZZ_SECONDS (30) of libFuzzer on each program of fuzz/ (build-fuzz/)
+fuzz: ## FUZZ_SECONDS (60) of libFuzzer on each program of fuzz/ (build-fuzz/)
 	$(say) 'fuzzing, $(FUZZ_SECONDS) seconds each'
 	scripts/install-dependencies.sh clang
 	$(configure) build-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DHVI_TESTS=OFF \

@@ -1,11 +1,31 @@
 # Every fuzz/fuzz_<concept>.c is one libFuzzer program. Needs clang, and a library whose coverage can
 # be seen: -DHVI_SANITIZE=address,undefined,fuzzer-no-link.
 file(GLOB HVI_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
-foreach(source ${HVI_FUZZ_SOURCES})
-  get_filename_component(name ${source} NAME_WE)
-  add_executable(${name} ${source})
-  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE hvi_report hvi_flags)
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
-endforeach()
+
+function(add_fuzz_program program source)
+  add_executable(${program} ${source} ${ARGN})
+  target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
+  target_link_libraries(${program} PRIVATE hvi_report hvi_flags)
+  set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+endfunction()
+
+if(HVI_FUZZ)
+  foreach(source ${HVI_FUZZ_SOURCES})
+    get_filename_component(name ${source} NAME_WE)
+    add_fuzz_program(${name} ${source})
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  endforeach()
+endif()
+
+# With any compiler, the same function over the seeds alone is a unit test.
+if(HVI_TESTS)
+  foreach(source ${HVI_FUZZ_SOURCES})
+    get_filename_component(name ${source} NAME_WE)
+    string(REPLACE fuzz_ replay_ replay ${name})
+    add_fuzz_program(${replay} ${source} ${PROJECT_SOURCE_DIR}/fuzz/replay.c)
+    add_test(NAME ${replay} COMMAND ${HVI_TEST_LAUNCHER} $<TARGET_FILE:${replay}>
+             ${PROJECT_SOURCE_DIR}/fuzz/seeds/${name})
+    set_tests_properties(${replay} PROPERTIES TIMEOUT 300 LABELS unit ENVIRONMENT
+      "OPENBLAS_NUM_THREADS=1;UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1")
+  endforeach()
+endif()

@@ -23,8 +23,8 @@ typedef enum hvi_tensor_type {
   HVI_TENSOR_U8,
   HVI_TENSOR_I32,
   HVI_TENSOR_I64,
-  HVI_TENSOR_F16, /* read, never written */
-  HVI_TENSOR_BF16,
+  HVI_TENSOR_F16,  /* half precision: nothing here makes them, */
+  HVI_TENSOR_BF16, /* but they are read and converted */
   HVI_TENSOR_F32,
   HVI_TENSOR_F64,
   HVI_TENSOR_TYPE_COUNT
@@ -35,7 +35,7 @@ typedef struct hvi_tensor {
   hvi_tensor_type type;
   size_t dims;                       /* number of axes; 0 for a single number */
   size_t shape[HVI_TENSOR_MAX_DIMS]; /* length of each */
-  const void *data;                  /* row-major */
+  const void *data;                  /* row-major; aligned to its type in what was read */
 } hvi_tensor;
 
 typedef struct hvi_tensor_note {
@@ -69,12 +69,14 @@ HVI_API void hvi_tensors_free(hvi_tensors *t);
 HVI_API const hvi_tensor *hvi_tensors_find(const hvi_tensors *t, const char *name);
 HVI_API const char *hvi_tensors_note(const hvi_tensors *t, const char *key);
 
-/* The numbers of a tensor as floats or doubles, from any type. An error names the tensor when a
- * number is not finite or does not fit. out: hvi_tensor_count numbers. */
+/* The numbers of a tensor as floats or doubles, from any type and any address. An error names the
+ * tensor and the index of a number that is not finite, too large, or an integer that would be
+ * rounded. out: hvi_tensor_count numbers. */
 HVI_API hvi_status hvi_tensor_floats(float *out, const hvi_tensor *t, hvi_error *err);
 HVI_API hvi_status hvi_tensor_doubles(double *out, const hvi_tensor *t, hvi_error *err);
 
-/* Writes a file, whole or not at all; data are aligned to their type. */
+/* Writes a file, whole or not at all. Data are aligned to their type; the same tensors give the
+ * same bytes in any order. */
 HVI_API hvi_status hvi_tensors_write(const char *path, const hvi_tensor *items, size_t count,
                                      const hvi_tensor_note *notes, size_t note_count,
                                      hvi_error *err);

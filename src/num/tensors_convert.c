@@ -1,0 +1,151 @@
+/*
+ * The numbers of a tensor as doubles or floats.
+ *
+ * Every type but I64 goes through double without loss. A result is refused when it is not finite,
+ * when a float cannot hold it (an F64 beyond FLT_MAX), and when an integer would be rounded: over
+ * 2^53 in a double, over 2^24 in a float, unless enough of its last bits are zero. Fractions are
+ * rounded to the nearest float.
+ */
+#include <hvi/tensors.h>
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Numbers taken at a time: enough to forget the switch, few enough for the first-level cache. */
+enum { BLOCK = 512 };
+
+/* memcpy, since a caller's tensor may lie anywhere */
+#define LOADER(name, type)                                                                         \
+  static void name(double *out, const unsigned char *p, size_t n) {                                \
+    for (size_t i = 0; i < n; i++) {                                                               \
+      type x;                                                                                      \
+      memcpy(&x, p + i * sizeof x, sizeof x);                                                      \
+      out[i] = (double)x;                                                                          \
+    }                                                                                              \
+  }
+
+LOADER(load_u8, uint8_t)
+LOADER(load_i32, int32_t)
+LOADER(load_i64, int64_t)
+LOADER(load_f32, float)
+LOADER(load_f64, double)
+
+static void load_bool(double *out, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = p[i] ? 1.0 : 0.0;
+}
+
+/* A sign, five bits of exponent (bias 15) and ten of fraction. */
+static double half_value(uint16_t bits) {
+  int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double size;
+  if (exponent == 0x1f) {
+    size = fraction ? (double)NAN : (double)INFINITY;
+  } else if (exponent == 0) {
+    size = fraction * 0x1p-24;
+  } else {
+    size = ldexp(0x400 + fraction, exponent - 25);
+  }
+  return bits >> 15 ? -size : size;
+}
+
+static void load_f16(double *out, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = half_value((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+}
+
+/* The upper half of a float. */
+static void load_bf16(double *out, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits = (uint32_t)p[2 * i] << 16 | (uint32_t)p[2 * i + 1] << 24;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    out[i] = (double)x;
+  }
+}
+
+static void (*const loaders[HVI_TENSOR_TYPE_COUNT])(double *, const unsigned char *, size_t) = {
+    [HVI_TENSOR_BOOL] = load_bool, [HVI_TENSOR_U8] = load_u8,   [HVI_TENSOR_I32] = load_i32,
+    [HVI_TENSOR_I64] = load_i64,   [HVI_TENSOR_F16] = load_f16, [HVI_TENSOR_BF16] = load_bf16,
+    [HVI_TENSOR_F32] = load_f32,   [HVI_TENSOR_F64] = load_f64,
+};
+
+static void load_block(double *out, const hvi_tensor *t, size_t first, size_t n) {
+  const unsigned char *p = t->data;
+  loaders[t->type](out, p + first * hvi_tensor_type_size(t->type), n);
+}
+
+static hvi_status check_type(const hvi_tensor *t, hvi_error *err) {
+  if ((unsigned)t->type < HVI_TENSOR_TYPE_COUNT) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "tensor '%.80s' has an unknown type", t->name);
+}
+
+/* An I64 that a double would round. */
+static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) {
+  const unsigned char *p = t->data;
+  for (size_t i = 0; i < count; i++) {
+    int64_t x;
+    memcpy(&x, p + i * sizeof x, sizeof x);
+    double rounded = (double)x;
+    /* 2^63, to which the largest are rounded, has no int64_t */
+    if (rounded < 0x1p63 && (int64_t)rounded == x) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "tensor '%.80s' has %jd at index %zu, which a double cannot hold exactly "
+                         "(at most 2^53 fits)",
+                         t->name, (intmax_t)x, i);
+  }
+  return HVI_OK;
+}
+
+static hvi_status check_finite(const double *x, size_t n, const hvi_tensor *t, size_t first,
+                               hvi_error *err) {
+  for (size_t i = 0; i < n; i++) {
+    if (isfinite(x[i])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "tensor '%.80s' has %s at index %zu; its numbers must be finite", t->name,
+                         isnan(x[i]) ? "nan" : "an infinity", first + i);
+  }
+  return HVI_OK;
+}
+
+static hvi_status narrow(float *out, const double *x, size_t n, const hvi_tensor *t, size_t first,
+                         hvi_error *err) {
+  bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
+  for (size_t i = 0; i < n; i++) {
+    out[i] = (float)x[i];
+    if (isfinite(out[i]) && (!exact || (double)out[i] == x[i])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "tensor '%.80s' has %.17g at index %zu, which a float cannot hold%s",
+                         t->name, x[i], first + i,
+                         exact ? " exactly (at most 2^24 fits)" : " (at most 3.4e38 fits)");
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_tensor_doubles(double *out, const hvi_tensor *t, hvi_error *err) {
+  size_t count = hvi_tensor_count(t);
+  hvi_status status = check_type(t, err);
+  if (!status && t->type == HVI_TENSOR_I64) status = check_long(t, count, err);
+  for (size_t i = 0; i < count && !status; i += BLOCK) {
+    size_t n = count - i < BLOCK ? count - i : BLOCK;
+    load_block(out + i, t, i, n);
+    status = check_finite(out + i, n, t, i, err);
+  }
+  return status;
+}
+
+hvi_status hvi_tensor_floats(float *out, const hvi_tensor *t, hvi_error *err) {
+  size_t count = hvi_tensor_count(t);
+  hvi_status status = check_type(t, err);
+  if (!status && t->type == HVI_TENSOR_I64) status = check_long(t, count, err);
+  double block[BLOCK];
+  for (size_t i = 0; i < count && !status; i += BLOCK) {
+    size_t n = count - i < BLOCK ? count - i : BLOCK;
+    load_block(block, t, i, n);
+    status = check_finite(block, n, t, i, err);
+    if (!status) status = narrow(out + i, block, n, t, i, err);
+  }
+  return status;
+}
