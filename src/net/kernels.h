@@ -14,7 +14,9 @@
  * thrown away, so B must be readable for HVI_NET_SLACK floats past its end.
  *
  * A sum over k is taken in the order of k by one FMA each, whatever the tile, so a row of C depends
- * on that row of A and on B alone, not on how many rows are computed with it.
+ * on that row of A and on B alone, not on how many rows are computed with it. One column (n = b_row
+ * = a_step = 1) is summed by lanes instead, in an order that depends on k alone. The build without
+ * FMA rounds each product as well.
  */
 #ifndef HVI_NET_KERNELS_H
 #define HVI_NET_KERNELS_H
@@ -46,7 +48,8 @@ typedef struct hvi_product {
   hvi_finish finish;
   hvi_activation activation;
   const float *bias; /* [n] ACTIVATE; NULL: none */
-  float *slope;      /* [m][c_row] s'(.), written by ACTIVATE, read by PULL: hvi_activation_keeps */
+  float *slope;      /* [m][c_row] s'(.), read by PULL, written by ACTIVATE unless NULL: see
+                        hvi_activation_keeps */
   const float *y;    /* [m][c_row] PULL: outputs of the layer below */
 } hvi_product;
 

@@ -1,0 +1,61 @@
+/*
+ * Batches of any size: slices of HVI_NET_ROWS rows, which threads pick up.
+ *
+ * What a slice computes depends on its rows alone, and the gradients of slices are added in the
+ * order of slices, so results are the same bits for any number of threads. Outputs, and what they
+ * are multiplied by, are doubles, as a model's are.
+ */
+#ifndef HVI_NET_BATCH_H
+#define HVI_NET_BATCH_H
+
+#include "net/net.h"
+
+typedef struct hvi_batch {
+  const hvi_net *net;
+  const float *weights; /* prepared */
+  size_t rows;
+  const float *x; /* [rows][x_row], with HVI_NET_SLACK floats after it */
+  size_t x_row;
+  size_t threads; /* at least 1 */
+  float *trace;   /* hvi_batch_trace floats, filled by forward and read by the rest */
+  float *scratch; /* hvi_batch_scratch floats */
+} hvi_batch;
+
+size_t hvi_batch_trace(const hvi_net *net, size_t rows);
+size_t hvi_batch_scratch(const hvi_net *net, size_t rows, size_t threads);
+
+/* y[rows][out] */
+void hvi_batch_forward(const hvi_batch *b, double *y);
+/* grad[dim] = J'u, u[rows][out] */
+void hvi_batch_backward(const hvi_batch *b, const double *u, float *grad);
+/* out[rows][out] = J v, with v as `direction`, laid out and prepared as weights */
+void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out);
+
+/* One slice of a batch: how many rows, where its trace lies and its inputs. */
+typedef struct hvi_slice {
+  size_t first, rows;
+  const float *x;
+  float *trace;
+} hvi_slice;
+
+size_t hvi_batch_slices(const hvi_batch *b);
+hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k);
+/* deltas (hvi_net_trace floats) = how output number `unit` of each row of the slice changes with
+ * the sums before the activations; dy: rows * out floats of scratch */
+void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, float *dy,
+                           float *deltas);
+/* The scratch of a worker: for dy and for deltas. */
+float *hvi_batch_dy(const hvi_batch *b, size_t worker);
+float *hvi_batch_deltas(const hvi_batch *b, size_t worker);
+
+/*
+ * K = J J' of a network with one output, without J. With D_l the sensitivities of the output,
+ *
+ *   K = sum over layers of (D_l D_l') o (A_{l-1} A_{l-1}' + 1),
+ *
+ * o meaning elementwise. Writes K[rows][row], its lower triangle at least.
+ */
+void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work);
+size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads); /* floats */
+
+#endif

@@ -1,0 +1,223 @@
+/*
+ * C = AB by tiles of a few rows and a few vectors of columns, whose sums stay in registers:
+ *
+ *   for l in 0 .. k:  C[i][j] <- fma(A[i][l], B[l][j], C[i][j])     from zero, in the order of l
+ *
+ * Rows come in panels of TILE_ROWS: the panel of A stays in L1 while B streams past it from L2, and
+ * the panel of C is finished while it is there. Nothing is packed: at these sizes the tiles reach
+ * 99 of 100 of what the FMA units can do. More rows to a tile would not be faster, and their
+ * addresses would not fit the integer registers.
+ *
+ * Few rows have too few sums to hide the latency of an FMA in a narrow tile; they take wide ones.
+ * One column (a head with one output) would leave all lanes but one idle: there lane j sums over
+ * l = j mod WIDTH, and lanes are then added, halves to halves. That order, too, depends on k alone.
+ */
+#ifndef HVI_NET_PRODUCT_BODY_H
+#define HVI_NET_PRODUCT_BODY_H
+
+#include "net/finish_body.h"
+#include "net/kernels.h"
+#include "net/simd_body.h"
+
+enum { WIDE_TILE = 4 };
+
+/* A few rows of A and of C. */
+typedef struct panel {
+  const float *a;
+  size_t a_row, a_step;
+  float *c;
+  size_t rows;
+} panel;
+
+ALWAYS_INLINE void put(const hvi_product *p, float *c, size_t j, size_t count, vf sum) {
+  if (p->finish == HVI_FINISH_ADD) {
+    sum = (count == WIDTH ? load(c + j) : load_part(c + j, count)) + sum;
+  } else if (p->finish == HVI_FINISH_ACTIVATE && p->bias) {
+    sum += count == WIDTH ? load(p->bias + j) : load_part(p->bias + j, count);
+  }
+  if (count == WIDTH) {
+    store(c + j, sum);
+  } else {
+    store_part(c + j, sum, count);
+  }
+}
+
+/* rows x vectors sums at column j; both counts and one of A's strides are constants where this is
+ * inlined. */
+ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
+                        size_t vectors, size_t a_row, size_t a_step) {
+  vf sum[TILE_ROWS][WIDE_TILE];
+  const float *a = at->a, *b = p->b + j;
+  const size_t b_row = p->b_row;
+  UNROLL for (size_t r = 0; r < rows; r++) {
+    UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] = (vf){0};
+  }
+  for (size_t l = 0; l < p->k; l++, a += a_step, b += b_row) {
+    vf bs[WIDE_TILE];
+    UNROLL for (size_t v = 0; v < vectors; v++) bs[v] = load(b + v * WIDTH);
+    UNROLL for (size_t r = 0; r < rows; r++) {
+      const vf as = splat(a[r * a_row]);
+      UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] += as * bs[v];
+    }
+  }
+  UNROLL for (size_t r = 0; r < rows; r++) {
+    UNROLL for (size_t v = 0; v < vectors; v++) {
+      const size_t left = p->n - j - v * WIDTH;
+      put(p, at->c + r * p->c_row, j + v * WIDTH, left < WIDTH ? left : WIDTH, sum[r][v]);
+    }
+  }
+}
+
+/* Tiles of the heights that panels have. At most three rows can be WIDE_TILE vectors wide. */
+ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j, size_t vectors,
+                                size_t a_row, size_t a_step) {
+  switch (at->rows) {
+  case 1:
+    tile(p, at, j, 1, vectors, a_row, a_step);
+    return;
+  case 2:
+    tile(p, at, j, 2, vectors, a_row, a_step);
+    return;
+  case 3:
+    tile(p, at, j, 3, vectors, a_row, a_step);
+    return;
+  }
+  if (vectors == WIDE_TILE) return;
+  if (at->rows == 4) {
+    tile(p, at, j, 4, vectors, a_row, a_step);
+  } else {
+    tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
+  }
+}
+
+/* One of A's strides is 1, which the compiler should know. */
+#define DEFINE_TILES(vectors)                                                                      \
+  static void tile_##vectors(const hvi_product *p, const panel *at, size_t j) {                    \
+    if (at->a_step == 1) {                                                                         \
+      tile_of_rows(p, at, j, vectors, at->a_row, 1);                                               \
+    } else {                                                                                       \
+      tile_of_rows(p, at, j, vectors, 1, at->a_step);                                              \
+    }                                                                                              \
+  }
+
+DEFINE_TILES(1)
+DEFINE_TILES(2)
+DEFINE_TILES(4)
+
+#if defined(__AVX512F__)
+
+/* Half a vector of columns: such FMAs take half the time. */
+ALWAYS_INLINE void half_tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
+                             size_t a_row, size_t a_step) {
+  vh sum[TILE_ROWS];
+  const float *a = at->a, *b = p->b + j;
+  const size_t b_row = p->b_row;
+  UNROLL for (size_t r = 0; r < rows; r++) sum[r] = (vh){0};
+  for (size_t l = 0; l < p->k; l++, a += a_step, b += b_row) {
+    vh bs;
+    memcpy(&bs, b, sizeof bs);
+    UNROLL for (size_t r = 0; r < rows; r++) sum[r] += (a[r * a_row] - (vh){0}) * bs;
+  }
+  UNROLL for (size_t r = 0; r < rows; r++) {
+    vf whole = {0};
+    memcpy(&whole, &sum[r], sizeof sum[r]);
+    put(p, at->c + r * p->c_row, j, p->n - j, whole);
+  }
+}
+
+/* A panel of fewer than TILE_ROWS is rare, and goes row by row. */
+static void tile_half(const hvi_product *p, const panel *at, size_t j) {
+  if (at->rows < TILE_ROWS) {
+    panel row = *at;
+    for (size_t r = 0; r < at->rows; r++, row.a += at->a_row, row.c += p->c_row) {
+      half_tile(p, &row, j, 1, at->a_row, at->a_step);
+    }
+  } else if (at->a_step == 1) {
+    half_tile(p, at, j, TILE_ROWS, at->a_row, 1);
+  } else {
+    half_tile(p, at, j, TILE_ROWS, 1, at->a_step);
+  }
+}
+
+/* The columns from j on, at most 2 WIDTH of them. */
+static void multiply_rest(const hvi_product *p, const panel *at, size_t j) {
+  if (p->n - j > WIDTH + WIDTH / 2) {
+    tile_2(p, at, j);
+    return;
+  }
+  if (p->n - j > WIDTH / 2) {
+    tile_1(p, at, j);
+    j += WIDTH;
+  }
+  if (j < p->n) tile_half(p, at, j);
+}
+
+#else
+
+static void multiply_rest(const hvi_product *p, const panel *at, size_t j) {
+  if (p->n - j > WIDTH) {
+    tile_2(p, at, j);
+  } else {
+    tile_1(p, at, j);
+  }
+}
+
+#endif
+
+static void multiply_panel(const hvi_product *p, const panel *at) {
+  size_t j = 0;
+  if (at->rows < 4) {
+    for (; j + WIDE_TILE * WIDTH <= p->n; j += WIDE_TILE * WIDTH) tile_4(p, at, j);
+  }
+  for (; j + 2 * WIDTH <= p->n; j += 2 * WIDTH) tile_2(p, at, j);
+  if (j < p->n) multiply_rest(p, at, j);
+}
+
+static size_t panel_rows(size_t left) {
+  return left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
+}
+
+/* The dot products of `rows` rows of A with a contiguous b. */
+ALWAYS_INLINE void dots(const hvi_product *p, size_t i, size_t rows) {
+  const float *a = p->a + i * p->a_row, *b = p->b;
+  vf sum[8];
+  size_t l = 0;
+  UNROLL for (size_t r = 0; r < rows; r++) sum[r] = (vf){0};
+  for (; l + WIDTH <= p->k; l += WIDTH) {
+    const vf bs = load(b + l);
+    UNROLL for (size_t r = 0; r < rows; r++) sum[r] += load(a + r * p->a_row + l) * bs;
+  }
+  if (l < p->k) {
+    const vf bs = load_part(b + l, p->k - l);
+    UNROLL for (size_t r = 0; r < rows; r++) sum[r] +=
+        load_part(a + r * p->a_row + l, p->k - l) * bs;
+  }
+  for (size_t r = 0; r < rows; r++) {
+    float *c = p->c + (i + r) * p->c_row, value = across(sum[r]);
+    if (p->finish == HVI_FINISH_ADD) value = *c + value;
+    if (p->finish == HVI_FINISH_ACTIVATE && p->bias) value += *p->bias;
+    *c = value;
+  }
+}
+
+static void product_of_one_column(const hvi_product *p) {
+  size_t i = 0;
+  for (; i + 8 <= p->m; i += 8) dots(p, i, 8);
+  for (; i < p->m; i++) dots(p, i, 1);
+  finish(p, 0, p->m);
+}
+
+static void product(const hvi_product *p) {
+  if (p->n == 1 && p->b_row == 1 && p->a_step == 1) {
+    product_of_one_column(p);
+    return;
+  }
+  for (size_t i = 0, rows; i < p->m; i += rows) {
+    rows = panel_rows(p->m - i);
+    const panel at = {p->a + i * p->a_row, p->a_row, p->a_step, p->c + i * p->c_row, rows};
+    multiply_panel(p, &at);
+    finish(p, i, rows);
+  }
+}
+
+#endif
