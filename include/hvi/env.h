@@ -26,8 +26,9 @@ typedef struct hvi_env hvi_env;
 typedef struct hvi_transition {
   double reward;
   bool terminated; /* the state has no future: its value is zero */
-  bool truncated;  /* the time limit was reached; the state has a future all the same */
-  bool broken;     /* the simulation left the numbers it can handle, and was reset */
+  bool truncated;  /* the time limit was reached, and the state has a future all the same */
+  bool broken;     /* the simulation left the numbers it can handle, and was reset without noise:
+                      terminated, the reward 0 and the observation that of the initial state */
 } hvi_transition;
 
 typedef struct hvi_env_ops {
@@ -35,7 +36,7 @@ typedef struct hvi_env_ops {
   hvi_status (*clone)(const hvi_env *env, hvi_env **copy, hvi_error *err);
   /* Draws an initial state; without a generator the initial state without noise. */
   void (*reset)(hvi_env *env, hvi_rng *rng);
-  /* One step with action[act]. rng may be NULL where `noisy` is false. */
+  /* One step with action[act]. Without a generator, where `noisy` is true, the noise is left out. */
   hvi_transition (*step)(hvi_env *env, const double *action, hvi_rng *rng);
   void (*observe)(const hvi_env *env, double *obs);
   void (*save)(const hvi_env *env, double *state);
@@ -58,12 +59,14 @@ struct hvi_env {
 /* What there is to choose from. */
 typedef struct hvi_env_kind {
   const char *name, *summary;
-  bool available; /* false: needs a library that this build lacks */
+  bool available;    /* false: needs a library that this build lacks */
+  const char *needs; /* that library; NULL where none is needed */
 } hvi_env_kind;
 HVI_API const hvi_env_kind *hvi_env_list(size_t *count);
 
-/* By name: lqr, pendulum, half_cheetah, ant, ant-v5 (and half_cheetah-v5, ant-v4 as aliases).
- * Freshly made it is in its initial state without noise. */
+/* By name: lqr, pendulum, half_cheetah, ant, ant-v5 (ant-v4, half_cheetah-v4 and -v5 are aliases).
+ * Freshly made it is in its initial state without noise; a clone is in the state of its original.
+ * Actions are not cut to their range here: half_cheetah and ant charge for them as they are. */
 HVI_API hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err);
 HVI_API hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err);
 HVI_API void hvi_env_free(hvi_env *env);

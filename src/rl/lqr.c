@@ -1,0 +1,198 @@
+/*
+ * The linear-quadratic environment and the value of a linear-Gaussian policy in it.
+ *
+ * Two masses, the second twice as heavy, on an inverted slope (which drives them away from 0), with
+ * a spring between them: x = (p1, p2, v1, v2) and forces u = (u1, u2), the second of which pulls a
+ * little at the first mass too. A has an eigenvalue outside the unit circle; the environment's own
+ * gain brings all of them inside.
+ *
+ * The value's matrix is a discounted Lyapunov sum, P = sum_k (T^k)' C T^k with T = sqrt(gamma) (A +
+ * B K) and C = Q + K'R K. Doubling takes twice as many terms each time:
+ *   P <- P + T' P T,   T <- T T,
+ * from P = C, so that 60 rounds stand for 2^60 terms. The sum is infinite unless T vanishes.
+ */
+#include "rl/env_kinds.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/dense.h"
+#include "num/vec.h"
+
+#include <math.h>
+
+enum { STATES = 4, ACTIONS = 2, ROUNDS = 60 };
+
+/* clang-format off */
+static const double A[] = { 1.00,  0.00, 0.10, 0.00,
+                            0.00,  1.00, 0.00, 0.10,
+                           -0.05,  0.10, 0.98, 0.00,
+                            0.04, -0.01, 0.00, 0.99};
+static const double B[] = {0.0, 0.00,
+                           0.0, 0.00,
+                           0.2, 0.02,
+                           0.0, 0.10};
+static const double Q[] = {1.0, 0.2, 0.0, 0.0,
+                           0.2, 1.0, 0.0, 0.0,
+                           0.0, 0.0, 0.1, 0.0,
+                           0.0, 0.0, 0.0, 0.1};
+static const double R[] = {0.10, 0.02,
+                           0.02, 0.10};
+static const double W[] = {0.02, 0.02, 0.1, 0.1};
+static const double K[] = {-1.6, -0.6, -2.0, -0.4,
+                           -0.4, -2.4, -0.4, -2.4};
+static const double NOISE[] = {0.3, 0.3};
+/* clang-format on */
+
+static const hvi_lqr own = {
+    .n = STATES, .m = ACTIONS, .A = A, .B = B, .Q = Q, .R = R, .W = W, .K = K, .std = NOISE};
+
+typedef struct lqr {
+  hvi_env env;
+  double x[STATES];
+  size_t clock;
+} lqr;
+
+static void reset(hvi_env *env, hvi_rng *rng) {
+  lqr *l = (lqr *)env;
+  for (size_t i = 0; i < STATES; i++) l->x[i] = rng ? hvi_rng_normal(rng) : 0.0;
+  l->clock = 0;
+}
+
+static double quadratic(const double *G, const double *x, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(G + i * n, x, n);
+  return sum;
+}
+
+static hvi_transition step(hvi_env *env, const double *u, hvi_rng *rng) {
+  lqr *l = (lqr *)env;
+  const double cost = quadratic(Q, l->x, STATES) + quadratic(R, u, ACTIONS);
+  double next[STATES];
+  hvi_dense_mul(next, A, l->x, STATES, STATES);
+  hvi_dense_mul_add(next, B, u, STATES, ACTIONS);
+  if (rng) {
+    for (size_t i = 0; i < STATES; i++) next[i] += W[i] * hvi_rng_normal(rng);
+  }
+  if (!isfinite(cost) || !hvi_vec_finite(next, STATES)) {
+    reset(env, NULL);
+    return hvi_env_broken();
+  }
+  hvi_vec_copy(l->x, next, STATES);
+  l->clock++;
+  return (hvi_transition){.reward = -cost, .truncated = l->clock >= env->time_limit};
+}
+
+static void observe(const hvi_env *env, double *obs) {
+  hvi_vec_copy(obs, ((const lqr *)env)->x, STATES);
+}
+
+static void save(const hvi_env *env, double *state) {
+  const lqr *l = (const lqr *)env;
+  state[0] = (double)l->clock;
+  hvi_vec_copy(state + 1, l->x, STATES);
+}
+
+static void restore(hvi_env *env, const double *state) {
+  lqr *l = (lqr *)env;
+  l->clock = hvi_env_read_clock(state[0]);
+  hvi_vec_copy(l->x, state + 1, STATES);
+}
+
+static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
+  lqr *l = hvi_alloc(1, sizeof *l);
+  *copy = l ? &l->env : NULL;
+  if (!l) return hvi_error_memory(err, "an lqr environment");
+  *l = *(const lqr *)env;
+  return HVI_OK;
+}
+
+static void release(hvi_env *env) { hvi_free(env); }
+
+static const hvi_env_ops ops = {.name = "lqr",
+                                .clone = clone,
+                                .reset = reset,
+                                .step = step,
+                                .observe = observe,
+                                .save = save,
+                                .restore = restore,
+                                .free = release};
+
+hvi_status hvi_env_new_lqr(hvi_env **env, hvi_error *err) {
+  const lqr l = {.env = {.ops = &ops,
+                         .name = "lqr",
+                         .obs = STATES,
+                         .act = ACTIONS,
+                         .state = 1 + STATES,
+                         .time_limit = 1000,
+                         .noisy = true,
+                         .low = -INFINITY,
+                         .high = INFINITY,
+                         .reward_bound = INFINITY}};
+  return clone(&l.env, env, err);
+}
+
+const hvi_lqr *hvi_env_lqr(const hvi_env *env) { return env->ops == &ops ? &own : NULL; }
+
+/* T = sqrt(gamma) (A + B K). */
+static void closed_loop(double *T, const hvi_lqr *l, const double *gain, double gamma) {
+  hvi_dense_matmul(T, l->B, gain, l->n, l->m, l->n);
+  for (size_t i = 0; i < l->n * l->n; i++) T[i] = sqrt(gamma) * (T[i] + l->A[i]);
+}
+
+/* P = Q + K'R K; work[m][n]. */
+static void cost_matrix(double *P, const hvi_lqr *l, const double *gain, double *work) {
+  hvi_vec_copy(P, l->Q, l->n * l->n);
+  hvi_dense_matmul(work, l->R, gain, l->m, l->m, l->n);
+  hvi_dense_matmul_t_add(P, gain, work, l->m, l->n, l->n);
+}
+
+/* The doubling above; work[n][n]. False when the sum is infinite. */
+static bool sum_up(double *P, double *T, size_t n, double *work) {
+  for (size_t round = 0; round < ROUNDS; round++) {
+    hvi_dense_matmul(work, P, T, n, n, n);
+    hvi_dense_matmul_t_add(P, T, work, n, n, n);
+    hvi_dense_matmul(work, T, T, n, n, n);
+    hvi_vec_copy(T, work, n * n);
+    if (!hvi_vec_finite(P, n * n)) return false;
+  }
+  return hvi_vec_norm(T, n * n) < 1e-9;
+}
+
+/* (tr(R S) + gamma tr(P (W + B S B'))) / (1 - gamma). */
+static double constant(const double *P, const hvi_lqr *l, const double *std, double gamma) {
+  double now = 0.0, later = 0.0;
+  for (size_t i = 0; i < l->n; i++) later += P[i * l->n + i] * l->W[i] * l->W[i];
+  for (size_t j = 0; j < l->m; j++) {
+    double pull = 0.0;
+    for (size_t i = 0; i < l->n; i++) {
+      for (size_t k = 0; k < l->n; k++) {
+        pull += l->B[i * l->m + j] * P[i * l->n + k] * l->B[k * l->m + j];
+      }
+    }
+    now += l->R[j * l->m + j] * std[j] * std[j];
+    later += pull * std[j] * std[j];
+  }
+  return (now + gamma * later) / (1.0 - gamma);
+}
+
+hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std, double gamma,
+                         double *P, double *c, hvi_error *err) {
+  if (!(gamma >= 0.0 && gamma < 1.0)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "gamma is %g, should be in [0, 1)", gamma);
+  }
+  if (!hvi_vec_finite(gain, l->m * l->n) || !hvi_vec_finite(std, l->m)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the policy's gain or noise is not finite");
+  }
+  const size_t largest = l->n * (l->n > l->m ? l->n : l->m);
+  double *work = hvi_alloc_doubles(l->n * l->n + largest);
+  if (!work) return hvi_error_memory(err, "the value of a linear policy");
+  double *T = work + largest;
+  closed_loop(T, l, gain, gamma);
+  cost_matrix(P, l, gain, work);
+  const bool finite = sum_up(P, T, l->n, work);
+  *c = finite ? constant(P, l, std, gamma) : INFINITY;
+  hvi_free(work);
+  if (finite) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "the policy's value is infinite: sqrt(gamma) (A + B K) does not contract");
+}

@@ -1,0 +1,106 @@
+/*
+ * The torque-limited pendulum of the classic control problems. The angle a is 0 upright and pi
+ * hanging; with torque u cut to [-2, 2], gravity g = 10, mass and length 1 and h = 0.05 s
+ *
+ *   w' = clip(w + (3 g / 2 sin a + 3 u) h, -8, 8),   a' = a + w' h,
+ *   reward = -(a^2 + 0.1 w^2 + 0.001 u^2),  a brought to [-pi, pi), before the move.
+ *
+ * Observed are (cos a, sin a, w). An episode has 200 steps and never terminates.
+ */
+#include "rl/env_kinds.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+
+static const double PI = 3.14159265358979323846;
+static const double GRAVITY = 10.0, STEP = 0.05, TOP_TORQUE = 2.0, TOP_SPEED = 8.0;
+
+typedef struct pendulum {
+  hvi_env env;
+  double angle, speed;
+  size_t clock;
+} pendulum;
+
+static double clip(double x, double top) { return fmax(-top, fmin(top, x)); }
+
+static double wrap(double angle) { return angle - 2.0 * PI * floor((angle + PI) / (2.0 * PI)); }
+
+static void reset(hvi_env *env, hvi_rng *rng) {
+  pendulum *p = (pendulum *)env;
+  p->angle = rng ? hvi_rng_range(rng, -PI, PI) : PI;
+  p->speed = rng ? hvi_rng_range(rng, -1.0, 1.0) : 0.0;
+  p->clock = 0;
+}
+
+static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
+  (void)rng;
+  pendulum *p = (pendulum *)env;
+  if (!isfinite(action[0]) || !isfinite(p->angle) || !isfinite(p->speed)) {
+    reset(env, NULL);
+    return hvi_env_broken();
+  }
+  const double torque = clip(action[0], TOP_TORQUE), a = wrap(p->angle), w = p->speed;
+  p->speed = clip(w + (1.5 * GRAVITY * sin(p->angle) + 3.0 * torque) * STEP, TOP_SPEED);
+  p->angle += p->speed * STEP;
+  p->clock++;
+  return (hvi_transition){.reward = -(a * a + 0.1 * w * w + 0.001 * torque * torque),
+                          .truncated = p->clock >= env->time_limit};
+}
+
+static void observe(const hvi_env *env, double *obs) {
+  const pendulum *p = (const pendulum *)env;
+  obs[0] = cos(p->angle);
+  obs[1] = sin(p->angle);
+  obs[2] = p->speed;
+}
+
+static void save(const hvi_env *env, double *state) {
+  const pendulum *p = (const pendulum *)env;
+  state[0] = (double)p->clock;
+  state[1] = p->angle;
+  state[2] = p->speed;
+}
+
+static void restore(hvi_env *env, const double *state) {
+  pendulum *p = (pendulum *)env;
+  p->clock = hvi_env_read_clock(state[0]);
+  p->angle = state[1];
+  p->speed = state[2];
+}
+
+static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
+  pendulum *p = hvi_alloc(1, sizeof *p);
+  *copy = p ? &p->env : NULL;
+  if (!p) return hvi_error_memory(err, "a pendulum");
+  *p = *(const pendulum *)env;
+  return HVI_OK;
+}
+
+static void release(hvi_env *env) { hvi_free(env); }
+
+static const hvi_env_ops ops = {.name = "pendulum",
+                                .clone = clone,
+                                .reset = reset,
+                                .step = step,
+                                .observe = observe,
+                                .save = save,
+                                .restore = restore,
+                                .free = release};
+
+hvi_status hvi_env_new_pendulum(hvi_env **env, hvi_error *err) {
+  pendulum p = {.env = {.ops = &ops,
+                        .name = "pendulum",
+                        .obs = 3,
+                        .act = 1,
+                        .state = 3,
+                        .time_limit = 200,
+                        .low = -TOP_TORQUE,
+                        .high = TOP_TORQUE,
+                        .dt = STEP,
+                        .reward_bound = PI * PI + 0.1 * TOP_SPEED * TOP_SPEED +
+                                        0.001 * TOP_TORQUE * TOP_TORQUE}};
+  reset(&p.env, NULL);
+  return clone(&p.env, env, err);
+}

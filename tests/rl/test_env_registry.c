@@ -1,0 +1,148 @@
+/* Names of environments, what they are like, and memory that runs out while one is made. */
+#include "support/check.h"
+
+#include "base/memory.h"
+#include "rl/env_batch.h"
+
+#include <hvi/env.h>
+
+static size_t allocations_left = (size_t)-1;
+
+bool hvi_alloc_allowed(size_t bytes) {
+  (void)bytes;
+  if (allocations_left == 0) return false;
+  allocations_left--;
+  return true;
+}
+
+static void all_listed_can_be_made_or_say_why(void **state) {
+  (void)state;
+  size_t count;
+  const hvi_env_kind *kinds = hvi_env_list(&count);
+  assert_true(count >= 5);
+  for (size_t k = 0; k < count; k++) {
+    hvi_env *env = NULL;
+    hvi_error err = {HVI_OK, ""};
+    const hvi_status status = hvi_env_new(&env, kinds[k].name, &err);
+    if (kinds[k].available) {
+      check_ok(status, &err);
+      assert_string_equal(env->name, kinds[k].name);
+    } else {
+      check_error(status, HVI_ERROR_UNSUPPORTED, &err, "needs MuJoCo");
+      assert_null(env);
+    }
+    hvi_env_free(env);
+  }
+}
+
+static void mujoco_is_available_as_built(void **state) {
+  (void)state;
+  size_t count;
+  const hvi_env_kind *kinds = hvi_env_list(&count);
+  for (size_t k = 0; k < count; k++) {
+#ifdef HVI_WITH_MUJOCO
+    assert_true(kinds[k].available);
+#else
+    assert_int_equal(kinds[k].available, kinds[k].needs == NULL);
+#endif
+  }
+}
+
+static void sizes_are_those_of_the_published_versions(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *true_name;
+    size_t obs, act, limit;
+    double dt;
+  } rows[] = {{"lqr", "lqr", 4, 2, 1000, 0.0},
+              {"pendulum", "pendulum", 3, 1, 200, 0.05},
+#ifdef HVI_WITH_MUJOCO
+              {"ant", "ant", 27, 8, 1000, 0.05},
+              {"ant-v4", "ant", 27, 8, 1000, 0.05},
+              {"ant-v5", "ant-v5", 105, 8, 1000, 0.05},
+              {"half_cheetah", "half_cheetah", 17, 6, 1000, 0.05},
+              {"half_cheetah-v4", "half_cheetah", 17, 6, 1000, 0.05},
+              {"half_cheetah-v5", "half_cheetah", 17, 6, 1000, 0.05}
+#endif
+  };
+  for (size_t k = 0; k < sizeof rows / sizeof rows[0]; k++) {
+    hvi_env *env = NULL;
+    check_ok(hvi_env_new(&env, rows[k].name, NULL), &(hvi_error){HVI_OK, "new"});
+    assert_string_equal(env->name, rows[k].true_name);
+    assert_int_equal(env->obs, rows[k].obs);
+    assert_int_equal(env->act, rows[k].act);
+    assert_int_equal(env->time_limit, rows[k].limit);
+    check_near(env->dt, rows[k].dt, 1e-15);
+    hvi_env_free(env);
+  }
+}
+
+static void wrong_names_are_refused(void **state) {
+  (void)state;
+  hvi_env *env = NULL;
+  hvi_error err = {HVI_OK, ""};
+  check_error(hvi_env_new(&env, "pendulm", &err), HVI_ERROR_INPUT, &err,
+              "did you mean 'pendulum'?");
+  check_error(hvi_env_new(&env, "zebra-crossing", &err), HVI_ERROR_INPUT, &err,
+              "there are lqr, pendulum, half_cheetah, ant, ant-v5");
+  check_error(hvi_env_new(&env, NULL, &err), HVI_ERROR_ARGUMENT, &err, "name");
+  assert_null(env);
+  hvi_env_free(NULL);
+}
+
+/* Makes an environment, a clone and a batch of three with every allocation in turn refused. */
+static hvi_status make_all(const char *name, hvi_error *err) {
+  hvi_env *env = NULL, *copy = NULL;
+  hvi_env_batch *batch = NULL;
+  hvi_status status = hvi_env_new(&env, name, err);
+  if (!status) status = hvi_env_clone(env, &copy, err);
+  if (!status) status = hvi_env_batch_new(&batch, env, 3, 1, "tests", err);
+  if (status) assert_null(batch);
+  hvi_env_batch_free(batch);
+  hvi_env_free(copy);
+  hvi_env_free(env);
+  return status;
+}
+
+static void without_memory_nothing_is_left_behind(void **state) {
+  (void)state;
+  size_t count;
+  const hvi_env_kind *kinds = hvi_env_list(&count);
+  for (size_t k = 0; k < count; k++) {
+    if (!kinds[k].available) continue;
+    hvi_status status = HVI_ERROR_MEMORY;
+    size_t allowed = 0;
+    for (; status; allowed++) {
+      hvi_error err = {HVI_OK, ""};
+      allocations_left = allowed;
+      status = make_all(kinds[k].name, &err);
+      allocations_left = (size_t)-1;
+      if (status) check_error(status, HVI_ERROR_MEMORY, &err, "memory");
+    }
+    assert_true(allowed > 5);
+  }
+}
+
+static void a_batch_needs_environments(void **state) {
+  (void)state;
+  hvi_env *env = NULL;
+  hvi_env_batch *batch = NULL;
+  hvi_error err = {HVI_OK, ""};
+  check_ok(hvi_env_new(&env, "lqr", &err), &err);
+  check_error(hvi_env_batch_new(&batch, env, 0, 1, "tests", &err), HVI_ERROR_ARGUMENT, &err,
+              "at least one");
+  hvi_env_batch_free(NULL);
+  hvi_env_free(env);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(all_listed_can_be_made_or_say_why),
+      cmocka_unit_test(mujoco_is_available_as_built),
+      cmocka_unit_test(sizes_are_those_of_the_published_versions),
+      cmocka_unit_test(wrong_names_are_refused),
+      cmocka_unit_test(without_memory_nothing_is_left_behind),
+      cmocka_unit_test(a_batch_needs_environments),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
