@@ -1,0 +1,295 @@
+/* hvi policy train: soft actor-critic on an environment, with checkpoints. */
+#include "args.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "exit_codes.h"
+#include "policy.h"
+#include "rl/sac_settings.h"
+#include "signals.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LINE_EVERY = 10000, LOOK_EVERY = 32 };
+
+/* What is shown while it runs. */
+typedef struct view {
+  hvi_progress bar;
+  double started;
+  size_t first;
+} view;
+
+static void show(view *v, const hvi_training *t) {
+  const hvi_sac_report r = hvi_sac_state(t->sac);
+  const double rate = (double)(r.step - v->first) / fmax(hvi_clock_now() - v->started, 1e-9);
+  if (t->talk.terminal) {
+    if (r.step % LOOK_EVERY != 0) return;
+    snprintf(v->bar.title, sizeof v->bar.title, "step %zu, return %.5g, %.0f steps/s", r.step,
+             r.mean_return, rate);
+    hvi_progress_update(&v->bar, r.step - v->first);
+  } else if (r.step % LINE_EVERY == 0) {
+    hvi_say(&t->talk, "step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n",
+            r.step, t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
+  }
+}
+
+static int diverged_or(const hvi_error *err) {
+  if (err->status == HVI_ERROR_INPUT) return hvi_complain(HVI_EXIT_DIVERGED, "%s", err->text);
+  return hvi_complain_error(err);
+}
+
+/* To the last step, an error, or Ctrl-C. */
+static int run(hvi_training *t, view *v) {
+  hvi_error err = {HVI_OK, ""};
+  size_t step = hvi_sac_state(t->sac).step;
+  while (step < t->steps) {
+    if (hvi_sac_step(t->sac, &err) != HVI_OK) return diverged_or(&err);
+    step++;
+    if (hvi_training_log(t, &err) != HVI_OK) return hvi_complain_error(&err);
+    show(v, t);
+    if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
+    if (step % t->every == 0 && step < t->steps && hvi_training_save(t, &err) != HVI_OK)
+      return hvi_complain_error(&err);
+  }
+  return HVI_EXIT_DONE;
+}
+
+static void print_summary(const hvi_training *t, double seconds) {
+  const hvi_sac_report r = hvi_sac_state(t->sac);
+  printf("%s: %zu steps, %zu episodes, mean return of the last 10: %.6g\n", t->env->name, r.step,
+         r.episodes, r.mean_return);
+  printf("policy in %s, log in %s, checkpoint in %s\n", t->out, t->log_path, t->checkpoint);
+  hvi_say(&t->talk, "%.1f s\n", seconds);
+}
+
+static int train(hvi_training *t) {
+  hvi_error err = {HVI_OK, ""};
+  const size_t first = hvi_sac_state(t->sac).step;
+  view v = {.bar =
+                hvi_progress_new(&t->talk, t->env->name, t->steps > first ? t->steps - first : 1),
+            .started = hvi_clock_now(),
+            .first = first};
+  const int code = run(t, &v);
+  hvi_progress_clear(&v.bar);
+  if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
+  if (hvi_training_save(t, &err) != HVI_OK || hvi_training_draw(t, &err) != HVI_OK)
+    return hvi_complain_error(&err);
+  print_summary(t, hvi_clock_now() - v.started);
+  if (code == HVI_EXIT_INTERRUPTED)
+    hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here",
+                 hvi_sac_state(t->sac).step, t->steps);
+  return code;
+}
+
+static int different_settings(const hvi_training *t, size_t field) {
+  char was[HVI_SAC_FIELD_TEXT], is[HVI_SAC_FIELD_TEXT];
+  hvi_sac_field_print(was, hvi_sac_settings_of(t->sac), field);
+  hvi_sac_field_print(is, &t->settings, field);
+  return hvi_complain(HVI_EXIT_USAGE, "'%s' was made with --%s %s, not %s", t->checkpoint,
+                      hvi_sac_field_name(field), was, is);
+}
+
+static int resume(hvi_training *t) {
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_sac_load(&t->sac, t->env, t->checkpoint, &err) != HVI_OK) return hvi_complain_error(&err);
+  const size_t field = hvi_sac_settings_compare(hvi_sac_settings_of(t->sac), &t->settings);
+  if (field < HVI_SAC_FIELDS) return different_settings(t, field);
+  const size_t step = hvi_sac_state(t->sac).step;
+  if (step > t->steps) {
+    return hvi_complain(HVI_EXIT_USAGE, "'%s' is at step %zu already, beyond --steps %zu",
+                        t->checkpoint, step, t->steps);
+  }
+  if (hvi_sac_set_threads(t->sac, t->settings.threads, &err) != HVI_OK)
+    return hvi_complain_error(&err);
+  hvi_say(&t->talk, "going on from step %zu\n", step);
+  return HVI_EXIT_DONE;
+}
+
+/* The trainer and its log, from a checkpoint or from the beginning. */
+static int open_training(hvi_training *t, const char *name) {
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_training_paths(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK)
+    return hvi_complain_error(&err);
+  const bool there = access(t->checkpoint, F_OK) == 0;
+  if (there && !t->resume && !t->fresh) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "'%s' is there: --resume goes on from it, --fresh begins anew",
+                        t->checkpoint);
+  }
+  if (there && t->resume) {
+    const int code = resume(t);
+    if (code != HVI_EXIT_DONE) return code;
+  } else {
+    if (there) unlink(t->checkpoint);
+    if (hvi_sac_new(&t->sac, t->env, &t->settings, &err) != HVI_OK) return hvi_complain_error(&err);
+  }
+  if (hvi_training_open_log(t, there && t->resume, &err) != HVI_OK) return hvi_complain_error(&err);
+  return HVI_EXIT_DONE;
+}
+
+static void describe_run(hvi_args *args, hvi_training *t) {
+  hvi_args_add(args,
+               (hvi_arg[]){{.name = "Run", .kind = HVI_ARG_SECTION},
+                           {.name = "out",
+                            .letter = 'o',
+                            .kind = HVI_ARG_TEXT,
+                            .to = &t->out,
+                            .value = "FILE",
+                            .help = "the policy; FILE.checkpoint stands beside it (required)"},
+                           {.name = "steps",
+                            .kind = HVI_ARG_SIZE,
+                            .to = &t->steps,
+                            .range = "[1,1e12]",
+                            .value = "N",
+                            .help = "environment steps (1000000)"},
+                           {.name = "seed",
+                            .kind = HVI_ARG_SEED,
+                            .to = &t->settings.seed,
+                            .value = "S",
+                            .help = "of everything random (0)"},
+                           {.name = "log",
+                            .kind = HVI_ARG_TEXT,
+                            .to = &t->log,
+                            .value = "FILE",
+                            .help = "a row per episode as CSV (the policy's name with .csv)"},
+                           {.name = "checkpoint-every",
+                            .kind = HVI_ARG_SIZE,
+                            .to = &t->every,
+                            .range = "[1,1e12]",
+                            .value = "N",
+                            .help = "steps between checkpoints (50000)"},
+                           {.name = "resume",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &t->resume,
+                            .help = "go on from the checkpoint, if there is one"},
+                           {.name = "fresh",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &t->fresh,
+                            .help = "begin anew although there is a checkpoint"},
+                           {.name = "threads",
+                            .kind = HVI_ARG_SIZE,
+                            .to = &t->settings.threads,
+                            .range = "[1,2]",
+                            .value = "N",
+                            .help = "2: the critics side by side; the result is the same (1)"},
+                           {0}});
+}
+
+static void describe_learning(hvi_args *args, hvi_sac_settings *s, const char **hidden) {
+  hvi_args_add(
+      args,
+      (hvi_arg[]){{.name = "Learning", .kind = HVI_ARG_SECTION},
+                  {.name = "gamma",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->gamma,
+                   .range = "[0,1)",
+                   .value = "X",
+                   .help = "discount (0.99)"},
+                  {.name = "tau",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->tau,
+                   .range = "(0,1]",
+                   .value = "X",
+                   .help = "how fast the target critics follow (0.005)"},
+                  {.name = "batch",
+                   .kind = HVI_ARG_SIZE,
+                   .to = &s->batch,
+                   .range = "[1,65536]",
+                   .value = "N",
+                   .help = "transitions of an update (256)"},
+                  {.name = "buffer",
+                   .kind = HVI_ARG_SIZE,
+                   .to = &s->buffer,
+                   .range = "[1,2147483648]",
+                   .value = "N",
+                   .help = "transitions kept (1000000)"},
+                  {.name = "start",
+                   .kind = HVI_ARG_SIZE,
+                   .to = &s->start,
+                   .value = "N",
+                   .help = "steps with random actions before learning begins (5000)"},
+                  {.name = "actor-lr",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->actor_lr,
+                   .range = "(0,inf)",
+                   .value = "X",
+                   .help = "learning rate of the actor (0.0003)"},
+                  {.name = "critic-lr",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->critic_lr,
+                   .range = "(0,inf)",
+                   .value = "X",
+                   .help = "learning rate of the critics (0.001)"},
+                  {.name = "alpha-lr",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->alpha_lr,
+                   .range = "(0,inf)",
+                   .value = "X",
+                   .help = "learning rate of the entropy's weight (0.001)"},
+                  {.name = "delay",
+                   .kind = HVI_ARG_SIZE,
+                   .to = &s->delay,
+                   .range = "[1,1000000]",
+                   .value = "N",
+                   .help = "steps between updates of the actor, which are then as many (2)"},
+                  {.name = "alpha",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->alpha,
+                   .range = "[0,inf)",
+                   .value = "X",
+                   .help = "a fixed weight of the entropy (0: automatic)"},
+                  {.name = "target-entropy",
+                   .kind = HVI_ARG_REAL,
+                   .to = &s->target_entropy,
+                   .value = "X",
+                   .help = "entropy that the automatic weight aims at (minus the action's length)"},
+                  {.name = "hidden",
+                   .kind = HVI_ARG_TEXT,
+                   .to = hidden,
+                   .value = "N,N,...",
+                   .help = "widths of the hidden layers (256,256)"},
+                  {0}});
+}
+
+static bool read_hidden(hvi_sac_settings *s, const char *text) {
+  for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
+    if (strcmp(hvi_sac_field_name(i), "hidden") == 0) return hvi_sac_field_read(s, i, text);
+  }
+  return false;
+}
+
+int hvi_cli_policy_train(int argc, char **argv) {
+  int code;
+  const char *hidden = NULL;
+  hvi_training t = {
+      .talk = hvi_talk_new(), .settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
+  hvi_args args = {
+      .command = "policy train",
+      .usage = "ENV --out FILE [OPTION]...",
+      .summary =
+          "Trains an actor by soft actor-critic. Writes the policy, a log with its picture,\n"
+          "and checkpoints from which --resume goes on to the same bits, however the run\n"
+          "ended. Ctrl-C leaves a usable policy and a checkpoint.\n"
+          "The replay buffer takes 4 (2 obs + act + 2) bytes a transition as it fills:\n"
+          "168 MB for a million of half_cheetah's, 256 MB of ant's; twice that for a moment\n"
+          "when a run is resumed.",
+      .examples = "  hvi policy train half_cheetah --seed 1 --out half_cheetah.safetensors\n"
+                  "  hvi policy train pendulum --steps 20000 --start 1000 --out p.safetensors",
+      .min = 1,
+      .max = 1,
+      .operand = "environment"};
+  describe_run(&args, &t);
+  describe_learning(&args, &t.settings, &hidden);
+  hvi_talk_options(&t.talk, &args);
+  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  if (!t.out) return hvi_complain(HVI_EXIT_USAGE, "policy train needs --out FILE for the policy");
+  if (t.resume && t.fresh)
+    return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh are one or the other");
+  if (hidden && !read_hidden(&t.settings, hidden))
+    return hvi_complain(HVI_EXIT_USAGE, "--hidden is widths with commas between, not '%s'", hidden);
+  code = open_training(&t, args.operands[0]);
+  if (code == HVI_EXIT_DONE) code = train(&t);
+  hvi_training_close(&t);
+  return code;
+}

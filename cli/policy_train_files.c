@@ -1,0 +1,172 @@
+/*
+ * The files of a training run.
+ *
+ * The log grows row by row, and a row is on its way to the disk before the checkpoint of a later
+ * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
+ * what the log has beyond it: the two go on together.
+ */
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "policy.h"
+#include "report/number.h"
+#include "report/plot.h"
+#include "report/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char HEADER[] =
+    "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean\n";
+enum { MOST_LOG = 1 << 30 };
+
+static bool ends_with(const char *text, const char *ending) {
+  const size_t length = strlen(text), tail = strlen(ending);
+  return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+hvi_status hvi_training_paths(hvi_training *t, hvi_error *err) {
+  hvi_text checkpoint = {0}, log = {0};
+  const size_t length = strlen(t->out);
+  const size_t stem = ends_with(t->out, ".safetensors") ? length - strlen(".safetensors") : length;
+  hvi_text_add(&checkpoint, "%s.checkpoint", t->out);
+  if (t->log) {
+    hvi_text_add(&log, "%s", t->log);
+  } else {
+    hvi_text_add(&log, "%.*s.csv", (int)stem, t->out);
+  }
+  t->checkpoint = hvi_text_take(&checkpoint);
+  t->log_path = hvi_text_take(&log);
+  hvi_text_free(&checkpoint);
+  hvi_text_free(&log);
+  return t->checkpoint && t->log_path ? HVI_OK : hvi_error_memory(err, "file names");
+}
+
+/* Where the rows up to `step` end. A line that was cut short ends it too. */
+static char *end_of_rows(char *text, size_t step) {
+  char *at = text + strlen(HEADER);
+  for (;;) {
+    char *line_end = strchr(at, '\n'), *comma;
+    if (!line_end) return at;
+    const unsigned long long number = strtoull(at, &comma, 10);
+    if (comma == at || *comma != ',' || number > step) return at;
+    at = line_end + 1;
+  }
+}
+
+static hvi_status cut_back(const hvi_training *t, hvi_error *err) {
+  char *text = NULL;
+  hvi_status status = hvi_file_read_text(&text, t->log_path, MOST_LOG, err);
+  if (status != HVI_OK) return status;
+  if (strncmp(text, HEADER, strlen(HEADER)) != 0) {
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no log of a training", t->log_path);
+  } else {
+    *end_of_rows(text, hvi_sac_state(t->sac).step) = '\0';
+    status = hvi_file_write_text(t->log_path, text, err);
+  }
+  hvi_free(text);
+  return status;
+}
+
+hvi_status hvi_training_open_log(hvi_training *t, bool resumed, hvi_error *err) {
+  const bool there = access(t->log_path, F_OK) == 0;
+  t->logged = hvi_sac_state(t->sac).episodes;
+  if (resumed && there) {
+    const hvi_status status = cut_back(t, err);
+    if (status != HVI_OK) return status;
+  }
+  if (resumed && !there) hvi_say(&t->talk, "hvi: '%s' is gone; its rows begin anew\n", t->log_path);
+  t->rows = fopen(t->log_path, resumed && there ? "a" : "w");
+  if (!t->rows) return hvi_error_system(err, "write", t->log_path);
+  if (!resumed || !there) fputs(HEADER, t->rows);
+  if (fflush(t->rows) != 0) return hvi_error_system(err, "write", t->log_path);
+  return HVI_OK;
+}
+
+static void put(FILE *out, double x) {
+  char text[HVI_NUMBER_SIZE];
+  fprintf(out, ",%s", isnan(x) ? "" : hvi_number_format(text, x));
+}
+
+hvi_status hvi_training_log(hvi_training *t, hvi_error *err) {
+  const hvi_sac_report r = hvi_sac_state(t->sac);
+  if (r.episodes == t->logged) return HVI_OK;
+  t->logged = r.episodes;
+  fprintf(t->rows, "%zu,%zu", r.step, r.episodes);
+  put(t->rows, r.last_return);
+  fprintf(t->rows, ",%zu", r.last_length);
+  const double rest[] = {r.mean_return, r.critic_loss, r.actor_loss, r.alpha, r.entropy, r.q_mean};
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) put(t->rows, rest[i]);
+  fputc('\n', t->rows);
+  return fflush(t->rows) == 0 ? HVI_OK : hvi_error_system(err, "write", t->log_path);
+}
+
+static hvi_status save_policy(const hvi_training *t, hvi_error *err) {
+  hvi_policy *policy = NULL;
+  hvi_status status = hvi_sac_policy(t->sac, &policy, err);
+  if (status == HVI_OK) status = hvi_policy_save(policy, t->out, err);
+  hvi_policy_free(policy);
+  return status;
+}
+
+hvi_status hvi_training_save(hvi_training *t, hvi_error *err) {
+  /* a pipe or a terminal cannot be synced and need not be */
+  if (fsync(fileno(t->rows)) != 0 && errno != EINVAL && errno != ENOTSUP)
+    return hvi_error_system(err, "write", t->log_path);
+  const hvi_status status = hvi_sac_save(t->sac, t->checkpoint, err);
+  return status == HVI_OK ? save_policy(t, err) : status;
+}
+
+/* folder and name of the log, without its ending */
+static bool split_path(char **folder, char **name, const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path;
+  const size_t length = ends_with(base, ".csv") ? strlen(base) - 4 : strlen(base);
+  hvi_text f = {0}, n = {0};
+  if (slash) {
+    hvi_text_add(&f, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+  } else {
+    hvi_text_add(&f, ".");
+  }
+  hvi_text_add(&n, "%.*s", (int)length, base);
+  *folder = hvi_text_take(&f);
+  *name = hvi_text_take(&n);
+  return *folder && *name;
+}
+
+hvi_status hvi_training_draw(hvi_training *t, hvi_error *err) {
+  char *folder = NULL, *name = NULL, note[400];
+  bool drawn = false;
+  hvi_status status = HVI_OK;
+  if (hvi_sac_state(t->sac).episodes == 0) return HVI_OK;
+  if (!split_path(&folder, &name, t->log_path)) {
+    status = hvi_error_memory(err, "file names");
+  } else {
+    const char *slash = strrchr(t->log_path, '/'), *file = slash ? slash + 1 : t->log_path;
+    const hvi_series series[] = {
+        {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
+        {"mean of ten", file, "step", "mean_return_10", NULL, HVI_MARK_LINE, 0}};
+    const hvi_panel panel = {.x = {.label = "environment steps"},
+                             .y = {.label = "return"},
+                             .series_count = sizeof series / sizeof *series,
+                             .series = series};
+    const hvi_plot plot = {.name = name, .title = t->env->name, .panel_count = 1, .panels = &panel};
+    status = hvi_plot_write(folder, &plot, err);
+    if (status == HVI_OK) status = hvi_plot_draw(folder, name, &drawn, note, sizeof note, err);
+    if (status == HVI_OK && !drawn) hvi_say(&t->talk, "hvi: %s\n", note);
+  }
+  hvi_free(folder);
+  hvi_free(name);
+  return status;
+}
+
+void hvi_training_close(hvi_training *t) {
+  if (t->rows) fclose(t->rows);
+  hvi_sac_free(t->sac);
+  hvi_env_free(t->env);
+  hvi_free(t->checkpoint);
+  hvi_free(t->log_path);
+}

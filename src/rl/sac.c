@@ -1,0 +1,331 @@
+/*
+ * The trainer: what it is made of, and one step of it.
+ *
+ * Environment step t (from 0) takes a uniformly random action while t < start and the actor's
+ * after that; from t = start + 1 on the critics learn in every step, and the actor and the
+ * temperature in those that `delay` divides.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "rl/policy.h"
+#include "rl/sac_parts.h"
+#include "rl/sac_settings.h"
+
+#include <hvi/version.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE = 16 };
+static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
+
+float hvi_sac_alpha(const hvi_sac *sac) {
+  if (sac->settings.alpha > 0.0) return (float)sac->settings.alpha;
+  return (float)exp((double)sac->temperature.log_alpha);
+}
+
+void hvi_sac_adam(const hvi_net_kernels *kernels, float *theta, float *first, float *second,
+                  const float *grad, size_t n, double lr, uint64_t steps) {
+  const hvi_adam_step s = {.beta1 = (float)BETA1,
+                           .beta2 = (float)BETA2,
+                           .epsilon = (float)EPSILON,
+                           .rate = (float)(lr / (1.0 - pow(BETA1, (double)steps))),
+                           .scale = (float)(1.0 / (1.0 - pow(BETA2, (double)steps))),
+                           .keep = 1.0F};
+  kernels->adam(theta, first, second, grad, n, &s);
+}
+
+static float *take(hvi_arena *arena, size_t floats) {
+  return (float *)hvi_arena_take(arena, (floats + 1) / 2);
+}
+
+static void take_learner(hvi_arena *arena, hvi_sac_learner *l, const hvi_net *net) {
+  l->net = net;
+  l->weights = take(arena, net->weights);
+  l->grad = take(arena, net->dim + HVI_NET_SLACK);
+  l->first = take(arena, net->dim);
+  l->second = take(arena, net->dim);
+}
+
+static void take_critic(hvi_arena *arena, hvi_sac_critic *c, const hvi_sac *sac) {
+  const hvi_net *net = sac->critic_net;
+  const size_t trace = hvi_net_trace(net, HVI_NET_ROWS);
+  take_learner(arena, &c->learner, net);
+  c->target = take(arena, net->weights);
+  c->trace = take(arena, trace);
+  c->deltas = take(arena, trace);
+  c->packed = take(arena, trace);
+  c->pull = take(arena, HVI_NET_ROWS);
+  c->dx = take(arena, HVI_NET_ROWS * sac->act + HVI_NET_SLACK);
+  c->q = take(arena, sac->settings.batch);
+}
+
+/* All arrays but the replay buffer's. Called twice: to count, and to take. */
+static void take_all(hvi_sac *sac, hvi_arena *arena) {
+  const size_t n = sac->settings.batch, act = sac->act;
+  const size_t slices = (n + HVI_NET_ROWS - 1) / HVI_NET_ROWS;
+  hvi_replay_batch *b = &sac->batch;
+  sac->scale = take(arena, act);
+  sac->shift = take(arena, act);
+  take_learner(arena, &sac->actor, sac->actor_net);
+  for (size_t i = 0; i < 2; i++) take_critic(arena, &sac->critics[i], sac);
+  b->x_row = (sac->obs + act + LINE - 1) / LINE * LINE;
+  b->x = take(arena, n * b->x_row + HVI_NET_SLACK);
+  b->next = take(arena, n * b->x_row + HVI_NET_SLACK);
+  b->reward = take(arena, n);
+  b->future = take(arena, n);
+  sac->places = (uint32_t *)(void *)take(arena, n);
+  sac->y = take(arena, n);
+  sac->squash = (hvi_squash){
+      .act = act, .kernels = sac->actor_net->kernels, .scale = sac->scale, .shift = sac->shift};
+  float *squash = take(arena, hvi_squash_size(n, act));
+  if (squash) hvi_squash_place(&sac->squash, squash, n);
+  sac->trace_size = (hvi_net_trace(sac->actor_net, HVI_NET_ROWS) + LINE - 1) / LINE * LINE;
+  sac->traces = take(arena, slices * sac->trace_size);
+  sac->deltas = take(arena, sac->trace_size);
+  sac->pull = take(arena, n * act);
+  sac->dhead = take(arena, n * 2 * act + HVI_NET_SLACK);
+  sac->now = hvi_arena_take(arena, sac->obs);
+  sac->next = hvi_arena_take(arena, sac->obs);
+  sac->action = hvi_arena_take(arena, act);
+  sac->scratch = take(arena, hvi_actor_scratch(sac->actor_net, 1));
+}
+
+static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
+  hvi_arena arena = {0};
+  take_all(sac, &arena);
+  arena.size = arena.used;
+  arena.base = hvi_alloc_doubles(arena.size);
+  sac->memory = arena.base;
+  if (!arena.base) return hvi_error_memory(err, "the trainer");
+  arena.used = 0;
+  take_all(sac, &arena);
+  return hvi_replay_new(&sac->replay, sac->obs, sac->act, sac->settings.buffer, err);
+}
+
+static hvi_status make_nets(hvi_sac *sac, hvi_error *err) {
+  const hvi_sac_settings *s = &sac->settings;
+  size_t widths[sizeof s->hidden / sizeof *s->hidden + 1];
+  memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
+  widths[s->hidden_count] = 1;
+  const hvi_net_spec critic = {.in = sac->obs + sac->act,
+                               .layer_count = s->hidden_count + 1,
+                               .widths = widths,
+                               .hidden = HVI_RELU,
+                               .head = HVI_IDENTITY};
+  const hvi_status status =
+      hvi_policy_net(&sac->actor_net, sac->obs, sac->act, s->hidden_count, s->hidden, err);
+  return status == HVI_OK ? hvi_net_new(&sac->critic_net, &critic, err) : status;
+}
+
+static void start_learner(hvi_sac_learner *l, hvi_rng *rng) {
+  hvi_net_init_kaiming(l->net, l->weights, rng);
+  hvi_net_prepare(l->net, l->weights);
+}
+
+/* Weights, generators and the first episode. */
+static void start(hvi_sac *sac) {
+  const uint64_t seed = sac->settings.seed;
+  for (size_t i = 0; i < 2; i++) {
+    hvi_sac_critic *c = &sac->critics[i];
+    hvi_rng rng = hvi_rng_new(seed, "sac critic", i);
+    start_learner(&c->learner, &rng);
+    memcpy(c->target, c->learner.weights, sac->critic_net->weights * sizeof *c->target);
+  }
+  hvi_rng rng = hvi_rng_new(seed, "sac actor", 0);
+  start_learner(&sac->actor, &rng);
+  sac->generators = (hvi_sac_generators){.acting = hvi_rng_new(seed, "sac acting", 0),
+                                         .world = hvi_rng_new(seed, "sac world", 0),
+                                         .rows = hvi_rng_new(seed, "sac rows", 0),
+                                         .noise = hvi_rng_new(seed, "sac noise", 0)};
+  for (size_t j = 0; j < sac->act; j++) {
+    sac->scale[j] = (float)(0.5 * (sac->env->high - sac->env->low));
+    sac->shift[j] = (float)(0.5 * (sac->env->high + sac->env->low));
+  }
+  sac->target_entropy =
+      isnan(sac->settings.target_entropy) ? -(float)sac->act : (float)sac->settings.target_entropy;
+  sac->numbers.last_return = NAN;
+  sac->numbers.critic_loss = sac->numbers.actor_loss = NAN;
+  sac->numbers.entropy = sac->numbers.q_mean = NAN;
+  hvi_env_reset(sac->env, &sac->generators.world);
+  hvi_env_observe(sac->env, sac->now);
+}
+
+hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings *s,
+                       hvi_error *err) {
+  *out = NULL;
+  hvi_status status = hvi_sac_settings_check(s, err);
+  if (status != HVI_OK) return status;
+  if (!isfinite(env->low) || !isfinite(env->high)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "SAC needs actions within a range, and those of '%s' have none",
+                         env->name);
+  }
+  hvi_sac *sac = hvi_alloc(1, sizeof *sac);
+  if (!sac) return hvi_error_memory(err, "the trainer");
+  sac->settings = *s;
+  sac->obs = env->obs;
+  sac->act = env->act;
+  status = hvi_env_clone(env, &sac->env, err);
+  if (status == HVI_OK) status = make_nets(sac, err);
+  if (status == HVI_OK) status = allocate(sac, err);
+  if (status == HVI_OK) status = hvi_sac_set_threads(sac, s->threads, err);
+  if (status != HVI_OK) {
+    hvi_sac_free(sac);
+    return status;
+  }
+  start(sac);
+  *out = sac;
+  return HVI_OK;
+}
+
+void hvi_sac_free(hvi_sac *sac) {
+  if (!sac) return;
+  hvi_twins_free(sac->twins);
+  hvi_replay_free(&sac->replay);
+  hvi_net_free(sac->actor_net);
+  hvi_net_free(sac->critic_net);
+  hvi_env_free(sac->env);
+  hvi_free(sac->memory);
+  hvi_free(sac);
+}
+
+hvi_status hvi_sac_set_threads(hvi_sac *sac, size_t threads, hvi_error *err) {
+  if (threads < 1 || threads > 2)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "SAC runs on 1 or 2 threads, not %zu", threads);
+  sac->settings.threads = threads;
+  if (threads == 2) return sac->twins ? HVI_OK : hvi_twins_new(&sac->twins, err);
+  hvi_twins_free(sac->twins);
+  sac->twins = NULL;
+  return HVI_OK;
+}
+
+static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
+  hvi_sac_update_critics(sac);
+  if (actor_too) hvi_sac_update_actor(sac);
+  sac->counts.updates++;
+  const hvi_sac_numbers *n = &sac->numbers;
+  if (isfinite(n->critic_loss) && (!actor_too || isfinite(n->actor_loss))) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "training is no longer finite at step %llu (critics' loss %g, actor's %g); "
+                       "smaller learning rates may help",
+                       (unsigned long long)sac->counts.step, n->critic_loss, n->actor_loss);
+}
+
+hvi_status hvi_sac_update(hvi_sac *sac, hvi_error *err) {
+  if (sac->replay.count == 0)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an update needs transitions in the buffer");
+  return update(sac, sac->counts.updates % sac->settings.delay == 0, err);
+}
+
+static void choose_action(hvi_sac *sac) {
+  hvi_rng *rng = &sac->generators.acting;
+  if (sac->counts.step < sac->settings.start) {
+    hvi_rng_fill_uniform(rng, sac->env->low, sac->env->high, sac->act, sac->action);
+    return;
+  }
+  const hvi_actor actor = {sac->actor_net, sac->actor.weights, sac->scale, sac->shift};
+  hvi_actor_act(&actor, sac->scratch, 1, sac->now, rng, sac->action);
+}
+
+static void finish_episode(hvi_sac *sac) {
+  hvi_sac_numbers *n = &sac->numbers;
+  hvi_sac_counts *c = &sac->counts;
+  n->last_return = n->episode_return;
+  c->last_length = c->length;
+  n->recent[c->episodes % HVI_SAC_RECENT] = n->last_return;
+  if (c->recent_count < HVI_SAC_RECENT) c->recent_count++;
+  c->episodes++;
+  n->episode_return = 0.0;
+  c->length = 0;
+  hvi_env_reset(sac->env, &sac->generators.world);
+  hvi_env_observe(sac->env, sac->now);
+}
+
+/* A transition of a broken simulation is not kept; the episode ends with it. */
+static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
+  const hvi_transition t = hvi_env_step(sac->env, sac->action, &sac->generators.world);
+  hvi_status status = HVI_OK;
+  sac->counts.length++;
+  if (!t.broken) {
+    hvi_env_observe(sac->env, sac->next);
+    sac->numbers.episode_return += t.reward;
+    status =
+        hvi_replay_add(&sac->replay, sac->now, sac->action, t.reward, sac->next, t.terminated, err);
+  }
+  if (t.terminated || t.truncated || t.broken) {
+    finish_episode(sac);
+  } else {
+    memcpy(sac->now, sac->next, sac->obs * sizeof *sac->now);
+  }
+  return status;
+}
+
+hvi_status hvi_sac_step(hvi_sac *sac, hvi_error *err) {
+  const uint64_t t = sac->counts.step;
+  choose_action(sac);
+  hvi_status status = step_env(sac, err);
+  sac->counts.step++;
+  if (status == HVI_OK && t > sac->settings.start && sac->replay.count > 0)
+    status = update(sac, t % sac->settings.delay == 0, err);
+  return status;
+}
+
+/* In the order of time, so that it does not matter where the ring begins. */
+static double mean_of_recent(const hvi_sac *sac) {
+  const size_t n = (size_t)sac->counts.recent_count;
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++)
+    sum += sac->numbers.recent[(sac->counts.episodes - n + i) % HVI_SAC_RECENT];
+  return n ? sum / (double)n : NAN;
+}
+
+hvi_sac_report hvi_sac_state(const hvi_sac *sac) {
+  const hvi_sac_numbers *n = &sac->numbers;
+  return (hvi_sac_report){.step = (size_t)sac->counts.step,
+                          .updates = (size_t)sac->counts.updates,
+                          .episodes = (size_t)sac->counts.episodes,
+                          .last_return = n->last_return,
+                          .mean_return = mean_of_recent(sac),
+                          .last_length = (size_t)sac->counts.last_length,
+                          .critic_loss = n->critic_loss,
+                          .actor_loss = n->actor_loss,
+                          .alpha = (double)hvi_sac_alpha(sac),
+                          .entropy = n->entropy,
+                          .q_mean = n->q_mean};
+}
+
+const hvi_sac_settings *hvi_sac_settings_of(const hvi_sac *sac) { return &sac->settings; }
+
+static hvi_status add_notes(hvi_policy *p, const hvi_sac *sac, hvi_error *err) {
+  char seed[32], steps[32], gamma[32];
+  snprintf(seed, sizeof seed, "%llu", (unsigned long long)sac->settings.seed);
+  snprintf(steps, sizeof steps, "%llu", (unsigned long long)sac->counts.step);
+  snprintf(gamma, sizeof gamma, "%.17g", sac->settings.gamma);
+  const char *const notes[][2] = {{"env", sac->env->name}, {"algorithm", "sac"},
+                                  {"seed", seed},          {"steps", steps},
+                                  {"gamma", gamma},        {"hvi", hvi_version()}};
+  for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+    const hvi_status status = hvi_policy_add_note(p, notes[i][0], notes[i][1], err);
+    if (status != HVI_OK) return status;
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_sac_policy(const hvi_sac *sac, hvi_policy **out, hvi_error *err) {
+  const hvi_sac_settings *s = &sac->settings;
+  hvi_policy *p = NULL;
+  *out = NULL;
+  hvi_status status = hvi_policy_actor(&p, sac->obs, sac->act, s->hidden_count, s->hidden, err);
+  if (status == HVI_OK) status = add_notes(p, sac, err);
+  if (status != HVI_OK) {
+    hvi_policy_free(p);
+    return status;
+  }
+  memcpy(p->weights, sac->actor.weights, sac->actor_net->weights * sizeof *p->weights);
+  memcpy(p->scale, sac->scale, sac->act * sizeof *p->scale);
+  memcpy(p->shift, sac->shift, sac->act * sizeof *p->shift);
+  *out = p;
+  return HVI_OK;
+}

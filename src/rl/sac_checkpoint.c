@@ -1,0 +1,241 @@
+/*
+ * A trainer as a file: every number that goes on, so that the run continues with the same bits.
+ * The same list of tensors is written and read; a file is trusted only after all of it fits.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "rl/sac_parts.h"
+#include "rl/sac_settings.h"
+
+#include <hvi/tensors.h>
+#include <hvi/version.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NAME_SIZE = 32, FIXED = 40, STEP_COUNTS = 4, REPLAY_COUNTS = 2 };
+static const char FORMAT[] = "hvi sac checkpoint 1";
+
+/* Counters that lie apart in the trainer, side by side. */
+typedef struct tallies {
+  int64_t all[STEP_COUNTS + REPLAY_COUNTS + sizeof(hvi_sac_counts) / sizeof(uint64_t)];
+  float temperature[3];
+} tallies;
+
+/* The tensors of a trainer: places to write from or to read into. */
+typedef struct list {
+  size_t count;
+  hvi_tensor *items;
+  char (*names)[NAME_SIZE];
+  tallies *tallies;
+  double *world; /* the environment's state */
+} list;
+
+static void add(list *l, hvi_tensor_type type, void *data, size_t rows, size_t cols,
+                const char *name, const char *part) {
+  char *own = l->names[l->count];
+  snprintf(own, NAME_SIZE, "%s%s", name, part);
+  l->items[l->count++] = (hvi_tensor){
+      .name = own, .type = type, .dims = cols ? 2 : 1, .shape = {rows, cols}, .data = data};
+}
+
+static void add_learner(list *l, hvi_sac_learner *x, const char *name) {
+  add(l, HVI_TENSOR_F32, x->weights, x->net->dim, 0, name, ".parameters");
+  add(l, HVI_TENSOR_F32, x->first, x->net->dim, 0, name, ".first_moment");
+  add(l, HVI_TENSOR_F32, x->second, x->net->dim, 0, name, ".second_moment");
+}
+
+static void add_replay(list *l, hvi_replay *r) {
+  char number[NAME_SIZE / 2];
+  for (size_t i = 0; i * HVI_REPLAY_BLOCK < r->count; i++) {
+    const size_t left = r->count - i * HVI_REPLAY_BLOCK;
+    snprintf(number, sizeof number, "%zu", i);
+    add(l, HVI_TENSOR_F32, r->blocks[i], left < HVI_REPLAY_BLOCK ? left : HVI_REPLAY_BLOCK, r->row,
+        "replay.", number);
+  }
+}
+
+static void free_list(list *l) {
+  hvi_free(l->items);
+  hvi_free(l->names);
+  hvi_free(l->tallies);
+  hvi_free(l->world);
+}
+
+static hvi_status make_list(list *l, hvi_sac *sac, hvi_error *err) {
+  const size_t most = FIXED + sac->replay.block_count;
+  *l = (list){.items = hvi_alloc(most, sizeof *l->items),
+              .names = hvi_alloc(most, sizeof *l->names),
+              .tallies = hvi_alloc(1, sizeof *l->tallies),
+              .world = hvi_alloc_doubles(sac->env->state)};
+  if (!l->items || !l->names || !l->tallies || !l->world) {
+    free_list(l);
+    return hvi_error_memory(err, "a checkpoint");
+  }
+  add_learner(l, &sac->actor, "actor");
+  for (size_t i = 0; i < 2; i++) {
+    const char *name = i == 0 ? "critic1" : "critic2";
+    add_learner(l, &sac->critics[i].learner, name);
+    add(l, HVI_TENSOR_F32, sac->critics[i].target, sac->critic_net->dim, 0, name, ".target");
+  }
+  add(l, HVI_TENSOR_F32, l->tallies->temperature, 3, 0, "temperature", "");
+  add(l, HVI_TENSOR_U8, &sac->generators, sizeof sac->generators, 0, "generators", "");
+  add(l, HVI_TENSOR_I64, l->tallies->all, sizeof l->tallies->all / sizeof *l->tallies->all, 0,
+      "counters", "");
+  add(l, HVI_TENSOR_F64, &sac->numbers, sizeof sac->numbers / sizeof(double), 0, "numbers", "");
+  add(l, HVI_TENSOR_F64, sac->now, sac->obs, 0, "observation", "");
+  add(l, HVI_TENSOR_F64, l->world, sac->env->state, 0, "environment", "");
+  return HVI_OK;
+}
+
+/* Pointers to the counters, in the order of a file. */
+static void point_at_counts(uint64_t *to[STEP_COUNTS], hvi_sac *sac) {
+  to[0] = &sac->actor.steps;
+  to[1] = &sac->critics[0].learner.steps;
+  to[2] = &sac->critics[1].learner.steps;
+  to[3] = &sac->temperature.steps;
+}
+
+static void gather(list *l, hvi_sac *sac) {
+  uint64_t *steps[STEP_COUNTS];
+  int64_t *to = l->tallies->all;
+  point_at_counts(steps, sac);
+  for (size_t i = 0; i < STEP_COUNTS; i++) *to++ = (int64_t)*steps[i];
+  *to++ = (int64_t)sac->replay.count;
+  *to++ = (int64_t)sac->replay.next;
+  memcpy(to, &sac->counts, sizeof sac->counts);
+  l->tallies->temperature[0] = sac->temperature.log_alpha;
+  l->tallies->temperature[1] = sac->temperature.first;
+  l->tallies->temperature[2] = sac->temperature.second;
+  hvi_env_save(sac->env, l->world);
+}
+
+hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *err) {
+  hvi_sac *sac = (hvi_sac *)(size_t)constant; /* the list serves reading too */
+  char texts[HVI_SAC_FIELDS][HVI_SAC_FIELD_TEXT];
+  hvi_tensor_note notes[HVI_SAC_FIELDS + 3] = {
+      {"format", FORMAT}, {"hvi", hvi_version()}, {"env", sac->env->name}};
+  for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
+    hvi_sac_field_print(texts[i], &sac->settings, i);
+    notes[3 + i] = (hvi_tensor_note){hvi_sac_field_name(i), texts[i]};
+  }
+  list l;
+  hvi_status status = make_list(&l, sac, err);
+  if (status != HVI_OK) return status;
+  add_replay(&l, &sac->replay);
+  gather(&l, sac);
+  status = hvi_tensors_write(path, l.items, l.count, notes, HVI_SAC_FIELDS + 3, err);
+  free_list(&l);
+  return status;
+}
+
+/* One tensor into its place, if it is what the place needs. */
+static hvi_status read_item(const hvi_tensor *item, const hvi_tensors *t, const char *path,
+                            hvi_error *err) {
+  const hvi_tensor *x = hvi_tensors_find(t, item->name);
+  const size_t count = hvi_tensor_count(item);
+  if (!x || x->type != item->type || hvi_tensor_count(x) != count) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "'%s' is no checkpoint of this training: tensor '%s' is missing or is not "
+                         "%s of %zu numbers",
+                         path, item->name, hvi_tensor_type_name(item->type), count);
+  }
+  /* bytes, except that floats are looked at: NaN would spread through everything */
+  if (item->type == HVI_TENSOR_F32) return hvi_tensor_floats((float *)(size_t)item->data, x, err);
+  memcpy((void *)(size_t)item->data, x->data, count * hvi_tensor_type_size(item->type));
+  return HVI_OK;
+}
+
+static hvi_status read_items(const list *l, size_t from, const hvi_tensors *t, const char *path,
+                             hvi_error *err) {
+  hvi_status status = HVI_OK;
+  for (size_t i = from; i < l->count && status == HVI_OK; i++)
+    status = read_item(&l->items[i], t, path, err);
+  return status;
+}
+
+/* Puts the counters back; false when they contradict each other. */
+static bool scatter(const list *l, hvi_sac *sac) {
+  uint64_t *steps[STEP_COUNTS];
+  const int64_t *from = l->tallies->all;
+  for (size_t i = 0; i < sizeof l->tallies->all / sizeof *from; i++)
+    if (from[i] < 0) return false;
+  point_at_counts(steps, sac);
+  for (size_t i = 0; i < STEP_COUNTS; i++) *steps[i] = (uint64_t)*from++;
+  sac->replay.count = (size_t)*from++;
+  sac->replay.next = (size_t)*from++;
+  memcpy(&sac->counts, from, sizeof sac->counts);
+  sac->temperature.log_alpha = l->tallies->temperature[0];
+  sac->temperature.first = l->tallies->temperature[1];
+  sac->temperature.second = l->tallies->temperature[2];
+  const hvi_replay *r = &sac->replay;
+  const size_t expected = r->count < r->capacity ? r->count : r->next;
+  return r->count <= r->capacity && r->next == expected % r->capacity &&
+         sac->counts.recent_count <= HVI_SAC_RECENT &&
+         sac->counts.recent_count <= sac->counts.episodes;
+}
+
+static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, hvi_error *err) {
+  list l;
+  hvi_status status = make_list(&l, sac, err);
+  if (status != HVI_OK) return status;
+  status = read_items(&l, 0, t, path, err);
+  if (status == HVI_OK && !scatter(&l, sac)) {
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its counters contradict each other", path);
+  }
+  if (status == HVI_OK) status = hvi_replay_reserve(&sac->replay, sac->replay.count, err);
+  const size_t fixed = l.count;
+  if (status == HVI_OK) {
+    add_replay(&l, &sac->replay);
+    status = read_items(&l, fixed, t, path, err);
+  }
+  if (status == HVI_OK) {
+    hvi_env_restore(sac->env, l.world);
+    hvi_net_prepare(sac->actor_net, sac->actor.weights);
+    for (size_t i = 0; i < 2; i++) {
+      hvi_net_prepare(sac->critic_net, sac->critics[i].learner.weights);
+      hvi_net_prepare(sac->critic_net, sac->critics[i].target);
+    }
+  }
+  free_list(&l);
+  return status;
+}
+
+static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const hvi_env *env,
+                                const char *path, hvi_error *err) {
+  const char *format = hvi_tensors_note(t, "format"), *name = hvi_tensors_note(t, "env");
+  if (!format || strcmp(format, FORMAT) != 0 || !name) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no checkpoint of a training", path);
+  }
+  if (strcmp(name, env->name) != 0) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is a checkpoint of '%s', not of '%s'", path,
+                         name, env->name);
+  }
+  *s = hvi_sac_defaults();
+  for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
+    const char *text = hvi_tensors_note(t, hvi_sac_field_name(i));
+    if (!text || !hvi_sac_field_read(s, i, text)) {
+      return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its setting '%s' is missing or unreadable",
+                           path, hvi_sac_field_name(i));
+    }
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, hvi_error *err) {
+  hvi_tensors *t = NULL;
+  hvi_sac *sac = NULL;
+  hvi_sac_settings settings;
+  *out = NULL;
+  hvi_status status = hvi_tensors_read(&t, path, 0, err);
+  if (status == HVI_OK) status = read_settings(&settings, t, env, path, err);
+  if (status == HVI_OK) status = hvi_sac_new(&sac, env, &settings, err);
+  if (status == HVI_OK) status = fill_in(sac, t, path, err);
+  hvi_tensors_free(t);
+  if (status == HVI_OK) {
+    *out = sac;
+  } else {
+    hvi_sac_free(sac);
+  }
+  return status;
+}
