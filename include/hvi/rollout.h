@@ -1,0 +1,105 @@
+/*
+ * Roll-outs of a policy in an environment, and data sets of their transitions.
+ *
+ * Episode e under seed S draws from two generators of its own, (S, "episode-environment", e) for
+ * its initial state and its steps and (S, "episode-policy", e) for the policy's noise, and ends
+ * where a step terminates or truncates it. So an episode depends on nothing but S and e. Threads
+ * take groups of episodes, in which the policy acts on several observations at once; the bits are
+ * the same for any number of threads.
+ *
+ * A run that makes FILE appends its finished groups to FILE.partial, which may be cut off at any
+ * moment. A run that resumes takes whole records with the right checksum from there, computes the
+ * rest, and ends in the same bits as one that was never stopped. At the end FILE appears whole and
+ * FILE.partial is removed.
+ */
+#ifndef HVI_ROLLOUT_H
+#define HVI_ROLLOUT_H
+
+#include <hvi/policy.h>
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What to do with a FILE.partial that is there already. */
+typedef enum hvi_partial { HVI_PARTIAL_REFUSE, HVI_PARTIAL_RESUME, HVI_PARTIAL_FRESH } hvi_partial;
+
+enum { HVI_ROLLOUT_MAX_THREADS = 1024 };
+
+/* How a run is carried out; only the seed has a say in the results. */
+typedef struct hvi_rollout_settings {
+  uint64_t seed;
+  size_t threads; /* 0: one per core */
+  hvi_partial partial;
+  const char *policy_name; /* for the notes of the file; NULL: none */
+  /* Steps done in this run, of those it has to do at most. Called several times a second, from any
+   * thread but never at once; false stops the run, which can be resumed. */
+  bool (*progress)(void *context, size_t done, size_t total);
+  void *progress_context;
+} hvi_rollout_settings;
+
+/* How it went. */
+typedef struct hvi_rollout_report {
+  bool stopped;   /* by the progress function: there is a FILE.partial and no new FILE */
+  size_t resumed; /* groups that an earlier run had finished */
+  size_t damaged; /* bytes at the end of its partial file that were of no use */
+  size_t steps;   /* environment steps of this run */
+  double seconds;
+} hvi_rollout_report;
+
+/* Where numbers come from, as a file's notes tell; empty or 0 where they do not. */
+typedef struct hvi_provenance {
+  char environment[64];
+  char policy[256];
+  char fingerprint[17];
+  char version[32];
+  uint64_t seed;
+  size_t broken; /* simulations that failed; each counts as a termination */
+} hvi_provenance;
+
+/* Sixteen hexadecimal digits that two policies share only when they act alike: a hash of shapes and
+ * parameters, the same on every machine. */
+HVI_API void hvi_policy_fingerprint(char text[17], const hvi_policy *policy);
+
+typedef struct hvi_collect_settings {
+  hvi_rollout_settings run;
+  size_t transitions;
+  bool deterministic; /* the policy's mean action, without noise */
+} hvi_collect_settings;
+
+/* Seed 1, one thread per core, 100,000 transitions of the sampled policy. */
+HVI_API hvi_collect_settings hvi_collect_defaults(void);
+
+/*
+ * Writes the first `transitions` transitions of episodes 0, 1, 2, ..., in order, to a .safetensors
+ * file: obs, action, reward, next_obs (F32), terminated, truncated (BOOL). A row that is neither
+ * terminated nor truncated is followed by its successor, except for the last one of the file, at
+ * which an episode may be cut.
+ */
+HVI_API hvi_status hvi_dataset_collect(const char *path, const hvi_env *env,
+                                       const hvi_policy *policy, const hvi_collect_settings *s,
+                                       hvi_rollout_report *report, hvi_error *err);
+
+/* A data set that was read. */
+typedef struct hvi_dataset {
+  size_t count, obs, act;
+  float *observation; /* [count][obs] */
+  float *action;      /* [count][act] */
+  float *reward;      /* [count] */
+  float *next;        /* [count][obs] observation after the step */
+  bool *terminated;   /* [count] */
+  bool *truncated;    /* [count] */
+  hvi_provenance origin;
+} hvi_dataset;
+
+/* Notes may be missing; everything else is checked. */
+HVI_API hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err);
+HVI_API void hvi_dataset_free(hvi_dataset *data);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

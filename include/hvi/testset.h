@@ -1,0 +1,85 @@
+/*
+ * Test sets: states that a policy visits, and their values by Monte Carlo.
+ *
+ * States. Whole episodes are run, numbered 0, 1, 2, ... with generators (seed,
+ * "visit-environment", e) and (seed, "visit-policy", e), until at least `visits` states have been
+ * visited; an episode's last state, in which no action is taken, does not count. `states` of them
+ * are drawn uniformly without replacement, in random order: the first k are a sample too.
+ *
+ * Values. From state i, R roll-outs start with generators (seed, "rollout-environment", i R + r)
+ * and (seed, "rollout-policy", i R + r). Each adds up gamma^t reward_t over H steps, or fewer when
+ * it terminates. The time limit does not end it: the value is that of the endless task. value_i =
+ * mean of the R returns,   standard error_i = sample standard deviation / sqrt(R).
+ *
+ * Truncation. A roll-out that lives on after H steps misses gamma^H V(s_H). With |reward| <= b that
+ * is at most gamma^H b / (1 - gamma). Otherwise it is judged by the values found: the largest is
+ * about gamma^H max |value|, and with s_H distributed as the visited states the values lack, on
+ * average, gamma^H times the share of roll-outs that live on times the mean value.
+ */
+#ifndef HVI_TESTSET_H
+#define HVI_TESTSET_H
+
+#include <hvi/rollout.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct hvi_testset_settings {
+  hvi_rollout_settings run;
+  size_t states;
+  size_t rollouts; /* of each state; 2 or more */
+  size_t horizon;  /* steps of a roll-out */
+  double gamma;
+  size_t visits; /* states to choose from; 0: five times `states` */
+} hvi_testset_settings;
+
+/* Seed 1, one thread per core, 10,000 states, 10 roll-outs of 500 steps, gamma 0.99. */
+HVI_API hvi_testset_settings hvi_testset_defaults(void);
+
+/* Writes a .safetensors file: obs F32 [n][obs], state F64 [n][state] (for hvi_env_restore), value,
+ * standard_error F64 [n], returns F64 [n][R], length I32 [n][R], terminated BOOL [n][R]. */
+HVI_API hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
+                                    const hvi_testset_settings *s, hvi_rollout_report *report,
+                                    hvi_error *err);
+
+/* A test set that was read. */
+typedef struct hvi_testset {
+  size_t count, obs, state, rollouts, horizon;
+  double gamma;
+  double reward_bound;    /* infinite when none is known */
+  double *observation;    /* [count][obs] */
+  double *states;         /* [count][state] */
+  double *value;          /* [count] */
+  double *standard_error; /* [count] */
+  double *returns;        /* [count][rollouts] */
+  double *length;         /* [count][rollouts] steps */
+  double *terminated;     /* [count][rollouts] 1 or 0 */
+  hvi_provenance origin;
+} hvi_testset;
+
+/* Shapes, finite numbers, values and standard errors that belong to their returns, and the notes
+ * gamma and horizon are checked. */
+HVI_API hvi_status hvi_testset_load(hvi_testset **set, const char *path, hvi_error *err);
+HVI_API void hvi_testset_free(hvi_testset *set);
+
+/* What a test set can tell apart. */
+typedef struct hvi_testset_figures {
+  double mean_value, sd_value; /* over the states */
+  double mean_error;           /* mean standard error */
+  double noise_floor;          /* mean squared standard error: what the true values would score */
+  double terminated_share;     /* of the roll-outs */
+  double mean_length;
+  double missing;       /* gamma^horizon */
+  double missing_bound; /* by the bound on rewards; infinite when none is known */
+  double missing_most;  /* gamma^horizon max |value| */
+  double missing_mean;  /* the mean bias, estimated; the values lack this much */
+  bool below_error;     /* |missing_mean| is below the mean standard error */
+} hvi_testset_figures;
+HVI_API hvi_testset_figures hvi_testset_judge(const hvi_testset *set);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
