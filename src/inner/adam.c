@@ -7,6 +7,7 @@
  * AdamW first shrinks theta by lr * weight_decay. State: {b1^k, b2^k, m[d], v[d]}.
  */
 #include "inner/optimizers.h"
+#include "num/bulk.h"
 #include "num/vec.h"
 
 #include <math.h>
@@ -22,20 +23,34 @@ static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, doub
   state[0] = state[1] = 1.0;
 }
 
+/* The plain loop; long ones are built per instruction set, with the same bits. */
+static void adam_loop(double *next, double *m, double *v, const double *theta, const double *g,
+                      const hvi_adam_rates *r, size_t n) {
+  if (n >= HVI_BULK_LEAST) {
+    hvi_bulk_list()[0]->adam(next, m, v, theta, g, r, n);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    m[i] = r->beta1 * m[i] + (1.0 - r->beta1) * g[i];
+    v[i] = r->beta2 * v[i] + (1.0 - r->beta2) * g[i] * g[i];
+    next[i] = theta[i] * r->keep - r->rate * m[i] / (sqrt(r->scale * v[i]) + r->epsilon);
+  }
+}
+
 static void adam_update(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l,
                         double decay) {
   const size_t d = l->model->dim;
-  const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
+  const double *g = hvi_surrogate_gradient(l);
   double *m = state + 2, *v = m + d;
   state[0] *= s->beta1;
   state[1] *= s->beta2;
-  const double rate = s->lr / (1.0 - state[0]), scale = 1.0 / (1.0 - state[1]);
-  for (size_t i = 0; i < d; i++) {
-    m[i] = s->beta1 * m[i] + (1.0 - s->beta1) * g[i];
-    v[i] = s->beta2 * v[i] + (1.0 - s->beta2) * g[i] * g[i];
-    l->next->theta[i] =
-        theta[i] * (1.0 - s->lr * decay) - rate * m[i] / (sqrt(scale * v[i]) + s->epsilon);
-  }
+  const hvi_adam_rates rates = {.beta1 = s->beta1,
+                                .beta2 = s->beta2,
+                                .epsilon = s->epsilon,
+                                .rate = s->lr / (1.0 - state[0]),
+                                .scale = 1.0 / (1.0 - state[1]),
+                                .keep = 1.0 - s->lr * decay};
+  adam_loop(l->next->theta, m, v, l->now->theta, g, &rates, d);
   hvi_surrogate_probe(l);
   hvi_surrogate_accept(l);
 }

@@ -7,6 +7,7 @@
  * gd is the paper's Surr-GD. g = J' Xi (g(theta) - v) is the surrogate's gradient.
  */
 #include "inner/optimizers.h"
+#include "num/bulk.h"
 #include "num/vec.h"
 
 static size_t no_state(const hvi_optimizer_settings *s, const hvi_model *m) {
@@ -21,7 +22,13 @@ static void forget_nothing(const hvi_optimizer_settings *s, const hvi_model *m, 
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   (void)state;
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
-  for (size_t i = 0; i < l->model->dim; i++) l->next->theta[i] = theta[i] - s->lr * g[i];
+  const size_t d = l->model->dim;
+  double *next = l->next->theta;
+  if (d >= HVI_BULK_LEAST) {
+    hvi_bulk_list()[0]->descend(next, theta, g, s->lr, d);
+  } else {
+    for (size_t i = 0; i < d; i++) next[i] = theta[i] - s->lr * g[i];
+  }
   hvi_surrogate_probe(l);
   hvi_surrogate_accept(l);
   return true;
@@ -39,9 +46,15 @@ static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m,
 
 static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
-  for (size_t i = 0; i < l->model->dim; i++) {
-    velocity[i] = s->momentum * velocity[i] + g[i];
-    l->next->theta[i] = theta[i] - s->lr * velocity[i];
+  const size_t d = l->model->dim;
+  double *next = l->next->theta;
+  if (d >= HVI_BULK_LEAST) {
+    hvi_bulk_list()[0]->momentum(next, velocity, theta, g, s->momentum, s->lr, d);
+  } else {
+    for (size_t i = 0; i < d; i++) {
+      velocity[i] = s->momentum * velocity[i] + g[i];
+      next[i] = theta[i] - s->lr * velocity[i];
+    }
   }
   hvi_surrogate_probe(l);
   hvi_surrogate_accept(l);

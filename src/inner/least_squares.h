@@ -12,6 +12,10 @@
 
 #include <hvi/optimizer.h>
 
+/* Whether the model has the form that is asked for, within the limit of memory; before the rest. */
+hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
+                                   hvi_error *err);
+
 /* Doubles of state; the layout is private. */
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m);
 

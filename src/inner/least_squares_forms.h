@@ -26,6 +26,7 @@ typedef struct hvi_linear_form {
 extern const hvi_linear_form hvi_linear_dense;       /* a player's Jacobian, decomposed */
 extern const hvi_linear_form hvi_linear_diagonal;    /* one parameter and one output a player */
 extern const hvi_linear_form hvi_linear_gram;        /* J constant and tall */
+extern const hvi_linear_form hvi_linear_outer;       /* J J', where a model has it */
 extern const hvi_linear_form hvi_linear_matrix_free; /* products only */
 
 #endif

@@ -46,7 +46,9 @@ static bool solve(const hvi_linear_step *step) {
   const hvi_linear_map J = {n, d, apply, apply_t, &map};
   for (size_t i = 0; i < n; i++) r[i] = residual[i] * (l->weights ? sqrt(l->weights[i]) : 1.0);
   const size_t most = s->linear_iters ? s->linear_iters : 4 * (n + d);
-  hvi_lsmr_solve(step->delta, &J, r, sqrt(step->lambda), s->linear_tol, most, work);
+  /* beyond the rounding of its products there is nothing to gain */
+  const double tol = fmax(s->linear_tol, l->model->noise);
+  hvi_lsmr_solve(step->delta, &J, r, sqrt(step->lambda), tol, most, work);
   return hvi_vec_finite(step->delta, d);
 }
 

@@ -14,6 +14,10 @@ void hvi_model_jacobian(const hvi_model *m, double *cache, const double *theta, 
   const size_t n = b->out, d = b->dim;
   cache += b->cache;
   theta += b->theta;
+  if (one->ops->jacobian) {
+    one->ops->jacobian(one, cache, theta, J);
+    return;
+  }
   if (n <= d) {
     /* row i is J' e_i */
     hvi_vec_zero(scratch, n);

@@ -1,0 +1,35 @@
+/* `hvi bench mlp`: inner steps on networks, next to what their bare matrix products take in the
+ * same run. */
+#ifndef HVI_BENCH_MLP_H
+#define HVI_BENCH_MLP_H
+
+#include <hvi/error.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct mlp_options {
+  size_t repeats; /* of each measurement; the fastest counts */
+  /* Called before each measurement; false stops. */
+  bool (*progress)(void *context, size_t done, size_t total);
+  void *context;
+} mlp_options;
+
+/* One network, batch and optimizer; times are seconds of one thread's processor. */
+typedef struct mlp_row {
+  size_t hidden, batch; /* hidden layers of 256 units; rows */
+  const char *optimizer;
+  bool first_order; /* gd or adamw; otherwise lm */
+  double step;      /* an inner step: forward, backward, update; lm: with its linear system */
+  double flops;     /* of the products of a first-order step */
+  double sgemm;     /* the same products by OpenBLAS, whole batch, one thread */
+  double own;       /* the same products by the library's kernel, in slices */
+  double peak; /* floating-point operations a second of OpenBLAS's sgemm at 1024 x 1024 x 1024 */
+} mlp_row;
+
+enum { MLP_ROWS = 18 };
+
+/* Fills rows[MLP_ROWS]; *done says how many before an error or a stop. */
+hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const mlp_options *options, hvi_error *err);
+
+#endif

@@ -1,0 +1,264 @@
+/*
+ * A network as a model: doubles outside, floats inside.
+ *
+ * eval narrows theta to floats, turns the matrices (net/net.h) and leaves the activations of all
+ * layers in the cache; vjp and jvp read them there, so a value and its gradient are one pass
+ * forward and one backward.
+ *
+ * A cache is an array of doubles. It begins with the number of rows that are bound, and goes on
+ * with floats: weights, a direction in their layout, a gradient, the inputs (when they are bound),
+ * the trace and the threads' scratch.
+ */
+#include "model/mlp.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/vec.h"
+
+#include <float.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LINE = 64, FLOATS = LINE / sizeof(float), MOST_THREADS = 1024 };
+
+_Static_assert(sizeof(size_t) <= sizeof(double), "a count fits into a double of cache");
+
+static size_t aligned(size_t floats) { return (floats + FLOATS - 1) / FLOATS * FLOATS; }
+
+/* The floats of a cache: after its first double, from a whole cache line on. */
+static float *floats_of(double *cache) {
+  const uintptr_t at = (uintptr_t)(cache + 1), over = at % LINE;
+  return (float *)(void *)((char *)(cache + 1) + (over ? LINE - over : 0));
+}
+
+static size_t bound_rows(const hvi_mlp *mlp, const double *cache) {
+  size_t rows = 0;
+  if (!mlp->input) memcpy(&rows, cache, sizeof rows);
+  return rows ? rows : mlp->rows;
+}
+
+hvi_batch hvi_mlp_batch_of(const hvi_mlp *mlp, double *cache) {
+  float *at = floats_of(cache);
+  return (hvi_batch){.net = mlp->net,
+                     .weights = at + mlp->weights,
+                     .rows = bound_rows(mlp, cache),
+                     .x = mlp->input ? mlp->input : at + mlp->x,
+                     .x_row = mlp->x_row,
+                     .threads = mlp->threads,
+                     .trace = at + mlp->trace,
+                     .scratch = at + mlp->scratch};
+}
+
+/* Outputs of rows that are not bound. */
+static void clear_rest(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
+  const size_t out = mlp->net->out;
+  if (b->rows < mlp->rows) hvi_vec_zero(z + b->rows * out, (mlp->rows - b->rows) * out);
+}
+
+static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  float *weights = floats_of(cache) + mlp->weights;
+  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  mlp->bulk->narrow(weights, theta, m->dim);
+  hvi_net_prepare(mlp->net, weights);
+  hvi_batch_forward(&b, z);
+  clear_rest(mlp, &b, z);
+}
+
+static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                double *out) {
+  (void)theta;
+  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  float *gradient = floats_of(cache) + mlp->gradient;
+  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  hvi_batch_backward(&b, u, gradient);
+  mlp->bulk->widen(out, gradient, m->dim);
+}
+
+static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                double *out) {
+  (void)theta;
+  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  float *direction = floats_of(cache) + mlp->direction;
+  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  mlp->bulk->narrow(direction, v, m->dim);
+  hvi_net_prepare(mlp->net, direction);
+  hvi_batch_tangent(&b, direction, out);
+  clear_rest(mlp, &b, out);
+}
+
+/* Copies the inputs into rows of x_row floats, the rest of each row being 0. */
+static void bind(const hvi_model *m, double *cache, const void *sample) {
+  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_mlp_batch *batch = sample;
+  const size_t in = mlp->net->in, rows = !batch ? 0 : batch->rows;
+  float *x = floats_of(cache) + mlp->x;
+  const size_t kept = rows < mlp->rows ? rows : mlp->rows;
+  memset(x, 0, mlp->rows * mlp->x_row * sizeof *x);
+  for (size_t i = 0; i < kept; i++) {
+    memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
+  }
+  memcpy(cache, &kept, sizeof kept);
+}
+
+static void outer_gram(const hvi_model *m, double *cache, const double *theta, double *K,
+                       double *work) {
+  (void)theta;
+  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  hvi_batch_outer(&b, K, mlp->rows, floats_of(work));
+  for (size_t i = b.rows; i < mlp->rows; i++) hvi_vec_zero(K + i * mlp->rows, mlp->rows);
+}
+
+static void jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
+  (void)theta;
+  hvi_mlp_jacobian_rows(m, cache, 0, ((const hvi_mlp *)m)->rows, J);
+}
+
+static void free_mlp(hvi_model *m) {
+  hvi_mlp *mlp = (hvi_mlp *)m;
+  hvi_net_free(mlp->net);
+  hvi_free(mlp->input);
+  hvi_free(mlp->parts);
+  hvi_free(mlp);
+}
+
+/* {inputs fixed or bound} x {several outputs a row, or one} */
+#define OPS(binds, gram)                                                                           \
+  {                                                                                                \
+    .name = "mlp", .eval = eval, .vjp = vjp, .jvp = jvp, .bind = binds, .outer_gram = gram,        \
+    .jacobian = jacobian, .free = free_mlp                                                         \
+  }
+
+static const hvi_model_ops mlp_ops[2][2] = {{OPS(NULL, NULL), OPS(NULL, outer_gram)},
+                                            {OPS(bind, NULL), OPS(bind, outer_gram)}};
+
+const hvi_mlp *hvi_mlp_of(const hvi_model *m) {
+  if (!m || m->ops->free != free_mlp) return NULL;
+  return (const hvi_mlp *)m;
+}
+
+static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
+  if (!s || s->rows == 0) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a network needs at least one row of inputs");
+  }
+  if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown activation %d or %d", (int)s->hidden,
+                         (int)s->head);
+  }
+  if (s->threads > MOST_THREADS) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu threads are too many; at most %d",
+                         s->threads, (int)MOST_THREADS);
+  }
+  return HVI_OK;
+}
+
+/* Rows of inputs and the traces of all rows must be countable. */
+static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
+  double floats = (double)mlp->x_row;
+  for (size_t l = 0; l < mlp->net->layer_count; l++)
+    floats += 2.0 * (double)mlp->net->layers[l].out;
+  if (floats * (double)mlp->rows < 1e15) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu rows are too many for this network",
+                       mlp->rows);
+}
+
+static size_t place(size_t *at, size_t floats) {
+  const size_t begin = *at;
+  *at += aligned(floats + HVI_NET_SLACK);
+  return begin;
+}
+
+/* Lays out theta, the cache and the work of the Gram form. */
+static void lay_out(hvi_mlp *mlp) {
+  const hvi_net *net = mlp->net;
+  size_t at = 0;
+  mlp->weights = place(&at, net->weights);
+  mlp->direction = place(&at, net->weights);
+  mlp->gradient = place(&at, net->dim);
+  mlp->x = mlp->input ? 0 : place(&at, mlp->rows * mlp->x_row);
+  mlp->trace = place(&at, hvi_batch_trace(net, mlp->rows));
+  mlp->scratch = place(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
+  const size_t before = 1 + LINE / sizeof(double), two = sizeof(double) / sizeof(float);
+  const bool single = net->out == 1;
+  mlp->block = (hvi_block){.dim = net->dim, .out = mlp->rows * net->out};
+  mlp->base = (hvi_model){.ops = &mlp_ops[!mlp->input][single],
+                          .dim = net->dim,
+                          .out = mlp->rows * net->out,
+                          .cache = before + at / two,
+                          .block_count = 1,
+                          .blocks = &mlp->block,
+                          .noise = FLT_EPSILON};
+  if (single) {
+    mlp->base.outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / two;
+  }
+}
+
+static bool make_parts(hvi_mlp *mlp) {
+  mlp->part_count = 2 * mlp->net->layer_count;
+  mlp->parts = hvi_alloc(mlp->part_count, sizeof *mlp->parts);
+  for (size_t l = 0; mlp->parts && l < mlp->net->layer_count; l++) {
+    const hvi_net_layer *layer = &mlp->net->layers[l];
+    hvi_mlp_part *w = &mlp->parts[2 * l], *b = w + 1;
+    *w = (hvi_mlp_part){.offset = layer->weight, .dims = 2, .shape = {layer->out, layer->in}};
+    *b = (hvi_mlp_part){.offset = layer->bias, .dims = 1, .shape = {layer->out}};
+    snprintf(w->name, sizeof w->name, "%zu.weight", 2 * l);
+    snprintf(b->name, sizeof b->name, "%zu.bias", 2 * l);
+  }
+  return mlp->parts;
+}
+
+static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) {
+  const size_t in = mlp->net->in;
+  if (!hvi_vec_finite(input, mlp->rows * in)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the inputs hold a number that is not finite");
+  }
+  mlp->input = hvi_alloc(mlp->rows * mlp->x_row + HVI_NET_SLACK, sizeof *mlp->input);
+  if (!mlp->input) return hvi_error_memory(err, "a network's inputs");
+  for (size_t i = 0; i < mlp->rows; i++) {
+    mlp->bulk->narrow(mlp->input + i * mlp->x_row, input + i * in, in);
+  }
+  return HVI_OK;
+}
+
+static hvi_status fill(hvi_mlp *mlp, const hvi_mlp_spec *spec, hvi_error *err) {
+  const hvi_net_spec shape = {.in = spec->in,
+                              .layer_count = spec->layer_count,
+                              .widths = spec->widths,
+                              .hidden = spec->hidden,
+                              .head = spec->head};
+  hvi_status status = hvi_net_new(&mlp->net, &shape, err);
+  if (status) return status;
+  mlp->x_row = aligned(spec->in);
+  status = check_size(mlp, err);
+  if (!status && spec->input) status = take_input(mlp, spec->input, err);
+  if (status) return status;
+  if (!make_parts(mlp)) return hvi_error_memory(err, "a network's table of shapes");
+  lay_out(mlp);
+  return HVI_OK;
+}
+
+hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
+  *model = NULL;
+  hvi_status status = check_spec(spec, err);
+  if (status) return status;
+  hvi_mlp *mlp = hvi_alloc(1, sizeof *mlp);
+  if (!mlp) return hvi_error_memory(err, "a network");
+  mlp->rows = spec->rows;
+  mlp->threads = spec->threads ? spec->threads : 1;
+  mlp->bulk = hvi_bulk_list()[0];
+  status = fill(mlp, spec, err);
+  if (status) {
+    free_mlp(&mlp->base);
+    return status;
+  }
+  *model = &mlp->base;
+  return HVI_OK;
+}
+
+const hvi_mlp_part *hvi_mlp_parts(const hvi_model *model, size_t *count) {
+  const hvi_mlp *mlp = hvi_mlp_of(model);
+  *count = mlp ? mlp->part_count : 0;
+  return mlp ? mlp->parts : NULL;
+}
