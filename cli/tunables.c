@@ -13,7 +13,8 @@
 
 /* Choices are stored through int pointers. */
 _Static_assert(sizeof(hvi_target) == sizeof(int) && sizeof(hvi_floor) == sizeof(int) &&
-                   sizeof(hvi_linear_solver) == sizeof(int),
+                   sizeof(hvi_linear_solver) == sizeof(int) &&
+                   sizeof(hvi_acceleration) == sizeof(int),
                "enums are as wide as int");
 
 #define AT(member) offsetof(hvi_settings, member)
@@ -25,6 +26,10 @@ const hvi_tunable hvi_tunables[] = {
      "plain, optimistic (2 F - F before) or averaged", SURROGATE, false},
     {"average", HVI_ARG_SIZE, AT(average), "[1,1e6]", "TAU",
      "how many targets an averaged target takes", SURROGATE, false},
+    {"accelerate", HVI_ARG_CHOICE, AT(accelerate), "none|mode|anderson", "KIND",
+     "start each step nearer to the solution: none, mode (the\nproblem's slow mode taken off) or anderson", SURROGATE, false},
+    {"memory", HVI_ARG_SIZE, AT(memory), "[1,8]", "K",
+     "iterates that anderson looks back at", SURROGATE, false},
     {"alternating", HVI_ARG_FLAG, AT(alternating), NULL, NULL,
      "players in turn instead of at once", SURROGATE, false},
     {"eta-decay", HVI_ARG_REAL, AT(eta_decay), "[0,inf)", "X",
@@ -68,8 +73,9 @@ const hvi_tunable hvi_tunables[] = {
      "lm: lambda; the first one when it adapts", "lm", false},
     {"adaptive-damping", HVI_ARG_FLAG, AT(inner.adapt_damping), NULL, NULL,
      "lm: lambda by the gain ratio", "lm", false},
-    {"linear", HVI_ARG_CHOICE, AT(inner.linear), "auto|dense|matrix-free", "KIND",
-     "gn, dgn, lm: auto, dense or matrix-free", NEWTON, false},
+    {"linear", HVI_ARG_CHOICE, AT(inner.linear), "auto|dense|matrix-free|gram", "KIND",
+     "gn, dgn, lm, with n outputs and d parameters: auto,\ndense (about 3 n d doubles), matrix-free (4 d + 3 n),\n"
+     "or gram (n^2, networks); over 4 GiB is refused", NEWTON, false},
     {"linear-tol", HVI_ARG_REAL, AT(inner.linear_tol), "(0,1)", "X",
      "matrix-free: relative tolerance", NEWTON, false},
     {"linear-iters", HVI_ARG_SIZE, AT(inner.linear_iters), NULL, "N",

@@ -9,18 +9,22 @@
 #include <hvi/error.h>
 #include <hvi/game.h>
 #include <hvi/mdp.h>
+#include <hvi/mlp.h>
 #include <hvi/model.h>
 #include <hvi/optimizer.h>
 #include <hvi/performative.h>
 #include <hvi/policy.h>
 #include <hvi/problem.h>
 #include <hvi/rng.h>
+#include <hvi/rollout.h>
 #include <hvi/sac.h>
 #include <hvi/solver.h>
 #include <hvi/sparse.h>
 #include <hvi/surrogate.h>
 #include <hvi/tensors.h>
+#include <hvi/testset.h>
 #include <hvi/theory.h>
+#include <hvi/value.h>
 #include <hvi/version.h>
 
 #endif

@@ -72,6 +72,12 @@ typedef struct hvi_problem_ops {
   /* Draws the next sample, sample_bytes of it, over the last one (zero at the start). It may depend
    * on theta: a deployed model changes its own data. Optional: NULL for a deterministic problem. */
   void (*draw)(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
+  /* Double sampling: before inner step m, other states for the outputs whose weight is positive.
+   * The outputs of weight zero stay what they were. Optional; needs draw and a bound model. */
+  void (*resample)(const hvi_problem *p, void *sample, size_t m);
+  /* The mode that the outer loop is slowest in: u[n] and df[n] with F(z + c u) = F(z) + c df. For
+   * policy evaluation u is constant and df = (1 - gamma) Xi u. Optional. */
+  void (*slow_mode)(const hvi_problem *p, const void *sample, double *u, double *df);
   /* F(z) = A z + b written out, A[n][n] row-major; optional: NULL when F is not affine. */
   void (*affine)(const hvi_problem *p, double *A, double *b);
   /* |.|^2 to the solution, where |z - z*|^2 is not the right measure; optional. */
@@ -89,7 +95,7 @@ struct hvi_problem {
   const hvi_problem_ops *ops;
   hvi_model *model;       /* owned */
   const double *theta0;   /* [d], where a solve starts unless told otherwise */
-  const double *weights;  /* [n], diagonal of Xi; NULL: identity */
+  const double *weights;  /* [n], diagonal of Xi, zero for linear terms; NULL: identity */
   const double *solution; /* [n], z* when known; NULL otherwise */
   size_t sample_bytes;    /* of a draw */
   size_t draw_steps;      /* environment steps that a draw takes */

@@ -61,6 +61,14 @@ typedef enum hvi_target {
   HVI_TARGET_AVERAGED    /* the mean of the last tau plain targets */
 } hvi_target;
 
+/* Where the target starts from: instead of z_t, a point with the same solution nearer to it. */
+typedef enum hvi_acceleration {
+  HVI_ACCELERATE_NONE,
+  HVI_ACCELERATE_MODE, /* the error along the problem's slow mode taken off, as far as it is known
+                        */
+  HVI_ACCELERATE_ANDERSON /* and along the last `memory` differences of iterates */
+} hvi_acceleration;
+
 typedef enum hvi_step_rule {
   HVI_STEP_FIXED,   /* eta as given */
   HVI_STEP_THEOREM, /* 2 mu / (5 L^2): with alpha <= mu / 2L, rate 1 - mu^2 / 5L^2 */
@@ -97,7 +105,9 @@ typedef struct hvi_settings {
   double eta_decay;         /* step t uses eta / (1 + eta_decay t) */
   const double *player_eta; /* [players] replaces eta when set */
   hvi_target target;
-  size_t average;   /* tau, for the averaged target */
+  size_t average; /* tau, for the averaged target */
+  hvi_acceleration accelerate;
+  size_t memory;    /* iterates that Anderson acceleration looks back at, 1 to 8 */
   bool alternating; /* players in turn instead of at once */
 
   /* the inner loop */

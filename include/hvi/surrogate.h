@@ -3,6 +3,8 @@
  *
  *   l(theta) = 1/2 | g(theta) - v |^2_Xi,   v = z_t - eta F(z_t)
  *
+ * An output of weight zero has no square and enters by <eta F(z_t), z - z_t> alone.
+ *
  * It holds two points: `now`, where the optimizer stands, and `next`, where it wants to go. An
  * optimizer writes next->theta, probes it, and accepts it or not; nothing is evaluated twice.
  */
@@ -35,6 +37,7 @@ typedef struct hvi_surrogate {
   const hvi_model *model;
   const double *weights; /* [n], or NULL */
   double *target;        /* [n] v */
+  double *linear;        /* [n] eta F where the weight is zero: the term <eta F, z - v>; or NULL */
   hvi_point *now, *next;
   double *gradient; /* [d] */
   double *weighted; /* [n] scratch: Xi r */

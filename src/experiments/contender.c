@@ -39,14 +39,15 @@ static const field fields[] = {
     {"damping", REAL, AT(inner.damping), {0, INFINITY, true, true}},
     {"adapt_damping", FLAG, AT(inner.adapt_damping), {0, 0, false, false}},
     {"average", COUNT, AT(average), {1, 1e6, false, false}},
+    {"memory", COUNT, AT(memory), {1, 8, false, false}},
     {"alternating", FLAG, AT(alternating), {0, 0, false, false}},
     {"keep_state", FLAG, AT(keep_state), {0, 0, false, false}},
 };
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static const char *const own_keys[] = {"label", "method",    "eta",  "target",
-                                       "floor", "highlight", "style"};
+static const char *const own_keys[] = {"label",      "method", "eta",       "target",
+                                       "accelerate", "floor",  "highlight", "style"};
 
 enum { OWN_COUNT = sizeof own_keys / sizeof *own_keys };
 
@@ -92,6 +93,7 @@ static hvi_status read_field(hvi_settings *s, const field *f, const hvi_node *no
 static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *origin,
                              hvi_error *err) {
   static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
+  static const char *const accelerations[] = {"none", "mode", "anderson", NULL};
   static const char *const floors[] = {"zero", "known", "estimated", NULL};
   const hvi_node *node;
   hvi_status status = HVI_OK;
@@ -100,6 +102,10 @@ static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *
   if (status == HVI_OK && (node = hvi_node_get(map, "target"))) {
     status = hvi_field_choice(&i, node, targets, origin, err);
     c->settings.target = (hvi_target)i;
+  }
+  if (status == HVI_OK && (node = hvi_node_get(map, "accelerate"))) {
+    status = hvi_field_choice(&i, node, accelerations, origin, err);
+    c->settings.accelerate = (hvi_acceleration)i;
   }
   if (status == HVI_OK && (node = hvi_node_get(map, "floor"))) {
     status = hvi_field_choice(&i, node, floors, origin, err);

@@ -28,6 +28,25 @@ static void place_turn(hvi_solver *s, size_t k, hvi_arena *arena) {
   }
 }
 
+/* How many earlier iterates the targets look back at, and room for them. */
+static void place_past(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const hvi_problem *p = s->problem;
+  const size_t n = p->model->out;
+  hvi_past *past = &s->past;
+  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
+  if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
+  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth) {
+    past->depth = set->memory;
+  }
+  if (past->depth == 0) return;
+  past->z = hvi_arena_take(arena, past->depth * n);
+  past->f = hvi_arena_take(arena, past->depth * n);
+  if (!p->ops->draw) return;
+  past->theta = hvi_arena_take(arena, past->depth * p->model->dim);
+  past->cache = hvi_arena_take(arena, p->model->cache);
+}
+
 /* Every array of the solver, from an arena that counts or from one that gives. */
 static void place(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
@@ -43,8 +62,14 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->field_last = hvi_arena_take(arena, d);
   s->adam = hvi_arena_take(arena, 2 + 2 * d);
   s->eta = hvi_arena_take(arena, s->problem->model->block_count);
-  if (set->target == HVI_TARGET_OPTIMISTIC) s->f_last = hvi_arena_take(arena, n);
-  if (set->target == HVI_TARGET_AVERAGED) s->history = hvi_arena_take(arena, set->average * n);
+  place_past(s, arena);
+  if (set->accelerate) {
+    s->moved_z = hvi_arena_take(arena, n);
+    s->moved_f = hvi_arena_take(arena, n);
+    s->mode = hvi_arena_take(arena, n);
+    s->mode_f = hvi_arena_take(arena, n);
+  }
+  if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   if (set->baseline == HVI_BASELINE_RULE) {
     s->rule_state = hvi_arena_take(arena, set->rule->state(s->problem));
   }
@@ -130,6 +155,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   s->problem = p;
   s->settings = *settings;
   s->shrink = 1.0;
+  s->filter.variance = INFINITY;
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
   s->best_residual = s->best_dist2 = NAN;

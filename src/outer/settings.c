@@ -1,5 +1,6 @@
 /* Default settings, and the one place where settings are refused. */
 #include "base/error.h"
+#include "inner/least_squares.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
@@ -13,6 +14,7 @@ hvi_settings hvi_settings_defaults(void) {
                         .inner = hvi_optimizer_defaults(),
                         .eta = 0.1,
                         .average = 10,
+                        .memory = 5,
                         .rule_settings = {.second_rate = 1.0},
                         .inner_steps = 1,
                         .max_outer = 1000,
@@ -116,6 +118,7 @@ static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
   }
   for (size_t i = 0; p->weights && i < p->model->out; i++) {
     if (p->weights[i] > 0.0 && isfinite(p->weights[i])) continue;
+    if (p->weights[i] == 0.0 && p->ops->resample) continue;
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s: weight %zu is %g: it must be positive",
                          p->ops->name, i + 1, p->weights[i]);
   }
@@ -127,6 +130,28 @@ static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
     if (p->ops->rules[k] == rule) return true;
   }
   return false;
+}
+
+static hvi_status check_acceleration(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
+  if (!s->accelerate || s->baseline) return HVI_OK;
+  if (s->accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "%s knows no slow mode to correct: Anderson acceleration needs none",
+                         p->ops->name);
+  }
+  if (s->accelerate == HVI_ACCELERATE_ANDERSON &&
+      (s->memory == 0 || s->memory > HVI_MEMORY_MOST || p->ops->resample)) {
+    return hvi_error_set(
+        err, HVI_ERROR_ARGUMENT,
+        "Anderson acceleration looks back at 1 to %d iterates, not at %zu, and does "
+        "not go with double sampling",
+        (int)HVI_MEMORY_MOST, s->memory);
+  }
+  if (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "acceleration goes with plain targets, one eta and players at once");
+  }
+  return HVI_OK;
 }
 
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
@@ -161,6 +186,14 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
   return HVI_OK;
 }
 
+/* Steps that solve a linear system need room for it. */
+static hvi_status check_linear(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
+  const hvi_optimizer *o = s->optimizer;
+  const bool solves = o == &hvi_optimizer_gn || o == &hvi_optimizer_dgn || o == &hvi_optimizer_lm ||
+                      o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED;
+  return solves && !s->baseline ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
+}
+
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   if (!s->optimizer) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings name no inner optimizer");
@@ -170,5 +203,7 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
   if (!status) status = check_stops(s, err);
   if (!status) status = check_problem(p, err);
   if (!status) status = check_fit(s, p, err);
+  if (!status) status = check_acceleration(s, p, err);
+  if (!status) status = check_linear(s, p, err);
   return status;
 }

@@ -132,7 +132,6 @@ static void begin(hvi_solver *s) {
   s->start = hvi_clock_now();
   draw(s);
   hvi_solver_operate(s);
-  if (s->f_last) hvi_vec_copy(s->f_last, s->f, s->problem->model->out);
   record(s);
   s->first_residual = s->sample ? 0.0 : s->row.residual;
   decide(s);

@@ -8,6 +8,8 @@
 
 /* Movement below this share of the exact step's length eta |residual| counts as standing still. */
 static const double hvi_still_share = 1e-9;
+/* Iterates that Anderson acceleration may look back at. */
+enum { HVI_MEMORY_MOST = 8 };
 /* Residuals below this (relative to 1 + |z|) are rounding, not a stall. */
 static const double hvi_rounding = 1e-13;
 
@@ -19,6 +21,23 @@ typedef struct hvi_turn {
   hvi_surrogate_room scout; /* estimated floor: the same surrogate, solved on the side */
   double *scout_state;
 } hvi_turn;
+
+/*
+ * The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
+ * where samples change, theta is kept as well and both are worked out anew.
+ */
+typedef struct hvi_past {
+  size_t depth;  /* 0: nothing is kept */
+  double *theta; /* [depth][d], or NULL */
+  double *z, *f; /* [depth][n] */
+  double *cache; /* the model's, with theta */
+} hvi_past;
+
+/* What is known of the error along the slow mode; accelerate_mode.c. */
+typedef struct hvi_filter {
+  double variance; /* of the error; infinite at the start */
+  double drift;    /* running average of what was seen over what was to be expected */
+} hvi_filter;
 
 struct hvi_solver {
   const hvi_problem *problem;
@@ -38,8 +57,12 @@ struct hvi_solver {
   size_t turn_count;
   hvi_turn *turns;
   double *all_theta, *all_z; /* alternating: the players' parts put together */
-  double *f_last;            /* [n] F_{t-1}: optimistic target */
-  double *history;           /* [tau][n] last plain targets: averaged target */
+  hvi_past past;             /* earlier iterates: optimistic, averaged, accelerated targets */
+  double *moved_z, *moved_f; /* [n] z_t and F after the acceleration's correction */
+  double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
+  hvi_filter filter;         /* of the error along it */
+  double shift;              /* how far the last correction went along it */
+  double *anchor;            /* [d] theta_t, where the inner loop draws again */
   double *projected;         /* [n] projection of the target: known floor */
 
   /* the baselines */
@@ -68,6 +91,21 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
 /* theta_t -> theta_{t+1}, with s->f = F(z_t) given; surrogate_step.c and baseline_step.c. */
 void hvi_solver_surrogate_step(hvi_solver *s);
 void hvi_solver_baseline_step(hvi_solver *s);
+
+/* The turn's target, frozen; target.c. */
+void hvi_solver_set_target(hvi_solver *s, hvi_turn *turn);
+/* Correct moved_z and moved_f, where the step starts instead of z_t: accelerate_mode.c and
+ * accelerate_anderson.c. */
+void hvi_solver_correct_mode(hvi_solver *s);
+void hvi_solver_correct_anderson(hvi_solver *s);
+/* Earlier iterates, k = 1 the last: how many are known, and theirs; past.c. */
+size_t hvi_past_count(const hvi_solver *s);
+const double *hvi_past_z(const hvi_solver *s, size_t k);
+const double *hvi_past_f(const hvi_solver *s, size_t k);
+/* Works out z and F of the past on a new sample. */
+void hvi_past_renew(hvi_solver *s);
+/* Keeps a turn's part of theta_t, z_t and F(z_t). */
+void hvi_past_keep(hvi_solver *s, const hvi_turn *turn);
 
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);

@@ -19,52 +19,6 @@
 /* Steps of the side solve behind an estimated floor. */
 enum { SCOUT_STEPS = 50 };
 
-static double step_size(const hvi_solver *s, size_t i) {
-  const hvi_model *m = s->problem->model;
-  size_t k = 0;
-  while (s->settings.player_eta && i >= m->blocks[k].z + m->blocks[k].out) k++;
-  return s->eta[k];
-}
-
-/* The target of a turn's outputs before averaging, into v[out]. */
-static void plain_target(const hvi_solver *s, const hvi_block *b, double *v) {
-  const double *w = s->problem->weights, *z = s->z + b->z, *f = s->f + b->z;
-  if (!w && !s->f_last && !s->settings.player_eta) {
-    const double eta = s->shrink * s->eta[0];
-    for (size_t i = 0; i < b->out; i++) v[i] = z[i] - eta * f[i];
-    return;
-  }
-  for (size_t i = 0; i < b->out; i++) {
-    const double eta = s->shrink * (s->settings.player_eta ? step_size(s, b->z + i) : s->eta[0]);
-    const double used = s->f_last ? 2.0 * f[i] - s->f_last[b->z + i] : f[i];
-    v[i] = z[i] - eta * used / (w ? w[b->z + i] : 1.0);
-  }
-}
-
-/* Replaces the plain target by the mean of the last tau of them. */
-static void average_target(hvi_solver *s, const hvi_block *b, double *target) {
-  const size_t n = s->problem->model->out, tau = s->settings.average;
-  const size_t have = s->row.outer < tau ? s->row.outer + 1 : tau;
-  plain_target(s, b, s->history + (s->row.outer % tau) * n + b->z);
-  for (size_t i = 0; i < b->out; i++) {
-    double sum = 0.0;
-    for (size_t slot = 0; slot < have; slot++) sum += s->history[slot * n + b->z + i];
-    target[i] = sum / (double)have;
-  }
-}
-
-static void set_target(hvi_solver *s, hvi_turn *turn) {
-  hvi_surrogate *l = &turn->room.l;
-  const hvi_block *b = &turn->block;
-  if (s->history) {
-    average_target(s, b, l->target);
-  } else {
-    plain_target(s, b, l->target);
-  }
-  if (s->f_last) hvi_vec_copy(s->f_last + b->z, s->f + b->z, b->out);
-  hvi_surrogate_freeze(l);
-}
-
 /* l* from the projection of the target onto Z, factor by factor. */
 static double known_floor(const hvi_solver *s, const hvi_turn *turn) {
   const hvi_problem *p = s->problem;
@@ -116,6 +70,21 @@ static double floor_of(hvi_solver *s, hvi_turn *turn) {
   return 0.0;
 }
 
+/* Double sampling: other states for the square terms of inner step m. Where the weight is positive
+ * the target is theta_t's output there, moved as far as the acceleration moved the others. */
+static void resample(hvi_solver *s, hvi_turn *turn, size_t m) {
+  hvi_surrogate *l = &turn->room.l;
+  s->problem->ops->resample(s->problem, s->sample, m);
+  l->model->ops->bind(l->model, l->next->cache, s->sample);
+  l->model->ops->eval(l->model, l->next->cache, s->anchor, l->next->z);
+  for (size_t i = 0; i < l->model->out; i++) {
+    if (l->weights[i] > 0.0) l->target[i] = l->next->z[i] + s->shift;
+  }
+  s->row.counts.model_passes++;
+  hvi_surrogate_rebind(l, s->sample);
+  hvi_surrogate_measure(l);
+}
+
 static size_t most_inner_steps(const hvi_solver *s) {
   if (s->settings.inner_growth == 0.0) return s->settings.inner_steps;
   const double grown = s->settings.inner_growth * (double)s->row.outer;
@@ -129,8 +98,11 @@ static size_t descend(hvi_solver *s, hvi_turn *turn, double floor) {
   const size_t most = most_inner_steps(s);
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
   if (!set->keep_state) set->optimizer->reset(&set->inner, l->model, turn->state);
+  const bool resamples = s->problem->ops->resample;
+  if (resamples) hvi_vec_copy(s->anchor, l->now->theta, l->model->dim);
   size_t steps = 0;
   while (steps < most && (set->alpha == 0.0 || l->now->loss > goal)) {
+    if (resamples) resample(s, turn, steps);
     if (!set->optimizer->step(&set->inner, turn->state, l)) break;
     steps++;
   }
@@ -155,7 +127,7 @@ void hvi_solver_surrogate_step(hvi_solver *s) {
   for (size_t k = 0; k < s->turn_count; k++) {
     hvi_turn *turn = &s->turns[k];
     if (k > 0) hvi_solver_operate(s);
-    set_target(s, turn);
+    hvi_solver_set_target(s, turn);
     const double least = floor_of(s, turn);
     const size_t steps = descend(s, turn, least);
     gather(s, turn);

@@ -1,9 +1,16 @@
 /*
- * The surrogate l(theta) = 1/2 sum_i xi_i (g_i(theta) - v_i)^2 and its gradient J' Xi (g - v).
+ * The surrogate l(theta) = 1/2 sum_i xi_i (g_i(theta) - v_i)^2 + sum_i c_i (g_i(theta) - v_i) and
+ * its gradient J' (Xi (g - v) + c). c is zero but for outputs of weight zero, which have no square.
  */
 #include "surrogate/surrogate.h"
 
 #include "num/vec.h"
+
+static bool some_are_zero(const double *weights, size_t n) {
+  size_t i = 0;
+  while (weights && i < n && weights[i] != 0.0) i++;
+  return weights && i < n;
+}
 
 void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena) {
@@ -20,6 +27,8 @@ void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const dou
                             .next = &room->points[1],
                             .gradient = hvi_arena_take(arena, m->dim),
                             .weighted = hvi_arena_take(arena, m->out),
+                            .linear = some_are_zero(weights, m->out) ? hvi_arena_take(arena, m->out)
+                                                                     : NULL,
                             .counts = counts};
 }
 
@@ -39,7 +48,9 @@ static double measure(const hvi_surrogate *l, hvi_point *p) {
       sum += w[i] * r[i] * r[i];
     }
   }
-  return p->loss = 0.5 * sum;
+  p->loss = 0.5 * sum;
+  for (size_t i = 0; l->linear && i < n; i++) p->loss += l->linear[i] * r[i];
+  return p->loss;
 }
 
 void hvi_surrogate_start(hvi_surrogate *l, const double *theta) {
@@ -54,6 +65,8 @@ void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample) {
   l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
   l->counts->model_passes++;
 }
+
+void hvi_surrogate_measure(hvi_surrogate *l) { measure(l, l->now); }
 
 void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = measure(l, l->now); }
 
@@ -73,6 +86,7 @@ const double *hvi_surrogate_gradient(hvi_surrogate *l) {
   const double *u = l->now->residual;
   if (l->weights) {
     for (size_t i = 0; i < l->model->out; i++) l->weighted[i] = l->weights[i] * u[i];
+    for (size_t i = 0; l->linear && i < l->model->out; i++) l->weighted[i] += l->linear[i];
     u = l->weighted;
   }
   l->model->ops->vjp(l->model, l->now->cache, l->now->theta, u, l->gradient);

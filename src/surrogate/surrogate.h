@@ -20,6 +20,8 @@ void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const dou
 void hvi_surrogate_start(hvi_surrogate *l, const double *theta);
 /* Goes over to a new sample, and evaluates the model where it stands. */
 void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample);
+/* Residual and loss at `now`, after a change of target. */
+void hvi_surrogate_measure(hvi_surrogate *l);
 /* Freezes l->target: residual, loss and loss0 at `now`, without a model pass. */
 void hvi_surrogate_freeze(hvi_surrogate *l);
 

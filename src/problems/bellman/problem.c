@@ -150,6 +150,16 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
   return hvi_mdp_constants(c, ((const evaluation *)p)->mdp, err);
 }
 
+/* P 1 = 1: along a constant F grows by Xi (1 - gamma). */
+static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df) {
+  const hvi_mdp *m = ((const evaluation *)p)->mdp;
+  (void)sample;
+  for (size_t i = 0; i < m->n; i++) {
+    u[i] = 1.0;
+    df[i] = m->law[i] * (1.0 - m->gamma);
+  }
+}
+
 /* z' = argmin 1/2 |z' - T z|^2: the gradient moves by gamma P, of norm at most gamma with Xi. */
 static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *beta = ((const evaluation *)p)->mdp->gamma;
@@ -168,6 +178,7 @@ static hvi_problem_ops choose_ops(const hvi_mdp *m) {
   return (hvi_problem_ops){.name = "bellman",
                            .operate = operate,
                            .affine = m->n <= AFFINE_STATES ? affine : NULL,
+                           .slow_mode = slow_mode,
                            .dist2 = dist2,
                            .sensitivity = sensitivity,
                            .constants = m->phi ? constants : NULL,

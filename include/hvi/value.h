@@ -1,0 +1,76 @@
+/*
+ * Policy evaluation with networks: the value function of a policy from its transitions
+ * (s_i, r_i, s'_i), by the projected Bellman error.
+ *
+ *   z_i = V_theta(s_i),   F(z)_i = 1/N (z_i - r_i - gamma f_i V_theta(s'_i)),   Xi = 1/N
+ *
+ * with f_i = 0 where s'_i is terminal, and 1 otherwise, at a time limit too. With eta = 1 the
+ * surrogate's targets are y_i = r_i + gamma f_i V_{theta_t}(s'_i), and the paper's methods are
+ * settings of the one outer loop (solver.h):
+ *
+ *   Algorithm 2   gd or any other optimizer, inner_steps = M; M = 1 is batch TD(0)
+ *   Algorithm 3   double sampling: `buffer` = K. The square terms of inner step m are on batch
+ *                 m mod K of a buffer, the linear ones on the fresh batch
+ *   Algorithm 4   alpha set, inner_steps the cap
+ *
+ * A value problem has room to evaluate successors in its samples, not in itself: like every
+ * problem it is constant and may be shared.
+ */
+#ifndef HVI_VALUE_H
+#define HVI_VALUE_H
+
+#include <hvi/problem.h>
+#include <hvi/rollout.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hvi_value_draw {
+  HVI_VALUE_FRESH,  /* draw t is rows t N .. (t + 1) N of the data; past its end it starts over */
+  HVI_VALUE_RANDOM, /* N rows at random, with replacement */
+  HVI_VALUE_ALL     /* the whole data set, always: N is its size */
+} hvi_value_draw;
+
+typedef enum hvi_value_target {
+  HVI_VALUE_BELLMAN, /* r + gamma f V(s') */
+  HVI_VALUE_RETURNS  /* the discounted return that followed: regression on Monte-Carlo returns */
+} hvi_value_target;
+
+typedef struct hvi_value_spec {
+  const hvi_dataset *data; /* outlives the problem; rows may be added while it is in use */
+  double gamma;
+  hvi_value_draw draw;
+  hvi_value_target target;
+  size_t batch;  /* N */
+  size_t buffer; /* K batches, the first of the data, for double sampling; 0: none */
+  size_t hidden_count;
+  const size_t *hidden; /* widths of the hidden layers */
+  hvi_activation activation;
+  /* V = shift + scale * network((s - center) / spread), element by element; a spread of NULL is 1,
+   * a center of NULL 0. The network then sees and makes numbers of size 1. */
+  const double *center, *spread; /* [obs] */
+  double shift, scale;           /* 0 and 1: none */
+  size_t threads;                /* that share a batch, with the same bits; 0: 1 */
+} hvi_value_spec;
+
+/* obs-256-256-1 ReLU, gamma 0.99, fresh batches of 1,000. */
+HVI_API hvi_value_spec hvi_value_defaults(void);
+
+/* First parameters by PyTorch's rule, from stream "value" of the seed. */
+HVI_API hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint64_t seed,
+                                 hvi_error *err);
+
+/* V_theta of obs[rows][obs], into values[rows]. Allocates room for a slice of rows. */
+HVI_API hvi_status hvi_value_predict(const hvi_problem *value, const double *theta,
+                                     const float *obs, size_t rows, double *values, hvi_error *err);
+
+/* The network as .safetensors, with names as PyTorch has them, gamma and the scales as notes. */
+HVI_API hvi_status hvi_value_save(const hvi_problem *value, const double *theta, const char *path,
+                                  hvi_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,226 @@
+/*
+ * Acceleration: the correction is Galerkin's, the fixed point stays where it is, the loop becomes
+ * faster, and on noisy samples it is not worse in the end.
+ */
+#include "bellman/chains.h"
+
+#include <hvi/problem.h>
+
+enum { N = 60, STEPS = 400, SEEDS = 200 };
+
+static double end_distance(const hvi_problem *p, hvi_settings s, size_t steps) {
+  s.max_outer = steps;
+  hvi_solver *solver = NULL;
+  hvi_error err;
+  check_ok(hvi_solver_new(&solver, p, &s, &err), &err);
+  hvi_solver_run(solver);
+  const double dist2 = hvi_solver_info(solver).last.dist2;
+  hvi_solver_free(solver);
+  return dist2;
+}
+
+static hvi_problem *evaluation_of(hvi_mdp *mdp) {
+  hvi_problem *p = NULL;
+  hvi_error err;
+  check_ok(hvi_mdp_problem_new(&p, mdp, &err), &err);
+  return p;
+}
+
+/* A constant error is gone after one step; what is left contracts by gamma or faster. */
+static void a_constant_error_is_gone_at_once(void **state) {
+  (void)state;
+  hvi_problem *p = evaluation_of(random_mdp(30, 0, 0.99, 5));
+  double theta0[30];
+  for (size_t i = 0; i < 30; i++) theta0[i] = p->solution[i] + 100.0;
+  hvi_settings s = settings_for("projected", 1.0, 1);
+  s.theta0 = theta0;
+  assert_true(end_distance(p, s, 1) > 9000.0);
+  s.accelerate = HVI_ACCELERATE_MODE;
+  assert_true(end_distance(p, s, 1) < 1e-18 * 1e4);
+  hvi_problem_free(p);
+}
+
+/* The solution is a fixed point of every variant, and each one finds it from elsewhere. */
+static void the_fixed_point_stays(void **state) {
+  (void)state;
+  for (size_t c = 0; c < 4; c++) {
+    hvi_problem *p = evaluation_of(c < 2 ? random_mdp(40, 5 * c, 0.95, c) : walk_mdp(40, 0.95));
+    hvi_settings s = settings_for("projected", 1.0, 1);
+    s.accelerate = c % 2 ? HVI_ACCELERATE_ANDERSON : HVI_ACCELERATE_MODE;
+    const double end = end_distance(p, s, 600);
+    if (!(end < 1e-14)) fail_msg("case %zu ends at %g", c, end);
+    hvi_problem_free(p);
+  }
+}
+
+static size_t steps_until(const hvi_problem *p, hvi_settings s, double share) {
+  const double start = end_distance(p, s, 1);
+  size_t steps = 1;
+  while (steps < 20000 && end_distance(p, s, steps) > share * start) steps += 1 + steps / 8;
+  return steps;
+}
+
+static void it_is_faster_on_slow_chains(void **state) {
+  (void)state;
+  hvi_problem *p = evaluation_of(random_mdp(40, 0, 0.99, 3));
+  hvi_settings s = settings_for("projected", 1.0, 1);
+  const size_t plain = steps_until(p, s, 1e-12);
+  s.accelerate = HVI_ACCELERATE_MODE;
+  assert_true(20 * steps_until(p, s, 1e-12) < plain);
+  hvi_problem_free(p);
+  /* the walk mixes slowly itself: its constant is not its only slow mode */
+  p = evaluation_of(walk_mdp(40, 0.99));
+  s.accelerate = HVI_ACCELERATE_NONE;
+  const size_t walk = steps_until(p, s, 1e-12);
+  s.accelerate = HVI_ACCELERATE_ANDERSON;
+  assert_true(20 * steps_until(p, s, 1e-12) < walk);
+  hvi_problem_free(p);
+}
+
+/* F_i = (rate (z_i - 1) + noise_i) / N: N independent states with one slow constant. */
+typedef struct noisy {
+  hvi_problem base;
+  hvi_set set;
+  double weights[N], theta0[N];
+} noisy;
+
+static const double rate = 0.02, noise = 0.5;
+
+static void noisy_operate(const hvi_problem *p, const void *sample, const double *theta,
+                          const double *z, double *f) {
+  (void)p, (void)theta;
+  const double *draw = sample;
+  for (size_t i = 0; i < N; i++) f[i] = (rate * (z[i] - 1.0) + (draw ? draw[i] : 0.0)) / N;
+}
+
+static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)p, (void)theta;
+  hvi_rng_fill_normal(rng, 0.0, noise, N, sample);
+}
+
+static void noisy_mode(const hvi_problem *p, const void *sample, double *u, double *df) {
+  (void)p, (void)sample;
+  for (size_t i = 0; i < N; i++) {
+    u[i] = 1.0;
+    df[i] = rate / N;
+  }
+}
+
+/* squared error of the mean output */
+static double noisy_dist2(const hvi_problem *p, const double *theta) {
+  (void)p;
+  double mean = 0.0;
+  for (size_t i = 0; i < N; i++) mean += (theta[i] - 1.0) / N;
+  return mean * mean;
+}
+
+static void noisy_free(hvi_problem *p) { hvi_model_free(p->model); }
+
+static const hvi_problem_ops noisy_ops = {.name = "noisy",
+                                          .operate = noisy_operate,
+                                          .draw = noisy_draw,
+                                          .slow_mode = noisy_mode,
+                                          .dist2 = noisy_dist2,
+                                          .free = noisy_free};
+
+static void noisy_init(noisy *t) {
+  double *identity = calloc((size_t)N * N, sizeof *identity);
+  assert_non_null(identity);
+  hvi_error err;
+  *t = (noisy){.set = {.kind = HVI_SET_FREE, .len = N}};
+  for (size_t i = 0; i < N; i++) {
+    identity[i * N + i] = 1.0;
+    t->weights[i] = 1.0 / N;
+    t->theta0[i] = 50.0;
+  }
+  t->base = (hvi_problem){.ops = &noisy_ops,
+                          .theta0 = t->theta0,
+                          .weights = t->weights,
+                          .sample_bytes = N * sizeof(double),
+                          .set_count = 1,
+                          .sets = &t->set};
+  check_ok(hvi_affine_new(&t->base.model, N, N, identity, NULL, &err), &err);
+  free(identity);
+}
+
+typedef struct course {
+  double early, late; /* mean squared error after 10 steps, and over the last half */
+} course;
+
+static bool watch(void *context, const hvi_record *row) {
+  course *c = context;
+  if (row->outer == 10) c->early += row->dist2 / SEEDS;
+  if (row->outer > STEPS / 2) c->late += row->dist2 / (SEEDS * STEPS / 2.0);
+  return true;
+}
+
+static course run_seeds(const hvi_problem *p, hvi_acceleration accelerate) {
+  course c = {0};
+  for (size_t seed = 0; seed < SEEDS; seed++) {
+    hvi_settings s = settings_for("gd", 1.0, STEPS);
+    s.inner.lr = N; /* one step to the target */
+    s.accelerate = accelerate;
+    s.memory = 2;
+    s.seed = seed;
+    s.observe = watch;
+    s.observer_context = &c;
+    end_distance(p, s, STEPS);
+  }
+  return c;
+}
+
+/* The variance of the mean's error that the plain loop settles at is rate q / 2 or so; Kalman's is
+ * rate q (sqrt 2 - 1). A correction by all of c would end at q. */
+static void noise_does_not_make_it_worse(void **state) {
+  (void)state;
+  noisy t;
+  noisy_init(&t);
+  const course plain = run_seeds(&t.base, HVI_ACCELERATE_NONE);
+  const course mode = run_seeds(&t.base, HVI_ACCELERATE_MODE);
+  const double q = noise * noise / N / (rate * rate);
+  assert_true(plain.early > 1000.0); /* 49 (1 - rate)^10, squared */
+  assert_true(mode.early < 0.3 * q); /* about q / 10 */
+  assert_true(mode.late < 1.1 * plain.late);
+  assert_true(mode.late < 0.1 * q);
+  hvi_problem_free(&t.base);
+}
+
+static void anderson_is_held_back_by_noise(void **state) {
+  (void)state;
+  noisy t;
+  noisy_init(&t);
+  const course plain = run_seeds(&t.base, HVI_ACCELERATE_NONE);
+  const course anderson = run_seeds(&t.base, HVI_ACCELERATE_ANDERSON);
+  assert_true(anderson.early < 0.01 * plain.early);
+  assert_true(anderson.late < 4.0 * plain.late);
+  hvi_problem_free(&t.base);
+}
+
+static void what_does_not_fit_is_refused(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings s = settings_for("gd", 0.1, 10);
+  hvi_solver *solver = NULL;
+  hvi_error err;
+  s.accelerate = HVI_ACCELERATE_MODE;
+  check_error(hvi_solver_new(&solver, p, &s, &err), HVI_ERROR_UNSUPPORTED, &err, "slow mode");
+  s.accelerate = HVI_ACCELERATE_ANDERSON;
+  s.memory = 9;
+  check_error(hvi_solver_new(&solver, p, &s, &err), HVI_ERROR_ARGUMENT, &err, "1 to 8");
+  s.memory = 3;
+  s.target = HVI_TARGET_OPTIMISTIC;
+  check_error(hvi_solver_new(&solver, p, &s, &err), HVI_ERROR_UNSUPPORTED, &err, "plain targets");
+  hvi_problem_free(p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_constant_error_is_gone_at_once),
+      cmocka_unit_test(the_fixed_point_stays),
+      cmocka_unit_test(it_is_faster_on_slow_chains),
+      cmocka_unit_test(noise_does_not_make_it_worse),
+      cmocka_unit_test(anderson_is_held_back_by_noise),
+      cmocka_unit_test(what_does_not_fit_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
