@@ -36,7 +36,8 @@ typedef struct hvi_env_ops {
   hvi_status (*clone)(const hvi_env *env, hvi_env **copy, hvi_error *err);
   /* Draws an initial state; without a generator the initial state without noise. */
   void (*reset)(hvi_env *env, hvi_rng *rng);
-  /* One step with action[act]. Without a generator, where `noisy` is true, the noise is left out. */
+  /* One step with action[act]. Without a generator, where `noisy` is true, the noise is left out.
+   */
   hvi_transition (*step)(hvi_env *env, const double *action, hvi_rng *rng);
   void (*observe)(const hvi_env *env, double *obs);
   void (*save)(const hvi_env *env, double *state);

@@ -44,6 +44,14 @@ typedef struct hvi_model_ops {
   /* G = J' Xi J, G[d][d], Xi the identity when weights is NULL. Optional, and only for a model
    * whose J is constant, tall and too large to decompose: steps then use G, formed once. */
   void (*gram)(const hvi_model *m, const double *weights, double *G);
+  /* K = J J', K[n][n], its lower triangle at least, at the theta last evaluated with this cache.
+   * Optional, for models of one block that have it more cheaply than J, such as a network with one
+   * output a row: steps use K when n < d. work: outer_work doubles. */
+  void (*outer_gram)(const hvi_model *m, double *cache, const double *theta, double *K,
+                     double *work);
+  /* J[n][d] of a model of one block, where that is cheaper than products with unit vectors;
+   * optional. */
+  void (*jacobian)(const hvi_model *m, double *cache, const double *theta, double *J);
   /* The model of one player alone; may be NULL when there is only one block. */
   const hvi_model *(*player)(const hvi_model *m, size_t k);
   void (*free)(hvi_model *m);
@@ -56,6 +64,8 @@ struct hvi_model {
   size_t cache;            /* doubles that a cache must hold */
   size_t block_count;      /* players, at least 1            */
   const hvi_block *blocks; /* [block_count], in order, covering everything */
+  size_t outer_work;       /* doubles that outer_gram works with */
+  double noise;            /* relative rounding error of its products; 0: that of doubles */
 };
 
 /* One layer y = activation(W x + b). */
@@ -91,7 +101,8 @@ HVI_API hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *c
 HVI_API void hvi_model_free(hvi_model *m);
 
 /* J of one player, row-major [blocks[k].out][blocks[k].dim], at the theta last evaluated with this
- * cache; by products with unit vectors, the fewer of J'e and J e. scratch: dim + out doubles. */
+ * cache; by its own function, or products with unit vectors, the fewer of J'e and J e. scratch: dim
+ * + out doubles. */
 HVI_API void hvi_model_jacobian(const hvi_model *m, double *cache, const double *theta, size_t k,
                                 double *J, double *scratch);
 

@@ -13,10 +13,12 @@
 extern "C" {
 #endif
 
+/* A form that would need more than 4 GiB is refused when a solver is made. */
 typedef enum hvi_linear_solver {
-  HVI_LINEAR_AUTO,       /* dense up to about a million Jacobian entries a player */
-  HVI_LINEAR_DENSE,      /* a player's Jacobian, decomposed */
-  HVI_LINEAR_MATRIX_FREE /* LSMR on J v and J'u */
+  HVI_LINEAR_AUTO,        /* what suits the model; dense up to about a million Jacobian entries */
+  HVI_LINEAR_DENSE,       /* a player's Jacobian, decomposed: about 3 n d doubles */
+  HVI_LINEAR_MATRIX_FREE, /* LSMR on J v and J'u: about 4 d + 3 n doubles */
+  HVI_LINEAR_GRAM         /* J J' (n^2 doubles) or J'J (d^2), where the model has it */
 } hvi_linear_solver;
 
 typedef struct hvi_optimizer_settings {

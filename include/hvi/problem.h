@@ -72,6 +72,9 @@ typedef struct hvi_problem_ops {
   /* Draws the next sample, sample_bytes of it, over the last one (zero at the start). It may depend
    * on theta: a deployed model changes its own data. Optional: NULL for a deterministic problem. */
   void (*draw)(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
+  /* Makes a zeroed sample one that has been drawn `draws` times, as far as the next draw depends on
+   * it. Optional: for solves that are taken up again. */
+  void (*seek)(const hvi_problem *p, void *sample, size_t draws);
   /* Double sampling: before inner step m, other states for the outputs whose weight is positive.
    * The outputs of weight zero stay what they were. Optional; needs draw and a bound model. */
   void (*resample)(const hvi_problem *p, void *sample, size_t m);

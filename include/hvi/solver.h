@@ -168,6 +168,15 @@ typedef struct hvi_info {
   const double *best_z;     /* [n] */
 } hvi_info;
 
+/*
+ * A solve that goes on elsewhere. Between two steps its state is a row of hvi_solver_state doubles;
+ * restored into a new solver of the same problem and settings it goes on with the same bits. A
+ * problem with samples must be able to seek.
+ */
+HVI_API size_t hvi_solver_state(const hvi_solver *s);
+HVI_API void hvi_solver_save(const hvi_solver *s, double *state);
+HVI_API hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err);
+
 HVI_API hvi_info hvi_solver_info(const hvi_solver *s);
 HVI_API void hvi_solver_free(hvi_solver *s);
 

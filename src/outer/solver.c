@@ -119,6 +119,7 @@ static void decide(hvi_solver *s) {
 static void draw(hvi_solver *s) {
   const size_t every = s->settings.redraw_every ? s->settings.redraw_every : 1;
   if (!s->sample || s->row.outer % every != 0) return;
+  s->rng_before = s->rng;
   s->problem->ops->draw(s->problem, s->theta, s->sample, &s->rng);
   s->row.counts.env_steps += s->problem->draw_steps;
   for (size_t k = 0; k < s->turn_count; k++) {

@@ -51,7 +51,7 @@ struct hvi_solver {
   double *eta;             /* [players] or one */
   double shrink;           /* what eta_decay leaves of it at this step */
   void *sample;            /* current draw; NULL when deterministic */
-  hvi_rng rng;
+  hvi_rng rng, rng_before; /* now, and before the current draw */
 
   /* the surrogate step */
   size_t turn_count;
@@ -106,6 +106,9 @@ const double *hvi_past_f(const hvi_solver *s, size_t k);
 void hvi_past_renew(hvi_solver *s);
 /* Keeps a turn's part of theta_t, z_t and F(z_t). */
 void hvi_past_keep(hvi_solver *s, const hvi_turn *turn);
+
+/* Makes the turn's theta and z part of the solver's; surrogate_step.c. */
+void hvi_solver_gather(hvi_solver *s, const hvi_turn *turn);
 
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);

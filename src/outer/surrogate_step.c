@@ -109,8 +109,7 @@ static size_t descend(hvi_solver *s, hvi_turn *turn, double floor) {
   return steps;
 }
 
-/* Makes the turn's new theta and z part of the solver's. */
-static void gather(hvi_solver *s, const hvi_turn *turn) {
+void hvi_solver_gather(hvi_solver *s, const hvi_turn *turn) {
   const hvi_point *now = turn->room.l.now;
   if (s->turn_count == 1) {
     s->theta = now->theta;
@@ -130,7 +129,7 @@ void hvi_solver_surrogate_step(hvi_solver *s) {
     hvi_solver_set_target(s, turn);
     const double least = floor_of(s, turn);
     const size_t steps = descend(s, turn, least);
-    gather(s, turn);
+    hvi_solver_gather(s, turn);
     floor += least;
     loss0 += turn->room.l.loss0;
     loss += turn->room.l.now->loss;

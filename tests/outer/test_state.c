@@ -1,0 +1,173 @@
+/* A solve that is saved, thrown away and taken up again ends in the same bits. */
+#include "support/solve.h"
+
+enum { STEPS = 30, CUT = 13, OUT = 6 };
+
+/* F(z) = z - draw, the draw being a sum of all numbers drawn so far: a sample with a past. */
+typedef struct walk {
+  hvi_problem base;
+  hvi_set set;
+  double theta0[OUT];
+} walk;
+
+typedef struct position {
+  size_t draws;
+  double noise[OUT];
+} position;
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  (void)p, (void)theta;
+  const position *at = sample;
+  for (size_t i = 0; i < OUT; i++) f[i] = z[i] - (at ? at->noise[i] + (double)at->draws : 0.0);
+}
+
+static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)p, (void)theta;
+  position *at = sample;
+  at->draws++;
+  hvi_rng_fill_normal(rng, 0.0, 1.0, OUT, at->noise);
+}
+
+static void seek(const hvi_problem *p, void *sample, size_t draws) {
+  (void)p;
+  ((position *)sample)->draws = draws;
+}
+
+static void release(hvi_problem *p) { hvi_model_free(p->model); }
+
+static const hvi_problem_ops with_seek = {
+    .name = "walk", .operate = operate, .draw = draw, .seek = seek, .free = release};
+static const hvi_problem_ops without_seek = {
+    .name = "walk", .operate = operate, .draw = draw, .free = release};
+
+static void walk_init(walk *w) {
+  double identity[OUT * OUT] = {0};
+  hvi_error err;
+  for (size_t i = 0; i < OUT; i++) identity[i * OUT + i] = 1.0;
+  *w = (walk){.set = {.kind = HVI_SET_FREE, .len = OUT}};
+  w->base = (hvi_problem){.ops = &with_seek,
+                          .theta0 = w->theta0,
+                          .sample_bytes = sizeof(position),
+                          .draw_steps = 3,
+                          .set_count = 1,
+                          .sets = &w->set};
+  check_ok(hvi_affine_new(&w->base.model, OUT, OUT, identity, NULL, &err), &err);
+}
+
+static hvi_solver *begin(const hvi_problem *p, const hvi_settings *s) {
+  hvi_solver *solver = NULL;
+  hvi_error err;
+  check_ok(hvi_solver_new(&solver, p, s, &err), &err);
+  return solver;
+}
+
+/* The state after CUT steps goes into a new solver. */
+static hvi_solver *take_up(const hvi_problem *p, const hvi_settings *s, size_t cut) {
+  hvi_solver *first = begin(p, s);
+  for (size_t k = 0; k < cut; k++) hvi_solver_step(first);
+  double *state = calloc(hvi_solver_state(first), sizeof *state);
+  assert_non_null(state);
+  hvi_solver_save(first, state);
+  hvi_solver_free(first);
+  hvi_solver *second = begin(p, s);
+  hvi_error err;
+  check_ok(hvi_solver_restore(second, state, &err), &err);
+  free(state);
+  return second;
+}
+
+static void check_cut(const hvi_problem *p, const hvi_settings *s, size_t cut) {
+  hvi_solver *whole = begin(p, s), *parts = take_up(p, s, cut);
+  assert_int_equal(hvi_solver_run(whole), hvi_solver_run(parts));
+  const hvi_info x = hvi_solver_info(whole), y = hvi_solver_info(parts);
+  check_same_bits(x.last.theta, y.last.theta, p->model->dim);
+  check_same_bits(x.last.z, y.last.z, p->model->out);
+  check_same_bits(x.best_theta, y.best_theta, p->model->dim);
+  check_same_bits(&x.last.loss0, &y.last.loss0, 5); /* loss0, loss, ratio, alpha, dist2 */
+  assert_memory_equal(&x.last.counts, &y.last.counts, sizeof x.last.counts);
+  assert_int_equal(x.inner_total, y.inner_total);
+  hvi_solver_free(whole);
+  hvi_solver_free(parts);
+}
+
+static void every_method_goes_on(void **state) {
+  (void)state;
+  static const char *const problems[] = {"pennies", "rps", "chain"};
+  static const char *const methods[] = {"gd", "momentum", "adamw",         "gn",
+                                        "lm", "adam-gda", "extragradient", "ogda"};
+  for (size_t i = 0; i < 3; i++) {
+    hvi_problem *p = builtin(problems[i], 0);
+    for (size_t j = 0; j < 8; j++) {
+      hvi_settings s = settings_for(methods[j], 0.05, STEPS);
+      s.inner_steps = 3;
+      s.keep_state = true;
+      s.stall_window = 7;
+      s.eta_decay = 0.01;
+      check_cut(p, &s, CUT);
+    }
+    hvi_problem_free(p);
+  }
+}
+
+static void targets_with_a_past_go_on(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("chain", 0);
+  hvi_settings s = settings_for("gd", 0.5, STEPS);
+  s.target = HVI_TARGET_OPTIMISTIC;
+  check_cut(p, &s, CUT);
+  s.target = HVI_TARGET_AVERAGED;
+  s.average = 5;
+  check_cut(p, &s, 3);
+  s.target = HVI_TARGET_PLAIN;
+  s.accelerate = HVI_ACCELERATE_ANDERSON;
+  check_cut(p, &s, CUT);
+  hvi_problem_free(p);
+}
+
+static void samples_are_drawn_again(void **state) {
+  (void)state;
+  walk w;
+  walk_init(&w);
+  for (size_t every = 1; every < 4; every++) {
+    hvi_settings s = settings_for("momentum", 0.3, STEPS);
+    s.redraw_every = every;
+    s.keep_state = true;
+    check_cut(&w.base, &s, CUT);
+    check_cut(&w.base, &s, 0);
+    s.target = HVI_TARGET_AVERAGED;
+    s.average = 4;
+    check_cut(&w.base, &s, CUT);
+  }
+  hvi_problem_free(&w.base);
+}
+
+static void what_cannot_go_on_is_refused(void **state) {
+  (void)state;
+  walk w;
+  walk_init(&w);
+  w.base.ops = &without_seek;
+  const hvi_settings s = settings_for("gd", 0.3, STEPS);
+  hvi_solver *solver = begin(&w.base, &s);
+  double *row = calloc(hvi_solver_state(solver), sizeof *row);
+  assert_non_null(row);
+  hvi_solver_save(solver, row);
+  hvi_error err;
+  check_error(hvi_solver_restore(solver, row, &err), HVI_ERROR_UNSUPPORTED, &err, "taken up again");
+  w.base.ops = &with_seek;
+  row[0] = NAN;
+  check_error(hvi_solver_restore(solver, row, &err), HVI_ERROR_INPUT, &err, "no sense");
+  hvi_solver_free(solver);
+  free(row);
+  hvi_problem_free(&w.base);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_method_goes_on),
+      cmocka_unit_test(targets_with_a_past_go_on),
+      cmocka_unit_test(samples_are_drawn_again),
+      cmocka_unit_test(what_cannot_go_on_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
