@@ -16,7 +16,8 @@ typedef struct env_bench_options {
   void *context;
 } env_bench_options;
 
-/* Seconds per step. */
+/* Seconds per step: of processor time for one environment and the bare loop, by the clock for
+ * batches. */
 typedef struct env_bench_result {
   double one;       /* one environment: step and observation */
   double bare;      /* mj_step alone, on the same states and controls; NaN without MuJoCo */

@@ -242,7 +242,7 @@ static double flops_of(const hvi_net *net, size_t batch) {
 /* Large measurements are steadier, and a few of them are enough. */
 static size_t repeats_of(const mlp_row *row, const mlp_options *o) {
   const double cost = row->flops * (row->first_order ? 1.0 : 30.0);
-  const double most = fmax(3.0, 4e10 / cost);
+  const double most = fmax(2.0, 4e10 / cost);
   return (double)o->repeats < most ? o->repeats : (size_t)most;
 }
 

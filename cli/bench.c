@@ -5,6 +5,8 @@
 #include "exit_codes.h"
 #include "games.h"
 #include "json.h"
+#include "mlp.h"
+#include "sac.h"
 #include "signals.h"
 #include "talk.h"
 
@@ -68,6 +70,52 @@ static void print_bellman(const bellman_row *rows, size_t count, size_t states) 
   printf("  bytes that must move; a gather from anywhere moves a whole cache line for its 8\n");
 }
 
+static void print_mlp(const mlp_row *rows, size_t count) {
+  char of_blas[16], of_own[16], of_peak[16];
+  printf("inner steps on networks 27-256x..-1, one thread, by its processor time\n");
+  printf("  %6s %6s %-9s %12s %8s %9s %9s %9s\n", "layers", "batch", "optimizer", "us", "GFLOP/s",
+         "of sgemm", "of own", "of best");
+  for (size_t i = 0; i < count; i++) {
+    const mlp_row *r = &rows[i];
+    if (!r->first_order) continue;
+    printf("  %6zu %6zu %-9s %12.1f %8.1f %9s %9s %9s\n", r->hidden, r->batch, r->optimizer,
+           1e6 * r->step, 1e-9 * r->flops / r->step, ratio_text(of_blas, r->sgemm, r->step),
+           ratio_text(of_own, r->own, r->step), ratio_text(of_peak, r->flops / r->step, r->peak));
+  }
+  printf("  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the step's\n"
+         "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n");
+}
+
+/* The rows of lm, each after the gradient descent on the same network and batch. */
+static void print_mlp_newton(const mlp_row *rows, size_t count) {
+  char ratio[16];
+  double gradient = NAN;
+  printf("\none exact damped step, lm(1) through J J': in gradient steps\n");
+  printf("  %6s %6s %12s %8s\n", "layers", "batch", "us", "steps");
+  for (size_t i = 0; i < count; i++) {
+    const mlp_row *r = &rows[i];
+    if (strcmp(r->optimizer, "gd") == 0) gradient = r->step;
+    if (r->first_order) continue;
+    printf("  %6zu %6zu %12.1f %8s\n", r->hidden, r->batch, 1e6 * r->step,
+           ratio_text(ratio, r->step, gradient));
+  }
+}
+
+static void print_sac(const sac_row *rows, size_t count) {
+  char ratio[16];
+  printf("soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
+         "thread, by its processor time\n");
+  printf("  %-14s %9s %9s %9s %8s %9s\n", "sizes of", "critics", "actor", "both", "GFLOP/s",
+         "of sgemm");
+  for (size_t i = 0; i < count; i++) {
+    const sac_row *r = &rows[i];
+    const double both = r->critics + r->actor;
+    printf("  %-14s %6.2f ms %6.2f ms %6.2f ms %8.1f %9s\n", r->env, 1e3 * r->critics,
+           1e3 * r->actor, 1e3 * both, 1e-9 * r->flops / both, ratio_text(ratio, r->sgemm, both));
+  }
+  printf("  of sgemm: the bare products' time by OpenBLAS over the updates'\n");
+}
+
 static void games_json(hvi_json *j, const bench_row *rows, size_t count, const bench_options *o) {
   hvi_json_count(j, "outer", o->outer);
   hvi_json_count(j, "instances", o->instances);
@@ -108,14 +156,58 @@ static void bellman_json(hvi_json *j, const bellman_row *rows, size_t count, siz
   hvi_json_close(j, ']');
 }
 
+static void mlp_json(hvi_json *j, const mlp_row *rows, size_t count) {
+  hvi_json_open(j, "mlp", '[');
+  for (size_t i = 0; i < count; i++) {
+    const mlp_row *r = &rows[i];
+    hvi_json_open(j, NULL, '{');
+    hvi_json_count(j, "hidden_layers", r->hidden);
+    hvi_json_count(j, "batch", r->batch);
+    hvi_json_text(j, "optimizer", r->optimizer);
+    hvi_json_number(j, "step_seconds", r->step);
+    hvi_json_number(j, "sgemm_seconds", r->sgemm);
+    hvi_json_number(j, "own_seconds", r->own);
+    hvi_json_number(j, "of_sgemm", r->sgemm / r->step);
+    hvi_json_number(j, "of_own", r->own / r->step);
+    if (r->first_order) {
+      hvi_json_number(j, "gflop_per_s", 1e-9 * r->flops / r->step);
+      hvi_json_number(j, "of_best", r->flops / r->step / r->peak);
+    }
+    hvi_json_close(j, '}');
+  }
+  hvi_json_close(j, ']');
+}
+
+static void sac_json(hvi_json *j, const sac_row *rows, size_t count) {
+  hvi_json_open(j, "sac", '[');
+  for (size_t i = 0; i < count; i++) {
+    const sac_row *r = &rows[i];
+    const double both = r->critics + r->actor;
+    hvi_json_open(j, NULL, '{');
+    hvi_json_text(j, "env", r->env);
+    hvi_json_number(j, "critics_seconds", r->critics);
+    hvi_json_number(j, "actor_seconds", r->actor);
+    hvi_json_number(j, "update_seconds", both);
+    hvi_json_number(j, "sgemm_seconds", r->sgemm);
+    hvi_json_number(j, "of_sgemm", r->sgemm / both);
+    hvi_json_number(j, "gflop_per_s", 1e-9 * r->flops / both);
+    hvi_json_close(j, '}');
+  }
+  hvi_json_close(j, ']');
+}
+
 /* What was asked for, and what came out. */
 typedef struct bench {
-  bool games, bellman, json;
+  bool games, bellman, mlp, sac, json;
   bench_options game_options;
   bellman_options bellman_options;
   bench_row game_rows[MOST_ROWS];
   bellman_row bellman_rows[BELLMAN_ROWS];
-  size_t games_done, bellman_done;
+  mlp_options mlp_options;
+  mlp_row mlp_rows[MLP_ROWS];
+  sac_options sac_options;
+  sac_row sac_rows[SAC_ROWS];
+  size_t games_done, bellman_done, mlp_done, sac_done;
 } bench;
 
 static int run_games(bench *b, const hvi_talk *talk) {
@@ -149,11 +241,44 @@ static int run_bellman(bench *b, const hvi_talk *talk) {
   return b->bellman_done < BELLMAN_ROWS ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
+static int run_mlp(bench *b, const hvi_talk *talk) {
+  hvi_progress bar = hvi_progress_new(talk, "mlp", MLP_ROWS);
+  hvi_error err;
+  b->mlp_options.repeats = b->game_options.repeats;
+  b->mlp_options.progress = on_progress;
+  b->mlp_options.context = &bar;
+  const hvi_status status = bench_mlp_run(b->mlp_rows, &b->mlp_done, &b->mlp_options, &err);
+  hvi_progress_clear(&bar);
+  if (status) return hvi_complain_error(&err);
+  if (!b->json) {
+    if (b->games || b->bellman) printf("\n");
+    print_mlp(b->mlp_rows, b->mlp_done);
+    print_mlp_newton(b->mlp_rows, b->mlp_done);
+  }
+  return b->mlp_done < MLP_ROWS ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+}
+
+static int run_sac(bench *b, const hvi_talk *talk) {
+  hvi_progress bar = hvi_progress_new(talk, "sac", SAC_ROWS);
+  hvi_error err;
+  b->sac_options = (sac_options){b->game_options.repeats, on_progress, &bar};
+  const hvi_status status = bench_sac_run(b->sac_rows, &b->sac_done, &b->sac_options, &err);
+  hvi_progress_clear(&bar);
+  if (status) return hvi_complain_error(&err);
+  if (!b->json) {
+    if (b->mlp) printf("\n");
+    print_sac(b->sac_rows, b->sac_done);
+  }
+  return b->sac_done < SAC_ROWS ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+}
+
 static int run_bench(bench *b, const hvi_talk *talk) {
   int code = HVI_EXIT_DONE;
   b->bellman_options.repeats = b->game_options.repeats;
   if (b->games) code = run_games(b, talk);
   if (b->bellman && code == HVI_EXIT_DONE) code = run_bellman(b, talk);
+  if (b->mlp && code == HVI_EXIT_DONE) code = run_mlp(b, talk);
+  if (b->sac && code == HVI_EXIT_DONE) code = run_sac(b, talk);
   if (!b->json || (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED)) return code;
   hvi_json j = {0};
   hvi_json_open(&j, NULL, '{');
@@ -163,6 +288,8 @@ static int run_bench(bench *b, const hvi_talk *talk) {
   if (b->bellman) {
     bellman_json(&j, b->bellman_rows, b->bellman_done, b->bellman_options.states);
   }
+  if (b->mlp) mlp_json(&j, b->mlp_rows, b->mlp_done);
+  if (b->sac) sac_json(&j, b->sac_rows, b->sac_done);
   hvi_json_close(&j, '}');
   return code;
 }
@@ -173,13 +300,15 @@ int hvi_cli_bench(int argc, char **argv) {
              .bellman_options = {.states = 1000000}};
   hvi_args args = {
       .command = "bench",
-      .usage = "[games|bellman] [OPTION]...",
+      .usage = "[games|bellman|mlp|sac] [OPTION]...",
       .summary = "Measures speed, as ratios to limits measured in the same run. games: one\n"
                  "trajectory against a loop written by hand for exactly this game, and random\n"
                  "ensembles in SIMD lanes against the ordinary solver. bellman: the products of\n"
-                 "policy evaluation against the memory's bandwidth. The fastest of several\n"
-                 "repeats counts.",
-      .examples = "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman",
+                 "policy evaluation against the memory's bandwidth. mlp: inner steps on networks\n"
+                 "against their bare matrix products. sac: updates of soft actor-critic likewise.\n"
+                 "The fastest of several repeats counts.",
+      .examples = "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman\n"
+                  "  hvi bench mlp\n  hvi bench sac",
       .max = 1,
       .operand = "name of a benchmark"};
   hvi_args_add(&args, (hvi_arg[]){{.name = "repeats",
@@ -217,9 +346,11 @@ int hvi_cli_bench(int argc, char **argv) {
   const char *only = args.operand_count == 1 ? args.operands[0] : NULL;
   b.games = !only || strcmp(only, "games") == 0;
   b.bellman = !only || strcmp(only, "bellman") == 0;
-  if (!b.games && !b.bellman) {
-    return hvi_complain(HVI_EXIT_USAGE, "there is no benchmark '%s'; there are: games, bellman",
-                        only);
+  b.mlp = !only || strcmp(only, "mlp") == 0;
+  b.sac = !only || strcmp(only, "sac") == 0;
+  if (!b.games && !b.bellman && !b.mlp && !b.sac) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "there is no benchmark '%s'; there are: games, bellman, mlp, sac", only);
   }
   return run_bench(&b, &talk);
 }

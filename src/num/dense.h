@@ -33,6 +33,9 @@ void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t 
 bool hvi_dense_damped_solve(double *x, const double *J, const double *b, double lambda, size_t m,
                             size_t n, double *work);
 size_t hvi_dense_damped_work(size_t m, size_t n); /* doubles in work */
+/* y <- M^-1 y for symmetric positive definite M[n][n], of which the lower triangle is read and
+ * lost. False when M is not, numerically. work: n doubles. */
+bool hvi_dense_cholesky_solve(double *y, double *M, size_t n, double *work);
 
 /*
  * Pseudo-inverse step x = J^+ b for J[m][n], in two parts, because the cut-off may be relative to

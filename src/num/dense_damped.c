@@ -110,6 +110,10 @@ static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
   return true;
 }
 
+bool hvi_dense_cholesky_solve(double *y, double *M, size_t n, double *work) {
+  return n <= INT_MAX && solve_gram(y, M, work, n) && hvi_vec_finite(y, n);
+}
+
 static bool solve_general(double *x, const double *J, const double *b, double lambda, size_t m,
                           size_t n, double *work) {
   size_t k = smaller(m, n);

@@ -150,6 +150,8 @@ static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const char 
   hvi_status status = read_shape(&s, t, path, err);
   if (status == HVI_OK) status = check_consecutive(t, s.hidden_count, path, err);
   if (status == HVI_OK) status = hvi_policy_actor(out, s.obs, s.act, s.hidden_count, s.hidden, err);
+  /* more parameters than a network may have: the file's fault here */
+  if (status == HVI_ERROR_ARGUMENT) status = hvi_error_set(err, HVI_ERROR_INPUT, "%s", err->text);
   hvi_policy *p = *out;
   if (status == HVI_OK) status = read_layers(p, t, path, err);
   if (status == HVI_OK) status = read_per_action(p->scale, t, "action_scale", s.act, path, err);

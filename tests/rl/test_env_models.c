@@ -91,7 +91,7 @@ static void ant_joints(void **state) {
   for (int v = 0; v < 6; v++) check_near(m->dof_armature[v] + m->dof_damping[v], 0.0, 0.0);
   for (int leg = 0; leg < 4; leg++) {
     const int hip = 1 + 2 * leg, ankle = hip + 1;
-    char name[16];
+    char name[32];
     snprintf(name, sizeof name, "ankle_%d", leg + 1);
     check_name(m, mjOBJ_JOINT, ankle, name);
     check_close(m->jnt_range + 2 * hip, (double[]){-30 * degree, 30 * degree}, 2, 1e-15);

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# hvi policy: training with checkpoints, scores, files that do not fit.
+set -euo pipefail
+. "$HVI_SOURCE_DIR/tests/cli/common.sh"
+build_json
+
+train=(policy train pendulum --steps 1500 --start 300 --batch 32 --hidden 16,16 --seed 7
+  --checkpoint-every 250)
+
+# A run that is never stopped.
+expect 0 "${train[@]}" --out whole.safetensors
+said out '^pendulum: 1500 steps, 7 episodes'
+[[ $(head -1 whole.csv) == step,episode,return,length,* ]] || fail "the log's header"
+[[ $(wc -l <whole.csv) == 8 ]] || fail "one row per episode"
+[[ $(sed -n 3p whole.csv | cut -d, -f1,2,4) == 400,2,200 ]] || fail "the log's second row"
+
+# Killed at three moments, wherever that is, and resumed: the same bits.
+for moment in 0.05 0.15 0.3; do
+  "$HVI" "${train[@]}" --out killed.safetensors --resume -q >/dev/null 2>&1 &
+  pid=$!
+  sleep "$moment"
+  kill -KILL "$pid" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || true
+done
+# a row that was cut short, as a crash may leave it
+printf '12' >>killed.csv
+expect 0 "${train[@]}" --out killed.safetensors --resume --threads 2
+for ending in safetensors csv safetensors.checkpoint; do
+  cmp "whole.$ending" "killed.$ending" || fail "the resumed run's $ending is not the same"
+done
+
+# Interrupted: a usable policy, exit code 130, and the run goes on. The signal may come before the
+# program listens, or after the end.
+"$HVI" "${train[@]}" --steps 200000 --out stopped.safetensors -q >out 2>err &
+pid=$!
+for _ in $(seq 200); do
+  if [[ -s stopped.safetensors ]]; then break; fi
+  sleep 0.05
+done
+kill -INT "$pid"
+code=0
+wait "$pid" || code=$?
+[[ $code == 130 ]] || fail "interrupted training: exit code $code"
+said err 'interrupted at step [0-9]+ of 200000; --resume'
+expect 0 policy score pendulum --policy stopped.safetensors --episodes 2
+
+# More steps than before.
+expect 0 "${train[@]}" --steps 1000 --out longer.safetensors -q
+expect 0 "${train[@]}" --out longer.safetensors --resume -q
+cmp whole.safetensors longer.safetensors || fail "a continued run is not the same"
+
+# A checkpoint is not overwritten by accident, nor continued with other settings.
+refused 2 'whole.safetensors.checkpoint.*--resume.*--fresh' "${train[@]}" --out whole.safetensors
+refused 2 'made with --gamma 0.98.*, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
+refused 2 'at step 1500 already' "${train[@]}" --steps 1400 --out whole.safetensors --resume
+refused 2 'one or the other' "${train[@]}" --out whole.safetensors --resume --fresh
+refused 2 'needs --out' "${train[@]}"
+refused 2 'hidden' "${train[@]}" --hidden 16,x --out x.safetensors
+refused 3 'range' policy train lqr --out x.safetensors
+refused 3 "did you mean 'pendulum'" policy train pendulm --out x.safetensors
+refused 5 'nowhere' "${train[@]}" --out nowhere/x.safetensors
+head -c 20000 whole.safetensors.checkpoint >short.safetensors.checkpoint
+refused 3 'short.safetensors.checkpoint' "${train[@]}" --out short.safetensors --resume
+expect 0 "${train[@]}" --out whole.safetensors --fresh -q
+
+# Numbers that run away are an outcome of their own.
+refused 4 'no longer finite at step' "${train[@]}" --critic-lr 1e30 --out x.safetensors
+
+# Scores: the same for any number of threads, with an interval.
+expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --threads 1 --json
+cp out one
+expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --threads 2 --json
+cmp one out || fail "the score depends on the number of threads"
+[[ $(member episodes) == 5 && $(member mean_length) == 200 && $(member terminated) == 0 ]] ||
+  fail "policy score --json"
+[[ $(member half_width_95) != null ]] || fail "no interval"
+expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --deterministic --json
+if cmp -s one out; then fail "the mean action gives the same returns as sampled ones"; fi
+expect 0 policy score lqr --policy default --episodes 3
+said out '^mean return +-'
+refused 3 'takes 3 observations and gives 1 actions, but .lqr. has' policy score lqr --policy whole.safetensors
+refused 3 "brings no policy" policy score pendulum --policy default
+refused 5 'missing.safetensors' policy score pendulum --policy missing.safetensors
+refused 2 'needs --policy' policy score pendulum
+refused 2 "did you mean 'score'" policy scor
+
+expect 0 policy info whole.safetensors
+said out '^hidden +16 16$'
+said out '^env +pendulum$'
+expect 0 policy info whole.safetensors --json
+[[ $(member notes seed) == 7 && $(member hidden 0) == 16 ]] || fail "policy info --json"
+head -c 300 whole.safetensors >cut.safetensors
+refused 3 'cut.safetensors' policy info cut.safetensors
+refused 3 'no policy' policy info whole.safetensors.checkpoint
+
+for verb in train score info; do
+  expect 0 policy "$verb" --help
+  said out "^usage: hvi policy $verb"
+  sed 's/\\-/-/g' "$HVI_SOURCE_DIR/man/hvi.1" >manual
+  grep -Eo '^ +(-[a-z], )?--[a-z0-9-]+' out | grep -o -- '--[a-z0-9-]*' | while read -r option; do
+    grep -q -- "$option\b" manual || fail "the manual does not know $option of policy $verb"
+  done
+done
