@@ -5,6 +5,7 @@ BEGIN {
   split("base num net model problem surrogate inner outer theory api report experiments cli", order, " ")
   for (i in order) level[order[i]] = shown[order[i]] = i
   level["ensemble"] = shown["ensemble"] = level["theory"]
+  level["evaluate"] = shown["evaluate"] = level["theory"]
 
   # Packages of problems stand on `problem` alone, and only those above the solver see them.
   level["problems"] = level["surrogate"]
@@ -24,6 +25,7 @@ BEGIN {
   public("inner", "optimizer")
   public("outer", "solver")
   public("theory", "theory")
+  public("evaluate", "evaluate")
   public("ensemble", "ensemble")
   public("api", "hvi")
 }
