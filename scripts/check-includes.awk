@@ -17,7 +17,7 @@ BEGIN {
   # Public headers, by the layer that implements them.
   public("base", "error export version")
   public("num", "activation rng sparse tensors")
-  public("rl", "env policy sac rollout testset")
+  public("rl", "collector env policy sac rollout testset")
   public("model", "mlp model")
   public("problem", "problem")
   public("problems", "builtin game mdp performative value")

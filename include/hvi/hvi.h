@@ -4,9 +4,11 @@
 
 #include <hvi/activation.h>
 #include <hvi/builtin.h>
+#include <hvi/collector.h>
 #include <hvi/ensemble.h>
 #include <hvi/env.h>
 #include <hvi/error.h>
+#include <hvi/evaluate.h>
 #include <hvi/game.h>
 #include <hvi/mdp.h>
 #include <hvi/mlp.h>

@@ -50,7 +50,10 @@ typedef struct hvi_constants {
 /* Settings that only rules read. */
 typedef struct hvi_rule_settings {
   double trace_decay; /* lambda of eligibility traces */
-  double second_rate; /* of two time scales, the second: its share of the step size */
+  double second_rate; /* of two time scales, the second: its share of the step size; of a target
+                         network: the share of the way to theta that it goes at each step */
+  size_t copy_every;  /* steps between copies of theta to a target network; 0: it follows */
+  bool adam;          /* steps by Adam's rule along the direction; rules with a network only */
 } hvi_rule_settings;
 
 /* A method of a problem's own, outside the surrogates, that moves theta from a sample: temporal

@@ -14,7 +14,11 @@
  *   Algorithm 4   alpha set, inner_steps the cap
  *
  * A value problem has room to evaluate successors in its samples, not in itself: like every
- * problem it is constant and may be shared.
+ * problem it is constant and may be shared. Its mean operator is not known: without a sample F is
+ * not a number.
+ *
+ * Its rules, baselines on the same draws (none with a buffer or with returns as targets):
+ * td-target, residual-gradient, tdc and tdrc.
  */
 #ifndef HVI_VALUE_H
 #define HVI_VALUE_H
@@ -27,24 +31,31 @@ extern "C" {
 #endif
 
 typedef enum hvi_value_draw {
-  HVI_VALUE_FRESH,  /* draw t is rows t N .. (t + 1) N of the data; past its end it starts over */
+  HVI_VALUE_FRESH,  /* draw t is rows t N .. (t + 1) N of the data, after those of the buffer; past
+                       their end they start over */
   HVI_VALUE_RANDOM, /* N rows at random, with replacement */
-  HVI_VALUE_ALL     /* the whole data set, always: N is its size */
+  HVI_VALUE_ALL     /* the whole data set, always: N is its size when the problem is made */
 } hvi_value_draw;
 
+/* The returns are those of complete data: rows that are added later are not seen. A row whose
+ * episode goes on after the data or after a time limit lacks gamma^k times a value, k steps on; it
+ * is left out where gamma^k is more than 0.01. */
 typedef enum hvi_value_target {
   HVI_VALUE_BELLMAN, /* r + gamma f V(s') */
   HVI_VALUE_RETURNS  /* the discounted return that followed: regression on Monte-Carlo returns */
 } hvi_value_target;
 
+enum { HVI_VALUE_MOST_LAYERS = 64 };
+
 typedef struct hvi_value_spec {
   const hvi_dataset *data; /* outlives the problem; rows may be added while it is in use */
-  double gamma;
+  double gamma;            /* at least 0, below 1 */
   hvi_value_draw draw;
   hvi_value_target target;
-  size_t batch;  /* N */
-  size_t buffer; /* K batches, the first of the data, for double sampling; 0: none */
-  size_t hidden_count;
+  size_t batch;         /* N */
+  size_t buffer;        /* K batches, the first of the data, for double sampling; 0: none */
+  size_t first;         /* draws of an earlier run that this one goes on after */
+  size_t hidden_count;  /* at most HVI_VALUE_MOST_LAYERS; 0: linear in s */
   const size_t *hidden; /* widths of the hidden layers */
   hvi_activation activation;
   /* V = shift + scale * network((s - center) / spread), element by element; a spread of NULL is 1,
@@ -57,15 +68,22 @@ typedef struct hvi_value_spec {
 /* obs-256-256-1 ReLU, gamma 0.99, fresh batches of 1,000. */
 HVI_API hvi_value_spec hvi_value_defaults(void);
 
-/* First parameters by PyTorch's rule, from stream "value" of the seed. */
+/* First parameters by PyTorch's rule, from stream "value" of the seed. What the spec points at,
+ * except for the data, is copied. Fresh draws ask for N rows of data at least, a buffer for K N. */
 HVI_API hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint64_t seed,
                                  hvi_error *err);
+
+/* Rows of data that fresh draws 0 .. draws - 1 of this problem go through when they do not start
+ * over, with the earlier run's and the buffer's: what a collector must have. 0 for other draws. */
+HVI_API size_t hvi_value_rows(const hvi_problem *value, size_t draws);
 
 /* V_theta of obs[rows][obs], into values[rows]. Allocates room for a slice of rows. */
 HVI_API hvi_status hvi_value_predict(const hvi_problem *value, const double *theta,
                                      const float *obs, size_t rows, double *values, hvi_error *err);
 
-/* The network as .safetensors, with names as PyTorch has them, gamma and the scales as notes. */
+/* The network as .safetensors, with names as PyTorch has them, and gamma, activation and the scales
+ * as notes: gamma, activation, shift, scale, center, spread (numbers with spaces between them).
+ * hvi_mlp_load reads its parameters. */
 HVI_API hvi_status hvi_value_save(const hvi_problem *value, const double *theta, const char *path,
                                   hvi_error *err);
 

@@ -5,7 +5,6 @@
 #include "rl/testset_parts.h"
 
 #include <math.h>
-#include <stdio.h>
 
 hvi_status hvi_testset_new(hvi_testset **set, const hvi_env *env, const hvi_testset_settings *s,
                            hvi_error *err) {

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 /* What came out, for those who open the file elsewhere. */
 static void add_results(hvi_notes *n, const hvi_testset *set) {

@@ -8,7 +8,6 @@
 #include "base/parallel.h"
 #include "rl/testset_parts.h"
 
-#include <string.h>
 
 enum { GROUP_STATES = 8, WIDTH = 16 };
 

@@ -1,0 +1,215 @@
+/*
+ * Policy evaluation from end to end: transitions in, a value network and its error out.
+ *
+ *   hvi_evaluation_new(&e, &spec, err);
+ *   while (!hvi_evaluation_state(e).done) hvi_evaluation_step(e, err);
+ *   rows = hvi_evaluation_rows(e, &count);            a row per measurement
+ *   hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), path, err);
+ *
+ * An evaluation is a value problem (value.h) and the one outer loop (solver.h) with a purse: before
+ * each outer step the rows that it draws are collected, and collection, targets, inner steps and
+ * measuring have clocks of their own. Measuring is never charged to the run.
+ *
+ * The first half of this header is measures alone, for values from anywhere.
+ */
+#ifndef HVI_EVALUATE_H
+#define HVI_EVALUATE_H
+
+#include <hvi/solver.h>
+#include <hvi/testset.h>
+#include <hvi/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * How good predicted values are, against values whose standard errors are known. With values y_i =
+ * V_i + noise of variance e_i^2, the mean squared error counts the noise once more: its expectation
+ * is the mean of (prediction - V)^2 plus the mean of e^2. Likewise the variance of y.
+ */
+typedef struct hvi_score {
+  size_t states;
+  double error;          /* mean of (prediction - y)^2 */
+  double interval;       /* error +- this covers 95 % (Student's t over the states) */
+  double noise;          /* mean of e^2: what the true values would score */
+  double clean;          /* error - noise; below 0 by chance where the prediction is perfect */
+  double variance;       /* of y over the states */
+  double relative;       /* error / variance */
+  double relative_clean; /* clean / (variance - noise); NaN where noise is all there is */
+  double mean, size;     /* mean of y, and the root of the mean of y^2 */
+  /* calibration: the least-squares line y = intercept + slope * prediction, and the correlation;
+   * NaN where the predictions are all the same */
+  double intercept, slope, correlation;
+} hvi_score;
+
+/* predicted[n], value[n], standard_error[n] or NULL: exact values. */
+HVI_API hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
+                                    const double *value, const double *standard_error,
+                                    hvi_error *err);
+
+/* The states of a test set, as the networks see them, with their values; or any other states. */
+typedef struct hvi_probe {
+  size_t states, obs;
+  float *observation;     /* [states][obs] */
+  double *value;          /* [states] */
+  double *standard_error; /* [states] */
+  double gamma;
+} hvi_probe;
+
+HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err);
+/* The same states with their values in closed form, standard errors 0: for a linear-Gaussian policy
+ * on lqr. HVI_ERROR_UNSUPPORTED for anything else. */
+HVI_API hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *lqr,
+                                   const hvi_policy *policy, hvi_error *err);
+HVI_API void hvi_probe_free(hvi_probe *probe);
+
+/* Score of a value problem's network; predicted[states], or NULL. */
+HVI_API hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe,
+                                   const hvi_problem *value, const double *theta, double *predicted,
+                                   hvi_error *err);
+
+/*
+ * The Bellman gap on a fixed data set of n transitions,
+ *
+ *   BE(theta', theta) = 1/n sum_i (V_theta'(s_i) - r_i - gamma f_i V_theta(s'_i))^2
+ *   gap = BE(theta, theta) - inf over theta' of BE(theta', theta)
+ *
+ * what a perfect fit to the present targets would still gain. The infimum is the least that AdamW
+ * finds from theta on, so the gap is a lower bound, and never below 0.
+ */
+typedef struct hvi_gap_settings {
+  size_t steps;    /* of AdamW, each on all of the data */
+  double lr;       /* of the first step; */
+  double lr_decay; /* of step k: lr * lr_decay^k */
+} hvi_gap_settings;
+
+/* 500 steps at 1e-4, decay 0.995. */
+HVI_API hvi_gap_settings hvi_gap_defaults(void);
+
+typedef struct hvi_gap {
+  double gap;
+  double error, least; /* BE(theta, theta), and the infimum as found */
+} hvi_gap;
+
+/* `value` is a value problem that draws HVI_VALUE_ALL, without a buffer. Its data are those that
+ * are there now. */
+HVI_API hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
+                                   const hvi_gap_settings *s, hvi_error *err);
+
+/*
+ * Scales for hvi_value_spec from the first rows of a data set: center and spread of each entry of
+ * the states (a spread of 1 where it is constant), shift and scale of the values. The shift is the
+ * constant with mean TD error 0, mean r / (1 - gamma mean f); the scale is the standard deviation
+ * of the discounted returns within the rows, with the shift where they are cut.
+ */
+typedef struct hvi_scales {
+  double *center, *spread; /* [obs] */
+  double shift, scale;
+} hvi_scales;
+
+HVI_API hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t rows,
+                                  double gamma, hvi_error *err);
+HVI_API void hvi_scales_free(hvi_scales *scales);
+
+/*
+ * Where transitions come from while an evaluation runs. grow makes value.data hold `rows` rows at
+ * least, always the same ones, and tells the seconds that collecting the first `rows` rows took: so
+ * several evaluations can share one stream, each being charged for it.
+ */
+typedef struct hvi_stream {
+  hvi_status (*grow)(void *context, size_t rows, double *seconds, hvi_error *err);
+  void *context;
+} hvi_stream;
+
+/* At which outer steps to measure; at the start and at max_outer always. */
+typedef struct hvi_schedule {
+  size_t every;      /* multiples of it; 0: none */
+  size_t per_decade; /* steps 10^(j / per_decade), rounded; 0: none */
+} hvi_schedule;
+
+typedef struct hvi_evaluation_spec {
+  hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
+  uint64_t seed;        /* of the first parameters, and of the draws */
+  hvi_settings
+      settings;      /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
+  hvi_stream stream; /* all zero: the data are all there */
+  const hvi_probe *probe; /* for the error; NULL: none */
+  const hvi_dataset *gap; /* data for the Bellman gap at each measurement; NULL: none */
+  hvi_gap_settings gap_settings;
+  hvi_schedule schedule;
+} hvi_evaluation_spec;
+
+/*
+ * The settings that `hvi evaluate` starts from, on obs-256-256-1 ReLU networks: see defaults.c,
+ * which is the only place they stand. Data, scales, probe and stream are the caller's.
+ */
+HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
+
+/* One measurement. A value that does not exist is NaN. Costs are from the start to this theta. */
+typedef struct hvi_evaluation_row {
+  size_t outer;
+  size_t inner;              /* steps of this outer step */
+  double loss0, loss, ratio; /* of this outer step, as in hvi_record */
+  double alpha;
+  double error, interval, clean, relative, relative_clean; /* as in hvi_score */
+  double gap;
+  size_t grad_evals, model_passes;
+  size_t env_steps;        /* rows of the batches used so far; all rows where there is no stream */
+  double seconds_collect;  /* for those batches */
+  double seconds_targets;  /* draws, values of successors, targets */
+  double seconds_inner;    /* the inner steps */
+  double seconds_optimise; /* targets and inner */
+  double seconds;          /* collect and optimise */
+  double seconds_measure;  /* charged to nobody */
+} hvi_evaluation_row;
+
+/* The row as a table: names of the columns, NULL past the last, and what stands in them. */
+HVI_API const char *hvi_evaluation_column(size_t column);
+HVI_API double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column);
+
+typedef struct hvi_evaluation hvi_evaluation;
+
+/* Grows the stream as far as the first batch, and measures the start. */
+HVI_API hvi_status hvi_evaluation_new(hvi_evaluation **e, const hvi_evaluation_spec *spec,
+                                      hvi_error *err);
+HVI_API void hvi_evaluation_free(hvi_evaluation *e);
+
+/* One outer step, and a measurement where one is due. When done it does nothing. */
+HVI_API hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err);
+
+typedef struct hvi_evaluation_status {
+  bool done;           /* the outcome is no longer HVI_RUNNING */
+  hvi_outcome outcome; /* HVI_LIMIT is the usual end */
+  const char *reason;
+  size_t outer, inner_total;
+} hvi_evaluation_status;
+HVI_API hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e);
+
+/* The rows so far; the pointer is good until the next step. */
+HVI_API const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *count);
+/* A row of the present theta, whether one is due or not, and not kept. score may be NULL. */
+HVI_API hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row,
+                                          hvi_score *score, hvi_error *err);
+
+/* The value problem, and theta[problem->model->dim] as it stands. */
+HVI_API const hvi_problem *hvi_evaluation_problem(const hvi_evaluation *e);
+HVI_API const double *hvi_evaluation_theta(const hvi_evaluation *e);
+
+/*
+ * Everything the next step depends on, as one .safetensors file that appears whole or not at all.
+ * Restored into a new evaluation of the same spec it goes on to the same bits, the clocks apart: a
+ * stream collects anew what the next draws need, and that time is not counted twice. Text from the
+ * caller about what the settings were travels along: a restore with another text is refused, and
+ * the error shows both.
+ */
+HVI_API hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
+                                       hvi_error *err);
+HVI_API hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
+                                          hvi_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * The Bellman gap BE(theta, theta) - inf BE(theta', theta).
+ *
+ * With Xi = 1/n and v the targets of the value problem at eta = 1, BE(theta', theta) is twice the
+ * surrogate's loss at theta'. So the infimum is an inner solve like any other: AdamW from theta on,
+ * step k at the rate lr * decay^k, and the least loss that was seen on the way.
+ */
+#include "base/error.h"
+#include "inner/optimizers.h"
+#include "num/vec.h"
+#include "surrogate/surrogate.h"
+
+#include <hvi/evaluate.h>
+
+#include <math.h>
+
+hvi_gap_settings hvi_gap_defaults(void) {
+  return (hvi_gap_settings){.steps = 500, .lr = 1e-4, .lr_decay = 0.995};
+}
+
+typedef struct room {
+  hvi_surrogate_room surrogate;
+  hvi_counts counts;
+  double *memory, *state, *f;
+  void *sample;
+} room;
+
+static void take(room *r, hvi_arena *arena, const hvi_problem *p, const hvi_optimizer_settings *o) {
+  hvi_surrogate_place(&r->surrogate, p->model, p->weights, &r->counts, arena);
+  r->state = hvi_arena_take(arena, hvi_optimizer_adamw.state(o, p->model));
+  r->f = hvi_arena_take(arena, p->model->out);
+}
+
+static hvi_status make_room(room *r, const hvi_problem *p, const hvi_optimizer_settings *o,
+                            hvi_error *err) {
+  hvi_arena arena = {0};
+  take(r, &arena, p, o);
+  arena = (hvi_arena){.size = arena.used};
+  arena.base = r->memory = hvi_alloc_doubles(arena.size);
+  r->sample = hvi_alloc(1, p->sample_bytes);
+  if (!r->memory || !r->sample) return hvi_error_memory(err, "the Bellman gap");
+  take(r, &arena, p, o);
+  return HVI_OK;
+}
+
+/* Targets of theta on all of the data. */
+static void freeze(room *r, const hvi_problem *p, const double *theta) {
+  hvi_surrogate *l = &r->surrogate.l;
+  hvi_rng rng = hvi_rng_new(0, "gap", 0);
+  p->ops->draw(p, theta, r->sample, &rng);
+  hvi_vec_copy(l->now->theta, theta, p->model->dim);
+  hvi_surrogate_rebind(l, r->sample);
+  p->ops->operate(p, r->sample, theta, l->now->z, r->f);
+  for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - r->f[i] / l->weights[i];
+  hvi_surrogate_freeze(l);
+}
+
+static double infimum(room *r, const hvi_problem *p, hvi_optimizer_settings o,
+                      const hvi_gap_settings *s) {
+  hvi_surrogate *l = &r->surrogate.l;
+  double least = l->loss0;
+  hvi_optimizer_adamw.reset(&o, p->model, r->state);
+  for (size_t k = 0; k < s->steps; k++) {
+    o.lr = s->lr * pow(s->lr_decay, (double)k);
+    hvi_optimizer_adamw.step(&o, r->state, l);
+    least = fmin(least, l->now->loss);
+  }
+  return least;
+}
+
+static bool fits(const hvi_problem *p) {
+  if (!p->ops->draw || !p->model->ops->bind || !p->weights) return false;
+  for (size_t i = 0; i < p->model->out; i++) {
+    if (!(p->weights[i] > 0.0)) return false;
+  }
+  return true;
+}
+
+hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
+                           const hvi_gap_settings *s, hvi_error *err) {
+  const hvi_optimizer_settings o = hvi_optimizer_defaults();
+  room r = {0};
+  if (!fits(value)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "a Bellman gap needs a value problem without double sampling");
+  }
+  const hvi_status status = make_room(&r, value, &o, err);
+  if (!status) {
+    freeze(&r, value, theta);
+    gap->error = 2.0 * r.surrogate.l.loss0;
+    gap->least = 2.0 * infimum(&r, value, o, s);
+    gap->gap = gap->error - gap->least;
+  }
+  hvi_free(r.memory);
+  hvi_free(r.sample);
+  return status;
+}

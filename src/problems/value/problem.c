@@ -1,0 +1,274 @@
+/*
+ * The projected Bellman error of a network on batches of transitions,
+ *
+ *   z_i = V_theta(s_i),   F(z)_i = 1/N (z_i - y_i),   y_i = r_i + gamma f_i V_theta(s'_i),
+ *
+ * or y_i = the return that followed. Xi = 1/N, so eta = 1 makes y the target. Along a constant F
+ * grows by 1/N (1 - gamma f_i): V_theta(s') moves with V_theta(s).
+ *
+ * With a buffer there are 2 N outputs. The first N, on the fresh batch, have F and no weight, the
+ * last N, on a batch of the buffer, have weight 1/N and no F: the surrogate is then
+ *
+ *   sum over the fresh batch of F_i (z_i - z_i(theta_t)) + 1/2N sum over the other (z -
+ * z(theta_t))^2.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/mlp.h"
+#include "num/vec.h"
+#include "problems/value/value.h"
+
+#include <math.h>
+#include <string.h>
+
+static double future(const hvi_value *v, size_t row) {
+  return v->returns || v->spec.data->terminated[row] ? 0.0 : 1.0;
+}
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  const hvi_value *v = (const hvi_value *)p;
+  const hvi_dataset *data = v->spec.data;
+  const hvi_value_sample *s = sample;
+  const size_t n = v->spec.batch;
+  const double share = 1.0 / (double)n;
+  if (!s) { /* the mean is not known */
+    for (size_t i = 0; i < v->rows; i++) f[i] = NAN;
+    return;
+  }
+  if (!v->returns) hvi_value_forward(v, s->room, theta, data->next, s->row, n, f);
+  for (size_t i = 0; i < n; i++) {
+    const size_t row = s->row[i];
+    const double y = v->returns ? v->returns[row]
+                                : (double)data->reward[row] + v->spec.gamma * future(v, row) * f[i];
+    f[i] = share * (z[i] - y);
+  }
+  hvi_vec_zero(f + n, v->rows - n);
+}
+
+static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df) {
+  const hvi_value *v = (const hvi_value *)p;
+  const hvi_value_sample *s = sample;
+  const size_t n = v->spec.batch;
+  for (size_t i = 0; i < v->rows; i++) {
+    u[i] = 1.0;
+    df[i] = i < n ? (1.0 - v->spec.gamma * future(v, s->row[i])) / (double)n : 0.0;
+  }
+}
+
+/* As for a chain: |P z| <= |z| under the stationary law. */
+static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
+  const hvi_value *v = (const hvi_value *)p;
+  *beta = v->returns ? 0.0 : v->spec.gamma;
+  *mu = 1.0;
+}
+
+static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *err) {
+  (void)err;
+  const hvi_value *v = (const hvi_value *)p;
+  const double gamma = v->returns ? 0.0 : v->spec.gamma;
+  *c = (hvi_constants){.mu = 1.0 - gamma, .lipschitz = 1.0 + gamma, .exact = v->returns != NULL};
+  return HVI_OK;
+}
+
+static void free_value(hvi_problem *p) {
+  hvi_value *v = (hvi_value *)p;
+  hvi_model_free(p->model);
+  hvi_free(v->center);
+  hvi_free(v->inverse);
+  hvi_free(v->weights);
+  hvi_free(v->theta0);
+  hvi_free(v->hidden);
+  hvi_free(v->returns);
+  hvi_free(v->usable);
+  hvi_free(v);
+}
+
+static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
+  const bool plain = s->buffer == 0 && s->target == HVI_VALUE_BELLMAN;
+  return (hvi_problem_ops){.name = "value",
+                           .operate = operate,
+                           .draw = hvi_value_draw_sample,
+                           .resample = s->buffer > 0 ? hvi_value_resample : NULL,
+                           .slow_mode = slow_mode,
+                           .sensitivity = sensitivity,
+                           .constants = constants,
+                           .rules = plain ? hvi_value_rule_list : NULL,
+                           .free = free_value};
+}
+
+const hvi_value *hvi_value_of(const hvi_problem *p) {
+  return p && p->ops->operate == operate ? (const hvi_value *)p : NULL;
+}
+
+hvi_value_spec hvi_value_defaults(void) {
+  static const size_t hidden[] = {256, 256};
+  return (hvi_value_spec){.gamma = 0.99,
+                          .batch = 1000,
+                          .hidden_count = 2,
+                          .hidden = hidden,
+                          .activation = HVI_RELU,
+                          .scale = 1.0};
+}
+
+static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
+  if (s->hidden_count > HVI_VALUE_MOST_LAYERS || (s->hidden_count > 0 && !s->hidden)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "a value network has 0 to %d hidden layers with a width each, not %zu",
+                         (int)HVI_VALUE_MOST_LAYERS, s->hidden_count);
+  }
+  if (!isfinite(s->shift) || !isfinite(s->scale) || s->scale == 0.0) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "values of shift %g and scale %g: both must be finite, the scale not 0",
+                         s->shift, s->scale);
+  }
+  for (size_t j = 0; j < s->data->obs; j++) {
+    const double center = s->center ? s->center[j] : 0.0, spread = s->spread ? s->spread[j] : 1.0;
+    if (isfinite(center) && spread > 0.0 && isfinite(1.0 / spread)) continue;
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "input %zu has center %g and spread %g: a finite one and a positive one "
+                         "would do",
+                         j + 1, center, spread);
+  }
+  return HVI_OK;
+}
+
+static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
+  if (!s || !s->data) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "policy evaluation needs a data set");
+  }
+  if (!(s->gamma >= 0.0 && s->gamma < 1.0)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "gamma = %g: it must be at least 0 and below 1",
+                         s->gamma);
+  }
+  if ((unsigned)s->draw > HVI_VALUE_ALL || (unsigned)s->target > HVI_VALUE_RETURNS) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown kind of draw %d or of target %d",
+                         (int)s->draw, (int)s->target);
+  }
+  if (s->data->count == 0 || s->data->obs == 0) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the data set has no transitions");
+  }
+  if (s->draw == HVI_VALUE_ALL && s->buffer > 0) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "double sampling takes batches, not the whole data set");
+  }
+  if (s->draw != HVI_VALUE_ALL && s->batch == 0) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a batch needs a transition at least");
+  }
+  return check_network(s, err);
+}
+
+/* N, against the rows there are. */
+static hvi_status check_rows(hvi_value *v, hvi_error *err) {
+  hvi_value_spec *s = &v->spec;
+  const size_t there = v->returns ? v->usable_count : s->data->count;
+  if (s->draw == HVI_VALUE_ALL) s->batch = there;
+  size_t held;
+  if (!hvi_multiply_sizes(s->buffer, s->batch, &held)) held = SIZE_MAX;
+  if (s->draw == HVI_VALUE_FRESH && held < s->batch) held = s->batch;
+  if (held > there || s->batch > SIZE_MAX / 4) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "batches of %zu rows, %zu of them at once, from %zu rows of data",
+                         s->batch, s->buffer ? s->buffer : 1, there);
+  }
+  v->rows = s->buffer > 0 ? 2 * s->batch : s->batch;
+  return HVI_OK;
+}
+
+/* Copies of what the spec points at. */
+static hvi_status copy_spec(hvi_value *v, hvi_error *err) {
+  hvi_value_spec *s = &v->spec;
+  const bool scales = s->center || s->spread;
+  v->hidden = hvi_alloc(s->hidden_count, sizeof *v->hidden);
+  if (scales) v->center = hvi_alloc_doubles(v->obs);
+  if (scales) v->inverse = hvi_alloc_doubles(v->obs);
+  if (!v->hidden || (scales && !(v->center && v->inverse))) {
+    return hvi_error_memory(err, "policy evaluation");
+  }
+  if (s->hidden_count > 0) memcpy(v->hidden, s->hidden, s->hidden_count * sizeof *v->hidden);
+  for (size_t j = 0; scales && j < v->obs; j++) {
+    v->center[j] = s->center ? s->center[j] : 0.0;
+    v->inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
+  }
+  s->hidden = v->hidden;
+  s->center = s->spread = NULL;
+  s->threads = s->threads ? s->threads : 1;
+  return HVI_OK;
+}
+
+static hvi_status make_model(hvi_value *v, hvi_error *err) {
+  const hvi_value_spec *s = &v->spec;
+  size_t widths[HVI_VALUE_MOST_LAYERS + 1];
+  if (s->hidden_count > 0) memcpy(widths, v->hidden, s->hidden_count * sizeof *widths);
+  widths[s->hidden_count] = 1;
+  const hvi_mlp_spec shape = {.in = v->obs,
+                              .layer_count = s->hidden_count + 1,
+                              .widths = widths,
+                              .hidden = s->activation,
+                              .head = HVI_IDENTITY,
+                              .rows = v->rows,
+                              .threads = s->threads};
+  hvi_status status = hvi_mlp_new(&v->mlp, &shape, err);
+  if (status) return status;
+  v->net = hvi_mlp_of(v->mlp)->net;
+  if (s->shift == 0.0 && s->scale == 1.0) {
+    v->base.model = v->mlp;
+    return HVI_OK;
+  }
+  return hvi_value_scaled_new(&v->base.model, v->mlp, s->shift, s->scale, err);
+}
+
+static hvi_status make_start(hvi_value *v, uint64_t seed, hvi_error *err) {
+  v->weights = hvi_alloc_doubles(v->rows);
+  v->theta0 = hvi_alloc_doubles(v->mlp->dim);
+  if (!v->weights || !v->theta0) return hvi_error_memory(err, "policy evaluation");
+  for (size_t i = v->rows - v->spec.batch; i < v->rows; i++) {
+    v->weights[i] = 1.0 / (double)v->spec.batch;
+  }
+  hvi_rng rng = hvi_rng_new(seed, "value", 0);
+  return hvi_mlp_init(v->mlp, v->theta0, HVI_INIT_KAIMING, &rng, err);
+}
+
+static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
+  hvi_status status = copy_spec(v, err);
+  if (!status && v->spec.target == HVI_VALUE_RETURNS) status = hvi_value_find_returns(v, err);
+  if (!status) status = check_rows(v, err);
+  if (!status) status = make_model(v, err);
+  if (!status) status = make_start(v, seed, err);
+  if (status) return status;
+  v->set = (hvi_set){.kind = HVI_SET_FREE, .len = v->rows};
+  v->base.theta0 = v->theta0;
+  v->base.weights = v->weights;
+  v->base.sample_bytes = hvi_value_sample_bytes(v);
+  v->base.draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch : 0;
+  v->base.eta = 1.0;
+  v->base.set_count = 1;
+  v->base.sets = &v->set;
+  return HVI_OK;
+}
+
+hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint64_t seed,
+                         hvi_error *err) {
+  *problem = NULL;
+  hvi_status status = check_spec(spec, err);
+  if (status) return status;
+  hvi_value *v = hvi_alloc(1, sizeof *v);
+  if (!v) return hvi_error_memory(err, "policy evaluation");
+  v->spec = *spec;
+  v->obs = spec->data->obs;
+  v->ops = choose_ops(spec);
+  v->base.ops = &v->ops;
+  status = fill(v, seed, err);
+  if (status) {
+    free_value(&v->base);
+    return status;
+  }
+  *problem = &v->base;
+  return HVI_OK;
+}
+
+size_t hvi_value_rows(const hvi_problem *value, size_t draws) {
+  const hvi_value *v = hvi_value_of(value);
+  if (!v || v->spec.draw != HVI_VALUE_FRESH || v->returns) return 0;
+  return (v->spec.buffer + v->spec.first + draws) * v->spec.batch;
+}

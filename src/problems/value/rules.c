@@ -1,0 +1,214 @@
+/*
+ * Temporal differences with a network, for comparison with the surrogate. Over a batch of N
+ * transitions, with J the Jacobian of V_theta(s), J' that of V_theta(s'), h the step size in force
+ * and delta = r + gamma f V_theta(s') - V_theta(s),
+ *
+ *   td-target          theta += h/N J^T (r + gamma f V_target(s') - V_theta(s)),
+ *                      target += rate (theta - target), or = theta every so many steps
+ *   residual-gradient  theta += h/N (J - gamma f J')^T delta
+ *   tdc                theta += h/N (J^T delta - gamma J'^T (f J w)),  w += h_2/N J^T (delta - J w)
+ *   tdrc               likewise, and w += h_2 (... - w)
+ *
+ * with h_2 = second_rate h. The second weights w are those of the linear method on the features
+ * grad V(s); the term with second derivatives that TDC has for networks (Bhatnagar et al., 2009) is
+ * left out, as is usual. TDRC's regulariser is 1 (Ghiassian et al., 2020). The residual gradient
+ * uses the successor of the sample twice, and so has another limit: docs/linear.md.
+ *
+ * With `adam`, theta and w move by Adam's rule (0.9, 0.999, 1e-8) along these directions.
+ */
+#include "base/memory.h"
+#include "num/bulk.h"
+#include "num/vec.h"
+#include "problems/value/value.h"
+
+#include <math.h>
+
+/* A rule's state, taken apart. */
+typedef struct desk {
+  const hvi_value *v;
+  const hvi_value_sample *s;
+  const hvi_model *m;
+  size_t n;
+  double *head;           /* {steps so far, 0.9^k and 0.999^k} */
+  double *second;         /* [d] the target network, or w */
+  double *moments[2];     /* [2 d] Adam's, of theta and of w */
+  double *step, *other;   /* [d] directions */
+  double *room;           /* [d] */
+  double *z, *next;       /* [n] V(s) and V(s') */
+  double *u, *delta;      /* [n] */
+  double *cache, *beyond; /* the model's, for s and for s' */
+  float *x;               /* [n][obs] successors, scaled */
+} desk;
+
+static void place(desk *k, const hvi_value *v, hvi_arena *arena) {
+  const hvi_model *m = v->base.model;
+  const size_t d = m->dim, n = m->out;
+  k->v = v, k->m = m, k->n = n;
+  k->head = hvi_arena_take(arena, 3);
+  k->second = hvi_arena_take(arena, d);
+  for (int i = 0; i < 2; i++) k->moments[i] = hvi_arena_take(arena, 2 * d);
+  k->step = hvi_arena_take(arena, d);
+  k->other = hvi_arena_take(arena, d);
+  k->room = hvi_arena_take(arena, d);
+  k->z = hvi_arena_take(arena, n);
+  k->next = hvi_arena_take(arena, n);
+  k->u = hvi_arena_take(arena, n);
+  k->delta = hvi_arena_take(arena, n);
+  k->cache = hvi_arena_take(arena, m->cache);
+  k->beyond = hvi_arena_take(arena, m->cache);
+  k->x = (float *)(void *)hvi_arena_take(arena, (n * v->obs + 1) / 2);
+}
+
+static size_t desk_state(const hvi_problem *p) {
+  hvi_arena arena = {0};
+  desk k;
+  place(&k, (const hvi_value *)p, &arena);
+  return arena.used;
+}
+
+/* The state at this step, with V(s). */
+static desk sit_down(const hvi_problem *p, const void *sample, double *state, const double *theta) {
+  hvi_arena arena = {.base = state, .size = desk_state(p)};
+  desk k;
+  place(&k, (const hvi_value *)p, &arena);
+  k.s = sample;
+  if (k.head[0] == 0.0) k.head[1] = k.head[2] = 1.0;
+  k.m->ops->bind(k.m, k.cache, k.s);
+  k.m->ops->eval(k.m, k.cache, theta, k.z);
+  return k;
+}
+
+/* V(s') with what its gradient needs. */
+static void look_beyond(const desk *k, const double *theta) {
+  const hvi_value *v = k->v;
+  for (size_t i = 0; i < k->n; i++) {
+    hvi_value_scale_state(v, k->x + i * v->obs, v->spec.data->next + k->s->row[i] * v->obs);
+  }
+  const hvi_mlp_batch batch = {.x = k->x, .rows = k->n};
+  k->m->ops->bind(k->m, k->beyond, &batch);
+  k->m->ops->eval(k->m, k->beyond, theta, k->next);
+}
+
+/* gamma f */
+static double discount(const desk *k, size_t i) {
+  return k->v->spec.data->terminated[k->s->row[i]] ? 0.0 : k->v->spec.gamma;
+}
+
+/* delta from z and next, over N */
+static void find_delta(const desk *k) {
+  const float *reward = k->v->spec.data->reward;
+  for (size_t i = 0; i < k->n; i++) {
+    const double y = (double)reward[k->s->row[i]] + discount(k, i) * k->next[i];
+    k->delta[i] = (y - k->z[i]) / (double)k->n;
+  }
+}
+
+/* x += h g, or Adam's step that way */
+static void climb(const hvi_rule_settings *s, const desk *k, double *x, const double *g, double h,
+                  double *moments) {
+  const size_t d = k->m->dim;
+  if (!s->adam) {
+    hvi_vec_add(x, h, g, d);
+    return;
+  }
+  const hvi_adam_rates rates = {.beta1 = 0.9,
+                                .beta2 = 0.999,
+                                .epsilon = 1e-8,
+                                .rate = -h / (1.0 - k->head[1]),
+                                .scale = 1.0 / (1.0 - k->head[2]),
+                                .keep = 1.0};
+  hvi_bulk_list()[0]->adam(k->room, moments, moments + d, x, g, &rates, d);
+  hvi_vec_copy(x, k->room, d);
+}
+
+static void count_step(const desk *k) {
+  k->head[0] += 1.0;
+  k->head[1] *= 0.9;
+  k->head[2] *= 0.999;
+}
+
+/* The target network after the step. */
+static void follow(const hvi_rule_settings *s, const desk *k, const double *theta) {
+  const size_t d = k->m->dim;
+  if (s->copy_every > 0) {
+    if (fmod(k->head[0], (double)s->copy_every) == 0.0) hvi_vec_copy(k->second, theta, d);
+    return;
+  }
+  const double rate = fmin(s->second_rate, 1.0);
+  for (size_t j = 0; j < d; j++) k->second[j] = (1.0 - rate) * k->second[j] + rate * theta[j];
+}
+
+static void td_target(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                      double eta, double *state, double *theta) {
+  const desk k = sit_down(p, sample, state, theta);
+  if (k.head[0] == 0.0) hvi_vec_copy(k.second, theta, k.m->dim);
+  hvi_value_forward(k.v, k.s->room, k.second, k.v->spec.data->next, k.s->row, k.n, k.next);
+  find_delta(&k);
+  k.m->ops->vjp(k.m, k.cache, theta, k.delta, k.step);
+  count_step(&k);
+  climb(s, &k, theta, k.step, eta, k.moments[0]);
+  follow(s, &k, theta);
+}
+
+/* step = J^T delta - J'^T (gamma f u) */
+static void correct(const desk *k, const double *theta, const double *u) {
+  for (size_t i = 0; i < k->n; i++) k->next[i] = discount(k, i) * u[i];
+  k->m->ops->vjp(k->m, k->beyond, theta, k->next, k->other);
+  k->m->ops->vjp(k->m, k->cache, theta, k->delta, k->step);
+  hvi_vec_add(k->step, -1.0, k->other, k->m->dim);
+}
+
+static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                              double eta, double *state, double *theta) {
+  const desk k = sit_down(p, sample, state, theta);
+  look_beyond(&k, theta);
+  find_delta(&k);
+  correct(&k, theta, k.delta);
+  count_step(&k);
+  climb(s, &k, theta, k.step, eta, k.moments[0]);
+}
+
+/* w's direction goes to `other`: J^T (delta - J w) - beta w, J w over N being in u. */
+static void second_direction(const desk *k, const double *theta, double beta) {
+  for (size_t i = 0; i < k->n; i++) k->u[i] = k->delta[i] - k->u[i];
+  k->m->ops->vjp(k->m, k->cache, theta, k->u, k->other);
+  hvi_vec_add(k->other, -beta, k->second, k->m->dim);
+}
+
+static void corrected(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                      double eta, double beta, double *state, double *theta) {
+  const desk k = sit_down(p, sample, state, theta);
+  look_beyond(&k, theta);
+  find_delta(&k);
+  k.m->ops->jvp(k.m, k.cache, theta, k.second, k.u);
+  hvi_vec_scale(k.u, 1.0 / (double)k.n, k.n);
+  correct(&k, theta, k.u);
+  second_direction(&k, theta, beta);
+  count_step(&k);
+  climb(s, &k, theta, k.step, eta, k.moments[0]);
+  climb(s, &k, k.second, k.other, eta * s->second_rate, k.moments[1]);
+}
+
+static void tdc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                double *state, double *theta) {
+  corrected(s, p, sample, eta, 0.0, state, theta);
+}
+
+static void tdrc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                 double *state, double *theta) {
+  corrected(s, p, sample, eta, 1.0, state, theta);
+}
+
+static const hvi_rule td_target_rule = {
+    "td-target", "temporal differences against a target network that follows (--second-rate)",
+    desk_state, td_target};
+static const hvi_rule residual_gradient_rule = {
+    "residual-gradient", "descends the squared error of sampled transitions; another limit",
+    desk_state, residual_gradient};
+static const hvi_rule tdc_rule = {
+    "tdc", "temporal differences with gradient correction (--second-rate)", desk_state, tdc};
+static const hvi_rule tdrc_rule = {
+    "tdrc", "tdc with its second weights drawn to zero (--second-rate)", desk_state, tdrc};
+
+const hvi_rule *const hvi_value_rule_list[] = {&td_target_rule, &residual_gradient_rule, &tdc_rule,
+                                               &tdrc_rule, NULL};

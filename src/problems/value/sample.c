@@ -1,0 +1,89 @@
+/*
+ * Draws of a value problem.
+ *
+ * Where targets are returns, "rows of the data" are those whose return is known. Draw t is the same
+ * whoever asks for it: random rows come from the solver's generator with t in place of its counter,
+ * so that a run which goes on after `first` draws ends in the same bits as one that was not
+ * stopped.
+ */
+#include "problems/value/value.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum { LINE = 64 };
+
+static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
+
+/* The struct; then row, x and room, each from a whole line on, wherever the sample begins. */
+size_t hvi_value_sample_bytes(const hvi_value *v) {
+  return sizeof(hvi_value_sample) + LINE + whole_lines(v->spec.batch * sizeof(size_t)) +
+         whole_lines(v->rows * v->obs * sizeof(float)) + hvi_value_room(v) * sizeof(float);
+}
+
+static void lay_out(const hvi_value *v, hvi_value_sample *s) {
+  const uintptr_t end = (uintptr_t)(s + 1);
+  char *at = (char *)(s + 1) + (whole_lines(end) - end);
+  s->row = (size_t *)(void *)at;
+  at += whole_lines(v->spec.batch * sizeof(size_t));
+  s->x = (float *)(void *)at;
+  at += whole_lines(v->rows * v->obs * sizeof(float));
+  s->room = (float *)(void *)at;
+  s->batch = (hvi_mlp_batch){.x = s->x, .rows = v->rows};
+}
+
+/* Rows to draw from, and the k-th of them. */
+static size_t pool(const hvi_value *v) {
+  return v->returns ? v->usable_count : v->spec.data->count;
+}
+
+static size_t row_of(const hvi_value *v, size_t k) { return v->returns ? v->usable[k] : k; }
+
+/* Draw t on its own. */
+static hvi_rng draw_rng(const hvi_rng *rng, uint64_t t) {
+  return (hvi_rng){.key = {rng->key[0], rng->key[1]},
+                   .counter = {0, 0, (uint32_t)t, (uint32_t)(t >> 32)},
+                   .used = 4};
+}
+
+static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *rng) {
+  const size_t n = v->spec.batch, count = pool(v), t = v->spec.first + s->draws;
+  hvi_rng own = draw_rng(rng, t);
+  size_t next = v->spec.draw == HVI_VALUE_ALL ? 0 : (v->spec.buffer + t) % count * n % count;
+  for (size_t i = 0; i < n; i++) {
+    if (v->spec.draw == HVI_VALUE_RANDOM) {
+      s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * (double)count));
+      continue;
+    }
+    s->row[i] = row_of(v, next);
+    if (++next == count) next = 0;
+  }
+}
+
+/* A batch of the buffer, behind the fresh one. */
+static void put_buffer(const hvi_value *v, hvi_value_sample *s, size_t batch) {
+  const size_t n = v->spec.batch;
+  for (size_t i = 0; i < n; i++) {
+    const size_t row = row_of(v, batch * n + i);
+    hvi_value_scale_state(v, s->x + (n + i) * v->obs, v->spec.data->observation + row * v->obs);
+  }
+}
+
+void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
+  const hvi_value *v = (const hvi_value *)p;
+  hvi_value_sample *s = sample;
+  if (v->spec.draw == HVI_VALUE_ALL && s->draws > 0) return;
+  lay_out(v, s);
+  choose_rows(v, s, rng);
+  for (size_t i = 0; i < v->spec.batch; i++) {
+    hvi_value_scale_state(v, s->x + i * v->obs, v->spec.data->observation + s->row[i] * v->obs);
+  }
+  if (v->spec.buffer > 0) put_buffer(v, s, 0);
+  s->draws++;
+}
+
+void hvi_value_resample(const hvi_problem *p, void *sample, size_t m) {
+  const hvi_value *v = (const hvi_value *)p;
+  put_buffer(v, sample, m % v->spec.buffer);
+}

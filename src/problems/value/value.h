@@ -1,0 +1,65 @@
+/* Policy evaluation with networks from inside: what the problem and a sample hold. */
+#ifndef HVI_PROBLEMS_VALUE_VALUE_H
+#define HVI_PROBLEMS_VALUE_VALUE_H
+
+#include "net/net.h"
+
+#include <hvi/mlp.h>
+#include <hvi/value.h>
+
+typedef struct hvi_value {
+  hvi_problem base;
+  hvi_problem_ops ops; /* which of the optional ones there are depends on the spec */
+  hvi_value_spec spec; /* with copies of what it points at; batch is N, threads at least 1 */
+  size_t obs, rows;    /* rows of the model: N, or 2 N with a buffer */
+  hvi_model *mlp;      /* the network: the problem's model, or inside it */
+  const hvi_net *net;  /* its own */
+  double *center;      /* [obs], and */
+  double *inverse;     /* [obs] 1 / spread; both NULL: states are taken as they are */
+  double *weights;     /* [rows] */
+  double *theta0;      /* [d] */
+  size_t *hidden;
+  hvi_set set;
+  /* targets that are returns: */
+  double *returns; /* [count of the data]; NULL otherwise */
+  size_t *usable;  /* [usable_count] rows whose return is known */
+  size_t usable_count;
+} hvi_value;
+
+/* A draw. The arrays lie behind the struct. */
+typedef struct hvi_value_sample {
+  hvi_mlp_batch batch; /* comes first: what the model is bound to */
+  size_t draws;        /* so far */
+  size_t *row;         /* [N] rows of the data */
+  float *x;            /* [rows][obs] their states, then those of a batch of the buffer, scaled */
+  float *room;         /* for evaluating successors */
+} hvi_value_sample;
+
+/* NULL for a problem of another kind. */
+const hvi_value *hvi_value_of(const hvi_problem *p);
+
+/* Draws; sample.c. */
+size_t hvi_value_sample_bytes(const hvi_value *v);
+void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
+void hvi_value_resample(const hvi_problem *p, void *sample, size_t m);
+
+/* Inputs and outputs without derivatives; forward.c. */
+/* x[obs] = (s - center) / spread */
+void hvi_value_scale_state(const hvi_value *v, float *x, const float *s);
+/* Floats of room that values take; at a whole cache line. */
+size_t hvi_value_room(const hvi_value *v);
+/* V_theta of rows source[index[i]][obs], or of source[i][obs] without an index: values[rows]. */
+void hvi_value_forward(const hvi_value *v, float *room, const double *theta, const float *source,
+                       const size_t *index, size_t rows, double *values);
+
+/* shift + scale * network, as a model that owns the network; takes it over also when it fails. */
+hvi_status hvi_value_scaled_new(hvi_model **model, hvi_model *network, double shift, double scale,
+                                hvi_error *err);
+
+/* Fills in returns and usable; returns.c. */
+hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);
+
+/* td-target, residual-gradient, tdc, tdrc, NULL; rules.c. */
+extern const hvi_rule *const hvi_value_rule_list[];
+
+#endif
