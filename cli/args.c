@@ -203,7 +203,8 @@ static bool asks_for_help(int argc, char **argv) {
 static int check_operands(const hvi_args *args) {
   const char *what = args->operand ? args->operand : "operand";
   if (args->operand_count < args->min) {
-    return hvi_complain(HVI_EXIT_USAGE, "%s needs a %s: hvi %s %s", args->command, what,
+    const char *article = strchr("aeiou", what[0]) ? "an" : "a";
+    return hvi_complain(HVI_EXIT_USAGE, "%s needs %s %s: hvi %s %s", args->command, article, what,
                         args->command, args->usage);
   }
   if (args->operand_count <= args->max) return HVI_EXIT_DONE;

@@ -207,7 +207,7 @@ static void describe(hvi_args *args, scoring *s) {
                                   .kind = HVI_ARG_SEED,
                                   .to = &s->seed,
                                   .value = "S",
-                                  .help = "of first states and noise (0)"},
+                                  .help = "of first states and noise (1)"},
                                  {.name = "threads",
                                   .kind = HVI_ARG_SIZE,
                                   .to = &s->threads,
@@ -223,7 +223,7 @@ static void describe(hvi_args *args, scoring *s) {
 
 int hvi_cli_policy_score(int argc, char **argv) {
   int code;
-  scoring s = {.episodes = 20};
+  scoring s = {.episodes = 20, .seed = 1};
   hvi_args args = {
       .command = "policy score",
       .usage = "ENV --policy FILE [OPTION]...",

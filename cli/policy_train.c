@@ -147,7 +147,7 @@ static void describe_run(hvi_args *args, hvi_training *t) {
                             .kind = HVI_ARG_SEED,
                             .to = &t->settings.seed,
                             .value = "S",
-                            .help = "of everything random (0)"},
+                            .help = "of everything random (1)"},
                            {.name = "log",
                             .kind = HVI_ARG_TEXT,
                             .to = &t->log,

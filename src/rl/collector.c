@@ -12,6 +12,7 @@
 
 #include <hvi/version.h>
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,14 +95,20 @@ static void put_row(hvi_collector *c, const float *x) {
   d->truncated[i] = x[2 * d->obs + d->act + 2] != 0.0F;
 }
 
-/* Takes the rows of a group over, as far as there is room. */
+/* Takes the rows of an episode over; false when there is no room for all of them. */
+static bool put_episode(hvi_collector *c, const group *g, size_t e) {
+  c->episodes[c->taken] = g->first + e;
+  c->starts[c->taken++] = c->filled;
+  for (size_t i = 0; i < g->length[e]; i++) {
+    if (c->filled == c->capacity) return false;
+    put_row(c, g->rows + (e * c->cap + i) * c->row_floats);
+  }
+  return true;
+}
+
 static void put_group(hvi_collector *c, const group *g) {
   for (size_t e = 0; e < EPISODES && c->filled < c->capacity; e++) {
-    c->episodes[c->taken] = g->first + e;
-    c->starts[c->taken++] = c->filled;
-    for (size_t i = 0; i < g->length[e] && c->filled < c->capacity; i++) {
-      put_row(c, g->rows + (e * c->cap + i) * c->row_floats);
-    }
+    if (put_episode(c, g, e)) c->episode = g->first + e + 1;
   }
   c->data.origin.broken += g->broken;
 }
@@ -113,7 +120,6 @@ static hvi_status run_round(hvi_collector *c, hvi_error *err) {
   const hvi_status status = hvi_parallel_run(count, c->threads, run_group, c, err);
   if (status) return status;
   for (size_t k = 0; k < count; k++) put_group(c, &c->groups[k]);
-  c->episode += count * EPISODES;
   return HVI_OK;
 }
 
@@ -138,9 +144,8 @@ hvi_collector_cost hvi_collector_spent(const hvi_collector *c) {
   return (hvi_collector_cost){.steps = c->meter.steps, .seconds = c->seconds};
 }
 
-hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row) {
-  const hvi_collector_mark after = {.episode = c->episode, .row = c->filled};
-  if (row >= c->filled) return after;
+/* Number of the episode among those taken that holds a row there is. */
+static size_t holder(const hvi_collector *c, size_t row) {
   size_t low = 0, high = c->taken; /* starts[low] <= row < starts[high] */
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
@@ -150,15 +155,31 @@ hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row) {
       high = middle;
     }
   }
-  return (hvi_collector_mark){.episode = c->episodes[low], .row = c->starts[low]};
+  return low;
+}
+
+hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row) {
+  const bool cut = c->taken > 0 && c->episodes[c->taken - 1] == c->episode;
+  if (row >= c->filled && !cut) {
+    return (hvi_collector_mark){.episode = c->episode, .row = c->filled};
+  }
+  const size_t k = row >= c->filled ? c->taken - 1 : holder(c, row);
+  return (hvi_collector_mark){.episode = c->episodes[k], .row = c->starts[k]};
 }
 
 hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_error *err) {
-  if (mark.row < c->filled || mark.episode < c->episode || mark.row > c->capacity) {
+  const hvi_collector_mark known = hvi_collector_find(c, mark.row);
+  const bool there = mark.row <= c->filled;
+  const bool fits = there ? known.row == mark.row && known.episode == mark.episode
+                          : mark.row <= c->capacity && mark.episode > c->episode;
+  if (!fits) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a collector goes forward: not from row %zu to %zu of at most %zu",
-                         c->filled, mark.row, c->capacity);
+                         "episode %" PRIu64
+                         " does not begin at row %zu of at most %zu: the mark is "
+                         "of another run",
+                         mark.episode, mark.row, c->capacity);
   }
+  if (there) return HVI_OK;
   c->filled = mark.row;
   c->episode = mark.episode;
   if (c->data.count < mark.row) c->data.count = mark.row;

@@ -50,6 +50,7 @@ hvi_sac_settings hvi_sac_defaults(void) {
                             .target_entropy = NAN,
                             .hidden_count = 2,
                             .hidden = {256, 256},
+                            .seed = 1,
                             .threads = 1};
 }
 

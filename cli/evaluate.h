@@ -1,0 +1,69 @@
+/* The parts of `hvi evaluate`: the value function of a policy, from an environment or from data. */
+#ifndef HVI_CLI_EVALUATE_H
+#define HVI_CLI_EVALUATE_H
+
+#include "setup.h"
+#include "talk.h"
+
+#include <hvi/evaluate.h>
+
+enum { HVI_EVALUATE_LAYERS = 32 };
+
+typedef struct hvi_evaluate {
+  /* as asked for */
+  hvi_talk talk;
+  hvi_setup setup; /* the method; its seed is the seed of everything */
+  const char *env_name, *policy_path, *data_path, *testset_path, *out;
+  const char *hidden_text, *activation_text;
+  double gamma;
+  size_t batch, steps, buffer, test_states, every, threads;
+  int normalise; /* 1: yes */
+  bool gap, resume, fresh, json;
+
+  /* as made */
+  char *stem;                                /* what the names of the files begin with */
+  char *network, *trace, *checkpoint, *kept; /* files; kept: the test set made here */
+  char *about;                               /* everything that the bits depend on, in words */
+  size_t hidden[HVI_EVALUATE_LAYERS];
+  hvi_env *env;
+  hvi_policy *policy;
+  hvi_collector *collector;
+  hvi_dataset *data; /* of a file */
+  hvi_scales scales;
+  hvi_testset *testset;
+  hvi_probe *probe;
+  hvi_evaluation_spec spec;
+  hvi_evaluation *evaluation;
+} hvi_evaluate;
+
+/* What came out. */
+typedef struct hvi_evaluated {
+  hvi_evaluation_row last;
+  hvi_score score; /* states 0: no test set */
+  hvi_score exact; /* the same where a closed form is known */
+  hvi_gap gap;     /* NaN: none */
+  size_t gap_rows;
+  bool interrupted;
+  double seconds; /* of the run, all told */
+} hvi_evaluated;
+
+/* Environment, policy, data, test set and spec; evaluate_open.c. These return exit codes. */
+int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args);
+void hvi_evaluate_close(hvi_evaluate *e);
+/* The method in force, from the defaults and the options; evaluate_method.c. */
+int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args);
+
+/* Adds the options of the method; evaluate_method.c. */
+void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args);
+
+/* The files; evaluate_files.c. The network and the trace, whole or not at all: */
+hvi_status hvi_evaluate_save(const hvi_evaluate *e, hvi_error *err);
+/* The learning curve and the calibration. That gnuplot is missing is no error. */
+hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err);
+
+/* Measures the end; evaluate_report.c. */
+hvi_status hvi_evaluate_judge(hvi_evaluate *e, hvi_evaluated *r, hvi_error *err);
+void hvi_evaluate_summary(const hvi_evaluate *e, const hvi_evaluated *r);
+void hvi_evaluate_json(const hvi_evaluate *e, const hvi_evaluated *r);
+
+#endif

@@ -1,0 +1,315 @@
+/* What an evaluation works with: environment and policy or data, test set, network, spec. */
+#include "base/memory.h"
+#include "evaluate.h"
+#include "exit_codes.h"
+#include "parse.h"
+#include "report/text.h"
+#include "signals.h"
+#include "tunables.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SCALE_ROWS = 10000 };
+
+static const char *base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+static char *with_ending(const char *stem, const char *ending) {
+  hvi_text t = {0};
+  hvi_text_add(&t, "%s%s", stem, ending);
+  return hvi_text_take(&t);
+}
+
+/* NAME, and the names that begin with it. */
+static int name_files(hvi_evaluate *e) {
+  hvi_text stem = {0};
+  if (e->out) {
+    const size_t length = strlen(e->out), tail = strlen(".safetensors");
+    const bool ends = length > tail && strcmp(e->out + length - tail, ".safetensors") == 0;
+    hvi_text_add(&stem, "%.*s", (int)(ends ? length - tail : length), e->out);
+  } else if (e->env_name) {
+    hvi_text_add(&stem, "%s-value", e->env_name);
+  } else {
+    const char *name = base_name(e->data_path);
+    hvi_text_add(&stem, "%.*s-value", (int)strcspn(name, "."), name);
+  }
+  e->stem = hvi_text_take(&stem);
+  if (e->stem) {
+    e->network = with_ending(e->stem, ".safetensors");
+    e->trace = with_ending(e->stem, ".csv");
+    e->checkpoint = with_ending(e->stem, ".checkpoint");
+    e->kept = with_ending(e->stem, "-testset.safetensors");
+  }
+  if (e->network && e->trace && e->checkpoint && e->kept) return HVI_EXIT_DONE;
+  return hvi_complain(HVI_EXIT_SYSTEM, "no memory for file names");
+}
+
+static int read_network(hvi_evaluate *e) {
+  hvi_value_spec *v = &e->spec.value;
+  v->activation = hvi_activation_find(e->activation_text);
+  if (v->activation == HVI_ACTIVATION_COUNT || v->activation == HVI_SOFTMAX) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "--activation takes relu, leaky_relu, celu, tanh, sigmoid, gelu, softplus "
+                        "or identity, not '%s'",
+                        e->activation_text);
+  }
+  if (!e->hidden_text) return HVI_EXIT_DONE;
+  size_t count = 0;
+  double *widths = hvi_parse_reals(&count, e->hidden_text);
+  bool good = widths && count <= HVI_EVALUATE_LAYERS;
+  for (size_t i = 0; good && i < count; i++) {
+    good = widths[i] >= 1.0 && widths[i] <= 65536.0 && widths[i] == floor(widths[i]);
+    if (good) e->hidden[i] = (size_t)widths[i];
+  }
+  hvi_free(widths);
+  if (!good) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "--hidden takes 1 to %d widths such as 256,256, from 1 to 65536, not '%s'",
+                        HVI_EVALUATE_LAYERS, e->hidden_text);
+  }
+  v->hidden = e->hidden;
+  v->hidden_count = count;
+  return HVI_EXIT_DONE;
+}
+
+static hvi_status load_policy(hvi_evaluate *e, hvi_error *err) {
+  hvi_status status = hvi_env_new(&e->env, e->env_name, err);
+  if (status) return status;
+  status = strcmp(e->policy_path, "default") == 0 ? hvi_policy_of_env(&e->policy, e->env, err)
+                                                  : hvi_policy_load(&e->policy, e->policy_path, err);
+  return status ? status : hvi_policy_check(e->policy, e->env, err);
+}
+
+/* The solver draws one batch ahead. */
+static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
+  hvi_status status = load_policy(e, err);
+  if (status) return status;
+  const size_t batches = e->buffer + e->steps + 1;
+  size_t rows;
+  if (!hvi_multiply_sizes(batches, e->batch, &rows)) rows = 0;
+  status = hvi_collector_new(&e->collector, e->env, e->policy, e->setup.seed, e->threads, rows, err);
+  if (status) return status;
+  e->spec.stream = hvi_stream_of_collector(e->collector);
+  e->spec.value.data = hvi_collector_data(e->collector);
+  e->spec.value.draw = HVI_VALUE_FRESH;
+  e->spec.value.batch = e->batch;
+  return hvi_collector_need(e->collector, e->batch, err);
+}
+
+static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
+  const hvi_status status = hvi_dataset_load(&e->data, e->data_path, err);
+  if (status) return status;
+  e->spec.value.data = e->data;
+  e->spec.value.draw = e->batch > 0 && e->batch < e->data->count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
+  e->spec.value.batch = e->batch;
+  return HVI_OK;
+}
+
+/* Scales from what is there first: the same rows, however often a run is taken up again. */
+static hvi_status scale(hvi_evaluate *e, hvi_error *err) {
+  hvi_value_spec *v = &e->spec.value;
+  if (!e->normalise) return HVI_OK;
+  const size_t most = e->collector ? e->batch : SCALE_ROWS;
+  const size_t rows = v->data->count < most ? v->data->count : most;
+  const hvi_status status = hvi_scales_new(&e->scales, v->data, rows, e->gamma, err);
+  if (status) return status;
+  v->center = e->scales.center;
+  v->spread = e->scales.spread;
+  v->shift = e->scales.shift;
+  v->scale = e->scales.scale;
+  return HVI_OK;
+}
+
+static bool on_rollouts(void *context, size_t done, size_t total) {
+  hvi_progress *bar = context;
+  bar->total = total;
+  hvi_progress_update(bar, done);
+  return !hvi_signals_interrupted();
+}
+
+/* A small test set beside the network, or the one that an earlier run made. */
+static int make_testset(hvi_evaluate *e) {
+  hvi_error err = {HVI_OK, ""};
+  hvi_rollout_report report = {0};
+  hvi_testset_settings s = hvi_testset_defaults();
+  hvi_progress bar = hvi_progress_new(&e->talk, "test set", 1);
+  if (e->resume && access(e->kept, F_OK) == 0) return HVI_EXIT_DONE;
+  s.run = (hvi_rollout_settings){.seed = e->setup.seed,
+                                 .threads = e->threads,
+                                 .partial = e->resume ? HVI_PARTIAL_RESUME : HVI_PARTIAL_FRESH,
+                                 .policy_name = base_name(e->policy_path),
+                                 .progress = on_rollouts,
+                                 .progress_context = &bar};
+  s.states = e->test_states;
+  s.gamma = e->gamma;
+  const hvi_status status = hvi_testset_make(e->kept, e->env, e->policy, &s, &report, &err);
+  hvi_progress_clear(&bar);
+  if (status) return hvi_complain_error(&err);
+  if (report.stopped) {
+    return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted while the test set was being made; "
+                                              "--resume goes on from here");
+  }
+  hvi_say(&e->talk, "test set of %zu states: %zu steps in %.1f s\n", s.states, report.steps,
+          report.seconds);
+  return HVI_EXIT_DONE;
+}
+
+/* Whose transitions these are, and whose test set. */
+static const char *other_origin(const hvi_evaluate *e, const char *path, char *text, size_t size) {
+  const hvi_provenance *is = &e->spec.value.data->origin, *set = &e->testset->origin;
+  if (*is->environment && *set->environment && strcmp(is->environment, set->environment) != 0) {
+    snprintf(text, size, "'%s' is a test set of %s, not of %s", path, set->environment,
+             is->environment);
+    return text;
+  }
+  if (*is->fingerprint && *set->fingerprint && strcmp(is->fingerprint, set->fingerprint) != 0) {
+    snprintf(text, size, "'%s' is a test set of another policy (%s, not %s)", path,
+             set->fingerprint, is->fingerprint);
+    return text;
+  }
+  return NULL;
+}
+
+static int open_testset(hvi_evaluate *e, bool gamma_given) {
+  hvi_error err = {HVI_OK, ""};
+  char text[400];
+  const char *path = e->testset_path ? e->testset_path : e->kept;
+  if (!e->testset_path && (!e->env || e->test_states == 0)) return HVI_EXIT_DONE;
+  if (!e->testset_path) {
+    const int code = make_testset(e);
+    if (code != HVI_EXIT_DONE) return code;
+  }
+  if (hvi_testset_load(&e->testset, path, &err)) return hvi_complain_error(&err);
+  if (other_origin(e, path, text, sizeof text)) {
+    return hvi_complain(HVI_EXIT_INPUT, "%s", text);
+  }
+  if (!e->testset_path && e->testset->count != e->test_states) {
+    return hvi_complain(HVI_EXIT_USAGE, "'%s' has %zu states, not %zu; --fresh makes a new one",
+                        path, e->testset->count, e->test_states);
+  }
+  if (e->testset_path && !gamma_given) e->gamma = e->testset->gamma;
+  if (hvi_probe_of_testset(&e->probe, e->testset, &err)) return hvi_complain_error(&err);
+  e->spec.probe = e->probe;
+  return HVI_EXIT_DONE;
+}
+
+/* Everything that the bits depend on, but for how far the run goes. */
+static int tell_about(hvi_evaluate *e) {
+  const hvi_value_spec *v = &e->spec.value;
+  const hvi_settings *s = &e->setup.settings;
+  hvi_text t = {0};
+  char text[64];
+  const char *from = e->env_name ? e->env_name : base_name(e->data_path);
+  hvi_text_add(&t, "%s; policy %s; rows %zu; gamma %.17g; seed %llu", from,
+               v->data->origin.fingerprint, e->data ? e->data->count : 0, e->gamma,
+               (unsigned long long)e->setup.seed);
+  hvi_text_add(&t, "; batch %zu; double-sampling %zu; normalise %s; hidden ", e->batch, e->buffer,
+               e->normalise ? "yes" : "no");
+  for (size_t i = 0; i < v->hidden_count; i++) {
+    hvi_text_add(&t, "%s%zu", i ? "," : "", v->hidden[i]);
+  }
+  hvi_text_add(&t, "; activation %s; test states %zu; gap %s; method %s; eta %.17g",
+               e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
+               e->setup.method, s->eta);
+  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
+    if (f->kind == HVI_ARG_SECTION || !hvi_tunable_used(f, s)) continue;
+    if (strcmp(f->name, "iters") == 0 || strcmp(f->name, "max-seconds") == 0) continue;
+    hvi_tunable_text(f, s, text, sizeof text);
+    hvi_text_add(&t, "; %s %s", f->name, text);
+  }
+  e->about = hvi_text_take(&t);
+  return e->about ? HVI_EXIT_DONE : hvi_complain(HVI_EXIT_SYSTEM, "no memory");
+}
+
+static int restore(hvi_evaluate *e) {
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_evaluation_restore(e->evaluation, e->checkpoint, e->about, &err)) {
+    return hvi_complain_error(&err);
+  }
+  const size_t outer = hvi_evaluation_state(e->evaluation).outer;
+  if (outer > e->steps) {
+    return hvi_complain(HVI_EXIT_USAGE, "'%s' is at step %zu already, beyond --steps %zu",
+                        e->checkpoint, outer, e->steps);
+  }
+  hvi_say(&e->talk, "going on from step %zu\n", outer);
+  return HVI_EXIT_DONE;
+}
+
+static int begin(hvi_evaluate *e, bool there) {
+  hvi_error err = {HVI_OK, ""};
+  hvi_evaluation_spec *s = &e->spec;
+  s->settings = e->setup.settings;
+  s->seed = e->setup.seed;
+  s->value.gamma = e->gamma;
+  s->value.buffer = e->buffer;
+  s->value.threads = e->threads;
+  s->gap = e->gap && e->data ? e->data : NULL;
+  if (hvi_evaluation_new(&e->evaluation, s, &err)) return hvi_complain_error(&err);
+  return there ? restore(e) : HVI_EXIT_DONE;
+}
+
+static int check_options(const hvi_evaluate *e) {
+  if (!e->env_name == !e->data_path) {
+    return hvi_complain(HVI_EXIT_USAGE, "evaluate takes an environment with --policy FILE, or "
+                                        "--data FILE, and not both");
+  }
+  if (e->env_name && !e->policy_path) {
+    return hvi_complain(HVI_EXIT_USAGE, "the policy is missing: --policy FILE");
+  }
+  if (e->data_path && e->policy_path) {
+    return hvi_complain(HVI_EXIT_USAGE, "--policy goes with an environment, not with --data");
+  }
+  if (e->env_name && e->batch == 0) {
+    return hvi_complain(HVI_EXIT_USAGE, "--batch 0, all of the data, goes with --data");
+  }
+  if (e->resume && e->fresh) {
+    return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh exclude each other");
+  }
+  if (e->gap && e->env_name) {
+    return hvi_complain(HVI_EXIT_USAGE, "--gap goes with --data; otherwise the Bellman gap is that "
+                                        "of the last batch");
+  }
+  return HVI_EXIT_DONE;
+}
+
+int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
+  hvi_error err = {HVI_OK, ""};
+  int code = check_options(e);
+  if (code == HVI_EXIT_DONE) code = read_network(e);
+  if (code == HVI_EXIT_DONE) code = hvi_evaluate_method(e, args);
+  if (code == HVI_EXIT_DONE) code = name_files(e);
+  if (code != HVI_EXIT_DONE) return code;
+  const bool there = access(e->checkpoint, F_OK) == 0;
+  if (there && !e->resume && !e->fresh) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "'%s' is there: --resume goes on from it, --fresh begins anew",
+                        e->checkpoint);
+  }
+  if (e->env_name ? open_environment(e, &err) : open_data(e, &err)) {
+    return hvi_complain_error(&err);
+  }
+  code = open_testset(e, hvi_args_given(args, "gamma"));
+  if (code != HVI_EXIT_DONE) return code;
+  if (scale(e, &err)) return hvi_complain_error(&err);
+  code = tell_about(e);
+  if (code == HVI_EXIT_DONE) code = begin(e, there && e->resume);
+  if (code == HVI_EXIT_DONE && there && e->fresh) unlink(e->checkpoint);
+  return code;
+}
+
+void hvi_evaluate_close(hvi_evaluate *e) {
+  char *const names[] = {e->stem, e->network, e->trace, e->checkpoint, e->kept, e->about};
+  hvi_evaluation_free(e->evaluation);
+  hvi_probe_free(e->probe);
+  hvi_testset_free(e->testset);
+  hvi_scales_free(&e->scales);
+  hvi_dataset_free(e->data);
+  hvi_collector_free(e->collector);
+  hvi_policy_free(e->policy);
+  hvi_env_free(e->env);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) hvi_free(names[i]);
+}
