@@ -2,6 +2,7 @@
 #include "args.h"
 #include "bellman.h"
 #include "commands.h"
+#include "evaluate.h"
 #include "exit_codes.h"
 #include "games.h"
 #include "json.h"
@@ -116,6 +117,28 @@ static void print_sac(const sac_row *rows, size_t count) {
   printf("  of sgemm: the bare products' time by OpenBLAS over the updates'\n");
 }
 
+static void print_evaluate(const evaluate_row *rows, size_t count) {
+  char ratio[16];
+  printf("policy evaluation, batches of %d, 256 and 256 hidden units, %d steps of adamw: an outer\n"
+         "step, one thread, by its processor time, ms\n",
+         EVALUATE_BATCH, EVALUATE_INNER);
+  printf("  %-13s %9s %9s %9s %9s %9s %9s\n", "environment", "collect", "targets", "inner",
+         "of sgemm", "loop", "measure");
+  for (size_t i = 0; i < count; i++) {
+    const evaluate_row *r = &rows[i];
+    if (!r->available) {
+      printf("  %-13s not in this build\n", r->env);
+      continue;
+    }
+    printf("  %-13s %9.2f %9.2f %9.1f %9s %+8.2f%% %9.2f\n", r->env, 1e3 * r->collect,
+           1e3 * r->targets, 1e3 * r->inner, ratio_text(ratio, r->sgemm, r->inner),
+           100.0 * (r->step / (r->targets + r->inner) - 1.0), 1e3 * r->measure);
+  }
+  printf("  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
+         "  loop: what the evaluation's own loop takes beyond targets and inner steps done bare\n"
+         "  measure: the error on 1000 states\n");
+}
+
 static void games_json(hvi_json *j, const bench_row *rows, size_t count, const bench_options *o) {
   hvi_json_count(j, "outer", o->outer);
   hvi_json_count(j, "instances", o->instances);
@@ -196,9 +219,29 @@ static void sac_json(hvi_json *j, const sac_row *rows, size_t count) {
   hvi_json_close(j, ']');
 }
 
+static void evaluate_json(hvi_json *j, const evaluate_row *rows, size_t count) {
+  hvi_json_open(j, "evaluate", '[');
+  for (size_t i = 0; i < count; i++) {
+    const evaluate_row *r = &rows[i];
+    if (!r->available) continue;
+    hvi_json_open(j, NULL, '{');
+    hvi_json_text(j, "env", r->env);
+    hvi_json_number(j, "collect_seconds", r->collect);
+    hvi_json_number(j, "targets_seconds", r->targets);
+    hvi_json_number(j, "inner_seconds", r->inner);
+    hvi_json_number(j, "sgemm_seconds", r->sgemm);
+    hvi_json_number(j, "of_sgemm", r->sgemm / r->inner);
+    hvi_json_number(j, "step_seconds", r->step);
+    hvi_json_number(j, "overhead", r->step / (r->targets + r->inner) - 1.0);
+    hvi_json_number(j, "measure_seconds", r->measure);
+    hvi_json_close(j, '}');
+  }
+  hvi_json_close(j, ']');
+}
+
 /* What was asked for, and what came out. */
 typedef struct bench {
-  bool games, bellman, mlp, sac, json;
+  bool games, bellman, mlp, sac, evaluate, json;
   bench_options game_options;
   bellman_options bellman_options;
   bench_row game_rows[MOST_ROWS];
@@ -207,7 +250,9 @@ typedef struct bench {
   mlp_row mlp_rows[MLP_ROWS];
   sac_options sac_options;
   sac_row sac_rows[SAC_ROWS];
-  size_t games_done, bellman_done, mlp_done, sac_done;
+  evaluate_options evaluate_options;
+  evaluate_row evaluate_rows[EVALUATE_ROWS];
+  size_t games_done, bellman_done, mlp_done, sac_done, evaluate_done;
 } bench;
 
 static int run_games(bench *b, const hvi_talk *talk) {
@@ -272,6 +317,21 @@ static int run_sac(bench *b, const hvi_talk *talk) {
   return b->sac_done < SAC_ROWS ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
+static int run_evaluate(bench *b, const hvi_talk *talk) {
+  hvi_progress bar = hvi_progress_new(talk, "evaluate", EVALUATE_ROWS);
+  hvi_error err;
+  b->evaluate_options = (evaluate_options){b->game_options.repeats, on_progress, &bar};
+  const hvi_status status =
+      bench_evaluate_run(b->evaluate_rows, &b->evaluate_done, &b->evaluate_options, &err);
+  hvi_progress_clear(&bar);
+  if (status) return hvi_complain_error(&err);
+  if (!b->json) {
+    if (b->sac) printf("\n");
+    print_evaluate(b->evaluate_rows, b->evaluate_done);
+  }
+  return b->evaluate_done < EVALUATE_ROWS ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+}
+
 static int run_bench(bench *b, const hvi_talk *talk) {
   int code = HVI_EXIT_DONE;
   b->bellman_options.repeats = b->game_options.repeats;
@@ -279,6 +339,7 @@ static int run_bench(bench *b, const hvi_talk *talk) {
   if (b->bellman && code == HVI_EXIT_DONE) code = run_bellman(b, talk);
   if (b->mlp && code == HVI_EXIT_DONE) code = run_mlp(b, talk);
   if (b->sac && code == HVI_EXIT_DONE) code = run_sac(b, talk);
+  if (b->evaluate && code == HVI_EXIT_DONE) code = run_evaluate(b, talk);
   if (!b->json || (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED)) return code;
   hvi_json j = {0};
   hvi_json_open(&j, NULL, '{');
@@ -290,6 +351,7 @@ static int run_bench(bench *b, const hvi_talk *talk) {
   }
   if (b->mlp) mlp_json(&j, b->mlp_rows, b->mlp_done);
   if (b->sac) sac_json(&j, b->sac_rows, b->sac_done);
+  if (b->evaluate) evaluate_json(&j, b->evaluate_rows, b->evaluate_done);
   hvi_json_close(&j, '}');
   return code;
 }
@@ -300,15 +362,16 @@ int hvi_cli_bench(int argc, char **argv) {
              .bellman_options = {.states = 1000000}};
   hvi_args args = {
       .command = "bench",
-      .usage = "[games|bellman|mlp|sac] [OPTION]...",
+      .usage = "[games|bellman|mlp|sac|evaluate] [OPTION]...",
       .summary = "Measures speed, as ratios to limits measured in the same run. games: one\n"
                  "trajectory against a loop written by hand for exactly this game, and random\n"
                  "ensembles in SIMD lanes against the ordinary solver. bellman: the products of\n"
                  "policy evaluation against the memory's bandwidth. mlp: inner steps on networks\n"
                  "against their bare matrix products. sac: updates of soft actor-critic likewise.\n"
+                 "evaluate: an outer step of policy evaluation, and where its time goes.\n"
                  "The fastest of several repeats counts.",
       .examples = "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman\n"
-                  "  hvi bench mlp\n  hvi bench sac",
+                  "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate",
       .max = 1,
       .operand = "name of a benchmark"};
   hvi_args_add(&args, (hvi_arg[]){{.name = "repeats",
@@ -348,9 +411,11 @@ int hvi_cli_bench(int argc, char **argv) {
   b.bellman = !only || strcmp(only, "bellman") == 0;
   b.mlp = !only || strcmp(only, "mlp") == 0;
   b.sac = !only || strcmp(only, "sac") == 0;
-  if (!b.games && !b.bellman && !b.mlp && !b.sac) {
+  b.evaluate = !only || strcmp(only, "evaluate") == 0;
+  if (!b.games && !b.bellman && !b.mlp && !b.sac && !b.evaluate) {
     return hvi_complain(HVI_EXIT_USAGE,
-                        "there is no benchmark '%s'; there are: games, bellman, mlp, sac", only);
+                        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate",
+                        only);
   }
   return run_bench(&b, &talk);
 }

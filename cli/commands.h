@@ -10,6 +10,7 @@ int hvi_cli_env(int argc, char **argv);
 int hvi_cli_policy(int argc, char **argv);
 int hvi_cli_data(int argc, char **argv);
 int hvi_cli_testset(int argc, char **argv);
+int hvi_cli_evaluate(int argc, char **argv);
 int hvi_cli_list(int argc, char **argv);
 int hvi_cli_info(int argc, char **argv);
 

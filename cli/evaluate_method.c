@@ -1,5 +1,5 @@
 /* The method of an evaluation: the options of `hvi solve` over defaults of its own. */
-#include "evaluate.h"
+#include "evaluate_parts.h"
 #include "exit_codes.h"
 #include "problems/value/value.h"
 #include "tunables.h"

@@ -1,6 +1,6 @@
 /* What an evaluation works with: environment and policy or data, test set, network, spec. */
 #include "base/memory.h"
-#include "evaluate.h"
+#include "evaluate_parts.h"
 #include "exit_codes.h"
 #include "parse.h"
 #include "report/text.h"
@@ -8,6 +8,7 @@
 #include "tunables.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,8 +80,9 @@ static int read_network(hvi_evaluate *e) {
 static hvi_status load_policy(hvi_evaluate *e, hvi_error *err) {
   hvi_status status = hvi_env_new(&e->env, e->env_name, err);
   if (status) return status;
-  status = strcmp(e->policy_path, "default") == 0 ? hvi_policy_of_env(&e->policy, e->env, err)
-                                                  : hvi_policy_load(&e->policy, e->policy_path, err);
+  status = strcmp(e->policy_path, "default") == 0
+               ? hvi_policy_of_env(&e->policy, e->env, err)
+               : hvi_policy_load(&e->policy, e->policy_path, err);
   return status ? status : hvi_policy_check(e->policy, e->env, err);
 }
 
@@ -91,7 +93,8 @@ static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   const size_t batches = e->buffer + e->steps + 1;
   size_t rows;
   if (!hvi_multiply_sizes(batches, e->batch, &rows)) rows = 0;
-  status = hvi_collector_new(&e->collector, e->env, e->policy, e->setup.seed, e->threads, rows, err);
+  status =
+      hvi_collector_new(&e->collector, e->env, e->policy, e->setup.seed, e->threads, rows, err);
   if (status) return status;
   e->spec.stream = hvi_stream_of_collector(e->collector);
   e->spec.value.data = hvi_collector_data(e->collector);

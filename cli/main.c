@@ -30,6 +30,8 @@ static const command commands[] = {
     {"data", "VERB", "transitions of a policy as a file, and what such files hold", hvi_cli_data},
     {"testset", "ENV", "states that a policy visits, with their Monte-Carlo values",
      hvi_cli_testset},
+    {"evaluate", "ENV", "a value network for a policy or its transitions, and how good it is",
+     hvi_cli_evaluate},
     {"list", "[NAME]", "problems, methods, optimizers and experiments that are built in",
      hvi_cli_list},
     {"info", "", "version, compiler, processor, libraries", hvi_cli_info},

@@ -15,6 +15,7 @@
 #ifndef HVI_EVALUATE_H
 #define HVI_EVALUATE_H
 
+#include <hvi/collector.h>
 #include <hvi/solver.h>
 #include <hvi/testset.h>
 #include <hvi/value.h>
@@ -115,12 +116,19 @@ HVI_API void hvi_scales_free(hvi_scales *scales);
 /*
  * Where transitions come from while an evaluation runs. grow makes value.data hold `rows` rows at
  * least, always the same ones, and tells the seconds that collecting the first `rows` rows took: so
- * several evaluations can share one stream, each being charged for it.
+ * several evaluations can share one stream, each being charged for it. find and skip are for
+ * evaluations that are taken up again, and optional: find says where a stream stood when it was
+ * about to make `row`, and skip goes there, so that rows before it need not be made anew.
  */
 typedef struct hvi_stream {
   hvi_status (*grow)(void *context, size_t rows, double *seconds, hvi_error *err);
+  hvi_collector_mark (*find)(void *context, size_t row);
+  hvi_status (*skip)(void *context, hvi_collector_mark mark, hvi_error *err);
   void *context;
 } hvi_stream;
+
+/* value.data is then hvi_collector_data. Rows are charged at the collector's mean speed. */
+HVI_API hvi_stream hvi_stream_of_collector(hvi_collector *c);
 
 /* At which outer steps to measure; at the start and at max_outer always. */
 typedef struct hvi_schedule {

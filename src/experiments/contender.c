@@ -2,7 +2,9 @@
 #include "base/error.h"
 #include "experiments/experiment.h"
 #include "experiments/fields.h"
+#include "problems/value/value.h"
 #include "report/methods.h"
+#include "report/text.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -27,6 +29,8 @@ static const field fields[] = {
     {"redraw_every", COUNT, AT(redraw_every), {1, 1e9, false, false}},
     {"trace_decay", REAL, AT(rule_settings.trace_decay), {0, 1, false, false}},
     {"second_rate", REAL, AT(rule_settings.second_rate), {0, INFINITY, true, true}},
+    {"copy_every", COUNT, AT(rule_settings.copy_every), {1, 1e9, false, false}},
+    {"adam", FLAG, AT(rule_settings.adam), {0, 0, false, false}},
     {"alpha", REAL, AT(alpha), {0, 1, true, true}},
     {"lr", REAL, AT(inner.lr), {0, INFINITY, true, true}},
     {"momentum", REAL, AT(inner.momentum), {0, 1, false, true}},
@@ -46,8 +50,13 @@ static const field fields[] = {
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static const char *const own_keys[] = {"label",      "method", "eta",       "target",
-                                       "accelerate", "floor",  "highlight", "style"};
+static const char *const own_keys[] = {"label", "method",    "eta",   "target",          "accelerate",
+                                       "floor", "highlight", "style", "double_sampling", "rates",
+                                       "linear"};
+static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
+static const char *const accelerations[] = {"none", "mode", "anderson", NULL};
+static const char *const floors[] = {"zero", "known", "estimated", NULL};
+static const char *const solvers[] = {"auto", "dense", "matrix-free", "gram", NULL};
 
 enum { OWN_COUNT = sizeof own_keys / sizeof *own_keys };
 
@@ -63,6 +72,13 @@ static hvi_status apply_method(hvi_settings *s, const hvi_node *node, const char
   const char *name = NULL, *names[HVI_MOST_NAMES];
   hvi_status status = hvi_field_text(&name, node, origin, err);
   if (status != HVI_OK || hvi_methods_apply(name, s)) return status;
+  /* rules that only a network has; the others of that name are told apart by the kind */
+  for (const hvi_rule *const *r = hvi_value_rule_list; *r; r++) {
+    if (strcmp((*r)->name, name) != 0) continue;
+    s->baseline = HVI_BASELINE_RULE;
+    s->rule = *r;
+    return HVI_OK;
+  }
   hvi_methods_names(names);
   return hvi_field_unknown(node, name, "method", names, origin, err);
 }
@@ -92,13 +108,13 @@ static hvi_status read_field(hvi_settings *s, const field *f, const hvi_node *no
 
 static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *origin,
                              hvi_error *err) {
-  static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
-  static const char *const accelerations[] = {"none", "mode", "anderson", NULL};
-  static const char *const floors[] = {"zero", "known", "estimated", NULL};
   const hvi_node *node;
   hvi_status status = HVI_OK;
   size_t i = 0;
-  if ((node = hvi_node_get(map, "eta"))) status = read_eta(&c->settings, node, origin, err);
+  if ((node = hvi_node_get(map, "eta"))) {
+    status = read_eta(&c->settings, node, origin, err);
+    c->eta_given = true;
+  }
   if (status == HVI_OK && (node = hvi_node_get(map, "target"))) {
     status = hvi_field_choice(&i, node, targets, origin, err);
     c->settings.target = (hvi_target)i;
@@ -111,10 +127,19 @@ static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *
     status = hvi_field_choice(&i, node, floors, origin, err);
     c->settings.floor = (hvi_floor)i;
   }
+  if (status == HVI_OK && (node = hvi_node_get(map, "linear"))) {
+    status = hvi_field_choice(&i, node, solvers, origin, err);
+    c->settings.inner.linear = (hvi_linear_solver)i;
+  }
   if (status == HVI_OK && (node = hvi_node_get(map, "highlight")))
     status = hvi_field_flag(&c->highlight, node, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "style")))
     status = hvi_field_count(&c->style, node, 0, 1000, origin, err);
+  if (status == HVI_OK && (node = hvi_node_get(map, "double_sampling")))
+    status = hvi_field_count(&c->double_sampling, node, 1, 100000, origin, err);
+  if (status == HVI_OK && (node = hvi_node_get(map, "rates")))
+    status = hvi_field_reals(c->rates, &c->rate_count, HVI_MOST_RATES, node,
+                             (hvi_interval){0, INFINITY, true, true}, origin, err);
   return status;
 }
 
@@ -154,4 +179,29 @@ hvi_status hvi_contender_parse(hvi_contender *c, const hvi_node *map, const char
     if (node) status = read_field(&c->settings, &fields[i], node, origin, err);
   }
   return status;
+}
+
+void hvi_contender_describe(hvi_text *t, const hvi_contender *c, const hvi_settings *s) {
+  const bool rule = s->baseline == HVI_BASELINE_RULE;
+  hvi_text_add(t, "%s, baseline %d, step rule %d, eta %.17g", rule ? s->rule->name : s->optimizer->name,
+               (int)s->baseline, (int)s->step_rule, s->eta);
+  hvi_text_add(t, ", target %s, accelerate %s, floor %s, linear %s, double_sampling %zu",
+               targets[s->target], accelerations[s->accelerate], floors[s->floor],
+               solvers[s->inner.linear], c->double_sampling);
+  for (size_t i = 0; i < FIELD_COUNT; i++) {
+    const void *at = (const char *)s + fields[i].offset;
+    double x = fields[i].kind == COUNT  ? (double)*(const size_t *)at
+               : fields[i].kind == FLAG ? (double)*(const bool *)at
+                                        : *(const double *)at;
+    hvi_text_add(t, ", %s %.17g", fields[i].key, x);
+  }
+}
+
+double *hvi_contender_rate(hvi_settings *s, const char **key) {
+  const char *name = s->baseline ? "" : s->optimizer->name;
+  const bool step = strcmp(name, "gd") == 0 || strcmp(name, "momentum") == 0 ||
+                    strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0;
+  const bool damped = strcmp(name, "lm") == 0;
+  *key = step ? "lr" : damped ? "damping" : "eta";
+  return step ? &s->inner.lr : damped ? &s->inner.damping : &s->eta;
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/suggest.h"
 #include "experiments/fields.h"
+#include "experiments/value_study.h"
 #include "report/text.h"
 
 #include <stdio.h>
@@ -14,14 +15,16 @@
 enum { MAX_BYTES = 1 << 20, MOST_CONTENDERS = 64 };
 
 static const char *const ids[] = {"pennies", "pennies-time", "pennies-random", "rps", "rps-random",
-                                  "theory",  "linear",       "performative",   NULL};
+                                  "theory",  "linear",       "performative",   "half-cheetah", "ant", "ant-deep", "offline-gap", "offline-error", "second-order", "alpha", "accelerated", NULL};
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 
 static hvi_status read_scale(hvi_scale *s, const hvi_node *map, const char *origin,
                              hvi_error *err) {
-  static const char *const keys[] = {"iterations", "instances", "repeats", NULL};
-  size_t *const to[] = {&s->iterations, &s->instances, &s->repeats};
+  static const char *const keys[] = {"iterations", "instances", "repeats", "batch",    "offline",
+                                     "gradients",  "states",    "width",   "measures", NULL};
+  size_t *const to[] = {&s->iterations, &s->instances, &s->repeats, &s->batch,   &s->offline,
+                        &s->gradients,  &s->states,    &s->width,   &s->measures};
   hvi_status status = hvi_field_keys(map, keys, origin, err);
   for (size_t i = 0; keys[i] && status == HVI_OK; i++) {
     const hvi_node *node = hvi_node_get(map, keys[i]);
@@ -124,12 +127,16 @@ static hvi_status read_full(hvi_experiment *e, const hvi_node *n, const char *o,
   return read_scale(&e->full, n, o, err);
 }
 
+static hvi_status read_study(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
+  return hvi_study_plan_parse(&e->study, n, o, err);
+}
+
 static hvi_status read_document(hvi_experiment *e, const hvi_node *root, const char *origin,
                                 hvi_error *err) {
   static const char *const keys[] = {"id",   "title", "kind", "problem", "options",
-                                     "seed", "quick", "full", "methods", NULL};
+                                     "seed", "quick", "full", "methods", "value", NULL};
   static const reader readers[] = {read_id,   read_title, read_kind, read_problem, read_options,
-                                   read_seed, read_quick, read_full, read_methods};
+                                   read_seed, read_quick, read_full, read_methods, read_study};
   static const char *const required[] = {"id", "title", "kind"};
   hvi_status status = hvi_field_keys(root, keys, origin, err);
   for (size_t i = 0; i < 3 && status == HVI_OK; i++)
@@ -171,6 +178,7 @@ void hvi_experiment_free(hvi_experiment *e) {
   if (!e) return;
   hvi_free(e->options);
   hvi_free(e->contenders);
+  hvi_free(e->study);
   hvi_free(e->text);
   hvi_free(e->problem_path);
   hvi_tree_free(e->tree);

@@ -3,7 +3,7 @@
  *
  *   id: pennies
  *   title: Hidden matching pennies
- *   kind: trajectory            # trajectory, timing, ensemble, ...
+ *   kind: trajectory            # trajectory, timing, ensemble, value, ...
  *   problem: pennies            # a built-in name, or a game file beside this one
  *   options: {weight: 0.75}     # of a built-in problem
  *   seed: 1
@@ -26,7 +26,16 @@ typedef struct hvi_scale {
   size_t iterations; /* outer iterations of a run */
   size_t instances;  /* ensemble; for rps, of the scan */
   size_t repeats;    /* timing: the fastest counts */
+  /* value: iterations are outer steps, instances seeds; 0: not given */
+  size_t batch;     /* transitions of an outer step */
+  size_t offline;   /* transitions of a fixed data set */
+  size_t gradients; /* that each method may compute, instead of iterations */
+  size_t states;    /* of the test set; 0: all */
+  size_t width;     /* of all hidden layers, instead of those in `value` */
+  size_t measures;  /* evenly spaced */
 } hvi_scale;
+
+enum { HVI_MOST_RATES = 16 };
 
 typedef struct hvi_contender {
   const char *label;
@@ -34,6 +43,11 @@ typedef struct hvi_contender {
   hvi_settings settings;
   size_t style;   /* of its lines; its place in the list unless told otherwise */
   bool highlight; /* trajectory: its path is drawn; ensemble: its band is drawn */
+  /* value: */
+  bool eta_given;
+  size_t double_sampling; /* batches of the buffer; 0: none */
+  size_t rate_count;
+  double rates[HVI_MOST_RATES]; /* what hvi_contender_rate is chosen from; none: the experiment's */
 } hvi_contender;
 
 typedef struct hvi_experiment {
@@ -46,6 +60,7 @@ typedef struct hvi_experiment {
   hvi_scale quick, full;
   size_t contender_count;
   hvi_contender *contenders;
+  struct hvi_study_plan *study; /* of kind value; NULL: none */
   bool builtin;       /* one of the paper's: its claims are judged */
   char *text;         /* the YAML itself */
   char *problem_path; /* of a game file, relative to where the program runs; NULL: built in */
@@ -71,6 +86,12 @@ const hvi_contender *hvi_experiment_contender(const hvi_experiment *e, const cha
 struct hvi_node;
 hvi_status hvi_contender_parse(hvi_contender *c, const struct hvi_node *map, const char *origin,
                                hvi_error *err);
+
+/* Its settings in words, all of those that a file can set: `s` is c->settings or nearly so. */
+struct hvi_text;
+void hvi_contender_describe(struct hvi_text *t, const hvi_contender *c, const hvi_settings *s);
+/* What is tuned: a gradient method's lr, lm's damping, the eta of everything else; and its key. */
+double *hvi_contender_rate(hvi_settings *s, const char **key);
 
 /* Makes the problem: instance 0 is the fixed one, others are draws by the experiment's seed. */
 hvi_status hvi_experiment_problem(hvi_problem **p, const hvi_experiment *e, uint64_t instance,

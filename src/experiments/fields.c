@@ -67,6 +67,18 @@ hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range,
   return HVI_OK;
 }
 
+hvi_status hvi_field_reals(double *out, size_t *count, size_t most, const hvi_node *node,
+                           hvi_interval range, const char *origin, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  if (node->kind != HVI_NODE_LIST || node->count == 0 || node->count > most)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a list of 1 to %zu numbers",
+                         origin, node->line, key_of(node), most);
+  *count = 0;
+  for (const hvi_node *n = node->first; n && status == HVI_OK; n = n->next)
+    status = hvi_field_real(&out[(*count)++], n, range, origin, err);
+  return status;
+}
+
 hvi_status hvi_field_count(size_t *out, const hvi_node *node, size_t low, size_t high,
                            const char *origin, hvi_error *err) {
   double x = 0;

@@ -9,6 +9,7 @@
 #include "experiments/linear.h"
 #include "experiments/performative.h"
 #include "experiments/theory_run.h"
+#include "experiments/value_study.h"
 #include "report/text.h"
 
 #include <hvi/version.h>
@@ -27,6 +28,7 @@ static const kind kinds[] = {
     {"trajectory", hvi_trajectory_run, true}, {"timing", hvi_timing_run, true},
     {"ensemble", hvi_ensembles_run, true},    {"theory", hvi_theory_run, false},
     {"linear", hvi_linear_run, false},        {"performative", hvi_performative_run, false},
+    {"value", hvi_study_run, false},
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
@@ -75,6 +77,7 @@ static hvi_status hash_settings(char *out, size_t size, const hvi_experiment *e,
     hash = hash_text(hash, text);
     hvi_free(text);
   }
+  if (e->study) hash = (hash ^ hvi_study_hash(e)) * UINT64_C(1099511628211);
   snprintf(out, size, "%016" PRIx64, hash);
   return HVI_OK;
 }
@@ -88,7 +91,7 @@ static hvi_status find_kind(const kind **out, const hvi_experiment *e, hvi_error
                          "experiment '%s': kind %s needs the keys problem and methods", e->id,
                          e->kind);
   }
-  char list[128] = "";
+  char list[160] = "";
   for (size_t i = 0; i < KIND_COUNT; i++) {
     const size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", kinds[i].name);
@@ -146,6 +149,25 @@ hvi_status hvi_reproduce(hvi_claims *claims, bool *stopped, const hvi_experiment
   }
   if (status != HVI_OK || *stopped) hvi_claims_clear(claims);
   hvi_free(path);
+  hvi_free(folder);
+  return status;
+}
+
+hvi_status hvi_reproduce_tune(char **text, bool *stopped, const hvi_experiment *e,
+                              const hvi_reproduce_settings *s, hvi_error *err) {
+  hvi_claims none = {0};
+  char *folder = hvi_path_join(s->out, e->id, "");
+  hvi_status status = folder ? hvi_folder_make(folder, err) : hvi_error_memory(err, "a path");
+  hvi_run run = {.experiment = e,
+                 .full = s->full,
+                 .scale = s->full ? &e->full : &e->quick,
+                 .threads = s->threads,
+                 .folder = folder,
+                 .claims = &none,
+                 .settings = s};
+  *text = NULL;
+  if (status == HVI_OK) status = hvi_study_tune(text, &run, err);
+  *stopped = run.stopped;
   hvi_free(folder);
   return status;
 }

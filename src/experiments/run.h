@@ -52,6 +52,11 @@ typedef struct hvi_reproduce_settings {
 hvi_status hvi_reproduce(hvi_claims *claims, bool *stopped, const hvi_experiment *e,
                          const hvi_reproduce_settings *s, hvi_error *err);
 
+/* Runs the grid of rates of an experiment of kind value on its tuning seeds, writes
+ * OUT/ID/tune.csv, and tells which are best; hvi_free the text. */
+hvi_status hvi_reproduce_tune(char **text, bool *stopped, const hvi_experiment *e,
+                              const hvi_reproduce_settings *s, hvi_error *err);
+
 /* Writes OUT/index.html: the experiments given, and the paper's others that OUT has from before. */
 hvi_status hvi_reproduce_page(const char *out, const hvi_claims *claims, size_t count,
                               hvi_error *err);

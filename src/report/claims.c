@@ -8,7 +8,10 @@
 
 const char *hvi_judgement_name(hvi_judgement j) {
   static const char *const names[HVI_JUDGEMENT_COUNT] = {
-      [HVI_NOT_JUDGED] = "not judged", [HVI_HOLDS] = "holds", [HVI_HOLDS_NOT] = "does not hold"};
+      [HVI_NOT_JUDGED] = "not judged",
+      [HVI_HOLDS] = "holds",
+      [HVI_HOLDS_NOT] = "does not hold",
+      [HVI_NOT_DECIDED] = "not decided"};
   return (size_t)j < HVI_JUDGEMENT_COUNT ? names[j] : NULL;
 }
 
@@ -46,6 +49,10 @@ void hvi_claim_measure(hvi_claim *c, const char *name, double value) {
 
 void hvi_claim_judge(hvi_claim *c, bool holds) {
   if (c) c->judgement = holds ? HVI_HOLDS : HVI_HOLDS_NOT;
+}
+
+void hvi_claim_decide(hvi_claim *c, hvi_judgement judgement) {
+  if (c) c->judgement = judgement;
 }
 
 void hvi_claim_note(hvi_claim *c, const char *format, ...) {

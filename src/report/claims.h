@@ -21,10 +21,11 @@ typedef enum hvi_judgement {
   HVI_NOT_JUDGED, /* nothing to compare with, or not comparable; the note says why */
   HVI_HOLDS,
   HVI_HOLDS_NOT,
+  HVI_NOT_DECIDED, /* the intervals leave it open */
   HVI_JUDGEMENT_COUNT
 } hvi_judgement;
 
-/* "holds", "does not hold", "not judged" */
+/* "holds", "does not hold", "not judged", "not decided" */
 const char *hvi_judgement_name(hvi_judgement j);
 
 enum { HVI_CLAIM_MEASURES = 24 };
@@ -61,6 +62,7 @@ typedef struct hvi_claims {
 hvi_claim *hvi_claims_add(hvi_claims *claims, const char *id, const char *where, const char *text);
 void hvi_claim_measure(hvi_claim *c, const char *name, double value);
 void hvi_claim_judge(hvi_claim *c, bool holds);
+void hvi_claim_decide(hvi_claim *c, hvi_judgement judgement);
 void hvi_claim_note(hvi_claim *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hvi_claims_figure(hvi_claims *claims, const char *name);
 /* The claim with that id, or NULL. */

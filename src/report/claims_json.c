@@ -25,16 +25,16 @@ static double number_of(const json_t *v) {
 }
 
 static json_t *judgement_json(hvi_judgement j) {
-  return j == HVI_NOT_JUDGED ? json_null() : json_boolean(j == HVI_HOLDS);
+  return j == HVI_HOLDS || j == HVI_HOLDS_NOT ? json_boolean(j == HVI_HOLDS) : json_null();
 }
 
 static json_t *claim_json(const hvi_claim *c) {
   json_t *measured = json_object();
   for (size_t i = 0; i < c->measure_count; i++)
     json_object_set_new(measured, c->measures[i].name, json_number(c->measures[i].value));
-  return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s}", "id", c->id, "where", c->where, "claim",
-                   c->text, "measured", measured, "holds", judgement_json(c->judgement), "note",
-                   c->note);
+  return json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "id", c->id, "where", c->where, "claim",
+                   c->text, "measured", measured, "holds", judgement_json(c->judgement), "verdict",
+                   hvi_judgement_name(c->judgement), "note", c->note);
 }
 
 static json_t *claims_json(const hvi_claims *claims) {
@@ -79,7 +79,10 @@ static bool take_claim(hvi_claims *claims, json_t *item) {
   const char *name;
   json_t *value;
   json_object_foreach(measured, name, value) hvi_claim_measure(c, name, number_of(value));
+  const char *verdict = json_string_value(json_object_get(item, "verdict"));
   if (json_is_boolean(holds)) hvi_claim_judge(c, json_is_true(holds));
+  if (verdict && strcmp(verdict, hvi_judgement_name(HVI_NOT_DECIDED)) == 0)
+    hvi_claim_decide(c, HVI_NOT_DECIDED);
   return c && take_string(c->note, sizeof c->note, item, "note");
 }
 

@@ -58,7 +58,7 @@ static void add_escaped(hvi_text *t, const char *s) {
 
 static void add_claim(hvi_text *t, const hvi_claim *c) {
   static const char *const classes[] = {
-      [HVI_NOT_JUDGED] = "open", [HVI_HOLDS] = "yes", [HVI_HOLDS_NOT] = "no"};
+      [HVI_NOT_JUDGED] = "open", [HVI_HOLDS] = "yes", [HVI_HOLDS_NOT] = "no", [HVI_NOT_DECIDED] = "open"};
   hvi_text_add(t, "<tr><td class=\"v %s\">%s</td><td>", classes[c->judgement],
                hvi_judgement_name(c->judgement));
   add_escaped(t, c->text);
@@ -122,8 +122,9 @@ static void add_opening(hvi_text *t, const hvi_claims *list, size_t count) {
   hvi_text_add(t,
                "<h1>Hidden variational inequalities, reproduced</h1>\n<p class=\"lead\">"
                "<span class=\"yes\">%zu claims hold</span>, <span class=\"no\">%zu do not</span>, "
-               "%zu are not judged.</p>\n<nav>",
-               tally[HVI_HOLDS], tally[HVI_HOLDS_NOT], tally[HVI_NOT_JUDGED]);
+               "%zu are not decided, %zu not judged.</p>\n<nav>",
+               tally[HVI_HOLDS], tally[HVI_HOLDS_NOT], tally[HVI_NOT_DECIDED],
+               tally[HVI_NOT_JUDGED]);
   for (size_t i = 0; i < count; i++)
     hvi_text_add(t, "<a href=\"#%s\">%s</a>", list[i].experiment, list[i].experiment);
   hvi_text_add(t, "</nav>\n");

@@ -93,7 +93,9 @@ char *hvi_claims_table(const hvi_claims *list, size_t count, size_t width) {
       tally[j] += hvi_claims_tally(&list[i], (hvi_judgement)j);
     all += list[i].count;
   }
-  hvi_text_add(&t, "%zu claims: %zu hold, %zu do not hold, %zu not judged\n", all, tally[HVI_HOLDS],
-               tally[HVI_HOLDS_NOT], tally[HVI_NOT_JUDGED]);
+  hvi_text_add(&t, "%zu claims: %zu hold, %zu do not hold", all, tally[HVI_HOLDS],
+               tally[HVI_HOLDS_NOT]);
+  if (tally[HVI_NOT_DECIDED]) hvi_text_add(&t, ", %zu not decided", tally[HVI_NOT_DECIDED]);
+  hvi_text_add(&t, ", %zu not judged\n", tally[HVI_NOT_JUDGED]);
   return hvi_text_take(&t);
 }

@@ -1,6 +1,6 @@
 /* The parts of `hvi evaluate`: the value function of a policy, from an environment or from data. */
-#ifndef HVI_CLI_EVALUATE_H
-#define HVI_CLI_EVALUATE_H
+#ifndef HVI_CLI_EVALUATE_PARTS_H
+#define HVI_CLI_EVALUATE_PARTS_H
 
 #include "setup.h"
 #include "talk.h"

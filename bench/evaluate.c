@@ -1,0 +1,244 @@
+/*
+ * What is measured: an outer step of hvi_evaluation, next to its parts done bare, in turn, on the
+ * same problem: the draw with the values it needs, the inner steps on one surrogate, and the
+ * products that these consist of,
+ *
+ *   forward A_{l-1} W_l',   backward D_l W_l (but for the first layer),   gradient D_l' A_{l-1},
+ *
+ * as one cblas_sgemm each. What the loop takes beyond the bare parts is its overhead. The fastest
+ * of several repeats counts, for each alone, by the thread's own clock.
+ */
+#include "evaluate.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/vec.h"
+#include "surrogate/surrogate.h"
+
+#include <hvi/evaluate.h>
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+enum { HIDDEN = 256, LAYERS = 3, STATES = 1000, OUTER = 4 };
+
+static double cpu_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void keep_least(double *seconds, double start) {
+  *seconds = fmin(*seconds, cpu_seconds() - start);
+}
+
+typedef struct work {
+  hvi_env *env;
+  hvi_policy *policy;
+  hvi_collector *collector;
+  hvi_evaluation_spec spec;
+  hvi_evaluation *evaluation;
+  /* the bare parts */
+  hvi_problem *value;
+  hvi_surrogate_room room;
+  hvi_counts counts;
+  double *memory, *state, *f;
+  void *sample;
+  size_t widths[LAYERS + 1];
+  float *a[LAYERS + 1], *d[LAYERS + 1], *weights, *gradient;
+} work;
+
+static void free_work(work *w) {
+  for (size_t l = 0; l <= LAYERS; l++) {
+    hvi_free(w->a[l]);
+    hvi_free(w->d[l]);
+  }
+  hvi_free(w->weights);
+  hvi_free(w->gradient);
+  hvi_free(w->memory);
+  hvi_free(w->sample);
+  hvi_problem_free(w->value);
+  hvi_evaluation_free(w->evaluation);
+  hvi_collector_free(w->collector);
+  hvi_policy_free(w->policy);
+  hvi_env_free(w->env);
+}
+
+static hvi_status make_policy(work *w, hvi_error *err) {
+  double *gain = hvi_alloc_doubles(w->env->act * w->env->obs), *std;
+  std = hvi_alloc_doubles(w->env->act);
+  hvi_status status = gain && std ? HVI_OK : hvi_error_memory(err, "a policy");
+  for (size_t i = 0; !status && i < w->env->act; i++) std[i] = 0.3;
+  if (!status) {
+    status = hvi_env_lqr(w->env)
+                 ? hvi_policy_of_env(&w->policy, w->env, err)
+                 : hvi_policy_linear(&w->policy, w->env->obs, w->env->act, gain, std, err);
+  }
+  hvi_free(gain);
+  hvi_free(std);
+  return status;
+}
+
+static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
+  const size_t rows = (repeats * OUTER + 2) * EVALUATE_BATCH;
+  hvi_status status = hvi_collector_new(&w->collector, w->env, w->policy, 1, 1, rows, err);
+  if (status) return status;
+  w->spec = hvi_evaluation_defaults();
+  w->spec.value.data = hvi_collector_data(w->collector);
+  w->spec.value.batch = EVALUATE_BATCH;
+  w->spec.settings.inner_steps = EVALUATE_INNER;
+  w->spec.settings.max_outer = 0;
+  w->spec.schedule = (hvi_schedule){0};
+  status = hvi_collector_need(w->collector, rows, err);
+  if (!status) status = hvi_evaluation_new(&w->evaluation, &w->spec, err);
+  if (!status) status = hvi_value_new(&w->value, &w->spec.value, 1, err);
+  return status;
+}
+
+static void take(work *w, hvi_arena *arena) {
+  const hvi_settings *s = &w->spec.settings;
+  hvi_surrogate_place(&w->room, w->value->model, w->value->weights, &w->counts, arena);
+  w->state = hvi_arena_take(arena, s->optimizer->state(&s->inner, w->value->model));
+  w->f = hvi_arena_take(arena, w->value->model->out);
+}
+
+static hvi_status make_bare(work *w, hvi_error *err) {
+  hvi_arena arena = {0};
+  take(w, &arena);
+  arena = (hvi_arena){.size = arena.used};
+  arena.base = w->memory = hvi_alloc_doubles(arena.size);
+  w->sample = hvi_alloc(1, w->value->sample_bytes);
+  if (!w->memory || !w->sample) return hvi_error_memory(err, "the benchmark");
+  take(w, &arena);
+  hvi_vec_copy(w->room.l.now->theta, w->value->theta0, w->value->model->dim);
+  return HVI_OK;
+}
+
+static float *some_floats(size_t n) {
+  float *x = hvi_alloc(n, sizeof *x);
+  hvi_rng rng = hvi_rng_new(1, "bench", n);
+  for (size_t i = 0; x && i < n; i++) x[i] = (float)hvi_rng_range(&rng, -1.0, 1.0);
+  return x;
+}
+
+static hvi_status make_products(work *w, hvi_error *err) {
+  const size_t widths[LAYERS + 1] = {w->env->obs, HIDDEN, HIDDEN, 1};
+  bool good = true;
+  for (size_t l = 0; l <= LAYERS; l++) {
+    w->widths[l] = widths[l];
+    w->a[l] = some_floats(EVALUATE_BATCH * widths[l]);
+    w->d[l] = some_floats(EVALUATE_BATCH * widths[l]);
+    good = good && w->a[l] && w->d[l];
+  }
+  w->weights = some_floats(HIDDEN * (HIDDEN + w->env->obs));
+  w->gradient = some_floats(HIDDEN * (HIDDEN + w->env->obs));
+  return good && w->weights && w->gradient ? HVI_OK : hvi_error_memory(err, "the benchmark");
+}
+
+static void multiply(const work *w) {
+  const int rows = EVALUATE_BATCH;
+  for (size_t l = 0; l < LAYERS; l++) {
+    const int in = (int)w->widths[l], out = (int)w->widths[l + 1];
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, rows, out, in, 1.0F, w->a[l], in,
+                w->weights, in, 0.0F, w->a[l + 1], out);
+  }
+  for (size_t l = LAYERS; l-- > 0;) {
+    const int in = (int)w->widths[l], out = (int)w->widths[l + 1];
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, out, in, rows, 1.0F, w->d[l + 1], out,
+                w->a[l], in, 0.0F, w->gradient, in);
+    if (l == 0) break;
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, in, out, 1.0F, w->d[l + 1], out,
+                w->weights, in, 0.0F, w->d[l], in);
+  }
+}
+
+/* A draw, the model at it, F, and the target. */
+static void bare_targets(work *w, hvi_rng *rng) {
+  hvi_surrogate *l = &w->room.l;
+  const hvi_problem *p = w->value;
+  p->ops->draw(p, l->now->theta, w->sample, rng);
+  hvi_surrogate_rebind(l, w->sample);
+  p->ops->operate(p, w->sample, l->now->theta, l->now->z, w->f);
+  for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - w->f[i] / l->weights[i];
+  hvi_surrogate_freeze(l);
+}
+
+static void bare_steps(work *w) {
+  const hvi_settings *s = &w->spec.settings;
+  s->optimizer->reset(&s->inner, w->value->model, w->state);
+  for (size_t i = 0; i < EVALUATE_INNER; i++) s->optimizer->step(&s->inner, w->state, &w->room.l);
+}
+
+static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error *err) {
+  hvi_rng rng = hvi_rng_new(1, "bench", 0);
+  const hvi_dataset *data = w->spec.value.data;
+  double *values = hvi_alloc_doubles(STATES);
+  hvi_status status = values ? HVI_OK : hvi_error_memory(err, "values");
+  hvi_score score;
+  for (size_t r = 0; r < repeats * OUTER && !status; r++) {
+    double start = cpu_seconds();
+    status = hvi_evaluation_step(w->evaluation, err);
+    keep_least(&row->step, start);
+    start = cpu_seconds();
+    bare_targets(w, &rng);
+    keep_least(&row->targets, start);
+    start = cpu_seconds();
+    bare_steps(w);
+    keep_least(&row->inner, start);
+    start = cpu_seconds();
+    for (size_t i = 0; i < EVALUATE_INNER; i++) multiply(w);
+    keep_least(&row->sgemm, start);
+    start = cpu_seconds();
+    if (!status)
+      status =
+          hvi_value_predict(w->value, w->room.l.now->theta, data->observation, STATES, values, err);
+    if (!status) status = hvi_score_values(&score, STATES, values, values, NULL, err);
+    keep_least(&row->measure, start);
+  }
+  hvi_free(values);
+  return status;
+}
+
+static hvi_status measure(evaluate_row *row, const char *name, size_t repeats, hvi_error *err) {
+  work w = {0};
+  hvi_status status = hvi_env_new(&w.env, name, err);
+  if (!status) status = make_policy(&w, err);
+  if (!status) status = make_evaluation(&w, repeats, err);
+  if (!status) status = make_bare(&w, err);
+  if (!status) status = make_products(&w, err);
+  if (!status) {
+    const hvi_collector_cost cost = hvi_collector_spent(w.collector);
+    row->obs = w.env->obs;
+    row->collect = cost.seconds / (double)cost.steps * EVALUATE_BATCH;
+    status = compare(row, &w, repeats, err);
+  }
+  free_work(&w);
+  return status;
+}
+
+static bool is_available(const char *name) {
+  size_t count;
+  const hvi_env_kind *kinds = hvi_env_list(&count);
+  for (size_t i = 0; i < count; i++) {
+    if (strcmp(kinds[i].name, name) == 0) return kinds[i].available;
+  }
+  return false;
+}
+
+hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const evaluate_options *o,
+                              hvi_error *err) {
+  static const char *const names[EVALUATE_ROWS] = {"lqr", "half_cheetah", "ant"};
+  const size_t repeats = (o->repeats + OUTER - 1) / OUTER;
+  hvi_status status = HVI_OK;
+  for (*done = 0; !status && *done < EVALUATE_ROWS; ++*done) {
+    if (o->progress && !o->progress(o->context, *done, EVALUATE_ROWS)) break;
+    evaluate_row *row = &rows[*done];
+    *row = (evaluate_row){.env = names[*done], .available = is_available(names[*done])};
+    if (!row->available) continue;
+    row->targets = row->inner = row->sgemm = row->step = row->measure = INFINITY;
+    status = measure(row, names[*done], repeats, err);
+  }
+  return status;
+}

@@ -1,0 +1,204 @@
+/*
+ * An evaluation as a file: the solver's state, the rows so far, the purse, and where the stream
+ * stood when it was about to make the batch that is in use.
+ *
+ * A number of the solver's state may be infinite (the filter of an accelerated loop at its start),
+ * and a row has NaN where nothing was measured: bits are copied, not converted.
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "evaluate/columns.h"
+#include "evaluate/evaluation.h"
+#include "evaluate/schedule.h"
+
+#include <hvi/tensors.h>
+#include <hvi/version.h>
+
+#include <string.h>
+
+enum { PURSE = 5, MARK = 3 };
+static const char kind[] = "evaluation";
+
+static void pack_purse(const hvi_purse *p, double *x) {
+  const double all[PURSE] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
+  memcpy(x, all, sizeof all);
+}
+
+static void unpack_purse(hvi_purse *p, const double *x) {
+  *p = (hvi_purse){.collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
+}
+
+/* The first row that the current draw and those after it need. */
+static size_t first_row(const hvi_evaluation *e, size_t outer) {
+  if (e->spec.value.buffer > 0) return 0; /* its batches are the first of the data */
+  return hvi_evaluation_rows_at(e, outer) - e->spec.value.batch;
+}
+
+static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
+  const hvi_stream *s = &e->spec.stream;
+  if (!s->grow || !s->find || !s->skip || e->spec.value.draw != HVI_VALUE_FRESH) {
+    return (hvi_collector_mark){0};
+  }
+  const size_t row = first_row(e, outer);
+  return row > 0 ? s->find(s->context, row) : (hvi_collector_mark){0};
+}
+
+typedef struct packed {
+  size_t state;
+  double *solver; /* [state] */
+  double *rows;   /* [count][columns] */
+  double purse[PURSE], mark[MARK];
+} packed;
+
+static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
+  k->state = hvi_solver_state(e->solver);
+  k->solver = hvi_alloc_doubles(k->state);
+  k->rows = hvi_alloc_doubles(e->count * HVI_EVALUATION_COLUMNS);
+  if (!k->solver || !k->rows) return hvi_error_memory(err, "a checkpoint");
+  hvi_solver_save(e->solver, k->solver);
+  for (size_t i = 0; i < e->count; i++) {
+    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++) {
+      k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
+    }
+  }
+  pack_purse(&e->purse, k->purse);
+  const size_t outer = hvi_solver_info(e->solver).last.outer;
+  const hvi_collector_mark mark = mark_of(e, outer);
+  k->mark[0] = (double)outer;
+  k->mark[1] = (double)mark.episode;
+  k->mark[2] = (double)mark.row;
+  return HVI_OK;
+}
+
+static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t columns) {
+  return (hvi_tensor){name, HVI_TENSOR_F64, 2, {rows, columns}, x};
+}
+
+hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
+                               hvi_error *err) {
+  packed k = {0};
+  hvi_status status = pack(&k, e, err);
+  if (!status) {
+    const hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
+                                matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
+                                matrix("purse", k.purse, 1, PURSE),
+                                matrix("mark", k.mark, 1, MARK)};
+    const hvi_tensor_note notes[] = {
+        {"kind", kind}, {"about", about ? about : ""}, {"version", hvi_version()}};
+    status = hvi_tensors_write(path, items, sizeof items / sizeof *items, notes,
+                               sizeof notes / sizeof *notes, err);
+  }
+  hvi_free(k.solver);
+  hvi_free(k.rows);
+  return status;
+}
+
+/* A matrix, copied; *rows is its first dimension, which is 1 where it is not asked for. */
+static hvi_status doubles(double **x, size_t *rows, const hvi_tensors *t, const char *name,
+                          size_t columns, const char *path, hvi_error *err) {
+  const hvi_tensor *tensor = hvi_tensors_find(t, name);
+  *x = NULL;
+  if (!tensor || tensor->type != HVI_TENSOR_F64 || tensor->dims != 2 ||
+      tensor->shape[1] != columns || (!rows && tensor->shape[0] != 1)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "'%s' is no checkpoint of this evaluation: '%s' is missing or of another "
+                         "size",
+                         path, name);
+  }
+  const size_t count = hvi_tensor_count(tensor);
+  *x = hvi_alloc_doubles(count);
+  if (!*x) return hvi_error_memory(err, "a checkpoint");
+  if (count > 0) memcpy(*x, tensor->data, count * sizeof **x);
+  if (rows) *rows = tensor->shape[0];
+  return HVI_OK;
+}
+
+/* Where the texts part: the first item, up to a semicolon, that is not in both. */
+static const char *first_difference(const char *a, const char *b) {
+  const char *item = a;
+  for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
+    if (a[i] == ';') item = a + i + 1 + (a[i + 1] == ' ');
+  }
+  return item;
+}
+
+static hvi_status check_notes(const hvi_tensors *t, const char *path, const char *about,
+                              hvi_error *err) {
+  const char *is = hvi_tensors_note(t, "kind"), *was = hvi_tensors_note(t, "about");
+  if (!is || strcmp(is, kind) != 0 || !was) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no checkpoint of an evaluation", path);
+  }
+  if (strcmp(was, about ? about : "") == 0) return HVI_OK;
+  const char *old = first_difference(was, about ? about : "");
+  const char *new = (about ? about : "") + (old - was);
+  return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' was made with '%.*s', not '%.*s'", path,
+                       (int)strcspn(old, ";"), old, (int)strcspn(new, ";"), new);
+}
+
+/* Takes over the rows that this evaluation would have too: the last of a shorter run may be more.
+ */
+static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  e->count = 0;
+  for (size_t i = 0; i < count && !status; i++) {
+    hvi_evaluation_row row = {0};
+    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++) {
+      hvi_evaluation_set_cell(&row, j, x[i * HVI_EVALUATION_COLUMNS + j]);
+    }
+    if (!hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings.max_outer)) continue;
+    status = hvi_evaluation_extend(e, err);
+    if (!status) e->rows[e->count++] = row;
+  }
+  return status;
+}
+
+/* The data that the solver's current draw is of; what it costs to have them again is not charged.
+ */
+static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *err) {
+  const hvi_stream *s = &e->spec.stream;
+  const hvi_collector_mark place = {.episode = (uint64_t)mark[1], .row = (size_t)mark[2]};
+  hvi_status status = HVI_OK;
+  if (!s->grow) return HVI_OK;
+  if (s->skip && place.row > 0) status = s->skip(s->context, place, err);
+  double again = 0.0;
+  e->purse.resumed = 0.0;
+  if (!status) {
+    status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err);
+  }
+  e->purse.resumed = e->purse.ahead - again;
+  return status;
+}
+
+static hvi_status take_over(hvi_evaluation *e, const packed *k, size_t count, hvi_error *err) {
+  unpack_purse(&e->purse, k->purse);
+  hvi_status status = renew_data(e, k->mark, err);
+  if (!status) status = unpack_rows(e, k->rows, count, err);
+  if (!status) status = hvi_solver_restore(e->solver, k->solver, err);
+  if (!status) hvi_evaluation_decide(e);
+  return status;
+}
+
+hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
+                                  hvi_error *err) {
+  hvi_tensors *t = NULL;
+  packed k = {.state = hvi_solver_state(e->solver)};
+  double *purse = NULL, *mark = NULL;
+  size_t count = 0;
+  hvi_status status = hvi_tensors_read(&t, path, 0, err);
+  if (!status) status = check_notes(t, path, about, err);
+  if (!status) status = doubles(&k.solver, NULL, t, "solver", k.state, path, err);
+  if (!status) status = doubles(&k.rows, &count, t, "rows", HVI_EVALUATION_COLUMNS, path, err);
+  if (!status) status = doubles(&purse, NULL, t, "purse", PURSE, path, err);
+  if (!status) status = doubles(&mark, NULL, t, "mark", MARK, path, err);
+  if (!status) {
+    memcpy(k.purse, purse, sizeof k.purse);
+    memcpy(k.mark, mark, sizeof k.mark);
+    status = take_over(e, &k, count, err);
+  }
+  hvi_free(k.solver);
+  hvi_free(k.rows);
+  hvi_free(purse);
+  hvi_free(mark);
+  hvi_tensors_free(t);
+  return status;
+}

@@ -1,0 +1,269 @@
+/*
+ * The evaluation's loop: collect what the next draw needs, take an outer step, measure when due.
+ *
+ * The solver draws the batch of step t + 1 at the end of step t, so a stream stands one batch ahead
+ * of what theta has seen. Costs are charged when a batch has been used: after step t those of
+ * batches 1 .. t.
+ */
+#include "evaluate/evaluation.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "evaluate/schedule.h"
+
+#include <math.h>
+#include <string.h>
+
+static size_t every(const hvi_evaluation *e) {
+  return e->spec.settings.redraw_every ? e->spec.settings.redraw_every : 1;
+}
+
+size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer) {
+  return hvi_value_rows(e->problem, outer / every(e) + 1);
+}
+
+hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, hvi_error *err) {
+  const hvi_stream *s = &e->spec.stream;
+  double spent = 0.0;
+  if (!s->grow) return HVI_OK;
+  const hvi_status status = s->grow(s->context, rows, &spent, err);
+  *seconds = fmax(*seconds, spent + e->purse.resumed);
+  return status;
+}
+
+/* Batches that theta_t has seen. */
+static size_t rows_used(const hvi_evaluation *e, size_t outer) {
+  if (!e->spec.stream.grow) return e->spec.value.data->count;
+  return hvi_value_rows(e->problem, (outer + every(e) - 1) / every(e));
+}
+
+static void fill_costs(const hvi_evaluation *e, hvi_evaluation_row *row) {
+  const hvi_purse *p = &e->purse;
+  row->env_steps = rows_used(e, row->outer);
+  row->seconds_collect = p->collect;
+  row->seconds_targets = p->targets;
+  row->seconds_inner = p->inner;
+  row->seconds_optimise = p->targets + p->inner;
+  row->seconds = row->seconds_collect + row->seconds_optimise;
+}
+
+static void fill_step(const hvi_evaluation *e, hvi_evaluation_row *row) {
+  const hvi_record last = hvi_solver_info(e->solver).last;
+  *row = (hvi_evaluation_row){.outer = last.outer,
+                              .inner = last.inner,
+                              .loss0 = last.loss0,
+                              .loss = last.loss,
+                              .ratio = last.ratio,
+                              .alpha = last.alpha,
+                              .grad_evals = last.counts.grad_evals,
+                              .model_passes = last.counts.model_passes};
+  row->error = row->interval = row->clean = row->relative = row->relative_clean = row->gap = NAN;
+  if (last.outer == 0) row->loss0 = row->loss = row->ratio = row->alpha = NAN;
+}
+
+static hvi_status score(const hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
+                        hvi_error *err) {
+  const hvi_status status =
+      hvi_probe_score(s, e->spec.probe, e->problem, hvi_evaluation_theta(e), NULL, err);
+  /* a network whose values overflow has no score */
+  if (status) return status == HVI_ERROR_INPUT ? HVI_OK : status;
+  row->error = s->error;
+  row->interval = s->interval;
+  row->clean = s->clean;
+  row->relative = s->relative;
+  row->relative_clean = s->relative_clean;
+  return HVI_OK;
+}
+
+hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
+                                  hvi_error *err) {
+  const double start = hvi_clock_now();
+  hvi_score own;
+  hvi_gap gap;
+  hvi_status status = HVI_OK;
+  fill_step(e, row);
+  fill_costs(e, row);
+  if (s) *s = (hvi_score){0};
+  if (e->outcome != HVI_DIVERGED) {
+    if (e->spec.probe) status = score(e, row, s ? s : &own, err);
+    if (!status && e->gap) {
+      status = hvi_bellman_gap(&gap, e->gap, hvi_evaluation_theta(e), &e->spec.gap_settings, err);
+      if (!status) row->gap = gap.gap;
+    }
+  }
+  e->purse.measure += hvi_clock_now() - start;
+  row->seconds_measure = e->purse.measure;
+  return status;
+}
+
+hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err) {
+  if (e->count < e->room) return HVI_OK;
+  const size_t room = e->room ? 2 * e->room : 64;
+  hvi_evaluation_row *rows = hvi_alloc(room, sizeof *rows);
+  if (!rows) return hvi_error_memory(err, "the rows of an evaluation");
+  if (e->count > 0) memcpy(rows, e->rows, e->count * sizeof *rows);
+  hvi_free(e->rows);
+  e->rows = rows;
+  e->room = room;
+  return HVI_OK;
+}
+
+static hvi_status keep_row(hvi_evaluation *e, hvi_error *err) {
+  hvi_status status = hvi_evaluation_extend(e, err);
+  if (!status) status = hvi_evaluation_measure(e, &e->rows[e->count], NULL, err);
+  if (!status) e->count++;
+  return status;
+}
+
+void hvi_evaluation_decide(hvi_evaluation *e) {
+  const hvi_settings *s = &e->spec.settings;
+  const hvi_info info = hvi_solver_info(e->solver);
+  e->outcome = info.outcome;
+  e->reason = info.reason;
+  if (e->outcome != HVI_RUNNING) return;
+  const double spent = e->purse.collect + e->purse.targets + e->purse.inner;
+  if (s->max_outer > 0 && info.last.outer >= s->max_outer) {
+    e->outcome = HVI_LIMIT;
+    e->reason = "iteration limit";
+  } else if (s->max_seconds > 0.0 && spent >= s->max_seconds) {
+    e->outcome = HVI_LIMIT;
+    e->reason = "time limit";
+  }
+}
+
+static void charge(hvi_evaluation *e, double seconds, double inner) {
+  const bool baseline = e->spec.settings.baseline != HVI_BASELINE_NONE;
+  e->purse.inner += baseline ? seconds : inner;
+  e->purse.targets += baseline ? 0.0 : seconds - inner;
+}
+
+hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
+  if (e->outcome != HVI_RUNNING) return HVI_OK;
+  const size_t outer = hvi_solver_info(e->solver).last.outer + 1;
+  double ahead = e->purse.ahead;
+  hvi_status status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err);
+  if (status) return status;
+  const double start = hvi_clock_now(), inner = e->watch.seconds;
+  hvi_solver_step(e->solver);
+  charge(e, hvi_clock_now() - start, e->watch.seconds - inner);
+  e->purse.collect = e->purse.ahead;
+  e->purse.ahead = ahead;
+  hvi_evaluation_decide(e);
+  const bool last = e->outcome != HVI_RUNNING;
+  if (!last && !hvi_schedule_due(&e->spec.schedule, outer, e->spec.settings.max_outer)) {
+    return HVI_OK;
+  }
+  return keep_row(e, err);
+}
+
+/* The start, measured. */
+static hvi_status begin(hvi_evaluation *e, hvi_error *err) {
+  const hvi_status status =
+      hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->purse.ahead, err);
+  return status ? status : keep_row(e, err);
+}
+
+static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
+  const hvi_probe *p = s->probe;
+  const hvi_dataset *d = s->value.data;
+  if (!d) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an evaluation needs data");
+  if (s->stream.grow &&
+      (s->value.draw != HVI_VALUE_FRESH || s->value.target != HVI_VALUE_BELLMAN)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "a stream of data goes with fresh draws and Bellman targets");
+  }
+  if (p && p->obs != d->obs) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "the test set has observations of length %zu, and the data of %zu", p->obs,
+                         d->obs);
+  }
+  if (p && p->gamma != s->value.gamma) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the test set is for gamma %g, not %g", p->gamma,
+                         s->value.gamma);
+  }
+  if (s->gap && s->gap->obs != d->obs) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "the data for the Bellman gap have observations of length %zu, not %zu",
+                         s->gap->obs, d->obs);
+  }
+  return HVI_OK;
+}
+
+/* At least what making the problem asks for. */
+static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
+  const hvi_value_spec *v = &e->spec.value;
+  return hvi_evaluation_grow(e, (v->buffer + 1) * v->batch, &e->purse.ahead, err);
+}
+
+static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {
+  hvi_value_spec s = e->spec.value;
+  if (!e->spec.gap) return HVI_OK;
+  s.data = e->spec.gap;
+  s.draw = HVI_VALUE_ALL;
+  s.target = HVI_VALUE_BELLMAN;
+  s.buffer = 0;
+  return hvi_value_new(&e->gap, &s, e->spec.seed, err);
+}
+
+static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {
+  hvi_settings s = e->spec.settings;
+  s.seed = e->spec.seed;
+  s.max_seconds = 0.0;
+  s.observe = NULL;
+  const hvi_status status = hvi_solver_new(&e->solver, e->problem, &s, err);
+  if (!status) hvi_stopwatch_install(&e->watch, e->solver);
+  return status;
+}
+
+hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,
+                              hvi_error *err) {
+  *evaluation = NULL;
+  hvi_status status = check(spec, err);
+  if (status) return status;
+  hvi_evaluation *e = hvi_alloc(1, sizeof *e);
+  if (!e) return hvi_error_memory(err, "an evaluation");
+  e->spec = *spec;
+  e->reason = "";
+  status = first_rows(e, err);
+  if (!status) status = hvi_value_new(&e->problem, &spec->value, spec->seed, err);
+  if (!status) status = make_gap(e, err);
+  if (!status) status = make_solver(e, err);
+  if (!status) status = begin(e, err);
+  if (status) {
+    hvi_evaluation_free(e);
+    return status;
+  }
+  *evaluation = e;
+  return HVI_OK;
+}
+
+void hvi_evaluation_free(hvi_evaluation *e) {
+  if (!e) return;
+  hvi_solver_free(e->solver);
+  hvi_problem_free(e->gap);
+  hvi_problem_free(e->problem);
+  hvi_free(e->rows);
+  hvi_free(e);
+}
+
+hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
+  const hvi_info info = hvi_solver_info(e->solver);
+  return (hvi_evaluation_status){.done = e->outcome != HVI_RUNNING,
+                                 .outcome = e->outcome,
+                                 .reason = e->reason,
+                                 .outer = info.last.outer,
+                                 .inner_total = info.inner_total};
+}
+
+const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *count) {
+  *count = e->count;
+  return e->rows;
+}
+
+const hvi_problem *hvi_evaluation_problem(const hvi_evaluation *e) { return e->problem; }
+
+const double *hvi_evaluation_theta(const hvi_evaluation *e) {
+  const double *theta = hvi_solver_info(e->solver).last.theta, *given = e->spec.settings.theta0;
+  return theta ? theta : given ? given : e->problem->theta0;
+}

@@ -1,0 +1,39 @@
+/* Inside an evaluation. */
+#ifndef HVI_EVALUATE_EVALUATION_H
+#define HVI_EVALUATE_EVALUATION_H
+
+#include "evaluate/stopwatch.h"
+
+#include <hvi/evaluate.h>
+
+/* Seconds since the start, each kind on a clock of its own. */
+typedef struct hvi_purse {
+  double collect; /* the batches that have been used */
+  double ahead;   /* those and the one that the next step uses */
+  double resumed; /* what a stream's clock lacks since it was taken up again */
+  double targets, inner, measure;
+} hvi_purse;
+
+struct hvi_evaluation {
+  hvi_evaluation_spec spec;
+  hvi_problem *problem;
+  hvi_problem *gap; /* the same network on the gap's data; NULL: none */
+  hvi_solver *solver;
+  hvi_stopwatch watch;
+  hvi_purse purse;
+  hvi_outcome outcome; /* the solver's, or a limit of the evaluation's own */
+  const char *reason;
+  hvi_evaluation_row *rows;
+  size_t count, room;
+};
+
+/* Rows of data that the draws up to that of outer step `outer` go through. */
+size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer);
+/* Has the stream grow so far; *seconds as charged. Nothing without a stream. */
+hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, hvi_error *err);
+/* Room for one more row. */
+hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err);
+/* Ends an evaluation whose limit is reached. */
+void hvi_evaluation_decide(hvi_evaluation *e);
+
+#endif

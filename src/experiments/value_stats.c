@@ -1,0 +1,138 @@
+/*
+ * Errors of two methods on one seed share stream and start, so they are compared seed by seed; and
+ * they differ by factors rather than by amounts, so it is their logarithms whose mean difference
+ * gets an interval.
+ */
+#include "experiments/value_stats.h"
+
+#include "num/stats.h"
+
+#include <math.h>
+
+enum { MOST_SEEDS = 1000 };
+
+const hvi_study_curve *hvi_study_at(const hvi_study_results *r, size_t place, size_t contender,
+                                    size_t seed) {
+  return &r->curves[(place * r->contenders + contender) * r->seeds + seed];
+}
+
+double hvi_study_x(const hvi_evaluation_row *row, hvi_study_axis axis) {
+  switch (axis) {
+  case HVI_BY_SECONDS:
+    return row->seconds;
+  case HVI_BY_GRADIENTS:
+    return (double)row->grad_evals;
+  default:
+    return (double)row->outer;
+  }
+}
+
+double hvi_study_y(const hvi_evaluation_row *row, hvi_study_measure measure) {
+  switch (measure) {
+  case HVI_OF_GAP:
+    return row->gap;
+  case HVI_OF_RATIO:
+    return row->ratio;
+  case HVI_OF_INNER:
+    return row->outer ? (double)row->inner : NAN;
+  default:
+    return row->error;
+  }
+}
+
+static double between(double x0, double y0, double x1, double y1, double x) {
+  if (!(x1 > x0)) return y1;
+  const double share = (x - x0) / (x1 - x0);
+  if (y0 > 0.0 && y1 > 0.0) return exp((1.0 - share) * log(y0) + share * log(y1));
+  return (1.0 - share) * y0 + share * y1;
+}
+
+double hvi_study_value(const hvi_study_curve *c, hvi_study_axis axis, hvi_study_measure measure,
+                       double x) {
+  double x0 = NAN, y0 = NAN;
+  for (size_t i = 0; i < c->count; i++) {
+    const double x1 = hvi_study_x(&c->rows[i], axis), y1 = hvi_study_y(&c->rows[i], measure);
+    if (isnan(y1)) continue;
+    if (x1 == x) return y1;
+    if (x1 > x) return isnan(y0) ? NAN : between(x0, y0, x1, y1, x);
+    x0 = x1, y0 = y1;
+  }
+  /* values that have overflown have no error */
+  const bool lost = measure == HVI_OF_ERROR && c->count && isnan(c->rows[c->count - 1].error);
+  return c->diverged || (lost && !isnan(y0)) ? INFINITY : y0;
+}
+
+double hvi_study_end(const hvi_study_results *r, size_t place, size_t contender,
+                     hvi_study_axis axis) {
+  double end = INFINITY;
+  for (size_t s = 0; s < r->seeds; s++) {
+    const hvi_study_curve *c = hvi_study_at(r, place, contender, s);
+    if (c->count && !c->diverged) end = fmin(end, hvi_study_x(&c->rows[c->count - 1], axis));
+  }
+  if (isfinite(end)) return end;
+  for (size_t s = 0; s < r->seeds; s++) {
+    const hvi_study_curve *c = hvi_study_at(r, place, contender, s);
+    if (c->count) end = fmin(end, hvi_study_x(&c->rows[c->count - 1], axis));
+  }
+  return end;
+}
+
+hvi_study_mean hvi_study_mean_at(const hvi_study_results *r, size_t place, size_t contender,
+                                 hvi_study_axis axis, hvi_study_measure measure, double x) {
+  double y[MOST_SEEDS];
+  size_t n = 0;
+  bool diverged = false;
+  for (size_t s = 0; s < r->seeds && n < MOST_SEEDS; s++) {
+    const double v = hvi_study_value(hvi_study_at(r, place, contender, s), axis, measure, x);
+    if (isfinite(v)) y[n++] = v;
+    diverged = diverged || isinf(v);
+  }
+  if (diverged) return (hvi_study_mean){INFINITY, NAN, n};
+  return (hvi_study_mean){hvi_stats_mean(y, n), hvi_stats_interval95(y, n), n};
+}
+
+hvi_study_least hvi_study_least_of(const hvi_study_results *r, size_t place, size_t contender,
+                                   hvi_study_measure measure) {
+  hvi_study_least least = {NAN, INFINITY};
+  const hvi_study_curve *c = hvi_study_at(r, place, contender, 0);
+  for (size_t i = 0; i < c->count; i++) {
+    const double x = (double)c->rows[i].outer;
+    const hvi_study_mean m = hvi_study_mean_at(r, place, contender, HVI_BY_OUTER, measure, x);
+    if (m.seeds == r->seeds && m.value < least.value) least = (hvi_study_least){x, m.value};
+  }
+  return least;
+}
+
+static hvi_study_ratio decide_infinite(size_t lost_a, size_t lost_b) {
+  hvi_study_ratio q = {.ratio = NAN, .low = NAN, .high = NAN};
+  q.less = lost_a == 0 ? 1 : lost_b == 0 ? -1 : 0;
+  if (q.less) q.ratio = q.less > 0 ? 0.0 : INFINITY;
+  return q;
+}
+
+hvi_study_ratio hvi_study_compare(const hvi_study_results *r, size_t place, size_t a, double x_a,
+                                  size_t b, double x_b, hvi_study_axis axis,
+                                  hvi_study_measure measure) {
+  double d[MOST_SEEDS];
+  size_t n = 0, lost_a = 0, lost_b = 0;
+  for (size_t s = 0; s < r->seeds && n < MOST_SEEDS; s++) {
+    const double y_a = hvi_study_value(hvi_study_at(r, place, a, s), axis, measure, x_a);
+    const double y_b = hvi_study_value(hvi_study_at(r, place, b, s), axis, measure, x_b);
+    lost_a += y_a == INFINITY;
+    lost_b += y_b == INFINITY;
+    /* a gap may be 0: as small as can be told */
+    if (isfinite(y_a) && isfinite(y_b)) d[n++] = log(fmax(y_a, 1e-300)) - log(fmax(y_b, 1e-300));
+  }
+  if (lost_a + lost_b > 0) return decide_infinite(lost_a, lost_b);
+  const double mean = hvi_stats_mean(d, n), half = hvi_stats_interval95(d, n);
+  return (hvi_study_ratio){.ratio = exp(mean),
+                           .low = exp(mean - half),
+                           .high = exp(mean + half),
+                           .seeds = n,
+                           .less = mean + half < 0.0 ? 1 : mean - half > 0.0 ? -1 : 0};
+}
+
+hvi_study_ratio hvi_study_compare_ends(const hvi_study_results *r, size_t place, size_t a, size_t b,
+                                       hvi_study_measure measure) {
+  return hvi_study_compare(r, place, a, INFINITY, b, INFINITY, HVI_BY_OUTER, measure);
+}

@@ -1,0 +1,363 @@
+/* The evaluation's loop: what it measures and charges, and that a run taken up again ends in the
+ * same bits. */
+#include "rl/rollout_folder.h"
+#include "transitions.h"
+
+enum { BATCH = 60, STEPS = 24, CUT = 11, BUFFER = 3 };
+
+/* lqr with its own policy, and a test set of a few states. */
+typedef struct bench {
+  hvi_env *env;
+  hvi_policy *policy;
+  hvi_testset *testset;
+  hvi_probe *probe;
+} bench;
+
+static void bench_open(bench *b) {
+  hvi_error err;
+  hvi_testset_settings s = hvi_testset_defaults();
+  s.run.threads = 1;
+  s.states = 40;
+  s.rollouts = 4;
+  s.horizon = 60;
+  s.gamma = 0.9;
+  check_ok(hvi_env_new(&b->env, "lqr", &err), &err);
+  check_ok(hvi_policy_of_env(&b->policy, b->env, &err), &err);
+  check_ok(hvi_testset_make(here.other, b->env, b->policy, &s, NULL, &err), &err);
+  check_ok(hvi_testset_load(&b->testset, here.other, &err), &err);
+  check_ok(hvi_probe_of_testset(&b->probe, b->testset, &err), &err);
+}
+
+static void bench_close(bench *b) {
+  hvi_probe_free(b->probe);
+  hvi_testset_free(b->testset);
+  hvi_policy_free(b->policy);
+  hvi_env_free(b->env);
+}
+
+static hvi_evaluation_spec small_spec(const bench *b) {
+  static const size_t hidden[] = {16, 8};
+  hvi_evaluation_spec s = hvi_evaluation_defaults();
+  s.value.gamma = 0.9;
+  s.value.batch = BATCH;
+  s.value.hidden = hidden;
+  s.value.hidden_count = 2;
+  s.seed = 5;
+  s.settings.inner_steps = 4;
+  s.settings.max_outer = STEPS;
+  s.probe = b->probe;
+  s.schedule = (hvi_schedule){.every = 5};
+  return s;
+}
+
+static hvi_collector *stream(hvi_evaluation_spec *s, const bench *b) {
+  hvi_collector *c = NULL;
+  hvi_error err;
+  const size_t rows = (s->value.buffer + STEPS + 1) * BATCH;
+  check_ok(hvi_collector_new(&c, b->env, b->policy, s->seed, 1, rows, &err), &err);
+  s->stream = hvi_stream_of_collector(c);
+  s->value.data = hvi_collector_data(c);
+  return c;
+}
+
+static hvi_evaluation *start(const hvi_evaluation_spec *s) {
+  hvi_evaluation *e = NULL;
+  hvi_error err;
+  check_ok(hvi_evaluation_new(&e, s, &err), &err);
+  return e;
+}
+
+static void advance(hvi_evaluation *e, size_t steps) {
+  hvi_error err;
+  for (size_t i = 0; i < steps; i++) check_ok(hvi_evaluation_step(e, &err), &err);
+}
+
+static bool is_clock(const char *column) { return strncmp(column, "seconds", 7) == 0; }
+
+static void check_same_rows(const hvi_evaluation *x, const hvi_evaluation *y) {
+  size_t n, m;
+  const hvi_evaluation_row *a = hvi_evaluation_rows(x, &n), *b = hvi_evaluation_rows(y, &m);
+  assert_int_equal(n, m);
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; hvi_evaluation_column(j); j++) {
+      if (is_clock(hvi_evaluation_column(j))) continue;
+      const double p = hvi_evaluation_cell(&a[i], j), q = hvi_evaluation_cell(&b[i], j);
+      if (isnan(p) && isnan(q)) continue;
+      if (p != q) fail_msg("row %zu, %s: %.17g and %.17g", i, hvi_evaluation_column(j), p, q);
+    }
+  }
+}
+
+/* Uninterrupted, and in two pieces through a file: the second in new objects. */
+static void check_resume(const bench *b, const hvi_evaluation_spec *spec) {
+  hvi_evaluation_spec s = *spec;
+  hvi_error err;
+  const bool online = !s.value.data;
+  hvi_collector *c = online ? stream(&s, b) : NULL;
+  hvi_evaluation *whole = start(&s);
+  advance(whole, STEPS + 3);
+  assert_true(hvi_evaluation_state(whole).done);
+  hvi_evaluation_spec t = *spec;
+  hvi_collector *d = online ? stream(&t, b) : NULL;
+  hvi_evaluation *first = start(&t);
+  advance(first, CUT);
+  check_ok(hvi_evaluation_save(first, here.file, "this", &err), &err);
+  hvi_evaluation_free(first);
+  hvi_collector_free(d);
+  hvi_evaluation_spec u = *spec;
+  d = online ? stream(&u, b) : NULL;
+  hvi_evaluation *second = start(&u);
+  check_ok(hvi_evaluation_restore(second, here.file, "this", &err), &err);
+  assert_int_equal(hvi_evaluation_state(second).outer, CUT);
+  advance(second, STEPS - CUT);
+  assert_true(hvi_evaluation_state(second).done);
+  check_same_bits(hvi_evaluation_theta(whole), hvi_evaluation_theta(second),
+                  hvi_evaluation_problem(whole)->model->dim);
+  check_same_rows(whole, second);
+  hvi_evaluation_free(whole);
+  hvi_evaluation_free(second);
+  hvi_collector_free(c);
+  hvi_collector_free(d);
+}
+
+static void test_resume_online(void **state) {
+  (void)state;
+  bench b;
+  bench_open(&b);
+  hvi_evaluation_spec s = small_spec(&b);
+  check_resume(&b, &s);
+  s.settings.keep_state = true;
+  s.settings.accelerate = HVI_ACCELERATE_NONE;
+  s.settings.target = HVI_TARGET_OPTIMISTIC;
+  check_resume(&b, &s);
+  s.settings.target = HVI_TARGET_PLAIN;
+  s.settings.redraw_every = 3;
+  check_resume(&b, &s);
+  bench_close(&b);
+}
+
+static void test_resume_double_sampling(void **state) {
+  (void)state;
+  bench b;
+  bench_open(&b);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.buffer = BUFFER;
+  check_resume(&b, &s);
+  bench_close(&b);
+}
+
+static void test_resume_offline(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  s.gap = &t.data;
+  s.gap_settings.steps = 3;
+  check_resume(&b, &s);
+  s.value.draw = HVI_VALUE_ALL;
+  s.settings.accelerate = HVI_ACCELERATE_ANDERSON;
+  s.settings.memory = 3;
+  check_resume(&b, &s);
+}
+
+/* A run that is longer than the one that was saved at its end. */
+static void test_a_finished_run_goes_on(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  hvi_error err;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  hvi_evaluation *whole = start(&s);
+  advance(whole, STEPS);
+  s.settings.max_outer = CUT;
+  hvi_evaluation *part = start(&s);
+  advance(part, CUT);
+  assert_true(hvi_evaluation_state(part).done);
+  check_ok(hvi_evaluation_save(part, here.file, NULL, &err), &err);
+  hvi_evaluation_free(part);
+  s.settings.max_outer = STEPS;
+  part = start(&s);
+  check_ok(hvi_evaluation_restore(part, here.file, NULL, &err), &err);
+  assert_false(hvi_evaluation_state(part).done);
+  advance(part, STEPS - CUT);
+  check_same_rows(whole, part);
+  hvi_evaluation_free(part);
+  hvi_evaluation_free(whole);
+}
+
+/* The rows say what the loop did, recomputed here. */
+static void test_rows(void **state) {
+  (void)state;
+  bench b;
+  hvi_error err;
+  hvi_score score;
+  size_t count;
+  bench_open(&b);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.buffer = 0;
+  hvi_collector *c = stream(&s, &b);
+  hvi_evaluation *e = start(&s);
+  advance(e, STEPS);
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
+  const size_t at[] = {0, 5, 10, 15, 20, STEPS};
+  assert_int_equal(count, 6);
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(rows[i].outer, at[i]);
+    assert_int_equal(rows[i].env_steps, at[i] * BATCH);
+    assert_int_equal(rows[i].grad_evals, 4 * at[i]);
+    assert_true(rows[i].seconds == rows[i].seconds_collect + rows[i].seconds_optimise);
+    assert_true(isnan(rows[i].gap));
+    if (i > 0) assert_true(rows[i].seconds > rows[i - 1].seconds);
+    if (i > 0) check_near(rows[i].ratio, rows[i].loss / rows[i].loss0, 1e-15);
+  }
+  check_ok(hvi_probe_score(&score, b.probe, hvi_evaluation_problem(e), hvi_evaluation_theta(e),
+                           NULL, &err),
+           &err);
+  assert_true(score.error == rows[count - 1].error && score.clean == rows[count - 1].clean);
+  check_near(score.noise, hvi_testset_judge(b.testset).noise_floor, 1e-12 * score.noise);
+  assert_int_equal(hvi_evaluation_state(e).inner_total, 4 * STEPS);
+  assert_int_equal(hvi_evaluation_state(e).outcome, HVI_LIMIT);
+  hvi_evaluation_free(e);
+  hvi_collector_free(c);
+  bench_close(&b);
+}
+
+/* A stream whose seconds are known: a batch is charged once it has been used, and a limit on the
+ * seconds counts them. */
+static hvi_status slow_grow(void *context, size_t rows, double *seconds, hvi_error *err) {
+  (void)err;
+  transitions *t = context;
+  if (t->data.count < rows) t->data.count = rows;
+  *seconds = 1000.0 * (double)rows / 10.0;
+  return HVI_OK;
+}
+
+static void test_charges(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  size_t count;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  t.data.count = 0;
+  s.value.data = &t.data;
+  s.value.batch = 10;
+  s.schedule.every = 1;
+  s.stream = (hvi_stream){.grow = slow_grow, .context = &t};
+  s.settings.max_seconds = 7000.0;
+  hvi_evaluation *e = start(&s);
+  advance(e, STEPS);
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
+  assert_int_equal(count, 8);
+  for (size_t i = 0; i < count; i++) {
+    check_near(rows[i].seconds_collect, 1000.0 * (double)i, 1e-9);
+    assert_int_equal(rows[i].env_steps, 10 * i);
+  }
+  assert_string_equal(hvi_evaluation_state(e).reason, "time limit");
+  hvi_evaluation_free(e);
+}
+
+static void test_schedule(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  size_t count;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  s.settings.inner_steps = 1;
+  s.settings.max_outer = 120;
+  s.schedule = (hvi_schedule){.per_decade = 4};
+  hvi_evaluation *e = start(&s);
+  advance(e, 120);
+  const size_t at[] = {0, 1, 2, 3, 6, 10, 18, 32, 56, 100, 120};
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
+  assert_int_equal(count, sizeof at / sizeof *at);
+  for (size_t i = 0; i < count; i++) assert_int_equal(rows[i].outer, at[i]);
+  hvi_evaluation_free(e);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  bench b;
+  transitions t;
+  hvi_error err;
+  hvi_evaluation *e = NULL;
+  bench_open(&b);
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "needs data");
+  s.value.data = &t.data;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_INPUT, &err,
+              "length 4, and the data of 3");
+  hvi_collector *c = stream(&s, &b);
+  s.value.gamma = 0.95;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_INPUT, &err, "gamma 0.9, not 0.95");
+  s.value.gamma = 0.9;
+  s.value.draw = HVI_VALUE_RANDOM;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "fresh draws");
+  s.value.draw = HVI_VALUE_FRESH;
+  s.gap = &t.data;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_INPUT, &err, "Bellman gap");
+  assert_null(e);
+  hvi_collector_free(c);
+  t.data.count = 0;
+  s = small_spec(&(bench){0});
+  s.value.data = &t.data;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_INPUT, &err, "no transitions");
+  bench_close(&b);
+}
+
+static void test_strange_checkpoints(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  hvi_error err;
+  size_t size;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  hvi_evaluation *e = start(&s);
+  advance(e, 2);
+  check_ok(hvi_evaluation_save(e, here.file, "lr 1; batch 60", &err), &err);
+  check_error(hvi_evaluation_restore(e, here.file, "lr 1; batch 61", &err), HVI_ERROR_INPUT, &err,
+              "'batch 60', not 'batch 61'");
+  check_error(hvi_evaluation_restore(e, "/nowhere/file", "", &err), HVI_ERROR_IO, &err, "nowhere");
+  hvi_evaluation_free(e);
+  s.settings.optimizer = hvi_optimizer_find("gd");
+  e = start(&s);
+  check_error(hvi_evaluation_restore(e, here.file, "lr 1; batch 60", &err), HVI_ERROR_INPUT, &err,
+              "'solver' is missing or of another size");
+  unsigned char *bytes = file_bytes(here.file, &size);
+  write_bytes(here.other, bytes, size - 9);
+  hvi_free(bytes);
+  assert_int_equal(hvi_evaluation_restore(e, here.other, "lr 1; batch 60", &err), HVI_ERROR_INPUT);
+  check_ok(hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), here.other, &err),
+           &err);
+  check_error(hvi_evaluation_restore(e, here.other, "", &err), HVI_ERROR_INPUT, &err,
+              "no checkpoint of an evaluation");
+  hvi_evaluation_free(e);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {IN_FOLDER(test_resume_online),
+                                     IN_FOLDER(test_resume_double_sampling),
+                                     IN_FOLDER(test_resume_offline),
+                                     IN_FOLDER(test_a_finished_run_goes_on),
+                                     IN_FOLDER(test_rows),
+                                     cmocka_unit_test(test_charges),
+                                     cmocka_unit_test(test_schedule),
+                                     IN_FOLDER(test_refusals),
+                                     IN_FOLDER(test_strange_checkpoints)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,90 @@
+/* Scores of values whose errors were planted, and of values that are random by construction. */
+#include "support/check.h"
+
+#include <hvi/evaluate.h>
+
+enum { MANY = 20000, FEW = 5 };
+
+static void test_by_hand(void **state) {
+  (void)state;
+  const double y[FEW] = {1, 2, 3, 4, 10}, d[FEW] = {1, -1, 2, 0, -3}, e[FEW] = {1, 0, 1, 0, 2};
+  double p[FEW];
+  hvi_score s;
+  hvi_error err;
+  for (size_t i = 0; i < FEW; i++) p[i] = y[i] + d[i];
+  check_ok(hvi_score_values(&s, FEW, p, y, e, &err), &err);
+  check_near(s.error, 15.0 / 5.0, 1e-14);
+  /* squares 1 1 4 0 9: variance (4 + 4 + 1 + 9 + 36) / 4 = 13.5; t(4, .975) = 2.7764451051978 */
+  check_near(s.interval, 2.7764451051978 * sqrt(13.5 / 5.0), 1e-9);
+  check_near(s.noise, 6.0 / 5.0, 1e-14);
+  check_near(s.clean, 9.0 / 5.0, 1e-14);
+  check_near(s.variance, 12.5, 1e-13);
+  check_near(s.relative, 3.0 / 12.5, 1e-14);
+  check_near(s.relative_clean, 1.8 / 11.3, 1e-14);
+  check_near(s.mean, 4.0, 1e-14);
+  check_near(s.size, sqrt(26.0), 1e-14);
+  assert_int_equal(s.states, FEW);
+}
+
+/* y = 3 - 2 p exactly. */
+static void test_calibration(void **state) {
+  (void)state;
+  double p[100], y[100];
+  hvi_score s;
+  hvi_error err;
+  fill_normal(p, 100, 1);
+  for (size_t i = 0; i < 100; i++) y[i] = 3.0 - 2.0 * p[i];
+  check_ok(hvi_score_values(&s, 100, p, y, NULL, &err), &err);
+  check_near(s.intercept, 3.0, 1e-13);
+  check_near(s.slope, -2.0, 1e-13);
+  check_near(s.correlation, -1.0, 1e-13);
+  assert_true(s.noise == 0.0 && s.clean == s.error);
+  check_ok(hvi_score_values(&s, 100, y, y, NULL, &err), &err);
+  assert_true(s.error == 0.0);
+  check_near(s.slope, 1.0, 1e-13);
+  for (size_t i = 0; i < 100; i++) p[i] = 1.0;
+  check_ok(hvi_score_values(&s, 100, p, y, NULL, &err), &err);
+  assert_true(isnan(s.slope) && isnan(s.correlation));
+}
+
+/* True values of variance 4, noise of 1, an error of 0.25: what is left without the noise. */
+static void test_noise_is_subtracted(void **state) {
+  (void)state;
+  static double truth[MANY], noise[MANY], off[MANY], p[MANY], y[MANY], e[MANY];
+  hvi_score s;
+  hvi_error err;
+  fill_normal(truth, MANY, 2);
+  fill_normal(noise, MANY, 3);
+  fill_normal(off, MANY, 4);
+  for (size_t i = 0; i < MANY; i++) {
+    p[i] = 2.0 * truth[i] + 0.5 * off[i];
+    y[i] = 2.0 * truth[i] + noise[i];
+    e[i] = 1.0;
+  }
+  check_ok(hvi_score_values(&s, MANY, p, y, e, &err), &err);
+  check_near(s.error, 1.25, 4.0 * s.interval / 2.0);
+  check_near(s.clean, 0.25, 4.0 * s.interval / 2.0);
+  check_near(s.relative, 1.25 / 5.0, 0.02);
+  check_near(s.relative_clean, 0.25 / 4.0, 0.02);
+  /* the predictions themselves score 0 against true values, and the noise against y */
+  for (size_t i = 0; i < MANY; i++) p[i] = 2.0 * truth[i];
+  check_ok(hvi_score_values(&s, MANY, p, y, e, &err), &err);
+  check_near(s.clean, 0.0, 4.0 * s.interval / 2.0);
+}
+
+static void test_refusals(void **state) {
+  (void)state;
+  const double good[2] = {1, 2}, bad[2] = {1, NAN};
+  hvi_score s;
+  hvi_error err;
+  check_error(hvi_score_values(&s, 0, good, good, NULL, &err), HVI_ERROR_INPUT, &err, "no states");
+  check_error(hvi_score_values(&s, 2, bad, good, NULL, &err), HVI_ERROR_INPUT, &err, "not finite");
+  check_error(hvi_score_values(&s, 2, good, bad, NULL, &err), HVI_ERROR_INPUT, &err, "not finite");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_by_hand), cmocka_unit_test(test_calibration),
+      cmocka_unit_test(test_noise_is_subtracted), cmocka_unit_test(test_refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# hvi evaluate: the value of lqr's policy, files, interruptions at any moment, bad input.
+set -euo pipefail
+. "$HVI_SOURCE_DIR/tests/cli/common.sh"
+build_json
+
+small=(--batch 100 --hidden 16,16 --inner 5 --test-states 20 --checkpoint-every 3)
+run=(evaluate lqr --policy default "${small[@]}")
+
+# everything but the clocks
+untimed() {
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) clock[i] = $i ~ /^seconds/ }
+    { line = ""; for (i = 1; i <= NF; i++) if (!clock[i]) line = line "," $i; print line }' "$1"
+}
+
+# files and figures
+expect 0 "${run[@]}" --steps 20 --out one --json
+[[ $(member environment) == lqr && $(member status) == limit && $(member outer) == 20 ]] || fail "status"
+[[ $(member inner) == 100 && $(member counts env_steps) == 2000 ]] || fail "counts"
+[[ $(member score states) == 20 && $(member closed_form noise) == 0 ]] || fail "scores"
+[[ $(member bellman transitions) == 100 && $(member settings inner_lr) != null ]] || fail "gap, settings"
+for file in one.safetensors one.csv one.checkpoint one.gp one-calibration.csv one-calibration.gp \
+  one-testset.safetensors; do
+  [[ -s $file ]] || fail "$file is missing"
+done
+[[ $(head -1 one.csv) == outer,inner,loss0,*,seconds_measure,noise ]] || fail "the trace's header"
+[[ $(tail -1 one.csv | cut -d, -f1) == 20 ]] || fail "the trace's last row"
+error=$(member score error)
+near "$error" "$(tail -1 one.csv | cut -d, -f7)" 1e-12
+[[ -z $(find . -name '*.tmp*' -o -name '*.partial') ]] || fail "something is left behind"
+expect 0 "${run[@]}" --steps 20 --out two --threads 2
+said out '^error +[0-9.e-]+ \+- '
+said out '^Bellman gap '
+said out '^closed form '
+cmp -s one.safetensors two.safetensors || fail "two threads give another network"
+diff <(untimed one.csv) <(untimed two.csv) >/dev/null || fail "two threads give another trace"
+
+# a checkpoint is not run over, a finished run goes on, another setting is refused
+refused 2 "'one.checkpoint' is there" "${run[@]}" --steps 20 --out one
+refused 3 "made with 'inner 5', not 'inner 6'" "${run[@]}" --steps 30 --out one --resume --inner 6 -q
+refused 2 'beyond --steps 10' "${run[@]}" --steps 10 --out one --resume -q
+expect 0 "${run[@]}" --steps 30 --out one --resume
+expect 0 "${run[@]}" --steps 30 --out two --fresh
+cmp -s one.safetensors two.safetensors || fail "a run that went on gives another network"
+diff <(untimed one.csv) <(untimed two.csv) >/dev/null || fail "a run that went on gives another trace"
+
+# killed at any moment, again and again
+long=("${run[@]}" --steps 400 -q)
+expect 0 "${long[@]}" --out whole
+kills=0
+for pause in 0.1 0.3 0.2 0.5 0.15 0.4; do
+  "$HVI" "${long[@]}" --out cut --resume >/dev/null 2>&1 &
+  pid=$!
+  sleep $pause
+  kill -9 $pid 2>/dev/null || true
+  code=0
+  wait $pid 2>/dev/null || code=$?
+  if [[ $code == 137 ]]; then kills=$((kills + 1)); fi
+done
+[[ $kills -ge 1 ]] || fail "no run was killed in time"
+expect 0 "${long[@]}" --out cut --resume
+cmp -s whole.safetensors cut.safetensors || fail "after kill -9 the network is another"
+diff <(untimed whole.csv) <(untimed cut.csv) >/dev/null || fail "after kill -9 the trace is another"
+
+# Ctrl-C leaves a network, a trace and a checkpoint
+"$HVI" "${run[@]}" --steps 1000000 --out stopped >out 2>err &
+pid=$!
+for _ in $(seq 200); do
+  [[ -e stopped.checkpoint ]] && break
+  sleep 0.1
+done
+kill -INT $pid
+code=0
+wait $pid || code=$?
+[[ $code == 130 ]] || fail "interrupted: exit code $code"
+said out '^error '
+said err 'interrupted at step [0-9]+ of 1000000; --resume'
+[[ -s stopped.safetensors && -s stopped.csv ]] || fail "an interrupted run leaves no network"
+
+# from a file
+expect 0 data collect lqr --policy default --transitions 500 --out data.safetensors
+expect 0 testset lqr --policy default --states 20 --rollouts 3 --horizon 50 --gamma .9 --out set.safetensors
+offline=(evaluate --data data.safetensors --hidden 8 --inner 5 --steps 10)
+expect 0 "${offline[@]}" --batch 50 --testset set.safetensors --out off --json
+near "$(member gamma)" 0.9 1e-15
+[[ $(member environment) == null && $(member closed_form) == null ]] || fail "offline"
+expect 0 "${offline[@]}" --batch 0 --gap --out all --method td-target --json
+[[ $(member bellman transitions) == 500 && $(member score) == null ]] || fail "the gap on all data"
+[[ $(tail -1 all.csv | cut -d, -f12) != "" ]] || fail "no gap in the trace"
+expect 0 "${offline[@]}" --double-sampling 3 --batch 50 --alpha .5 --out double
+
+# bad input
+refused 2 'environment with --policy FILE, or --data' evaluate
+refused 2 'policy is missing' evaluate lqr
+refused 2 'not with --data' evaluate --data data.safetensors --policy default
+refused 2 'not both' evaluate lqr --policy default --data data.safetensors
+refused 3 'unknown environment' evaluate moon --policy default
+refused 2 'gamma takes' evaluate --data data.safetensors --gamma 1
+refused 2 'hidden takes' "${run[@]}" --hidden 8,x --out x
+refused 2 'activation takes' "${run[@]}" --activation cube --out x
+refused 2 'unknown method' "${run[@]}" --method magic --out x
+refused 2 'does not use --damping' "${run[@]}" --damping 1 --out x
+refused 2 'goes with --data' "${run[@]}" --gap --out x
+refused 3 'test set is for gamma 0.9, not 0.5' "${offline[@]}" --testset set.safetensors --gamma .5 --out x
+refused 5 'cannot read .none' "${offline[@]}" --testset none --out x
+refused 3 '' "${offline[@]}" --testset data.safetensors --out x
+expect 0 policy train pendulum --steps 10 --start 5 --batch 4 --hidden 4 --out pendulum.safetensors
+refused 3 '' evaluate lqr --policy pendulum.safetensors --out x
+expect 0 testset pendulum --policy pendulum.safetensors --states 5 --rollouts 2 --horizon 5 --visits 5 --out pset
+refused 3 'test set of pendulum, not of lqr' "${offline[@]}" --testset pset --out x
+[[ -z $(find . -name 'x*') ]] || fail "a refused run leaves a file"

@@ -1,0 +1,427 @@
+/*
+ * The problem `value`: its operator, draws, returns and slow mode against plain loops, and what it
+ * refuses.
+ */
+#define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "rl/rollout_folder.h"
+#include "support/starve.h"
+#include "value/values.h"
+
+#include <hvi/tensors.h>
+
+enum { ROWS = 60, OBS = 3 };
+
+/* Rows by hand: every fourth or so ends an episode, one way or the other. */
+typedef struct rows {
+  hvi_dataset data;
+  float obs[ROWS * OBS], next[ROWS * OBS], action[ROWS], reward[ROWS];
+  bool terminated[ROWS], truncated[ROWS];
+} rows;
+
+static const hvi_dataset *fill_rows(rows *r, uint64_t seed, double end) {
+  hvi_rng rng = hvi_rng_new(seed, "tests", 0);
+  *r = (rows){.data = {.count = ROWS, .obs = OBS, .act = 1}};
+  for (size_t i = 0; i < ROWS * OBS; i++) {
+    r->obs[i] = (float)hvi_rng_normal(&rng);
+    r->next[i] = (float)hvi_rng_normal(&rng);
+  }
+  for (size_t i = 0; i < ROWS; i++) {
+    r->reward[i] = (float)hvi_rng_normal(&rng);
+    r->terminated[i] = hvi_rng_uniform(&rng) < end;
+    r->truncated[i] = hvi_rng_uniform(&rng) < end;
+  }
+  r->data.observation = r->obs, r->data.next = r->next, r->data.action = r->action;
+  r->data.reward = r->reward, r->data.terminated = r->terminated, r->data.truncated = r->truncated;
+  return &r->data;
+}
+
+/* z = V(s) of the sample, and F */
+static void field_of(const hvi_problem *p, hvi_value_sample *s, double *z, double *f) {
+  const hvi_model *m = p->model;
+  double *cache = calloc(m->cache, sizeof *cache);
+  assert_non_null(cache);
+  m->ops->bind(m, cache, s);
+  m->ops->eval(m, cache, p->theta0, z);
+  p->ops->operate(p, s, p->theta0, z, f);
+  free(cache);
+}
+
+/* A termination is masked and a time limit is not. */
+static void the_operator_is_the_sampled_one(void **state) {
+  (void)state;
+  static const double center[] = {0.5, -1.0, 0.0}, spread[] = {2.0, 0.5, 1.0};
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 1, 0.2), 20);
+  for (size_t variant = 0; variant < 4; variant++) {
+    if (variant & 1) spec.center = center, spec.spread = spread;
+    if (variant & 2) spec.shift = 5.0, spec.scale = -3.0;
+    hvi_problem *p = value_problem(&spec);
+    hvi_value_sample *s = new_sample(p);
+    for (size_t t = 0; t < 3; t++) {
+      double z[20], f[20], y[20], wanted[20];
+      size_t ends = 0, limits = 0;
+      draw_next(p, s, 1);
+      field_of(p, s, z, f);
+      reference_targets(hvi_value_of(p), t * 20, 20, p->theta0, y);
+      reference_pass(hvi_value_of(p), r.obs, t * 20, 20, p->theta0, wanted, NULL, NULL);
+      check_close(z, wanted, 20, 2e-5);
+      for (size_t i = 0; i < 20; i++) {
+        check_near(f[i], (wanted[i] - y[i]) / 20.0, 2e-6);
+        if (r.terminated[t * 20 + i]) check_near(y[i], (double)r.reward[t * 20 + i], 0.0);
+        ends += r.terminated[t * 20 + i];
+        limits += r.truncated[t * 20 + i] && !r.terminated[t * 20 + i];
+      }
+      assert_true(ends > 0 && limits > 0);
+    }
+    free(s);
+    hvi_problem_free(p);
+  }
+}
+
+/* Adding a constant to V moves z and V(s') alike: the slow mode says by how much F changes. */
+static void the_slow_mode_is_the_change_along_a_constant(void **state) {
+  (void)state;
+  static rows r;
+  const double c = 7.0;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 2, 0.2), 10);
+  for (size_t variant = 0; variant < 3; variant++) {
+    double z[20], f[20], moved[20], u[20], df[20];
+    spec.buffer = variant == 1 ? 3 : 0;
+    spec.target = variant == 2 ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
+    spec.shift = 0.0;
+    hvi_problem *p = value_problem(&spec);
+    spec.shift = c;
+    hvi_problem *q = value_problem(&spec);
+    hvi_value_sample *s = new_sample(p);
+    draw_next(p, s, 1);
+    field_of(p, s, z, f);
+    field_of(q, s, z, moved);
+    p->ops->slow_mode(p, s, u, df);
+    const size_t out = p->model->out;
+    assert_int_equal(out, variant == 1 ? 20 : 10);
+    for (size_t i = 0; i < out; i++) {
+      check_near(u[i], 1.0, 0.0);
+      check_near(c * df[i], moved[i] - f[i], 1e-7);
+      check_near(p->weights[i], variant == 1 && i < 10 ? 0.0 : 0.1, 0.0);
+    }
+    if (variant == 1) assert_true(df[0] > 0.0 && df[19] == 0.0);
+    free(s);
+    hvi_problem_free(q);
+    hvi_problem_free(p);
+  }
+}
+
+static void fresh_draws_go_round(void **state) {
+  (void)state;
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 3, 0.2), 25);
+  for (size_t first = 0; first < 6; first += 5) {
+    spec.first = first;
+    hvi_problem *p = value_problem(&spec);
+    hvi_value_sample *s = new_sample(p);
+    for (size_t t = first; t < first + 20; t++) {
+      draw_next(p, s, 1);
+      assert_int_equal(s->draws, t - first + 1);
+      for (size_t i = 0; i < 25; i++) {
+        const size_t row = (25 * t + i) % ROWS;
+        assert_int_equal(s->row[i], row);
+        assert_memory_equal(s->x + i * OBS, r.obs + row * OBS, OBS * sizeof(float));
+      }
+    }
+    assert_int_equal(p->draw_steps, 25);
+    assert_int_equal(hvi_value_rows(p, 3), 25 * (first + 3));
+    free(s);
+    hvi_problem_free(p);
+  }
+}
+
+/* Draw t is the same in a run that goes on there, and no row is left out for long. */
+static void random_draws_can_be_repeated(void **state) {
+  (void)state;
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 4, 0.2), 100);
+  spec.draw = HVI_VALUE_RANDOM;
+  hvi_problem *p = value_problem(&spec);
+  spec.first = 2;
+  hvi_problem *later = value_problem(&spec);
+  hvi_value_sample *s = new_sample(p), *other = new_sample(later);
+  size_t seen[ROWS] = {0}, drawn[20][100];
+  for (size_t t = 0; t < 20; t++) {
+    draw_next(p, s, 9);
+    memcpy(drawn[t], s->row, sizeof drawn[t]);
+    for (size_t i = 0; i < 100; i++) {
+      assert_true(s->row[i] < ROWS);
+      seen[s->row[i]]++;
+      assert_memory_equal(s->x + i * OBS, r.obs + s->row[i] * OBS, OBS * sizeof(float));
+    }
+    for (size_t before = 0; before < t; before++) {
+      assert_memory_not_equal(drawn[t], drawn[before], sizeof drawn[t]);
+    }
+  }
+  for (size_t i = 0; i < ROWS; i++) assert_in_range(seen[i], 10, 60); /* 33 on average */
+  for (size_t t = 2; t < 5; t++) {
+    draw_next(later, other, 9);
+    assert_memory_equal(other->row, drawn[t], sizeof drawn[t]);
+  }
+  draw_next(later, other, 10);
+  assert_memory_not_equal(other->row, drawn[5], sizeof drawn[5]);
+  assert_int_equal(p->draw_steps, 0);
+  free(s);
+  free(other);
+  hvi_problem_free(p);
+  hvi_problem_free(later);
+}
+
+static void the_whole_data_set_is_one_draw(void **state) {
+  (void)state;
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 5, 0.2), 0);
+  spec.draw = HVI_VALUE_ALL;
+  hvi_problem *p = value_problem(&spec);
+  hvi_value_sample *s = new_sample(p);
+  assert_int_equal(p->model->out, ROWS);
+  draw_next(p, s, 1);
+  for (size_t i = 0; i < ROWS; i++) assert_int_equal(s->row[i], i);
+  assert_memory_equal(s->x, r.obs, sizeof r.obs);
+  s->x[0] = 1e3F; /* a second draw does not touch it */
+  draw_next(p, s, 1);
+  assert_true(s->x[0] == 1e3F);
+  assert_int_equal(p->draw_steps, 0);
+  free(s);
+  hvi_problem_free(p);
+}
+
+/* The sum over what follows, and how much of it a cut leaves out. */
+static void returns_are_those_of_a_plain_sum(void **state) {
+  (void)state;
+  static const double gammas[] = {0.0, 0.3, 0.6, 0.9};
+  static rows r;
+  for (uint64_t seed = 0; seed < 8; seed++) {
+    hvi_value_spec spec = small_spec(fill_rows(&r, 10 + seed, 0.06), 0);
+    spec.gamma = gammas[seed % 4];
+    spec.draw = HVI_VALUE_ALL;
+    spec.target = HVI_VALUE_RETURNS;
+    hvi_problem *p = value_problem(&spec);
+    hvi_value_sample *s = new_sample(p);
+    double z[ROWS], f[ROWS];
+    draw_next(p, s, 1);
+    field_of(p, s, z, f);
+    size_t used = 0, left_out = 0;
+    for (size_t i = 0; i < ROWS; i++) {
+      double G = 0.0;
+      size_t k = i;
+      for (;; k++) {
+        G += pow(spec.gamma, (double)(k - i)) * (double)r.reward[k];
+        if (r.terminated[k] || r.truncated[k] || k + 1 == ROWS) break;
+      }
+      if (!r.terminated[k] && pow(spec.gamma, (double)(k + 1 - i)) > 0.01) {
+        left_out++;
+        continue;
+      }
+      assert_true(used < p->model->out);
+      assert_int_equal(s->row[used], i);
+      check_near(f[used] * (double)p->model->out, z[used] - G, 1e-5);
+      used++;
+    }
+    assert_int_equal(used, p->model->out);
+    assert_true(seed % 4 == 0 || left_out > 0);
+    free(s);
+    hvi_problem_free(p);
+  }
+}
+
+/* Both products and the Gram matrix of a scaled network are those of the reference. */
+static void a_scaled_network_is_still_a_model(void **state) {
+  (void)state;
+  static const double center[] = {0.5, -1.0, 0.0}, spread[] = {2.0, 0.5, 1.0};
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 6, 0.2), 20);
+  spec.center = center, spec.spread = spread, spec.shift = 4.0, spec.scale = -2.5;
+  hvi_problem *p = value_problem(&spec);
+  const hvi_model *m = p->model;
+  const size_t d = m->dim;
+  hvi_value_sample *s = new_sample(p);
+  double *cache = calloc(m->cache, sizeof *cache), *work = calloc(m->outer_work, sizeof *work);
+  double *J = malloc(20 * d * sizeof *J), *out = malloc(d * sizeof *out);
+  double *v = malloc(d * sizeof *v), z[20], u[20] = {0}, Jv[20], K[400];
+  draw_next(p, s, 1);
+  m->ops->bind(m, cache, s);
+  m->ops->eval(m, cache, p->theta0, z);
+  m->ops->outer_gram(m, cache, p->theta0, K, work);
+  fill_normal(v, d, 1);
+  m->ops->jvp(m, cache, p->theta0, v, Jv);
+  for (size_t i = 0; i < 20; i++) {
+    u[i] = 1.0;
+    reference_pass(hvi_value_of(p), r.obs, 0, 20, p->theta0, z, u, J + i * d);
+    m->ops->vjp(m, cache, p->theta0, u, out);
+    check_relative(out, J + i * d, d, 1e-5);
+    check_near(Jv[i], dot(J + i * d, v, d), 1e-3);
+    u[i] = 0.0;
+  }
+  for (size_t i = 0; i < 20; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      const double wanted = dot(J + i * d, J + j * d, d);
+      check_near(K[i * 20 + j], wanted, 1e-4 * (1.0 + fabs(wanted)));
+    }
+  }
+  m->ops->jacobian(m, cache, p->theta0, out = realloc(out, 20 * d * sizeof *out));
+  check_relative(out, J, 20 * d, 1e-5);
+  free(cache), free(work), free(J), free(out), free(v), free(s);
+  hvi_problem_free(p);
+}
+
+static void predictions_and_files_are_the_network(void **state) {
+  (void)state;
+  enum { MANY = 1000 };
+  static const double center[] = {0.5, -1.0, 0.1}, spread[] = {2.0, 0.3, 1.0};
+  static rows r;
+  static float obs[MANY * OBS];
+  static double values[MANY], wanted[MANY];
+  hvi_value_spec spec = small_spec(fill_rows(&r, 7, 0.2), 20);
+  spec.center = center, spec.spread = spread, spec.shift = 4.0, spec.scale = -2.5;
+  hvi_problem *p = value_problem(&spec);
+  hvi_error err;
+  for (size_t i = 0; i < MANY * OBS; i++) obs[i] = (float)sin((double)(i * i % 1009));
+  check_ok(hvi_value_predict(p, p->theta0, obs, MANY, values, &err), &err);
+  reference_pass(hvi_value_of(p), obs, 0, MANY, p->theta0, wanted, NULL, NULL);
+  check_close(values, wanted, MANY, 2e-5);
+  check_ok(hvi_value_predict(p, p->theta0, NULL, 0, values, &err), &err);
+
+  check_ok(hvi_value_save(p, p->theta0, here.file, &err), &err);
+  double *theta = malloc(p->model->dim * sizeof *theta), numbers[3];
+  check_ok(hvi_mlp_load(hvi_value_of(p)->mlp, theta, here.file, &err), &err);
+  for (size_t j = 0; j < p->model->dim; j++) check_near(theta[j], (float)p->theta0[j], 0.0);
+  hvi_tensors *file;
+  check_ok(hvi_tensors_read(&file, here.file, 0, &err), &err);
+  check_near(atof(hvi_tensors_note(file, "gamma")), 0.9, 0.0);
+  check_near(atof(hvi_tensors_note(file, "shift")), 4.0, 0.0);
+  check_near(atof(hvi_tensors_note(file, "scale")), -2.5, 0.0);
+  assert_string_equal(hvi_tensors_note(file, "activation"), "tanh");
+  assert_int_equal(
+      sscanf(hvi_tensors_note(file, "center"), "%lf %lf %lf", numbers, numbers + 1, numbers + 2),
+      3);
+  check_close(numbers, center, 3, 0.0);
+  assert_int_equal(
+      sscanf(hvi_tensors_note(file, "spread"), "%lf %lf %lf", numbers, numbers + 1, numbers + 2),
+      3);
+  check_close(numbers, spread, 3, 1e-15);
+  hvi_tensors_free(file);
+  theta[1] = 1e300;
+  check_error(hvi_value_save(p, theta, here.file, &err), HVI_ERROR_INPUT, &err, "parameter 2");
+  check_error(hvi_value_save(p, p->theta0, "/nowhere/file", &err), HVI_ERROR_IO, &err, "/nowhere");
+  free(theta);
+  hvi_problem_free(p);
+  p = builtin("pennies", 0);
+  check_error(hvi_value_predict(p, p->theta0, obs, 1, values, &err), HVI_ERROR_ARGUMENT, &err,
+              "hvi_value_new");
+  assert_int_equal(hvi_value_rows(p, 3), 0);
+  hvi_problem_free(p);
+}
+
+/* Without a sample there is no operator, and the judge sees that. */
+static void the_mean_is_not_known(void **state) {
+  (void)state;
+  static rows r;
+  const hvi_value_spec spec = small_spec(fill_rows(&r, 8, 0.2), 20);
+  hvi_problem *p = value_problem(&spec);
+  hvi_certificate c;
+  hvi_constants k;
+  hvi_error err;
+  check_ok(hvi_problem_judge(&c, p, p->theta0, &err), &err);
+  assert_false(c.finite);
+  check_ok(hvi_problem_constants(&k, p, &err), &err);
+  check_near(k.mu, 0.1, 1e-15);
+  check_near(k.lipschitz, 1.9, 1e-15);
+  hvi_problem_free(p);
+}
+
+static void refuse(const hvi_value_spec *spec, hvi_status status, const char *words) {
+  hvi_problem *p = (hvi_problem *)(size_t)spec;
+  hvi_error err;
+  check_error(hvi_value_new(&p, spec, 1, &err), status, &err, words);
+  assert_null(p);
+}
+
+static void bad_specs_are_refused(void **state) {
+  (void)state;
+  static rows r;
+  static const size_t none[] = {8, 0};
+  static const double bad[] = {1.0, 0.0, 1.0}, nan[] = {0.0, 0.0, NAN};
+  const hvi_value_spec good = small_spec(fill_rows(&r, 9, 0.2), 20);
+  hvi_value_spec s;
+  refuse(NULL, HVI_ERROR_ARGUMENT, "needs a data set");
+  s = good, s.data = NULL, refuse(&s, HVI_ERROR_ARGUMENT, "needs a data set");
+  s = good, s.gamma = 1.0, refuse(&s, HVI_ERROR_ARGUMENT, "gamma = 1: ");
+  s = good, s.gamma = NAN, refuse(&s, HVI_ERROR_ARGUMENT, "below 1");
+  s = good, s.gamma = -0.1, refuse(&s, HVI_ERROR_ARGUMENT, "at least 0");
+  s = good, s.batch = 0, refuse(&s, HVI_ERROR_ARGUMENT, "a batch needs");
+  s = good, s.batch = ROWS + 1, refuse(&s, HVI_ERROR_INPUT, "61 rows");
+  s = good, s.buffer = 4, refuse(&s, HVI_ERROR_INPUT, "4 of them");
+  s = good, s.buffer = SIZE_MAX / 2, refuse(&s, HVI_ERROR_INPUT, "rows of data");
+  s.draw = HVI_VALUE_ALL, refuse(&s, HVI_ERROR_ARGUMENT, "double sampling");
+  s = good, s.draw = (hvi_value_draw)7, refuse(&s, HVI_ERROR_ARGUMENT, "draw 7");
+  s = good, s.target = (hvi_value_target)7, refuse(&s, HVI_ERROR_ARGUMENT, "target 7");
+  s = good, s.hidden_count = 65, refuse(&s, HVI_ERROR_ARGUMENT, "not 65");
+  s = good, s.hidden = NULL, refuse(&s, HVI_ERROR_ARGUMENT, "hidden layers");
+  s = good, s.hidden = none, refuse(&s, HVI_ERROR_ARGUMENT, "layer 2 has no units");
+  s = good, s.activation = HVI_ACTIVATION_COUNT, refuse(&s, HVI_ERROR_ARGUMENT, "activation");
+  s = good, s.scale = 0.0, refuse(&s, HVI_ERROR_ARGUMENT, "scale 0");
+  s = good, s.shift = INFINITY, refuse(&s, HVI_ERROR_ARGUMENT, "shift inf");
+  s = good, s.spread = bad, refuse(&s, HVI_ERROR_ARGUMENT, "input 2");
+  s = good, s.center = nan, refuse(&s, HVI_ERROR_ARGUMENT, "input 3");
+  s = good, s.threads = 100000, refuse(&s, HVI_ERROR_ARGUMENT, "threads");
+  memset(r.terminated, 0, sizeof r.terminated);
+  s = good, s.target = HVI_VALUE_RETURNS, s.gamma = 0.99;
+  refuse(&s, HVI_ERROR_INPUT, "no return to learn from");
+  r.data.count = 0, refuse(&good, HVI_ERROR_INPUT, "no transitions");
+  r.data.count = ROWS;
+  /* the smallest network is linear */
+  s = good, s.hidden_count = 0, s.hidden = NULL;
+  hvi_problem *p = value_problem(&s);
+  assert_int_equal(p->model->dim, OBS + 1);
+  hvi_problem_free(p);
+}
+
+static hvi_status make_one(const void *context, hvi_problem **p, hvi_error *err) {
+  return hvi_value_new(p, context, 1, err);
+}
+
+static hvi_status use_one(const void *context, hvi_problem **p, hvi_error *err) {
+  static double value;
+  hvi_problem *q = NULL;
+  hvi_status status = hvi_value_new(&q, context, 1, err);
+  const hvi_value_spec *spec = context;
+  if (!status) status = hvi_value_predict(q, q->theta0, spec->data->next, 1, &value, err);
+  if (!status) status = hvi_value_save(q, q->theta0, here.file, err);
+  *p = q;
+  if (status) hvi_problem_free(q);
+  if (status) *p = NULL;
+  return status;
+}
+
+static void without_memory_it_says_so(void **state) {
+  (void)state;
+  static rows r;
+  static const double one[] = {1.0, 1.0, 1.0};
+  hvi_value_spec spec = small_spec(fill_rows(&r, 1, 0.2), 20);
+  spec.spread = one, spec.scale = 2.0, spec.target = HVI_VALUE_RETURNS;
+  assert_true(starve(make_one, &spec) > 10);
+  assert_true(starve(use_one, &spec) > 13);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_operator_is_the_sampled_one),
+      cmocka_unit_test(the_slow_mode_is_the_change_along_a_constant),
+      cmocka_unit_test(fresh_draws_go_round),
+      cmocka_unit_test(random_draws_can_be_repeated),
+      cmocka_unit_test(the_whole_data_set_is_one_draw),
+      cmocka_unit_test(returns_are_those_of_a_plain_sum),
+      cmocka_unit_test(a_scaled_network_is_still_a_model),
+      cmocka_unit_test_setup_teardown(predictions_and_files_are_the_network, enter, leave),
+      cmocka_unit_test(the_mean_is_not_known),
+      cmocka_unit_test(bad_specs_are_refused),
+      cmocka_unit_test_setup_teardown(without_memory_it_says_so, enter, leave),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
