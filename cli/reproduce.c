@@ -79,6 +79,32 @@ static int run_one(job *j, const hvi_experiment *e) {
   return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
 }
 
+/* Rates instead of results. */
+static int tune_one(job *j, const hvi_experiment *e) {
+  hvi_error err;
+  bool stopped = false;
+  char *text = NULL;
+  j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
+  hvi_status status = hvi_reproduce_tune(&text, &stopped, e, &j->settings, &err);
+  hvi_progress_clear(&j->bar);
+  if (status != HVI_OK) return hvi_complain_error(&err);
+  if (stopped) return HVI_EXIT_INTERRUPTED;
+  fputs(text, stdout);
+  hvi_free(text);
+  return HVI_EXIT_DONE;
+}
+
+static int tune_all(job *j) {
+  hvi_error err;
+  if (hvi_folder_make(j->settings.out, &err) != HVI_OK) return hvi_complain_error(&err);
+  int code = HVI_EXIT_DONE;
+  for (size_t i = 0; i < j->count && code == HVI_EXIT_DONE; i++)
+    code = tune_one(j, j->experiments[i]);
+  if (code == HVI_EXIT_INTERRUPTED)
+    hvi_complain(code, "interrupted; --resume goes on from here");
+  return code;
+}
+
 static int print_table(const job *j) {
   char *table = hvi_claims_table(j->claims, j->finished, 0);
   if (!table) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the table of claims");
@@ -107,7 +133,8 @@ static void free_job(job *j) {
   hvi_free(j);
 }
 
-static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, hvi_talk *talk) {
+static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, bool *tune,
+                     hvi_talk *talk) {
   *args = (hvi_args){
       .command = "reproduce",
       .usage = "[ID|FILE]... [OPTION]...",
@@ -148,6 +175,11 @@ static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, hvi
                           .kind = HVI_ARG_FLAG,
                           .to = &s->resume,
                           .help = "keep what an earlier run with the same settings finished"},
+                         {.name = "tune",
+                          .kind = HVI_ARG_FLAG,
+                          .to = tune,
+                          .help = "try the rates of the file's grids on seeds of their own, write\n"
+                                  "tune.csv and tell the best (experiments of kind value)"},
                          {0},
                      });
   hvi_talk_options(talk, args);
@@ -156,19 +188,21 @@ static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, hvi
 int hvi_cli_reproduce(int argc, char **argv) {
   int code = HVI_EXIT_DONE;
   hvi_args args;
-  bool quick = false;
+  bool quick = false, tune = false;
   job *j = hvi_alloc(1, sizeof *j);
   if (!j) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
   j->talk = hvi_talk_new();
   j->settings = (hvi_reproduce_settings){
       .out = "out", .progress = show_progress, .message = show_message, .context = j};
-  describe(&args, &j->settings, &quick, &j->talk);
+  describe(&args, &j->settings, &quick, &tune, &j->talk);
   if (hvi_args_parse(&args, argc, argv, &code)) {
     if (quick && j->settings.full)
       code = hvi_complain(HVI_EXIT_USAGE, "--quick and --full are one or the other");
     else
       code = load(j, &args);
-    if (code == HVI_EXIT_DONE) code = run_all(j);
+    if (code == HVI_EXIT_DONE && tune && args.operand_count == 0)
+      code = hvi_complain(HVI_EXIT_USAGE, "--tune takes the experiments to tune by name");
+    if (code == HVI_EXIT_DONE) code = tune ? tune_all(j) : run_all(j);
   }
   free_job(j);
   return code;
