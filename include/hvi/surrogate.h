@@ -41,6 +41,7 @@ typedef struct hvi_surrogate {
   hvi_point *now, *next;
   double *gradient; /* [d] */
   double *weighted; /* [n] scratch: Xi r */
+  bool unseen;      /* the sample changes before every step: probes evaluate nothing, loss is NaN */
   double loss0;     /* loss at the start of this surrogate, l(theta_t) */
   hvi_counts *counts;
 } hvi_surrogate;

@@ -191,6 +191,12 @@ static hvi_status check_linear(const hvi_settings *s, const hvi_problem *p, hvi_
   const hvi_optimizer *o = s->optimizer;
   const bool solves = o == &hvi_optimizer_gn || o == &hvi_optimizer_dgn || o == &hvi_optimizer_lm ||
                       o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED;
+  if (p->ops->resample && !s->baseline && (solves || s->alpha > 0.0 || s->inner.line_search)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "%s samples anew for every inner step: that goes with gd, momentum, adam "
+                         "and adamw, and a fixed number of steps",
+                         p->ops->name);
+  }
   return solves && !s->baseline ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }
 

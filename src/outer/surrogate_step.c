@@ -99,6 +99,7 @@ static size_t descend(hvi_solver *s, hvi_turn *turn, double floor) {
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
   if (!set->keep_state) set->optimizer->reset(&set->inner, l->model, turn->state);
   const bool resamples = s->problem->ops->resample;
+  l->unseen = resamples;
   if (resamples) hvi_vec_copy(s->anchor, l->now->theta, l->model->dim);
   size_t steps = 0;
   while (steps < most && (set->alpha == 0.0 || l->now->loss > goal)) {

@@ -6,6 +6,8 @@
 
 #include "num/vec.h"
 
+#include <math.h>
+
 static bool some_are_zero(const double *weights, size_t n) {
   size_t i = 0;
   while (weights && i < n && weights[i] != 0.0) i++;
@@ -71,6 +73,7 @@ void hvi_surrogate_measure(hvi_surrogate *l) { measure(l, l->now); }
 void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = measure(l, l->now); }
 
 double hvi_surrogate_probe(hvi_surrogate *l) {
+  if (l->unseen) return l->next->loss = NAN;
   l->model->ops->eval(l->model, l->next->cache, l->next->theta, l->next->z);
   l->counts->model_passes++;
   return measure(l, l->next);

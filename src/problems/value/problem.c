@@ -89,6 +89,7 @@ static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
   return (hvi_problem_ops){.name = "value",
                            .operate = operate,
                            .draw = hvi_value_draw_sample,
+                           .seek = hvi_value_seek,
                            .resample = s->buffer > 0 ? hvi_value_resample : NULL,
                            .slow_mode = slow_mode,
                            .sensitivity = sensitivity,

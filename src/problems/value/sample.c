@@ -83,6 +83,12 @@ void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *samp
   s->draws++;
 }
 
+/* The whole data set is the same draw always, and is laid out by the first. */
+void hvi_value_seek(const hvi_problem *p, void *sample, size_t draws) {
+  const hvi_value *v = (const hvi_value *)p;
+  ((hvi_value_sample *)sample)->draws = v->spec.draw == HVI_VALUE_ALL ? 0 : draws;
+}
+
 void hvi_value_resample(const hvi_problem *p, void *sample, size_t m) {
   const hvi_value *v = (const hvi_value *)p;
   put_buffer(v, sample, m % v->spec.buffer);

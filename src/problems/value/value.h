@@ -41,6 +41,7 @@ const hvi_value *hvi_value_of(const hvi_problem *p);
 /* Draws; sample.c. */
 size_t hvi_value_sample_bytes(const hvi_value *v);
 void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
+void hvi_value_seek(const hvi_problem *p, void *sample, size_t draws);
 void hvi_value_resample(const hvi_problem *p, void *sample, size_t m);
 
 /* Inputs and outputs without derivatives; forward.c. */
