@@ -45,16 +45,25 @@ static void add(sheet *s, const char *label, const char *file, const char *y, co
   d->series[s->index][s->count++] = (hvi_series){label, kept, x, y, y2, mark, style};
 }
 
+/* What the means reach; the ends of a band may leave the panel. */
 static void see_curve(sheet *s, size_t contender) {
   const hvi_study_results *r = s->d->r;
   for (size_t k = 0; k < r->seeds; k++) {
     const hvi_study_curve *c = hvi_study_at(r, s->place, contender, k);
     for (size_t i = 0; i < c->count; i++) {
+      const double x = hvi_study_x(&c->rows[i], s->what.x);
       if (isnan(hvi_study_y(&c->rows[i], s->what.y))) continue;
-      widen(s->x, hvi_study_x(&c->rows[i], s->what.x));
-      widen(s->y, hvi_study_y(&c->rows[i], s->what.y));
+      widen(s->x, x);
+      widen(s->y, hvi_study_mean_at(r, s->place, contender, s->what.x, s->what.y, x).value);
     }
   }
+}
+
+/* Bands of the methods that are highlighted, or of all when none is. */
+static bool has_band(const hvi_experiment *e, size_t contender) {
+  bool any = false;
+  for (size_t m = 0; m < e->contender_count; m++) any = any || e->contenders[m].highlight;
+  return !any || e->contenders[contender].highlight;
 }
 
 /* Bands first, to lie behind the lines. */
@@ -66,8 +75,9 @@ static hvi_status add_curves(sheet *s, hvi_error *err) {
   char name[HVI_STUDY_NAME];
   for (size_t m = 0; m < r->contenders && !status; m++) {
     hvi_study_curve_name(name, r, s->place, m, s->what.x);
-    add(s, NULL, name, d->columns[s->what.y][0], d->columns[s->what.y][1], HVI_MARK_BAND,
-        r->experiment->contenders[m].style);
+    if (has_band(r->experiment, m))
+      add(s, NULL, name, d->columns[s->what.y][0], d->columns[s->what.y][1], HVI_MARK_BAND,
+          r->experiment->contenders[m].style);
     status = hvi_study_write_curve(d->run, r, s->place, m, s->what.x, err);
     see_curve(s, m);
   }
