@@ -215,9 +215,9 @@ static int tell_about(hvi_evaluate *e) {
   for (size_t i = 0; i < v->hidden_count; i++) {
     hvi_text_add(&t, "%s%zu", i ? "," : "", v->hidden[i]);
   }
-  hvi_text_add(&t, "; activation %s; test states %zu; gap %s; method %s; eta %.17g",
+  hvi_text_add(&t, "; activation %s; test states %zu; gap %s; method %s; eta %.17g; lr-decay %.17g",
                e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
-               e->setup.method, s->eta);
+               e->setup.method, s->eta, e->spec.lr_decay);
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || !hvi_tunable_used(f, s)) continue;
     if (strcmp(f->name, "iters") == 0 || strcmp(f->name, "max-seconds") == 0) continue;

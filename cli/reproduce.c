@@ -100,8 +100,7 @@ static int tune_all(job *j) {
   int code = HVI_EXIT_DONE;
   for (size_t i = 0; i < j->count && code == HVI_EXIT_DONE; i++)
     code = tune_one(j, j->experiments[i]);
-  if (code == HVI_EXIT_INTERRUPTED)
-    hvi_complain(code, "interrupted; --resume goes on from here");
+  if (code == HVI_EXIT_INTERRUPTED) hvi_complain(code, "interrupted; --resume goes on from here");
   return code;
 }
 

@@ -141,6 +141,7 @@ typedef struct hvi_evaluation_spec {
   uint64_t seed;        /* of the first parameters, and of the draws */
   hvi_settings
       settings;      /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
+  double lr_decay;   /* outer step t has the inner rate lr / (1 + lr_decay t); 0: always lr */
   hvi_stream stream; /* all zero: the data are all there */
   const hvi_probe *probe; /* for the error; NULL: none */
   const hvi_dataset *gap; /* data for the Bellman gap at each measurement; NULL: none */
@@ -148,10 +149,8 @@ typedef struct hvi_evaluation_spec {
   hvi_schedule schedule;
 } hvi_evaluation_spec;
 
-/*
- * The settings that `hvi evaluate` starts from, on obs-256-256-1 ReLU networks: see defaults.c,
- * which is the only place they stand. Data, scales, probe and stream are the caller's.
- */
+/* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them; defaults.c is
+ * the only place where they stand. Data, scales, probe and stream are the caller's. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
 
 /* One measurement. A value that does not exist is NaN. Costs are from the start to this theta. */

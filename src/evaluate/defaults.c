@@ -1,19 +1,29 @@
-/* What an evaluation starts from: the settings in force unless something else is asked for. */
+/*
+ * What an evaluation starts from: the settings in force unless something else is asked for.
+ *
+ * On lqr at gamma 0.99 a root mean squared error of one per cent of the values takes about ten
+ * thousand steps of adamw in all; fewer leave the rare states at the beginning of an episode
+ * underfitted, whose error the mean of the values inherits gamma / (1 - gamma) fold. Networks of 64
+ * and 64 units do that in seconds and are no worse there than wider ones.
+ */
 #include "inner/optimizers.h"
 
 #include <hvi/evaluate.h>
 
 hvi_evaluation_spec hvi_evaluation_defaults(void) {
+  static const size_t hidden[] = {64, 64};
   hvi_evaluation_spec s = {.value = hvi_value_defaults(),
                            .seed = 1,
                            .settings = hvi_settings_defaults(),
                            .gap_settings = hvi_gap_defaults(),
                            .schedule = {.per_decade = 10}};
+  s.value.hidden = hidden;
+  s.value.hidden_count = sizeof hidden / sizeof *hidden;
   s.settings.optimizer = &hvi_optimizer_adamw;
   s.settings.inner.lr = 1e-3;
   s.settings.inner_steps = 50;
   s.settings.accelerate = HVI_ACCELERATE_MODE;
   s.settings.eta = 1.0;
-  s.settings.max_outer = 400;
+  s.settings.max_outer = 200;
   return s;
 }

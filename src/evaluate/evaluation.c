@@ -144,6 +144,7 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   double ahead = e->purse.ahead;
   hvi_status status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err);
   if (status) return status;
+  e->watch.inner.lr = e->spec.settings.inner.lr / (1.0 + e->spec.lr_decay * (double)(outer - 1));
   const double start = hvi_clock_now(), inner = e->watch.seconds;
   hvi_solver_step(e->solver);
   charge(e, hvi_clock_now() - start, e->watch.seconds - inner);

@@ -69,8 +69,7 @@ void hvi_claims_value_alpha(hvi_claims *claims, const hvi_study_results *r, size
   for (size_t m = 0; m < r->contenders; m++) {
     char name[64];
     if (!(r->experiment->contenders[m].settings.alpha > 0.0)) continue;
-    const double y =
-        hvi_study_mean_at(r, place, m, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY).value;
+    const double y = hvi_study_mean_at(r, place, m, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY).value;
     snprintf(name, sizeof name, "%s: error", r->experiment->contenders[m].label);
     hvi_claim_measure(c, name, y);
     snprintf(name, sizeof name, "%s: reached, share", r->experiment->contenders[m].label);
@@ -102,8 +101,8 @@ void hvi_claims_value_accelerated(hvi_claims *claims, const hvi_study_results *r
                       "With the slow mode corrected, the error is no higher at the end.", needed);
   if (!c) return;
   versus(c, r, place, "50 mode", "50", HVI_BY_OUTER, INFINITY);
-  hvi_claim_decide(c, hvi_study_not_above(hvi_study_compare_ends(
-                          r, place, hvi_study_who(r, "50 mode"), hvi_study_who(r, "50"),
-                          HVI_OF_ERROR)));
+  hvi_claim_decide(
+      c, hvi_study_not_above(hvi_study_compare_ends(r, place, hvi_study_who(r, "50 mode"),
+                                                    hvi_study_who(r, "50"), HVI_OF_ERROR)));
   hvi_claim_note(c, "No higher: the upper end of the ratio is below 1.05.");
 }

@@ -64,8 +64,7 @@ static void per_second(hvi_claims *claims, const hvi_study_results *r, size_t pl
   if (!c) return;
   double seconds = INFINITY;
   for (size_t k = 0; k < 3; k++)
-    seconds =
-        fmin(seconds, hvi_study_end(r, place, hvi_study_who(r, needed[k]), HVI_BY_SECONDS));
+    seconds = fmin(seconds, hvi_study_end(r, place, hvi_study_who(r, needed[k]), HVI_BY_SECONDS));
   const size_t td = hvi_study_who(r, "TD(0)");
   hvi_judgement all = HVI_HOLDS;
   hvi_claim_measure(c, "seconds", seconds);
@@ -75,8 +74,7 @@ static void per_second(hvi_claims *claims, const hvi_study_results *r, size_t pl
     const size_t who = hvi_study_who(r, needed[k]);
     const hvi_study_ratio q =
         hvi_study_compare(r, place, who, seconds, td, seconds, HVI_BY_SECONDS, m);
-    hvi_study_add_mean(c, needed[k],
-                       hvi_study_mean_at(r, place, who, HVI_BY_SECONDS, m, seconds));
+    hvi_study_add_mean(c, needed[k], hvi_study_mean_at(r, place, who, HVI_BY_SECONDS, m, seconds));
     snprintf(name, sizeof name, "%s over TD(0)", needed[k]);
     hvi_study_add_ratio(c, name, q);
     all = hvi_study_both(all, hvi_study_below(q));

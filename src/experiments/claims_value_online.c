@@ -16,9 +16,9 @@ static double in_order(const hvi_study_results *r, size_t place, const size_t wh
   for (size_t i = 1; i < c->count; i++) {
     double y[3];
     for (size_t k = 0; k < 3; k++)
-      y[k] = hvi_study_mean_at(r, place, who[k], HVI_BY_OUTER, HVI_OF_ERROR,
-                               (double)c->rows[i].outer)
-                 .value;
+      y[k] =
+          hvi_study_mean_at(r, place, who[k], HVI_BY_OUTER, HVI_OF_ERROR, (double)c->rows[i].outer)
+              .value;
     all += 1.0;
     ordered += y[2] <= y[1] && y[1] < y[0] ? 1.0 : 0.0;
   }
@@ -28,7 +28,8 @@ static double in_order(const hvi_study_results *r, size_t place, const size_t wh
 static void more_inner_steps(hvi_claims *claims, const hvi_study_results *r, size_t place,
                              bool deep) {
   hvi_claim *c = hvi_study_claim(
-      claims, r, place, deep ? "deep-more-steps" : "more-steps", "Section 4.2.2, Figure (non-linear)",
+      claims, r, place, deep ? "deep-more-steps" : "more-steps",
+      "Section 4.2.2, Figure (non-linear)",
       deep ? "With 16 hidden layers as with two: at equal outer iterations 50 inner steps are no "
              "worse than 10, and 10 better than TD(0)."
            : "At equal outer iterations 50 inner steps are no worse than 10, and 10 better than "
@@ -40,8 +41,8 @@ static void more_inner_steps(hvi_claims *claims, const hvi_study_results *r, siz
     char name[64];
     who[k] = hvi_study_who(r, three[k]);
     snprintf(name, sizeof name, "%s: error at the end", three[k]);
-    hvi_study_add_mean(
-        c, name, hvi_study_mean_at(r, place, who[k], HVI_BY_OUTER, HVI_OF_ERROR, INFINITY));
+    hvi_study_add_mean(c, name,
+                       hvi_study_mean_at(r, place, who[k], HVI_BY_OUTER, HVI_OF_ERROR, INFINITY));
   }
   const hvi_study_ratio ten = hvi_study_compare_ends(r, place, who[1], who[0], HVI_OF_ERROR);
   const hvi_study_ratio fifty = hvi_study_compare_ends(r, place, who[2], who[1], HVI_OF_ERROR);
@@ -98,8 +99,7 @@ static size_t best_at(const hvi_study_results *r, size_t place, double seconds) 
   double least = INFINITY;
   for (size_t m = 0; m < r->contenders; m++) {
     if (!hvi_study_is_surrogate(r, m)) continue;
-    const double y =
-        hvi_study_mean_at(r, place, m, HVI_BY_SECONDS, HVI_OF_ERROR, seconds).value;
+    const double y = hvi_study_mean_at(r, place, m, HVI_BY_SECONDS, HVI_OF_ERROR, seconds).value;
     if (best < r->contenders && !(y < least)) continue;
     best = m;
     least = y;
@@ -128,10 +128,11 @@ static void on_the_clock(hvi_claims *claims, const hvi_study_results *r, size_t 
                      hvi_study_mean_at(r, place, best, HVI_BY_SECONDS, HVI_OF_ERROR, seconds));
   hvi_study_add_ratio(c, "ratio", q);
   hvi_claim_decide(c, hvi_study_below(q));
-  hvi_claim_note(c,
-                 "%s, the best surrogate method then, when TD(0) has used all its data; each method "
-                 "is charged for the batches it has used.",
-                 r->experiment->contenders[best].label);
+  hvi_claim_note(
+      c,
+      "%s, the best surrogate method then, when TD(0) has used all its data; each method "
+      "is charged for the batches it has used.",
+      r->experiment->contenders[best].label);
 }
 
 void hvi_claims_value_online(hvi_claims *claims, const hvi_study_results *r, size_t place,

@@ -50,9 +50,9 @@ static const field fields[] = {
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static const char *const own_keys[] = {"label", "method",    "eta",   "target",          "accelerate",
-                                       "floor", "highlight", "style", "double_sampling", "rates",
-                                       "linear"};
+static const char *const own_keys[] = {"label",           "method", "eta",       "target",
+                                       "accelerate",      "floor",  "highlight", "style",
+                                       "double_sampling", "rates",  "linear"};
 static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
 static const char *const accelerations[] = {"none", "mode", "anderson", NULL};
 static const char *const floors[] = {"zero", "known", "estimated", NULL};
@@ -183,8 +183,9 @@ hvi_status hvi_contender_parse(hvi_contender *c, const hvi_node *map, const char
 
 void hvi_contender_describe(hvi_text *t, const hvi_contender *c, const hvi_settings *s) {
   const bool rule = s->baseline == HVI_BASELINE_RULE;
-  hvi_text_add(t, "%s, baseline %d, step rule %d, eta %.17g", rule ? s->rule->name : s->optimizer->name,
-               (int)s->baseline, (int)s->step_rule, s->eta);
+  hvi_text_add(t, "%s, baseline %d, step rule %d, eta %.17g",
+               rule ? s->rule->name : s->optimizer->name, (int)s->baseline, (int)s->step_rule,
+               s->eta);
   hvi_text_add(t, ", target %s, accelerate %s, floor %s, linear %s, double_sampling %zu",
                targets[s->target], accelerations[s->accelerate], floors[s->floor],
                solvers[s->inner.linear], c->double_sampling);

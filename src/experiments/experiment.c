@@ -14,8 +14,10 @@
 
 enum { MAX_BYTES = 1 << 20, MOST_CONTENDERS = 64 };
 
-static const char *const ids[] = {"pennies", "pennies-time", "pennies-random", "rps", "rps-random",
-                                  "theory",  "linear",       "performative",   "half-cheetah", "ant", "ant-deep", "offline-gap", "offline-error", "second-order", "alpha", "accelerated", NULL};
+static const char *const ids[] = {
+    "pennies",       "pennies-time", "pennies-random", "rps",         "rps-random", "theory",
+    "linear",        "performative", "half-cheetah",   "ant",         "ant-deep",   "offline-gap",
+    "offline-error", "second-order", "alpha",          "accelerated", NULL};
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 
@@ -133,8 +135,8 @@ static hvi_status read_study(hvi_experiment *e, const hvi_node *n, const char *o
 
 static hvi_status read_document(hvi_experiment *e, const hvi_node *root, const char *origin,
                                 hvi_error *err) {
-  static const char *const keys[] = {"id",   "title", "kind", "problem", "options",
-                                     "seed", "quick", "full", "methods", "value", NULL};
+  static const char *const keys[] = {"id",    "title", "kind",    "problem", "options", "seed",
+                                     "quick", "full",  "methods", "value",   NULL};
   static const reader readers[] = {read_id,   read_title, read_kind, read_problem, read_options,
                                    read_seed, read_quick, read_full, read_methods, read_study};
   static const char *const required[] = {"id", "title", "kind"};

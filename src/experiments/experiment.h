@@ -61,8 +61,8 @@ typedef struct hvi_experiment {
   size_t contender_count;
   hvi_contender *contenders;
   struct hvi_study_plan *study; /* of kind value; NULL: none */
-  bool builtin;       /* one of the paper's: its claims are judged */
-  char *text;         /* the YAML itself */
+  bool builtin;                 /* one of the paper's: its claims are judged */
+  char *text;                   /* the YAML itself */
   char *problem_path; /* of a game file, relative to where the program runs; NULL: built in */
   void *tree;         /* holds the strings */
 } hvi_experiment;

@@ -126,8 +126,7 @@ static hvi_status add_levels(sheet *s, hvi_error *err) {
   const double x[2] = {s->what.x == HVI_BY_OUTER ? 0.0 : s->x[0], s->x[1]};
   add(s, "lowest of all", name, "lowest", NULL, HVI_MARK_DASHED, BLACK);
   if (error) add(s, "Monte-Carlo noise", name, "noise", NULL, HVI_MARK_THIN, GREY);
-  for (size_t i = s->count - (error ? 2 : 1); i < s->count; i++)
-    s->d->series[s->index][i].x = "x";
+  for (size_t i = s->count - (error ? 2 : 1); i < s->count; i++) s->d->series[s->index][i].x = "x";
   if (error) widen(s->y, r->noise[s->place]);
   return hvi_study_write_levels(s->d->run, name, x, isfinite(lowest) ? lowest : NAN,
                                 error && r->noise[s->place] > 0.0 ? r->noise[s->place] : NAN, err);
@@ -161,8 +160,7 @@ static hvi_status add_panel(drawing *d, size_t place, hvi_study_panel what, hvi_
              .what = what,
              .x = {INFINITY, 0.0},
              .y = {INFINITY, 0.0}};
-  hvi_status status =
-      what.x == HVI_BY_THRESHOLD ? add_thresholds(&s, err) : add_curves(&s, err);
+  hvi_status status = what.x == HVI_BY_THRESHOLD ? add_thresholds(&s, err) : add_curves(&s, err);
   if (!status) status = add_levels(&s, err);
   finish_panel(&s);
   return status;

@@ -84,7 +84,8 @@ bool hvi_study_curve_read(hvi_study_curve *curve, const char *path, const char *
   *curve = (hvi_study_curve){0};
   if (hvi_file_read_text(&text, path, MAX_BYTES, NULL) != HVI_OK) return false;
   char *at = text;
-  bool good = (line = next_line(&at)) && strncmp(line, "# ", 2) == 0 && strcmp(line + 2, about) == 0;
+  bool good =
+      (line = next_line(&at)) && strncmp(line, "# ", 2) == 0 && strcmp(line + 2, about) == 0;
   if (good && (line = next_line(&at))) curve->diverged = strcmp(line, diverged_line) == 0;
   good = good && next_line(&at) && read_rows(curve, at);
   hvi_free(text);

@@ -35,8 +35,8 @@ char *hvi_study_piece_about(const hvi_study *study, const hvi_study_piece *piece
   hvi_text t = {0};
   hvi_text_add(&t, "hvi %s: %s, %s", hvi_version(), site->place->environment, site->identity);
   describe_network(&t, study);
-  hvi_text_add(&t, ", seed %llu, batch %zu, steps %zu", (unsigned long long)piece->seed, batch_of(s),
-               hvi_study_steps(s, &piece->settings));
+  hvi_text_add(&t, ", seed %llu, batch %zu, steps %zu", (unsigned long long)piece->seed,
+               batch_of(s), hvi_study_steps(s, &piece->settings));
   if (s->offline)
     hvi_text_add(&t, ", offline %zu rows %s%s", s->offline,
                  study->plan->random_draws ? "at random" : "at once",
@@ -156,10 +156,10 @@ static hvi_status step_on(desk *d, bool *stopped, hvi_study_tick tick, void *con
 static hvi_status write_result(const desk *d, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(d->evaluation, &count);
-  const hvi_study_curve curve = {
-      .count = count,
-      .rows = (hvi_evaluation_row *)rows,
-      .diverged = hvi_evaluation_state(d->evaluation).outcome == HVI_DIVERGED};
+  const hvi_study_curve curve = {.count = count,
+                                 .rows = (hvi_evaluation_row *)rows,
+                                 .diverged =
+                                     hvi_evaluation_state(d->evaluation).outcome == HVI_DIVERGED};
   const hvi_status status = hvi_study_curve_write(d->result, d->about, &curve, err);
   if (!status) remove(d->checkpoint);
   return status;

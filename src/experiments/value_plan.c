@@ -132,7 +132,8 @@ static hvi_status read_simple(hvi_study_plan *p, const hvi_node *map, const char
   if (!status && (node = hvi_node_get(map, "per_decade")))
     status = hvi_field_count(&p->per_decade, node, 0, 100, origin, err);
   if (!status && (node = hvi_node_get(map, "checkpoint")))
-    status = hvi_field_real(&p->checkpoint, node, (hvi_interval){0, 1e6, false, false}, origin, err);
+    status =
+        hvi_field_real(&p->checkpoint, node, (hvi_interval){0, 1e6, false, false}, origin, err);
   if (!status && (node = hvi_node_get(map, "chain")))
     status = hvi_field_count(&p->chain, node, 1, 100000, origin, err);
   return status;
@@ -140,8 +141,8 @@ static hvi_status read_simple(hvi_study_plan *p, const hvi_node *map, const char
 
 static hvi_status read_plan(hvi_study_plan *p, const hvi_node *map, const char *origin,
                             hvi_error *err) {
-  static const char *const keys[] = {"places", "runs", "hidden", "gamma",      "draw",
-                                     "gap",    "tune", "panels", "per_decade", "checkpoint",
+  static const char *const keys[] = {"places", "runs",      "hidden", "gamma",      "draw",
+                                     "gap",    "tune",      "panels", "per_decade", "checkpoint",
                                      "chain",  "normalise", NULL};
   const hvi_node *node;
   hvi_status status = hvi_field_keys(map, keys, origin, err);

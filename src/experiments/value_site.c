@@ -141,7 +141,8 @@ static hvi_status read_testset(hvi_study_site *site, const hvi_run *run, const c
                                hvi_error *err) {
   hvi_testset *set = NULL;
   hvi_status status = hvi_testset_load(&set, path, err);
-  if (!status && is_of_policy(site, set, path)) status = hvi_probe_of_testset(&site->probe, set, err);
+  if (!status && is_of_policy(site, set, path))
+    status = hvi_probe_of_testset(&site->probe, set, err);
   hvi_testset_free(set);
   hvi_probe *p = site->probe;
   if (status || !p) return status;
@@ -177,8 +178,8 @@ static void identify(hvi_study_site *site) {
   hvi_policy_fingerprint(print, site->policy);
   uint64_t hash = hash_bytes(hash_start, p->observation, p->states * p->obs * sizeof(float));
   hash = hash_bytes(hash, p->value, p->states * sizeof *p->value);
-  snprintf(site->identity, sizeof site->identity, "policy %s, test set %016" PRIx64 " of %zu states",
-           print, hash, p->states);
+  snprintf(site->identity, sizeof site->identity,
+           "policy %s, test set %016" PRIx64 " of %zu states", print, hash, p->states);
 }
 
 hvi_status hvi_study_site_open(hvi_study_site *site, hvi_run *run, size_t place, hvi_error *err) {

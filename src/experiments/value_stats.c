@@ -129,7 +129,9 @@ hvi_study_ratio hvi_study_compare(const hvi_study_results *r, size_t place, size
                            .low = exp(mean - half),
                            .high = exp(mean + half),
                            .seeds = n,
-                           .less = mean + half < 0.0 ? 1 : mean - half > 0.0 ? -1 : 0};
+                           .less = mean + half < 0.0   ? 1
+                                   : mean - half > 0.0 ? -1
+                                                       : 0};
 }
 
 hvi_study_ratio hvi_study_compare_ends(const hvi_study_results *r, size_t place, size_t a, size_t b,

@@ -32,8 +32,8 @@ hvi_status hvi_study_stream_new(hvi_study_stream **stream, const hvi_study_site 
     *stream = NULL;
     return hvi_error_memory(err, "a stream");
   }
-  const hvi_status status = hvi_collector_new(&s->collector, site->env, site->policy, seed, 1,
-                                              s->batches * batch, err);
+  const hvi_status status =
+      hvi_collector_new(&s->collector, site->env, site->policy, seed, 1, s->batches * batch, err);
   if (status) {
     hvi_study_stream_free(s);
     *stream = NULL;
@@ -60,8 +60,7 @@ void hvi_study_tap_open(hvi_study_tap *tap, hvi_study_stream *stream) {
  * what is asked for. */
 static void settle(hvi_study_stream *s, size_t batches) {
   const hvi_collector_cost cost = hvi_collector_spent(s->collector);
-  const double each =
-      cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
+  const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
   for (; s->priced < batches; s->priced++) {
     s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
   }

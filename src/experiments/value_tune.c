@@ -69,8 +69,7 @@ static void tell(hvi_text *text, const char *where, const hvi_contender *c, cons
     if (trials[k].diverged) hvi_text_add(text, " (%zu diverged)", trials[k].diverged);
   }
   hvi_text_add(text, "\n  best: %s %g", key, trials[best].rate);
-  if (count > 1 && (best == 0 || best + 1 == count))
-    hvi_text_add(text, ", at an end of the grid");
+  if (count > 1 && (best == 0 || best + 1 == count)) hvi_text_add(text, ", at an end of the grid");
   hvi_text_add(text, "; in the file: %g\n", *hvi_contender_rate(&s, &unused));
 }
 
@@ -130,12 +129,13 @@ static hvi_status report(hvi_text *text, const hvi_study *study, hvi_error *err)
 
 /* A seed that is tuned on and reported would flatter. */
 static hvi_status check_seeds(const hvi_experiment *e, hvi_error *err) {
-  const size_t most = e->full.instances > e->quick.instances ? e->full.instances : e->quick.instances;
+  const size_t most =
+      e->full.instances > e->quick.instances ? e->full.instances : e->quick.instances;
   const uint64_t first = e->study->tune_first, last = first + e->study->tune_seeds - 1;
   if (first > e->seed + most - 1 || last < e->seed) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "experiment '%s': tuning seeds %llu to %llu are among the reported ones", e->id,
-                       (unsigned long long)first, (unsigned long long)last);
+                       "experiment '%s': tuning seeds %llu to %llu are among the reported ones",
+                       e->id, (unsigned long long)first, (unsigned long long)last);
 }
 
 hvi_status hvi_study_tune(char **out, hvi_run *run, hvi_error *err) {
@@ -143,7 +143,8 @@ hvi_status hvi_study_tune(char **out, hvi_run *run, hvi_error *err) {
   hvi_text text = {0};
   *out = NULL;
   if (!run->experiment->study)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "experiment '%s' has no rates to tune; kind value has",
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "experiment '%s' has no rates to tune; kind value has",
                          run->experiment->id);
   hvi_status status = check_seeds(run->experiment, err);
   if (!status) status = hvi_study_open(&study, run, err);

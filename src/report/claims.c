@@ -7,11 +7,10 @@
 #include <string.h>
 
 const char *hvi_judgement_name(hvi_judgement j) {
-  static const char *const names[HVI_JUDGEMENT_COUNT] = {
-      [HVI_NOT_JUDGED] = "not judged",
-      [HVI_HOLDS] = "holds",
-      [HVI_HOLDS_NOT] = "does not hold",
-      [HVI_NOT_DECIDED] = "not decided"};
+  static const char *const names[HVI_JUDGEMENT_COUNT] = {[HVI_NOT_JUDGED] = "not judged",
+                                                         [HVI_HOLDS] = "holds",
+                                                         [HVI_HOLDS_NOT] = "does not hold",
+                                                         [HVI_NOT_DECIDED] = "not decided"};
   return (size_t)j < HVI_JUDGEMENT_COUNT ? names[j] : NULL;
 }
 

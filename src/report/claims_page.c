@@ -57,8 +57,10 @@ static void add_escaped(hvi_text *t, const char *s) {
 }
 
 static void add_claim(hvi_text *t, const hvi_claim *c) {
-  static const char *const classes[] = {
-      [HVI_NOT_JUDGED] = "open", [HVI_HOLDS] = "yes", [HVI_HOLDS_NOT] = "no", [HVI_NOT_DECIDED] = "open"};
+  static const char *const classes[] = {[HVI_NOT_JUDGED] = "open",
+                                        [HVI_HOLDS] = "yes",
+                                        [HVI_HOLDS_NOT] = "no",
+                                        [HVI_NOT_DECIDED] = "open"};
   hvi_text_add(t, "<tr><td class=\"v %s\">%s</td><td>", classes[c->judgement],
                hvi_judgement_name(c->judgement));
   add_escaped(t, c->text);
