@@ -92,7 +92,7 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
   w->spec.value.data = hvi_collector_data(w->collector);
   w->spec.value.batch = EVALUATE_BATCH;
   w->spec.settings.inner_steps = EVALUATE_INNER;
-  w->spec.settings.max_outer = 0;
+  w->spec.settings.max_outer = repeats * OUTER + 1;
   w->spec.schedule = (hvi_schedule){0};
   status = hvi_collector_need(w->collector, rows, err);
   if (!status) status = hvi_evaluation_new(&w->evaluation, &w->spec, err);

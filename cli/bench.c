@@ -136,7 +136,7 @@ static void print_evaluate(const evaluate_row *rows, size_t count) {
   }
   printf("  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
          "  loop: what the evaluation's own loop takes beyond targets and inner steps done bare\n"
-         "  measure: the error on 1000 states\n");
+         "  measure: the error on 1000 states; collect is by the clock on the wall\n");
 }
 
 static void games_json(hvi_json *j, const bench_row *rows, size_t count, const bench_options *o) {

@@ -181,6 +181,7 @@ static void network_json(hvi_json *j, const hvi_evaluate *e) {
 
 static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   hvi_setup s = e->setup;
+  s.name = "value";
   s.many = true; /* theta0 is not listed */
   s.problem = (hvi_problem *)(uintptr_t)hvi_evaluation_problem(e->evaluation); /* read only */
   hvi_json_open(j, "settings", '{');

@@ -178,6 +178,20 @@ static hvi_status take_over(hvi_evaluation *e, const packed *k, size_t count, hv
   return status;
 }
 
+/* Numbers from a file: counts, and not beyond the end of this run. */
+static hvi_status check_place(const hvi_evaluation *e, const double *mark, const char *path,
+                              hvi_error *err) {
+  const size_t last = e->spec.settings.max_outer;
+  for (size_t i = 0; i < MARK; i++) {
+    if (mark[i] >= 0.0 && mark[i] <= 1e15) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' makes no sense: a count of %g", path, mark[i]);
+  }
+  if (last == 0 || mark[0] <= (double)last) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' is at step %.0f already, beyond the %zu asked for", path, mark[0],
+                       last);
+}
+
 hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
                                   hvi_error *err) {
   hvi_tensors *t = NULL;
@@ -190,6 +204,7 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
   if (!status) status = doubles(&k.rows, &count, t, "rows", HVI_EVALUATION_COLUMNS, path, err);
   if (!status) status = doubles(&purse, NULL, t, "purse", PURSE, path, err);
   if (!status) status = doubles(&mark, NULL, t, "mark", MARK, path, err);
+  if (!status) status = check_place(e, mark, path, err);
   if (!status) {
     memcpy(k.purse, purse, sizeof k.purse);
     memcpy(k.mark, mark, sizeof k.mark);

@@ -210,6 +210,8 @@ static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {
 static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {
   hvi_settings s = e->spec.settings;
   s.seed = e->spec.seed;
+  /* time is counted here; a solver wants a limit of its own */
+  if (s.max_outer == 0 && s.max_seconds > 0.0) s.max_outer = SIZE_MAX;
   s.max_seconds = 0.0;
   s.observe = NULL;
   const hvi_status status = hvi_solver_new(&e->solver, e->problem, &s, err);

@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 build_json
-commands=(solve inspect reproduce env policy data testset bench list info)
+commands=(solve inspect reproduce env policy data testset evaluate bench list info)
 
 sed 's/\\-/-/g' "$HVI_SOURCE_DIR/man/hvi.1" >manual
 
