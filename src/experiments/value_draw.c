@@ -123,7 +123,8 @@ static hvi_status add_levels(sheet *s, hvi_error *err) {
   hvi_study_slug(slug, sizeof slug, r->names[s->place]);
   snprintf(name, sizeof name, "%s-levels-%s-%s", slug, hvi_study_axis_name(s->what.x),
            hvi_study_measure_name(s->what.y));
-  const double x[2] = {s->what.x == HVI_BY_OUTER ? 0.0 : s->x[0], s->x[1]};
+  const bool from_zero = s->what.x == HVI_BY_OUTER || s->what.x == HVI_BY_GRADIENTS;
+  const double x[2] = {from_zero ? 0.0 : s->x[0], s->x[1]};
   add(s, "lowest of all", name, "lowest", NULL, HVI_MARK_DASHED, BLACK);
   if (error) add(s, "Monte-Carlo noise", name, "noise", NULL, HVI_MARK_THIN, GREY);
   for (size_t i = s->count - (error ? 2 : 1); i < s->count; i++) s->d->series[s->index][i].x = "x";
@@ -149,7 +150,8 @@ static void finish_panel(sheet *s) {
                    .series_count = s->count,
                    .series = d->series[s->index]};
   if (s->what.x == HVI_BY_SECONDS && s->x[1] > 0.0)
-    p->x = (hvi_axis){x_labels[s->what.x], true, s->x[0], s->x[1]};
+    p->x = (hvi_axis){d->run->scale->offline ? "seconds" : x_labels[s->what.x], true, s->x[0],
+                      s->x[1]};
   if (s->what.y == HVI_OF_INNER) p->y = (hvi_axis){.label = y_labels[HVI_OF_INNER]};
 }
 

@@ -84,6 +84,7 @@ hvi_status hvi_study_write_curve(const hvi_run *run, const hvi_study_results *r,
   for (size_t i = 0; i < rows; i++) {
     const double x = place_of_row(r, place, contender, axis, i);
     hvi_study_mean m = {0};
+    if (axis == HVI_BY_SECONDS && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
     hvi_csv_number(&csv, x);
     for (size_t k = 0; k < HVI_STUDY_MEASURES; k++) {
       const hvi_study_mean of =
