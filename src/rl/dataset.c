@@ -4,7 +4,6 @@
 #include "rl/rollout_columns.h"
 #include "rl/rollout_notes.h"
 
-
 static bool *load_flags(const hvi_tensors *t, const char *path, const char *name, size_t *rows,
                         hvi_error *err) {
   const hvi_tensor *column;

@@ -8,7 +8,6 @@
 #include "base/parallel.h"
 #include "rl/testset_parts.h"
 
-
 enum { GROUP_STATES = 8, WIDTH = 16 };
 
 /* What a roll-out leaves behind. */
