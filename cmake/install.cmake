@@ -7,6 +7,7 @@ install(TARGETS hvi_shared hvi_static EXPORT hviTargets)
 install(DIRECTORY include/hvi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 file(GLOB HVI_MAN_PAGES CONFIGURE_DEPENDS man/*.1)
 install(FILES ${HVI_MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi)
 
 # Both packages find the prefix from where they lie, so an installed tree can be moved.
 file(RELATIVE_PATH HVI_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
