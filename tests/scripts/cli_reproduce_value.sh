@@ -17,7 +17,7 @@ done
 bits() { (cd "$1" && cut -d, -f1-15 -- *.csv); }
 
 # killed without a warning, and taken up again: the same bits
-sed -e 's/iterations: 60/iterations: 3000/' -e 's/^value:$/value:\n  checkpoint: 0/' swing.yaml >long.yaml
+sed -e 's/iterations: 60/iterations: 400/' -e 's/^value:$/value:\n  checkpoint: 0/' swing.yaml >long.yaml
 "$HVI" reproduce long.yaml --out killed --jobs 2 >/dev/null 2>&1 &
 victim=$!
 for _ in $(seq 600); do
