@@ -113,7 +113,7 @@ static double fastest(arena *r, size_t row, size_t repeats) {
   return best;
 }
 
-hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bellman_options *o,
+hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bench_options *o,
                              hvi_error *err) {
   arena r;
   *done = 0;

@@ -3,18 +3,12 @@
 #ifndef HVI_BENCH_BELLMAN_H
 #define HVI_BENCH_BELLMAN_H
 
+#include "options.h"
+
 #include <hvi/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>
-
-typedef struct bellman_options {
-  size_t repeats; /* of each measurement; the fastest counts */
-  size_t states;
-  /* Called before each measurement; false stops. */
-  bool (*progress)(void *context, size_t done, size_t total);
-  void *context;
-} bellman_options;
 
 /* One product. Bytes are those that must move at least once: matrix, input, output. */
 typedef struct bellman_row {
@@ -26,7 +20,7 @@ enum { BELLMAN_TRIAD, BELLMAN_ROWS = 5 };
 
 /* Fills rows[BELLMAN_ROWS], the first being the plain streaming that the others are compared with;
  * *done says how many before an error or a stop. */
-hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bellman_options *options,
+hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bench_options *options,
                              hvi_error *err);
 
 #endif

@@ -230,7 +230,7 @@ static bool is_available(const char *name) {
   return false;
 }
 
-hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const evaluate_options *o,
+hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_options *o,
                               hvi_error *err) {
   static const char *const names[EVALUATE_ROWS] = {"lqr", "half_cheetah", "ant"};
   const size_t repeats = (o->repeats + OUTER - 1) / OUTER;

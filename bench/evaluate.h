@@ -2,17 +2,12 @@
 #ifndef HVI_BENCH_EVALUATE_H
 #define HVI_BENCH_EVALUATE_H
 
+#include "options.h"
+
 #include <hvi/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>
-
-typedef struct evaluate_options {
-  size_t repeats; /* of each measurement; the fastest counts */
-  /* Called before each measurement; false stops. */
-  bool (*progress)(void *context, size_t done, size_t total);
-  void *context;
-} evaluate_options;
 
 /* One environment, batches of 1,000, 256 and 256 hidden units, 50 steps of adamw. Times are seconds
  * of one thread's processor an outer step. */
@@ -31,7 +26,7 @@ typedef struct evaluate_row {
 enum { EVALUATE_ROWS = 3, EVALUATE_BATCH = 1000, EVALUATE_INNER = 50 };
 
 /* Fills rows[EVALUATE_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const evaluate_options *options,
+hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_options *options,
                               hvi_error *err);
 
 #endif

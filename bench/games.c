@@ -35,9 +35,7 @@ static const contender contenders[] = {
     {"rps", "LM(1)", "lm", 1, 0.1, 0.01, 1},
 };
 
-enum { COUNT = sizeof contenders / sizeof *contenders };
-
-size_t bench_games_count(void) { return COUNT; }
+_Static_assert(sizeof contenders / sizeof *contenders == GAMES_ROWS, "a row for each");
 
 static hvi_settings settings_of(const contender *c, size_t outer) {
   hvi_settings s = hvi_settings_defaults();
@@ -88,7 +86,7 @@ static double time_by_hand(double *seconds, const pennies_run *run, pennies_row 
   return dist2;
 }
 
-static hvi_status trajectory(bench_row *row, const contender *c, const hvi_problem *p,
+static hvi_status trajectory(games_row *row, const contender *c, const hvi_problem *p,
                              const bench_options *o, pennies_row *rows, hvi_error *err) {
   const size_t outer = c->inner > 10 ? o->outer / 10 + 1 : o->outer;
   const hvi_settings s = settings_of(c, outer);
@@ -136,9 +134,9 @@ static hvi_status ensemble(double *ns, const contender *c, const bench_options *
   return HVI_OK;
 }
 
-static hvi_status measure(bench_row *row, const contender *c, const bench_options *o,
+static hvi_status measure(games_row *row, const contender *c, const bench_options *o,
                           pennies_row *rows, hvi_error *err) {
-  *row = (bench_row){.game = c->game, .label = c->label};
+  *row = (games_row){.game = c->game, .label = c->label};
   hvi_problem *p;
   hvi_status status = hvi_builtin_new(&p, c->game, NULL, 0, 0, 0, err);
   if (status) return status;
@@ -149,12 +147,12 @@ static hvi_status measure(bench_row *row, const contender *c, const bench_option
   return status;
 }
 
-hvi_status bench_games_run(bench_row *rows, size_t *done, const bench_options *o, hvi_error *err) {
+hvi_status bench_games_run(games_row *rows, size_t *done, const bench_options *o, hvi_error *err) {
   pennies_row *kept = hvi_alloc(o->outer, sizeof *kept);
   if (!kept) return hvi_error_memory(err, "the hand-written loop's rows");
   hvi_status status = HVI_OK;
-  for (*done = 0; !status && *done < COUNT; ++*done) {
-    if (o->progress && !o->progress(o->context, *done, COUNT)) break;
+  for (*done = 0; !status && *done < GAMES_ROWS; ++*done) {
+    if (o->progress && !o->progress(o->context, *done, GAMES_ROWS)) break;
     status = measure(&rows[*done], &contenders[*done], o, kept, err);
   }
   hvi_free(kept);

@@ -2,22 +2,15 @@
 #ifndef HVI_BENCH_GAMES_H
 #define HVI_BENCH_GAMES_H
 
+#include "options.h"
+
 #include <hvi/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct bench_options {
-  size_t repeats; /* of each measurement; the fastest counts */
-  size_t outer;   /* outer steps of one trajectory */
-  size_t instances;
-  /* Called before each measurement; false stops. */
-  bool (*progress)(void *context, size_t done, size_t total);
-  void *context;
-} bench_options;
-
 /* One method on one game. Times are nanoseconds per outer step (and instance). */
-typedef struct bench_row {
+typedef struct games_row {
   const char *game, *label;
   double trajectory; /* through the general interfaces */
   double by_hand;    /* the hand-written loop; NaN where there is none */
@@ -25,11 +18,12 @@ typedef struct bench_row {
   double one_by_one; /* per instance, ensemble through the ordinary solver, one thread */
   double model_passes, grad_evals, f_evals; /* per outer step */
   bool agrees; /* general and hand-written end at the same distance, within 1e-9 */
-} bench_row;
+} games_row;
 
-/* Fills rows[bench_games_count()]; *done says how many before an error or a stop. */
-hvi_status bench_games_run(bench_row *rows, size_t *done, const bench_options *options,
+enum { GAMES_ROWS = 10 };
+
+/* Fills rows[GAMES_ROWS]; *done says how many before an error or a stop. */
+hvi_status bench_games_run(games_row *rows, size_t *done, const bench_options *options,
                            hvi_error *err);
-size_t bench_games_count(void);
 
 #endif

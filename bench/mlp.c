@@ -240,13 +240,13 @@ static double flops_of(const hvi_net *net, size_t batch) {
 }
 
 /* Large measurements are steadier, and a few of them are enough. */
-static size_t repeats_of(const mlp_row *row, const mlp_options *o) {
+static size_t repeats_of(const mlp_row *row, const bench_options *o) {
   const double cost = row->flops * (row->first_order ? 1.0 : 30.0);
   const double most = fmax(2.0, 4e10 / cost);
   return (double)o->repeats < most ? o->repeats : (size_t)most;
 }
 
-static void compare(mlp_row *row, work *w, const products *p, const mlp_options *o) {
+static void compare(mlp_row *row, work *w, const products *p, const bench_options *o) {
   double large = INFINITY;
   row->flops = flops_of(p->net, p->batch);
   const size_t repeats = repeats_of(row, o);
@@ -260,7 +260,7 @@ static void compare(mlp_row *row, work *w, const products *p, const mlp_options 
   row->peak = 2.0 * LARGE * LARGE * LARGE / large;
 }
 
-static hvi_status measure(mlp_row *row, const mlp_options *o, hvi_error *err) {
+static hvi_status measure(mlp_row *row, const bench_options *o, hvi_error *err) {
   size_t widths[MOST_LAYERS];
   for (size_t l = 0; l < row->hidden; l++) widths[l] = WIDTH;
   widths[row->hidden] = 1;
@@ -281,7 +281,7 @@ static hvi_status measure(mlp_row *row, const mlp_options *o, hvi_error *err) {
   return status;
 }
 
-hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const mlp_options *o, hvi_error *err) {
+hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const bench_options *o, hvi_error *err) {
   hvi_status status = HVI_OK;
   for (*done = 0; !status && *done < MLP_ROWS; ++*done) {
     if (o->progress && !o->progress(o->context, *done, MLP_ROWS)) break;

@@ -3,17 +3,12 @@
 #ifndef HVI_BENCH_MLP_H
 #define HVI_BENCH_MLP_H
 
+#include "options.h"
+
 #include <hvi/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>
-
-typedef struct mlp_options {
-  size_t repeats; /* of each measurement; the fastest counts */
-  /* Called before each measurement; false stops. */
-  bool (*progress)(void *context, size_t done, size_t total);
-  void *context;
-} mlp_options;
 
 /* One network, batch and optimizer; times are seconds of one thread's processor. */
 typedef struct mlp_row {
@@ -30,6 +25,6 @@ typedef struct mlp_row {
 enum { MLP_ROWS = 18 };
 
 /* Fills rows[MLP_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const mlp_options *options, hvi_error *err);
+hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const bench_options *options, hvi_error *err);
 
 #endif

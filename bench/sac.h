@@ -3,17 +3,12 @@
 #ifndef HVI_BENCH_SAC_H
 #define HVI_BENCH_SAC_H
 
+#include "options.h"
+
 #include <hvi/error.h>
 
 #include <stdbool.h>
 #include <stddef.h>
-
-typedef struct sac_options {
-  size_t repeats; /* of each measurement; the fastest counts */
-  /* Called before each measurement; false stops. */
-  bool (*progress)(void *context, size_t done, size_t total);
-  void *context;
-} sac_options;
 
 /* Sizes of one environment, default settings otherwise. Times are seconds of one thread's
  * processor an environment step; the actor's part is its steps over the delay between them. */
@@ -28,6 +23,6 @@ typedef struct sac_row {
 enum { SAC_ROWS = 2 };
 
 /* Fills rows[SAC_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_sac_run(sac_row *rows, size_t *done, const sac_options *options, hvi_error *err);
+hvi_status bench_sac_run(sac_row *rows, size_t *done, const bench_options *options, hvi_error *err);
 
 #endif

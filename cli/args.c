@@ -1,8 +1,8 @@
 #include "args.h"
 
+#include "base/number.h"
 #include "exit_codes.h"
 #include "parse.h"
-#include "report/number.h"
 #include "talk.h"
 
 #include <inttypes.h>

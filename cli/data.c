@@ -3,8 +3,7 @@
 #include "commands.h"
 #include "exit_codes.h"
 #include "rollout.h"
-
-#include <string.h>
+#include "verbs.h"
 
 static int data_collect(int argc, char **argv) {
   hvi_collect_settings s = hvi_collect_defaults();
@@ -73,24 +72,8 @@ static int data_info(int argc, char **argv) {
   return hvi_rollout_info(args.operands[0], json, NULL);
 }
 
-typedef struct verb {
-  const char *name;
-  int (*run)(int argc, char **argv);
-} verb;
-
-static const verb verbs[] = {{"collect", data_collect}, {"info", data_info}};
-enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
-
-static int unknown_verb(const char *word) {
-  const char *names[VERB_COUNT + 1] = {NULL};
-  char hint[HVI_HINT_SIZE];
-  for (size_t k = 0; k < VERB_COUNT; k++) names[k] = verbs[k].name;
-  return hvi_complain(HVI_EXIT_USAGE, "data has no '%s'%s", word,
-                      hvi_did_you_mean(hint, word, names, "there are collect, info"));
-}
-
 int hvi_cli_data(int argc, char **argv) {
-  int code;
+  static const hvi_verb verbs[] = {{"collect", data_collect}, {"info", data_info}, {NULL, NULL}};
   hvi_args args = {.command = "data",
                    .usage = "collect|info [OPTION]...",
                    .summary = "collect   transitions of a policy in an environment\n"
@@ -98,14 +81,6 @@ int hvi_cli_data(int argc, char **argv) {
                               "'hvi data collect --help' shows the options of one of them.",
                    .examples =
                        "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
-                       "  hvi data info lqr.safetensors",
-                   .min = 1,
-                   .max = 1,
-                   .operand = "verb"};
-  for (size_t k = 0; argc > 1 && k < VERB_COUNT; k++) {
-    if (strcmp(argv[1], verbs[k].name) == 0) return verbs[k].run(argc - 1, argv + 1);
-  }
-  if (argc > 1 && argv[1][0] != '-') return unknown_verb(argv[1]);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  return unknown_verb(args.operands[0]);
+                       "  hvi data info lqr.safetensors"};
+  return hvi_verbs_run(verbs, &args, argc, argv);
 }

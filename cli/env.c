@@ -6,12 +6,12 @@
 #include "exit_codes.h"
 #include "json.h"
 #include "talk.h"
+#include "verbs.h"
 
 #include <hvi/env.h>
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 static void list_row(const hvi_env_kind *kind, const hvi_env *env) {
   char obs[24] = "-", act[24] = "-";
@@ -145,27 +145,12 @@ static int env_info(int argc, char **argv) {
   return HVI_EXIT_DONE;
 }
 
-typedef struct verb {
-  const char *name;
-  int (*run)(int argc, char **argv);
-} verb;
-
-static const verb verbs[] = {{"list", env_list},
-                             {"info", env_info},
-                             {"replay", hvi_cli_env_replay},
-                             {"bench", hvi_cli_env_bench}};
-enum { VERB_COUNT = sizeof verbs / sizeof verbs[0] };
-
-static int unknown_verb(const char *word) {
-  const char *names[VERB_COUNT + 1] = {NULL};
-  char hint[HVI_HINT_SIZE];
-  for (size_t k = 0; k < VERB_COUNT; k++) names[k] = verbs[k].name;
-  return hvi_complain(HVI_EXIT_USAGE, "env has no '%s'%s", word,
-                      hvi_did_you_mean(hint, word, names, "there are list, info, replay, bench"));
-}
-
 int hvi_cli_env(int argc, char **argv) {
-  int code;
+  static const hvi_verb verbs[] = {{"list", env_list},
+                                   {"info", env_info},
+                                   {"replay", hvi_cli_env_replay},
+                                   {"bench", hvi_cli_env_bench},
+                                   {NULL, NULL}};
   hvi_args args = {.command = "env",
                    .usage = "list|info|replay|bench [ENV] [OPTION]...",
                    .summary = "list     the environments that there are\n"
@@ -176,14 +161,6 @@ int hvi_cli_env(int argc, char **argv) {
                    .examples = "  hvi env list\n"
                                "  hvi env info half_cheetah\n"
                                "  hvi env replay ant --actions actions.npy --out rows.npy\n"
-                               "  hvi env bench ant --threads 2",
-                   .min = 1,
-                   .max = 1,
-                   .operand = "verb"};
-  for (size_t k = 0; argc > 1 && k < VERB_COUNT; k++) {
-    if (strcmp(argv[1], verbs[k].name) == 0) return verbs[k].run(argc - 1, argv + 1);
-  }
-  if (argc > 1 && argv[1][0] != '-') return unknown_verb(argv[1]);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  return unknown_verb(args.operands[0]);
+                               "  hvi env bench ant --threads 2"};
+  return hvi_verbs_run(verbs, &args, argc, argv);
 }

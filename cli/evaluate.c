@@ -2,9 +2,9 @@
 #include "evaluate_parts.h"
 
 #include "base/clock.h"
+#include "base/number.h"
 #include "commands.h"
 #include "exit_codes.h"
-#include "report/number.h"
 #include "signals.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What came out of an evaluation, for people and as JSON. */
+#include "base/number.h"
 #include "evaluate_parts.h"
-#include "report/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The contraction test of repeated risk minimisation, as part of an inspection. */
+#include "base/number.h"
 #include "inspect.h"
 #include "json.h"
-#include "report/number.h"
 
 #include <hvi/performative.h>
 

@@ -1,7 +1,7 @@
 /* The result of an inspection on stdout: an aligned table for people, or one JSON object. */
+#include "base/number.h"
 #include "inspect.h"
 #include "json.h"
-#include "report/number.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 #include "json.h"
 
-#include "report/number.h"
+#include "base/number.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "policy.h"
-#include "report/number.h"
 #include "report/plot.h"
 #include "report/text.h"
 

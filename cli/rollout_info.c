@@ -1,7 +1,7 @@
 /* What a data set or a test set holds. */
+#include "base/number.h"
 #include "exit_codes.h"
 #include "json.h"
-#include "report/number.h"
 #include "rollout.h"
 
 #include <hvi/tensors.h>

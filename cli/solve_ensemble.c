@@ -1,8 +1,8 @@
 /* hvi solve --ensemble: the same method on many random instances, summed up. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "exit_codes.h"
 #include "num/stats.h"
-#include "report/number.h"
 #include "signals.h"
 #include "solve.h"
 

@@ -1,6 +1,6 @@
 /* What a solve says to people: header, footer, advice and the summary. */
+#include "base/number.h"
 #include "exit_codes.h"
-#include "report/number.h"
 #include "solve.h"
 #include "tunables.h"
 

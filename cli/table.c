@@ -1,6 +1,6 @@
 #include "table.h"
 
-#include "report/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <stdio.h>

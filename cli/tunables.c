@@ -1,6 +1,6 @@
 #include "tunables.h"
 
-#include "report/number.h"
+#include "base/number.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,10 +5,10 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "experiments/value_stats.h"
 #include "num/stats.h"
 #include "report/csv.h"
-#include "report/number.h"
 #include "report/text.h"
 
 #include <math.h>

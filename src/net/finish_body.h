@@ -158,13 +158,12 @@ static void pull(hvi_activation s, float *u, const float *y, const float *slope,
   }
 }
 
-/* n elements from offset `at` of C, y and slope */
+/* n elements from offset `at` of C, y and the slopes */
 static void finish_run(const hvi_product *p, size_t at, size_t n) {
-  float *slope = p->slope ? p->slope + at : NULL;
   if (p->finish == HVI_FINISH_ACTIVATE) {
-    activate(p->activation, p->c + at, slope, n);
+    activate(p->activation, p->c + at, p->slope ? p->slope + at : NULL, n);
   } else {
-    pull(p->activation, p->c + at, p->y ? p->y + at : NULL, slope, n);
+    pull(p->activation, p->c + at, p->y ? p->y + at : NULL, p->y_slope ? p->y_slope + at : NULL, n);
   }
 }
 

@@ -48,9 +48,8 @@ typedef struct hvi_product {
   hvi_finish finish;
   hvi_activation activation;
   const float *bias; /* [n] ACTIVATE; NULL: none */
-  float *slope;      /* [m][c_row] s'(.), read by PULL, written by ACTIVATE unless NULL: see
-                        hvi_activation_keeps */
-  const float *y;    /* [m][c_row] PULL: outputs of the layer below */
+  float *slope; /* [m][c_row] ACTIVATE: receives s'(.), unless NULL; see hvi_activation_keeps */
+  const float *y, *y_slope; /* [m][c_row] PULL: outputs of the layer below, and s'(.) if kept */
 } hvi_product;
 
 /* PyTorch's Adam and AdamW on floats: see adam in the table below. */

@@ -188,8 +188,7 @@ static void pull_layer(const hvi_net *net, const float *weights, size_t rows, si
     p.finish = HVI_FINISH_PULL;
     p.activation = net->layers[l - 1].activation;
     p.y = trace + output_at(net, rows, l - 1);
-    /* read only in this finish */
-    p.slope = (float *)(size_t)hvi_net_slope(net, trace, rows, l - 1);
+    p.y_slope = hvi_net_slope(net, trace, rows, l - 1);
   }
   net->kernels->product(&p);
 }

@@ -16,7 +16,7 @@
 
 #include <jansson.h>
 
-enum { HVI_TENSORS_PREFIX = 8, HVI_TENSORS_MAX_HEADER = 100000000 };
+enum { HVI_TENSORS_PREFIX = 8, HVI_TENSORS_MAX_HEADER = 16000000 };
 
 /* How the map of text is called among the tensors. */
 #define HVI_TENSORS_NOTES "__metadata__"

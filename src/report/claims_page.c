@@ -1,8 +1,8 @@
 /* OUT/index.html: one static page, everything it needs beside it, nothing from elsewhere. */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "report/claims.h"
-#include "report/number.h"
 #include "report/text.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The closing table: verdict, claim and figures side by side, wrapped to the width. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "report/claims.h"
-#include "report/number.h"
 #include "report/text.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "report/csv.h"
 
-#include "report/number.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/number.h"
+#include "base/number.h"
 #include "report/text.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "rl/policy.h"
 #include "rl/sac_parts.h"
 #include "rl/sac_settings.h"
@@ -299,10 +300,10 @@ hvi_sac_report hvi_sac_state(const hvi_sac *sac) {
 const hvi_sac_settings *hvi_sac_settings_of(const hvi_sac *sac) { return &sac->settings; }
 
 static hvi_status add_notes(hvi_policy *p, const hvi_sac *sac, hvi_error *err) {
-  char seed[32], steps[32], gamma[32];
+  char seed[32], steps[32], gamma[HVI_NUMBER_SIZE];
   snprintf(seed, sizeof seed, "%llu", (unsigned long long)sac->settings.seed);
   snprintf(steps, sizeof steps, "%llu", (unsigned long long)sac->counts.step);
-  snprintf(gamma, sizeof gamma, "%.17g", sac->settings.gamma);
+  hvi_number_format(gamma, sac->settings.gamma);
   const char *const notes[][2] = {{"env", sac->env->name}, {"algorithm", "sac"},
                                   {"seed", seed},          {"steps", steps},
                                   {"gamma", gamma},        {"hvi", hvi_version()}};

@@ -1,6 +1,7 @@
 #include "rl/sac_settings.h"
 
 #include "base/error.h"
+#include "base/number.h"
 
 #include <errno.h>
 #include <math.h>
@@ -92,7 +93,7 @@ void hvi_sac_field_print(char text[HVI_SAC_FIELD_TEXT], const hvi_sac_settings *
   const void *p = (const char *)s + fields[i].at;
   switch (fields[i].kind) {
   case REAL:
-    snprintf(text, HVI_SAC_FIELD_TEXT, "%.17g", *(const double *)p);
+    hvi_number_format(text, *(const double *)p);
     break;
   case SIZE:
     snprintf(text, HVI_SAC_FIELD_TEXT, "%zu", *(const size_t *)p);

@@ -58,7 +58,8 @@ static hvi_product as_product(const bench *t, bool down, size_t gap) {
                        .c_row = t->c_row,
                        .bias = t->bias,
                        .slope = t->slope,
-                       .y = t->y};
+                       .y = t->y,
+                       .y_slope = t->slope};
 }
 
 /* (AB)[i][j], and the sum of magnitudes that its rounding errors are measured by */
@@ -159,6 +160,7 @@ static void check_rows_alone(const hvi_net_kernels *k, shape s, hvi_finish finis
       part.c += i * p.c_row;
       part.y += i * p.c_row;
       part.slope += i * p.c_row;
+      part.y_slope += i * p.c_row;
       k->product(&part);
     }
     assert_memory_equal(t.c, all, s.m * s.n * sizeof *all);

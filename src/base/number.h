@@ -1,6 +1,6 @@
 /* Numbers as text that reads back to the same bits. */
-#ifndef HVI_REPORT_NUMBER_H
-#define HVI_REPORT_NUMBER_H
+#ifndef HVI_BASE_NUMBER_H
+#define HVI_BASE_NUMBER_H
 
 enum { HVI_NUMBER_SIZE = 32 };
 

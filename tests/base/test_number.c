@@ -1,7 +1,7 @@
 /* Numbers as text: the same bits back, and no more digits than needed. */
 #include "report/folder.h"
 
-#include "report/number.h"
+#include "base/number.h"
 
 #include <hvi/rng.h>
 
