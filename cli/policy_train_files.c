@@ -149,7 +149,7 @@ hvi_status hvi_training_draw(hvi_training *t, hvi_error *err) {
     const hvi_series series[] = {
         {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
         {"mean of ten", file, "step", "mean_return_10", NULL, HVI_MARK_LINE, 0}};
-    const hvi_panel panel = {.x = {.label = "environment steps"},
+    const hvi_panel panel = {.x = {.label = "environment steps, thousands", .thousands = true},
                              .y = {.label = "return"},
                              .series_count = sizeof series / sizeof *series,
                              .series = series};

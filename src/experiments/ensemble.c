@@ -168,7 +168,7 @@ static hvi_status draw(hvi_run *run, const hvi_summary *items, size_t count, hvi
   drawing d = {0};
   hvi_status status = HVI_OK;
   if (make_series(&d, items, count)) {
-    hvi_axis time = {.label = "outer iteration t"}, share = {"share", false, 0, 1};
+    hvi_axis time = {.label = "outer iteration t"}, share = {.label = "share", .high = 1};
     hvi_axis mean = axis_of("mean |z_t − z*|^2", items, count, true);
     hvi_axis median = axis_of("median |z_t − z*|^2", items, count, false);
     hvi_panel panels[] = {

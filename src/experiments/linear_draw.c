@@ -96,7 +96,10 @@ static void add_curve(hvi_series *band, hvi_series *line, const names *n, size_t
 }
 
 static hvi_axis time_axis(const hvi_linear_summary *s) {
-  return (hvi_axis){"transitions t", true, (double)s->time[0], (double)s->time[s->runs.rows - 1]};
+  return (hvi_axis){.label = "transitions t",
+                    .log = true,
+                    .low = (double)s->time[0],
+                    .high = (double)s->time[s->runs.rows - 1]};
 }
 
 static hvi_axis axis_of(const char *label, const hvi_linear_summary *s, size_t first,

@@ -150,8 +150,10 @@ static void finish_panel(sheet *s) {
                    .series_count = s->count,
                    .series = d->series[s->index]};
   if (s->what.x == HVI_BY_SECONDS && s->x[1] > 0.0)
-    p->x = (hvi_axis){d->run->scale->offline ? "seconds" : x_labels[s->what.x], true, s->x[0],
-                      s->x[1]};
+    p->x = (hvi_axis){.label = d->run->scale->offline ? "seconds" : x_labels[s->what.x],
+                      .log = true,
+                      .low = s->x[0],
+                      .high = s->x[1]};
   if (s->what.y == HVI_OF_INNER) p->y = (hvi_axis){.label = y_labels[HVI_OF_INNER]};
 }
 

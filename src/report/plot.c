@@ -211,7 +211,7 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
   if (s->mark == HVI_MARK_BARS)
     hvi_text_add(t, " using 0:");
   else
-    hvi_text_add(t, " using (column('%s')):", s->x);
+    hvi_text_add(t, " using (column('%s')%s):", s->x, p->x.thousands ? "/1000" : "");
   add_column(t, s->y, &p->y, s->mark);
   if (s->mark == HVI_MARK_BAND) {
     hvi_text_add(t, ":");

@@ -15,7 +15,12 @@ static hvi_status write_sample(const char *folder, const char *title) {
   static const hvi_series bars = {NULL, "data.csv", "name", "high", NULL, HVI_MARK_BARS, 0};
   static const hvi_mark_point point = {"z*", 1, 0.5};
   hvi_panel panels[] = {
-      {"Lines", {.label = "t"}, {"y^2", true, 1e-3, 10}, 5, lines, &point},
+      {"Lines",
+       {.label = "t"},
+       {.label = "y^2", .log = true, .low = 1e-3, .high = 10},
+       5,
+       lines,
+       &point},
       {"Bars", {0}, {.label = "value"}, 1, &bars, NULL},
   };
   hvi_plot plot = {"sample", title, 2, 2, panels};
