@@ -142,9 +142,16 @@ static int store(hvi_arg *row, const char *text) {
   }
 }
 
-static void set_flag(hvi_arg *row) {
+static void set_flag(hvi_arg *row, bool on) {
   row->given = true;
-  *(bool *)row->to = true;
+  *(bool *)row->to = on;
+}
+
+/* The flag that "no-NAME" turns off. */
+static hvi_arg *find_negated(hvi_args *args, const char *name, size_t length) {
+  hvi_arg *row =
+      length > 3 && memcmp(name, "no-", 3) == 0 ? find(args, name + 3, length - 3) : NULL;
+  return row && row->kind == HVI_ARG_FLAG ? row : NULL;
 }
 
 /* Whether what follows a text option is more likely the next option than its value. */
@@ -152,16 +159,17 @@ static bool swallows_option(const hvi_arg *row, const char *next) {
   return (row->kind == HVI_ARG_TEXT || row->kind == HVI_ARG_TEXTS) && strncmp(next, "--", 2) == 0;
 }
 
-/* One "--name", "--name=value" or "--name value"; *used is how many words it took. */
+/* One "--name", "--no-name", "--name=value" or "--name value"; *used is how many words it took. */
 static int read_long(hvi_args *args, const char *word, const char *next, int *used) {
   const char *name = word + 2, *equals = strchr(name, '=');
   size_t length = equals ? (size_t)(equals - name) : strlen(name);
   hvi_arg *row = find(args, name, length);
+  const bool negated = !row && (row = find_negated(args, name, length)) != NULL;
   *used = 1;
   if (!row) return unknown_option(args, name, length);
   if (row->kind == HVI_ARG_FLAG) {
     if (equals) return hvi_complain(HVI_EXIT_USAGE, "--%s takes no value", row->name);
-    set_flag(row);
+    set_flag(row, !negated);
     return HVI_EXIT_DONE;
   }
   if (equals) return store(row, equals + 1);
@@ -188,7 +196,7 @@ static int read_letters(hvi_args *args, const char *word, const char *next, int 
       *used = c[1] ? 1 : 2;
       return store(row, value);
     }
-    set_flag(row);
+    set_flag(row, true);
   }
   return HVI_EXIT_DONE;
 }
@@ -258,8 +266,8 @@ static void print_name(const hvi_arg *row) {
   if (strlen(text) > 25) printf("\n  %-26s", "");
 }
 
-/* The value that holds when the option is not given, where it is a choice or a number other than
- * zero, which mostly stands for "none". */
+/* The value that holds when the option is not given, where it is a choice, a flag that is set or a
+ * number other than zero, which mostly stands for "none". */
 static void default_text(const hvi_arg *row, char *text, size_t size) {
   char value[HVI_NUMBER_SIZE] = "";
   if (row->kind == HVI_ARG_REAL) hvi_number_short(value, *(const double *)row->to, 6);
@@ -269,6 +277,9 @@ static void default_text(const hvi_arg *row, char *text, size_t size) {
   }
   if (row->kind == HVI_ARG_CHOICE) {
     hvi_choice_name(row->range, *(const int *)row->to, value, sizeof value);
+  }
+  if (row->kind == HVI_ARG_FLAG && *(const bool *)row->to) {
+    snprintf(value, sizeof value, "--no-%.20s: not", row->name);
   }
   bool shown = *value && strcmp(value, "0") != 0;
   snprintf(text, size, "%s%s%s", shown ? " [" : "", shown ? value : "", shown ? "]" : "");

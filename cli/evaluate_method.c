@@ -34,6 +34,12 @@ void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
                                   .to = &s->eta_text,
                                   .value = "X",
                                   .help = "step size of the outer loop (1)"},
+                                 {.name = "lr-decay",
+                                  .kind = HVI_ARG_REAL,
+                                  .to = &e->spec.lr_decay,
+                                  .range = "[0,inf)",
+                                  .value = "X",
+                                  .help = "outer step t has the inner rate --inner-lr / (1 + X t)"},
                                  {0}});
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (!offered(f)) continue;

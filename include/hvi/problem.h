@@ -81,9 +81,10 @@ typedef struct hvi_problem_ops {
   /* Double sampling: before inner step m, other states for the outputs whose weight is positive.
    * The outputs of weight zero stay what they were. Optional; needs draw and a bound model. */
   void (*resample)(const hvi_problem *p, void *sample, size_t m);
-  /* The mode that the outer loop is slowest in: u[n] and df[n] with F(z + c u) = F(z) + c df. For
-   * policy evaluation u is constant and df = (1 - gamma) Xi u. Optional. */
-  void (*slow_mode)(const hvi_problem *p, const void *sample, double *u, double *df);
+  /* The mode that the outer loop is slowest in: u[n] and df[n] with F(z + c u) = F(z) + c df, and
+   * test[n], by which <test, F> tells the error along u: u itself, or what errors of other kinds
+   * show less in. For policy evaluation u is constant and df = (1 - gamma) Xi u. Optional. */
+  void (*slow_mode)(const hvi_problem *p, const void *sample, double *u, double *df, double *test);
   /* F(z) = A z + b written out, A[n][n] row-major; optional: NULL when F is not affine. */
   void (*affine)(const hvi_problem *p, double *A, double *b);
   /* |.|^2 to the solution, where |z - z*|^2 is not the right measure; optional. */

@@ -68,6 +68,7 @@ static void place(hvi_solver *s, hvi_arena *arena) {
     s->moved_f = hvi_arena_take(arena, n);
     s->mode = hvi_arena_take(arena, n);
     s->mode_f = hvi_arena_take(arena, n);
+    s->mode_test = hvi_arena_take(arena, n);
   }
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   if (set->baseline == HVI_BASELINE_RULE) {

@@ -35,6 +35,7 @@ typedef struct hvi_past {
 
 /* What is known of the error along the slow mode; accelerate_mode.c. */
 typedef struct hvi_filter {
+  double mean;     /* of the error: what the last inner loop left of it */
   double variance; /* of the error; infinite at the start */
   double drift;    /* running average of what was seen over what was to be expected */
 } hvi_filter;
@@ -60,6 +61,7 @@ struct hvi_solver {
   hvi_past past;             /* earlier iterates: optimistic, averaged, accelerated targets */
   double *moved_z, *moved_f; /* [n] z_t and F after the acceleration's correction */
   double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
+  double *mode_test;         /* [n] what F is tested with for it */
   hvi_filter filter;         /* of the error along it */
   double shift;              /* how far the last correction went along it */
   double *anchor;            /* [d] theta_t, where the inner loop draws again */
@@ -97,6 +99,8 @@ void hvi_solver_set_target(hvi_solver *s, hvi_turn *turn);
 /* Correct moved_z and moved_f, where the step starts instead of z_t: accelerate_mode.c and
  * accelerate_anderson.c. */
 void hvi_solver_correct_mode(hvi_solver *s);
+/* What the turn's inner loop left along the mode, for the next correction. */
+void hvi_solver_note_mode(hvi_solver *s, const hvi_turn *turn);
 void hvi_solver_correct_anderson(hvi_solver *s);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs; past.c. */
 size_t hvi_past_count(const hvi_solver *s);

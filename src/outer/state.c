@@ -65,7 +65,7 @@ static void walk_record(walker *w, hvi_solver *s) {
                            &s->shrink,         &s->shift,
                            &s->first_residual, &s->best_residual,
                            &s->best_dist2,     &s->filter.variance,
-                           &s->filter.drift};
+                           &s->filter.drift,   &s->filter.mean};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }

@@ -130,6 +130,7 @@ void hvi_solver_surrogate_step(hvi_solver *s) {
     hvi_solver_set_target(s, turn);
     const double least = floor_of(s, turn);
     const size_t steps = descend(s, turn, least);
+    if (s->settings.accelerate && s->problem->ops->slow_mode) hvi_solver_note_mode(s, turn);
     hvi_solver_gather(s, turn);
     floor += least;
     loss0 += turn->room.l.loss0;

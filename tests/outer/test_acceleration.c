@@ -98,10 +98,11 @@ static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, 
   hvi_rng_fill_normal(rng, 0.0, noise, N, sample);
 }
 
-static void noisy_mode(const hvi_problem *p, const void *sample, double *u, double *df) {
+static void noisy_mode(const hvi_problem *p, const void *sample, double *u, double *df,
+                       double *test) {
   (void)p, (void)sample;
   for (size_t i = 0; i < N; i++) {
-    u[i] = 1.0;
+    u[i] = test[i] = 1.0;
     df[i] = rate / N;
   }
 }
@@ -185,6 +186,51 @@ static void noise_does_not_make_it_worse(void **state) {
   hvi_problem_free(&t.base);
 }
 
+static size_t no_state(const hvi_optimizer_settings *s, const hvi_model *m) {
+  (void)s, (void)m;
+  return 0;
+}
+
+static void forget_nothing(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
+  (void)s, (void)m, (void)state;
+}
+
+static const double slip = 0.2;
+
+/* To the target and, every time, past it. */
+static bool careless_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
+  (void)s, (void)state;
+  for (size_t i = 0; i < N; i++) l->next->theta[i] = l->target[i] + slip;
+  hvi_surrogate_probe(l);
+  hvi_surrogate_accept(l);
+  return true;
+}
+
+static const hvi_optimizer careless = {"careless", "", no_state, forget_nothing, careless_step};
+
+/* Left alone the error would be slip / rate: what the inner loop leaves is put right. */
+static void what_the_inner_loop_leaves_is_known(void **state) {
+  (void)state;
+  noisy t;
+  noisy_init(&t);
+  const double left = slip / rate, q = noise * noise / N / (rate * rate);
+  for (size_t variant = 0; variant < 2; variant++) {
+    course c = {0};
+    for (size_t seed = 0; seed < SEEDS; seed++) {
+      hvi_settings s = settings_for("gd", 1.0, STEPS);
+      s.optimizer = &careless;
+      s.accelerate = variant ? HVI_ACCELERATE_MODE : HVI_ACCELERATE_NONE;
+      s.seed = seed;
+      s.observe = watch;
+      s.observer_context = &c;
+      end_distance(&t.base, s, STEPS);
+    }
+    if (variant == 0) assert_true(c.late > 0.8 * left * left);
+    if (variant == 1) assert_true(c.late < slip * slip + 0.1 * q);
+  }
+  hvi_problem_free(&t.base);
+}
+
 static void anderson_is_held_back_by_noise(void **state) {
   (void)state;
   noisy t;
@@ -219,6 +265,7 @@ int main(void) {
       cmocka_unit_test(the_fixed_point_stays),
       cmocka_unit_test(it_is_faster_on_slow_chains),
       cmocka_unit_test(noise_does_not_make_it_worse),
+      cmocka_unit_test(what_the_inner_loop_leaves_is_known),
       cmocka_unit_test(anderson_is_held_back_by_noise),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };

@@ -85,7 +85,7 @@ static void the_slow_mode_is_the_change_along_a_constant(void **state) {
   const double c = 7.0;
   hvi_value_spec spec = small_spec(fill_rows(&r, 2, 0.2), 10);
   for (size_t variant = 0; variant < 3; variant++) {
-    double z[20], f[20], moved[20], u[20], df[20];
+    double z[20], f[20], moved[20], u[20], df[20], test[20];
     spec.buffer = variant == 1 ? 3 : 0;
     spec.target = variant == 2 ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
     spec.shift = 0.0;
@@ -96,7 +96,7 @@ static void the_slow_mode_is_the_change_along_a_constant(void **state) {
     draw_next(p, s, 1);
     field_of(p, s, z, f);
     field_of(q, s, z, moved);
-    p->ops->slow_mode(p, s, u, df);
+    p->ops->slow_mode(p, s, u, df, test);
     const size_t out = p->model->out;
     assert_int_equal(out, variant == 1 ? 20 : 10);
     for (size_t i = 0; i < out; i++) {
@@ -109,6 +109,46 @@ static void the_slow_mode_is_the_change_along_a_constant(void **state) {
     hvi_problem_free(q);
     hvi_problem_free(p);
   }
+}
+
+/*
+ * However an error e depends on the state, the test sum over whole episodes is its plain sum over
+ * the states, but for what lies behind a time limit:
+ *
+ *   sum test_i (e(s_i) - gamma f_i e(s'_i)) = sum e(s_i) - gamma sum over time limits test_i
+ * e(s'_i)
+ */
+static void the_test_of_the_slow_mode_sees_all_states_alike(void **state) {
+  (void)state;
+  static rows r;
+  static double e[ROWS], e_next[ROWS], u[ROWS], df[ROWS], test[ROWS];
+  fill_rows(&r, 5, 0.1);
+  for (size_t i = 0; i + 1 < ROWS; i++) {
+    if (r.terminated[i] || r.truncated[i]) continue;
+    memcpy(r.next + i * OBS, r.obs + (i + 1) * OBS, OBS * sizeof *r.obs);
+  }
+  r.truncated[ROWS - 1] = true;
+  for (size_t i = 0; i < ROWS; i++) {
+    e[i] = exp((double)r.obs[i * OBS]);
+    e_next[i] = exp((double)r.next[i * OBS]);
+  }
+  hvi_value_spec spec = small_spec(&r.data, 20);
+  double sum = 0.0, plain = 0.0;
+  hvi_problem *p = value_problem(&spec);
+  hvi_value_sample *s = new_sample(p);
+  for (size_t t = 0; t < ROWS / 20; t++) { /* episodes go on from batch to batch */
+    draw_next(p, s, 1);
+    p->ops->slow_mode(p, s, u, df, test);
+    for (size_t k = 0; k < 20; k++) {
+      const size_t i = s->row[k];
+      const double after = r.terminated[i] ? 0.0 : spec.gamma * e_next[i];
+      sum += test[k] * (e[i] - after);
+      plain += e[i] - (r.truncated[i] ? test[k] * after : 0.0);
+    }
+  }
+  check_near(sum, plain, 1e-9 * fabs(plain));
+  free(s);
+  hvi_problem_free(p);
 }
 
 static void fresh_draws_go_round(void **state) {
@@ -413,6 +453,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_operator_is_the_sampled_one),
       cmocka_unit_test(the_slow_mode_is_the_change_along_a_constant),
+      cmocka_unit_test(the_test_of_the_slow_mode_sees_all_states_alike),
       cmocka_unit_test(fresh_draws_go_round),
       cmocka_unit_test(random_draws_can_be_repeated),
       cmocka_unit_test(the_whole_data_set_is_one_draw),

@@ -151,11 +151,12 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
 }
 
 /* P 1 = 1: along a constant F grows by Xi (1 - gamma). */
-static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df) {
+static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
+                      double *test) {
   const hvi_mdp *m = ((const evaluation *)p)->mdp;
   (void)sample;
   for (size_t i = 0; i < m->n; i++) {
-    u[i] = 1.0;
+    u[i] = test[i] = 1.0;
     df[i] = m->law[i] * (1.0 - m->gamma);
   }
 }

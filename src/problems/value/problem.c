@@ -46,14 +46,36 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   hvi_vec_zero(f + n, v->rows - n);
 }
 
-static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df) {
+/* Whether the episode of `row` goes on from the row before. */
+static bool follows(const hvi_dataset *d, size_t row) {
+  return row > 0 && !d->terminated[row - 1] && !d->truncated[row - 1] &&
+         memcmp(d->next + (row - 1) * d->obs, d->observation + row * d->obs,
+                d->obs * sizeof *d->next) == 0;
+}
+
+/* sum of gamma^k over the steps k of its episode up to a row, by that of the row before */
+static double trace_of(const hvi_value *v, size_t row, size_t before, double trace) {
+  const hvi_dataset *d = v->spec.data;
+  if (row == before + 1) return follows(d, row) ? 1.0 + v->spec.gamma * trace : 1.0;
+  double power = 1.0;
+  trace = 1.0;
+  for (; power > 1e-4 && follows(d, row); row--) trace += power *= v->spec.gamma;
+  return trace;
+}
+
+static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
+                      double *test) {
   const hvi_value *v = (const hvi_value *)p;
   const hvi_value_sample *s = sample;
   const size_t n = v->spec.batch;
-  for (size_t i = 0; i < v->rows; i++) {
+  double trace = 0.0;
+  for (size_t i = 0; i < n; i++) {
     u[i] = 1.0;
-    df[i] = i < n ? (1.0 - v->spec.gamma * future(v, s->row[i])) / (double)n : 0.0;
+    df[i] = (1.0 - v->spec.gamma * future(v, s->row[i])) / (double)n;
+    trace = trace_of(v, s->row[i], i > 0 ? s->row[i - 1] : SIZE_MAX - 1, trace);
+    test[i] = v->returns ? 1.0 : trace;
   }
+  for (size_t i = n; i < v->rows; i++) u[i] = 1.0, df[i] = test[i] = 0.0;
 }
 
 /* As for a chain: |P z| <= |z| under the stationary law. */
