@@ -46,11 +46,5 @@ refused 2 'by name' reproduce --out out.d --tune
 sed -e 's/policy: default/policy: gone.safetensors/' swing.yaml >gone.yaml
 expect 0 reproduce gone.yaml --out out.d
 said err 'lqr not run: needs data/gone.safetensors .made by: hvi policy train lqr'
-mkdir -p elsewhere
-HVI_DATA=$PWD/elsewhere expect 0 reproduce ant --out out.d
-if [[ ! -e $HVI_SOURCE_DIR/data/testsets/ant.safetensors ]]; then
-  said out 'not judged'
-fi
-
 sed 's/  gamma: /  gama: /' swing.yaml >bad.yaml
 refused 3 "bad.yaml:11: .*'gama'.*did you mean 'gamma'" reproduce bad.yaml
