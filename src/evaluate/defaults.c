@@ -15,12 +15,14 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
                            .settings = hvi_settings_defaults(),
                            .gap_settings = hvi_gap_defaults(),
                            .schedule = {.per_decade = 10}};
-  s.value.batch = 2000;
+  s.lr_decay = 0.02;
+  s.value.batch = 4000;
   s.value.hidden = hidden;
   s.value.hidden_count = sizeof hidden / sizeof *hidden;
   s.settings.optimizer = &hvi_optimizer_adamw;
-  s.settings.inner.lr = 1e-3;
+  s.settings.inner.lr = 2e-3;
   s.settings.inner_steps = 50;
+  s.settings.keep_state = true;
   s.settings.accelerate = HVI_ACCELERATE_MODE;
   s.settings.eta = 1.0;
   s.settings.max_outer = 200;

@@ -19,6 +19,7 @@ expect 0 "${run[@]}" --steps 20 --out one --json
 [[ $(member inner) == 100 && $(member counts env_steps) == 2000 ]] || fail "counts"
 [[ $(member score states) == 20 && $(member closed_form noise) == 0 ]] || fail "scores"
 [[ $(member bellman transitions) == 100 && $(member settings inner_lr) != null ]] || fail "gap, settings"
+[[ $(member settings keep_state) == true ]] || fail "the state is not kept"
 for file in one.safetensors one.csv one.checkpoint one.gp one-calibration.csv one-calibration.gp \
   one-testset.safetensors; do
   [[ -s $file ]] || fail "$file is missing"
@@ -34,6 +35,12 @@ said out '^Bellman gap '
 said out '^closed form '
 cmp -s one.safetensors two.safetensors || fail "two threads give another network"
 diff <(untimed one.csv) <(untimed two.csv) >/dev/null || fail "two threads give another trace"
+
+# a flag that is set by default
+expect 0 "${run[@]}" --steps 2 --out reset --no-keep-state --json
+[[ $(member settings keep_state) == false ]] || fail "--no-keep-state"
+refused 2 '\-\-keep-state takes no value' "${run[@]}" --no-keep-state=1
+refused 2 'has no option --no-batch' "${run[@]}" --no-batch
 
 # a checkpoint is not run over, a finished run goes on, another setting is refused
 refused 2 "'one.checkpoint' is there" "${run[@]}" --steps 20 --out one
