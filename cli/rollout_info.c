@@ -129,14 +129,16 @@ static void testset_text(const char *path, const hvi_testset *s, const hvi_tests
   text_line("noise floor", f->noise_floor, " (mean squared standard error)");
   text_line("terminated", 100.0 * f->terminated_share, " % of roll-outs");
   text_line("mean length", f->mean_length, " steps");
-  text_line("cut off", f->missing, " of the value after the horizon (gamma^H)");
+  text_line("tail", f->after, " of a value comes after the horizon (gamma^H)");
+  text_line("  put back", f->put_back, ", from the mean value");
+  text_line("  lacking", f->missing_typical,
+            f->below_error
+                ? " typically, below the mean standard error"
+                : " typically, NOT below the mean standard error: take a longer horizon");
+  text_line("  at most", f->missing_most, ", by the values found");
   if (isfinite(f->missing_bound)) {
     text_line("  at most", f->missing_bound, ", by the bound on rewards");
   }
-  text_line("  largest", f->missing_most, ", by the values found");
-  text_line("  on average", f->missing_mean,
-            f->below_error ? ", below the mean standard error"
-                           : ", NOT below the mean standard error: take a longer horizon");
 }
 
 static void testset_json(const char *path, const hvi_testset *s, const hvi_testset_figures *f,
@@ -156,10 +158,12 @@ static void testset_json(const char *path, const hvi_testset *s, const hvi_tests
   hvi_json_number(&j, "terminated_share", f->terminated_share);
   hvi_json_number(&j, "mean_length", f->mean_length);
   hvi_json_open(&j, "truncation", '{');
-  hvi_json_number(&j, "share", f->missing);
-  hvi_json_number(&j, "bound", f->missing_bound);
+  hvi_json_number(&j, "share", f->after);
+  hvi_json_number(&j, "tail", s->tail);
+  hvi_json_number(&j, "put_back", f->put_back);
+  hvi_json_number(&j, "typical", f->missing_typical);
   hvi_json_number(&j, "largest", f->missing_most);
-  hvi_json_number(&j, "mean", f->missing_mean);
+  hvi_json_number(&j, "bound", f->missing_bound);
   hvi_json_bool(&j, "below_standard_error", f->below_error);
   hvi_json_close(&j, '}');
   json_end(&j, report);

@@ -8,13 +8,18 @@
  *
  * Values. From state i, R roll-outs start with generators (seed, "rollout-environment", i R + r)
  * and (seed, "rollout-policy", i R + r). Each adds up gamma^t reward_t over H steps, or fewer when
- * it terminates. The time limit does not end it: the value is that of the endless task. value_i =
- * mean of the R returns,   standard error_i = sample standard deviation / sqrt(R).
+ * it terminates. The time limit does not end it: the value is that of the endless task.
  *
- * Truncation. A roll-out that lives on after H steps misses gamma^H V(s_H). With |reward| <= b that
- * is at most gamma^H b / (1 - gamma). Otherwise it is judged by the values found: the largest is
- * about gamma^H max |value|, and with s_H distributed as the visited states the values lack, on
- * average, gamma^H times the share of roll-outs that live on times the mean value.
+ * The tail. A roll-out that lives on after H steps misses gamma^H V(s_H). The state H steps on is
+ * distributed much as the visited ones, so gamma^H times their mean value is put in its place:
+ *
+ *   return_r + (lives on) gamma^H tail,   tail = mean return / (1 - gamma^H share that lives on),
+ *
+ * which makes the tail the mean of the values itself. value_i is the mean of these over the R
+ * roll-outs, standard error_i their sample standard deviation / sqrt(R). What a value may still
+ * lack is gamma^H (V(s_H) - tail): by the values found typically gamma^H times their spread about
+ * the tail and at most gamma^H max |value - tail|; with |reward| <= b certainly not more than
+ * gamma^H (b / (1 - gamma) + |tail|).
  */
 #ifndef HVI_TESTSET_H
 #define HVI_TESTSET_H
@@ -48,11 +53,12 @@ typedef struct hvi_testset {
   size_t count, obs, state, rollouts, horizon;
   double gamma;
   double reward_bound;    /* infinite when none is known */
+  double tail;            /* value that stands for the one after the horizon */
   double *observation;    /* [count][obs] */
   double *states;         /* [count][state] */
   double *value;          /* [count] */
   double *standard_error; /* [count] */
-  double *returns;        /* [count][rollouts] */
+  double *returns;        /* [count][rollouts] up to the horizon */
   double *length;         /* [count][rollouts] steps */
   double *terminated;     /* [count][rollouts] 1 or 0 */
   hvi_provenance origin;
@@ -70,11 +76,12 @@ typedef struct hvi_testset_figures {
   double noise_floor;          /* mean squared standard error: what the true values would score */
   double terminated_share;     /* of the roll-outs */
   double mean_length;
-  double missing;       /* gamma^horizon */
-  double missing_bound; /* by the bound on rewards; infinite when none is known */
-  double missing_most;  /* gamma^horizon max |value| */
-  double missing_mean;  /* the mean bias, estimated; the values lack this much */
-  bool below_error;     /* |missing_mean| is below the mean standard error */
+  double after;           /* gamma^horizon: the weight of what comes after it */
+  double put_back;        /* gamma^horizon tail, times the share of roll-outs that live on */
+  double missing_bound;   /* by the bound on rewards; infinite when none is known */
+  double missing_most;    /* gamma^horizon max |value - tail| */
+  double missing_typical; /* gamma^horizon times the root mean square of value - tail */
+  bool below_error;       /* missing_typical is below the mean standard error */
 } hvi_testset_figures;
 HVI_API hvi_testset_figures hvi_testset_judge(const hvi_testset *set);
 

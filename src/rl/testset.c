@@ -46,10 +46,25 @@ void hvi_testset_free(hvi_testset *t) {
   hvi_free(t);
 }
 
+static double weight_after(const hvi_testset *t) { return pow(t->gamma, (double)t->horizon); }
+
+double hvi_testset_find_tail(const hvi_testset *t) {
+  const size_t rollouts = t->count * t->rollouts;
+  const double living = 1.0 - hvi_stats_mean(t->terminated, rollouts);
+  return hvi_stats_mean(t->returns, rollouts) / (1.0 - weight_after(t) * living);
+}
+
 void hvi_testset_average(const hvi_testset *t, size_t i, double *value, double *standard_error) {
-  const double *returns = t->returns + i * t->rollouts;
-  *value = hvi_stats_mean(returns, t->rollouts);
-  *standard_error = sqrt(hvi_stats_variance(returns, t->rollouts) / (double)t->rollouts);
+  const double *returns = t->returns + i * t->rollouts, *ended = t->terminated + i * t->rollouts;
+  const double rest = weight_after(t) * t->tail, n = (double)t->rollouts;
+  double sum = 0.0, squares = 0.0;
+  for (size_t r = 0; r < t->rollouts; r++) sum += returns[r] + (1.0 - ended[r]) * rest;
+  *value = sum / n;
+  for (size_t r = 0; r < t->rollouts; r++) {
+    const double d = returns[r] + (1.0 - ended[r]) * rest - *value;
+    squares += d * d;
+  }
+  *standard_error = sqrt(squares / (n - 1.0) / n);
 }
 
 static double mean_square(const double *x, size_t n) {
@@ -58,9 +73,14 @@ static double mean_square(const double *x, size_t n) {
   return sum / (double)n;
 }
 
-static double largest(const double *x, size_t n) {
-  double most = 0.0;
-  for (size_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+/* of |x - center|: the largest, and the root mean square */
+static double farthest(const double *x, size_t n, double center, double *typical) {
+  double most = 0.0, squares = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    most = fmax(most, fabs(x[i] - center));
+    squares += (x[i] - center) * (x[i] - center);
+  }
+  *typical = sqrt(squares / (double)n);
   return most;
 }
 
@@ -73,11 +93,13 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
       .noise_floor = mean_square(t->standard_error, t->count),
       .terminated_share = hvi_stats_mean(t->terminated, rollouts),
       .mean_length = hvi_stats_mean(t->length, rollouts),
-      .missing = pow(t->gamma, (double)t->horizon),
+      .after = weight_after(t),
   };
-  f.missing_bound = f.missing * t->reward_bound / (1.0 - t->gamma);
-  f.missing_most = f.missing * largest(t->value, t->count);
-  f.missing_mean = f.missing * (1.0 - f.terminated_share) * f.mean_value;
-  f.below_error = fabs(f.missing_mean) < f.mean_error;
+  double typical;
+  f.put_back = f.after * (1.0 - f.terminated_share) * t->tail;
+  f.missing_bound = f.after * (t->reward_bound / (1.0 - t->gamma) + fabs(t->tail));
+  f.missing_most = f.after * farthest(t->value, t->count, t->tail, &typical);
+  f.missing_typical = f.after * typical;
+  f.below_error = f.missing_typical < f.mean_error;
   return f;
 }

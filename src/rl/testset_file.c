@@ -13,13 +13,14 @@ static void add_results(hvi_notes *n, const hvi_testset *set) {
   const hvi_testset_figures f = hvi_testset_judge(set);
   hvi_notes_count(n, "broken", set->origin.broken);
   hvi_notes_real(n, "reward_bound", set->reward_bound);
+  hvi_notes_real(n, "tail", set->tail);
   hvi_notes_real(n, "mean_value", f.mean_value);
   hvi_notes_real(n, "mean_standard_error", f.mean_error);
   hvi_notes_real(n, "noise_floor", f.noise_floor);
   hvi_notes_real(n, "terminated_share", f.terminated_share);
   hvi_notes_real(n, "missing_bound", f.missing_bound);
   hvi_notes_real(n, "missing_most", f.missing_most);
-  hvi_notes_real(n, "missing_mean", f.missing_mean);
+  hvi_notes_real(n, "missing_typical", f.missing_typical);
 }
 
 static hvi_status write_tensors(const char *path, const hvi_testset *s, const float *obs,
@@ -91,19 +92,23 @@ static bool load_notes(hvi_testset *s, const hvi_tensors *t, const char *path, h
       hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err)) {
     return false;
   }
+  if (hvi_tensors_note(t, "tail") && hvi_notes_read_real(&s->tail, t, "tail", path, err)) {
+    return false;
+  }
   hvi_notes_read_origin(&s->origin, t);
   if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
-      s->reward_bound >= 0.0) {
+      s->reward_bound >= 0.0 && isfinite(s->tail)) {
     s->horizon = (size_t)horizon;
     return true;
   }
   hvi_error_set(err, HVI_ERROR_INPUT,
-                "'%s': gamma %g, horizon %g or reward bound %g is out of range", path, s->gamma,
-                horizon, s->reward_bound);
+                "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range", path,
+                s->gamma, horizon, s->reward_bound, s->tail);
   return false;
 }
 
-/* Values are what their returns say, up to rounding; lengths are within the horizon. */
+/* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
+ */
 static bool check_rows(const hvi_testset *s, const char *path, hvi_error *err) {
   if (s->rollouts < 2) {
     hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has one roll-out a state, should have two or more",

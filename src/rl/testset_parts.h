@@ -27,7 +27,9 @@ size_t hvi_testset_steps_left(hvi_crew *crew, const hvi_testset *set);
 hvi_status hvi_testset_roll(hvi_testset *set, hvi_crew *crew, const hvi_testset_settings *s,
                             hvi_error *err);
 
-/* Value and standard error from the returns of state i. */
+/* The tail that the returns lead to. */
+double hvi_testset_find_tail(const hvi_testset *set);
+/* Value and standard error from the returns of state i and the tail. */
 void hvi_testset_average(const hvi_testset *set, size_t i, double *value, double *standard_error);
 
 /* Writes the file, with these notes and those on what came out. */

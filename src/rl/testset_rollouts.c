@@ -134,6 +134,7 @@ hvi_status hvi_testset_roll(hvi_testset *set, hvi_crew *crew, const hvi_testset_
   if (!status) status = hvi_parallel_run(group_count(set), crew->threads, run_group, &r, err);
   if (status || crew->meter.stopped) return status;
   status = gather(set, crew, err);
+  if (!status) set->tail = hvi_testset_find_tail(set);
   for (size_t i = 0; i < set->count && !status; i++) {
     hvi_testset_average(set, i, &set->value[i], &set->standard_error[i]);
   }
