@@ -99,7 +99,8 @@ static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   e->spec.stream = hvi_stream_of_collector(e->collector);
   e->spec.value.data = hvi_collector_data(e->collector);
   e->spec.value.draw = HVI_VALUE_FRESH;
-  e->spec.value.batch = e->batch;
+  e->spec.value.batch = e->batch + e->replay;
+  e->spec.value.replay = e->replay;
   return hvi_collector_need(e->collector, e->batch, err);
 }
 
@@ -210,8 +211,8 @@ static int tell_about(hvi_evaluate *e) {
   hvi_text_add(&t, "%s; policy %s; rows %zu; gamma %.17g; seed %llu", from,
                v->data->origin.fingerprint, e->data ? e->data->count : 0, e->gamma,
                (unsigned long long)e->setup.seed);
-  hvi_text_add(&t, "; batch %zu; double-sampling %zu; normalise %s; hidden ", e->batch, e->buffer,
-               e->normalise ? "yes" : "no");
+  hvi_text_add(&t, "; batch %zu; replay %zu; double-sampling %zu; normalise %s; hidden ", e->batch,
+               e->replay, e->buffer, e->normalise ? "yes" : "no");
   for (size_t i = 0; i < v->hidden_count; i++) {
     hvi_text_add(&t, "%s%zu", i ? "," : "", v->hidden[i]);
   }
@@ -264,6 +265,10 @@ static int check_options(const hvi_evaluate *e) {
   }
   if (e->env_name && e->batch == 0) {
     return hvi_complain(HVI_EXIT_USAGE, "--batch 0, all of the data, goes with --data");
+  }
+  if (e->data_path && e->replay > 0) {
+    return hvi_complain(HVI_EXIT_USAGE, "--replay goes with an environment; batches of --data are "
+                                        "drawn at random from all of them");
   }
   if (e->resume && e->fresh) {
     return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh exclude each other");

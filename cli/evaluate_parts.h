@@ -16,7 +16,7 @@ typedef struct hvi_evaluate {
   const char *env_name, *policy_path, *data_path, *testset_path, *out;
   const char *hidden_text, *activation_text;
   double gamma;
-  size_t batch, steps, buffer, test_states, every, threads;
+  size_t batch, replay, steps, buffer, test_states, every, threads;
   int normalise; /* 1: yes */
   bool gap, resume, fresh, json;
 

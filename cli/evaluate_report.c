@@ -33,7 +33,7 @@ static hvi_status judge_gap(hvi_evaluate *e, hvi_evaluated *r, hvi_error *err) {
   hvi_problem *p = NULL;
   s.data = &rows;
   s.draw = HVI_VALUE_ALL;
-  s.buffer = 0;
+  s.buffer = s.replay = 0;
   r->gap_rows = rows.count;
   hvi_status status = hvi_value_new(&p, &s, e->setup.seed, err);
   if (!status) {
@@ -186,6 +186,7 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   s.problem = (hvi_problem *)(uintptr_t)hvi_evaluation_problem(e->evaluation); /* read only */
   hvi_json_open(j, "settings", '{');
   hvi_json_count(j, "batch", e->spec.value.batch);
+  hvi_json_count(j, "replay", e->spec.value.replay);
   hvi_json_count(j, "double_sampling", e->buffer);
   hvi_json_number(j, "lr_decay", e->spec.lr_decay);
   hvi_setup_json(j, &s, s.settings.eta);

@@ -32,7 +32,8 @@ extern "C" {
 
 typedef enum hvi_value_draw {
   HVI_VALUE_FRESH,  /* draw t is rows t N .. (t + 1) N of the data, after those of the buffer; past
-                       their end they start over */
+                       their end they start over. With replay, N - replay in place of N, and then
+                       `replay` rows at random of all those up to here */
   HVI_VALUE_RANDOM, /* N rows at random, with replacement */
   HVI_VALUE_ALL     /* the whole data set, always: N is its size when the problem is made */
 } hvi_value_draw;
@@ -53,6 +54,8 @@ typedef struct hvi_value_spec {
   hvi_value_draw draw;
   hvi_value_target target;
   size_t batch;         /* N */
+  size_t replay;        /* how many of the N rows of a fresh draw are drawn again; less than N. The
+                           policy is the same throughout, so old rows are as good as new ones */
   size_t buffer;        /* K batches, the first of the data, for double sampling; 0: none */
   size_t first;         /* draws of an earlier run that this one goes on after */
   size_t hidden_count;  /* at most HVI_VALUE_MOST_LAYERS; 0: linear in s */
@@ -69,7 +72,8 @@ typedef struct hvi_value_spec {
 HVI_API hvi_value_spec hvi_value_defaults(void);
 
 /* First parameters by PyTorch's rule, from stream "value" of the seed. What the spec points at,
- * except for the data, is copied. Fresh draws ask for N rows of data at least, a buffer for K N. */
+ * except for the data, is copied. Fresh draws ask for N - replay rows of data at least, a buffer
+ * for K N. */
 HVI_API hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint64_t seed,
                                  hvi_error *err);
 

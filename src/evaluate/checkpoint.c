@@ -30,7 +30,8 @@ static void unpack_purse(hvi_purse *p, const double *x) {
 
 /* The first row that the current draw and those after it need. */
 static size_t first_row(const hvi_evaluation *e, size_t outer) {
-  if (e->spec.value.buffer > 0) return 0; /* its batches are the first of the data */
+  /* the buffer's batches are the first of the data; replay goes back to all */
+  if (e->spec.value.buffer > 0 || e->spec.value.replay > 0) return 0;
   return hvi_evaluation_rows_at(e, outer) - e->spec.value.batch;
 }
 

@@ -194,7 +194,7 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
 /* At least what making the problem asks for. */
 static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   const hvi_value_spec *v = &e->spec.value;
-  return hvi_evaluation_grow(e, (v->buffer + 1) * v->batch, &e->purse.ahead, err);
+  return hvi_evaluation_grow(e, (v->buffer + 1) * (v->batch - v->replay), &e->purse.ahead, err);
 }
 
 static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {

@@ -36,6 +36,13 @@ said out '^closed form '
 cmp -s one.safetensors two.safetensors || fail "two threads give another network"
 diff <(untimed one.csv) <(untimed two.csv) >/dev/null || fail "two threads give another trace"
 
+# replay: taken up again, the same bits
+expect 0 "${run[@]}" --steps 12 --out again --replay 150
+expect 0 "${run[@]}" --steps 5 --out parts --replay 150
+expect 0 "${run[@]}" --steps 12 --out parts --replay 150 --resume
+cmp -s again.safetensors parts.safetensors || fail "a run with replay that was taken up again"
+refused 2 'replay goes with an environment' evaluate --data x.safetensors --replay 5
+
 # a flag that is set by default
 expect 0 "${run[@]}" --steps 2 --out reset --no-keep-state --json
 [[ $(member settings keep_state) == false ]] || fail "--no-keep-state"

@@ -175,6 +175,32 @@ static void fresh_draws_go_round(void **state) {
   }
 }
 
+/* New rows in their order, then rows at random of all that have come. */
+static void replay_draws_from_all_rows_so_far(void **state) {
+  (void)state;
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 6, 0.2), 30);
+  spec.replay = 25;
+  hvi_problem *p = value_problem(&spec);
+  hvi_value_sample *s = new_sample(p);
+  size_t seen[ROWS] = {0};
+  for (size_t t = 0; t < ROWS / 5 + 3; t++) {
+    const size_t there = 5 * (t + 1) < ROWS ? 5 * (t + 1) : ROWS;
+    draw_next(p, s, 1);
+    for (size_t i = 0; i < 5; i++) assert_int_equal(s->row[i], (5 * t + i) % ROWS);
+    for (size_t i = 5; i < 30; i++) {
+      assert_true(s->row[i] < there);
+      seen[s->row[i]]++;
+      assert_memory_equal(s->x + i * OBS, r.obs + s->row[i] * OBS, OBS * sizeof(float));
+    }
+  }
+  for (size_t i = 0; i < 10; i++) assert_true(seen[i] > 0);
+  assert_int_equal(p->draw_steps, 5);
+  assert_int_equal(hvi_value_rows(p, 3), 15);
+  free(s);
+  hvi_problem_free(p);
+}
+
 /* Draw t is the same in a run that goes on there, and no row is left out for long. */
 static void random_draws_can_be_repeated(void **state) {
   (void)state;
@@ -455,6 +481,7 @@ int main(void) {
       cmocka_unit_test(the_slow_mode_is_the_change_along_a_constant),
       cmocka_unit_test(the_test_of_the_slow_mode_sees_all_states_alike),
       cmocka_unit_test(fresh_draws_go_round),
+      cmocka_unit_test(replay_draws_from_all_rows_so_far),
       cmocka_unit_test(random_draws_can_be_repeated),
       cmocka_unit_test(the_whole_data_set_is_one_draw),
       cmocka_unit_test(returns_are_those_of_a_plain_sum),

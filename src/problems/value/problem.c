@@ -178,6 +178,12 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
   if (s->draw != HVI_VALUE_ALL && s->batch == 0) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a batch needs a transition at least");
   }
+  if (s->replay > 0 && (s->draw != HVI_VALUE_FRESH || s->buffer > 0 || s->replay >= s->batch)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "%zu rows of replay in batches of %zu: it goes with fresh draws without a "
+                         "buffer, and leaves room for a fresh row",
+                         s->replay, s->batch);
+  }
   return check_network(s, err);
 }
 
@@ -188,7 +194,7 @@ static hvi_status check_rows(hvi_value *v, hvi_error *err) {
   if (s->draw == HVI_VALUE_ALL) s->batch = there;
   size_t held;
   if (!hvi_multiply_sizes(s->buffer, s->batch, &held)) held = SIZE_MAX;
-  if (s->draw == HVI_VALUE_FRESH && held < s->batch) held = s->batch;
+  if (s->draw == HVI_VALUE_FRESH && s->buffer == 0) held = s->batch - s->replay;
   if (held > there || s->batch > SIZE_MAX / 4) {
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "batches of %zu rows, %zu of them at once, from %zu rows of data",
@@ -263,7 +269,7 @@ static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   v->base.theta0 = v->theta0;
   v->base.weights = v->weights;
   v->base.sample_bytes = hvi_value_sample_bytes(v);
-  v->base.draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch : 0;
+  v->base.draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0;
   v->base.eta = 1.0;
   v->base.set_count = 1;
   v->base.sets = &v->set;
@@ -293,5 +299,5 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
 size_t hvi_value_rows(const hvi_problem *value, size_t draws) {
   const hvi_value *v = hvi_value_of(value);
   if (!v || v->spec.draw != HVI_VALUE_FRESH || v->returns) return 0;
-  return (v->spec.buffer + v->spec.first + draws) * v->spec.batch;
+  return (v->spec.buffer + v->spec.first + draws) * (v->spec.batch - v->spec.replay);
 }

@@ -46,18 +46,25 @@ static hvi_rng draw_rng(const hvi_rng *rng, uint64_t t) {
                    .used = 4};
 }
 
+/* rows[n] at random of the first `count`, with replacement */
+static void choose_random(const hvi_value *v, size_t *rows, size_t n, size_t count, hvi_rng *rng) {
+  for (size_t i = 0; i < n; i++) {
+    rows[i] = row_of(v, (size_t)(hvi_rng_uniform(rng) * (double)count));
+  }
+}
+
 static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *rng) {
   const size_t n = v->spec.batch, count = pool(v), t = v->spec.first + s->draws;
+  const size_t random = v->spec.draw == HVI_VALUE_RANDOM ? n : v->spec.replay, fresh = n - random;
+  const size_t start = v->spec.draw == HVI_VALUE_ALL ? 0 : v->spec.buffer + t;
   hvi_rng own = draw_rng(rng, t);
-  size_t next = v->spec.draw == HVI_VALUE_ALL ? 0 : (v->spec.buffer + t) % count * n % count;
-  for (size_t i = 0; i < n; i++) {
-    if (v->spec.draw == HVI_VALUE_RANDOM) {
-      s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * (double)count));
-      continue;
-    }
+  size_t next = start % count * fresh % count;
+  for (size_t i = 0; i < fresh; i++) {
     s->row[i] = row_of(v, next);
     if (++next == count) next = 0;
   }
+  const bool all = fresh == 0 || t >= count / fresh; /* otherwise those up to here */
+  choose_random(v, s->row + fresh, random, all ? count : (t + 1) * fresh, &own);
 }
 
 /* A batch of the buffer, behind the fresh one. */
