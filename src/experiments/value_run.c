@@ -90,17 +90,18 @@ static hvi_study_piece make_piece(const hvi_study *study, size_t place, size_t s
   return p;
 }
 
-static size_t rates_of(const hvi_study *study, size_t contender, const double **rates) {
+size_t hvi_study_rates(const hvi_study *study, size_t contender, const double **rates) {
   const hvi_contender *c = &study->run->experiment->contenders[contender];
   *rates = c->rate_count ? c->rates : study->plan->rates;
-  return c->rate_count ? c->rate_count : study->plan->rate_count;
+  const size_t count = c->rate_count ? c->rate_count : study->plan->rate_count;
+  return count > 1 ? count : 0;
 }
 
 static void add_pieces(hvi_study *study, size_t place, size_t seed_index, bool tune) {
   const uint64_t first = tune ? study->plan->tune_first : study->run->experiment->seed;
   for (size_t m = 0; m < study->contenders; m++) {
     const double *rates = NULL;
-    const size_t count = tune ? rates_of(study, m, &rates) : 1;
+    const size_t count = tune ? hvi_study_rates(study, m, &rates) : 1;
     for (size_t k = 0; k < count; k++) {
       hvi_study_piece p = make_piece(study, place, seed_index, m, first + seed_index);
       if (tune) {

@@ -69,17 +69,16 @@ static void tell(hvi_text *text, const char *where, const hvi_contender *c, cons
     if (trials[k].diverged) hvi_text_add(text, " (%zu diverged)", trials[k].diverged);
   }
   hvi_text_add(text, "\n  best: %s %g", key, trials[best].rate);
-  if (count > 1 && (best == 0 || best + 1 == count)) hvi_text_add(text, ", at an end of the grid");
+  if (best == 0 || best + 1 == count) hvi_text_add(text, ", at an end of the grid");
   hvi_text_add(text, "; in the file: %g\n", *hvi_contender_rate(&s, &unused));
 }
 
 static hvi_status tune_one(hvi_csv *csv, hvi_text *text, const hvi_study *study, size_t place,
                            size_t contender, hvi_error *err) {
   const hvi_contender *c = &study->run->experiment->contenders[contender];
-  const hvi_study_plan *plan = study->plan;
-  const double *rates = c->rate_count ? c->rates : plan->rates;
-  const size_t count = c->rate_count ? c->rate_count : plan->rate_count;
-  const char *where = plan->places[place].environment, *key;
+  const double *rates;
+  const size_t count = hvi_study_rates(study, contender, &rates);
+  const char *where = study->plan->places[place].environment, *key;
   hvi_settings s = c->settings;
   trial trials[HVI_MOST_RATES];
   size_t best = 0;
@@ -127,6 +126,15 @@ static hvi_status report(hvi_text *text, const hvi_study *study, hvi_error *err)
   return status;
 }
 
+static bool has_grid(const hvi_experiment *e) {
+  bool found = false;
+  for (size_t m = 0; m < e->contender_count && !found; m++) {
+    const size_t own = e->contenders[m].rate_count;
+    found = (own ? own : e->study->rate_count) > 1;
+  }
+  return found;
+}
+
 /* A seed that is tuned on and reported would flatter. */
 static hvi_status check_seeds(const hvi_experiment *e, hvi_error *err) {
   const size_t most =
@@ -142,9 +150,9 @@ hvi_status hvi_study_tune(char **out, hvi_run *run, hvi_error *err) {
   hvi_study study = {0};
   hvi_text text = {0};
   *out = NULL;
-  if (!run->experiment->study)
+  if (!run->experiment->study || !has_grid(run->experiment))
     return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "experiment '%s' has no rates to tune; kind value has",
+                         "experiment '%s' has no rates to tune; those of kind value may have",
                          run->experiment->id);
   hvi_status status = check_seeds(run->experiment, err);
   if (!status) status = hvi_study_open(&study, run, err);
