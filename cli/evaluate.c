@@ -254,6 +254,7 @@ static hvi_evaluate defaults(void) {
                     .spec = spec};
   e.setup.method = spec.settings.optimizer->name;
   e.setup.asked = spec.settings;
+  e.setup.asked.rule_settings.adam = true;
   return e;
 }
 

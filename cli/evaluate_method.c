@@ -22,25 +22,37 @@ static bool offered(const hvi_tunable *f) { return !among(left_out, f->name); }
 
 void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
   hvi_setup *s = &e->setup;
-  hvi_args_add(args, (hvi_arg[]){{.name = "method"},
-                                 {.name = "method",
-                                  .kind = HVI_ARG_TEXT,
-                                  .to = &s->method,
-                                  .value = "NAME",
-                                  .help = "an optimizer, a preset or a baseline ('hvi list'), or\n"
-                                          "td-target, residual-gradient, tdc, tdrc"},
-                                 {.name = "eta",
-                                  .kind = HVI_ARG_TEXT,
-                                  .to = &s->eta_text,
-                                  .value = "X",
-                                  .help = "step size of the outer loop (1)"},
-                                 {.name = "lr-decay",
-                                  .kind = HVI_ARG_REAL,
-                                  .to = &e->spec.lr_decay,
-                                  .range = "[0,inf)",
-                                  .value = "X",
-                                  .help = "outer step t has the inner rate --inner-lr / (1 + X t)"},
-                                 {0}});
+  hvi_args_add(args,
+               (hvi_arg[]){{.name = "method"},
+                           {.name = "method",
+                            .kind = HVI_ARG_TEXT,
+                            .to = &s->method,
+                            .value = "NAME",
+                            .help = "an optimizer, a preset or a baseline ('hvi list'), or\n"
+                                    "td-target, residual-gradient, tdc, tdrc"},
+                           {.name = "eta",
+                            .kind = HVI_ARG_TEXT,
+                            .to = &s->eta_text,
+                            .value = "X",
+                            .help = "step size of the outer loop (1); of a rule (0.001)"},
+                           {.name = "lr-decay",
+                            .kind = HVI_ARG_REAL,
+                            .to = &e->spec.lr_decay,
+                            .range = "[0,inf)",
+                            .value = "X",
+                            .help = "outer step t has the inner rate --inner-lr / (1 + X t)"},
+                           {.name = "adam",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &s->asked.rule_settings.adam,
+                            .help = "td-target, residual-gradient, tdc, tdrc: by Adam's rule"},
+                           {.name = "copy-every",
+                            .kind = HVI_ARG_SIZE,
+                            .to = &s->asked.rule_settings.copy_every,
+                            .range = "[0,1e9]",
+                            .value = "N",
+                            .help = "td-target: its network is a copy, made every N steps\n"
+                                    "(0: it follows, see --second-rate)"},
+                           {0}});
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (!offered(f)) continue;
     hvi_arg row = {.name = f->name,
@@ -61,9 +73,17 @@ static const hvi_rule *find_rule(const char *name) {
 
 /* A rule of the value problem, with the options that it uses. */
 static int apply_rule(hvi_setup *s, const hvi_rule *rule, const hvi_args *args) {
+  const bool follows = strcmp(rule->name, "td-target") == 0;
   s->settings = hvi_settings_defaults();
   s->settings.baseline = HVI_BASELINE_RULE;
   s->settings.rule = rule;
+  s->settings.eta = 1e-3;
+  s->settings.rule_settings = s->asked.rule_settings;
+  s->settings.rule_settings.second_rate = follows ? 0.1 : 1.0;
+  if (hvi_args_given(args, "copy-every") && !follows) {
+    return hvi_complain(HVI_EXIT_USAGE, "method %s does not use --copy-every; it is for td-target",
+                        s->method);
+  }
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || !hvi_args_given(args, f->name)) continue;
     if (!hvi_tunable_used(f, &s->settings)) {
@@ -72,7 +92,27 @@ static int apply_rule(hvi_setup *s, const hvi_rule *rule, const hvi_args *args) 
     }
     hvi_tunable_copy(f, &s->settings, &s->asked);
   }
-  return HVI_EXIT_DONE;
+  return hvi_setup_eta(s);
+}
+
+/* What only rules, or only optimizers with a rate, understand. */
+static int check_rates(const hvi_setup *s, const hvi_args *args) {
+  static const char *const first_order[] = {"gd", "momentum", "adam", "adamw", NULL};
+  static const char *const of_rules[] = {"adam", "copy-every"};
+  const bool rule = s->settings.baseline == HVI_BASELINE_RULE;
+  for (size_t k = 0; k < 2 && !rule; k++) {
+    if (!hvi_args_given(args, of_rules[k])) continue;
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "method %s does not use --%s; it is for td-target and its "
+                        "like",
+                        s->method, of_rules[k]);
+  }
+  const bool rated = !s->settings.baseline && among(first_order, s->settings.optimizer->name);
+  if (!hvi_args_given(args, "lr-decay") || rated) return HVI_EXIT_DONE;
+  return hvi_complain(HVI_EXIT_USAGE,
+                      "method %s does not use --lr-decay; it is for gd, momentum, "
+                      "adam and adamw",
+                      s->method);
 }
 
 /* The defaults of an evaluation where no option says otherwise. A preset stays what it is. */
@@ -85,12 +125,18 @@ static void apply_defaults(hvi_setup *s, const hvi_args *args) {
     if (f->kind == HVI_ARG_SECTION || hvi_args_given(args, f->name)) continue;
     if (same || among(shared, f->name)) hvi_tunable_copy(f, &s->settings, &ours);
   }
+  /* it goes with plain targets and new samples, and nobody asked for it */
+  if (!hvi_args_given(args, "accelerate") &&
+      (s->settings.target != HVI_TARGET_PLAIN || s->settings.redraw_every > 1)) {
+    s->settings.accelerate = HVI_ACCELERATE_NONE;
+  }
 }
 
 int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
   const hvi_rule *rule = find_rule(s->method);
-  const int code = rule ? apply_rule(s, rule, args) : hvi_setup_method(s, args);
+  int code = rule ? apply_rule(s, rule, args) : hvi_setup_method(s, args);
+  if (code == HVI_EXIT_DONE) code = check_rates(s, args);
   if (code != HVI_EXIT_DONE) return code;
   if (s->settings.step_rule != HVI_STEP_FIXED) {
     return hvi_complain(HVI_EXIT_USAGE, "--eta takes a number here, not '%s'", s->eta_text);

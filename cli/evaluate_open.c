@@ -1,5 +1,6 @@
 /* What an evaluation works with: environment and policy or data, test set, network, spec. */
 #include "base/memory.h"
+#include "base/parallel.h"
 #include "evaluate_parts.h"
 #include "exit_codes.h"
 #include "parse.h"
@@ -246,7 +247,7 @@ static int begin(hvi_evaluate *e, bool there) {
   s->seed = e->setup.seed;
   s->value.gamma = e->gamma;
   s->value.buffer = e->buffer;
-  s->value.threads = e->threads;
+  s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
   s->gap = e->gap && e->data ? e->data : NULL;
   if (hvi_evaluation_new(&e->evaluation, s, &err)) return hvi_complain_error(&err);
   return there ? restore(e) : HVI_EXIT_DONE;

@@ -185,7 +185,7 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   s.many = true; /* theta0 is not listed */
   s.problem = (hvi_problem *)(uintptr_t)hvi_evaluation_problem(e->evaluation); /* read only */
   hvi_json_open(j, "settings", '{');
-  hvi_json_count(j, "batch", e->spec.value.batch);
+  hvi_json_count(j, "batch", e->spec.value.batch - e->spec.value.replay);
   hvi_json_count(j, "replay", e->spec.value.replay);
   hvi_json_count(j, "double_sampling", e->buffer);
   hvi_json_number(j, "lr_decay", e->spec.lr_decay);

@@ -127,7 +127,7 @@ static int apply_fields(hvi_setup *s, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
-static int apply_eta(hvi_setup *s) {
+int hvi_setup_eta(hvi_setup *s) {
   const char *text = s->eta_text;
   double eta;
   if (!text) return HVI_EXIT_DONE;
@@ -201,7 +201,7 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   s->settings.seed = s->seed;
   if (!hvi_methods_apply(s->method, &s->settings)) return unknown_method(s->method);
   int code = apply_fields(s, args);
-  if (code == HVI_EXIT_DONE) code = apply_eta(s);
+  if (code == HVI_EXIT_DONE) code = hvi_setup_eta(s);
   if (code == HVI_EXIT_DONE) code = check_conflicts(s, args);
   return code;
 }

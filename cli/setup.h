@@ -53,6 +53,8 @@ void hvi_setup_free(hvi_setup *s);
 /* The two halves of hvi_setup_make, for those who need one alone. */
 int hvi_setup_problem(hvi_setup *s, const hvi_args *args);
 int hvi_setup_method(hvi_setup *s, const hvi_args *args);
+/* The part of it that reads --eta. */
+int hvi_setup_eta(hvi_setup *s);
 
 /* The settings in force, as members of an object. */
 void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force);

@@ -105,6 +105,7 @@ struct hvi_problem {
   const double *weights;  /* [n], diagonal of Xi, zero for linear terms; NULL: identity */
   const double *solution; /* [n], z* when known; NULL otherwise */
   size_t sample_bytes;    /* of a draw */
+  bool one_sample;        /* every draw is the same: nothing in it is noise */
   size_t draw_steps;      /* environment steps that a draw takes */
   double eta; /* a step size that suits it, as 1 for F = z - T z; 0: none in particular */
   size_t set_count;

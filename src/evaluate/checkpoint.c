@@ -28,11 +28,11 @@ static void unpack_purse(hvi_purse *p, const double *x) {
   *p = (hvi_purse){.collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
 }
 
-/* The first row that the current draw and those after it need. */
+/* The first row that the last step's draw and those after it need. */
 static size_t first_row(const hvi_evaluation *e, size_t outer) {
   /* the buffer's batches are the first of the data; replay goes back to all */
   if (e->spec.value.buffer > 0 || e->spec.value.replay > 0) return 0;
-  return hvi_evaluation_rows_at(e, outer) - e->spec.value.batch;
+  return hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - e->spec.value.batch;
 }
 
 static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
@@ -136,9 +136,10 @@ static hvi_status check_notes(const hvi_tensors *t, const char *path, const char
                        (int)strcspn(old, ";"), old, (int)strcspn(new, ";"), new);
 }
 
-/* Takes over the rows that this evaluation would have too: the last of a shorter run may be more.
- */
-static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, hvi_error *err) {
+/* Takes over the rows that this evaluation would have too. The last of a run that was shorter is
+ * not among them, unless this one has ended there as well. */
+static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, bool ended,
+                              hvi_error *err) {
   hvi_status status = HVI_OK;
   e->count = 0;
   for (size_t i = 0; i < count && !status; i++) {
@@ -146,7 +147,8 @@ static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, 
     for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++) {
       hvi_evaluation_set_cell(&row, j, x[i * HVI_EVALUATION_COLUMNS + j]);
     }
-    if (!hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings.max_outer)) continue;
+    const bool due = hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings.max_outer);
+    if (!due && !(ended && i + 1 == count)) continue;
     status = hvi_evaluation_extend(e, err);
     if (!status) e->rows[e->count++] = row;
   }
@@ -173,10 +175,10 @@ static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *e
 static hvi_status take_over(hvi_evaluation *e, const packed *k, size_t count, hvi_error *err) {
   unpack_purse(&e->purse, k->purse);
   hvi_status status = renew_data(e, k->mark, err);
-  if (!status) status = unpack_rows(e, k->rows, count, err);
   if (!status) status = hvi_solver_restore(e->solver, k->solver, err);
-  if (!status) hvi_evaluation_decide(e);
-  return status;
+  if (status) return status;
+  hvi_evaluation_decide(e);
+  return unpack_rows(e, k->rows, count, e->outcome != HVI_RUNNING, err);
 }
 
 /* Numbers from a file: counts, and not beyond the end of this run. */

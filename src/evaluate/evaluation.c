@@ -203,7 +203,7 @@ static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {
   s.data = e->spec.gap;
   s.draw = HVI_VALUE_ALL;
   s.target = HVI_VALUE_BELLMAN;
-  s.buffer = 0;
+  s.buffer = s.replay = 0;
   return hvi_value_new(&e->gap, &s, e->spec.seed, err);
 }
 

@@ -10,20 +10,26 @@
  * plain iteration takes some 1 / (1 - gamma) steps to lift.
  *
  * On a sample <v, F> is noisy, and c more so by 1 / (1 - gamma). Let e be the error along u, of
- * mean m and variance p; then c = -e + noise, of a variance q that the spread of <v, F> over parts
- * of the sample tells. The best linear estimate of e (Kalman) is m - k (c + m), k = p / (p + q). It
- * is taken off, which leaves the variance p q / (p + q), and the outer step makes of that
+ * mean m and variance p; then c = -e + w, with noise w of a variance q that the spread of <v, F>
+ * over parts of the sample tells. Of what is new, c + m, a share k is taken, and m is taken off.
+ * The outer step that follows takes eta r more of the same c, r = <u, G> / <u, Xi u>, with the same
+ * noise in it: together a share
  *
- *   p <- (1 - eta r)^2 p q / (p + q) + (eta r)^2 q,     r = <u, G> / <u, Xi u>,
+ *   g = k + eta r (1 - k),   which makes of e - m   (1 - g) (e - m) + g w.
+ *
+ * That is least for g = p / (p + q) (Kalman). So
+ *
+ *   k = (p / (p + q) - eta r) / (1 - eta r), or 0,   p <- (1 - g)^2 p + g^2 q,
  *   m <- <u, z - target>_Xi / <u, u>_Xi,
  *
- * where the last term of p is the noise that the step itself brings along, and m how far along u
- * the inner loop ended from its target: known, so that it need not be found out from the noise.
+ * the last being how far along u the inner loop ended from its target: known, so that it need not
+ * be found out from the noise.
  *
- * The share k is 1 at the start, where p is infinite, falls like 1/t, and settles near
- * (sqrt 2 - 1) r, where the correction removes more error than it brings noise. Should p be too
- * small (the data change), then (c + m) / sqrt(p + q) has a mean: once its running average is
- * beyond four standard deviations, p is raised to fit.
+ * p is infinite at the start and k = 1; then g falls like 1/t, an average over everything seen,
+ * until the plain step's own eta r is more than that: there k is 0 and stays so, and the loop is
+ * the plain one, with its fixed point. Should p be too small (the data change), then (c + m) /
+ * sqrt(p + q) has a mean: once its running average is beyond four standard deviations, p is raised
+ * to fit.
  */
 #include "num/vec.h"
 #include "outer/solver.h"
@@ -34,7 +40,7 @@
  */
 enum { PARTS = 20 };
 
-/* Variance of c: the parts' sums of <u, F + c G>, whose total is zero, as 20 independent draws. */
+/* Variance of c: the parts' sums of <v, F + c G>, whose total is zero, as 20 independent draws. */
 static double noise_of(const hvi_solver *s, double c, double slope) {
   const size_t n = s->problem->model->out;
   double sum2 = 0.0;
@@ -45,7 +51,7 @@ static double noise_of(const hvi_solver *s, double c, double slope) {
     }
     sum2 += sum * sum;
   }
-  return s->sample ? sum2 * PARTS / (PARTS - 1) / (slope * slope) : 0.0;
+  return s->sample && !s->problem->one_sample ? sum2 * PARTS / (PARTS - 1) / (slope * slope) : 0.0;
 }
 
 /* r: how fast F grows along u, in units of the step. */
@@ -78,8 +84,10 @@ static double share_of(hvi_solver *s, double c, double slope) {
   const double q = noise_of(s, c, slope), step = s->shrink * s->eta[0] * rate_of(s);
   if (q == 0.0) return 1.0;
   const double p = doubted(&s->filter, c + s->filter.mean, q);
-  const double share = isinf(p) ? 1.0 : p / (p + q);
-  s->filter.variance = (1.0 - step) * (1.0 - step) * share * q + step * step * q;
+  const double best = isinf(p) ? 1.0 : p / (p + q);
+  const double share = best > step ? (best - step) / (1.0 - step) : 0.0;
+  const double taken = share + step * (1.0 - share), left = 1.0 - taken;
+  s->filter.variance = (isinf(p) ? 0.0 : left * left * p) + taken * taken * q;
   return share;
 }
 

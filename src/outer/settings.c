@@ -151,6 +151,10 @@ static hvi_status check_acceleration(const hvi_settings *s, const hvi_problem *p
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "acceleration goes with plain targets, one eta and players at once");
   }
+  if (s->redraw_every > 1 && p->ops->draw) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "acceleration learns from samples, and needs a new one at each step");
+  }
   return HVI_OK;
 }
 
@@ -177,6 +181,10 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
   }
   if (s->baseline && s->player_eta) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a baseline takes one eta for all players");
+  }
+  if (p->ops->resample && s->redraw_every > 1) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "double sampling needs a new sample at each step");
   }
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   if (!theta0) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there is no start: give theta0");

@@ -73,7 +73,7 @@ static void slow_mode(const hvi_problem *p, const void *sample, double *u, doubl
     u[i] = 1.0;
     df[i] = (1.0 - v->spec.gamma * future(v, s->row[i])) / (double)n;
     trace = trace_of(v, s->row[i], i > 0 ? s->row[i - 1] : SIZE_MAX - 1, trace);
-    test[i] = v->returns ? 1.0 : trace;
+    test[i] = v->returns || p->one_sample ? 1.0 : trace;
   }
   for (size_t i = n; i < v->rows; i++) u[i] = 1.0, df[i] = test[i] = 0.0;
 }
@@ -270,6 +270,7 @@ static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   v->base.weights = v->weights;
   v->base.sample_bytes = hvi_value_sample_bytes(v);
   v->base.draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0;
+  v->base.one_sample = v->spec.draw == HVI_VALUE_ALL;
   v->base.eta = 1.0;
   v->base.set_count = 1;
   v->base.sets = &v->set;
