@@ -6,6 +6,7 @@
 #include "talk.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -270,7 +271,9 @@ static void print_name(const hvi_arg *row) {
  * number other than zero, which mostly stands for "none". */
 static void default_text(const hvi_arg *row, char *text, size_t size) {
   char value[HVI_NUMBER_SIZE] = "";
-  if (row->kind == HVI_ARG_REAL) hvi_number_short(value, *(const double *)row->to, 6);
+  if (row->kind == HVI_ARG_REAL && !isnan(*(const double *)row->to)) {
+    hvi_number_short(value, *(const double *)row->to, 6);
+  }
   if (row->kind == HVI_ARG_SIZE) snprintf(value, sizeof value, "%zu", *(const size_t *)row->to);
   if (row->kind == HVI_ARG_SEED) {
     snprintf(value, sizeof value, "%" PRIu64, *(const uint64_t *)row->to);

@@ -103,13 +103,13 @@ int hvi_cli_env_bench(int argc, char **argv) {
            .to = &o.steps,
            .range = "[1,1000000000]",
            .value = "N",
-           .help = "steps of one measurement (1000)"},
+           .help = "steps of one measurement"},
           {.name = "repeats",
            .kind = HVI_ARG_SIZE,
            .to = &o.repeats,
            .range = "[1,1000000]",
            .value = "N",
-           .help = "repeats of each measurement (10)"},
+           .help = "repeats of each measurement"},
           {.name = "json", .kind = HVI_ARG_FLAG, .to = &json, .help = "one JSON object on stdout"},
           {0}});
   hvi_talk_options(&talk, &args);

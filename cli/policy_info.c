@@ -7,15 +7,43 @@
 
 #include <hvi/tensors.h>
 
+#include <stdio.h>
 #include <string.h>
 
-static bool is_known(const char *name) {
-  static const char *const known[] = {"fc_mean.weight", "fc_mean.bias", "fc_logstd.weight",
-                                      "fc_logstd.bias", "action_scale", "action_bias",
-                                      "gain",           "std"};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-    if (strcmp(name, known[i]) == 0) return true;
-  return strncmp(name, "fc", 2) == 0 && name[2] >= '0' && name[2] <= '9';
+/* "fc3.weight" or "fc3.bias" of one of the hidden layers */
+static bool is_hidden_layer(const char *name, size_t layers) {
+  char own[32];
+  for (size_t l = 1; l <= layers; l++) {
+    snprintf(own, sizeof own, "fc%zu.weight", l);
+    if (strcmp(name, own) == 0) return true;
+    snprintf(own, sizeof own, "fc%zu.bias", l);
+    if (strcmp(name, own) == 0) return true;
+  }
+  return false;
+}
+
+/* Whether a policy of this form has such a tensor. */
+static bool is_used(const hvi_policy *p, const char *name) {
+  static const char *const linear[] = {"gain", "std", NULL};
+  static const char *const actor[] = {"fc_mean.weight",
+                                      "fc_mean.bias",
+                                      "fc_logstd.weight",
+                                      "fc_logstd.bias",
+                                      "action_scale",
+                                      "action_bias",
+                                      NULL};
+  for (const char *const *known = p->net ? actor : linear; *known; known++)
+    if (strcmp(name, *known) == 0) return true;
+  return p->net && is_hidden_layer(name, p->net->layer_count - 1);
+}
+
+/* Text of a file that may come from anywhere: no control characters reach the terminal. */
+static void print_line(const char *title, const char *text) {
+  char line[400];
+  snprintf(line, sizeof line, "%-13s %s", title, text);
+  for (char *c = line; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+  puts(line);
 }
 
 static void print_text(const hvi_policy *p, const hvi_tensors *t) {
@@ -27,10 +55,9 @@ static void print_text(const hvi_policy *p, const hvi_tensors *t) {
     for (size_t l = 0; l + 1 < p->net->layer_count; l++) printf(" %zu", p->net->layers[l].out);
     printf("\nparameters    %zu\n", p->net->dim);
   }
-  for (size_t i = 0; i < t->note_count; i++)
-    printf("%-13s %s\n", t->notes[i].key, t->notes[i].text);
+  for (size_t i = 0; i < t->note_count; i++) print_line(t->notes[i].key, t->notes[i].text);
   for (size_t i = 0; i < t->count; i++)
-    if (!is_known(t->items[i].name)) printf("not used      %s\n", t->items[i].name);
+    if (!is_used(p, t->items[i].name)) print_line("not used", t->items[i].name);
 }
 
 static void print_json(const hvi_policy *p, const hvi_tensors *t) {
@@ -49,7 +76,7 @@ static void print_json(const hvi_policy *p, const hvi_tensors *t) {
   hvi_json_close(&j, '}');
   hvi_json_open(&j, "not_used", '[');
   for (size_t i = 0; i < t->count; i++)
-    if (!is_known(t->items[i].name)) hvi_json_text(&j, NULL, t->items[i].name);
+    if (!is_used(p, t->items[i].name)) hvi_json_text(&j, NULL, t->items[i].name);
   hvi_json_close(&j, ']');
   hvi_json_close(&j, '}');
 }

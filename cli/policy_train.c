@@ -50,7 +50,7 @@ static int run(hvi_training *t, view *v) {
     show(v, t);
     if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
     if (step % t->every == 0 && step < t->steps && hvi_training_save(t, &err) != HVI_OK)
-      return hvi_complain_error(&err);
+      return diverged_or(&err);
   }
   return HVI_EXIT_DONE;
 }
@@ -73,8 +73,8 @@ static int train(hvi_training *t) {
   const int code = run(t, &v);
   hvi_progress_clear(&v.bar);
   if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
-  if (hvi_training_save(t, &err) != HVI_OK || hvi_training_draw(t, &err) != HVI_OK)
-    return hvi_complain_error(&err);
+  if (hvi_training_save(t, &err) != HVI_OK) return diverged_or(&err);
+  if (hvi_training_draw(t, &err) != HVI_OK) return hvi_complain_error(&err);
   print_summary(t, hvi_clock_now() - v.started);
   if (code == HVI_EXIT_INTERRUPTED)
     hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here",
@@ -117,14 +117,20 @@ static int open_training(hvi_training *t, const char *name) {
                         "'%s' is there: --resume goes on from it, --fresh begins anew",
                         t->checkpoint);
   }
+  if (!there && !t->fresh && access(t->out, F_OK) == 0) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "'%s' is there and its checkpoint is not: --fresh trains another one in "
+                        "its place",
+                        t->out);
+  }
   if (there && t->resume) {
     const int code = resume(t);
     if (code != HVI_EXIT_DONE) return code;
-  } else {
-    if (there) unlink(t->checkpoint);
-    if (hvi_sac_new(&t->sac, t->env, &t->settings, &err) != HVI_OK) return hvi_complain_error(&err);
+  } else if (hvi_sac_new(&t->sac, t->env, &t->settings, &err) != HVI_OK) {
+    return hvi_complain_error(&err);
   }
   if (hvi_training_open_log(t, there && t->resume, &err) != HVI_OK) return hvi_complain_error(&err);
+  if (there && !t->resume) unlink(t->checkpoint);
   return HVI_EXIT_DONE;
 }
 
@@ -142,12 +148,12 @@ static void describe_run(hvi_args *args, hvi_training *t) {
                             .to = &t->steps,
                             .range = "[1,1e12]",
                             .value = "N",
-                            .help = "environment steps (1000000)"},
+                            .help = "environment steps"},
                            {.name = "seed",
                             .kind = HVI_ARG_SEED,
                             .to = &t->settings.seed,
                             .value = "S",
-                            .help = "of everything random (1)"},
+                            .help = "of everything random"},
                            {.name = "log",
                             .kind = HVI_ARG_TEXT,
                             .to = &t->log,
@@ -158,7 +164,7 @@ static void describe_run(hvi_args *args, hvi_training *t) {
                             .to = &t->every,
                             .range = "[1,1e12]",
                             .value = "N",
-                            .help = "steps between checkpoints (50000)"},
+                            .help = "steps between checkpoints"},
                            {.name = "resume",
                             .kind = HVI_ARG_FLAG,
                             .to = &t->resume,
@@ -172,7 +178,7 @@ static void describe_run(hvi_args *args, hvi_training *t) {
                             .to = &t->settings.threads,
                             .range = "[1,2]",
                             .value = "N",
-                            .help = "2: the critics side by side; the result is the same (1)"},
+                            .help = "2: the critics side by side; the result is the same"},
                            {0}});
 }
 
@@ -185,54 +191,54 @@ static void describe_learning(hvi_args *args, hvi_sac_settings *s, const char **
                    .to = &s->gamma,
                    .range = "[0,1)",
                    .value = "X",
-                   .help = "discount (0.99)"},
+                   .help = "discount"},
                   {.name = "tau",
                    .kind = HVI_ARG_REAL,
                    .to = &s->tau,
                    .range = "(0,1]",
                    .value = "X",
-                   .help = "how fast the target critics follow (0.005)"},
+                   .help = "how fast the target critics follow"},
                   {.name = "batch",
                    .kind = HVI_ARG_SIZE,
                    .to = &s->batch,
                    .range = "[1,65536]",
                    .value = "N",
-                   .help = "transitions of an update (256)"},
+                   .help = "transitions of an update"},
                   {.name = "buffer",
                    .kind = HVI_ARG_SIZE,
                    .to = &s->buffer,
                    .range = "[1,2147483648]",
                    .value = "N",
-                   .help = "transitions kept (1000000)"},
+                   .help = "transitions kept"},
                   {.name = "start",
                    .kind = HVI_ARG_SIZE,
                    .to = &s->start,
                    .value = "N",
-                   .help = "steps with random actions before learning begins (5000)"},
+                   .help = "steps with random actions before learning begins"},
                   {.name = "actor-lr",
                    .kind = HVI_ARG_REAL,
                    .to = &s->actor_lr,
                    .range = "(0,inf)",
                    .value = "X",
-                   .help = "learning rate of the actor (0.0003)"},
+                   .help = "learning rate of the actor"},
                   {.name = "critic-lr",
                    .kind = HVI_ARG_REAL,
                    .to = &s->critic_lr,
                    .range = "(0,inf)",
                    .value = "X",
-                   .help = "learning rate of the critics (0.001)"},
+                   .help = "learning rate of the critics"},
                   {.name = "alpha-lr",
                    .kind = HVI_ARG_REAL,
                    .to = &s->alpha_lr,
                    .range = "(0,inf)",
                    .value = "X",
-                   .help = "learning rate of the entropy's weight (0.001)"},
+                   .help = "learning rate of the entropy's weight"},
                   {.name = "delay",
                    .kind = HVI_ARG_SIZE,
                    .to = &s->delay,
                    .range = "[1,1000000]",
                    .value = "N",
-                   .help = "steps between updates of the actor, which are then as many (2)"},
+                   .help = "steps between updates of the actor, which are then as many"},
                   {.name = "alpha",
                    .kind = HVI_ARG_REAL,
                    .to = &s->alpha,

@@ -5,6 +5,7 @@
  * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
  * what the log has beyond it: the two go on together.
  */
+#define _DEFAULT_SOURCE /* flock */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -14,9 +15,11 @@
 #include "report/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static const char HEADER[] =
@@ -57,31 +60,45 @@ static char *end_of_rows(char *text, size_t step) {
   }
 }
 
-static hvi_status cut_back(const hvi_training *t, hvi_error *err) {
+/* How much of the log belongs to the checkpoint. */
+static hvi_status find_end(size_t *end, const hvi_training *t, hvi_error *err) {
   char *text = NULL;
   hvi_status status = hvi_file_read_text(&text, t->log_path, MOST_LOG, err);
   if (status != HVI_OK) return status;
   if (strncmp(text, HEADER, strlen(HEADER)) != 0) {
     status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no log of a training", t->log_path);
   } else {
-    *end_of_rows(text, hvi_sac_state(t->sac).step) = '\0';
-    status = hvi_file_write_text(t->log_path, text, err);
+    *end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
   }
   hvi_free(text);
   return status;
 }
 
+/* Open for rows, and locked: two trainings of one policy would spoil it for both. */
+static hvi_status open_locked(hvi_training *t, hvi_error *err) {
+  const int fd = open(t->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  t->rows = fd >= 0 ? fdopen(fd, "a") : NULL;
+  if (!t->rows) {
+    const hvi_status status = hvi_error_system(err, "write", t->log_path);
+    if (fd >= 0) close(fd);
+    return status;
+  }
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_IO, "'%s' is being written by another training", t->log_path);
+}
+
 hvi_status hvi_training_open_log(hvi_training *t, bool resumed, hvi_error *err) {
   const bool there = access(t->log_path, F_OK) == 0;
+  size_t end = 0;
   t->logged = hvi_sac_state(t->sac).episodes;
-  if (resumed && there) {
-    const hvi_status status = cut_back(t, err);
-    if (status != HVI_OK) return status;
-  }
+  hvi_status status = open_locked(t, err);
+  if (status == HVI_OK && resumed && there) status = find_end(&end, t, err);
+  if (status != HVI_OK) return status;
   if (resumed && !there) hvi_say(&t->talk, "hvi: '%s' is gone; its rows begin anew\n", t->log_path);
-  t->rows = fopen(t->log_path, resumed && there ? "a" : "w");
-  if (!t->rows) return hvi_error_system(err, "write", t->log_path);
-  if (!resumed || !there) fputs(HEADER, t->rows);
+  /* a pipe or a terminal cannot be cut and need not be */
+  if (ftruncate(fileno(t->rows), (off_t)end) != 0 && errno != EINVAL)
+    return hvi_error_system(err, "write", t->log_path);
+  if (end == 0) fputs(HEADER, t->rows);
   if (fflush(t->rows) != 0) return hvi_error_system(err, "write", t->log_path);
   return HVI_OK;
 }

@@ -129,7 +129,7 @@ static void testset_text(const char *path, const hvi_testset *s, const hvi_tests
   text_line("noise floor", f->noise_floor, " (mean squared standard error)");
   text_line("terminated", 100.0 * f->terminated_share, " % of roll-outs");
   text_line("mean length", f->mean_length, " steps");
-  text_line("tail", f->after, " of a value comes after the horizon (gamma^H)");
+  text_line("after horizon", f->after, " of a value (gamma^H)");
   text_line("  put back", f->put_back, ", from the mean value");
   text_line("  lacking", f->missing_typical,
             f->below_error

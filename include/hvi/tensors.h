@@ -57,7 +57,7 @@ HVI_API const char *hvi_tensor_type_name(hvi_tensor_type type);
 /* Product of the shape. */
 HVI_API size_t hvi_tensor_count(const hvi_tensor *t);
 
-/* Reads a whole file; refuses one over max_bytes (0: 8 GiB). */
+/* Reads a whole file; refuses one over max_bytes (0: the memory of the machine). */
 HVI_API hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t max_bytes,
                                     hvi_error *err);
 /* The same from the bytes of a file, which are copied; `name` is for the error text. */

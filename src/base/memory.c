@@ -3,8 +3,16 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { CACHE_LINE = 64, LINE_DOUBLES = CACHE_LINE / sizeof(double) };
+
+size_t hvi_memory_size(void) {
+  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+  size_t bytes;
+  const bool told = pages > 0 && page > 0;
+  return told && hvi_multiply_sizes((size_t)pages, (size_t)page, &bytes) ? bytes : SIZE_MAX;
+}
 
 bool hvi_multiply_sizes(size_t a, size_t b, size_t *product) {
   if (b && a > SIZE_MAX / b) return false;

@@ -19,6 +19,9 @@ bool hvi_alloc_allowed(size_t bytes) __attribute__((weak, visibility("hidden")))
 double *hvi_copy_doubles(const double *x, size_t n);
 char *hvi_copy_text(const char *text);
 
+/* Bytes of memory that the machine has; SIZE_MAX when it does not tell. */
+size_t hvi_memory_size(void);
+
 /* *product = a * b; false when that overflows. */
 bool hvi_multiply_sizes(size_t a, size_t b, size_t *product);
 

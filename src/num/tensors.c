@@ -137,7 +137,7 @@ static hvi_status take_bytes(hvi_tensors **t, unsigned char *bytes, size_t size,
 
 hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t max_bytes, hvi_error *err) {
   *t = NULL;
-  if (max_bytes == 0) max_bytes = (size_t)(UINT64_C(8) << 30);
+  if (max_bytes == 0) max_bytes = hvi_memory_size();
   unsigned char *bytes;
   size_t size;
   hvi_status status = hvi_file_read_bytes(&bytes, &size, path, max_bytes, err);

@@ -95,7 +95,7 @@ static void put_row(hvi_collector *c, const float *x) {
   d->truncated[i] = x[2 * d->obs + d->act + 2] != 0.0F;
 }
 
-/* Takes the rows of an episode over; false when there is no room for all of them. */
+/* Takes the rows of an episode over; false when it goes on beyond the room there is. */
 static bool put_episode(hvi_collector *c, const group *g, size_t e) {
   c->episodes[c->taken] = g->first + e;
   c->starts[c->taken++] = c->filled;
@@ -103,7 +103,7 @@ static bool put_episode(hvi_collector *c, const group *g, size_t e) {
     if (c->filled == c->capacity) return false;
     put_row(c, g->rows + (e * c->cap + i) * c->row_floats);
   }
-  return true;
+  return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
 }
 
 static void put_group(hvi_collector *c, const group *g) {

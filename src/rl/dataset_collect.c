@@ -128,6 +128,16 @@ static hvi_status run(hvi_crew *crew, const char *path, hvi_notes *notes,
   return status;
 }
 
+/* A data set is put together in memory, and read there. */
+static hvi_status check_size(const hvi_env *env, size_t transitions, hvi_error *err) {
+  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
+  if (transitions <= most / row) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                       "%zu transitions of %s take %zu bytes each, more than the memory of this "
+                       "machine, %zu bytes",
+                       transitions, env->name, row, most);
+}
+
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
                                const hvi_collect_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
@@ -137,6 +147,8 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
   if (s->transitions == 0) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a data set needs a transition at least");
   }
+  status = check_size(env, s->transitions, err);
+  if (status) return status;
   hvi_notes notes;
   hvi_notes_begin(&notes, "transitions", env, policy, s->run.seed);
   hvi_notes_count(&notes, "transitions", s->transitions);

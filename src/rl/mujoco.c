@@ -4,8 +4,8 @@
  * MuJoCo reports through two function pointers of its own that serve the whole process, and without
  * them it writes a log file, waits for Enter and exits. So they are set, once, and what they do
  * depends on the thread: inside hvi_mujoco_guard an error jumps back there and a warning is
- * dropped; outside, where the call is somebody else's, it goes to whoever was set before, or to
- * what MuJoCo would have done by itself.
+ * dropped. Outside, where the call is somebody else's, both go to whoever was set before; where
+ * there was none, an error does what MuJoCo would have done by itself, and a warning is dropped.
  */
 #include "rl/mujoco.h"
 

@@ -37,16 +37,16 @@ static void reset(hvi_env *env, hvi_rng *rng) {
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
   (void)rng;
   pendulum *p = (pendulum *)env;
-  if (!isfinite(action[0]) || !isfinite(p->angle) || !isfinite(p->speed)) {
+  const double torque = clip(action[0], TOP_TORQUE), a = wrap(p->angle), w = p->speed;
+  const double reward = -(a * a + 0.1 * w * w + 0.001 * torque * torque);
+  if (!isfinite(action[0]) || !isfinite(reward)) {
     reset(env, NULL);
     return hvi_env_broken();
   }
-  const double torque = clip(action[0], TOP_TORQUE), a = wrap(p->angle), w = p->speed;
   p->speed = clip(w + (1.5 * GRAVITY * sin(p->angle) + 3.0 * torque) * STEP, TOP_SPEED);
   p->angle += p->speed * STEP;
   p->clock++;
-  return (hvi_transition){.reward = -(a * a + 0.1 * w * w + 0.001 * torque * torque),
-                          .truncated = p->clock >= env->time_limit};
+  return (hvi_transition){.reward = reward, .truncated = p->clock >= env->time_limit};
 }
 
 static void observe(const hvi_env *env, double *obs) {

@@ -122,10 +122,12 @@ hvi_status hvi_group_read(const hvi_group_plan *p, size_t number, hvi_group_head
   memcpy(head, buffer, sizeof *head);
   *rows = buffer + sizeof *head;
   size_t sum = 0;
-  for (size_t e = 0; e < HVI_GROUP_EPISODES && head->length[e] <= p->cap; e++) {
-    sum += (size_t)head->length[e];
+  bool whole = true;
+  for (size_t e = 0; e < HVI_GROUP_EPISODES && whole; e++) {
+    whole = head->length[e] <= p->cap;
+    if (whole) sum += (size_t)head->length[e];
   }
-  if (sum == *row_count) return HVI_OK;
+  if (whole && sum == *row_count) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_INPUT, "group %zu of the partial file is not whole", number);
 }
 

@@ -10,6 +10,7 @@
 #include <hvi/tensors.h>
 #include <hvi/version.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -110,6 +111,22 @@ static void gather(list *l, hvi_sac *sac) {
   hvi_env_save(sac->env, l->world);
 }
 
+/* A save must not replace the last good one by networks that nobody can use. */
+static hvi_status check_finite(const list *l, const hvi_sac *sac, hvi_error *err) {
+  for (size_t i = 0; i < l->count; i++) {
+    const float *x = l->items[i].data;
+    const size_t n = l->items[i].type == HVI_TENSOR_F32 ? hvi_tensor_count(&l->items[i]) : 0;
+    for (size_t k = 0; k < n; k++) {
+      if (isfinite(x[k])) continue;
+      return hvi_error_set(err, HVI_ERROR_INPUT,
+                           "training is no longer finite at step %llu (%s); what was saved before "
+                           "is kept",
+                           (unsigned long long)sac->counts.step, l->items[i].name);
+    }
+  }
+  return HVI_OK;
+}
+
 hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *err) {
   hvi_sac *sac = (hvi_sac *)(size_t)constant; /* the list serves reading too */
   char texts[HVI_SAC_FIELDS][HVI_SAC_FIELD_TEXT];
@@ -122,9 +139,11 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
   list l;
   hvi_status status = make_list(&l, sac, err);
   if (status != HVI_OK) return status;
-  add_replay(&l, &sac->replay);
   gather(&l, sac);
-  status = hvi_tensors_write(path, l.items, l.count, notes, HVI_SAC_FIELDS + 3, err);
+  status = check_finite(&l, sac, err);
+  add_replay(&l, &sac->replay);
+  if (status == HVI_OK)
+    status = hvi_tensors_write(path, l.items, l.count, notes, HVI_SAC_FIELDS + 3, err);
   free_list(&l);
   return status;
 }

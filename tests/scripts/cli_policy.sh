@@ -61,6 +61,36 @@ refused 3 "did you mean 'pendulum'" policy train pendulm --out x.safetensors
 refused 5 'nowhere' "${train[@]}" --out nowhere/x.safetensors
 head -c 20000 whole.safetensors.checkpoint >short.safetensors.checkpoint
 refused 3 'short.safetensors.checkpoint' "${train[@]}" --out short.safetensors --resume
+# What is refused damages nothing: a checkpoint under --fresh, a policy whose checkpoint is gone.
+cp whole.safetensors.checkpoint kept
+refused 2 'hidden' "${train[@]}" --out whole.safetensors --fresh --hidden 0
+refused 5 'nowhere' "${train[@]}" --out whole.safetensors --fresh --log nowhere/x.csv
+cmp -s whole.safetensors.checkpoint kept || fail "a run that was refused took the checkpoint along"
+cp whole.safetensors alone.safetensors
+refused 2 'alone.safetensors. is there and its checkpoint is not' "${train[@]}" --out alone.safetensors --resume
+cmp -s whole.safetensors alone.safetensors || fail "a policy without its checkpoint was replaced"
+
+# Two at once.
+"$HVI" "${train[@]}" --steps 200000 --out busy.safetensors -q >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 200); do
+  if [[ -s busy.safetensors ]]; then break; fi
+  sleep 0.05
+done
+refused 5 'busy.csv. is being written by another training' "${train[@]}" --out busy.safetensors --resume -q --steps 200000
+kill -INT "$pid"
+wait "$pid" || true
+
+# A full disk: one line, and the checkpoint that was there goes on.
+expect 0 "${train[@]}" --steps 1000 --out full.safetensors -q
+(
+  trap '' XFSZ # what a full disk says, without the signal
+  ulimit -f 30
+  refused 5 'cannot write .full.safetensors' "${train[@]}" --out full.safetensors --resume -q
+)
+expect 0 "${train[@]}" --out full.safetensors --resume -q
+cmp whole.safetensors full.safetensors || fail "after a full disk the bits are others"
+
 expect 0 "${train[@]}" --out whole.safetensors --fresh -q
 
 # Numbers that run away are an outcome of their own.
@@ -89,6 +119,9 @@ said out '^hidden +16 16$'
 said out '^env +pendulum$'
 expect 0 policy info whole.safetensors --json
 [[ $(member notes seed) == 7 && $(member hidden 0) == 16 ]] || fail "policy info --json"
+sed 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
+expect 0 policy info loud.safetensors
+said out '^env +\?\[m$'
 head -c 300 whole.safetensors >cut.safetensors
 refused 3 'cut.safetensors' policy info cut.safetensors
 refused 3 'no policy' policy info whole.safetensors.checkpoint
