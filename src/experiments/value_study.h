@@ -142,7 +142,7 @@ hvi_status hvi_study_open(hvi_study *study, hvi_run *run, hvi_error *err);
 void hvi_study_close(hvi_study *study);
 /* Pieces for every site that can run: the contenders' own rates, or a grid of them. */
 hvi_status hvi_study_cut(hvi_study *study, bool tune, hvi_error *err);
-/* The grid of a contender: its own or the plan's. A grid of one rate is no grid: nothing to tune. */
+/* The grid of a contender: its own or the plan's. One rate is no grid: there is nothing to tune. */
 size_t hvi_study_rates(const hvi_study *study, size_t contender, const double **rates);
 /* Runs what is not finished, over threads; value_work.c. */
 hvi_status hvi_study_work(hvi_study *study, hvi_error *err);
