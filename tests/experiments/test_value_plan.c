@@ -132,7 +132,7 @@ static void two_views_of_the_same_runs(void **state) {
   hvi_experiment_free(error);
 }
 
-/* No seed is both tuned on and reported, in any of the paper's. */
+/* No seed is both tuned on and reported, in any of the paper's, and a rate is one of its grid. */
 static void tuning_seeds_are_not_reported(void **state) {
   (void)state;
   const char *const *ids = hvi_experiment_ids();
@@ -151,7 +151,7 @@ static void tuning_seeds_are_not_reported(void **state) {
         const double rate = *hvi_contender_rate(&s, &key);
         const size_t count = c->rate_count ? c->rate_count : e->study->rate_count;
         const double *rates = c->rate_count ? c->rates : e->study->rates;
-        bool among = false;
+        bool among = count == 0; /* a method that takes over the rate of another experiment */
         for (size_t k = 0; k < count; k++) among = among || rates[k] == rate;
         if (!among) fail_msg("%s, %s: %s is not of its grid", e->id, c->label, key);
       }
