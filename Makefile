@@ -57,7 +57,7 @@ fuzz: ## FUZZ_SECONDS (60) of libFuzzer on each program of fuzz/ (build-fuzz/)
 	scripts/install-dependencies.sh clang
 	$(configure) build-fuzz -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DHVI_TESTS=OFF \
 	  -DHVI_FUZZ=ON -DHVI_SANITIZE=address,undefined,fuzzer-no-link
-	$(compile) build-fuzz -j$(JOBS)
+	$(compile) build-fuzz -j$(JOBS) --target fuzzers
 	scripts/fuzz.sh build-fuzz $(FUZZ_SECONDS)
 
 bench: all ## speed, as ratios to limits measured in the same run

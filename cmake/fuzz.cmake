@@ -5,14 +5,16 @@ file(GLOB HVI_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c
 function(add_fuzz_program program source)
   add_executable(${program} ${source} ${ARGN})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${program} PRIVATE hvi_report hvi_flags)
+  target_link_libraries(${program} PRIVATE hvi_static hvi_flags PkgConfig::JANSSON PkgConfig::YAML)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 endfunction()
 
 if(HVI_FUZZ)
+  add_custom_target(fuzzers) # all of them, and nothing else
   foreach(source ${HVI_FUZZ_SOURCES})
     get_filename_component(name ${source} NAME_WE)
     add_fuzz_program(${name} ${source})
+    add_dependencies(fuzzers ${name})
     target_link_options(${name} PRIVATE -fsanitize=fuzzer)
   endforeach()
 endif()
