@@ -116,7 +116,7 @@ static int check_rates(const hvi_setup *s, const hvi_args *args) {
 }
 
 /* The defaults of an evaluation where no option says otherwise. A preset stays what it is. */
-static void apply_defaults(hvi_setup *s, const hvi_args *args) {
+static void apply_defaults(hvi_setup *s, bool returns, const hvi_args *args) {
   const hvi_settings ours = hvi_evaluation_defaults().settings;
   const bool preset = strcmp(s->method, s->settings.optimizer->name) != 0;
   const bool same = s->settings.optimizer == ours.optimizer;
@@ -125,9 +125,9 @@ static void apply_defaults(hvi_setup *s, const hvi_args *args) {
     if (f->kind == HVI_ARG_SECTION || hvi_args_given(args, f->name)) continue;
     if (same || among(shared, f->name)) hvi_tunable_copy(f, &s->settings, &ours);
   }
-  /* it goes with plain targets and new samples, and nobody asked for it */
+  /* it goes with plain Bellman targets and new samples, and nobody asked for it */
   if (!hvi_args_given(args, "accelerate") &&
-      (s->settings.target != HVI_TARGET_PLAIN || s->settings.redraw_every > 1)) {
+      (returns || s->settings.target != HVI_TARGET_PLAIN || s->settings.redraw_every > 1)) {
     s->settings.accelerate = HVI_ACCELERATE_NONE;
   }
 }
@@ -141,7 +141,12 @@ int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
   if (s->settings.step_rule != HVI_STEP_FIXED) {
     return hvi_complain(HVI_EXIT_USAGE, "--eta takes a number here, not '%s'", s->eta_text);
   }
-  if (!rule) apply_defaults(s, args);
+  if (!rule) apply_defaults(s, e->returns, args);
+  if (e->returns && (s->settings.baseline || s->settings.accelerate != HVI_ACCELERATE_NONE)) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "--returns goes with an optimizer and without --accelerate: "
+                        "returns do not move with the values");
+  }
   if (!s->eta_text && s->settings.baseline != HVI_BASELINE_RULE) s->settings.eta = 1.0;
   s->settings.max_outer = e->steps;
   return HVI_EXIT_DONE;

@@ -220,6 +220,8 @@ static int tell_about(hvi_evaluate *e) {
   hvi_text_add(&t, "; activation %s; test states %zu; gap %s; method %s; eta %.17g; lr-decay %.17g",
                e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
                e->setup.method, s->eta, e->spec.lr_decay);
+  /* a longer run from an environment has other rows to start over with */
+  if (e->returns) hvi_text_add(&t, "; returns; steps %zu", e->env_name ? e->steps : 0);
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || !hvi_tunable_used(f, s)) continue;
     if (strcmp(f->name, "iters") == 0 || strcmp(f->name, "max-seconds") == 0) continue;
@@ -247,6 +249,7 @@ static int begin(hvi_evaluate *e, bool there) {
   s->seed = e->setup.seed;
   s->value.gamma = e->gamma;
   s->value.buffer = e->buffer;
+  s->value.target = e->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
   s->gap = e->gap && e->data ? e->data : NULL;
   if (hvi_evaluation_new(&e->evaluation, s, &err)) return hvi_complain_error(&err);

@@ -18,7 +18,7 @@ typedef struct hvi_evaluate {
   double gamma;
   size_t batch, replay, steps, buffer, test_states, every, threads;
   int normalise; /* 1: yes */
-  bool gap, resume, fresh, json;
+  bool returns, gap, resume, fresh, json;
 
   /* as made */
   char *stem;                                /* what the names of the files begin with */

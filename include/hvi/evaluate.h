@@ -118,7 +118,9 @@ HVI_API void hvi_scales_free(hvi_scales *scales);
  * least, always the same ones, and tells the seconds that collecting the first `rows` rows took: so
  * several evaluations can share one stream, each being charged for it. find and skip are for
  * evaluations that are taken up again, and optional: find says where a stream stood when it was
- * about to make `row`, and skip goes there, so that rows before it need not be made anew.
+ * about to make `row`, and skip goes there, so that rows before it need not be made anew. With
+ * returns as targets the rows of all max_outer steps are asked for at once: draws start over among
+ * those whose return is known.
  */
 typedef struct hvi_stream {
   hvi_status (*grow)(void *context, size_t rows, double *seconds, hvi_error *err);
@@ -161,7 +163,8 @@ typedef struct hvi_evaluation_row {
   double alpha;
   double error, interval, clean, relative, relative_clean; /* as in hvi_score */
   double gap;
-  size_t grad_evals, model_passes;
+  size_t grad_evals;
+  size_t model_passes;     /* over a batch of states, or of their successors */
   size_t env_steps;        /* rows of the batches used so far; all rows where there is no stream */
   double seconds_collect;  /* for those batches */
   double seconds_targets;  /* draws, values of successors, targets */

@@ -78,7 +78,8 @@ HVI_API hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *sp
                                  hvi_error *err);
 
 /* Rows of data that fresh draws 0 .. draws - 1 of this problem go through when they do not start
- * over, with the earlier run's and the buffer's: what a collector must have. 0 for other draws. */
+ * over, with the earlier run's and the buffer's: what a collector must have. 0 for other draws.
+ * With returns as targets, at most the rows that are there. */
 HVI_API size_t hvi_value_rows(const hvi_problem *value, size_t draws);
 
 /* V_theta of obs[rows][obs], into values[rows]. Allocates room for a slice of rows. */

@@ -30,9 +30,10 @@ static void unpack_purse(hvi_purse *p, const double *x) {
 
 /* The first row that the last step's draw and those after it need. */
 static size_t first_row(const hvi_evaluation *e, size_t outer) {
-  /* the buffer's batches are the first of the data; replay goes back to all */
-  if (e->spec.value.buffer > 0 || e->spec.value.replay > 0) return 0;
-  return hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - e->spec.value.batch;
+  const hvi_value_spec *v = &e->spec.value;
+  /* the buffer's batches are the first of the data; replay and returns ask for all */
+  if (v->buffer > 0 || v->replay > 0 || v->target == HVI_VALUE_RETURNS) return 0;
+  return hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
 }
 
 static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {

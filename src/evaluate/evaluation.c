@@ -50,6 +50,7 @@ static void fill_costs(const hvi_evaluation *e, hvi_evaluation_row *row) {
 
 static void fill_step(const hvi_evaluation *e, hvi_evaluation_row *row) {
   const hvi_record last = hvi_solver_info(e->solver).last;
+  const bool bellman = e->spec.value.target == HVI_VALUE_BELLMAN;
   *row = (hvi_evaluation_row){.outer = last.outer,
                               .inner = last.inner,
                               .loss0 = last.loss0,
@@ -58,6 +59,7 @@ static void fill_step(const hvi_evaluation *e, hvi_evaluation_row *row) {
                               .alpha = last.alpha,
                               .grad_evals = last.counts.grad_evals,
                               .model_passes = last.counts.model_passes};
+  if (bellman) row->model_passes += last.counts.f_evals; /* successors */
   row->error = row->interval = row->clean = row->relative = row->relative_clean = row->gap = NAN;
   if (last.outer == 0) row->loss0 = row->loss = row->ratio = row->alpha = NAN;
 }
@@ -169,10 +171,12 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   const hvi_probe *p = s->probe;
   const hvi_dataset *d = s->value.data;
   if (!d) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an evaluation needs data");
-  if (s->stream.grow &&
-      (s->value.draw != HVI_VALUE_FRESH || s->value.target != HVI_VALUE_BELLMAN)) {
+  if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stream of data goes with fresh draws");
+  }
+  if (s->stream.grow && s->value.target == HVI_VALUE_RETURNS && s->settings.max_outer == 0) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a stream of data goes with fresh draws and Bellman targets");
+                         "returns come after the states: a stream needs max_outer to know how far");
   }
   if (p && p->obs != d->obs) {
     return hvi_error_set(err, HVI_ERROR_INPUT,
@@ -191,10 +195,13 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* At least what making the problem asks for. */
+/* At least what making the problem asks for. Returns are known when all rows are there; so much
+ * data serve the whole run, and are charged as draws go through them. */
 static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   const hvi_value_spec *v = &e->spec.value;
-  return hvi_evaluation_grow(e, (v->buffer + 1) * (v->batch - v->replay), &e->purse.ahead, err);
+  const size_t steps = v->target == HVI_VALUE_RETURNS ? e->spec.settings.max_outer : 0;
+  double seconds = 0.0;
+  return hvi_evaluation_grow(e, (v->buffer + steps + 1) * (v->batch - v->replay), &seconds, err);
 }
 
 static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {

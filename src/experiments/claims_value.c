@@ -40,8 +40,9 @@ hvi_claim *hvi_study_claim(hvi_claims *claims, const hvi_study_results *r, size_
 }
 
 bool hvi_study_is_surrogate(const hvi_study_results *r, size_t contender) {
-  const hvi_settings *s = &r->experiment->contenders[contender].settings;
-  return s->baseline == HVI_BASELINE_NONE && (s->inner_steps > 1 || s->alpha > 0.0);
+  const hvi_contender *c = &r->experiment->contenders[contender];
+  const hvi_settings *s = &c->settings;
+  return !c->returns && !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0);
 }
 
 void hvi_study_add_ratio(hvi_claim *c, const char *name, hvi_study_ratio q) {
@@ -83,6 +84,7 @@ void hvi_claims_study(hvi_claims *claims, const hvi_study_results *r) {
     if (strcmp(id, "offline-error") == 0) hvi_claims_value_offline(claims, r, p, HVI_OF_ERROR);
     if (strcmp(id, "second-order") == 0) hvi_claims_value_second_order(claims, r, p);
     if (strcmp(id, "alpha") == 0) hvi_claims_value_alpha(claims, r, p);
+    if (strcmp(id, "baselines") == 0) hvi_claims_value_baselines(claims, r, p);
     if (strcmp(id, "accelerated") == 0) hvi_claims_value_accelerated(claims, r, p);
   }
 }

@@ -32,6 +32,7 @@ void hvi_claims_value_offline(hvi_claims *claims, const hvi_study_results *r, si
                               hvi_study_measure measure);
 void hvi_claims_value_second_order(hvi_claims *claims, const hvi_study_results *r, size_t place);
 void hvi_claims_value_alpha(hvi_claims *claims, const hvi_study_results *r, size_t place);
+void hvi_claims_value_baselines(hvi_claims *claims, const hvi_study_results *r, size_t place);
 void hvi_claims_value_accelerated(hvi_claims *claims, const hvi_study_results *r, size_t place);
 
 #endif

@@ -1,4 +1,4 @@
-/* Beyond the paper: steps of second order, what the threshold does, and a faster outer loop. */
+/* Beyond the paper: steps of second order, the threshold, a faster outer loop, other learners. */
 #include "experiments/claims_value.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 static const char where[] = "Beyond the paper";
 
-/* a against b at one point of an axis. */
+/* a against b at one point of an axis: both errors, and their ratio. */
 static hvi_judgement versus(hvi_claim *c, const hvi_study_results *r, size_t place, const char *a,
                             const char *b, hvi_study_axis axis, double x) {
   char name[64];
@@ -105,4 +105,43 @@ void hvi_claims_value_accelerated(hvi_claims *claims, const hvi_study_results *r
       c, hvi_study_not_above(hvi_study_compare_ends(r, place, hvi_study_who(r, "50 mode"),
                                                     hvi_study_who(r, "50"), HVI_OF_ERROR)));
   hvi_claim_note(c, "No higher: the upper end of the ratio is below 1.05.");
+}
+
+/* Ends of `who` and `other`, and the worse end of their ratio. */
+static hvi_judgement beats(hvi_claim *c, const hvi_study_results *r, size_t place, size_t who,
+                           size_t other) {
+  const hvi_study_ratio q = hvi_study_compare_ends(r, place, who, other, HVI_OF_ERROR);
+  const char *label = r->experiment->contenders[other].label;
+  char name[64];
+  hvi_claim_measure(c, label,
+                    hvi_study_mean_at(r, place, other, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY).value);
+  snprintf(name, sizeof name, "ratio to %s, upper end", label);
+  hvi_claim_measure(c, name, q.high);
+  return hvi_study_below(q);
+}
+
+void hvi_claims_value_baselines(hvi_claims *claims, const hvi_study_results *r, size_t place) {
+  static const char *const needed[] = {"Surr 10", "returns", NULL};
+  hvi_claim *c =
+      hvi_study_claim(claims, r, place, "below-baselines", where,
+                      "Ten inner steps end below every learner by temporal differences.", needed);
+  if (c) {
+    const size_t ours = hvi_study_who(r, "Surr 10");
+    hvi_judgement all = HVI_HOLDS;
+    hvi_study_add_mean(c, "Surr 10",
+                       hvi_study_mean_at(r, place, ours, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY));
+    for (size_t m = 0; m < r->contenders; m++)
+      if (!r->experiment->contenders[m].returns && !hvi_study_is_surrogate(r, m))
+        all = hvi_study_both(all, beats(c, r, place, ours, m));
+    hvi_claim_decide(c, all);
+    hvi_claim_note(c, "At the last iteration, seed by seed.");
+  }
+  c = hvi_study_claim(claims, r, place, "returns-floor", where,
+                      "Regression on Monte-Carlo returns ends below ten inner steps on Bellman "
+                      "targets: the network can do better than bootstrapping makes it do.",
+                      needed);
+  if (!c) return;
+  hvi_claim_decide(c, versus(c, r, place, "returns", "Surr 10", HVI_BY_OUTER, INFINITY));
+  hvi_claim_measure(c, "Monte-Carlo noise", r->noise[place]);
+  hvi_claim_note(c, "At the last iteration, seed by seed. Returns are those of the same rows.");
 }

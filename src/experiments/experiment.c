@@ -17,7 +17,7 @@ enum { MAX_BYTES = 1 << 20, MOST_CONTENDERS = 64 };
 static const char *const ids[] = {
     "pennies",       "pennies-time", "pennies-random", "rps",         "rps-random", "theory",
     "linear",        "performative", "half-cheetah",   "ant",         "ant-deep",   "offline-gap",
-    "offline-error", "second-order", "alpha",          "accelerated", NULL};
+    "offline-error", "second-order", "alpha",          "accelerated", "baselines",  NULL};
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 

@@ -75,10 +75,12 @@ static hvi_status fill_data(desk *d, hvi_error *err) {
   const hvi_scale *s = d->study->run->scale;
   const hvi_study_plan *p = d->study->plan;
   hvi_value_spec *v = &d->spec.value;
+  const hvi_contender *c = &d->study->run->experiment->contenders[d->piece->contender];
   double seconds;
   v->data = &d->tap->data;
   v->batch = batch_of(s);
-  v->buffer = d->study->run->experiment->contenders[d->piece->contender].double_sampling;
+  v->buffer = c->double_sampling;
+  v->target = c->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   if (!s->offline) {
     d->spec.stream = (hvi_stream){.grow = hvi_study_tap_grow, .context = d->tap};
     return hvi_study_tap_grow(d->tap, v->batch, &seconds, err);

@@ -81,7 +81,8 @@ static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
 static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_settings *set = &s->settings;
   set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->rule_state, l->now->theta);
-  s->row.counts.grad_evals++;
+  s->row.counts.model_passes += set->rule->passes;
+  s->row.counts.grad_evals += set->rule->gradients;
 }
 
 void hvi_solver_baseline_step(hvi_solver *s) {

@@ -3,6 +3,8 @@
 #include "rl/rollout_folder.h"
 #include "transitions.h"
 
+#include "problems/value/value.h"
+
 enum { BATCH = 60, STEPS = 24, CUT = 11, BUFFER = 3 };
 
 /* lqr with its own policy, and a test set of a few states. */
@@ -161,6 +163,67 @@ static void test_resume_offline(void **state) {
   s.settings.accelerate = HVI_ACCELERATE_ANDERSON;
   s.settings.memory = 3;
   check_resume(&b, &s);
+}
+
+/* Returns are known when the rows after them are: all are collected first, and charged as they are
+ * used. */
+static void test_returns_of_a_stream(void **state) {
+  (void)state;
+  bench b;
+  hvi_error err;
+  size_t count;
+  bench_open(&b);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.target = HVI_VALUE_RETURNS;
+  s.settings.accelerate = HVI_ACCELERATE_NONE;
+  check_resume(&b, &s);
+  hvi_collector *c = stream(&s, &b);
+  hvi_evaluation *e = start(&s);
+  assert_true(hvi_collector_data(c)->count >= (STEPS + 1) * BATCH);
+  advance(e, STEPS);
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
+  assert_int_equal(rows[0].env_steps, 0);
+  assert_true(rows[1].env_steps >= 5 * BATCH && rows[1].env_steps <= 5 * BATCH + 44);
+  for (size_t i = 1; i < count; i++) {
+    assert_true(rows[i].env_steps >= rows[i - 1].env_steps);
+    /* the inner steps, the next batch, and no successors */
+    assert_int_equal(rows[i].model_passes, 1 + 5 * rows[i].outer);
+  }
+  assert_true(rows[count - 1].error < 0.5 * rows[0].error);
+  hvi_evaluation_free(e);
+  s.settings.max_outer = 0;
+  s.settings.max_seconds = 1.0;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "max_outer");
+  hvi_collector_free(c);
+  bench_close(&b);
+}
+
+/* Each learner counts what it computes. Beside the rule a step passes the model over its batch
+ * again, and over states and successors of the next one, which the first step has too. */
+static void test_costs_of_rules(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    size_t gradients, passes;
+  } wanted[] = {{"td-target", 1, 5}, {"residual-gradient", 2, 5}, {"tdc", 3, 6}, {"tdrc", 3, 6}};
+  bench b = {0};
+  transitions t;
+  transitions_init(&t);
+  for (size_t k = 0; k < 4; k++) {
+    hvi_evaluation_spec s = small_spec(&b);
+    s.value.data = &t.data;
+    s.value.draw = HVI_VALUE_RANDOM;
+    s.settings.baseline = HVI_BASELINE_RULE;
+    for (const hvi_rule *const *r = hvi_value_rule_list; *r; r++)
+      if (strcmp((*r)->name, wanted[k].name) == 0) s.settings.rule = *r;
+    hvi_evaluation *e = start(&s);
+    size_t count;
+    advance(e, STEPS);
+    const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
+    assert_int_equal(rows[count - 1].grad_evals, wanted[k].gradients * STEPS);
+    assert_int_equal(rows[count - 1].model_passes, 2 + wanted[k].passes * STEPS);
+    hvi_evaluation_free(e);
+  }
 }
 
 /* A run that is longer than the one that was saved at its end. */
@@ -353,6 +416,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {IN_FOLDER(test_resume_online),
                                      IN_FOLDER(test_resume_double_sampling),
                                      IN_FOLDER(test_resume_offline),
+                                     IN_FOLDER(test_returns_of_a_stream),
+                                     cmocka_unit_test(test_costs_of_rules),
                                      IN_FOLDER(test_a_finished_run_goes_on),
                                      IN_FOLDER(test_rows),
                                      cmocka_unit_test(test_charges),

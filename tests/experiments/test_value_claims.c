@@ -178,6 +178,34 @@ static void beyond(void **state) {
   expect("alpha", a, 2, "threshold-matters-little-half-cheetah", HVI_NOT_DECIDED);
 }
 
+static void baselines(void **state) {
+  (void)state;
+  planted p[] = {{.label = "TD(0)", .inner = 1, .end = 1e4, .spread = 0.04, .seconds = 1},
+                 {.label = "TDC", .inner = 1, .end = 2e4, .spread = 0.04, .seconds = 1},
+                 {.label = "Surr 10", .inner = 10, .end = 3e3, .spread = 0.04, .seconds = 1},
+                 {.label = "returns", .inner = 10, .end = 1e3, .spread = 0.04, .seconds = 1}};
+  expect("baselines", p, 4, "returns-floor-half-cheetah", HVI_HOLDS);
+  expect("baselines", p, 4, "below-baselines-half-cheetah", HVI_HOLDS);
+  p[1].end = 1e3; /* one of them is better */
+  expect("baselines", p, 4, "below-baselines-half-cheetah", HVI_HOLDS_NOT);
+  p[1].end = 3e3;
+  expect("baselines", p, 4, "below-baselines-half-cheetah", HVI_NOT_DECIDED);
+  p[3].end = 9e3;
+  expect("baselines", p, 4, "returns-floor-half-cheetah", HVI_HOLDS_NOT);
+}
+
+/* Returns are no surrogate method, and no other that it is compared with. */
+static void returns_take_no_part(void **state) {
+  (void)state;
+  garden g;
+  planted p[4] = {good[0], good[1], good[2], {.label = "returns", .inner = 10, .end = 1.0}};
+  p[0].end = 1e3;
+  plant(&g, "half-cheetah", p, 4);
+  g.contenders[3].returns = true;
+  assert_int_equal(judged(&g, "lowest-half-cheetah"), HVI_HOLDS_NOT);
+  hvi_study_results_free(&g.r);
+}
+
 /* One diverged run of a method and it has lost; of both, and nothing is known. */
 static void divergence_loses(void **state) {
   (void)state;
@@ -260,6 +288,8 @@ int main(void) {
       cmocka_unit_test(on_the_clock),
       cmocka_unit_test(offline),
       cmocka_unit_test(beyond),
+      cmocka_unit_test(baselines),
+      cmocka_unit_test(returns_take_no_part),
       cmocka_unit_test(divergence_loses),
       cmocka_unit_test(what_was_not_run_is_not_judged),
       cmocka_unit_test(ratios_have_the_right_interval),

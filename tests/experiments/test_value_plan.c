@@ -158,7 +158,7 @@ static void tuning_seeds_are_not_reported(void **state) {
     }
     hvi_experiment_free(e);
   }
-  assert_int_equal(seen, 8);
+  assert_int_equal(seen, 9);
 }
 
 int main(void) {

@@ -103,6 +103,54 @@ expect 0 "${offline[@]}" --batch 0 --gap --out all --method td-target --json
 [[ $(tail -1 all.csv | cut -d, -f12) != "" ]] || fail "no gap in the trace"
 expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double
 
+# regression on returns, from an environment and from a file
+returns=("${run[@]}" --steps 12 --returns --gamma .8)
+expect 0 "${returns[@]}" --out regression --json
+[[ $(member settings returns) == true && $(member settings accelerate) == none ]] || fail "returns"
+expect 0 "${returns[@]}" --steps 12 --out regression --resume
+refused 3 "made with 'steps 12', not 'steps 13'" "${returns[@]}" --steps 13 --out regression --resume -q
+expect 0 "${offline[@]}" --inner 5 --batch 50 --gamma .9 --returns --out monte-carlo
+refused 2 'returns goes with an optimizer' "${returns[@]}" --accelerate mode --out x
+refused 2 'returns goes with an optimizer' evaluate lqr --policy default --returns --method tdc --out x
+
+# transitions FILE NAME:TYPE:SHAPE:BYTES...: a .safetensors file of zeros
+transitions() {
+  local file=$1 header= at=0 item
+  shift
+  for item; do
+    local name type shape size
+    IFS=: read -r name type shape size <<<"$item"
+    header+="${header:+,}\"$name\":{\"dtype\":\"$type\",\"shape\":[$shape],\"data_offsets\":[$at,$((at + size))]}"
+    at=$((at + size))
+  done
+  header="{$header}"
+  while ((${#header} % 8)); do header+=' '; done
+  {
+    printf '%b' "$(printf '\\x%02x' $((${#header} & 255)) $((${#header} >> 8)) 0 0 0 0 0 0)"
+    printf '%s' "$header"
+    head -c "$at" /dev/zero
+  } >"$file"
+}
+obs=obs:F32:10,2:80 action=action:F32:10,1:40 reward=reward:F32:10:40 next=next_obs:F32:10,2:80
+ends=terminated:BOOL:10:10 cuts=truncated:BOOL:10:10
+mine=(evaluate --hidden 4 --steps 2 --batch 5 --out x --data)
+
+# data of one's own, good and bad
+transitions good "$obs" "$action" "$reward" "$next" "$ends" "$cuts"
+expect 0 evaluate --hidden 4 --steps 2 --batch 5 --out own --data good
+transitions bad "$obs" "$action" "$reward" "$next" "$cuts"
+refused 3 "no tensor 'terminated'" "${mine[@]}" bad
+transitions bad "$obs" "$action" reward:F32:9:36 "$next" "$ends" "$cuts"
+refused 3 "'reward' has 9 rows, should have 10" "${mine[@]}" bad
+transitions bad "$obs" "$action" "$reward" next_obs:F32:10,3:120 "$ends" "$cuts"
+refused 3 "'next_obs' has 3 columns, should have 2" "${mine[@]}" bad
+transitions bad "$reward" "$obs" "$action" "$next" "$ends" "$cuts"
+header=$(($(stat -c %s bad) - 260))
+printf '\0\0\xc0\x7f' | dd of=bad bs=1 seek=$((header + 12)) conv=notrunc status=none
+refused 3 'reward' "${mine[@]}" bad
+refused 2 'gamma takes a number' "${mine[@]}" good --gamma 1
+refused 3 'test set has observations of length 4, and the data of 2' "${mine[@]}" good --testset set.safetensors
+
 # bad input
 refused 2 'environment with --policy FILE, or --data' evaluate
 refused 2 'policy is missing' evaluate lqr

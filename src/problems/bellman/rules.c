@@ -5,8 +5,9 @@
  *   td0                theta += h delta phi
  *   td-lambda          e <- gamma lambda e + phi,  theta += h delta e
  *   lstd               theta <- (C_hat + ridge I)^-1 r_hat
- *   tdc                theta += h (delta phi - gamma phi' <phi, w>),  w += h_2 (delta - <phi, w>)
- * phi gtd2               theta += h (phi - gamma phi') <phi, w>,        w likewise
+ *   tdc                theta += h (delta phi - gamma phi' <phi, w>),
+ *                      w += h_2 (delta - <phi, w>) phi
+ *   gtd2               theta += h (phi - gamma phi') <phi, w>, w likewise
  *   residual-gradient  theta += h delta (phi - gamma phi')
  *
  * with h_2 = second_rate h. All but the last tend to C theta = r. The residual gradient descends
@@ -149,20 +150,47 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
 }
 
-static const hvi_rule td0_rule = {"td0", "temporal differences: theta += h delta phi", no_state,
-                                  td0};
+static const hvi_rule td0_rule = {.name = "td0",
+                                  .summary = "temporal differences: theta += h delta phi",
+                                  .passes = 0,
+                                  .gradients = 1,
+                                  .state = no_state,
+                                  .step = td0};
 static const hvi_rule td_lambda_rule = {
-    "td-lambda", "temporal differences with accumulating traces (--trace-decay)", vector_state,
-    td_lambda};
+    .name = "td-lambda",
+    .summary = "temporal differences with accumulating traces (--trace-decay)",
+    .passes = 0,
+    .gradients = 1,
+    .state = vector_state,
+    .step = td_lambda};
 static const hvi_rule lstd_rule = {
-    "lstd", "least-squares temporal differences: solves with the running means", lstd_state, lstd};
+    .name = "lstd",
+    .summary = "least-squares temporal differences: solves with the running means",
+    .passes = 0,
+    .gradients = 0,
+    .state = lstd_state,
+    .step = lstd};
 static const hvi_rule tdc_rule = {
-    "tdc", "temporal differences with gradient correction (--second-rate)", vector_state, tdc};
+    .name = "tdc",
+    .summary = "temporal differences with gradient correction (--second-rate)",
+    .passes = 0,
+    .gradients = 1,
+    .state = vector_state,
+    .step = tdc};
 static const hvi_rule gtd2_rule = {
-    "gtd2", "gradient temporal differences, second version (--second-rate)", vector_state, gtd2};
+    .name = "gtd2",
+    .summary = "gradient temporal differences, second version (--second-rate)",
+    .passes = 0,
+    .gradients = 1,
+    .state = vector_state,
+    .step = gtd2};
 static const hvi_rule residual_gradient_rule = {
-    "residual-gradient", "descends the squared Bellman error of single transitions; another limit",
-    no_state, residual_gradient};
+    .name = "residual-gradient",
+    .summary = "descends the squared Bellman error of single transitions; another limit",
+    .passes = 0,
+    .gradients = 1,
+    .state = no_state,
+    .step = residual_gradient};
 
 const hvi_rule *const hvi_trajectory_rule_list[] = {
     &td0_rule, &td_lambda_rule, &lstd_rule, &tdc_rule, &gtd2_rule, &residual_gradient_rule, NULL};

@@ -299,6 +299,7 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
 
 size_t hvi_value_rows(const hvi_problem *value, size_t draws) {
   const hvi_value *v = hvi_value_of(value);
-  if (!v || v->spec.draw != HVI_VALUE_FRESH || v->returns) return 0;
-  return (v->spec.buffer + v->spec.first + draws) * (v->spec.batch - v->spec.replay);
+  if (!v || v->spec.draw != HVI_VALUE_FRESH) return 0;
+  const size_t rows = (v->spec.buffer + v->spec.first + draws) * (v->spec.batch - v->spec.replay);
+  return v->returns ? hvi_value_rows_of_returns(v, rows) : rows;
 }

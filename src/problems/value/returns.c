@@ -40,3 +40,15 @@ hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err) {
                        "return to learn from",
                        d->count, most_missing);
 }
+
+size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count) {
+  const size_t all = v->spec.data->count;
+  if (count >= v->usable_count) return all;
+  if (count == 0) return 0;
+  size_t end = v->usable[count - 1];
+  for (double missing = v->spec.gamma; missing > most_missing; missing *= v->spec.gamma) {
+    if (v->spec.data->terminated[end] || end + 1 == all) break;
+    end++;
+  }
+  return end + 1;
+}

@@ -200,15 +200,33 @@ static void tdrc(const hvi_rule_settings *s, const hvi_problem *p, const void *s
 }
 
 static const hvi_rule td_target_rule = {
-    "td-target", "temporal differences against a target network that follows (--second-rate)",
-    desk_state, td_target};
+    .name = "td-target",
+    .summary = "temporal differences against a target network that follows (--second-rate)",
+    .passes = 2,
+    .gradients = 1,
+    .state = desk_state,
+    .step = td_target};
 static const hvi_rule residual_gradient_rule = {
-    "residual-gradient", "descends the squared error of sampled transitions; another limit",
-    desk_state, residual_gradient};
+    .name = "residual-gradient",
+    .summary = "descends the squared error of sampled transitions; another limit",
+    .passes = 2,
+    .gradients = 2,
+    .state = desk_state,
+    .step = residual_gradient};
 static const hvi_rule tdc_rule = {
-    "tdc", "temporal differences with gradient correction (--second-rate)", desk_state, tdc};
-static const hvi_rule tdrc_rule = {
-    "tdrc", "tdc with its second weights drawn to zero (--second-rate)", desk_state, tdrc};
+    .name = "tdc",
+    .summary = "temporal differences with gradient correction (--second-rate)",
+    .passes = 3,
+    .gradients = 3,
+    .state = desk_state,
+    .step = tdc};
+static const hvi_rule tdrc_rule = {.name = "tdrc",
+                                   .summary =
+                                       "tdc with its second weights drawn to zero (--second-rate)",
+                                   .passes = 3,
+                                   .gradients = 3,
+                                   .state = desk_state,
+                                   .step = tdrc};
 
 const hvi_rule *const hvi_value_rule_list[] = {&td_target_rule, &residual_gradient_rule, &tdc_rule,
                                                &tdrc_rule, NULL};

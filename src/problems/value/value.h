@@ -59,6 +59,8 @@ hvi_status hvi_value_scaled_new(hvi_model **model, hvi_model *network, double sh
 
 /* Fills in returns and usable; returns.c. */
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);
+/* Rows of data that the first `count` returns are made of. */
+size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count);
 
 /* td-target, residual-gradient, tdc, tdrc, NULL; rules.c. */
 extern const hvi_rule *const hvi_value_rule_list[];
