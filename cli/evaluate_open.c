@@ -5,6 +5,7 @@
 #include "exit_codes.h"
 #include "parse.h"
 #include "report/text.h"
+#include "rollout.h"
 #include "signals.h"
 #include "tunables.h"
 
@@ -14,11 +15,6 @@
 #include <unistd.h>
 
 enum { SCALE_ROWS = 10000 };
-
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
 
 static char *with_ending(const char *stem, const char *ending) {
   hvi_text t = {0};
@@ -36,7 +32,7 @@ static int name_files(hvi_evaluate *e) {
   } else if (e->env_name) {
     hvi_text_add(&stem, "%s-value", e->env_name);
   } else {
-    const char *name = base_name(e->data_path);
+    const char *name = hvi_rollout_base_name(e->data_path);
     hvi_text_add(&stem, "%.*s-value", (int)strcspn(name, "."), name);
   }
   e->stem = hvi_text_take(&stem);
@@ -78,18 +74,10 @@ static int read_network(hvi_evaluate *e) {
   return HVI_EXIT_DONE;
 }
 
-static hvi_status load_policy(hvi_evaluate *e, hvi_error *err) {
-  hvi_status status = hvi_env_new(&e->env, e->env_name, err);
-  if (status) return status;
-  status = strcmp(e->policy_path, "default") == 0
-               ? hvi_policy_of_env(&e->policy, e->env, err)
-               : hvi_policy_load(&e->policy, e->policy_path, err);
-  return status ? status : hvi_policy_check(e->policy, e->env, err);
-}
-
 /* The solver draws one batch ahead. */
 static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
-  hvi_status status = load_policy(e, err);
+  hvi_status status = hvi_env_new(&e->env, e->env_name, err);
+  if (!status) status = hvi_rollout_policy(&e->policy, e->policy_path, e->env, err);
   if (status) return status;
   const size_t batches = e->buffer + e->steps + 1;
   size_t rows;
@@ -146,7 +134,7 @@ static int make_testset(hvi_evaluate *e) {
   s.run = (hvi_rollout_settings){.seed = e->setup.seed,
                                  .threads = e->threads,
                                  .partial = e->resume ? HVI_PARTIAL_RESUME : HVI_PARTIAL_FRESH,
-                                 .policy_name = base_name(e->policy_path),
+                                 .policy_name = hvi_rollout_base_name(e->policy_path),
                                  .progress = on_rollouts,
                                  .progress_context = &bar};
   s.states = e->test_states;
@@ -208,7 +196,7 @@ static int tell_about(hvi_evaluate *e) {
   const hvi_settings *s = &e->setup.settings;
   hvi_text t = {0};
   char text[64];
-  const char *from = e->env_name ? e->env_name : base_name(e->data_path);
+  const char *from = e->env_name ? e->env_name : hvi_rollout_base_name(e->data_path);
   hvi_text_add(&t, "%s; policy %s; rows %zu; gamma %.17g; seed %llu", from,
                v->data->origin.fingerprint, e->data ? e->data->count : 0, e->gamma,
                (unsigned long long)e->setup.seed);

@@ -12,6 +12,7 @@
 #include "json.h"
 #include "num/stats.h"
 #include "policy.h"
+#include "rollout.h"
 #include "signals.h"
 
 #include <math.h>
@@ -160,12 +161,8 @@ static void print_json(const scoring *s) {
 }
 
 static hvi_status open_policy(scoring *s, const char *name, hvi_error *err) {
-  hvi_status status = hvi_env_new(&s->env, name, err);
-  if (status == HVI_OK) {
-    status = strcmp(s->file, "default") == 0 ? hvi_policy_of_env(&s->policy, s->env, err)
-                                             : hvi_policy_load(&s->policy, s->file, err);
-  }
-  return status == HVI_OK ? hvi_policy_check(s->policy, s->env, err) : status;
+  const hvi_status status = hvi_env_new(&s->env, name, err);
+  return status ? status : hvi_rollout_policy(&s->policy, s->file, s->env, err);
 }
 
 static int score(scoring *s, const char *name) {

@@ -68,17 +68,17 @@ static bool on_progress(void *context, size_t done, size_t total) {
   return !hvi_signals_interrupted();
 }
 
-/* The name without its folders: notes tell nothing about the machine. */
-static const char *base_name(const char *path) {
+const char *hvi_rollout_base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
 }
 
-static hvi_status load_policy(hvi_rollout_job *job, hvi_error *err) {
-  if (strcmp(job->policy_path, "default") == 0) {
-    return hvi_policy_of_env(&job->policy, job->env, err);
-  }
-  return hvi_policy_load(&job->policy, job->policy_path, err);
+hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_env *env,
+                              hvi_error *err) {
+  const bool own = strcmp(name, "default") == 0;
+  const hvi_status status =
+      own ? hvi_policy_of_env(policy, env, err) : hvi_policy_load(policy, name, err);
+  return status ? status : hvi_policy_check(*policy, env, err);
 }
 
 int hvi_rollout_open(hvi_rollout_job *job, hvi_rollout_settings *s, const char *env_name) {
@@ -91,13 +91,14 @@ int hvi_rollout_open(hvi_rollout_job *job, hvi_rollout_settings *s, const char *
   if (job->resume && job->fresh) {
     return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh exclude each other");
   }
-  if (hvi_env_new(&job->env, env_name, &err) || load_policy(job, &err)) {
+  if (hvi_env_new(&job->env, env_name, &err) ||
+      hvi_rollout_policy(&job->policy, job->policy_path, job->env, &err)) {
     return hvi_complain_error(&err);
   }
   s->partial = job->resume  ? HVI_PARTIAL_RESUME
                : job->fresh ? HVI_PARTIAL_FRESH
                             : HVI_PARTIAL_REFUSE;
-  s->policy_name = base_name(job->policy_path);
+  s->policy_name = hvi_rollout_base_name(job->policy_path);
   s->progress = on_progress;
   s->progress_context = job;
   return HVI_EXIT_DONE;

@@ -29,6 +29,12 @@ int hvi_rollout_end(hvi_rollout_job *job, hvi_status status, const hvi_rollout_r
                     const hvi_error *err);
 void hvi_rollout_close(hvi_rollout_job *job);
 
+/* The policy of a file, or 'default': the environment's own; it fits the environment. */
+hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_env *env,
+                              hvi_error *err);
+/* The name without its folders: notes tell nothing about the machine. */
+const char *hvi_rollout_base_name(const char *path);
+
 /* Prints what a data set or a test set holds; report may be NULL. The exit code. */
 int hvi_rollout_info(const char *path, bool json, const hvi_rollout_report *report);
 

@@ -97,6 +97,8 @@ typedef struct hvi_dataset {
 /* Notes may be missing; everything else is checked. */
 HVI_API hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err);
 HVI_API void hvi_dataset_free(hvi_dataset *data);
+/* Whether the row after this one is there and is the next step of the same episode. */
+HVI_API bool hvi_dataset_continues(const hvi_dataset *data, size_t row);
 
 #ifdef __cplusplus
 }

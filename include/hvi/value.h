@@ -39,8 +39,8 @@ typedef enum hvi_value_draw {
 } hvi_value_draw;
 
 /* The returns are those of complete data: rows that are added later are not seen. A row whose
- * episode goes on after the data or after a time limit lacks gamma^k times a value, k steps on; it
- * is left out where gamma^k is more than 0.01. */
+ * episode goes on after the data or after a time limit, or where the next row is of another, lacks
+ * gamma^k times a value, k steps on; it is left out where gamma^k is more than 0.01. */
 typedef enum hvi_value_target {
   HVI_VALUE_BELLMAN, /* r + gamma f V(s') */
   HVI_VALUE_RETURNS  /* the discounted return that followed: regression on Monte-Carlo returns */
@@ -49,7 +49,8 @@ typedef enum hvi_value_target {
 enum { HVI_VALUE_MOST_LAYERS = 64 };
 
 typedef struct hvi_value_spec {
-  const hvi_dataset *data; /* outlives the problem; rows may be added while it is in use */
+  const hvi_dataset *data; /* outlives the problem; rows may be added while it is in use, step by
+                              step where those before them are */
   double gamma;            /* at least 0, below 1 */
   hvi_value_draw draw;
   hvi_value_target target;

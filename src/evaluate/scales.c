@@ -20,7 +20,6 @@
 #include <hvi/evaluate.h>
 
 #include <math.h>
-#include <string.h>
 
 static void scale_states(hvi_scales *s, const hvi_dataset *d, size_t rows) {
   for (size_t j = 0; j < d->obs; j++) {
@@ -46,15 +45,11 @@ static double constant(const hvi_dataset *d, size_t rows, double gamma) {
   return reward / ((double)rows - gamma * future);
 }
 
-static bool goes_on(const hvi_dataset *d, size_t i) {
-  return !d->terminated[i] && !d->truncated[i] &&
-         memcmp(d->next + i * d->obs, d->observation + (i + 1) * d->obs,
-                d->obs * sizeof *d->next) == 0;
-}
-
 static void fill_returns(double *G, const hvi_dataset *d, size_t rows, double gamma, double c) {
   for (size_t i = rows; i-- > 0;) {
-    const double future = i + 1 < rows && goes_on(d, i) ? G[i + 1] : d->terminated[i] ? 0.0 : c;
+    const double future = i + 1 < rows && hvi_dataset_continues(d, i) ? G[i + 1]
+                          : d->terminated[i]                          ? 0.0
+                                                                      : c;
     G[i] = (double)d->reward[i] + gamma * future;
   }
 }

@@ -38,7 +38,7 @@ static void widen(double range[2], double x) {
 static void add(sheet *s, const char *label, const char *file, const char *y, const char *y2,
                 hvi_mark mark, size_t style) {
   drawing *d = s->d;
-  const char *x = s->what.x == HVI_BY_THRESHOLD ? "threshold" : hvi_study_axis_name(s->what.x);
+  const char *x = hvi_study_axis_names[s->what.x];
   if (s->count == MOST_SERIES) return;
   char *kept = d->files[s->index][s->count];
   snprintf(kept, sizeof d->files[0][0], "%s.csv", file);
@@ -70,7 +70,7 @@ static bool has_band(const hvi_experiment *e, size_t contender) {
 static hvi_status add_curves(sheet *s, hvi_error *err) {
   drawing *d = s->d;
   const hvi_study_results *r = d->r;
-  const char *y = hvi_study_measure_name(s->what.y);
+  const char *y = hvi_study_measure_names[s->what.y];
   hvi_status status = HVI_OK;
   char name[HVI_STUDY_NAME];
   for (size_t m = 0; m < r->contenders && !status; m++) {
@@ -92,7 +92,7 @@ static hvi_status add_curves(sheet *s, hvi_error *err) {
 static hvi_status add_thresholds(sheet *s, hvi_error *err) {
   drawing *d = s->d;
   char name[HVI_STUDY_NAME], slug[48];
-  const char *y = hvi_study_measure_name(s->what.y);
+  const char *y = hvi_study_measure_names[s->what.y];
   hvi_study_slug(slug, sizeof slug, d->r->names[s->place]);
   snprintf(name, sizeof name, "%s-thresholds-%s", slug, y);
   add(s, NULL, name, d->columns[s->what.y][0], d->columns[s->what.y][1], HVI_MARK_BAND, BLACK);
@@ -122,8 +122,8 @@ static hvi_status add_levels(sheet *s, hvi_error *err) {
     if (!r->experiment->contenders[m].returns)
       lowest = fmin(lowest, hvi_study_least_of(r, s->place, m, s->what.y).value);
   hvi_study_slug(slug, sizeof slug, r->names[s->place]);
-  snprintf(name, sizeof name, "%s-levels-%s-%s", slug, hvi_study_axis_name(s->what.x),
-           hvi_study_measure_name(s->what.y));
+  snprintf(name, sizeof name, "%s-levels-%s-%s", slug, hvi_study_axis_names[s->what.x],
+           hvi_study_measure_names[s->what.y]);
   const bool from_zero = s->what.x == HVI_BY_OUTER || s->what.x == HVI_BY_GRADIENTS;
   const double x[2] = {from_zero ? 0.0 : s->x[0], s->x[1]};
   add(s, "lowest of all", name, "lowest", NULL, HVI_MARK_DASHED, BLACK);
@@ -190,7 +190,7 @@ static hvi_status draw(drawing *d, hvi_error *err) {
   const hvi_experiment *e = d->r->experiment;
   hvi_status status = HVI_OK;
   for (size_t k = 0; k < HVI_STUDY_MEASURES; k++) {
-    const char *y = hvi_study_measure_name((hvi_study_measure)k);
+    const char *y = hvi_study_measure_names[(hvi_study_measure)k];
     snprintf(d->columns[k][0], sizeof d->columns[k][0], "%s_low", y);
     snprintf(d->columns[k][1], sizeof d->columns[k][1], "%s_high", y);
   }

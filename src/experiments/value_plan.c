@@ -7,8 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const axes[] = {"outer", "seconds", "gradients", "threshold", NULL};
-static const char *const measures[] = {"error", "gap", "ratio", "inner", NULL};
+const char *const hvi_study_axis_names[] = {"outer", "seconds", "gradients", "threshold", NULL};
+const char *const hvi_study_measure_names[] = {"error", "gap", "ratio", "inner", NULL};
 
 static hvi_status wrong_list(const hvi_node *n, const char *what, size_t most, const char *origin,
                              hvi_error *err) {
@@ -75,9 +75,9 @@ static hvi_status read_panels(hvi_study_plan *p, const hvi_node *list, const cha
     const hvi_node *node;
     status = hvi_field_keys(n, keys, origin, err);
     if (!status && (node = hvi_node_get(n, "x")))
-      status = hvi_field_choice(&x, node, axes, origin, err);
+      status = hvi_field_choice(&x, node, hvi_study_axis_names, origin, err);
     if (!status && (node = hvi_node_get(n, "y")))
-      status = hvi_field_choice(&y, node, measures, origin, err);
+      status = hvi_field_choice(&y, node, hvi_study_measure_names, origin, err);
     p->panels[p->panel_count++] = (hvi_study_panel){(hvi_study_axis)x, (hvi_study_measure)y};
   }
   return status;

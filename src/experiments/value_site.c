@@ -182,11 +182,15 @@ static void identify(hvi_study_site *site) {
            "policy %s, test set %016" PRIx64 " of %zu states", print, hash, p->states);
 }
 
+void hvi_study_slug(char *slug, size_t size, const char *name) {
+  snprintf(slug, size, "%.*s", (int)size - 1, name);
+  for (char *c = slug; *c; c++)
+    if (*c == '_' || *c == '/' || *c == '.') *c = '-';
+}
+
 hvi_status hvi_study_site_open(hvi_study_site *site, hvi_run *run, size_t place, hvi_error *err) {
   *site = (hvi_study_site){.place = &run->experiment->study->places[place]};
-  snprintf(site->slug, sizeof site->slug, "%.38s", site->place->environment);
-  for (char *c = site->slug; *c; c++)
-    if (*c == '_' || *c == '/' || *c == '.') *c = '-';
+  hvi_study_slug(site->slug, sizeof site->slug, site->place->environment);
   hvi_status status = open_env(site, err);
   if (!status && !*site->missing) status = open_policy(site, err);
   if (!status && !*site->missing) status = open_testset(site, run, err);

@@ -37,6 +37,9 @@ typedef enum hvi_study_measure {
   HVI_STUDY_MEASURES
 } hvi_study_measure;
 
+/* As files call them, ending in NULL; value_plan.c. */
+extern const char *const hvi_study_axis_names[], *const hvi_study_measure_names[];
+
 typedef struct hvi_study_panel {
   hvi_study_axis x;
   hvi_study_measure y;
@@ -94,6 +97,8 @@ typedef struct hvi_study_site {
   double noise;     /* what the true values would score */
 } hvi_study_site;
 
+/* An environment's name as part of a file's. */
+void hvi_study_slug(char *slug, size_t size, const char *name);
 /* What is not there makes `missing`, not an error. A stand-in is made, or found, in
  * out/testsets. */
 hvi_status hvi_study_site_open(hvi_study_site *site, hvi_run *run, size_t place, hvi_error *err);

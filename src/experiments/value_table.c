@@ -10,24 +10,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const axis_names[] = {"outer", "seconds", "gradients", "threshold"};
-static const char *const measure_names[] = {"error", "gap", "ratio", "inner"};
-
-const char *hvi_study_axis_name(hvi_study_axis a) { return axis_names[a]; }
-const char *hvi_study_measure_name(hvi_study_measure m) { return measure_names[m]; }
-
-void hvi_study_slug(char *slug, size_t size, const char *name) {
-  snprintf(slug, size, "%s", name);
-  for (char *c = slug; *c; c++)
-    if (*c == '_' || *c == '/' || *c == '.') *c = '-';
-}
-
 void hvi_study_curve_name(char name[HVI_STUDY_NAME], const hvi_study_results *r, size_t place,
                           size_t contender, hvi_study_axis axis) {
   char slug[48];
   hvi_study_slug(slug, sizeof slug, r->names[place]);
   snprintf(name, HVI_STUDY_NAME, "%s-%s-%s", slug, r->experiment->contenders[contender].slug,
-           axis_names[axis]);
+           hvi_study_axis_names[axis]);
 }
 
 static hvi_status open_table(hvi_csv *csv, const hvi_run *run, const char *name, const char *header,
@@ -77,7 +65,7 @@ hvi_status hvi_study_write_curve(const hvi_run *run, const hvi_study_results *r,
   snprintf(header, sizeof header,
            "%s,error,error_low,error_high,gap,gap_low,gap_high,ratio,ratio_low,ratio_high,inner,"
            "inner_low,inner_high,seeds",
-           axis_names[axis]);
+           hvi_study_axis_names[axis]);
   const hvi_status status = open_table(&csv, run, name, header, err);
   if (status) return status;
   const size_t rows = longest(r, place, contender)->count;
@@ -102,7 +90,7 @@ hvi_status hvi_study_write_thresholds(const hvi_run *run, const hvi_study_result
                                       hvi_study_measure measure, hvi_error *err) {
   char name[HVI_STUDY_NAME], slug[48], header[128];
   hvi_csv csv;
-  const char *y = measure_names[measure];
+  const char *y = hvi_study_measure_names[measure];
   hvi_study_slug(slug, sizeof slug, r->names[place]);
   snprintf(name, sizeof name, "%s-thresholds-%s", slug, y);
   snprintf(header, sizeof header, "method,threshold,%s,%s_low,%s_high", y, y, y);

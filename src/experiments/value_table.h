@@ -6,11 +6,6 @@
 
 enum { HVI_STUDY_NAME = 128 };
 
-const char *hvi_study_axis_name(hvi_study_axis a);
-const char *hvi_study_measure_name(hvi_study_measure m);
-/* An environment's name as part of a file's. */
-void hvi_study_slug(char *slug, size_t size, const char *name);
-
 /* ENVIRONMENT-METHOD-AXIS.csv: means over the seeds with the ends of their intervals. */
 void hvi_study_curve_name(char name[HVI_STUDY_NAME], const hvi_study_results *r, size_t place,
                           size_t contender, hvi_study_axis axis);

@@ -4,6 +4,8 @@
 #include "rl/rollout_columns.h"
 #include "rl/rollout_notes.h"
 
+#include <string.h>
+
 static bool *load_flags(const hvi_tensors *t, const char *path, const char *name, size_t *rows,
                         hvi_error *err) {
   const hvi_tensor *column;
@@ -67,4 +69,10 @@ void hvi_dataset_free(hvi_dataset *d) {
   hvi_free(d->terminated);
   hvi_free(d->truncated);
   hvi_free(d);
+}
+
+bool hvi_dataset_continues(const hvi_dataset *d, size_t row) {
+  if (row + 1 >= d->count || d->terminated[row] || d->truncated[row]) return false;
+  return memcmp(d->next + row * d->obs, d->observation + (row + 1) * d->obs,
+                d->obs * sizeof *d->next) == 0;
 }

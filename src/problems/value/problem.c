@@ -46,20 +46,20 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   hvi_vec_zero(f + n, v->rows - n);
 }
 
-/* Whether the episode of `row` goes on from the row before. */
-static bool follows(const hvi_dataset *d, size_t row) {
-  return row > 0 && !d->terminated[row - 1] && !d->truncated[row - 1] &&
-         memcmp(d->next + (row - 1) * d->obs, d->observation + row * d->obs,
-                d->obs * sizeof *d->next) == 0;
+/* Whether `row` is the next step of the row before. */
+static bool follows(const hvi_value *v, size_t row) {
+  const hvi_dataset *d = v->spec.data;
+  if (row == 0) return false;
+  return v->ordered ? !d->terminated[row - 1] && !d->truncated[row - 1]
+                    : hvi_dataset_continues(d, row - 1);
 }
 
 /* sum of gamma^k over the steps k of its episode up to a row, by that of the row before */
 static double trace_of(const hvi_value *v, size_t row, size_t before, double trace) {
-  const hvi_dataset *d = v->spec.data;
-  if (row == before + 1) return follows(d, row) ? 1.0 + v->spec.gamma * trace : 1.0;
+  if (row == before + 1) return follows(v, row) ? 1.0 + v->spec.gamma * trace : 1.0;
   double power = 1.0;
   trace = 1.0;
-  for (; power > 1e-4 && follows(d, row); row--) trace += power *= v->spec.gamma;
+  for (; power > 1e-4 && follows(v, row); row--) trace += power *= v->spec.gamma;
   return trace;
 }
 
@@ -258,7 +258,14 @@ static hvi_status make_start(hvi_value *v, uint64_t seed, hvi_error *err) {
   return hvi_mlp_init(v->mlp, v->theta0, HVI_INIT_KAIMING, &rng, err);
 }
 
+static bool in_order(const hvi_dataset *d) {
+  for (size_t i = 0; i + 1 < d->count; i++)
+    if (!d->terminated[i] && !d->truncated[i] && !hvi_dataset_continues(d, i)) return false;
+  return true;
+}
+
 static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
+  v->ordered = in_order(v->spec.data);
   hvi_status status = copy_spec(v, err);
   if (!status && v->spec.target == HVI_VALUE_RETURNS) status = hvi_value_find_returns(v, err);
   if (!status) status = check_rows(v, err);

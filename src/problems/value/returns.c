@@ -3,9 +3,9 @@
  *
  *   G_i = r_i + gamma G_{i+1},   G = r where the episode ends,
  *
- * from the last row to the first. Where an episode is cut, by a time limit or by the end of the
- * data, k steps after row i, G_i lacks gamma^k times the value there; such a row is of use when
- * gamma^k is at most 0.01.
+ * from the last row to the first. Where an episode is cut, by a time limit or because the next row
+ * is of another, k steps after row i, G_i lacks gamma^k times the value there; such a row is of use
+ * when gamma^k is at most 0.01.
  */
 #include "problems/value/value.h"
 
@@ -25,7 +25,7 @@ hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err) {
   for (size_t i = d->count; i-- > 0;) {
     if (d->terminated[i]) {
       G = missing = 0.0;
-    } else if (d->truncated[i]) {
+    } else if (!hvi_dataset_continues(d, i)) {
       G = 0.0, missing = 1.0;
     }
     v->returns[i] = G = (double)d->reward[i] + gamma * G;
@@ -47,7 +47,7 @@ size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count) {
   if (count == 0) return 0;
   size_t end = v->usable[count - 1];
   for (double missing = v->spec.gamma; missing > most_missing; missing *= v->spec.gamma) {
-    if (v->spec.data->terminated[end] || end + 1 == all) break;
+    if (!hvi_dataset_continues(v->spec.data, end)) break;
     end++;
   }
   return end + 1;

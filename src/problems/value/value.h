@@ -12,6 +12,7 @@ typedef struct hvi_value {
   hvi_problem_ops ops; /* which of the optional ones there are depends on the spec */
   hvi_value_spec spec; /* with copies of what it points at; batch is N, threads at least 1 */
   size_t obs, rows;    /* rows of the model: N, or 2 N with a buffer */
+  bool ordered;        /* episodes stand step by step; so will rows that are added */
   hvi_model *mlp;      /* the network: the problem's model, or inside it */
   const hvi_net *net;  /* its own */
   double *center;      /* [obs], and */
