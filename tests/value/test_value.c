@@ -9,7 +9,7 @@
 
 #include <hvi/tensors.h>
 
-enum { ROWS = 60, OBS = 3 };
+enum { ROWS = 60, OBS = 3, LOST = 30 };
 
 /* Rows by hand: every fourth or so ends an episode, one way or the other. */
 typedef struct rows {
@@ -29,6 +29,8 @@ static const hvi_dataset *fill_rows(rows *r, uint64_t seed, double end) {
     r->reward[i] = (float)hvi_rng_normal(&rng);
     r->terminated[i] = hvi_rng_uniform(&rng) < end;
     r->truncated[i] = hvi_rng_uniform(&rng) < end;
+    if (i + 1 < ROWS && !r->terminated[i] && !r->truncated[i])
+      memcpy(r->obs + (i + 1) * OBS, r->next + i * OBS, OBS * sizeof *r->obs);
   }
   r->data.observation = r->obs, r->data.next = r->next, r->data.action = r->action;
   r->data.reward = r->reward, r->data.terminated = r->terminated, r->data.truncated = r->truncated;
@@ -264,6 +266,7 @@ static void returns_are_those_of_a_plain_sum(void **state) {
   static rows r;
   for (uint64_t seed = 0; seed < 8; seed++) {
     hvi_value_spec spec = small_spec(fill_rows(&r, 10 + seed, 0.06), 0);
+    r.obs[LOST * OBS] += seed < 4 ? 0.0F : 1.0F; /* the row before it is of another episode */
     spec.gamma = gammas[seed % 4];
     spec.draw = HVI_VALUE_ALL;
     spec.target = HVI_VALUE_RETURNS;
@@ -279,6 +282,7 @@ static void returns_are_those_of_a_plain_sum(void **state) {
       for (;; k++) {
         G += pow(spec.gamma, (double)(k - i)) * (double)r.reward[k];
         if (r.terminated[k] || r.truncated[k] || k + 1 == ROWS) break;
+        if (seed >= 4 && k + 1 == LOST) break;
       }
       if (!r.terminated[k] && pow(spec.gamma, (double)(k + 1 - i)) > 0.01) {
         left_out++;
