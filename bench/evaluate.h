@@ -15,12 +15,14 @@ typedef struct evaluate_row {
   const char *env;
   bool available; /* false: this build lacks the environment, and the rest is 0 */
   size_t obs;
-  double collect; /* a batch of transitions, under a linear policy; by the clock on the wall */
-  double targets; /* draw, values at the states and their successors */
-  double inner;   /* the inner steps */
-  double sgemm;   /* their bare products by OpenBLAS */
-  double step;    /* targets and inner steps by the evaluation's own loop */
-  double measure; /* the error on 1,000 states */
+  double collect;  /* a batch of transitions, under a linear policy; by the clock on the wall */
+  double targets;  /* draw, values at the states and their successors */
+  double inner;    /* the inner steps */
+  double sgemm;    /* their bare products by OpenBLAS */
+  double step;     /* targets and inner steps by the evaluation's own loop */
+  size_t cores;    /* that run an evaluation each, at the same time: */
+  double together; /* step, on the slowest of them */
+  double measure;  /* the error on 1,000 states */
 } evaluate_row;
 
 enum { EVALUATE_ROWS = 3, EVALUATE_BATCH = 1000, EVALUATE_INNER = 50 };

@@ -155,7 +155,9 @@ typedef struct hvi_evaluation_spec {
  * the only place where they stand. Data, scales, probe and stream are the caller's. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
 
-/* One measurement. A value that does not exist is NaN. Costs are from the start to this theta. */
+/* One measurement. A value that does not exist is NaN. Costs are from the start to this theta.
+ * Seconds are of the thread's processor where one thread does the work, so that other programs do
+ * not count, and of the wall's clock where there are more. */
 typedef struct hvi_evaluation_row {
   size_t outer;
   size_t inner;              /* steps of this outer step */

@@ -15,6 +15,8 @@
 #include <math.h>
 #include <string.h>
 
+static double clock_of(const hvi_evaluation *e) { return hvi_clock_work(e->spec.value.threads); }
+
 static size_t every(const hvi_evaluation *e) {
   return e->spec.settings.redraw_every ? e->spec.settings.redraw_every : 1;
 }
@@ -80,7 +82,7 @@ static hvi_status score(const hvi_evaluation *e, hvi_evaluation_row *row, hvi_sc
 
 hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
                                   hvi_error *err) {
-  const double start = hvi_clock_now();
+  const double start = clock_of(e);
   hvi_score own;
   hvi_gap gap;
   hvi_status status = HVI_OK;
@@ -94,7 +96,7 @@ hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row, hv
       if (!status) row->gap = gap.gap;
     }
   }
-  e->purse.measure += hvi_clock_now() - start;
+  e->purse.measure += clock_of(e) - start;
   row->seconds_measure = e->purse.measure;
   return status;
 }
@@ -147,9 +149,9 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   hvi_status status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err);
   if (status) return status;
   e->watch.inner.lr = e->spec.settings.inner.lr / (1.0 + e->spec.lr_decay * (double)(outer - 1));
-  const double start = hvi_clock_now(), inner = e->watch.seconds;
+  const double start = clock_of(e), inner = e->watch.seconds;
   hvi_solver_step(e->solver);
-  charge(e, hvi_clock_now() - start, e->watch.seconds - inner);
+  charge(e, clock_of(e) - start, e->watch.seconds - inner);
   e->purse.collect = e->purse.ahead;
   e->purse.ahead = ahead;
   hvi_evaluation_decide(e);
@@ -222,7 +224,7 @@ static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {
   s.max_seconds = 0.0;
   s.observe = NULL;
   const hvi_status status = hvi_solver_new(&e->solver, e->problem, &s, err);
-  if (!status) hvi_stopwatch_install(&e->watch, e->solver);
+  if (!status) hvi_stopwatch_install(&e->watch, e->solver, e->spec.value.threads);
   return status;
 }
 

@@ -20,13 +20,13 @@ static void reset(const hvi_optimizer_settings *s, const hvi_model *m, double *m
 
 static bool step(const hvi_optimizer_settings *s, double *memory, hvi_surrogate *l) {
   hvi_stopwatch *w = watch_of(s);
-  const double start = hvi_clock_now();
+  const double start = hvi_clock_work(w->threads);
   const bool more = w->inside->step(&w->inner, memory, l);
-  w->seconds += hvi_clock_now() - start;
+  w->seconds += hvi_clock_work(w->threads) - start;
   return more;
 }
 
-void hvi_stopwatch_install(hvi_stopwatch *watch, hvi_solver *solver) {
+void hvi_stopwatch_install(hvi_stopwatch *watch, hvi_solver *solver, size_t threads) {
   hvi_settings *s = &solver->settings;
   *watch = (hvi_stopwatch){.timed = {.name = s->optimizer->name,
                                      .summary = s->optimizer->summary,
@@ -34,6 +34,7 @@ void hvi_stopwatch_install(hvi_stopwatch *watch, hvi_solver *solver) {
                                      .reset = reset,
                                      .step = step},
                            .inside = s->optimizer,
+                           .threads = threads,
                            .inner = s->inner};
   s->optimizer = &watch->timed;
   s->inner.context = watch;

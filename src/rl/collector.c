@@ -130,10 +130,10 @@ hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
                          c->capacity);
   }
   hvi_status status = HVI_OK;
-  const double start = hvi_clock_now();
+  const double start = hvi_clock_work(c->threads);
   const bool more = c->filled < rows;
   while (!status && c->filled < rows) status = run_round(c, err);
-  if (more) c->seconds += hvi_clock_now() - start;
+  if (more) c->seconds += hvi_clock_work(c->threads) - start;
   if (!status && c->data.count < rows) c->data.count = rows;
   return status;
 }
