@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "rl/rollout_lockstep.h"
+#include "rl/rollout_row.h"
 
 #include <hvi/version.h>
 
@@ -53,18 +53,11 @@ static void begin(void *context, size_t job, hvi_env *env, hvi_rng *env_rng, hvi
   g->length[job] = 0;
 }
 
-/* obs, action, reward, next, terminated, truncated */
 static bool take(void *context, size_t job, const hvi_env *env, const hvi_lockstep_step *step) {
   group *g = context;
   const hvi_collector *c = g->collector;
   const size_t row = g->length[job]++;
-  float *x = g->rows + (job * c->cap + row) * c->row_floats;
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)step->obs[i];
-  for (size_t i = 0; i < env->act; i++) *x++ = (float)step->action[i];
-  *x++ = (float)step->result.reward;
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)step->next[i];
-  *x++ = step->result.terminated ? 1.0F : 0.0F;
-  *x = step->result.truncated ? 1.0F : 0.0F;
+  hvi_row_write(g->rows + (job * c->cap + row) * c->row_floats, env, step);
   g->broken += step->result.broken;
   return !step->result.terminated && !step->result.truncated && row + 1 < c->cap;
 }
@@ -84,24 +77,13 @@ static hvi_status run_group(void *context, size_t number, size_t worker, hvi_err
   return hvi_lockstep_run(g->lockstep, &task, &c->meter, err);
 }
 
-static void put_row(hvi_collector *c, const float *x) {
-  hvi_dataset *d = &c->data;
-  const size_t i = c->filled++;
-  memcpy(d->observation + i * d->obs, x, d->obs * sizeof *x);
-  memcpy(d->action + i * d->act, x + d->obs, d->act * sizeof *x);
-  d->reward[i] = x[d->obs + d->act];
-  memcpy(d->next + i * d->obs, x + d->obs + d->act + 1, d->obs * sizeof *x);
-  d->terminated[i] = x[2 * d->obs + d->act + 1] != 0.0F;
-  d->truncated[i] = x[2 * d->obs + d->act + 2] != 0.0F;
-}
-
 /* Takes the rows of an episode over; false when it goes on beyond the room there is. */
 static bool put_episode(hvi_collector *c, const group *g, size_t e) {
   c->episodes[c->taken] = g->first + e;
   c->starts[c->taken++] = c->filled;
   for (size_t i = 0; i < g->length[e]; i++) {
     if (c->filled == c->capacity) return false;
-    put_row(c, g->rows + (e * c->cap + i) * c->row_floats);
+    hvi_columns_put(&c->data, c->filled++, g->rows + (e * c->cap + i) * c->row_floats);
   }
   return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
 }
@@ -186,18 +168,6 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   return HVI_OK;
 }
 
-static bool take_data(hvi_dataset *d, const hvi_env *env, size_t capacity) {
-  d->obs = env->obs;
-  d->act = env->act;
-  d->observation = hvi_alloc(capacity, env->obs * sizeof(float));
-  d->action = hvi_alloc(capacity, env->act * sizeof(float));
-  d->reward = hvi_alloc(capacity, sizeof(float));
-  d->next = hvi_alloc(capacity, env->obs * sizeof(float));
-  d->terminated = hvi_alloc(capacity, sizeof(bool));
-  d->truncated = hvi_alloc(capacity, sizeof(bool));
-  return d->observation && d->action && d->reward && d->next && d->terminated && d->truncated;
-}
-
 static void tell_origin(hvi_provenance *o, const hvi_env *env, const hvi_policy *policy,
                         uint64_t seed) {
   snprintf(o->environment, sizeof o->environment, "%s", env->name);
@@ -210,7 +180,7 @@ static hvi_status equip(hvi_collector *c, const hvi_policy *policy, hvi_error *e
   c->groups = hvi_alloc(c->threads, sizeof *c->groups);
   c->episodes = hvi_alloc(c->capacity + 1, sizeof *c->episodes);
   c->starts = hvi_alloc(c->capacity + 1, sizeof *c->starts);
-  if (!c->groups || !c->episodes || !c->starts || !take_data(&c->data, c->env, c->capacity)) {
+  if (!c->groups || !c->episodes || !c->starts || !hvi_columns_new(&c->data, c->env, c->capacity)) {
     return hvi_error_memory(err, "collected transitions");
   }
   hvi_status status = HVI_OK;
@@ -253,7 +223,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   c->seed = seed;
   c->capacity = capacity;
   c->cap = env->time_limit < capacity ? env->time_limit : capacity;
-  c->row_floats = 2 * env->obs + env->act + 3;
+  c->row_floats = hvi_row_floats(env);
   c->threads = threads ? threads : hvi_parallel_cores();
   tell_origin(&c->data.origin, env, policy, seed);
   hvi_meter_start(&c->meter, &c->quiet, 0);
@@ -275,12 +245,7 @@ void hvi_collector_free(hvi_collector *c) {
   hvi_free(c->groups);
   hvi_free(c->episodes);
   hvi_free(c->starts);
-  hvi_free(c->data.observation);
-  hvi_free(c->data.action);
-  hvi_free(c->data.reward);
-  hvi_free(c->data.next);
-  hvi_free(c->data.terminated);
-  hvi_free(c->data.truncated);
+  hvi_columns_free(&c->data);
   hvi_meter_end(&c->meter);
   hvi_free(c);
 }

@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "rl/rollout_columns.h"
 #include "rl/rollout_notes.h"
+#include "rl/rollout_row.h"
 
 #include <string.h>
 
@@ -62,12 +63,7 @@ hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err
 
 void hvi_dataset_free(hvi_dataset *d) {
   if (!d) return;
-  hvi_free(d->observation);
-  hvi_free(d->action);
-  hvi_free(d->reward);
-  hvi_free(d->next);
-  hvi_free(d->terminated);
-  hvi_free(d->truncated);
+  hvi_columns_free(d);
   hvi_free(d);
 }
 

@@ -2,94 +2,44 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "rl/rollout_group.h"
-
-#include <string.h>
-
-/* The columns of the file, filled row by row. */
-typedef struct columns {
-  size_t obs, act, filled, count;
-  float *observation, *action, *reward, *next;
-  unsigned char *terminated, *truncated;
-} columns;
+#include "rl/rollout_row.h"
 
 hvi_collect_settings hvi_collect_defaults(void) {
   return (hvi_collect_settings){.run = {.seed = 1}, .transitions = 100000};
 }
 
-/* obs, action, reward, next_obs, terminated, truncated. */
-static size_t row_floats(const hvi_env *env) { return 2 * env->obs + env->act + 3; }
-
 static void write_row(const hvi_env *env, const hvi_lockstep_step *step, unsigned char *row,
                       unsigned char *next_row) {
   (void)next_row;
-  if (!step) return;
-  float *x = (float *)(void *)row;
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)step->obs[i];
-  for (size_t i = 0; i < env->act; i++) *x++ = (float)step->action[i];
-  *x++ = (float)step->result.reward;
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)step->next[i];
-  *x++ = step->result.terminated ? 1.0f : 0.0f;
-  *x = step->result.truncated ? 1.0f : 0.0f;
-}
-
-static void take_row(columns *c, const float *x) {
-  const size_t i = c->filled++;
-  memcpy(c->observation + i * c->obs, x, c->obs * sizeof *x);
-  memcpy(c->action + i * c->act, x + c->obs, c->act * sizeof *x);
-  c->reward[i] = x[c->obs + c->act];
-  memcpy(c->next + i * c->obs, x + c->obs + c->act + 1, c->obs * sizeof *x);
-  c->terminated[i] = x[2 * c->obs + c->act + 1] != 0.0f;
-  c->truncated[i] = x[2 * c->obs + c->act + 2] != 0.0f;
-}
-
-static hvi_status new_columns(columns *c, const hvi_env *env, size_t count, hvi_error *err) {
-  *c = (columns){.obs = env->obs, .act = env->act, .count = count};
-  c->observation = hvi_alloc(count, env->obs * sizeof(float));
-  c->action = hvi_alloc(count, env->act * sizeof(float));
-  c->reward = hvi_alloc(count, sizeof(float));
-  c->next = hvi_alloc(count, env->obs * sizeof(float));
-  c->terminated = hvi_alloc(count, 1);
-  c->truncated = hvi_alloc(count, 1);
-  if (c->observation && c->action && c->reward && c->next && c->terminated && c->truncated) {
-    return HVI_OK;
-  }
-  return hvi_error_memory(err, "a data set");
-}
-
-static void free_columns(columns *c) {
-  hvi_free(c->observation);
-  hvi_free(c->action);
-  hvi_free(c->reward);
-  hvi_free(c->next);
-  hvi_free(c->terminated);
-  hvi_free(c->truncated);
+  if (step) hvi_row_write((float *)(void *)row, env, step);
 }
 
 /* Takes the first rows of the groups, in order; *broken counts failed simulations in them. */
-static hvi_status gather(columns *c, const hvi_group_plan *p, size_t *broken, hvi_error *err) {
+static hvi_status gather(hvi_dataset *d, const hvi_group_plan *p, size_t count, size_t *broken,
+                         hvi_error *err) {
   hvi_group_head head;
   const unsigned char *rows;
-  size_t count;
-  for (size_t g = 0; c->filled < c->count; g++) {
-    const hvi_status status = hvi_group_read(p, g, &head, &rows, &count, err);
+  size_t there;
+  for (size_t g = 0; d->count < count; g++) {
+    const hvi_status status = hvi_group_read(p, g, &head, &rows, &there, err);
     if (status) return status;
     *broken += (size_t)head.broken;
-    for (size_t i = 0; i < count && c->filled < c->count; i++) {
-      take_row(c, (const float *)(const void *)(rows + i * p->row_bytes));
+    for (size_t i = 0; i < there && d->count < count; i++) {
+      hvi_columns_put(d, d->count++, (const float *)(const void *)(rows + i * p->row_bytes));
     }
   }
   return HVI_OK;
 }
 
-static hvi_status write_file(const char *path, const columns *c, const hvi_notes *notes,
+static hvi_status write_file(const char *path, const hvi_dataset *d, const hvi_notes *notes,
                              hvi_error *err) {
   const hvi_tensor items[] = {
-      {"obs", HVI_TENSOR_F32, 2, {c->count, c->obs}, c->observation},
-      {"action", HVI_TENSOR_F32, 2, {c->count, c->act}, c->action},
-      {"reward", HVI_TENSOR_F32, 1, {c->count}, c->reward},
-      {"next_obs", HVI_TENSOR_F32, 2, {c->count, c->obs}, c->next},
-      {"terminated", HVI_TENSOR_BOOL, 1, {c->count}, c->terminated},
-      {"truncated", HVI_TENSOR_BOOL, 1, {c->count}, c->truncated},
+      {"obs", HVI_TENSOR_F32, 2, {d->count, d->obs}, d->observation},
+      {"action", HVI_TENSOR_F32, 2, {d->count, d->act}, d->action},
+      {"reward", HVI_TENSOR_F32, 1, {d->count}, d->reward},
+      {"next_obs", HVI_TENSOR_F32, 2, {d->count, d->obs}, d->next},
+      {"terminated", HVI_TENSOR_BOOL, 1, {d->count}, d->terminated},
+      {"truncated", HVI_TENSOR_BOOL, 1, {d->count}, d->truncated},
   };
   return hvi_tensors_write(path, items, sizeof items / sizeof items[0], notes->items, notes->count,
                            err);
@@ -97,14 +47,15 @@ static hvi_status write_file(const char *path, const columns *c, const hvi_notes
 
 static hvi_status finish(const char *path, const hvi_group_plan *p, hvi_notes *notes,
                          const hvi_collect_settings *s, hvi_error *err) {
-  columns c;
+  hvi_dataset d = {0};
   size_t broken = 0;
-  hvi_status status = new_columns(&c, p->crew->env, s->transitions, err);
-  if (!status) status = gather(&c, p, &broken, err);
+  const bool room = hvi_columns_new(&d, p->crew->env, s->transitions);
+  hvi_status status = room ? HVI_OK : hvi_error_memory(err, "a data set");
+  if (!status) status = gather(&d, p, s->transitions, &broken, err);
   hvi_notes_text(notes, "policy", s->run.policy_name);
   hvi_notes_count(notes, "broken", broken);
-  if (!status) status = write_file(path, &c, notes, err);
-  free_columns(&c);
+  if (!status) status = write_file(path, &d, notes, err);
+  hvi_columns_free(&d);
   return status;
 }
 
@@ -117,7 +68,7 @@ static hvi_status run(hvi_crew *crew, const char *path, hvi_notes *notes,
                                .seed = s->run.seed,
                                .wanted = s->transitions,
                                .cap = limit < s->transitions ? limit : s->transitions,
-                               .row_bytes = row_floats(crew->env) * sizeof(float),
+                               .row_bytes = hvi_row_floats(crew->env) * sizeof(float),
                                .write = write_row};
   const size_t there = hvi_group_rows(&plan);
   crew->meter.total = there < s->transitions ? s->transitions - there : 0;
