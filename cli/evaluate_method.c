@@ -41,6 +41,13 @@ void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
                             .range = "[0,inf)",
                             .value = "X",
                             .help = "outer step t has the inner rate --inner-lr / (1 + X t)"},
+                           {.name = "polyak",
+                            .kind = HVI_ARG_REAL,
+                            .to = &e->spec.polyak,
+                            .range = "[0,1e6]",
+                            .value = "X",
+                            .help = "the network is a mean over the outer steps, step t weighing\n"
+                                    "t^X (0: the last one)"},
                            {.name = "adam",
                             .kind = HVI_ARG_FLAG,
                             .to = &s->asked.rule_settings.adam,

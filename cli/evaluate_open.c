@@ -205,9 +205,11 @@ static int tell_about(hvi_evaluate *e) {
   for (size_t i = 0; i < v->hidden_count; i++) {
     hvi_text_add(&t, "%s%zu", i ? "," : "", v->hidden[i]);
   }
-  hvi_text_add(&t, "; activation %s; test states %zu; gap %s; method %s; eta %.17g; lr-decay %.17g",
+  hvi_text_add(&t,
+               "; activation %s; test states %zu; gap %s; method %s; eta %.17g; lr-decay %.17g; "
+               "polyak %.17g",
                e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
-               e->setup.method, s->eta, e->spec.lr_decay);
+               e->setup.method, s->eta, e->spec.lr_decay, e->spec.polyak);
   /* a longer run from an environment has other rows to start over with */
   if (e->returns) hvi_text_add(&t, "; returns; steps %zu", e->env_name ? e->steps : 0);
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {

@@ -39,7 +39,7 @@ const hvi_tunable hvi_tunables[] = {
     {"trace-decay", HVI_ARG_REAL, AT(rule_settings.trace_decay), "[0,1]", "X",
      "td-lambda: lambda of the traces", "td-lambda", false},
     {"second-rate", HVI_ARG_REAL, AT(rule_settings.second_rate), "[0,inf)", "X",
-     "tdc, tdrc, gtd2: step of the second weights, as a share\nof eta; td-target: how far its network follows at each step", "tdc tdrc gtd2 td-target", false},
+     "tdc, tdrc, gtd2: step of the second weights, as a share\nof eta; td-target: how far its network follows at each step\n(0.1 there)", "tdc tdrc gtd2 td-target", false},
     {"inner loop", HVI_ARG_SECTION, 0, NULL, NULL, NULL, NULL, false},
     {"inner", HVI_ARG_SIZE, AT(inner_steps), "[1,1e12]", "N",
      "inner steps of an outer step; with --alpha the most", SURROGATE, false},

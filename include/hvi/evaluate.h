@@ -142,9 +142,13 @@ typedef struct hvi_evaluation_spec {
   hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
   uint64_t seed;        /* of the first parameters, and of the draws */
   hvi_settings
-      settings;      /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
-  double lr_decay;   /* outer step t has the inner rate lr / (1 + lr_decay t); 0: always lr */
-  hvi_stream stream; /* all zero: the data are all there */
+      settings;    /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
+  double lr_decay; /* outer step t has the inner rate lr / (1 + lr_decay t); 0: always lr */
+  /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
+   * theta_s weighs about s^polyak; targets are made with theta_t all the same. The noise of single
+   * batches averages out, and theta lags behind by t / (polyak + 2) steps. */
+  double polyak;
+  hvi_stream stream;      /* all zero: the data are all there */
   const hvi_probe *probe; /* for the error; NULL: none */
   const hvi_dataset *gap; /* data for the Bellman gap at each measurement; NULL: none */
   hvi_gap_settings gap_settings;
@@ -204,7 +208,7 @@ HVI_API const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, s
 HVI_API hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row,
                                           hvi_score *score, hvi_error *err);
 
-/* The value problem, and theta[problem->model->dim] as it stands. */
+/* The value problem, and theta[problem->model->dim] as it stands: the mean, with polyak. */
 HVI_API const hvi_problem *hvi_evaluation_problem(const hvi_evaluation *e);
 HVI_API const double *hvi_evaluation_theta(const hvi_evaluation *e);
 

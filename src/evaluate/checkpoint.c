@@ -1,6 +1,6 @@
 /*
- * An evaluation as a file: the solver's state, the rows so far, the purse, and where the stream
- * stood when it was about to make the batch that is in use.
+ * An evaluation as a file: the solver's state, the mean of the thetas where there is one, the rows
+ * so far, the purse, and where the stream stood when it was about to make the batch that is in use.
  *
  * A number of the solver's state may be infinite (the filter of an accelerated loop at its start),
  * and a row has NaN where nothing was measured: bits are copied, not converted.
@@ -83,12 +83,12 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
   if (!status) {
     const hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
                                 matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
-                                matrix("purse", k.purse, 1, PURSE),
-                                matrix("mark", k.mark, 1, MARK)};
+                                matrix("purse", k.purse, 1, PURSE), matrix("mark", k.mark, 1, MARK),
+                                matrix("mean", e->mean, 1, e->problem->model->dim)};
+    const size_t count = sizeof items / sizeof *items - (e->mean ? 0 : 1);
     const hvi_tensor_note notes[] = {
         {"kind", kind}, {"about", about ? about : ""}, {"version", hvi_version()}};
-    status = hvi_tensors_write(path, items, sizeof items / sizeof *items, notes,
-                               sizeof notes / sizeof *notes, err);
+    status = hvi_tensors_write(path, items, count, notes, sizeof notes / sizeof *notes, err);
   }
   hvi_free(k.solver);
   hvi_free(k.rows);
@@ -200,7 +200,8 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
                                   hvi_error *err) {
   hvi_tensors *t = NULL;
   packed k = {.state = hvi_solver_state(e->solver)};
-  double *purse = NULL, *mark = NULL;
+  double *purse = NULL, *mark = NULL, *mean = NULL;
+  const size_t d = e->problem->model->dim;
   size_t count = 0;
   hvi_status status = hvi_tensors_read(&t, path, 0, err);
   if (!status) status = check_notes(t, path, about, err);
@@ -208,8 +209,10 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
   if (!status) status = doubles(&k.rows, &count, t, "rows", HVI_EVALUATION_COLUMNS, path, err);
   if (!status) status = doubles(&purse, NULL, t, "purse", PURSE, path, err);
   if (!status) status = doubles(&mark, NULL, t, "mark", MARK, path, err);
+  if (!status && e->mean) status = doubles(&mean, NULL, t, "mean", d, path, err);
   if (!status) status = check_place(e, mark, path, err);
   if (!status) {
+    if (mean) memcpy(e->mean, mean, d * sizeof *mean);
     memcpy(k.purse, purse, sizeof k.purse);
     memcpy(k.mark, mark, sizeof k.mark);
     status = take_over(e, &k, count, err);
@@ -218,6 +221,7 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
   hvi_free(k.rows);
   hvi_free(purse);
   hvi_free(mark);
+  hvi_free(mean);
   hvi_tensors_free(t);
   return status;
 }

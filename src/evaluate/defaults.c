@@ -16,6 +16,7 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
                            .gap_settings = hvi_gap_defaults(),
                            .schedule = {.per_decade = 10}};
   s.lr_decay = 0.02;
+  s.polyak = 3.0;
   s.value.batch = 4000;
   s.value.hidden = hidden;
   s.value.hidden_count = sizeof hidden / sizeof *hidden;

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "evaluate/schedule.h"
+#include "num/vec.h"
 
 #include <math.h>
 #include <string.h>
@@ -142,6 +143,15 @@ static void charge(hvi_evaluation *e, double seconds, double inner) {
   e->purse.targets += baseline ? 0.0 : seconds - inner;
 }
 
+/* mean_t = (1 - h) mean_{t-1} + h theta_t with h = (q + 1) / (t + q): weights like t^q */
+static void average(hvi_evaluation *e, size_t t) {
+  const double q = e->spec.polyak, h = (q + 1.0) / ((double)t + q);
+  const double *theta = hvi_solver_info(e->solver).last.theta;
+  for (size_t i = 0; e->mean && i < e->problem->model->dim; i++) {
+    e->mean[i] += h * (theta[i] - e->mean[i]);
+  }
+}
+
 hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   if (e->outcome != HVI_RUNNING) return HVI_OK;
   const size_t outer = hvi_solver_info(e->solver).last.outer + 1;
@@ -151,6 +161,7 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   e->watch.inner.lr = e->spec.settings.inner.lr / (1.0 + e->spec.lr_decay * (double)(outer - 1));
   const double start = clock_of(e), inner = e->watch.seconds;
   hvi_solver_step(e->solver);
+  average(e, outer);
   charge(e, clock_of(e) - start, e->watch.seconds - inner);
   e->purse.collect = e->purse.ahead;
   e->purse.ahead = ahead;
@@ -164,6 +175,13 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
 
 /* The start, measured. */
 static hvi_status begin(hvi_evaluation *e, hvi_error *err) {
+  const size_t d = e->problem->model->dim;
+  if (e->spec.polyak > 0.0) {
+    double *mean = hvi_alloc_doubles(d);
+    if (!mean) return hvi_error_memory(err, "an evaluation");
+    hvi_vec_copy(mean, hvi_evaluation_theta(e), d);
+    e->mean = mean;
+  }
   const hvi_status status =
       hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->purse.ahead, err);
   return status ? status : keep_row(e, err);
@@ -188,6 +206,10 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   if (p && p->gamma != s->value.gamma) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "the test set is for gamma %g, not %g", p->gamma,
                          s->value.gamma);
+  }
+  if (!(s->polyak >= 0.0 && s->polyak <= 1e6)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "polyak = %g: it must be from 0 to 1e6",
+                         s->polyak);
   }
   if (s->gap && s->gap->obs != d->obs) {
     return hvi_error_set(err, HVI_ERROR_INPUT,
@@ -255,6 +277,7 @@ void hvi_evaluation_free(hvi_evaluation *e) {
   hvi_solver_free(e->solver);
   hvi_problem_free(e->gap);
   hvi_problem_free(e->problem);
+  hvi_free(e->mean);
   hvi_free(e->rows);
   hvi_free(e);
 }
@@ -276,6 +299,7 @@ const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *c
 const hvi_problem *hvi_evaluation_problem(const hvi_evaluation *e) { return e->problem; }
 
 const double *hvi_evaluation_theta(const hvi_evaluation *e) {
+  if (e->mean) return e->mean;
   const double *theta = hvi_solver_info(e->solver).last.theta, *given = e->spec.settings.theta0;
   return theta ? theta : given ? given : e->problem->theta0;
 }

@@ -21,6 +21,7 @@ struct hvi_evaluation {
   hvi_solver *solver;
   hvi_stopwatch watch;
   hvi_purse purse;
+  double *mean;        /* [d] of the thetas so far; NULL: without polyak */
   hvi_outcome outcome; /* the solver's, or a limit of the evaluation's own */
   const char *reason;
   hvi_evaluation_row *rows;

@@ -138,6 +138,43 @@ static void test_resume_online(void **state) {
   bench_close(&b);
 }
 
+/* The mean over the steps: for q = 2 theta_s weighs s (s + 1). */
+static void test_polyak(void **state) {
+  (void)state;
+  enum { T = 6 };
+  bench b = {0};
+  transitions t;
+  hvi_error err;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  s.polyak = 0.0;
+  hvi_evaluation *plain = start(&s);
+  s.polyak = 2.0;
+  hvi_evaluation *mean = start(&s);
+  const size_t d = hvi_evaluation_problem(plain)->model->dim;
+  double *wanted = calloc(d, sizeof *wanted), total = 0.0;
+  assert_non_null(wanted);
+  check_same_bits(hvi_evaluation_theta(plain), hvi_evaluation_theta(mean), d);
+  for (size_t k = 1; k <= T; k++) {
+    const double weight = (double)(k * (k + 1));
+    advance(plain, 1);
+    advance(mean, 1);
+    total += weight;
+    for (size_t i = 0; i < d; i++) {
+      wanted[i] += weight * hvi_evaluation_theta(plain)[i];
+      check_near(hvi_evaluation_theta(mean)[i], wanted[i] / total, 1e-12);
+    }
+  }
+  hvi_evaluation_free(plain);
+  hvi_evaluation_free(mean);
+  free(wanted);
+  hvi_evaluation *e = NULL;
+  s.polyak = -1.0;
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "polyak = -1");
+}
+
 static void test_resume_double_sampling(void **state) {
   (void)state;
   bench b;
@@ -416,6 +453,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {IN_FOLDER(test_resume_online),
                                      IN_FOLDER(test_resume_double_sampling),
                                      IN_FOLDER(test_resume_offline),
+                                     cmocka_unit_test(test_polyak),
                                      IN_FOLDER(test_returns_of_a_stream),
                                      cmocka_unit_test(test_costs_of_rules),
                                      IN_FOLDER(test_a_finished_run_goes_on),

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# keep-results.sh OUT COMMIT ID...: copies what `hvi reproduce ID --full --out OUT` has written to docs/results/ID:
+# the figure, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was built from, the
+# machine and the day. Pieces stay behind.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+[[ $# -ge 3 ]] || {
+  echo "usage: scripts/keep-results.sh OUT COMMIT ID..." >&2
+  exit 2
+}
+out=$1 commit=$2
+shift 2
+machine="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(nproc) cores"
+for id; do
+  from=$out/$id to=docs/results/$id
+  [[ -s $from/claims.json ]] || {
+    echo "keep-results.sh: $from is not finished" >&2
+    exit 1
+  }
+  rm -rf "$to"
+  mkdir -p "$to"
+  cp "$from/$id.png" "$from/claims.json" "$from"/*.csv "$to"
+  {
+    echo "command  hvi reproduce $id --full"
+    echo "seeds    those of experiments/$id.yaml"
+    echo "commit   $commit"
+    echo "machine  $machine"
+    echo "date     $(date -u -r "$from/claims.json" +%Y-%m-%d)"
+  } >"$to/made-by.txt"
+done
