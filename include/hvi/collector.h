@@ -49,7 +49,7 @@ HVI_API hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row
 
 /* Goes on with the episode of a mark, found in an earlier run with the same environment, policy and
  * seed: rows from there on are the same as if all had been simulated. Those before it that are not
- * there yet stay zero, and are not to be used. */
+ * there yet stay zero, the last of them cut off, and are not to be used. */
 HVI_API hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_error *err);
 
 #ifdef __cplusplus

@@ -162,6 +162,7 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
                          mark.episode, mark.row, c->capacity);
   }
   if (there) return HVI_OK;
+  c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
   c->filled = mark.row;
   c->episode = mark.episode;
   if (c->data.count < mark.row) c->data.count = mark.row;
