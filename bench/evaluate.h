@@ -15,7 +15,7 @@ typedef struct evaluate_row {
   const char *env;
   bool available; /* false: this build lacks the environment, and the rest is 0 */
   size_t obs;
-  double collect;  /* a batch of transitions, under a linear policy; by the clock on the wall */
+  double collect;  /* a batch of transitions, under a linear policy */
   double targets;  /* draw, values at the states and their successors */
   double inner;    /* the inner steps */
   double sgemm;    /* their bare products by OpenBLAS */

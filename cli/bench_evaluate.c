@@ -30,7 +30,7 @@ static void print(const void *rows, size_t count, const bench_options *o) {
       "  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
       "  loop: what the evaluation's own loop takes beyond targets and inner steps done bare\n"
       "  seeds: what a step takes more when each core runs an evaluation of its own (%zu cores)\n"
-      "  measure: the error on 1000 states; collect is by the clock on the wall\n",
+      "  measure: the error on 1000 states\n",
       cores);
 }
 

@@ -1,7 +1,6 @@
 /* hvi evaluate: a value network for a policy, and how good it is. */
 #include "evaluate_parts.h"
 
-#include "base/clock.h"
 #include "base/number.h"
 #include "commands.h"
 #include "exit_codes.h"
@@ -223,17 +222,27 @@ static int exit_code(const hvi_evaluate *e, const hvi_evaluated *r) {
   return HVI_EXIT_DONE;
 }
 
+/* Networks that are not numbers are not kept; how it went is. */
+static int give_up(hvi_evaluate *e, hvi_evaluated *r) {
+  hvi_error err = {HVI_OK, ""};
+  size_t count;
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
+  r->last = rows[count - 1];
+  r->gap = (hvi_gap){NAN, NAN, NAN};
+  if (hvi_evaluate_trace(e, &err)) return hvi_complain_error(&err);
+  if (e->json) hvi_evaluate_json(e, r);
+  return exit_code(e, r);
+}
+
 static int evaluate(hvi_evaluate *e) {
   hvi_error err = {HVI_OK, ""};
   hvi_evaluated r = {0};
-  const double start = hvi_clock_now();
   hvi_status status = run(e, &err);
   r.interrupted = !status && !hvi_evaluation_state(e->evaluation).done;
-  if (hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED) return exit_code(e, &r);
+  if (hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED) return give_up(e, &r);
   if (!status) status = checkpoint(e, &err);
   if (!status) status = hvi_evaluate_judge(e, &r, &err);
   if (!status) status = hvi_evaluate_draw(e, &err);
-  r.seconds = hvi_clock_now() - start;
   if (status) return hvi_complain_error(&err);
   if (e->json) {
     hvi_evaluate_json(e, &r);

@@ -26,7 +26,7 @@ static double noise_floor(const hvi_probe *p) {
   return sum / (double)p->states;
 }
 
-static hvi_status write_trace(const hvi_evaluate *e, hvi_error *err) {
+hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
   const double noise = noise_floor(e->probe);
@@ -49,7 +49,7 @@ static hvi_status write_trace(const hvi_evaluate *e, hvi_error *err) {
 hvi_status hvi_evaluate_save(const hvi_evaluate *e, hvi_error *err) {
   const hvi_status status = hvi_value_save(hvi_evaluation_problem(e->evaluation),
                                            hvi_evaluation_theta(e->evaluation), e->network, err);
-  return status ? status : write_trace(e, err);
+  return status ? status : hvi_evaluate_trace(e, err);
 }
 
 static char *csv_of(const char *name) {

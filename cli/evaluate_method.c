@@ -122,19 +122,23 @@ static int check_rates(const hvi_setup *s, const hvi_args *args) {
                       s->method);
 }
 
-/* The defaults of an evaluation where no option says otherwise. A preset stays what it is. */
-static void apply_defaults(hvi_setup *s, bool returns, const hvi_args *args) {
+/* The defaults of an evaluation where no option says otherwise. A preset or a baseline stays what
+ * it is. */
+static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
+  hvi_setup *s = &e->setup;
   const hvi_settings ours = hvi_evaluation_defaults().settings;
-  const bool preset = strcmp(s->method, s->settings.optimizer->name) != 0;
+  const bool own = s->settings.baseline || strcmp(s->method, s->settings.optimizer->name) != 0;
   const bool same = s->settings.optimizer == ours.optimizer;
-  if (s->settings.baseline || preset) return;
+  if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
+  if ((own || !same) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
+  if (own) return;
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || hvi_args_given(args, f->name)) continue;
     if (same || among(shared, f->name)) hvi_tunable_copy(f, &s->settings, &ours);
   }
   /* it goes with plain Bellman targets and new samples, and nobody asked for it */
   if (!hvi_args_given(args, "accelerate") &&
-      (returns || s->settings.target != HVI_TARGET_PLAIN || s->settings.redraw_every > 1)) {
+      (e->returns || s->settings.target != HVI_TARGET_PLAIN || s->settings.redraw_every > 1)) {
     s->settings.accelerate = HVI_ACCELERATE_NONE;
   }
 }
@@ -148,7 +152,7 @@ int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
   if (s->settings.step_rule != HVI_STEP_FIXED) {
     return hvi_complain(HVI_EXIT_USAGE, "--eta takes a number here, not '%s'", s->eta_text);
   }
-  if (!rule) apply_defaults(s, e->returns, args);
+  apply_defaults(e, args);
   if (e->returns && (s->settings.baseline || s->settings.accelerate != HVI_ACCELERATE_NONE)) {
     return hvi_complain(HVI_EXIT_USAGE,
                         "--returns goes with an optimizer and without --accelerate: "

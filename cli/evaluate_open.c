@@ -1,4 +1,5 @@
 /* What an evaluation works with: environment and policy or data, test set, network, spec. */
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "evaluate_parts.h"
@@ -9,6 +10,7 @@
 #include "signals.h"
 #include "tunables.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -190,6 +192,24 @@ static int open_testset(hvi_evaluate *e, bool gamma_given) {
   return HVI_EXIT_DONE;
 }
 
+/* Of what is in the files: names and sizes alone may stay the same. */
+static uint64_t hash_contents(const hvi_evaluate *e) {
+  uint64_t hash = HVI_HASH_START;
+  const hvi_dataset *d = e->data;
+  const hvi_probe *p = e->probe;
+  if (d) {
+    hash = hvi_hash_bytes(hash, d->observation, d->count * d->obs * sizeof *d->observation);
+    hash = hvi_hash_bytes(hash, d->next, d->count * d->obs * sizeof *d->next);
+    hash = hvi_hash_bytes(hash, d->reward, d->count * sizeof *d->reward);
+    hash = hvi_hash_bytes(hash, d->terminated, d->count * sizeof *d->terminated);
+  }
+  if (p) {
+    hash = hvi_hash_bytes(hash, p->observation, p->states * p->obs * sizeof *p->observation);
+    hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
+  }
+  return hash;
+}
+
 /* Everything that the bits depend on, but for how far the run goes. */
 static int tell_about(hvi_evaluate *e) {
   const hvi_value_spec *v = &e->spec.value;
@@ -210,6 +230,7 @@ static int tell_about(hvi_evaluate *e) {
                "polyak %.17g",
                e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
                e->setup.method, s->eta, e->spec.lr_decay, e->spec.polyak);
+  hvi_text_add(&t, "; data and test set %016" PRIx64, hash_contents(e));
   /* a longer run from an environment has other rows to start over with */
   if (e->returns) hvi_text_add(&t, "; returns; steps %zu", e->env_name ? e->steps : 0);
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {

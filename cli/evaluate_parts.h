@@ -44,7 +44,6 @@ typedef struct hvi_evaluated {
   hvi_gap gap;     /* NaN: none */
   size_t gap_rows;
   bool interrupted;
-  double seconds; /* of the run, all told */
 } hvi_evaluated;
 
 /* Environment, policy, data, test set and spec; evaluate_open.c. These return exit codes. */
@@ -58,6 +57,7 @@ void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args);
 
 /* The files; evaluate_files.c. The network and the trace, whole or not at all: */
 hvi_status hvi_evaluate_save(const hvi_evaluate *e, hvi_error *err);
+hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err); /* the trace alone */
 /* The learning curve and the calibration. That gnuplot is missing is no error. */
 hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err);
 

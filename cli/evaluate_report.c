@@ -32,10 +32,8 @@ static hvi_status judge_gap(hvi_evaluate *e, hvi_evaluated *r, hvi_error *err) {
   hvi_value_spec s = e->spec.value;
   hvi_problem *p = NULL;
   s.data = &rows;
-  s.draw = HVI_VALUE_ALL;
-  s.buffer = s.replay = 0;
   r->gap_rows = rows.count;
-  hvi_status status = hvi_value_new(&p, &s, e->setup.seed, err);
+  hvi_status status = hvi_gap_problem(&p, &s, err);
   if (!status) {
     status = hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e->evaluation), &e->spec.gap_settings,
                              err);

@@ -33,7 +33,8 @@ HVI_API hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *
 
 /* What has been simulated, with rows that nobody has asked for yet. */
 typedef struct hvi_collector_cost {
-  size_t steps;
+  size_t steps;   /* simulated by this collector */
+  size_t skipped; /* rows that an earlier one has simulated */
   double seconds; /* of the processor with one thread, otherwise of the wall's clock */
 } hvi_collector_cost;
 HVI_API hvi_collector_cost hvi_collector_spent(const hvi_collector *c);

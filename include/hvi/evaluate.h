@@ -93,6 +93,10 @@ typedef struct hvi_gap {
   double error, least; /* BE(theta, theta), and the infimum as found */
 } hvi_gap;
 
+/* The problem that the gap is measured with: all of the spec's data at once, Bellman targets,
+ * whatever it says of draws and targets. */
+HVI_API hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_error *err);
+
 /* `value` is a value problem that draws HVI_VALUE_ALL, without a buffer. Its data are those that
  * are there now. */
 HVI_API hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
@@ -173,7 +177,7 @@ typedef struct hvi_evaluation_row {
   size_t model_passes;     /* over a batch of states, or of their successors */
   size_t env_steps;        /* rows of the batches used so far; all rows where there is no stream */
   double seconds_collect;  /* for those batches */
-  double seconds_targets;  /* draws, values of successors, targets */
+  double seconds_targets;  /* draws, those of a buffer too, values of successors, targets */
   double seconds_inner;    /* the inner steps */
   double seconds_optimise; /* targets and inner */
   double seconds;          /* collect and optimise */

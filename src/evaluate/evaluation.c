@@ -224,18 +224,21 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
 static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   const hvi_value_spec *v = &e->spec.value;
   const size_t steps = v->target == HVI_VALUE_RETURNS ? e->spec.settings.max_outer : 0;
+  const size_t fresh = v->batch > v->replay ? v->batch - v->replay : 0;
+  size_t rows;
   double seconds = 0.0;
-  return hvi_evaluation_grow(e, (v->buffer + steps + 1) * (v->batch - v->replay), &seconds, err);
+  if (steps > SIZE_MAX / 4 || v->buffer > SIZE_MAX / 4 ||
+      !hvi_multiply_sizes(v->buffer + steps + 1, fresh, &rows)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu steps with a buffer of %zu are too many",
+                         steps, v->buffer);
+  }
+  return hvi_evaluation_grow(e, rows, &seconds, err);
 }
 
 static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {
   hvi_value_spec s = e->spec.value;
-  if (!e->spec.gap) return HVI_OK;
   s.data = e->spec.gap;
-  s.draw = HVI_VALUE_ALL;
-  s.target = HVI_VALUE_BELLMAN;
-  s.buffer = s.replay = 0;
-  return hvi_value_new(&e->gap, &s, e->spec.seed, err);
+  return s.data ? hvi_gap_problem(&e->gap, &s, err) : HVI_OK;
 }
 
 static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {

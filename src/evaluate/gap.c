@@ -76,6 +76,14 @@ static bool fits(const hvi_problem *p) {
   return true;
 }
 
+hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_error *err) {
+  hvi_value_spec s = *spec;
+  s.draw = HVI_VALUE_ALL;
+  s.target = HVI_VALUE_BELLMAN;
+  s.buffer = s.replay = 0;
+  return hvi_value_new(value, &s, 0, err);
+}
+
 hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
                            const hvi_gap_settings *s, hvi_error *err) {
   const hvi_optimizer_settings o = hvi_optimizer_defaults();

@@ -1,11 +1,13 @@
 /* A collector as a stream. It runs groups of episodes and stands ahead of what was asked for, so
- * that rows are charged at its mean speed and not when they happen to be made. */
+ * that rows are charged at its mean speed and not when they happen to be made; those that it has
+ * skipped, in an evaluation that was taken up again, were charged before. */
 #include <hvi/evaluate.h>
 
 static hvi_status grow(void *context, size_t rows, double *seconds, hvi_error *err) {
   const hvi_status status = hvi_collector_need(context, rows, err);
   const hvi_collector_cost cost = hvi_collector_spent(context);
-  *seconds = cost.steps > 0 ? cost.seconds * (double)rows / (double)cost.steps : 0.0;
+  const double made = rows > cost.skipped ? (double)(rows - cost.skipped) : 0.0;
+  *seconds = cost.steps > 0 ? cost.seconds * made / (double)cost.steps : 0.0;
   return status;
 }
 

@@ -66,7 +66,8 @@ hvi_judgement hvi_study_below(hvi_study_ratio q) {
 }
 
 hvi_judgement hvi_study_not_above(hvi_study_ratio q) {
-  return q.high < margin ? HVI_HOLDS : hvi_study_below(q);
+  if (q.high < margin || q.less > 0) return HVI_HOLDS;
+  return q.low > margin || q.ratio == INFINITY ? HVI_HOLDS_NOT : HVI_NOT_DECIDED;
 }
 
 hvi_judgement hvi_study_both(hvi_judgement a, hvi_judgement b) {

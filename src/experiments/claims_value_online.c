@@ -134,7 +134,8 @@ static void on_the_clock(hvi_claims *claims, const hvi_study_results *r, size_t 
       c,
       "%s against %s, the best of each kind when TD(0) has used all its data; each method "
       "is charged for the batches it has used. The best are chosen on the seeds that they are "
-      "judged by, among more surrogate methods than others.",
+      "judged by, among more surrogate methods than others. Seconds are processor time of one "
+      "core.",
       r->experiment->contenders[best].label, r->experiment->contenders[other].label);
 }
 

@@ -8,6 +8,7 @@
  */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "experiments/value_study.h"
 #include "report/text.h"
@@ -163,21 +164,15 @@ static hvi_status open_testset(hvi_study_site *site, hvi_run *run, hvi_error *er
   return status;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t count) {
-  const unsigned char *b = bytes;
-  for (size_t i = 0; i < count; i++) hash = (hash ^ b[i]) * UINT64_C(1099511628211);
-  return hash;
-}
-
 enum { MAX_BYTES = 1 << 30 };
-static const uint64_t hash_start = UINT64_C(14695981039346656037);
 
 static void identify(hvi_study_site *site) {
   const hvi_probe *p = site->probe;
   char print[17];
   hvi_policy_fingerprint(print, site->policy);
-  uint64_t hash = hash_bytes(hash_start, p->observation, p->states * p->obs * sizeof(float));
-  hash = hash_bytes(hash, p->value, p->states * sizeof *p->value);
+  uint64_t hash =
+      hvi_hash_bytes(HVI_HASH_START, p->observation, p->states * p->obs * sizeof(float));
+  hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
   snprintf(site->identity, sizeof site->identity,
            "policy %s, test set %016" PRIx64 " of %zu states", print, hash, p->states);
 }
@@ -209,19 +204,19 @@ static uint64_t hash_file(uint64_t hash, const char *name) {
   unsigned char *bytes = NULL;
   size_t size = 0;
   char *path = hvi_study_find(name);
-  hash = hash_bytes(hash, name, strlen(name) + 1);
+  hash = hvi_hash_bytes(hash, name, strlen(name) + 1);
   if (path && hvi_file_read_bytes(&bytes, &size, path, MAX_BYTES, NULL) == HVI_OK)
-    hash = hash_bytes(hash, bytes, size);
+    hash = hvi_hash_bytes(hash, bytes, size);
   hvi_free(bytes);
   hvi_free(path);
   return hash;
 }
 
 uint64_t hvi_study_hash(const hvi_experiment *e) {
-  uint64_t hash = hash_start;
+  uint64_t hash = HVI_HASH_START;
   size_t kinds = 0;
   const hvi_env_kind *kind = hvi_env_list(&kinds);
-  for (size_t i = 0; i < kinds; i++) hash = hash_bytes(hash, &kind[i].available, sizeof(bool));
+  for (size_t i = 0; i < kinds; i++) hash = hvi_hash_bytes(hash, &kind[i].available, sizeof(bool));
   for (size_t i = 0; i < e->study->place_count; i++) {
     hash = hash_file(hash, e->study->places[i].policy);
     hash = hash_file(hash, e->study->places[i].testset);

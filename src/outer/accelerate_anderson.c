@@ -103,7 +103,7 @@ static bool eliminate(double M[MOST][MOST], double *y, size_t n) {
 
 /* The share of the correction to take; 1 without noise. */
 static double share_of(const hvi_solver *s, const galerkin *g, size_t count) {
-  if (!s->sample) return 1.0;
+  if (!s->sample || s->problem->one_sample) return 1.0;
   double S[MOST][MOST], x[MOST];
   memcpy(S, g->S, sizeof S);
   memcpy(x, g->b, sizeof x);

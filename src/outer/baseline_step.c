@@ -107,7 +107,9 @@ void hvi_solver_baseline_step(hvi_solver *s) {
   case HVI_BASELINE_NONE:
     return;
   }
-  if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA) evaluate(s, l->now);
+  /* a model that is bound to a sample is evaluated on the next one */
+  const bool rebound = l->model->ops->bind && hvi_solver_draws(s, s->row.outer + 1);
+  if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA && !rebound) evaluate(s, l->now);
   s->theta = l->now->theta;
   s->z = l->now->z;
   s->row.inner = 1;

@@ -2,7 +2,7 @@
  * The outer loop around the step: evaluate F, take the step, record, decide whether to go on.
  *
  * F is evaluated once per outer step: F(z_{t+1}) gives the residual of row t + 1 and the target of
- * the step after it. The model is never evaluated twice at the same theta.
+ * the step after it. The model is never evaluated twice at the same theta on the same sample.
  */
 #include "outer/solver.h"
 
@@ -115,10 +115,15 @@ static void decide(hvi_solver *s) {
   }
 }
 
-/* The next sample, where there are samples and this step is due for one. */
-static void draw(hvi_solver *s) {
+bool hvi_solver_draws(const hvi_solver *s, size_t outer) {
   const size_t every = s->settings.redraw_every ? s->settings.redraw_every : 1;
-  if (!s->sample || s->row.outer % every != 0) return;
+  if (!s->sample || outer % every != 0) return false;
+  return outer == 0 || !s->problem->one_sample;
+}
+
+/* The next sample, where this step is due for one. */
+static void draw(hvi_solver *s) {
+  if (!hvi_solver_draws(s, s->row.outer)) return;
   s->rng_before = s->rng;
   s->problem->ops->draw(s->problem, s->theta, s->sample, &s->rng);
   s->row.counts.env_steps += s->problem->draw_steps;

@@ -114,6 +114,8 @@ void hvi_past_keep(hvi_solver *s, const hvi_turn *turn);
 /* Makes the turn's theta and z part of the solver's; surrogate_step.c. */
 void hvi_solver_gather(hvi_solver *s, const hvi_turn *turn);
 
+/* Whether there is a new sample at theta_outer. */
+bool hvi_solver_draws(const hvi_solver *s, size_t outer);
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);
 

@@ -34,6 +34,7 @@ struct hvi_collector {
   size_t capacity, cap, row_floats;
   hvi_dataset data;
   size_t filled;      /* rows there are, at least data.count */
+  size_t skipped;     /* of them, not simulated */
   uint64_t episode;   /* the next one */
   uint64_t *episodes; /* [capacity + 1] that were taken, and */
   size_t *starts;     /* [capacity + 1] where each begins */
@@ -123,7 +124,8 @@ hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
 const hvi_dataset *hvi_collector_data(const hvi_collector *c) { return &c->data; }
 
 hvi_collector_cost hvi_collector_spent(const hvi_collector *c) {
-  return (hvi_collector_cost){.steps = c->meter.steps, .seconds = c->seconds};
+  return (hvi_collector_cost){
+      .steps = c->meter.steps, .skipped = c->skipped, .seconds = c->seconds};
 }
 
 /* Number of the episode among those taken that holds a row there is. */
@@ -163,6 +165,7 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   }
   if (there) return HVI_OK;
   c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
+  c->skipped += mark.row - c->filled;
   c->filled = mark.row;
   c->episode = mark.episode;
   if (c->data.count < mark.row) c->data.count = mark.row;

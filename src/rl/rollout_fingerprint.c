@@ -1,6 +1,6 @@
 /* The identity of a policy: a hash of its shapes and of its parameters' bits. */
+#include "base/hash.h"
 #include "rl/policy.h"
-#include "rl/rollout_hash.h"
 
 #include <hvi/rollout.h>
 

@@ -2,8 +2,8 @@
 #include "rl/rollout_journal.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
-#include "rl/rollout_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -54,6 +54,10 @@ expect 0 "${run[@]}" --steps 2 --out reset --no-keep-state --json
 refused 2 '\-\-keep-state takes no value' "${run[@]}" --no-keep-state=1
 refused 2 'has no option --no-batch' "${run[@]}" --no-batch
 
+# presets and rules are what they are: no mean over the steps
+expect 0 "${run[@]:0:4}" --batch 50 --hidden 4 --test-states 0 --steps 2 --method td-target --out rule --json
+[[ $(member settings polyak) == 0 && $(member settings lr_decay) == 0 ]] || fail "a rule that is averaged"
+
 # a checkpoint is not run over, a finished run goes on, another setting is refused
 refused 2 "'one.checkpoint' is there" "${run[@]}" --steps 20 --out one
 refused 3 "made with 'inner 5', not 'inner 6'" "${run[@]}" --steps 30 --out one --resume --inner 6 -q
@@ -96,6 +100,10 @@ said out '^error '
 said err 'interrupted at step [0-9]+ of 20000; --resume'
 [[ -s stopped.safetensors && -s stopped.csv ]] || fail "an interrupted run leaves no network"
 
+# a run that diverges tells how it went
+expect 4 "${run[@]}" --steps 20 --out wild --method gd --inner-lr 1e30 --json
+[[ $(member status) == diverged && $(member score) == null && -s wild.csv && ! -e wild.safetensors ]] || fail "divergence"
+
 # from a file
 expect 0 data collect lqr --policy default --transitions 500 --out data.safetensors
 expect 0 testset lqr --policy default --states 20 --rollouts 3 --horizon 50 --gamma .9 --out set.safetensors
@@ -112,6 +120,8 @@ expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double
 returns=("${run[@]}" --steps 12 --returns --gamma .8)
 expect 0 "${returns[@]}" --out regression --json
 [[ $(member settings returns) == true && $(member settings accelerate) == none ]] || fail "returns"
+expect 0 evaluate lqr --policy default --returns --steps 8 --batch 200 --hidden 4 --inner 2 --test-states 0 --out cut-off --json
+[[ $(member bellman transitions) == 200 ]] || fail "the Bellman gap of a regression"
 expect 0 "${returns[@]}" --steps 12 --out regression --resume
 refused 3 "made with 'steps 12', not 'steps 13'" "${returns[@]}" --steps 13 --out regression --resume -q
 expect 0 "${offline[@]}" --inner 5 --batch 50 --gamma .9 --returns --out monte-carlo
@@ -155,6 +165,12 @@ printf '\0\0\xc0\x7f' | dd of=bad bs=1 seek=$((header + 12)) conv=notrunc status
 refused 3 'reward' "${mine[@]}" bad
 refused 2 'gamma takes a number' "${mine[@]}" good --gamma 1
 refused 3 'test set has observations of length 4, and the data of 2' "${mine[@]}" good --testset set.safetensors
+
+# other contents under the same name
+expect 0 data collect lqr --policy default --transitions 500 --seed 2 --out other.safetensors
+expect 0 "${offline[@]}" --inner 5 --batch 50 --out same
+cp other.safetensors data.safetensors
+refused 3 "made with 'data and test set" "${offline[@]}" --inner 5 --batch 50 --out same --resume -q
 
 # bad input
 refused 2 'environment with --policy FILE, or --data' evaluate

@@ -1,6 +1,6 @@
 /* A hash for checksums and fingerprints: FNV-1a, 64 bits. */
-#ifndef HVI_RL_ROLLOUT_HASH_H
-#define HVI_RL_ROLLOUT_HASH_H
+#ifndef HVI_BASE_HASH_H
+#define HVI_BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
