@@ -182,17 +182,17 @@ static void test_polyak(void **state) {
   check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "polyak = -1");
 }
 
-/* Cut at row 1,200, in the episode that begins at row 1,100, of which a first group of 8 is not:
+/* Cut at row 1,200, in the episode that begins at row 1,130, of which a first group of 8 is not:
  * what lies between need not be simulated again, and traces, which look back, must not look there.
  */
 static void test_resume_skips(void **state) {
   (void)state;
   bench b;
   bench_open(&b);
-  b.env->time_limit = 110;
+  b.env->time_limit = 113;
   hvi_evaluation_spec s = small_spec(&b);
   assert_int_equal(s.settings.accelerate, HVI_ACCELERATE_MODE);
-  assert_int_equal(check_resume_at(20, &b, &s), 1100 - 8 * 110);
+  assert_int_equal(check_resume_at(20, &b, &s), 1130 - 8 * 113);
   bench_close(&b);
 }
 
