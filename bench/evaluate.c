@@ -206,37 +206,55 @@ static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error 
   return status;
 }
 
+/* Evaluations of several seeds, on data that they share. */
 typedef struct crowd {
-  const work *w;
-  size_t steps;
-  double *seconds; /* [cores] */
+  size_t count;
+  hvi_evaluation **seeds;
+  double *seconds; /* the least of each */
+  size_t *worker;  /* that took its last step */
 } crowd;
 
-/* A seed of its own on data that all share. */
-static hvi_status run_seed(void *context, size_t chunk, size_t worker, hvi_error *err) {
+static hvi_status step_seed(void *context, size_t chunk, size_t worker, hvi_error *err) {
   const crowd *c = context;
-  hvi_evaluation_spec spec = c->w->spec;
-  hvi_evaluation *e = NULL;
-  (void)worker;
-  spec.seed = 2 + chunk;
-  hvi_status status = hvi_evaluation_new(&e, &spec, err);
-  for (size_t r = 0; r < c->steps && !status; r++) {
-    const double start = cpu_seconds();
-    status = hvi_evaluation_step(e, err);
-    keep_least(&c->seconds[chunk], start);
+  const double start = cpu_seconds();
+  const hvi_status status = hvi_evaluation_step(c->seeds[chunk], err);
+  keep_least(&c->seconds[chunk], start);
+  c->worker[chunk] = worker;
+  return status;
+}
+
+/* All take each step at the same time, so that every step that is timed has company. */
+static hvi_status step_together(crowd *c, const work *w, size_t steps, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  for (size_t i = 0; i < c->count && !status; i++) {
+    hvi_evaluation_spec spec = w->spec;
+    spec.seed = 2 + i;
+    c->seconds[i] = INFINITY;
+    status = hvi_evaluation_new(&c->seeds[i], &spec, err);
   }
-  hvi_evaluation_free(e);
+  for (size_t r = 0; r < steps && !status; r++) {
+    status = hvi_parallel_run(c->count, c->count, step_seed, c, err);
+  }
   return status;
 }
 
 static hvi_status side_by_side(evaluate_row *row, const work *w, size_t steps, hvi_error *err) {
-  row->cores = hvi_parallel_cores();
-  crowd c = {w, steps, hvi_alloc_doubles(row->cores)};
-  if (!c.seconds) return hvi_error_memory(err, "the benchmark");
-  for (size_t i = 0; i < row->cores; i++) c.seconds[i] = INFINITY;
-  const hvi_status status = hvi_parallel_run(row->cores, row->cores, run_seed, &c, err);
-  for (size_t i = 0; i < row->cores; i++) row->together = fmax(row->together, c.seconds[i]);
+  const size_t n = hvi_parallel_cores();
+  crowd c = {.count = n,
+             .seeds = hvi_alloc(n, sizeof *c.seeds),
+             .seconds = hvi_alloc_doubles(n),
+             .worker = hvi_alloc(n, sizeof *c.worker)};
+  hvi_status status = c.seeds && c.seconds && c.worker ? step_together(&c, w, steps, err)
+                                                       : hvi_error_memory(err, "the benchmark");
+  row->cores = 1;
+  for (size_t i = 0; i < n && !status; i++) {
+    row->together = fmax(row->together, c.seconds[i]);
+    if (c.worker[i] >= row->cores) row->cores = c.worker[i] + 1;
+  }
+  for (size_t i = 0; c.seeds && i < n; i++) hvi_evaluation_free(c.seeds[i]);
+  hvi_free(c.seeds);
   hvi_free(c.seconds);
+  hvi_free(c.worker);
   return status;
 }
 
