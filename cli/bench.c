@@ -97,7 +97,8 @@ int hvi_cli_bench(int argc, char **argv) {
                  "ensembles in SIMD lanes against the ordinary solver. bellman: the products of\n"
                  "policy evaluation against the memory's bandwidth. mlp: inner steps on networks\n"
                  "against their bare matrix products. sac: updates of soft actor-critic likewise.\n"
-                 "evaluate: an outer step of policy evaluation, and where its time goes.\n"
+                 "evaluate: an outer step of policy evaluation, where its time goes, and what "
+                 "it\ncosts when every core runs one.\n"
                  "The fastest of several repeats counts.",
       .examples = "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman\n"
                   "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate",

@@ -91,7 +91,7 @@ static void add_network_options(hvi_evaluate *e, hvi_args *args) {
                             .kind = HVI_ARG_TEXT,
                             .to = &e->activation_text,
                             .value = "NAME",
-                            .help = "of the hidden layers"},
+                            .help = "of the hidden layers (relu)"},
                            {.name = "normalise",
                             .kind = HVI_ARG_CHOICE,
                             .to = &e->normalise,

@@ -179,8 +179,8 @@ static hvi_status draw_calibration(const hvi_evaluate *e, const char *folder, co
       path && csv ? write_calibration(e, path, err) : hvi_error_memory(err, "file names");
   if (!status) {
     const hvi_series series[] = {
-        {"states", csv, "predicted", "value", NULL, HVI_MARK_POINTS, 0},
-        {"as it should be", csv, "value", "value", NULL, HVI_MARK_DASHED, 7}};
+        {"states", csv, "predicted", "value", NULL, HVI_MARK_CLOUD, 0},
+        {"predicted = Monte-Carlo", csv, "value", "value", NULL, HVI_MARK_LINE, 1}};
     const hvi_panel panel = {.x = {.label = "predicted value"},
                              .y = {.label = "Monte-Carlo value"},
                              .series_count = 2,

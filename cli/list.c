@@ -23,7 +23,7 @@ static const char examples[] = "  hvi list\n"
                                "  hvi list pennies\n"
                                "  hvi list lm --json";
 
-static void line(const char *name, const char *text) { printf("  %-19s%s\n", name, text); }
+static void line(const char *name, const char *text) { printf("  %-20s%s\n", name, text); }
 
 static const char *experiment_title(const hvi_experiment *e) { return e ? e->title : ""; }
 
@@ -152,6 +152,15 @@ static void print_problem_json(const hvi_builtin *b) {
   hvi_json_close(&j, '}');
 }
 
+/* The help, with its further lines below the first. */
+static void print_option(const hvi_tunable *f, const char *value) {
+  const char *help = f->help, *name = f->name;
+  printf("  --%-18s %-12s ", name, value);
+  for (size_t n; (n = strcspn(help, "\n")), help[n]; help += n + 1)
+    printf("%.*s\n%36s", (int)n, help, "");
+  printf("%s\n", help);
+}
+
 static void method_options(const char *method, hvi_json *j) {
   hvi_settings s = hvi_settings_defaults();
   char text[64];
@@ -162,7 +171,7 @@ static void method_options(const char *method, hvi_json *j) {
     if (j)
       hvi_json_text(j, f->name, text);
     else
-      printf("  --%-18s %-12s %.*s\n", f->name, text, (int)strcspn(f->help, "\n"), f->help);
+      print_option(f, text);
   }
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # keep-results.sh OUT COMMIT ID...: copies what `hvi reproduce ID --full --out OUT` has written to docs/results/ID:
-# the figure, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was built from, the
-# machine and the day. Pieces stay behind.
+# the figure, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was built from, this
+# machine, on which it is run after the experiment, and the day. Pieces stay behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,14 +18,16 @@ for id; do
     echo "keep-results.sh: $from is not finished" >&2
     exit 1
   }
-  rm -rf "$to"
-  mkdir -p "$to"
-  cp "$from/$id.png" "$from/claims.json" "$from"/*.csv "$to"
+  rm -rf "$to.new"
+  mkdir -p "$to.new"
+  cp "$from/$id.png" "$from/claims.json" "$from"/*.csv "$to.new"
   {
     echo "command  hvi reproduce $id --full"
     echo "seeds    those of experiments/$id.yaml"
     echo "commit   $commit"
     echo "machine  $machine"
     echo "date     $(date -u -r "$from/claims.json" +%Y-%m-%d)"
-  } >"$to/made-by.txt"
+  } >"$to.new/made-by.txt"
+  rm -rf "$to"
+  mv "$to.new" "$to"
 done

@@ -191,6 +191,7 @@ static const char *drawn_with(hvi_mark mark) {
   case HVI_MARK_BAND:
     return "filledcurves";
   case HVI_MARK_POINTS:
+  case HVI_MARK_CLOUD:
     return "points";
   case HVI_MARK_BARS:
     return "boxes fs solid 0.85 noborder";
@@ -200,7 +201,16 @@ static const char *drawn_with(hvi_mark mark) {
 }
 
 static const char *weight_of(hvi_mark mark) {
-  return mark == HVI_MARK_DASHED ? " dt (4,4) lw 1.2" : mark == HVI_MARK_THIN ? " lw 1" : "";
+  switch (mark) {
+  case HVI_MARK_DASHED:
+    return " dt (4,4) lw 1.2";
+  case HVI_MARK_THIN:
+    return " lw 1";
+  case HVI_MARK_CLOUD:
+    return " ps 0.3";
+  default:
+    return "";
+  }
 }
 
 static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }

@@ -17,9 +17,10 @@ typedef enum hvi_mark {
   HVI_MARK_THIN,   /* a thin line, where many cross */
   HVI_MARK_DASHED, /* a thin dashed line: a bound, a prediction */
   HVI_MARK_POINTS,
-  HVI_MARK_PATH, /* a line with a dot where it starts */
-  HVI_MARK_BAND, /* the area between y and y2, pale */
-  HVI_MARK_BARS  /* y by name: x is a column of labels */
+  HVI_MARK_CLOUD, /* small points, where there are thousands */
+  HVI_MARK_PATH,  /* a line with a dot where it starts */
+  HVI_MARK_BAND,  /* the area between y and y2, pale */
+  HVI_MARK_BARS   /* y by name: x is a column of labels */
 } hvi_mark;
 
 /* One series. Columns are named as in the CSV's header. Series with the same style share a colour
