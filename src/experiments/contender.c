@@ -50,9 +50,9 @@ static const field fields[] = {
 
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
-static const char *const own_keys[] = {"label",           "method", "eta",       "target",
-                                       "accelerate",      "floor",  "highlight", "style",
-                                       "double_sampling", "rates",  "linear",    "returns"};
+static const char *const own_keys[] = {
+    "label", "method",          "eta",   "target", "accelerate", "floor",  "highlight",
+    "style", "double_sampling", "rates", "linear", "returns",    "rate_at"};
 static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
 static const char *const accelerations[] = {"none", "mode", "anderson", NULL};
 static const char *const floors[] = {"zero", "known", "estimated", NULL};
@@ -106,6 +106,21 @@ static hvi_status read_field(hvi_settings *s, const field *f, const hvi_node *no
   }
 }
 
+/* rate_at: {ENVIRONMENT: rate, ...} */
+static hvi_status read_exceptions(hvi_contender *c, const hvi_node *map, const char *origin,
+                                  hvi_error *err) {
+  hvi_status status = HVI_OK;
+  if (map->kind != HVI_NODE_MAP || !map->count || map->count > HVI_MOST_EXCEPTIONS)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: rate_at must be a map of 1 to %d rates",
+                         origin, map->line, (int)HVI_MOST_EXCEPTIONS);
+  for (const hvi_node *n = map->first; n && !status; n = n->next) {
+    hvi_rate_at *at = &c->exceptions[c->exception_count++];
+    at->environment = n->key;
+    status = hvi_field_real(&at->rate, n, (hvi_interval){0, INFINITY, true, true}, origin, err);
+  }
+  return status;
+}
+
 static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *origin,
                              hvi_error *err) {
   const hvi_node *node;
@@ -139,6 +154,8 @@ static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *
     status = hvi_field_count(&c->double_sampling, node, 1, 100000, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "returns")))
     status = hvi_field_flag(&c->returns, node, origin, err);
+  if (status == HVI_OK && (node = hvi_node_get(map, "rate_at")))
+    status = read_exceptions(c, node, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "rates")))
     status = hvi_field_reals(c->rates, &c->rate_count, HVI_MOST_RATES, node,
                              (hvi_interval){0, INFINITY, true, true}, origin, err);
@@ -208,4 +225,13 @@ double *hvi_contender_rate(hvi_settings *s, const char **key) {
   const bool damped = strcmp(name, "lm") == 0;
   *key = step ? "lr" : damped ? "damping" : "eta";
   return step ? &s->inner.lr : damped ? &s->inner.damping : &s->eta;
+}
+
+hvi_settings hvi_contender_at(const hvi_contender *c, const char *environment) {
+  hvi_settings s = c->settings;
+  const char *key;
+  for (size_t i = 0; i < c->exception_count; i++)
+    if (strcmp(c->exceptions[i].environment, environment) == 0)
+      *hvi_contender_rate(&s, &key) = c->exceptions[i].rate;
+  return s;
 }

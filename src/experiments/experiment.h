@@ -35,7 +35,13 @@ typedef struct hvi_scale {
   size_t measures;  /* evenly spaced */
 } hvi_scale;
 
-enum { HVI_MOST_RATES = 16 };
+enum { HVI_MOST_RATES = 16, HVI_MOST_EXCEPTIONS = 4 };
+
+/* The rate of a method in one environment, where it is another than elsewhere. */
+typedef struct hvi_rate_at {
+  const char *environment;
+  double rate;
+} hvi_rate_at;
 
 typedef struct hvi_contender {
   const char *label;
@@ -49,6 +55,8 @@ typedef struct hvi_contender {
   bool returns;           /* targets are Monte-Carlo returns: a level to compare with */
   size_t rate_count;
   double rates[HVI_MOST_RATES]; /* what hvi_contender_rate is chosen from; none: the experiment's */
+  size_t exception_count;
+  hvi_rate_at exceptions[HVI_MOST_EXCEPTIONS];
 } hvi_contender;
 
 typedef struct hvi_experiment {
@@ -91,6 +99,8 @@ hvi_status hvi_contender_parse(hvi_contender *c, const struct hvi_node *map, con
 /* Its settings in words, all of those that a file can set: `s` is c->settings or nearly so. */
 struct hvi_text;
 void hvi_contender_describe(struct hvi_text *t, const hvi_contender *c, const hvi_settings *s);
+/* The settings with the rate that holds in an environment. */
+hvi_settings hvi_contender_at(const hvi_contender *c, const char *environment);
 /* What is tuned: a gradient method's lr, lm's damping, the eta of everything else; and its key. */
 double *hvi_contender_rate(hvi_settings *s, const char **key);
 

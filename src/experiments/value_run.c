@@ -14,6 +14,25 @@
 #include <stdio.h>
 #include <string.h>
 
+static bool is_place(const hvi_study_plan *p, const char *environment) {
+  size_t i = 0;
+  while (i < p->place_count && strcmp(p->places[i].environment, environment) != 0) i++;
+  return i < p->place_count;
+}
+
+static hvi_status check_exceptions(const hvi_experiment *e, hvi_error *err) {
+  for (size_t m = 0; m < e->contender_count; m++) {
+    const hvi_contender *c = &e->contenders[m];
+    for (size_t i = 0; i < c->exception_count; i++)
+      if (!is_place(e->study, c->exceptions[i].environment))
+        return hvi_error_set(err, HVI_ERROR_INPUT,
+                             "experiment '%s', method '%s': rate_at names '%.60s', which is none "
+                             "of its places",
+                             e->id, c->label, c->exceptions[i].environment);
+  }
+  return HVI_OK;
+}
+
 static hvi_status check(const hvi_run *run, hvi_error *err) {
   const hvi_experiment *e = run->experiment;
   if (!e->study || !e->contender_count)
@@ -26,7 +45,7 @@ static hvi_status check(const hvi_run *run, hvi_error *err) {
                          e->id);
   if (run->scale->instances > 1000)
     return hvi_error_set(err, HVI_ERROR_INPUT, "experiment '%s': at most 1000 instances", e->id);
-  return HVI_OK;
+  return check_exceptions(e, err);
 }
 
 static void tell_missing(const hvi_study *study, size_t place) {
@@ -58,8 +77,8 @@ void hvi_study_close(hvi_study *study) {
 
 /* The loop's settings for this problem: eta 1, unless it is a rule's step size, and rules that are
  * those of networks. */
-static hvi_settings settings_of(const hvi_contender *c) {
-  hvi_settings s = c->settings;
+static hvi_settings settings_of(const hvi_contender *c, const char *environment) {
+  hvi_settings s = hvi_contender_at(c, environment);
   if (!c->eta_given && s.baseline == HVI_BASELINE_NONE) s.eta = 1.0;
   for (const hvi_rule *const *r = hvi_value_rule_list; s.rule && *r; r++)
     if (strcmp((*r)->name, s.rule->name) == 0) s.rule = *r;
@@ -82,7 +101,7 @@ static hvi_study_piece make_piece(const hvi_study *study, size_t place, size_t s
                        .contender = contender,
                        .group = place * study->seeds + seed_index,
                        .seed = seed,
-                       .settings = settings_of(c),
+                       .settings = settings_of(c, study->plan->places[place].environment),
                        .rate = NAN};
   p.cost = cost_of(study->run->scale, &p.settings, study->plan->gap);
   snprintf(p.name, sizeof p.name, "%s-%s-%llu", study->sites[place].slug, c->slug,

@@ -80,7 +80,7 @@ static void what_is_tuned_depends_on_the_method(void **state) {
       "  - {label: one, method: adamw, lr: 0.5, rates: [0.1, 1]}\n"
       "  - {label: two, method: lm, damping: 0.25, linear: gram}\n"
       "  - {label: three, method: td-target, eta: 0.125, adam: true, copy_every: 3}\n"
-      "  - {label: four, method: adamw, double_sampling: 9}\n";
+      "  - {label: four, method: adamw, double_sampling: 9, lr: 0.5, rate_at: {ant: 2, lqr: 3}}\n";
   static const struct {
     const char *key;
     double value;
@@ -99,6 +99,9 @@ static void what_is_tuned_depends_on_the_method(void **state) {
   assert_true(e->contenders[2].settings.rule_settings.adam && e->contenders[2].eta_given);
   assert_int_equal(e->contenders[2].settings.rule_settings.copy_every, 3);
   assert_int_equal(e->contenders[3].double_sampling, 9);
+  assert_true(hvi_contender_at(&e->contenders[3], "ant").inner.lr == 2.0);
+  assert_true(hvi_contender_at(&e->contenders[3], "lqr").inner.lr == 3.0);
+  assert_true(hvi_contender_at(&e->contenders[3], "pendulum").inner.lr == 0.5);
   hvi_experiment_free(e);
 }
 
@@ -154,6 +157,11 @@ static void tuning_seeds_are_not_reported(void **state) {
         bool among = count == 0; /* a method that takes over the rate of another experiment */
         for (size_t k = 0; k < count; k++) among = among || rates[k] == rate;
         if (!among) fail_msg("%s, %s: %s is not of its grid", e->id, c->label, key);
+        for (size_t x = 0; x < c->exception_count && count > 0; x++) {
+          among = false;
+          for (size_t k = 0; k < count; k++) among = among || rates[k] == c->exceptions[x].rate;
+          if (!among) fail_msg("%s, %s: rate_at is not of its grid", e->id, c->label);
+        }
       }
     }
     hvi_experiment_free(e);

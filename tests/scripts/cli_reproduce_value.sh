@@ -4,47 +4,51 @@
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 
-awk '/^```yaml$/ { on = 1; next } /^```/ { on = 0 } on' "$HVI_SOURCE_DIR/docs/deep-evaluation.md" >swing.yaml
-expect 0 reproduce swing.yaml --out out.d
-said err 'none is not there; made one of 100 states'
-for file in summary.csv claims.json swing.gp lqr-td-0-outer.csv lqr-lm-1-seconds.csv pieces/lqr-surr-10-3.csv; do
-  [[ -s out.d/swing/$file ]] || fail "out.d/swing/$file is missing"
+awk '/^```yaml$/ { on = 1; next } /^```/ { on = 0 } on' "$HVI_SOURCE_DIR/docs/deep-evaluation.md" >lqr-values.yaml
+expect 0 reproduce lqr-values.yaml --out out.d
+said err 'lqr-testset.safetensors is not there; made one of 100 states'
+for file in summary.csv claims.json lqr-values.gp lqr-td-0-outer.csv lqr-lm-1-seconds.csv pieces/lqr-surr-10-3.csv; do
+  [[ -s out.d/lqr-values/$file ]] || fail "out.d/lqr-values/$file is missing"
 done
-[[ $(find out.d/swing/pieces -name '*.csv' | wc -l) == 9 ]] || fail "not nine pieces"
-! find out.d/swing/pieces -name '*.checkpoint' | grep -q . || fail "a checkpoint is left"
+[[ $(find out.d/lqr-values/pieces -name '*.csv' | wc -l) == 9 ]] || fail "not nine pieces"
+! find out.d/lqr-values/pieces -name '*.checkpoint' | grep -q . || fail "a checkpoint is left"
 
 # Columns that are no clock, of all pieces.
 bits() { (cd "$1" && cut -d, -f1-15 -- *.csv); }
 
 # killed without a warning, and taken up again: the same bits
-sed -e 's/iterations: 60/iterations: 400/' -e 's/^value:$/value:\n  checkpoint: 0/' swing.yaml >long.yaml
+sed -e 's/iterations: 60/iterations: 400/' -e 's/^value:$/value:\n  checkpoint: 0/' lqr-values.yaml >long.yaml
 "$HVI" reproduce long.yaml --out killed --jobs 2 >/dev/null 2>&1 &
 victim=$!
 for _ in $(seq 600); do
-  compgen -G 'killed/swing/pieces/*.checkpoint' >/dev/null && break
+  compgen -G 'killed/lqr-values/pieces/*.checkpoint' >/dev/null && break
   sleep 0.05
 done
 kill -9 "$victim" 2>/dev/null || fail "it ended before it could be killed"
 wait "$victim" 2>/dev/null || true
-compgen -G 'killed/swing/pieces/*.checkpoint' >/dev/null || fail "no checkpoint to go on from"
-[[ ! -e killed/swing/claims.json ]] || fail "claims of a run that was killed"
+compgen -G 'killed/lqr-values/pieces/*.checkpoint' >/dev/null || fail "no checkpoint to go on from"
+[[ ! -e killed/lqr-values/claims.json ]] || fail "claims of a run that was killed"
 expect 0 reproduce long.yaml --out killed --resume --jobs 2
 expect 0 reproduce long.yaml --out whole --jobs 1
-bits killed/swing/pieces >one
-bits whole/swing/pieces >two
+bits killed/lqr-values/pieces >one
+bits whole/lqr-values/pieces >two
 cmp -s one two || fail "a resumed run has other bits"
 
 # rates
-expect 0 reproduce swing.yaml --out out.d --tune
+expect 0 reproduce lqr-values.yaml --out out.d --tune
 said out '^lqr, TD\(0\): 0.003 -> '
 said out 'best: damping '
-[[ $(wc -l <out.d/swing/tune.csv) == 10 ]] || fail "tune.csv has not a header and nine rows"
+[[ $(wc -l <out.d/lqr-values/tune.csv) == 10 ]] || fail "tune.csv has not a header and nine rows"
 refused 3 'no rates to tune' reproduce pennies --out out.d --tune
 refused 2 'by name' reproduce --out out.d --tune
 
 # what is missing is named, and no error
-sed -e 's/policy: default/policy: gone.safetensors/' swing.yaml >gone.yaml
+sed -e 's/policy: default/policy: gone.safetensors/' lqr-values.yaml >gone.yaml
 expect 0 reproduce gone.yaml --out out.d
 said err 'lqr not run: needs data/gone.safetensors .made by: hvi policy train lqr'
-sed 's/  gamma: /  gama: /' swing.yaml >bad.yaml
+sed 's/  gamma: /  gama: /' lqr-values.yaml >bad.yaml
 refused 3 "bad.yaml:11: .*'gama'.*did you mean 'gamma'" reproduce bad.yaml
+sed 's/inner: 10, lr: 0.003/&, rate_at: {moon: 1}/' lqr-values.yaml >bad.yaml
+refused 3 "'Surr 10': rate_at names 'moon', which is none of its places" reproduce bad.yaml --out out.d
+sed 's/inner: 10, lr: 0.003/&, rate_at: 1/' lqr-values.yaml >bad.yaml
+refused 3 'rate_at must be a map of 1 to 4 rates' reproduce bad.yaml
