@@ -6,7 +6,8 @@
 
 /* At gamma 0.9 the values' mean is small against their spread, and it is the shape of V that
  * counts: the mean squared error against the closed form falls to a tenth of their variance within
- * a few seconds. What the defaults reach at gamma 0.99 is tested by cli_evaluate.sh. */
+ * a few seconds. What the defaults reach at gamma 0.99 is tested by
+ * cli_evaluate_defaults.sh. */
 static void test_closed_form_is_reached(void **state) {
   (void)state;
   static const size_t hidden[] = {32, 32};
