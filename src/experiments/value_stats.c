@@ -91,6 +91,17 @@ hvi_study_mean hvi_study_mean_at(const hvi_study_results *r, size_t place, size_
   return (hvi_study_mean){hvi_stats_mean(y, n), hvi_stats_interval95(y, n), n};
 }
 
+hvi_study_spread hvi_study_spread_of(const hvi_study_results *r, size_t place, size_t contender,
+                                     hvi_study_measure measure) {
+  double ends[MOST_SEEDS];
+  const size_t n = r->seeds < MOST_SEEDS ? r->seeds : MOST_SEEDS;
+  for (size_t s = 0; s < n; s++)
+    ends[s] =
+        hvi_study_value(hvi_study_at(r, place, contender, s), HVI_BY_OUTER, measure, INFINITY);
+  const double median = hvi_stats_quantile(ends, n, 0.5); /* sorts */
+  return (hvi_study_spread){.median = median, .worst = n ? ends[n - 1] : NAN};
+}
+
 hvi_study_least hvi_study_least_of(const hvi_study_results *r, size_t place, size_t contender,
                                    hvi_study_measure measure) {
   hvi_study_least least = {NAN, INFINITY};

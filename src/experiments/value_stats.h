@@ -25,6 +25,14 @@ typedef struct hvi_study_mean {
 hvi_study_mean hvi_study_mean_at(const hvi_study_results *r, size_t place, size_t contender,
                                  hvi_study_axis axis, hvi_study_measure measure, double x);
 
+/* A contender's ends, one a seed: the middle and the largest. A mean alone hides that one of twenty
+ * was lost. */
+typedef struct hvi_study_spread {
+  double median, worst; /* infinite where runs diverged */
+} hvi_study_spread;
+hvi_study_spread hvi_study_spread_of(const hvi_study_results *r, size_t place, size_t contender,
+                                     hvi_study_measure measure);
+
 /* Where a contender's mean is least, by outer steps, and how low. */
 typedef struct hvi_study_least {
   double x, value;

@@ -149,12 +149,13 @@ static void add_summary(hvi_csv *csv, const hvi_study_results *r, size_t place, 
   const hvi_study_mean gap =
       hvi_study_mean_at(r, place, contender, HVI_BY_OUTER, HVI_OF_GAP, INFINITY);
   const hvi_study_least least = hvi_study_least_of(r, place, contender, HVI_OF_ERROR);
+  const hvi_study_spread ends = hvi_study_spread_of(r, place, contender, HVI_OF_ERROR);
   size_t diverged = 0;
   for (size_t s = 0; s < r->seeds; s++) diverged += hvi_study_at(r, place, contender, s)->diverged;
   hvi_csv_text(csv, r->names[place]);
   hvi_csv_text(csv, r->experiment->contenders[contender].label);
-  const double x[] = {error.value, error.half, least.value,    least.x,
-                      gap.value,   gap.half,   r->noise[place]};
+  const double x[] = {error.value, error.half, ends.median, ends.worst,     least.value,
+                      least.x,     gap.value,  gap.half,    r->noise[place]};
   for (size_t i = 0; i < sizeof x / sizeof *x; i++) hvi_csv_number(csv, x[i]);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
     hvi_csv_number(csv, last_mean(r, place, contender, numbers[i]));
@@ -165,12 +166,13 @@ static void add_summary(hvi_csv *csv, const hvi_study_results *r, size_t place, 
 
 hvi_status hvi_study_write_summary(const hvi_run *run, const hvi_study_results *r, hvi_error *err) {
   hvi_csv csv;
-  const hvi_status status = open_table(
-      &csv, run, "summary",
-      "environment,method,error,half_width,least_error,at_outer,gap,gap_half_width,noise,"
-      "clean,relative_clean,gradients,env_steps,seconds_collect,seconds_targets,"
-      "seconds_inner,seconds_measure,seeds,diverged",
-      err);
+  const hvi_status status =
+      open_table(&csv, run, "summary",
+                 "environment,method,error,half_width,median,worst,least_error,at_outer,gap,"
+                 "gap_half_width,noise,clean,relative_clean,gradients,env_steps,seconds_collect,"
+                 "seconds_targets,"
+                 "seconds_inner,seconds_measure,seeds,diverged",
+                 err);
   if (status) return status;
   for (size_t p = 0; p < r->places; p++)
     for (size_t m = 0; m < r->contenders && !r->missing[p]; m++) add_summary(&csv, r, p, m);

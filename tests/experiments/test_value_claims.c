@@ -259,6 +259,24 @@ static void ratios_have_the_right_interval(void **state) {
   hvi_study_results_free(&g.r);
 }
 
+/* One lost seed moves the mean a hundredfold, and the median not at all. */
+static void ends_have_a_median_and_a_worst(void **state) {
+  (void)state;
+  garden g;
+  planted p[1] = {{.label = "a", .inner = 1, .end = 1.0, .gap = 1, .seconds = 1}};
+  plant(&g, "x", p, 1);
+  for (size_t s = 0; s < SEEDS; s++)
+    g.r.curves[s].rows[ROWS - 1].error = s == 2 ? 1e6 : (double)(s + 1);
+  const hvi_study_spread q = hvi_study_spread_of(&g.r, 0, 0, HVI_OF_ERROR);
+  check_near(q.median, 4.5, 1e-12); /* of 1, 2, 4, 5, 6, 1e6 */
+  check_near(q.worst, 1e6, 1e-9);
+  g.r.curves[0].diverged = true;
+  const hvi_study_spread lost = hvi_study_spread_of(&g.r, 0, 0, HVI_OF_ERROR);
+  check_near(lost.median, 5.5, 1e-12);
+  assert_true(isinf(lost.worst));
+  hvi_study_results_free(&g.r);
+}
+
 /* The fourth verdict survives the file and stands in the table. */
 static void not_decided_is_written_and_read(void **state) {
   (void)state;
@@ -293,6 +311,7 @@ int main(void) {
       cmocka_unit_test(divergence_loses),
       cmocka_unit_test(what_was_not_run_is_not_judged),
       cmocka_unit_test(ratios_have_the_right_interval),
+      cmocka_unit_test(ends_have_a_median_and_a_worst),
       cmocka_unit_test(not_decided_is_written_and_read),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
