@@ -48,7 +48,8 @@ static void add_source_options(hvi_evaluate *e, hvi_args *args) {
                  .to = &e->batch,
                  .range = "[0,1e8]",
                  .value = "N",
-                 .help = "transitions of an outer step; of --data at random, 0: all of them"},
+                 .help = "transitions of an outer step; of --data at random (0, or more\nthan "
+                         "there are: all of them)"},
                 {.name = "replay",
                  .kind = HVI_ARG_SIZE,
                  .to = &e->replay,

@@ -19,17 +19,10 @@ static char *trace_header(void) {
   return hvi_text_take(&t);
 }
 
-static double noise_floor(const hvi_probe *p) {
-  double sum = 0.0;
-  if (!p) return NAN;
-  for (size_t i = 0; i < p->states; i++) sum += p->standard_error[i] * p->standard_error[i];
-  return sum / (double)p->states;
-}
-
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  const double noise = noise_floor(e->probe);
+  const double noise = e->probe ? hvi_probe_noise(e->probe) : NAN;
   char *header = trace_header();
   hvi_csv csv = {0};
   if (!header) return hvi_error_memory(err, "a trace");
@@ -83,30 +76,54 @@ static hvi_status draw_plot(const hvi_evaluate *e, const char *folder, const hvi
   return status;
 }
 
-/* The range of the error and of its floor over the rows but the first, which has no place on a
- * logarithmic axis. */
-static hvi_axis error_axis(const hvi_evaluate *e, const char *label) {
+/* What a learning curve can show: the error, where there is a test set, or else the Bellman gap, or
+ * else the loss of the surrogate, which learners without one do not have. */
+typedef struct measured {
+  const char *name, *label;
+  double (*of)(const hvi_evaluation_row *row);
+} measured;
+
+static double error_of(const hvi_evaluation_row *row) { return row->error; }
+static double gap_of(const hvi_evaluation_row *row) { return row->gap; }
+static double loss_of(const hvi_evaluation_row *row) { return row->loss; }
+
+/* The range of it over the rows but the first, which has no place on a logarithmic axis. */
+static bool find_range(double range[2], const hvi_evaluate *e, const measured *m) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  double low = INFINITY, high = 0.0;
-  const double noise = noise_floor(e->probe);
-  if (noise > 0.0) low = noise;
+  range[0] = INFINITY, range[1] = 0.0;
   for (size_t i = 1; i < count; i++) {
-    const double y = e->probe ? rows[i].error : rows[i].loss;
-    low = fmin(low, y);
-    high = fmax(high, y);
+    range[0] = fmin(range[0], m->of(&rows[i]));
+    range[1] = fmax(range[1], m->of(&rows[i]));
   }
-  return hvi_axis_log(label, low, high);
+  return range[1] > 0.0;
 }
 
-/* Over outer steps and over seconds: the error with the noise it cannot see below, or the loss. */
+static const measured *choose(double range[2], const hvi_evaluate *e) {
+  static const measured kinds[] = {{"error", "mean squared error of the values", error_of},
+                                   {"gap", "Bellman gap", gap_of},
+                                   {"loss", "loss", loss_of}};
+  for (size_t k = e->probe ? 0 : 1; k < sizeof kinds / sizeof *kinds; k++)
+    if (find_range(range, e, &kinds[k])) return &kinds[k];
+  return NULL;
+}
+
+/* Over outer steps and over seconds; an error with the noise that it cannot see below. */
 static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, const char *name,
                              hvi_error *err) {
+  double range[2];
+  const measured *what = choose(range, e);
+  if (!what) {
+    hvi_say(&e->talk, "no learning curve: --testset, or --gap with --data, gives one to draw\n");
+    return HVI_OK;
+  }
   char *csv = csv_of(name), title[160];
   if (!csv) return hvi_error_memory(err, "file names");
-  const char *y = e->probe ? "error" : "loss";
-  const size_t count = noise_floor(e->probe) > 0.0 ? 2 : 1;
-  const hvi_axis axis = error_axis(e, e->probe ? "mean squared error of the values" : "loss");
+  const char *y = what->name;
+  const double noise = e->probe ? hvi_probe_noise(e->probe) : 0.0;
+  const size_t count = noise > 0.0 ? 2 : 1;
+  const hvi_axis axis =
+      hvi_axis_log(what->label, noise > 0.0 ? fmin(noise, range[0]) : range[0], range[1]);
   const char *const over[] = {"outer", "seconds"};
   hvi_series series[2][2];
   hvi_panel panels[2];

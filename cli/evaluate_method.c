@@ -10,8 +10,10 @@
 static const char *const left_out[] = {"iters",        "tol",         "max-evals",   "stall-window",
                                        "growth-bound", "alternating", "trace-decay", "error-alpha",
                                        "error-angle",  NULL};
-/* What every optimizer takes over from the defaults; the default one takes all. */
+/* What every optimizer takes over from the defaults; the default one takes all, and Adam, which is
+ * that one without the decay of weights, its rate too. */
 static const char *const shared[] = {"inner", "accelerate", "target", "keep-state", NULL};
+static const char *const shared_by_adam[] = {"inner-lr", NULL};
 
 static bool among(const char *const *names, const char *name) {
   while (*names && strcmp(*names, name) != 0) names++;
@@ -23,43 +25,44 @@ static bool offered(const hvi_tunable *f) { return !among(left_out, f->name); }
 void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
   hvi_setup *s = &e->setup;
   hvi_args_add(
-      args, (hvi_arg[]){{.name = "method"},
-                        {.name = "method",
-                         .kind = HVI_ARG_TEXT,
-                         .to = &s->method,
-                         .value = "NAME",
-                         .help = "an optimizer (adamw), a preset or a baseline ('hvi list'),\nor "
-                                 "td-target, residual-gradient, tdc, tdrc"},
-                        {.name = "eta",
-                         .kind = HVI_ARG_TEXT,
-                         .to = &s->eta_text,
-                         .value = "X",
-                         .help = "step size of the outer loop (1); of a rule (0.001)"},
-                        {.name = "lr-decay",
-                         .kind = HVI_ARG_REAL,
-                         .to = &e->spec.lr_decay,
-                         .range = "[0,inf)",
-                         .value = "X",
-                         .help = "outer step t has the inner rate --inner-lr / (1 + X t)"},
-                        {.name = "polyak",
-                         .kind = HVI_ARG_REAL,
-                         .to = &e->spec.polyak,
-                         .range = "[0,1e6]",
-                         .value = "X",
-                         .help = "the network is a mean over the outer steps, step t weighing\n"
-                                 "t^X (0: the last one)"},
-                        {.name = "adam",
-                         .kind = HVI_ARG_FLAG,
-                         .to = &s->asked.rule_settings.adam,
-                         .help = "td-target, residual-gradient, tdc, tdrc: by Adam's rule"},
-                        {.name = "copy-every",
-                         .kind = HVI_ARG_SIZE,
-                         .to = &s->asked.rule_settings.copy_every,
-                         .range = "[0,1e9]",
-                         .value = "N",
-                         .help = "td-target: its network is a copy, made every N steps\n"
-                                 "(0: it follows, see --second-rate)"},
-                        {0}});
+      args,
+      (hvi_arg[]){{.name = "method"},
+                  {.name = "method",
+                   .kind = HVI_ARG_TEXT,
+                   .to = &s->method,
+                   .value = "NAME",
+                   .help = "an optimizer (adamw), a preset or a baseline ('hvi list'),\nor "
+                           "td-target, residual-gradient, tdc, tdrc"},
+                  {.name = "eta",
+                   .kind = HVI_ARG_TEXT,
+                   .to = &s->eta_text,
+                   .value = "X",
+                   .help = "step size of the outer loop (1); of a rule (0.001)"},
+                  {.name = "lr-decay",
+                   .kind = HVI_ARG_REAL,
+                   .to = &e->spec.lr_decay,
+                   .range = "[0,inf)",
+                   .value = "X",
+                   .help = "outer step t = 0, 1, ... has the inner rate\n--inner-lr / (1 + X t)"},
+                  {.name = "polyak",
+                   .kind = HVI_ARG_REAL,
+                   .to = &e->spec.polyak,
+                   .range = "[0,1e6]",
+                   .value = "X",
+                   .help = "the network is a mean over the outer steps, step t weighing\n"
+                           "t^X (0: the last one)"},
+                  {.name = "adam",
+                   .kind = HVI_ARG_FLAG,
+                   .to = &s->asked.rule_settings.adam,
+                   .help = "td-target, residual-gradient, tdc, tdrc: by Adam's rule"},
+                  {.name = "copy-every",
+                   .kind = HVI_ARG_SIZE,
+                   .to = &s->asked.rule_settings.copy_every,
+                   .range = "[0,1e9]",
+                   .value = "N",
+                   .help = "td-target: its network is a copy, made every N steps\n"
+                           "(0: it follows, see --second-rate)"},
+                  {0}});
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (!offered(f)) continue;
     hvi_arg row = {.name = f->name,
@@ -129,12 +132,14 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   const hvi_settings ours = hvi_evaluation_defaults().settings;
   const bool own = s->settings.baseline || strcmp(s->method, s->settings.optimizer->name) != 0;
   const bool same = s->settings.optimizer == ours.optimizer;
+  const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
-  if ((own || !same) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
+  if ((own || !(same || adam)) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
   if (own) return;
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || hvi_args_given(args, f->name)) continue;
-    if (same || among(shared, f->name)) hvi_tunable_copy(f, &s->settings, &ours);
+    if (same || among(shared, f->name) || (adam && among(shared_by_adam, f->name)))
+      hvi_tunable_copy(f, &s->settings, &ours);
   }
   /* it goes with plain Bellman targets and new samples, and nobody asked for it */
   if (!hvi_args_given(args, "accelerate") &&

@@ -1,52 +1,18 @@
 /* What an evaluation works with: environment and policy or data, test set, network, spec. */
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "evaluate_parts.h"
 #include "exit_codes.h"
 #include "parse.h"
-#include "report/text.h"
 #include "rollout.h"
 #include "signals.h"
-#include "tunables.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { SCALE_ROWS = 10000 };
-
-static char *with_ending(const char *stem, const char *ending) {
-  hvi_text t = {0};
-  hvi_text_add(&t, "%s%s", stem, ending);
-  return hvi_text_take(&t);
-}
-
-/* NAME, and the names that begin with it. */
-static int name_files(hvi_evaluate *e) {
-  hvi_text stem = {0};
-  if (e->out) {
-    const size_t length = strlen(e->out), tail = strlen(".safetensors");
-    const bool ends = length > tail && strcmp(e->out + length - tail, ".safetensors") == 0;
-    hvi_text_add(&stem, "%.*s", (int)(ends ? length - tail : length), e->out);
-  } else if (e->env_name) {
-    hvi_text_add(&stem, "%s-value", e->env_name);
-  } else {
-    const char *name = hvi_rollout_base_name(e->data_path);
-    hvi_text_add(&stem, "%.*s-value", (int)strcspn(name, "."), name);
-  }
-  e->stem = hvi_text_take(&stem);
-  if (e->stem) {
-    e->network = with_ending(e->stem, ".safetensors");
-    e->trace = with_ending(e->stem, ".csv");
-    e->checkpoint = with_ending(e->stem, ".checkpoint");
-    e->kept = with_ending(e->stem, "-testset.safetensors");
-  }
-  if (e->network && e->trace && e->checkpoint && e->kept) return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_SYSTEM, "no memory for file names");
-}
 
 static int read_network(hvi_evaluate *e) {
   hvi_value_spec *v = &e->spec.value;
@@ -119,6 +85,27 @@ static hvi_status scale(hvi_evaluate *e, hvi_error *err) {
   return HVI_OK;
 }
 
+static void fill_spec(hvi_evaluate *e) {
+  hvi_evaluation_spec *s = &e->spec;
+  s->settings = e->setup.settings;
+  s->seed = e->setup.seed;
+  s->probe = e->probe;
+  s->value.gamma = e->gamma;
+  s->value.buffer = e->buffer;
+  s->value.target = e->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
+  s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
+  s->gap = e->gap ? e->data : NULL;
+}
+
+/* Settings that do not go together, told before a test set is made rather than after. */
+static hvi_status try_settings(hvi_evaluate *e, hvi_error *err) {
+  hvi_evaluation *trial = NULL;
+  fill_spec(e);
+  const hvi_status status = hvi_evaluation_new(&trial, &e->spec, err);
+  hvi_evaluation_free(trial);
+  return status;
+}
+
 static bool on_rollouts(void *context, size_t done, size_t total) {
   hvi_progress *bar = context;
   bar->total = total;
@@ -141,6 +128,7 @@ static int make_testset(hvi_evaluate *e) {
                                  .progress_context = &bar};
   s.states = e->test_states;
   s.gamma = e->gamma;
+  if (try_settings(e, &err)) return hvi_complain_error(&err);
   const hvi_status status = hvi_testset_make(e->kept, e->env, e->policy, &s, &report, &err);
   hvi_progress_clear(&bar);
   if (status) return hvi_complain_error(&err);
@@ -186,61 +174,14 @@ static int open_testset(hvi_evaluate *e, bool gamma_given) {
     return hvi_complain(HVI_EXIT_USAGE, "'%s' has %zu states, not %zu; --fresh makes a new one",
                         path, e->testset->count, e->test_states);
   }
+  if (!e->testset_path && e->testset->origin.seed != e->setup.seed) {
+    return hvi_complain(HVI_EXIT_USAGE, "'%s' is of seed %llu, not %llu; --fresh makes a new one",
+                        path, (unsigned long long)e->testset->origin.seed,
+                        (unsigned long long)e->setup.seed);
+  }
   if (e->testset_path && !gamma_given) e->gamma = e->testset->gamma;
   if (hvi_probe_of_testset(&e->probe, e->testset, &err)) return hvi_complain_error(&err);
-  e->spec.probe = e->probe;
   return HVI_EXIT_DONE;
-}
-
-/* Of what is in the files: names and sizes alone may stay the same. */
-static uint64_t hash_contents(const hvi_evaluate *e) {
-  uint64_t hash = HVI_HASH_START;
-  const hvi_dataset *d = e->data;
-  const hvi_probe *p = e->probe;
-  if (d) {
-    hash = hvi_hash_bytes(hash, d->observation, d->count * d->obs * sizeof *d->observation);
-    hash = hvi_hash_bytes(hash, d->next, d->count * d->obs * sizeof *d->next);
-    hash = hvi_hash_bytes(hash, d->reward, d->count * sizeof *d->reward);
-    hash = hvi_hash_bytes(hash, d->terminated, d->count * sizeof *d->terminated);
-  }
-  if (p) {
-    hash = hvi_hash_bytes(hash, p->observation, p->states * p->obs * sizeof *p->observation);
-    hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
-  }
-  return hash;
-}
-
-/* Everything that the bits depend on, but for how far the run goes. */
-static int tell_about(hvi_evaluate *e) {
-  const hvi_value_spec *v = &e->spec.value;
-  const hvi_settings *s = &e->setup.settings;
-  hvi_text t = {0};
-  char text[64];
-  const char *from = e->env_name ? e->env_name : hvi_rollout_base_name(e->data_path);
-  hvi_text_add(&t, "%s; policy %s; rows %zu; gamma %.17g; seed %llu", from,
-               v->data->origin.fingerprint, e->data ? e->data->count : 0, e->gamma,
-               (unsigned long long)e->setup.seed);
-  hvi_text_add(&t, "; batch %zu; replay %zu; double-sampling %zu; normalise %s; hidden ", e->batch,
-               e->replay, e->buffer, e->normalise ? "yes" : "no");
-  for (size_t i = 0; i < v->hidden_count; i++) {
-    hvi_text_add(&t, "%s%zu", i ? "," : "", v->hidden[i]);
-  }
-  hvi_text_add(&t,
-               "; activation %s; test states %zu; gap %s; method %s; eta %.17g; lr-decay %.17g; "
-               "polyak %.17g",
-               e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
-               e->setup.method, s->eta, e->spec.lr_decay, e->spec.polyak);
-  hvi_text_add(&t, "; data and test set %016" PRIx64, hash_contents(e));
-  /* a longer run from an environment has other rows to start over with */
-  if (e->returns) hvi_text_add(&t, "; returns; steps %zu", e->env_name ? e->steps : 0);
-  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
-    if (f->kind == HVI_ARG_SECTION || !hvi_tunable_used(f, s)) continue;
-    if (strcmp(f->name, "iters") == 0 || strcmp(f->name, "max-seconds") == 0) continue;
-    hvi_tunable_text(f, s, text, sizeof text);
-    hvi_text_add(&t, "; %s %s", f->name, text);
-  }
-  e->about = hvi_text_take(&t);
-  return e->about ? HVI_EXIT_DONE : hvi_complain(HVI_EXIT_SYSTEM, "no memory");
 }
 
 static int restore(hvi_evaluate *e) {
@@ -255,15 +196,8 @@ static int restore(hvi_evaluate *e) {
 
 static int begin(hvi_evaluate *e, bool there) {
   hvi_error err = {HVI_OK, ""};
-  hvi_evaluation_spec *s = &e->spec;
-  s->settings = e->setup.settings;
-  s->seed = e->setup.seed;
-  s->value.gamma = e->gamma;
-  s->value.buffer = e->buffer;
-  s->value.target = e->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
-  s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
-  s->gap = e->gap && e->data ? e->data : NULL;
-  if (hvi_evaluation_new(&e->evaluation, s, &err)) return hvi_complain_error(&err);
+  fill_spec(e);
+  if (hvi_evaluation_new(&e->evaluation, &e->spec, &err)) return hvi_complain_error(&err);
   return there ? restore(e) : HVI_EXIT_DONE;
 }
 
@@ -300,7 +234,7 @@ int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
   int code = check_options(e);
   if (code == HVI_EXIT_DONE) code = read_network(e);
   if (code == HVI_EXIT_DONE) code = hvi_evaluate_method(e, args);
-  if (code == HVI_EXIT_DONE) code = name_files(e);
+  if (code == HVI_EXIT_DONE) code = hvi_evaluate_names(e);
   if (code != HVI_EXIT_DONE) return code;
   const bool there = access(e->checkpoint, F_OK) == 0;
   if (there && !e->resume && !e->fresh) {
@@ -314,9 +248,13 @@ int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
   code = open_testset(e, hvi_args_given(args, "gamma"));
   if (code != HVI_EXIT_DONE) return code;
   if (scale(e, &err)) return hvi_complain_error(&err);
-  code = tell_about(e);
+  code = hvi_evaluate_about(e);
   if (code == HVI_EXIT_DONE) code = begin(e, there && e->resume);
   if (code == HVI_EXIT_DONE && there && e->fresh) unlink(e->checkpoint);
+  if (code == HVI_EXIT_DONE && e->data && e->batch > e->data->count) {
+    hvi_say(&e->talk, "--batch %zu: each step takes all %zu transitions\n", e->batch,
+            e->data->count);
+  }
   return code;
 }
 

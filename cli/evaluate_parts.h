@@ -49,6 +49,10 @@ typedef struct hvi_evaluated {
 /* Environment, policy, data, test set and spec; evaluate_open.c. These return exit codes. */
 int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args);
 void hvi_evaluate_close(hvi_evaluate *e);
+/* Fills in the names of the files, none of which may be one that is read; evaluate_names.c. */
+int hvi_evaluate_names(hvi_evaluate *e);
+/* Fills in `about`; evaluate_about.c. */
+int hvi_evaluate_about(hvi_evaluate *e);
 /* The method in force, from the defaults and the options; evaluate_method.c. */
 int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args);
 

@@ -33,11 +33,14 @@ static hvi_status judge_gap(hvi_evaluate *e, hvi_evaluated *r, hvi_error *err) {
   hvi_problem *p = NULL;
   s.data = &rows;
   r->gap_rows = rows.count;
+  hvi_gap_settings search = e->spec.gap_settings;
+  const bool known = isfinite(r->last.gap); /* on the same data: only the error is missing */
+  if (known) search.steps = 0;
   hvi_status status = hvi_gap_problem(&p, &s, err);
   if (!status) {
-    status = hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e->evaluation), &e->spec.gap_settings,
-                             err);
+    status = hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e->evaluation), &search, err);
   }
+  if (!status && known) r->gap.gap = r->last.gap, r->gap.least = r->gap.error - r->last.gap;
   hvi_problem_free(p);
   return status;
 }
@@ -59,10 +62,14 @@ static hvi_status judge_exactly(hvi_evaluate *e, hvi_evaluated *r, hvi_error *er
 hvi_status hvi_evaluate_judge(hvi_evaluate *e, hvi_evaluated *r, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  hvi_status status = hvi_evaluation_measure(e->evaluation, &r->last, &r->score, err);
-  rows = hvi_evaluation_rows(e->evaluation, &count);
-  /* the clocks of a row that is there already stand still */
-  if (!status && count > 0 && rows[count - 1].outer == r->last.outer) r->last = rows[count - 1];
+  hvi_status status = HVI_OK;
+  r->last = rows[count - 1];
+  if (r->last.outer < hvi_evaluation_state(e->evaluation).outer) {
+    status = hvi_evaluation_measure(e->evaluation, &r->last, &r->score, err);
+  } else if (e->probe) {
+    status = hvi_probe_score(&r->score, e->probe, hvi_evaluation_problem(e->evaluation),
+                             hvi_evaluation_theta(e->evaluation), NULL, err);
+  }
   if (!status) status = judge_exactly(e, r, err);
   if (!status) status = judge_gap(e, r, err);
   return status;
@@ -189,6 +196,10 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   hvi_json_bool(j, "returns", e->returns);
   hvi_json_number(j, "lr_decay", e->spec.lr_decay);
   hvi_json_number(j, "polyak", e->spec.polyak);
+  if (s.settings.baseline == HVI_BASELINE_RULE) {
+    hvi_json_bool(j, "adam", s.settings.rule_settings.adam);
+    hvi_json_count(j, "copy_every", s.settings.rule_settings.copy_every);
+  }
   hvi_setup_json(j, &s, s.settings.eta);
   hvi_json_close(j, '}');
 }

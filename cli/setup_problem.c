@@ -61,7 +61,7 @@ static int make_problem(hvi_setup *s, const hvi_args *args) {
   if (s->builtin)
     status = hvi_setup_instance(s, s->instance, &s->problem, &err);
   else
-    status = hvi_problem_load(&s->problem, s->name, 0, 0, &err);
+    status = hvi_problem_load(&s->problem, s->name, s->seed, 0, &err);
   return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
 }
 

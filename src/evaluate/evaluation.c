@@ -37,6 +37,7 @@ hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, 
 
 /* Batches that theta_t has seen. */
 static size_t rows_used(const hvi_evaluation *e, size_t outer) {
+  if (outer == 0) return 0;
   if (!e->spec.stream.grow) return e->spec.value.data->count;
   return hvi_value_rows(e->problem, (outer + every(e) - 1) / every(e));
 }

@@ -69,6 +69,14 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
   return status;
 }
 
+double hvi_probe_noise(const hvi_probe *probe) {
+  double sum = 0.0;
+  for (size_t i = 0; i < probe->states; i++) {
+    sum += probe->standard_error[i] * probe->standard_error[i];
+  }
+  return sum / (double)probe->states;
+}
+
 void hvi_probe_free(hvi_probe *probe) {
   if (!probe) return;
   hvi_free(probe->observation);

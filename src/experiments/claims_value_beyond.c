@@ -82,7 +82,10 @@ void hvi_claims_value_alpha(hvi_claims *claims, const hvi_study_results *r, size
   hvi_study_add_ratio(c, "worst over best", q);
   const bool fails = q.low > 2.0 || isinf(q.ratio);
   hvi_claim_decide(c, q.high < 2.0 ? HVI_HOLDS : fails ? HVI_HOLDS_NOT : HVI_NOT_DECIDED);
-  hvi_claim_note(c, "%s against %s. Reached: the loss ratio came to the threshold before the cap.",
+  hvi_claim_note(c,
+                 "%s against %s, chosen on the seeds that they are judged by. Reached: the loss "
+                 "ratio came to the "
+                 "threshold before the cap.",
                  r->experiment->contenders[worst].label, r->experiment->contenders[best].label);
 }
 

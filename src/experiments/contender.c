@@ -157,8 +157,7 @@ static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *
   if (status == HVI_OK && (node = hvi_node_get(map, "rate_at")))
     status = read_exceptions(c, node, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "rates")))
-    status = hvi_field_reals(c->rates, &c->rate_count, HVI_MOST_RATES, node,
-                             (hvi_interval){0, INFINITY, true, true}, origin, err);
+    status = hvi_field_rates(c->rates, &c->rate_count, HVI_MOST_RATES, node, origin, err);
   return status;
 }
 

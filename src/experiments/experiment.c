@@ -236,5 +236,5 @@ hvi_status hvi_experiment_problem(hvi_problem **p, const hvi_experiment *e, uint
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "experiment '%s': options are for built-in problems; change the game file",
                          e->id);
-  return hvi_problem_load(p, e->problem_path, 0, 0, err);
+  return hvi_problem_load(p, e->problem_path, e->seed, 0, err);
 }

@@ -67,15 +67,27 @@ hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range,
   return HVI_OK;
 }
 
-hvi_status hvi_field_reals(double *out, size_t *count, size_t most, const hvi_node *node,
-                           hvi_interval range, const char *origin, hvi_error *err) {
+static bool among(const double *x, size_t count, double y) {
+  size_t i = 0;
+  while (i < count && x[i] != y) i++;
+  return i < count;
+}
+
+hvi_status hvi_field_rates(double *out, size_t *count, size_t most, const hvi_node *node,
+                           const char *origin, hvi_error *err) {
+  const hvi_interval positive = {0, INFINITY, true, true};
   hvi_status status = HVI_OK;
   if (node->kind != HVI_NODE_LIST || node->count == 0 || node->count > most)
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a list of 1 to %zu numbers",
                          origin, node->line, key_of(node), most);
   *count = 0;
-  for (const hvi_node *n = node->first; n && status == HVI_OK; n = n->next)
-    status = hvi_field_real(&out[(*count)++], n, range, origin, err);
+  for (const hvi_node *n = node->first; n && status == HVI_OK; n = n->next) {
+    status = hvi_field_real(&out[*count], n, positive, origin, err);
+    if (!status && among(out, *count, out[*count]))
+      status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s has %s twice", origin, n->line,
+                             key_of(node), n->text);
+    ++*count;
+  }
   return status;
 }
 

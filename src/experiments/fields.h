@@ -18,9 +18,9 @@ typedef struct hvi_interval {
 /* A finite number in the interval. */
 hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range, const char *origin,
                           hvi_error *err);
-/* A list of 1 to `most` such numbers. */
-hvi_status hvi_field_reals(double *out, size_t *count, size_t most, const hvi_node *node,
-                           hvi_interval range, const char *origin, hvi_error *err);
+/* A list of 1 to `most` positive numbers, each once. */
+hvi_status hvi_field_rates(double *out, size_t *count, size_t most, const hvi_node *node,
+                           const char *origin, hvi_error *err);
 /* A whole number in [low, high]. */
 hvi_status hvi_field_count(size_t *out, const hvi_node *node, size_t low, size_t high,
                            const char *origin, hvi_error *err);

@@ -45,16 +45,20 @@ static void add(sheet *s, const char *label, const char *file, const char *y, co
   d->series[s->index][s->count++] = (hvi_series){label, kept, x, y, y2, mark, style};
 }
 
-/* What the means reach; the ends of a band may leave the panel. */
+/* What the means reach; the ends of a band may leave the panel, and so may a mean that has risen
+ * far above its start: one lost seed would press all other lines together. */
 static void see_curve(sheet *s, size_t contender) {
   const hvi_study_results *r = s->d->r;
+  const double start = hvi_study_at(r, s->place, contender, 0)->rows[0].error;
+  const double ceiling = s->what.y == HVI_OF_ERROR ? 2.0 * start : INFINITY;
   for (size_t k = 0; k < r->seeds; k++) {
     const hvi_study_curve *c = hvi_study_at(r, s->place, contender, k);
     for (size_t i = 0; i < c->count; i++) {
       const double x = hvi_study_x(&c->rows[i], s->what.x);
       if (isnan(hvi_study_y(&c->rows[i], s->what.y))) continue;
       widen(s->x, x);
-      widen(s->y, hvi_study_mean_at(r, s->place, contender, s->what.x, s->what.y, x).value);
+      const double mean = hvi_study_mean_at(r, s->place, contender, s->what.x, s->what.y, x).value;
+      widen(s->y, fmin(mean, ceiling));
     }
   }
 }

@@ -10,15 +10,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { MEASURES = 40, BATCH = 1000 };
+size_t hvi_study_batch(const hvi_scale *s) { return s->batch ? s->batch : 1000; }
+
+size_t hvi_study_measures(const hvi_scale *s) { return s->measures ? s->measures : 40; }
 
 size_t hvi_study_steps(const hvi_scale *scale, const hvi_settings *s) {
   if (!scale->gradients) return scale->iterations;
   const size_t inner = s->baseline || !s->inner_steps ? 1 : s->inner_steps;
   return scale->gradients > inner ? scale->gradients / inner : 1;
 }
-
-static size_t batch_of(const hvi_scale *s) { return s->batch ? s->batch : BATCH; }
 
 static void describe_network(hvi_text *t, const hvi_study *study) {
   const hvi_study_plan *p = study->plan;
@@ -36,7 +36,7 @@ char *hvi_study_piece_about(const hvi_study *study, const hvi_study_piece *piece
   hvi_text_add(&t, "hvi %s: %s, %s", hvi_version(), site->place->environment, site->identity);
   describe_network(&t, study);
   hvi_text_add(&t, ", seed %llu, batch %zu, steps %zu", (unsigned long long)piece->seed,
-               batch_of(s), hvi_study_steps(s, &piece->settings));
+               hvi_study_batch(s), hvi_study_steps(s, &piece->settings));
   if (s->offline)
     hvi_text_add(&t, ", offline %zu rows %s%s", s->offline,
                  study->plan->random_draws ? "at random" : "at once",
@@ -78,7 +78,7 @@ static hvi_status fill_data(desk *d, hvi_error *err) {
   const hvi_contender *c = &d->study->run->experiment->contenders[d->piece->contender];
   double seconds;
   v->data = &d->tap->data;
-  v->batch = batch_of(s);
+  v->batch = hvi_study_batch(s);
   v->buffer = c->double_sampling;
   v->target = c->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   if (!s->offline) {
@@ -108,7 +108,7 @@ static hvi_status fill_scales(desk *d, hvi_error *err) {
 
 static hvi_status prepare(desk *d, hvi_error *err) {
   const hvi_scale *s = d->study->run->scale;
-  const size_t measures = s->measures ? s->measures : MEASURES;
+  const size_t measures = hvi_study_measures(s);
   d->spec = hvi_evaluation_defaults();
   d->spec.seed = d->piece->seed;
   d->spec.settings = d->piece->settings;

@@ -104,8 +104,7 @@ static hvi_status read_tune(hvi_study_plan *p, const hvi_node *map, const char *
   if (!status && (node = hvi_node_get(map, "first")))
     status = hvi_field_count(&p->tune_first, node, 0, (size_t)1 << 53, origin, err);
   if (!status && (node = hvi_node_get(map, "rates")))
-    status = hvi_field_reals(p->rates, &p->rate_count, HVI_MOST_RATES, node,
-                             (hvi_interval){0, INFINITY, true, true}, origin, err);
+    status = hvi_field_rates(p->rates, &p->rate_count, HVI_MOST_RATES, node, origin, err);
   return status;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "experiments/value_study.h"
 #include "problems/value/value.h"
 #include "report/text.h"
@@ -77,7 +78,7 @@ void hvi_study_close(hvi_study *study) {
 
 /* The loop's settings for this problem: eta 1, unless it is a rule's step size, and rules that are
  * those of networks. */
-static hvi_settings settings_of(const hvi_contender *c, const char *environment) {
+hvi_settings hvi_study_settings(const hvi_contender *c, const char *environment) {
   hvi_settings s = hvi_contender_at(c, environment);
   if (!c->eta_given && s.baseline == HVI_BASELINE_NONE) s.eta = 1.0;
   for (const hvi_rule *const *r = hvi_value_rule_list; s.rule && *r; r++)
@@ -90,7 +91,7 @@ static double cost_of(const hvi_scale *scale, const hvi_settings *s, bool gap) {
   const double steps = (double)hvi_study_steps(scale, s);
   double inner = s->baseline ? 2.0 : (double)s->inner_steps;
   if (s->alpha > 0.0) inner *= 0.5;
-  const double measures = (double)(scale->measures ? scale->measures : 40);
+  const double measures = (double)hvi_study_measures(scale);
   return steps * (inner + 1.0) + (gap ? 500.0 * measures : 0.0);
 }
 
@@ -101,7 +102,7 @@ static hvi_study_piece make_piece(const hvi_study *study, size_t place, size_t s
                        .contender = contender,
                        .group = place * study->seeds + seed_index,
                        .seed = seed,
-                       .settings = settings_of(c, study->plan->places[place].environment),
+                       .settings = hvi_study_settings(c, study->plan->places[place].environment),
                        .rate = NAN};
   p.cost = cost_of(study->run->scale, &p.settings, study->plan->gap);
   snprintf(p.name, sizeof p.name, "%s-%s-%llu", study->sites[place].slug, c->slug,
@@ -127,7 +128,9 @@ static void add_pieces(hvi_study *study, size_t place, size_t seed_index, bool t
         const char *key;
         const size_t used = strlen(p.name);
         *hvi_contender_rate(&p.settings, &key) = p.rate = rates[k];
-        snprintf(p.name + used, sizeof p.name - used, "-%s-%g", key, p.rate);
+        char rate[HVI_NUMBER_SIZE];
+        snprintf(p.name + used, sizeof p.name - used, "-%s-%s", key,
+                 hvi_number_format(rate, p.rate));
       }
       study->pieces[study->piece_count++] = p;
     }

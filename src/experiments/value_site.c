@@ -148,8 +148,7 @@ static hvi_status read_testset(hvi_study_site *site, const hvi_run *run, const c
   hvi_probe *p = site->probe;
   if (status || !p) return status;
   if (run->scale->states > 0 && run->scale->states < p->states) p->states = run->scale->states;
-  for (size_t i = 0; i < p->states; i++)
-    site->noise += p->standard_error[i] * p->standard_error[i] / (double)p->states;
+  site->noise = hvi_probe_noise(p);
   return HVI_OK;
 }
 

@@ -114,35 +114,66 @@ hvi_study_least hvi_study_least_of(const hvi_study_results *r, size_t place, siz
   return least;
 }
 
-static hvi_study_ratio decide_infinite(size_t lost_a, size_t lost_b) {
-  hvi_study_ratio q = {.ratio = NAN, .low = NAN, .high = NAN};
-  q.less = lost_a == 0 ? 1 : lost_b == 0 ? -1 : 0;
-  if (q.less) q.ratio = q.less > 0 ? 0.0 : INFINITY;
-  return q;
+/* Both errors contain the noise of the test set, which would draw their ratio towards 1. Less than
+ * a twentieth of it cannot be told. */
+static double without_noise(double y, double noise, hvi_study_measure measure) {
+  return measure == HVI_OF_ERROR && noise > 0.0 ? fmax(y - noise, 0.05 * noise) : y;
+}
+
+/* Values of two contenders on the same seeds. */
+typedef struct pairs {
+  size_t count, lost_a, lost_b; /* lost: diverged */
+  double a[MOST_SEEDS], b[MOST_SEEDS];
+} pairs;
+
+static void pair_up(pairs *p, const hvi_study_results *r, size_t place, const size_t who[2],
+                    const double x[2], hvi_study_axis axis, hvi_study_measure measure) {
+  p->count = p->lost_a = p->lost_b = 0;
+  for (size_t s = 0; s < r->seeds && p->count < MOST_SEEDS; s++) {
+    const double a = hvi_study_value(hvi_study_at(r, place, who[0], s), axis, measure, x[0]);
+    const double b = hvi_study_value(hvi_study_at(r, place, who[1], s), axis, measure, x[1]);
+    p->lost_a += a == INFINITY;
+    p->lost_b += b == INFINITY;
+    if (!isfinite(a) || !isfinite(b)) continue;
+    p->a[p->count] = without_noise(a, r->noise[place], measure);
+    p->b[p->count++] = without_noise(b, r->noise[place], measure);
+  }
+}
+
+/* A gap may be 0, as small as can be told: it counts as the least positive one that was seen. */
+static double least_positive(const pairs *p) {
+  double least = INFINITY;
+  for (size_t i = 0; i < p->count; i++) {
+    if (p->a[i] > 0.0) least = fmin(least, p->a[i]);
+    if (p->b[i] > 0.0) least = fmin(least, p->b[i]);
+  }
+  return isfinite(least) ? least : 1.0;
 }
 
 hvi_study_ratio hvi_study_compare(const hvi_study_results *r, size_t place, size_t a, double x_a,
                                   size_t b, double x_b, hvi_study_axis axis,
                                   hvi_study_measure measure) {
-  double d[MOST_SEEDS];
-  size_t n = 0, lost_a = 0, lost_b = 0;
-  for (size_t s = 0; s < r->seeds && n < MOST_SEEDS; s++) {
-    const double y_a = hvi_study_value(hvi_study_at(r, place, a, s), axis, measure, x_a);
-    const double y_b = hvi_study_value(hvi_study_at(r, place, b, s), axis, measure, x_b);
-    lost_a += y_a == INFINITY;
-    lost_b += y_b == INFINITY;
-    /* a gap may be 0: as small as can be told */
-    if (isfinite(y_a) && isfinite(y_b)) d[n++] = log(fmax(y_a, 1e-300)) - log(fmax(y_b, 1e-300));
-  }
-  if (lost_a + lost_b > 0) return decide_infinite(lost_a, lost_b);
-  const double mean = hvi_stats_mean(d, n), half = hvi_stats_interval95(d, n);
-  return (hvi_study_ratio){.ratio = exp(mean),
-                           .low = exp(mean - half),
-                           .high = exp(mean + half),
-                           .seeds = n,
-                           .less = mean + half < 0.0   ? 1
-                                   : mean - half > 0.0 ? -1
-                                                       : 0};
+  pairs p;
+  double d[MOST_SEEDS] = {0};
+  pair_up(&p, r, place, (const size_t[2]){a, b}, (const double[2]){x_a, x_b}, axis, measure);
+  const double least = least_positive(&p);
+  for (size_t i = 0; i < p.count; i++) d[i] = log(fmax(p.a[i], least)) - log(fmax(p.b[i], least));
+  const double mean = hvi_stats_mean(d, p.count), half = hvi_stats_interval95(d, p.count);
+  hvi_study_ratio q = {.ratio = exp(mean),
+                       .low = exp(mean - half),
+                       .high = exp(mean + half),
+                       .seeds = p.count,
+                       .less = mean + half < 0.0   ? 1
+                               : mean - half > 0.0 ? -1
+                                                   : 0};
+  if (p.lost_a + p.lost_b == 0) return q;
+  /* who diverged on a seed loses, unless ahead on the others, or the rival diverged too */
+  q.less = 0;
+  if (p.lost_a == 0 && !(mean > 0.0)) q.less = 1, q.ratio = 0.0;
+  if (p.lost_b == 0 && !(mean < 0.0)) q.less = -1, q.ratio = INFINITY;
+  q.low = q.high = NAN;
+  if (q.less == 0) q.ratio = NAN;
+  return q;
 }
 
 hvi_study_ratio hvi_study_compare_ends(const hvi_study_results *r, size_t place, size_t a, size_t b,

@@ -42,8 +42,10 @@ hvi_study_least hvi_study_least_of(const hvi_study_results *r, size_t place, siz
 
 /*
  * Two contenders on the same seeds: the geometric mean of a / b over the seeds, and its 95 %
- * interval from the Student-t interval of log a - log b. `less`: whether a < b (1), a > b (-1), or
- * not decided (0). A contender of which a run diverged is worse than one of which none did.
+ * interval from the Student-t interval of log a - log b. Errors are without the noise of the test
+ * set. `less`: whether a < b (1), a > b (-1), or not decided (0). A contender of which a run
+ * diverged loses to one of which none did, with a ratio of infinity or 0, unless its other runs are
+ * ahead: then nothing is decided.
  */
 typedef struct hvi_study_ratio {
   double ratio, low, high;

@@ -152,6 +152,12 @@ size_t hvi_study_rates(const hvi_study *study, size_t contender, const double **
 /* Runs what is not finished, over threads; value_work.c. */
 hvi_status hvi_study_work(hvi_study *study, hvi_error *err);
 
+/* Rows of a batch and measurements of a run, where the file does not say. */
+size_t hvi_study_batch(const hvi_scale *scale);
+size_t hvi_study_measures(const hvi_scale *scale);
+/* A contender's settings in an environment: eta is 1 where the file gives none. */
+hvi_settings hvi_study_settings(const hvi_contender *c, const char *environment);
+
 /* Outer steps of a contender, widths in force. */
 size_t hvi_study_steps(const hvi_scale *scale, const hvi_settings *s);
 

@@ -59,7 +59,7 @@ static hvi_status sum_up(trial *t, const hvi_study *study, size_t place, size_t 
 
 static void tell(hvi_text *text, const char *where, const hvi_contender *c, const char *key,
                  const trial *trials, size_t count, size_t best) {
-  hvi_settings s = hvi_contender_at(c, where);
+  hvi_settings s = hvi_study_settings(c, where);
   const char *unused;
   char number[HVI_NUMBER_SIZE];
   hvi_text_add(text, "%s, %s:", where, c->label);

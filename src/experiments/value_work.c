@@ -86,7 +86,7 @@ static hvi_status take(crew *c, size_t worker, hvi_study_piece **piece, hvi_erro
   const hvi_scale *s = c->study->run->scale;
   if (!at->stream)
     status = hvi_study_stream_new(&at->stream, &c->study->sites[(*piece)->place], (*piece)->seed,
-                                  s->batch ? s->batch : 1000, at->rows, err);
+                                  hvi_study_batch(s), at->rows, err);
   if (status) return status;
   (*piece)->taken = true;
   at->waiting--;
@@ -133,7 +133,7 @@ static size_t rows_of(const hvi_study *study, const hvi_study_piece *p) {
   const hvi_scale *s = study->run->scale;
   if (s->offline) return s->offline;
   const size_t buffer = study->run->experiment->contenders[p->contender].double_sampling;
-  return (buffer + hvi_study_steps(s, &p->settings) + 1) * (s->batch ? s->batch : 1000);
+  return (buffer + hvi_study_steps(s, &p->settings) + 1) * hvi_study_batch(s);
 }
 
 static hvi_status assemble(crew *c, hvi_error *err) {

@@ -41,7 +41,7 @@ double hvi_stats_quantile(double *x, size_t n, double q) {
   size_t below = (size_t)position;
   if (below + 1 >= n) return x[n - 1];
   double part = position - (double)below;
-  return part == 0.0 ? x[below] : x[below] + part * (x[below + 1] - x[below]);
+  return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
 }
 
 /* P(|T| <= sqrt(v) tan(angle)) */

@@ -9,7 +9,7 @@ double hvi_stats_mean(const double *x, size_t n);
 /* Sample variance with n - 1; zero for n < 2. */
 double hvi_stats_variance(const double *x, size_t n);
 /* Quantile q in [0, 1] by linear interpolation (NumPy's default); sorts x in place. NaN for an
- * empty sample. */
+ * empty sample. Infinite values have their place in the order. */
 double hvi_stats_quantile(double *x, size_t n, double q);
 /* Half width of the 95 % Student-t interval of the mean; NaN for n < 2. */
 double hvi_stats_interval95(const double *x, size_t n);

@@ -203,7 +203,7 @@ static const char *drawn_with(hvi_mark mark) {
 static const char *weight_of(hvi_mark mark) {
   switch (mark) {
   case HVI_MARK_DASHED:
-    return " dt (4,4) lw 1.2";
+    return " dt (9,6) lw 1.4";
   case HVI_MARK_THIN:
     return " lw 1";
   case HVI_MARK_CLOUD:

@@ -1,5 +1,7 @@
 #include "rl/rollout_notes.h"
 
+#include "base/number.h"
+
 #include "base/error.h"
 
 #include <hvi/version.h>
@@ -32,11 +34,8 @@ void hvi_notes_count(hvi_notes *n, const char *key, uint64_t x) {
 }
 
 void hvi_notes_real(hvi_notes *n, const char *key, double x) {
-  char text[32];
-  int digits = 15;
-  do snprintf(text, sizeof text, "%.*g", digits, x);
-  while (digits++ < 17 && strtod(text, NULL) != x);
-  hvi_notes_text(n, key, text);
+  char text[HVI_NUMBER_SIZE];
+  hvi_notes_text(n, key, hvi_number_format(text, x));
 }
 
 void hvi_notes_begin(hvi_notes *n, const char *contents, const hvi_env *env,

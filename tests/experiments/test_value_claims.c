@@ -174,7 +174,8 @@ static void beyond(void **state) {
   expect("alpha", a, 2, "threshold-matters-little-half-cheetah", HVI_HOLDS);
   a[1].end = 1e5;
   expect("alpha", a, 2, "threshold-matters-little-half-cheetah", HVI_HOLDS_NOT);
-  a[1].end = 8e3;
+  a[1].end = 7.9e3; /* twice, without the noise of 100 */
+  a[1].spread = 0.06;
   expect("alpha", a, 2, "threshold-matters-little-half-cheetah", HVI_NOT_DECIDED);
 }
 
@@ -214,7 +215,9 @@ static void divergence_loses(void **state) {
   p[0].diverged = true;
   expect("half-cheetah", p, 3, "more-steps-half-cheetah", HVI_HOLDS);
   memcpy(p, good, sizeof p);
-  p[1].diverged = true;
+  p[1].diverged = true; /* and ahead of TD(0) on the other seeds */
+  expect("half-cheetah", p, 3, "more-steps-half-cheetah", HVI_NOT_DECIDED);
+  p[1].end = 2e4;
   expect("half-cheetah", p, 3, "more-steps-half-cheetah", HVI_HOLDS_NOT);
   p[0].diverged = p[2].diverged = true;
   expect("half-cheetah", p, 3, "more-steps-half-cheetah", HVI_NOT_DECIDED);
@@ -244,8 +247,11 @@ static void ratios_have_the_right_interval(void **state) {
   planted p[2] = {{.label = "a", .inner = 1, .end = 1.0, .gap = 1, .seconds = 1},
                   {.label = "b", .inner = 1, .end = 1.0, .gap = 1, .seconds = 1}};
   plant(&g, "x", p, 2);
-  for (size_t s = 0; s < SEEDS; s++)
-    g.r.curves[s].rows[ROWS - 1].error = exp(0.1 * (double)(s + 1));
+  g.r.noise[0] = 0.5; /* is taken off: 1 over 1, e^.2 over 1, ... */
+  for (size_t s = 0; s < SEEDS; s++) {
+    g.r.curves[s].rows[ROWS - 1].error = 0.5 + exp(0.1 * (double)(s + 1));
+    g.r.curves[SEEDS + s].rows[ROWS - 1].error = 1.5;
+  }
   const hvi_study_ratio q = hvi_study_compare_ends(&g.r, 0, 0, 1, HVI_OF_ERROR);
   const double half = 2.570581836 * 0.1870828693 / sqrt(6.0);
   check_near(q.ratio, exp(0.35), 1e-9);
@@ -256,6 +262,23 @@ static void ratios_have_the_right_interval(void **state) {
   /* half way between two rows, on a line of the logarithm */
   check_near(hvi_study_value(&g.r.curves[SEEDS], HVI_BY_SECONDS, HVI_OF_ERROR, 50.0),
              pow(10.0, 6.0 * 7.0 / 8.0), 1e-6);
+  hvi_study_results_free(&g.r);
+}
+
+/* A gap of 0 is as small as can be told, and must not widen the interval without end. */
+static void a_gap_of_zero_counts_as_the_least(void **state) {
+  (void)state;
+  garden g;
+  planted p[2] = {{.label = "a", .inner = 1, .end = 1.0, .gap = 1, .seconds = 1},
+                  {.label = "b", .inner = 1, .end = 1.0, .gap = 1, .seconds = 1}};
+  plant(&g, "x", p, 2);
+  for (size_t s = 0; s < SEEDS; s++) {
+    g.r.curves[s].rows[ROWS - 1].gap = s == 3 ? 0.0 : 1e-3;
+    g.r.curves[SEEDS + s].rows[ROWS - 1].gap = s % 2 ? 1e-2 : 2e-2;
+  }
+  const hvi_study_ratio q = hvi_study_compare_ends(&g.r, 0, 0, 1, HVI_OF_GAP);
+  check_near(q.ratio, 0.1 / sqrt(2.0), 1e-9);
+  assert_int_equal(q.less, 1);
   hvi_study_results_free(&g.r);
 }
 
@@ -273,6 +296,8 @@ static void ends_have_a_median_and_a_worst(void **state) {
   g.r.curves[0].diverged = true;
   const hvi_study_spread lost = hvi_study_spread_of(&g.r, 0, 0, HVI_OF_ERROR);
   check_near(lost.median, 5.5, 1e-12);
+  g.r.curves[1].diverged = g.r.curves[3].diverged = g.r.curves[4].diverged = true;
+  assert_true(isinf(hvi_study_spread_of(&g.r, 0, 0, HVI_OF_ERROR).median));
   assert_true(isinf(lost.worst));
   hvi_study_results_free(&g.r);
 }
@@ -311,6 +336,7 @@ int main(void) {
       cmocka_unit_test(divergence_loses),
       cmocka_unit_test(what_was_not_run_is_not_judged),
       cmocka_unit_test(ratios_have_the_right_interval),
+      cmocka_unit_test(a_gap_of_zero_counts_as_the_least),
       cmocka_unit_test(ends_have_a_median_and_a_worst),
       cmocka_unit_test(not_decided_is_written_and_read),
   };

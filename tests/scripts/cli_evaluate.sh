@@ -167,6 +167,30 @@ expect 0 "${offline[@]}" --inner 5 --batch 50 --out same
 cp other.safetensors data.safetensors
 refused 3 "made with 'data and test set" "${offline[@]}" --inner 5 --batch 50 --out same --resume -q
 
+# what is read is never written over, under whatever name
+ln -s data.safetensors link.safetensors
+refused 2 "'data.safetensors' would be overwritten" "${offline[@]}" --inner 5 --out data
+refused 2 "'data.safetensors' would be overwritten" "${offline[@]}" --inner 5 --out link.safetensors
+refused 2 "'set.safetensors' would be overwritten" "${offline[@]}" --testset set.safetensors --out set
+cmp -s data.safetensors other.safetensors || fail "the data have changed"
+
+# a learner without a loss, and nothing else measured: no curve, and no complaint of gnuplot's
+expect 0 "${offline[@]}" --method tdc --out bare
+grep -q 'no learning curve' err || fail "a curve of nothing"
+[[ ! -e bare.png ]] || fail "an empty picture"
+refused 3 "made with 'adam yes', not 'adam no'" "${offline[@]}" --method tdc --out bare --no-adam --resume -q
+
+# settings that do not fit are told before a test set is made
+refused 3 'does not apply' evaluate lqr --policy default --method td0 --out x -q
+expect 0 evaluate lqr --policy default --seed 7 --steps 3 --inner 2 --hidden 4 --test-states 5 --out seeded -q
+rm seeded.checkpoint
+refused 2 'is of seed 7, not 8' evaluate lqr --policy default --seed 8 --steps 3 --inner 2 --hidden 4 --test-states 5 --out seeded --resume -q
+
+# adam has the rate of adamw
+expect 0 evaluate lqr --policy default --method adam --steps 2 --inner 2 --hidden 4 --test-states 0 --out adam --json
+near "$(member settings inner_lr)" 0.002 1e-15
+near "$(member settings lr_decay)" 0.02 1e-15
+
 # bad input
 refused 2 'environment with --policy FILE, or --data' evaluate
 refused 2 'policy is missing' evaluate lqr

@@ -3,12 +3,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 #include <hvi/tensors.h>
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
 static hvi_status need_value(const hvi_value **v, const hvi_problem *p, const void *theta,
                              const void *other, hvi_error *err) {
@@ -31,30 +31,22 @@ hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, cons
   return HVI_OK;
 }
 
-enum { NUMBER = 32, NOTES = 8 };
-
-/* The shortest of 15 to 17 digits that reads back to the same bits. */
-static int number_text(char *text, double x) {
-  int digits = 15, length;
-  do length = snprintf(text, NUMBER, "%.*g", digits, x);
-  while (digits++ < 17 && strtod(text, NULL) != x);
-  return length;
-}
+enum { NUMBER = HVI_NUMBER_SIZE, NOTES = 8 };
 
 /* center or spread, in text[obs * NUMBER] */
 static void numbers_text(char *text, const hvi_value *v, bool inverse) {
   for (size_t j = 0; j < v->obs; j++) {
     if (j > 0) *text++ = ' ';
-    text += number_text(text, inverse ? 1.0 / v->inverse[j] : v->center[j]);
+    text += strlen(hvi_number_format(text, inverse ? 1.0 / v->inverse[j] : v->center[j]));
   }
 }
 
 static size_t make_notes(hvi_tensor_note *notes, char *text, const hvi_value *v) {
   char *gamma = text, *shift = gamma + NUMBER, *scale = shift + NUMBER, *center = scale + NUMBER;
   char *spread = center + v->obs * NUMBER;
-  number_text(gamma, v->spec.gamma);
-  number_text(shift, v->spec.shift);
-  number_text(scale, v->spec.scale);
+  hvi_number_format(gamma, v->spec.gamma);
+  hvi_number_format(shift, v->spec.shift);
+  hvi_number_format(scale, v->spec.scale);
   size_t count = 0;
   notes[count++] = (hvi_tensor_note){"format", "pt"};
   notes[count++] = (hvi_tensor_note){"contents", "value network"};
