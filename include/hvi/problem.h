@@ -86,6 +86,9 @@ typedef struct hvi_problem_ops {
    * test[n], by which <test, F> tells the error along u: u itself, or what errors of other kinds
    * show less in. For policy evaluation u is constant and df = (1 - gamma) Xi u. Optional. */
   void (*slow_mode)(const hvi_problem *p, const void *sample, double *u, double *df, double *test);
+  /* Moves theta such that the outputs on every sample move by c u: the loop then starts its inner
+   * steps from there, instead of asking them to go there. Optional, with slow_mode. */
+  void (*lift)(const hvi_problem *p, double *theta, double c);
   /* F(z) = A z + b written out, A[n][n] row-major; optional: NULL when F is not affine. */
   void (*affine)(const hvi_problem *p, double *A, double *b);
   /* |.|^2 to the solution, where |z - z*|^2 is not the right measure; optional. */

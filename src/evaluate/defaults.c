@@ -22,6 +22,7 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
   s.value.hidden_count = sizeof hidden / sizeof *hidden;
   s.settings.optimizer = &hvi_optimizer_adamw;
   s.settings.inner.lr = 2e-3;
+  s.settings.inner.weight_decay = 0.0; /* a leak that the outer loop makes 1 / (1 - gamma) of */
   s.settings.inner_steps = 50;
   s.settings.keep_state = true;
   s.settings.accelerate = HVI_ACCELERATE_MODE;

@@ -8,6 +8,10 @@
  * which is Anderson's method of type I, and for policy evaluation LSTD in that span. Type II, which
  * minimises |F(z')|, would be biased by sampled successors as residual gradients are.
  *
+ * Where there is a slow mode u, with change G and test v, it has been corrected before, and what is
+ * known of it (accelerate_mode.c) must stay true: so differences are taken without it,
+ * D_k - a_k u and G_k - a_k G with <v, G_k - a_k G> = 0.
+ *
  * On a sample the right side b is noisy. With S its covariance, from parts of the sample, noise
  * alone would make W = b'S^-1 b about K, with a standard deviation of sqrt(2 K). Of the correction
  * a share max(0, 1 - (K + 3 sqrt(2 K)) / W) is taken: James and Stein's rule, three deviations
@@ -26,6 +30,7 @@ typedef struct galerkin {
   double b[MOST];
   const double *z[MOST], *f[MOST]; /* of the earlier iterates */
   double scale[MOST];              /* 1 / |D_k| */
+  double mode[MOST];               /* a_k: how much of the slow mode is in a difference */
 } galerkin;
 
 /* Below this share of |z| a difference is mostly rounding, and so is a pivot of the system. */
@@ -46,14 +51,40 @@ static size_t look_back(const hvi_solver *s, galerkin *g) {
   return k;
 }
 
+/* D_k and G_k at output i */
+static double difference(const hvi_solver *s, const galerkin *g, size_t k, size_t i) {
+  return s->z[i] - g->z[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->mode[i] : 0.0);
+}
+
+static double change(const hvi_solver *s, const galerkin *g, size_t k, size_t i) {
+  return s->f[i] - g->f[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->mode_f[i] : 0.0);
+}
+
+/* a_k, and the length of what is left. */
+static void take_mode_out(const hvi_solver *s, galerkin *g, size_t count) {
+  const size_t n = s->problem->model->out;
+  const bool there = s->problem->ops->slow_mode;
+  const double slope = there ? hvi_vec_dot(s->mode_test, s->mode_f, n) : 0.0;
+  for (size_t k = 0; k < count && slope > 0.0; k++) {
+    double seen = 0.0, size2 = 0.0;
+    for (size_t i = 0; i < n; i++) seen += s->mode_test[i] * (s->f[i] - g->f[k][i]);
+    g->mode[k] = seen / slope;
+    for (size_t i = 0; i < n; i++) {
+      const double d = difference(s, g, k, i);
+      size2 += d * d;
+    }
+    g->scale[k] = size2 > 0.0 ? 1.0 / sqrt(size2) : 0.0;
+  }
+}
+
 /* Adds outputs first .. last to A and b, and what they gave b to S. */
 static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t first, size_t last) {
   double part[MOST] = {0};
   for (size_t i = first; i < last; i++) {
     for (size_t j = 0; j < count; j++) {
-      const double d = g->scale[j] * (s->z[i] - g->z[j][i]);
+      const double d = g->scale[j] * difference(s, g, j, i);
       part[j] -= d * s->moved_f[i];
-      for (size_t k = 0; k < count; k++) g->A[j][k] += d * g->scale[k] * (s->f[i] - g->f[k][i]);
+      for (size_t k = 0; k < count; k++) g->A[j][k] += d * g->scale[k] * change(s, g, k, i);
     }
   }
   for (size_t j = 0; j < count; j++) {
@@ -117,7 +148,7 @@ static double share_of(const hvi_solver *s, const galerkin *g, size_t count) {
 static double promised(const hvi_solver *s, const galerkin *g, const double *c, size_t count,
                        size_t i) {
   double f = s->moved_f[i];
-  for (size_t k = 0; k < count; k++) f += c[k] * (s->f[i] - g->f[k][i]);
+  for (size_t k = 0; k < count; k++) f += c[k] * change(s, g, k, i);
   return f;
 }
 
@@ -137,7 +168,7 @@ static bool promises_less(const hvi_solver *s, const galerkin *g, const double *
 static void move(hvi_solver *s, const galerkin *g, const double *c, size_t count) {
   for (size_t i = 0; i < s->problem->model->out; i++) {
     s->moved_f[i] = promised(s, g, c, count, i);
-    for (size_t k = 0; k < count; k++) s->moved_z[i] += c[k] * (s->z[i] - g->z[k][i]);
+    for (size_t k = 0; k < count; k++) s->moved_z[i] += c[k] * difference(s, g, k, i);
   }
 }
 
@@ -145,6 +176,7 @@ void hvi_solver_correct_anderson(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   galerkin g = {0};
   size_t count = look_back(s, &g);
+  take_mode_out(s, &g, count);
   for (size_t part = 0; part < PARTS; part++) {
     add_part(s, &g, count, part * n / PARTS, (part + 1) * n / PARTS);
   }

@@ -9,27 +9,31 @@
  * For policy evaluation u = 1 and F = Xi (z - T z), so c = (mean TD error) / (1 - gamma): what
  * plain iteration takes some 1 / (1 - gamma) steps to lift.
  *
- * On a sample <v, F> is noisy, and c more so by 1 / (1 - gamma). Let e be the error along u, of
- * mean m and variance p; then c = -e + w, with noise w of a variance q that the spread of <v, F>
- * over parts of the sample tells. Of what is new, c + m, a share k is taken, and m is taken off.
- * The outer step that follows takes eta r more of the same c, r = <u, G> / <u, Xi u>, with the same
- * noise in it: together a share
+ * On a sample <v, F> is noisy, with a variance S that its spread over parts of the sample tells,
+ * and c has the variance S / a^2, a = <v, G>: for a batch of transitions 1 / (1 - gamma) times that
+ * of the mean TD error. Let e be the error along u, of mean m and variance h S; then c + m is new.
+ * Of it a share k is taken, and m is taken off. The outer step that follows takes eta r more of the
+ * same c, r = <u, G> / <u, Xi u>, with the same noise w in it: together a share
  *
  *   g = k + eta r (1 - k),   which makes of e - m   (1 - g) (e - m) + g w.
  *
- * That is least for g = p / (p + q) (Kalman). So
+ * That is least for g = h a^2 / (1 + h a^2) (Kalman). So
  *
- *   k = (p / (p + q) - eta r) / (1 - eta r), or 0,   p <- (1 - g)^2 p + g^2 q,
+ *   k = (h a^2 / (1 + h a^2) - eta r) / (1 - eta r), or 0,   h <- (1 - g)^2 h + g^2 / a^2,
  *   m <- <u, z - target>_Xi / <u, u>_Xi,
  *
  * the last being how far along u the inner loop ended from its target: known, so that it need not
- * be found out from the noise.
+ * be found out from the noise. h is infinite at the start and k = 1; then g falls like 1/t, an
+ * average over everything seen, until the plain step's own eta r is more than that: there k is 0.
  *
- * p is infinite at the start and k = 1; then g falls like 1/t, an average over everything seen,
- * until the plain step's own eta r is more than that: there k is 0 and stays so, and the loop is
- * the plain one, with its fixed point. Should p be too small (the data change), then (c + m) /
- * sqrt(p + q) has a mean: once its running average is beyond four standard deviations, p is raised
- * to fit.
+ * S is not in the gains. It comes down while the network learns the shape of the values, and were
+ * every sample to count by the S of its own, the first few, taken before there was any shape to be
+ * wrong about, would be believed for ever. For the same reason early samples count less: h grows by
+ * a share 1/t before step t + 1, so that sample t weighs t.
+ *
+ * Should the data change, or h be too small, then what is new has a mean. The samples of the last
+ * five steps or so have one of known variance; where it is beyond four standard deviations, that
+ * mean is taken as the error, and h is what so many samples leave.
  */
 #include "num/vec.h"
 #include "outer/solver.h"
@@ -38,20 +42,24 @@
 
 /* Parts of a sample: enough for a variance, and long enough that neighbours in time stay together.
  */
-enum { PARTS = 20 };
+enum { PARTS = 20, LEAST_PARTS = 5 };
 
-/* Variance of c: the parts' sums of <v, F + c G>, whose total is zero, as 20 independent draws. */
-static double noise_of(const hvi_solver *s, double c, double slope) {
+/* S: the parts' sums of <v, F + c G>, whose total is zero, as independent draws. NaN where there
+ * are too few. */
+static double noise_of(const hvi_solver *s, double c) {
   const size_t n = s->problem->model->out;
-  double sum2 = 0.0;
+  double sum2 = 0.0, parts = 0.0;
   for (size_t part = 0; part < PARTS; part++) {
     double sum = 0.0;
+    bool tested = false;
     for (size_t i = part * n / PARTS; i < (part + 1) * n / PARTS; i++) {
       sum += s->mode_test[i] * (s->f[i] + c * s->mode_f[i]);
+      tested = tested || s->mode_test[i] != 0.0;
     }
     sum2 += sum * sum;
+    parts += tested ? 1.0 : 0.0;
   }
-  return s->sample && !s->problem->one_sample ? sum2 * PARTS / (PARTS - 1) / (slope * slope) : 0.0;
+  return parts < LEAST_PARTS ? NAN : sum2 * parts / (parts - 1.0);
 }
 
 /* r: how fast F grows along u, in units of the step. */
@@ -65,43 +73,76 @@ static double rate_of(const hvi_solver *s) {
   return growth / size;
 }
 
-/* Weight of the newest in the running average, whose variance under noise alone is weight / (2 -
- * weight). */
-static const double weight = 0.2, bound2 = 16.0 * 0.2 / 1.8;
-
-/* p, raised when what is new in c keeps being larger than it allows. */
-static double doubted(hvi_filter *filter, double news, double q) {
-  const double p = filter->variance;
-  if (isinf(p)) return p;
-  filter->drift += weight * (news / sqrt(p + q) - filter->drift);
-  if (filter->drift * filter->drift <= bound2) return p;
-  filter->drift = 0.0;
-  return fmax(p, news * news - q);
+/* S over the last samples, and h with the doubt that fades. */
+static void grow_older(hvi_filter *f, double S) {
+  static const double fading = 1.0, memory = 20.0;
+  if (f->steps > 0.0) f->variance *= 1.0 + fading / f->steps;
+  f->steps += 1.0;
+  f->noise += (S - f->noise) / fmin(f->steps, memory);
 }
 
-/* The share of the news to believe; moves the variance on to the next step. */
-static double share_of(hvi_solver *s, double c, double slope) {
-  const double q = noise_of(s, c, slope), step = s->shrink * s->eta[0] * rate_of(s);
-  if (q == 0.0) return 1.0;
-  const double p = doubted(&s->filter, c + s->filter.mean, q);
-  const double best = isinf(p) ? 1.0 : p / (p + q);
+/* Whether the mean of recent news is beyond four standard deviations. */
+static bool alarmed(hvi_filter *f, double a2, double news) {
+  static const double kept = 0.8;
+  f->weight = kept * f->weight + a2;
+  f->news = kept * f->news + a2 * news;
+  f->spread = kept * kept * f->spread + a2;
+  const double mean = f->news / f->weight;
+  const double variance = f->noise * (f->spread / (f->weight * f->weight) + f->variance);
+  return mean * mean > 16.0 * variance;
+}
+
+/* How much of the error to take off, of which c + m is new; moves the filter on. */
+static double believed(hvi_solver *s, double c, double slope) {
+  hvi_filter *f = &s->filter;
+  const double news = c + f->mean, a2 = slope * slope;
+  const double step = s->shrink * s->eta[0] * rate_of(s);
+  const double best = isinf(f->variance) ? 1.0 : f->variance * a2 / (1.0 + f->variance * a2);
+  if (alarmed(f, a2, news)) {
+    const double mean = f->news / f->weight;
+    f->variance = f->spread / (f->weight * f->weight);
+    f->weight = f->news = f->spread = 0.0;
+    return mean;
+  }
   const double share = best > step ? (best - step) / (1.0 - step) : 0.0;
   const double taken = share + step * (1.0 - share), left = 1.0 - taken;
-  s->filter.variance = (isinf(p) ? 0.0 : left * left * p) + taken * taken * q;
-  return share;
+  f->variance = (isinf(f->variance) ? 0.0 : left * left * f->variance) + taken * taken / a2;
+  f->news -= taken * news * f->weight;
+  return share * news;
+}
+
+/* theta_t itself where the problem can, otherwise the point that the targets are made from. */
+static void move(hvi_solver *s, double shift) {
+  const hvi_problem *p = s->problem;
+  const size_t n = p->model->out;
+  hvi_point *now = s->turns[0].room.l.now;
+  hvi_vec_add(s->moved_z, shift, s->mode, n);
+  hvi_vec_add(s->moved_f, shift, s->mode_f, n);
+  s->shift = shift;
+  if (!p->ops->lift) return;
+  p->ops->lift(p, now->theta, shift);
+  hvi_vec_copy(now->z, s->moved_z, n);
+  hvi_vec_copy(s->f, s->moved_f, n);
+  s->shift = 0.0;
 }
 
 void hvi_solver_correct_mode(hvi_solver *s) {
   const hvi_problem *p = s->problem;
   const size_t n = p->model->out;
+  const bool sampled = s->sample && !p->one_sample;
   p->ops->slow_mode(p, s->sample, s->mode, s->mode_f, s->mode_test);
   const double slope = hvi_vec_dot(s->mode_test, s->mode_f, n);
   s->shift = 0.0;
   if (!(slope > 0.0)) return; /* no such mode on this sample */
   const double c = -hvi_vec_dot(s->mode_test, s->f, n) / slope;
-  s->shift = share_of(s, c, slope) * (c + s->filter.mean) - s->filter.mean;
-  hvi_vec_add(s->moved_z, s->shift, s->mode, n);
-  hvi_vec_add(s->moved_f, s->shift, s->mode_f, n);
+  if (!sampled) {
+    move(s, c);
+    return;
+  }
+  const double S = noise_of(s, c);
+  if (isnan(S)) return;
+  grow_older(&s->filter, S);
+  move(s, believed(s, c, slope) - s->filter.mean);
 }
 
 void hvi_solver_note_mode(hvi_solver *s, const hvi_turn *turn) {

@@ -20,7 +20,7 @@ void hvi_past_renew(hvi_solver *s) {
   const hvi_past *past = &s->past;
   const hvi_problem *p = s->problem;
   const hvi_model *m = p->model;
-  if (!past->theta) return;
+  if (!past->theta || p->one_sample) return; /* z and F of the past are still theirs */
   if (m->ops->bind) m->ops->bind(m, past->cache, s->sample);
   for (size_t k = 1; k <= hvi_past_count(s); k++) {
     const double *theta = past->theta + slot(s, k) * m->dim;

@@ -35,9 +35,12 @@ typedef struct hvi_past {
 
 /* What is known of the error along the slow mode; accelerate_mode.c. */
 typedef struct hvi_filter {
-  double mean;     /* of the error: what the last inner loop left of it */
-  double variance; /* of the error; infinite at the start */
-  double drift;    /* running average of what was seen over what was to be expected */
+  double steps;                /* samples seen */
+  double mean;                 /* of the error: what the last inner loop left of it */
+  double variance;             /* of the error, in units of noise; infinite at the start */
+  double noise;                /* variance of <test, F>, a running mean */
+  double weight, news, spread; /* sums over recent samples: of weights, of weights times what was
+                                * new, of squared shares */
 } hvi_filter;
 
 struct hvi_solver {

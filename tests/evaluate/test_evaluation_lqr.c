@@ -47,8 +47,6 @@ static void test_closed_form_is_reached(void **state) {
   s.value.shift = scales.shift;
   s.value.scale = scales.scale;
   s.stream = hvi_stream_of_collector(c);
-  s.settings.inner.lr = 2e-3;
-  s.settings.inner_steps = 20;
   s.settings.max_outer = STEPS;
   s.probe = exact;
   check_ok(hvi_evaluation_new(&e, &s, &err), &err);

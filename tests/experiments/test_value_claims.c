@@ -25,6 +25,7 @@ typedef struct planted {
 typedef struct garden {
   hvi_experiment experiment;
   hvi_contender contenders[MOST];
+  hvi_study_plan plan;
   hvi_study_results r;
 } garden;
 
@@ -53,7 +54,11 @@ static void plant_curve(hvi_study_curve *c, const planted *p, size_t seed) {
 }
 
 static void plant(garden *g, const char *id, const planted *p, size_t count) {
-  *g = (garden){.experiment = {.id = id, .contender_count = count, .contenders = g->contenders}};
+  *g = (garden){.experiment = {.id = id,
+                               .contender_count = count,
+                               .contenders = g->contenders,
+                               .study = &g->plan},
+                .plan = {.gamma = 0.99}};
   g->r = (hvi_study_results){.experiment = &g->experiment,
                              .places = 1,
                              .contenders = count,

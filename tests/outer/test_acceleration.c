@@ -40,11 +40,25 @@ static void a_constant_error_is_gone_at_once(void **state) {
   hvi_problem_free(p);
 }
 
+/* Features that cannot show a constant: the mode is as much of it as they can. */
+static hvi_problem *without_constant(void) {
+  static const double P[] = {0.5, 0.5, 0.0, 0.25, 0.5, 0.25, 0.0, 0.5, 0.5};
+  static const double reward[] = {0.0, 1.0, 3.0}, phi[] = {0.0, 1.0, 2.0};
+  const hvi_mdp_spec spec = {
+      .states = 3, .transitions = P, .reward = reward, .gamma = 0.95, .features = 1, .phi = phi};
+  hvi_mdp *mdp = NULL;
+  hvi_error err;
+  check_ok(hvi_mdp_new(&mdp, &spec, &err), &err);
+  return evaluation_of(mdp);
+}
+
 /* The solution is a fixed point of every variant, and each one finds it from elsewhere. */
 static void the_fixed_point_stays(void **state) {
   (void)state;
-  for (size_t c = 0; c < 4; c++) {
-    hvi_problem *p = evaluation_of(c < 2 ? random_mdp(40, 5 * c, 0.95, c) : walk_mdp(40, 0.95));
+  for (size_t c = 0; c < 6; c++) {
+    hvi_problem *p = c >= 4   ? without_constant()
+                     : c >= 2 ? evaluation_of(walk_mdp(40, 0.95))
+                              : evaluation_of(random_mdp(40, 5 * c, 0.95, c));
     hvi_settings s = settings_for("projected", 1.0, 1);
     s.accelerate = c % 2 ? HVI_ACCELERATE_ANDERSON : HVI_ACCELERATE_MODE;
     const double end = end_distance(p, s, 600);
@@ -77,25 +91,45 @@ static void it_is_faster_on_slow_chains(void **state) {
   hvi_problem_free(p);
 }
 
-/* F_i = (rate (z_i - 1) + noise_i) / N: N independent states with one slow constant. */
+/*
+ * F_i = (rate (z_i - level) + noise_i) / N: N independent states with one slow constant. The sample
+ * knows its number, from which on the level may be another one, and the first of them may be quiet.
+ */
 typedef struct noisy {
   hvi_problem base;
   hvi_set set;
   double weights[N], theta0[N];
+  double quiet;      /* factor of the first sample's noise */
+  double jump_at;    /* sample from which on the level is jump_to */
+  double jump_to;    /* and 1 before */
+  double outlier_at; /* sample whose noise has a mean of 20 standard errors */
 } noisy;
+
+typedef struct noisy_sample {
+  double count, draw[N];
+} noisy_sample;
 
 static const double rate = 0.02, noise = 0.5;
 
+static double level_at(const noisy *t, double count) {
+  return count >= t->jump_at ? t->jump_to : 1.0;
+}
+
 static void noisy_operate(const hvi_problem *p, const void *sample, const double *theta,
                           const double *z, double *f) {
-  (void)p, (void)theta;
-  const double *draw = sample;
-  for (size_t i = 0; i < N; i++) f[i] = (rate * (z[i] - 1.0) + (draw ? draw[i] : 0.0)) / N;
+  (void)theta;
+  const noisy_sample *s = sample;
+  const double level = level_at((const noisy *)p, s ? s->count : 0.0);
+  for (size_t i = 0; i < N; i++) f[i] = (rate * (z[i] - level) + (s ? s->draw[i] : 0.0)) / N;
 }
 
 static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
-  (void)p, (void)theta;
-  hvi_rng_fill_normal(rng, 0.0, noise, N, sample);
+  (void)theta;
+  const noisy *t = (const noisy *)p;
+  noisy_sample *s = sample;
+  s->count += 1.0;
+  const double mean = s->count == t->outlier_at ? 20.0 * noise / sqrt(N) : 0.0;
+  hvi_rng_fill_normal(rng, mean, s->count == 1.0 ? t->quiet * noise : noise, N, s->draw);
 }
 
 static void noisy_mode(const hvi_problem *p, const void *sample, double *u, double *df,
@@ -128,7 +162,7 @@ static void noisy_init(noisy *t) {
   double *identity = calloc((size_t)N * N, sizeof *identity);
   assert_non_null(identity);
   hvi_error err;
-  *t = (noisy){.set = {.kind = HVI_SET_FREE, .len = N}};
+  *t = (noisy){.set = {.kind = HVI_SET_FREE, .len = N}, .quiet = 1.0, .jump_at = INFINITY};
   for (size_t i = 0; i < N; i++) {
     identity[i * N + i] = 1.0;
     t->weights[i] = 1.0 / N;
@@ -137,7 +171,7 @@ static void noisy_init(noisy *t) {
   t->base = (hvi_problem){.ops = &noisy_ops,
                           .theta0 = t->theta0,
                           .weights = t->weights,
-                          .sample_bytes = N * sizeof(double),
+                          .sample_bytes = sizeof(noisy_sample),
                           .set_count = 1,
                           .sets = &t->set};
   check_ok(hvi_affine_new(&t->base.model, N, N, identity, NULL, &err), &err);
@@ -234,6 +268,85 @@ static void what_the_inner_loop_leaves_is_known(void **state) {
   hvi_problem_free(&t.base);
 }
 
+/* A first sample of a tenth of the noise says no more of the level than its own mean does: gains
+ * that go by each sample's own noise would hold on to it. */
+static void a_quiet_start_is_not_believed_for_ever(void **state) {
+  (void)state;
+  noisy t;
+  noisy_init(&t);
+  t.quiet = 0.1;
+  t.jump_at = 2.0; /* and it speaks of another level */
+  t.jump_to = 30.0;
+  double sum = 0.0;
+  for (size_t seed = 0; seed < SEEDS; seed++) {
+    hvi_settings s = settings_for("gd", 1.0, 30);
+    s.inner.lr = N;
+    s.accelerate = HVI_ACCELERATE_MODE;
+    s.seed = seed;
+    hvi_solver *solver = NULL;
+    hvi_error err;
+    check_ok(hvi_solver_new(&solver, &t.base, &s, &err), &err);
+    hvi_solver_run(solver);
+    const double *theta = hvi_solver_info(solver).last.theta;
+    double mean = 0.0;
+    for (size_t i = 0; i < N; i++) mean += (theta[i] - 30.0) / N;
+    sum += mean * mean / SEEDS;
+    hvi_solver_free(solver);
+  }
+  const double q = noise * noise / N / (rate * rate);
+  assert_true(sum < 0.3 * q); /* the plain loop would still be 29 (1 - rate)^29 = 16 away */
+  hvi_problem_free(&t.base);
+}
+
+typedef struct moment {
+  double level;         /* to measure from */
+  size_t outer;         /* when */
+  double error, before; /* of the mean then, and a step earlier */
+} moment;
+
+static bool catch_moment(void *context, const hvi_record *row) {
+  moment *m = context;
+  double mean = 0.0;
+  for (size_t i = 0; i < N; i++) mean += (row->theta[i] - m->level) / N;
+  if (row->outer + 1 == m->outer) m->before = mean;
+  if (row->outer == m->outer) m->error = mean;
+  return true;
+}
+
+static moment mean_error(const hvi_problem *p, uint64_t seed, double level, size_t outer) {
+  moment m = {.level = level, .outer = outer};
+  hvi_settings s = settings_for("gd", 1.0, STEPS);
+  s.inner.lr = N;
+  s.accelerate = HVI_ACCELERATE_MODE;
+  s.seed = seed;
+  s.observe = catch_moment;
+  s.observer_context = &m;
+  end_distance(p, s, outer);
+  return m;
+}
+
+/* After 150 steps the gains are small. Ten samples of another level are believed; one wild sample
+ * is not. */
+static void a_change_is_noticed_and_an_outlier_is_not(void **state) {
+  (void)state;
+  noisy t;
+  noisy_init(&t);
+  const double q = noise * noise / N / (rate * rate);
+  t.jump_at = 150.0;
+  t.jump_to = 60.0;
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    const moment m = mean_error(&t.base, seed, 60.0, 165);
+    if (!(fabs(m.error) < 4.0 * sqrt(q))) fail_msg("seed %d: %g", (int)seed, m.error);
+  }
+  t.jump_at = INFINITY;
+  t.outlier_at = 150.0;
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    const moment m = mean_error(&t.base, seed, 1.0, 150);
+    if (!(fabs(m.error - m.before) < 5.0 * sqrt(q))) fail_msg("seed %d: %g", (int)seed, m.error);
+  }
+  hvi_problem_free(&t.base);
+}
+
 static void anderson_is_held_back_by_noise(void **state) {
   (void)state;
   noisy t;
@@ -269,6 +382,8 @@ int main(void) {
       cmocka_unit_test(it_is_faster_on_slow_chains),
       cmocka_unit_test(noise_does_not_make_it_worse),
       cmocka_unit_test(what_the_inner_loop_leaves_is_known),
+      cmocka_unit_test(a_quiet_start_is_not_believed_for_ever),
+      cmocka_unit_test(a_change_is_noticed_and_an_outlier_is_not),
       cmocka_unit_test(anderson_is_held_back_by_noise),
       cmocka_unit_test(what_does_not_fit_is_refused),
   };

@@ -113,6 +113,28 @@ static void the_slow_mode_is_the_change_along_a_constant(void **state) {
   }
 }
 
+/* On all states, also those that no sample has shown. */
+static void a_lift_moves_every_value(void **state) {
+  (void)state;
+  static rows r;
+  double before[ROWS], after[ROWS];
+  for (size_t variant = 0; variant < 2; variant++) {
+    hvi_value_spec spec = small_spec(fill_rows(&r, 2, 0.2), 10);
+    hvi_error err;
+    if (variant) spec.shift = 5.0, spec.scale = 30.0;
+    hvi_problem *p = value_problem(&spec);
+    double *theta = malloc(p->model->dim * sizeof *theta);
+    assert_non_null(theta);
+    memcpy(theta, p->theta0, p->model->dim * sizeof *theta);
+    check_ok(hvi_value_predict(p, theta, r.obs, ROWS, before, &err), &err);
+    p->ops->lift(p, theta, -7.0);
+    check_ok(hvi_value_predict(p, theta, r.obs, ROWS, after, &err), &err);
+    for (size_t i = 0; i < ROWS; i++) check_near(after[i], before[i] - 7.0, 1e-4);
+    free(theta);
+    hvi_problem_free(p);
+  }
+}
+
 /*
  * However an error e depends on the state, the test sum over whole episodes is its plain sum over
  * the states, but for what lies behind a time limit:
@@ -483,6 +505,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_operator_is_the_sampled_one),
       cmocka_unit_test(the_slow_mode_is_the_change_along_a_constant),
+      cmocka_unit_test(a_lift_moves_every_value),
       cmocka_unit_test(the_test_of_the_slow_mode_sees_all_states_alike),
       cmocka_unit_test(fresh_draws_go_round),
       cmocka_unit_test(replay_draws_from_all_rows_so_far),

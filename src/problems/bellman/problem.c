@@ -29,6 +29,7 @@ typedef struct evaluation {
   linear model;
   hvi_mdp *mdp; /* owned */
   double *solution;
+  double *mode, *mode_f; /* [n] the slow mode, and F's change along it */
   hvi_set set;
 } evaluation;
 
@@ -150,15 +151,13 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
   return hvi_mdp_constants(c, ((const evaluation *)p)->mdp, err);
 }
 
-/* P 1 = 1: along a constant F grows by Xi (1 - gamma). */
 static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
                       double *test) {
-  const hvi_mdp *m = ((const evaluation *)p)->mdp;
+  const evaluation *e = (const evaluation *)p;
   (void)sample;
-  for (size_t i = 0; i < m->n; i++) {
-    u[i] = test[i] = 1.0;
-    df[i] = m->law[i] * (1.0 - m->gamma);
-  }
+  hvi_vec_copy(u, e->mode, e->mdp->n);
+  hvi_vec_copy(test, e->mode, e->mdp->n);
+  hvi_vec_copy(df, e->mode_f, e->mdp->n);
 }
 
 /* z' = argmin 1/2 |z' - T z|^2: the gradient moves by gamma P, of norm at most gamma with Xi. */
@@ -172,6 +171,8 @@ static void free_evaluation(hvi_problem *p) {
   hvi_mdp_free(e->mdp);
   hvi_free(e->model.blocks);
   hvi_free(e->solution);
+  hvi_free(e->mode);
+  hvi_free(e->mode_f);
   hvi_free(e);
 }
 
@@ -193,6 +194,27 @@ static hvi_set choose_set(const hvi_mdp *m) {
       .kind = HVI_SET_SUBSPACE, .len = m->n, .basis = m->phi, .mix = m->mix, .rank = m->d};
 }
 
+/* The constant, as far as the features can show it: u = Pi 1, and Xi (u - gamma P u). At the
+ * projected fixed point F is orthogonal to u, and to 1 only if that is among the values. */
+static hvi_status find_mode(evaluation *e, hvi_error *err) {
+  const hvi_mdp *m = e->mdp;
+  double *theta = hvi_alloc_doubles(m->d);
+  e->mode = hvi_alloc_doubles(m->n);
+  e->mode_f = hvi_alloc_doubles(m->n);
+  hvi_status status = theta && e->mode && e->mode_f ? HVI_OK : hvi_error_memory(err, "a slow mode");
+  for (size_t i = 0; i < m->n && !status; i++) e->mode_f[i] = 1.0;
+  if (!status) status = hvi_mdp_project(m, e->mode_f, theta, err);
+  if (!status) {
+    hvi_mdp_values(m, theta, e->mode);
+    hvi_mdp_transit(e->mode_f, m, e->mode);
+    for (size_t i = 0; i < m->n; i++) {
+      e->mode_f[i] = m->law[i] * (e->mode[i] - m->gamma * e->mode_f[i]);
+    }
+  }
+  hvi_free(theta);
+  return status;
+}
+
 static hvi_status fill(evaluation *e, hvi_error *err) {
   const hvi_mdp *m = e->mdp;
   e->ops = choose_ops(m);
@@ -209,7 +231,7 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
   e->base.solution = e->solution = hvi_alloc_doubles(m->n);
   if (!e->solution) return hvi_error_memory(err, "a solution");
   hvi_mdp_values(m, m->fixed_point, e->solution);
-  return HVI_OK;
+  return find_mode(e, err);
 }
 
 hvi_status hvi_mdp_problem_new(hvi_problem **problem, hvi_mdp *mdp, hvi_error *err) {

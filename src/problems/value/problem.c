@@ -78,6 +78,12 @@ static void slow_mode(const hvi_problem *p, const void *sample, double *u, doubl
   for (size_t i = n; i < v->rows; i++) u[i] = 1.0, df[i] = test[i] = 0.0;
 }
 
+/* The last parameter is the bias of the output. */
+static void lift(const hvi_problem *p, double *theta, double c) {
+  const hvi_value *v = (const hvi_value *)p;
+  theta[v->mlp->dim - 1] += c / v->spec.scale;
+}
+
 /* As for a chain: |P z| <= |z| under the stationary law. */
 static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   const hvi_value *v = (const hvi_value *)p;
@@ -114,6 +120,7 @@ static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
                            .seek = hvi_value_seek,
                            .resample = s->buffer > 0 ? hvi_value_resample : NULL,
                            .slow_mode = slow_mode,
+                           .lift = lift,
                            .sensitivity = sensitivity,
                            .constants = constants,
                            .rules = plain ? hvi_value_rule_list : NULL,
