@@ -1,8 +1,8 @@
 /*
  * What an evaluation starts from: the settings in force unless something else is asked for.
  *
- * On lqr at gamma 0.99 most seeds end within one per cent of the values, root mean squared, and on
- * HalfCheetah within one per cent of their variance; docs/evaluate.md has the figures.
+ * On lqr at gamma 0.99 most seeds end within half a per cent of the values, root mean squared, and
+ * on HalfCheetah within one per cent of their variance; docs/evaluate.md has the figures.
  */
 #include "inner/optimizers.h"
 

@@ -41,6 +41,8 @@ static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surroga
   return true;
 }
 
+static const double least_share = 1e-20; /* of the damping asked for */
+
 static double predicted_gain(const double *state, hvi_surrogate *l, const double *g) {
   const double *delta = state + DELTA;
   double sum = 0.0;
@@ -57,7 +59,9 @@ static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_su
     const double expected = solved ? predicted_gain(state, l, g) : 1.0;
     if (gain > 0.0 && expected > 0.0) {
       const double swing = 2.0 * gain / expected - 1.0;
-      state[LAMBDA] *= fmax(1.0 / 3.0, 1.0 - swing * swing * swing);
+      /* not to where no number of refusals would bring it back */
+      state[LAMBDA] = fmax(state[LAMBDA] * fmax(1.0 / 3.0, 1.0 - swing * swing * swing),
+                           least_share * s->damping);
       state[NU] = 2.0;
       hvi_surrogate_accept(l);
       return true;
