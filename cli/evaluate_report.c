@@ -66,7 +66,7 @@ hvi_status hvi_evaluate_judge(hvi_evaluate *e, hvi_evaluated *r, hvi_error *err)
   r->last = rows[count - 1];
   if (r->last.outer < hvi_evaluation_state(e->evaluation).outer) {
     status = hvi_evaluation_measure(e->evaluation, &r->last, &r->score, err);
-  } else if (e->probe) {
+  } else if (e->probe && isfinite(r->last.error)) { /* values that overflow have no score */
     status = hvi_probe_score(&r->score, e->probe, hvi_evaluation_problem(e->evaluation),
                              hvi_evaluation_theta(e->evaluation), NULL, err);
   }

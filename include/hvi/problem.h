@@ -85,7 +85,8 @@ typedef struct hvi_problem_ops {
   void (*resample)(const hvi_problem *p, void *sample, size_t m);
   /* The mode that the outer loop is slowest in: u[n] and df[n] with F(z + c u) = F(z) + c df, and
    * test[n], by which <test, F> tells the error along u: u itself, or what errors of other kinds
-   * show less in. For policy evaluation u is constant and df = (1 - gamma) Xi u. Optional. */
+   * show less in. For policy evaluation u is the constant, as far as the outputs can show it.
+   * Optional. */
   void (*slow_mode)(const hvi_problem *p, const void *sample, double *u, double *df, double *test);
   /* Moves theta such that the outputs on every sample move by c u: the loop then starts its inner
    * steps from there, instead of asking them to go there. Optional, with slow_mode. */

@@ -49,7 +49,8 @@ static void add(sheet *s, const char *label, const char *file, const char *y, co
  * far above its start: one lost seed would press all other lines together. */
 static void see_curve(sheet *s, size_t contender) {
   const hvi_study_results *r = s->d->r;
-  const double start = hvi_study_at(r, s->place, contender, 0)->rows[0].error;
+  const hvi_study_curve *first = hvi_study_at(r, s->place, contender, 0);
+  const double start = first->count ? first->rows[0].error : NAN;
   const double ceiling = s->what.y == HVI_OF_ERROR ? 2.0 * start : INFINITY;
   for (size_t k = 0; k < r->seeds; k++) {
     const hvi_study_curve *c = hvi_study_at(r, s->place, contender, k);
@@ -58,7 +59,7 @@ static void see_curve(sheet *s, size_t contender) {
       if (isnan(hvi_study_y(&c->rows[i], s->what.y))) continue;
       widen(s->x, x);
       const double mean = hvi_study_mean_at(r, s->place, contender, s->what.x, s->what.y, x).value;
-      widen(s->y, fmin(mean, ceiling));
+      if (isfinite(mean)) widen(s->y, fmin(mean, ceiling));
     }
   }
 }

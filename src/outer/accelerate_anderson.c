@@ -8,9 +8,9 @@
  * which is Anderson's method of type I, and for policy evaluation LSTD in that span. Type II, which
  * minimises |F(z')|, would be biased by sampled successors as residual gradients are.
  *
- * Where there is a slow mode u, with change G and test v, it has been corrected before, and what is
- * known of it (accelerate_mode.c) must stay true: so differences are taken without it,
- * D_k - a_k u and G_k - a_k G with <v, G_k - a_k G> = 0.
+ * Where a slow mode u, with change G and test v, has been corrected before, what is known of it
+ * (accelerate_mode.c) must stay true: so differences are taken without it, D_k - a_k u and G_k -
+ * a_k G with <v, G_k - a_k G> = 0.
  *
  * On a sample the right side b is noisy. With S its covariance, from parts of the sample, noise
  * alone would make W = b'S^-1 b about K, with a standard deviation of sqrt(2 K). Of the correction
@@ -63,8 +63,8 @@ static double change(const hvi_solver *s, const galerkin *g, size_t k, size_t i)
 /* a_k, and the length of what is left. */
 static void take_mode_out(const hvi_solver *s, galerkin *g, size_t count) {
   const size_t n = s->problem->model->out;
-  const bool there = s->problem->ops->slow_mode;
-  const double slope = there ? hvi_vec_dot(s->mode_test, s->mode_f, n) : 0.0;
+  const double size = hvi_vec_norm2(s->z, n);
+  const double slope = s->corrected ? hvi_vec_dot(s->mode_test, s->mode_f, n) : 0.0;
   for (size_t k = 0; k < count && slope > 0.0; k++) {
     double seen = 0.0, size2 = 0.0;
     for (size_t i = 0; i < n; i++) seen += s->mode_test[i] * (s->f[i] - g->f[k][i]);
@@ -73,7 +73,8 @@ static void take_mode_out(const hvi_solver *s, galerkin *g, size_t count) {
       const double d = difference(s, g, k, i);
       size2 += d * d;
     }
-    g->scale[k] = size2 > 0.0 ? 1.0 / sqrt(size2) : 0.0;
+    const bool rounding = !(size2 > least_difference * least_difference * size);
+    g->scale[k] = rounding ? 0.0 : 1.0 / sqrt(size2);
   }
 }
 

@@ -6,14 +6,15 @@
  *
  *   c = -<v, F(z_t)> / <v, G>.
  *
- * For policy evaluation u = 1 and F = Xi (z - T z), so c = (mean TD error) / (1 - gamma): what
- * plain iteration takes some 1 / (1 - gamma) steps to lift.
+ * For policy evaluation u = 1, as far as the outputs can show it, and F = Xi (z - T z), so
+ * c = (mean TD error) / (1 - gamma): what plain iteration takes some 1 / (1 - gamma) steps to lift.
  *
  * On a sample <v, F> is noisy, with a variance S that its spread over parts of the sample tells,
- * and c has the variance S / a^2, a = <v, G>: for a batch of transitions 1 / (1 - gamma) times that
- * of the mean TD error. Let e be the error along u, of mean m and variance h S; then c + m is new.
- * Of it a share k is taken, and m is taken off. The outer step that follows takes eta r more of the
- * same c, r = <u, G> / <u, Xi u>, with the same noise w in it: together a share
+ * and c has the variance S / a^2, a = <v, G>: for a batch of transitions its standard error is
+ * 1 / (1 - gamma) times that of the mean TD error. Let e be the error along u, of mean m and
+ * variance h S; then c + m is new. Of it a share k is taken, and m is taken off. The outer step
+ * that follows takes eta r more of the same c, r = <u, G> / <u, Xi u>, with the same noise w in it:
+ * together a share
  *
  *   g = k + eta r (1 - k),   which makes of e - m   (1 - g) (e - m) + g w.
  *
@@ -23,13 +24,13 @@
  *   m <- <u, z - target>_Xi / <u, u>_Xi,
  *
  * the last being how far along u the inner loop ended from its target: known, so that it need not
- * be found out from the noise. h is infinite at the start and k = 1; then g falls like 1/t, an
- * average over everything seen, until the plain step's own eta r is more than that: there k is 0.
+ * be found out from the noise. h is infinite at the start and k = 1; then g falls, an average over
+ * everything seen, until the plain step's own eta r is more than that: there k is 0.
  *
  * S is not in the gains. It comes down while the network learns the shape of the values, and were
  * every sample to count by the S of its own, the first few, taken before there was any shape to be
  * wrong about, would be believed for ever. For the same reason early samples count less: h grows by
- * a share 1/t before step t + 1, so that sample t weighs t.
+ * a share 1/t before step t + 1, so that sample t weighs t, and g is 2 / (t + 1).
  *
  * Should the data change, or h be too small, then what is new has a mean. The samples of the last
  * five steps or so have one of known variance; where it is beyond four standard deviations, that
@@ -45,7 +46,7 @@
 enum { PARTS = 20, LEAST_PARTS = 5 };
 
 /* S: the parts' sums of <v, F + c G>, whose total is zero, as independent draws. NaN where there
- * are too few. */
+ * are too few: nothing is corrected then. */
 static double noise_of(const hvi_solver *s, double c) {
   const size_t n = s->problem->model->out;
   double sum2 = 0.0, parts = 0.0;
@@ -119,7 +120,9 @@ static void move(hvi_solver *s, double shift) {
   hvi_vec_add(s->moved_z, shift, s->mode, n);
   hvi_vec_add(s->moved_f, shift, s->mode_f, n);
   s->shift = shift;
+  s->corrected = true;
   if (!p->ops->lift) return;
+  s->lifted = true; /* z is that of theta to rounding only, until it is worked out again */
   p->ops->lift(p, now->theta, shift);
   hvi_vec_copy(now->z, s->moved_z, n);
   hvi_vec_copy(s->f, s->moved_f, n);
@@ -133,6 +136,7 @@ void hvi_solver_correct_mode(hvi_solver *s) {
   p->ops->slow_mode(p, s->sample, s->mode, s->mode_f, s->mode_test);
   const double slope = hvi_vec_dot(s->mode_test, s->mode_f, n);
   s->shift = 0.0;
+  s->corrected = s->lifted = false;
   if (!(slope > 0.0)) return; /* no such mode on this sample */
   const double c = -hvi_vec_dot(s->mode_test, s->f, n) / slope;
   if (!sampled) {

@@ -66,7 +66,8 @@ struct hvi_solver {
   double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
   double *mode_test;         /* [n] what F is tested with for it */
   hvi_filter filter;         /* of the error along it */
-  double shift;              /* how far the last correction went along it */
+  double shift;              /* how far the targets of the last correction went along it */
+  bool corrected, lifted;    /* whether there was one, and whether theta itself was moved */
   double *anchor;            /* [d] theta_t, where the inner loop draws again */
   double *projected;         /* [n] projection of the target: known floor */
 

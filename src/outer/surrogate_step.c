@@ -131,6 +131,7 @@ void hvi_solver_surrogate_step(hvi_solver *s) {
     const double least = floor_of(s, turn);
     const size_t steps = descend(s, turn, least);
     if (s->settings.accelerate && s->problem->ops->slow_mode) hvi_solver_note_mode(s, turn);
+    if (steps == 0 && s->lifted) hvi_surrogate_start(&turn->room.l, turn->room.l.now->theta);
     hvi_solver_gather(s, turn);
     floor += least;
     loss0 += turn->room.l.loss0;
