@@ -32,9 +32,10 @@ static int make_names(hvi_evaluate *e) {
     e->network = with_ending(e->stem, ".safetensors");
     e->trace = with_ending(e->stem, ".csv");
     e->checkpoint = with_ending(e->stem, ".checkpoint");
-    e->kept = with_ending(e->stem, "-testset.safetensors");
   }
-  if (e->network && e->trace && e->checkpoint && e->kept) return HVI_EXIT_DONE;
+  const bool keeps = e->stem && e->env_name && !e->testset_path && e->test_states > 0;
+  if (keeps) e->kept = with_ending(e->stem, "-testset.safetensors");
+  if (e->network && e->trace && e->checkpoint && (e->kept || !keeps)) return HVI_EXIT_DONE;
   return hvi_complain(HVI_EXIT_SYSTEM, "no memory for file names");
 }
 
@@ -47,12 +48,10 @@ static bool same_file(const char *a, const char *b) {
 /* A network written over the policy that it judges would be a loss. */
 static int check_inputs(const hvi_evaluate *e) {
   const char *const read[] = {e->policy_path, e->data_path, e->testset_path};
-  const bool makes_testset = e->env_name && !e->testset_path && e->test_states > 0;
-  const char *const written[] = {e->network, e->trace, e->checkpoint,
-                                 makes_testset ? e->kept : e->network};
+  const char *const written[] = {e->network, e->trace, e->checkpoint, e->kept};
   for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
     for (size_t k = 0; read[i] && k < sizeof written / sizeof *written; k++) {
-      if (!same_file(read[i], written[k])) continue;
+      if (!written[k] || !same_file(read[i], written[k])) continue;
       return hvi_complain(HVI_EXIT_USAGE, "'%s' would be overwritten: --out takes another name",
                           read[i]);
     }

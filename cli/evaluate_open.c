@@ -161,8 +161,8 @@ static int open_testset(hvi_evaluate *e, bool gamma_given) {
   hvi_error err = {HVI_OK, ""};
   char text[400];
   const char *path = e->testset_path ? e->testset_path : e->kept;
-  if (!e->testset_path && (!e->env || e->test_states == 0)) return HVI_EXIT_DONE;
-  if (!e->testset_path) {
+  if (!path) return HVI_EXIT_DONE;
+  if (e->kept) {
     const int code = make_testset(e);
     if (code != HVI_EXIT_DONE) return code;
   }
@@ -170,11 +170,11 @@ static int open_testset(hvi_evaluate *e, bool gamma_given) {
   if (other_origin(e, path, text, sizeof text)) {
     return hvi_complain(HVI_EXIT_INPUT, "%s", text);
   }
-  if (!e->testset_path && e->testset->count != e->test_states) {
+  if (e->kept && e->testset->count != e->test_states) {
     return hvi_complain(HVI_EXIT_USAGE, "'%s' has %zu states, not %zu; --fresh makes a new one",
                         path, e->testset->count, e->test_states);
   }
-  if (!e->testset_path && e->testset->origin.seed != e->setup.seed) {
+  if (e->kept && e->testset->origin.seed != e->setup.seed) {
     return hvi_complain(HVI_EXIT_USAGE, "'%s' is of seed %llu, not %llu; --fresh makes a new one",
                         path, (unsigned long long)e->testset->origin.seed,
                         (unsigned long long)e->setup.seed);

@@ -22,7 +22,7 @@ typedef struct hvi_evaluate {
 
   /* as made */
   char *stem;                                /* what the names of the files begin with */
-  char *network, *trace, *checkpoint, *kept; /* files; kept: the test set made here */
+  char *network, *trace, *checkpoint, *kept; /* files; kept: the test set made here, or NULL */
   char *about;                               /* everything that the bits depend on, in words */
   size_t hidden[HVI_EVALUATE_LAYERS];
   hvi_env *env;

@@ -70,11 +70,7 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
 }
 
 double hvi_probe_noise(const hvi_probe *probe) {
-  double sum = 0.0;
-  for (size_t i = 0; i < probe->states; i++) {
-    sum += probe->standard_error[i] * probe->standard_error[i];
-  }
-  return sum / (double)probe->states;
+  return hvi_vec_norm2(probe->standard_error, probe->states) / (double)probe->states;
 }
 
 void hvi_probe_free(hvi_probe *probe) {

@@ -41,10 +41,32 @@ static const hvi_problem_ops with_seek = {
 static const hvi_problem_ops without_seek = {
     .name = "walk", .operate = operate, .draw = draw, .free = release};
 
-static void walk_init(walk *w) {
-  double identity[OUT * OUT] = {0};
+static void constant_mode(const hvi_problem *p, const void *sample, double *u, double *df,
+                          double *test) {
+  (void)p, (void)sample;
+  for (size_t i = 0; i < OUT; i++) u[i] = df[i] = test[i] = 1.0;
+}
+
+static void lift(const hvi_problem *p, double *theta, double c) {
+  (void)p;
+  for (size_t i = 0; i < OUT; i++) theta[i] += c;
+}
+
+static const hvi_problem_ops with_lift = {.name = "walk",
+                                          .operate = operate,
+                                          .draw = draw,
+                                          .seek = seek,
+                                          .slow_mode = constant_mode,
+                                          .lift = lift,
+                                          .free = release};
+
+/* g(theta) = own theta + the rest of theta's mean: a constant stays one, to rounding. */
+static void walk_init(walk *w, double own) {
+  double matrix[OUT * OUT];
   hvi_error err;
-  for (size_t i = 0; i < OUT; i++) identity[i * OUT + i] = 1.0;
+  for (size_t i = 0; i < OUT; i++) {
+    for (size_t j = 0; j < OUT; j++) matrix[i * OUT + j] = (1.0 - own) / OUT + (i == j ? own : 0.0);
+  }
   *w = (walk){.set = {.kind = HVI_SET_FREE, .len = OUT}};
   w->base = (hvi_problem){.ops = &with_seek,
                           .theta0 = w->theta0,
@@ -52,7 +74,7 @@ static void walk_init(walk *w) {
                           .draw_steps = 3,
                           .set_count = 1,
                           .sets = &w->set};
-  check_ok(hvi_affine_new(&w->base.model, OUT, OUT, identity, NULL, &err), &err);
+  check_ok(hvi_affine_new(&w->base.model, OUT, OUT, matrix, NULL, &err), &err);
 }
 
 static hvi_solver *begin(const hvi_problem *p, const hvi_settings *s) {
@@ -128,7 +150,7 @@ static void targets_with_a_past_go_on(void **state) {
 static void samples_are_drawn_again(void **state) {
   (void)state;
   walk w;
-  walk_init(&w);
+  walk_init(&w, 1.0);
   for (size_t every = 1; every < 4; every++) {
     hvi_settings s = settings_for("momentum", 0.3, STEPS);
     s.redraw_every = every;
@@ -142,10 +164,30 @@ static void samples_are_drawn_again(void **state) {
   hvi_problem_free(&w.base);
 }
 
+static bool no_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
+  (void)s, (void)state, (void)l;
+  return false;
+}
+
+/* A lifted iterate that no inner step follows: its z is that of its theta to the last bit. */
+static void a_lift_without_a_step_goes_on(void **state) {
+  (void)state;
+  walk w;
+  walk_init(&w, 0.3);
+  w.base.ops = &with_lift;
+  hvi_settings s = settings_for("gd", 0.3, STEPS);
+  hvi_optimizer refusing = *s.optimizer;
+  refusing.step = no_step;
+  s.optimizer = &refusing;
+  s.accelerate = HVI_ACCELERATE_MODE;
+  for (size_t cut = 1; cut < CUT; cut++) check_cut(&w.base, &s, cut);
+  hvi_problem_free(&w.base);
+}
+
 static void what_cannot_go_on_is_refused(void **state) {
   (void)state;
   walk w;
-  walk_init(&w);
+  walk_init(&w, 1.0);
   w.base.ops = &without_seek;
   const hvi_settings s = settings_for("gd", 0.3, STEPS);
   hvi_solver *solver = begin(&w.base, &s);
@@ -167,6 +209,7 @@ int main(void) {
       cmocka_unit_test(every_method_goes_on),
       cmocka_unit_test(targets_with_a_past_go_on),
       cmocka_unit_test(samples_are_drawn_again),
+      cmocka_unit_test(a_lift_without_a_step_goes_on),
       cmocka_unit_test(what_cannot_go_on_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
