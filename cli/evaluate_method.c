@@ -38,6 +38,13 @@ void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
                    .to = &s->eta_text,
                    .value = "X",
                    .help = "step size of the outer loop (1); of a rule (0.001)"},
+                  {.name = "lambda",
+                   .kind = HVI_ARG_REAL,
+                   .to = &e->spec.value.lambda,
+                   .range = "[0,1]",
+                   .value = "X",
+                   .help = "targets look further ahead: a mean over 1, 2, ... steps, step k + 1\n"
+                           "weighing X^k; with --data only for --batch 0 (0: one step)"},
                   {.name = "lr-decay",
                    .kind = HVI_ARG_REAL,
                    .to = &e->spec.lr_decay,
@@ -134,6 +141,9 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
+  if ((own || e->returns || e->data_path) && !hvi_args_given(args, "lambda")) {
+    e->spec.value.lambda = 0.0;
+  }
   if ((own || !(same || adam)) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
   if (own) return;
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
@@ -162,6 +172,9 @@ int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
     return hvi_complain(HVI_EXIT_USAGE,
                         "--returns goes with an optimizer and without --accelerate: "
                         "returns do not move with the values");
+  }
+  if (e->spec.value.lambda > 0.0 && (s->settings.baseline == HVI_BASELINE_RULE || e->returns)) {
+    return hvi_complain(HVI_EXIT_USAGE, "--lambda goes with an optimizer and Bellman targets");
   }
   if (!s->eta_text && s->settings.baseline != HVI_BASELINE_RULE) s->settings.eta = 1.0;
   s->settings.max_outer = e->steps;

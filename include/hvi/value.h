@@ -13,11 +13,16 @@
  *                 m mod K of a buffer, the linear ones on the fresh batch
  *   Algorithm 4   alpha set, inner_steps the cap
  *
+ * Beyond the paper, lambda > 0 makes targets look further ahead, by a geometric mean of 1, 2, ...
+ * steps: y_i = r_i + gamma f_i ((1 - lambda) V_{theta_t}(s'_i) + lambda y_{i+1}) where row i + 1 of
+ * the draw is the next step. The values stay the solution, F's modulus grows from 1 - gamma to 1 -
+ * gamma (1 - lambda) / (1 - gamma lambda), and so does the noise of F.
+ *
  * A value problem has room to evaluate successors in its samples, not in itself: like every
  * problem it is constant and may be shared. Its mean operator is not known: without a sample F is
  * not a number.
  *
- * Its rules, baselines on the same draws (none with a buffer or with returns as targets):
+ * Its rules, baselines on the same draws (none with a buffer, lambda or returns as targets):
  * td-target, residual-gradient, tdc and tdrc.
  */
 #ifndef HVI_VALUE_H
@@ -52,6 +57,8 @@ typedef struct hvi_value_spec {
   const hvi_dataset *data; /* outlives the problem; rows may be added while it is in use, step by
                               step where those before them are */
   double gamma;            /* at least 0, below 1 */
+  double lambda;           /* from 0 to 1; above 0 not with random draws, and without effect on rows
+                              of replay */
   hvi_value_draw draw;
   hvi_value_target target;
   size_t batch;         /* N */

@@ -81,6 +81,7 @@ hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_
   s.draw = HVI_VALUE_ALL;
   s.target = HVI_VALUE_BELLMAN;
   s.buffer = s.replay = 0;
+  s.lambda = 0.0;
   return hvi_value_new(value, &s, 0, err);
 }
 

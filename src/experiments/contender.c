@@ -51,8 +51,8 @@ static const field fields[] = {
 enum { FIELD_COUNT = sizeof fields / sizeof *fields };
 
 static const char *const own_keys[] = {
-    "label", "method",          "eta",   "target", "accelerate", "floor",  "highlight",
-    "style", "double_sampling", "rates", "linear", "returns",    "rate_at"};
+    "label", "method",          "eta",   "target", "accelerate", "floor",   "highlight",
+    "style", "double_sampling", "rates", "linear", "returns",    "rate_at", "lambda"};
 static const char *const targets[] = {"plain", "optimistic", "averaged", NULL};
 static const char *const accelerations[] = {"none", "mode", "anderson", NULL};
 static const char *const floors[] = {"zero", "known", "estimated", NULL};
@@ -152,6 +152,8 @@ static hvi_status read_words(hvi_contender *c, const hvi_node *map, const char *
     status = hvi_field_count(&c->style, node, 0, 1000, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "double_sampling")))
     status = hvi_field_count(&c->double_sampling, node, 1, 100000, origin, err);
+  if (status == HVI_OK && (node = hvi_node_get(map, "lambda")))
+    status = hvi_field_real(&c->lambda, node, (hvi_interval){0, 1, false, false}, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "returns")))
     status = hvi_field_flag(&c->returns, node, origin, err);
   if (status == HVI_OK && (node = hvi_node_get(map, "rate_at")))
@@ -204,10 +206,12 @@ void hvi_contender_describe(hvi_text *t, const hvi_contender *c, const hvi_setti
   hvi_text_add(t, "%s, baseline %d, step rule %d, eta %.17g",
                rule ? s->rule->name : s->optimizer->name, (int)s->baseline, (int)s->step_rule,
                s->eta);
-  hvi_text_add(t,
-               ", target %s, accelerate %s, floor %s, linear %s, double_sampling %zu, returns %d",
-               targets[s->target], accelerations[s->accelerate], floors[s->floor],
-               solvers[s->inner.linear], c->double_sampling, (int)c->returns);
+  hvi_text_add(
+      t,
+      ", target %s, accelerate %s, floor %s, linear %s, double_sampling %zu, lambda %.17g, "
+      "returns %d",
+      targets[s->target], accelerations[s->accelerate], floors[s->floor], solvers[s->inner.linear],
+      c->double_sampling, c->lambda, (int)c->returns);
   for (size_t i = 0; i < FIELD_COUNT; i++) {
     const void *at = (const char *)s + fields[i].offset;
     double x = fields[i].kind == COUNT  ? (double)*(const size_t *)at

@@ -52,6 +52,7 @@ typedef struct hvi_contender {
   /* value: */
   bool eta_given;
   size_t double_sampling; /* batches of the buffer; 0: none */
+  double lambda;          /* how far targets look ahead; 0: one step */
   bool returns;           /* targets are Monte-Carlo returns: a level to compare with */
   size_t rate_count;
   double rates[HVI_MOST_RATES]; /* what hvi_contender_rate is chosen from; none: the experiment's */

@@ -80,6 +80,7 @@ static hvi_status fill_data(desk *d, hvi_error *err) {
   v->data = &d->tap->data;
   v->batch = hvi_study_batch(s);
   v->buffer = c->double_sampling;
+  v->lambda = c->lambda;
   v->target = c->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   if (!s->offline) {
     d->spec.stream = (hvi_stream){.grow = hvi_study_tap_grow, .context = d->tap};

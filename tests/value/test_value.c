@@ -5,48 +5,11 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include "rl/rollout_folder.h"
 #include "support/starve.h"
-#include "value/values.h"
+#include "value/rows.h"
 
 #include <hvi/tensors.h>
 
-enum { ROWS = 60, OBS = 3, LOST = 30 };
-
-/* Rows by hand: every fourth or so ends an episode, one way or the other. */
-typedef struct rows {
-  hvi_dataset data;
-  float obs[ROWS * OBS], next[ROWS * OBS], action[ROWS], reward[ROWS];
-  bool terminated[ROWS], truncated[ROWS];
-} rows;
-
-static const hvi_dataset *fill_rows(rows *r, uint64_t seed, double end) {
-  hvi_rng rng = hvi_rng_new(seed, "tests", 0);
-  *r = (rows){.data = {.count = ROWS, .obs = OBS, .act = 1}};
-  for (size_t i = 0; i < ROWS * OBS; i++) {
-    r->obs[i] = (float)hvi_rng_normal(&rng);
-    r->next[i] = (float)hvi_rng_normal(&rng);
-  }
-  for (size_t i = 0; i < ROWS; i++) {
-    r->reward[i] = (float)hvi_rng_normal(&rng);
-    r->terminated[i] = hvi_rng_uniform(&rng) < end;
-    r->truncated[i] = hvi_rng_uniform(&rng) < end;
-    if (i + 1 < ROWS && !r->terminated[i] && !r->truncated[i])
-      memcpy(r->obs + (i + 1) * OBS, r->next + i * OBS, OBS * sizeof *r->obs);
-  }
-  r->data.observation = r->obs, r->data.next = r->next, r->data.action = r->action;
-  r->data.reward = r->reward, r->data.terminated = r->terminated, r->data.truncated = r->truncated;
-  return &r->data;
-}
-
-/* z = V(s) of the sample, and F */
-static void field_of(const hvi_problem *p, hvi_value_sample *s, double *z, double *f) {
-  const hvi_model *m = p->model;
-  double *cache = calloc(m->cache, sizeof *cache);
-  assert_non_null(cache);
-  m->ops->bind(m, cache, s);
-  m->ops->eval(m, cache, p->theta0, z);
-  p->ops->operate(p, s, p->theta0, z, f);
-  free(cache);
-}
+enum { LOST = 30 };
 
 /* A termination is masked and a time limit is not. */
 static void the_operator_is_the_sampled_one(void **state) {
@@ -86,8 +49,9 @@ static void the_slow_mode_is_the_change_along_a_constant(void **state) {
   static rows r;
   const double c = 7.0;
   hvi_value_spec spec = small_spec(fill_rows(&r, 2, 0.2), 10);
-  for (size_t variant = 0; variant < 3; variant++) {
+  for (size_t variant = 0; variant < 4; variant++) {
     double z[20], f[20], moved[20], u[20], df[20], test[20];
+    spec.lambda = variant == 3 ? 0.7 : 0.0;
     spec.buffer = variant == 1 ? 3 : 0;
     spec.target = variant == 2 ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
     spec.shift = 0.0;
@@ -453,6 +417,12 @@ static void bad_specs_are_refused(void **state) {
   s.draw = HVI_VALUE_ALL, refuse(&s, HVI_ERROR_ARGUMENT, "double sampling");
   s = good, s.draw = (hvi_value_draw)7, refuse(&s, HVI_ERROR_ARGUMENT, "draw 7");
   s = good, s.target = (hvi_value_target)7, refuse(&s, HVI_ERROR_ARGUMENT, "target 7");
+  s = good, s.lambda = -0.1, refuse(&s, HVI_ERROR_ARGUMENT, "lambda = -0.1: ");
+  s = good, s.lambda = NAN, refuse(&s, HVI_ERROR_ARGUMENT, "from 0 to 1");
+  s = good, s.lambda = 1.1, refuse(&s, HVI_ERROR_ARGUMENT, "from 0 to 1");
+  s = good, s.lambda = 0.5, s.draw = HVI_VALUE_RANDOM, refuse(&s, HVI_ERROR_ARGUMENT, "at random");
+  s = good, s.lambda = 0.5, s.target = HVI_VALUE_RETURNS;
+  refuse(&s, HVI_ERROR_ARGUMENT, "Bellman targets");
   s = good, s.hidden_count = 65, refuse(&s, HVI_ERROR_ARGUMENT, "not 65");
   s = good, s.hidden = NULL, refuse(&s, HVI_ERROR_ARGUMENT, "hidden layers");
   s = good, s.hidden = none, refuse(&s, HVI_ERROR_ARGUMENT, "layer 2 has no units");

@@ -3,8 +3,8 @@
  *
  *   z_i = V_theta(s_i),   F(z)_i = 1/N (z_i - y_i),   y_i = r_i + gamma f_i V_theta(s'_i),
  *
- * or y_i = the return that followed. Xi = 1/N, so eta = 1 makes y the target. Along a constant F
- * grows by 1/N (1 - gamma f_i): V_theta(s') moves with V_theta(s).
+ * or y_i as operator.c has it for lambda > 0, or the return that followed. Xi = 1/N, so eta = 1
+ * makes y the target.
  *
  * With a buffer there are 2 N outputs. The first N, on the fresh batch, have F and no weight, the
  * last N, on a batch of the buffer, have weight 1/N and no F: the surrogate is then
@@ -21,70 +21,13 @@
 #include <math.h>
 #include <string.h>
 
-static double future(const hvi_value *v, size_t row) {
-  return v->returns || v->spec.data->terminated[row] ? 0.0 : 1.0;
-}
-
-static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
-                    double *f) {
-  const hvi_value *v = (const hvi_value *)p;
-  const hvi_dataset *data = v->spec.data;
-  const hvi_value_sample *s = sample;
-  const size_t n = v->spec.batch;
-  const double share = 1.0 / (double)n;
-  if (!s) { /* the mean is not known */
-    for (size_t i = 0; i < v->rows; i++) f[i] = NAN;
-    return;
-  }
-  if (!v->returns) hvi_value_forward(v, s->room, theta, data->next, s->row, n, f);
-  for (size_t i = 0; i < n; i++) {
-    const size_t row = s->row[i];
-    const double y = v->returns ? v->returns[row]
-                                : (double)data->reward[row] + v->spec.gamma * future(v, row) * f[i];
-    f[i] = share * (z[i] - y);
-  }
-  hvi_vec_zero(f + n, v->rows - n);
-}
-
-/* Whether `row` is the next step of the row before. */
-static bool follows(const hvi_value *v, size_t row) {
-  const hvi_dataset *d = v->spec.data;
-  if (row == 0) return false;
-  return v->ordered ? !d->terminated[row - 1] && !d->truncated[row - 1]
-                    : hvi_dataset_continues(d, row - 1);
-}
-
-/* sum of gamma^k over the steps k of its episode up to a row, by that of the row before */
-static double trace_of(const hvi_value *v, size_t row, size_t before, double trace) {
-  if (row == before + 1) return follows(v, row) ? 1.0 + v->spec.gamma * trace : 1.0;
-  double power = 1.0;
-  trace = 1.0;
-  for (; power > 1e-4 && follows(v, row); row--) trace += power *= v->spec.gamma;
-  return trace;
-}
-
-static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
-                      double *test) {
-  const hvi_value *v = (const hvi_value *)p;
-  const hvi_value_sample *s = sample;
-  const size_t n = v->spec.batch;
-  double trace = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    u[i] = 1.0;
-    df[i] = (1.0 - v->spec.gamma * future(v, s->row[i])) / (double)n;
-    trace = trace_of(v, s->row[i], i > 0 ? s->row[i - 1] : SIZE_MAX - 1, trace);
-    test[i] = v->returns || p->one_sample ? 1.0 : trace;
-  }
-  for (size_t i = n; i < v->rows; i++) u[i] = 1.0, df[i] = test[i] = 0.0;
-}
-
 /* The last parameter is the bias of the output. */
 static void lift(const hvi_problem *p, double *theta, double c) {
   const hvi_value *v = (const hvi_value *)p;
   theta[v->mlp->dim - 1] += c / v->spec.scale;
 }
 
-/* As for a chain: |P z| <= |z| under the stationary law. */
+/* As for a chain: |P z| <= |z| under the stationary law. A bound for every lambda. */
 static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   const hvi_value *v = (const hvi_value *)p;
   *beta = v->returns ? 0.0 : v->spec.gamma;
@@ -113,13 +56,13 @@ static void free_value(hvi_problem *p) {
 }
 
 static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
-  const bool plain = s->buffer == 0 && s->target == HVI_VALUE_BELLMAN;
+  const bool plain = s->buffer == 0 && s->lambda == 0.0 && s->target == HVI_VALUE_BELLMAN;
   return (hvi_problem_ops){.name = "value",
-                           .operate = operate,
+                           .operate = hvi_value_operate,
                            .draw = hvi_value_draw_sample,
                            .seek = hvi_value_seek,
                            .resample = s->buffer > 0 ? hvi_value_resample : NULL,
-                           .slow_mode = slow_mode,
+                           .slow_mode = hvi_value_slow_mode,
                            .lift = lift,
                            .sensitivity = sensitivity,
                            .constants = constants,
@@ -128,7 +71,7 @@ static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
 }
 
 const hvi_value *hvi_value_of(const hvi_problem *p) {
-  return p && p->ops->operate == operate ? (const hvi_value *)p : NULL;
+  return p && p->ops->operate == hvi_value_operate ? (const hvi_value *)p : NULL;
 }
 
 hvi_value_spec hvi_value_defaults(void) {
@@ -174,6 +117,15 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
   if ((unsigned)s->draw > HVI_VALUE_ALL || (unsigned)s->target > HVI_VALUE_RETURNS) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown kind of draw %d or of target %d",
                          (int)s->draw, (int)s->target);
+  }
+  if (!(s->lambda >= 0.0 && s->lambda <= 1.0)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "lambda = %g: it must be from 0 to 1", s->lambda);
+  }
+  if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->target == HVI_VALUE_RETURNS)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "lambda = %g: it goes with Bellman targets on rows in their order, not at "
+                         "random",
+                         s->lambda);
   }
   if (s->data->count == 0 || s->data->obs == 0) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "the data set has no transitions");
