@@ -74,12 +74,16 @@ static double rate_of(const hvi_solver *s) {
   return growth / size;
 }
 
-/* S over the last samples, and h with the doubt that fades. */
-static void grow_older(hvi_filter *f, double S) {
-  static const double fading = 1.0, memory = 20.0;
+/* S over the last samples, and h with the doubt that fades. What parts of a sample share does not
+ * show in their spread; samples that differ by more than that tell. The first few differ since the
+ * error does. */
+static void grow_older(hvi_filter *f, double S, double a2, double news) {
+  static const double fading = 1.0, memory = 20.0, settled = 5.0;
+  const double jump = f->steps < settled ? 0.0 : news - f->last;
   if (f->steps > 0.0) f->variance *= 1.0 + fading / f->steps;
   f->steps += 1.0;
-  f->noise += (S - f->noise) / fmin(f->steps, memory);
+  f->noise += (fmax(S, a2 * jump * jump / 2.0) - f->noise) / fmin(f->steps, memory);
+  f->last = news;
 }
 
 /* Whether the mean of recent news is beyond four standard deviations. */
@@ -94,9 +98,10 @@ static bool alarmed(hvi_filter *f, double a2, double news) {
 }
 
 /* How much of the error to take off, of which c + m is new; moves the filter on. */
-static double believed(hvi_solver *s, double c, double slope) {
+static double believed(hvi_solver *s, double S, double c, double slope) {
   hvi_filter *f = &s->filter;
   const double news = c + f->mean, a2 = slope * slope;
+  grow_older(f, S, a2, news);
   const double step = s->shrink * s->eta[0] * rate_of(s);
   const double best = isinf(f->variance) ? 1.0 : f->variance * a2 / (1.0 + f->variance * a2);
   if (alarmed(f, a2, news)) {
@@ -145,8 +150,7 @@ void hvi_solver_correct_mode(hvi_solver *s) {
   }
   const double S = noise_of(s, c);
   if (isnan(S)) return;
-  grow_older(&s->filter, S);
-  move(s, believed(s, c, slope) - s->filter.mean);
+  move(s, believed(s, S, c, slope) - s->filter.mean);
 }
 
 void hvi_solver_note_mode(hvi_solver *s, const hvi_turn *turn) {

@@ -39,6 +39,7 @@ typedef struct hvi_filter {
   double mean;                 /* of the error: what the last inner loop left of it */
   double variance;             /* of the error, in units of noise; infinite at the start */
   double noise;                /* variance of <test, F>, a running mean */
+  double last;                 /* what was new in the last sample */
   double weight, news, spread; /* sums over recent samples: of weights, of weights times what was
                                 * new, of squared shares */
 } hvi_filter;

@@ -103,6 +103,7 @@ typedef struct noisy {
   double jump_at;     /* sample from which on the level is jump_to */
   double jump_to;     /* and 1 before */
   double odd_at, odd; /* sample whose noise has a mean of that many standard errors */
+  double shared;      /* standard deviation of a noise that all states of a sample have */
 } noisy;
 
 typedef struct noisy_sample {
@@ -130,6 +131,8 @@ static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, 
   s->count += 1.0;
   const double mean = s->count == t->odd_at ? t->odd * noise / sqrt(N) : 0.0;
   hvi_rng_fill_normal(rng, mean, s->count == 1.0 ? t->quiet * noise : noise, N, s->draw);
+  const double shared = t->shared > 0.0 ? t->shared * hvi_rng_normal(rng) : 0.0;
+  for (size_t i = 0; i < N; i++) s->draw[i] += shared;
 }
 
 static void noisy_mode(const hvi_problem *p, const void *sample, double *u, double *df,
@@ -218,6 +221,22 @@ static void noise_does_not_make_it_worse(void **state) {
   const double q = noise * noise / N / (rate * rate);
   assert_true(plain.early > 1000.0); /* 49 (1 - rate)^10, squared */
   assert_true(mode.early < 0.3 * q); /* about q / 10 */
+  assert_true(settled.late > 0.7 * rate * q / (2.0 - rate));
+  assert_true(mode.late < 1.15 * settled.late);
+  hvi_problem_free(&t.base);
+}
+
+/* The spread within a sample tells a tenth of the noise and less. Believed, it would call every
+ * other sample a change, and end at q. */
+static void noise_that_parts_share_is_seen(void **state) {
+  (void)state;
+  noisy t;
+  noisy_init(&t);
+  t.shared = 10.0 * noise / sqrt(N);
+  const course mode = run_seeds(&t.base, HVI_ACCELERATE_MODE);
+  for (size_t i = 0; i < N; i++) t.theta0[i] = 1.0;
+  const course settled = run_seeds(&t.base, HVI_ACCELERATE_NONE);
+  const double q = t.shared * t.shared / (rate * rate);
   assert_true(settled.late > 0.7 * rate * q / (2.0 - rate));
   assert_true(mode.late < 1.15 * settled.late);
   hvi_problem_free(&t.base);
@@ -375,6 +394,7 @@ int main(void) {
       cmocka_unit_test(the_fixed_point_stays),
       cmocka_unit_test(it_is_faster_on_slow_chains),
       cmocka_unit_test(noise_does_not_make_it_worse),
+      cmocka_unit_test(noise_that_parts_share_is_seen),
       cmocka_unit_test(what_the_inner_loop_leaves_is_known),
       cmocka_unit_test(a_quiet_start_is_not_believed_for_ever),
       cmocka_unit_test(a_change_is_noticed_and_an_outlier_is_not),
