@@ -162,7 +162,8 @@ typedef struct hvi_evaluation_spec {
 } hvi_evaluation_spec;
 
 /* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them; defaults.c is
- * the only place where they stand. Data, scales, probe and stream are the caller's. */
+ * the only place where they stand. Data, scales, probe and stream are the caller's. lambda has to
+ * be set to 0 for rules, random draws and returns. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
 
 /* One measurement. A value that does not exist is NaN. Costs are from the start to this theta.

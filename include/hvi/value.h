@@ -13,10 +13,14 @@
  *                 m mod K of a buffer, the linear ones on the fresh batch
  *   Algorithm 4   alpha set, inner_steps the cap
  *
- * Beyond the paper, lambda > 0 makes targets look further ahead, by a geometric mean of 1, 2, ...
- * steps: y_i = r_i + gamma f_i ((1 - lambda) V_{theta_t}(s'_i) + lambda y_{i+1}) where row i + 1 of
- * the draw is the next step. The values stay the solution, F's modulus grows from 1 - gamma to 1 -
- * gamma (1 - lambda) / (1 - gamma lambda), and so does the noise of F.
+ * Beyond the paper, lambda > 0 makes targets look further ahead, by a mean over 1, 2, ... steps:
+ *
+ *   y_i = r_i + gamma f_i ((1 - lambda) V_{theta_t}(s'_i) + lambda y_{i+1})
+ *
+ * where row i + 1 of the draw is the next step. The values stay the solution, the outer loop
+ * contracts by gamma (1 - lambda) / (1 - gamma lambda) instead of gamma, and the noise of F grows.
+ * With lambda_decay the mean number of further steps, lambda / (1 - lambda), is divided by
+ * 1 + lambda_decay t at draw t.
  *
  * A value problem has room to evaluate successors in its samples, not in itself: like every
  * problem it is constant and may be shared. Its mean operator is not known: without a sample F is
@@ -59,6 +63,7 @@ typedef struct hvi_value_spec {
   double gamma;            /* at least 0, below 1 */
   double lambda;           /* from 0 to 1; above 0 not with random draws, and without effect on rows
                               of replay */
+  double lambda_decay;     /* at least 0; fixed data have but one draw */
   hvi_value_draw draw;
   hvi_value_target target;
   size_t batch;         /* N */

@@ -18,6 +18,8 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
   s.lr_decay = 0.02;
   s.polyak = 3.0;
   s.value.batch = 4000;
+  s.value.lambda = 0.98;
+  s.value.lambda_decay = 0.05;
   s.value.hidden = hidden;
   s.value.hidden_count = sizeof hidden / sizeof *hidden;
   s.settings.optimizer = &hvi_optimizer_adamw;

@@ -81,6 +81,7 @@ static hvi_status fill_data(desk *d, hvi_error *err) {
   v->batch = hvi_study_batch(s);
   v->buffer = c->double_sampling;
   v->lambda = c->lambda;
+  v->lambda_decay = 0.0;
   v->target = c->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   if (!s->offline) {
     d->spec.stream = (hvi_stream){.grow = hvi_study_tap_grow, .context = d->tap};

@@ -74,16 +74,17 @@ static double rate_of(const hvi_solver *s) {
   return growth / size;
 }
 
-/* S over the last samples, and h with the doubt that fades. What parts of a sample share does not
- * show in their spread; samples that differ by more than that tell. The first few differ since the
- * error does. */
+/* Noise over the last samples, and h with the doubt that fades. What parts of a sample share does
+ * not show in their spread, but from sample to sample: news differ from what was left of the last
+ * by w - w' alone. The first few samples differ since the shape does. */
 static void grow_older(hvi_filter *f, double S, double a2, double news) {
   static const double fading = 1.0, memory = 20.0, settled = 5.0;
-  const double jump = f->steps < settled ? 0.0 : news - f->last;
+  const double jump = news - f->left;
   if (f->steps > 0.0) f->variance *= 1.0 + fading / f->steps;
   f->steps += 1.0;
-  f->noise += (fmax(S, a2 * jump * jump / 2.0) - f->noise) / fmin(f->steps, memory);
-  f->last = news;
+  f->noise += (S - f->noise) / fmin(f->steps, memory);
+  if (f->steps <= settled) return;
+  f->between += (a2 * jump * jump / 2.0 - f->between) / fmin(f->steps - settled, memory);
 }
 
 /* Whether the mean of recent news is beyond four standard deviations. */
@@ -93,7 +94,8 @@ static bool alarmed(hvi_filter *f, double a2, double news) {
   f->news = kept * f->news + a2 * news;
   f->spread = kept * kept * f->spread + a2;
   const double mean = f->news / f->weight;
-  const double variance = f->noise * (f->spread / (f->weight * f->weight) + f->variance);
+  const double noise = fmax(f->noise, f->between);
+  const double variance = noise * (f->spread / (f->weight * f->weight) + f->variance);
   return mean * mean > 16.0 * variance;
 }
 
@@ -108,12 +110,14 @@ static double believed(hvi_solver *s, double S, double c, double slope) {
     const double mean = f->news / f->weight;
     f->variance = f->spread / (f->weight * f->weight);
     f->weight = f->news = f->spread = 0.0;
+    f->left = (1.0 - step) * (news - mean);
     return mean;
   }
   const double share = best > step ? (best - step) / (1.0 - step) : 0.0;
   const double taken = share + step * (1.0 - share), left = 1.0 - taken;
   f->variance = (isinf(f->variance) ? 0.0 : left * left * f->variance) + taken * taken / a2;
   f->news -= taken * news * f->weight;
+  f->left = left * news;
   return share * news;
 }
 

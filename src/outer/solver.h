@@ -38,8 +38,9 @@ typedef struct hvi_filter {
   double steps;                /* samples seen */
   double mean;                 /* of the error: what the last inner loop left of it */
   double variance;             /* of the error, in units of noise; infinite at the start */
-  double noise;                /* variance of <test, F>, a running mean */
-  double last;                 /* what was new in the last sample */
+  double noise;                /* variance of <test, F> within samples, a running mean */
+  double between;              /* and between them */
+  double left;                 /* what is left of the last sample's news */
   double weight, news, spread; /* sums over recent samples: of weights, of weights times what was
                                 * new, of squared shares */
 } hvi_filter;

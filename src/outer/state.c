@@ -59,11 +59,12 @@ static void walk_record(walker *w, hvi_solver *s) {
                             &s->still,
                             &s->best_outer};
   double *const reals[] = {
-      &r->loss0,           &r->loss,          &r->ratio,        &r->dist2,         &r->residual,
-      &r->seconds,         &s->alpha2,        &s->alpha2_worst, &s->shrink,        &s->shift,
-      &s->first_residual,  &s->best_residual, &s->best_dist2,   &s->filter.steps,  &s->filter.mean,
-      &s->filter.variance, &s->filter.noise,  &s->filter.last,  &s->filter.weight, &s->filter.news,
-      &s->filter.spread};
+      &r->loss0,        &r->loss,           &r->ratio,          &r->dist2,
+      &r->residual,     &r->seconds,        &s->alpha2,         &s->alpha2_worst,
+      &s->shrink,       &s->shift,          &s->first_residual, &s->best_residual,
+      &s->best_dist2,   &s->filter.steps,   &s->filter.mean,    &s->filter.variance,
+      &s->filter.noise, &s->filter.between, &s->filter.left,    &s->filter.weight,
+      &s->filter.news,  &s->filter.spread};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }

@@ -41,6 +41,7 @@ static hvi_evaluation_spec small_spec(const bench *b) {
   static const size_t hidden[] = {16, 8};
   hvi_evaluation_spec s = hvi_evaluation_defaults();
   s.value.gamma = 0.9;
+  s.value.lambda = 0.0; /* rules and random rows go without */
   s.value.batch = BATCH;
   s.value.hidden = hidden;
   s.value.hidden_count = 2;
@@ -134,6 +135,8 @@ static void test_resume_online(void **state) {
   bench b;
   bench_open(&b);
   hvi_evaluation_spec s = small_spec(&b);
+  check_resume(&b, &s);
+  s.value.lambda = hvi_evaluation_defaults().value.lambda; /* it fades from draw to draw */
   check_resume(&b, &s);
   s.settings.keep_state = true;
   s.settings.accelerate = HVI_ACCELERATE_NONE;

@@ -155,6 +155,7 @@ static void a_piece_is_a_plain_evaluation(void **state) {
   s.value.data = hvi_collector_data(c);
   s.value.batch = 20;
   s.value.gamma = 0.9;
+  s.value.lambda = 0.0;
   s.value.hidden = hidden;
   s.value.hidden_count = 1;
   s.stream = hvi_stream_of_collector(c);

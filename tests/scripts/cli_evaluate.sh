@@ -111,6 +111,19 @@ expect 0 "${offline[@]}" --batch 0 --gap --out all --method td-target --json
 [[ $(tail -1 all.csv | cut -d, -f12) != "" ]] || fail "no gap in the trace"
 expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double
 
+# targets that look further ahead
+[[ $(member settings lambda) == 0 ]] || fail "lambda of a file"
+expect 0 "${offline[@]}" --inner 5 --batch 0 --lambda .9 --out ahead --json
+[[ $(member settings lambda) == 0.9 ]] || fail "lambda given"
+expect 0 "${run[@]}" --steps 3 --out ahead-too --lambda-decay 1 --json
+[[ $(member settings lambda) == 0.98 && $(member settings lambda_decay) == 1 ]] || fail "lambda by default"
+refused 3 "made with 'lambda 0.98', not 'lambda 0.5'" "${run[@]}" --steps 5 --out ahead-too --lambda-decay 1 --lambda .5 --resume -q
+refused 2 'lambda takes a number' "${run[@]}" --lambda 1.1 --out x
+refused 2 'lambda-decay takes a number' "${run[@]}" --lambda-decay -1 --out x
+refused 2 'lambda goes with an optimizer' "${run[@]}" --lambda .5 --returns --out x
+refused 2 'lambda goes with an optimizer' evaluate lqr --policy default --lambda .5 --method tdc --out x
+refused 2 'not at random' "${offline[@]}" --inner 5 --batch 50 --lambda .5 --out x
+
 # regression on returns, from an environment and from a file
 returns=("${run[@]}" --steps 12 --returns --gamma .8)
 expect 0 "${returns[@]}" --out regression --json

@@ -420,6 +420,7 @@ static void bad_specs_are_refused(void **state) {
   s = good, s.lambda = -0.1, refuse(&s, HVI_ERROR_ARGUMENT, "lambda = -0.1: ");
   s = good, s.lambda = NAN, refuse(&s, HVI_ERROR_ARGUMENT, "from 0 to 1");
   s = good, s.lambda = 1.1, refuse(&s, HVI_ERROR_ARGUMENT, "from 0 to 1");
+  s = good, s.lambda_decay = -1.0, refuse(&s, HVI_ERROR_ARGUMENT, "lambda_decay = -1: ");
   s = good, s.lambda = 0.5, s.draw = HVI_VALUE_RANDOM, refuse(&s, HVI_ERROR_ARGUMENT, "at random");
   s = good, s.lambda = 0.5, s.target = HVI_VALUE_RETURNS;
   refuse(&s, HVI_ERROR_ARGUMENT, "Bellman targets");

@@ -8,7 +8,7 @@ enum { BATCH = 20 };
 
 /* Whether row i + 1 is the step after row i. */
 static bool goes_on(const rows *r, size_t i) {
-  return !r->terminated[i] && !r->truncated[i] &&
+  return i + 1 < ROWS && !r->terminated[i] && !r->truncated[i] &&
          memcmp(r->obs + (i + 1) * OBS, r->next + i * OBS, OBS * sizeof *r->obs) == 0;
 }
 
@@ -20,8 +20,7 @@ static double n_steps(const rows *r, double gamma, const double *after, size_t i
   return sum + (r->terminated[last] ? 0.0 : pow(gamma, (double)n) * after[last]);
 }
 
-/* (1 - lambda) sum over n of lambda^{n-1} times the n-step target, the last one with what is left
- */
+/* (1 - lambda) sum over n of lambda^{n-1} times the n-step target; the last has what is left. */
 static double mean_of_steps(const rows *r, const hvi_value_spec *s, const double *after, size_t i,
                             size_t end) {
   double sum = 0.0, weight = 1.0;
@@ -39,9 +38,9 @@ static void targets_are_means_over_numbers_of_steps(void **state) {
   static rows r;
   static double after[ROWS];
   hvi_value_spec spec = small_spec(fill_rows(&r, 1, 0.05), BATCH);
-  r.obs[7 * OBS] += 1.0F; /* of another episode, whatever the flags say */
   for (size_t variant = 0; variant < 3; variant++) {
     double z[2 * BATCH], f[2 * BATCH];
+    if (variant == 1) r.obs[7 * OBS] += 1.0F; /* of another episode, whatever the flags say */
     size_t longest = 0;
     spec.lambda = lambdas[variant];
     spec.buffer = variant == 2 ? 1 : 0;
@@ -94,10 +93,40 @@ static void the_level_is_tested_alike_for_every_lambda(void **state) {
   hvi_problem_free(p);
 }
 
+/* 0.8 looks 4 steps further on average; at half of that it is 2/3, at a third of it 4/7. */
+static void it_fades_from_draw_to_draw(void **state) {
+  (void)state;
+  static const double wanted[] = {0.8, 2.0 / 3.0, 4.0 / 7.0};
+  static rows r;
+  hvi_value_spec spec = small_spec(fill_rows(&r, 6, 0.05), BATCH);
+  for (size_t t = 0; t < 3; t++) {
+    double z[BATCH], f[BATCH], g[BATCH];
+    spec.lambda = wanted[t];
+    spec.lambda_decay = 0.0;
+    hvi_problem *p = value_problem(&spec);
+    spec.lambda = 0.8;
+    spec.lambda_decay = 1.0;
+    spec.first = t; /* one that goes on there */
+    hvi_problem *q = value_problem(&spec);
+    spec.first = 0;
+    hvi_value_sample *s = new_sample(p), *other = new_sample(q);
+    for (size_t k = 0; k <= t; k++) draw_next(p, s, 1);
+    draw_next(q, other, 1);
+    field_of(p, s, z, f);
+    field_of(q, other, z, g);
+    check_close(g, f, BATCH, 1e-15);
+    free(s);
+    free(other);
+    hvi_problem_free(p);
+    hvi_problem_free(q);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(targets_are_means_over_numbers_of_steps),
       cmocka_unit_test(the_level_is_tested_alike_for_every_lambda),
+      cmocka_unit_test(it_fades_from_draw_to_draw),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,10 +9,11 @@
  *   -N F_i = delta_i + gamma lambda delta_{i+1} + (gamma lambda)^2 delta_{i+2} + ...
  *
  * The level of all values is tested with sum_k w_k delta_k, w_k = 1 + gamma w_{k-1} along an
- * episode (docs/acceleration.md). By the formula above that is sum_i t_i F_i for
+ * episode (docs/acceleration.md). By the formula above that is -N sum_i t_i F_i for
  *
- *   t_i = w_i - gamma lambda w_{i-1} = 1 + (1 - lambda) (w_i - 1),   or w_i where a sequence
- * begins.
+ *   t_i = w_i - gamma lambda w_{i-1} = 1 + (1 - lambda) (w_i - 1),
+ *
+ * or w_i where a sequence begins.
  */
 #include "num/vec.h"
 #include "problems/value/value.h"
@@ -31,16 +32,22 @@ static bool follows(const hvi_value *v, size_t row) {
                     : hvi_dataset_continues(d, row - 1);
 }
 
+/* lambda of a draw */
+static double lambda_of(const hvi_value *v, const hvi_value_sample *s) {
+  const double lambda = v->spec.lambda, t = (double)(v->spec.first + s->draws - 1);
+  return lambda > 0.0 ? lambda / (1.0 + (1.0 - lambda) * v->spec.lambda_decay * t) : 0.0;
+}
+
 /* Whether targets look from row i of a draw to row i + 1. */
 static bool looks_on(const hvi_value *v, const hvi_value_sample *s, size_t i) {
-  return v->spec.lambda > 0.0 && i + 1 < v->spec.batch && s->row[i + 1] == s->row[i] + 1 &&
-         follows(v, s->row[i + 1]);
+  return v->spec.lambda > 0.0 && i + 1 < v->spec.batch - v->spec.replay &&
+         s->row[i + 1] == s->row[i] + 1 && follows(v, s->row[i + 1]);
 }
 
 /* Targets from the values of the successors, in place. */
 static void look_ahead(const hvi_value *v, const hvi_value_sample *s, double *y) {
   const hvi_dataset *data = v->spec.data;
-  const double gamma = v->spec.gamma, lambda = v->spec.lambda;
+  const double gamma = v->spec.gamma, lambda = lambda_of(v, s);
   for (size_t i = v->spec.batch; i-- > 0;) {
     const size_t row = s->row[i];
     const double next = looks_on(v, s, i) ? (1.0 - lambda) * y[i] + lambda * y[i + 1] : y[i];
@@ -79,11 +86,12 @@ static double trace_of(const hvi_value *v, size_t row, size_t before, double tra
 
 /* t of all rows of a draw; 1, the mode itself, where there is but one draw. */
 static void find_tests(const hvi_value *v, const hvi_value_sample *s, double *test) {
+  const double lambda = lambda_of(v, s);
   double trace = 0.0;
   for (size_t i = 0; i < v->spec.batch; i++) {
     trace = trace_of(v, s->row[i], i > 0 ? s->row[i - 1] : SIZE_MAX - 1, trace);
     const bool inside = i > 0 && looks_on(v, s, i - 1);
-    const double of_sample = inside ? 1.0 + (1.0 - v->spec.lambda) * (trace - 1.0) : trace;
+    const double of_sample = inside ? 1.0 + (1.0 - lambda) * (trace - 1.0) : trace;
     test[i] = v->returns || v->base.one_sample ? 1.0 : of_sample;
   }
 }
@@ -93,7 +101,7 @@ void hvi_value_slow_mode(const hvi_problem *p, const void *sample, double *u, do
   const hvi_value *v = (const hvi_value *)p;
   const hvi_value_sample *s = sample;
   const size_t n = v->spec.batch;
-  const double gamma = v->spec.gamma, lambda = v->spec.lambda;
+  const double gamma = v->spec.gamma, lambda = lambda_of(v, s);
   double target = 1.0; /* that of a row, by a constant of 1 */
   for (size_t i = n; i-- > 0;) {
     const double next = looks_on(v, s, i) ? 1.0 - lambda + lambda * target : 1.0;

@@ -15,7 +15,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/mlp.h"
-#include "num/vec.h"
 #include "problems/value/value.h"
 
 #include <math.h>
@@ -120,6 +119,10 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
   }
   if (!(s->lambda >= 0.0 && s->lambda <= 1.0)) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "lambda = %g: it must be from 0 to 1", s->lambda);
+  }
+  if (!(s->lambda_decay >= 0.0 && isfinite(s->lambda_decay))) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "lambda_decay = %g: it must be at least 0",
+                         s->lambda_decay);
   }
   if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->target == HVI_VALUE_RETURNS)) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
