@@ -147,9 +147,6 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
-  if ((own || e->returns || e->data_path) && !hvi_args_given(args, "lambda")) {
-    e->spec.value.lambda = 0.0;
-  }
   if ((own || !(same || adam)) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
   if (own) return;
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
@@ -162,6 +159,35 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
       (e->returns || s->settings.target != HVI_TARGET_PLAIN || s->settings.redraw_every > 1)) {
     s->settings.accelerate = HVI_ACCELERATE_NONE;
   }
+}
+
+/* Targets look further where rows follow each other and nobody asked for something else. Anderson's
+ * method judges its noise by parts of a batch as if they had no rows in common. */
+static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
+  const hvi_settings *s = &e->setup.settings;
+  hvi_value_spec *v = &e->spec.value;
+  const bool own = s->baseline || strcmp(e->setup.method, s->optimizer->name) != 0;
+  const bool fits =
+      !own && !e->returns && !e->data_path && s->accelerate != HVI_ACCELERATE_ANDERSON;
+  if (!fits && !hvi_args_given(args, "lambda")) v->lambda = 0.0;
+  const bool fades = v->lambda > 0.0 && v->lambda < 1.0 && !own && !e->data_path;
+  if (!fades && !hvi_args_given(args, "lambda-decay")) v->lambda_decay = 0.0;
+}
+
+static int check_lambda(const hvi_evaluate *e) {
+  const hvi_value_spec *v = &e->spec.value;
+  if (v->lambda > 0.0 && (e->setup.settings.baseline || e->returns)) {
+    return hvi_complain(HVI_EXIT_USAGE, "--lambda goes with an optimizer and Bellman targets");
+  }
+  if (v->lambda > 0.0 && e->data_path && e->batch > 0) {
+    return hvi_complain(HVI_EXIT_USAGE, "--lambda with --data needs --batch 0: rows at random do "
+                                        "not follow each other");
+  }
+  if (v->lambda_decay > 0.0 && (v->lambda == 0.0 || v->lambda == 1.0 || e->data_path)) {
+    return hvi_complain(HVI_EXIT_USAGE, "--lambda-decay goes with an environment and a --lambda "
+                                        "between 0 and 1");
+  }
+  return HVI_EXIT_DONE;
 }
 
 int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
@@ -179,9 +205,9 @@ int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
                         "--returns goes with an optimizer and without --accelerate: "
                         "returns do not move with the values");
   }
-  if (e->spec.value.lambda > 0.0 && (s->settings.baseline == HVI_BASELINE_RULE || e->returns)) {
-    return hvi_complain(HVI_EXIT_USAGE, "--lambda goes with an optimizer and Bellman targets");
-  }
+  choose_lambda(e, args);
+  code = check_lambda(e);
+  if (code != HVI_EXIT_DONE) return code;
   if (!s->eta_text && s->settings.baseline != HVI_BASELINE_RULE) s->settings.eta = 1.0;
   s->settings.max_outer = e->steps;
   return HVI_EXIT_DONE;

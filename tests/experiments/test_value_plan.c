@@ -80,7 +80,8 @@ static void what_is_tuned_depends_on_the_method(void **state) {
       "  - {label: one, method: adamw, lr: 0.5, rates: [0.1, 1]}\n"
       "  - {label: two, method: lm, damping: 0.25, linear: gram}\n"
       "  - {label: three, method: td-target, eta: 0.125, adam: true, copy_every: 3}\n"
-      "  - {label: four, method: adamw, double_sampling: 9, lr: 0.5, rate_at: {ant: 2, lqr: 3}}\n";
+      "  - {label: four, method: adamw, double_sampling: 9, lr: 0.5, rate_at: {ant: 2, lqr: 3}}\n"
+      "  - {label: five, method: adamw, lambda: 0.75}\n";
   static const struct {
     const char *key;
     double value;
@@ -99,6 +100,7 @@ static void what_is_tuned_depends_on_the_method(void **state) {
   assert_true(e->contenders[2].settings.rule_settings.adam && e->contenders[2].eta_given);
   assert_int_equal(e->contenders[2].settings.rule_settings.copy_every, 3);
   assert_int_equal(e->contenders[3].double_sampling, 9);
+  assert_true(e->contenders[3].lambda == 0.0 && e->contenders[4].lambda == 0.75);
   assert_true(hvi_contender_at(&e->contenders[3], "ant").inner.lr == 2.0);
   assert_true(hvi_contender_at(&e->contenders[3], "lqr").inner.lr == 3.0);
   assert_true(hvi_contender_at(&e->contenders[3], "pendulum").inner.lr == 0.5);

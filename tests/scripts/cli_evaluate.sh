@@ -109,7 +109,7 @@ near "$(member gamma)" 0.9 1e-15
 expect 0 "${offline[@]}" --batch 0 --gap --out all --method td-target --json
 [[ $(member bellman transitions) == 500 && $(member score) == null ]] || fail "the gap on all data"
 [[ $(tail -1 all.csv | cut -d, -f12) != "" ]] || fail "no gap in the trace"
-expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double
+expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double --json
 
 # targets that look further ahead
 [[ $(member settings lambda) == 0 ]] || fail "lambda of a file"
@@ -122,7 +122,10 @@ refused 2 'lambda takes a number' "${run[@]}" --lambda 1.1 --out x
 refused 2 'lambda-decay takes a number' "${run[@]}" --lambda-decay -1 --out x
 refused 2 'lambda goes with an optimizer' "${run[@]}" --lambda .5 --returns --out x
 refused 2 'lambda goes with an optimizer' evaluate lqr --policy default --lambda .5 --method tdc --out x
-refused 2 'not at random' "${offline[@]}" --inner 5 --batch 50 --lambda .5 --out x
+expect 0 "${run[@]}" --steps 2 --out ahead-not --accelerate anderson --json
+[[ $(member settings lambda) == 0 && $(member settings lambda_decay) == 0 ]] || fail "lambda with anderson"
+refused 2 'lambda-decay goes with' "${run[@]}" --lambda 0 --lambda-decay 1 --out x
+refused 2 'rows at random' "${offline[@]}" --inner 5 --batch 50 --lambda .5 --out x
 
 # regression on returns, from an environment and from a file
 returns=("${run[@]}" --steps 12 --returns --gamma .8)
