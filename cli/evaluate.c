@@ -12,7 +12,8 @@
 static const char summary[] =
     "Trains a network for the value function of a policy: on fresh batches from ENV and the\n"
     "policy, or on the transitions of a file. Each outer step freezes the targets\n"
-    "r + gamma V(s') and hands the fit to an inner optimizer. Writes NAME.safetensors (the\n"
+    "r + gamma V(s') (looking further with --lambda) and hands the fit to an optimizer. Writes "
+    "NAME.safetensors (the\n"
     "network), NAME.csv (a row per measurement), NAME.png (the learning curve) and\n"
     "NAME-calibration.png (predicted against Monte-Carlo value), and a summary to stdout.\n"
     "NAME.checkpoint is what --resume goes on from, to the same bits, however a run ended.\n"

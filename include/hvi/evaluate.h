@@ -99,8 +99,8 @@ typedef struct hvi_gap {
  * whatever it says of draws and targets. */
 HVI_API hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_error *err);
 
-/* `value` is a value problem that draws HVI_VALUE_ALL, without a buffer. Its data are those that
- * are there now. */
+/* `value` is a value problem that draws HVI_VALUE_ALL, without a buffer and with lambda 0. Its data
+ * are those that are there now. */
 HVI_API hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
                                    const hvi_gap_settings *s, hvi_error *err);
 

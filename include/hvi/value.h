@@ -18,7 +18,8 @@
  *   y_i = r_i + gamma f_i ((1 - lambda) V_{theta_t}(s'_i) + lambda y_{i+1})
  *
  * where row i + 1 of the draw is the next step. The values stay the solution, the outer loop
- * contracts by gamma (1 - lambda) / (1 - gamma lambda) instead of gamma, and the noise of F grows.
+ * contracts by gamma (1 - lambda) / (1 - gamma lambda) instead of gamma, but for the last rows of a
+ * draw, and the noise of F grows.
  * With lambda_decay the mean number of further steps, lambda / (1 - lambda), is divided by
  * 1 + lambda_decay t at draw t.
  *
