@@ -43,8 +43,8 @@ void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
                  .to = &e->spec.value.lambda,
                  .range = "[0,1]",
                  .value = "X",
-                 .help = "targets look further ahead: a mean over 1, 2, ... steps, step k + 1\n"
-                         "weighing X^k; with --data only for --batch 0 (0: one step)"},
+                 .help = "targets look further ahead: a mean over 1, 2, ... steps, n steps\n"
+                         "weighing X^(n-1); with --data only for --batch 0 (0: one step)"},
                 {.name = "lambda-decay",
                  .kind = HVI_ARG_REAL,
                  .to = &e->spec.value.lambda_decay,

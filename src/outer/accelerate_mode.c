@@ -33,8 +33,9 @@
  * a share 1/t before step t + 1, so that sample t weighs t, and g is 2 / (t + 1).
  *
  * Should the data change, or h be too small, then what is new has a mean. The samples of the last
- * five steps or so have one of known variance; where it is beyond four standard deviations, that
- * mean is taken as the error, and h is what so many samples leave.
+ * five steps or so have one of known variance (of S and of what samples differ by, the larger);
+ * where it is beyond four standard deviations, that mean is taken as the error, and h is what so
+ * many samples leave.
  */
 #include "num/vec.h"
 #include "outer/solver.h"
