@@ -12,10 +12,10 @@
 static const char summary[] =
     "Trains a network for the value function of a policy: on fresh batches from ENV and the\n"
     "policy, or on the transitions of a file. Each outer step freezes the targets\n"
-    "r + gamma V(s') (looking further with --lambda) and hands the fit to an optimizer. Writes "
-    "NAME.safetensors (the\n"
-    "network), NAME.csv (a row per measurement), NAME.png (the learning curve) and\n"
-    "NAME-calibration.png (predicted against Monte-Carlo value), and a summary to stdout.\n"
+    "r + gamma V(s'), or such as look further ahead, and hands the fit to an inner optimizer.\n"
+    "Writes NAME.safetensors (the network), NAME.csv (a row per measurement), NAME.png (the\n"
+    "learning curve) and NAME-calibration.png (predicted against Monte-Carlo value), and a\n"
+    "summary to stdout.\n"
     "NAME.checkpoint is what --resume goes on from, to the same bits, however a run ended.\n"
     "Ctrl-C leaves a checkpoint and a usable network.";
 
