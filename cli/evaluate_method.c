@@ -138,12 +138,16 @@ static int check_rates(const hvi_setup *s, const hvi_args *args) {
                       s->method);
 }
 
-/* The defaults of an evaluation where no option says otherwise. A preset or a baseline stays what
- * it is. */
+/* A preset or a baseline, which stays what it is. */
+static bool is_own(const hvi_setup *s) {
+  return s->settings.baseline || strcmp(s->method, s->settings.optimizer->name) != 0;
+}
+
+/* The defaults of an evaluation where no option says otherwise. */
 static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
   const hvi_settings ours = hvi_evaluation_defaults().settings;
-  const bool own = s->settings.baseline || strcmp(s->method, s->settings.optimizer->name) != 0;
+  const bool own = is_own(s);
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
@@ -166,7 +170,7 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
 static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
   const hvi_settings *s = &e->setup.settings;
   hvi_value_spec *v = &e->spec.value;
-  const bool own = s->baseline || strcmp(e->setup.method, s->optimizer->name) != 0;
+  const bool own = is_own(&e->setup);
   const bool fits =
       !own && !e->returns && !e->data_path && s->accelerate != HVI_ACCELERATE_ANDERSON;
   if (!fits && !hvi_args_given(args, "lambda")) v->lambda = 0.0;
