@@ -22,7 +22,9 @@ typedef struct hvi_table {
   size_t columns;
   hvi_column *column; /* [columns]; their names and words outlive the table */
   size_t rows, room;
-  double *at; /* [rows][columns] */
+  double *at;        /* [rows][columns] */
+  const char *split; /* columns, by words with blanks between, with a CSV for each of their values;
+                        NULL: one CSV */
 } hvi_table;
 
 /* `column` has `columns` entries and is copied. */
