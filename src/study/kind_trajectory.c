@@ -39,6 +39,7 @@ static const hvi_column summary_columns[] = {{.name = "outcome", .words = outcom
                                              {.name = "model_passes"},
                                              {.name = "grad_evals"},
                                              {.name = "seconds"},
+                                             {.name = "eta"},
                                              {.name = "solution1"},
                                              {.name = "solution2"},
                                              {NULL}};
@@ -118,6 +119,7 @@ static hvi_status sum_up(keeper *k, hvi_outcome outcome, hvi_info info, hvi_erro
                         (double)last->counts.model_passes,
                         (double)last->counts.grad_evals,
                         last->seconds,
+                        info.eta,
                         z ? z[0] : NAN,
                         z ? z[1] : NAN};
   return hvi_rows_add(k->rows, 1, row, err);
