@@ -22,8 +22,9 @@ static const char *const ids[] = {
 const char *const *hvi_experiment_ids(void) { return ids; }
 
 hvi_status hvi_scale_parse(hvi_scale *s, const hvi_node *map, const char *origin, hvi_error *err) {
-  static const char *const keys[] = {"iterations", "instances", "repeats", "batch",    "offline",
-                                     "gradients",  "states",    "width",   "measures", "grid", NULL};
+  static const char *const keys[] = {"iterations", "instances", "repeats", "batch",
+                                     "offline",    "gradients", "states",  "width",
+                                     "measures",   "grid",      NULL};
   size_t *const to[] = {&s->iterations, &s->instances, &s->repeats, &s->batch,   &s->offline,
                         &s->gradients,  &s->states,    &s->width,   &s->measures};
   hvi_status status = hvi_field_keys(map, keys, origin, err);
@@ -35,7 +36,8 @@ hvi_status hvi_scale_parse(hvi_scale *s, const hvi_node *map, const char *origin
 }
 
 void hvi_scale_describe(hvi_text *t, const hvi_scale *s) {
-  hvi_text_add(t, "; iterations %zu; batch %zu; offline %zu; gradients %zu; width %zu; measures %zu",
+  hvi_text_add(t,
+               "; iterations %zu; batch %zu; offline %zu; gradients %zu; width %zu; measures %zu",
                s->iterations, s->batch, s->offline, s->gradients, s->width, s->measures);
 }
 

@@ -128,8 +128,9 @@ bool hvi_cell_tick(const hvi_cell *c, double share) {
   s->share[c->watch->worker] = share * cost_of(s->study, s->part, c->index);
   double done = s->done;
   for (size_t i = 0; i < s->workers; i++) done += s->share[i];
-  const bool go_on = !s->study->stopped &&
-                     hvi_study_progress(s->study, doing, s->total > 0 ? fmin(done / s->total, 1) : 1);
+  const bool go_on =
+      !s->study->stopped &&
+      hvi_study_progress(s->study, doing, s->total > 0 ? fmin(done / s->total, 1) : 1);
   pthread_mutex_unlock(&s->lock);
   if (!go_on) c->watch->stopped = true;
   return go_on;
@@ -175,7 +176,8 @@ static hvi_status keep(session *s, size_t index, const hvi_bytes *bytes) {
 
 static hvi_status accept(void *context, size_t index, const hvi_bytes *bytes, hvi_error *err) {
   session *s = context;
-  hvi_status status = hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->size, err);
+  hvi_status status =
+      hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->size, err);
   if (status) return status;
   pthread_mutex_lock(&s->lock);
   status = keep(s, index, bytes);
@@ -245,8 +247,8 @@ static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
                          .run = run_cell,
                          .accept = accept};
   if (!status)
-    status = hvi_work_on_threads(&work, done, k->flags & HVI_KIND_ALONE ? 1 : s->workers, &stopped,
-                                 err);
+    status =
+        hvi_work_on_threads(&work, done, k->flags & HVI_KIND_ALONE ? 1 : s->workers, &stopped, err);
   s->study->stopped = s->study->stopped || stopped;
   hvi_free(done);
   return status;

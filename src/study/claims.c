@@ -87,9 +87,8 @@ static hvi_status add_note(hvi_claim *c, const judge *j, const hvi_node *n) {
 }
 
 static hvi_status decide(hvi_claim *c, const judge *j, const hvi_node *row) {
-  static const hvi_judgement judgements[] = {[HVI_FALSE] = HVI_HOLDS_NOT,
-                                             [HVI_TRUE] = HVI_HOLDS,
-                                             [HVI_UNDECIDED] = HVI_NOT_DECIDED};
+  static const hvi_judgement judgements[] = {
+      [HVI_FALSE] = HVI_HOLDS_NOT, [HVI_TRUE] = HVI_HOLDS, [HVI_UNDECIDED] = HVI_NOT_DECIDED};
   const hvi_node *holds = hvi_node_get(row, "holds");
   hvi_quantity q = {0};
   hvi_findings findings = {0};
@@ -188,6 +187,7 @@ hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
     if (!status) status = judge_each(&j, n);
   }
   for (size_t i = 0; i < study->part_count && !status; i++)
-    if (study->parts[i].kind->judge) status = study->parts[i].kind->judge(study, &study->parts[i], err);
+    if (study->parts[i].kind->judge)
+      status = study->parts[i].kind->judge(study, &study->parts[i], err);
   return status;
 }

@@ -43,7 +43,11 @@
 
 typedef enum hvi_truth { HVI_FALSE, HVI_TRUE, HVI_UNDECIDED } hvi_truth;
 
-typedef enum hvi_quantity_kind { HVI_QUANTITY_NUMBER, HVI_QUANTITY_SAMPLE, HVI_QUANTITY_TRUTH } hvi_quantity_kind;
+typedef enum hvi_quantity_kind {
+  HVI_QUANTITY_NUMBER,
+  HVI_QUANTITY_SAMPLE,
+  HVI_QUANTITY_TRUTH
+} hvi_quantity_kind;
 
 /* What an expression is worth. A sample belongs to whoever asked for it: hvi_quantity_free. */
 typedef struct hvi_quantity {
@@ -80,7 +84,7 @@ typedef struct hvi_scope {
   const struct hvi_constant {
     const char *name;
     double value;
-  } *constants;
+  } * constants;
 } hvi_scope;
 
 /* Works it out. `where` opens the text of an error, which shows the place in the expression:

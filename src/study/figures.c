@@ -155,13 +155,14 @@ static hvi_status add_series(sheet *s, const hvi_node *n, const hvi_table *t,
   strcat(file, ".csv");
   if (method && !low && !label) label = method->label;
   hvi_series *series = &d->series[s->index][p->series_count];
-  *series = (hvi_series){.label = low ? NULL : label,
-                         .file = file,
-                         .x = text_of(n, "x", "outer"),
-                         .y = text_of(n, "y", low ? low : ""),
-                         .y2 = text_of(n, "high", NULL),
-                         .mark = (hvi_mark)m,
-                         .style = (size_t)number_of(n, "style", method ? (double)method->style : 0)};
+  *series =
+      (hvi_series){.label = low ? NULL : label,
+                   .file = file,
+                   .x = text_of(n, "x", "outer"),
+                   .y = text_of(n, "y", low ? low : ""),
+                   .y2 = text_of(n, "high", NULL),
+                   .mark = (hvi_mark)m,
+                   .style = (size_t)number_of(n, "style", method ? (double)method->style : 0)};
   if (!has_numbers(t, series->y)) return HVI_OK;
   p->series_count++;
   if (!low) see_rows(s, t, series, filters, count);
@@ -230,16 +231,16 @@ static hvi_axis finish_axis(const sheet *s, size_t axis) {
 static void add_point(sheet *s, const hvi_node *n) {
   const hvi_table *t = n ? table_of(s->d, n) : NULL;
   if (!t || !t->rows) return;
-  const size_t x = hvi_table_find(t, text_of(n, "x", "")), y = hvi_table_find(t, text_of(n, "y", ""));
+  const size_t x = hvi_table_find(t, text_of(n, "x", "")),
+               y = hvi_table_find(t, text_of(n, "y", ""));
   if (x == t->columns || y == t->columns) return;
-  s->d->points[s->index] = (hvi_mark_point){text_of(n, "label", ""), hvi_table_get(t, 0, x),
-                                            hvi_table_get(t, 0, y)};
+  s->d->points[s->index] =
+      (hvi_mark_point){text_of(n, "label", ""), hvi_table_get(t, 0, x), hvi_table_get(t, 0, y)};
   s->d->panels[s->index].point = &s->d->points[s->index];
 }
 
 static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter level) {
-  static const char *const keys[] = {"title", "each",   "x",      "y",
-                                     "point", "series", "unless", NULL};
+  static const char *const keys[] = {"title", "each", "x", "y", "point", "series", "unless", NULL};
   sheet s = {.d = d,
              .index = d->panel_count,
              .node = node,
@@ -281,9 +282,8 @@ static hvi_status add_panels(drawing *d, const hvi_node *n) {
       const hvi_factor *by = &p->factors[f];
       if (strcmp(by->name, each) != 0) continue;
       for (size_t k = 0; k < by->levels && !status; k++)
-        status = add_panel(d, n,
-                           (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL,
-                                              by->number[k]});
+        status = add_panel(
+            d, n, (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL, by->number[k]});
       return status;
     }
   }
@@ -308,8 +308,7 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
   char note[400];
   bool drawn = false;
   status = hvi_plot_write(study->folder, &plot, d->err);
-  if (!status)
-    status = hvi_plot_draw(study->folder, plot.name, &drawn, note, sizeof note, d->err);
+  if (!status) status = hvi_plot_draw(study->folder, plot.name, &drawn, note, sizeof note, d->err);
   if (status) return status;
   if (!drawn) hvi_study_tell(study, "%s", note);
   hvi_claims_figure(study->claims, plot.name);

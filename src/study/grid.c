@@ -1,9 +1,9 @@
 /* The factors of a part, and what a cell knows of its place in the grid. */
+#include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "experiments/value_plan.h"
 #include "report/text.h"
-#include "study/grid.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static hvi_status read_grid(hvi_part *p, const hvi_node *sized, const char *orig
   hvi_status status = HVI_OK;
   for (const hvi_node *n = p->grid ? p->grid->first : NULL; n && !status; n = n->next) {
     const hvi_node *other = sized ? hvi_node_get(sized, n->key) : NULL;
-    if (p->factor_count + 3 >= HVI_MOST_FACTORS)
+    if (p->factor_count + 4 >= HVI_MOST_FACTORS)
       return wrong_level(n, origin, "too many factors", err);
     status = read_factor(&p->factors[p->factor_count++], other ? other : n, origin, err);
   }
@@ -133,7 +133,9 @@ static hvi_status read_grid(hvi_part *p, const hvi_node *sized, const char *orig
 /* Environments, methods and seeds, which the kind asks for. */
 static hvi_status add_own(hvi_part *p, hvi_error *err) {
   hvi_status status = HVI_OK;
-  if (p->kind->flags & HVI_KIND_VALUE) {
+  if (p->kind->flags & HVI_KIND_REPEATS)
+    status = count_up(&p->factors[p->factor_count++], "repeat", 1, p->scale.repeats, err);
+  if (!status && (p->kind->flags & HVI_KIND_VALUE)) {
     hvi_factor *f = &p->factors[p->factor_count++];
     status = new_factor(f, "environment", p->value->place_count, 1, err);
     for (size_t i = 0; i < p->value->place_count && !status; i++)
@@ -279,6 +281,7 @@ void hvi_cell_levels(const hvi_cell *c, const hvi_table *t, double *row) {
   for (size_t j = 0; j < t->columns; j++) {
     size_t i, k;
     const hvi_factor *f = find_key(c->part, t->column[j].name, &i, &k);
-    if (f) row[j] = t->column[j].words ? (double)c->level[i] : f->number[k * f->levels + c->level[i]];
+    if (f)
+      row[j] = t->column[j].words ? (double)c->level[i] : f->number[k * f->levels + c->level[i]];
   }
 }

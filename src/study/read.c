@@ -155,11 +155,21 @@ static hvi_status read_name(reader *r, const hvi_node *n) {
 static const struct key {
   const char *name;
   hvi_status (*read)(reader *r, const hvi_node *n);
-} keys[] = {{"id", NULL},          {"title", NULL},         {"figures", NULL},
-            {"claims", NULL},      {"runs", NULL},          {"parts", NULL},
-            {"name", read_name},   {"kind", read_kind},     {"problem", read_problem},
-            {"options", read_options}, {"grid", read_grid}, {"seed", read_seed},
-            {"quick", read_quick}, {"full", read_full},     {"methods", read_methods},
+} keys[] = {{"id", NULL},
+            {"title", NULL},
+            {"figures", NULL},
+            {"claims", NULL},
+            {"runs", NULL},
+            {"parts", NULL},
+            {"name", read_name},
+            {"kind", read_kind},
+            {"problem", read_problem},
+            {"options", read_options},
+            {"grid", read_grid},
+            {"seed", read_seed},
+            {"quick", read_quick},
+            {"full", read_full},
+            {"methods", read_methods},
             {"value", read_value}};
 enum { KEYS = sizeof keys / sizeof *keys, OWN_KEYS = 6 };
 
@@ -167,11 +177,11 @@ enum { KEYS = sizeof keys / sizeof *keys, OWN_KEYS = 6 };
 static hvi_status check_part(const reader *r, const hvi_node *map) {
   const hvi_part *p = r->part;
   const unsigned flags = p->kind ? p->kind->flags : 0;
-  const char *lacks = !p->kind                                              ? "kind"
-                      : (flags & HVI_KIND_PROBLEM) && !p->problem           ? "problem"
+  const char *lacks = !p->kind                                             ? "kind"
+                      : (flags & HVI_KIND_PROBLEM) && !p->problem          ? "problem"
                       : (flags & HVI_KIND_METHODS) && p->method_count == 0 ? "methods"
-                      : (flags & HVI_KIND_VALUE) && !p->value               ? "value"
-                                                                            : NULL;
+                      : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
+                                                                           : NULL;
   if (!lacks) return HVI_OK;
   return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: the key '%s' is missing%s%s", r->origin,
                        map->line, lacks, p->kind ? "; it belongs to kind " : "",

@@ -17,9 +17,9 @@
 #define HVI_STUDY_STUDY_H
 
 #include "base/yaml_tree.h"
+#include "experiments/experiment.h"
 #include "report/claims.h"
 #include "report/plot.h"
-#include "experiments/experiment.h"
 #include "study/table.h"
 
 #include <hvi/builtin.h>
@@ -37,11 +37,12 @@ enum { HVI_MOST_FACTORS = 10, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
 typedef struct hvi_factor {
   const char *name; /* "alpha", "environment", "method", "seed" */
   size_t levels, keys;
-  const char **key;  /* [keys] and NULL */
-  const char **text; /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
-  double *number;    /* [keys][levels]; NaN where not given or no number */
-  bool *words;       /* [keys] whether some level is no number */
-  char (*made)[24];  /* levels that were counted up */
+  const char **key; /* [keys] and NULL */
+  const char *
+      *text;      /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
+  double *number; /* [keys][levels]; NaN where not given or no number */
+  bool *words;    /* [keys] whether some level is no number */
+  char (*made)[24]; /* levels that were counted up */
 } hvi_factor;
 
 /* A table that a kind fills. */
@@ -52,11 +53,12 @@ typedef struct hvi_kind_table {
 } hvi_kind_table;
 
 enum {
-  HVI_KIND_PROBLEM = 1, /* needs the key problem */
-  HVI_KIND_METHODS = 2, /* needs methods; they are a factor */
-  HVI_KIND_ALONE = 4,   /* its cells are timed, or use all threads themselves: one after another */
-  HVI_KIND_SEEDS = 8,   /* instances are a factor: seeds seed, seed + 1, ... */
-  HVI_KIND_VALUE = 16   /* needs the key value; its environments are a factor */
+  HVI_KIND_PROBLEM = 1,  /* needs the key problem */
+  HVI_KIND_METHODS = 2,  /* needs methods; they are a factor */
+  HVI_KIND_ALONE = 4,    /* its cells are timed, or use all threads themselves: one after another */
+  HVI_KIND_SEEDS = 8,    /* instances are a factor: seeds seed, seed + 1, ... */
+  HVI_KIND_REPEATS = 32, /* repeats are a factor, before the methods */
+  HVI_KIND_VALUE = 16    /* needs the key value; its environments are a factor */
 };
 
 typedef struct hvi_kind {
@@ -71,9 +73,9 @@ typedef struct hvi_kind {
   hvi_status (*run)(const hvi_cell *cell, hvi_rows *rows, hvi_error *err);
   /* More that decides a cell's rows than file, levels and settings: contents of files; optional. */
   void (*describe)(const hvi_cell *cell, struct hvi_text *text);
-  double (*cost)(const hvi_cell *cell);               /* about; optional: 1 */
-  size_t (*group)(const hvi_cell *cell);              /* as in work.h; optional */
-  void (*leave)(hvi_part *part, size_t group);        /* optional */
+  double (*cost)(const hvi_cell *cell);        /* about; optional: 1 */
+  size_t (*group)(const hvi_cell *cell);       /* as in work.h; optional */
+  void (*leave)(hvi_part *part, size_t group); /* optional */
   /* Further tables from those of the cells, before anything is written; optional. */
   hvi_status (*derive)(hvi_study *study, hvi_part *part, hvi_error *err);
   /* Claims that no expression can say; optional. */
@@ -95,7 +97,8 @@ struct hvi_part {
   hvi_option *options;
   uint64_t seed;
   hvi_scale quick, full;
-  const hvi_node *grid, *quick_grid, *full_grid; /* the file's factors; quick and full replace some */
+  const hvi_node *grid, *quick_grid,
+      *full_grid; /* the file's factors; quick and full replace some */
   size_t method_count;
   hvi_contender *methods;
   struct hvi_study_plan *value; /* of kind value */
@@ -126,7 +129,7 @@ struct hvi_study {
   const char *id, *title;
   char *origin, *text; /* what errors begin with; the file itself */
   hvi_tree *tree, *defaults;
-  bool builtin; /* one of the program's own */
+  bool builtin;     /* one of the program's own */
   const char *runs; /* another study that makes the same cells; NULL: none */
   size_t part_count;
   hvi_part parts[HVI_MOST_PARTS];
