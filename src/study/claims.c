@@ -5,6 +5,7 @@
  *     - id: more-steps
  *       where: Section 4.2.2            # in the paper
  *       text: 50 inner steps are no worse than 10.
+ *       let: {nearest: min(dist2)}      # numbers with a name, for the expressions below
  *       holds: end(error, "Surr 50") <= 1.05 * end(error, "Surr 10")
  *       measures: {share of collection: mean(end(seconds_collect, "TD(0)") / end(seconds, "TD(0)"))}
  *       note: judged at the last iteration, {outer} steps
@@ -25,9 +26,12 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { OWN_CONSTANTS = 3, MOST_CONSTANTS = 16 };
+
 typedef struct judge {
   hvi_study *study;
   hvi_scope scope;
+  struct hvi_constant constants[MOST_CONSTANTS + 1]; /* sizes, then those of `let` */
   hvi_table_filter level;
   const hvi_part *part; /* that the own table is of */
   hvi_error *err;
@@ -50,6 +54,22 @@ static hvi_status number(double *x, const judge *j, const hvi_node *n, const cha
   const hvi_status status = evaluate(&q, j, n, text, NULL);
   *x = q.kind == HVI_QUANTITY_TRUTH ? (double)q.truth : q.number;
   hvi_quantity_free(&q);
+  return status;
+}
+
+static hvi_status name_numbers(judge *j, const hvi_node *map) {
+  size_t count = OWN_CONSTANTS;
+  hvi_status status = HVI_OK;
+  for (const hvi_node *n = map ? map->first : NULL; n && !status; n = n->next, count++) {
+    struct hvi_constant *c = &j->constants[count];
+    if (count == MOST_CONSTANTS || n->kind != HVI_NODE_SCALAR)
+      return hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: let takes at most %d numbers",
+                           j->study->origin, n->line, MOST_CONSTANTS - OWN_CONSTANTS);
+    c->name = NULL;
+    status = number(&c->value, j, n, n->text);
+    c->name = n->key;
+    c[1] = (struct hvi_constant){NULL, 0.0};
+  }
   return status;
 }
 
@@ -122,7 +142,9 @@ static hvi_status judge_row(judge *j, const hvi_node *row) {
   c->theorem = strcmp(text_of(row, "theorem", "false"), "true") == 0;
   const char *why = missing(j);
   if (why) return hvi_claim_note(c, "Not run: %s.", why), HVI_OK;
-  const hvi_status status = decide(c, j, row);
+  j->constants[OWN_CONSTANTS].name = NULL;
+  hvi_status status = name_numbers(j, hvi_node_get(row, "let"));
+  if (!status) status = decide(c, j, row);
   const hvi_node *note = hvi_node_get(row, "note");
   return status || !note ? status : add_note(c, j, note);
 }
@@ -167,18 +189,16 @@ static hvi_status judge_each(judge *j, const hvi_node *row) {
 }
 
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
-  static const char *const keys[] = {"id",   "where", "text",  "holds",   "measures",
+  static const char *const keys[] = {"id",   "where", "text",  "holds",   "measures", "let",
                                      "note", "each",  "table", "theorem", NULL};
   const hvi_part *first = &study->parts[0];
-  const struct hvi_constant constants[] = {{"iterations", (double)first->scale.iterations},
-                                           {"instances", (double)first->scale.instances},
-                                           {"full", study->settings->full},
-                                           {NULL, 0.0}};
   judge j = {.study = study,
              .err = err,
-             .scope = {.tables = study->tables,
-                       .table_count = study->table_count,
-                       .constants = constants}};
+             .scope = {.tables = study->tables, .table_count = study->table_count},
+             .constants = {{"iterations", (double)first->scale.iterations},
+                           {"instances", (double)first->scale.instances},
+                           {"full", study->settings->full}}};
+  j.scope.constants = j.constants;
   hvi_status status = HVI_OK;
   for (const hvi_node *n = study->claim_rows ? study->claim_rows->first : NULL; n && !status;
        n = n->next) {

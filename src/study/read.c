@@ -15,7 +15,8 @@
  *   figures: ...                # figures.c; the kind's own where there are none
  *   claims: ...                 # claims.c
  *
- * Several runs in one study stand under `parts`, a list of maps with a name and the same keys.
+ * Several runs in one study stand under `parts`, a list of maps with a name and the same keys; what a
+ * part does not give is that of the whole.
  */
 #include "base/embedded.h"
 #include "base/error.h"
@@ -188,34 +189,39 @@ static hvi_status check_part(const reader *r, const hvi_node *map) {
                        p->kind ? p->kind->name : "");
 }
 
-static hvi_status read_part(reader *r, const hvi_node *map, bool whole) {
-  const char *names[KEYS + 1] = {NULL};
+/* The key of a part, or else of the whole. */
+static const hvi_node *key_of(const hvi_node *map, const hvi_node *root, const char *name) {
+  const hvi_node *n = hvi_node_get(map, name);
+  return n ? n : hvi_node_get(root, name);
+}
+
+static hvi_status read_part(reader *r, const hvi_node *map, const hvi_node *root) {
   hvi_part *p = r->part = &r->study->parts[r->study->part_count++];
-  for (size_t i = 0, n = 0; i < KEYS; i++)
-    if (whole ? keys[i].read != read_name : i >= OWN_KEYS) names[n++] = keys[i].name;
   p->name = "";
   p->seed = 1;
   p->quick = p->full = (hvi_scale){.iterations = 1000, .instances = 1000, .repeats = 5};
-  hvi_status status = hvi_field_keys(map, names, r->origin, r->err);
+  hvi_status status = HVI_OK;
   for (size_t i = OWN_KEYS; i < KEYS && !status; i++) {
-    const hvi_node *n = hvi_node_get(map, keys[i].name);
+    const hvi_node *n = key_of(map, root, keys[i].name);
     if (n) status = keys[i].read(r, n);
   }
   /* one size is enough: the other is the same */
-  if (!hvi_node_get(map, "full")) p->full = p->quick, p->full_grid = p->quick_grid;
-  if (!hvi_node_get(map, "quick")) p->quick = p->full, p->quick_grid = p->full_grid;
+  if (!key_of(map, root, "full")) p->full = p->quick, p->full_grid = p->quick_grid;
+  if (!key_of(map, root, "quick")) p->quick = p->full, p->quick_grid = p->full_grid;
   return status ? status : check_part(r, map);
 }
 
 static hvi_status read_parts(reader *r, const hvi_node *root) {
-  static const char *const around[] = {"id", "title", "figures", "claims", "runs", "parts", NULL};
+  const char *names[KEYS + 1] = {NULL};
+  for (size_t i = 0; i < KEYS; i++) names[i] = keys[i].name;
   const hvi_node *list = hvi_node_get(root, "parts");
-  if (!list) return read_part(r, root, true);
+  hvi_status status = hvi_field_keys(root, names, r->origin, r->err);
+  if (status || !list) return status ? status : read_part(r, root, root);
   if (list->kind != HVI_NODE_LIST || !list->count || list->count > HVI_MOST_PARTS)
     return wrong(r, list, "must be a list of 1 to 24 parts");
-  hvi_status status = hvi_field_keys(root, around, r->origin, r->err);
   for (const hvi_node *n = list->first; n && !status; n = n->next) {
-    status = read_part(r, n, false);
+    status = hvi_field_keys(n, names + OWN_KEYS, r->origin, r->err);
+    if (!status) status = read_part(r, n, root);
     for (const hvi_part *p = r->study->parts; !status && p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)
         status = hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: a part has the name '%s' already",
@@ -240,7 +246,7 @@ static hvi_status read_id(const char **id, reader *r, const hvi_node *n) {
 static hvi_status read_defaults(reader *r) {
   hvi_study *s = r->study;
   const char *text = s->parts[0].kind->defaults;
-  if (!text || s->part_count > 1) return HVI_OK;
+  if (!text) return HVI_OK;
   const hvi_status status = hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err);
   if (status) return status;
   const hvi_node *root = hvi_tree_root(s->defaults);
