@@ -15,7 +15,7 @@ BEGIN {
   level["rl"] = shown["rl"] = level["model"]
 
   # Public headers, by the layer that implements them.
-  public("base", "error export version")
+  public("base", "error export setting version")
   public("num", "activation rng sparse tensors")
   public("rl", "collector env policy sac rollout testset")
   public("model", "mlp model")

@@ -6,8 +6,8 @@
  *
  * From its row a setting has its default, its check and its one sentence of refusal, its option on
  * the command line (--inner-lr), its key in files (inner_lr:), its member in JSON, and its part of
- * the text that a resumed run is compared by. A struct has one table; hvi_setting_tables lists
- * those of the library, for programs and bindings that set members by name.
+ * the text that a resumed run is compared by. A struct has one table; hvi_setting_table_at
+ * goes through those of the library, for programs and bindings that set members by name.
  */
 #ifndef HVI_SETTING_H
 #define HVI_SETTING_H
@@ -25,7 +25,7 @@ extern "C" {
 /* What the member is. */
 typedef enum hvi_setting_kind {
   HVI_SETTING_SECTION, /* none: the name is a heading in the help */
-  HVI_SETTING_REAL,    /* double, finite; with `choices` a word will do, see there */
+  HVI_SETTING_REAL,    /* double, finite */
   HVI_SETTING_COUNT,   /* size_t; 1e3 will do */
   HVI_SETTING_SEED,    /* uint64_t */
   HVI_SETTING_FLAG,    /* bool: yes or no, true or false */
@@ -39,19 +39,22 @@ enum {
   HVI_SETTING_ZERO_IS_NONE = 1, /* 0 stands for "no such thing" and is shown as none */
   HVI_SETTING_NAN_IS_NONE = 2,  /* so does NaN, in a real */
   HVI_SETTING_NO_RESULT = 4,    /* has no say in the numbers of a result: threads, where to stop */
-  HVI_SETTING_REQUIRED = 8      /* a file must give it */
+  HVI_SETTING_REQUIRED = 8,     /* a file must give it */
+  HVI_SETTING_NOT_EMPTY = 16,   /* a list has an entry at least */
+  HVI_SETTING_DISTINCT = 32     /* and no entry twice */
 };
 
 typedef struct hvi_setting {
   const char *name; /* "inner_lr"; NULL ends a table */
   hvi_setting_kind kind;
   unsigned flags;
-  size_t offset;        /* of the member */
-  const char *range;    /* of a number or of each in a list, as "(0,1]" or "[0,inf)"; NULL: any */
-  const char *choices;  /* "plain|optimistic|averaged". Of a real: words in place of a number; the
-                           enum at `second` is then 1, 2, ..., and 0 with a number */
-  size_t second;        /* offset of a list's count, or of such an enum */
-  size_t most;          /* entries of a list */
+  size_t offset;     /* of the member */
+  const char *range; /* of a number or of each in a list, as "(0,1]" or "[0,inf)"; NULL: any */
+  const char
+      *choices;  /* "plain|optimistic|averaged"; an empty word is no choice. Of a number: words in
+                    its place; the enum at  `second` is then 1, 2, ..., and 0 with a number */
+  size_t second; /* offset of a list's count, or of such an enum */
+  size_t most;   /* entries of a list, at most 64; characters of a text, 0: any */
   const char *fallback; /* the default as text; NULL: zero, off, empty */
   const char *help;     /* one line */
   const char *used_by;  /* methods that use it, as words with blanks between; NULL: all */
@@ -63,8 +66,9 @@ typedef struct hvi_setting_table {
   const hvi_setting *rows; /* ending in a NULL name */
 } hvi_setting_table;
 
-/* The library's tables, ending in a NULL name. */
-HVI_API const hvi_setting_table *const *hvi_setting_tables(void);
+/* The library's tables, one after the other; NULL past the last. Those of built-in problems stand
+ * in hvi_builtin_list. */
+HVI_API const hvi_setting_table *hvi_setting_table_at(size_t index);
 
 /* The row of that name ('-' and '_' are the same), or NULL. */
 HVI_API const hvi_setting *hvi_setting_find(const hvi_setting_table *t, const char *name);
@@ -94,7 +98,7 @@ HVI_API char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size);
 HVI_API char *hvi_setting_format(const hvi_setting *row, const void *settings, char *text,
                                  size_t size);
 
-/* Whether a method uses it; NULL: any method. */
+/* Whether a method, by any of its words, uses it; NULL: any method. */
 HVI_API bool hvi_setting_used(const hvi_setting *row, const char *method);
 HVI_API bool hvi_setting_equal(const hvi_setting *row, const void *a, const void *b);
 HVI_API void hvi_setting_copy(const hvi_setting *row, void *to, const void *from);

@@ -9,6 +9,8 @@
 #include "experiments/value_study.h"
 #include "report/text.h"
 
+#include <hvi/mdp.h>
+
 #include <stdio.h>
 #include <string.h>
 
@@ -21,18 +23,50 @@ static const char *const ids[] = {
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 
+#define AT(member) .offset = offsetof(hvi_scale, member), .range = "[1,1e8]"
+#define NONE       .flags = HVI_SETTING_ZERO_IS_NONE
+/* clang-format off */
+static const hvi_setting scale_rows[] = {
+    {"iterations", HVI_SETTING_COUNT, AT(iterations), .fallback = "1000", .help = "outer iterations of a run"},
+    {"instances", HVI_SETTING_COUNT, AT(instances), .fallback = "1000", .help = "of an ensemble, of rps's scan; seeds of kind value"},
+    {"repeats", HVI_SETTING_COUNT, AT(repeats), .fallback = "5", .help = "timing: the fastest counts"},
+    {"batch", HVI_SETTING_COUNT, NONE, AT(batch), .help = "value: transitions of an outer step"},
+    {"offline", HVI_SETTING_COUNT, NONE, AT(offline), .help = "value: transitions of a fixed data set"},
+    {"gradients", HVI_SETTING_COUNT, NONE, AT(gradients), .help = "value: that each method may compute, instead of iterations"},
+    {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
+    {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
+    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "value: evenly spaced"},
+    {0},
+};
+#undef AT
+#undef NONE
+
+#define AT(member) .offset = offsetof(hvi_experiment, member), .most = 160
+static const hvi_setting experiment_rows[] = {
+    {"id", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(id), .help = "name of its folder: a-z, 0-9 and '-'"},
+    {"title", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(title), .help = "of its figures"},
+    {"kind", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(kind), .help = "trajectory, timing, ensemble, value, ..."},
+    {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a game file beside this one"},
+    {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table scale_table = {"scale", sizeof(hvi_scale), scale_rows};
+static const hvi_setting_table experiment_table = {"experiment", sizeof(hvi_experiment),
+                                                   experiment_rows};
+
+const hvi_setting_table *hvi_experiment_table_at(size_t index) {
+  const hvi_setting_table *const own[] = {&experiment_table, &scale_table, hvi_contender_table()};
+  const size_t count = sizeof own / sizeof *own;
+  return index < count ? own[index] : hvi_study_table_at(index - count);
+}
+
 static hvi_status read_scale(hvi_scale *s, const hvi_node *map, const char *origin,
                              hvi_error *err) {
-  static const char *const keys[] = {"iterations", "instances", "repeats", "batch",    "offline",
-                                     "gradients",  "states",    "width",   "measures", NULL};
-  size_t *const to[] = {&s->iterations, &s->instances, &s->repeats, &s->batch,   &s->offline,
-                        &s->gradients,  &s->states,    &s->width,   &s->measures};
-  hvi_status status = hvi_field_keys(map, keys, origin, err);
-  for (size_t i = 0; keys[i] && status == HVI_OK; i++) {
-    const hvi_node *node = hvi_node_get(map, keys[i]);
-    if (node) status = hvi_field_count(to[i], node, 1, 100000000, origin, err);
-  }
-  return status;
+  const hvi_field_part parts[] = {{.table = &scale_table, .settings = s}, {0}};
+  return map ? hvi_field_map(parts, NULL, map, origin, err) : HVI_OK;
 }
 
 static hvi_status read_options(hvi_experiment *e, const hvi_node *map, const char *origin,
@@ -43,9 +77,10 @@ static hvi_status read_options(hvi_experiment *e, const hvi_node *map, const cha
   if (!e->options) return hvi_error_memory(err, "options");
   hvi_status status = HVI_OK;
   for (const hvi_node *n = map->first; n && status == HVI_OK; n = n->next) {
-    hvi_option *o = &e->options[e->option_count++];
-    o->key = n->key;
-    status = hvi_field_text(&o->value, n, origin, err);
+    const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
+                               .most = 160};
+    e->options[e->option_count].key = n->key;
+    status = hvi_field_read(&value, &e->options[e->option_count++], n, origin, err);
   }
   return status;
 }
@@ -66,25 +101,24 @@ static hvi_status check_labels(const hvi_experiment *e, const hvi_node *node, co
 
 static hvi_status read_methods(hvi_experiment *e, const hvi_node *list, const char *origin,
                                hvi_error *err) {
-  if (list->kind != HVI_NODE_LIST || !list->count || list->count > MOST_CONTENDERS)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: methods must be a list of 1 to %d methods",
-                         origin, list->line, MOST_CONTENDERS);
+  /* rules of networks and of chains share names: the kind tells which are meant */
+  const hvi_rule *const *rules =
+      strcmp(e->kind, "value") == 0 ? hvi_value_rules() : hvi_trajectory_rules();
+  hvi_status status = hvi_field_list(list, "methods", MOST_CONTENDERS, origin, err);
+  if (status) return status;
   e->contenders = hvi_alloc(list->count, sizeof *e->contenders);
   if (!e->contenders) return hvi_error_memory(err, "methods");
-  hvi_status status = HVI_OK;
   for (const hvi_node *n = list->first; n && status == HVI_OK; n = n->next) {
     e->contenders[e->contender_count].style = e->contender_count;
-    status = hvi_contender_parse(&e->contenders[e->contender_count++], n, origin, err);
+    status = hvi_contender_parse(&e->contenders[e->contender_count++], n, rules, origin, err);
     if (status == HVI_OK) status = check_labels(e, n, origin, err);
   }
   return status;
 }
 
 /* An ID becomes a folder's name. */
-static hvi_status read_id(hvi_experiment *e, const hvi_node *node, const char *origin,
-                          hvi_error *err) {
-  hvi_status status = hvi_field_text(&e->id, node, origin, err);
-  if (status != HVI_OK) return status;
+static hvi_status check_id(const hvi_experiment *e, const hvi_node *node, const char *origin,
+                           hvi_error *err) {
   if (strspn(e->id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(e->id) &&
       strlen(e->id) < 60 && e->id[0] != '-')
     return HVI_OK;
@@ -96,10 +130,8 @@ static hvi_status read_id(hvi_experiment *e, const hvi_node *node, const char *o
 static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
 
 /* A game file is looked for beside the experiment's. */
-static hvi_status read_problem(hvi_experiment *e, const hvi_node *node, const char *origin,
-                               hvi_error *err) {
-  hvi_status status = hvi_field_text(&e->problem, node, origin, err);
-  if (status != HVI_OK || !is_path(e->problem)) return status;
+static hvi_status find_problem(hvi_experiment *e, const char *origin, hvi_error *err) {
+  if (!e->problem || !is_path(e->problem)) return HVI_OK;
   const char *slash = strrchr(origin, '/');
   hvi_text path = {0};
   if (e->problem[0] != '/' && slash) hvi_text_add(&path, "%.*s", (int)(slash - origin + 1), origin);
@@ -108,50 +140,25 @@ static hvi_status read_problem(hvi_experiment *e, const hvi_node *node, const ch
   return e->problem_path ? HVI_OK : hvi_error_memory(err, "a path");
 }
 
-typedef hvi_status (*reader)(hvi_experiment *, const hvi_node *, const char *, hvi_error *);
-
-static hvi_status read_title(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return hvi_field_text(&e->title, n, o, err);
-}
-static hvi_status read_kind(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return hvi_field_text(&e->kind, n, o, err);
-}
-static hvi_status read_seed(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  size_t seed = 0;
-  hvi_status status = hvi_field_count(&seed, n, 0, (size_t)1 << 53, o, err);
-  e->seed = seed;
-  return status;
-}
-static hvi_status read_quick(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return read_scale(&e->quick, n, o, err);
-}
-static hvi_status read_full(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return read_scale(&e->full, n, o, err);
-}
-
-static hvi_status read_study(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return hvi_study_plan_parse(&e->study, n, o, err);
-}
-
 static hvi_status read_document(hvi_experiment *e, const hvi_node *root, const char *origin,
                                 hvi_error *err) {
-  static const char *const keys[] = {"id",    "title", "kind",    "problem", "options", "seed",
-                                     "quick", "full",  "methods", "value",   NULL};
-  static const reader readers[] = {read_id,   read_title, read_kind, read_problem, read_options,
-                                   read_seed, read_quick, read_full, read_methods, read_study};
-  static const char *const required[] = {"id", "title", "kind"};
-  hvi_status status = hvi_field_keys(root, keys, origin, err);
-  for (size_t i = 0; i < 3 && status == HVI_OK; i++)
-    if (!hvi_node_get(root, required[i]))
-      status =
-          hvi_error_set(err, HVI_ERROR_INPUT, "%s: the key '%s' is missing", origin, required[i]);
-  for (size_t i = 0; keys[i] && status == HVI_OK; i++) {
-    const hvi_node *node = hvi_node_get(root, keys[i]);
-    if (node) status = readers[i](e, node, origin, err);
-  }
+  const hvi_field_part parts[] = {{.table = &experiment_table, .settings = e}, {0}};
+  const hvi_node *node, *quick = NULL, *full = NULL;
+  hvi_status status = hvi_field_map(parts, "options quick full methods value", root, origin, err);
+  if (status) return status;
+  status = check_id(e, hvi_node_get(root, "id"), origin, err);
+  if (!status) status = find_problem(e, origin, err);
+  if (!status && (node = hvi_node_get(root, "options")))
+    status = read_options(e, node, origin, err);
+  if (!status) status = read_scale(&e->quick, quick = hvi_node_get(root, "quick"), origin, err);
+  if (!status) status = read_scale(&e->full, full = hvi_node_get(root, "full"), origin, err);
+  if (!status && (node = hvi_node_get(root, "methods")))
+    status = read_methods(e, node, origin, err);
+  if (!status && (node = hvi_node_get(root, "value")))
+    status = hvi_study_plan_parse(&e->study, node, origin, err);
   /* one scale is enough: the other is the same */
-  if (!hvi_node_get(root, "full")) e->full = e->quick;
-  if (!hvi_node_get(root, "quick")) e->quick = e->full;
+  if (!full) e->full = e->quick;
+  if (!quick) e->quick = e->full;
   return status;
 }
 
@@ -160,8 +167,9 @@ hvi_status hvi_experiment_parse(hvi_experiment **out, const char *text, const ch
   *out = NULL;
   hvi_experiment *e = hvi_alloc(1, sizeof *e);
   if (!e) return hvi_error_memory(err, "an experiment");
-  e->seed = 1;
-  e->quick = e->full = (hvi_scale){.iterations = 1000, .instances = 1000, .repeats = 5};
+  hvi_setting_defaults(&experiment_table, e);
+  hvi_setting_defaults(&scale_table, &e->quick);
+  e->full = e->quick;
   e->text = hvi_copy_text(text);
   hvi_tree *tree = NULL;
   hvi_status status = e->text ? HVI_OK : hvi_error_memory(err, "an experiment");

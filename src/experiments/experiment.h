@@ -11,7 +11,7 @@
  *   full: {iterations: 10000}
  *   methods:
  *     - {label: PHGD, method: phgd, eta: 0.01}
- *     - {label: GD(10), method: gd, eta: 0.1, inner: 10, lr: 1}
+ *     - {label: GD(10), method: gd, eta: 0.1, inner: 10, inner_lr: 1}
  *
  * The paper's are built in; a file of one's own compares methods on one's own game.
  */
@@ -20,6 +20,7 @@
 
 #include <hvi/builtin.h>
 #include <hvi/solver.h>
+#include <hvi/value.h>
 
 /* How much to do. */
 typedef struct hvi_scale {
@@ -44,16 +45,14 @@ typedef struct hvi_rate_at {
 } hvi_rate_at;
 
 typedef struct hvi_contender {
-  const char *label;
+  const char *label, *method;
   char slug[48]; /* the label as part of a file name, unlike any other's */
   hvi_settings settings;
   size_t style;   /* of its lines; its place in the list unless told otherwise */
   bool highlight; /* trajectory: its path is drawn; ensemble: its band is drawn */
   /* value: */
   bool eta_given;
-  size_t double_sampling; /* batches of the buffer; 0: none */
-  double lambda;          /* how far targets look ahead; 0: one step */
-  bool returns;           /* targets are Monte-Carlo returns: a level to compare with */
+  hvi_value_spec value; /* buffer, lambda and returns of it are the method's own */
   size_t rate_count;
   double rates[HVI_MOST_RATES]; /* what hvi_contender_rate is chosen from; none: the experiment's */
   size_t exception_count;
@@ -92,17 +91,18 @@ const char *const *hvi_experiment_ids(void);
 /* The contender with that label, or NULL. */
 const hvi_contender *hvi_experiment_contender(const hvi_experiment *e, const char *label);
 
-/* Reads the settings of one method; contender.c. */
+/* Reads the settings of one method, which may be one of the rules; contender.c. */
 struct hvi_node;
-hvi_status hvi_contender_parse(hvi_contender *c, const struct hvi_node *map, const char *origin,
-                               hvi_error *err);
+hvi_status hvi_contender_parse(hvi_contender *c, const struct hvi_node *map,
+                               const hvi_rule *const *rules, const char *origin, hvi_error *err);
 
-/* Its settings in words, all of those that a file can set: `s` is c->settings or nearly so. */
-struct hvi_text;
-void hvi_contender_describe(struct hvi_text *t, const hvi_contender *c, const hvi_settings *s);
+/* The tables that experiments are read by, one after the other; NULL past the last. */
+const hvi_setting_table *hvi_experiment_table_at(size_t index);
+const hvi_setting_table *hvi_contender_table(void);
 /* The settings with the rate that holds in an environment. */
 hvi_settings hvi_contender_at(const hvi_contender *c, const char *environment);
-/* What is tuned: a gradient method's lr, lm's damping, the eta of everything else; and its key. */
+/* What is tuned: a gradient method's inner_lr, lm's damping, the eta of everything else; and its
+ * key. */
 double *hvi_contender_rate(hvi_settings *s, const char **key);
 
 /* Makes the problem: instance 0 is the fixed one, others are draws by the experiment's seed. */

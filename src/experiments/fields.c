@@ -3,134 +3,94 @@
 #include "base/error.h"
 #include "base/suggest.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
-enum { LONGEST = 160 };
+enum { MOST_KEYS = 120, LIST_TEXT = 2048 };
 
 static const char *key_of(const hvi_node *node) { return node->key ? node->key : "this entry"; }
 
-hvi_status hvi_field_unknown(const hvi_node *node, const char *word, const char *what,
-                             const char *const *names, const char *origin, hvi_error *err) {
-  const char *near = hvi_suggest(word, names);
-  if (near)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: unknown %s '%.60s'; did you mean '%s'?",
-                         origin, node->line, what, word, near);
-  char list[300] = "";
-  for (size_t i = 0; names[i]; i++) {
-    size_t used = strlen(list);
-    if (used + strlen(names[i]) + 3 > sizeof list) break;
-    strcat(strcat(list, used ? ", " : ""), names[i]);
+static bool among(const char *words, const char *name) {
+  return words && hvi_setting_used(&(hvi_setting){.used_by = words}, name);
+}
+
+/* A scalar's text, or that of a list as a command line would have it. */
+static const char *text_of(const hvi_node *node, char *text, size_t size) {
+  if (node->kind == HVI_NODE_SCALAR) return node->text;
+  size_t used = 0;
+  *text = '\0';
+  for (const hvi_node *n = node->first; n; n = n->next) {
+    if (n->kind != HVI_NODE_SCALAR || used + strlen(n->text) + 2 > size) return "[...]";
+    used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", n->text);
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: unknown %s '%.60s'; there are %s", origin,
-                       node->line, what, word, list);
+  return text;
 }
 
-static bool is_clean(const char *s) {
-  for (; *s; s++)
-    if ((unsigned char)*s < ' ' || *s == 127) return false;
-  return true;
+hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node *node,
+                          const char *origin, hvi_error *err) {
+  const bool list = row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
+  char where[400], text[LIST_TEXT];
+  snprintf(where, sizeof where, "%.300s:%u: %s", origin, node->line, row->name);
+  const char *value = text_of(node, text, sizeof text);
+  /* one number is a list of one; a list is no number */
+  if (node->kind == HVI_NODE_MAP || (node->kind == HVI_NODE_LIST && !list)) value = "[...]";
+  return hvi_setting_parse(row, settings, value, where, err);
 }
 
-hvi_status hvi_field_text(const char **out, const hvi_node *node, const char *origin,
-                          hvi_error *err) {
-  if (node->kind != HVI_NODE_SCALAR)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a single value", origin,
-                         node->line, key_of(node));
-  if (!node->text[0] || strlen(node->text) > LONGEST || !is_clean(node->text))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be one line of 1 to %d characters",
-                         origin, node->line, key_of(node), LONGEST);
-  *out = node->text;
-  return HVI_OK;
+static bool counts(const hvi_field_part *p, const hvi_setting *row) {
+  if (row->kind == HVI_SETTING_SECTION || among(p->not, row->name)) return false;
+  return !p->only || among(p->only, row->name);
 }
 
-static bool contains(hvi_interval r, double x) {
-  return x >= r.low && x <= r.high && !(r.open_low && x == r.low) && !(r.open_high && x == r.high);
+static hvi_status refuse_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
+                             const char *origin, hvi_error *err) {
+  const char *names[MOST_KEYS + 1];
+  char words[256], where[400];
+  size_t n = 0;
+  snprintf(words, sizeof words, "%s", others ? others : "");
+  for (char *w = words; *w && n < MOST_KEYS; w += strspn(w, " ")) {
+    names[n++] = w;
+    w += strcspn(w, " ");
+    if (*w) *w++ = '\0';
+  }
+  for (const hvi_field_part *p = parts; p->table; p++)
+    for (const hvi_setting *row = p->table->rows; row->name && n < MOST_KEYS; row++)
+      if (counts(p, row)) names[n++] = row->name;
+  names[n] = NULL;
+  snprintf(where, sizeof where, "%.300s:%u", origin, node->line);
+  return hvi_suggest_refuse(err, where, "key", node->key, names);
 }
 
-hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range, const char *origin,
-                          hvi_error *err) {
-  const char *text = NULL;
-  hvi_status status = hvi_field_text(&text, node, origin, err);
-  if (status != HVI_OK) return status;
-  char *end;
-  double x = strtod(text, &end);
-  if (end == text || *end || !isfinite(x))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a number, not '%.60s'", origin,
-                         node->line, key_of(node), text);
-  if (!contains(range, x))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must lie in %c%g, %g%c, not %.60s",
-                         origin, node->line, key_of(node), range.open_low ? '(' : '[', range.low,
-                         range.high, range.open_high ? ')' : ']', text);
-  *out = x;
-  return HVI_OK;
-}
-
-static bool among(const double *x, size_t count, double y) {
-  size_t i = 0;
-  while (i < count && x[i] != y) i++;
-  return i < count;
-}
-
-hvi_status hvi_field_rates(double *out, size_t *count, size_t most, const hvi_node *node,
+static hvi_status read_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
                            const char *origin, hvi_error *err) {
-  const hvi_interval positive = {0, INFINITY, true, true};
+  if (among(others, node->key)) return HVI_OK;
+  for (const hvi_field_part *p = parts; p->table; p++) {
+    const hvi_setting *row = hvi_setting_find(p->table, node->key);
+    if (row && strcmp(row->name, node->key) == 0 && counts(p, row))
+      return hvi_field_read(row, p->settings, node, origin, err);
+  }
+  return refuse_key(parts, others, node, origin, err);
+}
+
+hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const hvi_node *map,
+                         const char *origin, hvi_error *err) {
   hvi_status status = HVI_OK;
-  if (node->kind != HVI_NODE_LIST || node->count == 0 || node->count > most)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a list of 1 to %zu numbers",
-                         origin, node->line, key_of(node), most);
-  *count = 0;
-  for (const hvi_node *n = node->first; n && status == HVI_OK; n = n->next) {
-    status = hvi_field_real(&out[*count], n, positive, origin, err);
-    if (!status && among(out, *count, out[*count]))
-      status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s has %s twice", origin, n->line,
-                             key_of(node), n->text);
-    ++*count;
-  }
-  return status;
-}
-
-hvi_status hvi_field_count(size_t *out, const hvi_node *node, size_t low, size_t high,
-                           const char *origin, hvi_error *err) {
-  double x = 0;
-  hvi_interval range = {(double)low, (double)high, false, false};
-  hvi_status status = hvi_field_real(&x, node, range, origin, err);
-  if (status != HVI_OK) return status;
-  if (x != floor(x))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a whole number, not '%.60s'",
-                         origin, node->line, key_of(node), node->text);
-  *out = (size_t)x;
-  return HVI_OK;
-}
-
-hvi_status hvi_field_choice(size_t *out, const hvi_node *node, const char *const *names,
-                            const char *origin, hvi_error *err) {
-  const char *text = NULL;
-  hvi_status status = hvi_field_text(&text, node, origin, err);
-  if (status != HVI_OK) return status;
-  for (size_t i = 0; names[i]; i++)
-    if (strcmp(names[i], text) == 0) return *out = i, HVI_OK;
-  return hvi_field_unknown(node, text, key_of(node), names, origin, err);
-}
-
-hvi_status hvi_field_flag(bool *out, const hvi_node *node, const char *origin, hvi_error *err) {
-  static const char *const words[] = {"false", "true", "no", "yes", NULL};
-  size_t i = 0;
-  hvi_status status = hvi_field_choice(&i, node, words, origin, err);
-  if (status == HVI_OK) *out = i % 2 == 1;
-  return status;
-}
-
-hvi_status hvi_field_keys(const hvi_node *map, const char *const *keys, const char *origin,
-                          hvi_error *err) {
   if (map->kind != HVI_NODE_MAP)
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a map of keys and values", origin,
                          map->line, key_of(map));
-  for (const hvi_node *child = map->first; child; child = child->next) {
-    size_t i = 0;
-    while (keys[i] && strcmp(keys[i], child->key) != 0) i++;
-    if (!keys[i]) return hvi_field_unknown(child, child->key, "key", keys, origin, err);
-  }
-  return HVI_OK;
+  for (const hvi_node *n = map->first; n && !status; n = n->next)
+    status = read_key(parts, others, n, origin, err);
+  for (const hvi_field_part *p = parts; p->table && !status; p++)
+    for (const hvi_setting *row = p->table->rows; row->name && !status; row++)
+      if (row->flags & HVI_SETTING_REQUIRED && !hvi_node_get(map, row->name))
+        status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: the key '%s' is missing", origin,
+                               map->line, row->name);
+  return status;
+}
+
+hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
+                          hvi_error *err) {
+  if (node->kind == HVI_NODE_LIST && node->count > 0 && node->count <= most) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s: must be a list of 1 to %zu %s", origin,
+                       node->line, key_of(node), most, what);
 }

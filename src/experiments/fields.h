@@ -1,39 +1,28 @@
-/* Values out of a YAML tree, each error naming file, line, key and what would be right. */
+/* Settings out of a YAML tree: a map's keys are rows of tables, and refusals name file and line. */
 #ifndef HVI_EXPERIMENTS_FIELDS_H
 #define HVI_EXPERIMENTS_FIELDS_H
 
 #include "base/yaml_tree.h"
 
-#include <stdbool.h>
+#include <hvi/setting.h>
 
-/* The node is a scalar of at most 160 bytes without control characters. */
-hvi_status hvi_field_text(const char **out, const hvi_node *node, const char *origin,
-                          hvi_error *err);
-/* From low to high; an end that is open does not belong. */
-typedef struct hvi_interval {
-  double low, high;
-  bool open_low, open_high;
-} hvi_interval;
+/* A struct that a map fills in. */
+typedef struct hvi_field_part {
+  const hvi_setting_table *table; /* NULL ends a list of parts */
+  void *settings;
+  const char *only;  /* names of the rows that count, with blanks between; NULL: all */
+  const char * not ; /* names of rows that do not; NULL: none */
+} hvi_field_part;
 
-/* A finite number in the interval. */
-hvi_status hvi_field_real(double *out, const hvi_node *node, hvi_interval range, const char *origin,
+/* Every key of the map is a row of one of the parts, which then gets its value, or one of `others`
+ * (names with blanks between, or NULL), which the caller reads. Required rows must be there. */
+hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const hvi_node *map,
+                         const char *origin, hvi_error *err);
+/* One setting from a scalar, or a list of scalars. */
+hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node *node,
+                          const char *origin, hvi_error *err);
+/* "FILE:LINE: KEY: must be a list of 1 to MOST WHAT", unless it is one. */
+hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
                           hvi_error *err);
-/* A list of 1 to `most` positive numbers, each once. */
-hvi_status hvi_field_rates(double *out, size_t *count, size_t most, const hvi_node *node,
-                           const char *origin, hvi_error *err);
-/* A whole number in [low, high]. */
-hvi_status hvi_field_count(size_t *out, const hvi_node *node, size_t low, size_t high,
-                           const char *origin, hvi_error *err);
-/* true or false. */
-hvi_status hvi_field_flag(bool *out, const hvi_node *node, const char *origin, hvi_error *err);
-/* The position of the text in names, which end in NULL. */
-hvi_status hvi_field_choice(size_t *out, const hvi_node *node, const char *const *names,
-                            const char *origin, hvi_error *err);
-/* Every key of the map is one of the keys (which end in NULL). */
-hvi_status hvi_field_keys(const hvi_node *map, const char *const *keys, const char *origin,
-                          hvi_error *err);
-/* "FILE:LINE: 'word' is no WHAT; did you mean ...", ready to return. */
-hvi_status hvi_field_unknown(const hvi_node *node, const char *word, const char *what,
-                             const char *const *names, const char *origin, hvi_error *err);
 
 #endif
