@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "experiments/value_study.h"
-#include "problems/value/value.h"
 #include "report/text.h"
 
 #include <math.h>
@@ -76,13 +75,10 @@ void hvi_study_close(hvi_study *study) {
   *study = (hvi_study){0};
 }
 
-/* The loop's settings for this problem: eta 1, unless it is a rule's step size, and rules that are
- * those of networks. */
+/* The loop's settings for this problem: eta 1, unless it is a rule's step size. */
 hvi_settings hvi_study_settings(const hvi_contender *c, const char *environment) {
   hvi_settings s = hvi_contender_at(c, environment);
   if (!c->eta_given && s.baseline == HVI_BASELINE_NONE) s.eta = 1.0;
-  for (const hvi_rule *const *r = hvi_value_rule_list; s.rule && *r; r++)
-    if (strcmp((*r)->name, s.rule->name) == 0) s.rule = *r;
   return s;
 }
 

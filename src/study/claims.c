@@ -18,7 +18,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "experiments/fields.h"
+#include "study/fields.h"
 #include "study/expression.h"
 #include "study/grid.h"
 
@@ -189,8 +189,7 @@ static hvi_status judge_each(judge *j, const hvi_node *row) {
 }
 
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
-  static const char *const keys[] = {"id",   "where", "text",  "holds",   "measures", "let",
-                                     "note", "each",  "table", "theorem", NULL};
+  static const char keys[] = "id where text holds measures let note each table theorem";
   const hvi_part *first = &study->parts[0];
   judge j = {.study = study,
              .err = err,
@@ -202,7 +201,7 @@ hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
   hvi_status status = HVI_OK;
   for (const hvi_node *n = study->claim_rows ? study->claim_rows->first : NULL; n && !status;
        n = n->next) {
-    status = hvi_field_keys(n, keys, study->origin, err);
+    status = hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, err);
     if (!status) status = choose_table(&j, n);
     if (!status) status = judge_each(&j, n);
   }

@@ -22,7 +22,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "experiments/fields.h"
+#include "study/fields.h"
 #include "study/grid.h"
 
 #include <math.h>
@@ -141,7 +141,7 @@ static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
 
 /* Adds a series of the rows that match; a split table has a file for each combination. */
 static hvi_status add_series(sheet *s, const hvi_node *n, const hvi_table *t,
-                             hvi_table_filter *filters, size_t count, const hvi_contender *method) {
+                             hvi_table_filter *filters, size_t count, const hvi_arm *method) {
   drawing *d = s->d;
   hvi_panel *p = &d->panels[s->index];
   const char *low = text_of(n, "low", NULL), *label = text_of(n, "label", NULL);
@@ -240,14 +240,14 @@ static void add_point(sheet *s, const hvi_node *n) {
 }
 
 static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter level) {
-  static const char *const keys[] = {"title", "each", "x", "y", "point", "series", "unless", NULL};
+  static const char keys[] = "title each x y point series unless";
   sheet s = {.d = d,
              .index = d->panel_count,
              .node = node,
              .level = level,
              .low = {INFINITY, INFINITY},
              .high = {-INFINITY, -INFINITY}};
-  hvi_status status = hvi_field_keys(node, keys, d->study->origin, d->err);
+  hvi_status status = hvi_field_map(&(hvi_field_part){0}, keys, node, d->study->origin, d->err);
   if (status) return status;
   const hvi_node *list = hvi_node_get(node, "series");
   if (!list || list->kind != HVI_NODE_LIST) return wrong(d, node, "a panel needs", "series");
@@ -291,9 +291,9 @@ static hvi_status add_panels(drawing *d, const hvi_node *n) {
 }
 
 static hvi_status draw_one(drawing *d, const hvi_node *n) {
-  static const char *const keys[] = {"name", "title", "columns", "panels", NULL};
+  static const char keys[] = "name title columns panels";
   hvi_study *study = d->study;
-  hvi_status status = hvi_field_keys(n, keys, study->origin, d->err);
+  hvi_status status = hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, d->err);
   if (status) return status;
   const hvi_node *list = hvi_node_get(n, "panels");
   if (!list || list->kind != HVI_NODE_LIST) return wrong(d, n, "a figure needs", "panels");

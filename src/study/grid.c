@@ -1,8 +1,9 @@
 /* The factors of a part, and what a cell knows of its place in the grid. */
+#include "study/fields.h"
 #include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "experiments/value_plan.h"
+#include "study/value_plan.h"
 #include "report/text.h"
 
 #include <math.h>
@@ -137,9 +138,9 @@ static hvi_status add_own(hvi_part *p, hvi_error *err) {
     status = count_up(&p->factors[p->factor_count++], "repeat", 1, p->scale.repeats, err);
   if (!status && (p->kind->flags & HVI_KIND_VALUE)) {
     hvi_factor *f = &p->factors[p->factor_count++];
-    status = new_factor(f, "environment", p->value->place_count, 1, err);
-    for (size_t i = 0; i < p->value->place_count && !status; i++)
-      set_level(f, 0, i, p->value->places[i].environment);
+    status = new_factor(f, "environment", p->value->environment_count, 1, err);
+    for (size_t i = 0; i < p->value->environment_count && !status; i++)
+      set_level(f, 0, i, p->value->environments[i].environment);
   }
   if (!status && (p->kind->flags & HVI_KIND_METHODS)) {
     hvi_factor *f = &p->factors[p->factor_count++];
@@ -205,15 +206,45 @@ size_t hvi_cell_level(const hvi_cell *c, const char *key) {
   return find_key(c->part, key, &i, &k) ? c->level[i] : 0;
 }
 
-const hvi_contender *hvi_cell_method(const hvi_cell *c) {
+const hvi_arm *hvi_cell_method(const hvi_cell *c) {
   return &c->part->methods[hvi_cell_level(c, "method")];
 }
 
+/* Whether a key of `at` is a factor or `size`, and the cell is at another level of it. */
+static bool is_elsewhere(const hvi_cell *c, const hvi_node *n, bool *factor) {
+  const char *level = hvi_cell_word(c, n->key);
+  if (strcmp(n->key, "size") == 0) level = c->study->settings->full ? "full" : "quick";
+  *factor = level != NULL;
+  return level && n->kind == HVI_NODE_SCALAR && strcmp(level, n->text) != 0;
+}
+
+static hvi_status apply_at(hvi_settings *s, const hvi_cell *c, const hvi_node *map,
+                           hvi_error *err) {
+  bool factor;
+  hvi_status status = HVI_OK;
+  for (const hvi_node *n = map->first; n; n = n->next)
+    if (is_elsewhere(c, n, &factor)) return HVI_OK;
+  for (const hvi_node *n = map->first; n && !status; n = n->next) {
+    if (is_elsewhere(c, n, &factor) || factor) continue;
+    const hvi_setting *row = hvi_setting_find(hvi_settings_table(), n->key);
+    status = row ? hvi_field_read(row, s, n, c->study->origin, err)
+                 : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: '%s' is no factor and no setting",
+                                 c->study->origin, n->line, n->key);
+  }
+  return status;
+}
+
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err) {
-  const char *environment = hvi_cell_word(c, "environment");
-  (void)err;
-  *s = hvi_contender_at(hvi_cell_method(c), environment ? environment : "");
-  return HVI_OK;
+  const hvi_arm *arm = hvi_cell_method(c);
+  hvi_status status = HVI_OK;
+  *s = arm->settings;
+  if ((c->part->kind->flags & HVI_KIND_VALUE) && !arm->eta_given && !s->baseline) s->eta = 1.0;
+  for (const hvi_node *n = arm->at ? arm->at->first : NULL; n && !status; n = n->next)
+    status = n->kind == HVI_NODE_MAP
+                 ? apply_at(s, c, n, err)
+                 : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: at must be a list of maps",
+                                 c->study->origin, n->line);
+  return status;
 }
 
 uint64_t hvi_cell_seed(const hvi_cell *c) {
@@ -225,9 +256,7 @@ uint64_t hvi_cell_seed(const hvi_cell *c) {
 static bool is_option(const char *problem, const char *key) {
   const hvi_builtin *b = hvi_builtin_list();
   while (b->name && strcmp(b->name, problem) != 0) b++;
-  for (const hvi_key *k = b->name ? b->keys : NULL; k && k->name; k++)
-    if (strcmp(k->name, key) == 0) return true;
-  return false;
+  return b->name && hvi_setting_find(b->options, key);
 }
 
 static hvi_status make_builtin(hvi_problem **p, const hvi_cell *c, const char *problem,

@@ -123,7 +123,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_status status = HVI_OK;
   bool stopped = false;
   for (size_t k = 0; k < METHODS && !status && !stopped; k++) {
-    const hvi_contender *m = c->part->methods;
+    const hvi_arm *m = c->part->methods;
     size_t i = 0;
     while (i < c->part->method_count && strcmp(m[i].label, labels[k]) != 0) i++;
     status =

@@ -17,7 +17,7 @@
 #define HVI_STUDY_STUDY_H
 
 #include "base/yaml_tree.h"
-#include "experiments/experiment.h"
+#include "study/arm.h"
 #include "report/claims.h"
 #include "report/plot.h"
 #include "study/table.h"
@@ -25,10 +25,25 @@
 #include <hvi/builtin.h>
 #include <hvi/solver.h>
 
+struct hvi_text;
 typedef struct hvi_study hvi_study;
 typedef struct hvi_part hvi_part;
 typedef struct hvi_cell hvi_cell;
 typedef struct hvi_rows hvi_rows;
+
+/* How much to do. */
+typedef struct hvi_scale {
+  size_t iterations; /* outer iterations of a run; deployments; transitions of a trajectory */
+  size_t instances;  /* ensembles; seeds of kind value */
+  size_t repeats;    /* timing: the fastest counts */
+  /* value; 0: not given */
+  size_t batch;     /* transitions of an outer step */
+  size_t offline;   /* transitions of a fixed data set */
+  size_t gradients; /* that each method may compute, instead of iterations */
+  size_t states;    /* of the test set; 0: all */
+  size_t width;     /* of all hidden layers, instead of those in `value` */
+  size_t measures;  /* evenly spaced */
+} hvi_scale;
 
 enum { HVI_MOST_FACTORS = 10, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
 
@@ -89,7 +104,7 @@ extern const hvi_kind *const hvi_kinds[];
 
 /* One run over a grid. */
 struct hvi_part {
-  const char *name; /* begins the names of its files; empty for the only part */
+  const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
   const hvi_kind *kind;
   const char *problem; /* built in, or a file beside the experiment's; NULL: none */
   char *problem_path;  /* of such a file */
@@ -100,8 +115,8 @@ struct hvi_part {
   const hvi_node *grid, *quick_grid,
       *full_grid; /* the file's factors; quick and full replace some */
   size_t method_count;
-  hvi_contender *methods;
-  struct hvi_study_plan *value; /* of kind value */
+  hvi_arm *methods;
+  struct hvi_value_plan *value; /* of kind value */
   /* while the study runs: */
   hvi_scale scale;
   size_t factor_count;
@@ -150,6 +165,8 @@ hvi_status hvi_study_new(hvi_study **study, const char *name, hvi_error *err);
  * it. */
 hvi_status hvi_study_parse(hvi_study **study, const char *text, const char *origin, hvi_error *err);
 void hvi_study_free(hvi_study *study);
+/* The tables that studies are read by, one after the other; NULL past the last. */
+const hvi_setting_table *hvi_study_table_at(size_t index);
 /* IDs of the built-in studies in the order of the paper, ending in NULL. */
 const char *const *hvi_study_ids(void);
 
@@ -157,6 +174,13 @@ const char *const *hvi_study_ids(void);
  * earlier run with the same settings. `*stopped`: the user stopped it, and claims is empty. */
 hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
                          const hvi_study_settings *s, hvi_error *err);
+
+/* Tries the rates of the arms' grids on seeds of their own, writes OUT/ID/tune.csv, and tells which are
+ * best; hvi_free the text. tune.c */
+hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
+                          hvi_error *err);
+/* Writes OUT/index.html: the studies given, and the paper's others that OUT has from before. */
+hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err);
 
 /* A cell: a part and a level of each of its factors. */
 struct hvi_cell {
@@ -173,7 +197,7 @@ const char *hvi_cell_word(const hvi_cell *c, const char *factor);
 /* Its place among the levels; 0 where the part has no such factor. */
 size_t hvi_cell_level(const hvi_cell *c, const char *factor);
 /* Its method, and the settings that hold at its levels (the key `at` of a method). */
-const hvi_contender *hvi_cell_method(const hvi_cell *c);
+const hvi_arm *hvi_cell_method(const hvi_cell *c);
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err);
 /* The part's seed, or the level of `seed`. */
 uint64_t hvi_cell_seed(const hvi_cell *c);
@@ -202,8 +226,6 @@ void hvi_study_tell(const hvi_study *study, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
-/* "GD(10)" becomes "gd-10": a level as part of a file's name. */
-void hvi_slug(char *slug, size_t size, const char *text);
 
 /* The steps of a run. */
 hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */

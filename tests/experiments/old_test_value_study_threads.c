@@ -14,10 +14,10 @@ static const char rest[] =
     "  hidden: [8]\n  gamma: 0.9\n  per_decade: 3\n  checkpoint: 0\n"
     "  tune: {seeds: 2, first: 101, rates: [0.001, 0.01]}\n"
     "methods:\n"
-    "  - {label: TD(0), method: adamw, keep_state: true, lr: 0.01}\n"
-    "  - {label: Surr 10, method: adamw, inner: 10, lr: 0.01}\n"
-    "  - {label: half, method: adamw, inner: 20, alpha: 0.7, lr: 0.01}\n"
-    "  - {label: double, method: adamw, inner: 5, double_sampling: 3, lr: 0.01}\n"
+    "  - {label: TD(0), method: adamw, keep_state: true, inner_lr: 0.01}\n"
+    "  - {label: Surr 10, method: adamw, inner: 10, inner_lr: 0.01}\n"
+    "  - {label: half, method: adamw, inner: 20, alpha: 0.7, inner_lr: 0.01}\n"
+    "  - {label: double, method: adamw, inner: 5, double_sampling: 3, inner_lr: 0.01}\n"
     "  - {label: tdc, method: tdc, eta: 0.01, second_rate: 1}\n";
 
 static const char *online(const char *id) {
@@ -147,7 +147,6 @@ static void a_piece_is_a_plain_evaluation(void **state) {
   hvi_policy *policy = NULL;
   hvi_collector *c = NULL;
   hvi_evaluation *e = NULL;
-  const size_t hidden[] = {8};
   assert_int_equal(hvi_env_new(&env, "lqr", NULL), HVI_OK);
   assert_int_equal(hvi_policy_of_env(&policy, env, NULL), HVI_OK);
   assert_int_equal(hvi_collector_new(&c, env, policy, 3, 1, 13 * 20, NULL), HVI_OK);
@@ -156,7 +155,7 @@ static void a_piece_is_a_plain_evaluation(void **state) {
   s.value.batch = 20;
   s.value.gamma = 0.9;
   s.value.lambda = 0.0;
-  s.value.hidden = hidden;
+  s.value.hidden[0] = 8;
   s.value.hidden_count = 1;
   s.stream = hvi_stream_of_collector(c);
   s.lr_decay = s.polyak = 0.0;
@@ -225,8 +224,8 @@ static void resuming_skips_what_is_finished(void **state) {
 /* Another rate is another run: its files do not count. */
 static void pieces_of_other_settings_are_not_taken(void **state) {
   char *text = hvi_copy_text(online("one"));
-  char *rate = strstr(text, "lr: 0.01");
-  memcpy(rate, "lr: 0.02", 8);
+  char *rate = strstr(text, "inner_lr: 0.01");
+  memcpy(rate, "inner_lr: 0.02", 8);
   watcher w = {0};
   bool stopped;
   hvi_claims c = reproduce(text, *state, 1, true, &w, &stopped);
@@ -242,9 +241,9 @@ static const char *offline(const char *id, const char *more) {
            "quick: {gradients: 20, instances: 2, batch: 30, offline: 60, measures: 2}\nvalue:\n"
            "%s  hidden: [8]\n  gamma: 0.9\n  gap: true\n%s"
            "  panels: [{x: gradients, y: gap}, {x: outer, y: ratio}, {x: threshold, y: error}]\n"
-           "methods:\n  - {label: TD(0), method: adamw, keep_state: true, lr: 0.01}\n"
-           "  - {label: ten, method: adamw, inner: 10, lr: 0.01}\n"
-           "  - {label: half, method: adamw, inner: 10, alpha: 0.7, lr: 0.01}\n",
+           "methods:\n  - {label: TD(0), method: adamw, keep_state: true, inner_lr: 0.01}\n"
+           "  - {label: ten, method: adamw, inner: 10, inner_lr: 0.01}\n"
+           "  - {label: half, method: adamw, inner: 10, alpha: 0.7, inner_lr: 0.01}\n",
            id, place, more);
   return text;
 }

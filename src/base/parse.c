@@ -1,4 +1,4 @@
-#include "parse.h"
+#include "base/parse.h"
 
 #include "base/memory.h"
 
@@ -83,14 +83,4 @@ double *hvi_parse_reals(size_t *count, const char *text) {
   }
   *count = n;
   return list;
-}
-
-bool hvi_interval_contains(const char *interval, double x) {
-  char *middle, *end;
-  if (!interval) return true;
-  double low = strtod(interval + 1, &middle);
-  double high = strtod(middle + 1, &end);
-  bool above = *interval == '[' ? x >= low : x > low;
-  bool below = *end == ']' ? x <= high : x < high;
-  return above && below;
 }

@@ -30,7 +30,7 @@ static const char ensemble[] =
     "id: small\ntitle: t\nkind: ensemble\nproblem: pennies\nseed: 3\n"
     "quick: {iterations: 40, instances: 150}\nmethods:\n"
     "  - {label: LM, method: lm, eta: 0.1, inner: 1, damping: 0.02, highlight: true}\n"
-    "  - {label: GD(10), method: gd, eta: 0.1, inner: 10, lr: 1}\n";
+    "  - {label: GD(10), method: gd, eta: 0.1, inner: 10, inner_lr: 1}\n";
 
 static void every_claim_holds_on_the_fixed_pennies_game(void **state) {
   bool stopped = true;
@@ -123,8 +123,8 @@ static void timing_times(void **state) {
   bool stopped;
   hvi_claims c = reproduce("id: clock\ntitle: t\nkind: timing\nproblem: pennies\n"
                            "quick: {iterations: 100, repeats: 2}\nmethods:\n"
-                           "  - {label: GDA, method: gda, eta: 0.1, lr: 1}\n"
-                           "  - {label: GD(10), method: gd, inner: 10, lr: 1}\n",
+                           "  - {label: GDA, method: gda, eta: 0.1, inner_lr: 1}\n"
+                           "  - {label: GD(10), method: gd, inner: 10, inner_lr: 1}\n",
                            (hvi_reproduce_settings){.out = *state}, &stopped);
   hvi_claims_clear(&c);
   char *text = slurp(in(*state, "clock/times.csv"));

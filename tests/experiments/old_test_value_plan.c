@@ -77,10 +77,11 @@ static void what_is_tuned_depends_on_the_method(void **state) {
   (void)state;
   static const char text[] =
       "id: a\ntitle: t\nkind: value\nmethods:\n"
-      "  - {label: one, method: adamw, lr: 0.5, rates: [0.1, 1]}\n"
+      "  - {label: one, method: adamw, inner_lr: 0.5, rates: [0.1, 1]}\n"
       "  - {label: two, method: lm, damping: 0.25, linear: gram}\n"
       "  - {label: three, method: td-target, eta: 0.125, adam: true, copy_every: 3}\n"
-      "  - {label: four, method: adamw, double_sampling: 9, lr: 0.5, rate_at: {ant: 2, lqr: 3}}\n"
+      "  - {label: four, method: adamw, double_sampling: 9, inner_lr: 0.5, rate_at: {ant: 2, lqr: "
+      "3}}\n"
       "  - {label: five, method: adamw, lambda: 0.75}\n";
   static const struct {
     const char *key;

@@ -31,11 +31,11 @@ static hvi_experiment *parse(const char *rest) {
 
 static void keys_reach_the_settings(void **state) {
   (void)state;
-  hvi_experiment *e =
-      parse("options: {weight: 0.5}\nseed: 7\nquick: {iterations: 50, instances: 3}\nmethods:\n"
-            "  - {label: LM(1.5), method: lm, eta: 0.25, inner: 2, damping: 0.125, alpha: 0.5,"
-            " adapt_damping: yes, floor: known, highlight: true}\n"
-            "  - {label: best, method: gd, eta: best, lr: 2, target: optimistic, style: 9}\n");
+  hvi_experiment *e = parse(
+      "options: {weight: 0.5}\nseed: 7\nquick: {iterations: 50, instances: 3}\nmethods:\n"
+      "  - {label: LM(1.5), method: lm, eta: 0.25, inner: 2, damping: 0.125, alpha: 0.5,"
+      " adaptive_damping: yes, floor: known, highlight: true}\n"
+      "  - {label: best, method: gd, eta: best, inner_lr: 2, target: optimistic, style: 9}\n");
   assert_false(e->builtin);
   assert_int_equal(e->seed, 7);
   assert_int_equal(e->option_count, 1);

@@ -1,6 +1,6 @@
 /* Numbers from text, strictly: nothing before, nothing after, no NaN, no infinity, no overflow. */
-#ifndef HVI_CLI_PARSE_H
-#define HVI_CLI_PARSE_H
+#ifndef HVI_BASE_PARSE_H
+#define HVI_BASE_PARSE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,8 +15,5 @@ bool hvi_parse_size(size_t *x, const char *text);
 /* Numbers with commas or blanks between them (hvi_free them); NULL when the text is not that or
  * there is no memory. */
 double *hvi_parse_reals(size_t *count, const char *text);
-
-/* Whether x lies in an interval such as "(0,1]" or "[0,inf)"; NULL contains everything. */
-bool hvi_interval_contains(const char *interval, double x);
 
 #endif
