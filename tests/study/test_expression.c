@@ -445,7 +445,6 @@ static void errors(void **state) {
       {"max(error, outer)", "the second argument of 'max' is a condition"},
       {"every(error)", "the first argument of 'every' is a condition"},
       {"every(1 < 2)", "'every' goes over rows"},
-      {"half(error)", "'half' goes over seeds"},
       {"mean(3, 1 < 2)", "'mean' goes over rows"},
       {"at(error, 'TD(0)', theory.rho, 1)", "columns of two tables"},
       {"at(error, 'TD(0)', outer, end(error, 'TD(0)'))", "a number is needed"},
