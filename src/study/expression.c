@@ -117,6 +117,7 @@ static value fail(evaluator *e, const char *at, const char *meant, const char *f
   va_start(list, format);
   vsnprintf(what, sizeof what, format, list);
   va_end(list);
+  clip(what, sizeof what, what, strlen(what), "");
   const char *from = at - e->text > BEFORE ? at - BEFORE : e->text;
   while (from < at && ((unsigned char)*from & 0xc0) == 0x80) from++;
   clip(place, sizeof place, from, strlen(from), "");

@@ -469,6 +469,7 @@ static void errors(void **state) {
       {"end(3, 'TD')", "a name is missing"},
       {".", "'.' is no number"},
       {"1 + \x01\n", "a value is missing"},
+      {"end(error, 'a\nb')", "unknown method 'a b'"},
       {"end(error, 'one two three four five six seven eight nine ten eleven twelve thirteen')",
        "63 bytes"},
   };
