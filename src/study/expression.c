@@ -610,7 +610,7 @@ static bool find_runs(evaluator *e, const char *at, hvi_runs *r, const hvi_table
   return !e->status;
 }
 
-/* Column y_noise of the last row, or the constant: what samples of column_at y contain of noise. */
+/* Column y_noise of the last row, or the constant: what samples of column y contain of noise. */
 static double noise_of(evaluator *e, const hvi_runs *r, const char *y) {
   char name[2 * LONGEST];
   snprintf(name, sizeof name, "%.63s_noise", y);
@@ -669,8 +669,9 @@ static bool begin_curve(evaluator *e, const function *f, const char *at, argumen
   if (!read_arguments(e, f->letters, a)) return false;
   column_at c = {.table = a->y.table};
   if (!find_column(e, at, &c, "method")) return false;
-  if (a->x == c.table->columns && strlen(f->letters) > 1 && !find_column(e, at, &c, "outer"))
-    return false;
+  /* the last row of a method is the last one even where nothing is counted */
+  const bool by_steps = strcmp(f->letters, "m") != 0 && a->x == c.table->columns;
+  if (by_steps && !find_column(e, at, &c, "outer")) return false;
   if (a->x == c.table->columns) a->x = a->y.index;
   return !e->probe;
 }

@@ -476,6 +476,30 @@ static void errors(void **state) {
   for (size_t i = 0; i < COLUMNS(cases); i++) expect_error(cases[i].text, cases[i].words);
 }
 
+/* A table of one row a method has ends, and no steps. */
+static void without_steps(void **state) {
+  (void)state;
+  static const hvi_column columns[] = {{"method", methods}, {"group", groups}, {"seconds", NULL}};
+  static const char *const steps[] = {
+      "lowest(seconds, 'others')", "rise(seconds, 'TD(0)')", "slope(seconds, 'TD(0)', 0, 1)",
+      "typical(seconds, 'TD(0)', 0, 1)", "ordered(seconds, 'TD(0)', 'TD(0)', 'TD(0)')"};
+  hvi_table t;
+  check_ok(hvi_table_new(&t, "times", columns, COLUMNS(columns), NULL), NULL);
+  for (size_t m = 0; m < 3; m++)
+    check_ok(hvi_table_add(&t, (const double[]){(double)m, 0.0, 1.0 + (double)m}, NULL), NULL);
+  const hvi_scope in = {.tables = &t, .table_count = 1, .own = &t};
+  check_near(number_in(&in, "end(seconds, 'Surr 50') - end(seconds, 'TD(0)')"), 2.0, 0.0);
+  check_near(number_in(&in, "finish(seconds, 'Surr 10')"), 2.0, 0.0);
+  check_near(number_in(&in, "best(seconds, 'others', seconds, 9)"), 1.0, 0.0);
+  for (size_t i = 0; i < COLUMNS(steps); i++) {
+    hvi_quantity q;
+    hvi_error err = {HVI_OK, ""};
+    check_error(hvi_expression_eval(&q, steps[i], &in, NULL, "here", &err), HVI_ERROR_INPUT, &err,
+                "unknown column 'outer'");
+  }
+  hvi_table_free(&t);
+}
+
 static void deep(void **state) {
   (void)state;
   char text[4096];
@@ -532,6 +556,7 @@ int main(void) {
                                      cmocka_unit_test(groups_of_methods),
                                      cmocka_unit_test(findings),
                                      cmocka_unit_test(errors),
+                                     cmocka_unit_test(without_steps),
                                      cmocka_unit_test(deep),
                                      cmocka_unit_test(memory_runs_out)};
   return cmocka_run_group_tests(tests, set_up, tear_down);
