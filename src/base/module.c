@@ -6,6 +6,7 @@
 #include <hvi/version.h>
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -100,13 +101,15 @@ static hvi_status load(void **handle, const char *path, hvi_error *err) {
   if (!is_whole(path)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is damaged or no shared library", path);
   }
+  errno = 0;
   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (*handle) return HVI_OK;
+  bool memory = errno == ENOMEM;
   const char *why = dlerror();
   if (!why) why = "the system does not say why";
-  const bool memory = strstr(why, "allocate memory") || strstr(why, "out of memory");
+  memory = memory || strstr(why, "allocate memory") || strstr(why, "out of memory");
   return hvi_error_set(err, memory ? HVI_ERROR_MEMORY : HVI_ERROR_UNSUPPORTED,
-                       "cannot load '%s': %s", path, why);
+                       memory ? "out of memory for '%s': %s" : "cannot load '%s': %s", path, why);
 }
 
 static hvi_status check(const hvi_module *m, const search *s, hvi_error *err) {

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -124,13 +125,15 @@ static void join_lines(char *text) {
 static hvi_status compile(mjModel **model, const char *name, const char *xml, hvi_error *err) {
   loading l = {.vfs = hvi_alloc(1, sizeof(mjVFS)), .xml = xml};
   if (!l.vfs) return hvi_error_memory(err, "a MuJoCo model");
+  errno = 0;
   hvi_status status = hvi_mujoco_guard(load, &l, l.text, sizeof l.text);
+  const bool memory = errno == ENOMEM; /* its reader of numbers takes that for a wrong number */
   mj_deleteVFS(l.vfs);
   hvi_free(l.vfs);
   *model = l.model;
   if (l.model) return HVI_OK;
   if (!status) status = status_of(l.text);
-  if (status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
+  if (memory || status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
   join_lines(l.text);
   return hvi_error_set(err, status, "MuJoCo cannot compile model '%s': %s", name, l.text);
 }
