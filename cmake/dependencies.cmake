@@ -19,6 +19,13 @@ if(HVI_MUJOCO)
   find_path(MUJOCO_INCLUDE mujoco/mujoco.h HINTS ${MUJOCO_DIR}/include)
   find_library(MUJOCO_LIBRARY mujoco HINTS ${MUJOCO_DIR}/lib)
   if(MUJOCO_INCLUDE AND MUJOCO_LIBRARY)
+    # the one that belongs to the C compiler, so that sanitizers fit; else whichever CMake finds
+    string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" HVI_CXX "${CMAKE_C_COMPILER}")
+    string(REGEX REPLACE "gcc([^/]*)$" "g++\\1" HVI_CXX "${HVI_CXX}")
+    if(NOT CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX} AND EXISTS "${HVI_CXX}" AND
+       NOT HVI_CXX STREQUAL CMAKE_C_COMPILER)
+      set(CMAKE_CXX_COMPILER "${HVI_CXX}")
+    endif()
     enable_language(CXX)
     add_library(MuJoCo INTERFACE)
     target_include_directories(MuJoCo SYSTEM INTERFACE ${MUJOCO_INCLUDE})
