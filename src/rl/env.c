@@ -86,6 +86,7 @@ static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_err
 }
 
 hvi_status hvi_env_available(const char *name, hvi_error *err) {
+  if (!name) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
   const hvi_mujoco_functions *mujoco = NULL;
   const hvi_status status = find_kind(&kind, name, err);

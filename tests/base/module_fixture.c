@@ -9,6 +9,9 @@ int (*volatile fixture_use)(void) = hvi_function_of_nobody;
 #endif
 
 #ifndef FIXTURE_NO_TABLE
+#ifndef FIXTURE_NEWER
+#define FIXTURE_NEWER 0
+#endif
 #define TEXT(x)                   #x
 #define JOIN(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
 

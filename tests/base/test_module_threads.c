@@ -64,7 +64,10 @@ static void a_missing_one_says_where_it_was_looked_for(void **state) {
 static void what_does_not_fit_is_refused(void **state) {
   (void)state;
   look_in(HVI_FIXTURES);
-  check_refused("abi", "has interface 2, and this program needs 1");
+  char words[64];
+  snprintf(words, sizeof words, "has interface %d, and this program needs %d", HVI_MODULE_ABI + 1,
+           (int)HVI_MODULE_ABI);
+  check_refused("abi", words);
   check_refused("name", "is the module 'somebody', not 'name'");
   check_refused("version", "belongs to hvi 9.9.9, and this is hvi 0.");
   check_refused("table", "libhvi_table.so' is not a module of hvi");

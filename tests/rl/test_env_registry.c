@@ -90,6 +90,7 @@ static void wrong_names_are_refused(void **state) {
               "there are lqr, pendulum, half_cheetah, ant, ant-v5");
   check_error(hvi_env_available("pendulm", &err), HVI_ERROR_INPUT, &err,
               "did you mean 'pendulum'?");
+  check_error(hvi_env_available(NULL, &err), HVI_ERROR_ARGUMENT, &err, "name");
   check_error(hvi_env_new(&env, NULL, &err), HVI_ERROR_ARGUMENT, &err, "name");
   assert_null(env);
   hvi_env_free(NULL);

@@ -57,9 +57,10 @@ said out 'is damaged or no shared library'
 echo 'int nothing;' >nothing.c
 "${CC:-cc}" -shared -fPIC -o near/libhvi_mujoco.so nothing.c
 refused $input 'is not a module of hvi' env info ant
-cat >other.c <<'C'
+abi=$(sed -n 's/.*HVI_MODULE_ABI = \([0-9]*\).*/\1/p' "$HVI_SOURCE_DIR/src/base/module.h")
+cat >other.c <<C
 static const char *version(void) { return "9.9.9"; }
-const struct { unsigned abi; const char *name; const char *(*version)(void); } hvi_module_table = {1, "mujoco", version};
+const struct { unsigned abi; const char *name; const char *(*version)(void); } hvi_module_table = {$abi, "mujoco", version};
 C
 "${CC:-cc}" -shared -fPIC -o near/libhvi_mujoco.so other.c
 refused $input 'belongs to hvi 9\.9\.9, and this is hvi ' env info ant
