@@ -17,7 +17,7 @@
  * memory and HVI_ERROR_INPUT for all else, with the words in text[size]: the mjData it worked on
  * must be reset or freed. Warnings inside are silent; MuJoCo counts them in mjData. */
 hvi_status hvi_mujoco_guard(void (*call)(void *context), void *context, char *text, size_t size);
-/* The part of it that is C++ (catch.cc): exceptions alone. */
+/* The part of it that is C++ (catch.cpp): exceptions alone. */
 hvi_status hvi_mujoco_catch(void (*call)(void *context), void *context, char *text, size_t size);
 
 /* Sets the handlers of errors, once, and refuses a library that was not compiled for. */
