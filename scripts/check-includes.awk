@@ -2,7 +2,7 @@
 # layers with a smaller number; two layers with the same number do not see each other.
 
 BEGIN {
-  split("base num net model problem surrogate inner outer theory api report experiments cli", order, " ")
+  split("base num net model problem surrogate inner outer theory api report experiments study cli", order, " ")
   for (i in order) level[order[i]] = shown[order[i]] = i
   level["ensemble"] = shown["ensemble"] = level["theory"]
   level["evaluate"] = shown["evaluate"] = level["theory"]

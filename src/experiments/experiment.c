@@ -21,18 +21,24 @@ static const char *const ids[] = {
 
 const char *const *hvi_experiment_ids(void) { return ids; }
 
-static hvi_status read_scale(hvi_scale *s, const hvi_node *map, const char *origin,
-                             hvi_error *err) {
-  static const char *const keys[] = {"iterations", "instances", "repeats", "batch",    "offline",
-                                     "gradients",  "states",    "width",   "measures", NULL};
+hvi_status hvi_scale_parse(hvi_scale *s, const hvi_node *map, const char *origin, hvi_error *err) {
+  static const char *const keys[] = {"iterations", "instances", "repeats", "batch",
+                                     "offline",    "gradients", "states",  "width",
+                                     "measures",   "grid",      NULL};
   size_t *const to[] = {&s->iterations, &s->instances, &s->repeats, &s->batch,   &s->offline,
                         &s->gradients,  &s->states,    &s->width,   &s->measures};
   hvi_status status = hvi_field_keys(map, keys, origin, err);
-  for (size_t i = 0; keys[i] && status == HVI_OK; i++) {
+  for (size_t i = 0; i < sizeof to / sizeof *to && status == HVI_OK; i++) {
     const hvi_node *node = hvi_node_get(map, keys[i]);
     if (node) status = hvi_field_count(to[i], node, 1, 100000000, origin, err);
   }
   return status;
+}
+
+void hvi_scale_describe(hvi_text *t, const hvi_scale *s) {
+  hvi_text_add(t,
+               "; iterations %zu; batch %zu; offline %zu; gradients %zu; width %zu; measures %zu",
+               s->iterations, s->batch, s->offline, s->gradients, s->width, s->measures);
 }
 
 static hvi_status read_options(hvi_experiment *e, const hvi_node *map, const char *origin,
@@ -123,10 +129,10 @@ static hvi_status read_seed(hvi_experiment *e, const hvi_node *n, const char *o,
   return status;
 }
 static hvi_status read_quick(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return read_scale(&e->quick, n, o, err);
+  return hvi_scale_parse(&e->quick, n, o, err);
 }
 static hvi_status read_full(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {
-  return read_scale(&e->full, n, o, err);
+  return hvi_scale_parse(&e->full, n, o, err);
 }
 
 static hvi_status read_study(hvi_experiment *e, const hvi_node *n, const char *o, hvi_error *err) {

@@ -35,6 +35,13 @@ typedef struct hvi_scale {
   size_t measures;  /* evenly spaced */
 } hvi_scale;
 
+struct hvi_node;
+struct hvi_text;
+/* Reads a size; the key `grid` is left to the caller. */
+hvi_status hvi_scale_parse(hvi_scale *s, const struct hvi_node *map, const char *origin,
+                           hvi_error *err);
+void hvi_scale_describe(struct hvi_text *t, const hvi_scale *s);
+
 enum { HVI_MOST_RATES = 16, HVI_MOST_EXCEPTIONS = 4 };
 
 /* The rate of a method in one environment, where it is another than elsewhere. */
@@ -93,12 +100,10 @@ const char *const *hvi_experiment_ids(void);
 const hvi_contender *hvi_experiment_contender(const hvi_experiment *e, const char *label);
 
 /* Reads the settings of one method; contender.c. */
-struct hvi_node;
 hvi_status hvi_contender_parse(hvi_contender *c, const struct hvi_node *map, const char *origin,
                                hvi_error *err);
 
 /* Its settings in words, all of those that a file can set: `s` is c->settings or nearly so. */
-struct hvi_text;
 void hvi_contender_describe(struct hvi_text *t, const hvi_contender *c, const hvi_settings *s);
 /* The settings with the rate that holds in an environment. */
 hvi_settings hvi_contender_at(const hvi_contender *c, const char *environment);

@@ -28,7 +28,7 @@ static const kind kinds[] = {
     {"trajectory", hvi_trajectory_run, true}, {"timing", hvi_timing_run, true},
     {"ensemble", hvi_ensembles_run, true},    {"theory", hvi_theory_run, false},
     {"linear", hvi_linear_run, false},        {"performative", hvi_performative_run, false},
-    {"value", hvi_study_run, false},
+    {"value", hvi_value_study_run, false},
 };
 
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };

@@ -220,13 +220,13 @@ static hvi_status finish(hvi_study *study, hvi_error *err) {
   hvi_study_results r = {0};
   hvi_status status = hvi_study_collect(&r, study, err);
   if (!status && study->plan->chain) status = hvi_study_chain(study->run, err);
-  if (!status) status = hvi_study_draw(study->run, &r, err);
+  if (!status) status = hvi_value_study_draw(study->run, &r, err);
   if (!status && study->run->experiment->builtin) hvi_claims_study(study->run->claims, &r);
   hvi_study_results_free(&r);
   return status;
 }
 
-hvi_status hvi_study_run(hvi_run *run, hvi_error *err) {
+hvi_status hvi_value_study_run(hvi_run *run, hvi_error *err) {
   hvi_study study;
   hvi_status status = hvi_study_open(&study, run, err);
   if (!status && !run->stopped) status = hvi_study_cut(&study, false, err);
