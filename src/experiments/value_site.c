@@ -69,7 +69,7 @@ static hvi_status open_env(hvi_study_site *site, hvi_error *err) {
   const hvi_status status = hvi_env_new(&site->env, site->place->environment, &why);
   if (status && err) *err = why;
   if (status != HVI_ERROR_UNSUPPORTED) return status;
-  snprintf(site->missing, sizeof site->missing, "%s", why.text);
+  snprintf(site->missing, sizeof site->missing, "%.*s", (int)sizeof site->missing - 1, why.text);
   return HVI_OK;
 }
 
