@@ -9,9 +9,29 @@
 #include <unistd.h>
 
 #ifdef HVI_WITH_MUJOCO
-#include "rl/mujoco.h"
+#include "rl/mujoco/mujoco.h"
 
 #include "base/embedded.h"
+#include "base/memory.h"
+#include "base/module.h"
+#include "rl/env_kinds.h"
+
+/* This program contains the module's functions beside the module that it loads. */
+extern const hvi_module hvi_module_table;
+
+static size_t allocations_left = (size_t)-1;
+
+bool hvi_alloc_allowed(size_t bytes) {
+  (void)bytes;
+  if (allocations_left == 0) return false;
+  allocations_left--;
+  return true;
+}
+
+static int start(void **state) {
+  (void)state;
+  return (int)hvi_mujoco_start(NULL);
+}
 
 static void raise_error(void *context) {
   int *passed = context;
@@ -25,17 +45,18 @@ static void errors_come_back(void **state) {
   char text[64] = "";
   int passed = 0;
   check_ok(hvi_mujoco_load(&model, "ant", hvi_embedded_models[0].text, NULL), &(hvi_error){0});
-  assert_false(hvi_mujoco_guard(raise_error, &passed, text, sizeof text));
+  assert_int_equal(hvi_mujoco_guard(raise_error, &passed, text, sizeof text), HVI_ERROR_INPUT);
   assert_int_equal(passed, 0);
   assert_non_null(strstr(text, "something is wrong"));
-  assert_false(hvi_mujoco_guard(raise_error, &passed, text, 5));
+  assert_int_equal(hvi_mujoco_guard(raise_error, &passed, text, 5), HVI_ERROR_INPUT);
   assert_int_equal(strlen(text), 4);
   hvi_mujoco_leave(model);
   hvi_mujoco_leave(NULL);
 }
 
 typedef struct nest {
-  bool inner, after;
+  hvi_status inner;
+  bool after;
 } nest;
 
 static void raise_inside(void *context) {
@@ -51,13 +72,92 @@ static void raise_inside(void *context) {
 static void guards_nest(void **state) {
   (void)state;
   hvi_mujoco_model *model = NULL;
-  nest n = {.inner = true};
+  nest n = {.inner = HVI_OK};
   char text[64] = "";
   check_ok(hvi_mujoco_load(&model, "ant", hvi_embedded_models[0].text, NULL), &(hvi_error){0});
-  assert_false(hvi_mujoco_guard(raise_inside, &n, text, sizeof text));
-  assert_true(!n.inner && n.after);
+  assert_int_equal(hvi_mujoco_guard(raise_inside, &n, text, sizeof text), HVI_ERROR_INPUT);
+  assert_int_equal(n.inner, HVI_ERROR_INPUT);
+  assert_true(n.after);
   assert_non_null(strstr(text, "outside"));
   hvi_mujoco_leave(model);
+}
+
+/* How libstdc++ throws. */
+void throw_bad_alloc(void) __asm__("_ZSt17__throw_bad_allocv");
+void throw_logic_error(const char *text) __asm__("_ZSt19__throw_logic_errorPKc");
+
+static void run_out(void *context) {
+  (void)context;
+  throw_bad_alloc();
+}
+
+static void fail_inside(void *context) {
+  char text[64];
+  *(hvi_status *)context = hvi_mujoco_guard(run_out, NULL, text, sizeof text);
+  throw_logic_error("not logical");
+}
+
+static void exceptions_come_back(void **state) {
+  (void)state;
+  char text[64] = "";
+  hvi_status inner = HVI_OK;
+  int passed = 0;
+  assert_int_equal(hvi_mujoco_guard(run_out, NULL, text, sizeof text), HVI_ERROR_MEMORY);
+  assert_string_equal(text, "out of memory");
+  assert_int_equal(hvi_mujoco_guard(fail_inside, &inner, text, sizeof text), HVI_ERROR_INPUT);
+  assert_int_equal(inner, HVI_ERROR_MEMORY);
+  assert_string_equal(text, "not logical");
+  /* and errors find their way as before */
+  assert_int_equal(hvi_mujoco_guard(raise_error, &passed, text, sizeof text), HVI_ERROR_INPUT);
+  assert_non_null(strstr(text, "something is wrong"));
+}
+
+static void *no_memory(size_t size) {
+  (void)size;
+  return NULL;
+}
+
+/* MuJoCo's own allocations: its error is one of memory here. */
+static void its_memory_runs_out(void **state) {
+  (void)state;
+  hvi_mujoco_model *model = NULL;
+  mjData *data = NULL;
+  hvi_error err = {HVI_OK, ""};
+  check_ok(hvi_mujoco_load(&model, "ant", hvi_embedded_models[0].text, NULL), &(hvi_error){0});
+  mju_user_malloc = no_memory;
+  const hvi_status status = hvi_mujoco_data(&data, model, &err);
+  mju_user_malloc = NULL;
+  check_error(status, HVI_ERROR_MEMORY, &err, "out of memory");
+  assert_null(data);
+  hvi_mujoco_leave(model);
+}
+
+/* An environment and a clone with every allocation in turn refused. */
+static void without_memory_nothing_is_left_behind(void **state) {
+  (void)state;
+  const hvi_mujoco_functions *f = hvi_module_table.functions;
+  hvi_status status = HVI_ERROR_MEMORY;
+  size_t allowed = 0;
+  for (; status; allowed++) {
+    hvi_env *env = NULL, *copy = NULL;
+    hvi_error err = {HVI_OK, ""};
+    allocations_left = allowed;
+    status = f->env_new(&env, "ant", &err);
+    if (!status) status = hvi_env_clone(env, &copy, &err);
+    allocations_left = (size_t)-1;
+    if (status) check_error(status, HVI_ERROR_MEMORY, &err, "memory");
+    hvi_env_free(copy);
+    hvi_env_free(env);
+  }
+  assert_int_equal(allowed, 5);
+}
+
+static void unknown_names_are_refused(void **state) {
+  (void)state;
+  const hvi_mujoco_functions *f = hvi_module_table.functions;
+  hvi_env *env = NULL;
+  hvi_error err = {HVI_OK, ""};
+  check_error(f->env_new(&env, "spider", &err), HVI_ERROR_INPUT, &err, "spider");
 }
 
 static void broken_models_are_refused(void **state) {
@@ -133,6 +233,8 @@ static void nothing_is_said(void **state) {
   assert_int_equal(rmdir(folder), 0); /* fails when a log was left in it */
 }
 #else
+#define start NULL
+
 static void needs_mujoco(void **state) {
   (void)state;
   hvi_env *env = NULL;
@@ -146,6 +248,10 @@ int main(void) {
 #ifdef HVI_WITH_MUJOCO
       cmocka_unit_test(errors_come_back),
       cmocka_unit_test(guards_nest),
+      cmocka_unit_test(exceptions_come_back),
+      cmocka_unit_test(its_memory_runs_out),
+      cmocka_unit_test(without_memory_nothing_is_left_behind),
+      cmocka_unit_test(unknown_names_are_refused),
       cmocka_unit_test(broken_models_are_refused),
       cmocka_unit_test(shared_models_live_as_long_as_their_users),
       cmocka_unit_test(nothing_is_said),
@@ -153,5 +259,5 @@ int main(void) {
       cmocka_unit_test(needs_mujoco),
 #endif
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, start, NULL);
 }

@@ -7,7 +7,7 @@
 #include <hvi/env.h>
 
 #ifdef HVI_WITH_MUJOCO
-#include "rl/mujoco_env.h"
+#include "rl/mujoco/mujoco.h"
 
 static hvi_mujoco_env *make(const char *name) {
   hvi_env *env = NULL;

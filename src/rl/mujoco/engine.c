@@ -4,14 +4,16 @@
  * MuJoCo reports through two function pointers of its own that serve the whole process, and without
  * them it writes a log file, waits for Enter and exits. So they are set, once, and what they do
  * depends on the thread: inside hvi_mujoco_guard an error jumps back there and a warning is
- * dropped. Outside, where the call is somebody else's, both go to whoever was set before; where
- * there was none, an error does what MuJoCo would have done by itself, and a warning is dropped.
+ * dropped, and an exception of its C++ parts ends there too. Outside, where the call is somebody
+ * else's, both go to whoever was set before; where there was none, an error does what MuJoCo would
+ * have done by itself, and a warning is dropped.
  */
-#include "rl/mujoco.h"
+#include "rl/mujoco/mujoco.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -21,6 +23,7 @@ typedef struct guard {
   jmp_buf back; /* without the signal mask: setjmp is a few stores */
   char *text;
   size_t size;
+  volatile hvi_status status; /* of the error that jumped; it is set after setjmp */
 } guard;
 
 static _Thread_local guard *inside;
@@ -28,9 +31,15 @@ static _Thread_local guard *inside;
 static void (*error_before)(const char *);
 static void (*warning_before)(const char *);
 
+/* MuJoCo has no codes, and spells this one in two ways. */
+static hvi_status status_of(const char *message) {
+  return strstr(message, "ould not allocate") ? HVI_ERROR_MEMORY : HVI_ERROR_INPUT;
+}
+
 static void on_error(const char *message) {
   if (inside) {
     snprintf(inside->text, inside->size, "%s", message);
+    inside->status = status_of(message);
     longjmp(inside->back, 1);
   }
   if (error_before) {
@@ -52,7 +61,7 @@ static void install(void) {
   mju_user_warning = on_warning;
 }
 
-static hvi_status start(hvi_error *err) {
+hvi_status hvi_mujoco_start(hvi_error *err) {
   static pthread_once_t once = PTHREAD_ONCE_INIT;
   pthread_once(&once, install);
   if (mj_version() == mjVERSION_HEADER) return HVI_OK;
@@ -62,17 +71,17 @@ static hvi_status start(hvi_error *err) {
                        mjVERSION_HEADER, mj_version());
 }
 
-bool hvi_mujoco_guard(void (*call)(void *context), void *context, char *text, size_t size) {
+hvi_status hvi_mujoco_guard(void (*call)(void *context), void *context, char *text, size_t size) {
   guard here = {.text = text, .size = size};
   guard *const outer = inside;
   if (setjmp(here.back) != 0) {
     inside = outer;
-    return false;
+    return here.status;
   }
   inside = &here;
-  call(context);
+  const hvi_status status = hvi_mujoco_catch(call, context, text, size);
   inside = outer;
-  return true;
+  return status;
 }
 
 #if mjVERSION_HEADER >= 313
@@ -102,9 +111,8 @@ static void load(void *context) {
   if (add_file(l->vfs, "model.xml", l->xml)) {
     l->model = mj_loadXML("model.xml", l->vfs, l->text, sizeof l->text);
   } else {
-    snprintf(l->text, sizeof l->text, "no room for the text");
+    snprintf(l->text, sizeof l->text, "could not allocate a file");
   }
-  mj_deleteVFS(l->vfs);
 }
 
 /* MuJoCo's reports have several lines. */
@@ -117,22 +125,25 @@ static void join_lines(char *text) {
 static hvi_status compile(mjModel **model, const char *name, const char *xml, hvi_error *err) {
   loading l = {.vfs = hvi_alloc(1, sizeof(mjVFS)), .xml = xml};
   if (!l.vfs) return hvi_error_memory(err, "a MuJoCo model");
-  hvi_mujoco_guard(load, &l, l.text, sizeof l.text);
+  errno = 0;
+  hvi_status status = hvi_mujoco_guard(load, &l, l.text, sizeof l.text);
+  const bool memory = errno == ENOMEM; /* its reader of numbers takes that for a wrong number */
+  mj_deleteVFS(l.vfs);
   hvi_free(l.vfs);
   *model = l.model;
   if (l.model) return HVI_OK;
+  if (!status) status = status_of(l.text);
+  if (memory || status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
   join_lines(l.text);
-  return hvi_error_set(err, HVI_ERROR_INPUT, "MuJoCo cannot compile model '%s': %s", name, l.text);
+  return hvi_error_set(err, status, "MuJoCo cannot compile model '%s': %s", name, l.text);
 }
 
 hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const char *xml,
                            hvi_error *err) {
   *model = NULL;
-  hvi_status status = start(err);
-  if (status != HVI_OK) return status;
   hvi_mujoco_model *made = hvi_alloc(1, sizeof *made);
   if (!made) return hvi_error_memory(err, "a MuJoCo model");
-  status = compile(&made->model, name, xml, err);
+  const hvi_status status = compile(&made->model, name, xml, err);
   if (status != HVI_OK) {
     hvi_free(made);
     return status;
@@ -166,5 +177,5 @@ hvi_status hvi_mujoco_data(mjData **data, const hvi_mujoco_model *model, hvi_err
   hvi_mujoco_guard(make_data, &m, text, sizeof text);
   *data = m.data;
   if (m.data) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_MEMORY, "MuJoCo cannot make a simulation: %s", text);
+  return hvi_error_set(err, HVI_ERROR_MEMORY, "out of memory for a MuJoCo simulation: %s", text);
 }

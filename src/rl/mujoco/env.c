@@ -11,13 +11,16 @@
  * A saved state is clock, time, position, qpos, qvel, the solver's warm start, and the forces where
  * they are observed. Nothing else survives from one step to the next.
  */
-#include "rl/mujoco_env.h"
+#include "rl/mujoco/mujoco.h"
 
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/module.h"
 #include "num/vec.h"
 #include "rl/env_kinds.h"
+
+#include <hvi/version.h>
 
 #include <math.h>
 #include <string.h>
@@ -25,6 +28,9 @@
 static size_t force_count(const hvi_mujoco_env *e) {
   return e->robot->forces ? 6 * (size_t)e->model->nbody : 0;
 }
+
+/* A contact force as it is observed. */
+static double cut(double force) { return force > 1.0 ? 1.0 : force < -1.0 ? -1.0 : force; }
 
 static void advance(void *context) {
   hvi_mujoco_env *e = context;
@@ -74,7 +80,7 @@ static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
   hvi_mujoco_env *e = (hvi_mujoco_env *)env;
   char text[128];
   hvi_vec_copy(e->data->ctrl, action, env->act);
-  if (!hvi_mujoco_guard(advance, e, text, sizeof text) || warned(e->data)) return give_up(env);
+  if (hvi_mujoco_guard(advance, e, text, sizeof text) || warned(e->data)) return give_up(env);
   const double position = e->robot->position(e->data);
   hvi_transition result = {0};
   e->robot->judge(e, (position - e->position) / env->dt, action, &result);
@@ -93,7 +99,7 @@ static void observe(const hvi_env *env, double *obs) {
   hvi_vec_copy(obs + places, e->data->qvel, speeds);
   double *forces = obs + places + speeds;
   for (size_t i = 6; i < force_count(e); i++) {
-    forces[i - 6] = hvi_mujoco_cut(e->data->cfrc_ext[i]);
+    forces[i - 6] = cut(e->data->cfrc_ext[i]);
   }
 }
 
@@ -202,13 +208,85 @@ static hvi_env describe(const hvi_robot *robot, const mjModel *m) {
                    .reward_bound = INFINITY};
 }
 
+/*
+ * Ant: a ball on four legs, rewarded for going along x and for staying up.
+ *
+ *   v4: reward = v + 1 - 0.5 |a|^2
+ *   v5: reward = v + [healthy] - 0.5 |a|^2 - 0.0005 sum f^2,  f the bodies' contact forces cut to
+ *       [-1, 1], the world's too
+ *
+ * v is the change of the torso's xpos, which after a Runge-Kutta step belongs to its last stage and
+ * is not quite qpos. Healthy is a torso between 0.2 and 1.0 high; anything else ends the episode.
+ */
+static double torso_x(const mjData *data) { return data->xpos[3]; }
+
+static bool healthy(const hvi_mujoco_env *e) {
+  const double height = e->data->qpos[2];
+  return height >= 0.2 && height <= 1.0 && hvi_vec_finite(e->data->qpos, (size_t)e->model->nq) &&
+         hvi_vec_finite(e->data->qvel, (size_t)e->model->nv);
+}
+
+static double contact_cost(const hvi_mujoco_env *e) {
+  double sum = 0.0;
+  for (size_t i = 0; i < 6 * (size_t)e->model->nbody; i++) {
+    const double force = cut(e->data->cfrc_ext[i]);
+    sum += force * force;
+  }
+  return 5e-4 * sum;
+}
+
+static void judge_ant(const hvi_mujoco_env *e, double velocity, const double *action,
+                      hvi_transition *result) {
+  result->terminated = !healthy(e);
+  result->reward = velocity + 1.0 - 0.5 * hvi_vec_norm2(action, e->env.act);
+}
+
+static void judge_ant_v5(const hvi_mujoco_env *e, double velocity, const double *action,
+                         hvi_transition *result) {
+  result->terminated = !healthy(e);
+  result->reward = velocity + (result->terminated ? 0.0 : 1.0) -
+                   0.5 * hvi_vec_norm2(action, e->env.act) - contact_cost(e);
+}
+
+/*
+ * HalfCheetah: a planar runner, rewarded for going along x. Versions 4 and 5 are the same:
+ *   reward = change of qpos[0] / 0.05 - 0.1 |a|^2,  and an episode never terminates.
+ */
+static double root_x(const mjData *data) { return data->qpos[0]; }
+
+static void judge_half_cheetah(const hvi_mujoco_env *e, double velocity, const double *action,
+                               hvi_transition *result) {
+  result->reward = velocity - 0.1 * hvi_vec_norm2(action, e->env.act);
+}
+
+static const hvi_robot robots[] = {
+    {.name = "half_cheetah",
+     .model = "half_cheetah",
+     .hidden = 1,
+     .position = root_x,
+     .judge = judge_half_cheetah},
+    {.name = "ant",
+     .model = "ant",
+     .hidden = 2,
+     .quaternion = 3,
+     .position = torso_x,
+     .judge = judge_ant},
+    {.name = "ant-v5",
+     .model = "ant",
+     .hidden = 2,
+     .quaternion = 3,
+     .forces = true,
+     .position = torso_x,
+     .judge = judge_ant_v5},
+};
+
 static const char *embedded(const char *name) {
   const hvi_embedded *file = hvi_embedded_models;
   while (file->name && strcmp(file->name, name) != 0) file++;
   return file->text;
 }
 
-hvi_status hvi_mujoco_env_new(hvi_env **env, const hvi_robot *robot, hvi_error *err) {
+static hvi_status new_of_robot(hvi_env **env, const hvi_robot *robot, hvi_error *err) {
   hvi_mujoco_model *shared = NULL;
   hvi_mujoco_env *made = NULL;
   hvi_status status = hvi_mujoco_load(&shared, robot->model, embedded(robot->model), err);
@@ -219,3 +297,33 @@ hvi_status hvi_mujoco_env_new(hvi_env **env, const hvi_robot *robot, hvi_error *
   *env = made ? &made->env : NULL;
   return status;
 }
+
+static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {
+  for (size_t k = 0; k < sizeof robots / sizeof robots[0]; k++) {
+    if (strcmp(robots[k].name, name) == 0) return new_of_robot(env, &robots[k], err);
+  }
+  return hvi_error_set(err, HVI_ERROR_INPUT, "the module mujoco has no environment '%s'", name);
+}
+
+/* The loop that there is nothing to take away from; afterwards the environment is where as many
+ * steps would have left it. */
+static void bare_steps(hvi_env *env, const double *actions, size_t rows, size_t steps) {
+  hvi_mujoco_env *e = (hvi_mujoco_env *)env;
+  for (size_t t = 0; t < steps; t++) {
+    hvi_vec_copy(e->data->ctrl, actions + t % rows * env->act, env->act);
+    for (int k = 0; k < HVI_MUJOCO_SKIP; k++) mj_step(e->model, e->data);
+  }
+  if (e->robot->forces) mj_rnePostConstraint(e->model, e->data);
+  e->position = e->robot->position(e->data);
+  e->clock += steps;
+}
+
+static const hvi_mujoco_functions functions = {.env_new = env_new, .bare_steps = bare_steps};
+
+HVI_API const hvi_module hvi_module_table = {.abi = HVI_MODULE_ABI,
+                                             .name = "mujoco",
+                                             .version = hvi_version,
+                                             .start = hvi_mujoco_start,
+                                             .needs = "MuJoCo",
+                                             .needs_version = mj_versionString,
+                                             .functions = &functions};

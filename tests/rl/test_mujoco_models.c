@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #ifdef HVI_WITH_MUJOCO
-#include "rl/mujoco_env.h"
+#include "rl/mujoco/mujoco.h"
 
 static hvi_env *make(const char *name, const mjModel **m, mjData **d) {
   hvi_env *env = NULL;
