@@ -1,44 +1,138 @@
-/* Reading a data set. */
+/* Data sets: collecting one, which is the first rows of episodes as columns, and reading it. */
+#include "rl/dataset.h"
+
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/rollout_columns.h"
-#include "rl/rollout_notes.h"
-#include "rl/rollout_row.h"
+#include "rl/columns.h"
 
 #include <string.h>
 
-static bool *load_flags(const hvi_tensors *t, const char *path, const char *name, size_t *rows,
-                        hvi_error *err) {
-  const hvi_tensor *column;
-  if (hvi_column_find(&column, t, path, name, 1, rows, NULL, err)) return NULL;
-  if (column->type != HVI_TENSOR_BOOL) {
-    hvi_error_set(err, HVI_ERROR_INPUT, "'%s': tensor '%s' is %s, should be BOOL", path, name,
-                  hvi_tensor_type_name(column->type));
-    return NULL;
-  }
-  bool *flags = hvi_alloc(*rows, sizeof *flags);
-  if (!flags) {
-    hvi_error_memory(err, "a tensor");
-    return NULL;
-  }
-  for (size_t i = 0; i < *rows; i++) flags[i] = ((const unsigned char *)column->data)[i] != 0;
-  return flags;
+static const hvi_column transitions[] = {
+    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, observation),
+     offsetof(hvi_dataset, obs)},
+    {"action", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, action),
+     offsetof(hvi_dataset, act)},
+    {"reward", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, reward), 0},
+    {"next_obs", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, next),
+     offsetof(hvi_dataset, obs)},
+    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, offsetof(hvi_dataset, terminated), 0},
+    {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, offsetof(hvi_dataset, truncated), 0},
+};
+static const hvi_columns columns = {6, transitions, "a data set"};
+
+hvi_rollout_plan hvi_dataset_plan(const hvi_env *env, size_t rows) {
+  return (hvi_rollout_plan){.keep = HVI_KEEP_TRANSITIONS,
+                            .noun = "episode",
+                            .env_stream = "episode-environment",
+                            .policy_stream = "episode-policy",
+                            .steps = env->time_limit < rows ? env->time_limit : rows,
+                            .group = HVI_ROLLOUT_GROUP,
+                            .width = HVI_ROLLOUT_GROUP};
 }
 
-/* err->status tells how it went; the first column that fails ends it. */
-static bool load_columns(hvi_dataset *d, const hvi_tensors *t, const char *path, hvi_error *err) {
-  d->observation = hvi_column_floats(t, path, "obs", 2, &d->count, &d->obs, err);
-  if (!d->observation) return false;
-  d->action = hvi_column_floats(t, path, "action", 2, &d->count, &d->act, err);
-  if (!d->action) return false;
-  d->reward = hvi_column_floats(t, path, "reward", 1, &d->count, NULL, err);
-  if (!d->reward) return false;
-  d->next = hvi_column_floats(t, path, "next_obs", 2, &d->count, &d->obs, err);
-  if (!d->next) return false;
-  d->terminated = load_flags(t, path, "terminated", &d->count, err);
-  if (!d->terminated) return false;
-  d->truncated = load_flags(t, path, "truncated", &d->count, err);
-  return d->truncated != NULL;
+bool hvi_dataset_alloc(hvi_dataset *d, const hvi_env *env, size_t capacity) {
+  const size_t count = d->count;
+  d->count = capacity;
+  d->obs = env->obs;
+  d->act = env->act;
+  const bool good = hvi_columns_alloc(d, &columns);
+  d->count = count;
+  return good;
+}
+
+void hvi_dataset_clear(hvi_dataset *d) { hvi_columns_free(d, &columns); }
+
+const float *hvi_dataset_put(hvi_dataset *d, size_t i, const float *x) {
+  memcpy(d->observation + i * d->obs, x, d->obs * sizeof *x);
+  memcpy(d->action + i * d->act, x + d->obs, d->act * sizeof *x);
+  d->reward[i] = x[d->obs + d->act];
+  memcpy(d->next + i * d->obs, x + d->obs + d->act + 1, d->obs * sizeof *x);
+  d->terminated[i] = x[2 * d->obs + d->act + 1] != 0.0F;
+  d->truncated[i] = x[2 * d->obs + d->act + 2] != 0.0F;
+  return x + 2 * d->obs + d->act + 3;
+}
+
+hvi_collect_settings hvi_collect_defaults(void) {
+  return (hvi_collect_settings){.run = {.seed = 1}, .transitions = 100000};
+}
+
+/* Takes the first rows of the groups, in order. */
+static hvi_status gather(hvi_dataset *d, hvi_runner *runner, size_t count, hvi_error *err) {
+  hvi_rollout_rows rows;
+  for (size_t g = 0; d->count < count; g++) {
+    const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
+    if (status) return status;
+    d->origin.broken += rows.broken;
+    const float *row = rows.data;
+    for (size_t i = 0; i < rows.count && d->count < count; i++) {
+      row = hvi_dataset_put(d, d->count++, row);
+    }
+  }
+  return HVI_OK;
+}
+
+static hvi_status write_file(const char *path, const hvi_rollout_run *run, hvi_runner *runner,
+                             hvi_notes *notes, const hvi_collect_settings *s, hvi_error *err) {
+  hvi_dataset d = {0};
+  const bool room = hvi_dataset_alloc(&d, run->env, s->transitions);
+  hvi_status status = room ? HVI_OK : hvi_error_memory(err, "a data set");
+  if (!status) status = gather(&d, runner, s->transitions, err);
+  hvi_notes_text(notes, "policy", s->run.policy_name);
+  hvi_notes_count(notes, "broken", d.origin.broken);
+  if (!status) status = hvi_columns_write(path, &d, &columns, notes, err);
+  hvi_dataset_clear(&d);
+  return status;
+}
+
+/* *finished: the file is there. */
+static hvi_status collect(const char *path, hvi_rollout_run *run, hvi_notes *notes,
+                          const hvi_collect_settings *s, bool *finished, hvi_error *err) {
+  hvi_rollout_plan plan = hvi_dataset_plan(run->env, s->transitions);
+  const size_t likely = s->transitions / (HVI_ROLLOUT_GROUP * plan.steps) + 1;
+  hvi_runner *runner;
+  plan.deterministic = s->deterministic;
+  plan.rows = s->transitions;
+  run->total = hvi_rollout_left(run, &plan);
+  hvi_status status = hvi_runner_new(&runner, run, &plan, likely, err);
+  if (!status) status = hvi_runner_run_all(runner, err);
+  if (!status && !run->stopped) {
+    status = write_file(path, run, runner, notes, s, err);
+    *finished = !status;
+  }
+  hvi_runner_free(runner);
+  return status;
+}
+
+/* A data set is put together in memory, and read there. */
+static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
+  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
+  if (count == 0) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a data set needs a transition at least");
+  }
+  if (count <= most / row) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                       "%zu transitions of %s take %zu bytes each, more than the memory of this "
+                       "machine, %zu bytes",
+                       count, env->name, row, most);
+}
+
+hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
+                               const hvi_collect_settings *s, hvi_rollout_report *report,
+                               hvi_error *err) {
+  if (report) *report = (hvi_rollout_report){0};
+  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
+  if (!status) status = check_size(env, s->transitions, err);
+  if (status) return status;
+  hvi_notes notes;
+  hvi_notes_begin(&notes, "transitions", env, policy, s->run.seed);
+  hvi_notes_count(&notes, "transitions", s->transitions);
+  hvi_notes_text(&notes, "actions", s->deterministic ? "mean" : "sampled");
+  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
+  bool finished = false;
+  status = hvi_rollout_open(&run, path, &notes, err);
+  if (!status) status = collect(path, &run, &notes, s, &finished, err);
+  hvi_rollout_close(&run, finished, report);
+  return status;
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
@@ -50,7 +144,7 @@ hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err
   if (status) return status;
   hvi_dataset *d = hvi_alloc(1, sizeof *d);
   if (!d) hvi_error_memory(err, "a data set");
-  const bool good = d && load_columns(d, t, path, err);
+  const bool good = d && hvi_columns_load(d, &columns, t, path, err);
   if (good) hvi_notes_read_origin(&d->origin, t);
   hvi_tensors_free(t);
   if (!good) {
@@ -63,7 +157,7 @@ hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err
 
 void hvi_dataset_free(hvi_dataset *d) {
   if (!d) return;
-  hvi_columns_free(d);
+  hvi_dataset_clear(d);
   hvi_free(d);
 }
 
