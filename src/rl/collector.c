@@ -166,8 +166,8 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   c->threads = hvi_rollout_threads(&settings);
   c->run = (hvi_rollout_run){.env = env, .policy = policy, .settings = &c->settings};
   tell_origin(&c->data.origin, env, policy, seed);
-  status = hvi_rollout_open(&c->run, NULL, NULL, err);
-  if (!status) status = fill(c, err);
+  hvi_rollout_start(&c->run);
+  status = fill(c, err);
   if (status) {
     hvi_collector_free(c);
     return status;
@@ -179,7 +179,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
 void hvi_collector_free(hvi_collector *c) {
   if (!c) return;
   hvi_runner_free(c->runner);
-  hvi_rollout_close(&c->run, false, NULL);
+  hvi_rollout_end(&c->run, NULL);
   hvi_free(c->episodes);
   hvi_free(c->starts);
   hvi_dataset_clear(&c->data);

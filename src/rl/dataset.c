@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/columns.h"
 
 #include <string.h>
 
@@ -56,50 +55,30 @@ hvi_collect_settings hvi_collect_defaults(void) {
   return (hvi_collect_settings){.run = {.seed = 1}, .transitions = 100000};
 }
 
-/* Takes the first rows of the groups, in order. */
-static hvi_status gather(hvi_dataset *d, hvi_runner *runner, size_t count, hvi_error *err) {
+/* The first rows of the groups, in order. */
+static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
+  hvi_dataset *d = context;
   hvi_rollout_rows rows;
-  for (size_t g = 0; d->count < count; g++) {
+  for (size_t g = 0, i = 0; i < d->count; g++) {
     const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
     if (status) return status;
     d->origin.broken += rows.broken;
     const float *row = rows.data;
-    for (size_t i = 0; i < rows.count && d->count < count; i++) {
-      row = hvi_dataset_put(d, d->count++, row);
-    }
+    for (size_t k = 0; k < rows.count && i < d->count; k++) row = hvi_dataset_put(d, i++, row);
   }
   return HVI_OK;
 }
 
-static hvi_status write_file(const char *path, const hvi_rollout_run *run, hvi_runner *runner,
-                             hvi_notes *notes, const hvi_collect_settings *s, hvi_error *err) {
-  hvi_dataset d = {0};
-  const bool room = hvi_dataset_alloc(&d, run->env, s->transitions);
-  hvi_status status = room ? HVI_OK : hvi_error_memory(err, "a data set");
-  if (!status) status = gather(&d, runner, s->transitions, err);
-  hvi_notes_text(notes, "policy", s->run.policy_name);
-  hvi_notes_count(notes, "broken", d.origin.broken);
-  if (!status) status = hvi_columns_write(path, &d, &columns, notes, err);
-  hvi_dataset_clear(&d);
-  return status;
-}
-
-/* *finished: the file is there. */
-static hvi_status collect(const char *path, hvi_rollout_run *run, hvi_notes *notes,
-                          const hvi_collect_settings *s, bool *finished, hvi_error *err) {
+static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                       hvi_error *err) {
+  const hvi_collect_settings *s = file->settings;
+  hvi_dataset *d = file->set;
   hvi_rollout_plan plan = hvi_dataset_plan(run->env, s->transitions);
-  const size_t likely = s->transitions / (HVI_ROLLOUT_GROUP * plan.steps) + 1;
-  hvi_runner *runner;
   plan.deterministic = s->deterministic;
   plan.rows = s->transitions;
   run->total = hvi_rollout_left(run, &plan);
-  hvi_status status = hvi_runner_new(&runner, run, &plan, likely, err);
-  if (!status) status = hvi_runner_run_all(runner, err);
-  if (!status && !run->stopped) {
-    status = write_file(path, run, runner, notes, s, err);
-    *finished = !status;
-  }
-  hvi_runner_free(runner);
+  const hvi_status status = hvi_rollout_all(run, &plan, gather, d, err);
+  hvi_notes_count(notes, "broken", d->origin.broken);
   return status;
 }
 
@@ -127,12 +106,11 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
   hvi_notes_begin(&notes, "transitions", env, policy, s->run.seed);
   hvi_notes_count(&notes, "transitions", s->transitions);
   hvi_notes_text(&notes, "actions", s->deterministic ? "mean" : "sampled");
+  hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
   hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  bool finished = false;
-  status = hvi_rollout_open(&run, path, &notes, err);
-  if (!status) status = collect(path, &run, &notes, s, &finished, err);
-  hvi_rollout_close(&run, finished, report);
-  return status;
+  const hvi_rollout_file file = {
+      .path = path, .set = &d, .columns = &columns, .settings = s, .fill = fill};
+  return hvi_rollout_make(&file, &run, &notes, report, err);
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {

@@ -28,7 +28,8 @@ static void summarise(hvi_returns *s) {
   range_of(&s->shortest, &s->longest, s->length, n);
 }
 
-static hvi_status gather(hvi_returns *s, hvi_runner *runner, hvi_error *err) {
+static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
+  hvi_returns *s = context;
   const hvi_outcome *outcomes;
   size_t count;
   for (size_t g = 0, e = 0; e < s->episodes; g++) {
@@ -63,13 +64,8 @@ static hvi_status roll(hvi_returns *score, hvi_rollout_run *run, const hvi_retur
                                  .width = group,
                                  .episodes = s->episodes,
                                  .gamma = 1.0};
-  hvi_runner *runner;
   run->total = hvi_rollout_left(run, &plan);
-  hvi_status status = hvi_runner_new(&runner, run, &plan, (s->episodes + group - 1) / group, err);
-  if (!status) status = hvi_runner_run_all(runner, err);
-  if (!status && !run->stopped) status = gather(score, runner, err);
-  hvi_runner_free(runner);
-  return status;
+  return hvi_rollout_all(run, &plan, gather, score, err);
 }
 
 hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
@@ -89,11 +85,9 @@ hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const 
   made->length = hvi_alloc_doubles(s->episodes);
   hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
   status = made->returns && made->length ? HVI_OK : hvi_error_memory(err, "returns");
-  if (!status) status = hvi_rollout_open(&run, NULL, NULL, err);
-  if (!status) {
-    status = roll(made, &run, s, err);
-    hvi_rollout_close(&run, !run.stopped, report);
-  }
+  hvi_rollout_start(&run);
+  if (!status) status = roll(made, &run, s, err);
+  hvi_rollout_end(&run, report);
   if (status || run.stopped) {
     hvi_returns_free(made);
     return status;

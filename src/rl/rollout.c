@@ -69,33 +69,16 @@ size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 
-hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, const hvi_notes *notes,
-                            hvi_error *err) {
-  char lines[HVI_NOTES_LINES];
+void hvi_rollout_start(hvi_rollout_run *run) {
   run->started = hvi_clock_now();
   pthread_mutex_init(&run->lock, NULL);
-  if (!notes) return HVI_OK;
-  if (!path) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "roll-outs need a file to write");
-  hvi_notes_lines(lines, notes);
-  return hvi_journal_open(&run->journal, path, lines, run->settings->partial, err);
 }
 
-void hvi_rollout_close(hvi_rollout_run *run, bool finished, hvi_rollout_report *report) {
-  if (report) {
-    *report = (hvi_rollout_report){.stopped = run->stopped && !finished,
-                                   .steps = run->steps,
-                                   .seconds = hvi_clock_now() - run->started};
-  }
+void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report) {
   pthread_mutex_destroy(&run->lock);
-  if (!run->journal) return;
-  if (report) {
-    report->resumed = hvi_journal_kept(run->journal);
-    report->damaged = hvi_journal_damaged(run->journal);
-  }
-  if (finished)
-    hvi_journal_remove(run->journal);
-  else
-    hvi_journal_close(run->journal);
+  if (!report) return;
+  *report = (hvi_rollout_report){
+      .stopped = run->stopped, .steps = run->steps, .seconds = hvi_clock_now() - run->started};
 }
 
 /* Adds steps that were made and steps that need not be; tells the progress function. False: stop.
@@ -112,13 +95,6 @@ static bool advance(hvi_rollout_run *run, size_t made, size_t spared) {
   const bool stopped = run->stopped;
   pthread_mutex_unlock(&run->lock);
   return !stopped;
-}
-
-static bool is_stopped(hvi_rollout_run *run) {
-  pthread_mutex_lock(&run->lock);
-  const bool stopped = run->stopped;
-  pthread_mutex_unlock(&run->lock);
-  return stopped;
 }
 
 /* Episodes in lock-step */
@@ -227,8 +203,8 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   return HVI_OK;
 }
 
-/* Runs the worker's group, or returns early when the run was stopped. */
-static hvi_status simulate(const hvi_runner *r, worker *w, hvi_error *err) {
+/* Runs the worker's group. Not *whole: the run was stopped. */
+static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_error *err) {
   const hvi_rollout_plan *p = &r->plan;
   size_t busy = 0, begun = 0, made = 0;
   for (;;) {
@@ -248,7 +224,7 @@ static hvi_status simulate(const hvi_runner *r, worker *w, hvi_error *err) {
     if (!advance(r->run, made, 0)) return HVI_OK;
     made = 0;
   }
-  advance(r->run, made, 0);
+  *whole = advance(r->run, made, 0);
   return HVI_OK;
 }
 
@@ -271,34 +247,36 @@ static size_t rows_in(const hvi_rollout_plan *p, size_t bytes_of_row, size_t siz
   return bytes / HVI_ROLLOUT_GROUP <= p->steps * bytes_of_row ? bytes / bytes_of_row : 0;
 }
 
-size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
-  size_t there = 0, episodes = 0, size;
-  if (p->keep == HVI_KEEP_RETURNS) {
-    for (size_t g = 0; g < group_count(p); g++) {
-      const bool has = run->journal && hvi_journal_has(run->journal, p->kind, g, NULL);
-      if (!has) episodes += group_size(p, g);
-    }
-    return episodes * p->steps;
-  }
-  for (size_t g = 0; hvi_journal_has(run->journal, p->kind, g, &size); g++) {
-    there += rows_in(p, row_bytes(p, run->env), size);
-  }
-  return there < p->rows ? p->rows - there : 0;
+static bool in_journal(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t group) {
+  return run->journal && hvi_journal_has(run->journal, p->kind, group, NULL);
 }
 
-/* Whether enough rows are there without those of a group that is yet to be run. */
-static bool enough(hvi_runner *r) {
-  const hvi_rollout_plan *p = &r->plan;
+/* Counts finished groups without a gap, and their rows, on from what was counted before. */
+static bool enough(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t *groups,
+                   size_t *rows) {
   size_t size;
-  if (p->rows == 0) return false;
-  pthread_mutex_lock(&r->run->lock);
-  while (r->rows < p->rows && hvi_journal_has(r->run->journal, p->kind, r->whole, &size)) {
-    r->rows += rows_in(p, r->row_bytes, size);
-    r->whole++;
+  while (*rows < p->rows && hvi_journal_has(run->journal, p->kind, *groups, &size)) {
+    *rows += rows_in(p, row_bytes(p, run->env), size);
+    ++*groups;
   }
-  const bool yes = r->rows >= p->rows;
+  return p->rows > 0 && *rows >= p->rows;
+}
+
+size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
+  size_t groups = 0, rows = 0, episodes = 0;
+  if (p->rows > 0) return enough(run, p, &groups, &rows) ? 0 : p->rows - rows;
+  for (size_t g = 0; g < group_count(p); g++) {
+    if (!in_journal(run, p, g)) episodes += group_size(p, g);
+  }
+  return episodes * p->steps;
+}
+
+/* Whether a group need not be run, or not now. */
+static bool is_idle(hvi_runner *r, size_t number) {
+  pthread_mutex_lock(&r->run->lock);
+  const bool idle = r->run->stopped || enough(r->run, &r->plan, &r->whole, &r->rows);
   pthread_mutex_unlock(&r->run->lock);
-  return yes;
+  return idle || in_journal(r->run, &r->plan, number);
 }
 
 /* Steps that termination made unnecessary. */
@@ -327,16 +305,14 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
   const hvi_rollout_plan *p = &r->plan;
   hvi_journal *journal = r->run->journal;
   worker *w = &r->workers[thread];
-  if (is_stopped(r->run) || enough(r) ||
-      (journal && hvi_journal_has(journal, p->kind, number, NULL))) {
-    return HVI_OK;
-  }
+  if (is_idle(r, number)) return HVI_OK;
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
   w->record = r->records + (journal ? thread : number) * r->record_bytes;
   memset(w->record, 0, p->keep == HVI_KEEP_RETURNS ? w->count * sizeof(hvi_outcome) : sizeof(head));
-  const hvi_status status = simulate(r, w, err);
-  if (status || is_stopped(r->run)) return status;
+  bool whole = false;
+  const hvi_status status = simulate(r, w, &whole, err);
+  if (status || !whole) return status;
   if (p->keep == HVI_KEEP_RETURNS) advance(r->run, 0, steps_spared(r, w));
   const size_t bytes = close_record(r, w);
   return journal ? hvi_journal_append(journal, p->kind, number, w->record, bytes, err) : HVI_OK;
@@ -345,10 +321,6 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
 hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err) {
   r->first = first;
   return hvi_parallel_run(groups, r->threads, run_group, r, err);
-}
-
-hvi_status hvi_runner_run_all(hvi_runner *r, hvi_error *err) {
-  return hvi_runner_run(r, 0, group_count(&r->plan), err);
 }
 
 /* The record of a group in memory, the first `size` bytes of it read from the journal. */
@@ -468,4 +440,50 @@ void hvi_runner_free(hvi_runner *r) {
   hvi_free(r->workers);
   hvi_free(r->records);
   hvi_free(r);
+}
+
+hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
+                           void *context, hvi_error *err) {
+  const size_t groups = group_count(plan), likely = plan->rows / (plan->group * plan->steps) + 1;
+  hvi_runner *r;
+  hvi_status status = hvi_runner_new(&r, run, plan, plan->rows ? likely : groups, err);
+  if (!status) status = hvi_runner_run(r, 0, groups, err);
+  if (!status && !run->stopped) status = gather(context, r, err);
+  hvi_runner_free(r);
+  return status;
+}
+
+static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                       hvi_error *err) {
+  char lines[HVI_NOTES_LINES];
+  hvi_notes_lines(lines, notes);
+  hvi_notes_text(notes, "policy", run->settings->policy_name);
+  hvi_status status =
+      hvi_journal_open(&run->journal, file->path, lines, run->settings->partial, err);
+  if (!status) status = file->fill(file, run, notes, err);
+  if (status || run->stopped) return status;
+  return hvi_columns_write(file->path, file->set, file->columns, notes, err);
+}
+
+hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                            hvi_rollout_report *report, hvi_error *err) {
+  if (!file->path) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "roll-outs need a file to write");
+  hvi_rollout_start(run);
+  hvi_status status = HVI_OK;
+  if (!hvi_columns_alloc(file->set, file->columns))
+    status = hvi_error_memory(err, file->columns->what);
+  if (!status) status = make(file, run, notes, err);
+  hvi_columns_free(file->set, file->columns);
+  hvi_rollout_end(run, report);
+  if (!run->journal) return status;
+  if (report) {
+    report->resumed = hvi_journal_kept(run->journal);
+    report->damaged = hvi_journal_damaged(run->journal);
+  }
+  if (status || run->stopped)
+    hvi_journal_close(run->journal);
+  else
+    hvi_journal_remove(run->journal);
+  return status;
 }

@@ -11,8 +11,8 @@
 #ifndef HVI_RL_ROLLOUT_H
 #define HVI_RL_ROLLOUT_H
 
+#include "rl/columns.h"
 #include "rl/rollout_journal.h"
-#include "rl/rollout_notes.h"
 
 #include <pthread.h>
 
@@ -36,12 +36,9 @@ hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
 /* Threads that the settings ask for. */
 size_t hvi_rollout_threads(const hvi_rollout_settings *s);
 
-/* Starts the clock, and opens the journal of the run that makes `path`; notes are its settings.
- * Both NULL: there is none. */
-hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, const hvi_notes *notes,
-                            hvi_error *err);
-/* Fills in the report, also after a failed open. The journal's file is removed when `finished`. */
-void hvi_rollout_close(hvi_rollout_run *run, bool finished, hvi_rollout_report *report);
+/* Starts the clock; fills in the report, which may be NULL. */
+void hvi_rollout_start(hvi_rollout_run *run);
+void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report);
 
 typedef enum hvi_rollout_keep {
   HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */
@@ -79,18 +76,35 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *plan
 
 typedef struct hvi_runner hvi_runner;
 
-/* Threads with their environments for `groups` groups, and memory for as many records where no
- * journal takes them. */
+/* Runs all episodes of a plan and hands the runner to `gather`, unless it was stopped. Fine then:
+ * look at run->stopped. */
+hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
+                           void *context, hvi_error *err);
+
+/* A file that a run makes, with a journal on the way. */
+typedef struct hvi_rollout_file {
+  const char *path;
+  void *set; /* of columns; their memory is taken and given back here */
+  const hvi_columns *columns;
+  const void *settings;
+  /* Fills the set and adds notes on what came out. Fine when the run is stopped. */
+  hvi_status (*fill)(const struct hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                     hvi_error *err);
+} hvi_rollout_file;
+/* Notes are the settings, which a journal must share to be resumed. */
+hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                            hvi_rollout_report *report, hvi_error *err);
+
+/* What is below is for those who run some groups at a time. Threads with their environments for
+ * `groups` groups, and memory for as many records where no journal takes them. */
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                           size_t groups, hvi_error *err);
 void hvi_runner_free(hvi_runner *r);
-
 /* Runs groups 0 .. groups-1, the first of which begins with episode `first`; those that the journal
- * has are not run again, and no more than give plan.rows without a gap. Fine when it was stopped:
- * look at run->stopped. An error: numbers beyond those of a float. */
+ * has are not run again, and no more than give plan.rows without a gap. An error: numbers beyond
+ * those of a float. */
 hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err);
-/* The same for all groups of the plan, from episode 0 on. */
-hvi_status hvi_runner_run_all(hvi_runner *r, hvi_error *err);
 
 /* Rows of a group, episode by episode. */
 typedef struct hvi_rollout_rows {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/stats.h"
-#include "rl/columns.h"
 #include "rl/rollout.h"
 
 #include <limits.h>
@@ -124,21 +123,24 @@ static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settin
                             .rows = states_wanted(s)};
 }
 
-/* What there is to choose from: whole episodes, as few as give enough states. */
-typedef struct pool {
-  size_t states, episodes;
-} pool;
+/* A test set on its way, and what there is to choose from: whole episodes, as few as give enough
+ * states. */
+typedef struct making {
+  hvi_testset *set;
+  const hvi_testset_settings *settings;
+  size_t visited, episodes;
+} making;
 
-static hvi_status count_states(hvi_testset *set, hvi_runner *runner, size_t wanted, pool *p,
-                               hvi_error *err) {
+static hvi_status count_states(making *m, hvi_runner *runner, hvi_error *err) {
+  const size_t wanted = states_wanted(m->settings);
   hvi_rollout_rows rows;
-  for (size_t g = 0; p->states < wanted; g++) {
+  for (size_t g = 0; m->visited < wanted; g++) {
     const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
     if (status) return status;
-    set->origin.broken += rows.broken;
-    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && p->states < wanted; e++) {
-      p->states += rows.length[e];
-      p->episodes++;
+    m->set->origin.broken += rows.broken;
+    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && m->visited < wanted; e++) {
+      m->visited += rows.length[e];
+      m->episodes++;
     }
   }
   return HVI_OK;
@@ -164,47 +166,35 @@ static hvi_status choose(size_t *row, size_t visited, size_t count, uint64_t see
   return HVI_OK;
 }
 
-static hvi_status gather_states(hvi_testset *set, hvi_runner *runner, const size_t *row,
-                                size_t visited, hvi_error *err) {
+static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t *row,
+                              hvi_error *err) {
+  const hvi_testset *t = m->set;
   hvi_rollout_rows rows;
-  size_t seen = 0;
-  for (size_t g = 0; seen < visited; g++) {
+  for (size_t g = 0, seen = 0; seen < m->visited; g++) {
     const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
     if (status) return status;
     const double *x = rows.data;
-    for (size_t i = 0; i < rows.count && seen < visited; i++, seen++) {
+    for (size_t i = 0; i < rows.count && seen < m->visited; i++, seen++) {
       if (row[seen] != NOT_CHOSEN) {
-        memcpy(set->states + row[seen] * set->state, x, set->state * sizeof *x);
-        memcpy(set->observation + row[seen] * set->obs, x + set->state, set->obs * sizeof *x);
+        memcpy(t->states + row[seen] * t->state, x, t->state * sizeof *x);
+        memcpy(t->observation + row[seen] * t->obs, x + t->state, t->obs * sizeof *x);
       }
-      x += set->state + set->obs;
+      x += t->state + t->obs;
     }
   }
   return HVI_OK;
 }
 
-static hvi_status choose_states(hvi_testset *set, hvi_runner *runner, const hvi_testset_settings *s,
-                                pool *p, hvi_error *err) {
-  hvi_status status = count_states(set, runner, states_wanted(s), p, err);
+/* Fills in observation and states. */
+static hvi_status gather_states(void *context, hvi_runner *runner, hvi_error *err) {
+  making *m = context;
+  hvi_status status = count_states(m, runner, err);
   if (status) return status;
-  size_t *row = hvi_alloc(p->states, sizeof *row);
+  size_t *row = hvi_alloc(m->visited, sizeof *row);
   if (!row) return hvi_error_memory(err, "a choice of states");
-  status = choose(row, p->states, set->count, s->run.seed, err);
-  if (!status) status = gather_states(set, runner, row, p->states, err);
+  status = choose(row, m->visited, m->set->count, m->settings->run.seed, err);
+  if (!status) status = copy_states(m, runner, row, err);
   hvi_free(row);
-  return status;
-}
-
-/* Fills in observation and states. Fine when the run is stopped. */
-static hvi_status find_states(hvi_testset *set, hvi_rollout_run *run, const hvi_testset_settings *s,
-                              pool *p, hvi_error *err) {
-  const hvi_rollout_plan plan = states_plan(run->env, s);
-  const size_t likely = plan.rows / (HVI_ROLLOUT_GROUP * plan.steps) + 1;
-  hvi_runner *runner;
-  hvi_status status = hvi_runner_new(&runner, run, &plan, likely, err);
-  if (!status) status = hvi_runner_run_all(runner, err);
-  if (!status && !run->stopped) status = choose_states(set, runner, s, p, err);
-  hvi_runner_free(runner);
   return status;
 }
 
@@ -226,7 +216,9 @@ static hvi_rollout_plan returns_plan(const hvi_testset *set) {
                             .gamma = set->gamma};
 }
 
-static hvi_status gather_returns(hvi_testset *set, hvi_runner *runner, hvi_error *err) {
+/* Fills in the rest. */
+static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *err) {
+  hvi_testset *set = context;
   const hvi_outcome *outcomes;
   size_t count;
   for (size_t g = 0, row = 0; row < set->count * set->rollouts; g++) {
@@ -242,18 +234,6 @@ static hvi_status gather_returns(hvi_testset *set, hvi_runner *runner, hvi_error
   set->tail = find_tail(set);
   for (size_t i = 0; i < set->count; i++) average(set, i, &set->value[i], &set->standard_error[i]);
   return HVI_OK;
-}
-
-/* Fills in the rest. Fine when the run is stopped. */
-static hvi_status find_returns(hvi_testset *set, hvi_rollout_run *run, hvi_error *err) {
-  const hvi_rollout_plan plan = returns_plan(set);
-  const size_t groups = (set->count + GROUP_STATES - 1) / GROUP_STATES;
-  hvi_runner *runner;
-  hvi_status status = hvi_runner_new(&runner, run, &plan, groups, err);
-  if (!status) status = hvi_runner_run_all(runner, err);
-  if (!status && !run->stopped) status = gather_returns(set, runner, err);
-  hvi_runner_free(runner);
-  return status;
 }
 
 /* The whole: settings, states, returns, the file. */
@@ -308,38 +288,18 @@ static void add_results(hvi_notes *n, const hvi_testset *set) {
   hvi_notes_real(n, "missing_typical", f.missing_typical);
 }
 
-/* *finished: the file is there. */
-static hvi_status fill(hvi_testset *set, hvi_rollout_run *run, const char *path, hvi_notes *notes,
-                       const hvi_testset_settings *s, bool *finished, hvi_error *err) {
-  const hvi_rollout_plan states = states_plan(run->env, s), returns = returns_plan(set);
-  pool p = {0};
+static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                       hvi_error *err) {
+  making m = {.set = file->set, .settings = file->settings};
+  const hvi_rollout_plan states = states_plan(run->env, m.settings), returns = returns_plan(m.set);
   run->total = hvi_rollout_left(run, &states) + hvi_rollout_left(run, &returns);
-  hvi_status status = find_states(set, run, s, &p, err);
-  if (!status && !run->stopped) status = find_returns(set, run, err);
+  hvi_status status = hvi_rollout_all(run, &states, gather_states, &m, err);
+  if (!status && !run->stopped) status = hvi_rollout_all(run, &returns, gather_returns, m.set, err);
   if (status || run->stopped) return status;
-  hvi_notes_text(notes, "policy", s->run.policy_name);
-  hvi_notes_count(notes, "visited", p.states);
-  hvi_notes_count(notes, "episodes", p.episodes);
-  add_results(notes, set);
-  status = hvi_columns_write(path, set, &columns, notes, err);
-  *finished = !status;
-  return status;
-}
-
-/* A test set without numbers. */
-static hvi_testset *new_set(const hvi_env *env, const hvi_testset_settings *s) {
-  hvi_testset *t = hvi_alloc(1, sizeof *t);
-  if (!t) return NULL;
-  *t = (hvi_testset){.count = s->states,
-                     .obs = env->obs,
-                     .state = env->state,
-                     .rollouts = s->rollouts,
-                     .horizon = s->horizon,
-                     .gamma = s->gamma,
-                     .reward_bound = env->reward_bound};
-  if (hvi_columns_alloc(t, &columns)) return t;
-  hvi_testset_free(t);
-  return NULL;
+  hvi_notes_count(notes, "visited", m.visited);
+  hvi_notes_count(notes, "episodes", m.episodes);
+  add_results(notes, m.set);
+  return HVI_OK;
 }
 
 hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
@@ -349,17 +309,19 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
   if (!status) status = check(s, err);
   if (status) return status;
-  hvi_testset *set = new_set(env, s);
-  if (!set) return hvi_error_memory(err, "a test set");
+  hvi_testset set = {.count = s->states,
+                     .obs = env->obs,
+                     .state = env->state,
+                     .rollouts = s->rollouts,
+                     .horizon = s->horizon,
+                     .gamma = s->gamma,
+                     .reward_bound = env->reward_bound};
   hvi_notes notes;
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  bool finished = false;
   describe(&notes, env, policy, s);
-  status = hvi_rollout_open(&run, path, &notes, err);
-  if (!status) status = fill(set, &run, path, &notes, s, &finished, err);
-  hvi_rollout_close(&run, finished, report);
-  hvi_testset_free(set);
-  return status;
+  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
+  const hvi_rollout_file file = {
+      .path = path, .set = &set, .columns = &columns, .settings = s, .fill = fill};
+  return hvi_rollout_make(&file, &run, &notes, report, err);
 }
 
 static bool load_notes(hvi_testset *s, const hvi_tensors *t, const char *path, hvi_error *err) {

@@ -91,43 +91,52 @@ static hvi_rollout_plan plan_of(hvi_rollout_keep keep, size_t group, size_t widt
                             .gamma = 1.0};
 }
 
-/* All episodes by the runner, against each of them alone; returns the steps. */
-static size_t check_run(const hvi_env *env, const hvi_policy *policy, const hvi_rollout_plan *plan,
-                        size_t threads) {
-  const size_t groups = (EPISODES + plan->group - 1) / plan->group;
-  const hvi_rollout_settings settings = {.seed = SEED, .threads = threads};
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &settings};
-  hvi_runner *runner;
-  hvi_error err;
-  size_t steps = 0;
-  alone a = alone_new(env, policy);
-  check_ok(hvi_rollout_open(&run, NULL, NULL, &err), &err);
-  check_ok(hvi_runner_new(&runner, &run, plan, groups, &err), &err);
-  check_ok(hvi_runner_run_all(runner, &err), &err);
-  for (size_t g = 0; g < groups; g++) {
-    const size_t left = EPISODES - g * plan->group;
+/* The episodes of a runner against each of them alone; counts their steps. */
+typedef struct checking {
+  alone alone;
+  const hvi_rollout_plan *plan;
+  size_t steps;
+} checking;
+
+static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *err) {
+  checking *c = context;
+  const size_t group = c->plan->group, numbers = c->alone.env->state + c->alone.env->obs;
+  for (size_t first = 0; first < EPISODES; first += group) {
+    const size_t count = EPISODES - first < group ? EPISODES - first : group;
     const hvi_outcome *outcomes = NULL;
     hvi_rollout_rows rows = {.data = NULL};
-    size_t count = left < plan->group ? left : plan->group, told = count;
-    if (plan->keep == HVI_KEEP_RETURNS) {
-      check_ok(hvi_runner_outcomes(runner, g, &outcomes, &told, &err), &err);
+    size_t told = count;
+    if (c->plan->keep == HVI_KEEP_RETURNS) {
+      check_ok(hvi_runner_outcomes(runner, first / group, &outcomes, &told, err), err);
     } else {
-      check_ok(hvi_runner_rows(runner, g, &rows, &err), &err);
+      check_ok(hvi_runner_rows(runner, first / group, &rows, err), err);
     }
     assert_int_equal(told, count);
     const double *row = rows.data;
     for (size_t e = 0; e < count; e++) {
-      check_episode(&a, g * plan->group + e, plan->steps, row, outcomes ? outcomes + e : NULL);
-      if (row) assert_int_equal(rows.length[e], (size_t)a.outcome.length);
-      if (row) row += rows.length[e] * (env->state + env->obs);
-      steps += (size_t)a.outcome.length;
+      check_episode(&c->alone, first + e, c->plan->steps, row, outcomes ? outcomes + e : NULL);
+      const size_t length = (size_t)c->alone.outcome.length;
+      if (row) assert_int_equal(rows.length[e], length);
+      if (row) row += length * numbers;
+      c->steps += length;
     }
   }
-  assert_int_equal(run.steps, steps);
-  hvi_runner_free(runner);
-  hvi_rollout_close(&run, false, NULL);
-  alone_free(&a);
-  return steps;
+  return HVI_OK;
+}
+
+static size_t check_run(const hvi_env *env, const hvi_policy *policy, const hvi_rollout_plan *plan,
+                        size_t threads) {
+  const hvi_rollout_settings settings = {.seed = SEED, .threads = threads};
+  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &settings};
+  checking c = {.alone = alone_new(env, policy), .plan = plan};
+  hvi_rollout_report report;
+  hvi_error err;
+  hvi_rollout_start(&run);
+  check_ok(hvi_rollout_all(&run, plan, check_records, &c, &err), &err);
+  hvi_rollout_end(&run, &report);
+  assert_int_equal(report.steps, c.steps);
+  alone_free(&c.alone);
+  return c.steps;
 }
 
 /* An actor with random weights: rows go through matrix products together. */
