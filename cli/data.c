@@ -42,9 +42,28 @@ static episodes count_episodes(const hvi_dataset *d) {
   return e;
 }
 
-static void text_line(const char *name, double x, const char *unit) {
+/* Figures of a test set: its values, and what the horizon cuts off. */
+enum { VALUES = 7, CUT = 6 };
+
+/* A number of the text, the JSON object, or both; where it is not finite the text has no line. */
+typedef struct figure {
+  const char *key;          /* NULL: not in the JSON */
+  const char *label, *unit; /* NULL: not in the text */
+  double value;
+} figure;
+
+static void figures_text(const figure *f, size_t count) {
   char number[HVI_NUMBER_SIZE];
-  printf("%-17s%s%s\n", name, hvi_number_short(number, x, 6), unit);
+  for (size_t i = 0; i < count; i++) {
+    if (!f[i].label || !isfinite(f[i].value)) continue;
+    printf("%-17s%s%s\n", f[i].label, hvi_number_short(number, f[i].value, 6), f[i].unit);
+  }
+}
+
+static void figures_json(hvi_json *j, const figure *f, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    if (f[i].key) hvi_json_number(j, f[i].key, f[i].value);
+  }
 }
 
 static void origin_text(const hvi_provenance *o) {
@@ -82,70 +101,33 @@ static void json_end(hvi_json *j, const hvi_rollout_report *r) {
   hvi_json_close(j, '}');
 }
 
-static void dataset_text(const char *path, const hvi_dataset *d, const episodes *e) {
+static void show_dataset(const char *path, const hvi_dataset *d, bool json,
+                         const hvi_rollout_report *report) {
+  const episodes e = count_episodes(d);
+  const figure figures[] = {{"mean_reward", "mean reward", "", e.reward},
+                            {"mean_return", "mean return", " of whole episodes", e.mean_return},
+                            {"mean_length", "mean length", " steps", e.length}};
+  if (json) {
+    hvi_json j = {0};
+    json_begin(&j, path, "transitions", &d->origin);
+    hvi_json_count(&j, "transitions", d->count);
+    hvi_json_count(&j, "obs", d->obs);
+    hvi_json_count(&j, "act", d->act);
+    hvi_json_count(&j, "terminated", e.terminated);
+    hvi_json_count(&j, "truncated", e.truncated);
+    figures_json(&j, figures, 3);
+    json_end(&j, report);
+    return;
+  }
   printf("%s: %zu transitions, observations of %zu numbers, actions of %zu\n", path, d->count,
          d->obs, d->act);
   origin_text(&d->origin);
-  printf("%-17s%zu terminated, %zu at the time limit\n", "episodes", e->terminated, e->truncated);
-  text_line("mean reward", e->reward, "");
-  if (isfinite(e->mean_return)) {
-    text_line("mean return", e->mean_return, " of whole episodes");
-    text_line("mean length", e->length, " steps");
-  }
+  printf("%-17s%zu terminated, %zu at the time limit\n", "episodes", e.terminated, e.truncated);
+  figures_text(figures, 3);
 }
 
-static void dataset_json(const char *path, const hvi_dataset *d, const episodes *e,
-                         const hvi_rollout_report *report) {
-  hvi_json j = {0};
-  json_begin(&j, path, "transitions", &d->origin);
-  hvi_json_count(&j, "transitions", d->count);
-  hvi_json_count(&j, "obs", d->obs);
-  hvi_json_count(&j, "act", d->act);
-  hvi_json_count(&j, "terminated", e->terminated);
-  hvi_json_count(&j, "truncated", e->truncated);
-  hvi_json_number(&j, "mean_reward", e->reward);
-  hvi_json_number(&j, "mean_return", e->mean_return);
-  hvi_json_number(&j, "mean_length", e->length);
-  json_end(&j, report);
-}
-
-static int dataset_info(const char *path, bool json, const hvi_rollout_report *report) {
-  hvi_dataset *d;
-  hvi_error err;
-  if (hvi_dataset_load(&d, path, &err)) return hvi_complain_error(&err);
-  const episodes e = count_episodes(d);
-  if (json)
-    dataset_json(path, d, &e, report);
-  else
-    dataset_text(path, d, &e);
-  hvi_dataset_free(d);
-  return HVI_EXIT_DONE;
-}
-
-static void testset_text(const char *path, const hvi_testset *s, const hvi_testset_figures *f) {
-  printf("%s: %zu states, %zu roll-outs of %zu steps each, gamma %g\n", path, s->count, s->rollouts,
-         s->horizon, s->gamma);
-  origin_text(&s->origin);
-  text_line("mean value", f->mean_value, "");
-  text_line("spread of values", f->sd_value, " (standard deviation over states)");
-  text_line("standard error", f->mean_error, " on average");
-  text_line("noise floor", f->noise_floor, " (mean squared standard error)");
-  text_line("terminated", 100.0 * f->terminated_share, " % of roll-outs");
-  text_line("mean length", f->mean_length, " steps");
-  text_line("after horizon", f->after, " of a value (gamma^H)");
-  text_line("  put back", f->put_back, ", from the mean value");
-  text_line("  lacking", f->missing_typical,
-            f->below_error
-                ? " typically, below the mean standard error"
-                : " typically, NOT below the mean standard error: take a longer horizon");
-  text_line("  at most", f->missing_most, ", by the values found");
-  if (isfinite(f->missing_bound)) {
-    text_line("  at most", f->missing_bound, ", by the bound on rewards");
-  }
-}
-
-static void testset_json(const char *path, const hvi_testset *s, const hvi_testset_figures *f,
-                         const hvi_rollout_report *report) {
+static void testset_json(const char *path, const hvi_testset *s, const figure *values,
+                         const figure *cut, const hvi_rollout_report *report) {
   hvi_json j = {0};
   json_begin(&j, path, "test set", &s->origin);
   hvi_json_count(&j, "states", s->count);
@@ -154,44 +136,62 @@ static void testset_json(const char *path, const hvi_testset *s, const hvi_tests
   hvi_json_number(&j, "gamma", s->gamma);
   hvi_json_count(&j, "obs", s->obs);
   hvi_json_count(&j, "state", s->state);
-  hvi_json_number(&j, "mean_value", f->mean_value);
-  hvi_json_number(&j, "sd_value", f->sd_value);
-  hvi_json_number(&j, "mean_standard_error", f->mean_error);
-  hvi_json_number(&j, "noise_floor", f->noise_floor);
-  hvi_json_number(&j, "terminated_share", f->terminated_share);
-  hvi_json_number(&j, "mean_length", f->mean_length);
+  figures_json(&j, values, VALUES);
   hvi_json_open(&j, "truncation", '{');
-  hvi_json_number(&j, "share", f->after);
-  hvi_json_number(&j, "tail", s->tail);
-  hvi_json_number(&j, "put_back", f->put_back);
-  hvi_json_number(&j, "typical", f->missing_typical);
-  hvi_json_number(&j, "largest", f->missing_most);
-  hvi_json_number(&j, "bound", f->missing_bound);
-  hvi_json_bool(&j, "below_standard_error", f->below_error);
+  figures_json(&j, cut, CUT);
+  hvi_json_bool(&j, "below_standard_error", hvi_testset_judge(s).below_error);
   hvi_json_close(&j, '}');
   json_end(&j, report);
 }
 
-static int testset_info(const char *path, bool json, const hvi_rollout_report *report) {
-  hvi_testset *s;
-  hvi_error err;
-  if (hvi_testset_load(&s, path, &err)) return hvi_complain_error(&err);
+static void show_testset(const char *path, const hvi_testset *s, bool json,
+                         const hvi_rollout_report *report) {
   const hvi_testset_figures f = hvi_testset_judge(s);
-  if (json)
-    testset_json(path, s, &f, report);
-  else
-    testset_text(path, s, &f);
-  hvi_testset_free(s);
-  return HVI_EXIT_DONE;
+  const figure values[VALUES] = {
+      {"mean_value", "mean value", "", f.mean_value},
+      {"sd_value", "spread of values", " (standard deviation over states)", f.sd_value},
+      {"mean_standard_error", "standard error", " on average", f.mean_error},
+      {"noise_floor", "noise floor", " (mean squared standard error)", f.noise_floor},
+      {"terminated_share", NULL, NULL, f.terminated_share},
+      {NULL, "terminated", " % of roll-outs", 100.0 * f.terminated_share},
+      {"mean_length", "mean length", " steps", f.mean_length}};
+  const figure cut[CUT] = {
+      {"share", "after horizon", " of a value (gamma^H)", f.after},
+      {"tail", NULL, NULL, s->tail},
+      {"put_back", "  put back", ", from the mean value", f.put_back},
+      {"typical", "  lacking",
+       f.below_error ? " typically, below the mean standard error"
+                     : " typically, NOT below the mean standard error: take a longer horizon",
+       f.missing_typical},
+      {"largest", "  at most", ", by the values found", f.missing_most},
+      {"bound", "  at most", ", by the bound on rewards", f.missing_bound}};
+  if (json) {
+    testset_json(path, s, values, cut, report);
+    return;
+  }
+  printf("%s: %zu states, %zu roll-outs of %zu steps each, gamma %g\n", path, s->count, s->rollouts,
+         s->horizon, s->gamma);
+  origin_text(&s->origin);
+  figures_text(values, VALUES);
+  figures_text(cut, CUT);
 }
 
 static int file_info(const char *path, bool json, const hvi_rollout_report *report) {
   hvi_tensors *t;
+  hvi_testset *set = NULL;
+  hvi_dataset *data = NULL;
   hvi_error err;
   if (hvi_tensors_read(&t, path, 0, &err)) return hvi_complain_error(&err);
   const bool values = hvi_tensors_find(t, "returns") != NULL;
   hvi_tensors_free(t);
-  return values ? testset_info(path, json, report) : dataset_info(path, json, report);
+  if (values ? hvi_testset_load(&set, path, &err) : hvi_dataset_load(&data, path, &err)) {
+    return hvi_complain_error(&err);
+  }
+  if (set) show_testset(path, set, json, report);
+  if (data) show_dataset(path, data, json, report);
+  hvi_testset_free(set);
+  hvi_dataset_free(data);
+  return HVI_EXIT_DONE;
 }
 
 int hvi_rollout_info(const hvi_rollout_job *job, const hvi_rollout_report *report) {

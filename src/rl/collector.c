@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/dataset.h"
+#include "rl/rollout.h"
 
 #include <hvi/version.h>
 
@@ -17,12 +17,10 @@
 struct hvi_collector {
   size_t capacity;
   hvi_dataset data;
-  size_t filled;      /* rows there are, at least data.count */
-  size_t skipped;     /* of them, not simulated */
-  uint64_t episode;   /* the next one */
-  uint64_t *episodes; /* [capacity + 1] that were taken, and */
-  size_t *starts;     /* [capacity + 1] where each begins */
-  size_t taken;
+  size_t filled;              /* rows there are, at least data.count */
+  size_t skipped;             /* of them, not simulated */
+  uint64_t episode;           /* the next one; that of the last row where the capacity cuts it */
+  uint64_t *episodes;         /* [capacity] of each row */
   size_t threads, group_rows; /* rows of a group at most */
   hvi_rollout_settings settings;
   hvi_rollout_run run;
@@ -32,10 +30,9 @@ struct hvi_collector {
 
 /* Takes the rows of an episode over; false when it goes on beyond the room there is. */
 static bool put_episode(hvi_collector *c, uint64_t episode, size_t length, const float **row) {
-  c->episodes[c->taken] = episode;
-  c->starts[c->taken++] = c->filled;
   for (size_t i = 0; i < length; i++) {
     if (c->filled == c->capacity) return false;
+    c->episodes[c->filled] = episode;
     *row = hvi_dataset_put(&c->data, c->filled++, *row);
   }
   return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
@@ -84,27 +81,15 @@ hvi_collector_cost hvi_collector_spent(const hvi_collector *c) {
   return (hvi_collector_cost){.steps = c->run.steps, .skipped = c->skipped, .seconds = c->seconds};
 }
 
-/* Number of the episode among those taken that holds a row there is. */
-static size_t holder(const hvi_collector *c, size_t row) {
-  size_t low = 0, high = c->taken; /* starts[low] <= row < starts[high] */
-  while (high - low > 1) {
-    const size_t middle = low + (high - low) / 2;
-    if (c->starts[middle] <= row) {
-      low = middle;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row) {
-  const bool cut = c->taken > 0 && c->episodes[c->taken - 1] == c->episode;
+  const uint64_t *episode = c->episodes;
+  const bool cut = c->filled > 0 && episode[c->filled - 1] == c->episode;
   if (row >= c->filled && !cut) {
     return (hvi_collector_mark){.episode = c->episode, .row = c->filled};
   }
-  const size_t k = row >= c->filled ? c->taken - 1 : holder(c, row);
-  return (hvi_collector_mark){.episode = c->episodes[k], .row = c->starts[k]};
+  size_t start = row < c->filled ? row : c->filled - 1;
+  while (start > 0 && episode[start - 1] == episode[start]) start--;
+  return (hvi_collector_mark){.episode = episode[start], .row = start};
 }
 
 hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_error *err) {
@@ -139,9 +124,8 @@ static void tell_origin(hvi_provenance *o, const hvi_env *env, const hvi_policy 
 static hvi_status fill(hvi_collector *c, hvi_error *err) {
   const hvi_rollout_plan plan = hvi_dataset_plan(c->run.env, c->capacity);
   c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
-  c->episodes = hvi_alloc(c->capacity + 1, sizeof *c->episodes);
-  c->starts = hvi_alloc(c->capacity + 1, sizeof *c->starts);
-  if (!c->episodes || !c->starts || !hvi_dataset_alloc(&c->data, c->run.env, c->capacity)) {
+  c->episodes = hvi_alloc(c->capacity, sizeof *c->episodes);
+  if (!c->episodes || !hvi_dataset_alloc(&c->data, c->run.env, c->capacity)) {
     return hvi_error_memory(err, "collected transitions");
   }
   return hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err);
@@ -181,7 +165,6 @@ void hvi_collector_free(hvi_collector *c) {
   hvi_runner_free(c->runner);
   hvi_rollout_end(&c->run, NULL);
   hvi_free(c->episodes);
-  hvi_free(c->starts);
   hvi_dataset_clear(&c->data);
   hvi_free(c);
 }

@@ -1,8 +1,7 @@
 /* Data sets: collecting one, which is the first rows of episodes as columns, and reading it. */
-#include "rl/dataset.h"
-
 #include "base/error.h"
 #include "base/memory.h"
+#include "rl/rollout.h"
 
 #include <string.h>
 

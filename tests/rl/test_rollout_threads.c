@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { EPISODES = 23, SEED = 3, MOST_OBS = 128 };
+enum { EPISODES = 23, FEW = 11, SEED = 3, MOST_OBS = 128 };
 
 static const char *const names[] = {"lqr", "pendulum",
 #ifdef HVI_WITH_MUJOCO
@@ -101,8 +101,8 @@ typedef struct checking {
 static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *err) {
   checking *c = context;
   const size_t group = c->plan->group, numbers = c->alone.env->state + c->alone.env->obs;
-  for (size_t first = 0; first < EPISODES; first += group) {
-    const size_t count = EPISODES - first < group ? EPISODES - first : group;
+  for (size_t first = 0; first < c->plan->episodes; first += group) {
+    const size_t left = c->plan->episodes - first, count = left < group ? left : group;
     const hvi_outcome *outcomes = NULL;
     hvi_rollout_rows rows = {.data = NULL};
     size_t told = count;
@@ -194,8 +194,9 @@ static void thread_counts_agree(void **state) {
     check_ok(hvi_env_new(&env, names[k], &err), &err);
     hvi_policy *policy = linear(env);
     for (size_t threads = 1; threads <= 3; threads++) {
-      const hvi_rollout_plan returns = plan_of(HVI_KEEP_RETURNS, 4, 3, 30);
-      const hvi_rollout_plan states = plan_of(HVI_KEEP_STATES, HVI_ROLLOUT_GROUP, 3, 30);
+      hvi_rollout_plan returns = plan_of(HVI_KEEP_RETURNS, 4, 3, 30);
+      hvi_rollout_plan states = plan_of(HVI_KEEP_STATES, HVI_ROLLOUT_GROUP, 3, 30);
+      returns.episodes = states.episodes = FEW;
       check_run(env, policy, &returns, threads);
       check_run(env, policy, &states, threads);
     }
@@ -373,15 +374,14 @@ static bool stop_later(void *context) {
   return (*looks)-- == 0;
 }
 
+enum { STEPS = 60, WIDTH = MORTAL_OBS + 2 };
+
 /* Under fixed actions: rows, sums and the time limit, which is passed over. */
-static void a_replay_is_its_steps(void **state) {
-  (void)state;
-  enum { STEPS = 60, WIDTH = MORTAL_OBS + 2 };
+static hvi_replay check_replay(uint64_t seed, const double *actions) {
   hvi_env *env = mortal_new(), *twin = mortal_new();
-  double actions[STEPS], rows[STEPS * WIDTH], row[WIDTH] = {0};
-  hvi_rng rng = hvi_rng_new(14, "replay", 0), same = rng;
-  size_t done = 0, limit_at = 0;
-  for (size_t t = 0; t < STEPS; t++) actions[t] = sin((double)t);
+  double rows[STEPS * WIDTH], row[WIDTH] = {0};
+  hvi_rng rng = hvi_rng_new(seed, "replay", 0), same = rng;
+  size_t done = 0, limit_at = 0, looks = 2;
   const hvi_replay r = hvi_env_replay(env, actions, STEPS, &rng, rows, NULL, NULL);
   for (hvi_transition t = {0}; done < STEPS && !t.terminated; done++) {
     t = hvi_env_step(twin, actions + done, &same);
@@ -394,13 +394,28 @@ static void a_replay_is_its_steps(void **state) {
   assert_int_equal(r.done, done);
   assert_int_equal(r.limit_at, limit_at);
   assert_true(r.sum == (double)done);
-  assert_int_equal(r.terminated, done < STEPS);
-  size_t looks = 2;
-  same = hvi_rng_new(14, "replay", 0);
-  hvi_env_reset(env, NULL);
-  assert_int_equal(hvi_env_replay(env, actions, STEPS, &same, rows, stop_later, &looks).done, 2);
+  assert_int_equal(r.terminated, row[MORTAL_OBS + 1] != 0.0);
+  same = hvi_rng_new(seed, "replay", 0);
+  const hvi_replay cut = hvi_env_replay(env, actions, STEPS, &same, rows, stop_later, &looks);
+  assert_int_equal(cut.done, done < 2 ? done : 2);
   hvi_env_free(env);
   hvi_env_free(twin);
+  return r;
+}
+
+static void a_replay_is_its_steps(void **state) {
+  (void)state;
+  double actions[STEPS];
+  size_t terminated = 0, at_limit = 0;
+  for (size_t t = 0; t < STEPS; t++) actions[t] = sin((double)t);
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    const hvi_replay r = check_replay(seed, actions);
+    terminated += r.terminated;
+    at_limit += r.limit_at > 0;
+    if (r.limit_at) assert_int_equal(r.limit_at, MORTAL_LIMIT);
+  }
+  assert_in_range(terminated, 1, 40);
+  assert_in_range(at_limit, 1, 39);
 }
 
 static void a_fingerprint_sees_every_weight(void **state) {
