@@ -145,7 +145,8 @@ static int solve_one(const hvi_solve *s) {
   hvi_error err = {.status = HVI_OK};
   hvi_solver *solver = NULL;
   hvi_settings settings = s->setup.settings;
-  watch w = {.table = hvi_screen_new(&s->talk, s->every, settings.max_outer), .first_residual = NAN};
+  watch w = {.table = hvi_screen_new(&s->talk, s->every, settings.max_outer),
+             .first_residual = NAN};
   settings.observe = observe;
   settings.observer_context = &w;
   int code;

@@ -17,9 +17,9 @@
 #define HVI_STUDY_STUDY_H
 
 #include "base/yaml_tree.h"
-#include "study/arm.h"
 #include "report/claims.h"
 #include "report/plot.h"
+#include "study/arm.h"
 #include "study/table.h"
 
 #include <hvi/builtin.h>

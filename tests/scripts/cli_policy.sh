@@ -111,7 +111,7 @@ said out '^mean return +-'
 refused 3 'takes 3 observations and gives 1 actions, but .lqr. has' policy score lqr --policy whole.safetensors
 refused 3 "brings no policy" policy score pendulum --policy default
 refused 5 'missing.safetensors' policy score pendulum --policy missing.safetensors
-refused 2 'needs --policy' policy score pendulum
+refused 2 'policy is missing' policy score pendulum
 refused 2 "did you mean 'score'" policy scor
 
 expect 0 policy info whole.safetensors
