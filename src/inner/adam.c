@@ -27,7 +27,7 @@ static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, doub
 static void adam_loop(double *next, double *m, double *v, const double *theta, const double *g,
                       const hvi_adam_rates *r, size_t n) {
   if (n >= HVI_BULK_LEAST) {
-    hvi_bulk_list()[0]->adam(next, m, v, theta, g, r, n);
+    hvi_bulk_best()->adam(next, m, v, theta, g, r, n);
     return;
   }
   for (size_t i = 0; i < n; i++) {

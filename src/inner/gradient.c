@@ -25,7 +25,7 @@ static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogat
   const size_t d = l->model->dim;
   double *next = l->next->theta;
   if (d >= HVI_BULK_LEAST) {
-    hvi_bulk_list()[0]->descend(next, theta, g, s->lr, d);
+    hvi_bulk_best()->descend(next, theta, g, s->lr, d);
   } else {
     for (size_t i = 0; i < d; i++) next[i] = theta[i] - s->lr * g[i];
   }
@@ -49,7 +49,7 @@ static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi
   const size_t d = l->model->dim;
   double *next = l->next->theta;
   if (d >= HVI_BULK_LEAST) {
-    hvi_bulk_list()[0]->momentum(next, velocity, theta, g, s->momentum, s->lr, d);
+    hvi_bulk_best()->momentum(next, velocity, theta, g, s->momentum, s->lr, d);
   } else {
     for (size_t i = 0; i < d; i++) {
       velocity[i] = s->momentum * velocity[i] + g[i];
