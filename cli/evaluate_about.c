@@ -50,7 +50,7 @@ int hvi_evaluate_about(hvi_evaluate *e) {
                "; activation %s; test states %zu; gap %s; method %s; eta %.17g; lr-decay %.17g; "
                "polyak %.17g",
                e->activation_text, e->probe ? e->probe->states : 0, e->gap ? "yes" : "no",
-               e->setup.method, s->eta, e->spec.lr_decay, e->spec.polyak);
+               e->setup.method, s->eta, e->spec.settings.inner_lr_decay, e->spec.polyak);
   hvi_text_add(&t, "; lambda %.17g; lambda-decay %.17g", v->lambda, v->lambda_decay);
   hvi_text_add(&t, "; data and test set %016" PRIx64, hash_contents(e));
   /* a longer run from an environment has other rows to start over with */

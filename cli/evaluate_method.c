@@ -53,7 +53,7 @@ void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
                  .help = "outer step t = 0, 1, ... looks 1 / (1 + X t) times as far\nas the first"},
                 {.name = "lr-decay",
                  .kind = HVI_ARG_REAL,
-                 .to = &e->spec.lr_decay,
+                 .to = &e->spec.settings.inner_lr_decay,
                  .range = "[0,inf)",
                  .value = "X",
                  .help = "outer step t = 0, 1, ... has the inner rate\n--inner-lr / (1 + X t)"},
@@ -151,7 +151,8 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
-  if ((own || !(same || adam)) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
+  if ((own || !(same || adam)) && !hvi_args_given(args, "lr-decay"))
+    e->spec.settings.inner_lr_decay = 0.0;
   if (own) return;
   for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
     if (f->kind == HVI_ARG_SECTION || hvi_args_given(args, f->name)) continue;

@@ -87,7 +87,9 @@ static hvi_status scale(hvi_evaluate *e, hvi_error *err) {
 
 static void fill_spec(hvi_evaluate *e) {
   hvi_evaluation_spec *s = &e->spec;
+  const double lr_decay = s->settings.inner_lr_decay;
   s->settings = e->setup.settings;
+  s->settings.inner_lr_decay = lr_decay;
   s->seed = e->setup.seed;
   s->probe = e->probe;
   s->value.gamma = e->gamma;

@@ -196,7 +196,7 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   hvi_json_number(j, "lambda", e->spec.value.lambda);
   hvi_json_number(j, "lambda_decay", e->spec.value.lambda_decay);
   hvi_json_bool(j, "returns", e->returns);
-  hvi_json_number(j, "lr_decay", e->spec.lr_decay);
+  hvi_json_number(j, "lr_decay", e->spec.settings.inner_lr_decay);
   hvi_json_number(j, "polyak", e->spec.polyak);
   if (s.settings.baseline == HVI_BASELINE_RULE) {
     hvi_json_bool(j, "adam", s.settings.rule_settings.adam);

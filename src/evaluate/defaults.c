@@ -15,7 +15,7 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
                            .settings = hvi_settings_defaults(),
                            .gap_settings = hvi_gap_defaults(),
                            .schedule = {.per_decade = 10}};
-  s.lr_decay = 0.02;
+  s.settings.inner_lr_decay = 0.02;
   s.polyak = 3.0;
   s.value.batch = 4000;
   s.value.lambda = 0.98;

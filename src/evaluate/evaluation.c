@@ -18,6 +18,10 @@
 
 static double clock_of(const hvi_evaluation *e) { return hvi_clock_work(e->spec.value.threads); }
 
+static double inner_seconds(const hvi_evaluation *e) {
+  return hvi_solver_info(e->solver).last.seconds_inner;
+}
+
 static size_t every(const hvi_evaluation *e) {
   return e->spec.settings.redraw_every ? e->spec.settings.redraw_every : 1;
 }
@@ -159,11 +163,10 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   double ahead = e->purse.ahead;
   hvi_status status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err);
   if (status) return status;
-  e->watch.inner.lr = e->spec.settings.inner.lr / (1.0 + e->spec.lr_decay * (double)(outer - 1));
-  const double start = clock_of(e), inner = e->watch.seconds;
+  const double start = clock_of(e), inner = inner_seconds(e);
   hvi_solver_step(e->solver);
   average(e, outer);
-  charge(e, clock_of(e) - start, e->watch.seconds - inner);
+  charge(e, clock_of(e) - start, inner_seconds(e) - inner);
   e->purse.collect = e->purse.ahead;
   e->purse.ahead = ahead;
   hvi_evaluation_decide(e);
@@ -249,9 +252,8 @@ static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {
   if (s.max_outer == 0 && s.max_seconds > 0.0) s.max_outer = SIZE_MAX;
   s.max_seconds = 0.0;
   s.observe = NULL;
-  const hvi_status status = hvi_solver_new(&e->solver, e->problem, &s, err);
-  if (!status) hvi_stopwatch_install(&e->watch, e->solver, e->spec.value.threads);
-  return status;
+  s.time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
+  return hvi_solver_new(&e->solver, e->problem, &s, err);
 }
 
 hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,

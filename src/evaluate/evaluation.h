@@ -2,8 +2,6 @@
 #ifndef HVI_EVALUATE_EVALUATION_H
 #define HVI_EVALUATE_EVALUATION_H
 
-#include "evaluate/stopwatch.h"
-
 #include <hvi/evaluate.h>
 
 /* Seconds since the start, each kind on a clock of its own. */
@@ -19,7 +17,6 @@ struct hvi_evaluation {
   hvi_problem *problem;
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;
-  hvi_stopwatch watch;
   hvi_purse purse;
   double *mean;        /* [d] of the thetas so far; NULL: without polyak */
   hvi_outcome outcome; /* the solver's, or a limit of the evaluation's own */

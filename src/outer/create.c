@@ -8,23 +8,23 @@
 
 #include <math.h>
 
-static const hvi_model *turn_model(const hvi_solver *s, size_t k) {
+static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   const hvi_model *m = s->problem->model;
-  return s->turn_count == 1 ? m : m->ops->player(m, k);
+  return s->part_count == 1 ? m : m->ops->player(m, k);
 }
 
-static void place_turn(hvi_solver *s, size_t k, hvi_arena *arena) {
+static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
-  const hvi_model *whole = s->problem->model, *m = turn_model(s, k);
-  hvi_turn *turn = &s->turns[k];
-  turn->block =
-      s->turn_count > 1 ? whole->blocks[k] : (hvi_block){.dim = whole->dim, .out = whole->out};
-  const double *weights = s->problem->weights ? s->problem->weights + turn->block.z : NULL;
-  hvi_surrogate_place(&turn->room, m, weights, &s->row.counts, arena);
-  turn->state = hvi_arena_take(arena, set->optimizer->state(&set->inner, m));
+  const hvi_model *whole = s->problem->model, *m = part_model(s, k);
+  hvi_subproblem *part = &s->parts[k];
+  part->block =
+      s->part_count > 1 ? whole->blocks[k] : (hvi_block){.dim = whole->dim, .out = whole->out};
+  const double *weights = s->problem->weights ? s->problem->weights + part->block.z : NULL;
+  hvi_surrogate_place(&part->l, m, weights, &s->row.counts, arena);
+  part->state = hvi_arena_take(arena, set->optimizer->state(&set->inner, m));
   if (set->floor == HVI_FLOOR_ESTIMATED) {
-    hvi_surrogate_place(&turn->scout, m, weights, &s->row.counts, arena);
-    turn->scout_state = hvi_arena_take(arena, hvi_optimizer_lm.state(&set->inner, m));
+    hvi_surrogate_place(&part->floor, m, weights, &s->row.counts, arena);
+    part->floor_state = hvi_arena_take(arena, hvi_optimizer_lm.state(&set->inner, m));
   }
 }
 
@@ -54,34 +54,28 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->f = hvi_arena_take(arena, n);
   s->z_last = hvi_arena_take(arena, n);
   s->all_z = hvi_arena_take(arena, n);
-  s->best_z = hvi_arena_take(arena, n);
+  s->best.z = hvi_arena_take(arena, n);
   s->projected = hvi_arena_take(arena, n);
   s->all_theta = hvi_arena_take(arena, d);
-  s->best_theta = hvi_arena_take(arena, d);
-  s->field = hvi_arena_take(arena, d);
-  s->field_last = hvi_arena_take(arena, d);
-  s->adam = hvi_arena_take(arena, 2 + 2 * d);
+  s->best.theta = hvi_arena_take(arena, d);
+  s->baseline.field = hvi_arena_take(arena, d);
+  s->baseline.field_last = hvi_arena_take(arena, d);
+  s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
   s->eta = hvi_arena_take(arena, s->problem->model->block_count);
   place_past(s, arena);
-  if (set->accelerate) {
-    s->moved_z = hvi_arena_take(arena, n);
-    s->moved_f = hvi_arena_take(arena, n);
-    s->mode = hvi_arena_take(arena, n);
-    s->mode_f = hvi_arena_take(arena, n);
-    s->mode_test = hvi_arena_take(arena, n);
-  }
+  if (set->accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   if (set->baseline == HVI_BASELINE_RULE) {
-    s->rule_state = hvi_arena_take(arena, set->rule->state(s->problem));
+    s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
   }
-  for (size_t k = 0; k < s->turn_count; k++) place_turn(s, k, arena);
+  for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
 
 static void forget_past(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
-  s->adam[0] = s->adam[1] = 1.0;
-  for (size_t k = 0; k < s->turn_count; k++) {
-    set->optimizer->reset(&set->inner, turn_model(s, k), s->turns[k].state);
+  s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
+  for (size_t k = 0; k < s->part_count; k++) {
+    set->optimizer->reset(&set->inner, part_model(s, k), s->parts[k].state);
   }
 }
 
@@ -108,27 +102,23 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
 /* Evaluates the model at the start, once; a model of samples does so at the first draw. */
 static void stand_at_start(hvi_solver *s) {
   const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
-  for (size_t k = 0; k < s->turn_count; k++) {
-    const hvi_turn *turn = &s->turns[k];
-    if (s->sample && turn->room.l.model->ops->bind) {
-      hvi_vec_copy(turn->room.l.now->theta, theta0 + turn->block.theta, turn->block.dim);
-      continue;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    if (s->sample && part->l.model->ops->bind) {
+      hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
+    } else {
+      hvi_surrogate_start(&part->l, theta0 + part->block.theta);
     }
-    hvi_surrogate_start(&s->turns[k].room.l, theta0 + turn->block.theta);
-    hvi_vec_copy(s->all_theta + turn->block.theta, turn->room.l.now->theta, turn->block.dim);
-    hvi_vec_copy(s->all_z + turn->block.z, turn->room.l.now->z, turn->block.out);
+    hvi_solver_gather(s, part);
   }
-  const bool together = s->turn_count == 1;
-  s->theta = together ? s->turns[0].room.l.now->theta : s->all_theta;
-  s->z = together ? s->turns[0].room.l.now->z : s->all_z;
 }
 
 static hvi_status fill(hvi_solver *s, hvi_error *err) {
   const hvi_problem *p = s->problem;
   const bool in_turn = s->settings.alternating && !s->settings.baseline;
-  s->turn_count = in_turn ? p->model->block_count : 1;
-  s->turns = hvi_alloc(s->turn_count, sizeof *s->turns);
-  if (!s->turns) return hvi_error_memory(err, "the solver");
+  s->part_count = in_turn ? p->model->block_count : 1;
+  s->parts = hvi_alloc(s->part_count, sizeof *s->parts);
+  if (!s->parts) return hvi_error_memory(err, "the solver");
   hvi_arena arena = {0};
   place(s, &arena);
   arena = (hvi_arena){.size = arena.used};
@@ -155,13 +145,14 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   if (!s) return hvi_error_memory(err, "the solver");
   s->problem = p;
   s->settings = *settings;
-  s->shrink = 1.0;
-  s->filter.variance = INFINITY;
+  s->inner = settings->inner;
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
-  s->best_residual = s->best_dist2 = NAN;
+  s->best.residual = s->best.dist2 = NAN;
   s->alpha2 = s->alpha2_worst = NAN;
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
+  s->row.seconds_inner = settings->time_inner ? 0.0 : NAN;
+  hvi_solver_set_rates(s);
   status = fill(s, err);
   if (status) {
     hvi_solver_free(s);
@@ -175,7 +166,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
 void hvi_solver_free(hvi_solver *s) {
   if (!s) return;
   hvi_free(s->memory);
-  hvi_free(s->turns);
+  hvi_free(s->parts);
   hvi_free(s->sample);
   hvi_free(s);
 }

@@ -57,14 +57,10 @@ static void walk_record(walker *w, hvi_solver *s) {
                             &r->counts.env_steps,
                             &s->inner_total,
                             &s->still,
-                            &s->best_outer};
-  double *const reals[] = {
-      &r->loss0,        &r->loss,           &r->ratio,          &r->dist2,
-      &r->residual,     &r->seconds,        &s->alpha2,         &s->alpha2_worst,
-      &s->shrink,       &s->shift,          &s->first_residual, &s->best_residual,
-      &s->best_dist2,   &s->filter.steps,   &s->filter.mean,    &s->filter.variance,
-      &s->filter.noise, &s->filter.between, &s->filter.left,    &s->filter.weight,
-      &s->filter.news,  &s->filter.spread};
+                            &s->best.outer};
+  double *const reals[] = {&r->loss0,        &r->loss,           &r->ratio,         &r->dist2,
+                           &r->residual,     &r->seconds,        &r->seconds_inner, &s->alpha2,
+                           &s->alpha2_worst, &s->first_residual, &s->best.residual, &s->best.dist2};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }
@@ -76,24 +72,25 @@ static void walk_all(walker *w, hvi_solver *s) {
   walk_record(w, s);
   walk_rng(w, &s->rng);
   walk_rng(w, &s->rng_before);
-  for (size_t k = 0; k < s->turn_count; k++) {
-    hvi_turn *turn = &s->turns[k];
-    walk(w, turn->room.l.now->theta, turn->block.dim);
-    walk(w, turn->state, set->optimizer->state(&set->inner, turn->room.l.model));
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    walk(w, part->l.now->theta, part->block.dim);
+    walk(w, part->state, set->optimizer->state(&set->inner, part->l.model));
   }
-  walk(w, s->best_theta, d);
-  walk(w, s->best_z, n);
+  walk(w, s->best.theta, d);
+  walk(w, s->best.z, n);
   if (set->stall_window > 0) walk(w, s->z_last, n);
   if (s->past.depth > 0) {
     walk(w, s->past.z, s->past.depth * n);
     walk(w, s->past.f, s->past.depth * n);
     if (s->past.theta) walk(w, s->past.theta, s->past.depth * d);
   }
+  if (set->accelerate) walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
   if (set->baseline) {
-    walk(w, s->field_last, d);
-    walk(w, s->adam, 2 + 2 * d);
+    walk(w, s->baseline.field_last, d);
+    walk(w, s->baseline.adam, 2 + 2 * d);
   }
-  if (set->baseline == HVI_BASELINE_RULE) walk(w, s->rule_state, set->rule->state(s->problem));
+  if (set->baseline == HVI_BASELINE_RULE) walk(w, s->baseline.rule, set->rule->state(s->problem));
 }
 
 size_t hvi_solver_state(const hvi_solver *s) {
@@ -130,17 +127,18 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   }
   walker w = {.row = (double *)(uintptr_t)state, .in = true}; /* one that copies in only reads it */
   walk_all(&w, s);
+  hvi_solver_set_rates(s);
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
   if (s->sample) redraw(s);
-  for (size_t k = 0; k < s->turn_count; k++) {
-    hvi_surrogate *l = &s->turns[k].room.l;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_surrogate *l = &s->parts[k].l;
     if (s->sample && l->model->ops->bind) {
       hvi_surrogate_rebind(l, s->sample);
     } else {
       hvi_surrogate_start(l, l->now->theta);
     }
-    hvi_solver_gather(s, &s->turns[k]);
+    hvi_solver_gather(s, &s->parts[k]);
   }
   hvi_solver_operate(s);
   s->row.counts = counts;
