@@ -4,6 +4,7 @@
 #include "base/embedded.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "experiments/kinds.h"
 #include "experiments/linear.h"
@@ -56,16 +57,15 @@ hvi_status hvi_run_figure(hvi_run *run, const hvi_plot *plot, hvi_error *err) {
   return HVI_OK;
 }
 
-/* FNV-1a: names a set of settings, no more. */
+/* Texts of any length, told apart by a byte that is in none. */
 static uint64_t hash_text(uint64_t hash, const char *text) {
-  for (; *text; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-  return (hash ^ 0xFF) * UINT64_C(1099511628211);
+  return hvi_hash_bytes(hvi_hash_bytes(hash, text, strlen(text)), "\xff", 1);
 }
 
 /* Everything that decides the result: the experiment, how much of it, the game, the program. */
 static hvi_status hash_settings(char *out, size_t size, const hvi_experiment *e, bool full,
                                 hvi_error *err) {
-  uint64_t hash = hash_text(UINT64_C(14695981039346656037), e->text);
+  uint64_t hash = hash_text(HVI_HASH_START, e->text);
   hash = hash_text(hash, full ? "full" : "quick");
   hash = hash_text(hash, hvi_version());
   for (const hvi_embedded *f = hvi_embedded_problems; e->problem && f->name; f++)
@@ -77,7 +77,7 @@ static hvi_status hash_settings(char *out, size_t size, const hvi_experiment *e,
     hash = hash_text(hash, text);
     hvi_free(text);
   }
-  if (e->study) hash = (hash ^ hvi_study_hash(e)) * UINT64_C(1099511628211);
+  if (e->study) hash = hvi_hash_count(hash, hvi_study_hash(e));
   snprintf(out, size, "%016" PRIx64, hash);
   return HVI_OK;
 }
