@@ -6,9 +6,9 @@
  *   rows = hvi_evaluation_rows(e, &count);            a row per measurement
  *   hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), path, err);
  *
- * An evaluation is a value problem (value.h) and the one outer loop (solver.h) with a purse: before
- * each outer step the rows that it draws are collected, and collection, targets, inner steps and
- * measuring have clocks of their own. Measuring is never charged to the run.
+ * An evaluation is a value problem (value.h) and the one outer loop (solver.h): before each outer
+ * step the rows that it draws are collected, and collection, targets, inner steps and measuring
+ * have clocks of their own. Measuring is never charged to the run.
  *
  * The first half of this header is measures alone, for values from anywhere.
  */
