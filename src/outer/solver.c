@@ -24,8 +24,8 @@ const char *hvi_outcome_name(hvi_outcome o) {
 void hvi_solver_set_rates(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   const double t = (double)s->row.outer;
-  s->shrink = 1.0 / (1.0 + set->eta_decay * t);
-  s->inner.lr = set->inner.lr / (1.0 + set->inner_lr_decay * t);
+  if (set->eta_decay > 0.0) s->shrink = 1.0 / (1.0 + set->eta_decay * t);
+  if (set->inner_lr_decay > 0.0) s->inner.lr = set->inner.lr / (1.0 + set->inner_lr_decay * t);
 }
 
 void hvi_solver_operate(hvi_solver *s) {
@@ -154,7 +154,7 @@ static void begin(hvi_solver *s) {
 /* Algorithm 1's body, from an iterate that an acceleration may have corrected. */
 static void take_surrogate_step(hvi_solver *s) {
   s->origin = (hvi_origin){.z = s->z, .f = s->f};
-  hvi_past_renew(s);
+  if (s->past.theta) hvi_past_renew(s);
   if (s->settings.accelerate) hvi_solver_correct(s);
   hvi_solver_surrogate_step(s);
   if (s->settings.accelerate) hvi_solver_learn(s);

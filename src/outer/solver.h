@@ -98,14 +98,14 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
 void hvi_solver_surrogate_step(hvi_solver *s);
 void hvi_solver_baseline_step(hvi_solver *s);
 
-/* Freezes a part's target; its floor l*; target.c. */
+/* Freezes a part's target; its floor l* where that is not zero; target.c. */
 void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs. */
 size_t hvi_past_count(const hvi_solver *s);
 const double *hvi_past_z(const hvi_solver *s, size_t k);
 const double *hvi_past_f(const hvi_solver *s, size_t k);
-/* Works out z and F of the past on a new sample. */
+/* Works out z and F of the past on a new sample, where theta is kept for that. */
 void hvi_past_renew(hvi_solver *s);
 
 /* Makes the part's theta and z part of the solver's; surrogate_step.c. */

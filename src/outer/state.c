@@ -151,6 +151,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   if (!s) return hvi_error_memory(err, "the solver");
   s->problem = p;
   s->settings = *settings;
+  s->shrink = 1.0;
   s->inner = settings->inner;
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
@@ -158,7 +159,6 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   s->alpha2 = s->alpha2_worst = NAN;
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   s->row.seconds_inner = settings->time_inner ? 0.0 : NAN;
-  hvi_solver_set_rates(s);
   status = fill(s, err);
   if (status) {
     hvi_solver_free(s);

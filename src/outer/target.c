@@ -31,7 +31,7 @@ void hvi_past_renew(hvi_solver *s) {
   const hvi_past *past = &s->past;
   const hvi_problem *p = s->problem;
   const hvi_model *m = p->model;
-  if (!past->theta || p->one_sample) return; /* z and F of the past are still theirs */
+  if (p->one_sample) return; /* z and F of the past are still theirs */
   if (m->ops->bind) m->ops->bind(m, past->cache, s->sample);
   for (size_t k = 1; k <= hvi_past_count(s); k++) {
     const double *theta = past->theta + slot(s, k) * m->dim;
@@ -163,13 +163,5 @@ static double estimated_floor(hvi_solver *s, hvi_subproblem *part) {
 }
 
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part) {
-  switch (s->settings.floor) {
-  case HVI_FLOOR_KNOWN:
-    return known_floor(s, part);
-  case HVI_FLOOR_ESTIMATED:
-    return estimated_floor(s, part);
-  case HVI_FLOOR_ZERO:
-    break;
-  }
-  return 0.0;
+  return s->settings.floor == HVI_FLOOR_KNOWN ? known_floor(s, part) : estimated_floor(s, part);
 }
