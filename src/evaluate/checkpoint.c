@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "evaluate/columns.h"
 #include "evaluate/evaluation.h"
-#include "evaluate/schedule.h"
 
 #include <hvi/tensors.h>
 #include <hvi/version.h>
@@ -19,13 +18,14 @@
 enum { PURSE = 5, MARK = 3 };
 static const char kind[] = "evaluation";
 
-static void pack_purse(const hvi_purse *p, double *x) {
+static void pack_purse(const hvi_seconds *p, double *x) {
   const double all[PURSE] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
   memcpy(x, all, sizeof all);
 }
 
-static void unpack_purse(hvi_purse *p, const double *x) {
-  *p = (hvi_purse){.collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
+static void unpack_purse(hvi_seconds *p, const double *x) {
+  *p = (hvi_seconds){
+      .collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
 }
 
 /* The first row that the last step's draw and those after it need. */
@@ -63,7 +63,7 @@ static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
       k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
     }
   }
-  pack_purse(&e->purse, k->purse);
+  pack_purse(&e->seconds, k->purse);
   const size_t outer = hvi_solver_info(e->solver).last.outer;
   const hvi_collector_mark mark = mark_of(e, outer);
   k->mark[0] = (double)outer;
@@ -165,16 +165,16 @@ static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *e
   if (!s->grow) return HVI_OK;
   if (s->skip && place.row > 0) status = s->skip(s->context, place, err);
   double again = 0.0;
-  e->purse.resumed = 0.0;
+  e->seconds.resumed = 0.0;
   if (!status) {
     status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err);
   }
-  e->purse.resumed = e->purse.ahead - again;
+  e->seconds.resumed = e->seconds.ahead - again;
   return status;
 }
 
 static hvi_status take_over(hvi_evaluation *e, const packed *k, size_t count, hvi_error *err) {
-  unpack_purse(&e->purse, k->purse);
+  unpack_purse(&e->seconds, k->purse);
   hvi_status status = renew_data(e, k->mark, err);
   if (!status) status = hvi_solver_restore(e->solver, k->solver, err);
   if (status) return status;

@@ -37,6 +37,8 @@
  * where it is beyond four standard deviations, that mean is taken as the error, and h is what so
  * many samples leave.
  */
+#include "outer/accelerate.h"
+
 #include "num/vec.h"
 #include "outer/solver.h"
 
@@ -46,17 +48,27 @@
  */
 enum { PARTS = 20, LEAST_PARTS = 5 };
 
+void hvi_accelerator_place(hvi_accelerator *a, size_t n, hvi_arena *arena) {
+  *a = (hvi_accelerator){.z = hvi_arena_take(arena, n),
+                         .f = hvi_arena_take(arena, n),
+                         .mode = hvi_arena_take(arena, n),
+                         .mode_f = hvi_arena_take(arena, n),
+                         .mode_test = hvi_arena_take(arena, n),
+                         .filter = {.variance = INFINITY}};
+}
+
 /* S: the parts' sums of <v, F + c G>, whose total is zero, as independent draws. NaN where there
  * are too few: nothing is corrected then. */
 static double noise_of(const hvi_solver *s, double c) {
+  const hvi_accelerator *a = &s->accelerator;
   const size_t n = s->problem->model->out;
   double sum2 = 0.0, parts = 0.0;
   for (size_t part = 0; part < PARTS; part++) {
     double sum = 0.0;
     bool tested = false;
     for (size_t i = part * n / PARTS; i < (part + 1) * n / PARTS; i++) {
-      sum += s->mode_test[i] * (s->f[i] + c * s->mode_f[i]);
-      tested = tested || s->mode_test[i] != 0.0;
+      sum += a->mode_test[i] * (s->f[i] + c * a->mode_f[i]);
+      tested = tested || a->mode_test[i] != 0.0;
     }
     sum2 += sum * sum;
     parts += tested ? 1.0 : 0.0;
@@ -64,15 +76,18 @@ static double noise_of(const hvi_solver *s, double c) {
   return parts < LEAST_PARTS ? NAN : sum2 * parts / (parts - 1.0);
 }
 
-/* r: how fast F grows along u, in units of the step. */
-static double rate_of(const hvi_solver *s) {
-  const double *w = s->problem->weights, *u = s->mode;
-  double growth = 0.0, size = 0.0;
-  for (size_t i = 0; i < s->problem->model->out; i++) {
-    growth += u[i] * s->mode_f[i];
-    size += (w ? w[i] : 1.0) * u[i] * u[i];
-  }
-  return growth / size;
+/* <x, y> weighted by w, or by 1 */
+static double inner_product(const double *w, const double *x, const double *y, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += (w ? w[i] : 1.0) * x[i] * y[i];
+  return sum;
+}
+
+/* <u, x> / <u, u>_Xi: with x = G that is r */
+static double along_mode(const hvi_solver *s, const double *x, const double *weights) {
+  const double *u = s->accelerator.mode;
+  const size_t n = s->problem->model->out;
+  return inner_product(weights, u, x, n) / inner_product(s->problem->weights, u, u, n);
 }
 
 /* Noise over the last samples, and h with the doubt that fades. What parts of a sample share does
@@ -102,10 +117,10 @@ static bool alarmed(hvi_filter *f, double a2, double news) {
 
 /* How much of the error to take off, of which c + m is new; moves the filter on. */
 static double believed(hvi_solver *s, double S, double c, double slope) {
-  hvi_filter *f = &s->filter;
+  hvi_filter *f = &s->accelerator.filter;
   const double news = c + f->mean, a2 = slope * slope;
   grow_older(f, S, a2, news);
-  const double step = s->shrink * s->eta[0] * rate_of(s);
+  const double step = s->shrink * s->eta[0] * along_mode(s, s->accelerator.mode_f, NULL);
   const double best = isinf(f->variance) ? 1.0 : f->variance * a2 / (1.0 + f->variance * a2);
   if (alarmed(f, a2, news)) {
     const double mean = f->news / f->weight;
@@ -126,46 +141,55 @@ static double believed(hvi_solver *s, double S, double c, double slope) {
 static void move(hvi_solver *s, double shift) {
   const hvi_problem *p = s->problem;
   const size_t n = p->model->out;
-  hvi_point *now = s->turns[0].room.l.now;
-  hvi_vec_add(s->moved_z, shift, s->mode, n);
-  hvi_vec_add(s->moved_f, shift, s->mode_f, n);
-  s->shift = shift;
-  s->corrected = true;
-  if (!p->ops->lift) return;
-  s->lifted = true; /* z is that of theta to rounding only, until it is worked out again */
+  hvi_accelerator *a = &s->accelerator;
+  hvi_vec_add(a->z, shift, a->mode, n);
+  hvi_vec_add(a->f, shift, a->mode_f, n);
+  if (!p->ops->lift) {
+    a->correction = HVI_CORRECTION_TARGET;
+    s->origin.shift = shift;
+    return;
+  }
+  hvi_point *now = s->parts[0].l.now;
+  a->correction = HVI_CORRECTION_THETA;
   p->ops->lift(p, now->theta, shift);
-  hvi_vec_copy(now->z, s->moved_z, n);
-  hvi_vec_copy(s->f, s->moved_f, n);
-  s->shift = 0.0;
+  hvi_vec_copy(now->z, a->z, n);
+  hvi_vec_copy(s->f, a->f, n);
 }
 
-void hvi_solver_correct_mode(hvi_solver *s) {
+static void correct_mode(hvi_solver *s) {
   const hvi_problem *p = s->problem;
   const size_t n = p->model->out;
+  const hvi_accelerator *a = &s->accelerator;
   const bool sampled = s->sample && !p->one_sample;
-  p->ops->slow_mode(p, s->sample, s->mode, s->mode_f, s->mode_test);
-  const double slope = hvi_vec_dot(s->mode_test, s->mode_f, n);
-  s->shift = 0.0;
-  s->corrected = s->lifted = false;
+  p->ops->slow_mode(p, s->sample, a->mode, a->mode_f, a->mode_test);
+  const double slope = hvi_vec_dot(a->mode_test, a->mode_f, n);
   if (!(slope > 0.0)) return; /* no such mode on this sample */
-  const double c = -hvi_vec_dot(s->mode_test, s->f, n) / slope;
+  const double c = -hvi_vec_dot(a->mode_test, s->f, n) / slope;
   if (!sampled) {
     move(s, c);
     return;
   }
   const double S = noise_of(s, c);
   if (isnan(S)) return;
-  move(s, believed(s, S, c, slope) - s->filter.mean);
+  move(s, believed(s, S, c, slope) - a->filter.mean);
 }
 
-void hvi_solver_note_mode(hvi_solver *s, const hvi_turn *turn) {
-  const hvi_surrogate *l = &turn->room.l;
-  const double *u = s->mode + turn->block.z;
-  double sum = 0.0, size = 0.0;
-  for (size_t i = 0; i < l->model->out; i++) {
-    const double w = l->weights ? l->weights[i] : 1.0;
-    sum += w * u[i] * l->now->residual[i];
-    size += w * u[i] * u[i];
+void hvi_solver_correct(hvi_solver *s) {
+  hvi_accelerator *a = &s->accelerator;
+  const size_t n = s->problem->model->out;
+  hvi_vec_copy(a->z, s->z, n);
+  hvi_vec_copy(a->f, s->f, n);
+  a->correction = HVI_CORRECTION_NONE;
+  s->origin = (hvi_origin){.z = a->z, .f = a->f};
+  if (s->problem->ops->slow_mode) correct_mode(s);
+  if (s->settings.accelerate == HVI_ACCELERATE_ANDERSON) hvi_solver_correct_anderson(s);
+}
+
+void hvi_solver_learn(hvi_solver *s) {
+  hvi_surrogate *l = &s->parts[0].l;
+  if (s->problem->ops->slow_mode) {
+    s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
   }
-  s->filter.mean = l->unseen ? 0.0 : sum / size;
+  if (s->row.inner > 0 || s->accelerator.correction != HVI_CORRECTION_THETA) return;
+  hvi_surrogate_start(l, l->now->theta); /* nothing has evaluated the corrected theta */
 }

@@ -6,11 +6,8 @@
  * Projection onto the simplex is max(x - tau, 0) with tau = max_k (x_(1) + .. + x_(k) - 1) / k, the
  * x_(i) being sorted down; a sorting network does that without branches.
  *
- * The kernels are compiled once per instruction set, by the three source files that include this.
+ * The kernels are built once per level of instructions.
  */
-#ifndef HVI_ENSEMBLE_KERNEL_H
-#define HVI_ENSEMBLE_KERNEL_H
-
 #include "ensemble/kernel_inner.h"
 #include "outer/solver.h"
 
@@ -252,4 +249,5 @@ static inline void exponentials(double *restrict y, double *restrict m, const do
   }
 }
 
-#endif
+const hvi_lanes_kernel HVI_LEVEL_TABLE(hvi_lanes) = {
+    .name = HVI_LEVEL_NAME, .start = start, .step = step, .ended = ended, .exp = exponentials};

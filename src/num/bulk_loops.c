@@ -1,4 +1,4 @@
-/* The loops of bulk.h, for one instruction set: the file that includes this names the table. */
+/* The loops of bulk.h, built once per level of instructions. */
 #include "num/bulk.h"
 
 #include <math.h>
@@ -48,8 +48,11 @@ static void add_gram(double *restrict out, const float *restrict p, const float 
   for (size_t i = 0; i < n; i++) out[i] += (double)(p[i] * (q[i] + 1.0F));
 }
 
-#define HVI_BULK_TABLE(build)                                                                      \
-  {                                                                                                \
-    .name = build, .descend = descend, .momentum = momentum, .adam = adam, .narrow = narrow,       \
-    .widen = widen, .add = add, .add_gram = add_gram                                               \
-  }
+const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {.name = HVI_LEVEL_NAME,
+                                            .descend = descend,
+                                            .momentum = momentum,
+                                            .adam = adam,
+                                            .narrow = narrow,
+                                            .widen = widen,
+                                            .add = add,
+                                            .add_gram = add_gram};
