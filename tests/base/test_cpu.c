@@ -1,5 +1,4 @@
 /* The level of instructions: the machine's, or what the environment asks for, never more. */
-#define _POSIX_C_SOURCE 200112L /* setenv */
 #include "support/check.h"
 
 #include "base/cpu.h"
