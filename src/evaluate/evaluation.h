@@ -3,6 +3,7 @@
 #define HVI_EVALUATE_EVALUATION_H
 
 #include "evaluate/stopwatch.h"
+#include "io/kept.h"
 
 #include <hvi/evaluate.h>
 
@@ -26,6 +27,7 @@ struct hvi_evaluation {
   const char *reason;
   hvi_evaluation_row *rows;
   size_t count, room;
+  char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 
 /* Rows of data that the draws up to that of outer step `outer` go through. */

@@ -10,6 +10,7 @@
 #include "experiments/performative.h"
 #include "experiments/theory_run.h"
 #include "experiments/value_study.h"
+#include "io/kept.h"
 #include "report/text.h"
 
 #include <hvi/version.h>
@@ -17,6 +18,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct kind {
   const char *name;
@@ -45,13 +47,10 @@ char *hvi_run_path(const hvi_run *run, const char *name, const char *ending) {
 }
 
 hvi_status hvi_run_figure(hvi_run *run, const hvi_plot *plot, hvi_error *err) {
-  char note[400];
-  bool drawn = false;
-  hvi_status status = hvi_plot_write(run->folder, plot, err);
-  if (status == HVI_OK)
-    status = hvi_plot_draw(run->folder, plot->name, &drawn, note, sizeof note, err);
+  char note[HVI_PLOT_NOTE];
+  const hvi_status status = hvi_plot_make(run->folder, plot, note, err);
   if (status != HVI_OK) return status;
-  if (!drawn && run->settings->message) run->settings->message(run->settings->context, note);
+  if (*note && run->settings->message) run->settings->message(run->settings->context, note);
   hvi_claims_figure(run->claims, plot->name);
   return HVI_OK;
 }
@@ -110,16 +109,25 @@ static hvi_status run_kind(const kind *k, hvi_run *run, const char *path, hvi_er
   if (!hvi_run_progress(run, "starting", 0)) return HVI_OK;
   hvi_status status = k->run(run, err);
   run->claims->seconds = hvi_clock_now() - started;
+  hvi_levels_add(run->claims->levels, NULL);
   if (status != HVI_OK || run->stopped) return status;
   return hvi_claims_write(run->claims, path, err);
 }
 
-/* An earlier run counts when it had the same settings; one that cannot be read does not. */
-static bool finished_before(hvi_claims *claims, const char *path, const char *hash) {
-  if (hvi_claims_read(claims, path, NULL) != HVI_OK) return false;
-  if (strcmp(claims->settings_hash, hash) == 0) return true;
-  hvi_claims_clear(claims);
-  return false;
+/* An earlier run counts when it had the same settings. A damaged file, or one of another level of
+ * instructions, is an error. */
+static hvi_status look_for_claims(bool *finished, hvi_claims *claims, const char *path,
+                                  const char *hash, const hvi_reproduce_settings *s,
+                                  hvi_error *err) {
+  hvi_kept head = {.accept_other_bits = s->accept_other_bits};
+  *finished = false;
+  if (!s->resume || access(path, F_OK) != 0) return HVI_OK;
+  hvi_status status = hvi_claims_read(claims, path, err);
+  if (status) return status;
+  *finished = claims->checked && strcmp(claims->settings_hash, hash) == 0;
+  if (*finished) status = hvi_kept_match_levels(&head, path, claims->levels, err);
+  if (status || !*finished) hvi_claims_clear(claims);
+  return status;
 }
 
 hvi_status hvi_reproduce(hvi_claims *claims, bool *stopped, const hvi_experiment *e,
@@ -134,8 +142,12 @@ hvi_status hvi_reproduce(hvi_claims *claims, bool *stopped, const hvi_experiment
   char *folder = hvi_path_join(s->out, e->id, "");
   char *path = folder ? hvi_path_join(folder, "claims.json", "") : NULL;
   if (!path) status = hvi_error_memory(err, "a path");
+  bool finished = false;
+  hvi_lock lock = {-1, NULL};
   if (status == HVI_OK) status = hvi_folder_make(folder, err);
-  if (status == HVI_OK && !(s->resume && finished_before(claims, path, hash))) {
+  if (status == HVI_OK) status = hvi_lock_take(&lock, path, err);
+  if (status == HVI_OK) status = look_for_claims(&finished, claims, path, hash, s, err);
+  if (status == HVI_OK && !finished) {
     hvi_run run = {.experiment = e,
                    .full = s->full,
                    .scale = s->full ? &e->full : &e->quick,
@@ -148,6 +160,7 @@ hvi_status hvi_reproduce(hvi_claims *claims, bool *stopped, const hvi_experiment
     *stopped = run.stopped;
   }
   if (status != HVI_OK || *stopped) hvi_claims_clear(claims);
+  hvi_lock_release(&lock);
   hvi_free(path);
   hvi_free(folder);
   return status;

@@ -38,7 +38,8 @@ hvi_status hvi_run_figure(hvi_run *run, const hvi_plot *plot, hvi_error *err);
 typedef struct hvi_reproduce_settings {
   const char *out; /* folder */
   bool full, resume;
-  size_t threads; /* 0: one per core */
+  bool accept_other_bits; /* take up what was computed on another level of instructions */
+  size_t threads;         /* 0: one per core */
   /* How far an experiment is; false stops. Optional. */
   bool (*progress)(void *context, const char *id, const char *doing, double share);
   /* A line worth telling, e.g. that gnuplot is missing. Optional. */

@@ -1,6 +1,7 @@
 /* One method on one seed: an evaluation with checkpoints, and its result as a file. */
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "experiments/value_study.h"
 #include "report/text.h"
@@ -115,6 +116,7 @@ static hvi_status prepare(desk *d, hvi_error *err) {
   d->spec.seed = d->piece->seed;
   d->spec.settings = d->piece->settings;
   d->spec.lr_decay = d->spec.polyak = 0.0; /* a method is what its file says */
+  d->spec.accept_other_bits = d->study->run->settings->accept_other_bits;
   d->spec.probe = d->study->sites[d->piece->place].probe;
   const size_t steps = d->spec.settings.max_outer = hvi_study_steps(s, &d->piece->settings);
   d->spec.schedule = (hvi_schedule){.every = steps > measures ? steps / measures : 1,
@@ -129,11 +131,12 @@ static hvi_status prepare(desk *d, hvi_error *err) {
   return status;
 }
 
-/* From a checkpoint when there is one that fits; otherwise from the start. */
+/* From a checkpoint when there is one of the same settings; otherwise from the start. */
 static hvi_status begin(desk *d, hvi_error *err) {
-  const hvi_status status = hvi_evaluation_new(&d->evaluation, &d->spec, err);
-  if (status || !d->study->reuse || access(d->checkpoint, R_OK) != 0) return status;
-  if (!hvi_evaluation_restore(d->evaluation, d->checkpoint, d->about, NULL)) return HVI_OK;
+  hvi_status status = hvi_evaluation_new(&d->evaluation, &d->spec, err);
+  if (status || !d->study->reuse || access(d->checkpoint, F_OK) != 0) return status;
+  status = hvi_evaluation_restore(d->evaluation, d->checkpoint, d->about, err);
+  if (status != HVI_ERROR_MISMATCH) return status;
   hvi_evaluation_free(d->evaluation);
   return hvi_evaluation_new(&d->evaluation, &d->spec, err);
 }
@@ -165,8 +168,10 @@ static hvi_status write_result(const desk *d, hvi_error *err) {
                                  .rows = (hvi_evaluation_row *)rows,
                                  .diverged =
                                      hvi_evaluation_state(d->evaluation).outcome == HVI_DIVERGED};
-  const hvi_status status = hvi_study_curve_write(d->result, d->about, &curve, err);
-  if (!status) remove(d->checkpoint);
+  hvi_kept head = hvi_study_piece_head(d->study, d->about);
+  hvi_levels_add(head.levels, hvi_evaluation_state(d->evaluation).levels);
+  const hvi_status status = hvi_study_curve_write(d->result, &head, &curve, err);
+  if (!status) hvi_file_remove(d->checkpoint);
   return status;
 }
 

@@ -53,6 +53,7 @@ static hvi_status finish(const char *path, const hvi_group_plan *p, hvi_notes *n
   hvi_status status = room ? HVI_OK : hvi_error_memory(err, "a data set");
   if (!status) status = gather(&d, p, s->transitions, &broken, err);
   hvi_notes_text(notes, "policy", s->run.policy_name);
+  hvi_notes_text(notes, "level", p->crew->levels);
   hvi_notes_count(notes, "broken", broken);
   if (!status) status = write_file(path, &d, notes, err);
   hvi_columns_free(&d);

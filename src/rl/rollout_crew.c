@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 
+#include <string.h>
+
 hvi_status hvi_crew_check(const char *path, const hvi_env *env, const hvi_policy *policy,
                           const hvi_rollout_settings *s, hvi_error *err) {
   if (!path || !env || !policy || !s) {
@@ -24,7 +26,11 @@ hvi_status hvi_crew_open(hvi_crew *c, const char *path, const hvi_env *env,
   char lines[HVI_NOTES_LINES];
   *c = (hvi_crew){.env = env, .policy = policy, .started = hvi_clock_now(), .threads = 0};
   hvi_notes_lines(lines, settings);
-  const hvi_status status = hvi_journal_open(&c->journal, path, lines, s->partial, err);
+  hvi_kept head = {
+      .kind = "run of roll-outs", .about = lines, .accept_other_bits = s->accept_other_bits};
+  const hvi_status status =
+      hvi_journal_open(&c->journal, path, &head, (hvi_journal_rule)s->partial, err);
+  memcpy(c->levels, head.levels, sizeof c->levels);
   if (!status) hvi_meter_start(&c->meter, s, 0);
   return status;
 }

@@ -2,7 +2,7 @@
 #ifndef HVI_RL_ROLLOUT_CREW_H
 #define HVI_RL_ROLLOUT_CREW_H
 
-#include "rl/rollout_journal.h"
+#include "io/journal.h"
 #include "rl/rollout_lockstep.h"
 #include "rl/rollout_notes.h"
 
@@ -10,6 +10,7 @@ typedef struct hvi_crew {
   const hvi_env *env;
   const hvi_policy *policy;
   hvi_journal *journal;
+  char levels[HVI_LEVELS_TEXT]; /* of instructions that had a part */
   hvi_meter meter;
   double started;
   size_t threads;

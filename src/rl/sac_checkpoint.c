@@ -8,14 +8,13 @@
 #include "rl/sac_settings.h"
 
 #include <hvi/tensors.h>
-#include <hvi/version.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_SIZE = 32, FIXED = 40, STEP_COUNTS = 4, REPLAY_COUNTS = 2 };
-static const char FORMAT[] = "hvi sac checkpoint 1";
+static const char KIND[] = "checkpoint of a training";
 
 /* Counters that lie apart in the trainer, side by side. */
 typedef struct tallies {
@@ -130,11 +129,12 @@ static hvi_status check_finite(const list *l, const hvi_sac *sac, hvi_error *err
 hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *err) {
   hvi_sac *sac = (hvi_sac *)(size_t)constant; /* the list serves reading too */
   char texts[HVI_SAC_FIELDS][HVI_SAC_FIELD_TEXT];
-  hvi_tensor_note notes[HVI_SAC_FIELDS + 3] = {
-      {"format", FORMAT}, {"hvi", hvi_version()}, {"env", sac->env->name}};
+  hvi_tensor_note notes[HVI_SAC_FIELDS];
+  hvi_kept head = {.kind = KIND, .about = sac->env->name};
+  memcpy(head.levels, sac->levels, sizeof head.levels);
   for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
     hvi_sac_field_print(texts[i], &sac->settings, i);
-    notes[3 + i] = (hvi_tensor_note){hvi_sac_field_name(i), texts[i]};
+    notes[i] = (hvi_tensor_note){hvi_sac_field_name(i), texts[i]};
   }
   list l;
   hvi_status status = make_list(&l, sac, err);
@@ -142,8 +142,8 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
   gather(&l, sac);
   status = check_finite(&l, sac, err);
   add_replay(&l, &sac->replay);
-  if (status == HVI_OK)
-    status = hvi_tensors_write(path, l.items, l.count, notes, HVI_SAC_FIELDS + 3, err);
+  const hvi_tensors t = {l.count, l.items, HVI_SAC_FIELDS, notes, NULL};
+  if (status == HVI_OK) status = hvi_kept_write(&head, path, &t, err);
   free_list(&l);
   return status;
 }
@@ -220,16 +220,8 @@ static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, 
   return status;
 }
 
-static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const hvi_env *env,
-                                const char *path, hvi_error *err) {
-  const char *format = hvi_tensors_note(t, "format"), *name = hvi_tensors_note(t, "env");
-  if (!format || strcmp(format, FORMAT) != 0 || !name) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no checkpoint of a training", path);
-  }
-  if (strcmp(name, env->name) != 0) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is a checkpoint of '%s', not of '%s'", path,
-                         name, env->name);
-  }
+static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const char *path,
+                                hvi_error *err) {
   *s = hvi_sac_defaults();
   for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
     const char *text = hvi_tensors_note(t, hvi_sac_field_name(i));
@@ -241,17 +233,20 @@ static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const
   return HVI_OK;
 }
 
-hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, hvi_error *err) {
+hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, bool accept_other_bits,
+                        hvi_error *err) {
   hvi_tensors *t = NULL;
   hvi_sac *sac = NULL;
   hvi_sac_settings settings;
   *out = NULL;
-  hvi_status status = hvi_tensors_read(&t, path, 0, err);
-  if (status == HVI_OK) status = read_settings(&settings, t, env, path, err);
+  hvi_kept head = {.kind = KIND, .about = env->name, .accept_other_bits = accept_other_bits};
+  hvi_status status = hvi_kept_read(&t, &head, path, err);
+  if (status == HVI_OK) status = read_settings(&settings, t, path, err);
   if (status == HVI_OK) status = hvi_sac_new(&sac, env, &settings, err);
   if (status == HVI_OK) status = fill_in(sac, t, path, err);
   hvi_tensors_free(t);
   if (status == HVI_OK) {
+    memcpy(sac->levels, head.levels, sizeof sac->levels);
     *out = sac;
   } else {
     hvi_sac_free(sac);

@@ -55,6 +55,7 @@ static hvi_status run(hvi_testset *set, hvi_crew *crew, const char *path, hvi_no
   status = hvi_testset_roll(set, crew, s, err);
   if (status || crew->meter.stopped) return status;
   hvi_notes_text(notes, "policy", s->run.policy_name);
+  hvi_notes_text(notes, "level", crew->levels);
   hvi_notes_count(notes, "visited", visited);
   hvi_notes_count(notes, "episodes", episodes);
   status = hvi_testset_write(path, set, notes, err);
