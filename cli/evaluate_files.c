@@ -75,7 +75,7 @@ int hvi_evaluate_claim(hvi_evaluate *e, bool *there) {
                         "'%s' is there: --resume goes on from it, --fresh begins anew",
                         e->checkpoint);
   }
-  if (!*there && !e->fresh && access(e->network, F_OK) == 0) {
+  if (!*there && !e->resume && !e->fresh && access(e->network, F_OK) == 0) {
     return hvi_complain(HVI_EXIT_USAGE,
                         "'%s' is there and its checkpoint is not: --fresh makes another one in its "
                         "place",
