@@ -110,25 +110,16 @@ static layout lay_out(const hvi_plot *plot) {
   return l;
 }
 
-/* 'text' as gnuplot reads it. */
+/* 'text' as gnuplot reads it, every byte kept. Quotes and what is no character stand between double
+ * quotes, in octal: a doubled quote at the end of a text would not be read as one. */
 static void add_quoted(hvi_text *t, const char *text) {
-  hvi_text_pad(t, '\'', 1);
-  for (; *text; text++) {
-    if (*text == '\'') hvi_text_pad(t, '\'', 1);
-    hvi_text_pad(t, (unsigned char)*text < ' ' ? ' ' : *text, 1);
-  }
-  hvi_text_pad(t, '\'', 1);
-}
-
-/* 'text' with every byte kept: what is no character stands between double quotes, in octal. */
-static void add_name(hvi_text *t, const char *text) {
   hvi_text_add(t, "'");
   for (; *text; text++) {
     const unsigned char c = (unsigned char)*text;
-    if (c < ' ' || c == 0x7f)
+    if (c < ' ' || c == 0x7f || c == '\'')
       hvi_text_add(t, "'.\"\\%03o\".'", c);
     else
-      hvi_text_pad(t, *text, c == '\'' ? 2 : 1);
+      hvi_text_pad(t, *text, 1);
   }
   hvi_text_add(t, "'");
 }
@@ -137,7 +128,7 @@ static void add_name(hvi_text *t, const char *text) {
  * file: all begin with "./". */
 static void add_file(hvi_text *t, const char *name) {
   hvi_text_add(t, "'./'.");
-  add_name(t, name);
+  add_quoted(t, name);
 }
 
 static void add_number(hvi_text *t, double x) {
@@ -200,7 +191,7 @@ static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
 
 static void add_call(hvi_text *t, const char *before, const char *name, const char *after) {
   hvi_text_add(t, "%s", before);
-  add_name(t, name);
+  add_quoted(t, name);
   hvi_text_add(t, "%s", after);
 }
 
