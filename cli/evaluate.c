@@ -93,6 +93,10 @@ static void add_run_options(hvi_evaluate *e, hvi_args *args) {
                             .kind = HVI_ARG_FLAG,
                             .to = &e->fresh,
                             .help = "begin anew although there is a checkpoint"},
+                           {.name = "accept-other-bits",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &e->spec.accept_other_bits,
+                            .help = "go on from what another level of instructions computed"},
                            {.name = "out",
                             .letter = 'o',
                             .kind = HVI_ARG_TEXT,
@@ -200,14 +204,15 @@ static int evaluate(hvi_evaluate *e) {
   if (hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED) return give_up(e, &r);
   if (!status) status = checkpoint(e, &err);
   if (!status) status = hvi_evaluate_judge(e, &r, &err);
-  if (!status) status = hvi_evaluate_draw(e, &err);
   if (status) return hvi_complain_error(&err);
+  const int drawn = hvi_evaluate_draw(e, &err) ? hvi_complain_error(&err) : HVI_EXIT_DONE;
   if (e->json) {
     hvi_evaluate_json(e, &r);
   } else {
     hvi_evaluate_summary(e, &r);
   }
-  return exit_code(e, &r);
+  const int code = exit_code(e, &r);
+  return code == HVI_EXIT_DONE ? drawn : code;
 }
 
 static hvi_evaluate defaults(void) {

@@ -158,6 +158,7 @@ typedef struct hvi_evaluation_spec {
   const hvi_dataset *gap; /* data for the Bellman gap at each measurement; NULL: none */
   hvi_gap_settings gap_settings;
   hvi_schedule schedule;
+  bool accept_other_bits; /* restores a state of another level of instructions too */
 } hvi_evaluation_spec;
 
 /* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them;
@@ -208,6 +209,7 @@ typedef struct hvi_evaluation_status {
   hvi_outcome outcome; /* HVI_LIMIT is the usual end */
   const char *reason;
   size_t outer, inner_total;
+  const char *levels; /* of instructions that had a part in it, '+' between */
 } hvi_evaluation_status;
 HVI_API hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e);
 
@@ -226,7 +228,9 @@ HVI_API const double *hvi_evaluation_theta(const hvi_evaluation *e);
  * Restored into a new evaluation of the same spec it goes on to the same bits, the clocks apart: a
  * stream collects anew what the next draws need, and that time is not counted twice. Text from the
  * caller about what the settings were travels along: a restore with another text is refused, and
- * the error shows both.
+ * the error shows both (HVI_ERROR_MISMATCH). A file in which a bit has changed is refused, and so
+ * is one of another level of instructions, unless the spec accepts other bits. A file that is
+ * replaced stays as path.previous.
  */
 HVI_API hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
                                        hvi_error *err);

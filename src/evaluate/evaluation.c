@@ -275,6 +275,7 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   if (!e) return hvi_error_memory(err, "an evaluation");
   e->spec = *spec;
   e->reason = "";
+  hvi_levels_add(e->levels, NULL);
   status = first_rows(e, err);
   if (!status) status = hvi_value_new(&e->problem, &spec->value, spec->seed, err);
   if (!status) status = make_gap(e, err);
@@ -304,7 +305,8 @@ hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
                                  .outcome = e->outcome,
                                  .reason = e->reason,
                                  .outer = info.last.outer,
-                                 .inner_total = info.inner_total};
+                                 .inner_total = info.inner_total,
+                                 .levels = e->levels};
 }
 
 const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *count) {

@@ -2,6 +2,8 @@
 #ifndef HVI_EVALUATE_EVALUATION_H
 #define HVI_EVALUATE_EVALUATION_H
 
+#include "io/kept.h"
+
 #include <hvi/evaluate.h>
 
 /* Seconds since the start, each kind on a clock of its own. */
@@ -23,6 +25,7 @@ struct hvi_evaluation {
   const char *reason;
   hvi_evaluation_row *rows;
   size_t count, room;
+  char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 
 /* Rows of data that the draws up to that of outer step `outer` go through. */

@@ -457,8 +457,12 @@ static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_n
   char lines[HVI_NOTES_LINES];
   hvi_notes_lines(lines, notes);
   hvi_notes_text(notes, "policy", run->settings->policy_name);
-  hvi_status status =
-      hvi_journal_open(&run->journal, file->path, lines, run->settings->partial, err);
+  hvi_kept kept = {.kind = "run of roll-outs",
+                   .about = lines,
+                   .accept_other_bits = run->settings->accept_other_bits};
+  hvi_status status = hvi_journal_open(&run->journal, file->path, &kept,
+                                       (hvi_journal_rule)run->settings->partial, err);
+  hvi_notes_text(notes, "level", kept.levels);
   if (!status) status = file->fill(file, run, notes, err);
   if (status || run->stopped) return status;
   return hvi_columns_write(file->path, file->set, file->columns, notes, err);

@@ -11,8 +11,8 @@
 #ifndef HVI_RL_ROLLOUT_H
 #define HVI_RL_ROLLOUT_H
 
+#include "io/journal.h"
 #include "rl/columns.h"
-#include "rl/rollout_journal.h"
 
 #include <pthread.h>
 

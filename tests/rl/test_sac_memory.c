@@ -32,7 +32,7 @@ static hvi_status save(void *context, hvi_error *err) {
 static hvi_status load(void *context, hvi_error *err) {
   const rig *r = context;
   hvi_sac *sac;
-  const hvi_status status = hvi_sac_load(&sac, r->env, in(r->folder, "checkpoint"), err);
+  const hvi_status status = hvi_sac_load(&sac, r->env, in(r->folder, "checkpoint"), false, err);
   if (status != HVI_OK) assert_null(sac);
   hvi_sac_free(sac);
   return status;

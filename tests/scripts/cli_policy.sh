@@ -77,7 +77,9 @@ for _ in $(seq 200); do
   if [[ -s busy.safetensors ]]; then break; fi
   sleep 0.05
 done
-refused 5 'busy.csv. is being written by another training' "${train[@]}" --out busy.safetensors --resume -q --steps 200000
+refused 5 'busy.safetensors.checkpoint. is in use: another run' "${train[@]}" --out busy.safetensors --resume -q --steps 200000
+refused 5 'busy.csv. is in use: another run' "${train[@]}" --out other.safetensors --log busy.csv -q
+[[ ! -e other.safetensors.checkpoint.lock ]] || fail "a run that was refused leaves its lock"
 kill -INT "$pid"
 wait "$pid" || true
 
@@ -119,7 +121,7 @@ said out '^hidden +16 16$'
 said out '^env +pendulum$'
 expect 0 policy info whole.safetensors --json
 [[ $(member notes seed) == 7 && $(member hidden 0) == 16 ]] || fail "policy info --json"
-sed 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
+sed -e 's/hvi.checksum/HVI.checksum/' -e 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
 expect 0 policy info loud.safetensors
 said out '^env +\?\[m$'
 head -c 300 whole.safetensors >cut.safetensors

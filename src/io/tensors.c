@@ -2,16 +2,19 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
-#include "num/tensors_header.h"
+#include "io/tensors_header.h"
 
-#include <stdint.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* What a file that was read owns: its bytes, and the document that holds names and notes. */
 typedef struct store {
   unsigned char *bytes;
   json_t *document;
+  bool checked; /* it had a checksum */
 } store;
 
 static const struct {
@@ -109,11 +112,48 @@ static hvi_tensors *assemble(unsigned char *bytes, hvi_tensors_header *h) {
     return NULL;
   }
   for (size_t i = 0; i < h->count; i++) items[i] = h->entries[i].tensor;
-  *s = (store){bytes, h->document};
+  *s = (store){bytes, h->document, false};
   *t = (hvi_tensors){h->count, items, h->note_count, h->notes, s};
   h->document = NULL;
   h->notes = NULL;
   return t;
+}
+
+void hvi_tensors_checksum(char text[HVI_CHECKSUM_TEXT], const hvi_tensors *t) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i < t->count; i++) {
+    const hvi_tensor *x = &t->items[i];
+    const char *type = hvi_tensor_type_name(x->type);
+    uint64_t own = hvi_checksum(HVI_HASH_START, x->name, strlen(x->name));
+    own = hvi_checksum(own, type, strlen(type));
+    for (size_t k = 0; k < x->dims; k++) own = hvi_checksum(own, &x->shape[k], sizeof *x->shape);
+    sum += hvi_checksum(own, x->data, hvi_tensor_count(x) * hvi_tensor_type_size(x->type));
+  }
+  for (size_t i = 0; i < t->note_count; i++) {
+    const hvi_tensor_note *n = &t->notes[i];
+    sum += hvi_checksum(hvi_checksum(~HVI_HASH_START, n->key, strlen(n->key)), n->text,
+                        strlen(n->text));
+  }
+  snprintf(text, HVI_CHECKSUM_TEXT, "%016" PRIx64, sum);
+}
+
+bool hvi_tensors_checked(const hvi_tensors *t) { return ((const store *)t->owned)->checked; }
+
+/* Takes the checksum out of the notes, where there is one, and compares it. */
+static hvi_status check_sum(hvi_tensors *t, const char *name, hvi_error *err) {
+  char is[HVI_CHECKSUM_TEXT];
+  const char *stated = hvi_tensors_note(t, HVI_TENSORS_CHECKSUM);
+  if (!stated) return HVI_OK;
+  size_t at = 0;
+  while (t->notes[at].text != stated) at++;
+  t->note_count--;
+  memmove(&t->notes[at], &t->notes[at + 1], (t->note_count - at) * sizeof *t->notes);
+  ((store *)t->owned)->checked = true;
+  hvi_tensors_checksum(is, t);
+  if (strcmp(is, stated) == 0) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' is damaged: the checksum of its contents is %s and should be %.16s",
+                       name, is, stated);
 }
 
 /* Takes the bytes, or frees them. */
@@ -131,7 +171,11 @@ static hvi_status take_bytes(hvi_tensors **t, unsigned char *bytes, size_t size,
     if (!*t) status = hvi_error_memory(err, "a list of tensors");
   }
   hvi_tensors_header_free(&h);
-  if (status) hvi_free(bytes);
+  if (!*t) hvi_free(bytes);
+  if (!status) status = check_sum(*t, name, err);
+  if (!status) return HVI_OK;
+  hvi_tensors_free(*t);
+  *t = NULL;
   return status;
 }
 

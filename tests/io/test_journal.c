@@ -1,12 +1,14 @@
-#define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "rl/rollout_journal.h"
+#define _XOPEN_SOURCE 700 /* mkdtemp, setenv */
+#include "io/journal.h"
 
-#include "rollout_folder.h"
+#include "base/cpu.h"
+#include "rl/rollout_folder.h"
 
 #include <signal.h>
 #include <sys/resource.h>
 
 static const char settings[] = "environment=lqr\nseed=1\nstates=5\n";
+static const char magic[] = "hvi partial 2";
 enum { RECORDS = 6, LONGEST = 50 };
 
 /* Records of both kinds, out of order, of different lengths, one of them empty. */
@@ -19,10 +21,16 @@ static void fill(unsigned char *bytes, size_t r) {
   for (size_t i = 0; i < records[r].size; i++) bytes[i] = (unsigned char)(31 * r + 7 * i + 1);
 }
 
-static hvi_journal *open_journal(hvi_partial rule) {
+static hvi_status try_open(hvi_journal **j, const char *path, const char *about,
+                           hvi_journal_rule rule, hvi_error *err) {
+  hvi_kept head = {.kind = "test", .about = about};
+  return hvi_journal_open(j, path, &head, rule, err);
+}
+
+static hvi_journal *open_journal(hvi_journal_rule rule) {
   hvi_journal *j;
   hvi_error err;
-  check_ok(hvi_journal_open(&j, here.file, settings, rule, &err), &err);
+  check_ok(try_open(&j, here.file, settings, rule, &err), &err);
   return j;
 }
 
@@ -51,7 +59,7 @@ static void check_records(hvi_journal *j, size_t count) {
 
 /* A journal with all records, closed; ends[r] is the file's length after r records. */
 static void make_journal(size_t ends[RECORDS + 1]) {
-  hvi_journal *j = open_journal(HVI_PARTIAL_REFUSE);
+  hvi_journal *j = open_journal(HVI_JOURNAL_NEW);
   for (size_t r = 0;; r++) {
     hvi_free(file_bytes(here.partial, &ends[r]));
     if (r == RECORDS) break;
@@ -65,7 +73,7 @@ static void what_was_appended_is_there_again(void **state) {
   (void)state;
   size_t ends[RECORDS + 1];
   make_journal(ends);
-  hvi_journal *j = open_journal(HVI_PARTIAL_RESUME);
+  hvi_journal *j = open_journal(HVI_JOURNAL_RESUME);
   assert_int_equal(hvi_journal_kept(j), RECORDS);
   assert_int_equal(hvi_journal_damaged(j), 0);
   check_records(j, RECORDS);
@@ -85,7 +93,7 @@ static void a_journal_cut_anywhere_keeps_its_whole_records(void **state) {
     size_t whole = 0;
     while (whole < RECORDS && ends[whole + 1] <= cut) whole++;
     write_bytes(here.partial, bytes, cut);
-    hvi_journal *j = open_journal(HVI_PARTIAL_RESUME);
+    hvi_journal *j = open_journal(HVI_JOURNAL_RESUME);
     assert_int_equal(hvi_journal_kept(j), whole);
     check_records(j, whole);
     for (size_t r = whole; r < RECORDS; r++) append(j, r);
@@ -112,9 +120,10 @@ static void a_changed_bit_is_noticed(void **state) {
     bytes[at] ^= (unsigned char)(1u << (at % 8));
     write_bytes(here.partial, bytes, size);
     bytes[at] ^= (unsigned char)(1u << (at % 8));
-    const hvi_status status = hvi_journal_open(&j, here.file, settings, HVI_PARTIAL_RESUME, &err);
+    const hvi_status status = try_open(&j, here.file, settings, HVI_JOURNAL_RESUME, &err);
     if (at < ends[0]) {
-      check_error(status, HVI_ERROR_INPUT, &err, "start afresh");
+      check_error(status, HVI_ERROR_INPUT, &err,
+                  at < sizeof magic + 2 ? "is not the partial file" : "damaged at its beginning");
       continue;
     }
     size_t whole = 0;
@@ -134,13 +143,13 @@ static void an_old_journal_is_not_overwritten_unasked(void **state) {
   hvi_error err;
   size_t ends[RECORDS + 1];
   make_journal(ends);
-  check_error(hvi_journal_open(&j, here.file, settings, HVI_PARTIAL_REFUSE, &err),
-              HVI_ERROR_ARGUMENT, &err, "--resume");
+  check_error(try_open(&j, here.file, settings, HVI_JOURNAL_NEW, &err), HVI_ERROR_ARGUMENT, &err,
+              "--resume");
   assert_null(j);
-  j = open_journal(HVI_PARTIAL_RESUME);
+  j = open_journal(HVI_JOURNAL_RESUME);
   check_records(j, RECORDS);
   hvi_journal_close(j);
-  j = open_journal(HVI_PARTIAL_FRESH);
+  j = open_journal(HVI_JOURNAL_FRESH);
   check_records(j, 0);
   hvi_journal_close(j);
 }
@@ -151,12 +160,14 @@ static void other_settings_are_named(void **state) {
   hvi_error err;
   size_t ends[RECORDS + 1];
   make_journal(ends);
-  check_error(hvi_journal_open(&j, here.file, "environment=lqr\nseed=12\nstates=5\n",
-                               HVI_PARTIAL_RESUME, &err),
-              HVI_ERROR_INPUT, &err, "(seed=1, not seed=12)");
+  check_error(
+      try_open(&j, here.file, "environment=lqr\nseed=12\nstates=5\n", HVI_JOURNAL_RESUME, &err),
+      HVI_ERROR_MISMATCH, &err, "'seed=1', not 'seed=12'");
   write_bytes(here.partial, "precious", 8);
-  check_error(hvi_journal_open(&j, here.file, settings, HVI_PARTIAL_RESUME, &err), HVI_ERROR_INPUT,
-              &err, "is not the partial file of a run");
+  for (hvi_journal_rule rule = HVI_JOURNAL_RESUME; rule <= HVI_JOURNAL_FRESH; rule++) {
+    check_error(try_open(&j, here.file, settings, rule, &err), HVI_ERROR_INPUT, &err,
+                "is not the partial file of a run");
+  }
   size_t size;
   unsigned char *bytes = file_bytes(here.partial, &size);
   assert_memory_equal(bytes, "precious", 8);
@@ -165,14 +176,14 @@ static void other_settings_are_named(void **state) {
 
 static void two_runs_do_not_share_a_journal(void **state) {
   (void)state;
-  hvi_journal *first = open_journal(HVI_PARTIAL_REFUSE), *second;
+  hvi_journal *first = open_journal(HVI_JOURNAL_NEW), *second;
   hvi_error err;
   append(first, 0);
-  check_error(hvi_journal_open(&second, here.file, settings, HVI_PARTIAL_FRESH, &err), HVI_ERROR_IO,
-              &err, "in use");
+  check_error(try_open(&second, here.file, settings, HVI_JOURNAL_FRESH, &err), HVI_ERROR_IO, &err,
+              "in use");
   check_records(first, 1);
   hvi_journal_close(first);
-  first = open_journal(HVI_PARTIAL_RESUME);
+  first = open_journal(HVI_JOURNAL_RESUME);
   check_records(first, 1);
   hvi_journal_close(first);
 }
@@ -183,7 +194,7 @@ static void a_full_disk_leaves_the_journal_whole(void **state) {
   struct rlimit old, tight;
   unsigned char bytes[LONGEST];
   hvi_error err;
-  hvi_journal *j = open_journal(HVI_PARTIAL_REFUSE);
+  hvi_journal *j = open_journal(HVI_JOURNAL_NEW);
   append(j, 0);
   size_t size;
   hvi_free(file_bytes(here.partial, &size));
@@ -203,18 +214,66 @@ static void a_full_disk_leaves_the_journal_whole(void **state) {
   append(j, 1);
   append(j, 2);
   hvi_journal_close(j);
-  j = open_journal(HVI_PARTIAL_RESUME);
+  j = open_journal(HVI_JOURNAL_RESUME);
   assert_int_equal(hvi_journal_damaged(j), 0);
   check_records(j, 3);
   hvi_journal_close(j);
+}
+
+/* What a link at FILE.partial points at is neither read nor written. */
+static void a_link_is_not_followed(void **state) {
+  (void)state;
+  hvi_journal *j;
+  hvi_error err;
+  size_t size;
+  write_bytes(here.file, "precious", 8);
+  assert_int_equal(symlink(here.file, here.partial), 0);
+  for (hvi_journal_rule rule = HVI_JOURNAL_NEW; rule <= HVI_JOURNAL_FRESH; rule++) {
+    check_error(try_open(&j, here.file, settings, rule, &err), HVI_ERROR_IO, &err,
+                "a symbolic link");
+  }
+  unsigned char *bytes = file_bytes(here.file, &size);
+  assert_int_equal(size, 8);
+  assert_memory_equal(bytes, "precious", 8);
+  hvi_free(bytes);
+}
+
+/* Records of another level of instructions are taken up only when that is asked for, and from then
+ * on the journal names both. */
+static void another_level_is_refused_or_noted(void **state) {
+  (void)state;
+  hvi_journal *j;
+  hvi_error err;
+  size_t ends[RECORDS + 1];
+  char both[HVI_LEVELS_TEXT] = "baseline";
+  unsetenv("HVI_CPU_LEVEL");
+  if (hvi_cpu_level() == HVI_CPU_BASELINE) skip();
+  hvi_levels_add(both, NULL);
+  setenv("HVI_CPU_LEVEL", "baseline", 1);
+  make_journal(ends);
+  unsetenv("HVI_CPU_LEVEL");
+  check_error(try_open(&j, here.file, settings, HVI_JOURNAL_RESUME, &err), HVI_ERROR_INPUT, &err,
+              "--accept-other-bits");
+  for (int time = 0; time < 2; time++) {
+    hvi_kept head = {.kind = "test", .about = settings, .accept_other_bits = true};
+    check_ok(hvi_journal_open(&j, here.file, &head, HVI_JOURNAL_RESUME, &err), &err);
+    assert_string_equal(head.levels, both);
+    check_records(j, RECORDS);
+    assert_int_equal(hvi_journal_kept(j), RECORDS);
+    hvi_journal_close(j);
+  }
+  setenv("HVI_CPU_LEVEL", "baseline", 1);
+  check_error(try_open(&j, here.file, settings, HVI_JOURNAL_RESUME, &err), HVI_ERROR_INPUT, &err,
+              both);
+  unsetenv("HVI_CPU_LEVEL");
 }
 
 static void a_folder_that_is_not_there_is_an_error(void **state) {
   (void)state;
   hvi_journal *j;
   hvi_error err;
-  check_error(hvi_journal_open(&j, "/nowhere/at/all", settings, HVI_PARTIAL_RESUME, &err),
-              HVI_ERROR_IO, &err, "/nowhere/at/all.partial");
+  check_error(try_open(&j, "/nowhere/at/all", settings, HVI_JOURNAL_RESUME, &err), HVI_ERROR_IO,
+              &err, "/nowhere/at/all.partial");
 }
 
 int main(void) {
@@ -226,6 +285,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(other_settings_are_named, enter, leave),
       cmocka_unit_test_setup_teardown(two_runs_do_not_share_a_journal, enter, leave),
       cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_journal_whole, enter, leave),
+      cmocka_unit_test_setup_teardown(a_link_is_not_followed, enter, leave),
+      cmocka_unit_test_setup_teardown(another_level_is_refused_or_noted, enter, leave),
       cmocka_unit_test_setup_teardown(a_folder_that_is_not_there_is_an_error, enter, leave),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,27 @@ static void nothing_is_a_file_too(void **state) {
   hvi_tensors_free(t);
 }
 
+/* The checksum of a tensor or a note, worked out word by word. */
+static uint64_t fold(uint64_t sum, const void *data, size_t size) {
+  const unsigned char *byte = data;
+  for (size_t i = 0, word = size;; i += 8) {
+    sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    sum ^= sum >> 32;
+    if (i >= size) return sum;
+    word = 0;
+    for (size_t k = 0; k < 8 && i + k < size; k++) word |= (uint64_t)byte[i + k] << 8 * k;
+  }
+}
+
+static uint64_t fold_tensor(const char *name, const char *type, size_t dims, const void *data,
+                            size_t size) {
+  const uint64_t one = size == 3 ? 3 : 1; /* each axis of the file below */
+  uint64_t sum = fold(UINT64_C(0xcbf29ce484222325), name, strlen(name));
+  sum = fold(sum, type, strlen(type));
+  for (size_t i = 0; i < dims; i++) sum = fold(sum, &one, 8);
+  return fold(sum, data, size);
+}
+
 /* The whole file, worked out by hand: wide types first, then names, the header filled up to 64. */
 static void the_bytes_are_fixed(void **state) {
   (void)state;
@@ -153,14 +174,21 @@ static void the_bytes_are_fixed(void **state) {
                               {"b", HVI_TENSOR_I32, 1, {1}, ints},
                               {"a", HVI_TENSOR_F32, 2, {1, 1}, weights}};
   const hvi_tensor turned[] = {given[3], given[2], given[1], given[0]};
-  const char *header = "{\"__metadata__\":{\"k\":\"v\"},"
-                       "\"scalar\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8]},"
+  const uint64_t sum =
+      fold_tensor("scalar", "F64", 0, &number, 8) + fold_tensor("a", "F32", 2, weights, 4) +
+      fold_tensor("b", "I32", 1, ints, 4) + fold_tensor("truth", "BOOL", 1, truths, 3) +
+      fold(fold(~UINT64_C(0xcbf29ce484222325), "k", 1), "v", 1);
+  char start[80];
+  snprintf(start, sizeof start, "{\"__metadata__\":{\"hvi.checksum\":\"%016llx\",\"k\":\"v\"},",
+           (unsigned long long)sum);
+  const char *header = "\"scalar\":{\"dtype\":\"F64\",\"shape\":[],\"data_offsets\":[0,8]},"
                        "\"a\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[8,12]},"
                        "\"b\":{\"dtype\":\"I32\",\"shape\":[1],\"data_offsets\":[12,16]},"
                        "\"truth\":{\"dtype\":\"BOOL\",\"shape\":[3],\"data_offsets\":[16,19]}}";
   static bytes expected;
   expected.size = 0;
   append(&expected, "\x38\1\0\0\0\0\0", 8);
+  append(&expected, start, strlen(start));
   append(&expected, header, strlen(header));
   while (expected.size < 8 + 0x138) append(&expected, " ", 1);
   append(&expected, &number, 8);

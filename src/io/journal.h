@@ -1,24 +1,33 @@
 /*
  * FILE.partial: what a long run has finished, in a form that may be cut off at any moment.
  *
- * A header with the settings of the run, then records, each with kind, index, size and a checksum
- * over all of these and its contents. Records are only ever appended. Reading stops at the first
- * one that is not whole; what follows is computed again. Numbers are in the machine's own order: a
- * partial file is for the machine that wrote it.
+ * A head (io/kept.h), then records, each with kind, index, size and a checksum over all of these
+ * and its contents. Records are only ever appended, and go to the disk once a second. Reading stops
+ * at the first one that is not whole; what follows is computed again. Numbers are in the machine's
+ * own order: a partial file is for the machine that wrote it.
  */
-#ifndef HVI_RL_ROLLOUT_JOURNAL_H
-#define HVI_RL_ROLLOUT_JOURNAL_H
+#ifndef HVI_IO_JOURNAL_H
+#define HVI_IO_JOURNAL_H
 
-#include <hvi/rollout.h>
+#include "io/kept.h"
+
+#include <stddef.h>
 
 enum { HVI_JOURNAL_KINDS = 2 };
 
 typedef struct hvi_journal hvi_journal;
 
-/* The journal of the run that makes `path`. `settings` is lines of key=value; a journal with others
- * is not resumed. It is locked: of two runs at once the second gets an error. */
-hvi_status hvi_journal_open(hvi_journal **journal, const char *path, const char *settings,
-                            hvi_partial rule, hvi_error *err);
+/* What to do with a file that is there already: an error, go on with it, begin anew. */
+typedef enum hvi_journal_rule {
+  HVI_JOURNAL_NEW,
+  HVI_JOURNAL_RESUME,
+  HVI_JOURNAL_FRESH
+} hvi_journal_rule;
+
+/* The journal of the run that makes `path`. It is locked: of two runs at once the second gets an
+ * error. The levels of instructions of what was there are added to the head's. */
+hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *head,
+                            hvi_journal_rule rule, hvi_error *err);
 /* Keeps the file. */
 void hvi_journal_close(hvi_journal *j);
 /* Removes the file as well. */

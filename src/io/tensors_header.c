@@ -1,4 +1,4 @@
-#include "num/tensors_header.h"
+#include "io/tensors_header.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* What an error text is about. */
@@ -175,6 +176,64 @@ static hvi_status parse_notes(hvi_tensors_header *h, const char *name, hvi_error
   return HVI_OK;
 }
 
+bool hvi_tensor_measure(const hvi_tensor *t, size_t *count, size_t *bytes) {
+  size_t product = 1;
+  bool empty = false;
+  for (size_t i = 0; i < t->dims; i++) {
+    if (t->shape[i] == 0) {
+      empty = true;
+    } else if (!hvi_multiply_sizes(product, t->shape[i], &product)) {
+      return false;
+    }
+  }
+  /* room for the same count of doubles, so that a caller may multiply without a thought */
+  if (!hvi_multiply_sizes(product, sizeof(double), bytes)) return false;
+  *count = empty ? 0 : product;
+  *bytes = *count * hvi_tensor_type_size(t->type);
+  return true;
+}
+
+/* By place; empty tensors share theirs, and are told apart by their name. */
+static int compare_places(const void *a, const void *b) {
+  const hvi_tensor_entry *x = a, *y = b;
+  if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+  if (x->end != y->end) return x->end < y->end ? -1 : 1;
+  return strcmp(x->tensor.name, y->tensor.name);
+}
+
+static hvi_status check_end(const hvi_tensors_header *h, size_t end, size_t data_size,
+                            const char *name, hvi_error *err) {
+  if (end == data_size) return HVI_OK;
+  if (end > data_size) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "'%s': tensor '%.80s' ends at byte %zu of the data, of which there are "
+                         "%zu (truncated?)",
+                         name, h->entries[h->count - 1].tensor.name, end, data_size);
+  }
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' has %zu bytes after its last tensor; it should end there", name,
+                       data_size - end);
+}
+
+/* Sorts the entries and checks that they fill data_size bytes, each once. */
+static hvi_status check_places(hvi_tensors_header *h, size_t data_size, const char *name,
+                               hvi_error *err) {
+  qsort(h->entries, h->count, sizeof *h->entries, compare_places);
+  size_t end = 0;
+  for (size_t i = 0; i < h->count; i++) {
+    const hvi_tensor_entry *e = &h->entries[i];
+    if (e->begin != end) {
+      return hvi_error_set(err, HVI_ERROR_INPUT,
+                           "'%s': tensor '%.80s' begins at byte %zu of the data, %s; it should "
+                           "begin at %zu",
+                           name, e->tensor.name, e->begin,
+                           e->begin < end ? "within another tensor" : "after a gap", end);
+    }
+    end = e->end;
+  }
+  return check_end(h, end, data_size, name, err);
+}
+
 hvi_status hvi_tensors_header_parse(hvi_tensors_header *h, const unsigned char *bytes, size_t size,
                                     const char *name, hvi_error *err) {
   *h = (hvi_tensors_header){0};
@@ -185,7 +244,7 @@ hvi_status hvi_tensors_header_parse(hvi_tensors_header *h, const unsigned char *
   status = parse_document(&h->document, bytes + HVI_TENSORS_PREFIX, length, name, err);
   if (!status) status = parse_entries(h, name, err);
   if (!status) status = parse_notes(h, name, err);
-  if (!status) status = hvi_tensors_check_places(h, size - h->data_offset, name, err);
+  if (!status) status = check_places(h, size - h->data_offset, name, err);
   if (status) hvi_tensors_header_free(h);
   return status;
 }

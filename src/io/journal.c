@@ -1,7 +1,8 @@
-#define _DEFAULT_SOURCE /* flock */
-#include "rl/rollout_journal.h"
+#include "io/journal.h"
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 
@@ -10,15 +11,14 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char MAGIC[16] = "hvi partial 1\n";
+static const char MAGIC[16] = "hvi partial 2\n";
 
 typedef struct file_head {
   char magic[sizeof MAGIC];
-  uint64_t size, checksum; /* of the settings, which follow */
+  uint64_t size, checksum; /* of the head's text, which follows */
 } file_head;
 
 typedef struct record_head {
@@ -40,16 +40,22 @@ struct hvi_journal {
   char *path;
   uint64_t end; /* of the last whole record */
   size_t kept, damaged;
-  shelf shelves[HVI_JOURNAL_KINDS];
+  double synced;                /* when the file last went to the disk */
+  char levels[HVI_LEVELS_TEXT]; /* as the last record of them says */
+  shelf shelves[HVI_JOURNAL_KINDS + 1];
   pthread_mutex_t lock;
 };
 
+/* One more kind of record names the levels of instructions from there on. Seconds between syncs: a
+ * loss of power costs so much work. */
+enum { LEVELS = HVI_JOURNAL_KINDS, MOST_HEAD = 4096, SYNC_EVERY = 1, BLOCK = 1 << 14 };
+
 /* Groups are handed out in order, so what is missing among the records of a kind is what was under
  * way on other threads. An index far beyond that is no index of ours. */
-enum { MOST_MISSING = 4 * HVI_ROLLOUT_MAX_THREADS };
+enum { MOST_MISSING = 4096 };
 
-static uint64_t record_hash(const record_head *head) {
-  return hvi_hash_bytes(HVI_HASH_START, head, offsetof(record_head, checksum));
+static uint64_t record_sum(const record_head *head) {
+  return hvi_checksum(HVI_HASH_START, head, offsetof(record_head, checksum));
 }
 
 /* False with errno; a file that ends early gives errno 0. */
@@ -92,153 +98,170 @@ static void put(shelf *s, size_t index, uint64_t offset, uint64_t size) {
 }
 
 static bool head_is_sane(const hvi_journal *j, const record_head *head, uint64_t left) {
-  return head->kind < HVI_JOURNAL_KINDS && head->size <= left &&
+  return head->kind <= LEVELS && head->size <= left &&
          head->index < j->shelves[head->kind].count + MOST_MISSING;
 }
 
-/* Whether contents[size] at the offset have the checksum; *whole. An error: the disk. */
-static bool hash_contents(const hvi_journal *j, const record_head *head, uint64_t offset,
-                          bool *whole) {
-  unsigned char buffer[1 << 14];
-  uint64_t hash = record_hash(head);
-  for (uint64_t done = 0; done < head->size;) {
-    const uint64_t left = head->size - done;
-    const size_t n = left < sizeof buffer ? (size_t)left : sizeof buffer;
-    if (!read_at(j->fd, buffer, n, offset + done)) return false;
-    hash = hvi_hash_bytes(hash, buffer, n);
-    done += n;
+/* Contents are summed up block by block, as they are read. */
+static uint64_t add_contents(uint64_t sum, const unsigned char *contents, uint64_t size) {
+  for (uint64_t done = 0; done < size; done += BLOCK) {
+    sum = hvi_checksum(sum, contents + done, size - done < BLOCK ? (size_t)(size - done) : BLOCK);
   }
-  *whole = hash == head->checksum;
+  return sum;
+}
+
+/* Whether contents[size] at the offset have the checksum; *whole. An error: the disk. */
+static bool check_contents(const hvi_journal *j, const record_head *head, uint64_t offset,
+                           bool *whole) {
+  unsigned char buffer[BLOCK];
+  uint64_t sum = record_sum(head);
+  for (uint64_t done = 0; done < head->size; done += BLOCK) {
+    const uint64_t left = head->size - done;
+    const size_t n = left < BLOCK ? (size_t)left : BLOCK;
+    if (!read_at(j->fd, buffer, n, offset + done)) return false;
+    sum = hvi_checksum(sum, buffer, n);
+  }
+  *whole = sum == head->checksum;
   return true;
 }
 
+/* The levels of instructions that had a part from here on. */
+static hvi_status take_levels(hvi_journal *j, hvi_kept *k, const record_head *head, uint64_t offset,
+                              hvi_error *err) {
+  const size_t size = head->size < HVI_LEVELS_TEXT ? (size_t)head->size : HVI_LEVELS_TEXT - 1;
+  if (!read_at(j->fd, j->levels, size, offset)) return hvi_error_system(err, "read", j->path);
+  j->levels[size] = '\0';
+  return hvi_kept_match_levels(k, j->path, j->levels, err);
+}
+
 /* Takes in whole records from j->end on, up to `size`. */
-static hvi_status scan(hvi_journal *j, uint64_t size, hvi_error *err) {
+static hvi_status scan(hvi_journal *j, hvi_kept *k, uint64_t size, hvi_error *err) {
   record_head head;
   while (size - j->end >= sizeof head) {
     bool whole = false;
     const uint64_t offset = j->end + sizeof head;
     if (!read_at(j->fd, &head, sizeof head, j->end)) return hvi_error_system(err, "read", j->path);
     if (!head_is_sane(j, &head, size - offset)) break;
-    if (!hash_contents(j, &head, offset, &whole)) return hvi_error_system(err, "read", j->path);
+    if (!check_contents(j, &head, offset, &whole)) return hvi_error_system(err, "read", j->path);
     if (!whole) break;
+    if (head.kind == LEVELS) {
+      const hvi_status status = take_levels(j, k, &head, offset, err);
+      if (status) return status;
+    }
     shelf *s = &j->shelves[head.kind];
     if (!make_room(s, (size_t)head.index)) return hvi_error_memory(err, "a list of records");
     put(s, (size_t)head.index, offset, head.size);
     j->end = offset + head.size;
-    j->kept++;
+    j->kept += head.kind != LEVELS;
   }
   j->damaged = (size_t)(size - j->end);
   return HVI_OK;
 }
 
-/* The line of each text in which they first differ. */
-static hvi_status complain_settings(const hvi_journal *j, const char *there, const char *here,
-                                    hvi_error *err) {
-  size_t line = 0;
-  for (size_t i = 0; there[i] && there[i] == here[i]; i++) {
-    if (there[i] == '\n') line = i + 1;
-  }
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' belongs to a run with other settings (%.*s, not %.*s); resume that "
-                       "one, or start afresh (--fresh)",
-                       j->path, (int)strcspn(there + line, "\n"), there + line,
-                       (int)strcspn(here + line, "\n"), here + line);
-}
-
 static hvi_status complain_foreign(const hvi_journal *j, hvi_error *err) {
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is not the partial file of a run, or is damaged at its beginning; "
-                       "start afresh (--fresh)",
-                       j->path);
+  return hvi_error_set(
+      err, HVI_ERROR_INPUT,
+      "'%s' is there and is not the partial file of a run: hvi does not replace it", j->path);
 }
 
-static hvi_status compare_settings(hvi_journal *j, const file_head *head, const char *settings,
-                                   hvi_error *err) {
-  char there[4096];
+static hvi_status complain_damaged(const hvi_journal *j, hvi_error *err) {
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' is damaged at its beginning; start afresh (--fresh)", j->path);
+}
+
+/* Compares the head with the run's, and finds where the records begin. */
+static hvi_status compare_head(hvi_journal *j, hvi_kept *k, const file_head *head, hvi_error *err) {
+  char there[MOST_HEAD];
   const size_t size = (size_t)head->size;
   if (!read_at(j->fd, there, size, sizeof *head)) return hvi_error_system(err, "read", j->path);
-  if (hvi_hash_bytes(HVI_HASH_START, there, size) != head->checksum) {
-    return complain_foreign(j, err);
-  }
+  if (hvi_checksum(HVI_HASH_START, there, size) != head->checksum) return complain_damaged(j, err);
   there[size] = '\0';
-  if (strcmp(there, settings) != 0) return complain_settings(j, there, settings, err);
+  char *about = strchr(there, '\n');
+  if (!about) return complain_damaged(j, err);
+  *about++ = '\0';
   j->end = sizeof *head + size;
-  return HVI_OK;
+  return hvi_kept_match(k, j->path, there, about, err);
 }
 
-/* Writes a new header into an empty file. */
-static hvi_status begin(hvi_journal *j, const char *settings, hvi_error *err) {
-  file_head head = {.size = strlen(settings)};
+/* The text of a head; how long it is. */
+static size_t print_head(char text[MOST_HEAD], hvi_kept *k) {
+  char line[HVI_KEPT_HEAD];
+  hvi_kept_head(line, k);
+  return (size_t)snprintf(text, MOST_HEAD, "%s\n%s", line, k->about);
+}
+
+/* Writes a new head into an empty file. */
+static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
+  char text[MOST_HEAD];
+  file_head head = {.size = print_head(text, k)};
+  if (head.size >= sizeof text) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings of a run are too long");
+  }
   memcpy(head.magic, MAGIC, sizeof MAGIC);
-  head.checksum = hvi_hash_bytes(HVI_HASH_START, settings, (size_t)head.size);
+  head.checksum = hvi_checksum(HVI_HASH_START, text, (size_t)head.size);
   if (ftruncate(j->fd, 0) != 0 || !write_at(j->fd, &head, sizeof head, 0) ||
-      !write_at(j->fd, settings, (size_t)head.size, sizeof head)) {
+      !write_at(j->fd, text, (size_t)head.size, sizeof head)) {
     return hvi_error_system(err, "write", j->path);
   }
   j->end = sizeof head + head.size;
-  return HVI_OK;
+  const hvi_status status = hvi_file_sync(j->fd, j->path, err);
+  return status ? status : hvi_folder_sync(j->path, err);
 }
 
-/* Reads the header and the records of an existing file of `size` bytes. One that was cut off within
- * its header holds nothing yet and is begun anew. */
-static hvi_status resume(hvi_journal *j, uint64_t size, const char *settings, hvi_error *err) {
-  file_head head = {.size = 0};
-  const size_t got = size < sizeof head ? (size_t)size : sizeof head;
-  if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
-  if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0 ||
-      head.size >= 4096) {
-    return complain_foreign(j, err);
+/* Reads the head and the records of an existing file of `size` bytes. One that was cut off within
+ * its head holds nothing yet and is begun anew. */
+static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_head *head,
+                         hvi_error *err) {
+  if (size < sizeof *head) return begin(j, k, err);
+  if (head->size >= MOST_HEAD) return complain_damaged(j, err);
+  if (size - sizeof *head < head->size) {
+    char own[MOST_HEAD];
+    const bool torn = size - sizeof *head < print_head(own, k);
+    return torn ? begin(j, k, err) : complain_damaged(j, err);
   }
-  if (got < sizeof head) return begin(j, settings, err);
-  if (size - sizeof head < head.size) {
-    const bool torn = size - sizeof head < strlen(settings);
-    return torn ? begin(j, settings, err) : complain_foreign(j, err);
-  }
-  hvi_status status = compare_settings(j, &head, settings, err);
-  if (!status) status = scan(j, size, err);
+  hvi_status status = compare_head(j, k, head, err);
+  if (!status) status = scan(j, k, size, err);
   if (!status && j->damaged && ftruncate(j->fd, (off_t)j->end) != 0) {
     status = hvi_error_system(err, "write", j->path);
+  }
+  /* a run of another level goes on: the journal says so from here on */
+  if (!status && strchr(k->levels, '+') && strcmp(j->levels, k->levels) != 0) {
+    status = hvi_journal_append(j, LEVELS, 0, k->levels, strlen(k->levels), err);
   }
   return status;
 }
 
-static hvi_status open_file(hvi_journal *j, uint64_t *size, hvi_error *err) {
+static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_error *err) {
   struct stat st;
-  j->fd = open(j->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (j->fd < 0) return hvi_error_system(err, "create", j->path);
-  const bool taken = flock(j->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  file_head head = {.size = 0};
+  hvi_status status = hvi_file_plain(j->path, err);
+  if (!status) status = hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, err);
+  if (status) return status;
   if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
-  if (taken || st.st_nlink == 0) {
-    return hvi_error_set(err, HVI_ERROR_IO, "'%s' is in use: another run is making this file",
+  const uint64_t size = (uint64_t)st.st_size;
+  const size_t got = size < sizeof head ? (size_t)size : sizeof head;
+  if (size == 0) return begin(j, k, err);
+  if (rule == HVI_JOURNAL_NEW) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "'%s' is left from an earlier run: go on with it (--resume) or start "
+                         "afresh (--fresh)",
                          j->path);
   }
-  if (!S_ISREG(st.st_mode)) {
-    return hvi_error_set(err, HVI_ERROR_IO, "cannot write '%s': it is not a regular file", j->path);
+  if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
+  if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0) {
+    return complain_foreign(j, err);
   }
-  *size = (uint64_t)st.st_size;
-  return HVI_OK;
+  return rule == HVI_JOURNAL_RESUME ? resume(j, k, size, &head, err) : begin(j, k, err);
 }
 
-static hvi_status start(hvi_journal *j, const char *settings, hvi_partial rule, hvi_error *err) {
-  uint64_t size = 0;
-  const hvi_status status = open_file(j, &size, err);
-  if (status) return status;
-  if (size == 0 || rule == HVI_PARTIAL_FRESH) return begin(j, settings, err);
-  if (rule == HVI_PARTIAL_RESUME) return resume(j, size, settings, err);
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                       "'%s' is left from an earlier run: go on with it (--resume) or start afresh "
-                       "(--fresh)",
-                       j->path);
-}
-
-hvi_status hvi_journal_open(hvi_journal **journal, const char *path, const char *settings,
-                            hvi_partial rule, hvi_error *err) {
+hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *k,
+                            hvi_journal_rule rule, hvi_error *err) {
   *journal = NULL;
   const size_t length = strlen(path) + sizeof ".partial";
   hvi_journal *j = hvi_alloc(1, sizeof *j);
   if (!j) return hvi_error_memory(err, "a partial file");
   j->fd = -1;
+  j->synced = hvi_clock_now();
   pthread_mutex_init(&j->lock, NULL);
   j->path = hvi_alloc(length, 1);
   hvi_status status = HVI_OK;
@@ -246,7 +269,7 @@ hvi_status hvi_journal_open(hvi_journal **journal, const char *path, const char 
     status = hvi_error_memory(err, "a file name");
   } else {
     snprintf(j->path, length, "%s.partial", path);
-    status = start(j, settings, rule, err);
+    status = start(j, k, rule, err);
   }
   if (status) {
     hvi_journal_close(j);
@@ -258,8 +281,11 @@ hvi_status hvi_journal_open(hvi_journal **journal, const char *path, const char 
 
 void hvi_journal_close(hvi_journal *j) {
   if (!j) return;
-  if (j->fd >= 0) close(j->fd);
-  for (size_t k = 0; k < HVI_JOURNAL_KINDS; k++) hvi_free(j->shelves[k].places);
+  if (j->fd >= 0) {
+    hvi_file_sync(j->fd, j->path, NULL); /* should this fail, the next reader finds what is whole */
+    close(j->fd);
+  }
+  for (size_t k = 0; k < HVI_JOURNAL_KINDS + 1; k++) hvi_free(j->shelves[k].places);
   pthread_mutex_destroy(&j->lock);
   hvi_free(j->path);
   hvi_free(j);
@@ -267,6 +293,8 @@ void hvi_journal_close(hvi_journal *j) {
 
 void hvi_journal_remove(hvi_journal *j) {
   unlink(j->path);
+  close(j->fd);
+  j->fd = -1;
   hvi_journal_close(j);
 }
 
@@ -302,13 +330,16 @@ static hvi_status append(hvi_journal *j, const record_head *head, const void *co
   }
   put(s, (size_t)head->index, offset, head->size);
   j->end = offset + head->size;
-  return HVI_OK;
+  const double now = hvi_clock_now();
+  if (now - j->synced < SYNC_EVERY) return HVI_OK;
+  j->synced = now;
+  return hvi_file_sync(j->fd, j->path, err);
 }
 
 hvi_status hvi_journal_append(hvi_journal *j, unsigned kind, size_t index, const void *contents,
                               size_t size, hvi_error *err) {
   record_head head = {.kind = kind, .index = index, .size = size};
-  head.checksum = hvi_hash_bytes(record_hash(&head), contents, size);
+  head.checksum = add_contents(record_sum(&head), contents, size);
   pthread_mutex_lock(&j->lock);
   const hvi_status status = append(j, &head, contents, err);
   pthread_mutex_unlock(&j->lock);
