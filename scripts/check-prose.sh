@@ -3,6 +3,7 @@
 #
 #   - a line of Markdown over 120 characters
 #   - README.md over 120 lines
+#   - a link to a file that is not there
 #   - words that promise something later, or that only their author understands
 #   - a sentence over 25 words in README.md; for the other pages their number is told
 set -euo pipefail
@@ -23,6 +24,13 @@ if [[ -f README.md ]] && (($(wc -l <README.md) > 120)); then
   echo "./README.md: over 120 lines"
   status=1
 fi
+
+while IFS=: read -r page line link; do
+  target=${link#](} target=${target%)} target=${target%%#*}
+  [[ -z $target || $target == *://* || -e $(dirname "$page")/$target ]] && continue
+  echo "$page:$line: no file '$target'"
+  status=1
+done < <(grep -noE '\]\([^) ]+\)' "${pages[@]}" /dev/null)
 
 promises='still to come|coming soon|will be added'
 coinages='look further ahead|mode corrected|mean over the steps|\bpurse\b'

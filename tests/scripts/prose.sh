@@ -48,5 +48,7 @@ printf '%s\n%s.\n' "$(words 20)" "$(words 20)" | accepted docs/page.md "a long s
 printf '| %s | %s |\n' "$(words 11)" "$(words 11)" | accepted README.md "cells of a table"
 printf '%0121d\n' 0 | refused docs/page.md "a long line" "page.md:1: over 120 characters"
 printf 'λ%0119d\n' 0 | accepted docs/page.md "120 characters in more bytes"
+echo '[a](page.md#part) [b](https://example.org/x)' | accepted docs/page.md "links that lead somewhere"
+echo 'See [a](gone.md).' | refused docs/page.md "a dead link" "page.md:1: no file 'gone.md'"
 echo 'The rest is still to come.' | refused docs/page.md "a promise" "still to come"
-yes '' | head -121 | refused README.md "a long front page" "over 120 lines"
+printf '\n%.0s' {1..121} | refused README.md "a long front page" "over 120 lines"
