@@ -54,7 +54,7 @@ is_claim() {
   for part in "$id" "${id%-half-cheetah}" "${id%-ant}" "${id%-walk}" "${id%-blocks}"; do
     for part in "$part" "${part/#gap-per-/%s-per-}" "${part/#error-per-/%s-per-}"; do
       grep -rqF --include='*.c' "\"$part\"" src && return 0
-      sed 's/#.*//' "experiments/$1.yaml" | grep -qE "(^|[^a-z0-9-])$part([^a-z0-9-]|\$)" && return 0
+      grep -qE "^[^#]*\bid: *[\"']?$part([^a-z0-9-]|\$)" "experiments/$1.yaml" && return 0
     done
   done
   return 1
