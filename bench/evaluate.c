@@ -87,9 +87,8 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
   const size_t rows = (repeats * OUTER + 2) * EVALUATE_BATCH;
   hvi_status status = hvi_collector_new(&w->collector, w->env, w->policy, 1, 1, rows, err);
   if (status) return status;
-  static const size_t hidden[] = {HIDDEN, HIDDEN};
   w->spec = hvi_evaluation_defaults();
-  w->spec.value.hidden = hidden;
+  w->spec.value.hidden[0] = w->spec.value.hidden[1] = HIDDEN;
   w->spec.value.hidden_count = 2;
   w->spec.value.data = hvi_collector_data(w->collector);
   w->spec.value.batch = EVALUATE_BATCH;
@@ -277,15 +276,6 @@ static hvi_status measure(evaluate_row *row, const char *name, size_t repeats, h
   return status;
 }
 
-static bool is_available(const char *name) {
-  size_t count;
-  const hvi_env_kind *kinds = hvi_env_list(&count);
-  for (size_t i = 0; i < count; i++) {
-    if (strcmp(kinds[i].name, name) == 0) return kinds[i].available;
-  }
-  return false;
-}
-
 hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_options *o,
                               hvi_error *err) {
   static const char *const names[EVALUATE_ROWS] = {"lqr", "half_cheetah", "ant"};
@@ -294,7 +284,7 @@ hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_opti
   for (*done = 0; !status && *done < EVALUATE_ROWS; ++*done) {
     if (o->progress && !o->progress(o->context, *done, EVALUATE_ROWS)) break;
     evaluate_row *row = &rows[*done];
-    *row = (evaluate_row){.env = names[*done], .available = is_available(names[*done])};
+    *row = (evaluate_row){.env = names[*done], .available = !hvi_env_available(names[*done], NULL)};
     if (!row->available) continue;
     row->targets = row->inner = row->sgemm = row->step = row->measure = INFINITY;
     status = measure(row, names[*done], repeats, err);

@@ -2,6 +2,7 @@
 #include "args.h"
 #include "commands.h"
 #include "exit_codes.h"
+#include "rl/rollout_settings.h"
 #include "rollout.h"
 #include "verbs.h"
 
@@ -24,20 +25,8 @@ static int data_collect(int argc, char **argv) {
       .min = 1,
       .max = 1,
       .operand = "environment"};
-  hvi_args_add(&args, (hvi_arg[]){
-                          {.name = "transitions",
-                           .letter = 'n',
-                           .kind = HVI_ARG_SIZE,
-                           .to = &s.transitions,
-                           .range = "[1,1e12]",
-                           .value = "N",
-                           .help = "how many"},
-                          {.name = "deterministic",
-                           .kind = HVI_ARG_FLAG,
-                           .to = &s.deterministic,
-                           .help = "the policy's mean action, without noise"},
-                          {0},
-                      });
+  hvi_args_settings(&args, hvi_collect_table(), &s, NULL);
+  args.rows[0].letter = 'n';
   hvi_rollout_options(&job, &s.run, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   code = hvi_rollout_open(&job, &s.run, args.operands[0]);

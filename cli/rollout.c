@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "exit_codes.h"
+#include "rl/rollout_settings.h"
 #include "signals.h"
 
 #include <string.h>
@@ -22,17 +23,6 @@ void hvi_rollout_options(hvi_rollout_job *job, hvi_rollout_settings *s, hvi_args
                           .to = &job->out,
                           .value = "FILE",
                           .help = "where to write (.safetensors)"},
-                         {.name = "seed",
-                          .kind = HVI_ARG_SEED,
-                          .to = &s->seed,
-                          .value = "S",
-                          .help = "the seed; the same one gives the same bits"},
-                         {.name = "threads",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->threads,
-                          .range = "[0,1024]",
-                          .value = "T",
-                          .help = "threads (0: one per core); the results are the same for any"},
                          {.name = "resume",
                           .kind = HVI_ARG_FLAG,
                           .to = &job->resume,
@@ -51,6 +41,7 @@ void hvi_rollout_options(hvi_rollout_job *job, hvi_rollout_settings *s, hvi_args
                           .help = "the result as one JSON object"},
                          {0},
                      });
+  hvi_args_settings(args, hvi_rollout_table(), s, NULL);
   hvi_talk_options(&job->talk, args);
 }
 

@@ -2,6 +2,7 @@
 #include "args.h"
 #include "commands.h"
 #include "exit_codes.h"
+#include "rl/rollout_settings.h"
 #include "rollout.h"
 
 #include <hvi/testset.h>
@@ -17,43 +18,6 @@ static const char examples[] =
     "  hvi testset lqr --policy default --states 1000 --horizon 1000 --out lqr.safetensors\n"
     "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
 
-static void add_options(hvi_testset_settings *s, hvi_args *args) {
-  hvi_args_add(args, (hvi_arg[]){
-                         {.name = "states",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->states,
-                          .range = "[1,1e9]",
-                          .value = "N",
-                          .help = "states"},
-                         {.name = "rollouts",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->rollouts,
-                          .range = "[2,1e6]",
-                          .value = "R",
-                          .help = "roll-outs from each"},
-                         {.name = "horizon",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->horizon,
-                          .range = "[1,1e9]",
-                          .value = "H",
-                          .help = "steps of a roll-out"},
-                         {.name = "gamma",
-                          .kind = HVI_ARG_REAL,
-                          .to = &s->gamma,
-                          .range = "(0,1)",
-                          .value = "X",
-                          .help = "discount"},
-                         {.name = "visits",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->visits,
-                          .range = "[0,1e10]",
-                          .value = "N",
-                          .help = "visited states to choose from, in whole episodes\n(0: five "
-                                  "times --states)"},
-                         {0},
-                     });
-}
-
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
   hvi_rollout_job job = {.talk = hvi_talk_new(), .doing = "roll-outs"};
@@ -67,7 +31,7 @@ int hvi_cli_testset(int argc, char **argv) {
                    .min = 1,
                    .max = 1,
                    .operand = "environment"};
-  add_options(&s, &args);
+  hvi_args_settings(&args, hvi_testset_table(), &s, NULL);
   hvi_rollout_options(&job, &s.run, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   code = hvi_rollout_open(&job, &s.run, args.operands[0]);

@@ -65,9 +65,11 @@ static void need_testset(hvi_study_site *site) {
 }
 
 static hvi_status open_env(hvi_study_site *site, hvi_error *err) {
-  const hvi_status status = hvi_env_new(&site->env, site->place->environment, err);
+  hvi_error why = {HVI_OK, ""};
+  const hvi_status status = hvi_env_new(&site->env, site->place->environment, &why);
+  if (status && err) *err = why;
   if (status != HVI_ERROR_UNSUPPORTED) return status;
-  snprintf(site->missing, sizeof site->missing, "needs MuJoCo, which this build lacks");
+  snprintf(site->missing, sizeof site->missing, "%.*s", (int)sizeof site->missing - 1, why.text);
   return HVI_OK;
 }
 
@@ -95,14 +97,13 @@ static hvi_status make_stand_in(hvi_study_site *site, hvi_run *run, const char *
   s.run = (hvi_rollout_settings){.seed = 1,
                                  .threads = run->threads,
                                  .partial = HVI_PARTIAL_RESUME,
-                                 .accept_other_bits = run->settings->accept_other_bits,
                                  .policy_name = p->policy,
                                  .progress = on_rollouts,
                                  .progress_context = run};
-  s.states = p->stand_in_states;
-  s.rollouts = p->stand_in_rollouts;
-  s.horizon = p->stand_in_horizon;
-  s.gamma = run->experiment->study->gamma;
+  s.states = p->stand_in.states;
+  s.rollouts = p->stand_in.rollouts;
+  s.horizon = p->stand_in.horizon;
+  s.gamma = run->experiment->study->value.gamma;
   const hvi_status status = hvi_testset_make(path, site->env, site->policy, &s, &report, err);
   if (status || report.stopped) return status;
   snprintf(note, sizeof note, "%s: %s is not there; made one of %zu states in %.1f s",
@@ -120,8 +121,8 @@ static hvi_status stand_in(char **path, hvi_study_site *site, hvi_run *run, hvi_
   hvi_text_add(&t, "%s/testsets", run->settings->out);
   hvi_status status = t.failed ? hvi_error_memory(err, "a path") : hvi_folder_make(t.data, err);
   hvi_text_add(&t, "/%s-%s-%g-%zu-%zu-%zu.safetensors", p->environment, print,
-               run->experiment->study->gamma, p->stand_in_states, p->stand_in_rollouts,
-               p->stand_in_horizon);
+               run->experiment->study->value.gamma, p->stand_in.states, p->stand_in.rollouts,
+               p->stand_in.horizon);
   *path = hvi_text_take(&t);
   if (!status && !*path) status = hvi_error_memory(err, "a path");
   if (!status && access(*path, R_OK) != 0) status = make_stand_in(site, run, *path, err);
@@ -157,7 +158,7 @@ static hvi_status open_testset(hvi_study_site *site, hvi_run *run, hvi_error *er
   const hvi_study_place *p = site->place;
   char *path = hvi_study_find(p->testset);
   hvi_status status = HVI_OK;
-  if (!path && p->stand_in_states > 0 && !run->full) status = stand_in(&path, site, run, err);
+  if (!path && p->stand_in.states > 0 && !run->full) status = stand_in(&path, site, run, err);
   if (!path && !status) need_testset(site);
   if (path && !status && !run->stopped) status = read_testset(site, run, path, err);
   hvi_free(path);
@@ -216,7 +217,10 @@ uint64_t hvi_study_hash(const hvi_experiment *e) {
   uint64_t hash = HVI_HASH_START;
   size_t kinds = 0;
   const hvi_env_kind *kind = hvi_env_list(&kinds);
-  for (size_t i = 0; i < kinds; i++) hash = hvi_hash_bytes(hash, &kind[i].available, sizeof(bool));
+  for (size_t i = 0; i < kinds; i++) {
+    const bool available = hvi_env_available(kind[i].name, NULL) == HVI_OK;
+    hash = hvi_hash_bytes(hash, &available, sizeof available);
+  }
   for (size_t i = 0; i < e->study->place_count; i++) {
     hash = hash_file(hash, e->study->places[i].policy);
     hash = hash_file(hash, e->study->places[i].testset);

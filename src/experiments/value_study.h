@@ -15,7 +15,6 @@
 #define HVI_EXPERIMENTS_VALUE_STUDY_H
 
 #include "experiments/run.h"
-#include "io/kept.h"
 
 #include <hvi/evaluate.h>
 
@@ -49,7 +48,7 @@ typedef struct hvi_study_panel {
 typedef struct hvi_study_place {
   const char *environment, *policy, *testset;
   /* a quick run without the test set makes one of this size; 0 states: it does not */
-  size_t stand_in_states, stand_in_rollouts, stand_in_horizon;
+  hvi_testset_settings stand_in;
 } hvi_study_place;
 
 enum { HVI_MOST_PLACES = 4, HVI_MOST_PANELS = 6 };
@@ -63,11 +62,9 @@ typedef enum hvi_study_scaling {
 typedef struct hvi_study_plan {
   size_t place_count;
   hvi_study_place places[HVI_MOST_PLACES];
-  const char *runs; /* another experiment that makes the same runs; NULL: none */
-  size_t hidden_count, hidden[HVI_VALUE_MOST_LAYERS];
-  double gamma;
-  bool random_draws; /* offline: batches at random; otherwise all of the data at once */
-  bool gap;          /* offline: the Bellman gap is measured */
+  const char *runs;     /* another experiment that makes the same runs; NULL: none */
+  hvi_value_spec value; /* hidden, gamma, and draw: offline at random, or all of the data at once */
+  bool gap;             /* offline: the Bellman gap is measured */
   hvi_study_scaling scaling;
   size_t per_decade; /* measurements at powers of 10, beside the evenly spaced ones */
   double checkpoint; /* seconds between checkpoints of a piece */
@@ -82,6 +79,9 @@ typedef struct hvi_study_plan {
 
 hvi_status hvi_study_plan_parse(hvi_study_plan **plan, const struct hvi_node *map,
                                 const char *origin, hvi_error *err);
+
+/* The tables of what it is read by, one after the other; NULL past the last. */
+const hvi_setting_table *hvi_study_table_at(size_t index);
 
 /* Where a file is: as named, in $HVI_DATA, in ./data, or beside the program (../data,
  * ../share/hvi). hvi_free it; NULL when it is nowhere. value_site.c */
@@ -178,17 +178,11 @@ typedef struct hvi_study_curve {
   bool diverged;
 } hvi_study_curve;
 
-/* The result file of a piece, a file that hvi keeps for itself (io/kept.h); value_file.c */
-hvi_status hvi_study_curve_write(const char *path, hvi_kept *head, const hvi_study_curve *curve,
+/* The result file of a piece, PATH.csv; reading says whether there is one of the same `about`.
+ * value_file.c */
+hvi_status hvi_study_curve_write(const char *path, const char *about, const hvi_study_curve *curve,
                                  hvi_error *err);
-hvi_status hvi_study_curve_read(hvi_study_curve *curve, const char *path, hvi_kept *head,
-                                hvi_error *err);
-/* The piece's result, with the levels of instructions that had a part in it added to `levels`. */
-hvi_status hvi_study_piece_read(hvi_study_curve *curve, char levels[HVI_LEVELS_TEXT],
-                                const hvi_study *study, const hvi_study_piece *piece,
-                                hvi_error *err);
-/* The head of its files. */
-hvi_kept hvi_study_piece_head(const hvi_study *study, const char *about);
+bool hvi_study_curve_read(hvi_study_curve *curve, const char *path, const char *about);
 
 /* What the judges see. */
 typedef struct hvi_study_results {

@@ -3,10 +3,7 @@
 #include "base/memory.h"
 #include "rl/rollout_group.h"
 #include "rl/rollout_row.h"
-
-hvi_collect_settings hvi_collect_defaults(void) {
-  return (hvi_collect_settings){.run = {.seed = 1}, .transitions = 100000};
-}
+#include "rl/rollout_settings.h"
 
 static void write_row(const hvi_env *env, const hvi_lockstep_step *step, unsigned char *row,
                       unsigned char *next_row) {
@@ -96,10 +93,8 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
   if (report) *report = (hvi_rollout_report){0};
   hvi_status status = hvi_crew_check(path, env, policy, s ? &s->run : NULL, err);
   if (status) return status;
-  if (s->transitions == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a data set needs a transition at least");
-  }
-  status = check_size(env, s->transitions, err);
+  status = hvi_setting_check(hvi_collect_table(), s, err);
+  if (!status) status = check_size(env, s->transitions, err);
   if (status) return status;
   hvi_notes notes;
   hvi_notes_begin(&notes, "transitions", env, policy, s->run.seed);

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "rl/rollout_settings.h"
 
 #include <string.h>
 
@@ -13,11 +14,8 @@ hvi_status hvi_crew_check(const char *path, const hvi_env *env, const hvi_policy
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "roll-outs need a file, an environment, a policy and settings");
   }
-  if (s->threads > HVI_ROLLOUT_MAX_THREADS) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu threads are too many; at most %d",
-                         s->threads, HVI_ROLLOUT_MAX_THREADS);
-  }
-  return hvi_policy_check(policy, env, err);
+  const hvi_status status = hvi_setting_check(hvi_rollout_table(), s, err);
+  return status ? status : hvi_policy_check(policy, env, err);
 }
 
 hvi_status hvi_crew_open(hvi_crew *c, const char *path, const hvi_env *env,
