@@ -87,9 +87,8 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
   const size_t rows = (repeats * OUTER + 2) * EVALUATE_BATCH;
   hvi_status status = hvi_collector_new(&w->collector, w->env, w->policy, 1, 1, rows, err);
   if (status) return status;
-  static const size_t hidden[] = {HIDDEN, HIDDEN};
   w->spec = hvi_evaluation_defaults();
-  w->spec.value.hidden = hidden;
+  w->spec.value.hidden[0] = w->spec.value.hidden[1] = HIDDEN;
   w->spec.value.hidden_count = 2;
   w->spec.value.data = hvi_collector_data(w->collector);
   w->spec.value.batch = EVALUATE_BATCH;

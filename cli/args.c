@@ -1,12 +1,8 @@
 #include "args.h"
 
-#include "base/number.h"
 #include "exit_codes.h"
-#include "parse.h"
 #include "talk.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,12 +10,46 @@ void hvi_args_add(hvi_args *args, const hvi_arg *table) {
   for (; table->name && args->count < HVI_ARGS_MAX; table++) args->rows[args->count++] = *table;
 }
 
-static hvi_arg *find(hvi_args *args, const char *name, size_t length) {
-  for (size_t i = 0; i < args->count; i++) {
-    hvi_arg *row = &args->rows[i];
-    if (row->kind == HVI_ARG_SECTION) continue;
-    if (strlen(row->name) == length && memcmp(row->name, name, length) == 0) return row;
+/* An option as a setting: a row of a table, or made up for an option of the program alone. */
+static hvi_setting setting_of(const hvi_arg *row) {
+  if (row->setting) return *row->setting;
+  const bool choice = row->kind == HVI_ARG_CHOICE;
+  return (hvi_setting){.name = row->name,
+                       .kind = (hvi_setting_kind)row->kind,
+                       .range = choice ? NULL : row->range,
+                       .choices = choice ? row->range : NULL,
+                       .help = row->help};
+}
+
+static bool among(const char *words, const char *name) {
+  return words && hvi_setting_used(&(hvi_setting){.used_by = words}, name);
+}
+
+void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,
+                       const char *left_out) {
+  for (const hvi_setting *s = table->rows; s->name; s++) {
+    if (among(left_out, s->name)) continue;
+    hvi_args_add(args, (hvi_arg[]){{.name = s->name,
+                                    .kind = (hvi_arg_kind)s->kind,
+                                    .to = settings,
+                                    .help = s->help,
+                                    .setting = s},
+                                   {0}});
   }
+}
+
+static char fold(char c) { return c == '_' ? '-' : c; }
+
+static bool is_name(const hvi_arg *row, const char *name, size_t length) {
+  if (row->kind == HVI_ARG_SECTION || strlen(row->name) != length) return false;
+  for (size_t i = 0; i < length; i++)
+    if (fold(row->name[i]) != fold(name[i])) return false;
+  return true;
+}
+
+static hvi_arg *find(hvi_args *args, const char *name, size_t length) {
+  for (size_t i = 0; i < args->count; i++)
+    if (is_name(&args->rows[i], name, length)) return &args->rows[i];
   return NULL;
 }
 
@@ -31,35 +61,28 @@ static hvi_arg *find_letter(hvi_args *args, char letter) {
 }
 
 bool hvi_args_given(const hvi_args *args, const char *name) {
-  for (size_t i = 0; i < args->count; i++) {
-    if (strcmp(args->rows[i].name, name) == 0 && args->rows[i].given) return true;
-  }
+  for (size_t i = 0; i < args->count; i++)
+    if (args->rows[i].given && is_name(&args->rows[i], name, strlen(name))) return true;
   return false;
 }
 
-int hvi_choice_find(const char *choices, const char *word) {
-  size_t length = strlen(word);
-  for (int i = 0; length > 0; i++) {
-    size_t n = strcspn(choices, "|");
-    if (n == length && memcmp(choices, word, n) == 0) return i;
-    if (choices[n] == '\0') break;
-    choices += n + 1;
-  }
-  return -1;
-}
+enum { NAME_SIZE = 64 };
 
-const char *hvi_choice_name(const char *choices, int index, char *text, size_t size) {
-  for (; index > 0; index--) choices += strcspn(choices, "|") + 1;
-  snprintf(text, size, "%.*s", (int)strcspn(choices, "|"), choices);
+/* "--inner-lr" */
+static const char *option_name(const hvi_arg *row, char text[NAME_SIZE]) {
+  snprintf(text, NAME_SIZE, "--%s", row->name);
+  for (char *c = text; *c; c++) *c = fold(*c);
   return text;
 }
 
 static int unknown_option(const hvi_args *args, const char *name, size_t length) {
   const char *names[HVI_ARGS_MAX + 2];
-  char word[64], hint[HVI_HINT_SIZE], advice[64];
+  char options[HVI_ARGS_MAX][NAME_SIZE], word[64], hint[HVI_HINT_SIZE], advice[64];
   size_t n = 0;
   for (size_t i = 0; i < args->count; i++) {
-    if (args->rows[i].kind != HVI_ARG_SECTION) names[n++] = args->rows[i].name;
+    if (args->rows[i].kind == HVI_ARG_SECTION) continue;
+    names[n] = option_name(&args->rows[i], options[n]) + 2;
+    n++;
   }
   names[n++] = "help";
   names[n] = NULL;
@@ -69,56 +92,9 @@ static int unknown_option(const hvi_args *args, const char *name, size_t length)
                       hvi_did_you_mean(hint, word, names, advice));
 }
 
-static int bad_value(const hvi_arg *row, const char *what, const char *text) {
-  const char *where = row->range ? " in " : "";
-  return hvi_complain(HVI_EXIT_USAGE, "--%s takes %s%s%s, not '%s'", row->name, what, where,
-                      row->range ? row->range : "", text);
-}
-
-static int bad_choice(const hvi_arg *row, const char *text) {
-  return hvi_complain(HVI_EXIT_USAGE, "--%s takes one of %s, not '%s'", row->name, row->range,
-                      text);
-}
-
-static int store_real(const hvi_arg *row, const char *text) {
-  double x;
-  if (!hvi_parse_real(&x, text) || !hvi_interval_contains(row->range, x)) {
-    return bad_value(row, "a number", text);
-  }
-  *(double *)row->to = x;
-  return HVI_EXIT_DONE;
-}
-
-static int store_size(const hvi_arg *row, const char *text) {
-  size_t x;
-  if (!hvi_parse_size(&x, text) || !hvi_interval_contains(row->range, (double)x)) {
-    return bad_value(row, "a whole number", text);
-  }
-  *(size_t *)row->to = x;
-  return HVI_EXIT_DONE;
-}
-
-static int store_seed(const hvi_arg *row, const char *text) {
-  uint64_t x;
-  if (!hvi_parse_u64(&x, text)) return bad_value(row, "a whole number from 0 to 2^64 - 1", text);
-  *(uint64_t *)row->to = x;
-  return HVI_EXIT_DONE;
-}
-
-static int store_choice(const hvi_arg *row, const char *text) {
-  int x = hvi_choice_find(row->range, text);
-  if (x < 0) return bad_choice(row, text);
-  *(int *)row->to = x;
-  return HVI_EXIT_DONE;
-}
-
-static int store_text(const hvi_arg *row, const char *text) {
-  if (!*text) return hvi_complain(HVI_EXIT_USAGE, "--%s is empty", row->name);
-  if (row->kind == HVI_ARG_TEXT) {
-    *(const char **)row->to = text;
-    return HVI_EXIT_DONE;
-  }
+static int store_texts(hvi_arg *row, const char *text) {
   hvi_texts *list = row->to;
+  if (!*text) return hvi_complain(HVI_EXIT_USAGE, "--%s: must be text, not ''", row->name);
   if (list->count == HVI_TEXTS_MAX) {
     return hvi_complain(HVI_EXIT_USAGE, "--%s is given more than %d times", row->name,
                         HVI_TEXTS_MAX);
@@ -128,24 +104,14 @@ static int store_text(const hvi_arg *row, const char *text) {
 }
 
 static int store(hvi_arg *row, const char *text) {
+  const hvi_setting setting = setting_of(row);
+  char name[NAME_SIZE];
+  hvi_error err;
   row->given = true;
-  switch (row->kind) {
-  case HVI_ARG_REAL:
-    return store_real(row, text);
-  case HVI_ARG_SIZE:
-    return store_size(row, text);
-  case HVI_ARG_SEED:
-    return store_seed(row, text);
-  case HVI_ARG_CHOICE:
-    return store_choice(row, text);
-  default:
-    return store_text(row, text);
-  }
-}
-
-static void set_flag(hvi_arg *row, bool on) {
-  row->given = true;
-  *(bool *)row->to = on;
+  if (row->kind == HVI_ARG_TEXTS) return store_texts(row, text);
+  if (hvi_setting_parse(&setting, row->to, text, option_name(row, name), &err) == HVI_OK)
+    return HVI_EXIT_DONE;
+  return hvi_complain(HVI_EXIT_USAGE, "%s", err.text);
 }
 
 /* The flag that "no-NAME" turns off. */
@@ -153,6 +119,17 @@ static hvi_arg *find_negated(hvi_args *args, const char *name, size_t length) {
   hvi_arg *row =
       length > 3 && memcmp(name, "no-", 3) == 0 ? find(args, name + 3, length - 3) : NULL;
   return row && row->kind == HVI_ARG_FLAG ? row : NULL;
+}
+
+/* What the help calls the value. */
+static const char *value_name(const hvi_arg *row) {
+  static const char *const names[] = {
+      [HVI_SETTING_REAL] = "X",        [HVI_SETTING_COUNT] = "N",
+      [HVI_SETTING_SEED] = "S",        [HVI_SETTING_CHOICE] = "KIND",
+      [HVI_SETTING_TEXT] = "TEXT",     [HVI_SETTING_COUNTS] = "N,N,...",
+      [HVI_SETTING_REALS] = "X,X,...", [HVI_SETTING_FLAG] = ""};
+  if (row->value) return row->value;
+  return row->kind == HVI_ARG_TEXTS ? "TEXT" : names[row->kind];
 }
 
 /* Whether what follows a text option is more likely the next option than its value. */
@@ -165,18 +142,18 @@ static int read_long(hvi_args *args, const char *word, const char *next, int *us
   const char *name = word + 2, *equals = strchr(name, '=');
   size_t length = equals ? (size_t)(equals - name) : strlen(name);
   hvi_arg *row = find(args, name, length);
+  char text[NAME_SIZE];
   const bool negated = !row && (row = find_negated(args, name, length)) != NULL;
   *used = 1;
   if (!row) return unknown_option(args, name, length);
-  if (row->kind == HVI_ARG_FLAG) {
-    if (equals) return hvi_complain(HVI_EXIT_USAGE, "--%s takes no value", row->name);
-    set_flag(row, !negated);
-    return HVI_EXIT_DONE;
+  if (negated && equals) {
+    return hvi_complain(HVI_EXIT_USAGE, "--no-%s takes no value", option_name(row, text) + 2);
   }
   if (equals) return store(row, equals + 1);
+  if (row->kind == HVI_ARG_FLAG) return store(row, negated ? "no" : "yes");
   if (!next || swallows_option(row, next)) {
-    return hvi_complain(HVI_EXIT_USAGE, "--%s needs a value: --%s %s", row->name, row->name,
-                        row->value ? row->value : "VALUE");
+    option_name(row, text);
+    return hvi_complain(HVI_EXIT_USAGE, "%s needs a value: %s %s", text, text, value_name(row));
   }
   *used = 2;
   return store(row, next);
@@ -197,7 +174,7 @@ static int read_letters(hvi_args *args, const char *word, const char *next, int 
       *used = c[1] ? 1 : 2;
       return store(row, value);
     }
-    set_flag(row, true);
+    store(row, "yes");
   }
   return HVI_EXIT_DONE;
 }
@@ -252,17 +229,15 @@ bool hvi_args_parse(hvi_args *args, int argc, char **argv, int *code) {
   return *code == HVI_EXIT_DONE;
 }
 
+enum { HELP_COLUMN = 28, HELP_WIDTH = 64 };
+
 /* "-q, --quiet" or "    --eta X". */
 static void print_name(const hvi_arg *row) {
-  char text[64];
-  int length;
-  if (row->letter)
-    length = snprintf(text, sizeof text, "-%c, --%s", row->letter, row->name);
-  else
-    length = snprintf(text, sizeof text, "    --%s", row->name);
-  if (row->value && length > 0 && (size_t)length < sizeof text) {
-    snprintf(text + length, sizeof text - (size_t)length, " %s", row->value);
-  }
+  char text[2 * NAME_SIZE], name[NAME_SIZE];
+  const char letter[] = {'-', row->letter, ',', ' ', '\0'}, *value = value_name(row);
+  option_name(row, name);
+  snprintf(text, sizeof text, "%s%s%s%s", row->letter ? letter : "    ", name, *value ? " " : "",
+           value);
   printf("  %-26s", text);
   if (strlen(text) > 25) printf("\n  %-26s", "");
 }
@@ -270,37 +245,49 @@ static void print_name(const hvi_arg *row) {
 /* The value that holds when the option is not given, where it is a choice, a flag that is set or a
  * number other than zero, which mostly stands for "none". */
 static void default_text(const hvi_arg *row, char *text, size_t size) {
-  char value[HVI_NUMBER_SIZE] = "";
-  if (row->kind == HVI_ARG_REAL && !isnan(*(const double *)row->to)) {
-    hvi_number_short(value, *(const double *)row->to, 6);
-  }
-  if (row->kind == HVI_ARG_SIZE) snprintf(value, sizeof value, "%zu", *(const size_t *)row->to);
-  if (row->kind == HVI_ARG_SEED) {
-    snprintf(value, sizeof value, "%" PRIu64, *(const uint64_t *)row->to);
-  }
-  if (row->kind == HVI_ARG_CHOICE) {
-    hvi_choice_name(row->range, *(const int *)row->to, value, sizeof value);
-  }
-  if (row->kind == HVI_ARG_FLAG && *(const bool *)row->to) {
-    snprintf(value, sizeof value, "--no-%.20s: not", row->name);
-  }
-  bool shown = *value && strcmp(value, "0") != 0;
+  const hvi_setting s = setting_of(row);
+  char value[128] = "", name[NAME_SIZE];
+  const bool silent = row->kind == HVI_ARG_TEXT || row->kind == HVI_ARG_TEXTS;
+  if (!silent) hvi_setting_format(&s, row->to, value, sizeof value);
+  if (row->kind == HVI_ARG_FLAG && strcmp(value, "yes") == 0)
+    snprintf(value, sizeof value, "--no-%s: not", option_name(row, name) + 2);
+  static const char *const zeros[] = {"", "0", "no", "none", "nan"};
+  bool shown = true;
+  for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
+    shown = shown && (row->kind == HVI_ARG_CHOICE || strcmp(value, zeros[i]) != 0);
   snprintf(text, size, "%s%s%s", shown ? " [" : "", shown ? value : "", shown ? "]" : "");
 }
 
+/* Text broken into lines at blanks, each after the first indented. */
+static void print_wrapped(const char *text, int indent) {
+  while (*text) {
+    size_t n = strcspn(text, "\n");
+    if (n > HELP_WIDTH) {
+      for (n = HELP_WIDTH; n > 0 && text[n] != ' ';) n--;
+      if (n == 0) n = strcspn(text, " \n");
+    }
+    printf("%.*s\n", (int)n, text);
+    text += n + (text[n] != '\0');
+    if (*text) printf("%*s", indent, "");
+  }
+}
+
 static void print_option(const hvi_arg *row) {
-  char preset[64];
+  char preset[160], text[1024];
   if (row->kind == HVI_ARG_SECTION) {
     printf("\n%s:\n", row->name);
     return;
   }
-  const char *help = row->help;
   print_name(row);
-  for (const char *end; (end = strchr(help, '\n')) != NULL; help = end + 1) {
-    printf("%.*s\n  %-26s", (int)(end - help), help, "");
-  }
   default_text(row, preset, sizeof preset);
-  printf("%s%s\n", help, preset);
+  snprintf(text, sizeof text, "%s%s", row->help, preset);
+  print_wrapped(text, HELP_COLUMN);
+}
+
+void hvi_args_line(const hvi_setting *row, const char *value) {
+  char name[NAME_SIZE];
+  printf("  %-20s %-12s ", option_name(&(hvi_arg){.name = row->name}, name), value);
+  print_wrapped(row->help, 36);
 }
 
 void hvi_args_help(const hvi_args *args) {

@@ -17,18 +17,18 @@
 #ifndef HVI_CLI_ARGS_H
 #define HVI_CLI_ARGS_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include <hvi/setting.h>
 
+/* Kinds of settings, and one that only a command line has. */
 typedef enum hvi_arg_kind {
-  HVI_ARG_SECTION, /* no option: `name` is a title in the help */
-  HVI_ARG_FLAG,    /* bool *: set to true */
-  HVI_ARG_REAL,    /* double *: finite */
-  HVI_ARG_SIZE,    /* size_t *: 0, 1, ...; 1e3 will do */
-  HVI_ARG_SEED,    /* uint64_t * */
-  HVI_ARG_CHOICE,  /* int *: position in `range`, as in "plain|optimistic|averaged" */
-  HVI_ARG_TEXT,    /* const char **: points into argv */
-  HVI_ARG_TEXTS    /* hvi_texts *: may be given several times */
+  HVI_ARG_SECTION = HVI_SETTING_SECTION, /* no option: `name` is a title in the help */
+  HVI_ARG_FLAG = HVI_SETTING_FLAG,       /* bool *: set to true, by --no-name to false */
+  HVI_ARG_REAL = HVI_SETTING_REAL,       /* double *: finite */
+  HVI_ARG_SIZE = HVI_SETTING_COUNT,      /* size_t *: 0, 1, ...; 1e3 will do */
+  HVI_ARG_SEED = HVI_SETTING_SEED,       /* uint64_t * */
+  HVI_ARG_CHOICE = HVI_SETTING_CHOICE,   /* int *: position in `range`, as in "one|two|three" */
+  HVI_ARG_TEXT = HVI_SETTING_TEXT,       /* const char **: points into argv */
+  HVI_ARG_TEXTS = 100                    /* hvi_texts *: may be given several times */
 } hvi_arg_kind;
 
 typedef struct hvi_arg {
@@ -36,10 +36,11 @@ typedef struct hvi_arg {
   char letter;      /* as in -q; 0: none */
   hvi_arg_kind kind;
   void *to;
-  const char *range; /* an interval such as "(0,1)", "[0,inf)", or the choices; NULL: anything */
-  const char *value; /* what the help calls the value: "X", "FILE" */
-  const char *help;  /* one line, or several separated by \n */
-  bool given;        /* set by the parser */
+  const char *range;          /* an interval such as "(0,1)", or the choices; NULL: anything */
+  const char *value;          /* what the help calls the value; NULL: as its kind is called */
+  const char *help;           /* it is broken into lines; \n breaks too */
+  const hvi_setting *setting; /* row of a table; `to` is then the struct */
+  bool given;                 /* set by the parser */
 } hvi_arg;
 
 enum { HVI_ARGS_MAX = 96, HVI_TEXTS_MAX = 64 };
@@ -65,19 +66,20 @@ typedef struct hvi_args {
 
 /* Adds the rows of a table that ends in a NULL name. */
 void hvi_args_add(hvi_args *args, const hvi_arg *table);
+/* Adds an option for each setting of a table, except for those that `left_out` names, as words with
+ * blanks between; NULL: all. */
+void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,
+                       const char *left_out);
 
 /* Fills the destinations. False: the command is over, with *code. Reorders argv. */
 bool hvi_args_parse(hvi_args *args, int argc, char **argv, int *code);
 
-/* Whether an option stood on the command line. */
+/* Whether an option stood on the command line; '-' and '_' are the same in names. */
 bool hvi_args_given(const hvi_args *args, const char *name);
 
+/* Prints "  --name  value  help" to stdout. */
+void hvi_args_line(const hvi_setting *row, const char *value);
 /* Prints the help to stdout. */
 void hvi_args_help(const hvi_args *args);
-
-/* The position of a word in "one|two|three", or -1. */
-int hvi_choice_find(const char *choices, const char *word);
-/* Word number `index` of them, copied to text. */
-const char *hvi_choice_name(const char *choices, int index, char *text, size_t size);
 
 #endif

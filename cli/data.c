@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "exit_codes.h"
 #include "json.h"
+#include "rl/rollout_settings.h"
 #include "rollout.h"
 #include "verbs.h"
 
@@ -199,14 +200,16 @@ int hvi_rollout_info(const hvi_rollout_job *job, const hvi_rollout_report *repor
 }
 
 static hvi_status collect(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_dataset_collect(job->out, job->env, job->policy, job->context, report, err);
+  return hvi_dataset_collect(job->out, job->env, job->policy, job->settings, report, err);
 }
 
 static int data_collect(int argc, char **argv) {
   hvi_collect_settings s = hvi_collect_defaults();
   hvi_rollout_job job = {.doing = "transitions",
-                         .settings = &s.run,
-                         .context = &s,
+                         .table = hvi_collect_table(),
+                         .letter = 'n',
+                         .settings = &s,
+                         .rollout = &s.run,
                          .writes = true,
                          .run = collect,
                          .show = hvi_rollout_info};
@@ -220,20 +223,6 @@ static int data_collect(int argc, char **argv) {
       .examples =
           "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
           "  hvi data collect ant --policy ant.safetensors -n 1e6 --out ant-data.safetensors"};
-  hvi_args_add(&args, (hvi_arg[]){
-                          {.name = "transitions",
-                           .letter = 'n',
-                           .kind = HVI_ARG_SIZE,
-                           .to = &s.transitions,
-                           .range = "[1,1e12]",
-                           .value = "N",
-                           .help = "how many"},
-                          {.name = "deterministic",
-                           .kind = HVI_ARG_FLAG,
-                           .to = &s.deterministic,
-                           .help = "the policy's mean action, without noise"},
-                          {0},
-                      });
   return hvi_rollout_command(&job, &args, argc, argv);
 }
 

@@ -138,7 +138,7 @@ static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, const ch
         .series = series[k]};
   }
   snprintf(title, sizeof title, "value of %s, gamma %g",
-           e->env_name ? e->env_name : "the data's policy", e->gamma);
+           e->env_name ? e->env_name : "the data's policy", e->spec.value.gamma);
   const hvi_plot plot = {
       .name = name, .title = title, .columns = 2, .panel_count = 2, .panels = panels};
   const hvi_status status = draw_plot(e, folder, &plot, err);

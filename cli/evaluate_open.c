@@ -3,51 +3,21 @@
 #include "base/parallel.h"
 #include "evaluate_parts.h"
 #include "exit_codes.h"
-#include "parse.h"
 #include "rollout.h"
 #include "signals.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { SCALE_ROWS = 10000 };
 
-static int read_network(hvi_evaluate *e) {
-  hvi_value_spec *v = &e->spec.value;
-  v->activation = hvi_activation_find(e->activation_text);
-  if (v->activation == HVI_ACTIVATION_COUNT || v->activation == HVI_SOFTMAX) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "--activation takes relu, leaky_relu, celu, tanh, sigmoid, gelu, softplus "
-                        "or identity, not '%s'",
-                        e->activation_text);
-  }
-  if (!e->hidden_text) return HVI_EXIT_DONE;
-  size_t count = 0;
-  double *widths = hvi_parse_reals(&count, e->hidden_text);
-  bool good = widths && count <= HVI_EVALUATE_LAYERS;
-  for (size_t i = 0; good && i < count; i++) {
-    good = widths[i] >= 1.0 && widths[i] <= 65536.0 && widths[i] == floor(widths[i]);
-    if (good) e->hidden[i] = (size_t)widths[i];
-  }
-  hvi_free(widths);
-  if (!good) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "--hidden takes 1 to %d widths such as 256,256, from 1 to 65536, not '%s'",
-                        HVI_EVALUATE_LAYERS, e->hidden_text);
-  }
-  v->hidden = e->hidden;
-  v->hidden_count = count;
-  return HVI_EXIT_DONE;
-}
-
 /* The solver draws one batch ahead. */
 static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   hvi_status status = hvi_env_new(&e->env, e->env_name, err);
   if (!status) status = hvi_rollout_policy(&e->policy, e->policy_path, e->env, err);
   if (status) return status;
-  const size_t batches = e->buffer + e->steps + 1;
+  const size_t batches = e->spec.value.buffer + e->steps + 1;
   size_t rows;
   if (!hvi_multiply_sizes(batches, e->batch, &rows)) rows = 0;
   status =
@@ -56,8 +26,7 @@ static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   e->spec.stream = hvi_stream_of_collector(e->collector);
   e->spec.value.data = hvi_collector_data(e->collector);
   e->spec.value.draw = HVI_VALUE_FRESH;
-  e->spec.value.batch = e->batch + e->replay;
-  e->spec.value.replay = e->replay;
+  e->spec.value.batch = e->batch + e->spec.value.replay;
   return hvi_collector_need(e->collector, e->batch, err);
 }
 
@@ -76,7 +45,7 @@ static hvi_status scale(hvi_evaluate *e, hvi_error *err) {
   if (!e->normalise) return HVI_OK;
   const size_t most = e->collector ? e->batch : SCALE_ROWS;
   const size_t rows = v->data->count < most ? v->data->count : most;
-  const hvi_status status = hvi_scales_new(&e->scales, v->data, rows, e->gamma, err);
+  const hvi_status status = hvi_scales_new(&e->scales, v->data, rows, e->spec.value.gamma, err);
   if (status) return status;
   v->center = e->scales.center;
   v->spread = e->scales.spread;
@@ -88,11 +57,7 @@ static hvi_status scale(hvi_evaluate *e, hvi_error *err) {
 static void fill_spec(hvi_evaluate *e) {
   hvi_evaluation_spec *s = &e->spec;
   s->settings = e->setup.settings;
-  s->seed = e->setup.seed;
   s->probe = e->probe;
-  s->value.gamma = e->gamma;
-  s->value.buffer = e->buffer;
-  s->value.target = e->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
   s->gap = e->gap ? e->data : NULL;
 }
@@ -127,7 +92,7 @@ static int make_testset(hvi_evaluate *e) {
                                  .progress = on_rollouts,
                                  .progress_context = &bar};
   s.states = e->test_states;
-  s.gamma = e->gamma;
+  s.gamma = e->spec.value.gamma;
   if (try_settings(e, &err)) return hvi_complain_error(&err);
   const hvi_status status = hvi_testset_make(e->kept, e->env, e->policy, &s, &report, &err);
   hvi_progress_clear(&bar);
@@ -179,7 +144,7 @@ static int open_testset(hvi_evaluate *e, bool gamma_given) {
                         path, (unsigned long long)e->testset->origin.seed,
                         (unsigned long long)e->setup.seed);
   }
-  if (e->testset_path && !gamma_given) e->gamma = e->testset->gamma;
+  if (e->testset_path && !gamma_given) e->spec.value.gamma = e->testset->gamma;
   if (hvi_probe_of_testset(&e->probe, e->testset, &err)) return hvi_complain_error(&err);
   return HVI_EXIT_DONE;
 }
@@ -215,7 +180,7 @@ static int check_options(const hvi_evaluate *e) {
   if (e->env_name && e->batch == 0) {
     return hvi_complain(HVI_EXIT_USAGE, "--batch 0, all of the data, goes with --data");
   }
-  if (e->data_path && e->replay > 0) {
+  if (e->data_path && e->spec.value.replay > 0) {
     return hvi_complain(HVI_EXIT_USAGE, "--replay goes with an environment; batches of --data are "
                                         "drawn at random from all of them");
   }
@@ -231,8 +196,8 @@ static int check_options(const hvi_evaluate *e) {
 
 int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
   hvi_error err = {HVI_OK, ""};
+  e->batch = e->spec.value.batch;
   int code = check_options(e);
-  if (code == HVI_EXIT_DONE) code = read_network(e);
   if (code == HVI_EXIT_DONE) code = hvi_evaluate_method(e, args);
   if (code == HVI_EXIT_DONE) code = hvi_evaluate_names(e);
   if (code != HVI_EXIT_DONE) return code;

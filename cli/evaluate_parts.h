@@ -7,24 +7,20 @@
 
 #include <hvi/evaluate.h>
 
-enum { HVI_EVALUATE_LAYERS = 32 };
-
 typedef struct hvi_evaluate {
   /* as asked for */
   hvi_talk talk;
   hvi_setup setup; /* the method; its seed is the seed of everything */
   const char *env_name, *policy_path, *data_path, *testset_path, *out;
-  const char *hidden_text, *activation_text;
-  double gamma;
-  size_t batch, replay, steps, buffer, test_states, every, threads;
+  size_t steps, test_states, every, threads;
   int normalise; /* 1: yes */
-  bool returns, gap, resume, fresh, json;
+  bool gap, resume, fresh, json;
 
   /* as made */
   char *stem;                                /* what the names of the files begin with */
   char *network, *trace, *checkpoint, *kept; /* files; kept: the test set made here, or NULL */
   char *about;                               /* everything that the bits depend on, in words */
-  size_t hidden[HVI_EVALUATE_LAYERS];
+  size_t batch;                              /* new transitions of an outer step */
   hvi_env *env;
   hvi_policy *policy;
   hvi_collector *collector;
@@ -32,7 +28,7 @@ typedef struct hvi_evaluate {
   hvi_scales scales;
   hvi_testset *testset;
   hvi_probe *probe;
-  hvi_evaluation_spec spec;
+  hvi_evaluation_spec spec; /* its settings first as asked for */
   hvi_evaluation *evaluation;
 } hvi_evaluate;
 

@@ -113,8 +113,8 @@ static void print_costs(const hvi_evaluate *e, const hvi_evaluated *r) {
 void hvi_evaluate_summary(const hvi_evaluate *e, const hvi_evaluated *r) {
   char a[HVI_NUMBER_SIZE], b[HVI_NUMBER_SIZE];
   const hvi_value_spec *v = &e->spec.value;
-  printf("value of %s, gamma %g: network %zu", e->env_name ? e->env_name : e->data_path, e->gamma,
-         v->data->obs);
+  printf("value of %s, gamma %g: network %zu", e->env_name ? e->env_name : e->data_path,
+         e->spec.value.gamma, v->data->obs);
   for (size_t i = 0; i < v->hidden_count; i++) printf("-%zu", v->hidden[i]);
   printf("-1 in %s\n", e->network);
   if (r->score.states > 0) print_score(&r->score);
@@ -173,13 +173,13 @@ static void costs_json(hvi_json *j, const hvi_evaluation_row *row) {
 
 static void network_json(hvi_json *j, const hvi_evaluate *e) {
   const hvi_value_spec *v = &e->spec.value;
-  double widths[HVI_EVALUATE_LAYERS];
+  double widths[HVI_VALUE_MOST_LAYERS];
   for (size_t i = 0; i < v->hidden_count; i++) widths[i] = (double)v->hidden[i];
   hvi_json_open(j, "network", '{');
   hvi_json_text(j, "file", e->network);
   hvi_json_count(j, "inputs", v->data->obs);
   hvi_json_numbers(j, "hidden", widths, v->hidden_count);
-  hvi_json_text(j, "activation", e->activation_text);
+  hvi_json_text(j, "activation", hvi_activation_name(v->activation));
   hvi_json_bool(j, "normalise", e->normalise);
   hvi_json_close(j, '}');
 }
@@ -192,16 +192,12 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   hvi_json_open(j, "settings", '{');
   hvi_json_count(j, "batch", e->spec.value.batch - e->spec.value.replay);
   hvi_json_count(j, "replay", e->spec.value.replay);
-  hvi_json_count(j, "double_sampling", e->buffer);
+  hvi_json_count(j, "double_sampling", e->spec.value.buffer);
   hvi_json_number(j, "lambda", e->spec.value.lambda);
   hvi_json_number(j, "lambda_decay", e->spec.value.lambda_decay);
-  hvi_json_bool(j, "returns", e->returns);
+  hvi_json_bool(j, "returns", e->spec.value.returns);
   hvi_json_number(j, "lr_decay", e->spec.lr_decay);
   hvi_json_number(j, "polyak", e->spec.polyak);
-  if (s.settings.baseline == HVI_BASELINE_RULE) {
-    hvi_json_bool(j, "adam", s.settings.rule_settings.adam);
-    hvi_json_count(j, "copy_every", s.settings.rule_settings.copy_every);
-  }
   hvi_setup_json(j, &s, s.settings.eta);
   hvi_json_close(j, '}');
 }
@@ -214,7 +210,7 @@ void hvi_evaluate_json(const hvi_evaluate *e, const hvi_evaluated *r) {
   hvi_json_text(&j, "environment", e->env_name);
   hvi_json_text(&j, "data", e->data_path);
   hvi_json_text(&j, "policy", e->policy_path);
-  hvi_json_number(&j, "gamma", e->gamma);
+  hvi_json_number(&j, "gamma", e->spec.value.gamma);
   hvi_json_text(&j, "status", r->interrupted ? "interrupted" : hvi_outcome_name(now.outcome));
   hvi_json_count(&j, "outer", now.outer);
   hvi_json_count(&j, "inner", now.inner_total);

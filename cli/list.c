@@ -1,17 +1,15 @@
 /* hvi list: what is built in. */
 #include "commands.h"
 #include "exit_codes.h"
-#include "experiments/experiment.h"
 #include "json.h"
-#include "report/methods.h"
+#include "study/study.h"
 #include "talk.h"
-#include "tunables.h"
 
 #include <hvi/builtin.h>
+#include <hvi/mdp.h>
 #include <hvi/optimizer.h>
 #include <hvi/solver.h>
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +23,12 @@ static const char examples[] = "  hvi list\n"
 
 static void line(const char *name, const char *text) { printf("  %-20s%s\n", name, text); }
 
-static const char *experiment_title(const hvi_experiment *e) { return e ? e->title : ""; }
+static const char *experiment_title(const hvi_study *e) { return e ? e->title : ""; }
 
 static void list_experiments(hvi_json *j) {
-  for (const char *const *id = hvi_experiment_ids(); *id; id++) {
-    hvi_experiment *e = NULL;
-    hvi_experiment_new(&e, *id, NULL);
+  for (const char *const *id = hvi_study_ids(); *id; id++) {
+    hvi_study *e = NULL;
+    hvi_study_new(&e, *id, NULL);
     if (j) {
       hvi_json_open(j, NULL, '{');
       hvi_json_text(j, "name", *id);
@@ -39,23 +37,20 @@ static void list_experiments(hvi_json *j) {
     } else {
       line(*id, experiment_title(e));
     }
-    hvi_experiment_free(e);
+    hvi_study_free(e);
   }
 }
 
-static void print_rules(void) {
-  const char *problem;
-  const hvi_rule *const *rule = hvi_methods_rules(&problem);
-  printf("\nmethods of %s:\n", problem);
-  for (; *rule; rule++) line((*rule)->name, (*rule)->summary);
-}
+/* The problem that has rules of its own. */
+static const char rules_problem[] = "chain --set data=trajectory";
 
 static void print_all(void) {
   puts("problems (hvi list NAME shows the keys of one):");
   for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) line(b->name, b->summary);
   puts("\nmethods (hvi list NAME shows the options of one):");
   for (const hvi_method *m = hvi_method_list(); m->name; m++) line(m->name, m->summary);
-  print_rules();
+  printf("\nmethods of %s:\n", rules_problem);
+  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) line((*r)->name, (*r)->summary);
   puts("\ninner optimizers:");
   for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++)
     line((*o)->name, (*o)->summary);
@@ -79,7 +74,7 @@ static void print_all_json(void) {
   hvi_json_close(&j, ']');
   hvi_json_open(&j, "methods", '[');
   for (const hvi_method *m = hvi_method_list(); m->name; m++) entry_json(&j, m->name, m->summary);
-  for (const hvi_rule *const *r = hvi_methods_rules(NULL); *r; r++)
+  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++)
     entry_json(&j, (*r)->name, (*r)->summary);
   hvi_json_close(&j, ']');
   hvi_json_open(&j, "optimizers", '[');
@@ -93,20 +88,21 @@ static void print_all_json(void) {
   hvi_json_close(&j, '}');
 }
 
-/* "a whole number in [1,50]", or the choices. */
-static void key_range(const hvi_key *key, char *text, size_t size) {
-  if (key->choices || key->text) {
-    snprintf(text, size, "%s", key->text ? "text" : key->choices);
-    return;
-  }
-  snprintf(text, size, "%s in %c%g,%g%c", key->integer ? "whole" : "real",
-           isinf(key->low) ? '(' : '[', key->low, key->high, isinf(key->high) ? ')' : ']');
+/* "whole in [1,50]", or the choices. */
+static void key_range(const hvi_setting *key, char *text, size_t size) {
+  const char *what = key->kind == HVI_SETTING_TEXT    ? "text"
+                     : key->kind == HVI_SETTING_COUNT ? "whole"
+                     : key->kind == HVI_SETTING_REAL  ? "real"
+                                                      : "";
+  const char *in = key->range ? " in " : "", * or = *what && key->choices ? " or " : "";
+  snprintf(text, size, "%s%s%s%s%s", what, in, key->range ? key->range : "", or,
+           key->choices ? key->choices : "");
 }
 
 static int widest_range(const hvi_builtin *b) {
   char range[128];
   size_t widest = strlen("values");
-  for (const hvi_key *key = b->keys; key->name; key++) {
+  for (const hvi_setting *key = b->options->rows; key->name; key++) {
     key_range(key, range, sizeof range);
     if (strlen(range) > widest) widest = strlen(range);
   }
@@ -116,17 +112,18 @@ static int widest_range(const hvi_builtin *b) {
 static void print_problem(const hvi_builtin *b) {
   char range[128];
   printf("%s: %s\n\n", b->name, b->summary);
-  if (!b->keys || !b->keys->name) {
+  if (!b->options->rows->name) {
     puts("It has no keys.");
     return;
   }
   const int width = widest_range(b);
   printf("  %-14s %-12s %-*s  %s\n", "key", "default", width, "values", "meaning");
-  for (const hvi_key *key = b->keys; key->name; key++) {
+  for (const hvi_setting *key = b->options->rows; key->name; key++) {
     key_range(key, range, sizeof range);
     printf("  %-14s %-12s %-*s  %s\n", key->name, key->fallback, width, range, key->help);
   }
-  printf("\nhvi solve %s --set %s=%s\n", b->name, b->keys->name, b->keys->fallback);
+  printf("\nhvi solve %s --set %s=%s\n", b->name, b->options->rows->name,
+         b->options->rows->fallback);
 }
 
 static void print_problem_json(const hvi_builtin *b) {
@@ -137,14 +134,13 @@ static void print_problem_json(const hvi_builtin *b) {
   hvi_json_text(&j, "name", b->name);
   hvi_json_text(&j, "summary", b->summary);
   hvi_json_open(&j, "keys", '[');
-  for (const hvi_key *key = b->keys; key && key->name; key++) {
+  for (const hvi_setting *key = b->options->rows; key->name; key++) {
     hvi_json_open(&j, NULL, '{');
     hvi_json_text(&j, "name", key->name);
     hvi_json_text(&j, "default", key->fallback);
     hvi_json_text(&j, "choices", key->choices);
-    hvi_json_number(&j, "low", key->choices ? NAN : key->low);
-    hvi_json_number(&j, "high", key->choices ? NAN : key->high);
-    hvi_json_bool(&j, "integer", key->integer);
+    hvi_json_text(&j, "range", key->range);
+    hvi_json_bool(&j, "integer", key->kind == HVI_SETTING_COUNT);
     hvi_json_text(&j, "help", key->help);
     hvi_json_close(&j, '}');
   }
@@ -152,34 +148,32 @@ static void print_problem_json(const hvi_builtin *b) {
   hvi_json_close(&j, '}');
 }
 
-/* The help, with its further lines below the first. */
-static void print_option(const hvi_tunable *f, const char *value) {
-  const char *help = f->help, *name = f->name;
-  printf("  --%-18s %-12s ", name, value);
-  for (size_t n; (n = strcspn(help, "\n")), help[n]; help += n + 1)
-    printf("%.*s\n%36s", (int)n, help, "");
-  printf("%s\n", help);
-}
-
 static void method_options(const char *method, hvi_json *j) {
   hvi_settings s = hvi_settings_defaults();
   char text[64];
-  hvi_methods_apply(method, &s);
-  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
-    if (f->kind == HVI_ARG_SECTION || !f->used_by || !hvi_tunable_used(f, &s)) continue;
-    hvi_tunable_text(f, &s, text, sizeof text);
+  hvi_method_apply(&s, method, hvi_trajectory_rules());
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
+    if (!row->used_by || !hvi_setting_used(row, hvi_method_family(&s))) continue;
+    hvi_setting_format(row, &s, text, sizeof text);
     if (j)
-      hvi_json_text(j, f->name, text);
+      hvi_json_text(j, row->name, text);
     else
-      print_option(f, text);
+      hvi_args_line(row, text);
   }
 }
 
+/* One line about a method or a rule, or NULL. */
+static const char *summary_of(const char *name) {
+  const hvi_method *m = hvi_method_find(name);
+  if (m) return m->summary;
+  const hvi_rule *const *r = hvi_trajectory_rules();
+  while (*r && strcmp((*r)->name, name) != 0) r++;
+  return *r ? (*r)->summary : NULL;
+}
+
 static void print_method(const char *name) {
-  const char *problem = "pennies";
-  if (!hvi_method_find(name)) hvi_methods_rules(&problem);
-  printf("%s: %s\n\n  %-20s %-12s %s\n", name, hvi_methods_summary(name), "option", "default",
-         "meaning");
+  const char *problem = hvi_method_find(name) ? "pennies" : rules_problem;
+  printf("%s: %s\n\n  %-20s %-12s %s\n", name, summary_of(name), "option", "default", "meaning");
   method_options(name, NULL);
   printf("\nhvi solve %s --method %s\n", problem, name);
 }
@@ -190,7 +184,7 @@ static void print_method_json(const char *name) {
   hvi_json_count(&j, "schema_version", 1);
   hvi_json_text(&j, "kind", "method");
   hvi_json_text(&j, "name", name);
-  hvi_json_text(&j, "summary", hvi_methods_summary(name));
+  hvi_json_text(&j, "summary", summary_of(name));
   hvi_json_open(&j, "options", '{');
   method_options(name, &j);
   hvi_json_close(&j, '}');
@@ -198,12 +192,13 @@ static void print_method_json(const char *name) {
 }
 
 static int unknown_name(const char *name) {
-  const char *names[2 * HVI_MOST_NAMES];
+  const char *names[96];
   char hint[HVI_HINT_SIZE];
   size_t n = 0;
-  for (const hvi_builtin *b = hvi_builtin_list(); b->name && n < HVI_MOST_NAMES; b++)
-    names[n++] = b->name;
-  hvi_methods_names(names + n);
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) names[n++] = b->name;
+  for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
+  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) names[n++] = (*r)->name;
+  names[n] = NULL;
   return hvi_complain(HVI_EXIT_INPUT, "there is no problem or method '%s'%s", name,
                       hvi_did_you_mean(hint, name, names, "'hvi list' shows all"));
 }
@@ -217,7 +212,7 @@ static int print_one(const char *name, bool json) {
       print_problem(b);
     return HVI_EXIT_DONE;
   }
-  if (!hvi_methods_summary(name)) return unknown_name(name);
+  if (!summary_of(name)) return unknown_name(name);
   if (json)
     print_method_json(name);
   else

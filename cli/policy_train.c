@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "exit_codes.h"
 #include "policy.h"
-#include "rl/sac_settings.h"
 #include "signals.h"
 
 #include <math.h>
@@ -82,19 +81,19 @@ static int train(hvi_training *t) {
   return code;
 }
 
-static int different_settings(const hvi_training *t, size_t field) {
-  char was[HVI_SAC_FIELD_TEXT], is[HVI_SAC_FIELD_TEXT];
-  hvi_sac_field_print(was, hvi_sac_settings_of(t->sac), field);
-  hvi_sac_field_print(is, &t->settings, field);
-  return hvi_complain(HVI_EXIT_USAGE, "'%s' was made with --%s %s, not %s", t->checkpoint,
-                      hvi_sac_field_name(field), was, is);
+static int different_settings(const hvi_training *t, const hvi_setting *row) {
+  char was[256], is[256];
+  return hvi_complain(HVI_EXIT_USAGE, "'%s' was made with %s %s, not %s", t->checkpoint, row->name,
+                      hvi_setting_format(row, hvi_sac_settings_of(t->sac), was, sizeof was),
+                      hvi_setting_format(row, &t->settings, is, sizeof is));
 }
 
 static int resume(hvi_training *t) {
   hvi_error err = {HVI_OK, ""};
   if (hvi_sac_load(&t->sac, t->env, t->checkpoint, &err) != HVI_OK) return hvi_complain_error(&err);
-  const size_t field = hvi_sac_settings_compare(hvi_sac_settings_of(t->sac), &t->settings);
-  if (field < HVI_SAC_FIELDS) return different_settings(t, field);
+  const hvi_setting *other =
+      hvi_setting_differ(hvi_sac_table(), hvi_sac_settings_of(t->sac), &t->settings, NULL);
+  if (other) return different_settings(t, other);
   const size_t step = hvi_sac_state(t->sac).step;
   if (step > t->steps) {
     return hvi_complain(HVI_EXIT_USAGE, "'%s' is at step %zu already, beyond --steps %zu",
@@ -134,7 +133,7 @@ static int open_training(hvi_training *t, const char *name) {
   return HVI_EXIT_DONE;
 }
 
-static void describe_run(hvi_args *args, hvi_training *t) {
+static void describe_options(hvi_args *args, hvi_training *t) {
   hvi_args_add(args,
                (hvi_arg[]){{.name = "Run", .kind = HVI_ARG_SECTION},
                            {.name = "out",
@@ -149,11 +148,6 @@ static void describe_run(hvi_args *args, hvi_training *t) {
                             .range = "[1,1e12]",
                             .value = "N",
                             .help = "environment steps"},
-                           {.name = "seed",
-                            .kind = HVI_ARG_SEED,
-                            .to = &t->settings.seed,
-                            .value = "S",
-                            .help = "of everything random"},
                            {.name = "log",
                             .kind = HVI_ARG_TEXT,
                             .to = &t->log,
@@ -173,101 +167,12 @@ static void describe_run(hvi_args *args, hvi_training *t) {
                             .kind = HVI_ARG_FLAG,
                             .to = &t->fresh,
                             .help = "begin anew although there is a checkpoint"},
-                           {.name = "threads",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &t->settings.threads,
-                            .range = "[1,2]",
-                            .value = "N",
-                            .help = "2: the critics side by side; the result is the same"},
                            {0}});
-}
-
-static void describe_learning(hvi_args *args, hvi_sac_settings *s, const char **hidden) {
-  hvi_args_add(
-      args,
-      (hvi_arg[]){{.name = "Learning", .kind = HVI_ARG_SECTION},
-                  {.name = "gamma",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->gamma,
-                   .range = "[0,1)",
-                   .value = "X",
-                   .help = "discount"},
-                  {.name = "tau",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->tau,
-                   .range = "(0,1]",
-                   .value = "X",
-                   .help = "how fast the target critics follow"},
-                  {.name = "batch",
-                   .kind = HVI_ARG_SIZE,
-                   .to = &s->batch,
-                   .range = "[1,65536]",
-                   .value = "N",
-                   .help = "transitions of an update"},
-                  {.name = "buffer",
-                   .kind = HVI_ARG_SIZE,
-                   .to = &s->buffer,
-                   .range = "[1,2147483648]",
-                   .value = "N",
-                   .help = "transitions kept"},
-                  {.name = "start",
-                   .kind = HVI_ARG_SIZE,
-                   .to = &s->start,
-                   .value = "N",
-                   .help = "steps with random actions before learning begins"},
-                  {.name = "actor-lr",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->actor_lr,
-                   .range = "(0,inf)",
-                   .value = "X",
-                   .help = "learning rate of the actor"},
-                  {.name = "critic-lr",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->critic_lr,
-                   .range = "(0,inf)",
-                   .value = "X",
-                   .help = "learning rate of the critics"},
-                  {.name = "alpha-lr",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->alpha_lr,
-                   .range = "(0,inf)",
-                   .value = "X",
-                   .help = "learning rate of the entropy's weight"},
-                  {.name = "delay",
-                   .kind = HVI_ARG_SIZE,
-                   .to = &s->delay,
-                   .range = "[1,1000000]",
-                   .value = "N",
-                   .help = "steps between updates of the actor, which are then as many"},
-                  {.name = "alpha",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->alpha,
-                   .range = "[0,inf)",
-                   .value = "X",
-                   .help = "a fixed weight of the entropy (0: automatic)"},
-                  {.name = "target-entropy",
-                   .kind = HVI_ARG_REAL,
-                   .to = &s->target_entropy,
-                   .value = "X",
-                   .help = "entropy that the automatic weight aims at (minus the action's length)"},
-                  {.name = "hidden",
-                   .kind = HVI_ARG_TEXT,
-                   .to = hidden,
-                   .value = "N,N,...",
-                   .help = "widths of the hidden layers (256,256)"},
-                  {0}});
-}
-
-static bool read_hidden(hvi_sac_settings *s, const char *text) {
-  for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
-    if (strcmp(hvi_sac_field_name(i), "hidden") == 0) return hvi_sac_field_read(s, i, text);
-  }
-  return false;
+  hvi_args_settings(args, hvi_sac_table(), &t->settings, NULL);
 }
 
 int hvi_cli_policy_train(int argc, char **argv) {
   int code;
-  const char *hidden = NULL;
   hvi_training t = {
       .talk = hvi_talk_new(), .settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
   hvi_args args = {
@@ -285,15 +190,12 @@ int hvi_cli_policy_train(int argc, char **argv) {
       .min = 1,
       .max = 1,
       .operand = "environment"};
-  describe_run(&args, &t);
-  describe_learning(&args, &t.settings, &hidden);
+  describe_options(&args, &t);
   hvi_talk_options(&t.talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   if (!t.out) return hvi_complain(HVI_EXIT_USAGE, "policy train needs --out FILE for the policy");
   if (t.resume && t.fresh)
     return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh are one or the other");
-  if (hidden && !read_hidden(&t.settings, hidden))
-    return hvi_complain(HVI_EXIT_USAGE, "--hidden is widths with commas between, not '%s'", hidden);
   code = open_training(&t, args.operands[0]);
   if (code == HVI_EXIT_DONE) code = train(&t);
   hvi_training_close(&t);

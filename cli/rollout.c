@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "exit_codes.h"
+#include "rl/rollout_settings.h"
 #include "signals.h"
 
 #include <string.h>
@@ -26,29 +27,21 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
                             .to = &job->fresh,
                             .help = "throw away what an earlier run left"},
                            {0}};
+  hvi_args_settings(args, job->table, job->settings, NULL);
+  args->rows[0].letter = job->letter;
   hvi_args_add(args, (hvi_arg[]){
                          {.name = "policy",
                           .kind = HVI_ARG_TEXT,
                           .to = &job->policy_path,
                           .value = "FILE",
                           .help = "the policy (.safetensors), or 'default': the environment's own"},
-                         {.name = "seed",
-                          .kind = HVI_ARG_SEED,
-                          .to = &job->settings->seed,
-                          .value = "S",
-                          .help = "the seed; the same one gives the same bits"},
-                         {.name = "threads",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &job->settings->threads,
-                          .range = "[0,1024]",
-                          .value = "T",
-                          .help = "threads (0: one per core); the results are the same for any"},
                          {.name = "json",
                           .kind = HVI_ARG_FLAG,
                           .to = &job->json,
                           .help = "the result as one JSON object"},
                          {0},
                      });
+  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
   hvi_args_add(args, job->writes ? files : &none);
   hvi_talk_options(&job->talk, args);
 }
@@ -86,7 +79,7 @@ hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_e
 
 static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_error err = {HVI_OK, ""};
-  hvi_rollout_settings *s = job->settings;
+  hvi_rollout_settings *s = job->rollout;
   if (!job->policy_path || (job->writes && !job->out)) {
     return hvi_complain(HVI_EXIT_USAGE, "%s is missing: --%s FILE",
                         job->policy_path ? "the file to write" : "the policy",

@@ -1,12 +1,13 @@
 #include "setup.h"
 
 #include "base/memory.h"
+#include "base/parse.h"
 #include "exit_codes.h"
-#include "parse.h"
-#include "report/methods.h"
 #include "talk.h"
-#include "tunables.h"
 
+#include <hvi/mdp.h>
+
+#include <stdio.h>
 #include <string.h>
 
 hvi_setup hvi_setup_new(void) {
@@ -48,12 +49,6 @@ static void add_method_options(hvi_setup *s, hvi_args *args) {
                           .to = &s->method,
                           .value = "NAME",
                           .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
-                         {.name = "eta",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->eta_text,
-                          .value = "X|theorem|best",
-                          .help = "step size of the outer loop [0.1], or the rule that sets\n"
-                                  "it from mu and L: 2 mu / 5 L^2, or mu / L^2"},
                          {.name = "player-eta",
                           .kind = HVI_ARG_TEXT,
                           .to = &s->player_eta_text,
@@ -66,21 +61,17 @@ static void add_method_options(hvi_setup *s, hvi_args *args) {
 void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   add_problem_options(s, args);
   add_method_options(s, args);
-  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
-    hvi_arg row = {.name = f->name,
-                   .kind = f->kind,
-                   .to = hvi_tunable_in(f, &s->asked),
-                   .range = f->range,
-                   .value = f->value,
-                   .help = f->help};
-    hvi_args_add(args, (hvi_arg[]){row, {0}});
-  }
+  /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
+  hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
 }
 
 static int unknown_method(const char *name) {
-  const char *names[HVI_MOST_NAMES];
+  const char *names[64];
   char hint[HVI_HINT_SIZE];
-  hvi_methods_names(names);
+  size_t n = 0;
+  for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
+  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) names[n++] = (*r)->name;
+  names[n] = NULL;
   return hvi_complain(HVI_EXIT_USAGE, "unknown method '%s'%s", name,
                       hvi_did_you_mean(hint, name, names, "'hvi list' shows them"));
 }
@@ -91,56 +82,39 @@ static bool is_preset(const char *method, const hvi_settings *s) {
   return s->baseline == HVI_BASELINE_NONE && strcmp(method, s->optimizer->name) != 0;
 }
 
-/* Whether the method sets this field whatever it was before. */
-static bool fixes(const char *method, const hvi_tunable *f) {
+/* Whether the method sets this field whatever it was before: to the same from two starts. */
+static bool fixes(const char *method, const hvi_setting *row, const hvi_settings *asked) {
   hvi_settings a = hvi_settings_defaults(), b = a;
-  hvi_tunable_change(f, &b);
-  hvi_methods_apply(method, &a);
-  hvi_methods_apply(method, &b);
-  return hvi_tunable_equal(f, &a, &b);
+  hvi_setting_copy(row, &b, asked);
+  hvi_method_apply(&a, method, NULL);
+  hvi_method_apply(&b, method, NULL);
+  return hvi_setting_equal(row, &a, &b);
 }
 
-static int check_field(const hvi_setup *s, const hvi_tunable *f) {
+static int check_setting(const hvi_setup *s, const hvi_setting *row, const char *option) {
   char text[64];
-  if (!hvi_tunable_used(f, &s->settings)) {
+  if (!hvi_setting_used(row, hvi_method_family(&s->settings))) {
     return hvi_complain(HVI_EXIT_USAGE, "method %s does not use --%s; it is for %s", s->method,
-                        f->name, f->used_by);
+                        option, row->used_by);
   }
-  bool same = hvi_tunable_equal(f, &s->asked, &s->settings);
-  if (same || !is_preset(s->method, &s->settings) || !fixes(s->method, f)) return HVI_EXIT_DONE;
-  hvi_tunable_text(f, &s->settings, text, sizeof text);
+  const bool same = hvi_setting_equal(row, &s->asked, &s->settings);
+  if (same || !is_preset(s->method, &s->settings) || !fixes(s->method, row, &s->asked))
+    return HVI_EXIT_DONE;
   return hvi_complain(HVI_EXIT_USAGE, "method %s fixes --%s at %s; --method %s leaves it open",
-                      s->method, f->name, text, s->settings.optimizer->name);
+                      s->method, option, hvi_setting_format(row, &s->settings, text, sizeof text),
+                      s->settings.optimizer->name);
 }
 
-/* First every given option is checked against the method alone, then all are applied. */
-static int apply_fields(hvi_setup *s, const hvi_args *args) {
-  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
-    if (f->kind == HVI_ARG_SECTION || !hvi_args_given(args, f->name)) continue;
-    int code = check_field(s, f);
+int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
+  for (size_t i = 0; i < args->count; i++) {
+    const hvi_arg *arg = &args->rows[i];
+    char option[64];
+    if (!arg->given || !arg->setting || arg->to != &s->asked) continue;
+    snprintf(option, sizeof option, "%s", arg->name);
+    for (char *c = option; *c; c++) *c = *c == '_' ? '-' : *c;
+    const int code = check_setting(s, arg->setting, option);
     if (code != HVI_EXIT_DONE) return code;
-  }
-  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
-    if (f->kind == HVI_ARG_SECTION || !hvi_args_given(args, f->name)) continue;
-    hvi_tunable_copy(f, &s->settings, &s->asked);
-  }
-  return HVI_EXIT_DONE;
-}
-
-int hvi_setup_eta(hvi_setup *s) {
-  const char *text = s->eta_text;
-  double eta;
-  if (!text) return HVI_EXIT_DONE;
-  if (strcmp(text, "theorem") == 0)
-    s->settings.step_rule = HVI_STEP_THEOREM;
-  else if (strcmp(text, "best") == 0)
-    s->settings.step_rule = HVI_STEP_BEST;
-  else if (hvi_parse_real(&eta, text) && eta > 0) {
-    s->settings.step_rule = HVI_STEP_FIXED;
-    s->settings.eta = eta;
-  } else {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "--eta takes a number in (0,inf), theorem or best, not '%s'", text);
+    hvi_setting_copy(arg->setting, &s->settings, &s->asked);
   }
   return HVI_EXIT_DONE;
 }
@@ -148,20 +122,16 @@ int hvi_setup_eta(hvi_setup *s) {
 static int apply_player_eta(hvi_setup *s) {
   const char *text = s->player_eta_text;
   size_t count, players = s->problem->model->block_count;
+  bool wrong = false;
   if (!text) return HVI_EXIT_DONE;
   s->player_eta = hvi_parse_reals(&count, text);
-  if (!s->player_eta) {
-    return hvi_complain(HVI_EXIT_USAGE, "--player-eta takes numbers such as 0.1,0.2, not '%s'",
-                        text);
+  for (size_t i = 0; s->player_eta && i < count; i++) wrong = wrong || !(s->player_eta[i] > 0);
+  if (!s->player_eta || wrong) {
+    return hvi_complain(HVI_EXIT_USAGE, "--player-eta: must be numbers above 0, not '%s'", text);
   }
   if (count != players) {
     return hvi_complain(HVI_EXIT_INPUT, "--player-eta has %zu numbers, and %s has %zu players",
                         count, s->name, players);
-  }
-  for (size_t i = 0; i < count; i++) {
-    if (!(s->player_eta[i] > 0)) {
-      return hvi_complain(HVI_EXIT_USAGE, "--player-eta takes numbers in (0,inf), not '%s'", text);
-    }
   }
   s->settings.player_eta = s->player_eta;
   return HVI_EXIT_DONE;
@@ -199,9 +169,9 @@ static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
 int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   s->settings = hvi_settings_defaults();
   s->settings.seed = s->seed;
-  if (!hvi_methods_apply(s->method, &s->settings)) return unknown_method(s->method);
-  int code = apply_fields(s, args);
-  if (code == HVI_EXIT_DONE) code = hvi_setup_eta(s);
+  if (!hvi_method_apply(&s->settings, s->method, hvi_trajectory_rules()))
+    return unknown_method(s->method);
+  int code = hvi_setup_apply(s, args);
   if (code == HVI_EXIT_DONE) code = check_conflicts(s, args);
   return code;
 }
@@ -216,9 +186,8 @@ static int check_problem(const hvi_setup *s, const hvi_args *args) {
   if (s->settings.baseline != HVI_BASELINE_RULE) return HVI_EXIT_DONE;
   while (known && *known && *known != s->settings.rule) known++;
   if (known && *known) return HVI_EXIT_DONE;
-  const char *fits;
-  hvi_methods_rules(&fits);
-  return hvi_complain(HVI_EXIT_USAGE, "method %s is for %s, not for %s", s->method, fits, s->name);
+  return hvi_complain(HVI_EXIT_USAGE, "method %s is for chain --set data=trajectory, not for %s",
+                      s->method, s->name);
 }
 
 int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
@@ -229,7 +198,7 @@ int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   if (code == HVI_EXIT_DONE) code = apply_player_eta(s);
   /* what suits a problem suits its surrogates; a rule steps along single samples */
   const bool rule_steps = s->settings.baseline == HVI_BASELINE_RULE;
-  if (code == HVI_EXIT_DONE && !s->eta_text && s->problem->eta > 0 && !rule_steps)
+  if (code == HVI_EXIT_DONE && !hvi_args_given(args, "eta") && s->problem->eta > 0 && !rule_steps)
     s->settings.eta = s->problem->eta;
   return code;
 }
@@ -239,4 +208,69 @@ void hvi_setup_free(hvi_setup *s) {
   hvi_free(s->options);
   hvi_free(s->theta0);
   hvi_free(s->player_eta);
+}
+
+bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row) {
+  return row->kind != HVI_SETTING_SECTION && strcmp(row->name, "eta") != 0 &&
+         row->kind != HVI_SETTING_SEED && hvi_setting_used(row, hvi_method_family(&s->settings));
+}
+
+void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings) {
+  const char *at = (const char *)settings + row->offset;
+  char text[1024];
+  hvi_setting_format(row, settings, text, sizeof text);
+  if (strcmp(text, "none") == 0 && row->kind != HVI_SETTING_CHOICE)
+    hvi_json_text(j, row->name, NULL);
+  else if (row->kind == HVI_SETTING_FLAG)
+    hvi_json_bool(j, row->name, *(const bool *)at);
+  else if (row->kind == HVI_SETTING_REAL)
+    hvi_json_number(j, row->name, *(const double *)(const void *)at);
+  else if (row->kind == HVI_SETTING_COUNT)
+    hvi_json_count(j, row->name, *(const size_t *)(const void *)at);
+  else
+    hvi_json_text(j, row->name, text);
+}
+
+/* What was asked for; else the default, unless the instance draws its own: then NULL. */
+static const char *value_of(const hvi_setup *s, const hvi_setting *key) {
+  const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
+  for (size_t i = 0; i < s->set.count; i++) {
+    if (strcmp(s->options[i].key, key->name) == 0) value = s->options[i].value;
+  }
+  return value;
+}
+
+static void problem_json(hvi_json *j, const hvi_setup *s) {
+  const hvi_builtin *b = hvi_builtin_list();
+  while (b->name && strcmp(b->name, s->name) != 0) b++;
+  if (!s->builtin || !b->name) return;
+  if (!s->many) hvi_json_count(j, "instance", s->instance);
+  hvi_json_open(j, "options", '{');
+  for (const hvi_setting *key = b->options->rows; key->name; key++) {
+    const char *value = value_of(s, key);
+    double number;
+    if (!value) continue;
+    if (hvi_parse_real(&number, value))
+      hvi_json_number(j, key->name, number);
+    else
+      hvi_json_text(j, key->name, value);
+  }
+  hvi_json_close(j, '}');
+}
+
+void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force) {
+  static const char *const rules[] = {"fixed", "theorem", "best"};
+  const hvi_model *m = s->problem->model;
+  hvi_json_text(j, "method", s->method);
+  hvi_json_text(j, "optimizer",
+                s->settings.baseline == HVI_BASELINE_NONE ? s->settings.optimizer->name : NULL);
+  hvi_json_number(j, "eta", eta_in_force);
+  hvi_json_text(j, "step_rule", rules[s->settings.step_rule]);
+  hvi_json_numbers(j, "player_eta", s->player_eta, m->block_count);
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
+    if (hvi_setup_shows(s, row)) hvi_setting_json(j, row, &s->settings);
+  hvi_json_count(j, "seed", s->seed);
+  problem_json(j, s);
+  if (s->many) return;
+  hvi_json_numbers(j, "theta0", s->theta0 ? s->theta0 : s->problem->theta0, m->dim);
 }

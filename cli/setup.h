@@ -29,7 +29,6 @@ typedef struct hvi_setup {
   uint64_t seed, instance; /* of a built-in problem */
   const char *theta0_text; /* a list or a file */
   const char *method;
-  const char *eta_text; /* a number, "theorem" or "best" */
   const char *player_eta_text;
   hvi_settings asked; /* the other options, before the method has its say */
 
@@ -53,9 +52,14 @@ void hvi_setup_free(hvi_setup *s);
 /* The two halves of hvi_setup_make, for those who need one alone. */
 int hvi_setup_problem(hvi_setup *s, const hvi_args *args);
 int hvi_setup_method(hvi_setup *s, const hvi_args *args);
-/* The part of it that reads --eta. */
-int hvi_setup_eta(hvi_setup *s);
+/* The options that were given go from `asked` to `settings`, whose method must use them. */
+int hvi_setup_apply(hvi_setup *s, const hvi_args *args);
 
+/* Whether a setting is one of the method in force: not eta, which is shown by itself, nor a seed.
+ */
+bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);
+/* A setting as a member of an object. */
+void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings);
 /* The settings in force, as members of an object. */
 void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force);
 

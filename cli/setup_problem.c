@@ -1,8 +1,8 @@
 /* The problem's half of a setup: built-in or file, its options, and where to start. */
 #include "base/memory.h"
+#include "base/parse.h"
 #include "exit_codes.h"
 #include "num/npy.h"
-#include "parse.h"
 #include "setup.h"
 #include "talk.h"
 

@@ -2,7 +2,6 @@
 #include "base/number.h"
 #include "exit_codes.h"
 #include "solve.h"
-#include "tunables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -55,10 +54,10 @@ static void header_inner(const hvi_solve *s) {
 
 static void header_settings(const hvi_solve *s) {
   char text[64];
-  for (const hvi_tunable *f = hvi_tunables; f->name; f++) {
-    if (f->kind == HVI_ARG_SECTION || !hvi_tunable_used(f, &s->setup.settings)) continue;
-    hvi_tunable_text(f, &s->setup.settings, text, sizeof text);
-    hvi_say(&s->talk, "          %-18s%s\n", f->name, text);
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
+    if (!hvi_setup_shows(&s->setup, row)) continue;
+    hvi_setting_format(row, &s->setup.settings, text, sizeof text);
+    hvi_say(&s->talk, "          %-18s%s\n", row->name, text);
   }
 }
 

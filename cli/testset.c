@@ -1,6 +1,7 @@
 /* hvi testset: states that a policy visits, with their values by Monte Carlo. */
 #include "args.h"
 #include "commands.h"
+#include "rl/rollout_settings.h"
 #include "rollout.h"
 
 #include <hvi/testset.h>
@@ -16,52 +17,16 @@ static const char examples[] =
     "  hvi testset lqr --policy default --states 1000 --horizon 1000 --out lqr.safetensors\n"
     "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
 
-static void add_options(hvi_testset_settings *s, hvi_args *args) {
-  hvi_args_add(args, (hvi_arg[]){
-                         {.name = "states",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->states,
-                          .range = "[1,1e9]",
-                          .value = "N",
-                          .help = "states"},
-                         {.name = "rollouts",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->rollouts,
-                          .range = "[2,1e6]",
-                          .value = "R",
-                          .help = "roll-outs from each"},
-                         {.name = "horizon",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->horizon,
-                          .range = "[1,1e9]",
-                          .value = "H",
-                          .help = "steps of a roll-out"},
-                         {.name = "gamma",
-                          .kind = HVI_ARG_REAL,
-                          .to = &s->gamma,
-                          .range = "(0,1)",
-                          .value = "X",
-                          .help = "discount"},
-                         {.name = "visits",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->visits,
-                          .range = "[0,1e10]",
-                          .value = "N",
-                          .help = "visited states to choose from, in whole episodes\n(0: five "
-                                  "times --states)"},
-                         {0},
-                     });
-}
-
 static hvi_status make(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_testset_make(job->out, job->env, job->policy, job->context, report, err);
+  return hvi_testset_make(job->out, job->env, job->policy, job->settings, report, err);
 }
 
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
   hvi_rollout_job job = {.doing = "roll-outs",
-                         .settings = &s.run,
-                         .context = &s,
+                         .table = hvi_testset_table(),
+                         .settings = &s,
+                         .rollout = &s.run,
                          .writes = true,
                          .run = make,
                          .show = hvi_rollout_info};
@@ -69,6 +34,5 @@ int hvi_cli_testset(int argc, char **argv) {
                    .usage = "ENV --policy FILE --out FILE [OPTION]...",
                    .summary = summary,
                    .examples = examples};
-  add_options(&s, &args);
   return hvi_rollout_command(&job, &args, argc, argv);
 }

@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "report/methods.h"
 
 #include <hvi/mdp.h>
 
@@ -33,7 +32,7 @@ struct hvi_yardstick {
 
 static hvi_settings exact_settings(const hvi_settings *solve) {
   hvi_settings s = hvi_settings_defaults();
-  hvi_methods_apply("gn", &s);
+  hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;
   s.seed = solve->seed;
   s.redraw_every = solve->redraw_every;

@@ -5,6 +5,7 @@
 #define HVI_BUILTIN_H
 
 #include <hvi/problem.h>
+#include <hvi/setting.h>
 
 #include <stdint.h>
 
@@ -17,21 +18,10 @@ typedef struct hvi_option {
   const char *key, *value;
 } hvi_option;
 
-/* What an option means. */
-typedef struct hvi_key {
-  const char *name;
-  const char *fallback; /* the default, as text */
-  const char *choices;  /* "linear|celu|tanh"; NULL: a number, or text */
-  double low, high;     /* a number's range, both ends allowed */
-  bool integer;         /* a whole number */
-  const char *help;     /* one line */
-  bool text;            /* neither number nor choice: a file's name */
-} hvi_key;
-
 typedef struct hvi_builtin {
   const char *name;
-  const char *summary; /* one line */
-  const hvi_key *keys; /* ends in a NULL name */
+  const char *summary;              /* one line */
+  const hvi_setting_table *options; /* of a struct of its own, which hvi_builtin_new fills */
 } hvi_builtin;
 
 /* The built-in problems, ending in a NULL name. */

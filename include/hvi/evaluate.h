@@ -161,10 +161,13 @@ typedef struct hvi_evaluation_spec {
   hvi_schedule schedule;
 } hvi_evaluation_spec;
 
-/* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them; defaults.c is
- * the only place where they stand. Data, scales, probe and stream are the caller's. lambda has to
- * be set to 0 for rules, random draws and returns. */
+/* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them;
+ * src/evaluate/settings.c is the only place where they stand. Data, scales, probe and stream are
+ * the caller's. lambda has to be set to 0 for rules, random draws and returns. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
+/* Those members that are its own and those of the gap; hvi_value_table and hvi_settings_table have
+ * the others. */
+HVI_API const hvi_setting_table *hvi_evaluation_table(void);
 
 /* One measurement. A value that does not exist is NaN. Costs are from the start to this theta.
  * Seconds are of the thread's processor where one thread does the work, so that other programs do

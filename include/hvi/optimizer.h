@@ -40,6 +40,7 @@ typedef struct hvi_optimizer_settings {
   const void *context;      /* for an optimizer of your own */
 } hvi_optimizer_settings;
 
+/* As in hvi_settings_table, which describes them. */
 HVI_API hvi_optimizer_settings hvi_optimizer_defaults(void);
 
 typedef struct hvi_optimizer {

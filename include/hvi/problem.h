@@ -60,6 +60,7 @@ typedef struct hvi_rule_settings {
  * differences and such. */
 typedef struct hvi_rule {
   const char *name, *summary;
+  const char *family; /* words by which settings are for it (hvi_setting.used_by); NULL: its name */
   size_t passes, gradients;              /* of the model, in a step */
   size_t (*state)(const hvi_problem *p); /* doubles of state, zero at the start */
   /* theta_t -> theta_{t+1} in place, with the step size in force. */

@@ -15,6 +15,7 @@
 #define HVI_SAC_H
 
 #include <hvi/policy.h>
+#include <hvi/setting.h>
 
 #include <stdint.h>
 
@@ -39,6 +40,7 @@ typedef struct hvi_sac_settings {
 } hvi_sac_settings;
 
 HVI_API hvi_sac_settings hvi_sac_defaults(void);
+HVI_API const hvi_setting_table *hvi_sac_table(void);
 
 /* What happened since the trainer was made; returns and losses are of the most recent ones. */
 typedef struct hvi_sac_report {

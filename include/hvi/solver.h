@@ -14,6 +14,7 @@
 
 #include <hvi/optimizer.h>
 #include <hvi/problem.h>
+#include <hvi/setting.h>
 
 #include <stdint.h>
 
@@ -135,6 +136,8 @@ typedef struct hvi_settings {
 
 /* gd with one inner step, eta 0.1, 1,000 iterations, no tolerance. */
 HVI_API hvi_settings hvi_settings_defaults(void);
+/* Names, ranges and defaults of all of them, those of optimizers and rules too. */
+HVI_API const hvi_setting_table *hvi_settings_table(void);
 
 /* Named methods: the optimizers, the presets (phgd = gn with one step, gda = gd with one step,
  * projected = gn with one step on any model, ...) and the baselines. */
@@ -147,6 +150,12 @@ typedef struct hvi_method {
 HVI_API const hvi_method *hvi_method_find(const char *name);
 /* The methods, ending in a NULL name. */
 HVI_API const hvi_method *hvi_method_list(void);
+/* Makes the settings those of a method, or of one of the rules, which end in NULL and may be none
+ * (a problem's are problem->ops->rules); false when there is none of that name. */
+HVI_API bool hvi_method_apply(hvi_settings *s, const char *name, const hvi_rule *const *rules);
+/* What the used_by of hvi_settings_table calls it: an optimizer's or a rule's name, "adam-gda" or
+ * "baseline". */
+HVI_API const char *hvi_method_family(const hvi_settings *s);
 
 HVI_API hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *s,
                                   hvi_error *err);

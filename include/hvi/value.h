@@ -35,6 +35,7 @@
 
 #include <hvi/problem.h>
 #include <hvi/rollout.h>
+#include <hvi/setting.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -48,14 +49,6 @@ typedef enum hvi_value_draw {
   HVI_VALUE_ALL     /* the whole data set, always: N is its size when the problem is made */
 } hvi_value_draw;
 
-/* The returns are those of complete data: rows that are added later are not seen. A row whose
- * episode goes on after the data or after a time limit, or where the next row is of another, lacks
- * gamma^k times a value, k steps on; it is left out where gamma^k is more than 0.01. */
-typedef enum hvi_value_target {
-  HVI_VALUE_BELLMAN, /* r + gamma f V(s') */
-  HVI_VALUE_RETURNS  /* the discounted return that followed: regression on Monte-Carlo returns */
-} hvi_value_target;
-
 enum { HVI_VALUE_MOST_LAYERS = 64 };
 
 typedef struct hvi_value_spec {
@@ -66,14 +59,19 @@ typedef struct hvi_value_spec {
                               of replay */
   double lambda_decay;     /* at least 0; fixed data have but one draw */
   hvi_value_draw draw;
-  hvi_value_target target;
-  size_t batch;         /* N */
-  size_t replay;        /* how many of the N rows of a fresh draw are drawn again; less than N. The
-                           policy is the same throughout, so old rows are as good as new ones */
-  size_t buffer;        /* K batches, the first of the data, for double sampling; 0: none */
-  size_t first;         /* draws of an earlier run that this one goes on after */
-  size_t hidden_count;  /* at most HVI_VALUE_MOST_LAYERS; 0: linear in s */
-  const size_t *hidden; /* widths of the hidden layers */
+  /* Targets are the discounted returns that followed, regression on Monte-Carlo returns, instead of
+   * r + gamma f V(s'). They are those of complete data: rows that are added later are not seen. A
+   * row whose episode goes on after the data or after a time limit, or where the next row is of
+   * another, lacks gamma^k times a value, k steps on; it is left out where gamma^k is more than
+   * 0.01. */
+  bool returns;
+  size_t batch;        /* N */
+  size_t replay;       /* how many of the N rows of a fresh draw are drawn again; less than N. The
+                          policy is the same throughout, so old rows are as good as new ones */
+  size_t buffer;       /* K batches, the first of the data, for double sampling; 0: none */
+  size_t first;        /* draws of an earlier run that this one goes on after */
+  size_t hidden_count; /* 0: linear in s */
+  size_t hidden[HVI_VALUE_MOST_LAYERS]; /* widths of the hidden layers */
   hvi_activation activation;
   /* V = shift + scale * network((s - center) / spread), element by element; a spread of NULL is 1,
    * a center of NULL 0. The network then sees and makes numbers of size 1. */
@@ -84,6 +82,11 @@ typedef struct hvi_value_spec {
 
 /* obs-256-256-1 ReLU, gamma 0.99, fresh batches of 1,000. */
 HVI_API hvi_value_spec hvi_value_defaults(void);
+/* Those members that are not data or made from them. */
+HVI_API const hvi_setting_table *hvi_value_table(void);
+
+/* The rules, ending in NULL. */
+HVI_API const hvi_rule *const *hvi_value_rules(void);
 
 /* First parameters by PyTorch's rule, from stream "value" of the seed. What the spec points at,
  * except for the data, is copied. Fresh draws ask for N - replay rows of data at least, a buffer

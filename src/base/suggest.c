@@ -6,7 +6,10 @@
  */
 #include "base/suggest.h"
 
+#include "base/error.h"
+
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 63 };
@@ -45,4 +48,24 @@ const char *hvi_suggest(const char *word, const char *const *candidates) {
   }
   /* a third of the letters wrong is a slip, more is another word */
   return smallest <= (length < 3 ? 1 : (length + 1) / 3) ? nearest : NULL;
+}
+
+hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *what, const char *word,
+                              const char *const *names) {
+  const char *colon = where ? ": " : "", *near = hvi_suggest(word, names);
+  if (!where) where = "";
+  if (near)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; did you mean '%s'?", where,
+                         colon, what, word, near);
+  if (!names[0])
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; there are none", where,
+                         colon, what, word);
+  char list[300] = "";
+  for (size_t i = 0; names[i]; i++) {
+    const size_t used = strlen(list);
+    if (used + strlen(names[i]) + 3 > sizeof list) break;
+    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", names[i]);
+  }
+  return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; there are %s", where, colon,
+                       what, word, list);
 }

@@ -2,6 +2,8 @@
 #ifndef HVI_BASE_SUGGEST_H
 #define HVI_BASE_SUGGEST_H
 
+#include <hvi/error.h>
+
 #include <stddef.h>
 
 /* Fewest insertions, deletions, changes and swaps of neighbours that turn a into b, upper and lower
@@ -10,5 +12,10 @@ size_t hvi_suggest_distance(const char *a, const char *b);
 
 /* The nearest of the candidates, which end in NULL; NULL when none is near enough to be meant. */
 const char *hvi_suggest(const char *word, const char *const *candidates);
+
+/* Refuses an unknown word: "WHERE: unknown WHAT 'word'; did you mean 'x'?", or "...; there are a, b
+ * and so on". `where` may be NULL. Returns HVI_ERROR_INPUT. */
+hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *what, const char *word,
+                              const char *const *names);
 
 #endif

@@ -32,7 +32,7 @@ static void unpack_purse(hvi_purse *p, const double *x) {
 static size_t first_row(const hvi_evaluation *e, size_t outer) {
   const hvi_value_spec *v = &e->spec.value;
   /* the buffer's batches are the first of the data; replay and returns ask for all */
-  if (v->buffer > 0 || v->replay > 0 || v->target == HVI_VALUE_RETURNS) return 0;
+  if (v->buffer > 0 || v->replay > 0 || v->returns) return 0;
   return hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
 }
 

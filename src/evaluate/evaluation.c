@@ -54,7 +54,7 @@ static void fill_costs(const hvi_evaluation *e, hvi_evaluation_row *row) {
 
 static void fill_step(const hvi_evaluation *e, hvi_evaluation_row *row) {
   const hvi_record last = hvi_solver_info(e->solver).last;
-  const bool bellman = e->spec.value.target == HVI_VALUE_BELLMAN;
+  const bool bellman = !e->spec.value.returns;
   *row = (hvi_evaluation_row){.outer = last.outer,
                               .inner = last.inner,
                               .loss0 = last.loss0,
@@ -195,7 +195,7 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stream of data goes with fresh draws");
   }
-  if (s->stream.grow && s->value.target == HVI_VALUE_RETURNS && s->settings.max_outer == 0) {
+  if (s->stream.grow && s->value.returns && s->settings.max_outer == 0) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "returns come after the states: a stream needs max_outer to know how far");
   }
@@ -208,23 +208,19 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "the test set is for gamma %g, not %g", p->gamma,
                          s->value.gamma);
   }
-  if (!(s->polyak >= 0.0 && s->polyak <= 1e6)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "polyak = %g: it must be from 0 to 1e6",
-                         s->polyak);
-  }
   if (s->gap && s->gap->obs != d->obs) {
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "the data for the Bellman gap have observations of length %zu, not %zu",
                          s->gap->obs, d->obs);
   }
-  return HVI_OK;
+  return hvi_setting_check(hvi_evaluation_table(), s, err);
 }
 
 /* At least what making the problem asks for. Returns are known when all rows are there; so much
  * data serve the whole run, and are charged as draws go through them. */
 static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   const hvi_value_spec *v = &e->spec.value;
-  const size_t steps = v->target == HVI_VALUE_RETURNS ? e->spec.settings.max_outer : 0;
+  const size_t steps = v->returns ? e->spec.settings.max_outer : 0;
   const size_t fresh = v->batch > v->replay ? v->batch - v->replay : 0;
   size_t rows;
   double seconds = 0.0;

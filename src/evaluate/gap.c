@@ -14,10 +14,6 @@
 
 #include <math.h>
 
-hvi_gap_settings hvi_gap_defaults(void) {
-  return (hvi_gap_settings){.steps = 500, .lr = 1e-4, .lr_decay = 0.995};
-}
-
 typedef struct room {
   hvi_surrogate_room surrogate;
   hvi_counts counts;
@@ -79,7 +75,7 @@ static bool fits(const hvi_problem *p) {
 hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_error *err) {
   hvi_value_spec s = *spec;
   s.draw = HVI_VALUE_ALL;
-  s.target = HVI_VALUE_BELLMAN;
+  s.returns = false;
   s.buffer = s.replay = 0;
   s.lambda = 0.0;
   return hvi_value_new(value, &s, 0, err);

@@ -42,7 +42,7 @@ hvi_claim *hvi_study_claim(hvi_claims *claims, const hvi_study_results *r, size_
 bool hvi_study_is_surrogate(const hvi_study_results *r, size_t contender) {
   const hvi_contender *c = &r->experiment->contenders[contender];
   const hvi_settings *s = &c->settings;
-  return !c->returns && !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0);
+  return !c->value.returns && !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0);
 }
 
 void hvi_study_add_ratio(hvi_claim *c, const char *name, hvi_study_ratio q) {

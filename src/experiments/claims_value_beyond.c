@@ -113,7 +113,7 @@ static void judge_faster(hvi_claims *claims, const hvi_study_results *r, size_t 
   versus(c, r, place, loop->label, "50", HVI_BY_OUTER, INFINITY);
   const double steps = hvi_study_end(r, place, hvi_study_who(r, "50"), HVI_BY_OUTER);
   hvi_claim_measure(c, "share of the level's error that value iteration has left",
-                    pow(r->experiment->study->gamma, 2.0 * steps));
+                    pow(r->experiment->study->value.gamma, 2.0 * steps));
   hvi_claim_decide(
       c, hvi_study_not_above(hvi_study_compare_ends(r, place, hvi_study_who(r, loop->label),
                                                     hvi_study_who(r, "50"), HVI_OF_ERROR)));
@@ -155,7 +155,7 @@ void hvi_claims_value_baselines(hvi_claims *claims, const hvi_study_results *r, 
     hvi_study_add_mean(c, "Surr 10",
                        hvi_study_mean_at(r, place, ours, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY));
     for (size_t m = 0; m < r->contenders; m++)
-      if (!r->experiment->contenders[m].returns && !hvi_study_is_surrogate(r, m))
+      if (!r->experiment->contenders[m].value.returns && !hvi_study_is_surrogate(r, m))
         all = hvi_study_both(all, beats(c, r, place, ours, m));
     hvi_claim_decide(c, all);
     hvi_claim_note(c, "At the last iteration, seed by seed.");

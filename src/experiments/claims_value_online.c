@@ -62,7 +62,8 @@ static size_t best_of(const hvi_study_results *r, size_t place, bool surrogate,
   size_t best = r->contenders;
   *least = (hvi_study_least){NAN, INFINITY};
   for (size_t m = 0; m < r->contenders; m++) {
-    if (hvi_study_is_surrogate(r, m) != surrogate || r->experiment->contenders[m].returns) continue;
+    if (hvi_study_is_surrogate(r, m) != surrogate || r->experiment->contenders[m].value.returns)
+      continue;
     const hvi_study_least l = hvi_study_least_of(r, place, m, HVI_OF_ERROR);
     if (best < r->contenders && !(l.value < least->value)) continue;
     best = m;
@@ -100,7 +101,8 @@ static size_t best_at(const hvi_study_results *r, size_t place, bool surrogate, 
   size_t best = r->contenders;
   double least = INFINITY;
   for (size_t m = 0; m < r->contenders; m++) {
-    if (hvi_study_is_surrogate(r, m) != surrogate || r->experiment->contenders[m].returns) continue;
+    if (hvi_study_is_surrogate(r, m) != surrogate || r->experiment->contenders[m].value.returns)
+      continue;
     const double y = hvi_study_mean_at(r, place, m, HVI_BY_SECONDS, HVI_OF_ERROR, seconds).value;
     if (best < r->contenders && !(y < least)) continue;
     best = m;

@@ -124,7 +124,7 @@ static hvi_status add_levels(sheet *s, hvi_error *err) {
   double lowest = INFINITY;
   if (!error && s->what.y != HVI_OF_GAP) return HVI_OK;
   for (size_t m = 0; m < r->contenders; m++)
-    if (!r->experiment->contenders[m].returns)
+    if (!r->experiment->contenders[m].value.returns)
       lowest = fmin(lowest, hvi_study_least_of(r, s->place, m, s->what.y).value);
   hvi_study_slug(slug, sizeof slug, r->names[s->place]);
   snprintf(name, sizeof name, "%s-levels-%s-%s", slug, hvi_study_axis_names[s->what.x],
@@ -209,7 +209,7 @@ static hvi_status draw(drawing *d, hvi_error *err) {
   return hvi_run_figure(d->run, &plot, err);
 }
 
-hvi_status hvi_study_draw(hvi_run *run, const hvi_study_results *r, hvi_error *err) {
+hvi_status hvi_value_study_draw(hvi_run *run, const hvi_study_results *r, hvi_error *err) {
   drawing *d = hvi_alloc(1, sizeof *d);
   if (!d) return hvi_error_memory(err, "a figure");
   d->run = run;

@@ -20,30 +20,47 @@ size_t hvi_study_steps(const hvi_scale *scale, const hvi_settings *s) {
   return scale->gradients > inner ? scale->gradients / inner : 1;
 }
 
-static void describe_network(hvi_text *t, const hvi_study *study) {
-  const hvi_study_plan *p = study->plan;
-  static const char *const scalings[] = {"nothing", "states", "states and values"};
-  hvi_text_add(t, ", network");
-  for (size_t i = 0; i < p->hidden_count; i++)
-    hvi_text_add(t, " %zu", study->run->scale->width ? study->run->scale->width : p->hidden[i]);
-  hvi_text_add(t, ", scaled: %s, gamma %.17g", scalings[p->scaling], p->gamma);
+/* Network, data and targets of a run, as the file has them. */
+static hvi_value_spec value_of(const hvi_study *study, const hvi_study_piece *piece) {
+  const hvi_scale *s = study->run->scale;
+  const hvi_value_spec *c = &study->run->experiment->contenders[piece->contender].value;
+  hvi_value_spec v = study->plan->value;
+  for (size_t i = 0; s->width && i < v.hidden_count; i++) v.hidden[i] = s->width;
+  v.batch = hvi_study_batch(s);
+  v.buffer = c->buffer;
+  v.lambda = c->lambda;
+  v.returns = c->returns;
+  v.threads = 1;
+  if (!s->offline)
+    v.draw = HVI_VALUE_FRESH;
+  else if (v.draw != HVI_VALUE_RANDOM)
+    v.draw = HVI_VALUE_ALL;
+  return v;
+}
+
+static void describe(hvi_text *t, const hvi_setting_table *table, const void *settings,
+                     const char *method) {
+  char text[4096];
+  hvi_setting_describe(table, settings, method, text, sizeof text);
+  hvi_text_add(t, "; %s", text);
 }
 
 char *hvi_study_piece_about(const hvi_study *study, const hvi_study_piece *piece) {
   const hvi_scale *s = study->run->scale;
   const hvi_study_site *site = &study->sites[piece->place];
+  const hvi_settings *settings = &piece->settings;
+  const hvi_value_spec v = value_of(study, piece);
   hvi_text t = {0};
-  hvi_text_add(&t, "hvi %s: %s, %s", hvi_version(), site->place->environment, site->identity);
-  describe_network(&t, study);
-  hvi_text_add(&t, ", seed %llu, batch %zu, steps %zu", (unsigned long long)piece->seed,
-               hvi_study_batch(s), hvi_study_steps(s, &piece->settings));
-  if (s->offline)
-    hvi_text_add(&t, ", offline %zu rows %s%s", s->offline,
-                 study->plan->random_draws ? "at random" : "at once",
-                 study->plan->gap ? " with gap" : "");
-  hvi_text_add(&t, ", measured %zu and %zu; ", s->measures, study->plan->per_decade);
-  hvi_contender_describe(&t, &study->run->experiment->contenders[piece->contender],
-                         &piece->settings);
+  hvi_text_add(&t, "hvi %s; %s; %s", hvi_version(), site->place->environment, site->identity);
+  hvi_text_add(&t, "; run seed %llu; steps %zu; offline %zu; measures %zu; per_decade %zu",
+               (unsigned long long)piece->seed, hvi_study_steps(s, settings), s->offline,
+               s->measures, study->plan->per_decade);
+  hvi_text_add(&t, "; normalise %d; gap %d; baseline %d; method %s", (int)study->plan->scaling,
+               (int)study->plan->gap, (int)settings->baseline,
+               settings->baseline == HVI_BASELINE_RULE ? settings->rule->name
+                                                       : settings->optimizer->name);
+  describe(&t, hvi_value_table(), &v, NULL);
+  describe(&t, hvi_settings_table(), settings, NULL);
   return hvi_text_take(&t);
 }
 
@@ -53,42 +70,23 @@ typedef struct desk {
   const hvi_study_piece *piece;
   hvi_study_tap *tap;
   hvi_scales scales;
-  size_t hidden[HVI_VALUE_MOST_LAYERS];
   hvi_evaluation_spec spec;
   hvi_evaluation *evaluation;
   char *about, *result, *checkpoint;
 } desk;
 
-static void fill_network(desk *d) {
-  const hvi_study_plan *p = d->study->plan;
-  hvi_value_spec *v = &d->spec.value;
-  const size_t width = d->study->run->scale->width;
-  for (size_t i = 0; i < p->hidden_count; i++) d->hidden[i] = width ? width : p->hidden[i];
-  v->hidden = d->hidden;
-  v->hidden_count = p->hidden_count;
-  v->gamma = p->gamma;
-  v->threads = 1;
-}
-
 /* Online the rows come with the steps; offline they are all there before the first. */
 static hvi_status fill_data(desk *d, hvi_error *err) {
   const hvi_scale *s = d->study->run->scale;
-  const hvi_study_plan *p = d->study->plan;
   hvi_value_spec *v = &d->spec.value;
-  const hvi_contender *c = &d->study->run->experiment->contenders[d->piece->contender];
   double seconds;
+  *v = value_of(d->study, d->piece);
   v->data = &d->tap->data;
-  v->batch = hvi_study_batch(s);
-  v->buffer = c->double_sampling;
-  v->lambda = c->lambda;
-  v->lambda_decay = 0.0;
-  v->target = c->returns ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
   if (!s->offline) {
     d->spec.stream = (hvi_stream){.grow = hvi_study_tap_grow, .context = d->tap};
     return hvi_study_tap_grow(d->tap, v->batch, &seconds, err);
   }
-  v->draw = p->random_draws ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
-  if (p->gap) d->spec.gap = v->data;
+  if (d->study->plan->gap) d->spec.gap = v->data;
   return hvi_study_tap_grow(d->tap, s->offline, &seconds, err);
 }
 
@@ -119,7 +117,6 @@ static hvi_status prepare(desk *d, hvi_error *err) {
   const size_t steps = d->spec.settings.max_outer = hvi_study_steps(s, &d->piece->settings);
   d->spec.schedule = (hvi_schedule){.every = steps > measures ? steps / measures : 1,
                                     .per_decade = d->study->plan->per_decade};
-  fill_network(d);
   hvi_status status = fill_data(d, err);
   if (!status) status = fill_scales(d, err);
   d->about = hvi_study_piece_about(d->study, d->piece);

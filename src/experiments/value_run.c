@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "experiments/value_study.h"
-#include "problems/value/value.h"
 #include "report/text.h"
 
 #include <math.h>
@@ -76,13 +75,10 @@ void hvi_study_close(hvi_study *study) {
   *study = (hvi_study){0};
 }
 
-/* The loop's settings for this problem: eta 1, unless it is a rule's step size, and rules that are
- * those of networks. */
+/* The loop's settings for this problem: eta 1, unless it is a rule's step size. */
 hvi_settings hvi_study_settings(const hvi_contender *c, const char *environment) {
   hvi_settings s = hvi_contender_at(c, environment);
   if (!c->eta_given && s.baseline == HVI_BASELINE_NONE) s.eta = 1.0;
-  for (const hvi_rule *const *r = hvi_value_rule_list; s.rule && *r; r++)
-    if (strcmp((*r)->name, s.rule->name) == 0) s.rule = *r;
   return s;
 }
 
@@ -220,13 +216,13 @@ static hvi_status finish(hvi_study *study, hvi_error *err) {
   hvi_study_results r = {0};
   hvi_status status = hvi_study_collect(&r, study, err);
   if (!status && study->plan->chain) status = hvi_study_chain(study->run, err);
-  if (!status) status = hvi_study_draw(study->run, &r, err);
+  if (!status) status = hvi_value_study_draw(study->run, &r, err);
   if (!status && study->run->experiment->builtin) hvi_claims_study(study->run->claims, &r);
   hvi_study_results_free(&r);
   return status;
 }
 
-hvi_status hvi_study_run(hvi_run *run, hvi_error *err) {
+hvi_status hvi_value_study_run(hvi_run *run, hvi_error *err) {
   hvi_study study;
   hvi_status status = hvi_study_open(&study, run, err);
   if (!status && !run->stopped) status = hvi_study_cut(&study, false, err);

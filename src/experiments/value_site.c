@@ -98,10 +98,10 @@ static hvi_status make_stand_in(hvi_study_site *site, hvi_run *run, const char *
                                  .policy_name = p->policy,
                                  .progress = on_rollouts,
                                  .progress_context = run};
-  s.states = p->stand_in_states;
-  s.rollouts = p->stand_in_rollouts;
-  s.horizon = p->stand_in_horizon;
-  s.gamma = run->experiment->study->gamma;
+  s.states = p->stand_in.states;
+  s.rollouts = p->stand_in.rollouts;
+  s.horizon = p->stand_in.horizon;
+  s.gamma = run->experiment->study->value.gamma;
   const hvi_status status = hvi_testset_make(path, site->env, site->policy, &s, &report, err);
   if (status || report.stopped) return status;
   snprintf(note, sizeof note, "%s: %s is not there; made one of %zu states in %.1f s",
@@ -119,8 +119,8 @@ static hvi_status stand_in(char **path, hvi_study_site *site, hvi_run *run, hvi_
   hvi_text_add(&t, "%s/testsets", run->settings->out);
   hvi_status status = t.failed ? hvi_error_memory(err, "a path") : hvi_folder_make(t.data, err);
   hvi_text_add(&t, "/%s-%s-%g-%zu-%zu-%zu.safetensors", p->environment, print,
-               run->experiment->study->gamma, p->stand_in_states, p->stand_in_rollouts,
-               p->stand_in_horizon);
+               run->experiment->study->value.gamma, p->stand_in.states, p->stand_in.rollouts,
+               p->stand_in.horizon);
   *path = hvi_text_take(&t);
   if (!status && !*path) status = hvi_error_memory(err, "a path");
   if (!status && access(*path, R_OK) != 0) status = make_stand_in(site, run, *path, err);
@@ -156,7 +156,7 @@ static hvi_status open_testset(hvi_study_site *site, hvi_run *run, hvi_error *er
   const hvi_study_place *p = site->place;
   char *path = hvi_study_find(p->testset);
   hvi_status status = HVI_OK;
-  if (!path && p->stand_in_states > 0 && !run->full) status = stand_in(&path, site, run, err);
+  if (!path && p->stand_in.states > 0 && !run->full) status = stand_in(&path, site, run, err);
   if (!path && !status) need_testset(site);
   if (path && !status && !run->stopped) status = read_testset(site, run, path, err);
   hvi_free(path);

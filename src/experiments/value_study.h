@@ -48,7 +48,7 @@ typedef struct hvi_study_panel {
 typedef struct hvi_study_place {
   const char *environment, *policy, *testset;
   /* a quick run without the test set makes one of this size; 0 states: it does not */
-  size_t stand_in_states, stand_in_rollouts, stand_in_horizon;
+  hvi_testset_settings stand_in;
 } hvi_study_place;
 
 enum { HVI_MOST_PLACES = 4, HVI_MOST_PANELS = 6 };
@@ -62,11 +62,9 @@ typedef enum hvi_study_scaling {
 typedef struct hvi_study_plan {
   size_t place_count;
   hvi_study_place places[HVI_MOST_PLACES];
-  const char *runs; /* another experiment that makes the same runs; NULL: none */
-  size_t hidden_count, hidden[HVI_VALUE_MOST_LAYERS];
-  double gamma;
-  bool random_draws; /* offline: batches at random; otherwise all of the data at once */
-  bool gap;          /* offline: the Bellman gap is measured */
+  const char *runs;     /* another experiment that makes the same runs; NULL: none */
+  hvi_value_spec value; /* hidden, gamma, and draw: offline at random, or all of the data at once */
+  bool gap;             /* offline: the Bellman gap is measured */
   hvi_study_scaling scaling;
   size_t per_decade; /* measurements at powers of 10, beside the evenly spaced ones */
   double checkpoint; /* seconds between checkpoints of a piece */
@@ -81,6 +79,9 @@ typedef struct hvi_study_plan {
 
 hvi_status hvi_study_plan_parse(hvi_study_plan **plan, const struct hvi_node *map,
                                 const char *origin, hvi_error *err);
+
+/* The tables of what it is read by, one after the other; NULL past the last. */
+const hvi_setting_table *hvi_study_table_at(size_t index);
 
 /* Where a file is: as named, in $HVI_DATA, in ./data, or beside the program (../data,
  * ../share/hvi). hvi_free it; NULL when it is nowhere. value_site.c */

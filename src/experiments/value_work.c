@@ -132,7 +132,7 @@ static hvi_status run_next(void *context, size_t chunk, size_t worker, hvi_error
 static size_t rows_of(const hvi_study *study, const hvi_study_piece *p) {
   const hvi_scale *s = study->run->scale;
   if (s->offline) return s->offline;
-  const size_t buffer = study->run->experiment->contenders[p->contender].double_sampling;
+  const size_t buffer = study->run->experiment->contenders[p->contender].value.buffer;
   return (buffer + hvi_study_steps(s, &p->settings) + 1) * hvi_study_batch(s);
 }
 

@@ -65,3 +65,22 @@ const hvi_method *hvi_method_find(const char *name) {
   }
   return NULL;
 }
+
+bool hvi_method_apply(hvi_settings *s, const char *name, const hvi_rule *const *rules) {
+  const hvi_method *m = hvi_method_find(name);
+  if (m) m->apply(s);
+  for (; !m && rules && *rules; rules++) {
+    if (strcmp((*rules)->name, name) != 0) continue;
+    s->baseline = HVI_BASELINE_RULE;
+    s->rule = *rules;
+    return true;
+  }
+  return m != NULL;
+}
+
+const char *hvi_method_family(const hvi_settings *s) {
+  if (s->baseline == HVI_BASELINE_ADAM_GDA) return "adam-gda";
+  if (s->baseline == HVI_BASELINE_RULE) return s->rule->family ? s->rule->family : s->rule->name;
+  if (s->baseline != HVI_BASELINE_NONE) return "baseline";
+  return s->optimizer->name;
+}

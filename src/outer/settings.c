@@ -1,5 +1,7 @@
-/* Default settings, and the one place where settings are refused. */
+/* The settings of the solver, its inner optimizers and rules: their table, and what does not go
+ * together. */
 #include "base/error.h"
+#include "base/number.h"
 #include "inner/least_squares.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
@@ -7,102 +9,139 @@
 
 #include <math.h>
 
-enum { MOST_TARGETS = 1000000 };
+/* Choices are stored through int pointers. */
+_Static_assert(sizeof(hvi_target) == sizeof(int) && sizeof(hvi_floor) == sizeof(int) &&
+                   sizeof(hvi_linear_solver) == sizeof(int) &&
+                   sizeof(hvi_step_rule) == sizeof(int) && sizeof(hvi_acceleration) == sizeof(int),
+               "enums are as wide as int");
+
+/* Families of methods, as hvi_method_family names them. */
+#define SURROGATE  "gd momentum adam adamw gn dgn lm adversary"
+#define FIRST      "gd momentum adam adamw adam-gda baseline" /* methods with a step size */
+#define ADAM       "adam adamw adam-gda"
+#define NEWTON     "gn dgn lm adversary"
+#define WITH_STATE "momentum adam adamw lm"
+
+#define AT(member) .offset = offsetof(hvi_settings, member)
+#define NONE       .flags = HVI_SETTING_ZERO_IS_NONE
+
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"eta", HVI_SETTING_REAL, AT(eta), .range = "(0,inf)", .choices = "theorem|best",
+     .second = offsetof(hvi_settings, step_rule), .fallback = "0.1",
+     .help = "step size of the outer loop, or the rule that sets it from mu and L: theorem (2 mu / 5 L^2) or best (mu / L^2)"},
+    {.name = "outer loop"},
+    {"target", HVI_SETTING_CHOICE, AT(target), .choices = "plain|optimistic|averaged", .used_by = SURROGATE,
+     .help = "plain, optimistic (2 F - F before) or averaged"},
+    {"average", HVI_SETTING_COUNT, AT(average), .range = "[1,1e6]", .fallback = "10", .used_by = SURROGATE,
+     .help = "how many targets an averaged target takes"},
+    {"accelerate", HVI_SETTING_CHOICE, AT(accelerate), .choices = "none|mode|anderson", .used_by = SURROGATE,
+     .help = "start each step nearer to the solution: none, mode (the problem's slow mode taken off) or anderson"},
+    {"memory", HVI_SETTING_COUNT, AT(memory), .range = "[1,8]", .fallback = "5", .used_by = SURROGATE,
+     .help = "iterates that anderson looks back at"},
+    {"alternating", HVI_SETTING_FLAG, AT(alternating), .used_by = SURROGATE,
+     .help = "players in turn instead of at once"},
+    {"eta_decay", HVI_SETTING_REAL, AT(eta_decay), .range = "[0,inf)",
+     .help = "step t has the size eta / (1 + X t)"},
+    {"redraw_every", HVI_SETTING_COUNT, NONE, AT(redraw_every), .range = "[1,1e12]",
+     .help = "outer steps that share a sample: lazy deployment"},
+    {"trace_decay", HVI_SETTING_REAL, AT(rule_settings.trace_decay), .range = "[0,1]", .used_by = "td-lambda",
+     .help = "td-lambda: lambda of the traces"},
+    {"second_rate", HVI_SETTING_REAL, AT(rule_settings.second_rate), .range = "[0,inf)", .fallback = "1",
+     .used_by = "tdc tdrc gtd2 td-target",
+     .help = "tdc, tdrc, gtd2: step of the second weights, as a share of eta; td-target: how far its network follows at each step (0.1 there)"},
+    {"copy_every", HVI_SETTING_COUNT, AT(rule_settings.copy_every), .range = "[0,1e9]", .used_by = "td-target",
+     .help = "td-target: its network is a copy, made every N steps (0: it follows, see --second-rate)"},
+    {"adam", HVI_SETTING_FLAG, AT(rule_settings.adam), .used_by = "rules-of-networks",
+     .help = "td-target, residual-gradient, tdc, tdrc: by Adam's rule"},
+    {.name = "inner loop"},
+    {"inner", HVI_SETTING_COUNT, AT(inner_steps), .range = "[1,1e12]", .fallback = "1", .used_by = SURROGATE,
+     .help = "inner steps of an outer step; with --alpha the most"},
+    {"alpha", HVI_SETTING_REAL, NONE, AT(alpha), .range = "(0,1)", .used_by = SURROGATE,
+     .help = "stop the inner loop once loss <= X^2 loss0"},
+    {"floor", HVI_SETTING_CHOICE, AT(floor), .choices = "zero|known|estimated", .used_by = SURROGATE,
+     .help = "least loss that alpha counts from: zero, known, estimated"},
+    {"inner_growth", HVI_SETTING_REAL, AT(inner_growth), .range = "[0,1e12]", .used_by = SURROGATE,
+     .help = "--inner grows by this much each outer step"},
+    {"keep_state", HVI_SETTING_FLAG, AT(keep_state), .used_by = WITH_STATE,
+     .help = "the optimizer's state survives a new target"},
+    {"inner_lr", HVI_SETTING_REAL, AT(inner.lr), .range = "(0,inf)", .fallback = "1", .used_by = FIRST,
+     .help = "step size of gd, momentum, adam, adamw and the baselines"},
+    {"momentum", HVI_SETTING_REAL, AT(inner.momentum), .range = "[0,1)", .fallback = "0.9", .used_by = "momentum",
+     .help = "share of the last step that momentum keeps"},
+    {"beta1", HVI_SETTING_REAL, AT(inner.beta1), .range = "[0,1)", .fallback = "0.9", .used_by = ADAM,
+     .help = "adam: decay of the mean gradient"},
+    {"beta2", HVI_SETTING_REAL, AT(inner.beta2), .range = "[0,1)", .fallback = "0.999", .used_by = ADAM,
+     .help = "adam: decay of the mean square"},
+    {"epsilon", HVI_SETTING_REAL, AT(inner.epsilon), .range = "(0,inf)", .fallback = "1e-8", .used_by = ADAM,
+     .help = "adam: added to the root of the mean square"},
+    {"weight_decay", HVI_SETTING_REAL, AT(inner.weight_decay), .range = "[0,inf)", .fallback = "0.01", .used_by = "adamw",
+     .help = "adamw: share of theta taken off, times the step size"},
+    {"rank_tol", HVI_SETTING_REAL, AT(inner.rank_tol), .range = "[0,1)", .fallback = "1e-10", .used_by = "gn dgn",
+     .help = "gn, dgn: singular values below this share of the largest count as zero"},
+    {"factor", HVI_SETTING_REAL, AT(inner.factor), .range = "(0,inf)", .fallback = "0.5", .used_by = "dgn",
+     .help = "dgn: share of the Gauss-Newton step"},
+    {"line_search", HVI_SETTING_FLAG, AT(inner.line_search), .used_by = "dgn",
+     .help = "dgn: Armijo backtracking instead of --factor"},
+    {"damping", HVI_SETTING_REAL, AT(inner.damping), .range = "(0,inf)", .fallback = "0.01", .used_by = "lm",
+     .help = "lm: lambda; the first one when it adapts"},
+    {"adaptive_damping", HVI_SETTING_FLAG, AT(inner.adapt_damping), .used_by = "lm",
+     .help = "lm: lambda by the gain ratio"},
+    {"linear", HVI_SETTING_CHOICE, AT(inner.linear), .choices = "auto|dense|matrix-free|gram", .used_by = NEWTON,
+     .help = "gn, dgn, lm, with n outputs and d parameters: auto, dense (about 3 n d doubles), matrix-free (4 d + 3 n), or gram (n^2, networks); over 4 GiB is refused"},
+    {"linear_tol", HVI_SETTING_REAL, AT(inner.linear_tol), .range = "[0,1)", .fallback = "1e-14", .used_by = NEWTON,
+     .help = "matrix-free: relative tolerance"},
+    {"linear_iters", HVI_SETTING_COUNT, AT(inner.linear_iters), .used_by = NEWTON,
+     .help = "matrix-free: most iterations a step; 0: 4 (n + d)"},
+    {"error_alpha", HVI_SETTING_REAL, AT(inner.error_alpha), .range = "[0,1)", .fallback = "0.70710678118654752440",
+     .used_by = "adversary", .help = "adversary: the alpha it errs by"},
+    {"error_angle", HVI_SETTING_REAL, AT(inner.error_angle), .fallback = "0.78539816339744830962", .used_by = "adversary",
+     .help = "adversary: in which direction, in radians"},
+    {.name = "when to stop (0: no such limit)"},
+    {"iters", HVI_SETTING_COUNT, HVI_SETTING_ZERO_IS_NONE | HVI_SETTING_NO_RESULT, AT(max_outer), .fallback = "1000",
+     .help = "outer steps"},
+    {"tol", HVI_SETTING_REAL, NONE, AT(tol), .range = "[0,inf)", .help = "residual at or below X"},
+    {"max_evals", HVI_SETTING_COUNT, NONE, AT(max_f_evals), .help = "evaluations of F"},
+    {"max_seconds", HVI_SETTING_REAL, HVI_SETTING_ZERO_IS_NONE | HVI_SETTING_NO_RESULT, AT(max_seconds),
+     .range = "[0,inf)", .help = "time"},
+    {"stall_window", HVI_SETTING_COUNT, NONE, AT(stall_window), .fallback = "200", .help = "outer steps without movement"},
+    {"growth_bound", HVI_SETTING_REAL, NONE, AT(growth_bound), .range = "[0,inf)", .fallback = "1e8",
+     .help = "residual beyond X (1 + first residual) is divergence"},
+    {"seed", HVI_SETTING_SEED, AT(seed), .help = "of the draws of a stochastic problem"},
+    {0},
+};
+/* clang-format on */
+#undef AT
+#undef NONE
+
+static const hvi_setting_table table = {"solver", sizeof(hvi_settings), rows};
+
+const hvi_setting_table *hvi_settings_table(void) { return &table; }
 
 hvi_settings hvi_settings_defaults(void) {
-  return (hvi_settings){.optimizer = &hvi_optimizer_gd,
-                        .inner = hvi_optimizer_defaults(),
-                        .eta = 0.1,
-                        .average = 10,
-                        .memory = 5,
-                        .rule_settings = {.second_rate = 1.0},
-                        .inner_steps = 1,
-                        .max_outer = 1000,
-                        .stall_window = 200,
-                        .growth_bound = 1e8};
+  hvi_settings s = {.optimizer = &hvi_optimizer_gd};
+  hvi_setting_defaults(&table, &s);
+  return s;
 }
 
-static hvi_status need_positive(double x, const char *name, hvi_error *err) {
-  if (x > 0.0 && isfinite(x)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s = %g: it must be a positive number", name, x);
-}
+hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
-static hvi_status need_share(double x, const char *name, hvi_error *err) {
-  if (x >= 0.0 && x < 1.0) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s = %g: it must be at least 0 and below 1", name,
-                       x);
-}
-
-static hvi_status check_inner(const hvi_optimizer_settings *s, hvi_error *err) {
-  hvi_status status = need_positive(s->lr, "inner step size", err);
-  if (!status) status = need_share(s->momentum, "momentum", err);
-  if (!status) status = need_share(s->beta1, "beta1", err);
-  if (!status) status = need_share(s->beta2, "beta2", err);
-  if (!status) status = need_positive(s->epsilon, "epsilon", err);
-  if (!status) status = need_positive(s->damping, "damping", err);
-  if (!status) status = need_positive(s->factor, "factor", err);
-  if (!status) status = need_share(s->rank_tol, "rank tolerance", err);
-  if (!status) status = need_share(s->linear_tol, "linear tolerance", err);
-  if (!status) status = need_share(s->error_alpha, "the adversary's alpha", err);
-  if (!status && !isfinite(s->error_angle)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the adversary's angle must be a number");
-  }
-  if (!status && !(s->weight_decay >= 0.0 && isfinite(s->weight_decay))) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "weight decay = %g: it must not be negative",
-                         s->weight_decay);
-  }
-  return status;
-}
-
-static hvi_status check_steps(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  hvi_status status = HVI_OK;
-  if (s->step_rule == HVI_STEP_FIXED && !s->player_eta) status = need_positive(s->eta, "eta", err);
+static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
+  const hvi_setting *eta = &rows[0];
+  hvi_status status = hvi_setting_check(&table, s, err);
   for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++) {
-    status = need_positive(s->player_eta[k], "a player's eta", err);
+    hvi_settings one = {.eta = s->player_eta[k]};
+    char value[HVI_NUMBER_SIZE];
+    status = hvi_setting_parse(eta, &one, hvi_setting_format(eta, &one, value, sizeof value),
+                               "player_eta", err);
+    if (status) status = HVI_ERROR_ARGUMENT;
   }
-  if (status) return status;
-  if (!(s->eta_decay >= 0.0 && isfinite(s->eta_decay))) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "eta decay = %g: it must not be negative",
-                         s->eta_decay);
-  }
-  if (s->alpha != 0.0 && !(s->alpha > 0.0 && s->alpha < 1.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "alpha = %g: it must lie strictly between 0 and 1", s->alpha);
-  }
-  if (s->inner_steps == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the inner loop needs at least one step");
-  }
-  if (!(s->inner_growth >= 0.0 && isfinite(s->inner_growth))) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "inner growth = %g: it must not be negative",
-                         s->inner_growth);
-  }
-  if (s->target == HVI_TARGET_AVERAGED && (s->average == 0 || s->average > MOST_TARGETS)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "an averaged target is the mean of 1 to %d targets, not of %zu",
-                         (int)MOST_TARGETS, s->average);
-  }
-  return HVI_OK;
-}
-
-static hvi_status check_stops(const hvi_settings *s, hvi_error *err) {
-  if (!(s->tol >= 0.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "tolerance = %g: it must not be negative",
-                         s->tol);
-  }
-  if (!(s->max_seconds >= 0.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "time limit = %g: it must not be negative",
-                         s->max_seconds);
-  }
-  if (!(s->growth_bound >= 0.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "growth bound = %g: it must not be negative",
-                         s->growth_bound);
-  }
-  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
-      !s->observe) {
+  if (!status && s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 &&
+      s->tol == 0.0 && !s->observe) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "nothing ends this solve: set a limit, a tolerance or an observer");
   }
-  return HVI_OK;
+  return status;
 }
 
 /* The problem as such: Z covers the outputs, weights are weights. */
@@ -139,13 +178,9 @@ static hvi_status check_acceleration(const hvi_settings *s, const hvi_problem *p
                          "%s knows no slow mode to correct: Anderson acceleration needs none",
                          p->ops->name);
   }
-  if (s->accelerate == HVI_ACCELERATE_ANDERSON &&
-      (s->memory == 0 || s->memory > HVI_MEMORY_MOST || p->ops->resample)) {
-    return hvi_error_set(
-        err, HVI_ERROR_ARGUMENT,
-        "Anderson acceleration looks back at 1 to %d iterates, not at %zu, and does "
-        "not go with double sampling",
-        (int)HVI_MEMORY_MOST, s->memory);
+  if (s->accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "Anderson acceleration does not go with double sampling");
   }
   if (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -212,9 +247,7 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
   if (!s->optimizer) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings name no inner optimizer");
   }
-  hvi_status status = check_inner(&s->inner, err);
-  if (!status) status = check_steps(s, p, err);
-  if (!status) status = check_stops(s, err);
+  hvi_status status = check_numbers(s, p, err);
   if (!status) status = check_problem(p, err);
   if (!status) status = check_fit(s, p, err);
   if (!status) status = check_acceleration(s, p, err);

@@ -11,20 +11,20 @@
 #include <string.h>
 
 static const hvi_builtin builtins[] = {
-    {"pennies", "hidden matching pennies: two players, one parameter each", hvi_pennies_keys},
-    {"rps", "hidden rock-paper-scissors: two players, five parameters each", hvi_rps_keys},
+    {"pennies", "hidden matching pennies: two players, one parameter each", &hvi_pennies_options},
+    {"rps", "hidden rock-paper-scissors: two players, five parameters each", &hvi_rps_options},
     {"quadratic", "random strongly monotone F with given constants and a known solution",
-     hvi_quadratic_keys},
+     &hvi_quadratic_options},
     {"counterexample", "a rotation on which alpha = 1/sqrt(2) is not enough for any step size",
-     hvi_counterexample_keys},
-    {"chain", "projected Bellman error of a Markov chain with linear values", hvi_chain_keys},
+     &hvi_counterexample_options},
+    {"chain", "projected Bellman error of a Markov chain with linear values", &hvi_chain_options},
     {"performative-linear", "targets that answer linearly to a network's predictions",
-     hvi_performative_linear_keys},
+     &hvi_performative_linear_options},
     {"performative-mean", "estimating a mean that answers to its estimate",
-     hvi_performative_mean_keys},
-    {"credit", "logistic regression on borrowers who answer to the model", hvi_credit_keys},
+     &hvi_performative_mean_options},
+    {"credit", "logistic regression on borrowers who answer to the model", &hvi_credit_options},
     {"credit-rir", "a network on borrowers who come back changed when refused",
-     hvi_credit_rir_keys},
+     &hvi_credit_rir_options},
     {NULL, NULL, NULL},
 };
 
@@ -64,8 +64,7 @@ hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_op
   size_t k = 0;
   while (k < BUILTIN_COUNT && strcmp(builtins[k].name, name) != 0) k++;
   if (k == BUILTIN_COUNT) return complain_name(name, err);
-  hvi_values values;
-  hvi_status status =
-      hvi_options_parse(&values, name, builtins[k].keys, options, option_count, err);
-  return status ? status : makers[k](problem, &values, seed, instance, err);
+  hvi_options o;
+  hvi_status status = hvi_options_parse(&o, builtins[k].options, options, option_count, err);
+  return status ? status : makers[k](problem, &o, seed, instance, err);
 }

@@ -40,6 +40,7 @@ typedef struct hvi_claim {
   char where[96]; /* in the paper */
   char text[384]; /* the claim, in our words */
   char note[512];
+  bool theorem; /* verified: a correct program cannot violate it */
   hvi_judgement judgement;
   size_t measure_count;
   hvi_measure measures[HVI_CLAIM_MEASURES];

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "rl/rollout.h"
+#include "rl/rollout_settings.h"
 
 #include <string.h>
 
@@ -50,10 +51,6 @@ const float *hvi_dataset_put(hvi_dataset *d, size_t i, const float *x) {
   return x + 2 * d->obs + d->act + 3;
 }
 
-hvi_collect_settings hvi_collect_defaults(void) {
-  return (hvi_collect_settings){.run = {.seed = 1}, .transitions = 100000};
-}
-
 /* The first rows of the groups, in order. */
 static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
   hvi_dataset *d = context;
@@ -84,9 +81,6 @@ static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_n
 /* A data set is put together in memory, and read there. */
 static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
   const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
-  if (count == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a data set needs a transition at least");
-  }
   if (count <= most / row) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                        "%zu transitions of %s take %zu bytes each, more than the memory of this "
@@ -99,6 +93,7 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
                                hvi_error *err) {
   if (report) *report = (hvi_rollout_report){0};
   hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
+  if (!status) status = hvi_setting_check(hvi_collect_table(), s, err);
   if (!status) status = check_size(env, s->transitions, err);
   if (status) return status;
   hvi_notes notes;

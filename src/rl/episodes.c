@@ -3,12 +3,9 @@
 #include "base/memory.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
+#include "rl/rollout_settings.h"
 
 #include <math.h>
-
-hvi_returns_settings hvi_returns_defaults(void) {
-  return (hvi_returns_settings){.run = {.seed = 1}, .episodes = 20};
-}
 
 static void range_of(double *least, double *most, const double *x, size_t n) {
   *least = *most = x[0];
@@ -74,10 +71,8 @@ hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const 
   *returns = NULL;
   if (report) *report = (hvi_rollout_report){0};
   hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
+  if (!status) status = hvi_setting_check(hvi_returns_table(), s, err);
   if (status) return status;
-  if (s->episodes == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "returns need an episode at least");
-  }
   hvi_returns *made = hvi_alloc(1, sizeof *made);
   if (!made) return hvi_error_memory(err, "returns");
   made->episodes = s->episodes;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "rl/rollout_settings.h"
 
 #include <float.h>
 #include <math.h>
@@ -57,11 +58,8 @@ hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "roll-outs need an environment, a policy and settings");
   }
-  if (s->threads > HVI_ROLLOUT_MAX_THREADS) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu threads are too many; at most %d",
-                         s->threads, HVI_ROLLOUT_MAX_THREADS);
-  }
-  return hvi_policy_check(policy, env, err);
+  const hvi_status status = hvi_setting_check(hvi_rollout_table(), s, err);
+  return status ? status : hvi_policy_check(policy, env, err);
 }
 
 size_t hvi_rollout_threads(const hvi_rollout_settings *s) {

@@ -10,7 +10,6 @@
 #include "base/number.h"
 #include "rl/policy.h"
 #include "rl/sac_parts.h"
-#include "rl/sac_settings.h"
 
 #include <hvi/version.h>
 
@@ -156,7 +155,7 @@ static void start(hvi_sac *sac) {
 hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings *s,
                        hvi_error *err) {
   *out = NULL;
-  hvi_status status = hvi_sac_settings_check(s, err);
+  hvi_status status = hvi_setting_check(hvi_sac_table(), s, err);
   if (status != HVI_OK) return status;
   if (!isfinite(env->low) || !isfinite(env->high)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -193,8 +192,10 @@ void hvi_sac_free(hvi_sac *sac) {
 }
 
 hvi_status hvi_sac_set_threads(hvi_sac *sac, size_t threads, hvi_error *err) {
-  if (threads < 1 || threads > 2)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "SAC runs on 1 or 2 threads, not %zu", threads);
+  hvi_sac_settings s = sac->settings;
+  s.threads = threads;
+  const hvi_status status = hvi_setting_check(hvi_sac_table(), &s, err);
+  if (status) return status;
   sac->settings.threads = threads;
   if (threads == 2) return sac->twins ? HVI_OK : hvi_twins_new(&sac->twins, err);
   hvi_twins_free(sac->twins);

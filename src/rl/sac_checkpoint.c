@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "rl/sac_parts.h"
-#include "rl/sac_settings.h"
 
 #include <hvi/tensors.h>
 #include <hvi/version.h>
@@ -127,14 +126,24 @@ static hvi_status check_finite(const list *l, const hvi_sac *sac, hvi_error *err
   return HVI_OK;
 }
 
+enum { MOST_SETTINGS = 16, SETTING_TEXT = 192 };
+
+/* Settings that decide the numbers are notes of the file. */
+static bool is_kept(const hvi_setting *row) {
+  return row->kind != HVI_SETTING_SECTION && !(row->flags & HVI_SETTING_NO_RESULT);
+}
+
 hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *err) {
   hvi_sac *sac = (hvi_sac *)(size_t)constant; /* the list serves reading too */
-  char texts[HVI_SAC_FIELDS][HVI_SAC_FIELD_TEXT];
-  hvi_tensor_note notes[HVI_SAC_FIELDS + 3] = {
+  char texts[MOST_SETTINGS][SETTING_TEXT];
+  hvi_tensor_note notes[MOST_SETTINGS + 3] = {
       {"format", FORMAT}, {"hvi", hvi_version()}, {"env", sac->env->name}};
-  for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
-    hvi_sac_field_print(texts[i], &sac->settings, i);
-    notes[3 + i] = (hvi_tensor_note){hvi_sac_field_name(i), texts[i]};
+  size_t count = 0;
+  for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
+    if (!is_kept(row)) continue;
+    notes[3 + count] = (hvi_tensor_note){
+        row->name, hvi_setting_format(row, &sac->settings, texts[count], SETTING_TEXT)};
+    count++;
   }
   list l;
   hvi_status status = make_list(&l, sac, err);
@@ -142,8 +151,7 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
   gather(&l, sac);
   status = check_finite(&l, sac, err);
   add_replay(&l, &sac->replay);
-  if (status == HVI_OK)
-    status = hvi_tensors_write(path, l.items, l.count, notes, HVI_SAC_FIELDS + 3, err);
+  if (status == HVI_OK) status = hvi_tensors_write(path, l.items, l.count, notes, count + 3, err);
   free_list(&l);
   return status;
 }
@@ -231,11 +239,11 @@ static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const
                          name, env->name);
   }
   *s = hvi_sac_defaults();
-  for (size_t i = 0; i < HVI_SAC_FIELDS; i++) {
-    const char *text = hvi_tensors_note(t, hvi_sac_field_name(i));
-    if (!text || !hvi_sac_field_read(s, i, text)) {
+  for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
+    const char *text = is_kept(row) ? hvi_tensors_note(t, row->name) : NULL;
+    if (is_kept(row) && (!text || hvi_setting_parse(row, s, text, NULL, NULL))) {
       return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its setting '%s' is missing or unreadable",
-                           path, hvi_sac_field_name(i));
+                           path, row->name);
     }
   }
   return HVI_OK;

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
+#include "rl/rollout_settings.h"
 
 #include <limits.h>
 #include <math.h>
@@ -33,11 +34,6 @@ enum { STATES, RETURNS };
 enum { GROUP_STATES = 8, WIDTH = 16 };
 
 static const size_t NOT_CHOSEN = SIZE_MAX;
-
-hvi_testset_settings hvi_testset_defaults(void) {
-  return (hvi_testset_settings){
-      .run = {.seed = 1}, .states = 10000, .rollouts = 10, .horizon = 500, .gamma = 0.99};
-}
 
 void hvi_testset_free(hvi_testset *t) {
   if (!t) return;
@@ -240,15 +236,8 @@ static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *e
 
 static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   size_t rollouts, steps, visits;
-  if (s->states == 0 || s->rollouts < 2 || s->horizon == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a test set needs a state, two roll-outs of each, for a standard error, "
-                         "and a step; not %zu, %zu and %zu",
-                         s->states, s->rollouts, s->horizon);
-  }
-  if (!(s->gamma > 0.0 && s->gamma < 1.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "gamma is %g, should be in (0, 1)", s->gamma);
-  }
+  const hvi_status status = hvi_setting_check(hvi_testset_table(), s, err);
+  if (status) return status;
   if (s->visits && s->visits < s->states) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "%zu states cannot be chosen among %zu visited ones", s->states,

@@ -38,12 +38,11 @@ static void bench_close(bench *b) {
 }
 
 static hvi_evaluation_spec small_spec(const bench *b) {
-  static const size_t hidden[] = {16, 8};
   hvi_evaluation_spec s = hvi_evaluation_defaults();
   s.value.gamma = 0.9;
   s.value.lambda = 0.0; /* rules and random rows go without */
   s.value.batch = BATCH;
-  s.value.hidden = hidden;
+  s.value.hidden[0] = 16, s.value.hidden[1] = 8;
   s.value.hidden_count = 2;
   s.seed = 5;
   s.settings.inner_steps = 4;
@@ -235,7 +234,7 @@ static void test_returns_of_a_stream(void **state) {
   size_t count;
   bench_open(&b);
   hvi_evaluation_spec s = small_spec(&b);
-  s.value.target = HVI_VALUE_RETURNS;
+  s.value.returns = true;
   s.settings.accelerate = HVI_ACCELERATE_NONE;
   check_resume(&b, &s);
   hvi_collector *c = stream(&s, &b);
@@ -275,7 +274,7 @@ static void test_costs_of_rules(void **state) {
     s.value.data = &t.data;
     s.value.draw = HVI_VALUE_RANDOM;
     s.settings.baseline = HVI_BASELINE_RULE;
-    for (const hvi_rule *const *r = hvi_value_rule_list; *r; r++)
+    for (const hvi_rule *const *r = hvi_value_rules(); *r; r++)
       if (strcmp((*r)->name, wanted[k].name) == 0) s.settings.rule = *r;
     hvi_evaluation *e = start(&s);
     size_t count;

@@ -10,7 +10,6 @@
  * cli_evaluate_defaults.sh. */
 static void test_closed_form_is_reached(void **state) {
   (void)state;
-  static const size_t hidden[] = {32, 32};
   enum { BATCH = 1000, STEPS = 100 };
   hvi_env *env = NULL;
   hvi_policy *policy = NULL;
@@ -40,7 +39,7 @@ static void test_closed_form_is_reached(void **state) {
   s.value.data = hvi_collector_data(c);
   s.value.gamma = 0.9;
   s.value.batch = BATCH;
-  s.value.hidden = hidden;
+  s.value.hidden[0] = 32, s.value.hidden[1] = 32;
   s.value.hidden_count = 2;
   s.value.center = scales.center;
   s.value.spread = scales.spread;

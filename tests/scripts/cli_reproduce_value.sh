@@ -48,7 +48,7 @@ expect 0 reproduce gone.yaml --out out.d
 said err 'lqr not run: needs data/gone.safetensors .made by: hvi policy train lqr'
 sed 's/  gamma: /  gama: /' lqr-values.yaml >bad.yaml
 refused 3 "bad.yaml:11: .*'gama'.*did you mean 'gamma'" reproduce bad.yaml
-sed 's/inner: 10, lr: 0.003/&, rate_at: {moon: 1}/' lqr-values.yaml >bad.yaml
+sed 's/inner: 10, inner_lr: 0.003/&, rate_at: {moon: 1}/' lqr-values.yaml >bad.yaml
 refused 3 "'Surr 10': rate_at names 'moon', which is none of its places" reproduce bad.yaml --out out.d
-sed 's/inner: 10, lr: 0.003/&, rate_at: 1/' lqr-values.yaml >bad.yaml
+sed 's/inner: 10, inner_lr: 0.003/&, rate_at: 1/' lqr-values.yaml >bad.yaml
 refused 3 'rate_at must be a map of 1 to 4 rates' reproduce bad.yaml

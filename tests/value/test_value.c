@@ -53,7 +53,7 @@ static void the_slow_mode_is_the_change_along_a_constant(void **state) {
     double z[20], f[20], moved[20], u[20], df[20], test[20];
     spec.lambda = variant == 3 ? 0.7 : 0.0;
     spec.buffer = variant == 1 ? 3 : 0;
-    spec.target = variant == 2 ? HVI_VALUE_RETURNS : HVI_VALUE_BELLMAN;
+    spec.returns = variant == 2;
     spec.shift = 0.0;
     hvi_problem *p = value_problem(&spec);
     spec.shift = c;
@@ -255,7 +255,7 @@ static void returns_are_those_of_a_plain_sum(void **state) {
     r.obs[LOST * OBS] += seed < 4 ? 0.0F : 1.0F; /* the row before it is of another episode */
     spec.gamma = gammas[seed % 4];
     spec.draw = HVI_VALUE_ALL;
-    spec.target = HVI_VALUE_RETURNS;
+    spec.returns = true;
     hvi_problem *p = value_problem(&spec);
     hvi_value_sample *s = new_sample(p);
     double z[ROWS], f[ROWS];
@@ -401,32 +401,35 @@ static void refuse(const hvi_value_spec *spec, hvi_status status, const char *wo
 static void bad_specs_are_refused(void **state) {
   (void)state;
   static rows r;
-  static const size_t none[] = {8, 0};
   static const double bad[] = {1.0, 0.0, 1.0}, nan[] = {0.0, 0.0, NAN};
   const hvi_value_spec good = small_spec(fill_rows(&r, 9, 0.2), 20);
   hvi_value_spec s;
   refuse(NULL, HVI_ERROR_ARGUMENT, "needs a data set");
   s = good, s.data = NULL, refuse(&s, HVI_ERROR_ARGUMENT, "needs a data set");
-  s = good, s.gamma = 1.0, refuse(&s, HVI_ERROR_ARGUMENT, "gamma = 1: ");
+  s = good, s.gamma = 1.0,
+  refuse(&s, HVI_ERROR_ARGUMENT, "gamma: must be a number at least 0 and below 1, not '1'");
   s = good, s.gamma = NAN, refuse(&s, HVI_ERROR_ARGUMENT, "below 1");
   s = good, s.gamma = -0.1, refuse(&s, HVI_ERROR_ARGUMENT, "at least 0");
   s = good, s.batch = 0, refuse(&s, HVI_ERROR_ARGUMENT, "a batch needs");
   s = good, s.batch = ROWS + 1, refuse(&s, HVI_ERROR_INPUT, "61 rows");
   s = good, s.buffer = 4, refuse(&s, HVI_ERROR_INPUT, "4 of them");
-  s = good, s.buffer = SIZE_MAX / 2, refuse(&s, HVI_ERROR_INPUT, "rows of data");
-  s.draw = HVI_VALUE_ALL, refuse(&s, HVI_ERROR_ARGUMENT, "double sampling");
-  s = good, s.draw = (hvi_value_draw)7, refuse(&s, HVI_ERROR_ARGUMENT, "draw 7");
-  s = good, s.target = (hvi_value_target)7, refuse(&s, HVI_ERROR_ARGUMENT, "target 7");
-  s = good, s.lambda = -0.1, refuse(&s, HVI_ERROR_ARGUMENT, "lambda = -0.1: ");
+  s = good, s.buffer = SIZE_MAX / 2, refuse(&s, HVI_ERROR_ARGUMENT, "double_sampling: must be");
+  s.buffer = 4, s.draw = HVI_VALUE_ALL, refuse(&s, HVI_ERROR_ARGUMENT, "double sampling");
+  s = good, s.draw = (hvi_value_draw)7,
+  refuse(&s, HVI_ERROR_ARGUMENT, "draw: must be fresh, random or all, not '7'");
+  s = good, s.lambda = -0.1,
+  refuse(&s, HVI_ERROR_ARGUMENT, "lambda: must be a number from 0 to 1, not '-0.1'");
   s = good, s.lambda = NAN, refuse(&s, HVI_ERROR_ARGUMENT, "from 0 to 1");
   s = good, s.lambda = 1.1, refuse(&s, HVI_ERROR_ARGUMENT, "from 0 to 1");
-  s = good, s.lambda_decay = -1.0, refuse(&s, HVI_ERROR_ARGUMENT, "lambda_decay = -1: ");
+  s = good, s.lambda_decay = -1.0,
+  refuse(&s, HVI_ERROR_ARGUMENT, "lambda_decay: must be a number at least 0, not '-1'");
   s = good, s.lambda = 0.5, s.draw = HVI_VALUE_RANDOM, refuse(&s, HVI_ERROR_ARGUMENT, "at random");
-  s = good, s.lambda = 0.5, s.target = HVI_VALUE_RETURNS;
+  s = good, s.lambda = 0.5, s.returns = true;
   refuse(&s, HVI_ERROR_ARGUMENT, "Bellman targets");
-  s = good, s.hidden_count = 65, refuse(&s, HVI_ERROR_ARGUMENT, "not 65");
-  s = good, s.hidden = NULL, refuse(&s, HVI_ERROR_ARGUMENT, "hidden layers");
-  s = good, s.hidden = none, refuse(&s, HVI_ERROR_ARGUMENT, "layer 2 has no units");
+  s = good, s.hidden_count = 65,
+  refuse(&s, HVI_ERROR_ARGUMENT,
+         "hidden: must be 0 to 64 whole numbers from 1 to 65536, not '65 of them'");
+  s = good, s.hidden[1] = 0, refuse(&s, HVI_ERROR_ARGUMENT, "hidden: must be");
   s = good, s.activation = HVI_ACTIVATION_COUNT, refuse(&s, HVI_ERROR_ARGUMENT, "activation");
   s = good, s.scale = 0.0, refuse(&s, HVI_ERROR_ARGUMENT, "scale 0");
   s = good, s.shift = INFINITY, refuse(&s, HVI_ERROR_ARGUMENT, "shift inf");
@@ -434,12 +437,12 @@ static void bad_specs_are_refused(void **state) {
   s = good, s.center = nan, refuse(&s, HVI_ERROR_ARGUMENT, "input 3");
   s = good, s.threads = 100000, refuse(&s, HVI_ERROR_ARGUMENT, "threads");
   memset(r.terminated, 0, sizeof r.terminated);
-  s = good, s.target = HVI_VALUE_RETURNS, s.gamma = 0.99;
+  s = good, s.returns = true, s.gamma = 0.99;
   refuse(&s, HVI_ERROR_INPUT, "no return to learn from");
   r.data.count = 0, refuse(&good, HVI_ERROR_INPUT, "no transitions");
   r.data.count = ROWS;
   /* the smallest network is linear */
-  s = good, s.hidden_count = 0, s.hidden = NULL;
+  s = good, s.hidden_count = 0;
   hvi_problem *p = value_problem(&s);
   assert_int_equal(p->model->dim, OBS + 1);
   hvi_problem_free(p);
@@ -467,7 +470,7 @@ static void without_memory_it_says_so(void **state) {
   static rows r;
   static const double one[] = {1.0, 1.0, 1.0};
   hvi_value_spec spec = small_spec(fill_rows(&r, 1, 0.2), 20);
-  spec.spread = one, spec.scale = 2.0, spec.target = HVI_VALUE_RETURNS;
+  spec.spread = one, spec.scale = 2.0, spec.returns = true;
   assert_true(starve(make_one, &spec) > 10);
   assert_true(starve(use_one, &spec) > 13);
 }

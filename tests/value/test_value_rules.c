@@ -192,7 +192,7 @@ static void rules_need_plain_batches(void **state) {
   hvi_problem *p = value_problem(&spec);
   assert_null(p->ops->rules);
   hvi_problem_free(p);
-  spec.buffer = 0, spec.target = HVI_VALUE_RETURNS;
+  spec.buffer = 0, spec.returns = true;
   p = value_problem(&spec);
   assert_null(p->ops->rules);
   hvi_problem_free(p);

@@ -40,14 +40,12 @@ static int release(void **state) {
   return 0;
 }
 
-static const size_t hidden[] = {32, 32};
-
 static hvi_value_spec spec_of(size_t batch) {
   hvi_value_spec s = hvi_value_defaults();
   s.data = train.data;
   s.gamma = discount;
   s.batch = batch;
-  s.hidden = hidden;
+  s.hidden[0] = s.hidden[1] = 32;
   s.activation = HVI_GELU;
   s.spread = spread;
   s.scale = sd;
@@ -116,7 +114,7 @@ static void returns_lead_there_too(void **state) {
   source longer = lqr_episodes(3, TRAIN / 2, 60);
   hvi_value_spec spec = spec_of(N);
   spec.data = longer.data;
-  spec.target = HVI_VALUE_RETURNS;
+  spec.returns = true;
   hvi_problem *p = value_problem(&spec);
   assert_true(hvi_value_of(p)->usable_count < TRAIN / 2);
   static double theta[MOST];

@@ -38,15 +38,13 @@ static inline void source_free(source s) {
   hvi_env_free(s.env);
 }
 
-static const size_t small_hidden[] = {16, 12};
-
 /* 4-16-12-1 tanh, gamma 0.9 */
 static inline hvi_value_spec small_spec(const hvi_dataset *data, size_t batch) {
   hvi_value_spec s = hvi_value_defaults();
   s.data = data;
   s.gamma = 0.9;
   s.batch = batch;
-  s.hidden = small_hidden;
+  s.hidden[0] = 16, s.hidden[1] = 12;
   s.activation = HVI_TANH;
   return s;
 }
@@ -64,7 +62,7 @@ static inline hvi_model *reference(const hvi_value *v, const float *states, size
   hvi_layer layers[HVI_VALUE_MOST_LAYERS + 1];
   const size_t depth = v->spec.hidden_count;
   for (size_t l = 0; l <= depth; l++) {
-    layers[l] = (hvi_layer){.out = l < depth ? v->hidden[l] : 1,
+    layers[l] = (hvi_layer){.out = l < depth ? v->spec.hidden[l] : 1,
                             .train_bias = true,
                             .activation = l < depth ? v->spec.activation : HVI_IDENTITY};
   }

@@ -6,8 +6,8 @@
 
 #include <hvi/mdp.h>
 
-extern const hvi_key hvi_chain_keys[];
-hvi_status hvi_chain_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+extern const hvi_setting_table hvi_chain_options;
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                          uint64_t instance, hvi_error *err);
 
 #endif

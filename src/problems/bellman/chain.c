@@ -16,28 +16,48 @@
 #include "problems/bellman/mdp.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { KIND, STATES, FEATURES, GAMMA, BRANCH, DATA, RIDGE, WAIT, SCALE };
+typedef struct chain_options {
+  int kind, data, scale;
+  size_t states, features, branch, wait;
+  int usual_features; /* 1: as many as the kind is used to */
+  double gamma, ridge;
+} chain_options;
+
 enum { WALK, BLOCKS, RANDOM };
 enum { DENSE_STATES = 5000 };
 
-const hvi_key hvi_chain_keys[] = {
-    [KIND] = {"kind", "walk", "walk|blocks|random", 0, 0, false, "which chain", false},
-    [STATES] = {"states", "0", NULL, 0, 5e7, true, "0: 100, or 1000 for random", false},
-    [FEATURES] = {"features", "-1", NULL, -1, HVI_SET_RANK, true,
-                  "columns of Phi; -1: 3 for walk, 5 for blocks, 10 for random; 0: tabular", false},
-    [GAMMA] = {"gamma", "0.9", NULL, 0, 1, false, "discount, below 1", false},
-    [BRANCH] = {"branch", "8", NULL, 1, 1000, true, "successors of a state, for random", false},
-    [DATA] = {"data", "exact", "exact|trajectory", 0, 0, false,
-              "all states at once, or one transition a step", false},
-    [RIDGE] = {"ridge", "1e-6", NULL, 0, 1e6, false, "added to D_hat, for trajectory", false},
-    [WAIT] = {"wait", "0", NULL, 0, 1e9, true,
-              "transitions before the first step, for trajectory; 0: 2 features", false},
-    [SCALE] = {"scale", "trace", "none|trace|lambda", 0, 0, false,
-               "gd's unit of step size, for trajectory: 1, 1/trace or 1/lambda_max of D_hat",
-               false},
-    {NULL, NULL, NULL, 0, 0, false, NULL, false},
+#define AT(member) .offset = offsetof(chain_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"kind", HVI_SETTING_CHOICE, AT(kind), .choices = "walk|blocks|random", .fallback = "walk",
+     .help = "which chain"},
+    {"states", HVI_SETTING_COUNT, AT(states), .range = "[0,5e7]", .fallback = "0",
+     .help = "0: 100, or 1000 for random"},
+    {"features", HVI_SETTING_COUNT, AT(features), .range = "[0,1024]", .choices = "usual",
+     .second = offsetof(chain_options, usual_features), .fallback = "usual",
+     .help = "columns of Phi; usual: 3 for walk, 5 for blocks, 10 for random; 0: tabular"},
+    {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "[0,1)", .fallback = "0.9",
+     .help = "discount"},
+    {"branch", HVI_SETTING_COUNT, AT(branch), .range = "[1,1000]", .fallback = "8",
+     .help = "successors of a state, for random"},
+    {"data", HVI_SETTING_CHOICE, AT(data), .choices = "exact|trajectory", .fallback = "exact",
+     .help = "all states at once, or one transition a step"},
+    {"ridge", HVI_SETTING_REAL, AT(ridge), .range = "[0,1e6]", .fallback = "1e-6",
+     .help = "added to D_hat, for trajectory"},
+    {"wait", HVI_SETTING_COUNT, AT(wait), .range = "[0,1e9]", .fallback = "0",
+     .help = "transitions before the first step, for trajectory; 0: 2 features"},
+    {"scale", HVI_SETTING_CHOICE, AT(scale), .choices = "none|trace|lambda", .fallback = "trace",
+     .help = "gd's unit of step size, for trajectory: 1, 1/trace or 1/lambda_max of D_hat"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_chain_options = {"chain", sizeof(chain_options), rows};
+
+_Static_assert(HVI_SET_RANK == 1024, "the most features of a chain");
 
 /* Row by row of a sparse matrix: the next entry. */
 static void put(hvi_sparse *S, size_t *at, size_t column, double value) {
@@ -127,18 +147,18 @@ static hvi_status draw_random(hvi_mdp *m, size_t branch, uint64_t seed, uint64_t
   return hvi_sparse_tidy(&m->sparse, err);
 }
 
-static hvi_status draw_chain(hvi_mdp **mdp, const hvi_values *v, uint64_t seed, uint64_t instance,
-                             hvi_error *err) {
+static hvi_status draw_chain(hvi_mdp **mdp, const chain_options *v, uint64_t seed,
+                             uint64_t instance, hvi_error *err) {
   static const size_t usual_states[] = {100, 100, 1000}, usual_features[] = {3, 5, 10};
-  const int kind = (int)v->number[KIND];
-  const size_t n = v->number[STATES] > 0.0 ? (size_t)v->number[STATES] : usual_states[kind];
-  const size_t d = v->number[FEATURES] >= 0.0 ? (size_t)v->number[FEATURES] : usual_features[kind];
-  hvi_mdp *m = *mdp = hvi_mdp_draft(n, d, v->number[GAMMA]);
+  const int kind = v->kind;
+  const size_t n = v->states > 0 ? v->states : usual_states[kind];
+  const size_t d = v->usual_features ? usual_features[kind] : v->features;
+  hvi_mdp *m = *mdp = hvi_mdp_draft(n, d, v->gamma);
   if (!m) return hvi_error_memory(err, "a chain");
   hvi_status status = HVI_OK;
   if (kind == WALK) status = draw_walk(m, err);
   if (kind == BLOCKS) status = draw_blocks(m, seed, instance, err);
-  if (kind == RANDOM) status = draw_random(m, (size_t)v->number[BRANCH], seed, instance, err);
+  if (kind == RANDOM) status = draw_random(m, v->branch, seed, instance, err);
   if (instance > 0) hvi_mdp_draw_start(m, seed, instance);
   hvi_error why = {HVI_OK, ""};
   if (!status && (status = hvi_mdp_finish(m, &why)))
@@ -147,25 +167,23 @@ static hvi_status draw_chain(hvi_mdp **mdp, const hvi_values *v, uint64_t seed, 
 }
 
 /* Keys that the chosen kind does not read are a mistake, unless they say the default. */
-static hvi_status check_use(const hvi_values *v, hvi_error *err) {
-  const bool random = v->number[KIND] == RANDOM, trajectory = v->number[DATA] == 1.0;
-  hvi_values usual;
-  hvi_status status = hvi_options_parse(&usual, "chain", hvi_chain_keys, NULL, 0, err);
-  if (status) return status;
-  for (int k = 0; hvi_chain_keys[k].name; k++) {
-    const bool for_trajectory = k == RIDGE || k == WAIT || k == SCALE;
-    if (v->number[k] == usual.number[k]) continue;
-    if (k == BRANCH && !random)
+static hvi_status check_use(const chain_options *v, hvi_error *err) {
+  static const char for_trajectory[] = "ridge wait scale";
+  chain_options usual = {0};
+  hvi_setting_defaults(&hvi_chain_options, &usual);
+  for (const hvi_setting *row = rows; row->name; row++) {
+    if (hvi_setting_equal(row, v, &usual)) continue;
+    if (strcmp(row->name, "branch") == 0 && v->kind != RANDOM)
       return hvi_error_set(err, HVI_ERROR_INPUT, "chain: branch is for kind=random");
-    if (for_trajectory && !trajectory)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "chain: %s is for data=trajectory",
-                           hvi_chain_keys[k].name);
+    if (strstr(for_trajectory, row->name) && !v->data)
+      return hvi_error_set(err, HVI_ERROR_INPUT, "chain: %s is for data=trajectory", row->name);
   }
   return HVI_OK;
 }
 
-hvi_status hvi_chain_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                          uint64_t instance, hvi_error *err) {
+  const chain_options *v = (const void *)o->values;
   hvi_mdp *m = NULL;
   hvi_status status = check_use(v, err);
   if (!status) status = draw_chain(&m, v, seed, instance, err);
@@ -173,11 +191,11 @@ hvi_status hvi_chain_new(hvi_problem **problem, const hvi_values *v, uint64_t se
     hvi_mdp_free(m);
     return status;
   }
-  if (v->number[DATA] == 0.0) return hvi_mdp_problem_new(problem, m, err);
+  if (!v->data) return hvi_mdp_problem_new(problem, m, err);
   hvi_trajectory_settings s = hvi_trajectory_defaults(m);
-  s.ridge = v->number[RIDGE];
-  if (v->number[WAIT] > 0.0) s.wait = (size_t)v->number[WAIT];
+  s.ridge = v->ridge;
+  if (v->wait > 0) s.wait = v->wait;
   static const hvi_trajectory_scale scales[] = {HVI_SCALE_NONE, HVI_SCALE_TRACE, HVI_SCALE_LAMBDA};
-  s.scale = scales[(int)v->number[SCALE]];
+  s.scale = scales[v->scale];
   return hvi_trajectory_problem_new(problem, m, &s, err);
 }

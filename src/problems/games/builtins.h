@@ -4,15 +4,15 @@
 
 #include "problems/options.h"
 
-extern const hvi_key hvi_pennies_keys[], hvi_rps_keys[], hvi_quadratic_keys[],
-    hvi_counterexample_keys[];
-hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+extern const hvi_setting_table hvi_pennies_options, hvi_rps_options, hvi_quadratic_options,
+    hvi_counterexample_options;
+hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                            uint64_t instance, hvi_error *err);
-hvi_status hvi_rps_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_rps_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                        uint64_t instance, hvi_error *err);
-hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                              uint64_t instance, hvi_error *err);
-hvi_status hvi_counterexample_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_counterexample_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                                   uint64_t instance, hvi_error *err);
 
 #endif

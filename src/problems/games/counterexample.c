@@ -9,11 +9,12 @@
 
 #include <hvi/game.h>
 
-const hvi_key hvi_counterexample_keys[] = {{.name = NULL}};
+const hvi_setting_table hvi_counterexample_options = {"counterexample", 0,
+                                                      (const hvi_setting[]){{0}}};
 
-hvi_status hvi_counterexample_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_counterexample_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                                   uint64_t instance, hvi_error *err) {
-  (void)values;
+  (void)o;
   static const double identity[] = {1.0, 0.0, 0.0, 1.0}, rotation[] = {0.0, 1.0, -1.0, 0.0};
   static const double zero[2] = {0.0, 0.0};
   double theta0[2] = {1.0, 0.0};

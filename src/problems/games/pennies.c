@@ -17,18 +17,33 @@
 
 #include <math.h>
 
-enum { A1, A2, B1, B2, WEIGHT, SIGNS };
+typedef struct pennies_options {
+  double a[4]; /* a1, a2, b1, b2: the first rows of the table */
+  double weight;
+  int signs; /* 1: as printed */
+} pennies_options;
 
-const hvi_key hvi_pennies_keys[] = {
-    [A1] = {"a1", "0.5", NULL, -100, 100, false, "player 1: sigmoid(a2 CELU(a1 theta))", false},
-    [A2] = {"a2", "1", NULL, -100, 100, false, "player 1: outer constant", false},
-    [B1] = {"b1", "0.7", NULL, -100, 100, false, "player 2: sigmoid(b2 CELU(b1 theta))", false},
-    [B2] = {"b2", "1", NULL, -100, 100, false, "player 2: outer constant", false},
-    [WEIGHT] = {"weight", "0.75", NULL, 0, 100, false, "of the regulariser, which is mu", false},
-    [SIGNS] = {"signs", "mended", "mended|printed", 0, 0, false,
-               "of the regulariser; as printed, F is not monotone", false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(pennies_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"a1", HVI_SETTING_REAL, AT(a[0]), .range = "[-100,100]", .fallback = "0.5",
+     .help = "player 1: sigmoid(a2 CELU(a1 theta))"},
+    {"a2", HVI_SETTING_REAL, AT(a[1]), .range = "[-100,100]", .fallback = "1",
+     .help = "player 1: outer constant"},
+    {"b1", HVI_SETTING_REAL, AT(a[2]), .range = "[-100,100]", .fallback = "0.7",
+     .help = "player 2: sigmoid(b2 CELU(b1 theta))"},
+    {"b2", HVI_SETTING_REAL, AT(a[3]), .range = "[-100,100]", .fallback = "1",
+     .help = "player 2: outer constant"},
+    {"weight", HVI_SETTING_REAL, AT(weight), .range = "[0,100]", .fallback = "0.75",
+     .help = "of the regulariser, which is mu"},
+    {"signs", HVI_SETTING_CHOICE, AT(signs), .choices = "mended|printed", .fallback = "mended",
+     .help = "of the regulariser; as printed, F is not monotone"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_pennies_options = {"pennies", sizeof(pennies_options), rows};
 
 static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
 
@@ -51,29 +66,30 @@ static hvi_status make_model(hvi_model **model, const double a[2], hvi_error *er
   return hvi_stack_new(model, &spec, err);
 }
 
-hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                            uint64_t instance, hvi_error *err) {
   static const double half[2] = {0.5, 0.5}, row[1] = {-4.0}, column[1] = {4.0};
   static const double linear[2] = {2.0, -2.0};
+  const pennies_options *v = (const void *)o->values;
   double theta0[2] = {1.25, 2.25}, a[4], lower[2], upper[2];
-  for (size_t i = 0; i < 4; i++) a[i] = values->number[A1 + i];
+  for (size_t i = 0; i < 4; i++) a[i] = v->a[i];
   if (instance > 0) {
     hvi_rng rng = hvi_rng_new(seed, "pennies", instance);
     hvi_rng_fill_normal(&rng, 0.0, 4.0, 2, theta0);
     for (size_t i = 0; i < 4; i++) {
       double drawn = hvi_rng_range(&rng, -1.0, 1.0);
-      if (!values->given[A1 + i]) a[i] = drawn;
+      if (!o->given[i]) a[i] = drawn;
     }
   }
   hvi_player players[2];
   for (size_t k = 0; k < 2; k++) {
     reach(&lower[k], &upper[k], a[2 * k], a[2 * k + 1]);
-    double sign = k == 1 && values->number[SIGNS] != 0.0 ? -1.0 : 1.0;
+    double sign = k == 1 && v->signs ? -1.0 : 1.0;
     players[k] = (hvi_player){.theta0 = &theta0[k],
                               .set = HVI_SET_BOX,
                               .lower = &lower[k],
                               .upper = &upper[k],
-                              .weight = sign * values->number[WEIGHT],
+                              .weight = sign * v->weight,
                               .centre = half,
                               .linear = &linear[k]};
   }

@@ -22,21 +22,39 @@
 
 #include <math.h>
 
-enum { N, MU, LIPSCHITZ, ROTATION, G, D, NORMAL, TANH };
+typedef struct quadratic_options {
+  size_t n, d;
+  double mu, lipschitz, rotation, normal, tanh;
+  int g;
+} quadratic_options;
+
 enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
 
-const hvi_key hvi_quadratic_keys[] = {
-    [N] = {"n", "8", NULL, 3, 1000, true, "outputs", false},
-    [MU] = {"mu", "1", NULL, 1e-6, 1e6, false, "strong monotonicity", false},
-    [LIPSCHITZ] = {"L", "5", NULL, 1e-6, 1e6, false, "Lipschitz constant, at least mu", false},
-    [ROTATION] = {"rotation", "0.5", NULL, 0, 1, false, "0: a gradient field; 1: all rotation",
-                  false},
-    [G] = {"g", "linear", "linear|celu|tanh|softplus|identity", 0, 0, false, "the model", false},
-    [D] = {"d", "0", NULL, 0, 1000, true, "parameters; 0: n", false},
-    [NORMAL] = {"normal", "0", NULL, 0, 1e6, false, "|F(z*)|, for linear g with d < n", false},
-    [TANH] = {"tanh", "0", NULL, 0, 1e6, false, "weight s of s tanh(z - z*)", false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(quadratic_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8",
+     .help = "outputs"},
+    {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1",
+     .help = "strong monotonicity"},
+    {"L", HVI_SETTING_REAL, AT(lipschitz), .range = "[1e-6,1e6]", .fallback = "5",
+     .help = "Lipschitz constant, at least mu"},
+    {"rotation", HVI_SETTING_REAL, AT(rotation), .range = "[0,1]", .fallback = "0.5",
+     .help = "0: a gradient field; 1: all rotation"},
+    {"g", HVI_SETTING_CHOICE, AT(g), .choices = "linear|celu|tanh|softplus|identity", .fallback = "linear",
+     .help = "the model"},
+    {"d", HVI_SETTING_COUNT, AT(d), .range = "[0,1000]", .fallback = "0",
+     .help = "parameters; 0: n"},
+    {"normal", HVI_SETTING_REAL, AT(normal), .range = "[0,1e6]", .fallback = "0",
+     .help = "|F(z*)|, for linear g with d < n"},
+    {"tanh", HVI_SETTING_REAL, AT(tanh), .range = "[0,1e6]", .fallback = "0",
+     .help = "weight s of s tanh(z - z*)"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_options), rows};
 
 /* A problem under construction. */
 typedef struct draft {
@@ -70,10 +88,11 @@ static hvi_status new_draft(draft *t, size_t n, size_t d, hvi_error *err) {
 }
 
 /* A = Q B Q', row by row of Q' at a time: Q B has two columns of Q in each block. */
-static hvi_status draw_operator(draft *t, const hvi_values *v, hvi_rng *rng, hvi_error *err) {
+static hvi_status draw_operator(draft *t, const quadratic_options *v, hvi_rng *rng,
+                                hvi_error *err) {
   size_t n = t->n, blocks = (n + 1) / 2;
-  double mu = v->number[MU], L = v->number[LIPSCHITZ];
-  double cosine = sqrt(1.0 - v->number[ROTATION] * v->number[ROTATION]);
+  double mu = v->mu, L = v->lipschitz;
+  double cosine = sqrt(1.0 - v->rotation * v->rotation);
   double *Q = t->work, *B = t->work + n * n;
   hvi_status status = hvi_dense_random_orthogonal(Q, n, rng, err);
   if (status) return status;
@@ -187,10 +206,10 @@ static void draw_linear(draft *t, const hvi_player *player, double normal, hvi_r
   hvi_vec_add(t->linear, normal / sqrt(hvi_vec_norm2(nu, t->n)), nu, t->n);
 }
 
-static hvi_status make_game(hvi_problem **problem, draft *t, const hvi_values *v, hvi_rng *rng,
-                            hvi_error *err) {
+static hvi_status make_game(hvi_problem **problem, draft *t, const quadratic_options *v,
+                            hvi_rng *rng, hvi_error *err) {
   hvi_player player = {.theta0 = t->theta0, .linear = t->linear};
-  int g = (int)v->number[G];
+  int g = v->g;
   hvi_status status = draw_operator(t, v, rng, err);
   if (!status) status = draw_matrix(t, rng, err);
   if (status) return status;
@@ -203,7 +222,7 @@ static hvi_status make_game(hvi_problem **problem, draft *t, const hvi_values *v
     hvi_model_free(player.model);
     return status;
   }
-  draw_linear(t, &player, v->number[NORMAL], rng);
+  draw_linear(t, &player, v->normal, rng);
   hvi_payoff payoff = {0, 0, t->A};
   hvi_game_spec spec = {1, &player, 1, &payoff, t->z};
   return hvi_game_new(problem, &spec, err);
@@ -244,26 +263,27 @@ static hvi_status bend(hvi_problem **problem, double s, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status check(const hvi_values *v, size_t n, size_t d, hvi_error *err) {
-  int g = (int)v->number[G];
-  if (v->number[LIPSCHITZ] < v->number[MU])
+static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_error *err) {
+  int g = v->g;
+  if (v->lipschitz < v->mu)
     return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: L = %g must be at least mu = %g",
-                         v->number[LIPSCHITZ], v->number[MU]);
+                         v->lipschitz, v->mu);
   if (g == G_IDENTITY && d != n)
     return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: g = identity needs d = n = %zu", n);
   if (g != G_LINEAR && d < n)
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "quadratic: d = %zu is below n = %zu, which only g = linear can have", d,
                          n);
-  if (v->number[NORMAL] > 0.0 && d >= n)
+  if (v->normal > 0.0 && d >= n)
     return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: normal = %g needs d < n = %zu",
-                         v->number[NORMAL], n);
+                         v->normal, n);
   return HVI_OK;
 }
 
-hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                              uint64_t instance, hvi_error *err) {
-  size_t n = (size_t)v->number[N], d = (size_t)v->number[D];
+  const quadratic_options *v = (const void *)o->values;
+  size_t n = v->n, d = v->d;
   if (d == 0) d = n;
   hvi_status status = check(v, n, d, err);
   if (status) return status;
@@ -273,6 +293,6 @@ hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_values *v, uint64_
   hvi_rng rng = hvi_rng_new(seed, "quadratic", instance);
   status = make_game(problem, &t, v, &rng, err);
   hvi_free(t.block);
-  if (status || v->number[TANH] == 0.0) return status;
-  return bend(problem, v->number[TANH], err);
+  if (status || v->tanh == 0.0) return status;
+  return bend(problem, v->tanh, err);
 }

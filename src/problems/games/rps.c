@@ -16,13 +16,23 @@
 
 #include <string.h>
 
-enum { WEIGHT };
+typedef struct rps_options {
+  double weight;
+} rps_options;
+
 enum { IN = 5, HIDDEN = 4, OUT = 3 };
 
-const hvi_key hvi_rps_keys[] = {
-    [WEIGHT] = {"weight", "0.2", NULL, 0, 100, false, "of the regulariser, which is mu", false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(rps_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"weight", HVI_SETTING_REAL, AT(weight), .range = "[0,100]", .fallback = "0.2",
+     .help = "of the regulariser, which is mu"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_rps_options = {"rps", sizeof(rps_options), rows};
 
 /* One player's numbers. */
 typedef struct hand {
@@ -75,12 +85,12 @@ static hvi_status make_shipped(hvi_problem **problem, hvi_error *err) {
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "rps: this build lacks problems/rps.yaml");
 }
 
-hvi_status hvi_rps_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_rps_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                        uint64_t instance, hvi_error *err) {
-  double weight = values->number[WEIGHT];
+  const double weight = ((const rps_options *)(const void *)o->values)->weight;
   if (instance > 0) return make_random(problem, weight, seed, instance, err);
   hvi_status status = make_shipped(problem, err);
-  if (status || !values->given[WEIGHT]) return status;
+  if (status || !o->given[0]) return status;
   hvi_game *game = (hvi_game *)*problem;
   for (size_t k = 0; k < game->player_count; k++) game->weight[k] = weight;
   for (size_t i = 0; i < game->base.model->out; i++) game->constant[i] = -weight * (1.0 / 3.0);

@@ -4,15 +4,15 @@
 
 #include "problems/options.h"
 
-extern const hvi_key hvi_performative_linear_keys[], hvi_performative_mean_keys[],
-    hvi_credit_keys[], hvi_credit_rir_keys[];
-hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_values *values,
-                                       uint64_t seed, uint64_t instance, hvi_error *err);
-hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+extern const hvi_setting_table hvi_performative_linear_options, hvi_performative_mean_options,
+    hvi_credit_options, hvi_credit_rir_options;
+hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
+                                       uint64_t instance, hvi_error *err);
+hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                                      uint64_t instance, hvi_error *err);
-hvi_status hvi_credit_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                           uint64_t instance, hvi_error *err);
-hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                               uint64_t instance, hvi_error *err);
 
 #endif

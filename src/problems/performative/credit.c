@@ -28,18 +28,29 @@
 #include <math.h>
 
 enum { WIDTH = HVI_CREDIT_WIDTH, FEATURES = HVI_CREDIT_FEATURES, BIAS = HVI_CREDIT_BIAS };
-enum { EPS, LAMBDA, DATA, ROWS };
+typedef struct credit_options {
+  double eps, lambda;
+  const char *data;
+  size_t records;
+} credit_options;
 
-const hvi_key hvi_credit_keys[] = {
-    [EPS] = {"eps", "1", NULL, 0, 1e6, false, "how far borrowers move against the deployed model",
-             false},
-    [LAMBDA] = {"lambda", "0", NULL, 0, 1e6, false, "weight of the regulariser; 0: 1 / rows",
-                false},
-    [DATA] = {"data", "synthetic", NULL, 0, 0, false,
-              "synthetic, or the path of cs-training.csv (Give Me Some Credit)", true},
-    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records", false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(credit_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1",
+     .help = "how far borrowers move against the deployed model"},
+    {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0",
+     .help = "weight of the regulariser; 0: 1 / rows"},
+    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
+     .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
+    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
+     .help = "synthetic records"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), rows};
 
 typedef struct credit {
   hvi_problem base;
@@ -266,12 +277,11 @@ static hvi_status find_stable(credit *c, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status fill(credit *c, const hvi_values *v, uint64_t seed, hvi_error *err) {
-  const char *source = v->text[DATA] ? v->text[DATA] : "synthetic";
-  hvi_status status = hvi_credit_data_new(&c->data, source, (size_t)v->number[ROWS], seed, err);
+static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_error *err) {
+  hvi_status status = hvi_credit_data_new(&c->data, v->data, v->records, seed, err);
   if (status) return status;
   const size_t n = c->data.rows, out = n + FEATURES;
-  c->lambda = v->number[LAMBDA] > 0.0 ? v->number[LAMBDA] : 1.0 / (double)n;
+  c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
   c->weights = hvi_alloc_doubles(out);
   c->solution = hvi_alloc_doubles(out);
   c->basis = hvi_alloc_doubles(out * WIDTH);
@@ -283,12 +293,13 @@ static hvi_status fill(credit *c, const hvi_values *v, uint64_t seed, hvi_error 
   return status;
 }
 
-hvi_status hvi_credit_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                           uint64_t instance, hvi_error *err) {
+  const credit_options *v = (const void *)o->values;
   credit *c = hvi_alloc(1, sizeof *c);
   if (!c) return hvi_error_memory(err, "the credit problem");
   c->base.ops = &credit_ops;
-  c->eps = v->number[EPS];
+  c->eps = v->eps;
   hvi_status status = fill(c, v, seed, err);
   if (status) {
     free_credit(&c->base);

@@ -25,17 +25,30 @@
 
 #include <math.h>
 
-enum { EPS, N, HIDDEN, KIND };
+typedef struct linear_options {
+  double eps;
+  size_t n, hidden;
+  int skew; /* kind of M */
+} linear_options;
 
-const hvi_key hvi_performative_linear_keys[] = {
-    [EPS] = {"eps", "0.6", NULL, 0, 100, false, "how strongly the targets answer: beta / mu",
-             false},
-    [N] = {"n", "16", NULL, 2, 500, true, "predictions, one for each fixed input", false},
-    [HIDDEN] = {"hidden", "64", NULL, 1, 10000, true, "units of the network's hidden layer", false},
-    [KIND] = {"kind", "orthogonal", "orthogonal|skew", 0, 0, false,
-              "of the matrix M; skew keeps F monotone for every eps", false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(linear_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.6",
+     .help = "how strongly the targets answer: beta / mu"},
+    {"n", HVI_SETTING_COUNT, AT(n), .range = "[2,500]", .fallback = "16",
+     .help = "predictions, one for each fixed input"},
+    {"hidden", HVI_SETTING_COUNT, AT(hidden), .range = "[1,10000]", .fallback = "64",
+     .help = "units of the network's hidden layer"},
+    {"kind", HVI_SETTING_CHOICE, AT(skew), .choices = "orthogonal|skew", .fallback = "orthogonal",
+     .help = "of the matrix M; skew keeps F monotone for every eps"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_performative_linear_options = {"performative-linear",
+                                                           sizeof(linear_options), rows};
 
 /* Share of the identity that J J' is near to, at the start. */
 static const double kernel_scale = 0.5;
@@ -166,15 +179,16 @@ static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *r
   return HVI_OK;
 }
 
-hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                                        uint64_t instance, hvi_error *err) {
-  const size_t n = (size_t)v->number[N], hidden = (size_t)v->number[HIDDEN];
+  const linear_options *v = (const void *)o->values;
+  const size_t n = v->n;
   linear *l = hvi_alloc(1, sizeof *l);
   if (!l) return hvi_error_memory(err, "performative-linear");
   hvi_rng rng = hvi_rng_new(seed, "performative-linear", instance);
-  l->eps = v->number[EPS];
+  l->eps = v->eps;
   l->base.ops = &linear_ops;
-  hvi_status status = fill(l, n, hidden, v->number[KIND] != 0.0, &rng, err);
+  hvi_status status = fill(l, n, v->hidden, v->skew != 0, &rng, err);
   if (status) {
     free_linear(&l->base);
     return status;

@@ -18,17 +18,31 @@
 
 #include <math.h>
 
-enum { MEAN, EPS, SIGMA, BATCH, GROWTH };
+typedef struct mean_options {
+  double mean, eps, sigma, growth;
+  size_t batch;
+} mean_options;
 
-const hvi_key hvi_performative_mean_keys[] = {
-    [MEAN] = {"mean", "10", NULL, -1e6, 1e6, false, "of the observations when theta is 0", false},
-    [EPS] = {"eps", "0.9", NULL, 0, 100, false, "how far the mean follows theta: beta / mu", false},
-    [SIGMA] = {"sigma", "0.1", NULL, 0, 1e6, false, "standard deviation of an observation", false},
-    [BATCH] = {"batch", "1", NULL, 1, 1e9, true, "observations of the first deployment", false},
-    [GROWTH] = {"growth", "0", NULL, 0, 10, false, "the k-th deployment has batch * k^growth",
-                false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(mean_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"mean", HVI_SETTING_REAL, AT(mean), .range = "[-1e6,1e6]", .fallback = "10",
+     .help = "of the observations when theta is 0"},
+    {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.9",
+     .help = "how far the mean follows theta: beta / mu"},
+    {"sigma", HVI_SETTING_REAL, AT(sigma), .range = "[0,1e6]", .fallback = "0.1",
+     .help = "standard deviation of an observation"},
+    {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[1,1e9]", .fallback = "1",
+     .help = "observations of the first deployment"},
+    {"growth", HVI_SETTING_REAL, AT(growth), .range = "[0,10]", .fallback = "0",
+     .help = "the k-th deployment has batch * k^growth"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_performative_mean_options = {"performative-mean", sizeof(mean_options),
+                                                         rows};
 
 typedef struct mean {
   hvi_problem base;
@@ -110,9 +124,10 @@ static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
 
 const hvi_performative_kind hvi_performative_mean = {&mean_ops, measure, cover};
 
-hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                                      uint64_t instance, hvi_error *err) {
   static const double identity = 1.0;
+  const mean_options *v = (const void *)o->values;
   mean *m = hvi_alloc(1, sizeof *m);
   if (!m) return hvi_error_memory(err, "performative-mean");
   hvi_status status = hvi_affine_new(&m->base.model, 1, 1, &identity, NULL, err);
@@ -120,11 +135,11 @@ hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_values *v,
     hvi_free(m);
     return status;
   }
-  m->shift = v->number[MEAN];
-  m->eps = v->number[EPS];
-  m->sigma = v->number[SIGMA];
-  m->batch = v->number[BATCH];
-  m->growth = v->number[GROWTH];
+  m->shift = v->mean;
+  m->eps = v->eps;
+  m->sigma = v->sigma;
+  m->batch = (double)v->batch;
+  m->growth = v->growth;
   m->solution = m->shift / (1.0 - m->eps);
   if (instance > 0) {
     hvi_rng rng = hvi_rng_new(seed, "performative-mean", instance);

@@ -24,17 +24,27 @@
 
 #include <math.h>
 
-enum { DELTA, DATA, ROWS };
+typedef struct rir_options {
+  double delta;
+  const char *data;
+  size_t records;
+} rir_options;
 
-const hvi_key hvi_credit_rir_keys[] = {
-    [DELTA] = {"delta", "0.7", NULL, 0.001, 0.999, false,
-               "least share that is resampled; the answer to the model is stronger when small",
-               false},
-    [DATA] = {"data", "synthetic", NULL, 0, 0, false,
-              "synthetic, or the path of cs-training.csv (Give Me Some Credit)", true},
-    [ROWS] = {"rows", "18357", NULL, 50, 1e6, true, "synthetic records", false},
-    {.name = NULL},
+#define AT(member) .offset = offsetof(rir_options, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"delta", HVI_SETTING_REAL, AT(delta), .range = "[0.001,0.999]", .fallback = "0.7",
+     .help = "least share that is resampled; the answer to the model is stronger when small"},
+    {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
+     .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
+    {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
+     .help = "synthetic records"},
+    {0},
 };
+/* clang-format on */
+#undef AT
+
+const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), rows};
 
 typedef struct rir {
   hvi_problem base;
@@ -137,9 +147,8 @@ static void draw_start(double *theta, uint64_t seed, uint64_t instance) {
   hvi_rng_fill_uniform(&rng, -narrow, narrow, HVI_RIR_DIM - first, theta + first);
 }
 
-static hvi_status fill(rir *r, const hvi_values *v, uint64_t seed, hvi_error *err) {
-  const char *source = v->text[DATA] ? v->text[DATA] : "synthetic";
-  hvi_status status = hvi_credit_data_new(&r->data, source, (size_t)v->number[ROWS], seed, err);
+static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *err) {
+  hvi_status status = hvi_credit_data_new(&r->data, v->data, v->records, seed, err);
   if (status) return status;
   const size_t n = r->data.rows;
   r->labels = hvi_alloc_doubles(4 * n);
@@ -155,12 +164,13 @@ static hvi_status fill(rir *r, const hvi_values *v, uint64_t seed, hvi_error *er
   return hvi_rir_model_new(&r->base.model, &r->data, r->delta, seed, err);
 }
 
-hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
                               uint64_t instance, hvi_error *err) {
+  const rir_options *v = (const void *)o->values;
   rir *r = hvi_alloc(1, sizeof *r);
   if (!r) return hvi_error_memory(err, "the resampling problem");
   r->base.ops = &rir_ops;
-  r->delta = v->number[DELTA];
+  r->delta = v->delta;
   hvi_status status = fill(r, v, seed, err);
   if (status) {
     free_rir(&r->base);

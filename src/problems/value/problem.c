@@ -48,14 +48,13 @@ static void free_value(hvi_problem *p) {
   hvi_free(v->inverse);
   hvi_free(v->weights);
   hvi_free(v->theta0);
-  hvi_free(v->hidden);
   hvi_free(v->returns);
   hvi_free(v->usable);
   hvi_free(v);
 }
 
 static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
-  const bool plain = s->buffer == 0 && s->lambda == 0.0 && s->target == HVI_VALUE_BELLMAN;
+  const bool plain = s->buffer == 0 && s->lambda == 0.0 && !s->returns;
   return (hvi_problem_ops){.name = "value",
                            .operate = hvi_value_operate,
                            .draw = hvi_value_draw_sample,
@@ -65,7 +64,7 @@ static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
                            .lift = lift,
                            .sensitivity = sensitivity,
                            .constants = constants,
-                           .rules = plain ? hvi_value_rule_list : NULL,
+                           .rules = plain ? hvi_value_rules() : NULL,
                            .free = free_value};
 }
 
@@ -73,22 +72,48 @@ const hvi_value *hvi_value_of(const hvi_problem *p) {
   return p && p->ops->operate == hvi_value_operate ? (const hvi_value *)p : NULL;
 }
 
+#define AT(member) .offset = offsetof(hvi_value_spec, member)
+/* clang-format off */
+static const hvi_setting settings[] = {
+    {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "[0,1)", .fallback = "0.99", .help = "discount"},
+    {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[0,1e8]", .fallback = "1000",
+     .help = "transitions of an outer step; of --data at random (0, or more than there are: all of them)"},
+    {"replay", HVI_SETTING_COUNT, AT(replay), .range = "[0,1e8]",
+     .help = "with ENV: as many transitions of earlier batches, at random, join them"},
+    {"draw", HVI_SETTING_CHOICE, AT(draw), .choices = "fresh|random|all",
+     .help = "rows of a batch: fresh ones in their order, at random, or all of the data"},
+    {"double_sampling", HVI_SETTING_COUNT, AT(buffer), .range = "[0,1e6]",
+     .help = "the square terms of inner step m on batch m mod N of a buffer (0: no)"},
+    {"returns", HVI_SETTING_FLAG, AT(returns),
+     .help = "targets are the returns that followed: regression, no bootstrapping"},
+    {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1]",
+     .help = "targets look further ahead: a mean over 1, 2, ... steps, n steps weighing X^(n-1); with --data only for --batch 0 (0: one step)"},
+    {"lambda_decay", HVI_SETTING_REAL, AT(lambda_decay), .range = "[0,inf)",
+     .help = "outer step t = 0, 1, ... looks 1 / (1 + X t) times as far as the first"},
+    {.name = "network"},
+    {"hidden", HVI_SETTING_COUNTS, AT(hidden), .second = offsetof(hvi_value_spec, hidden_count),
+     .most = HVI_VALUE_MOST_LAYERS, .range = "[1,65536]", .fallback = "256,256", .help = "widths of the hidden layers"},
+    {"activation", HVI_SETTING_CHOICE, AT(activation), .fallback = "relu",
+     .choices = "identity|celu|sigmoid||tanh|relu|leaky_relu|gelu|softplus", .help = "of the hidden layers"},
+    {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[0,1024]",
+     .help = "that share a batch; 0: one"},
+    {0},
+};
+/* clang-format on */
+#undef AT
+_Static_assert(HVI_ACTIVATION_COUNT == 9 && HVI_SOFTMAX == 3, "the activations are those listed");
+
+static const hvi_setting_table table = {"value", sizeof(hvi_value_spec), settings};
+
+const hvi_setting_table *hvi_value_table(void) { return &table; }
+
 hvi_value_spec hvi_value_defaults(void) {
-  static const size_t hidden[] = {256, 256};
-  return (hvi_value_spec){.gamma = 0.99,
-                          .batch = 1000,
-                          .hidden_count = 2,
-                          .hidden = hidden,
-                          .activation = HVI_RELU,
-                          .scale = 1.0};
+  hvi_value_spec s = {.scale = 1.0};
+  hvi_setting_defaults(&table, &s);
+  return s;
 }
 
 static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
-  if (s->hidden_count > HVI_VALUE_MOST_LAYERS || (s->hidden_count > 0 && !s->hidden)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a value network has 0 to %d hidden layers with a width each, not %zu",
-                         (int)HVI_VALUE_MOST_LAYERS, s->hidden_count);
-  }
   if (!isfinite(s->shift) || !isfinite(s->scale) || s->scale == 0.0) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "values of shift %g and scale %g: both must be finite, the scale not 0",
@@ -109,22 +134,9 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
   if (!s || !s->data) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "policy evaluation needs a data set");
   }
-  if (!(s->gamma >= 0.0 && s->gamma < 1.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "gamma = %g: it must be at least 0 and below 1",
-                         s->gamma);
-  }
-  if ((unsigned)s->draw > HVI_VALUE_ALL || (unsigned)s->target > HVI_VALUE_RETURNS) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown kind of draw %d or of target %d",
-                         (int)s->draw, (int)s->target);
-  }
-  if (!(s->lambda >= 0.0 && s->lambda <= 1.0)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "lambda = %g: it must be from 0 to 1", s->lambda);
-  }
-  if (!(s->lambda_decay >= 0.0 && isfinite(s->lambda_decay))) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "lambda_decay = %g: it must be at least 0",
-                         s->lambda_decay);
-  }
-  if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->target == HVI_VALUE_RETURNS)) {
+  const hvi_status status = hvi_setting_check(&table, s, err);
+  if (status) return status;
+  if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->returns)) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "lambda = %g: it goes with Bellman targets on rows in their order, not at "
                          "random",
@@ -170,18 +182,15 @@ static hvi_status check_rows(hvi_value *v, hvi_error *err) {
 static hvi_status copy_spec(hvi_value *v, hvi_error *err) {
   hvi_value_spec *s = &v->spec;
   const bool scales = s->center || s->spread;
-  v->hidden = hvi_alloc(s->hidden_count, sizeof *v->hidden);
   if (scales) v->center = hvi_alloc_doubles(v->obs);
   if (scales) v->inverse = hvi_alloc_doubles(v->obs);
-  if (!v->hidden || (scales && !(v->center && v->inverse))) {
+  if (scales && !(v->center && v->inverse)) {
     return hvi_error_memory(err, "policy evaluation");
   }
-  if (s->hidden_count > 0) memcpy(v->hidden, s->hidden, s->hidden_count * sizeof *v->hidden);
   for (size_t j = 0; scales && j < v->obs; j++) {
     v->center[j] = s->center ? s->center[j] : 0.0;
     v->inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
   }
-  s->hidden = v->hidden;
   s->center = s->spread = NULL;
   s->threads = s->threads ? s->threads : 1;
   return HVI_OK;
@@ -190,7 +199,7 @@ static hvi_status copy_spec(hvi_value *v, hvi_error *err) {
 static hvi_status make_model(hvi_value *v, hvi_error *err) {
   const hvi_value_spec *s = &v->spec;
   size_t widths[HVI_VALUE_MOST_LAYERS + 1];
-  if (s->hidden_count > 0) memcpy(widths, v->hidden, s->hidden_count * sizeof *widths);
+  memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
   widths[s->hidden_count] = 1;
   const hvi_mlp_spec shape = {.in = v->obs,
                               .layer_count = s->hidden_count + 1,
@@ -229,7 +238,7 @@ static bool in_order(const hvi_dataset *d) {
 static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   v->ordered = in_order(v->spec.data);
   hvi_status status = copy_spec(v, err);
-  if (!status && v->spec.target == HVI_VALUE_RETURNS) status = hvi_value_find_returns(v, err);
+  if (!status && v->spec.returns) status = hvi_value_find_returns(v, err);
   if (!status) status = check_rows(v, err);
   if (!status) status = make_model(v, err);
   if (!status) status = make_start(v, seed, err);

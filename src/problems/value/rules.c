@@ -201,6 +201,7 @@ static void tdrc(const hvi_rule_settings *s, const hvi_problem *p, const void *s
 
 static const hvi_rule td_target_rule = {
     .name = "td-target",
+    .family = "td-target rules-of-networks",
     .summary = "temporal differences against a target network that follows (--second-rate)",
     .passes = 2,
     .gradients = 1,
@@ -208,6 +209,7 @@ static const hvi_rule td_target_rule = {
     .step = td_target};
 static const hvi_rule residual_gradient_rule = {
     .name = "residual-gradient",
+    .family = "residual-gradient rules-of-networks",
     .summary = "descends the squared error of sampled transitions; another limit",
     .passes = 2,
     .gradients = 2,
@@ -215,12 +217,14 @@ static const hvi_rule residual_gradient_rule = {
     .step = residual_gradient};
 static const hvi_rule tdc_rule = {
     .name = "tdc",
+    .family = "tdc rules-of-networks",
     .summary = "temporal differences with gradient correction (--second-rate)",
     .passes = 3,
     .gradients = 3,
     .state = desk_state,
     .step = tdc};
 static const hvi_rule tdrc_rule = {.name = "tdrc",
+                                   .family = "tdrc rules-of-networks",
                                    .summary =
                                        "tdc with its second weights drawn to zero (--second-rate)",
                                    .passes = 3,
@@ -228,5 +232,8 @@ static const hvi_rule tdrc_rule = {.name = "tdrc",
                                    .state = desk_state,
                                    .step = tdrc};
 
-const hvi_rule *const hvi_value_rule_list[] = {&td_target_rule, &residual_gradient_rule, &tdc_rule,
-                                               &tdrc_rule, NULL};
+const hvi_rule *const *hvi_value_rules(void) {
+  static const hvi_rule *const rules[] = {&td_target_rule, &residual_gradient_rule, &tdc_rule,
+                                          &tdrc_rule, NULL};
+  return rules;
+}

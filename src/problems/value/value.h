@@ -19,7 +19,6 @@ typedef struct hvi_value {
   double *inverse;     /* [obs] 1 / spread; both NULL: states are taken as they are */
   double *weights;     /* [rows] */
   double *theta0;      /* [d] */
-  size_t *hidden;
   hvi_set set;
   /* targets that are returns: */
   double *returns; /* [count of the data]; NULL otherwise */
@@ -68,8 +67,5 @@ hvi_status hvi_value_scaled_new(hvi_model **model, hvi_model *network, double sh
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);
 /* Rows of data that the first `count` returns are made of. */
 size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count);
-
-/* td-target, residual-gradient, tdc, tdrc, NULL; rules.c. */
-extern const hvi_rule *const hvi_value_rule_list[];
 
 #endif

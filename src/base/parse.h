@@ -1,0 +1,19 @@
+/* Numbers from text, strictly: nothing before, nothing after, no NaN, no infinity, no overflow. */
+#ifndef HVI_BASE_PARSE_H
+#define HVI_BASE_PARSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A decimal number; false, and *x untouched, when the text is not one. */
+bool hvi_parse_real(double *x, const char *text);
+/* A whole number; "1e3" counts as one. */
+bool hvi_parse_u64(uint64_t *x, const char *text);
+bool hvi_parse_size(size_t *x, const char *text);
+
+/* Numbers with commas or blanks between them (hvi_free them); NULL when the text is not that or
+ * there is no memory. */
+double *hvi_parse_reals(size_t *count, const char *text);
+
+#endif

@@ -1,0 +1,456 @@
+/*
+ * What a row of a table of settings gives: a default, a value from text and back, a check with one
+ * sentence of refusal, a comparison, and a description. No other file reads kinds and ranges.
+ */
+#include <hvi/setting.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/parse.h"
+#include "base/suggest.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WHERE_SIZE = 64 };
+
+/* Text that is cut off where its buffer ends, and knows how long it would be. */
+typedef struct sink {
+  char *text;
+  size_t size, length;
+} sink;
+
+static void put(sink *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(sink *s, const char *format, ...) {
+  const bool full = s->length >= s->size;
+  va_list arguments;
+  va_start(arguments, format);
+  const int n = vsnprintf(full ? NULL : s->text + s->length, full ? 0 : s->size - s->length, format,
+                          arguments);
+  va_end(arguments);
+  if (n > 0) s->length += (size_t)n;
+}
+
+static bool is_list(const hvi_setting *row) {
+  return row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
+}
+
+/* A number that a word may stand in for. */
+static bool has_words(const hvi_setting *row) {
+  return row->choices && (row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_COUNT);
+}
+
+static const void *member(const hvi_setting *row, const void *settings) {
+  return (const char *)settings + row->offset;
+}
+
+static size_t entries(const hvi_setting *row, const void *settings) {
+  return *(const size_t *)(const void *)((const char *)settings + row->second);
+}
+
+static int word_of(const hvi_setting *row, const void *settings) {
+  return *(const int *)(const void *)((const char *)settings + row->second);
+}
+
+/* Entry i of a list, or the number itself. */
+static double number_at(const hvi_setting *row, const void *settings, size_t i) {
+  const void *at = member(row, settings);
+  const bool real = row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_REALS;
+  return real ? ((const double *)at)[i] : (double)((const size_t *)at)[i];
+}
+
+static size_t member_size(const hvi_setting *row) {
+  static const size_t sizes[] = {
+      [HVI_SETTING_REAL] = sizeof(double),   [HVI_SETTING_COUNT] = sizeof(size_t),
+      [HVI_SETTING_SEED] = sizeof(uint64_t), [HVI_SETTING_FLAG] = sizeof(bool),
+      [HVI_SETTING_CHOICE] = sizeof(int),    [HVI_SETTING_TEXT] = sizeof(const char *),
+      [HVI_SETTING_COUNTS] = sizeof(size_t), [HVI_SETTING_REALS] = sizeof(double)};
+  return sizes[row->kind] * (is_list(row) ? row->most : 1);
+}
+
+/* What stands at `second`. */
+static size_t second_size(const hvi_setting *row) {
+  return is_list(row) ? sizeof(size_t) : has_words(row) ? sizeof(int) : 0;
+}
+
+/* The place of a word in "one|two|three", or -1; and how many there are. */
+static int choice_find(const char *choices, const char *word) {
+  const size_t length = strlen(word);
+  for (int i = 0; length > 0; i++) {
+    const size_t n = strcspn(choices, "|");
+    if (n == length && memcmp(choices, word, n) == 0) return i;
+    if (!choices[n]) break;
+    choices += n + 1;
+  }
+  return -1;
+}
+
+static int choice_count(const char *choices) {
+  int count = 1;
+  for (; *choices; choices++) count += *choices == '|';
+  return count;
+}
+
+/* Word number `index`, which may be empty: then it is no choice. */
+static const char *choice_at(const char *choices, int index, int *length) {
+  for (; index > 0; index--) choices += strcspn(choices, "|") + 1;
+  *length = (int)strcspn(choices, "|");
+  return choices;
+}
+
+static bool good_choice(const char *choices, int index) {
+  int length = 0;
+  return index >= 0 && index < choice_count(choices) &&
+         (choice_at(choices, index, &length), length > 0);
+}
+
+static void put_choice(sink *s, const char *choices, int index) {
+  int length;
+  const char *word = choice_at(choices, index, &length);
+  put(s, "%.*s", length, word);
+}
+
+static bool contains(const char *range, double x) {
+  char *middle, *end;
+  if (!range) return true;
+  const double low = strtod(range + 1, &middle), high = strtod(middle + 1, &end);
+  return (*range == '[' ? x >= low : x > low) && (*end == ']' ? x <= high : x < high);
+}
+
+static bool good_number(const hvi_setting *row, double x) {
+  if (x == 0.0 && row->flags & HVI_SETTING_ZERO_IS_NONE) return true;
+  if (isnan(x) && row->flags & HVI_SETTING_NAN_IS_NONE) return true;
+  return isfinite(x) && contains(row->range, x);
+}
+
+static bool good_list(const hvi_setting *row, const void *settings) {
+  const size_t n = entries(row, settings);
+  if (n > row->most || (n == 0 && row->flags & HVI_SETTING_NOT_EMPTY)) return false;
+  for (size_t i = 0; i < n; i++) {
+    const double x = number_at(row, settings, i);
+    if (!good_number(row, x)) return false;
+    for (size_t k = 0; k < i && row->flags & HVI_SETTING_DISTINCT; k++)
+      if (number_at(row, settings, k) == x) return false;
+  }
+  return true;
+}
+
+static bool good_text(const hvi_setting *row, const char *text) {
+  if (!text) return true;
+  for (const char *c = text; row->most && *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 127) return false;
+  return *text && (!row->most || strlen(text) <= row->most);
+}
+
+/* The one check. */
+static bool good(const hvi_setting *row, const void *settings) {
+  const void *at = member(row, settings);
+  switch (row->kind) {
+  case HVI_SETTING_REAL:
+  case HVI_SETTING_COUNT:
+    if (has_words(row)) {
+      const int word = word_of(row, settings);
+      if (word != 0) return good_choice(row->choices, word - 1);
+    }
+    return good_number(row, number_at(row, settings, 0));
+  case HVI_SETTING_CHOICE:
+    return good_choice(row->choices, *(const int *)at);
+  case HVI_SETTING_TEXT:
+    return good_text(row, *(const char *const *)at);
+  case HVI_SETTING_COUNTS:
+  case HVI_SETTING_REALS:
+    return good_list(row, settings);
+  default:
+    return true;
+  }
+}
+
+/* " above 0 and at most 1", in the digits of the range. */
+static void put_range(sink *s, const char *range) {
+  if (!range) return;
+  const size_t n = strcspn(range + 1, ","), m = strcspn(range + n + 2, ")]");
+  const char *low = range + 1, *high = range + n + 2;
+  const bool bottom = strncmp(low, "-inf", 4) != 0, top = strncmp(high, "inf", 3) != 0;
+  if (bottom && top && *range == '[' && high[m] == ']') {
+    put(s, " from %.*s to %.*s", (int)n, low, (int)m, high);
+    return;
+  }
+  if (bottom) put(s, " %s %.*s", *range == '[' ? "at least" : "above", (int)n, low);
+  if (top)
+    put(s, "%s %s %.*s", bottom ? " and" : "", high[m] == ']' ? "at most" : "below", (int)m, high);
+}
+
+static void put_words(sink *s, const char *choices, bool first) {
+  const int count = choice_count(choices);
+  for (int i = 0; i < count; i++) {
+    if (!good_choice(choices, i)) continue;
+    put(s, "%s", first && i == 0 ? "" : i + 1 == count ? " or " : ", ");
+    put_choice(s, choices, i);
+  }
+}
+
+char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size) {
+  sink s = {text, size, 0};
+  const bool none = row->flags & (HVI_SETTING_ZERO_IS_NONE | HVI_SETTING_NAN_IS_NONE);
+  switch (row->kind) {
+  case HVI_SETTING_REAL:
+  case HVI_SETTING_COUNT:
+    put(&s, row->kind == HVI_SETTING_REAL ? "a number" : "a whole number");
+    put_range(&s, row->range);
+    if (row->choices) put_words(&s, row->choices, false);
+    if (none) put(&s, ", or none");
+    break;
+  case HVI_SETTING_SEED:
+    put(&s, "a whole number from 0 to 2^64 - 1");
+    break;
+  case HVI_SETTING_FLAG:
+    put(&s, "yes or no");
+    break;
+  case HVI_SETTING_CHOICE:
+    put_words(&s, row->choices, true);
+    break;
+  case HVI_SETTING_COUNTS:
+  case HVI_SETTING_REALS:
+    put(&s, "%d to %zu %s", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most,
+        row->kind == HVI_SETTING_REALS ? "numbers" : "whole numbers");
+    put_range(&s, row->range);
+    if (row->flags & HVI_SETTING_DISTINCT) put(&s, ", each once");
+    break;
+  case HVI_SETTING_TEXT:
+    if (row->most)
+      put(&s, "one line of 1 to %zu characters", row->most);
+    else
+      put(&s, "text");
+    break;
+  default:
+    if (size) *text = '\0';
+  }
+  return text;
+}
+
+static hvi_status refuse(const hvi_setting *row, const char *where, const char *value,
+                         hvi_status status, hvi_error *err) {
+  char rule[256];
+  hvi_setting_rule(row, rule, sizeof rule);
+  return hvi_error_set(err, status, "%s: must be %s, not '%.80s'", where ? where : row->name, rule,
+                       value);
+}
+
+static void put_number(sink *s, const hvi_setting *row, const void *settings, size_t i) {
+  char number[HVI_NUMBER_SIZE];
+  if (row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_REALS)
+    put(s, "%s", hvi_number_format(number, number_at(row, settings, i)));
+  else
+    put(s, "%zu", ((const size_t *)member(row, settings))[i]);
+}
+
+static bool is_none(const hvi_setting *row, const void *settings) {
+  if (is_list(row)) return entries(row, settings) == 0;
+  if (row->kind != HVI_SETTING_REAL && row->kind != HVI_SETTING_COUNT) return false;
+  const double x = number_at(row, settings, 0);
+  return (x == 0.0 && row->flags & HVI_SETTING_ZERO_IS_NONE) ||
+         (isnan(x) && row->flags & HVI_SETTING_NAN_IS_NONE);
+}
+
+static void put_value(sink *s, const hvi_setting *row, const void *settings) {
+  const void *at = member(row, settings);
+  const size_t count = is_list(row) ? entries(row, settings) : 1;
+  if (has_words(row) && word_of(row, settings) > 0 && good(row, settings)) {
+    put_choice(s, row->choices, word_of(row, settings) - 1);
+  } else if (is_none(row, settings)) {
+    put(s, "none");
+  } else if (row->kind == HVI_SETTING_SEED) {
+    put(s, "%" PRIu64, *(const uint64_t *)at);
+  } else if (row->kind == HVI_SETTING_FLAG) {
+    put(s, "%s", *(const bool *)at ? "yes" : "no");
+  } else if (row->kind == HVI_SETTING_TEXT) {
+    put(s, "%s", *(const char *const *)at ? *(const char *const *)at : "none");
+  } else if (row->kind == HVI_SETTING_CHOICE && good(row, settings)) {
+    put_choice(s, row->choices, *(const int *)at);
+  } else if (row->kind == HVI_SETTING_CHOICE) {
+    put(s, "%d", *(const int *)at);
+  } else if (count > row->most && is_list(row)) {
+    put(s, "%zu of them", count);
+  } else {
+    for (size_t i = 0; i < count; i++) {
+      if (i) put(s, ",");
+      put_number(s, row, settings, i);
+    }
+  }
+}
+
+char *hvi_setting_format(const hvi_setting *row, const void *settings, char *text, size_t size) {
+  if (size) *text = '\0';
+  if (row->kind != HVI_SETTING_SECTION) put_value(&(sink){text, size, 0}, row, settings);
+  return text;
+}
+
+static bool store_list(const hvi_setting *row, void *at, size_t *count, const char *text) {
+  const bool empty = !*text || strcmp(text, "none") == 0;
+  double *x = empty ? NULL : hvi_parse_reals(count, text);
+  bool fits = empty || (x && *count <= row->most && *count <= MOST_ENTRIES);
+  if (empty) *count = 0;
+  for (size_t i = 0; fits && i < *count; i++) {
+    if (row->kind == HVI_SETTING_REALS)
+      ((double *)at)[i] = x[i];
+    else if (x[i] >= 0.0 && x[i] <= 9e15 && x[i] == floor(x[i]))
+      ((size_t *)at)[i] = (size_t)x[i];
+    else
+      fits = false;
+  }
+  hvi_free(x);
+  return fits;
+}
+
+static bool store_number(const hvi_setting *row, void *at, int *word, const char *text) {
+  const int found = row->choices ? choice_find(row->choices, text) : -1;
+  const bool none = strcmp(text, "none") == 0;
+  if (row->choices) *word = found + 1;
+  if (found >= 0) return true;
+  if (none && row->flags & HVI_SETTING_NAN_IS_NONE) return *(double *)at = NAN, true;
+  if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) text = "0";
+  return row->kind == HVI_SETTING_REAL ? hvi_parse_real(at, text) : hvi_parse_size(at, text);
+}
+
+/* Whether the text is of the kind; the range comes later. */
+static bool store(const hvi_setting *row, void *settings, const char *text) {
+  void *at = (char *)settings + row->offset, *second = (char *)settings + row->second;
+  switch (row->kind) {
+  case HVI_SETTING_REAL:
+  case HVI_SETTING_COUNT:
+    return store_number(row, at, second, text);
+  case HVI_SETTING_SEED:
+    return hvi_parse_u64(at, text);
+  case HVI_SETTING_FLAG: {
+    const int word = choice_find("no|yes|false|true", text);
+    *(bool *)at = word % 2 == 1;
+    return word >= 0;
+  }
+  case HVI_SETTING_CHOICE:
+    *(int *)at = choice_find(row->choices, text);
+    return true;
+  case HVI_SETTING_COUNTS:
+  case HVI_SETTING_REALS:
+    return store_list(row, at, second, text);
+  case HVI_SETTING_TEXT:
+    *(const char **)at = text;
+    return true;
+  default:
+    return false;
+  }
+}
+
+hvi_status hvi_setting_parse(const hvi_setting *row, void *settings, const char *text,
+                             const char *where, hvi_error *err) {
+  char old[MOST_ENTRIES * sizeof(double)], second[sizeof(size_t)];
+  char *at = (char *)settings + row->offset, *also = (char *)settings + row->second;
+  memcpy(old, at, member_size(row));
+  memcpy(second, also, second_size(row));
+  if (store(row, settings, text) && good(row, settings)) return HVI_OK;
+  memcpy(at, old, member_size(row));
+  memcpy(also, second, second_size(row));
+  return refuse(row, where, text, HVI_ERROR_INPUT, err);
+}
+
+static bool same_name(const char *a, const char *b) {
+  for (; *a && *b; a++, b++)
+    if (*a != *b && !(strchr("-_", *a) && strchr("-_", *b))) return false;
+  return *a == *b;
+}
+
+const hvi_setting *hvi_setting_find(const hvi_setting_table *t, const char *name) {
+  for (const hvi_setting *row = t->rows; row->name; row++)
+    if (row->kind != HVI_SETTING_SECTION && same_name(row->name, name)) return row;
+  return NULL;
+}
+
+hvi_status hvi_setting_set(const hvi_setting_table *t, void *settings, const char *name,
+                           const char *text, hvi_error *err) {
+  const hvi_setting *row = hvi_setting_find(t, name);
+  if (row) return hvi_setting_parse(row, settings, text, NULL, err);
+  const char *names[MOST_ROWS + 1];
+  size_t n = 0;
+  for (row = t->rows; row->name && n < MOST_ROWS; row++)
+    if (row->kind != HVI_SETTING_SECTION) names[n++] = row->name;
+  names[n] = NULL;
+  return hvi_suggest_refuse(err, t->name, "key", name, names);
+}
+
+void hvi_setting_defaults(const hvi_setting_table *t, void *settings) {
+  for (const hvi_setting *row = t->rows; row->name; row++) {
+    if (row->kind == HVI_SETTING_SECTION) continue;
+    memset((char *)settings + row->offset, 0, member_size(row));
+    memset((char *)settings + row->second, 0, second_size(row));
+    if (row->fallback) store(row, settings, row->fallback);
+  }
+}
+
+hvi_status hvi_setting_check(const hvi_setting_table *t, const void *settings, hvi_error *err) {
+  char value[VALUE_SIZE];
+  for (const hvi_setting *row = t->rows; row->name; row++)
+    if (row->kind != HVI_SETTING_SECTION && !good(row, settings))
+      return refuse(row, NULL, hvi_setting_format(row, settings, value, sizeof value),
+                    HVI_ERROR_ARGUMENT, err);
+  return HVI_OK;
+}
+
+static bool has_word(const char *words, const char *word, size_t length) {
+  for (; *words; words += strspn(words, " ")) {
+    const size_t n = strcspn(words, " ");
+    if (n == length && memcmp(words, word, n) == 0) return true;
+    words += n;
+  }
+  return false;
+}
+
+bool hvi_setting_used(const hvi_setting *row, const char *method) {
+  if (!row->used_by || !method) return true;
+  for (; *method; method += strspn(method, " ")) {
+    const size_t n = strcspn(method, " ");
+    if (has_word(row->used_by, method, n)) return true;
+    method += n;
+  }
+  return false;
+}
+
+bool hvi_setting_equal(const hvi_setting *row, const void *a, const void *b) {
+  char left[VALUE_SIZE], right[VALUE_SIZE];
+  return strcmp(hvi_setting_format(row, a, left, sizeof left),
+                hvi_setting_format(row, b, right, sizeof right)) == 0;
+}
+
+void hvi_setting_copy(const hvi_setting *row, void *to, const void *from) {
+  memcpy((char *)to + row->offset, (const char *)from + row->offset, member_size(row));
+  memcpy((char *)to + row->second, (const char *)from + row->second, second_size(row));
+}
+
+static bool counts(const hvi_setting *row, const char *method) {
+  return row->kind != HVI_SETTING_SECTION && !(row->flags & HVI_SETTING_NO_RESULT) &&
+         hvi_setting_used(row, method);
+}
+
+const hvi_setting *hvi_setting_differ(const hvi_setting_table *t, const void *a, const void *b,
+                                      const char *method) {
+  for (const hvi_setting *row = t->rows; row->name; row++)
+    if (counts(row, method) && !hvi_setting_equal(row, a, b)) return row;
+  return NULL;
+}
+
+size_t hvi_setting_describe(const hvi_setting_table *t, const void *settings, const char *method,
+                            char *text, size_t size) {
+  sink s = {text, size, 0};
+  if (size) *text = '\0';
+  for (const hvi_setting *row = t->rows; row->name; row++) {
+    if (!counts(row, method)) continue;
+    put(&s, "%s%s ", s.length ? "; " : "", row->name);
+    put_value(&s, row, settings);
+  }
+  return s.length;
+}

@@ -1,0 +1,68 @@
+/* Numbers from text: what is read, and what is refused. */
+#include "base/parse.h"
+
+#include "base/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static void reals(void **state) {
+  (void)state;
+  double x = 7;
+  static const char *const bad[] = {"",      " 1",  "1 ", "1x", "nan", "inf",  "-inf", "0x10",
+                                    "1e999", "--1", "1e", "e1", ".",   "1..2", "1,2",  "+-1"};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    assert_false(hvi_parse_real(&x, bad[i]));
+    assert_true(x == 7);
+  }
+  assert_true(hvi_parse_real(&x, "-1.5e-3") && x == -1.5e-3);
+  assert_true(hvi_parse_real(&x, "+.5") && x == 0.5);
+  assert_true(hvi_parse_real(&x, "4.9406564584124654e-324") && x > 0);
+  assert_true(hvi_parse_real(&x, "0.1") && x == 0.1);
+}
+
+static void whole_numbers(void **state) {
+  (void)state;
+  uint64_t x = 7;
+  static const char *const bad[] = {
+      "",     "-1", "-0.5",  "1.5", "1e-1", "1e17", "18446744073709551616",
+      "0x10", "1 ", "1e400", "ten"};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    assert_false(hvi_parse_u64(&x, bad[i]));
+    assert_int_equal(x, 7);
+  }
+  assert_true(hvi_parse_u64(&x, "18446744073709551615") && x == UINT64_MAX);
+  assert_true(hvi_parse_u64(&x, "1e3") && x == 1000);
+  assert_true(hvi_parse_u64(&x, "2.5e1") && x == 25);
+  assert_true(hvi_parse_u64(&x, "0") && x == 0);
+}
+
+static void lists(void **state) {
+  (void)state;
+  size_t n = 0;
+  double *x = hvi_parse_reals(&n, "1.25, -2  3e1,4");
+  assert_non_null(x);
+  assert_int_equal(n, 4);
+  assert_true(x[0] == 1.25 && x[1] == -2 && x[2] == 30 && x[3] == 4);
+  hvi_free(x);
+  static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1,x", "nan", " ", "1,2,"};
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+    assert_null(hvi_parse_reals(&n, bad[i]));
+  }
+  /* a word too long for a number is refused and not cut short */
+  char word[100];
+  memset(word, '1', sizeof word);
+  word[sizeof word - 1] = '\0';
+  assert_null(hvi_parse_reals(&n, word));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reals),
+      cmocka_unit_test(whole_numbers),
+      cmocka_unit_test(lists),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
