@@ -69,18 +69,21 @@ static bool has_hole(const char *text) {
   return open;
 }
 
-double *hvi_parse_reals(size_t *count, const char *text) {
+bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text) {
   char word[64];
-  /* each number takes at least one letter and a separator */
-  double *list = has_hole(text) ? NULL : hvi_alloc_doubles(strlen(text) / 2 + 1);
-  if (!list) return NULL;
   size_t n = 0;
-  while ((text = next_word(word, sizeof word, text)) != NULL) {
-    if (!hvi_parse_real(&list[n++], word)) {
-      hvi_free(list);
-      return NULL;
-    }
-  }
+  if (has_hole(text)) return false;
+  while ((text = next_word(word, sizeof word, text)) != NULL)
+    if (n == most || !hvi_parse_real(&x[n++], word)) return false;
   *count = n;
-  return list;
+  return true;
+}
+
+double *hvi_parse_reals(size_t *count, const char *text) {
+  /* each number takes at least one letter and a separator */
+  const size_t most = strlen(text) / 2 + 1;
+  double *list = hvi_alloc_doubles(most);
+  if (list && hvi_parse_list(list, most, count, text)) return list;
+  hvi_free(list);
+  return NULL;
 }

@@ -12,6 +12,8 @@ bool hvi_parse_real(double *x, const char *text);
 bool hvi_parse_u64(uint64_t *x, const char *text);
 bool hvi_parse_size(size_t *x, const char *text);
 
+/* Numbers with commas or blanks between them, at most `most`; false when the text is not that. */
+bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text);
 /* Numbers with commas or blanks between them (hvi_free them); NULL when the text is not that or
  * there is no memory. */
 double *hvi_parse_reals(size_t *count, const char *text);

@@ -5,7 +5,6 @@
 #include <hvi/setting.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/parse.h"
 #include "base/suggest.h"
@@ -218,7 +217,7 @@ char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size) {
     break;
   case HVI_SETTING_COUNTS:
   case HVI_SETTING_REALS:
-    put(&s, "%d to %zu %s", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most,
+    put(&s, "a list of %d to %zu %s", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most,
         row->kind == HVI_SETTING_REALS ? "numbers" : "whole numbers");
     put_range(&s, row->range);
     if (row->flags & HVI_SETTING_DISTINCT) put(&s, ", each once");
@@ -294,8 +293,8 @@ char *hvi_setting_format(const hvi_setting *row, const void *settings, char *tex
 
 static bool store_list(const hvi_setting *row, void *at, size_t *count, const char *text) {
   const bool empty = !*text || strcmp(text, "none") == 0;
-  double *x = empty ? NULL : hvi_parse_reals(count, text);
-  bool fits = empty || (x && *count <= row->most && *count <= MOST_ENTRIES);
+  double x[MOST_ENTRIES];
+  bool fits = empty || hvi_parse_list(x, row->most, count, text);
   if (empty) *count = 0;
   for (size_t i = 0; fits && i < *count; i++) {
     if (row->kind == HVI_SETTING_REALS)
@@ -305,7 +304,6 @@ static bool store_list(const hvi_setting *row, void *at, size_t *count, const ch
     else
       fits = false;
   }
-  hvi_free(x);
   return fits;
 }
 

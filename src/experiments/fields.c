@@ -32,8 +32,12 @@ hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node
   char where[400], text[LIST_TEXT];
   snprintf(where, sizeof where, "%.300s:%u: %s", origin, node->line, row->name);
   const char *value = text_of(node, text, sizeof text);
-  /* one number is a list of one; a list is no number */
-  if (node->kind == HVI_NODE_MAP || (node->kind == HVI_NODE_LIST && !list)) value = "[...]";
+  if (node->kind == HVI_NODE_MAP) value = "{...}";
+  if (node->kind == HVI_NODE_LIST && !list) value = "[...]";
+  if (node->kind == HVI_NODE_SCALAR && list) {
+    snprintf(text, sizeof text, "%.80s, which is no list", node->text);
+    value = text;
+  }
   return hvi_setting_parse(row, settings, value, where, err);
 }
 

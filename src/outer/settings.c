@@ -1,7 +1,6 @@
 /* The settings of the solver, its inner optimizers and rules: their table, and what does not go
  * together. */
 #include "base/error.h"
-#include "base/number.h"
 #include "inner/least_squares.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
@@ -126,16 +125,15 @@ hvi_settings hvi_settings_defaults(void) {
 
 hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
+/* One of settings.player_eta. */
+static const hvi_setting_table player_table = {
+    "player", sizeof(double),
+    (const hvi_setting[]){{"player_eta", HVI_SETTING_REAL, .range = "(0,inf)"}, {0}}};
+
 static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  const hvi_setting *eta = &rows[0];
   hvi_status status = hvi_setting_check(&table, s, err);
-  for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++) {
-    hvi_settings one = {.eta = s->player_eta[k]};
-    char value[HVI_NUMBER_SIZE];
-    status = hvi_setting_parse(eta, &one, hvi_setting_format(eta, &one, value, sizeof value),
-                               "player_eta", err);
-    if (status) status = HVI_ERROR_ARGUMENT;
-  }
+  for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++)
+    status = hvi_setting_check(&player_table, &s->player_eta[k], err);
   if (!status && s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 &&
       s->tol == 0.0 && !s->observe) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
