@@ -131,7 +131,7 @@ static bool good_number(const hvi_setting *row, double x) {
 
 static bool good_list(const hvi_setting *row, const void *settings) {
   const size_t n = entries(row, settings);
-  if (n > row->most || (n == 0 && row->flags & HVI_SETTING_NOT_EMPTY)) return false;
+  if (n > row->most) return false;
   for (size_t i = 0; i < n; i++) {
     const double x = number_at(row, settings, i);
     if (!good_number(row, x)) return false;
@@ -294,6 +294,7 @@ char *hvi_setting_format(const hvi_setting *row, const void *settings, char *tex
 static bool store_list(const hvi_setting *row, void *at, size_t *count, const char *text) {
   const bool empty = !*text || strcmp(text, "none") == 0;
   double x[MOST_ENTRIES];
+  if (empty && row->flags & HVI_SETTING_NOT_EMPTY) return false;
   bool fits = empty || hvi_parse_list(x, row->most, count, text);
   if (empty) *count = 0;
   for (size_t i = 0; fits && i < *count; i++) {
@@ -313,8 +314,10 @@ static bool store_number(const hvi_setting *row, void *at, int *word, const char
   if (row->choices) *word = found + 1;
   if (found >= 0) return true;
   if (none && row->flags & HVI_SETTING_NAN_IS_NONE) return *(double *)at = NAN, true;
-  if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) text = "0";
-  return row->kind == HVI_SETTING_REAL ? hvi_parse_real(at, text) : hvi_parse_size(at, text);
+  if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) return memset(at, 0, member_size(row)), true;
+  if (row->kind == HVI_SETTING_REAL)
+    return hvi_parse_real(at, text) && contains(row->range, *(double *)at);
+  return hvi_parse_size(at, text) && contains(row->range, (double)*(size_t *)at);
 }
 
 /* Whether the text is of the kind; the range comes later. */
