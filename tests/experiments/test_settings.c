@@ -2,6 +2,7 @@
  * the wrong kind in the same words from the command line, from YAML and in a C call. */
 #include "../../cli/args.c"
 
+#include "base/number.h"
 #include "base/yaml_tree.h"
 #include "experiments/experiment.h"
 #include "experiments/fields.h"
@@ -142,18 +143,18 @@ static void refused_alike(const hvi_setting_table *t, const hvi_setting *row, co
 
 /* A number below the range and one above it, where it has ends. */
 static void outside(const hvi_setting_table *t, const hvi_setting *row) {
-  char *middle, *end, text[64];
+  char *middle, *end, text[HVI_NUMBER_SIZE];
   const double low = strtod(row->range + 1, &middle), high = strtod(middle + 1, &end);
   if (isfinite(low)) {
-    snprintf(text, sizeof text, "%.15g", low - 1.0);
+    hvi_number_format(text, low - 1.0);
     refused_alike(t, row, text);
   }
   if (isfinite(low) && *row->range == '(' && !(row->flags & HVI_SETTING_ZERO_IS_NONE)) {
-    snprintf(text, sizeof text, "%.15g", low);
+    hvi_number_format(text, low);
     refused_alike(t, row, text);
   }
   if (isfinite(high)) {
-    snprintf(text, sizeof text, "%.15g", *end == ')' ? high : high + 1.0);
+    hvi_number_format(text, *end == ')' ? high : high + 1.0);
     refused_alike(t, row, text);
   }
 }
