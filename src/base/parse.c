@@ -87,3 +87,13 @@ double *hvi_parse_reals(size_t *count, const char *text) {
   hvi_free(list);
   return NULL;
 }
+
+bool hvi_words_have(const char *words, const char *word) {
+  const size_t length = strlen(word);
+  for (; words && *words; words += strspn(words, " ")) {
+    const size_t n = strcspn(words, " ");
+    if (n == length && memcmp(words, word, n) == 0) return true;
+    words += n;
+  }
+  return false;
+}

@@ -18,4 +18,7 @@ bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text);
  * there is no memory. */
 double *hvi_parse_reals(size_t *count, const char *text);
 
+/* Whether a word is one of `words`, which have blanks between them; NULL: none. */
+bool hvi_words_have(const char *words, const char *word);
+
 #endif

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WHERE_SIZE = 64 };
+enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WORD_SIZE = 64 };
 
 /* Text that is cut off where its buffer ends, and knows how long it would be. */
 typedef struct sink {
@@ -402,21 +402,14 @@ hvi_status hvi_setting_check(const hvi_setting_table *t, const void *settings, h
   return HVI_OK;
 }
 
-static bool has_word(const char *words, const char *word, size_t length) {
-  for (; *words; words += strspn(words, " ")) {
-    const size_t n = strcspn(words, " ");
-    if (n == length && memcmp(words, word, n) == 0) return true;
-    words += n;
-  }
-  return false;
-}
-
 bool hvi_setting_used(const hvi_setting *row, const char *method) {
   if (!row->used_by || !method) return true;
-  for (; *method; method += strspn(method, " ")) {
-    const size_t n = strcspn(method, " ");
-    if (has_word(row->used_by, method, n)) return true;
-    method += n;
+  for (const char *m = method; *m; m += strspn(m, " ")) {
+    char word[WORD_SIZE];
+    const size_t n = strcspn(m, " ");
+    snprintf(word, sizeof word, "%.*s", (int)n, m);
+    if (hvi_words_have(row->used_by, word)) return true;
+    m += n;
   }
   return false;
 }
