@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The decimal number that a text begins with, by no locale; the rest of the text, or NULL. */
+const char *hvi_parse_decimal(double *x, const char *text);
 /* A decimal number; false, and *x untouched, when the text is not one. */
 bool hvi_parse_real(double *x, const char *text);
 /* A whole number; "1e3" counts as one. */

@@ -14,7 +14,6 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WORD_SIZE = 64 };
@@ -117,10 +116,12 @@ static void put_choice(sink *s, const char *choices, int index) {
 }
 
 static bool contains(const char *range, double x) {
-  char *middle, *end;
+  double low, high;
   if (!range) return true;
-  const double low = strtod(range + 1, &middle), high = strtod(middle + 1, &end);
-  return (*range == '[' ? x >= low : x > low) && (*end == ']' ? x <= high : x < high);
+  const char *middle = hvi_parse_decimal(&low, range + 1);
+  if (!middle) return false;
+  const char *end = hvi_parse_decimal(&high, middle + 1);
+  return end && (*range == '[' ? x >= low : x > low) && (*end == ']' ? x <= high : x < high);
 }
 
 static bool good_number(const hvi_setting *row, double x) {
