@@ -1,5 +1,7 @@
 /* The method of an evaluation: the options of `hvi solve` over defaults of its own. */
 #include "evaluate_parts.h"
+
+#include "base/parse.h"
 #include "exit_codes.h"
 
 #include <string.h>
@@ -12,21 +14,15 @@ static const char left_out[] = "iters tol max_evals stall_window growth_bound al
 static const char shared[] = "inner accelerate target keep_state";
 static const char shared_by_adam[] = "inner_lr inner_lr_decay";
 
-static bool among(const char *names, const char *name) {
-  return hvi_setting_used(&(hvi_setting){.used_by = names}, name);
-}
-
 void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
   hvi_setup *s = &e->setup;
-  hvi_args_add(
-      args, (hvi_arg[]){{.name = "method"},
-                        {.name = "method",
-                         .kind = HVI_ARG_TEXT,
-                         .to = &s->method,
-                         .value = "NAME",
-                         .help = "an optimizer (adamw), a preset or a baseline ('hvi list'),\nor "
-                                 "td-target, residual-gradient, tdc, tdrc"},
-                        {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "method"},
+      {"method", 0, HVI_ARG_TEXT, &s->method, .value = "NAME",
+       .help = "an optimizer (adamw), a preset or a baseline ('hvi list'), or td-target, residual-gradient, tdc, tdrc"},
+      {0}});
+  /* clang-format on */
   hvi_args_settings(args, hvi_evaluation_table(), &e->spec, NULL);
   hvi_args_settings(args, hvi_settings_table(), &s->asked, left_out);
 }
@@ -56,7 +52,8 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   if (own) return;
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
     if (row->kind == HVI_SETTING_SECTION || hvi_args_given(args, row->name)) continue;
-    if (same || among(shared, row->name) || (adam && among(shared_by_adam, row->name)))
+    if (same || hvi_words_have(shared, row->name) ||
+        (adam && hvi_words_have(shared_by_adam, row->name)))
       hvi_setting_copy(row, &s->settings, &ours);
   }
   /* it goes with plain Bellman targets and new samples, and nobody asked for it */

@@ -51,7 +51,7 @@ static void a_long_walk_is_uniform_too(void **state) {
 
 static void blocks_hold_their_mass(void **state) {
   (void)state;
-  hvi_problem *p = chain("blocks", "0", "-1", 0);
+  hvi_problem *p = chain("blocks", "0", "usual", 0);
   const hvi_mdp *m = hvi_mdp_of(p);
   assert_int_equal(hvi_mdp_states(m), 100);
   assert_int_equal(hvi_mdp_features(m), 5);
@@ -103,7 +103,7 @@ static void refuse(const char *key, const char *value, const char *kind, const c
 
 static void refused_options(void **state) {
   (void)state;
-  refuse("gamma", "1", "walk", "chain: gamma = 1; it must be at least 0 and below 1");
+  refuse("gamma", "1", "walk", "chain: gamma: must be a number at least 0 and below 1, not '1'");
   refuse("branch", "3", "walk", "branch is for kind=random");
   refuse("ridge", "1", "walk", "ridge is for data=trajectory");
   refuse("states", "9000", "blocks", "kind=blocks is dense and takes 2 to 5000");

@@ -51,7 +51,7 @@ cmp whole.safetensors longer.safetensors || fail "a continued run is not the sam
 
 # A checkpoint is not overwritten by accident, nor continued with other settings.
 refused 2 'whole.safetensors.checkpoint.*--resume.*--fresh' "${train[@]}" --out whole.safetensors
-refused 2 'made with --gamma 0.99, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
+refused 2 'made with gamma 0.99, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
 refused 2 'at step 1500 already' "${train[@]}" --steps 1400 --out whole.safetensors --resume
 refused 2 'one or the other' "${train[@]}" --out whole.safetensors --resume --fresh
 refused 2 'needs --out' "${train[@]}"

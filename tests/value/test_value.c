@@ -428,7 +428,7 @@ static void bad_specs_are_refused(void **state) {
   refuse(&s, HVI_ERROR_ARGUMENT, "Bellman targets");
   s = good, s.hidden_count = 65,
   refuse(&s, HVI_ERROR_ARGUMENT,
-         "hidden: must be 0 to 64 whole numbers from 1 to 65536, not '65 of them'");
+         "hidden: must be a list of 0 to 64 whole numbers from 1 to 65536, not '65 of them'");
   s = good, s.hidden[1] = 0, refuse(&s, HVI_ERROR_ARGUMENT, "hidden: must be");
   s = good, s.activation = HVI_ACTIVATION_COUNT, refuse(&s, HVI_ERROR_ARGUMENT, "activation");
   s = good, s.scale = 0.0, refuse(&s, HVI_ERROR_ARGUMENT, "scale 0");
