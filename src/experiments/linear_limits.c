@@ -14,7 +14,7 @@
 #include "experiments/linear.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/trajectory.h"
 
 #include <math.h>
 

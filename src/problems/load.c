@@ -1,10 +1,10 @@
 /* A problem from a file of any kind: its keys say which. */
 #include "base/error.h"
 #include "base/yaml_tree.h"
-#include "problems/bellman/file.h"
-#include "problems/bellman/mdp.h"
 #include "problems/document.h"
 #include "problems/games/file.h"
+#include "problems/mdp/file.h"
+#include "problems/mdp/mdp.h"
 
 #include <hvi/builtin.h>
 

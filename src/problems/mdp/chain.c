@@ -1,0 +1,184 @@
+/*
+ * The built-in Markov chains.
+ *
+ *   walk     on 0 .. n-1, stays with probability 1/2, else left or right, a blocked move stays;
+ *            reward i / (n - 1); Phi: Legendre polynomials, orthonormal on [-1, 1]. The law is
+ *            uniform, the second eigenvalue 1/2 + 1/2 cos(pi / n): it mixes slowly.
+ *   blocks   two blocks of n / 2 states with dense random rows, and probability 0.01 of leaving a
+ *            block; rewards U[0, 1]; Phi: a column of ones and U[0, 1]
+ *   random   `branch` successors a state, one of them the next state so that all reach each other,
+ *            with random probabilities; rewards U[0, 1]; Phi: a column of ones and U[-1, 1]
+ */
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/sparse.h"
+#include "problems/mdp/builtins.h"
+#include "problems/mdp/mdp.h"
+
+#include <math.h>
+
+enum { KIND, STATES, FEATURES, GAMMA, BRANCH, DATA, RIDGE, WAIT, SCALE };
+enum { WALK, BLOCKS, RANDOM };
+enum { DENSE_STATES = 5000 };
+
+const hvi_key hvi_chain_keys[] = {
+    [KIND] = {"kind", "walk", "walk|blocks|random", 0, 0, false, "which chain", false},
+    [STATES] = {"states", "0", NULL, 0, 5e7, true, "0: 100, or 1000 for random", false},
+    [FEATURES] = {"features", "-1", NULL, -1, HVI_SET_RANK, true,
+                  "columns of Phi; -1: 3 for walk, 5 for blocks, 10 for random; 0: tabular", false},
+    [GAMMA] = {"gamma", "0.9", NULL, 0, 1, false, "discount, below 1", false},
+    [BRANCH] = {"branch", "8", NULL, 1, 1000, true, "successors of a state, for random", false},
+    [DATA] = {"data", "exact", "exact|trajectory", 0, 0, false,
+              "all states at once, or one transition a step", false},
+    [RIDGE] = {"ridge", "1e-6", NULL, 0, 1e6, false, "added to D_hat, for trajectory", false},
+    [WAIT] = {"wait", "0", NULL, 0, 1e9, true,
+              "transitions before the first step, for trajectory; 0: 2 features", false},
+    [SCALE] = {"scale", "trace", "none|trace|lambda", 0, 0, false,
+               "gd's unit of step size, for trajectory: 1, 1/trace or 1/lambda_max of D_hat",
+               false},
+    {NULL, NULL, NULL, 0, 0, false, NULL, false},
+};
+
+/* Row by row of a sparse matrix: the next entry. */
+static void put(hvi_sparse *S, size_t *at, size_t column, double value) {
+  S->column[*at] = (uint32_t)column;
+  S->value[(*at)++] = value;
+}
+
+static hvi_status draw_walk(hvi_mdp *m, hvi_error *err) {
+  const size_t n = m->n, d = m->phi ? m->d : 0;
+  hvi_status status = hvi_sparse_new(&m->sparse, n, n, 3 * n, err);
+  if (status) return status;
+  size_t at = 0;
+  for (size_t i = 0; i < n; i++) {
+    const bool first = i == 0, last = i + 1 == n;
+    if (!first) put(&m->sparse, &at, i - 1, 0.25);
+    put(&m->sparse, &at, i, 0.5 + 0.25 * (first + last));
+    if (!last) put(&m->sparse, &at, i + 1, 0.25);
+    m->sparse.start[i + 1] = at;
+    const double share = n > 1 ? (double)i / (double)(n - 1) : 0.0, x = 2.0 * share - 1.0;
+    m->reward[i] = share;
+    /* (k + 1) P_{k+1} = (2 k + 1) x P_k - k P_{k-1}; |P_k|^2 = 2 / (2 k + 1) */
+    double before = 0.0, now = 1.0;
+    for (size_t k = 0; k < d; k++) {
+      const double degree = (double)k;
+      m->phi[i * d + k] = sqrt(degree + 0.5) * now;
+      const double after = ((2.0 * degree + 1.0) * x * now - degree * before) / (degree + 1.0);
+      before = now;
+      now = after;
+    }
+  }
+  return HVI_OK;
+}
+
+/* Rewards, and features of which the first is one. */
+static void draw_rest(hvi_mdp *m, double low, uint64_t seed, uint64_t instance) {
+  hvi_rng rng = hvi_rng_new(seed, "chain rewards", instance);
+  hvi_rng_fill_uniform(&rng, 0.0, 1.0, m->n, m->reward);
+  if (!m->phi) return;
+  rng = hvi_rng_new(seed, "chain features", instance);
+  hvi_rng_fill_uniform(&rng, low, 1.0, m->n * m->d, m->phi);
+  for (size_t i = 0; i < m->n; i++) m->phi[i * m->d] = 1.0;
+}
+
+static void scale_to(double *x, size_t n, double total) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i];
+  for (size_t i = 0; i < n; i++) x[i] *= total / sum;
+}
+
+static hvi_status draw_blocks(hvi_mdp *m, uint64_t seed, uint64_t instance, hvi_error *err) {
+  const size_t n = m->n, half = n / 2;
+  if (n < 2 || n > DENSE_STATES) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "chain: states = %zu; kind=blocks is dense and takes 2 to %d", n,
+                         (int)DENSE_STATES);
+  }
+  m->P = hvi_alloc_doubles(n * n);
+  if (!m->P) return hvi_error_memory(err, "the transitions");
+  hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);
+  hvi_rng_fill_uniform(&rng, 0.0, 1.0, n * n, m->P);
+  for (size_t i = 0; i < n; i++) {
+    scale_to(m->P + i * n, half, i < half ? 0.99 : 0.01);
+    scale_to(m->P + i * n + half, n - half, i < half ? 0.01 : 0.99);
+  }
+  draw_rest(m, 0.0, seed, instance);
+  return HVI_OK;
+}
+
+static hvi_status draw_random(hvi_mdp *m, size_t branch, uint64_t seed, uint64_t instance,
+                              hvi_error *err) {
+  const size_t n = m->n;
+  hvi_status status = hvi_sparse_new(&m->sparse, n, n, n * branch, err);
+  if (status) return status;
+  hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);
+  size_t at = 0;
+  for (size_t i = 0; i < n; i++) {
+    const size_t begin = at;
+    for (size_t k = 0; k < branch; k++) {
+      /* 1 - u is above zero */
+      const size_t to = k == 0 ? (i + 1) % n : (size_t)(hvi_rng_uniform(&rng) * (double)n);
+      put(&m->sparse, &at, to, 1.0 - hvi_rng_uniform(&rng));
+    }
+    scale_to(m->sparse.value + begin, branch, 1.0);
+    m->sparse.start[i + 1] = at;
+  }
+  draw_rest(m, -1.0, seed, instance);
+  return hvi_sparse_tidy(&m->sparse, err);
+}
+
+static hvi_status draw_chain(hvi_mdp **mdp, const hvi_values *v, uint64_t seed, uint64_t instance,
+                             hvi_error *err) {
+  static const size_t usual_states[] = {100, 100, 1000}, usual_features[] = {3, 5, 10};
+  const int kind = (int)v->number[KIND];
+  const size_t n = v->number[STATES] > 0.0 ? (size_t)v->number[STATES] : usual_states[kind];
+  const size_t d = v->number[FEATURES] >= 0.0 ? (size_t)v->number[FEATURES] : usual_features[kind];
+  hvi_mdp *m = *mdp = hvi_mdp_draft(n, d, v->number[GAMMA]);
+  if (!m) return hvi_error_memory(err, "a chain");
+  hvi_status status = HVI_OK;
+  if (kind == WALK) status = draw_walk(m, err);
+  if (kind == BLOCKS) status = draw_blocks(m, seed, instance, err);
+  if (kind == RANDOM) status = draw_random(m, (size_t)v->number[BRANCH], seed, instance, err);
+  if (instance > 0) hvi_mdp_draw_start(m, seed, instance);
+  hvi_error why = {HVI_OK, ""};
+  if (!status && (status = hvi_mdp_finish(m, &why)))
+    return hvi_error_set(err, status, "chain: %s", why.text);
+  return status;
+}
+
+/* Keys that the chosen kind does not read are a mistake, unless they say the default. */
+static hvi_status check_use(const hvi_values *v, hvi_error *err) {
+  const bool random = v->number[KIND] == RANDOM, trajectory = v->number[DATA] == 1.0;
+  hvi_values usual;
+  hvi_status status = hvi_options_parse(&usual, "chain", hvi_chain_keys, NULL, 0, err);
+  if (status) return status;
+  for (int k = 0; hvi_chain_keys[k].name; k++) {
+    const bool for_trajectory = k == RIDGE || k == WAIT || k == SCALE;
+    if (v->number[k] == usual.number[k]) continue;
+    if (k == BRANCH && !random)
+      return hvi_error_set(err, HVI_ERROR_INPUT, "chain: branch is for kind=random");
+    if (for_trajectory && !trajectory)
+      return hvi_error_set(err, HVI_ERROR_INPUT, "chain: %s is for data=trajectory",
+                           hvi_chain_keys[k].name);
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_values *v, uint64_t seed,
+                         uint64_t instance, hvi_error *err) {
+  hvi_mdp *m = NULL;
+  hvi_status status = check_use(v, err);
+  if (!status) status = draw_chain(&m, v, seed, instance, err);
+  if (status) {
+    hvi_mdp_free(m);
+    return status;
+  }
+  if (v->number[DATA] == 0.0) return hvi_mdp_problem_new(problem, m, err);
+  hvi_trajectory_settings s = hvi_trajectory_defaults(m);
+  s.ridge = v->number[RIDGE];
+  if (v->number[WAIT] > 0.0) s.wait = (size_t)v->number[WAIT];
+  static const hvi_trajectory_scale scales[] = {
+      HVI_TRAJECTORY_SCALE_NONE, HVI_TRAJECTORY_SCALE_TRACE, HVI_TRAJECTORY_SCALE_LAMBDA};
+  s.scale = scales[(int)v->number[SCALE]];
+  return hvi_trajectory_problem_new(problem, m, &s, err);
+}

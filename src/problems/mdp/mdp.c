@@ -1,0 +1,188 @@
+/*
+ * A process: copied, checked, and solved once when it is made.
+ *
+ * Everything about it that has a right answer (law, projection, fixed points) is found here, so
+ * that a finished process is constant and can be shared.
+ */
+#include "problems/mdp/mdp.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/dense.h"
+#include "num/sparse.h"
+#include "num/vec.h"
+
+#include <math.h>
+
+/* Rows of P may miss 1 by this much: numbers written with ten digits. */
+static const double row_slack = 1e-9;
+
+hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma) {
+  hvi_mdp *m = hvi_alloc(1, sizeof *m);
+  if (!m) return NULL;
+  m->n = n;
+  m->d = d > 0 ? d : n;
+  m->gamma = gamma;
+  m->reward = hvi_alloc_doubles(n);
+  m->theta0 = hvi_alloc_doubles(m->d);
+  size_t entries = 0;
+  if (d > 0 && hvi_multiply_sizes(n, d, &entries)) m->phi = hvi_alloc_doubles(entries);
+  if (m->reward && m->theta0 && (d == 0 || m->phi)) return m;
+  hvi_mdp_free(m);
+  return NULL;
+}
+
+void hvi_mdp_free(hvi_mdp *m) {
+  if (!m) return;
+  hvi_sparse_free(&m->sparse);
+  double *owned[] = {m->P, m->reward, m->phi, m->theta0,  m->law,         m->gram,       m->C,
+                     m->b, m->factor, m->mix, m->reduced, m->fixed_point, m->true_values};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) hvi_free(owned[i]);
+  hvi_free(m);
+}
+
+static hvi_status check_spec(const hvi_mdp_spec *s, hvi_error *err) {
+  if (s->states == 0) return hvi_error_set(err, HVI_ERROR_INPUT, "a process needs a state");
+  if (!s->reward || !s->transitions == !s->sparse || (s->features > 0 && !s->phi)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "a process needs rewards, transitions (dense or sparse) and, with "
+                         "features, phi");
+  }
+  if (s->sparse && (s->sparse->rows != s->states || s->sparse->columns != s->states)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "P is %zu x %zu; with %zu states it is %zu x %zu",
+                         s->sparse->rows, s->sparse->columns, s->states, s->states, s->states);
+  }
+  return HVI_OK;
+}
+
+static hvi_status copy_spec(hvi_mdp *m, const hvi_mdp_spec *s, hvi_error *err) {
+  size_t entries = 0;
+  hvi_vec_copy(m->reward, s->reward, m->n);
+  if (m->phi) hvi_vec_copy(m->phi, s->phi, m->n * m->d);
+  if (s->sparse) return hvi_sparse_copy(&m->sparse, s->sparse, err);
+  if (hvi_multiply_sizes(m->n, m->n, &entries)) m->P = hvi_copy_doubles(s->transitions, entries);
+  return m->P ? HVI_OK : hvi_error_memory(err, "the transitions");
+}
+
+hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) {
+  if (!mdp || !spec) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_mdp_new: a null pointer");
+  *mdp = NULL;
+  hvi_status status = check_spec(spec, err);
+  if (status) return status;
+  hvi_mdp *m = hvi_mdp_draft(spec->states, spec->features, spec->gamma);
+  if (!m) return hvi_error_memory(err, "a process");
+  status = copy_spec(m, spec, err);
+  if (!status) status = hvi_mdp_finish(m, err);
+  if (status) {
+    hvi_mdp_free(m);
+    return status;
+  }
+  *mdp = m;
+  return HVI_OK;
+}
+
+/* The entries of row i of P. */
+static double *row_entries(const hvi_mdp *m, size_t i, size_t *count) {
+  if (m->P) {
+    *count = m->n;
+    return m->P + i * m->n;
+  }
+  *count = m->sparse.start[i + 1] - m->sparse.start[i];
+  return m->sparse.value + m->sparse.start[i];
+}
+
+hvi_status hvi_mdp_check_rows(hvi_mdp *m, hvi_error *err) {
+  for (size_t i = 0; i < m->n; i++) {
+    size_t count;
+    double *row = row_entries(m, i, &count), sum = 0.0;
+    for (size_t k = 0; k < count; k++) {
+      const size_t j = m->P ? k : m->sparse.column[m->sparse.start[i] + k];
+      if (!(row[k] >= 0.0) || isinf(row[k])) {
+        return hvi_error_set(err, HVI_ERROR_INPUT,
+                             "row %zu, column %zu of P is %g; a probability is between 0 and 1",
+                             i + 1, j + 1, row[k]);
+      }
+      sum += row[k];
+    }
+    if (!(fabs(sum - 1.0) <= row_slack)) {
+      return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P sums to %.10g; it must sum to 1",
+                           i + 1, sum);
+    }
+    for (size_t k = 0; sum != 1.0 && k < count; k++) row[k] /= sum;
+  }
+  return HVI_OK;
+}
+
+static hvi_status check_numbers(const hvi_mdp *m, hvi_error *err) {
+  if (m->phi && m->d > HVI_SET_RANK) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%zu features are too many; at most %d", m->d,
+                         (int)HVI_SET_RANK);
+  }
+  if (!(m->gamma >= 0.0 && m->gamma < 1.0)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "gamma = %g; it must be at least 0 and below 1",
+                         m->gamma);
+  }
+  for (size_t i = 0; i < m->n; i++) {
+    if (isfinite(m->reward[i])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the reward of state %zu is %g, which is not finite",
+                         i + 1, m->reward[i]);
+  }
+  for (size_t k = 0; m->phi && k < m->n * m->d; k++) {
+    if (isfinite(m->phi[k])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "row %zu, column %zu of the features is %g, which is not finite",
+                         k / m->d + 1, k % m->d + 1, m->phi[k]);
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err) {
+  hvi_status status = check_numbers(m, err);
+  if (!status) status = hvi_mdp_check_rows(m, err);
+  if (!status) status = hvi_mdp_check_classes(m, err);
+  if (!status) status = hvi_mdp_find_law(m, err);
+  if (!status && m->phi) status = hvi_mdp_find_coordinates(m, err);
+  if (!status) status = hvi_mdp_find_values(m, err);
+  return status;
+}
+
+void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance) {
+  hvi_rng rng = hvi_rng_new(seed, "process start", instance);
+  hvi_rng_fill_normal(&rng, 0.0, 1.0, m->d, m->theta0);
+}
+
+size_t hvi_mdp_states(const hvi_mdp *m) { return m->n; }
+size_t hvi_mdp_features(const hvi_mdp *m) { return m->d; }
+double hvi_mdp_gamma(const hvi_mdp *m) { return m->gamma; }
+const double *hvi_mdp_law(const hvi_mdp *m) { return m->law; }
+const double *hvi_mdp_reward(const hvi_mdp *m) { return m->reward; }
+const double *hvi_mdp_phi(const hvi_mdp *m) { return m->phi; }
+
+void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z) {
+  if (m->P) {
+    hvi_dense_mul(y, m->P, z, m->n, m->n);
+  } else {
+    hvi_sparse_mul(y, &m->sparse, z);
+  }
+}
+
+void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x) {
+  if (m->P) {
+    hvi_dense_mul_t(y, m->P, x, m->n, m->n);
+  } else {
+    hvi_sparse_mul_t(y, &m->sparse, x);
+  }
+}
+
+void hvi_mdp_bellman(const hvi_mdp *m, const double *z, double *out) {
+  hvi_mdp_transit(out, m, z);
+  for (size_t i = 0; i < m->n; i++) out[i] = m->reward[i] + m->gamma * out[i];
+}
+
+void hvi_mdp_values(const hvi_mdp *m, const double *theta, double *z) {
+  if (m->phi) {
+    hvi_dense_mul(z, m->phi, theta, m->n, m->d);
+  } else {
+    hvi_vec_copy(z, theta, m->n);
+  }
+}

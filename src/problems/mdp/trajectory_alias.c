@@ -1,0 +1,106 @@
+/*
+ * Vose's construction: heights p_j m are sorted into those below 1 and those above. A short one is
+ * filled up to 1 by a tall one, which shrinks by as much and is sorted again. Each column is closed
+ * once, so a row of m entries takes O(m).
+ */
+#include "problems/mdp/trajectory_alias.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* A row under construction; the room is shared by all rows. */
+typedef struct row {
+  size_t count;      /* m */
+  double *height;    /* [m] */
+  uint32_t *waiting; /* [m] short ones from the front, tall ones from the back */
+} row;
+
+static size_t row_entries(size_t i, size_t n, const double *dense, const hvi_sparse *sparse) {
+  size_t count = 0;
+  for (size_t j = 0; dense && j < n; j++) count += dense[i * n + j] > 0.0;
+  for (size_t k = sparse ? sparse->start[i] : 0; sparse && k < sparse->start[i + 1]; k++)
+    count += sparse->value[k] > 0.0;
+  return count;
+}
+
+/* Fills own and height with what is positive in row i. */
+static void read_row(row *r, hvi_alias_column *columns, size_t i, size_t n, const double *dense,
+                     const hvi_sparse *sparse) {
+  const double *value = dense ? dense + i * n : sparse->value + sparse->start[i];
+  const uint32_t *at = dense ? NULL : sparse->column + sparse->start[i];
+  const size_t entries = dense ? n : sparse->start[i + 1] - sparse->start[i];
+  double sum = 0.0;
+  r->count = 0;
+  for (size_t k = 0; k < entries; k++) {
+    if (!(value[k] > 0.0)) continue;
+    columns[r->count].own = at ? at[k] : (uint32_t)k;
+    r->height[r->count++] = value[k];
+    sum += value[k];
+  }
+  for (size_t k = 0; k < r->count; k++) r->height[k] *= (double)r->count / sum;
+}
+
+static void close_row(row *r, hvi_alias_column *columns) {
+  size_t low = 0, high = r->count; /* waiting[0 .. low) is short, waiting[high .. m) tall */
+  for (size_t k = 0; k < r->count; k++) {
+    columns[k].keep = 1.0;
+    columns[k].instead = columns[k].own;
+    if (r->height[k] < 1.0)
+      r->waiting[low++] = (uint32_t)k;
+    else
+      r->waiting[--high] = (uint32_t)k;
+  }
+  while (low > 0 && high < r->count) {
+    const uint32_t small = r->waiting[--low], tall = r->waiting[high];
+    columns[small].keep = r->height[small];
+    columns[small].instead = columns[tall].own;
+    r->height[tall] -= 1.0 - r->height[small];
+    if (r->height[tall] >= 1.0) continue;
+    high++;
+    r->waiting[low++] = tall;
+  }
+  /* what waits now differs from 1 by rounding only, and keeps its own column */
+}
+
+static hvi_status allocate(hvi_alias *a, row *r, size_t n, const double *dense,
+                           const hvi_sparse *sparse, hvi_error *err) {
+  size_t widest = 0;
+  a->states = n;
+  a->start = hvi_alloc(n + 1, sizeof *a->start);
+  if (!a->start) return hvi_error_memory(err, "the tables of a trajectory");
+  for (size_t i = 0; i < n; i++) {
+    const size_t count = row_entries(i, n, dense, sparse);
+    if (count == 0)
+      return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P has no successor", i + 1);
+    a->start[i + 1] = a->start[i] + count;
+    widest = count > widest ? count : widest;
+  }
+  a->columns = hvi_alloc(a->start[n], sizeof *a->columns);
+  r->height = hvi_alloc_doubles(widest);
+  r->waiting = hvi_alloc(widest, sizeof *r->waiting);
+  if (!a->columns || !r->height || !r->waiting)
+    return hvi_error_memory(err, "the tables of a trajectory");
+  return HVI_OK;
+}
+
+hvi_status hvi_alias_new(hvi_alias *a, size_t n, const double *dense, const hvi_sparse *sparse,
+                         hvi_error *err) {
+  *a = (hvi_alias){0};
+  row r = {0};
+  hvi_status status = allocate(a, &r, n, dense, sparse, err);
+  for (size_t i = 0; i < n && status == HVI_OK; i++) {
+    hvi_alias_column *columns = a->columns + a->start[i];
+    read_row(&r, columns, i, n, dense, sparse);
+    close_row(&r, columns);
+  }
+  hvi_free(r.height);
+  hvi_free(r.waiting);
+  if (status != HVI_OK) hvi_alias_free(a);
+  return status;
+}
+
+void hvi_alias_free(hvi_alias *a) {
+  hvi_free(a->start);
+  hvi_free(a->columns);
+  *a = (hvi_alias){0};
+}
