@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/suggest.h"
 #include "problems/games/builtins.h"
-#include "problems/mdp/builtins.h"
+#include "problems/mdp/mdp.h"
 #include "problems/performative/builtins.h"
 
 #include <stdio.h>

@@ -3,7 +3,6 @@
 #include "base/yaml_tree.h"
 #include "problems/document.h"
 #include "problems/games/file.h"
-#include "problems/mdp/file.h"
 #include "problems/mdp/mdp.h"
 
 #include <hvi/builtin.h>

@@ -1,7 +1,7 @@
 /* The tables hold exactly the rows of P, dense or sparse, and draws follow them. */
 #include "chains.h"
 
-#include "problems/mdp/trajectory_alias.h"
+#include "problems/mdp/trajectory.h"
 
 /* The probability of each successor that a state's columns add up to. */
 static void read_back(double *p, const hvi_alias *a, size_t state) {

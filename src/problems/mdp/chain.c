@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/sparse.h"
-#include "problems/mdp/builtins.h"
 #include "problems/mdp/mdp.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Reads a process from YAML: transitions, rewards, discount, features, start. */
-#include "problems/mdp/file.h"
+#include "problems/mdp/mdp.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -8,7 +8,6 @@
 #include "num/vec.h"
 #include "num/yaml_reader.h"
 #include "problems/document.h"
-#include "problems/mdp/mdp.h"
 
 #include <stdio.h>
 #include <string.h>

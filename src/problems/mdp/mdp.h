@@ -5,6 +5,8 @@
 #ifndef HVI_PROBLEMS_MDP_MDP_H
 #define HVI_PROBLEMS_MDP_MDP_H
 
+#include "problems/options.h"
+
 #include <hvi/mdp.h>
 
 struct hvi_mdp {
@@ -40,14 +42,22 @@ hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err);
 /* theta0 of a random instance: standard normal. */
 void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance);
 
+/* Makes the process that a text describes (docs/mdp-files.md); *trajectory says which data it asks
+ * for. `name` opens error texts; files are looked for in `folder`, and there can be none when it is
+ * NULL. */
+hvi_status hvi_mdp_parse(hvi_mdp **mdp, bool *trajectory, const char *text, const char *name,
+                         const char *folder, hvi_error *err);
+
+/* The built-in chains: what they can be told, and how one is made. */
+extern const hvi_key hvi_chain_keys[];
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_values *values, uint64_t seed,
+                         uint64_t instance, hvi_error *err);
+
 /* y = P z;  y = P' x */
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
 
-/* The steps of hvi_mdp_finish: rows of P checked and scaled to sum exactly to one; one class of
- * states that all reach each other; law; factor, mix, reduced; fixed_point and true_values. */
-hvi_status hvi_mdp_check_rows(hvi_mdp *m, hvi_error *err);
-hvi_status hvi_mdp_check_classes(const hvi_mdp *m, hvi_error *err);
+/* Steps of hvi_mdp_finish: law; factor, mix, reduced; fixed_point and true_values. */
 hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);

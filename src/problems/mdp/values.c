@@ -1,6 +1,15 @@
 /*
- * Values of a process: v_pi, the projection, the projected fixed point, and how far a theta is from
- * them.
+ * The stationary law of a process and its values: v_pi, the projection, the projected fixed point,
+ * and how far a theta is from them.
+ *
+ * The law xi' P = xi', of a chain whose states all reach each other, is found directly when P fits
+ * into a band (a walk of any size, any P of about 1,500 states): elimination in which nothing
+ * cancels. Otherwise the damped power iteration
+ *
+ *   x <- (1 - w) x + w P'x,   w = 0.9,
+ *
+ * which a periodic chain does not trouble, and where that is slow BiCGSTAB on (I - P') e = P'x - x,
+ * a singular but consistent system. The law is accepted when |P'x - x|_1 <= 1e-14 or so: rounding.
  *
  *   v_pi = r + gamma P v_pi        (I - gamma P is an M-matrix: elimination needs no exchanges)
  *   |v - v_pi|_max <= |r + gamma P v - v|_max / (1 - gamma)
@@ -10,16 +19,160 @@
  *   MSPBE = |Pi (T z - z)|^2 = g' G^-1 g,  g = Phi' Xi (T z - z),
  *   BE(theta, theta) - inf BE(., theta) = 1/2 |z - T z|^2 - 1/2 |Pi T z - T z|^2 = MSPBE / 2.
  */
+#include "problems/mdp/mdp.h"
+
 #include "base/error.h"
 #include "base/memory.h"
+#include "num/band.h"
 #include "num/bicgstab.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/mdp/direct.h"
 
 #include <math.h>
 
-enum { MOST_PRODUCTS = 20000 };
+enum { POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };
+static const double damping = 0.9;
+static const double goal = 2e-15, acceptable = 1e-13;
+
+static size_t distance(size_t i, size_t j) { return i > j ? i - j : j - i; }
+
+/* Half the width of the band that holds all of P. */
+static size_t band_width(const hvi_mdp *m) {
+  size_t width = 0;
+  for (size_t i = 0; i < m->n; i++) {
+    const size_t begin = m->P ? 0 : m->sparse.start[i];
+    const size_t end = m->P ? m->n : m->sparse.start[i + 1];
+    for (size_t k = begin; k < end; k++) {
+      const double p = m->P ? m->P[i * m->n + k] : m->sparse.value[k];
+      const size_t far = distance(i, m->P ? k : m->sparse.column[k]);
+      if (p != 0.0 && far > width) width = far;
+    }
+  }
+  return width;
+}
+
+/* Whether elimination within a band of this width is a matter of about a second (`patient`: of a
+ * minute) and of little memory. */
+static bool band_fits(const hvi_mdp *m, size_t width, bool patient) {
+  const double n = (double)m->n, w = (double)width;
+  const double products = patient ? 1e11 : 4e9, doubles = patient ? 1.3e8 : 3.2e7;
+  return n * w * w <= products && n * (2.0 * w + 1.0) <= doubles;
+}
+
+/* The band matrix diagonal I + scale P; entries are the caller's to free. */
+static hvi_status band_new(hvi_band *A, const hvi_mdp *m, size_t width, double diagonal,
+                           double scale, hvi_error *err) {
+  *A = (hvi_band){m->n, width, hvi_alloc_doubles(m->n * (2 * width + 1))};
+  if (!A->entries) return hvi_error_memory(err, "the transitions in a band");
+  for (size_t i = 0; i < m->n; i++) {
+    double *row = hvi_band_row(A, i);
+    if (m->P) {
+      const size_t low = i > width ? i - width : 0, high = i + width < m->n ? i + width : m->n - 1;
+      for (size_t j = low; j <= high; j++)
+        row[(ptrdiff_t)j - (ptrdiff_t)i] = scale * m->P[i * m->n + j];
+    } else {
+      for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++) {
+        if (m->sparse.value[k] == 0.0) continue;
+        row[(ptrdiff_t)m->sparse.column[k] - (ptrdiff_t)i] = scale * m->sparse.value[k];
+      }
+    }
+    row[0] += diagonal;
+  }
+  return HVI_OK;
+}
+
+static hvi_status complain_small(hvi_error *err) {
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "the stationary law gives a state less weight than a double can hold");
+}
+
+static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
+  hvi_band A;
+  hvi_status status = band_new(&A, m, width, 0.0, 1.0, err);
+  if (status) return status;
+  const bool good = hvi_band_stationary(m->law, &A);
+  hvi_free(A.entries);
+  return good ? HVI_OK : complain_small(err);
+}
+
+/* One damped step in place with y as room; returns |P'x - x|_1 before it. */
+static double power_step(const hvi_mdp *m, double *x, double *y) {
+  double change = 0.0, sum = 0.0;
+  hvi_mdp_transit_t(y, m, x);
+  for (size_t i = 0; i < m->n; i++) {
+    change += fabs(y[i] - x[i]);
+    x[i] += damping * (y[i] - x[i]);
+    sum += x[i];
+  }
+  hvi_vec_scale(x, 1.0 / sum, m->n);
+  return change;
+}
+
+/* Steps until the change is rounding or no longer falls; returns the change. */
+static double power(const hvi_mdp *m, double *x, double *y, size_t most) {
+  double change = INFINITY;
+  for (size_t k = 0; k < most; k++) {
+    const double now = power_step(m, x, y);
+    if (now <= goal || (k > 10 && now <= acceptable && now > 0.99 * change)) return now;
+    change = now;
+  }
+  return change;
+}
+
+/* y = x - P'x */
+static void apply_difference(void *context, const double *x, double *y) {
+  const hvi_mdp *m = context;
+  hvi_mdp_transit_t(y, m, x);
+  for (size_t i = 0; i < m->n; i++) y[i] = x[i] - y[i];
+}
+
+/* Corrects x by a Krylov solve, then makes it a law again. */
+static void correct(hvi_mdp *m, double *x, double *work) {
+  const hvi_linear_map map = {m->n, m->n, apply_difference, NULL, m};
+  double *right = work, *e = right + m->n, sum = 0.0;
+  apply_difference(m, x, right);
+  hvi_vec_scale(right, -1.0, m->n);
+  hvi_vec_zero(e, m->n);
+  hvi_bicgstab_solve(e, &map, right, 1e-8, MOST_PRODUCTS / ROUNDS, e + m->n);
+  for (size_t i = 0; i < m->n; i++) {
+    const double corrected = x[i] + e[i];
+    if (corrected > 0.0) x[i] = corrected;
+    sum += x[i];
+  }
+  hvi_vec_scale(x, 1.0 / sum, m->n);
+}
+
+static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
+  double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
+  if (!work) return hvi_error_memory(err, "the stationary law");
+  for (size_t i = 0; i < m->n; i++) m->law[i] = 1.0 / (double)m->n;
+  double change = power(m, m->law, work, POWER_STEPS);
+  for (int k = 0; k < ROUNDS && !(change <= acceptable); k++) {
+    correct(m, m->law, work);
+    change = power(m, m->law, work, POLISH_STEPS);
+  }
+  hvi_free(work);
+  for (size_t i = 0; i < m->n; i++) {
+    if (!(m->law[i] > 0.0)) return complain_small(err);
+  }
+  if (change <= acceptable) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "the chain mixes too slowly for its stationary law to be found: |xi P - xi| "
+                       "stays at %.2g; with states numbered so that P is banded it would be",
+                       change);
+}
+
+hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err) {
+  m->law = hvi_alloc_doubles(m->n);
+  if (!m->law) return hvi_error_memory(err, "the stationary law");
+  const size_t width = band_width(m);
+  if (band_fits(m, width, false)) return law_by_elimination(m, width, err);
+  hvi_status status = law_by_iteration(m, err);
+  if (status == HVI_ERROR_UNSUPPORTED && band_fits(m, width, true)) {
+    status = law_by_elimination(m, width, err);
+  }
+  return status;
+}
 
 /* y = x - gamma P x */
 static void apply(void *context, const double *x, double *y) {
@@ -39,9 +192,9 @@ static double error_of(const hvi_mdp *m, const double *v, double *tv) {
   return size > 0.0 ? error / size : error;
 }
 
-static hvi_status by_elimination(const hvi_mdp *m, size_t width, double *v, hvi_error *err) {
+static hvi_status values_by_elimination(const hvi_mdp *m, size_t width, double *v, hvi_error *err) {
   hvi_band A;
-  hvi_status status = hvi_mdp_band_new(&A, m, width, 1.0, -m->gamma, err);
+  hvi_status status = band_new(&A, m, width, 1.0, -m->gamma, err);
   double *e = status ? NULL : hvi_alloc_doubles(m->n);
   if (!status && !e) status = hvi_error_memory(err, "the values");
   if (!status) {
@@ -59,7 +212,7 @@ static hvi_status by_elimination(const hvi_mdp *m, size_t width, double *v, hvi_
   return status;
 }
 
-static hvi_status by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
+static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
   const hvi_linear_map map = {m->n, m->n, apply, NULL, m};
   double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
   if (!work) return hvi_error_memory(err, "the values");
@@ -76,11 +229,11 @@ static hvi_status by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
 }
 
 static hvi_status find_true_values(hvi_mdp *m, hvi_error *err) {
-  const size_t width = hvi_mdp_band_width(m);
+  const size_t width = band_width(m);
   m->true_values = hvi_alloc_doubles(m->n);
   if (!m->true_values) return hvi_error_memory(err, "the values");
-  if (hvi_mdp_band_fits(m, width, false)) return by_elimination(m, width, m->true_values, err);
-  return by_iteration(m, m->true_values, err);
+  if (band_fits(m, width, false)) return values_by_elimination(m, width, m->true_values, err);
+  return values_by_iteration(m, m->true_values, err);
 }
 
 /* K y = L^-1 b,  theta = L^-T y = mix y */

@@ -3,7 +3,7 @@
  * filled up to 1 by a tall one, which shrinks by as much and is sorted again. Each column is closed
  * once, so a row of m entries takes O(m).
  */
-#include "problems/mdp/trajectory_alias.h"
+#include "problems/mdp/trajectory.h"
 
 #include "base/error.h"
 #include "base/memory.h"
