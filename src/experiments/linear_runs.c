@@ -65,33 +65,40 @@ static bool tell(job *j, size_t runs) {
   return go_on;
 }
 
-/* All arrays of a batch, from an arena that counts or hands out. */
-static void place(hvi_linear_batch *b, hvi_arena *arena) {
+size_t hvi_linear_batch_place(hvi_linear_batch *b, double *memory) {
   const size_t row = b->d * BATCH, square = b->d * row;
-  double **rows[] = {&b->now,       &b->next,     &b->r,       &b->second[0],
-                     &b->second[1], &b->error[0], &b->error[1]};
-  double **squares[] = {&b->D, &b->C, &b->inverse};
-  b->reward = hvi_arena_take(arena, BATCH);
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) *rows[k] = hvi_arena_take(arena, row);
-  for (size_t k = 0; k < HVI_LEARNER_COUNT; k++) b->theta[k] = hvi_arena_take(arena, row);
-  for (size_t k = 0; k < 3; k++) *squares[k] = hvi_arena_take(arena, square);
-  for (size_t k = 0; k < HVI_LINEAR_POWERS; k++) b->power[k] = hvi_arena_take(arena, square);
+  const struct {
+    double **array;
+    size_t size;
+  } all[] = {{&b->now, row},
+             {&b->next, row},
+             {&b->reward, BATCH},
+             {&b->D, square},
+             {&b->C, square},
+             {&b->r, row},
+             {&b->theta, HVI_LEARNER_COUNT * row},
+             {&b->second, 2 * row},
+             {&b->power, HVI_LINEAR_POWERS * square},
+             {&b->inverse, square},
+             {&b->error, 2 * row}};
+  size_t used = 0;
+  for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
+    *all[k].array = memory ? memory + used : NULL;
+    used += all[k].size;
+  }
+  return used;
 }
 
 static hvi_status allocate(work *w, hvi_error *err) {
   const job *j = w->job;
-  hvi_arena arena = {0};
-  place(&w->batch, &arena);
-  arena.size = arena.used;
-  arena.used = 0;
-  arena.base = w->memory = hvi_alloc_doubles(arena.size);
+  w->memory = hvi_alloc_doubles(hvi_linear_batch_place(&w->batch, NULL));
   w->sample = hvi_alloc(1, j->problem->sample_bytes);
   w->lstd_state = hvi_alloc_doubles(j->lstd->state(j->problem));
   w->x = hvi_alloc_doubles(2 * j->t->d);
   if (!w->memory || !w->sample || !w->lstd_state || !w->x)
     return hvi_error_memory(err, "a batch of trajectories");
   w->exact = w->x + j->t->d;
-  place(&w->batch, &arena);
+  hvi_linear_batch_place(&w->batch, w->memory);
   return HVI_OK;
 }
 
@@ -108,7 +115,8 @@ static void start(work *w) {
     w->rng[l] = hvi_rng_new(w->job->settings->seed + w->first + l, "solver", 0);
     w->state[l] = hvi_trajectory_start(t, &w->rng[l]);
     for (size_t m = 0; m < HVI_LEARNER_COUNT; m++)
-      for (size_t i = 0; i < t->d; i++) w->batch.theta[m][i * BATCH + l] = t->base.theta0[i];
+      for (size_t i = 0; i < t->d; i++)
+        hvi_linear_theta(&w->batch, m)[i * BATCH + l] = t->base.theta0[i];
   }
 }
 
@@ -157,9 +165,9 @@ static void record(work *w, size_t row) {
   const hvi_linear_result *out = w->job->out;
   double *to = out->value + row * HVI_LINEAR_CURVES * out->runs + w->first, *x = w->x;
   for (size_t l = 0; l < w->count; l++) {
-    read_run(w->exact, w->batch.theta[HVI_LEARNER_LSPE], t->d, l);
+    read_run(w->exact, hvi_linear_theta(&w->batch, HVI_LEARNER_LSPE), t->d, l);
     for (size_t m = 0; m < HVI_SURR_COUNT; m++) {
-      read_run(x, w->batch.theta[m], t->d, l);
+      read_run(x, hvi_linear_theta(&w->batch, m), t->d, l);
       hvi_vec_add(x, -1.0, w->exact, t->d);
       to[(HVI_LINEAR_THETA + m) * out->runs + l] = hvi_vec_norm(x, t->d);
       to[(HVI_LINEAR_VALUE + m) * out->runs + l] = value_norm(t, x);
@@ -168,7 +176,7 @@ static void record(work *w, size_t row) {
       if (HVI_LINEAR_GOAL + m == HVI_LINEAR_LSTD)
         lstd_point(w, l, x);
       else
-        read_run(x, w->batch.theta[m], t->d, l);
+        read_run(x, hvi_linear_theta(&w->batch, m), t->d, l);
       hvi_vec_add(x, -1.0, t->fixed_point, t->d);
       to[(HVI_LINEAR_GOAL + m) * out->runs + l] = value_norm(t, x);
     }

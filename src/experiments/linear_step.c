@@ -19,7 +19,7 @@
 
 #define EACH_RUN(l) for (size_t l = 0; l < HVI_RUNS; l++)
 
-/* Number (i, j) of every run in a matrix [d][d]. */
+/* Number (i, j) of every run in a matrix with d columns. */
 #define AT(A, i, j) ((A) + ((i)*d + (j)) * HVI_RUNS)
 
 static inline void copy(double *restrict out, const double *x) { EACH_RUN(l) out[l] = x[l]; }
@@ -70,7 +70,7 @@ static void invert(double *A, double *row, size_t d) {
 static void prepare(hvi_linear_batch *b) {
   const size_t d = b->d;
   const double ridge = b->ridge;
-  double *D = b->inverse, *A = b->power[0], step[HVI_RUNS] = {0};
+  double *D = b->inverse, *A = b->power, step[HVI_RUNS] = {0};
   for (size_t k = 0; k < d * d; k++) copy(AT(D, 0, k), AT(b->D, 0, k));
   for (size_t i = 0; i < d; i++) {
     EACH_RUN(l) AT(D, i, i)[l] += ridge;
@@ -79,14 +79,15 @@ static void prepare(hvi_linear_batch *b) {
   EACH_RUN(l) step[l] = -1.0 / step[l];
   for (size_t k = 0; k < d * d; k++) scale(AT(A, 0, k), step, AT(D, 0, k));
   for (size_t i = 0; i < d; i++) EACH_RUN(l) AT(A, i, i)[l] += 1.0;
-  for (size_t k = 1; k < HVI_LINEAR_POWERS; k++) square(b->power[k], b->power[k - 1], d);
-  invert(D, b->error[0], d);
+  for (size_t k = 1; k < HVI_LINEAR_POWERS; k++)
+    square(AT(b->power, k * d, 0), AT(b->power, (k - 1) * d, 0), d);
+  invert(D, b->error, d);
 }
 
 /* theta - e + A^M e; M = 0 stands for the exact update, without the last term. */
 static void surrogate_step(hvi_linear_batch *b, double *restrict theta, size_t inner) {
   const size_t d = b->d;
-  double *e = b->error[0], *next = b->error[1]; /* e is -e of the head of this file */
+  double *e = b->error, *next = AT(e, 1, 0); /* e is -e of the head of this file */
   apply(next, b->C, theta, d);
   for (size_t k = 0; k < d * HVI_RUNS; k++) next[k] -= b->r[k];
   apply(e, b->inverse, next, d);
@@ -95,7 +96,7 @@ static void surrogate_step(hvi_linear_batch *b, double *restrict theta, size_t i
   for (size_t k = 0; k < HVI_LINEAR_POWERS; k++) {
     size_t times = k + 1 < HVI_LINEAR_POWERS ? inner >> k & 1 : inner >> k;
     for (; times > 0; times--) {
-      apply(next, b->power[k], e, d);
+      apply(next, AT(b->power, k * d, 0), e, d);
       double *const last = e;
       e = next;
       next = last;
@@ -105,15 +106,17 @@ static void surrogate_step(hvi_linear_batch *b, double *restrict theta, size_t i
 }
 
 void hvi_linear_step(hvi_linear_batch *b) {
+  const size_t d = b->d;
   const double h = b->rate / (1.0 + b->decay * (double)(b->count - 1)), h2 = h * b->second_rate;
-  const hvi_transition x = {b->d, b->gamma, b->now, b->next, b->reward};
+  const hvi_transition x = {d, b->gamma, b->now, b->next, b->reward};
   hvi_means_absorb(&x, b->count, b->D, b->C, b->r);
-  hvi_td0_step(&x, h, b->theta[HVI_LEARNER_TD0]);
-  hvi_residual_gradient_step(&x, h, b->theta[HVI_LEARNER_RESIDUAL]);
-  hvi_tdc_step(&x, h, h2, b->second[0], b->theta[HVI_LEARNER_TDC]);
-  hvi_gtd2_step(&x, h, h2, b->second[1], b->theta[HVI_LEARNER_GTD2]);
+  hvi_td0_step(&x, h, hvi_linear_theta(b, HVI_LEARNER_TD0));
+  hvi_residual_gradient_step(&x, h, hvi_linear_theta(b, HVI_LEARNER_RESIDUAL));
+  hvi_tdc_step(&x, h, h2, b->second, hvi_linear_theta(b, HVI_LEARNER_TDC));
+  hvi_gtd2_step(&x, h, h2, AT(b->second, 1, 0), hvi_linear_theta(b, HVI_LEARNER_GTD2));
   if (b->count < b->wait) return;
   prepare(b);
-  for (size_t m = 0; m < HVI_SURR_COUNT; m++) surrogate_step(b, b->theta[m], hvi_linear_inner[m]);
-  surrogate_step(b, b->theta[HVI_LEARNER_LSPE], 0);
+  for (size_t m = 0; m < HVI_SURR_COUNT; m++)
+    surrogate_step(b, hvi_linear_theta(b, m), hvi_linear_inner[m]);
+  surrogate_step(b, hvi_linear_theta(b, HVI_LEARNER_LSPE), 0);
 }

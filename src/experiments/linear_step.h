@@ -39,13 +39,22 @@ typedef struct hvi_linear_batch {
   double rate, decay; /* the learners' step at time t is rate / (1 + decay (t - 1)) */
   double second_rate;
 
-  size_t count;                                 /* t */
-  double *now, *next, *reward;                  /* [d], [d], []: the last transition */
-  double *D, *C, *r;                            /* [d][d], [d][d], [d]: running means */
-  double *theta[HVI_LEARNER_COUNT], *second[2]; /* [d] each; second weights of TDC and GTD2 */
-  double *power[HVI_LINEAR_POWERS], *inverse;   /* [d][d] each */
-  double *error[2];                             /* [d] each */
+  size_t count;                /* t */
+  double *now, *next, *reward; /* [d], [d], []: the last transition */
+  double *D, *C, *r;           /* [d][d], [d][d], [d]: running means */
+  double *theta;               /* [HVI_LEARNER_COUNT][d] */
+  double *second;              /* [2][d]: second weights of TDC and GTD2 */
+  double *power, *inverse;     /* [HVI_LINEAR_POWERS][d][d], [d][d]: workspace */
+  double *error;               /* [2][d]: workspace */
 } hvi_linear_batch;
+
+/* Lays the arrays of a batch with b->d features into memory, zero at the start; returns how many
+ * doubles they are. Memory may be NULL, to count them. */
+size_t hvi_linear_batch_place(hvi_linear_batch *b, double *memory);
+
+static inline double *hvi_linear_theta(const hvi_linear_batch *b, hvi_linear_learner m) {
+  return b->theta + (size_t)m * b->d * HVI_LINEAR_BATCH;
+}
 
 /* Takes the last transition in and moves every learner on. The builds for wider registers, on
  * x86-64 only, give the same bits. */

@@ -64,7 +64,7 @@ static void solve(double theta[ROWS][MOST], const hvi_problem *p, size_t learner
 
 static void check_run(const hvi_linear_result *r, const hvi_problem *p, size_t run) {
   static double theta[HVI_LEARNER_COUNT + 1][ROWS][MOST];
-  const hvi_mdp *m = hvi_trajectory_mdp(p);
+  const hvi_mdp *m = hvi_mdp_of(p);
   const size_t d = p->model->dim;
   double goal[MOST], x[MOST];
   hvi_error err;
@@ -126,36 +126,23 @@ static void bits_do_not_depend_on_threads(void **state) {
   hvi_problem_free(p);
 }
 
-enum { DOUBLES = 40 * MOST * MOST * HVI_LINEAR_BATCH };
-
-/* A batch of `d` features in memory[DOUBLES]; returns how much of it is theta. */
-static size_t make_batch(hvi_linear_batch *b, size_t d, double *memory) {
-  double **const squares[] = {&b->D, &b->C, &b->inverse};
-  double **const rows[] = {&b->now,       &b->next,      &b->reward,   &b->r,
-                           &b->second[0], &b->second[1], &b->error[0], &b->error[1]};
-  const size_t row = d * HVI_LINEAR_BATCH;
-  double *end = memory;
-  *b = (hvi_linear_batch){.d = d, .gamma = 0.9, .ridge = 1e-6, .rate = 0.1, .second_rate = 1.0};
-  for (size_t k = 0; k < HVI_LEARNER_COUNT; k++, end += row) b->theta[k] = end;
-  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++, end += row) *rows[k] = end;
-  for (size_t k = 0; k < 3; k++, end += d * row) *squares[k] = end;
-  for (size_t k = 0; k < HVI_LINEAR_POWERS; k++, end += d * row) b->power[k] = end;
-  assert_true(end <= memory + DOUBLES);
-  return HVI_LEARNER_COUNT * row;
-}
-
-/* theta after some steps on made-up transitions */
-static size_t step_often(double *memory, hvi_linear_step_fn *step, size_t d) {
+/* theta after some steps on made-up transitions; the caller's to free */
+static double *step_often(hvi_linear_step_fn *step, size_t d) {
   hvi_rng rng = hvi_rng_new(9, "transitions", d);
-  hvi_linear_batch b;
-  const size_t count = make_batch(&b, d, memory);
+  hvi_linear_batch b = {.d = d, .gamma = 0.9, .ridge = 1e-6, .rate = 0.1, .second_rate = 1.0};
+  double *memory = hvi_alloc_doubles(hvi_linear_batch_place(&b, NULL));
+  assert_non_null(memory);
+  hvi_linear_batch_place(&b, memory);
   for (b.count = 1; b.count <= 50; b.count++) {
     hvi_rng_fill_uniform(&rng, 0.0, 1.0, d * HVI_LINEAR_BATCH, b.now);
     hvi_rng_fill_uniform(&rng, 0.0, 1.0, d * HVI_LINEAR_BATCH, b.next);
     hvi_rng_fill_uniform(&rng, 0.0, 1.0, HVI_LINEAR_BATCH, b.reward);
     step(&b);
   }
-  return count;
+  double *theta = hvi_copy_doubles(b.theta, HVI_LEARNER_COUNT * d * HVI_LINEAR_BATCH);
+  assert_non_null(theta);
+  hvi_free(memory);
+  return theta;
 }
 
 /* Every build that this CPU can run has the bits of the plain one. */
@@ -166,13 +153,10 @@ static void builds_agree(void **state) {
     const bool avx2 = strcmp((*k)->name, "avx2") == 0, avx512 = strcmp((*k)->name, "avx512") == 0;
     if (!avx2 && !avx512) continue;
     for (size_t d = 1; d <= MOST; d++) {
-      double *plain = hvi_alloc_doubles(DOUBLES), *wide = hvi_alloc_doubles(DOUBLES);
-      assert_non_null(plain);
-      assert_non_null(wide);
-      const size_t count = step_often(plain, hvi_linear_step, d);
-      step_often(wide, avx512 ? hvi_linear_step_avx512 : hvi_linear_step_avx2, d);
+      double *plain = step_often(hvi_linear_step, d);
+      double *wide = step_often(avx512 ? hvi_linear_step_avx512 : hvi_linear_step_avx2, d);
       assert_true(plain[0] != 0.0);
-      check_same_bits(plain, wide, count);
+      check_same_bits(plain, wide, HVI_LEARNER_COUNT * d * HVI_LINEAR_BATCH);
       hvi_free(plain);
       hvi_free(wide);
     }

@@ -81,34 +81,23 @@ hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) 
   return HVI_OK;
 }
 
-/* The entries of row i of P. */
-static double *row_entries(const hvi_mdp *m, size_t i, size_t *count) {
-  if (m->P) {
-    *count = m->n;
-    return m->P + i * m->n;
-  }
-  *count = m->sparse.start[i + 1] - m->sparse.start[i];
-  return m->sparse.value + m->sparse.start[i];
-}
-
 static hvi_status check_rows(hvi_mdp *m, hvi_error *err) {
   for (size_t i = 0; i < m->n; i++) {
-    size_t count;
-    double *row = row_entries(m, i, &count), sum = 0.0;
-    for (size_t k = 0; k < count; k++) {
-      const size_t j = m->P ? k : m->sparse.column[m->sparse.start[i] + k];
-      if (!(row[k] >= 0.0) || isinf(row[k])) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    double sum = 0.0;
+    for (size_t k = 0; k < row.count; k++) {
+      if (!(row.value[k] >= 0.0) || isinf(row.value[k])) {
         return hvi_error_set(err, HVI_ERROR_INPUT,
                              "row %zu, column %zu of P is %g; a probability is between 0 and 1",
-                             i + 1, j + 1, row[k]);
+                             i + 1, hvi_mdp_column(&row, k) + 1, row.value[k]);
       }
-      sum += row[k];
+      sum += row.value[k];
     }
     if (!(fabs(sum - 1.0) <= row_slack)) {
       return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P sums to %.10g; it must sum to 1",
                            i + 1, sum);
     }
-    for (size_t k = 0; sum != 1.0 && k < count; k++) row[k] /= sum;
+    for (size_t k = 0; sum != 1.0 && k < row.count; k++) row.value[k] /= sum;
   }
   return HVI_OK;
 }
@@ -160,18 +149,10 @@ typedef struct search {
 
 /* The next successor of a state; false at the end of its row. */
 static bool successor(const search *s, uint32_t i, uint32_t *to) {
-  const hvi_mdp *m = s->m;
-  if (m->P) {
-    const double *row = m->P + (size_t)i * m->n;
-    while (s->next[i] < m->n && row[s->next[i]] == 0.0) s->next[i]++;
-    if (s->next[i] == m->n) return false;
-    *to = (uint32_t)s->next[i]++;
-    return true;
-  }
-  const size_t begin = m->sparse.start[i], end = m->sparse.start[i + 1];
-  while (begin + s->next[i] < end && m->sparse.value[begin + s->next[i]] == 0.0) s->next[i]++;
-  if (begin + s->next[i] >= end) return false;
-  *to = m->sparse.column[begin + s->next[i]++];
+  const hvi_mdp_row row = hvi_mdp_row_of(s->m, i);
+  while (s->next[i] < row.count && row.value[s->next[i]] == 0.0) s->next[i]++;
+  if (s->next[i] == row.count) return false;
+  *to = (uint32_t)hvi_mdp_column(&row, s->next[i]++);
   return true;
 }
 

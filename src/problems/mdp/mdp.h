@@ -32,6 +32,24 @@ struct hvi_mdp {
   double *true_values; /* [n] v_pi */
 };
 
+/* Row i of P: its entries, and their columns or NULL when they are 0, 1, 2 ... */
+typedef struct hvi_mdp_row {
+  size_t count;
+  double *value;
+  const uint32_t *column;
+} hvi_mdp_row;
+
+static inline hvi_mdp_row hvi_mdp_row_of(const hvi_mdp *m, size_t i) {
+  if (m->P) return (hvi_mdp_row){m->n, m->P + i * m->n, NULL};
+  const size_t begin = m->sparse.start[i];
+  return (hvi_mdp_row){m->sparse.start[i + 1] - begin, m->sparse.value + begin,
+                       m->sparse.column + begin};
+}
+
+static inline size_t hvi_mdp_column(const hvi_mdp_row *row, size_t k) {
+  return row->column ? row->column[k] : k;
+}
+
 /* An empty process of this size with theta0 = 0, to be filled in: reward, one of P and sparse, and
  * phi unless d is 0 (tabular). NULL when there is no memory. */
 hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma);

@@ -121,49 +121,21 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
 }
 
-static const hvi_rule td0_rule = {.name = "td0",
-                                  .summary = "temporal differences: theta += h delta phi",
-                                  .passes = 0,
-                                  .gradients = 1,
-                                  .state = no_state,
-                                  .step = td0};
-static const hvi_rule td_lambda_rule = {
-    .name = "td-lambda",
-    .summary = "temporal differences with accumulating traces (--trace-decay)",
-    .passes = 0,
-    .gradients = 1,
-    .state = vector_state,
-    .step = td_lambda};
-static const hvi_rule lstd_rule = {
-    .name = "lstd",
-    .summary = "least-squares temporal differences: solves with the running means",
-    .passes = 0,
-    .gradients = 0,
-    .state = lstd_state,
-    .step = lstd};
-static const hvi_rule tdc_rule = {
-    .name = "tdc",
-    .summary = "temporal differences with gradient correction (--second-rate)",
-    .passes = 0,
-    .gradients = 1,
-    .state = vector_state,
-    .step = tdc};
-static const hvi_rule gtd2_rule = {
-    .name = "gtd2",
-    .summary = "gradient temporal differences, second version (--second-rate)",
-    .passes = 0,
-    .gradients = 1,
-    .state = vector_state,
-    .step = gtd2};
-static const hvi_rule residual_gradient_rule = {
-    .name = "residual-gradient",
-    .summary = "descends the squared Bellman error of single transitions; another limit",
-    .passes = 0,
-    .gradients = 1,
-    .state = no_state,
-    .step = residual_gradient};
+static const hvi_rule rules[] = {
+    {"td0", "temporal differences: theta += h delta phi", 0, 1, no_state, td0},
+    {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", 0, 1,
+     vector_state, td_lambda},
+    {"lstd", "least-squares temporal differences: solves with the running means", 0, 0, lstd_state,
+     lstd},
+    {"tdc", "temporal differences with gradient correction (--second-rate)", 0, 1, vector_state,
+     tdc},
+    {"gtd2", "gradient temporal differences, second version (--second-rate)", 0, 1, vector_state,
+     gtd2},
+    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit",
+     0, 1, no_state, residual_gradient},
+};
 
-const hvi_rule *const hvi_trajectory_rule_list[] = {
-    &td0_rule, &td_lambda_rule, &lstd_rule, &tdc_rule, &gtd2_rule, &residual_gradient_rule, NULL};
+const hvi_rule *const hvi_trajectory_rule_list[] = {&rules[0], &rules[1], &rules[2], &rules[3],
+                                                    &rules[4], &rules[5], NULL};
 
 const hvi_rule *const *hvi_trajectory_rules(void) { return hvi_trajectory_rule_list; }

@@ -84,15 +84,11 @@ static void model_vjp(const hvi_model *m, double *cache, const double *theta, co
   for (size_t i = 0; i < m->dim; i++) hvi_vec_add(out + i, u[i], R + i * m->dim + i, m->dim - i);
 }
 
-/* The model goes with its problem. */
-static void model_free(hvi_model *m) { (void)m; }
-
 static const hvi_model_ops model_ops = {.name = "linear values along a trajectory",
                                         .eval = model_eval,
                                         .vjp = model_vjp,
                                         .jvp = model_jvp,
-                                        .bind = model_bind,
-                                        .free = model_free};
+                                        .bind = model_bind};
 
 typedef struct problem {
   hvi_trajectory t;
@@ -230,11 +226,6 @@ const hvi_trajectory *hvi_trajectory_of(const hvi_problem *p) {
   return p && p->ops == &problem_ops ? trajectory(p) : NULL;
 }
 
-const hvi_mdp *hvi_trajectory_mdp(const hvi_problem *p) {
-  const hvi_trajectory *t = hvi_trajectory_of(p);
-  return t ? t->mdp : NULL;
-}
-
 hvi_trajectory_settings hvi_trajectory_defaults(const hvi_mdp *mdp) {
   return (hvi_trajectory_settings){
       .ridge = 1e-6, .wait = 2 * hvi_mdp_features(mdp), .scale = HVI_TRAJECTORY_SCALE_TRACE};
@@ -263,33 +254,28 @@ static void feature_means(hvi_trajectory *t) {
   hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
 }
 
-/* D = Xi, C = Xi (I - gamma P), r = Xi r: a row of P is P' e_s. */
-static void tabular_means(hvi_trajectory *t, double *work) {
+/* D = Xi, C = Xi (I - gamma P), r = Xi r */
+static void tabular_means(hvi_trajectory *t) {
   const hvi_mdp *m = t->mdp;
   const size_t n = t->states;
   for (size_t s = 0; s < n; s++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
     double *C = hvi_sample_C(t->mean, n) + s * n;
-    hvi_vec_zero(work, n);
-    work[s] = m->law[s];
-    hvi_mdp_transit_t(C, m, work);
-    hvi_vec_scale(C, -m->gamma, n);
+    for (size_t k = 0; k < row.count; k++)
+      C[hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
     C[s] += m->law[s];
     hvi_sample_D(t->mean)[s * n + s] = m->law[s];
     hvi_sample_r(t->mean, n)[s] = m->law[s] * m->reward[s];
   }
 }
 
-static hvi_status find_means(hvi_trajectory *t, hvi_error *err) {
-  double *work = hvi_alloc_doubles(t->d);
-  if (!work) return hvi_error_memory(err, "the means of a trajectory");
+static void find_means(hvi_trajectory *t) {
   t->mean->count = SIZE_MAX;
   if (t->phi)
     feature_means(t);
   else
-    tabular_means(t, work);
+    tabular_means(t);
   digest(t, t->mean);
-  hvi_free(work);
-  return HVI_OK;
 }
 
 static size_t sample_doubles(const hvi_trajectory *t) {
@@ -307,8 +293,7 @@ static hvi_status allocate(hvi_trajectory *t, hvi_error *err) {
     if (!t->unit) return hvi_error_memory(err, "the features of a trajectory");
     t->unit[t->states - 1] = 1.0;
   }
-  const hvi_mdp *m = t->mdp;
-  return hvi_alias_new(&t->alias, t->states, m->P, m->P ? NULL : &m->sparse, err);
+  return hvi_alias_new(&t->alias, t->mdp, err);
 }
 
 /* What can be written down without memory of its own. */
@@ -350,11 +335,11 @@ hvi_status hvi_trajectory_problem_new(hvi_problem **p, hvi_mdp *mdp,
   }
   describe(own, mdp, s);
   status = allocate(&own->t, err);
-  if (!status) status = find_means(&own->t, err);
   if (status) {
     problem_free(&own->t.base);
     return status;
   }
+  find_means(&own->t);
   *p = &own->t.base;
   return HVI_OK;
 }

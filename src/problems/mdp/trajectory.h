@@ -27,9 +27,8 @@ typedef struct hvi_alias {
   hvi_alias_column *columns; /* one for each successor with positive probability */
 } hvi_alias;
 
-/* The tables of P, given dense ([n][n]) or sparse, the other being NULL. */
-hvi_status hvi_alias_new(hvi_alias *a, size_t n, const double *dense, const hvi_sparse *sparse,
-                         hvi_error *err);
+/* The tables of a process's P. */
+hvi_status hvi_alias_new(hvi_alias *a, const hvi_mdp *m, hvi_error *err);
 void hvi_alias_free(hvi_alias *a);
 
 /* The successor of a state that u, uniform on [0, 1), stands for. u m rounds to less than m for
@@ -71,7 +70,6 @@ extern const hvi_rule *const hvi_trajectory_rule_list[];
 
 /* NULL when the problem is not one along a trajectory. */
 const hvi_trajectory *hvi_trajectory_of(const hvi_problem *p);
-const hvi_mdp *hvi_trajectory_mdp(const hvi_problem *p);
 
 /* D_hat [d][d], C_hat [d][d], r_hat [d], the factor R [d][d]: upper triangular with
  * R'R = s (D_hat + ridge I). */

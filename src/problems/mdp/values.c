@@ -34,18 +34,14 @@ enum { POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 }
 static const double damping = 0.9;
 static const double goal = 2e-15, acceptable = 1e-13;
 
-static size_t distance(size_t i, size_t j) { return i > j ? i - j : j - i; }
-
 /* Half the width of the band that holds all of P. */
 static size_t band_width(const hvi_mdp *m) {
   size_t width = 0;
   for (size_t i = 0; i < m->n; i++) {
-    const size_t begin = m->P ? 0 : m->sparse.start[i];
-    const size_t end = m->P ? m->n : m->sparse.start[i + 1];
-    for (size_t k = begin; k < end; k++) {
-      const double p = m->P ? m->P[i * m->n + k] : m->sparse.value[k];
-      const size_t far = distance(i, m->P ? k : m->sparse.column[k]);
-      if (p != 0.0 && far > width) width = far;
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    for (size_t k = 0; k < row.count; k++) {
+      const size_t j = hvi_mdp_column(&row, k), far = i > j ? i - j : j - i;
+      if (row.value[k] != 0.0 && far > width) width = far;
     }
   }
   return width;
@@ -65,18 +61,13 @@ static hvi_status band_new(hvi_band *A, const hvi_mdp *m, size_t width, double d
   *A = (hvi_band){m->n, width, hvi_alloc_doubles(m->n * (2 * width + 1))};
   if (!A->entries) return hvi_error_memory(err, "the transitions in a band");
   for (size_t i = 0; i < m->n; i++) {
-    double *row = hvi_band_row(A, i);
-    if (m->P) {
-      const size_t low = i > width ? i - width : 0, high = i + width < m->n ? i + width : m->n - 1;
-      for (size_t j = low; j <= high; j++)
-        row[(ptrdiff_t)j - (ptrdiff_t)i] = scale * m->P[i * m->n + j];
-    } else {
-      for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++) {
-        if (m->sparse.value[k] == 0.0) continue;
-        row[(ptrdiff_t)m->sparse.column[k] - (ptrdiff_t)i] = scale * m->sparse.value[k];
-      }
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    double *band = hvi_band_row(A, i);
+    for (size_t k = 0; k < row.count; k++) {
+      if (row.value[k] == 0.0) continue;
+      band[(ptrdiff_t)hvi_mdp_column(&row, k) - (ptrdiff_t)i] = scale * row.value[k];
     }
-    row[0] += diagonal;
+    band[0] += diagonal;
   }
   return HVI_OK;
 }
