@@ -37,7 +37,6 @@ typedef struct job {
   const hvi_problem *problem;
   const hvi_linear_settings *settings;
   hvi_linear_step_fn *step;
-  const hvi_rule *lstd;
   hvi_linear_result *out;
   pthread_mutex_t lock;
   size_t done;
@@ -93,7 +92,7 @@ static hvi_status allocate(work *w, hvi_error *err) {
   const job *j = w->job;
   w->memory = hvi_alloc_doubles(hvi_linear_batch_place(&w->batch, NULL));
   w->sample = hvi_alloc(1, j->problem->sample_bytes);
-  w->lstd_state = hvi_alloc_doubles(j->lstd->state(j->problem));
+  w->lstd_state = hvi_alloc_doubles(hvi_trajectory_lstd.state(j->problem));
   w->x = hvi_alloc_doubles(2 * j->t->d);
   if (!w->memory || !w->sample || !w->lstd_state || !w->x)
     return hvi_error_memory(err, "a batch of trajectories");
@@ -157,7 +156,7 @@ static void lstd_point(work *w, size_t l, double *theta) {
   read_run(hvi_sample_C(w->sample, t->d), w->batch.C, t->d * t->d, l);
   read_run(hvi_sample_r(w->sample, t->d), w->batch.r, t->d, l);
   hvi_vec_copy(theta, t->base.theta0, t->d);
-  w->job->lstd->step(&none, w->job->problem, w->sample, 1.0, w->lstd_state, theta);
+  hvi_trajectory_lstd.step(&none, w->job->problem, w->sample, 1.0, w->lstd_state, theta);
 }
 
 static void record(work *w, size_t row) {
@@ -218,18 +217,11 @@ static hvi_status run_batch(void *context, size_t number, size_t worker, hvi_err
   return status;
 }
 
-static const hvi_rule *find_rule(const char *name) {
-  const hvi_rule *const *rule = hvi_trajectory_rules();
-  while (*rule && strcmp((*rule)->name, name) != 0) rule++;
-  return *rule;
-}
-
 static hvi_status check(const hvi_trajectory *t, const hvi_linear_settings *s, hvi_error *err) {
   if (!t || t->settings.scale != HVI_TRAJECTORY_SCALE_TRACE || !(t->settings.ridge > 0.0))
-    return hvi_error_set(
-        err, HVI_ERROR_UNSUPPORTED,
-        "the linear experiment needs a chain with data=trajectory, scale=trace and "
-        "a ridge above 0");
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "the linear experiment needs a chain with data=trajectory, scale=trace "
+                         "and a ridge above 0");
   if (!s->runs || !s->rows)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there is nothing to run or to record");
   return HVI_OK;
@@ -238,12 +230,7 @@ static hvi_status check(const hvi_trajectory *t, const hvi_linear_settings *s, h
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err) {
   *out = (hvi_linear_result){.rows = s->rows, .runs = s->runs};
-  job j = {.t = hvi_trajectory_of(p),
-           .problem = p,
-           .settings = s,
-           .step = best_step(),
-           .lstd = find_rule("lstd"),
-           .out = out};
+  job j = {.t = hvi_trajectory_of(p), .problem = p, .settings = s, .step = best_step(), .out = out};
   hvi_status status = check(j.t, s, err);
   if (status) return status;
   size_t cells;

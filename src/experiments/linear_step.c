@@ -49,7 +49,7 @@ static void square(double *restrict out, const double *A, size_t d) {
 }
 
 /* A <- -A^-1, A symmetric and positive definite: the lower half by sweeping one row and column
- * after the other, then the upper. row[d] is room. */
+ * after the other, then the upper. row[d] is workspace. */
 static void invert(double *A, double *row, size_t d) {
   double pivot[HVI_RUNS], share[HVI_RUNS];
   for (size_t k = 0; k < d; k++) {

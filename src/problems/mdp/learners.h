@@ -6,8 +6,8 @@
  * file and moves a batch of runs at once; the loops over runs then become vector code. A run's
  * numbers are computed in the same order either way.
  *
- * The last transition is (phi, r, phi'), h the step size, delta = r + gamma <phi', theta> - <phi,
- * theta>.
+ * The last transition is (phi, r, phi'), h the step size,
+ * delta = r + gamma <phi', theta> - <phi, theta>.
  *
  *   td0                theta += h delta phi
  *   residual gradient  theta += h delta (phi - gamma phi')

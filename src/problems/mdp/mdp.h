@@ -80,7 +80,7 @@ hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
 
-/* out[d] = Phi' Xi x; scaled[n] is room. The next three, too, are for features only. */
+/* out[d] = Phi' Xi x; scaled[n] is workspace. The next three, too, are for features only. */
 void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled);
 /* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place. */
 void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);

@@ -121,12 +121,14 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
 }
 
+const hvi_rule hvi_trajectory_lstd = {
+    "lstd", "least-squares temporal differences: solves with the running means", 0, 0, lstd_state,
+    lstd};
+
 static const hvi_rule rules[] = {
     {"td0", "temporal differences: theta += h delta phi", 0, 1, no_state, td0},
     {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", 0, 1,
      vector_state, td_lambda},
-    {"lstd", "least-squares temporal differences: solves with the running means", 0, 0, lstd_state,
-     lstd},
     {"tdc", "temporal differences with gradient correction (--second-rate)", 0, 1, vector_state,
      tdc},
     {"gtd2", "gradient temporal differences, second version (--second-rate)", 0, 1, vector_state,
@@ -135,7 +137,7 @@ static const hvi_rule rules[] = {
      0, 1, no_state, residual_gradient},
 };
 
-const hvi_rule *const hvi_trajectory_rule_list[] = {&rules[0], &rules[1], &rules[2], &rules[3],
-                                                    &rules[4], &rules[5], NULL};
+const hvi_rule *const hvi_trajectory_rule_list[] = {
+    &rules[0], &rules[1], &hvi_trajectory_lstd, &rules[2], &rules[3], &rules[4], NULL};
 
 const hvi_rule *const *hvi_trajectory_rules(void) { return hvi_trajectory_rule_list; }

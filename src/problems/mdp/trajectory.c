@@ -1,17 +1,17 @@
 /*
  * Policy evaluation along one trajectory s_1, s_2, ...: after t transitions
  *
- *   D_hat = 1/t sum phi(s_i) phi(s_i)'                         = Phi' Xi_hat Phi
- *   C_hat = 1/t sum phi(s_i) (phi(s_i) - gamma phi(s_i+1))'    = Phi' Xi_hat (Phi - gamma P_bar
- * Phi) r_hat = 1/t sum phi(s_i) r(s_i)                            = Phi' Xi_hat r
+ *   D_hat = 1/t sum phi(s_i) phi(s_i)'                       = Phi' Xi_hat Phi
+ *   C_hat = 1/t sum phi(s_i) (phi(s_i) - gamma phi(s_i+1))'  = Phi' Xi_hat (Phi - gamma P_bar Phi)
+ *   r_hat = 1/t sum phi(s_i) r(s_i)                          = Phi' Xi_hat r
  *
  * with the empirical law Xi_hat and the empirical chain P_bar. The surrogate of the empirical
  * chain, 1/2 |Phi theta - T_hat(Phi theta_t)|^2 in the norm of Xi_hat, has the gradient
  *
  *   C_hat theta_t - r_hat + D_hat (theta - theta_t)
  *
- * and never needs the n states. Here it is a surrogate of d outputs: with R'R = s (D_hat + ridge
- * I),
+ * and never needs the n states. Here it is a surrogate of d outputs: with
+ * R'R = s (D_hat + ridge I),
  *
  *   z = R theta,   R'F = s (C_hat theta - r_hat),   1/2 |R theta - (R theta_t - F)|^2
  *
@@ -136,7 +136,7 @@ static void factor(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   }
 }
 
-/* Room behind R for the eigenvalues: {w[d], V[d][d] | work}. */
+/* Workspace behind R for the eigenvalues: {w[d], V[d][d] | work}. */
 static double largest_eigenvalue(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   const size_t d = t->d;
   double *w = hvi_sample_R(s, d) + d * d, *V = w + d;

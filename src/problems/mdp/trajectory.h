@@ -67,6 +67,7 @@ typedef struct hvi_trajectory {
 
 /* td0, td-lambda, lstd, tdc, gtd2, residual-gradient, NULL. */
 extern const hvi_rule *const hvi_trajectory_rule_list[];
+extern const hvi_rule hvi_trajectory_lstd;
 
 /* NULL when the problem is not one along a trajectory. */
 const hvi_trajectory *hvi_trajectory_of(const hvi_problem *p);

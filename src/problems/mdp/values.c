@@ -86,7 +86,7 @@ static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
   return good ? HVI_OK : complain_small(err);
 }
 
-/* One damped step in place with y as room; returns |P'x - x|_1 before it. */
+/* One damped step in place with y as workspace; returns |P'x - x|_1 before it. */
 static double power_step(const hvi_mdp *m, double *x, double *y) {
   double change = 0.0, sum = 0.0;
   hvi_mdp_transit_t(y, m, x);
@@ -172,7 +172,7 @@ static void apply(void *context, const double *x, double *y) {
   for (size_t i = 0; i < m->n; i++) y[i] = x[i] - m->gamma * y[i];
 }
 
-/* |T v - v|_max / |v|_max; tv is room, and left holding T v. */
+/* |T v - v|_max / |v|_max; tv is workspace, and left holding T v. */
 static double error_of(const hvi_mdp *m, const double *v, double *tv) {
   double error = 0.0, size = 0.0;
   hvi_mdp_bellman(m, v, tv);
@@ -280,7 +280,7 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
   return HVI_OK;
 }
 
-/* |Pi x|^2_Xi for any x[n]; g[d] and scaled[n] are room. */
+/* |Pi x|^2_Xi for any x[n]; g[d] and scaled[n] are workspace. */
 static double projected_norm2(const hvi_mdp *m, const double *x, double *g, double *scaled) {
   if (!m->phi) {
     double sum = 0.0;
