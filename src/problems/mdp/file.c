@@ -1,5 +1,5 @@
 /* Reads a process from YAML: transitions, rewards, discount, features, start. */
-#include "problems/bellman/file.h"
+#include "problems/mdp/mdp.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "num/sparse.h"
 #include "num/vec.h"
 #include "num/yaml_reader.h"
-#include "problems/bellman/mdp.h"
+#include "problems/document.h"
 
 #include <stdio.h>
 #include <string.h>

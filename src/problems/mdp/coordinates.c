@@ -15,7 +15,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/mdp.h"
+#include "problems/mdp/mdp.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,9 +29,9 @@ static void weighted_rows(double *out, const hvi_mdp *m, double gamma, size_t be
   const size_t d = m->d;
   hvi_vec_copy(out, m->phi + begin * d, count * d);
   if (gamma != 0.0 && m->P) {
-    double *room = out + BLOCK * d;
-    hvi_dense_matmul(room, m->P + begin * m->n, m->phi, count, m->n, d);
-    hvi_vec_add(out, -gamma, room, count * d);
+    double *moved = out + BLOCK * d;
+    hvi_dense_matmul(moved, m->P + begin * m->n, m->phi, count, m->n, d);
+    hvi_vec_add(out, -gamma, moved, count * d);
   } else if (gamma != 0.0) {
     const hvi_sparse *S = &m->sparse;
     for (size_t i = 0; i < count; i++) {
@@ -89,7 +89,7 @@ static hvi_status complain_rank(const double *L, size_t d, size_t j, double *c, 
                        j + 1, list);
 }
 
-/* G = L L'; c[d] and scale[d] are room. */
+/* G = L L'; c[d] and scale[d] are workspace. */
 static hvi_status factor_gram(double *L, const double *G, double *scale, double *c, size_t d,
                               hvi_error *err) {
   for (size_t j = 0; j < d; j++) {
@@ -170,16 +170,16 @@ hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err) {
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "the features lack full column rank: %zu columns on %zu states", d, m->n);
   }
-  double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d), *room = work ? work + m->n : NULL;
+  double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d), *rows = work ? work + m->n : NULL;
   hvi_status status = HVI_OK;
   if (work && allocate(m)) {
-    accumulate(m->gram, m, 0.0, room);
-    status = factor_gram(m->factor, m->gram, room, room + d, d, err);
+    accumulate(m->gram, m, 0.0, rows);
+    status = factor_gram(m->factor, m->gram, rows, rows + d, d, err);
   } else {
     status = hvi_error_memory(err, "the features' Gram matrix");
   }
   if (!status) {
-    accumulate(m->C, m, m->gamma, room);
+    accumulate(m->C, m, m->gamma, rows);
     hvi_mdp_correlate(m->b, m, m->reward, work);
     hvi_vec_copy(m->reduced, m->C, d * d);
     invert(m);

@@ -3,39 +3,29 @@
  * filled up to 1 by a tall one, which shrinks by as much and is sorted again. Each column is closed
  * once, so a row of m entries takes O(m).
  */
-#include "problems/bellman/trajectory_alias.h"
+#include "problems/mdp/trajectory.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "problems/mdp/mdp.h"
 
-/* A row under construction; the room is shared by all rows. */
+/* A row under construction; its memory is shared by all rows. */
 typedef struct row {
   size_t count;      /* m */
   double *height;    /* [m] */
   uint32_t *waiting; /* [m] short ones from the front, tall ones from the back */
 } row;
 
-static size_t row_entries(size_t i, size_t n, const double *dense, const hvi_sparse *sparse) {
-  size_t count = 0;
-  for (size_t j = 0; dense && j < n; j++) count += dense[i * n + j] > 0.0;
-  for (size_t k = sparse ? sparse->start[i] : 0; sparse && k < sparse->start[i + 1]; k++)
-    count += sparse->value[k] > 0.0;
-  return count;
-}
-
 /* Fills own and height with what is positive in row i. */
-static void read_row(row *r, hvi_alias_column *columns, size_t i, size_t n, const double *dense,
-                     const hvi_sparse *sparse) {
-  const double *value = dense ? dense + i * n : sparse->value + sparse->start[i];
-  const uint32_t *at = dense ? NULL : sparse->column + sparse->start[i];
-  const size_t entries = dense ? n : sparse->start[i + 1] - sparse->start[i];
+static void read_row(row *r, hvi_alias_column *columns, const hvi_mdp *m, size_t i) {
+  const hvi_mdp_row P = hvi_mdp_row_of(m, i);
   double sum = 0.0;
   r->count = 0;
-  for (size_t k = 0; k < entries; k++) {
-    if (!(value[k] > 0.0)) continue;
-    columns[r->count].own = at ? at[k] : (uint32_t)k;
-    r->height[r->count++] = value[k];
-    sum += value[k];
+  for (size_t k = 0; k < P.count; k++) {
+    if (!(P.value[k] > 0.0)) continue;
+    columns[r->count].own = (uint32_t)hvi_mdp_column(&P, k);
+    r->height[r->count++] = P.value[k];
+    sum += P.value[k];
   }
   for (size_t k = 0; k < r->count; k++) r->height[k] *= (double)r->count / sum;
 }
@@ -62,20 +52,21 @@ static void close_row(row *r, hvi_alias_column *columns) {
   /* what waits now differs from 1 by rounding only, and keeps its own column */
 }
 
-static hvi_status allocate(hvi_alias *a, row *r, size_t n, const double *dense,
-                           const hvi_sparse *sparse, hvi_error *err) {
+static hvi_status allocate(hvi_alias *a, row *r, const hvi_mdp *m, hvi_error *err) {
   size_t widest = 0;
-  a->states = n;
-  a->start = hvi_alloc(n + 1, sizeof *a->start);
+  a->states = m->n;
+  a->start = hvi_alloc(m->n + 1, sizeof *a->start);
   if (!a->start) return hvi_error_memory(err, "the tables of a trajectory");
-  for (size_t i = 0; i < n; i++) {
-    const size_t count = row_entries(i, n, dense, sparse);
+  for (size_t i = 0; i < m->n; i++) {
+    const hvi_mdp_row P = hvi_mdp_row_of(m, i);
+    size_t count = 0;
+    for (size_t k = 0; k < P.count; k++) count += P.value[k] > 0.0;
     if (count == 0)
       return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P has no successor", i + 1);
     a->start[i + 1] = a->start[i] + count;
     widest = count > widest ? count : widest;
   }
-  a->columns = hvi_alloc(a->start[n], sizeof *a->columns);
+  a->columns = hvi_alloc(a->start[m->n], sizeof *a->columns);
   r->height = hvi_alloc_doubles(widest);
   r->waiting = hvi_alloc(widest, sizeof *r->waiting);
   if (!a->columns || !r->height || !r->waiting)
@@ -83,14 +74,13 @@ static hvi_status allocate(hvi_alias *a, row *r, size_t n, const double *dense,
   return HVI_OK;
 }
 
-hvi_status hvi_alias_new(hvi_alias *a, size_t n, const double *dense, const hvi_sparse *sparse,
-                         hvi_error *err) {
+hvi_status hvi_alias_new(hvi_alias *a, const hvi_mdp *m, hvi_error *err) {
   *a = (hvi_alias){0};
   row r = {0};
-  hvi_status status = allocate(a, &r, n, dense, sparse, err);
-  for (size_t i = 0; i < n && status == HVI_OK; i++) {
+  hvi_status status = allocate(a, &r, m, err);
+  for (size_t i = 0; i < m->n && status == HVI_OK; i++) {
     hvi_alias_column *columns = a->columns + a->start[i];
-    read_row(&r, columns, i, n, dense, sparse);
+    read_row(&r, columns, m, i);
     close_row(&r, columns);
   }
   hvi_free(r.height);

@@ -1,6 +1,6 @@
 /* Small processes for the tests of trajectories and rules. */
-#ifndef HVI_TESTS_BELLMAN_CHAINS_H
-#define HVI_TESTS_BELLMAN_CHAINS_H
+#ifndef HVI_TESTS_MDP_CHAINS_H
+#define HVI_TESTS_MDP_CHAINS_H
 
 #include "support/solve.h"
 

@@ -1,6 +1,6 @@
 /* Random processes for the tests, and plain loops to check against. */
-#ifndef HVI_TESTS_BELLMAN_PROCESSES_H
-#define HVI_TESTS_BELLMAN_PROCESSES_H
+#ifndef HVI_TESTS_MDP_PROCESSES_H
+#define HVI_TESTS_MDP_PROCESSES_H
 
 #include "support/check.h"
 

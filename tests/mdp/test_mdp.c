@@ -1,7 +1,7 @@
 /* A process: its law, values, projection and fixed point against plain loops; what is refused. */
 #include "processes.h"
 
-#include "problems/bellman/mdp.h"
+#include "problems/mdp/mdp.h"
 
 enum { MOST = 60 };
 

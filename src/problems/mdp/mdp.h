@@ -2,8 +2,10 @@
  * A Markov decision process under a fixed policy, from inside: what it owns and what was found out
  * about it when it was made. Constant afterwards, and shared between threads.
  */
-#ifndef HVI_PROBLEMS_BELLMAN_MDP_H
-#define HVI_PROBLEMS_BELLMAN_MDP_H
+#ifndef HVI_PROBLEMS_MDP_MDP_H
+#define HVI_PROBLEMS_MDP_MDP_H
+
+#include "problems/options.h"
 
 #include <hvi/mdp.h>
 
@@ -30,6 +32,24 @@ struct hvi_mdp {
   double *true_values; /* [n] v_pi */
 };
 
+/* Row i of P: its entries, and their columns or NULL when they are 0, 1, 2 ... */
+typedef struct hvi_mdp_row {
+  size_t count;
+  double *value;
+  const uint32_t *column;
+} hvi_mdp_row;
+
+static inline hvi_mdp_row hvi_mdp_row_of(const hvi_mdp *m, size_t i) {
+  if (m->P) return (hvi_mdp_row){m->n, m->P + i * m->n, NULL};
+  const size_t begin = m->sparse.start[i];
+  return (hvi_mdp_row){m->sparse.start[i + 1] - begin, m->sparse.value + begin,
+                       m->sparse.column + begin};
+}
+
+static inline size_t hvi_mdp_column(const hvi_mdp_row *row, size_t k) {
+  return row->column ? row->column[k] : k;
+}
+
 /* An empty process of this size with theta0 = 0, to be filled in: reward, one of P and sparse, and
  * phi unless d is 0 (tabular). NULL when there is no memory. */
 hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma);
@@ -40,19 +60,27 @@ hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err);
 /* theta0 of a random instance: standard normal. */
 void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance);
 
+struct hvi_document;
+/* Makes the process that a document describes (docs/mdp-files.md); *trajectory says which data it
+ * asks for. */
+hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const struct hvi_document *d,
+                        hvi_error *err);
+
+/* The built-in chains: what they can be told, and how one is made. */
+extern const hvi_setting_table hvi_chain_options;
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
+                         uint64_t instance, hvi_error *err);
+
 /* y = P z;  y = P' x */
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
 
-/* The steps of hvi_mdp_finish: rows of P checked and scaled to sum exactly to one; one class of
- * states that all reach each other; law; factor, mix, reduced; fixed_point and true_values. */
-hvi_status hvi_mdp_check_rows(hvi_mdp *m, hvi_error *err);
-hvi_status hvi_mdp_check_classes(const hvi_mdp *m, hvi_error *err);
+/* Steps of hvi_mdp_finish: law; factor, mix, reduced; fixed_point and true_values. */
 hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
 hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
 
-/* out[d] = Phi' Xi x; scaled[n] is room. The next three, too, are for features only. */
+/* out[d] = Phi' Xi x; scaled[n] is workspace. The next three, too, are for features only. */
 void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled);
 /* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place. */
 void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);

@@ -4,7 +4,7 @@
 
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/trajectory.h"
 
 enum { MOST = 8 };
 
@@ -149,7 +149,9 @@ static double step_size(hvi_trajectory_scale scale, const double *D, double ridg
   hvi_error err;
   check_ok(hvi_dense_eigenvalues(w, D, d, &err), &err);
   for (size_t i = 0; i < d; i++) sum += D[i * d + i] + ridge;
-  return scale == HVI_SCALE_NONE ? 1.0 : 1.0 / (scale == HVI_SCALE_TRACE ? sum : w[d - 1] + ridge);
+  return scale == HVI_TRAJECTORY_SCALE_NONE
+             ? 1.0
+             : 1.0 / (scale == HVI_TRAJECTORY_SCALE_TRACE ? sum : w[d - 1] + ridge);
 }
 
 /* M written-out steps theta <- theta - h (C theta_t - r + (D + ridge I)(theta - theta_t)). */
@@ -172,7 +174,8 @@ static void descend(double *theta, const hvi_trajectory *t, hvi_trajectory_sampl
 
 static void gradient_descent_is_written_out(void **state) {
   (void)state;
-  const hvi_trajectory_scale scales[] = {HVI_SCALE_NONE, HVI_SCALE_TRACE, HVI_SCALE_LAMBDA};
+  const hvi_trajectory_scale scales[] = {HVI_TRAJECTORY_SCALE_NONE, HVI_TRAJECTORY_SCALE_TRACE,
+                                         HVI_TRAJECTORY_SCALE_LAMBDA};
   for (size_t k = 0; k < 3; k++) {
     hvi_mdp *m = random_mdp(20, 5, 0.9, 2);
     hvi_trajectory_settings ts = hvi_trajectory_defaults(m);

@@ -12,8 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/sparse.h"
-#include "problems/bellman/builtins.h"
-#include "problems/bellman/mdp.h"
+#include "problems/mdp/mdp.h"
 
 #include <math.h>
 #include <string.h>
@@ -195,7 +194,8 @@ hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t s
   hvi_trajectory_settings s = hvi_trajectory_defaults(m);
   s.ridge = v->ridge;
   if (v->wait > 0) s.wait = v->wait;
-  static const hvi_trajectory_scale scales[] = {HVI_SCALE_NONE, HVI_SCALE_TRACE, HVI_SCALE_LAMBDA};
+  static const hvi_trajectory_scale scales[] = {
+      HVI_TRAJECTORY_SCALE_NONE, HVI_TRAJECTORY_SCALE_TRACE, HVI_TRAJECTORY_SCALE_LAMBDA};
   s.scale = scales[v->scale];
   return hvi_trajectory_problem_new(problem, m, &s, err);
 }

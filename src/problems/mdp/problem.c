@@ -10,8 +10,8 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/mdp.h"
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/mdp.h"
+#include "problems/mdp/trajectory.h"
 
 /* Up to here F is also written out as a matrix. */
 enum { AFFINE_STATES = 2000 };
@@ -126,18 +126,13 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 /* A = Xi (I - gamma P), b = -Xi r */
 static void affine(const hvi_problem *p, double *A, double *b) {
   const hvi_mdp *m = ((const evaluation *)p)->mdp;
+  hvi_vec_zero(A, m->n * m->n);
   for (size_t i = 0; i < m->n; i++) {
-    double *row = A + i * m->n;
-    const double scale = -m->law[i] * m->gamma;
-    hvi_vec_zero(row, m->n);
-    if (m->P) {
-      hvi_vec_add(row, scale, m->P + i * m->n, m->n);
-    } else {
-      for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++) {
-        row[m->sparse.column[k]] = scale * m->sparse.value[k];
-      }
-    }
-    row[i] += m->law[i];
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    double *to = A + i * m->n;
+    for (size_t k = 0; k < row.count; k++)
+      to[hvi_mdp_column(&row, k)] += -m->law[i] * m->gamma * row.value[k];
+    to[i] += m->law[i];
     b[i] = -m->law[i] * m->reward[i];
   }
 }
@@ -257,5 +252,7 @@ hvi_status hvi_mdp_problem_new(hvi_problem **problem, hvi_mdp *mdp, hvi_error *e
 
 const hvi_mdp *hvi_mdp_of(const hvi_problem *p) {
   if (!p) return NULL;
-  return p->ops->operate == operate ? ((const evaluation *)p)->mdp : hvi_trajectory_mdp(p);
+  if (p->ops->operate == operate) return ((const evaluation *)p)->mdp;
+  const hvi_trajectory *t = hvi_trajectory_of(p);
+  return t ? t->mdp : NULL;
 }

@@ -3,8 +3,8 @@
 
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/mdp.h"
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/mdp.h"
+#include "problems/mdp/trajectory.h"
 
 enum { N = 8, D = 3 };
 

@@ -1,17 +1,17 @@
 /*
  * Policy evaluation along one trajectory s_1, s_2, ...: after t transitions
  *
- *   D_hat = 1/t sum phi(s_i) phi(s_i)'                         = Phi' Xi_hat Phi
- *   C_hat = 1/t sum phi(s_i) (phi(s_i) - gamma phi(s_i+1))'    = Phi' Xi_hat (Phi - gamma P_bar
- * Phi) r_hat = 1/t sum phi(s_i) r(s_i)                            = Phi' Xi_hat r
+ *   D_hat = 1/t sum phi(s_i) phi(s_i)'                       = Phi' Xi_hat Phi
+ *   C_hat = 1/t sum phi(s_i) (phi(s_i) - gamma phi(s_i+1))'  = Phi' Xi_hat (Phi - gamma P_bar Phi)
+ *   r_hat = 1/t sum phi(s_i) r(s_i)                          = Phi' Xi_hat r
  *
  * with the empirical law Xi_hat and the empirical chain P_bar. The surrogate of the empirical
  * chain, 1/2 |Phi theta - T_hat(Phi theta_t)|^2 in the norm of Xi_hat, has the gradient
  *
  *   C_hat theta_t - r_hat + D_hat (theta - theta_t)
  *
- * and never needs the n states. Here it is a surrogate of d outputs: with R'R = s (D_hat + ridge
- * I),
+ * and never needs the n states. Here it is a surrogate of d outputs: with
+ * R'R = s (D_hat + ridge I),
  *
  *   z = R theta,   R'F = s (C_hat theta - r_hat),   1/2 |R theta - (R theta_t - F)|^2
  *
@@ -23,14 +23,13 @@
  * The mean over samples is the stationary law's own D, C and r. With s = 1 and no ridge its |F|^2
  * is the mean-square projected Bellman error.
  */
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/trajectory.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/mdp.h"
-#include "problems/bellman/rules.h"
+#include "problems/mdp/mdp.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -85,15 +84,11 @@ static void model_vjp(const hvi_model *m, double *cache, const double *theta, co
   for (size_t i = 0; i < m->dim; i++) hvi_vec_add(out + i, u[i], R + i * m->dim + i, m->dim - i);
 }
 
-/* The model goes with its problem. */
-static void model_free(hvi_model *m) { (void)m; }
-
 static const hvi_model_ops model_ops = {.name = "linear values along a trajectory",
                                         .eval = model_eval,
                                         .vjp = model_vjp,
                                         .jvp = model_jvp,
-                                        .bind = model_bind,
-                                        .free = model_free};
+                                        .bind = model_bind};
 
 typedef struct problem {
   hvi_trajectory t;
@@ -141,7 +136,7 @@ static void factor(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   }
 }
 
-/* Room behind R for the eigenvalues: {w[d], V[d][d] | work}. */
+/* Workspace behind R for the eigenvalues: {w[d], V[d][d] | work}. */
 static double largest_eigenvalue(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   const size_t d = t->d;
   double *w = hvi_sample_R(s, d) + d * d, *V = w + d;
@@ -152,9 +147,9 @@ static double largest_eigenvalue(const hvi_trajectory *t, hvi_trajectory_sample 
 static double find_scale(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   const double *D = hvi_sample_D(s);
   double trace = 0.0;
-  if (t->settings.scale == HVI_SCALE_LAMBDA)
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA)
     return 1.0 / (largest_eigenvalue(t, s) + t->settings.ridge);
-  if (t->settings.scale == HVI_SCALE_NONE) return 1.0;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_NONE) return 1.0;
   for (size_t i = 0; i < t->d; i++) trace += D[i * t->d + i] + t->settings.ridge;
   return 1.0 / trace;
 }
@@ -166,30 +161,16 @@ static void digest(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   factor(t, s);
 }
 
-/* The running means with the last transition in. */
-static void absorb(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  const size_t d = t->d;
-  const double *now = hvi_trajectory_row(t, s->from), *next = hvi_trajectory_row(t, s->to);
-  const double reward = t->reward[s->from], share = 1.0 / (double)s->count;
-  double *D = hvi_sample_D(s), *C = hvi_sample_C(s, d), *r = hvi_sample_r(s, d);
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < d; j++) {
-      D[i * d + j] += share * (now[i] * now[j] - D[i * d + j]);
-      C[i * d + j] += share * (now[i] * (now[j] - t->gamma * next[j]) - C[i * d + j]);
-    }
-    r[i] += share * (now[i] * reward - r[i]);
-  }
-}
-
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
   (void)theta;
   const hvi_trajectory *t = trajectory(p);
   hvi_trajectory_sample *s = sample;
-  if (s->count == 0) s->to = (size_t)(hvi_rng_uniform(rng) * (double)t->states);
+  if (s->count == 0) s->to = hvi_trajectory_start(t, rng);
   s->from = s->to;
-  s->to = hvi_alias_next(&t->alias, s->from, hvi_rng_uniform(rng));
+  s->to = hvi_trajectory_next(t, s->from, rng);
   s->count++;
-  absorb(t, s);
+  const hvi_transition x = hvi_trajectory_transition(t, s);
+  hvi_means_absorb(&x, s->count, hvi_sample_D(s), hvi_sample_C(s, t->d), hvi_sample_r(s, t->d));
   digest(t, s);
 }
 
@@ -245,14 +226,9 @@ const hvi_trajectory *hvi_trajectory_of(const hvi_problem *p) {
   return p && p->ops == &problem_ops ? trajectory(p) : NULL;
 }
 
-const hvi_mdp *hvi_trajectory_mdp(const hvi_problem *p) {
-  const hvi_trajectory *t = hvi_trajectory_of(p);
-  return t ? t->mdp : NULL;
-}
-
 hvi_trajectory_settings hvi_trajectory_defaults(const hvi_mdp *mdp) {
   return (hvi_trajectory_settings){
-      .ridge = 1e-6, .wait = 2 * hvi_mdp_features(mdp), .scale = HVI_SCALE_TRACE};
+      .ridge = 1e-6, .wait = 2 * hvi_mdp_features(mdp), .scale = HVI_TRAJECTORY_SCALE_TRACE};
 }
 
 static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hvi_error *err) {
@@ -260,7 +236,8 @@ static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hv
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a trajectory needs a process and settings");
   if (!(s->ridge >= 0.0 && isfinite(s->ridge)))
     return hvi_error_set(err, HVI_ERROR_INPUT, "ridge = %g: it must not be negative", s->ridge);
-  if (s->scale != HVI_SCALE_NONE && s->scale != HVI_SCALE_TRACE && s->scale != HVI_SCALE_LAMBDA)
+  if (s->scale != HVI_TRAJECTORY_SCALE_NONE && s->scale != HVI_TRAJECTORY_SCALE_TRACE &&
+      s->scale != HVI_TRAJECTORY_SCALE_LAMBDA)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "scale %d: there is no such kind", (int)s->scale);
   if (mdp->d <= MOST_FEATURES) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -277,38 +254,33 @@ static void feature_means(hvi_trajectory *t) {
   hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
 }
 
-/* D = Xi, C = Xi (I - gamma P), r = Xi r: a row of P is P' e_s. */
-static void tabular_means(hvi_trajectory *t, double *work) {
+/* D = Xi, C = Xi (I - gamma P), r = Xi r */
+static void tabular_means(hvi_trajectory *t) {
   const hvi_mdp *m = t->mdp;
   const size_t n = t->states;
   for (size_t s = 0; s < n; s++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
     double *C = hvi_sample_C(t->mean, n) + s * n;
-    hvi_vec_zero(work, n);
-    work[s] = m->law[s];
-    hvi_mdp_transit_t(C, m, work);
-    hvi_vec_scale(C, -m->gamma, n);
+    for (size_t k = 0; k < row.count; k++)
+      C[hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
     C[s] += m->law[s];
     hvi_sample_D(t->mean)[s * n + s] = m->law[s];
     hvi_sample_r(t->mean, n)[s] = m->law[s] * m->reward[s];
   }
 }
 
-static hvi_status find_means(hvi_trajectory *t, hvi_error *err) {
-  double *work = hvi_alloc_doubles(t->d);
-  if (!work) return hvi_error_memory(err, "the means of a trajectory");
+static void find_means(hvi_trajectory *t) {
   t->mean->count = SIZE_MAX;
   if (t->phi)
     feature_means(t);
   else
-    tabular_means(t, work);
+    tabular_means(t);
   digest(t, t->mean);
-  hvi_free(work);
-  return HVI_OK;
 }
 
 static size_t sample_doubles(const hvi_trajectory *t) {
   const size_t d = t->d, eigen = d + d * d + hvi_dense_eigen_work(d);
-  return 3 * d * d + d + (t->settings.scale == HVI_SCALE_LAMBDA ? eigen : 0);
+  return 3 * d * d + d + (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA ? eigen : 0);
 }
 
 static hvi_status allocate(hvi_trajectory *t, hvi_error *err) {
@@ -321,8 +293,7 @@ static hvi_status allocate(hvi_trajectory *t, hvi_error *err) {
     if (!t->unit) return hvi_error_memory(err, "the features of a trajectory");
     t->unit[t->states - 1] = 1.0;
   }
-  const hvi_mdp *m = t->mdp;
-  return hvi_alias_new(&t->alias, t->states, m->P, m->P ? NULL : &m->sparse, err);
+  return hvi_alias_new(&t->alias, t->mdp, err);
 }
 
 /* What can be written down without memory of its own. */
@@ -364,11 +335,11 @@ hvi_status hvi_trajectory_problem_new(hvi_problem **p, hvi_mdp *mdp,
   }
   describe(own, mdp, s);
   status = allocate(&own->t, err);
-  if (!status) status = find_means(&own->t, err);
   if (status) {
     problem_free(&own->t.base);
     return status;
   }
+  find_means(&own->t);
   *p = &own->t.base;
   return HVI_OK;
 }

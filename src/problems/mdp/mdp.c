@@ -4,7 +4,7 @@
  * Everything about it that has a right answer (law, projection, fixed points) is found here, so
  * that a finished process is constant and can be shared.
  */
-#include "problems/bellman/mdp.h"
+#include "problems/mdp/mdp.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -81,34 +81,23 @@ hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) 
   return HVI_OK;
 }
 
-/* The entries of row i of P. */
-static double *row_entries(const hvi_mdp *m, size_t i, size_t *count) {
-  if (m->P) {
-    *count = m->n;
-    return m->P + i * m->n;
-  }
-  *count = m->sparse.start[i + 1] - m->sparse.start[i];
-  return m->sparse.value + m->sparse.start[i];
-}
-
-hvi_status hvi_mdp_check_rows(hvi_mdp *m, hvi_error *err) {
+static hvi_status check_rows(hvi_mdp *m, hvi_error *err) {
   for (size_t i = 0; i < m->n; i++) {
-    size_t count;
-    double *row = row_entries(m, i, &count), sum = 0.0;
-    for (size_t k = 0; k < count; k++) {
-      const size_t j = m->P ? k : m->sparse.column[m->sparse.start[i] + k];
-      if (!(row[k] >= 0.0) || isinf(row[k])) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    double sum = 0.0;
+    for (size_t k = 0; k < row.count; k++) {
+      if (!(row.value[k] >= 0.0) || isinf(row.value[k])) {
         return hvi_error_set(err, HVI_ERROR_INPUT,
                              "row %zu, column %zu of P is %g; a probability is between 0 and 1",
-                             i + 1, j + 1, row[k]);
+                             i + 1, hvi_mdp_column(&row, k) + 1, row.value[k]);
       }
-      sum += row[k];
+      sum += row.value[k];
     }
     if (!(fabs(sum - 1.0) <= row_slack)) {
       return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P sums to %.10g; it must sum to 1",
                            i + 1, sum);
     }
-    for (size_t k = 0; sum != 1.0 && k < count; k++) row[k] /= sum;
+    for (size_t k = 0; sum != 1.0 && k < row.count; k++) row.value[k] /= sum;
   }
   return HVI_OK;
 }
@@ -136,10 +125,145 @@ static hvi_status check_numbers(const hvi_mdp *m, hvi_error *err) {
   return HVI_OK;
 }
 
+/*
+ * Whether all states reach each other: one strongly connected component, found by Tarjan's
+ * algorithm without recursion.
+ *
+ * When there are several, a component that no transition leaves is a closed class. Two of them mean
+ * that the stationary law is not unique; one of them, with states outside, that the law gives those
+ * weight zero, and the norm of Xi would not see them.
+ */
+static const uint32_t unseen = UINT32_MAX;
+
+typedef struct search {
+  const hvi_mdp *m;
+  uint32_t *order;     /* [n] when a state was first seen */
+  uint32_t *low;       /* [n] the earliest state on the stack that it reaches */
+  uint32_t *component; /* [n] */
+  uint32_t *stack;     /* [n] states without a component yet */
+  uint32_t *path;      /* [n] states being looked at, from the root */
+  size_t *next;        /* [n] where to go on in a state's row */
+  uint32_t seen, components;
+  size_t stacked, depth;
+} search;
+
+/* The next successor of a state; false at the end of its row. */
+static bool successor(const search *s, uint32_t i, uint32_t *to) {
+  const hvi_mdp_row row = hvi_mdp_row_of(s->m, i);
+  while (s->next[i] < row.count && row.value[s->next[i]] == 0.0) s->next[i]++;
+  if (s->next[i] == row.count) return false;
+  *to = (uint32_t)hvi_mdp_column(&row, s->next[i]++);
+  return true;
+}
+
+static void enter(search *s, uint32_t i) {
+  s->order[i] = s->low[i] = s->seen++;
+  s->stack[s->stacked++] = i;
+  s->path[s->depth++] = i;
+}
+
+/* The root of a component has been dealt with: its states come off the stack. */
+static void close_component(search *s, uint32_t root) {
+  uint32_t i;
+  do {
+    i = s->stack[--s->stacked];
+    s->component[i] = s->components;
+  } while (i != root);
+  s->components++;
+}
+
+static void explore(search *s, uint32_t from) {
+  enter(s, from);
+  while (s->depth > 0) {
+    const uint32_t i = s->path[s->depth - 1];
+    uint32_t j;
+    if (successor(s, i, &j)) {
+      if (s->order[j] == unseen) {
+        enter(s, j);
+      } else if (s->component[j] == unseen && s->order[j] < s->low[i]) {
+        s->low[i] = s->order[j];
+      }
+      continue;
+    }
+    s->depth--;
+    if (s->low[i] == s->order[i]) close_component(s, i);
+    if (s->depth > 0) {
+      const uint32_t parent = s->path[s->depth - 1];
+      if (s->low[i] < s->low[parent]) s->low[parent] = s->low[i];
+    }
+  }
+}
+
+/* open[c] = 1 when a transition leaves component c; `open` is over `stack`, which is done with. */
+static void find_open(search *s, uint32_t *open) {
+  for (size_t i = 0; i < s->m->n; i++) open[i] = 0, s->next[i] = 0;
+  for (uint32_t i = 0; i < s->m->n; i++) {
+    uint32_t j;
+    while (successor(s, i, &j)) {
+      if (s->component[i] != s->component[j]) open[s->component[i]] = 1;
+    }
+  }
+}
+
+static hvi_status complain(search *s, hvi_error *err) {
+  uint32_t *open = s->stack;
+  size_t closed = 0, first = 0, outside = 0;
+  find_open(s, open);
+  for (uint32_t c = 0; c < s->components; c++) closed += !open[c];
+  while (open[s->component[first]]) first++;
+  if (closed > 1) {
+    size_t other = first + 1;
+    while (open[s->component[other]] || s->component[other] == s->component[first]) other++;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "P has no unique stationary law: states %zu and %zu lie in different "
+                         "closed classes, of which there are %zu",
+                         first + 1, other + 1, closed);
+  }
+  while (!open[s->component[outside]]) outside++;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "the stationary law gives state %zu weight zero: it is left for good, and "
+                       "every state must be reached from every other",
+                       outside + 1);
+}
+
+static hvi_status search_all(search *s, hvi_error *err) {
+  for (size_t i = 0; i < s->m->n; i++) s->order[i] = s->component[i] = unseen;
+  for (uint32_t i = 0; i < s->m->n; i++) {
+    if (s->order[i] == unseen) explore(s, i);
+  }
+  return s->components == 1 ? HVI_OK : complain(s, err);
+}
+
+static hvi_status check_classes(const hvi_mdp *m, hvi_error *err) {
+  const size_t n = m->n;
+  if (n >= unseen) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%zu states are too many; at most %u", n,
+                         unseen - 1);
+  }
+  uint32_t *memory = hvi_alloc(5 * n, sizeof *memory);
+  size_t *next = hvi_alloc(n, sizeof *next);
+  hvi_status status = HVI_OK;
+  if (memory && next) {
+    search s = {.m = m,
+                .order = memory,
+                .low = memory + n,
+                .component = memory + 2 * n,
+                .stack = memory + 3 * n,
+                .path = memory + 4 * n,
+                .next = next};
+    status = search_all(&s, err);
+  } else {
+    status = hvi_error_memory(err, "the classes of states");
+  }
+  hvi_free(memory);
+  hvi_free(next);
+  return status;
+}
+
 hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err) {
   hvi_status status = check_numbers(m, err);
-  if (!status) status = hvi_mdp_check_rows(m, err);
-  if (!status) status = hvi_mdp_check_classes(m, err);
+  if (!status) status = check_rows(m, err);
+  if (!status) status = check_classes(m, err);
   if (!status) status = hvi_mdp_find_law(m, err);
   if (!status && m->phi) status = hvi_mdp_find_coordinates(m, err);
   if (!status) status = hvi_mdp_find_values(m, err);

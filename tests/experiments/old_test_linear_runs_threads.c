@@ -1,17 +1,18 @@
-/* The lanes against the ordinary solver: the same seed sees the same transitions, and every mover
- * ends where the solver's method does. */
-#include "bellman/chains.h"
+/* The runs of the linear experiment against the ordinary solver: the same seed sees the same
+ * transitions, and every learner ends where the solver's method does. */
+#include "mdp/chains.h"
 
+#include "base/memory.h"
 #include "ensemble/lanes.h"
 #include "experiments/linear.h"
 #include "num/vec.h"
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/trajectory.h"
 
-enum { STEPS = 400, ROWS = 4, RUNS = 21 }; /* more than a chunk, less than two */
+enum { STEPS = 400, ROWS = 4, RUNS = 21, MOST = 7 }; /* more than a batch, less than two */
 
 static const size_t times[ROWS] = {10, 40, 150, STEPS};
 
-static hvi_linear_settings lane_settings(void) {
+static hvi_linear_settings run_settings(void) {
   return (hvi_linear_settings){.runs = RUNS,
                                .steps = STEPS,
                                .rows = ROWS,
@@ -23,15 +24,15 @@ static hvi_linear_settings lane_settings(void) {
                                .second_rate = 0.5};
 }
 
-/* The solver's settings for a mover, or for LSTD, which is last. */
-static hvi_settings settings_of(size_t mover) {
+/* The solver's settings for a learner, or for LSTD, which is last. */
+static hvi_settings settings_of(size_t learner) {
   static const char *const rules[] = {"td0", "tdc", "gtd2", "residual-gradient", "lstd"};
-  hvi_settings s = settings_for(mover == HVI_MOVER_LSPE ? "gn" : "gd", 1.0, STEPS);
+  hvi_settings s = settings_for(learner == HVI_LEARNER_LSPE ? "gn" : "gd", 1.0, STEPS);
   s.inner.rank_tol = 0.0;
-  if (mover < HVI_SURR_COUNT) s.inner_steps = hvi_linear_inner[mover];
-  if (mover <= HVI_MOVER_LSPE) return s;
+  if (learner < HVI_SURR_COUNT) s.inner_steps = hvi_linear_inner[learner];
+  if (learner <= HVI_LEARNER_LSPE) return s;
   const hvi_rule *const *rule = hvi_trajectory_rules();
-  while (strcmp((*rule)->name, rules[mover - HVI_MOVER_TD0]) != 0) rule++;
+  while (strcmp((*rule)->name, rules[learner - HVI_LEARNER_TD0]) != 0) rule++;
   s.baseline = HVI_BASELINE_RULE;
   s.rule = *rule;
   s.rule_settings.second_rate = 0.5;
@@ -49,9 +50,8 @@ static double value_norm(const hvi_mdp *m, const double *x) {
 }
 
 /* theta of one method on one run at the recorded times. */
-static void solve(double theta[ROWS][HVI_LINEAR_MOST], const hvi_problem *p, size_t mover,
-                  size_t number) {
-  hvi_settings s = settings_of(mover);
+static void solve(double theta[ROWS][MOST], const hvi_problem *p, size_t learner, size_t number) {
+  hvi_settings s = settings_of(learner);
   s.seed = 70 + number;
   hvi_solver *solver = solver_for(p, &s);
   for (size_t t = 1, row = 0; t <= STEPS; t++) {
@@ -63,20 +63,20 @@ static void solve(double theta[ROWS][HVI_LINEAR_MOST], const hvi_problem *p, siz
 }
 
 static void check_run(const hvi_linear_result *r, const hvi_problem *p, size_t run) {
-  static double theta[HVI_MOVER_COUNT + 1][ROWS][HVI_LINEAR_MOST];
-  const hvi_mdp *m = hvi_trajectory_mdp(p);
+  static double theta[HVI_LEARNER_COUNT + 1][ROWS][MOST];
+  const hvi_mdp *m = hvi_mdp_of(p);
   const size_t d = p->model->dim;
-  double goal[HVI_LINEAR_MOST], x[HVI_LINEAR_MOST];
+  double goal[MOST], x[MOST];
   hvi_error err;
   check_ok(hvi_mdp_fixed_point(m, goal, &err), &err);
-  for (size_t k = 0; k <= HVI_MOVER_COUNT; k++) solve(theta[k], p, k, run);
+  for (size_t k = 0; k <= HVI_LEARNER_COUNT; k++) solve(theta[k], p, k, run);
   for (size_t row = 0; row < ROWS; row++) {
     for (size_t k = 0; k < HVI_SURR_COUNT; k++) {
-      for (size_t i = 0; i < d; i++) x[i] = theta[k][row][i] - theta[HVI_MOVER_LSPE][row][i];
+      for (size_t i = 0; i < d; i++) x[i] = theta[k][row][i] - theta[HVI_LEARNER_LSPE][row][i];
       check_near(hvi_linear_values(r, row, HVI_LINEAR_THETA + k)[run], hvi_vec_norm(x, d), 1e-9);
       check_near(hvi_linear_values(r, row, HVI_LINEAR_VALUE + k)[run], value_norm(m, x), 1e-9);
     }
-    for (size_t k = 0; k <= HVI_MOVER_COUNT; k++) {
+    for (size_t k = 0; k <= HVI_LEARNER_COUNT; k++) {
       for (size_t i = 0; i < d; i++) x[i] = theta[k][row][i] - goal[i];
       const double seen = hvi_linear_values(r, row, HVI_LINEAR_GOAL + k)[run];
       check_near(seen, value_norm(m, x), 1e-9 * (1.0 + seen));
@@ -84,9 +84,9 @@ static void check_run(const hvi_linear_result *r, const hvi_problem *p, size_t r
   }
 }
 
-static void check_lanes(hvi_mdp *m) {
+static void check_runs(hvi_mdp *m) {
   hvi_problem *p = along_trajectory(m, hvi_trajectory_defaults(m));
-  hvi_linear_settings s = lane_settings();
+  hvi_linear_settings s = run_settings();
   hvi_linear_result r;
   hvi_error err;
   check_ok(hvi_linear_simulate(&r, p, &s, &err), &err);
@@ -95,10 +95,12 @@ static void check_lanes(hvi_mdp *m) {
   hvi_problem_free(p);
 }
 
-static void lanes_are_the_solver(void **state) {
+static void runs_are_the_solver(void **state) {
   (void)state;
-  check_lanes(walk_mdp(20, 0.9));
-  check_lanes(random_mdp(30, 5, 0.9, 5));
+  static const size_t features[] = {1, 2, 4, 5, MOST};
+  check_runs(walk_mdp(20, 0.9));
+  for (size_t k = 0; k < sizeof features / sizeof *features; k++)
+    check_runs(random_mdp(30, features[k], 0.9, 5));
 }
 
 /* Neither threads nor the number of runs beside it change a run. */
@@ -106,7 +108,7 @@ static void bits_do_not_depend_on_threads(void **state) {
   (void)state;
   hvi_mdp *m = walk_mdp(20, 0.9);
   hvi_problem *p = along_trajectory(m, hvi_trajectory_defaults(m));
-  hvi_linear_settings s = lane_settings();
+  hvi_linear_settings s = run_settings();
   hvi_linear_result one, many, fewer;
   hvi_error err;
   s.runs = 60;
@@ -124,45 +126,42 @@ static void bits_do_not_depend_on_threads(void **state) {
   hvi_problem_free(p);
 }
 
-/* Every build that this CPU can run agrees with the baseline up to rounding. */
-static void kernels_agree(void **state) {
+/* theta after some steps on made-up transitions; the caller's to free */
+static double *step_often(hvi_linear_step_fn *step, size_t d) {
+  hvi_rng rng = hvi_rng_new(9, "transitions", d);
+  hvi_linear_batch b = {.d = d, .gamma = 0.9, .ridge = 1e-6, .rate = 0.1, .second_rate = 1.0};
+  double *memory = hvi_alloc_doubles(hvi_linear_batch_place(&b, NULL));
+  assert_non_null(memory);
+  hvi_linear_batch_place(&b, memory);
+  for (b.count = 1; b.count <= 50; b.count++) {
+    hvi_rng_fill_uniform(&rng, 0.0, 1.0, d * HVI_LINEAR_BATCH, b.now);
+    hvi_rng_fill_uniform(&rng, 0.0, 1.0, d * HVI_LINEAR_BATCH, b.next);
+    hvi_rng_fill_uniform(&rng, 0.0, 1.0, HVI_LINEAR_BATCH, b.reward);
+    step(&b);
+  }
+  double *theta = hvi_copy_doubles(b.theta, HVI_LEARNER_COUNT * d * HVI_LINEAR_BATCH);
+  assert_non_null(theta);
+  hvi_free(memory);
+  return theta;
+}
+
+/* Every build that this CPU can run has the bits of the plain one. */
+static void builds_agree(void **state) {
   (void)state;
-  static hvi_linear_chunk a, b;
-  const hvi_linear_kernel *best = hvi_linear_kernel_best();
-  assert_string_equal(best->name, hvi_lanes_kernels()[0]->name);
-  hvi_rng rng = hvi_rng_new(9, "solver", 0);
-  for (size_t l = 0; l < HVI_LINEAR_LANES; l++) {
-    const hvi_rng one = hvi_rng_new(9 + l, "solver", 0);
-    a.key[0][l] = one.key[0];
-    a.key[1][l] = one.key[1];
-  }
-  b = a;
-  for (uint64_t block = 0; block < 100; block++) {
-    best->uniforms(&a, block);
-    hvi_linear_baseline.uniforms(&b, block);
-    check_same_bits(a.uniform[0].at, b.uniform[0].at, 2 * HVI_LINEAR_LANES);
-    check_near(a.uniform[0].at[0], hvi_rng_uniform(&rng), 0.0);
-    check_near(a.uniform[1].at[0], hvi_rng_uniform(&rng), 0.0);
-  }
-  a.gamma = 0.9;
-  a.ridge = 1e-6;
-  a.rate = 0.1;
-  a.second_rate = 1.0;
-  b = a;
-  for (a.count = 1; a.count <= 50; a.count++) {
-    for (size_t l = 0; l < HVI_LINEAR_LANES; l++) {
-      for (size_t i = 0; i < 5; i++) a.now[i].at[l] = hvi_rng_uniform(&rng);
-      for (size_t i = 0; i < 5; i++) a.next[i].at[l] = hvi_rng_uniform(&rng);
-      a.reward.at[l] = hvi_rng_uniform(&rng);
+#if defined(__x86_64__)
+  for (const hvi_lanes_kernel *const *k = hvi_lanes_kernels(); *k; k++) {
+    const bool avx2 = strcmp((*k)->name, "avx2") == 0, avx512 = strcmp((*k)->name, "avx512") == 0;
+    if (!avx2 && !avx512) continue;
+    for (size_t d = 1; d <= MOST; d++) {
+      double *plain = step_often(hvi_linear_step, d);
+      double *wide = step_often(avx512 ? hvi_linear_step_avx512 : hvi_linear_step_avx2, d);
+      assert_true(plain[0] != 0.0);
+      check_same_bits(plain, wide, HVI_LEARNER_COUNT * d * HVI_LINEAR_BATCH);
+      hvi_free(plain);
+      hvi_free(wide);
     }
-    memcpy(b.now, a.now, sizeof a.now);
-    memcpy(b.next, a.next, sizeof a.next);
-    b.reward = a.reward;
-    b.count = a.count;
-    best->step_5(&a);
-    hvi_linear_baseline.step_5(&b);
   }
-  check_relative(a.theta[0][0].at, b.theta[0][0].at, sizeof a.theta / sizeof(double), 1e-6);
+#endif
 }
 
 static bool stop_at_once(void *context, size_t done) {
@@ -175,7 +174,7 @@ static void progress_can_stop_it(void **state) {
   (void)state;
   hvi_mdp *m = walk_mdp(20, 0.9);
   hvi_problem *p = along_trajectory(m, hvi_trajectory_defaults(m));
-  hvi_linear_settings s = lane_settings();
+  hvi_linear_settings s = run_settings();
   hvi_linear_result r;
   hvi_error err;
   size_t calls = 0;
@@ -191,21 +190,25 @@ static void progress_can_stop_it(void **state) {
 
 static void other_problems_are_refused(void **state) {
   (void)state;
-  hvi_mdp *m = random_mdp(6, 4, 0.9, 1);
-  hvi_problem *p = along_trajectory(m, hvi_trajectory_defaults(m));
-  hvi_linear_settings s = lane_settings();
+  const hvi_trajectory_settings refused[] = {{.ridge = 1e-6, .scale = HVI_TRAJECTORY_SCALE_NONE},
+                                             {.ridge = 1e-6, .scale = HVI_TRAJECTORY_SCALE_LAMBDA},
+                                             {.ridge = 0.0, .scale = HVI_TRAJECTORY_SCALE_TRACE}};
+  hvi_linear_settings s = run_settings();
   hvi_linear_result r;
   hvi_error err;
-  assert_int_equal(hvi_linear_simulate(&r, p, &s, &err), HVI_ERROR_UNSUPPORTED);
-  assert_non_null(strstr(err.text, "3 or 5 features"));
-  hvi_problem_free(p);
+  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+    hvi_problem *p = along_trajectory(random_mdp(6, 4, 0.9, 1), refused[k]);
+    assert_int_equal(hvi_linear_simulate(&r, p, &s, &err), HVI_ERROR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "scale=trace and a ridge above 0"));
+    hvi_problem_free(p);
+  }
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lanes_are_the_solver),
+      cmocka_unit_test(runs_are_the_solver),
       cmocka_unit_test(bits_do_not_depend_on_threads),
-      cmocka_unit_test(kernels_agree),
+      cmocka_unit_test(builds_agree),
       cmocka_unit_test(progress_can_stop_it),
       cmocka_unit_test(other_problems_are_refused),
   };

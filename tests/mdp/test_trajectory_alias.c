@@ -1,7 +1,8 @@
 /* The tables hold exactly the rows of P, dense or sparse, and draws follow them. */
 #include "chains.h"
 
-#include "problems/bellman/trajectory_alias.h"
+#include "problems/mdp/mdp.h"
+#include "problems/mdp/trajectory.h"
 
 /* The probability of each successor that a state's columns add up to. */
 static void read_back(double *p, const hvi_alias *a, size_t state) {
@@ -42,11 +43,12 @@ static void tables_hold_the_rows(void **state) {
       value[start[i + 1]++] = P[i * N + j];
     }
   }
-  const hvi_sparse sparse = {N, N, start, column, value};
+  const hvi_mdp dense = {.n = N, .P = P};
+  const hvi_mdp sparse = {.n = N, .sparse = {N, N, start, column, value}};
   hvi_alias a, b;
   hvi_error err;
-  check_ok(hvi_alias_new(&a, N, P, NULL, &err), &err);
-  check_ok(hvi_alias_new(&b, N, NULL, &sparse, &err), &err);
+  check_ok(hvi_alias_new(&a, &dense, &err), &err);
+  check_ok(hvi_alias_new(&b, &sparse, &err), &err);
   for (size_t i = 0; i < N; i++) {
     read_back(row, &a, i);
     check_close(row, P + i * N, N, 1e-14);
@@ -67,9 +69,10 @@ static void ends_stay_inside(void **state) {
   for (size_t n = 1; n <= 300; n++) {
     double *P = calloc(n * n, sizeof *P);
     for (size_t k = 0; k < n * n; k++) P[k] = 1.0 / (double)n;
+    const hvi_mdp m = {.n = n, .P = P};
     hvi_alias a;
     hvi_error err;
-    check_ok(hvi_alias_new(&a, n, P, NULL, &err), &err);
+    check_ok(hvi_alias_new(&a, &m, &err), &err);
     assert_int_equal(hvi_alias_next(&a, 0, 0.0), 0);
     assert_int_equal(hvi_alias_next(&a, n - 1, 1.0 - 0x1p-53), n - 1);
     hvi_alias_free(&a);
@@ -79,11 +82,11 @@ static void ends_stay_inside(void **state) {
 
 static void draws_follow_the_row(void **state) {
   (void)state;
-  const double P[9] = {0.0, 0.25, 0.75, 1.0, 0.0, 0.0, 0.5, 0.1, 0.4};
-  double seen[3] = {0};
+  double P[9] = {0.0, 0.25, 0.75, 1.0, 0.0, 0.0, 0.5, 0.1, 0.4}, seen[3] = {0};
+  const hvi_mdp m = {.n = 3, .P = P};
   hvi_alias a;
   hvi_error err;
-  check_ok(hvi_alias_new(&a, 3, P, NULL, &err), &err);
+  check_ok(hvi_alias_new(&a, &m, &err), &err);
   hvi_rng rng = hvi_rng_new(1, "draws", 0);
   for (size_t i = 0; i < 100000; i++) seen[hvi_alias_next(&a, 2, hvi_rng_uniform(&rng))] += 1e-5;
   check_close(seen, P + 6, 3, 0.006); /* four standard deviations */
@@ -96,10 +99,11 @@ static void draws_follow_the_row(void **state) {
 
 static void a_row_without_successors_is_refused(void **state) {
   (void)state;
-  const double P[4] = {0.5, 0.5, 0.0, 0.0};
+  double P[4] = {0.5, 0.5, 0.0, 0.0};
+  const hvi_mdp m = {.n = 2, .P = P};
   hvi_alias a;
   hvi_error err;
-  assert_int_equal(hvi_alias_new(&a, 2, P, NULL, &err), HVI_ERROR_INPUT);
+  assert_int_equal(hvi_alias_new(&a, &m, &err), HVI_ERROR_INPUT);
   assert_non_null(strstr(err.text, "row 2"));
   assert_null(a.columns);
 }
