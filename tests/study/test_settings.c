@@ -4,8 +4,8 @@
 
 #include "base/number.h"
 #include "base/yaml_tree.h"
-#include "experiments/experiment.h"
-#include "experiments/fields.h"
+#include "study/fields.h"
+#include "study/study.h"
 
 #include <hvi/builtin.h>
 #include <hvi/sac.h>
@@ -41,7 +41,7 @@ static const hvi_setting_table *table_at(size_t i) {
     if (i-- == 0) return hvi_setting_table_at(k);
   for (; b->name; b++)
     if (i-- == 0) return b->options;
-  return hvi_experiment_table_at(i);
+  return hvi_study_table_at(i);
 }
 
 static void *defaults_of(const hvi_setting_table *t) {
