@@ -21,6 +21,7 @@
 #include "report/plot.h"
 #include "study/arm.h"
 #include "study/table.h"
+#include "study/value_plan.h"
 
 #include <hvi/builtin.h>
 #include <hvi/solver.h>
@@ -116,7 +117,7 @@ struct hvi_part {
       *full_grid; /* the file's factors; quick and full replace some */
   size_t method_count;
   hvi_arm *methods;
-  struct hvi_value_plan *value; /* of kind value */
+  hvi_value_plan *value; /* of kind value */
   /* while the study runs: */
   hvi_scale scale;
   size_t factor_count;
