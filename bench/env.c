@@ -10,11 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/module.h"
 #include "base/parallel.h"
-
-#ifdef HVI_WITH_MUJOCO
-#include "rl/mujoco_env.h"
-#endif
+#include "rl/env_kinds.h"
 
 #include <math.h>
 #include <string.h>
@@ -25,13 +23,14 @@ enum { ACTIONS = 1000, ENVS_PER_THREAD = 8 };
 typedef struct rig {
   const env_bench_options *options;
   hvi_env *env, *start;
-  size_t count;           /* environments of the batch */
-  hvi_env **batch;        /* [count] */
-  double *actions;        /* [ACTIONS][act], used over and over */
-  double *obs;            /* [obs] */
-  double *batch_obs;      /* [count][obs] */
-  double *state, *origin; /* [state] */
-  double *sums[2];        /* [count] rewards on one thread, and on all */
+  const hvi_mujoco_functions *mujoco; /* NULL for an environment that is not on it */
+  size_t count;                       /* environments of the batch */
+  hvi_env **batch;                    /* [count] */
+  double *actions;                    /* [ACTIONS][act], used over and over */
+  double *obs;                        /* [obs] */
+  double *batch_obs;                  /* [count][obs] */
+  double *state, *origin, *bare;      /* [state] */
+  double *sums[2];                    /* [count] rewards on one thread, and on all */
   bool agrees;
 } rig;
 
@@ -59,34 +58,16 @@ static double time_env(rig *r) {
   return seconds / (double)r->options->steps;
 }
 
-#ifdef HVI_WITH_MUJOCO
-static bool is_mujoco(const hvi_env *env) { return strcmp(env->ops->name, "mujoco") == 0; }
-
 /* The loop that there is nothing to take away from. */
 static double time_bare(rig *r) {
-  hvi_mujoco_env *e = (hvi_mujoco_env *)r->start;
   hvi_env_restore(r->start, r->origin);
   const double begin = cpu_seconds();
-  for (size_t t = 0; t < r->options->steps; t++) {
-    memcpy(e->data->ctrl, action_of(r, t), r->env->act * sizeof(double));
-    for (int k = 0; k < HVI_MUJOCO_SKIP; k++) mj_step(e->model, e->data);
-  }
+  r->mujoco->bare_steps(r->start, r->actions, ACTIONS, r->options->steps);
   const double seconds = cpu_seconds() - begin;
-  const hvi_mujoco_env *ours = (const hvi_mujoco_env *)r->env;
-  const size_t bytes = (size_t)e->model->nq * sizeof(double);
-  if (memcmp(e->data->qpos, ours->data->qpos, bytes) != 0) r->agrees = false;
+  hvi_env_save(r->start, r->bare);
+  if (memcmp(r->bare, r->state, r->env->state * sizeof(double)) != 0) r->agrees = false;
   return seconds / (double)r->options->steps;
 }
-#else
-static bool is_mujoco(const hvi_env *env) {
-  (void)env;
-  return false;
-}
-static double time_bare(rig *r) {
-  (void)r;
-  return NAN;
-}
-#endif
 
 typedef struct share {
   rig *rig;
@@ -131,15 +112,21 @@ static hvi_status prepare(rig *r, const hvi_env *env, const env_bench_options *o
   r->batch = hvi_alloc(count, sizeof *r->batch);
   if (!status && !r->batch) status = hvi_error_memory(err, "a benchmark");
   for (size_t i = 0; i < count && !status; i++) status = hvi_env_clone(env, &r->batch[i], err);
+  const hvi_module *module = NULL;
+  if (!status && strcmp(env->ops->name, "mujoco") == 0) {
+    status = hvi_module_open(&module, "mujoco", err);
+  }
   if (status) return status;
+  r->mujoco = module ? module->functions : NULL;
   r->actions = hvi_alloc_doubles(ACTIONS * env->act);
   r->obs = hvi_alloc_doubles(env->obs);
   r->batch_obs = hvi_alloc_doubles(count * env->obs);
   r->state = hvi_alloc_doubles(env->state);
   r->origin = hvi_alloc_doubles(env->state);
+  r->bare = hvi_alloc_doubles(env->state);
   for (size_t k = 0; k < 2; k++) r->sums[k] = hvi_alloc_doubles(count);
-  if (!r->actions || !r->obs || !r->batch_obs || !r->state || !r->origin || !r->sums[0] ||
-      !r->sums[1]) {
+  if (!r->actions || !r->obs || !r->batch_obs || !r->state || !r->origin || !r->bare ||
+      !r->sums[0] || !r->sums[1]) {
     return hvi_error_memory(err, "a benchmark");
   }
   /* an unbounded action may drive the state away: such an environment is left alone */
@@ -162,13 +149,14 @@ static void clean_up(rig *r) {
   hvi_free(r->obs);
   hvi_free(r->state);
   hvi_free(r->origin);
+  hvi_free(r->bare);
   for (size_t k = 0; k < 2; k++) hvi_free(r->sums[k]);
 }
 
 static hvi_status repeat(rig *r, env_bench_result *best, hvi_error *err) {
   double seconds;
   best->one = fmin(best->one, time_env(r));
-  if (is_mujoco(r->env)) best->bare = fmin(best->bare, time_bare(r));
+  if (r->mujoco) best->bare = fmin(best->bare, time_bare(r));
   hvi_status status = time_batch(r, 1, r->sums[0], &seconds, err);
   if (status) return status;
   best->batch_one = fmin(best->batch_one, seconds);

@@ -86,6 +86,7 @@ static void json_begin(hvi_json *j, const char *path, const char *contents,
   hvi_json_text(j, "policy", *o->policy ? o->policy : NULL);
   hvi_json_text(j, "fingerprint", *o->fingerprint ? o->fingerprint : NULL);
   hvi_json_text(j, "version", *o->version ? o->version : NULL);
+  hvi_json_text(j, "level", *o->levels ? o->levels : NULL);
   hvi_json_count(j, "seed", o->seed);
   hvi_json_count(j, "broken", o->broken);
 }

@@ -26,6 +26,10 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
                             .kind = HVI_ARG_FLAG,
                             .to = &job->fresh,
                             .help = "throw away what an earlier run left"},
+                           {.name = "accept-other-bits",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &job->rollout->accept_other_bits,
+                            .help = "go on from what another level of instructions computed"},
                            {0}};
   hvi_args_settings(args, job->table, job->settings, NULL);
   args->rows[0].letter = job->letter;

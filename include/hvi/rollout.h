@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* What to do with a FILE.partial that is there already. */
+/* What to do with a FILE.partial that is there already (as in io/journal.h). */
 typedef enum hvi_partial { HVI_PARTIAL_REFUSE, HVI_PARTIAL_RESUME, HVI_PARTIAL_FRESH } hvi_partial;
 
 enum { HVI_ROLLOUT_MAX_THREADS = 1024 };
@@ -33,6 +33,7 @@ typedef struct hvi_rollout_settings {
   uint64_t seed;
   size_t threads; /* 0: one per core */
   hvi_partial partial;
+  bool accept_other_bits;  /* go on with groups of another level of instructions */
   const char *policy_name; /* for the notes of the file; NULL: none */
   /* Steps done in this run, of those it has to do at most. Called several times a second, from any
    * thread but never at once; false stops the run, which can be resumed. */
@@ -55,6 +56,7 @@ typedef struct hvi_provenance {
   char policy[256];
   char fingerprint[17];
   char version[32];
+  char levels[40]; /* of instructions that the numbers were computed with, '+' between */
   uint64_t seed;
   size_t broken; /* simulations that failed; each counts as a termination */
 } hvi_provenance;

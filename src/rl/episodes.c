@@ -27,7 +27,7 @@ static void summarise(hvi_returns *s) {
 
 static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
   hvi_returns *s = context;
-  const hvi_outcome *outcomes;
+  const hvi_return *outcomes;
   size_t count;
   for (size_t g = 0, e = 0; e < s->episodes; g++) {
     const hvi_status status = hvi_runner_outcomes(runner, g, &outcomes, &count, err);

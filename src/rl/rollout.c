@@ -154,7 +154,7 @@ static void keep_state(const hvi_runner *r, const worker *w, size_t i) {
 static void keep_step(const hvi_runner *r, const worker *w, size_t i, const hvi_transition *t) {
   slot *s = &w->slots[i];
   if (r->plan.keep == HVI_KEEP_RETURNS) {
-    hvi_outcome *o = (hvi_outcome *)w->record + s->episode;
+    hvi_return *o = (hvi_return *)w->record + s->episode;
     o->total += s->discount * t->reward;
     o->length += 1.0;
     o->terminated = t->terminated;
@@ -279,7 +279,7 @@ static bool is_idle(hvi_runner *r, size_t number) {
 
 /* Steps that termination made unnecessary. */
 static size_t steps_spared(const hvi_runner *r, const worker *w) {
-  const hvi_outcome *o = w->record;
+  const hvi_return *o = w->record;
   size_t sum = 0;
   for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)o[e].length;
   return sum;
@@ -287,7 +287,7 @@ static size_t steps_spared(const hvi_runner *r, const worker *w) {
 
 /* Moves the rows together; returns the bytes of the record. */
 static size_t close_record(const hvi_runner *r, const worker *w) {
-  if (r->plan.keep == HVI_KEEP_RETURNS) return w->count * sizeof(hvi_outcome);
+  if (r->plan.keep == HVI_KEEP_RETURNS) return w->count * sizeof(hvi_return);
   const head *h = w->record;
   unsigned char *end = row_of(r, w, 0, 0);
   for (size_t e = 0; e < w->count; e++) {
@@ -307,7 +307,7 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
   w->record = r->records + (journal ? thread : number) * r->record_bytes;
-  memset(w->record, 0, p->keep == HVI_KEEP_RETURNS ? w->count * sizeof(hvi_outcome) : sizeof(head));
+  memset(w->record, 0, p->keep == HVI_KEEP_RETURNS ? w->count * sizeof(hvi_return) : sizeof(head));
   bool whole = false;
   const hvi_status status = simulate(r, w, &whole, err);
   if (status || !whole) return status;
@@ -352,7 +352,7 @@ hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, 
   return hvi_error_set(err, HVI_ERROR_INPUT, "group %zu of the partial file is not whole", group);
 }
 
-hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_outcome **outcomes,
+hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
                                size_t *count, hvi_error *err) {
   const void *record;
   *count = group_size(&r->plan, group);
@@ -387,7 +387,7 @@ static bool size_record(hvi_runner *r) {
   const hvi_rollout_plan *p = &r->plan;
   size_t rows;
   if (p->keep == HVI_KEEP_RETURNS) {
-    return hvi_multiply_sizes(p->group, sizeof(hvi_outcome), &r->record_bytes);
+    return hvi_multiply_sizes(p->group, sizeof(hvi_return), &r->record_bytes);
   }
   r->row_bytes = row_bytes(p, r->run->env);
   if (!hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &rows)) return false;
@@ -457,8 +457,12 @@ static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_n
   char lines[HVI_NOTES_LINES];
   hvi_notes_lines(lines, notes);
   hvi_notes_text(notes, "policy", run->settings->policy_name);
-  hvi_status status =
-      hvi_journal_open(&run->journal, file->path, lines, run->settings->partial, err);
+  hvi_kept kept = {.kind = "run of roll-outs",
+                   .about = lines,
+                   .accept_other_bits = run->settings->accept_other_bits};
+  hvi_status status = hvi_journal_open(&run->journal, file->path, &kept,
+                                       (hvi_journal_rule)run->settings->partial, err);
+  hvi_notes_text(notes, "level", kept.levels);
   if (!status) status = file->fill(file, run, notes, err);
   if (status || run->stopped) return status;
   return hvi_columns_write(file->path, file->set, file->columns, notes, err);

@@ -11,8 +11,8 @@
 #ifndef HVI_RL_ROLLOUT_H
 #define HVI_RL_ROLLOUT_H
 
+#include "io/journal.h"
 #include "rl/columns.h"
-#include "rl/rollout_journal.h"
 
 #include <pthread.h>
 
@@ -47,9 +47,9 @@ typedef enum hvi_rollout_keep {
 } hvi_rollout_keep;
 
 /* Of an episode: sum of gamma^t reward_t, steps, and how it ended (1 or 0). */
-typedef struct hvi_outcome {
+typedef struct hvi_return {
   double total, length, terminated, broken;
-} hvi_outcome;
+} hvi_return;
 
 /* Episodes of a group whose rows are kept. */
 enum { HVI_ROLLOUT_GROUP = 8 };
@@ -116,7 +116,7 @@ typedef struct hvi_rollout_rows {
 
 /* What a group that was run has left behind. */
 hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err);
-hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_outcome **outcomes,
+hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
                                size_t *count, hvi_error *err);
 
 /* The episodes of a data set, with the policy's noise, as long as `rows` rows need. */

@@ -212,7 +212,7 @@ static hvi_rollout_plan returns_plan(const hvi_testset *set) {
 /* Fills in the rest. */
 static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *err) {
   hvi_testset *set = context;
-  const hvi_outcome *outcomes;
+  const hvi_return *outcomes;
   size_t count;
   for (size_t g = 0, row = 0; row < set->count * set->rollouts; g++) {
     const hvi_status status = hvi_runner_outcomes(runner, g, &outcomes, &count, err);
