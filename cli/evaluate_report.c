@@ -197,7 +197,6 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   hvi_json_number(j, "lambda", e->spec.value.lambda);
   hvi_json_number(j, "lambda_decay", e->spec.value.lambda_decay);
   hvi_json_bool(j, "returns", e->spec.value.returns);
-  hvi_json_number(j, "lr_decay", e->spec.lr_decay);
   hvi_json_number(j, "polyak", e->spec.polyak);
   hvi_setup_json(j, &s, s.settings.eta);
   hvi_json_close(j, '}');

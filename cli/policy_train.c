@@ -137,44 +137,18 @@ static int open_training(hvi_training *t, const char *name) {
 }
 
 static void describe_options(hvi_args *args, hvi_training *t) {
-  hvi_args_add(args,
-               (hvi_arg[]){{.name = "Run", .kind = HVI_ARG_SECTION},
-                           {.name = "out",
-                            .letter = 'o',
-                            .kind = HVI_ARG_TEXT,
-                            .to = &t->out,
-                            .value = "FILE",
-                            .help = "the policy; FILE.checkpoint stands beside it (required)"},
-                           {.name = "steps",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &t->steps,
-                            .range = "[1,1e12]",
-                            .value = "N",
-                            .help = "environment steps"},
-                           {.name = "log",
-                            .kind = HVI_ARG_TEXT,
-                            .to = &t->log,
-                            .value = "FILE",
-                            .help = "a row per episode as CSV (the policy's name with .csv)"},
-                           {.name = "checkpoint-every",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &t->every,
-                            .range = "[1,1e12]",
-                            .value = "N",
-                            .help = "steps between checkpoints"},
-                           {.name = "resume",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &t->resume,
-                            .help = "go on from the checkpoint, if there is one"},
-                           {.name = "fresh",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &t->fresh,
-                            .help = "begin anew although there is a checkpoint"},
-                           {.name = "accept-other-bits",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &t->accept_other_bits,
-                            .help = "go on from what another level of instructions computed"},
-                           {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "Run"},
+      {"out", 'o', HVI_ARG_TEXT, &t->out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
+      {"steps", 0, HVI_ARG_SIZE, &t->steps, .range = "[1,1e12]", .help = "environment steps"},
+      {"log", 0, HVI_ARG_TEXT, &t->log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
+      {"checkpoint-every", 0, HVI_ARG_SIZE, &t->every, .range = "[1,1e12]", .help = "steps between checkpoints"},
+      {"resume", 0, HVI_ARG_FLAG, &t->resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_ARG_FLAG, &t->fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &t->accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {0}});
+  /* clang-format on */
   hvi_args_settings(args, hvi_sac_table(), &t->settings, NULL);
 }
 

@@ -6,9 +6,9 @@
  *   rows = hvi_evaluation_rows(e, &count);            a row per measurement
  *   hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), path, err);
  *
- * An evaluation is a value problem (value.h) and the one outer loop (solver.h) with a purse: before
- * each outer step the rows that it draws are collected, and collection, targets, inner steps and
- * measuring have clocks of their own. Measuring is never charged to the run.
+ * An evaluation is a value problem (value.h) and the one outer loop (solver.h): before each outer
+ * step the rows that it draws are collected, and collection, targets, inner steps and measuring
+ * have clocks of their own. Measuring is never charged to the run.
  *
  * The first half of this header is measures alone, for values from anywhere.
  */
@@ -148,8 +148,7 @@ typedef struct hvi_evaluation_spec {
   hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
   uint64_t seed;        /* of the first parameters, and of the draws */
   hvi_settings
-      settings;    /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
-  double lr_decay; /* outer step t has the inner rate lr / (1 + lr_decay t); 0: always lr */
+      settings; /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
   /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
    * theta_s weighs about s^polyak; targets are made with theta_t all the same. The noise of single
    * batches averages out, and theta lags behind by t / (polyak + 2) steps. */

@@ -10,6 +10,8 @@
 
 #include <hvi/error.h>
 
+#include <stddef.h>
+
 enum hvi_cpu_level {
   HVI_CPU_BASELINE,
   HVI_CPU_AVX2,  /* x86-64-v3 */
@@ -22,5 +24,16 @@ enum hvi_cpu_level hvi_cpu_level(void);
 const char *hvi_cpu_level_name(enum hvi_cpu_level level);
 /* An error when HVI_CPU_LEVEL is no level, or one that this machine does not have. */
 hvi_status hvi_cpu_level_check(hvi_error *err);
+
+/* A table of functions in all its builds, fastest first and ending in NULL, for a list that starts
+ * at hvi_cpu_builds_skipped(): cmake/levels.cmake makes them. */
+#if defined(__x86_64__)
+#define HVI_CPU_BUILDS(stem)                                                                       \
+  { &stem##_avx512, &stem##_avx2, &stem##_baseline, NULL }
+#else
+#define HVI_CPU_BUILDS(stem)                                                                       \
+  { NULL, NULL, &stem##_baseline, NULL }
+#endif
+static inline int hvi_cpu_builds_skipped(void) { return HVI_CPU_AVX512 - (int)hvi_cpu_level(); }
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * An evaluation as a file: the solver's state, the mean of the thetas where there is one, the rows
- * so far, the purse, and where the stream stood when it was about to make the batch that is in use.
+ * so far, the seconds, and where the stream stood when it was about to make the batch that is in use.
  *
  * A number of the solver's state may be infinite (the filter of an accelerated loop at its start),
  * and a row has NaN where nothing was measured: bits are copied, not converted.
@@ -9,20 +9,20 @@
 #include "base/memory.h"
 #include "evaluate/columns.h"
 #include "evaluate/evaluation.h"
-#include "evaluate/schedule.h"
 
 #include <string.h>
 
-enum { PURSE = 5, MARK = 3 };
+enum { SECONDS = 5, MARK = 3 };
 static const char kind[] = "checkpoint of an evaluation";
 
-static void pack_purse(const hvi_purse *p, double *x) {
-  const double all[PURSE] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
+static void pack_seconds(const hvi_seconds *p, double *x) {
+  const double all[SECONDS] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
   memcpy(x, all, sizeof all);
 }
 
-static void unpack_purse(hvi_purse *p, const double *x) {
-  *p = (hvi_purse){.collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
+static void unpack_seconds(hvi_seconds *p, const double *x) {
+  *p = (hvi_seconds){
+      .collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
 }
 
 /* The first row that the last step's draw and those after it need. */
@@ -46,7 +46,7 @@ typedef struct packed {
   size_t state;
   double *solver; /* [state] */
   double *rows;   /* [count][columns] */
-  double purse[PURSE], mark[MARK];
+  double seconds[SECONDS], mark[MARK];
 } packed;
 
 static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
@@ -60,7 +60,7 @@ static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
       k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
     }
   }
-  pack_purse(&e->purse, k->purse);
+  pack_seconds(&e->seconds, k->seconds);
   const size_t outer = hvi_solver_info(e->solver).last.outer;
   const hvi_collector_mark mark = mark_of(e, outer);
   k->mark[0] = (double)outer;
@@ -87,7 +87,7 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
   if (!status) {
     hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
                           matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
-                          matrix("purse", k.purse, 1, PURSE), matrix("mark", k.mark, 1, MARK),
+                          matrix("seconds", k.seconds, 1, SECONDS), matrix("mark", k.mark, 1, MARK),
                           matrix("mean", e->mean, 1, e->problem->model->dim)};
     const hvi_tensors t = {.count = sizeof items / sizeof *items - (e->mean ? 0 : 1),
                            .items = items};
@@ -143,11 +143,11 @@ static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *e
   if (!s->grow) return HVI_OK;
   if (s->skip && place.row > 0) status = s->skip(s->context, place, err);
   double again = 0.0;
-  e->purse.resumed = 0.0;
+  e->seconds.resumed = 0.0;
   if (!status) {
     status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err);
   }
-  e->purse.resumed = e->purse.ahead - again;
+  e->seconds.resumed = e->seconds.ahead - again;
   return status;
 }
 
@@ -172,14 +172,14 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   size_t count = 0;
   const double *solver = find(t, "solver", NULL, hvi_solver_state(e->solver), path, err);
   const double *rows = solver ? find(t, "rows", &count, HVI_EVALUATION_COLUMNS, path, err) : NULL;
-  const double *purse = rows ? find(t, "purse", NULL, PURSE, path, err) : NULL;
-  const double *mark = purse ? find(t, "mark", NULL, MARK, path, err) : NULL;
+  const double *seconds = rows ? find(t, "seconds", NULL, SECONDS, path, err) : NULL;
+  const double *mark = seconds ? find(t, "mark", NULL, MARK, path, err) : NULL;
   const double *mean = mark && e->mean ? find(t, "mean", NULL, d, path, err) : mark;
   if (!mean) return HVI_ERROR_INPUT;
   hvi_status status = check_place(e, mark, path, err);
   if (status) return status;
   if (e->mean) memcpy(e->mean, mean, d * sizeof *mean);
-  unpack_purse(&e->purse, purse);
+  unpack_seconds(&e->seconds, seconds);
   status = renew_data(e, mark, err);
   if (!status) status = hvi_solver_restore(e->solver, solver, err);
   if (status) return status;

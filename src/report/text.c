@@ -46,6 +46,13 @@ void hvi_text_pad(hvi_text *t, char c, size_t count) {
   t->data[t->length] = '\0';
 }
 
+void hvi_text_settings(hvi_text *t, const hvi_setting_table *table, const void *settings,
+                       const char *method) {
+  char text[4096];
+  hvi_setting_describe(table, settings, method, text, sizeof text);
+  hvi_text_add(t, "; %s", text);
+}
+
 hvi_status hvi_text_write(const hvi_text *t, const char *path, hvi_error *err) {
   if (t->failed) return hvi_error_memory(err, path);
   return hvi_file_write_text(path, t->data ? t->data : "", err);

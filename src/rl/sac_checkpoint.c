@@ -136,8 +136,8 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
   hvi_sac *sac = (hvi_sac *)(size_t)constant; /* the list serves reading too */
   char texts[MOST_SETTINGS][SETTING_TEXT];
   hvi_tensor_note notes[MOST_SETTINGS];
-  size_t count = 0;
   hvi_kept head = {.kind = KIND, .about = sac->env->name};
+  size_t count = 0;
   memcpy(head.levels, sac->levels, sizeof head.levels);
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     if (!is_kept(row)) continue;
@@ -233,11 +233,8 @@ static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const
                                 hvi_error *err) {
   *s = hvi_sac_defaults();
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
-    if (!is_kept(row)) continue;
-    const char *text = hvi_tensors_note(t, row->name);
-    const hvi_status status = text ? hvi_setting_parse(row, s, text, NULL, err) : HVI_ERROR_INPUT;
-    if (status == HVI_ERROR_MEMORY) return status;
-    if (status != HVI_OK) {
+    const char *text = is_kept(row) ? hvi_tensors_note(t, row->name) : NULL;
+    if (is_kept(row) && (!text || hvi_setting_parse(row, s, text, NULL, NULL))) {
       return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its setting '%s' is missing or unreadable",
                            path, row->name);
     }

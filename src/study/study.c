@@ -224,19 +224,19 @@ static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_er
   return HVI_OK;
 }
 
-/* An earlier run counts when it had the same settings. A damaged file is an error, and so is one of
- * another level of instructions. */
+/* An earlier run counts when it had the same settings. A damaged file, or one of another level of
+ * instructions, is an error. */
 static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *path,
                                   const char *hash, hvi_error *err) {
-  hvi_claims *c = study->claims;
+  hvi_claims *claims = study->claims;
   hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
   *finished = false;
   if (!study->settings->resume || access(path, F_OK) != 0) return HVI_OK;
-  hvi_status status = hvi_claims_read(c, path, err);
+  hvi_status status = hvi_claims_read(claims, path, err);
   if (status) return status;
-  *finished = c->checked && strcmp(c->settings_hash, hash) == 0;
-  if (*finished) status = hvi_kept_match_levels(&head, path, c->levels, err);
-  if (status || !*finished) hvi_claims_clear(c);
+  *finished = claims->checked && strcmp(claims->settings_hash, hash) == 0;
+  if (*finished) status = hvi_kept_match_levels(&head, path, claims->levels, err);
+  if (status || !*finished) hvi_claims_clear(claims);
   return status;
 }
 
@@ -255,6 +255,7 @@ static hvi_status run(hvi_study *study, const char *path, hvi_error *err) {
   snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
   snprintf(c->title, sizeof c->title, "%s", study->title);
   snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
+  hvi_levels_add(c->levels, NULL);
   if (!hvi_study_progress(study, "starting", 0)) return HVI_OK;
   status = hvi_study_run_cells(study, err);
   if (!status && !study->stopped) status = finish(study, err);
@@ -272,7 +273,10 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   study->folder = hvi_path_join(s->out, study->id, "");
   char *path = study->folder ? hvi_study_path(study, "claims.json", "") : NULL;
   hvi_status status = path ? hvi_folder_make(study->folder, err) : hvi_error_memory(err, "a path");
+  hvi_lock lock = {-1, NULL};
+  if (!status) status = hvi_lock_take(&lock, path, err);
   if (!status) status = run(study, path, err);
+  hvi_lock_release(&lock);
   *stopped = study->stopped;
   if (status || *stopped) hvi_claims_clear(claims);
   clear(study);

@@ -181,7 +181,8 @@ static void test_polyak(void **state) {
   free(wanted);
   hvi_evaluation *e = NULL;
   s.polyak = -1.0;
-  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "polyak = -1");
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err,
+              "polyak: must be a number from 0 to 1e6, not '-1'");
 }
 
 /* Cut at row 1,200, in the episode that begins at row 1,130, of which a first group of 8 is not:

@@ -160,7 +160,7 @@ static void a_piece_is_a_plain_evaluation(void **state) {
   s.value.hidden[0] = 8;
   s.value.hidden_count = 1;
   s.stream = hvi_stream_of_collector(c);
-  s.lr_decay = s.polyak = 0.0;
+  s.settings.inner_lr_decay = s.polyak = 0.0;
   s.settings = hvi_settings_defaults();
   hvi_method_find("adamw")->apply(&s.settings);
   s.settings.eta = 1.0;

@@ -232,7 +232,7 @@ static void settings_are_checked(void **state) {
   bad[6].alpha = -1.0;
   bad[7].hidden_count = 9;
   bad[8].threads = 3;
-  const char *words[] = {"gamma", "tau",   "batch",  "buffer", "learning rates",
+  const char *words[] = {"gamma", "tau",   "batch",  "buffer", "actor_lr",
                          "delay", "alpha", "hidden", "threads"};
   for (size_t i = 0; i < 9; i++)
     check_error(hvi_sac_new(&sac, walk, &bad[i], &err), HVI_ERROR_ARGUMENT, &err, words[i]);

@@ -107,7 +107,7 @@ refused 2 'needs an? environment' data collect --policy default --out x
 refused 2 'policy is missing' data collect lqr --out x
 refused 2 'file to write is missing' "${collect[@]}"
 refused 2 'exclude' "${collect[@]}" --out x --resume --fresh
-refused 2 'transitions takes' "${collect[@]}" -n 0 --out x
+refused 2 'transitions: must be' "${collect[@]}" -n 0 --out x
 refused 3 "did you mean 'lqr'" data collect lqrr --policy default --out x
 refused 3 'brings no policy' data collect pendulum --policy default --out x
 refused 3 '' data collect lqr --policy one --out x

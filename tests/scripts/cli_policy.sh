@@ -51,7 +51,7 @@ cmp whole.safetensors longer.safetensors || fail "a continued run is not the sam
 
 # A checkpoint is not overwritten by accident, nor continued with other settings.
 refused 2 'whole.safetensors.checkpoint.*--resume.*--fresh' "${train[@]}" --out whole.safetensors
-refused 2 'made with --gamma 0.99, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
+refused 2 'made with gamma 0.99, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
 refused 2 'at step 1500 already' "${train[@]}" --steps 1400 --out whole.safetensors --resume
 refused 2 'one or the other' "${train[@]}" --out whole.safetensors --resume --fresh
 refused 2 'needs --out' "${train[@]}"
@@ -113,7 +113,7 @@ said out '^mean return +-'
 refused 3 'takes 3 observations and gives 1 actions, but .lqr. has' policy score lqr --policy whole.safetensors
 refused 3 "brings no policy" policy score pendulum --policy default
 refused 5 'missing.safetensors' policy score pendulum --policy missing.safetensors
-refused 2 'needs --policy' policy score pendulum
+refused 2 'policy is missing' policy score pendulum
 refused 2 "did you mean 'score'" policy scor
 
 expect 0 policy info whole.safetensors
