@@ -59,6 +59,8 @@ static void add_run_options(hvi_evaluate *e, hvi_args *args) {
       {"checkpoint-every", 0, HVI_ARG_SIZE, &e->every, .range = "[1,1e9]", .help = "outer steps between checkpoints"},
       {"resume", 0, HVI_ARG_FLAG, &e->resume, .help = "go on from the checkpoint, if there is one"},
       {"fresh", 0, HVI_ARG_FLAG, &e->fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &e->spec.accept_other_bits,
+       .help = "go on from what another level of instructions computed"},
       {"out", 'o', HVI_ARG_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
       {"gap", 0, HVI_ARG_FLAG, &e->gap,
        .help = "with --data: the Bellman gap on all of the data, at each measurement (otherwise at the end, on one batch)"},
@@ -156,14 +158,15 @@ static int evaluate(hvi_evaluate *e) {
   if (hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED) return give_up(e, &r);
   if (!status) status = checkpoint(e, &err);
   if (!status) status = hvi_evaluate_judge(e, &r, &err);
-  if (!status) status = hvi_evaluate_draw(e, &err);
   if (status) return hvi_complain_error(&err);
+  const int drawn = hvi_evaluate_draw(e, &err) ? hvi_complain_error(&err) : HVI_EXIT_DONE;
   if (e->json) {
     hvi_evaluate_json(e, &r);
   } else {
     hvi_evaluate_summary(e, &r);
   }
-  return exit_code(e, &r);
+  const int code = exit_code(e, &r);
+  return code == HVI_EXIT_DONE ? drawn : code;
 }
 
 static hvi_evaluate defaults(void) {

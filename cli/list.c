@@ -1,8 +1,8 @@
 /* hvi list: what is built in. */
 #include "commands.h"
 #include "exit_codes.h"
-#include "experiments/experiment.h"
 #include "json.h"
+#include "study/study.h"
 #include "talk.h"
 
 #include <hvi/builtin.h>
@@ -23,12 +23,12 @@ static const char examples[] = "  hvi list\n"
 
 static void line(const char *name, const char *text) { printf("  %-20s%s\n", name, text); }
 
-static const char *experiment_title(const hvi_experiment *e) { return e ? e->title : ""; }
+static const char *experiment_title(const hvi_study *e) { return e ? e->title : ""; }
 
 static void list_experiments(hvi_json *j) {
-  for (const char *const *id = hvi_experiment_ids(); *id; id++) {
-    hvi_experiment *e = NULL;
-    hvi_experiment_new(&e, *id, NULL);
+  for (const char *const *id = hvi_study_ids(); *id; id++) {
+    hvi_study *e = NULL;
+    hvi_study_new(&e, *id, NULL);
     if (j) {
       hvi_json_open(j, NULL, '{');
       hvi_json_text(j, "name", *id);
@@ -37,7 +37,7 @@ static void list_experiments(hvi_json *j) {
     } else {
       line(*id, experiment_title(e));
     }
-    hvi_experiment_free(e);
+    hvi_study_free(e);
   }
 }
 

@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "commands.h"
 #include "exit_codes.h"
-#include "experiments/run.h"
 #include "signals.h"
+#include "study/study.h"
 #include "talk.h"
 
 #include <stdio.h>
@@ -16,9 +16,9 @@ enum { MOST = 64, PARTS = 1000 };
 typedef struct job {
   hvi_talk talk;
   hvi_progress bar;
-  hvi_reproduce_settings settings;
+  hvi_study_settings settings;
   size_t count, finished;
-  hvi_experiment *experiments[MOST];
+  hvi_study *experiments[MOST];
   hvi_claims claims[MOST]; /* [finished] */
 } job;
 
@@ -45,14 +45,14 @@ static const char *repeated_id(const job *j) {
 
 /* Everything is read before anything is run. */
 static int load(job *j, const hvi_args *args) {
-  const char *const *ids = hvi_experiment_ids();
+  const char *const *ids = hvi_study_ids();
   size_t count = args->operand_count;
   if (count == 0)
     while (ids[count]) count++;
   for (size_t i = 0; i < count; i++) {
     hvi_error err;
     const char *name = args->operand_count ? args->operands[i] : ids[i];
-    if (hvi_experiment_new(&j->experiments[j->count], name, &err) != HVI_OK)
+    if (hvi_study_new(&j->experiments[j->count], name, &err) != HVI_OK)
       return hvi_complain_error(&err);
     j->count++;
     const char *twice = repeated_id(j);
@@ -63,29 +63,29 @@ static int load(job *j, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
-static int run_one(job *j, const hvi_experiment *e) {
+static int run_one(job *j, hvi_study *e) {
   hvi_error err;
   bool stopped = false;
   hvi_claims *claims = &j->claims[j->finished];
   j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
-  hvi_status status = hvi_reproduce(claims, &stopped, e, &j->settings, &err);
+  hvi_status status = hvi_study_run(claims, &stopped, e, &j->settings, &err);
   hvi_progress_clear(&j->bar);
   if (status != HVI_OK) return hvi_complain_error(&err);
   if (stopped) return HVI_EXIT_INTERRUPTED;
   hvi_say(&j->talk, "%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
           j->settings.out, e->id);
   j->finished++;
-  status = hvi_reproduce_page(j->settings.out, j->claims, j->finished, &err);
+  status = hvi_study_page(j->settings.out, j->claims, j->finished, &err);
   return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
 }
 
 /* Rates instead of results. */
-static int tune_one(job *j, const hvi_experiment *e) {
+static int tune_one(job *j, hvi_study *e) {
   hvi_error err;
   bool stopped = false;
   char *text = NULL;
   j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
-  hvi_status status = hvi_reproduce_tune(&text, &stopped, e, &j->settings, &err);
+  hvi_status status = hvi_study_tune(&text, &stopped, e, &j->settings, &err);
   hvi_progress_clear(&j->bar);
   if (status != HVI_OK) return hvi_complain_error(&err);
   if (stopped) return HVI_EXIT_INTERRUPTED;
@@ -127,12 +127,12 @@ static int run_all(job *j) {
 }
 
 static void free_job(job *j) {
-  for (size_t i = 0; i < j->count; i++) hvi_experiment_free(j->experiments[i]);
+  for (size_t i = 0; i < j->count; i++) hvi_study_free(j->experiments[i]);
   for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
   hvi_free(j);
 }
 
-static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, bool *tune,
+static void describe(hvi_args *args, hvi_study_settings *s, bool *quick, bool *tune,
                      hvi_talk *talk) {
   *args = (hvi_args){
       .command = "reproduce",
@@ -175,6 +175,10 @@ static void describe(hvi_args *args, hvi_reproduce_settings *s, bool *quick, boo
                     .kind = HVI_ARG_FLAG,
                     .to = &s->resume,
                     .help = "keep what an earlier run with the same settings finished"},
+                   {.name = "accept-other-bits",
+                    .kind = HVI_ARG_FLAG,
+                    .to = &s->accept_other_bits,
+                    .help = "go on from what another level of instructions computed"},
                    {.name = "tune",
                     .kind = HVI_ARG_FLAG,
                     .to = tune,
@@ -192,7 +196,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   job *j = hvi_alloc(1, sizeof *j);
   if (!j) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
   j->talk = hvi_talk_new();
-  j->settings = (hvi_reproduce_settings){
+  j->settings = (hvi_study_settings){
       .out = "out", .progress = show_progress, .message = show_message, .context = j};
   describe(&args, &j->settings, &quick, &tune, &j->talk);
   if (hvi_args_parse(&args, argc, argv, &code)) {

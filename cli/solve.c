@@ -42,7 +42,7 @@ static void add_output_options(hvi_solve *s, hvi_args *args) {
 
 /* What the observer passes rows on to. */
 typedef struct watch {
-  hvi_table table;
+  hvi_screen table;
   hvi_trace *trace;
   hvi_yardstick *yardstick;
   double first_residual;
@@ -51,7 +51,7 @@ typedef struct watch {
 static bool observe(void *context, const hvi_record *row) {
   watch *w = context;
   if (row->outer == 0) w->first_residual = row->residual;
-  hvi_table_row(&w->table, row);
+  hvi_screen_row(&w->table, row);
   if (w->trace && !hvi_trace_observe(w->trace, row)) return false;
   return !hvi_signals_interrupted();
 }
@@ -106,7 +106,7 @@ static int run_solver(const hvi_solve *s, hvi_solver *solver, watch *w) {
   r.info = hvi_solver_info(solver);
   r.first_residual = w->first_residual;
   r.interrupted = hvi_signals_interrupted();
-  hvi_table_end(&w->table, &r.info.last);
+  hvi_screen_end(&w->table, &r.info.last);
   if (hvi_problem_judge(&r.judge, s->setup.problem, r.info.last.theta, &err) != HVI_OK) {
     return hvi_complain_error(&err);
   }
@@ -120,7 +120,8 @@ static int solve_one(const hvi_solve *s) {
   hvi_error err = {.status = HVI_OK};
   hvi_solver *solver = NULL;
   hvi_settings settings = s->setup.settings;
-  watch w = {.table = hvi_table_new(&s->talk, s->every, settings.max_outer), .first_residual = NAN};
+  watch w = {.table = hvi_screen_new(&s->talk, s->every, settings.max_outer),
+             .first_residual = NAN};
   settings.observe = observe;
   settings.observer_context = &w;
   int code;

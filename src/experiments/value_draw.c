@@ -209,7 +209,7 @@ static hvi_status draw(drawing *d, hvi_error *err) {
   return hvi_run_figure(d->run, &plot, err);
 }
 
-hvi_status hvi_study_draw(hvi_run *run, const hvi_study_results *r, hvi_error *err) {
+hvi_status hvi_value_study_draw(hvi_run *run, const hvi_study_results *r, hvi_error *err) {
   drawing *d = hvi_alloc(1, sizeof *d);
   if (!d) return hvi_error_memory(err, "a figure");
   d->run = run;

@@ -105,7 +105,7 @@ static hvi_status prepare(desk *d, hvi_error *err) {
   d->spec = hvi_evaluation_defaults();
   d->spec.seed = d->piece->seed;
   d->spec.settings = d->piece->settings;
-  d->spec.lr_decay = d->spec.polyak = 0.0; /* a method is what its file says */
+  d->spec.settings.inner_lr_decay = d->spec.polyak = 0.0; /* a method is what its file says */
   d->spec.probe = d->study->sites[d->piece->place].probe;
   const size_t steps = d->spec.settings.max_outer = hvi_study_steps(s, &d->piece->settings);
   d->spec.schedule = (hvi_schedule){.every = steps > measures ? steps / measures : 1,

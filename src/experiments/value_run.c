@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_place(const hvi_study_plan *p, const char *environment) {
   size_t i = 0;
@@ -133,19 +134,40 @@ static void add_pieces(hvi_study *study, size_t place, size_t seed_index, bool t
   }
 }
 
-/* Pieces that an earlier run finished. */
+hvi_kept hvi_study_piece_head(const hvi_study *study, const char *about) {
+  return (hvi_kept){.kind = "result of a run",
+                    .about = about,
+                    .accept_other_bits = study->run->settings->accept_other_bits};
+}
+
+hvi_status hvi_study_piece_read(hvi_study_curve *curve, char levels[HVI_LEVELS_TEXT],
+                                const hvi_study *study, const hvi_study_piece *piece,
+                                hvi_error *err) {
+  char *path = hvi_path_join(study->folder, piece->name, ".csv");
+  char *about = hvi_study_piece_about(study, piece);
+  hvi_kept head = hvi_study_piece_head(study, about);
+  const hvi_status status = path && about ? hvi_study_curve_read(curve, path, &head, err)
+                                          : hvi_error_memory(err, "a run");
+  hvi_levels_add(levels, head.levels);
+  hvi_free(path);
+  hvi_free(about);
+  return status;
+}
+
+/* Pieces that an earlier run finished; those of other settings are run again. */
 static hvi_status mark_finished(hvi_study *study, hvi_error *err) {
   for (size_t i = 0; i < study->piece_count; i++) {
     hvi_study_piece *p = &study->pieces[i];
     hvi_study_curve curve = {0};
-    char *path = hvi_path_join(study->folder, p->name, ".csv");
-    char *about = hvi_study_piece_about(study, p);
-    if (path && about) p->finished = hvi_study_curve_read(&curve, path, about);
-    hvi_free(curve.rows);
-    const bool good = path && about;
+    char levels[HVI_LEVELS_TEXT] = "", *path = hvi_path_join(study->folder, p->name, ".csv");
+    if (!path) return hvi_error_memory(err, "a path");
+    const bool there = access(path, F_OK) == 0;
     hvi_free(path);
-    hvi_free(about);
-    if (!good) return hvi_error_memory(err, "a run");
+    if (!there) continue;
+    const hvi_status status = hvi_study_piece_read(&curve, levels, study, p, err);
+    hvi_free(curve.rows);
+    if (status && status != HVI_ERROR_MISMATCH) return status;
+    p->finished = !status;
   }
   return HVI_OK;
 }
@@ -194,13 +216,8 @@ hvi_status hvi_study_collect(hvi_study_results *r, const hvi_study *study, hvi_e
     const hvi_study_piece *p = &study->pieces[i];
     const size_t seed = p->group % study->seeds;
     hvi_study_curve *to = &r->curves[(p->place * r->contenders + p->contender) * r->seeds + seed];
-    char *path = hvi_path_join(study->folder, p->name, ".csv");
-    char *about = hvi_study_piece_about(study, p);
-    const bool read = path && about && hvi_study_curve_read(to, path, about);
-    hvi_free(path);
-    hvi_free(about);
-    if (!read)
-      return hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s/%s.csv'", study->folder, p->name);
+    const hvi_status status = hvi_study_piece_read(to, study->run->claims->levels, study, p, err);
+    if (status) return status;
   }
   return HVI_OK;
 }
@@ -216,13 +233,13 @@ static hvi_status finish(hvi_study *study, hvi_error *err) {
   hvi_study_results r = {0};
   hvi_status status = hvi_study_collect(&r, study, err);
   if (!status && study->plan->chain) status = hvi_study_chain(study->run, err);
-  if (!status) status = hvi_study_draw(study->run, &r, err);
+  if (!status) status = hvi_value_study_draw(study->run, &r, err);
   if (!status && study->run->experiment->builtin) hvi_claims_study(study->run->claims, &r);
   hvi_study_results_free(&r);
   return status;
 }
 
-hvi_status hvi_study_run(hvi_run *run, hvi_error *err) {
+hvi_status hvi_value_study_run(hvi_run *run, hvi_error *err) {
   hvi_study study;
   hvi_status status = hvi_study_open(&study, run, err);
   if (!status && !run->stopped) status = hvi_study_cut(&study, false, err);

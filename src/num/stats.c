@@ -97,3 +97,21 @@ double hvi_stats_slope(const double *y, size_t n) {
   }
   return sxy / sxx;
 }
+
+hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor) {
+  double count = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0, yy = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(y[i]) || y[i] <= floor) continue;
+    /* Welford's update: no cancellation between large sums */
+    const double x = (double)i, v = log10(y[i]);
+    count += 1;
+    const double dx = x - x_mean, dy = v - y_mean;
+    x_mean += dx / count;
+    y_mean += dy / count;
+    xx += dx * (x - x_mean);
+    xy += dx * (v - y_mean);
+    yy += dy * (v - y_mean);
+  }
+  if (count < 3 || xx == 0) return (hvi_stats_line){NAN, NAN};
+  return (hvi_stats_line){xy / xx, yy > 0 ? xy * xy / (xx * yy) : 1};
+}

@@ -16,4 +16,11 @@ double hvi_stats_interval95(const double *x, size_t n);
 /* Slope of the least-squares line through (i, y[i]), i = 0 .. n-1; NaN for n < 2. */
 double hvi_stats_slope(const double *y, size_t n);
 
+/* The line log10 y[i] = c + slope i, leaving out what is not finite or not above `floor`. */
+typedef struct hvi_stats_line {
+  double slope;
+  double r2; /* 1: exactly a line; both are NaN with fewer than three points */
+} hvi_stats_line;
+hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor);
+
 #endif

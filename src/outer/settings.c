@@ -66,6 +66,8 @@ static const hvi_setting rows[] = {
      .help = "the optimizer's state survives a new target"},
     {"inner_lr", HVI_SETTING_REAL, AT(inner.lr), .range = "(0,inf)", .fallback = "1", .used_by = FIRST,
      .help = "step size of gd, momentum, adam, adamw and the baselines"},
+    {"inner_lr_decay", HVI_SETTING_REAL, AT(inner_lr_decay), .range = "[0,inf)", .used_by = "gd momentum adam adamw",
+     .help = "outer step t = 0, 1, ... has the inner rate --inner-lr / (1 + X t)"},
     {"momentum", HVI_SETTING_REAL, AT(inner.momentum), .range = "[0,1)", .fallback = "0.9", .used_by = "momentum",
      .help = "share of the last step that momentum keeps"},
     {"beta1", HVI_SETTING_REAL, AT(inner.beta1), .range = "[0,1)", .fallback = "0.9", .used_by = ADAM,

@@ -40,6 +40,7 @@ typedef struct hvi_claim {
   char where[96]; /* in the paper */
   char text[384]; /* the claim, in our words */
   char note[512];
+  bool theorem; /* verified: a correct program cannot violate it */
   hvi_judgement judgement;
   size_t measure_count;
   hvi_measure measures[HVI_CLAIM_MEASURES];
@@ -51,6 +52,8 @@ typedef struct hvi_claims {
   char title[160];        /* one line */
   char mode[16];          /* "quick" or "full" */
   char settings_hash[32]; /* of everything that decides the result */
+  char levels[40];        /* of instructions that it was computed with, '+' between */
+  bool checked;           /* of what was read: it had a checksum, and the right one */
   double seconds;         /* the whole experiment took */
   size_t count;
   hvi_claim **items;

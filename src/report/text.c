@@ -79,6 +79,18 @@ char *hvi_path_join(const char *folder, const char *name, const char *ending) {
   return hvi_text_take(&path);
 }
 
+bool hvi_path_split(char **folder, char **name, const char *path, const char *ending) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  const size_t tail = strlen(ending), length = strlen(base);
+  const bool ends = length > tail && strcmp(base + length - tail, ending) == 0;
+  hvi_text f = {0}, n = {0};
+  hvi_text_add(&f, "%.*s", slash && slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+  hvi_text_add(&n, "%.*s", (int)(ends ? length - tail : length), base);
+  *folder = hvi_text_take(&f);
+  *name = hvi_text_take(&n);
+  return *folder && *name;
+}
+
 size_t hvi_text_width(const char *s) {
   size_t width = 0;
   for (; *s; s++) width += ((unsigned char)*s & 0xC0) != 0x80;

@@ -28,6 +28,10 @@ void hvi_text_free(hvi_text *t);
 /* folder/name and folder/name + ending, as new strings (hvi_free them); NULL without memory. */
 char *hvi_path_join(const char *folder, const char *name, const char *ending);
 
+/* The folder of a path ("." without one) and its name without the ending, as new strings; false
+ * without memory. */
+bool hvi_path_split(char **folder, char **name, const char *path, const char *ending);
+
 /* How many columns a UTF-8 string takes on a terminal (one a character). */
 size_t hvi_text_width(const char *s);
 

@@ -6,6 +6,7 @@
 
 const hvi_setting_table *hvi_rollout_table(void); /* of hvi_rollout_settings */
 const hvi_setting_table *hvi_collect_table(void); /* of hvi_collect_settings, but for `run` */
+const hvi_setting_table *hvi_returns_table(void); /* of hvi_returns_settings, but for `run` */
 const hvi_setting_table *hvi_testset_table(void); /* of hvi_testset_settings, but for `run` */
 
 #endif

@@ -43,12 +43,12 @@ static hvi_status make_npy(const void *context, hvi_problem **p, hvi_error *err)
 
 static void nothing_is_left_behind(void **state) {
   (void)state;
-  assert_true(starve(make_walk, NULL) >= 15);
-  assert_true(starve(make_blocks, NULL) >= 8);
-  assert_true(starve(make_random, NULL) >= 15);
-  assert_true(starve(make_csv, NULL) >= 25);
-  assert_true(starve(make_market, NULL) >= 25);
-  assert_true(starve(make_npy, NULL) >= 25);
+  assert_true(starve_problem(make_walk, NULL) >= 15);
+  assert_true(starve_problem(make_blocks, NULL) >= 8);
+  assert_true(starve_problem(make_random, NULL) >= 15);
+  assert_true(starve_problem(make_csv, NULL) >= 25);
+  assert_true(starve_problem(make_market, NULL) >= 25);
+  assert_true(starve_problem(make_npy, NULL) >= 25);
 }
 
 int main(void) {

@@ -109,7 +109,7 @@ said out 'steps per second'
 if [[ $mujoco != true ]]; then
   refused $input 'libmujoco-dev' env info ant
   expect 0 env list
-  said out 'MuJoCo was not there'
+  said out 'needs MuJoCo \(Debian: libmujoco-dev; then build again\)'
   exit 0
 fi
 expect 0 env info ant-v4 --json

@@ -8,7 +8,6 @@
 #include "num/vec.h"
 #include "num/yaml_reader.h"
 #include "problems/bellman/mdp.h"
-#include "problems/document.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -186,21 +185,16 @@ static hvi_status build(builder *b, hvi_mdp **mdp) {
   return HVI_OK;
 }
 
-hvi_status hvi_mdp_parse(hvi_mdp **mdp, bool *trajectory, const char *text, const char *name,
-                         const char *folder, hvi_error *err) {
+hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const hvi_document *d, hvi_error *err) {
   *mdp = NULL;
-  hvi_tree *tree;
-  hvi_status status = hvi_tree_parse(&tree, text, name, err);
-  if (status) return status;
-  builder b = {.r = {.name = name, .folder = folder, .err = err}, .root = hvi_tree_root(tree)};
-  status = build(&b, mdp);
+  builder b = {.r = {.name = d->name, .folder = d->folder, .err = err}, .root = d->root};
+  const hvi_status status = build(&b, mdp);
   *trajectory = b.trajectory;
   hvi_matrix_file_free(&b.transitions.file);
   hvi_matrix_file_free(&b.rewards.file);
   hvi_matrix_file_free(&b.features.file);
   hvi_matrix_file_free(&b.theta0.file);
   hvi_reader_clear(&b.r);
-  hvi_tree_free(tree);
   return status;
 }
 
@@ -210,8 +204,7 @@ hvi_status hvi_mdp_load(hvi_mdp **mdp, const char *path, hvi_error *err) {
   hvi_document d;
   bool trajectory;
   hvi_status status = hvi_document_read(&d, path, err);
-  if (status) return status;
-  status = hvi_mdp_parse(mdp, &trajectory, d.text, d.name, d.folder, err);
+  if (!status) status = hvi_mdp_read(mdp, &trajectory, &d, err);
   hvi_document_free(&d);
   return status;
 }

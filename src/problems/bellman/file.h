@@ -2,13 +2,13 @@
 #ifndef HVI_PROBLEMS_BELLMAN_FILE_H
 #define HVI_PROBLEMS_BELLMAN_FILE_H
 
+#include "problems/document.h"
+
 #include <hvi/mdp.h>
 
 #include <stdbool.h>
 
-/* Makes the process that a text describes; *trajectory says which data it asks for. `name` opens
- * error texts; files are looked for in `folder`, and there can be none when it is NULL. */
-hvi_status hvi_mdp_parse(hvi_mdp **mdp, bool *trajectory, const char *text, const char *name,
-                         const char *folder, hvi_error *err);
+/* Makes the process that a document describes; *trajectory says which data it asks for. */
+hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const hvi_document *d, hvi_error *err);
 
 #endif

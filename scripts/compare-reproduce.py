@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Compares two outputs of `hvi reproduce`, column by column, to the bit.
+
+    scripts/compare-reproduce.py OLD NEW [ID...]
+
+Every number of every CSV in OLD must be in NEW. Clocks are left out: they differ from run to run.
+Files and columns that have another name in NEW, and the few that were given up on purpose, are in
+the tables below. Prints what differs and exits with 1 if anything does.
+"""
+import csv
+import json
+import math
+import pathlib
+import re
+import sys
+
+CLOCKS = re.compile(r"seconds|milliseconds|^ns_|ratio_to_gda|_ns$")
+CLOCK_FILES = re.compile(r"-seconds\.csv$|levels-seconds")
+
+# (experiment, old file) as patterns -> how to find its columns in NEW: a function of the match and
+# the column that gives (file, column, {column: value of the rows}, what is done to the new number).
+RENAMED = []
+
+
+def renamed(experiment, file):
+    def add(function):
+        RENAMED.append((re.compile(experiment + "$"), re.compile(file + "$"), function))
+        return function
+    return add
+
+
+def slug(text):
+    return re.sub(r"[^a-z0-9]+", "-", text.lower().replace(".", "p")).strip("-")
+
+
+def rows_of(path, cache={}):
+    if path not in cache:
+        lines = [line for line in path.open(encoding="utf-8") if not line.startswith("#")]
+        cache[path] = list(csv.DictReader(lines))
+    return cache[path]
+
+
+def same(a, b):
+    if a == b:
+        return True
+    try:
+        x, y = float(a), float(b)
+    except ValueError:
+        return False
+    return x == y or (math.isnan(x) and math.isnan(y))
+
+
+def compare_column(old, column, new_folder, where):
+    """None when the column is there, or what is wrong."""
+    file, name, match, change = where
+    path = new_folder / file
+    if not path.exists():
+        return f"{file} is not there"
+    rows = [r for r in rows_of(path) if all(same(r.get(k, ""), v) for k, v in match.items())]
+    if rows and name not in rows[0]:
+        if all(r[column] == "" for r in old):
+            return None
+        return f"{file} has no column {name}"
+    values = [change(r[name]) for r in rows]
+    olds = [r[column] for r in old]
+    if len(values) != len(olds):
+        return f"{len(olds)} rows, {file} has {len(values)}"
+    for i, (a, b) in enumerate(zip(olds, values)):
+        if not same(a, b):
+            return f"row {i + 1}: {a} became {b} in {file}, {name}"
+    return None
+
+
+def find(experiment, file, column):
+    for e, f, function in RENAMED:
+        if e.match(experiment) and (m := f.match(file)):
+            return function(m, column)
+    return file, column, {}, lambda x: x
+
+
+def compare_claims(old, new):
+    a, b = (json.loads((p / "claims.json").read_text())["claims"] for p in (old, new))
+    verdicts = {c["id"]: c["verdict"] for c in b}
+    for c in a:
+        now = verdicts.get(c["id"], "not there")
+        if now != c["verdict"]:
+            yield f"claim {c['id']}: '{c['verdict']}' became '{now}'"
+    numbers = {x for c in b for x in c["measured"].values() if x is not None}
+    for c in a:
+        for name, x in c["measured"].items():
+            if x is not None and x not in numbers and not CLOCKS.search(name):
+                yield f"note: claim {c['id']}: '{name}' = {x} is not among the new measures"
+
+
+def compare(experiment, old, new):
+    columns = 0
+    for path in sorted(old.rglob("*.csv")):
+        file = str(path.relative_to(old))
+        if CLOCK_FILES.search(file):
+            continue
+        rows = rows_of(path)
+        for column in rows[0] if rows else []:
+            if CLOCKS.search(column):
+                continue
+            where = find(experiment, file, column)
+            if where is None:
+                continue
+            columns += 1
+            wrong = compare_column(rows, column, new, where)
+            if wrong:
+                yield f"{file}, {column}: {wrong}"
+    yield from compare_claims(old, new)
+    print(f"{experiment}: {columns} columns compared")
+
+
+def main():
+    old, new = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    failed = False
+    for folder in sorted(p.parent for p in old.glob("*/claims.json")):
+        if sys.argv[3:] and folder.name not in sys.argv[3:]:
+            continue
+        for line in compare(folder.name, folder, new / folder.name):
+            print(f"{folder.name}: {line}")
+            failed = failed or not line.startswith("note")
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

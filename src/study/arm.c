@@ -1,0 +1,76 @@
+/* One arm of a study: a method, and the settings that differ from its defaults. */
+#include "study/arm.h"
+#include "base/error.h"
+#include "base/suggest.h"
+#include "study/fields.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define AT(member) .offset = offsetof(hvi_arm, member)
+/* clang-format off */
+static const hvi_setting rows[] = {
+    {"label", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(label), .most = 160, .help = "in legends and names of files"},
+    {"method", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(method), .most = 160, .help = "an optimizer, a preset, a baseline or a rule"},
+    {"highlight", HVI_SETTING_FLAG, AT(highlight), .help = "its path, or its band, is drawn"},
+    {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]", .help = "of its lines; its place in the list unless told otherwise"},
+    {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_arm, rate_count),
+     .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "what its rate is tuned over"},
+    {0},
+};
+/* clang-format on */
+#undef AT
+
+static const hvi_setting_table table = {"method", sizeof(hvi_arm), rows};
+
+const hvi_setting_table *hvi_arm_table(void) { return &table; }
+
+static hvi_status apply_method(hvi_arm *c, const hvi_node *node, const hvi_rule *const *rules,
+                               const char *origin, hvi_error *err) {
+  const char *names[64];
+  char where[400];
+  size_t n = 0;
+  if (hvi_method_apply(&c->settings, node->text, rules)) return HVI_OK;
+  for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
+  for (; *rules; rules++) names[n++] = (*rules)->name;
+  names[n] = NULL;
+  snprintf(where, sizeof where, "%.300s:%u", origin, node->line);
+  return hvi_suggest_refuse(err, where, "method", node->text, names);
+}
+
+hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const *rules,
+                         const char *origin, hvi_error *err) {
+  const hvi_field_part parts[] = {
+      {.table = &table, .settings = c},
+      /* the experiment says when to stop, and has the seed */
+      {.table = hvi_settings_table(),
+       .settings = &c->settings,
+       .not = "iters tol max_evals max_seconds stall_window growth_bound seed"},
+      {.table = hvi_value_table(), .settings = &c->value, .only = "double_sampling lambda returns"},
+      {0}};
+  const hvi_node *name = map->kind == HVI_NODE_MAP ? hvi_node_get(map, "method") : NULL;
+  hvi_status status = HVI_OK;
+  c->settings = hvi_settings_defaults();
+  c->settings.stall_window = 0; /* curves run to the end, standing still or not */
+  c->value = hvi_value_defaults();
+  /* first what the method says, then what the file says */
+  if (name && name->kind == HVI_NODE_SCALAR) status = apply_method(c, name, rules, origin, err);
+  if (!status) status = hvi_field_map(parts, "at", map, origin, err);
+  if (status) return status;
+  hvi_slug(c->slug, sizeof c->slug, c->label);
+  c->eta_given = hvi_node_get(map, "eta") != NULL;
+  c->at = hvi_node_get(map, "at");
+  if (c->at && c->at->kind != HVI_NODE_LIST)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: at must be a list of maps", origin,
+                         c->at->line);
+  return HVI_OK;
+}
+
+double *hvi_arm_rate(hvi_settings *s, const char **key) {
+  const char *name = s->baseline ? "" : s->optimizer->name;
+  const bool step = strcmp(name, "gd") == 0 || strcmp(name, "momentum") == 0 ||
+                    strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0;
+  const bool damped = strcmp(name, "lm") == 0;
+  *key = step ? "inner_lr" : damped ? "damping" : "eta";
+  return step ? &s->inner.lr : damped ? &s->inner.damping : &s->eta;
+}

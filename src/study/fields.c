@@ -1,0 +1,97 @@
+#include "study/fields.h"
+
+#include "base/error.h"
+#include "base/parse.h"
+#include "base/suggest.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_KEYS = 120, LIST_TEXT = 2048 };
+
+static const char *key_of(const hvi_node *node) { return node->key ? node->key : "this entry"; }
+
+/* A scalar's text, or that of a list as a command line would have it. */
+static const char *text_of(const hvi_node *node, char *text, size_t size) {
+  if (node->kind == HVI_NODE_SCALAR) return node->text;
+  size_t used = 0;
+  *text = '\0';
+  for (const hvi_node *n = node->first; n; n = n->next) {
+    if (n->kind != HVI_NODE_SCALAR || used + strlen(n->text) + 2 > size) return "[...]";
+    used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", n->text);
+  }
+  return text;
+}
+
+hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node *node,
+                          const char *origin, hvi_error *err) {
+  const bool list = row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
+  char where[400], text[LIST_TEXT];
+  snprintf(where, sizeof where, "%.300s:%u: %s", origin, node->line, row->name);
+  const char *value = text_of(node, text, sizeof text);
+  if (node->kind == HVI_NODE_MAP) value = "{...}";
+  if (node->kind == HVI_NODE_LIST && !list) value = "[...]";
+  if (node->kind == HVI_NODE_SCALAR && list) {
+    snprintf(text, sizeof text, "%.80s, which is no list", node->text);
+    value = text;
+  }
+  return hvi_setting_parse(row, settings, value, where, err);
+}
+
+static bool counts(const hvi_field_part *p, const hvi_setting *row) {
+  if (row->kind == HVI_SETTING_SECTION || hvi_words_have(p->not, row->name)) return false;
+  return !p->only || hvi_words_have(p->only, row->name);
+}
+
+static hvi_status refuse_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
+                             const char *origin, hvi_error *err) {
+  const char *names[MOST_KEYS + 1];
+  char words[256], where[400];
+  size_t n = 0;
+  snprintf(words, sizeof words, "%s", others ? others : "");
+  for (char *w = words; *w && n < MOST_KEYS; w += strspn(w, " ")) {
+    names[n++] = w;
+    w += strcspn(w, " ");
+    if (*w) *w++ = '\0';
+  }
+  for (const hvi_field_part *p = parts; p->table; p++)
+    for (const hvi_setting *row = p->table->rows; row->name && n < MOST_KEYS; row++)
+      if (counts(p, row)) names[n++] = row->name;
+  names[n] = NULL;
+  snprintf(where, sizeof where, "%.300s:%u", origin, node->line);
+  return hvi_suggest_refuse(err, where, "key", node->key, names);
+}
+
+static hvi_status read_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
+                           const char *origin, hvi_error *err) {
+  if (hvi_words_have(others, node->key)) return HVI_OK;
+  for (const hvi_field_part *p = parts; p->table; p++) {
+    const hvi_setting *row = hvi_setting_find(p->table, node->key);
+    if (row && strcmp(row->name, node->key) == 0 && counts(p, row))
+      return hvi_field_read(row, p->settings, node, origin, err);
+  }
+  return refuse_key(parts, others, node, origin, err);
+}
+
+hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const hvi_node *map,
+                         const char *origin, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  if (map->kind != HVI_NODE_MAP)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a map of keys and values", origin,
+                         map->line, key_of(map));
+  for (const hvi_node *n = map->first; n && !status; n = n->next)
+    status = read_key(parts, others, n, origin, err);
+  for (const hvi_field_part *p = parts; p->table && !status; p++)
+    for (const hvi_setting *row = p->table->rows; row->name && !status; row++)
+      if (row->flags & HVI_SETTING_REQUIRED && !hvi_node_get(map, row->name))
+        status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: the key '%s' is missing", origin,
+                               map->line, row->name);
+  return status;
+}
+
+hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
+                          hvi_error *err) {
+  if (node->kind == HVI_NODE_LIST && node->count > 0 && node->count <= most) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s: must be a list of 1 to %zu %s", origin,
+                       node->line, key_of(node), most, what);
+}

@@ -1,0 +1,316 @@
+/* The factors of a part, and what a cell knows of its place in the grid. */
+#include "study/grid.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/text.h"
+#include "study/fields.h"
+#include "study/value_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LEVELS = 100000, MOST_KEYS = 12, MOST_CELLS = 10000000 };
+
+static void free_factor(hvi_factor *f) {
+  hvi_free(f->key);
+  hvi_free(f->text);
+  hvi_free(f->number);
+  hvi_free(f->words);
+  hvi_free(f->made);
+  *f = (hvi_factor){0};
+}
+
+static hvi_status new_factor(hvi_factor *f, const char *name, size_t levels, size_t keys,
+                             hvi_error *err) {
+  *f = (hvi_factor){.name = name,
+                    .levels = levels,
+                    .keys = keys,
+                    .key = hvi_alloc(keys + 1, sizeof *f->key),
+                    .text = hvi_alloc(keys * (levels + 1), sizeof *f->text),
+                    .number = hvi_alloc_doubles(keys * levels),
+                    .words = hvi_alloc(keys, sizeof *f->words)};
+  if (f->key && f->text && f->number && f->words) return f->key[0] = name, HVI_OK;
+  free_factor(f);
+  return hvi_error_memory(err, "the grid of a study");
+}
+
+static void set_level(hvi_factor *f, size_t key, size_t level, const char *text) {
+  char *end;
+  const double x = strtod(text, &end);
+  const bool number = end != text && !*end;
+  f->text[key * (f->levels + 1) + level] = text;
+  f->number[key * f->levels + level] = number ? x : NAN;
+  f->words[key] = f->words[key] || (*text && !number);
+}
+
+/* Levels first, first + 1, ...: whole numbers. */
+static hvi_status count_up(hvi_factor *f, const char *name, uint64_t first, size_t levels,
+                           hvi_error *err) {
+  hvi_status status = new_factor(f, name, levels, 1, err);
+  if (!status) f->made = hvi_alloc(levels, sizeof *f->made);
+  if (!status && !f->made) return free_factor(f), hvi_error_memory(err, "the grid of a study");
+  for (size_t i = 0; i < levels && !status; i++) {
+    snprintf(f->made[i], sizeof f->made[i], "%llu", (unsigned long long)(first + i));
+    set_level(f, 0, i, f->made[i]);
+  }
+  return status;
+}
+
+static hvi_status wrong_level(const hvi_node *n, const char *origin, const char *what,
+                              hvi_error *err) {
+  return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s", origin, n->line, what);
+}
+
+/* A level that is a map: its values stand under their keys. */
+static hvi_status read_map(hvi_factor *f, size_t level, const hvi_node *map, const char *origin,
+                           hvi_error *err) {
+  for (const hvi_node *n = map->first; n; n = n->next) {
+    size_t k = 0;
+    while (k < f->keys && f->key[k] && strcmp(f->key[k], n->key) != 0) k++;
+    if (n->kind != HVI_NODE_SCALAR || k == f->keys)
+      return wrong_level(n, origin, "a level is a value, or a map of values (at most 12)", err);
+    f->key[k] = n->key;
+    set_level(f, k, level, n->text);
+  }
+  return HVI_OK;
+}
+
+static hvi_status read_list(hvi_factor *f, const hvi_node *list, const char *origin,
+                            hvi_error *err) {
+  const bool maps = list->first && list->first->kind == HVI_NODE_MAP;
+  hvi_status status = new_factor(f, list->key, list->count, maps ? MOST_KEYS : 1, err);
+  if (status) return status;
+  if (maps) f->key[0] = NULL;
+  for (size_t k = 0; k < f->keys; k++)
+    for (size_t i = 0; i < f->levels; i++) set_level(f, k, i, "");
+  size_t level = 0;
+  for (const hvi_node *n = list->first; n && !status; n = n->next, level++) {
+    if (n->kind != (maps ? HVI_NODE_MAP : HVI_NODE_SCALAR))
+      status = wrong_level(n, origin, "the levels of a factor are all values, or all maps", err);
+    else if (maps)
+      status = read_map(f, level, n, origin, err);
+    else
+      set_level(f, 0, level, n->text);
+  }
+  while (f->keys > 1 && !f->key[f->keys - 1]) f->keys--;
+  return status;
+}
+
+/* A list of levels, one level, or FIRST..LAST. */
+static hvi_status read_factor(hvi_factor *f, const hvi_node *n, const char *origin,
+                              hvi_error *err) {
+  if (n->kind == HVI_NODE_LIST && n->count) return read_list(f, n, origin, err);
+  if (n->kind != HVI_NODE_SCALAR) return wrong_level(n, origin, "a factor needs levels", err);
+  unsigned long long first, last;
+  int used = 0;
+  if (sscanf(n->text, "%llu..%llu%n", &first, &last, &used) == 2 && !n->text[used]) {
+    if (last < first || last - first >= MOST_LEVELS)
+      return wrong_level(n, origin, "a range needs 1 to 100000 levels", err);
+    return count_up(f, n->key, first, (size_t)(last - first) + 1, err);
+  }
+  const hvi_status status = new_factor(f, n->key, 1, 1, err);
+  if (!status) set_level(f, 0, 0, n->text);
+  return status;
+}
+
+/* The factors of the file; those under quick or full stand in the place of others of their name. */
+static hvi_status read_grid(hvi_part *p, const hvi_node *sized, const char *origin,
+                            hvi_error *err) {
+  hvi_status status = HVI_OK;
+  for (const hvi_node *n = p->grid ? p->grid->first : NULL; n && !status; n = n->next) {
+    const hvi_node *other = sized ? hvi_node_get(sized, n->key) : NULL;
+    if (p->factor_count + 4 >= HVI_MOST_FACTORS)
+      return wrong_level(n, origin, "too many factors", err);
+    status = read_factor(&p->factors[p->factor_count++], other ? other : n, origin, err);
+  }
+  for (const hvi_node *n = sized ? sized->first : NULL; n && !status; n = n->next)
+    if (!p->grid || !hvi_node_get(p->grid, n->key))
+      status = wrong_level(n, origin, "this factor is not in the part's own grid", err);
+  return status;
+}
+
+/* Environments, methods and seeds, which the kind asks for. */
+static hvi_status add_own(hvi_part *p, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  if (p->kind->flags & HVI_KIND_REPEATS)
+    status = count_up(&p->factors[p->factor_count++], "repeat", 1, p->scale.repeats, err);
+  if (!status && (p->kind->flags & HVI_KIND_VALUE)) {
+    hvi_factor *f = &p->factors[p->factor_count++];
+    status = new_factor(f, "environment", p->value->environment_count, 1, err);
+    for (size_t i = 0; i < p->value->environment_count && !status; i++)
+      set_level(f, 0, i, p->value->environments[i].environment);
+  }
+  if (!status && (p->kind->flags & HVI_KIND_METHODS)) {
+    hvi_factor *f = &p->factors[p->factor_count++];
+    status = new_factor(f, "method", p->method_count, 1, err);
+    for (size_t i = 0; i < p->method_count && !status; i++)
+      set_level(f, 0, i, p->methods[i].label), f->words[0] = true;
+  }
+  if (!status && (p->kind->flags & HVI_KIND_SEEDS))
+    status = count_up(&p->factors[p->factor_count++], "seed", p->seed, p->scale.instances, err);
+  return status;
+}
+
+hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err) {
+  p->scale = full ? p->full : p->quick;
+  p->factor_count = 0;
+  hvi_status status = read_grid(p, full ? p->full_grid : p->quick_grid, origin, err);
+  if (!status) status = add_own(p, err);
+  p->cells = 1;
+  for (size_t i = 0; i < p->factor_count && !status; i++) {
+    if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
+      status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: more than %d cells", origin, MOST_CELLS);
+  }
+  return status;
+}
+
+void hvi_part_clear(hvi_part *p) {
+  for (size_t i = 0; i < HVI_MOST_FACTORS; i++) free_factor(&p->factors[i]);
+  p->factor_count = 0;
+}
+
+hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index) {
+  hvi_cell c = {.study = study, .part = part, .index = index};
+  for (size_t i = part->factor_count; i-- > 0; index /= part->factors[i].levels)
+    c.level[i] = index % part->factors[i].levels;
+  return c;
+}
+
+/* The factor that has this key; NULL: none. */
+static const hvi_factor *find_key(const hvi_part *p, const char *key, size_t *which, size_t *at) {
+  for (*which = 0; *which < p->factor_count; ++*which) {
+    const hvi_factor *f = &p->factors[*which];
+    for (*at = 0; *at < f->keys; ++*at)
+      if (strcmp(f->key[*at], key) == 0) return f;
+  }
+  return NULL;
+}
+
+double hvi_cell_number(const hvi_cell *c, const char *key) {
+  size_t i, k;
+  const hvi_factor *f = find_key(c->part, key, &i, &k);
+  return f ? f->number[k * f->levels + c->level[i]] : NAN;
+}
+
+const char *hvi_cell_word(const hvi_cell *c, const char *key) {
+  size_t i, k;
+  const hvi_factor *f = find_key(c->part, key, &i, &k);
+  const char *text = f ? f->text[k * (f->levels + 1) + c->level[i]] : "";
+  return *text ? text : NULL;
+}
+
+size_t hvi_cell_level(const hvi_cell *c, const char *key) {
+  size_t i, k;
+  return find_key(c->part, key, &i, &k) ? c->level[i] : 0;
+}
+
+const hvi_arm *hvi_cell_method(const hvi_cell *c) {
+  return &c->part->methods[hvi_cell_level(c, "method")];
+}
+
+/* Whether a key of `at` is a factor or `size`, and the cell is at another level of it. */
+static bool is_elsewhere(const hvi_cell *c, const hvi_node *n, bool *factor) {
+  const char *level = hvi_cell_word(c, n->key);
+  if (strcmp(n->key, "size") == 0) level = c->study->settings->full ? "full" : "quick";
+  *factor = level != NULL;
+  return level && n->kind == HVI_NODE_SCALAR && strcmp(level, n->text) != 0;
+}
+
+static hvi_status apply_at(hvi_settings *s, const hvi_cell *c, const hvi_node *map,
+                           hvi_error *err) {
+  bool factor;
+  hvi_status status = HVI_OK;
+  for (const hvi_node *n = map->first; n; n = n->next)
+    if (is_elsewhere(c, n, &factor)) return HVI_OK;
+  for (const hvi_node *n = map->first; n && !status; n = n->next) {
+    if (is_elsewhere(c, n, &factor) || factor) continue;
+    const hvi_setting *row = hvi_setting_find(hvi_settings_table(), n->key);
+    status = row ? hvi_field_read(row, s, n, c->study->origin, err)
+                 : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: '%s' is no factor and no setting",
+                                 c->study->origin, n->line, n->key);
+  }
+  return status;
+}
+
+hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err) {
+  const hvi_arm *arm = hvi_cell_method(c);
+  hvi_status status = HVI_OK;
+  *s = arm->settings;
+  if ((c->part->kind->flags & HVI_KIND_VALUE) && !arm->eta_given && !s->baseline) s->eta = 1.0;
+  for (const hvi_node *n = arm->at ? arm->at->first : NULL; n && !status; n = n->next)
+    status = n->kind == HVI_NODE_MAP
+                 ? apply_at(s, c, n, err)
+                 : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: at must be a list of maps",
+                                 c->study->origin, n->line);
+  return status;
+}
+
+uint64_t hvi_cell_seed(const hvi_cell *c) {
+  const char *text = hvi_cell_word(c, "seed");
+  return text ? strtoull(text, NULL, 10) : c->part->seed;
+}
+
+/* Whether a key is an option of the built-in problem. */
+static bool is_option(const char *problem, const char *key) {
+  const hvi_builtin *b = hvi_builtin_list();
+  while (b->name && strcmp(b->name, problem) != 0) b++;
+  return b->name && hvi_setting_find(b->options, key);
+}
+
+static hvi_status make_builtin(hvi_problem **p, const hvi_cell *c, const char *problem,
+                               uint64_t instance, hvi_error *err) {
+  const hvi_part *part = c->part;
+  hvi_option options[64];
+  size_t count = 0;
+  for (; count < part->option_count && count < 48; count++) options[count] = part->options[count];
+  for (size_t i = 0; i < part->factor_count; i++)
+    for (size_t k = 0; k < part->factors[i].keys && count < 64; k++) {
+      const char *key = part->factors[i].key[k], *text = hvi_cell_word(c, key);
+      if (text && is_option(problem, key)) options[count++] = (hvi_option){key, text};
+    }
+  return hvi_builtin_new(p, problem, options, count, part->seed, instance, err);
+}
+
+hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instance, hvi_error *err) {
+  const hvi_part *part = c->part;
+  const char *varied = hvi_cell_word(c, "problem");
+  const char *problem = varied ? varied : part->problem;
+  *p = NULL;
+  if (!problem)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "experiment '%s' names no problem", c->study->id);
+  if (varied || !part->problem_path) return make_builtin(p, c, problem, instance, err);
+  if (instance > 0)
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "experiment '%s': a game file is one fixed game; an ensemble needs a "
+                         "built-in problem, which can be drawn at random",
+                         c->study->id);
+  if (part->option_count)
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "experiment '%s': options are for built-in problems; change the game file",
+                         c->study->id);
+  return hvi_problem_load(p, part->problem_path, part->seed, 0, err);
+}
+
+size_t hvi_part_columns(const hvi_part *p, const hvi_column *own, hvi_column *columns) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->factor_count; i++)
+    for (size_t k = 0; k < p->factors[i].keys; k++) {
+      const hvi_factor *f = &p->factors[i];
+      const hvi_column *same = own;
+      while (same->name && strcmp(same->name, f->key[k]) != 0) same++;
+      if (same->name) continue;
+      columns[n++] = (hvi_column){f->key[k], f->words[k] ? f->text + k * (f->levels + 1) : NULL};
+    }
+  return n;
+}
+
+void hvi_cell_levels(const hvi_cell *c, const hvi_table *t, double *row) {
+  for (size_t j = 0; j < t->columns; j++) {
+    size_t i, k;
+    const hvi_factor *f = find_key(c->part, t->column[j].name, &i, &k);
+    if (f)
+      row[j] = t->column[j].words ? (double)c->level[i] : f->number[k * f->levels + c->level[i]];
+  }
+}

@@ -1,0 +1,26 @@
+/* Inside a study: the grid of a part. */
+#ifndef HVI_STUDY_GRID_H
+#define HVI_STUDY_GRID_H
+
+#include "study/study.h"
+
+struct hvi_text;
+
+void hvi_scale_describe(struct hvi_text *t, const hvi_scale *s);
+/* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */
+hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err);
+void hvi_part_clear(hvi_part *p);
+/* Cell number `index` of a part; the last factor varies fastest. */
+hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index);
+/* The columns that the keys of a part's factors make, and their values in a row of the cell. A column
+ * of the kind's own with the same name takes the place of a key's. */
+size_t hvi_part_columns(const hvi_part *p, const hvi_column *own, hvi_column *columns);
+void hvi_cell_levels(const hvi_cell *c, const hvi_table *t, double *row);
+
+/* Whether a table has a CSV for each level of the column. */
+bool hvi_is_split(const hvi_table *t, size_t column);
+/* The name of that CSV: TABLE-LEVEL... for those of the filters that split it. */
+void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table_filter *filters,
+                    size_t count);
+
+#endif

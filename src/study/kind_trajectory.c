@@ -1,0 +1,233 @@
+/* kind: trajectory. Every method on the fixed instance: a row an outer iteration. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/stats.h"
+#include "study/kinds.h"
+#include "study/runs.h"
+
+#include <math.h>
+
+enum { SHOWN = 16, FIRST_THETA = 13, COLUMNS = FIRST_THETA + 2 * SHOWN + 1 };
+
+/* Parameters and outputs are rows' columns where there are at most 16 of them. */
+static const hvi_column trace_columns[] = {{.name = "outer"},
+                                           {.name = "inner"},
+                                           {.name = "loss0"},
+                                           {.name = "loss"},
+                                           {.name = "ratio"},
+                                           {.name = "dist2"},
+                                           {.name = "residual"},
+                                           {.name = "f_evals"},
+                                           {.name = "model_passes"},
+                                           {.name = "grad_evals"},
+                                           {.name = "env_steps"},
+                                           {.name = "seconds"},
+                                           {.name = "alpha"},
+                                           {.name = "theta1"},
+                                           {.name = "theta2"},
+                                           {.name = "theta3"},
+                                           {.name = "theta4"},
+                                           {.name = "theta5"},
+                                           {.name = "theta6"},
+                                           {.name = "theta7"},
+                                           {.name = "theta8"},
+                                           {.name = "theta9"},
+                                           {.name = "theta10"},
+                                           {.name = "theta11"},
+                                           {.name = "theta12"},
+                                           {.name = "theta13"},
+                                           {.name = "theta14"},
+                                           {.name = "theta15"},
+                                           {.name = "theta16"},
+                                           {.name = "z1"},
+                                           {.name = "z2"},
+                                           {.name = "z3"},
+                                           {.name = "z4"},
+                                           {.name = "z5"},
+                                           {.name = "z6"},
+                                           {.name = "z7"},
+                                           {.name = "z8"},
+                                           {.name = "z9"},
+                                           {.name = "z10"},
+                                           {.name = "z11"},
+                                           {.name = "z12"},
+                                           {.name = "z13"},
+                                           {.name = "z14"},
+                                           {.name = "z15"},
+                                           {.name = "z16"},
+                                           {.name = "diverged"},
+                                           {NULL}};
+
+static const char *const outcomes[] = {"running",  "converged", "limit", "stalled",
+                                       "diverged", "stopped",   NULL};
+
+static const hvi_column summary_columns[] = {{.name = "outcome", .words = outcomes},
+                                             {.name = "outer"},
+                                             {.name = "inner"},
+                                             {.name = "dist2"},
+                                             {.name = "residual"},
+                                             {.name = "decades_per_iteration"},
+                                             {.name = "r2"},
+                                             {.name = "median_ratio"},
+                                             {.name = "f_evals"},
+                                             {.name = "model_passes"},
+                                             {.name = "grad_evals"},
+                                             {.name = "seconds"},
+                                             {.name = "eta"},
+                                             {.name = "solution1"},
+                                             {.name = "solution2"},
+                                             {NULL}};
+
+static const hvi_kind_table tables[] = {
+    {"trace", trace_columns, "method"}, {"summary", summary_columns, NULL}, {NULL}};
+
+typedef struct keeper {
+  const hvi_cell *cell;
+  hvi_rows *rows;
+  const hvi_problem *problem;
+  size_t every;
+  double last[COLUMNS]; /* held back until it is known whether it is the last */
+  bool held;
+  double *dist2, *ratio; /* [rows] of all iterations */
+  size_t rows_seen;
+  hvi_status status;
+  hvi_error *err;
+} keeper;
+
+static void fill(double *x, const hvi_record *r, const hvi_problem *p) {
+  const double head[FIRST_THETA] = {(double)r->outer,
+                                    (double)r->inner,
+                                    r->loss0,
+                                    r->loss,
+                                    r->ratio,
+                                    r->dist2,
+                                    r->residual,
+                                    (double)r->counts.f_evals,
+                                    (double)r->counts.model_passes,
+                                    (double)r->counts.grad_evals,
+                                    (double)r->counts.env_steps,
+                                    r->seconds,
+                                    r->alpha};
+  const size_t d = p->model->dim, n = p->model->out;
+  for (size_t i = 0; i < FIRST_THETA; i++) x[i] = head[i];
+  for (size_t i = 0; i < SHOWN; i++) {
+    x[FIRST_THETA + i] = d <= SHOWN && i < d ? r->theta[i] : NAN;
+    x[FIRST_THETA + SHOWN + i] = n <= SHOWN && i < n ? r->z[i] : NAN;
+  }
+  x[COLUMNS - 1] = NAN;
+}
+
+static bool keep(void *context, const hvi_record *r) {
+  keeper *k = context;
+  if (k->held) k->status = hvi_rows_add(k->rows, 0, k->last, k->err);
+  k->held = r->outer % k->every == 0;
+  fill(k->last, r, k->problem);
+  k->dist2[k->rows_seen] = r->dist2;
+  k->ratio[k->rows_seen++] = r->ratio;
+  const double all = (double)k->cell->part->scale.iterations;
+  if (r->outer % 256 == 0 && !hvi_cell_tick(k->cell, (double)r->outer / all)) return false;
+  return k->status == HVI_OK;
+}
+
+/* Of the ratios after the start that are finite. */
+static double median(double *ratio, size_t rows) {
+  size_t n = 0;
+  for (size_t i = 1; i < rows; i++)
+    if (isfinite(ratio[i])) ratio[n++] = ratio[i];
+  return hvi_stats_quantile(ratio, n, 0.5);
+}
+
+static hvi_status sum_up(keeper *k, hvi_outcome outcome, hvi_info info, hvi_error *err) {
+  const hvi_record *last = &info.last;
+  const hvi_stats_line line = hvi_stats_log_line(k->dist2, k->rows_seen, HVI_STUDY_ROUNDING);
+  const double *z = k->problem->model->out == 2 ? k->problem->solution : NULL;
+  const double row[] = {(double)outcome,
+                        (double)last->outer,
+                        (double)info.inner_total,
+                        last->dist2,
+                        last->residual,
+                        line.slope,
+                        line.r2,
+                        median(k->ratio, k->rows_seen),
+                        (double)last->counts.f_evals,
+                        (double)last->counts.model_passes,
+                        (double)last->counts.grad_evals,
+                        last->seconds,
+                        info.eta,
+                        z ? z[0] : NAN,
+                        z ? z[1] : NAN};
+  return hvi_rows_add(k->rows, 1, row, err);
+}
+
+static hvi_status solve(keeper *k, hvi_error *err) {
+  const hvi_cell *c = k->cell;
+  hvi_settings s;
+  hvi_solver *solver = NULL;
+  hvi_status status = hvi_cell_settings(&s, c, err);
+  s.max_outer = c->part->scale.iterations;
+  s.seed = c->part->seed;
+  s.observe = keep;
+  s.observer_context = k;
+  if (!status) status = hvi_solver_new(&solver, k->problem, &s, err);
+  if (status) return status;
+  const hvi_outcome outcome = hvi_solver_run(solver);
+  k->last[COLUMNS - 1] = outcome == HVI_DIVERGED ? 1.0 : NAN;
+  status = k->status ? k->status : hvi_rows_add(k->rows, 0, k->last, err);
+  if (!status) status = sum_up(k, outcome, hvi_solver_info(solver), err);
+  hvi_solver_free(solver);
+  return status;
+}
+
+static hvi_status run(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
+  const size_t most = cell->part->scale.iterations + 2;
+  hvi_problem *p = NULL;
+  hvi_status status = hvi_cell_problem(&p, cell, 0, err);
+  keeper k = {.cell = cell,
+              .rows = rows,
+              .problem = p,
+              .every = most > 20000 ? 10 : 1,
+              .dist2 = hvi_alloc_doubles(2 * most),
+              .err = err};
+  k.ratio = k.dist2 ? k.dist2 + most : NULL;
+  if (!status && !k.dist2) status = hvi_error_memory(err, "a trajectory");
+  if (!status) status = solve(&k, err);
+  hvi_free(k.dist2);
+  hvi_problem_free(p);
+  return status;
+}
+
+static const char defaults[] =
+    "figures:\n"
+    "  - columns: 2\n"
+    "    panels:\n"
+    "      - title: Squared distance to the solution\n"
+    "        x: outer iteration t\n"
+    "        y: {label: '|z_t − z*|^2', log: true}\n"
+    "        series: [{table: trace, x: outer, y: dist2, each: method}]\n"
+    "      - title: Residual\n"
+    "        x: outer iteration t\n"
+    "        y: {label: residual, log: true}\n"
+    "        unless: dist2\n"
+    "        series: [{table: trace, x: outer, y: residual, each: method}]\n"
+    "      - title: Paths in parameter space\n"
+    "        x: θ_1\n"
+    "        y: θ_2\n"
+    "        unless: theta3\n"
+    "        series: [{table: trace, x: theta1, y: theta2, mark: path, each: method}]\n"
+    "      - title: Paths in output space\n"
+    "        x: z_1\n"
+    "        y: z_2\n"
+    "        unless: z3\n"
+    "        series: [{table: trace, x: z1, y: z2, mark: path, each: method}]\n"
+    "        point: {table: summary, x: solution1, y: solution2, label: z*}\n"
+    "      - title: Loss ratio of each surrogate\n"
+    "        x: outer iteration t\n"
+    "        y: {label: 'l_t(θ_{t+1}) / l_t(θ_t)', log: true, least: 1e-6, most: 10}\n"
+    "        series: [{table: trace, x: outer, y: ratio, mark: thin, each: method}]\n";
+
+const hvi_kind hvi_kind_trajectory = {.name = "trajectory",
+                                      .summary = "every method on one problem, step by step",
+                                      .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
+                                      .tables = tables,
+                                      .defaults = defaults,
+                                      .run = run};

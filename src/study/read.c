@@ -1,0 +1,374 @@
+/*
+ * The file of a study.
+ *
+ *   id: pennies
+ *   title: Hidden matching pennies
+ *   kind: trajectory            # `hvi list` has the kinds
+ *   problem: pennies            # a built-in name, or a game file beside this one
+ *   options: {weight: 0.75}     # of a built-in problem
+ *   grid: {eps: [0.3, 0.9]}     # what is varied besides methods, environments and seeds
+ *   seed: 1
+ *   quick: {iterations: 1000}
+ *   full: {iterations: 10000, grid: {eps: [0.3, 0.6, 0.9]}}
+ *   methods:
+ *     - {label: PHGD, method: phgd, eta: 0.01}
+ *   figures: ...                # figures.c; the kind's own where there are none
+ *   claims: ...                 # claims.c
+ *
+ * Several runs in one study stand under `parts`, a list of maps with a name and the same keys; what a
+ * part does not give is that of the whole.
+ */
+#include "base/embedded.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "report/text.h"
+#include "study/fields.h"
+#include "study/grid.h"
+#include "study/value_plan.h"
+
+#include <hvi/mdp.h>
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_BYTES = 1 << 20, MOST_METHODS = 64 };
+
+#define AT(member) .offset = offsetof(hvi_scale, member), .range = "[1,1e8]"
+#define NONE       .flags = HVI_SETTING_ZERO_IS_NONE
+/* clang-format off */
+static const hvi_setting scale_rows[] = {
+    {"iterations", HVI_SETTING_COUNT, AT(iterations), .fallback = "1000", .help = "outer iterations of a run"},
+    {"instances", HVI_SETTING_COUNT, AT(instances), .fallback = "1000", .help = "of an ensemble; seeds of kind value"},
+    {"repeats", HVI_SETTING_COUNT, AT(repeats), .fallback = "5", .help = "timing: the fastest counts"},
+    {"batch", HVI_SETTING_COUNT, NONE, AT(batch), .help = "value: transitions of an outer step"},
+    {"offline", HVI_SETTING_COUNT, NONE, AT(offline), .help = "value: transitions of a fixed data set"},
+    {"gradients", HVI_SETTING_COUNT, NONE, AT(gradients), .help = "value: that each method may compute, instead of iterations"},
+    {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
+    {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
+    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "value: evenly spaced"},
+    {0},
+};
+#undef AT
+#undef NONE
+
+#define AT(member) .offset = offsetof(hvi_study, member), .most = 160
+static const hvi_setting study_rows[] = {
+    {"id", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(id), .help = "name of its folder: a-z, 0-9 and '-'"},
+    {"title", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(title), .help = "of its figures"},
+    {"runs", HVI_SETTING_TEXT, AT(runs), .help = "another study that makes the same cells"},
+    {0},
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(hvi_part, member), .most = 160
+static const hvi_setting part_rows[] = {
+    {"name", HVI_SETTING_TEXT, AT(name), .fallback = "", .help = "of a part: begins the names of its files"},
+    {"kind", HVI_SETTING_TEXT, AT(kind_name), .help = "trajectory, timing, ensemble, value, ..."},
+    {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a game file beside this one"},
+    {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table scale_table = {"scale", sizeof(hvi_scale), scale_rows};
+static const hvi_setting_table study_table = {"study", sizeof(hvi_study), study_rows};
+static const hvi_setting_table part_table = {"part", sizeof(hvi_part), part_rows};
+
+const hvi_setting_table *hvi_study_table_at(size_t index) {
+  const hvi_setting_table *const own[] = {&study_table, &part_table, &scale_table, hvi_arm_table()};
+  const size_t count = sizeof own / sizeof *own;
+  return index < count ? own[index] : hvi_value_table_at(index - count);
+}
+
+static const char *const ids[] = {
+    "pennies",       "pennies-time", "pennies-random", "rps",         "rps-random", "theory",
+    "linear",        "performative", "half-cheetah",   "ant",         "ant-deep",   "offline-gap",
+    "offline-error", "second-order", "alpha",          "accelerated", "baselines",  NULL};
+
+const char *const *hvi_study_ids(void) { return ids; }
+
+/* Where a value is read, and into what. */
+typedef struct reader {
+  hvi_study *study;
+  hvi_part *part;
+  const char *origin;
+  hvi_error *err;
+} reader;
+
+static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
+  return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: %s %s", r->origin, n->line,
+                       n->key ? n->key : "this entry", what);
+}
+
+static hvi_status find_kind(reader *r, const hvi_node *map) {
+  const char *names[32] = {NULL}, *name = r->part->kind_name;
+  char where[400];
+  if (!name)
+    return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: the key 'kind' is missing", r->origin,
+                         map->line);
+  for (size_t i = 0; hvi_kinds[i]; i++) {
+    names[i] = hvi_kinds[i]->name;
+    if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
+  }
+  if (r->part->kind) return HVI_OK;
+  snprintf(where, sizeof where, "%.300s:%u", r->origin, map->line);
+  return hvi_suggest_refuse(r->err, where, "kind", name, names);
+}
+
+static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
+
+/* A game file is looked for beside the experiment's. */
+static hvi_status find_problem(const reader *r) {
+  hvi_part *p = r->part;
+  if (!p->problem || !is_path(p->problem)) return HVI_OK;
+  const char *slash = strrchr(r->origin, '/');
+  hvi_text path = {0};
+  if (p->problem[0] != '/' && slash)
+    hvi_text_add(&path, "%.*s", (int)(slash - r->origin + 1), r->origin);
+  hvi_text_add(&path, "%s", p->problem);
+  p->problem_path = hvi_text_take(&path);
+  return p->problem_path ? HVI_OK : hvi_error_memory(r->err, "a path");
+}
+
+static hvi_status read_options(const reader *r, const hvi_node *map) {
+  hvi_part *p = r->part;
+  if (map->kind != HVI_NODE_MAP) return wrong(r, map, "must be a map");
+  p->options = hvi_alloc(map->count, sizeof *p->options);
+  if (!p->options) return hvi_error_memory(r->err, "options");
+  hvi_status status = HVI_OK;
+  for (const hvi_node *n = map->first; n && !status; n = n->next) {
+    const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
+                               .most = 160};
+    p->options[p->option_count].key = n->key;
+    status = hvi_field_read(&value, &p->options[p->option_count++], n, r->origin, r->err);
+  }
+  return status;
+}
+
+static hvi_status read_scale(const reader *r, hvi_scale *s, const hvi_node **grid,
+                             const hvi_node *map) {
+  const hvi_field_part parts[] = {{.table = &scale_table, .settings = s}, {0}};
+  const hvi_status status = hvi_field_map(parts, "grid", map, r->origin, r->err);
+  if (!status) *grid = hvi_node_get(map, "grid");
+  return !status && *grid && (*grid)->kind != HVI_NODE_MAP
+             ? wrong(r, *grid, "must be a map of factors")
+             : status;
+}
+
+void hvi_scale_describe(hvi_text *t, const hvi_scale *s) {
+  char text[512];
+  hvi_setting_describe(&scale_table, s, NULL, text, sizeof text);
+  hvi_text_add(t, "; %s", text);
+}
+
+/* Files are named after slugs, legends after labels: neither may repeat. */
+static hvi_status check_labels(const reader *r, const hvi_node *n) {
+  const hvi_arm *first = r->part->methods, *last = &first[r->part->method_count - 1];
+  if (!last->slug[0])
+    return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: label '%s' needs a letter or a digit",
+                         r->origin, n->line, last->label);
+  for (const hvi_arm *c = first; c < last; c++)
+    if (strcmp(c->slug, last->slug) == 0)
+      return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: labels '%s' and '%s' are too alike",
+                           r->origin, n->line, c->label, last->label);
+  return HVI_OK;
+}
+
+static hvi_status read_methods(const reader *r, const hvi_node *list) {
+  hvi_part *p = r->part;
+  /* rules of networks and of chains share names: the kind tells which are meant */
+  const hvi_rule *const *rules =
+      p->kind->flags & HVI_KIND_VALUE ? hvi_value_rules() : hvi_trajectory_rules();
+  hvi_status status = hvi_field_list(list, "methods", MOST_METHODS, r->origin, r->err);
+  if (status) return status;
+  p->methods = hvi_alloc(list->count, sizeof *p->methods);
+  if (!p->methods) return hvi_error_memory(r->err, "methods");
+  for (const hvi_node *n = list->first; n && !status; n = n->next) {
+    p->methods[p->method_count].style = p->method_count;
+    status = hvi_arm_parse(&p->methods[p->method_count++], n, rules, r->origin, r->err);
+    if (!status) status = check_labels(r, n);
+  }
+  return status;
+}
+
+/* What a part cannot do without. */
+static hvi_status check_part(const reader *r, const hvi_node *map) {
+  const hvi_part *p = r->part;
+  const unsigned flags = p->kind ? p->kind->flags : 0;
+  const char *lacks = !p->kind                                             ? "kind"
+                      : (flags & HVI_KIND_PROBLEM) && !p->problem          ? "problem"
+                      : (flags & HVI_KIND_METHODS) && p->method_count == 0 ? "methods"
+                      : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
+                                                                           : NULL;
+  if (!lacks) return HVI_OK;
+  return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: the key '%s' is missing%s%s", r->origin,
+                       map->line, lacks, p->kind ? "; it belongs to kind " : "",
+                       p->kind ? p->kind->name : "");
+}
+
+/* The key of a part, or else of the whole. */
+static const hvi_node *key_of(const hvi_node *map, const hvi_node *root, const char *name) {
+  const hvi_node *n = hvi_node_get(map, name);
+  return n ? n : hvi_node_get(root, name);
+}
+
+static const char part_keys[] = "options grid quick full methods value";
+
+static hvi_status read_sizes(const reader *r, const hvi_node *map, const hvi_node *root) {
+  hvi_part *p = r->part;
+  const hvi_node *quick = key_of(map, root, "quick"), *full = key_of(map, root, "full");
+  hvi_status status = HVI_OK;
+  hvi_setting_defaults(&scale_table, &p->quick);
+  p->full = p->quick;
+  if (quick) status = read_scale(r, &p->quick, &p->quick_grid, quick);
+  if (!status && full) status = read_scale(r, &p->full, &p->full_grid, full);
+  /* one size is enough: the other is the same */
+  if (!full) p->full = p->quick, p->full_grid = p->quick_grid;
+  if (!quick) p->quick = p->full, p->quick_grid = p->full_grid;
+  return status;
+}
+
+/* Simple keys have been read, from the whole and then from the part. */
+static hvi_status finish_part(reader *r, const hvi_node *map, const hvi_node *root) {
+  hvi_part *p = r->part;
+  const hvi_node *n;
+  hvi_status status = find_kind(r, map);
+  if (!status) status = find_problem(r);
+  if (!status && (n = key_of(map, root, "options"))) status = read_options(r, n);
+  if (!status) status = read_sizes(r, map, root);
+  if (!status && (n = key_of(map, root, "methods"))) status = read_methods(r, n);
+  if (!status && (n = key_of(map, root, "value")))
+    status = hvi_value_plan_parse(&p->value, n, r->origin, r->err);
+  p->grid = key_of(map, root, "grid");
+  if (!status && p->grid && p->grid->kind != HVI_NODE_MAP)
+    status = wrong(r, p->grid, "must be a map of factors");
+  return status ? status : check_part(r, map);
+}
+
+static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *whole) {
+  const hvi_node *list = hvi_node_get(root, "parts");
+  hvi_study *s = r->study;
+  hvi_status status = HVI_OK;
+  if (!list) {
+    r->part = &s->parts[s->part_count++];
+    *r->part = *whole;
+    return finish_part(r, root, root);
+  }
+  status = hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err);
+  for (const hvi_node *n = status ? NULL : list->first; n && !status; n = n->next) {
+    r->part = &s->parts[s->part_count++];
+    *r->part = *whole;
+    const hvi_field_part rows[] = {{.table = &part_table, .settings = r->part}, {0}};
+    status = hvi_field_map(rows, part_keys, n, r->origin, r->err);
+    if (!status) status = finish_part(r, n, root);
+    for (const hvi_part *p = s->parts; !status && p < r->part; p++)
+      if (strcmp(p->name, r->part->name) == 0)
+        status = hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: a part has the name '%s' already",
+                               r->origin, n->line, p->name);
+  }
+  return status;
+}
+
+/* An ID becomes a folder's name. */
+static hvi_status check_id(const reader *r, const hvi_node *root, const char *key, const char *id) {
+  if (!id || (strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id) &&
+              strlen(id) < 60 && *id != '-'))
+    return HVI_OK;
+  return hvi_error_set(r->err, HVI_ERROR_INPUT,
+                       "%s:%u: %s must be made of a-z, 0-9 and '-', not '%.60s'", r->origin,
+                       hvi_node_get(root, key)->line, key, id);
+}
+
+/* Figures and claims are those of the kind of the first part where the file has none. */
+static hvi_status read_defaults(reader *r) {
+  hvi_study *s = r->study;
+  const char *text = s->parts[0].kind->defaults;
+  if (!text) return HVI_OK;
+  const hvi_status status = hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err);
+  if (status) return status;
+  const hvi_node *root = hvi_tree_root(s->defaults);
+  if (!s->figures) s->figures = hvi_node_get(root, "figures");
+  if (!s->claim_rows) s->claim_rows = hvi_node_get(root, "claims");
+  return HVI_OK;
+}
+
+static hvi_status read_document(reader *r, const hvi_node *root) {
+  hvi_study *s = r->study;
+  hvi_part whole = {0};
+  char others[128];
+  const hvi_field_part rows[] = {{.table = &study_table, .settings = s},
+                                 {.table = &part_table, .settings = &whole, .not = "name"},
+                                 {0}};
+  hvi_setting_defaults(&part_table, &whole);
+  snprintf(others, sizeof others, "figures claims parts %s", part_keys);
+  hvi_status status = hvi_field_map(rows, others, root, r->origin, r->err);
+  if (!status) status = check_id(r, root, "id", s->id);
+  if (!status) status = check_id(r, root, "runs", s->runs);
+  if (!status) status = read_parts(r, root, &whole);
+  if (status) return status;
+  s->figures = hvi_node_get(root, "figures");
+  s->claim_rows = hvi_node_get(root, "claims");
+  return read_defaults(r);
+}
+
+hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin, hvi_error *err) {
+  *out = NULL;
+  hvi_study *s = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "an experiment");
+  s->text = hvi_copy_text(text);
+  s->origin = hvi_copy_text(origin);
+  reader r = {.study = s, .origin = s->origin, .err = err};
+  hvi_status status = s->text && s->origin ? HVI_OK : hvi_error_memory(err, "an experiment");
+  if (!status) status = hvi_tree_parse(&s->tree, text, origin, err);
+  if (!status) status = read_document(&r, hvi_tree_root(s->tree));
+  if (status)
+    hvi_study_free(s);
+  else
+    *out = s;
+  return status;
+}
+
+void hvi_study_free(hvi_study *s) {
+  if (!s) return;
+  for (size_t i = 0; i < s->part_count; i++) {
+    hvi_free(s->parts[i].options);
+    hvi_free(s->parts[i].methods);
+    hvi_free(s->parts[i].value);
+    hvi_free(s->parts[i].problem_path);
+  }
+  hvi_tree_free(s->tree);
+  hvi_tree_free(s->defaults);
+  hvi_free(s->text);
+  hvi_free(s->origin);
+  hvi_free(s);
+}
+
+static hvi_status parse_embedded(hvi_study **s, const char *name, hvi_error *err) {
+  for (const hvi_embedded *f = hvi_embedded_experiments; f->name; f++) {
+    if (strcmp(f->name, name) != 0) continue;
+    const hvi_status status = hvi_study_parse(s, f->text, name, err);
+    if (!status) (*s)->builtin = true;
+    return status;
+  }
+  const char *near = hvi_suggest(name, ids);
+  if (near)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "unknown experiment '%.60s'; did you mean '%s'?",
+                         name, near);
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "unknown experiment '%.60s'; `hvi list` names them, and a file of your own "
+                       "is given by its path",
+                       name);
+}
+
+hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {
+  *s = NULL;
+  if (!is_path(name)) return parse_embedded(s, name, err);
+  char *text = NULL;
+  hvi_status status = hvi_file_read_text(&text, name, MAX_BYTES, err);
+  if (!status) status = hvi_study_parse(s, text, name, err);
+  hvi_free(text);
+  return status;
+}

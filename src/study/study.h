@@ -1,0 +1,235 @@
+/*
+ * Studies: an experiment is a grid.
+ *
+ *   file      its parts: a kind, a problem, methods, factors with their levels
+ *   cells     part x levels of its factors, each an index that becomes rows
+ *   tables    the rows of all cells, by index, under named columns
+ *   then      statistics, CSV files, figures, claims
+ *
+ * A kind is a function that runs a cell, and a list of columns. What a cell leaves depends on the
+ * cell alone. Finished cells are kept in a journal under a hash of everything that decides them:
+ * interrupted anywhere, a study that is resumed does the rest and ends in the same bits.
+ *
+ * To add a kind: write its run function and columns, add it to the table in kinds.c, and describe
+ * an experiment of that kind in experiments/ID.yaml.
+ */
+#ifndef HVI_STUDY_STUDY_H
+#define HVI_STUDY_STUDY_H
+
+#include "base/yaml_tree.h"
+#include "report/claims.h"
+#include "report/plot.h"
+#include "study/arm.h"
+#include "study/table.h"
+
+#include <hvi/builtin.h>
+#include <hvi/solver.h>
+
+struct hvi_text;
+typedef struct hvi_study hvi_study;
+typedef struct hvi_part hvi_part;
+typedef struct hvi_cell hvi_cell;
+typedef struct hvi_rows hvi_rows;
+
+/* How much to do. */
+typedef struct hvi_scale {
+  size_t iterations; /* outer iterations of a run; deployments; transitions of a trajectory */
+  size_t instances;  /* ensembles; seeds of kind value */
+  size_t repeats;    /* timing: the fastest counts */
+  /* value; 0: not given */
+  size_t batch;     /* transitions of an outer step */
+  size_t offline;   /* transitions of a fixed data set */
+  size_t gradients; /* that each method may compute, instead of iterations */
+  size_t states;    /* of the test set; 0: all */
+  size_t width;     /* of all hidden layers, instead of those in `value` */
+  size_t measures;  /* evenly spaced */
+} hvi_scale;
+
+enum { HVI_MOST_FACTORS = 10, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
+
+/* What is varied, and over what. A level is a value, or a map of several that vary together: a factor
+ * has one key, its name, or those of the maps. */
+typedef struct hvi_factor {
+  const char *name; /* "alpha", "environment", "method", "seed" */
+  size_t levels, keys;
+  const char **key; /* [keys] and NULL */
+  const char *
+      *text;      /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
+  double *number; /* [keys][levels]; NaN where not given or no number */
+  bool *words;    /* [keys] whether some level is no number */
+  char (*made)[24]; /* levels that were counted up */
+} hvi_factor;
+
+/* A table that a kind fills. */
+typedef struct hvi_kind_table {
+  const char *name;          /* of the CSV, after the part's; NULL ends a list */
+  const hvi_column *columns; /* of a row, ending in a NULL name; the factors are added in front */
+  const char *split;         /* factors with a CSV for each level: "method"; NULL: one CSV */
+} hvi_kind_table;
+
+enum {
+  HVI_KIND_PROBLEM = 1,  /* needs the key problem */
+  HVI_KIND_METHODS = 2,  /* needs methods; they are a factor */
+  HVI_KIND_ALONE = 4,    /* its cells are timed, or use all threads themselves: one after another */
+  HVI_KIND_SEEDS = 8,    /* instances are a factor: seeds seed, seed + 1, ... */
+  HVI_KIND_REPEATS = 32, /* repeats are a factor, before the methods */
+  HVI_KIND_VALUE = 16    /* needs the key value; its environments are a factor */
+};
+
+typedef struct hvi_kind {
+  const char *name, *summary;
+  unsigned flags;
+  const hvi_kind_table *tables;
+  const char *defaults; /* keys of a file, as YAML: figures and claims where a file has none */
+  /* What cells share (environments, streams), into part->shared; optional. */
+  hvi_status (*open)(hvi_study *study, hvi_part *part, hvi_error *err);
+  void (*close)(hvi_part *part);
+  /* Runs a cell. One that returns HVI_OK after hvi_cell_tick was false has been stopped. */
+  hvi_status (*run)(const hvi_cell *cell, hvi_rows *rows, hvi_error *err);
+  /* More that decides a cell's rows than file, levels and settings: contents of files; optional. */
+  void (*describe)(const hvi_cell *cell, struct hvi_text *text);
+  double (*cost)(const hvi_cell *cell);        /* about; optional: 1 */
+  size_t (*group)(const hvi_cell *cell);       /* as in work.h; optional */
+  void (*leave)(hvi_part *part, size_t group); /* optional */
+  /* Further tables from those of the cells, before anything is written; optional. */
+  hvi_status (*derive)(hvi_study *study, hvi_part *part, hvi_error *err);
+  /* Claims that no expression can say; optional. */
+  hvi_status (*judge)(hvi_study *study, hvi_part *part, hvi_error *err);
+  /* Why a level of `environment` could not be run; NULL: it was. Optional. */
+  const char *(*missing)(const hvi_part *part, const char *level);
+} hvi_kind;
+
+/* The kinds, ending in a NULL name; kinds.c. */
+extern const hvi_kind *const hvi_kinds[];
+
+/* One run over a grid. */
+struct hvi_part {
+  const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
+  const hvi_kind *kind;
+  const char *problem; /* built in, or a file beside the experiment's; NULL: none */
+  char *problem_path;  /* of such a file */
+  size_t option_count;
+  hvi_option *options;
+  uint64_t seed;
+  hvi_scale quick, full;
+  const hvi_node *grid, *quick_grid,
+      *full_grid; /* the file's factors; quick and full replace some */
+  size_t method_count;
+  hvi_arm *methods;
+  struct hvi_value_plan *value; /* of kind value */
+  /* while the study runs: */
+  hvi_scale scale;
+  size_t factor_count;
+  hvi_factor factors[HVI_MOST_FACTORS]; /* of the file, then environment, method, seed */
+  size_t first, cells;                  /* its cells among the study's */
+  size_t first_table;                   /* its tables among the study's, one each of the kind's */
+  void *shared;                         /* the kind's */
+};
+
+/* What the program asks for. */
+typedef struct hvi_study_settings {
+  const char *out; /* folder; the study's is OUT/ID */
+  bool full, resume;
+  bool accept_other_bits; /* cells of another level of instructions are taken too */
+  size_t threads;         /* 0: one per core */
+  /* How far a study is; false stops. Optional. */
+  bool (*progress)(void *context, const char *id, const char *doing, double share);
+  /* A line worth telling, e.g. that gnuplot is missing. Optional. */
+  void (*message)(void *context, const char *line);
+  void *context;
+} hvi_study_settings;
+
+struct hvi_study {
+  /* the file: */
+  const char *id, *title;
+  char *origin, *text; /* what errors begin with; the file itself */
+  hvi_tree *tree, *defaults;
+  bool builtin;     /* one of the program's own */
+  const char *runs; /* another study that makes the same cells; NULL: none */
+  size_t part_count;
+  hvi_part parts[HVI_MOST_PARTS];
+  const hvi_node *figures, *claim_rows; /* of the file, or the kind's defaults */
+  /* while it runs: */
+  const hvi_study_settings *settings;
+  bool stopped, tuning;
+  char *folder; /* OUT/ID */
+  size_t cell_count, table_count, table_room;
+  hvi_table *tables;
+  hvi_claims *claims;
+};
+
+/* Finds a built-in study by its ID or reads a file (a name with a '/' or a '.'). An unknown ID gives
+ * HVI_ERROR_INPUT with the nearest one. */
+hvi_status hvi_study_new(hvi_study **study, const char *name, hvi_error *err);
+/* The same from text; `origin` names it in errors, and a relative problem file is looked for beside
+ * it. */
+hvi_status hvi_study_parse(hvi_study **study, const char *text, const char *origin, hvi_error *err);
+void hvi_study_free(hvi_study *study);
+/* The tables that studies are read by, one after the other; NULL past the last. */
+const hvi_setting_table *hvi_study_table_at(size_t index);
+/* IDs of the built-in studies in the order of the paper, ending in NULL. */
+const char *const *hvi_study_ids(void);
+
+/* Runs a study and writes OUT/ID/ with claims.json last, or, when resuming, reads the claims of an
+ * earlier run with the same settings. `*stopped`: the user stopped it, and claims is empty. */
+hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
+                         const hvi_study_settings *s, hvi_error *err);
+
+/* Tries the rates of the arms' grids on seeds of their own, writes OUT/ID/tune.csv, and tells which are
+ * best; hvi_free the text. tune.c */
+hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
+                          hvi_error *err);
+/* Writes OUT/index.html: the studies given, and the paper's others that OUT has from before. */
+hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err);
+
+/* A cell: a part and a level of each of its factors. */
+struct hvi_cell {
+  hvi_study *study;
+  hvi_part *part;
+  size_t index;                   /* in the part */
+  size_t level[HVI_MOST_FACTORS]; /* [part->factor_count] */
+  struct hvi_cell_watch *watch;   /* who is told how far it is */
+};
+
+/* The level of a factor, as a number and as text; NaN and NULL where the part has no such factor. */
+double hvi_cell_number(const hvi_cell *c, const char *factor);
+const char *hvi_cell_word(const hvi_cell *c, const char *factor);
+/* Its place among the levels; 0 where the part has no such factor. */
+size_t hvi_cell_level(const hvi_cell *c, const char *factor);
+/* Its method, and the settings that hold at its levels (the key `at` of a method). */
+const hvi_arm *hvi_cell_method(const hvi_cell *c);
+hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err);
+/* The part's seed, or the level of `seed`. */
+uint64_t hvi_cell_seed(const hvi_cell *c);
+/* The part's problem. Factors that are options of it are handed on to it; instance 0 is the fixed
+ * one, others are draws by the part's seed. */
+hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instance, hvi_error *err);
+/* Tells how far the cell is, share in [0, 1]; false: stop, and leave no rows. */
+bool hvi_cell_tick(const hvi_cell *c, double share);
+/* Where a long cell may keep its state until it is finished, and what that is compared by;
+ * hvi_free both. The file is removed when the cell is finished. */
+char *hvi_cell_checkpoint(const hvi_cell *c);
+char *hvi_cell_describe(const hvi_cell *c);
+
+/* Appends a row of the kind's table number `table`: values in the order of its columns. */
+hvi_status hvi_rows_add(hvi_rows *rows, size_t table, const double *values, hvi_error *err);
+
+/* The table NAME of a part, while figures and claims are made; NULL: none. */
+hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name);
+/* A further one, for derive: empty, with these columns (ending in a NULL name), split as in
+ * hvi_kind_table. Tables of the study move when one is added. */
+hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const char *name,
+                               const hvi_column *columns, const char *split, hvi_error *err);
+/* OUT/ID/NAME.ending; hvi_free it. */
+char *hvi_study_path(const hvi_study *study, const char *name, const char *ending);
+void hvi_study_tell(const hvi_study *study, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* False: the user wants to stop. */
+bool hvi_study_progress(hvi_study *study, const char *doing, double share);
+
+/* The steps of a run. */
+hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */
+hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);      /* figures.c */
+hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);     /* claims.c */
+
+#endif

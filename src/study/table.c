@@ -1,0 +1,148 @@
+#include "study/table.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "report/csv.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *column, size_t columns,
+                         hvi_error *err) {
+  *t = (hvi_table){0};
+  if (strlen(name) >= sizeof t->name)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a table's name is too long: '%s'", name);
+  t->column = hvi_alloc(columns, sizeof *t->column);
+  if (!t->column) return hvi_error_memory(err, "a table");
+  strcpy(t->name, name);
+  t->columns = columns;
+  for (size_t i = 0; i < columns; i++) t->column[i] = column[i];
+  return HVI_OK;
+}
+
+void hvi_table_free(hvi_table *t) {
+  hvi_free(t->column);
+  hvi_free(t->at);
+  *t = (hvi_table){0};
+}
+
+static bool make_room(hvi_table *t) {
+  size_t size;
+  if (t->rows < t->room) return true;
+  const size_t room = t->room ? 2 * t->room : 64;
+  if (room < t->room || !hvi_multiply_sizes(room, t->columns, &size)) return false;
+  double *at = hvi_alloc_doubles(size);
+  if (!at) return false;
+  if (t->rows) memcpy(at, t->at, t->rows * t->columns * sizeof *at);
+  hvi_free(t->at);
+  t->at = at;
+  t->room = room;
+  return true;
+}
+
+/* Whether x is the index of a word, or NaN. */
+static bool is_word(const hvi_column *column, double x) {
+  double count = 0.0;
+  if (isnan(x)) return true;
+  for (const char *const *word = column->words; *word; word++) count += 1.0;
+  return x >= 0.0 && x < count && x == floor(x);
+}
+
+hvi_status hvi_table_add(hvi_table *t, const double *row, hvi_error *err) {
+  for (size_t i = 0; i < t->columns; i++)
+    if (t->column[i].words && !is_word(&t->column[i], row[i]))
+      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "table '%s': column '%s' has no word %g",
+                           t->name, t->column[i].name, row[i]);
+  if (!make_room(t)) return hvi_error_memory(err, "the rows of a table");
+  for (size_t i = 0; i < t->columns; i++) t->at[t->rows * t->columns + i] = row[i];
+  t->rows++;
+  return HVI_OK;
+}
+
+size_t hvi_table_find(const hvi_table *t, const char *name) {
+  size_t i = 0;
+  while (i < t->columns && strcmp(t->column[i].name, name) != 0) i++;
+  return i;
+}
+
+const char *hvi_table_word(const hvi_table *t, size_t row, size_t column) {
+  const double x = hvi_table_get(t, row, column);
+  return t->column[column].words && !isnan(x) ? t->column[column].words[(size_t)x] : NULL;
+}
+
+bool hvi_table_matches(const hvi_table *t, size_t row, const hvi_table_filter *filters,
+                       size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const size_t column = hvi_table_find(t, filters[i].column);
+    if (column == t->columns) continue;
+    const char *word = hvi_table_word(t, row, column);
+    const bool same = filters[i].word ? word && strcmp(word, filters[i].word) == 0
+                                      : hvi_table_get(t, row, column) == filters[i].number;
+    if (!same) return false;
+  }
+  return true;
+}
+
+/* Marks the columns to write: with a number in a row that is written, and no filter's. A table of
+ * no rows keeps its header. */
+static void choose_columns(bool *chosen, const hvi_table *t, const hvi_table_filter *filters,
+                           size_t count) {
+  bool empty = true;
+  for (size_t row = 0; row < t->rows; row++) {
+    if (!hvi_table_matches(t, row, filters, count)) continue;
+    empty = false;
+    for (size_t i = 0; i < t->columns; i++)
+      chosen[i] = chosen[i] || !isnan(hvi_table_get(t, row, i));
+  }
+  for (size_t i = 0; i < t->columns; i++) {
+    chosen[i] = chosen[i] || empty;
+    for (size_t k = 0; k < count; k++)
+      if (strcmp(t->column[i].name, filters[k].column) == 0) chosen[i] = false;
+  }
+}
+
+/* "outer,method,error"; hvi_free it. */
+static char *header_of(const hvi_table *t, const bool *chosen) {
+  size_t size = 1, used = 0;
+  for (size_t i = 0; i < t->columns; i++) size += strlen(t->column[i].name) + 1;
+  char *header = hvi_alloc(size, 1);
+  for (size_t i = 0; header && i < t->columns; i++)
+    if (chosen[i])
+      used +=
+          (size_t)snprintf(header + used, size - used, "%s%s", used ? "," : "", t->column[i].name);
+  return header;
+}
+
+static void write_row(hvi_csv *csv, const hvi_table *t, size_t row, const bool *chosen) {
+  for (size_t i = 0; i < t->columns; i++) {
+    const char *word = hvi_table_word(t, row, i);
+    if (!chosen[i]) continue;
+    if (word)
+      hvi_csv_text(csv, word);
+    else
+      hvi_csv_number(csv, hvi_table_get(t, row, i));
+  }
+  hvi_csv_end(csv);
+}
+
+hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table_filter *filters,
+                           size_t count, hvi_error *err) {
+  hvi_csv csv = {0};
+  hvi_status status = HVI_ERROR_MEMORY;
+  bool *chosen = hvi_alloc(t->columns, sizeof *chosen);
+  if (chosen) choose_columns(chosen, t, filters, count);
+  char *header = chosen ? header_of(t, chosen) : NULL;
+  if (!header)
+    hvi_error_memory(err, "the columns of a table");
+  else
+    status = hvi_csv_open(&csv, path, header, err);
+  for (size_t row = 0; !status && row < t->rows; row++)
+    if (hvi_table_matches(t, row, filters, count)) write_row(&csv, t, row, chosen);
+  if (!status) status = hvi_csv_close(&csv, err);
+  hvi_csv_discard(&csv);
+  hvi_free(header);
+  hvi_free(chosen);
+  return status;
+}

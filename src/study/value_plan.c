@@ -1,0 +1,107 @@
+/* The key `value` of a study: environments, network, data and tuning. */
+#include "study/value_plan.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "rl/rollout_settings.h"
+#include "study/fields.h"
+
+#include <string.h>
+
+#define AT(member) .offset = offsetof(hvi_value_environment, member)
+/* clang-format off */
+static const hvi_setting environment_rows[] = {
+    {"environment", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(environment), .most = 160, .help = "name of the environment"},
+    {"policy", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(policy), .most = 160, .help = "file, or default: the environment's own"},
+    {"testset", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(testset), .most = 160, .help = "file with states and their values"},
+    {0},
+};
+#undef AT
+
+#define AT(member) .offset = offsetof(hvi_value_plan, member)
+static const hvi_setting tune_rows[] = {
+    {"seeds", HVI_SETTING_COUNT, AT(tune_seeds), .range = "[1,1000]", .fallback = "3", .help = "how many, none of them reported"},
+    {"first", HVI_SETTING_COUNT, AT(tune_first), .range = "[0,9007199254740992]", .fallback = "1001", .help = "the first of them"},
+    {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_value_plan, rate_count),
+     .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "the grid of methods that have none of their own"},
+    {0},
+};
+
+static const hvi_setting plan_rows[] = {
+    {"normalise", HVI_SETTING_CHOICE, AT(normalise), .choices = "none|states|all", .help = "what is scaled as the first batch suggests"},
+    {"gap", HVI_SETTING_FLAG, AT(gap), .help = "offline: the Bellman gap is measured"},
+    {"per_decade", HVI_SETTING_COUNT, AT(per_decade), .range = "[0,100]",
+     .help = "measurements between powers of 10, beside the evenly spaced ones"},
+    {"checkpoint", HVI_SETTING_REAL, HVI_SETTING_NO_RESULT, AT(checkpoint), .range = "[0,1e6]", .fallback = "60",
+     .help = "seconds between checkpoints"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table environment_table = {"environment", sizeof(hvi_value_environment),
+                                                    environment_rows};
+static const hvi_setting_table tune_table = {"tune", sizeof(hvi_value_plan), tune_rows};
+static const hvi_setting_table plan_table = {"value", sizeof(hvi_value_plan), plan_rows};
+
+const hvi_setting_table *hvi_value_table_at(size_t index) {
+  static const hvi_setting_table *const all[] = {&environment_table, &tune_table, &plan_table};
+  return index < sizeof all / sizeof *all ? all[index] : NULL;
+}
+
+static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map,
+                                   const char *origin, hvi_error *err) {
+  const hvi_field_part parts[] = {{.table = &environment_table, .settings = p}, {0}};
+  const hvi_field_part sizes[] = {
+      {.table = hvi_testset_table(), .settings = &p->stand_in, .only = "states rollouts horizon"},
+      {0}};
+  const hvi_status status = hvi_field_map(parts, "stand_in", map, origin, err);
+  const hvi_node *stand_in = status ? NULL : hvi_node_get(map, "stand_in");
+  if (!stand_in) return status;
+  p->stand_in = hvi_testset_defaults();
+  p->stand_in.states = 300;
+  p->stand_in.rollouts = 5;
+  p->stand_in.horizon = 300;
+  return hvi_field_map(sizes, NULL, stand_in, origin, err);
+}
+
+static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, const char *origin,
+                                    hvi_error *err) {
+  hvi_status status = hvi_field_list(list, "environments", HVI_MOST_ENVIRONMENTS, origin, err);
+  for (const hvi_node *n = list->first; n && !status; n = n->next) {
+    const hvi_value_environment *last = &p->environments[p->environment_count];
+    status = read_environment(&p->environments[p->environment_count++], n, origin, err);
+    for (const hvi_value_environment *other = p->environments; !status && other < last; other++)
+      if (strcmp(other->environment, last->environment) == 0)
+        status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: environment '%.60s' is there twice",
+                               origin, n->line, last->environment);
+  }
+  return status;
+}
+
+static hvi_status read_plan(hvi_value_plan *p, const hvi_node *map, const char *origin,
+                            hvi_error *err) {
+  const hvi_field_part parts[] = {
+      {.table = &plan_table, .settings = p},
+      {.table = hvi_value_table(), .settings = &p->value, .only = "hidden gamma draw"},
+      {0}};
+  const hvi_field_part tune[] = {{.table = &tune_table, .settings = p}, {0}};
+  const hvi_node *node;
+  hvi_status status = hvi_field_map(parts, "environments tune", map, origin, err);
+  if (!status && !(node = hvi_node_get(map, "environments")))
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: value needs the key 'environments'",
+                           origin, map->line);
+  if (!status) status = read_environments(p, node, origin, err);
+  if (!status && (node = hvi_node_get(map, "tune")))
+    status = hvi_field_map(tune, NULL, node, origin, err);
+  return status;
+}
+
+hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
+                                hvi_error *err) {
+  hvi_value_plan *p = *plan = hvi_alloc(1, sizeof *p);
+  if (!p) return hvi_error_memory(err, "a study");
+  hvi_setting_defaults(&plan_table, p);
+  hvi_setting_defaults(&tune_table, p);
+  p->value = hvi_value_defaults();
+  return read_plan(p, map, origin, err); /* the study owns it, also when this fails */
+}

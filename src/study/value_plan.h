@@ -1,0 +1,43 @@
+/* The key `value` of a study: environments, network, data and tuning. */
+#ifndef HVI_STUDY_VALUE_PLAN_H
+#define HVI_STUDY_VALUE_PLAN_H
+
+#include "base/yaml_tree.h"
+#include "study/arm.h"
+
+#include <hvi/testset.h>
+
+typedef struct hvi_value_environment {
+  const char *environment, *policy, *testset;
+  /* a quick run without the test set makes one of this size; 0 states: it does not */
+  hvi_testset_settings stand_in;
+} hvi_value_environment;
+
+enum { HVI_MOST_ENVIRONMENTS = 4 };
+
+typedef enum hvi_normalisation {
+  HVI_NORMALISE_NONE,   /* as in the paper */
+  HVI_NORMALISE_STATES, /* inputs of the network */
+  HVI_NORMALISE_ALL     /* and its output */
+} hvi_normalisation;
+
+typedef struct hvi_value_plan {
+  size_t environment_count;
+  hvi_value_environment environments[HVI_MOST_ENVIRONMENTS];
+  hvi_value_spec value; /* hidden, gamma, and draw: offline at random, or all of the data at once */
+  bool gap;             /* offline: the Bellman gap is measured */
+  hvi_normalisation normalise;
+  size_t per_decade; /* measurements at powers of 10, beside the evenly spaced ones */
+  double checkpoint; /* seconds between checkpoints of a cell */
+  /* tuning: seeds tune_first, tune_first + 1, ..., none of them reported */
+  size_t tune_seeds, tune_first;
+  size_t rate_count;
+  double rates[HVI_MOST_RATES];
+} hvi_value_plan;
+
+hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
+                                hvi_error *err);
+/* The tables of what it is read by, one after the other; NULL past the last. */
+const hvi_setting_table *hvi_value_table_at(size_t index);
+
+#endif
