@@ -201,14 +201,16 @@ int hvi_rollout_info(const hvi_rollout_job *job, const hvi_rollout_report *repor
 }
 
 static hvi_status collect(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_dataset_collect(job->out, job->env, job->policy, job->context, report, err);
+  return hvi_dataset_collect(job->out, job->env, job->policy, job->settings, report, err);
 }
 
 static int data_collect(int argc, char **argv) {
   hvi_collect_settings s = hvi_collect_defaults();
   hvi_rollout_job job = {.doing = "transitions",
-                         .settings = &s.run,
-                         .context = &s,
+                         .table = hvi_collect_table(),
+                         .letter = 'n',
+                         .settings = &s,
+                         .rollout = &s.run,
                          .writes = true,
                          .run = collect,
                          .show = hvi_rollout_info};
@@ -222,8 +224,6 @@ static int data_collect(int argc, char **argv) {
       .examples =
           "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
           "  hvi data collect ant --policy ant.safetensors -n 1e6 --out ant-data.safetensors"};
-  hvi_args_settings(&args, hvi_collect_table(), &s, NULL);
-  args.rows[0].letter = 'n';
   return hvi_rollout_command(&job, &args, argc, argv);
 }
 

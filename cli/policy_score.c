@@ -8,20 +8,14 @@
 
 #include <math.h>
 
-typedef struct scoring {
-  hvi_returns_settings settings;
-  hvi_returns *returns;
-} scoring;
-
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  scoring *s = job->context;
-  return hvi_rollout_returns(&s->returns, job->env, job->policy, &s->settings, report, err);
+  return hvi_rollout_returns(job->result, job->env, job->policy, job->settings, report, err);
 }
 
 static void print_text(const hvi_rollout_job *job, const hvi_returns *r) {
-  const scoring *s = job->context;
+  const hvi_returns_settings *s = job->settings;
   printf("%s, %zu episodes, %s actions\n", job->env->name, r->episodes,
-         s->settings.deterministic ? "mean" : "sampled");
+         s->deterministic ? "mean" : "sampled");
   if (isnan(r->half_width)) {
     printf("mean return   %.6g\n", r->mean);
   } else {
@@ -34,15 +28,15 @@ static void print_text(const hvi_rollout_job *job, const hvi_returns *r) {
 }
 
 static void print_json(const hvi_rollout_job *job, const hvi_returns *r) {
-  const scoring *s = job->context;
+  const hvi_returns_settings *s = job->settings;
   hvi_json j = {0};
   hvi_json_open(&j, NULL, '{');
   hvi_json_count(&j, "schema_version", 1);
   hvi_json_text(&j, "env", job->env->name);
   hvi_json_text(&j, "policy", job->policy_path);
   hvi_json_count(&j, "episodes", r->episodes);
-  hvi_json_count(&j, "seed", s->settings.run.seed);
-  hvi_json_bool(&j, "deterministic", s->settings.deterministic);
+  hvi_json_count(&j, "seed", s->run.seed);
+  hvi_json_bool(&j, "deterministic", s->deterministic);
   hvi_json_number(&j, "mean", r->mean);
   hvi_json_number(&j, "half_width_95", r->half_width);
   hvi_json_number(&j, "sd", r->sd);
@@ -56,16 +50,23 @@ static void print_json(const hvi_rollout_job *job, const hvi_returns *r) {
 }
 
 static int show(const hvi_rollout_job *job, const hvi_rollout_report *report) {
-  const scoring *s = job->context;
+  hvi_returns *const *returns = job->result;
   (void)report;
-  (job->json ? print_json : print_text)(job, s->returns);
+  (job->json ? print_json : print_text)(job, *returns);
   return HVI_EXIT_DONE;
 }
 
 int hvi_cli_policy_score(int argc, char **argv) {
-  scoring s = {.settings = hvi_returns_defaults()};
-  hvi_rollout_job job = {
-      .doing = "episodes", .settings = &s.settings.run, .context = &s, .run = score, .show = show};
+  hvi_returns_settings s = hvi_returns_defaults();
+  hvi_returns *returns = NULL;
+  hvi_rollout_job job = {.doing = "episodes",
+                         .table = hvi_returns_table(),
+                         .letter = 'n',
+                         .settings = &s,
+                         .rollout = &s.run,
+                         .result = &returns,
+                         .run = score,
+                         .show = show};
   hvi_args args = {
       .command = "policy score",
       .usage = "ENV --policy FILE [OPTION]...",
@@ -73,9 +74,7 @@ int hvi_cli_policy_score(int argc, char **argv) {
                  "Student interval, and their lengths. Rewards are not discounted.",
       .examples = "  hvi policy score half_cheetah --policy half_cheetah.safetensors\n"
                   "  hvi policy score lqr --policy default --episodes 100 --json"};
-  hvi_args_settings(&args, hvi_returns_table(), &s.settings, NULL);
-  args.rows[0].letter = 'n';
   const int code = hvi_rollout_command(&job, &args, argc, argv);
-  hvi_returns_free(s.returns);
+  hvi_returns_free(returns);
   return code;
 }

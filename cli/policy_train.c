@@ -146,8 +146,7 @@ static void describe_options(hvi_args *args, hvi_training *t) {
       {"checkpoint-every", 0, HVI_ARG_SIZE, &t->every, .range = "[1,1e12]", .help = "steps between checkpoints"},
       {"resume", 0, HVI_ARG_FLAG, &t->resume, .help = "go on from the checkpoint, if there is one"},
       {"fresh", 0, HVI_ARG_FLAG, &t->fresh, .help = "begin anew although there is a checkpoint"},
-      {"accept-other-bits", 0, HVI_ARG_FLAG, &t->accept_other_bits,
-       .help = "go on from what another level of instructions computed"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &t->accept_other_bits, .help = "go on from what another level of instructions computed"},
       {0}});
   /* clang-format on */
   hvi_args_settings(args, hvi_sac_table(), &t->settings, NULL);

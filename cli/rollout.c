@@ -28,9 +28,11 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
                             .help = "throw away what an earlier run left"},
                            {.name = "accept-other-bits",
                             .kind = HVI_ARG_FLAG,
-                            .to = &job->settings->accept_other_bits,
+                            .to = &job->rollout->accept_other_bits,
                             .help = "go on from what another level of instructions computed"},
                            {0}};
+  hvi_args_settings(args, job->table, job->settings, NULL);
+  args->rows[0].letter = job->letter;
   hvi_args_add(args, (hvi_arg[]){
                          {.name = "policy",
                           .kind = HVI_ARG_TEXT,
@@ -43,8 +45,8 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
                           .help = "the result as one JSON object"},
                          {0},
                      });
+  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
   hvi_args_add(args, job->writes ? files : &none);
-  hvi_args_settings(args, hvi_rollout_table(), job->settings, NULL);
   hvi_talk_options(&job->talk, args);
 }
 
@@ -81,7 +83,7 @@ hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_e
 
 static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_error err = {HVI_OK, ""};
-  hvi_rollout_settings *s = job->settings;
+  hvi_rollout_settings *s = job->rollout;
   if (!job->policy_path || (job->writes && !job->out)) {
     return hvi_complain(HVI_EXIT_USAGE, "%s is missing: --%s FILE",
                         job->policy_path ? "the file to write" : "the policy",

@@ -12,9 +12,12 @@ typedef struct hvi_rollout_job hvi_rollout_job;
 struct hvi_rollout_job {
   /* filled in by the command */
   const char *doing;              /* "roll-outs", for the progress */
-  hvi_rollout_settings *settings; /* within its own settings */
-  void *context;
-  bool writes; /* a file, --out, which can be resumed */
+  const hvi_setting_table *table; /* of its options, */
+  char letter;                    /* the first of which has one; 0: none */
+  void *settings;                 /* what they set, */
+  hvi_rollout_settings *rollout;  /* and this within */
+  bool writes;                    /* a file, --out, which can be resumed */
+  void *result;
   hvi_status (*run)(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err);
   /* Prints the result; the exit code. */
   int (*show)(const hvi_rollout_job *job, const hvi_rollout_report *report);
@@ -28,7 +31,7 @@ struct hvi_rollout_job {
   double told; /* when a line of progress was last written */
 };
 
-/* Reads ENV, the options in args and --policy, --seed, --threads, --json, -q, -v, and for a file
+/* Reads ENV, the options of the table and --policy, --seed, --threads, --json, -q, -v, and for a file
  * --out, --resume, --fresh; runs the job and shows its result, or complains. The exit code. */
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv);
 

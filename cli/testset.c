@@ -18,14 +18,15 @@ static const char examples[] =
     "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
 
 static hvi_status make(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_testset_make(job->out, job->env, job->policy, job->context, report, err);
+  return hvi_testset_make(job->out, job->env, job->policy, job->settings, report, err);
 }
 
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
   hvi_rollout_job job = {.doing = "roll-outs",
-                         .settings = &s.run,
-                         .context = &s,
+                         .table = hvi_testset_table(),
+                         .settings = &s,
+                         .rollout = &s.run,
                          .writes = true,
                          .run = make,
                          .show = hvi_rollout_info};
@@ -33,6 +34,5 @@ int hvi_cli_testset(int argc, char **argv) {
                    .usage = "ENV --policy FILE --out FILE [OPTION]...",
                    .summary = summary,
                    .examples = examples};
-  hvi_args_settings(&args, hvi_testset_table(), &s, NULL);
   return hvi_rollout_command(&job, &args, argc, argv);
 }

@@ -1,38 +1,40 @@
 /*
- * The result of a piece as CSV: a row a measurement, with the columns of hvi_evaluation_column. It
- * is a file that hvi keeps for itself: comments come first, with a checksum, what it is the result
- * of, and how it ended.
+ * The result of a piece as CSV: a row a measurement, with the columns of hvi_evaluation_column.
+ * Two comments come first, what it is the result of and how it ended; a file whose first line is
+ * another one belongs to other settings.
  */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "evaluate/columns.h"
 #include "experiments/value_study.h"
+#include "report/csv.h"
 #include "report/text.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum { MAX_BYTES = 64 << 20 };
 static const char diverged_line[] = "# diverged";
 
-hvi_status hvi_study_curve_write(const char *path, hvi_kept *head, const hvi_study_curve *curve,
+hvi_status hvi_study_curve_write(const char *path, const char *about, const hvi_study_curve *curve,
                                  hvi_error *err) {
-  hvi_text body = {0};
-  char number[HVI_NUMBER_SIZE];
-  hvi_text_add(&body, "%s\n", curve->diverged ? diverged_line : "# complete");
+  hvi_text header = {0};
+  hvi_csv csv = {0};
+  hvi_text_add(&header, "# %s\n%s\n", about, curve->diverged ? diverged_line : "# complete");
   for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++)
-    hvi_text_add(&body, "%s%s", j ? "," : "", hvi_evaluation_column(j));
-  for (size_t i = 0; i < curve->count; i++)
-    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++) {
-      const double x = hvi_evaluation_cell(&curve->rows[i], j);
-      hvi_text_add(&body, "%s%s", j ? "," : "\n", isnan(x) ? "" : hvi_number_format(number, x));
-    }
-  hvi_text_add(&body, "\n");
-  const hvi_status status =
-      body.failed ? hvi_error_memory(err, path) : hvi_kept_write_text(head, path, body.data, err);
-  hvi_text_free(&body);
-  return status;
+    hvi_text_add(&header, "%s%s", j ? "," : "", hvi_evaluation_column(j));
+  hvi_status status =
+      header.failed ? hvi_error_memory(err, path) : hvi_csv_open(&csv, path, header.data, err);
+  hvi_text_free(&header);
+  if (status) return status;
+  for (size_t i = 0; i < curve->count; i++) {
+    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++)
+      hvi_csv_number(&csv, hvi_evaluation_cell(&curve->rows[i], j));
+    hvi_csv_end(&csv);
+  }
+  return hvi_csv_close(&csv, err);
 }
 
 /* The line at *at, without its end, and *at behind it; NULL at the end. */
@@ -77,19 +79,19 @@ static bool read_rows(hvi_study_curve *curve, char *at) {
   return curve->count > 0;
 }
 
-hvi_status hvi_study_curve_read(hvi_study_curve *curve, const char *path, hvi_kept *head,
-                                hvi_error *err) {
-  char *text = NULL, *at = NULL, *line;
+bool hvi_study_curve_read(hvi_study_curve *curve, const char *path, const char *about) {
+  char *text = NULL, *line;
   *curve = (hvi_study_curve){0};
-  hvi_status status = hvi_kept_read_text(&text, &at, head, path, err);
-  if (status) return status;
-  line = next_line(&at);
-  curve->diverged = line && strcmp(line, diverged_line) == 0;
-  if (!line || !next_line(&at) || !read_rows(curve, at)) {
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no table of measurements", path);
+  if (hvi_file_read_text(&text, path, MAX_BYTES, NULL) != HVI_OK) return false;
+  char *at = text;
+  bool good =
+      (line = next_line(&at)) && strncmp(line, "# ", 2) == 0 && strcmp(line + 2, about) == 0;
+  if (good && (line = next_line(&at))) curve->diverged = strcmp(line, diverged_line) == 0;
+  good = good && next_line(&at) && read_rows(curve, at);
+  hvi_free(text);
+  if (!good) {
     hvi_free(curve->rows);
     *curve = (hvi_study_curve){0};
   }
-  hvi_free(text);
-  return status;
+  return good;
 }

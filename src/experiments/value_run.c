@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static bool is_place(const hvi_study_plan *p, const char *environment) {
   size_t i = 0;
@@ -134,40 +133,19 @@ static void add_pieces(hvi_study *study, size_t place, size_t seed_index, bool t
   }
 }
 
-hvi_kept hvi_study_piece_head(const hvi_study *study, const char *about) {
-  return (hvi_kept){.kind = "result of a run",
-                    .about = about,
-                    .accept_other_bits = study->run->settings->accept_other_bits};
-}
-
-hvi_status hvi_study_piece_read(hvi_study_curve *curve, char levels[HVI_LEVELS_TEXT],
-                                const hvi_study *study, const hvi_study_piece *piece,
-                                hvi_error *err) {
-  char *path = hvi_path_join(study->folder, piece->name, ".csv");
-  char *about = hvi_study_piece_about(study, piece);
-  hvi_kept head = hvi_study_piece_head(study, about);
-  const hvi_status status = path && about ? hvi_study_curve_read(curve, path, &head, err)
-                                          : hvi_error_memory(err, "a run");
-  hvi_levels_add(levels, head.levels);
-  hvi_free(path);
-  hvi_free(about);
-  return status;
-}
-
-/* Pieces that an earlier run finished; those of other settings are run again. */
+/* Pieces that an earlier run finished. */
 static hvi_status mark_finished(hvi_study *study, hvi_error *err) {
   for (size_t i = 0; i < study->piece_count; i++) {
     hvi_study_piece *p = &study->pieces[i];
     hvi_study_curve curve = {0};
-    char levels[HVI_LEVELS_TEXT] = "", *path = hvi_path_join(study->folder, p->name, ".csv");
-    if (!path) return hvi_error_memory(err, "a path");
-    const bool there = access(path, F_OK) == 0;
-    hvi_free(path);
-    if (!there) continue;
-    const hvi_status status = hvi_study_piece_read(&curve, levels, study, p, err);
+    char *path = hvi_path_join(study->folder, p->name, ".csv");
+    char *about = hvi_study_piece_about(study, p);
+    if (path && about) p->finished = hvi_study_curve_read(&curve, path, about);
     hvi_free(curve.rows);
-    if (status && status != HVI_ERROR_MISMATCH) return status;
-    p->finished = !status;
+    const bool good = path && about;
+    hvi_free(path);
+    hvi_free(about);
+    if (!good) return hvi_error_memory(err, "a run");
   }
   return HVI_OK;
 }
@@ -216,8 +194,13 @@ hvi_status hvi_study_collect(hvi_study_results *r, const hvi_study *study, hvi_e
     const hvi_study_piece *p = &study->pieces[i];
     const size_t seed = p->group % study->seeds;
     hvi_study_curve *to = &r->curves[(p->place * r->contenders + p->contender) * r->seeds + seed];
-    const hvi_status status = hvi_study_piece_read(to, study->run->claims->levels, study, p, err);
-    if (status) return status;
+    char *path = hvi_path_join(study->folder, p->name, ".csv");
+    char *about = hvi_study_piece_about(study, p);
+    const bool read = path && about && hvi_study_curve_read(to, path, about);
+    hvi_free(path);
+    hvi_free(about);
+    if (!read)
+      return hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s/%s.csv'", study->folder, p->name);
   }
   return HVI_OK;
 }

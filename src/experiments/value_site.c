@@ -97,7 +97,6 @@ static hvi_status make_stand_in(hvi_study_site *site, hvi_run *run, const char *
   s.run = (hvi_rollout_settings){.seed = 1,
                                  .threads = run->threads,
                                  .partial = HVI_PARTIAL_RESUME,
-                                 .accept_other_bits = run->settings->accept_other_bits,
                                  .policy_name = p->policy,
                                  .progress = on_rollouts,
                                  .progress_context = run};

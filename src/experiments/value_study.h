@@ -15,7 +15,6 @@
 #define HVI_EXPERIMENTS_VALUE_STUDY_H
 
 #include "experiments/run.h"
-#include "io/kept.h"
 
 #include <hvi/evaluate.h>
 
@@ -179,17 +178,11 @@ typedef struct hvi_study_curve {
   bool diverged;
 } hvi_study_curve;
 
-/* The result file of a piece, a file that hvi keeps for itself (io/kept.h); value_file.c */
-hvi_status hvi_study_curve_write(const char *path, hvi_kept *head, const hvi_study_curve *curve,
+/* The result file of a piece, PATH.csv; reading says whether there is one of the same `about`.
+ * value_file.c */
+hvi_status hvi_study_curve_write(const char *path, const char *about, const hvi_study_curve *curve,
                                  hvi_error *err);
-hvi_status hvi_study_curve_read(hvi_study_curve *curve, const char *path, hvi_kept *head,
-                                hvi_error *err);
-/* The piece's result, with the levels of instructions that had a part in it added to `levels`. */
-hvi_status hvi_study_piece_read(hvi_study_curve *curve, char levels[HVI_LEVELS_TEXT],
-                                const hvi_study *study, const hvi_study_piece *piece,
-                                hvi_error *err);
-/* The head of its files. */
-hvi_kept hvi_study_piece_head(const hvi_study *study, const char *about);
+bool hvi_study_curve_read(hvi_study_curve *curve, const char *path, const char *about);
 
 /* What the judges see. */
 typedef struct hvi_study_results {

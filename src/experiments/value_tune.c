@@ -25,10 +25,15 @@ typedef struct trial {
 static hvi_status read_final(double *error, const hvi_study *study, const hvi_study_piece *p,
                              hvi_error *err) {
   hvi_study_curve c = {0};
-  const hvi_status status = hvi_study_piece_read(&c, study->run->claims->levels, study, p, err);
-  *error = status ? NAN : hvi_study_value(&c, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY);
+  char *path = hvi_path_join(study->folder, p->name, ".csv");
+  char *about = hvi_study_piece_about(study, p);
+  const bool read = path && about && hvi_study_curve_read(&c, path, about);
+  *error = read ? hvi_study_value(&c, HVI_BY_OUTER, HVI_OF_ERROR, INFINITY) : NAN;
   hvi_free(c.rows);
-  return status;
+  hvi_free(about);
+  hvi_free(path);
+  return read ? HVI_OK
+              : hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s/%s.csv'", study->folder, p->name);
 }
 
 /* The pieces of one place, contender and rate. */

@@ -3,23 +3,18 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "io/tensors_header.h"
 
 #include <hvi/version.h>
 
-#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-/* How the notes of the head are called, and how the two kinds of file begin. */
+/* How the notes of the head are called, and how a header begins. */
 static const char HEAD_KEY[] = "hvi.kept", ABOUT_KEY[] = "about";
 static const char TENSORS_START[] = "{\"" HVI_TENSORS_NOTES "\":{\"" HVI_TENSORS_CHECKSUM "\":\"";
-static const char TEXT_START[] = "# hvi checksum ";
-enum { MOST_TEXT = 64 << 20, OWN_NOTES = 2 };
+enum { OWN_NOTES = 2 };
 
 void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   if (!more) more = hvi_cpu_level_name(hvi_cpu_level());
@@ -92,23 +87,15 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
   return hvi_kept_match_levels(k, path, levels, err);
 }
 
-static bool begins_with(const unsigned char *bytes, size_t size, const char *text) {
-  const size_t length = strlen(text);
-  return size >= length && memcmp(bytes, text, length) == 0;
-}
-
 hvi_status hvi_kept_place(const char *path, hvi_error *err) {
-  unsigned char start[128];
+  char start[HVI_TENSORS_PREFIX + sizeof TENSORS_START] = "";
   const hvi_status status = hvi_file_plain(path, err);
   FILE *file = status ? NULL : fopen(path, "rb");
   if (!file) return status;
-  const size_t size = fread(start, 1, sizeof start, file);
+  const size_t size = fread(start, 1, sizeof start - 1, file);
   fclose(file);
-  if (begins_with(start, size, TEXT_START)) return HVI_OK;
-  if (size >= HVI_TENSORS_PREFIX &&
-      begins_with(start + HVI_TENSORS_PREFIX, size - HVI_TENSORS_PREFIX, TENSORS_START)) {
+  if (size == sizeof start - 1 && strcmp(start + HVI_TENSORS_PREFIX, TENSORS_START) == 0)
     return HVI_OK;
-  }
   return hvi_error_set(err, HVI_ERROR_IO,
                        "'%s' is there and hvi did not make it: it is not replaced", path);
 }
@@ -172,55 +159,5 @@ hvi_status hvi_kept_read(hvi_tensors **t, hvi_kept *k, const char *path, hvi_err
   if (!status) return HVI_OK;
   hvi_tensors_free(*t);
   *t = NULL;
-  return status;
-}
-
-/* "# hvi checksum <sixteen digits>; " and the rest, which the digits are of. */
-static void print_checksum(char digits[HVI_CHECKSUM_TEXT], const char *rest) {
-  snprintf(digits, HVI_CHECKSUM_TEXT, "%016" PRIx64,
-           hvi_checksum(HVI_HASH_START, rest, strlen(rest)));
-}
-
-hvi_status hvi_kept_write_text(hvi_kept *k, const char *path, const char *body, hvi_error *err) {
-  char line[HVI_KEPT_HEAD], digits[HVI_CHECKSUM_TEXT];
-  hvi_file f;
-  hvi_status status = hvi_kept_place(path, err);
-  if (status) return status;
-  hvi_kept_head(line, k);
-  const size_t size = strlen(line) + strlen(k->about) + strlen(body) + sizeof "\n# \n";
-  char *rest = hvi_alloc(size, 1);
-  if (!rest) return hvi_error_memory(err, "a file");
-  snprintf(rest, size, "%s\n# %s\n%s", line, k->about, body);
-  print_checksum(digits, rest);
-  status = hvi_file_create(&f, path, err);
-  if (!status) fprintf(f.stream, "%s%s; %s", TEXT_START, digits, rest);
-  hvi_free(rest);
-  return status ? status : hvi_file_commit(&f, err);
-}
-
-hvi_status hvi_kept_read_text(char **text, char **body, hvi_kept *k, const char *path,
-                              hvi_error *err) {
-  char digits[HVI_CHECKSUM_TEXT];
-  const size_t skip = strlen(TEXT_START) + HVI_CHECKSUM_TEXT - 1 + strlen("; ");
-  *text = NULL;
-  hvi_status status = hvi_file_plain(path, err);
-  if (!status) status = hvi_file_read_text(text, path, MOST_TEXT, err);
-  if (status) return status;
-  char *line = strlen(*text) > skip ? *text + skip : *text + strlen(*text);
-  char *about = strstr(line, "\n# "), *end = about ? strchr(about + 1, '\n') : NULL;
-  print_checksum(digits, line);
-  if (!end || strncmp(*text, TEXT_START, strlen(TEXT_START)) != 0 ||
-      strncmp(line - 2 - strlen(digits), digits, strlen(digits)) != 0 ||
-      strncmp(line - 2, "; ", 2) != 0) {
-    status = complain_damaged(path, "its checksum does not fit its contents", false, err);
-  } else {
-    *about = *end = '\0';
-    *body = end + 1;
-    status = hvi_kept_match(k, path, line, about + 3, err);
-  }
-  if (status) {
-    hvi_free(*text);
-    *text = NULL;
-  }
   return status;
 }

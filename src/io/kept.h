@@ -1,6 +1,6 @@
 /*
- * Files that hvi keeps for itself and takes up again: checkpoints, results of the runs of a study,
- * journals of roll-outs (io/journal.h).
+ * Files that hvi keeps for itself and takes up again: checkpoints, and journals of roll-outs and of
+ * the cells of a study (io/journal.h).
  *
  * What is promised, and how:
  *
@@ -47,12 +47,6 @@ hvi_status hvi_kept_place(const char *path, hvi_error *err);
 hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, hvi_error *err);
 /* HVI_ERROR_MISMATCH: of a run with other settings, or of another version of hvi. */
 hvi_status hvi_kept_read(hvi_tensors **t, hvi_kept *k, const char *path, hvi_error *err);
-
-/* Text after two lines of head, each a comment that begins with '#'. */
-hvi_status hvi_kept_write_text(hvi_kept *k, const char *path, const char *body, hvi_error *err);
-/* *body is the part of *text after the head; hvi_free the text. */
-hvi_status hvi_kept_read_text(char **text, char **body, hvi_kept *k, const char *path,
-                              hvi_error *err);
 
 /* The first line of a head, and its comparison with a file's, whose other lines are `about`. */
 void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k);

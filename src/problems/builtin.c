@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "problems/bellman/builtins.h"
 #include "problems/games/builtins.h"
+#include "problems/mdp/mdp.h"
 #include "problems/performative/builtins.h"
 
 #include <stdio.h>

@@ -2,10 +2,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "problems/bellman/file.h"
-#include "problems/bellman/mdp.h"
 #include "problems/document.h"
 #include "problems/games/file.h"
+#include "problems/mdp/mdp.h"
 
 #include <hvi/builtin.h>
 

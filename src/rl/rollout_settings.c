@@ -23,7 +23,7 @@ static const hvi_setting collect_rows[] = {
 
 #define AT(member) .offset = offsetof(hvi_returns_settings, member)
 static const hvi_setting returns_rows[] = {
-    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e9]", .fallback = "20", .help = "how many"},
+    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e7]", .fallback = "20", .help = "whole episodes"},
     {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
     {0},
 };

@@ -1,4 +1,4 @@
-/* Tables of the settings of roll-outs: how they are run, data sets, and test sets. */
+/* Tables of the settings of roll-outs: how they are run, data sets, returns, test sets. */
 #ifndef HVI_RL_ROLLOUT_SETTINGS_H
 #define HVI_RL_ROLLOUT_SETTINGS_H
 

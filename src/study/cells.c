@@ -307,12 +307,15 @@ static hvi_status open_journal(session *s, hvi_error *err) {
     hvi_text_add(&path, "%s/%s/cells", o->out, study->runs);
   else
     hvi_text_add(&path, "%s/%s", study->folder, study->tuning ? "tune" : "cells");
-  const hvi_journal_rule rule = o->resume || study->runs ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH;
+  const bool reuse = o->resume || study->runs;
   hvi_kept head = {
-      .kind = "cells of a study", .about = "cells", .accept_other_bits = o->accept_other_bits};
-  const hvi_status status = path.failed
-                                ? hvi_error_memory(err, "a path")
-                                : hvi_journal_open(&s->journal, path.data, &head, rule, err);
+      .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
+  hvi_status status = path.failed
+                          ? hvi_error_memory(err, "a path")
+                          : hvi_journal_open(&s->journal, path.data, &head,
+                                             reuse ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH, err);
+  if (status == HVI_ERROR_MISMATCH && !o->resume)
+    status = hvi_journal_open(&s->journal, path.data, &head, HVI_JOURNAL_FRESH, err);
   hvi_levels_add(study->claims->levels, head.levels);
   hvi_text_free(&path);
   return status ? status : read_records(s, err);

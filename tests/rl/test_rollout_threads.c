@@ -325,7 +325,7 @@ static void what_cannot_be_is_refused(void **state) {
   hvi_error err;
   check_ok(walk_new(&other, &err), &err);
   check_error(hvi_rollout_returns(&r, env, policy, &s, NULL, &err), HVI_ERROR_ARGUMENT, &err,
-              "at least");
+              "episodes: must be a whole number from 1");
   check_error(hvi_rollout_returns(&r, env, policy, NULL, NULL, &err), HVI_ERROR_ARGUMENT, &err,
               "settings");
   s = settings(5, 4000);
