@@ -228,7 +228,8 @@ static void every_row_is_complete(void **state) {
       if (!row->help || strchr(row->help, '\n')) fail_msg("%s: %s: help", t->name, row->name);
       assert_ptr_equal(hvi_setting_find(t, row->name), row);
       /* the default is a value like others, and a value's text gives it back */
-      if (row->fallback && hvi_setting_parse(row, other, row->fallback, NULL, &err))
+      if (row->fallback && *row->fallback &&
+          hvi_setting_parse(row, other, row->fallback, NULL, &err))
         fail_msg("%s: %s: %s", t->name, row->name, err.text);
       hvi_setting_format(row, s, value, sizeof value);
       const bool no_text = row->kind == HVI_SETTING_TEXT && strcmp(value, "none") == 0;
