@@ -172,18 +172,18 @@ static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
   hvi_text_add(t, "]\n");
 }
 
-/* A column. The edge of a band that leaves a logarithmic axis below runs along its end; without
- * that, gnuplot would drop the area. */
+/* A column. The edge of a band that leaves a logarithmic axis below runs along its end, as does a
+ * line where the axis says so; without that, gnuplot would drop the area. */
 static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
-  if (mark != HVI_MARK_BAND || !axis->log || axis->low <= 0) {
+  if ((mark != HVI_MARK_BAND && !axis->floor) || !axis->log || axis->low <= 0) {
     hvi_text_add(t, "(column('%s'))", name);
     return;
   }
-  hvi_text_add(t, "(column('%s') > ", name);
+  hvi_text_add(t, "(column('%s') <= ", name);
   add_number(t, axis->low);
-  hvi_text_add(t, " ? column('%s') : ", name);
+  hvi_text_add(t, " ? ");
   add_number(t, axis->low);
-  hvi_text_add(t, ")");
+  hvi_text_add(t, " : column('%s'))", name);
 }
 
 static const char *drawn_with(hvi_mark mark) {
