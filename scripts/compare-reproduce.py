@@ -18,7 +18,8 @@ CLOCKS = re.compile(r"seconds|milliseconds|^ns_|ratio_to_gda|_ns$")
 CLOCK_FILES = re.compile(r"-seconds\.csv$|levels-seconds")
 
 # (experiment, old file) as patterns -> how to find its columns in NEW: a function of the match and
-# the column that gives (file, column, {column: value of the rows}, what is done to the new number).
+# the column that gives (file, column, {column: value of the rows}, what is done to the new number),
+# and optionally a column by which rows belong together where some are left out on either side.
 RENAMED = []
 
 
@@ -52,7 +53,7 @@ def same(a, b):
 
 def compare_column(old, column, new_folder, where):
     """None when the column is there, or what is wrong."""
-    file, name, match, change = where
+    file, name, match, change = where[:4]
     path = new_folder / file
     if not path.exists():
         return f"{file} is not there"
@@ -61,6 +62,9 @@ def compare_column(old, column, new_folder, where):
         if all(r[column] == "" for r in old):
             return None
         return f"{file} has no column {name}"
+    if len(where) > 4:
+        by_key = {r[where[4]]: r for r in rows}
+        rows = [by_key.get(r[where[4]], {name: ""}) for r in old]
     values = [change(r[name]) for r in rows]
     olds = [r[column] for r in old]
     if len(values) != len(olds):
@@ -69,6 +73,29 @@ def compare_column(old, column, new_folder, where):
         if not same(a, b):
             return f"row {i + 1}: {a} became {b} in {file}, {name}"
     return None
+
+
+PERFORMATIVE = {"linear": ["RRM", "RGD", "Surr-GD(10)", "LM(1)"], "credit": ["RRM", "RGD", "Surr-GD(20)", "LM(1)"],
+                "rir": ["RRM (Adam)", "RGD", "Surr-GD(50)", "LM(1)"],
+                "beyond": ["RRM, η = 1", "η = 0.45", "optimistic, η = 0.3", "mean of 3, η = 1"]}
+
+
+# A column became a file. Squared distances and gaps that have run away were left out, and gaps of credit below
+# 1e-15 lifted to it.
+@renamed("performative", r"(linear|credit|rir|beyond)-(?:(gap|distance|loss)-)?([a-z0-9.]+)\.csv")
+def performative(m, column):
+    part, what, level = m.groups()
+    if column == "deployment":  # rows are found by it
+        return None
+    columns = ["rrm", "smaller", "optimistic", "averaged"] if part == "beyond" else ["rrm", "rgd", "surr_gd", "lm"]
+    table = "rir-retrained" if (part, what) == ("rir", "gap") else part
+    least = 1e-15 if (part, what) == ("credit", "gap") else -math.inf
+    method = PERFORMATIVE[part][columns.index(column)]
+    name = {"gap": "gap", "loss": "loss_after"}.get(what, "dist2")
+
+    def shown(x):
+        return x if x == "" else "" if float(x) > 1e12 else repr(max(float(x), least))
+    return f"{table}-{slug(level)}-{slug(method)}.csv", name, {}, shown, "deployment"
 
 
 def find(experiment, file, column):
