@@ -20,43 +20,43 @@ static void list_row(const hvi_env_kind *kind, const hvi_env *env) {
     snprintf(act, sizeof act, "%zu", env->act);
   }
   printf("  %-13s %5s %5s  %-8s %-5s  %s\n", kind->name, obs, act, kind->needs ? kind->needs : "-",
-         kind->available ? "yes" : "no", kind->summary);
+         env ? "yes" : "no", kind->summary);
 }
 
-static void list_json(hvi_json *j, const hvi_env_kind *kind, const hvi_env *env) {
+static void list_json(hvi_json *j, const hvi_env_kind *kind, const hvi_env *env,
+                      const hvi_error *why) {
   hvi_json_open(j, NULL, '{');
   hvi_json_text(j, "name", kind->name);
   hvi_json_text(j, "summary", kind->summary);
   hvi_json_text(j, "needs", kind->needs);
-  hvi_json_bool(j, "available", kind->available);
+  hvi_json_bool(j, "available", env != NULL);
   if (env) {
     hvi_json_count(j, "obs", env->obs);
     hvi_json_count(j, "act", env->act);
+  } else {
+    hvi_json_text(j, "missing", why->text);
   }
   hvi_json_close(j, '}');
 }
 
 static int list_all(hvi_json *j) {
   size_t count;
-  bool missing = false;
+  hvi_error missing = {HVI_OK, ""};
   const hvi_env_kind *kinds = hvi_env_list(&count);
   for (size_t k = 0; k < count; k++) {
     hvi_env *env = NULL;
     hvi_error err = {HVI_OK, ""};
-    missing = missing || !kinds[k].available;
-    if (kinds[k].available && hvi_env_new(&env, kinds[k].name, &err)) {
-      return hvi_complain_error(&err);
-    }
+    const hvi_status status = hvi_env_new(&env, kinds[k].name, &err);
+    if (status && status != HVI_ERROR_UNSUPPORTED) return hvi_complain_error(&err);
+    if (status && !missing.status) missing = err;
     if (j) {
-      list_json(j, &kinds[k], env);
+      list_json(j, &kinds[k], env, &err);
     } else {
       list_row(&kinds[k], env);
     }
     hvi_env_free(env);
   }
-  if (missing && !j) {
-    puts("\nMuJoCo was not there when this program was built (Debian: libmujoco-dev).");
-  }
+  if (missing.status && !j) printf("\n%s\n", missing.text);
   return HVI_EXIT_DONE;
 }
 

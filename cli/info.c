@@ -1,5 +1,6 @@
 /* hvi info: which program this is, and what it runs on. */
 #include "args.h"
+#include "base/module.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "ensemble/lanes.h"
@@ -81,6 +82,8 @@ static void find_program(const char *name, char *text, size_t size) {
 
 typedef struct facts {
   char cpu[128], features[128], gnuplot[512];
+  const hvi_module *mujoco; /* NULL: no_mujoco says why */
+  hvi_error no_mujoco;
   const char *kernel, *blas, *blas_core;
   size_t cores;
 } facts;
@@ -93,6 +96,7 @@ static facts gather(void) {
   cpu_name(f.cpu, sizeof f.cpu);
   cpu_features(f.features, sizeof f.features);
   find_program("gnuplot", f.gnuplot, sizeof f.gnuplot);
+  hvi_module_open(&f.mujoco, "mujoco", &f.no_mujoco);
   return f;
 }
 
@@ -106,6 +110,27 @@ static void print_text(const facts *f) {
   printf("threads   %zu\n", f->cores);
   printf("blas      %s (%s)\n", f->blas, f->blas_core);
   printf("gnuplot   %s\n", *f->gnuplot ? f->gnuplot : "not found: reproduce draws no pictures");
+  if (f->mujoco) {
+    printf("mujoco    %s %s (%s)\n", f->mujoco->needs, f->mujoco->needs_version(),
+           hvi_module_path(f->mujoco));
+  } else {
+    printf("mujoco    %s\n", f->no_mujoco.text);
+  }
+}
+
+static void module_json(hvi_json *j, const char *name, const hvi_module *module,
+                        const hvi_error *why) {
+  hvi_json_open(j, NULL, '{');
+  hvi_json_text(j, "name", name);
+  hvi_json_bool(j, "available", module != NULL);
+  if (module) {
+    hvi_json_text(j, "needs", module->needs);
+    hvi_json_text(j, "needs_version", module->needs_version());
+    hvi_json_text(j, "path", hvi_module_path(module));
+  } else {
+    hvi_json_text(j, "missing", why->text);
+  }
+  hvi_json_close(j, '}');
 }
 
 static void print_json(const facts *f) {
@@ -123,6 +148,9 @@ static void print_json(const facts *f) {
   hvi_json_text(&j, "blas", f->blas);
   hvi_json_text(&j, "blas_core", f->blas_core);
   hvi_json_text(&j, "gnuplot", *f->gnuplot ? f->gnuplot : NULL);
+  hvi_json_open(&j, "modules", '[');
+  module_json(&j, "mujoco", f->mujoco, &f->no_mujoco);
+  hvi_json_close(&j, ']');
   hvi_json_close(&j, '}');
 }
 

@@ -11,18 +11,25 @@ if(HVI_TESTS)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 endif()
 
-# MuJoCo brings no pkg-config file, and is optional: without it ant and half_cheetah are listed as
-# missing. -DMUJOCO_DIR=/path names a release that was unpacked elsewhere.
-option(HVI_MUJOCO "Build the MuJoCo environments where the library is found" ON)
+# MuJoCo brings no pkg-config file, and is optional: only the module libhvi_mujoco.so needs it, and a
+# C++ compiler, because it throws. -DMUJOCO_DIR=/path names a release that was unpacked elsewhere.
+option(HVI_MUJOCO "Build the module of the MuJoCo environments where the library is found" ON)
 set(MUJOCO_DIR "" CACHE PATH "Folder of a MuJoCo release, with include/ and lib/")
-add_library(hvi_mujoco INTERFACE)
 if(HVI_MUJOCO)
   find_path(MUJOCO_INCLUDE mujoco/mujoco.h HINTS ${MUJOCO_DIR}/include)
   find_library(MUJOCO_LIBRARY mujoco HINTS ${MUJOCO_DIR}/lib)
   if(MUJOCO_INCLUDE AND MUJOCO_LIBRARY)
-    target_include_directories(hvi_mujoco SYSTEM INTERFACE ${MUJOCO_INCLUDE})
-    target_link_libraries(hvi_mujoco INTERFACE ${MUJOCO_LIBRARY})
-    target_compile_definitions(hvi_mujoco INTERFACE HVI_WITH_MUJOCO)
+    # the one that belongs to the C compiler, so that sanitizers fit; else whichever CMake finds
+    string(REGEX REPLACE "clang([^/]*)$" "clang++\\1" HVI_CXX "${CMAKE_C_COMPILER}")
+    string(REGEX REPLACE "gcc([^/]*)$" "g++\\1" HVI_CXX "${HVI_CXX}")
+    if(NOT CMAKE_CXX_COMPILER AND NOT DEFINED ENV{CXX} AND EXISTS "${HVI_CXX}" AND
+       NOT HVI_CXX STREQUAL CMAKE_C_COMPILER)
+      set(CMAKE_CXX_COMPILER "${HVI_CXX}")
+    endif()
+    enable_language(CXX)
+    add_library(MuJoCo INTERFACE)
+    target_include_directories(MuJoCo SYSTEM INTERFACE ${MUJOCO_INCLUDE})
+    target_link_libraries(MuJoCo INTERFACE ${MUJOCO_LIBRARY})
   else()
     message(NOTICE "MuJoCo not found (Debian: libmujoco-dev): ant and half_cheetah are left out")
   endif()

@@ -5,7 +5,7 @@ file(GLOB HVI_FUZZ_SOURCES CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c
 function(add_fuzz_program program source)
   add_executable(${program} ${source} ${ARGN})
   target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${program} PRIVATE hvi_static hvi_flags PkgConfig::JANSSON PkgConfig::YAML)
+  target_link_libraries(${program} PRIVATE hvi_report hvi_flags PkgConfig::JANSSON PkgConfig::YAML)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
 endfunction()
 

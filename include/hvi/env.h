@@ -1,9 +1,10 @@
 /*
  * Environments: a state that an action moves on, with an observation and a reward.
  *
- * Built in: lqr and pendulum, which need nothing; ant and half_cheetah on MuJoCo, where the library
- * was built with it. An environment belongs to one thread at a time. hvi_env_clone gives another
- * one that shares what is constant (a compiled model), so a thousand of them are cheap.
+ * Built in: lqr and pendulum, which need nothing; ant and half_cheetah on MuJoCo, in a module that
+ * is loaded when one of them is asked for. An environment belongs to one thread at a time.
+ * hvi_env_clone gives another one that shares what is constant (a compiled model), so a thousand of
+ * them are cheap.
  *
  * Randomness is passed in: a reset or a step draws from the generator it is given, and from nothing
  * else. A saved state is a row of doubles; restored into any clone it goes on with the same bits.
@@ -60,10 +61,13 @@ struct hvi_env {
 /* What there is to choose from. */
 typedef struct hvi_env_kind {
   const char *name, *summary;
-  bool available;    /* false: needs a library that this build lacks */
-  const char *needs; /* that library; NULL where none is needed */
+  const char *needs; /* a library beside libhvi, through a module; NULL where none is needed */
+  hvi_status (*make)(hvi_env **env, const char *name, hvi_error *err);
 } hvi_env_kind;
 HVI_API const hvi_env_kind *hvi_env_list(size_t *count);
+/* HVI_OK when an environment has what it needs; the module is loaded for that. Otherwise why not:
+ * HVI_ERROR_UNSUPPORTED where the module is not there or does not fit. */
+HVI_API hvi_status hvi_env_available(const char *name, hvi_error *err);
 
 /* By name: lqr, pendulum, half_cheetah, ant, ant-v5 (ant-v4, half_cheetah-v4 and -v5 are aliases).
  * Freshly made it is in its initial state without noise; a clone is in the state of its original.

@@ -65,9 +65,11 @@ static void need_testset(hvi_study_site *site) {
 }
 
 static hvi_status open_env(hvi_study_site *site, hvi_error *err) {
-  const hvi_status status = hvi_env_new(&site->env, site->place->environment, err);
+  hvi_error why = {HVI_OK, ""};
+  const hvi_status status = hvi_env_new(&site->env, site->place->environment, &why);
+  if (status && err) *err = why;
   if (status != HVI_ERROR_UNSUPPORTED) return status;
-  snprintf(site->missing, sizeof site->missing, "needs MuJoCo, which this build lacks");
+  snprintf(site->missing, sizeof site->missing, "%.*s", (int)sizeof site->missing - 1, why.text);
   return HVI_OK;
 }
 
@@ -215,7 +217,10 @@ uint64_t hvi_study_hash(const hvi_experiment *e) {
   uint64_t hash = HVI_HASH_START;
   size_t kinds = 0;
   const hvi_env_kind *kind = hvi_env_list(&kinds);
-  for (size_t i = 0; i < kinds; i++) hash = hvi_hash_bytes(hash, &kind[i].available, sizeof(bool));
+  for (size_t i = 0; i < kinds; i++) {
+    const bool available = hvi_env_available(kind[i].name, NULL) == HVI_OK;
+    hash = hvi_hash_bytes(hash, &available, sizeof available);
+  }
   for (size_t i = 0; i < e->study->place_count; i++) {
     hash = hash_file(hash, e->study->places[i].policy);
     hash = hash_file(hash, e->study->places[i].testset);

@@ -2,35 +2,42 @@
 #include <hvi/env.h>
 
 #include "base/error.h"
+#include "base/module.h"
 #include "base/suggest.h"
 #include "rl/env_kinds.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#ifdef HVI_WITH_MUJOCO
-#define MUJOCO(maker) maker
-enum { HAVE_MUJOCO = 1 };
-#else
-#define MUJOCO(maker) NULL
-enum { HAVE_MUJOCO = 0 };
-#endif
+static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *name,
+                              hvi_error *err) {
+  const hvi_module *module = NULL;
+  hvi_error why = {HVI_OK, ""};
+  const hvi_status status = hvi_module_open(&module, "mujoco", &why);
+  *mujoco = module ? module->functions : NULL;
+  if (!status) return HVI_OK;
+  return hvi_error_set(err, status,
+                       "environment '%s' needs MuJoCo (Debian: libmujoco-dev; then build again): "
+                       "%s",
+                       name, why.text);
+}
 
-typedef hvi_status (*maker_fn)(hvi_env **env, hvi_error *err);
+static hvi_status new_on_mujoco(hvi_env **env, const char *name, hvi_error *err) {
+  const hvi_mujoco_functions *mujoco;
+  const hvi_status status = open_mujoco(&mujoco, name, err);
+  return status ? status : mujoco->env_new(env, name, err);
+}
 
-/* In the order of `makers`; what has no maker needs MuJoCo. */
 static const hvi_env_kind kinds[] = {
-    {"lqr", "two coupled masses, linear dynamics, quadratic cost: the value is known", true, NULL},
-    {"pendulum", "swing-up of a torque-limited pendulum", true, NULL},
-    {"half_cheetah", "planar runner, six motors (HalfCheetah-v4 and v5)", HAVE_MUJOCO, "MuJoCo"},
-    {"ant", "four-legged walker, eight motors (Ant-v4)", HAVE_MUJOCO, "MuJoCo"},
-    {"ant-v5", "the same with contact forces observed and costed (Ant-v5)", HAVE_MUJOCO, "MuJoCo"},
+    {"lqr", "two coupled masses, linear dynamics, quadratic cost: the value is known", NULL,
+     hvi_env_new_lqr},
+    {"pendulum", "swing-up of a torque-limited pendulum", NULL, hvi_env_new_pendulum},
+    {"half_cheetah", "planar runner, six motors (HalfCheetah-v4 and v5)", "MuJoCo", new_on_mujoco},
+    {"ant", "four-legged walker, eight motors (Ant-v4)", "MuJoCo", new_on_mujoco},
+    {"ant-v5", "the same with contact forces observed and costed (Ant-v5)", "MuJoCo",
+     new_on_mujoco},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
-
-static const maker_fn makers[KIND_COUNT] = {hvi_env_new_lqr, hvi_env_new_pendulum,
-                                            MUJOCO(hvi_env_new_half_cheetah),
-                                            MUJOCO(hvi_env_new_ant), MUJOCO(hvi_env_new_ant_v5)};
 
 /* Versions that are the same environment. */
 static const struct {
@@ -68,21 +75,31 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
   return hvi_error_set(err, HVI_ERROR_INPUT, "unknown environment '%s'; there are %s", name, list);
 }
 
+static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_error *err) {
+  const char *wanted = true_name(name);
+  for (size_t k = 0; k < KIND_COUNT; k++) {
+    if (strcmp(wanted, kinds[k].name) != 0) continue;
+    *kind = &kinds[k];
+    return HVI_OK;
+  }
+  return complain_name(name, err);
+}
+
+hvi_status hvi_env_available(const char *name, hvi_error *err) {
+  if (!name) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a name");
+  const hvi_env_kind *kind = NULL;
+  const hvi_mujoco_functions *mujoco = NULL;
+  const hvi_status status = find_kind(&kind, name, err);
+  return status || !kind->needs ? status : open_mujoco(&mujoco, name, err);
+}
+
 hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
   if (!env) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a place to go");
   *env = NULL;
   if (!name) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a name");
-  const char *wanted = true_name(name);
-  for (size_t k = 0; k < KIND_COUNT; k++) {
-    if (strcmp(wanted, kinds[k].name) != 0) continue;
-    if (makers[k]) return makers[k](env, err);
-    return hvi_error_set(
-        err, HVI_ERROR_UNSUPPORTED,
-        "environment '%s' needs %s, which this build lacks (Debian: libmujoco-dev; "
-        "then build again)",
-        name, kinds[k].needs);
-  }
-  return complain_name(name, err);
+  const hvi_env_kind *kind = NULL;
+  const hvi_status status = find_kind(&kind, name, err);
+  return status ? status : kind->make(env, kind->name, err);
 }
 
 hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {

@@ -4,12 +4,17 @@
 
 #include <hvi/env.h>
 
-hvi_status hvi_env_new_lqr(hvi_env **env, hvi_error *err);
-hvi_status hvi_env_new_pendulum(hvi_env **env, hvi_error *err);
-/* Where the library was built with MuJoCo. */
-hvi_status hvi_env_new_ant(hvi_env **env, hvi_error *err);
-hvi_status hvi_env_new_ant_v5(hvi_env **env, hvi_error *err);
-hvi_status hvi_env_new_half_cheetah(hvi_env **env, hvi_error *err);
+hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err);
+hvi_status hvi_env_new_pendulum(hvi_env **env, const char *name, hvi_error *err);
+
+/* The functions of the module "mujoco" (base/module.h, src/rl/mujoco). */
+typedef struct hvi_mujoco_functions {
+  /* By a name of the registry, not an alias. */
+  hvi_status (*env_new)(hvi_env **env, const char *name, hvi_error *err);
+  /* As many steps of one of its environments by the physics alone, with no guard, no reward and no
+   * look at the numbers: what a step is measured against. actions[rows][act] are used in turn. */
+  void (*bare_steps)(hvi_env *env, const double *actions, size_t rows, size_t steps);
+} hvi_mujoco_functions;
 
 /* The step clock of a saved state, which may come from a file: anything that is no count is 0. */
 static inline size_t hvi_env_read_clock(double saved) {

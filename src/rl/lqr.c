@@ -117,9 +117,9 @@ static const hvi_env_ops ops = {.name = "lqr",
                                 .restore = restore,
                                 .free = release};
 
-hvi_status hvi_env_new_lqr(hvi_env **env, hvi_error *err) {
+hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err) {
   const lqr l = {.env = {.ops = &ops,
-                         .name = "lqr",
+                         .name = name,
                          .obs = STATES,
                          .act = ACTIONS,
                          .state = 1 + STATES,

@@ -89,9 +89,9 @@ static const hvi_env_ops ops = {.name = "pendulum",
                                 .restore = restore,
                                 .free = release};
 
-hvi_status hvi_env_new_pendulum(hvi_env **env, hvi_error *err) {
+hvi_status hvi_env_new_pendulum(hvi_env **env, const char *name, hvi_error *err) {
   pendulum p = {.env = {.ops = &ops,
-                        .name = "pendulum",
+                        .name = name,
                         .obs = 3,
                         .act = 1,
                         .state = 3,

@@ -86,7 +86,7 @@ typedef struct function {
   value (*call)(evaluator *e, const struct function *f, const char *at);
   double (*map)(double x);
   double (*reduce)(double *x, size_t n);
-  double (*of)(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a);
+  double (*of)(const hvi_runs *r, size_t seed, const arguments *a);
   const char *letters; /* of curves, after the column: see read_arguments */
 } function;
 
@@ -117,6 +117,7 @@ static value fail(evaluator *e, const char *at, const char *meant, const char *f
   va_start(list, format);
   vsnprintf(what, sizeof what, format, list);
   va_end(list);
+  clip(what, sizeof what, what, strlen(what), "");
   const char *from = at - e->text > BEFORE ? at - BEFORE : e->text;
   while (from < at && ((unsigned char)*from & 0xc0) == 0x80) from++;
   clip(place, sizeof place, from, strlen(from), "");
@@ -175,11 +176,17 @@ static bool accept(evaluator *e, const char *symbol) {
   return true;
 }
 
+static value missing(evaluator *e, const char *what) {
+  const char *quote = *here(e) ? "'" : "";
+  return fail(e, e->at, NULL, "%s is missing before %s%.16s%s", what, quote,
+              *e->at ? e->at : "the end", quote);
+}
+
 static bool need(evaluator *e, const char *symbol) {
-  if (accept(e, symbol)) return true;
-  fail(e, e->at, NULL, "'%s' is missing before %s%.16s%s", symbol, *e->at ? "'" : "the end", e->at,
-       *e->at ? "'" : "");
-  return false;
+  const char what[] = {'\'', *symbol, '\'', '\0'};
+  const bool found = accept(e, symbol);
+  if (!found) missing(e, what);
+  return found;
 }
 
 static bool copy_word(evaluator *e, char out[LONGEST], const char *from, const char *to) {
@@ -195,10 +202,7 @@ static bool copy_word(evaluator *e, char out[LONGEST], const char *from, const c
 static bool read_name(evaluator *e, char name[LONGEST]) {
   const char *from = here(e);
   if (e->status) return false;
-  if (!is_letter(*from)) {
-    fail(e, from, NULL, "a name is missing");
-    return false;
-  }
+  if (!is_letter(*from)) return missing(e, "a name"), false;
   while (is_part(*e->at)) e->at++;
   return copy_word(e, name, from, e->at);
 }
@@ -447,10 +451,7 @@ static double last(double *x, size_t n) { return n ? x[n - 1] : NAN; }
 /* Of no rows nothing is known. */
 static double every(double *x, size_t n) { return n ? smallest(x, n) : NAN; }
 static double any(double *x, size_t n) { return n ? largest(x, n) : 0.0; }
-static double half(double *x, size_t n) {
-  (void)x, (void)n;
-  return NAN;
-}
+static double half(double *x, size_t n) { return hvi_stats_interval95(x, n); }
 
 static bool gives_truth(const function *f) { return f->reduce == every || f->reduce == any; }
 
@@ -495,45 +496,41 @@ static value reduce_rows(evaluator *e, const function *f, const char *what, cons
   return y;
 }
 
-/* What the probe has found must be what the function takes. */
+/* What the probe has found must be what the function takes; which may be NULL. */
 static void check_rows(evaluator *e, const function *f, const char *at, const value *what,
                        const value *which) {
-  const bool rows = e->rows.table != NULL, condition = which->kind == TRUTH;
-  if (rows && e->rows.nested)
+  const bool condition = gives_truth(f), either = f->reduce == count && what->kind != WORD;
+  if (e->rows.table && e->rows.nested)
     fail(e, e->rows.nested, NULL, "inside '%s' a row has columns and constants alone", f->name);
-  else if (rows ? f->reduce == half : gives_truth(f) || which->kind != WORD)
-    fail(e, at, NULL, "'%s' goes over %s", f->name,
-         rows ? "seeds, not rows" : "rows: name a column");
-  else if (which->kind != WORD && !condition)
+  else if (!e->rows.table && (condition || which))
+    fail(e, at, NULL, "'%s' goes over rows: name a column", f->name);
+  else if (which && which->kind != TRUTH)
     fail(e, at, NULL, "the second argument of '%s' is a condition", f->name);
-  else if (gives_truth(f) ? what->kind != TRUTH : what->kind == WORD)
+  else if (!either && (what->kind == WORD || (what->kind == TRUTH) != condition))
     fail(e, at, NULL, "the first argument of '%s' is a %s", f->name,
-         gives_truth(f) ? "condition" : "number");
-  else if (what->kind == TRUTH && !gives_truth(f) && f->reduce != count)
-    fail(e, at, NULL, "the first argument of '%s' is a number", f->name);
+         condition ? "condition" : "number");
 }
 
 /* max(what, which) and its like, over rows or over the seeds of a sample. */
 static value call_reduce(evaluator *e, const function *f, const char *at) {
   const row_scope outer = e->rows;
   const bool probe = e->probe;
-  const char *what = e->at, *condition = NULL;
-  value which = {.kind = WORD}; /* none */
+  const char *what = e->at, *which = NULL;
   e->rows = (row_scope){.inside = true};
   e->probe = true;
-  value v = expression(e);
+  value v = expression(e), condition = {0};
   if (accept(e, ",")) {
-    condition = e->at;
-    which = expression(e);
+    which = e->at;
+    condition = expression(e);
   }
   need(e, ")");
   const char *end = e->at;
-  if (!e->status) check_rows(e, f, at, &v, &which);
+  if (!e->status) check_rows(e, f, at, &v, which ? &condition : NULL);
   e->probe = probe;
   if (e->status || probe) {
     v = gives_truth(f) ? truth(HVI_UNDECIDED) : number(NAN);
   } else if (e->rows.table) {
-    v = reduce_rows(e, f, what, condition);
+    v = reduce_rows(e, f, what, which);
   } else {
     e->rows.inside = false;
     e->at = what;
@@ -604,13 +601,16 @@ static bool read_arguments(evaluator *e, const char *letters, arguments *a) {
   return need(e, ")");
 }
 
-static bool find_runs(evaluator *e, hvi_runs *r, const hvi_table *t, double method) {
+/* Runs of a method, which must have rows unless there is no `label`. */
+static bool find_runs(evaluator *e, const char *at, hvi_runs *r, const hvi_table *t, double method,
+                      const char *label) {
   const hvi_scope *s = e->scope;
   if (!e->status) e->status = hvi_runs_find(r, t, method, s->filters, s->filter_count, e->err);
+  if (!e->status && label && r->start[r->seeds] == 0) fail(e, at, NULL, "'%s' has no rows", label);
   return !e->status;
 }
 
-/* Column y_noise of the last row, or the constant: what samples of column_at y contain of noise. */
+/* Column y_noise of the last row, or the constant: what samples of column y contain of noise. */
 static double noise_of(evaluator *e, const hvi_runs *r, const char *y) {
   char name[2 * LONGEST];
   snprintf(name, sizeof name, "%.63s_noise", y);
@@ -620,13 +620,11 @@ static double noise_of(evaluator *e, const hvi_runs *r, const char *y) {
   return hvi_table_get(r->table, r->row[r->start[r->seeds] - 1], column);
 }
 
-static double of_end(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a) {
-  (void)e;
+static double of_end(const hvi_runs *r, size_t seed, const arguments *a) {
   return hvi_runs_value(r, seed, a->x, a->y.index, INFINITY);
 }
 
-static double of_at(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a) {
-  (void)e;
+static double of_at(const hvi_runs *r, size_t seed, const arguments *a) {
   return hvi_runs_value(r, seed, a->x, a->y.index, a->number[0]);
 }
 
@@ -634,24 +632,19 @@ static hvi_window window_of(const arguments *a) {
   return (hvi_window){a->number[0], a->number[1], a->number[2]};
 }
 
-static double of_slope(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a) {
-  (void)e;
+static double of_slope(const hvi_runs *r, size_t seed, const arguments *a) {
   return hvi_runs_line(r, seed, a->y.index, window_of(a)).slope;
 }
 
-static double of_r2(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a) {
-  (void)e;
+static double of_r2(const hvi_runs *r, size_t seed, const arguments *a) {
   return hvi_runs_line(r, seed, a->y.index, window_of(a)).r2;
 }
 
-static double of_typical(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a) {
-  double median = NAN;
-  if (!e->status) e->status = hvi_runs_typical(&median, r, seed, a->y.index, window_of(a), e->err);
-  return median;
+static double of_typical(const hvi_runs *r, size_t seed, const arguments *a) {
+  return hvi_runs_typical(r, seed, a->y.index, window_of(a));
 }
 
-static double of_rise(evaluator *e, const hvi_runs *r, size_t seed, const arguments *a) {
-  (void)e;
+static double of_rise(const hvi_runs *r, size_t seed, const arguments *a) {
   return hvi_runs_rise(r, seed, a->y.index, window_of(a));
 }
 
@@ -661,7 +654,7 @@ static value sample_of(evaluator *e, const function *f, const char *at, const hv
   const char *y = a->y.table->column[a->y.index].name;
   value v = {.kind = SAMPLE, .number = 1.0, .count = r->seeds, .label = a->label};
   v.sample = take(e, r->seeds);
-  for (size_t s = 0; v.sample && s < r->seeds; s++) v.sample[s] = f->of(e, r, s, a);
+  for (size_t s = 0; v.sample && s < r->seeds; s++) v.sample[s] = f->of(r, s, a);
   if (e->status) return number(NAN);
   if (f->of == of_end || f->of == of_at) {
     find_mean(e, at, &v, y);
@@ -676,37 +669,23 @@ static bool begin_curve(evaluator *e, const function *f, const char *at, argumen
   if (!read_arguments(e, f->letters, a)) return false;
   column_at c = {.table = a->y.table};
   if (!find_column(e, at, &c, "method")) return false;
-  if (a->x == c.table->columns && f->of != of_end && !find_column(e, at, &c, "outer")) return false;
+  /* the last row of a method is the last one even where nothing is counted */
+  const bool by_steps = strcmp(f->letters, "m") != 0 && a->x == c.table->columns;
+  if (by_steps && !find_column(e, at, &c, "outer")) return false;
   if (a->x == c.table->columns) a->x = a->y.index;
   return !e->probe;
 }
 
-static bool has_rows(evaluator *e, const char *at, const hvi_runs *r, const arguments *a) {
-  if (r->start[r->seeds] > 0) return true;
-  fail(e, at, NULL, "'%s' has no rows", a->label);
-  return false;
-}
-
+/* A sample, or where the runs finish. */
 static value call_curve(evaluator *e, const function *f, const char *at) {
   arguments a;
   hvi_runs r = {0};
   value v = {.kind = SAMPLE, .number = 1.0};
   if (!begin_curve(e, f, at, &a)) return v;
-  if (find_runs(e, &r, a.y.table, a.word[0]) && has_rows(e, at, &r, &a))
-    v = sample_of(e, f, at, &r, &a);
+  if (find_runs(e, at, &r, a.y.table, a.word[0], a.label))
+    v = f->of ? sample_of(e, f, at, &r, &a) : number(hvi_runs_finish(&r, a.y.index));
   hvi_runs_free(&r);
   return v;
-}
-
-static value call_finish(evaluator *e, const function *f, const char *at) {
-  arguments a;
-  hvi_runs r = {0};
-  double x = NAN;
-  if (!begin_curve(e, f, at, &a)) return number(NAN);
-  if (find_runs(e, &r, a.y.table, a.word[0]) && has_rows(e, at, &r, &a))
-    x = hvi_runs_finish(&r, a.y.index);
-  hvi_runs_free(&r);
-  return number(x);
 }
 
 static value call_ordered(evaluator *e, const function *f, const char *at) {
@@ -716,7 +695,7 @@ static value call_ordered(evaluator *e, const function *f, const char *at) {
   if (!begin_curve(e, f, at, &a)) return number(NAN);
   bool found = true;
   for (size_t k = 0; k < 3 && found; k++)
-    found = find_runs(e, &r[k], a.y.table, a.word[k]) && has_rows(e, at, &r[k], &a);
+    found = find_runs(e, at, &r[k], a.y.table, a.word[k], a.label);
   for (size_t i = 1; found && i < r[0].start[1]; i++) {
     const double x = hvi_table_get(a.y.table, r[0].row[i], a.x);
     for (size_t k = 0; k < 3; k++) y[k] = hvi_runs_mean(&r[k], a.x, a.y.index, x).value;
@@ -730,28 +709,24 @@ static value call_ordered(evaluator *e, const function *f, const char *at) {
 /* The first method of the group whose mean is least: anywhere, or at the X that was given. */
 static bool choose_method(evaluator *e, const function *f, arguments *a, hvi_runs *best) {
   const hvi_table *t = a->y.table;
-  const size_t group = hvi_table_find(t, "group"), method = hvi_table_find(t, "method");
-  const char *const *words = t->column[method].words;
+  const size_t group = hvi_table_find(t, "group");
+  const char *const *words = t->column[hvi_table_find(t, "method")].words;
   const double X = a->number[0];
-  double least_mean = INFINITY;
+  double lowest = INFINITY;
   for (size_t m = 0; words && words[m]; m++) {
     hvi_runs r;
-    double x = X;
-    if (!find_runs(e, &r, t, (double)m)) return false;
-    const bool member = r.start[r.seeds] > 0 && hvi_table_get(t, r.row[0], group) == a->word[0];
-    const double y = !member ? NAN
-                     : strcmp(f->name, "lowest") == 0
-                         ? hvi_runs_least(&r, a->y.index, &x)
-                         : hvi_runs_mean(&r, a->x, a->y.index, X).value;
-    if (member && (!best->table || y < least_mean)) {
-      hvi_runs_free(best);
-      *best = r;
-      least_mean = y;
-      a->label = words[m];
-      a->number[0] = x;
-    } else {
-      hvi_runs_free(&r);
-    }
+    double x = X, y = NAN;
+    if (!find_runs(e, e->at, &r, t, (double)m, NULL)) return false;
+    const bool member = r.start[r.seeds] && hvi_table_get(t, r.row[0], group) == a->word[0];
+    if (member && f->letters[1]) y = hvi_runs_mean(&r, a->x, a->y.index, X).value;
+    if (member && !f->letters[1]) y = hvi_runs_least(&r, a->y.index, &x);
+    const bool better = member && (!best->table || y < lowest);
+    hvi_runs_free(better ? best : &r);
+    if (!better) continue;
+    *best = r;
+    lowest = y;
+    a->label = words[m];
+    a->number[0] = x;
   }
   return best->table != NULL;
 }
@@ -789,7 +764,7 @@ static const function functions[] = {
     {.name = "r2", .call = call_curve, .of = of_r2, .letters = "mnno"},
     {.name = "typical", .call = call_curve, .of = of_typical, .letters = "mnn"},
     {.name = "rise", .call = call_curve, .of = of_rise, .letters = "mo"},
-    {.name = "finish", .call = call_finish, .of = of_end, .letters = "m"},
+    {.name = "finish", .call = call_curve, .letters = "m"},
     {.name = "ordered", .call = call_ordered, .letters = "mmm"},
     {.name = "lowest", .call = call_group, .of = of_at, .letters = "g"},
     {.name = "best", .call = call_group, .of = of_at, .letters = "gxn"},
@@ -829,9 +804,7 @@ static value operand(evaluator *e) {
   if (e->status) return number(NAN);
   if (accept(e, "(")) return argument(e, ")");
   if (is_quote(*at) || is_letter(*at)) return operand_named(e, at);
-  if (!isdigit((unsigned char)*at) && *at != '.')
-    return fail(e, at, NULL, "a value is missing before %s%.16s%s", *at ? "'" : "the end", at,
-                *at ? "'" : "");
+  if (!isdigit((unsigned char)*at) && *at != '.') return missing(e, "a value");
   char *end;
   const double x = strtod(at, &end);
   if (end == at) return fail(e, at, NULL, "'.' is no number");
@@ -947,17 +920,8 @@ static value compare_samples(evaluator *e, const char *from, const side *a, cons
 }
 
 static bool compare_numbers(const char *op, double a, double b) {
-  const bool or_equal = op[1] == '=';
-  switch (op[0]) {
-  case '<':
-    return or_equal ? a <= b : a < b;
-  case '>':
-    return or_equal ? a >= b : a > b;
-  case '=':
-    return a == b;
-  default:
-    return a != b;
-  }
+  if (*op == '!') return a != b;
+  return (*op == '<' && a < b) || (*op == '>' && a > b) || (op[1] == '=' && a == b);
 }
 
 static value comparison(evaluator *e) {

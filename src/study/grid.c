@@ -1,10 +1,10 @@
 /* The factors of a part, and what a cell knows of its place in the grid. */
-#include "study/fields.h"
 #include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "study/value_plan.h"
 #include "report/text.h"
+#include "study/fields.h"
+#include "study/value_plan.h"
 
 #include <math.h>
 #include <stdio.h>

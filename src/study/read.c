@@ -140,8 +140,8 @@ static hvi_status read_options(const reader *r, const hvi_node *map) {
   if (!p->options) return hvi_error_memory(r->err, "options");
   hvi_status status = HVI_OK;
   for (const hvi_node *n = map->first; n && !status; n = n->next) {
-    const hvi_setting value = {
-        n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value), .most = 160};
+    const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
+                               .most = 160};
     p->options[p->option_count].key = n->key;
     status = hvi_field_read(&value, &p->options[p->option_count++], n, r->origin, r->err);
   }

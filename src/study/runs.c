@@ -41,7 +41,7 @@ static bool sort_rows(hvi_runs *r, const levels *l, double method) {
   const size_t column = hvi_table_find(t, "method");
   r->start = hvi_alloc(r->seeds + 2, sizeof *r->start); /* one more to count in */
   r->row = hvi_alloc(t->rows, sizeof *r->row);
-  r->work = hvi_alloc_doubles(2 * r->seeds);
+  r->work = hvi_alloc_doubles(t->rows + 2 * r->seeds);
   if (!r->start || !r->row || !r->work) return false;
   /* start[s + 2] counts the rows of seed s, then start[s + 1] is where its next one goes */
   for (size_t i = 0; i < t->rows; i++)
@@ -178,16 +178,11 @@ hvi_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
   return (hvi_line){xy / xx / w.every, yy > 0 ? xy * xy / (xx * yy) : 1};
 }
 
-hvi_status hvi_runs_typical(double *median, const hvi_runs *r, size_t seed, size_t y, hvi_window w,
-                            hvi_error *err) {
-  double *x = hvi_alloc_doubles(rows_of(r, seed));
+double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
   size_t n = 0;
-  if (!x) return hvi_error_memory(err, "a median");
   for (size_t i = 0; i < rows_of(r, seed); i++)
-    if (is_in(r, seed, i, w) && isfinite(get(r, seed, i, y))) x[n++] = get(r, seed, i, y);
-  *median = hvi_stats_quantile(x, n, 0.5);
-  hvi_free(x);
-  return HVI_OK;
+    if (is_in(r, seed, i, w) && isfinite(get(r, seed, i, y))) r->work[n++] = get(r, seed, i, y);
+  return hvi_stats_quantile(r->work, n, 0.5);
 }
 
 double hvi_runs_rise(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {

@@ -23,7 +23,7 @@ typedef struct hvi_runs {
   size_t seeds;           /* 1 where it is not */
   size_t *start;          /* [seeds + 1] in `row` */
   size_t *row;            /* of the table, by seed */
-  double *work;           /* [2 seeds] */
+  double *work;           /* [2 seeds], or the rows of a run */
 } hvi_runs;
 
 /* Rows that match the filters and whose column `method` has the word of that index. */
@@ -66,8 +66,7 @@ typedef struct hvi_line {
 } hvi_line;
 hvi_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
 /* The median of y's finite values. */
-hvi_status hvi_runs_typical(double *median, const hvi_runs *r, size_t seed, size_t y, hvi_window w,
-                            hvi_error *err);
+double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
 /* The largest y[t] / y[s], s < t: how far it rose again. At least 1; what is below rounding counts
  * as rounding; infinite where y is not finite or the run diverged. */
 double hvi_runs_rise(const hvi_runs *r, size_t seed, size_t y, hvi_window w);

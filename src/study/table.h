@@ -31,19 +31,20 @@ typedef struct hvi_table {
 hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *column, size_t columns,
                          hvi_error *err);
 void hvi_table_free(hvi_table *t);
-/* Appends row[columns]. */
+/* Appends row[columns]. In a column of words an index that has no word is refused. */
 hvi_status hvi_table_add(hvi_table *t, const double *row, hvi_error *err);
 
 /* The column of that name; t->columns when there is none. */
 size_t hvi_table_find(const hvi_table *t, const char *name);
-/* The word that stands there; NULL in a column of numbers. */
+/* The word that stands there; NULL in a column of numbers and where there is nothing. */
 const char *hvi_table_word(const hvi_table *t, size_t row, size_t column);
 
 static inline double hvi_table_get(const hvi_table *t, size_t row, size_t column) {
   return t->at[row * t->columns + column];
 }
 
-/* Which rows: those whose column has this word, or this number where it has none. */
+/* Which rows: those whose column has this word, or this number where it has none. A table without
+ * that column has all of its rows. */
 typedef struct hvi_table_filter {
   const char *column, *word;
   double number; /* where word is NULL */
@@ -53,7 +54,7 @@ bool hvi_table_matches(const hvi_table *t, size_t row, const hvi_table_filter *f
                        size_t count);
 
 /* Writes the rows that match all filters to path; columns of the filters, and those without any
- * number, are left out. */
+ * number in these rows, are left out. Without rows it is the header alone. */
 hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table_filter *filters,
                            size_t count, hvi_error *err);
 

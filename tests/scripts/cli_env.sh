@@ -99,7 +99,7 @@ array huge.npy '2, 2' 1e300 4
 expect $diverged env replay lqr --actions huge.npy --out broken.npy
 said err 'broke at step 1'
 refused $system 'none/rows.npy' env replay pendulum --actions half.npy --out none/rows.npy
-refused $usage 'threads takes a whole number' env bench pendulum --threads 0
+refused $usage 'threads: must be a whole number' env bench pendulum --threads 0
 
 expect 0 env bench pendulum --steps 100 --repeats 2 --threads 2 --json
 [[ $(member agrees) == true && $(member of_bare) == null && $(member threads) == 2 ]] || fail "bench"
@@ -109,7 +109,7 @@ said out 'steps per second'
 if [[ $mujoco != true ]]; then
   refused $input 'libmujoco-dev' env info ant
   expect 0 env list
-  said out 'MuJoCo was not there'
+  said out 'needs MuJoCo \(Debian: libmujoco-dev; then build again\)'
   exit 0
 fi
 expect 0 env info ant-v4 --json

@@ -47,9 +47,9 @@ expect 0 list lm --json
 refused 3 "did you mean 'pennies'" list penies
 
 expect 0 info
-for word in version compiler cpu blas threads gnuplot; do said out "^$word "; done
+for word in version compiler cpu blas threads gnuplot mujoco; do said out "^$word "; done
 expect 0 info --json
-for name in version compiler build cpu_features ensemble_kernel threads blas; do
+for name in version compiler build cpu_features ensemble_kernel threads blas modules; do
   member "$name" >/dev/null
 done
 PATH=/nonexistent "$HVI" info --json >out

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs into a scratch prefix and builds an outside program there: with pkg-config and with CMake,
-# against the shared and the static library, from C and from C++.
+# against the shared and the static library, from C and from C++. None of it needs what modules need.
 set -euo pipefail
 cc=${CC:-cc}
 outside=$HVI_SOURCE_DIR/tests/outside
@@ -36,6 +36,20 @@ found=$(strangers -g "$lib/libhvi.a")
 [[ -z $found ]] || fail "the static library also defines" $found
 nm -D --defined-only "$lib/libhvi.so" | grep -q ' hvi_version$' || fail "hvi_version is not exported"
 
+physics() { ldd "$1" | grep -Ei 'mujoco|stdc\+\+'; }
+for file in "$prefix/bin/hvi" "$lib/libhvi.so"; do
+  ! physics "$file" || fail "$file needs the above"
+done
+! grep -rIil mujoco "$pkgconfig" "$lib/cmake" || fail "the files above name MuJoCo"
+module=$lib/hvi/libhvi_mujoco.so
+[[ ! -e $HVI_BUILD_DIR/libhvi_mujoco.so || -e $module ]] || fail "the module is not installed"
+if [[ -e $module ]]; then
+  found=$(nm -D --defined-only "$module" | awk '{ print $3 }')
+  [[ $found == hvi_module_table ]] || fail "the module exports" $found
+  env -u HVI_MODULE_PATH "$prefix/bin/hvi" info | grep -q "MuJoCo .*libhvi_mujoco.so" ||
+    fail "the program does not find its module"
+fi
+
 # $1 must run, name the version, and need libhvi.so ($2 shared) or not ($2 static).
 check_program() {
   local said needs=static
@@ -43,6 +57,7 @@ check_program() {
   [[ $said == "hvi $version"* ]] || fail "$1 said: $said"
   objdump -p "$1" | grep -q 'NEEDED.*libhvi' && needs=shared
   [[ $needs == "$2" ]] || fail "$1 is linked to the $needs library"
+  [[ $1 == */cxx ]] || ! physics "$1" || fail "$1 needs the above"
 }
 
 export PKG_CONFIG_PATH=$pkgconfig
@@ -58,6 +73,18 @@ check_program "$scratch/static" static
 "${CXX:-c++}" -std=c++17 -Wall -Wextra -Werror $(pkg-config --cflags hvi) "$outside/main.cpp" \
   -o "$scratch/cxx" $(pkg-config --libs hvi)
 check_program "$scratch/cxx" shared
+
+# The shared library finds modules from where it lies; a program that contains libhvi is told.
+if [[ -e $module ]]; then
+  "$cc" -std=c11 $(pkg-config --cflags hvi) "$outside/env.c" -o "$scratch/env_shared" $(pkg-config --libs hvi)
+  "$cc" -std=c11 $(pkg-config --cflags hvi) "$outside/env.c" -o "$scratch/env_static" \
+    $(pkg-config --static --libs hvi | sed 's/-lhvi\b/-l:libhvi.a/')
+  shared=$(env -u HVI_MODULE_PATH LD_LIBRARY_PATH=$lib "$scratch/env_shared") || fail "$shared"
+  static=$(HVI_MODULE_PATH=$lib/hvi "$scratch/env_static") || fail "$static"
+  [[ $shared == "ant: 27 numbers, reward "* && $shared == "$static" ]] || fail "$shared, but $static"
+  ! said=$(env -u HVI_MODULE_PATH "$scratch/env_static") || fail "a module was found somewhere: $said"
+  [[ $said == *"HVI_MODULE_PATH can name more folders" ]] || fail "said: $said"
+fi
 
 unset PKG_CONFIG_PATH
 {

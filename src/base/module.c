@@ -1,0 +1,157 @@
+#define _GNU_SOURCE /* dladdr1, secure_getenv */
+#include "base/module.h"
+
+#include "base/error.h"
+
+#include <hvi/version.h>
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct search {
+  const char *name;
+  char path[PATH_MAX]; /* the file that was tried last */
+  char looked[256];    /* the folders so far */
+} search;
+
+/* True when the module lies in folder[length]. */
+static bool look_in(search *s, const char *folder, size_t length) {
+  if (length == 0 || length >= PATH_MAX) return false;
+  const size_t used = strlen(s->looked);
+  snprintf(s->looked + used, sizeof s->looked - used, "%s%.*s", used ? ", " : "", (int)length,
+           folder);
+  const int needed =
+      snprintf(s->path, sizeof s->path, "%.*s/libhvi_%s.so", (int)length, folder, s->name);
+  return needed < (int)sizeof s->path && access(s->path, F_OK) == 0;
+}
+
+/* The length of the folder's part of a path. */
+static size_t folder_length(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? (size_t)(slash - path) : 0;
+}
+
+/* The file of libhvi.so; NULL where libhvi is part of the program. */
+static const char *own_file(void) {
+  static const char here = 0;
+  Dl_info info;
+  void *map = NULL;
+  if (!dladdr1(&here, &info, &map, RTLD_DL_LINKMAP) || !map) return NULL;
+  const char *name = ((const struct link_map *)map)->l_name;
+  return name && *name ? name : NULL;
+}
+
+/* LIBDIR/hvi as seen from where this code lies: an installed tree may be moved. */
+static bool look_in_libdir(search *s, const char *program) {
+  char folder[PATH_MAX];
+  const char *library = own_file(), *from = library ? library : program;
+  const int needed = snprintf(folder, sizeof folder, "%.*s/%s", (int)folder_length(from), from,
+                              library ? "hvi" : HVI_MODULE_FOLDER);
+  return needed < (int)sizeof folder && look_in(s, folder, (size_t)needed);
+}
+
+static bool look_in_path(search *s) {
+  const char *path = secure_getenv("HVI_MODULE_PATH");
+  while (path && *path) {
+    const size_t length = strcspn(path, ":");
+    if (look_in(s, path, length)) return true;
+    path += length + (path[length] == ':');
+  }
+  return false;
+}
+
+static hvi_status find(search *s, hvi_error *err) {
+  char program[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+  program[length > 0 ? length : 0] = '\0';
+  if (look_in(s, program, folder_length(program)) || look_in_libdir(s, program) ||
+      look_in_path(s)) {
+    return HVI_OK;
+  }
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders", s->name,
+                       s->looked);
+}
+
+/* The system's loader crashes on a file that was cut short. Its table of sections comes last. */
+static bool is_whole(const char *path) {
+  ElfW(Ehdr) head;
+  struct stat about;
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true; /* the loader says why */
+  const bool whole =
+      fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
+      read(file, &head, sizeof head) == (ssize_t)sizeof head &&
+      memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_shoff <= (size_t)about.st_size &&
+      (size_t)head.e_shnum * head.e_shentsize <= (size_t)about.st_size - head.e_shoff;
+  close(file);
+  return whole;
+}
+
+static hvi_status load(void **handle, const char *path, hvi_error *err) {
+  if (!is_whole(path)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is damaged or no shared library", path);
+  }
+  errno = 0;
+  *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (*handle) return HVI_OK;
+  bool memory = errno == ENOMEM;
+  const char *why = dlerror();
+  if (!why) why = "the system does not say why";
+  memory = memory || strstr(why, "allocate memory") || strstr(why, "out of memory");
+  return hvi_error_set(err, memory ? HVI_ERROR_MEMORY : HVI_ERROR_UNSUPPORTED,
+                       memory ? "out of memory for '%s': %s" : "cannot load '%s': %s", path, why);
+}
+
+static hvi_status check(const hvi_module *m, const search *s, hvi_error *err) {
+  if (!m) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is not a module of hvi", s->path);
+  }
+  if (m->abi != HVI_MODULE_ABI) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "'%s' has interface %u, and this program needs %d: the two were not built "
+                         "together",
+                         s->path, m->abi, (int)HVI_MODULE_ABI);
+  }
+  if (strcmp(m->name, s->name) != 0) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is the module '%s', not '%s'", s->path,
+                         m->name, s->name);
+  }
+  if (strcmp(m->version(), hvi_version()) != 0) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' belongs to hvi %s, and this is hvi %s",
+                         s->path, m->version(), hvi_version());
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_module_open(const hvi_module **module, const char *name, hvi_error *err) {
+  search s = {.name = name};
+  void *handle = NULL;
+  *module = NULL;
+  hvi_status status = find(&s, err);
+  if (!status) status = load(&handle, s.path, err);
+  if (status) return status;
+  const hvi_module *m = dlsym(handle, "hvi_module_table");
+  status = check(m, &s, err);
+  if (status) {
+    dlclose(handle);
+    return status;
+  }
+  if (m->start) status = m->start(err);
+  if (!status) *module = m;
+  return status;
+}
+
+const char *hvi_module_path(const hvi_module *module) {
+  Dl_info info;
+  return dladdr(module, &info) && info.dli_fname ? info.dli_fname : "";
+}

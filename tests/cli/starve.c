@@ -1,0 +1,38 @@
+/*
+ * Memory that runs out, for any program: preloaded, it lets allocation number STARVE_AT fail, and
+ * writes how many there were to the file STARVE_COUNT. glibc only.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+static atomic_long count;
+
+static int refuse(void) {
+  const char *at = getenv("STARVE_AT");
+  if (++count != (at ? atol(at) : -1)) return 0;
+  errno = ENOMEM;
+  return 1;
+}
+
+void *malloc(size_t size) { return refuse() ? NULL : __libc_malloc(size); }
+void *calloc(size_t n, size_t size) { return refuse() ? NULL : __libc_calloc(n, size); }
+void *realloc(void *p, size_t size) { return refuse() ? NULL : __libc_realloc(p, size); }
+void *aligned_alloc(size_t alignment, size_t size) {
+  return refuse() ? NULL : __libc_memalign(alignment, size);
+}
+
+__attribute__((destructor)) static void tell(void) {
+  const char *path = getenv("STARVE_COUNT");
+  const long total = count;
+  FILE *file = path ? fopen(path, "w") : NULL;
+  if (!file) return;
+  fprintf(file, "%ld\n", total);
+  fclose(file);
+}
