@@ -52,8 +52,8 @@ typedef struct hvi_linear_batch {
  * doubles they are. Memory may be NULL, to count them. */
 size_t hvi_linear_batch_place(hvi_linear_batch *b, double *memory);
 
-static inline double *hvi_linear_theta(const hvi_linear_batch *b, hvi_linear_learner m) {
-  return b->theta + (size_t)m * b->d * HVI_LINEAR_BATCH;
+static inline double *hvi_linear_theta(const hvi_linear_batch *b, size_t m) {
+  return b->theta + m * b->d * HVI_LINEAR_BATCH;
 }
 
 /* Takes the last transition in and moves every learner on. The builds for wider registers, on
