@@ -1,9 +1,5 @@
 #include "study/kinds.h"
 
-const hvi_kind *const hvi_kinds[] = {&hvi_kind_trajectory,
-                                     &hvi_kind_timing,
-                                     &hvi_kind_ensemble,
-                                     &hvi_kind_rps_scan,
-                                     &hvi_kind_deployment,
-                                     &hvi_kind_deployment_seeds,
-                                     NULL};
+const hvi_kind *const hvi_kinds[] = {
+    &hvi_kind_trajectory, &hvi_kind_timing,           &hvi_kind_ensemble, &hvi_kind_rps_scan,
+    &hvi_kind_deployment, &hvi_kind_deployment_seeds, &hvi_kind_linear,   NULL};
