@@ -18,6 +18,7 @@ typedef double (*planted_value)(const hvi_cell *cell, const char *table, const c
 typedef struct violation {
   const char *table, *column, *method, *key, *level;
   double value;
+  size_t line; /* the row of the cell that has it, from 1; 0: all */
 } violation;
 
 static bool is_at(const hvi_cell *c, const char *key, const char *level) {
@@ -25,9 +26,11 @@ static bool is_at(const hvi_cell *c, const char *key, const char *level) {
   return !level || (word && strcmp(word, level) == 0);
 }
 
-/* One row a cell in tables of summaries, `lines` in others. */
-static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value, size_t lines,
-                        const violation *v) {
+/* How many rows a cell has in a table. */
+typedef size_t (*planted_lines)(const char *table);
+
+static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value,
+                        planted_lines lines, const violation *v) {
   const hvi_kind_table *kind = &p->kind->tables[k];
   hvi_table *t = &s->tables[s->table_count++];
   hvi_column columns[160];
@@ -40,12 +43,13 @@ static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value
   check_ok(hvi_table_new(t, *name ? name : s->id, columns, count, NULL), NULL);
   for (size_t i = 0; i < p->cells; i++) {
     const hvi_cell cell = hvi_cell_at(s, p, i);
-    for (size_t line = 0; line < (strstr(name, "summary") ? 1 : lines); line++) {
+    for (size_t line = 0; line < lines(t->name); line++) {
       hvi_cell_levels(&cell, t, row);
       for (size_t c = own; c < count; c++) {
         row[c] = value(&cell, t->name, columns[c].name, line);
         if (v && strcmp(v->table, t->name) == 0 && strcmp(v->column, columns[c].name) == 0 &&
-            is_at(&cell, "method", v->method) && is_at(&cell, v->key, v->level))
+            is_at(&cell, "method", v->method) && is_at(&cell, v->key, v->level) &&
+            (!v->line || v->line == line + 1))
           row[c] = v->value;
       }
       check_ok(hvi_table_add(t, row, NULL), NULL);
@@ -54,8 +58,8 @@ static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value
 }
 
 /* Judges the claims of the study `id`, with at most one violation (NULL: none). hvi_claims_clear. */
-static void judge_planted(hvi_claims *claims, const char *id, planted_value value, size_t lines,
-                          const violation *v) {
+static void judge_planted(hvi_claims *claims, const char *id, planted_value value,
+                          planted_lines lines, const violation *v) {
   const hvi_study_settings settings = {0};
   hvi_error err;
   hvi_study *s;
@@ -78,8 +82,8 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
 }
 
 /* Every claim holds but the one of this id (NULL: none), which does not. */
-static void check_planted(const char *id, planted_value value, size_t lines, const violation *v,
-                          const char *violated) {
+static void check_planted(const char *id, planted_value value, planted_lines lines,
+                          const violation *v, const char *violated) {
   hvi_claims claims;
   judge_planted(&claims, id, value, lines, v);
   assert_true(claims.count > 0);

@@ -41,36 +41,38 @@ static double value(const hvi_cell *c, const char *table, const char *column, si
                                        : deployment_value(c, part, column, line);
 }
 
+static size_t lines(const char *table) { return strstr(table, "summary") ? 1 : 3; }
+
 static void violations_are_found(void **state) {
   (void)state;
   static const struct {
     const char *claim;
     violation v;
   } cases[] = {
-      {"linear-stable", {"linear-summary", "dist2_end", "Surr-GD(10)", "eps", "0.6", 1e-3}},
-      {"linear-stable", {"linear-summary", "dist2_end", "RRM", "eps", "0.3", NAN}},
-      {"linear-rate", {"linear-summary", "contraction", "RRM", "eps", "0.3", 0.091}},
-      {"linear-rate", {"theorem-summary", "contraction", NULL, "eps", "0.9", 1.0001}},
+      {"linear-stable", {"linear-summary", "dist2_end", "Surr-GD(10)", "eps", "0.6", 1e-3, 0}},
+      {"linear-stable", {"linear-summary", "dist2_end", "RRM", "eps", "0.3", NAN, 0}},
+      {"linear-rate", {"linear-summary", "contraction", "RRM", "eps", "0.3", 0.091, 0}},
+      {"linear-rate", {"theorem-summary", "contraction", NULL, "eps", "0.9", 1.0001, 0}},
       {"linear-beyond",
-       {"beyond-summary", "dist2_end", "optimistic, η = 0.3", "kind", "skew", 0.5}},
-      {"linear-beyond", {"beyond-summary", "dist2_end", "η = 0.45", "kind", "orthogonal", NAN}},
-      {"linear-beyond", {"beyond-summary", "growth", "RRM, η = 1", "kind", "orthogonal", 0.9}},
-      {"mean-stable", {"mean-greedy-summary", "mean", NULL, NULL, NULL, 100.1}},
-      {"mean-greedy-lazy", {"mean-greedy", "samples", NULL, NULL, NULL, 30000}},
-      {"mean-greedy-lazy", {"mean-lazy-summary", "exponent", NULL, NULL, NULL, -1.0}},
-      {"mean-greedy-lazy", {"mean-lazy", "mean_square", NULL, NULL, NULL, 1.0}},
-      {"mean-greedy-lazy", {"mean-lazy", "mean_square", NULL, NULL, NULL, NAN}},
-      {"credit-rrm", {"credit", "dist2", "RRM", "eps", "1000", NAN}},
-      {"credit-rrm", {"credit", "dist2", "RRM", "eps", "1000", 19.0}},
-      {"credit-stable", {"credit-summary", "gap_end", "Surr-GD(20)", "eps", "0.01", 0.1}},
-      {"credit-stable", {"credit-summary", "parameter_limit", NULL, NULL, NULL, 0.001}},
-      {"rir-stable", {"rir-summary", "gap_end", "RRM (Adam)", "delta", "0.7", 0.3}},
-      {"rir-stable", {"rir-summary", "gap_start", "RRM (Adam)", "delta", "0.9", 0.2}},
-      {NULL, {"rir-summary", "gap_end", "RRM (Adam)", "delta", "0.4", 1.0}},
+       {"beyond-summary", "dist2_end", "optimistic, η = 0.3", "kind", "skew", 0.5, 0}},
+      {"linear-beyond", {"beyond-summary", "dist2_end", "η = 0.45", "kind", "orthogonal", NAN, 0}},
+      {"linear-beyond", {"beyond-summary", "growth", "RRM, η = 1", "kind", "orthogonal", 0.9, 0}},
+      {"mean-stable", {"mean-greedy-summary", "mean", NULL, NULL, NULL, 100.1, 0}},
+      {"mean-greedy-lazy", {"mean-greedy", "samples", NULL, NULL, NULL, 30000, 0}},
+      {"mean-greedy-lazy", {"mean-lazy-summary", "exponent", NULL, NULL, NULL, -1.0, 0}},
+      {"mean-greedy-lazy", {"mean-lazy", "mean_square", NULL, NULL, NULL, 1.0, 0}},
+      {"mean-greedy-lazy", {"mean-lazy", "mean_square", NULL, NULL, NULL, NAN, 0}},
+      {"credit-rrm", {"credit", "dist2", "RRM", "eps", "1000", NAN, 0}},
+      {"credit-rrm", {"credit", "dist2", "RRM", "eps", "1000", 19.0, 3}},
+      {"credit-stable", {"credit-summary", "gap_end", "Surr-GD(20)", "eps", "0.01", 0.1, 0}},
+      {"credit-stable", {"credit-summary", "parameter_limit", NULL, NULL, NULL, 0.001, 0}},
+      {"rir-stable", {"rir-summary", "gap_end", "RRM (Adam)", "delta", "0.7", 0.3, 0}},
+      {"rir-stable", {"rir-summary", "gap_start", "RRM (Adam)", "delta", "0.9", 0.2, 0}},
+      {NULL, {"rir-summary", "gap_end", "RRM (Adam)", "delta", "0.4", 1.0, 0}},
   };
-  check_planted("performative", value, 3, NULL, NULL);
+  check_planted("performative", value, lines, NULL, NULL);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-    check_planted("performative", value, 3, &cases[i].v, cases[i].claim);
+    check_planted("performative", value, lines, &cases[i].v, cases[i].claim);
 }
 
 /* Rows over deployments, with what their claims say of them. */
