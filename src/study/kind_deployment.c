@@ -27,12 +27,9 @@ static const hvi_column columns[] = {{.name = "deployment"},
                                      {.name = "gap"}, /* what a retrained model would gain */
                                      {NULL}};
 
-static const char *const outcomes[] = {"running",  "converged", "limit", "stalled",
-                                       "diverged", "stopped",   NULL};
-
 /* What is at the end is infinite where the run diverged. */
 static const hvi_column summary_columns[] = {
-    {.name = "outcome", .words = outcomes},
+    {.name = "outcome", .words = hvi_outcome_words},
     {.name = "deployments"},
     {.name = "dist2_start"},
     {.name = "dist2_end"},
@@ -189,16 +186,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const char defaults[] = "figures:\n"
-                               "  - panels:\n"
-                               "      - title: Squared distance to the solution\n"
-                               "        x: deployment\n"
-                               "        y: {label: '|z − z*|^2', log: true}\n"
-                               "        series: [{x: deployment, y: dist2, each: method}]\n";
-
 const hvi_kind hvi_kind_deployment = {.name = "deployment",
                                       .summary = "every method, deployment by deployment",
                                       .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
                                       .tables = tables,
-                                      .defaults = defaults,
                                       .run = run};
