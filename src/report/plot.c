@@ -195,18 +195,18 @@ static void add_call(hvi_text *t, const char *before, const char *name, const ch
   hvi_text_add(t, "%s", after);
 }
 
-/* A column. The edge of a band that leaves a logarithmic axis below runs along its end; without
- * that, gnuplot would drop the area. */
+/* A column. The edge of a band that leaves a logarithmic axis below runs along its end, as does a
+ * line where the axis says so; without that, gnuplot would drop the area. */
 static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
-  if (mark != HVI_MARK_BAND || !axis->log || axis->low <= 0) {
+  if ((mark != HVI_MARK_BAND && !axis->floor) || !axis->log || axis->low <= 0) {
     add_call(t, "(column(", name, "))");
     return;
   }
-  add_call(t, "(column(", name, ") > ");
+  add_call(t, "(column(", name, ") <= ");
   add_number(t, axis->low);
-  add_call(t, " ? column(", name, ") : ");
+  hvi_text_add(t, " ? ");
   add_number(t, axis->low);
-  hvi_text_add(t, ")");
+  add_call(t, " : column(", name, "))");
 }
 
 static const char *drawn_with(hvi_mark mark) {

@@ -38,6 +38,7 @@ typedef struct hvi_axis {
   const char *label;
   bool log;
   double low, high; /* both 0: chosen from the data */
+  bool floor;       /* of y: lines that leave a logarithmic axis below run along its end */
   bool thousands;   /* of x: tics count thousands, for numbers that would not fit */
 } hvi_axis;
 

@@ -42,10 +42,10 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
                          const char *origin, hvi_error *err) {
   const hvi_field_part parts[] = {
       {.table = &table, .settings = c},
-      /* the experiment says when to stop, and has the seed */
+      /* the experiment says how long to run, and has the seed */
       {.table = hvi_settings_table(),
        .settings = &c->settings,
-       .not = "iters tol max_evals max_seconds stall_window growth_bound seed"},
+       .not = "iters max_evals max_seconds stall_window seed"},
       {.table = hvi_value_table(), .settings = &c->value, .only = "double_sampling lambda returns"},
       {0}};
   const hvi_node *name = map->kind == HVI_NODE_MAP ? hvi_node_get(map, "method") : NULL;

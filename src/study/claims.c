@@ -159,9 +159,7 @@ static hvi_status choose_table(judge *j, const hvi_node *row) {
   if (!j->scope.own)
     return hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: unknown table '%.60s'", s->origin,
                          row->line, name ? name : "");
-  j->part = &s->parts[0];
-  for (size_t i = 0; i < s->part_count; i++)
-    if (s->parts[i].first_table <= (size_t)(j->scope.own - s->tables)) j->part = &s->parts[i];
+  j->part = hvi_study_part(s, j->scope.own);
   return HVI_OK;
 }
 

@@ -19,7 +19,8 @@
  *           unless: z3              # left out where the tables of its series have this column
  *
  * A logarithmic axis spans the decades of its data: of those from `least` to `most`, and without
- * what rises above `ceiling` times its start. `fit` makes an axis end where the data do.
+ * what rises above `ceiling` times its start. `fit` makes an axis end where the data do. With `floor`
+ * what falls below a logarithmic axis runs along its end.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -124,7 +125,7 @@ static bool has_numbers(const hvi_table *t, const char *column) {
 static void widen(sheet *s, size_t axis, double x, double ceiling) {
   const hvi_node *a = s->axis[axis];
   const bool log = flag_of(a, "log");
-  if (!isfinite(x) || (log && !(x > 0.0))) return;
+  if (!isfinite(x) || (log && !(x > 0.0) && !flag_of(a, "floor"))) return;
   x = fmin(fmin(x, ceiling), number_of(a, "most", INFINITY));
   x = fmax(x, number_of(a, "least", -INFINITY));
   s->low[axis] = fmin(s->low[axis], x);
@@ -208,7 +209,7 @@ static hvi_status add_node(sheet *s, const hvi_node *n) {
   const bool methods = strcmp(each, "method") == 0;
   hvi_status status = HVI_OK;
   for (size_t i = 0; t->column[c].words && t->column[c].words[i] && !status; i++) {
-    const hvi_part *p = &d->study->parts[0];
+    const hvi_part *p = hvi_study_part(d->study, t);
     filters[count] = (hvi_table_filter){.column = each, .word = t->column[c].words[i]};
     if (methods && !is_shown(p, i, n)) continue;
     status = add_series(s, n, t, filters, count + 1, methods ? &p->methods[i] : NULL);
@@ -223,6 +224,7 @@ static hvi_axis finish_axis(const sheet *s, size_t axis) {
   fill_in(label, plain, s);
   hvi_axis a = {.label = label,
                 .log = flag_of(n, "log"),
+                .floor = flag_of(n, "floor"),
                 .thousands = flag_of(n, "thousands"),
                 .low = number_of(n, "low", 0.0),
                 .high = number_of(n, "high", 0.0)};
@@ -233,6 +235,7 @@ static hvi_axis finish_axis(const sheet *s, size_t axis) {
     a.high = s->high[axis] * number_of(n, "above", 1.0);
   } else if (a.log) {
     a = hvi_axis_log(label, s->low[axis], s->high[axis]);
+    a.floor = flag_of(n, "floor");
   }
   return a;
 }
@@ -282,21 +285,26 @@ static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter l
 
 typedef hvi_status (*add_fn)(drawing *d, const hvi_node *n, hvi_table_filter level);
 
+/* The part that a panel is about: that of its first series. Of a figure, the first. */
+static const hvi_part *part_of(const drawing *d, const hvi_node *n) {
+  const hvi_node *list = hvi_node_get(n, "series");
+  const hvi_table *t = list && list->first ? table_of(d, list->first) : NULL;
+  return t ? hvi_study_part(d->study, t) : &d->study->parts[0];
+}
+
 /* Once, or for each level of the factor that `each` names. */
 static hvi_status add_each(drawing *d, const hvi_node *n, add_fn add) {
   const char *each = text_of(n, "each", NULL);
   if (!each) return add(d, n, (hvi_table_filter){0});
+  const hvi_part *p = part_of(d, n);
   hvi_status status = HVI_OK;
-  for (size_t i = 0; i < d->study->part_count; i++) {
-    const hvi_part *p = &d->study->parts[i];
-    for (size_t f = 0; f < p->factor_count; f++) {
-      const hvi_factor *by = &p->factors[f];
-      if (strcmp(by->name, each) != 0) continue;
-      for (size_t k = 0; k < by->levels && !status; k++)
-        status =
-            add(d, n, (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL, by->number[k]});
-      return status;
-    }
+  for (size_t f = 0; f < p->factor_count; f++) {
+    const hvi_factor *by = &p->factors[f];
+    if (strcmp(by->name, each) != 0) continue;
+    for (size_t k = 0; k < by->levels && !status; k++)
+      status =
+          add(d, n, (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL, by->number[k]});
+    return status;
   }
   return wrong(d, n, "unknown factor", each);
 }

@@ -58,10 +58,7 @@ static const hvi_column trace_columns[] = {{.name = "outer"},
                                            {.name = "diverged"},
                                            {NULL}};
 
-static const char *const outcomes[] = {"running",  "converged", "limit", "stalled",
-                                       "diverged", "stopped",   NULL};
-
-static const hvi_column summary_columns[] = {{.name = "outcome", .words = outcomes},
+static const hvi_column summary_columns[] = {{.name = "outcome", .words = hvi_outcome_words},
                                              {.name = "outer"},
                                              {.name = "inner"},
                                              {.name = "dist2"},

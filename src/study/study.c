@@ -71,6 +71,13 @@ hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *n
   return NULL;
 }
 
+const hvi_part *hvi_study_part(const hvi_study *study, const hvi_table *table) {
+  const hvi_part *part = &study->parts[0];
+  for (size_t i = 0; i < study->part_count; i++)
+    if (study->parts[i].first_table <= (size_t)(table - study->tables)) part = &study->parts[i];
+  return part;
+}
+
 static hvi_status new_table(hvi_study *study, const char *name, const hvi_column *columns,
                             size_t count, const char *split, hvi_error *err) {
   if (study->table_count == study->table_room) {

@@ -6,13 +6,13 @@
  * on its number alone, so the bits do not depend on the number of threads; nor do they depend on
  * the instruction set.
  */
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "ensemble/lanes.h"
-#include "experiments/linear.h"
 #include "num/vec.h"
 #include "problems/mdp/trajectory.h"
+#include "study/linear.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -22,14 +22,9 @@ enum { BATCH = HVI_LINEAR_BATCH };
 
 const size_t hvi_linear_inner[HVI_SURR_COUNT] = {1, 5, 10, 50, 100};
 
-/* The fastest that this CPU can run. */
-static hvi_linear_step_fn *best_step(void) {
-#if defined(__x86_64__)
-  const char *best = hvi_lanes_kernels()[0]->name;
-  if (strcmp(best, "avx512") == 0) return hvi_linear_step_avx512;
-  if (strcmp(best, "avx2") == 0) return hvi_linear_step_avx2;
-#endif
-  return hvi_linear_step;
+const hvi_linear_build *const *hvi_linear_builds(void) {
+  static const hvi_linear_build *const all[] = HVI_CPU_BUILDS(hvi_linear);
+  return all + hvi_cpu_builds_skipped();
 }
 
 typedef struct job {
@@ -230,7 +225,11 @@ static hvi_status check(const hvi_trajectory *t, const hvi_linear_settings *s, h
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err) {
   *out = (hvi_linear_result){.rows = s->rows, .runs = s->runs};
-  job j = {.t = hvi_trajectory_of(p), .problem = p, .settings = s, .step = best_step(), .out = out};
+  job j = {.t = hvi_trajectory_of(p),
+           .problem = p,
+           .settings = s,
+           .step = hvi_linear_builds()[0]->step,
+           .out = out};
   hvi_status status = check(j.t, s, err);
   if (status) return status;
   size_t cells;

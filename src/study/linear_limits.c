@@ -11,10 +11,10 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "experiments/linear.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/mdp/trajectory.h"
+#include "study/linear.h"
 
 #include <math.h>
 

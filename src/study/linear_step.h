@@ -2,8 +2,8 @@
  * Many trajectories of one chain, side by side: the state of a batch of runs, and the step that
  * moves it on. Number i of run l is x[i * HVI_LINEAR_BATCH + l].
  */
-#ifndef HVI_EXPERIMENTS_LINEAR_STEP_H
-#define HVI_EXPERIMENTS_LINEAR_STEP_H
+#ifndef HVI_STUDY_LINEAR_STEP_H
+#define HVI_STUDY_LINEAR_STEP_H
 
 #include <stddef.h>
 
@@ -56,9 +56,17 @@ static inline double *hvi_linear_theta(const hvi_linear_batch *b, size_t m) {
   return b->theta + m * b->d * HVI_LINEAR_BATCH;
 }
 
-/* Takes the last transition in and moves every learner on. The builds for wider registers, on
- * x86-64 only, give the same bits. */
+/* Takes the last transition in and moves every learner on. */
 typedef void hvi_linear_step_fn(hvi_linear_batch *b);
-hvi_linear_step_fn hvi_linear_step, hvi_linear_step_avx2, hvi_linear_step_avx512;
+
+/* The step for a level of instructions (base/cpu.h). All give the same bits. */
+typedef struct hvi_linear_build {
+  const char *name;
+  hvi_linear_step_fn *step;
+} hvi_linear_build;
+
+extern const hvi_linear_build hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;
+/* Those that this machine can run, fastest first, ending in NULL. */
+const hvi_linear_build *const *hvi_linear_builds(void);
 
 #endif

@@ -6,7 +6,7 @@
  *   slope   y = sum_k c_k log10 m_k,       c_k = (x_k - x) / sum (x_j - x)^2,  x_k = log10 t_k
  *   fall    y = log10 m_last - log10 m_first
  */
-#include "experiments/linear_stats.h"
+#include "study/linear.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -1,11 +1,12 @@
 /*
  * Surr-GD against the exact update (LSPE) and other learners, along many trajectories of one chain.
  */
-#ifndef HVI_EXPERIMENTS_LINEAR_H
-#define HVI_EXPERIMENTS_LINEAR_H
+#ifndef HVI_STUDY_LINEAR_H
+#define HVI_STUDY_LINEAR_H
 
-#include "experiments/linear_step.h"
-#include "experiments/run.h"
+#include "study/linear_step.h"
+
+#include <hvi/problem.h>
 
 /* What is recorded of a run. */
 enum {
@@ -49,7 +50,36 @@ static inline const double *hvi_linear_values(const hvi_linear_result *r, size_t
  * from the projected fixed point. */
 hvi_status hvi_linear_limits(double *single, double *bellman, const hvi_problem *p, hvi_error *err);
 
-/* The kind of experiment. */
-hvi_status hvi_linear_run(hvi_run *run, hvi_error *err);
+/* A number and the half width of its 95 % interval over the runs. */
+typedef struct hvi_estimate {
+  double value, half;
+} hvi_estimate;
+
+/* One chain's runs, summed up: means, slopes and ratios with intervals. linear_stats.c */
+typedef struct hvi_linear_summary {
+  const size_t *time;     /* [rows] */
+  hvi_linear_result runs; /* what it sums up */
+  hvi_estimate *mean;     /* [rows][HVI_LINEAR_CURVES] */
+  double *scratch;        /* [runs] */
+} hvi_linear_summary;
+
+/* Fills in `mean` from `runs`. */
+hvi_status hvi_linear_sum_up(hvi_linear_summary *s, hvi_error *err);
+void hvi_linear_summary_free(hvi_linear_summary *s);
+
+static inline hvi_estimate hvi_linear_mean(const hvi_linear_summary *s, size_t row, size_t curve) {
+  return s->mean[row * HVI_LINEAR_CURVES + curve];
+}
+
+/* The last row whose time is at most t. */
+size_t hvi_linear_row(const hvi_linear_summary *s, size_t t);
+/* Decades that the mean of a curve falls or rises in a decade of t, from row `first` to the end. */
+hvi_estimate hvi_linear_slope(const hvi_linear_summary *s, size_t curve, size_t first);
+/* log10 of the mean at the end over the mean in row `first`. */
+hvi_estimate hvi_linear_fall(const hvi_linear_summary *s, size_t curve, size_t first);
+/* The mean of curve a minus curve b on the same run, in that row. */
+hvi_estimate hvi_linear_difference(const hvi_linear_summary *s, size_t row, size_t a, size_t b);
+/* The first time from which the mean stays below `level`; NaN when it does not. */
+double hvi_linear_below(const hvi_linear_summary *s, size_t curve, double level);
 
 #endif

@@ -3,10 +3,9 @@
 #include "mdp/chains.h"
 
 #include "base/memory.h"
-#include "ensemble/lanes.h"
-#include "experiments/linear.h"
 #include "num/vec.h"
 #include "problems/mdp/trajectory.h"
+#include "study/linear.h"
 
 enum { STEPS = 400, ROWS = 4, RUNS = 21, MOST = 7 }; /* more than a batch, less than two */
 
@@ -148,20 +147,15 @@ static double *step_often(hvi_linear_step_fn *step, size_t d) {
 /* Every build that this CPU can run has the bits of the plain one. */
 static void builds_agree(void **state) {
   (void)state;
-#if defined(__x86_64__)
-  for (const hvi_lanes_kernel *const *k = hvi_lanes_kernels(); *k; k++) {
-    const bool avx2 = strcmp((*k)->name, "avx2") == 0, avx512 = strcmp((*k)->name, "avx512") == 0;
-    if (!avx2 && !avx512) continue;
+  for (const hvi_linear_build *const *k = hvi_linear_builds(); *k; k++)
     for (size_t d = 1; d <= MOST; d++) {
-      double *plain = step_often(hvi_linear_step, d);
-      double *wide = step_often(avx512 ? hvi_linear_step_avx512 : hvi_linear_step_avx2, d);
+      double *plain = step_often(hvi_linear_baseline.step, d);
+      double *wide = step_often((*k)->step, d);
       assert_true(plain[0] != 0.0);
       check_same_bits(plain, wide, HVI_LEARNER_COUNT * d * HVI_LINEAR_BATCH);
       hvi_free(plain);
       hvi_free(wide);
     }
-  }
-#endif
 }
 
 static bool stop_at_once(void *context, size_t done) {
