@@ -7,6 +7,7 @@
  *   problem: pennies            # a built-in name, or a game file beside this one
  *   options: {weight: 0.75}     # of a built-in problem
  *   grid: {eps: [0.3, 0.9]}     # what is varied besides methods, environments and seeds
+ *   split: eps                  # a CSV for each level of these factors; the kind's own otherwise
  *   seed: 1
  *   quick: {iterations: 1000}
  *   full: {iterations: 10000, grid: {eps: [0.3, 0.6, 0.9]}}
@@ -66,6 +67,7 @@ static const hvi_setting study_rows[] = {
 static const hvi_setting part_rows[] = {
     {"name", HVI_SETTING_TEXT, AT(name), .fallback = "", .help = "of a part: begins the names of its files"},
     {"kind", HVI_SETTING_TEXT, AT(kind_name), .help = "trajectory, timing, ensemble, value, ..."},
+    {"split", HVI_SETTING_TEXT, AT(split), .help = "factors with a CSV for each level, with blanks between; the kind's own"},
     {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a game file beside this one"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {0},
@@ -140,8 +142,8 @@ static hvi_status read_options(const reader *r, const hvi_node *map) {
   if (!p->options) return hvi_error_memory(r->err, "options");
   hvi_status status = HVI_OK;
   for (const hvi_node *n = map->first; n && !status; n = n->next) {
-    const hvi_setting value = {
-        n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value), .most = 160};
+    const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
+                               .most = 160};
     p->options[p->option_count].key = n->key;
     status = hvi_field_read(&value, &p->options[p->option_count++], n, r->origin, r->err);
   }

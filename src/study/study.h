@@ -17,9 +17,9 @@
 #define HVI_STUDY_STUDY_H
 
 #include "base/yaml_tree.h"
-#include "study/arm.h"
 #include "report/claims.h"
 #include "report/plot.h"
+#include "study/arm.h"
 #include "study/table.h"
 
 #include <hvi/builtin.h>
@@ -106,6 +106,7 @@ extern const hvi_kind *const hvi_kinds[];
 struct hvi_part {
   const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
   const hvi_kind *kind;
+  const char *split;   /* factors with a CSV for each level; NULL: as the kind's tables */
   const char *problem; /* built in, or a file beside the experiment's; NULL: none */
   char *problem_path;  /* of such a file */
   size_t option_count;
