@@ -18,7 +18,9 @@ CLOCKS = re.compile(r"seconds|milliseconds|^ns_|ratio_to_gda|_ns$")
 CLOCK_FILES = re.compile(r"-seconds\.csv$|levels-seconds")
 
 # (experiment, old file) as patterns -> how to find its columns in NEW: a function of the match and
-# the column that gives (file, column, {column: value of the rows}, what is done to the new number).
+# the column that gives (file, column, {column: value of the rows, or what accepts it}, what is done to
+# the new number, and, if not all, which of the old rows: a function of index and row). A list of such
+# where the rows of an old file are in several.
 RENAMED = []
 
 
@@ -52,11 +54,13 @@ def same(a, b):
 
 def compare_column(old, column, new_folder, where):
     """None when the column is there, or what is wrong."""
-    file, name, match, change = where
+    file, name, match, change = where[:4]
+    if len(where) > 4:
+        old = [r for i, r in enumerate(old) if where[4](i, r)]
     path = new_folder / file
     if not path.exists():
         return f"{file} is not there"
-    rows = [r for r in rows_of(path) if all(same(r.get(k, ""), v) for k, v in match.items())]
+    rows = [r for r in rows_of(path) if all(v(r[k]) if callable(v) else same(r.get(k, ""), v) for k, v in match.items())]
     if rows and name not in rows[0]:
         if all(r[column] == "" for r in old):
             return None
@@ -76,6 +80,74 @@ def find(experiment, file, column):
         if e.match(experiment) and (m := f.match(file)):
             return function(m, column)
     return file, column, {}, lambda x: x
+
+
+def plain(x):
+    return x
+
+
+@renamed("theory", r"rate\.csv")
+def theory_rate(_, column):
+    biases = ("away", "aside", "random")
+    if column in biases:
+        return f"rate-{column}.csv", "contraction", {}, plain, lambda i, r: r[column] != ""
+    return [(f"rate-{b}.csv", column, {}, plain, lambda i, r, b=b: r[b] != "") for b in biases]
+
+
+@renamed("theory", r"lemma\.csv")
+def theory_lemma(_, column):
+    if column == "case":
+        return None  # words: set, bias and alpha, or problem and method, have columns now
+    return [("lemma-box.csv", column, {}, plain, lambda i, r: r["case"].startswith("box ")),
+            ("lemma-simplex.csv", column, {}, plain, lambda i, r: r["case"].startswith("simplex ")),
+            ("lemma-solvers.csv", column, {}, plain,
+             lambda i, r: not re.match("box |simplex ", r["case"]))]
+
+
+@renamed("theory", r"printed\.csv")
+def theory_printed(_, column):
+    games = [("signs.csv", column, {}, plain, lambda i, r: r["problem"] != "quadratic")]
+    if column == "problem":
+        return games
+    return games + [("step-bound.csv", column, {}, plain, lambda i, r: r["problem"] == "quadratic")]
+
+
+@renamed("theory", r"scalar\.csv")
+def theory_scalar(_, column):
+    return "scalar.csv", {"direction": "bias"}.get(column, column), {}, plain
+
+
+@renamed("theory", r"vanishing\.csv")
+def theory_vanishing(_, column):
+    if column == "step":
+        return "vanishing-path-harmonic.csv", "step", {}, plain
+    return f"vanishing-path-{column}.csv", "distance", {}, plain
+
+
+NOISE = [(e, a) for e in ("1", "0p5", "0p25") for a in ("0", "0p5")]
+
+
+@renamed("theory", r"noise\.csv")
+def theory_noise(_, column):
+    return [(f"noise-{e}-{a}.csv", column, {}, plain, lambda i, r, k=k: i % len(NOISE) == k)
+            for k, (e, a) in enumerate(NOISE)]
+
+
+@renamed("theory", r"noise-curves\.csv")
+def theory_curves(_, column):
+    share = {"1": "1", "2": "0p5", "3": "0p25"}.get(column[-1], "1")
+    return (f"noise-{share}-0p5.csv", column.rstrip("123"), {"sigma": lambda s: float(s) > 0}, plain)
+
+
+@renamed("theory", r"pl\.csv")
+def theory_pl(_, column):
+    if column == "loss":
+        return None  # the name of the file
+    if column in ("square", "wavy"):
+        return f"pl-{column}.csv", "ratio", {}, plain, lambda i, r: r[column] != ""
+    name = {"model": "g"}.get(column, column)
+    return [(f"pl-{f}.csv", name, {}, plain, lambda i, r, f=f: r["loss"] == f)
+            for f in ("square", "wavy")]
 
 
 def compare_claims(old, new):
@@ -106,9 +178,10 @@ def compare(experiment, old, new):
             if where is None:
                 continue
             columns += 1
-            wrong = compare_column(rows, column, new, where)
-            if wrong:
-                yield f"{file}, {column}: {wrong}"
+            for one in where if isinstance(where, list) else [where]:
+                wrong = compare_column(rows, column, new, one)
+                if wrong:
+                    yield f"{file}, {column}: {wrong}"
     yield from compare_claims(old, new)
     print(f"{experiment}: {columns} columns compared")
 

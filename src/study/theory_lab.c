@@ -1,0 +1,209 @@
+#include "study/theory_lab.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/suggest.h"
+#include "num/vec.h"
+#include "report/text.h"
+
+#include <hvi/game.h>
+
+#include <math.h>
+#include <string.h>
+
+typedef struct view {
+  hvi_steps steps;
+  hvi_lab_see see;
+  void *context;
+} view;
+
+static bool observe(void *context, const hvi_record *row) {
+  view *v = context;
+  bool more = true;
+  if (row->outer > 0) {
+    const hvi_step step = hvi_steps_measure(&v->steps, row->z);
+    more = v->see(v->context, &step, row);
+  }
+  hvi_steps_stand(&v->steps, row->theta, row->z);
+  return more;
+}
+
+hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see see, void *context,
+                       hvi_error *err) {
+  view v = {.see = see, .context = context};
+  hvi_settings own = *s;
+  hvi_solver *solver;
+  own.observe = observe;
+  own.observer_context = &v;
+  hvi_status status = hvi_solver_new(&solver, p, &own, err);
+  if (status) return status;
+  status = hvi_steps_new(&v.steps, p, &own, hvi_solver_info(solver).eta, err);
+  if (!status) hvi_solver_run(solver);
+  hvi_steps_free(&v.steps);
+  hvi_solver_free(solver);
+  return status;
+}
+
+/* Numbers of a constrained problem under construction. */
+typedef struct draft {
+  double *A, *identity;          /* [n][n] */
+  double *b, *solution, *linear; /* [n] */
+  double *lower, *upper, *start; /* [n] */
+  double *block;
+} draft;
+
+static hvi_status new_draft(draft *t, size_t n, hvi_error *err) {
+  t->block = hvi_alloc_doubles(2 * n * n + 6 * n);
+  if (!t->block) return hvi_error_memory(err, "a constrained problem");
+  t->A = t->block;
+  t->identity = t->A + n * n;
+  double **rows[] = {&t->b, &t->solution, &t->linear, &t->lower, &t->upper, &t->start};
+  for (size_t i = 0; i < 6; i++) *rows[i] = t->identity + n * n + i * n;
+  return HVI_OK;
+}
+
+/* A point of the set's relative interior: at least a third of the way from the boundary to the
+ * middle. */
+static void draw_inside(double *z, hvi_set_kind set, size_t n, hvi_rng *rng) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += z[i] = hvi_rng_range(rng, 0.5, 1.5);
+  for (size_t i = 0; i < n; i++) z[i] = set == HVI_SET_SIMPLEX ? z[i] / sum : z[i] / 2.0;
+}
+
+/* linear = F(z*) - A z*, F(z*) being normal to Z: a multiple of (1, ..., 1) on the simplex. */
+static void fill_draft(draft *t, hvi_set_kind set, size_t n, hvi_rng *rng) {
+  draw_inside(t->solution, set, n, rng);
+  draw_inside(t->start, set, n, rng);
+  /* from near a corner, so that targets leave Z */
+  for (size_t i = 0; i < n; i++) {
+    const double corner = i == 0 || set == HVI_SET_BOX ? 1.0 : 0.0;
+    t->start[i] = 0.02 * t->start[i] + 0.98 * corner;
+    t->upper[i] = 1.0;
+    t->identity[i * n + i] = 1.0;
+    t->linear[i] = (set == HVI_SET_SIMPLEX ? 1.0 : 0.0) - hvi_vec_dot(t->A + i * n, t->solution, n);
+  }
+}
+
+static hvi_status make_game(hvi_problem **p, const draft *t, hvi_set_kind set, size_t n,
+                            hvi_error *err) {
+  hvi_player player = {
+      .theta0 = t->start, .set = set, .lower = t->lower, .upper = t->upper, .linear = t->linear};
+  hvi_status status = hvi_affine_new(&player.model, n, n, t->identity, NULL, err);
+  if (status) return status;
+  const hvi_payoff payoff = {0, 0, t->A};
+  const hvi_game_spec spec = {1, &player, 1, &payoff, t->solution};
+  return hvi_game_new(p, &spec, err);
+}
+
+hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_set_kind set,
+                               uint64_t seed, uint64_t instance, hvi_error *err) {
+  const size_t n = affine->model->out;
+  draft t;
+  *p = NULL;
+  hvi_status status = new_draft(&t, n, err);
+  if (status) return status;
+  hvi_rng rng = hvi_rng_new(seed, "constrained", instance);
+  affine->ops->affine(affine, t.A, t.b);
+  fill_draft(&t, set, n, &rng);
+  status = make_game(p, &t, set, n, err);
+  hvi_free(t.block);
+  return status;
+}
+
+static hvi_status make_problem(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
+  static const char *const sets[] = {"box", "simplex", NULL};
+  const double given = hvi_cell_number(c, "instance");
+  const uint64_t instance = given >= 0.0 ? (uint64_t)given : 0;
+  const char *set = hvi_cell_word(c, "set");
+  hvi_problem *whole = NULL;
+  hvi_status status = hvi_cell_problem(&lab->problem, c, instance, err);
+  if (status || !set) return status;
+  const bool box = strcmp(set, sets[0]) == 0;
+  if (!box && strcmp(set, sets[1]) != 0)
+    return hvi_suggest_refuse(err, c->study->origin, "set", set, sets);
+  if (!lab->problem->ops->affine)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: a set needs an affine F", c->study->origin);
+  whole = lab->problem;
+  status = hvi_lab_constrained(&lab->problem, whole, box ? HVI_SET_BOX : HVI_SET_SIMPLEX,
+                               c->part->seed, instance, err);
+  hvi_problem_free(whole);
+  return status;
+}
+
+static void choose_step(hvi_lab *lab, const hvi_cell *c) {
+  const double alpha_share = hvi_cell_number(c, "alpha_share");
+  const double eta_share = hvi_cell_number(c, "eta_share");
+  const char *step = hvi_cell_word(c, "step");
+  lab->mu = hvi_cell_number(c, "mu");
+  lab->lipschitz = hvi_cell_number(c, "L");
+  lab->alpha = hvi_cell_number(c, "alpha");
+  lab->eta = hvi_cell_number(c, "eta");
+  if (!isnan(alpha_share)) lab->alpha = alpha_share * lab->mu / lab->lipschitz;
+  const hvi_rates r = hvi_theory_rates(lab->mu, lab->lipschitz, 0.0, lab->alpha);
+  if (!isnan(eta_share)) lab->eta = eta_share * r.eta_alpha;
+  if (step && strcmp(step, "best") == 0) lab->eta = r.eta_best;
+  if (step && strcmp(step, "theorem") == 0) lab->eta = r.eta_theorem, lab->alpha = r.alpha_theorem;
+  lab->rates = hvi_theory_rates(lab->mu, lab->lipschitz, lab->eta, lab->alpha);
+}
+
+static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, const char *bias, hvi_error *err) {
+  static const char *const names[] = {
+      [HVI_BIAS_AWAY] = "away",   [HVI_BIAS_ASIDE] = "aside", [HVI_BIAS_RANDOM] = "random",
+      [HVI_BIAS_SHORT] = "short", [HVI_BIAS_OVER] = "over",   [HVI_BIAS_COUNT] = NULL};
+  const double stream = hvi_cell_number(c, "stream"), instance = hvi_cell_number(c, "instance");
+  const char *g = hvi_cell_word(c, "g");
+  size_t b = 0;
+  while (names[b] && strcmp(names[b], bias) != 0) b++;
+  if (!names[b]) return hvi_suggest_refuse(err, c->study->origin, "bias", bias, names);
+  if (!lab->problem->solution)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: bias needs a problem with a known solution",
+                         c->study->origin);
+  uint64_t seed = instance >= 0.0 ? (uint64_t)instance : 0;
+  if (hvi_cell_word(c, "stream")) seed = stream >= 0.0 ? (uint64_t)stream : c->index;
+  lab->place = (hvi_placement){.problem = lab->problem,
+                               .direct = hvi_cell_word(c, "set") || (g && !strcmp(g, "identity")),
+                               .bias = (hvi_bias)b,
+                               .alpha = lab->alpha,
+                               .seed = seed};
+  lab->settings = hvi_lab_settings(&lab->place, lab->eta, c->part->scale.iterations);
+  return HVI_OK;
+}
+
+/* A method, and those levels that are settings of it. */
+static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
+  const char *method = hvi_cell_word(c, "method");
+  hvi_settings *s = &lab->settings;
+  hvi_status status = HVI_OK;
+  *s = hvi_settings_defaults();
+  if (method && !hvi_method_apply(s, method, NULL))
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: unknown method '%.60s'", c->study->origin,
+                         method);
+  for (size_t i = 0; i < c->part->factor_count; i++)
+    for (size_t k = 0; k < c->part->factors[i].keys && !status; k++) {
+      const char *key = c->part->factors[i].key[k], *text = hvi_cell_word(c, key);
+      const hvi_setting *row = text ? hvi_setting_find(hvi_settings_table(), key) : NULL;
+      if (row && strcmp(key, "alpha") != 0 && strcmp(key, "eta") != 0)
+        status = hvi_setting_parse(row, s, text, NULL, err);
+    }
+  if (!isnan(lab->alpha)) s->inner.error_alpha = lab->alpha;
+  s->eta = lab->eta;
+  s->max_outer = c->part->scale.iterations;
+  s->stall_window = 0;
+  s->growth_bound = 0.0;
+  return status;
+}
+
+hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
+  const char *bias = hvi_cell_word(c, "bias");
+  *lab = (hvi_lab){0};
+  choose_step(lab, c);
+  const hvi_status status = make_problem(lab, c, err);
+  if (status) return status;
+  return bias ? place_errors(lab, c, bias, err) : choose_method(lab, c, err);
+}
+
+void hvi_lab_close(hvi_lab *lab) { hvi_problem_free(lab->problem); }
+
+void hvi_lab_describe(const hvi_cell *c, hvi_text *text) {
+  if (hvi_cell_word(c, "stream")) hvi_text_add(text, "; cell %zu", c->index);
+}
