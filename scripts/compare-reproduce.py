@@ -98,6 +98,7 @@ def theory_rate(_, column):
 def theory_lemma(_, column):
     if column == "case":
         return None  # words: set, bias and alpha, or problem and method, have columns now
+    column = {"steps": "changes"}.get(column, column)
     return [("lemma-box.csv", column, {}, plain, lambda i, r: r["case"].startswith("box ")),
             ("lemma-simplex.csv", column, {}, plain, lambda i, r: r["case"].startswith("simplex ")),
             ("lemma-solvers.csv", column, {}, plain,

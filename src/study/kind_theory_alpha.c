@@ -1,7 +1,7 @@
 /*
  * kind: theory-alpha. How much alpha matters on a game: gradient descent as inner solver, stopped as
  * soon as l - l* <= alpha^2 (l_0 - l*); outer iterations, inner steps and gradient computations
- * until |z - z*|^2 <= 1e-6. The factor `step` is best (mu / L^2), theorem (2 mu / 5 L^2) or a number.
+ * until |z - z*|^2 <= 1e-6.
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -10,7 +10,6 @@
 #include "study/theory_lab.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { CAP = 100000, MOST_GRADIENTS = 2000000 };
 
@@ -35,56 +34,31 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   return !t->reached && t->grad_evals < MOST_GRADIENTS;
 }
 
-/* The step size, and what the theorem says at it. */
-static hvi_status choose_step(double *eta, hvi_rates *r, const hvi_problem *p, const hvi_cell *c,
-                              hvi_error *err) {
-  const char *step = hvi_cell_word(c, "step");
-  hvi_constants k;
-  const hvi_status status = hvi_problem_constants(&k, p, err);
-  if (status) return status;
-  *r = hvi_theory_rates(k.mu, k.lipschitz, 0.0, 0.0);
-  *eta = hvi_cell_number(c, "step");
-  if (step && strcmp(step, "best") == 0) *eta = r->eta_best;
-  if (step && strcmp(step, "theorem") == 0) *eta = r->eta_theorem;
-  *r = hvi_theory_rates(k.mu, k.lipschitz, *eta, 0.0);
-  return HVI_OK;
-}
-
-static hvi_status solve(hvi_rows *rows, const hvi_problem *p, const hvi_cell *c, tally *t,
-                        hvi_error *err) {
-  hvi_settings s = hvi_settings_defaults();
-  hvi_rates r;
-  hvi_status status = choose_step(&s.eta, &r, p, c, err);
-  s.alpha = hvi_cell_number(c, "alpha");
-  s.floor = HVI_FLOOR_KNOWN;
-  s.inner_steps = CAP;
-  s.max_outer = c->part->scale.iterations;
-  if (!status) status = hvi_lab_run(p, &s, see, t, err);
-  if (status) return status;
-  const double row[] = {s.eta,
-                        (double)t->outer,
-                        (double)t->inner,
-                        (double)t->grad_evals,
-                        t->reached,
-                        t->capped,
-                        hvi_stats_quantile(t->alphas, t->count, 0.5),
-                        t->alpha_worst,
-                        t->reached ? (double)t->outer : NAN,
-                        t->reached ? (double)t->grad_evals : NAN,
-                        r.alpha_max,
-                        r.alpha_eta,
-                        r.kappa2};
-  return hvi_rows_add(rows, 0, row, err);
-}
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  hvi_problem *p = NULL;
+  hvi_lab lab;
   tally t = {.alphas = hvi_alloc_doubles(c->part->scale.iterations)};
-  hvi_status status = t.alphas ? HVI_OK : hvi_error_memory(err, "a run");
-  if (!status) status = hvi_cell_problem(&p, c, 0, err);
-  if (!status) status = solve(rows, p, c, &t, err);
+  hvi_status status = hvi_lab_open(&lab, c, err);
+  if (!status && !t.alphas) status = hvi_error_memory(err, "a run");
+  lab.settings.alpha = lab.alpha;
+  lab.settings.floor = HVI_FLOOR_KNOWN;
+  lab.settings.inner_steps = CAP;
+  if (!status) status = hvi_lab_run(lab.problem, &lab.settings, see, &t, err);
+  const double row[] = {lab.eta,
+                        (double)t.outer,
+                        (double)t.inner,
+                        (double)t.grad_evals,
+                        t.reached,
+                        t.capped,
+                        status ? NAN : hvi_stats_quantile(t.alphas, t.count, 0.5),
+                        t.alpha_worst,
+                        t.reached ? (double)t.outer : NAN,
+                        t.reached ? (double)t.grad_evals : NAN,
+                        lab.rates.alpha_max,
+                        lab.rates.alpha_eta,
+                        lab.rates.kappa2};
+  if (!status) status = hvi_rows_add(rows, 0, row, err);
   hvi_free(t.alphas);
-  hvi_problem_free(p);
+  hvi_lab_close(&lab);
   return status;
 }
 

@@ -98,32 +98,25 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   return true;
 }
 
-static hvi_status descend(descent *d, hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
+static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const char *function = hvi_cell_word(c, "function");
   const bool general = function && strcmp(function, "valleys") == 0;
-  hvi_status status = HVI_OK;
-  if (lab->problem->model->out != N || !lab->place.direct)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "%s: kind theory-descent needs n: %d, g: identity and a bias",
-                         c->study->origin, N);
-  if (general) status = make_valleys(lab, c->part->seed, err);
-  if (status) return status;
-  *d = (descent){.problem = lab->problem,
-                 .value = general ? valleys_value : quadratic_value,
-                 .alpha = lab->alpha,
-                 .excess = -INFINITY};
-  lab->settings.tol = tolerance;
-  lab->settings.eta = 1.0 / smoothness;
-  /* the model is the identity: z_1 = theta_1 */
-  d->first_value = d->value_before = d->value(d->problem, d->problem->theta0);
-  return hvi_lab_run(d->problem, &lab->settings, see, d, err);
-}
-
-static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_lab lab;
-  descent d = {0};
   hvi_status status = hvi_lab_open(&lab, c, err);
-  if (!status) status = descend(&d, &lab, c, err);
+  if (!status && (lab.problem->model->out != N || !lab.place.direct))
+    status = hvi_error_set(err, HVI_ERROR_INPUT,
+                           "%s: kind theory-descent needs n: %d, a bias and g: identity",
+                           c->study->origin, N);
+  if (!status && general) status = make_valleys(&lab, c->part->seed, err);
+  descent d = {.problem = lab.problem,
+               .value = general ? valleys_value : quadratic_value,
+               .alpha = lab.alpha,
+               .excess = -INFINITY};
+  lab.settings.tol = tolerance;
+  lab.settings.eta = 1.0 / smoothness;
+  /* the model is the identity: z_1 = theta_1 */
+  if (!status) d.first_value = d.value_before = d.value(d.problem, d.problem->theta0);
+  if (!status) status = hvi_lab_run(d.problem, &lab.settings, see, &d, err);
   const double row[] = {(double)d.steps, d.length / d.first_length, d.excess};
   if (!status) status = hvi_rows_add(rows, 0, row, err);
   hvi_lab_close(&lab);

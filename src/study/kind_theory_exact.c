@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "study/kinds.h"
+#include "study/theory_lab.h"
 #include "theory/exact.h"
 
 #include <math.h>
@@ -70,18 +71,18 @@ static hvi_status put_back(hvi_problem **p, const hvi_cell *c, hvi_error *err) {
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const hvi_settings s = hvi_settings_defaults();
   const char *sign = hvi_cell_word(c, "regulariser");
-  const double instance = hvi_cell_number(c, "instance"), eta = hvi_cell_number(c, "eta");
-  hvi_problem *p = NULL;
+  hvi_lab lab;
   hvi_constants k = {0};
   double rate = NAN;
-  hvi_status status = hvi_cell_problem(&p, c, instance >= 0.0 ? (uint64_t)instance : 0, err);
-  if (!status && sign && strcmp(sign, "printed") == 0) status = put_back(&p, c, err);
-  if (!status) status = hvi_problem_constants(&k, p, err);
-  if (!status) status = hvi_exact_rate(&rate, p, &s, eta, c->part->scale.iterations, err);
+  hvi_status status = hvi_lab_open(&lab, c, err);
+  if (!status && sign && strcmp(sign, "printed") == 0) status = put_back(&lab.problem, c, err);
+  if (!status) status = hvi_problem_constants(&k, lab.problem, err);
+  if (!status)
+    status =
+        hvi_exact_rate(&rate, lab.problem, &lab.settings, lab.eta, lab.settings.max_outer, err);
   if (!status) status = hvi_rows_add(rows, 0, (double[]){k.mu, rate}, err);
-  hvi_problem_free(p);
+  hvi_lab_close(&lab);
   return status;
 }
 

@@ -16,6 +16,8 @@
 
 #include <math.h>
 
+enum { MOST = 16 };
+
 typedef struct loss {
   double mu;
   double (*value)(double x), (*slope)(double x); /* of one coordinate */
@@ -34,40 +36,25 @@ static const hvi_column columns[] = {
     {"loss", names}, {.name = "sigma2"}, {.name = "largest2"}, {.name = "ratio"}, {NULL}};
 static const hvi_kind_table tables[] = {{"", columns, "loss"}, {NULL}};
 
-/* Room for one sample. */
-typedef struct sample {
-  double *theta, *gradient; /* [d] */
-  double *z, *u, *sigma;    /* [n] */
-  double *J;                /* [n][d] */
-  double *scratch;          /* [n + d] */
-  double *cache;
-} sample;
-
-static void lay_out(sample *s, double *block, size_t n, size_t d) {
-  double **const fields[] = {&s->theta, &s->gradient, &s->z,       &s->u,
-                             &s->sigma, &s->J,        &s->scratch, &s->cache};
-  const size_t sizes[] = {d, d, n, n, n, n * d, n + d, 0};
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; block += sizes[i++]) *fields[i] = block;
-}
-
-static hvi_status draw(double row[4], const sample *s, const hvi_model *m, double scale,
-                       hvi_rng *rng, hvi_error *err) {
+static hvi_status draw(double row[4], const hvi_model *m, double scale, hvi_rng *rng, double *cache,
+                       hvi_error *err) {
   const loss *f = &losses[(size_t)row[0]];
   const size_t n = m->out, d = m->dim;
-  double value = 0.0;
-  hvi_rng_fill_normal(rng, 0.0, scale, d, s->theta);
-  m->ops->eval(m, s->cache, s->theta, s->z);
+  double theta[MOST], z[MOST], u[MOST], gradient[MOST], J[MOST * MOST], scratch[2 * MOST],
+      sigma[MOST], value = 0.0;
+  hvi_rng_fill_normal(rng, 0.0, scale, d, theta);
+  m->ops->eval(m, cache, theta, z);
   for (size_t i = 0; i < n; i++) {
-    const double x = s->z[i] - scale * hvi_rng_normal(rng);
+    const double x = z[i] - scale * hvi_rng_normal(rng);
     value += f->value(x);
-    s->u[i] = f->slope(x);
+    u[i] = f->slope(x);
   }
-  m->ops->vjp(m, s->cache, s->theta, s->u, s->gradient);
-  hvi_model_jacobian(m, s->cache, s->theta, 0, s->J, s->scratch);
-  const hvi_status status = hvi_dense_singular_values(s->sigma, s->J, n, d, err);
-  row[1] = s->sigma[n - 1] * s->sigma[n - 1];
-  row[2] = s->sigma[0] * s->sigma[0];
-  row[3] = hvi_vec_norm2(s->gradient, d) / (2.0 * f->mu * value);
+  m->ops->vjp(m, cache, theta, u, gradient);
+  hvi_model_jacobian(m, cache, theta, 0, J, scratch);
+  const hvi_status status = hvi_dense_singular_values(sigma, J, n, d, err);
+  row[1] = sigma[n - 1] * sigma[n - 1];
+  row[2] = sigma[0] * sigma[0];
+  row[3] = hvi_vec_norm2(gradient, d) / (2.0 * f->mu * value);
   return status;
 }
 
@@ -76,23 +63,21 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   static const double scales[] = {0.1, 1.0, 3.0};
   const char *g = hvi_cell_word(c, "g");
   hvi_problem *p = NULL;
-  sample s;
   hvi_status status = hvi_cell_problem(&p, c, 1, err);
   if (status) return status;
   const hvi_model *m = p->model;
-  double *block = hvi_alloc_doubles(3 * m->dim + 4 * m->out + m->out * m->dim + m->cache);
-  if (!block) status = hvi_error_memory(err, "samples of a model");
-  if (!status && m->dim < m->out)
-    status =
-        hvi_error_set(err, HVI_ERROR_INPUT, "%s: kind theory-pl needs d >= n", c->study->origin);
-  if (!status) lay_out(&s, block, m->out, m->dim);
+  double *cache = hvi_alloc_doubles(m->cache);
+  if (!cache) status = hvi_error_memory(err, "a model's cache");
+  if (!status && (m->dim < m->out || m->dim > MOST))
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: kind theory-pl needs n <= d <= %d",
+                           c->study->origin, MOST);
   hvi_rng rng = hvi_rng_new(c->part->seed, g ? g : "", 0);
   for (size_t i = 0; i < c->part->scale.instances && !status; i++) {
     double row[4] = {(double)(i % 2)};
-    status = draw(row, &s, m, scales[i / 2 % 3], &rng, err);
+    status = draw(row, m, scales[i / 2 % 3], &rng, cache, err);
     if (!status) status = hvi_rows_add(rows, 0, row, err);
   }
-  hvi_free(block);
+  hvi_free(cache);
   hvi_problem_free(p);
   return status;
 }

@@ -1,9 +1,15 @@
 #include "study/kinds.h"
 
-const hvi_kind *const hvi_kinds[] = {&hvi_kind_trajectory,     &hvi_kind_timing,
-                                     &hvi_kind_ensemble,       &hvi_kind_rps_scan,
-                                     &hvi_kind_theory_rate,    &hvi_kind_theory_counterexample,
-                                     &hvi_kind_theory_lemma,   &hvi_kind_theory_vanishing,
-                                     &hvi_kind_theory_descent, &hvi_kind_theory_noise,
-                                     &hvi_kind_theory_pl,      &hvi_kind_theory_exact,
-                                     &hvi_kind_theory_alpha,   NULL};
+const hvi_kind *const hvi_kinds[] = {&hvi_kind_trajectory,
+                                     &hvi_kind_timing,
+                                     &hvi_kind_ensemble,
+                                     &hvi_kind_rps_scan,
+                                     &hvi_kind_theory_steps,
+                                     &hvi_kind_theory_counterexample,
+                                     &hvi_kind_theory_vanishing,
+                                     &hvi_kind_theory_descent,
+                                     &hvi_kind_theory_noise,
+                                     &hvi_kind_theory_pl,
+                                     &hvi_kind_theory_exact,
+                                     &hvi_kind_theory_alpha,
+                                     NULL};

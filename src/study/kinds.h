@@ -7,9 +7,9 @@
 #include <hvi/ensemble.h>
 
 extern const hvi_kind hvi_kind_trajectory, hvi_kind_timing, hvi_kind_ensemble, hvi_kind_rps_scan,
-    hvi_kind_theory_rate, hvi_kind_theory_counterexample, hvi_kind_theory_lemma,
-    hvi_kind_theory_vanishing, hvi_kind_theory_descent, hvi_kind_theory_noise, hvi_kind_theory_pl,
-    hvi_kind_theory_exact, hvi_kind_theory_alpha;
+    hvi_kind_theory_steps, hvi_kind_theory_counterexample, hvi_kind_theory_vanishing,
+    hvi_kind_theory_descent, hvi_kind_theory_noise, hvi_kind_theory_pl, hvi_kind_theory_exact,
+    hvi_kind_theory_alpha;
 
 /* A method on the part's instances 1, 2, ..., as many as its size says, over all threads. */
 hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,

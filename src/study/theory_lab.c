@@ -110,61 +110,77 @@ hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_s
   return status;
 }
 
+/* The place of the level of a factor among these words. */
+static hvi_status find_word(size_t *at, const hvi_cell *c, const char *factor,
+                            const char *const *words, hvi_error *err) {
+  const char *word = hvi_cell_word(c, factor);
+  for (*at = 0; words[*at]; ++*at)
+    if (strcmp(words[*at], word) == 0) return HVI_OK;
+  return hvi_suggest_refuse(err, c->study->origin, factor, word, words);
+}
+
+static uint64_t instance_of(const hvi_cell *c) {
+  const double given = hvi_cell_number(c, "instance");
+  return given >= 0.0 ? (uint64_t)given : 0;
+}
+
 static hvi_status make_problem(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
   static const char *const sets[] = {"box", "simplex", NULL};
-  const double given = hvi_cell_number(c, "instance");
-  const uint64_t instance = given >= 0.0 ? (uint64_t)given : 0;
-  const char *set = hvi_cell_word(c, "set");
-  hvi_problem *whole = NULL;
+  const uint64_t instance = instance_of(c);
+  size_t set;
   hvi_status status = hvi_cell_problem(&lab->problem, c, instance, err);
-  if (status || !set) return status;
-  const bool box = strcmp(set, sets[0]) == 0;
-  if (!box && strcmp(set, sets[1]) != 0)
-    return hvi_suggest_refuse(err, c->study->origin, "set", set, sets);
-  if (!lab->problem->ops->affine)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: a set needs an affine F", c->study->origin);
-  whole = lab->problem;
-  status = hvi_lab_constrained(&lab->problem, whole, box ? HVI_SET_BOX : HVI_SET_SIMPLEX,
+  if (status || !hvi_cell_word(c, "set")) return status;
+  status = find_word(&set, c, "set", sets, err);
+  if (!status && !lab->problem->ops->affine)
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: a set needs an affine F", c->study->origin);
+  if (status) return status;
+  hvi_problem *whole = lab->problem;
+  status = hvi_lab_constrained(&lab->problem, whole, set ? HVI_SET_SIMPLEX : HVI_SET_BOX,
                                c->part->seed, instance, err);
   hvi_problem_free(whole);
   return status;
 }
 
-static void choose_step(hvi_lab *lab, const hvi_cell *c) {
+static hvi_status choose_step(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
   const double alpha_share = hvi_cell_number(c, "alpha_share");
   const double eta_share = hvi_cell_number(c, "eta_share");
   const char *step = hvi_cell_word(c, "step");
-  lab->mu = hvi_cell_number(c, "mu");
-  lab->lipschitz = hvi_cell_number(c, "L");
+  hvi_constants k = {.mu = hvi_cell_number(c, "mu"), .lipschitz = hvi_cell_number(c, "L")};
+  const hvi_status status =
+      step && isnan(k.mu + k.lipschitz) ? hvi_problem_constants(&k, lab->problem, err) : HVI_OK;
   lab->alpha = hvi_cell_number(c, "alpha");
-  lab->eta = hvi_cell_number(c, "eta");
-  if (!isnan(alpha_share)) lab->alpha = alpha_share * lab->mu / lab->lipschitz;
-  const hvi_rates r = hvi_theory_rates(lab->mu, lab->lipschitz, 0.0, lab->alpha);
+  if (!isnan(alpha_share)) lab->alpha = alpha_share * k.mu / k.lipschitz;
+  const hvi_rates r = hvi_theory_rates(k.mu, k.lipschitz, 0.0, lab->alpha);
+  lab->eta = hvi_cell_number(c, step ? "step" : "eta");
   if (!isnan(eta_share)) lab->eta = eta_share * r.eta_alpha;
   if (step && strcmp(step, "best") == 0) lab->eta = r.eta_best;
-  if (step && strcmp(step, "theorem") == 0) lab->eta = r.eta_theorem, lab->alpha = r.alpha_theorem;
-  lab->rates = hvi_theory_rates(lab->mu, lab->lipschitz, lab->eta, lab->alpha);
+  if (step && strcmp(step, "theorem") == 0) {
+    lab->eta = r.eta_theorem;
+    if (isnan(lab->alpha)) lab->alpha = r.alpha_theorem;
+  }
+  lab->rates = hvi_theory_rates(k.mu, k.lipschitz, lab->eta, lab->alpha);
+  return status;
 }
 
-static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, const char *bias, hvi_error *err) {
+static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
   static const char *const names[] = {
       [HVI_BIAS_AWAY] = "away",   [HVI_BIAS_ASIDE] = "aside", [HVI_BIAS_RANDOM] = "random",
       [HVI_BIAS_SHORT] = "short", [HVI_BIAS_OVER] = "over",   [HVI_BIAS_COUNT] = NULL};
-  const double stream = hvi_cell_number(c, "stream"), instance = hvi_cell_number(c, "instance");
+  const double stream = hvi_cell_number(c, "stream");
   const char *g = hvi_cell_word(c, "g");
-  size_t b = 0;
-  while (names[b] && strcmp(names[b], bias) != 0) b++;
-  if (!names[b]) return hvi_suggest_refuse(err, c->study->origin, "bias", bias, names);
-  if (!lab->problem->solution)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: bias needs a problem with a known solution",
+  const bool direct = hvi_cell_word(c, "set") || (g && strcmp(g, "identity") == 0);
+  size_t bias;
+  const hvi_status status = find_word(&bias, c, "bias", names, err);
+  if (status) return status;
+  if (!lab->problem->solution || (direct && lab->problem->model->dim != lab->problem->model->out))
+    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: errors are placed where the solution is known",
                          c->study->origin);
-  uint64_t seed = instance >= 0.0 ? (uint64_t)instance : 0;
-  if (hvi_cell_word(c, "stream")) seed = stream >= 0.0 ? (uint64_t)stream : c->index;
   lab->place = (hvi_placement){.problem = lab->problem,
-                               .direct = hvi_cell_word(c, "set") || (g && !strcmp(g, "identity")),
-                               .bias = (hvi_bias)b,
+                               .direct = direct,
+                               .bias = (hvi_bias)bias,
                                .alpha = lab->alpha,
-                               .seed = seed};
+                               .seed = instance_of(c)};
+  if (hvi_cell_word(c, "stream")) lab->place.seed = stream >= 0.0 ? (uint64_t)stream : c->index;
   lab->settings = hvi_lab_settings(&lab->place, lab->eta, c->part->scale.iterations);
   return HVI_OK;
 }
@@ -194,12 +210,11 @@ static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err)
 }
 
 hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
-  const char *bias = hvi_cell_word(c, "bias");
   *lab = (hvi_lab){0};
-  choose_step(lab, c);
-  const hvi_status status = make_problem(lab, c, err);
+  hvi_status status = make_problem(lab, c, err);
+  if (!status) status = choose_step(lab, c, err);
   if (status) return status;
-  return bias ? place_errors(lab, c, bias, err) : choose_method(lab, c, err);
+  return hvi_cell_word(c, "bias") ? place_errors(lab, c, err) : choose_method(lab, c, err);
 }
 
 void hvi_lab_close(hvi_lab *lab) { hvi_problem_free(lab->problem); }

@@ -48,14 +48,15 @@ hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_s
 /*
  * What the levels of a cell ask for. Of the problem: its options, `instance`, and `set` (box or
  * simplex). Of the accuracy and the step: `alpha`, or `alpha_share` of mu / L; `eta`, or
- * `eta_share` of the largest step that the theorem allows at this alpha, or `step` (best or
- * theorem); `mu` and `L` are then needed. Of the inner solver: `bias`, and `stream` by which its
+ * `eta_share` of the largest step that the theorem allows at this alpha, or `step`: mu / L^2 (best),
+ * 2 mu / 5 L^2 (theorem, which has an alpha of its own) or a number. `mu` and `L` are levels or, for
+ * `step`, the problem's. Of the inner solver: `bias`, and `stream` by which its
  * random directions are drawn (a number, or `cell` for the cell's index; the instance unless it is
  * given); or `method` and its settings.
  */
 typedef struct hvi_lab {
   hvi_problem *problem;
-  double mu, lipschitz, alpha, eta; /* NaN: not given */
+  double alpha, eta; /* NaN: not given */
   hvi_rates rates;
   hvi_placement place;
   hvi_settings settings; /* the part's iterations, standing still or not */
