@@ -2,6 +2,7 @@
 #include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/value_plan.h"
@@ -223,6 +224,14 @@ const char *hvi_cell_word(const hvi_cell *c, const char *key) {
 size_t hvi_cell_level(const hvi_cell *c, const char *key) {
   size_t i, k;
   return find_key(c->part, key, &i, &k) ? c->level[i] : 0;
+}
+
+hvi_status hvi_cell_choice(size_t *at, const hvi_cell *c, const char *key, const char *const *words,
+                           hvi_error *err) {
+  const char *word = hvi_cell_word(c, key);
+  for (*at = 0; word && words[*at]; ++*at)
+    if (strcmp(words[*at], word) == 0) return HVI_OK;
+  return hvi_suggest_refuse(err, c->study->origin, key, word ? word : "", words);
 }
 
 const hvi_arm *hvi_cell_method(const hvi_cell *c) {

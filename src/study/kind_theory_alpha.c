@@ -58,7 +58,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                         lab.rates.kappa2};
   if (!status) status = hvi_rows_add(rows, 0, row, err);
   hvi_free(t.alphas);
-  hvi_lab_close(&lab);
+  hvi_problem_free(lab.problem);
   return status;
 }
 

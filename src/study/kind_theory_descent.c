@@ -16,7 +16,6 @@
 #include "study/theory_lab.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { N = 8 };
 
@@ -99,10 +98,11 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const char *function = hvi_cell_word(c, "function");
-  const bool general = function && strcmp(function, "valleys") == 0;
+  static const char *const functions[] = {"convex", "valleys", NULL};
   hvi_lab lab;
+  size_t general = 0;
   hvi_status status = hvi_lab_open(&lab, c, err);
+  if (!status) status = hvi_cell_choice(&general, c, "function", functions, err);
   if (!status && (lab.problem->model->out != N || !lab.place.direct))
     status = hvi_error_set(err, HVI_ERROR_INPUT,
                            "%s: kind theory-descent needs n: %d, a bias and g: identity",
@@ -119,7 +119,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   if (!status) status = hvi_lab_run(d.problem, &lab.settings, see, &d, err);
   const double row[] = {(double)d.steps, d.length / d.first_length, d.excess};
   if (!status) status = hvi_rows_add(rows, 0, row, err);
-  hvi_lab_close(&lab);
+  hvi_problem_free(lab.problem);
   return status;
 }
 

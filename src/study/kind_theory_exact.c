@@ -82,7 +82,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
     status =
         hvi_exact_rate(&rate, lab.problem, &lab.settings, lab.eta, lab.settings.max_outer, err);
   if (!status) status = hvi_rows_add(rows, 0, (double[]){k.mu, rate}, err);
-  hvi_lab_close(&lab);
+  hvi_problem_free(lab.problem);
   return status;
 }
 

@@ -91,7 +91,7 @@ static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                         t.error,
                         t.gap};
   if (!status) status = hvi_rows_add(rows, 0, row, err);
-  hvi_lab_close(&lab);
+  hvi_problem_free(lab.problem);
   return status;
 }
 
@@ -117,7 +117,7 @@ static hvi_status run_growth(const hvi_cell *c, hvi_rows *rows, hvi_error *err) 
                         fmax(fabs(least / expected - 1.0), fabs(most / expected - 1.0)),
                         fmax(fabs(t.alpha_least - lab.alpha), fabs(t.alpha_most - lab.alpha))};
   if (!status) status = hvi_rows_add(rows, 0, row, err);
-  hvi_lab_close(&lab);
+  hvi_problem_free(lab.problem);
   return status;
 }
 

@@ -8,13 +8,10 @@
  * they are: 1/(t+1), 1/sqrt(t+1), or in bursts, one in a hundred steps: then alpha is far above one
  * again and again. Errors of a constant length are the control.
  */
-#include "base/error.h"
-#include "base/suggest.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { PERIOD = 100 };
 
@@ -54,21 +51,14 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   return !t->status;
 }
 
-static hvi_status choose_length(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
+static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   static const char *const names[] = {"harmonic", "root", "bursts", "constant", NULL};
   static double (*const lengths[])(size_t) = {harmonic, root, bursts, constant};
-  const char *errors = hvi_cell_word(c, "errors");
-  for (size_t i = 0; errors && names[i]; i++)
-    if (strcmp(errors, names[i]) == 0) lab->place.length = lengths[i];
-  if (lab->place.length && lab->place.problem) return HVI_OK;
-  return hvi_suggest_refuse(err, c->study->origin, "level of errors (with a bias)",
-                            errors ? errors : "", names);
-}
-
-static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_lab lab;
+  size_t errors;
   hvi_status status = hvi_lab_open(&lab, c, err);
-  if (!status) status = choose_length(&lab, c, err);
+  if (!status) status = hvi_cell_choice(&errors, c, "errors", names, err);
+  if (!status) lab.place.length = lengths[errors];
   trail t = {.kappa = sqrt(lab.rates.kappa2),
              .total = c->part->scale.iterations,
              .next = 1,
@@ -78,7 +68,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   if (!status) status = t.status;
   const double row[] = {lab.eta, t.last / t.first, t.recursion, t.alpha_late, lab.rates.alpha_max};
   if (!status) status = hvi_rows_add(rows, 0, row, err);
-  hvi_lab_close(&lab);
+  hvi_problem_free(lab.problem);
   return status;
 }
 

@@ -197,6 +197,9 @@ double hvi_cell_number(const hvi_cell *c, const char *factor);
 const char *hvi_cell_word(const hvi_cell *c, const char *factor);
 /* Its place among the levels; 0 where the part has no such factor. */
 size_t hvi_cell_level(const hvi_cell *c, const char *factor);
+/* Its place among these words, which end in NULL; another one, or none, is refused. */
+hvi_status hvi_cell_choice(size_t *at, const hvi_cell *c, const char *factor,
+                           const char *const *words, hvi_error *err);
 /* Its method, and the settings that hold at its levels (the key `at` of a method). */
 const hvi_arm *hvi_cell_method(const hvi_cell *c);
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err);

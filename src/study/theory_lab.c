@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/suggest.h"
 #include "num/vec.h"
 #include "report/text.h"
 
@@ -44,24 +43,6 @@ hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see 
   return status;
 }
 
-/* Numbers of a constrained problem under construction. */
-typedef struct draft {
-  double *A, *identity;          /* [n][n] */
-  double *b, *solution, *linear; /* [n] */
-  double *lower, *upper, *start; /* [n] */
-  double *block;
-} draft;
-
-static hvi_status new_draft(draft *t, size_t n, hvi_error *err) {
-  t->block = hvi_alloc_doubles(2 * n * n + 6 * n);
-  if (!t->block) return hvi_error_memory(err, "a constrained problem");
-  t->A = t->block;
-  t->identity = t->A + n * n;
-  double **rows[] = {&t->b, &t->solution, &t->linear, &t->lower, &t->upper, &t->start};
-  for (size_t i = 0; i < 6; i++) *rows[i] = t->identity + n * n + i * n;
-  return HVI_OK;
-}
-
 /* A point of the set's relative interior: at least a third of the way from the boundary to the
  * middle. */
 static void draw_inside(double *z, hvi_set_kind set, size_t n, hvi_rng *rng) {
@@ -70,53 +51,35 @@ static void draw_inside(double *z, hvi_set_kind set, size_t n, hvi_rng *rng) {
   for (size_t i = 0; i < n; i++) z[i] = set == HVI_SET_SIMPLEX ? z[i] / sum : z[i] / 2.0;
 }
 
-/* linear = F(z*) - A z*, F(z*) being normal to Z: a multiple of (1, ..., 1) on the simplex. */
-static void fill_draft(draft *t, hvi_set_kind set, size_t n, hvi_rng *rng) {
-  draw_inside(t->solution, set, n, rng);
-  draw_inside(t->start, set, n, rng);
-  /* from near a corner, so that targets leave Z */
-  for (size_t i = 0; i < n; i++) {
-    const double corner = i == 0 || set == HVI_SET_BOX ? 1.0 : 0.0;
-    t->start[i] = 0.02 * t->start[i] + 0.98 * corner;
-    t->upper[i] = 1.0;
-    t->identity[i * n + i] = 1.0;
-    t->linear[i] = (set == HVI_SET_SIMPLEX ? 1.0 : 0.0) - hvi_vec_dot(t->A + i * n, t->solution, n);
-  }
-}
-
-static hvi_status make_game(hvi_problem **p, const draft *t, hvi_set_kind set, size_t n,
-                            hvi_error *err) {
-  hvi_player player = {
-      .theta0 = t->start, .set = set, .lower = t->lower, .upper = t->upper, .linear = t->linear};
-  hvi_status status = hvi_affine_new(&player.model, n, n, t->identity, NULL, err);
-  if (status) return status;
-  const hvi_payoff payoff = {0, 0, t->A};
-  const hvi_game_spec spec = {1, &player, 1, &payoff, t->solution};
-  return hvi_game_new(p, &spec, err);
-}
-
 hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_set_kind set,
                                uint64_t seed, uint64_t instance, hvi_error *err) {
   const size_t n = affine->model->out;
-  draft t;
+  const bool simplex = set == HVI_SET_SIMPLEX;
+  double *A = hvi_alloc_doubles(2 * n * n + 6 * n); /* [n][n], and what follows */
   *p = NULL;
-  hvi_status status = new_draft(&t, n, err);
-  if (status) return status;
+  if (!A) return hvi_error_memory(err, "a constrained problem");
+  double *identity = A + n * n; /* [n][n] */
+  double *b = identity + n * n, *solution = b + n, *linear = solution + n, *lower = linear + n,
+         *upper = lower + n, *start = upper + n; /* [n] */
   hvi_rng rng = hvi_rng_new(seed, "constrained", instance);
-  affine->ops->affine(affine, t.A, t.b);
-  fill_draft(&t, set, n, &rng);
-  status = make_game(p, &t, set, n, err);
-  hvi_free(t.block);
+  affine->ops->affine(affine, A, b);
+  draw_inside(solution, set, n, &rng);
+  draw_inside(start, set, n, &rng);
+  for (size_t i = 0; i < n; i++) {
+    /* from near a corner, so that targets leave Z */
+    start[i] = 0.02 * start[i] + 0.98 * (i == 0 || !simplex ? 1.0 : 0.0);
+    upper[i] = identity[i * n + i] = 1.0;
+    /* F(z*) - A z*, F(z*) being normal to Z: a multiple of (1, ..., 1) on the simplex */
+    linear[i] = (simplex ? 1.0 : 0.0) - hvi_vec_dot(A + i * n, solution, n);
+  }
+  hvi_player player = {
+      .theta0 = start, .set = set, .lower = lower, .upper = upper, .linear = linear};
+  const hvi_payoff payoff = {0, 0, A};
+  const hvi_game_spec spec = {1, &player, 1, &payoff, solution};
+  hvi_status status = hvi_affine_new(&player.model, n, n, identity, NULL, err);
+  if (!status) status = hvi_game_new(p, &spec, err);
+  hvi_free(A);
   return status;
-}
-
-/* The place of the level of a factor among these words. */
-static hvi_status find_word(size_t *at, const hvi_cell *c, const char *factor,
-                            const char *const *words, hvi_error *err) {
-  const char *word = hvi_cell_word(c, factor);
-  for (*at = 0; words[*at]; ++*at)
-    if (strcmp(words[*at], word) == 0) return HVI_OK;
-  return hvi_suggest_refuse(err, c->study->origin, factor, word, words);
 }
 
 static uint64_t instance_of(const hvi_cell *c) {
@@ -130,7 +93,7 @@ static hvi_status make_problem(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
   size_t set;
   hvi_status status = hvi_cell_problem(&lab->problem, c, instance, err);
   if (status || !hvi_cell_word(c, "set")) return status;
-  status = find_word(&set, c, "set", sets, err);
+  status = hvi_cell_choice(&set, c, "set", sets, err);
   if (!status && !lab->problem->ops->affine)
     status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: a set needs an affine F", c->study->origin);
   if (status) return status;
@@ -170,7 +133,7 @@ static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
   const char *g = hvi_cell_word(c, "g");
   const bool direct = hvi_cell_word(c, "set") || (g && strcmp(g, "identity") == 0);
   size_t bias;
-  const hvi_status status = find_word(&bias, c, "bias", names, err);
+  const hvi_status status = hvi_cell_choice(&bias, c, "bias", names, err);
   if (status) return status;
   if (!lab->problem->solution || (direct && lab->problem->model->dim != lab->problem->model->out))
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s: errors are placed where the solution is known",
@@ -216,8 +179,6 @@ hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
   if (status) return status;
   return hvi_cell_word(c, "bias") ? place_errors(lab, c, err) : choose_method(lab, c, err);
 }
-
-void hvi_lab_close(hvi_lab *lab) { hvi_problem_free(lab->problem); }
 
 void hvi_lab_describe(const hvi_cell *c, hvi_text *text) {
   if (hvi_cell_word(c, "stream")) hvi_text_add(text, "; cell %zu", c->index);

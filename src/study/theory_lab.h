@@ -62,9 +62,8 @@ typedef struct hvi_lab {
   hvi_settings settings; /* the part's iterations, standing still or not */
 } hvi_lab;
 
-/* A lab must not be moved; hvi_lab_close it, also after an error. */
+/* A lab must not be moved; hvi_problem_free its problem, also after an error. */
 hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err);
-void hvi_lab_close(hvi_lab *lab);
 /* For hvi_kind.describe: the cell's index, which may draw the errors. */
 void hvi_lab_describe(const hvi_cell *c, struct hvi_text *text);
 

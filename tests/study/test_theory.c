@@ -346,7 +346,7 @@ static void wrong_cells_are_refused(void **state) {
       {"kind: theory-steps\nproblem: quadratic\ngrid: {bias: away, g: identity, d: 12, eta: 0.1}",
        ""},
       {"kind: theory-descent\nproblem: quadratic\noptions: {n: 9}\n"
-       "grid: {bias: away, g: identity, alpha: 0.5}",
+       "grid: {bias: away, g: identity, alpha: 0.5, function: convex}",
        "n: 8"},
       {"kind: theory-vanishing\nproblem: quadratic\n"
        "grid: {bias: away, g: identity, errors: rot, eta: 0.1}",
