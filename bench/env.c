@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/module.h"
-#include "rl/env_batch.h"
+#include "base/parallel.h"
 #include "rl/env_kinds.h"
 
 #include <math.h>
@@ -23,12 +23,14 @@ enum { ACTIONS = 1000, ENVS_PER_THREAD = 8 };
 typedef struct rig {
   const env_bench_options *options;
   hvi_env *env, *start;
-  hvi_env_batch *batch;
   const hvi_mujoco_functions *mujoco; /* NULL for an environment that is not on it */
+  size_t count;                       /* environments of the batch */
+  hvi_env **batch;                    /* [count] */
   double *actions;                    /* [ACTIONS][act], used over and over */
   double *obs;                        /* [obs] */
+  double *batch_obs;                  /* [count][obs] */
   double *state, *origin, *bare;      /* [state] */
-  double *sums[2];                    /* [batch] rewards on one thread, and on all */
+  double *sums[2];                    /* [count] rewards on one thread, and on all */
   bool agrees;
 } rig;
 
@@ -73,41 +75,43 @@ typedef struct share {
   size_t steps; /* of each environment */
 } share;
 
-static hvi_status run_share(void *context, hvi_env_batch *b, size_t first, size_t count,
-                            size_t worker, hvi_error *err) {
+/* One environment of the batch. */
+static hvi_status run_share(void *context, size_t i, size_t worker, hvi_error *err) {
   (void)worker, (void)err;
   const share *s = context;
-  for (size_t i = first; i < first + count; i++) {
-    hvi_env *env = b->envs[i];
-    hvi_env_restore(env, s->rig->origin);
-    s->sums[i] = 0.0;
-    for (size_t t = 0; t < s->steps; t++) {
-      s->sums[i] += hvi_env_step(env, action_of(s->rig, t + i), &b->rngs[i]).reward;
-      hvi_env_observe(env, b->obs + i * env->obs);
-    }
+  hvi_env *env = s->rig->batch[i];
+  hvi_rng rng = hvi_rng_new(1, "bench", i);
+  double *obs = s->rig->batch_obs + i * env->obs;
+  hvi_env_restore(env, s->rig->origin);
+  s->sums[i] = 0.0;
+  for (size_t t = 0; t < s->steps; t++) {
+    s->sums[i] += hvi_env_step(env, action_of(s->rig, t + i), &rng).reward;
+    hvi_env_observe(env, obs);
   }
   return HVI_OK;
 }
 
 static hvi_status time_batch(rig *r, size_t threads, double *sums, double *seconds,
                              hvi_error *err) {
-  const size_t steps = 1 + r->options->steps / r->batch->count;
+  const size_t steps = 1 + r->options->steps / r->count;
   share s = {.rig = r, .sums = sums, .steps = steps};
-  for (size_t i = 0; i < r->batch->count; i++) r->batch->rngs[i] = hvi_rng_new(1, "bench", i);
   const double begin = hvi_clock_now();
-  hvi_status status = hvi_env_batch_each(r->batch, threads, run_share, &s, err);
-  *seconds = (hvi_clock_now() - begin) / (double)(steps * r->batch->count);
+  hvi_status status = hvi_parallel_run(r->count, threads, run_share, &s, err);
+  *seconds = (hvi_clock_now() - begin) / (double)(steps * r->count);
   return status;
 }
 
 static hvi_status prepare(rig *r, const hvi_env *env, const env_bench_options *options,
                           hvi_error *err) {
   const size_t count = ENVS_PER_THREAD * options->threads;
+  r->count = count;
   r->options = options;
   r->agrees = true;
   hvi_status status = hvi_env_clone(env, &r->env, err);
   if (!status) status = hvi_env_clone(env, &r->start, err);
-  if (!status) status = hvi_env_batch_new(&r->batch, env, count, 1, "bench", err);
+  r->batch = hvi_alloc(count, sizeof *r->batch);
+  if (!status && !r->batch) status = hvi_error_memory(err, "a benchmark");
+  for (size_t i = 0; i < count && !status; i++) status = hvi_env_clone(env, &r->batch[i], err);
   const hvi_module *module = NULL;
   if (!status && strcmp(env->ops->name, "mujoco") == 0) {
     status = hvi_module_open(&module, "mujoco", err);
@@ -116,11 +120,13 @@ static hvi_status prepare(rig *r, const hvi_env *env, const env_bench_options *o
   r->mujoco = module ? module->functions : NULL;
   r->actions = hvi_alloc_doubles(ACTIONS * env->act);
   r->obs = hvi_alloc_doubles(env->obs);
+  r->batch_obs = hvi_alloc_doubles(count * env->obs);
   r->state = hvi_alloc_doubles(env->state);
   r->origin = hvi_alloc_doubles(env->state);
   r->bare = hvi_alloc_doubles(env->state);
   for (size_t k = 0; k < 2; k++) r->sums[k] = hvi_alloc_doubles(count);
-  if (!r->actions || !r->obs || !r->state || !r->origin || !r->bare || !r->sums[0] || !r->sums[1]) {
+  if (!r->actions || !r->obs || !r->batch_obs || !r->state || !r->origin || !r->bare ||
+      !r->sums[0] || !r->sums[1]) {
     return hvi_error_memory(err, "a benchmark");
   }
   /* an unbounded action may drive the state away: such an environment is left alone */
@@ -136,7 +142,9 @@ static hvi_status prepare(rig *r, const hvi_env *env, const env_bench_options *o
 static void clean_up(rig *r) {
   hvi_env_free(r->env);
   hvi_env_free(r->start);
-  hvi_env_batch_free(r->batch);
+  for (size_t i = 0; r->batch && i < r->count; i++) hvi_env_free(r->batch[i]);
+  hvi_free(r->batch);
+  hvi_free(r->batch_obs);
   hvi_free(r->actions);
   hvi_free(r->obs);
   hvi_free(r->state);
@@ -154,7 +162,7 @@ static hvi_status repeat(rig *r, env_bench_result *best, hvi_error *err) {
   best->batch_one = fmin(best->batch_one, seconds);
   status = time_batch(r, r->options->threads, r->sums[1], &seconds, err);
   best->batch_all = fmin(best->batch_all, seconds);
-  if (memcmp(r->sums[0], r->sums[1], r->batch->count * sizeof(double)) != 0) r->agrees = false;
+  if (memcmp(r->sums[0], r->sums[1], r->count * sizeof(double)) != 0) r->agrees = false;
   return status;
 }
 

@@ -44,7 +44,7 @@ typedef struct work {
   hvi_evaluation *evaluation;
   /* the bare parts */
   hvi_problem *value;
-  hvi_surrogate_room room;
+  hvi_surrogate l;
   hvi_counts counts;
   double *memory, *state, *f;
   void *sample;
@@ -104,7 +104,7 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
 
 static void take(work *w, hvi_arena *arena) {
   const hvi_settings *s = &w->spec.settings;
-  hvi_surrogate_place(&w->room, w->value->model, w->value->weights, &w->counts, arena);
+  hvi_surrogate_place(&w->l, w->value->model, w->value->weights, &w->counts, arena);
   w->state = hvi_arena_take(arena, s->optimizer->state(&s->inner, w->value->model));
   w->f = hvi_arena_take(arena, w->value->model->out);
 }
@@ -117,7 +117,7 @@ static hvi_status make_bare(work *w, hvi_error *err) {
   w->sample = hvi_alloc(1, w->value->sample_bytes);
   if (!w->memory || !w->sample) return hvi_error_memory(err, "the benchmark");
   take(w, &arena);
-  hvi_vec_copy(w->room.l.now->theta, w->value->theta0, w->value->model->dim);
+  hvi_vec_copy(w->l.now->theta, w->value->theta0, w->value->model->dim);
   return HVI_OK;
 }
 
@@ -161,7 +161,7 @@ static void multiply(const work *w) {
 
 /* A draw, the model at it, F, and the target. */
 static void bare_targets(work *w, hvi_rng *rng) {
-  hvi_surrogate *l = &w->room.l;
+  hvi_surrogate *l = &w->l;
   const hvi_problem *p = w->value;
   p->ops->draw(p, l->now->theta, w->sample, rng);
   hvi_surrogate_rebind(l, w->sample);
@@ -173,7 +173,7 @@ static void bare_targets(work *w, hvi_rng *rng) {
 static void bare_steps(work *w) {
   const hvi_settings *s = &w->spec.settings;
   s->optimizer->reset(&s->inner, w->value->model, w->state);
-  for (size_t i = 0; i < EVALUATE_INNER; i++) s->optimizer->step(&s->inner, w->state, &w->room.l);
+  for (size_t i = 0; i < EVALUATE_INNER; i++) s->optimizer->step(&s->inner, w->state, &w->l);
 }
 
 static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error *err) {
@@ -197,8 +197,7 @@ static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error 
     keep_least(&row->sgemm, start);
     start = cpu_seconds();
     if (!status)
-      status =
-          hvi_value_predict(w->value, w->room.l.now->theta, data->observation, STATES, values, err);
+      status = hvi_value_predict(w->value, w->l.now->theta, data->observation, STATES, values, err);
     if (!status) status = hvi_score_values(&score, STATES, values, values, NULL, err);
     keep_least(&row->measure, start);
   }

@@ -163,7 +163,7 @@ static void time_products(double *seconds, const products *p, void (*multiply)(c
 /* A frozen surrogate and an optimizer at work on it. */
 typedef struct work {
   hvi_model *model;
-  hvi_surrogate_room room;
+  hvi_surrogate l;
   hvi_counts counts;
   const hvi_optimizer *optimizer;
   hvi_optimizer_settings settings;
@@ -195,7 +195,7 @@ static hvi_status make_model(work *w, const hvi_net_spec *net, size_t batch, hvi
 
 static hvi_status stand(work *w, hvi_error *err) {
   hvi_arena arena = {0};
-  hvi_surrogate_place(&w->room, w->model, NULL, &w->counts, &arena);
+  hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
   arena = (hvi_arena){.size = arena.used};
   arena.base = w->memory = hvi_alloc_doubles(arena.size);
   w->state = hvi_alloc_doubles(w->optimizer->state(&w->settings, w->model));
@@ -205,8 +205,8 @@ static hvi_status stand(work *w, hvi_error *err) {
   hvi_rng rng = hvi_rng_new(1, "theta0", 0);
   if (!status) status = hvi_mlp_init(w->model, theta, HVI_INIT_KAIMING, &rng, err);
   if (!status) {
-    hvi_surrogate *l = &w->room.l;
-    hvi_surrogate_place(&w->room, w->model, NULL, &w->counts, &arena);
+    hvi_surrogate *l = &w->l;
+    hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
     hvi_surrogate_start(l, theta);
     hvi_rng_fill_normal(&rng, 0.0, 1.0, w->model->out, l->target);
     hvi_surrogate_freeze(l);
@@ -227,7 +227,7 @@ static hvi_status make_work(work *w, const hvi_net_spec *net, const mlp_row *row
 
 static void time_step(double *seconds, work *w) {
   const double start = cpu_seconds();
-  w->optimizer->step(&w->settings, w->state, &w->room.l);
+  w->optimizer->step(&w->settings, w->state, &w->l);
   *seconds = fmin(*seconds, cpu_seconds() - start);
 }
 

@@ -1,5 +1,6 @@
 #include "args.h"
 
+#include "base/parse.h"
 #include "exit_codes.h"
 #include "talk.h"
 
@@ -21,14 +22,10 @@ static hvi_setting setting_of(const hvi_arg *row) {
                        .help = row->help};
 }
 
-static bool among(const char *words, const char *name) {
-  return words && hvi_setting_used(&(hvi_setting){.used_by = words}, name);
-}
-
 void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,
                        const char *left_out) {
   for (const hvi_setting *s = table->rows; s->name; s++) {
-    if (among(left_out, s->name)) continue;
+    if (hvi_words_have(left_out, s->name)) continue;
     hvi_args_add(args, (hvi_arg[]){{.name = s->name,
                                     .kind = (hvi_arg_kind)s->kind,
                                     .to = settings,

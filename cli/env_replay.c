@@ -10,7 +10,7 @@
 #include "signals.h"
 #include "talk.h"
 
-#include <hvi/env.h>
+#include <hvi/rollout.h>
 
 #include <stdio.h>
 #include <string.h>
@@ -24,10 +24,8 @@ typedef struct replay {
   hvi_array actions; /* [steps][act] */
   double *rows;      /* [steps][obs + 2] */
   double *state;     /* [state] at the end */
-  size_t done;       /* steps taken */
-  size_t limit_at;   /* the step that reached the time limit; 0: none did */
-  double sum;        /* of rewards */
-  bool terminated, broken, interrupted;
+  hvi_replay got;
+  bool interrupted;
 } replay;
 
 /* An .npy file of finite numbers in rows of `width`; one row may come without its axis. */
@@ -74,31 +72,23 @@ static int load(replay *r, const char *name) {
   return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", steps);
 }
 
-/* Stops where there is no future; the time limit is no such place. */
+static bool stop(void *context) {
+  (void)context;
+  return hvi_signals_interrupted();
+}
+
 static void run(replay *r) {
-  hvi_env *env = r->env;
   hvi_rng rng = hvi_rng_new(r->seed, "replay", 0);
   hvi_rng *noise = r->seeded ? &rng : NULL;
-  const size_t steps = r->actions.size / env->act;
-  if (!r->state_path) hvi_env_reset(env, noise);
-  while (r->done < steps && !r->terminated && !hvi_signals_interrupted()) {
-    const hvi_transition t = hvi_env_step(env, r->actions.data + r->done * env->act, noise);
-    double *row = r->rows + r->done * (env->obs + 2);
-    hvi_env_observe(env, row);
-    row[env->obs] = t.reward;
-    row[env->obs + 1] = t.terminated ? 1.0 : 0.0;
-    r->sum += t.reward;
-    r->terminated = t.terminated;
-    r->broken = t.broken;
-    r->done++;
-    if (t.truncated && !r->limit_at) r->limit_at = r->done;
-  }
-  r->interrupted = r->done < steps && !r->terminated;
+  const size_t steps = r->actions.size / r->env->act;
+  if (!r->state_path) hvi_env_reset(r->env, noise);
+  r->got = hvi_env_replay(r->env, r->actions.data, steps, noise, r->rows, stop, NULL);
+  r->interrupted = r->got.done < steps && !r->got.terminated;
 }
 
 static int write_files(replay *r) {
   hvi_error err = {HVI_OK, ""};
-  const size_t shape[] = {r->done, r->env->obs + 2};
+  const size_t shape[] = {r->got.done, r->env->obs + 2};
   if (r->out_path && hvi_npy_write(r->out_path, r->rows, 2, shape, &err)) {
     return hvi_complain_error(&err);
   }
@@ -113,7 +103,7 @@ static int write_files(replay *r) {
 static void rows_json(hvi_json *j, const replay *r) {
   const size_t obs = r->env->obs;
   hvi_json_open(j, "rows", '[');
-  for (size_t t = 0; t < r->done; t++) {
+  for (size_t t = 0; t < r->got.done; t++) {
     const double *row = r->rows + t * (obs + 2);
     hvi_json_open(j, NULL, '{');
     hvi_json_numbers(j, "observation", row, obs);
@@ -129,20 +119,21 @@ static void print_json(const replay *r) {
   hvi_json_open(&j, NULL, '{');
   hvi_json_count(&j, "schema_version", 1);
   hvi_json_text(&j, "name", r->env->name);
-  hvi_json_count(&j, "steps", r->done);
-  hvi_json_number(&j, "return", r->sum);
-  hvi_json_bool(&j, "terminated", r->terminated);
-  hvi_json_bool(&j, "broken", r->broken);
-  if (r->limit_at) hvi_json_count(&j, "time_limit_at", r->limit_at);
+  hvi_json_count(&j, "steps", r->got.done);
+  hvi_json_number(&j, "return", r->got.sum);
+  hvi_json_bool(&j, "terminated", r->got.terminated);
+  hvi_json_bool(&j, "broken", r->got.broken);
+  if (r->got.limit_at) hvi_json_count(&j, "time_limit_at", r->got.limit_at);
   if (!r->out_path) rows_json(&j, r);
   hvi_json_close(&j, '}');
 }
 
 static void print_text(const replay *r) {
-  printf("%s: %zu steps, return %.17g\n", r->env->name, r->done, r->sum);
-  if (r->limit_at) printf("the time limit was reached at step %zu\n", r->limit_at);
-  if (r->terminated && !r->broken) {
-    printf("the episode terminated at step %zu of %zu\n", r->done, r->actions.size / r->env->act);
+  printf("%s: %zu steps, return %.17g\n", r->env->name, r->got.done, r->got.sum);
+  if (r->got.limit_at) printf("the time limit was reached at step %zu\n", r->got.limit_at);
+  if (r->got.terminated && !r->got.broken) {
+    printf("the episode terminated at step %zu of %zu\n", r->got.done,
+           r->actions.size / r->env->act);
   }
 }
 
@@ -154,10 +145,10 @@ static int finish(replay *r) {
   } else {
     print_text(r);
   }
-  if (r->broken) {
+  if (r->got.broken) {
     return hvi_complain(
         HVI_EXIT_DIVERGED,
-        "the simulation broke at step %zu: its numbers left the range it can handle", r->done);
+        "the simulation broke at step %zu: its numbers left the range it can handle", r->got.done);
   }
   return r->interrupted ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }

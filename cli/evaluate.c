@@ -25,90 +25,47 @@ static const char examples[] =
     "  hvi evaluate --data transitions.safetensors --gamma .99 --gap --json";
 
 static void add_source_options(hvi_evaluate *e, hvi_args *args) {
-  hvi_args_add(
-      args, (hvi_arg[]){
-                {.name = "transitions"},
-                {.name = "policy",
-                 .kind = HVI_ARG_TEXT,
-                 .to = &e->policy_path,
-                 .value = "FILE",
-                 .help = "the policy (.safetensors), or 'default': the environment's own"},
-                {.name = "data",
-                 .kind = HVI_ARG_TEXT,
-                 .to = &e->data_path,
-                 .value = "FILE",
-                 .help = "transitions ('hvi data collect') instead of an environment"},
-                {.name = "testset",
-                 .kind = HVI_ARG_TEXT,
-                 .to = &e->testset_path,
-                 .value = "FILE",
-                 .help = "states and values to measure the error with ('hvi testset')"},
-                {.name = "test-states",
-                 .kind = HVI_ARG_SIZE,
-                 .to = &e->test_states,
-                 .range = "[0,1e9]",
-                 .value = "N",
-                 .help = "without --testset: states of a small one made from ENV first\n(0: none)"},
-                {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "transitions"},
+      {"policy", 0, HVI_ARG_TEXT, &e->policy_path, .value = "FILE",
+       .help = "the policy (.safetensors), or 'default': the environment's own"},
+      {"data", 0, HVI_ARG_TEXT, &e->data_path, .value = "FILE", .help = "transitions ('hvi data collect') instead of an environment"},
+      {"testset", 0, HVI_ARG_TEXT, &e->testset_path, .value = "FILE",
+       .help = "states and values to measure the error with ('hvi testset')"},
+      {"test-states", 0, HVI_ARG_SIZE, &e->test_states, .range = "[0,1e9]",
+       .help = "without --testset: states of a small one made from ENV first (0: none)"},
+      {0}});
+  /* clang-format on */
 }
 
 static void add_network_options(hvi_evaluate *e, hvi_args *args) {
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
-  hvi_args_add(args,
-               (hvi_arg[]){{.name = "normalise",
-                            .kind = HVI_ARG_CHOICE,
-                            .to = &e->normalise,
-                            .range = "no|yes",
-                            .value = "KIND",
-                            .help = "yes: inputs and outputs scaled as the first data suggest"},
-                           {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {"normalise", 0, HVI_ARG_CHOICE, &e->normalise, .range = "no|yes",
+       .help = "yes: inputs and outputs scaled as the first data suggest"},
+      {0}});
+  /* clang-format on */
 }
 
 static void add_run_options(hvi_evaluate *e, hvi_args *args) {
-  hvi_args_add(args,
-               (hvi_arg[]){{.name = "run"},
-                           {.name = "steps",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &e->steps,
-                            .range = "[1,1e9]",
-                            .value = "N",
-                            .help = "outer steps"},
-                           {.name = "threads",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &e->threads,
-                            .range = "[0,1024]",
-                            .value = "T",
-                            .help = "threads (0: one per core); the results are the same for any"},
-                           {.name = "checkpoint-every",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &e->every,
-                            .range = "[1,1e9]",
-                            .value = "N",
-                            .help = "outer steps between checkpoints"},
-                           {.name = "resume",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &e->resume,
-                            .help = "go on from the checkpoint, if there is one"},
-                           {.name = "fresh",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &e->fresh,
-                            .help = "begin anew although there is a checkpoint"},
-                           {.name = "out",
-                            .letter = 'o',
-                            .kind = HVI_ARG_TEXT,
-                            .to = &e->out,
-                            .value = "NAME",
-                            .help = "what the names of the files begin with (ENV-value)"},
-                           {.name = "gap",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &e->gap,
-                            .help = "with --data: the Bellman gap on all of the data, at each\n"
-                                    "measurement (otherwise at the end, on one batch)"},
-                           {.name = "json",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &e->json,
-                            .help = "the result as one JSON object"},
-                           {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "run"},
+      {"steps", 0, HVI_ARG_SIZE, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
+      {"threads", 0, HVI_ARG_SIZE, &e->threads, .range = "[0,1024]", .value = "T",
+       .help = "threads (0: one per core); the results are the same for any"},
+      {"checkpoint-every", 0, HVI_ARG_SIZE, &e->every, .range = "[1,1e9]", .help = "outer steps between checkpoints"},
+      {"resume", 0, HVI_ARG_FLAG, &e->resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_ARG_FLAG, &e->fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &e->spec.accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {"out", 'o', HVI_ARG_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
+      {"gap", 0, HVI_ARG_FLAG, &e->gap,
+       .help = "with --data: the Bellman gap on all of the data, at each measurement (otherwise at the end, on one batch)"},
+      {"json", 0, HVI_ARG_FLAG, &e->json, .help = "the result as one JSON object"},
+      {0}});
+  /* clang-format on */
 }
 
 /* A row as it comes. */
@@ -200,14 +157,15 @@ static int evaluate(hvi_evaluate *e) {
   if (hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED) return give_up(e, &r);
   if (!status) status = checkpoint(e, &err);
   if (!status) status = hvi_evaluate_judge(e, &r, &err);
-  if (!status) status = hvi_evaluate_draw(e, &err);
   if (status) return hvi_complain_error(&err);
+  const int drawn = hvi_evaluate_draw(e, &err) ? hvi_complain_error(&err) : HVI_EXIT_DONE;
   if (e->json) {
     hvi_evaluate_json(e, &r);
   } else {
     hvi_evaluate_summary(e, &r);
   }
-  return exit_code(e, &r);
+  const int code = exit_code(e, &r);
+  return code == HVI_EXIT_DONE ? drawn : code;
 }
 
 static hvi_evaluate defaults(void) {

@@ -30,13 +30,6 @@ static uint64_t hash_contents(const hvi_evaluate *e) {
   return hash;
 }
 
-static void describe(hvi_text *t, const hvi_setting_table *table, const void *settings,
-                     const char *method) {
-  char text[4096];
-  hvi_setting_describe(table, settings, method, text, sizeof text);
-  hvi_text_add(t, "; %s", text);
-}
-
 /* Everything that the bits depend on, but for how far the run goes. */
 int hvi_evaluate_about(hvi_evaluate *e) {
   const hvi_value_spec *v = &e->spec.value;
@@ -51,9 +44,9 @@ int hvi_evaluate_about(hvi_evaluate *e) {
                e->setup.method);
   /* a longer run from an environment has other rows to start over with */
   if (v->returns && e->env_name) hvi_text_add(&t, "; steps %zu", e->steps);
-  describe(&t, hvi_value_table(), v, family);
-  describe(&t, hvi_evaluation_table(), &e->spec, family);
-  describe(&t, hvi_settings_table(), s, family);
+  hvi_text_settings(&t, hvi_value_table(), v, family);
+  hvi_text_settings(&t, hvi_evaluation_table(), &e->spec, family);
+  hvi_text_settings(&t, hvi_settings_table(), s, family);
   e->about = hvi_text_take(&t);
   return e->about ? HVI_EXIT_DONE : hvi_complain(HVI_EXIT_SYSTEM, "no memory");
 }

@@ -2,6 +2,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "evaluate_parts.h"
+#include "exit_codes.h"
+#include "io/kept.h"
 #include "report/csv.h"
 #include "report/plot.h"
 #include "report/text.h"
@@ -9,6 +11,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* The columns of a row, and the noise that the error cannot fall below. */
 static char *trace_header(void) {
@@ -45,34 +49,54 @@ hvi_status hvi_evaluate_save(const hvi_evaluate *e, hvi_error *err) {
   return status ? status : hvi_evaluate_trace(e, err);
 }
 
+/* A trace that is there is one of hvi's, by its header. */
+static hvi_status check_trace(const hvi_evaluate *e, hvi_error *err) {
+  char *text = NULL, *header = trace_header();
+  hvi_status status = header ? HVI_OK : hvi_error_memory(err, "a trace");
+  struct stat st;
+  if (!status && stat(e->trace, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+    status = hvi_file_read_text(&text, e->trace, (size_t)st.st_size, err);
+  if (text && strncmp(text, header, strlen(header)) != 0) {
+    status = hvi_error_set(
+        err, HVI_ERROR_IO,
+        "'%s' is there and is no trace of an evaluation: --out takes another name", e->trace);
+  }
+  hvi_free(text);
+  hvi_free(header);
+  return status;
+}
+
+int hvi_evaluate_claim(hvi_evaluate *e, bool *there) {
+  hvi_error err = {HVI_OK, ""};
+  if (hvi_lock_take(&e->lock, e->checkpoint, &err)) return hvi_complain_error(&err);
+  *there = access(e->checkpoint, F_OK) == 0;
+  if (*there && !e->resume && !e->fresh) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "'%s' is there: --resume goes on from it, --fresh begins anew",
+                        e->checkpoint);
+  }
+  if (!*there && !e->resume && !e->fresh && access(e->network, F_OK) == 0) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "'%s' is there and its checkpoint is not: --fresh makes another one in its "
+                        "place",
+                        e->network);
+  }
+  if (check_trace(e, &err) || (e->fresh && hvi_kept_place(e->checkpoint, &err)))
+    return hvi_complain_error(&err);
+  return HVI_EXIT_DONE;
+}
+
 static char *csv_of(const char *name) {
   hvi_text t = {0};
   hvi_text_add(&t, "%s.csv", name);
   return hvi_text_take(&t);
 }
 
-/* folder and name of the files */
-static bool split(char **folder, char **name, const char *stem) {
-  const char *slash = strrchr(stem, '/');
-  hvi_text f = {0}, n = {0};
-  if (slash) {
-    hvi_text_add(&f, "%.*s", slash == stem ? 1 : (int)(slash - stem), stem);
-  } else {
-    hvi_text_add(&f, ".");
-  }
-  hvi_text_add(&n, "%s", slash ? slash + 1 : stem);
-  *folder = hvi_text_take(&f);
-  *name = hvi_text_take(&n);
-  return *folder && *name;
-}
-
 static hvi_status draw_plot(const hvi_evaluate *e, const char *folder, const hvi_plot *plot,
                             hvi_error *err) {
-  char note[400];
-  bool drawn = false;
-  hvi_status status = hvi_plot_write(folder, plot, err);
-  if (!status) status = hvi_plot_draw(folder, plot->name, &drawn, note, sizeof note, err);
-  if (!status && !drawn) hvi_say(&e->talk, "hvi: %s\n", note);
+  char note[HVI_PLOT_NOTE];
+  const hvi_status status = hvi_plot_make(folder, plot, note, err);
+  if (!status && *note) hvi_say(&e->talk, "hvi: %s\n", note);
   return status;
 }
 
@@ -218,7 +242,8 @@ hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err) {
   hvi_text calibration = {0};
   size_t count;
   hvi_evaluation_rows(e->evaluation, &count);
-  hvi_status status = split(&folder, &name, e->stem) ? HVI_OK : hvi_error_memory(err, "file names");
+  hvi_status status =
+      hvi_path_split(&folder, &name, e->stem, "") ? HVI_OK : hvi_error_memory(err, "file names");
   if (!status && count > 1) status = draw_curve(e, folder, name, err);
   if (!status && e->probe) {
     hvi_text_add(&calibration, "%s-calibration", name);

@@ -1,5 +1,7 @@
 /* The method of an evaluation: the options of `hvi solve` over defaults of its own. */
 #include "evaluate_parts.h"
+
+#include "base/parse.h"
 #include "exit_codes.h"
 
 #include <string.h>
@@ -10,23 +12,17 @@ static const char left_out[] = "iters tol max_evals stall_window growth_bound al
 /* What every optimizer takes over from the defaults; the default one takes all, and Adam, which is
  * that one without the decay of weights, its rate too. */
 static const char shared[] = "inner accelerate target keep_state";
-static const char shared_by_adam[] = "inner_lr";
-
-static bool among(const char *names, const char *name) {
-  return hvi_setting_used(&(hvi_setting){.used_by = names}, name);
-}
+static const char shared_by_adam[] = "inner_lr inner_lr_decay";
 
 void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args) {
   hvi_setup *s = &e->setup;
-  hvi_args_add(
-      args, (hvi_arg[]){{.name = "method"},
-                        {.name = "method",
-                         .kind = HVI_ARG_TEXT,
-                         .to = &s->method,
-                         .value = "NAME",
-                         .help = "an optimizer (adamw), a preset or a baseline ('hvi list'),\nor "
-                                 "td-target, residual-gradient, tdc, tdrc"},
-                        {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "method"},
+      {"method", 0, HVI_ARG_TEXT, &s->method, .value = "NAME",
+       .help = "an optimizer (adamw), a preset or a baseline ('hvi list'), or td-target, residual-gradient, tdc, tdrc"},
+      {0}});
+  /* clang-format on */
   hvi_args_settings(args, hvi_evaluation_table(), &e->spec, NULL);
   hvi_args_settings(args, hvi_settings_table(), &s->asked, left_out);
 }
@@ -38,15 +34,6 @@ static int apply_rule(hvi_setup *s, const hvi_args *args) {
   s->settings.rule_settings = s->asked.rule_settings;
   s->settings.rule_settings.second_rate = follows ? 0.1 : 1.0;
   return hvi_setup_apply(s, args);
-}
-
-/* What only optimizers with a rate understand. */
-static int check_rates(const hvi_setup *s, const hvi_args *args) {
-  const hvi_setting *row = hvi_setting_find(hvi_evaluation_table(), "lr_decay");
-  if (!hvi_args_given(args, row->name) || hvi_setting_used(row, hvi_method_family(&s->settings)))
-    return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_USAGE, "method %s does not use --lr-decay; it is for %s", s->method,
-                      row->used_by);
 }
 
 /* A preset or a baseline, which stays what it is. */
@@ -62,11 +49,11 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
-  if ((own || !(same || adam)) && !hvi_args_given(args, "lr-decay")) e->spec.lr_decay = 0.0;
   if (own) return;
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
     if (row->kind == HVI_SETTING_SECTION || hvi_args_given(args, row->name)) continue;
-    if (same || among(shared, row->name) || (adam && among(shared_by_adam, row->name)))
+    if (same || hvi_words_have(shared, row->name) ||
+        (adam && hvi_words_have(shared_by_adam, row->name)))
       hvi_setting_copy(row, &s->settings, &ours);
   }
   /* it goes with plain Bellman targets and new samples, and nobody asked for it */
@@ -113,7 +100,6 @@ int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args) {
   const bool rule = hvi_method_apply(&s->settings, s->method, hvi_value_rules()) &&
                     s->settings.baseline == HVI_BASELINE_RULE;
   int code = rule ? apply_rule(s, args) : hvi_setup_method(s, args);
-  if (code == HVI_EXIT_DONE) code = check_rates(s, args);
   if (code != HVI_EXIT_DONE) return code;
   if (s->settings.step_rule != HVI_STEP_FIXED) {
     return hvi_complain(HVI_EXIT_USAGE, "--eta: must be a number here: mu and L are not known");

@@ -88,6 +88,7 @@ static int make_testset(hvi_evaluate *e) {
   s.run = (hvi_rollout_settings){.seed = e->setup.seed,
                                  .threads = e->threads,
                                  .partial = e->resume ? HVI_PARTIAL_RESUME : HVI_PARTIAL_FRESH,
+                                 .accept_other_bits = e->spec.accept_other_bits,
                                  .policy_name = hvi_rollout_base_name(e->policy_path),
                                  .progress = on_rollouts,
                                  .progress_context = &bar};
@@ -201,12 +202,9 @@ int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
   if (code == HVI_EXIT_DONE) code = hvi_evaluate_method(e, args);
   if (code == HVI_EXIT_DONE) code = hvi_evaluate_names(e);
   if (code != HVI_EXIT_DONE) return code;
-  const bool there = access(e->checkpoint, F_OK) == 0;
-  if (there && !e->resume && !e->fresh) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there: --resume goes on from it, --fresh begins anew",
-                        e->checkpoint);
-  }
+  bool there = false;
+  code = hvi_evaluate_claim(e, &there);
+  if (code != HVI_EXIT_DONE) return code;
   if (e->env_name ? open_environment(e, &err) : open_data(e, &err)) {
     return hvi_complain_error(&err);
   }
@@ -215,7 +213,6 @@ int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
   if (scale(e, &err)) return hvi_complain_error(&err);
   code = hvi_evaluate_about(e);
   if (code == HVI_EXIT_DONE) code = begin(e, there && e->resume);
-  if (code == HVI_EXIT_DONE && there && e->fresh) unlink(e->checkpoint);
   if (code == HVI_EXIT_DONE && e->data && e->batch > e->data->count) {
     hvi_say(&e->talk, "--batch %zu: each step takes all %zu transitions\n", e->batch,
             e->data->count);
@@ -225,6 +222,7 @@ int hvi_evaluate_open(hvi_evaluate *e, const hvi_args *args) {
 
 void hvi_evaluate_close(hvi_evaluate *e) {
   char *const names[] = {e->stem, e->network, e->trace, e->checkpoint, e->kept, e->about};
+  hvi_lock_release(&e->lock);
   hvi_evaluation_free(e->evaluation);
   hvi_probe_free(e->probe);
   hvi_testset_free(e->testset);

@@ -2,6 +2,7 @@
 #ifndef HVI_CLI_EVALUATE_PARTS_H
 #define HVI_CLI_EVALUATE_PARTS_H
 
+#include "base/file.h"
 #include "setup.h"
 #include "talk.h"
 
@@ -17,6 +18,7 @@ typedef struct hvi_evaluate {
   bool gap, resume, fresh, json;
 
   /* as made */
+  hvi_lock lock;                             /* on the checkpoint */
   char *stem;                                /* what the names of the files begin with */
   char *network, *trace, *checkpoint, *kept; /* files; kept: the test set made here, or NULL */
   char *about;                               /* everything that the bits depend on, in words */
@@ -55,7 +57,10 @@ int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args);
 /* Adds the options of the method; evaluate_method.c. */
 void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args);
 
-/* The files; evaluate_files.c. The network and the trace, whole or not at all: */
+/* The files; evaluate_files.c. An error when one is there that hvi did not make, or when another
+ * run has them; locked from then on. `there`: a checkpoint is. */
+int hvi_evaluate_claim(hvi_evaluate *e, bool *there);
+/* The network and the trace, whole or not at all: */
 hvi_status hvi_evaluate_save(const hvi_evaluate *e, hvi_error *err);
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err); /* the trace alone */
 /* The learning curve and the calibration. That gnuplot is missing is no error. */

@@ -175,6 +175,7 @@ static void network_json(hvi_json *j, const hvi_evaluate *e) {
   const hvi_value_spec *v = &e->spec.value;
   double widths[HVI_VALUE_MOST_LAYERS];
   for (size_t i = 0; i < v->hidden_count; i++) widths[i] = (double)v->hidden[i];
+  hvi_json_text(j, "level", hvi_evaluation_state(e->evaluation).levels);
   hvi_json_open(j, "network", '{');
   hvi_json_text(j, "file", e->network);
   hvi_json_count(j, "inputs", v->data->obs);
@@ -196,7 +197,6 @@ static void settings_json(hvi_json *j, const hvi_evaluate *e) {
   hvi_json_number(j, "lambda", e->spec.value.lambda);
   hvi_json_number(j, "lambda_decay", e->spec.value.lambda_decay);
   hvi_json_bool(j, "returns", e->spec.value.returns);
-  hvi_json_number(j, "lr_decay", e->spec.lr_decay);
   hvi_json_number(j, "polyak", e->spec.polyak);
   hvi_setup_json(j, &s, s.settings.eta);
   hvi_json_close(j, '}');

@@ -17,25 +17,14 @@ static const char examples[] = "  hvi inspect pennies --method gd --inner 10 --e
                                "  hvi inspect my-game.yaml --plot out";
 
 static void add_options(hvi_inspect *s, hvi_args *args) {
+  /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
-                         {.name = "inspection"},
-                         {.name = "steps",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->steps,
-                          .range = "[1,1e8]",
-                          .value = "N",
-                          .help = "outer steps of the run (1000, or --iters)"},
-                         {.name = "json",
-                          .kind = HVI_ARG_FLAG,
-                          .to = &s->json,
-                          .help = "the result as one JSON object"},
-                         {.name = "plot",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->plot,
-                          .value = "FOLDER",
-                          .help = "a picture of the rates over eta: inspect.png there"},
-                         {0},
-                     });
+      {.name = "inspection"},
+      {"steps", 0, HVI_ARG_SIZE, &s->steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"},
+      {"json", 0, HVI_ARG_FLAG, &s->json, .help = "the result as one JSON object"},
+      {"plot", 0, HVI_ARG_TEXT, &s->plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"},
+      {0}});
+  /* clang-format on */
 }
 
 static int inspect(const hvi_inspect *s) {

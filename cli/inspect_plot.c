@@ -71,11 +71,9 @@ static hvi_status draw(const hvi_inspect *s, const hvi_inspection *i, hvi_error 
                            .series = series};
   const hvi_plot plot = {
       .name = "inspect", .title = s->setup.name, .panel_count = 1, .panels = &panel};
-  char note[400];
-  bool drawn = false;
-  hvi_status status = hvi_plot_write(s->plot, &plot, err);
-  if (status == HVI_OK) status = hvi_plot_draw(s->plot, plot.name, &drawn, note, sizeof note, err);
-  if (status == HVI_OK && !drawn) hvi_say(&s->talk, "%s\n", note);
+  char note[HVI_PLOT_NOTE];
+  const hvi_status status = hvi_plot_make(s->plot, &plot, note, err);
+  if (status == HVI_OK && *note) hvi_say(&s->talk, "%s\n", note);
   return status;
 }
 

@@ -1,8 +1,8 @@
 /* hvi list: what is built in. */
 #include "commands.h"
 #include "exit_codes.h"
-#include "study/study.h"
 #include "json.h"
+#include "study/study.h"
 #include "talk.h"
 
 #include <hvi/builtin.h>

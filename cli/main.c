@@ -1,4 +1,5 @@
 /* hvi: the program. Finds the sub-command and makes sure that what it printed has arrived. */
+#include "base/cpu.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "signals.h"
@@ -126,13 +127,27 @@ static void occupy_standard_streams(void) {
   if (fd >= 0) close(fd);
 }
 
+/* A report of coverage, where the program was built for one, is written here and not by exit. */
+extern void __gcov_dump(void) __attribute__((weak));
+
+/* Leaves at once: what was printed has arrived, and what was written is on the disk. A normal exit
+ * would run OpenBLAS's shutdown, which waits for its threads, and these never stop asking for
+ * memory that there is not. Sanitizers report on the normal path. */
+_Noreturn static void leave(int code) {
+#if defined(HVI_NORMAL_EXIT)
+  exit(code);
+#else
+  fflush(stderr);
+  if (__gcov_dump) __gcov_dump();
+  _exit(code);
+#endif
+}
+
 int main(int argc, char **argv) {
+  hvi_error err = {HVI_OK, ""};
   occupy_standard_streams();
   hvi_signals_install();
   openblas_set_num_threads(1); /* the program's own threads work in fixed chunks */
-  const int code = close_stdout(dispatch(argc, argv));
-  /* without memory OpenBLAS's worker never stops asking for its buffer, and a normal exit would
-   * wait for it */
-  if (code == HVI_EXIT_SYSTEM) _Exit(code);
-  return code;
+  const int code = hvi_cpu_level_check(&err) ? hvi_complain_error(&err) : dispatch(argc, argv);
+  leave(close_stdout(code));
 }

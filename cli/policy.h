@@ -2,6 +2,7 @@
 #ifndef HVI_CLI_POLICY_H
 #define HVI_CLI_POLICY_H
 
+#include "base/file.h"
 #include "talk.h"
 
 #include <hvi/sac.h>
@@ -17,10 +18,11 @@ typedef struct hvi_training {
   hvi_talk talk;
   hvi_sac_settings settings;
   size_t steps, every; /* environment steps in all, and between checkpoints */
-  bool resume, fresh;
+  bool resume, fresh, accept_other_bits;
   const char *out; /* the policy */
   const char *log; /* NULL: beside the policy */
   char *checkpoint, *log_path;
+  hvi_lock lock; /* on the checkpoint */
   hvi_env *env;
   hvi_sac *sac;
   FILE *rows;    /* the log, open at its end */

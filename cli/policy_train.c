@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "exit_codes.h"
+#include "io/kept.h"
 #include "policy.h"
 #include "signals.h"
 
@@ -73,12 +74,12 @@ static int train(hvi_training *t) {
   hvi_progress_clear(&v.bar);
   if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
   if (hvi_training_save(t, &err) != HVI_OK) return diverged_or(&err);
-  if (hvi_training_draw(t, &err) != HVI_OK) return hvi_complain_error(&err);
+  const int drawn = hvi_training_draw(t, &err) == HVI_OK ? code : hvi_complain_error(&err);
   print_summary(t, hvi_clock_now() - v.started);
   if (code == HVI_EXIT_INTERRUPTED)
     hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here",
                  hvi_sac_state(t->sac).step, t->steps);
-  return code;
+  return code == HVI_EXIT_DONE ? drawn : code;
 }
 
 static int different_settings(const hvi_training *t, const hvi_setting *row) {
@@ -90,7 +91,8 @@ static int different_settings(const hvi_training *t, const hvi_setting *row) {
 
 static int resume(hvi_training *t) {
   hvi_error err = {HVI_OK, ""};
-  if (hvi_sac_load(&t->sac, t->env, t->checkpoint, &err) != HVI_OK) return hvi_complain_error(&err);
+  if (hvi_sac_load(&t->sac, t->env, t->checkpoint, t->accept_other_bits, &err) != HVI_OK)
+    return hvi_complain_error(&err);
   const hvi_setting *other =
       hvi_setting_differ(hvi_sac_table(), hvi_sac_settings_of(t->sac), &t->settings, NULL);
   if (other) return different_settings(t, other);
@@ -108,7 +110,9 @@ static int resume(hvi_training *t) {
 /* The trainer and its log, from a checkpoint or from the beginning. */
 static int open_training(hvi_training *t, const char *name) {
   hvi_error err = {HVI_OK, ""};
-  if (hvi_training_paths(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK)
+  if (hvi_training_paths(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK ||
+      hvi_lock_take(&t->lock, t->checkpoint, &err) != HVI_OK ||
+      (t->fresh && hvi_kept_place(t->checkpoint, &err) != HVI_OK))
     return hvi_complain_error(&err);
   const bool there = access(t->checkpoint, F_OK) == 0;
   if (there && !t->resume && !t->fresh) {
@@ -129,45 +133,22 @@ static int open_training(hvi_training *t, const char *name) {
     return hvi_complain_error(&err);
   }
   if (hvi_training_open_log(t, there && t->resume, &err) != HVI_OK) return hvi_complain_error(&err);
-  if (there && !t->resume) unlink(t->checkpoint);
   return HVI_EXIT_DONE;
 }
 
 static void describe_options(hvi_args *args, hvi_training *t) {
-  hvi_args_add(args,
-               (hvi_arg[]){{.name = "Run", .kind = HVI_ARG_SECTION},
-                           {.name = "out",
-                            .letter = 'o',
-                            .kind = HVI_ARG_TEXT,
-                            .to = &t->out,
-                            .value = "FILE",
-                            .help = "the policy; FILE.checkpoint stands beside it (required)"},
-                           {.name = "steps",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &t->steps,
-                            .range = "[1,1e12]",
-                            .value = "N",
-                            .help = "environment steps"},
-                           {.name = "log",
-                            .kind = HVI_ARG_TEXT,
-                            .to = &t->log,
-                            .value = "FILE",
-                            .help = "a row per episode as CSV (the policy's name with .csv)"},
-                           {.name = "checkpoint-every",
-                            .kind = HVI_ARG_SIZE,
-                            .to = &t->every,
-                            .range = "[1,1e12]",
-                            .value = "N",
-                            .help = "steps between checkpoints"},
-                           {.name = "resume",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &t->resume,
-                            .help = "go on from the checkpoint, if there is one"},
-                           {.name = "fresh",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &t->fresh,
-                            .help = "begin anew although there is a checkpoint"},
-                           {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "Run"},
+      {"out", 'o', HVI_ARG_TEXT, &t->out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
+      {"steps", 0, HVI_ARG_SIZE, &t->steps, .range = "[1,1e12]", .help = "environment steps"},
+      {"log", 0, HVI_ARG_TEXT, &t->log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
+      {"checkpoint-every", 0, HVI_ARG_SIZE, &t->every, .range = "[1,1e12]", .help = "steps between checkpoints"},
+      {"resume", 0, HVI_ARG_FLAG, &t->resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_ARG_FLAG, &t->fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &t->accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {0}});
+  /* clang-format on */
   hvi_args_settings(args, hvi_sac_table(), &t->settings, NULL);
 }
 

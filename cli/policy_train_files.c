@@ -5,7 +5,6 @@
  * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
  * what the log has beyond it: the two go on together.
  */
-#define _DEFAULT_SOURCE /* flock */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -19,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char HEADER[] =
@@ -60,47 +59,57 @@ static char *end_of_rows(char *text, size_t step) {
   }
 }
 
-/* How much of the log belongs to the checkpoint. */
-static hvi_status find_end(size_t *end, const hvi_training *t, hvi_error *err) {
-  char *text = NULL;
-  hvi_status status = hvi_file_read_text(&text, t->log_path, MOST_LOG, err);
-  if (status != HVI_OK) return status;
-  if (strncmp(text, HEADER, strlen(HEADER)) != 0) {
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no log of a training", t->log_path);
-  } else {
-    *end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
-  }
-  hvi_free(text);
+/* What is in the log, or NULL when it is new, empty, or a pipe. A file that is no log is left
+ * alone.
+ */
+static hvi_status read_log(char **text, const hvi_training *t, hvi_error *err) {
+  struct stat st;
+  *text = NULL;
+  if (fstat(fileno(t->rows), &st) != 0) return hvi_error_system(err, "read", t->log_path);
+  if (!S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
+  const hvi_status status = hvi_file_read_text(text, t->log_path, MOST_LOG, err);
+  if (status != HVI_OK || strncmp(*text, HEADER, strlen(HEADER)) == 0) return status;
+  hvi_free(*text);
+  *text = NULL;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' is there and is no log of a training: --log takes another name",
+                       t->log_path);
+}
+
+/* The rows of an earlier run, which this one does not go on with. */
+static hvi_status keep_rows(const hvi_training *t, const char *text, hvi_error *err) {
+  char *previous = hvi_file_previous(t->log_path);
+  const hvi_status status =
+      previous ? hvi_file_write_text(previous, text, err) : hvi_error_memory(err, "a file name");
+  hvi_free(previous);
   return status;
 }
 
-/* Open for rows, and locked: two trainings of one policy would spoil it for both. */
-static hvi_status open_locked(hvi_training *t, hvi_error *err) {
-  const int fd = open(t->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  t->rows = fd >= 0 ? fdopen(fd, "a") : NULL;
-  if (!t->rows) {
-    const hvi_status status = hvi_error_system(err, "write", t->log_path);
-    if (fd >= 0) close(fd);
-    return status;
-  }
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_IO, "'%s' is being written by another training", t->log_path);
-}
-
 hvi_status hvi_training_open_log(hvi_training *t, bool resumed, hvi_error *err) {
-  const bool there = access(t->log_path, F_OK) == 0;
   size_t end = 0;
+  int fd;
+  char *text = NULL;
   t->logged = hvi_sac_state(t->sac).episodes;
-  hvi_status status = open_locked(t, err);
-  if (status == HVI_OK && resumed && there) status = find_end(&end, t, err);
+  hvi_status status = hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, err);
   if (status != HVI_OK) return status;
-  if (resumed && !there) hvi_say(&t->talk, "hvi: '%s' is gone; its rows begin anew\n", t->log_path);
+  t->rows = fdopen(fd, "a");
+  if (!t->rows) {
+    close(fd);
+    return hvi_error_system(err, "write", t->log_path);
+  }
+  status = read_log(&text, t, err);
+  if (text && resumed) end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
+  if (text && !resumed) status = keep_rows(t, text, err);
+  if (resumed && !status && !text)
+    hvi_say(&t->talk, "hvi: '%s' is gone; its rows begin anew\n", t->log_path);
+  hvi_free(text);
+  if (status != HVI_OK) return status;
   /* a pipe or a terminal cannot be cut and need not be */
-  if (ftruncate(fileno(t->rows), (off_t)end) != 0 && errno != EINVAL)
+  if (ftruncate(fd, (off_t)end) != 0 && errno != EINVAL)
     return hvi_error_system(err, "write", t->log_path);
   if (end == 0) fputs(HEADER, t->rows);
   if (fflush(t->rows) != 0) return hvi_error_system(err, "write", t->log_path);
-  return HVI_OK;
+  return hvi_folder_sync(t->log_path, err);
 }
 
 static void put(FILE *out, double x) {
@@ -130,36 +139,16 @@ static hvi_status save_policy(const hvi_training *t, hvi_error *err) {
 }
 
 hvi_status hvi_training_save(hvi_training *t, hvi_error *err) {
-  /* a pipe or a terminal cannot be synced and need not be */
-  if (fsync(fileno(t->rows)) != 0 && errno != EINVAL && errno != ENOTSUP)
-    return hvi_error_system(err, "write", t->log_path);
-  const hvi_status status = hvi_sac_save(t->sac, t->checkpoint, err);
+  hvi_status status = hvi_file_sync(fileno(t->rows), t->log_path, err);
+  if (status == HVI_OK) status = hvi_sac_save(t->sac, t->checkpoint, err);
   return status == HVI_OK ? save_policy(t, err) : status;
 }
 
-/* folder and name of the log, without its ending */
-static bool split_path(char **folder, char **name, const char *path) {
-  const char *slash = strrchr(path, '/');
-  const char *base = slash ? slash + 1 : path;
-  const size_t length = ends_with(base, ".csv") ? strlen(base) - 4 : strlen(base);
-  hvi_text f = {0}, n = {0};
-  if (slash) {
-    hvi_text_add(&f, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-  } else {
-    hvi_text_add(&f, ".");
-  }
-  hvi_text_add(&n, "%.*s", (int)length, base);
-  *folder = hvi_text_take(&f);
-  *name = hvi_text_take(&n);
-  return *folder && *name;
-}
-
 hvi_status hvi_training_draw(hvi_training *t, hvi_error *err) {
-  char *folder = NULL, *name = NULL, note[400];
-  bool drawn = false;
+  char *folder = NULL, *name = NULL, note[HVI_PLOT_NOTE];
   hvi_status status = HVI_OK;
   if (hvi_sac_state(t->sac).episodes == 0) return HVI_OK;
-  if (!split_path(&folder, &name, t->log_path)) {
+  if (!hvi_path_split(&folder, &name, t->log_path, ".csv")) {
     status = hvi_error_memory(err, "file names");
   } else {
     const char *slash = strrchr(t->log_path, '/'), *file = slash ? slash + 1 : t->log_path;
@@ -171,9 +160,8 @@ hvi_status hvi_training_draw(hvi_training *t, hvi_error *err) {
                              .series_count = sizeof series / sizeof *series,
                              .series = series};
     const hvi_plot plot = {.name = name, .title = t->env->name, .panel_count = 1, .panels = &panel};
-    status = hvi_plot_write(folder, &plot, err);
-    if (status == HVI_OK) status = hvi_plot_draw(folder, name, &drawn, note, sizeof note, err);
-    if (status == HVI_OK && !drawn) hvi_say(&t->talk, "hvi: %s\n", note);
+    status = hvi_plot_make(folder, &plot, note, err);
+    if (status == HVI_OK && *note) hvi_say(&t->talk, "hvi: %s\n", note);
   }
   hvi_free(folder);
   hvi_free(name);
@@ -182,6 +170,7 @@ hvi_status hvi_training_draw(hvi_training *t, hvi_error *err) {
 
 void hvi_training_close(hvi_training *t) {
   if (t->rows) fclose(t->rows);
+  hvi_lock_release(&t->lock);
   hvi_sac_free(t->sac);
   hvi_env_free(t->env);
   hvi_free(t->checkpoint);

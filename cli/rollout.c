@@ -10,34 +10,43 @@
 /* Seconds between lines of progress where there is no terminal. */
 static const double TELL_EVERY = 60.0;
 
-void hvi_rollout_options(hvi_rollout_job *job, hvi_rollout_settings *s, hvi_args *args) {
+static void add_options(hvi_rollout_job *job, hvi_args *args) {
+  static const hvi_arg none = {0};
+  const hvi_arg files[] = {{.name = "out",
+                            .letter = 'o',
+                            .kind = HVI_ARG_TEXT,
+                            .to = &job->out,
+                            .value = "FILE",
+                            .help = "where to write (.safetensors)"},
+                           {.name = "resume",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &job->resume,
+                            .help = "go on where an earlier run was stopped (FILE.partial)"},
+                           {.name = "fresh",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &job->fresh,
+                            .help = "throw away what an earlier run left"},
+                           {.name = "accept-other-bits",
+                            .kind = HVI_ARG_FLAG,
+                            .to = &job->rollout->accept_other_bits,
+                            .help = "go on from what another level of instructions computed"},
+                           {0}};
+  hvi_args_settings(args, job->table, job->settings, NULL);
+  args->rows[0].letter = job->letter;
   hvi_args_add(args, (hvi_arg[]){
                          {.name = "policy",
                           .kind = HVI_ARG_TEXT,
                           .to = &job->policy_path,
                           .value = "FILE",
                           .help = "the policy (.safetensors), or 'default': the environment's own"},
-                         {.name = "out",
-                          .letter = 'o',
-                          .kind = HVI_ARG_TEXT,
-                          .to = &job->out,
-                          .value = "FILE",
-                          .help = "where to write (.safetensors)"},
-                         {.name = "resume",
-                          .kind = HVI_ARG_FLAG,
-                          .to = &job->resume,
-                          .help = "go on where an earlier run was stopped (FILE.partial)"},
-                         {.name = "fresh",
-                          .kind = HVI_ARG_FLAG,
-                          .to = &job->fresh,
-                          .help = "throw away what an earlier run left"},
                          {.name = "json",
                           .kind = HVI_ARG_FLAG,
                           .to = &job->json,
                           .help = "the result as one JSON object"},
                          {0},
                      });
-  hvi_args_settings(args, hvi_rollout_table(), s, NULL);
+  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
+  hvi_args_add(args, job->writes ? files : &none);
   hvi_talk_options(&job->talk, args);
 }
 
@@ -72,9 +81,10 @@ hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_e
   return status ? status : hvi_policy_check(*policy, env, err);
 }
 
-int hvi_rollout_open(hvi_rollout_job *job, hvi_rollout_settings *s, const char *env_name) {
+static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_error err = {HVI_OK, ""};
-  if (!job->policy_path || !job->out) {
+  hvi_rollout_settings *s = job->rollout;
+  if (!job->policy_path || (job->writes && !job->out)) {
     return hvi_complain(HVI_EXIT_USAGE, "%s is missing: --%s FILE",
                         job->policy_path ? "the file to write" : "the policy",
                         job->policy_path ? "out" : "policy");
@@ -95,23 +105,37 @@ int hvi_rollout_open(hvi_rollout_job *job, hvi_rollout_settings *s, const char *
   return HVI_EXIT_DONE;
 }
 
-int hvi_rollout_end(hvi_rollout_job *job, hvi_status status, const hvi_rollout_report *report,
-                    const hvi_error *err) {
+static int run_job(hvi_rollout_job *job) {
+  hvi_rollout_report report;
+  hvi_error err = {HVI_OK, ""};
+  const hvi_status status = job->run(job, &report, &err);
   hvi_progress_clear(&job->bar);
-  if (status) return hvi_complain_error(err);
-  if (report->stopped) {
+  if (status) return hvi_complain_error(&err);
+  if (report.stopped && !job->out) return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted");
+  if (report.stopped) {
     return hvi_complain(HVI_EXIT_INTERRUPTED,
                         "interrupted; --resume goes on from here (%s.partial)", job->out);
   }
-  if (report->damaged) {
+  if (report.damaged) {
     hvi_say(&job->talk, "hvi: the last %zu bytes of %s.partial were torn and were computed again\n",
-            report->damaged, job->out);
+            report.damaged, job->out);
   }
-  hvi_say(&job->talk, "%zu steps in %.1f s: %s\n", report->steps, report->seconds, job->out);
-  return hvi_rollout_info(job->out, job->json, report);
+  if (job->out) {
+    hvi_say(&job->talk, "%zu steps in %.1f s: %s\n", report.steps, report.seconds, job->out);
+  }
+  return job->show(job, &report);
 }
 
-void hvi_rollout_close(hvi_rollout_job *job) {
+int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv) {
+  int code;
+  job->talk = hvi_talk_new();
+  args->min = args->max = 1;
+  args->operand = "environment";
+  add_options(job, args);
+  if (!hvi_args_parse(args, argc, argv, &code)) return code;
+  code = open_job(job, args->operands[0]);
+  if (!code) code = run_job(job);
   hvi_policy_free(job->policy);
   hvi_env_free(job->env);
+  return code;
 }

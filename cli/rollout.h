@@ -1,5 +1,5 @@
-/* What `hvi data collect` and `hvi testset` share: options, progress, the end of a run, and what is
- * printed about a file. */
+/* What `hvi data collect`, `hvi testset` and `hvi policy score` share: options, progress, the end
+ * of a run. */
 #ifndef HVI_CLI_ROLLOUT_H
 #define HVI_CLI_ROLLOUT_H
 
@@ -8,26 +8,32 @@
 
 #include <hvi/rollout.h>
 
-typedef struct hvi_rollout_job {
-  hvi_talk talk;
-  hvi_progress bar;
-  double told;       /* when a line of progress was last written */
-  const char *doing; /* "roll-outs" */
+typedef struct hvi_rollout_job hvi_rollout_job;
+struct hvi_rollout_job {
+  /* filled in by the command */
+  const char *doing;              /* "roll-outs", for the progress */
+  const hvi_setting_table *table; /* of its options, */
+  char letter;                    /* the first of which has one; 0: none */
+  void *settings;                 /* what they set, */
+  hvi_rollout_settings *rollout;  /* and this within */
+  bool writes;                    /* a file, --out, which can be resumed */
+  void *result;
+  hvi_status (*run)(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err);
+  /* Prints the result; the exit code. */
+  int (*show)(const hvi_rollout_job *job, const hvi_rollout_report *report);
+  /* from the command line */
   const char *policy_path, *out;
   bool resume, fresh, json;
   hvi_env *env;
   hvi_policy *policy;
-} hvi_rollout_job;
+  hvi_talk talk;
+  hvi_progress bar;
+  double told; /* when a line of progress was last written */
+};
 
-/* --policy, --out, --seed, --threads, --resume, --fresh, --json, -q and -v. */
-void hvi_rollout_options(hvi_rollout_job *job, hvi_rollout_settings *s, hvi_args *args);
-/* Checks the options, makes environment and policy, and fills in the rest of the settings. The
- * result is an exit code. */
-int hvi_rollout_open(hvi_rollout_job *job, hvi_rollout_settings *s, const char *env_name);
-/* After the run: complains, or prints what is in the file. The exit code. */
-int hvi_rollout_end(hvi_rollout_job *job, hvi_status status, const hvi_rollout_report *report,
-                    const hvi_error *err);
-void hvi_rollout_close(hvi_rollout_job *job);
+/* Reads ENV, the options of the table and --policy, --seed, --threads, --json, -q, -v, and for a file
+ * --out, --resume, --fresh; runs the job and shows its result, or complains. The exit code. */
+int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv);
 
 /* The policy of a file, or 'default': the environment's own; it fits the environment. */
 hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_env *env,
@@ -35,7 +41,7 @@ hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_e
 /* The name without its folders: notes tell nothing about the machine. */
 const char *hvi_rollout_base_name(const char *path);
 
-/* Prints what a data set or a test set holds; report may be NULL. The exit code. */
-int hvi_rollout_info(const char *path, bool json, const hvi_rollout_report *report);
+/* Prints what the data set or test set of a job holds. The exit code. */
+int hvi_rollout_info(const hvi_rollout_job *job, const hvi_rollout_report *report);
 
 #endif

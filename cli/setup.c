@@ -15,47 +15,25 @@ hvi_setup hvi_setup_new(void) {
 }
 
 static void add_problem_options(hvi_setup *s, hvi_args *args) {
+  /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
-                         {.name = "problem"},
-                         {.name = "set",
-                          .kind = HVI_ARG_TEXTS,
-                          .to = &s->set,
-                          .value = "KEY=VALUE",
-                          .help = "an option of a built-in problem; repeatable"},
-                         {.name = "seed",
-                          .kind = HVI_ARG_SEED,
-                          .to = &s->seed,
-                          .value = "S",
-                          .help = "of all random draws"},
-                         {.name = "instance",
-                          .kind = HVI_ARG_SEED,
-                          .to = &s->instance,
-                          .value = "I",
-                          .help = "0: the fixed instance; 1, 2, ...: random ones"},
-                         {.name = "theta0",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->theta0_text,
-                          .value = "LIST|FILE",
-                          .help = "where to start: numbers, or a .npy file"},
-                         {0},
-                     });
+      {.name = "problem"},
+      {"set", 0, HVI_ARG_TEXTS, &s->set, .value = "KEY=VALUE", .help = "an option of a built-in problem; repeatable"},
+      {"seed", 0, HVI_ARG_SEED, &s->seed, .help = "of all random draws"},
+      {"instance", 0, HVI_ARG_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
+      {"theta0", 0, HVI_ARG_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
+      {0}});
+  /* clang-format on */
 }
 
 static void add_method_options(hvi_setup *s, hvi_args *args) {
+  /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
-                         {.name = "method"},
-                         {.name = "method",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->method,
-                          .value = "NAME",
-                          .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
-                         {.name = "player-eta",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->player_eta_text,
-                          .value = "LIST",
-                          .help = "one step size for each player"},
-                         {0},
-                     });
+      {.name = "method"},
+      {"method", 0, HVI_ARG_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
+      {"player-eta", 0, HVI_ARG_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"},
+      {0}});
+  /* clang-format on */
 }
 
 void hvi_setup_options(hvi_setup *s, hvi_args *args) {

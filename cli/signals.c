@@ -15,7 +15,7 @@ void hvi_signals_install(void) {
   memset(&action, 0, sizeof action);
   sigemptyset(&action.sa_mask);
   action.sa_handler = on_signal;
-  action.sa_flags = (int)SA_RESETHAND;
+  action.sa_flags = (int)SA_RESETHAND | SA_RESTART; /* no write is cut short */
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
   action.sa_handler = SIG_IGN;

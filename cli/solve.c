@@ -26,43 +26,18 @@ static const char examples[] =
     "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
 
 static void add_output_options(hvi_solve *s, hvi_args *args) {
+  /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
-                         {.name = "many instances"},
-                         {.name = "ensemble",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->ensemble,
-                          .range = "[1,1e9]",
-                          .value = "N",
-                          .help = "solve N random instances of a built-in problem"},
-                         {.name = "jobs",
-                          .letter = 'j',
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->jobs,
-                          .range = "[0,1024]",
-                          .value = "J",
-                          .help = "threads for them; 0: one per core"},
-                         {.name = "output"},
-                         {.name = "json",
-                          .kind = HVI_ARG_FLAG,
-                          .to = &s->json,
-                          .help = "the result as one JSON object"},
-                         {.name = "trace",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->trace,
-                          .value = "FILE.csv",
-                          .help = "every iteration, with its cost"},
-                         {.name = "save",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &s->save,
-                          .value = "FILE.npy",
-                          .help = "the final theta"},
-                         {.name = "every",
-                          .kind = HVI_ARG_SIZE,
-                          .to = &s->every,
-                          .value = "N",
-                          .help = "show each Nth iteration; 0: about twenty rows"},
-                         {0},
-                     });
+      {.name = "many instances"},
+      {"ensemble", 0, HVI_ARG_SIZE, &s->ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
+      {"jobs", 'j', HVI_ARG_SIZE, &s->jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
+      {.name = "output"},
+      {"json", 0, HVI_ARG_FLAG, &s->json, .help = "the result as one JSON object"},
+      {"trace", 0, HVI_ARG_TEXT, &s->trace, .value = "FILE.csv", .help = "every iteration, with its cost"},
+      {"save", 0, HVI_ARG_TEXT, &s->save, .value = "FILE.npy", .help = "the final theta"},
+      {"every", 0, HVI_ARG_SIZE, &s->every, .help = "show each Nth iteration; 0: about twenty rows"},
+      {0}});
+  /* clang-format on */
 }
 
 /* What the observer passes rows on to. */
@@ -145,7 +120,8 @@ static int solve_one(const hvi_solve *s) {
   hvi_error err = {.status = HVI_OK};
   hvi_solver *solver = NULL;
   hvi_settings settings = s->setup.settings;
-  watch w = {.table = hvi_screen_new(&s->talk, s->every, settings.max_outer), .first_residual = NAN};
+  watch w = {.table = hvi_screen_new(&s->talk, s->every, settings.max_outer),
+             .first_residual = NAN};
   settings.observe = observe;
   settings.observer_context = &w;
   int code;

@@ -11,9 +11,9 @@ hvi_screen hvi_screen_new(const hvi_talk *talk, size_t every, size_t total) {
   const double unknown = 1e6;
   double last = total > 0 ? (double)total : unknown;
   return (hvi_screen){.talk = talk,
-                     .every = every,
-                     .factor = pow(last, 1.0 / (ROWS - 4)),
-                     .bar = hvi_progress_new(talk, "solving", total)};
+                      .every = every,
+                      .factor = pow(last, 1.0 / (ROWS - 4)),
+                      .bar = hvi_progress_new(talk, "solving", total)};
 }
 
 /* 1, 2, 5, 10, 20, 50, ...: the nearest from below, when it lies beyond `now`. */

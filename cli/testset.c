@@ -1,7 +1,6 @@
 /* hvi testset: states that a policy visits, with their values by Monte Carlo. */
 #include "args.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "rl/rollout_settings.h"
 #include "rollout.h"
 
@@ -18,27 +17,22 @@ static const char examples[] =
     "  hvi testset lqr --policy default --states 1000 --horizon 1000 --out lqr.safetensors\n"
     "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
 
+static hvi_status make(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
+  return hvi_testset_make(job->out, job->env, job->policy, job->settings, report, err);
+}
+
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
-  hvi_rollout_job job = {.talk = hvi_talk_new(), .doing = "roll-outs"};
-  hvi_rollout_report report;
-  hvi_error err = {HVI_OK, ""};
-  int code;
+  hvi_rollout_job job = {.doing = "roll-outs",
+                         .table = hvi_testset_table(),
+                         .settings = &s,
+                         .rollout = &s.run,
+                         .writes = true,
+                         .run = make,
+                         .show = hvi_rollout_info};
   hvi_args args = {.command = argv[0],
                    .usage = "ENV --policy FILE --out FILE [OPTION]...",
                    .summary = summary,
-                   .examples = examples,
-                   .min = 1,
-                   .max = 1,
-                   .operand = "environment"};
-  hvi_args_settings(&args, hvi_testset_table(), &s, NULL);
-  hvi_rollout_options(&job, &s.run, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  code = hvi_rollout_open(&job, &s.run, args.operands[0]);
-  if (code == HVI_EXIT_DONE) {
-    const hvi_status status = hvi_testset_make(job.out, job.env, job.policy, &s, &report, &err);
-    code = hvi_rollout_end(&job, status, &report, &err);
-  }
-  hvi_rollout_close(&job);
-  return code;
+                   .examples = examples};
+  return hvi_rollout_command(&job, &args, argc, argv);
 }

@@ -1,6 +1,7 @@
 /* The reader of processes: any text either makes a process whose law sums to one, or one line of
  * error. */
-#include "problems/bellman/file.h"
+#include "problems/document.h"
+#include "problems/mdp/mdp.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -23,7 +24,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   hvi_mdp *m = NULL;
   bool trajectory = false;
   hvi_error err = {HVI_OK, ""};
-  if (!hvi_mdp_parse(&m, &trajectory, text, "fuzz", NULL, &err))
+  hvi_document d;
+  hvi_status status = hvi_document_parse(&d, text, "fuzz", NULL, &err);
+  if (!status) status = hvi_mdp_read(&m, &trajectory, &d, &err);
+  hvi_document_free(&d);
+  if (!status)
     use(m);
   else if (m || !err.text[0] || strchr(err.text, '\n'))
     abort();

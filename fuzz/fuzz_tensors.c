@@ -7,7 +7,7 @@
  * read with the length put right: the header then ends at the last brace.
  */
 #include "base/memory.h"
-#include "num/tensors_header.h"
+#include "io/tensors_header.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -78,17 +78,14 @@ static void demand_same(const hvi_tensors *a, const hvi_tensors *b) {
 
 /* A header written for the tensors, and their numbers after it, are the same tensors. */
 static void come_back(const hvi_tensors *t, size_t size) {
-  const hvi_tensor **order = hvi_alloc(t->count, sizeof *order);
   unsigned char *header = NULL;
   size_t used = 0;
-  for (size_t i = 0; i < t->count; i++) order[i] = &t->items[i];
-  demand(!hvi_tensors_header_write(&header, &used, order, t->count, t->notes, t->note_count, "fuzz",
-                                   NULL));
+  demand(!hvi_tensors_header_write(&header, &used, t, "fuzz", NULL));
   unsigned char *file = hvi_alloc(used + size, 1);
   memcpy(file, header, used);
   for (size_t i = 0; i < t->count; i++) {
-    memcpy(file + used, order[i]->data, bytes_of(order[i]));
-    used += bytes_of(order[i]);
+    memcpy(file + used, t->items[i].data, bytes_of(&t->items[i]));
+    used += bytes_of(&t->items[i]);
   }
   hvi_tensors *again = NULL;
   demand(!hvi_tensors_decode(&again, file, used, "fuzz", NULL));
@@ -96,7 +93,6 @@ static void come_back(const hvi_tensors *t, size_t size) {
   hvi_tensors_free(again);
   hvi_free(file);
   hvi_free(header);
-  hvi_free(order);
 }
 
 static void decode(const uint8_t *data, size_t size) {

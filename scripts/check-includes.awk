@@ -2,7 +2,7 @@
 # layers with a smaller number; two layers with the same number do not see each other.
 
 BEGIN {
-  split("base num net model problem surrogate inner outer theory api report study cli", order, " ")
+  split("base num io net model problem surrogate inner outer theory api report study cli", order, " ")
   for (i in order) level[order[i]] = shown[order[i]] = i
   level["ensemble"] = shown["ensemble"] = level["theory"]
   level["evaluate"] = shown["evaluate"] = level["theory"]
@@ -16,7 +16,8 @@ BEGIN {
 
   # Public headers, by the layer that implements them.
   public("base", "error export setting version")
-  public("num", "activation rng sparse tensors")
+  public("num", "activation rng sparse")
+  public("io", "tensors")
   public("rl", "collector env policy sac rollout testset")
   public("model", "mlp model")
   public("problem", "problem")

@@ -21,6 +21,7 @@ typedef enum hvi_status {
   HVI_ERROR_UNSUPPORTED, /* a method needs what the problem lacks */
   HVI_ERROR_IO,          /* the system would not read or write */
   HVI_ERROR_MEMORY,      /* an allocation failed */
+  HVI_ERROR_MISMATCH,    /* a file is of a run with other settings */
   HVI_STATUS_COUNT
 } hvi_status;
 

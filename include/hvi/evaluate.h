@@ -6,9 +6,9 @@
  *   rows = hvi_evaluation_rows(e, &count);            a row per measurement
  *   hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), path, err);
  *
- * An evaluation is a value problem (value.h) and the one outer loop (solver.h) with a purse: before
- * each outer step the rows that it draws are collected, and collection, targets, inner steps and
- * measuring have clocks of their own. Measuring is never charged to the run.
+ * An evaluation is a value problem (value.h) and the one outer loop (solver.h): before each outer
+ * step the rows that it draws are collected, and collection, targets, inner steps and measuring
+ * have clocks of their own. Measuring is never charged to the run.
  *
  * The first half of this header is measures alone, for values from anywhere.
  */
@@ -148,8 +148,7 @@ typedef struct hvi_evaluation_spec {
   hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
   uint64_t seed;        /* of the first parameters, and of the draws */
   hvi_settings
-      settings;    /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
-  double lr_decay; /* outer step t has the inner rate lr / (1 + lr_decay t); 0: always lr */
+      settings; /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
   /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
    * theta_s weighs about s^polyak; targets are made with theta_t all the same. The noise of single
    * batches averages out, and theta lags behind by t / (polyak + 2) steps. */
@@ -159,6 +158,7 @@ typedef struct hvi_evaluation_spec {
   const hvi_dataset *gap; /* data for the Bellman gap at each measurement; NULL: none */
   hvi_gap_settings gap_settings;
   hvi_schedule schedule;
+  bool accept_other_bits; /* restores a state of another level of instructions too */
 } hvi_evaluation_spec;
 
 /* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them;
@@ -209,6 +209,7 @@ typedef struct hvi_evaluation_status {
   hvi_outcome outcome; /* HVI_LIMIT is the usual end */
   const char *reason;
   size_t outer, inner_total;
+  const char *levels; /* of instructions that had a part in it, '+' between */
 } hvi_evaluation_status;
 HVI_API hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e);
 
@@ -227,7 +228,9 @@ HVI_API const double *hvi_evaluation_theta(const hvi_evaluation *e);
  * Restored into a new evaluation of the same spec it goes on to the same bits, the clocks apart: a
  * stream collects anew what the next draws need, and that time is not counted twice. Text from the
  * caller about what the settings were travels along: a restore with another text is refused, and
- * the error shows both.
+ * the error shows both (HVI_ERROR_MISMATCH). A file in which a bit has changed is refused, and so
+ * is one of another level of instructions, unless the spec accepts other bits. A file that is
+ * replaced stays as path.previous.
  */
 HVI_API hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
                                        hvi_error *err);

@@ -20,6 +20,7 @@
 #include <hvi/rng.h>
 #include <hvi/rollout.h>
 #include <hvi/sac.h>
+#include <hvi/setting.h>
 #include <hvi/solver.h>
 #include <hvi/sparse.h>
 #include <hvi/surrogate.h>

@@ -76,15 +76,15 @@ HVI_API hvi_status hvi_mdp_problem_new(hvi_problem **problem, hvi_mdp *mdp, hvi_
 /* What one gradient step with inner step size 1 is: the gradient itself, or divided by the trace or
  * by the largest eigenvalue of D_hat. The surrogate's minimiser is the same. */
 typedef enum hvi_trajectory_scale {
-  HVI_SCALE_NONE,
-  HVI_SCALE_TRACE,
-  HVI_SCALE_LAMBDA
+  HVI_TRAJECTORY_SCALE_NONE,
+  HVI_TRAJECTORY_SCALE_TRACE,
+  HVI_TRAJECTORY_SCALE_LAMBDA
 } hvi_trajectory_scale;
 
 typedef struct hvi_trajectory_settings {
   double ridge;               /* added to the diagonal of D_hat: 1e-6 */
   size_t wait;                /* transitions before the first step: 2 d */
-  hvi_trajectory_scale scale; /* HVI_SCALE_TRACE */
+  hvi_trajectory_scale scale; /* HVI_TRAJECTORY_SCALE_TRACE */
 } hvi_trajectory_settings;
 
 HVI_API hvi_trajectory_settings hvi_trajectory_defaults(const hvi_mdp *mdp);

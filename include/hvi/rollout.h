@@ -1,5 +1,5 @@
 /*
- * Roll-outs of a policy in an environment, and data sets of their transitions.
+ * Roll-outs of a policy in an environment: data sets of their transitions, and scores.
  *
  * Episode e under seed S draws from two generators of its own, (S, "episode-environment", e) for
  * its initial state and its steps and (S, "episode-policy", e) for the policy's noise, and ends
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* What to do with a FILE.partial that is there already. */
+/* What to do with a FILE.partial that is there already (as in io/journal.h). */
 typedef enum hvi_partial { HVI_PARTIAL_REFUSE, HVI_PARTIAL_RESUME, HVI_PARTIAL_FRESH } hvi_partial;
 
 enum { HVI_ROLLOUT_MAX_THREADS = 1024 };
@@ -33,6 +33,7 @@ typedef struct hvi_rollout_settings {
   uint64_t seed;
   size_t threads; /* 0: one per core */
   hvi_partial partial;
+  bool accept_other_bits;  /* go on with groups of another level of instructions */
   const char *policy_name; /* for the notes of the file; NULL: none */
   /* Steps done in this run, of those it has to do at most. Called several times a second, from any
    * thread but never at once; false stops the run, which can be resumed. */
@@ -55,6 +56,7 @@ typedef struct hvi_provenance {
   char policy[256];
   char fingerprint[17];
   char version[32];
+  char levels[40]; /* of instructions that the numbers were computed with, '+' between */
   uint64_t seed;
   size_t broken; /* simulations that failed; each counts as a termination */
 } hvi_provenance;
@@ -82,7 +84,7 @@ HVI_API hvi_status hvi_dataset_collect(const char *path, const hvi_env *env,
                                        const hvi_policy *policy, const hvi_collect_settings *s,
                                        hvi_rollout_report *report, hvi_error *err);
 
-/* A data set that was read. */
+/* A data set that was read, or that a collector fills. */
 typedef struct hvi_dataset {
   size_t count, obs, act;
   float *observation; /* [count][obs] */
@@ -99,6 +101,47 @@ HVI_API hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_er
 HVI_API void hvi_dataset_free(hvi_dataset *data);
 /* Whether the row after this one is there and is the next step of the same episode. */
 HVI_API bool hvi_dataset_continues(const hvi_dataset *data, size_t row);
+
+typedef struct hvi_returns_settings {
+  hvi_rollout_settings run; /* without a file: `partial` and `policy_name` have no say */
+  size_t episodes;
+  bool deterministic; /* the policy's mean action, without noise */
+} hvi_returns_settings;
+
+/* Seed 1, one thread per core, 20 episodes of the sampled policy. */
+HVI_API hvi_returns_settings hvi_returns_defaults(void);
+
+/* The returns of whole episodes, not discounted. */
+typedef struct hvi_returns {
+  size_t episodes;
+  double *returns, *length; /* [episodes] */
+  double mean, sd;          /* of the returns */
+  double half_width;        /* of the mean's 95 % Student interval; NaN for one episode */
+  double least, most;       /* returns */
+  double mean_length, shortest, longest;
+  size_t terminated; /* episodes that ended before the time limit */
+} hvi_returns;
+
+/* Runs episodes 0, 1, ... with generators (seed, "score world", e) and (seed, "score noise", e). A
+ * simulation that fails is an error. A run that was stopped leaves *returns NULL. */
+HVI_API hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env,
+                                       const hvi_policy *policy, const hvi_returns_settings *s,
+                                       hvi_rollout_report *report, hvi_error *err);
+HVI_API void hvi_returns_free(hvi_returns *returns);
+
+/* How an environment answered given actions. */
+typedef struct hvi_replay {
+  size_t done;     /* steps taken */
+  size_t limit_at; /* the step that reached the time limit; 0: none did */
+  double sum;      /* of rewards */
+  bool terminated, broken;
+} hvi_replay;
+
+/* Gives env, in the state it is in, actions[steps][act], up to termination; the time limit is
+ * passed over. rows[steps][obs + 2]: observation, reward, terminated (0 or 1). Without a generator
+ * there is no noise. `stop` may be NULL; where it says true before a step, that is the end. */
+HVI_API hvi_replay hvi_env_replay(hvi_env *env, const double *actions, size_t steps, hvi_rng *noise,
+                                  double *rows, bool (*stop)(void *context), void *context);
 
 #ifdef __cplusplus
 }

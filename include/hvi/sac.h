@@ -64,9 +64,10 @@ HVI_API const hvi_sac_settings *hvi_sac_settings_of(const hvi_sac *sac);
 HVI_API hvi_status hvi_sac_policy(const hvi_sac *sac, hvi_policy **policy, hvi_error *err);
 
 HVI_API hvi_status hvi_sac_save(const hvi_sac *sac, const char *path, hvi_error *err);
-/* The settings are those of the file, on one thread. */
+/* The settings are those of the file, on one thread. A file in which a bit has changed is refused,
+ * and so is one of another level of instructions, unless other bits are accepted. */
 HVI_API hvi_status hvi_sac_load(hvi_sac **sac, const hvi_env *env, const char *path,
-                                hvi_error *err);
+                                bool accept_other_bits, hvi_error *err);
 HVI_API hvi_status hvi_sac_set_threads(hvi_sac *sac, size_t threads, hvi_error *err);
 HVI_API void hvi_sac_free(hvi_sac *sac);
 

@@ -36,11 +36,11 @@ typedef enum hvi_setting_kind {
 } hvi_setting_kind;
 
 enum {
-  HVI_SETTING_ZERO_IS_NONE = 1, /* 0 stands for "no such thing" and is shown as none */
+  HVI_SETTING_ZERO_IS_NONE = 1, /* 0 stands for "no such thing", as text: none */
   HVI_SETTING_NAN_IS_NONE = 2,  /* so does NaN, in a real */
   HVI_SETTING_NO_RESULT = 4,    /* has no say in the numbers of a result: threads, where to stop */
   HVI_SETTING_REQUIRED = 8,     /* a file must give it */
-  HVI_SETTING_NOT_EMPTY = 16,   /* a list has an entry at least */
+  HVI_SETTING_NOT_EMPTY = 16,   /* a list, where one is given, has an entry at least */
   HVI_SETTING_DISTINCT = 32     /* and no entry twice */
 };
 

@@ -39,18 +39,19 @@ HVI_API const char *hvi_outcome_name(hvi_outcome o); /* "converged" */
 
 /* One row of the trace. A value that does not exist is NaN. */
 typedef struct hvi_record {
-  size_t outer;        /* t; 0 is the start */
-  size_t inner;        /* inner steps of this iteration */
-  double loss0;        /* l_t(theta_t) */
-  double loss;         /* l_t(theta_{t+1}) */
-  double ratio;        /* loss / loss0 */
-  double alpha;        /* sqrt((loss - l*) / (loss0 - l*)), as reached */
-  double dist2;        /* |z_{t+1} - z*|^2 */
-  double residual;     /* |z - projection(z - F(z))| at z_{t+1}; NaN when F is sampled */
-  hvi_counts counts;   /* since the start */
-  double seconds;      /* since the start */
-  const double *theta; /* [d] theta_{t+1} */
-  const double *z;     /* [n] z_{t+1} */
+  size_t outer;         /* t; 0 is the start */
+  size_t inner;         /* inner steps of this iteration */
+  double loss0;         /* l_t(theta_t) */
+  double loss;          /* l_t(theta_{t+1}) */
+  double ratio;         /* loss / loss0 */
+  double alpha;         /* sqrt((loss - l*) / (loss0 - l*)), as reached */
+  double dist2;         /* |z_{t+1} - z*|^2 */
+  double residual;      /* |z - projection(z - F(z))| at z_{t+1}; NaN when F is sampled */
+  hvi_counts counts;    /* since the start */
+  double seconds;       /* since the start */
+  double seconds_inner; /* in inner steps since the start; NaN unless settings.time_inner */
+  const double *theta;  /* [d] theta_{t+1} */
+  const double *z;      /* [n] z_{t+1} */
 } hvi_record;
 
 /* Sees every row; false ends the solve with HVI_STOPPED. */
@@ -112,11 +113,12 @@ typedef struct hvi_settings {
   bool alternating; /* players in turn instead of at once */
 
   /* the inner loop */
-  size_t inner_steps;  /* M: fixed count, or cap when alpha is set */
-  double inner_growth; /* M grows by this much each outer step */
-  double alpha;        /* in (0, 1); 0: fixed count */
-  hvi_floor floor;     /* which l* the alpha test and the record use */
-  bool keep_state;     /* optimizer state survives a new target */
+  size_t inner_steps;    /* M: fixed count, or cap when alpha is set */
+  double inner_growth;   /* M grows by this much each outer step */
+  double alpha;          /* in (0, 1); 0: fixed count */
+  hvi_floor floor;       /* which l* the alpha test and the record use */
+  bool keep_state;       /* optimizer state survives a new target */
+  double inner_lr_decay; /* outer step t has the inner rate lr / (1 + inner_lr_decay t) */
 
   /* when to stop; 0 means no such limit */
   size_t max_outer;
@@ -132,6 +134,8 @@ typedef struct hvi_settings {
   size_t redraw_every;  /* outer steps that share a draw: lazy deployment; 0: 1 */
   hvi_observer observe;
   void *observer_context;
+  size_t time_inner; /* threads that share an inner step, for record.seconds_inner: one's own
+                      * processor time, or the wall's clock where there are more; 0: not timed */
 } hvi_settings;
 
 /* gd with one inner step, eta 0.1, 1,000 iterations, no tolerance. */

@@ -38,11 +38,12 @@ typedef struct hvi_surrogate {
   const double *weights; /* [n], or NULL */
   double *target;        /* [n] v */
   double *linear;        /* [n] eta F where the weight is zero: the term <eta F, z - v>; or NULL */
-  hvi_point *now, *next;
-  double *gradient; /* [d] */
-  double *weighted; /* [n] scratch: Xi r */
-  bool unseen;      /* the sample changes before every step: probes evaluate nothing, loss is NaN */
-  double loss0;     /* loss at the start of this surrogate, l(theta_t) */
+  hvi_point points[2];
+  hvi_point *now, *next; /* one of the points each */
+  double *gradient;      /* [d] */
+  double *weighted;      /* [n] scratch: Xi r */
+  bool unseen;  /* the sample changes before every step: probes evaluate nothing, loss is NaN */
+  double loss0; /* loss at the start of this surrogate, l(theta_t) */
   hvi_counts *counts;
 } hvi_surrogate;
 

@@ -12,6 +12,7 @@ static const char *const status_texts[HVI_STATUS_COUNT] = {
     [HVI_ERROR_UNSUPPORTED] = "not supported",
     [HVI_ERROR_IO] = "input or output failed",
     [HVI_ERROR_MEMORY] = "out of memory",
+    [HVI_ERROR_MISMATCH] = "other settings",
 };
 
 const char *hvi_status_text(hvi_status status) {

@@ -1,4 +1,4 @@
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _GNU_SOURCE /* fopencookie, flock, realpath */
 #include "base/file.h"
 
 #include "base/error.h"
@@ -9,9 +9,37 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+/* What a stream writes to. A signal does not end a write, and the first failure is remembered:
+ * stdio knows only that there was one. */
+struct hvi_file_sink {
+  int fd, code;
+};
+
+static ssize_t write_sink(void *cookie, const char *bytes, size_t size) {
+  struct hvi_file_sink *s = cookie;
+  for (size_t done = 0; done < size && !s->code;) {
+    const ssize_t n = write(s->fd, bytes + done, size - done);
+    if (n < 0 && errno != EINTR) s->code = errno;
+    if (n > 0) done += (size_t)n;
+  }
+  return s->code ? 0 : (ssize_t)size;
+}
+
+static bool open_stream(hvi_file *f, int fd) {
+  f->sink = hvi_alloc(1, sizeof *f->sink);
+  if (!f->sink) return false;
+  *f->sink = (struct hvi_file_sink){fd, 0};
+  f->stream = fopencookie(f->sink, "w", (cookie_io_functions_t){.write = write_sink});
+  if (f->stream) return true;
+  hvi_free(f->sink);
+  f->sink = NULL;
+  return false;
+}
 
 /* The file behind a symbolic link, so that a commit replaces the file and keeps the link. */
 static char *resolve(const char *path) {
@@ -26,8 +54,10 @@ static char *resolve(const char *path) {
 }
 
 /* Opens a new file beside f->path under a name nobody has. Not mkstemp: its files are private to
- * the user, and asking for the umask would mean changing it for the whole process. */
-static int open_temporary(hvi_file *f, hvi_error *err) {
+ * the user, and asking for the umask would mean changing it for the whole process. A file that is
+ * replaced keeps its mode. */
+static int open_temporary(hvi_file *f, const struct stat *old, hvi_error *err) {
+  const mode_t mode = old ? old->st_mode & 07777 : 0666;
   size_t size = strlen(f->path) + 64;
   f->temporary = hvi_alloc(size, 1);
   if (!f->temporary) {
@@ -40,21 +70,23 @@ static int open_temporary(hvi_file *f, hvi_error *err) {
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(f->temporary, size, "%s.tmp.%lx%lx%x", f->path, (unsigned long)getpid(),
              (unsigned long)now.tv_nsec, attempt);
-    fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
     if (fd < 0 && errno != EEXIST) break;
   }
-  if (fd < 0) {
-    hvi_error_system(err, "create", f->path);
-    hvi_free(f->temporary);
-    f->temporary = NULL;
-  }
-  return fd;
+  if (fd >= 0 && (!old || fchmod(fd, mode) == 0)) return fd;
+  hvi_error_system(err, "create", f->path);
+  if (fd >= 0) close(fd);
+  if (fd >= 0) unlink(f->temporary);
+  hvi_free(f->temporary);
+  f->temporary = NULL;
+  return -1;
 }
 
 /* A device or a pipe (/dev/stdout) is written in place: renaming over it would destroy it. */
 static int open_target(hvi_file *f, hvi_error *err) {
   struct stat st;
-  if (stat(f->path, &st) != 0 || S_ISREG(st.st_mode)) return open_temporary(f, err);
+  const bool there = stat(f->path, &st) == 0;
+  if (!there || S_ISREG(st.st_mode)) return open_temporary(f, there ? &st : NULL, err);
   if (S_ISDIR(st.st_mode)) {
     hvi_error_set(err, HVI_ERROR_IO, "cannot create '%s': it is a folder", f->path);
     return -1;
@@ -64,17 +96,18 @@ static int open_target(hvi_file *f, hvi_error *err) {
   return fd;
 }
 
-hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
+static hvi_status begin(hvi_file *f, hvi_error *err) {
   hvi_error local = {0};
   if (!err) err = &local;
-  *f = (hvi_file){0};
-  f->path = resolve(path);
-  if (!f->path) return hvi_error_memory(err, "a file name");
-  int fd = open_target(f, err);
+  int fd = -1;
+  if (!f->path) {
+    hvi_error_memory(err, "a file name");
+  } else {
+    fd = open_target(f, err);
+  }
+  if (fd >= 0 && open_stream(f, fd)) return HVI_OK;
   if (fd >= 0) {
-    f->stream = fdopen(fd, "w");
-    if (f->stream) return HVI_OK;
-    hvi_error_system(err, "open", path);
+    hvi_error_memory(err, "a file");
     close(fd);
   }
   hvi_status status = err->status;
@@ -82,43 +115,179 @@ hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
   return status;
 }
 
-/* Zero, or the errno of what kept some of the data from the disk. The reason of a write that failed
- * earlier is gone; one more byte, in a file that will be removed, asks for it again. What cannot be
- * synced (a pipe, a terminal) need not be. */
-static int flush_and_close(FILE *stream) {
-  bool failed_before = ferror(stream);
-  if (failed_before) fputc(' ', stream);
-  int code = fflush(stream) != 0 ? errno : failed_before ? EIO : 0;
-  if (!code && fsync(fileno(stream)) != 0 && errno != EINVAL && errno != ENOTSUP) code = errno;
-  if (fclose(stream) != 0 && !code) code = errno;
+hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
+  *f = (hvi_file){.path = resolve(path)};
+  return begin(f, err);
+}
+
+hvi_status hvi_file_plain(const char *path, hvi_error *err) {
+  struct stat st;
+  if (lstat(path, &st) != 0 || S_ISREG(st.st_mode)) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_IO,
+                       "'%s' is %s; hvi keeps what it needs itself in plain files", path,
+                       S_ISLNK(st.st_mode) ? "a symbolic link" : "no file");
+}
+
+hvi_status hvi_file_replace(hvi_file *f, const char *path, hvi_error *err) {
+  *f = (hvi_file){.keep = true};
+  const hvi_status status = hvi_file_plain(path, err);
+  if (status) return status;
+  f->path = hvi_copy_text(path);
+  return begin(f, err);
+}
+
+/* Zero, or an errno. What cannot be synced (a pipe, a terminal) need not be. */
+static int sync_fd(int fd) {
+  int failed;
+  do failed = fsync(fd);
+  while (failed && errno == EINTR);
+  return failed && errno != EINVAL && errno != ENOTSUP ? errno : 0;
+}
+
+hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err) {
+  errno = sync_fd(fd);
+  return errno ? hvi_error_system(err, "write", path) : HVI_OK;
+}
+
+hvi_status hvi_folder_sync(const char *path, hvi_error *err) {
+  char *folder = hvi_copy_text(path);
+  if (!folder) return hvi_error_memory(err, "a file name");
+  char *slash = strrchr(folder, '/');
+  if (slash) slash[slash == folder] = '\0';
+  const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  hvi_free(folder);
+  /* a folder that may be written and not read cannot be synced */
+  if (fd < 0) return HVI_OK;
+  const hvi_status status = hvi_file_sync(fd, path, err);
+  close(fd);
+  return status;
+}
+
+/* Zero, or the errno of what kept some of the data from the disk. */
+static int flush_and_close(hvi_file *f) {
+  const bool failed = ferror(f->stream) || fflush(f->stream) != 0;
+  int code = f->sink->code ? f->sink->code : failed ? EIO : 0;
+  if (!code) code = sync_fd(f->sink->fd);
+  fclose(f->stream);
+  if (close(f->sink->fd) != 0 && !code && errno != EINTR) code = errno;
+  hvi_free(f->sink);
+  f->stream = NULL;
+  f->sink = NULL;
   return code;
+}
+
+/* path.previous becomes another name of the file that is about to be replaced. Where a file system
+ * has no hard links there is none. */
+static hvi_status keep_previous(const hvi_file *f, hvi_error *err) {
+  char *previous = hvi_file_previous(f->path);
+  char *link_name = hvi_file_previous(f->temporary);
+  hvi_status status = previous && link_name ? HVI_OK : hvi_error_memory(err, "a file name");
+  if (!status && link(f->path, link_name) == 0 && rename(link_name, previous) != 0) {
+    unlink(link_name);
+    status = hvi_error_system(err, "create", previous);
+  }
+  hvi_free(previous);
+  hvi_free(link_name);
+  return status;
+}
+
+static hvi_status put_in_place(hvi_file *f, hvi_error *err) {
+  hvi_status status = f->keep ? keep_previous(f, err) : HVI_OK;
+  if (status) return status;
+  if (rename(f->temporary, f->path) != 0) return hvi_error_system(err, "create", f->path);
+  hvi_free(f->temporary);
+  f->temporary = NULL;
+  return hvi_folder_sync(f->path, err);
 }
 
 hvi_status hvi_file_commit(hvi_file *f, hvi_error *err) {
   if (!f->stream) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the file is not open");
   hvi_status status = HVI_OK;
-  errno = flush_and_close(f->stream);
-  f->stream = NULL;
+  errno = flush_and_close(f);
   if (errno) {
     status = hvi_error_system(err, "write", f->path);
   } else if (f->temporary) {
-    if (rename(f->temporary, f->path) == 0) {
-      hvi_free(f->temporary);
-      f->temporary = NULL;
-    } else {
-      status = hvi_error_system(err, "create", f->path);
-    }
+    status = put_in_place(f, err);
   }
   hvi_file_discard(f);
   return status;
 }
 
 void hvi_file_discard(hvi_file *f) {
-  if (f->stream) fclose(f->stream);
+  if (f->stream) flush_and_close(f);
   if (f->temporary) unlink(f->temporary);
   hvi_free(f->temporary);
   hvi_free(f->path);
   *f = (hvi_file){0};
+}
+
+char *hvi_file_previous(const char *path) {
+  const size_t size = strlen(path) + sizeof ".previous";
+  char *name = hvi_alloc(size, 1);
+  if (name) snprintf(name, size, "%s.previous", path);
+  return name;
+}
+
+void hvi_file_remove(const char *path) {
+  char *previous = hvi_file_previous(path);
+  if (previous) unlink(previous);
+  unlink(path);
+  hvi_free(previous);
+}
+
+/* The lock on an open file, unless another run has it, or has just removed the file. */
+static bool claim(int fd, const char *path) {
+  struct stat is, named;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return fstat(fd, &is) == 0 && lstat(path, &named) == 0 && is.st_dev == named.st_dev &&
+         is.st_ino == named.st_ino;
+}
+
+static hvi_status complain_taken(const char *path, hvi_error *err) {
+  return hvi_error_set(err, HVI_ERROR_IO, "'%s' is in use: another run is writing it", path);
+}
+
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err) {
+  struct stat st;
+  *fd = open(path, flags | O_CREAT | O_CLOEXEC, 0666);
+  if (*fd < 0) return hvi_error_system(err, "create", path);
+  if (fstat(*fd, &st) == 0 && !S_ISREG(st.st_mode)) return HVI_OK;
+  if (claim(*fd, path)) return HVI_OK;
+  close(*fd);
+  *fd = -1;
+  return complain_taken(path, err);
+}
+
+hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
+  struct stat st;
+  const size_t size = strlen(path) + sizeof ".lock";
+  *lock = (hvi_lock){-1, hvi_alloc(size, 1)};
+  if (!lock->path) return hvi_error_memory(err, "a file name");
+  snprintf(lock->path, size, "%s.lock", path);
+  hvi_status status = hvi_file_plain(lock->path, err);
+  if (!status) {
+    lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (lock->fd < 0) status = hvi_error_system(err, "create", lock->path);
+  }
+  if (!status && (fstat(lock->fd, &st) != 0 || st.st_size != 0)) {
+    status =
+        hvi_error_set(err, HVI_ERROR_IO, "'%s' has contents: it is no lock of hvi's", lock->path);
+  }
+  if (!status && claim(lock->fd, lock->path)) return HVI_OK;
+  if (!status) status = complain_taken(path, err);
+  if (lock->fd >= 0) close(lock->fd);
+  hvi_free(lock->path);
+  *lock = (hvi_lock){-1, NULL};
+  return status;
+}
+
+void hvi_lock_release(hvi_lock *lock) {
+  if (lock->path) {
+    unlink(lock->path);
+    close(lock->fd);
+  }
+  hvi_free(lock->path);
+  *lock = (hvi_lock){-1, NULL};
 }
 
 hvi_status hvi_file_write_text(const char *path, const char *text, hvi_error *err) {

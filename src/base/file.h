@@ -1,4 +1,9 @@
-/* Files that appear whole or not at all, and are read with a limit. */
+/*
+ * Files that appear whole or not at all, survive a loss of power, and are read with a limit.
+ *
+ * A file is written under a temporary name in its folder, synced and renamed, and then the folder
+ * is synced. A file that is replaced keeps its mode. A signal ends no write.
+ */
 #ifndef HVI_BASE_FILE_H
 #define HVI_BASE_FILE_H
 
@@ -7,19 +12,50 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* A file under construction: a temporary name in the target's folder, renamed on commit. A device
- * or pipe such as /dev/stdout is written in place, without a temporary. */
+/* A file under construction. A device or pipe such as /dev/stdout is written in place, without a
+ * temporary. */
 typedef struct hvi_file {
   FILE *stream;
+  struct hvi_file_sink *sink;
   char *path, *temporary;
+  bool keep; /* what is replaced becomes path.previous */
 } hvi_file;
 
+/* Through symbolic links: the file behind one is replaced, and the link stays. */
 hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err);
+/* The same for a file that hvi keeps for itself: never through a link, and the file that it
+ * replaces stays as path.previous. */
+hvi_status hvi_file_replace(hvi_file *f, const char *path, hvi_error *err);
 /* Flushes, syncs, closes and renames; on any failure (a full disk too) removes the temporary and
  * leaves an existing target as it was. */
 hvi_status hvi_file_commit(hvi_file *f, hvi_error *err);
 /* Gives up: removes the temporary. Fine after a commit and on a zeroed hvi_file. */
 void hvi_file_discard(hvi_file *f);
+
+/* An error when there is something at path that is not a file: a link, a folder, a device. */
+hvi_status hvi_file_plain(const char *path, hvi_error *err);
+/* path.previous; hvi_free it. NULL without memory. */
+char *hvi_file_previous(const char *path);
+/* Removes a file that hvi kept for itself, and its previous one. */
+void hvi_file_remove(const char *path);
+/* To the disk: an open file; the folder that a path lies in, after a rename. */
+hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err);
+hvi_status hvi_folder_sync(const char *path, hvi_error *err);
+
+/* A run's claim to the files whose names begin with `path`: path.lock, locked while the run lasts.
+ * The system lets go of it however the run ends. */
+typedef struct hvi_lock {
+  int fd;
+  char *path;
+} hvi_lock;
+
+/* An error that names `path` when another run has it. */
+hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err);
+/* Removes path.lock. Fine on a zeroed lock. */
+void hvi_lock_release(hvi_lock *lock);
+/* Opens (flags as for open; it is made when it is not there) and locks a file that grows in place.
+ * A device or a pipe is not locked. */
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err);
 
 /* Writes text to path, whole or not at all. */
 hvi_status hvi_file_write_text(const char *path, const char *text, hvi_error *err);

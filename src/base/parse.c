@@ -3,6 +3,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,54 @@ static bool looks_decimal(const char *text) {
   return text[0] && strspn(text, "0123456789+-.eE") == strlen(text);
 }
 
+/* strtod with a point for the decimals, whatever the program's locale says. */
+static double c_strtod(const char *text, char **end) {
+  locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  if (!c) return strtod(text, end);
+  locale_t own = uselocale(c);
+  const double x = strtod(text, end);
+  uselocale(own);
+  freelocale(c);
+  return x;
+}
+
+/* m 10^e is one exact operation on two doubles, and so correctly rounded, while m is below 2^53 and
+ * |e| at most 22. Everything else is left to strtod. */
+const char *hvi_parse_decimal(double *x, const char *text) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                  1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const char *c = text + (*text == '-' || *text == '+');
+  uint64_t m = 0;
+  int digits = 0, e = 0, written = 0;
+  for (bool point = false; (*c >= '0' && *c <= '9') || (*c == '.' && !point); c++) {
+    if (*c == '.') point = true;
+    if (*c == '.') continue;
+    m = m < UINT64_MAX / 20 ? 10 * m + (uint64_t)(*c - '0') : UINT64_MAX;
+    digits++;
+    e -= point;
+  }
+  if (c == text && strncmp(c, "inf", 3) == 0) return *x = INFINITY, c + 3;
+  char *end = (char *)(uintptr_t)c;
+  if (digits && (*c == 'e' || *c == 'E') && strspn(c + 1, "+-0123456789") < 6) {
+    written = (int)strtol(c + 1, &end, 10);
+    if (end == c + 1) return NULL;
+  }
+  e += written;
+  if (digits && m < 1ull << 53 && e >= -22 && e <= 22) {
+    *x = e < 0 ? (double)m / powers[-e] : (double)m * powers[e];
+    if (*text == '-') *x = -*x;
+    return end;
+  }
+  *x = c_strtod(text, &end);
+  return end == text ? NULL : end;
+}
+
 bool hvi_parse_real(double *x, const char *text) {
-  char *end;
+  double value;
   if (!looks_decimal(text)) return false;
-  double value = strtod(text, &end);
-  if (end == text || *end || !isfinite(value)) return false;
+  const char *end = hvi_parse_decimal(&value, text);
+  if (!end || *end || !isfinite(value)) return false;
   *x = value;
   return true;
 }
@@ -69,18 +113,31 @@ static bool has_hole(const char *text) {
   return open;
 }
 
-double *hvi_parse_reals(size_t *count, const char *text) {
+bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text) {
   char word[64];
-  /* each number takes at least one letter and a separator */
-  double *list = has_hole(text) ? NULL : hvi_alloc_doubles(strlen(text) / 2 + 1);
-  if (!list) return NULL;
   size_t n = 0;
-  while ((text = next_word(word, sizeof word, text)) != NULL) {
-    if (!hvi_parse_real(&list[n++], word)) {
-      hvi_free(list);
-      return NULL;
-    }
-  }
+  if (has_hole(text)) return false;
+  while ((text = next_word(word, sizeof word, text)) != NULL)
+    if (n == most || !hvi_parse_real(&x[n++], word)) return false;
   *count = n;
-  return list;
+  return true;
+}
+
+double *hvi_parse_reals(size_t *count, const char *text) {
+  /* each number takes at least one letter and a separator */
+  const size_t most = strlen(text) / 2 + 1;
+  double *list = hvi_alloc_doubles(most);
+  if (list && hvi_parse_list(list, most, count, text)) return list;
+  hvi_free(list);
+  return NULL;
+}
+
+bool hvi_words_have(const char *words, const char *word) {
+  const size_t length = strlen(word);
+  for (; words && *words; words += strspn(words, " ")) {
+    const size_t n = strcspn(words, " ");
+    if (n == length && memcmp(words, word, n) == 0) return true;
+    words += n;
+  }
+  return false;
 }

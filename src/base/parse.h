@@ -6,14 +6,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The decimal number that a text begins with, by no locale; the rest of the text, or NULL. */
+const char *hvi_parse_decimal(double *x, const char *text);
 /* A decimal number; false, and *x untouched, when the text is not one. */
 bool hvi_parse_real(double *x, const char *text);
 /* A whole number; "1e3" counts as one. */
 bool hvi_parse_u64(uint64_t *x, const char *text);
 bool hvi_parse_size(size_t *x, const char *text);
 
+/* Numbers with commas or blanks between them, at most `most`; false when the text is not that. */
+bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text);
 /* Numbers with commas or blanks between them (hvi_free them); NULL when the text is not that or
  * there is no memory. */
 double *hvi_parse_reals(size_t *count, const char *text);
+
+/* Whether a word is one of `words`, which have blanks between them; NULL: none. */
+bool hvi_words_have(const char *words, const char *word);
 
 #endif

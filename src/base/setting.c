@@ -5,7 +5,6 @@
 #include <hvi/setting.h>
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/parse.h"
 #include "base/suggest.h"
@@ -15,10 +14,9 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WHERE_SIZE = 64 };
+enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WORD_SIZE = 64 };
 
 /* Text that is cut off where its buffer ends, and knows how long it would be. */
 typedef struct sink {
@@ -118,10 +116,12 @@ static void put_choice(sink *s, const char *choices, int index) {
 }
 
 static bool contains(const char *range, double x) {
-  char *middle, *end;
+  double low, high;
   if (!range) return true;
-  const double low = strtod(range + 1, &middle), high = strtod(middle + 1, &end);
-  return (*range == '[' ? x >= low : x > low) && (*end == ']' ? x <= high : x < high);
+  const char *middle = hvi_parse_decimal(&low, range + 1);
+  if (!middle) return false;
+  const char *end = hvi_parse_decimal(&high, middle + 1);
+  return end && (*range == '[' ? x >= low : x > low) && (*end == ']' ? x <= high : x < high);
 }
 
 static bool good_number(const hvi_setting *row, double x) {
@@ -132,7 +132,7 @@ static bool good_number(const hvi_setting *row, double x) {
 
 static bool good_list(const hvi_setting *row, const void *settings) {
   const size_t n = entries(row, settings);
-  if (n > row->most || (n == 0 && row->flags & HVI_SETTING_NOT_EMPTY)) return false;
+  if (n > row->most) return false;
   for (size_t i = 0; i < n; i++) {
     const double x = number_at(row, settings, i);
     if (!good_number(row, x)) return false;
@@ -218,7 +218,7 @@ char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size) {
     break;
   case HVI_SETTING_COUNTS:
   case HVI_SETTING_REALS:
-    put(&s, "%d to %zu %s", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most,
+    put(&s, "a list of %d to %zu %s", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most,
         row->kind == HVI_SETTING_REALS ? "numbers" : "whole numbers");
     put_range(&s, row->range);
     if (row->flags & HVI_SETTING_DISTINCT) put(&s, ", each once");
@@ -294,8 +294,9 @@ char *hvi_setting_format(const hvi_setting *row, const void *settings, char *tex
 
 static bool store_list(const hvi_setting *row, void *at, size_t *count, const char *text) {
   const bool empty = !*text || strcmp(text, "none") == 0;
-  double *x = empty ? NULL : hvi_parse_reals(count, text);
-  bool fits = empty || (x && *count <= row->most && *count <= MOST_ENTRIES);
+  double x[MOST_ENTRIES];
+  if (empty && row->flags & HVI_SETTING_NOT_EMPTY) return false;
+  bool fits = empty || hvi_parse_list(x, row->most, count, text);
   if (empty) *count = 0;
   for (size_t i = 0; fits && i < *count; i++) {
     if (row->kind == HVI_SETTING_REALS)
@@ -305,7 +306,6 @@ static bool store_list(const hvi_setting *row, void *at, size_t *count, const ch
     else
       fits = false;
   }
-  hvi_free(x);
   return fits;
 }
 
@@ -315,8 +315,10 @@ static bool store_number(const hvi_setting *row, void *at, int *word, const char
   if (row->choices) *word = found + 1;
   if (found >= 0) return true;
   if (none && row->flags & HVI_SETTING_NAN_IS_NONE) return *(double *)at = NAN, true;
-  if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) text = "0";
-  return row->kind == HVI_SETTING_REAL ? hvi_parse_real(at, text) : hvi_parse_size(at, text);
+  if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) return memset(at, 0, member_size(row)), true;
+  if (row->kind == HVI_SETTING_REAL)
+    return hvi_parse_real(at, text) && contains(row->range, *(double *)at);
+  return hvi_parse_size(at, text) && contains(row->range, (double)*(size_t *)at);
 }
 
 /* Whether the text is of the kind; the range comes later. */
@@ -401,21 +403,14 @@ hvi_status hvi_setting_check(const hvi_setting_table *t, const void *settings, h
   return HVI_OK;
 }
 
-static bool has_word(const char *words, const char *word, size_t length) {
-  for (; *words; words += strspn(words, " ")) {
-    const size_t n = strcspn(words, " ");
-    if (n == length && memcmp(words, word, n) == 0) return true;
-    words += n;
-  }
-  return false;
-}
-
 bool hvi_setting_used(const hvi_setting *row, const char *method) {
   if (!row->used_by || !method) return true;
-  for (; *method; method += strspn(method, " ")) {
-    const size_t n = strcspn(method, " ");
-    if (has_word(row->used_by, method, n)) return true;
-    method += n;
+  for (const char *m = method; *m; m += strspn(m, " ")) {
+    char word[WORD_SIZE];
+    const size_t n = strcspn(m, " ");
+    snprintf(word, sizeof word, "%.*s", (int)n, m);
+    if (hvi_words_have(row->used_by, word)) return true;
+    m += n;
   }
   return false;
 }

@@ -6,6 +6,7 @@
  */
 #include <hvi/ensemble.h>
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -114,6 +115,11 @@ void hvi_ensemble_free(hvi_ensemble *e) {
   hvi_free(e->outer);
   hvi_free(e->outcome);
   hvi_free(e);
+}
+
+const hvi_lanes_kernel *const *hvi_lanes_kernels(void) {
+  static const hvi_lanes_kernel *const all[] = HVI_CPU_BUILDS(hvi_lanes);
+  return all + hvi_cpu_builds_skipped();
 }
 
 /* Instance 0 shows what the others look like. */

@@ -1,7 +1,7 @@
 /*
  * Kernels, part 3: one inner step of each optimizer on lanes.
  *
- * Formulas and order of operations are those of inner/gradient.c, adam.c, gauss_newton.c and
+ * Formulas and order of operations are those of inner/gradient.c, gauss_newton.c and
  * levenberg.c. A lane that is no longer running keeps its theta and its state.
  */
 #ifndef HVI_ENSEMBLE_KERNEL_INNER_H

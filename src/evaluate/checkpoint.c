@@ -9,23 +9,20 @@
 #include "base/memory.h"
 #include "evaluate/columns.h"
 #include "evaluate/evaluation.h"
-#include "evaluate/schedule.h"
-
-#include <hvi/tensors.h>
-#include <hvi/version.h>
 
 #include <string.h>
 
 enum { PURSE = 5, MARK = 3 };
-static const char kind[] = "evaluation";
+static const char kind[] = "checkpoint of an evaluation";
 
-static void pack_purse(const hvi_purse *p, double *x) {
+static void pack_purse(const hvi_seconds *p, double *x) {
   const double all[PURSE] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
   memcpy(x, all, sizeof all);
 }
 
-static void unpack_purse(hvi_purse *p, const double *x) {
-  *p = (hvi_purse){.collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
+static void unpack_purse(hvi_seconds *p, const double *x) {
+  *p = (hvi_seconds){
+      .collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
 }
 
 /* The first row that the last step's draw and those after it need. */
@@ -63,7 +60,7 @@ static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
       k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
     }
   }
-  pack_purse(&e->purse, k->purse);
+  pack_purse(&e->seconds, k->purse);
   const size_t outer = hvi_solver_info(e->solver).last.outer;
   const hvi_collector_mark mark = mark_of(e, outer);
   k->mark[0] = (double)outer;
@@ -76,19 +73,26 @@ static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t 
   return (hvi_tensor){name, HVI_TENSOR_F64, 2, {rows, columns}, x};
 }
 
+static hvi_kept head_of(const hvi_evaluation *e, const char *about) {
+  hvi_kept head = {
+      .kind = kind, .about = about ? about : "", .accept_other_bits = e->spec.accept_other_bits};
+  memcpy(head.levels, e->levels, sizeof head.levels);
+  return head;
+}
+
 hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
                                hvi_error *err) {
   packed k = {0};
   hvi_status status = pack(&k, e, err);
   if (!status) {
-    const hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
-                                matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
-                                matrix("purse", k.purse, 1, PURSE), matrix("mark", k.mark, 1, MARK),
-                                matrix("mean", e->mean, 1, e->problem->model->dim)};
-    const size_t count = sizeof items / sizeof *items - (e->mean ? 0 : 1);
-    const hvi_tensor_note notes[] = {
-        {"kind", kind}, {"about", about ? about : ""}, {"version", hvi_version()}};
-    status = hvi_tensors_write(path, items, count, notes, sizeof notes / sizeof *notes, err);
+    hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
+                          matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
+                          matrix("purse", k.purse, 1, PURSE), matrix("mark", k.mark, 1, MARK),
+                          matrix("mean", e->mean, 1, e->problem->model->dim)};
+    const hvi_tensors t = {.count = sizeof items / sizeof *items - (e->mean ? 0 : 1),
+                           .items = items};
+    hvi_kept head = head_of(e, about);
+    status = hvi_kept_write(&head, path, &t, err);
   }
   hvi_free(k.solver);
   hvi_free(k.rows);
@@ -113,28 +117,6 @@ static hvi_status doubles(double **x, size_t *rows, const hvi_tensors *t, const 
   if (count > 0) memcpy(*x, tensor->data, count * sizeof **x);
   if (rows) *rows = tensor->shape[0];
   return HVI_OK;
-}
-
-/* Where the texts part: the first item, up to a semicolon, that is not in both. */
-static const char *first_difference(const char *a, const char *b) {
-  const char *item = a;
-  for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
-    if (a[i] == ';') item = a + i + 1 + (a[i + 1] == ' ');
-  }
-  return item;
-}
-
-static hvi_status check_notes(const hvi_tensors *t, const char *path, const char *about,
-                              hvi_error *err) {
-  const char *is = hvi_tensors_note(t, "kind"), *was = hvi_tensors_note(t, "about");
-  if (!is || strcmp(is, kind) != 0 || !was) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no checkpoint of an evaluation", path);
-  }
-  if (strcmp(was, about ? about : "") == 0) return HVI_OK;
-  const char *old = first_difference(was, about ? about : "");
-  const char *new = (about ? about : "") + (old - was);
-  return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' was made with '%.*s', not '%.*s'", path,
-                       (int)strcspn(old, ";"), old, (int)strcspn(new, ";"), new);
 }
 
 /* Takes over the rows that this evaluation would have too. The last of a run that was shorter is
@@ -165,16 +147,16 @@ static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *e
   if (!s->grow) return HVI_OK;
   if (s->skip && place.row > 0) status = s->skip(s->context, place, err);
   double again = 0.0;
-  e->purse.resumed = 0.0;
+  e->seconds.resumed = 0.0;
   if (!status) {
     status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err);
   }
-  e->purse.resumed = e->purse.ahead - again;
+  e->seconds.resumed = e->seconds.ahead - again;
   return status;
 }
 
 static hvi_status take_over(hvi_evaluation *e, const packed *k, size_t count, hvi_error *err) {
-  unpack_purse(&e->purse, k->purse);
+  unpack_purse(&e->seconds, k->purse);
   hvi_status status = renew_data(e, k->mark, err);
   if (!status) status = hvi_solver_restore(e->solver, k->solver, err);
   if (status) return status;
@@ -203,8 +185,9 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
   double *purse = NULL, *mark = NULL, *mean = NULL;
   const size_t d = e->problem->model->dim;
   size_t count = 0;
-  hvi_status status = hvi_tensors_read(&t, path, 0, err);
-  if (!status) status = check_notes(t, path, about, err);
+  hvi_kept head = head_of(e, about);
+  head.levels[0] = '\0'; /* those of the file come first */
+  hvi_status status = hvi_kept_read(&t, &head, path, err);
   if (!status) status = doubles(&k.solver, NULL, t, "solver", k.state, path, err);
   if (!status) status = doubles(&k.rows, &count, t, "rows", HVI_EVALUATION_COLUMNS, path, err);
   if (!status) status = doubles(&purse, NULL, t, "purse", PURSE, path, err);
@@ -215,6 +198,7 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
     if (mean) memcpy(e->mean, mean, d * sizeof *mean);
     memcpy(k.purse, purse, sizeof k.purse);
     memcpy(k.mark, mark, sizeof k.mark);
+    memcpy(e->levels, head.levels, sizeof e->levels);
     status = take_over(e, &k, count, err);
   }
   hvi_free(k.solver);

@@ -10,13 +10,31 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "evaluate/schedule.h"
 #include "num/vec.h"
 
 #include <math.h>
 #include <string.h>
 
+/* Whether some 10^(j / per_decade) is rounded to `outer`. */
+static bool on_decades(size_t outer, size_t per_decade) {
+  const double j = round(log10((double)outer) * (double)per_decade);
+  for (double k = fmax(j - 1.0, 0.0); k <= j + 1.0; k++) {
+    if ((size_t)llround(pow(10.0, k / (double)per_decade)) == outer) return true;
+  }
+  return false;
+}
+
+bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
+  if (outer == 0 || outer == last) return true;
+  if (s->every > 0 && outer % s->every == 0) return true;
+  return s->per_decade > 0 && on_decades(outer, s->per_decade);
+}
+
 static double clock_of(const hvi_evaluation *e) { return hvi_clock_work(e->spec.value.threads); }
+
+static double inner_seconds(const hvi_evaluation *e) {
+  return hvi_solver_info(e->solver).last.seconds_inner;
+}
 
 static size_t every(const hvi_evaluation *e) {
   return e->spec.settings.redraw_every ? e->spec.settings.redraw_every : 1;
@@ -31,7 +49,7 @@ hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, 
   double spent = 0.0;
   if (!s->grow) return HVI_OK;
   const hvi_status status = s->grow(s->context, rows, &spent, err);
-  *seconds = fmax(*seconds, spent + e->purse.resumed);
+  *seconds = fmax(*seconds, spent + e->seconds.resumed);
   return status;
 }
 
@@ -43,7 +61,7 @@ static size_t rows_used(const hvi_evaluation *e, size_t outer) {
 }
 
 static void fill_costs(const hvi_evaluation *e, hvi_evaluation_row *row) {
-  const hvi_purse *p = &e->purse;
+  const hvi_seconds *p = &e->seconds;
   row->env_steps = rows_used(e, row->outer);
   row->seconds_collect = p->collect;
   row->seconds_targets = p->targets;
@@ -98,8 +116,8 @@ hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row, hv
       if (!status) row->gap = gap.gap;
     }
   }
-  e->purse.measure += clock_of(e) - start;
-  row->seconds_measure = e->purse.measure;
+  e->seconds.measure += clock_of(e) - start;
+  row->seconds_measure = e->seconds.measure;
   return status;
 }
 
@@ -128,7 +146,7 @@ void hvi_evaluation_decide(hvi_evaluation *e) {
   e->outcome = info.outcome;
   e->reason = info.reason;
   if (e->outcome != HVI_RUNNING) return;
-  const double spent = e->purse.collect + e->purse.targets + e->purse.inner;
+  const double spent = e->seconds.collect + e->seconds.targets + e->seconds.inner;
   if (s->max_outer > 0 && info.last.outer >= s->max_outer) {
     e->outcome = HVI_LIMIT;
     e->reason = "iteration limit";
@@ -140,8 +158,8 @@ void hvi_evaluation_decide(hvi_evaluation *e) {
 
 static void charge(hvi_evaluation *e, double seconds, double inner) {
   const bool baseline = e->spec.settings.baseline != HVI_BASELINE_NONE;
-  e->purse.inner += baseline ? seconds : inner;
-  e->purse.targets += baseline ? 0.0 : seconds - inner;
+  e->seconds.inner += baseline ? seconds : inner;
+  e->seconds.targets += baseline ? 0.0 : seconds - inner;
 }
 
 /* mean_t = (1 - h) mean_{t-1} + h theta_t with h = (q + 1) / (t + q): weights like t^q */
@@ -156,16 +174,15 @@ static void average(hvi_evaluation *e, size_t t) {
 hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   if (e->outcome != HVI_RUNNING) return HVI_OK;
   const size_t outer = hvi_solver_info(e->solver).last.outer + 1;
-  double ahead = e->purse.ahead;
+  double ahead = e->seconds.ahead;
   hvi_status status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err);
   if (status) return status;
-  e->watch.inner.lr = e->spec.settings.inner.lr / (1.0 + e->spec.lr_decay * (double)(outer - 1));
-  const double start = clock_of(e), inner = e->watch.seconds;
+  const double start = clock_of(e), inner = inner_seconds(e);
   hvi_solver_step(e->solver);
   average(e, outer);
-  charge(e, clock_of(e) - start, e->watch.seconds - inner);
-  e->purse.collect = e->purse.ahead;
-  e->purse.ahead = ahead;
+  charge(e, clock_of(e) - start, inner_seconds(e) - inner);
+  e->seconds.collect = e->seconds.ahead;
+  e->seconds.ahead = ahead;
   hvi_evaluation_decide(e);
   const bool last = e->outcome != HVI_RUNNING;
   if (!last && !hvi_schedule_due(&e->spec.schedule, outer, e->spec.settings.max_outer)) {
@@ -184,7 +201,7 @@ static hvi_status begin(hvi_evaluation *e, hvi_error *err) {
     e->mean = mean;
   }
   const hvi_status status =
-      hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->purse.ahead, err);
+      hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->seconds.ahead, err);
   return status ? status : keep_row(e, err);
 }
 
@@ -245,9 +262,8 @@ static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {
   if (s.max_outer == 0 && s.max_seconds > 0.0) s.max_outer = SIZE_MAX;
   s.max_seconds = 0.0;
   s.observe = NULL;
-  const hvi_status status = hvi_solver_new(&e->solver, e->problem, &s, err);
-  if (!status) hvi_stopwatch_install(&e->watch, e->solver, e->spec.value.threads);
-  return status;
+  s.time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
+  return hvi_solver_new(&e->solver, e->problem, &s, err);
 }
 
 hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,
@@ -259,6 +275,7 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   if (!e) return hvi_error_memory(err, "an evaluation");
   e->spec = *spec;
   e->reason = "";
+  hvi_levels_add(e->levels, NULL);
   status = first_rows(e, err);
   if (!status) status = hvi_value_new(&e->problem, &spec->value, spec->seed, err);
   if (!status) status = make_gap(e, err);
@@ -288,7 +305,8 @@ hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
                                  .outcome = e->outcome,
                                  .reason = e->reason,
                                  .outer = info.last.outer,
-                                 .inner_total = info.inner_total};
+                                 .inner_total = info.inner_total,
+                                 .levels = e->levels};
 }
 
 const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *count) {
@@ -302,4 +320,29 @@ const double *hvi_evaluation_theta(const hvi_evaluation *e) {
   if (e->mean) return e->mean;
   const double *theta = hvi_solver_info(e->solver).last.theta, *given = e->spec.settings.theta0;
   return theta ? theta : given ? given : e->problem->theta0;
+}
+
+/* A collector as a stream. It runs groups of episodes and stands ahead of what was asked for, so
+ * that rows are charged at its mean speed and not when they happen to be made; those that it has
+ * skipped, in an evaluation that was taken up again, were charged before. */
+static hvi_status grow_collector(void *context, size_t rows, double *seconds, hvi_error *err) {
+  const hvi_status status = hvi_collector_need(context, rows, err);
+  const hvi_collector_cost cost = hvi_collector_spent(context);
+  const double made = rows > cost.skipped ? (double)(rows - cost.skipped) : 0.0;
+  *seconds = cost.steps > 0 ? cost.seconds * made / (double)cost.steps : 0.0;
+  return status;
+}
+
+static hvi_collector_mark find_row(void *context, size_t row) {
+  return hvi_collector_find(context, row);
+}
+
+static hvi_status skip_to(void *context, hvi_collector_mark mark, hvi_error *err) {
+  /* rows that are there already need no skipping */
+  const hvi_collector_mark now = hvi_collector_find(context, (size_t)-1);
+  return mark.row > now.row ? hvi_collector_skip(context, mark, err) : HVI_OK;
+}
+
+hvi_stream hvi_stream_of_collector(hvi_collector *c) {
+  return (hvi_stream){.grow = grow_collector, .find = find_row, .skip = skip_to, .context = c};
 }

@@ -2,30 +2,30 @@
 #ifndef HVI_EVALUATE_EVALUATION_H
 #define HVI_EVALUATE_EVALUATION_H
 
-#include "evaluate/stopwatch.h"
+#include "io/kept.h"
 
 #include <hvi/evaluate.h>
 
 /* Seconds since the start, each kind on a clock of its own. */
-typedef struct hvi_purse {
+typedef struct hvi_seconds {
   double collect; /* the batches that have been used */
   double ahead;   /* those and the one that the next step uses */
   double resumed; /* what a stream's clock lacks since it was taken up again */
   double targets, inner, measure;
-} hvi_purse;
+} hvi_seconds;
 
 struct hvi_evaluation {
   hvi_evaluation_spec spec;
   hvi_problem *problem;
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;
-  hvi_stopwatch watch;
-  hvi_purse purse;
+  hvi_seconds seconds;
   double *mean;        /* [d] of the thetas so far; NULL: without polyak */
   hvi_outcome outcome; /* the solver's, or a limit of the evaluation's own */
   const char *reason;
   hvi_evaluation_row *rows;
   size_t count, room;
+  char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 
 /* Rows of data that the draws up to that of outer step `outer` go through. */
@@ -34,6 +34,8 @@ size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer);
 hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, hvi_error *err);
 /* Room for one more row. */
 hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err);
+/* Whether an outer step is measured, of a run that ends with step `last`. */
+bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last);
 /* Ends an evaluation whose limit is reached. */
 void hvi_evaluation_decide(hvi_evaluation *e);
 

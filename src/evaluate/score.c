@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "num/stats.h"
 #include "num/vec.h"
+#include "rl/policy.h"
 
 #include <hvi/evaluate.h>
 
@@ -64,4 +65,95 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
   score->relative_clean = spread > 0.0 ? score->clean / spread : NAN;
   calibrate(score, predicted, value, n);
   return HVI_OK;
+}
+
+/* States with values to compare with: those of a test set, or in closed form on lqr. */
+hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err) {
+  hvi_probe *p = *probe = hvi_alloc(1, sizeof *p);
+  if (!p) return hvi_error_memory(err, "a test set");
+  *p = (hvi_probe){.states = set->count,
+                   .obs = set->obs,
+                   .gamma = set->gamma,
+                   .observation = hvi_alloc(set->count, set->obs * sizeof(float)),
+                   .value = hvi_copy_doubles(set->value, set->count),
+                   .standard_error = hvi_copy_doubles(set->standard_error, set->count)};
+  if (!p->observation || !p->value || !p->standard_error) {
+    hvi_probe_free(p);
+    *probe = NULL;
+    return hvi_error_memory(err, "a test set");
+  }
+  for (size_t i = 0; i < set->count * set->obs; i++) {
+    p->observation[i] = (float)set->observation[i];
+  }
+  return HVI_OK;
+}
+
+static double quadratic(const double *P, const double *x, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(P + i * n, x, n);
+  return sum;
+}
+
+static hvi_status set_exact(hvi_probe *p, const hvi_testset *set, const hvi_lqr *lqr,
+                            const hvi_policy *policy, hvi_error *err) {
+  const size_t n = lqr->n;
+  double c, *P = hvi_alloc_doubles(n * n);
+  if (!P) return hvi_error_memory(err, "the matrix of a value");
+  const hvi_status status = hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err);
+  for (size_t i = 0; !status && i < p->states; i++) {
+    p->value[i] = -(quadratic(P, set->observation + i * n, n) + c);
+    p->standard_error[i] = 0.0;
+  }
+  hvi_free(P);
+  return status;
+}
+
+hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *env,
+                           const hvi_policy *policy, hvi_error *err) {
+  const hvi_lqr *lqr = hvi_env_lqr(env);
+  *probe = NULL;
+  if (!lqr || !policy->gain) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "a closed form is known for linear-Gaussian policies on lqr alone");
+  }
+  hvi_status status = hvi_policy_check(policy, env, err);
+  if (!status && set->obs != lqr->n) {
+    status = hvi_error_set(err, HVI_ERROR_INPUT,
+                           "the test set has observations of length %zu, and %s of %zu", set->obs,
+                           env->name, lqr->n);
+  }
+  if (!status) status = hvi_probe_of_testset(probe, set, err);
+  if (!status) status = set_exact(*probe, set, lqr, policy, err);
+  if (status) {
+    hvi_probe_free(*probe);
+    *probe = NULL;
+  }
+  return status;
+}
+
+double hvi_probe_noise(const hvi_probe *probe) {
+  return hvi_vec_norm2(probe->standard_error, probe->states) / (double)probe->states;
+}
+
+void hvi_probe_free(hvi_probe *probe) {
+  if (!probe) return;
+  hvi_free(probe->observation);
+  hvi_free(probe->value);
+  hvi_free(probe->standard_error);
+  hvi_free(probe);
+}
+
+hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe, const hvi_problem *value,
+                           const double *theta, double *predicted, hvi_error *err) {
+  double *own = predicted ? NULL : hvi_alloc_doubles(probe->states);
+  double *values = predicted ? predicted : own;
+  if (!values) return hvi_error_memory(err, "predicted values");
+  hvi_status status =
+      hvi_value_predict(value, theta, probe->observation, probe->states, values, err);
+  if (!status) {
+    status =
+        hvi_score_values(score, probe->states, values, probe->value, probe->standard_error, err);
+  }
+  hvi_free(own);
+  return status;
 }

@@ -14,8 +14,6 @@
 /* clang-format off */
 static const hvi_setting rows[] = {
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
-    {"lr_decay", HVI_SETTING_REAL, AT(lr_decay), .range = "[0,inf)", .used_by = "gd momentum adam adamw",
-     .help = "outer step t = 0, 1, ... has the inner rate --inner-lr / (1 + X t)"},
     {"polyak", HVI_SETTING_REAL, AT(polyak), .range = "[0,1e6]",
      .help = "the network is a mean over the outer steps, step t weighing t^X (0: the last one)"},
     {"gap_steps", HVI_SETTING_COUNT, AT(gap_settings.steps), .range = "[1,1e9]", .fallback = "500",
@@ -40,7 +38,7 @@ const hvi_setting_table *hvi_evaluation_table(void) { return &table; }
 const hvi_setting_table *hvi_setting_table_at(size_t index) {
   const hvi_setting_table *const all[] = {
       hvi_settings_table(), hvi_value_table(),   hvi_evaluation_table(), hvi_sac_table(),
-      hvi_rollout_table(),  hvi_collect_table(), hvi_testset_table()};
+      hvi_rollout_table(),  hvi_collect_table(), hvi_returns_table(),    hvi_testset_table()};
   return index < sizeof all / sizeof *all ? all[index] : NULL;
 }
 
@@ -54,7 +52,7 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
   hvi_evaluation_spec s = {.value = hvi_value_defaults(), .settings = hvi_settings_defaults()};
   hvi_setting_defaults(&table, &s);
   s.schedule.per_decade = 10;
-  s.lr_decay = 0.02;
+  s.settings.inner_lr_decay = 0.02;
   s.polyak = 3.0;
   s.value.batch = 4000;
   s.value.lambda = 0.98;

@@ -86,7 +86,8 @@ static void finds_fixed_point(hvi_claims *claims, const hvi_linear_summary *s) {
   hvi_claim *c = add(claims, s, "to-fixed-point", "Appendix, The Linear Case",
                      "The stochastic iteration tends to the projected fixed point, and so does "
                      "Surr-GD on its surrogate.");
-  const size_t curves[] = {HVI_LINEAR_GOAL + HVI_MOVER_LSPE, HVI_LINEAR_GOAL + HVI_MOVER_SURR_10};
+  const size_t curves[] = {HVI_LINEAR_GOAL + HVI_LEARNER_LSPE,
+                           HVI_LINEAR_GOAL + HVI_LEARNER_SURR_10};
   const char *const names[] = {"LSPE", "Surr-GD(10)"};
   bool holds = true;
   for (size_t k = 0; k < 2; k++) {
@@ -113,7 +114,7 @@ static void residual_differs(hvi_claims *claims, const hvi_linear_summary *s) {
       add(claims, s, "bellman-error-elsewhere", "Appendix, Policy Evaluation",
           "Minimising the Bellman error itself leads to another point than the projected "
           "fixed point, even with linear values.");
-  const size_t residual = HVI_LINEAR_GOAL + HVI_MOVER_RESIDUAL;
+  const size_t residual = HVI_LINEAR_GOAL + HVI_LEARNER_RESIDUAL;
   hvi_claim_measure(c, "Bellman error's minimiser to the fixed point", s->bellman_limit);
   hvi_claim_measure(c, "residual gradient's limit to it", s->residual_limit);
   hvi_claim_measure(c, "residual gradient at the end to it",

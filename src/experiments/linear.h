@@ -4,20 +4,17 @@
 #ifndef HVI_EXPERIMENTS_LINEAR_H
 #define HVI_EXPERIMENTS_LINEAR_H
 
-#include "experiments/linear_lanes.h"
+#include "experiments/linear_step.h"
 #include "experiments/run.h"
 
 /* What is recorded of a run. */
 enum {
-  HVI_LINEAR_THETA = 0,                                 /* |theta_M - theta_LSPE|, five of them */
-  HVI_LINEAR_VALUE = HVI_LINEAR_THETA + HVI_SURR_COUNT, /* the same of the values, norm of Xi */
-  HVI_LINEAR_GOAL = HVI_LINEAR_VALUE + HVI_SURR_COUNT,  /* values to those of the fixed point: */
-  HVI_LINEAR_LSTD = HVI_LINEAR_GOAL + HVI_MOVER_COUNT,  /* every mover's, and LSTD's */
+  HVI_LINEAR_THETA = 0,                                  /* |theta_M - theta_LSPE|, five of them */
+  HVI_LINEAR_VALUE = HVI_LINEAR_THETA + HVI_SURR_COUNT,  /* the same of the values, norm of Xi */
+  HVI_LINEAR_GOAL = HVI_LINEAR_VALUE + HVI_SURR_COUNT,   /* values to those of the fixed point: */
+  HVI_LINEAR_LSTD = HVI_LINEAR_GOAL + HVI_LEARNER_COUNT, /* every learner's, and LSTD's */
   HVI_LINEAR_CURVES
 };
-
-/* Inner steps of the five surrogate methods: 1, 5, 10, 50, 100. */
-extern const size_t hvi_linear_inner[HVI_SURR_COUNT];
 
 typedef struct hvi_linear_settings {
   size_t runs, steps; /* trajectories; transitions of each */
@@ -26,7 +23,7 @@ typedef struct hvi_linear_settings {
   uint64_t seed;      /* run i has the draws of a solver with seed + i */
   size_t threads;
   double rate, decay, second_rate; /* of the learners with a step size */
-  /* Told between chunks how many runs are done; false stops. Optional. */
+  /* Told between batches how many runs are done; false stops. Optional. */
   bool (*progress)(void *context, size_t done);
   void *context;
 } hvi_linear_settings;
@@ -38,7 +35,7 @@ typedef struct hvi_linear_result {
   bool stopped; /* by the progress function: incomplete */
 } hvi_linear_result;
 
-/* `p` is a problem along a trajectory with three or five features and scale=trace. */
+/* `p` is a problem along a trajectory with scale=trace and a ridge above 0. */
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err);
 void hvi_linear_result_free(hvi_linear_result *r);

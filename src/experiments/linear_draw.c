@@ -21,13 +21,13 @@ typedef struct learner {
 } learner;
 
 static const learner learners[] = {
-    {HVI_LINEAR_GOAL + HVI_MOVER_SURR_10, "Surr-GD, M = 10", 2},
-    {HVI_LINEAR_GOAL + HVI_MOVER_LSPE, "LSPE", 0},
+    {HVI_LINEAR_GOAL + HVI_LEARNER_SURR_10, "Surr-GD, M = 10", 2},
+    {HVI_LINEAR_GOAL + HVI_LEARNER_LSPE, "LSPE", 0},
     {HVI_LINEAR_LSTD, "LSTD", 6},
-    {HVI_LINEAR_GOAL + HVI_MOVER_TD0, "TD(0)", 1},
-    {HVI_LINEAR_GOAL + HVI_MOVER_TDC, "TDC", 4},
-    {HVI_LINEAR_GOAL + HVI_MOVER_GTD2, "GTD2", 3},
-    {HVI_LINEAR_GOAL + HVI_MOVER_RESIDUAL, "residual gradient", 5},
+    {HVI_LINEAR_GOAL + HVI_LEARNER_TD0, "TD(0)", 1},
+    {HVI_LINEAR_GOAL + HVI_LEARNER_TDC, "TDC", 4},
+    {HVI_LINEAR_GOAL + HVI_LEARNER_GTD2, "GTD2", 3},
+    {HVI_LINEAR_GOAL + HVI_LEARNER_RESIDUAL, "residual gradient", 5},
 };
 
 enum { LEARNERS = sizeof learners / sizeof *learners };

@@ -3,9 +3,9 @@
  * values are from those of the projected fixed point.
  *
  *   single    E (r(s) + gamma <phi', x> - <phi, x>)^2 over transitions: what the single-sample
- *             method descends. Its normal equations are
- *             ((1 + gamma^2) D - gamma (G + G')) x = Phi' (I - gamma P') Xi r,   G = (D - C) /
- * gamma Bellman   |Phi x - T Phi x|^2_Xi: with B = Phi - gamma P Phi,   B' Xi B x = B' Xi r
+ *             method descends. With G = (D - C) / gamma its normal equations are
+ *             ((1 + gamma^2) D - gamma (G + G')) x = Phi' (I - gamma P') Xi r
+ *   Bellman   |Phi x - T Phi x|^2_Xi: with B = Phi - gamma P Phi,   B' Xi B x = B' Xi r
  *
  * They differ by gamma^2 times the variance of <phi', x> given s: the double-sampling problem.
  */
@@ -14,7 +14,7 @@
 #include "experiments/linear.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/bellman/trajectory.h"
+#include "problems/mdp/trajectory.h"
 
 #include <math.h>
 

@@ -38,13 +38,6 @@ static hvi_value_spec value_of(const hvi_study *study, const hvi_study_piece *pi
   return v;
 }
 
-static void describe(hvi_text *t, const hvi_setting_table *table, const void *settings,
-                     const char *method) {
-  char text[4096];
-  hvi_setting_describe(table, settings, method, text, sizeof text);
-  hvi_text_add(t, "; %s", text);
-}
-
 char *hvi_study_piece_about(const hvi_study *study, const hvi_study_piece *piece) {
   const hvi_scale *s = study->run->scale;
   const hvi_study_site *site = &study->sites[piece->place];
@@ -59,8 +52,8 @@ char *hvi_study_piece_about(const hvi_study *study, const hvi_study_piece *piece
                (int)study->plan->gap, (int)settings->baseline,
                settings->baseline == HVI_BASELINE_RULE ? settings->rule->name
                                                        : settings->optimizer->name);
-  describe(&t, hvi_value_table(), &v, NULL);
-  describe(&t, hvi_settings_table(), settings, NULL);
+  hvi_text_settings(&t, hvi_value_table(), &v, NULL);
+  hvi_text_settings(&t, hvi_settings_table(), settings, NULL);
   return hvi_text_take(&t);
 }
 
@@ -112,7 +105,7 @@ static hvi_status prepare(desk *d, hvi_error *err) {
   d->spec = hvi_evaluation_defaults();
   d->spec.seed = d->piece->seed;
   d->spec.settings = d->piece->settings;
-  d->spec.lr_decay = d->spec.polyak = 0.0; /* a method is what its file says */
+  d->spec.settings.inner_lr_decay = d->spec.polyak = 0.0; /* a method is what its file says */
   d->spec.probe = d->study->sites[d->piece->place].probe;
   const size_t steps = d->spec.settings.max_outer = hvi_study_steps(s, &d->piece->settings);
   d->spec.schedule = (hvi_schedule){.every = steps > measures ? steps / measures : 1,

@@ -32,7 +32,7 @@ static bool adversary_step(const hvi_optimizer_settings *s, double *state, hvi_s
     gap[i + 1] = r[i + 1] - s->error_alpha * (q / stretch * r[i] + c * r[i + 1]);
   }
   if (n % 2 == 1) gap[n - 1] = r[n - 1] * (1.0 - s->error_alpha);
-  if (!hvi_least_squares_gauss_newton(state, s, gap + n, l, gap)) return false;
+  if (!hvi_least_squares_solve(state, s, 0.0, gap + n, l, gap)) return false;
   for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - state[i];
   hvi_surrogate_probe(l);
   hvi_surrogate_accept(l);

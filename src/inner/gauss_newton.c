@@ -26,7 +26,7 @@ static double probe_along(hvi_surrogate *l, const double *delta, double t) {
 }
 
 static bool direction(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  return hvi_least_squares_gauss_newton(state, s, state + l->model->dim, l, l->now->residual);
+  return hvi_least_squares_solve(state, s, 0.0, state + l->model->dim, l, l->now->residual);
 }
 
 static bool fixed_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l, double t) {

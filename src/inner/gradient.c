@@ -1,14 +1,27 @@
 /*
- * First-order steps with one rate.
+ * First-order steps. g = J' Xi (g(theta) - v) is the surrogate's gradient.
  *
- *   gd        theta <- theta - lr g
+ *   gd        theta <- theta - lr g                    the paper's Surr-GD
  *   momentum  v <- beta v + g,  theta <- theta - lr v
+ *   adam      m <- b1 m + (1 - b1) g,  v <- b2 v + (1 - b2) g^2        (Kingma and Ba, 2015)
+ *             theta <- theta - lr (m / (1 - b1^k)) / (sqrt(v / (1 - b2^k)) + eps)
+ *   adamw     adam, after theta has shrunk by lr * weight_decay   (Loshchilov and Hutter, 2019)
  *
- * gd is the paper's Surr-GD. g = J' Xi (g(theta) - v) is the surrogate's gradient.
+ * State: none; v[d]; {b1^k, b2^k, m[d], v[d]}. Long loops are built per instruction set, with the
+ * same bits.
  */
 #include "inner/optimizers.h"
 #include "num/bulk.h"
 #include "num/vec.h"
+
+#include <math.h>
+
+/* Every step counts, whether it lowers the loss or not. */
+static bool go_to_next(hvi_surrogate *l) {
+  hvi_surrogate_probe(l);
+  hvi_surrogate_accept(l);
+  return true;
+}
 
 static size_t no_state(const hvi_optimizer_settings *s, const hvi_model *m) {
   (void)s, (void)m;
@@ -25,13 +38,11 @@ static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogat
   const size_t d = l->model->dim;
   double *next = l->next->theta;
   if (d >= HVI_BULK_LEAST) {
-    hvi_bulk_list()[0]->descend(next, theta, g, s->lr, d);
+    hvi_bulk_best()->descend(next, theta, g, s->lr, d);
   } else {
     for (size_t i = 0; i < d; i++) next[i] = theta[i] - s->lr * g[i];
   }
-  hvi_surrogate_probe(l);
-  hvi_surrogate_accept(l);
-  return true;
+  return go_to_next(l);
 }
 
 static size_t velocity_state(const hvi_optimizer_settings *s, const hvi_model *m) {
@@ -49,16 +60,63 @@ static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi
   const size_t d = l->model->dim;
   double *next = l->next->theta;
   if (d >= HVI_BULK_LEAST) {
-    hvi_bulk_list()[0]->momentum(next, velocity, theta, g, s->momentum, s->lr, d);
+    hvi_bulk_best()->momentum(next, velocity, theta, g, s->momentum, s->lr, d);
   } else {
     for (size_t i = 0; i < d; i++) {
       velocity[i] = s->momentum * velocity[i] + g[i];
       next[i] = theta[i] - s->lr * velocity[i];
     }
   }
-  hvi_surrogate_probe(l);
-  hvi_surrogate_accept(l);
-  return true;
+  return go_to_next(l);
+}
+
+static size_t adam_state(const hvi_optimizer_settings *s, const hvi_model *m) {
+  (void)s;
+  return 2 + 2 * m->dim;
+}
+
+static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
+  (void)s;
+  hvi_vec_zero(state, 2 + 2 * m->dim);
+  state[0] = state[1] = 1.0;
+}
+
+static void adam_loop(double *next, double *m, double *v, const double *theta, const double *g,
+                      const hvi_adam_rates *r, size_t n) {
+  if (n >= HVI_BULK_LEAST) {
+    hvi_bulk_best()->adam(next, m, v, theta, g, r, n);
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    m[i] = r->beta1 * m[i] + (1.0 - r->beta1) * g[i];
+    v[i] = r->beta2 * v[i] + (1.0 - r->beta2) * g[i] * g[i];
+    next[i] = theta[i] * r->keep - r->rate * m[i] / (sqrt(r->scale * v[i]) + r->epsilon);
+  }
+}
+
+static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l,
+                        double decay) {
+  const size_t d = l->model->dim;
+  const double *g = hvi_surrogate_gradient(l);
+  double *m = state + 2, *v = m + d;
+  state[0] *= s->beta1;
+  state[1] *= s->beta2;
+  const hvi_adam_rates rates = {.beta1 = s->beta1,
+                                .beta2 = s->beta2,
+                                .epsilon = s->epsilon,
+                                .rate = s->lr / (1.0 - state[0]),
+                                .scale = 1.0 / (1.0 - state[1]),
+                                .keep = 1.0 - s->lr * decay};
+  adam_loop(l->next->theta, m, v, l->now->theta, g, &rates, d);
+  return go_to_next(l);
+}
+
+static bool adam_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
+  return adam_update(s, state, l, 0.0);
+}
+
+static bool adamw_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
+  return adam_update(s, state, l, s->weight_decay);
 }
 
 const hvi_optimizer hvi_optimizer_gd = {.name = "gd",
@@ -72,3 +130,10 @@ const hvi_optimizer hvi_optimizer_momentum = {.name = "momentum",
                                               .state = velocity_state,
                                               .reset = forget_velocity,
                                               .step = momentum_step};
+const hvi_optimizer hvi_optimizer_adam = {
+    .name = "adam", .summary = "Adam", .state = adam_state, .reset = adam_reset, .step = adam_step};
+const hvi_optimizer hvi_optimizer_adamw = {.name = "adamw",
+                                           .summary = "Adam with decoupled weight decay",
+                                           .state = adam_state,
+                                           .reset = adam_reset,
+                                           .step = adamw_step};

@@ -33,7 +33,7 @@ static void lm_reset(const hvi_optimizer_settings *s, const hvi_model *m, double
 static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   double *delta = state + DELTA;
   const size_t d = l->model->dim;
-  if (!hvi_least_squares_damped(delta, s, state[LAMBDA], delta + d, l, l->now->residual)) {
+  if (!hvi_least_squares_solve(delta, s, state[LAMBDA], delta + d, l, l->now->residual)) {
     return false;
   }
   for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - delta[i];

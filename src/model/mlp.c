@@ -247,7 +247,7 @@ hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *e
   if (!mlp) return hvi_error_memory(err, "a network");
   mlp->rows = spec->rows;
   mlp->threads = spec->threads ? spec->threads : 1;
-  mlp->bulk = hvi_bulk_list()[0];
+  mlp->bulk = hvi_bulk_best();
   status = fill(mlp, spec, err);
   if (status) {
     free_mlp(&mlp->base);

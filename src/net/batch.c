@@ -92,7 +92,7 @@ static hvi_status forward_slice(void *context, size_t chunk, size_t worker, hvi_
 }
 
 void hvi_batch_forward(const hvi_batch *b, double *y) {
-  pass p = {.b = b, .bulk = hvi_bulk_list()[0], .y = y};
+  pass p = {.b = b, .bulk = hvi_bulk_best(), .y = y};
   hvi_parallel_run(hvi_batch_slices(b), b->threads, forward_slice, &p, NULL);
 }
 
@@ -125,7 +125,7 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
 }
 
 void hvi_batch_backward(const hvi_batch *b, const double *u, float *grad) {
-  pass p = {.b = b, .bulk = hvi_bulk_list()[0], .u = u, .grad = grad};
+  pass p = {.b = b, .bulk = hvi_bulk_best(), .u = u, .grad = grad};
   const size_t slices = hvi_batch_slices(b);
   if (b->threads == 1) {
     for (size_t k = 0; k < slices; k++) {
@@ -153,7 +153,7 @@ static hvi_status tangent_slice(void *context, size_t chunk, size_t worker, hvi_
 }
 
 void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out) {
-  pass p = {.b = b, .bulk = hvi_bulk_list()[0], .y = out, .direction = direction};
+  pass p = {.b = b, .bulk = hvi_bulk_best(), .y = out, .direction = direction};
   hvi_parallel_run(hvi_batch_slices(b), b->threads, tangent_slice, &p, NULL);
 }
 

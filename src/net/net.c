@@ -9,6 +9,7 @@
  */
 #include "net/net.h"
 
+#include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
 
@@ -62,6 +63,11 @@ static void lay_out(hvi_net *net, const hvi_net_spec *s) {
     at += aligned(net->layers[l].in * net->layers[l].out);
   }
   net->weights = at + HVI_NET_SLACK;
+}
+
+const hvi_net_kernels *const *hvi_net_kernel_list(void) {
+  static const hvi_net_kernels *const all[] = HVI_CPU_BUILDS(hvi_net);
+  return all + hvi_cpu_builds_skipped();
 }
 
 hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) {

@@ -116,7 +116,7 @@ static hvi_status do_deltas(void *context, size_t chunk, size_t worker, hvi_erro
 
 void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work) {
   const size_t slices = hvi_batch_slices(b);
-  outer o = {.b = b, .bulk = hvi_bulk_list()[0], .K = K, .row = row, .deltas = work};
+  outer o = {.b = b, .bulk = hvi_bulk_best(), .K = K, .row = row, .deltas = work};
   o.rooms = work + slices * slice_room(b->net);
   hvi_parallel_run(slices, b->threads, do_deltas, &o, NULL);
   hvi_parallel_run(slices, b->threads, do_column, &o, NULL);

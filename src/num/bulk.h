@@ -44,5 +44,6 @@ extern const hvi_bulk hvi_bulk_baseline, hvi_bulk_avx2, hvi_bulk_avx512;
 
 /* The builds that this CPU can run, fastest first, ending in NULL. */
 const hvi_bulk *const *hvi_bulk_list(void);
+const hvi_bulk *hvi_bulk_best(void); /* the first of them */
 
 #endif

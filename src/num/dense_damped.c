@@ -9,6 +9,7 @@
  */
 #include "num/dense.h"
 
+#include "base/blas.h"
 #include "num/vec.h"
 
 #include <cblas.h>
@@ -47,7 +48,9 @@ static void gram(double *M, const double *J, double lambda, size_t m, size_t n) 
   if (m * n * k > BLAS_FLOPS && m <= INT_MAX && n <= INT_MAX) {
     CBLAS_TRANSPOSE trans = m <= n ? CblasNoTrans : CblasTrans;
     int inner = (int)(m <= n ? n : m);
+    const bool held = hvi_blas_hold();
     cblas_dsyrk(CblasRowMajor, CblasLower, trans, (int)k, inner, 1.0, J, (int)n, 0.0, M, (int)k);
+    hvi_blas_release(held);
   } else if (m <= n) {
     for (size_t i = 0; i < k; i++) {
       for (size_t j = 0; j <= i; j++) M[i * k + j] = hvi_vec_dot(J + i * n, J + j * n, n);
@@ -104,7 +107,11 @@ static bool solve_large(double *y, double *M, double *diagonal, size_t k) {
 
 /* y = M^-1 y */
 static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
-  if (k > LAPACK_SIZE) return solve_large(y, M, diagonal, k);
+  if (k > LAPACK_SIZE) {
+    const bool held = hvi_blas_hold(), good = solve_large(y, M, diagonal, k);
+    hvi_blas_release(held);
+    return good;
+  }
   if (!factor_small(M, k)) return false;
   solve_small(y, M, k);
   return true;

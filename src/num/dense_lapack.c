@@ -2,6 +2,7 @@
  * LAPACKE's own allocation is avoided, because it prints when it fails. */
 #include "num/dense.h"
 
+#include "base/blas.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/vec.h"
@@ -35,8 +36,10 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
   hvi_status status = copy_square(&copy, A, n, extra, err);
   if (status != HVI_OK) return status;
   lapack_int size = (lapack_int)n, room = (lapack_int)(extra < INT_MAX ? extra : INT_MAX);
+  const bool held = hvi_blas_hold();
   lapack_int info =
       LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room);
+  hvi_blas_release(held);
   hvi_free(copy);
   if (info == 0) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_INPUT,
@@ -78,7 +81,9 @@ hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n
     return hvi_error_memory(err, "a copy of a matrix");
   }
   if (x != b) hvi_vec_copy(x, b, n);
-  if (!solve_lu(x, copy, copy + n * n, pivots, n)) {
+  const bool held = hvi_blas_hold(), solved = solve_lu(x, copy, copy + n * n, pivots, n);
+  hvi_blas_release(held);
+  if (!solved) {
     status = hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is singular", n, n);
   }
   hvi_free(pivots);
@@ -97,9 +102,11 @@ hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_er
   double *tau = copy + n * n, *sign = tau + n, *scratch = sign + n;
   lapack_int size = (lapack_int)n, work_size = (lapack_int)(room < INT_MAX ? room : INT_MAX);
   hvi_rng_fill_normal(rng, 0.0, 1.0, n * n, copy);
+  const bool held = hvi_blas_hold();
   LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, size, size, copy, size, tau, scratch, work_size);
   for (size_t j = 0; j < n; j++) sign[j] = copysign(1.0, copy[j * n + j]);
   LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, size, size, size, copy, size, tau, scratch, work_size);
+  hvi_blas_release(held);
   for (size_t j = 0; j < n; j++) {
     for (size_t i = 0; i < n; i++) Q[i * n + j] = sign[j] * copy[j * n + i];
   }
@@ -119,6 +126,9 @@ bool hvi_dense_eigen(double *w, double *A, size_t n, double *work) {
   lapack_int *integers = (lapack_int *)(void *)(work + doubles), size = (lapack_int)n;
   if (doubles > INT_MAX) return false;
   /* columns in LAPACK's eyes are rows in ours */
-  return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
-                             (lapack_int)doubles, integers, 3 + 5 * size) == 0;
+  const bool held = hvi_blas_hold();
+  const lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
+                                              (lapack_int)doubles, integers, 3 + 5 * size);
+  hvi_blas_release(held);
+  return info == 0;
 }

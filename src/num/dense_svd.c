@@ -20,6 +20,7 @@
  */
 #include "num/dense.h"
 
+#include "base/blas.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/vec.h"
@@ -98,7 +99,10 @@ static bool factor_lapack(const factors *f) {
   size_t size = gesdd_doubles(f->k, f->l);
   if (size > INT_MAX) return false;
   lapack_int *integers = (lapack_int *)(void *)(f->extra + size);
-  if (call_gesdd(f, f->extra, (lapack_int)size, integers) != 0) return false;
+  const bool held = hvi_blas_hold();
+  const lapack_int info = call_gesdd(f, f->extra, (lapack_int)size, integers);
+  hvi_blas_release(held);
+  if (info != 0) return false;
   transpose_square(f->Q, f->k);
   return true;
 }

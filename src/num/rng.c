@@ -4,18 +4,11 @@
  */
 #include <hvi/rng.h>
 
+#include "base/hash.h"
 #include "num/philox.h"
 
 #include <math.h>
-
-/* FNV-1a of the stream's name. */
-static uint64_t hash_name(const char *name) {
-  uint64_t hash = UINT64_C(0xCBF29CE484222325);
-  for (; name && *name; name++) {
-    hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001B3);
-  }
-  return hash;
-}
+#include <string.h>
 
 /* One step of splitmix64: neighbouring seeds give unrelated keys. */
 static uint64_t mix(uint64_t x) {
@@ -26,7 +19,8 @@ static uint64_t mix(uint64_t x) {
 }
 
 hvi_rng hvi_rng_new(uint64_t seed, const char *stream, uint64_t index) {
-  uint64_t key = mix(mix(seed) + hash_name(stream));
+  uint64_t key =
+      mix(mix(seed) + hvi_hash_bytes(HVI_HASH_START, stream, stream ? strlen(stream) : 0));
   return (hvi_rng){
       .key = {(uint32_t)key, (uint32_t)(key >> 32)},
       .counter = {0, 0, (uint32_t)index, (uint32_t)(index >> 32)},

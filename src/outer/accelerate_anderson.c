@@ -9,7 +9,7 @@
  * minimises |F(z')|, would be biased by sampled successors as residual gradients are.
  *
  * Where a slow mode u, with change G and test v, has been corrected before, what is known of it
- * (accelerate_mode.c) must stay true: so differences are taken without it, D_k - a_k u and G_k -
+ * (accelerate.c) must stay true: so differences are taken without it, D_k - a_k u and G_k -
  * a_k G with <v, G_k - a_k G> = 0.
  *
  * On a sample the right side b is noisy. With S its covariance, from parts of the sample, noise
@@ -53,21 +53,23 @@ static size_t look_back(const hvi_solver *s, galerkin *g) {
 
 /* D_k and G_k at output i */
 static double difference(const hvi_solver *s, const galerkin *g, size_t k, size_t i) {
-  return s->z[i] - g->z[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->mode[i] : 0.0);
+  return s->z[i] - g->z[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->accelerator.mode[i] : 0.0);
 }
 
 static double change(const hvi_solver *s, const galerkin *g, size_t k, size_t i) {
-  return s->f[i] - g->f[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->mode_f[i] : 0.0);
+  return s->f[i] - g->f[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->accelerator.mode_f[i] : 0.0);
 }
 
 /* a_k, and the length of what is left. */
 static void take_mode_out(const hvi_solver *s, galerkin *g, size_t count) {
   const size_t n = s->problem->model->out;
   const double size = hvi_vec_norm2(s->z, n);
-  const double slope = s->corrected ? hvi_vec_dot(s->mode_test, s->mode_f, n) : 0.0;
+  const double slope = s->accelerator.correction
+                           ? hvi_vec_dot(s->accelerator.mode_test, s->accelerator.mode_f, n)
+                           : 0.0;
   for (size_t k = 0; k < count && slope > 0.0; k++) {
     double seen = 0.0, size2 = 0.0;
-    for (size_t i = 0; i < n; i++) seen += s->mode_test[i] * (s->f[i] - g->f[k][i]);
+    for (size_t i = 0; i < n; i++) seen += s->accelerator.mode_test[i] * (s->f[i] - g->f[k][i]);
     g->mode[k] = seen / slope;
     for (size_t i = 0; i < n; i++) {
       const double d = difference(s, g, k, i);
@@ -84,7 +86,7 @@ static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t firs
   for (size_t i = first; i < last; i++) {
     for (size_t j = 0; j < count; j++) {
       const double d = g->scale[j] * difference(s, g, j, i);
-      part[j] -= d * s->moved_f[i];
+      part[j] -= d * s->accelerator.f[i];
       for (size_t k = 0; k < count; k++) g->A[j][k] += d * g->scale[k] * change(s, g, k, i);
     }
   }
@@ -148,7 +150,7 @@ static double share_of(const hvi_solver *s, const galerkin *g, size_t count) {
 /* F after the correction, as far as it is affine */
 static double promised(const hvi_solver *s, const galerkin *g, const double *c, size_t count,
                        size_t i) {
-  double f = s->moved_f[i];
+  double f = s->accelerator.f[i];
   for (size_t k = 0; k < count; k++) f += c[k] * change(s, g, k, i);
   return f;
 }
@@ -159,7 +161,7 @@ static bool promises_less(const hvi_solver *s, const galerkin *g, const double *
   const double *w = s->problem->weights;
   double before = 0.0, after = 0.0;
   for (size_t i = 0; i < s->problem->model->out; i++) {
-    const double f = s->moved_f[i], next = promised(s, g, c, count, i), xi = w ? w[i] : 1.0;
+    const double f = s->accelerator.f[i], next = promised(s, g, c, count, i), xi = w ? w[i] : 1.0;
     before += f * f / xi;
     after += next * next / xi;
   }
@@ -168,8 +170,8 @@ static bool promises_less(const hvi_solver *s, const galerkin *g, const double *
 
 static void move(hvi_solver *s, const galerkin *g, const double *c, size_t count) {
   for (size_t i = 0; i < s->problem->model->out; i++) {
-    s->moved_f[i] = promised(s, g, c, count, i);
-    for (size_t k = 0; k < count; k++) s->moved_z[i] += c[k] * difference(s, g, k, i);
+    s->accelerator.f[i] = promised(s, g, c, count, i);
+    for (size_t k = 0; k < count; k++) s->accelerator.z[i] += c[k] * difference(s, g, k, i);
   }
 }
 

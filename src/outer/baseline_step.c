@@ -27,23 +27,23 @@ static void evaluate(hvi_solver *s, hvi_point *p) {
 
 static void extragradient(hvi_solver *s, hvi_surrogate *l, double h) {
   const size_t d = l->model->dim;
-  field_at(s, l->now, s->field);
-  for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - h * s->field[i];
+  field_at(s, l->now, s->baseline.field);
+  for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - h * s->baseline.field[i];
   evaluate(s, l->next);
   s->theta = l->next->theta;
   s->z = l->next->z;
   hvi_solver_operate(s);
-  field_at(s, l->next, s->field);
-  hvi_vec_add(l->now->theta, -h, s->field, d);
+  field_at(s, l->next, s->baseline.field);
+  hvi_vec_add(l->now->theta, -h, s->baseline.field, d);
 }
 
 static void optimistic(hvi_solver *s, hvi_surrogate *l, double h) {
-  field_at(s, l->now, s->field);
-  const double *last = s->row.outer == 0 ? s->field : s->field_last;
+  field_at(s, l->now, s->baseline.field);
+  const double *last = s->row.outer == 0 ? s->baseline.field : s->baseline.field_last;
   for (size_t i = 0; i < l->model->dim; i++) {
-    l->now->theta[i] -= h * (2.0 * s->field[i] - last[i]);
+    l->now->theta[i] -= h * (2.0 * s->baseline.field[i] - last[i]);
   }
-  hvi_vec_copy(s->field_last, s->field, l->model->dim);
+  hvi_vec_copy(s->baseline.field_last, s->baseline.field, l->model->dim);
 }
 
 static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
@@ -53,8 +53,8 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
     const hvi_model *one = m->ops->player(m, k);
     double *cache = l->now->cache + b->cache, *theta = l->now->theta + b->theta;
     if (k > 0) hvi_solver_operate(s);
-    one->ops->vjp(one, cache, theta, s->f + b->z, s->field);
-    hvi_vec_add(theta, -h, s->field, b->dim);
+    one->ops->vjp(one, cache, theta, s->f + b->z, s->baseline.field);
+    hvi_vec_add(theta, -h, s->baseline.field, b->dim);
     one->ops->eval(one, cache, theta, l->now->z + b->z);
     s->row.counts.grad_evals++;
     s->row.counts.model_passes++;
@@ -64,12 +64,12 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
 static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_optimizer_settings *set = &s->settings.inner;
   const size_t d = l->model->dim;
-  double *power = s->adam, *m = power + 2, *v = m + d;
-  field_at(s, l->now, s->field);
+  double *power = s->baseline.adam, *m = power + 2, *v = m + d;
+  field_at(s, l->now, s->baseline.field);
   power[0] *= set->beta1;
   power[1] *= set->beta2;
   for (size_t i = 0; i < d; i++) {
-    const double g = s->field[i];
+    const double g = s->baseline.field[i];
     m[i] = set->beta1 * m[i] + (1.0 - set->beta1) * g;
     v[i] = set->beta2 * v[i] + (1.0 - set->beta2) * g * g;
     l->now->theta[i] -=
@@ -80,13 +80,13 @@ static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
 /* The theta of `now` is the solver's own, and a rule writes it in place. */
 static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_settings *set = &s->settings;
-  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->rule_state, l->now->theta);
+  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->baseline.rule, l->now->theta);
   s->row.counts.model_passes += set->rule->passes;
   s->row.counts.grad_evals += set->rule->gradients;
 }
 
 void hvi_solver_baseline_step(hvi_solver *s) {
-  hvi_surrogate *l = &s->turns[0].room.l;
+  hvi_surrogate *l = &s->parts[0].l;
   const double h = s->shrink * s->eta[0] * s->settings.inner.lr;
   switch (s->settings.baseline) {
   case HVI_BASELINE_EXTRAGRADIENT:

@@ -1,7 +1,6 @@
 /* The settings of the solver, its inner optimizers and rules: their table, and what does not go
  * together. */
 #include "base/error.h"
-#include "base/number.h"
 #include "inner/least_squares.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
@@ -67,6 +66,8 @@ static const hvi_setting rows[] = {
      .help = "the optimizer's state survives a new target"},
     {"inner_lr", HVI_SETTING_REAL, AT(inner.lr), .range = "(0,inf)", .fallback = "1", .used_by = FIRST,
      .help = "step size of gd, momentum, adam, adamw and the baselines"},
+    {"inner_lr_decay", HVI_SETTING_REAL, AT(inner_lr_decay), .range = "[0,inf)", .used_by = "gd momentum adam adamw",
+     .help = "outer step t = 0, 1, ... has the inner rate --inner-lr / (1 + X t)"},
     {"momentum", HVI_SETTING_REAL, AT(inner.momentum), .range = "[0,1)", .fallback = "0.9", .used_by = "momentum",
      .help = "share of the last step that momentum keeps"},
     {"beta1", HVI_SETTING_REAL, AT(inner.beta1), .range = "[0,1)", .fallback = "0.9", .used_by = ADAM,
@@ -93,9 +94,9 @@ static const hvi_setting rows[] = {
      .help = "matrix-free: relative tolerance"},
     {"linear_iters", HVI_SETTING_COUNT, AT(inner.linear_iters), .used_by = NEWTON,
      .help = "matrix-free: most iterations a step; 0: 4 (n + d)"},
-    {"error_alpha", HVI_SETTING_REAL, AT(inner.error_alpha), .range = "[0,1)", .fallback = "0.70710678118654752440",
+    {"error_alpha", HVI_SETTING_REAL, AT(inner.error_alpha), .range = "[0,1)", .fallback = "0.7071067811865476",
      .used_by = "adversary", .help = "adversary: the alpha it errs by"},
-    {"error_angle", HVI_SETTING_REAL, AT(inner.error_angle), .fallback = "0.78539816339744830962", .used_by = "adversary",
+    {"error_angle", HVI_SETTING_REAL, AT(inner.error_angle), .fallback = "0.7853981633974483", .used_by = "adversary",
      .help = "adversary: in which direction, in radians"},
     {.name = "when to stop (0: no such limit)"},
     {"iters", HVI_SETTING_COUNT, HVI_SETTING_ZERO_IS_NONE | HVI_SETTING_NO_RESULT, AT(max_outer), .fallback = "1000",
@@ -126,16 +127,15 @@ hvi_settings hvi_settings_defaults(void) {
 
 hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
+/* One of settings.player_eta. */
+static const hvi_setting_table player_table = {
+    "player", sizeof(double),
+    (const hvi_setting[]){{"player_eta", HVI_SETTING_REAL, .range = "(0,inf)"}, {0}}};
+
 static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  const hvi_setting *eta = &rows[0];
   hvi_status status = hvi_setting_check(&table, s, err);
-  for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++) {
-    hvi_settings one = {.eta = s->player_eta[k]};
-    char value[HVI_NUMBER_SIZE];
-    status = hvi_setting_parse(eta, &one, hvi_setting_format(eta, &one, value, sizeof value),
-                               "player_eta", err);
-    if (status) status = HVI_ERROR_ARGUMENT;
-  }
+  for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++)
+    status = hvi_setting_check(&player_table, &s->player_eta[k], err);
   if (!status && s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 &&
       s->tol == 0.0 && !s->observe) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,

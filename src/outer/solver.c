@@ -21,6 +21,13 @@ const char *hvi_outcome_name(hvi_outcome o) {
   return (unsigned)o < HVI_OUTCOME_COUNT ? outcome_names[o] : "unknown";
 }
 
+void hvi_solver_set_rates(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  const double t = (double)s->row.outer;
+  if (set->eta_decay > 0.0) s->shrink = 1.0 / (1.0 + set->eta_decay * t);
+  if (set->inner_lr_decay > 0.0) s->inner.lr = set->inner.lr / (1.0 + set->inner_lr_decay * t);
+}
+
 void hvi_solver_operate(hvi_solver *s) {
   s->problem->ops->operate(s->problem, s->sample, s->theta, s->z, s->f);
   s->row.counts.f_evals++;
@@ -60,12 +67,12 @@ static void record(hvi_solver *s) {
   }
   if (!s->sound) return;
   /* without a residual the latest iterate is as good a guess as any */
-  if (row->outer > 0 && !s->sample && !(row->residual < s->best_residual)) return;
-  s->best_outer = row->outer;
-  s->best_residual = row->residual;
-  s->best_dist2 = row->dist2;
-  hvi_vec_copy(s->best_theta, s->theta, p->model->dim);
-  hvi_vec_copy(s->best_z, s->z, n);
+  if (row->outer > 0 && !s->sample && !(row->residual < s->best.residual)) return;
+  s->best.outer = row->outer;
+  s->best.residual = row->residual;
+  s->best.dist2 = row->dist2;
+  hvi_vec_copy(s->best.theta, s->theta, p->model->dim);
+  hvi_vec_copy(s->best.z, s->z, n);
 }
 
 static void report(hvi_solver *s) {
@@ -127,8 +134,8 @@ static void draw(hvi_solver *s) {
   s->rng_before = s->rng;
   s->problem->ops->draw(s->problem, s->theta, s->sample, &s->rng);
   s->row.counts.env_steps += s->problem->draw_steps;
-  for (size_t k = 0; k < s->turn_count; k++) {
-    hvi_surrogate *l = &s->turns[k].room.l;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_surrogate *l = &s->parts[k].l;
     if (l->model->ops->bind) hvi_surrogate_rebind(l, s->sample);
   }
 }
@@ -144,19 +151,26 @@ static void begin(hvi_solver *s) {
   report(s);
 }
 
+/* Algorithm 1's body, from an iterate that an acceleration may have corrected. */
+static void take_surrogate_step(hvi_solver *s) {
+  s->origin = (hvi_origin){.z = s->z, .f = s->f};
+  if (s->past.theta) hvi_past_renew(s);
+  if (s->settings.accelerate) hvi_solver_correct(s);
+  hvi_solver_surrogate_step(s);
+  if (s->settings.accelerate) hvi_solver_learn(s);
+}
+
 static void advance(hvi_solver *s) {
   const bool watch = s->settings.stall_window > 0;
   if (watch) hvi_vec_copy(s->z_last, s->z, s->problem->model->out);
   if (s->settings.baseline) {
     hvi_solver_baseline_step(s);
   } else {
-    hvi_solver_surrogate_step(s);
+    take_surrogate_step(s);
   }
   s->row.outer++;
-  if (s->settings.eta_decay > 0.0) {
-    s->shrink = 1.0 / (1.0 + s->settings.eta_decay * (double)s->row.outer);
-  }
   s->inner_total += s->row.inner;
+  hvi_solver_set_rates(s);
   draw(s);
   hvi_solver_operate(s);
   record(s);
@@ -185,11 +199,11 @@ hvi_info hvi_solver_info(const hvi_solver *s) {
                    .eta = s->eta[0],
                    .inner_total = s->inner_total,
                    .alpha_worst = sqrt(s->alpha2_worst),
-                   .best_outer = s->best_outer,
-                   .best_residual = s->best_residual,
-                   .best_dist2 = s->best_dist2,
-                   .best_theta = s->best_theta,
-                   .best_z = s->best_z};
+                   .best_outer = s->best.outer,
+                   .best_residual = s->best.residual,
+                   .best_dist2 = s->best.dist2,
+                   .best_theta = s->best.theta,
+                   .best_z = s->best.z};
   info.last.alpha = sqrt(s->alpha2);
   return info;
 }

@@ -2,25 +2,24 @@
 #ifndef HVI_OUTER_SOLVER_H
 #define HVI_OUTER_SOLVER_H
 
+#include "outer/accelerate.h"
 #include "surrogate/surrogate.h"
 
 #include <hvi/solver.h>
 
 /* Movement below this share of the exact step's length eta |residual| counts as standing still. */
 static const double hvi_still_share = 1e-9;
-/* Iterates that Anderson acceleration may look back at. */
-enum { HVI_MEMORY_MOST = 8 };
 /* Residuals below this (relative to 1 + |z|) are rounding, not a stall. */
 static const double hvi_rounding = 1e-13;
 
 /* One surrogate and who moves in it: everybody at once, or one player of an alternating loop. */
-typedef struct hvi_turn {
-  hvi_surrogate_room room;
-  hvi_block block;          /* its share of theta and z; the whole of both when simultaneous */
-  double *state;            /* the optimizer's */
-  hvi_surrogate_room scout; /* estimated floor: the same surrogate, solved on the side */
-  double *scout_state;
-} hvi_turn;
+typedef struct hvi_subproblem {
+  hvi_surrogate l;
+  hvi_block block;     /* its share of theta and z; the whole of both when simultaneous */
+  double *state;       /* the optimizer's */
+  hvi_surrogate floor; /* estimated floor: the same surrogate, solved on the side */
+  double *floor_state;
+} hvi_subproblem;
 
 /*
  * The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
@@ -33,17 +32,25 @@ typedef struct hvi_past {
   double *cache; /* the model's, with theta */
 } hvi_past;
 
-/* What is known of the error along the slow mode; accelerate_mode.c. */
-typedef struct hvi_filter {
-  double steps;                /* samples seen */
-  double mean;                 /* of the error: what the last inner loop left of it */
-  double variance;             /* of the error, in units of noise; infinite at the start */
-  double noise;                /* variance of <test, F> within samples, a running mean */
-  double between;              /* and between them */
-  double left;                 /* what is left of the last sample's news */
-  double weight, news, spread; /* sums over recent samples: of weights, of weights times what was
-                                * new, of squared shares */
-} hvi_filter;
+/* Where a target starts from: z_t and F(z_t), unless an acceleration corrects them. */
+typedef struct hvi_origin {
+  const double *z, *f; /* [n] */
+  double shift;        /* what a correction has added to every output that is not in z yet */
+} hvi_origin;
+
+/* What the baselines remember. */
+typedef struct hvi_baseline_memory {
+  double *field, *field_last; /* [d] V = J'F */
+  double *adam;               /* {b1^k, b2^k, m[d], v[d]} */
+  double *rule;               /* the rule's own */
+} hvi_baseline_memory;
+
+/* The iterate with the smallest residual; without residuals the latest that is finite. */
+typedef struct hvi_best {
+  size_t outer;
+  double residual, dist2;
+  double *theta, *z;
+} hvi_best;
 
 struct hvi_solver {
   const hvi_problem *problem;
@@ -53,44 +60,35 @@ struct hvi_solver {
   /* where the loop stands */
   const double *theta, *z; /* [d], [n]: theta_t and z_t = g(theta_t) */
   double *f;               /* [n] F(z_t) */
-  double *z_last;          /* [n] z_{t-1} */
-  double *eta;             /* [players] or one */
-  double shrink;           /* what eta_decay leaves of it at this step */
   void *sample;            /* current draw; NULL when deterministic */
   hvi_rng rng, rng_before; /* now, and before the current draw */
 
-  /* the surrogate step */
-  size_t turn_count;
-  hvi_turn *turns;
+  /* the step */
+  double *eta;                  /* [players] or one */
+  double shrink;                /* what eta_decay leaves of it at this step */
+  hvi_optimizer_settings inner; /* with the rate of this step */
+  size_t part_count;
+  hvi_subproblem *parts;
   double *all_theta, *all_z; /* alternating: the players' parts put together */
-  hvi_past past;             /* earlier iterates: optimistic, averaged, accelerated targets */
-  double *moved_z, *moved_f; /* [n] z_t and F after the acceleration's correction */
-  double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
-  double *mode_test;         /* [n] what F is tested with for it */
-  hvi_filter filter;         /* of the error along it */
-  double shift;              /* how far the targets of the last correction went along it */
-  bool corrected, lifted;    /* whether there was one, and whether theta itself was moved */
-  double *anchor;            /* [d] theta_t, where the inner loop draws again */
-  double *projected;         /* [n] projection of the target: known floor */
-
-  /* the baselines */
-  double *field, *field_last; /* [d] V = J'F */
-  double *adam;               /* {b1^k, b2^k, m[d], v[d]} */
-  double *rule_state;         /* of a rule */
+  hvi_origin origin;
+  hvi_past past;
+  hvi_accelerator accelerator;
+  double *anchor;    /* [d] theta_t, where the inner loop draws again */
+  double *projected; /* [n] projection of the target: known floor */
+  hvi_baseline_memory baseline;
 
   /* the record */
   hvi_record row;
+  hvi_best best;
   size_t inner_total;
   double alpha2, alpha2_worst; /* squared alpha of this step, and the largest */
   double first_residual;
-  bool sound;   /* theta, z and F are finite */
-  size_t still; /* outer steps in a row without movement */
-  double start; /* on the clock */
+  bool sound;     /* theta, z and F are finite */
+  double *z_last; /* [n] z_{t-1} */
+  size_t still;   /* outer steps in a row without movement */
+  double start;   /* on the clock */
   hvi_outcome outcome;
   const char *reason;
-  size_t best_outer;
-  double best_residual, best_dist2;
-  double *best_theta, *best_z;
 };
 
 /* Checks settings against the problem; settings.c. */
@@ -100,29 +98,24 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
 void hvi_solver_surrogate_step(hvi_solver *s);
 void hvi_solver_baseline_step(hvi_solver *s);
 
-/* The turn's target, frozen; target.c. */
-void hvi_solver_set_target(hvi_solver *s, hvi_turn *turn);
-/* Correct moved_z and moved_f, where the step starts instead of z_t: accelerate_mode.c and
- * accelerate_anderson.c. */
-void hvi_solver_correct_mode(hvi_solver *s);
-/* What the turn's inner loop left along the mode, for the next correction. */
-void hvi_solver_note_mode(hvi_solver *s, const hvi_turn *turn);
-void hvi_solver_correct_anderson(hvi_solver *s);
-/* Earlier iterates, k = 1 the last: how many are known, and theirs; past.c. */
+/* Freezes a part's target; its floor l* where that is not zero; target.c. */
+void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
+double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
+/* Earlier iterates, k = 1 the last: how many are known, and theirs. */
 size_t hvi_past_count(const hvi_solver *s);
 const double *hvi_past_z(const hvi_solver *s, size_t k);
 const double *hvi_past_f(const hvi_solver *s, size_t k);
-/* Works out z and F of the past on a new sample. */
+/* Works out z and F of the past on a new sample, where theta is kept for that. */
 void hvi_past_renew(hvi_solver *s);
-/* Keeps a turn's part of theta_t, z_t and F(z_t). */
-void hvi_past_keep(hvi_solver *s, const hvi_turn *turn);
 
-/* Makes the turn's theta and z part of the solver's; surrogate_step.c. */
-void hvi_solver_gather(hvi_solver *s, const hvi_turn *turn);
+/* Makes the part's theta and z part of the solver's; surrogate_step.c. */
+void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part);
 
 /* Whether there is a new sample at theta_outer. */
 bool hvi_solver_draws(const hvi_solver *s, size_t outer);
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);
+/* The step sizes at theta_outer. */
+void hvi_solver_set_rates(hvi_solver *s);
 
 #endif

@@ -1,15 +1,181 @@
 /*
- * A solver's state as a row of doubles: everything between two outer steps that the next one
- * depends on. Outputs, F and the sample are not in it; they are worked out again from theta and the
- * generator's state before the last draw, to the same bits.
+ * A solver's memory: made in one allocation, saved as a row of doubles, and restored.
+ *
+ * Saved is everything between two outer steps that the next one depends on. Outputs, F and the
+ * sample are not in it; they are worked out again from theta and the generator's state before the
+ * last draw, to the same bits.
  */
 #include "base/clock.h"
 #include "base/error.h"
+#include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
 
 #include <math.h>
 #include <string.h>
+
+static const hvi_model *part_model(const hvi_solver *s, size_t k) {
+  const hvi_model *m = s->problem->model;
+  return s->part_count == 1 ? m : m->ops->player(m, k);
+}
+
+static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const hvi_model *whole = s->problem->model, *m = part_model(s, k);
+  hvi_subproblem *part = &s->parts[k];
+  part->block =
+      s->part_count > 1 ? whole->blocks[k] : (hvi_block){.dim = whole->dim, .out = whole->out};
+  const double *weights = s->problem->weights ? s->problem->weights + part->block.z : NULL;
+  hvi_surrogate_place(&part->l, m, weights, &s->row.counts, arena);
+  part->state = hvi_arena_take(arena, set->optimizer->state(&set->inner, m));
+  if (set->floor == HVI_FLOOR_ESTIMATED) {
+    hvi_surrogate_place(&part->floor, m, weights, &s->row.counts, arena);
+    part->floor_state = hvi_arena_take(arena, hvi_optimizer_lm.state(&set->inner, m));
+  }
+}
+
+/* How many earlier iterates the targets look back at, and room for them. */
+static void place_past(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const hvi_problem *p = s->problem;
+  const size_t n = p->model->out;
+  hvi_past *past = &s->past;
+  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
+  if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
+  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth) {
+    past->depth = set->memory;
+  }
+  if (past->depth == 0) return;
+  past->z = hvi_arena_take(arena, past->depth * n);
+  past->f = hvi_arena_take(arena, past->depth * n);
+  if (!p->ops->draw) return;
+  past->theta = hvi_arena_take(arena, past->depth * p->model->dim);
+  past->cache = hvi_arena_take(arena, p->model->cache);
+}
+
+/* Every array of the solver, from an arena that counts or from one that gives. */
+static void place(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const size_t n = s->problem->model->out, d = s->problem->model->dim;
+  s->f = hvi_arena_take(arena, n);
+  s->z_last = hvi_arena_take(arena, n);
+  s->all_z = hvi_arena_take(arena, n);
+  s->best.z = hvi_arena_take(arena, n);
+  s->projected = hvi_arena_take(arena, n);
+  s->all_theta = hvi_arena_take(arena, d);
+  s->best.theta = hvi_arena_take(arena, d);
+  s->baseline.field = hvi_arena_take(arena, d);
+  s->baseline.field_last = hvi_arena_take(arena, d);
+  s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
+  s->eta = hvi_arena_take(arena, s->problem->model->block_count);
+  place_past(s, arena);
+  if (set->accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
+  if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
+  if (set->baseline == HVI_BASELINE_RULE) {
+    s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
+  }
+  for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
+}
+
+static void forget_past(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
+  for (size_t k = 0; k < s->part_count; k++) {
+    set->optimizer->reset(&set->inner, part_model(s, k), s->parts[k].state);
+  }
+}
+
+static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
+  const hvi_settings *set = &s->settings;
+  for (size_t k = 0; k < s->problem->model->block_count; k++) {
+    s->eta[k] = set->player_eta ? set->player_eta[k] : set->eta;
+  }
+  if (set->step_rule == HVI_STEP_FIXED) return HVI_OK;
+  hvi_constants c;
+  hvi_status status = hvi_problem_constants(&c, s->problem, err);
+  if (status) return status;
+  if (!(c.mu > 0.0)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "%s is not strongly monotone (mu = %.4g): no step rule applies, give eta",
+                         s->problem->ops->name, c.mu);
+  }
+  const double best = c.mu / (c.lipschitz * c.lipschitz);
+  s->eta[0] = set->step_rule == HVI_STEP_BEST ? best : 0.4 * best;
+  for (size_t k = 1; k < s->problem->model->block_count; k++) s->eta[k] = s->eta[0];
+  return HVI_OK;
+}
+
+/* Evaluates the model at the start, once; a model of samples does so at the first draw. */
+static void stand_at_start(hvi_solver *s) {
+  const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    if (s->sample && part->l.model->ops->bind) {
+      hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
+    } else {
+      hvi_surrogate_start(&part->l, theta0 + part->block.theta);
+    }
+    hvi_solver_gather(s, part);
+  }
+}
+
+static hvi_status fill(hvi_solver *s, hvi_error *err) {
+  const hvi_problem *p = s->problem;
+  const bool in_turn = s->settings.alternating && !s->settings.baseline;
+  s->part_count = in_turn ? p->model->block_count : 1;
+  s->parts = hvi_alloc(s->part_count, sizeof *s->parts);
+  if (!s->parts) return hvi_error_memory(err, "the solver");
+  hvi_arena arena = {0};
+  place(s, &arena);
+  arena = (hvi_arena){.size = arena.used};
+  arena.base = s->memory = hvi_alloc_doubles(arena.size);
+  if (!s->memory) return hvi_error_memory(err, "the solver's workspace");
+  if (p->ops->draw) {
+    s->sample = hvi_alloc(1, p->sample_bytes);
+    if (!s->sample) return hvi_error_memory(err, "a sample");
+  }
+  place(s, &arena);
+  forget_past(s);
+  return resolve_step(s, err);
+}
+
+hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
+                          hvi_error *err) {
+  *solver = NULL;
+  if (!p || !settings) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a solver needs a problem and settings");
+  }
+  hvi_status status = hvi_settings_check(settings, p, err);
+  if (status) return status;
+  hvi_solver *s = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "the solver");
+  s->problem = p;
+  s->settings = *settings;
+  s->shrink = 1.0;
+  s->inner = settings->inner;
+  s->reason = "not started";
+  s->rng = hvi_rng_new(settings->seed, "solver", 0);
+  s->best.residual = s->best.dist2 = NAN;
+  s->alpha2 = s->alpha2_worst = NAN;
+  s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
+  s->row.seconds_inner = settings->time_inner ? 0.0 : NAN;
+  status = fill(s, err);
+  if (status) {
+    hvi_solver_free(s);
+    return status;
+  }
+  stand_at_start(s);
+  *solver = s;
+  return HVI_OK;
+}
+
+void hvi_solver_free(hvi_solver *s) {
+  if (!s) return;
+  hvi_free(s->memory);
+  hvi_free(s->parts);
+  hvi_free(s->sample);
+  hvi_free(s);
+}
 
 /* Walks over the state in one order, counting, copying out or copying in. */
 typedef struct walker {
@@ -41,10 +207,8 @@ static void walk_words(walker *w, uint32_t *words, size_t n) {
 }
 
 static void walk_rng(walker *w, hvi_rng *rng) {
-  walk_words(w, rng->key, 2);
-  walk_words(w, rng->counter, 4);
-  walk_words(w, rng->buffer, 4);
-  walk_words(w, &rng->used, 1);
+  _Static_assert(sizeof *rng == 11 * sizeof(uint32_t), "a generator is words and nothing else");
+  walk_words(w, (uint32_t *)(void *)rng, sizeof *rng / sizeof(uint32_t));
 }
 
 static void walk_record(walker *w, hvi_solver *s) {
@@ -57,14 +221,10 @@ static void walk_record(walker *w, hvi_solver *s) {
                             &r->counts.env_steps,
                             &s->inner_total,
                             &s->still,
-                            &s->best_outer};
-  double *const reals[] = {
-      &r->loss0,        &r->loss,           &r->ratio,          &r->dist2,
-      &r->residual,     &r->seconds,        &s->alpha2,         &s->alpha2_worst,
-      &s->shrink,       &s->shift,          &s->first_residual, &s->best_residual,
-      &s->best_dist2,   &s->filter.steps,   &s->filter.mean,    &s->filter.variance,
-      &s->filter.noise, &s->filter.between, &s->filter.left,    &s->filter.weight,
-      &s->filter.news,  &s->filter.spread};
+                            &s->best.outer};
+  double *const reals[] = {&r->loss0,        &r->loss,           &r->ratio,         &r->dist2,
+                           &r->residual,     &r->seconds,        &r->seconds_inner, &s->alpha2,
+                           &s->alpha2_worst, &s->first_residual, &s->best.residual, &s->best.dist2};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }
@@ -76,24 +236,25 @@ static void walk_all(walker *w, hvi_solver *s) {
   walk_record(w, s);
   walk_rng(w, &s->rng);
   walk_rng(w, &s->rng_before);
-  for (size_t k = 0; k < s->turn_count; k++) {
-    hvi_turn *turn = &s->turns[k];
-    walk(w, turn->room.l.now->theta, turn->block.dim);
-    walk(w, turn->state, set->optimizer->state(&set->inner, turn->room.l.model));
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    walk(w, part->l.now->theta, part->block.dim);
+    walk(w, part->state, set->optimizer->state(&set->inner, part->l.model));
   }
-  walk(w, s->best_theta, d);
-  walk(w, s->best_z, n);
+  walk(w, s->best.theta, d);
+  walk(w, s->best.z, n);
   if (set->stall_window > 0) walk(w, s->z_last, n);
   if (s->past.depth > 0) {
     walk(w, s->past.z, s->past.depth * n);
     walk(w, s->past.f, s->past.depth * n);
     if (s->past.theta) walk(w, s->past.theta, s->past.depth * d);
   }
+  if (set->accelerate) walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
   if (set->baseline) {
-    walk(w, s->field_last, d);
-    walk(w, s->adam, 2 + 2 * d);
+    walk(w, s->baseline.field_last, d);
+    walk(w, s->baseline.adam, 2 + 2 * d);
   }
-  if (set->baseline == HVI_BASELINE_RULE) walk(w, s->rule_state, set->rule->state(s->problem));
+  if (set->baseline == HVI_BASELINE_RULE) walk(w, s->baseline.rule, set->rule->state(s->problem));
 }
 
 size_t hvi_solver_state(const hvi_solver *s) {
@@ -130,17 +291,18 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   }
   walker w = {.row = (double *)(uintptr_t)state, .in = true}; /* one that copies in only reads it */
   walk_all(&w, s);
+  hvi_solver_set_rates(s);
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
   if (s->sample) redraw(s);
-  for (size_t k = 0; k < s->turn_count; k++) {
-    hvi_surrogate *l = &s->turns[k].room.l;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_surrogate *l = &s->parts[k].l;
     if (s->sample && l->model->ops->bind) {
       hvi_surrogate_rebind(l, s->sample);
     } else {
       hvi_surrogate_start(l, l->now->theta);
     }
-    hvi_solver_gather(s, &s->turns[k]);
+    hvi_solver_gather(s, &s->parts[k]);
   }
   hvi_solver_operate(s);
   s->row.counts = counts;

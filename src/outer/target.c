@@ -1,16 +1,61 @@
 /*
- * The target of a surrogate, frozen for the inner loop.
+ * The target v of a surrogate, frozen for the inner loop, and its floor l*.
  *
  *   plain        v = z_t - eta Xi^-1 F_t
  *   optimistic   v = z_t - eta Xi^-1 (2 F_t - F_{t-1})
  *   averaged     v = the mean of the last tau plain targets
- *   accelerated  v = z' - eta Xi^-1 F(z'),  z' being z_t corrected (accelerate_*.c)
  *
  * F_{t-1} and the earlier targets are those of the earlier iterates on the current sample. An
  * output of weight zero keeps <eta F, z - z_t> as it is, with v = z_t.
  */
+#include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
+#include "problem/sets.h"
+
+size_t hvi_past_count(const hvi_solver *s) {
+  return s->row.outer < s->past.depth ? s->row.outer : s->past.depth;
+}
+
+static size_t slot(const hvi_solver *s, size_t k) { return (s->row.outer - k) % s->past.depth; }
+
+const double *hvi_past_z(const hvi_solver *s, size_t k) {
+  return s->past.z + slot(s, k) * s->problem->model->out;
+}
+
+const double *hvi_past_f(const hvi_solver *s, size_t k) {
+  return s->past.f + slot(s, k) * s->problem->model->out;
+}
+
+void hvi_past_renew(hvi_solver *s) {
+  const hvi_past *past = &s->past;
+  const hvi_problem *p = s->problem;
+  const hvi_model *m = p->model;
+  if (p->one_sample) return; /* z and F of the past are still theirs */
+  if (m->ops->bind) m->ops->bind(m, past->cache, s->sample);
+  for (size_t k = 1; k <= hvi_past_count(s); k++) {
+    const double *theta = past->theta + slot(s, k) * m->dim;
+    double *z = past->z + slot(s, k) * m->out, *f = past->f + slot(s, k) * m->out;
+    m->ops->eval(m, past->cache, theta, z);
+    p->ops->operate(p, s->sample, theta, z, f);
+    s->row.counts.model_passes++;
+    s->row.counts.f_evals++;
+  }
+}
+
+/* Keeps a part's theta_t, z_t and F(z_t). */
+static void keep(hvi_solver *s, const hvi_subproblem *part) {
+  const hvi_past *past = &s->past;
+  const hvi_model *m = s->problem->model;
+  const hvi_block *b = &part->block;
+  if (past->depth == 0) return;
+  const size_t at = slot(s, 0);
+  hvi_vec_copy(past->z + at * m->out + b->z, s->z + b->z, b->out);
+  hvi_vec_copy(past->f + at * m->out + b->z, s->f + b->z, b->out);
+  if (past->theta) {
+    hvi_vec_copy(past->theta + at * m->dim + b->theta, part->l.now->theta, b->dim);
+  }
+}
 
 static double step_size(const hvi_solver *s, size_t i) {
   const hvi_model *m = s->problem->model;
@@ -59,25 +104,10 @@ static void set_linear(const hvi_solver *s, const hvi_block *b, const double *f,
   for (size_t i = 0; i < b->out; i++) linear[i] = w[i] > 0.0 ? 0.0 : step_size(s, b->z + i) * f[i];
 }
 
-/* z' and F(z') */
-static void accelerate(hvi_solver *s) {
-  const size_t n = s->problem->model->out;
-  hvi_vec_copy(s->moved_z, s->z, n);
-  hvi_vec_copy(s->moved_f, s->f, n);
-  if (s->problem->ops->slow_mode) hvi_solver_correct_mode(s);
-  if (s->settings.accelerate == HVI_ACCELERATE_ANDERSON) hvi_solver_correct_anderson(s);
-}
-
-void hvi_solver_set_target(hvi_solver *s, hvi_turn *turn) {
-  hvi_surrogate *l = &turn->room.l;
-  const hvi_block *b = &turn->block;
-  const double *z = s->z + b->z, *f = s->f + b->z;
-  hvi_past_renew(s);
-  if (s->settings.accelerate) {
-    accelerate(s);
-    z = s->moved_z;
-    f = s->moved_f;
-  }
+void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
+  hvi_surrogate *l = &part->l;
+  const hvi_block *b = &part->block;
+  const double *z = s->origin.z + b->z, *f = s->origin.f + b->z;
   if (s->settings.target == HVI_TARGET_OPTIMISTIC && hvi_past_count(s) > 0) {
     optimistic(s, b, l->target);
   } else if (s->settings.target == HVI_TARGET_AVERAGED) {
@@ -86,6 +116,52 @@ void hvi_solver_set_target(hvi_solver *s, hvi_turn *turn) {
     plain(s, b, z, f, l->target);
   }
   if (l->linear) set_linear(s, b, f, l->linear);
-  hvi_past_keep(s, turn);
+  keep(s, part);
   hvi_surrogate_freeze(l);
+}
+
+/* Steps of the side solve behind an estimated floor. */
+enum { FLOOR_STEPS = 50 };
+
+/* l* from the projection of the target onto Z, factor by factor. */
+static double known_floor(const hvi_solver *s, const hvi_subproblem *part) {
+  const hvi_problem *p = s->problem;
+  const hvi_block *b = &part->block;
+  double sum = 0.0;
+  for (size_t k = 0; k < p->set_count; k++) {
+    const hvi_set *set = &p->sets[k];
+    if (set->begin < b->z || set->begin + set->len > b->z + b->out) continue;
+    const double *v = part->l.target + (set->begin - b->z);
+    const double *w = p->weights ? p->weights + set->begin : NULL;
+    hvi_set_project(set, w, v, s->projected);
+    for (size_t i = 0; i < set->len; i++) {
+      sum += (w ? w[i] : 1.0) * (v[i] - s->projected[i]) * (v[i] - s->projected[i]);
+    }
+  }
+  return 0.5 * sum;
+}
+
+/* l* as adaptive Levenberg-Marquardt finds it from theta_t: never below the true one. */
+static double estimated_floor(hvi_solver *s, hvi_subproblem *part) {
+  hvi_surrogate *l = &part->floor;
+  hvi_optimizer_settings lm = s->settings.inner;
+  lm.adapt_damping = true;
+  if (s->sample && l->model->ops->bind) {
+    l->model->ops->bind(l->model, l->now->cache, s->sample);
+    l->model->ops->bind(l->model, l->next->cache, s->sample);
+  }
+  hvi_vec_copy(l->target, part->l.target, l->model->out);
+  hvi_surrogate_start(l, part->l.now->theta);
+  hvi_surrogate_freeze(l);
+  hvi_optimizer_lm.reset(&lm, l->model, part->floor_state);
+  for (int i = 0; i < FLOOR_STEPS; i++) {
+    const double before = l->now->loss;
+    if (!hvi_optimizer_lm.step(&lm, part->floor_state, l)) break;
+    if (before - l->now->loss <= 1e-14 * l->loss0) break;
+  }
+  return l->now->loss;
+}
+
+double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part) {
+  return s->settings.floor == HVI_FLOOR_KNOWN ? known_floor(s, part) : estimated_floor(s, part);
 }

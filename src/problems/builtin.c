@@ -3,39 +3,34 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "problems/bellman/builtins.h"
 #include "problems/games/builtins.h"
+#include "problems/mdp/mdp.h"
 #include "problems/performative/builtins.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const hvi_builtin builtins[] = {
-    {"pennies", "hidden matching pennies: two players, one parameter each", &hvi_pennies_options},
-    {"rps", "hidden rock-paper-scissors: two players, five parameters each", &hvi_rps_options},
-    {"quadratic", "random strongly monotone F with given constants and a known solution",
-     &hvi_quadratic_options},
-    {"counterexample", "a rotation on which alpha = 1/sqrt(2) is not enough for any step size",
-     &hvi_counterexample_options},
-    {"chain", "projected Bellman error of a Markov chain with linear values", &hvi_chain_options},
-    {"performative-linear", "targets that answer linearly to a network's predictions",
-     &hvi_performative_linear_options},
-    {"performative-mean", "estimating a mean that answers to its estimate",
-     &hvi_performative_mean_options},
-    {"credit", "logistic regression on borrowers who answer to the model", &hvi_credit_options},
-    {"credit-rir", "a network on borrowers who come back changed when refused",
-     &hvi_credit_rir_options},
-    {NULL, NULL, NULL},
-};
+/* Name, summary, and the stem of its options and of what makes it. */
+#define BUILTINS(ROW)                                                                              \
+  ROW("pennies", "hidden matching pennies: two players, one parameter each", pennies)              \
+  ROW("rps", "hidden rock-paper-scissors: two players, five parameters each", rps)                 \
+  ROW("quadratic", "random strongly monotone F with given constants and a known solution",         \
+      quadratic)                                                                                   \
+  ROW("counterexample", "a rotation on which alpha = 1/sqrt(2) is not enough for any step size",   \
+      counterexample)                                                                              \
+  ROW("chain", "projected Bellman error of a Markov chain with linear values", chain)              \
+  ROW("performative-linear", "targets that answer linearly to a network's predictions",            \
+      performative_linear)                                                                         \
+  ROW("performative-mean", "estimating a mean that answers to its estimate", performative_mean)    \
+  ROW("credit", "logistic regression on borrowers who answer to the model", credit)                \
+  ROW("credit-rir", "a network on borrowers who come back changed when refused", credit_rir)
 
-/* In the same order. */
-static const hvi_builtin_fn makers[] = {
-    hvi_pennies_new,           hvi_rps_new,    hvi_quadratic_new,
-    hvi_counterexample_new,    hvi_chain_new,  hvi_performative_linear_new,
-    hvi_performative_mean_new, hvi_credit_new, hvi_credit_rir_new};
+#define ABOUT(name, summary, stem) {name, summary, &hvi_##stem##_options},
+#define MAKER(name, summary, stem) hvi_##stem##_new,
+static const hvi_builtin builtins[] = {BUILTINS(ABOUT){NULL, NULL, NULL}};
+static const hvi_builtin_fn makers[] = {BUILTINS(MAKER)};
 
 enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
-_Static_assert(sizeof builtins / sizeof builtins[0] == BUILTIN_COUNT + 1, "one maker per problem");
 
 const hvi_builtin *hvi_builtin_list(void) { return builtins; }
 

@@ -1,12 +1,51 @@
-/* A problem from a file of any kind: its keys say which. */
+/* Problem files: parsed once, and made into what their keys say. */
 #include "base/error.h"
-#include "base/yaml_tree.h"
-#include "problems/bellman/file.h"
-#include "problems/bellman/mdp.h"
+#include "base/file.h"
+#include "base/memory.h"
 #include "problems/document.h"
 #include "problems/games/file.h"
+#include "problems/mdp/mdp.h"
 
 #include <hvi/builtin.h>
+
+#include <string.h>
+
+enum { LONGEST_NAME = 120 };
+static const size_t largest_file = (size_t)16 << 20;
+
+hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *name,
+                              const char *folder, hvi_error *err) {
+  *d = (hvi_document){.name = name, .folder = folder};
+  const hvi_status status = hvi_tree_parse(&d->tree, text, name, err);
+  if (!status) d->root = hvi_tree_root(d->tree);
+  return status;
+}
+
+hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err) {
+  char *text = NULL, *place = hvi_copy_text(path);
+  const char *name = path, *folder = ".";
+  *d = (hvi_document){0};
+  if (!place) return hvi_error_memory(err, "a path");
+  char *slash = strrchr(place, '/');
+  if (slash) {
+    slash[slash == place] = '\0';
+    folder = place;
+    /* a long path would leave no room for the rest of an error text */
+    if (strlen(path) > LONGEST_NAME) name = strrchr(path, '/') + 1;
+  }
+  hvi_status status = hvi_file_read_text(&text, path, largest_file, err);
+  if (!status) status = hvi_document_parse(d, text, name, folder, err);
+  d->path = place;
+  hvi_free(text);
+  if (status) hvi_document_free(d);
+  return status;
+}
+
+void hvi_document_free(hvi_document *d) {
+  hvi_tree_free(d->tree);
+  hvi_free(d->path);
+  *d = (hvi_document){0};
+}
 
 typedef enum kind { GAME, PROCESS, NEITHER } kind;
 
@@ -27,7 +66,7 @@ static hvi_status load_process(hvi_problem **problem, const hvi_document *d, uin
                                uint64_t instance, hvi_error *err) {
   hvi_mdp *mdp;
   bool trajectory = false;
-  hvi_status status = hvi_mdp_parse(&mdp, &trajectory, d->text, d->name, d->folder, err);
+  hvi_status status = hvi_mdp_read(&mdp, &trajectory, d, err);
   if (status) return status;
   if (instance > 0) hvi_mdp_draw_start(mdp, seed, instance);
   if (!trajectory) return hvi_mdp_problem_new(problem, mdp, err);
@@ -37,19 +76,13 @@ static hvi_status load_process(hvi_problem **problem, const hvi_document *d, uin
 
 static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t seed,
                        uint64_t instance, hvi_error *err) {
-  hvi_tree *tree;
-  hvi_status status = hvi_tree_parse(&tree, d->text, d->name, err);
-  if (status) return status;
-  const hvi_node *root = hvi_tree_root(tree);
-  const unsigned line = root->line;
-  const kind k = root->kind == HVI_NODE_MAP ? kind_of(root) : NEITHER;
-  hvi_tree_free(tree);
-  if (k == GAME) return hvi_game_parse(problem, d->text, d->name, d->folder, seed, instance, err);
+  const kind k = d->root->kind == HVI_NODE_MAP ? kind_of(d->root) : NEITHER;
+  if (k == GAME) return hvi_game_read(problem, d, seed, instance, err);
   if (k == PROCESS) return load_process(problem, d, seed, instance, err);
   return hvi_error_set(err, HVI_ERROR_INPUT,
                        "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "
                        "process), and this has neither",
-                       d->name, line);
+                       d->name, d->root->line);
 }
 
 hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t seed,

@@ -1,10 +1,12 @@
 /* claims.json: numbers in full, not-finite values as the strings "inf", "-inf" and null. */
 #include "base/error.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "report/claims.h"
 #include "report/text.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,15 +45,37 @@ static json_t *claims_json(const hvi_claims *claims) {
     json_array_append_new(list, claim_json(claims->items[i]));
   for (size_t i = 0; i < claims->figure_count; i++)
     json_array_append_new(figures, json_string(claims->figures[i]));
-  return json_pack("{s:i, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "schema_version", SCHEMA_VERSION,
-                   "experiment", claims->experiment, "title", claims->title, "mode", claims->mode,
-                   "settings_hash", claims->settings_hash, "seconds", claims->seconds, "figures",
-                   figures, "claims", list);
+  return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "schema_version",
+                   SCHEMA_VERSION, "experiment", claims->experiment, "title", claims->title, "mode",
+                   claims->mode, "settings_hash", claims->settings_hash, "level", claims->levels,
+                   "seconds", claims->seconds, "figures", figures, "claims", list);
+}
+
+/* The checksum of everything else in it; false without memory. */
+static bool print_checksum(char digits[17], const json_t *root) {
+  char *dump = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+  if (dump) snprintf(digits, 17, "%016" PRIx64, hvi_checksum(HVI_HASH_START, dump, strlen(dump)));
+  free(dump);
+  return dump != NULL;
+}
+
+/* Takes the checksum out and compares it; one that is not there fits. */
+static bool checksum_fits(hvi_claims *claims, json_t *root) {
+  char is[17], stated[17];
+  const char *text = json_string_value(json_object_get(root, "checksum"));
+  if (!text) return true;
+  snprintf(stated, sizeof stated, "%s", text);
+  json_object_del(root, "checksum");
+  claims->checked = print_checksum(is, root) && strcmp(is, stated) == 0;
+  return claims->checked;
 }
 
 hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_error *err) {
+  char digits[17];
   json_t *root = claims->failed ? NULL : claims_json(claims);
-  char *dump = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  const bool good = root && print_checksum(digits, root) &&
+                    json_object_set_new(root, "checksum", json_string(digits)) == 0;
+  char *dump = good ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(root);
   if (!dump) return hvi_error_memory(err, path);
   hvi_text text = {0};
@@ -93,6 +117,7 @@ static bool take_all(hvi_claims *claims, const json_t *root) {
       !take_string(claims->mode, sizeof claims->mode, root, "mode") ||
       !take_string(claims->settings_hash, sizeof claims->settings_hash, root, "settings_hash"))
     return false;
+  take_string(claims->levels, sizeof claims->levels, root, "level");
   claims->seconds = json_number_value(json_object_get(root, "seconds"));
   const json_t *list = json_object_get(root, "claims"), *figures = json_object_get(root, "figures");
   if (!json_is_array(list) || !json_is_array(figures)) return false;
@@ -116,6 +141,9 @@ hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err)
   hvi_free(text);
   if (!root)
     status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' line %d: %s", path, where.line, where.text);
+  else if (!checksum_fits(claims, root))
+    status = hvi_error_set(err, HVI_ERROR_INPUT,
+                           "'%s' is damaged: its checksum does not fit its contents", path);
   else if (!take_all(claims, root))
     status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is not a list of claims (schema %d)", path,
                            SCHEMA_VERSION);

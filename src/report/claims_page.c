@@ -50,9 +50,26 @@ static void add_escaped(hvi_text *t, const char *s) {
     case '"':
       hvi_text_add(t, "&quot;");
       break;
+    case '\'':
+      hvi_text_add(t, "&#39;");
+      break;
     default:
       hvi_text_pad(t, *s, 1);
     }
+  }
+}
+
+/* A text in which each '$' stands for the experiment's ID and each '@' for the name, escaped. In an
+ * address they are steps of a path below the page: what would lead elsewhere comes out as one that
+ * leads nowhere. */
+static void add_filled(hvi_text *t, const char *text, const char *id, const char *name) {
+  for (; *text; text++) {
+    if (*text == '$')
+      add_escaped(t, id);
+    else if (*text == '@')
+      add_escaped(t, name);
+    else
+      hvi_text_pad(t, *text, 1);
   }
 }
 
@@ -94,21 +111,22 @@ static void add_figure(hvi_text *t, const hvi_claims *c, const char *name, const
   const char *id = c->experiment;
   hvi_text_add(t, "<figure>");
   if (exists(folder, id, name, ".svg"))
-    hvi_text_add(t, "<a href=\"%s/%s.svg\"><img src=\"%s/%s.svg\" alt=\"%s\"></a>", id, name, id,
-                 name, name);
-  hvi_text_add(t, "<figcaption><a href=\"%s/%s.gp\">%s.gp</a>", id, name, name);
+    add_filled(t, "<a href=\"./$/@.svg\"><img src=\"./$/@.svg\" alt=\"@\"></a>", id, name);
+  add_filled(t, "<figcaption><a href=\"./$/@.gp\">@.gp</a>", id, name);
   if (exists(folder, id, name, ".png"))
-    hvi_text_add(t, " &middot; <a href=\"%s/%s.png\">png</a>", id, name);
+    add_filled(t, " &middot; <a href=\"./$/@.png\">png</a>", id, name);
   hvi_text_add(t, "</figcaption></figure>\n");
 }
 
 static void add_section(hvi_text *t, const hvi_claims *c, const char *folder) {
-  hvi_text_add(t, "<section id=\"%s\">\n<h2>", c->experiment);
-  add_escaped(t, c->title);
-  hvi_text_add(t,
-               "</h2>\n<p class=\"meta\">%s &middot; %s &middot; %.1f s &middot; <a "
-               "href=\"%s/\">data</a> &middot; <a href=\"%s/claims.json\">claims.json</a></p>\n",
-               c->experiment, c->mode, c->seconds, c->experiment, c->experiment);
+  add_filled(t, "<section id=\"$\">\n<h2>@</h2>\n<p class=\"meta\">$ &middot; ", c->experiment,
+             c->title);
+  add_filled(t, "@ &middot; ", c->experiment, c->mode);
+  hvi_text_add(t, "%.1f s", c->seconds);
+  add_filled(t,
+             " &middot; <a href=\"./$/\">data</a> &middot; <a "
+             "href=\"./$/claims.json\">claims.json</a></p>\n",
+             c->experiment, "");
   for (size_t i = 0; i < c->figure_count; i++) add_figure(t, c, c->figures[i], folder);
   if (c->count)
     hvi_text_add(t, "<table>\n<tr><th>verdict</th><th>claim</th><th>measured</th></tr>\n");
@@ -127,8 +145,7 @@ static void add_opening(hvi_text *t, const hvi_claims *list, size_t count) {
                "%zu are not decided, %zu not judged.</p>\n<nav>",
                tally[HVI_HOLDS], tally[HVI_HOLDS_NOT], tally[HVI_NOT_DECIDED],
                tally[HVI_NOT_JUDGED]);
-  for (size_t i = 0; i < count; i++)
-    hvi_text_add(t, "<a href=\"#%s\">%s</a>", list[i].experiment, list[i].experiment);
+  for (size_t i = 0; i < count; i++) add_filled(t, "<a href=\"#$\">$</a>", list[i].experiment, "");
   hvi_text_add(t, "</nav>\n");
 }
 

@@ -1,5 +1,6 @@
 /* Running gnuplot as a program, without a shell and with its output captured. */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "report/plot.h"
 #include "report/text.h"
@@ -8,15 +9,18 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOT_FOUND = 127, NO_FOLDER = 126 };
+enum { NOT_FOUND = 127, NO_FOLDER = 126, STEM_SIZE = 48 };
 
-/* The child: only calls that are safe after fork in a program with threads. */
-static void become_gnuplot(const char *folder, char *script, int output) {
+/* The child: only calls that are safe after fork in a program with threads. The script's name
+ * begins with "./", so that it is no option and no command. */
+static void become_gnuplot(const char *folder, char *script, char *assign, int output) {
   char program[] = "gnuplot", defaults[] = "-d"; /* without the user's start-up file */
-  char *const argv[] = {program, defaults, script, NULL};
+  char before[] = "-e";
+  char *const argv[] = {program, defaults, before, assign, script, NULL};
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   dup2(output, STDOUT_FILENO);
@@ -46,14 +50,14 @@ static void read_complaint(int input, char *line, size_t size) {
   }
 }
 
-static hvi_status start(pid_t *child, int *input, const char *folder, char *script,
+static hvi_status start(pid_t *child, int *input, const char *folder, char *script, char *assign,
                         hvi_error *err) {
   int ends[2];
   if (pipe(ends) != 0) return hvi_error_system(err, "open a pipe to", "gnuplot");
   fcntl(ends[0], F_SETFD, FD_CLOEXEC);
   fcntl(ends[1], F_SETFD, FD_CLOEXEC);
   *child = fork();
-  if (*child == 0) become_gnuplot(folder, script, ends[1]);
+  if (*child == 0) become_gnuplot(folder, script, assign, ends[1]);
   hvi_status status = HVI_OK;
   if (*child < 0) {
     status = hvi_error_system(err, "start", "gnuplot");
@@ -71,35 +75,83 @@ static int wait_for(pid_t child) {
   return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
 }
 
-static void explain(char *note, size_t size, const char *folder, const char *script, int code,
-                    const char *complaint) {
-  if (code == NOT_FOUND)
-    snprintf(note, size,
-             "%s/%s is written but not drawn: gnuplot is not installed (Debian: gnuplot-nox)",
-             folder, script);
-  else
-    snprintf(note, size, "%s/%s is written but not drawn: gnuplot ended with status %d%s%s", folder,
-             script, code, *complaint ? ": " : "", complaint);
-}
-
-hvi_status hvi_plot_draw(const char *folder, const char *name, bool *drawn, char *note, size_t size,
-                         hvi_error *err) {
-  *drawn = false;
-  if (size) note[0] = '\0';
-  hvi_text script = {0};
-  hvi_text_add(&script, "%s.gp", name);
-  if (script.failed) return hvi_error_memory(err, name);
+/* Runs the script. What it draws is called STEM.png and STEM.svg. */
+static hvi_status run(const char *folder, char *script, const char *stem, char note[HVI_PLOT_NOTE],
+                      hvi_error *err) {
+  char assign[STEM_SIZE + 16], complaint[256] = "";
   pid_t child = 0;
   int input = -1;
-  hvi_status status = start(&child, &input, folder, script.data, err);
-  if (status == HVI_OK) {
-    char complaint[256] = "";
-    read_complaint(input, complaint, sizeof complaint);
-    close(input);
-    int code = wait_for(child);
-    *drawn = code == 0;
-    if (!*drawn) explain(note, size, folder, script.data, code, complaint);
-  }
-  hvi_text_free(&script);
+  snprintf(assign, sizeof assign, "stem='./%s'", stem);
+  hvi_status status = start(&child, &input, folder, script, assign, err);
+  if (status != HVI_OK) return status;
+  read_complaint(input, complaint, sizeof complaint);
+  close(input);
+  const int code = wait_for(child);
+  if (code == NOT_FOUND)
+    snprintf(note, HVI_PLOT_NOTE,
+             "%s/%s is written but not drawn: gnuplot is not installed (Debian: gnuplot-nox)",
+             folder, script + 2);
+  else if (code != 0)
+    status = hvi_error_set(err, HVI_ERROR_IO,
+                           "%s/%s is written but not drawn: gnuplot ended with status %d%s%s",
+                           folder, script + 2, code, *complaint ? ": " : "", complaint);
   return status;
+}
+
+/* A picture's last bytes, blanks apart, say that it is whole. */
+static bool is_whole(FILE *file, const char *ending) {
+  static const char png_end[] = "\0\0\0\0IEND\xae\x42\x60\x82", svg_end[] = "</svg>";
+  const bool png = strcmp(ending, ".png") == 0;
+  const size_t size = png ? sizeof png_end - 1 : sizeof svg_end - 1;
+  char end[16];
+  if (fseek(file, -(long)sizeof end, SEEK_END) != 0) return false;
+  size_t length = fread(end, 1, sizeof end, file);
+  while (!png && length > 0 && end[length - 1] == '\n') length--;
+  return length >= size && memcmp(end + length - size, png ? png_end : svg_end, size) == 0;
+}
+
+/* Checks and syncs the picture that was drawn as `from`. */
+static hvi_status check_picture(const char *from, const char *to, const char *ending,
+                                hvi_error *err) {
+  FILE *file = fopen(from, "r");
+  hvi_status status = HVI_OK;
+  if (!file || !is_whole(file, ending)) {
+    status =
+        hvi_error_set(err, HVI_ERROR_IO, "cannot write '%s': the picture is %s; is the disk full?",
+                      to, file ? "cut short" : "missing");
+  }
+  if (status == HVI_OK) status = hvi_file_sync(fileno(file), to, err);
+  if (file) fclose(file);
+  return status;
+}
+
+/* Puts a picture in its place, with the mode of the one that it replaces; or removes it. */
+static hvi_status settle(const char *folder, const char *stem, const char *name, const char *ending,
+                         hvi_status status, hvi_error *err) {
+  struct stat old;
+  char *from = hvi_path_join(folder, stem, ending), *to = hvi_path_join(folder, name, ending);
+  if (status == HVI_OK && !(from && to)) status = hvi_error_memory(err, "a path");
+  if (status == HVI_OK) status = check_picture(from, to, ending, err);
+  if (status == HVI_OK && stat(to, &old) == 0) chmod(from, old.st_mode & 07777);
+  if (status == HVI_OK && rename(from, to) != 0) status = hvi_error_system(err, "create", to);
+  if (status == HVI_OK) status = hvi_folder_sync(to, err);
+  if (status != HVI_OK && from) unlink(from);
+  hvi_free(from);
+  hvi_free(to);
+  return status;
+}
+
+hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
+                         hvi_error *err) {
+  char stem[STEM_SIZE];
+  hvi_text script = {0};
+  note[0] = '\0';
+  snprintf(stem, sizeof stem, ".hvi-drawing-%lx", (unsigned long)getpid());
+  hvi_text_add(&script, "./%s.gp", name);
+  hvi_status status =
+      script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
+  hvi_text_free(&script);
+  if (*note) return status;
+  status = settle(folder, stem, name, ".png", status, err);
+  return settle(folder, stem, name, ".svg", status, err);
 }

@@ -14,7 +14,11 @@
 #include "report/text.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+/* How a script begins. */
+#define SCRIPT_START "# Redraw with: gnuplot "
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
 enum {
@@ -106,14 +110,25 @@ static layout lay_out(const hvi_plot *plot) {
   return l;
 }
 
-/* 'text' as gnuplot reads it. */
+/* 'text' as gnuplot reads it, every byte kept. Quotes and what is no character stand between double
+ * quotes, in octal: a doubled quote at the end of a text would not be read as one. */
 static void add_quoted(hvi_text *t, const char *text) {
-  hvi_text_pad(t, '\'', 1);
+  hvi_text_add(t, "'");
   for (; *text; text++) {
-    if (*text == '\'') hvi_text_pad(t, '\'', 1);
-    hvi_text_pad(t, (unsigned char)*text < ' ' ? ' ' : *text, 1);
+    const unsigned char c = (unsigned char)*text;
+    if (c < ' ' || c == 0x7f || c == '\'')
+      hvi_text_add(t, "'.\"\\%03o\".'", c);
+    else
+      hvi_text_pad(t, *text, 1);
   }
-  hvi_text_pad(t, '\'', 1);
+  hvi_text_add(t, "'");
+}
+
+/* A file beside the script. A name that began with '<' would be run, one with '-' or '+' is no
+ * file: all begin with "./". */
+static void add_file(hvi_text *t, const char *name) {
+  hvi_text_add(t, "'./'.");
+  add_quoted(t, name);
 }
 
 static void add_number(hvi_text *t, double x) {
@@ -122,8 +137,10 @@ static void add_number(hvi_text *t, double x) {
 }
 
 static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
-  hvi_text_add(t, "# Redraw with: gnuplot %s.gp\n", plot->name);
-  hvi_text_add(t, "set encoding utf8\n"
+  hvi_text_add(t, SCRIPT_START);
+  for (const char *c = plot->name; *c; c++) hvi_text_pad(t, (unsigned char)*c < ' ' ? '?' : *c, 1);
+  hvi_text_add(t, ".gp\n"
+                  "set encoding utf8\n"
                   "set datafile separator comma\n"
                   "set datafile columnheaders\n");
   for (size_t i = 0; i < STYLE_COUNT; i++)
@@ -137,18 +154,18 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                "unset mxtics\nunset mytics\n"
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
-  hvi_text_add(t,
-               "do for [format in 'png svg'] {\n"
-               "  if (format eq 'png') {\n"
-               "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
-               "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
-               "  } else {\n"
-               "    set terminal svg size wide,high enhanced font 'DejaVu Sans,14' "
-               "dashlength 1.2 background '#FFFFFF'\n"
-               "  }\n"
-               "  set output '%s.'.format\n"
-               "  set multiplot\n",
-               plot->name);
+  hvi_text_add(t, "if (!exists('stem')) stem = ");
+  add_file(t, plot->name);
+  hvi_text_add(t, "\ndo for [format in 'png svg'] {\n"
+                  "  if (format eq 'png') {\n"
+                  "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
+                  "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
+                  "  } else {\n"
+                  "    set terminal svg size wide,high enhanced font 'DejaVu Sans,14' "
+                  "dashlength 1.2 background '#FFFFFF'\n"
+                  "  }\n"
+                  "  set output stem.'.'.format\n"
+                  "  set multiplot\n");
   if (!plot->title) return;
   hvi_text_add(t, "  set label 1 ");
   add_quoted(t, plot->title);
@@ -172,16 +189,22 @@ static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
   hvi_text_add(t, "]\n");
 }
 
+static void add_call(hvi_text *t, const char *before, const char *name, const char *after) {
+  hvi_text_add(t, "%s", before);
+  add_quoted(t, name);
+  hvi_text_add(t, "%s", after);
+}
+
 /* A column. The edge of a band that leaves a logarithmic axis below runs along its end; without
  * that, gnuplot would drop the area. */
 static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
   if (mark != HVI_MARK_BAND || !axis->log || axis->low <= 0) {
-    hvi_text_add(t, "(column('%s'))", name);
+    add_call(t, "(column(", name, "))");
     return;
   }
-  hvi_text_add(t, "(column('%s') > ", name);
+  add_call(t, "(column(", name, ") > ");
   add_number(t, axis->low);
-  hvi_text_add(t, " ? column('%s') : ", name);
+  add_call(t, " ? column(", name, ") : ");
   add_number(t, axis->low);
   hvi_text_add(t, ")");
 }
@@ -217,17 +240,17 @@ static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1;
 
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
   hvi_text_add(t, "    ");
-  add_quoted(t, s->file);
+  add_file(t, s->file);
   if (s->mark == HVI_MARK_BARS)
     hvi_text_add(t, " using 0:");
   else
-    hvi_text_add(t, " using (column('%s')%s):", s->x, p->x.thousands ? "/1000" : "");
+    add_call(t, " using (column(", s->x, p->x.thousands ? ")/1000):" : ")):");
   add_column(t, s->y, &p->y, s->mark);
   if (s->mark == HVI_MARK_BAND) {
     hvi_text_add(t, ":");
     add_column(t, s->y2, &p->y, s->mark);
   }
-  if (s->mark == HVI_MARK_BARS) hvi_text_add(t, ":xtic(stringcolumn('%s'))", s->x);
+  if (s->mark == HVI_MARK_BARS) add_call(t, ":xtic(stringcolumn(", s->x, "))");
   hvi_text_add(t, " with %s lt %zu", drawn_with(s->mark), linetype(s));
   hvi_text_add(t, "%s notitle", weight_of(s->mark));
 }
@@ -236,17 +259,16 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
 static void add_decoration(hvi_text *t, const hvi_series *s) {
   if (s->mark != HVI_MARK_PATH && s->mark != HVI_MARK_BARS) return;
   hvi_text_add(t, ", \\\n    ");
-  add_quoted(t, s->file);
-  if (s->mark == HVI_MARK_PATH)
-    hvi_text_add(t,
-                 " every ::0::0 using (column('%s')):(column('%s')) with points lt %zu ps 1.2 "
-                 "notitle",
-                 s->x, s->y, linetype(s));
-  else
-    hvi_text_add(t,
-                 " using 0:(column('%s')):(sprintf('%%.3g', column('%s'))) with labels "
-                 "offset 0,0.6 tc rgb '#222222' notitle",
-                 s->y, s->y);
+  add_file(t, s->file);
+  if (s->mark == HVI_MARK_PATH) {
+    add_call(t, " every ::0::0 using (column(", s->x, ")):");
+    add_call(t, "(column(", s->y, ")) with points");
+    hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
+  } else {
+    add_call(t, " using 0:(column(", s->y, ")):");
+    add_call(t, "(sprintf('%.3g', column(", s->y, "))) with labels");
+    hvi_text_add(t, " offset 0,0.6 tc rgb '#222222' notitle");
+  }
 }
 
 static void add_margins(hvi_text *t, const layout *l, size_t index) {
@@ -326,6 +348,33 @@ hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
   return axis;
 }
 
+/* What is there under the figure's names was drawn by hvi: there is a script with its first line.
+ */
+static hvi_status check_place(const char *folder, const char *name, hvi_error *err) {
+  static const char *const endings[] = {".gp", ".png", ".svg"};
+  char line[sizeof SCRIPT_START] = "";
+  hvi_status status = HVI_OK;
+  for (size_t i = 0; i < sizeof endings / sizeof *endings && !status; i++) {
+    char *path = hvi_path_join(folder, name, endings[i]);
+    FILE *file = path ? fopen(path, "r") : NULL;
+    if (!path) status = hvi_error_memory(err, "a path");
+    if (i == 0 && file && !fgets(line, sizeof line, file)) line[0] = '\0';
+    if (file && strcmp(line, SCRIPT_START) != 0) {
+      status = hvi_error_set(err, HVI_ERROR_IO,
+                             "'%s' is there and hvi did not make it: it is not replaced", path);
+    }
+    if (file) fclose(file);
+    hvi_free(path);
+  }
+  return status;
+}
+
+hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
+                         hvi_error *err) {
+  const hvi_status status = hvi_plot_write(folder, plot, err);
+  return status ? status : hvi_plot_draw(folder, plot->name, note, err);
+}
+
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err) {
   if (!plot->panel_count) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a figure without panels");
   layout l = lay_out(plot);
@@ -335,7 +384,8 @@ hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *e
   add_legend(&t, plot, &l);
   hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
   char *path = hvi_path_join(folder, plot->name, ".gp");
-  hvi_status status = path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
+  hvi_status status = check_place(folder, plot->name, err);
+  if (!status) status = path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
   hvi_free(path);
   hvi_text_free(&t);
   return status;

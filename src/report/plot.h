@@ -67,16 +67,23 @@ typedef struct hvi_plot {
   const hvi_panel *panels;
 } hvi_plot;
 
-/* Text is plain UTF-8 except that ^ and _ raise and lower the next {group}, as in gnuplot's
- * enhanced mode. Writes folder/NAME.gp. */
-hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
+enum { HVI_PLOT_NOTE = 400 };
 
 /*
- * Runs gnuplot on folder/NAME.gp. That it is not installed or fails is no error: data and script
- * are there, `*drawn` is false, and note (of `size` bytes) says what to do. An error means that the
- * system would not start any process.
+ * Writes folder/NAME.gp and has gnuplot draw NAME.png and NAME.svg. Text is plain UTF-8 except that
+ * ^ and _ raise and lower the next {group}, as in gnuplot's enhanced mode.
+ *
+ * Names of files may hold anything: they are quoted, and data are named from "./" on, so that none
+ * is read as a command. Pictures are drawn under other names and put in place when they are whole;
+ * one that hvi did not draw is not replaced. That gnuplot is not installed is no error: data and
+ * script are there, and the note, otherwise empty, says what to do.
  */
-hvi_status hvi_plot_draw(const char *folder, const char *name, bool *drawn, char *note, size_t size,
+hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
+                         hvi_error *err);
+
+/* Its parts: the script, and the drawing of a script that is there. */
+hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
+hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
                          hvi_error *err);
 
 #endif

@@ -46,6 +46,13 @@ void hvi_text_pad(hvi_text *t, char c, size_t count) {
   t->data[t->length] = '\0';
 }
 
+void hvi_text_settings(hvi_text *t, const hvi_setting_table *table, const void *settings,
+                       const char *method) {
+  char text[4096];
+  hvi_setting_describe(table, settings, method, text, sizeof text);
+  hvi_text_add(t, "; %s", text);
+}
+
 hvi_status hvi_text_write(const hvi_text *t, const char *path, hvi_error *err) {
   if (t->failed) return hvi_error_memory(err, path);
   return hvi_file_write_text(path, t->data ? t->data : "", err);
@@ -70,6 +77,18 @@ char *hvi_path_join(const char *folder, const char *name, const char *ending) {
   const char *slash = length && folder[length - 1] == '/' ? "" : "/";
   hvi_text_add(&path, "%s%s%s%s", folder, slash, name, ending ? ending : "");
   return hvi_text_take(&path);
+}
+
+bool hvi_path_split(char **folder, char **name, const char *path, const char *ending) {
+  const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+  const size_t tail = strlen(ending), length = strlen(base);
+  const bool ends = length > tail && strcmp(base + length - tail, ending) == 0;
+  hvi_text f = {0}, n = {0};
+  hvi_text_add(&f, "%.*s", slash && slash > path ? (int)(slash - path) : 1, slash ? path : ".");
+  hvi_text_add(&n, "%.*s", (int)(ends ? length - tail : length), base);
+  *folder = hvi_text_take(&f);
+  *name = hvi_text_take(&n);
+  return *folder && *name;
 }
 
 size_t hvi_text_width(const char *s) {

@@ -1,11 +1,16 @@
-/* Policies: making one, and acting. */
+/* Policies: making one, acting, and its identity. */
 #include "rl/policy.h"
 
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "rl/policy_squash.h"
 
+#include <hvi/rollout.h>
+
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_LAYERS = 64, LINE = 16 };
@@ -186,4 +191,26 @@ void hvi_policy_act(const hvi_policy *p, float *scratch, size_t rows, const doub
   }
   hvi_actor_act(&(hvi_actor){p->net, p->weights, p->scale, p->shift}, scratch, rows, obs, rngs,
                 action);
+}
+
+/* A fingerprint is a hash of the shapes and of the parameters' bits. */
+static uint64_t hash_net(uint64_t hash, const hvi_policy *p) {
+  hash = hvi_hash_count(hash, p->net->layer_count);
+  for (size_t l = 0; l < p->net->layer_count; l++)
+    hash = hvi_hash_count(hash, p->net->layers[l].out);
+  hash = hvi_hash_bytes(hash, p->weights, p->net->dim * sizeof *p->weights);
+  hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
+  return hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
+}
+
+static uint64_t hash_linear(uint64_t hash, const hvi_policy *p) {
+  hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
+  return hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
+}
+
+void hvi_policy_fingerprint(char text[17], const hvi_policy *p) {
+  uint64_t hash = hvi_hash_count(HVI_HASH_START, p->obs);
+  hash = hvi_hash_count(hash, p->act);
+  hash = p->net ? hash_net(hash, p) : hash_linear(hash, p);
+  snprintf(text, 17, "%016" PRIx64, hash);
 }

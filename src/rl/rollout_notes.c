@@ -82,6 +82,7 @@ void hvi_notes_read_origin(hvi_provenance *o, const hvi_tensors *t) {
   copy_printable(o->policy, sizeof o->policy, hvi_tensors_note(t, "policy"));
   copy_printable(o->fingerprint, sizeof o->fingerprint, hvi_tensors_note(t, "fingerprint"));
   copy_printable(o->version, sizeof o->version, hvi_tensors_note(t, "version"));
+  copy_printable(o->levels, sizeof o->levels, hvi_tensors_note(t, "level"));
   o->seed = read_count(t, "seed");
   o->broken = (size_t)read_count(t, "broken");
 }

@@ -21,6 +21,14 @@ static const hvi_setting collect_rows[] = {
 };
 #undef AT
 
+#define AT(member) .offset = offsetof(hvi_returns_settings, member)
+static const hvi_setting returns_rows[] = {
+    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e7]", .fallback = "20", .help = "whole episodes"},
+    {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
+    {0},
+};
+#undef AT
+
 #define AT(member) .offset = offsetof(hvi_testset_settings, member)
 static const hvi_setting testset_rows[] = {
     {"states", HVI_SETTING_COUNT, AT(states), .range = "[1,1e9]", .fallback = "10000", .help = "states"},
@@ -36,15 +44,24 @@ static const hvi_setting testset_rows[] = {
 
 static const hvi_setting_table rollout = {"rollout", sizeof(hvi_rollout_settings), rollout_rows};
 static const hvi_setting_table collect = {"collect", sizeof(hvi_collect_settings), collect_rows};
+static const hvi_setting_table returns = {"returns", sizeof(hvi_returns_settings), returns_rows};
 static const hvi_setting_table testset = {"testset", sizeof(hvi_testset_settings), testset_rows};
 
 const hvi_setting_table *hvi_rollout_table(void) { return &rollout; }
 const hvi_setting_table *hvi_collect_table(void) { return &collect; }
+const hvi_setting_table *hvi_returns_table(void) { return &returns; }
 const hvi_setting_table *hvi_testset_table(void) { return &testset; }
 
 hvi_collect_settings hvi_collect_defaults(void) {
   hvi_collect_settings s = {.transitions = 0};
   hvi_setting_defaults(&collect, &s);
+  hvi_setting_defaults(&rollout, &s.run);
+  return s;
+}
+
+hvi_returns_settings hvi_returns_defaults(void) {
+  hvi_returns_settings s = {.episodes = 0};
+  hvi_setting_defaults(&returns, &s);
   hvi_setting_defaults(&rollout, &s.run);
   return s;
 }

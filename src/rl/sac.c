@@ -165,6 +165,7 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   hvi_sac *sac = hvi_alloc(1, sizeof *sac);
   if (!sac) return hvi_error_memory(err, "the trainer");
   sac->settings = *s;
+  hvi_levels_add(sac->levels, NULL);
   sac->obs = env->obs;
   sac->act = env->act;
   status = hvi_env_clone(env, &sac->env, err);
@@ -305,9 +306,9 @@ static hvi_status add_notes(hvi_policy *p, const hvi_sac *sac, hvi_error *err) {
   snprintf(seed, sizeof seed, "%llu", (unsigned long long)sac->settings.seed);
   snprintf(steps, sizeof steps, "%llu", (unsigned long long)sac->counts.step);
   hvi_number_format(gamma, sac->settings.gamma);
-  const char *const notes[][2] = {{"env", sac->env->name}, {"algorithm", "sac"},
-                                  {"seed", seed},          {"steps", steps},
-                                  {"gamma", gamma},        {"hvi", hvi_version()}};
+  const char *const notes[][2] = {
+      {"env", sac->env->name}, {"algorithm", "sac"},   {"seed", seed},        {"steps", steps},
+      {"gamma", gamma},        {"hvi", hvi_version()}, {"level", sac->levels}};
   for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
     const hvi_status status = hvi_policy_add_note(p, notes[i][0], notes[i][1], err);
     if (status != HVI_OK) return status;

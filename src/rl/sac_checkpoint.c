@@ -7,14 +7,13 @@
 #include "rl/sac_parts.h"
 
 #include <hvi/tensors.h>
-#include <hvi/version.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { NAME_SIZE = 32, FIXED = 40, STEP_COUNTS = 4, REPLAY_COUNTS = 2 };
-static const char FORMAT[] = "hvi sac checkpoint 1";
+static const char KIND[] = "checkpoint of a training";
 
 /* Counters that lie apart in the trainer, side by side. */
 typedef struct tallies {
@@ -136,12 +135,13 @@ static bool is_kept(const hvi_setting *row) {
 hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *err) {
   hvi_sac *sac = (hvi_sac *)(size_t)constant; /* the list serves reading too */
   char texts[MOST_SETTINGS][SETTING_TEXT];
-  hvi_tensor_note notes[MOST_SETTINGS + 3] = {
-      {"format", FORMAT}, {"hvi", hvi_version()}, {"env", sac->env->name}};
+  hvi_tensor_note notes[MOST_SETTINGS];
+  hvi_kept head = {.kind = KIND, .about = sac->env->name};
   size_t count = 0;
+  memcpy(head.levels, sac->levels, sizeof head.levels);
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     if (!is_kept(row)) continue;
-    notes[3 + count] = (hvi_tensor_note){
+    notes[count] = (hvi_tensor_note){
         row->name, hvi_setting_format(row, &sac->settings, texts[count], SETTING_TEXT)};
     count++;
   }
@@ -151,7 +151,8 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
   gather(&l, sac);
   status = check_finite(&l, sac, err);
   add_replay(&l, &sac->replay);
-  if (status == HVI_OK) status = hvi_tensors_write(path, l.items, l.count, notes, count + 3, err);
+  const hvi_tensors t = {l.count, l.items, count, notes, NULL};
+  if (status == HVI_OK) status = hvi_kept_write(&head, path, &t, err);
   free_list(&l);
   return status;
 }
@@ -228,16 +229,8 @@ static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, 
   return status;
 }
 
-static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const hvi_env *env,
-                                const char *path, hvi_error *err) {
-  const char *format = hvi_tensors_note(t, "format"), *name = hvi_tensors_note(t, "env");
-  if (!format || strcmp(format, FORMAT) != 0 || !name) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no checkpoint of a training", path);
-  }
-  if (strcmp(name, env->name) != 0) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is a checkpoint of '%s', not of '%s'", path,
-                         name, env->name);
-  }
+static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const char *path,
+                                hvi_error *err) {
   *s = hvi_sac_defaults();
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     const char *text = is_kept(row) ? hvi_tensors_note(t, row->name) : NULL;
@@ -249,17 +242,20 @@ static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const
   return HVI_OK;
 }
 
-hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, hvi_error *err) {
+hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, bool accept_other_bits,
+                        hvi_error *err) {
   hvi_tensors *t = NULL;
   hvi_sac *sac = NULL;
   hvi_sac_settings settings;
   *out = NULL;
-  hvi_status status = hvi_tensors_read(&t, path, 0, err);
-  if (status == HVI_OK) status = read_settings(&settings, t, env, path, err);
+  hvi_kept head = {.kind = KIND, .about = env->name, .accept_other_bits = accept_other_bits};
+  hvi_status status = hvi_kept_read(&t, &head, path, err);
+  if (status == HVI_OK) status = read_settings(&settings, t, path, err);
   if (status == HVI_OK) status = hvi_sac_new(&sac, env, &settings, err);
   if (status == HVI_OK) status = fill_in(sac, t, path, err);
   hvi_tensors_free(t);
   if (status == HVI_OK) {
+    memcpy(sac->levels, head.levels, sizeof sac->levels);
     *out = sac;
   } else {
     hvi_sac_free(sac);

@@ -2,6 +2,7 @@
 #ifndef HVI_RL_SAC_PARTS_H
 #define HVI_RL_SAC_PARTS_H
 
+#include "io/kept.h"
 #include "net/net.h"
 #include "rl/policy_squash.h"
 #include "rl/sac_replay.h"
@@ -85,7 +86,8 @@ struct hvi_sac {
   hvi_sac_generators generators;
   hvi_sac_counts counts;
   hvi_sac_numbers numbers;
-  hvi_twins *twins; /* NULL: one thread */
+  hvi_twins *twins;             /* NULL: one thread */
+  char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 
 /* exp(log alpha), or the fixed one. */

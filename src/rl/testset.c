@@ -1,60 +1,57 @@
-/* Test sets in memory, and what they can tell apart. The formulas are in <hvi/testset.h>. */
+/* Test sets: making one, reading it, and what it can tell apart. The formulas are in
+ * <hvi/testset.h>. */
+#include <hvi/testset.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/stats.h"
-#include "rl/testset_parts.h"
+#include "rl/rollout.h"
+#include "rl/rollout_settings.h"
 
+#include <limits.h>
 #include <math.h>
+#include <string.h>
 
-hvi_status hvi_testset_new(hvi_testset **set, const hvi_env *env, const hvi_testset_settings *s,
-                           hvi_error *err) {
-  *set = NULL;
-  hvi_testset *t = hvi_alloc(1, sizeof *t);
-  if (!t) return hvi_error_memory(err, "a test set");
-  t->count = s->states;
-  t->obs = env->obs;
-  t->state = env->state;
-  t->rollouts = s->rollouts;
-  t->horizon = s->horizon;
-  t->gamma = s->gamma;
-  t->reward_bound = env->reward_bound;
-  t->observation = hvi_alloc(t->count, t->obs * sizeof(double));
-  t->states = hvi_alloc(t->count, t->state * sizeof(double));
-  t->value = hvi_alloc_doubles(t->count);
-  t->standard_error = hvi_alloc_doubles(t->count);
-  t->returns = hvi_alloc(t->count, t->rollouts * sizeof(double));
-  t->length = hvi_alloc(t->count, t->rollouts * sizeof(double));
-  t->terminated = hvi_alloc(t->count, t->rollouts * sizeof(double));
-  if (!t->observation || !t->states || !t->value || !t->standard_error || !t->returns ||
-      !t->length || !t->terminated) {
-    hvi_testset_free(t);
-    return hvi_error_memory(err, "a test set");
-  }
-  *set = t;
-  return HVI_OK;
-}
+static const hvi_column testset_columns[] = {
+    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F64, offsetof(hvi_testset, observation),
+     offsetof(hvi_testset, obs)},
+    {"state", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, states),
+     offsetof(hvi_testset, state)},
+    {"value", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, value), 0},
+    {"standard_error", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, standard_error), 0},
+    {"returns", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, returns),
+     offsetof(hvi_testset, rollouts)},
+    {"length", HVI_TENSOR_I32, HVI_TENSOR_F64, offsetof(hvi_testset, length),
+     offsetof(hvi_testset, rollouts)},
+    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, offsetof(hvi_testset, terminated),
+     offsetof(hvi_testset, rollouts)},
+};
+static const hvi_columns columns = {7, testset_columns, "a test set"};
+
+/* Kinds of records in the journal. */
+enum { STATES, RETURNS };
+/* Roll-outs start from groups of states; so many of them run side by side. */
+enum { GROUP_STATES = 8, WIDTH = 16 };
+
+static const size_t NOT_CHOSEN = SIZE_MAX;
 
 void hvi_testset_free(hvi_testset *t) {
   if (!t) return;
-  hvi_free(t->observation);
-  hvi_free(t->states);
-  hvi_free(t->value);
-  hvi_free(t->standard_error);
-  hvi_free(t->returns);
-  hvi_free(t->length);
-  hvi_free(t->terminated);
+  hvi_columns_free(t, &columns);
   hvi_free(t);
 }
 
 static double weight_after(const hvi_testset *t) { return pow(t->gamma, (double)t->horizon); }
 
-double hvi_testset_find_tail(const hvi_testset *t) {
+/* The tail that the returns lead to. */
+static double find_tail(const hvi_testset *t) {
   const size_t rollouts = t->count * t->rollouts;
   const double living = 1.0 - hvi_stats_mean(t->terminated, rollouts);
   return hvi_stats_mean(t->returns, rollouts) / (1.0 - weight_after(t) * living);
 }
 
-void hvi_testset_average(const hvi_testset *t, size_t i, double *value, double *standard_error) {
+/* Value and standard error from the returns of state i and the tail. */
+static void average(const hvi_testset *t, size_t i, double *value, double *standard_error) {
   const double *returns = t->returns + i * t->rollouts, *ended = t->terminated + i * t->rollouts;
   const double rest = weight_after(t) * t->tail, n = (double)t->rollouts;
   double sum = 0.0, squares = 0.0;
@@ -102,4 +99,291 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
   f.missing_typical = f.after * typical;
   f.below_error = f.missing_typical < f.mean_error;
   return f;
+}
+
+/* The states: whole episodes, and a uniform choice among the states on their way. */
+
+static size_t states_wanted(const hvi_testset_settings *s) {
+  return s->visits ? s->visits : 5 * s->states;
+}
+
+static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settings *s) {
+  return (hvi_rollout_plan){.keep = HVI_KEEP_STATES,
+                            .kind = STATES,
+                            .noun = "episode",
+                            .env_stream = "visit-environment",
+                            .policy_stream = "visit-policy",
+                            .steps = env->time_limit,
+                            .group = HVI_ROLLOUT_GROUP,
+                            .width = HVI_ROLLOUT_GROUP,
+                            .rows = states_wanted(s)};
+}
+
+/* A test set on its way, and what there is to choose from: whole episodes, as few as give enough
+ * states. */
+typedef struct making {
+  hvi_testset *set;
+  const hvi_testset_settings *settings;
+  size_t visited, episodes;
+} making;
+
+static hvi_status count_states(making *m, hvi_runner *runner, hvi_error *err) {
+  const size_t wanted = states_wanted(m->settings);
+  hvi_rollout_rows rows;
+  for (size_t g = 0; m->visited < wanted; g++) {
+    const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
+    if (status) return status;
+    m->set->origin.broken += rows.broken;
+    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && m->visited < wanted; e++) {
+      m->visited += rows.length[e];
+      m->episodes++;
+    }
+  }
+  return HVI_OK;
+}
+
+/* row[visited]: which row of the test set a visited state becomes. The first `count` entries of a
+ * random permutation, by exchanging. */
+static hvi_status choose(size_t *row, size_t visited, size_t count, uint64_t seed, hvi_error *err) {
+  size_t *order = hvi_alloc(visited, sizeof *order);
+  if (!order) return hvi_error_memory(err, "a choice of states");
+  hvi_rng rng = hvi_rng_new(seed, "choose-states", 0);
+  for (size_t i = 0; i < visited; i++) {
+    order[i] = i;
+    row[i] = NOT_CHOSEN;
+  }
+  for (size_t i = 0; i < count; i++) {
+    const size_t k = i + (size_t)(hvi_rng_uniform(&rng) * (double)(visited - i));
+    const size_t chosen = order[k];
+    order[k] = order[i];
+    row[chosen] = i;
+  }
+  hvi_free(order);
+  return HVI_OK;
+}
+
+static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t *row,
+                              hvi_error *err) {
+  const hvi_testset *t = m->set;
+  hvi_rollout_rows rows;
+  for (size_t g = 0, seen = 0; seen < m->visited; g++) {
+    const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
+    if (status) return status;
+    const double *x = rows.data;
+    for (size_t i = 0; i < rows.count && seen < m->visited; i++, seen++) {
+      if (row[seen] != NOT_CHOSEN) {
+        memcpy(t->states + row[seen] * t->state, x, t->state * sizeof *x);
+        memcpy(t->observation + row[seen] * t->obs, x + t->state, t->obs * sizeof *x);
+      }
+      x += t->state + t->obs;
+    }
+  }
+  return HVI_OK;
+}
+
+/* Fills in observation and states. */
+static hvi_status gather_states(void *context, hvi_runner *runner, hvi_error *err) {
+  making *m = context;
+  hvi_status status = count_states(m, runner, err);
+  if (status) return status;
+  size_t *row = hvi_alloc(m->visited, sizeof *row);
+  if (!row) return hvi_error_memory(err, "a choice of states");
+  status = choose(row, m->visited, m->set->count, m->settings->run.seed, err);
+  if (!status) status = copy_states(m, runner, row, err);
+  hvi_free(row);
+  return status;
+}
+
+/* The returns: from each state R roll-outs, which the time limit does not end. */
+
+static hvi_rollout_plan returns_plan(const hvi_testset *set) {
+  return (hvi_rollout_plan){.keep = HVI_KEEP_RETURNS,
+                            .kind = RETURNS,
+                            .noun = "roll-out",
+                            .env_stream = "rollout-environment",
+                            .policy_stream = "rollout-policy",
+                            .endless = true,
+                            .steps = set->horizon,
+                            .group = GROUP_STATES * set->rollouts,
+                            .width = WIDTH,
+                            .episodes = set->count * set->rollouts,
+                            .starts = set->states,
+                            .per_start = set->rollouts,
+                            .gamma = set->gamma};
+}
+
+/* Fills in the rest. */
+static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *err) {
+  hvi_testset *set = context;
+  const hvi_return *outcomes;
+  size_t count;
+  for (size_t g = 0, row = 0; row < set->count * set->rollouts; g++) {
+    const hvi_status status = hvi_runner_outcomes(runner, g, &outcomes, &count, err);
+    if (status) return status;
+    for (size_t i = 0; i < count; i++, row++) {
+      set->returns[row] = outcomes[i].total;
+      set->length[row] = outcomes[i].length;
+      set->terminated[row] = outcomes[i].terminated;
+      set->origin.broken += outcomes[i].broken != 0.0;
+    }
+  }
+  set->tail = find_tail(set);
+  for (size_t i = 0; i < set->count; i++) average(set, i, &set->value[i], &set->standard_error[i]);
+  return HVI_OK;
+}
+
+/* The whole: settings, states, returns, the file. */
+
+static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
+  size_t rollouts, steps, visits;
+  const hvi_status status = hvi_setting_check(hvi_testset_table(), s, err);
+  if (status) return status;
+  if (s->visits && s->visits < s->states) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "%zu states cannot be chosen among %zu visited ones", s->states,
+                         s->visits);
+  }
+  if (s->horizon > INT_MAX || !hvi_multiply_sizes(s->states, s->rollouts, &rollouts) ||
+      !hvi_multiply_sizes(rollouts, s->horizon, &steps) ||
+      !hvi_multiply_sizes(s->states, 5, &visits)) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the test set is too large to be counted");
+  }
+  return HVI_OK;
+}
+
+/* The settings; those that decide the results. */
+static void describe(hvi_notes *n, const hvi_env *env, const hvi_policy *policy,
+                     const hvi_testset_settings *s) {
+  hvi_notes_begin(n, "test set", env, policy, s->run.seed);
+  hvi_notes_count(n, "states", s->states);
+  hvi_notes_count(n, "rollouts", s->rollouts);
+  hvi_notes_count(n, "horizon", s->horizon);
+  hvi_notes_real(n, "gamma", s->gamma);
+  hvi_notes_count(n, "visits", states_wanted(s));
+}
+
+/* What came out, for those who open the file elsewhere. */
+static void add_results(hvi_notes *n, const hvi_testset *set) {
+  const hvi_testset_figures f = hvi_testset_judge(set);
+  hvi_notes_count(n, "broken", set->origin.broken);
+  hvi_notes_real(n, "reward_bound", set->reward_bound);
+  hvi_notes_real(n, "tail", set->tail);
+  hvi_notes_real(n, "mean_value", f.mean_value);
+  hvi_notes_real(n, "mean_standard_error", f.mean_error);
+  hvi_notes_real(n, "noise_floor", f.noise_floor);
+  hvi_notes_real(n, "terminated_share", f.terminated_share);
+  hvi_notes_real(n, "missing_bound", f.missing_bound);
+  hvi_notes_real(n, "missing_most", f.missing_most);
+  hvi_notes_real(n, "missing_typical", f.missing_typical);
+}
+
+static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                       hvi_error *err) {
+  making m = {.set = file->set, .settings = file->settings};
+  const hvi_rollout_plan states = states_plan(run->env, m.settings), returns = returns_plan(m.set);
+  run->total = hvi_rollout_left(run, &states) + hvi_rollout_left(run, &returns);
+  hvi_status status = hvi_rollout_all(run, &states, gather_states, &m, err);
+  if (!status && !run->stopped) status = hvi_rollout_all(run, &returns, gather_returns, m.set, err);
+  if (status || run->stopped) return status;
+  hvi_notes_count(notes, "visited", m.visited);
+  hvi_notes_count(notes, "episodes", m.episodes);
+  add_results(notes, m.set);
+  return HVI_OK;
+}
+
+hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
+                            const hvi_testset_settings *s, hvi_rollout_report *report,
+                            hvi_error *err) {
+  if (report) *report = (hvi_rollout_report){0};
+  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
+  if (!status) status = check(s, err);
+  if (status) return status;
+  hvi_testset set = {.count = s->states,
+                     .obs = env->obs,
+                     .state = env->state,
+                     .rollouts = s->rollouts,
+                     .horizon = s->horizon,
+                     .gamma = s->gamma,
+                     .reward_bound = env->reward_bound};
+  hvi_notes notes;
+  describe(&notes, env, policy, s);
+  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
+  const hvi_rollout_file file = {
+      .path = path, .set = &set, .columns = &columns, .settings = s, .fill = fill};
+  return hvi_rollout_make(&file, &run, &notes, report, err);
+}
+
+static bool load_notes(hvi_testset *s, const hvi_tensors *t, const char *path, hvi_error *err) {
+  double horizon;
+  if (hvi_notes_read_real(&s->gamma, t, "gamma", path, err) ||
+      hvi_notes_read_real(&horizon, t, "horizon", path, err)) {
+    return false;
+  }
+  s->reward_bound = INFINITY;
+  if (hvi_tensors_note(t, "reward_bound") &&
+      hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err)) {
+    return false;
+  }
+  if (hvi_tensors_note(t, "tail") && hvi_notes_read_real(&s->tail, t, "tail", path, err)) {
+    return false;
+  }
+  hvi_notes_read_origin(&s->origin, t);
+  if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
+      s->reward_bound >= 0.0 && isfinite(s->tail)) {
+    s->horizon = (size_t)horizon;
+    return true;
+  }
+  hvi_error_set(err, HVI_ERROR_INPUT,
+                "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range", path,
+                s->gamma, horizon, s->reward_bound, s->tail);
+  return false;
+}
+
+/* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
+ */
+static bool check_rows(const hvi_testset *s, const char *path, hvi_error *err) {
+  if (s->rollouts < 2) {
+    hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has one roll-out a state, should have two or more",
+                  path);
+    return false;
+  }
+  for (size_t i = 0; i < s->count; i++) {
+    double value, standard_error;
+    average(s, i, &value, &standard_error);
+    const double slack = 1e-6 * (fabs(value) + standard_error + 1e-300);
+    if (!(fabs(value - s->value[i]) <= slack) ||
+        !(fabs(standard_error - s->standard_error[i]) <= slack)) {
+      hvi_error_set(err, HVI_ERROR_INPUT,
+                    "'%s': value or standard error of state %zu is not that of its returns", path,
+                    i);
+      return false;
+    }
+  }
+  for (size_t i = 0; i < s->count * s->rollouts; i++) {
+    if (s->length[i] >= 1.0 && s->length[i] <= (double)s->horizon) continue;
+    hvi_error_set(err, HVI_ERROR_INPUT, "'%s': a roll-out of %g steps; the horizon is %zu", path,
+                  s->length[i], s->horizon);
+    return false;
+  }
+  return true;
+}
+
+hvi_status hvi_testset_load(hvi_testset **set, const char *path, hvi_error *err) {
+  hvi_error local;
+  hvi_tensors *t;
+  if (!err) err = &local;
+  *set = NULL;
+  const hvi_status status = hvi_tensors_read(&t, path, 0, err);
+  if (status) return status;
+  hvi_testset *s = hvi_alloc(1, sizeof *s);
+  if (!s) hvi_error_memory(err, "a test set");
+  const bool good = s && hvi_columns_load(s, &columns, t, path, err) &&
+                    load_notes(s, t, path, err) && check_rows(s, path, err);
+  hvi_tensors_free(t);
+  if (!good) {
+    hvi_testset_free(s);
+    return err->status;
+  }
+  *set = s;
+  return HVI_OK;
 }

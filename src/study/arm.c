@@ -1,7 +1,7 @@
 /* One arm of a study: a method, and the settings that differ from its defaults. */
+#include "study/arm.h"
 #include "base/error.h"
 #include "base/suggest.h"
-#include "study/arm.h"
 #include "study/fields.h"
 
 #include <stdio.h>
@@ -39,7 +39,7 @@ static hvi_status apply_method(hvi_arm *c, const hvi_node *node, const hvi_rule 
 }
 
 hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const *rules,
-                               const char *origin, hvi_error *err) {
+                         const char *origin, hvi_error *err) {
   const hvi_field_part parts[] = {
       {.table = &table, .settings = c},
       /* the experiment says when to stop, and has the seed */

@@ -10,8 +10,8 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/parallel.h"
+#include "io/journal.h"
 #include "report/text.h"
-#include "rl/rollout_journal.h"
 #include "study/grid.h"
 #include "study/work.h"
 
@@ -308,10 +308,15 @@ static hvi_status open_journal(session *s, hvi_error *err) {
   else
     hvi_text_add(&path, "%s/%s", study->folder, study->tuning ? "tune" : "cells");
   const bool reuse = o->resume || study->runs;
-  const hvi_status status =
-      path.failed ? hvi_error_memory(err, "a path")
-                  : hvi_journal_open(&s->journal, path.data, "cells",
-                                     reuse ? HVI_PARTIAL_RESUME : HVI_PARTIAL_FRESH, err);
+  hvi_kept head = {
+      .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
+  hvi_status status = path.failed
+                          ? hvi_error_memory(err, "a path")
+                          : hvi_journal_open(&s->journal, path.data, &head,
+                                             reuse ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH, err);
+  if (status == HVI_ERROR_MISMATCH && !o->resume)
+    status = hvi_journal_open(&s->journal, path.data, &head, HVI_JOURNAL_FRESH, err);
+  hvi_levels_add(study->claims->levels, head.levels);
   hvi_text_free(&path);
   return status ? status : read_records(s, err);
 }

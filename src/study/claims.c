@@ -18,8 +18,8 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "study/fields.h"
 #include "study/expression.h"
+#include "study/fields.h"
 #include "study/grid.h"
 
 #include <math.h>

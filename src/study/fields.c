@@ -1,6 +1,7 @@
 #include "study/fields.h"
 
 #include "base/error.h"
+#include "base/parse.h"
 #include "base/suggest.h"
 
 #include <stdio.h>
@@ -9,10 +10,6 @@
 enum { MOST_KEYS = 120, LIST_TEXT = 2048 };
 
 static const char *key_of(const hvi_node *node) { return node->key ? node->key : "this entry"; }
-
-static bool among(const char *words, const char *name) {
-  return words && hvi_setting_used(&(hvi_setting){.used_by = words}, name);
-}
 
 /* A scalar's text, or that of a list as a command line would have it. */
 static const char *text_of(const hvi_node *node, char *text, size_t size) {
@@ -32,14 +29,18 @@ hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node
   char where[400], text[LIST_TEXT];
   snprintf(where, sizeof where, "%.300s:%u: %s", origin, node->line, row->name);
   const char *value = text_of(node, text, sizeof text);
-  /* one number is a list of one; a list is no number */
-  if (node->kind == HVI_NODE_MAP || (node->kind == HVI_NODE_LIST && !list)) value = "[...]";
+  if (node->kind == HVI_NODE_MAP) value = "{...}";
+  if (node->kind == HVI_NODE_LIST && !list) value = "[...]";
+  if (node->kind == HVI_NODE_SCALAR && list) {
+    snprintf(text, sizeof text, "%.80s, which is no list", node->text);
+    value = text;
+  }
   return hvi_setting_parse(row, settings, value, where, err);
 }
 
 static bool counts(const hvi_field_part *p, const hvi_setting *row) {
-  if (row->kind == HVI_SETTING_SECTION || among(p->not, row->name)) return false;
-  return !p->only || among(p->only, row->name);
+  if (row->kind == HVI_SETTING_SECTION || hvi_words_have(p->not, row->name)) return false;
+  return !p->only || hvi_words_have(p->only, row->name);
 }
 
 static hvi_status refuse_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
@@ -63,7 +64,7 @@ static hvi_status refuse_key(const hvi_field_part *parts, const char *others, co
 
 static hvi_status read_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
                            const char *origin, hvi_error *err) {
-  if (among(others, node->key)) return HVI_OK;
+  if (hvi_words_have(others, node->key)) return HVI_OK;
   for (const hvi_field_part *p = parts; p->table; p++) {
     const hvi_setting *row = hvi_setting_find(p->table, node->key);
     if (row && strcmp(row->name, node->key) == 0 && counts(p, row))

@@ -305,12 +305,10 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
                          .columns = (size_t)number_of(n, "columns", 0),
                          .panel_count = d->panel_count,
                          .panels = d->panels};
-  char note[400];
-  bool drawn = false;
-  status = hvi_plot_write(study->folder, &plot, d->err);
-  if (!status) status = hvi_plot_draw(study->folder, plot.name, &drawn, note, sizeof note, d->err);
+  char note[HVI_PLOT_NOTE];
+  status = hvi_plot_make(study->folder, &plot, note, d->err);
   if (status) return status;
-  if (!drawn) hvi_study_tell(study, "%s", note);
+  if (*note) hvi_study_tell(study, "%s", note);
   hvi_claims_figure(study->claims, plot.name);
   return HVI_OK;
 }

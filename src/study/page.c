@@ -1,8 +1,8 @@
 /* Which experiments stand on the page of an output folder. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "study/study.h"
 #include "report/text.h"
+#include "study/study.h"
 
 #include <string.h>
 
@@ -21,8 +21,7 @@ static bool read_earlier(hvi_claims *claims, const char *out, const char *id) {
 }
 
 /* A shallow copy of the list is enough: only the earlier ones, at its end, are this file's own. */
-hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count,
-                          hvi_error *err) {
+hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err) {
   const char *const *ids = hvi_study_ids();
   size_t most = count, shown = count;
   while (ids[most - count]) most++;

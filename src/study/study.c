@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "io/kept.h"
 #include "report/text.h"
 #include "study/grid.h"
 
@@ -17,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MOST_SPLITS = 4 };
 
@@ -223,12 +225,20 @@ static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_er
   return HVI_OK;
 }
 
-/* An earlier run counts when it had the same settings; one that cannot be read does not. */
-static bool finished_before(hvi_claims *claims, const char *path, const char *hash) {
-  if (hvi_claims_read(claims, path, NULL) != HVI_OK) return false;
-  if (strcmp(claims->settings_hash, hash) == 0) return true;
-  hvi_claims_clear(claims);
-  return false;
+/* An earlier run counts when it had the same settings. A damaged file, or one of another level of
+ * instructions, is an error. */
+static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *path,
+                                  const char *hash, hvi_error *err) {
+  hvi_claims *claims = study->claims;
+  hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
+  *finished = false;
+  if (!study->settings->resume || access(path, F_OK) != 0) return HVI_OK;
+  hvi_status status = hvi_claims_read(claims, path, err);
+  if (status) return status;
+  *finished = claims->checked && strcmp(claims->settings_hash, hash) == 0;
+  if (*finished) status = hvi_kept_match_levels(&head, path, claims->levels, err);
+  if (status || !*finished) hvi_claims_clear(claims);
+  return status;
 }
 
 static hvi_status run(hvi_study *study, const char *path, hvi_error *err) {
@@ -238,12 +248,15 @@ static hvi_status run(hvi_study *study, const char *path, hvi_error *err) {
   hvi_status status = lay_out(study, err);
   if (!status && !study->stopped) status = hash_settings(hash, sizeof hash, study, err);
   if (status || study->stopped) return status;
-  if (study->settings->resume && finished_before(c, path, hash)) return HVI_OK;
+  bool finished;
+  status = look_for_claims(&finished, study, path, hash, err);
+  if (status || finished) return status;
   remove(path); /* claims.json says that the folder is complete, so it comes last and goes first */
   memcpy(c->settings_hash, hash, sizeof hash);
   snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
   snprintf(c->title, sizeof c->title, "%s", study->title);
   snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
+  hvi_levels_add(c->levels, NULL);
   if (!hvi_study_progress(study, "starting", 0)) return HVI_OK;
   status = hvi_study_run_cells(study, err);
   if (!status && !study->stopped) status = finish(study, err);
@@ -261,7 +274,10 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   study->folder = hvi_path_join(s->out, study->id, "");
   char *path = study->folder ? hvi_study_path(study, "claims.json", "") : NULL;
   hvi_status status = path ? hvi_folder_make(study->folder, err) : hvi_error_memory(err, "a path");
+  hvi_lock lock = {-1, NULL};
+  if (!status) status = hvi_lock_take(&lock, path, err);
   if (!status) status = run(study, path, err);
+  hvi_lock_release(&lock);
   *stopped = study->stopped;
   if (status || *stopped) hvi_claims_clear(claims);
   clear(study);

@@ -101,7 +101,7 @@ static bool placed_step(const hvi_optimizer_settings *s, double *state, hvi_surr
     hvi_vec_copy(l->next->theta, aim, n);
   } else {
     for (size_t i = 0; i < n; i++) gap[i] = l->now->z[i] - aim[i];
-    if (!hvi_least_squares_gauss_newton(delta, s, gap + n, l, gap)) return false;
+    if (!hvi_least_squares_solve(delta, s, 0.0, gap + n, l, gap)) return false;
     for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - delta[i];
   }
   hvi_surrogate_probe(l);

@@ -1,9 +1,9 @@
 /* The key `value` of a study: environments, network, data and tuning. */
+#include "study/value_plan.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "rl/rollout_settings.h"
 #include "study/fields.h"
-#include "study/value_plan.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const hvi_setting environment_rows[] = {
 #define AT(member) .offset = offsetof(hvi_value_plan, member)
 static const hvi_setting tune_rows[] = {
     {"seeds", HVI_SETTING_COUNT, AT(tune_seeds), .range = "[1,1000]", .fallback = "3", .help = "how many, none of them reported"},
-    {"first", HVI_SETTING_COUNT, AT(tune_first), .range = "[0,9007199254740992]", .fallback = "1001", .help = "the first of them"},
+    {"first", HVI_SETTING_COUNT, AT(tune_first), .range = "[0,1e15]", .fallback = "1001", .help = "the first of them"},
     {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_value_plan, rate_count),
      .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "the grid of methods that have none of their own"},
     {0},
@@ -38,7 +38,8 @@ static const hvi_setting plan_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table environment_table = {"environment", sizeof(hvi_value_environment), environment_rows};
+static const hvi_setting_table environment_table = {"environment", sizeof(hvi_value_environment),
+                                                    environment_rows};
 static const hvi_setting_table tune_table = {"tune", sizeof(hvi_value_plan), tune_rows};
 static const hvi_setting_table plan_table = {"value", sizeof(hvi_value_plan), plan_rows};
 
@@ -47,8 +48,8 @@ const hvi_setting_table *hvi_value_table_at(size_t index) {
   return index < sizeof all / sizeof *all ? all[index] : NULL;
 }
 
-static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map, const char *origin,
-                             hvi_error *err) {
+static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map,
+                                   const char *origin, hvi_error *err) {
   const hvi_field_part parts[] = {{.table = &environment_table, .settings = p}, {0}};
   const hvi_field_part sizes[] = {
       {.table = hvi_testset_table(), .settings = &p->stand_in, .only = "states rollouts horizon"},
@@ -64,7 +65,7 @@ static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map
 }
 
 static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, const char *origin,
-                              hvi_error *err) {
+                                    hvi_error *err) {
   hvi_status status = hvi_field_list(list, "environments", HVI_MOST_ENVIRONMENTS, origin, err);
   for (const hvi_node *n = list->first; n && !status; n = n->next) {
     const hvi_value_environment *last = &p->environments[p->environment_count];
@@ -87,8 +88,8 @@ static hvi_status read_plan(hvi_value_plan *p, const hvi_node *map, const char *
   const hvi_node *node;
   hvi_status status = hvi_field_map(parts, "environments tune", map, origin, err);
   if (!status && !(node = hvi_node_get(map, "environments")))
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: value needs the key 'environments'", origin,
-                           map->line);
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: value needs the key 'environments'",
+                           origin, map->line);
   if (!status) status = read_environments(p, node, origin, err);
   if (!status && (node = hvi_node_get(map, "tune")))
     status = hvi_field_map(tune, NULL, node, origin, err);

@@ -14,24 +14,22 @@ static bool some_are_zero(const double *weights, size_t n) {
   return weights && i < n;
 }
 
-void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
+void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena) {
+  const size_t n = m->out;
+  *l = (hvi_surrogate){.model = m, .weights = weights, .counts = counts};
   for (int i = 0; i < 2; i++) {
-    room->points[i] = (hvi_point){.theta = hvi_arena_take(arena, m->dim),
-                                  .z = hvi_arena_take(arena, m->out),
-                                  .residual = hvi_arena_take(arena, m->out),
-                                  .cache = hvi_arena_take(arena, m->cache)};
+    l->points[i] = (hvi_point){.theta = hvi_arena_take(arena, m->dim),
+                               .z = hvi_arena_take(arena, n),
+                               .residual = hvi_arena_take(arena, n),
+                               .cache = hvi_arena_take(arena, m->cache)};
   }
-  room->l = (hvi_surrogate){.model = m,
-                            .weights = weights,
-                            .target = hvi_arena_take(arena, m->out),
-                            .now = &room->points[0],
-                            .next = &room->points[1],
-                            .gradient = hvi_arena_take(arena, m->dim),
-                            .weighted = hvi_arena_take(arena, m->out),
-                            .linear = some_are_zero(weights, m->out) ? hvi_arena_take(arena, m->out)
-                                                                     : NULL,
-                            .counts = counts};
+  l->now = &l->points[0];
+  l->next = &l->points[1];
+  l->target = hvi_arena_take(arena, n);
+  l->gradient = hvi_arena_take(arena, m->dim);
+  l->weighted = hvi_arena_take(arena, n);
+  l->linear = some_are_zero(weights, n) ? hvi_arena_take(arena, n) : NULL;
 }
 
 /* Residual and loss of a point whose z is known. */

@@ -6,14 +6,8 @@
 
 #include <hvi/surrogate.h>
 
-/* A surrogate with the two points it moves between. */
-typedef struct hvi_surrogate_room {
-  hvi_surrogate l;
-  hvi_point points[2];
-} hvi_surrogate_room;
-
-/* Takes the points' arrays from an arena, which may be one that only counts. */
-void hvi_surrogate_place(hvi_surrogate_room *room, const hvi_model *m, const double *weights,
+/* Takes the surrogate's arrays from an arena, which may be one that only counts. */
+void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena);
 
 /* Stands at theta: evaluates the model there. */

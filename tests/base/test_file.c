@@ -1,10 +1,12 @@
-#define _XOPEN_SOURCE 700 /* mkdtemp, nftw */
+#define _DEFAULT_SOURCE     /* usleep */
+#define _XOPEN_SOURCE   700 /* mkdtemp, nftw */
 #include "base/file.h"
 
 #include "base/memory.h"
 
 #include <dirent.h>
 #include <ftw.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -14,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -261,6 +264,62 @@ static void folders_are_made_with_their_parents(void **state) {
   assert_int_equal(hvi_folder_make("/", &err), HVI_OK);
 }
 
+static volatile sig_atomic_t alarms;
+static void on_alarm(int number) {
+  (void)number;
+  alarms++;
+}
+
+enum { PIPED = 1 << 20 };
+
+static void *read_slowly(void *input) {
+  static char buffer[4096];
+  size_t *count = malloc(sizeof *count);
+  *count = 0;
+  for (ssize_t n; (n = read(*(int *)input, buffer, sizeof buffer)) != 0;) {
+    if (n > 0) *count += (size_t)n;
+    usleep(200);
+  }
+  return count;
+}
+
+/* Signals in the midst of writes to a pipe that is full: not a byte is lost. */
+static void a_signal_ends_no_write(void **state) {
+  (void)state;
+  int ends[2];
+  char path[64];
+  pthread_t reader;
+  hvi_file out;
+  hvi_error err;
+  size_t *count;
+  struct sigaction action, before;
+  sigset_t alarm_only;
+  const struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
+  memset(&action, 0, sizeof action);
+  action.sa_handler = on_alarm; /* without SA_RESTART */
+  assert_int_equal(pipe(ends), 0);
+  snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
+  sigemptyset(&alarm_only);
+  sigaddset(&alarm_only, SIGALRM);
+  pthread_sigmask(SIG_BLOCK, &alarm_only, NULL); /* the reader's */
+  assert_int_equal(pthread_create(&reader, NULL, read_slowly, &ends[0]), 0);
+  pthread_sigmask(SIG_UNBLOCK, &alarm_only, NULL);
+  sigaction(SIGALRM, &action, &before);
+  assert_int_equal(hvi_file_create(&out, path, NULL), HVI_OK);
+  close(ends[1]);
+  setitimer(ITIMER_REAL, &often, NULL);
+  for (size_t i = 0; i < PIPED; i++) fputc('x', out.stream);
+  const hvi_status status = hvi_file_commit(&out, &err);
+  setitimer(ITIMER_REAL, &never, NULL);
+  sigaction(SIGALRM, &before, NULL);
+  assert_int_equal(pthread_join(reader, (void **)&count), 0);
+  close(ends[0]);
+  if (status) fail_msg("%s", err.text);
+  assert_int_equal(*count, PIPED);
+  assert_true(alarms > 0);
+  free(count);
+}
+
 static void no_memory_is_reported(void **state) {
   folder *f = *state;
   char *text;
@@ -293,6 +352,7 @@ int main(void) {
       IN_FOLDER(a_pipe_is_refused_without_waiting),
       IN_FOLDER(a_zero_byte_is_not_text),
       IN_FOLDER(folders_are_made_with_their_parents),
+      IN_FOLDER(a_signal_ends_no_write),
       IN_FOLDER(no_memory_is_reported),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,14 @@
 
 #include "base/memory.h"
 
+#include <hvi/rng.h>
+
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -21,6 +27,27 @@ static void reals(void **state) {
   assert_true(hvi_parse_real(&x, "+.5") && x == 0.5);
   assert_true(hvi_parse_real(&x, "4.9406564584124654e-324") && x > 0);
   assert_true(hvi_parse_real(&x, "0.1") && x == 0.1);
+}
+
+/* Every way to a double gives the same bits as strtod. */
+static void reals_are_rounded_as_strtod_does(void **state) {
+  (void)state;
+  hvi_rng rng = hvi_rng_new(3, "parse", 0);
+  for (int i = 0; i < 200000; i++) {
+    char text[64];
+    const double m = hvi_rng_normal(&rng) * pow(10.0, floor(hvi_rng_range(&rng, -30.0, 30.0)));
+    snprintf(text, sizeof text, i % 2 ? "%.*g" : "%.*e", i % 20, m);
+    double x = 0.0;
+    assert_true(hvi_parse_real(&x, text));
+    if (x != strtod(text, NULL)) fail_msg("%s is read as %.17g", text, x);
+  }
+  double x, y = 0;
+  const char *end = hvi_parse_decimal(&x, "0.001,inf)");
+  assert_true(x == 0.001 && *end == ',');
+  assert_non_null(hvi_parse_decimal(&y, "inf)"));
+  assert_true(isinf(y));
+  assert_null(hvi_parse_decimal(&y, "1e"));
+  assert_null(hvi_parse_decimal(&y, "e1"));
 }
 
 static void whole_numbers(void **state) {
@@ -61,6 +88,7 @@ static void lists(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reals),
+      cmocka_unit_test(reals_are_rounded_as_strtod_does),
       cmocka_unit_test(whole_numbers),
       cmocka_unit_test(lists),
   };

@@ -2,57 +2,36 @@
  * iterations run, there is none. */
 #include "ensemble/games.h"
 
-#include "base/memory.h"
+#include "support/starve.h"
 
-#include <stdbool.h>
-
-static size_t left = SIZE_MAX; /* allocations still allowed */
-static size_t taken;
-
-bool hvi_alloc_allowed(size_t bytes) {
-  (void)bytes;
-  taken++;
-  if (left == 0) return false;
-  left--;
-  return true;
-}
-
-static size_t starve(bool scalar) {
+static hvi_status run(void *scalar, hvi_error *err) {
   hvi_settings s = hvi_settings_defaults();
   s.max_outer = 3;
-  const hvi_ensemble_settings es = {.count = 5, .threads = 1, .scalar = scalar};
-  for (size_t allowed = 0;; allowed++) {
-    hvi_error err = {0};
-    hvi_ensemble *e;
-    left = allowed;
-    hvi_status status =
-        hvi_ensemble_run(&e, make_builtin, (void *)(uintptr_t) "pennies", &s, &es, &err);
-    left = SIZE_MAX;
-    if (!status) {
-      hvi_ensemble_free(e);
-      return allowed;
-    }
-    assert_int_equal(status, HVI_ERROR_MEMORY);
-    assert_null(e);
-  }
+  const hvi_ensemble_settings es = {.count = 5, .threads = 1, .scalar = *(const bool *)scalar};
+  hvi_ensemble *e;
+  const hvi_status status =
+      hvi_ensemble_run(&e, make_builtin, (void *)(uintptr_t) "pennies", &s, &es, err);
+  if (status) assert_null(e);
+  hvi_ensemble_free(e);
+  return status;
 }
 
 static void nothing_is_left_behind(void **state) {
   (void)state;
-  assert_true(starve(false) > 20);
-  assert_true(starve(true) > 20);
+  assert_true(starve(run, &(bool){false}) > 20);
+  assert_true(starve(run, &(bool){true}) > 20);
 }
 
 static size_t allocations_of(size_t iterations, bool scalar) {
   hvi_settings s = hvi_settings_defaults();
   hvi_method_find("gn")->apply(&s);
   s.max_outer = iterations;
-  taken = 0;
+  allocations_made = 0;
   hvi_ensemble_free(
       run_ensemble(make_builtin, "rps", &s,
                    (hvi_ensemble_settings){
                        .count = 5, .threads = 1, .record_every = iterations, .scalar = scalar}));
-  return taken;
+  return allocations_made;
 }
 
 static void iterations_do_not_allocate(void **state) {

@@ -181,7 +181,8 @@ static void test_polyak(void **state) {
   free(wanted);
   hvi_evaluation *e = NULL;
   s.polyak = -1.0;
-  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "polyak = -1");
+  check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err,
+              "polyak: must be a number from 0 to 1e6, not '-1'");
 }
 
 /* Cut at row 1,200, in the episode that begins at row 1,130, of which a first group of 8 is not:
@@ -451,8 +452,8 @@ static void test_strange_checkpoints(void **state) {
   hvi_evaluation *e = start(&s);
   advance(e, 2);
   check_ok(hvi_evaluation_save(e, here.file, "lr 1; batch 60", &err), &err);
-  check_error(hvi_evaluation_restore(e, here.file, "lr 1; batch 61", &err), HVI_ERROR_INPUT, &err,
-              "'batch 60', not 'batch 61'");
+  check_error(hvi_evaluation_restore(e, here.file, "lr 1; batch 61", &err), HVI_ERROR_MISMATCH,
+              &err, "'batch 60', not 'batch 61'");
   check_error(hvi_evaluation_restore(e, "/nowhere/file", "", &err), HVI_ERROR_IO, &err, "nowhere");
   hvi_evaluation_free(e);
   s.settings.optimizer = hvi_optimizer_find("gd");
@@ -461,8 +462,17 @@ static void test_strange_checkpoints(void **state) {
               "'solver' is missing or of another size");
   unsigned char *bytes = file_bytes(here.file, &size);
   write_bytes(here.other, bytes, size - 9);
-  hvi_free(bytes);
   assert_int_equal(hvi_evaluation_restore(e, here.other, "lr 1; batch 60", &err), HVI_ERROR_INPUT);
+  for (size_t at = 0; at < size; at += at < 2048 ? 1 : 37) {
+    bytes[at] ^= (unsigned char)(1u << (at % 8));
+    write_bytes(here.other, bytes, size);
+    bytes[at] ^= (unsigned char)(1u << (at % 8));
+    const hvi_status status = hvi_evaluation_restore(e, here.other, "lr 1; batch 60", &err);
+    if (status != HVI_ERROR_INPUT || !strstr(err.text, here.other) || !strstr(err.text, "damaged"))
+      fail_msg("a bit of byte %zu is changed: status %d, %s", at, (int)status, err.text);
+  }
+  hvi_free(bytes);
+  assert_int_equal(remove(here.other), 0);
   check_ok(hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), here.other, &err),
            &err);
   check_error(hvi_evaluation_restore(e, here.other, "", &err), HVI_ERROR_INPUT, &err,

@@ -64,23 +64,31 @@ static void bad_files_get_a_line_each(void **state) {
     const char *rest, *said;
   } cases[] = {
       {"metods: []\n", "mine.yaml:5: unknown key 'metods'; did you mean 'methods'?"},
-      {"methods: []\n", "mine.yaml:5: methods must be a list of 1 to 64 methods"},
-      {"methods: [{label: a}]\n", "mine.yaml:5: a method needs the keys label and method"},
+      {"methods: []\n", "mine.yaml:5: methods: must be a list of 1 to 64 methods"},
+      {"methods: [{label: a}]\n", "mine.yaml:5: the key 'method' is missing"},
       {"methods: [{label: a, method: gdd}]\n", "unknown method 'gdd'; did you mean 'gd'?"},
-      {"methods:\n  - {label: a, method: gd, eta: 0}\n", "mine.yaml:6: eta must lie in (0, inf)"},
-      {"methods:\n  - {label: a, method: gd, eta: 0.1x}\n", "eta must be a number, not '0.1x'"},
-      {"methods:\n  - {label: a, method: gd, eta: nan}\n", "eta must be a number, not 'nan'"},
-      {"methods:\n  - {label: a, method: gd, alpha: 1.5}\n", "alpha must lie in (0, 1)"},
-      {"methods:\n  - {label: a, method: gd, alpha: 1}\n", "alpha must lie in (0, 1)"},
-      {"methods:\n  - {label: a, method: gd, inner: -3}\n", "inner must lie in [1, 1e+09]"},
-      {"methods:\n  - {label: a, method: gd, inner: 2.5}\n", "inner must be a whole number"},
-      {"methods:\n  - {label: a, method: gd, line_search: maybe}\n", "unknown line_search 'maybe'"},
+      {"methods:\n  - {label: a, method: gd, eta: 0}\n",
+       "mine.yaml:6: eta: must be a number above 0, theorem or best, not '0'"},
+      {"methods:\n  - {label: a, method: gd, eta: 0.1x}\n",
+       "eta: must be a number above 0, theorem or best, not '0.1x'"},
+      {"methods:\n  - {label: a, method: gd, eta: nan}\n",
+       "eta: must be a number above 0, theorem or best, not 'nan'"},
+      {"methods:\n  - {label: a, method: gd, alpha: 1.5}\n",
+       "alpha: must be a number above 0 and below 1, or none, not '1.5'"},
+      {"methods:\n  - {label: a, method: gd, alpha: 1}\n",
+       "alpha: must be a number above 0 and below 1, or none, not '1'"},
+      {"methods:\n  - {label: a, method: gd, inner: -3}\n",
+       "inner: must be a whole number from 1 to 1e12, not '-3'"},
+      {"methods:\n  - {label: a, method: gd, inner: 2.5}\n",
+       "inner: must be a whole number from 1 to 1e12, not '2.5'"},
+      {"methods:\n  - {label: a, method: gd, line_search: maybe}\n",
+       "line_search: must be yes or no, not 'maybe'"},
       {"methods:\n  - {label: a, method: gd}\n  - {label: A, method: gd}\n",
        "labels 'a' and 'A' are too alike"},
       {"methods:\n  - {label: '()', method: gd}\n", "label '()' needs a letter or a digit"},
       {"quick: 5\n", "mine.yaml:5: quick must be a map"},
-      {"quick: {iterations: 0}\n", "iterations must lie in [1, 1e+08]"},
-      {"seed: [1]\n", "seed must be a single value"},
+      {"quick: {iterations: 0}\n", "iterations: must be a whole number from 1 to 1e8, not '0'"},
+      {"seed: [1]\n", "seed: must be a whole number from 0 to 2^64 - 1, not '[...]'"},
       {"options: 3\n", "options must be a map"},
       {"  broken\n: [\n", "mine.yaml"},
   };
@@ -111,7 +119,7 @@ static void what_is_missing_is_named(void **state) {
   hvi_experiment *e = NULL;
   hvi_error err;
   assert_int_equal(hvi_experiment_parse(&e, "id: a\ntitle: b\n", "f.yaml", &err), HVI_ERROR_INPUT);
-  assert_string_equal(err.text, "f.yaml: the key 'kind' is missing");
+  assert_string_equal(err.text, "f.yaml:1: the key 'kind' is missing");
 }
 
 static void unknown_ids_get_the_nearest(void **state) {

@@ -2,8 +2,8 @@
  * small experiment from end to end. */
 #include "report/folder.h"
 
-#include "bellman/chains.h"
 #include "experiments/linear_stats.h"
+#include "mdp/chains.h"
 #include "num/dense.h"
 #include "num/vec.h"
 

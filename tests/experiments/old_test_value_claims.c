@@ -58,7 +58,7 @@ static void plant(garden *g, const char *id, const planted *p, size_t count) {
                                .contender_count = count,
                                .contenders = g->contenders,
                                .study = &g->plan},
-                .plan = {.gamma = 0.99}};
+                .plan = {.value.gamma = 0.99}};
   g->r = (hvi_study_results){.experiment = &g->experiment,
                              .places = 1,
                              .contenders = count,
@@ -207,7 +207,7 @@ static void returns_take_no_part(void **state) {
   planted p[4] = {good[0], good[1], good[2], {.label = "returns", .inner = 10, .end = 1.0}};
   p[0].end = 1e3;
   plant(&g, "half-cheetah", p, 4);
-  g.contenders[3].returns = true;
+  g.contenders[3].value.returns = true;
   assert_int_equal(judged(&g, "lowest-half-cheetah"), HVI_HOLDS_NOT);
   hvi_study_results_free(&g.r);
 }

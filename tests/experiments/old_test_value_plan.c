@@ -27,10 +27,11 @@ static void keys_reach_the_plan(void **state) {
   assert_true(e->full.states == 10 && e->full.width == 8 && e->full.measures == 5);
   assert_int_equal(p->place_count, 1);
   assert_string_equal(p->places[0].environment, "lqr");
-  assert_int_equal(p->places[0].stand_in_states, 0);
+  assert_int_equal(p->places[0].stand_in.states, 0);
   assert_string_equal(p->runs, "other");
-  assert_true(p->hidden_count == 3 && p->hidden[0] == 32 && p->hidden[2] == 8);
-  assert_true(p->gamma == 0.5 && p->random_draws && p->gap && p->scaling == HVI_SCALE_STATES);
+  assert_true(p->value.hidden_count == 3 && p->value.hidden[0] == 32 && p->value.hidden[2] == 8);
+  assert_true(p->value.gamma == 0.5 && p->value.draw == HVI_VALUE_RANDOM && p->gap &&
+              p->scaling == HVI_SCALE_STATES);
   assert_true(p->per_decade == 4 && p->checkpoint == 0.0 && p->chain == 12);
   assert_int_equal(p->panel_count, 2);
   assert_true(p->panels[0].x == HVI_BY_GRADIENTS && p->panels[0].y == HVI_OF_GAP);
@@ -44,21 +45,23 @@ static void bad_keys_get_a_line_each(void **state) {
     const char *rest, *said;
   } cases[] = {
       {"value: {}\n", "mine.yaml:5: value needs the key 'places'"},
-      {"value: {places: []}\n", "mine.yaml:5: places must be a list of 1 to 4 places"},
-      {"value:\n  places: [{environment: lqr}]\n", "mine.yaml:6: a place needs the key 'policy'"},
+      {"value: {places: []}\n", "mine.yaml:5: places: must be a list of 1 to 4 places"},
+      {"value:\n  places: [{environment: lqr}]\n", "mine.yaml:6: the key 'policy' is missing"},
       {"value:\n  places: [{enviroment: lqr}]\n", "did you mean 'environment'?"},
       {"value:\n  places:\n    - {environment: lqr, policy: default, testset: a}\n"
        "    - {environment: lqr, policy: default, testset: b}\n",
        "mine.yaml:8: environment 'lqr' is there twice"},
       {"gama: 1\n", "mine.yaml:5: unknown key 'gama'"},
       {"@  gama: 0.9\n", "mine.yaml:7: unknown key 'gama'; did you mean 'gamma'?"},
-      {"@  gamma: 1\n", "gamma must lie in [0, 1)"},
-      {"@  draw: some\n", "unknown draw 'some'"},
-      {"@  hidden: 256\n", "mine.yaml:7: hidden must be a list"},
-      {"@  hidden: [0]\n", "must lie in [1, 65536]"},
-      {"@  panels: [{x: hours}]\n", "mine.yaml:7: unknown x 'hours'"},
-      {"@  tune: {rates: [0]}\n", "must lie in (0, inf)"},
-      {"@  tune: {rates: 0.1}\n", "mine.yaml:7: rates must be a list of 1 to 16 numbers"},
+      {"@  gamma: 1\n", "gamma: must be a number at least 0 and below 1, not '1'"},
+      {"@  draw: some\n", "draw: must be fresh, random or all, not 'some'"},
+      {"@  hidden: 256\n", "mine.yaml:7: hidden: must be a list of 0 to 64 whole numbers"},
+      {"@  hidden: [0]\n", "from 1 to 65536, not '0'"},
+      {"@  panels: [{x: hours}]\n",
+       "mine.yaml:7: x: must be outer, seconds, gradients or threshold, not 'hours'"},
+      {"@  tune: {rates: [0]}\n",
+       "rates: must be a list of 1 to 16 numbers above 0, each once, not '0'"},
+      {"@  tune: {rates: 0.1}\n", "mine.yaml:7: rates: must be a list of 1 to 16 numbers"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2000];
@@ -86,7 +89,7 @@ static void what_is_tuned_depends_on_the_method(void **state) {
   static const struct {
     const char *key;
     double value;
-  } expected[] = {{"lr", 0.5}, {"damping", 0.25}, {"eta", 0.125}};
+  } expected[] = {{"inner_lr", 0.5}, {"damping", 0.25}, {"eta", 0.125}};
   hvi_experiment *e = NULL;
   hvi_error err;
   if (hvi_experiment_parse(&e, text, "x", &err) != HVI_OK) fail_msg("%s", err.text);
@@ -100,8 +103,8 @@ static void what_is_tuned_depends_on_the_method(void **state) {
   assert_int_equal(e->contenders[1].settings.inner.linear, HVI_LINEAR_GRAM);
   assert_true(e->contenders[2].settings.rule_settings.adam && e->contenders[2].eta_given);
   assert_int_equal(e->contenders[2].settings.rule_settings.copy_every, 3);
-  assert_int_equal(e->contenders[3].double_sampling, 9);
-  assert_true(e->contenders[3].lambda == 0.0 && e->contenders[4].lambda == 0.75);
+  assert_int_equal(e->contenders[3].value.buffer, 9);
+  assert_true(e->contenders[3].value.lambda == 0.0 && e->contenders[4].value.lambda == 0.75);
   assert_true(hvi_contender_at(&e->contenders[3], "ant").inner.lr == 2.0);
   assert_true(hvi_contender_at(&e->contenders[3], "lqr").inner.lr == 3.0);
   assert_true(hvi_contender_at(&e->contenders[3], "pendulum").inner.lr == 0.5);

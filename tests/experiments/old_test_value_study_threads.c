@@ -78,10 +78,12 @@ static hvi_study_curve read_piece(const char *folder, const char *name) {
   hvi_study_curve c;
   char path[1024];
   snprintf(path, sizeof path, "%s/%s", folder, name);
-  char *text = slurp(path);
-  text[strcspn(text, "\n")] = '\0';
-  if (!hvi_study_curve_read(&c, path, text + 2)) fail_msg("cannot read %s", path);
+  hvi_error err;
+  char *text = slurp(path), about[2048];
+  assert_int_equal(sscanf(text, "%*[^\n]\n# %2047[^\n]", about), 1);
   hvi_free(text);
+  hvi_kept head = {.kind = "result of a run", .about = about};
+  if (hvi_study_curve_read(&c, path, &head, &err)) fail_msg("%s", err.text);
   return c;
 }
 
@@ -158,7 +160,7 @@ static void a_piece_is_a_plain_evaluation(void **state) {
   s.value.hidden[0] = 8;
   s.value.hidden_count = 1;
   s.stream = hvi_stream_of_collector(c);
-  s.lr_decay = s.polyak = 0.0;
+  s.settings.inner_lr_decay = s.polyak = 0.0;
   s.settings = hvi_settings_defaults();
   hvi_method_find("adamw")->apply(&s.settings);
   s.settings.eta = 1.0;

@@ -6,7 +6,7 @@ static void every_entry_is_complete(void **state) {
   size_t count = 0;
   for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++, count++) {
     assert_non_null(b->summary);
-    for (const hvi_key *key = b->keys; key->name; key++) {
+    for (const hvi_setting *key = b->options->rows; key->name; key++) {
       assert_non_null(key->help);
       /* saying the default aloud changes nothing */
       hvi_option option = {key->name, key->fallback};
@@ -81,15 +81,16 @@ static void bad_input_gets_one_line(void **state) {
          "unknown problem 'chess'; there are pennies, rps, quadratic, counterexample");
   refuse("pennies", "wieght", "1", "pennies: unknown key 'wieght'; did you mean 'weight'?");
   refuse("pennies", "colour", "1", "there are a1, a2, b1, b2, weight, signs");
-  refuse("counterexample", "weight", "1", "it has no keys");
-  refuse("pennies", "weight", "-3",
-         "pennies: weight = -3 is out of range; it must be a number from 0 to 100");
-  refuse("pennies", "weight", "nan", "weight = nan is out of range");
-  refuse("pennies", "weight", "inf", "weight = inf is out of range");
-  refuse("pennies", "weight", "1x", "weight = '1x' is not a number");
-  refuse("pennies", "weight", "", "weight = '' is not a number");
-  refuse("pennies", "signs", "upside-down", "it must be one of mended|printed");
-  refuse("quadratic", "g", "line", "it must be one of linear|celu|tanh|softplus|identity");
+  refuse("counterexample", "weight", "1", "counterexample: unknown key 'weight'; there are none");
+  refuse("pennies", "weight", "-3", "pennies: weight: must be a number from 0 to 100, not '-3'");
+  refuse("pennies", "weight", "nan", "must be a number from 0 to 100, not 'nan'");
+  refuse("pennies", "weight", "inf", "must be a number from 0 to 100, not 'inf'");
+  refuse("pennies", "weight", "1x", "must be a number from 0 to 100, not '1x'");
+  refuse("pennies", "weight", "", "must be a number from 0 to 100, not ''");
+  refuse("pennies", "signs", "upside-down",
+         "pennies: signs: must be mended or printed, not 'upside-down'");
+  refuse("quadratic", "g", "line",
+         "quadratic: g: must be linear, celu, tanh, softplus or identity, not 'line'");
 }
 
 static void bad_calls_are_told_apart(void **state) {

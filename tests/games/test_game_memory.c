@@ -28,10 +28,10 @@ static hvi_status make_bent(const void *context, hvi_problem **p, hvi_error *err
 
 static void nothing_is_left_behind(void **state) {
   (void)state;
-  assert_true(starve(make_pennies, NULL) >= 8);
-  assert_true(starve(make_rps, NULL) >= 8);
-  assert_true(starve(make_file, NULL) >= 20);
-  assert_true(starve(make_bent, NULL) >= 6);
+  assert_true(starve_problem(make_pennies, NULL) >= 8);
+  assert_true(starve_problem(make_rps, NULL) >= 8);
+  assert_true(starve_problem(make_file, NULL) >= 20);
+  assert_true(starve_problem(make_bent, NULL) >= 6);
 }
 
 static hvi_problem *shipped;
@@ -50,7 +50,7 @@ static void writing_leaves_nothing_behind(void **state) {
   (void)state;
   allocations_left = (size_t)-1;
   shipped = make("rps", NULL, 0, 0, 0);
-  assert_true(starve(write_and_read, NULL) >= 10);
+  assert_true(starve_problem(write_and_read, NULL) >= 10);
   hvi_problem_free(shipped);
 }
 

@@ -184,8 +184,8 @@ static void refuses_what_cannot_be(void **state) {
   refuse((hvi_option[]){{"g", "tanh"}, {"d", "4"}}, 2, "d = 4 is below n = 8");
   refuse((hvi_option[]){{"g", "identity"}, {"d", "9"}}, 2, "needs d = n = 8");
   refuse((hvi_option[]){{"normal", "1"}}, 1, "normal = 1 needs d < n = 8");
-  refuse((hvi_option[]){{"n", "2"}}, 1, "it must be a whole number from 3 to 1000");
-  refuse((hvi_option[]){{"n", "3.5"}}, 1, "it must be a whole number from 3 to 1000");
+  refuse((hvi_option[]){{"n", "2"}}, 1, "n: must be a whole number from 3 to 1000, not '");
+  refuse((hvi_option[]){{"n", "3.5"}}, 1, "n: must be a whole number from 3 to 1000, not '");
 }
 
 int main(void) {

@@ -26,7 +26,7 @@ static void check_alpha(size_t n, const double *w, double alpha, double angle) {
   r.settings.error_angle = angle;
   rig_use(&r, "adversary");
   assert_true(rig_step(&r));
-  check_near(r.room.l.now->loss, alpha * alpha * r.room.l.loss0, 1e-13 * r.room.l.loss0);
+  check_near(r.l.now->loss, alpha * alpha * r.l.loss0, 1e-13 * r.l.loss0);
   rig_free(&r);
   hvi_model_free(m);
 }
@@ -58,7 +58,7 @@ static void the_counterexample_step(void **state) {
   rig_init(&r, m, NULL, z, target);
   rig_use(&r, "adversary");
   assert_true(rig_step(&r));
-  check_close(r.room.l.now->z, expected, 2, 1e-15);
+  check_close(r.l.now->z, expected, 2, 1e-15);
   rig_free(&r);
   hvi_model_free(m);
 }

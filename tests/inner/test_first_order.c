@@ -73,7 +73,7 @@ static void check_formula(const char *name, formula step, double lr) {
       gradient_of(x.m, x.theta, x.target, weighted ? x.weights : NULL, g);
       step(&x.r.settings, k, x.m->dim, g, x.theta, memory);
       assert_true(rig_step(&x.r));
-      check_relative(x.r.room.l.now->theta, x.theta, x.m->dim, 1e-12);
+      check_relative(x.r.l.now->theta, x.theta, x.m->dim, 1e-12);
     }
     /* one evaluation and one gradient a step, besides the one at the start */
     assert_int_equal(x.r.counts.model_passes, 1 + STEPS);
@@ -115,17 +115,17 @@ static void a_reset_forgets(void **state) {
     for (int k = 0; k < 3; k++) rig_step(&x.r);
     for (int round = 0; round < 2; round++) {
       if (round == 1) x.r.optimizer->reset(&x.r.settings, x.m, x.r.state);
-      hvi_surrogate_start(&x.r.room.l, x.theta);
-      hvi_surrogate_freeze(&x.r.room.l);
+      hvi_surrogate_start(&x.r.l, x.theta);
+      hvi_surrogate_freeze(&x.r.l);
       rig_step(&x.r);
-      memcpy(round ? second : first, x.r.room.l.now->theta, x.m->dim * sizeof *first);
+      memcpy(round ? second : first, x.r.l.now->theta, x.m->dim * sizeof *first);
     }
     tear_down(&x);
     set_up(&x, false);
     x.r.settings.lr = 0.05;
     rig_use(&x.r, names[i]);
     rig_step(&x.r);
-    check_same_bits(x.r.room.l.now->theta, second, x.m->dim);
+    check_same_bits(x.r.l.now->theta, second, x.m->dim);
     assert_memory_not_equal(first, second, x.m->dim * sizeof *first);
     tear_down(&x);
   }

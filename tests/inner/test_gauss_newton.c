@@ -63,7 +63,7 @@ static void check_step(setup *x, double factor) {
   const double condition =
       pseudo_step(x->m, x->theta, x->target, x->weights, x->r.settings.rank_tol, x->delta);
   for (size_t i = 0; i < d; i++) {
-    moved[i] = (x->theta[i] - x->r.room.l.now->theta[i]) / factor;
+    moved[i] = (x->theta[i] - x->r.l.now->theta[i]) / factor;
   }
   check_relative(moved, x->delta, d, 1e-13 * condition);
   free(moved);
@@ -110,8 +110,8 @@ static void matrix_free_is_dense(void **state) {
     print_message("%s\n", model_cases[cases[i / 2]].name);
     assert_true(rig_step(&x.r) && rig_step(&y.r));
     for (size_t k = 0; k < x.m->dim; k++) {
-      x.delta[k] = x.theta[k] - x.r.room.l.now->theta[k];
-      y.delta[k] = y.theta[k] - y.r.room.l.now->theta[k];
+      x.delta[k] = x.theta[k] - x.r.l.now->theta[k];
+      y.delta[k] = y.theta[k] - y.r.l.now->theta[k];
     }
     check_relative(y.delta, x.delta, x.m->dim, 1e-8);
     tear_down(&x);
@@ -135,12 +135,12 @@ static void players_share_one_cut_off(void **state) {
   rig_init(&r, joint, NULL, theta, target);
   rig_use(&r, "gn");
   assert_true(rig_step(&r));
-  check_close(r.room.l.now->theta, (double[]){0.25, 0.25, 3, 4}, 4, 1e-14);
+  check_close(r.l.now->theta, (double[]){0.25, 0.25, 3, 4}, 4, 1e-14);
   rig_free(&r);
   rig_init(&r, alone, NULL, theta + 2, target + 2);
   rig_use(&r, "gn");
   assert_true(rig_step(&r));
-  check_close(r.room.l.now->theta, (double[]){0.5, 0.5}, 2, 1e-3);
+  check_close(r.l.now->theta, (double[]){0.5, 0.5}, 2, 1e-3);
   rig_free(&r);
   hvi_model_free(joint);
   hvi_model_free(alone);
@@ -159,7 +159,7 @@ static void numbers_share_the_cut_off_too(void **state) {
   rig_init(&r, joint, NULL, theta, target);
   rig_use(&r, "gn");
   assert_true(rig_step(&r));
-  check_close(r.room.l.now->theta, (double[]){0.25, 1.0}, 2, 1e-15);
+  check_close(r.l.now->theta, (double[]){0.25, 1.0}, 2, 1e-15);
   rig_free(&r);
   hvi_model_free(joint);
 }
@@ -174,18 +174,18 @@ static void armijo_comes_down(void **state) {
       setup x;
       set_up(&x, &model_cases[cases[i]], start % 2);
       fill_normal(x.theta, x.m->dim, 100 + start);
-      hvi_surrogate_start(&x.r.room.l, x.theta);
-      hvi_surrogate_freeze(&x.r.room.l);
+      hvi_surrogate_start(&x.r.l, x.theta);
+      hvi_surrogate_freeze(&x.r.l);
       x.r.settings.line_search = true;
       rig_use(&x.r, "dgn");
       for (int k = 0; k < 20; k++) {
-        const double before = x.r.room.l.now->loss;
+        const double before = x.r.l.now->loss;
         const size_t passes = x.r.counts.model_passes;
         if (!rig_step(&x.r)) break;
-        assert_true(x.r.room.l.now->loss <= before);
+        assert_true(x.r.l.now->loss <= before);
         overshot = overshot || x.r.counts.model_passes > passes + 1;
       }
-      assert_true(x.r.room.l.now->loss < x.r.room.l.loss0);
+      assert_true(x.r.l.now->loss < x.r.l.loss0);
       tear_down(&x);
     }
   }
@@ -205,8 +205,8 @@ static void armijo_stops_at_the_minimum(void **state) {
   rig_use(&r, "dgn");
   for (int k = 0; k < 5; k++) rig_step(&r);
   /* least squares: theta = (4/3, 7/3), residuals 1/3 */
-  check_close(r.room.l.now->theta, (double[]){4.0 / 3, 7.0 / 3}, 2, 1e-14);
-  check_near(r.room.l.now->loss, 1.0 / 6, 1e-15);
+  check_close(r.l.now->theta, (double[]){4.0 / 3, 7.0 / 3}, 2, 1e-14);
+  check_near(r.l.now->loss, 1.0 / 6, 1e-15);
   rig_free(&r);
   hvi_model_free(m);
 }

@@ -93,7 +93,7 @@ static void step_to(double *theta, const setup *x, const char *name, const doubl
   r.settings.damping = 1000.0;
   rig_use(&r, name);
   assert_true(rig_step(&r));
-  memcpy(theta, r.room.l.now->theta, D * sizeof *theta);
+  memcpy(theta, r.l.now->theta, D * sizeof *theta);
   *counts = r.counts;
   rig_free(&r);
 }

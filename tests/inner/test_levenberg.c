@@ -67,11 +67,11 @@ static void check_fixed(hvi_linear_solver linear, double tolerance) {
     x.r.settings.linear = linear;
     rig_use(&x.r, "lm");
     for (int k = 0; k < 5; k++) {
-      memcpy(x.theta, x.r.room.l.now->theta, x.m->dim * sizeof *x.theta);
+      memcpy(x.theta, x.r.l.now->theta, x.m->dim * sizeof *x.theta);
       damped_step(x.m, x.theta, x.target, x.w, x.r.settings.damping, delta);
       assert_true(rig_step(&x.r));
       for (size_t j = 0; j < x.m->dim; j++) x.theta[j] -= delta[j];
-      check_relative(x.r.room.l.now->theta, x.theta, x.m->dim, tolerance);
+      check_relative(x.r.l.now->theta, x.theta, x.m->dim, tolerance);
     }
     tear_down(&x);
   }
@@ -115,7 +115,7 @@ static void gain_ratio_control_is_nielsens(void **state) {
         nu *= 2.0;
       }
       assert_true(rig_step(&x.r));
-      check_relative(x.r.room.l.now->theta, x.theta, x.m->dim, 1e-8);
+      check_relative(x.r.l.now->theta, x.theta, x.m->dim, 1e-8);
     }
     tear_down(&x);
   }
@@ -128,18 +128,18 @@ static void adaptive_damping_never_goes_up(void **state) {
       setup x;
       set_up(&x, cases[i], start % 2);
       fill_normal(x.theta, x.m->dim, 100 + start);
-      hvi_surrogate_start(&x.r.room.l, x.theta);
-      hvi_surrogate_freeze(&x.r.room.l);
+      hvi_surrogate_start(&x.r.l, x.theta);
+      hvi_surrogate_freeze(&x.r.l);
       x.r.settings.damping = 1e-6; /* bold enough to be refused now and then */
       x.r.settings.adapt_damping = true;
       rig_use(&x.r, "lm");
-      double last = x.r.room.l.now->loss;
+      double last = x.r.l.now->loss;
       for (int k = 0; k < 60; k++) {
         const bool moved = rig_step(&x.r);
-        assert_true(moved ? x.r.room.l.now->loss < last : x.r.room.l.now->loss == last);
-        last = x.r.room.l.now->loss;
+        assert_true(moved ? x.r.l.now->loss < last : x.r.l.now->loss == last);
+        last = x.r.l.now->loss;
       }
-      assert_true(last < x.r.room.l.loss0);
+      assert_true(last < x.r.l.loss0);
       tear_down(&x);
     }
   }
@@ -150,8 +150,8 @@ static void aim_at(setup *x, uint64_t index) {
   double theta[ROOM];
   fill_normal(theta, x->m->dim, index);
   linearised at = linearise(x->m, theta, x->target);
-  memcpy(x->r.room.l.target, at.z, x->m->out * sizeof *at.z);
-  hvi_surrogate_freeze(&x->r.room.l);
+  memcpy(x->r.l.target, at.z, x->m->out * sizeof *at.z);
+  hvi_surrogate_freeze(&x->r.l);
   free(at.memory);
 }
 
@@ -170,7 +170,7 @@ static void a_finished_surrogate_does_not_spoil_the_next(void **state) {
       bool more = true;
       for (int k = 0; k < 500 && more; k++) more = rig_step(&x.r);
       assert_false(more); /* it gave up, at the bottom */
-      assert_true(x.r.room.l.now->loss < 1e-20 * x.r.room.l.loss0);
+      assert_true(x.r.l.now->loss < 1e-20 * x.r.l.loss0);
     }
     tear_down(&x);
   }
@@ -191,10 +191,10 @@ static void a_singular_jacobian_does_not_end_it(void **state) {
   rig_use(&r, "lm");
   for (int k = 0; k < 200; k++) {
     const double x = k % 2, y = 1.0 + k % 3;
-    memcpy(r.room.l.target, (double[]){x, y, x + y}, sizeof A / 3);
-    hvi_surrogate_freeze(&r.room.l);
+    memcpy(r.l.target, (double[]){x, y, x + y}, sizeof A / 3);
+    hvi_surrogate_freeze(&r.l);
     assert_true(rig_step(&r));
-    if (k > 5) assert_true(r.room.l.now->loss < 1e-6);
+    if (k > 5) assert_true(r.l.now->loss < 1e-6);
   }
   rig_free(&r);
   hvi_model_free(m);

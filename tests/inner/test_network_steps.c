@@ -45,7 +45,7 @@ static double *step_of(const setup *x, const hvi_model *m, const char *name, con
   rig_use(&r, name);
   assert_true(rig_step(&r));
   double *delta = malloc(m->dim * sizeof *delta);
-  for (size_t i = 0; i < m->dim; i++) delta[i] = r.room.l.now->theta[i] - x->theta[i];
+  for (size_t i = 0; i < m->dim; i++) delta[i] = r.l.now->theta[i] - x->theta[i];
   rig_free(&r);
   return delta;
 }
@@ -151,10 +151,10 @@ static void adaptive_steps_fit_a_network(void **state) {
   r.settings.adapt_damping = true;
   r.settings.damping = 1.0;
   rig_use(&r, "lm");
-  const double first = r.room.l.now->loss;
+  const double first = r.l.now->loss;
   for (int i = 0; i < 15 && rig_step(&r); i++) {
   }
-  assert_true(r.room.l.now->loss < 1e-3 * first);
+  assert_true(r.l.now->loss < 1e-3 * first);
   rig_free(&r);
   tear_down(&x);
 }

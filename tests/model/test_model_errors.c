@@ -1,16 +1,7 @@
 /* What the constructors refuse, in what words, and that a failed one leaves nothing behind. */
 #include "base/memory.h"
 #include "support/models.h"
-
-/* Allocations still allowed; a negative number: all of them. */
-static long allowed = -1;
-
-bool hvi_alloc_allowed(size_t bytes) {
-  (void)bytes;
-  if (allowed == 0) return false;
-  if (allowed > 0) allowed--;
-  return true;
-}
+#include "support/starve.h"
 
 static const double numbers[] = {1, 2, 3, 4, 5, 6};
 
@@ -112,50 +103,40 @@ static void players_must_be_models_of_one_player(void **state) {
               "player 2 is not a model of one player");
 }
 
+static hvi_status stack_from(void *context, hvi_error *err) {
+  hvi_model *m = NULL;
+  const hvi_status status = hvi_stack_new(&m, context, err);
+  if (status) assert_null(m);
+  hvi_model_free(m);
+  return status;
+}
+
 /* Every allocation fails once; the leak checkers see what is left behind. */
 static void no_memory_is_an_error_and_no_leak(void **state) {
   (void)state;
   const hvi_layer layers[] = {{.out = 3, .matrix = numbers, .bias = numbers}, {.out = 2}};
-  const hvi_stack_spec spec = {
-      .in = 2, .input = numbers, .rows = 3, .layer_count = 2, .layers = layers};
-  hvi_status status = HVI_ERROR_MEMORY;
-  long failures = 0;
-  for (long k = 0; status != HVI_OK; k++) {
-    hvi_model *m = NULL;
-    hvi_error err;
-    allowed = k;
-    status = hvi_stack_new(&m, &spec, &err);
-    allowed = -1;
-    if (status != HVI_OK) {
-      check_error(status, HVI_ERROR_MEMORY, &err, "out of memory for");
-      assert_null(m);
-      failures++;
-    }
-    hvi_model_free(m);
+  hvi_stack_spec spec = {.in = 2, .input = numbers, .rows = 3, .layer_count = 2, .layers = layers};
+  /* the model, its layers, the input, a matrix, a bias */
+  assert_true(starve(stack_from, &spec) >= 5);
+}
+
+static hvi_status players_of(void *context, hvi_error *err) {
+  hvi_model *players[2], *m = NULL;
+  const size_t allowed = allocations_left;
+  (void)context;
+  allocations_left = (size_t)-1; /* for the players themselves */
+  for (int i = 0; i < 2; i++) {
+    check_ok(hvi_affine_new(&players[i], 2, 3, numbers, NULL, err), err);
   }
-  assert_true(failures >= 5); /* the model, its layers, the input, a matrix, a bias */
+  allocations_left = allowed;
+  const hvi_status status = hvi_players_new(&m, 2, players, err);
+  hvi_model_free(m);
+  return status;
 }
 
 static void no_memory_for_players_frees_the_players(void **state) {
   (void)state;
-  hvi_status status = HVI_ERROR_MEMORY;
-  long failures = 0;
-  for (long k = 0; status != HVI_OK; k++) {
-    hvi_model *players[2], *m = NULL;
-    hvi_error err;
-    for (int i = 0; i < 2; i++) {
-      check_ok(hvi_affine_new(&players[i], 2, 3, numbers, NULL, &err), &err);
-    }
-    allowed = k;
-    status = hvi_players_new(&m, 2, players, &err);
-    allowed = -1;
-    if (status != HVI_OK) {
-      check_error(status, HVI_ERROR_MEMORY, &err, "out of memory for");
-      failures++;
-    }
-    hvi_model_free(m);
-  }
-  assert_int_equal(failures, 3);
+  assert_int_equal(starve(players_of, NULL), 3);
 }
 
 static void freeing_nothing_is_fine(void **state) {

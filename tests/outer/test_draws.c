@@ -172,7 +172,8 @@ static void decay_must_not_be_negative(void **state) {
     hvi_solver *solver;
     hvi_error err;
     s.eta_decay = bad[i];
-    check_error(hvi_solver_new(&solver, p, &s, &err), HVI_ERROR_ARGUMENT, &err, "eta decay = ");
+    check_error(hvi_solver_new(&solver, p, &s, &err), HVI_ERROR_ARGUMENT, &err,
+                "eta_decay: must be a number at least 0, not '");
   }
   hvi_problem_free(p);
 }

@@ -140,6 +140,7 @@ static void every_method_goes_on(void **state) {
       s.keep_state = true;
       s.stall_window = 7;
       s.eta_decay = 0.01;
+      s.inner_lr_decay = 0.02;
       check_cut(p, &s, CUT);
     }
     hvi_problem_free(p);

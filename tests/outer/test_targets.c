@@ -37,6 +37,45 @@ static void the_optimistic_target_is_its_formula(void **state) {
   hvi_problem_free(&t.base);
 }
 
+/* With the identity a step of gd at rate lr takes the share lr of the way to the target. */
+static void the_inner_rate_decays(void **state) {
+  (void)state;
+  toy t;
+  plain_problem(&t);
+  hvi_settings s = settings_for("gd", 0.1, STEPS);
+  s.inner.lr = 0.8;
+  s.inner_lr_decay = 0.5;
+  hvi_solver *solver = solve_traced(&t.base, s, &rows);
+  double z[3], f[3];
+  memcpy(z, theta0, sizeof z);
+  for (size_t k = 0; k <= STEPS; k++) {
+    check_close(rows.z[k], z, 3, 1e-12);
+    operate(z, f);
+    for (size_t i = 0; i < 3; i++) z[i] -= 0.8 / (1.0 + 0.5 * (double)k) * 0.1 * f[i];
+  }
+  hvi_solver_free(solver);
+  hvi_problem_free(&t.base);
+}
+
+static void inner_steps_are_timed_where_asked(void **state) {
+  (void)state;
+  toy t;
+  plain_problem(&t);
+  hvi_settings s = settings_for("gd", 0.1, STEPS);
+  hvi_solver *solver = solve_traced(&t.base, s, &rows);
+  assert_true(isnan(rows.rows[STEPS].seconds_inner));
+  hvi_solver_free(solver);
+  s.time_inner = 1;
+  solver = solve_traced(&t.base, s, &rows);
+  for (size_t k = 0; k < STEPS; k++) {
+    assert_true(rows.rows[k + 1].seconds_inner >= rows.rows[k].seconds_inner);
+  }
+  assert_true(rows.rows[0].seconds_inner == 0.0);
+  assert_true(rows.rows[STEPS].seconds_inner > 0.0);
+  hvi_solver_free(solver);
+  hvi_problem_free(&t.base);
+}
+
 static void the_averaged_target_is_the_mean_of_the_last(void **state) {
   (void)state;
   static const size_t taus[] = {1, 2, 7, 500};
@@ -210,6 +249,8 @@ static void adaptive_damping_lives_through_targets(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_optimistic_target_is_its_formula),
+      cmocka_unit_test(the_inner_rate_decays),
+      cmocka_unit_test(inner_steps_are_timed_where_asked),
       cmocka_unit_test(the_averaged_target_is_the_mean_of_the_last),
       cmocka_unit_test(alternating_players_see_each_other),
       cmocka_unit_test(an_alternating_row_adds_up),

@@ -14,7 +14,7 @@ static hvi_status make_order(const void *context, hvi_problem **p, hvi_error *er
 }
 
 static size_t needs(const char *name, const char *key, const char *value) {
-  return starve(make_order, &(order){name, {key, value}});
+  return starve_problem(make_order, &(order){name, {key, value}});
 }
 
 static void nothing_is_left_behind(void **state) {

@@ -135,6 +135,54 @@ static void the_page_escapes_and_stands_alone(void **state) {
   hvi_claims_clear(&c);
 }
 
+/* Everything in claims.json may have been edited by anybody. */
+static void nothing_in_the_claims_is_a_tag(void **state) {
+  static const char evil[] = "\"'><script>alert(1)</script>";
+  hvi_claims c = sample();
+  hvi_error err;
+  snprintf(c.experiment, sizeof c.experiment, "%s", evil);
+  snprintf(c.title, sizeof c.title, "%s", evil);
+  snprintf(c.mode, sizeof c.mode, "%s", "\"><script>");
+  hvi_claims_figure(&c, evil);
+  hvi_claim *a = hvi_claims_add(&c, evil, evil, evil);
+  hvi_claim_measure(a, evil, 1.0);
+  hvi_claim_note(a, "%s", evil);
+  assert_int_equal(hvi_claims_page(&c, 1, *state, &err), HVI_OK);
+  char *page = slurp(in(*state, "index.html"));
+  assert_null(strstr(page, "<script"));
+  assert_null(strstr(page, "\"'"));
+  assert_non_null(strstr(page, "href=\"./&quot;&#39;&gt;&lt;script"));
+  hvi_free(page);
+  hvi_claims_clear(&c);
+}
+
+/* With a bit changed it is refused, or known to be without a checksum. */
+static void a_changed_bit_is_noticed(void **state) {
+  hvi_claims c = sample();
+  hvi_error err;
+  const char *path = in(*state, "whole.json"), *changed = in(*state, "changed.json");
+  unsigned char *bytes;
+  size_t size;
+  assert_int_equal(hvi_claims_write(&c, path, &err), HVI_OK);
+  hvi_claims_clear(&c);
+  assert_int_equal(hvi_claims_read(&c, path, &err), HVI_OK);
+  assert_true(c.checked);
+  hvi_claims_clear(&c);
+  assert_int_equal(hvi_file_read_bytes(&bytes, &size, path, 1 << 20, &err), HVI_OK);
+  for (size_t at = 0; at < 8 * size; at += 3) {
+    bytes[at / 8] ^= (unsigned char)(1u << (at % 8));
+    FILE *file = fopen(changed, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    bytes[at / 8] ^= (unsigned char)(1u << (at % 8));
+    if (hvi_claims_read(&c, changed, &err) != HVI_OK) continue;
+    if (c.checked) fail_msg("bit %zu of byte %zu is not noticed", at % 8, at / 8);
+    hvi_claims_clear(&c);
+  }
+  hvi_free(bytes);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reading_gives_back_what_was_written),
@@ -143,6 +191,8 @@ int main(void) {
       cmocka_unit_test(measures_beyond_the_limit_are_dropped),
       cmocka_unit_test(no_line_of_the_table_is_too_wide),
       cmocka_unit_test(the_page_escapes_and_stands_alone),
+      cmocka_unit_test(nothing_in_the_claims_is_a_tag),
+      cmocka_unit_test(a_changed_bit_is_noticed),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* Figures: gnuplot accepts what is written, and its absence is no error. */
 #include "report/folder.h"
+#include "support/check.h"
 
 #include "report/plot.h"
 
@@ -33,20 +34,18 @@ static void the_script_names_its_files_relatively(void **state) {
   assert_int_equal(write_sample(*state, "A title's quote"), HVI_OK);
   char *script = slurp(in(*state, "sample.gp"));
   assert_null(strstr(script, *state));
-  assert_non_null(strstr(script, "'A title''s quote'"));
-  assert_non_null(strstr(script, "title 'it''s one'"));
+  assert_non_null(strstr(script, "'A title'.\"\\047\".'s quote'"));
+  assert_non_null(strstr(script, "title 'it'.\"\\047\".'s one'"));
   assert_non_null(strstr(script, "logscale y"));
   assert_non_null(strstr(script, "10^{%T}"));
   hvi_free(script);
 }
 
 static void gnuplot_draws_it(void **state) {
-  bool drawn = false;
-  char note[300];
+  char note[HVI_PLOT_NOTE];
   assert_int_equal(write_sample(*state, "Figure"), HVI_OK);
-  assert_int_equal(hvi_plot_draw(*state, "sample", &drawn, note, sizeof note, NULL), HVI_OK);
-  if (!drawn && strstr(note, "not installed")) skip();
-  if (!drawn) fail_msg("%s", note);
+  assert_int_equal(hvi_plot_draw(*state, "sample", note, NULL), HVI_OK);
+  if (strstr(note, "not installed")) skip();
   assert_string_equal(note, "");
   char *svg = slurp(in(*state, "sample.svg"));
   assert_non_null(strstr(svg, "it's one"));
@@ -62,24 +61,75 @@ static void gnuplot_draws_it(void **state) {
 }
 
 static void a_script_that_fails_is_told(void **state) {
-  bool drawn = true;
-  char note[300];
+  char note[HVI_PLOT_NOTE];
+  hvi_error err;
   write_file(in(*state, "broken.gp"), "plot 'no such file' with nonsense\n");
-  assert_int_equal(hvi_plot_draw(*state, "broken", &drawn, note, sizeof note, NULL), HVI_OK);
-  assert_false(drawn);
-  assert_non_null(strstr(note, "broken.gp is written but not drawn"));
+  const hvi_status status = hvi_plot_draw(*state, "broken", note, &err);
+  if (strstr(note, "not installed")) skip();
+  check_error(status, HVI_ERROR_IO, &err, "broken.gp is written but not drawn");
 }
 
 static void without_gnuplot_the_note_says_what_to_install(void **state) {
-  bool drawn = true;
-  char note[300], *path = hvi_copy_text(getenv("PATH"));
+  char note[HVI_PLOT_NOTE], *path = hvi_copy_text(getenv("PATH"));
   assert_non_null(path);
   setenv("PATH", *state, 1);
-  assert_int_equal(hvi_plot_draw(*state, "sample", &drawn, note, sizeof note, NULL), HVI_OK);
+  assert_int_equal(hvi_plot_draw(*state, "sample", note, NULL), HVI_OK);
   setenv("PATH", path, 1);
   hvi_free(path);
-  assert_false(drawn);
   assert_non_null(strstr(note, "gnuplot-nox"));
+}
+
+/* Names of files and columns hold anything, and none is run. */
+static void names_are_no_commands(void **state) {
+  static const char *const names[] = {"a'.system(\"touch ran\").'",
+                                      "<touch ran;",
+                                      "b\nsystem(\"touch ran\")\n#",
+                                      "-e system('touch ran')",
+                                      "`touch ran`",
+                                      "|touch ran",
+                                      "$x",
+                                      "c{d",
+                                      "bob's",
+                                      "-",
+                                      "\x7f\ttab\\"};
+  char note[HVI_PLOT_NOTE], here[1024];
+  assert_non_null(getcwd(here, sizeof here));
+  assert_int_equal(chdir(*state), 0); /* where a command would leave its mark */
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char csv[64], png[64];
+    hvi_error err;
+    snprintf(csv, sizeof csv, "%s.csv", names[i]);
+    snprintf(png, sizeof png, "%s.png", names[i]);
+    write_file(csv, "x,'y'\n1,2\n2,3\n");
+    const hvi_series series = {names[i], csv, "x", "'y'", NULL, HVI_MARK_PATH, 0};
+    const hvi_panel panel = {.title = names[i], .series_count = 1, .series = &series};
+    const hvi_plot plot = {.name = names[i], .title = names[i], .panel_count = 1, .panels = &panel};
+    for (int time = 0; time < 2; time++) {
+      if (hvi_plot_make(".", &plot, note, &err)) fail_msg("%s: %s", names[i], err.text);
+    }
+    if (strstr(note, "not installed")) break;
+    if (!exists(png)) fail_msg("'%s' is not drawn", names[i]);
+  }
+  const bool ran = exists("ran");
+  assert_int_equal(chdir(here), 0);
+  assert_false(ran);
+}
+
+/* A script or a picture that somebody else made stays. */
+static void other_pictures_are_not_replaced(void **state) {
+  static const char *const files[] = {"sample.gp", "sample.png", "sample.svg"};
+  hvi_error err;
+  static const hvi_panel panel = {0};
+  const hvi_plot plot = {.name = "sample", .panel_count = 1, .panels = &panel};
+  for (size_t i = 0; i < 3; i++) {
+    for (size_t k = 0; k < 3; k++) remove(in(*state, files[k]));
+    write_file(in(*state, files[i]), "precious");
+    check_error(hvi_plot_write(*state, &plot, &err), HVI_ERROR_IO, &err, "hvi did not make it");
+    char *text = slurp(in(*state, files[i]));
+    assert_string_equal(text, "precious");
+    hvi_free(text);
+    remove(in(*state, files[i]));
+  }
 }
 
 static void log_axes_end_at_decades(void **state) {
@@ -106,6 +156,8 @@ int main(void) {
       cmocka_unit_test(gnuplot_draws_it),
       cmocka_unit_test(a_script_that_fails_is_told),
       cmocka_unit_test(without_gnuplot_the_note_says_what_to_install),
+      cmocka_unit_test(names_are_no_commands),
+      cmocka_unit_test(other_pictures_are_not_replaced),
       cmocka_unit_test(log_axes_end_at_decades),
       cmocka_unit_test(a_figure_needs_a_panel),
   };

@@ -229,7 +229,7 @@ static void what_cannot_be_is_refused(void **state) {
               &err, "lqr");
   s.transitions = 0;
   check_error(hvi_dataset_collect(here.file, x.env, x.policy, &s, NULL, &err), HVI_ERROR_ARGUMENT,
-              &err, "a transition at least");
+              &err, "transitions: must be a whole number from 1");
   s = settings(100, 4000);
   check_error(hvi_dataset_collect(here.file, x.env, x.policy, &s, NULL, &err), HVI_ERROR_ARGUMENT,
               &err, "threads");

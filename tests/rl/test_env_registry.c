@@ -2,9 +2,8 @@
 #include "support/check.h"
 
 #include "base/memory.h"
-#include "rl/env_batch.h"
 
-#include <hvi/env.h>
+#include <hvi/collector.h>
 
 static size_t allocations_left = (size_t)-1;
 
@@ -96,15 +95,20 @@ static void wrong_names_are_refused(void **state) {
   hvi_env_free(NULL);
 }
 
-/* Makes an environment, a clone and a batch of three with every allocation in turn refused. */
+/* Makes an environment, a clone and a collector, which has eight more, with every allocation in
+ * turn refused. */
 static hvi_status make_all(const char *name, hvi_error *err) {
+  static const double zeros[1024];
   hvi_env *env = NULL, *copy = NULL;
-  hvi_env_batch *batch = NULL;
+  hvi_policy *policy = NULL;
+  hvi_collector *collector = NULL;
   hvi_status status = hvi_env_new(&env, name, err);
   if (!status) status = hvi_env_clone(env, &copy, err);
-  if (!status) status = hvi_env_batch_new(&batch, env, 3, 1, "tests", err);
-  if (status) assert_null(batch);
-  hvi_env_batch_free(batch);
+  if (!status) status = hvi_policy_linear(&policy, env->obs, env->act, zeros, zeros, err);
+  if (!status) status = hvi_collector_new(&collector, env, policy, 1, 1, 3, err);
+  if (status) assert_null(collector);
+  hvi_collector_free(collector);
+  hvi_policy_free(policy);
   hvi_env_free(copy);
   hvi_env_free(env);
   return status;
@@ -129,18 +133,6 @@ static void without_memory_nothing_is_left_behind(void **state) {
   }
 }
 
-static void a_batch_needs_environments(void **state) {
-  (void)state;
-  hvi_env *env = NULL;
-  hvi_env_batch *batch = NULL;
-  hvi_error err = {HVI_OK, ""};
-  check_ok(hvi_env_new(&env, "lqr", &err), &err);
-  check_error(hvi_env_batch_new(&batch, env, 0, 1, "tests", &err), HVI_ERROR_ARGUMENT, &err,
-              "at least one");
-  hvi_env_batch_free(NULL);
-  hvi_env_free(env);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(all_listed_can_be_made_or_say_why),
@@ -148,7 +140,6 @@ int main(void) {
       cmocka_unit_test(sizes_are_those_of_the_published_versions),
       cmocka_unit_test(wrong_names_are_refused),
       cmocka_unit_test(without_memory_nothing_is_left_behind),
-      cmocka_unit_test(a_batch_needs_environments),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static void loaded_runs_go_on(void **state) {
     run(first, stops[i]);
     check_ok(hvi_sac_save(first, in(f, "stop"), &err), &err);
     hvi_sac_free(first);
-    check_ok(hvi_sac_load(&second, env, in(f, "stop"), &err), &err);
+    check_ok(hvi_sac_load(&second, env, in(f, "stop"), false, &err), &err);
     assert_null(hvi_setting_differ(hvi_sac_table(), hvi_sac_settings_of(second), &s, NULL));
     assert_int_equal(hvi_sac_state(second).step, stops[i]);
     run(second, 130 - stops[i]);
@@ -126,7 +126,7 @@ static void write_spoilt(const char *to, const hvi_tensors *t, const hvi_tensor 
 static void refuse(const char *path, const hvi_env *env, const char *words) {
   hvi_error err;
   hvi_sac *sac = (hvi_sac *)(void *)&err;
-  check_error(hvi_sac_load(&sac, env, path, &err), HVI_ERROR_INPUT, &err, words);
+  check_error(hvi_sac_load(&sac, env, path, false, &err), HVI_ERROR_INPUT, &err, words);
   assert_null(sac);
 }
 
@@ -136,15 +136,17 @@ static void spoilt_checkpoints_are_refused(void **state) {
   hvi_error err;
   hvi_env *walk, *pendulum;
   hvi_tensors *t;
-  hvi_sac *sac = new_trainer(&s);
+  hvi_sac *sac = new_trainer(&s), *other;
   check_ok(walk_new(&walk, &err), &err);
   check_ok(hvi_env_new(&pendulum, "pendulum", &err), &err);
   run(sac, 30);
   check_ok(hvi_sac_save(sac, in(f, "good"), &err), &err);
-  refuse(in(f, "good"), pendulum, "is a checkpoint of 'walk', not of 'pendulum'");
+  check_error(hvi_sac_load(&other, pendulum, in(f, "good"), false, &err), HVI_ERROR_MISMATCH, &err,
+              "was made with 'walk', not 'pendulum'");
   check_ok(hvi_tensors_read(&t, in(f, "good"), 0, &err), &err);
 
-  const hvi_tensor_note notes[] = {{"format", "something"}, {"gamma", "0.9x"}, {"hidden", "8,,8"}};
+  const hvi_tensor_note notes[] = {
+      {"hvi.kept", "something"}, {"gamma", "0.9x"}, {"hidden", "8,,8"}};
   const char *words[] = {"no checkpoint", "'gamma'", "'hidden'"};
   for (size_t i = 0; i < 3; i++) {
     write_spoilt(in(f, "bad"), t, NULL, &notes[i]);
@@ -186,6 +188,32 @@ static void spoilt_checkpoints_are_refused(void **state) {
   hvi_env_free(pendulum);
 }
 
+static void a_changed_bit_is_noticed(void **state) {
+  const char *f = *state;
+  const hvi_sac_settings s = small_settings();
+  hvi_error err;
+  hvi_env *walk;
+  hvi_sac *sac = new_trainer(&s);
+  unsigned char *bytes;
+  size_t size;
+  check_ok(walk_new(&walk, &err), &err);
+  run(sac, 30);
+  check_ok(hvi_sac_save(sac, in(f, "whole"), &err), &err);
+  check_ok(hvi_file_read_bytes(&bytes, &size, in(f, "whole"), 1 << 24, &err), &err);
+  for (size_t at = 0; at < size; at += at < 2048 ? 1 : 61) {
+    bytes[at] ^= (unsigned char)(1u << (at % 8));
+    FILE *file = fopen(in(f, "changed"), "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+    bytes[at] ^= (unsigned char)(1u << (at % 8));
+    refuse(in(f, "changed"), walk, "changed' is damaged");
+  }
+  hvi_free(bytes);
+  hvi_sac_free(sac);
+  hvi_env_free(walk);
+}
+
 static void settings_are_checked(void **state) {
   (void)state;
   hvi_error err;
@@ -204,7 +232,7 @@ static void settings_are_checked(void **state) {
   bad[6].alpha = -1.0;
   bad[7].hidden_count = 9;
   bad[8].threads = 3;
-  const char *words[] = {"gamma", "tau",   "batch",  "buffer", "learning rates",
+  const char *words[] = {"gamma", "tau",   "batch",  "buffer", "actor_lr",
                          "delay", "alpha", "hidden", "threads"};
   for (size_t i = 0; i < 9; i++)
     check_error(hvi_sac_new(&sac, walk, &bad[i], &err), HVI_ERROR_ARGUMENT, &err, words[i]);
@@ -230,6 +258,7 @@ int main(void) {
       cmocka_unit_test(loaded_runs_go_on),
       cmocka_unit_test(policies_come_with_notes),
       cmocka_unit_test(spoilt_checkpoints_are_refused),
+      cmocka_unit_test(a_changed_bit_is_noticed),
       cmocka_unit_test(settings_are_checked),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);

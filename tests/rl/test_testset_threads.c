@@ -238,14 +238,20 @@ static void what_cannot_be_is_refused(void **state) {
   hvi_error err;
   hvi_testset_settings bad[6];
   for (size_t k = 0; k < 6; k++) bad[k] = settings(10, 1);
-  static const char *const words[] = {"needs a state", "two roll-outs",    "and a step",
-                                      "gamma is 1",    "cannot be chosen", "too large"};
+  static const char *const words[] = {
+      "states: must be a whole number from 1",
+      "rollouts: must be a whole number from 2",
+      "horizon: must be a whole number from 1",
+      "gamma: must be",
+      "cannot be chosen",
+      "too large",
+  };
   bad[0].states = 0;
   bad[1].rollouts = 1;
   bad[2].horizon = 0;
   bad[3].gamma = 1.0;
   bad[4].visits = 9;
-  bad[5].states = (size_t)-1 / 2;
+  bad[5] = (hvi_testset_settings){bad[5].run, 1000000000, 1000000, 1000000000, 0.9, 0};
   for (size_t k = 0; k < 6; k++) {
     check_error(hvi_testset_make(here.file, env, policy, &bad[k], NULL, &err), HVI_ERROR_ARGUMENT,
                 &err, words[k]);

@@ -22,35 +22,36 @@ refused $usage 'solve needs a problem' solve
 refused $usage "not know what to do with 'rps'" solve pennies rps
 refused $usage '--eta needs a value' solve pennies --eta
 refused $usage '--trace needs a value' solve pennies --trace --json
-refused $usage '--json takes no value' solve pennies --json=yes
-refused $usage '--trace is empty' solve pennies --trace=
+refused $usage "--json: must be yes or no, not 'perhaps'" solve pennies --json=perhaps
+refused $usage '--no-json takes no value' solve pennies --no-json=yes
+refused $usage "--trace: must be text, not ''" solve pennies --trace=
 refused $usage 'KEY=VALUE' solve pennies --set weight
 refused $usage 'KEY=VALUE' solve pennies --set =1
 
 # numbers
 for eta in 0 -0.1 nan inf 1e999 0.1x '' ' 0.1' 0x1 1,2; do
-  refused $usage 'eta (takes a number in \(0,inf\), theorem or best|is empty)' solve pennies "--eta=$eta"
+  refused $usage '--eta: must be a number above 0, theorem or best, not ' solve pennies "--eta=$eta"
 done
 for alpha in 0 1 1.5 -0.5 nan; do
-  refused $usage "alpha takes a number in \(0,1\), not '$alpha'" solve pennies --alpha "$alpha"
+  refused $usage "--alpha: must be a number above 0 and below 1, or none, not '$alpha'" solve pennies --alpha "$alpha"
 done
 for count in -1 0 1.5 1e400 99999999999999999999999 ten; do
-  refused $usage "inner takes a whole number in .*, not '$count'" solve pennies --inner "$count"
+  refused $usage "--inner: must be a whole number from 1 to 1e12, not '$count'" solve pennies --inner "$count"
 done
-refused $usage 'iters takes a whole number' solve pennies --iters -5
-refused $usage 'every takes a whole number' solve pennies --every -1
-refused $usage 'ensemble takes a whole number' solve pennies --ensemble -3
-refused $usage 'max-evals takes a whole number' solve pennies --max-evals 2.5
-refused $usage 'seed takes a whole number' solve pennies --seed -1
-refused $usage 'seed takes a whole number' solve pennies --seed 18446744073709551616
-refused $usage 'tol takes a number' solve pennies --tol -1
-refused $usage 'inner-lr takes a number' solve pennies --inner-lr 0
-refused $usage 'damping takes a number' solve pennies --method lm --damping -1
-refused $usage 'momentum takes a number in \[0,1\)' solve pennies --method momentum --momentum 1
-refused $usage 'target takes one of plain\|optimistic\|averaged' solve pennies --target best
-refused $usage 'linear takes one of' solve pennies --method gn --linear sparse
-refused $input 'weight = -1 is out of range' solve pennies --set weight=-1
-refused $input "weight = 'x' is not a number" solve pennies --set weight=x
+refused $usage 'iters: must be a whole number' solve pennies --iters -5
+refused $usage 'every: must be a whole number' solve pennies --every -1
+refused $usage 'ensemble: must be a whole number' solve pennies --ensemble -3
+refused $usage 'max-evals: must be a whole number' solve pennies --max-evals 2.5
+refused $usage 'seed: must be a whole number' solve pennies --seed -1
+refused $usage 'seed: must be a whole number' solve pennies --seed 18446744073709551616
+refused $usage 'tol: must be a number' solve pennies --tol -1
+refused $usage 'inner-lr: must be a number' solve pennies --inner-lr 0
+refused $usage 'damping: must be a number' solve pennies --method lm --damping -1
+refused $usage 'momentum: must be a number at least 0 and below 1' solve pennies --method momentum --momentum 1
+refused $usage 'target: must be plain, optimistic or averaged' solve pennies --target best
+refused $usage 'linear: must be auto, dense, matrix-free or gram' solve pennies --method gn --linear sparse
+refused $input 'pennies: weight: must be a number from 0 to 100' solve pennies --set weight=-1
+refused $input "weight: must be a number from 0 to 100, not 'x'" solve pennies --set weight=x
 refused $input 'nan' solve pennies --set weight=nan
 
 # options that do not belong together, or not to the method
@@ -71,7 +72,7 @@ refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 1,two
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 1,,2
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 nan,1
 refused $input 'has 3 numbers, and pennies has 2 players' solve pennies --player-eta 1,2,3
-refused $usage 'player-eta takes numbers in' solve pennies --player-eta 0.1,-0.1
+refused $usage 'player-eta: must be numbers above 0' solve pennies --player-eta 0.1,-0.1
 refused $system "'missing.npy'" solve pennies --theta0 missing.npy
 mkdir folder.npy
 refused $system "'folder.npy'.*not a regular file" solve pennies --theta0 folder.npy

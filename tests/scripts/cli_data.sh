@@ -60,8 +60,8 @@ wait $pid || code=$?
 said err '^hvi: interrupted; --resume goes on from here \(stopped.partial\)$'
 [[ ! -e stopped && -s stopped.partial ]] || fail "an interrupted run leaves other files"
 refused 2 'stopped.partial.*--resume.*--fresh' "${collect[@]}" -n 4e6 --out stopped
-refused 3 'stopped.partial.*transitions=4000000, not transitions=100' "${collect[@]}" -n 100 --out stopped --resume
-refused 3 'seed=1, not seed=2' "${collect[@]}" -n 4e6 --out stopped --resume --seed 2
+refused 3 "stopped.partial.*transitions=4000000', not 'transitions=100" "${collect[@]}" -n 100 --out stopped --resume
+refused 3 "'seed=1', not 'seed=2'" "${collect[@]}" -n 4e6 --out stopped --resume --seed 2
 expect 0 "${collect[@]}" -n 10007 --out stopped --fresh
 cmp -s stopped one || fail "--fresh gives other bits"
 
@@ -69,7 +69,7 @@ cmp -s stopped one || fail "--fresh gives other bits"
 "$HVI" "${collect[@]}" -n 10007 --out torn -q >/dev/null 2>&1
 rm torn
 head -c 1000 /dev/urandom >torn.partial
-refused 3 'torn.partial.*--fresh' "${collect[@]}" -n 10007 --out torn --resume
+refused 3 'torn.partial.*is not the partial file of a run' "${collect[@]}" -n 10007 --out torn --resume
 : >torn.partial
 expect 0 "${collect[@]}" -n 10007 --out torn
 cmp -s torn one || fail "an empty partial file changes the result"
@@ -107,7 +107,7 @@ refused 2 'needs an? environment' data collect --policy default --out x
 refused 2 'policy is missing' data collect lqr --out x
 refused 2 'file to write is missing' "${collect[@]}"
 refused 2 'exclude' "${collect[@]}" --out x --resume --fresh
-refused 2 'transitions takes' "${collect[@]}" -n 0 --out x
+refused 2 'transitions: must be' "${collect[@]}" -n 0 --out x
 refused 3 "did you mean 'lqr'" data collect lqrr --policy default --out x
 refused 3 'brings no policy' data collect pendulum --policy default --out x
 refused 3 '' data collect lqr --policy one --out x

@@ -99,7 +99,7 @@ array huge.npy '2, 2' 1e300 4
 expect $diverged env replay lqr --actions huge.npy --out broken.npy
 said err 'broke at step 1'
 refused $system 'none/rows.npy' env replay pendulum --actions half.npy --out none/rows.npy
-refused $usage 'threads takes a whole number' env bench pendulum --threads 0
+refused $usage 'threads: must be a whole number' env bench pendulum --threads 0
 
 expect 0 env bench pendulum --steps 100 --repeats 2 --threads 2 --json
 [[ $(member agrees) == true && $(member of_bare) == null && $(member threads) == 2 ]] || fail "bench"

@@ -39,7 +39,7 @@ done
 head -c 2000000 /dev/zero | tr '\0' 1 | sed 's/1/1,/g; s/,$//' >wide.csv
 printf 'gamma: 0.5\ntransitions_file: wide.csv\nrewards: [1]\n' >wide.yaml
 refused $input '1 x 2000000 numbers; expected 1 x 1' solve wide.yaml
-refused $input 'gamma = 1; it must be at least 0 and below 1' solve chain --set gamma=1
+refused $input 'gamma: must be a number at least 0 and below 1' solve chain --set gamma=1
 refused $input 'branch is for kind=random' solve chain --set branch=3
-refused $input 'one of walk\|blocks\|random' solve chain --set kind=ring
+refused $input 'kind: must be walk, blocks or random' solve chain --set kind=ring
 refused $usage 'for built-in problems' solve "$data/good/csv.yaml" --set gamma=0.5

@@ -51,7 +51,7 @@ cmp whole.safetensors longer.safetensors || fail "a continued run is not the sam
 
 # A checkpoint is not overwritten by accident, nor continued with other settings.
 refused 2 'whole.safetensors.checkpoint.*--resume.*--fresh' "${train[@]}" --out whole.safetensors
-refused 2 'made with --gamma 0.99, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
+refused 2 'made with gamma 0.99, not 0.9' "${train[@]}" --gamma 0.9 --out whole.safetensors --resume
 refused 2 'at step 1500 already' "${train[@]}" --steps 1400 --out whole.safetensors --resume
 refused 2 'one or the other' "${train[@]}" --out whole.safetensors --resume --fresh
 refused 2 'needs --out' "${train[@]}"
@@ -77,7 +77,9 @@ for _ in $(seq 200); do
   if [[ -s busy.safetensors ]]; then break; fi
   sleep 0.05
 done
-refused 5 'busy.csv. is being written by another training' "${train[@]}" --out busy.safetensors --resume -q --steps 200000
+refused 5 'busy.safetensors.checkpoint. is in use: another run' "${train[@]}" --out busy.safetensors --resume -q --steps 200000
+refused 5 'busy.csv. is in use: another run' "${train[@]}" --out other.safetensors --log busy.csv -q
+[[ ! -e other.safetensors.checkpoint.lock ]] || fail "a run that was refused leaves its lock"
 kill -INT "$pid"
 wait "$pid" || true
 
@@ -111,7 +113,7 @@ said out '^mean return +-'
 refused 3 'takes 3 observations and gives 1 actions, but .lqr. has' policy score lqr --policy whole.safetensors
 refused 3 "brings no policy" policy score pendulum --policy default
 refused 5 'missing.safetensors' policy score pendulum --policy missing.safetensors
-refused 2 'needs --policy' policy score pendulum
+refused 2 'policy is missing' policy score pendulum
 refused 2 "did you mean 'score'" policy scor
 
 expect 0 policy info whole.safetensors
@@ -119,7 +121,7 @@ said out '^hidden +16 16$'
 said out '^env +pendulum$'
 expect 0 policy info whole.safetensors --json
 [[ $(member notes seed) == 7 && $(member hidden 0) == 16 ]] || fail "policy info --json"
-sed 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
+sed -e 's/hvi.checksum/HVI.checksum/' -e 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
 expect 0 policy info loud.safetensors
 said out '^env +\?\[m$'
 head -c 300 whole.safetensors >cut.safetensors

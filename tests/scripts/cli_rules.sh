@@ -11,7 +11,7 @@ for name in td0 td-lambda lstd tdc gtd2 residual-gradient; do said out "^  $name
 expect 0 list td-lambda
 said out '^  --trace-decay +0 '
 expect 0 list gtd2 --json
-[[ $(member kind) == method && $(member options second-rate) == 1 ]] || fail "list gtd2 --json"
+[[ $(member kind) == method && $(member options second_rate) == 1 ]] || fail "list gtd2 --json"
 refused 3 "did you mean 'lstd'" list lst
 
 for method in td0 td-lambda lstd tdc gtd2 residual-gradient; do
@@ -24,9 +24,9 @@ refused $usage 'method td0 does not use --trace-decay; it is for td-lambda' \
   solve "${trajectory[@]}" --method td0 --trace-decay 0.5
 refused $usage 'method gd does not use --second-rate' solve "${trajectory[@]}" --second-rate 0.5
 refused $usage 'redraw-every is for problems with draws' solve pennies --redraw-every 2
-refused $usage 'redraw-every takes a whole number' solve "${trajectory[@]}" --redraw-every 0
-refused $usage 'trace-decay takes a number' solve "${trajectory[@]}" --method td-lambda --trace-decay 2
-refused $usage 'eta-decay takes a number' solve "${trajectory[@]}" --eta-decay -1
+refused $usage 'redraw-every: must be a whole number' solve "${trajectory[@]}" --redraw-every 0
+refused $usage 'trace-decay: must be a number' solve "${trajectory[@]}" --method td-lambda --trace-decay 2
+refused $usage 'eta-decay: must be a number' solve "${trajectory[@]}" --eta-decay -1
 
 # the exact update is its own yardstick; Surr-GD comes near it
 column() { awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i } END { print $c }' "$2"; }

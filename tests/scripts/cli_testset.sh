@@ -58,8 +58,8 @@ cmp -s whole cut || fail "a resumed run gives other bits"
 expect 0 "${make[@]}" --out full --resume
 cmp -s full one || fail "after a full disk the bits are others"
 
-refused 2 'rollouts takes' "${make[@]}" --out x --rollouts 1
-refused 2 'gamma takes' "${make[@]}" --out x --gamma 1
+refused 2 'rollouts: must be' "${make[@]}" --out x --rollouts 1
+refused 2 'gamma: must be' "${make[@]}" --out x --gamma 1
 refused 2 '203 states cannot be chosen among 10' "${make[@]}" --out x --visits 10
 refused 2 'policy is missing' testset lqr --out x
 refused 3 'unknown environment' testset moon --policy default --out x

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 typedef struct rig {
-  hvi_surrogate_room room;
+  hvi_surrogate l;
   hvi_counts counts;
   hvi_optimizer_settings settings;
   const hvi_optimizer *optimizer;
@@ -22,18 +22,18 @@ static inline void rig_init(rig *r, const hvi_model *m, const double *weights, c
                             const double *target) {
   *r = (rig){.settings = hvi_optimizer_defaults()};
   hvi_arena arena = {0};
-  hvi_surrogate_place(&r->room, m, NULL, NULL, &arena);
+  hvi_surrogate_place(&r->l, m, NULL, NULL, &arena);
   arena = (hvi_arena){.size = arena.used};
   arena.base = r->memory = hvi_alloc_doubles(arena.size);
   assert_non_null(r->memory);
-  hvi_surrogate_place(&r->room, m, weights, &r->counts, &arena);
-  hvi_surrogate_start(&r->room.l, theta);
-  memcpy(r->room.l.target, target, m->out * sizeof *target);
-  hvi_surrogate_freeze(&r->room.l);
+  hvi_surrogate_place(&r->l, m, weights, &r->counts, &arena);
+  hvi_surrogate_start(&r->l, theta);
+  memcpy(r->l.target, target, m->out * sizeof *target);
+  hvi_surrogate_freeze(&r->l);
 }
 
 static inline void rig_use(rig *r, const char *name) {
-  const hvi_model *m = r->room.l.model;
+  const hvi_model *m = r->l.model;
   r->optimizer = hvi_optimizer_find(name);
   assert_non_null(r->optimizer);
   hvi_free(r->state);
@@ -42,9 +42,7 @@ static inline void rig_use(rig *r, const char *name) {
   r->optimizer->reset(&r->settings, m, r->state);
 }
 
-static inline bool rig_step(rig *r) {
-  return r->optimizer->step(&r->settings, r->state, &r->room.l);
-}
+static inline bool rig_step(rig *r) { return r->optimizer->step(&r->settings, r->state, &r->l); }
 
 static inline void rig_free(rig *r) {
   hvi_free(r->state);

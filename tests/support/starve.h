@@ -14,36 +14,55 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-static size_t allocations_left = (size_t)-1;
+static size_t allocations_left = (size_t)-1, allocations_made;
 
 bool hvi_alloc_allowed(size_t bytes) {
   (void)bytes;
+  allocations_made++;
   if (allocations_left == 0) return false;
   allocations_left--;
   return true;
 }
 
-typedef hvi_status (*starved_maker)(const void *context, hvi_problem **p, hvi_error *err);
+/* Does something, and undoes it when it succeeds. */
+typedef hvi_status (*starved_call)(void *context, hvi_error *err);
 
 /* Fails at the first, second, ... allocation until there are enough; returns how many it takes. */
-static inline size_t starve(starved_maker make_one, const void *context) {
+static inline size_t starve(starved_call call, void *context) {
   for (size_t allowed = 0;; allowed++) {
-    hvi_problem *p = (hvi_problem *)(void *)&allowed;
     hvi_error err = {HVI_OK, ""};
     allocations_left = allowed;
-    const hvi_status status = make_one(context, &p, &err);
+    const hvi_status status = call(context, &err);
     allocations_left = (size_t)-1;
-    if (!status) {
-      hvi_problem_free(p);
-      return allowed;
-    }
+    if (!status) return allowed;
     assert_int_equal(status, HVI_ERROR_MEMORY);
     assert_int_equal(err.status, HVI_ERROR_MEMORY);
-    assert_null(p);
+    assert_non_null(strstr(err.text, "memory for"));
   }
+}
+
+typedef hvi_status (*starved_maker)(const void *context, hvi_problem **p, hvi_error *err);
+typedef struct starved_problem {
+  starved_maker make;
+  const void *context;
+} starved_problem;
+
+static inline hvi_status make_starved(void *context, hvi_error *err) {
+  const starved_problem *s = context;
+  hvi_problem *p = (hvi_problem *)context;
+  const hvi_status status = s->make(s->context, &p, err);
+  if (status) assert_null(p);
+  hvi_problem_free(p);
+  return status;
+}
+
+/* The same for what makes a problem. */
+static inline size_t starve_problem(starved_maker make_one, const void *context) {
+  return starve(make_starved, &(starved_problem){make_one, context});
 }
 
 #endif

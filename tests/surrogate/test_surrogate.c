@@ -30,7 +30,7 @@ static void loss_and_gradient_are_their_definitions(void **state) {
     fixture x;
     double g[64];
     set_up(&x, weighted);
-    hvi_surrogate *l = &x.r.room.l;
+    hvi_surrogate *l = &x.r.l;
     const double loss = gradient_of(x.m, x.theta, x.target, weighted ? x.weights : NULL, g);
     check_near(l->loss0, loss, 1e-14 * loss);
     check_near(l->now->loss, loss, 1e-14 * loss);
@@ -45,7 +45,7 @@ static void the_gradient_matches_differences_of_the_loss(void **state) {
   for (int weighted = 0; weighted < 2; weighted++) {
     fixture x;
     set_up(&x, weighted);
-    hvi_surrogate *l = &x.r.room.l;
+    hvi_surrogate *l = &x.r.l;
     double slope[64];
     for (size_t i = 0; i < x.m->dim; i++) {
       memcpy(l->next->theta, x.theta, x.m->dim * sizeof *x.theta);
@@ -64,7 +64,7 @@ static void each_call_costs_what_it_says(void **state) {
   (void)state;
   fixture x;
   set_up(&x, false);
-  hvi_surrogate *l = &x.r.room.l;
+  hvi_surrogate *l = &x.r.l;
   assert_int_equal(x.r.counts.model_passes, 1);
   hvi_surrogate_freeze(l);
   assert_int_equal(x.r.counts.model_passes, 1);
@@ -85,7 +85,7 @@ static void accepting_changes_places_and_probing_does_not(void **state) {
   (void)state;
   fixture x;
   set_up(&x, false);
-  hvi_surrogate *l = &x.r.room.l;
+  hvi_surrogate *l = &x.r.l;
   hvi_point *here = l->now, *there = l->next;
   for (size_t i = 0; i < x.m->dim; i++) there->theta[i] = x.theta[i] + 0.5;
   const double loss = hvi_surrogate_probe(l), loss0 = l->loss0;

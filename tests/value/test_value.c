@@ -428,7 +428,7 @@ static void bad_specs_are_refused(void **state) {
   refuse(&s, HVI_ERROR_ARGUMENT, "Bellman targets");
   s = good, s.hidden_count = 65,
   refuse(&s, HVI_ERROR_ARGUMENT,
-         "hidden: must be 0 to 64 whole numbers from 1 to 65536, not '65 of them'");
+         "hidden: must be a list of 0 to 64 whole numbers from 1 to 65536, not '65 of them'");
   s = good, s.hidden[1] = 0, refuse(&s, HVI_ERROR_ARGUMENT, "hidden: must be");
   s = good, s.activation = HVI_ACTIVATION_COUNT, refuse(&s, HVI_ERROR_ARGUMENT, "activation");
   s = good, s.scale = 0.0, refuse(&s, HVI_ERROR_ARGUMENT, "scale 0");
@@ -471,8 +471,8 @@ static void without_memory_it_says_so(void **state) {
   static const double one[] = {1.0, 1.0, 1.0};
   hvi_value_spec spec = small_spec(fill_rows(&r, 1, 0.2), 20);
   spec.spread = one, spec.scale = 2.0, spec.returns = true;
-  assert_true(starve(make_one, &spec) > 10);
-  assert_true(starve(use_one, &spec) > 13);
+  assert_true(starve_problem(make_one, &spec) > 10);
+  assert_true(starve_problem(use_one, &spec) > 13);
 }
 
 int main(void) {

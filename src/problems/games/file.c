@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "problems/document.h"
 #include "problems/games/layers.h"
 
 #include <stdio.h>
@@ -255,21 +254,27 @@ static hvi_status build(builder *b, hvi_problem **game) {
   return status;
 }
 
-hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name,
-                          const char *folder, uint64_t seed, uint64_t instance, hvi_error *err) {
+hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t seed,
+                         uint64_t instance, hvi_error *err) {
   *game = NULL;
-  hvi_tree *tree;
-  hvi_status status = hvi_tree_parse(&tree, text, name, err);
-  if (status) return status;
-  builder b = {.r = {.name = name, .folder = folder, .err = err},
+  builder b = {.r = {.name = d->name, .folder = d->folder, .err = err},
                .seed = seed,
                .instance = instance,
-               .root = hvi_tree_root(tree)};
-  status = build(&b, game);
+               .root = d->root};
+  const hvi_status status = build(&b, game);
   hvi_free(b.players);
   hvi_free(b.payoffs);
   hvi_reader_clear(&b.r);
-  hvi_tree_free(tree);
+  return status;
+}
+
+hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name,
+                          const char *folder, uint64_t seed, uint64_t instance, hvi_error *err) {
+  hvi_document d;
+  *game = NULL;
+  hvi_status status = hvi_document_parse(&d, text, name, folder, err);
+  if (!status) status = hvi_game_read(game, &d, seed, instance, err);
+  hvi_document_free(&d);
   return status;
 }
 
@@ -277,11 +282,10 @@ hvi_status hvi_game_load_instance(hvi_problem **game, const char *path, uint64_t
                                   uint64_t instance, hvi_error *err) {
   if (!game || !path)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_game_load: a null pointer");
-  *game = NULL;
   hvi_document d;
+  *game = NULL;
   hvi_status status = hvi_document_read(&d, path, err);
-  if (status) return status;
-  status = hvi_game_parse(game, d.text, d.name, d.folder, seed, instance, err);
+  if (!status) status = hvi_game_read(game, &d, seed, instance, err);
   hvi_document_free(&d);
   return status;
 }

@@ -78,7 +78,7 @@ void hvi_value_forward(const hvi_value *v, float *room, const double *theta, con
             .index = index,
             .rows = rows,
             .values = values};
-  hvi_bulk_list()[0]->narrow(p.weights, theta, v->net->dim);
+  hvi_bulk_best()->narrow(p.weights, theta, v->net->dim);
   hvi_net_prepare(v->net, p.weights);
   hvi_parallel_run((rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS, v->spec.threads, forward_slice, &p,
                    NULL);

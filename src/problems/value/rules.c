@@ -117,7 +117,7 @@ static void climb(const hvi_rule_settings *s, const desk *k, double *x, const do
                                 .rate = -h / (1.0 - k->head[1]),
                                 .scale = 1.0 / (1.0 - k->head[2]),
                                 .keep = 1.0};
-  hvi_bulk_list()[0]->adam(k->room, moments, moments + d, x, g, &rates, d);
+  hvi_bulk_best()->adam(k->room, moments, moments + d, x, g, &rates, d);
   hvi_vec_copy(x, k->room, d);
 }
 

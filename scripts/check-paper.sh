@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# Fails on a name in PAPER.md that the tree does not have. Usage: check-paper.sh [--fix] [ROOT]
+#
+# What stands in backticks there is one of
+#   hvi_name             a function or table, defined in src or cli; "`hvi_name` in `FILE`": in that file
+#   test_x:y             the test function y of the program tests/*/test_x.c
+#   ID/claim             a claim of experiments/ID.yaml
+#   path/to/file.ext     a file of the tree
+#   kind:label           a label of the paper's LaTeX, or one of ours; a row's label occurs once
+#   hvi ..., make ...    a command
+# With --fix the file behind "in" becomes the one that defines the function now.
+set -euo pipefail
+fix=false
+[[ ${1-} == --fix ]] && fix=true && shift
+cd "${1:-$(dirname "$0")/..}"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+page=PAPER.md
+
+# Definitions begin in the first column, calls do not: "FILE NAME" for each.
+grep -rHE --include='*.c' '^[A-Za-z].*\bhvi_[a-z0-9_]+(\(|\[| =)' src cli |
+  awk -F: '{ file = $1; text = substr($0, length(file) + 2)
+    if (!match(text, /hvi_[a-z0-9_]+(\(|\[| =)/)) next
+    name = substr(text, RSTART, RLENGTH); sub(/[^a-z0-9_].*/, "", name)
+    print file, name }' | sort -u >"$scratch/defined"
+
+if $fix; then
+  awk 'NR == FNR { if (!($2 in at)) at[$2] = $1; next }
+    { out = ""; rest = $0
+      while (match(rest, /`hvi_[a-z0-9_]+` in `[^`]*`/)) {
+        pair = substr(rest, RSTART, RLENGTH); name = pair
+        sub(/^`/, "", name); sub(/`.*/, "", name)
+        if (name in at) pair = "`" name "` in `" at[name] "`"
+        out = out substr(rest, 1, RSTART - 1) pair; rest = substr(rest, RSTART + RLENGTH) }
+      print out rest }' "$scratch/defined" "$page" >"$scratch/page"
+  cat "$scratch/page" >"$page"
+fi
+
+status=0
+complain() {
+  echo "$page:$1: $2"
+  status=1
+}
+
+is_test() {
+  local files=(tests/*/"$1".c)
+  [[ -f ${files[0]} ]] && grep -qE "cmocka_unit_test[a-z_]*\( *$2\b" "${files[@]}"
+}
+
+# An id may end in what it is judged on, and begin with the measure: the rest is written down.
+is_claim() {
+  local id=$2 part
+  [[ -f experiments/$1.yaml ]] || return 1
+  for part in "$id" "${id%-half-cheetah}" "${id%-ant}" "${id%-walk}" "${id%-blocks}"; do
+    for part in "$part" "${part/#gap-per-/%s-per-}" "${part/#error-per-/%s-per-}"; do
+      grep -rqF --include='*.c' "\"$part\"" src && return 0
+      grep -qE "^[^#]*\bid: *[\"']?$part([^a-z0-9-]|\$)" "experiments/$1.yaml" && return 0
+    done
+  done
+  return 1
+}
+
+check() {
+  local line=$1 name=$2
+  case $name in
+  hvi_*) grep -q " $name\$" "$scratch/defined" || complain "$line" "no function '$name'" ;;
+  test_*:*) is_test "${name%%:*}" "${name#*:}" || complain "$line" "no test '$name'" ;;
+  *.c | *.h | *.md | *.sh | *.py | *.csv | *.yaml) [[ -e $name ]] || complain "$line" "no file '$name'" ;;
+  'hvi '* | 'make '*) ;;
+  *:*) ;;
+  */*) is_claim "${name%%/*}" "${name#*/}" || complain "$line" "no claim '$name'" ;;
+  *) complain "$line" "'$name' is of no kind that can be checked" ;;
+  esac
+}
+
+while IFS=: read -r line token; do
+  check "$line" "$(tr -d '`' <<<"$token")"
+done < <(grep -noE '`[^`]+`' "$page")
+
+while IFS=: read -r line pair; do
+  read -r name _ file <<<"$(tr -d '`' <<<"$pair")"
+  grep -qxF "$file $name" "$scratch/defined" || complain "$line" "'$name' is not defined in '$file'"
+done < <(grep -noE '`hvi_[a-z0-9_]+` in `[^`]+`' "$page")
+
+while read -r label; do
+  complain "$(grep -nF "| $label " "$page" | tail -1 | cut -d: -f1)" "label $label stands there twice"
+done < <(grep -oE '^\| `[^`]+`' "$page" | cut -c3- | sort | uniq -d)
+
+exit $status

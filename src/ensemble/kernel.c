@@ -1,0 +1,253 @@
+/*
+ * Kernels, part 4: the operator, the residual and the outer step on lanes.
+ *
+ *   F_i(z) = sum_j A_ij z_j + w_i z_i + constant_i        residual = |z - projection(z - F(z))|
+ *
+ * Projection onto the simplex is max(x - tau, 0) with tau = max_k (x_(1) + .. + x_(k) - 1) / k, the
+ * x_(i) being sorted down; a sorting network does that without branches.
+ *
+ * The kernels are built once per level of instructions.
+ */
+#include "ensemble/kernel_inner.h"
+#include "outer/solver.h"
+
+static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
+  hvi_lane *f = s + plan->f, product_row;
+  const hvi_lane *z = s + plan->z;
+  for (size_t k = 0; k < plan->player_count; k++) {
+    const hvi_lanes_player *p = &plan->players[k];
+    const hvi_lane *restrict weight = s + p->weight;
+    for (size_t i = p->z; i < p->z + p->out; i++) {
+      const hvi_lane *restrict offset = s + plan->offset + i, *restrict zi = z + i;
+      hvi_lane *restrict to = f + i;
+      for (int l = 0; l < HVI_LANES; l++) {
+        to->at[l] = weight->at[l] * zi->at[l] + offset->at[l];
+      }
+    }
+  }
+  for (size_t k = 0; k < plan->payoff_count; k++) {
+    const hvi_lanes_payoff *a = &plan->payoffs[k];
+    for (size_t i = 0; i < a->rows; i++) {
+      hvi_lane *restrict to = f + a->row + i;
+      product(&product_row, s + a->matrix + i * a->columns, 1, z + a->column, a->columns);
+      for (int l = 0; l < HVI_LANES; l++) to->at[l] += product_row.at[l];
+    }
+  }
+}
+
+static inline void compare_exchange(hvi_lane *restrict a, hvi_lane *restrict b) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double x = a->at[l], y = b->at[l];
+    a->at[l] = x > y ? x : y;
+    b->at[l] = x > y ? y : x;
+  }
+}
+
+/* tau of the projection of x[n] onto the simplex; x is sorted down on the way */
+static inline void simplex_threshold(hvi_lane *restrict tau, hvi_lane *restrict x, size_t n) {
+  for (size_t end = n; end > 1; end--) {
+    for (size_t i = 0; i + 1 < end; i++) compare_exchange(x + i, x + i + 1);
+  }
+  hvi_lane sum;
+  for (int l = 0; l < HVI_LANES; l++) sum.at[l] = tau->at[l] = x->at[l] - 1.0;
+  for (size_t i = 1; i < n; i++) {
+    const double inverse = 1.0 / (double)(i + 1);
+    for (int l = 0; l < HVI_LANES; l++) {
+      sum.at[l] += x[i].at[l];
+      const double candidate = sum.at[l] * inverse, best = tau->at[l];
+      tau->at[l] = candidate > best ? candidate : best;
+    }
+  }
+}
+
+/* gap = z - projection(z - f) onto an interval */
+static inline void box_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
+                           const hvi_lane *restrict f, const hvi_lane *restrict lower,
+                           const hvi_lane *restrict upper) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double x = z->at[l] - f->at[l], low = lower->at[l], high = upper->at[l];
+    const double above = x < low ? low : x, y = above > high ? high : above;
+    gap->at[l] = z->at[l] - y;
+  }
+}
+
+static inline void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
+                               const hvi_lane *restrict f, size_t n) {
+  hvi_lane tau;
+  for (size_t i = 0; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) gap[i].at[l] = z[i].at[l] - f[i].at[l];
+  }
+  simplex_threshold(&tau, gap, n);
+  for (size_t i = 0; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) {
+      const double x = z[i].at[l] - f[i].at[l] - tau.at[l], y = x > 0.0 ? x : 0.0;
+      gap[i].at[l] = z[i].at[l] - y;
+    }
+  }
+}
+
+/* The square of the residual; its root is taken where someone looks at it. */
+static inline void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
+  for (size_t k = 0; k < plan->set_count; k++) {
+    const hvi_lanes_set *set = &plan->sets[k];
+    const hvi_lane *z = s + plan->z + set->begin, *f = s + plan->f + set->begin;
+    hvi_lane *gap = s + plan->gap + set->begin;
+    if (set->kind == HVI_SET_SIMPLEX) {
+      simplex_gap(gap, z, f, set->len);
+    } else if (set->kind == HVI_SET_BOX) {
+      for (size_t i = 0; i < set->len; i++) {
+        box_gap(gap + i, z + i, f + i, s + set->lower + i, s + set->upper + i);
+      }
+    } else {
+      lane_copy(gap, f, set->len);
+    }
+  }
+  product(s + plan->residual2, s + plan->gap, 1, s + plan->gap, plan->n);
+}
+
+/* out = sum_i (x_i - y_i)^2 */
+static inline void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
+                             const hvi_lane *restrict y, size_t n) {
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double difference = x->at[l] - y->at[l];
+    out->at[l] = difference * difference;
+  }
+  for (size_t i = 1; i < n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) {
+      const double difference = x[i].at[l] - y[i].at[l];
+      out->at[l] += difference * difference;
+    }
+  }
+}
+
+/* r = z - target */
+static inline void measure(const hvi_lanes_plan *plan, hvi_lane *s) {
+  const hvi_lane *restrict z = s + plan->z, *restrict target = s + plan->target;
+  hvi_lane *restrict r = s + plan->r;
+  for (size_t i = 0; i < plan->n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) r[i].at[l] = z[i].at[l] - target[i].at[l];
+  }
+}
+
+static inline void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane *restrict out) {
+  const hvi_lane *restrict r = s + plan->r;
+  product(out, r, 1, r, plan->n);
+  for (int l = 0; l < HVI_LANES; l++) out->at[l] *= 0.5;
+}
+
+/* target = z - eta F */
+static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
+  for (size_t k = 0; k < plan->player_count; k++) {
+    const hvi_lanes_player *p = &plan->players[k];
+    const hvi_lane *restrict eta = s + p->eta;
+    for (size_t i = p->z; i < p->z + p->out; i++) {
+      const hvi_lane *restrict z = s + plan->z + i, *restrict f = s + plan->f + i;
+      hvi_lane *restrict target = s + plan->target + i;
+      for (int l = 0; l < HVI_LANES; l++) {
+        target->at[l] = z->at[l] - eta->at[l] * f->at[l];
+      }
+    }
+  }
+  measure(plan, s);
+}
+
+/* Lanes whose loss is down to alpha^2 of the first stop running; true while some run. */
+static inline bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
+  const double share = plan->alpha * plan->alpha;
+  const hvi_lane *restrict loss0 = s + plan->loss0;
+  hvi_lane *restrict now = s + plan->loss, *restrict running = s + plan->running;
+  uint64_t any = 0;
+  loss(plan, s, now);
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double on = now->at[l] > share * loss0->at[l] ? running->at[l] : 0.0;
+    running->at[l] = on;
+    any |= on != 0.0 ? 1U : 0U;
+  }
+  return any != 0;
+}
+
+/* Counts the steps in which z hardly moved, measured by the length of the exact step, as
+ * outer/solver.c does; most steps need only the first half. */
+static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
+  const hvi_lane *restrict size2 = s + plan->residual2, *restrict eta = s + plan->players[0].eta;
+  hvi_lane *restrict still = s + plan->still;
+  hvi_lane moved2, norm2;
+  uint64_t any = 0;
+  distance2(&moved2, s + plan->z, s + plan->z_last, plan->n);
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double exact = hvi_still_share * eta->at[l];
+    const double count = moved2.at[l] <= exact * exact * size2->at[l] ? still->at[l] + 1.0 : 0.0;
+    still->at[l] = count;
+    any |= count > 0.0 ? 1U : 0U;
+  }
+  if (!any) return;
+  product(&norm2, s + plan->z, 1, s + plan->z, plan->n);
+  for (int l = 0; l < HVI_LANES; l++) {
+    const double least = hvi_rounding * (1.0 + sqrt(norm2.at[l]));
+    const bool matters = size2->at[l] > least * least;
+    still->at[l] = matters ? still->at[l] : 0.0;
+  }
+}
+
+static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
+  const hvi_lane *restrict theta = s + plan->theta, *restrict f = s + plan->f;
+  const hvi_lane *restrict size2 = s + plan->residual2, *restrict bound2 = s + plan->bound2;
+  const hvi_lane *restrict still = s + plan->still, *restrict active = s + plan->active;
+  hvi_lane zero; /* NaN where something is not finite; F is where z is not */
+  for (int l = 0; l < HVI_LANES; l++) zero.at[l] = 0.0 * theta->at[l];
+  for (size_t i = 1; i < plan->d; i++) {
+    for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * theta[i].at[l];
+  }
+  for (size_t i = 0; i < plan->n; i++) {
+    for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * f[i].at[l];
+  }
+  uint64_t any = 0;
+  for (int l = 0; l < HVI_LANES; l++) {
+    const bool fine = (size2->at[l] <= bound2->at[l]) & (size2->at[l] > plan->tol2) &
+                      (zero.at[l] == 0.0) & (still->at[l] < plan->stall_window);
+    any |= ((active->at[l] != 0.0) & !fine) ? 1U : 0U;
+  }
+  return any != 0;
+}
+
+static inline void evaluate(const hvi_lanes_plan *plan, hvi_lane *s, bool record) {
+  operate(plan, s);
+  residual(plan, s);
+  if (record) distance2(s + plan->dist2, s + plan->z, s + plan->solution, plan->n);
+}
+
+static inline void start(const hvi_lanes_plan *plan, hvi_lane *s) {
+  forget(plan, s);
+  forward(plan, s);
+  evaluate(plan, s, true);
+}
+
+static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_steps, bool record) {
+  const bool watch = plan->stall_window < INFINITY;
+  if (watch) lane_copy(s + plan->z_last, s + plan->z, plan->n);
+  freeze(plan, s);
+  if (record || plan->alpha > 0.0) loss(plan, s, s + plan->loss0);
+  if (!plan->keep_state) forget(plan, s);
+  s[plan->running] = s[plan->active];
+  for (size_t i = 0; i < inner_steps; i++) {
+    if (plan->alpha > 0.0 && !keep_running(plan, s)) break;
+    inner_step(plan, s);
+    forward(plan, s);
+    measure(plan, s);
+  }
+  if (record) loss(plan, s, s + plan->loss);
+  evaluate(plan, s, record);
+  if (watch) count_still(plan, s);
+}
+
+static inline void exponentials(double *restrict y, double *restrict m, const double *restrict x,
+                                size_t n) {
+  double same;
+  for (size_t i = 0; i < n; i++) {
+    y[i] = hvi_simd_exp(x[i]);
+    m[i] = hvi_simd_expm1(x[i], &same);
+  }
+}
+
+const hvi_lanes_kernel HVI_LEVEL_TABLE(hvi_lanes) = {
+    .name = HVI_LEVEL_NAME, .start = start, .step = step, .ended = ended, .exp = exponentials};

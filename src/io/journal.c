@@ -1,0 +1,358 @@
+#include "io/journal.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char MAGIC[16] = "hvi partial 2\n";
+
+typedef struct file_head {
+  char magic[sizeof MAGIC];
+  uint64_t size, checksum; /* of the head's text, which follows */
+} file_head;
+
+typedef struct record_head {
+  uint64_t kind, index, size, checksum;
+} record_head;
+
+/* Where a record's contents lie; offset 0: there is no such record. */
+typedef struct place {
+  uint64_t offset, size;
+} place;
+
+typedef struct shelf {
+  place *places;
+  size_t room, count;
+} shelf;
+
+struct hvi_journal {
+  int fd;
+  char *path;
+  uint64_t end; /* of the last whole record */
+  size_t kept, damaged;
+  double synced;                /* when the file last went to the disk */
+  char levels[HVI_LEVELS_TEXT]; /* as the last record of them says */
+  shelf shelves[HVI_JOURNAL_KINDS + 1];
+  pthread_mutex_t lock;
+};
+
+/* One more kind of record names the levels of instructions from there on. Seconds between syncs: a
+ * loss of power costs so much work. */
+enum { LEVELS = HVI_JOURNAL_KINDS, MOST_HEAD = 4096, SYNC_EVERY = 1, BLOCK = 1 << 14 };
+
+/* Groups are handed out in order, so what is missing among the records of a kind is what was under
+ * way on other threads. An index far beyond that is no index of ours. */
+enum { MOST_MISSING = 4096 };
+
+static uint64_t record_sum(const record_head *head) {
+  return hvi_checksum(HVI_HASH_START, head, offsetof(record_head, checksum));
+}
+
+/* False with errno; a file that ends early gives errno 0. */
+static bool read_at(int fd, void *bytes, size_t size, uint64_t offset) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = 0;
+    if (n <= 0) return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+static bool write_at(int fd, const void *bytes, size_t size, uint64_t offset) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+static bool make_room(shelf *s, size_t index) {
+  if (index < s->room) return true;
+  const size_t room = 2 * index + 64;
+  place *places = hvi_alloc(room, sizeof *places);
+  if (!places) return false;
+  if (s->places) memcpy(places, s->places, s->room * sizeof *places);
+  hvi_free(s->places);
+  s->places = places;
+  s->room = room;
+  return true;
+}
+
+static void put(shelf *s, size_t index, uint64_t offset, uint64_t size) {
+  if (s->places[index].offset == 0) s->count++;
+  s->places[index] = (place){offset, size};
+}
+
+static bool head_is_sane(const hvi_journal *j, const record_head *head, uint64_t left) {
+  return head->kind <= LEVELS && head->size <= left &&
+         head->index < j->shelves[head->kind].count + MOST_MISSING;
+}
+
+/* Contents are summed up block by block, as they are read. */
+static uint64_t add_contents(uint64_t sum, const unsigned char *contents, uint64_t size) {
+  for (uint64_t done = 0; done < size; done += BLOCK) {
+    sum = hvi_checksum(sum, contents + done, size - done < BLOCK ? (size_t)(size - done) : BLOCK);
+  }
+  return sum;
+}
+
+/* Whether contents[size] at the offset have the checksum; *whole. An error: the disk. */
+static bool check_contents(const hvi_journal *j, const record_head *head, uint64_t offset,
+                           bool *whole) {
+  unsigned char buffer[BLOCK];
+  uint64_t sum = record_sum(head);
+  for (uint64_t done = 0; done < head->size; done += BLOCK) {
+    const uint64_t left = head->size - done;
+    const size_t n = left < BLOCK ? (size_t)left : BLOCK;
+    if (!read_at(j->fd, buffer, n, offset + done)) return false;
+    sum = hvi_checksum(sum, buffer, n);
+  }
+  *whole = sum == head->checksum;
+  return true;
+}
+
+/* The levels of instructions that had a part from here on. */
+static hvi_status take_levels(hvi_journal *j, hvi_kept *k, const record_head *head, uint64_t offset,
+                              hvi_error *err) {
+  const size_t size = head->size < HVI_LEVELS_TEXT ? (size_t)head->size : HVI_LEVELS_TEXT - 1;
+  if (!read_at(j->fd, j->levels, size, offset)) return hvi_error_system(err, "read", j->path);
+  j->levels[size] = '\0';
+  return hvi_kept_match_levels(k, j->path, j->levels, err);
+}
+
+/* Takes in whole records from j->end on, up to `size`. */
+static hvi_status scan(hvi_journal *j, hvi_kept *k, uint64_t size, hvi_error *err) {
+  record_head head;
+  while (size - j->end >= sizeof head) {
+    bool whole = false;
+    const uint64_t offset = j->end + sizeof head;
+    if (!read_at(j->fd, &head, sizeof head, j->end)) return hvi_error_system(err, "read", j->path);
+    if (!head_is_sane(j, &head, size - offset)) break;
+    if (!check_contents(j, &head, offset, &whole)) return hvi_error_system(err, "read", j->path);
+    if (!whole) break;
+    if (head.kind == LEVELS) {
+      const hvi_status status = take_levels(j, k, &head, offset, err);
+      if (status) return status;
+    }
+    shelf *s = &j->shelves[head.kind];
+    if (!make_room(s, (size_t)head.index)) return hvi_error_memory(err, "a list of records");
+    put(s, (size_t)head.index, offset, head.size);
+    j->end = offset + head.size;
+    j->kept += head.kind != LEVELS;
+  }
+  j->damaged = (size_t)(size - j->end);
+  return HVI_OK;
+}
+
+static hvi_status complain_foreign(const hvi_journal *j, hvi_error *err) {
+  return hvi_error_set(
+      err, HVI_ERROR_INPUT,
+      "'%s' is there and is not the partial file of a run: hvi does not replace it", j->path);
+}
+
+static hvi_status complain_damaged(const hvi_journal *j, hvi_error *err) {
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' is damaged at its beginning; start afresh (--fresh)", j->path);
+}
+
+/* Compares the head with the run's, and finds where the records begin. */
+static hvi_status compare_head(hvi_journal *j, hvi_kept *k, const file_head *head, hvi_error *err) {
+  char there[MOST_HEAD];
+  const size_t size = (size_t)head->size;
+  if (!read_at(j->fd, there, size, sizeof *head)) return hvi_error_system(err, "read", j->path);
+  if (hvi_checksum(HVI_HASH_START, there, size) != head->checksum) return complain_damaged(j, err);
+  there[size] = '\0';
+  char *about = strchr(there, '\n');
+  if (!about) return complain_damaged(j, err);
+  *about++ = '\0';
+  j->end = sizeof *head + size;
+  return hvi_kept_match(k, j->path, there, about, err);
+}
+
+/* The text of a head; how long it is. */
+static size_t print_head(char text[MOST_HEAD], hvi_kept *k) {
+  char line[HVI_KEPT_HEAD];
+  hvi_kept_head(line, k);
+  return (size_t)snprintf(text, MOST_HEAD, "%s\n%s", line, k->about);
+}
+
+/* Writes a new head into an empty file. */
+static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
+  char text[MOST_HEAD];
+  file_head head = {.size = print_head(text, k)};
+  if (head.size >= sizeof text) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings of a run are too long");
+  }
+  memcpy(head.magic, MAGIC, sizeof MAGIC);
+  head.checksum = hvi_checksum(HVI_HASH_START, text, (size_t)head.size);
+  if (ftruncate(j->fd, 0) != 0 || !write_at(j->fd, &head, sizeof head, 0) ||
+      !write_at(j->fd, text, (size_t)head.size, sizeof head)) {
+    return hvi_error_system(err, "write", j->path);
+  }
+  j->end = sizeof head + head.size;
+  const hvi_status status = hvi_file_sync(j->fd, j->path, err);
+  return status ? status : hvi_folder_sync(j->path, err);
+}
+
+/* Reads the head and the records of an existing file of `size` bytes. One that was cut off within
+ * its head holds nothing yet and is begun anew. */
+static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_head *head,
+                         hvi_error *err) {
+  if (size < sizeof *head) return begin(j, k, err);
+  if (head->size >= MOST_HEAD) return complain_damaged(j, err);
+  if (size - sizeof *head < head->size) {
+    char own[MOST_HEAD];
+    const bool torn = size - sizeof *head < print_head(own, k);
+    return torn ? begin(j, k, err) : complain_damaged(j, err);
+  }
+  hvi_status status = compare_head(j, k, head, err);
+  if (!status) status = scan(j, k, size, err);
+  if (!status && j->damaged && ftruncate(j->fd, (off_t)j->end) != 0) {
+    status = hvi_error_system(err, "write", j->path);
+  }
+  /* a run of another level goes on: the journal says so from here on */
+  if (!status && strchr(k->levels, '+') && strcmp(j->levels, k->levels) != 0) {
+    status = hvi_journal_append(j, LEVELS, 0, k->levels, strlen(k->levels), err);
+  }
+  return status;
+}
+
+static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_error *err) {
+  struct stat st;
+  file_head head = {.size = 0};
+  hvi_status status = hvi_file_plain(j->path, err);
+  if (!status) status = hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, err);
+  if (status) return status;
+  if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
+  const uint64_t size = (uint64_t)st.st_size;
+  const size_t got = size < sizeof head ? (size_t)size : sizeof head;
+  if (size == 0) return begin(j, k, err);
+  if (rule == HVI_JOURNAL_NEW) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "'%s' is left from an earlier run: go on with it (--resume) or start "
+                         "afresh (--fresh)",
+                         j->path);
+  }
+  if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
+  if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0) {
+    return complain_foreign(j, err);
+  }
+  return rule == HVI_JOURNAL_RESUME ? resume(j, k, size, &head, err) : begin(j, k, err);
+}
+
+hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *k,
+                            hvi_journal_rule rule, hvi_error *err) {
+  *journal = NULL;
+  const size_t length = strlen(path) + sizeof ".partial";
+  hvi_journal *j = hvi_alloc(1, sizeof *j);
+  if (!j) return hvi_error_memory(err, "a partial file");
+  j->fd = -1;
+  j->synced = hvi_clock_now();
+  pthread_mutex_init(&j->lock, NULL);
+  j->path = hvi_alloc(length, 1);
+  hvi_status status = HVI_OK;
+  if (!j->path) {
+    status = hvi_error_memory(err, "a file name");
+  } else {
+    snprintf(j->path, length, "%s.partial", path);
+    status = start(j, k, rule, err);
+  }
+  if (status) {
+    hvi_journal_close(j);
+    return status;
+  }
+  *journal = j;
+  return HVI_OK;
+}
+
+void hvi_journal_close(hvi_journal *j) {
+  if (!j) return;
+  if (j->fd >= 0) {
+    hvi_file_sync(j->fd, j->path, NULL); /* should this fail, the next reader finds what is whole */
+    close(j->fd);
+  }
+  for (size_t k = 0; k < HVI_JOURNAL_KINDS + 1; k++) hvi_free(j->shelves[k].places);
+  pthread_mutex_destroy(&j->lock);
+  hvi_free(j->path);
+  hvi_free(j);
+}
+
+void hvi_journal_remove(hvi_journal *j) {
+  unlink(j->path);
+  close(j->fd);
+  j->fd = -1;
+  hvi_journal_close(j);
+}
+
+size_t hvi_journal_kept(const hvi_journal *j) { return j->kept; }
+size_t hvi_journal_damaged(const hvi_journal *j) { return j->damaged; }
+
+static place find(hvi_journal *j, unsigned kind, size_t index) {
+  pthread_mutex_lock(&j->lock);
+  const shelf *s = &j->shelves[kind];
+  const place p = index < s->room ? s->places[index] : (place){0, 0};
+  pthread_mutex_unlock(&j->lock);
+  return p;
+}
+
+bool hvi_journal_has(hvi_journal *j, unsigned kind, size_t index, size_t *size) {
+  const place p = find(j, kind, index);
+  if (size) *size = (size_t)p.size;
+  return p.offset != 0;
+}
+
+static hvi_status append(hvi_journal *j, const record_head *head, const void *contents,
+                         hvi_error *err) {
+  const uint64_t offset = j->end + sizeof *head;
+  shelf *s = &j->shelves[head->kind];
+  if (!make_room(s, (size_t)head->index)) return hvi_error_memory(err, "a list of records");
+  if (!write_at(j->fd, head, sizeof *head, j->end) ||
+      !write_at(j->fd, contents, (size_t)head->size, offset)) {
+    const hvi_status status = hvi_error_system(err, "write", j->path);
+    /* should this fail too, the next reader stops at the torn record */
+    const int ignored = ftruncate(j->fd, (off_t)j->end);
+    (void)ignored;
+    return status;
+  }
+  put(s, (size_t)head->index, offset, head->size);
+  j->end = offset + head->size;
+  const double now = hvi_clock_now();
+  if (now - j->synced < SYNC_EVERY) return HVI_OK;
+  j->synced = now;
+  return hvi_file_sync(j->fd, j->path, err);
+}
+
+hvi_status hvi_journal_append(hvi_journal *j, unsigned kind, size_t index, const void *contents,
+                              size_t size, hvi_error *err) {
+  record_head head = {.kind = kind, .index = index, .size = size};
+  head.checksum = add_contents(record_sum(&head), contents, size);
+  pthread_mutex_lock(&j->lock);
+  const hvi_status status = append(j, &head, contents, err);
+  pthread_mutex_unlock(&j->lock);
+  return status;
+}
+
+hvi_status hvi_journal_read(hvi_journal *j, unsigned kind, size_t index, void *contents,
+                            size_t size, hvi_error *err) {
+  const place p = find(j, kind, index);
+  if (p.offset == 0 || size > p.size) {
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': record %zu is missing or too short", j->path,
+                         index);
+  }
+  if (read_at(j->fd, contents, size, p.offset)) return HVI_OK;
+  return hvi_error_system(err, "read", j->path);
+}

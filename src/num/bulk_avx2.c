@@ -1,3 +1,0 @@
-#include "num/bulk_body.h"
-
-const hvi_bulk hvi_bulk_avx2 = HVI_BULK_TABLE("avx2");

@@ -1,0 +1,94 @@
+/*
+ * A Markov decision process under a fixed policy, from inside: what it owns and what was found out
+ * about it when it was made. Constant afterwards, and shared between threads.
+ */
+#ifndef HVI_PROBLEMS_MDP_MDP_H
+#define HVI_PROBLEMS_MDP_MDP_H
+
+#include "problems/options.h"
+
+#include <hvi/mdp.h>
+
+struct hvi_mdp {
+  size_t n, d;  /* states; features, n when tabular */
+  double gamma; /* in [0, 1) */
+
+  /* given */
+  double *P;         /* [n][n], or NULL: */
+  hvi_sparse sparse; /* P by rows, columns ascending */
+  double *reward;    /* [n] */
+  double *phi;       /* [n][d]; NULL: tabular, Phi = I */
+  double *theta0;    /* [d] where a solve starts */
+
+  /* found */
+  double *law;         /* [n] xi > 0, sum 1 */
+  double *gram;        /* [d][d] D = Phi' Xi Phi; this and the next five: NULL when tabular */
+  double *C;           /* [d][d] Phi' Xi (Phi - gamma P Phi) */
+  double *b;           /* [d] Phi' Xi r */
+  double *factor;      /* [d][d] lower L with L L' = D */
+  double *mix;         /* [d][d] L^-T: the columns of Phi L^-T are Xi-orthonormal */
+  double *reduced;     /* [d][d] L^-1 C L^-T: F in those coordinates */
+  double *fixed_point; /* [d] theta of the projected fixed point */
+  double *true_values; /* [n] v_pi */
+};
+
+/* Row i of P: its entries, and their columns or NULL when they are 0, 1, 2 ... */
+typedef struct hvi_mdp_row {
+  size_t count;
+  double *value;
+  const uint32_t *column;
+} hvi_mdp_row;
+
+static inline hvi_mdp_row hvi_mdp_row_of(const hvi_mdp *m, size_t i) {
+  if (m->P) return (hvi_mdp_row){m->n, m->P + i * m->n, NULL};
+  const size_t begin = m->sparse.start[i];
+  return (hvi_mdp_row){m->sparse.start[i + 1] - begin, m->sparse.value + begin,
+                       m->sparse.column + begin};
+}
+
+static inline size_t hvi_mdp_column(const hvi_mdp_row *row, size_t k) {
+  return row->column ? row->column[k] : k;
+}
+
+/* An empty process of this size with theta0 = 0, to be filled in: reward, one of P and sparse, and
+ * phi unless d is 0 (tabular). NULL when there is no memory. */
+hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma);
+/* Checks a draft and finds out the rest; HVI_ERROR_INPUT as in hvi_mdp_new. Draft stays the
+ * caller's to free. */
+hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err);
+
+/* theta0 of a random instance: standard normal. */
+void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance);
+
+struct hvi_document;
+/* Makes the process that a document describes (docs/mdp-files.md); *trajectory says which data it
+ * asks for. */
+hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const struct hvi_document *d,
+                        hvi_error *err);
+
+/* The built-in chains: what they can be told, and how one is made. */
+extern const hvi_setting_table hvi_chain_options;
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
+                         uint64_t instance, hvi_error *err);
+
+/* y = P z;  y = P' x */
+void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
+void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
+
+/* Steps of hvi_mdp_finish: law; factor, mix, reduced; fixed_point and true_values. */
+hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
+hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
+hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
+
+/* out[d] = Phi' Xi x; scaled[n] is workspace. The next three, too, are for features only. */
+void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled);
+/* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place. */
+void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
+/* g = L^-1 g: then |g|^2 = g' (Phi' Xi Phi)^-1 g. */
+void hvi_mdp_whiten(const hvi_mdp *m, double *g);
+/* mu and L of F in the norm of Xi on the range of Phi, from `reduced`. */
+hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err);
+/* |Phi x - Phi y|^2_Xi, without going over the states */
+double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);
+
+#endif

@@ -1,0 +1,145 @@
+/*
+ * Learners along a trajectory, for comparison with the surrogate: td0, tdc, gtd2 and the residual
+ * gradient as in learners.h with h_2 = second_rate h, and
+ *
+ *   td-lambda          e <- gamma lambda e + phi,  theta += h delta e
+ *   lstd               theta <- (C_hat + ridge I)^-1 r_hat
+ *
+ * All but the residual gradient tend to C theta = r. It descends E delta^2, where
+ * both factors share one successor: its limit (section "Residual gradient" of docs/linear.md)
+ * solves
+ *
+ *   ((1 + gamma^2) D - gamma (G + G')) theta = Phi' (I - gamma P') Xi r,    G = Phi' Xi P Phi,
+ *
+ * which is neither the projected fixed point nor the minimiser of the Bellman error.
+ *
+ * The reward of a transition is the expected reward r(s) of the state it leaves.
+ */
+#include "problems/mdp/trajectory.h"
+
+#include "num/vec.h"
+
+#include <math.h>
+
+static hvi_transition last_transition(const hvi_problem *p, const void *sample) {
+  return hvi_trajectory_transition((const hvi_trajectory *)p, sample);
+}
+
+static size_t no_state(const hvi_problem *p) {
+  (void)p;
+  return 0;
+}
+
+static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
+
+static void td0(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                double *state, double *theta) {
+  (void)s, (void)state;
+  const hvi_transition x = last_transition(p, sample);
+  hvi_td0_step(&x, eta, theta);
+}
+
+static void td_lambda(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                      double eta, double *traces, double *theta) {
+  const hvi_transition x = last_transition(p, sample);
+  double delta;
+  hvi_td_error(&delta, &x, theta);
+  for (size_t i = 0; i < x.d; i++) traces[i] = x.gamma * s->trace_decay * traces[i] + x.now[i];
+  hvi_vec_add(theta, eta * delta, traces, x.d);
+}
+
+static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
+                              double eta, double *state, double *theta) {
+  (void)s, (void)state;
+  const hvi_transition x = last_transition(p, sample);
+  hvi_residual_gradient_step(&x, eta, theta);
+}
+
+static void tdc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                double *w, double *theta) {
+  const hvi_transition x = last_transition(p, sample);
+  hvi_tdc_step(&x, eta, eta * s->second_rate, w, theta);
+}
+
+static void gtd2(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                 double *w, double *theta) {
+  const hvi_transition x = last_transition(p, sample);
+  hvi_gtd2_step(&x, eta, eta * s->second_rate, w, theta);
+}
+
+static size_t lstd_state(const hvi_problem *p) {
+  const size_t d = p->model->dim;
+  return d * d + d;
+}
+
+static size_t largest_in_column(const double *A, size_t k, size_t d) {
+  size_t best = k;
+  for (size_t i = k + 1; i < d; i++)
+    if (fabs(A[i * d + k]) > fabs(A[best * d + k])) best = i;
+  return best;
+}
+
+static void swap_rows(double *A, double *b, size_t i, size_t k, size_t d) {
+  for (size_t j = 0; j < d; j++) {
+    const double kept = A[i * d + j];
+    A[i * d + j] = A[k * d + j];
+    A[k * d + j] = kept;
+  }
+  const double kept = b[i];
+  b[i] = b[k];
+  b[k] = kept;
+}
+
+/* b <- A^-1 b by elimination with partial pivoting; false when A is singular. */
+static bool eliminate(double *A, double *b, size_t d) {
+  for (size_t k = 0; k < d; k++) {
+    const size_t best = largest_in_column(A, k, d);
+    if (!(fabs(A[best * d + k]) > 0.0)) return false;
+    if (best != k) swap_rows(A, b, best, k, d);
+    for (size_t i = k + 1; i < d; i++) {
+      const double share = A[i * d + k] / A[k * d + k];
+      hvi_vec_add(A + i * d + k, -share, A + k * d + k, d - k);
+      b[i] -= share * b[k];
+    }
+  }
+  for (size_t k = d; k-- > 0;)
+    b[k] = (b[k] - hvi_vec_dot(A + k * d + k + 1, b + k + 1, d - k - 1)) / A[k * d + k];
+  return true;
+}
+
+static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
+                 double *state, double *theta) {
+  (void)s, (void)eta;
+  const hvi_trajectory *t = (const hvi_trajectory *)p;
+  hvi_trajectory_sample *seen = (hvi_trajectory_sample *)sample;
+  const size_t d = t->d;
+  double *A = state, *b = state + d * d;
+  if (seen->count < t->settings.wait) return;
+  hvi_vec_copy(A, hvi_sample_C(seen, d), d * d);
+  hvi_vec_copy(b, hvi_sample_r(seen, d), d);
+  for (size_t i = 0; i < d; i++) A[i * d + i] += t->settings.ridge;
+  if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
+}
+
+const hvi_rule hvi_trajectory_lstd = {
+    "lstd", "least-squares temporal differences: solves with the running means",
+    NULL,   0,
+    0,      lstd_state,
+    lstd};
+
+static const hvi_rule rules[] = {
+    {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0},
+    {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1,
+     vector_state, td_lambda},
+    {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1,
+     vector_state, tdc},
+    {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1,
+     vector_state, gtd2},
+    {"residual-gradient", "descends the squared Bellman error of single transitions; another limit",
+     NULL, 0, 1, no_state, residual_gradient},
+};
+
+const hvi_rule *const hvi_trajectory_rule_list[] = {
+    &rules[0], &rules[1], &hvi_trajectory_lstd, &rules[2], &rules[3], &rules[4], NULL};
+
+const hvi_rule *const *hvi_trajectory_rules(void) { return hvi_trajectory_rule_list; }

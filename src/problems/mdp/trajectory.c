@@ -1,0 +1,345 @@
+/*
+ * Policy evaluation along one trajectory s_1, s_2, ...: after t transitions
+ *
+ *   D_hat = 1/t sum phi(s_i) phi(s_i)'                       = Phi' Xi_hat Phi
+ *   C_hat = 1/t sum phi(s_i) (phi(s_i) - gamma phi(s_i+1))'  = Phi' Xi_hat (Phi - gamma P_bar Phi)
+ *   r_hat = 1/t sum phi(s_i) r(s_i)                          = Phi' Xi_hat r
+ *
+ * with the empirical law Xi_hat and the empirical chain P_bar. The surrogate of the empirical
+ * chain, 1/2 |Phi theta - T_hat(Phi theta_t)|^2 in the norm of Xi_hat, has the gradient
+ *
+ *   C_hat theta_t - r_hat + D_hat (theta - theta_t)
+ *
+ * and never needs the n states. Here it is a surrogate of d outputs: with
+ * R'R = s (D_hat + ridge I),
+ *
+ *   z = R theta,   R'F = s (C_hat theta - r_hat),   1/2 |R theta - (R theta_t - F)|^2
+ *
+ * has s times that gradient, and its minimiser is the LSPE step
+ * theta_t - (D_hat + ridge I)^-1 (C_hat theta_t - r_hat) for any s > 0. So gn with one inner step
+ * is LSPE, and gd with inner step size 1 descends by s: 1, 1 / trace or 1 / lambda_max of D_hat +
+ * ridge I. Before `wait` transitions F is zero and nothing moves.
+ *
+ * The mean over samples is the stationary law's own D, C and r. With s = 1 and no ridge its |F|^2
+ * is the mean-square projected Bellman error.
+ */
+#include "problems/mdp/trajectory.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/dense.h"
+#include "num/vec.h"
+#include "problems/mdp/mdp.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A pivot below this share of its diagonal entry is rounding: the features seen so far are
+ * dependent, and its row of R is zero. */
+static const double least_pivot = 1e-14;
+
+/* Three matrices of this size are 2.4 GB. */
+enum { MOST_FEATURES = 10000 };
+
+typedef struct model {
+  hvi_model base;
+  hvi_block block;
+  const hvi_trajectory *trajectory;
+} model;
+
+/* A cache holds the address of the sample it is bound to; zeros are NULL and mean the mean. */
+static const double *bound_factor(const hvi_model *m, const double *cache) {
+  const hvi_trajectory *t = ((const model *)m)->trajectory;
+  hvi_trajectory_sample *sample;
+  memcpy(&sample, cache, sizeof sample);
+  return hvi_sample_R(sample ? sample : t->mean, t->d);
+}
+
+_Static_assert(sizeof(void *) <= sizeof(double), "an address fits into a cache of one double");
+
+static void model_bind(const hvi_model *m, double *cache, const void *sample) {
+  (void)m;
+  memcpy(cache, &sample, sizeof sample);
+}
+
+/* out = R v */
+static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                      double *out) {
+  (void)theta;
+  const double *R = bound_factor(m, cache);
+  for (size_t i = 0; i < m->dim; i++) out[i] = hvi_vec_dot(R + i * m->dim + i, v + i, m->dim - i);
+}
+
+static void model_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  model_jvp(m, cache, theta, theta, z);
+}
+
+/* out = R' u */
+static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                      double *out) {
+  (void)theta;
+  const double *R = bound_factor(m, cache);
+  hvi_vec_zero(out, m->dim);
+  for (size_t i = 0; i < m->dim; i++) hvi_vec_add(out + i, u[i], R + i * m->dim + i, m->dim - i);
+}
+
+static const hvi_model_ops model_ops = {.name = "linear values along a trajectory",
+                                        .eval = model_eval,
+                                        .vjp = model_vjp,
+                                        .jvp = model_jvp,
+                                        .bind = model_bind};
+
+typedef struct problem {
+  hvi_trajectory t;
+  model model;
+} problem;
+
+static const hvi_trajectory *trajectory(const hvi_problem *p) { return (const hvi_trajectory *)p; }
+
+/* x <- R^-T x; x is in the range of R', so a zero row leaves nothing to solve for. */
+static void solve_transposed(const double *R, double *x, size_t d) {
+  for (size_t i = 0; i < d; i++) {
+    x[i] = R[i * d + i] > 0.0 ? x[i] / R[i * d + i] : 0.0;
+    hvi_vec_add(x + i + 1, -x[i], R + i * d + i + 1, d - i - 1);
+  }
+}
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  (void)z;
+  const hvi_trajectory *t = trajectory(p);
+  hvi_trajectory_sample *s = sample ? (hvi_trajectory_sample *)sample : t->mean;
+  const double *C = hvi_sample_C(s, t->d), *r = hvi_sample_r(s, t->d);
+  if (s->count < t->settings.wait) {
+    hvi_vec_zero(f, t->d);
+    return;
+  }
+  for (size_t i = 0; i < t->d; i++)
+    f[i] = s->scale * (hvi_vec_dot(C + i * t->d, theta, t->d) - r[i]);
+  solve_transposed(hvi_sample_R(s, t->d), f, t->d);
+}
+
+/* Rows of R from the top: R_ii R_i. = A_i. - sum over k < i of R_ki R_k. */
+static void factor(const hvi_trajectory *t, hvi_trajectory_sample *s) {
+  const size_t d = t->d;
+  const double *D = hvi_sample_D(s);
+  double *R = hvi_sample_R(s, d);
+  for (size_t i = 0; i < d; i++) {
+    double *row = R + i * d;
+    for (size_t j = i; j < d; j++) row[j] = s->scale * D[i * d + j];
+    row[i] += s->scale * t->settings.ridge;
+    const double whole = row[i];
+    for (size_t k = 0; k < i; k++) hvi_vec_add(row + i, -R[k * d + i], R + k * d + i, d - i);
+    const double pivot = row[i] > least_pivot * whole ? 1.0 / sqrt(row[i]) : 0.0;
+    hvi_vec_scale(row + i, pivot, d - i);
+  }
+}
+
+/* Workspace behind R for the eigenvalues: {w[d], V[d][d] | work}. */
+static double largest_eigenvalue(const hvi_trajectory *t, hvi_trajectory_sample *s) {
+  const size_t d = t->d;
+  double *w = hvi_sample_R(s, d) + d * d, *V = w + d;
+  hvi_vec_copy(V, hvi_sample_D(s), d * d);
+  return hvi_dense_eigen(w, V, d, V + d * d) ? w[d - 1] : NAN;
+}
+
+static double find_scale(const hvi_trajectory *t, hvi_trajectory_sample *s) {
+  const double *D = hvi_sample_D(s);
+  double trace = 0.0;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA)
+    return 1.0 / (largest_eigenvalue(t, s) + t->settings.ridge);
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_NONE) return 1.0;
+  for (size_t i = 0; i < t->d; i++) trace += D[i * t->d + i] + t->settings.ridge;
+  return 1.0 / trace;
+}
+
+static void digest(const hvi_trajectory *t, hvi_trajectory_sample *s) {
+  s->scale = find_scale(t, s);
+  /* every feature has been zero so far */
+  if (!isfinite(s->scale)) s->scale = 1.0;
+  factor(t, s);
+}
+
+static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
+  const hvi_trajectory *t = trajectory(p);
+  hvi_trajectory_sample *s = sample;
+  if (s->count == 0) s->to = hvi_trajectory_start(t, rng);
+  s->from = s->to;
+  s->to = hvi_trajectory_next(t, s->from, rng);
+  s->count++;
+  const hvi_transition x = hvi_trajectory_transition(t, s);
+  hvi_means_absorb(&x, s->count, hvi_sample_D(s), hvi_sample_C(s, t->d), hvi_sample_r(s, t->d));
+  digest(t, s);
+}
+
+/* F(z) = s R^-T C R^-1 z - s R^-T r */
+static void affine(const hvi_problem *p, double *A, double *b) {
+  const hvi_trajectory *t = trajectory(p);
+  const size_t d = t->d;
+  const double *R = hvi_sample_R(t->mean, d), *C = hvi_sample_C(t->mean, d);
+  for (size_t i = 0; i < d; i++) {
+    double *x = A + i * d;
+    for (size_t j = 0; j < d; j++) x[j] = t->mean->scale * C[i * d + j];
+    solve_transposed(R, x, d);
+    b[i] = -t->mean->scale * hvi_sample_r(t->mean, d)[i];
+  }
+  solve_transposed(R, b, d);
+  for (size_t i = 0; i < d; i++) {
+    for (size_t k = 0; k < i; k++) hvi_vec_add(A + i * d, -R[k * d + i], A + k * d, d);
+    hvi_vec_scale(A + i * d, 1.0 / R[i * d + i], d);
+  }
+}
+
+/* |Phi (theta - theta*)|^2_Xi */
+static double dist2(const hvi_problem *p, const double *theta) {
+  const hvi_trajectory *t = trajectory(p);
+  const double *D = hvi_sample_D(t->mean), *goal = t->fixed_point;
+  double sum = 0.0;
+  for (size_t i = 0; i < t->d; i++) {
+    double row = 0.0;
+    for (size_t j = 0; j < t->d; j++) row += D[i * t->d + j] * (theta[j] - goal[j]);
+    sum += (theta[i] - goal[i]) * row;
+  }
+  return fmax(sum, 0.0);
+}
+
+static void problem_free(hvi_problem *p) {
+  problem *own = (problem *)p;
+  hvi_alias_free(&own->t.alias);
+  hvi_free(own->t.unit);
+  hvi_free(own->t.mean);
+  hvi_mdp_free(own->t.mdp);
+  hvi_free(own);
+}
+
+static const hvi_problem_ops problem_ops = {.name = "policy evaluation along a trajectory",
+                                            .operate = operate,
+                                            .draw = draw,
+                                            .affine = affine,
+                                            .dist2 = dist2,
+                                            .rules = hvi_trajectory_rule_list,
+                                            .free = problem_free};
+
+const hvi_trajectory *hvi_trajectory_of(const hvi_problem *p) {
+  return p && p->ops == &problem_ops ? trajectory(p) : NULL;
+}
+
+hvi_trajectory_settings hvi_trajectory_defaults(const hvi_mdp *mdp) {
+  return (hvi_trajectory_settings){
+      .ridge = 1e-6, .wait = 2 * hvi_mdp_features(mdp), .scale = HVI_TRAJECTORY_SCALE_TRACE};
+}
+
+static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hvi_error *err) {
+  if (!mdp || !s)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a trajectory needs a process and settings");
+  if (!(s->ridge >= 0.0 && isfinite(s->ridge)))
+    return hvi_error_set(err, HVI_ERROR_INPUT, "ridge = %g: it must not be negative", s->ridge);
+  if (s->scale != HVI_TRAJECTORY_SCALE_NONE && s->scale != HVI_TRAJECTORY_SCALE_TRACE &&
+      s->scale != HVI_TRAJECTORY_SCALE_LAMBDA)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "scale %d: there is no such kind", (int)s->scale);
+  if (mdp->d <= MOST_FEATURES) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "a trajectory keeps matrices of d x d for d features, at most %d, and this "
+                       "process has %zu; give it features",
+                       (int)MOST_FEATURES, mdp->d);
+}
+
+static void feature_means(hvi_trajectory *t) {
+  const hvi_mdp *m = t->mdp;
+  const size_t d = t->d;
+  hvi_vec_copy(hvi_sample_D(t->mean), m->gram, d * d);
+  hvi_vec_copy(hvi_sample_C(t->mean, d), m->C, d * d);
+  hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
+}
+
+/* D = Xi, C = Xi (I - gamma P), r = Xi r */
+static void tabular_means(hvi_trajectory *t) {
+  const hvi_mdp *m = t->mdp;
+  const size_t n = t->states;
+  for (size_t s = 0; s < n; s++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
+    double *C = hvi_sample_C(t->mean, n) + s * n;
+    for (size_t k = 0; k < row.count; k++)
+      C[hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
+    C[s] += m->law[s];
+    hvi_sample_D(t->mean)[s * n + s] = m->law[s];
+    hvi_sample_r(t->mean, n)[s] = m->law[s] * m->reward[s];
+  }
+}
+
+static void find_means(hvi_trajectory *t) {
+  t->mean->count = SIZE_MAX;
+  if (t->phi)
+    feature_means(t);
+  else
+    tabular_means(t);
+  digest(t, t->mean);
+}
+
+static size_t sample_doubles(const hvi_trajectory *t) {
+  const size_t d = t->d, eigen = d + d * d + hvi_dense_eigen_work(d);
+  return 3 * d * d + d + (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA ? eigen : 0);
+}
+
+static hvi_status allocate(hvi_trajectory *t, hvi_error *err) {
+  t->base.sample_bytes = sizeof *t->mean + sample_doubles(t) * sizeof(double);
+  t->base.draw_steps = 1;
+  t->mean = hvi_alloc(1, t->base.sample_bytes);
+  if (!t->mean) return hvi_error_memory(err, "the means of a trajectory");
+  if (!t->phi) {
+    t->unit = hvi_alloc_doubles(2 * t->states - 1);
+    if (!t->unit) return hvi_error_memory(err, "the features of a trajectory");
+    t->unit[t->states - 1] = 1.0;
+  }
+  return hvi_alias_new(&t->alias, t->mdp, err);
+}
+
+/* What can be written down without memory of its own. */
+static void describe(problem *own, hvi_mdp *mdp, const hvi_trajectory_settings *s) {
+  const size_t d = mdp->d;
+  own->model = (model){.base = {.ops = &model_ops,
+                                .dim = d,
+                                .out = d,
+                                .cache = 1,
+                                .block_count = 1,
+                                .blocks = &own->model.block},
+                       .block = {.dim = d, .out = d},
+                       .trajectory = &own->t};
+  own->t = (hvi_trajectory){.base = {.ops = &problem_ops,
+                                     .model = &own->model.base,
+                                     .theta0 = mdp->theta0,
+                                     .eta = 1.0,
+                                     .set_count = 1,
+                                     .sets = &own->t.set},
+                            .mdp = mdp,
+                            .settings = *s,
+                            .states = mdp->n,
+                            .d = d,
+                            .gamma = mdp->gamma,
+                            .phi = mdp->phi,
+                            .reward = mdp->reward,
+                            .fixed_point = mdp->fixed_point,
+                            .set = {.kind = HVI_SET_FREE, .len = d}};
+}
+
+hvi_status hvi_trajectory_problem_new(hvi_problem **p, hvi_mdp *mdp,
+                                      const hvi_trajectory_settings *s, hvi_error *err) {
+  *p = NULL;
+  hvi_status status = check(mdp, s, err);
+  problem *own = status ? NULL : hvi_alloc(1, sizeof *own);
+  if (!own) {
+    hvi_mdp_free(mdp);
+    return status ? status : hvi_error_memory(err, "a trajectory");
+  }
+  describe(own, mdp, s);
+  status = allocate(&own->t, err);
+  if (status) {
+    problem_free(&own->t.base);
+    return status;
+  }
+  find_means(&own->t);
+  *p = &own->t.base;
+  return HVI_OK;
+}

@@ -1,0 +1,313 @@
+/*
+ * The stationary law of a process and its values: v_pi, the projection, the projected fixed point,
+ * and how far a theta is from them.
+ *
+ * The law xi' P = xi', of a chain whose states all reach each other, is found directly when P fits
+ * into a band (a walk of any size, any P of about 1,500 states): elimination in which nothing
+ * cancels. Otherwise the damped power iteration
+ *
+ *   x <- (1 - w) x + w P'x,   w = 0.9,
+ *
+ * which a periodic chain does not trouble, and where that is slow BiCGSTAB on (I - P') e = P'x - x,
+ * a singular but consistent system. The law is accepted when |P'x - x|_1 <= 1e-14 or so: rounding.
+ *
+ *   v_pi = r + gamma P v_pi        (I - gamma P is an M-matrix: elimination needs no exchanges)
+ *   |v - v_pi|_max <= |r + gamma P v - v|_max / (1 - gamma)
+ *
+ * For z = Phi theta in the range of Phi, with Pi the projection in the norm of Xi,
+ *
+ *   MSPBE = |Pi (T z - z)|^2 = g' G^-1 g,  g = Phi' Xi (T z - z),
+ *   BE(theta, theta) - inf BE(., theta) = 1/2 |z - T z|^2 - 1/2 |Pi T z - T z|^2 = MSPBE / 2.
+ */
+#include "problems/mdp/mdp.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/band.h"
+#include "num/bicgstab.h"
+#include "num/dense.h"
+#include "num/vec.h"
+
+#include <math.h>
+
+enum { POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };
+static const double damping = 0.9;
+static const double goal = 2e-15, acceptable = 1e-13;
+
+/* Half the width of the band that holds all of P. */
+static size_t band_width(const hvi_mdp *m) {
+  size_t width = 0;
+  for (size_t i = 0; i < m->n; i++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    for (size_t k = 0; k < row.count; k++) {
+      const size_t j = hvi_mdp_column(&row, k), far = i > j ? i - j : j - i;
+      if (row.value[k] != 0.0 && far > width) width = far;
+    }
+  }
+  return width;
+}
+
+/* Whether elimination within a band of this width is a matter of about a second (`patient`: of a
+ * minute) and of little memory. */
+static bool band_fits(const hvi_mdp *m, size_t width, bool patient) {
+  const double n = (double)m->n, w = (double)width;
+  const double products = patient ? 1e11 : 4e9, doubles = patient ? 1.3e8 : 3.2e7;
+  return n * w * w <= products && n * (2.0 * w + 1.0) <= doubles;
+}
+
+/* The band matrix diagonal I + scale P; entries are the caller's to free. */
+static hvi_status band_new(hvi_band *A, const hvi_mdp *m, size_t width, double diagonal,
+                           double scale, hvi_error *err) {
+  *A = (hvi_band){m->n, width, hvi_alloc_doubles(m->n * (2 * width + 1))};
+  if (!A->entries) return hvi_error_memory(err, "the transitions in a band");
+  for (size_t i = 0; i < m->n; i++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, i);
+    double *band = hvi_band_row(A, i);
+    for (size_t k = 0; k < row.count; k++) {
+      if (row.value[k] == 0.0) continue;
+      band[(ptrdiff_t)hvi_mdp_column(&row, k) - (ptrdiff_t)i] = scale * row.value[k];
+    }
+    band[0] += diagonal;
+  }
+  return HVI_OK;
+}
+
+static hvi_status complain_small(hvi_error *err) {
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "the stationary law gives a state less weight than a double can hold");
+}
+
+static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
+  hvi_band A;
+  hvi_status status = band_new(&A, m, width, 0.0, 1.0, err);
+  if (status) return status;
+  const bool good = hvi_band_stationary(m->law, &A);
+  hvi_free(A.entries);
+  return good ? HVI_OK : complain_small(err);
+}
+
+/* One damped step in place with y as workspace; returns |P'x - x|_1 before it. */
+static double power_step(const hvi_mdp *m, double *x, double *y) {
+  double change = 0.0, sum = 0.0;
+  hvi_mdp_transit_t(y, m, x);
+  for (size_t i = 0; i < m->n; i++) {
+    change += fabs(y[i] - x[i]);
+    x[i] += damping * (y[i] - x[i]);
+    sum += x[i];
+  }
+  hvi_vec_scale(x, 1.0 / sum, m->n);
+  return change;
+}
+
+/* Steps until the change is rounding or no longer falls; returns the change. */
+static double power(const hvi_mdp *m, double *x, double *y, size_t most) {
+  double change = INFINITY;
+  for (size_t k = 0; k < most; k++) {
+    const double now = power_step(m, x, y);
+    if (now <= goal || (k > 10 && now <= acceptable && now > 0.99 * change)) return now;
+    change = now;
+  }
+  return change;
+}
+
+/* y = x - P'x */
+static void apply_difference(void *context, const double *x, double *y) {
+  const hvi_mdp *m = context;
+  hvi_mdp_transit_t(y, m, x);
+  for (size_t i = 0; i < m->n; i++) y[i] = x[i] - y[i];
+}
+
+/* Corrects x by a Krylov solve, then makes it a law again. */
+static void correct(hvi_mdp *m, double *x, double *work) {
+  const hvi_linear_map map = {m->n, m->n, apply_difference, NULL, m};
+  double *right = work, *e = right + m->n, sum = 0.0;
+  apply_difference(m, x, right);
+  hvi_vec_scale(right, -1.0, m->n);
+  hvi_vec_zero(e, m->n);
+  hvi_bicgstab_solve(e, &map, right, 1e-8, MOST_PRODUCTS / ROUNDS, e + m->n);
+  for (size_t i = 0; i < m->n; i++) {
+    const double corrected = x[i] + e[i];
+    if (corrected > 0.0) x[i] = corrected;
+    sum += x[i];
+  }
+  hvi_vec_scale(x, 1.0 / sum, m->n);
+}
+
+static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
+  double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
+  if (!work) return hvi_error_memory(err, "the stationary law");
+  for (size_t i = 0; i < m->n; i++) m->law[i] = 1.0 / (double)m->n;
+  double change = power(m, m->law, work, POWER_STEPS);
+  for (int k = 0; k < ROUNDS && !(change <= acceptable); k++) {
+    correct(m, m->law, work);
+    change = power(m, m->law, work, POLISH_STEPS);
+  }
+  hvi_free(work);
+  for (size_t i = 0; i < m->n; i++) {
+    if (!(m->law[i] > 0.0)) return complain_small(err);
+  }
+  if (change <= acceptable) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "the chain mixes too slowly for its stationary law to be found: |xi P - xi| "
+                       "stays at %.2g; with states numbered so that P is banded it would be",
+                       change);
+}
+
+hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err) {
+  m->law = hvi_alloc_doubles(m->n);
+  if (!m->law) return hvi_error_memory(err, "the stationary law");
+  const size_t width = band_width(m);
+  if (band_fits(m, width, false)) return law_by_elimination(m, width, err);
+  hvi_status status = law_by_iteration(m, err);
+  if (status == HVI_ERROR_UNSUPPORTED && band_fits(m, width, true)) {
+    status = law_by_elimination(m, width, err);
+  }
+  return status;
+}
+
+/* y = x - gamma P x */
+static void apply(void *context, const double *x, double *y) {
+  const hvi_mdp *m = context;
+  hvi_mdp_transit(y, m, x);
+  for (size_t i = 0; i < m->n; i++) y[i] = x[i] - m->gamma * y[i];
+}
+
+/* |T v - v|_max / |v|_max; tv is workspace, and left holding T v. */
+static double error_of(const hvi_mdp *m, const double *v, double *tv) {
+  double error = 0.0, size = 0.0;
+  hvi_mdp_bellman(m, v, tv);
+  for (size_t i = 0; i < m->n; i++) {
+    error = fmax(error, fabs(tv[i] - v[i]));
+    size = fmax(size, fabs(v[i]));
+  }
+  return size > 0.0 ? error / size : error;
+}
+
+static hvi_status values_by_elimination(const hvi_mdp *m, size_t width, double *v, hvi_error *err) {
+  hvi_band A;
+  hvi_status status = band_new(&A, m, width, 1.0, -m->gamma, err);
+  double *e = status ? NULL : hvi_alloc_doubles(m->n);
+  if (!status && !e) status = hvi_error_memory(err, "the values");
+  if (!status) {
+    hvi_band_factor(&A);
+    hvi_vec_copy(v, m->reward, m->n);
+    hvi_band_solve(v, &A);
+    /* once more on what rounding has left */
+    error_of(m, v, e);
+    hvi_vec_add(e, -1.0, v, m->n);
+    hvi_band_solve(e, &A);
+    hvi_vec_add(v, 1.0, e, m->n);
+  }
+  hvi_free(e);
+  hvi_free(A.entries);
+  return status;
+}
+
+static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
+  const hvi_linear_map map = {m->n, m->n, apply, NULL, m};
+  double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
+  if (!work) return hvi_error_memory(err, "the values");
+  hvi_vec_copy(v, m->reward, m->n);
+  hvi_bicgstab_solve(v, &map, m->reward, 1e-15, MOST_PRODUCTS, work);
+  const double error = error_of(m, v, work);
+  hvi_free(work);
+  /* a few units of rounding, or an error of 1e-12 in the values, whichever is easier */
+  if (error <= fmax(1e-14, 1e-12 * (1.0 - m->gamma))) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "the values of the process were not found: |T v - v| stays at %.2g |v| with "
+                       "gamma = %.10g",
+                       error, m->gamma);
+}
+
+static hvi_status find_true_values(hvi_mdp *m, hvi_error *err) {
+  const size_t width = band_width(m);
+  m->true_values = hvi_alloc_doubles(m->n);
+  if (!m->true_values) return hvi_error_memory(err, "the values");
+  if (band_fits(m, width, false)) return values_by_elimination(m, width, m->true_values, err);
+  return values_by_iteration(m, m->true_values, err);
+}
+
+/* K y = L^-1 b,  theta = L^-T y = mix y */
+static hvi_status find_fixed_point(hvi_mdp *m, hvi_error *err) {
+  double *y = hvi_copy_doubles(m->b, m->d);
+  if (!y) return hvi_error_memory(err, "the projected fixed point");
+  hvi_mdp_whiten(m, y);
+  hvi_status status = hvi_dense_solve(y, m->reduced, y, m->d, err);
+  if (!status) hvi_dense_mul(m->fixed_point, m->mix, y, m->d, m->d);
+  hvi_free(y);
+  return status;
+}
+
+hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err) {
+  hvi_status status = find_true_values(m, err);
+  if (status) return status;
+  m->fixed_point = hvi_alloc_doubles(m->d);
+  if (!m->fixed_point) return hvi_error_memory(err, "the projected fixed point");
+  if (m->phi) return find_fixed_point(m, err);
+  hvi_vec_copy(m->fixed_point, m->true_values, m->n);
+  return HVI_OK;
+}
+
+hvi_status hvi_mdp_true_values(const hvi_mdp *m, double *v, hvi_error *err) {
+  (void)err;
+  hvi_vec_copy(v, m->true_values, m->n);
+  return HVI_OK;
+}
+
+hvi_status hvi_mdp_fixed_point(const hvi_mdp *m, double *theta, hvi_error *err) {
+  (void)err;
+  hvi_vec_copy(theta, m->fixed_point, m->d);
+  return HVI_OK;
+}
+
+hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi_error *err) {
+  if (!m->phi) {
+    hvi_vec_copy(theta, z, m->n);
+    return HVI_OK;
+  }
+  double *work = hvi_alloc_doubles(2 * m->n + m->d);
+  if (!work) return hvi_error_memory(err, "a projection");
+  double *rest = work + m->n, *g = rest + m->n;
+  hvi_mdp_correlate(theta, m, z, work);
+  hvi_mdp_solve_gram(m, theta);
+  /* once more on the rest: the Gram matrix has squared the features' condition */
+  hvi_mdp_values(m, theta, rest);
+  for (size_t i = 0; i < m->n; i++) rest[i] = z[i] - rest[i];
+  hvi_mdp_correlate(g, m, rest, work);
+  hvi_mdp_solve_gram(m, g);
+  hvi_vec_add(theta, 1.0, g, m->d);
+  hvi_free(work);
+  return HVI_OK;
+}
+
+/* |Pi x|^2_Xi for any x[n]; g[d] and scaled[n] are workspace. */
+static double projected_norm2(const hvi_mdp *m, const double *x, double *g, double *scaled) {
+  if (!m->phi) {
+    double sum = 0.0;
+    for (size_t i = 0; i < m->n; i++) sum += m->law[i] * x[i] * x[i];
+    return sum;
+  }
+  hvi_mdp_correlate(g, m, x, scaled);
+  hvi_mdp_whiten(m, g);
+  return hvi_vec_norm2(g, m->d);
+}
+
+hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double *theta,
+                           hvi_error *err) {
+  const size_t n = m->n;
+  double *work = hvi_alloc_doubles(3 * n + m->d);
+  if (!work) return hvi_error_memory(err, "the measures");
+  double *z = work, *tz = z + n, *scaled = tz + n, *g = scaled + n;
+  *out = (hvi_mdp_measures){.to_fixed_point = hvi_mdp_distance2(m, theta, m->fixed_point)};
+  hvi_mdp_values(m, theta, z);
+  hvi_mdp_bellman(m, z, tz);
+  for (size_t i = 0; i < n; i++) {
+    const double off = z[i] - m->true_values[i];
+    out->to_true_values += m->law[i] * off * off;
+    tz[i] -= z[i];
+  }
+  out->mspbe = projected_norm2(m, tz, g, scaled);
+  out->bellman_gap = 0.5 * out->mspbe;
+  hvi_free(work);
+  return HVI_OK;
+}

@@ -1,0 +1,116 @@
+/* Whole episodes: the score of a policy, and what happens under given actions. */
+#include "base/error.h"
+#include "base/memory.h"
+#include "num/stats.h"
+#include "rl/rollout.h"
+#include "rl/rollout_settings.h"
+
+#include <math.h>
+
+static void range_of(double *least, double *most, const double *x, size_t n) {
+  *least = *most = x[0];
+  for (size_t i = 1; i < n; i++) {
+    *least = fmin(*least, x[i]);
+    *most = fmax(*most, x[i]);
+  }
+}
+
+static void summarise(hvi_returns *s) {
+  const size_t n = s->episodes;
+  s->mean = hvi_stats_mean(s->returns, n);
+  s->half_width = hvi_stats_interval95(s->returns, n);
+  s->sd = sqrt(hvi_stats_variance(s->returns, n));
+  s->mean_length = hvi_stats_mean(s->length, n);
+  range_of(&s->least, &s->most, s->returns, n);
+  range_of(&s->shortest, &s->longest, s->length, n);
+}
+
+static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
+  hvi_returns *s = context;
+  const hvi_return *outcomes;
+  size_t count;
+  for (size_t g = 0, e = 0; e < s->episodes; g++) {
+    const hvi_status status = hvi_runner_outcomes(runner, g, &outcomes, &count, err);
+    if (status) return status;
+    for (size_t i = 0; i < count; i++, e++) {
+      s->returns[e] = outcomes[i].total;
+      s->length[e] = outcomes[i].length;
+      s->terminated += outcomes[i].terminated != 0.0;
+      if (outcomes[i].broken == 0.0) continue;
+      return hvi_error_set(err, HVI_ERROR_INPUT,
+                           "the simulation of episode %zu broke down at step %.0f", e,
+                           s->length[e] - 1.0);
+    }
+  }
+  summarise(s);
+  return HVI_OK;
+}
+
+/* Groups are large for the network's sake, but every thread gets one. */
+static hvi_status roll(hvi_returns *score, hvi_rollout_run *run, const hvi_returns_settings *s,
+                       hvi_error *err) {
+  const size_t share = s->episodes / hvi_rollout_threads(&s->run);
+  const size_t group = share < 1 ? 1 : share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
+  const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
+                                 .noun = "episode",
+                                 .env_stream = "score world",
+                                 .policy_stream = "score noise",
+                                 .deterministic = s->deterministic,
+                                 .steps = run->env->time_limit,
+                                 .group = group,
+                                 .width = group,
+                                 .episodes = s->episodes,
+                                 .gamma = 1.0};
+  run->total = hvi_rollout_left(run, &plan);
+  return hvi_rollout_all(run, &plan, gather, score, err);
+}
+
+hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
+                               const hvi_returns_settings *s, hvi_rollout_report *report,
+                               hvi_error *err) {
+  *returns = NULL;
+  if (report) *report = (hvi_rollout_report){0};
+  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
+  if (!status) status = hvi_setting_check(hvi_returns_table(), s, err);
+  if (status) return status;
+  hvi_returns *made = hvi_alloc(1, sizeof *made);
+  if (!made) return hvi_error_memory(err, "returns");
+  made->episodes = s->episodes;
+  made->returns = hvi_alloc_doubles(s->episodes);
+  made->length = hvi_alloc_doubles(s->episodes);
+  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
+  status = made->returns && made->length ? HVI_OK : hvi_error_memory(err, "returns");
+  hvi_rollout_start(&run);
+  if (!status) status = roll(made, &run, s, err);
+  hvi_rollout_end(&run, report);
+  if (status || run.stopped) {
+    hvi_returns_free(made);
+    return status;
+  }
+  *returns = made;
+  return HVI_OK;
+}
+
+void hvi_returns_free(hvi_returns *s) {
+  if (!s) return;
+  hvi_free(s->returns);
+  hvi_free(s->length);
+  hvi_free(s);
+}
+
+hvi_replay hvi_env_replay(hvi_env *env, const double *actions, size_t steps, hvi_rng *noise,
+                          double *rows, bool (*stop)(void *context), void *context) {
+  hvi_replay r = {0};
+  while (r.done < steps && !r.terminated && !(stop && stop(context))) {
+    const hvi_transition t = hvi_env_step(env, actions + r.done * env->act, noise);
+    double *row = rows + r.done++ * (env->obs + 2);
+    hvi_env_observe(env, row);
+    row[env->obs] = t.reward;
+    row[env->obs + 1] = t.terminated ? 1.0 : 0.0;
+    r.sum += t.reward;
+    r.terminated = t.terminated;
+    r.broken = t.broken;
+    if (t.truncated && !r.limit_at) r.limit_at = r.done;
+  }
+  return r;
+}

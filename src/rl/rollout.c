@@ -1,0 +1,491 @@
+#include "rl/rollout.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/parallel.h"
+#include "rl/rollout_settings.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* Steps between two calls of the progress function: a fraction of a second, whatever a step costs.
+ */
+enum { TELL_AFTER = 512 };
+
+/* What a record of rows begins with. */
+typedef struct head {
+  uint64_t length[HVI_ROLLOUT_GROUP], broken;
+} head;
+
+/* An environment busy with an episode. */
+typedef struct slot {
+  hvi_env *env;
+  hvi_rng rng;
+  size_t episode; /* number within the group */
+  size_t steps;
+  double discount;
+} slot;
+
+/* What a thread works with, and its group. */
+typedef struct worker {
+  slot *slots;         /* [width] */
+  hvi_rng *policy_rng; /* [width] */
+  double *obs;         /* [width][obs] */
+  double *action;      /* [width][act] */
+  double *next;        /* [obs] */
+  float *scratch;
+  uint64_t first; /* episode */
+  size_t count;   /* episodes */
+  void *record;
+} worker;
+
+struct hvi_runner {
+  hvi_rollout_run *run;
+  hvi_rollout_plan plan;
+  size_t threads;
+  worker *workers; /* [threads] */
+  size_t row_bytes, record_bytes;
+  unsigned char *records; /* one for each thread, or for each group where there is no journal */
+  uint64_t first;         /* episode of group 0 */
+  size_t whole, rows;     /* finished groups without a gap, and their rows */
+};
+
+hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
+                             const hvi_rollout_settings *s, hvi_error *err) {
+  if (!env || !policy || !s) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "roll-outs need an environment, a policy and settings");
+  }
+  const hvi_status status = hvi_setting_check(hvi_rollout_table(), s, err);
+  return status ? status : hvi_policy_check(policy, env, err);
+}
+
+size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
+  const size_t threads = s->threads ? s->threads : hvi_parallel_cores();
+  return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
+}
+
+void hvi_rollout_start(hvi_rollout_run *run) {
+  run->started = hvi_clock_now();
+  pthread_mutex_init(&run->lock, NULL);
+}
+
+void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report) {
+  pthread_mutex_destroy(&run->lock);
+  if (!report) return;
+  *report = (hvi_rollout_report){
+      .stopped = run->stopped, .steps = run->steps, .seconds = hvi_clock_now() - run->started};
+}
+
+/* Adds steps that were made and steps that need not be; tells the progress function. False: stop.
+ */
+static bool advance(hvi_rollout_run *run, size_t made, size_t spared) {
+  const hvi_rollout_settings *s = run->settings;
+  pthread_mutex_lock(&run->lock);
+  run->steps += made;
+  run->done += made + spared;
+  const size_t done = run->done < run->total ? run->done : run->total;
+  if (s->progress && !run->stopped) {
+    run->stopped = !s->progress(s->progress_context, done, run->total);
+  }
+  const bool stopped = run->stopped;
+  pthread_mutex_unlock(&run->lock);
+  return !stopped;
+}
+
+/* Episodes in lock-step */
+
+static size_t row_bytes(const hvi_rollout_plan *plan, const hvi_env *env) {
+  if (plan->keep == HVI_KEEP_TRANSITIONS) return (2 * env->obs + env->act + 3) * sizeof(float);
+  return (env->state + env->obs) * sizeof(double);
+}
+
+/* Where a row goes: each episode has room for plan.steps of them. */
+static void *row_of(const hvi_runner *r, const worker *w, size_t episode, size_t row) {
+  return (unsigned char *)w->record + sizeof(head) + (episode * r->plan.steps + row) * r->row_bytes;
+}
+
+static void begin(const hvi_runner *r, worker *w, size_t i, size_t episode) {
+  const hvi_rollout_plan *p = &r->plan;
+  const uint64_t number = w->first + episode, seed = r->run->settings->seed;
+  slot *s = &w->slots[i];
+  *s = (slot){.env = s->env, .episode = episode, .discount = 1.0};
+  s->rng = hvi_rng_new(seed, p->env_stream, number);
+  w->policy_rng[i] = hvi_rng_new(seed, p->policy_stream, number);
+  if (p->starts) {
+    hvi_env_restore(s->env, p->starts + number / p->per_start * s->env->state);
+  } else {
+    hvi_env_reset(s->env, &s->rng);
+  }
+  hvi_env_observe(s->env, w->obs + i * s->env->obs);
+}
+
+/* The episode in slot i is over; the last one moves there. */
+static void leave(worker *w, size_t i, size_t last) {
+  const slot over = w->slots[i];
+  const size_t obs = over.env->obs;
+  w->slots[i] = w->slots[last];
+  w->slots[last] = over;
+  w->policy_rng[i] = w->policy_rng[last];
+  memmove(w->obs + i * obs, w->obs + last * obs, obs * sizeof *w->obs);
+}
+
+static void write_transition(float *x, const hvi_env *env, const double *obs, const double *action,
+                             const double *next, const hvi_transition *t) {
+  for (size_t i = 0; i < env->obs; i++) *x++ = (float)obs[i];
+  for (size_t i = 0; i < env->act; i++) *x++ = (float)action[i];
+  *x++ = (float)t->reward;
+  for (size_t i = 0; i < env->obs; i++) *x++ = (float)next[i];
+  *x++ = t->terminated ? 1.0F : 0.0F;
+  *x = t->truncated ? 1.0F : 0.0F;
+}
+
+/* Before a step: the state in which it starts. */
+static void keep_state(const hvi_runner *r, const worker *w, size_t i) {
+  const slot *s = &w->slots[i];
+  double *x = row_of(r, w, s->episode, s->steps);
+  hvi_env_save(s->env, x);
+  memcpy(x + s->env->state, w->obs + i * s->env->obs, s->env->obs * sizeof *x);
+}
+
+/* After a step, with the observation in w->next. */
+static void keep_step(const hvi_runner *r, const worker *w, size_t i, const hvi_transition *t) {
+  slot *s = &w->slots[i];
+  if (r->plan.keep == HVI_KEEP_RETURNS) {
+    hvi_return *o = (hvi_return *)w->record + s->episode;
+    o->total += s->discount * t->reward;
+    o->length += 1.0;
+    o->terminated = t->terminated;
+    o->broken = t->broken;
+    s->discount *= r->plan.gamma;
+    return;
+  }
+  head *h = w->record;
+  h->length[s->episode]++;
+  h->broken += t->broken;
+  if (r->plan.keep == HVI_KEEP_TRANSITIONS) {
+    write_transition(row_of(r, w, s->episode, s->steps), s->env, w->obs + i * s->env->obs,
+                     w->action + i * s->env->act, w->next, t);
+  }
+}
+
+/* Files keep floats. */
+static bool fits_floats(const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (!(fabs(x[i]) <= (double)FLT_MAX)) return false;
+  }
+  return true;
+}
+
+/* One step in slot i; *over is whether it was the episode's last. */
+static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *over, hvi_error *err) {
+  const hvi_rollout_plan *p = &r->plan;
+  slot *s = &w->slots[i];
+  hvi_env *env = s->env;
+  const double *action = w->action + i * env->act;
+  if (p->keep == HVI_KEEP_STATES) keep_state(r, w, i);
+  const hvi_transition t = hvi_env_step(env, action, &s->rng);
+  hvi_env_observe(env, w->next);
+  if (!fits_floats(w->next, env->obs) || !fits_floats(&t.reward, 1) ||
+      !fits_floats(action, env->act)) {
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "%s %zu: an action, observation or reward is not finite or beyond 3e38; "
+                         "the policy does not hold environment '%s'",
+                         p->noun, (size_t)w->first + s->episode, env->name);
+  }
+  keep_step(r, w, i, &t);
+  *over = t.terminated || (t.truncated && !p->endless) || ++s->steps == p->steps;
+  memcpy(w->obs + i * env->obs, w->next, env->obs * sizeof *w->obs);
+  return HVI_OK;
+}
+
+/* Runs the worker's group. Not *whole: the run was stopped. */
+static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_error *err) {
+  const hvi_rollout_plan *p = &r->plan;
+  size_t busy = 0, begun = 0, made = 0;
+  for (;;) {
+    while (busy < p->width && begun < w->count) begin(r, w, busy++, begun++);
+    if (busy == 0) break;
+    hvi_policy_act(r->run->policy, w->scratch, busy, w->obs,
+                   p->deterministic ? NULL : w->policy_rng, w->action);
+    made += busy;
+    /* downwards: who moves into a slot that became free has made its step already */
+    for (size_t i = busy; i-- > 0;) {
+      bool over = false;
+      const hvi_status status = step(r, w, i, &over, err);
+      if (status) return status;
+      if (over) leave(w, i, --busy);
+    }
+    if (made < TELL_AFTER) continue;
+    if (!advance(r->run, made, 0)) return HVI_OK;
+    made = 0;
+  }
+  *whole = advance(r->run, made, 0);
+  return HVI_OK;
+}
+
+/* Groups of episodes and their records */
+
+static size_t group_count(const hvi_rollout_plan *p) {
+  const size_t episodes = p->episodes ? p->episodes : p->rows; /* one has one row at least */
+  return episodes / p->group + (episodes % p->group != 0);
+}
+
+static size_t group_size(const hvi_rollout_plan *p, size_t number) {
+  const size_t left = p->episodes - number * p->group;
+  return p->episodes && left < p->group ? left : p->group;
+}
+
+/* Rows in a record of that size; 0 for a size that none has. */
+static size_t rows_in(const hvi_rollout_plan *p, size_t bytes_of_row, size_t size) {
+  if (size < sizeof(head)) return 0;
+  const size_t bytes = size - sizeof(head);
+  return bytes / HVI_ROLLOUT_GROUP <= p->steps * bytes_of_row ? bytes / bytes_of_row : 0;
+}
+
+static bool in_journal(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t group) {
+  return run->journal && hvi_journal_has(run->journal, p->kind, group, NULL);
+}
+
+/* Counts finished groups without a gap, and their rows, on from what was counted before. */
+static bool enough(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t *groups,
+                   size_t *rows) {
+  size_t size;
+  while (*rows < p->rows && hvi_journal_has(run->journal, p->kind, *groups, &size)) {
+    *rows += rows_in(p, row_bytes(p, run->env), size);
+    ++*groups;
+  }
+  return p->rows > 0 && *rows >= p->rows;
+}
+
+size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
+  size_t groups = 0, rows = 0, episodes = 0;
+  if (p->rows > 0) return enough(run, p, &groups, &rows) ? 0 : p->rows - rows;
+  for (size_t g = 0; g < group_count(p); g++) {
+    if (!in_journal(run, p, g)) episodes += group_size(p, g);
+  }
+  return episodes * p->steps;
+}
+
+/* Whether a group need not be run, or not now. */
+static bool is_idle(hvi_runner *r, size_t number) {
+  pthread_mutex_lock(&r->run->lock);
+  const bool idle = r->run->stopped || enough(r->run, &r->plan, &r->whole, &r->rows);
+  pthread_mutex_unlock(&r->run->lock);
+  return idle || in_journal(r->run, &r->plan, number);
+}
+
+/* Steps that termination made unnecessary. */
+static size_t steps_spared(const hvi_runner *r, const worker *w) {
+  const hvi_return *o = w->record;
+  size_t sum = 0;
+  for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)o[e].length;
+  return sum;
+}
+
+/* Moves the rows together; returns the bytes of the record. */
+static size_t close_record(const hvi_runner *r, const worker *w) {
+  if (r->plan.keep == HVI_KEEP_RETURNS) return w->count * sizeof(hvi_return);
+  const head *h = w->record;
+  unsigned char *end = row_of(r, w, 0, 0);
+  for (size_t e = 0; e < w->count; e++) {
+    const size_t bytes = (size_t)h->length[e] * r->row_bytes;
+    memmove(end, row_of(r, w, e, 0), bytes);
+    end += bytes;
+  }
+  return (size_t)(end - (unsigned char *)w->record);
+}
+
+static hvi_status run_group(void *context, size_t number, size_t thread, hvi_error *err) {
+  hvi_runner *r = context;
+  const hvi_rollout_plan *p = &r->plan;
+  hvi_journal *journal = r->run->journal;
+  worker *w = &r->workers[thread];
+  if (is_idle(r, number)) return HVI_OK;
+  w->first = r->first + number * p->group;
+  w->count = group_size(p, number);
+  w->record = r->records + (journal ? thread : number) * r->record_bytes;
+  memset(w->record, 0, p->keep == HVI_KEEP_RETURNS ? w->count * sizeof(hvi_return) : sizeof(head));
+  bool whole = false;
+  const hvi_status status = simulate(r, w, &whole, err);
+  if (status || !whole) return status;
+  if (p->keep == HVI_KEEP_RETURNS) advance(r->run, 0, steps_spared(r, w));
+  const size_t bytes = close_record(r, w);
+  return journal ? hvi_journal_append(journal, p->kind, number, w->record, bytes, err) : HVI_OK;
+}
+
+hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err) {
+  r->first = first;
+  return hvi_parallel_run(groups, r->threads, run_group, r, err);
+}
+
+/* The record of a group in memory, the first `size` bytes of it read from the journal. */
+static hvi_status load(hvi_runner *r, size_t group, size_t size, const void **record,
+                       hvi_error *err) {
+  hvi_journal *journal = r->run->journal;
+  *record = journal ? r->records : r->records + group * r->record_bytes;
+  return journal ? hvi_journal_read(journal, r->plan.kind, group, r->records, size, err) : HVI_OK;
+}
+
+hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err) {
+  hvi_journal *journal = r->run->journal;
+  size_t size = 0, there = 0;
+  const void *record;
+  if (journal) {
+    hvi_journal_has(journal, r->plan.kind, group, &size);
+    there = rows_in(&r->plan, r->row_bytes, size);
+    if (there == 0) size = SIZE_MAX; /* the journal complains */
+  }
+  const hvi_status status = load(r, group, size, &record, err);
+  if (status) return status;
+  const head *h = record;
+  *rows = (hvi_rollout_rows){.broken = (size_t)h->broken, .data = h + 1};
+  bool whole = true;
+  for (size_t e = 0; e < HVI_ROLLOUT_GROUP; e++) {
+    whole = whole && h->length[e] <= r->plan.steps;
+    rows->length[e] = (size_t)h->length[e];
+    rows->count += rows->length[e];
+  }
+  if (whole && (!journal || rows->count == there)) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "group %zu of the partial file is not whole", group);
+}
+
+hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
+                               size_t *count, hvi_error *err) {
+  const void *record;
+  *count = group_size(&r->plan, group);
+  const hvi_status status = load(r, group, *count * sizeof **outcomes, &record, err);
+  *outcomes = record;
+  return status;
+}
+
+/* Threads and memory */
+
+static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
+  const hvi_env *env = r->run->env;
+  const size_t width = r->plan.width;
+  w->slots = hvi_alloc(width, sizeof *w->slots);
+  w->policy_rng = hvi_alloc(width, sizeof *w->policy_rng);
+  w->obs = hvi_alloc_doubles(width * env->obs);
+  w->action = hvi_alloc_doubles(width * env->act);
+  w->next = hvi_alloc_doubles(env->obs);
+  w->scratch = hvi_alloc(hvi_policy_scratch(r->run->policy, width), sizeof *w->scratch);
+  if (!w->slots || !w->policy_rng || !w->obs || !w->action || !w->next || !w->scratch) {
+    return hvi_error_memory(err, "roll-outs");
+  }
+  hvi_status status = HVI_OK;
+  for (size_t i = 0; i < width && !status; i++) {
+    status = hvi_env_clone(env, &w->slots[i].env, err);
+  }
+  return status;
+}
+
+/* Bytes of the largest record; false when they cannot be counted. */
+static bool size_record(hvi_runner *r) {
+  const hvi_rollout_plan *p = &r->plan;
+  size_t rows;
+  if (p->keep == HVI_KEEP_RETURNS) {
+    return hvi_multiply_sizes(p->group, sizeof(hvi_return), &r->record_bytes);
+  }
+  r->row_bytes = row_bytes(p, r->run->env);
+  if (!hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &rows)) return false;
+  r->record_bytes = sizeof(head) + rows;
+  return r->record_bytes >= rows;
+}
+
+static hvi_status fill(hvi_runner *r, size_t groups, hvi_error *err) {
+  if (!size_record(r)) return hvi_error_memory(err, "a group of roll-outs");
+  r->records = hvi_alloc(r->run->journal ? r->threads : groups, r->record_bytes);
+  r->workers = hvi_alloc(r->threads, sizeof *r->workers);
+  if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
+  hvi_status status = HVI_OK;
+  for (size_t i = 0; i < r->threads && !status; i++) status = fill_worker(r, &r->workers[i], err);
+  return status;
+}
+
+hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                          size_t groups, hvi_error *err) {
+  const size_t threads = hvi_rollout_threads(run->settings);
+  *runner = NULL;
+  hvi_runner *r = hvi_alloc(1, sizeof *r);
+  if (!r) return hvi_error_memory(err, "roll-outs");
+  r->run = run;
+  r->plan = *plan;
+  r->threads = threads < groups ? threads : groups;
+  const hvi_status status = fill(r, groups, err);
+  if (status) {
+    hvi_runner_free(r);
+    return status;
+  }
+  *runner = r;
+  return HVI_OK;
+}
+
+void hvi_runner_free(hvi_runner *r) {
+  if (!r) return;
+  for (size_t k = 0; r->workers && k < r->threads; k++) {
+    worker *w = &r->workers[k];
+    for (size_t i = 0; w->slots && i < r->plan.width; i++) hvi_env_free(w->slots[i].env);
+    hvi_free(w->slots);
+    hvi_free(w->policy_rng);
+    hvi_free(w->obs);
+    hvi_free(w->action);
+    hvi_free(w->next);
+    hvi_free(w->scratch);
+  }
+  hvi_free(r->workers);
+  hvi_free(r->records);
+  hvi_free(r);
+}
+
+hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
+                           void *context, hvi_error *err) {
+  const size_t groups = group_count(plan), likely = plan->rows / (plan->group * plan->steps) + 1;
+  hvi_runner *r;
+  hvi_status status = hvi_runner_new(&r, run, plan, plan->rows ? likely : groups, err);
+  if (!status) status = hvi_runner_run(r, 0, groups, err);
+  if (!status && !run->stopped) status = gather(context, r, err);
+  hvi_runner_free(r);
+  return status;
+}
+
+static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                       hvi_error *err) {
+  char lines[HVI_NOTES_LINES];
+  hvi_notes_lines(lines, notes);
+  hvi_notes_text(notes, "policy", run->settings->policy_name);
+  hvi_kept kept = {.kind = "run of roll-outs",
+                   .about = lines,
+                   .accept_other_bits = run->settings->accept_other_bits};
+  hvi_status status = hvi_journal_open(&run->journal, file->path, &kept,
+                                       (hvi_journal_rule)run->settings->partial, err);
+  hvi_notes_text(notes, "level", kept.levels);
+  if (!status) status = file->fill(file, run, notes, err);
+  if (status || run->stopped) return status;
+  return hvi_columns_write(file->path, file->set, file->columns, notes, err);
+}
+
+hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                            hvi_rollout_report *report, hvi_error *err) {
+  if (!file->path) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "roll-outs need a file to write");
+  hvi_rollout_start(run);
+  hvi_status status = HVI_OK;
+  if (!hvi_columns_alloc(file->set, file->columns))
+    status = hvi_error_memory(err, file->columns->what);
+  if (!status) status = make(file, run, notes, err);
+  hvi_columns_free(file->set, file->columns);
+  hvi_rollout_end(run, report);
+  if (!run->journal) return status;
+  if (report) {
+    report->resumed = hvi_journal_kept(run->journal);
+    report->damaged = hvi_journal_damaged(run->journal);
+  }
+  if (status || run->stopped)
+    hvi_journal_close(run->journal);
+  else
+    hvi_journal_remove(run->journal);
+  return status;
+}

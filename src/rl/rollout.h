@@ -1,0 +1,131 @@
+/*
+ * The one place where a policy is simulated: episodes in lock-step, groups of them over threads.
+ *
+ * A plan says where an episode starts, when it ends and what is kept of it. Episode e draws from
+ * the generators (seed, env_stream, e) and (seed, policy_stream, e), and an action depends on its
+ * own row alone, so an episode is the same in whatever company it runs.
+ *
+ * A group of episodes leaves one record: a row for every step, or an outcome for every episode.
+ * Records go to the journal of a run that makes a file, and stay in memory where there is none.
+ */
+#ifndef HVI_RL_ROLLOUT_H
+#define HVI_RL_ROLLOUT_H
+
+#include "io/journal.h"
+#include "rl/columns.h"
+
+#include <pthread.h>
+
+/* What is simulated, how far it has come, and whether it is to stop. */
+typedef struct hvi_rollout_run {
+  const hvi_env *env; /* these three are filled in by the caller */
+  const hvi_policy *policy;
+  const hvi_rollout_settings *settings;
+  hvi_journal *journal; /* NULL: records stay in memory */
+  double started;
+  pthread_mutex_t lock; /* of what follows */
+  size_t steps;         /* environment steps */
+  size_t done;          /* of `total`, with those that turned out not to be needed */
+  size_t total;
+  bool stopped;
+} hvi_rollout_run;
+
+/* There is an environment, a policy that fits it, and settings that make sense. */
+hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
+                             const hvi_rollout_settings *s, hvi_error *err);
+/* Threads that the settings ask for. */
+size_t hvi_rollout_threads(const hvi_rollout_settings *s);
+
+/* Starts the clock; fills in the report, which may be NULL. */
+void hvi_rollout_start(hvi_rollout_run *run);
+void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report);
+
+typedef enum hvi_rollout_keep {
+  HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */
+  HVI_KEEP_STATES,      /* rows of doubles: saved state and observation before the step */
+  HVI_KEEP_RETURNS      /* outcomes */
+} hvi_rollout_keep;
+
+/* Of an episode: sum of gamma^t reward_t, steps, and how it ended (1 or 0). */
+typedef struct hvi_return {
+  double total, length, terminated, broken;
+} hvi_return;
+
+/* Episodes of a group whose rows are kept. */
+enum { HVI_ROLLOUT_GROUP = 8 };
+
+typedef struct hvi_rollout_plan {
+  hvi_rollout_keep keep;
+  unsigned kind;                          /* of the journal's records */
+  const char *noun;                       /* what an error calls an episode */
+  const char *env_stream, *policy_stream; /* names of the generators */
+  bool deterministic;                     /* the policy's mean action */
+  bool endless;                           /* the time limit does not end an episode */
+  size_t steps;                           /* of an episode at most */
+  size_t group;                           /* episodes of a group, */
+  size_t width;                           /* and how many of them run side by side */
+  size_t rows;                            /* that all groups need together, in a journal; or */
+  size_t episodes;                        /* how many there are, the last group being cut */
+  const double *starts;                   /* [][state] to start from; NULL: reset */
+  size_t per_start;                       /* episodes from each of them */
+  double gamma;
+} hvi_rollout_plan;
+
+/* Steps that are still to be made beside what the journal holds: about, or at most. */
+size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *plan);
+
+typedef struct hvi_runner hvi_runner;
+
+/* Runs all episodes of a plan and hands the runner to `gather`, unless it was stopped. Fine then:
+ * look at run->stopped. */
+hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
+                           void *context, hvi_error *err);
+
+/* A file that a run makes, with a journal on the way. */
+typedef struct hvi_rollout_file {
+  const char *path;
+  void *set; /* of columns; their memory is taken and given back here */
+  const hvi_columns *columns;
+  const void *settings;
+  /* Fills the set and adds notes on what came out. Fine when the run is stopped. */
+  hvi_status (*fill)(const struct hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                     hvi_error *err);
+} hvi_rollout_file;
+/* Notes are the settings, which a journal must share to be resumed. */
+hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+                            hvi_rollout_report *report, hvi_error *err);
+
+/* What is below is for those who run some groups at a time. Threads with their environments for
+ * `groups` groups, and memory for as many records where no journal takes them. */
+hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                          size_t groups, hvi_error *err);
+void hvi_runner_free(hvi_runner *r);
+/* Runs groups 0 .. groups-1, the first of which begins with episode `first`; those that the journal
+ * has are not run again, and no more than give plan.rows without a gap. An error: numbers beyond
+ * those of a float. */
+hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err);
+
+/* Rows of a group, episode by episode. */
+typedef struct hvi_rollout_rows {
+  size_t length[HVI_ROLLOUT_GROUP]; /* rows of each episode */
+  size_t broken;                    /* episodes that a failed simulation ended */
+  size_t count;
+  const void *data; /* [count] rows; the next read may overwrite them */
+} hvi_rollout_rows;
+
+/* What a group that was run has left behind. */
+hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err);
+hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
+                               size_t *count, hvi_error *err);
+
+/* The episodes of a data set, with the policy's noise, as long as `rows` rows need. */
+hvi_rollout_plan hvi_dataset_plan(const hvi_env *env, size_t rows);
+
+/* Room for `capacity` transitions of zeros; false without memory. */
+bool hvi_dataset_alloc(hvi_dataset *d, const hvi_env *env, size_t capacity);
+void hvi_dataset_clear(hvi_dataset *d);
+/* Row i from a row of a roll-out; returns where the next one of these begins. */
+const float *hvi_dataset_put(hvi_dataset *d, size_t i, const float *row);
+
+#endif
