@@ -21,8 +21,10 @@ CLOCK_FILES = re.compile(r"-seconds\.csv$|levels-seconds")
 NEAR = {"linear": 1e-9}
 
 # (experiment, old file) as patterns -> how to find its columns in NEW: a function of the match and
-# the column that gives (file, column, {column: value of the rows}, what is done to the new number),
-# and optionally a column by which rows belong together where some are left out on either side.
+# the column that gives (file, column, {column: value of the rows, or what accepts it}, what is done to
+# the new number), and optionally which of the old rows (a function of index and row), or a column by
+# which rows belong together where some are left out. A list of such where the rows of an old file are
+# in several.
 RENAMED = []
 
 
@@ -97,6 +99,8 @@ def fits(text, wanted):
 def compare_column(old, column, new_folder, where, share):
     """None when the column is there, or what is wrong."""
     file, name, match, change = where[:4]
+    if len(where) > 4 and callable(where[4]):
+        old = [r for i, r in enumerate(old) if where[4](i, r)]
     path = new_folder / file
     if not path.exists():
         return f"{file} is not there"
@@ -105,7 +109,7 @@ def compare_column(old, column, new_folder, where, share):
         if all(r[column] == "" for r in old):
             return None
         return f"{file} has no column {name}"
-    if len(where) > 4:
+    if len(where) > 4 and not callable(where[4]):
         by_key = {r[where[4]]: r for r in rows}
         rows = [by_key.get(r[where[4]], {name: ""}) for r in old]
     values = [change(r[name]) for r in rows]
@@ -148,6 +152,71 @@ def find(experiment, file, column):
     return file, column, {}, keep
 
 
+@renamed("theory", r"rate\.csv")
+def theory_rate(_, column):
+    biases = ("away", "aside", "random")
+    if column in biases:
+        return f"rate-{column}.csv", "contraction", {}, keep, lambda i, r: r[column] != ""
+    return [(f"rate-{b}.csv", column, {}, keep, lambda i, r, b=b: r[b] != "") for b in biases]
+
+
+@renamed("theory", r"lemma\.csv")
+def theory_lemma(_, column):
+    if column == "case":
+        return None  # words: set, bias and alpha, or problem and method, have columns now
+    column = {"steps": "changes"}.get(column, column)
+    return [("lemma-box.csv", column, {}, keep, lambda i, r: r["case"].startswith("box ")),
+            ("lemma-simplex.csv", column, {}, keep, lambda i, r: r["case"].startswith("simplex ")),
+            ("lemma-solvers.csv", column, {}, keep,
+             lambda i, r: not re.match("box |simplex ", r["case"]))]
+
+
+@renamed("theory", r"printed\.csv")
+def theory_printed(_, column):
+    games = [("signs.csv", column, {}, keep, lambda i, r: r["problem"] != "quadratic")]
+    if column == "problem":
+        return games
+    return games + [("step-bound.csv", column, {}, keep, lambda i, r: r["problem"] == "quadratic")]
+
+
+@renamed("theory", r"scalar\.csv")
+def theory_scalar(_, column):
+    return "scalar.csv", {"direction": "bias"}.get(column, column), {}, keep
+
+
+@renamed("theory", r"vanishing\.csv")
+def theory_vanishing(_, column):
+    if column == "step":
+        return "vanishing-path-harmonic.csv", "step", {}, keep
+    return f"vanishing-path-{column}.csv", "distance", {}, keep
+
+
+NOISE = [(e, a) for e in ("1", "0p5", "0p25") for a in ("0", "0p5")]
+
+
+@renamed("theory", r"noise\.csv")
+def theory_noise(_, column):
+    return [(f"noise-{e}-{a}.csv", column, {}, keep, lambda i, r, k=k: i % len(NOISE) == k)
+            for k, (e, a) in enumerate(NOISE)]
+
+
+@renamed("theory", r"noise-curves\.csv")
+def theory_curves(_, column):
+    share = {"1": "1", "2": "0p5", "3": "0p25"}.get(column[-1], "1")
+    return (f"noise-{share}-0p5.csv", column.rstrip("123"), {"sigma": lambda s: float(s) > 0}, keep)
+
+
+@renamed("theory", r"pl\.csv")
+def theory_pl(_, column):
+    if column == "loss":
+        return None  # the name of the file
+    if column in ("square", "wavy"):
+        return f"pl-{column}.csv", "ratio", {}, keep, lambda i, r: r[column] != ""
+    name = {"model": "g"}.get(column, column)
+    return [(f"pl-{f}.csv", name, {}, keep, lambda i, r, f=f: r["loss"] == f)
+            for f in ("square", "wavy")]
+
+
 def compare_claims(old, new, share):
     a, b = (json.loads((p / "claims.json").read_text())["claims"] for p in (old, new))
     verdicts = {c["id"]: c["verdict"] for c in b}
@@ -178,9 +247,10 @@ def compare(experiment, old, new):
             if where is None:
                 continue
             columns += 1
-            wrong = compare_column(rows, column, new, where, NEAR.get(experiment, 0.0))
-            if wrong:
-                yield f"{file}, {column}: {wrong}"
+            for one in where if isinstance(where, list) else [where]:
+                wrong = compare_column(rows, column, new, one, NEAR.get(experiment, 0.0))
+                if wrong:
+                    yield f"{file}, {column}: {wrong}"
     yield from compare_claims(old, new, NEAR.get(experiment, 0.0))
     print(f"{experiment}: {columns} columns compared")
 

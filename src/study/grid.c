@@ -2,6 +2,7 @@
 #include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/suggest.h"
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/value_plan.h"
@@ -58,6 +59,18 @@ static hvi_status count_up(hvi_factor *f, const char *name, uint64_t first, size
   return status;
 }
 
+/* Levels 10^low .. 10^high, evenly on a logarithmic axis. */
+static hvi_status count_powers(hvi_factor *f, const char *name, int low, int high, size_t levels,
+                               hvi_error *err) {
+  hvi_status status = count_up(f, name, 0, levels, err);
+  for (size_t i = 0; i < levels && !status; i++) {
+    const double share = levels > 1 ? (double)(high - low) * (double)i / (double)(levels - 1) : 0.0;
+    snprintf(f->made[i], sizeof f->made[i], "%.17g", pow(10.0, low + share));
+    set_level(f, 0, i, f->made[i]);
+  }
+  return status;
+}
+
 static hvi_status wrong_level(const hvi_node *n, const char *origin, const char *what,
                               hvi_error *err) {
   return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s", origin, n->line, what);
@@ -98,13 +111,20 @@ static hvi_status read_list(hvi_factor *f, const hvi_node *list, const char *ori
   return status;
 }
 
-/* A list of levels, one level, or FIRST..LAST. */
+/* A list of levels, one level, FIRST..LAST, or "10^-3..10^1, 21 levels". */
 static hvi_status read_factor(hvi_factor *f, const hvi_node *n, const char *origin,
                               hvi_error *err) {
   if (n->kind == HVI_NODE_LIST && n->count) return read_list(f, n, origin, err);
   if (n->kind != HVI_NODE_SCALAR) return wrong_level(n, origin, "a factor needs levels", err);
   unsigned long long first, last;
+  int low, high;
   int used = 0;
+  if (sscanf(n->text, "10^%3d..10^%3d, %8llu levels%n", &low, &high, &last, &used) == 3 && used &&
+      !n->text[used]) {
+    if (last < 1 || last > MOST_LEVELS || abs(low) > 99 || abs(high) > 99)
+      return wrong_level(n, origin, "a range needs 1 to 100000 levels, 10^-99 to 10^99", err);
+    return count_powers(f, n->key, low, high, (size_t)last, err);
+  }
   if (sscanf(n->text, "%llu..%llu%n", &first, &last, &used) == 2 && !n->text[used]) {
     if (last < first || last - first >= MOST_LEVELS)
       return wrong_level(n, origin, "a range needs 1 to 100000 levels", err);
@@ -204,6 +224,14 @@ const char *hvi_cell_word(const hvi_cell *c, const char *key) {
 size_t hvi_cell_level(const hvi_cell *c, const char *key) {
   size_t i, k;
   return find_key(c->part, key, &i, &k) ? c->level[i] : 0;
+}
+
+hvi_status hvi_cell_choice(size_t *at, const hvi_cell *c, const char *key, const char *const *words,
+                           hvi_error *err) {
+  const char *word = hvi_cell_word(c, key);
+  for (*at = 0; word && words[*at]; ++*at)
+    if (strcmp(words[*at], word) == 0) return HVI_OK;
+  return hvi_suggest_refuse(err, c->study->origin, key, word ? word : "", words);
 }
 
 const hvi_arm *hvi_cell_method(const hvi_cell *c) {

@@ -7,6 +7,7 @@
  *   problem: pennies            # a built-in name, or a game file beside this one
  *   options: {weight: 0.75}     # of a built-in problem
  *   grid: {eps: [0.3, 0.9]}     # what is varied besides methods, environments and seeds
+ *   split: eps                  # a CSV for each level of these factors; the kind's own otherwise
  *   seed: 1
  *   quick: {iterations: 1000}
  *   full: {iterations: 10000, grid: {eps: [0.3, 0.6, 0.9]}}
@@ -66,6 +67,7 @@ static const hvi_setting study_rows[] = {
 static const hvi_setting part_rows[] = {
     {"name", HVI_SETTING_TEXT, AT(name), .fallback = "", .help = "of a part: begins the names of its files"},
     {"kind", HVI_SETTING_TEXT, AT(kind_name), .help = "trajectory, timing, ensemble, value, ..."},
+    {"split", HVI_SETTING_TEXT, AT(split), .help = "factors with a CSV for each level, with blanks between; the kind's own"},
     {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a game file beside this one"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {0},

@@ -114,7 +114,8 @@ static hvi_status make_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
     size_t count = hvi_part_columns(p, p->kind->tables[k].columns, columns);
     for (const hvi_column *c = p->kind->tables[k].columns; c->name; c++) columns[count++] = *c;
     name_table(name, sizeof name, study, p, p->kind->tables[k].name);
-    status = new_table(study, name, columns, count, p->kind->tables[k].split, err);
+    status =
+        new_table(study, name, columns, count, p->split ? p->split : p->kind->tables[k].split, err);
   }
   return status;
 }

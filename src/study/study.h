@@ -107,6 +107,7 @@ extern const hvi_kind *const hvi_kinds[];
 struct hvi_part {
   const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
   const hvi_kind *kind;
+  const char *split;   /* factors with a CSV for each level; NULL: as the kind's tables */
   const char *problem; /* built in, or a file beside the experiment's; NULL: none */
   char *problem_path;  /* of such a file */
   size_t option_count;
@@ -197,6 +198,9 @@ double hvi_cell_number(const hvi_cell *c, const char *factor);
 const char *hvi_cell_word(const hvi_cell *c, const char *factor);
 /* Its place among the levels; 0 where the part has no such factor. */
 size_t hvi_cell_level(const hvi_cell *c, const char *factor);
+/* Its place among these words, which end in NULL; another one, or none, is refused. */
+hvi_status hvi_cell_choice(size_t *at, const hvi_cell *c, const char *factor,
+                           const char *const *words, hvi_error *err);
 /* Its method, and the settings that hold at its levels (the key `at` of a method). */
 const hvi_arm *hvi_cell_method(const hvi_cell *c);
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err);

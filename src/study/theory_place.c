@@ -7,21 +7,11 @@
  * with <d, p - v> >= 0 for every d that stays in Z. d comes from projecting a longer step, so it
  * is right for every Z; where Z ends before the loss is used up, the error ends there too.
  */
-#include "experiments/theory_lab.h"
 #include "inner/least_squares.h"
 #include "num/vec.h"
+#include "study/theory_lab.h"
 
 #include <math.h>
-
-static const char *const bias_names[HVI_BIAS_COUNT] = {[HVI_BIAS_AWAY] = "away",
-                                                       [HVI_BIAS_ASIDE] = "aside",
-                                                       [HVI_BIAS_RANDOM] = "random",
-                                                       [HVI_BIAS_SHORT] = "short",
-                                                       [HVI_BIAS_OVER] = "over"};
-
-const char *hvi_bias_name(hvi_bias b) {
-  return (unsigned)b < HVI_BIAS_COUNT ? bias_names[b] : "unknown";
-}
 
 /* {outer step, delta[d], exact[n], direction[n], aim[n], gap[n] | linear} */
 static size_t placed_state(const hvi_optimizer_settings *s, const hvi_model *m) {

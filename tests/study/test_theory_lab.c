@@ -1,8 +1,23 @@
 /* Errors placed on purpose: of exactly the size asked for, where they were asked for, inside Z. */
-#include "experiments/theory_lab.h"
+#include "study/theory_lab.h"
 #include "support/check.h"
 
-static const hvi_lab_shape plain = {8, 1.0, 5.0, 0.5, false}, linear = {8, 1.0, 5.0, 0.5, true};
+/* With the identity as model, or a linear map of more parameters than outputs. */
+static hvi_problem *quadratic(bool linear) {
+  const hvi_option options[] = {{"g", linear ? "linear" : "identity"}, {"d", linear ? "12" : "8"}};
+  hvi_problem *p;
+  hvi_error err;
+  check_ok(hvi_builtin_new(&p, "quadratic", options, 2, 1, 1, &err), &err);
+  return p;
+}
+
+static hvi_problem *constrained(hvi_set_kind set, uint64_t instance) {
+  hvi_problem *whole = quadratic(false), *p;
+  hvi_error err;
+  check_ok(hvi_lab_constrained(&p, whole, set, 1, instance, &err), &err);
+  hvi_problem_free(whole);
+  return p;
+}
 
 typedef struct watch {
   const hvi_problem *problem;
@@ -42,11 +57,8 @@ static void errors_are_exactly_alpha(void **state) {
   (void)state;
   for (int b = 0; b < HVI_BIAS_COUNT; b++) {
     for (int k = 0; k < 2; k++) {
-      const hvi_lab_shape *shape = k ? &linear : &plain;
-      hvi_problem *p;
-      hvi_error err;
-      check_ok(hvi_lab_quadratic(&p, shape, 1, 1, &err), &err);
-      const watch w = run(p, !shape->linear, (hvi_bias)b, 0.3);
+      hvi_problem *p = quadratic(k);
+      const watch w = run(p, !k, (hvi_bias)b, 0.3);
       assert_int_equal(w.exact, w.steps);
       hvi_problem_free(p);
     }
@@ -58,9 +70,7 @@ static void errors_stay_in_bounded_sets(void **state) {
   static const hvi_set_kind sets[] = {HVI_SET_BOX, HVI_SET_SIMPLEX};
   for (int b = 0; b < HVI_BIAS_COUNT; b++) {
     for (size_t k = 0; k < 2; k++) {
-      hvi_problem *p;
-      hvi_error err;
-      check_ok(hvi_lab_constrained(&p, &plain, sets[k], 1, 1, &err), &err);
+      hvi_problem *p = constrained(sets[k], 1);
       const watch w = run(p, true, (hvi_bias)b, 0.3);
       assert_true(2 * w.exact > w.steps);
       hvi_problem_free(p);
@@ -73,10 +83,8 @@ static void constrained_problems_are_solved_inside(void **state) {
   (void)state;
   static const hvi_set_kind sets[] = {HVI_SET_BOX, HVI_SET_SIMPLEX};
   for (size_t k = 0; k < 2; k++) {
-    hvi_problem *p;
-    hvi_error err;
+    hvi_problem *p = constrained(sets[k], 2);
     double f[8];
-    check_ok(hvi_lab_constrained(&p, &plain, sets[k], 1, 2, &err), &err);
     p->ops->operate(p, NULL, p->solution, p->solution, f);
     check_near(hvi_problem_residual(p, p->solution, f), 0.0, 1e-14);
     if (k == 1) assert_true(fabs(f[0]) > 0.5);
@@ -98,10 +106,9 @@ static bool see_away(void *context, const hvi_step *step, const hvi_record *row)
 
 static void away_is_the_worst_direction(void **state) {
   (void)state;
-  hvi_problem *p;
+  hvi_problem *p = quadratic(false);
   hvi_error err;
   double last[2] = {0.0, 0.0};
-  check_ok(hvi_lab_quadratic(&p, &plain, 1, 1, &err), &err);
   for (int k = 0; k < 2; k++) {
     const hvi_placement place = {
         .problem = p, .direct = true, .bias = k ? HVI_BIAS_RANDOM : HVI_BIAS_AWAY, .alpha = 0.3};
@@ -127,9 +134,8 @@ static bool see_length(void *context, const hvi_step *step, const hvi_record *ro
 
 static void errors_of_a_given_length(void **state) {
   (void)state;
-  hvi_problem *p;
+  hvi_problem *p = quadratic(false);
   hvi_error err;
-  check_ok(hvi_lab_quadratic(&p, &plain, 1, 1, &err), &err);
   const hvi_placement place = {.problem = p, .direct = true, .length = quarter};
   const hvi_settings s = hvi_lab_settings(&place, 0.02, 50);
   check_ok(hvi_lab_run(p, &s, see_length, NULL, &err), &err);

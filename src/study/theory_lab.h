@@ -2,12 +2,13 @@
  * What the parts of `theory` work with: inner solvers whose errors are placed on purpose, problems
  * made to measure, and runs of which every step is seen.
  */
-#ifndef HVI_EXPERIMENTS_THEORY_LAB_H
-#define HVI_EXPERIMENTS_THEORY_LAB_H
+#ifndef HVI_STUDY_THEORY_LAB_H
+#define HVI_STUDY_THEORY_LAB_H
 
+#include "study/study.h"
 #include "theory/steps.h"
 
-#include <hvi/builtin.h>
+#include <hvi/theory.h>
 
 /* Where an inner error points, seen from the exact point z_t^*. */
 typedef enum hvi_bias {
@@ -18,8 +19,6 @@ typedef enum hvi_bias {
   HVI_BIAS_OVER,  /* beyond z_t^*: too large a step */
   HVI_BIAS_COUNT
 } hvi_bias;
-
-const char *hvi_bias_name(hvi_bias b); /* "away" */
 
 /* An inner solver that errs: by exactly alpha, or by a length that is given for each outer step. */
 typedef struct hvi_placement {
@@ -41,23 +40,31 @@ typedef bool (*hvi_lab_see)(void *context, const hvi_step *step, const hvi_recor
 hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see see, void *context,
                        hvi_error *err);
 
-/* The built-in `quadratic` with the identity or a linear map as model. */
-typedef struct hvi_lab_shape {
-  size_t n;
-  double mu, lipschitz, rotation;
-  bool linear; /* a random linear g with more parameters than outputs, instead of the identity */
-} hvi_lab_shape;
-hvi_status hvi_lab_quadratic(hvi_problem **p, const hvi_lab_shape *shape, uint64_t seed,
-                             uint64_t instance, hvi_error *err);
-
-/* The same operator over a box or a simplex, with a solution in the relative interior at which F
- * is normal to Z, but not zero. */
-hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_lab_shape *shape, hvi_set_kind set,
+/* The operator of an affine problem over a box or a simplex, with a solution in the relative
+ * interior at which F is normal to Z, but not zero. */
+hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_set_kind set,
                                uint64_t seed, uint64_t instance, hvi_error *err);
 
-/* theory/NAME.csv of a part. */
-struct hvi_csv;
-hvi_status hvi_lab_csv(struct hvi_csv *csv, const char *folder, const char *name,
-                       const char *header, hvi_error *err);
+/*
+ * What the levels of a cell ask for. Of the problem: its options, `instance`, and `set` (box or
+ * simplex). Of the accuracy and the step: `alpha`, or `alpha_share` of mu / L; `eta`, or
+ * `eta_share` of the largest step that the theorem allows at this alpha, or `step`: mu / L^2 (best),
+ * 2 mu / 5 L^2 (theorem, which has an alpha of its own) or a number. `mu` and `L` are levels or, for
+ * `step`, the problem's. Of the inner solver: `bias`, and `stream` by which its
+ * random directions are drawn (a number, or `cell` for the cell's index; the instance unless it is
+ * given); or `method` and its settings.
+ */
+typedef struct hvi_lab {
+  hvi_problem *problem;
+  double alpha, eta; /* NaN: not given */
+  hvi_rates rates;
+  hvi_placement place;
+  hvi_settings settings; /* the part's iterations, standing still or not */
+} hvi_lab;
+
+/* A lab must not be moved; hvi_problem_free its problem, also after an error. */
+hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err);
+/* For hvi_kind.describe: the cell's index, which may draw the errors. */
+void hvi_lab_describe(const hvi_cell *c, struct hvi_text *text);
 
 #endif
