@@ -1,5 +1,4 @@
 # Functions are at most 45 lines long and take at most 7 parameters. Kernels of numeric loops, whose
-# parameters are sizes and arrays, are excepted from the second: they are named in KERNELS.
 # parameters are sizes and arrays, in net, ensemble and num, are excepted from the second.
 BEGIN { longest = 45; most = 7 }
 
