@@ -104,35 +104,15 @@ int hvi_cli_bench(int argc, char **argv) {
                   "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate",
       .max = 1,
       .operand = "name of a benchmark"};
-  hvi_args_add(&args, (hvi_arg[]){{.name = "repeats",
-                                   .kind = HVI_ARG_SIZE,
-                                   .to = &b.options.repeats,
-                                   .range = "[1,1000000]",
-                                   .value = "N",
-                                   .help = "repeats of each measurement (20)"},
-                                  {.name = "iters",
-                                   .kind = HVI_ARG_SIZE,
-                                   .to = &b.options.outer,
-                                   .range = "[10,100000000]",
-                                   .value = "N",
-                                   .help = "outer steps of one trajectory (1000)"},
-                                  {.name = "instances",
-                                   .kind = HVI_ARG_SIZE,
-                                   .to = &b.options.instances,
-                                   .range = "[1,1000000]",
-                                   .value = "N",
-                                   .help = "instances of an ensemble (1000)"},
-                                  {.name = "states",
-                                   .kind = HVI_ARG_SIZE,
-                                   .to = &b.options.states,
-                                   .range = "[8,100000000]",
-                                   .value = "N",
-                                   .help = "states of the processes (1000000)"},
-                                  {.name = "json",
-                                   .kind = HVI_ARG_FLAG,
-                                   .to = &b.json,
-                                   .help = "one JSON object on stdout"},
-                                  {0}});
+  /* clang-format off */
+  hvi_args_add(&args, (hvi_arg[]){
+      {"repeats", 0, HVI_ARG_SIZE, &b.options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement (20)"},
+      {"iters", 0, HVI_ARG_SIZE, &b.options.outer, .range = "[10,100000000]", .help = "outer steps of one trajectory (1000)"},
+      {"instances", 0, HVI_ARG_SIZE, &b.options.instances, .range = "[1,1000000]", .help = "instances of an ensemble (1000)"},
+      {"states", 0, HVI_ARG_SIZE, &b.options.states, .range = "[8,100000000]", .help = "states of the processes (1000000)"},
+      {"json", 0, HVI_ARG_FLAG, &b.json, .help = "one JSON object on stdout"},
+      {0}});
+  /* clang-format on */
   hvi_talk_options(&talk, &args);
   int code;
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;

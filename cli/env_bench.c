@@ -89,29 +89,14 @@ int hvi_cli_env_bench(int argc, char **argv) {
                    .min = 1,
                    .max = 1,
                    .operand = "name of an environment"};
-  hvi_args_add(
-      &args,
-      (hvi_arg[]){
-          {.name = "threads",
-           .kind = HVI_ARG_SIZE,
-           .to = &o.threads,
-           .range = "[1,1024]",
-           .value = "N",
-           .help = "threads of the batch (one per core)"},
-          {.name = "steps",
-           .kind = HVI_ARG_SIZE,
-           .to = &o.steps,
-           .range = "[1,1000000000]",
-           .value = "N",
-           .help = "steps of one measurement"},
-          {.name = "repeats",
-           .kind = HVI_ARG_SIZE,
-           .to = &o.repeats,
-           .range = "[1,1000000]",
-           .value = "N",
-           .help = "repeats of each measurement"},
-          {.name = "json", .kind = HVI_ARG_FLAG, .to = &json, .help = "one JSON object on stdout"},
-          {0}});
+  /* clang-format off */
+  hvi_args_add(&args, (hvi_arg[]){
+      {"threads", 0, HVI_ARG_SIZE, &o.threads, .range = "[1,1024]", .help = "threads of the batch (one per core)"},
+      {"steps", 0, HVI_ARG_SIZE, &o.steps, .range = "[1,1000000000]", .help = "steps of one measurement"},
+      {"repeats", 0, HVI_ARG_SIZE, &o.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
+      {"json", 0, HVI_ARG_FLAG, &json, .help = "one JSON object on stdout"},
+      {0}});
+  /* clang-format on */
   hvi_talk_options(&talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   return run(args.operands[0], &o, json, &talk);

@@ -154,39 +154,19 @@ static int finish(replay *r) {
 }
 
 static void add_options(replay *r, hvi_args *args) {
-  hvi_args_add(args, (hvi_arg[]){{.name = "actions",
-                                  .kind = HVI_ARG_TEXT,
-                                  .to = &r->actions_path,
-                                  .value = "FILE",
-                                  .help = ".npy file of actions, one row a step"},
-                                 {.name = "state",
-                                  .kind = HVI_ARG_TEXT,
-                                  .to = &r->state_path,
-                                  .value = "FILE",
-                                  .help = ".npy file of a saved state to start from\n"
-                                          "(the initial state without noise)"},
-                                 {.name = "seed",
-                                  .kind = HVI_ARG_SEED,
-                                  .to = &r->seed,
-                                  .value = "S",
-                                  .help = "draw the initial state, and the noise of steps where\n"
-                                          "there is any; without it there is no noise"},
-                                 {.name = "out",
-                                  .kind = HVI_ARG_TEXT,
-                                  .to = &r->out_path,
-                                  .value = "FILE",
-                                  .help = "write rows of observation, reward, terminated (0 or 1)\n"
-                                          "as an .npy file"},
-                                 {.name = "save-state",
-                                  .kind = HVI_ARG_TEXT,
-                                  .to = &r->save_path,
-                                  .value = "FILE",
-                                  .help = "write the state at the end, for --state"},
-                                 {.name = "json",
-                                  .kind = HVI_ARG_FLAG,
-                                  .to = &r->json,
-                                  .help = "one JSON object on stdout, with the rows unless --out"},
-                                 {0}});
+  /* clang-format off */
+  hvi_args_add(args, (hvi_arg[]){
+      {"actions", 0, HVI_ARG_TEXT, &r->actions_path, .value = "FILE", .help = ".npy file of actions, one row a step"},
+      {"state", 0, HVI_ARG_TEXT, &r->state_path, .value = "FILE",
+       .help = ".npy file of a saved state to start from (the initial state without noise)"},
+      {"seed", 0, HVI_ARG_SEED, &r->seed,
+       .help = "draw the initial state, and the noise of steps where there is any; without it there is no noise"},
+      {"out", 0, HVI_ARG_TEXT, &r->out_path, .value = "FILE",
+       .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
+      {"save-state", 0, HVI_ARG_TEXT, &r->save_path, .value = "FILE", .help = "write the state at the end, for --state"},
+      {"json", 0, HVI_ARG_FLAG, &r->json, .help = "one JSON object on stdout, with the rows unless --out"},
+      {0}});
+  /* clang-format on */
 }
 
 int hvi_cli_env_replay(int argc, char **argv) {

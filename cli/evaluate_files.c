@@ -86,12 +86,6 @@ int hvi_evaluate_claim(hvi_evaluate *e, bool *there) {
   return HVI_EXIT_DONE;
 }
 
-static char *csv_of(const char *name) {
-  hvi_text t = {0};
-  hvi_text_add(&t, "%s.csv", name);
-  return hvi_text_take(&t);
-}
-
 static hvi_status draw_plot(const hvi_evaluate *e, const char *folder, const hvi_plot *plot,
                             hvi_error *err) {
   char note[HVI_PLOT_NOTE];
@@ -141,7 +135,7 @@ static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, const ch
     hvi_say(&e->talk, "no learning curve: --testset, or --gap with --data, gives one to draw\n");
     return HVI_OK;
   }
-  char *csv = csv_of(name), title[160];
+  char *csv = hvi_join_texts(name, ".csv"), title[160];
   if (!csv) return hvi_error_memory(err, "file names");
   const char *y = what->name;
   const double noise = e->probe ? hvi_probe_noise(e->probe) : 0.0;
@@ -215,7 +209,7 @@ static hvi_status write_calibration(const hvi_evaluate *e, const char *path, hvi
 
 static hvi_status draw_calibration(const hvi_evaluate *e, const char *folder, const char *name,
                                    hvi_error *err) {
-  char *path = hvi_path_join(folder, name, ".csv"), *csv = csv_of(name);
+  char *path = hvi_path_join(folder, name, ".csv"), *csv = hvi_join_texts(name, ".csv");
   hvi_status status =
       path && csv ? write_calibration(e, path, err) : hvi_error_memory(err, "file names");
   if (!status) {
@@ -239,18 +233,17 @@ static hvi_status draw_calibration(const hvi_evaluate *e, const char *folder, co
 
 hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err) {
   char *folder = NULL, *name = NULL;
-  hvi_text calibration = {0};
   size_t count;
   hvi_evaluation_rows(e->evaluation, &count);
   hvi_status status =
       hvi_path_split(&folder, &name, e->stem, "") ? HVI_OK : hvi_error_memory(err, "file names");
   if (!status && count > 1) status = draw_curve(e, folder, name, err);
   if (!status && e->probe) {
-    hvi_text_add(&calibration, "%s-calibration", name);
-    status = calibration.failed ? hvi_error_memory(err, "file names")
-                                : draw_calibration(e, folder, calibration.data, err);
+    char *calibration = hvi_join_texts(name, "-calibration");
+    status = calibration ? draw_calibration(e, folder, calibration, err)
+                         : hvi_error_memory(err, "file names");
+    hvi_free(calibration);
   }
-  hvi_text_free(&calibration);
   hvi_free(folder);
   hvi_free(name);
   return status;

@@ -8,12 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static char *with_ending(const char *stem, const char *ending) {
-  hvi_text t = {0};
-  hvi_text_add(&t, "%s%s", stem, ending);
-  return hvi_text_take(&t);
-}
-
 /* NAME, and the names that begin with it. */
 static int make_names(hvi_evaluate *e) {
   hvi_text stem = {0};
@@ -29,12 +23,12 @@ static int make_names(hvi_evaluate *e) {
   }
   e->stem = hvi_text_take(&stem);
   if (e->stem) {
-    e->network = with_ending(e->stem, ".safetensors");
-    e->trace = with_ending(e->stem, ".csv");
-    e->checkpoint = with_ending(e->stem, ".checkpoint");
+    e->network = hvi_join_texts(e->stem, ".safetensors");
+    e->trace = hvi_join_texts(e->stem, ".csv");
+    e->checkpoint = hvi_join_texts(e->stem, ".checkpoint");
   }
   const bool keeps = e->stem && e->env_name && !e->testset_path && e->test_states > 0;
-  if (keeps) e->kept = with_ending(e->stem, "-testset.safetensors");
+  if (keeps) e->kept = hvi_join_texts(e->stem, "-testset.safetensors");
   if (e->network && e->trace && e->checkpoint && (e->kept || !keeps)) return HVI_EXIT_DONE;
   return hvi_complain(HVI_EXIT_SYSTEM, "no memory for file names");
 }

@@ -33,18 +33,13 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
                            {0}};
   hvi_args_settings(args, job->table, job->settings, NULL);
   args->rows[0].letter = job->letter;
+  /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
-                         {.name = "policy",
-                          .kind = HVI_ARG_TEXT,
-                          .to = &job->policy_path,
-                          .value = "FILE",
-                          .help = "the policy (.safetensors), or 'default': the environment's own"},
-                         {.name = "json",
-                          .kind = HVI_ARG_FLAG,
-                          .to = &job->json,
-                          .help = "the result as one JSON object"},
-                         {0},
-                     });
+      {"policy", 0, HVI_ARG_TEXT, &job->policy_path, .value = "FILE",
+       .help = "the policy (.safetensors), or 'default': the environment's own"},
+      {"json", 0, HVI_ARG_FLAG, &job->json, .help = "the result as one JSON object"},
+      {0}});
+  /* clang-format on */
   hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
   hvi_args_add(args, job->writes ? files : &none);
   hvi_talk_options(&job->talk, args);

@@ -100,12 +100,11 @@ int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
 static int apply_player_eta(hvi_setup *s) {
   const char *text = s->player_eta_text;
   size_t count, players = s->problem->model->block_count;
-  bool wrong = false;
   if (!text) return HVI_EXIT_DONE;
-  s->player_eta = hvi_parse_reals(&count, text);
-  for (size_t i = 0; s->player_eta && i < count; i++) wrong = wrong || !(s->player_eta[i] > 0);
-  if (!s->player_eta || wrong) {
-    return hvi_complain(HVI_EXIT_USAGE, "--player-eta: must be numbers above 0, not '%s'", text);
+  s->player_eta = hvi_parse_reals(&count, text); /* the solver checks them */
+  if (!s->player_eta) {
+    return hvi_complain(HVI_EXIT_USAGE, "--player-eta: must be numbers such as 0.1,0.2, not '%s'",
+                        text);
   }
   if (count != players) {
     return hvi_complain(HVI_EXIT_INPUT, "--player-eta has %zu numbers, and %s has %zu players",

@@ -26,19 +26,12 @@ hvi_talk hvi_talk_new(void) {
 }
 
 void hvi_talk_options(hvi_talk *talk, hvi_args *args) {
+  /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
-                         {.name = "quiet",
-                          .letter = 'q',
-                          .kind = HVI_ARG_FLAG,
-                          .to = &talk->quiet,
-                          .help = "say nothing but complaints"},
-                         {.name = "verbose",
-                          .letter = 'v',
-                          .kind = HVI_ARG_FLAG,
-                          .to = &talk->verbose,
-                          .help = "say more"},
-                         {0},
-                     });
+      {"quiet", 'q', HVI_ARG_FLAG, &talk->quiet, .help = "say nothing but complaints"},
+      {"verbose", 'v', HVI_ARG_FLAG, &talk->verbose, .help = "say more"},
+      {0}});
+  /* clang-format on */
 }
 
 int hvi_complain(int code, const char *format, ...) {

@@ -1,5 +1,6 @@
 /* The reader of processes: any text either makes a process whose law sums to one, or one line of
  * error. */
+#include "problems/document.h"
 #include "problems/mdp/mdp.h"
 
 #include <math.h>

@@ -37,6 +37,42 @@ def slug(text):
     return re.sub(r"[^a-z0-9]+", "-", text.lower().replace(".", "p")).strip("-")
 
 
+ENVIRONMENTS = "(half-cheetah|ant)"
+
+
+def keep(x):
+    return x
+
+
+@renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients)-(error|gap)\.csv")
+def levels(m, column):
+    name = f"lowest_{m[3]}" if column == "lowest" else column
+    return f"levels-{m[1]}-{m[2]}.csv", name, {}, keep
+
+
+@renamed(".*", ENVIRONMENTS + r"-thresholds-(\w+)\.csv")
+def thresholds(m, column):
+    return f"thresholds-{m[1]}.csv", column, {}, keep
+
+
+@renamed(".*", ENVIRONMENTS + r"-(.+)-(outer|gradients)\.csv")
+def curves(m, column):
+    return f"{m[3]}-{m[1]}-{m[2]}.csv", column, {}, keep
+
+
+@renamed(".*", "pieces/" + ENVIRONMENTS + r"-(.+)-(\d+)\.csv")
+def pieces(m, column):
+    # inner steps before the first outer step are nothing now, and were 0
+    change = (lambda x: x or "0") if column == "inner" else keep
+    match = {"environment": m[1].replace("-", "_"), "method": lambda x: slug(x) == m[2], "seed": m[3]}
+    return "runs.csv", column, match, change
+
+
+@renamed("accelerated", r"chain\.csv")
+def chain(m, column):
+    return f"chain-trace-{'plain' if column == 'outer' else column}.csv", "outer" if column == "outer" else "dist2", {}, keep
+
+
 def rows_of(path, cache={}):
     if path not in cache:
         lines = [line for line in path.open(encoding="utf-8") if not line.startswith("#")]
@@ -54,13 +90,17 @@ def same(a, b, share=0.0):
     return x == y or abs(x - y) <= share * abs(x) or (math.isnan(x) and math.isnan(y))
 
 
+def fits(text, wanted):
+    return wanted(text) if callable(wanted) else same(text, wanted)
+
+
 def compare_column(old, column, new_folder, where, share):
     """None when the column is there, or what is wrong."""
     file, name, match, change = where[:4]
     path = new_folder / file
     if not path.exists():
         return f"{file} is not there"
-    rows = [r for r in rows_of(path) if all(same(r.get(k, ""), v) for k, v in match.items())]
+    rows = [r for r in rows_of(path) if all(fits(r.get(k, ""), v) for k, v in match.items())]
     if rows and name not in rows[0]:
         if all(r[column] == "" for r in old):
             return None
@@ -105,7 +145,7 @@ def find(experiment, file, column):
     for e, f, function in RENAMED:
         if e.match(experiment) and (m := f.match(file)):
             return function(m, column)
-    return file, column, {}, lambda x: x
+    return file, column, {}, keep
 
 
 def compare_claims(old, new, share):

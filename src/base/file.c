@@ -221,12 +221,7 @@ void hvi_file_discard(hvi_file *f) {
   *f = (hvi_file){0};
 }
 
-char *hvi_file_previous(const char *path) {
-  const size_t size = strlen(path) + sizeof ".previous";
-  char *name = hvi_alloc(size, 1);
-  if (name) snprintf(name, size, "%s.previous", path);
-  return name;
-}
+char *hvi_file_previous(const char *path) { return hvi_join_texts(path, ".previous"); }
 
 void hvi_file_remove(const char *path) {
   char *previous = hvi_file_previous(path);
@@ -260,10 +255,8 @@ hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error 
 
 hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
   struct stat st;
-  const size_t size = strlen(path) + sizeof ".lock";
-  *lock = (hvi_lock){-1, hvi_alloc(size, 1)};
+  *lock = (hvi_lock){-1, hvi_join_texts(path, ".lock")};
   if (!lock->path) return hvi_error_memory(err, "a file name");
-  snprintf(lock->path, size, "%s.lock", path);
   hvi_status status = hvi_file_plain(lock->path, err);
   if (!status) {
     lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

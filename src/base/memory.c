@@ -41,12 +41,16 @@ double *hvi_copy_doubles(const double *x, size_t n) {
   return copy;
 }
 
-char *hvi_copy_text(const char *text) {
-  size_t size = strlen(text) + 1;
-  char *copy = hvi_alloc(size, 1);
-  if (copy) memcpy(copy, text, size);
-  return copy;
+char *hvi_join_texts(const char *a, const char *b) {
+  const size_t first = strlen(a), second = strlen(b) + 1;
+  char *text = hvi_alloc(first + second, 1);
+  if (!text) return NULL;
+  memcpy(text, a, first);
+  memcpy(text + first, b, second);
+  return text;
 }
+
+char *hvi_copy_text(const char *text) { return hvi_join_texts(text, ""); }
 
 size_t hvi_arena_need(size_t n) {
   if (n > SIZE_MAX - LINE_DOUBLES) return SIZE_MAX;

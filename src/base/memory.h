@@ -18,6 +18,8 @@ bool hvi_alloc_allowed(size_t bytes) __attribute__((weak, visibility("hidden")))
 /* A copy of x[n]; of a string. NULL when there is no memory. */
 double *hvi_copy_doubles(const double *x, size_t n);
 char *hvi_copy_text(const char *text);
+/* One text after the other. */
+char *hvi_join_texts(const char *a, const char *b);
 
 /* Bytes of memory that the machine has; SIZE_MAX when it does not tell. */
 size_t hvi_memory_size(void);

@@ -143,10 +143,10 @@ static bool good_list(const hvi_setting *row, const void *settings) {
 }
 
 static bool good_text(const hvi_setting *row, const char *text) {
-  if (!text) return true;
+  if (!text) return true; /* none is given; a struct may have "" for that */
   for (const char *c = text; row->most && *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) return false;
-  return *text && (!row->most || strlen(text) <= row->most);
+  return !row->most || strlen(text) <= row->most;
 }
 
 /* The one check. */
@@ -271,7 +271,8 @@ static void put_value(sink *s, const hvi_setting *row, const void *settings) {
   } else if (row->kind == HVI_SETTING_FLAG) {
     put(s, "%s", *(const bool *)at ? "yes" : "no");
   } else if (row->kind == HVI_SETTING_TEXT) {
-    put(s, "%s", *(const char *const *)at ? *(const char *const *)at : "none");
+    const char *text = *(const char *const *)at;
+    put(s, "%s", text && *text ? text : "none");
   } else if (row->kind == HVI_SETTING_CHOICE && good(row, settings)) {
     put_choice(s, row->choices, *(const int *)at);
   } else if (row->kind == HVI_SETTING_CHOICE) {
@@ -343,7 +344,7 @@ static bool store(const hvi_setting *row, void *settings, const char *text) {
     return store_list(row, at, second, text);
   case HVI_SETTING_TEXT:
     *(const char **)at = text;
-    return true;
+    return *text != '\0';
   default:
     return false;
   }

@@ -1,6 +1,6 @@
 /*
  * An evaluation as a file: the solver's state, the mean of the thetas where there is one, the rows
- * so far, the purse, and where the stream stood when it was about to make the batch that is in use.
+ * so far, the seconds, and where the stream stood when it was about to make the batch that is in use.
  *
  * A number of the solver's state may be infinite (the filter of an accelerated loop at its start),
  * and a row has NaN where nothing was measured: bits are copied, not converted.
@@ -12,15 +12,15 @@
 
 #include <string.h>
 
-enum { PURSE = 5, MARK = 3 };
+enum { SECONDS = 5, MARK = 3 };
 static const char kind[] = "checkpoint of an evaluation";
 
-static void pack_purse(const hvi_seconds *p, double *x) {
-  const double all[PURSE] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
+static void pack_seconds(const hvi_seconds *p, double *x) {
+  const double all[SECONDS] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
   memcpy(x, all, sizeof all);
 }
 
-static void unpack_purse(hvi_seconds *p, const double *x) {
+static void unpack_seconds(hvi_seconds *p, const double *x) {
   *p = (hvi_seconds){
       .collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
 }
@@ -46,7 +46,7 @@ typedef struct packed {
   size_t state;
   double *solver; /* [state] */
   double *rows;   /* [count][columns] */
-  double purse[PURSE], mark[MARK];
+  double seconds[SECONDS], mark[MARK];
 } packed;
 
 static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
@@ -60,7 +60,7 @@ static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
       k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
     }
   }
-  pack_purse(&e->seconds, k->purse);
+  pack_seconds(&e->seconds, k->seconds);
   const size_t outer = hvi_solver_info(e->solver).last.outer;
   const hvi_collector_mark mark = mark_of(e, outer);
   k->mark[0] = (double)outer;
@@ -87,7 +87,7 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
   if (!status) {
     hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
                           matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
-                          matrix("purse", k.purse, 1, PURSE), matrix("mark", k.mark, 1, MARK),
+                          matrix("seconds", k.seconds, 1, SECONDS), matrix("mark", k.mark, 1, MARK),
                           matrix("mean", e->mean, 1, e->problem->model->dim)};
     const hvi_tensors t = {.count = sizeof items / sizeof *items - (e->mean ? 0 : 1),
                            .items = items};
@@ -99,24 +99,20 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
   return status;
 }
 
-/* A matrix, copied; *rows is its first dimension, which is 1 where it is not asked for. */
-static hvi_status doubles(double **x, size_t *rows, const hvi_tensors *t, const char *name,
-                          size_t columns, const char *path, hvi_error *err) {
-  const hvi_tensor *tensor = hvi_tensors_find(t, name);
-  *x = NULL;
-  if (!tensor || tensor->type != HVI_TENSOR_F64 || tensor->dims != 2 ||
-      tensor->shape[1] != columns || (!rows && tensor->shape[0] != 1)) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is no checkpoint of this evaluation: '%s' is missing or of another "
-                         "size",
-                         path, name);
+/* A matrix of the file; *rows is its first dimension, which is 1 where it is not asked for. NULL: it
+ * is not there. */
+static const double *find(const hvi_tensors *t, const char *name, size_t *rows, size_t columns,
+                          const char *path, hvi_error *err) {
+  const hvi_tensor *x = hvi_tensors_find(t, name);
+  if (!x || x->type != HVI_TENSOR_F64 || x->dims != 2 || x->shape[1] != columns ||
+      (!rows && x->shape[0] != 1)) {
+    hvi_error_set(err, HVI_ERROR_INPUT,
+                  "'%s' is no checkpoint of this evaluation: '%s' is missing or of another size",
+                  path, name);
+    return NULL;
   }
-  const size_t count = hvi_tensor_count(tensor);
-  *x = hvi_alloc_doubles(count);
-  if (!*x) return hvi_error_memory(err, "a checkpoint");
-  if (count > 0) memcpy(*x, tensor->data, count * sizeof **x);
-  if (rows) *rows = tensor->shape[0];
-  return HVI_OK;
+  if (rows) *rows = x->shape[0];
+  return x->data;
 }
 
 /* Takes over the rows that this evaluation would have too. The last of a run that was shorter is
@@ -155,15 +151,6 @@ static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *e
   return status;
 }
 
-static hvi_status take_over(hvi_evaluation *e, const packed *k, size_t count, hvi_error *err) {
-  unpack_purse(&e->seconds, k->purse);
-  hvi_status status = renew_data(e, k->mark, err);
-  if (!status) status = hvi_solver_restore(e->solver, k->solver, err);
-  if (status) return status;
-  hvi_evaluation_decide(e);
-  return unpack_rows(e, k->rows, count, e->outcome != HVI_RUNNING, err);
-}
-
 /* Numbers from a file: counts, and not beyond the end of this run. */
 static hvi_status check_place(const hvi_evaluation *e, const double *mark, const char *path,
                               hvi_error *err) {
@@ -178,34 +165,36 @@ static hvi_status check_place(const hvi_evaluation *e, const double *mark, const
                        last);
 }
 
+/* Everything is looked at before anything is taken over. */
+static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char *path,
+                            hvi_error *err) {
+  const size_t d = e->problem->model->dim;
+  size_t count = 0;
+  const double *solver = find(t, "solver", NULL, hvi_solver_state(e->solver), path, err);
+  const double *rows = solver ? find(t, "rows", &count, HVI_EVALUATION_COLUMNS, path, err) : NULL;
+  const double *seconds = rows ? find(t, "seconds", NULL, SECONDS, path, err) : NULL;
+  const double *mark = seconds ? find(t, "mark", NULL, MARK, path, err) : NULL;
+  const double *mean = mark && e->mean ? find(t, "mean", NULL, d, path, err) : mark;
+  if (!mean) return HVI_ERROR_INPUT;
+  hvi_status status = check_place(e, mark, path, err);
+  if (status) return status;
+  if (e->mean) memcpy(e->mean, mean, d * sizeof *mean);
+  unpack_seconds(&e->seconds, seconds);
+  status = renew_data(e, mark, err);
+  if (!status) status = hvi_solver_restore(e->solver, solver, err);
+  if (status) return status;
+  hvi_evaluation_decide(e);
+  return unpack_rows(e, rows, count, e->outcome != HVI_RUNNING, err);
+}
+
 hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
                                   hvi_error *err) {
   hvi_tensors *t = NULL;
-  packed k = {.state = hvi_solver_state(e->solver)};
-  double *purse = NULL, *mark = NULL, *mean = NULL;
-  const size_t d = e->problem->model->dim;
-  size_t count = 0;
   hvi_kept head = head_of(e, about);
   head.levels[0] = '\0'; /* those of the file come first */
   hvi_status status = hvi_kept_read(&t, &head, path, err);
-  if (!status) status = doubles(&k.solver, NULL, t, "solver", k.state, path, err);
-  if (!status) status = doubles(&k.rows, &count, t, "rows", HVI_EVALUATION_COLUMNS, path, err);
-  if (!status) status = doubles(&purse, NULL, t, "purse", PURSE, path, err);
-  if (!status) status = doubles(&mark, NULL, t, "mark", MARK, path, err);
-  if (!status && e->mean) status = doubles(&mean, NULL, t, "mean", d, path, err);
-  if (!status) status = check_place(e, mark, path, err);
-  if (!status) {
-    if (mean) memcpy(e->mean, mean, d * sizeof *mean);
-    memcpy(k.purse, purse, sizeof k.purse);
-    memcpy(k.mark, mark, sizeof k.mark);
-    memcpy(e->levels, head.levels, sizeof e->levels);
-    status = take_over(e, &k, count, err);
-  }
-  hvi_free(k.solver);
-  hvi_free(k.rows);
-  hvi_free(purse);
-  hvi_free(mark);
-  hvi_free(mean);
+  if (!status) status = take_over(e, t, path, err);
+  if (!status) memcpy(e->levels, head.levels, sizeof e->levels);
   hvi_tensors_free(t);
   return status;
 }

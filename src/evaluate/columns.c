@@ -1,15 +1,11 @@
 /* A row as a table: for files, and for checkpoints. */
 #include "evaluate/columns.h"
 
-static const struct {
-  const char *name;
-  size_t offset;
-  bool count;
-} columns[HVI_EVALUATION_COLUMNS] = {
+static const hvi_setting columns[HVI_EVALUATION_COLUMNS] = {
 #define COUNT(member)                                                                              \
-  { #member, offsetof(hvi_evaluation_row, member), true }
+  { #member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member) }
 #define REAL(member)                                                                               \
-  { #member, offsetof(hvi_evaluation_row, member), false }
+  { #member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member) }
     COUNT(outer),
     COUNT(inner),
     REAL(loss0),
@@ -39,12 +35,13 @@ const char *hvi_evaluation_column(size_t column) {
 
 double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column) {
   const void *at = (const char *)row + columns[column].offset;
-  return columns[column].count ? (double)*(const size_t *)at : *(const double *)at;
+  return columns[column].kind == HVI_SETTING_COUNT ? (double)*(const size_t *)at
+                                                   : *(const double *)at;
 }
 
 void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x) {
   void *at = (char *)row + columns[column].offset;
-  if (columns[column].count) {
+  if (columns[column].kind == HVI_SETTING_COUNT) {
     *(size_t *)at = (size_t)x;
   } else {
     *(double *)at = x;

@@ -257,20 +257,13 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
 hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *k,
                             hvi_journal_rule rule, hvi_error *err) {
   *journal = NULL;
-  const size_t length = strlen(path) + sizeof ".partial";
   hvi_journal *j = hvi_alloc(1, sizeof *j);
   if (!j) return hvi_error_memory(err, "a partial file");
   j->fd = -1;
   j->synced = hvi_clock_now();
   pthread_mutex_init(&j->lock, NULL);
-  j->path = hvi_alloc(length, 1);
-  hvi_status status = HVI_OK;
-  if (!j->path) {
-    status = hvi_error_memory(err, "a file name");
-  } else {
-    snprintf(j->path, length, "%s.partial", path);
-    status = start(j, k, rule, err);
-  }
+  j->path = hvi_join_texts(path, ".partial");
+  const hvi_status status = j->path ? start(j, k, rule, err) : hvi_error_memory(err, "a file name");
   if (status) {
     hvi_journal_close(j);
     return status;

@@ -1,7 +1,6 @@
 /*
  * Acceleration: the iterate corrected between two outer steps. The step from the corrected point is
- * the same step, so its fixed points are the same, and the loop knows nothing of how they are come
- * nearer to.
+ * the same step, so its fixed points are the same and the loop need not know of the correction.
  */
 #ifndef HVI_OUTER_ACCELERATE_H
 #define HVI_OUTER_ACCELERATE_H

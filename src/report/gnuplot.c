@@ -110,11 +110,11 @@ static bool is_whole(FILE *file, const char *ending) {
   return length >= size && memcmp(end + length - size, png ? png_end : svg_end, size) == 0;
 }
 
-/* Checks and syncs the picture that was drawn as `from`. */
-static hvi_status check_picture(const char *from, const char *to, const char *ending,
-                                hvi_error *err) {
-  FILE *file = fopen(from, "r");
+/* Puts a picture that is whole in its place, with the mode of the one that it replaces. */
+static hvi_status settle(const char *from, const char *to, const char *ending, hvi_error *err) {
+  struct stat old;
   hvi_status status = HVI_OK;
+  FILE *file = fopen(from, "r");
   if (!file || !is_whole(file, ending)) {
     status =
         hvi_error_set(err, HVI_ERROR_IO, "cannot write '%s': the picture is %s; is the disk full?",
@@ -122,23 +122,9 @@ static hvi_status check_picture(const char *from, const char *to, const char *en
   }
   if (status == HVI_OK) status = hvi_file_sync(fileno(file), to, err);
   if (file) fclose(file);
-  return status;
-}
-
-/* Puts a picture in its place, with the mode of the one that it replaces; or removes it. */
-static hvi_status settle(const char *folder, const char *stem, const char *name, const char *ending,
-                         hvi_status status, hvi_error *err) {
-  struct stat old;
-  char *from = hvi_path_join(folder, stem, ending), *to = hvi_path_join(folder, name, ending);
-  if (status == HVI_OK && !(from && to)) status = hvi_error_memory(err, "a path");
-  if (status == HVI_OK) status = check_picture(from, to, ending, err);
   if (status == HVI_OK && stat(to, &old) == 0) chmod(from, old.st_mode & 07777);
   if (status == HVI_OK && rename(from, to) != 0) status = hvi_error_system(err, "create", to);
-  if (status == HVI_OK) status = hvi_folder_sync(to, err);
-  if (status != HVI_OK && from) unlink(from);
-  hvi_free(from);
-  hvi_free(to);
-  return status;
+  return status == HVI_OK ? hvi_folder_sync(to, err) : status;
 }
 
 hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
@@ -151,7 +137,15 @@ hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLO
   hvi_status status =
       script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
   hvi_text_free(&script);
-  if (*note) return status;
-  status = settle(folder, stem, name, ".png", status, err);
-  return settle(folder, stem, name, ".svg", status, err);
+  static const char *const endings[] = {".png", ".svg"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings && !*note; i++) {
+    char *from = hvi_path_join(folder, stem, endings[i]),
+         *to = hvi_path_join(folder, name, endings[i]);
+    if (status == HVI_OK)
+      status = from && to ? settle(from, to, endings[i], err) : hvi_error_memory(err, "a path");
+    if (status != HVI_OK && from) unlink(from);
+    hvi_free(from);
+    hvi_free(to);
+  }
+  return status;
 }

@@ -6,17 +6,16 @@
 
 #include <string.h>
 
+#define AT(member) offsetof(hvi_dataset, member)
 static const hvi_column transitions[] = {
-    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, observation),
-     offsetof(hvi_dataset, obs)},
-    {"action", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, action),
-     offsetof(hvi_dataset, act)},
-    {"reward", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, reward), 0},
-    {"next_obs", HVI_TENSOR_F32, HVI_TENSOR_F32, offsetof(hvi_dataset, next),
-     offsetof(hvi_dataset, obs)},
-    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, offsetof(hvi_dataset, terminated), 0},
-    {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, offsetof(hvi_dataset, truncated), 0},
+    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(observation), AT(obs)},
+    {"action", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(action), AT(act)},
+    {"reward", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(reward), 0},
+    {"next_obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(next), AT(obs)},
+    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(terminated), 0},
+    {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(truncated), 0},
 };
+#undef AT
 static const hvi_columns columns = {6, transitions, "a data set"};
 
 hvi_rollout_plan hvi_dataset_plan(const hvi_env *env, size_t rows) {

@@ -12,20 +12,17 @@
 #include <math.h>
 #include <string.h>
 
+#define AT(member) offsetof(hvi_testset, member)
 static const hvi_column testset_columns[] = {
-    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F64, offsetof(hvi_testset, observation),
-     offsetof(hvi_testset, obs)},
-    {"state", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, states),
-     offsetof(hvi_testset, state)},
-    {"value", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, value), 0},
-    {"standard_error", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, standard_error), 0},
-    {"returns", HVI_TENSOR_F64, HVI_TENSOR_F64, offsetof(hvi_testset, returns),
-     offsetof(hvi_testset, rollouts)},
-    {"length", HVI_TENSOR_I32, HVI_TENSOR_F64, offsetof(hvi_testset, length),
-     offsetof(hvi_testset, rollouts)},
-    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, offsetof(hvi_testset, terminated),
-     offsetof(hvi_testset, rollouts)},
+    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F64, AT(observation), AT(obs)},
+    {"state", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(states), AT(state)},
+    {"value", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(value), 0},
+    {"standard_error", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(standard_error), 0},
+    {"returns", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(returns), AT(rollouts)},
+    {"length", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(length), AT(rollouts)},
+    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts)},
 };
+#undef AT
 static const hvi_columns columns = {7, testset_columns, "a test set"};
 
 /* Kinds of records in the journal. */

@@ -5,6 +5,7 @@
  *     - name: theory-bounds         # the study's id where there is none
  *       title: ...                  # the study's title
  *       columns: 2                  # panels side by side; all of them
+ *       each: environment           # all panels for each level of a factor
  *       panels:
  *         - title: "eps = {eps}"    # levels in braces
  *           each: eps               # a panel for each level of a factor
@@ -77,6 +78,14 @@ static bool flag_of(const hvi_node *map, const char *key) {
   return strcmp(text_of(map, key, "false"), "true") == 0;
 }
 
+/* half_cheetah becomes half cheetah. Returns the length. */
+static size_t put_words(char *out, const char *word) {
+  const int n = snprintf(out, 40, "%.39s", word);
+  for (; *out; out++)
+    if (*out == '_') *out = ' ';
+  return (size_t)n;
+}
+
 /* Words in braces are levels, or sizes of the study. */
 static void fill_in(char *out, const char *text, const sheet *s) {
   const hvi_part *p = &s->d->study->parts[0];
@@ -86,7 +95,7 @@ static void fill_in(char *out, const char *text, const sheet *s) {
     const bool level = name && s->level.column && strncmp(text + 1, s->level.column, name) == 0;
     const bool steps = name && strncmp(text + 1, "iterations", name) == 0;
     if (level && s->level.word)
-      used += (size_t)snprintf(out + used, 40, "%.39s", s->level.word);
+      used += put_words(out + used, s->level.word);
     else if (level)
       used += (size_t)snprintf(out + used, 40, "%g", s->level.number);
     else if (steps)
@@ -200,7 +209,7 @@ static hvi_status add_node(sheet *s, const hvi_node *n) {
   const bool methods = strcmp(each, "method") == 0;
   hvi_status status = HVI_OK;
   for (size_t i = 0; t->column[c].words && t->column[c].words[i] && !status; i++) {
-    const hvi_part *p = hvi_study_part(d->study, t);
+    const hvi_part *p = &d->study->parts[t->part];
     filters[count] = (hvi_table_filter){.column = each, .word = t->column[c].words[i]};
     if (methods && !is_shown(p, i, n)) continue;
     status = add_series(s, n, t, filters, count + 1, methods ? &p->methods[i] : NULL);
@@ -274,34 +283,51 @@ static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter l
   return HVI_OK;
 }
 
-/* A panel, or one for each level of a factor of the part that its first series is of. */
-static hvi_status add_panels(drawing *d, const hvi_node *n) {
-  const char *each = n->kind == HVI_NODE_MAP ? text_of(n, "each", NULL) : NULL;
-  if (!each) return add_panel(d, n, (hvi_table_filter){0});
-  const hvi_node *list = hvi_node_get(n, "series");
+typedef hvi_status (*add_fn)(drawing *d, const hvi_node *n, hvi_table_filter level);
+
+/* The part that the first series of a panel, or of a figure, is of. */
+static const hvi_part *part_of(const drawing *d, const hvi_node *n) {
+  const hvi_node *panels = hvi_node_get(n, "panels");
+  const hvi_node *panel = panels && panels->first ? panels->first : n;
+  const hvi_node *list = panel->kind == HVI_NODE_MAP ? hvi_node_get(panel, "series") : NULL;
   const hvi_table *t = list && list->first ? table_of(d, list->first) : NULL;
-  const hvi_part *p = t ? hvi_study_part(d->study, t) : &d->study->parts[0];
+  return &d->study->parts[t ? t->part : 0];
+}
+
+/* Once, or for each level of the factor that `each` names. */
+static hvi_status add_each(drawing *d, const hvi_node *n, add_fn add) {
+  const char *each = text_of(n, "each", NULL);
+  if (!each) return add(d, n, (hvi_table_filter){0});
+  const hvi_part *p = part_of(d, n);
   hvi_status status = HVI_OK;
   for (size_t f = 0; f < p->factor_count; f++) {
     const hvi_factor *by = &p->factors[f];
     if (strcmp(by->name, each) != 0) continue;
     for (size_t k = 0; k < by->levels && !status; k++)
-      status = add_panel(
-          d, n, (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL, by->number[k]});
+      status =
+          add(d, n, (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL, by->number[k]});
     return status;
   }
   return wrong(d, n, "unknown factor", each);
 }
 
+/* The panels of a figure, in one level where it has one. */
+static hvi_status add_panels(drawing *d, const hvi_node *figure, hvi_table_filter level) {
+  const hvi_node *list = hvi_node_get(figure, "panels");
+  hvi_status status = HVI_OK;
+  if (!list || list->kind != HVI_NODE_LIST) return wrong(d, figure, "a figure needs", "panels");
+  for (const hvi_node *p = list->first; p && !status; p = p->next)
+    status = level.column ? add_panel(d, p, level) : add_each(d, p, add_panel);
+  return status;
+}
+
 static hvi_status draw_one(drawing *d, const hvi_node *n) {
-  static const char keys[] = "name title columns panels";
+  static const char keys[] = "name title columns each panels";
   hvi_study *study = d->study;
   hvi_status status = hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, d->err);
   if (status) return status;
-  const hvi_node *list = hvi_node_get(n, "panels");
-  if (!list || list->kind != HVI_NODE_LIST) return wrong(d, n, "a figure needs", "panels");
   d->panel_count = 0;
-  for (const hvi_node *p = list->first; p && !status; p = p->next) status = add_panels(d, p);
+  status = add_each(d, n, add_panels);
   if (status || !d->panel_count) return status;
   const hvi_plot plot = {.name = text_of(n, "name", study->id),
                          .title = text_of(n, "title", study->title),

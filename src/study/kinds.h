@@ -7,7 +7,7 @@
 #include <hvi/ensemble.h>
 
 extern const hvi_kind hvi_kind_trajectory, hvi_kind_timing, hvi_kind_ensemble, hvi_kind_rps_scan,
-    hvi_kind_deployment, hvi_kind_deployment_seeds, hvi_kind_linear;
+    hvi_kind_deployment, hvi_kind_deployment_seeds, hvi_kind_linear, hvi_kind_value;
 
 /* hvi_outcome in words, for a column. */
 extern const char *const hvi_outcome_words[];

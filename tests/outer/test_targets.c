@@ -144,6 +144,40 @@ static void alternating_players_see_each_other(void **state) {
   }
 }
 
+/* F_{t-1} is that of theta_{t-1} on the sample of step t, for the second player as for the first.
+ */
+static void alternating_players_look_back_at_one_iterate(void **state) {
+  (void)state;
+  hvi_model *players[] = {identity_model(1), identity_model(2)}, *both;
+  hvi_error err;
+  toy t;
+  check_ok(hvi_players_new(&both, 2, players, &err), &err);
+  toy_init(&t, both, A, b, theta0);
+  t.base.ops = &toy_noisy_ops;
+  t.base.sample_bytes = sizeof(double);
+  t.noise = 0.5;
+  hvi_settings s = settings_for("projected", 0.1, STEPS);
+  s.alternating = true;
+  s.target = HVI_TARGET_OPTIMISTIC;
+  hvi_solver *solver = solve_traced(&t.base, s, &rows);
+  hvi_rng rng = hvi_rng_new(s.seed, "solver", 0);
+  double z[3], last[3], f[3], before[3];
+  memcpy(z, theta0, sizeof z);
+  for (size_t k = 0; k <= STEPS; k++) {
+    const double drawn = 0.5 * hvi_rng_normal(&rng);
+    check_close(rows.z[k], z, 3, 1e-12);
+    operate(k == 0 ? z : last, before);
+    memcpy(last, z, sizeof z);
+    operate(z, f);
+    z[0] -= 0.1 * (2.0 * f[0] - before[0] + drawn);
+    operate(z, f);
+    if (k == 0) memcpy(before, f, sizeof f); /* nothing to look back at: the plain target */
+    for (size_t i = 1; i < 3; i++) z[i] -= 0.1 * (2.0 * f[i] - before[i] + drawn);
+  }
+  hvi_solver_free(solver);
+  hvi_problem_free(&t.base);
+}
+
 /* Both players' losses are added up in the record of an alternating step. */
 static void an_alternating_row_adds_up(void **state) {
   (void)state;
@@ -253,6 +287,7 @@ int main(void) {
       cmocka_unit_test(inner_steps_are_timed_where_asked),
       cmocka_unit_test(the_averaged_target_is_the_mean_of_the_last),
       cmocka_unit_test(alternating_players_see_each_other),
+      cmocka_unit_test(alternating_players_look_back_at_one_iterate),
       cmocka_unit_test(an_alternating_row_adds_up),
       cmocka_unit_test(every_player_takes_its_own_step),
       cmocka_unit_test(state_is_kept_or_forgotten),

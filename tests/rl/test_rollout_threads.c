@@ -23,7 +23,7 @@ typedef struct alone {
   const hvi_policy *policy;
   float *scratch;
   hvi_rng env_rng, policy_rng;
-  hvi_outcome outcome;
+  hvi_return outcome;
 } alone;
 
 static alone alone_new(const hvi_env *env, const hvi_policy *policy) {
@@ -43,7 +43,7 @@ static void alone_begin(alone *a, uint64_t episode, const char *env_stream,
                         const char *policy_stream) {
   a->env_rng = hvi_rng_new(SEED, env_stream, episode);
   a->policy_rng = hvi_rng_new(SEED, policy_stream, episode);
-  a->outcome = (hvi_outcome){0};
+  a->outcome = (hvi_return){0};
   hvi_env_reset(a->env, &a->env_rng);
 }
 
@@ -62,7 +62,7 @@ static hvi_transition alone_step(alone *a, bool deterministic) {
 
 /* The record of an episode of at most `steps` steps: [steps][state + obs], or its outcome. */
 static void check_episode(alone *a, uint64_t episode, size_t steps, const double *rows,
-                          const hvi_outcome *outcome) {
+                          const hvi_return *outcome) {
   const size_t state = a->env->state, obs = a->env->obs;
   double *now = hvi_alloc_doubles(state + obs);
   alone_begin(a, episode, "env", "policy");
@@ -103,7 +103,7 @@ static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *er
   const size_t group = c->plan->group, numbers = c->alone.env->state + c->alone.env->obs;
   for (size_t first = 0; first < c->plan->episodes; first += group) {
     const size_t left = c->plan->episodes - first, count = left < group ? left : group;
-    const hvi_outcome *outcomes = NULL;
+    const hvi_return *outcomes = NULL;
     hvi_rollout_rows rows = {.data = NULL};
     size_t told = count;
     if (c->plan->keep == HVI_KEEP_RETURNS) {

@@ -4,8 +4,8 @@
 
 #include "base/number.h"
 #include "base/yaml_tree.h"
-#include "experiments/experiment.h"
-#include "experiments/fields.h"
+#include "study/fields.h"
+#include "study/study.h"
 
 #include <hvi/builtin.h>
 #include <hvi/sac.h>
@@ -41,7 +41,7 @@ static const hvi_setting_table *table_at(size_t i) {
     if (i-- == 0) return hvi_setting_table_at(k);
   for (; b->name; b++)
     if (i-- == 0) return b->options;
-  return hvi_experiment_table_at(i);
+  return hvi_study_table_at(i);
 }
 
 static void *defaults_of(const hvi_setting_table *t) {
@@ -228,7 +228,8 @@ static void every_row_is_complete(void **state) {
       if (!row->help || strchr(row->help, '\n')) fail_msg("%s: %s: help", t->name, row->name);
       assert_ptr_equal(hvi_setting_find(t, row->name), row);
       /* the default is a value like others, and a value's text gives it back */
-      if (row->fallback && hvi_setting_parse(row, other, row->fallback, NULL, &err))
+      if (row->fallback && *row->fallback &&
+          hvi_setting_parse(row, other, row->fallback, NULL, &err))
         fail_msg("%s: %s: %s", t->name, row->name, err.text);
       hvi_setting_format(row, s, value, sizeof value);
       const bool no_text = row->kind == HVI_SETTING_TEXT && strcmp(value, "none") == 0;
