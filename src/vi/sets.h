@@ -1,6 +1,6 @@
 /* Projections onto the factors of Z. */
-#ifndef HVI_PROBLEM_SETS_H
-#define HVI_PROBLEM_SETS_H
+#ifndef HVI_VI_SETS_H
+#define HVI_VI_SETS_H
 
 #include <hvi/problem.h>
 

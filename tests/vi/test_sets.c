@@ -1,6 +1,6 @@
 /* Projections by their optimality conditions and by brute force; residuals; tangent bases. */
 #include "num/dense.h"
-#include "problem/sets.h"
+#include "vi/sets.h"
 #include "support/toy.h"
 
 enum { MOST = 12 };

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problem/sets.h"
+#include "vi/sets.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
  * to every x_i changes nothing, so the largest is moved to zero first: far points then keep their
  * digits.
  */
-#include "problem/sets.h"
+#include "vi/sets.h"
 
 #include "num/dense.h"
 #include "num/vec.h"
