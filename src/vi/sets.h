@@ -1,4 +1,4 @@
-/* Projections onto the factors of Z. */
+/* Projections onto the factors of Z, and the constants of matrices. */
 #ifndef HVI_VI_SETS_H
 #define HVI_VI_SETS_H
 
@@ -11,5 +11,8 @@ void hvi_set_project(const hvi_set *set, const double *weights, const double *z,
 /* Directions within Z, orthonormal in the inner product of the weights: B[n][*rank] with leading
  * dimension *rank (at most n) and B' Xi B = I. A subspace's own basis must be of that kind. */
 void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank);
+
+/* mu and L of z -> C z, C[k][k]. */
+hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err);
 
 #endif

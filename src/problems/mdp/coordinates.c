@@ -205,21 +205,3 @@ double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y) {
   }
   return sum;
 }
-
-hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err) {
-  const size_t d = m->d;
-  double *S = hvi_alloc_doubles(d * d + d), *w = S ? S + d * d : NULL;
-  if (!S) return hvi_error_memory(err, "the constants of a process");
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < d; j++) {
-      S[i * d + j] = 0.5 * (m->reduced[i * d + j] + m->reduced[j * d + i]);
-    }
-  }
-  *c = (hvi_constants){.exact = true};
-  hvi_status status = hvi_dense_eigenvalues(w, S, d, err);
-  if (!status) c->mu = w[0];
-  if (!status) status = hvi_dense_singular_values(w, m->reduced, d, d, err);
-  if (!status) c->lipschitz = w[0];
-  hvi_free(S);
-  return status;
-}

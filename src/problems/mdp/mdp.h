@@ -86,8 +86,6 @@ void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *s
 void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
 /* g = L^-1 g: then |g|^2 = g' (Phi' Xi Phi)^-1 g. */
 void hvi_mdp_whiten(const hvi_mdp *m, double *g);
-/* mu and L of F in the norm of Xi on the range of Phi, from `reduced`. */
-hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err);
 /* |Phi x - Phi y|^2_Xi, without going over the states */
 double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);
 
