@@ -5,7 +5,8 @@
  * mu / L = 1/sqrt(2), so alpha = 1/sqrt(2) is just not covered: an inner solver that ends at
  * z - eta (z_2, -z_1) halves the loss of every surrogate and yet grows |z| by sqrt(1 + eta^2).
  */
-#include "problems/games/builtins.h"
+
+#include "problems/options.h"
 
 #include <hvi/game.h>
 

@@ -11,7 +11,8 @@
  * CELU reaches (-1, inf), so z_i reaches everything between sigmoid(-a_i2) and the limit 0 or 1
  * that the sign of a_i2 picks, and nothing but 1/2 when a constant is zero.
  */
-#include "problems/games/builtins.h"
+
+#include "problems/options.h"
 
 #include <hvi/game.h>
 

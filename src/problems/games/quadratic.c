@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/games/builtins.h"
+#include "problems/options.h"
 
 #include <hvi/game.h>
 

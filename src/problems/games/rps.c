@@ -10,9 +10,9 @@
  */
 #include "base/embedded.h"
 #include "base/error.h"
-#include "problems/games/builtins.h"
 #include "problems/games/file.h"
 #include "problems/games/game.h"
+#include "problems/options.h"
 
 #include <string.h>
 

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "num/sparse.h"
 #include "problems/mdp/mdp.h"
+#include "problems/options.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,9 +5,9 @@
 #ifndef HVI_PROBLEMS_MDP_MDP_H
 #define HVI_PROBLEMS_MDP_MDP_H
 
-#include "problems/options.h"
-
 #include <hvi/mdp.h>
+
+#include <stdint.h>
 
 struct hvi_mdp {
   size_t n, d;  /* states; features, n when tabular */
@@ -65,11 +65,6 @@ struct hvi_document;
  * asks for. */
 hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const struct hvi_document *d,
                         hvi_error *err);
-
-/* The built-in chains: what they can be told, and how one is made. */
-extern const hvi_setting_table hvi_chain_options;
-hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                         uint64_t instance, hvi_error *err);
 
 /* y = P z;  y = P' x */
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);

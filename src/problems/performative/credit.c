@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/performative/builtins.h"
+#include "problems/options.h"
 #include "problems/performative/credit_fit.h"
 #include "problems/performative/credit_model.h"
 #include "problems/performative/family.h"

@@ -13,7 +13,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "problems/performative/builtins.h"
+#include "problems/options.h"
 #include "problems/performative/family.h"
 
 #include <math.h>

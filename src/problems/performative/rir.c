@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/vec.h"
-#include "problems/performative/builtins.h"
+#include "problems/options.h"
 #include "problems/performative/family.h"
 #include "problems/performative/rir_model.h"
 
