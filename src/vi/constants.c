@@ -36,6 +36,24 @@ static void restrict_operator(double *C, double *AB, double *Bt, const double *A
   hvi_dense_matmul(C, Bt, AB, k, n, k);
 }
 
+void hvi_lower_solve(const double *L, double *x, size_t k) {
+  for (size_t i = 0; i < k; i++) x[i] = (x[i] - hvi_vec_dot(L + i * k, x, i)) / L[i * k + i];
+}
+
+void hvi_matrix_whiten(double *A, const double *L, size_t k) {
+  for (int side = 0; side < 2; side++) {
+    /* rows of A are columns of A': L^-1 on each gives (L^-1 A')' = A L^-T, then the other side */
+    for (size_t i = 0; i < k; i++) hvi_lower_solve(L, A + i * k, k);
+    for (size_t i = 0; i < k; i++) {
+      for (size_t j = 0; j < i; j++) {
+        const double swap = A[i * k + j];
+        A[i * k + j] = A[j * k + i];
+        A[j * k + i] = swap;
+      }
+    }
+  }
+}
+
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err) {
   double *S = hvi_alloc_doubles(k * k + k), *w = S ? S + k * k : NULL;
   if (!S) return hvi_error_memory(err, "the operator's matrix");

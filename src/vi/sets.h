@@ -14,5 +14,8 @@ void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank);
 
 /* mu and L of z -> C z, C[k][k]. */
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err);
+/* x[k] <- L^-1 x for lower triangular L[k][k]; A[k][k] <- L^-1 A L^-T. */
+void hvi_lower_solve(const double *L, double *x, size_t k);
+void hvi_matrix_whiten(double *A, const double *L, size_t k);
 
 #endif

@@ -103,31 +103,20 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
   if (!work) return hvi_error_memory(err, "measuring a deployment");
   p->model->ops->eval(p->model, work + 2 * n, theta, work);
   operate(p, NULL, theta, work, work + n);
-  const double gap = 0.5 * hvi_vec_norm2(work + n, n);
-  *out = (hvi_performative_measures){.loss_before = 0.5 * hvi_vec_dist2(work, l->b, n),
-                                     .loss_after = gap,
-                                     .accuracy_before = NAN,
-                                     .accuracy_after = NAN,
-                                     .gap = gap};
+  out->loss_before = 0.5 * hvi_vec_dist2(work, l->b, n);
+  out->loss_after = out->gap = 0.5 * hvi_vec_norm2(work + n, n);
   hvi_free(work);
   return HVI_OK;
 }
 
-static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
-  const double eps = ((const linear *)p)->eps;
-  *out = (hvi_performative_coverage){.beta = eps,
-                                     .mu = 1.0,
-                                     .key = "eps",
-                                     .value = eps,
-                                     .limit = 1.0,
-                                     .below = true,
-                                     .how = "Exact: the targets are b + eps M z with |M| = 1.",
-                                     .parameter_beta = NAN,
-                                     .parameter_mu = NAN,
-                                     .parameter_limit = NAN};
-}
-
-const hvi_performative_kind hvi_performative_linear = {&linear_ops, measure, cover};
+const hvi_performative_kind hvi_performative_linear = {
+    .ops = &linear_ops,
+    .measure = measure,
+    .key = "eps",
+    .value = offsetof(linear, eps),
+    .limit = 1.0,
+    .below = true,
+    .how = "Exact: the targets are b + eps M z with |M| = 1."};
 
 /* M[n][n] with |M| = 1: orthogonal, or the skew part of a normal matrix over its norm. */
 static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_error *err) {
