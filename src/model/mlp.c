@@ -184,16 +184,6 @@ static void free_mlp(hvi_model *m) {
   hvi_free(mlp);
 }
 
-/* {inputs fixed or bound} x {several outputs a row, or one} */
-#define OPS(binds, gram)                                                                           \
-  {                                                                                                \
-    .name = "mlp", .eval = eval, .vjp = vjp, .jvp = jvp, .bind = binds, .outer_gram = gram,        \
-    .jacobian = jacobian, .free = free_mlp                                                         \
-  }
-
-static const hvi_model_ops mlp_ops[2][2] = {{OPS(NULL, NULL), OPS(NULL, outer_gram)},
-                                            {OPS(bind, NULL), OPS(bind, outer_gram)}};
-
 const hvi_mlp *hvi_mlp_of(const hvi_model *m) {
   return m && m->ops->free == free_mlp ? (const hvi_mlp *)m : NULL;
 }
@@ -248,7 +238,15 @@ static void lay_out(hvi_mlp *mlp) {
   const size_t before = 1 + LINE / sizeof(double), two = sizeof(double) / sizeof(float);
   const bool single = net->out == 1;
   mlp->block = (hvi_block){.dim = net->dim, .out = mlp->rows * net->out};
-  mlp->base = (hvi_model){.ops = &mlp_ops[!mlp->input][single],
+  mlp->ops = (hvi_model_ops){.name = "mlp",
+                             .eval = eval,
+                             .vjp = vjp,
+                             .jvp = jvp,
+                             .bind = mlp->input ? NULL : bind,
+                             .outer_gram = single ? outer_gram : NULL,
+                             .jacobian = jacobian,
+                             .free = free_mlp};
+  mlp->base = (hvi_model){.ops = &mlp->ops,
                           .dim = net->dim,
                           .out = mlp->rows * net->out,
                           .cache = before + at / two,

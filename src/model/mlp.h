@@ -10,6 +10,7 @@
 
 typedef struct hvi_mlp {
   hvi_model base;
+  hvi_model_ops ops; /* which of the optional ones there are depends on inputs and outputs */
   hvi_block block;
   hvi_net *net;
   const hvi_bulk *bulk;

@@ -52,7 +52,6 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
 /* Defaults, then what was given. Refusals begin with the table's name. */
 static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hvi_option *options,
                         size_t count, hvi_error *err) {
-  *o = (hvi_options){.given = {false}};
   hvi_setting_defaults(table, o->values);
   hvi_status status = HVI_OK;
   for (size_t i = 0; i < count && !status; i++) {
@@ -78,7 +77,11 @@ hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_op
   size_t k = 0;
   while (k < BUILTIN_COUNT && strcmp(builtins[k].name, name) != 0) k++;
   if (k == BUILTIN_COUNT) return complain_name(name, err);
-  hvi_options o;
+  hvi_options o = {.seed = seed, .instance = instance};
   hvi_status status = parse(&o, builtins[k].options, options, option_count, err);
-  return status ? status : makers[k](problem, &o, seed, instance, err);
+  if (!status) status = makers[k](problem, &o, err);
+  if (!status) return HVI_OK;
+  hvi_problem_free(*problem);
+  *problem = NULL;
+  return status;
 }

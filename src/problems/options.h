@@ -12,10 +12,11 @@ enum { HVI_OPTIONS_MAX = 16, HVI_OPTIONS_BYTES = 256 };
 typedef struct hvi_options {
   _Alignas(max_align_t) unsigned char values[HVI_OPTIONS_BYTES]; /* the problem's struct */
   bool given[HVI_OPTIONS_MAX]; /* by the user; in the order of the rows */
+  uint64_t seed, instance;
 } hvi_options;
 
-typedef hvi_status hvi_builtin_fn(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                                  uint64_t instance, hvi_error *err);
+/* Where it fails it may leave an unfinished problem, which is then freed for it. */
+typedef hvi_status hvi_builtin_fn(hvi_problem **problem, const hvi_options *o, hvi_error *err);
 
 extern const hvi_setting_table hvi_pennies_options, hvi_rps_options, hvi_quadratic_options,
     hvi_counterexample_options, hvi_chain_options, hvi_performative_linear_options,

@@ -42,7 +42,7 @@ typedef struct credit_options {
 
 #define AT(member) .offset = offsetof(credit_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), (const hvi_setting[]){
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1",
      .help = "how far borrowers move against the deployed model"},
     {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0",
@@ -51,12 +51,8 @@ static const hvi_setting rows[] = {
      .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
     {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
      .help = "synthetic records"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), rows};
 
 /* A cache: {the sample's address | theta of the last evaluation}. */
 enum { SAMPLE, THETA, CACHE = THETA + WIDTH };
@@ -327,9 +323,9 @@ static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_er
   if (status) return status;
   const size_t n = c->data.rows, out = n + FEATURES;
   c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
-  c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
+  c->base.weights = c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
   if (!c->weights) return hvi_error_memory(err, "the credit problem");
-  c->solution = c->weights + out;
+  c->base.solution = c->solution = c->weights + out;
   c->basis = c->solution + out;
   for (size_t i = 0; i < out; i++) c->weights[i] = i < n ? 1.0 / (double)n : 4.0 * c->lambda;
   c->model = (credit_model){.base = {.ops = &model_ops,
@@ -345,30 +341,22 @@ static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_er
   return status ? status : make_subspace(c, err);
 }
 
-hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                          uint64_t instance, hvi_error *err) {
+hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const credit_options *v = (const void *)o->values;
   credit *c = hvi_alloc(1, sizeof *c);
   if (!c) return hvi_error_memory(err, "the credit problem");
   c->eps = v->eps;
-  hvi_status status = fill(c, v, seed, err);
-  if (status) {
-    free_credit(&c->base);
-    return status;
-  }
-  if (instance > 0) {
-    hvi_rng rng = hvi_rng_new(seed, "credit", instance);
-    hvi_rng_fill_normal(&rng, 0.0, 0.1, WIDTH, c->theta0);
-  }
   c->base = (hvi_problem){.ops = &credit_ops,
                           .model = &c->model.base,
                           .theta0 = c->theta0,
-                          .weights = c->weights,
-                          .solution = c->solution,
                           .sample_bytes = sizeof(hvi_credit_sample),
                           .eta = 4.0,
                           .set_count = 1,
                           .sets = &c->set};
+  if (o->instance > 0) {
+    hvi_rng rng = hvi_rng_new(o->seed, "credit", o->instance);
+    hvi_rng_fill_normal(&rng, 0.0, 0.1, WIDTH, c->theta0);
+  }
   *problem = &c->base;
-  return HVI_OK;
+  return fill(c, v, o->seed, err);
 }

@@ -33,7 +33,7 @@ typedef struct linear_options {
 
 #define AT(member) .offset = offsetof(linear_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_performative_linear_options = {"performative-linear", sizeof(linear_options), (const hvi_setting[]){
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.6",
      .help = "how strongly the targets answer: beta / mu"},
     {"n", HVI_SETTING_COUNT, AT(n), .range = "[2,500]", .fallback = "16",
@@ -42,13 +42,8 @@ static const hvi_setting rows[] = {
      .help = "units of the network's hidden layer"},
     {"kind", HVI_SETTING_CHOICE, AT(skew), .choices = "orthogonal|skew", .fallback = "orthogonal",
      .help = "of the matrix M; skew keeps F monotone for every eps"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_performative_linear_options = {"performative-linear",
-                                                           sizeof(linear_options), rows};
 
 /* Share of the identity that J J' is near to, at the start. */
 static const double kernel_scale = 0.5;
@@ -148,18 +143,18 @@ static hvi_status make_network(hvi_model **model, const double *inputs, size_t n
   return hvi_stack_new(model, &spec, err);
 }
 
-static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *rng,
-                       hvi_error *err) {
-  const size_t d = hidden * (n + 1);
+static hvi_status fill(linear *l, const linear_options *v, hvi_rng *rng, hvi_error *err) {
+  const size_t n = v->n, d = v->hidden * (n + 1);
   double *inputs = l->memory = hvi_alloc_doubles(2 * n * n + 2 * n + d);
   if (!inputs) return hvi_error_memory(err, "performative-linear");
   l->M = inputs + n * n;
   l->b = l->M + n * n;
   l->z = l->b + n;
-  l->theta0 = l->z + n;
-  hvi_status status = draw_matrix(l->M, n, skew, rng, err);
+  l->base.solution = l->z;
+  l->base.theta0 = l->theta0 = l->z + n;
+  hvi_status status = draw_matrix(l->M, n, v->skew != 0, rng, err);
   if (!status) status = hvi_dense_random_orthogonal(inputs, n, rng, err);
-  if (!status) status = make_network(&l->base.model, inputs, n, hidden, err);
+  if (!status) status = make_network(&l->base.model, inputs, n, v->hidden, err);
   if (status) return status;
   hvi_rng_fill_normal(rng, 0.0, 1.0, n, l->z);
   hvi_rng_fill_normal(rng, 0.0, 1.0, d, l->theta0);
@@ -168,26 +163,14 @@ static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *r
   return HVI_OK;
 }
 
-hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                                       uint64_t instance, hvi_error *err) {
+hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o,
+                                       hvi_error *err) {
   const linear_options *v = (const void *)o->values;
-  const size_t n = v->n;
   linear *l = hvi_alloc(1, sizeof *l);
   if (!l) return hvi_error_memory(err, "performative-linear");
-  hvi_rng rng = hvi_rng_new(seed, "performative-linear", instance);
-  l->eps = v->eps;
-  l->base.ops = &linear_ops;
-  hvi_status status = fill(l, n, v->hidden, v->skew != 0, &rng, err);
-  if (status) {
-    free_linear(&l->base);
-    return status;
-  }
-  l->set = (hvi_set){.kind = HVI_SET_FREE, .len = n};
-  l->base.theta0 = l->theta0;
-  l->base.solution = l->z;
-  l->base.eta = 1.0;
-  l->base.set_count = 1;
-  l->base.sets = &l->set;
+  hvi_rng rng = hvi_rng_new(o->seed, "performative-linear", o->instance);
+  *l = (linear){.eps = v->eps, .set = {.kind = HVI_SET_FREE, .len = v->n}};
+  l->base = (hvi_problem){.ops = &linear_ops, .eta = 1.0, .set_count = 1, .sets = &l->set};
   *problem = &l->base;
-  return HVI_OK;
+  return fill(l, v, &rng, err);
 }

@@ -25,7 +25,7 @@ typedef struct mean_options {
 
 #define AT(member) .offset = offsetof(mean_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_performative_mean_options = {"performative-mean", sizeof(mean_options), (const hvi_setting[]){
     {"mean", HVI_SETTING_REAL, AT(mean), .range = "[-1e6,1e6]", .fallback = "10",
      .help = "of the observations when theta is 0"},
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.9",
@@ -36,13 +36,8 @@ static const hvi_setting rows[] = {
      .help = "observations of the first deployment"},
     {"growth", HVI_SETTING_REAL, AT(growth), .range = "[0,10]", .fallback = "0",
      .help = "the k-th deployment has batch * k^growth"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_performative_mean_options = {"performative-mean", sizeof(mean_options),
-                                                         rows};
 
 typedef struct mean {
   hvi_problem base;
@@ -115,33 +110,24 @@ const hvi_performative_kind hvi_performative_mean = {
     .below = true,
     .how = "Exact: the mean moves by eps times theta."};
 
-hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                                     uint64_t instance, hvi_error *err) {
+hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   static const double identity = 1.0;
   const mean_options *v = (const void *)o->values;
-  hvi_model *model;
-  hvi_status status = hvi_affine_new(&model, 1, 1, &identity, NULL, err);
-  if (status) return status;
   mean *m = hvi_alloc(1, sizeof *m);
-  if (!m) {
-    hvi_model_free(model);
-    return hvi_error_memory(err, "performative-mean");
-  }
-  m->options = *v;
-  m->solution = v->mean / (1.0 - v->eps);
-  if (instance > 0) {
-    hvi_rng rng = hvi_rng_new(seed, "performative-mean", instance);
-    m->theta0 = 10.0 * hvi_rng_normal(&rng);
-  }
-  m->set = (hvi_set){.kind = HVI_SET_FREE, .len = 1};
+  if (!m) return hvi_error_memory(err, "performative-mean");
+  *m = (mean){
+      .set = {.kind = HVI_SET_FREE, .len = 1}, .options = *v, .solution = v->mean / (1.0 - v->eps)};
   m->base = (hvi_problem){.ops = &mean_ops,
-                          .model = model,
                           .theta0 = &m->theta0,
                           .solution = v->eps == 1.0 ? NULL : &m->solution,
                           .sample_bytes = sizeof(mean_sample),
                           .eta = 1.0,
                           .set_count = 1,
                           .sets = &m->set};
+  if (o->instance > 0) {
+    hvi_rng rng = hvi_rng_new(o->seed, "performative-mean", o->instance);
+    m->theta0 = 10.0 * hvi_rng_normal(&rng);
+  }
   *problem = &m->base;
-  return HVI_OK;
+  return hvi_affine_new(&m->base.model, 1, 1, &identity, NULL, err);
 }

@@ -42,19 +42,15 @@ typedef struct rir_options {
 
 #define AT(member) .offset = offsetof(rir_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), (const hvi_setting[]){
     {"delta", HVI_SETTING_REAL, AT(delta), .range = "[0.001,0.999]", .fallback = "0.7",
      .help = "least share that is resampled; the answer to the model is stronger when small"},
     {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
      .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
     {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
      .help = "synthetic records"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), rows};
 
 enum { LANES = 16, WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN, DIM = HVI_RIR_DIM };
 enum { SECOND = HIDDEN * WIDTH, LAST = SECOND + HIDDEN }; /* where w and c stand in theta */
@@ -387,7 +383,8 @@ static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *e
   const size_t n = r->data.rows;
   r->labels = hvi_alloc_doubles(4 * n);
   if (!r->labels) return hvi_error_memory(err, "the resampling problem");
-  r->weights = r->labels + n;
+  r->base.weights = r->weights = r->labels + n;
+  r->base.sample_bytes = n * sizeof(uint32_t);
   r->bounds = r->weights + n;
   for (size_t i = 0; i < n; i++) {
     r->labels[i] = (1.0 - r->delta) * r->data.y[i];
@@ -406,26 +403,18 @@ static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *e
   return draw_lot(&r->model, seed) ? HVI_OK : hvi_error_memory(err, "the network");
 }
 
-hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                              uint64_t instance, hvi_error *err) {
+hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const rir_options *v = (const void *)o->values;
   rir *r = hvi_alloc(1, sizeof *r);
   if (!r) return hvi_error_memory(err, "the resampling problem");
   r->delta = v->delta;
-  hvi_status status = fill(r, v, seed, err);
-  if (status) {
-    free_rir(&r->base);
-    return status;
-  }
-  draw_start(r->theta0, seed, instance);
   r->base = (hvi_problem){.ops = &rir_ops,
                           .model = &r->model.base,
                           .theta0 = r->theta0,
-                          .weights = r->weights,
-                          .sample_bytes = r->data.rows * sizeof(uint32_t),
                           .eta = 1.0,
                           .set_count = 1,
                           .sets = &r->set};
+  draw_start(r->theta0, o->seed, o->instance);
   *problem = &r->base;
-  return HVI_OK;
+  return fill(r, v, o->seed, err);
 }
