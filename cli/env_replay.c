@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "exit_codes.h"
 #include "json.h"
-#include "num/npy.h"
+#include "io/npy.h"
 #include "num/vec.h"
 #include "signals.h"
 #include "talk.h"

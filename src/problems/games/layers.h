@@ -2,7 +2,7 @@
 #ifndef HVI_PROBLEMS_GAMES_LAYERS_H
 #define HVI_PROBLEMS_GAMES_LAYERS_H
 
-#include "num/yaml_reader.h"
+#include "io/yaml.h"
 
 #include <hvi/model.h>
 

@@ -3,10 +3,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "num/matrix_file.h"
+#include "io/matrix_file.h"
 #include "num/sparse.h"
 #include "num/vec.h"
-#include "num/yaml_reader.h"
+#include "io/yaml.h"
 #include "problems/document.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The Kaggle file: columns are found by their names, incomplete rows are left out. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "num/csv_table.h"
+#include "io/csv_table.h"
 #include "problems/performative/credit_data.h"
 
 #include <math.h>
