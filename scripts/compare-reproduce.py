@@ -48,8 +48,15 @@ def keep(x):
 
 @renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients)-(error|gap)\.csv")
 def levels(m, column):
+    if m[3] == "gap" and column == "noise":
+        return None  # empty: the noise is in the error, whose levels are in the same file now
     name = f"lowest_{m[3]}" if column == "lowest" else column
     return f"levels-{m[1]}-{m[2]}.csv", name, {}, keep
+
+
+@renamed("alpha", ENVIRONMENTS + r"-levels-threshold-error\.csv")
+def threshold_levels(m, column):
+    return None  # the same two levels over thresholds: they are in levels-ENVIRONMENT-outer.csv
 
 
 @renamed(".*", ENVIRONMENTS + r"-thresholds-(\w+)\.csv")

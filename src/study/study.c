@@ -263,7 +263,6 @@ static hvi_status run(hvi_study *study, const char *path, hvi_error *err) {
   snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
   snprintf(c->title, sizeof c->title, "%s", study->title);
   snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
-  hvi_levels_add(c->levels, NULL);
   if (!hvi_study_progress(study, "starting", 0)) return HVI_OK;
   status = hvi_study_run_cells(study, err);
   if (!status && !study->stopped) status = finish(study, err);

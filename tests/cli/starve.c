@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
@@ -28,11 +30,19 @@ void *aligned_alloc(size_t alignment, size_t size) {
   return refuse() ? NULL : __libc_memalign(alignment, size);
 }
 
-__attribute__((destructor)) static void tell(void) {
+static void tell(void) {
   const char *path = getenv("STARVE_COUNT");
   const long total = count;
   FILE *file = path ? fopen(path, "w") : NULL;
   if (!file) return;
   fprintf(file, "%ld\n", total);
   fclose(file);
+}
+
+/* However a program leaves: by exit, or at once. */
+__attribute__((destructor)) static void at_exit(void) { tell(); }
+
+void _exit(int code) {
+  tell();
+  for (;;) syscall(SYS_exit_group, code);
 }
