@@ -16,7 +16,6 @@
 #include "num/sparse.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,22 +27,10 @@ enum { LONGEST_NAME = 120, SPARE_ROWS = 1000000 };
 static const size_t largest_file = (size_t)1 << 30, most_numbers = (size_t)1 << 27;
 
 typedef struct reader {
-  const char *name;
-  hvi_error *err;
+  hvi_subject file;
   const char *at; /* what is not read yet */
   size_t line;    /* the number of its line */
 } reader;
-
-/* "'NAME' ..." */
-__attribute__((format(printf, 2, 3))) static hvi_status refuse(const reader *r, const char *format,
-                                                               ...) {
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return hvi_error_set(r->err, HVI_ERROR_INPUT, "'%s'%s", r->name, text);
-}
 
 /* How much of a word or field an error text shows. */
 static int shown(const char *text, const char *ends) {
@@ -81,17 +68,22 @@ static hvi_status read_line(const reader *r, double *x, size_t columns) {
   const char *end, *at = skip_blanks(r->at);
   for (size_t j = 0;; j++) {
     if (j == columns)
-      return refuse(r, ", line %zu has more than the %zu columns of the first", r->line, columns);
+      return hvi_refuse(&r->file, ", line %zu has more than the %zu columns of the first", r->line,
+                        columns);
     if (!number_at(at, &x[j], &end)) {
       const int width = shown(at, ",\r\n");
-      if (width == 0) return refuse(r, ", line %zu, column %zu is empty", r->line, j + 1);
-      return refuse(r, ", line %zu, column %zu: '%.*s' is not a number", r->line, j + 1, width, at);
+      if (width == 0)
+        return hvi_refuse(&r->file, ", line %zu, column %zu is empty", r->line, j + 1);
+      return hvi_refuse(&r->file, ", line %zu, column %zu: '%.*s' is not a number", r->line, j + 1,
+                        width, at);
     }
     if (!isfinite(x[j]))
-      return refuse(r, ", line %zu, column %zu is %g, which is not finite", r->line, j + 1, x[j]);
+      return hvi_refuse(&r->file, ", line %zu, column %zu is %g, which is not finite", r->line,
+                        j + 1, x[j]);
     if (*end != ',') {
       if (j + 1 == columns) return HVI_OK;
-      return refuse(r, ", line %zu has %zu columns; the first has %zu", r->line, j + 1, columns);
+      return hvi_refuse(&r->file, ", line %zu has %zu columns; the first has %zu", r->line, j + 1,
+                        columns);
     }
     at = skip_blanks(end + 1);
   }
@@ -122,16 +114,17 @@ static size_t count_lines(reader r) {
 }
 
 hvi_status hvi_csv_parse(hvi_matrix_file *out, const char *text, const char *name, hvi_error *err) {
-  reader r = {name, err, text, 1};
+  reader r = {{name, HVI_ERROR_INPUT, err}, text, 1};
   *out = (hvi_matrix_file){0};
   if (find_line(&r) && is_header(r.at)) next_line(&r);
-  if (!find_line(&r)) return refuse(&r, " has no numbers");
+  if (!find_line(&r)) return hvi_refuse(&r.file, " has no numbers");
   size_t size = 0;
   out->rows = count_lines(r);
   out->columns = count_fields(r.at);
   /* a number and what parts it from the next take two bytes: there cannot be more of them */
   if (!hvi_multiply_sizes(out->rows, out->columns, &size) || size > strlen(r.at) / 2 + 1)
-    return refuse(&r, " has %zu columns in its first line and fewer in others", out->columns);
+    return hvi_refuse(&r.file, " has %zu columns in its first line and fewer in others",
+                      out->columns);
   out->data = hvi_alloc_doubles(size);
   if (!out->data) return hvi_error_memory(err, "a matrix");
   hvi_status status = HVI_OK;
@@ -156,19 +149,21 @@ static bool find_word(reader *r) {
 }
 
 static hvi_status refuse_word(const reader *r, const char *what) {
-  return refuse(r, ", line %zu: '%.*s' is not %s", r->line, shown(r->at, word_ends), r->at, what);
+  return hvi_refuse(&r->file, ", line %zu: '%.*s' is not %s", r->line, shown(r->at, word_ends),
+                    r->at, what);
 }
 
 /* The next word, a whole number from 1 to `high`; `part` is of what, in a file that ends here. */
 static hvi_status read_whole(reader *r, const char *what, const char *part, size_t high,
                              size_t *x) {
   char *end;
-  if (!find_word(r)) return refuse(r, " ends before %s: truncated?", part);
+  if (!find_word(r)) return hvi_refuse(&r->file, " ends before %s: truncated?", part);
   const unsigned long long value = strtoull(r->at, &end, 10);
   if (*r->at < '0' || *r->at > '9' || !strchr(word_ends, *end))
     return refuse_word(r, "a whole number");
   if (value < 1 || value > high)
-    return refuse(r, ", line %zu: %s %llu is outside 1 to %zu", r->line, what, value, high);
+    return hvi_refuse(&r->file, ", line %zu: %s %llu is outside 1 to %zu", r->line, what, value,
+                      high);
   *x = (size_t)value;
   r->at = end;
   return HVI_OK;
@@ -176,7 +171,7 @@ static hvi_status read_whole(reader *r, const char *what, const char *part, size
 
 static hvi_status read_real(reader *r, const char *part, double *x) {
   char *end;
-  if (!find_word(r)) return refuse(r, " ends before %s: truncated?", part);
+  if (!find_word(r)) return hvi_refuse(&r->file, " ends before %s: truncated?", part);
   *x = strtod(r->at, &end);
   if (end == r->at || !strchr(word_ends, *end)) return refuse_word(r, "a number");
   if (!isfinite(*x)) return refuse_word(r, "finite");
@@ -191,8 +186,9 @@ static hvi_status read_banner(reader *r) {
     const size_t width = strcspn(r->at, word_ends);
     const char *word = k == 3 && width == 7 ? "integer" : words[k];
     if (width != strlen(word) || strncasecmp(r->at, word, width) != 0)
-      return refuse(r, " does not begin with '%%%%MatrixMarket matrix coordinate real general', "
-                       "the kind that is read");
+      return hvi_refuse(&r->file,
+                        " does not begin with '%%%%MatrixMarket matrix coordinate real general', "
+                        "the kind that is read");
     r->at += width;
   }
   return HVI_OK;
@@ -208,9 +204,10 @@ static hvi_status read_sizes(reader *r, hvi_matrix_file *out, size_t *count) {
   /* the shortest entry is "1 1 1" and the end of its line */
   const size_t most = strlen(r->at) / 6 + 1;
   if (*count > most)
-    return refuse(r, " announces %zu entries and has room for %zu: truncated?", *count, most);
+    return hvi_refuse(&r->file, " announces %zu entries and has room for %zu: truncated?", *count,
+                      most);
   if (out->rows > *count + SPARE_ROWS)
-    return refuse(r, " announces %zu rows and only %zu entries", out->rows, *count);
+    return hvi_refuse(&r->file, " announces %zu rows and only %zu entries", out->rows, *count);
   return HVI_OK;
 }
 
@@ -224,7 +221,8 @@ static hvi_status read_entries(reader *r, const hvi_matrix_file *out, const entr
   hvi_status status = HVI_OK;
   for (size_t k = 0; k < e->count && !status; k++) {
     size_t i = 0, j = 0;
-    if (!find_word(r)) return refuse(r, " ends after %zu of %zu entries: truncated?", k, e->count);
+    if (!find_word(r))
+      return hvi_refuse(&r->file, " ends after %zu of %zu entries: truncated?", k, e->count);
     status = read_whole(r, "row", "its row", out->rows, &i);
     if (!status) status = read_whole(r, "column", "the column of its last entry", out->columns, &j);
     if (!status) status = read_real(r, "the value of its last entry", &e->value[k]);
@@ -232,12 +230,13 @@ static hvi_status read_entries(reader *r, const hvi_matrix_file *out, const entr
     e->column[k] = (uint32_t)(j - 1);
   }
   if (status || !find_word(r)) return status;
-  return refuse(r, ", line %zu: there is more than the %zu entries announced", r->line, e->count);
+  return hvi_refuse(&r->file, ", line %zu: there is more than the %zu entries announced", r->line,
+                    e->count);
 }
 
 hvi_status hvi_market_parse(hvi_matrix_file *out, const char *text, const char *name,
                             hvi_error *err) {
-  reader r = {name, err, text, 1};
+  reader r = {{name, HVI_ERROR_INPUT, err}, text, 1};
   entries e = {0};
   *out = (hvi_matrix_file){0};
   hvi_status status = read_banner(&r);

@@ -138,60 +138,57 @@ static bool multiply_shape(size_t *size, size_t dims, const size_t *shape) {
 
 /* Magic, version and length: gives where the dictionary starts and ends. */
 static hvi_status locate(size_t *start, size_t *end, const unsigned char *bytes, size_t size,
-                         const char *name, hvi_error *err) {
+                         const hvi_subject *f) {
   if (size < MAGIC_SIZE || memcmp(bytes, magic, MAGIC_SIZE) != 0) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is not a .npy file: it does not start with \\x93NUMPY", name);
+    return hvi_refuse(f, " is not a .npy file: it does not start with \\x93NUMPY");
   }
   if (size < PREFIX_SIZE + 2) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' ends within the .npy header", name);
+    return hvi_refuse(f, " ends within the .npy header");
   }
   unsigned version = bytes[6];
   if (version < 1 || version > 3 || bytes[7] != 0) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' has .npy version %u.%u; 1.0, 2.0 and 3.0 are read", name, version,
-                         (unsigned)bytes[7]);
+    return hvi_refuse(f, " has .npy version %u.%u; 1.0, 2.0 and 3.0 are read", version,
+                      (unsigned)bytes[7]);
   }
   size_t length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
   if (version > 1) length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
   *start = version > 1 ? PREFIX_SIZE + 2 : PREFIX_SIZE;
   if (length > MAX_HEADER) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' has a .npy header of %zu bytes; at most %d are read", name, length,
-                         MAX_HEADER);
+    return hvi_refuse(f, " has a .npy header of %zu bytes; at most %d are read", length,
+                      MAX_HEADER);
   }
   if (length > size - *start) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' ends within the .npy header", name);
+    return hvi_refuse(f, " ends within the .npy header");
   }
   *end = *start + length;
   return HVI_OK;
 }
 
 /* Checks everything but that the numbers are all there. */
-static hvi_status parse_header(header *h, const unsigned char *bytes, size_t size, const char *name,
-                               hvi_error *err) {
+static hvi_status parse_header(header *h, const unsigned char *bytes, size_t size,
+                               const hvi_subject *f) {
   char type[32];
   size_t start = 0, end = 0;
   *h = (header){0};
-  hvi_status status = locate(&start, &end, bytes, size, name, err);
+  hvi_status status = locate(&start, &end, bytes, size, f);
   if (status != HVI_OK) return status;
   h->data_offset = end;
   cursor c = {(const char *)bytes + start, (const char *)bytes + end};
   if (!take_dictionary(&c, h, type, sizeof type)) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' has a .npy header that is not understood near byte %zu; expected "
-                         "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 5), } with at most "
-                         "%d axes",
-                         name, (size_t)(c.at - (const char *)bytes), HVI_NPY_MAX_DIMS);
+    return hvi_refuse(f,
+                      " has a .npy header that is not understood near byte %zu; expected "
+                      "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 5), } with at most "
+                      "%d axes",
+                      (size_t)(c.at - (const char *)bytes), HVI_NPY_MAX_DIMS);
   }
   if (!parse_type(h, type)) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' holds numbers of type '%s'; <f8, <f4, <i8, <i4, |b1, >f8 and >f4 "
-                         "are read",
-                         name, type);
+    return hvi_refuse(f,
+                      " holds numbers of type '%s'; <f8, <f4, <i8, <i4, |b1, >f8 and >f4 "
+                      "are read",
+                      type);
   }
   if (multiply_shape(&h->array.size, h->array.dims, h->array.shape)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has a shape too large for any memory", name);
+  return hvi_refuse(f, " has a shape too large for any memory");
 }
 
 static uint64_t load_bits(const unsigned char *p, size_t size, bool big_endian) {
@@ -240,20 +237,20 @@ static void load_numbers(double *out, const header *h, const unsigned char *data
 }
 
 /* The numbers must fill the rest of the file exactly. */
-static hvi_status check_length(const header *h, size_t size, const char *name, hvi_error *err) {
+static hvi_status check_length(const header *h, size_t size, const hvi_subject *f) {
   const size_t there = size - h->data_offset, needed = h->array.size * h->item_size;
   if (there == needed) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' has %zu bytes of numbers; its shape and type need %zu (%s)", name,
-                       there, needed, there < needed ? "truncated?" : "something was appended?");
+  return hvi_refuse(f, " has %zu bytes of numbers; its shape and type need %zu (%s)", there, needed,
+                    there < needed ? "truncated?" : "something was appended?");
 }
 
 hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t size, const char *name,
                           hvi_error *err) {
+  const hvi_subject f = {name, HVI_ERROR_INPUT, err};
   header h;
   *out = (hvi_array){0};
-  hvi_status status = parse_header(&h, bytes, size, name, err);
-  if (status == HVI_OK) status = check_length(&h, size, name, err);
+  hvi_status status = parse_header(&h, bytes, size, &f);
+  if (status == HVI_OK) status = check_length(&h, size, &f);
   if (status != HVI_OK) return status;
   h.array.data = hvi_alloc_doubles(h.array.size);
   if (!h.array.data) return hvi_error_memory(err, "an array");
@@ -315,22 +312,18 @@ static void write_numbers(FILE *stream, const double *data, size_t size) {
 
 hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, const size_t *shape,
                          hvi_error *err) {
-  if (dims > HVI_NPY_MAX_DIMS) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "'%s': an array of %zu axes; at most %d are written", path, dims,
-                         HVI_NPY_MAX_DIMS);
-  }
+  const hvi_subject f = {path, HVI_ERROR_ARGUMENT, err};
+  hvi_file file;
   size_t size;
-  if (!multiply_shape(&size, dims, shape)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "'%s': the shape is too large", path);
-  }
-  hvi_file f;
-  hvi_status status = hvi_file_create(&f, path, err);
+  if (dims > HVI_NPY_MAX_DIMS)
+    return hvi_refuse(&f, ": an array of %zu axes; at most %d are written", dims, HVI_NPY_MAX_DIMS);
+  if (!multiply_shape(&size, dims, shape)) return hvi_refuse(&f, ": the shape is too large");
+  const hvi_status status = hvi_file_create(&file, path, err);
   if (status != HVI_OK) return status;
   char text[HEADER_ROOM];
   const size_t length = print_header(text, dims, shape);
-  if (fwrite(text, 1, length, f.stream) == length) write_numbers(f.stream, data, size);
-  return hvi_file_commit(&f, err);
+  if (fwrite(text, 1, length, file.stream) == length) write_numbers(file.stream, data, size);
+  return hvi_file_commit(&file, err);
 }
 
 void hvi_array_free(hvi_array *a) {

@@ -25,8 +25,9 @@
 
 enum { DATA_ALIGNMENT = 64, CHECKSUM_TEXT = 17 };
 
-/* What a file that was read owns: its bytes, and the document that holds names and notes. */
+/* A file that was read, with its bytes and the document that holds names and notes. */
 typedef struct store {
+  hvi_tensors tensors; /* owned by the store */
   unsigned char *bytes;
   json_t *document;
   bool checked; /* it had a checksum */
@@ -71,14 +72,13 @@ static size_t bytes_of(const hvi_tensor *t) {
 }
 
 /* Refuses a BOOL that is neither 0 nor 1. */
-static hvi_status check_bools(const hvi_tensor *t, hvi_status status, const char *name,
-                              hvi_error *err) {
+static hvi_status check_bools(const hvi_tensor *t, const hvi_subject *f) {
   const unsigned char *p = t->data;
   const size_t count = t->type == HVI_TENSOR_BOOL ? hvi_tensor_count(t) : 0;
   for (size_t i = 0; i < count; i++) {
     if (p[i] <= 1) continue;
-    return hvi_error_set(err, status, "'%s': tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1",
-                         name, t->name, p[i], i);
+    return hvi_refuse(f, ": tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1", t->name, p[i],
+                      i);
   }
   return HVI_OK;
 }
@@ -101,148 +101,118 @@ static void print_checksum(char text[CHECKSUM_TEXT], const hvi_tensors *t) {
   snprintf(text, CHECKSUM_TEXT, "%016" PRIx64, sum);
 }
 
-/* What an error text is about. */
-typedef struct subject {
-  const char *file, *tensor;
-  hvi_error *err;
-} subject;
-
-/* "'FILE': tensor 'NAME' ..." */
-__attribute__((format(printf, 2, 3))) static hvi_status refuse(const subject *about,
-                                                               const char *format, ...) {
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  if (vsnprintf(text, sizeof text, format, args) < 0) text[0] = '\0';
-  va_end(args);
-  return hvi_error_set(about->err, HVI_ERROR_INPUT, "'%s': tensor '%.80s' %s", about->file,
-                       about->tensor, text);
-}
-
 /* The length of the JSON text, from the first eight bytes. */
 static hvi_status measure_header(size_t *length, const unsigned char *bytes, size_t size,
-                                 const char *name, hvi_error *err) {
+                                 const hvi_subject *f) {
   if (size < HVI_TENSORS_PREFIX) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is not a .safetensors file: it has %zu bytes, and the length of the "
-                         "header alone takes %d",
-                         name, size, HVI_TENSORS_PREFIX);
+    return hvi_refuse(f,
+                      " is not a .safetensors file: it has %zu bytes, and the length of the "
+                      "header alone takes %d",
+                      size, HVI_TENSORS_PREFIX);
   }
   uint64_t stated = 0;
   for (int i = HVI_TENSORS_PREFIX; i-- > 0;) stated = stated << 8 | bytes[i];
   if (stated > HVI_TENSORS_MAX_HEADER) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is not a .safetensors file: its first eight bytes announce a header "
-                         "of %ju bytes; at most %d are read",
-                         name, (uintmax_t)stated, HVI_TENSORS_MAX_HEADER);
+    return hvi_refuse(f,
+                      " is not a .safetensors file: its first eight bytes announce a header "
+                      "of %ju bytes; at most %d are read",
+                      (uintmax_t)stated, HVI_TENSORS_MAX_HEADER);
   }
   if (stated > size - HVI_TENSORS_PREFIX) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' announces a header of %ju bytes and has %zu after the first eight "
-                         "(truncated?)",
-                         name, (uintmax_t)stated, size - HVI_TENSORS_PREFIX);
+    return hvi_refuse(f,
+                      " announces a header of %ju bytes and has %zu after the first eight "
+                      "(truncated?)",
+                      (uintmax_t)stated, size - HVI_TENSORS_PREFIX);
   }
   *length = (size_t)stated;
   return HVI_OK;
 }
 
 static hvi_status parse_document(json_t **document, const unsigned char *text, size_t length,
-                                 const char *name, hvi_error *err) {
+                                 const hvi_subject *f) {
   if (length == 0 || text[0] != '{') {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is not a .safetensors file: its header does not start with '{'",
-                         name);
+    return hvi_refuse(f, " is not a .safetensors file: its header does not start with '{'");
   }
   json_error_t problem;
   *document = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, &problem);
   if (*document) return HVI_OK;
   if (json_error_code(&problem) == json_error_out_of_memory) {
-    return hvi_error_memory(err, "the header of a tensor file");
+    return hvi_error_memory(f->err, "the header of a tensor file");
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': the header is not valid JSON at byte %d: %s",
-                       name, HVI_TENSORS_PREFIX + problem.position, problem.text);
+  return hvi_refuse(f, ": the header is not valid JSON at byte %d: %s",
+                    HVI_TENSORS_PREFIX + problem.position, problem.text);
 }
 
-static hvi_status parse_type(hvi_tensor_type *type, const json_t *value, const subject *about) {
+static hvi_status parse_type(hvi_tensor *t, const json_t *value, const hvi_subject *f) {
   const char *name = json_string_value(value);
-  if (!name) return refuse(about, "has no dtype; it is a text such as \"F32\"");
+  if (!name) return hvi_refuse(f, " has no dtype; it is a text such as \"F32\"");
   for (int i = 0; i < HVI_TENSOR_TYPE_COUNT; i++) {
-    *type = (hvi_tensor_type)i;
-    if (!strcmp(name, hvi_tensor_type_name(*type))) return HVI_OK;
+    t->type = (hvi_tensor_type)i;
+    if (!strcmp(name, hvi_tensor_type_name(t->type))) return HVI_OK;
   }
-  return refuse(about,
-                "has numbers of type '%.40s'; BOOL, U8, I32, I64, F16, BF16, F32 and F64 "
-                "are read",
-                name);
+  return hvi_refuse(
+      f, " has numbers of type '%.40s'; BOOL, U8, I32, I64, F16, BF16, F32 and F64 are read", name);
 }
 
 static bool take_size(size_t *size, const json_t *value) {
-  if (!json_is_integer(value) || json_integer_value(value) < 0) return false;
-  if ((uintmax_t)json_integer_value(value) > SIZE_MAX) return false;
-  *size = (size_t)json_integer_value(value);
-  return true;
+  const json_int_t x = json_is_integer(value) ? json_integer_value(value) : -1;
+  *size = (size_t)x;
+  return x >= 0 && (uintmax_t)x <= SIZE_MAX;
 }
 
-static hvi_status parse_shape(hvi_tensor *t, const json_t *value, const subject *about) {
-  if (!json_is_array(value)) return refuse(about, "has no shape; it is a list such as [3, 5]");
+static hvi_status parse_shape(hvi_tensor *t, const json_t *value, const hvi_subject *f) {
+  if (!json_is_array(value)) return hvi_refuse(f, " has no shape; it is a list such as [3, 5]");
   t->dims = json_array_size(value);
-  if (t->dims > HVI_TENSOR_MAX_DIMS) {
-    return refuse(about, "has %zu axes; at most %d are read", t->dims, HVI_TENSOR_MAX_DIMS);
-  }
+  if (t->dims > HVI_TENSOR_MAX_DIMS)
+    return hvi_refuse(f, " has %zu axes; at most %d are read", t->dims, HVI_TENSOR_MAX_DIMS);
   for (size_t i = 0; i < t->dims; i++) {
     if (take_size(&t->shape[i], json_array_get(value, i))) continue;
-    return refuse(about, "has a shape whose number %zu is not a whole number from 0 up", i + 1);
+    return hvi_refuse(f, " has a shape whose number %zu is not a whole number from 0 up", i + 1);
   }
   return HVI_OK;
 }
 
-static hvi_status parse_offsets(entry *e, const json_t *value, const subject *about) {
-  if (json_array_size(value) != 2 || !take_size(&e->begin, json_array_get(value, 0)) ||
-      !take_size(&e->end, json_array_get(value, 1))) {
-    return refuse(about, "has no data_offsets; they are two whole numbers, [begin, end]");
-  }
-  if (e->begin > e->end) {
-    return refuse(about, "runs backwards, from byte %zu to %zu of the data", e->begin, e->end);
-  }
+static hvi_status parse_offsets(entry *e, const json_t *value, const hvi_subject *f) {
   size_t count, bytes;
-  if (!measure(&e->tensor, &count, &bytes)) {
-    return refuse(about, "has a shape too large for any memory");
-  }
-  if (bytes != e->end - e->begin) {
-    return refuse(about, "takes %zu bytes; %zu numbers of type %s need %zu", e->end - e->begin,
-                  count, hvi_tensor_type_name(e->tensor.type), bytes);
-  }
-  return HVI_OK;
+  if (json_array_size(value) != 2 || !take_size(&e->begin, json_array_get(value, 0)) ||
+      !take_size(&e->end, json_array_get(value, 1)))
+    return hvi_refuse(f, " has no data_offsets; they are two whole numbers, [begin, end]");
+  if (e->begin > e->end)
+    return hvi_refuse(f, " runs backwards, from byte %zu to %zu of the data", e->begin, e->end);
+  if (!measure(&e->tensor, &count, &bytes))
+    return hvi_refuse(f, " has a shape too large for any memory");
+  if (bytes == e->end - e->begin) return HVI_OK;
+  return hvi_refuse(f, " takes %zu bytes; %zu numbers of type %s need %zu", e->end - e->begin,
+                    count, hvi_tensor_type_name(e->tensor.type), bytes);
 }
 
-static hvi_status parse_entry(entry *e, const char *key, const json_t *value, const char *name,
-                              hvi_error *err) {
-  const subject about = {name, key, err};
-  if (!json_is_object(value)) {
-    return refuse(&about, "is not described by an object with dtype, shape and data_offsets");
-  }
+/* Whatever is wrong is said of 'FILE': tensor 'KEY'. */
+static hvi_status parse_entry(entry *e, const char *key, const json_t *value,
+                              const hvi_subject *file) {
+  char name[sizeof file->err->text];
+  snprintf(name, sizeof name, "%.400s': tensor '%.80s", file->name, key);
+  const hvi_subject f = {name, file->status, file->err};
+  if (!json_is_object(value))
+    return hvi_refuse(&f, " is not described by an object with dtype, shape and data_offsets");
   e->tensor.name = key;
-  hvi_status status = parse_type(&e->tensor.type, json_object_get(value, "dtype"), &about);
-  if (!status) status = parse_shape(&e->tensor, json_object_get(value, "shape"), &about);
-  if (!status) status = parse_offsets(e, json_object_get(value, "data_offsets"), &about);
+  hvi_status status = parse_type(&e->tensor, json_object_get(value, "dtype"), &f);
+  if (!status) status = parse_shape(&e->tensor, json_object_get(value, "shape"), &f);
+  if (!status) status = parse_offsets(e, json_object_get(value, "data_offsets"), &f);
   return status;
 }
 
-static hvi_status parse_notes(hvi_tensors *t, const char *name, hvi_error *err) {
+static hvi_status parse_notes(hvi_tensors *t, const hvi_subject *f) {
   json_t *map = json_object_get(((const store *)t->owned)->document, HVI_TENSORS_NOTES), *value;
   if (map && !json_is_object(map)) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s': %s is not an object; it is a map from text to text", name,
-                         HVI_TENSORS_NOTES);
+    return hvi_refuse(f, ": %s is not an object; it is a map from text to text", HVI_TENSORS_NOTES);
   }
   t->notes = hvi_alloc(json_object_size(map), sizeof *t->notes);
-  if (!t->notes) return hvi_error_memory(err, "a list of notes");
+  if (!t->notes) return hvi_error_memory(f->err, "a list of notes");
   const char *key;
   json_object_foreach(map, key, value) {
     if (!json_is_string(value)) {
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "'%s': '%.80s' in %s is not text; it is a map from text to text", name,
-                           key, HVI_TENSORS_NOTES);
+      return hvi_refuse(f, ": '%.80s' in %s is not text; it is a map from text to text", key,
+                        HVI_TENSORS_NOTES);
     }
     t->notes[t->note_count++] = (hvi_tensor_note){key, json_string_value(value)};
   }
@@ -258,29 +228,28 @@ static int compare_offsets(const void *a, const void *b) {
 }
 
 /* Sorts the entries and checks that they fill data_size bytes, each once. */
-static hvi_status check_offsets(entry *entries, size_t count, size_t data_size, const char *name,
-                                hvi_error *err) {
+static hvi_status check_offsets(entry *entries, size_t count, size_t data_size,
+                                const hvi_subject *f) {
   qsort(entries, count, sizeof *entries, compare_offsets);
   size_t end = 0;
   for (size_t i = 0; i < count; end = entries[i++].end) {
     const entry *e = &entries[i];
     if (e->begin == end) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s': tensor '%.80s' begins at byte %zu of the data, %s; it should "
-                         "begin at %zu",
-                         name, e->tensor.name, e->begin,
-                         e->begin < end ? "within another tensor" : "after a gap", end);
+    return hvi_refuse(f,
+                      ": tensor '%.80s' begins at byte %zu of the data, %s; it should "
+                      "begin at %zu",
+                      e->tensor.name, e->begin,
+                      e->begin < end ? "within another tensor" : "after a gap", end);
   }
   if (end > data_size) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s': tensor '%.80s' ends at byte %zu of the data, of which there are "
-                         "%zu (truncated?)",
-                         name, entries[count - 1].tensor.name, end, data_size);
+    return hvi_refuse(f,
+                      ": tensor '%.80s' ends at byte %zu of the data, of which there are "
+                      "%zu (truncated?)",
+                      entries[count - 1].tensor.name, end, data_size);
   }
   if (end == data_size) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' has %zu bytes after its last tensor; it should end there", name,
-                       data_size - end);
+  return hvi_refuse(f, " has %zu bytes after its last tensor; it should end there",
+                    data_size - end);
 }
 
 /*
@@ -310,27 +279,26 @@ static void place_numbers(hvi_tensors *t, const entry *entries, size_t data_offs
 }
 
 static hvi_status read_tensors(hvi_tensors *t, entry *entries, size_t data_offset, size_t size,
-                               const char *name, hvi_error *err) {
+                               const hvi_subject *f) {
   const char *key;
   json_t *value;
   hvi_status status = HVI_OK;
   json_object_foreach(((const store *)t->owned)->document, key, value) {
     if (!strcmp(key, HVI_TENSORS_NOTES)) continue;
-    status = parse_entry(&entries[t->count], key, value, name, err);
+    status = parse_entry(&entries[t->count], key, value, f);
     if (status) return status;
     t->count++;
   }
-  status = parse_notes(t, name, err);
-  if (!status) status = check_offsets(entries, t->count, size - data_offset, name, err);
+  status = parse_notes(t, f);
+  if (!status) status = check_offsets(entries, t->count, size - data_offset, f);
   if (status) return status;
   place_numbers(t, entries, data_offset);
-  for (size_t i = 0; i < t->count && !status; i++)
-    status = check_bools(&t->items[i], HVI_ERROR_INPUT, name, err);
+  for (size_t i = 0; i < t->count && !status; i++) status = check_bools(&t->items[i], f);
   return status;
 }
 
 /* Takes the checksum out of the notes, where there is one, and compares it. */
-static hvi_status check_sum(hvi_tensors *t, const char *name, hvi_error *err) {
+static hvi_status check_sum(hvi_tensors *t, const hvi_subject *f) {
   char is[CHECKSUM_TEXT];
   const char *stated = hvi_tensors_note(t, HVI_TENSORS_CHECKSUM);
   if (!stated) return HVI_OK;
@@ -341,51 +309,41 @@ static hvi_status check_sum(hvi_tensors *t, const char *name, hvi_error *err) {
   ((store *)t->owned)->checked = true;
   print_checksum(is, t);
   if (strcmp(is, stated) == 0) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is damaged: the checksum of its contents is %s and should be %.16s",
-                       name, is, stated);
+  return hvi_refuse(f, " is damaged: the checksum of its contents is %s and should be %.16s", is,
+                    stated);
 }
 
-static hvi_status parse_file(hvi_tensors *t, size_t size, const char *name, hvi_error *err) {
+static hvi_status parse_file(hvi_tensors *t, size_t size, const hvi_subject *f) {
   store *s = t->owned;
   size_t length = 0;
-  hvi_status status = check_machine(err);
-  if (!status) status = measure_header(&length, s->bytes, size, name, err);
-  if (!status) {
-    status = parse_document(&s->document, s->bytes + HVI_TENSORS_PREFIX, length, name, err);
-  }
+  hvi_status status = check_machine(f->err);
+  if (!status) status = measure_header(&length, s->bytes, size, f);
+  if (!status) status = parse_document(&s->document, s->bytes + HVI_TENSORS_PREFIX, length, f);
   if (status) return status;
   const size_t most = json_object_size(s->document);
   entry *entries = hvi_alloc(most, sizeof *entries);
   t->items = hvi_alloc(most, sizeof *t->items);
-  if (entries && t->items) {
-    status = read_tensors(t, entries, HVI_TENSORS_PREFIX + length, size, name, err);
-  } else {
-    status = hvi_error_memory(err, "a list of tensors");
-  }
+  if (entries && t->items)
+    status = read_tensors(t, entries, HVI_TENSORS_PREFIX + length, size, f);
+  else
+    status = hvi_error_memory(f->err, "a list of tensors");
   hvi_free(entries);
-  return status ? status : check_sum(t, name, err);
+  return status ? status : check_sum(t, f);
 }
 
 /* Takes the bytes, or frees them. */
-static hvi_status take_bytes(hvi_tensors **out, unsigned char *bytes, size_t size, const char *name,
-                             hvi_error *err) {
-  hvi_tensors *t = hvi_alloc(1, sizeof *t);
+static hvi_status take_bytes(hvi_tensors **out, unsigned char *bytes, size_t size,
+                             const hvi_subject *f) {
   store *s = hvi_alloc(1, sizeof *s);
-  if (!t || !s) {
+  if (!s) {
     hvi_free(bytes);
-    hvi_free(t);
-    hvi_free(s);
-    return hvi_error_memory(err, "a list of tensors");
+    return hvi_error_memory(f->err, "a list of tensors");
   }
   s->bytes = bytes;
-  t->owned = s;
-  const hvi_status status = parse_file(t, size, name, err);
-  if (status) {
-    hvi_tensors_free(t);
-  } else {
-    *out = t;
-  }
+  s->tensors.owned = s;
+  const hvi_status status = parse_file(&s->tensors, size, f);
+  if (status) hvi_tensors_free(&s->tensors);
+  if (!status) *out = &s->tensors;
   return status;
 }
 
@@ -397,7 +355,7 @@ hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t max_bytes,
   unsigned char *bytes;
   size_t size;
   hvi_status status = hvi_file_read_bytes(&bytes, &size, path, max_bytes, err);
-  return status ? status : take_bytes(t, bytes, size, path, err);
+  return status ? status : take_bytes(t, bytes, size, &(hvi_subject){path, HVI_ERROR_INPUT, err});
 }
 
 hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_t size,
@@ -406,7 +364,7 @@ hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_
   unsigned char *copy = size < SIZE_MAX ? hvi_alloc(size + 1, 1) : NULL;
   if (!copy) return hvi_error_memory(err, "a tensor file");
   if (size) memcpy(copy, bytes, size);
-  return take_bytes(t, copy, size, name, err);
+  return take_bytes(t, copy, size, &(hvi_subject){name, HVI_ERROR_INPUT, err});
 }
 
 void hvi_tensors_free(hvi_tensors *t) {
@@ -414,23 +372,18 @@ void hvi_tensors_free(hvi_tensors *t) {
   store *s = t->owned;
   json_decref(s->document);
   hvi_free(s->bytes);
-  hvi_free(s);
   hvi_free(t->items);
   hvi_free(t->notes);
-  hvi_free(t);
+  hvi_free(s);
 }
 
 /* Adds a value under a key (and lets go of it where that fails). */
-static hvi_status add(json_t *object, const char *key, json_t *value, const char *name,
-                      hvi_error *err) {
+static hvi_status add(json_t *object, const char *key, json_t *value, const hvi_subject *f) {
   hvi_status status = HVI_OK;
   if (json_object_get(object, key)) {
-    status =
-        hvi_error_set(err, HVI_ERROR_ARGUMENT, "'%s': the name '%.80s' is given twice", name, key);
+    status = hvi_refuse(f, ": the name '%.80s' is given twice", key);
   } else if (!value || json_object_set(object, key, value)) {
-    status =
-        hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                      "'%s': '%.80s' cannot be written; names and notes are UTF-8 text", name, key);
+    status = hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
   }
   json_decref(value);
   return status;
@@ -451,17 +404,16 @@ static json_t *describe(const hvi_tensor *t, size_t begin, size_t end) {
                    describe_shape(t), "data_offsets", (json_int_t)begin, (json_int_t)end);
 }
 
-static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const char *name,
-                              hvi_error *err) {
+static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const hvi_subject *f) {
   size_t begin = 0;
   for (size_t i = 0; i < t->count; i++) {
     const size_t bytes = bytes_of(&t->items[i]);
     if (bytes > (size_t)INT64_MAX - begin) {
-      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "'%s': the tensors are too large", name);
+      return hvi_refuse(f, ": the tensors are too large");
     }
     json_t *description = describe(&t->items[i], begin, begin + bytes);
-    if (!description) return hvi_error_memory(err, "the header of a tensor file");
-    hvi_status status = add(root, t->items[i].name, description, name, err);
+    if (!description) return hvi_error_memory(f->err, "the header of a tensor file");
+    hvi_status status = add(root, t->items[i].name, description, f);
     if (status) return status;
     begin += bytes;
   }
@@ -469,41 +421,40 @@ static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const char *na
 }
 
 /* The checksum stands first, then the notes. */
-static hvi_status add_notes(json_t *root, const hvi_tensors *t, const char *name, hvi_error *err) {
+static hvi_status add_notes(json_t *root, const hvi_tensors *t, const hvi_subject *f) {
   char sum[CHECKSUM_TEXT];
   json_t *map = json_object();
   if (!map || json_object_set_new(root, HVI_TENSORS_NOTES, map)) {
-    return hvi_error_memory(err, "the header of a tensor file");
+    return hvi_error_memory(f->err, "the header of a tensor file");
   }
   for (size_t i = 0; i < t->note_count; i++) {
     if (!t->notes[i].key || !t->notes[i].text) {
-      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "'%s': a note without key or text", name);
+      return hvi_refuse(f, ": a note without key or text");
     }
   }
   print_checksum(sum, t);
-  hvi_status status = add(map, HVI_TENSORS_CHECKSUM, json_string(sum), name, err);
+  hvi_status status = add(map, HVI_TENSORS_CHECKSUM, json_string(sum), f);
   for (size_t i = 0; i < t->note_count && !status; i++) {
-    status = add(map, t->notes[i].key, json_string(t->notes[i].text), name, err);
+    status = add(map, t->notes[i].key, json_string(t->notes[i].text), f);
   }
   return status;
 }
 
 /* The JSON text after its length, padded; hvi_free it. */
 static hvi_status pad_header(unsigned char **header, size_t *size, const json_t *root,
-                             const char *name, hvi_error *err) {
+                             const hvi_subject *f) {
   const size_t flags = JSON_COMPACT;
   size_t length = json_dumpb(root, NULL, 0, flags);
   size_t total = HVI_TENSORS_PREFIX + length;
   total = (total + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT;
   if (total - HVI_TENSORS_PREFIX > HVI_TENSORS_MAX_HEADER) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "'%s': names and notes take %zu bytes; at most %d can be read back", name,
-                         length, HVI_TENSORS_MAX_HEADER);
+    return hvi_refuse(f, ": names and notes take %zu bytes; at most %d can be read back", length,
+                      HVI_TENSORS_MAX_HEADER);
   }
   unsigned char *bytes = hvi_alloc(total, 1);
   if (!bytes || json_dumpb(root, (char *)bytes + HVI_TENSORS_PREFIX, length, flags) != length) {
     hvi_free(bytes);
-    return hvi_error_memory(err, "the header of a tensor file");
+    return hvi_error_memory(f->err, "the header of a tensor file");
   }
   memset(bytes + HVI_TENSORS_PREFIX + length, ' ', total - HVI_TENSORS_PREFIX - length);
   for (int i = 0; i < HVI_TENSORS_PREFIX; i++) {
@@ -516,19 +467,20 @@ static hvi_status pad_header(unsigned char **header, size_t *size, const json_t 
 
 hvi_status hvi_tensors_header_write(unsigned char **header, size_t *size, const hvi_tensors *t,
                                     const char *name, hvi_error *err) {
+  const hvi_subject f = {name, HVI_ERROR_ARGUMENT, err};
   json_t *root = json_object();
   if (!root) return hvi_error_memory(err, "the header of a tensor file");
-  hvi_status status = add_notes(root, t, name, err);
-  if (!status) status = add_tensors(root, t, name, err);
-  if (!status) status = pad_header(header, size, root, name, err);
+  hvi_status status = add_notes(root, t, &f);
+  if (!status) status = add_tensors(root, t, &f);
+  if (!status) status = pad_header(header, size, root, &f);
   json_decref(root);
   return status;
 }
 
-static hvi_status check_tensor(const hvi_tensor *t, const char *path, hvi_error *err) {
+static hvi_status check_tensor(const hvi_tensor *t, const hvi_subject *f) {
   size_t count, bytes;
   const char *problem = NULL;
-  if (!t->name) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "'%s': a tensor has no name", path);
+  if (!t->name) return hvi_refuse(f, ": a tensor has no name");
   if (!strcmp(t->name, HVI_TENSORS_NOTES)) {
     problem = "has the name that is kept for the notes";
   } else if ((unsigned)t->type >= HVI_TENSOR_TYPE_COUNT) {
@@ -541,10 +493,9 @@ static hvi_status check_tensor(const hvi_tensor *t, const char *path, hvi_error 
     problem = "has no data";
   }
   if (problem) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "'%s': tensor '%.80s' %s", path, t->name,
-                         problem);
+    return hvi_refuse(f, ": tensor '%.80s' %s", t->name, problem);
   }
-  return check_bools(t, HVI_ERROR_ARGUMENT, path, err);
+  return check_bools(t, f);
 }
 
 static int compare_order(const void *a, const void *b) {
@@ -569,8 +520,9 @@ static hvi_status write_file(const char *path, const unsigned char *header, size
 }
 
 hvi_status hvi_tensors_store(const char *path, const hvi_tensors *t, bool keep, hvi_error *err) {
+  const hvi_subject f = {path, HVI_ERROR_ARGUMENT, err};
   hvi_status status = check_machine(err);
-  for (size_t i = 0; i < t->count && !status; i++) status = check_tensor(&t->items[i], path, err);
+  for (size_t i = 0; i < t->count && !status; i++) status = check_tensor(&t->items[i], &f);
   if (status) return status;
   hvi_tensors sorted = *t;
   sorted.items = hvi_alloc(t->count, sizeof *sorted.items);
