@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "base/parse.h"
 #include "exit_codes.h"
-#include "num/npy.h"
+#include "io/npy.h"
 #include "setup.h"
 #include "talk.h"
 

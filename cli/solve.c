@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "commands.h"
 #include "exit_codes.h"
-#include "num/npy.h"
+#include "io/npy.h"
 #include "report/trace.h"
 #include "signals.h"
 #include "table.h"

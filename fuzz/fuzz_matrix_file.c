@@ -1,6 +1,6 @@
 /* The CSV and MatrixMarket readers: any text either makes a matrix of finite numbers in the shape
  * it announces, or one line of error. */
-#include "num/matrix_file.h"
+#include "io/matrix_file.h"
 #include "num/sparse.h"
 
 #include <math.h>

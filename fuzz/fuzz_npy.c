@@ -1,6 +1,6 @@
 /* The .npy reader: any bytes either make an array that agrees with its shape, or one line of error.
  */
-#include "num/npy.h"
+#include "io/npy.h"
 
 #include <stdint.h>
 #include <stdlib.h>

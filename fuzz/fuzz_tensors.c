@@ -7,7 +7,7 @@
  * read with the length put right: the header then ends at the last brace.
  */
 #include "base/memory.h"
-#include "io/tensors_header.h"
+#include "io/tensors_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -43,6 +43,15 @@ hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, 
   return status;
 }
 
+hvi_status hvi_refuse(const hvi_subject *s, const char *format, ...) {
+  char text[sizeof s->err->text];
+  va_list args;
+  va_start(args, format);
+  const int length = vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return hvi_error_set(s->err, s->status, "'%s'%s", s->name, length < 0 ? "" : text);
+}
+
 hvi_status hvi_error_memory(hvi_error *err, const char *what) {
   return hvi_error_set(err, HVI_ERROR_MEMORY, "out of memory for %s", what);
 }

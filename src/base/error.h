@@ -11,6 +11,17 @@ hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, 
 /* The usual text for a failed allocation of `what`. */
 hvi_status hvi_error_memory(hvi_error *err, const char *what);
 
+/* A file, and what an error in it is: HVI_ERROR_INPUT where it is read. */
+typedef struct hvi_subject {
+  const char *name;
+  hvi_status status;
+  hvi_error *err;
+} hvi_subject;
+
+/* "'NAME'" and the text; returns the status. */
+hvi_status hvi_refuse(const hvi_subject *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* HVI_ERROR_IO from errno: "cannot <action> '<path>': <reason>". */
 hvi_status hvi_error_system(hvi_error *err, const char *action, const char *path);
 

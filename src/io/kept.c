@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "io/tensors_header.h"
+#include "io/tensors_file.h"
 
 #include <hvi/version.h>
 

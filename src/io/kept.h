@@ -18,7 +18,7 @@
  *   two runs   The caller holds an hvi_lock while it works with the file.
  *
  * Open formats, which people read and write too, have the checksum in the notes when hvi wrote them
- * (io/tensors_write.c) and are accepted without.
+ * (io/tensors_file.c) and are accepted without.
  */
 #ifndef HVI_IO_KEPT_H
 #define HVI_IO_KEPT_H

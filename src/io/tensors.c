@@ -1,21 +1,19 @@
+/*
+ * Tensors in memory, and their numbers as doubles or floats.
+ *
+ * Every type but I64 goes through double without loss. A result is refused when it is not finite,
+ * when a float cannot hold it (an F64 beyond FLT_MAX), and when an integer would be rounded: over
+ * 2^53 in a double, over 2^24 in a float, unless enough of its last bits are zero. Fractions are
+ * rounded to the nearest float.
+ */
 #include <hvi/tensors.h>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/memory.h"
-#include "io/tensors_header.h"
 
-#include <inttypes.h>
-#include <stdio.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
-
-/* What a file that was read owns: its bytes, and the document that holds names and notes. */
-typedef struct store {
-  unsigned char *bytes;
-  json_t *document;
-  bool checked; /* it had a checksum */
-} store;
 
 static const struct {
   const char *name;
@@ -42,172 +40,6 @@ size_t hvi_tensor_count(const hvi_tensor *t) {
   return count;
 }
 
-size_t hvi_tensor_bad_bool(const hvi_tensor *t) {
-  const unsigned char *p = t->data;
-  size_t count = hvi_tensor_count(t), i = 0;
-  while (i < count && p[i] <= 1) i++;
-  return i;
-}
-
-hvi_status hvi_tensors_check_machine(hvi_error *err) {
-  const uint16_t one = 1;
-  unsigned char first;
-  memcpy(&first, &one, 1);
-  if (first) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "tensor files are read and written on little-endian machines only");
-}
-
-static size_t align_up(size_t offset, size_t size) { return (offset + size - 1) / size * size; }
-
-static bool is_aligned(const hvi_tensors_header *h) {
-  for (size_t i = 0; i < h->count; i++) {
-    const hvi_tensor_entry *e = &h->entries[i];
-    if ((h->data_offset + e->begin) % hvi_tensor_type_size(e->tensor.type)) return false;
-  }
-  return true;
-}
-
-/*
- * Gives every tensor its numbers, aligned to their type. Files whose header is padded and whose
- * wide types come first need no more than a pointer. In any other the numbers move down over the
- * header, which has been parsed: a tensor loses at most 7 bytes to alignment and its description
- * took more than 7, so that none reaches the next one's place before that has moved.
- */
-static void place_numbers(unsigned char *bytes, hvi_tensors_header *h) {
-  bool move = !is_aligned(h);
-  size_t used = 0;
-  for (size_t i = 0; i < h->count; i++) {
-    hvi_tensor_entry *e = &h->entries[i];
-    size_t from = h->data_offset + e->begin, size = e->end - e->begin;
-    size_t to = move ? align_up(used, hvi_tensor_type_size(e->tensor.type)) : from;
-    if (move) memmove(bytes + to, bytes + from, size);
-    e->tensor.data = bytes + to;
-    used = to + size;
-  }
-}
-
-static hvi_status check_bools(const hvi_tensors_header *h, const char *name, hvi_error *err) {
-  for (size_t i = 0; i < h->count; i++) {
-    const hvi_tensor *t = &h->entries[i].tensor;
-    if (t->type != HVI_TENSOR_BOOL) continue;
-    size_t bad = hvi_tensor_bad_bool(t);
-    if (bad == hvi_tensor_count(t)) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s': tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1", name,
-                         t->name, ((const unsigned char *)t->data)[bad], bad);
-  }
-  return HVI_OK;
-}
-
-/* Moves a header and the bytes it describes into a new object. */
-static hvi_tensors *assemble(unsigned char *bytes, hvi_tensors_header *h) {
-  hvi_tensors *t = hvi_alloc(1, sizeof *t);
-  hvi_tensor *items = hvi_alloc(h->count, sizeof *items);
-  store *s = hvi_alloc(1, sizeof *s);
-  if (!t || !items || !s) {
-    hvi_free(t);
-    hvi_free(items);
-    hvi_free(s);
-    return NULL;
-  }
-  for (size_t i = 0; i < h->count; i++) items[i] = h->entries[i].tensor;
-  *s = (store){bytes, h->document, false};
-  *t = (hvi_tensors){h->count, items, h->note_count, h->notes, s};
-  h->document = NULL;
-  h->notes = NULL;
-  return t;
-}
-
-void hvi_tensors_checksum(char text[HVI_CHECKSUM_TEXT], const hvi_tensors *t) {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < t->count; i++) {
-    const hvi_tensor *x = &t->items[i];
-    const char *type = hvi_tensor_type_name(x->type);
-    uint64_t own = hvi_checksum(HVI_HASH_START, x->name, strlen(x->name));
-    own = hvi_checksum(own, type, strlen(type));
-    for (size_t k = 0; k < x->dims; k++) own = hvi_checksum(own, &x->shape[k], sizeof *x->shape);
-    sum += hvi_checksum(own, x->data, hvi_tensor_count(x) * hvi_tensor_type_size(x->type));
-  }
-  for (size_t i = 0; i < t->note_count; i++) {
-    const hvi_tensor_note *n = &t->notes[i];
-    sum += hvi_checksum(hvi_checksum(~HVI_HASH_START, n->key, strlen(n->key)), n->text,
-                        strlen(n->text));
-  }
-  snprintf(text, HVI_CHECKSUM_TEXT, "%016" PRIx64, sum);
-}
-
-bool hvi_tensors_checked(const hvi_tensors *t) { return ((const store *)t->owned)->checked; }
-
-/* Takes the checksum out of the notes, where there is one, and compares it. */
-static hvi_status check_sum(hvi_tensors *t, const char *name, hvi_error *err) {
-  char is[HVI_CHECKSUM_TEXT];
-  const char *stated = hvi_tensors_note(t, HVI_TENSORS_CHECKSUM);
-  if (!stated) return HVI_OK;
-  size_t at = 0;
-  while (t->notes[at].text != stated) at++;
-  t->note_count--;
-  memmove(&t->notes[at], &t->notes[at + 1], (t->note_count - at) * sizeof *t->notes);
-  ((store *)t->owned)->checked = true;
-  hvi_tensors_checksum(is, t);
-  if (strcmp(is, stated) == 0) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is damaged: the checksum of its contents is %s and should be %.16s",
-                       name, is, stated);
-}
-
-/* Takes the bytes, or frees them. */
-static hvi_status take_bytes(hvi_tensors **t, unsigned char *bytes, size_t size, const char *name,
-                             hvi_error *err) {
-  hvi_tensors_header h = {0};
-  hvi_status status = hvi_tensors_check_machine(err);
-  if (!status) status = hvi_tensors_header_parse(&h, bytes, size, name, err);
-  if (!status) {
-    place_numbers(bytes, &h);
-    status = check_bools(&h, name, err);
-  }
-  if (!status) {
-    *t = assemble(bytes, &h);
-    if (!*t) status = hvi_error_memory(err, "a list of tensors");
-  }
-  hvi_tensors_header_free(&h);
-  if (!*t) hvi_free(bytes);
-  if (!status) status = check_sum(*t, name, err);
-  if (!status) return HVI_OK;
-  hvi_tensors_free(*t);
-  *t = NULL;
-  return status;
-}
-
-hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t max_bytes, hvi_error *err) {
-  *t = NULL;
-  if (max_bytes == 0) max_bytes = hvi_memory_size();
-  unsigned char *bytes;
-  size_t size;
-  hvi_status status = hvi_file_read_bytes(&bytes, &size, path, max_bytes, err);
-  return status ? status : take_bytes(t, bytes, size, path, err);
-}
-
-hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_t size,
-                              const char *name, hvi_error *err) {
-  *t = NULL;
-  unsigned char *copy = size < SIZE_MAX ? hvi_alloc(size + 1, 1) : NULL;
-  if (!copy) return hvi_error_memory(err, "a tensor file");
-  if (size) memcpy(copy, bytes, size);
-  return take_bytes(t, copy, size, name, err);
-}
-
-void hvi_tensors_free(hvi_tensors *t) {
-  if (!t) return;
-  store *s = t->owned;
-  json_decref(s->document);
-  hvi_free(s->bytes);
-  hvi_free(s);
-  hvi_free(t->items);
-  hvi_free(t->notes);
-  hvi_free(t);
-}
-
 const hvi_tensor *hvi_tensors_find(const hvi_tensors *t, const char *name) {
   for (size_t i = 0; i < t->count; i++) {
     if (!strcmp(t->items[i].name, name)) return &t->items[i];
@@ -220,4 +52,129 @@ const char *hvi_tensors_note(const hvi_tensors *t, const char *key) {
     if (!strcmp(t->notes[i].key, key)) return t->notes[i].text;
   }
   return NULL;
+}
+
+/* Numbers taken at a time: enough to forget the switch, few enough for the first-level cache. */
+enum { BLOCK = 512 };
+
+/* memcpy, since a caller's tensor may lie anywhere */
+#define LOADER(name, type)                                                                         \
+  static void name(double *out, const unsigned char *p, size_t n) {                                \
+    for (size_t i = 0; i < n; i++) {                                                               \
+      type x;                                                                                      \
+      memcpy(&x, p + i * sizeof x, sizeof x);                                                      \
+      out[i] = (double)x;                                                                          \
+    }                                                                                              \
+  }
+
+LOADER(load_u8, uint8_t)
+LOADER(load_i32, int32_t)
+LOADER(load_i64, int64_t)
+LOADER(load_f32, float)
+LOADER(load_f64, double)
+
+static void load_bool(double *out, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = p[i] ? 1.0 : 0.0;
+}
+
+/* A sign, five bits of exponent (bias 15) and ten of fraction. */
+static double half_value(uint16_t bits) {
+  int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
+  double size;
+  if (exponent == 0x1f) {
+    size = fraction ? (double)NAN : (double)INFINITY;
+  } else if (exponent == 0) {
+    size = fraction * 0x1p-24;
+  } else {
+    size = ldexp(0x400 + fraction, exponent - 25);
+  }
+  return bits >> 15 ? -size : size;
+}
+
+static void load_f16(double *out, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = half_value((uint16_t)(p[2 * i] | p[2 * i + 1] << 8));
+}
+
+/* The upper half of a float. */
+static void load_bf16(double *out, const unsigned char *p, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    uint32_t bits = (uint32_t)p[2 * i] << 16 | (uint32_t)p[2 * i + 1] << 24;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    out[i] = (double)x;
+  }
+}
+
+static void (*const loaders[HVI_TENSOR_TYPE_COUNT])(double *, const unsigned char *, size_t) = {
+    [HVI_TENSOR_BOOL] = load_bool, [HVI_TENSOR_U8] = load_u8,   [HVI_TENSOR_I32] = load_i32,
+    [HVI_TENSOR_I64] = load_i64,   [HVI_TENSOR_F16] = load_f16, [HVI_TENSOR_BF16] = load_bf16,
+    [HVI_TENSOR_F32] = load_f32,   [HVI_TENSOR_F64] = load_f64,
+};
+
+/* An I64 that a double would round. */
+static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) {
+  const unsigned char *p = t->data;
+  for (size_t i = 0; i < count; i++) {
+    int64_t x;
+    memcpy(&x, p + i * sizeof x, sizeof x);
+    double rounded = (double)x;
+    /* 2^63, to which the largest are rounded, has no int64_t */
+    if (rounded < 0x1p63 && (int64_t)rounded == x) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "tensor '%.80s' has %jd at index %zu, which a double cannot hold exactly "
+                         "(at most 2^53 fits)",
+                         t->name, (intmax_t)x, i);
+  }
+  return HVI_OK;
+}
+
+static hvi_status check_finite(const double *x, size_t n, const hvi_tensor *t, size_t first,
+                               hvi_error *err) {
+  for (size_t i = 0; i < n; i++) {
+    if (isfinite(x[i])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "tensor '%.80s' has %s at index %zu; its numbers must be finite", t->name,
+                         isnan(x[i]) ? "nan" : "an infinity", first + i);
+  }
+  return HVI_OK;
+}
+
+static hvi_status narrow(float *out, const double *x, size_t n, const hvi_tensor *t, size_t first,
+                         hvi_error *err) {
+  bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
+  for (size_t i = 0; i < n; i++) {
+    out[i] = (float)x[i];
+    if (isfinite(out[i]) && (!exact || (double)out[i] == x[i])) continue;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "tensor '%.80s' has %.17g at index %zu, which a float cannot hold%s",
+                         t->name, x[i], first + i,
+                         exact ? " exactly (at most 2^24 fits)" : " (at most 3.4e38 fits)");
+  }
+  return HVI_OK;
+}
+
+/* To doubles, or through a block of doubles to floats. */
+static hvi_status convert(double *doubles, float *floats, const hvi_tensor *t, hvi_error *err) {
+  if ((unsigned)t->type >= HVI_TENSOR_TYPE_COUNT)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "tensor '%.80s' has an unknown type", t->name);
+  const unsigned char *p = t->data;
+  const size_t count = hvi_tensor_count(t), width = hvi_tensor_type_size(t->type);
+  double block[BLOCK];
+  hvi_status status = t->type == HVI_TENSOR_I64 ? check_long(t, count, err) : HVI_OK;
+  for (size_t i = 0; i < count && !status; i += BLOCK) {
+    const size_t n = count - i < BLOCK ? count - i : BLOCK;
+    double *x = doubles ? doubles + i : block;
+    loaders[t->type](x, p + i * width, n);
+    status = check_finite(x, n, t, i, err);
+    if (!status && floats) status = narrow(floats + i, x, n, t, i, err);
+  }
+  return status;
+}
+
+hvi_status hvi_tensor_doubles(double *out, const hvi_tensor *t, hvi_error *err) {
+  return convert(out, NULL, t, err);
+}
+
+hvi_status hvi_tensor_floats(float *out, const hvi_tensor *t, hvi_error *err) {
+  return convert(NULL, out, t, err);
 }

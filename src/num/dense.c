@@ -1,12 +1,20 @@
-/* Products. For small matrices the call of a BLAS routine costs more than the loop; the switches
- * are where the two were measured equal. */
+/*
+ * Products, Cholesky factors, eigenvalues and linear systems. For small matrices the call of a BLAS
+ * routine costs more than the loop; the switches are where the two were measured equal. LAPACKE's
+ * own allocation is avoided, because it prints when it fails.
+ */
 #include "num/dense.h"
 
 #include "base/blas.h"
+#include "base/error.h"
+#include "base/memory.h"
 #include "num/vec.h"
 
 #include <cblas.h>
+#include <float.h>
+#include <lapacke.h>
 #include <limits.h>
+#include <math.h>
 
 enum { GEMV_ELEMENTS = 192, GEMM_PRODUCTS = 2048 };
 /* Below these OpenBLAS never shares a product between threads. */
@@ -25,12 +33,8 @@ static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const do
 }
 
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_gemv(m, n)) {
-    hvi_vec_zero(y, m);
-    gemv_add(y, CblasNoTrans, A, x, m, n);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) y[i] = hvi_vec_dot(A + i * n, x, n);
+  hvi_vec_zero(y, m);
+  hvi_dense_mul_add(y, A, x, m, n);
 }
 
 void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size_t n) {
@@ -81,4 +85,255 @@ void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t 
   for (size_t i = 0; i < m; i++) {
     for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
   }
+}
+
+/*
+ * Damped least squares x = argmin |J x - b|^2 + lambda |x|^2 through the smaller of two systems,
+ *
+ *   x = J' (J J' + lambda I)^-1 b     (m <= n)
+ *   x = (J'J + lambda I)^-1 J' b      (m > n).
+ *
+ * The matrix M in brackets is factored as L D L', which needs no square roots. A pivot that has
+ * lost all its digits to cancellation, d_i <= k eps M_ii, is not told from zero.
+ */
+enum { LAPACK_SIZE = 32, BLAS_FLOPS = 8192 };
+
+static size_t smaller(size_t m, size_t n) { return m < n ? m : n; }
+
+size_t hvi_dense_damped_work(size_t m, size_t n) {
+  size_t k = smaller(m, n);
+  return k * k + 2 * k;
+}
+
+/* One row or one column: M is a number. */
+static bool solve_scalar(double *x, const double *J, const double *b, double lambda, size_t m,
+                         size_t n) {
+  size_t length = m * n;
+  double scale = 1.0 / (hvi_vec_norm2(J, length) + lambda);
+  double factor = scale * (m == 1 ? b[0] : hvi_vec_dot(J, b, m));
+  if (!(scale > 0.0) || !isfinite(factor)) return false;
+  if (m == 1) {
+    for (size_t j = 0; j < n; j++) x[j] = factor * J[j];
+  } else {
+    x[0] = factor;
+  }
+  return true;
+}
+
+/* The lower triangle of M[k][k]. */
+static void gram(double *M, const double *J, double lambda, size_t m, size_t n) {
+  size_t k = smaller(m, n);
+  if (m * n * k > BLAS_FLOPS && m <= INT_MAX && n <= INT_MAX) {
+    CBLAS_TRANSPOSE trans = m <= n ? CblasNoTrans : CblasTrans;
+    int inner = (int)(m <= n ? n : m);
+    const bool held = hvi_blas_hold();
+    cblas_dsyrk(CblasRowMajor, CblasLower, trans, (int)k, inner, 1.0, J, (int)n, 0.0, M, (int)k);
+    hvi_blas_release(held);
+  } else if (m <= n) {
+    for (size_t i = 0; i < k; i++) {
+      for (size_t j = 0; j <= i; j++) M[i * k + j] = hvi_vec_dot(J + i * n, J + j * n, n);
+    }
+  } else {
+    hvi_vec_zero(M, k * k);
+    for (size_t r = 0; r < m; r++) {
+      for (size_t i = 0; i < k; i++) hvi_vec_add(M + i * k, J[r * n + i], J + r * n, i + 1);
+    }
+  }
+  for (size_t i = 0; i < k; i++) M[i * k + i] += lambda;
+}
+
+/* NaN fails the comparison too. */
+static bool pivot_good(double pivot, double diagonal, size_t k) {
+  return pivot > (double)k * DBL_EPSILON * diagonal && pivot <= DBL_MAX;
+}
+
+/* M = L D L' in place: L below the diagonal, 1/D on it. */
+static bool factor_small(double *M, size_t k) {
+  for (size_t j = 0; j < k; j++) {
+    double *row = M + j * k, diagonal = row[j], pivot = diagonal;
+    for (size_t p = 0; p < j; p++) {
+      /* row holds L D up to here; divide it out as it is used */
+      double scaled = row[p] * M[p * k + p];
+      pivot -= scaled * row[p];
+      row[p] = scaled;
+    }
+    if (!pivot_good(pivot, diagonal, k)) return false;
+    row[j] = 1.0 / pivot;
+    for (size_t i = j + 1; i < k; i++) M[i * k + j] -= hvi_vec_dot(M + i * k, row, j);
+  }
+  return true;
+}
+
+static void solve_small(double *y, const double *M, size_t k) {
+  for (size_t i = 0; i < k; i++) y[i] -= hvi_vec_dot(M + i * k, y, i);
+  for (size_t i = 0; i < k; i++) y[i] *= M[i * k + i];
+  for (size_t i = k; i-- > 0;) {
+    for (size_t j = 0; j < i; j++) y[j] -= M[i * k + j] * y[i];
+  }
+}
+
+/* Row-major lower is column-major upper. */
+static bool solve_large(double *y, double *M, double *diagonal, size_t k) {
+  lapack_int size = (lapack_int)k;
+  for (size_t i = 0; i < k; i++) diagonal[i] = M[i * k + i];
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, M, size) != 0) return false;
+  for (size_t i = 0; i < k; i++) {
+    if (!pivot_good(M[i * k + i] * M[i * k + i], diagonal[i], k)) return false;
+  }
+  return LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', size, 1, M, size, y, size) == 0;
+}
+
+/* y = M^-1 y */
+static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
+  if (k > LAPACK_SIZE) {
+    const bool held = hvi_blas_hold(), good = solve_large(y, M, diagonal, k);
+    hvi_blas_release(held);
+    return good;
+  }
+  if (!factor_small(M, k)) return false;
+  solve_small(y, M, k);
+  return true;
+}
+
+bool hvi_dense_cholesky_solve(double *y, double *M, size_t n, double *work) {
+  return n <= INT_MAX && solve_gram(y, M, work, n) && hvi_vec_finite(y, n);
+}
+
+static bool solve_general(double *x, const double *J, const double *b, double lambda, size_t m,
+                          size_t n, double *work) {
+  size_t k = smaller(m, n);
+  double *M = work, *diagonal = M + k * k, *y = diagonal + k;
+  gram(M, J, lambda, m, n);
+  if (m <= n) {
+    hvi_vec_copy(y, b, k);
+    if (!solve_gram(y, M, diagonal, k)) return false;
+    hvi_dense_mul_t(x, J, y, m, n);
+  } else {
+    hvi_dense_mul_t(x, J, b, m, n);
+    if (!solve_gram(x, M, diagonal, k)) return false;
+  }
+  return hvi_vec_finite(x, n);
+}
+
+bool hvi_dense_damped_solve(double *x, const double *J, const double *b, double lambda, size_t m,
+                            size_t n, double *work) {
+  const bool empty = m == 0 || n == 0, scalar = m == 1 || n == 1;
+  const bool good = empty || (scalar ? solve_scalar(x, J, b, lambda, m, n)
+                                     : solve_general(x, J, b, lambda, m, n, work));
+  if (empty || !good) hvi_vec_zero(x, n);
+  return good;
+}
+
+/* A copy of finite A[n][n] with `extra` doubles after it; free it. */
+static hvi_status copy_square(double **copy, const double *A, size_t n, size_t extra,
+                              hvi_error *err) {
+  size_t size = 0;
+  *copy = NULL;
+  if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size) {
+    *copy = hvi_alloc_doubles(size + extra);
+  }
+  if (!*copy) return hvi_error_memory(err, "a copy of a matrix");
+  if (A && !hvi_vec_finite(A, size)) {
+    hvi_free(*copy);
+    return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is not finite", n, n);
+  }
+  if (A) hvi_vec_copy(*copy, A, size);
+  return HVI_OK;
+}
+
+hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error *err) {
+  if (n == 0) return HVI_OK;
+  double *copy;
+  size_t extra = 64 * n; /* room for LAPACK's blocks; 3 n - 1 is the least */
+  hvi_status status = copy_square(&copy, A, n, extra, err);
+  if (status != HVI_OK) return status;
+  lapack_int size = (lapack_int)n, room = (lapack_int)(extra < INT_MAX ? extra : INT_MAX);
+  const bool held = hvi_blas_hold();
+  lapack_int info =
+      LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room);
+  hvi_blas_release(held);
+  hvi_free(copy);
+  if (info == 0) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
+}
+
+static double one_norm(const double *A, size_t n) {
+  double largest = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    double sum = 0.0;
+    for (size_t j = 0; j < n; j++) sum += fabs(A[i * n + j]);
+    largest = fmax(largest, sum);
+  }
+  return largest;
+}
+
+/* Row-major A is column-major A', so the transposed system is solved. False when A is singular to
+ * working precision. */
+static bool solve_lu(double *x, double *LU, double *scratch, lapack_int *pivots, size_t n) {
+  lapack_int size = (lapack_int)n;
+  double norm = one_norm(LU, n), rcond = 0.0;
+  lapack_int *integers = pivots + n;
+  return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
+         LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, scratch,
+                             integers) == 0 &&
+         rcond > DBL_EPSILON &&
+         LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, LU, size, pivots, x, size) == 0;
+}
+
+hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err) {
+  if (n == 0) return HVI_OK;
+  double *copy;
+  hvi_status status = copy_square(&copy, A, n, 6 * n, err);
+  if (status != HVI_OK) return status;
+  double *scratch = copy + n * n;
+  lapack_int *pivots = (lapack_int *)(void *)(scratch + 4 * n);
+  if (x != b) hvi_vec_copy(x, b, n);
+  const bool held = hvi_blas_hold(), solved = solve_lu(x, copy, scratch, pivots, n);
+  hvi_blas_release(held);
+  hvi_free(copy);
+  if (solved) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is singular", n, n);
+}
+
+/* With R's diagonal made positive the decomposition is unique, and Q is distributed as it should.
+ */
+hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err) {
+  if (n == 0) return HVI_OK;
+  double *copy;
+  size_t room = 64 * n;
+  hvi_status status = copy_square(&copy, NULL, n, 2 * n + room, err);
+  if (status != HVI_OK) return status;
+  double *tau = copy + n * n, *sign = tau + n, *scratch = sign + n;
+  lapack_int size = (lapack_int)n, work_size = (lapack_int)(room < INT_MAX ? room : INT_MAX);
+  hvi_rng_fill_normal(rng, 0.0, 1.0, n * n, copy);
+  const bool held = hvi_blas_hold();
+  LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, size, size, copy, size, tau, scratch, work_size);
+  for (size_t j = 0; j < n; j++) sign[j] = copysign(1.0, copy[j * n + j]);
+  LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, size, size, size, copy, size, tau, scratch, work_size);
+  hvi_blas_release(held);
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < n; i++) Q[i * n + j] = sign[j] * copy[j * n + i];
+  }
+  hvi_free(copy);
+  return HVI_OK;
+}
+
+/* LAPACK's dsyevd wants 1 + 6 n + 2 n^2 doubles and 3 + 5 n integers. */
+size_t hvi_dense_eigen_work(size_t n) {
+  const size_t integers = (3 + 5 * n) * sizeof(lapack_int);
+  return 1 + 6 * n + 2 * n * n + (integers + sizeof(double) - 1) / sizeof(double);
+}
+
+bool hvi_dense_eigen(double *w, double *A, size_t n, double *work) {
+  if (n == 0 || n > INT_MAX / 4 || !hvi_vec_finite(A, n * n)) return false;
+  const size_t doubles = 1 + 6 * n + 2 * n * n;
+  lapack_int *integers = (lapack_int *)(void *)(work + doubles), size = (lapack_int)n;
+  if (doubles > INT_MAX) return false;
+  /* columns in LAPACK's eyes are rows in ours */
+  const bool held = hvi_blas_hold();
+  const lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
+                                              (lapack_int)doubles, integers, 3 + 5 * size);
+  hvi_blas_release(held);
+  return info == 0;
 }

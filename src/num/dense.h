@@ -58,10 +58,6 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
  */
 bool hvi_dense_eigen(double *w, double *A, size_t n, double *work);
 size_t hvi_dense_eigen_work(size_t n);
-/* Orthonormal basis Q[m][*rank] (row-major, leading dimension *rank) of the range of A[m][n], with
- * a relative cut-off; Q has room for m * min(m,n). Allocates. */
-hvi_status hvi_dense_range(double *Q, size_t *rank, const double *A, size_t m, size_t n,
-                           double cutoff, hvi_error *err);
 /* Solves A x = b for square A[n][n]; HVI_ERROR_INPUT when A is singular. Allocates. */
 hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err);
 /* A random orthogonal matrix Q[n][n] (Haar, by QR of a normal matrix). Allocates. */

@@ -219,69 +219,17 @@ void hvi_dense_svd_solve(double *x, const double *b, double cutoff, size_t m, si
   }
 }
 
-/* Factors A in a workspace of its own; free *work. */
-static hvi_status factor_alone(double **work, double *largest, const double *A, size_t m, size_t n,
-                               hvi_error *err) {
-  *work = hvi_alloc_doubles(hvi_dense_svd_work(m, n));
-  if (!*work) return hvi_error_memory(err, "a singular value decomposition");
-  *largest = hvi_dense_svd_factor(A, m, n, *work);
-  if (!isnan(*largest)) return HVI_OK;
-  hvi_free(*work);
-  *work = NULL;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is not finite", m, n);
-}
-
-/* The order in which s is largest first, by insertion: order[k]. */
-static void order_down(size_t *order, const double *s, size_t k) {
-  for (size_t i = 0; i < k; i++) {
-    size_t j = i;
-    for (; j > 0 && s[order[j - 1]] < s[i]; j--) order[j] = order[j - 1];
-    order[j] = i;
-  }
-}
-
-/* Factors A and sorts; free *work and *order. */
-static hvi_status factor_sorted(double **work, size_t **order, double *largest, const double *A,
-                                size_t m, size_t n, hvi_error *err) {
-  hvi_status status = factor_alone(work, largest, A, m, n, err);
-  if (status != HVI_OK) return status;
-  size_t k = m < n ? m : n;
-  *order = hvi_alloc(k, sizeof **order);
-  if (!*order) {
-    hvi_free(*work);
-    return hvi_error_memory(err, "a singular value decomposition");
-  }
-  order_down(*order, *work, k);
-  return HVI_OK;
-}
-
 hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_t n,
                                      hvi_error *err) {
-  double *work, largest;
-  size_t *order;
-  hvi_status status = factor_sorted(&work, &order, &largest, A, m, n, err);
-  if (status != HVI_OK) return status;
-  for (size_t i = 0; i < m && i < n; i++) s[i] = work[order[i]];
-  hvi_free(order);
-  hvi_free(work);
-  return HVI_OK;
-}
-
-hvi_status hvi_dense_range(double *Q, size_t *rank, const double *A, size_t m, size_t n,
-                           double cutoff, hvi_error *err) {
-  double *work, largest;
-  size_t *order;
-  hvi_status status = factor_sorted(&work, &order, &largest, A, m, n, err);
-  if (status != HVI_OK) return status;
-  factors f = layout(work, m, n);
-  const double *left = m <= n ? f.Q : f.W; /* rows of length m */
-  size_t r = 0;
-  while (r < f.k && f.s[order[r]] > cutoff * largest) r++;
-  for (size_t j = 0; j < r; j++) {
-    for (size_t i = 0; i < m; i++) Q[i * r + j] = left[order[j] * m + i];
+  double *work = hvi_alloc_doubles(hvi_dense_svd_work(m, n));
+  if (!work) return hvi_error_memory(err, "a singular value decomposition");
+  const double largest = hvi_dense_svd_factor(A, m, n, work);
+  for (size_t i = 0; i < m && i < n; i++) {
+    size_t j = i;
+    for (; j > 0 && s[j - 1] < work[i]; j--) s[j] = s[j - 1];
+    s[j] = work[i];
   }
-  *rank = r;
-  hvi_free(order);
   hvi_free(work);
-  return HVI_OK;
+  if (!isnan(largest)) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is not finite", m, n);
 }

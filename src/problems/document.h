@@ -2,7 +2,7 @@
 #ifndef HVI_PROBLEMS_DOCUMENT_H
 #define HVI_PROBLEMS_DOCUMENT_H
 
-#include "base/yaml_tree.h"
+#include "io/yaml.h"
 
 typedef struct hvi_document {
   hvi_tree *tree;

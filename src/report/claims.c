@@ -1,10 +1,21 @@
+/* The list, and claims.json: numbers in full, not-finite values as the strings "inf", "-inf" and
+ * null. */
 #include "report/claims.h"
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { SCHEMA_VERSION = 1, MAX_BYTES = 16 << 20 };
 
 const char *hvi_judgement_name(hvi_judgement j) {
   static const char *const names[HVI_JUDGEMENT_COUNT] = {[HVI_NOT_JUDGED] = "not judged",
@@ -46,10 +57,6 @@ void hvi_claim_measure(hvi_claim *c, const char *name, double value) {
   m->value = value;
 }
 
-void hvi_claim_judge(hvi_claim *c, bool holds) {
-  if (c) c->judgement = holds ? HVI_HOLDS : HVI_HOLDS_NOT;
-}
-
 void hvi_claim_decide(hvi_claim *c, hvi_judgement judgement) {
   if (c) c->judgement = judgement;
 }
@@ -72,15 +79,13 @@ void hvi_claims_figure(hvi_claims *claims, const char *name) {
   claims->figures = figures;
 }
 
-const hvi_claim *hvi_claims_find(const hvi_claims *claims, const char *id) {
-  for (size_t i = 0; i < claims->count; i++)
-    if (strcmp(claims->items[i]->id, id) == 0) return claims->items[i];
-  return NULL;
-}
-
-size_t hvi_claims_tally(const hvi_claims *claims, hvi_judgement j) {
+size_t hvi_claims_tally(const hvi_claims *list, size_t count, bool theorem, hvi_judgement j) {
   size_t n = 0;
-  for (size_t i = 0; i < claims->count; i++) n += claims->items[i]->judgement == j;
+  for (size_t i = 0; i < count; i++)
+    for (size_t k = 0; k < list[i].count; k++) {
+      const hvi_claim *c = list[i].items[k];
+      n += c->theorem == theorem && c->judgement == j;
+    }
   return n;
 }
 
@@ -89,4 +94,140 @@ void hvi_claims_clear(hvi_claims *claims) {
   hvi_free(claims->items);
   hvi_free(claims->figures);
   *claims = (hvi_claims){0};
+}
+
+static json_t *json_number(double x) {
+  if (isfinite(x)) return json_real(x);
+  return isnan(x) ? json_null() : json_string(x > 0 ? "inf" : "-inf");
+}
+
+static double number_of(const json_t *v) {
+  if (json_is_number(v)) return json_number_value(v);
+  if (!json_is_string(v)) return NAN;
+  return strcmp(json_string_value(v), "inf") == 0 ? INFINITY : -INFINITY;
+}
+
+static json_t *claim_json(const hvi_claim *c) {
+  const bool judged = c->judgement == HVI_HOLDS || c->judgement == HVI_HOLDS_NOT;
+  json_t *measured = json_object();
+  for (size_t i = 0; i < c->measure_count; i++)
+    json_object_set_new(measured, c->measures[i].name, json_number(c->measures[i].value));
+  json_t *claim = json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "id", c->id, "where", c->where,
+                            "claim", c->text, "measured", measured, "holds",
+                            judged ? json_boolean(c->judgement == HVI_HOLDS) : json_null(),
+                            "verdict", hvi_judgement_name(c->judgement), "note", c->note);
+  if (c->theorem) json_object_set_new(claim, "theorem", json_true());
+  return claim;
+}
+
+static json_t *claims_json(const hvi_claims *claims) {
+  json_t *list = json_array(), *figures = json_array();
+  for (size_t i = 0; i < claims->count; i++)
+    json_array_append_new(list, claim_json(claims->items[i]));
+  for (size_t i = 0; i < claims->figure_count; i++)
+    json_array_append_new(figures, json_string(claims->figures[i]));
+  return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "schema_version",
+                   SCHEMA_VERSION, "experiment", claims->experiment, "title", claims->title, "mode",
+                   claims->mode, "settings_hash", claims->settings_hash, "level", claims->levels,
+                   "seconds", claims->seconds, "figures", figures, "claims", list);
+}
+
+/* The checksum of everything else in it; false without memory. */
+static bool print_checksum(char digits[17], const json_t *root) {
+  char *dump = json_dumps(root, JSON_COMPACT | JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+  if (dump) snprintf(digits, 17, "%016" PRIx64, hvi_checksum(HVI_HASH_START, dump, strlen(dump)));
+  free(dump);
+  return dump != NULL;
+}
+
+/* Takes the checksum out and compares it; one that is not there fits. */
+static bool checksum_fits(hvi_claims *claims, json_t *root) {
+  char is[17], stated[17];
+  const char *text = json_string_value(json_object_get(root, "checksum"));
+  if (!text) return true;
+  snprintf(stated, sizeof stated, "%s", text);
+  json_object_del(root, "checksum");
+  claims->checked = print_checksum(is, root) && strcmp(is, stated) == 0;
+  return claims->checked;
+}
+
+hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_error *err) {
+  char digits[17];
+  json_t *root = claims->failed ? NULL : claims_json(claims);
+  const bool good = root && print_checksum(digits, root) &&
+                    json_object_set_new(root, "checksum", json_string(digits)) == 0;
+  char *dump = good ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  char *text = dump ? hvi_join_texts(dump, "\n") : NULL;
+  json_decref(root);
+  free(dump);
+  const hvi_status status =
+      text ? hvi_file_write_text(path, text, err) : hvi_error_memory(err, path);
+  hvi_free(text);
+  return status;
+}
+
+static bool take_claim(hvi_claims *claims, json_t *item) {
+  const char *id, *where, *text, *note, *verdict = "", *name;
+  json_t *measured, *holds, *value;
+  int theorem = 0;
+  if (json_unpack(item, "{s:s, s:s, s:s, s:s, s?s, s:o, s:o, s?b}", "id", &id, "where", &where,
+                  "claim", &text, "note", &note, "verdict", &verdict, "measured", &measured,
+                  "holds", &holds, "theorem", &theorem) ||
+      !json_is_object(measured))
+    return false;
+  hvi_claim *c = hvi_claims_add(claims, id, where, text);
+  if (!c) return false;
+  json_object_foreach(measured, name, value) hvi_claim_measure(c, name, number_of(value));
+  if (json_is_boolean(holds)) c->judgement = json_is_true(holds) ? HVI_HOLDS : HVI_HOLDS_NOT;
+  if (strcmp(verdict, hvi_judgement_name(HVI_NOT_DECIDED)) == 0) c->judgement = HVI_NOT_DECIDED;
+  c->theorem = theorem;
+  hvi_claim_note(c, "%s", note);
+  return true;
+}
+
+static bool take_all(hvi_claims *claims, json_t *root) {
+  const char *experiment, *title, *mode, *hash, *levels = "";
+  json_t *list, *figures;
+  int version;
+  if (json_unpack(root, "{s:i, s:s, s:s, s:s, s:s, s?s, s?F, s:o, s:o}", "schema_version", &version,
+                  "experiment", &experiment, "title", &title, "mode", &mode, "settings_hash", &hash,
+                  "level", &levels, "seconds", &claims->seconds, "figures", &figures, "claims",
+                  &list) ||
+      version != SCHEMA_VERSION || !json_is_array(list) || !json_is_array(figures))
+    return false;
+  snprintf(claims->experiment, sizeof claims->experiment, "%s", experiment);
+  snprintf(claims->title, sizeof claims->title, "%s", title);
+  snprintf(claims->mode, sizeof claims->mode, "%s", mode);
+  snprintf(claims->settings_hash, sizeof claims->settings_hash, "%s", hash);
+  snprintf(claims->levels, sizeof claims->levels, "%s", levels);
+  for (size_t i = 0; i < json_array_size(figures); i++) {
+    const char *name = json_string_value(json_array_get(figures, i));
+    if (!name) return false;
+    hvi_claims_figure(claims, name);
+  }
+  for (size_t i = 0; i < json_array_size(list); i++)
+    if (!take_claim(claims, json_array_get(list, i))) return false;
+  return true;
+}
+
+hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err) {
+  *claims = (hvi_claims){0};
+  char *text = NULL;
+  hvi_status status = hvi_file_read_text(&text, path, MAX_BYTES, err);
+  if (status != HVI_OK) return status;
+  json_error_t where;
+  json_t *root = json_loads(text, 0, &where);
+  hvi_free(text);
+  if (!root)
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' line %d: %s", path, where.line, where.text);
+  else if (!checksum_fits(claims, root))
+    status = hvi_error_set(err, HVI_ERROR_INPUT,
+                           "'%s' is damaged: its checksum does not fit its contents", path);
+  else if (!take_all(claims, root))
+    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is not a list of claims (schema %d)", path,
+                           SCHEMA_VERSION);
+  json_decref(root);
+  if (status == HVI_OK && claims->failed) status = hvi_error_memory(err, "claims");
+  if (status != HVI_OK) hvi_claims_clear(claims);
+  return status;
 }

@@ -1,9 +1,10 @@
 /*
  * Claims: what the paper says, what was measured, and whether it holds.
  *
- *   hvi_claim *c = hvi_claims_add(claims, "phgd-linear", "Section 4.1", "PHGD converges
- * linearly."); hvi_claim_measure(c, "slope per iteration", slope); hvi_claim_judge(c, slope < 0 &&
- * r2 > 0.99); hvi_claim_note(c, "fit over iterations %zu to %zu", first, last);
+ *   hvi_claim *c = hvi_claims_add(claims, "phgd-linear", "Section 4.1", "PHGD is linear.");
+ *   hvi_claim_measure(c, "slope per iteration", slope);
+ *   hvi_claim_decide(c, slope < 0 && r2 > 0.99 ? HVI_HOLDS : HVI_HOLDS_NOT);
+ *   hvi_claim_note(c, "fit over iterations %zu to %zu", first, last);
  *
  * A claim is judged only from numbers that it lists. Running out of memory is remembered and
  * reported by hvi_claims_write, so that a list of claims reads as above; the calls on a NULL claim
@@ -64,14 +65,11 @@ typedef struct hvi_claims {
 
 hvi_claim *hvi_claims_add(hvi_claims *claims, const char *id, const char *where, const char *text);
 void hvi_claim_measure(hvi_claim *c, const char *name, double value);
-void hvi_claim_judge(hvi_claim *c, bool holds);
 void hvi_claim_decide(hvi_claim *c, hvi_judgement judgement);
 void hvi_claim_note(hvi_claim *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void hvi_claims_figure(hvi_claims *claims, const char *name);
-/* The claim with that id, or NULL. */
-const hvi_claim *hvi_claims_find(const hvi_claims *claims, const char *id);
-/* How many claims were judged so. */
-size_t hvi_claims_tally(const hvi_claims *claims, hvi_judgement j);
+/* How many theorems, or claims that are none, were judged so. */
+size_t hvi_claims_tally(const hvi_claims *list, size_t count, bool theorem, hvi_judgement j);
 /* Empties the list; the struct itself is the caller's. */
 void hvi_claims_clear(hvi_claims *claims);
 

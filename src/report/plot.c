@@ -5,17 +5,25 @@
  *   title
  *   panel  panel  panel      each: margin for its axis, then the plotting area
  *   legend                   one for all panels, in columns
+ *
+ * gnuplot runs as a program, without a shell and with its output captured.
  */
 #include "report/plot.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "report/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* How a script begins. */
 #define SCRIPT_START "# Redraw with: gnuplot "
@@ -59,6 +67,20 @@ static const struct {
     {"#762A83", "(14,4,5,4)"},
 };
 enum { STYLE_COUNT = sizeof styles / sizeof *styles };
+
+/* How gnuplot draws a mark, and how strongly. */
+static const struct {
+  const char *with, *weight;
+} marks[] = {
+    [HVI_MARK_LINE] = {"lines", ""},
+    [HVI_MARK_THIN] = {"lines", " lw 1"},
+    [HVI_MARK_DASHED] = {"lines", " dt (9,6) lw 1.4"},
+    [HVI_MARK_POINTS] = {"points", ""},
+    [HVI_MARK_CLOUD] = {"points", " ps 0.3"},
+    [HVI_MARK_PATH] = {"lines", ""},
+    [HVI_MARK_BAND] = {"filledcurves", ""},
+    [HVI_MARK_BARS] = {"boxes fs solid 0.85 noborder", ""},
+};
 
 static bool is_bars(const hvi_panel *p) {
   return p->series_count && p->series[0].mark == HVI_MARK_BARS;
@@ -124,11 +146,15 @@ static void add_quoted(hvi_text *t, const char *text) {
   hvi_text_add(t, "'");
 }
 
-/* A file beside the script. A name that began with '<' would be run, one with '-' or '+' is no
- * file: all begin with "./". */
-static void add_file(hvi_text *t, const char *name) {
-  hvi_text_add(t, "'./'.");
-  add_quoted(t, name);
+/* A text in which '@' stands for the quoted name. A file beside the script is "'./'.@": one whose
+ * name began with '<' would be run, one with '-' or '+' is no file. */
+static void add_named(hvi_text *t, const char *text, const char *name) {
+  for (; *text; text++) {
+    if (*text == '@')
+      add_quoted(t, name);
+    else
+      hvi_text_pad(t, *text, 1);
+  }
 }
 
 static void add_number(hvi_text *t, double x) {
@@ -154,9 +180,8 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                "unset mxtics\nunset mytics\n"
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
-  hvi_text_add(t, "if (!exists('stem')) stem = ");
-  add_file(t, plot->name);
-  hvi_text_add(t, "\ndo for [format in 'png svg'] {\n"
+  add_named(t, "if (!exists('stem')) stem = './'.@\n", plot->name);
+  hvi_text_add(t, "do for [format in 'png svg'] {\n"
                   "  if (format eq 'png') {\n"
                   "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
                   "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
@@ -167,8 +192,7 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                   "  set output stem.'.'.format\n"
                   "  set multiplot\n");
   if (!plot->title) return;
-  hvi_text_add(t, "  set label 1 ");
-  add_quoted(t, plot->title);
+  add_named(t, "  set label 1 @", plot->title);
   hvi_text_add(t, " at screen 0.5,%.4f center noenhanced font ',13'\n",
                1 - 0.55 * l->title / l->height);
 }
@@ -189,84 +213,48 @@ static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
   hvi_text_add(t, "]\n");
 }
 
-static void add_call(hvi_text *t, const char *before, const char *name, const char *after) {
-  hvi_text_add(t, "%s", before);
-  add_quoted(t, name);
-  hvi_text_add(t, "%s", after);
-}
-
 /* A column. The edge of a band that leaves a logarithmic axis below runs along its end, as does a
  * line where the axis says so; without that, gnuplot would drop the area. */
 static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
   if ((mark != HVI_MARK_BAND && !axis->floor) || !axis->log || axis->low <= 0) {
-    add_call(t, "(column(", name, "))");
+    add_named(t, "(column(@))", name);
     return;
   }
-  add_call(t, "(column(", name, ") <= ");
+  add_named(t, "(column(@) <= ", name);
   add_number(t, axis->low);
   hvi_text_add(t, " ? ");
   add_number(t, axis->low);
-  add_call(t, " : column(", name, "))");
-}
-
-static const char *drawn_with(hvi_mark mark) {
-  switch (mark) {
-  case HVI_MARK_BAND:
-    return "filledcurves";
-  case HVI_MARK_POINTS:
-  case HVI_MARK_CLOUD:
-    return "points";
-  case HVI_MARK_BARS:
-    return "boxes fs solid 0.85 noborder";
-  default:
-    return "lines";
-  }
-}
-
-static const char *weight_of(hvi_mark mark) {
-  switch (mark) {
-  case HVI_MARK_DASHED:
-    return " dt (9,6) lw 1.4";
-  case HVI_MARK_THIN:
-    return " lw 1";
-  case HVI_MARK_CLOUD:
-    return " ps 0.3";
-  default:
-    return "";
-  }
+  add_named(t, " : column(@))", name);
 }
 
 static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }
 
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
-  hvi_text_add(t, "    ");
-  add_file(t, s->file);
+  add_named(t, "    './'.@", s->file);
   if (s->mark == HVI_MARK_BARS)
     hvi_text_add(t, " using 0:");
   else
-    add_call(t, " using (column(", s->x, p->x.thousands ? ")/1000):" : ")):");
+    add_named(t, p->x.thousands ? " using (column(@)/1000):" : " using (column(@)):", s->x);
   add_column(t, s->y, &p->y, s->mark);
   if (s->mark == HVI_MARK_BAND) {
     hvi_text_add(t, ":");
     add_column(t, s->y2, &p->y, s->mark);
   }
-  if (s->mark == HVI_MARK_BARS) add_call(t, ":xtic(stringcolumn(", s->x, "))");
-  hvi_text_add(t, " with %s lt %zu", drawn_with(s->mark), linetype(s));
-  hvi_text_add(t, "%s notitle", weight_of(s->mark));
+  if (s->mark == HVI_MARK_BARS) add_named(t, ":xtic(stringcolumn(@))", s->x);
+  hvi_text_add(t, " with %s lt %zu%s notitle", marks[s->mark].with, linetype(s),
+               marks[s->mark].weight);
 }
 
 /* What goes on top of a series: the start of a path, the value of a bar. */
 static void add_decoration(hvi_text *t, const hvi_series *s) {
   if (s->mark != HVI_MARK_PATH && s->mark != HVI_MARK_BARS) return;
-  hvi_text_add(t, ", \\\n    ");
-  add_file(t, s->file);
+  add_named(t, ", \\\n    './'.@", s->file);
   if (s->mark == HVI_MARK_PATH) {
-    add_call(t, " every ::0::0 using (column(", s->x, ")):");
-    add_call(t, "(column(", s->y, ")) with points");
+    add_named(t, " every ::0::0 using (column(@)):", s->x);
+    add_named(t, "(column(@)) with points", s->y);
     hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
   } else {
-    add_call(t, " using 0:(column(", s->y, ")):");
-    add_call(t, "(sprintf('%.3g', column(", s->y, "))) with labels");
+    add_named(t, " using 0:(column(@)):(sprintf('%.3g', column(@))) with labels", s->y);
     hvi_text_add(t, " offset 0,0.6 tc rgb '#222222' notitle");
   }
 }
@@ -283,9 +271,7 @@ static void add_margins(hvi_text *t, const layout *l, size_t index) {
 }
 
 static void add_point(hvi_text *t, const hvi_mark_point *point) {
-  hvi_text_add(t, "  set label 2 ");
-  add_quoted(t, point->label ? point->label : "");
-  hvi_text_add(t, " at ");
+  add_named(t, "  set label 2 @ at ", point->label ? point->label : "");
   add_number(t, point->x);
   hvi_text_add(t, ",");
   add_number(t, point->y);
@@ -295,9 +281,7 @@ static void add_point(hvi_text *t, const hvi_mark_point *point) {
 static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t index) {
   const hvi_panel *p = &plot->panels[index];
   add_margins(t, l, index);
-  hvi_text_add(t, "  set title ");
-  add_quoted(t, p->title ? p->title : "");
-  hvi_text_add(t, " offset 0,-0.3\n");
+  add_named(t, "  set title @ offset 0,-0.3\n", p->title ? p->title : "");
   add_axis(t, "x", &p->x);
   add_axis(t, "y", &p->y);
   if (is_bars(p))
@@ -329,8 +313,8 @@ static void add_legend(hvi_text *t, const hvi_plot *plot, const layout *l) {
     for (size_t j = 0; j < plot->panels[i].series_count; j++) {
       if (!first_of_its_label(plot, i, j)) continue;
       const hvi_series *s = &plot->panels[i].series[j];
-      hvi_text_add(t, ", \\\n    keyentry with %s lt %zu%s title ", drawn_with(s->mark),
-                   linetype(s), weight_of(s->mark));
+      hvi_text_add(t, ", \\\n    keyentry with %s lt %zu%s title ", marks[s->mark].with,
+                   linetype(s), marks[s->mark].weight);
       add_quoted(t, s->label);
     }
   /* the next terminal starts from the same settings */
@@ -350,7 +334,7 @@ hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
 
 /* What is there under the figure's names was drawn by hvi: there is a script with its first line.
  */
-static hvi_status check_place(const char *folder, const char *name, hvi_error *err) {
+static hvi_status check_owner(const char *folder, const char *name, hvi_error *err) {
   static const char *const endings[] = {".gp", ".png", ".svg"};
   char line[sizeof SCRIPT_START] = "";
   hvi_status status = HVI_OK;
@@ -369,12 +353,6 @@ static hvi_status check_place(const char *folder, const char *name, hvi_error *e
   return status;
 }
 
-hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
-                         hvi_error *err) {
-  const hvi_status status = hvi_plot_write(folder, plot, err);
-  return status ? status : hvi_plot_draw(folder, plot->name, note, err);
-}
-
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err) {
   if (!plot->panel_count) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a figure without panels");
   layout l = lay_out(plot);
@@ -384,9 +362,152 @@ hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *e
   add_legend(&t, plot, &l);
   hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
   char *path = hvi_path_join(folder, plot->name, ".gp");
-  hvi_status status = check_place(folder, plot->name, err);
+  hvi_status status = check_owner(folder, plot->name, err);
   if (!status) status = path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
   hvi_free(path);
   hvi_text_free(&t);
   return status;
+}
+
+enum { NOT_FOUND = 127, NO_FOLDER = 126, STEM_SIZE = 48 };
+
+/* The child: only calls that are safe after fork in a program with threads. The script's name
+ * begins with "./", so that it is no option and no command. */
+static void become_gnuplot(const char *folder, char *script, char *assign, int output) {
+  char program[] = "gnuplot", defaults[] = "-d"; /* without the user's start-up file */
+  char before[] = "-e";
+  char *const argv[] = {program, defaults, before, assign, script, NULL};
+  int nothing = open("/dev/null", O_RDONLY);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  if (chdir(folder) != 0) _exit(NO_FOLDER);
+  execvp(program, argv);
+  _exit(NOT_FOUND);
+}
+
+/* Keeps the first line that says something; reads to the end so that the child never blocks. */
+static void read_complaint(int input, char *line, size_t size) {
+  char buffer[512];
+  size_t used = 0;
+  bool done = false;
+  for (;;) {
+    ssize_t n = read(input, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    for (ssize_t i = 0; i < n && !done; i++) {
+      if (buffer[i] == '\n')
+        done = used > 0 && strstr(line, "line ") != NULL;
+      else if (used + 1 < size)
+        line[used++] = buffer[i];
+      line[used] = '\0';
+      if (buffer[i] == '\n' && !done) line[used = 0] = '\0';
+    }
+  }
+}
+
+static hvi_status start(pid_t *child, int *input, const char *folder, char *script, char *assign,
+                        hvi_error *err) {
+  int ends[2];
+  if (pipe(ends) != 0) return hvi_error_system(err, "open a pipe to", "gnuplot");
+  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
+  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+  *child = fork();
+  if (*child == 0) become_gnuplot(folder, script, assign, ends[1]);
+  hvi_status status = HVI_OK;
+  if (*child < 0) {
+    status = hvi_error_system(err, "start", "gnuplot");
+    close(ends[0]);
+  }
+  close(ends[1]);
+  *input = ends[0];
+  return status;
+}
+
+static int wait_for(pid_t child) {
+  int state = 0;
+  while (waitpid(child, &state, 0) < 0)
+    if (errno != EINTR) return -1;
+  return WIFEXITED(state) ? WEXITSTATUS(state) : -1;
+}
+
+/* Runs the script. What it draws is called STEM.png and STEM.svg. */
+static hvi_status run(const char *folder, char *script, const char *stem, char note[HVI_PLOT_NOTE],
+                      hvi_error *err) {
+  char assign[STEM_SIZE + 16], complaint[256] = "";
+  pid_t child = 0;
+  int input = -1;
+  snprintf(assign, sizeof assign, "stem='./%s'", stem);
+  hvi_status status = start(&child, &input, folder, script, assign, err);
+  if (status != HVI_OK) return status;
+  read_complaint(input, complaint, sizeof complaint);
+  close(input);
+  const int code = wait_for(child);
+  if (code == NOT_FOUND)
+    snprintf(note, HVI_PLOT_NOTE,
+             "%s/%s is written but not drawn: gnuplot is not installed (Debian: gnuplot-nox)",
+             folder, script + 2);
+  else if (code != 0)
+    status = hvi_error_set(err, HVI_ERROR_IO,
+                           "%s/%s is written but not drawn: gnuplot ended with status %d%s%s",
+                           folder, script + 2, code, *complaint ? ": " : "", complaint);
+  return status;
+}
+
+/* A picture's last bytes, blanks apart, say that it is whole. */
+static bool is_whole(FILE *file, const char *ending) {
+  static const char png_end[] = "\0\0\0\0IEND\xae\x42\x60\x82", svg_end[] = "</svg>";
+  const bool png = strcmp(ending, ".png") == 0;
+  const size_t size = png ? sizeof png_end - 1 : sizeof svg_end - 1;
+  char end[16];
+  if (fseek(file, -(long)sizeof end, SEEK_END) != 0) return false;
+  size_t length = fread(end, 1, sizeof end, file);
+  while (!png && length > 0 && end[length - 1] == '\n') length--;
+  return length >= size && memcmp(end + length - size, png ? png_end : svg_end, size) == 0;
+}
+
+/* Puts a picture that is whole in its place, with the mode of the one that it replaces. */
+static hvi_status settle(const char *from, const char *to, const char *ending, hvi_error *err) {
+  struct stat old;
+  hvi_status status = HVI_OK;
+  FILE *file = fopen(from, "r");
+  if (!file || !is_whole(file, ending)) {
+    status =
+        hvi_error_set(err, HVI_ERROR_IO, "cannot write '%s': the picture is %s; is the disk full?",
+                      to, file ? "cut short" : "missing");
+  }
+  if (status == HVI_OK) status = hvi_file_sync(fileno(file), to, err);
+  if (file) fclose(file);
+  if (status == HVI_OK && stat(to, &old) == 0) chmod(from, old.st_mode & 07777);
+  if (status == HVI_OK && rename(from, to) != 0) status = hvi_error_system(err, "create", to);
+  return status == HVI_OK ? hvi_folder_sync(to, err) : status;
+}
+
+hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
+                         hvi_error *err) {
+  char stem[STEM_SIZE];
+  hvi_text script = {0};
+  note[0] = '\0';
+  snprintf(stem, sizeof stem, ".hvi-drawing-%lx", (unsigned long)getpid());
+  hvi_text_add(&script, "./%s.gp", name);
+  hvi_status status =
+      script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
+  hvi_text_free(&script);
+  static const char *const endings[] = {".png", ".svg"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings && !*note; i++) {
+    char *from = hvi_path_join(folder, stem, endings[i]),
+         *to = hvi_path_join(folder, name, endings[i]);
+    if (status == HVI_OK)
+      status = from && to ? settle(from, to, endings[i], err) : hvi_error_memory(err, "a path");
+    if (status != HVI_OK && from) unlink(from);
+    hvi_free(from);
+    hvi_free(to);
+  }
+  return status;
+}
+
+hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
+                         hvi_error *err) {
+  const hvi_status status = hvi_plot_write(folder, plot, err);
+  return status ? status : hvi_plot_draw(folder, plot->name, note, err);
 }

@@ -9,7 +9,7 @@
 #ifndef HVI_STUDY_ARM_H
 #define HVI_STUDY_ARM_H
 
-#include "base/yaml_tree.h"
+#include "io/yaml.h"
 
 #include <hvi/solver.h>
 #include <hvi/value.h>

@@ -2,7 +2,7 @@
 #ifndef HVI_STUDY_FIELDS_H
 #define HVI_STUDY_FIELDS_H
 
-#include "base/yaml_tree.h"
+#include "io/yaml.h"
 
 #include <hvi/setting.h>
 

@@ -16,7 +16,7 @@
 #ifndef HVI_STUDY_STUDY_H
 #define HVI_STUDY_STUDY_H
 
-#include "base/yaml_tree.h"
+#include "io/yaml.h"
 #include "report/claims.h"
 #include "report/plot.h"
 #include "study/arm.h"

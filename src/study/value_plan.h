@@ -2,7 +2,7 @@
 #ifndef HVI_STUDY_VALUE_PLAN_H
 #define HVI_STUDY_VALUE_PLAN_H
 
-#include "base/yaml_tree.h"
+#include "io/yaml.h"
 #include "study/arm.h"
 
 #include <hvi/testset.h>

@@ -292,42 +292,17 @@ static void empty_matrices_are_fine(void **state) {
   assert_true(x[0] == 0.0);
 }
 
-static void the_range_has_an_orthonormal_basis(void **state) {
-  (void)state;
-  double A[ROOM], Q[ROOM], column[SIDE], c[SIDE], back[SIDE];
-  for (size_t i = 0; i < SHAPES; i++) {
-    size_t m = shapes[i][0], n = shapes[i][1], k = smaller(m, n), wanted = (k + 1) / 2, rank;
-    fill_rank(A, m, n, wanted, i);
-    assert_int_equal(hvi_dense_range(Q, &rank, A, m, n, 1e-10, NULL), HVI_OK);
-    assert_int_equal(rank, wanted);
-    for (size_t j = 0; j < n; j++) { /* Q Q' leaves every column of A as it is */
-      for (size_t r = 0; r < m; r++) column[r] = A[r * n + j];
-      hvi_dense_mul_t(c, Q, column, m, rank);
-      assert_true(fabs(hvi_vec_norm(c, rank) - hvi_vec_norm(column, m)) < 1e-11);
-      hvi_dense_mul(back, Q, c, m, rank);
-      assert_close(back, column, m, 1e-11);
-    }
-  }
-  memset(A, 0, sizeof A);
-  size_t rank = 9;
-  assert_int_equal(hvi_dense_range(Q, &rank, A, 3, 5, 1e-10, NULL), HVI_OK);
-  assert_int_equal(rank, 0);
-}
-
 static void decompositions_report_errors(void **state) {
   (void)state;
   const double A[] = {1.0, NAN};
-  double s[1], Q[2];
-  size_t rank;
+  double s[1];
   hvi_error err;
   assert_int_equal(hvi_dense_singular_values(s, A, 1, 2, &err), HVI_ERROR_INPUT);
   assert_string_equal(err.text, "the matrix (1 by 2) is not finite");
   refuse = true;
   hvi_status values = hvi_dense_singular_values(s, A, 1, 1, NULL);
-  hvi_status range = hvi_dense_range(Q, &rank, A, 1, 1, 0.0, NULL);
   refuse = false;
   assert_int_equal(values, HVI_ERROR_MEMORY);
-  assert_int_equal(range, HVI_ERROR_MEMORY);
 }
 
 int main(void) {
@@ -346,7 +321,6 @@ int main(void) {
       cmocka_unit_test(a_hopeless_damping_is_refused),
       cmocka_unit_test(one_number_is_damped_in_closed_form),
       cmocka_unit_test(empty_matrices_are_fine),
-      cmocka_unit_test(the_range_has_an_orthonormal_basis),
       cmocka_unit_test(decompositions_report_errors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

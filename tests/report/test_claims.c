@@ -3,6 +3,7 @@
 
 #include "report/claims.h"
 #include "report/text.h"
+#include "support/claims.h"
 
 #include <math.h>
 
@@ -16,9 +17,9 @@ static hvi_claims sample(void) {
   hvi_claim_measure(a, "slope", -0.1);
   hvi_claim_measure(a, "nothing", NAN);
   hvi_claim_measure(a, "far", INFINITY);
-  hvi_claim_judge(a, true);
+  hvi_claim_decide(a, HVI_HOLDS);
   hvi_claim *b = hvi_claims_add(&c, "marginal", "Section 4.1", "Inner steps & F: \"cheap\".");
-  hvi_claim_judge(b, false);
+  hvi_claim_decide(b, HVI_HOLDS_NOT);
   hvi_claim_note(b, "ratio %d", 46);
   hvi_claims_add(&c, "open", "nowhere", "Not judged.");
   hvi_claims_figure(&c, "pennies");
@@ -46,10 +47,13 @@ static void reading_gives_back_what_was_written(void **state) {
     assert_string_equal(x->text, y->text);
     assert_string_equal(x->note, y->note);
     assert_int_equal(x->judgement, y->judgement);
+    assert_int_equal(x->theorem, y->theorem);
     assert_int_equal(x->measure_count, y->measure_count);
   }
-  const hvi_measure *m = hvi_claims_find(&back, "linear")->measures;
-  assert_true(m[0].value == -0.1 && isnan(m[1].value) && m[2].value == INFINITY);
+  const hvi_measure *m = find_claim(&back, "linear")->measures;
+  assert_true(m[0].value == -0.1);
+  assert_true(isnan(m[1].value));
+  assert_true(m[2].value == INFINITY);
   hvi_claims_clear(&c);
   hvi_claims_clear(&back);
 }
@@ -79,10 +83,10 @@ static void files_of_another_shape_are_refused(void **state) {
 static void tally_counts_judgements(void **state) {
   (void)state;
   hvi_claims c = sample();
-  assert_int_equal(hvi_claims_tally(&c, HVI_HOLDS), 1);
-  assert_int_equal(hvi_claims_tally(&c, HVI_HOLDS_NOT), 1);
-  assert_int_equal(hvi_claims_tally(&c, HVI_NOT_JUDGED), 1);
-  assert_null(hvi_claims_find(&c, "other"));
+  assert_int_equal(hvi_claims_tally(&c, 1, false, HVI_HOLDS), 1);
+  assert_int_equal(hvi_claims_tally(&c, 1, false, HVI_HOLDS_NOT), 1);
+  assert_int_equal(hvi_claims_tally(&c, 1, false, HVI_NOT_JUDGED), 1);
+  assert_null(find_claim(&c, "other"));
   hvi_claims_clear(&c);
 }
 
@@ -93,9 +97,45 @@ static void measures_beyond_the_limit_are_dropped(void **state) {
   for (int i = 0; i < HVI_CLAIM_MEASURES + 5; i++) hvi_claim_measure(a, "x", i);
   assert_int_equal(a->measure_count, HVI_CLAIM_MEASURES);
   hvi_claim_measure(NULL, "x", 1);
-  hvi_claim_judge(NULL, true);
+  hvi_claim_decide(NULL, HVI_HOLDS);
   hvi_claim_note(NULL, "x");
   hvi_claims_clear(&c);
+}
+
+/* Two lists, with theorems in the second: one verified, one violated, one of which nothing is known.
+ */
+static void theorems_are_counted_apart(void **state) {
+  hvi_claims list[2] = {sample(), {.experiment = "theory", .mode = "quick"}}, back;
+  static const hvi_judgement judgements[] = {HVI_HOLDS, HVI_HOLDS_NOT, HVI_NOT_JUDGED};
+  hvi_error err;
+  for (size_t i = 0; i < 3; i++) {
+    hvi_claim *c = hvi_claims_add(&list[1], "a", "Theorem 1", "An inequality.");
+    hvi_claim_decide(c, judgements[i]);
+    c->theorem = true;
+    assert_int_equal(hvi_claims_tally(list, 2, true, judgements[i]), 1);
+  }
+  assert_int_equal(hvi_claims_tally(list, 2, false, HVI_HOLDS), 1);
+  static const char summary[] = "1 theorems verified, 1 violated, 1 not judged; 3 claims: 1 hold, "
+                                "1 do not hold, 1 not judged";
+  char *table = hvi_claims_table(list, 2, 0);
+  assert_non_null(strstr(table, summary));
+  assert_non_null(strstr(table, "  verified       An inequality."));
+  assert_non_null(strstr(table, "  violated       An inequality."));
+  assert_int_equal(hvi_claims_page(list, 2, *state, &err), HVI_OK);
+  char *page = slurp(in(*state, "index.html"));
+  assert_non_null(strstr(page, summary));
+  assert_non_null(strstr(page, "<td class=\"v yes\">verified</td>"));
+  const char *path = in(*state, "theory.json");
+  assert_int_equal(hvi_claims_write(&list[1], path, &err), HVI_OK);
+  char *json = slurp(path);
+  assert_non_null(strstr(json, "\"theorem\": true"));
+  assert_int_equal(hvi_claims_read(&back, path, &err), HVI_OK);
+  for (size_t i = 0; i < 3; i++) assert_true(back.items[i]->theorem);
+  hvi_free(json);
+  hvi_free(page);
+  hvi_free(table);
+  hvi_claims_clear(&back);
+  for (size_t i = 0; i < 2; i++) hvi_claims_clear(&list[i]);
 }
 
 static void no_line_of_the_table_is_too_wide(void **state) {
@@ -189,6 +229,7 @@ int main(void) {
       cmocka_unit_test(files_of_another_shape_are_refused),
       cmocka_unit_test(tally_counts_judgements),
       cmocka_unit_test(measures_beyond_the_limit_are_dropped),
+      cmocka_unit_test(theorems_are_counted_apart),
       cmocka_unit_test(no_line_of_the_table_is_too_wide),
       cmocka_unit_test(the_page_escapes_and_stands_alone),
       cmocka_unit_test(nothing_in_the_claims_is_a_tag),

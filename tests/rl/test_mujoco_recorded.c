@@ -4,7 +4,7 @@
 #include <hvi/env.h>
 
 #ifdef HVI_WITH_MUJOCO
-#include "num/npy.h"
+#include "io/npy.h"
 
 #include <mujoco/mujoco.h>
 #include <stdio.h>

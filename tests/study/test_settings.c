@@ -3,7 +3,7 @@
 #include "../../cli/args.c"
 
 #include "base/number.h"
-#include "base/yaml_tree.h"
+#include "io/yaml.h"
 #include "study/fields.h"
 #include "study/study.h"
 

@@ -2,6 +2,7 @@
  * bits on any number of threads and after a stop. */
 #include "report/folder.h"
 #include "support/check.h"
+#include "support/claims.h"
 
 #include "study/grid.h"
 
@@ -184,7 +185,7 @@ static void nan_is_never_a_success(void **state) {
     if (strcmp(p.column, "reached") == 0) continue; /* a flag, never missing */
     p.value = NAN;
     judge(&claims, &p, 1);
-    if (hvi_claims_find(&claims, p.claim)->judgement == HVI_HOLDS)
+    if (find_claim(&claims, p.claim)->judgement == HVI_HOLDS)
       fail_msg("without %s in %s '%s' holds", p.column, p.table, p.claim);
     hvi_claims_clear(&claims);
   }

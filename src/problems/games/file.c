@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "num/yaml_reader.h"
+#include "io/yaml.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,9 +3,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "num/matrix_file.h"
+#include "io/matrix_file.h"
+#include "io/yaml.h"
 #include "num/vec.h"
-#include "num/yaml_reader.h"
 #include "problems/document.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "num/csv_table.h"
+#include "io/csv_table.h"
 #include "num/vec.h"
 
 #include <hvi/rng.h>

@@ -1,4 +1,4 @@
-#include "num/csv_table.h"
+#include "io/csv_table.h"
 
 #include "base/error.h"
 #include "base/file.h"

@@ -5,8 +5,8 @@
  * Files are treated as hostile: sizes are checked before anything is allocated, and every number
  * must be finite. Errors name the file, the line and the column.
  */
-#ifndef HVI_NUM_MATRIX_FILE_H
-#define HVI_NUM_MATRIX_FILE_H
+#ifndef HVI_IO_MATRIX_FILE_H
+#define HVI_IO_MATRIX_FILE_H
 
 #include <hvi/error.h>
 #include <hvi/sparse.h>

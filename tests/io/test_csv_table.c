@@ -1,5 +1,5 @@
 /* Tables from CSV files: what is read, and one clear line for everything else. */
-#include "num/csv_table.h"
+#include "io/csv_table.h"
 
 #include "support/check.h"
 

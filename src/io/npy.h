@@ -5,8 +5,8 @@
  * type and the number of bytes are checked before the array is allocated. Types read: <f8, <f4,
  * <i8, <i4, |b1, >f8, >f4, C or Fortran order; the result is always row-major doubles.
  */
-#ifndef HVI_NUM_NPY_H
-#define HVI_NUM_NPY_H
+#ifndef HVI_IO_NPY_H
+#define HVI_IO_NPY_H
 
 #include <hvi/error.h>
 

@@ -5,8 +5,8 @@
  * and NA are missing values; everything else must be a finite number. Lines end in LF or CRLF, a
  * field does not run over a line's end, and every line has as many fields as the first.
  */
-#ifndef HVI_NUM_CSV_TABLE_H
-#define HVI_NUM_CSV_TABLE_H
+#ifndef HVI_IO_CSV_TABLE_H
+#define HVI_IO_CSV_TABLE_H
 
 #include <hvi/error.h>
 

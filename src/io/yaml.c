@@ -1,44 +1,236 @@
-#include "num/yaml_reader.h"
+#include "io/yaml.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/suggest.h"
-#include "num/npy.h"
+#include "io/npy.h"
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
-enum { LONGEST_PATH = 4096 };
+enum { DEEPEST = 16, MOST_KEYS = 100, CHUNK_NODES = 1000, LONGEST_PATH = 4096 };
 static const size_t largest_npy = (size_t)256 << 20;
 
-typedef struct hvi_piece {
-  struct hvi_piece *next;
+/* Nodes live in chunks, because they point at each other and so must not move. */
+typedef struct chunk chunk;
+struct chunk {
+  chunk *next;
+  size_t used;
+  hvi_node nodes[CHUNK_NODES];
+};
+
+struct hvi_tree {
+  chunk *chunks;
+  char *text; /* all scalars, each ending in a zero byte */
+  size_t text_used, text_size;
+  hvi_node *root;
+};
+
+typedef struct parser {
+  hvi_tree *tree;
+  yaml_parser_t events;
+  const char *name;
+  hvi_error *err;
+} parser;
+
+const hvi_node *hvi_tree_root(const hvi_tree *tree) { return tree->root; }
+
+const hvi_node *hvi_node_get(const hvi_node *map, const char *key) {
+  for (const hvi_node *child = map->first; child; child = child->next)
+    if (child->key && strcmp(child->key, key) == 0) return child;
+  return NULL;
+}
+
+void hvi_tree_free(hvi_tree *tree) {
+  if (!tree) return;
+  for (chunk *c = tree->chunks, *next; c; c = next) {
+    next = c->next;
+    hvi_free(c);
+  }
+  hvi_free(tree->text);
+  hvi_free(tree);
+}
+
+static unsigned line_of(yaml_mark_t mark) { return (unsigned)mark.line + 1; }
+
+__attribute__((format(printf, 3, 4))) static hvi_status refuse(parser *p, const yaml_event_t *event,
+                                                               const char *format, ...) {
+  char text[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s:%u: %s", p->name, line_of(event->start_mark),
+                       text);
+}
+
+static hvi_status complain_syntax(parser *p) {
+  const yaml_parser_t *e = &p->events;
+  if (e->error == YAML_MEMORY_ERROR) return hvi_error_memory(p->err, "a YAML document");
+  if (e->error == YAML_READER_ERROR)
+    return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s: not a text file: %s at byte %zu", p->name,
+                         e->problem ? e->problem : "unreadable", e->problem_offset);
+  return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s:%u: not YAML: %s%s%s", p->name,
+                       line_of(e->problem_mark), e->problem ? e->problem : "cannot be read",
+                       e->context ? ", " : "", e->context ? e->context : "");
+}
+
+static hvi_status next_event(parser *p, yaml_event_t *event) {
+  return yaml_parser_parse(&p->events, event) ? HVI_OK : complain_syntax(p);
+}
+
+static hvi_node *new_node(hvi_tree *tree) {
+  if (!tree->chunks || tree->chunks->used == CHUNK_NODES) {
+    chunk *fresh = hvi_alloc(1, sizeof *fresh);
+    if (!fresh) return NULL;
+    fresh->next = tree->chunks;
+    tree->chunks = fresh;
+  }
+  return &tree->chunks->nodes[tree->chunks->used++];
+}
+
+static hvi_status keep_text(parser *p, const char **kept, const yaml_event_t *event) {
+  hvi_tree *tree = p->tree;
+  const char *value = (const char *)event->data.scalar.value;
+  const size_t length = event->data.scalar.length;
+  if (strlen(value) != length || length >= tree->text_size - tree->text_used)
+    return refuse(p, event, "a text with a zero byte");
+  *kept = memcpy(tree->text + tree->text_used, value, length + 1);
+  tree->text_used += length + 1;
+  return HVI_OK;
+}
+
+static hvi_status read_key(parser *p, const char **key, const hvi_node *map,
+                           const yaml_event_t *event) {
+  if (event->type != YAML_SCALAR_EVENT) return refuse(p, event, "a key must be a word");
+  if (map->count == MOST_KEYS) return refuse(p, event, "more than %d keys in one place", MOST_KEYS);
+  hvi_status status = keep_text(p, key, event);
+  if (!status && hvi_node_get(map, *key))
+    status = refuse(p, event, "key '%s' is given twice", *key);
+  return status;
+}
+
+static hvi_status read_node(parser *p, hvi_node **out, const yaml_event_t *event, int depth);
+
+static hvi_status read_children(parser *p, hvi_node *parent, int depth) {
+  for (const hvi_node **end = &parent->first;; parent->count++) {
+    yaml_event_t event;
+    hvi_status status = next_event(p, &event);
+    if (status) return status;
+    const bool done = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
+    const char *key = NULL;
+    const unsigned key_line = line_of(event.start_mark);
+    if (!done && parent->kind == HVI_NODE_MAP) {
+      status = read_key(p, &key, parent, &event);
+      yaml_event_delete(&event);
+      if (!status) status = next_event(p, &event);
+      if (status) return status;
+    }
+    hvi_node *child = NULL;
+    if (!done) status = read_node(p, &child, &event, depth + 1);
+    yaml_event_delete(&event);
+    if (done || status) return status;
+    child->key = key;
+    if (key) child->line = key_line;
+    *end = child;
+    end = &child->next;
+  }
+}
+
+static hvi_status read_node(parser *p, hvi_node **out, const yaml_event_t *event, int depth) {
+  if (event->type == YAML_ALIAS_EVENT) return refuse(p, event, "aliases (*name) are not allowed");
+  if (depth > DEEPEST) return refuse(p, event, "nested more than %d deep", DEEPEST);
+  hvi_node *node = *out = new_node(p->tree);
+  if (!node) return hvi_error_memory(p->err, "a YAML document");
+  node->line = line_of(event->start_mark);
+  switch (event->type) {
+  case YAML_SCALAR_EVENT:
+    node->kind = HVI_NODE_SCALAR;
+    return keep_text(p, &node->text, event);
+  case YAML_SEQUENCE_START_EVENT:
+    node->kind = HVI_NODE_LIST;
+    return read_children(p, node, depth);
+  case YAML_MAPPING_START_EVENT:
+    node->kind = HVI_NODE_MAP;
+    return read_children(p, node, depth);
+  default:
+    return refuse(p, event, "nothing is here");
+  }
+}
+
+/* Skips stream and document starts, reads the root, and sees to it that nothing follows. */
+static hvi_status read_document(parser *p) {
+  for (bool done = false; !done;) {
+    yaml_event_t event;
+    hvi_status status = next_event(p, &event);
+    if (status) return status;
+    switch (event.type) {
+    case YAML_STREAM_END_EVENT:
+      done = true;
+      break;
+    case YAML_DOCUMENT_START_EVENT:
+      if (p->tree->root) status = refuse(p, &event, "a second document begins");
+      break;
+    case YAML_STREAM_START_EVENT:
+    case YAML_DOCUMENT_END_EVENT:
+      break;
+    default:
+      status = read_node(p, &p->tree->root, &event, 0);
+    }
+    yaml_event_delete(&event);
+    if (status) return status;
+  }
+  if (p->tree->root) return HVI_OK;
+  return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s: the file is empty", p->name);
+}
+
+hvi_status hvi_tree_parse(hvi_tree **out, const char *text, const char *name, hvi_error *err) {
+  *out = NULL;
+  const size_t size = strlen(text);
+  hvi_tree *tree = hvi_alloc(1, sizeof *tree);
+  if (!tree) return hvi_error_memory(err, "a YAML document");
+  /* the longest a scalar can grow is "\L" into three bytes and its end */
+  tree->text_size = 3 * size + 16;
+  tree->text = hvi_alloc(tree->text_size, 1);
+  parser p = {.tree = tree, .name = name, .err = err};
+  if (!tree->text || !yaml_parser_initialize(&p.events)) {
+    hvi_tree_free(tree);
+    return hvi_error_memory(err, "a YAML document");
+  }
+  yaml_parser_set_encoding(&p.events, YAML_UTF8_ENCODING);
+  yaml_parser_set_input_string(&p.events, (const unsigned char *)text, size);
+  const hvi_status status = read_document(&p);
+  yaml_parser_delete(&p.events);
+  if (!status) *out = tree;
+  if (status) hvi_tree_free(tree);
+  return status;
+}
+
+typedef struct hvi_reader_block {
+  struct hvi_reader_block *next;
   double *data;
-} hvi_piece;
+} block;
 
 double *hvi_reader_doubles(hvi_reader *r, size_t n) {
-  hvi_piece *piece = hvi_alloc(1, sizeof *piece);
-  if (!piece) return NULL;
-  piece->data = hvi_alloc_doubles(n);
-  if (!piece->data) {
-    hvi_free(piece);
-    return NULL;
-  }
-  piece->next = r->pieces;
-  r->pieces = piece;
-  return piece->data;
+  block *b = hvi_alloc(1, sizeof *b);
+  if (!b) return NULL;
+  *b = (block){r->blocks, hvi_alloc_doubles(n)};
+  r->blocks = b;
+  return b->data;
 }
 
 void hvi_reader_clear(hvi_reader *r) {
-  while (r->pieces) {
-    hvi_piece *piece = r->pieces;
-    r->pieces = piece->next;
-    hvi_free(piece->data);
-    hvi_free(piece);
+  for (block *b = r->blocks, *next; b; b = next) {
+    next = b->next;
+    hvi_free(b->data);
+    hvi_free(b);
   }
+  r->blocks = NULL;
 }
 
 hvi_status hvi_reader_fail(hvi_reader *r, const hvi_node *node, const char *format, ...) {

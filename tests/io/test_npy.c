@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
-#include "num/npy.h"
+#include "io/npy.h"
 
 #include "base/file.h"
 #include "base/memory.h"

@@ -1,0 +1,35 @@
+/*
+ * The .safetensors file: eight bytes of length, then JSON such as
+ *
+ *   {"__metadata__": {"made by": "hvi"},
+ *    "fc1.weight": {"dtype": "F32", "shape": [256, 27], "data_offsets": [0, 27648]}}
+ *
+ * and the numbers. Offsets are counted from the end of the header. Sorted, they follow each other
+ * without a gap from zero to the end of the file.
+ */
+#ifndef HVI_IO_TENSORS_FILE_H
+#define HVI_IO_TENSORS_FILE_H
+
+#include <hvi/tensors.h>
+
+#include <stdbool.h>
+
+enum { HVI_TENSORS_PREFIX = 8, HVI_TENSORS_MAX_HEADER = 16000000 };
+
+/* How the map of text is called among the tensors, and the checksum among the notes. */
+#define HVI_TENSORS_NOTES    "__metadata__"
+#define HVI_TENSORS_CHECKSUM "hvi.checksum"
+
+/* The header of these tensors, one after the other in this order, and their notes, with a checksum;
+ * with the length in front and padded with spaces to a multiple of 64 bytes; hvi_free it. `name` is
+ * for the error text. */
+hvi_status hvi_tensors_header_write(unsigned char **header, size_t *size, const hvi_tensors *t,
+                                    const char *name, hvi_error *err);
+
+/* hvi_tensors_write; keep: as a file that hvi keeps for itself (hvi_file_replace). */
+hvi_status hvi_tensors_store(const char *path, const hvi_tensors *t, bool keep, hvi_error *err);
+
+/* Whether the file that was read had a checksum. It was right then, and is not among the notes. */
+bool hvi_tensors_checked(const hvi_tensors *t);
+
+#endif

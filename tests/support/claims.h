@@ -1,0 +1,16 @@
+/* A claim by its id. */
+#ifndef HVI_TESTS_SUPPORT_CLAIMS_H
+#define HVI_TESTS_SUPPORT_CLAIMS_H
+
+#include "report/claims.h"
+
+#include <string.h>
+
+/* NULL: there is none. */
+static inline const hvi_claim *find_claim(const hvi_claims *claims, const char *id) {
+  for (size_t i = 0; i < claims->count; i++)
+    if (strcmp(claims->items[i]->id, id) == 0) return claims->items[i];
+  return NULL;
+}
+
+#endif
