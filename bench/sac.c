@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/sac_parts.h"
+#include "rl/sac.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -164,7 +164,7 @@ static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {
     float *a = some_floats(most), *w = some_floats(most), *c = some_floats(most);
     products p = {.rows = (int)s.batch,
                   .act = (int)row->act,
-                  .actor = sac->actor_net,
+                  .actor = sac->actor.net,
                   .critic = sac->critic_net,
                   .a = a,
                   .w = w,

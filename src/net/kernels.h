@@ -29,6 +29,9 @@
 
 enum { HVI_NET_SLACK = 64 };
 
+/* So many floats, filled up to whole lines of cache. */
+static inline size_t hvi_net_aligned(size_t floats) { return (floats + 15) / 16 * 16; }
+
 typedef enum hvi_finish {
   HVI_FINISH_STORE,    /* C = AB */
   HVI_FINISH_ADD,      /* C += AB */

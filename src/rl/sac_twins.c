@@ -1,17 +1,15 @@
 /*
- * A piece of work takes about a millisecond and the next one follows within microseconds, so both
- * threads look for a while before they sleep. Numbers of jobs count up: the caller raises `asked`,
+ * A job takes about a millisecond and the next one follows within microseconds, so both
+ * threads look for a while before they sleep. Jobs are numbered: the caller raises `asked`,
  * the helper follows with `done`.
  */
-#include "rl/sac_twins.h"
+#include "rl/sac.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 
 enum { LOOKS = 4000 };
 

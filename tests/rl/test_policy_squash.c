@@ -2,8 +2,7 @@
 #include "support/check.h"
 
 #include "base/memory.h"
-#include "net/kernels.h"
-#include "rl/policy_squash.h"
+#include "rl/policy.h"
 
 enum { ROWS = 5, ACT = 3, N = ROWS * ACT };
 

@@ -2,7 +2,7 @@
 #include "rl/walk_env.h"
 #include "support/check.h"
 
-#include "rl/sac_parts.h"
+#include "rl/sac.h"
 
 #include <stdatomic.h>
 
@@ -23,7 +23,7 @@ static hvi_sac *new_trainer(size_t threads) {
 }
 
 static void check_same(const hvi_sac *a, const hvi_sac *b) {
-  assert_memory_equal(a->actor.weights, b->actor.weights, a->actor_net->weights * sizeof(float));
+  assert_memory_equal(a->actor.weights, b->actor.weights, a->actor.net->weights * sizeof(float));
   for (size_t i = 0; i < 2; i++) {
     const hvi_sac_critic *x = &a->critics[i], *y = &b->critics[i];
     assert_memory_equal(x->learner.weights, y->learner.weights, a->critic_net->dim * sizeof(float));
