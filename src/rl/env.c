@@ -2,6 +2,7 @@
 #include <hvi/env.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/module.h"
 #include "base/suggest.h"
 #include "rl/env_kinds.h"
@@ -103,21 +104,42 @@ hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
 }
 
 hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  return env->ops->clone(env, copy, err);
+  if (env->ops->clone) return env->ops->clone(env, copy, err);
+  *copy = hvi_alloc(1, env->ops->size);
+  if (!*copy) return hvi_error_memory(err, "an environment");
+  memcpy(*copy, env, env->ops->size);
+  return HVI_OK;
 }
 
 void hvi_env_free(hvi_env *env) {
-  if (env) env->ops->free(env);
+  if (env && env->ops->free) {
+    env->ops->free(env);
+  } else {
+    hvi_free(env);
+  }
 }
 
-void hvi_env_reset(hvi_env *env, hvi_rng *rng) { env->ops->reset(env, rng); }
+void hvi_env_reset(hvi_env *env, hvi_rng *rng) {
+  env->ops->reset(env, rng);
+  env->clock = 0;
+}
 
 hvi_transition hvi_env_step(hvi_env *env, const double *action, hvi_rng *rng) {
-  return env->ops->step(env, action, rng);
+  hvi_transition t = env->ops->step(env, action, rng);
+  if (!t.broken) env->clock++;
+  t.truncated = !t.terminated && env->clock >= env->time_limit;
+  return t;
 }
 
 void hvi_env_observe(const hvi_env *env, double *obs) { env->ops->observe(env, obs); }
 
-void hvi_env_save(const hvi_env *env, double *state) { env->ops->save(env, state); }
+void hvi_env_save(const hvi_env *env, double *state) {
+  state[0] = (double)env->clock;
+  env->ops->save(env, state + 1);
+}
 
-void hvi_env_restore(hvi_env *env, const double *state) { env->ops->restore(env, state); }
+/* A state may come from a file: a clock that is no count is 0. */
+void hvi_env_restore(hvi_env *env, const double *state) {
+  env->clock = state[0] >= 0.0 && state[0] < 9e15 ? (size_t)state[0] : 0;
+  env->ops->restore(env, state + 1);
+}

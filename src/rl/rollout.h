@@ -119,13 +119,4 @@ hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, 
 hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
                                size_t *count, hvi_error *err);
 
-/* The episodes of a data set, with the policy's noise, as long as `rows` rows need. */
-hvi_rollout_plan hvi_dataset_plan(const hvi_env *env, size_t rows);
-
-/* Room for `capacity` transitions of zeros; false without memory. */
-bool hvi_dataset_alloc(hvi_dataset *d, const hvi_env *env, size_t capacity);
-void hvi_dataset_clear(hvi_dataset *d);
-/* Row i from a row of a roll-out; returns where the next one of these begins. */
-const float *hvi_dataset_put(hvi_dataset *d, size_t i, const float *row);
-
 #endif
