@@ -7,7 +7,6 @@
 #include "base/suggest.h"
 #include "rl/env_kinds.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *name,
@@ -52,38 +51,19 @@ const hvi_env_kind *hvi_env_list(size_t *count) {
   return kinds;
 }
 
-static const char *true_name(const char *name) {
-  for (size_t k = 0; k < ALIAS_COUNT; k++) {
-    if (strcmp(name, aliases[k].alias) == 0) return aliases[k].name;
-  }
-  return name;
-}
-
-static hvi_status complain_name(const char *name, hvi_error *err) {
-  const char *names[KIND_COUNT + ALIAS_COUNT + 1] = {NULL};
-  for (size_t k = 0; k < KIND_COUNT; k++) names[k] = kinds[k].name;
-  for (size_t k = 0; k < ALIAS_COUNT; k++) names[KIND_COUNT + k] = aliases[k].alias;
-  const char *near = hvi_suggest(name, names);
-  if (near) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "unknown environment '%s'; did you mean '%s'?", name,
-                         near);
-  }
-  char list[256] = "";
-  for (size_t k = 0; k < KIND_COUNT; k++) {
-    const size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
-  }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "unknown environment '%s'; there are %s", name, list);
-}
-
 static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_error *err) {
-  const char *wanted = true_name(name);
+  const char *names[KIND_COUNT + ALIAS_COUNT + 1] = {NULL};
   for (size_t k = 0; k < KIND_COUNT; k++) {
-    if (strcmp(wanted, kinds[k].name) != 0) continue;
+    names[k] = kinds[k].name;
+    if (strcmp(name, names[k]) != 0) continue;
     *kind = &kinds[k];
     return HVI_OK;
   }
-  return complain_name(name, err);
+  for (size_t k = 0; k < ALIAS_COUNT; k++) {
+    names[KIND_COUNT + k] = aliases[k].alias;
+    if (strcmp(name, aliases[k].alias) == 0) return find_kind(kind, aliases[k].name, err);
+  }
+  return hvi_suggest_refuse(err, NULL, "environment", name, names);
 }
 
 hvi_status hvi_env_available(const char *name, hvi_error *err) {

@@ -190,7 +190,6 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   status = hvi_env_clone(env, &sac->env, err);
   if (!status) status = make_nets(sac, err);
   if (!status) status = allocate(sac, err);
-  if (!status) status = hvi_sac_set_threads(sac, s->threads, err);
   if (status) {
     hvi_sac_free(sac);
     return status;
@@ -202,7 +201,6 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
 
 void hvi_sac_free(hvi_sac *sac) {
   if (!sac) return;
-  hvi_twins_free(sac->twins);
   hvi_replay_free(&sac->replay);
   hvi_policy_free(sac->policy);
   hvi_net_free(sac->critic_net);
@@ -215,12 +213,8 @@ hvi_status hvi_sac_set_threads(hvi_sac *sac, size_t threads, hvi_error *err) {
   hvi_sac_settings s = sac->settings;
   s.threads = threads;
   const hvi_status status = hvi_setting_check(hvi_sac_table(), &s, err);
-  if (status) return status;
-  sac->settings.threads = threads;
-  if (threads == 2) return sac->twins ? HVI_OK : hvi_twins_new(&sac->twins, err);
-  hvi_twins_free(sac->twins);
-  sac->twins = NULL;
-  return HVI_OK;
+  if (!status) sac->settings = s;
+  return status;
 }
 
 static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {

@@ -45,17 +45,6 @@ hvi_status hvi_replay_add(hvi_replay *r, const double *obs, const double *action
 /* Draws rows uniformly, with replacement. */
 void hvi_replay_draw(const hvi_replay *r, hvi_replay_batch *batch, size_t rows, hvi_rng *rng);
 
-/* Two jobs side by side, again and again: the twin critics on two threads. */
-typedef struct hvi_twins hvi_twins;
-typedef void (*hvi_twins_fn)(void *context, size_t side);
-
-/* A helper thread that waits for work. */
-hvi_status hvi_twins_new(hvi_twins **twins, hvi_error *err);
-void hvi_twins_free(hvi_twins *twins);
-/* Runs side 0 here and side 1 beside it, and returns when both are done. NULL: one after the
- * other, here. */
-void hvi_twins_run(hvi_twins *twins, hvi_twins_fn run, void *context);
-
 /* A network that Adam moves. */
 typedef struct hvi_sac_learner {
   const hvi_net *net;
@@ -129,7 +118,6 @@ struct hvi_sac {
   hvi_sac_generators generators;
   hvi_sac_counts counts;
   hvi_sac_numbers numbers;
-  hvi_twins *twins;             /* NULL: one thread */
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 

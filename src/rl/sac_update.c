@@ -17,6 +17,8 @@
  */
 #include "rl/sac.h"
 
+#include "base/parallel.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -73,11 +75,13 @@ static void judge(hvi_sac *sac, hvi_sac_critic *c, const float *weights, const f
   memcpy(c->q + at, hvi_net_output(net, c->trace, rows, net->layer_count - 1), rows * sizeof *c->q);
 }
 
-static void judge_next(void *context, size_t side) {
+static hvi_status judge_next(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
   hvi_sac *sac = context;
   hvi_sac_critic *c = &sac->critics[side];
   for (size_t at = 0; at < sac->settings.batch; at += HVI_NET_ROWS)
     judge(sac, c, c->target, sac->batch.next, at, slice_rows(sac, at));
+  return HVI_OK;
 }
 
 static void add_gradient(hvi_sac *sac, hvi_sac_critic *c, size_t at, size_t rows) {
@@ -92,7 +96,8 @@ static void add_gradient(hvi_sac *sac, hvi_sac_critic *c, size_t at, size_t rows
                    sac->batch.x_row, c->trace, &pull);
 }
 
-static void fit(void *context, size_t side) {
+static hvi_status fit(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
   hvi_sac *sac = context;
   const hvi_net *net = sac->critic_net;
   hvi_sac_critic *c = &sac->critics[side];
@@ -109,6 +114,7 @@ static void fit(void *context, size_t side) {
   hvi_net_prepare(net, l->weights);
   net->kernels->follow(c->target, l->weights, net->dim, (float)sac->settings.tau);
   hvi_net_prepare(net, c->target);
+  return HVI_OK;
 }
 
 void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const float *reward,
@@ -123,10 +129,10 @@ void hvi_sac_update_critics(hvi_sac *sac) {
   const size_t n = sac->settings.batch;
   hvi_replay_draw(&sac->replay, &sac->batch, n, &sac->generators.rows);
   sample(sac, sac->batch.next, false, sac->batch.next + sac->obs);
-  hvi_twins_run(sac->twins, judge_next, sac);
+  hvi_parallel_run(2, sac->settings.threads, judge_next, sac, NULL);
   hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), sac->batch.reward,
                   sac->batch.future, sac->critics[0].q, sac->critics[1].q, sac->squash.log_prob);
-  hvi_twins_run(sac->twins, fit, sac);
+  hvi_parallel_run(2, sac->settings.threads, fit, sac, NULL);
   double q_sum = 0.0;
   for (size_t i = 0; i < n; i++) q_sum += (double)sac->critics[0].q[i];
   sac->numbers.q_mean = q_sum / (double)n;
@@ -140,11 +146,13 @@ typedef struct slice {
   size_t at, rows;
 } slice;
 
-static void judge_slice(void *context, size_t side) {
+static hvi_status judge_slice(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
   const slice *s = context;
   hvi_sac *sac = s->sac;
   hvi_sac_critic *c = &sac->critics[side];
   judge(sac, c, c->learner.weights, sac->batch.x, s->at, s->rows);
+  return HVI_OK;
 }
 
 static size_t smaller(const hvi_sac *sac, size_t i) {
@@ -167,13 +175,14 @@ static void pack(const slice *s, size_t side, size_t count) {
   }
 }
 
-static void pull_back(void *context, size_t side) {
+static hvi_status pull_back(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
   const slice *s = context;
   hvi_sac *sac = s->sac;
   hvi_sac_critic *c = &sac->critics[side];
   size_t count = 0;
   for (size_t i = 0; i < s->rows; i++) count += smaller(sac, s->at + i) == side ? 1 : 0;
-  if (count == 0) return;
+  if (count == 0) return HVI_OK;
   pack(s, side, count);
   for (size_t i = 0; i < count; i++) c->pull[i] = -1.0F / (float)sac->settings.batch;
   const hvi_net_pull pull = {
@@ -186,6 +195,7 @@ static void pull_back(void *context, size_t side) {
     memcpy(sac->pull + i * sac->act, from, sac->act * sizeof *from);
     from += sac->act;
   }
+  return HVI_OK;
 }
 
 static void note_loss(hvi_sac *sac, float alpha) {
@@ -208,8 +218,8 @@ static void step_actor(hvi_sac *sac) {
   sample(sac, sac->batch.x, sac->traces_fresh, sac->batch.x + sac->obs);
   for (size_t at = 0; at < n; at += HVI_NET_ROWS) {
     slice s = {sac, at, slice_rows(sac, at)};
-    hvi_twins_run(sac->twins, judge_slice, &s);
-    hvi_twins_run(sac->twins, pull_back, &s);
+    hvi_parallel_run(2, sac->settings.threads, judge_slice, &s, NULL);
+    hvi_parallel_run(2, sac->settings.threads, pull_back, &s, NULL);
   }
   note_loss(sac, alpha);
   hvi_squash_pull(&sac->squash, n, alpha / (float)n, sac->pull, sac->dhead);

@@ -4,8 +4,6 @@
 
 #include "rl/sac.h"
 
-#include <stdatomic.h>
-
 static hvi_sac *new_trainer(size_t threads) {
   hvi_error err;
   hvi_env *env;
@@ -51,34 +49,9 @@ static void two_threads_are_one(void **state) {
   hvi_sac_free(both);
 }
 
-typedef struct tally {
-  atomic_int sides[2];
-} tally;
-
-static void count_side(void *context, size_t side) {
-  tally *t = context;
-  atomic_fetch_add(&t->sides[side], 1);
-}
-
-static void every_job_is_done_once(void **state) {
-  (void)state;
-  hvi_error err;
-  hvi_twins *twins;
-  tally t = {{0, 0}};
-  check_ok(hvi_twins_new(&twins, &err), &err);
-  for (int i = 1; i <= 2000; i++) {
-    hvi_twins_run(twins, count_side, &t);
-    assert_int_equal(atomic_load(&t.sides[0]), i);
-    assert_int_equal(atomic_load(&t.sides[1]), i);
-  }
-  hvi_twins_free(twins);
-  hvi_twins_free(NULL);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(two_threads_are_one),
-      cmocka_unit_test(every_job_is_done_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

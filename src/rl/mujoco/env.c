@@ -96,38 +96,24 @@ static void observe(const hvi_env *env, double *obs) {
   }
 }
 
-/* The arrays of a saved state, in order. */
-static size_t state_arrays(const hvi_mujoco_env *e, double **at, size_t *count) {
+/* The numbers of a saved state, in order: from the environment, or back to it. */
+static void move_state(hvi_mujoco_env *e, double *state, bool back) {
+  const size_t nq = (size_t)e->model->nq, nv = (size_t)e->model->nv;
   mjData *d = e->data;
-  at[0] = d->qpos, count[0] = (size_t)e->model->nq;
-  at[1] = d->qvel, count[1] = (size_t)e->model->nv;
-  at[2] = d->qacc_warmstart, count[2] = (size_t)e->model->nv;
-  at[3] = d->cfrc_ext, count[3] = force_count(e);
-  return 4;
+  double *const at[] = {&d->time, &e->position, d->qpos, d->qvel, d->qacc_warmstart, d->cfrc_ext};
+  const size_t count[] = {1, 1, nq, nv, nv, force_count(e)};
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+    hvi_vec_copy(back ? at[k] : state, back ? state : at[k], count[k]);
+    state += count[k];
+  }
 }
 
 static void save(const hvi_env *env, double *state) {
-  const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
-  double *at[4];
-  size_t count[4];
-  *state++ = e->data->time;
-  *state++ = e->position;
-  for (size_t k = 0, n = state_arrays(e, at, count); k < n; k++) {
-    hvi_vec_copy(state, at[k], count[k]);
-    state += count[k];
-  }
+  move_state((hvi_mujoco_env *)(size_t)env, state, false);
 }
 
 static void restore(hvi_env *env, const double *state) {
-  hvi_mujoco_env *e = (hvi_mujoco_env *)env;
-  double *at[4];
-  size_t count[4];
-  e->data->time = *state++;
-  e->position = *state++;
-  for (size_t k = 0, n = state_arrays(e, at, count); k < n; k++) {
-    hvi_vec_copy(at[k], state, count[k]);
-    state += count[k];
-  }
+  move_state((hvi_mujoco_env *)env, (double *)(size_t)state, true);
 }
 
 static void release(hvi_env *env) {
@@ -161,17 +147,16 @@ static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
   const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
   hvi_mujoco_env *made = NULL;
   *copy = NULL;
-  hvi_status status = attach(&made, env, e->robot, e->shared, err);
-  if (status) return status;
-  double *to[4], *from[4];
-  size_t count[4];
-  const size_t n = state_arrays(e, from, count);
-  state_arrays(made, to, count);
-  for (size_t k = 0; k < n; k++) hvi_vec_copy(to[k], from[k], count[k]);
-  made->data->time = e->data->time;
-  made->position = e->position;
-  *copy = &made->env;
-  return HVI_OK;
+  double *state = hvi_alloc_doubles(env->state);
+  if (!state) return hvi_error_memory(err, "a MuJoCo environment");
+  const hvi_status status = attach(&made, env, e->robot, e->shared, err);
+  if (!status) {
+    save(env, state);
+    restore(&made->env, state);
+    *copy = &made->env;
+  }
+  hvi_free(state);
+  return status;
 }
 
 static const hvi_env_ops ops = {.name = "mujoco",
