@@ -21,8 +21,6 @@ static size_t slice_trace(const hvi_net *net, size_t rows) {
   return hvi_net_aligned(hvi_net_trace(net, rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS));
 }
 
-size_t hvi_batch_slices(const hvi_batch *b) { return slice_count(b->rows); }
-
 hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k) {
   const size_t first = k * HVI_NET_ROWS, left = b->rows - first;
   return (hvi_slice){.first = first,
@@ -92,7 +90,7 @@ static hvi_status forward_slice(void *context, size_t chunk, size_t worker, hvi_
 
 void hvi_batch_forward(const hvi_batch *b, double *y) {
   pass p = {.b = b, .bulk = hvi_bulk_best(), .y = y};
-  hvi_parallel_run(hvi_batch_slices(b), b->threads, forward_slice, &p, NULL);
+  hvi_parallel_run(slice_count(b->rows), b->threads, forward_slice, &p, NULL);
 }
 
 static void pull_slice(const pass *p, const hvi_slice *s, size_t worker, float *grad, bool fresh) {
@@ -125,7 +123,7 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
 
 void hvi_batch_backward(const hvi_batch *b, const double *u, float *grad) {
   pass p = {.b = b, .bulk = hvi_bulk_best(), .u = u, .grad = grad};
-  const size_t slices = hvi_batch_slices(b);
+  const size_t slices = slice_count(b->rows);
   if (b->threads == 1) {
     for (size_t k = 0; k < slices; k++) {
       const hvi_slice s = hvi_batch_slice(b, k);
@@ -153,7 +151,7 @@ static hvi_status tangent_slice(void *context, size_t chunk, size_t worker, hvi_
 
 void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out) {
   pass p = {.b = b, .bulk = hvi_bulk_best(), .y = out, .direction = direction};
-  hvi_parallel_run(hvi_batch_slices(b), b->threads, tangent_slice, &p, NULL);
+  hvi_parallel_run(slice_count(b->rows), b->threads, tangent_slice, &p, NULL);
 }
 
 void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, float *dy,
@@ -183,12 +181,12 @@ static size_t widest_row(const hvi_net *net) {
 }
 
 /* A worker's own: A' and D' of a slice of columns, layer by layer as they are needed, P and Q. */
-static size_t turned_size(const hvi_net *net) {
+static size_t transposed_size(const hvi_net *net) {
   return hvi_net_aligned(HVI_NET_ROWS * widest_row(net) + HVI_NET_SLACK);
 }
 
 static size_t worker_size(const hvi_net *net) {
-  return 2 * turned_size(net) + 2 * hvi_net_aligned(TILE);
+  return 2 * transposed_size(net) + 2 * hvi_net_aligned(TILE);
 }
 
 static size_t slice_size(const hvi_net *net) {
@@ -196,8 +194,7 @@ static size_t slice_size(const hvi_net *net) {
 }
 
 size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads) {
-  const size_t slices = (rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS;
-  return slices * slice_size(net) + threads * worker_size(net);
+  return slice_count(rows) * slice_size(net) + threads * worker_size(net);
 }
 
 typedef struct outer {
@@ -234,13 +231,13 @@ static void add_layer(const outer *o, size_t column, size_t l, float *work) {
   const hvi_net *net = o->b->net;
   const hvi_net_layer *layer = &net->layers[l];
   const hvi_slice left = hvi_batch_slice(o->b, column);
-  float *at = work, *dt = at + turned_size(net), *q = dt + turned_size(net),
+  float *at = work, *dt = at + transposed_size(net), *q = dt + transposed_size(net),
         *p = q + hvi_net_aligned(TILE);
   size_t row;
   const float *a = layer_input(o, &left, l, &row);
   net->kernels->transpose(at, a, left.rows, row);
   net->kernels->transpose(dt, layer_deltas(o, column, left.rows, l), left.rows, layer->out);
-  for (size_t k = column; k < hvi_batch_slices(o->b); k++) {
+  for (size_t k = column; k < slice_count(o->b->rows); k++) {
     const hvi_slice s = hvi_batch_slice(o->b, k);
     a = layer_input(o, &s, l, &row);
     multiply(net, q, a, row, at, s.rows, left.rows, layer->in);
@@ -271,7 +268,7 @@ static hvi_status do_deltas(void *context, size_t chunk, size_t worker, hvi_erro
 }
 
 void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work) {
-  const size_t slices = hvi_batch_slices(b);
+  const size_t slices = slice_count(b->rows);
   outer o = {.b = b, .bulk = hvi_bulk_best(), .K = K, .row = row, .deltas = work};
   o.workspaces = work + slices * slice_size(b->net);
   hvi_parallel_run(slices, b->threads, do_deltas, &o, NULL);

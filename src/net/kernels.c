@@ -70,7 +70,7 @@ static void add_rows(float *out, const float *d, size_t rows, size_t n, size_t r
   store_part(out + j, load_part(out + j, n - j) + sum, n - j);
 }
 
-/* Eight rows and eight columns, turned in registers: pairs of rows, pairs of pairs, halves. */
+/* Eight rows and eight columns, transposed in registers: pairs of rows, pairs of pairs, halves. */
 #define PAIR_LOW(x, y)  __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13)
 #define PAIR_HIGH(x, y) __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15)
 #define QUAD_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
@@ -78,7 +78,7 @@ static void add_rows(float *out, const float *d, size_t rows, size_t n, size_t r
 #define HALF_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
 #define HALF_HIGH(x, y) __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
 
-ALWAYS_INLINE void turn_eight(float *out, const float *in, size_t rows, size_t cols) {
+ALWAYS_INLINE void transpose_eight(float *out, const float *in, size_t rows, size_t cols) {
   vh x[8], y[8];
   UNROLL for (size_t i = 0; i < 8; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
   UNROLL for (size_t i = 0; i < 8; i += 2) {
@@ -99,10 +99,10 @@ ALWAYS_INLINE void turn_eight(float *out, const float *in, size_t rows, size_t c
 }
 
 /* A block of at most 8 by 8; without registers of eight the plain loop is faster */
-ALWAYS_INLINE void turn_block(float *out, const float *in, size_t rows, size_t cols, size_t height,
-                              size_t width) {
+ALWAYS_INLINE void transpose_block(float *out, const float *in, size_t rows, size_t cols,
+                                   size_t height, size_t width) {
   if (WIDTH >= 8 && height >= 8 && width >= 8) {
-    turn_eight(out, in, rows, cols);
+    transpose_eight(out, in, rows, cols);
     return;
   }
   for (size_t i = 0; i < height && i < 8; i++) {
@@ -115,7 +115,7 @@ static void transpose(float *out, const float *in, size_t rows, size_t cols) {
   for (size_t band = 0; band < cols; band += 16) {
     for (size_t i = 0; i < rows; i += 8) {
       for (size_t j = band; j < cols && j < band + 16; j += 8) {
-        turn_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
+        transpose_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
       }
     }
   }

@@ -5,7 +5,7 @@
  * A layer of a network needs three products, with X[rows][in], W[out][in] and D =
  * dloss/dA[rows][out]:
  *
- *   forward    Y  = s(X W' + b)        A = X, B = W' (kept turned beside W)
+ *   forward    Y  = s(X W' + b)        A = X, B = W' (kept beside W)
  *   backward   Dx = (D W) * s'         A = D, B = W
  *   gradient   dW = D' X               A = D read down its columns, B = X
  *

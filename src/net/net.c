@@ -1,5 +1,5 @@
 /*
- * A network's shapes, and its passes:
+ * A network's shapes, first parameters, and passes:
  *
  *   forward    A_l = s_l(A_{l-1} W_l' + b_l)
  *   backward   D_L = dy * s_L',   D_{l-1} = (D_l W_l) * s_{l-1}'
@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MOST_PARAMETERS = 1 << 30 };
@@ -43,7 +44,7 @@ static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Parameters lie as PyTorch flattens them; the turned matrices follow, aligned. */
+/* Parameters lie as PyTorch flattens them; the transposed matrices follow, aligned. */
 static void lay_out(hvi_net *net, const hvi_net_spec *s) {
   size_t in = s->in, at = 0;
   for (size_t l = 0; l < s->layer_count; l++) {
@@ -59,7 +60,7 @@ static void lay_out(hvi_net *net, const hvi_net_spec *s) {
   net->out = in;
   at = hvi_net_aligned(at);
   for (size_t l = 0; l < s->layer_count; l++) {
-    net->layers[l].turned = at;
+    net->layers[l].transposed = at;
     at += hvi_net_aligned(net->layers[l].in * net->layers[l].out);
   }
   net->weights = at + HVI_NET_SLACK;
@@ -97,10 +98,90 @@ void hvi_net_free(hvi_net *net) {
   hvi_free(net);
 }
 
+/*
+ * First parameters.
+ *
+ *   Kaiming uniform as PyTorch's Linear has it: W and b uniform on +-1/sqrt(in).
+ *   Orthogonal: W = gain Q, Q with orthonormal rows (or columns, when there are more rows than
+ *   columns) from Gaussian numbers by Gram-Schmidt; b = 0.
+ */
+void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng) {
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *y = &net->layers[l];
+    const double bound = 1.0 / sqrt((double)y->in);
+    float *w = params + y->weight; /* the biases follow the weights */
+    for (size_t i = 0; i < (y->in + 1) * y->out; i++) {
+      w[i] = (float)hvi_rng_range(rng, -bound, bound);
+    }
+  }
+}
+
+static double gain_of(hvi_activation a) {
+  switch (a) {
+  case HVI_RELU:
+  case HVI_CELU:
+  case HVI_GELU:
+    return sqrt(2.0);
+  case HVI_LEAKY_RELU:
+    return sqrt(2.0 / (1.0 + 1e-4));
+  case HVI_TANH:
+    return 5.0 / 3.0;
+  default:
+    return 1.0;
+  }
+}
+
+/* v[n] -= <v, q> q */
+static void remove_part(double *v, const double *q, size_t n) {
+  double dot = 0.0;
+  for (size_t i = 0; i < n; i++) dot += v[i] * q[i];
+  for (size_t i = 0; i < n; i++) v[i] -= dot * q[i];
+}
+
+/* q[few][many]: orthonormal rows. Each is cleared of the earlier ones twice, which is enough. */
+static void orthonormalise(double *q, size_t few, size_t many, hvi_rng *rng) {
+  hvi_rng_fill_normal(rng, 0.0, 1.0, few * many, q);
+  for (size_t i = 0; i < few; i++) {
+    double *v = q + i * many, norm = 0.0;
+    for (size_t pass = 0; pass < 2; pass++) {
+      for (size_t j = 0; j < i; j++) remove_part(v, q + j * many, many);
+    }
+    for (size_t j = 0; j < many; j++) norm += v[j] * v[j];
+    norm = sqrt(norm);
+    for (size_t j = 0; j < many; j++) v[j] /= norm;
+  }
+}
+
+hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng,
+                                   hvi_error *err) {
+  size_t most = 0;
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const size_t size = net->layers[l].in * net->layers[l].out;
+    if (size > most) most = size;
+  }
+  double *q = hvi_alloc_doubles(most);
+  if (!q) return hvi_error_set(err, HVI_ERROR_MEMORY, "no memory for a layer's first weights");
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *y = &net->layers[l];
+    const double gain = gain_of(y->activation);
+    const bool wide = y->out <= y->in;
+    orthonormalise(q, wide ? y->out : y->in, wide ? y->in : y->out, rng);
+    float *w = params + y->weight;
+    for (size_t i = 0; i < y->out; i++) {
+      for (size_t j = 0; j < y->in; j++) {
+        w[i * y->in + j] = (float)(gain * (wide ? q[i * y->in + j] : q[j * y->out + i]));
+      }
+    }
+    memset(params + y->bias, 0, y->out * sizeof *params);
+  }
+  hvi_free(q);
+  return HVI_OK;
+}
+
 void hvi_net_prepare(const hvi_net *net, float *weights) {
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
-    net->kernels->transpose(weights + y->turned, weights + y->weight, y->out, y->in);
+    net->kernels->transpose(weights + y->transposed, weights + y->weight, y->out, y->in);
   }
 }
 
@@ -138,7 +219,7 @@ void hvi_net_forward(const hvi_net *net, const float *weights, size_t rows, cons
     const hvi_net_layer *layer = &net->layers[l];
     float *y = hvi_net_output(net, trace, rows, l);
     hvi_product p = hvi_product_of(y, rows, layer->out, layer->in, x, x_row,
-                                   weights + layer->turned, layer->out);
+                                   weights + layer->transposed, layer->out);
     p.finish = HVI_FINISH_ACTIVATE;
     p.activation = layer->activation;
     p.bias = weights + layer->bias;
@@ -265,8 +346,8 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
 /* out = a W' + b, or += without b; W' and b from `from`, which is laid out as weights */
 static void add_layer(const hvi_net *net, const hvi_net_layer *layer, const float *from,
                       size_t rows, const float *a, size_t a_row, float *out, bool first) {
-  hvi_product p =
-      hvi_product_of(out, rows, layer->out, layer->in, a, a_row, from + layer->turned, layer->out);
+  hvi_product p = hvi_product_of(out, rows, layer->out, layer->in, a, a_row,
+                                 from + layer->transposed, layer->out);
   p.finish = first ? HVI_FINISH_ACTIVATE : HVI_FINISH_ADD;
   p.activation = HVI_IDENTITY;
   p.bias = first ? from + layer->bias : NULL;

@@ -20,16 +20,16 @@ enum { HVI_NET_ROWS = 256 };
 
 typedef struct hvi_net_layer {
   size_t in, out;
-  size_t weight; /* where W[out][in] begins among the parameters */
-  size_t bias;   /* where b[out] begins */
-  size_t turned; /* where W'[in][out] begins behind the parameters */
+  size_t weight;     /* where W[out][in] begins among the parameters */
+  size_t bias;       /* where b[out] begins */
+  size_t transposed; /* where W'[in][out] begins behind the parameters */
   hvi_activation activation;
 } hvi_net_layer;
 
 typedef struct hvi_net {
   size_t in, out;
   size_t dim;     /* parameters */
-  size_t weights; /* floats that weights take: parameters, turned matrices, slack */
+  size_t weights; /* floats that weights take: parameters, transposed matrices, slack */
   size_t layer_count, widest;
   hvi_net_layer *layers;
   const hvi_net_kernels *kernels;

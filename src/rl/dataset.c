@@ -61,12 +61,10 @@ static const hvi_columns columns = {6, transitions, "a data set", sizeof(hvi_dat
 /* Episodes with the policy's noise, as long as `rows` rows need. */
 static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {
   return (hvi_rollout_plan){.keep = HVI_KEEP_TRANSITIONS,
-                            .noun = "episode",
                             .env_stream = "episode-environment",
                             .policy_stream = "episode-policy",
                             .steps = env->time_limit < rows ? env->time_limit : rows,
-                            .group = HVI_ROLLOUT_GROUP,
-                            .width = HVI_ROLLOUT_GROUP};
+                            .group = HVI_ROLLOUT_GROUP};
 }
 
 /* Row i from a row of a roll-out; returns where the next one of these begins. */

@@ -73,13 +73,11 @@ static hvi_status roll(hvi_returns *score, hvi_rollout_run *run, const hvi_retur
   const size_t share = s->episodes / hvi_rollout_threads(&s->run);
   const size_t group = share < 1 ? 1 : share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
   const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
-                                 .noun = "episode",
                                  .env_stream = "score world",
                                  .policy_stream = "score noise",
                                  .deterministic = s->deterministic,
                                  .steps = run->env->time_limit,
                                  .group = group,
-                                 .width = group,
                                  .episodes = s->episodes,
                                  .gamma = 1.0};
   run->total = hvi_rollout_left(run, &plan);

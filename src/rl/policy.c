@@ -143,7 +143,7 @@ size_t hvi_squash_size(size_t rows, size_t act) {
   return ARRAYS * hvi_net_aligned(rows * act) + hvi_net_aligned(rows);
 }
 
-void hvi_squash_place(hvi_squash *s, float *memory, size_t rows) {
+void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows) {
   float **arrays[ARRAYS] = {&s->mean,  &s->t, &s->log_std, &s->std,
                             &s->noise, &s->y, &s->density, &s->log_density};
   for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = memory + i * hvi_net_aligned(rows * s->act);
@@ -228,7 +228,7 @@ static void act_by_network(const hvi_policy *p, float *scratch, size_t rows, con
   float *squash = trace + hvi_net_aligned(hvi_net_trace(net, rows));
   float *result = squash + hvi_squash_size(rows, p->act);
   hvi_squash s = {.act = p->act, .kernels = net->kernels, .scale = p->scale, .shift = p->shift};
-  hvi_squash_place(&s, squash, rows);
+  hvi_squash_bind(&s, squash, rows);
   for (size_t i = 0; i < rows * p->obs; i++) x[i] = (float)obs[i];
   hvi_net_forward(net, p->weights, rows, x, p->obs, trace);
   hvi_squash_read(&s, hvi_net_output(net, trace, rows, net->layer_count - 1), 0, rows);
@@ -256,23 +256,18 @@ void hvi_policy_act(const hvi_policy *p, float *scratch, size_t rows, const doub
 }
 
 /* A fingerprint is a hash of the shapes and of the parameters' bits. */
-static uint64_t hash_net(uint64_t hash, const hvi_policy *p) {
-  hash = hvi_hash_count(hash, p->net->layer_count);
-  for (size_t l = 0; l < p->net->layer_count; l++)
-    hash = hvi_hash_count(hash, p->net->layers[l].out);
-  hash = hvi_hash_bytes(hash, p->weights, p->net->dim * sizeof *p->weights);
-  hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
-  return hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
-}
-
-static uint64_t hash_linear(uint64_t hash, const hvi_policy *p) {
-  hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
-  return hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
-}
-
 void hvi_policy_fingerprint(char text[17], const hvi_policy *p) {
-  uint64_t hash = hvi_hash_count(HVI_HASH_START, p->obs);
-  hash = hvi_hash_count(hash, p->act);
-  hash = p->net ? hash_net(hash, p) : hash_linear(hash, p);
+  const hvi_net *net = p->net;
+  uint64_t hash = hvi_hash_count(hvi_hash_count(HVI_HASH_START, p->obs), p->act);
+  if (net) {
+    hash = hvi_hash_count(hash, net->layer_count);
+    for (size_t l = 0; l < net->layer_count; l++) hash = hvi_hash_count(hash, net->layers[l].out);
+    hash = hvi_hash_bytes(hash, p->weights, net->dim * sizeof *p->weights);
+    hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
+    hash = hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
+  } else {
+    hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
+    hash = hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
+  }
   snprintf(text, 17, "%016" PRIx64, hash);
 }

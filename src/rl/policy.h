@@ -43,7 +43,7 @@ typedef struct hvi_squash {
 
 /* Floats that a squash of `rows` rows takes; arrays from memory[that many]. */
 size_t hvi_squash_size(size_t rows, size_t act);
-void hvi_squash_place(hvi_squash *s, float *memory, size_t rows);
+void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows);
 
 /* Reads the network's output head[rows][2 act] into rows first .. first + rows - 1. */
 void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows);

@@ -429,6 +429,8 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
   if (!r) return hvi_error_memory(err, "roll-outs");
   r->run = run;
   r->plan = *plan;
+  if (!plan->width) r->plan.width = plan->group;
+  if (!plan->noun) r->plan.noun = "episode";
   r->threads = threads < groups ? threads : groups;
   const hvi_status status = fill(r, groups, err);
   if (status) {

@@ -57,13 +57,13 @@ enum { HVI_ROLLOUT_GROUP = 8 };
 typedef struct hvi_rollout_plan {
   hvi_rollout_keep keep;
   unsigned kind;                          /* of the journal's records */
-  const char *noun;                       /* what an error calls an episode */
+  const char *noun;                       /* what an error calls an episode; NULL: that */
   const char *env_stream, *policy_stream; /* names of the generators */
   bool deterministic;                     /* the policy's mean action */
   bool endless;                           /* the time limit does not end an episode */
   size_t steps;                           /* of an episode at most */
   size_t group;                           /* episodes of a group, */
-  size_t width;                           /* and how many of them run side by side */
+  size_t width;                           /* of which so many run at once; 0: all */
   size_t rows;                            /* that all groups need together, in a journal; or */
   size_t episodes;                        /* how many there are, the last group being cut */
   const double *starts;                   /* [][state] to start from; NULL: reset */

@@ -102,7 +102,7 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
                              .scale = sac->policy->scale,
                              .shift = sac->policy->shift};
   float *squash = take(arena, hvi_squash_size(n, act));
-  if (squash) hvi_squash_place(&sac->squash, squash, n);
+  if (squash) hvi_squash_bind(&sac->squash, squash, n);
   sac->trace_size = hvi_net_aligned(hvi_net_trace(actor, HVI_NET_ROWS));
   sac->traces = take(arena, slices * sac->trace_size);
   sac->deltas = take(arena, sac->trace_size);

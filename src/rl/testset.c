@@ -88,21 +88,10 @@ static void average(const hvi_testset *t, size_t i, double *value, double *stand
   *standard_error = sqrt(squares / (n - 1.0) / n);
 }
 
-static double mean_square(const double *x, size_t n) {
+static double mean_square(const double *x, size_t n, double center) {
   double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+  for (size_t i = 0; i < n; i++) sum += (x[i] - center) * (x[i] - center);
   return sum / (double)n;
-}
-
-/* of |x - center|: the largest, and the root mean square */
-static double farthest(const double *x, size_t n, double center, double *typical) {
-  double most = 0.0, squares = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    most = fmax(most, fabs(x[i] - center));
-    squares += (x[i] - center) * (x[i] - center);
-  }
-  *typical = sqrt(squares / (double)n);
-  return most;
 }
 
 hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
@@ -111,16 +100,17 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
       .mean_value = hvi_stats_mean(t->value, t->count),
       .sd_value = sqrt(hvi_stats_variance(t->value, t->count)),
       .mean_error = hvi_stats_mean(t->standard_error, t->count),
-      .noise_floor = mean_square(t->standard_error, t->count),
+      .noise_floor = mean_square(t->standard_error, t->count, 0.0),
       .terminated_share = hvi_stats_mean(t->terminated, rollouts),
       .mean_length = hvi_stats_mean(t->length, rollouts),
       .after = weight_after(t),
   };
-  double typical;
+  double most = 0.0;
+  for (size_t i = 0; i < t->count; i++) most = fmax(most, fabs(t->value[i] - t->tail));
   f.put_back = f.after * (1.0 - f.terminated_share) * t->tail;
   f.missing_bound = f.after * (t->reward_bound / (1.0 - t->gamma) + fabs(t->tail));
-  f.missing_most = f.after * farthest(t->value, t->count, t->tail, &typical);
-  f.missing_typical = f.after * typical;
+  f.missing_most = f.after * most;
+  f.missing_typical = f.after * sqrt(mean_square(t->value, t->count, t->tail));
   f.below_error = f.missing_typical < f.mean_error;
   return f;
 }
@@ -134,12 +124,10 @@ static size_t states_wanted(const hvi_testset_settings *s) {
 static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settings *s) {
   return (hvi_rollout_plan){.keep = HVI_KEEP_STATES,
                             .kind = STATES,
-                            .noun = "episode",
                             .env_stream = "visit-environment",
                             .policy_stream = "visit-policy",
                             .steps = env->time_limit,
                             .group = HVI_ROLLOUT_GROUP,
-                            .width = HVI_ROLLOUT_GROUP,
                             .rows = states_wanted(s)};
 }
 

@@ -87,10 +87,11 @@ static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
 
 static void observe(const hvi_env *env, double *obs) {
   const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
-  const size_t places = (size_t)e->model->nq - e->robot->hidden, speeds = (size_t)e->model->nv;
-  hvi_vec_copy(obs, e->data->qpos + e->robot->hidden, places);
-  hvi_vec_copy(obs + places, e->data->qvel, speeds);
-  double *forces = obs + places + speeds;
+  const size_t positions = (size_t)e->model->nq - e->robot->hidden,
+               velocities = (size_t)e->model->nv;
+  hvi_vec_copy(obs, e->data->qpos + e->robot->hidden, positions);
+  hvi_vec_copy(obs + positions, e->data->qvel, velocities);
+  double *forces = obs + positions + velocities;
   for (size_t i = 6; i < force_count(e); i++) {
     forces[i - 6] = cut(e->data->cfrc_ext[i]);
   }
