@@ -110,7 +110,7 @@ static void own_slice(const products *p, size_t first, size_t rows) {
                                          .a = p->a[l] + first * y->in,
                                          .a_row = y->in,
                                          .a_step = 1,
-                                         .b = p->weights + y->turned,
+                                         .b = p->weights + y->transposed,
                                          .b_row = y->out,
                                          .c = p->a[l + 1] + first * y->out,
                                          .c_row = y->out});

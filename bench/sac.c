@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/sac_parts.h"
+#include "rl/sac.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -30,13 +30,6 @@ static double cpu_seconds(void) {
 }
 
 /* An environment that has sizes and nothing else. */
-static hvi_status clone_empty(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  *copy = hvi_alloc(1, sizeof **copy);
-  if (!*copy) return hvi_error_memory(err, "the benchmark");
-  **copy = *env;
-  return HVI_OK;
-}
-
 static void reset_empty(hvi_env *env, hvi_rng *rng) {
   (void)env;
   (void)rng;
@@ -46,13 +39,8 @@ static void observe_empty(const hvi_env *env, double *obs) {
   memset(obs, 0, env->obs * sizeof *obs);
 }
 
-static void free_empty(hvi_env *env) { hvi_free(env); }
-
-static const hvi_env_ops empty_ops = {.name = "empty",
-                                      .clone = clone_empty,
-                                      .reset = reset_empty,
-                                      .observe = observe_empty,
-                                      .free = free_empty};
+static const hvi_env_ops empty_ops = {
+    .name = "empty", .size = sizeof(hvi_env), .reset = reset_empty, .observe = observe_empty};
 
 static hvi_status fill_buffer(hvi_sac *sac, hvi_error *err) {
   double row[256];
@@ -164,7 +152,7 @@ static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {
     float *a = some_floats(most), *w = some_floats(most), *c = some_floats(most);
     products p = {.rows = (int)s.batch,
                   .act = (int)row->act,
-                  .actor = sac->actor_net,
+                  .actor = sac->actor.net,
                   .critic = sac->critic_net,
                   .a = a,
                   .w = w,

@@ -4,7 +4,6 @@
 #include "commands.h"
 #include "exit_codes.h"
 #include "json.h"
-#include "rl/rollout_settings.h"
 #include "rollout.h"
 #include "verbs.h"
 

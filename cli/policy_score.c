@@ -3,7 +3,6 @@
 #include "exit_codes.h"
 #include "json.h"
 #include "policy.h"
-#include "rl/rollout_settings.h"
 #include "rollout.h"
 
 #include <math.h>

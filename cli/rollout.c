@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "exit_codes.h"
-#include "rl/rollout_settings.h"
 #include "signals.h"
 
 #include <string.h>

@@ -1,7 +1,6 @@
 /* hvi testset: states that a policy visits, with their values by Monte Carlo. */
 #include "args.h"
 #include "commands.h"
-#include "rl/rollout_settings.h"
 #include "rollout.h"
 
 #include <hvi/testset.h>

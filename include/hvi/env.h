@@ -34,13 +34,15 @@ typedef struct hvi_transition {
 
 typedef struct hvi_env_ops {
   const char *name;
+  size_t size; /* bytes of an environment that is one block; it needs no clone and no free */
   hvi_status (*clone)(const hvi_env *env, hvi_env **copy, hvi_error *err);
   /* Draws an initial state; without a generator the initial state without noise. */
   void (*reset)(hvi_env *env, hvi_rng *rng);
-  /* One step with action[act]. Without a generator, where `noisy` is true, the noise is left out.
-   */
+  /* One step with action[act]; the time limit is none of its business. Without a generator, where
+   * `noisy` is true, the noise is left out. */
   hvi_transition (*step)(hvi_env *env, const double *action, hvi_rng *rng);
   void (*observe)(const hvi_env *env, double *obs);
+  /* The state without the clock: state[env->state - 1]. */
   void (*save)(const hvi_env *env, double *state);
   void (*restore)(hvi_env *env, const double *state);
   void (*free)(hvi_env *env);
@@ -50,8 +52,9 @@ struct hvi_env {
   const hvi_env_ops *ops;
   const char *name;    /* "ant", "ant-v5" ... */
   size_t obs, act;     /* lengths of an observation and of an action */
-  size_t state;        /* doubles of a saved state, the clock of the time limit among them */
+  size_t state;        /* doubles of a saved state, the clock first */
   size_t time_limit;   /* steps until truncation */
+  size_t clock;        /* steps since the reset; kept by the calls below */
   bool noisy;          /* a step draws random numbers */
   double low, high;    /* range of an action's entries; infinite where there is none */
   double dt;           /* seconds of simulated time a step, 0 when it has none */

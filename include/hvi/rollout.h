@@ -16,6 +16,7 @@
 #define HVI_ROLLOUT_H
 
 #include <hvi/policy.h>
+#include <hvi/setting.h>
 
 #include <stdint.h>
 
@@ -40,6 +41,7 @@ typedef struct hvi_rollout_settings {
   bool (*progress)(void *context, size_t done, size_t total);
   void *progress_context;
 } hvi_rollout_settings;
+HVI_API const hvi_setting_table *hvi_rollout_table(void); /* of `seed` and `threads` */
 
 /* How it went. */
 typedef struct hvi_rollout_report {
@@ -73,6 +75,7 @@ typedef struct hvi_collect_settings {
 
 /* Seed 1, one thread per core, 100,000 transitions of the sampled policy. */
 HVI_API hvi_collect_settings hvi_collect_defaults(void);
+HVI_API const hvi_setting_table *hvi_collect_table(void); /* but for `run` */
 
 /*
  * Writes the first `transitions` transitions of episodes 0, 1, 2, ..., in order, to a .safetensors
@@ -110,6 +113,7 @@ typedef struct hvi_returns_settings {
 
 /* Seed 1, one thread per core, 20 episodes of the sampled policy. */
 HVI_API hvi_returns_settings hvi_returns_defaults(void);
+HVI_API const hvi_setting_table *hvi_returns_table(void); /* but for `run` */
 
 /* The returns of whole episodes, not discounted. */
 typedef struct hvi_returns {

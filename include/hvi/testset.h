@@ -41,6 +41,7 @@ typedef struct hvi_testset_settings {
 
 /* Seed 1, one thread per core, 10,000 states, 10 roll-outs of 500 steps, gamma 0.99. */
 HVI_API hvi_testset_settings hvi_testset_defaults(void);
+HVI_API const hvi_setting_table *hvi_testset_table(void); /* but for `run` */
 
 /* Writes a .safetensors file: obs F32 [n][obs], state F64 [n][state] (for hvi_env_restore), value,
  * standard_error F64 [n], returns F64 [n][R], length I32 [n][R], terminated BOOL [n][R]. */

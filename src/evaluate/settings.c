@@ -5,10 +5,10 @@
  * on HalfCheetah within one per cent of their variance; docs/evaluate.md has the figures.
  */
 #include "inner/optimizers.h"
-#include "rl/rollout_settings.h"
 
 #include <hvi/evaluate.h>
 #include <hvi/sac.h>
+#include <hvi/testset.h>
 
 #define AT(member) .offset = offsetof(hvi_evaluation_spec, member)
 /* clang-format off */

@@ -15,15 +15,11 @@
 #include <pthread.h>
 #include <string.h>
 
-static size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
-
 static size_t slice_count(size_t rows) { return (rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS; }
 
 static size_t slice_trace(const hvi_net *net, size_t rows) {
-  return aligned(hvi_net_trace(net, rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS));
+  return hvi_net_aligned(hvi_net_trace(net, rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS));
 }
-
-size_t hvi_batch_slices(const hvi_batch *b) { return slice_count(b->rows); }
 
 hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k) {
   const size_t first = k * HVI_NET_ROWS, left = b->rows - first;
@@ -40,11 +36,12 @@ size_t hvi_batch_trace(const hvi_net *net, size_t rows) {
 /* A worker's scratch: dy[rows][out], then deltas or tangents, then a gradient when there are
  * several workers. */
 static size_t slice_outputs(const hvi_net *net, size_t rows) {
-  return aligned((rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS) * net->out + HVI_NET_SLACK);
+  return hvi_net_aligned((rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS) * net->out + HVI_NET_SLACK);
 }
 
 static size_t worker_scratch(const hvi_net *net, size_t rows, size_t threads) {
-  return slice_outputs(net, rows) + slice_trace(net, rows) + (threads > 1 ? aligned(net->dim) : 0);
+  return slice_outputs(net, rows) + slice_trace(net, rows) +
+         (threads > 1 ? hvi_net_aligned(net->dim) : 0);
 }
 
 size_t hvi_batch_scratch(const hvi_net *net, size_t rows, size_t threads) {
@@ -73,7 +70,7 @@ typedef struct pass {
   float *grad;
   pthread_mutex_t lock;
   pthread_cond_t moved;
-  size_t turn; /* slices whose gradient has been added */
+  size_t added; /* slices whose gradient has been added */
 } pass;
 
 static void widen_outputs(const pass *p, const hvi_slice *s, float *trace) {
@@ -93,7 +90,7 @@ static hvi_status forward_slice(void *context, size_t chunk, size_t worker, hvi_
 
 void hvi_batch_forward(const hvi_batch *b, double *y) {
   pass p = {.b = b, .bulk = hvi_bulk_best(), .y = y};
-  hvi_parallel_run(hvi_batch_slices(b), b->threads, forward_slice, &p, NULL);
+  hvi_parallel_run(slice_count(b->rows), b->threads, forward_slice, &p, NULL);
 }
 
 static void pull_slice(const pass *p, const hvi_slice *s, size_t worker, float *grad, bool fresh) {
@@ -112,13 +109,13 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
   float *own = gradient_of(p->b, worker);
   pull_slice(p, &s, worker, own, true);
   pthread_mutex_lock(&p->lock);
-  while (p->turn != chunk) pthread_cond_wait(&p->moved, &p->lock);
+  while (p->added != chunk) pthread_cond_wait(&p->moved, &p->lock);
   if (chunk == 0) {
     memcpy(p->grad, own, p->b->net->dim * sizeof *p->grad);
   } else {
     p->bulk->add(p->grad, own, p->b->net->dim);
   }
-  p->turn++;
+  p->added++;
   pthread_cond_broadcast(&p->moved);
   pthread_mutex_unlock(&p->lock);
   return HVI_OK;
@@ -126,7 +123,7 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
 
 void hvi_batch_backward(const hvi_batch *b, const double *u, float *grad) {
   pass p = {.b = b, .bulk = hvi_bulk_best(), .u = u, .grad = grad};
-  const size_t slices = hvi_batch_slices(b);
+  const size_t slices = slice_count(b->rows);
   if (b->threads == 1) {
     for (size_t k = 0; k < slices; k++) {
       const hvi_slice s = hvi_batch_slice(b, k);
@@ -154,7 +151,7 @@ static hvi_status tangent_slice(void *context, size_t chunk, size_t worker, hvi_
 
 void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out) {
   pass p = {.b = b, .bulk = hvi_bulk_best(), .y = out, .direction = direction};
-  hvi_parallel_run(hvi_batch_slices(b), b->threads, tangent_slice, &p, NULL);
+  hvi_parallel_run(slice_count(b->rows), b->threads, tangent_slice, &p, NULL);
 }
 
 void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, float *dy,
@@ -163,4 +160,117 @@ void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, 
   for (size_t i = 0; i < s->rows * out; i++) dy[i] = i % out == unit ? 1.0F : 0.0F;
   const hvi_net_pull pull = {.dy = dy, .deltas = deltas};
   hvi_net_backward(b->net, b->weights, s->rows, s->x, b->x_row, s->trace, &pull);
+}
+
+/*
+ * K = J J' of a network with one output. The row of J that belongs to example i is, layer by layer,
+ * the outer product of D_l[i] and (A_{l-1}[i], 1), and the inner product of two outer products is
+ * the product of two inner products:
+ *
+ *   K[i][j] = sum_l <D_l[i], D_l[j]> (<A_{l-1}[i], A_{l-1}[j]> + 1)
+ *
+ * It is computed in tiles, a slice of rows by a slice of columns: P = D D' and Q = A A' in floats,
+ * then K += P (Q + 1) in doubles, layers in order. A chunk of work is the tiles of one slice of
+ * columns, at and below the diagonal, so no two threads write to the same place.
+ */
+enum { TILE = HVI_NET_ROWS * HVI_NET_ROWS + HVI_NET_SLACK };
+
+static size_t widest_row(const hvi_net *net) {
+  const size_t in = hvi_net_aligned(net->in);
+  return in > net->widest ? in : net->widest;
+}
+
+/* A worker's own: A' and D' of a slice of columns, layer by layer as they are needed, P and Q. */
+static size_t transposed_size(const hvi_net *net) {
+  return hvi_net_aligned(HVI_NET_ROWS * widest_row(net) + HVI_NET_SLACK);
+}
+
+static size_t worker_size(const hvi_net *net) {
+  return 2 * transposed_size(net) + 2 * hvi_net_aligned(TILE);
+}
+
+static size_t slice_size(const hvi_net *net) {
+  return hvi_net_aligned(hvi_net_trace(net, HVI_NET_ROWS));
+}
+
+size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads) {
+  return slice_count(rows) * slice_size(net) + threads * worker_size(net);
+}
+
+typedef struct outer {
+  const hvi_batch *b;
+  const hvi_bulk *bulk;
+  double *K;
+  size_t row; /* of K */
+  float *deltas, *workspaces;
+} outer;
+
+/* The matrix that layer l of a slice multiplies: its inputs, rows of `*row` floats. */
+static const float *layer_input(const outer *o, const hvi_slice *s, size_t l, size_t *row) {
+  if (l == 0) {
+    *row = o->b->x_row;
+    return s->x;
+  }
+  *row = o->b->net->layers[l].in;
+  return hvi_net_output(o->b->net, s->trace, s->rows, l - 1);
+}
+
+static float *layer_deltas(const outer *o, size_t slice, size_t rows, size_t l) {
+  return hvi_net_output(o->b->net, o->deltas + slice * slice_size(o->b->net), rows, l);
+}
+
+/* c[m][n] = a bt, a[m][k] in rows of a_row, bt[k][n] */
+static void multiply(const hvi_net *net, float *c, const float *a, size_t a_row, const float *bt,
+                     size_t m, size_t n, size_t k) {
+  const hvi_product p = hvi_product_of(c, m, n, k, a, a_row, bt, n);
+  net->kernels->product(&p);
+}
+
+/* Adds layer l to the tiles of a slice of columns. */
+static void add_layer(const outer *o, size_t column, size_t l, float *work) {
+  const hvi_net *net = o->b->net;
+  const hvi_net_layer *layer = &net->layers[l];
+  const hvi_slice left = hvi_batch_slice(o->b, column);
+  float *at = work, *dt = at + transposed_size(net), *q = dt + transposed_size(net),
+        *p = q + hvi_net_aligned(TILE);
+  size_t row;
+  const float *a = layer_input(o, &left, l, &row);
+  net->kernels->transpose(at, a, left.rows, row);
+  net->kernels->transpose(dt, layer_deltas(o, column, left.rows, l), left.rows, layer->out);
+  for (size_t k = column; k < slice_count(o->b->rows); k++) {
+    const hvi_slice s = hvi_batch_slice(o->b, k);
+    a = layer_input(o, &s, l, &row);
+    multiply(net, q, a, row, at, s.rows, left.rows, layer->in);
+    multiply(net, p, layer_deltas(o, k, s.rows, l), layer->out, dt, s.rows, left.rows, layer->out);
+    for (size_t i = 0; i < s.rows; i++) {
+      o->bulk->add_gram(o->K + (s.first + i) * o->row + left.first, p + i * left.rows,
+                        q + i * left.rows, l == 0, left.rows);
+    }
+  }
+}
+
+static hvi_status do_column(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
+  const outer *o = context;
+  for (size_t l = 0; l < o->b->net->layer_count; l++) {
+    add_layer(o, chunk, l, o->workspaces + worker * worker_size(o->b->net));
+  }
+  return HVI_OK;
+}
+
+static hvi_status do_deltas(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
+  const outer *o = context;
+  const hvi_slice s = hvi_batch_slice(o->b, chunk);
+  hvi_slice_sensitivity(o->b, &s, 0, o->workspaces + worker * worker_size(o->b->net),
+                        o->deltas + chunk * slice_size(o->b->net));
+  return HVI_OK;
+}
+
+void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work) {
+  const size_t slices = slice_count(b->rows);
+  outer o = {.b = b, .bulk = hvi_bulk_best(), .K = K, .row = row, .deltas = work};
+  o.workspaces = work + slices * slice_size(b->net);
+  hvi_parallel_run(slices, b->threads, do_deltas, &o, NULL);
+  hvi_parallel_run(slices, b->threads, do_column, &o, NULL);
 }

@@ -38,7 +38,6 @@ typedef struct hvi_slice {
   float *trace;
 } hvi_slice;
 
-size_t hvi_batch_slices(const hvi_batch *b);
 hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k);
 /* deltas (hvi_net_trace floats) = how output number `unit` of each row of the slice changes with
  * the sums before the activations; dy: rows * out floats of scratch */

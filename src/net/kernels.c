@@ -1,7 +1,205 @@
-/* The kernels of networks, built once per level of instructions. */
-#include "net/normals_body.h"
+/*
+ * The kernels of networks, built once per level of instructions: products (net/product_body.h), and
+ * here passes over long vectors and matrices (Adam, averages of weights, sums of rows, transposes)
+ * and random numbers.
+ */
 #include "net/product_body.h"
-#include "net/vectors_body.h"
+#include "num/philox.h"
+
+typedef struct adam_lanes {
+  vf theta, m, v;
+} adam_lanes;
+
+ALWAYS_INLINE adam_lanes adam_of(adam_lanes x, vf g, const hvi_adam_step *s) {
+  x.m = s->beta1 * x.m + (1.0f - s->beta1) * g;
+  x.v = s->beta2 * x.v + (1.0f - s->beta2) * (g * g);
+  x.theta = s->keep * x.theta - s->rate * x.m / (root(s->scale * x.v) + s->epsilon);
+  return x;
+}
+
+static void adam(float *theta, float *m, float *v, const float *g, size_t n,
+                 const hvi_adam_step *step) {
+  const hvi_adam_step s = *step;
+  size_t i = 0;
+  for (; i + WIDTH <= n; i += WIDTH) {
+    const adam_lanes x =
+        adam_of((adam_lanes){load(theta + i), load(m + i), load(v + i)}, load(g + i), &s);
+    store(theta + i, x.theta);
+    store(m + i, x.m);
+    store(v + i, x.v);
+  }
+  if (i == n) return;
+  const size_t left = n - i;
+  const adam_lanes x = adam_of(
+      (adam_lanes){load_part(theta + i, left), load_part(m + i, left), load_part(v + i, left)},
+      load_part(g + i, left), &s);
+  store_part(theta + i, x.theta, left);
+  store_part(m + i, x.m, left);
+  store_part(v + i, x.v, left);
+}
+
+static void follow(float *target, const float *source, size_t n, float tau) {
+  size_t i = 0;
+  for (; i + WIDTH <= n; i += WIDTH) {
+    const vf t = load(target + i);
+    store(target + i, (load(source + i) - t) * tau + t);
+  }
+  if (i == n) return;
+  const vf t = load_part(target + i, n - i);
+  store_part(target + i, (load_part(source + i, n - i) - t) * tau + t, n - i);
+}
+
+/* Sums of rows in `vectors` vectors of columns; the count is a constant where this is inlined. */
+ALWAYS_INLINE void add_columns(float *out, const float *d, size_t rows, size_t row,
+                               size_t vectors) {
+  vf sum[4] = {{0}, {0}, {0}, {0}};
+  for (size_t i = 0; i < rows; i++, d += row) {
+    UNROLL for (size_t v = 0; v < vectors; v++) sum[v] += load(d + v * WIDTH);
+  }
+  UNROLL for (size_t v = 0; v < vectors; v++)
+      store(out + v * WIDTH, load(out + v * WIDTH) + sum[v]);
+}
+
+static void add_rows(float *out, const float *d, size_t rows, size_t n, size_t row) {
+  size_t j = 0;
+  for (; j + 4 * WIDTH <= n; j += 4 * WIDTH) add_columns(out + j, d + j, rows, row, 4);
+  for (; j + WIDTH <= n; j += WIDTH) add_columns(out + j, d + j, rows, row, 1);
+  if (j == n) return;
+  vf sum = {0};
+  for (size_t i = 0; i < rows; i++) sum += load_part(d + i * row + j, n - j);
+  store_part(out + j, load_part(out + j, n - j) + sum, n - j);
+}
+
+/* Eight rows and eight columns, transposed in registers: pairs of rows, pairs of pairs, halves. */
+#define PAIR_LOW(x, y)  __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13)
+#define PAIR_HIGH(x, y) __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15)
+#define QUAD_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
+#define QUAD_HIGH(x, y) __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
+#define HALF_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
+#define HALF_HIGH(x, y) __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
+
+ALWAYS_INLINE void transpose_eight(float *out, const float *in, size_t rows, size_t cols) {
+  vh x[8], y[8];
+  UNROLL for (size_t i = 0; i < 8; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
+  UNROLL for (size_t i = 0; i < 8; i += 2) {
+    y[i] = PAIR_LOW(x[i], x[i + 1]);
+    y[i + 1] = PAIR_HIGH(x[i], x[i + 1]);
+  }
+  UNROLL for (size_t i = 0; i < 8; i += 4) {
+    x[i] = QUAD_LOW(y[i], y[i + 2]);
+    x[i + 1] = QUAD_HIGH(y[i], y[i + 2]);
+    x[i + 2] = QUAD_LOW(y[i + 1], y[i + 3]);
+    x[i + 3] = QUAD_HIGH(y[i + 1], y[i + 3]);
+  }
+  UNROLL for (size_t i = 0; i < 4; i++) {
+    y[i] = HALF_LOW(x[i], x[i + 4]);
+    y[i + 4] = HALF_HIGH(x[i], x[i + 4]);
+  }
+  UNROLL for (size_t i = 0; i < 8; i++) memcpy(out + i * rows, &y[i], sizeof y[i]);
+}
+
+/* A block of at most 8 by 8; without registers of eight the plain loop is faster */
+ALWAYS_INLINE void transpose_block(float *out, const float *in, size_t rows, size_t cols,
+                                   size_t height, size_t width) {
+  if (WIDTH >= 8 && height >= 8 && width >= 8) {
+    transpose_eight(out, in, rows, cols);
+    return;
+  }
+  for (size_t i = 0; i < height && i < 8; i++) {
+    for (size_t j = 0; j < width && j < 8; j++) out[j * rows + i] = in[i * cols + j];
+  }
+}
+
+/* Sixteen columns at a time, so that whole lines of cache are read while they are there. */
+static void transpose(float *out, const float *in, size_t rows, size_t cols) {
+  for (size_t band = 0; band < cols; band += 16) {
+    for (size_t i = 0; i < rows; i += 8) {
+      for (size_t j = band; j < cols && j < band + 16; j += 8) {
+        transpose_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
+      }
+    }
+  }
+}
+
+/*
+ * Standard normals from Philox's blocks, WIDTH blocks at a time. Words (a, b) of a block give two
+ * by Box and Muller:
+ *
+ *   radius = sqrt(-2 log u),  u = (a + 1/2) / 2^32 to 31 bits, never zero;   turn = b / 2^32
+ *   radius cos(2 pi turn), radius sin(2 pi turn)
+ *
+ * The turn is split into quarters (the two top bits, rounded) and an angle within pi/4 in integers,
+ * so that nothing is lost; sine and cosine there are minimax polynomials, off by less than 4e-9.
+ */
+typedef struct blocks {
+  uint32_t word[4][WIDTH];
+} blocks;
+
+/* The WIDTH blocks from the generator's counter on. */
+static void draw_blocks(blocks *out, const hvi_rng *rng) {
+  const uint64_t first = (uint64_t)rng->counter[1] << 32 | rng->counter[0];
+  for (size_t i = 0; i < WIDTH; i++) {
+    const uint64_t at = first + i;
+    const uint32_t counter[4] = {(uint32_t)at, (uint32_t)(at >> 32), rng->counter[2],
+                                 rng->counter[3]};
+    uint32_t word[4];
+    hvi_philox_block(word, counter, rng->key);
+    for (size_t w = 0; w < 4; w++) out->word[w][i] = word[w];
+  }
+}
+
+ALWAYS_INLINE void box_muller(vf *x, vf *y, vu a, vu b) {
+  const vf u = __builtin_convertvector((vi)(a >> 1), vf) * 0x1p-31f + 0x1p-32f;
+  const vf radius = root(log_of_positive(u) * -2.0f);
+  const vu quarter = (b + 0x20000000u) >> 30;
+  const vf angle = __builtin_convertvector((vi)(b - (quarter << 30)), vf) * 0x1.921fb6p-30f;
+  const vf z = angle * angle;
+  const vf s = angle * z * ((z * -0x1.994eb4p-13f + 0x1.11076p-7f) * z - 0x1.555546p-3f) + angle;
+  const vf c =
+      z * z * ((z * 0x1.9a025ap-16f - 0x1.6c0c8cp-10f) * z + 0x1.55554ap-5f) + (1.0f - 0.5f * z);
+  const vi odd = (quarter & 1u) != 0u;
+  const vf cosine = choose(odd, s, c), sine = choose(odd, c, s);
+  *x = radius * (vf)((vu)cosine ^ ((quarter + 1u) << 30 & 0x80000000u));
+  *y = radius * (vf)((vu)sine ^ (quarter << 30 & 0x80000000u));
+}
+
+/* out[4 * WIDTH] from the blocks at the counter */
+static void normals_of_blocks(float *out, const hvi_rng *rng) {
+  blocks b;
+  draw_blocks(&b, rng);
+  float lane[4][WIDTH];
+  for (size_t pair = 0; pair < 4; pair += 2) {
+    vu words[2];
+    vf x, y;
+    memcpy(words, b.word[pair], sizeof words);
+    box_muller(&x, &y, words[0], words[1]);
+    store(lane[pair], x);
+    store(lane[pair + 1], y);
+  }
+  for (size_t i = 0; i < WIDTH; i++) {
+    for (size_t w = 0; w < 4; w++) out[4 * i + w] = lane[w][i];
+  }
+}
+
+static void advance(hvi_rng *rng, size_t count) {
+  const uint64_t at = ((uint64_t)rng->counter[1] << 32 | rng->counter[0]) + count;
+  rng->counter[0] = (uint32_t)at;
+  rng->counter[1] = (uint32_t)(at >> 32);
+  rng->used = 4;
+}
+
+static void normals(float *out, size_t n, hvi_rng *rng) {
+  size_t i = 0;
+  for (; i + 4 * WIDTH <= n; i += 4 * WIDTH) {
+    normals_of_blocks(out + i, rng);
+    advance(rng, WIDTH);
+  }
+  if (i == n) return;
+  float last[4 * WIDTH];
+  normals_of_blocks(last, rng);
+  advance(rng, (n - i + 3) / 4);
+  memcpy(out + i, last, (n - i) * sizeof *out);
+}
 
 const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {.name = HVI_LEVEL_NAME,
                                                   .product = product,

@@ -5,7 +5,7 @@
  * A layer of a network needs three products, with X[rows][in], W[out][in] and D =
  * dloss/dA[rows][out]:
  *
- *   forward    Y  = s(X W' + b)        A = X, B = W' (kept turned beside W)
+ *   forward    Y  = s(X W' + b)        A = X, B = W' (kept beside W)
  *   backward   Dx = (D W) * s'         A = D, B = W
  *   gradient   dW = D' X               A = D read down its columns, B = X
  *
@@ -29,6 +29,9 @@
 
 enum { HVI_NET_SLACK = 64 };
 
+/* So many floats, filled up to whole lines of cache. */
+static inline size_t hvi_net_aligned(size_t floats) { return (floats + 15) / 16 * 16; }
+
 typedef enum hvi_finish {
   HVI_FINISH_STORE,    /* C = AB */
   HVI_FINISH_ADD,      /* C += AB */
@@ -51,6 +54,21 @@ typedef struct hvi_product {
   float *slope; /* [m][c_row] ACTIVATE: receives s'(.), unless NULL; see hvi_activation_keeps */
   const float *y, *y_slope; /* [m][c_row] PULL: outputs of the layer below, and s'(.) if kept */
 } hvi_product;
+
+/* C = AB with rows of A and B that begin a_row and b_row apart, and rows of C without gaps. */
+static inline hvi_product hvi_product_of(float *c, size_t m, size_t n, size_t k, const float *a,
+                                         size_t a_row, const float *b, size_t b_row) {
+  return (hvi_product){.m = m,
+                       .n = n,
+                       .k = k,
+                       .a = a,
+                       .a_row = a_row,
+                       .a_step = 1,
+                       .b = b,
+                       .b_row = b_row,
+                       .c = c,
+                       .c_row = n};
+}
 
 /* PyTorch's Adam and AdamW on floats: see adam in the table below. */
 typedef struct hvi_adam_step {

@@ -1,11 +1,13 @@
 /*
- * A network's shapes, and its passes:
+ * A network's shapes, first parameters, and passes:
  *
  *   forward    A_l = s_l(A_{l-1} W_l' + b_l)
  *   backward   D_L = dy * s_L',   D_{l-1} = (D_l W_l) * s_{l-1}'
  *              dW_l += D_l' A_{l-1},   db_l += D_l' 1
+ *   tangent    dA_0 = 0,   dA_l = (A_{l-1} dW_l' + db_l + dA_{l-1} W_l') * s_l'
  *
- * One product each, finished by the kernel while its rows are in cache.
+ * One product each, finished by the kernel while its rows are in cache; a tangent takes two, and
+ * one at the first layer.
  */
 #include "net/net.h"
 
@@ -13,11 +15,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { ALIGN = 16, MOST_PARAMETERS = 1 << 30 };
-
-static size_t aligned(size_t floats) { return (floats + ALIGN - 1) / ALIGN * ALIGN; }
+enum { MOST_PARAMETERS = 1 << 30 };
 
 static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
   if (s->in == 0 || s->layer_count == 0 || !s->widths) {
@@ -43,7 +44,7 @@ static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Parameters lie as PyTorch flattens them; the turned matrices follow, aligned. */
+/* Parameters lie as PyTorch flattens them; the transposed matrices follow, aligned. */
 static void lay_out(hvi_net *net, const hvi_net_spec *s) {
   size_t in = s->in, at = 0;
   for (size_t l = 0; l < s->layer_count; l++) {
@@ -57,10 +58,10 @@ static void lay_out(hvi_net *net, const hvi_net_spec *s) {
   }
   net->dim = at;
   net->out = in;
-  at = aligned(at);
+  at = hvi_net_aligned(at);
   for (size_t l = 0; l < s->layer_count; l++) {
-    net->layers[l].turned = at;
-    at += aligned(net->layers[l].in * net->layers[l].out);
+    net->layers[l].transposed = at;
+    at += hvi_net_aligned(net->layers[l].in * net->layers[l].out);
   }
   net->weights = at + HVI_NET_SLACK;
 }
@@ -97,24 +98,105 @@ void hvi_net_free(hvi_net *net) {
   hvi_free(net);
 }
 
+/*
+ * First parameters.
+ *
+ *   Kaiming uniform as PyTorch's Linear has it: W and b uniform on +-1/sqrt(in).
+ *   Orthogonal: W = gain Q, Q with orthonormal rows (or columns, when there are more rows than
+ *   columns) from Gaussian numbers by Gram-Schmidt; b = 0.
+ */
+void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng) {
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *y = &net->layers[l];
+    const double bound = 1.0 / sqrt((double)y->in);
+    float *w = params + y->weight; /* the biases follow the weights */
+    for (size_t i = 0; i < (y->in + 1) * y->out; i++) {
+      w[i] = (float)hvi_rng_range(rng, -bound, bound);
+    }
+  }
+}
+
+static double gain_of(hvi_activation a) {
+  switch (a) {
+  case HVI_RELU:
+  case HVI_CELU:
+  case HVI_GELU:
+    return sqrt(2.0);
+  case HVI_LEAKY_RELU:
+    return sqrt(2.0 / (1.0 + 1e-4));
+  case HVI_TANH:
+    return 5.0 / 3.0;
+  default:
+    return 1.0;
+  }
+}
+
+/* v[n] -= <v, q> q */
+static void remove_part(double *v, const double *q, size_t n) {
+  double dot = 0.0;
+  for (size_t i = 0; i < n; i++) dot += v[i] * q[i];
+  for (size_t i = 0; i < n; i++) v[i] -= dot * q[i];
+}
+
+/* q[few][many]: orthonormal rows. Each is cleared of the earlier ones twice, which is enough. */
+static void orthonormalise(double *q, size_t few, size_t many, hvi_rng *rng) {
+  hvi_rng_fill_normal(rng, 0.0, 1.0, few * many, q);
+  for (size_t i = 0; i < few; i++) {
+    double *v = q + i * many, norm = 0.0;
+    for (size_t pass = 0; pass < 2; pass++) {
+      for (size_t j = 0; j < i; j++) remove_part(v, q + j * many, many);
+    }
+    for (size_t j = 0; j < many; j++) norm += v[j] * v[j];
+    norm = sqrt(norm);
+    for (size_t j = 0; j < many; j++) v[j] /= norm;
+  }
+}
+
+hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng,
+                                   hvi_error *err) {
+  size_t most = 0;
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const size_t size = net->layers[l].in * net->layers[l].out;
+    if (size > most) most = size;
+  }
+  double *q = hvi_alloc_doubles(most);
+  if (!q) return hvi_error_set(err, HVI_ERROR_MEMORY, "no memory for a layer's first weights");
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *y = &net->layers[l];
+    const double gain = gain_of(y->activation);
+    const bool wide = y->out <= y->in;
+    orthonormalise(q, wide ? y->out : y->in, wide ? y->in : y->out, rng);
+    float *w = params + y->weight;
+    for (size_t i = 0; i < y->out; i++) {
+      for (size_t j = 0; j < y->in; j++) {
+        w[i * y->in + j] = (float)(gain * (wide ? q[i * y->in + j] : q[j * y->out + i]));
+      }
+    }
+    memset(params + y->bias, 0, y->out * sizeof *params);
+  }
+  hvi_free(q);
+  return HVI_OK;
+}
+
 void hvi_net_prepare(const hvi_net *net, float *weights) {
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
-    net->kernels->transpose(weights + y->turned, weights + y->weight, y->out, y->in);
+    net->kernels->transpose(weights + y->transposed, weights + y->weight, y->out, y->in);
   }
 }
 
 /* Outputs of all layers, then the slopes of those that keep them. */
 static size_t output_at(const hvi_net *net, size_t rows, size_t l) {
   size_t at = 0;
-  for (size_t i = 0; i < l; i++) at += aligned(rows * net->layers[i].out);
+  for (size_t i = 0; i < l; i++) at += hvi_net_aligned(rows * net->layers[i].out);
   return at;
 }
 
 static size_t slope_at(const hvi_net *net, size_t rows, size_t l) {
   size_t at = output_at(net, rows, net->layer_count);
   for (size_t i = 0; i < l; i++) {
-    if (hvi_activation_keeps(net->layers[i].activation)) at += aligned(rows * net->layers[i].out);
+    if (hvi_activation_keeps(net->layers[i].activation))
+      at += hvi_net_aligned(rows * net->layers[i].out);
   }
   return at;
 }
@@ -127,7 +209,7 @@ float *hvi_net_output(const hvi_net *net, float *trace, size_t rows, size_t l) {
   return trace + output_at(net, rows, l);
 }
 
-const float *hvi_net_slope(const hvi_net *net, const float *trace, size_t rows, size_t l) {
+static const float *slope_of(const hvi_net *net, const float *trace, size_t rows, size_t l) {
   return hvi_activation_keeps(net->layers[l].activation) ? trace + slope_at(net, rows, l) : NULL;
 }
 
@@ -136,41 +218,89 @@ void hvi_net_forward(const hvi_net *net, const float *weights, size_t rows, cons
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *layer = &net->layers[l];
     float *y = hvi_net_output(net, trace, rows, l);
-    net->kernels->product(&(hvi_product){
-        .m = rows,
-        .n = layer->out,
-        .k = layer->in,
-        .a = x,
-        .a_row = x_row,
-        .a_step = 1,
-        .b = weights + layer->turned,
-        .b_row = layer->out,
-        .c = y,
-        .c_row = layer->out,
-        .finish = HVI_FINISH_ACTIVATE,
-        .activation = layer->activation,
-        .bias = weights + layer->bias,
-        .slope = hvi_activation_keeps(layer->activation) ? trace + slope_at(net, rows, l) : NULL});
+    hvi_product p = hvi_product_of(y, rows, layer->out, layer->in, x, x_row,
+                                   weights + layer->transposed, layer->out);
+    p.finish = HVI_FINISH_ACTIVATE;
+    p.activation = layer->activation;
+    p.bias = weights + layer->bias;
+    if (hvi_activation_keeps(layer->activation)) p.slope = trace + slope_at(net, rows, l);
+    net->kernels->product(&p);
     x = y;
     x_row = layer->out;
   }
+}
+
+/*
+ * Slopes of activations, by what a forward pass has left:
+ *
+ *   sigmoid y (1 - y),   tanh 1 - y^2,   relu 1 or 0,   celu 1 or y + 1 = exp(x),
+ *   softmax d_i = y_i (u_i - <u, y>),    gelu and softplus kept beside y
+ *
+ * The backward pass has its slopes from the kernels; this is for heads and tangents.
+ */
+/* d = y * (u - <u, y>), row by row: the slope of softmax, which is symmetric */
+static void pull_softmax(float *d, const float *u, const float *y, size_t rows, size_t n) {
+  for (size_t i = 0; i < rows; i++, d += n, u += n, y += n) {
+    float mean = 0.0F;
+    for (size_t j = 0; j < n; j++) mean += u[j] * y[j];
+    for (size_t j = 0; j < n; j++) d[j] = y[j] * (u[j] - mean);
+  }
+}
+
+/* d[n] *= s', from outputs or slopes. */
+static void scale_by_slope(hvi_activation kind, float *restrict d, const float *restrict y,
+                           const float *restrict slope, size_t n) {
+  switch (kind) {
+  case HVI_SIGMOID:
+    for (size_t j = 0; j < n; j++) d[j] = d[j] * y[j] * (1.0F - y[j]);
+    break;
+  case HVI_TANH:
+    for (size_t j = 0; j < n; j++) d[j] = d[j] * (1.0F - y[j] * y[j]);
+    break;
+  case HVI_RELU:
+    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : 0.0F;
+    break;
+  case HVI_LEAKY_RELU:
+    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : 0.01F * d[j];
+    break;
+  case HVI_CELU:
+    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : d[j] * (y[j] + 1.0F);
+    break;
+  case HVI_GELU:
+  case HVI_SOFTPLUS:
+    for (size_t j = 0; j < n; j++) d[j] = d[j] * slope[j];
+    break;
+  case HVI_IDENTITY:
+  case HVI_SOFTMAX:
+  case HVI_ACTIVATION_COUNT:
+    break;
+  }
+}
+
+/* d[rows][out] = u * s' of layer l, by its outputs and slopes in the trace; d may be u. Softmax's
+ * slope is symmetric, so this is also what a tangent is multiplied by. */
+static void pull_slope(const hvi_net *net, size_t rows, size_t l, const float *trace,
+                       const float *u, float *d) {
+  const hvi_net_layer *layer = &net->layers[l];
+  const float *y = hvi_net_output(net, (float *)(size_t)trace, rows, l);
+  if (layer->activation == HVI_SOFTMAX) {
+    pull_softmax(d, u, y, rows, layer->out);
+    return;
+  }
+  const size_t n = rows * layer->out;
+  if (d != u) memcpy(d, u, n * sizeof *d);
+  scale_by_slope(layer->activation, d, y, slope_of(net, trace, rows, l), n);
 }
 
 /* dW += D'X, db += D'1; or = when fresh */
 static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t rows,
                          const float *delta, const float *x, size_t x_row, float *grad,
                          bool fresh) {
-  net->kernels->product(&(hvi_product){.m = layer->out,
-                                       .n = layer->in,
-                                       .k = rows,
-                                       .a = delta,
-                                       .a_row = 1,
-                                       .a_step = layer->out,
-                                       .b = x,
-                                       .b_row = x_row,
-                                       .c = grad + layer->weight,
-                                       .c_row = layer->in,
-                                       .finish = fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD});
+  hvi_product p =
+      hvi_product_of(grad + layer->weight, layer->out, layer->in, rows, delta, 1, x, x_row);
+  p.a_step = layer->out;
+  p.finish = fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
+  net->kernels->product(&p);
   if (fresh) memset(grad + layer->bias, 0, layer->out * sizeof *grad);
   net->kernels->add_rows(grad + layer->bias, delta, rows, layer->out, layer->out);
 }
@@ -179,22 +309,13 @@ static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t 
 static void pull_layer(const hvi_net *net, const float *weights, size_t rows, size_t l,
                        const float *delta, const float *trace, float *out, size_t first, size_t n) {
   const hvi_net_layer *layer = &net->layers[l];
-  hvi_product p = {.m = rows,
-                   .n = n,
-                   .k = layer->out,
-                   .a = delta,
-                   .a_row = layer->out,
-                   .a_step = 1,
-                   .b = weights + layer->weight + first,
-                   .b_row = layer->in,
-                   .c = out,
-                   .c_row = n,
-                   .finish = HVI_FINISH_STORE};
+  hvi_product p = hvi_product_of(out, rows, n, layer->out, delta, layer->out,
+                                 weights + layer->weight + first, layer->in);
   if (l > 0) {
     p.finish = HVI_FINISH_PULL;
     p.activation = net->layers[l - 1].activation;
     p.y = trace + output_at(net, rows, l - 1);
-    p.y_slope = hvi_net_slope(net, trace, rows, l - 1);
+    p.y_slope = slope_of(net, trace, rows, l - 1);
   }
   net->kernels->product(&p);
 }
@@ -203,7 +324,7 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
                       size_t x_row, const float *trace, const hvi_net_pull *pull) {
   size_t l = net->layer_count - 1;
   float *delta = hvi_net_output(net, pull->deltas, rows, l);
-  hvi_net_pull_slope(net, rows, l, trace, pull->dy, delta);
+  pull_slope(net, rows, l, trace, pull->dy, delta);
   for (; l > 0; l--) {
     const hvi_net_layer *layer = &net->layers[l];
     float *below = hvi_net_output(net, pull->deltas, rows, l - 1);
@@ -219,5 +340,31 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
   }
   if (pull->dx) {
     pull_layer(net, weights, rows, 0, delta, trace, pull->dx, pull->dx_first, pull->dx_count);
+  }
+}
+
+/* out = a W' + b, or += without b; W' and b from `from`, which is laid out as weights */
+static void add_layer(const hvi_net *net, const hvi_net_layer *layer, const float *from,
+                      size_t rows, const float *a, size_t a_row, float *out, bool first) {
+  hvi_product p = hvi_product_of(out, rows, layer->out, layer->in, a, a_row,
+                                 from + layer->transposed, layer->out);
+  p.finish = first ? HVI_FINISH_ACTIVATE : HVI_FINISH_ADD;
+  p.activation = HVI_IDENTITY;
+  p.bias = first ? from + layer->bias : NULL;
+  net->kernels->product(&p);
+}
+
+void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, const float *x,
+                     size_t x_row, const float *trace, const float *direction, float *tangent) {
+  const float *t = NULL; /* NULL: zero */
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *layer = &net->layers[l];
+    float *out = hvi_net_output(net, tangent, rows, l);
+    add_layer(net, layer, direction, rows, x, x_row, out, true);
+    if (t) add_layer(net, layer, weights, rows, t, layer->in, out, false);
+    pull_slope(net, rows, l, trace, out, out);
+    t = out;
+    x = hvi_net_output(net, (float *)(size_t)trace, rows, l);
+    x_row = layer->out;
   }
 }

@@ -20,16 +20,16 @@ enum { HVI_NET_ROWS = 256 };
 
 typedef struct hvi_net_layer {
   size_t in, out;
-  size_t weight; /* where W[out][in] begins among the parameters */
-  size_t bias;   /* where b[out] begins */
-  size_t turned; /* where W'[in][out] begins behind the parameters */
+  size_t weight;     /* where W[out][in] begins among the parameters */
+  size_t bias;       /* where b[out] begins */
+  size_t transposed; /* where W'[in][out] begins behind the parameters */
   hvi_activation activation;
 } hvi_net_layer;
 
 typedef struct hvi_net {
   size_t in, out;
   size_t dim;     /* parameters */
-  size_t weights; /* floats that weights take: parameters, turned matrices, slack */
+  size_t weights; /* floats that weights take: parameters, transposed matrices, slack */
   size_t layer_count, widest;
   hvi_net_layer *layers;
   const hvi_net_kernels *kernels;
@@ -59,9 +59,6 @@ size_t hvi_net_trace(const hvi_net *net, size_t rows);
 /* Where layer l's output [rows][out] lies in a trace, l = 0 .. layer_count - 1. */
 float *hvi_net_output(const hvi_net *net, float *trace, size_t rows, size_t l);
 
-/* Its slopes, where they are kept; else NULL. */
-const float *hvi_net_slope(const hvi_net *net, const float *trace, size_t rows, size_t l);
-
 /* Fills the trace; x[rows][x_row], readable for HVI_NET_SLACK floats past its end. */
 void hvi_net_forward(const hvi_net *net, const float *weights, size_t rows, const float *x,
                      size_t x_row, float *trace);
@@ -84,11 +81,6 @@ typedef struct hvi_net_pull {
 
 void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, const float *x,
                       size_t x_row, const float *trace, const hvi_net_pull *pull);
-
-/* d[rows][out] = u * s' of layer l, by its outputs and slopes in the trace; d may be u.
- * Softmax's slope is symmetric, so this is also what a tangent is multiplied by. */
-void hvi_net_pull_slope(const hvi_net *net, size_t rows, size_t l, const float *trace,
-                        const float *u, float *d);
 
 /*
  * The derivative of the outputs along a change of the parameters, after a forward pass:

@@ -1,13 +1,41 @@
 /*
- * Columns of a data set or a test set: which tensor of a file is which array of a struct.
+ * The file of a data set or a test set: columns, which say what tensor of the file is what array of
+ * a struct, and notes on what was asked for, what came out and where it came from.
  *
- * A table of them is all that allocation, reading and writing need. The struct begins with its
+ * A table of columns is all that allocation, reading and writing need. The struct begins with its
  * number of rows, a size_t.
  */
 #ifndef HVI_RL_COLUMNS_H
 #define HVI_RL_COLUMNS_H
 
-#include "rl/rollout_notes.h"
+#include <hvi/rollout.h>
+#include <hvi/tensors.h>
+
+enum { HVI_NOTES_MAX = 32, HVI_NOTE_SIZE = 128, HVI_NOTES_LINES = 2048 };
+
+typedef struct hvi_notes {
+  size_t count;
+  hvi_tensor_note items[HVI_NOTES_MAX];
+  char texts[HVI_NOTES_MAX][HVI_NOTE_SIZE];
+} hvi_notes;
+
+/* Text is cut to HVI_NOTE_SIZE; what is not printable ASCII becomes '?'. `key` is kept. */
+void hvi_notes_text(hvi_notes *n, const char *key, const char *text);
+void hvi_notes_count(hvi_notes *n, const char *key, uint64_t x);
+/* The shortest text that reads back to the same bits. */
+void hvi_notes_real(hvi_notes *n, const char *key, double x);
+
+/* The notes that every run begins with: contents, environment, the policy's fingerprint, version
+ * and seed. */
+void hvi_notes_begin(hvi_notes *n, const char *contents, const hvi_env *env,
+                     const hvi_policy *policy, uint64_t seed);
+/* All notes as lines key=text: the settings of a journal. */
+void hvi_notes_lines(char lines[HVI_NOTES_LINES], const hvi_notes *n);
+
+/* A number out of the notes of a file; an error names both when it is missing or not one. */
+hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key, const char *path,
+                               hvi_error *err);
+void hvi_notes_read_origin(hvi_provenance *origin, const hvi_tensors *t);
 
 typedef struct hvi_column {
   const char *name;             /* in the file */
@@ -19,16 +47,18 @@ typedef struct hvi_columns {
   size_t count;
   const hvi_column *items;
   const char *what; /* "a data set", for errors */
+  size_t size;      /* of the struct */
+  /* After its columns: reads the notes and checks the whole. */
+  hvi_status (*read_rest)(void *s, const hvi_tensors *file, const char *path, hvi_error *err);
 } hvi_columns;
 
 /* Zeros, as many as rows and widths in the struct say; false without memory. */
 bool hvi_columns_alloc(void *s, const hvi_columns *columns);
+/* Frees the columns; not the struct. */
 void hvi_columns_free(void *s, const hvi_columns *columns);
 
-/* Reads all columns, finite numbers, and learns rows and widths, which must agree. False: the error
- * names file and tensor. */
-bool hvi_columns_load(void *s, const hvi_columns *columns, const hvi_tensors *file,
-                      const char *path, hvi_error *err);
+/* Reads a file into a struct of its own; numbers must be finite, and rows and widths agree. */
+hvi_status hvi_columns_read(void **s, const hvi_columns *columns, const char *path, hvi_error *err);
 hvi_status hvi_columns_write(const char *path, const void *s, const hvi_columns *columns,
                              const hvi_notes *notes, hvi_error *err);
 

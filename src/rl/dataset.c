@@ -1,10 +1,43 @@
-/* Data sets: collecting one, which is the first rows of episodes as columns, and reading it. */
+/*
+ * Data sets: the first rows of episodes as columns. One is collected into a file, or grows in
+ * memory: a collector runs episodes in groups, a round of them at a time, until there are enough
+ * rows. It keeps all rows of finished groups, in the order of episodes; its data set shows those
+ * that were asked for.
+ */
+#include <hvi/collector.h>
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "rl/rollout.h"
-#include "rl/rollout_settings.h"
 
+#include <hvi/version.h>
+
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(hvi_collect_settings, member)
+static const hvi_setting collect_rows[] = {
+    {"transitions", HVI_SETTING_COUNT, AT(transitions), .range = "[1,1e12]", .fallback = "100000", .help = "how many"},
+    {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table collect_table = {"collect", sizeof(hvi_collect_settings),
+                                                collect_rows};
+
+const hvi_setting_table *hvi_collect_table(void) { return &collect_table; }
+
+hvi_collect_settings hvi_collect_defaults(void) {
+  hvi_collect_settings s = {.transitions = 0};
+  hvi_setting_defaults(&collect_table, &s);
+  hvi_setting_defaults(hvi_rollout_table(), &s.run);
+  return s;
+}
 
 #define AT(member) offsetof(hvi_dataset, member)
 static const hvi_column transitions[] = {
@@ -16,31 +49,26 @@ static const hvi_column transitions[] = {
     {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(truncated), 0},
 };
 #undef AT
-static const hvi_columns columns = {6, transitions, "a data set"};
 
-hvi_rollout_plan hvi_dataset_plan(const hvi_env *env, size_t rows) {
+static hvi_status read_rest(void *d, const hvi_tensors *t, const char *path, hvi_error *err) {
+  (void)path, (void)err;
+  hvi_notes_read_origin(&((hvi_dataset *)d)->origin, t);
+  return HVI_OK;
+}
+
+static const hvi_columns columns = {6, transitions, "a data set", sizeof(hvi_dataset), read_rest};
+
+/* Episodes with the policy's noise, as long as `rows` rows need. */
+static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {
   return (hvi_rollout_plan){.keep = HVI_KEEP_TRANSITIONS,
-                            .noun = "episode",
                             .env_stream = "episode-environment",
                             .policy_stream = "episode-policy",
                             .steps = env->time_limit < rows ? env->time_limit : rows,
-                            .group = HVI_ROLLOUT_GROUP,
-                            .width = HVI_ROLLOUT_GROUP};
+                            .group = HVI_ROLLOUT_GROUP};
 }
 
-bool hvi_dataset_alloc(hvi_dataset *d, const hvi_env *env, size_t capacity) {
-  const size_t count = d->count;
-  d->count = capacity;
-  d->obs = env->obs;
-  d->act = env->act;
-  const bool good = hvi_columns_alloc(d, &columns);
-  d->count = count;
-  return good;
-}
-
-void hvi_dataset_clear(hvi_dataset *d) { hvi_columns_free(d, &columns); }
-
-const float *hvi_dataset_put(hvi_dataset *d, size_t i, const float *x) {
+/* Row i from a row of a roll-out; returns where the next one of these begins. */
+static const float *put(hvi_dataset *d, size_t i, const float *x) {
   memcpy(d->observation + i * d->obs, x, d->obs * sizeof *x);
   memcpy(d->action + i * d->act, x + d->obs, d->act * sizeof *x);
   d->reward[i] = x[d->obs + d->act];
@@ -59,7 +87,7 @@ static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
     if (status) return status;
     d->origin.broken += rows.broken;
     const float *row = rows.data;
-    for (size_t k = 0; k < rows.count && i < d->count; k++) row = hvi_dataset_put(d, i++, row);
+    for (size_t k = 0; k < rows.count && i < d->count; k++) row = put(d, i++, row);
   }
   return HVI_OK;
 }
@@ -68,7 +96,7 @@ static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_n
                        hvi_error *err) {
   const hvi_collect_settings *s = file->settings;
   hvi_dataset *d = file->set;
-  hvi_rollout_plan plan = hvi_dataset_plan(run->env, s->transitions);
+  hvi_rollout_plan plan = plan_of(run->env, s->transitions);
   plan.deterministic = s->deterministic;
   plan.rows = s->transitions;
   run->total = hvi_rollout_left(run, &plan);
@@ -107,28 +135,15 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
-  hvi_error local;
-  hvi_tensors *t;
-  if (!err) err = &local;
-  *data = NULL;
-  const hvi_status status = hvi_tensors_read(&t, path, 0, err);
-  if (status) return status;
-  hvi_dataset *d = hvi_alloc(1, sizeof *d);
-  if (!d) hvi_error_memory(err, "a data set");
-  const bool good = d && hvi_columns_load(d, &columns, t, path, err);
-  if (good) hvi_notes_read_origin(&d->origin, t);
-  hvi_tensors_free(t);
-  if (!good) {
-    hvi_dataset_free(d);
-    return err->status;
-  }
-  *data = d;
-  return HVI_OK;
+  void *made;
+  const hvi_status status = hvi_columns_read(&made, &columns, path, err);
+  *data = made;
+  return status;
 }
 
 void hvi_dataset_free(hvi_dataset *d) {
   if (!d) return;
-  hvi_dataset_clear(d);
+  hvi_columns_free(d, &columns);
   hvi_free(d);
 }
 
@@ -136,4 +151,164 @@ bool hvi_dataset_continues(const hvi_dataset *d, size_t row) {
   if (row + 1 >= d->count || d->terminated[row] || d->truncated[row]) return false;
   return memcmp(d->next + row * d->obs, d->observation + (row + 1) * d->obs,
                 d->obs * sizeof *d->next) == 0;
+}
+
+/* Collectors */
+
+struct hvi_collector {
+  size_t capacity;
+  hvi_dataset data;
+  size_t filled;              /* rows there are, at least data.count */
+  size_t skipped;             /* of them, not simulated */
+  uint64_t episode;           /* the next one; that of the last row where the capacity cuts it */
+  uint64_t *episodes;         /* [capacity] of each row */
+  size_t threads, group_rows; /* rows of a group at most */
+  hvi_rollout_settings settings;
+  hvi_rollout_run run;
+  hvi_runner *runner; /* with memory for `threads` groups */
+  double seconds;
+};
+
+/* Takes the rows of an episode over; false when it goes on beyond the room there is. */
+static bool put_episode(hvi_collector *c, uint64_t episode, size_t length, const float **row) {
+  for (size_t i = 0; i < length; i++) {
+    if (c->filled == c->capacity) return false;
+    c->episodes[c->filled] = episode;
+    *row = put(&c->data, c->filled++, *row);
+  }
+  return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
+}
+
+static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_rows *rows) {
+  const float *row = rows->data;
+  for (size_t e = 0; e < HVI_ROLLOUT_GROUP && c->filled < c->capacity; e++) {
+    if (put_episode(c, first + e, rows->length[e], &row)) c->episode = first + e + 1;
+  }
+  c->data.origin.broken += rows->broken;
+}
+
+/* A group for each thread that is likely to be of use. */
+static hvi_status run_round(hvi_collector *c, hvi_error *err) {
+  const size_t likely = (c->capacity - c->filled) / c->group_rows + 1;
+  const size_t count = likely < c->threads ? likely : c->threads;
+  const uint64_t first = c->episode;
+  hvi_rollout_rows rows;
+  hvi_status status = hvi_runner_run(c->runner, first, count, err);
+  for (size_t k = 0; k < count && !status; k++) {
+    status = hvi_runner_rows(c->runner, k, &rows, err);
+    if (!status) put_group(c, first + k * HVI_ROLLOUT_GROUP, &rows);
+  }
+  return status;
+}
+
+hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
+  if (rows > c->capacity) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "%zu rows are more than the %zu that the collector has room for", rows,
+                         c->capacity);
+  }
+  hvi_status status = HVI_OK;
+  const double start = hvi_clock_work(c->threads);
+  const bool more = c->filled < rows;
+  while (!status && c->filled < rows) status = run_round(c, err);
+  if (more) c->seconds += hvi_clock_work(c->threads) - start;
+  if (!status && c->data.count < rows) c->data.count = rows;
+  return status;
+}
+
+const hvi_dataset *hvi_collector_data(const hvi_collector *c) { return &c->data; }
+
+hvi_collector_cost hvi_collector_spent(const hvi_collector *c) {
+  return (hvi_collector_cost){.steps = c->run.steps, .skipped = c->skipped, .seconds = c->seconds};
+}
+
+hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row) {
+  const uint64_t *episode = c->episodes;
+  const bool cut = c->filled > 0 && episode[c->filled - 1] == c->episode;
+  if (row >= c->filled && !cut) {
+    return (hvi_collector_mark){.episode = c->episode, .row = c->filled};
+  }
+  size_t start = row < c->filled ? row : c->filled - 1;
+  while (start > 0 && episode[start - 1] == episode[start]) start--;
+  return (hvi_collector_mark){.episode = episode[start], .row = start};
+}
+
+hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_error *err) {
+  const hvi_collector_mark known = hvi_collector_find(c, mark.row);
+  const bool there = mark.row <= c->filled;
+  const bool fits = there ? known.row == mark.row && known.episode == mark.episode
+                          : mark.row <= c->capacity && mark.episode > c->episode;
+  if (!fits) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "episode %" PRIu64
+                         " does not begin at row %zu of at most %zu: the mark is "
+                         "of another run",
+                         mark.episode, mark.row, c->capacity);
+  }
+  if (there) return HVI_OK;
+  c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
+  c->skipped += mark.row - c->filled;
+  c->filled = mark.row;
+  c->episode = mark.episode;
+  if (c->data.count < mark.row) c->data.count = mark.row;
+  return HVI_OK;
+}
+
+static void tell_origin(hvi_provenance *o, const hvi_env *env, const hvi_policy *policy,
+                        uint64_t seed) {
+  snprintf(o->environment, sizeof o->environment, "%s", env->name);
+  snprintf(o->version, sizeof o->version, "%s", hvi_version());
+  hvi_policy_fingerprint(o->fingerprint, policy);
+  o->seed = seed;
+}
+
+static hvi_status allocate(hvi_collector *c, hvi_error *err) {
+  const hvi_rollout_plan plan = plan_of(c->run.env, c->capacity);
+  c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
+  c->episodes = hvi_alloc(c->capacity, sizeof *c->episodes);
+  c->data.obs = c->run.env->obs;
+  c->data.act = c->run.env->act;
+  c->data.count = c->capacity;
+  const bool good = hvi_columns_alloc(&c->data, &columns);
+  c->data.count = 0;
+  if (!c->episodes || !good) return hvi_error_memory(err, "collected transitions");
+  return hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err);
+}
+
+hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
+                             const hvi_policy *policy, uint64_t seed, size_t threads,
+                             size_t capacity, hvi_error *err) {
+  const hvi_rollout_settings settings = {.seed = seed, .threads = threads};
+  *collector = NULL;
+  hvi_status status = hvi_rollout_check(env, policy, &settings, err);
+  if (status) return status;
+  if (capacity == 0 || capacity > SIZE_MAX / 2) {
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "a collector needs room for a transition at "
+                         "least, and for what memory can hold at most");
+  }
+  hvi_collector *c = hvi_alloc(1, sizeof *c);
+  if (!c) return hvi_error_memory(err, "a collector");
+  c->capacity = capacity;
+  c->settings = settings;
+  c->threads = hvi_rollout_threads(&settings);
+  c->run = (hvi_rollout_run){.env = env, .policy = policy, .settings = &c->settings};
+  tell_origin(&c->data.origin, env, policy, seed);
+  hvi_rollout_start(&c->run);
+  status = allocate(c, err);
+  if (status) {
+    hvi_collector_free(c);
+    return status;
+  }
+  *collector = c;
+  return HVI_OK;
+}
+
+void hvi_collector_free(hvi_collector *c) {
+  if (!c) return;
+  hvi_runner_free(c->runner);
+  hvi_rollout_end(&c->run, NULL);
+  hvi_free(c->episodes);
+  hvi_columns_free(&c->data, &columns);
+  hvi_free(c);
 }

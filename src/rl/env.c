@@ -2,11 +2,11 @@
 #include <hvi/env.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/module.h"
 #include "base/suggest.h"
 #include "rl/env_kinds.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *name,
@@ -51,38 +51,19 @@ const hvi_env_kind *hvi_env_list(size_t *count) {
   return kinds;
 }
 
-static const char *true_name(const char *name) {
-  for (size_t k = 0; k < ALIAS_COUNT; k++) {
-    if (strcmp(name, aliases[k].alias) == 0) return aliases[k].name;
-  }
-  return name;
-}
-
-static hvi_status complain_name(const char *name, hvi_error *err) {
-  const char *names[KIND_COUNT + ALIAS_COUNT + 1] = {NULL};
-  for (size_t k = 0; k < KIND_COUNT; k++) names[k] = kinds[k].name;
-  for (size_t k = 0; k < ALIAS_COUNT; k++) names[KIND_COUNT + k] = aliases[k].alias;
-  const char *near = hvi_suggest(name, names);
-  if (near) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "unknown environment '%s'; did you mean '%s'?", name,
-                         near);
-  }
-  char list[256] = "";
-  for (size_t k = 0; k < KIND_COUNT; k++) {
-    const size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
-  }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "unknown environment '%s'; there are %s", name, list);
-}
-
 static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_error *err) {
-  const char *wanted = true_name(name);
+  const char *names[KIND_COUNT + ALIAS_COUNT + 1] = {NULL};
   for (size_t k = 0; k < KIND_COUNT; k++) {
-    if (strcmp(wanted, kinds[k].name) != 0) continue;
+    names[k] = kinds[k].name;
+    if (strcmp(name, names[k]) != 0) continue;
     *kind = &kinds[k];
     return HVI_OK;
   }
-  return complain_name(name, err);
+  for (size_t k = 0; k < ALIAS_COUNT; k++) {
+    names[KIND_COUNT + k] = aliases[k].alias;
+    if (strcmp(name, aliases[k].alias) == 0) return find_kind(kind, aliases[k].name, err);
+  }
+  return hvi_suggest_refuse(err, NULL, "environment", name, names);
 }
 
 hvi_status hvi_env_available(const char *name, hvi_error *err) {
@@ -103,21 +84,42 @@ hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
 }
 
 hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  return env->ops->clone(env, copy, err);
+  if (env->ops->clone) return env->ops->clone(env, copy, err);
+  *copy = hvi_alloc(1, env->ops->size);
+  if (!*copy) return hvi_error_memory(err, "an environment");
+  memcpy(*copy, env, env->ops->size);
+  return HVI_OK;
 }
 
 void hvi_env_free(hvi_env *env) {
-  if (env) env->ops->free(env);
+  if (env && env->ops->free) {
+    env->ops->free(env);
+  } else {
+    hvi_free(env);
+  }
 }
 
-void hvi_env_reset(hvi_env *env, hvi_rng *rng) { env->ops->reset(env, rng); }
+void hvi_env_reset(hvi_env *env, hvi_rng *rng) {
+  env->ops->reset(env, rng);
+  env->clock = 0;
+}
 
 hvi_transition hvi_env_step(hvi_env *env, const double *action, hvi_rng *rng) {
-  return env->ops->step(env, action, rng);
+  hvi_transition t = env->ops->step(env, action, rng);
+  if (!t.broken) env->clock++;
+  t.truncated = !t.terminated && env->clock >= env->time_limit;
+  return t;
 }
 
 void hvi_env_observe(const hvi_env *env, double *obs) { env->ops->observe(env, obs); }
 
-void hvi_env_save(const hvi_env *env, double *state) { env->ops->save(env, state); }
+void hvi_env_save(const hvi_env *env, double *state) {
+  state[0] = (double)env->clock;
+  env->ops->save(env, state + 1);
+}
 
-void hvi_env_restore(hvi_env *env, const double *state) { env->ops->restore(env, state); }
+/* A state may come from a file: a clock that is no count is 0. */
+void hvi_env_restore(hvi_env *env, const double *state) {
+  env->clock = state[0] >= 0.0 && state[0] < 9e15 ? (size_t)state[0] : 0;
+  env->ops->restore(env, state + 1);
+}

@@ -16,13 +16,10 @@ typedef struct hvi_mujoco_functions {
   void (*bare_steps)(hvi_env *env, const double *actions, size_t rows, size_t steps);
 } hvi_mujoco_functions;
 
-/* The step clock of a saved state, which may come from a file: anything that is no count is 0. */
-static inline size_t hvi_env_read_clock(double saved) {
-  return saved >= 0.0 && saved < 9e15 ? (size_t)saved : 0;
-}
-
-/* What a step reports after it gave up and reset the environment. */
-static inline hvi_transition hvi_env_broken(void) {
+/* For a step that gives up: resets the environment, and is what the step reports. */
+static inline hvi_transition hvi_env_broken(hvi_env *env) {
+  env->ops->reset(env, NULL);
+  env->clock = 0;
   return (hvi_transition){.reward = 0.0, .terminated = true, .broken = true};
 }
 

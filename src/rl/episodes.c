@@ -3,9 +3,30 @@
 #include "base/memory.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
-#include "rl/rollout_settings.h"
 
 #include <math.h>
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(hvi_returns_settings, member)
+static const hvi_setting returns_rows[] = {
+    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e7]", .fallback = "20", .help = "whole episodes"},
+    {"deterministic", HVI_SETTING_FLAG, AT(deterministic), .help = "the policy's mean action, without noise"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table returns_table = {"returns", sizeof(hvi_returns_settings),
+                                                returns_rows};
+
+const hvi_setting_table *hvi_returns_table(void) { return &returns_table; }
+
+hvi_returns_settings hvi_returns_defaults(void) {
+  hvi_returns_settings s = {.episodes = 0};
+  hvi_setting_defaults(&returns_table, &s);
+  hvi_setting_defaults(hvi_rollout_table(), &s.run);
+  return s;
+}
 
 static void range_of(double *least, double *most, const double *x, size_t n) {
   *least = *most = x[0];
@@ -52,13 +73,11 @@ static hvi_status roll(hvi_returns *score, hvi_rollout_run *run, const hvi_retur
   const size_t share = s->episodes / hvi_rollout_threads(&s->run);
   const size_t group = share < 1 ? 1 : share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
   const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
-                                 .noun = "episode",
                                  .env_stream = "score world",
                                  .policy_stream = "score noise",
                                  .deterministic = s->deterministic,
                                  .steps = run->env->time_limit,
                                  .group = group,
-                                 .width = group,
                                  .episodes = s->episodes,
                                  .gamma = 1.0};
   run->total = hvi_rollout_left(run, &plan);

@@ -49,13 +49,11 @@ static const hvi_lqr own = {
 typedef struct lqr {
   hvi_env env;
   double x[STATES];
-  size_t clock;
 } lqr;
 
 static void reset(hvi_env *env, hvi_rng *rng) {
   lqr *l = (lqr *)env;
   for (size_t i = 0; i < STATES; i++) l->x[i] = rng ? hvi_rng_normal(rng) : 0.0;
-  l->clock = 0;
 }
 
 static double quadratic(const double *G, const double *x, size_t n) {
@@ -73,49 +71,25 @@ static hvi_transition step(hvi_env *env, const double *u, hvi_rng *rng) {
   if (rng) {
     for (size_t i = 0; i < STATES; i++) next[i] += W[i] * hvi_rng_normal(rng);
   }
-  if (!isfinite(cost) || !hvi_vec_finite(next, STATES)) {
-    reset(env, NULL);
-    return hvi_env_broken();
-  }
+  if (!isfinite(cost) || !hvi_vec_finite(next, STATES)) return hvi_env_broken(env);
   hvi_vec_copy(l->x, next, STATES);
-  l->clock++;
-  return (hvi_transition){.reward = -cost, .truncated = l->clock >= env->time_limit};
+  return (hvi_transition){.reward = -cost};
 }
 
-static void observe(const hvi_env *env, double *obs) {
-  hvi_vec_copy(obs, ((const lqr *)env)->x, STATES);
+/* The state is what is observed. */
+static void observe(const hvi_env *env, double *x) {
+  hvi_vec_copy(x, ((const lqr *)env)->x, STATES);
 }
 
-static void save(const hvi_env *env, double *state) {
-  const lqr *l = (const lqr *)env;
-  state[0] = (double)l->clock;
-  hvi_vec_copy(state + 1, l->x, STATES);
-}
-
-static void restore(hvi_env *env, const double *state) {
-  lqr *l = (lqr *)env;
-  l->clock = hvi_env_read_clock(state[0]);
-  hvi_vec_copy(l->x, state + 1, STATES);
-}
-
-static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  lqr *l = hvi_alloc(1, sizeof *l);
-  *copy = l ? &l->env : NULL;
-  if (!l) return hvi_error_memory(err, "an lqr environment");
-  *l = *(const lqr *)env;
-  return HVI_OK;
-}
-
-static void release(hvi_env *env) { hvi_free(env); }
+static void restore(hvi_env *env, const double *x) { hvi_vec_copy(((lqr *)env)->x, x, STATES); }
 
 static const hvi_env_ops ops = {.name = "lqr",
-                                .clone = clone,
+                                .size = sizeof(lqr),
                                 .reset = reset,
                                 .step = step,
                                 .observe = observe,
-                                .save = save,
-                                .restore = restore,
-                                .free = release};
+                                .save = observe,
+                                .restore = restore};
 
 hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err) {
   const lqr l = {.env = {.ops = &ops,
@@ -128,7 +102,7 @@ hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err) {
                          .low = -INFINITY,
                          .high = INFINITY,
                          .reward_bound = INFINITY}};
-  return clone(&l.env, env, err);
+  return hvi_env_clone(&l.env, env, err);
 }
 
 const hvi_lqr *hvi_env_lqr(const hvi_env *env) { return env->ops == &ops ? &own : NULL; }

@@ -9,9 +9,6 @@
  */
 #include "rl/env_kinds.h"
 
-#include "base/error.h"
-#include "base/memory.h"
-
 #include <math.h>
 
 static const double PI = 3.14159265358979323846;
@@ -20,7 +17,6 @@ static const double GRAVITY = 10.0, STEP = 0.05, TOP_TORQUE = 2.0, TOP_SPEED = 8
 typedef struct pendulum {
   hvi_env env;
   double angle, speed;
-  size_t clock;
 } pendulum;
 
 static double clip(double x, double top) { return fmax(-top, fmin(top, x)); }
@@ -31,7 +27,6 @@ static void reset(hvi_env *env, hvi_rng *rng) {
   pendulum *p = (pendulum *)env;
   p->angle = rng ? hvi_rng_range(rng, -PI, PI) : PI;
   p->speed = rng ? hvi_rng_range(rng, -1.0, 1.0) : 0.0;
-  p->clock = 0;
 }
 
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
@@ -39,14 +34,10 @@ static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
   pendulum *p = (pendulum *)env;
   const double torque = clip(action[0], TOP_TORQUE), a = wrap(p->angle), w = p->speed;
   const double reward = -(a * a + 0.1 * w * w + 0.001 * torque * torque);
-  if (!isfinite(action[0]) || !isfinite(reward)) {
-    reset(env, NULL);
-    return hvi_env_broken();
-  }
+  if (!isfinite(action[0]) || !isfinite(reward)) return hvi_env_broken(env);
   p->speed = clip(w + (1.5 * GRAVITY * sin(p->angle) + 3.0 * torque) * STEP, TOP_SPEED);
   p->angle += p->speed * STEP;
-  p->clock++;
-  return (hvi_transition){.reward = reward, .truncated = p->clock >= env->time_limit};
+  return (hvi_transition){.reward = reward};
 }
 
 static void observe(const hvi_env *env, double *obs) {
@@ -58,36 +49,23 @@ static void observe(const hvi_env *env, double *obs) {
 
 static void save(const hvi_env *env, double *state) {
   const pendulum *p = (const pendulum *)env;
-  state[0] = (double)p->clock;
-  state[1] = p->angle;
-  state[2] = p->speed;
+  state[0] = p->angle;
+  state[1] = p->speed;
 }
 
 static void restore(hvi_env *env, const double *state) {
   pendulum *p = (pendulum *)env;
-  p->clock = hvi_env_read_clock(state[0]);
-  p->angle = state[1];
-  p->speed = state[2];
+  p->angle = state[0];
+  p->speed = state[1];
 }
-
-static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  pendulum *p = hvi_alloc(1, sizeof *p);
-  *copy = p ? &p->env : NULL;
-  if (!p) return hvi_error_memory(err, "a pendulum");
-  *p = *(const pendulum *)env;
-  return HVI_OK;
-}
-
-static void release(hvi_env *env) { hvi_free(env); }
 
 static const hvi_env_ops ops = {.name = "pendulum",
-                                .clone = clone,
+                                .size = sizeof(pendulum),
                                 .reset = reset,
                                 .step = step,
                                 .observe = observe,
                                 .save = save,
-                                .restore = restore,
-                                .free = release};
+                                .restore = restore};
 
 hvi_status hvi_env_new_pendulum(hvi_env **env, const char *name, hvi_error *err) {
   pendulum p = {.env = {.ops = &ops,
@@ -102,5 +80,5 @@ hvi_status hvi_env_new_pendulum(hvi_env **env, const char *name, hvi_error *err)
                         .reward_bound = PI * PI + 0.1 * TOP_SPEED * TOP_SPEED +
                                         0.001 * TOP_TORQUE * TOP_TORQUE}};
   reset(&p.env, NULL);
-  return clone(&p.env, env, err);
+  return hvi_env_clone(&p.env, env, err);
 }

@@ -1,68 +1,67 @@
-/* Policies: making one, acting, and its identity. */
+/*
+ * Policies: making one, acting, and its identity.
+ *
+ * A network's output is (m, h), one of each for every entry of an action. With noise e ~ N(0, 1):
+ *
+ *   t = tanh h,  l = -5 + 3.5 (t + 1),  u = m + exp(l) e,  y = tanh u,  a = scale y + shift
+ *   log pi(a) = sum over entries of  -e^2/2 - l - log sqrt(2 pi) - log(scale (1 - y^2) + 1e-6)
+ *
+ * where the last term is the density of the change of variable, kept away from log 0. For a fixed
+ * e, a loss f(a) + w log pi(a) has
+ *
+ *   df/dy = scale df/da + 2 w scale y / (scale (1 - y^2) + 1e-6)
+ *   df/dm = (1 - y^2) df/dy
+ *   df/dh = 3.5 (1 - t^2) (exp(l) e df/dm - w)
+ *
+ * since -e^2/2 does not depend on the parameters.
+ */
 #include "rl/policy.h"
 
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "rl/policy_squash.h"
+#include "num/vec.h"
 
 #include <hvi/rollout.h>
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_LAYERS = 64, LINE = 16 };
+enum { MOST_LAYERS = 64, ARRAYS = 8 };
 
-static size_t aligned(size_t n) { return (n + LINE - 1) / LINE * LINE; }
+static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
+static const float LOG_SQRT_2PI = 0.918938533F;
 
-hvi_status hvi_policy_net(hvi_net **net, size_t obs, size_t act, size_t hidden_count,
-                          const size_t *hidden, hvi_error *err) {
+hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
+                            const size_t *hidden, hvi_error *err) {
   size_t widths[MOST_LAYERS + 1];
-  *net = NULL;
+  *out = NULL;
   if (hidden_count > MOST_LAYERS) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "an actor has at most %d hidden layers, not %zu",
                          (int)MOST_LAYERS, hidden_count);
   }
   if (hidden_count > 0) memcpy(widths, hidden, hidden_count * sizeof *widths);
   widths[hidden_count] = 2 * act;
-  const hvi_net_spec spec = {.in = obs,
-                             .layer_count = hidden_count + 1,
-                             .widths = widths,
-                             .hidden = HVI_RELU,
-                             .head = HVI_IDENTITY};
-  return hvi_net_new(net, &spec, err);
-}
-
-hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
-                            const size_t *hidden, hvi_error *err) {
-  *out = NULL;
   hvi_policy *p = hvi_alloc(1, sizeof *p);
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  const hvi_status status = hvi_policy_net(&p->net, obs, act, hidden_count, hidden, err);
-  if (status != HVI_OK) {
+  hvi_status status = hvi_net_new(
+      &p->net, &(hvi_net_spec){obs, hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY}, err);
+  if (!status) {
+    p->weights = hvi_alloc(p->net->weights, sizeof *p->weights);
+    p->scale = hvi_alloc(act, sizeof *p->scale);
+    p->shift = hvi_alloc(act, sizeof *p->shift);
+    if (!p->weights || !p->scale || !p->shift) status = hvi_error_memory(err, "a policy");
+  }
+  if (status) {
     hvi_policy_free(p);
     return status;
-  }
-  p->weights = hvi_alloc(p->net->weights, sizeof *p->weights);
-  p->scale = hvi_alloc(act, sizeof *p->scale);
-  p->shift = hvi_alloc(act, sizeof *p->shift);
-  if (!p->weights || !p->scale || !p->shift) {
-    hvi_policy_free(p);
-    return hvi_error_memory(err, "a policy");
   }
   for (size_t j = 0; j < act; j++) p->scale[j] = 1.0F;
   *out = p;
   return HVI_OK;
-}
-
-static bool all_finite(const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++)
-    if (!isfinite(x[i])) return false;
-  return true;
 }
 
 hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const double *gain,
@@ -73,7 +72,7 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "a linear policy needs an observation, an action, a gain and std");
   }
-  if (!all_finite(gain, size) || !all_finite(std, act)) {
+  if (!hvi_vec_finite(gain, size) || !hvi_vec_finite(std, act)) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "a linear policy's gain and std must be finite");
   }
   for (size_t j = 0; j < act; j++) {
@@ -138,37 +137,114 @@ hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *
                        p->obs, p->act, env->name, env->obs, env->act);
 }
 
-/* The observations as floats, the trace, the squash, the actions. */
-size_t hvi_actor_scratch(const hvi_net *net, size_t rows) {
-  const size_t act = net->out / 2;
-  return aligned(rows * net->in + HVI_NET_SLACK) + aligned(hvi_net_trace(net, rows)) +
-         hvi_squash_size(rows, act) + aligned(rows * act);
+/* The squashed Gaussian */
+
+size_t hvi_squash_size(size_t rows, size_t act) {
+  return ARRAYS * hvi_net_aligned(rows * act) + hvi_net_aligned(rows);
 }
 
-void hvi_actor_act(const hvi_actor *actor, float *scratch, size_t rows, const double *obs,
-                   hvi_rng *rngs, double *action) {
-  const hvi_net *net = actor->net;
-  const size_t in = net->in, act = net->out / 2;
-  float *x = scratch, *trace = x + aligned(rows * in + HVI_NET_SLACK);
-  float *squash = trace + aligned(hvi_net_trace(net, rows));
-  float *result = squash + hvi_squash_size(rows, act);
-  hvi_squash s = {
-      .act = act, .kernels = net->kernels, .scale = actor->scale, .shift = actor->shift};
-  hvi_squash_place(&s, squash, rows);
-  for (size_t i = 0; i < rows * in; i++) x[i] = (float)obs[i];
-  hvi_net_forward(net, actor->weights, rows, x, in, trace);
-  hvi_squash_read(&s, hvi_net_output(net, trace, rows, net->layer_count - 1), 0, rows);
+void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows) {
+  float **arrays[ARRAYS] = {&s->mean,  &s->t, &s->log_std, &s->std,
+                            &s->noise, &s->y, &s->density, &s->log_density};
+  for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = memory + i * hvi_net_aligned(rows * s->act);
+  s->log_prob = memory + ARRAYS * hvi_net_aligned(rows * s->act);
+}
+
+void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows) {
+  const size_t act = s->act;
   for (size_t i = 0; i < rows; i++) {
+    const float *in = head + i * 2 * act;
+    float *mean = s->mean + (first + i) * act, *t = s->t + (first + i) * act;
     for (size_t j = 0; j < act; j++) {
-      s.noise[i * act + j] = rngs ? (float)hvi_rng_normal(&rngs[i]) : 0.0F;
+      mean[j] = in[j];
+      t[j] = in[act + j];
     }
   }
-  hvi_squash_sample(&s, rows, result, act);
-  for (size_t i = 0; i < rows * act; i++) action[i] = (double)result[i];
 }
 
-static void act_linearly(const hvi_policy *p, size_t rows, const double *obs, hvi_rng *rngs,
-                         double *action) {
+void hvi_squash_sample(hvi_squash *s, size_t rows, float *action, size_t action_row) {
+  const size_t n = rows * s->act;
+  s->kernels->tanh(s->t, s->t, n);
+  for (size_t i = 0; i < n; i++) s->log_std[i] = LOW + HALF_RANGE * (s->t[i] + 1.0F);
+  s->kernels->exp(s->std, s->log_std, n);
+  for (size_t i = 0; i < n; i++) s->y[i] = s->mean[i] + s->std[i] * s->noise[i];
+  s->kernels->tanh(s->y, s->y, n);
+  for (size_t i = 0; i < rows; i++) {
+    const float *y = s->y + i * s->act;
+    float *a = action + i * action_row;
+    for (size_t j = 0; j < s->act; j++) a[j] = s->scale[j] * y[j] + s->shift[j];
+  }
+}
+
+void hvi_squash_log_prob(hvi_squash *s, size_t rows) {
+  const size_t act = s->act;
+  for (size_t i = 0; i < rows; i++) {
+    for (size_t j = 0; j < act; j++) {
+      const float y = s->y[i * act + j];
+      s->density[i * act + j] = s->scale[j] * (1.0F - y * y) + EPSILON;
+    }
+  }
+  s->kernels->log(s->log_density, s->density, rows * act);
+  for (size_t i = 0; i < rows; i++) {
+    float sum = 0.0F;
+    for (size_t j = i * act; j < (i + 1) * act; j++) {
+      const float e = s->noise[j];
+      sum += -0.5F * e * e - s->log_std[j] - LOG_SQRT_2PI - s->log_density[j];
+    }
+    s->log_prob[i] = sum;
+  }
+}
+
+void hvi_squash_pull(const hvi_squash *s, size_t rows, float weight, const float *pull,
+                     float *dhead) {
+  const size_t act = s->act;
+  for (size_t i = 0; i < rows; i++) {
+    float *out = dhead + i * 2 * act;
+    for (size_t j = 0; j < act; j++) {
+      const size_t k = i * act + j;
+      const float y = s->y[k], t = s->t[k], scale = s->scale[j];
+      const float dy = scale * pull[k] + 2.0F * weight * scale * y / s->density[k];
+      const float dm = (1.0F - y * y) * dy;
+      out[j] = dm;
+      out[act + j] = HALF_RANGE * (1.0F - t * t) * (s->std[k] * s->noise[k] * dm - weight);
+    }
+  }
+}
+
+/* Acting */
+
+/* An actor's scratch: the observations as floats, the trace, the squash, the actions. */
+size_t hvi_policy_scratch(const hvi_policy *p, size_t rows) {
+  if (!p->net) return 0;
+  return hvi_net_aligned(rows * p->obs + HVI_NET_SLACK) +
+         hvi_net_aligned(hvi_net_trace(p->net, rows)) + hvi_squash_size(rows, p->act) +
+         hvi_net_aligned(rows * p->act);
+}
+
+static void act_by_network(const hvi_policy *p, float *scratch, size_t rows, const double *obs,
+                           hvi_rng *rngs, double *action) {
+  const hvi_net *net = p->net;
+  float *x = scratch, *trace = x + hvi_net_aligned(rows * p->obs + HVI_NET_SLACK);
+  float *squash = trace + hvi_net_aligned(hvi_net_trace(net, rows));
+  float *result = squash + hvi_squash_size(rows, p->act);
+  hvi_squash s = {.act = p->act, .kernels = net->kernels, .scale = p->scale, .shift = p->shift};
+  hvi_squash_bind(&s, squash, rows);
+  for (size_t i = 0; i < rows * p->obs; i++) x[i] = (float)obs[i];
+  hvi_net_forward(net, p->weights, rows, x, p->obs, trace);
+  hvi_squash_read(&s, hvi_net_output(net, trace, rows, net->layer_count - 1), 0, rows);
+  for (size_t i = 0; i < rows * p->act; i++) {
+    s.noise[i] = rngs ? (float)hvi_rng_normal(&rngs[i / p->act]) : 0.0F;
+  }
+  hvi_squash_sample(&s, rows, result, p->act);
+  for (size_t i = 0; i < rows * p->act; i++) action[i] = (double)result[i];
+}
+
+void hvi_policy_act(const hvi_policy *p, float *scratch, size_t rows, const double *obs,
+                    hvi_rng *rngs, double *action) {
+  if (p->net) {
+    act_by_network(p, scratch, rows, obs, rngs, action);
+    return;
+  }
   for (size_t i = 0; i < rows; i++) {
     for (size_t j = 0; j < p->act; j++) {
       double a = 0.0;
@@ -179,38 +255,19 @@ static void act_linearly(const hvi_policy *p, size_t rows, const double *obs, hv
   }
 }
 
-size_t hvi_policy_scratch(const hvi_policy *p, size_t rows) {
-  return p->net ? hvi_actor_scratch(p->net, rows) : 0;
-}
-
-void hvi_policy_act(const hvi_policy *p, float *scratch, size_t rows, const double *obs,
-                    hvi_rng *rngs, double *action) {
-  if (!p->net) {
-    act_linearly(p, rows, obs, rngs, action);
-    return;
-  }
-  hvi_actor_act(&(hvi_actor){p->net, p->weights, p->scale, p->shift}, scratch, rows, obs, rngs,
-                action);
-}
-
 /* A fingerprint is a hash of the shapes and of the parameters' bits. */
-static uint64_t hash_net(uint64_t hash, const hvi_policy *p) {
-  hash = hvi_hash_count(hash, p->net->layer_count);
-  for (size_t l = 0; l < p->net->layer_count; l++)
-    hash = hvi_hash_count(hash, p->net->layers[l].out);
-  hash = hvi_hash_bytes(hash, p->weights, p->net->dim * sizeof *p->weights);
-  hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
-  return hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
-}
-
-static uint64_t hash_linear(uint64_t hash, const hvi_policy *p) {
-  hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
-  return hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
-}
-
 void hvi_policy_fingerprint(char text[17], const hvi_policy *p) {
-  uint64_t hash = hvi_hash_count(HVI_HASH_START, p->obs);
-  hash = hvi_hash_count(hash, p->act);
-  hash = p->net ? hash_net(hash, p) : hash_linear(hash, p);
+  const hvi_net *net = p->net;
+  uint64_t hash = hvi_hash_count(hvi_hash_count(HVI_HASH_START, p->obs), p->act);
+  if (net) {
+    hash = hvi_hash_count(hash, net->layer_count);
+    for (size_t l = 0; l < net->layer_count; l++) hash = hvi_hash_count(hash, net->layers[l].out);
+    hash = hvi_hash_bytes(hash, p->weights, net->dim * sizeof *p->weights);
+    hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
+    hash = hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
+  } else {
+    hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
+    hash = hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
+  }
   snprintf(text, 17, "%016" PRIx64, hash);
 }

@@ -20,23 +20,40 @@ struct hvi_policy {
   hvi_tensor_note notes[HVI_POLICY_NOTES];
 };
 
-/* An actor with these hidden widths, scale 1, shift 0 and weights still zero: fill in the
- * parameters, then hvi_net_prepare. */
+/* An actor with hidden relu layers of these widths and a head of 2 act outputs, means first; scale
+ * 1, shift 0 and weights still zero: fill in the parameters, then hvi_net_prepare. */
 hvi_status hvi_policy_actor(hvi_policy **policy, size_t obs, size_t act, size_t hidden_count,
                             const size_t *hidden, hvi_error *err);
-/* The network of an actor: hidden relu layers and a head of 2 act outputs, means first. */
-hvi_status hvi_policy_net(hvi_net **net, size_t obs, size_t act, size_t hidden_count,
-                          const size_t *hidden, hvi_error *err);
 hvi_status hvi_policy_add_note(hvi_policy *policy, const char *key, const char *text,
                                hvi_error *err);
 
-/* What hvi_policy_act does with an actor, for one whose weights lie elsewhere. */
-typedef struct hvi_actor {
-  const hvi_net *net;
-  const float *weights, *scale, *shift;
-} hvi_actor;
-size_t hvi_actor_scratch(const hvi_net *net, size_t rows);
-void hvi_actor_act(const hvi_actor *actor, float *scratch, size_t rows, const double *obs,
-                   hvi_rng *rngs, double *action);
+/* The squashed Gaussian of an actor: samples, their log-probabilities, and the pull-back of both
+ * (the formulas are in policy.c). Arrays are [rows][act] of the batch at hand. */
+typedef struct hvi_squash {
+  size_t act;
+  const hvi_net_kernels *kernels;
+  const float *scale, *shift; /* [act] */
+  float *mean, *log_std, *std;
+  float *t;                     /* tanh of the second head */
+  float *noise;                 /* filled in by the caller */
+  float *y;                     /* tanh(u) */
+  float *density, *log_density; /* scale (1 - y^2) + epsilon */
+  float *log_prob;              /* [rows] */
+} hvi_squash;
+
+/* Floats that a squash of `rows` rows takes; arrays from memory[that many]. */
+size_t hvi_squash_size(size_t rows, size_t act);
+void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows);
+
+/* Reads the network's output head[rows][2 act] into rows first .. first + rows - 1. */
+void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows);
+/* Actions of rows 0 .. rows - 1, by the noise that lies there: action[rows], action_row apart. */
+void hvi_squash_sample(hvi_squash *s, size_t rows, float *action, size_t action_row);
+/* log_prob of the actions sampled last. */
+void hvi_squash_log_prob(hvi_squash *s, size_t rows);
+/* The pull-back of loss(action) + weight sum(log_prob): pull[rows][act] = dloss/daction in, and
+ * dhead[rows][2 act] out. */
+void hvi_squash_pull(const hvi_squash *s, size_t rows, float weight, const float *pull,
+                     float *dhead);
 
 #endif

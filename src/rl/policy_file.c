@@ -15,10 +15,42 @@
 enum { MOST_HIDDEN = 64, NAME_SIZE = 32, MOST_TENSORS = 2 * (MOST_HIDDEN + 2) + 2 };
 static const size_t MOST_BYTES = (size_t)4 << 30;
 
-/* A layer's name: the hidden ones count from 1, then come the heads. */
-static const char *layer_name(char name[NAME_SIZE], size_t l, const char *part) {
-  snprintf(name, NAME_SIZE, "fc%zu.%s", l + 1, part);
-  return name;
+/* The tensors of an actor's layers, which are written from and read into; names live here. */
+typedef struct sheet {
+  size_t count;
+  hvi_tensor items[MOST_TENSORS];
+  char names[MOST_TENSORS][NAME_SIZE];
+} sheet;
+
+/* cols 0: a vector. */
+static void add(sheet *s, const char *name, hvi_tensor_type type, const void *data, size_t rows,
+                size_t cols) {
+  char *own = s->names[s->count];
+  snprintf(own, NAME_SIZE, "%s", name);
+  s->items[s->count++] = (hvi_tensor){
+      .name = own, .type = type, .dims = cols ? 2 : 1, .shape = {rows, cols}, .data = data};
+}
+
+/* Weight and bias of a layer, of which these are `out` units from `first` on. */
+static void add_units(sheet *s, const char *layer, const float *w, const hvi_net_layer *y,
+                      size_t first, size_t out) {
+  char name[NAME_SIZE];
+  snprintf(name, sizeof name, "%s.weight", layer);
+  add(s, name, HVI_TENSOR_F32, w + y->weight + first * y->in, out, y->in);
+  snprintf(name, sizeof name, "%s.bias", layer);
+  add(s, name, HVI_TENSOR_F32, w + y->bias + first, out, 0);
+}
+
+static void add_layers(sheet *s, const hvi_policy *p) {
+  char name[NAME_SIZE / 2];
+  const hvi_net *net = p->net;
+  const hvi_net_layer *head = &net->layers[net->layer_count - 1];
+  for (size_t l = 0; l + 1 < net->layer_count; l++) {
+    snprintf(name, sizeof name, "fc%d", (int)l + 1);
+    add_units(s, name, p->weights, &net->layers[l], 0, net->layers[l].out);
+  }
+  add_units(s, "fc_mean", p->weights, head, 0, p->act);
+  add_units(s, "fc_logstd", p->weights, head, p->act, p->act);
 }
 
 static hvi_status missing(const char *name, const char *path, hvi_error *err) {
@@ -51,14 +83,6 @@ static hvi_status find(const hvi_tensor **found, const hvi_tensors *t, const cha
   return HVI_OK;
 }
 
-static hvi_status read_floats(float *out, const hvi_tensors *t, const char *name, size_t rows,
-                              size_t cols, const char *path, hvi_error *err) {
-  const hvi_tensor *x;
-  hvi_status status = find(&x, t, name, rows, cols, path, err);
-  if (status == HVI_OK) status = hvi_tensor_floats(out, x, err);
-  return status;
-}
-
 /* What fc1 .. fcN and fc_mean say about the sizes. */
 typedef struct shape {
   size_t obs, act, hidden_count, hidden[MOST_HIDDEN];
@@ -69,18 +93,20 @@ static hvi_status read_shape(shape *s, const hvi_tensors *t, const char *path, h
   char name[NAME_SIZE];
   size_t in = SIZE_MAX;
   *s = (shape){0};
-  while (hvi_tensors_find(t, layer_name(name, s->hidden_count, "weight"))) {
+  for (;;) {
+    snprintf(name, sizeof name, "fc%zu.weight", s->hidden_count + 1);
+    if (!hvi_tensors_find(t, name)) break;
     if (s->hidden_count == MOST_HIDDEN) {
       return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has more than %d hidden layers", path,
                            (int)MOST_HIDDEN);
     }
     const hvi_status status = find(&x, t, name, SIZE_MAX, in, path, err);
-    if (status != HVI_OK) return status;
+    if (status) return status;
     if (s->hidden_count == 0) s->obs = x->shape[1];
     in = s->hidden[s->hidden_count++] = x->shape[0];
   }
   const hvi_status status = find(&x, t, "fc_mean.weight", SIZE_MAX, in, path, err);
-  if (status != HVI_OK) return status;
+  if (status) return status;
   s->act = x->shape[0];
   if (s->hidden_count == 0) s->obs = x->shape[1];
   return HVI_OK;
@@ -105,25 +131,17 @@ static hvi_status check_consecutive(const hvi_tensors *t, size_t count, const ch
 
 static hvi_status read_layers(hvi_policy *p, const hvi_tensors *t, const char *path,
                               hvi_error *err) {
-  char name[NAME_SIZE];
-  const hvi_net *net = p->net;
+  const hvi_tensor *x;
+  sheet *s = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "a policy's file");
+  add_layers(s, p);
   hvi_status status = HVI_OK;
-  for (size_t l = 0; l + 1 < net->layer_count && status == HVI_OK; l++) {
-    const hvi_net_layer *y = &net->layers[l];
-    status = read_floats(p->weights + y->weight, t, layer_name(name, l, "weight"), y->out, y->in,
-                         path, err);
-    if (status == HVI_OK)
-      status =
-          read_floats(p->weights + y->bias, t, layer_name(name, l, "bias"), y->out, 0, path, err);
+  for (size_t i = 0; i < s->count && !status; i++) {
+    const hvi_tensor *to = &s->items[i];
+    status = find(&x, t, to->name, to->shape[0], to->shape[1], path, err);
+    if (!status) status = hvi_tensor_floats((float *)(size_t)to->data, x, err);
   }
-  const hvi_net_layer *head = &net->layers[net->layer_count - 1];
-  float *weight = p->weights + head->weight, *bias = p->weights + head->bias;
-  const size_t n = p->act, in = head->in;
-  if (status == HVI_OK) status = read_floats(weight, t, "fc_mean.weight", n, in, path, err);
-  if (status == HVI_OK) status = read_floats(bias, t, "fc_mean.bias", n, 0, path, err);
-  if (status == HVI_OK)
-    status = read_floats(weight + n * in, t, "fc_logstd.weight", n, in, path, err);
-  if (status == HVI_OK) status = read_floats(bias + n, t, "fc_logstd.bias", n, 0, path, err);
+  hvi_free(s);
   return status;
 }
 
@@ -139,7 +157,7 @@ static hvi_status read_per_action(float *out, const hvi_tensors *t, const char *
                          path, name, count, act);
   }
   const hvi_status status = hvi_tensor_floats(out, x, err);
-  if (status == HVI_OK && count == 1)
+  if (!status && count == 1)
     for (size_t j = 1; j < act; j++) out[j] = out[0];
   return status;
 }
@@ -148,19 +166,19 @@ static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const char 
                              hvi_error *err) {
   shape s;
   hvi_status status = read_shape(&s, t, path, err);
-  if (status == HVI_OK) status = check_consecutive(t, s.hidden_count, path, err);
-  if (status == HVI_OK) status = hvi_policy_actor(out, s.obs, s.act, s.hidden_count, s.hidden, err);
+  if (!status) status = check_consecutive(t, s.hidden_count, path, err);
+  if (!status) status = hvi_policy_actor(out, s.obs, s.act, s.hidden_count, s.hidden, err);
   /* more parameters than a network may have: the file's fault here */
   if (status == HVI_ERROR_ARGUMENT) status = hvi_error_set(err, HVI_ERROR_INPUT, "%s", err->text);
   hvi_policy *p = *out;
-  if (status == HVI_OK) status = read_layers(p, t, path, err);
-  if (status == HVI_OK) status = read_per_action(p->scale, t, "action_scale", s.act, path, err);
-  if (status == HVI_OK) status = read_per_action(p->shift, t, "action_bias", s.act, path, err);
-  for (size_t j = 0; status == HVI_OK && j < s.act; j++) {
+  if (!status) status = read_layers(p, t, path, err);
+  if (!status) status = read_per_action(p->scale, t, "action_scale", s.act, path, err);
+  if (!status) status = read_per_action(p->shift, t, "action_bias", s.act, path, err);
+  for (size_t j = 0; !status && j < s.act; j++) {
     if (!(p->scale[j] > 0.0F))
       status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': action_scale must be positive", path);
   }
-  if (status == HVI_OK) hvi_net_prepare(p->net, p->weights);
+  if (!status) hvi_net_prepare(p->net, p->weights);
   return status;
 }
 
@@ -168,14 +186,14 @@ static hvi_status load_linear(hvi_policy **out, const hvi_tensors *t, const char
                               hvi_error *err) {
   const hvi_tensor *gain, *std;
   hvi_status status = find(&gain, t, "gain", SIZE_MAX, SIZE_MAX, path, err);
-  if (status == HVI_OK) status = find(&std, t, "std", gain->shape[0], 0, path, err);
-  if (status != HVI_OK) return status;
+  if (!status) status = find(&std, t, "std", gain->shape[0], 0, path, err);
+  if (status) return status;
   const size_t act = gain->shape[0], obs = gain->shape[1];
   double *k = hvi_alloc_doubles(hvi_tensor_count(gain)), *d = hvi_alloc_doubles(act);
   status = k && d ? HVI_OK : hvi_error_memory(err, "a policy");
-  if (status == HVI_OK) status = hvi_tensor_doubles(k, gain, err);
-  if (status == HVI_OK) status = hvi_tensor_doubles(d, std, err);
-  if (status == HVI_OK) status = hvi_policy_linear(out, obs, act, k, d, err);
+  if (!status) status = hvi_tensor_doubles(k, gain, err);
+  if (!status) status = hvi_tensor_doubles(d, std, err);
+  if (!status) status = hvi_policy_linear(out, obs, act, k, d, err);
   hvi_free(k);
   hvi_free(d);
   return status;
@@ -187,38 +205,19 @@ hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err
   *policy = NULL;
   if (!err) err = &local;
   hvi_status status = hvi_tensors_read(&t, path, MOST_BYTES, err);
-  if (status != HVI_OK) return status;
+  if (status) return status;
   status = hvi_tensors_find(t, "gain") ? load_linear(policy, t, path, err)
                                        : load_actor(policy, t, path, err);
-  for (size_t i = 0; status == HVI_OK && i < t->note_count; i++)
+  for (size_t i = 0; !status && i < t->note_count; i++)
     status = hvi_policy_add_note(*policy, t->notes[i].key, t->notes[i].text, err);
-  if (status != HVI_OK && !strstr(err->text, path)) {
+  if (status && !strstr(err->text, path)) {
     status = hvi_error_set(err, status, "'%s': %s", path, err->text);
   }
   hvi_tensors_free(t);
-  if (status == HVI_OK) return HVI_OK;
+  if (!status) return HVI_OK;
   hvi_policy_free(*policy);
   *policy = NULL;
   return status;
-}
-
-/* The tensors of a file that is to be written; names live here. */
-typedef struct sheet {
-  size_t count;
-  hvi_tensor items[MOST_TENSORS];
-  char names[MOST_TENSORS][NAME_SIZE];
-} sheet;
-
-static void add(sheet *s, const char *name, hvi_tensor_type type, const void *data, size_t rows,
-                size_t cols) {
-  hvi_tensor *t = &s->items[s->count];
-  snprintf(s->names[s->count], NAME_SIZE, "%s", name);
-  *t = (hvi_tensor){.name = s->names[s->count],
-                    .type = type,
-                    .dims = cols == 0 ? 1 : 2,
-                    .shape = {rows, cols},
-                    .data = data};
-  s->count++;
 }
 
 static bool all_equal(const float *x, size_t n, float value) {
@@ -227,35 +226,18 @@ static bool all_equal(const float *x, size_t n, float value) {
   return true;
 }
 
-static void add_actor(sheet *s, const hvi_policy *p) {
-  char name[NAME_SIZE];
-  const hvi_net *net = p->net;
-  const float *w = p->weights;
-  for (size_t l = 0; l + 1 < net->layer_count; l++) {
-    const hvi_net_layer *y = &net->layers[l];
-    add(s, layer_name(name, l, "weight"), HVI_TENSOR_F32, w + y->weight, y->out, y->in);
-    add(s, layer_name(name, l, "bias"), HVI_TENSOR_F32, w + y->bias, y->out, 0);
-  }
-  const hvi_net_layer *head = &net->layers[net->layer_count - 1];
-  const size_t n = p->act, in = head->in;
-  add(s, "fc_mean.weight", HVI_TENSOR_F32, w + head->weight, n, in);
-  add(s, "fc_mean.bias", HVI_TENSOR_F32, w + head->bias, n, 0);
-  add(s, "fc_logstd.weight", HVI_TENSOR_F32, w + head->weight + n * in, n, in);
-  add(s, "fc_logstd.bias", HVI_TENSOR_F32, w + head->bias + n, n, 0);
-  if (!all_equal(p->scale, n, 1.0F) || !all_equal(p->shift, n, 0.0F)) {
-    add(s, "action_scale", HVI_TENSOR_F32, p->scale, n, 0);
-    add(s, "action_bias", HVI_TENSOR_F32, p->shift, n, 0);
-  }
-}
-
 hvi_status hvi_policy_save(const hvi_policy *p, const char *path, hvi_error *err) {
   sheet *s = hvi_alloc(1, sizeof *s);
   if (!s) return hvi_error_memory(err, "a policy's file");
-  if (p->net) {
-    add_actor(s, p);
-  } else {
+  if (!p->net) {
     add(s, "gain", HVI_TENSOR_F64, p->gain, p->act, p->obs);
     add(s, "std", HVI_TENSOR_F64, p->std, p->act, 0);
+  } else {
+    add_layers(s, p);
+    if (!all_equal(p->scale, p->act, 1.0F) || !all_equal(p->shift, p->act, 0.0F)) {
+      add(s, "action_scale", HVI_TENSOR_F32, p->scale, p->act, 0);
+      add(s, "action_bias", HVI_TENSOR_F32, p->shift, p->act, 0);
+    }
   }
   const hvi_status status =
       hvi_tensors_write(path, s->items, s->count, p->notes, p->note_count, err);

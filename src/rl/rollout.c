@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
-#include "rl/rollout_settings.h"
 
 #include <float.h>
 #include <math.h>
@@ -51,6 +50,23 @@ struct hvi_runner {
   uint64_t first;         /* episode of group 0 */
   size_t whole, rows;     /* finished groups without a gap, and their rows */
 };
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(hvi_rollout_settings, member)
+static const hvi_setting rollout_rows[] = {
+    {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "the seed; the same one gives the same bits"},
+    {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[0,1024]",
+     .help = "threads (0: one per core); the results are the same for any"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table rollout_table = {"rollout", sizeof(hvi_rollout_settings),
+                                                rollout_rows};
+
+const hvi_setting_table *hvi_rollout_table(void) { return &rollout_table; }
+_Static_assert(HVI_ROLLOUT_MAX_THREADS == 1024, "the range of threads");
 
 hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
                              const hvi_rollout_settings *s, hvi_error *err) {
@@ -413,6 +429,8 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
   if (!r) return hvi_error_memory(err, "roll-outs");
   r->run = run;
   r->plan = *plan;
+  if (!plan->width) r->plan.width = plan->group;
+  if (!plan->noun) r->plan.noun = "episode";
   r->threads = threads < groups ? threads : groups;
   const hvi_status status = fill(r, groups, err);
   if (status) {

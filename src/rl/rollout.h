@@ -57,13 +57,13 @@ enum { HVI_ROLLOUT_GROUP = 8 };
 typedef struct hvi_rollout_plan {
   hvi_rollout_keep keep;
   unsigned kind;                          /* of the journal's records */
-  const char *noun;                       /* what an error calls an episode */
+  const char *noun;                       /* what an error calls an episode; NULL: that */
   const char *env_stream, *policy_stream; /* names of the generators */
   bool deterministic;                     /* the policy's mean action */
   bool endless;                           /* the time limit does not end an episode */
   size_t steps;                           /* of an episode at most */
   size_t group;                           /* episodes of a group, */
-  size_t width;                           /* and how many of them run side by side */
+  size_t width;                           /* of which so many run at once; 0: all */
   size_t rows;                            /* that all groups need together, in a journal; or */
   size_t episodes;                        /* how many there are, the last group being cut */
   const double *starts;                   /* [][state] to start from; NULL: reset */
@@ -118,14 +118,5 @@ typedef struct hvi_rollout_rows {
 hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err);
 hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
                                size_t *count, hvi_error *err);
-
-/* The episodes of a data set, with the policy's noise, as long as `rows` rows need. */
-hvi_rollout_plan hvi_dataset_plan(const hvi_env *env, size_t rows);
-
-/* Room for `capacity` transitions of zeros; false without memory. */
-bool hvi_dataset_alloc(hvi_dataset *d, const hvi_env *env, size_t capacity);
-void hvi_dataset_clear(hvi_dataset *d);
-/* Row i from a row of a roll-out; returns where the next one of these begins. */
-const float *hvi_dataset_put(hvi_dataset *d, size_t i, const float *row);
 
 #endif

@@ -1,15 +1,14 @@
 /*
- * The trainer: what it is made of, and one step of it.
+ * The trainer: its settings, what it is made of, and one step of it.
  *
  * Environment step t (from 0) takes a uniformly random action while t < start and the actor's
  * after that; from t = start + 1 on the critics learn in every step, and the actor and the
  * temperature in those that `delay` divides.
  */
+#include "rl/sac.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "rl/policy.h"
-#include "rl/sac_parts.h"
 
 #include <hvi/version.h>
 
@@ -17,23 +16,44 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE = 16 };
-static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
+enum { MOST_HIDDEN = sizeof((hvi_sac_settings){0}.hidden) / sizeof(size_t) };
 
-float hvi_sac_alpha(const hvi_sac *sac) {
-  if (sac->settings.alpha > 0.0) return (float)sac->settings.alpha;
-  return (float)exp((double)sac->temperature.log_alpha);
-}
+#define AT(member) .offset = offsetof(hvi_sac_settings, member)
+/* clang-format off */
+static const hvi_setting setting_rows[] = {
+    {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
+    {"threads", HVI_SETTING_COUNT, HVI_SETTING_NO_RESULT, AT(threads), .range = "[1,2]", .fallback = "1",
+     .help = "2: the critics side by side; the result is the same"},
+    {.name = "Learning"},
+    {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "[0,1)", .fallback = "0.99", .help = "discount"},
+    {"tau", HVI_SETTING_REAL, AT(tau), .range = "(0,1]", .fallback = "0.005", .help = "how fast the target critics follow"},
+    {"batch", HVI_SETTING_COUNT, AT(batch), .range = "[1,65536]", .fallback = "256", .help = "transitions of an update"},
+    {"buffer", HVI_SETTING_COUNT, AT(buffer), .range = "[1,2147483648]", .fallback = "1000000", .help = "transitions kept"},
+    {"start", HVI_SETTING_COUNT, AT(start), .fallback = "5000", .help = "steps with random actions before learning begins"},
+    {"actor_lr", HVI_SETTING_REAL, AT(actor_lr), .range = "(0,inf)", .fallback = "3e-4", .help = "learning rate of the actor"},
+    {"critic_lr", HVI_SETTING_REAL, AT(critic_lr), .range = "(0,inf)", .fallback = "1e-3", .help = "learning rate of the critics"},
+    {"alpha_lr", HVI_SETTING_REAL, AT(alpha_lr), .range = "(0,inf)", .fallback = "1e-3",
+     .help = "learning rate of the entropy's weight"},
+    {"delay", HVI_SETTING_COUNT, AT(delay), .range = "[1,1000000]", .fallback = "2",
+     .help = "steps between updates of the actor, which are then as many"},
+    {"alpha", HVI_SETTING_REAL, AT(alpha), .range = "[0,inf)", .help = "a fixed weight of the entropy (0: automatic)"},
+    {"target_entropy", HVI_SETTING_REAL, HVI_SETTING_NAN_IS_NONE, AT(target_entropy), .fallback = "none",
+     .help = "entropy that the automatic weight aims at (none: minus the action's length)"},
+    {"hidden", HVI_SETTING_COUNTS, AT(hidden), .second = offsetof(hvi_sac_settings, hidden_count), .most = MOST_HIDDEN,
+     .range = "[1,65536]", .fallback = "256,256", .help = "widths of the hidden layers"},
+    {0},
+};
+/* clang-format on */
+#undef AT
 
-void hvi_sac_adam(const hvi_net_kernels *kernels, float *theta, float *first, float *second,
-                  const float *grad, size_t n, double lr, uint64_t steps) {
-  const hvi_adam_step s = {.beta1 = (float)BETA1,
-                           .beta2 = (float)BETA2,
-                           .epsilon = (float)EPSILON,
-                           .rate = (float)(lr / (1.0 - pow(BETA1, (double)steps))),
-                           .scale = (float)(1.0 / (1.0 - pow(BETA2, (double)steps))),
-                           .keep = 1.0F};
-  kernels->adam(theta, first, second, grad, n, &s);
+static const hvi_setting_table table = {"SAC", sizeof(hvi_sac_settings), setting_rows};
+
+const hvi_setting_table *hvi_sac_table(void) { return &table; }
+
+hvi_sac_settings hvi_sac_defaults(void) {
+  hvi_sac_settings s = {.gamma = 0.0};
+  hvi_setting_defaults(&table, &s);
+  return s;
 }
 
 static float *take(hvi_arena *arena, size_t floats) {
@@ -42,7 +62,6 @@ static float *take(hvi_arena *arena, size_t floats) {
 
 static void take_learner(hvi_arena *arena, hvi_sac_learner *l, const hvi_net *net) {
   l->net = net;
-  l->weights = take(arena, net->weights);
   l->grad = take(arena, net->dim + HVI_NET_SLACK);
   l->first = take(arena, net->dim);
   l->second = take(arena, net->dim);
@@ -52,6 +71,7 @@ static void take_critic(hvi_arena *arena, hvi_sac_critic *c, const hvi_sac *sac)
   const hvi_net *net = sac->critic_net;
   const size_t trace = hvi_net_trace(net, HVI_NET_ROWS);
   take_learner(arena, &c->learner, net);
+  c->learner.weights = take(arena, net->weights);
   c->target = take(arena, net->weights);
   c->trace = take(arena, trace);
   c->deltas = take(arena, trace);
@@ -66,22 +86,24 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
   const size_t n = sac->settings.batch, act = sac->act;
   const size_t slices = (n + HVI_NET_ROWS - 1) / HVI_NET_ROWS;
   hvi_replay_batch *b = &sac->batch;
-  sac->scale = take(arena, act);
-  sac->shift = take(arena, act);
-  take_learner(arena, &sac->actor, sac->actor_net);
+  const hvi_net *actor = sac->policy->net;
+  take_learner(arena, &sac->actor, actor);
+  sac->actor.weights = sac->policy->weights;
   for (size_t i = 0; i < 2; i++) take_critic(arena, &sac->critics[i], sac);
-  b->x_row = (sac->obs + act + LINE - 1) / LINE * LINE;
+  b->x_row = hvi_net_aligned(sac->obs + act);
   b->x = take(arena, n * b->x_row + HVI_NET_SLACK);
   b->next = take(arena, n * b->x_row + HVI_NET_SLACK);
   b->reward = take(arena, n);
   b->future = take(arena, n);
-  sac->places = (uint32_t *)(void *)take(arena, n);
+  b->index = (uint32_t *)(void *)take(arena, n);
   sac->y = take(arena, n);
-  sac->squash = (hvi_squash){
-      .act = act, .kernels = sac->actor_net->kernels, .scale = sac->scale, .shift = sac->shift};
+  sac->squash = (hvi_squash){.act = act,
+                             .kernels = actor->kernels,
+                             .scale = sac->policy->scale,
+                             .shift = sac->policy->shift};
   float *squash = take(arena, hvi_squash_size(n, act));
-  if (squash) hvi_squash_place(&sac->squash, squash, n);
-  sac->trace_size = (hvi_net_trace(sac->actor_net, HVI_NET_ROWS) + LINE - 1) / LINE * LINE;
+  if (squash) hvi_squash_bind(&sac->squash, squash, n);
+  sac->trace_size = hvi_net_aligned(hvi_net_trace(actor, HVI_NET_ROWS));
   sac->traces = take(arena, slices * sac->trace_size);
   sac->deltas = take(arena, sac->trace_size);
   sac->pull = take(arena, n * act);
@@ -89,7 +111,7 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
   sac->now = hvi_arena_take(arena, sac->obs);
   sac->next = hvi_arena_take(arena, sac->obs);
   sac->action = hvi_arena_take(arena, act);
-  sac->scratch = take(arena, hvi_actor_scratch(sac->actor_net, 1));
+  sac->scratch = take(arena, hvi_policy_scratch(sac->policy, 1));
 }
 
 static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
@@ -109,14 +131,11 @@ static hvi_status make_nets(hvi_sac *sac, hvi_error *err) {
   size_t widths[sizeof s->hidden / sizeof *s->hidden + 1];
   memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
   widths[s->hidden_count] = 1;
-  const hvi_net_spec critic = {.in = sac->obs + sac->act,
-                               .layer_count = s->hidden_count + 1,
-                               .widths = widths,
-                               .hidden = HVI_RELU,
-                               .head = HVI_IDENTITY};
+  const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
+                               HVI_IDENTITY};
   const hvi_status status =
-      hvi_policy_net(&sac->actor_net, sac->obs, sac->act, s->hidden_count, s->hidden, err);
-  return status == HVI_OK ? hvi_net_new(&sac->critic_net, &critic, err) : status;
+      hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, err);
+  return status ? status : hvi_net_new(&sac->critic_net, &critic, err);
 }
 
 static void start_learner(hvi_sac_learner *l, hvi_rng *rng) {
@@ -140,8 +159,8 @@ static void start(hvi_sac *sac) {
                                          .rows = hvi_rng_new(seed, "sac rows", 0),
                                          .noise = hvi_rng_new(seed, "sac noise", 0)};
   for (size_t j = 0; j < sac->act; j++) {
-    sac->scale[j] = (float)(0.5 * (sac->env->high - sac->env->low));
-    sac->shift[j] = (float)(0.5 * (sac->env->high + sac->env->low));
+    sac->policy->scale[j] = (float)(0.5 * (sac->env->high - sac->env->low));
+    sac->policy->shift[j] = (float)(0.5 * (sac->env->high + sac->env->low));
   }
   sac->target_entropy =
       isnan(sac->settings.target_entropy) ? -(float)sac->act : (float)sac->settings.target_entropy;
@@ -156,7 +175,7 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
                        hvi_error *err) {
   *out = NULL;
   hvi_status status = hvi_setting_check(hvi_sac_table(), s, err);
-  if (status != HVI_OK) return status;
+  if (status) return status;
   if (!isfinite(env->low) || !isfinite(env->high)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "SAC needs actions within a range, and those of '%s' have none",
@@ -169,10 +188,9 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   sac->obs = env->obs;
   sac->act = env->act;
   status = hvi_env_clone(env, &sac->env, err);
-  if (status == HVI_OK) status = make_nets(sac, err);
-  if (status == HVI_OK) status = allocate(sac, err);
-  if (status == HVI_OK) status = hvi_sac_set_threads(sac, s->threads, err);
-  if (status != HVI_OK) {
+  if (!status) status = make_nets(sac, err);
+  if (!status) status = allocate(sac, err);
+  if (status) {
     hvi_sac_free(sac);
     return status;
   }
@@ -183,9 +201,8 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
 
 void hvi_sac_free(hvi_sac *sac) {
   if (!sac) return;
-  hvi_twins_free(sac->twins);
   hvi_replay_free(&sac->replay);
-  hvi_net_free(sac->actor_net);
+  hvi_policy_free(sac->policy);
   hvi_net_free(sac->critic_net);
   hvi_env_free(sac->env);
   hvi_free(sac->memory);
@@ -196,12 +213,8 @@ hvi_status hvi_sac_set_threads(hvi_sac *sac, size_t threads, hvi_error *err) {
   hvi_sac_settings s = sac->settings;
   s.threads = threads;
   const hvi_status status = hvi_setting_check(hvi_sac_table(), &s, err);
-  if (status) return status;
-  sac->settings.threads = threads;
-  if (threads == 2) return sac->twins ? HVI_OK : hvi_twins_new(&sac->twins, err);
-  hvi_twins_free(sac->twins);
-  sac->twins = NULL;
-  return HVI_OK;
+  if (!status) sac->settings = s;
+  return status;
 }
 
 static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
@@ -211,9 +224,9 @@ static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
   const hvi_sac_numbers *n = &sac->numbers;
   if (isfinite(n->critic_loss) && (!actor_too || isfinite(n->actor_loss))) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "training is no longer finite at step %llu (critics' loss %g, actor's %g); "
+                       "training is no longer finite at step %zu (critics' loss %g, actor's %g); "
                        "smaller learning rates may help",
-                       (unsigned long long)sac->counts.step, n->critic_loss, n->actor_loss);
+                       sac->counts.step, n->critic_loss, n->actor_loss);
 }
 
 hvi_status hvi_sac_update(hvi_sac *sac, hvi_error *err) {
@@ -228,8 +241,7 @@ static void choose_action(hvi_sac *sac) {
     hvi_rng_fill_uniform(rng, sac->env->low, sac->env->high, sac->act, sac->action);
     return;
   }
-  const hvi_actor actor = {sac->actor_net, sac->actor.weights, sac->scale, sac->shift};
-  hvi_actor_act(&actor, sac->scratch, 1, sac->now, rng, sac->action);
+  hvi_policy_act(sac->policy, sac->scratch, 1, sac->now, rng, sac->action);
 }
 
 static void finish_episode(hvi_sac *sac) {
@@ -266,18 +278,18 @@ static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
 }
 
 hvi_status hvi_sac_step(hvi_sac *sac, hvi_error *err) {
-  const uint64_t t = sac->counts.step;
+  const size_t t = sac->counts.step;
   choose_action(sac);
   hvi_status status = step_env(sac, err);
   sac->counts.step++;
-  if (status == HVI_OK && t > sac->settings.start && sac->replay.count > 0)
+  if (!status && t > sac->settings.start && sac->replay.count > 0)
     status = update(sac, t % sac->settings.delay == 0, err);
   return status;
 }
 
 /* In the order of time, so that it does not matter where the ring begins. */
 static double mean_of_recent(const hvi_sac *sac) {
-  const size_t n = (size_t)sac->counts.recent_count;
+  const size_t n = sac->counts.recent_count;
   double sum = 0.0;
   for (size_t i = 0; i < n; i++)
     sum += sac->numbers.recent[(sac->counts.episodes - n + i) % HVI_SAC_RECENT];
@@ -286,12 +298,12 @@ static double mean_of_recent(const hvi_sac *sac) {
 
 hvi_sac_report hvi_sac_state(const hvi_sac *sac) {
   const hvi_sac_numbers *n = &sac->numbers;
-  return (hvi_sac_report){.step = (size_t)sac->counts.step,
-                          .updates = (size_t)sac->counts.updates,
-                          .episodes = (size_t)sac->counts.episodes,
+  return (hvi_sac_report){.step = sac->counts.step,
+                          .updates = sac->counts.updates,
+                          .episodes = sac->counts.episodes,
                           .last_return = n->last_return,
                           .mean_return = mean_of_recent(sac),
-                          .last_length = (size_t)sac->counts.last_length,
+                          .last_length = sac->counts.last_length,
                           .critic_loss = n->critic_loss,
                           .actor_loss = n->actor_loss,
                           .alpha = (double)hvi_sac_alpha(sac),
@@ -304,14 +316,14 @@ const hvi_sac_settings *hvi_sac_settings_of(const hvi_sac *sac) { return &sac->s
 static hvi_status add_notes(hvi_policy *p, const hvi_sac *sac, hvi_error *err) {
   char seed[32], steps[32], gamma[HVI_NUMBER_SIZE];
   snprintf(seed, sizeof seed, "%llu", (unsigned long long)sac->settings.seed);
-  snprintf(steps, sizeof steps, "%llu", (unsigned long long)sac->counts.step);
+  snprintf(steps, sizeof steps, "%zu", sac->counts.step);
   hvi_number_format(gamma, sac->settings.gamma);
   const char *const notes[][2] = {
       {"env", sac->env->name}, {"algorithm", "sac"},   {"seed", seed},        {"steps", steps},
       {"gamma", gamma},        {"hvi", hvi_version()}, {"level", sac->levels}};
   for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
     const hvi_status status = hvi_policy_add_note(p, notes[i][0], notes[i][1], err);
-    if (status != HVI_OK) return status;
+    if (status) return status;
   }
   return HVI_OK;
 }
@@ -321,14 +333,14 @@ hvi_status hvi_sac_policy(const hvi_sac *sac, hvi_policy **out, hvi_error *err) 
   hvi_policy *p = NULL;
   *out = NULL;
   hvi_status status = hvi_policy_actor(&p, sac->obs, sac->act, s->hidden_count, s->hidden, err);
-  if (status == HVI_OK) status = add_notes(p, sac, err);
-  if (status != HVI_OK) {
+  if (!status) status = add_notes(p, sac, err);
+  if (status) {
     hvi_policy_free(p);
     return status;
   }
-  memcpy(p->weights, sac->actor.weights, sac->actor_net->weights * sizeof *p->weights);
-  memcpy(p->scale, sac->scale, sac->act * sizeof *p->scale);
-  memcpy(p->shift, sac->shift, sac->act * sizeof *p->shift);
+  memcpy(p->weights, sac->policy->weights, p->net->weights * sizeof *p->weights);
+  memcpy(p->scale, sac->policy->scale, sac->act * sizeof *p->scale);
+  memcpy(p->shift, sac->policy->shift, sac->act * sizeof *p->shift);
   *out = p;
   return HVI_OK;
 }

@@ -4,7 +4,7 @@
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/sac_parts.h"
+#include "rl/sac.h"
 
 #include <hvi/tensors.h>
 
@@ -12,21 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NAME_SIZE = 32, FIXED = 40, STEP_COUNTS = 4, REPLAY_COUNTS = 2 };
+enum { NAME_SIZE = 32, FIXED = 40, COUNTERS = 12 };
 static const char KIND[] = "checkpoint of a training";
 
-/* Counters that lie apart in the trainer, side by side. */
-typedef struct tallies {
-  int64_t all[STEP_COUNTS + REPLAY_COUNTS + sizeof(hvi_sac_counts) / sizeof(uint64_t)];
-  float temperature[3];
-} tallies;
-
-/* The tensors of a trainer: places to write from or to read into. */
+/* The tensors of a trainer: arrays to write from or to read into. */
 typedef struct list {
   size_t count;
   hvi_tensor *items;
   char (*names)[NAME_SIZE];
-  tallies *tallies;
+  int64_t counters[COUNTERS];
   double *world; /* the environment's state */
 } list;
 
@@ -57,7 +51,6 @@ static void add_replay(list *l, hvi_replay *r) {
 static void free_list(list *l) {
   hvi_free(l->items);
   hvi_free(l->names);
-  hvi_free(l->tallies);
   hvi_free(l->world);
 }
 
@@ -65,9 +58,8 @@ static hvi_status make_list(list *l, hvi_sac *sac, hvi_error *err) {
   const size_t most = FIXED + sac->replay.block_count;
   *l = (list){.items = hvi_alloc(most, sizeof *l->items),
               .names = hvi_alloc(most, sizeof *l->names),
-              .tallies = hvi_alloc(1, sizeof *l->tallies),
               .world = hvi_alloc_doubles(sac->env->state)};
-  if (!l->items || !l->names || !l->tallies || !l->world) {
+  if (!l->items || !l->names || !l->world) {
     free_list(l);
     return hvi_error_memory(err, "a checkpoint");
   }
@@ -77,36 +69,34 @@ static hvi_status make_list(list *l, hvi_sac *sac, hvi_error *err) {
     add_learner(l, &sac->critics[i].learner, name);
     add(l, HVI_TENSOR_F32, sac->critics[i].target, sac->critic_net->dim, 0, name, ".target");
   }
-  add(l, HVI_TENSOR_F32, l->tallies->temperature, 3, 0, "temperature", "");
+  add(l, HVI_TENSOR_F32, &sac->temperature, 3, 0, "temperature", ""); /* without its steps */
   add(l, HVI_TENSOR_U8, &sac->generators, sizeof sac->generators, 0, "generators", "");
-  add(l, HVI_TENSOR_I64, l->tallies->all, sizeof l->tallies->all / sizeof *l->tallies->all, 0,
-      "counters", "");
+  add(l, HVI_TENSOR_I64, l->counters, COUNTERS, 0, "counters", "");
   add(l, HVI_TENSOR_F64, &sac->numbers, sizeof sac->numbers / sizeof(double), 0, "numbers", "");
   add(l, HVI_TENSOR_F64, sac->now, sac->obs, 0, "observation", "");
   add(l, HVI_TENSOR_F64, l->world, sac->env->state, 0, "environment", "");
   return HVI_OK;
 }
 
-/* Pointers to the counters, in the order of a file. */
-static void point_at_counts(uint64_t *to[STEP_COUNTS], hvi_sac *sac) {
-  to[0] = &sac->actor.steps;
-  to[1] = &sac->critics[0].learner.steps;
-  to[2] = &sac->critics[1].learner.steps;
-  to[3] = &sac->temperature.steps;
-}
-
-static void gather(list *l, hvi_sac *sac) {
-  uint64_t *steps[STEP_COUNTS];
-  int64_t *to = l->tallies->all;
-  point_at_counts(steps, sac);
-  for (size_t i = 0; i < STEP_COUNTS; i++) *to++ = (int64_t)*steps[i];
-  *to++ = (int64_t)sac->replay.count;
-  *to++ = (int64_t)sac->replay.next;
-  memcpy(to, &sac->counts, sizeof sac->counts);
-  l->tallies->temperature[0] = sac->temperature.log_alpha;
-  l->tallies->temperature[1] = sac->temperature.first;
-  l->tallies->temperature[2] = sac->temperature.second;
-  hvi_env_save(sac->env, l->world);
+/* The counters, in the order of a file: to the list, or back from it. */
+static void move_counters(list *l, hvi_sac *sac, bool back) {
+  hvi_sac_counts *c = &sac->counts;
+  size_t *const all[COUNTERS] = {&sac->actor.steps,
+                                 &sac->critics[0].learner.steps,
+                                 &sac->critics[1].learner.steps,
+                                 &sac->temperature.steps,
+                                 &sac->replay.count,
+                                 &sac->replay.next,
+                                 &c->step,
+                                 &c->updates,
+                                 &c->episodes,
+                                 &c->length,
+                                 &c->last_length,
+                                 &c->recent_count};
+  for (size_t i = 0; i < COUNTERS; i++) {
+    if (back) *all[i] = (size_t)l->counters[i];
+    l->counters[i] = (int64_t)*all[i];
+  }
 }
 
 /* A save must not replace the last good one by networks that nobody can use. */
@@ -117,9 +107,9 @@ static hvi_status check_finite(const list *l, const hvi_sac *sac, hvi_error *err
     for (size_t k = 0; k < n; k++) {
       if (isfinite(x[k])) continue;
       return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "training is no longer finite at step %llu (%s); what was saved before "
+                           "training is no longer finite at step %zu (%s); what was saved before "
                            "is kept",
-                           (unsigned long long)sac->counts.step, l->items[i].name);
+                           sac->counts.step, l->items[i].name);
     }
   }
   return HVI_OK;
@@ -147,17 +137,18 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
   }
   list l;
   hvi_status status = make_list(&l, sac, err);
-  if (status != HVI_OK) return status;
-  gather(&l, sac);
+  if (status) return status;
+  move_counters(&l, sac, false);
+  hvi_env_save(sac->env, l.world);
   status = check_finite(&l, sac, err);
   add_replay(&l, &sac->replay);
   const hvi_tensors t = {l.count, l.items, count, notes, NULL};
-  if (status == HVI_OK) status = hvi_kept_write(&head, path, &t, err);
+  if (!status) status = hvi_kept_write(&head, path, &t, err);
   free_list(&l);
   return status;
 }
 
-/* One tensor into its place, if it is what the place needs. */
+/* One tensor into its array, if it is what the array needs. */
 static hvi_status read_item(const hvi_tensor *item, const hvi_tensors *t, const char *path,
                             hvi_error *err) {
   const hvi_tensor *x = hvi_tensors_find(t, item->name);
@@ -177,25 +168,17 @@ static hvi_status read_item(const hvi_tensor *item, const hvi_tensors *t, const 
 static hvi_status read_items(const list *l, size_t from, const hvi_tensors *t, const char *path,
                              hvi_error *err) {
   hvi_status status = HVI_OK;
-  for (size_t i = from; i < l->count && status == HVI_OK; i++)
+  for (size_t i = from; i < l->count && !status; i++)
     status = read_item(&l->items[i], t, path, err);
   return status;
 }
 
 /* Puts the counters back; false when they contradict each other. */
-static bool scatter(const list *l, hvi_sac *sac) {
-  uint64_t *steps[STEP_COUNTS];
-  const int64_t *from = l->tallies->all;
-  for (size_t i = 0; i < sizeof l->tallies->all / sizeof *from; i++)
-    if (from[i] < 0) return false;
-  point_at_counts(steps, sac);
-  for (size_t i = 0; i < STEP_COUNTS; i++) *steps[i] = (uint64_t)*from++;
-  sac->replay.count = (size_t)*from++;
-  sac->replay.next = (size_t)*from++;
-  memcpy(&sac->counts, from, sizeof sac->counts);
-  sac->temperature.log_alpha = l->tallies->temperature[0];
-  sac->temperature.first = l->tallies->temperature[1];
-  sac->temperature.second = l->tallies->temperature[2];
+static bool restore_counters(list *l, hvi_sac *sac) {
+  for (size_t i = 0; i < COUNTERS; i++) {
+    if (l->counters[i] < 0) return false;
+  }
+  move_counters(l, sac, true);
   const hvi_replay *r = &sac->replay;
   const size_t expected = r->count < r->capacity ? r->count : r->next;
   return r->count <= r->capacity && r->next == expected % r->capacity &&
@@ -206,20 +189,20 @@ static bool scatter(const list *l, hvi_sac *sac) {
 static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, hvi_error *err) {
   list l;
   hvi_status status = make_list(&l, sac, err);
-  if (status != HVI_OK) return status;
+  if (status) return status;
   status = read_items(&l, 0, t, path, err);
-  if (status == HVI_OK && !scatter(&l, sac)) {
+  if (!status && !restore_counters(&l, sac)) {
     status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its counters contradict each other", path);
   }
-  if (status == HVI_OK) status = hvi_replay_reserve(&sac->replay, sac->replay.count, err);
+  if (!status) status = hvi_replay_reserve(&sac->replay, sac->replay.count, err);
   const size_t fixed = l.count;
-  if (status == HVI_OK) {
+  if (!status) {
     add_replay(&l, &sac->replay);
     status = read_items(&l, fixed, t, path, err);
   }
-  if (status == HVI_OK) {
+  if (!status) {
     hvi_env_restore(sac->env, l.world);
-    hvi_net_prepare(sac->actor_net, sac->actor.weights);
+    hvi_net_prepare(sac->actor.net, sac->actor.weights);
     for (size_t i = 0; i < 2; i++) {
       hvi_net_prepare(sac->critic_net, sac->critics[i].learner.weights);
       hvi_net_prepare(sac->critic_net, sac->critics[i].target);
@@ -250,11 +233,11 @@ hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, boo
   *out = NULL;
   hvi_kept head = {.kind = KIND, .about = env->name, .accept_other_bits = accept_other_bits};
   hvi_status status = hvi_kept_read(&t, &head, path, err);
-  if (status == HVI_OK) status = read_settings(&settings, t, path, err);
-  if (status == HVI_OK) status = hvi_sac_new(&sac, env, &settings, err);
-  if (status == HVI_OK) status = fill_in(sac, t, path, err);
+  if (!status) status = read_settings(&settings, t, path, err);
+  if (!status) status = hvi_sac_new(&sac, env, &settings, err);
+  if (!status) status = fill_in(sac, t, path, err);
   hvi_tensors_free(t);
-  if (status == HVI_OK) {
+  if (!status) {
     memcpy(sac->levels, head.levels, sizeof sac->levels);
     *out = sac;
   } else {

@@ -1,4 +1,4 @@
-#include "rl/sac_replay.h"
+#include "rl/sac.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -49,7 +49,7 @@ hvi_status hvi_replay_add(hvi_replay *r, const double *obs, const double *action
                           const double *next, bool terminated, hvi_error *err) {
   if (!r->blocks[r->next / HVI_REPLAY_BLOCK]) {
     const hvi_status status = hvi_replay_reserve(r, r->next + 1, err);
-    if (status != HVI_OK) return status;
+    if (status) return status;
   }
   float *to = hvi_replay_row(r, r->next);
   to = write_floats(to, obs, r->obs);
@@ -77,13 +77,12 @@ static void copy_row(const hvi_replay *r, hvi_replay_batch *b, size_t to, size_t
   b->future[to] = row[r->row - 1];
 }
 
-void hvi_replay_draw(const hvi_replay *r, hvi_replay_batch *b, size_t rows, uint32_t *places,
-                     hvi_rng *rng) {
+void hvi_replay_draw(const hvi_replay *r, hvi_replay_batch *b, size_t rows, hvi_rng *rng) {
   for (size_t i = 0; i < rows; i++)
-    places[i] = (uint32_t)((uint64_t)hvi_rng_u32(rng) * r->count >> 32);
-  for (size_t i = 0; i < rows && i < AHEAD; i++) ask_for(r, places[i]);
+    b->index[i] = (uint32_t)((uint64_t)hvi_rng_u32(rng) * r->count >> 32);
+  for (size_t i = 0; i < rows && i < AHEAD; i++) ask_for(r, b->index[i]);
   for (size_t i = 0; i < rows; i++) {
-    if (i + AHEAD < rows) ask_for(r, places[i + AHEAD]);
-    copy_row(r, b, i, places[i]);
+    if (i + AHEAD < rows) ask_for(r, b->index[i + AHEAD]);
+    copy_row(r, b, i, b->index[i]);
   }
 }

@@ -6,11 +6,36 @@
 #include "base/memory.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
-#include "rl/rollout_settings.h"
 
 #include <limits.h>
 #include <math.h>
 #include <string.h>
+
+/* clang-format off */
+#define AT(member) .offset = offsetof(hvi_testset_settings, member)
+static const hvi_setting testset_rows[] = {
+    {"states", HVI_SETTING_COUNT, AT(states), .range = "[1,1e9]", .fallback = "10000", .help = "states"},
+    {"rollouts", HVI_SETTING_COUNT, AT(rollouts), .range = "[2,1e6]", .fallback = "10", .help = "roll-outs from each"},
+    {"horizon", HVI_SETTING_COUNT, AT(horizon), .range = "[1,1e9]", .fallback = "500", .help = "steps of a roll-out"},
+    {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "(0,1)", .fallback = "0.99", .help = "discount"},
+    {"visits", HVI_SETTING_COUNT, AT(visits), .range = "[0,1e10]",
+     .help = "visited states to choose from, in whole episodes (0: five times --states)"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table testset_table = {"testset", sizeof(hvi_testset_settings),
+                                                testset_rows};
+
+const hvi_setting_table *hvi_testset_table(void) { return &testset_table; }
+
+hvi_testset_settings hvi_testset_defaults(void) {
+  hvi_testset_settings s = {.states = 0};
+  hvi_setting_defaults(&testset_table, &s);
+  hvi_setting_defaults(hvi_rollout_table(), &s.run);
+  return s;
+}
 
 #define AT(member) offsetof(hvi_testset, member)
 static const hvi_column testset_columns[] = {
@@ -23,7 +48,9 @@ static const hvi_column testset_columns[] = {
     {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts)},
 };
 #undef AT
-static const hvi_columns columns = {7, testset_columns, "a test set"};
+static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err);
+static const hvi_columns columns = {7, testset_columns, "a test set", sizeof(hvi_testset),
+                                    read_rest};
 
 /* Kinds of records in the journal. */
 enum { STATES, RETURNS };
@@ -61,21 +88,10 @@ static void average(const hvi_testset *t, size_t i, double *value, double *stand
   *standard_error = sqrt(squares / (n - 1.0) / n);
 }
 
-static double mean_square(const double *x, size_t n) {
+static double mean_square(const double *x, size_t n, double center) {
   double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * x[i];
+  for (size_t i = 0; i < n; i++) sum += (x[i] - center) * (x[i] - center);
   return sum / (double)n;
-}
-
-/* of |x - center|: the largest, and the root mean square */
-static double farthest(const double *x, size_t n, double center, double *typical) {
-  double most = 0.0, squares = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    most = fmax(most, fabs(x[i] - center));
-    squares += (x[i] - center) * (x[i] - center);
-  }
-  *typical = sqrt(squares / (double)n);
-  return most;
 }
 
 hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
@@ -84,16 +100,17 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
       .mean_value = hvi_stats_mean(t->value, t->count),
       .sd_value = sqrt(hvi_stats_variance(t->value, t->count)),
       .mean_error = hvi_stats_mean(t->standard_error, t->count),
-      .noise_floor = mean_square(t->standard_error, t->count),
+      .noise_floor = mean_square(t->standard_error, t->count, 0.0),
       .terminated_share = hvi_stats_mean(t->terminated, rollouts),
       .mean_length = hvi_stats_mean(t->length, rollouts),
       .after = weight_after(t),
   };
-  double typical;
+  double most = 0.0;
+  for (size_t i = 0; i < t->count; i++) most = fmax(most, fabs(t->value[i] - t->tail));
   f.put_back = f.after * (1.0 - f.terminated_share) * t->tail;
   f.missing_bound = f.after * (t->reward_bound / (1.0 - t->gamma) + fabs(t->tail));
-  f.missing_most = f.after * farthest(t->value, t->count, t->tail, &typical);
-  f.missing_typical = f.after * typical;
+  f.missing_most = f.after * most;
+  f.missing_typical = f.after * sqrt(mean_square(t->value, t->count, t->tail));
   f.below_error = f.missing_typical < f.mean_error;
   return f;
 }
@@ -107,12 +124,10 @@ static size_t states_wanted(const hvi_testset_settings *s) {
 static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settings *s) {
   return (hvi_rollout_plan){.keep = HVI_KEEP_STATES,
                             .kind = STATES,
-                            .noun = "episode",
                             .env_stream = "visit-environment",
                             .policy_stream = "visit-policy",
                             .steps = env->time_limit,
                             .group = HVI_ROLLOUT_GROUP,
-                            .width = HVI_ROLLOUT_GROUP,
                             .rows = states_wanted(s)};
 }
 
@@ -310,77 +325,63 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   return hvi_rollout_make(&file, &run, &notes, report, err);
 }
 
-static bool load_notes(hvi_testset *s, const hvi_tensors *t, const char *path, hvi_error *err) {
+static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *path,
+                             hvi_error *err) {
   double horizon;
-  if (hvi_notes_read_real(&s->gamma, t, "gamma", path, err) ||
-      hvi_notes_read_real(&horizon, t, "horizon", path, err)) {
-    return false;
-  }
+  hvi_status status = hvi_notes_read_real(&s->gamma, t, "gamma", path, err);
+  if (!status) status = hvi_notes_read_real(&horizon, t, "horizon", path, err);
   s->reward_bound = INFINITY;
-  if (hvi_tensors_note(t, "reward_bound") &&
-      hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err)) {
-    return false;
+  if (!status && hvi_tensors_note(t, "reward_bound")) {
+    status = hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err);
   }
-  if (hvi_tensors_note(t, "tail") && hvi_notes_read_real(&s->tail, t, "tail", path, err)) {
-    return false;
+  if (!status && hvi_tensors_note(t, "tail")) {
+    status = hvi_notes_read_real(&s->tail, t, "tail", path, err);
   }
+  if (status) return status;
   hvi_notes_read_origin(&s->origin, t);
   if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
       s->reward_bound >= 0.0 && isfinite(s->tail)) {
     s->horizon = (size_t)horizon;
-    return true;
+    return HVI_OK;
   }
-  hvi_error_set(err, HVI_ERROR_INPUT,
-                "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range", path,
-                s->gamma, horizon, s->reward_bound, s->tail);
-  return false;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range",
+                       path, s->gamma, horizon, s->reward_bound, s->tail);
 }
 
 /* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
  */
-static bool check_rows(const hvi_testset *s, const char *path, hvi_error *err) {
+static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err) {
+  hvi_testset *s = set;
+  const hvi_status status = load_notes(s, t, path, err);
+  if (status) return status;
   if (s->rollouts < 2) {
-    hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has one roll-out a state, should have two or more",
-                  path);
-    return false;
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "'%s' has one roll-out a state, should have two or more", path);
   }
   for (size_t i = 0; i < s->count; i++) {
     double value, standard_error;
     average(s, i, &value, &standard_error);
     const double slack = 1e-6 * (fabs(value) + standard_error + 1e-300);
-    if (!(fabs(value - s->value[i]) <= slack) ||
-        !(fabs(standard_error - s->standard_error[i]) <= slack)) {
-      hvi_error_set(err, HVI_ERROR_INPUT,
-                    "'%s': value or standard error of state %zu is not that of its returns", path,
-                    i);
-      return false;
+    if (fabs(value - s->value[i]) <= slack &&
+        fabs(standard_error - s->standard_error[i]) <= slack) {
+      continue;
     }
+    return hvi_error_set(err, HVI_ERROR_INPUT,
+                         "'%s': value or standard error of state %zu is not that of its returns",
+                         path, i);
   }
   for (size_t i = 0; i < s->count * s->rollouts; i++) {
     if (s->length[i] >= 1.0 && s->length[i] <= (double)s->horizon) continue;
-    hvi_error_set(err, HVI_ERROR_INPUT, "'%s': a roll-out of %g steps; the horizon is %zu", path,
-                  s->length[i], s->horizon);
-    return false;
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': a roll-out of %g steps; the horizon is %zu",
+                         path, s->length[i], s->horizon);
   }
-  return true;
+  return HVI_OK;
 }
 
 hvi_status hvi_testset_load(hvi_testset **set, const char *path, hvi_error *err) {
-  hvi_error local;
-  hvi_tensors *t;
-  if (!err) err = &local;
-  *set = NULL;
-  const hvi_status status = hvi_tensors_read(&t, path, 0, err);
-  if (status) return status;
-  hvi_testset *s = hvi_alloc(1, sizeof *s);
-  if (!s) hvi_error_memory(err, "a test set");
-  const bool good = s && hvi_columns_load(s, &columns, t, path, err) &&
-                    load_notes(s, t, path, err) && check_rows(s, path, err);
-  hvi_tensors_free(t);
-  if (!good) {
-    hvi_testset_free(s);
-    return err->status;
-  }
-  *set = s;
-  return HVI_OK;
+  void *made;
+  const hvi_status status = hvi_columns_read(&made, &columns, path, err);
+  *set = made;
+  return status;
 }

@@ -2,8 +2,9 @@
 #include "study/value_plan.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "rl/rollout_settings.h"
 #include "study/fields.h"
+
+#include <hvi/testset.h>
 
 #include <string.h>
 

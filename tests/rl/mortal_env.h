@@ -7,8 +7,6 @@
 #ifndef HVI_TESTS_RL_MORTAL_ENV_H
 #define HVI_TESTS_RL_MORTAL_ENV_H
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "support/check.h"
 
 #include <hvi/policy.h>
@@ -18,56 +16,42 @@ static const double MORTAL_DEATH = 0.05;
 
 typedef struct mortal_env {
   hvi_env base;
-  double clock, action;
+  double action;
 } mortal_env;
-
-static inline hvi_status mortal_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  mortal_env *m = hvi_alloc(1, sizeof *m);
-  *copy = (hvi_env *)m;
-  if (!m) return hvi_error_memory(err, "a mortal");
-  *m = *(const mortal_env *)env;
-  return HVI_OK;
-}
 
 static inline void mortal_reset(hvi_env *env, hvi_rng *rng) {
   mortal_env *m = (mortal_env *)env;
-  m->clock = 0.0;
   m->action = rng ? hvi_rng_uniform(rng) : 0.0;
 }
 
 static inline hvi_transition mortal_step(hvi_env *env, const double *action, hvi_rng *rng) {
   mortal_env *m = (mortal_env *)env;
   const double u = hvi_rng_uniform(rng);
-  m->clock += 1.0;
   m->action = action[0];
-  return (hvi_transition){.reward = 1.0,
-                          .terminated = u < MORTAL_DEATH,
-                          .truncated = m->clock >= MORTAL_LIMIT,
-                          .broken = u < MORTAL_DEATH / 4.0};
+  return (hvi_transition){
+      .reward = 1.0, .terminated = u < MORTAL_DEATH, .broken = u < MORTAL_DEATH / 4.0};
+}
+
+static inline void mortal_observe(const hvi_env *env, double *obs) {
+  obs[0] = (double)env->clock;
+  obs[1] = ((const mortal_env *)env)->action;
 }
 
 static inline void mortal_save(const hvi_env *env, double *state) {
-  const mortal_env *m = (const mortal_env *)env;
-  state[0] = m->clock;
-  state[1] = m->action;
+  state[0] = ((const mortal_env *)env)->action;
 }
 
 static inline void mortal_restore(hvi_env *env, const double *state) {
-  mortal_env *m = (mortal_env *)env;
-  m->clock = state[0];
-  m->action = state[1];
+  ((mortal_env *)env)->action = state[0];
 }
 
-static inline void mortal_free(hvi_env *env) { hvi_free(env); }
-
 static const hvi_env_ops mortal_ops = {.name = "mortal",
-                                       .clone = mortal_clone,
+                                       .size = sizeof(mortal_env),
                                        .reset = mortal_reset,
                                        .step = mortal_step,
-                                       .observe = mortal_save,
+                                       .observe = mortal_observe,
                                        .save = mortal_save,
-                                       .restore = mortal_restore,
-                                       .free = mortal_free};
+                                       .restore = mortal_restore};
 
 static inline hvi_env *mortal_new(void) {
   const mortal_env m = {.base = {.ops = &mortal_ops,
@@ -82,7 +66,7 @@ static inline hvi_env *mortal_new(void) {
                                  .reward_bound = 1.0}};
   hvi_env *env;
   hvi_error err;
-  check_ok(mortal_clone(&m.base, &env, &err), &err);
+  check_ok(hvi_env_clone(&m.base, &env, &err), &err);
   return env;
 }
 

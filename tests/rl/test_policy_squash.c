@@ -2,8 +2,7 @@
 #include "support/check.h"
 
 #include "base/memory.h"
-#include "net/kernels.h"
-#include "rl/policy_squash.h"
+#include "rl/policy.h"
 
 enum { ROWS = 5, ACT = 3, N = ROWS * ACT };
 
@@ -20,7 +19,7 @@ static void set_up(rig *r, const hvi_net_kernels *kernels, uint64_t index) {
   r->s = (hvi_squash){.act = ACT, .kernels = kernels, .scale = scale, .shift = shift};
   r->memory = hvi_alloc(hvi_squash_size(ROWS, ACT), sizeof *r->memory);
   assert_non_null(r->memory);
-  hvi_squash_place(&r->s, r->memory, ROWS);
+  hvi_squash_bind(&r->s, r->memory, ROWS);
   fill_normal(numbers, ROWS * 2 * ACT, index);
   /* spreads of a tenth or so: 1 - y^2 keeps most of its digits */
   for (size_t i = 0; i < ROWS * 2 * ACT; i++)
@@ -91,7 +90,7 @@ static void density_integrates_to_one(void **state) {
   const float head[2] = {(float)m, (float)h};
   double sum = 0.0;
   assert_non_null(memory);
-  hvi_squash_place(&s, memory, 1);
+  hvi_squash_bind(&s, memory, 1);
   for (size_t i = 0; i < POINTS; i++) {
     const double a = -1.0 + 4.0 * ((double)i + 0.5) / POINTS;
     s.noise[0] = (float)((atanh((a - 1.0) / 2.0) - m) / std);

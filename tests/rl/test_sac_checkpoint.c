@@ -3,7 +3,7 @@
 #include "rl/walk_env.h"
 #include "support/check.h"
 
-#include "rl/sac_parts.h"
+#include "rl/sac.h"
 
 #include <hvi/tensors.h>
 

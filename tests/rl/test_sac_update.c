@@ -6,7 +6,7 @@
 #include "rl/walk_env.h"
 #include "support/check.h"
 
-#include "rl/sac_parts.h"
+#include "rl/sac.h"
 
 enum { BATCH = 4, WIDTH = 8, MOST = 256, IN = WALK_OBS + WALK_ACT };
 
@@ -145,7 +145,7 @@ static void draw_batch(reference *r, const hvi_sac *sac, hvi_rng *rows) {
 
 static void draw_noise(reference *r, const hvi_sac *sac, hvi_rng *rng) {
   float noise[BATCH * WALK_ACT];
-  sac->actor_net->kernels->normals(noise, BATCH * WALK_ACT, rng);
+  sac->actor.net->kernels->normals(noise, BATCH * WALK_ACT, rng);
   copy_floats(&r->noise[0][0], noise, BATCH * WALK_ACT);
 }
 

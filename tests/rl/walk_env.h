@@ -17,18 +17,8 @@ enum { WALK_OBS = 3, WALK_ACT = 2, WALK_LIMIT = 8 };
 
 typedef struct walk_env {
   hvi_env base;
-  double state[WALK_OBS + 1]; /* and the clock */
+  double state[WALK_OBS];
 } walk_env;
-
-static hvi_status walk_new(hvi_env **out, hvi_error *err);
-
-static hvi_status walk_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
-  const hvi_status status = walk_new(copy, err);
-  if (status == HVI_OK)
-    memcpy(((walk_env *)*copy)->state, ((const walk_env *)env)->state,
-           sizeof((walk_env *)*copy)->state);
-  return status;
-}
 
 static void walk_reset(hvi_env *env, hvi_rng *rng) {
   walk_env *w = (walk_env *)env;
@@ -42,34 +32,25 @@ static hvi_transition walk_step(hvi_env *env, const double *action, hvi_rng *rng
   x[0] = 0.9 * x[0] + 0.4 * action[0] - 0.3;
   x[1] = 0.8 * x[1] + 0.3 * action[1] * x[0];
   x[2] = 0.5 * x[2] + 0.2 * hvi_rng_normal(rng);
-  x[WALK_OBS] += 1.0;
   return (hvi_transition){.reward = 1.0 - x[0] * x[0] - 0.1 * action[1] * action[1],
-                          .terminated = fabs(x[0]) > 1.5,
-                          .truncated = x[WALK_OBS] >= WALK_LIMIT && fabs(x[0]) <= 1.5};
+                          .terminated = fabs(x[0]) > 1.5};
 }
 
 static void walk_observe(const hvi_env *env, double *obs) {
   memcpy(obs, ((const walk_env *)env)->state, WALK_OBS * sizeof *obs);
 }
 
-static void walk_save(const hvi_env *env, double *state) {
-  memcpy(state, ((const walk_env *)env)->state, (WALK_OBS + 1) * sizeof *state);
-}
-
 static void walk_restore(hvi_env *env, const double *state) {
-  memcpy(((walk_env *)env)->state, state, (WALK_OBS + 1) * sizeof *state);
+  memcpy(((walk_env *)env)->state, state, WALK_OBS * sizeof *state);
 }
-
-static void walk_free(hvi_env *env) { hvi_free(env); }
 
 static const hvi_env_ops walk_ops = {.name = "walk",
-                                     .clone = walk_clone,
+                                     .size = sizeof(walk_env),
                                      .reset = walk_reset,
                                      .step = walk_step,
                                      .observe = walk_observe,
-                                     .save = walk_save,
-                                     .restore = walk_restore,
-                                     .free = walk_free};
+                                     .save = walk_observe,
+                                     .restore = walk_restore};
 
 static hvi_status walk_new(hvi_env **out, hvi_error *err) {
   walk_env *w = hvi_alloc(1, sizeof *w);

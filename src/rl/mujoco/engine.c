@@ -143,14 +143,14 @@ hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const cha
   *model = NULL;
   hvi_mujoco_model *made = hvi_alloc(1, sizeof *made);
   if (!made) return hvi_error_memory(err, "a MuJoCo model");
-  const hvi_status status = compile(&made->model, name, xml, err);
-  if (status != HVI_OK) {
-    hvi_free(made);
-    return status;
-  }
   atomic_init(&made->users, 1);
-  *model = made;
-  return HVI_OK;
+  const hvi_status status = compile(&made->model, name, xml, err);
+  if (status) {
+    hvi_free(made);
+  } else {
+    *model = made;
+  }
+  return status;
 }
 
 void hvi_mujoco_share(hvi_mujoco_model *model) { atomic_fetch_add(&model->users, 1); }

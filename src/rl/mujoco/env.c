@@ -8,7 +8,7 @@
  * controls, and counts that as a warning. The counters are zero as long as all is well, so one look
  * at them after a step tells; the environment is then reset and the step reported as broken.
  *
- * A saved state is clock, time, position, qpos, qvel, the solver's warm start, and the forces where
+ * A saved state is, after the clock, time, position, qpos, qvel, the solver's warm start, and the forces where
  * they are observed. Nothing else survives from one step to the next.
  */
 #include "rl/mujoco/mujoco.h"
@@ -67,12 +67,6 @@ static void reset(hvi_env *env, hvi_rng *rng) {
   if (rng) perturb(e, rng);
   hvi_mujoco_guard(settle, e, text, sizeof text);
   e->position = e->robot->position(e->data);
-  e->clock = 0;
-}
-
-static hvi_transition give_up(hvi_env *env) {
-  reset(env, NULL);
-  return hvi_env_broken();
 }
 
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
@@ -80,63 +74,47 @@ static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
   hvi_mujoco_env *e = (hvi_mujoco_env *)env;
   char text[128];
   hvi_vec_copy(e->data->ctrl, action, env->act);
-  if (hvi_mujoco_guard(advance, e, text, sizeof text) || warned(e->data)) return give_up(env);
+  if (hvi_mujoco_guard(advance, e, text, sizeof text) || warned(e->data))
+    return hvi_env_broken(env);
   const double position = e->robot->position(e->data);
   hvi_transition result = {0};
   e->robot->judge(e, (position - e->position) / env->dt, action, &result);
   /* the controls are cut to their range, but an action is charged for as it is */
-  if (!isfinite(result.reward)) return give_up(env);
+  if (!isfinite(result.reward)) return hvi_env_broken(env);
   e->position = position;
-  e->clock++;
-  result.truncated = !result.terminated && e->clock >= env->time_limit;
   return result;
 }
 
 static void observe(const hvi_env *env, double *obs) {
   const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
-  const size_t places = (size_t)e->model->nq - e->robot->hidden, speeds = (size_t)e->model->nv;
-  hvi_vec_copy(obs, e->data->qpos + e->robot->hidden, places);
-  hvi_vec_copy(obs + places, e->data->qvel, speeds);
-  double *forces = obs + places + speeds;
+  const size_t positions = (size_t)e->model->nq - e->robot->hidden,
+               velocities = (size_t)e->model->nv;
+  hvi_vec_copy(obs, e->data->qpos + e->robot->hidden, positions);
+  hvi_vec_copy(obs + positions, e->data->qvel, velocities);
+  double *forces = obs + positions + velocities;
   for (size_t i = 6; i < force_count(e); i++) {
     forces[i - 6] = cut(e->data->cfrc_ext[i]);
   }
 }
 
-/* The arrays of a saved state, in order. */
-static size_t pieces(const hvi_mujoco_env *e, double **at, size_t *count) {
+/* The numbers of a saved state, in order: from the environment, or back to it. */
+static void move_state(hvi_mujoco_env *e, double *state, bool back) {
+  const size_t nq = (size_t)e->model->nq, nv = (size_t)e->model->nv;
   mjData *d = e->data;
-  at[0] = d->qpos, count[0] = (size_t)e->model->nq;
-  at[1] = d->qvel, count[1] = (size_t)e->model->nv;
-  at[2] = d->qacc_warmstart, count[2] = (size_t)e->model->nv;
-  at[3] = d->cfrc_ext, count[3] = force_count(e);
-  return 4;
+  double *const at[] = {&d->time, &e->position, d->qpos, d->qvel, d->qacc_warmstart, d->cfrc_ext};
+  const size_t count[] = {1, 1, nq, nv, nv, force_count(e)};
+  for (size_t k = 0; k < sizeof at / sizeof *at; k++) {
+    hvi_vec_copy(back ? at[k] : state, back ? state : at[k], count[k]);
+    state += count[k];
+  }
 }
 
 static void save(const hvi_env *env, double *state) {
-  const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
-  double *at[4];
-  size_t count[4];
-  *state++ = (double)e->clock;
-  *state++ = e->data->time;
-  *state++ = e->position;
-  for (size_t k = 0, n = pieces(e, at, count); k < n; k++) {
-    hvi_vec_copy(state, at[k], count[k]);
-    state += count[k];
-  }
+  move_state((hvi_mujoco_env *)(size_t)env, state, false);
 }
 
 static void restore(hvi_env *env, const double *state) {
-  hvi_mujoco_env *e = (hvi_mujoco_env *)env;
-  double *at[4];
-  size_t count[4];
-  e->clock = hvi_env_read_clock(*state++);
-  e->data->time = *state++;
-  e->position = *state++;
-  for (size_t k = 0, n = pieces(e, at, count); k < n; k++) {
-    hvi_vec_copy(at[k], state, count[k]);
-    state += count[k];
-  }
+  move_state((hvi_mujoco_env *)env, (double *)(size_t)state, true);
 }
 
 static void release(hvi_env *env) {
@@ -157,7 +135,7 @@ static hvi_status attach(hvi_mujoco_env **made, const hvi_env *env, const hvi_ro
   e->model = shared->model;
   hvi_mujoco_share(shared);
   hvi_status status = hvi_mujoco_data(&e->data, shared, err);
-  if (status != HVI_OK) {
+  if (status) {
     release(&e->env);
     return status;
   }
@@ -170,18 +148,16 @@ static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
   const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
   hvi_mujoco_env *made = NULL;
   *copy = NULL;
-  hvi_status status = attach(&made, env, e->robot, e->shared, err);
-  if (status != HVI_OK) return status;
-  double *to[4], *from[4];
-  size_t count[4];
-  const size_t n = pieces(e, from, count);
-  pieces(made, to, count);
-  for (size_t k = 0; k < n; k++) hvi_vec_copy(to[k], from[k], count[k]);
-  made->data->time = e->data->time;
-  made->position = e->position;
-  made->clock = e->clock;
-  *copy = &made->env;
-  return HVI_OK;
+  double *state = hvi_alloc_doubles(env->state);
+  if (!state) return hvi_error_memory(err, "a MuJoCo environment");
+  const hvi_status status = attach(&made, env, e->robot, e->shared, err);
+  if (!status) {
+    save(env, state);
+    restore(&made->env, state);
+    *copy = &made->env;
+  }
+  hvi_free(state);
+  return status;
 }
 
 static const hvi_env_ops ops = {.name = "mujoco",
@@ -290,7 +266,7 @@ static hvi_status new_of_robot(hvi_env **env, const hvi_robot *robot, hvi_error 
   hvi_mujoco_model *shared = NULL;
   hvi_mujoco_env *made = NULL;
   hvi_status status = hvi_mujoco_load(&shared, robot->model, embedded(robot->model), err);
-  if (status != HVI_OK) return status;
+  if (status) return status;
   const hvi_env described = describe(robot, shared->model);
   status = attach(&made, &described, robot, shared, err);
   hvi_mujoco_leave(shared);
@@ -315,7 +291,7 @@ static void bare_steps(hvi_env *env, const double *actions, size_t rows, size_t 
   }
   if (e->robot->forces) mj_rnePostConstraint(e->model, e->data);
   e->position = e->robot->position(e->data);
-  e->clock += steps;
+  env->clock += steps;
 }
 
 static const hvi_mujoco_functions functions = {.env_new = env_new, .bare_steps = bare_steps};

@@ -62,7 +62,6 @@ struct hvi_mujoco_env {
   const mjModel *model; /* the one in `shared` */
   mjData *data;
   double position; /* the robot's, after the last step */
-  size_t clock;
 };
 
 enum { HVI_MUJOCO_SKIP = 5 }; /* physics steps in a step of the environment */

@@ -1,23 +1,56 @@
 /* What a trainer is made of, for the files that share it. */
-#ifndef HVI_RL_SAC_PARTS_H
-#define HVI_RL_SAC_PARTS_H
+#ifndef HVI_RL_SAC_H
+#define HVI_RL_SAC_H
 
 #include "io/kept.h"
-#include "net/net.h"
-#include "rl/policy_squash.h"
-#include "rl/sac_replay.h"
-#include "rl/sac_twins.h"
+#include "rl/policy.h"
 
 #include <hvi/sac.h>
 
 enum { HVI_SAC_RECENT = 10 };
+
+/*
+ * The replay buffer: the last `capacity` transitions, one record of floats each,
+ *
+ *   obs | action | reward | next obs | 1 where the next state has a future, 0 where it ended
+ *
+ * so that a random row is a few cache lines side by side. Memory is taken in blocks as the buffer
+ * fills, so a short run stays small.
+ */
+enum { HVI_REPLAY_BLOCK = 16384 }; /* rows */
+
+typedef struct hvi_replay {
+  size_t obs, act, row; /* row: floats of a record */
+  size_t capacity, count, next;
+  size_t block_count;
+  float **blocks; /* [block_count], NULL where not reached yet */
+} hvi_replay;
+
+/* A batch, laid out for the networks: x and next are [rows][x_row], obs first and then an action
+ * (which is for others to fill in in `next`). */
+typedef struct hvi_replay_batch {
+  float *x, *next;
+  size_t x_row;
+  float *reward, *future; /* [rows] */
+  uint32_t *index;        /* [rows] of the buffer */
+} hvi_replay_batch;
+
+hvi_status hvi_replay_new(hvi_replay *r, size_t obs, size_t act, size_t capacity, hvi_error *err);
+void hvi_replay_free(hvi_replay *r);
+/* Makes sure that rows 0 .. count - 1 have memory. */
+hvi_status hvi_replay_reserve(hvi_replay *r, size_t count, hvi_error *err);
+float *hvi_replay_row(const hvi_replay *r, size_t i);
+hvi_status hvi_replay_add(hvi_replay *r, const double *obs, const double *action, double reward,
+                          const double *next, bool terminated, hvi_error *err);
+/* Draws rows uniformly, with replacement. */
+void hvi_replay_draw(const hvi_replay *r, hvi_replay_batch *batch, size_t rows, hvi_rng *rng);
 
 /* A network that Adam moves. */
 typedef struct hvi_sac_learner {
   const hvi_net *net;
   float *weights;               /* [net->weights], parameters first */
   float *grad, *first, *second; /* [net->dim] */
-  uint64_t steps;
+  size_t steps;
 } hvi_sac_learner;
 
 /* One of the twins: everything that its thread writes. Traces are of a slice of the batch. */
@@ -42,7 +75,7 @@ typedef struct hvi_sac_generators {
 
 /* Whole numbers and reals that go on, in the order of a checkpoint. */
 typedef struct hvi_sac_counts {
-  uint64_t step, updates, episodes, length, last_length, recent_count;
+  size_t step, updates, episodes, length, last_length, recent_count;
 } hvi_sac_counts;
 
 typedef struct hvi_sac_numbers {
@@ -53,16 +86,16 @@ typedef struct hvi_sac_numbers {
 /* log alpha, which Adam moves too. */
 typedef struct hvi_sac_temperature {
   float log_alpha, first, second;
-  uint64_t steps;
+  size_t steps;
 } hvi_sac_temperature;
 
 struct hvi_sac {
   hvi_sac_settings settings;
   hvi_env *env;
   size_t obs, act;
-  hvi_net *actor_net, *critic_net;
-  void *memory;         /* of all arrays below */
-  float *scale, *shift; /* [act] */
+  hvi_policy *policy; /* the actor's network, weights, scale and shift */
+  hvi_net *critic_net;
+  void *memory; /* of all arrays below */
   hvi_sac_learner actor;
   hvi_sac_critic critics[2];
   hvi_sac_temperature temperature;
@@ -70,8 +103,7 @@ struct hvi_sac {
 
   hvi_replay replay;
   hvi_replay_batch batch;
-  uint32_t *places; /* [batch] */
-  float *y;         /* [batch] what the critics are fitted to */
+  float *y; /* [batch] what the critics are fitted to */
 
   hvi_squash squash;
   float *traces; /* of the actor, one for each slice of the batch, trace_size apart */
@@ -86,33 +118,17 @@ struct hvi_sac {
   hvi_sac_generators generators;
   hvi_sac_counts counts;
   hvi_sac_numbers numbers;
-  hvi_twins *twins;             /* NULL: one thread */
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 
 /* exp(log alpha), or the fixed one. */
 float hvi_sac_alpha(const hvi_sac *sac);
 
-/* One Adam step of n numbers from their gradient; `steps` counts this one. */
-void hvi_sac_adam(const hvi_net_kernels *kernels, float *theta, float *first, float *second,
-                  const float *grad, size_t n, double lr, uint64_t steps);
-
-/* Fills the traces and the squash with the actor's output on x[batch][x_row], unless they are
- * there already (`fresh`), and then draws actions: action[batch], action_row apart, with their
- * log_prob in the squash. */
-void hvi_sac_sample(hvi_sac *sac, const float *x, bool fresh, float *action);
-
-/* Networks see a batch in slices: the rows of the one that begins at row `at`. */
-size_t hvi_sac_slice(const hvi_sac *sac, size_t at);
-/* q[at ..] of a slice = Q(x) under these weights; the trace stays. */
-void hvi_sac_judge(hvi_sac *sac, hvi_sac_critic *c, const float *weights, const float *x, size_t at,
-                   size_t rows);
-
 /* y[n] = reward + gamma future (min(q1, q2) - alpha log_prob) */
 void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const float *reward,
                      const float *future, const float *q1, const float *q2, const float *log_prob);
 
-/* A batch is drawn by the first; the second, when its turn has come, goes on with it. */
+/* A step of the critics on a batch that is drawn, and of the actor on the same one. */
 void hvi_sac_update_critics(hvi_sac *sac);
 void hvi_sac_update_actor(hvi_sac *sac);
 

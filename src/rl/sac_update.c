@@ -1,0 +1,258 @@
+/*
+ * One step of the critics, and steps of the actor and of the temperature on the same batch. With
+ * a' ~ pi(.|s') and the slow copies Q',
+ *
+ *   y = r + gamma f (min_i Q'_i(s', a') - alpha log pi(a'|s')),     f = 0 where s' is terminal
+ *   loss_i = 1/B sum (Q_i(s, a) - y)^2,     dloss_i/dQ = 2/B (Q - y)
+ *
+ * A time limit is no end: f stays 1 there, since the state has a future all the same. The twins
+ * share y and nothing else, so each may have a thread. With a sampled afresh from pi(.|s) through
+ * its noise,
+ *
+ *   loss = 1/B sum (alpha log pi(a|s) - min_i Q_i(s, a))
+ *   loss_alpha = -exp(log alpha) 1/B sum (log pi(a'|s) + target),     a' from the moved actor
+ *
+ * As many of both as there are environment steps between them. Only the smaller critic of a row
+ * passes a gradient, so each one pulls back its own rows alone, packed together.
+ */
+#include "rl/sac.h"
+
+#include "base/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
+
+/* Networks see a batch in slices: the rows of the one that begins at row `at`. */
+static size_t slice_rows(const hvi_sac *sac, size_t at) {
+  const size_t left = sac->settings.batch - at;
+  return left < HVI_NET_ROWS ? left : HVI_NET_ROWS;
+}
+
+float hvi_sac_alpha(const hvi_sac *sac) {
+  if (sac->settings.alpha > 0.0) return (float)sac->settings.alpha;
+  return (float)exp((double)sac->temperature.log_alpha);
+}
+
+/* One Adam step of n numbers from their gradient; `steps` counts this one. */
+static void adam(const hvi_net_kernels *kernels, float *theta, float *first, float *second,
+                 const float *grad, size_t n, double lr, size_t steps) {
+  const hvi_adam_step s = {.beta1 = (float)BETA1,
+                           .beta2 = (float)BETA2,
+                           .epsilon = (float)EPSILON,
+                           .rate = (float)(lr / (1.0 - pow(BETA1, (double)steps))),
+                           .scale = (float)(1.0 / (1.0 - pow(BETA2, (double)steps))),
+                           .keep = 1.0F};
+  kernels->adam(theta, first, second, grad, n, &s);
+}
+
+/* Fills the traces and the squash with the actor's output on x[batch][x_row], unless they are
+ * there already (`fresh`), and then draws actions: action[batch], x_row apart, with their log_prob
+ * in the squash. */
+static void sample(hvi_sac *sac, const float *x, bool fresh, float *action) {
+  const hvi_net *net = sac->actor.net;
+  const size_t n = sac->settings.batch;
+  float *trace = sac->traces;
+  for (size_t at = 0; at < n; at += HVI_NET_ROWS, trace += sac->trace_size) {
+    const size_t rows = slice_rows(sac, at);
+    if (!fresh) {
+      hvi_net_forward(net, sac->actor.weights, rows, x + at * sac->batch.x_row, sac->batch.x_row,
+                      trace);
+    }
+    hvi_squash_read(&sac->squash, hvi_net_output(net, trace, rows, net->layer_count - 1), at, rows);
+  }
+  net->kernels->normals(sac->squash.noise, n * sac->act, &sac->generators.noise);
+  hvi_squash_sample(&sac->squash, n, action, sac->batch.x_row);
+  hvi_squash_log_prob(&sac->squash, n);
+}
+
+/* q[at ..] of a slice = Q(x) under these weights; the trace stays. */
+static void judge(hvi_sac *sac, hvi_sac_critic *c, const float *weights, const float *x, size_t at,
+                  size_t rows) {
+  const hvi_net *net = sac->critic_net;
+  hvi_net_forward(net, weights, rows, x + at * sac->batch.x_row, sac->batch.x_row, c->trace);
+  memcpy(c->q + at, hvi_net_output(net, c->trace, rows, net->layer_count - 1), rows * sizeof *c->q);
+}
+
+static hvi_status judge_next(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
+  hvi_sac *sac = context;
+  hvi_sac_critic *c = &sac->critics[side];
+  for (size_t at = 0; at < sac->settings.batch; at += HVI_NET_ROWS)
+    judge(sac, c, c->target, sac->batch.next, at, slice_rows(sac, at));
+  return HVI_OK;
+}
+
+static void add_gradient(hvi_sac *sac, hvi_sac_critic *c, size_t at, size_t rows) {
+  const float share = 2.0F / (float)sac->settings.batch;
+  for (size_t i = 0; i < rows; i++) {
+    const float error = c->q[at + i] - sac->y[at + i];
+    c->pull[i] = share * error;
+    c->loss += (double)error * (double)error;
+  }
+  const hvi_net_pull pull = {.dy = c->pull, .deltas = c->deltas, .grad = c->learner.grad};
+  hvi_net_backward(sac->critic_net, c->learner.weights, rows, sac->batch.x + at * sac->batch.x_row,
+                   sac->batch.x_row, c->trace, &pull);
+}
+
+static hvi_status fit(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
+  hvi_sac *sac = context;
+  const hvi_net *net = sac->critic_net;
+  hvi_sac_critic *c = &sac->critics[side];
+  hvi_sac_learner *l = &c->learner;
+  c->loss = 0.0;
+  memset(l->grad, 0, net->dim * sizeof *l->grad);
+  for (size_t at = 0; at < sac->settings.batch; at += HVI_NET_ROWS) {
+    const size_t rows = slice_rows(sac, at);
+    judge(sac, c, l->weights, sac->batch.x, at, rows);
+    add_gradient(sac, c, at, rows);
+  }
+  adam(net->kernels, l->weights, l->first, l->second, l->grad, net->dim, sac->settings.critic_lr,
+       ++l->steps);
+  hvi_net_prepare(net, l->weights);
+  net->kernels->follow(c->target, l->weights, net->dim, (float)sac->settings.tau);
+  hvi_net_prepare(net, c->target);
+  return HVI_OK;
+}
+
+void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const float *reward,
+                     const float *future, const float *q1, const float *q2, const float *log_prob) {
+  for (size_t i = 0; i < n; i++) {
+    const float least = q1[i] <= q2[i] ? q1[i] : q2[i];
+    y[i] = reward[i] + gamma * future[i] * (least - alpha * log_prob[i]);
+  }
+}
+
+void hvi_sac_update_critics(hvi_sac *sac) {
+  const size_t n = sac->settings.batch;
+  hvi_replay_draw(&sac->replay, &sac->batch, n, &sac->generators.rows);
+  sample(sac, sac->batch.next, false, sac->batch.next + sac->obs);
+  hvi_parallel_run(2, sac->settings.threads, judge_next, sac, NULL);
+  hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), sac->batch.reward,
+                  sac->batch.future, sac->critics[0].q, sac->critics[1].q, sac->squash.log_prob);
+  hvi_parallel_run(2, sac->settings.threads, fit, sac, NULL);
+  double q_sum = 0.0;
+  for (size_t i = 0; i < n; i++) q_sum += (double)sac->critics[0].q[i];
+  sac->numbers.q_mean = q_sum / (double)n;
+  sac->numbers.critic_loss = 0.5 * (sac->critics[0].loss + sac->critics[1].loss) / (double)n;
+  sac->traces_fresh = false;
+}
+
+/* A slice of the batch, under both critics. */
+typedef struct slice {
+  hvi_sac *sac;
+  size_t at, rows;
+} slice;
+
+static hvi_status judge_slice(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
+  const slice *s = context;
+  hvi_sac *sac = s->sac;
+  hvi_sac_critic *c = &sac->critics[side];
+  judge(sac, c, c->learner.weights, sac->batch.x, s->at, s->rows);
+  return HVI_OK;
+}
+
+static size_t smaller(const hvi_sac *sac, size_t i) {
+  return sac->critics[0].q[i] <= sac->critics[1].q[i] ? 0U : 1U;
+}
+
+/* The hidden layers' outputs of the rows where this critic is the smaller one. */
+static void pack(const slice *s, size_t side, size_t count) {
+  const hvi_net *net = s->sac->critic_net;
+  hvi_sac_critic *c = &s->sac->critics[side];
+  for (size_t l = 0; l + 1 < net->layer_count; l++) {
+    const size_t width = net->layers[l].out;
+    const float *from = hvi_net_output(net, c->trace, s->rows, l);
+    float *to = hvi_net_output(net, c->packed, count, l);
+    for (size_t i = 0; i < s->rows; i++) {
+      if (smaller(s->sac, s->at + i) != side) continue;
+      memcpy(to, from + i * width, width * sizeof *to);
+      to += width;
+    }
+  }
+}
+
+static hvi_status pull_back(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
+  const slice *s = context;
+  hvi_sac *sac = s->sac;
+  hvi_sac_critic *c = &sac->critics[side];
+  size_t count = 0;
+  for (size_t i = 0; i < s->rows; i++) count += smaller(sac, s->at + i) == side ? 1 : 0;
+  if (count == 0) return HVI_OK;
+  pack(s, side, count);
+  for (size_t i = 0; i < count; i++) c->pull[i] = -1.0F / (float)sac->settings.batch;
+  const hvi_net_pull pull = {
+      .dy = c->pull, .deltas = c->deltas, .dx = c->dx, .dx_first = sac->obs, .dx_count = sac->act};
+  hvi_net_backward(sac->critic_net, c->learner.weights, count, sac->batch.x, sac->batch.x_row,
+                   c->packed, &pull);
+  const float *from = c->dx;
+  for (size_t i = s->at; i < s->at + s->rows; i++) {
+    if (smaller(sac, i) != side) continue;
+    memcpy(sac->pull + i * sac->act, from, sac->act * sizeof *from);
+    from += sac->act;
+  }
+  return HVI_OK;
+}
+
+static void note_loss(hvi_sac *sac, float alpha) {
+  const size_t n = sac->settings.batch;
+  double loss = 0.0, log_prob = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    const float q = sac->critics[smaller(sac, i)].q[i];
+    loss += (double)(alpha * sac->squash.log_prob[i] - q);
+    log_prob += (double)sac->squash.log_prob[i];
+  }
+  sac->numbers.actor_loss = loss / (double)n;
+  sac->numbers.entropy = -log_prob / (double)n;
+}
+
+static void step_actor(hvi_sac *sac) {
+  const hvi_net *net = sac->actor.net;
+  const size_t n = sac->settings.batch;
+  const float alpha = hvi_sac_alpha(sac);
+  hvi_sac_learner *l = &sac->actor;
+  sample(sac, sac->batch.x, sac->traces_fresh, sac->batch.x + sac->obs);
+  for (size_t at = 0; at < n; at += HVI_NET_ROWS) {
+    slice s = {sac, at, slice_rows(sac, at)};
+    hvi_parallel_run(2, sac->settings.threads, judge_slice, &s, NULL);
+    hvi_parallel_run(2, sac->settings.threads, pull_back, &s, NULL);
+  }
+  note_loss(sac, alpha);
+  hvi_squash_pull(&sac->squash, n, alpha / (float)n, sac->pull, sac->dhead);
+  memset(l->grad, 0, net->dim * sizeof *l->grad);
+  const float *trace = sac->traces;
+  for (size_t at = 0; at < n; at += HVI_NET_ROWS, trace += sac->trace_size) {
+    const hvi_net_pull pull = {
+        .dy = sac->dhead + at * net->out, .deltas = sac->deltas, .grad = l->grad};
+    hvi_net_backward(net, l->weights, slice_rows(sac, at), sac->batch.x + at * sac->batch.x_row,
+                     sac->batch.x_row, trace, &pull);
+  }
+  adam(net->kernels, l->weights, l->first, l->second, l->grad, net->dim, sac->settings.actor_lr,
+       ++l->steps);
+  hvi_net_prepare(net, l->weights);
+  sac->traces_fresh = false;
+}
+
+/* The moved actor's pass over the batch serves the next step of the actor as well. */
+static void step_temperature(hvi_sac *sac) {
+  const size_t n = sac->settings.batch;
+  hvi_sac_temperature *t = &sac->temperature;
+  sample(sac, sac->batch.x, false, sac->batch.x + sac->obs);
+  sac->traces_fresh = true;
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += (double)(sac->squash.log_prob[i] + sac->target_entropy);
+  const float grad = (float)(-(double)hvi_sac_alpha(sac) * sum / (double)n);
+  adam(sac->actor.net->kernels, &t->log_alpha, &t->first, &t->second, &grad, 1,
+       sac->settings.alpha_lr, ++t->steps);
+}
+
+void hvi_sac_update_actor(hvi_sac *sac) {
+  for (size_t k = 0; k < sac->settings.delay; k++) {
+    step_actor(sac);
+    if (sac->settings.alpha == 0.0) step_temperature(sac);
+  }
+}
