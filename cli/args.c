@@ -11,6 +11,11 @@ void hvi_args_add(hvi_args *args, const hvi_arg *table) {
   for (; table->name && args->count < HVI_ARGS_MAX; table++) args->rows[args->count++] = *table;
 }
 
+void hvi_args_json(hvi_args *args, bool *json) {
+  const hvi_arg row = {"json", 0, HVI_ARG_FLAG, json, .help = "the result as one JSON object"};
+  hvi_args_add(args, (hvi_arg[]){row, {0}});
+}
+
 /* An option as a setting: a row of a table, or made up for an option of the program alone. */
 static hvi_setting setting_of(const hvi_arg *row) {
   if (row->setting) return *row->setting;
@@ -51,9 +56,8 @@ static hvi_arg *find(hvi_args *args, const char *name, size_t length) {
 }
 
 static hvi_arg *find_letter(hvi_args *args, char letter) {
-  for (size_t i = 0; i < args->count; i++) {
+  for (size_t i = 0; i < args->count; i++)
     if (args->rows[i].letter == letter) return &args->rows[i];
-  }
   return NULL;
 }
 
@@ -216,16 +220,6 @@ static int read_words(hvi_args *args, int argc, char **argv) {
   return check_operands(args);
 }
 
-bool hvi_args_parse(hvi_args *args, int argc, char **argv, int *code) {
-  if (asks_for_help(argc, argv)) {
-    hvi_args_help(args);
-    *code = HVI_EXIT_DONE;
-    return false;
-  }
-  *code = read_words(args, argc, argv);
-  return *code == HVI_EXIT_DONE;
-}
-
 enum { HELP_COLUMN = 28, HELP_WIDTH = 64 };
 
 /* "-q, --quiet" or "    --eta X". */
@@ -287,10 +281,46 @@ void hvi_args_line(const hvi_setting *row, const char *value) {
   print_wrapped(row->help, 36);
 }
 
-void hvi_args_help(const hvi_args *args) {
+static void print_help(const hvi_args *args) {
   printf("usage: hvi %s %s\n\n%s\n", args->command, args->usage, args->summary);
   if (args->count == 0 || args->rows[0].kind != HVI_ARG_SECTION) printf("\noptions:\n");
   for (size_t i = 0; i < args->count; i++) print_option(&args->rows[i]);
   printf("  %-26sthis help\n", "-h, --help");
   if (args->examples) printf("\nEXAMPLES\n%s\n", args->examples);
+}
+
+bool hvi_args_parse(hvi_args *args, int argc, char **argv, int *code) {
+  if (args->operand && args->max == 0) args->min = args->max = 1;
+  if (asks_for_help(argc, argv)) {
+    print_help(args);
+    *code = HVI_EXIT_DONE;
+    return false;
+  }
+  *code = read_words(args, argc, argv);
+  return *code == HVI_EXIT_DONE;
+}
+
+enum { MOST_VERBS = 8 };
+
+static int unknown_verb(const hvi_verb *verbs, const char *command, const char *word) {
+  const char *names[MOST_VERBS + 1] = {NULL};
+  char hint[HVI_HINT_SIZE], all[96] = "there are";
+  for (size_t k = 0; k < MOST_VERBS && verbs[k].name; k++) {
+    const size_t used = strlen(all);
+    names[k] = verbs[k].name;
+    snprintf(all + used, sizeof all - used, "%s %s", k > 0 ? "," : "", verbs[k].name);
+  }
+  return hvi_complain(HVI_EXIT_USAGE, "%s has no '%s'%s", command, word,
+                      hvi_did_you_mean(hint, word, names, all));
+}
+
+int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv) {
+  int code;
+  for (const hvi_verb *v = verbs; argc > 1 && v->name; v++) {
+    if (strcmp(argv[1], v->name) == 0) return v->run(argc - 1, argv + 1);
+  }
+  if (argc > 1 && argv[1][0] != '-') return unknown_verb(verbs, args->command, argv[1]);
+  args->operand = "verb";
+  if (!hvi_args_parse(args, argc, argv, &code)) return code;
+  return unknown_verb(verbs, args->command, args->operands[0]);
 }

@@ -11,37 +11,22 @@
 static const double TELL_EVERY = 60.0;
 
 static void add_options(hvi_rollout_job *job, hvi_args *args) {
-  static const hvi_arg none = {0};
-  const hvi_arg files[] = {{.name = "out",
-                            .letter = 'o',
-                            .kind = HVI_ARG_TEXT,
-                            .to = &job->out,
-                            .value = "FILE",
-                            .help = "where to write (.safetensors)"},
-                           {.name = "resume",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &job->resume,
-                            .help = "go on where an earlier run was stopped (FILE.partial)"},
-                           {.name = "fresh",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &job->fresh,
-                            .help = "throw away what an earlier run left"},
-                           {.name = "accept-other-bits",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &job->rollout->accept_other_bits,
-                            .help = "go on from what another level of instructions computed"},
-                           {0}};
   hvi_args_settings(args, job->table, job->settings, NULL);
   args->rows[0].letter = job->letter;
   /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
       {"policy", 0, HVI_ARG_TEXT, &job->policy_path, .value = "FILE",
        .help = "the policy (.safetensors), or 'default': the environment's own"},
-      {"json", 0, HVI_ARG_FLAG, &job->json, .help = "the result as one JSON object"},
+      {0}});
+  hvi_args_json(args, &job->json);
+  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
+  if (job->writes) hvi_args_add(args, (hvi_arg[]){
+      {"out", 'o', HVI_ARG_TEXT, &job->out, .value = "FILE", .help = "where to write (.safetensors)"},
+      {"resume", 0, HVI_ARG_FLAG, &job->resume, .help = "go on where an earlier run was stopped (FILE.partial)"},
+      {"fresh", 0, HVI_ARG_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"},
       {0}});
   /* clang-format on */
-  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
-  hvi_args_add(args, job->writes ? files : &none);
   hvi_talk_options(&job->talk, args);
 }
 
@@ -124,7 +109,6 @@ static int run_job(hvi_rollout_job *job) {
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv) {
   int code;
   job->talk = hvi_talk_new();
-  args->min = args->max = 1;
   args->operand = "environment";
   add_options(job, args);
   if (!hvi_args_parse(args, argc, argv, &code)) return code;

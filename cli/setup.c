@@ -1,20 +1,24 @@
+/* Method and problem of a command: from options to settings, and back to JSON. */
 #include "setup.h"
 
 #include "base/memory.h"
 #include "base/parse.h"
 #include "exit_codes.h"
+#include "num/npy.h"
 #include "talk.h"
 
 #include <hvi/mdp.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 hvi_setup hvi_setup_new(void) {
   return (hvi_setup){.method = "gd", .seed = 1, .asked = hvi_settings_defaults()};
 }
 
-static void add_problem_options(hvi_setup *s, hvi_args *args) {
+void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
       {.name = "problem"},
@@ -22,23 +26,11 @@ static void add_problem_options(hvi_setup *s, hvi_args *args) {
       {"seed", 0, HVI_ARG_SEED, &s->seed, .help = "of all random draws"},
       {"instance", 0, HVI_ARG_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
       {"theta0", 0, HVI_ARG_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
-      {0}});
-  /* clang-format on */
-}
-
-static void add_method_options(hvi_setup *s, hvi_args *args) {
-  /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
       {.name = "method"},
       {"method", 0, HVI_ARG_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
       {"player-eta", 0, HVI_ARG_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"},
       {0}});
   /* clang-format on */
-}
-
-void hvi_setup_options(hvi_setup *s, hvi_args *args) {
-  add_problem_options(s, args);
-  add_method_options(s, args);
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
 }
@@ -114,21 +106,13 @@ static int apply_player_eta(hvi_setup *s) {
   return HVI_EXIT_DONE;
 }
 
-typedef struct rule {
-  const char *option, *other;
-} rule;
-
 /* Options that cannot stand together. */
-static const rule conflicts[] = {
-    {"eta", "player-eta"},
-    {"factor", "line-search"},
-};
-
 static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
-  for (size_t i = 0; i < sizeof conflicts / sizeof conflicts[0]; i++) {
-    if (hvi_args_given(args, conflicts[i].option) && hvi_args_given(args, conflicts[i].other)) {
-      return hvi_complain(HVI_EXIT_USAGE, "--%s and --%s exclude each other", conflicts[i].option,
-                          conflicts[i].other);
+  static const char *const pairs[][2] = {{"eta", "player-eta"}, {"factor", "line-search"}};
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+    if (hvi_args_given(args, pairs[i][0]) && hvi_args_given(args, pairs[i][1])) {
+      return hvi_complain(HVI_EXIT_USAGE, "--%s and --%s exclude each other", pairs[i][0],
+                          pairs[i][1]);
     }
   }
   if (hvi_args_given(args, "average") && s->settings.target != HVI_TARGET_AVERAGED) {
@@ -153,6 +137,102 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   return code;
 }
 
+static const hvi_builtin *find_builtin(const char *name) {
+  const hvi_builtin *b = hvi_builtin_list();
+  while (b->name && strcmp(b->name, name) != 0) b++;
+  return b->name ? b : NULL;
+}
+
+static bool ends_in(const char *text, const char *ending) {
+  size_t n = strlen(text), m = strlen(ending);
+  return n >= m && strcmp(text + n - m, ending) == 0;
+}
+
+static bool names_file(const char *name) {
+  return strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml") ||
+         access(name, F_OK) == 0;
+}
+
+/* Cuts "key=value" in two. The keys are copies; the values stay where they are. */
+static int cut_options(hvi_setup *s) {
+  s->options = hvi_alloc(s->set.count + 1, sizeof *s->options + HVI_KEY_SIZE);
+  if (!s->options) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
+  char *keys = (char *)(s->options + s->set.count + 1);
+  for (size_t i = 0; i < s->set.count; i++, keys += HVI_KEY_SIZE) {
+    const char *text = s->set.items[i], *equals = strchr(text, '=');
+    if (!equals || equals == text || equals - text >= HVI_KEY_SIZE) {
+      return hvi_complain(HVI_EXIT_USAGE, "--set takes KEY=VALUE, not '%s'", text);
+    }
+    memcpy(keys, text, (size_t)(equals - text));
+    s->options[i] = (hvi_option){keys, equals + 1};
+  }
+  return HVI_EXIT_DONE;
+}
+
+hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
+                              hvi_error *err) {
+  return hvi_builtin_new(problem, s->name, s->options, s->set.count, s->seed, instance, err);
+}
+
+static int make_problem(hvi_setup *s, const hvi_args *args) {
+  hvi_error err = {.status = HVI_OK};
+  hvi_status status;
+  s->builtin = find_builtin(s->name) || !names_file(s->name);
+  if (!s->builtin && (s->set.count > 0 || hvi_args_given(args, "instance"))) {
+    return hvi_complain(HVI_EXIT_USAGE,
+                        "--set and --instance are for built-in problems, and '%s' "
+                        "is a file",
+                        s->name);
+  }
+  if (s->builtin)
+    status = hvi_setup_instance(s, s->instance, &s->problem, &err);
+  else
+    status = hvi_problem_load(&s->problem, s->name, s->seed, 0, &err);
+  return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
+}
+
+static int check_theta0(const hvi_setup *s, const double *theta0, size_t count) {
+  size_t dim = s->problem->model->dim;
+  if (count != dim) {
+    return hvi_complain(HVI_EXIT_INPUT, "--theta0 '%s' has %zu numbers, and %s has %zu parameters",
+                        s->theta0_text, count, s->name, dim);
+  }
+  for (size_t i = 0; i < count; i++) {
+    if (!isfinite(theta0[i])) {
+      return hvi_complain(HVI_EXIT_INPUT, "--theta0 '%s': number %zu of %zu is not finite",
+                          s->theta0_text, i + 1, count);
+    }
+  }
+  return HVI_EXIT_DONE;
+}
+
+static int read_theta0(hvi_setup *s) {
+  hvi_array array;
+  hvi_error err;
+  size_t count;
+  if (!s->theta0_text) return HVI_EXIT_DONE;
+  s->theta0 = hvi_parse_reals(&count, s->theta0_text);
+  if (!s->theta0) {
+    if (!ends_in(s->theta0_text, ".npy") && access(s->theta0_text, F_OK) != 0) {
+      return hvi_complain(HVI_EXIT_USAGE,
+                          "--theta0 '%s' is neither numbers such as 1.25,2.25 nor a .npy file",
+                          s->theta0_text);
+    }
+    if (hvi_npy_read(&array, s->theta0_text, 0, &err) != HVI_OK) return hvi_complain_error(&err);
+    s->theta0 = array.data;
+    count = array.size;
+  }
+  s->settings.theta0 = s->theta0;
+  return check_theta0(s, s->theta0, count);
+}
+
+static int set_problem(hvi_setup *s, const hvi_args *args) {
+  int code = cut_options(s);
+  if (code == HVI_EXIT_DONE) code = make_problem(s, args);
+  if (code == HVI_EXIT_DONE) code = read_theta0(s);
+  return code;
+}
+
 /* What only problems with samples, or with rules, understand. */
 static int check_problem(const hvi_setup *s, const hvi_args *args) {
   const hvi_rule *const *known = s->problem->ops->rules;
@@ -170,7 +250,7 @@ static int check_problem(const hvi_setup *s, const hvi_args *args) {
 int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   s->name = args->operands[0];
   int code = hvi_setup_method(s, args);
-  if (code == HVI_EXIT_DONE) code = hvi_setup_problem(s, args);
+  if (code == HVI_EXIT_DONE) code = set_problem(s, args);
   if (code == HVI_EXIT_DONE) code = check_problem(s, args);
   if (code == HVI_EXIT_DONE) code = apply_player_eta(s);
   /* what suits a problem suits its surrogates; a rule steps along single samples */
@@ -218,9 +298,8 @@ static const char *value_of(const hvi_setup *s, const hvi_setting *key) {
 }
 
 static void problem_json(hvi_json *j, const hvi_setup *s) {
-  const hvi_builtin *b = hvi_builtin_list();
-  while (b->name && strcmp(b->name, s->name) != 0) b++;
-  if (!s->builtin || !b->name) return;
+  const hvi_builtin *b = s->builtin ? find_builtin(s->name) : NULL;
+  if (!b) return;
   if (!s->many) hvi_json_count(j, "instance", s->instance);
   hvi_json_open(j, "options", '{');
   for (const hvi_setting *key = b->options->rows; key->name; key++) {

@@ -1,16 +1,19 @@
 /* hvi solve: one problem, one method. */
 #include "solve.h"
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "commands.h"
 #include "exit_codes.h"
 #include "num/npy.h"
 #include "report/trace.h"
 #include "signals.h"
-#include "table.h"
-#include "yardstick.h"
+
+#include <hvi/mdp.h>
 
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 static const char summary[] =
@@ -40,11 +43,111 @@ static void add_output_options(hvi_solve *s, hvi_args *args) {
   /* clang-format on */
 }
 
+/*
+ * Policy evaluation is traced beside the exact update: gn with one inner step and eta 1, which is
+ * LSPE along a trajectory, projected value iteration over all states. Its solver has the seed of the
+ * one it is compared with, so it sees the same transitions, and is stepped as far as the row at hand.
+ *
+ *   exact_theta   |theta - theta_exact|
+ *   exact_value   |Phi theta - Phi theta_exact|_Xi
+ *
+ * The rest is hvi_mdp_measures.
+ */
+enum { COLUMNS = 6 };
+
+static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value", "to_fixed_point",
+                                                  "to_true_values", "mspbe",       "bellman_gap"};
+
+typedef struct exact_update {
+  const hvi_mdp *mdp;
+  hvi_solver *exact;
+  double *difference; /* [d] */
+  double *values;     /* [n] */
+} exact_update;
+
+static hvi_settings exact_settings(const hvi_settings *solve) {
+  hvi_settings s = hvi_settings_defaults();
+  hvi_method_apply(&s, "gn", NULL);
+  s.eta = 1.0;
+  s.seed = solve->seed;
+  s.redraw_every = solve->redraw_every;
+  s.theta0 = solve->theta0;
+  s.max_outer = SIZE_MAX;
+  s.stall_window = 0;
+  s.growth_bound = 0.0;
+  return s;
+}
+
+static void exact_update_free(exact_update *y) {
+  if (!y) return;
+  hvi_solver_free(y->exact);
+  hvi_free(y->difference);
+  hvi_free(y->values);
+  hvi_free(y);
+}
+
+static hvi_status exact_update_new(exact_update **out, const hvi_setup *s, hvi_error *err) {
+  *out = NULL;
+  const hvi_mdp *mdp = hvi_mdp_of(s->problem);
+  if (!mdp) return HVI_OK;
+  exact_update *y = hvi_alloc(1, sizeof *y);
+  if (!y) return hvi_error_memory(err, "the exact update");
+  const hvi_settings settings = exact_settings(&s->settings);
+  y->mdp = mdp;
+  y->difference = hvi_alloc_doubles(hvi_mdp_features(mdp));
+  y->values = hvi_alloc_doubles(hvi_mdp_states(mdp));
+  hvi_status status =
+      y->difference && y->values ? HVI_OK : hvi_error_memory(err, "the exact update");
+  if (status == HVI_OK) status = hvi_solver_new(&y->exact, s->problem, &settings, err);
+  if (status != HVI_OK) {
+    exact_update_free(y);
+    return status;
+  }
+  *out = y;
+  return HVI_OK;
+}
+
+/* Row 0 is the start, which both share. */
+static void compare(exact_update *y, const hvi_record *row, double *theta2, double *value2) {
+  const size_t d = hvi_mdp_features(y->mdp), n = hvi_mdp_states(y->mdp);
+  *theta2 = *value2 = 0.0;
+  while (hvi_solver_info(y->exact).last.outer < row->outer)
+    if (hvi_solver_step(y->exact) != HVI_RUNNING) break;
+  if (row->outer == 0) return;
+  const hvi_record exact = hvi_solver_info(y->exact).last;
+  for (size_t i = 0; i < d; i++) {
+    y->difference[i] = row->theta[i] - exact.theta[i];
+    *theta2 += y->difference[i] * y->difference[i];
+  }
+  hvi_mdp_values(y->mdp, y->difference, y->values);
+  for (size_t s = 0; s < n; s++) *value2 += hvi_mdp_law(y->mdp)[s] * y->values[s] * y->values[s];
+}
+
+static void fill(void *context, const hvi_record *row, double *values) {
+  exact_update *y = context;
+  hvi_mdp_measures m = {NAN, NAN, NAN, NAN};
+  double theta2, value2;
+  compare(y, row, &theta2, &value2);
+  if (hvi_mdp_measure(&m, y->mdp, row->theta, NULL) != HVI_OK)
+    m = (hvi_mdp_measures){NAN, NAN, NAN, NAN};
+  const double all[COLUMNS] = {sqrt(theta2),     sqrt(value2), m.to_fixed_point,
+                               m.to_true_values, m.mspbe,      m.bellman_gap};
+  for (size_t i = 0; i < COLUMNS; i++) values[i] = all[i];
+}
+
+static void add_columns(exact_update *y, hvi_trace_settings *t) {
+  if (!y) return;
+  t->extra = COLUMNS;
+  t->extra_names = column_names;
+  t->fill = fill;
+  t->fill_context = y;
+}
+
 /* What the observer passes rows on to. */
 typedef struct watch {
   hvi_screen table;
   hvi_trace *trace;
-  hvi_yardstick *yardstick;
+  exact_update *exact;
   double first_residual;
 } watch;
 
@@ -63,8 +166,8 @@ static hvi_status open_trace(watch *w, const hvi_solve *s, hvi_error *err) {
   bool points = m->dim <= few && m->out <= few;
   hvi_trace_settings columns = {.theta = points ? m->dim : 0, .z = points ? m->out : 0};
   if (!s->trace) return HVI_OK;
-  hvi_status status = hvi_yardstick_new(&w->yardstick, &s->setup, err);
-  if (status == HVI_OK) hvi_yardstick_columns(w->yardstick, &columns);
+  hvi_status status = exact_update_new(&w->exact, &s->setup, err);
+  if (status == HVI_OK) add_columns(w->exact, &columns);
   return status == HVI_OK ? hvi_trace_open(&w->trace, s->trace, &columns, err) : status;
 }
 
@@ -90,14 +193,6 @@ static int write_files(const hvi_solve *s, const hvi_info *info, watch *w, int c
   return code;
 }
 
-static void print_result(const hvi_solve *s, const hvi_solved *r) {
-  hvi_solve_footer(s, r);
-  if (s->json)
-    hvi_solve_json(s, r);
-  else
-    hvi_solve_summary(s, r);
-}
-
 static int run_solver(const hvi_solve *s, hvi_solver *solver, watch *w) {
   hvi_error err;
   hvi_solved r = {0};
@@ -112,7 +207,8 @@ static int run_solver(const hvi_solve *s, hvi_solver *solver, watch *w) {
   }
   r.code = hvi_solve_code(s, &r);
   r.code = write_files(s, &r.info, w, r.code);
-  print_result(s, &r);
+  hvi_solve_footer(s, &r);
+  (s->json ? hvi_solve_json : hvi_solve_summary)(s, &r);
   return r.code;
 }
 
@@ -132,7 +228,7 @@ static int solve_one(const hvi_solve *s) {
     code = run_solver(s, solver, &w);
   }
   if (w.trace) hvi_trace_discard(w.trace);
-  hvi_yardstick_free(w.yardstick);
+  exact_update_free(w.exact);
   hvi_solver_free(solver);
   return code;
 }
@@ -157,13 +253,7 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
 
 int hvi_cli_solve(int argc, char **argv) {
   hvi_solve s = {.setup = hvi_setup_new(), .talk = hvi_talk_new()};
-  hvi_args args = {.command = argv[0],
-                   .usage = "PROBLEM [OPTION]...",
-                   .summary = summary,
-                   .examples = examples,
-                   .min = 1,
-                   .max = 1,
-                   .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
   int code;
   hvi_setup_options(&s.setup, &args);
   add_output_options(&s, &args);

@@ -30,11 +30,26 @@ int hvi_solve_code(const hvi_solve *s, const hvi_solved *r);
 /* Before the iterations: the problem, the method and the rules to stop. eta is NaN where each
  * instance has its own. */
 void hvi_solve_header(const hvi_solve *s, double eta);
+
+/* The table of iterations on stderr: about twenty rows, closer together at the start. */
+typedef struct hvi_screen {
+  const hvi_talk *talk;
+  size_t every;     /* rows at 0, every, 2 every, ...; 0: spaced by a constant factor */
+  double factor;    /* between rows when every is 0 */
+  size_t next;      /* the next iteration to show */
+  size_t last;      /* the last one shown */
+  bool started;     /* the head has been printed */
+  hvi_progress bar; /* below the table, on a terminal */
+} hvi_screen;
+
+/* `total` is the most iterations there can be; 0: not known. */
+hvi_screen hvi_screen_new(const hvi_talk *talk, size_t every, size_t total);
+void hvi_screen_row(hvi_screen *t, const hvi_record *row);
+/* Shows the last row, unless it has been shown. */
+void hvi_screen_end(hvi_screen *t, const hvi_record *last);
+
 /* After them: how it ended, what it cost, what the judge says. */
 void hvi_solve_footer(const hvi_solve *s, const hvi_solved *r);
-/* In plain words, what is wrong with the result and where to look; "" when nothing is. */
-void hvi_solve_advice(const hvi_solve *s, const hvi_solved *r, char *text, size_t size);
-
 /* The result on stdout, for people and as JSON. */
 void hvi_solve_summary(const hvi_solve *s, const hvi_solved *r);
 void hvi_solve_json(const hvi_solve *s, const hvi_solved *r);

@@ -28,9 +28,8 @@ typedef struct digest {
 /* scratch: count doubles. */
 static digest digest_of(const double *values, size_t count, double *scratch) {
   digest d = {.mean = NAN};
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (isfinite(values[i])) scratch[d.finite++] = values[i];
-  }
   for (size_t k = 0; k < QUANTILES; k++) d.quantiles[k] = NAN;
   if (d.finite == 0) return d;
   d.mean = hvi_stats_mean(scratch, d.finite);
@@ -42,8 +41,7 @@ static digest digest_of(const double *values, size_t count, double *scratch) {
 
 static void digest_json(hvi_json *j, const char *name, const digest *d) {
   hvi_json_open(j, name, '{');
-  hvi_json_count(j, "finite", d->finite);
-  hvi_json_number(j, "mean", d->mean);
+  hvi_json_put(j, V("finite", d->finite), V("mean", d->mean));
   for (size_t k = 0; k < QUANTILES; k++) hvi_json_number(j, level_names[k], d->quantiles[k]);
   hvi_json_close(j, '}');
 }
@@ -90,14 +88,6 @@ static double common_eta(const hvi_solve *s) {
   return s->setup.settings.step_rule == HVI_STEP_FIXED ? s->setup.settings.eta : NAN;
 }
 
-static void outcomes_json(hvi_json *j, const hvi_ensemble *e) {
-  hvi_json_open(j, "outcomes", '{');
-  for (int o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++) {
-    hvi_json_count(j, hvi_outcome_name((hvi_outcome)o), tally(e, (hvi_outcome)o));
-  }
-  hvi_json_close(j, '}');
-}
-
 static void rows_json(hvi_json *j, const hvi_ensemble *e, double *scratch) {
   hvi_json_open(j, "rows", '[');
   for (size_t row = 0; row < e->rows; row++) {
@@ -114,14 +104,13 @@ static void rows_json(hvi_json *j, const hvi_ensemble *e, double *scratch) {
 
 static void print_json(const hvi_solve *s, const hvi_ensemble *e, const digest *dist2,
                        const digest *residual, double *scratch) {
-  hvi_json j = {0};
-  hvi_json_open(&j, NULL, '{');
-  hvi_json_count(&j, "schema_version", 1);
-  hvi_json_text(&j, "problem", s->setup.name);
-  hvi_json_text(&j, "method", s->setup.method);
-  hvi_json_count(&j, "instances", e->count);
-  hvi_json_bool(&j, "lanes", e->lanes);
-  outcomes_json(&j, e);
+  hvi_json j = hvi_json_begin();
+  hvi_json_put(&j, V("problem", s->setup.name), V("method", s->setup.method),
+               V("instances", e->count), V("lanes", e->lanes));
+  hvi_json_open(&j, "outcomes", '{');
+  for (int o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++)
+    hvi_json_count(&j, hvi_outcome_name((hvi_outcome)o), tally(e, (hvi_outcome)o));
+  hvi_json_close(&j, '}');
   digest_json(&j, "dist2", dist2);
   digest_json(&j, "residual", residual);
   rows_json(&j, e, scratch);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/suggest.h"
 #include "exit_codes.h"
+#include "signals.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -111,6 +112,13 @@ void hvi_progress_update(hvi_progress *p, size_t done) {
   format_time(left, sizeof left, share > 0 ? (now - p->started) * (1 / share - 1) : 1e6);
   fprintf(stderr, "\r%s [%s] %3.0f %%  %s left \033[K", p->title, bar, 100 * share, left);
   fflush(stderr);
+}
+
+bool hvi_progress_count(void *progress, size_t done, size_t total) {
+  hvi_progress *p = progress;
+  p->total = total;
+  hvi_progress_update(p, done);
+  return !hvi_signals_interrupted();
 }
 
 void hvi_progress_clear(hvi_progress *p) {

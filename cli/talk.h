@@ -54,6 +54,8 @@ typedef struct hvi_progress {
 
 hvi_progress hvi_progress_new(const hvi_talk *talk, const char *title, size_t total);
 void hvi_progress_update(hvi_progress *p, size_t done);
+/* The same for loops that tell how many there are in all; false once a signal has come. */
+bool hvi_progress_count(void *progress, size_t done, size_t total);
 /* Wipes the bar's line, so that other text can follow. */
 void hvi_progress_clear(hvi_progress *p);
 
