@@ -30,7 +30,7 @@ static void entry(hvi_json *j, const char *name, const char *text) {
   if (j)
     hvi_json_object(j, NULL, V("name", name), V("summary", text));
   else
-    printf("  %-20s%s\n", name, text);
+    printf("  %-19s %s\n", name, text);
 }
 
 static void list_experiments(hvi_json *j) {
