@@ -1,7 +1,5 @@
-#include "args.h"
 
 #include "base/parse.h"
-#include "exit_codes.h"
 #include "talk.h"
 
 #include <stdio.h>
@@ -89,17 +87,15 @@ static int unknown_option(const hvi_args *args, const char *name, size_t length)
   names[n] = NULL;
   snprintf(word, sizeof word, "%.*s", (int)(length < sizeof word ? length : sizeof word - 1), name);
   snprintf(advice, sizeof advice, "'hvi %s --help' lists them", args->command);
-  return hvi_complain(HVI_EXIT_USAGE, "%s has no option --%s%s", args->command, word,
-                      hvi_did_you_mean(hint, word, names, advice));
+  return hvi_misuse("%s has no option --%s%s", args->command, word,
+                    hvi_did_you_mean(hint, word, names, advice));
 }
 
 static int store_texts(hvi_arg *row, const char *text) {
   hvi_texts *list = row->to;
-  if (!*text) return hvi_complain(HVI_EXIT_USAGE, "--%s: must be text, not ''", row->name);
-  if (list->count == HVI_TEXTS_MAX) {
-    return hvi_complain(HVI_EXIT_USAGE, "--%s is given more than %d times", row->name,
-                        HVI_TEXTS_MAX);
-  }
+  if (!*text) return hvi_misuse("--%s: must be text, not ''", row->name);
+  if (list->count == HVI_TEXTS_MAX)
+    return hvi_misuse("--%s is given more than %d times", row->name, HVI_TEXTS_MAX);
   list->items[list->count++] = text;
   return HVI_EXIT_DONE;
 }
@@ -112,7 +108,7 @@ static int store(hvi_arg *row, const char *text) {
   if (row->kind == HVI_ARG_TEXTS) return store_texts(row, text);
   if (hvi_setting_parse(&setting, row->to, text, option_name(row, name), &err) == HVI_OK)
     return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_USAGE, "%s", err.text);
+  return hvi_misuse("%s", err.text);
 }
 
 /* The flag that "no-NAME" turns off. */
@@ -147,14 +143,12 @@ static int read_long(hvi_args *args, const char *word, const char *next, int *us
   const bool negated = !row && (row = find_negated(args, name, length)) != NULL;
   *used = 1;
   if (!row) return unknown_option(args, name, length);
-  if (negated && equals) {
-    return hvi_complain(HVI_EXIT_USAGE, "--no-%s takes no value", option_name(row, text) + 2);
-  }
+  if (negated && equals) return hvi_misuse("--no-%s takes no value", option_name(row, text) + 2);
   if (equals) return store(row, equals + 1);
   if (row->kind == HVI_ARG_FLAG) return store(row, negated ? "no" : "yes");
   if (!next || swallows_option(row, next)) {
     option_name(row, text);
-    return hvi_complain(HVI_EXIT_USAGE, "%s needs a value: %s %s", text, text, value_name(row));
+    return hvi_misuse("%s needs a value: %s %s", text, text, value_name(row));
   }
   *used = 2;
   return store(row, next);
@@ -166,12 +160,12 @@ static int read_letters(hvi_args *args, const char *word, const char *next, int 
   for (const char *c = word + 1; *c; c++) {
     hvi_arg *row = find_letter(args, *c);
     if (!row) {
-      return hvi_complain(HVI_EXIT_USAGE, "%s has no option -%c; 'hvi %s --help' lists them",
-                          args->command, *c, args->command);
+      return hvi_misuse("%s has no option -%c; 'hvi %s --help' lists them", args->command, *c,
+                        args->command);
     }
     if (row->kind != HVI_ARG_FLAG) {
       const char *value = c[1] ? c + 1 : next;
-      if (!value) return hvi_complain(HVI_EXIT_USAGE, "-%c needs a value", *c);
+      if (!value) return hvi_misuse("-%c needs a value", *c);
       *used = c[1] ? 1 : 2;
       return store(row, value);
     }
@@ -181,9 +175,8 @@ static int read_letters(hvi_args *args, const char *word, const char *next, int 
 }
 
 static bool asks_for_help(int argc, char **argv) {
-  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
     if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
-  }
   return false;
 }
 
@@ -191,12 +184,12 @@ static int check_operands(const hvi_args *args) {
   const char *what = args->operand ? args->operand : "operand";
   if (args->operand_count < args->min) {
     const char *article = strchr("aeiou", what[0]) ? "an" : "a";
-    return hvi_complain(HVI_EXIT_USAGE, "%s needs %s %s: hvi %s %s", args->command, article, what,
-                        args->command, args->usage);
+    return hvi_misuse("%s needs %s %s: hvi %s %s", args->command, article, what, args->command,
+                      args->usage);
   }
   if (args->operand_count <= args->max) return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_USAGE, "%s does not know what to do with '%s': hvi %s %s",
-                      args->command, args->operands[args->max], args->command, args->usage);
+  return hvi_misuse("%s does not know what to do with '%s': hvi %s %s", args->command,
+                    args->operands[args->max], args->command, args->usage);
 }
 
 /* Operands move to the front of argv, in order. */
@@ -310,15 +303,13 @@ static int unknown_verb(const hvi_verb *verbs, const char *command, const char *
     names[k] = verbs[k].name;
     snprintf(all + used, sizeof all - used, "%s %s", k > 0 ? "," : "", verbs[k].name);
   }
-  return hvi_complain(HVI_EXIT_USAGE, "%s has no '%s'%s", command, word,
-                      hvi_did_you_mean(hint, word, names, all));
+  return hvi_misuse("%s has no '%s'%s", command, word, hvi_did_you_mean(hint, word, names, all));
 }
 
 int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv) {
   int code;
-  for (const hvi_verb *v = verbs; argc > 1 && v->name; v++) {
+  for (const hvi_verb *v = verbs; argc > 1 && v->name; v++)
     if (strcmp(argv[1], v->name) == 0) return v->run(argc - 1, argv + 1);
-  }
   if (argc > 1 && argv[1][0] != '-') return unknown_verb(verbs, args->command, argv[1]);
   args->operand = "verb";
   if (!hvi_args_parse(args, argc, argv, &code)) return code;

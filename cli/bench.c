@@ -1,9 +1,7 @@
 /* hvi bench: speed, as ratios to limits measured in the same run. */
-#include "args.h"
 #include "bellman.h"
 #include "commands.h"
 #include "evaluate.h"
-#include "exit_codes.h"
 #include "games.h"
 #include "json.h"
 #include "mlp.h"
@@ -284,9 +282,8 @@ static int run_bench(bench *b) {
     code = run_one(b, k);
   }
   if (!known) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate",
-                        b->only);
+    return hvi_misuse("there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate",
+                      b->only);
   }
   if (b->json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json(b);
   for (size_t k = 0; k < BENCHMARKS; k++) free(b->rows[k]);

@@ -3,7 +3,6 @@
 #include "args.h"
 #include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "json.h"
 #include "rl/rollout_settings.h"
 #include "rollout.h"
@@ -62,9 +61,8 @@ static void figures_text(const figure *f, size_t count) {
 }
 
 static void figures_json(hvi_json *j, const figure *f, size_t count) {
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (f[i].key) hvi_json_number(j, f[i].key, f[i].value);
-  }
 }
 
 static void origin_text(const hvi_provenance *o) {
@@ -168,9 +166,8 @@ static int file_info(const char *path, bool json, const hvi_rollout_report *repo
   if (hvi_tensors_read(&t, path, 0, &err)) return hvi_complain_error(&err);
   const bool values = hvi_tensors_find(t, "returns") != NULL;
   hvi_tensors_free(t);
-  if (values ? hvi_testset_load(&set, path, &err) : hvi_dataset_load(&data, path, &err)) {
+  if (values ? hvi_testset_load(&set, path, &err) : hvi_dataset_load(&data, path, &err))
     return hvi_complain_error(&err);
-  }
   if (set) show_testset(path, set, json, report);
   if (data) show_dataset(path, data, json, report);
   hvi_testset_free(set);

@@ -1,14 +1,11 @@
 /* hvi env: the environments, what they are like, what they answer to actions, and their speed. */
 #include "env.h"
-#include "args.h"
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "json.h"
 #include "num/npy.h"
 #include "num/vec.h"
-#include "signals.h"
 #include "talk.h"
 
 #include <hvi/rollout.h>
@@ -144,9 +141,8 @@ static int read_rows(hvi_array *a, const char *path, size_t width, const char *w
     return hvi_complain(HVI_EXIT_INPUT, "'%s' should have rows of %zu numbers: %s", path, width,
                         what);
   }
-  if (!hvi_vec_finite(a->data, a->size)) {
+  if (!hvi_vec_finite(a->data, a->size))
     return hvi_complain(HVI_EXIT_INPUT, "'%s' has a number that is not finite", path);
-  }
   return HVI_EXIT_DONE;
 }
 
@@ -196,9 +192,8 @@ static void run_replay(replay *r) {
 static int write_files(replay *r) {
   hvi_error err = {HVI_OK, ""};
   const size_t shape[] = {r->got.done, r->env->obs + 2};
-  if (r->out_path && hvi_npy_write(r->out_path, r->rows, 2, shape, &err)) {
+  if (r->out_path && hvi_npy_write(r->out_path, r->rows, 2, shape, &err))
     return hvi_complain_error(&err);
-  }
   if (!r->save_path) return HVI_EXIT_DONE;
   hvi_env_save(r->env, r->state);
   const hvi_status status = hvi_npy_write(r->save_path, r->state, 1, &r->env->state, &err);
@@ -275,7 +270,7 @@ static int env_replay(int argc, char **argv) {
   /* clang-format on */
   hvi_talk_options(&talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  if (!r.actions_path) return hvi_complain(HVI_EXIT_USAGE, "env replay needs --actions FILE");
+  if (!r.actions_path) return hvi_misuse("env replay needs --actions FILE");
   r.seeded = hvi_args_given(&args, "seed");
   code = open_replay(&r, args.operands[0]);
   if (!code) {

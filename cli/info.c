@@ -1,11 +1,10 @@
 /* hvi info: which program this is, and what it runs on. */
-#include "args.h"
 #include "base/module.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "ensemble/lanes.h"
-#include "exit_codes.h"
 #include "json.h"
+#include "talk.h"
 
 #include <hvi/version.h>
 

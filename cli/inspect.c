@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "report/csv.h"
 #include "report/plot.h"
 #include "report/text.h"
@@ -148,9 +147,8 @@ static void settings_table(const hvi_inspection *i) {
   printf("inner accuracy\n");
   if (!isnan(i->alpha)) row("alpha", i->alpha, "asked for");
   row("alpha reached", i->alpha_worst, "worst step; median %.3g", i->alpha_median);
-  if (!isnan(i->step_share)) {
+  if (!isnan(i->step_share))
     row("share of exact step", i->step_share, "|z_t+1 - z_t| / |z_t^* - z_t|, median");
-  }
   bound("largest alpha", r->alpha_max, "mu / L, for any eta");
   bound("largest alpha at eta", r->alpha_eta, "rho < 1 below");
   bound("theorem's alpha", r->alpha_theorem, "mu / 2L");
@@ -320,9 +318,8 @@ static int inspect(const inspection *s) {
   hvi_inspection i;
   /* before anything is printed */
   if (s->plot && hvi_folder_make(s->plot, &err) != HVI_OK) return hvi_complain_error(&err);
-  if (hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &err) != HVI_OK) {
+  if (hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &err) != HVI_OK)
     return hvi_complain_error(&err);
-  }
   (s->json ? print_json : print_table)(s, &i);
   if (s->plot && plot_rates(s, &i, &err) != HVI_OK) return hvi_complain_error(&err);
   return HVI_EXIT_DONE;
@@ -346,9 +343,8 @@ int hvi_cli_inspect(int argc, char **argv) {
   code = hvi_setup_make(&s.setup, &args);
   if (code == HVI_EXIT_DONE) {
     const size_t iters = s.setup.settings.max_outer;
-    if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0) {
+    if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0)
       s.steps = iters;
-    }
     code = inspect(&s);
   }
   hvi_setup_free(&s.setup);

@@ -1,6 +1,5 @@
 /* hvi list: what is built in. */
 #include "commands.h"
-#include "exit_codes.h"
 #include "json.h"
 #include "study/study.h"
 #include "talk.h"

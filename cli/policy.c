@@ -1,9 +1,7 @@
 /* hvi policy: scores, what a file holds, and the way to training, which is in policy_train.c. */
 #include "rl/policy.h"
-#include "args.h"
 #include "base/parse.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "json.h"
 #include "rl/rollout_settings.h"
 #include "rollout.h"

@@ -5,18 +5,15 @@
  * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
  * what the log has beyond it: the two go on together.
  */
-#include "args.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "io/kept.h"
 #include "report/plot.h"
 #include "report/text.h"
-#include "signals.h"
 #include "talk.h"
 
 #include <hvi/sac.h>
@@ -277,9 +274,9 @@ static int train(training *t) {
 
 static int different_settings(const training *t, const hvi_setting *row) {
   char was[256], is[256];
-  return hvi_complain(HVI_EXIT_USAGE, "'%s' was made with %s %s, not %s", t->checkpoint, row->name,
-                      hvi_setting_format(row, hvi_sac_settings_of(t->sac), was, sizeof was),
-                      hvi_setting_format(row, &t->settings, is, sizeof is));
+  return hvi_misuse("'%s' was made with %s %s, not %s", t->checkpoint, row->name,
+                    hvi_setting_format(row, hvi_sac_settings_of(t->sac), was, sizeof was),
+                    hvi_setting_format(row, &t->settings, is, sizeof is));
 }
 
 static int resume(training *t) {
@@ -291,8 +288,8 @@ static int resume(training *t) {
   if (other) return different_settings(t, other);
   const size_t step = hvi_sac_state(t->sac).step;
   if (step > t->steps) {
-    return hvi_complain(HVI_EXIT_USAGE, "'%s' is at step %zu already, beyond --steps %zu",
-                        t->checkpoint, step, t->steps);
+    return hvi_misuse("'%s' is at step %zu already, beyond --steps %zu", t->checkpoint, step,
+                      t->steps);
   }
   if (hvi_sac_set_threads(t->sac, t->settings.threads, &err) != HVI_OK)
     return hvi_complain_error(&err);
@@ -309,15 +306,13 @@ static int open_training(training *t, const char *name) {
     return hvi_complain_error(&err);
   const bool there = access(t->checkpoint, F_OK) == 0;
   if (there && !t->resume && !t->fresh) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there: --resume goes on from it, --fresh begins anew",
-                        t->checkpoint);
+    return hvi_misuse("'%s' is there: --resume goes on from it, --fresh begins anew",
+                      t->checkpoint);
   }
   if (!there && !t->fresh && access(t->out, F_OK) == 0) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there and its checkpoint is not: --fresh trains another one in "
-                        "its place",
-                        t->out);
+    return hvi_misuse("'%s' is there and its checkpoint is not: --fresh trains another one in "
+                      "its place",
+                      t->out);
   }
   if (there && t->resume) {
     const int code = resume(t);
@@ -362,9 +357,8 @@ int hvi_cli_policy_train(int argc, char **argv) {
   hvi_args_settings(&args, hvi_sac_table(), &t.settings, NULL);
   hvi_talk_options(&t.talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  if (!t.out) return hvi_complain(HVI_EXIT_USAGE, "policy train needs --out FILE for the policy");
-  if (t.resume && t.fresh)
-    return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh are one or the other");
+  if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
+  if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
   code = open_training(&t, args.operands[0]);
   if (code == HVI_EXIT_DONE) code = train(&t);
   close_training(&t);

@@ -1,10 +1,7 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
-#include "args.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "commands.h"
-#include "exit_codes.h"
-#include "signals.h"
 #include "study/study.h"
 #include "talk.h"
 
@@ -57,9 +54,7 @@ static int load(job *j, const hvi_args *args) {
       return hvi_complain_error(&err);
     j->count++;
     const char *twice = repeated_id(j);
-    if (twice)
-      return hvi_complain(HVI_EXIT_USAGE, "experiment '%s' is given twice; an id names a folder",
-                          twice);
+    if (twice) return hvi_misuse("experiment '%s' is given twice; an id names a folder", twice);
   }
   return HVI_EXIT_DONE;
 }
@@ -155,11 +150,11 @@ int hvi_cli_reproduce(int argc, char **argv) {
   hvi_talk_options(&j->talk, &args);
   if (hvi_args_parse(&args, argc, argv, &code)) {
     if (quick && s->full)
-      code = hvi_complain(HVI_EXIT_USAGE, "--quick and --full are one or the other");
+      code = hvi_misuse("--quick and --full are one or the other");
     else
       code = load(j, &args);
     if (code == HVI_EXIT_DONE && j->tune && args.operand_count == 0)
-      code = hvi_complain(HVI_EXIT_USAGE, "--tune takes the experiments to tune by name");
+      code = hvi_misuse("--tune takes the experiments to tune by name");
     if (code == HVI_EXIT_DONE) code = run_all(j);
   }
   free_job(j);

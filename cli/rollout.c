@@ -1,9 +1,7 @@
 #include "rollout.h"
 
 #include "base/clock.h"
-#include "exit_codes.h"
 #include "rl/rollout_settings.h"
-#include "signals.h"
 
 #include <string.h>
 
@@ -65,17 +63,14 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_error err = {HVI_OK, ""};
   hvi_rollout_settings *s = job->rollout;
   if (!job->policy_path || (job->writes && !job->out)) {
-    return hvi_complain(HVI_EXIT_USAGE, "%s is missing: --%s FILE",
-                        job->policy_path ? "the file to write" : "the policy",
-                        job->policy_path ? "out" : "policy");
+    return hvi_misuse("%s is missing: --%s FILE",
+                      job->policy_path ? "the file to write" : "the policy",
+                      job->policy_path ? "out" : "policy");
   }
-  if (job->resume && job->fresh) {
-    return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh exclude each other");
-  }
+  if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
   if (hvi_env_new(&job->env, env_name, &err) ||
-      hvi_rollout_policy(&job->policy, job->policy_path, job->env, &err)) {
+      hvi_rollout_policy(&job->policy, job->policy_path, job->env, &err))
     return hvi_complain_error(&err);
-  }
   s->partial = job->resume  ? HVI_PARTIAL_RESUME
                : job->fresh ? HVI_PARTIAL_FRESH
                             : HVI_PARTIAL_REFUSE;
@@ -100,9 +95,8 @@ static int run_job(hvi_rollout_job *job) {
     hvi_say(&job->talk, "hvi: the last %zu bytes of %s.partial were torn and were computed again\n",
             report.damaged, job->out);
   }
-  if (job->out) {
+  if (job->out)
     hvi_say(&job->talk, "%zu steps in %.1f s: %s\n", report.steps, report.seconds, job->out);
-  }
   return job->show(job, &report);
 }
 

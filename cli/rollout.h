@@ -3,7 +3,6 @@
 #ifndef HVI_CLI_ROLLOUT_H
 #define HVI_CLI_ROLLOUT_H
 
-#include "args.h"
 #include "talk.h"
 
 #include <hvi/rollout.h>

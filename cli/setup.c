@@ -3,7 +3,6 @@
 
 #include "base/memory.h"
 #include "base/parse.h"
-#include "exit_codes.h"
 #include "num/npy.h"
 #include "talk.h"
 
@@ -42,8 +41,8 @@ static int unknown_method(const char *name) {
   for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
   for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) names[n++] = (*r)->name;
   names[n] = NULL;
-  return hvi_complain(HVI_EXIT_USAGE, "unknown method '%s'%s", name,
-                      hvi_did_you_mean(hint, name, names, "'hvi list' shows them"));
+  return hvi_misuse("unknown method '%s'%s", name,
+                    hvi_did_you_mean(hint, name, names, "'hvi list' shows them"));
 }
 
 /* A preset is a name for an optimizer with some settings; it is neither the optimizer nor a
@@ -63,16 +62,14 @@ static bool fixes(const char *method, const hvi_setting *row, const hvi_settings
 
 static int check_setting(const hvi_setup *s, const hvi_setting *row, const char *option) {
   char text[64];
-  if (!hvi_setting_used(row, hvi_method_family(&s->settings))) {
-    return hvi_complain(HVI_EXIT_USAGE, "method %s does not use --%s; it is for %s", s->method,
-                        option, row->used_by);
-  }
+  if (!hvi_setting_used(row, hvi_method_family(&s->settings)))
+    return hvi_misuse("method %s does not use --%s; it is for %s", s->method, option, row->used_by);
   const bool same = hvi_setting_equal(row, &s->asked, &s->settings);
   if (same || !is_preset(s->method, &s->settings) || !fixes(s->method, row, &s->asked))
     return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_USAGE, "method %s fixes --%s at %s; --method %s leaves it open",
-                      s->method, option, hvi_setting_format(row, &s->settings, text, sizeof text),
-                      s->settings.optimizer->name);
+  return hvi_misuse("method %s fixes --%s at %s; --method %s leaves it open", s->method, option,
+                    hvi_setting_format(row, &s->settings, text, sizeof text),
+                    s->settings.optimizer->name);
 }
 
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
@@ -94,10 +91,8 @@ static int apply_player_eta(hvi_setup *s) {
   size_t count, players = s->problem->model->block_count;
   if (!text) return HVI_EXIT_DONE;
   s->player_eta = hvi_parse_reals(&count, text); /* the solver checks them */
-  if (!s->player_eta) {
-    return hvi_complain(HVI_EXIT_USAGE, "--player-eta: must be numbers such as 0.1,0.2, not '%s'",
-                        text);
-  }
+  if (!s->player_eta)
+    return hvi_misuse("--player-eta: must be numbers such as 0.1,0.2, not '%s'", text);
   if (count != players) {
     return hvi_complain(HVI_EXIT_INPUT, "--player-eta has %zu numbers, and %s has %zu players",
                         count, s->name, players);
@@ -109,15 +104,11 @@ static int apply_player_eta(hvi_setup *s) {
 /* Options that cannot stand together. */
 static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
   static const char *const pairs[][2] = {{"eta", "player-eta"}, {"factor", "line-search"}};
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-    if (hvi_args_given(args, pairs[i][0]) && hvi_args_given(args, pairs[i][1])) {
-      return hvi_complain(HVI_EXIT_USAGE, "--%s and --%s exclude each other", pairs[i][0],
-                          pairs[i][1]);
-    }
-  }
-  if (hvi_args_given(args, "average") && s->settings.target != HVI_TARGET_AVERAGED) {
-    return hvi_complain(HVI_EXIT_USAGE, "--average goes with --target averaged");
-  }
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+    if (hvi_args_given(args, pairs[i][0]) && hvi_args_given(args, pairs[i][1]))
+      return hvi_misuse("--%s and --%s exclude each other", pairs[i][0], pairs[i][1]);
+  if (hvi_args_given(args, "average") && s->settings.target != HVI_TARGET_AVERAGED)
+    return hvi_misuse("--average goes with --target averaged");
   if (s->settings.max_outer == 0 && s->settings.tol == 0 && s->settings.max_f_evals == 0 &&
       s->settings.max_seconds == 0) {
     return hvi_complain(
@@ -160,9 +151,8 @@ static int cut_options(hvi_setup *s) {
   char *keys = (char *)(s->options + s->set.count + 1);
   for (size_t i = 0; i < s->set.count; i++, keys += HVI_KEY_SIZE) {
     const char *text = s->set.items[i], *equals = strchr(text, '=');
-    if (!equals || equals == text || equals - text >= HVI_KEY_SIZE) {
-      return hvi_complain(HVI_EXIT_USAGE, "--set takes KEY=VALUE, not '%s'", text);
-    }
+    if (!equals || equals == text || equals - text >= HVI_KEY_SIZE)
+      return hvi_misuse("--set takes KEY=VALUE, not '%s'", text);
     memcpy(keys, text, (size_t)(equals - text));
     s->options[i] = (hvi_option){keys, equals + 1};
   }
@@ -179,10 +169,9 @@ static int make_problem(hvi_setup *s, const hvi_args *args) {
   hvi_status status;
   s->builtin = find_builtin(s->name) || !names_file(s->name);
   if (!s->builtin && (s->set.count > 0 || hvi_args_given(args, "instance"))) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "--set and --instance are for built-in problems, and '%s' "
-                        "is a file",
-                        s->name);
+    return hvi_misuse("--set and --instance are for built-in problems, and '%s' "
+                      "is a file",
+                      s->name);
   }
   if (s->builtin)
     status = hvi_setup_instance(s, s->instance, &s->problem, &err);
@@ -214,9 +203,8 @@ static int read_theta0(hvi_setup *s) {
   s->theta0 = hvi_parse_reals(&count, s->theta0_text);
   if (!s->theta0) {
     if (!ends_in(s->theta0_text, ".npy") && access(s->theta0_text, F_OK) != 0) {
-      return hvi_complain(HVI_EXIT_USAGE,
-                          "--theta0 '%s' is neither numbers such as 1.25,2.25 nor a .npy file",
-                          s->theta0_text);
+      return hvi_misuse("--theta0 '%s' is neither numbers such as 1.25,2.25 nor a .npy file",
+                        s->theta0_text);
     }
     if (hvi_npy_read(&array, s->theta0_text, 0, &err) != HVI_OK) return hvi_complain_error(&err);
     s->theta0 = array.data;
@@ -236,15 +224,12 @@ static int set_problem(hvi_setup *s, const hvi_args *args) {
 /* What only problems with samples, or with rules, understand. */
 static int check_problem(const hvi_setup *s, const hvi_args *args) {
   const hvi_rule *const *known = s->problem->ops->rules;
-  if (hvi_args_given(args, "redraw-every") && !s->problem->ops->draw) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "--redraw-every is for problems with draws, and %s has none", s->name);
-  }
+  if (hvi_args_given(args, "redraw-every") && !s->problem->ops->draw)
+    return hvi_misuse("--redraw-every is for problems with draws, and %s has none", s->name);
   if (s->settings.baseline != HVI_BASELINE_RULE) return HVI_EXIT_DONE;
   while (known && *known && *known != s->settings.rule) known++;
   if (known && *known) return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_USAGE, "method %s is for chain --set data=trajectory, not for %s",
-                      s->method, s->name);
+  return hvi_misuse("method %s is for chain --set data=trajectory, not for %s", s->method, s->name);
 }
 
 int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
@@ -291,9 +276,8 @@ void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings)
 /* What was asked for; else the default, unless the instance draws its own: then NULL. */
 static const char *value_of(const hvi_setup *s, const hvi_setting *key) {
   const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
-  for (size_t i = 0; i < s->set.count; i++) {
+  for (size_t i = 0; i < s->set.count; i++)
     if (strcmp(s->options[i].key, key->name) == 0) value = s->options[i].value;
-  }
   return value;
 }
 

@@ -5,10 +5,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "num/npy.h"
 #include "report/trace.h"
-#include "signals.h"
 
 #include <hvi/mdp.h>
 
@@ -187,9 +185,8 @@ static int write_files(const hvi_solve *s, const hvi_info *info, watch *w, int c
   hvi_trace *trace = w->trace;
   w->trace = NULL;
   if (trace && hvi_trace_close(trace, &info->last, &err) != HVI_OK) code = hvi_complain_error(&err);
-  if (s->save && hvi_npy_write(s->save, info->last.theta, 1, &dim, &err) != HVI_OK) {
+  if (s->save && hvi_npy_write(s->save, info->last.theta, 1, &dim, &err) != HVI_OK)
     code = hvi_complain_error(&err);
-  }
   return code;
 }
 
@@ -202,9 +199,8 @@ static int run_solver(const hvi_solve *s, hvi_solver *solver, watch *w) {
   r.first_residual = w->first_residual;
   r.interrupted = hvi_signals_interrupted();
   hvi_screen_end(&w->table, &r.info.last);
-  if (hvi_problem_judge(&r.judge, s->setup.problem, r.info.last.theta, &err) != HVI_OK) {
+  if (hvi_problem_judge(&r.judge, s->setup.problem, r.info.last.theta, &err) != HVI_OK)
     return hvi_complain_error(&err);
-  }
   r.code = hvi_solve_code(s, &r);
   r.code = write_files(s, &r.info, w, r.code);
   hvi_solve_footer(s, &r);
@@ -222,11 +218,10 @@ static int solve_one(const hvi_solve *s) {
   settings.observer_context = &w;
   int code;
   if (probe_file(s->save, &err) != HVI_OK || open_trace(&w, s, &err) != HVI_OK ||
-      hvi_solver_new(&solver, s->setup.problem, &settings, &err) != HVI_OK) {
+      hvi_solver_new(&solver, s->setup.problem, &settings, &err) != HVI_OK)
     code = hvi_complain_error(&err);
-  } else {
+  else
     code = run_solver(s, solver, &w);
-  }
   if (w.trace) hvi_trace_discard(w.trace);
   exact_update_free(w.exact);
   hvi_solver_free(solver);
@@ -236,17 +231,15 @@ static int solve_one(const hvi_solve *s) {
 /* What makes no sense for many instances, or only for them. */
 static int check_options(const hvi_solve *s, const hvi_args *args) {
   static const char *const single[] = {"instance", "theta0", "trace", "save", NULL};
-  if (s->trace && s->save && strcmp(s->trace, s->save) == 0) {
-    return hvi_complain(HVI_EXIT_USAGE, "--trace and --save name the same file '%s'", s->save);
-  }
+  if (s->trace && s->save && strcmp(s->trace, s->save) == 0)
+    return hvi_misuse("--trace and --save name the same file '%s'", s->save);
   if (s->ensemble == 0) {
     if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
-    return hvi_complain(HVI_EXIT_USAGE, "--jobs goes with --ensemble");
+    return hvi_misuse("--jobs goes with --ensemble");
   }
   for (size_t i = 0; single[i]; i++) {
     if (!hvi_args_given(args, single[i])) continue;
-    return hvi_complain(HVI_EXIT_USAGE, "--%s is for one instance and does not go with --ensemble",
-                        single[i]);
+    return hvi_misuse("--%s is for one instance and does not go with --ensemble", single[i]);
   }
   return HVI_EXIT_DONE;
 }

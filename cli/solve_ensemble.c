@@ -1,9 +1,7 @@
 /* hvi solve --ensemble: the same method on many random instances, summed up. */
 #include "base/memory.h"
 #include "base/number.h"
-#include "exit_codes.h"
 #include "num/stats.h"
-#include "signals.h"
 #include "solve.h"
 
 #include <hvi/ensemble.h>
@@ -33,9 +31,8 @@ static digest digest_of(const double *values, size_t count, double *scratch) {
   for (size_t k = 0; k < QUANTILES; k++) d.quantiles[k] = NAN;
   if (d.finite == 0) return d;
   d.mean = hvi_stats_mean(scratch, d.finite);
-  for (size_t k = 0; k < QUANTILES; k++) {
+  for (size_t k = 0; k < QUANTILES; k++)
     d.quantiles[k] = hvi_stats_quantile(scratch, d.finite, levels[k]);
-  }
   return d;
 }
 
@@ -49,9 +46,8 @@ static void digest_json(hvi_json *j, const char *name, const digest *d) {
 static void digest_text(const char *name, const digest *d) {
   char number[HVI_NUMBER_SIZE];
   printf("%-10smean %s", name, hvi_number_short(number, d->mean, 4));
-  for (size_t k = 0; k < QUANTILES; k++) {
+  for (size_t k = 0; k < QUANTILES; k++)
     printf(", %s %s", level_names[k], hvi_number_short(number, d->quantiles[k], 4));
-  }
   printf(" (%zu finite)\n", d->finite);
 }
 
@@ -180,9 +176,8 @@ int hvi_solve_ensemble(const hvi_solve *s) {
                         "and '%s' is a file",
                         setup.name);
   }
-  if (settings.record_every == 0) {
+  if (settings.record_every == 0)
     settings.record_every = (setup.settings.max_outer + TABLE_ROWS - 1) / TABLE_ROWS;
-  }
   hvi_solve_header(s, common_eta(s));
   hvi_status status = hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &err);
   hvi_progress_clear(&bar);

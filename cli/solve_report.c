@@ -1,7 +1,6 @@
 /* What a solve says: header, table of iterations, footer and advice on stderr; the result on stdout,
  * for people or as JSON, whose members the manual page describes. */
 #include "base/number.h"
-#include "exit_codes.h"
 #include "solve.h"
 
 #include <math.h>
@@ -120,9 +119,8 @@ static const char *cell(char text[HVI_NUMBER_SIZE], double x, int digits) {
 static void print_head(const hvi_screen *t) {
   hvi_say(t->talk, "%s%9s %7s %10s %9s %10s %10s", hvi_tone_code(t->talk, HVI_STRONG), "outer",
           "inner", "loss", "ratio", "residual", "dist2");
-  if (t->talk->verbose) {
+  if (t->talk->verbose)
     hvi_say(t->talk, " %10s %9s %9s %9s %9s", "loss0", "alpha", "F evals", "passes", "grads");
-  }
   hvi_say(t->talk, " %9s%s\n", "seconds", hvi_tone_code(t->talk, HVI_PLAIN));
 }
 
@@ -226,9 +224,8 @@ void hvi_solve_footer(const hvi_solve *s, const hvi_solved *r) {
 static void print_numbers(const char *name, const double *x, size_t n) {
   char number[HVI_NUMBER_SIZE];
   printf("%-10s", name);
-  for (size_t i = 0; i < n && i < SHOWN; i++) {
+  for (size_t i = 0; i < n && i < SHOWN; i++)
     printf("%s%s", i > 0 ? " " : "", hvi_number_short(number, x[i], DIGITS));
-  }
   if (n > SHOWN) printf(" ... (%zu in all)", n);
   putchar('\n');
 }
