@@ -65,22 +65,19 @@ bool hvi_args_given(const hvi_args *args, const char *name) {
   return false;
 }
 
-enum { NAME_SIZE = 64 };
-
-/* "--inner-lr" */
-static const char *option_name(const hvi_arg *row, char text[NAME_SIZE]) {
-  snprintf(text, NAME_SIZE, "--%s", row->name);
+const char *hvi_args_name(const hvi_arg *row, char text[HVI_OPTION_SIZE]) {
+  snprintf(text, HVI_OPTION_SIZE, "--%s", row->name);
   for (char *c = text; *c; c++) *c = fold(*c);
   return text;
 }
 
 static int unknown_option(const hvi_args *args, const char *name, size_t length) {
   const char *names[HVI_ARGS_MAX + 2];
-  char options[HVI_ARGS_MAX][NAME_SIZE], word[64], hint[HVI_HINT_SIZE], advice[64];
+  char options[HVI_ARGS_MAX][HVI_OPTION_SIZE], word[64], hint[HVI_HINT_SIZE], advice[64];
   size_t n = 0;
   for (size_t i = 0; i < args->count; i++) {
     if (args->rows[i].kind == HVI_ARG_SECTION) continue;
-    names[n] = option_name(&args->rows[i], options[n]) + 2;
+    names[n] = hvi_args_name(&args->rows[i], options[n]) + 2;
     n++;
   }
   names[n++] = "help";
@@ -102,11 +99,11 @@ static int store_texts(hvi_arg *row, const char *text) {
 
 static int store(hvi_arg *row, const char *text) {
   const hvi_setting setting = setting_of(row);
-  char name[NAME_SIZE];
+  char name[HVI_OPTION_SIZE];
   hvi_error err;
   row->given = true;
   if (row->kind == HVI_ARG_TEXTS) return store_texts(row, text);
-  if (hvi_setting_parse(&setting, row->to, text, option_name(row, name), &err) == HVI_OK)
+  if (hvi_setting_parse(&setting, row->to, text, hvi_args_name(row, name), &err) == HVI_OK)
     return HVI_EXIT_DONE;
   return hvi_misuse("%s", err.text);
 }
@@ -139,15 +136,15 @@ static int read_long(hvi_args *args, const char *word, const char *next, int *us
   const char *name = word + 2, *equals = strchr(name, '=');
   size_t length = equals ? (size_t)(equals - name) : strlen(name);
   hvi_arg *row = find(args, name, length);
-  char text[NAME_SIZE];
+  char text[HVI_OPTION_SIZE];
   const bool negated = !row && (row = find_negated(args, name, length)) != NULL;
   *used = 1;
   if (!row) return unknown_option(args, name, length);
-  if (negated && equals) return hvi_misuse("--no-%s takes no value", option_name(row, text) + 2);
+  if (negated && equals) return hvi_misuse("--no-%s takes no value", hvi_args_name(row, text) + 2);
   if (equals) return store(row, equals + 1);
   if (row->kind == HVI_ARG_FLAG) return store(row, negated ? "no" : "yes");
   if (!next || swallows_option(row, next)) {
-    option_name(row, text);
+    hvi_args_name(row, text);
     return hvi_misuse("%s needs a value: %s %s", text, text, value_name(row));
   }
   *used = 2;
@@ -217,9 +214,9 @@ enum { HELP_COLUMN = 28, HELP_WIDTH = 64 };
 
 /* "-q, --quiet" or "    --eta X". */
 static void print_name(const hvi_arg *row) {
-  char text[2 * NAME_SIZE], name[NAME_SIZE];
+  char text[2 * HVI_OPTION_SIZE], name[HVI_OPTION_SIZE];
   const char letter[] = {'-', row->letter, ',', ' ', '\0'}, *value = value_name(row);
-  option_name(row, name);
+  hvi_args_name(row, name);
   snprintf(text, sizeof text, "%s%s%s%s", row->letter ? letter : "    ", name, *value ? " " : "",
            value);
   printf("  %-26s", text);
@@ -230,11 +227,11 @@ static void print_name(const hvi_arg *row) {
  * number other than zero, which mostly stands for "none". */
 static void default_text(const hvi_arg *row, char *text, size_t size) {
   const hvi_setting s = setting_of(row);
-  char value[128] = "", name[NAME_SIZE];
+  char value[128] = "", name[HVI_OPTION_SIZE];
   const bool silent = row->kind == HVI_ARG_TEXT || row->kind == HVI_ARG_TEXTS;
   if (!silent) hvi_setting_format(&s, row->to, value, sizeof value);
   if (row->kind == HVI_ARG_FLAG && strcmp(value, "yes") == 0)
-    snprintf(value, sizeof value, "--no-%s: not", option_name(row, name) + 2);
+    snprintf(value, sizeof value, "--no-%s: not", hvi_args_name(row, name) + 2);
   static const char *const zeros[] = {"", "0", "no", "none", "nan"};
   bool shown = true;
   for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
@@ -269,8 +266,8 @@ static void print_option(const hvi_arg *row) {
 }
 
 void hvi_args_line(const hvi_setting *row, const char *value) {
-  char name[NAME_SIZE];
-  printf("  %-20s %-12s ", option_name(&(hvi_arg){.name = row->name}, name), value);
+  char name[HVI_OPTION_SIZE];
+  printf("  %-20s %-12s ", hvi_args_name(&(hvi_arg){.name = row->name}, name), value);
   print_wrapped(row->help, 36);
 }
 

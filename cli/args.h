@@ -43,7 +43,7 @@ typedef struct hvi_arg {
   bool given;                 /* set by the parser */
 } hvi_arg;
 
-enum { HVI_ARGS_MAX = 96, HVI_TEXTS_MAX = 64 };
+enum { HVI_ARGS_MAX = 96, HVI_TEXTS_MAX = 64, HVI_OPTION_SIZE = 64 };
 
 typedef struct hvi_texts {
   size_t count;
@@ -79,6 +79,8 @@ bool hvi_args_parse(hvi_args *args, int argc, char **argv, int *code);
 /* Whether an option stood on the command line; '-' and '_' are the same in names. */
 bool hvi_args_given(const hvi_args *args, const char *name);
 
+/* "--inner-lr" */
+const char *hvi_args_name(const hvi_arg *row, char text[HVI_OPTION_SIZE]);
 /* Prints "  --name  value  help" to stdout. */
 void hvi_args_line(const hvi_setting *row, const char *value);
 

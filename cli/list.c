@@ -1,6 +1,6 @@
 /* hvi list: what is built in. */
 #include "commands.h"
-#include "json.h"
+#include "setup.h"
 #include "study/study.h"
 #include "talk.h"
 
@@ -131,13 +131,11 @@ static const char *summary_of(const char *name) {
 }
 
 static int unknown_name(const char *name) {
-  const char *names[96];
+  const char *names[HVI_MOST_NAMES];
   char hint[HVI_HINT_SIZE];
   size_t n = 0;
   for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) names[n++] = b->name;
-  for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
-  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) names[n++] = (*r)->name;
-  names[n] = NULL;
+  hvi_method_names(names, n);
   return hvi_complain(HVI_EXIT_INPUT, "there is no problem or method '%s'%s", name,
                       hvi_did_you_mean(hint, name, names, "'hvi list' shows all"));
 }

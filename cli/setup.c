@@ -34,13 +34,16 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
 }
 
-static int unknown_method(const char *name) {
-  const char *names[64];
-  char hint[HVI_HINT_SIZE];
-  size_t n = 0;
+void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n) {
   for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
   for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) names[n++] = (*r)->name;
   names[n] = NULL;
+}
+
+static int unknown_method(const char *name) {
+  const char *names[HVI_MOST_NAMES];
+  char hint[HVI_HINT_SIZE];
+  hvi_method_names(names, 0);
   return hvi_misuse("unknown method '%s'%s", name,
                     hvi_did_you_mean(hint, name, names, "'hvi list' shows them"));
 }
@@ -63,11 +66,11 @@ static bool fixes(const char *method, const hvi_setting *row, const hvi_settings
 static int check_setting(const hvi_setup *s, const hvi_setting *row, const char *option) {
   char text[64];
   if (!hvi_setting_used(row, hvi_method_family(&s->settings)))
-    return hvi_misuse("method %s does not use --%s; it is for %s", s->method, option, row->used_by);
+    return hvi_misuse("method %s does not use %s; it is for %s", s->method, option, row->used_by);
   const bool same = hvi_setting_equal(row, &s->asked, &s->settings);
   if (same || !is_preset(s->method, &s->settings) || !fixes(s->method, row, &s->asked))
     return HVI_EXIT_DONE;
-  return hvi_misuse("method %s fixes --%s at %s; --method %s leaves it open", s->method, option,
+  return hvi_misuse("method %s fixes %s at %s; --method %s leaves it open", s->method, option,
                     hvi_setting_format(row, &s->settings, text, sizeof text),
                     s->settings.optimizer->name);
 }
@@ -75,11 +78,9 @@ static int check_setting(const hvi_setup *s, const hvi_setting *row, const char 
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   for (size_t i = 0; i < args->count; i++) {
     const hvi_arg *arg = &args->rows[i];
-    char option[64];
+    char option[HVI_OPTION_SIZE];
     if (!arg->given || !arg->setting || arg->to != &s->asked) continue;
-    snprintf(option, sizeof option, "%s", arg->name);
-    for (char *c = option; *c; c++) *c = *c == '_' ? '-' : *c;
-    const int code = check_setting(s, arg->setting, option);
+    const int code = check_setting(s, arg->setting, hvi_args_name(arg, option));
     if (code != HVI_EXIT_DONE) return code;
     hvi_setting_copy(arg->setting, &s->settings, &s->asked);
   }
@@ -111,9 +112,7 @@ static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
     return hvi_misuse("--average goes with --target averaged");
   if (s->settings.max_outer == 0 && s->settings.tol == 0 && s->settings.max_f_evals == 0 &&
       s->settings.max_seconds == 0) {
-    return hvi_complain(
-        HVI_EXIT_USAGE,
-        "nothing would stop this; set --iters, --tol, --max-evals or --max-seconds");
+    return hvi_misuse("nothing would stop this; set --iters, --tol, --max-evals or --max-seconds");
   }
   return HVI_EXIT_DONE;
 }
@@ -144,14 +143,16 @@ static bool names_file(const char *name) {
          access(name, F_OK) == 0;
 }
 
+enum { KEY_SIZE = 64 }; /* the longest key of --set, and its end */
+
 /* Cuts "key=value" in two. The keys are copies; the values stay where they are. */
 static int cut_options(hvi_setup *s) {
-  s->options = hvi_alloc(s->set.count + 1, sizeof *s->options + HVI_KEY_SIZE);
+  s->options = hvi_alloc(s->set.count + 1, sizeof *s->options + KEY_SIZE);
   if (!s->options) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
   char *keys = (char *)(s->options + s->set.count + 1);
-  for (size_t i = 0; i < s->set.count; i++, keys += HVI_KEY_SIZE) {
+  for (size_t i = 0; i < s->set.count; i++, keys += KEY_SIZE) {
     const char *text = s->set.items[i], *equals = strchr(text, '=');
-    if (!equals || equals == text || equals - text >= HVI_KEY_SIZE)
+    if (!equals || equals == text || equals - text >= KEY_SIZE)
       return hvi_misuse("--set takes KEY=VALUE, not '%s'", text);
     memcpy(keys, text, (size_t)(equals - text));
     s->options[i] = (hvi_option){keys, equals + 1};
@@ -257,7 +258,7 @@ bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row) {
          row->kind != HVI_SETTING_SEED && hvi_setting_used(row, hvi_method_family(&s->settings));
 }
 
-void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings) {
+static void setting_json(hvi_json *j, const hvi_setting *row, const void *settings) {
   const char *at = (const char *)settings + row->offset;
   char text[1024];
   hvi_setting_format(row, settings, text, sizeof text);
@@ -308,7 +309,7 @@ void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force) {
   hvi_json_text(j, "step_rule", rules[s->settings.step_rule]);
   hvi_json_numbers(j, "player_eta", s->player_eta, m->block_count);
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
-    if (hvi_setup_shows(s, row)) hvi_setting_json(j, row, &s->settings);
+    if (hvi_setup_shows(s, row)) setting_json(j, row, &s->settings);
   hvi_json_count(j, "seed", s->seed);
   problem_json(j, s);
   if (s->many) return;

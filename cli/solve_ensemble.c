@@ -23,10 +23,11 @@ typedef struct digest {
   double quantiles[QUANTILES];
 } digest;
 
-/* scratch: count doubles. */
-static digest digest_of(const double *values, size_t count, double *scratch) {
+/* Of e->dist2 or e->residual at a row. scratch: a double for each instance. */
+static digest digest_of(const double *values, const hvi_ensemble *e, size_t row, double *scratch) {
   digest d = {.mean = NAN};
-  for (size_t i = 0; i < count; i++)
+  values += row * e->count;
+  for (size_t i = 0; i < e->count; i++)
     if (isfinite(values[i])) scratch[d.finite++] = values[i];
   for (size_t k = 0; k < QUANTILES; k++) d.quantiles[k] = NAN;
   if (d.finite == 0) return d;
@@ -73,7 +74,7 @@ static void table(const hvi_solve *s, const hvi_ensemble *e, double *scratch) {
   hvi_say(&s->talk, "%s%9s %11s %11s %11s %11s %9s%s\n", hvi_tone_code(&s->talk, HVI_STRONG),
           "outer", "mean", "median", "q05", "q95", "finite", hvi_tone_code(&s->talk, HVI_PLAIN));
   for (size_t row = 0; row < e->rows; row++) {
-    digest d = digest_of(values + row * e->count, e->count, scratch);
+    digest d = digest_of(values, e, row, scratch);
     hvi_say(&s->talk, "%9zu %11.4e %11.4e %11.4e %11.4e %9zu\n", e->outer[row], d.mean,
             d.quantiles[3], d.quantiles[1], d.quantiles[5], d.finite);
   }
@@ -87,8 +88,8 @@ static double common_eta(const hvi_solve *s) {
 static void rows_json(hvi_json *j, const hvi_ensemble *e, double *scratch) {
   hvi_json_open(j, "rows", '[');
   for (size_t row = 0; row < e->rows; row++) {
-    digest dist2 = digest_of(e->dist2 + row * e->count, e->count, scratch);
-    digest residual = digest_of(e->residual + row * e->count, e->count, scratch);
+    digest dist2 = digest_of(e->dist2, e, row, scratch);
+    digest residual = digest_of(e->residual, e, row, scratch);
     hvi_json_open(j, NULL, '{');
     hvi_json_count(j, "outer", e->outer[row]);
     digest_json(j, "dist2", &dist2);
@@ -146,9 +147,8 @@ static int report(const hvi_solve *s, const hvi_ensemble *e) {
     hvi_free(scratch);
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");
   }
-  const size_t last = (e->rows - 1) * e->count;
-  digest dist2 = digest_of(e->dist2 + last, e->count, scratch);
-  digest residual = digest_of(e->residual + last, e->count, scratch);
+  digest dist2 = digest_of(e->dist2, e, e->rows - 1, scratch);
+  digest residual = digest_of(e->residual, e, e->rows - 1, scratch);
   table(s, e, scratch);
   hvi_say(&s->talk, "%.3g s, %s\n", e->seconds,
           e->lanes ? "side by side in SIMD lanes" : "one after the other");

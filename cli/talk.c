@@ -34,30 +34,18 @@ void hvi_talk_options(hvi_talk *talk, hvi_args *args) {
   /* clang-format on */
 }
 
-/* One line, whatever stood on the command line. */
-static void complain(const char *format, va_list args) {
+int hvi_complain(int code, const char *format, ...) {
   char text[1024];
+  va_list args;
+  va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  /* one line, whatever stood on the command line */
   for (char *c = text; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
   fflush(stdout);
   fprintf(stderr, "hvi: %s\n", text);
-}
-
-int hvi_complain(int code, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  complain(format, args);
-  va_end(args);
   return code;
-}
-
-int hvi_misuse(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  complain(format, args);
-  va_end(args);
-  return HVI_EXIT_USAGE;
 }
 
 int hvi_complain_error(const hvi_error *err) {

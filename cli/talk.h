@@ -40,8 +40,8 @@ void hvi_talk_options(hvi_talk *talk, hvi_args *args);
 
 /* One line "hvi: ..." on stderr; returns code, so that it can end a command. */
 int hvi_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same with HVI_EXIT_USAGE: the command line is wrong. */
-int hvi_misuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* The same where the command line is wrong. */
+#define hvi_misuse(...) hvi_complain(HVI_EXIT_USAGE, __VA_ARGS__)
 /* The same for an error of the library, with the exit code of its status. */
 int hvi_complain_error(const hvi_error *err);
 enum { HVI_HINT_SIZE = 128 };
