@@ -2,7 +2,7 @@
  * The command line of a sub-command, read from a table of options.
  *
  *   double eta = 0.1;
- *   hvi_args args = {.command = "solve", .usage = "PROBLEM [OPTION]...", .min = 1, .max = 1, ...};
+ *   hvi_args args = {.command = "solve", .usage = "PROBLEM [OPTION]...", .operand = "problem", ...};
  *   hvi_args_add(&args, (hvi_arg[]){
  *     {.name = "eta", .kind = HVI_ARG_REAL, .to = &eta, .range = "(0,inf)", .value = "X",
  *      .help = "step size of the outer loop (0.1)"},
@@ -43,7 +43,7 @@ typedef struct hvi_arg {
   bool given;                 /* set by the parser */
 } hvi_arg;
 
-enum { HVI_ARGS_MAX = 96, HVI_TEXTS_MAX = 64 };
+enum { HVI_ARGS_MAX = 96, HVI_TEXTS_MAX = 64, HVI_OPTION_SIZE = 64 };
 
 typedef struct hvi_texts {
   size_t count;
@@ -55,7 +55,7 @@ typedef struct hvi_args {
   const char *usage;    /* what follows it: "PROBLEM [OPTION]..." */
   const char *summary;  /* what it does, a line or more, without a newline at the end */
   const char *examples; /* lines for the EXAMPLES section, without a newline at the end */
-  size_t min, max;      /* how many operands */
+  size_t min, max;      /* how many operands; max 0 with an `operand`: exactly one */
   const char *operand;  /* what an operand is, for "needs a ..." */
   /* filled in */
   hvi_arg rows[HVI_ARGS_MAX];
@@ -66,6 +66,8 @@ typedef struct hvi_args {
 
 /* Adds the rows of a table that ends in a NULL name. */
 void hvi_args_add(hvi_args *args, const hvi_arg *table);
+/* Adds --json. */
+void hvi_args_json(hvi_args *args, bool *json);
 /* Adds an option for each setting of a table, except for those that `left_out` names, as words with
  * blanks between; NULL: all. */
 void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,
@@ -77,9 +79,19 @@ bool hvi_args_parse(hvi_args *args, int argc, char **argv, int *code);
 /* Whether an option stood on the command line; '-' and '_' are the same in names. */
 bool hvi_args_given(const hvi_args *args, const char *name);
 
+/* "--inner-lr" */
+const char *hvi_args_name(const hvi_arg *row, char text[HVI_OPTION_SIZE]);
 /* Prints "  --name  value  help" to stdout. */
 void hvi_args_line(const hvi_setting *row, const char *value);
-/* Prints the help to stdout. */
-void hvi_args_help(const hvi_args *args);
+
+/* A sub-command of a sub-command: `hvi env replay`. */
+typedef struct hvi_verb {
+  const char *name;
+  int (*run)(int argc, char **argv); /* argv[0] is the verb */
+} hvi_verb;
+
+/* Runs the verb that argv[1] names, out of a table that ends with a name of NULL. Without one it
+ * answers --help from args, or says which verbs there are. Returns the exit code. */
+int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv);
 
 #endif

@@ -1,11 +1,10 @@
-/* hvi data: transitions of a policy, and what is in a file of them or in a test set. */
+/* hvi data and hvi testset: transitions of a policy, states with their values, and what is in a file
+ * of either. */
 #include "args.h"
 #include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "json.h"
 #include "rollout.h"
-#include "verbs.h"
 
 #include <hvi/tensors.h>
 #include <hvi/testset.h>
@@ -61,9 +60,8 @@ static void figures_text(const figure *f, size_t count) {
 }
 
 static void figures_json(hvi_json *j, const figure *f, size_t count) {
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (f[i].key) hvi_json_number(j, f[i].key, f[i].value);
-  }
 }
 
 static void origin_text(const hvi_provenance *o) {
@@ -75,30 +73,21 @@ static void origin_text(const hvi_provenance *o) {
   if (o->broken) printf("%-17s%zu\n", "failed physics", o->broken);
 }
 
-static void json_begin(hvi_json *j, const char *path, const char *contents,
-                       const hvi_provenance *o) {
-  hvi_json_open(j, NULL, '{');
-  hvi_json_count(j, "schema_version", 1);
-  hvi_json_text(j, "file", path);
-  hvi_json_text(j, "contents", contents);
-  hvi_json_text(j, "environment", *o->environment ? o->environment : NULL);
-  hvi_json_text(j, "policy", *o->policy ? o->policy : NULL);
-  hvi_json_text(j, "fingerprint", *o->fingerprint ? o->fingerprint : NULL);
-  hvi_json_text(j, "version", *o->version ? o->version : NULL);
-  hvi_json_text(j, "level", *o->levels ? o->levels : NULL);
-  hvi_json_count(j, "seed", o->seed);
-  hvi_json_count(j, "broken", o->broken);
+static const char *or_null(const char *text) { return *text ? text : NULL; }
+
+static hvi_json json_begin(const char *path, const char *contents, const hvi_provenance *o) {
+  hvi_json j = hvi_json_begin();
+  hvi_json_put(&j, V("file", path), V("contents", contents),
+               V("environment", or_null(o->environment)), V("policy", or_null(o->policy)),
+               V("fingerprint", or_null(o->fingerprint)), V("version", or_null(o->version)),
+               V("level", or_null(o->levels)), V("seed", o->seed), V("broken", o->broken));
+  return j;
 }
 
 static void json_end(hvi_json *j, const hvi_rollout_report *r) {
-  if (r) {
-    hvi_json_open(j, "run", '{');
-    hvi_json_count(j, "steps", r->steps);
-    hvi_json_number(j, "seconds", r->seconds);
-    hvi_json_count(j, "resumed_groups", r->resumed);
-    hvi_json_count(j, "damaged_bytes", r->damaged);
-    hvi_json_close(j, '}');
-  }
+  if (r)
+    hvi_json_object(j, "run", V("steps", r->steps), V("seconds", r->seconds),
+                    V("resumed_groups", r->resumed), V("damaged_bytes", r->damaged));
   hvi_json_close(j, '}');
 }
 
@@ -109,13 +98,9 @@ static void show_dataset(const char *path, const hvi_dataset *d, bool json,
                             {"mean_return", "mean return", " of whole episodes", e.mean_return},
                             {"mean_length", "mean length", " steps", e.length}};
   if (json) {
-    hvi_json j = {0};
-    json_begin(&j, path, "transitions", &d->origin);
-    hvi_json_count(&j, "transitions", d->count);
-    hvi_json_count(&j, "obs", d->obs);
-    hvi_json_count(&j, "act", d->act);
-    hvi_json_count(&j, "terminated", e.terminated);
-    hvi_json_count(&j, "truncated", e.truncated);
+    hvi_json j = json_begin(path, "transitions", &d->origin);
+    hvi_json_put(&j, V("transitions", d->count), V("obs", d->obs), V("act", d->act),
+                 V("terminated", e.terminated), V("truncated", e.truncated));
     figures_json(&j, figures, 3);
     json_end(&j, report);
     return;
@@ -129,14 +114,9 @@ static void show_dataset(const char *path, const hvi_dataset *d, bool json,
 
 static void testset_json(const char *path, const hvi_testset *s, const figure *values,
                          const figure *cut, const hvi_rollout_report *report) {
-  hvi_json j = {0};
-  json_begin(&j, path, "test set", &s->origin);
-  hvi_json_count(&j, "states", s->count);
-  hvi_json_count(&j, "rollouts", s->rollouts);
-  hvi_json_count(&j, "horizon", s->horizon);
-  hvi_json_number(&j, "gamma", s->gamma);
-  hvi_json_count(&j, "obs", s->obs);
-  hvi_json_count(&j, "state", s->state);
+  hvi_json j = json_begin(path, "test set", &s->origin);
+  hvi_json_put(&j, V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
+               V("gamma", s->gamma), V("obs", s->obs), V("state", s->state));
   figures_json(&j, values, VALUES);
   hvi_json_open(&j, "truncation", '{');
   figures_json(&j, cut, CUT);
@@ -185,9 +165,8 @@ static int file_info(const char *path, bool json, const hvi_rollout_report *repo
   if (hvi_tensors_read(&t, path, 0, &err)) return hvi_complain_error(&err);
   const bool values = hvi_tensors_find(t, "returns") != NULL;
   hvi_tensors_free(t);
-  if (values ? hvi_testset_load(&set, path, &err) : hvi_dataset_load(&data, path, &err)) {
+  if (values ? hvi_testset_load(&set, path, &err) : hvi_dataset_load(&data, path, &err))
     return hvi_complain_error(&err);
-  }
   if (set) show_testset(path, set, json, report);
   if (data) show_dataset(path, data, json, report);
   hvi_testset_free(set);
@@ -195,7 +174,7 @@ static int file_info(const char *path, bool json, const hvi_rollout_report *repo
   return HVI_EXIT_DONE;
 }
 
-int hvi_rollout_info(const hvi_rollout_job *job, const hvi_rollout_report *report) {
+static int show_job(const hvi_rollout_job *job, const hvi_rollout_report *report) {
   return file_info(job->out, job->json, report);
 }
 
@@ -212,14 +191,12 @@ static int data_collect(int argc, char **argv) {
                          .rollout = &s.run,
                          .writes = true,
                          .run = collect,
-                         .show = hvi_rollout_info};
+                         .show = show_job};
   hvi_args args = {
-      .command = "data collect",
-      .usage = "ENV --policy FILE --out FILE [OPTION]...",
-      .summary =
-          "Runs episodes of ENV under a policy and writes their first N transitions, in order:\n"
-          "obs, action, reward, next_obs, terminated, truncated. A run that was stopped, also by\n"
-          "kill -9, goes on with --resume and ends in the same bits.",
+      "data collect", "ENV --policy FILE --out FILE [OPTION]...",
+      "Runs episodes of ENV under a policy and writes their first N transitions, in order:\n"
+      "obs, action, reward, next_obs, terminated, truncated. A run that was stopped, also by\n"
+      "kill -9, goes on with --resume and ends in the same bits.",
       .examples =
           "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
           "  hvi data collect ant --policy ant.safetensors -n 1e6 --out ant-data.safetensors"};
@@ -229,35 +206,53 @@ static int data_collect(int argc, char **argv) {
 static int data_info(int argc, char **argv) {
   bool json = false;
   int code;
-  hvi_args args = {.command = "data info",
-                   .usage = "FILE [OPTION]...",
-                   .summary = "Prints what a data set ('hvi data collect') or a test set ('hvi "
-                              "testset') holds.",
-                   .examples = "  hvi data info ant-data.safetensors\n"
-                               "  hvi data info ant-testset.safetensors --json",
-                   .min = 1,
-                   .max = 1,
-                   .operand = "file"};
-  hvi_args_add(&args, (hvi_arg[]){
-                          {.name = "json",
-                           .kind = HVI_ARG_FLAG,
-                           .to = &json,
-                           .help = "the result as one JSON object"},
-                          {0},
-                      });
+  hvi_args args = {
+      "data info", "FILE [OPTION]...",
+      "Prints what a data set ('hvi data collect') or a test set ('hvi testset') holds.",
+      "  hvi data info ant-data.safetensors\n  hvi data info ant-testset.safetensors --json",
+      .operand = "file"};
+  hvi_args_json(&args, &json);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   return file_info(args.operands[0], json, NULL);
 }
 
 int hvi_cli_data(int argc, char **argv) {
   static const hvi_verb verbs[] = {{"collect", data_collect}, {"info", data_info}, {NULL, NULL}};
-  hvi_args args = {.command = "data",
-                   .usage = "collect|info [OPTION]...",
-                   .summary = "collect   transitions of a policy in an environment\n"
-                              "info      what a data set or a test set holds\n\n"
-                              "'hvi data collect --help' shows the options of one of them.",
+  hvi_args args = {"data", "collect|info [OPTION]...",
+                   "collect   transitions of a policy in an environment\n"
+                   "info      what a data set or a test set holds\n\n"
+                   "'hvi data collect --help' shows the options of one of them.",
                    .examples =
                        "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
                        "  hvi data info lqr.safetensors"};
-  return hvi_verbs_run(verbs, &args, argc, argv);
+  return hvi_args_verb(&args, verbs, argc, argv);
+}
+
+static const char testset_summary[] =
+    "Chooses states that the policy visits in ENV and writes their values by Monte Carlo: from\n"
+    "each, R roll-outs of H steps under the sampled policy, discounted, ended by termination and\n"
+    "not by the time limit; with standard errors and the size of what the horizon cuts off. A\n"
+    "run that was stopped, also by kill -9, goes on with --resume and ends in the same bits.\n"
+    "'hvi data info FILE' prints what a test set holds.";
+
+static const char testset_examples[] =
+    "  hvi testset lqr --policy default --states 1000 --horizon 1000 --out lqr.safetensors\n"
+    "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
+
+static hvi_status make_testset(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
+  return hvi_testset_make(job->out, job->env, job->policy, job->settings, report, err);
+}
+
+int hvi_cli_testset(int argc, char **argv) {
+  hvi_testset_settings s = hvi_testset_defaults();
+  hvi_rollout_job job = {.doing = "roll-outs",
+                         .table = hvi_testset_table(),
+                         .settings = &s,
+                         .rollout = &s.run,
+                         .writes = true,
+                         .run = make_testset,
+                         .show = show_job};
+  hvi_args args = {argv[0], "ENV --policy FILE --out FILE [OPTION]...", testset_summary,
+                   .examples = testset_examples};
+  return hvi_rollout_command(&job, &args, argc, argv);
 }

@@ -3,8 +3,6 @@
 
 #include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
-#include "signals.h"
 
 #include <math.h>
 #include <stdio.h>

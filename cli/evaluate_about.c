@@ -1,7 +1,6 @@
 /* What a checkpoint belongs to: everything that the bits of an evaluation depend on, in words. */
 #include "base/hash.h"
 #include "evaluate_parts.h"
-#include "exit_codes.h"
 #include "report/text.h"
 #include "rollout.h"
 

@@ -2,7 +2,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "evaluate_parts.h"
-#include "exit_codes.h"
 #include "io/kept.h"
 #include "report/csv.h"
 #include "report/plot.h"

@@ -2,7 +2,6 @@
 #include "evaluate_parts.h"
 
 #include "base/parse.h"
-#include "exit_codes.h"
 
 #include <string.h>
 

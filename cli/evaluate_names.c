@@ -1,7 +1,6 @@
 /* The files that an evaluation writes: names that begin alike, none of which it also reads. */
 #include "base/memory.h"
 #include "evaluate_parts.h"
-#include "exit_codes.h"
 #include "report/text.h"
 #include "rollout.h"
 

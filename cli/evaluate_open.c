@@ -2,9 +2,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "evaluate_parts.h"
-#include "exit_codes.h"
 #include "rollout.h"
-#include "signals.h"
 
 #include <stdio.h>
 #include <string.h>

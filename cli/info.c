@@ -1,11 +1,10 @@
 /* hvi info: which program this is, and what it runs on. */
-#include "args.h"
 #include "base/module.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "ensemble/lanes.h"
-#include "exit_codes.h"
 #include "json.h"
+#include "talk.h"
 
 #include <hvi/version.h>
 
@@ -29,24 +28,23 @@
 #define COMPILER "gcc " __VERSION__
 #endif
 
-static void add_feature(char *text, size_t size, const char *name, int there) {
-  size_t length = strlen(text);
-  if (there) snprintf(text + length, size - length, "%s%s", length > 0 ? " " : "", name);
-}
-
 static void cpu_features(char *text, size_t size) {
-  text[0] = '\0';
 #if defined(__x86_64__)
+  static const char names[][10] = {"sse4.2",  "avx",      "avx2",    "fma",
+                                   "avx512f", "avx512dq", "avx512vl"};
   __builtin_cpu_init();
-  add_feature(text, size, "sse4.2", __builtin_cpu_supports("sse4.2"));
-  add_feature(text, size, "avx", __builtin_cpu_supports("avx"));
-  add_feature(text, size, "avx2", __builtin_cpu_supports("avx2"));
-  add_feature(text, size, "fma", __builtin_cpu_supports("fma"));
-  add_feature(text, size, "avx512f", __builtin_cpu_supports("avx512f"));
-  add_feature(text, size, "avx512dq", __builtin_cpu_supports("avx512dq"));
-  add_feature(text, size, "avx512vl", __builtin_cpu_supports("avx512vl"));
+  const int there[] = {__builtin_cpu_supports("sse4.2"),  __builtin_cpu_supports("avx"),
+                       __builtin_cpu_supports("avx2"),    __builtin_cpu_supports("fma"),
+                       __builtin_cpu_supports("avx512f"), __builtin_cpu_supports("avx512dq"),
+                       __builtin_cpu_supports("avx512vl")};
+  size_t length = 0;
+  text[0] = '\0';
+  for (size_t i = 0; i < sizeof there / sizeof *there; i++) {
+    if (!there[i]) continue;
+    length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", names[i]);
+  }
 #else
-  add_feature(text, size, "none looked for", 1);
+  snprintf(text, size, "none looked for");
 #endif
 }
 
@@ -101,11 +99,8 @@ static facts gather(void) {
 }
 
 static void print_text(const facts *f) {
-  printf("version   %s\n", hvi_version());
-  printf("compiler  %s\n", COMPILER);
-  printf("build     %s\n", HVI_BUILD_TYPE);
-  printf("cpu       %s\n", f->cpu);
-  printf("features  %s\n", f->features);
+  printf("version   %s\ncompiler  %s\nbuild     %s\n", hvi_version(), COMPILER, HVI_BUILD_TYPE);
+  printf("cpu       %s\nfeatures  %s\n", f->cpu, f->features);
   printf("ensemble  %s kernel, %d instances side by side\n", f->kernel, (int)HVI_LANES);
   printf("threads   %zu\n", f->cores);
   printf("blas      %s (%s)\n", f->blas, f->blas_core);
@@ -118,38 +113,20 @@ static void print_text(const facts *f) {
   }
 }
 
-static void module_json(hvi_json *j, const char *name, const hvi_module *module,
-                        const hvi_error *why) {
-  hvi_json_open(j, NULL, '{');
-  hvi_json_text(j, "name", name);
-  hvi_json_bool(j, "available", module != NULL);
-  if (module) {
-    hvi_json_text(j, "needs", module->needs);
-    hvi_json_text(j, "needs_version", module->needs_version());
-    hvi_json_text(j, "path", hvi_module_path(module));
-  } else {
-    hvi_json_text(j, "missing", why->text);
-  }
-  hvi_json_close(j, '}');
-}
-
 static void print_json(const facts *f) {
-  hvi_json j = {0};
-  hvi_json_open(&j, NULL, '{');
-  hvi_json_count(&j, "schema_version", 1);
-  hvi_json_text(&j, "version", hvi_version());
-  hvi_json_text(&j, "compiler", COMPILER);
-  hvi_json_text(&j, "build", HVI_BUILD_TYPE);
-  hvi_json_text(&j, "cpu", f->cpu);
-  hvi_json_text(&j, "cpu_features", f->features);
-  hvi_json_text(&j, "ensemble_kernel", f->kernel);
-  hvi_json_count(&j, "ensemble_lanes", HVI_LANES);
-  hvi_json_count(&j, "threads", f->cores);
-  hvi_json_text(&j, "blas", f->blas);
-  hvi_json_text(&j, "blas_core", f->blas_core);
-  hvi_json_text(&j, "gnuplot", *f->gnuplot ? f->gnuplot : NULL);
+  hvi_json j = hvi_json_begin();
+  hvi_json_put(&j, V("version", hvi_version()), V("compiler", COMPILER), V("build", HVI_BUILD_TYPE),
+               V("cpu", f->cpu), V("cpu_features", f->features), V("ensemble_kernel", f->kernel),
+               V("ensemble_lanes", (size_t)HVI_LANES), V("threads", f->cores), V("blas", f->blas),
+               V("blas_core", f->blas_core), V("gnuplot", *f->gnuplot ? f->gnuplot : NULL));
   hvi_json_open(&j, "modules", '[');
-  module_json(&j, "mujoco", f->mujoco, &f->no_mujoco);
+  if (f->mujoco)
+    hvi_json_object(&j, NULL, V("name", "mujoco"), V("available", (bool)true),
+                    V("needs", f->mujoco->needs), V("needs_version", f->mujoco->needs_version()),
+                    V("path", hvi_module_path(f->mujoco)));
+  else
+    hvi_json_object(&j, NULL, V("name", "mujoco"), V("available", (bool)false),
+                    V("missing", f->no_mujoco.text));
   hvi_json_close(&j, ']');
   hvi_json_close(&j, '}');
 }
@@ -157,19 +134,12 @@ static void print_json(const facts *f) {
 int hvi_cli_info(int argc, char **argv) {
   bool json = false;
   int code;
-  hvi_args args = {.command = argv[0],
-                   .usage = "[OPTION]...",
-                   .summary = "Prints the version, how the program was built, and what it runs on.",
+  hvi_args args = {argv[0], "[OPTION]...",
+                   "Prints the version, how the program was built, and what it runs on.",
                    .examples = "  hvi info\n  hvi info --json"};
-  hvi_args_add(
-      &args,
-      (hvi_arg[]){{.name = "json", .kind = HVI_ARG_FLAG, .to = &json, .help = "as one JSON object"},
-                  {0}});
+  hvi_args_json(&args, &json);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  facts f = gather();
-  if (json)
-    print_json(&f);
-  else
-    print_text(&f);
+  const facts f = gather();
+  (json ? print_json : print_text)(&f);
   return HVI_EXIT_DONE;
 }

@@ -1,9 +1,306 @@
 /* hvi inspect: what theory says about a problem and a method, and what a short run does. */
-#include "inspect.h"
-
+#include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
+#include "report/csv.h"
+#include "report/plot.h"
+#include "report/text.h"
+#include "setup.h"
+#include "talk.h"
+
+#include <hvi/performative.h>
+#include <hvi/theory.h>
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88, POINTS = 200 };
+
+/* What was asked for. */
+typedef struct inspection {
+  hvi_setup setup;
+  hvi_talk talk;
+  size_t steps; /* of the run */
+  bool json;
+  const char *plot; /* folder, or NULL */
+} inspection;
+
+/* One row: a name, a number, and a remark. */
+__attribute__((format(printf, 3, 4))) static void row(const char *name, double x,
+                                                      const char *remark, ...) {
+  char number[HVI_NUMBER_SIZE];
+  printf("  %-*s%-*s", NAME, name, NUMBER, isnan(x) ? "-" : hvi_number_short(number, x, DIGITS));
+  va_list args;
+  va_start(args, remark);
+  vprintf(remark, args);
+  va_end(args);
+  putchar('\n');
+}
+
+/* A bound on a setting that may not exist. */
+static void bound(const char *name, double x, const char *remark) {
+  if (x > 0.0)
+    row(name, x, "%s", remark);
+  else
+    printf("  %-*s%-*s%s\n", NAME, name, NUMBER, "none", remark);
+}
+
+/* A paragraph, broken at blanks, under a label. */
+static void paragraph(const char *label, const char *text) {
+  size_t column = (size_t)printf("%s", label);
+  while (*text) {
+    const size_t length = strcspn(text, " ");
+    if (column + length + 1 > WIDTH) {
+      printf("\n ");
+      column = 1;
+    }
+    column += (size_t)printf(" %.*s", (int)length, text);
+    text += length + strspn(text + length, " ");
+  }
+  putchar('\n');
+}
+
+/* The contraction test of repeated risk minimisation, for problems whose data answer to the model:
+ * what such a problem says of itself. The built-in ones say which of their keys decides. */
+static bool find_coverage(hvi_performative_coverage *c, const hvi_problem *p) {
+  if (hvi_performative_cover(c, p)) return true;
+  if (!p->ops->sensitivity) return false;
+  *c = (hvi_performative_coverage){
+      .limit = NAN, .parameter_beta = NAN, .parameter_mu = NAN, .parameter_limit = NAN};
+  p->ops->sensitivity(p, &c->beta, &c->mu);
+  return true;
+}
+
+static void coverage_rows(const hvi_performative_coverage *c) {
+  char text[64], limit[HVI_NUMBER_SIZE];
+  if (!c->key) return;
+  if (isinf(c->limit)) {
+    snprintf(text, sizeof text, "every %s", c->key);
+  } else {
+    snprintf(text, sizeof text, "%s %s %s", c->key, c->below ? "below" : "above",
+             hvi_number_short(limit, c->limit, DIGITS));
+  }
+  printf("  %-*s%s\n", NAME, "covered", text);
+}
+
+static void parameter_rows(const hvi_performative_coverage *c) {
+  char limit[HVI_NUMBER_SIZE];
+  if (isnan(c->parameter_beta)) return;
+  row("beta, parameters", c->parameter_beta, "the same test in theta, near the stable point");
+  row("mu, parameters", c->parameter_mu, "%s", "");
+  printf("  %-*s%s below %s\n", NAME, "covered, parameters", c->key,
+         hvi_number_short(limit, c->parameter_limit, DIGITS));
+}
+
+static void deployment_table(const inspection *s) {
+  hvi_performative_coverage c;
+  if (!find_coverage(&c, s->setup.problem)) return;
+  const double q = c.beta / c.mu;
+  printf("repeated risk minimisation (data that answer to the model)\n");
+  row("beta", c.beta, "sensitivity of the loss's gradient to what is deployed");
+  row("mu of the loss", c.mu, "strong convexity");
+  row("beta / mu", q, "%s",
+      q < 1.0 ? "covered: each exact retraining contracts by this"
+              : "not covered: it must be below 1");
+  /* an exact step with eta = 1 contracts by q, and |z - T z| <= (1 + q) |z - z*| */
+  if (q < 1.0 && s->setup.problem->eta == 1.0)
+    row("largest alpha, eta 1", (1.0 - q) / (1.0 + q), "(1 - q) / (1 + q), q = beta / mu");
+  coverage_rows(&c);
+  parameter_rows(&c);
+  if (c.how) paragraph("  how     ", c.how);
+}
+
+static void deployment_json(hvi_json *j, const inspection *s) {
+  hvi_performative_coverage c;
+  if (!find_coverage(&c, s->setup.problem)) return;
+  const char *side = c.below ? "below" : "above";
+  hvi_json_object(j, "repeated_minimisation", V("beta", c.beta), V("mu", c.mu),
+                  V("ratio", c.beta / c.mu), V("covered", (bool)(c.beta < c.mu)), V("key", c.key),
+                  V("limit", c.limit), V("side", c.key ? side : NULL),
+                  V("parameter_beta", c.parameter_beta), V("parameter_mu", c.parameter_mu),
+                  V("parameter_limit", c.parameter_limit), V("how", c.how));
+}
+
+static void constants_table(const hvi_inspection *i) {
+  const hvi_constants *c = &i->constants;
+  printf("constants of F on the outputs");
+  if (c->exact)
+    printf(" (exact: F is affine)\n");
+  else
+    printf(" (sampled, %zu pairs: mu is at most, L at least this)\n", c->pairs);
+  row("mu", c->mu, "strong monotonicity");
+  row("L", c->lipschitz, "Lipschitz constant");
+}
+
+static void settings_table(const hvi_inspection *i) {
+  const hvi_rates *r = &i->rates;
+  printf("step size\n");
+  row("eta", i->eta, "in force");
+  bound("largest eta", r->eta_max, "2 mu / L^2: the exact step contracts below");
+  bound("best eta", r->eta_best, "mu / L^2: smallest kappa");
+  bound("theorem's eta", r->eta_theorem, "2 mu / 5 L^2");
+  if (!isnan(r->rho)) bound("largest eta at alpha", r->eta_alpha, "rho < 1 below");
+  printf("inner accuracy\n");
+  if (!isnan(i->alpha)) row("alpha", i->alpha, "asked for");
+  row("alpha reached", i->alpha_worst, "worst step; median %.3g", i->alpha_median);
+  if (!isnan(i->step_share))
+    row("share of exact step", i->step_share, "|z_t+1 - z_t| / |z_t^* - z_t|, median");
+  bound("largest alpha", r->alpha_max, "mu / L, for any eta");
+  bound("largest alpha at eta", r->alpha_eta, "rho < 1 below");
+  bound("theorem's alpha", r->alpha_theorem, "mu / 2L");
+}
+
+static void rates_table(const hvi_inspection *i) {
+  const char *what = i->by_residual ? "squared residual" : "|z - z*|^2";
+  printf("rate per outer step (%s)\n", what);
+  row("kappa^2", i->rates.kappa2, "bound for the exact step");
+  row("exact step, observed", i->rate_exact, "%s", i->by_residual ? "" : "near z*");
+  row("rho", i->rates.rho, "bound for these settings");
+  row("observed", i->rate_observed, "run of %zu steps: %s, residual %.3g", i->outer,
+      hvi_outcome_name(i->outcome), i->residual);
+  for (size_t k = 0; k < i->variant_count; k++) {
+    const hvi_variant *v = &i->variants[k];
+    char name[64];
+    snprintf(name, sizeof name, "with %zu inner", v->inner);
+    row(name, v->rate, "alpha %.3g, share of exact step %.3g", v->alpha_median, v->step_share);
+  }
+}
+
+static void print_table(const inspection *s, const hvi_inspection *i) {
+  const hvi_settings *o = &s->setup.settings;
+  printf("problem   %s\nmethod    %s", s->setup.name, s->setup.method);
+  if (!o->baseline) printf(", inner %zu", o->inner_steps);
+  printf("\n\n");
+  constants_table(i);
+  deployment_table(s);
+  settings_table(i);
+  rates_table(i);
+  printf("\nverdict   %s\n", hvi_verdict_name(i->verdict));
+  paragraph("why      ", i->explanation);
+  if (*i->advice) paragraph("change   ", i->advice);
+}
+
+static void run_json(hvi_json *j, const hvi_inspection *i) {
+  const hvi_rates *r = &i->rates;
+  hvi_json_object(
+      j, "rates", V("kappa2", r->kappa2), V("rho", r->rho), V("rho_sharp", r->rho_sharp),
+      V("eta_max", r->eta_max), V("eta_best", r->eta_best), V("eta_theorem", r->eta_theorem),
+      V("eta_alpha", r->eta_alpha), V("alpha_max", r->alpha_max), V("alpha_eta", r->alpha_eta),
+      V("alpha_theorem", r->alpha_theorem), V("rho_theorem", r->rho_theorem));
+  hvi_json_object(j, "run", V("outcome", hvi_outcome_name(i->outcome)),
+                  V("converging", i->converging), V("outer", i->outer), V("dist2", i->dist2),
+                  V("residual", i->residual), V("alpha_median", i->alpha_median),
+                  V("alpha_worst", i->alpha_worst), V("step_share", i->step_share),
+                  V("rate", i->rate_observed), V("rate_exact", i->rate_exact),
+                  V("rate_of", i->by_residual ? "residual2" : "dist2"));
+  hvi_json_open(j, "variants", '[');
+  for (const hvi_variant *v = i->variants; v < i->variants + i->variant_count; v++)
+    hvi_json_object(j, NULL, V("inner", v->inner), V("alpha_median", v->alpha_median),
+                    V("step_share", v->step_share), V("rate", v->rate));
+  hvi_json_close(j, ']');
+}
+
+static void print_json(const inspection *s, const hvi_inspection *i) {
+  const hvi_constants *c = &i->constants;
+  hvi_json j = hvi_json_begin();
+  hvi_json_put(
+      &j, V("problem", s->setup.name), V("method", s->setup.method),
+      V("verdict", hvi_verdict_name(i->verdict)), V("obstacle", hvi_obstacle_name(i->obstacle)),
+      V("explanation", (const char *)i->explanation), V("advice", *i->advice ? i->advice : NULL));
+  hvi_json_object(&j, "constants", V("mu", c->mu), V("lipschitz", c->lipschitz),
+                  V("exact", c->exact), V("pairs", c->pairs));
+  deployment_json(&j, s);
+  run_json(&j, i);
+  hvi_json_open(&j, "settings", '{');
+  hvi_setup_json(&j, &s->setup, i->eta);
+  hvi_json_close(&j, '}');
+  hvi_json_close(&j, '}');
+}
+
+/* As far as the curves are worth drawing. */
+static double last_eta(const hvi_inspection *i) {
+  return 1.25 * fmax(i->eta, fmax(i->rates.eta_max, 0.0));
+}
+
+static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_error *err) {
+  hvi_csv csv;
+  hvi_status status = hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err);
+  if (status != HVI_OK) return status;
+  const double alpha = fmax(i->alpha, i->alpha_worst);
+  for (int k = 0; k <= POINTS; k++) {
+    const double eta = last_eta(i) * k / POINTS;
+    const hvi_rates r = hvi_theory_rates(i->constants.mu, i->constants.lipschitz, eta, alpha);
+    const hvi_rates small =
+        hvi_theory_rates(i->constants.mu, i->constants.lipschitz, eta, r.alpha_theorem);
+    const double row[] = {eta, r.kappa2, r.rho, small.rho, 1.0};
+    for (size_t c = 0; c < sizeof row / sizeof *row; c++) hvi_csv_number(&csv, row[c]);
+    hvi_csv_end(&csv);
+  }
+  return hvi_csv_close(&csv, err);
+}
+
+static hvi_status write_points(const char *path, const hvi_inspection *i, hvi_error *err) {
+  hvi_csv csv;
+  hvi_status status = hvi_csv_open(&csv, path, "eta,observed,exact", err);
+  if (status != HVI_OK) return status;
+  hvi_csv_number(&csv, i->eta);
+  hvi_csv_number(&csv, i->rate_observed);
+  hvi_csv_number(&csv, i->rate_exact);
+  hvi_csv_end(&csv);
+  return hvi_csv_close(&csv, err);
+}
+
+/* From below everything to a little above one: a large rho may leave the picture. */
+static hvi_axis rate_axis(const hvi_inspection *i) {
+  const hvi_constants *c = &i->constants;
+  const hvi_rates last = hvi_theory_rates(c->mu, c->lipschitz, last_eta(i), 0.0);
+  const hvi_rates best = hvi_theory_rates(c->mu, c->lipschitz, fmax(last.eta_best, 0.0), 0.0);
+  const double low = fmin(best.kappa2, fmin(i->rate_observed, i->rate_exact));
+  const double high = fmax(last.kappa2, fmax(i->rate_observed, i->rate_exact));
+  const double margin = 0.3 * (fmax(high, 1.0) - fmin(low, 1.0)) + 1e-6;
+  return (hvi_axis){.label = "rate of |z - z*|^2 per outer step",
+                    .low = fmin(low, 1.0) - margin,
+                    .high = fmax(high, 1.0) + margin};
+}
+
+static hvi_status draw(const inspection *s, const hvi_inspection *i, hvi_error *err) {
+  static const char curves[] = "inspect.csv", points[] = "inspect-observed.csv";
+  const hvi_series series[] = {
+      {"κ², exact step", curves, "eta", "kappa2", NULL, HVI_MARK_LINE, 0},
+      {"ρ at the α reached", curves, "eta", "rho", NULL, HVI_MARK_LINE, 1},
+      {"ρ at α = μ / 2L", curves, "eta", "rho_theorem", NULL, HVI_MARK_LINE, 4},
+      {NULL, curves, "eta", "one", NULL, HVI_MARK_DASHED, 7},
+      {"observed", points, "eta", "observed", NULL, HVI_MARK_POINTS, 3},
+      {"observed, exact step", points, "eta", "exact", NULL, HVI_MARK_POINTS, 2}};
+  const hvi_panel panel = {.x = {.label = "η"},
+                           .y = rate_axis(i),
+                           .series_count = sizeof series / sizeof *series,
+                           .series = series};
+  const hvi_plot plot = {
+      .name = "inspect", .title = s->setup.name, .panel_count = 1, .panels = &panel};
+  char note[HVI_PLOT_NOTE];
+  const hvi_status status = hvi_plot_make(s->plot, &plot, note, err);
+  if (status == HVI_OK && *note) hvi_say(&s->talk, "%s\n", note);
+  return status;
+}
+
+/* FOLDER/inspect.{csv,gp,png,svg}: the theorem's rates over eta, and where the settings stand. The
+ * folder exists. */
+static hvi_status plot_rates(const inspection *s, const hvi_inspection *i, hvi_error *err) {
+  char *curves = hvi_path_join(s->plot, "inspect", ".csv");
+  char *points = hvi_path_join(s->plot, "inspect-observed", ".csv");
+  hvi_status status = curves && points ? HVI_OK : hvi_error_memory(err, "a path");
+  if (status == HVI_OK) status = write_curves(curves, i, err);
+  if (status == HVI_OK) status = write_points(points, i, err);
+  if (status == HVI_OK) status = draw(s, i, err);
+  hvi_free(curves);
+  hvi_free(points);
+  return status;
+}
 
 static const char summary[] =
     "Prints mu and L of PROBLEM, the step sizes and inner accuracies that the convergence theorem\n"
@@ -16,53 +313,38 @@ static const char examples[] = "  hvi inspect pennies --method gd --inner 10 --e
                                "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
                                "  hvi inspect my-game.yaml --plot out";
 
-static void add_options(hvi_inspect *s, hvi_args *args) {
-  /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
-      {.name = "inspection"},
-      {"steps", 0, HVI_ARG_SIZE, &s->steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"},
-      {"json", 0, HVI_ARG_FLAG, &s->json, .help = "the result as one JSON object"},
-      {"plot", 0, HVI_ARG_TEXT, &s->plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"},
-      {0}});
-  /* clang-format on */
-}
-
-static int inspect(const hvi_inspect *s) {
+static int inspect(const inspection *s) {
   hvi_error err;
   hvi_inspection i;
   /* before anything is printed */
   if (s->plot && hvi_folder_make(s->plot, &err) != HVI_OK) return hvi_complain_error(&err);
-  if (hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &err) != HVI_OK) {
+  if (hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &err) != HVI_OK)
     return hvi_complain_error(&err);
-  }
-  if (s->json)
-    hvi_inspect_json(s, &i);
-  else
-    hvi_inspect_table(s, &i);
-  if (s->plot && hvi_inspect_plot(s, &i, &err) != HVI_OK) return hvi_complain_error(&err);
+  (s->json ? print_json : print_table)(s, &i);
+  if (s->plot && plot_rates(s, &i, &err) != HVI_OK) return hvi_complain_error(&err);
   return HVI_EXIT_DONE;
 }
 
 int hvi_cli_inspect(int argc, char **argv) {
-  hvi_inspect s = {.setup = hvi_setup_new(), .talk = hvi_talk_new(), .steps = 1000};
-  hvi_args args = {.command = argv[0],
-                   .usage = "PROBLEM [OPTION]...",
-                   .summary = summary,
-                   .examples = examples,
-                   .min = 1,
-                   .max = 1,
-                   .operand = "problem"};
+  inspection s = {.setup = hvi_setup_new(), .talk = hvi_talk_new(), .steps = 1000};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
   int code;
   hvi_setup_options(&s.setup, &args);
-  add_options(&s, &args);
+  /* clang-format off */
+  hvi_args_add(&args, (hvi_arg[]){
+      {.name = "inspection"},
+      {"steps", 0, HVI_ARG_SIZE, &s.steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"},
+      {"plot", 0, HVI_ARG_TEXT, &s.plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"},
+      {0}});
+  /* clang-format on */
+  hvi_args_json(&args, &s.json);
   hvi_talk_options(&s.talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   code = hvi_setup_make(&s.setup, &args);
   if (code == HVI_EXIT_DONE) {
     const size_t iters = s.setup.settings.max_outer;
-    if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0) {
+    if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0)
       s.steps = iters;
-    }
     code = inspect(&s);
   }
   hvi_setup_free(&s.setup);

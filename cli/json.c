@@ -47,6 +47,13 @@ static void put_number(double x) {
   fputs(isfinite(x) ? hvi_number_format(text, x) : "null", stdout);
 }
 
+hvi_json hvi_json_begin(void) {
+  hvi_json j = {0};
+  hvi_json_open(&j, NULL, '{');
+  hvi_json_count(&j, "schema_version", 1);
+  return j;
+}
+
 void hvi_json_open(hvi_json *j, const char *name, char bracket) {
   begin(j, name);
   putchar(bracket);
@@ -97,4 +104,26 @@ void hvi_json_numbers(hvi_json *j, const char *name, const double *x, size_t n) 
     put_number(x[i]);
   }
   putchar(']');
+}
+
+hvi_value hvi_value_number(const char *name, double x) {
+  return (hvi_value){name, HVI_NUMBER, .number = x};
+}
+hvi_value hvi_value_count(const char *name, uint64_t x) {
+  return (hvi_value){name, HVI_COUNT, .count = x};
+}
+hvi_value hvi_value_bool(const char *name, bool x) {
+  return (hvi_value){name, HVI_BOOL, .flag = x};
+}
+hvi_value hvi_value_text(const char *name, const char *x) {
+  return (hvi_value){name, HVI_TEXT, .text = x};
+}
+
+void hvi_json_values(hvi_json *j, const hvi_value *values) {
+  for (const hvi_value *v = values; v->name; v++) {
+    if (v->kind == HVI_NUMBER) hvi_json_number(j, v->name, v->number);
+    if (v->kind == HVI_COUNT) hvi_json_count(j, v->name, v->count);
+    if (v->kind == HVI_BOOL) hvi_json_bool(j, v->name, v->flag);
+    if (v->kind == HVI_TEXT) hvi_json_text(j, v->name, v->text);
+  }
 }

@@ -1,8 +1,6 @@
 /* hvi: the program. Finds the sub-command and makes sure that what it printed has arrived. */
 #include "base/cpu.h"
 #include "commands.h"
-#include "exit_codes.h"
-#include "signals.h"
 #include "talk.h"
 
 #include <cblas.h>
@@ -10,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +44,8 @@ static void print_usage(FILE *out) {
         "Solves hidden monotone variational inequalities with surrogate losses.\n\n"
         "commands:\n",
         out);
-  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
     fprintf(out, "  %-9s %-8s  %s\n", commands[i].name, commands[i].usage, commands[i].summary);
-  }
   fputs("\n"
         "  hvi help COMMAND    the options of a command\n"
         "  hvi --version       the version\n"
@@ -60,9 +58,8 @@ static void print_usage(FILE *out) {
 }
 
 static const command *find(const char *name) {
-  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (strcmp(commands[i].name, name) == 0) return &commands[i];
-  }
   return NULL;
 }
 
@@ -72,8 +69,8 @@ static int unknown_command(const char *name) {
   for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
   names[COMMAND_COUNT] = "help";
   names[COMMAND_COUNT + 1] = NULL;
-  return hvi_complain(HVI_EXIT_USAGE, "there is no command '%s'%s", name,
-                      hvi_did_you_mean(hint, name, names, "'hvi --help' lists them"));
+  return hvi_misuse("there is no command '%s'%s", name,
+                    hvi_did_you_mean(hint, name, names, "'hvi --help' lists them"));
 }
 
 static int help(int argc, char **argv) {
@@ -93,26 +90,27 @@ static int dispatch(int argc, char **argv) {
     return HVI_EXIT_USAGE;
   }
   const char *name = argv[1];
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
     return help(argc - 1, argv + 1);
-  }
   if (strcmp(name, "--version") == 0) {
     printf("hvi %s\n", hvi_version());
     return HVI_EXIT_DONE;
   }
-  if (name[0] == '-') {
-    return hvi_complain(HVI_EXIT_USAGE, "a command comes first, then its options; not '%s'", name);
-  }
+  if (name[0] == '-') return hvi_misuse("a command comes first, then its options; not '%s'", name);
   const command *c = find(name);
   return c ? c->run(argc - 1, argv + 1) : unknown_command(name);
 }
 
-/* A full disk or a closed pipe shows here at the latest. */
+/* A full disk or a closed pipe shows here at the latest. Of a reader that has left, as `head` does,
+ * nothing is said. */
 static int close_stdout(int code) {
+  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  const bool left = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
   errno = 0;
   bool failed = ferror(stdout) != 0;
   if (fclose(stdout) != 0) failed = true;
   if (!failed) return code;
+  if (left) return HVI_EXIT_PIPE;
   fprintf(stderr, "hvi: cannot write to standard output: %s\n",
           errno ? strerror(errno) : "a write failed");
   return HVI_EXIT_SYSTEM;

@@ -1,17 +1,207 @@
-/* hvi policy train: soft actor-critic on an environment, with checkpoints. */
-#include "args.h"
+/*
+ * hvi policy train: soft actor-critic on an environment, with checkpoints.
+ *
+ * The log grows row by row, and a row is on its way to the disk before the checkpoint of a later
+ * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
+ * what the log has beyond it: the two go on together.
+ */
 #include "base/clock.h"
 #include "base/error.h"
-#include "exit_codes.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "commands.h"
 #include "io/kept.h"
-#include "policy.h"
-#include "signals.h"
+#include "report/plot.h"
+#include "report/text.h"
+#include "talk.h"
 
+#include <hvi/sac.h>
+
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_EVERY = 10000, LOOK_EVERY = 32 };
+static const char HEADER[] =
+    "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean\n";
+enum { MOST_LOG = 1 << 30, LINE_EVERY = 10000, LOOK_EVERY = 32 };
+
+/* A training run: what was asked for, its files, and the trainer. */
+typedef struct training {
+  hvi_talk talk;
+  hvi_sac_settings settings;
+  size_t steps, every; /* environment steps in all, and between checkpoints */
+  bool resume, fresh, accept_other_bits;
+  const char *out; /* the policy */
+  const char *log; /* NULL: beside the policy */
+  char *checkpoint, *log_path;
+  hvi_lock lock; /* on the checkpoint */
+  hvi_env *env;
+  hvi_sac *sac;
+  FILE *rows;    /* the log, open at its end */
+  size_t logged; /* episodes */
+} training;
+
+static bool ends_with(const char *text, const char *ending) {
+  const size_t length = strlen(text), tail = strlen(ending);
+  return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+/* Names of the files, which belong to the run. */
+static hvi_status name_files(training *t, hvi_error *err) {
+  hvi_text checkpoint = {0}, log = {0};
+  const size_t length = strlen(t->out);
+  const size_t stem = ends_with(t->out, ".safetensors") ? length - strlen(".safetensors") : length;
+  hvi_text_add(&checkpoint, "%s.checkpoint", t->out);
+  if (t->log)
+    hvi_text_add(&log, "%s", t->log);
+  else
+    hvi_text_add(&log, "%.*s.csv", (int)stem, t->out);
+  t->checkpoint = hvi_text_take(&checkpoint);
+  t->log_path = hvi_text_take(&log);
+  hvi_text_free(&checkpoint);
+  hvi_text_free(&log);
+  return t->checkpoint && t->log_path ? HVI_OK : hvi_error_memory(err, "file names");
+}
+
+/* Where the rows up to `step` end. A line that was cut short ends it too. */
+static char *end_of_rows(char *text, size_t step) {
+  char *at = text + strlen(HEADER);
+  for (;;) {
+    char *line_end = strchr(at, '\n'), *comma;
+    if (!line_end) return at;
+    const unsigned long long number = strtoull(at, &comma, 10);
+    if (comma == at || *comma != ',' || number > step) return at;
+    at = line_end + 1;
+  }
+}
+
+/* What is in the log, or NULL when it is new, empty, or a pipe. A file that is no log is left
+ * alone.
+ */
+static hvi_status read_log(char **text, const training *t, hvi_error *err) {
+  struct stat st;
+  *text = NULL;
+  if (fstat(fileno(t->rows), &st) != 0) return hvi_error_system(err, "read", t->log_path);
+  if (!S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
+  const hvi_status status = hvi_file_read_text(text, t->log_path, MOST_LOG, err);
+  if (status != HVI_OK || strncmp(*text, HEADER, strlen(HEADER)) == 0) return status;
+  hvi_free(*text);
+  *text = NULL;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "'%s' is there and is no log of a training: --log takes another name",
+                       t->log_path);
+}
+
+/* The rows of an earlier run, which this one does not go on with. */
+static hvi_status keep_rows(const training *t, const char *text, hvi_error *err) {
+  char *previous = hvi_file_previous(t->log_path);
+  const hvi_status status =
+      previous ? hvi_file_write_text(previous, text, err) : hvi_error_memory(err, "a file name");
+  hvi_free(previous);
+  return status;
+}
+
+/* Opens the log: anew, or cut back to the trainer's step. */
+static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
+  size_t end = 0;
+  int fd;
+  char *text = NULL;
+  t->logged = hvi_sac_state(t->sac).episodes;
+  hvi_status status = hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, err);
+  if (status != HVI_OK) return status;
+  t->rows = fdopen(fd, "a");
+  if (!t->rows) {
+    close(fd);
+    return hvi_error_system(err, "write", t->log_path);
+  }
+  status = read_log(&text, t, err);
+  if (text && resumed) end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
+  if (text && !resumed) status = keep_rows(t, text, err);
+  if (resumed && !status && !text)
+    hvi_say(&t->talk, "hvi: '%s' is gone; its rows begin anew\n", t->log_path);
+  hvi_free(text);
+  if (status != HVI_OK) return status;
+  /* a pipe or a terminal cannot be cut and need not be */
+  if (ftruncate(fd, (off_t)end) != 0 && errno != EINVAL)
+    return hvi_error_system(err, "write", t->log_path);
+  if (end == 0) fputs(HEADER, t->rows);
+  if (fflush(t->rows) != 0) return hvi_error_system(err, "write", t->log_path);
+  return hvi_folder_sync(t->log_path, err);
+}
+
+static void put(FILE *out, double x) {
+  char text[HVI_NUMBER_SIZE];
+  fprintf(out, ",%s", isnan(x) ? "" : hvi_number_format(text, x));
+}
+
+/* A row, if an episode has ended since the last one. */
+static hvi_status log_episode(training *t, hvi_error *err) {
+  const hvi_sac_report r = hvi_sac_state(t->sac);
+  if (r.episodes == t->logged) return HVI_OK;
+  t->logged = r.episodes;
+  fprintf(t->rows, "%zu,%zu", r.step, r.episodes);
+  put(t->rows, r.last_return);
+  fprintf(t->rows, ",%zu", r.last_length);
+  const double rest[] = {r.mean_return, r.critic_loss, r.actor_loss, r.alpha, r.entropy, r.q_mean};
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) put(t->rows, rest[i]);
+  fputc('\n', t->rows);
+  return fflush(t->rows) == 0 ? HVI_OK : hvi_error_system(err, "write", t->log_path);
+}
+
+static hvi_status save_policy(const training *t, hvi_error *err) {
+  hvi_policy *policy = NULL;
+  hvi_status status = hvi_sac_policy(t->sac, &policy, err);
+  if (status == HVI_OK) status = hvi_policy_save(policy, t->out, err);
+  hvi_policy_free(policy);
+  return status;
+}
+
+/* The log on the disk, then the checkpoint, then the policy. */
+static hvi_status save(training *t, hvi_error *err) {
+  hvi_status status = hvi_file_sync(fileno(t->rows), t->log_path, err);
+  if (status == HVI_OK) status = hvi_sac_save(t->sac, t->checkpoint, err);
+  return status == HVI_OK ? save_policy(t, err) : status;
+}
+
+/* The learning curve beside the log. Nothing to draw is no error. */
+static hvi_status draw(training *t, hvi_error *err) {
+  char *folder = NULL, *name = NULL, note[HVI_PLOT_NOTE];
+  hvi_status status = HVI_OK;
+  if (hvi_sac_state(t->sac).episodes == 0) return HVI_OK;
+  if (!hvi_path_split(&folder, &name, t->log_path, ".csv")) {
+    status = hvi_error_memory(err, "file names");
+  } else {
+    const char *slash = strrchr(t->log_path, '/'), *file = slash ? slash + 1 : t->log_path;
+    const hvi_series series[] = {
+        {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
+        {"mean of ten", file, "step", "mean_return_10", NULL, HVI_MARK_LINE, 0}};
+    const hvi_panel panel = {.x = {.label = "environment steps, thousands", .thousands = true},
+                             .y = {.label = "return"},
+                             .series_count = sizeof series / sizeof *series,
+                             .series = series};
+    const hvi_plot plot = {.name = name, .title = t->env->name, .panel_count = 1, .panels = &panel};
+    status = hvi_plot_make(folder, &plot, note, err);
+    if (status == HVI_OK && *note) hvi_say(&t->talk, "hvi: %s\n", note);
+  }
+  hvi_free(folder);
+  hvi_free(name);
+  return status;
+}
+
+static void close_training(training *t) {
+  if (t->rows) fclose(t->rows);
+  hvi_lock_release(&t->lock);
+  hvi_sac_free(t->sac);
+  hvi_env_free(t->env);
+  hvi_free(t->checkpoint);
+  hvi_free(t->log_path);
+}
 
 /* What is shown while it runs. */
 typedef struct view {
@@ -20,7 +210,7 @@ typedef struct view {
   size_t first;
 } view;
 
-static void show(view *v, const hvi_training *t) {
+static void show(view *v, const training *t) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
   const double rate = (double)(r.step - v->first) / fmax(hvi_clock_now() - v->started, 1e-9);
   if (t->talk.terminal) {
@@ -40,22 +230,22 @@ static int diverged_or(const hvi_error *err) {
 }
 
 /* To the last step, an error, or Ctrl-C. */
-static int run(hvi_training *t, view *v) {
+static int run(training *t, view *v) {
   hvi_error err = {HVI_OK, ""};
   size_t step = hvi_sac_state(t->sac).step;
   while (step < t->steps) {
     if (hvi_sac_step(t->sac, &err) != HVI_OK) return diverged_or(&err);
     step++;
-    if (hvi_training_log(t, &err) != HVI_OK) return hvi_complain_error(&err);
+    if (log_episode(t, &err) != HVI_OK) return hvi_complain_error(&err);
     show(v, t);
     if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
-    if (step % t->every == 0 && step < t->steps && hvi_training_save(t, &err) != HVI_OK)
+    if (step % t->every == 0 && step < t->steps && save(t, &err) != HVI_OK)
       return diverged_or(&err);
   }
   return HVI_EXIT_DONE;
 }
 
-static void print_summary(const hvi_training *t, double seconds) {
+static void print_summary(const training *t, double seconds) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
   printf("%s: %zu steps, %zu episodes, mean return of the last 10: %.6g\n", t->env->name, r.step,
          r.episodes, r.mean_return);
@@ -63,7 +253,7 @@ static void print_summary(const hvi_training *t, double seconds) {
   hvi_say(&t->talk, "%.1f s\n", seconds);
 }
 
-static int train(hvi_training *t) {
+static int train(training *t) {
   hvi_error err = {HVI_OK, ""};
   const size_t first = hvi_sac_state(t->sac).step;
   view v = {.bar =
@@ -73,8 +263,8 @@ static int train(hvi_training *t) {
   const int code = run(t, &v);
   hvi_progress_clear(&v.bar);
   if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
-  if (hvi_training_save(t, &err) != HVI_OK) return diverged_or(&err);
-  const int drawn = hvi_training_draw(t, &err) == HVI_OK ? code : hvi_complain_error(&err);
+  if (save(t, &err) != HVI_OK) return diverged_or(&err);
+  const int drawn = draw(t, &err) == HVI_OK ? code : hvi_complain_error(&err);
   print_summary(t, hvi_clock_now() - v.started);
   if (code == HVI_EXIT_INTERRUPTED)
     hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here",
@@ -82,14 +272,14 @@ static int train(hvi_training *t) {
   return code == HVI_EXIT_DONE ? drawn : code;
 }
 
-static int different_settings(const hvi_training *t, const hvi_setting *row) {
+static int different_settings(const training *t, const hvi_setting *row) {
   char was[256], is[256];
-  return hvi_complain(HVI_EXIT_USAGE, "'%s' was made with %s %s, not %s", t->checkpoint, row->name,
-                      hvi_setting_format(row, hvi_sac_settings_of(t->sac), was, sizeof was),
-                      hvi_setting_format(row, &t->settings, is, sizeof is));
+  return hvi_misuse("'%s' was made with %s %s, not %s", t->checkpoint, row->name,
+                    hvi_setting_format(row, hvi_sac_settings_of(t->sac), was, sizeof was),
+                    hvi_setting_format(row, &t->settings, is, sizeof is));
 }
 
-static int resume(hvi_training *t) {
+static int resume(training *t) {
   hvi_error err = {HVI_OK, ""};
   if (hvi_sac_load(&t->sac, t->env, t->checkpoint, t->accept_other_bits, &err) != HVI_OK)
     return hvi_complain_error(&err);
@@ -98,8 +288,8 @@ static int resume(hvi_training *t) {
   if (other) return different_settings(t, other);
   const size_t step = hvi_sac_state(t->sac).step;
   if (step > t->steps) {
-    return hvi_complain(HVI_EXIT_USAGE, "'%s' is at step %zu already, beyond --steps %zu",
-                        t->checkpoint, step, t->steps);
+    return hvi_misuse("'%s' is at step %zu already, beyond --steps %zu", t->checkpoint, step,
+                      t->steps);
   }
   if (hvi_sac_set_threads(t->sac, t->settings.threads, &err) != HVI_OK)
     return hvi_complain_error(&err);
@@ -108,23 +298,21 @@ static int resume(hvi_training *t) {
 }
 
 /* The trainer and its log, from a checkpoint or from the beginning. */
-static int open_training(hvi_training *t, const char *name) {
+static int open_training(training *t, const char *name) {
   hvi_error err = {HVI_OK, ""};
-  if (hvi_training_paths(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK ||
+  if (name_files(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK ||
       hvi_lock_take(&t->lock, t->checkpoint, &err) != HVI_OK ||
       (t->fresh && hvi_kept_place(t->checkpoint, &err) != HVI_OK))
     return hvi_complain_error(&err);
   const bool there = access(t->checkpoint, F_OK) == 0;
   if (there && !t->resume && !t->fresh) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there: --resume goes on from it, --fresh begins anew",
-                        t->checkpoint);
+    return hvi_misuse("'%s' is there: --resume goes on from it, --fresh begins anew",
+                      t->checkpoint);
   }
   if (!there && !t->fresh && access(t->out, F_OK) == 0) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there and its checkpoint is not: --fresh trains another one in "
-                        "its place",
-                        t->out);
+    return hvi_misuse("'%s' is there and its checkpoint is not: --fresh trains another one in "
+                      "its place",
+                      t->out);
   }
   if (there && t->resume) {
     const int code = resume(t);
@@ -132,53 +320,47 @@ static int open_training(hvi_training *t, const char *name) {
   } else if (hvi_sac_new(&t->sac, t->env, &t->settings, &err) != HVI_OK) {
     return hvi_complain_error(&err);
   }
-  if (hvi_training_open_log(t, there && t->resume, &err) != HVI_OK) return hvi_complain_error(&err);
+  if (open_log(t, there && t->resume, &err) != HVI_OK) return hvi_complain_error(&err);
   return HVI_EXIT_DONE;
 }
 
-static void describe_options(hvi_args *args, hvi_training *t) {
-  /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
-      {.name = "Run"},
-      {"out", 'o', HVI_ARG_TEXT, &t->out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
-      {"steps", 0, HVI_ARG_SIZE, &t->steps, .range = "[1,1e12]", .help = "environment steps"},
-      {"log", 0, HVI_ARG_TEXT, &t->log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
-      {"checkpoint-every", 0, HVI_ARG_SIZE, &t->every, .range = "[1,1e12]", .help = "steps between checkpoints"},
-      {"resume", 0, HVI_ARG_FLAG, &t->resume, .help = "go on from the checkpoint, if there is one"},
-      {"fresh", 0, HVI_ARG_FLAG, &t->fresh, .help = "begin anew although there is a checkpoint"},
-      {"accept-other-bits", 0, HVI_ARG_FLAG, &t->accept_other_bits, .help = "go on from what another level of instructions computed"},
-      {0}});
-  /* clang-format on */
-  hvi_args_settings(args, hvi_sac_table(), &t->settings, NULL);
-}
+static const char summary[] =
+    "Trains an actor by soft actor-critic. Writes the policy, a log with its picture,\n"
+    "and checkpoints from which --resume goes on to the same bits, however the run\n"
+    "ended. Ctrl-C leaves a usable policy and a checkpoint.\n"
+    "The replay buffer takes 4 (2 obs + act + 2) bytes a transition as it fills:\n"
+    "168 MB for a million of half_cheetah's, 256 MB of ant's; twice that for a moment\n"
+    "when a run is resumed.";
+
+static const char examples[] =
+    "  hvi policy train half_cheetah --seed 1 --out half_cheetah.safetensors\n"
+    "  hvi policy train pendulum --steps 20000 --start 1000 --out p.safetensors";
 
 int hvi_cli_policy_train(int argc, char **argv) {
   int code;
-  hvi_training t = {
+  training t = {
       .talk = hvi_talk_new(), .settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
-  hvi_args args = {
-      .command = "policy train",
-      .usage = "ENV --out FILE [OPTION]...",
-      .summary =
-          "Trains an actor by soft actor-critic. Writes the policy, a log with its picture,\n"
-          "and checkpoints from which --resume goes on to the same bits, however the run\n"
-          "ended. Ctrl-C leaves a usable policy and a checkpoint.\n"
-          "The replay buffer takes 4 (2 obs + act + 2) bytes a transition as it fills:\n"
-          "168 MB for a million of half_cheetah's, 256 MB of ant's; twice that for a moment\n"
-          "when a run is resumed.",
-      .examples = "  hvi policy train half_cheetah --seed 1 --out half_cheetah.safetensors\n"
-                  "  hvi policy train pendulum --steps 20000 --start 1000 --out p.safetensors",
-      .min = 1,
-      .max = 1,
-      .operand = "environment"};
-  describe_options(&args, &t);
+  hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", summary, examples,
+                   .operand = "environment"};
+  /* clang-format off */
+  hvi_args_add(&args, (hvi_arg[]){
+      {.name = "Run"},
+      {"out", 'o', HVI_ARG_TEXT, &t.out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
+      {"steps", 0, HVI_ARG_SIZE, &t.steps, .range = "[1,1e12]", .help = "environment steps"},
+      {"log", 0, HVI_ARG_TEXT, &t.log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
+      {"checkpoint-every", 0, HVI_ARG_SIZE, &t.every, .range = "[1,1e12]", .help = "steps between checkpoints"},
+      {"resume", 0, HVI_ARG_FLAG, &t.resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_ARG_FLAG, &t.fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &t.accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {0}});
+  /* clang-format on */
+  hvi_args_settings(&args, hvi_sac_table(), &t.settings, NULL);
   hvi_talk_options(&t.talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  if (!t.out) return hvi_complain(HVI_EXIT_USAGE, "policy train needs --out FILE for the policy");
-  if (t.resume && t.fresh)
-    return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh are one or the other");
+  if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
+  if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
   code = open_training(&t, args.operands[0]);
   if (code == HVI_EXIT_DONE) code = train(&t);
-  hvi_training_close(&t);
+  close_training(&t);
   return code;
 }

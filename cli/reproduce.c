@@ -1,10 +1,7 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
-#include "args.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "commands.h"
-#include "exit_codes.h"
-#include "signals.h"
 #include "study/study.h"
 #include "talk.h"
 
@@ -17,6 +14,7 @@ typedef struct job {
   hvi_talk talk;
   hvi_progress bar;
   hvi_study_settings settings;
+  bool tune; /* rates instead of results */
   size_t count, finished;
   hvi_study *experiments[MOST];
   hvi_claims claims[MOST]; /* [finished] */
@@ -56,9 +54,7 @@ static int load(job *j, const hvi_args *args) {
       return hvi_complain_error(&err);
     j->count++;
     const char *twice = repeated_id(j);
-    if (twice)
-      return hvi_complain(HVI_EXIT_USAGE, "experiment '%s' is given twice; an id names a folder",
-                          twice);
+    if (twice) return hvi_misuse("experiment '%s' is given twice; an id names a folder", twice);
   }
   return HVI_EXIT_DONE;
 }
@@ -66,42 +62,24 @@ static int load(job *j, const hvi_args *args) {
 static int run_one(job *j, hvi_study *e) {
   hvi_error err;
   bool stopped = false;
+  char *text = NULL;
   hvi_claims *claims = &j->claims[j->finished];
   j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
-  hvi_status status = hvi_study_run(claims, &stopped, e, &j->settings, &err);
+  hvi_status status = j->tune ? hvi_study_tune(&text, &stopped, e, &j->settings, &err)
+                              : hvi_study_run(claims, &stopped, e, &j->settings, &err);
   hvi_progress_clear(&j->bar);
   if (status != HVI_OK) return hvi_complain_error(&err);
   if (stopped) return HVI_EXIT_INTERRUPTED;
+  if (j->tune) {
+    fputs(text, stdout);
+    hvi_free(text);
+    return HVI_EXIT_DONE;
+  }
   hvi_say(&j->talk, "%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
           j->settings.out, e->id);
   j->finished++;
   status = hvi_study_page(j->settings.out, j->claims, j->finished, &err);
   return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
-}
-
-/* Rates instead of results. */
-static int tune_one(job *j, hvi_study *e) {
-  hvi_error err;
-  bool stopped = false;
-  char *text = NULL;
-  j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
-  hvi_status status = hvi_study_tune(&text, &stopped, e, &j->settings, &err);
-  hvi_progress_clear(&j->bar);
-  if (status != HVI_OK) return hvi_complain_error(&err);
-  if (stopped) return HVI_EXIT_INTERRUPTED;
-  fputs(text, stdout);
-  hvi_free(text);
-  return HVI_EXIT_DONE;
-}
-
-static int tune_all(job *j) {
-  hvi_error err;
-  if (hvi_folder_make(j->settings.out, &err) != HVI_OK) return hvi_complain_error(&err);
-  int code = HVI_EXIT_DONE;
-  for (size_t i = 0; i < j->count && code == HVI_EXIT_DONE; i++)
-    code = tune_one(j, j->experiments[i]);
-  if (code == HVI_EXIT_INTERRUPTED) hvi_complain(code, "interrupted; --resume goes on from here");
-  return code;
 }
 
 static int print_table(const job *j) {
@@ -120,7 +98,9 @@ static int run_all(job *j) {
   for (size_t i = 0; i < j->count && code == HVI_EXIT_DONE; i++)
     code = run_one(j, j->experiments[i]);
   int printed = j->finished ? print_table(j) : HVI_EXIT_DONE;
-  if (code == HVI_EXIT_INTERRUPTED)
+  if (code == HVI_EXIT_INTERRUPTED && j->tune)
+    hvi_complain(code, "interrupted; --resume goes on from here");
+  else if (code == HVI_EXIT_INTERRUPTED)
     hvi_complain(code, "interrupted after %zu of %zu experiments; --resume goes on from here",
                  j->finished, j->count);
   return code != HVI_EXIT_DONE ? code : printed;
@@ -132,81 +112,50 @@ static void free_job(job *j) {
   hvi_free(j);
 }
 
-static void describe(hvi_args *args, hvi_study_settings *s, bool *quick, bool *tune,
-                     hvi_talk *talk) {
-  *args = (hvi_args){
-      .command = "reproduce",
-      .usage = "[ID|FILE]... [OPTION]...",
-      .summary =
-          "Runs experiments of the paper (all of them when none is named; `hvi list` has the\n"
-          "IDs) or from YAML files of your own. Each writes DIR/ID/ with its data as CSV, a\n"
-          "gnuplot script, PNG and SVG, and claims.json; DIR/index.html shows everything.\n"
-          "Ends in a table of all claims. A claim that does not hold is a result, not an\n"
-          "error.",
-      .examples = "  hvi reproduce\n"
-                  "  hvi reproduce pennies rps --full --out results\n"
-                  "  hvi reproduce my-comparison.yaml",
-      .max = MOST,
-      .operand = "an experiment's ID or file"};
-  hvi_args_add(args,
-               (hvi_arg[]){
-                   {.name = "quick",
-                    .kind = HVI_ARG_FLAG,
-                    .to = quick,
-                    .help = "seconds: the size that shows the point (default)"},
-                   {.name = "full",
-                    .kind = HVI_ARG_FLAG,
-                    .to = &s->full,
-                    .help = "the paper's size or beyond: minutes, for policy\nevaluation hours"},
-                   {.name = "out",
-                    .letter = 'o',
-                    .kind = HVI_ARG_TEXT,
-                    .to = &s->out,
-                    .value = "DIR",
-                    .help = "where results go (out)"},
-                   {.name = "jobs",
-                    .letter = 'j',
-                    .kind = HVI_ARG_SIZE,
-                    .to = &s->threads,
-                    .range = "[0,1024]",
-                    .value = "N",
-                    .help = "threads (0: one per core); the results are the same for any"},
-                   {.name = "resume",
-                    .kind = HVI_ARG_FLAG,
-                    .to = &s->resume,
-                    .help = "keep what an earlier run with the same settings finished"},
-                   {.name = "accept-other-bits",
-                    .kind = HVI_ARG_FLAG,
-                    .to = &s->accept_other_bits,
-                    .help = "go on from what another level of instructions computed"},
-                   {.name = "tune",
-                    .kind = HVI_ARG_FLAG,
-                    .to = tune,
-                    .help = "try the rates of the file's grids on seeds of their own, write\n"
-                            "tune.csv and tell the best (experiments of kind value)"},
-                   {0},
-               });
-  hvi_talk_options(talk, args);
-}
+static const char summary[] =
+    "Runs experiments of the paper (all of them when none is named; `hvi list` has the\n"
+    "IDs) or from YAML files of your own. Each writes DIR/ID/ with its data as CSV, a\n"
+    "gnuplot script, PNG and SVG, and claims.json; DIR/index.html shows everything.\n"
+    "Ends in a table of all claims. A claim that does not hold is a result, not an\n"
+    "error.";
+
+static const char examples[] = "  hvi reproduce\n"
+                               "  hvi reproduce pennies rps --full --out results\n"
+                               "  hvi reproduce my-comparison.yaml";
 
 int hvi_cli_reproduce(int argc, char **argv) {
   int code = HVI_EXIT_DONE;
-  hvi_args args;
-  bool quick = false, tune = false;
+  bool quick = false;
+  hvi_args args = {"reproduce", "[ID|FILE]... [OPTION]...",
+                   summary,     examples,
+                   .max = MOST, .operand = "an experiment's ID or file"};
   job *j = hvi_alloc(1, sizeof *j);
   if (!j) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
+  hvi_study_settings *s = &j->settings;
   j->talk = hvi_talk_new();
-  j->settings = (hvi_study_settings){
+  *s = (hvi_study_settings){
       .out = "out", .progress = show_progress, .message = show_message, .context = j};
-  describe(&args, &j->settings, &quick, &tune, &j->talk);
+  /* clang-format off */
+  hvi_args_add(&args, (hvi_arg[]){
+      {"quick", 0, HVI_ARG_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
+      {"full", 0, HVI_ARG_FLAG, &s->full, .help = "the paper's size or beyond: minutes, for policy\nevaluation hours"},
+      {"out", 'o', HVI_ARG_TEXT, &s->out, .value = "DIR", .help = "where results go (out)"},
+      {"jobs", 'j', HVI_ARG_SIZE, &s->threads, .range = "[0,1024]", .help = "threads (0: one per core); the results are the same for any"},
+      {"resume", 0, HVI_ARG_FLAG, &s->resume, .help = "keep what an earlier run with the same settings finished"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &s->accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {"tune", 0, HVI_ARG_FLAG, &j->tune,
+       .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"},
+      {0}});
+  /* clang-format on */
+  hvi_talk_options(&j->talk, &args);
   if (hvi_args_parse(&args, argc, argv, &code)) {
-    if (quick && j->settings.full)
-      code = hvi_complain(HVI_EXIT_USAGE, "--quick and --full are one or the other");
+    if (quick && s->full)
+      code = hvi_misuse("--quick and --full are one or the other");
     else
       code = load(j, &args);
-    if (code == HVI_EXIT_DONE && tune && args.operand_count == 0)
-      code = hvi_complain(HVI_EXIT_USAGE, "--tune takes the experiments to tune by name");
-    if (code == HVI_EXIT_DONE) code = tune ? tune_all(j) : run_all(j);
+    if (code == HVI_EXIT_DONE && j->tune && args.operand_count == 0)
+      code = hvi_misuse("--tune takes the experiments to tune by name");
+    if (code == HVI_EXIT_DONE) code = run_all(j);
   }
   free_job(j);
   return code;

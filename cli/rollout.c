@@ -1,8 +1,6 @@
 #include "rollout.h"
 
 #include "base/clock.h"
-#include "exit_codes.h"
-#include "signals.h"
 
 #include <string.h>
 
@@ -10,37 +8,22 @@
 static const double TELL_EVERY = 60.0;
 
 static void add_options(hvi_rollout_job *job, hvi_args *args) {
-  static const hvi_arg none = {0};
-  const hvi_arg files[] = {{.name = "out",
-                            .letter = 'o',
-                            .kind = HVI_ARG_TEXT,
-                            .to = &job->out,
-                            .value = "FILE",
-                            .help = "where to write (.safetensors)"},
-                           {.name = "resume",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &job->resume,
-                            .help = "go on where an earlier run was stopped (FILE.partial)"},
-                           {.name = "fresh",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &job->fresh,
-                            .help = "throw away what an earlier run left"},
-                           {.name = "accept-other-bits",
-                            .kind = HVI_ARG_FLAG,
-                            .to = &job->rollout->accept_other_bits,
-                            .help = "go on from what another level of instructions computed"},
-                           {0}};
   hvi_args_settings(args, job->table, job->settings, NULL);
   args->rows[0].letter = job->letter;
   /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
       {"policy", 0, HVI_ARG_TEXT, &job->policy_path, .value = "FILE",
        .help = "the policy (.safetensors), or 'default': the environment's own"},
-      {"json", 0, HVI_ARG_FLAG, &job->json, .help = "the result as one JSON object"},
+      {0}});
+  hvi_args_json(args, &job->json);
+  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
+  if (job->writes) hvi_args_add(args, (hvi_arg[]){
+      {"out", 'o', HVI_ARG_TEXT, &job->out, .value = "FILE", .help = "where to write (.safetensors)"},
+      {"resume", 0, HVI_ARG_FLAG, &job->resume, .help = "go on where an earlier run was stopped (FILE.partial)"},
+      {"fresh", 0, HVI_ARG_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
+      {"accept-other-bits", 0, HVI_ARG_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"},
       {0}});
   /* clang-format on */
-  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
-  hvi_args_add(args, job->writes ? files : &none);
   hvi_talk_options(&job->talk, args);
 }
 
@@ -79,17 +62,14 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_error err = {HVI_OK, ""};
   hvi_rollout_settings *s = job->rollout;
   if (!job->policy_path || (job->writes && !job->out)) {
-    return hvi_complain(HVI_EXIT_USAGE, "%s is missing: --%s FILE",
-                        job->policy_path ? "the file to write" : "the policy",
-                        job->policy_path ? "out" : "policy");
+    return hvi_misuse("%s is missing: --%s FILE",
+                      job->policy_path ? "the file to write" : "the policy",
+                      job->policy_path ? "out" : "policy");
   }
-  if (job->resume && job->fresh) {
-    return hvi_complain(HVI_EXIT_USAGE, "--resume and --fresh exclude each other");
-  }
+  if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
   if (hvi_env_new(&job->env, env_name, &err) ||
-      hvi_rollout_policy(&job->policy, job->policy_path, job->env, &err)) {
+      hvi_rollout_policy(&job->policy, job->policy_path, job->env, &err))
     return hvi_complain_error(&err);
-  }
   s->partial = job->resume  ? HVI_PARTIAL_RESUME
                : job->fresh ? HVI_PARTIAL_FRESH
                             : HVI_PARTIAL_REFUSE;
@@ -114,16 +94,14 @@ static int run_job(hvi_rollout_job *job) {
     hvi_say(&job->talk, "hvi: the last %zu bytes of %s.partial were torn and were computed again\n",
             report.damaged, job->out);
   }
-  if (job->out) {
+  if (job->out)
     hvi_say(&job->talk, "%zu steps in %.1f s: %s\n", report.steps, report.seconds, job->out);
-  }
   return job->show(job, &report);
 }
 
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv) {
   int code;
   job->talk = hvi_talk_new();
-  args->min = args->max = 1;
   args->operand = "environment";
   add_options(job, args);
   if (!hvi_args_parse(args, argc, argv, &code)) return code;

@@ -3,7 +3,6 @@
 #ifndef HVI_CLI_ROLLOUT_H
 #define HVI_CLI_ROLLOUT_H
 
-#include "args.h"
 #include "talk.h"
 
 #include <hvi/rollout.h>
@@ -40,8 +39,5 @@ hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_e
                               hvi_error *err);
 /* The name without its folders: notes tell nothing about the machine. */
 const char *hvi_rollout_base_name(const char *path);
-
-/* Prints what the data set or test set of a job holds. The exit code. */
-int hvi_rollout_info(const hvi_rollout_job *job, const hvi_rollout_report *report);
 
 #endif

@@ -21,7 +21,7 @@
 #include <hvi/builtin.h>
 #include <hvi/solver.h>
 
-enum { HVI_KEY_SIZE = 64 }; /* the longest key of --set, and its end */
+enum { HVI_MOST_NAMES = 96 };
 
 typedef struct hvi_setup {
   /* as asked for */
@@ -49,8 +49,7 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args);
 int hvi_setup_make(hvi_setup *s, const hvi_args *args);
 void hvi_setup_free(hvi_setup *s);
 
-/* The two halves of hvi_setup_make, for those who need one alone. */
-int hvi_setup_problem(hvi_setup *s, const hvi_args *args);
+/* The method's half of hvi_setup_make. */
 int hvi_setup_method(hvi_setup *s, const hvi_args *args);
 /* The options that were given go from `asked` to `settings`, whose method must use them. */
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args);
@@ -58,10 +57,11 @@ int hvi_setup_apply(hvi_setup *s, const hvi_args *args);
 /* Whether a setting is one of the method in force: not eta, which is shown by itself, nor a seed.
  */
 bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);
-/* A setting as a member of an object. */
-void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings);
 /* The settings in force, as members of an object. */
 void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force);
+
+/* Puts the names of all methods into `names`, from place n on, and NULL after them. */
+void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n);
 
 /* Another instance of a built-in problem, with the same options. */
 hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,

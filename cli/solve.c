@@ -1,17 +1,469 @@
-/* hvi solve: one problem, one method. */
+/* hvi solve: one problem, one method. Talk goes to stderr, the result to stdout. */
 #include "solve.h"
 
+#include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
 #include "commands.h"
-#include "exit_codes.h"
 #include "io/npy.h"
 #include "report/trace.h"
-#include "signals.h"
-#include "table.h"
-#include "yardstick.h"
+
+#include <hvi/mdp.h>
 
 #include <math.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20, COLUMNS = 6 };
+
+/* A solve under way, and what came out. */
+typedef struct run {
+  const hvi_solve *asked;
+  const hvi_talk *talk;
+  /* the table of iterations: about twenty rows, closer together at the start */
+  double factor;    /* between rows, without --every */
+  size_t next;      /* the next iteration to show */
+  size_t last;      /* the last one shown; SIZE_MAX: none yet */
+  hvi_progress bar; /* below the table, on a terminal */
+  /* the trace, and what policy evaluation is traced beside */
+  hvi_trace *trace;
+  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
+  hvi_solver *exact;
+  double *difference; /* [d] */
+  double *values;     /* [n] */
+  /* the end; the pointers in info belong to the solver */
+  hvi_info info;
+  hvi_certificate judge;
+  double first_residual; /* at the start */
+  int code;              /* exit code */
+} run;
+
+/*
+ * Policy evaluation is traced beside the exact update: gn with one inner step and eta 1, which is
+ * LSPE along a trajectory, projected value iteration over all states. Its solver has the seed of the
+ * one it is compared with, so it sees the same transitions, and is stepped as far as the row at hand.
+ *
+ *   exact_theta   |theta - theta_exact|
+ *   exact_value   |Phi theta - Phi theta_exact|_Xi
+ *
+ * The rest is hvi_mdp_measures.
+ */
+static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value", "to_fixed_point",
+                                                  "to_true_values", "mspbe",       "bellman_gap"};
+
+static hvi_settings exact_settings(const hvi_settings *solve) {
+  hvi_settings s = hvi_settings_defaults();
+  hvi_method_apply(&s, "gn", NULL);
+  s.eta = 1.0;
+  s.seed = solve->seed;
+  s.redraw_every = solve->redraw_every;
+  s.theta0 = solve->theta0;
+  s.max_outer = SIZE_MAX;
+  s.stall_window = 0;
+  s.growth_bound = 0.0;
+  return s;
+}
+
+static hvi_status open_exact(run *r, hvi_error *err) {
+  const hvi_setup *s = &r->asked->setup;
+  const hvi_settings settings = exact_settings(&s->settings);
+  r->mdp = hvi_mdp_of(s->problem);
+  if (!r->mdp) return HVI_OK;
+  r->difference = hvi_alloc_doubles(hvi_mdp_features(r->mdp));
+  r->values = hvi_alloc_doubles(hvi_mdp_states(r->mdp));
+  if (!r->difference || !r->values) return hvi_error_memory(err, "the exact update");
+  return hvi_solver_new(&r->exact, s->problem, &settings, err);
+}
+
+/* Row 0 is the start, which both share. */
+static void compare(run *r, const hvi_record *row, double *theta2, double *value2) {
+  const size_t d = hvi_mdp_features(r->mdp), n = hvi_mdp_states(r->mdp);
+  *theta2 = *value2 = 0.0;
+  while (hvi_solver_info(r->exact).last.outer < row->outer)
+    if (hvi_solver_step(r->exact) != HVI_RUNNING) break;
+  if (row->outer == 0) return;
+  const hvi_record exact = hvi_solver_info(r->exact).last;
+  for (size_t i = 0; i < d; i++) {
+    r->difference[i] = row->theta[i] - exact.theta[i];
+    *theta2 += r->difference[i] * r->difference[i];
+  }
+  hvi_mdp_values(r->mdp, r->difference, r->values);
+  for (size_t s = 0; s < n; s++) *value2 += hvi_mdp_law(r->mdp)[s] * r->values[s] * r->values[s];
+}
+
+static void fill(void *context, const hvi_record *row, double *values) {
+  run *r = context;
+  hvi_mdp_measures m = {NAN, NAN, NAN, NAN};
+  double theta2, value2;
+  compare(r, row, &theta2, &value2);
+  if (hvi_mdp_measure(&m, r->mdp, row->theta, NULL) != HVI_OK)
+    m = (hvi_mdp_measures){NAN, NAN, NAN, NAN};
+  const double all[COLUMNS] = {sqrt(theta2),     sqrt(value2), m.to_fixed_point,
+                               m.to_true_values, m.mspbe,      m.bellman_gap};
+  for (size_t i = 0; i < COLUMNS; i++) values[i] = all[i];
+}
+
+/* A trace has theta and z too while they are few. */
+static hvi_status open_trace(run *r, hvi_error *err) {
+  const size_t few = 16;
+  const hvi_model *m = r->asked->setup.problem->model;
+  const bool points = m->dim <= few && m->out <= few;
+  if (!r->asked->trace) return HVI_OK;
+  const hvi_status status = open_exact(r, err);
+  if (status != HVI_OK) return status;
+  const hvi_trace_settings columns = {.theta = points ? m->dim : 0,
+                                      .z = points ? m->out : 0,
+                                      .extra = r->mdp ? COLUMNS : 0,
+                                      .extra_names = column_names,
+                                      .fill = fill,
+                                      .fill_context = r};
+  return hvi_trace_open(&r->trace, r->asked->trace, &columns, err);
+}
+
+static void header_stop(const hvi_solve *s) {
+  const hvi_settings *o = &s->setup.settings;
+  char tol[HVI_NUMBER_SIZE];
+  hvi_say(&s->talk, "stop      ");
+  if (o->tol > 0) hvi_say(&s->talk, "residual <= %s, ", hvi_number_short(tol, o->tol, 4));
+  if (o->max_outer > 0) hvi_say(&s->talk, "%zu outer steps, ", o->max_outer);
+  if (o->max_f_evals > 0) hvi_say(&s->talk, "%zu evaluations of F, ", o->max_f_evals);
+  if (o->max_seconds > 0) hvi_say(&s->talk, "%g s, ", o->max_seconds);
+  if (o->stall_window > 0) hvi_say(&s->talk, "stalled over %zu steps, ", o->stall_window);
+  hvi_say(&s->talk, "divergence\n");
+}
+
+static void header_inner(const hvi_solve *s) {
+  const hvi_settings *o = &s->setup.settings;
+  if (o->baseline != HVI_BASELINE_NONE) return;
+  hvi_say(&s->talk, ", inner %zu", o->inner_steps);
+  if (o->inner_growth > 0) hvi_say(&s->talk, " + %g a step", o->inner_growth);
+  if (o->alpha > 0) hvi_say(&s->talk, " at most, alpha %g", o->alpha);
+}
+
+static void header_settings(const hvi_solve *s) {
+  char text[64];
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
+    if (!hvi_setup_shows(&s->setup, row)) continue;
+    hvi_setting_format(row, &s->setup.settings, text, sizeof text);
+    hvi_say(&s->talk, "          %-18s%s\n", row->name, text);
+  }
+}
+
+/* The step size, or the name of the rule when it differs between instances. */
+static const char *eta_word(const hvi_solve *s, double eta, char text[HVI_NUMBER_SIZE]) {
+  if (s->setup.player_eta) return "by player";
+  if (!isnan(eta)) return hvi_number_short(text, eta, 4);
+  return s->setup.settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best";
+}
+
+void hvi_solve_header(const hvi_solve *s, double eta) {
+  const hvi_model *m = s->setup.problem->model;
+  char number[HVI_NUMBER_SIZE];
+  hvi_say(&s->talk, "problem   %s: %zu parameters, %zu outputs", s->setup.name, m->dim, m->out);
+  if (m->block_count > 1) {
+    const bool game = strcmp(s->setup.problem->ops->name, "game") == 0;
+    hvi_say(&s->talk, ", %zu %s", m->block_count, game ? "players" : "blocks");
+  }
+  hvi_say(&s->talk, "\n");
+  hvi_say(&s->talk, "method    %s, eta %s", s->setup.method, eta_word(s, eta, number));
+  header_inner(s);
+  hvi_say(&s->talk, "\n");
+  header_stop(s);
+  if (s->talk.verbose) header_settings(s);
+}
+
+/* 1, 2, 5, 10, 20, 50, ...: the nearest from below, when it lies beyond `now`. */
+static size_t round_down(double x, size_t now) {
+  double unit = pow(10, floor(log10(x) + 1e-12)), lead = x / unit;
+  double steps = floor(lead * 2 + 1e-9) / 2; /* to half a leading digit */
+  double rounded = floor(steps * unit);
+  return rounded > (double)now ? (size_t)rounded : (size_t)ceil(x);
+}
+
+static size_t next_shown(const run *r, size_t now) {
+  const size_t every = r->asked->every;
+  if (every > 0) return now - now % every + every;
+  double next = (double)now * r->factor;
+  if (next < (double)now + 1) return now + 1;
+  return next < 1e15 ? round_down(next, now) : now + 1;
+}
+
+static const char *cell(char text[HVI_NUMBER_SIZE], double x, int digits) {
+  if (isnan(x))
+    snprintf(text, HVI_NUMBER_SIZE, "-");
+  else
+    snprintf(text, HVI_NUMBER_SIZE, "%.*e", digits - 1, x);
+  return text;
+}
+
+static void print_head(const hvi_talk *talk) {
+  hvi_say(talk, "%s%9s %7s %10s %9s %10s %10s", hvi_tone_code(talk, HVI_STRONG), "outer", "inner",
+          "loss", "ratio", "residual", "dist2");
+  if (talk->verbose)
+    hvi_say(talk, " %10s %9s %9s %9s %9s", "loss0", "alpha", "F evals", "passes", "grads");
+  hvi_say(talk, " %9s%s\n", "seconds", hvi_tone_code(talk, HVI_PLAIN));
+}
+
+static void print_row(const hvi_talk *talk, const hvi_record *r) {
+  char a[HVI_NUMBER_SIZE], b[HVI_NUMBER_SIZE], c[HVI_NUMBER_SIZE], d[HVI_NUMBER_SIZE];
+  hvi_say(talk, "%9zu %7zu %10s %9s %10s %10s", r->outer, r->inner, cell(a, r->loss, 4),
+          cell(b, r->ratio, 3), cell(c, r->residual, 4), cell(d, r->dist2, 4));
+  if (talk->verbose)
+    hvi_say(talk, " %10s %9s %9zu %9zu %9zu", cell(a, r->loss0, 4), cell(b, r->alpha, 3),
+            r->counts.f_evals, r->counts.model_passes, r->counts.grad_evals);
+  hvi_say(talk, " %9.4f\n", r->seconds);
+}
+
+/* A row, unless it has been shown. */
+static void show(run *r, const hvi_record *row) {
+  hvi_progress_clear(&r->bar);
+  if (r->talk->quiet || r->last == row->outer) return;
+  if (r->last == SIZE_MAX) print_head(r->talk);
+  print_row(r->talk, row);
+  r->last = row->outer;
+}
+
+static bool observe(void *context, const hvi_record *row) {
+  run *r = context;
+  if (row->outer == 0) r->first_residual = row->residual;
+  /* the clock is not worth a look at every iteration */
+  if (row->outer % 64 == 0) hvi_progress_update(&r->bar, row->outer);
+  if (row->outer >= r->next) {
+    show(r, row);
+    r->next = next_shown(r, row->outer);
+  }
+  if (r->trace && !hvi_trace_observe(r->trace, row)) return false;
+  return !hvi_signals_interrupted();
+}
+
+static const char *word(char text[HVI_NUMBER_SIZE], double x) {
+  return isnan(x) ? "not known" : hvi_number_short(text, x, 4);
+}
+
+/* A judge that finds a residual well above the tolerance contradicts a solver that has converged.
+ */
+static bool judge_disagrees(const run *r) {
+  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * r->asked->setup.settings.tol;
+}
+
+/* The exit code that the outcome and the judge's word call for. */
+static int exit_code(const run *r) {
+  if (hvi_signals_interrupted() && r->info.outcome == HVI_STOPPED) return HVI_EXIT_INTERRUPTED;
+  if (!r->judge.finite || r->info.outcome == HVI_DIVERGED) return HVI_EXIT_DIVERGED;
+  switch (r->info.outcome) {
+  case HVI_CONVERGED:
+    return judge_disagrees(r) ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
+  case HVI_LIMIT:
+    return r->asked->setup.settings.tol > 0 ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
+  default:
+    return HVI_EXIT_SHORT;
+  }
+}
+
+static hvi_tone outcome_tone(const run *r) {
+  if (r->code == HVI_EXIT_DONE) return HVI_GOOD;
+  return r->code == HVI_EXIT_DIVERGED ? HVI_BAD : HVI_WARN;
+}
+
+/* What happened, without what to do about it; "" for a good end. */
+static void complaint(const run *r, char *text, size_t size) {
+  char now[HVI_NUMBER_SIZE], first[HVI_NUMBER_SIZE], dist[HVI_NUMBER_SIZE];
+  const hvi_info *i = &r->info;
+  const double residual = r->judge.residual, start = r->first_residual;
+  word(now, residual);
+  word(first, start);
+  text[0] = '\0';
+  if (i->outcome == HVI_DIVERGED || !r->judge.finite) {
+    snprintf(text, size, "diverged at outer step %zu: %s.", i->last.outer, i->reason);
+  } else if (i->outcome == HVI_STALLED) {
+    snprintf(text, size, "stalled at dist2 %s: the outputs no longer move, and the residual is %s.",
+             word(dist, r->judge.dist2), now);
+  } else if (judge_disagrees(r)) {
+    snprintf(text, size, "not converged: the judge finds a residual of %s.", now);
+  } else if (i->outcome == HVI_LIMIT && r->asked->setup.settings.tol > 0) {
+    snprintf(text, size, "not converged: the residual is %s after %zu outer steps.", now,
+             i->last.outer);
+  } else if (i->outcome == HVI_LIMIT && residual > 0.1 * start) {
+    snprintf(text, size, "little progress: the residual is %s, and was %s at the start.", now,
+             first);
+  }
+}
+
+/* In plain words, what is wrong with the result and where to look; "" when nothing is. */
+static void advise(const run *r, char *text, size_t size) {
+  char what[256], number[HVI_NUMBER_SIZE], inner[32] = "";
+  const hvi_settings *o = &r->asked->setup.settings;
+  complaint(r, what, sizeof what);
+  if (o->inner_steps > 1) snprintf(inner, sizeof inner, " --inner %zu", o->inner_steps);
+  if (!*what)
+    text[0] = '\0';
+  else
+    snprintf(text, size, "%s 'hvi inspect %s --method %s --eta %s%s' tells why.", what,
+             r->asked->setup.name, r->asked->setup.method, hvi_number_format(number, r->info.eta),
+             inner);
+}
+
+static void print_footer(const run *r) {
+  const hvi_info *i = &r->info;
+  char a[HVI_NUMBER_SIZE], b[HVI_NUMBER_SIZE], c[HVI_NUMBER_SIZE], text[1024];
+  hvi_say(r->talk, "status    %s%s%s (%s) after %zu outer and %zu inner steps, %.3g s\n",
+          hvi_tone_code(r->talk, outcome_tone(r)), hvi_outcome_name(i->outcome),
+          hvi_tone_code(r->talk, HVI_PLAIN), i->reason, i->last.outer, i->inner_total,
+          i->last.seconds);
+  hvi_say(r->talk, "cost      %zu evaluations of F, %zu model passes, %zu gradients\n",
+          i->last.counts.f_evals, i->last.counts.model_passes, i->last.counts.grad_evals);
+  hvi_say(r->talk, "judge     residual %s, dist2 %s, gap %s\n", word(a, r->judge.residual),
+          word(b, r->judge.dist2), word(c, r->judge.gap));
+  if (r->talk->verbose && isfinite(i->best_residual)) {
+    hvi_say(r->talk, "best      residual %s, dist2 %s, at outer step %zu\n",
+            word(a, i->best_residual), word(b, i->best_dist2), i->best_outer);
+  }
+  advise(r, text, sizeof text);
+  if (*text) {
+    hvi_say(r->talk, "%s%s%s\n", hvi_tone_code(r->talk, outcome_tone(r)), text,
+            hvi_tone_code(r->talk, HVI_PLAIN));
+  }
+}
+
+static void print_numbers(const char *name, const double *x, size_t n) {
+  char number[HVI_NUMBER_SIZE];
+  printf("%-10s", name);
+  for (size_t i = 0; i < n && i < SHOWN; i++)
+    printf("%s%s", i > 0 ? " " : "", hvi_number_short(number, x[i], DIGITS));
+  if (n > SHOWN) printf(" ... (%zu in all)", n);
+  putchar('\n');
+}
+
+static void print_number(const char *name, double x) {
+  char number[HVI_NUMBER_SIZE];
+  printf("%-10s%s\n", name, isnan(x) ? "not known" : hvi_number_short(number, x, DIGITS));
+}
+
+static void print_text(const run *r) {
+  const hvi_model *m = r->asked->setup.problem->model;
+  printf("%-10s%s\n%-10s%s\n", "problem", r->asked->setup.name, "method", r->asked->setup.method);
+  printf("%-10s%s (%s)\n", "status", hvi_outcome_name(r->info.outcome), r->info.reason);
+  printf("%-10s%zu\n", "outer", r->info.last.outer);
+  print_number("residual", r->judge.residual);
+  print_number("dist2", r->judge.dist2);
+  print_number("gap", r->judge.gap);
+  print_numbers("theta", r->info.last.theta, m->dim);
+  print_numbers("z", r->info.last.z, m->out);
+}
+
+static void print_json(const run *r) {
+  const hvi_setup *s = &r->asked->setup;
+  const hvi_model *m = s->problem->model;
+  const hvi_info *i = &r->info;
+  const hvi_counts *c = &i->last.counts;
+  char advice[1024];
+  hvi_json j = hvi_json_begin();
+  advise(r, advice, sizeof advice);
+  hvi_json_text(&j, "problem", s->name);
+  hvi_json_object(&j, "dimensions", V("parameters", m->dim), V("outputs", m->out),
+                  V("players", m->block_count));
+  hvi_json_put(&j, V("method", s->method), V("status", hvi_outcome_name(i->outcome)),
+               V("reason", i->reason), V("advice", *advice ? advice : NULL),
+               V("outer", i->last.outer), V("inner", i->inner_total), V("dist2", r->judge.dist2),
+               V("residual", r->judge.residual), V("gap", r->judge.gap),
+               V("alpha_worst", i->alpha_worst));
+  hvi_json_numbers(&j, "theta", i->last.theta, m->dim);
+  hvi_json_numbers(&j, "z", i->last.z, m->out);
+  hvi_json_open(&j, "best", '{');
+  hvi_json_put(&j, V("outer", i->best_outer), V("residual", i->best_residual),
+               V("dist2", i->best_dist2));
+  hvi_json_numbers(&j, "theta", i->best_theta, m->dim);
+  hvi_json_numbers(&j, "z", i->best_z, m->out);
+  hvi_json_close(&j, '}');
+  hvi_json_open(&j, "settings", '{');
+  hvi_setup_json(&j, s, i->eta);
+  hvi_json_close(&j, '}');
+  hvi_json_object(&j, "counts", V("f_evals", c->f_evals), V("model_passes", c->model_passes),
+                  V("grad_evals", c->grad_evals), V("env_steps", c->env_steps));
+  hvi_json_number(&j, "seconds", i->last.seconds);
+  hvi_json_close(&j, '}');
+}
+
+/* Finds out before the iterations whether the file can be made. */
+static hvi_status probe_file(const char *path, hvi_error *err) {
+  hvi_file file;
+  if (!path) return HVI_OK;
+  hvi_status status = hvi_file_create(&file, path, err);
+  if (status == HVI_OK) hvi_file_discard(&file);
+  return status;
+}
+
+/* Closes the trace and saves theta. A failed file does not keep the result from being printed. */
+static void write_files(run *r) {
+  hvi_error err;
+  const size_t dim = r->asked->setup.problem->model->dim;
+  hvi_trace *trace = r->trace;
+  r->trace = NULL;
+  if (trace && hvi_trace_close(trace, &r->info.last, &err) != HVI_OK)
+    r->code = hvi_complain_error(&err);
+  if (r->asked->save && hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, &err) != HVI_OK)
+    r->code = hvi_complain_error(&err);
+}
+
+static int run_solver(run *r, hvi_solver *solver) {
+  hvi_error err;
+  hvi_solve_header(r->asked, hvi_solver_info(solver).eta);
+  hvi_solver_run(solver);
+  r->info = hvi_solver_info(solver);
+  show(r, &r->info.last);
+  if (hvi_problem_judge(&r->judge, r->asked->setup.problem, r->info.last.theta, &err) != HVI_OK)
+    return hvi_complain_error(&err);
+  r->code = exit_code(r);
+  write_files(r);
+  print_footer(r);
+  (r->asked->json ? print_json : print_text)(r);
+  return r->code;
+}
+
+static int solve_one(const hvi_solve *s) {
+  hvi_error err = {.status = HVI_OK};
+  hvi_solver *solver = NULL;
+  hvi_settings settings = s->setup.settings;
+  const double most = settings.max_outer > 0 ? (double)settings.max_outer : 1e6;
+  run r = {.asked = s,
+           .talk = &s->talk,
+           .factor = pow(most, 1.0 / (TABLE_ROWS - 4)),
+           .last = SIZE_MAX,
+           .bar = hvi_progress_new(&s->talk, "solving", settings.max_outer),
+           .first_residual = NAN};
+  settings.observe = observe;
+  settings.observer_context = &r;
+  int code;
+  if (probe_file(s->save, &err) != HVI_OK || open_trace(&r, &err) != HVI_OK ||
+      hvi_solver_new(&solver, s->setup.problem, &settings, &err) != HVI_OK)
+    code = hvi_complain_error(&err);
+  else
+    code = run_solver(&r, solver);
+  if (r.trace) hvi_trace_discard(r.trace);
+  hvi_solver_free(r.exact);
+  hvi_free(r.difference);
+  hvi_free(r.values);
+  hvi_solver_free(solver);
+  return code;
+}
+
+/* What makes no sense for many instances, or only for them. */
+static int check_options(const hvi_solve *s, const hvi_args *args) {
+  static const char *const single[] = {"instance", "theta0", "trace", "save", NULL};
+  if (s->trace && s->save && strcmp(s->trace, s->save) == 0)
+    return hvi_misuse("--trace and --save name the same file '%s'", s->save);
+  if (s->ensemble == 0) {
+    if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
+    return hvi_misuse("--jobs goes with --ensemble");
+  }
+  for (size_t i = 0; single[i]; i++) {
+    if (!hvi_args_given(args, single[i])) continue;
+    return hvi_misuse("--%s is for one instance and does not go with --ensemble", single[i]);
+  }
+  return HVI_EXIT_DONE;
+}
 
 static const char summary[] =
     "Solves PROBLEM, a built-in name ('hvi list') or a YAML file, by a sequence of least-squares\n"
@@ -25,148 +477,23 @@ static const char examples[] =
     "  hvi solve my-game.yaml --theta0 start.npy --alpha 0.1 --inner 500\n"
     "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
 
-static void add_output_options(hvi_solve *s, hvi_args *args) {
-  /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
-      {.name = "many instances"},
-      {"ensemble", 0, HVI_ARG_SIZE, &s->ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
-      {"jobs", 'j', HVI_ARG_SIZE, &s->jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
-      {.name = "output"},
-      {"json", 0, HVI_ARG_FLAG, &s->json, .help = "the result as one JSON object"},
-      {"trace", 0, HVI_ARG_TEXT, &s->trace, .value = "FILE.csv", .help = "every iteration, with its cost"},
-      {"save", 0, HVI_ARG_TEXT, &s->save, .value = "FILE.npy", .help = "the final theta"},
-      {"every", 0, HVI_ARG_SIZE, &s->every, .help = "show each Nth iteration; 0: about twenty rows"},
-      {0}});
-  /* clang-format on */
-}
-
-/* What the observer passes rows on to. */
-typedef struct watch {
-  hvi_screen table;
-  hvi_trace *trace;
-  hvi_yardstick *yardstick;
-  double first_residual;
-} watch;
-
-static bool observe(void *context, const hvi_record *row) {
-  watch *w = context;
-  if (row->outer == 0) w->first_residual = row->residual;
-  hvi_screen_row(&w->table, row);
-  if (w->trace && !hvi_trace_observe(w->trace, row)) return false;
-  return !hvi_signals_interrupted();
-}
-
-/* A trace has theta and z too while they are few. */
-static hvi_status open_trace(watch *w, const hvi_solve *s, hvi_error *err) {
-  const size_t few = 16;
-  const hvi_model *m = s->setup.problem->model;
-  bool points = m->dim <= few && m->out <= few;
-  hvi_trace_settings columns = {.theta = points ? m->dim : 0, .z = points ? m->out : 0};
-  if (!s->trace) return HVI_OK;
-  hvi_status status = hvi_yardstick_new(&w->yardstick, &s->setup, err);
-  if (status == HVI_OK) hvi_yardstick_columns(w->yardstick, &columns);
-  return status == HVI_OK ? hvi_trace_open(&w->trace, s->trace, &columns, err) : status;
-}
-
-/* Finds out before the iterations whether the file can be made. */
-static hvi_status probe_file(const char *path, hvi_error *err) {
-  hvi_file file;
-  if (!path) return HVI_OK;
-  hvi_status status = hvi_file_create(&file, path, err);
-  if (status == HVI_OK) hvi_file_discard(&file);
-  return status;
-}
-
-/* Closes the trace and saves theta. A failed file does not keep the result from being printed. */
-static int write_files(const hvi_solve *s, const hvi_info *info, watch *w, int code) {
-  hvi_error err;
-  const size_t dim = s->setup.problem->model->dim;
-  hvi_trace *trace = w->trace;
-  w->trace = NULL;
-  if (trace && hvi_trace_close(trace, &info->last, &err) != HVI_OK) code = hvi_complain_error(&err);
-  if (s->save && hvi_npy_write(s->save, info->last.theta, 1, &dim, &err) != HVI_OK) {
-    code = hvi_complain_error(&err);
-  }
-  return code;
-}
-
-static void print_result(const hvi_solve *s, const hvi_solved *r) {
-  hvi_solve_footer(s, r);
-  if (s->json)
-    hvi_solve_json(s, r);
-  else
-    hvi_solve_summary(s, r);
-}
-
-static int run_solver(const hvi_solve *s, hvi_solver *solver, watch *w) {
-  hvi_error err;
-  hvi_solved r = {0};
-  hvi_solve_header(s, hvi_solver_info(solver).eta);
-  hvi_solver_run(solver);
-  r.info = hvi_solver_info(solver);
-  r.first_residual = w->first_residual;
-  r.interrupted = hvi_signals_interrupted();
-  hvi_screen_end(&w->table, &r.info.last);
-  if (hvi_problem_judge(&r.judge, s->setup.problem, r.info.last.theta, &err) != HVI_OK) {
-    return hvi_complain_error(&err);
-  }
-  r.code = hvi_solve_code(s, &r);
-  r.code = write_files(s, &r.info, w, r.code);
-  print_result(s, &r);
-  return r.code;
-}
-
-static int solve_one(const hvi_solve *s) {
-  hvi_error err = {.status = HVI_OK};
-  hvi_solver *solver = NULL;
-  hvi_settings settings = s->setup.settings;
-  watch w = {.table = hvi_screen_new(&s->talk, s->every, settings.max_outer),
-             .first_residual = NAN};
-  settings.observe = observe;
-  settings.observer_context = &w;
-  int code;
-  if (probe_file(s->save, &err) != HVI_OK || open_trace(&w, s, &err) != HVI_OK ||
-      hvi_solver_new(&solver, s->setup.problem, &settings, &err) != HVI_OK) {
-    code = hvi_complain_error(&err);
-  } else {
-    code = run_solver(s, solver, &w);
-  }
-  if (w.trace) hvi_trace_discard(w.trace);
-  hvi_yardstick_free(w.yardstick);
-  hvi_solver_free(solver);
-  return code;
-}
-
-/* What makes no sense for many instances, or only for them. */
-static int check_options(const hvi_solve *s, const hvi_args *args) {
-  static const char *const single[] = {"instance", "theta0", "trace", "save", NULL};
-  if (s->trace && s->save && strcmp(s->trace, s->save) == 0) {
-    return hvi_complain(HVI_EXIT_USAGE, "--trace and --save name the same file '%s'", s->save);
-  }
-  if (s->ensemble == 0) {
-    if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
-    return hvi_complain(HVI_EXIT_USAGE, "--jobs goes with --ensemble");
-  }
-  for (size_t i = 0; single[i]; i++) {
-    if (!hvi_args_given(args, single[i])) continue;
-    return hvi_complain(HVI_EXIT_USAGE, "--%s is for one instance and does not go with --ensemble",
-                        single[i]);
-  }
-  return HVI_EXIT_DONE;
-}
-
 int hvi_cli_solve(int argc, char **argv) {
   hvi_solve s = {.setup = hvi_setup_new(), .talk = hvi_talk_new()};
-  hvi_args args = {.command = argv[0],
-                   .usage = "PROBLEM [OPTION]...",
-                   .summary = summary,
-                   .examples = examples,
-                   .min = 1,
-                   .max = 1,
-                   .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
   int code;
   hvi_setup_options(&s.setup, &args);
-  add_output_options(&s, &args);
+  /* clang-format off */
+  hvi_args_add(&args, (hvi_arg[]){
+      {.name = "many instances"},
+      {"ensemble", 0, HVI_ARG_SIZE, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
+      {"jobs", 'j', HVI_ARG_SIZE, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
+      {.name = "output"},
+      {"json", 0, HVI_ARG_FLAG, &s.json, .help = "the result as one JSON object"},
+      {"trace", 0, HVI_ARG_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost"},
+      {"save", 0, HVI_ARG_TEXT, &s.save, .value = "FILE.npy", .help = "the final theta"},
+      {"every", 0, HVI_ARG_SIZE, &s.every, .help = "show each Nth iteration; 0: about twenty rows"},
+      {0}});
+  /* clang-format on */
   hvi_talk_options(&s.talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   s.setup.many = s.ensemble > 0;

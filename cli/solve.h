@@ -15,29 +15,9 @@ typedef struct hvi_solve {
   size_t ensemble, jobs; /* instances; threads */
 } hvi_solve;
 
-/* What came out of one solve. The pointers in info belong to the solver. */
-typedef struct hvi_solved {
-  hvi_info info;
-  hvi_certificate judge;
-  double first_residual; /* at the start */
-  bool interrupted;
-  int code; /* exit code */
-} hvi_solved;
-
-/* The exit code that the outcome and the judge's word call for. */
-int hvi_solve_code(const hvi_solve *s, const hvi_solved *r);
-
 /* Before the iterations: the problem, the method and the rules to stop. eta is NaN where each
  * instance has its own. */
 void hvi_solve_header(const hvi_solve *s, double eta);
-/* After them: how it ended, what it cost, what the judge says. */
-void hvi_solve_footer(const hvi_solve *s, const hvi_solved *r);
-/* In plain words, what is wrong with the result and where to look; "" when nothing is. */
-void hvi_solve_advice(const hvi_solve *s, const hvi_solved *r, char *text, size_t size);
-
-/* The result on stdout, for people and as JSON. */
-void hvi_solve_summary(const hvi_solve *s, const hvi_solved *r);
-void hvi_solve_json(const hvi_solve *s, const hvi_solved *r);
 
 /* Many random instances; returns the exit code. */
 int hvi_solve_ensemble(const hvi_solve *s);

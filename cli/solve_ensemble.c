@@ -1,9 +1,7 @@
 /* hvi solve --ensemble: the same method on many random instances, summed up. */
 #include "base/memory.h"
 #include "base/number.h"
-#include "exit_codes.h"
 #include "num/stats.h"
-#include "signals.h"
 #include "solve.h"
 
 #include <hvi/ensemble.h>
@@ -25,25 +23,23 @@ typedef struct digest {
   double quantiles[QUANTILES];
 } digest;
 
-/* scratch: count doubles. */
-static digest digest_of(const double *values, size_t count, double *scratch) {
+/* Of e->dist2 or e->residual at a row. scratch: a double for each instance. */
+static digest digest_of(const double *values, const hvi_ensemble *e, size_t row, double *scratch) {
   digest d = {.mean = NAN};
-  for (size_t i = 0; i < count; i++) {
+  values += row * e->count;
+  for (size_t i = 0; i < e->count; i++)
     if (isfinite(values[i])) scratch[d.finite++] = values[i];
-  }
   for (size_t k = 0; k < QUANTILES; k++) d.quantiles[k] = NAN;
   if (d.finite == 0) return d;
   d.mean = hvi_stats_mean(scratch, d.finite);
-  for (size_t k = 0; k < QUANTILES; k++) {
+  for (size_t k = 0; k < QUANTILES; k++)
     d.quantiles[k] = hvi_stats_quantile(scratch, d.finite, levels[k]);
-  }
   return d;
 }
 
 static void digest_json(hvi_json *j, const char *name, const digest *d) {
   hvi_json_open(j, name, '{');
-  hvi_json_count(j, "finite", d->finite);
-  hvi_json_number(j, "mean", d->mean);
+  hvi_json_put(j, V("finite", d->finite), V("mean", d->mean));
   for (size_t k = 0; k < QUANTILES; k++) hvi_json_number(j, level_names[k], d->quantiles[k]);
   hvi_json_close(j, '}');
 }
@@ -51,9 +47,8 @@ static void digest_json(hvi_json *j, const char *name, const digest *d) {
 static void digest_text(const char *name, const digest *d) {
   char number[HVI_NUMBER_SIZE];
   printf("%-10smean %s", name, hvi_number_short(number, d->mean, 4));
-  for (size_t k = 0; k < QUANTILES; k++) {
+  for (size_t k = 0; k < QUANTILES; k++)
     printf(", %s %s", level_names[k], hvi_number_short(number, d->quantiles[k], 4));
-  }
   printf(" (%zu finite)\n", d->finite);
 }
 
@@ -79,7 +74,7 @@ static void table(const hvi_solve *s, const hvi_ensemble *e, double *scratch) {
   hvi_say(&s->talk, "%s%9s %11s %11s %11s %11s %9s%s\n", hvi_tone_code(&s->talk, HVI_STRONG),
           "outer", "mean", "median", "q05", "q95", "finite", hvi_tone_code(&s->talk, HVI_PLAIN));
   for (size_t row = 0; row < e->rows; row++) {
-    digest d = digest_of(values + row * e->count, e->count, scratch);
+    digest d = digest_of(values, e, row, scratch);
     hvi_say(&s->talk, "%9zu %11.4e %11.4e %11.4e %11.4e %9zu\n", e->outer[row], d.mean,
             d.quantiles[3], d.quantiles[1], d.quantiles[5], d.finite);
   }
@@ -90,19 +85,11 @@ static double common_eta(const hvi_solve *s) {
   return s->setup.settings.step_rule == HVI_STEP_FIXED ? s->setup.settings.eta : NAN;
 }
 
-static void outcomes_json(hvi_json *j, const hvi_ensemble *e) {
-  hvi_json_open(j, "outcomes", '{');
-  for (int o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++) {
-    hvi_json_count(j, hvi_outcome_name((hvi_outcome)o), tally(e, (hvi_outcome)o));
-  }
-  hvi_json_close(j, '}');
-}
-
 static void rows_json(hvi_json *j, const hvi_ensemble *e, double *scratch) {
   hvi_json_open(j, "rows", '[');
   for (size_t row = 0; row < e->rows; row++) {
-    digest dist2 = digest_of(e->dist2 + row * e->count, e->count, scratch);
-    digest residual = digest_of(e->residual + row * e->count, e->count, scratch);
+    digest dist2 = digest_of(e->dist2, e, row, scratch);
+    digest residual = digest_of(e->residual, e, row, scratch);
     hvi_json_open(j, NULL, '{');
     hvi_json_count(j, "outer", e->outer[row]);
     digest_json(j, "dist2", &dist2);
@@ -114,14 +101,13 @@ static void rows_json(hvi_json *j, const hvi_ensemble *e, double *scratch) {
 
 static void print_json(const hvi_solve *s, const hvi_ensemble *e, const digest *dist2,
                        const digest *residual, double *scratch) {
-  hvi_json j = {0};
-  hvi_json_open(&j, NULL, '{');
-  hvi_json_count(&j, "schema_version", 1);
-  hvi_json_text(&j, "problem", s->setup.name);
-  hvi_json_text(&j, "method", s->setup.method);
-  hvi_json_count(&j, "instances", e->count);
-  hvi_json_bool(&j, "lanes", e->lanes);
-  outcomes_json(&j, e);
+  hvi_json j = hvi_json_begin();
+  hvi_json_put(&j, V("problem", s->setup.name), V("method", s->setup.method),
+               V("instances", e->count), V("lanes", e->lanes));
+  hvi_json_open(&j, "outcomes", '{');
+  for (int o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++)
+    hvi_json_count(&j, hvi_outcome_name((hvi_outcome)o), tally(e, (hvi_outcome)o));
+  hvi_json_close(&j, '}');
   digest_json(&j, "dist2", dist2);
   digest_json(&j, "residual", residual);
   rows_json(&j, e, scratch);
@@ -161,9 +147,8 @@ static int report(const hvi_solve *s, const hvi_ensemble *e) {
     hvi_free(scratch);
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");
   }
-  const size_t last = (e->rows - 1) * e->count;
-  digest dist2 = digest_of(e->dist2 + last, e->count, scratch);
-  digest residual = digest_of(e->residual + last, e->count, scratch);
+  digest dist2 = digest_of(e->dist2, e, e->rows - 1, scratch);
+  digest residual = digest_of(e->residual, e, e->rows - 1, scratch);
   table(s, e, scratch);
   hvi_say(&s->talk, "%.3g s, %s\n", e->seconds,
           e->lanes ? "side by side in SIMD lanes" : "one after the other");
@@ -191,9 +176,8 @@ int hvi_solve_ensemble(const hvi_solve *s) {
                         "and '%s' is a file",
                         setup.name);
   }
-  if (settings.record_every == 0) {
+  if (settings.record_every == 0)
     settings.record_every = (setup.settings.max_outer + TABLE_ROWS - 1) / TABLE_ROWS;
-  }
   hvi_solve_header(s, common_eta(s));
   hvi_status status = hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &err);
   hvi_progress_clear(&bar);

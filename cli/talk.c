@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/suggest.h"
-#include "exit_codes.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,16 +41,20 @@ int hvi_complain(int code, const char *format, ...) {
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
   /* one line, whatever stood on the command line */
-  for (char *c = text; *c; c++) {
+  for (char *c = text; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
-  }
   fflush(stdout);
   fprintf(stderr, "hvi: %s\n", text);
   return code;
 }
 
 int hvi_complain_error(const hvi_error *err) {
-  return hvi_complain(hvi_exit_of_status(err->status), "%s", err->text);
+  const hvi_status s = err->status;
+  const bool system = s == HVI_ERROR_IO || s == HVI_ERROR_MEMORY;
+  return hvi_complain(s == HVI_ERROR_ARGUMENT ? HVI_EXIT_USAGE
+                      : system                ? HVI_EXIT_SYSTEM
+                                              : HVI_EXIT_INPUT,
+                      "%s", err->text);
 }
 
 void hvi_say(const hvi_talk *talk, const char *format, ...) {
@@ -78,6 +82,28 @@ const char *hvi_tone_code(const hvi_talk *talk, hvi_tone tone) {
   };
   return talk->colour ? codes[tone] : "";
 }
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number) {
+  (void)number;
+  interrupted = 1;
+}
+
+void hvi_signals_install(void) {
+  struct sigaction action;
+  memset(&action, 0, sizeof action);
+  sigemptyset(&action.sa_mask);
+  action.sa_handler = on_signal;
+  action.sa_flags = (int)SA_RESETHAND | SA_RESTART; /* no write is cut short */
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  action.sa_handler = SIG_IGN;
+  action.sa_flags = 0;
+  sigaction(SIGPIPE, &action, NULL);
+}
+
+bool hvi_signals_interrupted(void) { return interrupted != 0; }
 
 hvi_progress hvi_progress_new(const hvi_talk *talk, const char *title, size_t total) {
   hvi_progress p = {.talk = talk, .total = total, .started = hvi_clock_now()};
@@ -111,6 +137,13 @@ void hvi_progress_update(hvi_progress *p, size_t done) {
   format_time(left, sizeof left, share > 0 ? (now - p->started) * (1 / share - 1) : 1e6);
   fprintf(stderr, "\r%s [%s] %3.0f %%  %s left \033[K", p->title, bar, 100 * share, left);
   fflush(stderr);
+}
+
+bool hvi_progress_count(void *progress, size_t done, size_t total) {
+  hvi_progress *p = progress;
+  p->total = total;
+  hvi_progress_update(p, done);
+  return !hvi_signals_interrupted();
 }
 
 void hvi_progress_clear(hvi_progress *p) {
