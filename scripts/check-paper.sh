@@ -4,7 +4,7 @@
 # What stands in backticks there is one of
 #   hvi_name             a function or table, defined in src or cli; "`hvi_name` in `FILE`": in that file
 #   test_x:y             the test function y of the program tests/*/test_x.c
-#   ID/claim             a claim of experiments/ID.yaml
+#   ID/claim             a row of `claims` in experiments/ID.yaml; with `each` the id ends in a level, as a file's name
 #   path/to/file.ext     a file of the tree
 #   kind:label           a label of the paper's LaTeX, or one of ours; a row's label occurs once
 #   hvi ..., make ...    a command
@@ -47,16 +47,23 @@ is_test() {
   [[ -f ${files[0]} ]] && grep -qE "cmocka_unit_test[a-z_]*\( *$2\b" "${files[@]}"
 }
 
-# An id may end in what it is judged on, and begin with the measure: the rest is written down.
+# "CLAIM" or "CLAIM -" for each row of claims; "-": it has the key each.
+claims_of() {
+  awk '/^[a-z]/ { inside = /^claims:/ }
+    inside && /^  - / { if (id) print id, each; id = each = "" }
+    inside && /^  (-|  ) id: / { id = $NF }
+    inside && /^    each: / { each = "-" }
+    END { if (id) print id, each }' "$1"
+}
+
 is_claim() {
-  local id=$2 part
+  local id each level
   [[ -f experiments/$1.yaml ]] || return 1
-  for part in "$id" "${id%-half-cheetah}" "${id%-ant}" "${id%-walk}" "${id%-blocks}"; do
-    for part in "$part" "${part/#gap-per-/%s-per-}" "${part/#error-per-/%s-per-}"; do
-      grep -rqF --include='*.c' "\"$part\"" src && return 0
-      grep -qE "^[^#]*\bid: *[\"']?$part([^a-z0-9-]|\$)" "experiments/$1.yaml" && return 0
-    done
-  done
+  while read -r id each; do
+    [[ $2 == "$id" && -z $each ]] && return 0
+    level=${2#"$id"-}
+    [[ $each && $level != "$2" ]] && grep -qw -- "${level//-/[-_]}" "experiments/$1.yaml" && return 0
+  done < <(claims_of "experiments/$1.yaml")
   return 1
 }
 
