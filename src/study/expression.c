@@ -499,7 +499,8 @@ static value reduce_rows(evaluator *e, const function *f, const char *what, cons
 /* What the probe has found must be what the function takes; which may be NULL. */
 static void check_rows(evaluator *e, const function *f, const char *at, const value *what,
                        const value *which) {
-  const bool condition = gives_truth(f), either = f->reduce == count && what->kind != WORD;
+  const bool condition = gives_truth(f),
+             either = (f->reduce == count || f->reduce == mean) && what->kind != WORD;
   if (e->rows.table && e->rows.nested)
     fail(e, e->rows.nested, NULL, "inside '%s' a row has columns and constants alone", f->name);
   else if (!e->rows.table && (condition || which))

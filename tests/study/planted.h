@@ -82,8 +82,8 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
 }
 
 /* Every claim holds but the one of this id (NULL: none), which does not. */
-static void check_planted(const char *id, planted_value value, planted_lines lines,
-                          const violation *v, const char *violated) {
+static inline void check_planted(const char *id, planted_value value, planted_lines lines,
+                                 const violation *v, const char *violated) {
   hvi_claims claims;
   judge_planted(&claims, id, value, lines, v);
   assert_true(claims.count > 0);
