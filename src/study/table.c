@@ -14,7 +14,7 @@ hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *colum
   *t = (hvi_table){0};
   if (strlen(name) >= sizeof t->name)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a table's name is too long: '%s'", name);
-  t->column = hvi_alloc(columns, sizeof *t->column);
+  t->column = hvi_alloc(columns + 1, sizeof *t->column); /* a NULL name ends it */
   if (!t->column) return hvi_error_memory(err, "a table");
   strcpy(t->name, name);
   t->columns = columns;
