@@ -46,7 +46,7 @@ def keep(x):
     return x
 
 
-@renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients)-(error|gap)\.csv")
+@renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients|threshold)-(error|gap)\.csv")
 def levels(m, column):
     name = f"lowest_{m[3]}" if column == "lowest" else column
     return f"levels-{m[1]}-{m[2]}.csv", name, {}, keep

@@ -53,7 +53,7 @@ struct hvi_cell_watch {
 
 static size_t columns_of(const hvi_kind_table *t) {
   size_t n = 0;
-  while (t->columns[n].name) n++;
+  for (const hvi_column *c = t->columns; c->name; c++) n += hvi_column_width(c);
   return n;
 }
 

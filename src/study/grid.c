@@ -83,7 +83,7 @@ static hvi_status read_map(hvi_factor *f, size_t level, const hvi_node *map, con
   for (const hvi_node *n = map->first; n; n = n->next) {
     size_t k = 0;
     while (k < f->keys && f->key[k] && strcmp(f->key[k], n->key) != 0) k++;
-    if (n->kind != HVI_NODE_SCALAR || k == f->keys)
+    if (n->kind != HVI_NODE_SCALAR || k == f->keys || strchr(n->key, ' '))
       return wrong_level(n, origin, "a level is a value, or a map of values (at most 12)", err);
     f->key[k] = n->key;
     set_level(f, k, level, n->text);
@@ -144,6 +144,8 @@ static hvi_status read_grid(hvi_part *p, const hvi_node *sized, const char *orig
     const hvi_node *other = sized ? hvi_node_get(sized, n->key) : NULL;
     if (p->factor_count + 4 >= HVI_MOST_FACTORS)
       return wrong_level(n, origin, "too many factors", err);
+    if (strchr(n->key, ' '))
+      return wrong_level(n, origin, "a factor is named by one word: it is a column", err);
     status = read_factor(&p->factors[p->factor_count++], other ? other : n, origin, err);
   }
   for (const hvi_node *n = sized ? sized->first : NULL; n && !status; n = n->next)
@@ -373,7 +375,7 @@ size_t hvi_part_columns(const hvi_part *p, const hvi_column *own, hvi_column *co
     for (size_t k = 0; k < p->factors[i].keys; k++) {
       const hvi_factor *f = &p->factors[i];
       const hvi_column *same = own;
-      while (same->name && strcmp(same->name, f->key[k]) != 0) same++;
+      while (same->name && !hvi_words_have(same->name, f->key[k])) same++;
       if (same->name) continue;
       columns[n++] = (hvi_column){f->key[k], f->words[k] ? f->text + k * (f->levels + 1) : NULL};
     }

@@ -45,9 +45,9 @@ static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value
     const hvi_cell cell = hvi_cell_at(s, p, i);
     for (size_t line = 0; line < lines(t->name); line++) {
       hvi_cell_levels(&cell, t, row);
-      for (size_t c = own; c < count; c++) {
-        row[c] = value(&cell, t->name, columns[c].name, line);
-        if (v && strcmp(v->table, t->name) == 0 && strcmp(v->column, columns[c].name) == 0 &&
+      for (size_t c = own; c < t->columns; c++) {
+        row[c] = value(&cell, t->name, t->column[c].name, line);
+        if (v && strcmp(v->table, t->name) == 0 && strcmp(v->column, t->column[c].name) == 0 &&
             is_at(&cell, "method", v->method) && is_at(&cell, v->key, v->level) &&
             (!v->line || v->line == line + 1))
           row[c] = v->value;
