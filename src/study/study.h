@@ -10,8 +10,7 @@
  * cell alone. Finished cells are kept in a journal under a hash of everything that decides them:
  * interrupted anywhere, a study that is resumed does the rest and ends in the same bits.
  *
- * To add a kind: write its run function and columns, add it to the table in kinds.c, and describe
- * an experiment of that kind in experiments/ID.yaml.
+ * ARCHITECTURE.md has the recipe for a kind of one's own.
  */
 #ifndef HVI_STUDY_STUDY_H
 #define HVI_STUDY_STUDY_H

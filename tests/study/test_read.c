@@ -120,6 +120,13 @@ static void bad_files_get_a_line_each(void **state) {
       {"methods: [{label: a, method: gd}]\nparts: [{name: a}, {name: a}]\n",
        "mine.yaml:6: a part has the name 'a' already"},
       {"runs: A/B\n", "mine.yaml:5: runs must be made of a-z, 0-9 and '-', not 'A/B'"},
+      {"parts: [{name: ../up}]\n",
+       "mine.yaml:5: name must be made of a-z, 0-9 and '-', not '../up'"},
+      {"methods: [{label: a, method: gd}]\nfigures: [{name: a/b}]\n",
+       "mine.yaml:6: name must be made of a-z, 0-9 and '-', not 'a/b'"},
+      {"methods: [{label: a, method: gd}]\nfigures: [{name: .hidden}]\n",
+       "mine.yaml:6: name must be made of a-z, 0-9 and '-', not '.hidden'"},
+      {"methods: [{label: a, method: gd}]\nfigures: [{name: [a]}]\n", "not '[...]'"},
       {"  broken\n: [\n", "mine.yaml"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
