@@ -46,7 +46,7 @@ def keep(x):
     return x
 
 
-@renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients)-(error|gap)\.csv")
+@renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients|threshold)-(error|gap)\.csv")
 def levels(m, column):
     if m[3] == "gap" and column == "noise":
         return None  # empty: the noise is in the error, whose levels are in the same file now

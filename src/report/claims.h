@@ -29,7 +29,7 @@ typedef enum hvi_judgement {
 /* "holds", "does not hold", "not judged", "not decided" */
 const char *hvi_judgement_name(hvi_judgement j);
 
-enum { HVI_CLAIM_MEASURES = 24 };
+enum { HVI_CLAIM_MEASURES = 48 };
 
 typedef struct hvi_measure {
   char name[64]; /* with its unit where it has one */

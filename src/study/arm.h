@@ -28,6 +28,7 @@ typedef struct hvi_arm {
   hvi_value_spec value; /* buffer, lambda and returns of it are the arm's own */
   size_t rate_count;
   double rates[HVI_MOST_RATES]; /* what hvi_arm_rate is chosen from; none: the study's */
+  double rate;                  /* while it is tuned, instead of the file's; 0: the file's */
 } hvi_arm;
 
 /* Reads one arm, whose method may be one of the rules. */

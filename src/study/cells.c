@@ -53,7 +53,7 @@ struct hvi_cell_watch {
 
 static size_t columns_of(const hvi_kind_table *t) {
   size_t n = 0;
-  while (t->columns[n].name) n++;
+  for (const hvi_column *c = t->columns; c->name; c++) n += hvi_column_width(c);
   return n;
 }
 
@@ -303,11 +303,12 @@ static hvi_status open_journal(session *s, hvi_error *err) {
   const hvi_study *study = s->study;
   const hvi_study_settings *o = study->settings;
   hvi_text path = {0};
-  if (study->runs)
+  const bool others = study->runs && !study->tuning;
+  if (others)
     hvi_text_add(&path, "%s/%s/cells", o->out, study->runs);
   else
     hvi_text_add(&path, "%s/%s", study->folder, study->tuning ? "tune" : "cells");
-  const bool reuse = o->resume || study->runs;
+  const bool reuse = o->resume || others;
   hvi_kept head = {
       .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
   hvi_status status = path.failed

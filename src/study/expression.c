@@ -1,9 +1,7 @@
 /*
- * The text is worked out while it is read, by recursive descent:
+ * The text is worked out while it is read, by recursive descent over levels of operators:
  *
- *   expression = both { "or" both },  both = truth { "and" truth },  truth = { "not" } comparison
- *   comparison = sum [ ("<" | "<=" | ">" | ">=" | "==" | "!=") sum ],  sum = product { +- product }
- *   product = signed { ("*" | "/") signed },  signed = { +- } operand [ "^" signed ]
+ *   or, and, not, one of < <= > >= == !=, + -, * /, then { +- } operand [ "^" operand ]
  *   operand = number | word | name | table "." name | function "(" ... ")" | "(" expression ")"
  *
  * What goes over rows is read once without looking at any (`probe`), which finds errors and the
@@ -39,6 +37,7 @@ typedef struct value {
   const char *chosen; /* the method, by lowest or best */
   char word[LONGEST];
   const char *const *words; /* that a column may have; NULL: written in the text */
+  const char *from, *to;    /* its text */
 } value;
 
 /* Memory of samples, which lives until the end. */
@@ -81,13 +80,30 @@ typedef struct arguments {
   const char *label; /* the last word */
 } arguments;
 
+/* What is made of the numbers of rows or seeds, and of the curve of a seed. */
+typedef enum reduction {
+  MAX,
+  MIN,
+  MEAN,
+  MEDIAN,
+  SUM,
+  COUNT,
+  FIRST,
+  LAST,
+  EVERY,
+  ANY,
+  HALF
+} reduction;
+typedef enum curve { END, AT, SLOPE, R2, TYPICAL, RISE, FINISH } curve;
+
 typedef struct function {
   const char *name;
   value (*call)(evaluator *e, const struct function *f, const char *at);
-  double (*map)(double x);
-  double (*reduce)(double *x, size_t n);
-  double (*of)(const hvi_runs *r, size_t seed, const arguments *a);
+  reduction reduce;
+  curve curve;
   const char *letters; /* of curves, after the column: see read_arguments */
+  double (*map)(double x);
+  double (*of_two)(double x, double y);
 } function;
 
 static value expression(evaluator *e);
@@ -106,10 +122,8 @@ static void clip(char *out, size_t size, const char *text, size_t length, const 
 }
 
 /* `meant` is the nearest known name, or NULL. */
-static value fail(evaluator *e, const char *at, const char *meant, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static value fail(evaluator *e, const char *at, const char *meant, const char *format, ...) {
+__attribute__((format(printf, 4, 5))) static value
+fail(evaluator *e, const char *at, const char *meant, const char *format, ...) {
   enum { BEFORE = 24, SHOWN = 64 };
   if (e->status) return number(NAN);
   char what[200], place[SHOWN + 4];
@@ -120,8 +134,8 @@ static value fail(evaluator *e, const char *at, const char *meant, const char *f
   clip(what, sizeof what, what, strlen(what), "");
   const char *from = at - e->text > BEFORE ? at - BEFORE : e->text;
   while (from < at && ((unsigned char)*from & 0xc0) == 0x80) from++;
-  clip(place, sizeof place, from, strlen(from), "");
-  if (strlen(from) > SHOWN) clip(place, sizeof place, from, SHOWN, "...");
+  const bool all = strlen(from) <= SHOWN;
+  clip(place, sizeof place, from, all ? strlen(from) : SHOWN, all ? "" : "...");
   e->status = hvi_error_set(e->err, HVI_ERROR_INPUT, "%s: %s in '%s%s'%s%s%s", e->where, what,
                             from > e->text ? "..." : "", place, meant ? "; did you mean '" : "",
                             meant ? meant : "", meant ? "'?" : "");
@@ -133,37 +147,23 @@ static const char *nearer(const char *written, const char *one, const char *othe
   return hvi_suggest(written, (const char *const[]){one, other, NULL});
 }
 
-static const char *nearest_column(const hvi_table *t, const char *written, const char *meant) {
-  for (size_t i = 0; t && i < t->columns; i++) meant = nearer(written, t->column[i].name, meant);
-  return meant;
-}
-
 static double *take(evaluator *e, size_t count) {
   size_t bytes;
   block *b = hvi_multiply_sizes(count + 1, sizeof(double), &bytes) ? hvi_alloc(1, sizeof *b + bytes)
                                                                    : NULL;
-  if (!b) {
-    if (!e->status) e->status = hvi_error_memory(e->err, "an expression");
-    return NULL;
-  }
+  if (!b && !e->status) e->status = hvi_error_memory(e->err, "an expression");
+  if (!b) return NULL;
   b->next = e->blocks;
   e->blocks = b;
   return b->x;
 }
 
-static void release(evaluator *e, block *until) {
-  while (e->blocks != until) {
-    block *b = e->blocks;
-    e->blocks = b->next;
-    hvi_free(b);
-  }
-}
-
 static bool is_letter(char c) { return isalpha((unsigned char)c) || c == '_'; }
 static bool is_part(char c) { return isalnum((unsigned char)c) || c == '_'; }
+static bool is_quote(char c) { return c == '"' || c == '\''; }
 
 static const char *here(evaluator *e) {
-  while (*e->at == ' ' || *e->at == '\t' || *e->at == '\n' || *e->at == '\r') e->at++;
+  e->at += strspn(e->at, " \t\n\r");
   return e->at;
 }
 
@@ -189,78 +189,70 @@ static bool need(evaluator *e, const char *symbol) {
   return found;
 }
 
-static bool copy_word(evaluator *e, char out[LONGEST], const char *from, const char *to) {
-  if (to - from >= LONGEST) {
-    fail(e, from, NULL, "a name of more than %d bytes", LONGEST - 1);
-    return false;
-  }
+/* A name, or a word in quotes of either kind. */
+static bool read_text(evaluator *e, char out[LONGEST], bool quoted) {
+  const char *from = here(e), *to = from;
+  if (e->status) return false;
+  if (quoted && !is_quote(*from)) return fail(e, from, NULL, "a name in quotes is missing"), false;
+  if (!quoted && !is_letter(*from)) return missing(e, "a name"), false;
+  if (quoted && !(to = strchr(from + 1, *from)))
+    return fail(e, from, NULL, "a quote is not closed"), false;
+  while (!quoted && is_part(*to)) to++;
+  e->at = to + quoted;
+  from += quoted;
+  if (to - from >= LONGEST)
+    return fail(e, from, NULL, "a name of more than %d bytes", LONGEST - 1), false;
   memcpy(out, from, (size_t)(to - from));
   out[to - from] = '\0';
   return true;
 }
 
-static bool read_name(evaluator *e, char name[LONGEST]) {
-  const char *from = here(e);
-  if (e->status) return false;
-  if (!is_letter(*from)) return missing(e, "a name"), false;
-  while (is_part(*e->at)) e->at++;
-  return copy_word(e, name, from, e->at);
-}
-
-static bool is_quote(char c) { return c == '"' || c == '\''; }
-
-/* Words stand in quotes of either kind. */
-static bool read_word(evaluator *e, char word[LONGEST]) {
-  const char *from = here(e);
-  if (e->status) return false;
-  const char *to = is_quote(*from) ? strchr(from + 1, *from) : NULL;
-  if (!to) {
-    fail(e, from, NULL, is_quote(*from) ? "a quote is not closed" : "a name in quotes is missing");
-    return false;
-  }
-  e->at = to + 1;
-  return copy_word(e, word, from + 1, to);
-}
-
-static const hvi_table *find_table(evaluator *e, const char *at, const char *name) {
-  const char *meant = NULL;
-  for (size_t i = 0; i < e->scope->table_count; i++) {
-    if (strcmp(e->scope->tables[i].name, name) == 0) return &e->scope->tables[i];
-    meant = nearer(name, e->scope->tables[i].name, meant);
-  }
-  fail(e, at, meant, "unknown table '%s'", name);
+/* The entry of that name in a list whose entries begin with their name, a NULL after the last. NULL:
+ * there is none, and `meant` becomes the nearest one. */
+static const void *look_up(const void *list, size_t size, const char *name, const char **meant) {
+  const char *known;
+  for (const char *p = list; p && memcpy(&known, p, sizeof known) && known; p += size)
+    if (strcmp(known, name) == 0) return p;
+  for (const char *p = list; p && memcpy(&known, p, sizeof known) && known; p += size)
+    *meant = nearer(name, known, *meant);
   return NULL;
 }
 
+static bool find_table(evaluator *e, const char *at, column_at *c, const char *name) {
+  const char *meant = NULL;
+  for (size_t i = 0; i < e->scope->table_count; i++) {
+    c->table = &e->scope->tables[i];
+    if (strcmp(c->table->name, name) == 0) return true;
+    meant = nearer(name, c->table->name, meant);
+  }
+  return fail(e, at, meant, "unknown table '%s'", name), false;
+}
+
 static bool find_column(evaluator *e, const char *at, column_at *c, const char *name) {
-  c->index = c->table ? hvi_table_find(c->table, name) : 0;
-  if (c->table && c->index < c->table->columns) return true;
-  fail(e, at, nearest_column(c->table, name, NULL), "unknown column '%s'", name);
-  return false;
+  const char *meant = NULL;
+  const hvi_column *list = c->table ? c->table->column : NULL;
+  const hvi_column *found = look_up(list, sizeof *list, name, &meant);
+  if (!found) return fail(e, at, meant, "unknown column '%s'", name), false;
+  c->index = (size_t)(found - list);
+  return true;
 }
 
 /* The rest of TABLE.column. */
 static bool read_other(evaluator *e, const char *at, column_at *c, const char *table) {
   char name[LONGEST];
-  c->table = find_table(e, at, table);
+  if (!find_table(e, at, c, table)) return false;
   const char *from = here(e);
-  return c->table && read_name(e, name) && find_column(e, from, c, name);
+  return read_text(e, name, false) && find_column(e, from, c, name);
 }
 
 static bool read_column(evaluator *e, column_at *c) {
   char name[LONGEST];
   const char *at = here(e);
-  if (is_quote(*at)) return read_word(e, name) && need(e, ".") && read_other(e, at, c, name);
-  if (!read_name(e, name)) return false;
-  if (accept(e, ".")) return read_other(e, at, c, name);
+  const bool quoted = is_quote(*at);
+  if (!read_text(e, name, quoted)) return false;
+  if (quoted ? need(e, ".") : accept(e, ".")) return read_other(e, at, c, name);
   c->table = e->scope->own;
-  return find_column(e, at, c, name);
-}
-
-static const struct hvi_constant *find_constant(const hvi_scope *scope, const char *name) {
-  const struct hvi_constant *c = scope->constants;
-  while (c && c->name && strcmp(c->name, name) != 0) c++;
-  return c && c->name ? c : NULL;
+  return !e->status && find_column(e, at, c, name);
 }
 
 static value column_here(evaluator *e, const char *at, column_at c) {
@@ -280,76 +272,78 @@ static value column_here(evaluator *e, const char *at, column_at c) {
 }
 
 static value named(evaluator *e, const char *at, const char *name) {
-  column_at c = {.table = e->scope->own};
-  const struct hvi_constant *constant = find_constant(e->scope, name);
-  if (c.table) c.index = hvi_table_find(c.table, name);
-  const bool is_column = c.table && c.index < c.table->columns;
-  if (is_column && (e->rows.inside || !constant)) return column_here(e, at, c);
+  const char *meant = NULL;
+  const hvi_table *t = e->scope->own;
+  const hvi_column *column = look_up(t ? t->column : NULL, sizeof *column, name, &meant);
+  const struct hvi_constant *constant =
+      column && e->rows.inside ? NULL
+                               : look_up(e->scope->constants, sizeof *constant, name, &meant);
   if (constant) return number(constant->value);
-  const char *meant = nearest_column(c.table, name, NULL);
-  for (constant = e->scope->constants; constant && constant->name; constant++)
-    meant = nearer(name, constant->name, meant);
-  return fail(e, at, meant, "unknown name '%s'", name);
+  return column ? column_here(e, at, (column_at){t, (size_t)(column - t->column)})
+                : fail(e, at, meant, "unknown name '%s'", name);
 }
 
-static void add_finding(evaluator *e, const char *name, const char *end, double x) {
+/* A finding under `name`, or under the text itself where that already means another value; `parts`
+ * come after it and end in NULL. What was found before is not added again. */
+static void add_findings(evaluator *e, const char *from, const char *name, const char *const *parts,
+                         const double *values) {
   hvi_findings *f = e->findings;
-  if (!f || f->count == HVI_MOST_FINDINGS) return;
-  hvi_finding *item = &f->items[f->count++];
-  clip(item->name, sizeof item->name, name, strlen(name), end);
-  item->value = x;
-}
-
-/* Under `name`: 1 when that is a finding of this value, -1 of another one, 0 when it is free. */
-static int is_found(const evaluator *e, const char *name, double x) {
-  for (size_t i = 0; e->findings && i < e->findings->count; i++) {
-    const hvi_finding *f = &e->findings->items[i];
-    if (strcmp(f->name, name) == 0) return f->value == x || (isnan(f->value) && isnan(x)) ? 1 : -1;
+  char chosen[sizeof f->items->name];
+  clip(chosen, sizeof chosen, name, strlen(name), "");
+  for (size_t i = 0; f && i < f->count; i++) {
+    if (strcmp(f->items[i].name, chosen) != 0) continue;
+    const double x = f->items[i].value;
+    if (x == values[0] || (isnan(x) && isnan(values[0]))) return;
+    char text[sizeof chosen];
+    clip(text, sizeof text, from, (size_t)(e->at - from), "");
+    if (strcmp(text, chosen) == 0) return;
+    strcpy(chosen, text);
+    i = (size_t)-1;
   }
-  return 0;
-}
-
-/* `name`, or the text itself where that already means something else. False: it is a repeat. */
-static bool choose_name(const evaluator *e, char out[64], const char *name, const char *from,
-                        double x) {
-  clip(out, 64, name, strlen(name), "");
-  int found = is_found(e, out, x);
-  if (found < 0) {
-    clip(out, 64, from, (size_t)(e->at - from), "");
-    found = is_found(e, out, x);
+  for (size_t k = 0; f && parts[k] && f->count < HVI_MOST_FINDINGS; k++) {
+    hvi_finding *item = &f->items[f->count++];
+    clip(item->name, sizeof item->name, chosen, strlen(chosen), parts[k]);
+    item->value = values[k];
   }
-  return found == 0;
 }
 
 static void find_mean(evaluator *e, const char *from, const value *v, const char *y) {
-  char name[2 * LONGEST], chosen[64];
+  char name[2 * LONGEST];
   double *work = take(e, v->count);
   if (!work) return;
   if (!e->first) e->first = y;
   const hvi_mean m = hvi_mean_of(v->sample, v->count, work);
-  if (strcmp(y, e->first) == 0)
-    snprintf(name, sizeof name, "%.63s", v->label);
-  else
-    snprintf(name, sizeof name, "%.63s: %.40s", v->label, y);
-  if (!choose_name(e, chosen, name, from, m.value)) return;
-  add_finding(e, chosen, "", m.value);
-  if (v->count > 1) add_finding(e, chosen, ", half width", m.half);
+  const bool usual = strcmp(y, e->first) == 0;
+  snprintf(name, sizeof name, "%.63s%s%.40s", v->label, usual ? "" : ": ", usual ? "" : y);
+  add_findings(e, from, name, (const char *[]){"", v->count > 1 ? ", half width" : NULL, NULL},
+               (double[]){m.value, m.half});
 }
 
-static void find_ratio(evaluator *e, const char *from, const char *a, const char *b, hvi_ratio q) {
-  char name[3 * LONGEST], chosen[64];
-  snprintf(name, sizeof name, "%.63s %s %.63s", a, q.difference ? "minus" : "over", b);
-  if (!choose_name(e, chosen, name, from, q.ratio)) return;
-  add_finding(e, chosen, "", q.ratio);
-  add_finding(e, chosen, ", lower end", q.low);
-  add_finding(e, chosen, ", upper end", q.high);
+/* One side of a comparison: its method, or its text. */
+static void name_side(char name[LONGEST], const value *v) {
+  const char *to = v->to;
+  while (to > v->from && isspace((unsigned char)to[-1])) to--;
+  const char *text = v->label ? v->label : v->from;
+  clip(name, LONGEST, text, v->label ? strlen(v->label) : (size_t)(to - v->from), "");
 }
 
-static bool is_numeric(evaluator *e, const char *at, const value *v) {
-  if (v->kind == NUMBER || v->kind == SAMPLE) return true;
-  fail(e, at, NULL, "a number is needed, not a %s", v->kind == TRUTH ? "truth" : "word");
-  return false;
+static void find_ratio(evaluator *e, const char *from, const value *a, const value *b,
+                       hvi_ratio q) {
+  static const char *const parts[] = {"", ", lower end", ", upper end", NULL};
+  char name[3 * LONGEST], names[2][LONGEST];
+  name_side(names[0], a);
+  name_side(names[1], b);
+  snprintf(name, sizeof name, "%s %s %s", names[0], q.difference ? "minus" : "over", names[1]);
+  add_findings(e, from, name, parts, (double[]){q.ratio, q.low, q.high});
 }
+
+static bool is_numeric(evaluator *e, const value *v) {
+  if (v->kind == TRUTH || v->kind == WORD)
+    fail(e, v->from, NULL, "a number is needed, not a %s", v->kind == TRUTH ? "truth" : "word");
+  return !e->status;
+}
+
+static size_t items(const value *v) { return v->kind == SAMPLE ? v->count : 1; }
 
 static double item(const value *v, size_t i) {
   return v->kind == SAMPLE ? v->sample[i] * v->number : v->number;
@@ -364,25 +358,24 @@ static double times(double a, double b) { return a * b; }
 static double over(double a, double b) { return a / b; }
 
 /* Seeds of two samples, or of the one that is. */
-static bool pair_sizes(evaluator *e, const char *at, const value *a, const value *b,
-                       size_t *count) {
+static bool pair_sizes(evaluator *e, const value *a, const value *b, size_t *count) {
   *count = a->kind == SAMPLE ? a->count : b->count;
-  if (a->kind != SAMPLE || b->kind != SAMPLE || a->count == b->count) return true;
-  fail(e, at, NULL, "samples of %zu and of %zu seeds", a->count, b->count);
-  return false;
+  if (a->kind == SAMPLE && b->kind == SAMPLE && a->count != b->count)
+    fail(e, a->from, NULL, "samples of %zu and of %zu seeds", a->count, b->count);
+  return !e->status;
 }
 
 /* Seed by seed; a number counts for every seed. A positive factor stays beside its sample. */
-static value combine(evaluator *e, const char *at, double (*f)(double, double), value a, value b) {
+static value combine(evaluator *e, double (*f)(double, double), value a, value b) {
   size_t count;
-  if (e->status || !is_numeric(e, at, &a) || !is_numeric(e, at, &b)) return number(NAN);
+  if (e->status || !is_numeric(e, &a) || !is_numeric(e, &b)) return number(NAN);
   if (a.kind == NUMBER && b.kind == NUMBER) return number(f(a.number, b.number));
   if (a.kind == NUMBER && a.number > 0.0 && isfinite(a.number) && f == times)
     return b.number *= a.number, b;
   if (b.kind == NUMBER && b.number > 0.0 && isfinite(b.number) && (f == times || f == over))
     return a.number = f(a.number, b.number), a;
   value v = {.kind = SAMPLE, .number = 1.0};
-  if (!pair_sizes(e, at, &a, &b, &count) || !(v.sample = take(e, count))) return number(NAN);
+  if (!pair_sizes(e, &a, &b, &count) || !(v.sample = take(e, count))) return number(NAN);
   v.count = count;
   for (size_t i = 0; i < count; i++) v.sample[i] = f(item(&a, i), item(&b, i));
   return v;
@@ -396,7 +389,8 @@ static value argument(evaluator *e, const char *end) {
 
 static value call_map(evaluator *e, const function *f, const char *at) {
   value a = argument(e, ")");
-  if (e->status || !is_numeric(e, at, &a)) return number(NAN);
+  (void)at;
+  if (e->status || !is_numeric(e, &a)) return number(NAN);
   if (a.kind == NUMBER) return number(f->map(a.number));
   value v = {.kind = SAMPLE, .number = 1.0, .count = a.count, .sample = take(e, a.count)};
   for (size_t i = 0; v.sample && i < v.count; i++) v.sample[i] = f->map(item(&a, i));
@@ -405,82 +399,57 @@ static value call_map(evaluator *e, const function *f, const char *at) {
 
 static value call_of_two(evaluator *e, const function *f, const char *at) {
   const value a = argument(e, ","), b = argument(e, ")");
-  return combine(e, at, strcmp(f->name, "least") == 0 ? least : most, a, b);
+  (void)at;
+  return combine(e, f->of_two, a, b);
 }
 
 static value call_finite(evaluator *e, const function *f, const char *at) {
   const value a = argument(e, ")");
-  (void)f;
-  if (e->status || !is_numeric(e, at, &a)) return number(NAN);
+  (void)f, (void)at;
+  if (e->status || !is_numeric(e, &a)) return number(NAN);
   bool all = true;
-  for (size_t i = 0; i < (a.kind == SAMPLE ? a.count : 1); i++) all = all && isfinite(item(&a, i));
+  for (size_t i = 0; i < items(&a); i++) all = all && isfinite(item(&a, i));
   return truth(truth_of(all));
 }
 
-static double largest(double *x, size_t n) {
-  double y = n ? x[0] : NAN;
-  for (size_t i = 1; i < n; i++) y = most(y, x[i]);
-  return y;
-}
+static bool gives_truth(const function *f) { return f->reduce == EVERY || f->reduce == ANY; }
 
-static double smallest(double *x, size_t n) {
-  double y = n ? x[0] : NAN;
-  for (size_t i = 1; i < n; i++) y = least(y, x[i]);
-  return y;
-}
-
-static double middle(double *x, size_t n) {
-  return isnan(largest(x, n)) ? NAN : hvi_stats_quantile(x, n, 0.5);
-}
-
-static double sum(double *x, size_t n) {
-  double y = 0.0;
-  for (size_t i = 0; i < n; i++) y += x[i];
-  return y;
-}
-
-static double count(double *x, size_t n) {
-  double y = 0.0;
-  for (size_t i = 0; i < n; i++) y += isnan(x[i]) ? 0.0 : 1.0;
-  return y;
-}
-
-static double mean(double *x, size_t n) { return hvi_stats_mean(x, n); }
-static double first(double *x, size_t n) { return n ? x[0] : NAN; }
-static double last(double *x, size_t n) { return n ? x[n - 1] : NAN; }
-/* Of no rows nothing is known. */
-static double every(double *x, size_t n) { return n ? smallest(x, n) : NAN; }
-static double any(double *x, size_t n) { return n ? largest(x, n) : 0.0; }
-static double half(double *x, size_t n) { return hvi_stats_interval95(x, n); }
-
-static bool gives_truth(const function *f) { return f->reduce == every || f->reduce == any; }
-
+/* Of no rows sum and count are 0, any is false, and nothing is known of the others. */
 static value reduced(const function *f, double *x, size_t n) {
-  const double y = f->reduce(x, n);
-  if (!gives_truth(f)) return number(y);
-  return truth(isnan(y) ? HVI_UNDECIDED : truth_of(y != 0.0));
+  double low = n ? x[0] : NAN, high = low, sum = 0.0, count = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    low = least(low, x[i]);
+    high = most(high, x[i]);
+    sum += x[i];
+    count += isnan(x[i]) ? 0.0 : 1.0;
+  }
+  if (f->reduce == EVERY) return truth(n ? truth_of(low != 0.0) : HVI_UNDECIDED);
+  if (f->reduce == ANY) return truth(truth_of(n && high != 0.0));
+  if (f->reduce == MEDIAN) return number(isnan(high) ? NAN : hvi_stats_quantile(x, n, 0.5));
+  const double made[] = {[MAX] = high,
+                         [MIN] = low,
+                         [MEAN] = hvi_stats_mean(x, n),
+                         [SUM] = sum,
+                         [COUNT] = count,
+                         [FIRST] = n ? x[0] : NAN,
+                         [LAST] = n ? x[n - 1] : NAN,
+                         [HALF] = hvi_stats_interval95(x, n)};
+  return number(made[f->reduce]);
 }
 
 /* Of a sample: mean and half width leave out seeds without a value. */
-static value reduce_sample(evaluator *e, const function *f, const char *at, const value *v) {
-  const size_t n = v->kind == SAMPLE ? v->count : 1;
+static value reduce_sample(evaluator *e, const function *f, const value *v) {
+  const size_t n = items(v);
   double *x = take(e, n), *work = take(e, n);
-  if (e->status || !is_numeric(e, at, v)) return number(NAN);
+  if (e->status || !is_numeric(e, v)) return number(NAN);
   for (size_t i = 0; i < n; i++) x[i] = item(v, i);
-  if (f->reduce != mean && f->reduce != half) return reduced(f, x, n);
+  if (f->reduce != MEAN && f->reduce != HALF) return reduced(f, x, n);
   const hvi_mean m = hvi_mean_of(x, n, work);
-  return number(f->reduce == mean ? m.value : m.half);
-}
-
-/* What a row adds: false counts as nothing where rows are counted. */
-static double entry(const function *f, const value *v) {
-  if (v->kind == NUMBER) return v->number;
-  return v->truth == HVI_TRUE ? 1.0 : f->reduce == count ? NAN : 0.0;
+  return number(f->reduce == MEAN ? m.value : m.half);
 }
 
 static value reduce_rows(evaluator *e, const function *f, const char *what, const char *which) {
   const hvi_table *t = e->rows.table;
-  block *const mark = e->blocks;
   double *x = take(e, t->rows);
   size_t n = 0;
   for (e->row = 0; e->row < t->rows && !e->status; e->row++) {
@@ -489,17 +458,18 @@ static value reduce_rows(evaluator *e, const function *f, const char *what, cons
     if (which && expression(e).truth != HVI_TRUE) continue;
     e->at = what;
     const value v = expression(e);
-    x[n++] = entry(f, &v);
+    /* where rows are counted, those of which a condition is false are not */
+    const double no = f->reduce == COUNT ? NAN : 0.0;
+    x[n++] = v.kind == NUMBER ? v.number : v.truth == HVI_TRUE ? 1.0 : no;
   }
-  const value y = e->status ? number(NAN) : reduced(f, x, n);
-  release(e, mark);
-  return y;
+  return e->status ? number(NAN) : reduced(f, x, n);
 }
 
 /* What the probe has found must be what the function takes; which may be NULL. */
 static void check_rows(evaluator *e, const function *f, const char *at, const value *what,
                        const value *which) {
-  const bool condition = gives_truth(f), either = f->reduce == count && what->kind != WORD;
+  const bool condition = gives_truth(f);
+  const bool either = (f->reduce == COUNT || f->reduce == MEAN) && what->kind != WORD;
   if (e->rows.table && e->rows.nested)
     fail(e, e->rows.nested, NULL, "inside '%s' a row has columns and constants alone", f->name);
   else if (!e->rows.table && (condition || which))
@@ -535,7 +505,7 @@ static value call_reduce(evaluator *e, const function *f, const char *at) {
     e->rows.inside = false;
     e->at = what;
     v = expression(e);
-    v = reduce_sample(e, f, at, &v);
+    v = reduce_sample(e, f, &v);
   }
   e->at = end;
   e->rows = outer;
@@ -546,20 +516,17 @@ static value call_reduce(evaluator *e, const function *f, const char *at) {
 /* A word of that column of the table. */
 static void read_word_of(evaluator *e, const char *name, arguments *a) {
   char word[LONGEST];
-  const hvi_table *t = a->y.table;
   const char *at = here(e), *meant = NULL;
-  column_at c = {.table = t};
-  if (!find_column(e, at, &c, name) || !read_word(e, word)) return;
-  const char *const *words = t->column[c.index].words;
-  for (size_t i = 0; words && words[i]; i++) {
-    if (strcmp(words[i], word) == 0) {
-      a->word[a->words++] = (double)i;
-      a->label = words[i];
-      return;
-    }
-    meant = nearer(word, words[i], meant);
+  column_at c = {.table = a->y.table};
+  if (!find_column(e, at, &c, name) || !read_text(e, word, true)) return;
+  const char *const *words = c.table->column[c.index].words;
+  const char *const *found = look_up(words, sizeof *words, word, &meant);
+  if (!found) {
+    fail(e, at, meant, "unknown %s '%s'", name, word);
+    return;
   }
-  fail(e, at, meant, "unknown %s '%s'", name, word);
+  a->word[a->words++] = (double)(found - words);
+  a->label = *found;
 }
 
 static double read_number(evaluator *e) {
@@ -580,22 +547,17 @@ static bool read_arguments(evaluator *e, const char *letters, arguments *a) {
   for (; *letters && !e->status; letters++) {
     if (*letters == 'o' && !accept(e, ",")) continue;
     if (*letters != 'o' && !need(e, ",")) return false;
-    switch (*letters) {
-    case 'm':
-    case 'g':
+    if (*letters == 'm' || *letters == 'g') {
       read_word_of(e, *letters == 'm' ? "method" : "group", a);
-      break;
-    case 'x':
+    } else if (*letters == 'x') {
       if (!read_column(e, &x)) return false;
       if (x.table != a->y.table) fail(e, e->at, NULL, "columns of two tables");
       a->x = x.index;
-      break;
-    case 'n':
-      a->number[numbers++] = read_number(e);
-      break;
-    default:
-      a->number[2] = read_number(e);
-      if (!e->probe && !(a->number[2] >= 1.0)) fail(e, e->at, NULL, "a number from 1 is needed");
+    } else {
+      const size_t k = *letters == 'o' ? 2 : numbers++;
+      a->number[k] = read_number(e);
+      if (k == 2 && !e->probe && !(a->number[2] >= 1.0))
+        fail(e, e->at, NULL, "a number from 1 is needed");
     }
   }
   return need(e, ")");
@@ -613,39 +575,24 @@ static bool find_runs(evaluator *e, const char *at, hvi_runs *r, const hvi_table
 /* Column y_noise of the last row, or the constant: what samples of column y contain of noise. */
 static double noise_of(evaluator *e, const hvi_runs *r, const char *y) {
   char name[2 * LONGEST];
+  const char *unused = NULL;
   snprintf(name, sizeof name, "%.63s_noise", y);
-  const struct hvi_constant *constant = find_constant(e->scope, name);
+  const struct hvi_constant *constant =
+      look_up(e->scope->constants, sizeof *constant, name, &unused);
   const size_t column = hvi_table_find(r->table, name);
   if (column == r->table->columns) return constant ? constant->value : 0.0;
   return hvi_table_get(r->table, r->row[r->start[r->seeds] - 1], column);
 }
 
-static double of_end(const hvi_runs *r, size_t seed, const arguments *a) {
-  return hvi_runs_value(r, seed, a->x, a->y.index, INFINITY);
-}
-
-static double of_at(const hvi_runs *r, size_t seed, const arguments *a) {
-  return hvi_runs_value(r, seed, a->x, a->y.index, a->number[0]);
-}
-
-static hvi_window window_of(const arguments *a) {
-  return (hvi_window){a->number[0], a->number[1], a->number[2]};
-}
-
-static double of_slope(const hvi_runs *r, size_t seed, const arguments *a) {
-  return hvi_runs_line(r, seed, a->y.index, window_of(a)).slope;
-}
-
-static double of_r2(const hvi_runs *r, size_t seed, const arguments *a) {
-  return hvi_runs_line(r, seed, a->y.index, window_of(a)).r2;
-}
-
-static double of_typical(const hvi_runs *r, size_t seed, const arguments *a) {
-  return hvi_runs_typical(r, seed, a->y.index, window_of(a));
-}
-
-static double of_rise(const hvi_runs *r, size_t seed, const arguments *a) {
-  return hvi_runs_rise(r, seed, a->y.index, window_of(a));
+static double of_seed(const hvi_runs *r, size_t seed, curve c, const arguments *a) {
+  const hvi_window w = {a->number[0], a->number[1], a->number[2]};
+  const size_t y = a->y.index;
+  if (c == END || c == AT)
+    return hvi_runs_value(r, seed, a->x, y, c == END ? INFINITY : a->number[0]);
+  if (c == TYPICAL) return hvi_runs_typical(r, seed, y, w);
+  if (c == RISE) return hvi_runs_rise(r, seed, y, w);
+  const hvi_line line = hvi_runs_line(r, seed, y, w);
+  return c == SLOPE ? line.slope : line.r2;
 }
 
 /* One number a seed; without seeds, a number. */
@@ -654,9 +601,9 @@ static value sample_of(evaluator *e, const function *f, const char *at, const hv
   const char *y = a->y.table->column[a->y.index].name;
   value v = {.kind = SAMPLE, .number = 1.0, .count = r->seeds, .label = a->label};
   v.sample = take(e, r->seeds);
-  for (size_t s = 0; v.sample && s < r->seeds; s++) v.sample[s] = f->of(r, s, a);
+  for (size_t s = 0; v.sample && s < r->seeds; s++) v.sample[s] = of_seed(r, s, f->curve, a);
   if (e->status) return number(NAN);
-  if (f->of == of_end || f->of == of_at) {
+  if (f->curve == END || f->curve == AT) {
     find_mean(e, at, &v, y);
     v.noise = noise_of(e, r, y);
   }
@@ -683,7 +630,7 @@ static value call_curve(evaluator *e, const function *f, const char *at) {
   value v = {.kind = SAMPLE, .number = 1.0};
   if (!begin_curve(e, f, at, &a)) return v;
   if (find_runs(e, at, &r, a.y.table, a.word[0], a.label))
-    v = f->of ? sample_of(e, f, at, &r, &a) : number(hvi_runs_finish(&r, a.y.index));
+    v = f->curve == FINISH ? number(hvi_runs_finish(&r, a.y.index)) : sample_of(e, f, at, &r, &a);
   hvi_runs_free(&r);
   return v;
 }
@@ -746,56 +693,53 @@ static value call_group(evaluator *e, const function *f, const char *at) {
 }
 
 static const function functions[] = {
-    {.name = "max", .call = call_reduce, .reduce = largest},
-    {.name = "min", .call = call_reduce, .reduce = smallest},
-    {.name = "mean", .call = call_reduce, .reduce = mean},
-    {.name = "median", .call = call_reduce, .reduce = middle},
-    {.name = "sum", .call = call_reduce, .reduce = sum},
-    {.name = "count", .call = call_reduce, .reduce = count},
-    {.name = "first", .call = call_reduce, .reduce = first},
-    {.name = "last", .call = call_reduce, .reduce = last},
-    {.name = "every", .call = call_reduce, .reduce = every},
-    {.name = "any", .call = call_reduce, .reduce = any},
-    {.name = "half", .call = call_reduce, .reduce = half},
-    {.name = "worst", .call = call_reduce, .reduce = largest},
-    {.name = "end", .call = call_curve, .of = of_end, .letters = "m"},
-    {.name = "at", .call = call_curve, .of = of_at, .letters = "mxn"},
-    {.name = "slope", .call = call_curve, .of = of_slope, .letters = "mnno"},
-    {.name = "r2", .call = call_curve, .of = of_r2, .letters = "mnno"},
-    {.name = "typical", .call = call_curve, .of = of_typical, .letters = "mnn"},
-    {.name = "rise", .call = call_curve, .of = of_rise, .letters = "mo"},
-    {.name = "finish", .call = call_curve, .letters = "m"},
-    {.name = "ordered", .call = call_ordered, .letters = "mmm"},
-    {.name = "lowest", .call = call_group, .of = of_at, .letters = "g"},
-    {.name = "best", .call = call_group, .of = of_at, .letters = "gxn"},
-    {.name = "least", .call = call_of_two},
-    {.name = "most", .call = call_of_two},
-    {.name = "finite", .call = call_finite},
-    {.name = "abs", .call = call_map, .map = fabs},
-    {.name = "sqrt", .call = call_map, .map = sqrt},
-    {.name = "log", .call = call_map, .map = log},
-    {.name = "log10", .call = call_map, .map = log10},
-    {.name = "exp", .call = call_map, .map = exp},
-    {.name = "floor", .call = call_map, .map = floor},
+    {"max", call_reduce, .reduce = MAX},
+    {"min", call_reduce, .reduce = MIN},
+    {"mean", call_reduce, .reduce = MEAN},
+    {"median", call_reduce, .reduce = MEDIAN},
+    {"sum", call_reduce, .reduce = SUM},
+    {"count", call_reduce, .reduce = COUNT},
+    {"first", call_reduce, .reduce = FIRST},
+    {"last", call_reduce, .reduce = LAST},
+    {"every", call_reduce, .reduce = EVERY},
+    {"any", call_reduce, .reduce = ANY},
+    {"half", call_reduce, .reduce = HALF},
+    {"worst", call_reduce, .reduce = MAX},
+    {"end", call_curve, .curve = END, .letters = "m"},
+    {"at", call_curve, .curve = AT, .letters = "mxn"},
+    {"slope", call_curve, .curve = SLOPE, .letters = "mnno"},
+    {"r2", call_curve, .curve = R2, .letters = "mnno"},
+    {"typical", call_curve, .curve = TYPICAL, .letters = "mnn"},
+    {"rise", call_curve, .curve = RISE, .letters = "mo"},
+    {"finish", call_curve, .curve = FINISH, .letters = "m"},
+    {"ordered", call_ordered, .letters = "mmm"},
+    {"lowest", call_group, .curve = AT, .letters = "g"},
+    {"best", call_group, .curve = AT, .letters = "gxn"},
+    {"least", call_of_two, .of_two = least},
+    {"most", call_of_two, .of_two = most},
+    {"finite", call_finite, .reduce = EVERY},
+    {"abs", call_map, .map = fabs},
+    {"sqrt", call_map, .map = sqrt},
+    {"log", call_map, .map = log},
+    {"log10", call_map, .map = log10},
+    {"exp", call_map, .map = exp},
+    {"floor", call_map, .map = floor},
+    {.name = NULL},
 };
 
 static value call(evaluator *e, const char *at, const char *name) {
   const char *meant = NULL;
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
-    if (strcmp(functions[i].name, name) == 0) return functions[i].call(e, &functions[i], at);
-    meant = nearer(name, functions[i].name, meant);
-  }
-  return fail(e, at, meant, "unknown function '%s'", name);
+  const function *f = look_up(functions, sizeof *f, name, &meant);
+  return f ? f->call(e, f, at) : fail(e, at, meant, "unknown function '%s'", name);
 }
 
 /* Something that begins with a name, or with a word in quotes. */
 static value operand_named(evaluator *e, const char *at) {
   value v = {.kind = WORD};
   column_at c;
-  const bool quoted = is_quote(*at);
-  if (quoted ? !read_word(e, v.word) : !read_name(e, v.word)) return number(NAN);
+  if (!read_text(e, v.word, is_quote(*at))) return number(NAN);
   if (accept(e, ".")) return read_other(e, at, &c, v.word) ? column_here(e, at, c) : number(NAN);
-  if (quoted) return v;
+  if (is_quote(*at)) return v;
   return accept(e, "(") ? call(e, at, v.word) : named(e, at, v.word);
 }
 
@@ -822,72 +766,23 @@ static value signed_operand(evaluator *e) {
     more = sign || accept(e, "+");
   }
   value v = operand(e);
+  v.from = at;
   if (accept(e, "^")) {
     if (++e->depth > DEEPEST) return fail(e, e->at, NULL, "too many '^' in one another");
-    v = combine(e, at, power, v, signed_operand(e));
+    v = combine(e, power, v, signed_operand(e));
     e->depth--;
   }
-  return negative ? combine(e, at, minus, number(0.0), v) : v;
-}
-
-static value product(evaluator *e) {
-  const char *at = here(e);
-  value v = signed_operand(e);
-  for (;;) {
-    if (accept(e, "*"))
-      v = combine(e, at, times, v, signed_operand(e));
-    else if (accept(e, "/"))
-      v = combine(e, at, over, v, signed_operand(e));
-    else
-      return v;
-  }
-}
-
-static value total(evaluator *e) {
-  const char *at = here(e);
-  value v = product(e);
-  for (;;) {
-    if (accept(e, "+"))
-      v = combine(e, at, plus, v, product(e));
-    else if (accept(e, "-"))
-      v = combine(e, at, minus, v, product(e));
-    else
-      return v;
-  }
-}
-
-/* One side of a comparison, and its text. */
-typedef struct side {
-  value v;
-  const char *from, *to;
-} side;
-
-static side read_side(evaluator *e) {
-  side s = {.from = here(e)};
-  s.v = total(e);
-  s.to = e->at;
-  while (s.to > s.from && isspace((unsigned char)s.to[-1])) s.to--;
-  return s;
-}
-
-static void name_side(char name[LONGEST], const side *s) {
-  if (s->v.label)
-    clip(name, LONGEST, s->v.label, strlen(s->v.label), "");
-  else
-    clip(name, LONGEST, s->from, (size_t)(s->to - s->from), "");
+  v.from = at;
+  return negative ? combine(e, minus, number(0.0), v) : v;
 }
 
 /* A word in quotes must be one that the column can have. */
-static value compare_words(evaluator *e, const side *a, const side *b, bool equal) {
-  const side *text = a->v.words ? b : a, *column = a->v.words ? a : b;
-  const char *const *words = column->v.words, *meant = NULL;
-  bool known = !words || text->v.words;
-  for (; words && *words && !known; words++) {
-    known = strcmp(*words, text->v.word) == 0;
-    meant = nearer(text->v.word, *words, meant);
-  }
-  if (!known) return fail(e, text->from, meant, "no row can have '%s'", text->v.word);
-  return truth(truth_of((strcmp(a->v.word, b->v.word) == 0) == equal));
+static value compare_words(evaluator *e, const value *a, const value *b, bool equal) {
+  const value *text = a->words ? b : a;
+  const char *const *words = a->words ? a->words : b->words, *meant = NULL;
+  if (words && !text->words && !look_up(words, sizeof *words, text->word, &meant))
+    return fail(e, text->from, meant, "no row can have '%s'", text->word);
+  return truth(truth_of((strcmp(a->word, b->word) == 0) == equal));
 }
 
 /* A sample without its factor and its noise, of which less than a twentieth cannot be told. */
@@ -902,91 +797,102 @@ static double *bare(evaluator *e, const value *v, size_t count) {
 }
 
 /* a < b, seed by seed. */
-static value compare_samples(evaluator *e, const char *from, const side *a, const side *b) {
+static value compare_samples(evaluator *e, const char *from, const value *a, const value *b) {
   size_t n;
-  char names[2][LONGEST];
   if (e->probe) return truth(HVI_UNDECIDED);
-  if (!pair_sizes(e, from, &a->v, &b->v, &n)) return number(NAN);
-  const double *x = bare(e, &a->v, n), *y = bare(e, &b->v, n);
+  if (!pair_sizes(e, a, b, &n)) return number(NAN);
+  const double *x = bare(e, a, n), *y = bare(e, b, n);
   double *work = take(e, n);
   if (e->status) return number(NAN);
   const double margin =
-      (b->v.kind == SAMPLE ? b->v.number : 1.0) / (a->v.kind == SAMPLE ? a->v.number : 1.0);
+      (b->kind == SAMPLE ? b->number : 1.0) / (a->kind == SAMPLE ? a->number : 1.0);
   const hvi_ratio q = hvi_ratio_of(x, y, n, margin, work);
-  name_side(names[0], a);
-  name_side(names[1], b);
-  find_ratio(e, from, names[0], names[1], q);
+  find_ratio(e, from, a, b, q);
   return truth(q.less > 0 ? HVI_TRUE : q.less < 0 ? HVI_FALSE : HVI_UNDECIDED);
 }
 
-static bool compare_numbers(const char *op, double a, double b) {
-  if (*op == '!') return a != b;
-  return (*op == '<' && a < b) || (*op == '>' && a > b) || (op[1] == '=' && a == b);
-}
-
-static value comparison(evaluator *e) {
-  static const char *const operators[] = {"<=", ">=", "==", "!=", "<", ">", NULL};
-  const side a = read_side(e);
-  const char *op = NULL;
-  for (size_t i = 0; operators[i] && !op; i++)
-    if (accept(e, operators[i])) op = operators[i];
-  if (!op) return a.v;
-  const side b = read_side(e);
+static value compare(evaluator *e, const char *op, value a, value b) {
   const bool equality = *op == '=' || *op == '!';
+  const double x = a.number, y = b.number;
   if (e->status) return number(NAN);
-  if (a.v.kind == WORD && b.v.kind == WORD && equality) return compare_words(e, &a, &b, *op == '=');
-  if (!is_numeric(e, a.from, &a.v) || !is_numeric(e, b.from, &b.v)) return number(NAN);
-  if (a.v.kind == NUMBER && b.v.kind == NUMBER)
-    return truth(truth_of(compare_numbers(op, a.v.number, b.v.number)));
+  if (a.kind == WORD && b.kind == WORD && equality) return compare_words(e, &a, &b, *op == '=');
+  if (!is_numeric(e, &a) || !is_numeric(e, &b)) return number(NAN);
+  if (a.kind == NUMBER && b.kind == NUMBER)
+    return truth(truth_of(*op == '!' ? x != y
+                                     : (*op == '<' && x < y) || (*op == '>' && x > y) ||
+                                           (op[1] == '=' && x == y)));
   if (equality) return fail(e, a.from, NULL, "samples are not compared by '%s'", op);
   return *op == '<' ? compare_samples(e, a.from, &a, &b) : compare_samples(e, a.from, &b, &a);
 }
 
-static bool is_truth(evaluator *e, const char *at, const value *v, const char *word) {
-  if (!e->status && v->kind != TRUTH) fail(e, at, NULL, "'%s' takes truths, such as a < b", word);
+static bool is_truth(evaluator *e, const value *v, const char *word) {
+  if (v->kind != TRUTH) fail(e, v->from, NULL, "'%s' takes truths, such as a < b", word);
   return !e->status;
 }
 
-static value negation(evaluator *e) {
-  const char *at = here(e);
-  bool negative = false, any_not = false;
-  while (accept(e, "not")) negative = !negative, any_not = true;
-  value v = comparison(e);
-  if (any_not && !is_truth(e, at, &v, "not")) return number(NAN);
-  if (negative && v.truth != HVI_UNDECIDED) v.truth = truth_of(v.truth == HVI_FALSE);
-  return v;
-}
-
 /* The one that decides alone (false for and, true for or), then the undecided, then the other. */
-static value join(evaluator *e, const char *at, const char *word, value a, value b) {
+static value join(evaluator *e, const char *word, value a, value b) {
   const hvi_truth winner = truth_of(word[0] == 'o');
-  if (!is_truth(e, at, &a, word) || !is_truth(e, at, &b, word)) return number(NAN);
+  if (!is_truth(e, &a, word) || !is_truth(e, &b, word)) return number(NAN);
   if (a.truth == winner || b.truth == winner) return truth(winner);
   return a.truth == HVI_UNDECIDED ? a : b;
 }
 
-static value conjunction(evaluator *e) {
+enum { OR, AND, NOT, COMPARISON, TOTAL, PRODUCT, SIGNED };
+
+static const struct operation {
+  const char *symbol;
+  int level;
+  double (*f)(double, double);
+} operations[] = {
+    {"or", OR, NULL},         {"and", AND, NULL},       {"<=", COMPARISON, NULL},
+    {">=", COMPARISON, NULL}, {"==", COMPARISON, NULL}, {"!=", COMPARISON, NULL},
+    {"<", COMPARISON, NULL},  {">", COMPARISON, NULL},  {"+", TOTAL, plus},
+    {"-", TOTAL, minus},      {"*", PRODUCT, times},    {"/", PRODUCT, over},
+    {NULL, 0, NULL},
+};
+
+static const struct operation *accept_operation(evaluator *e, int level) {
+  const struct operation *o = operations;
+  while (o->symbol && (o->level != level || !accept(e, o->symbol))) o++;
+  return o->symbol ? o : NULL;
+}
+
+static value operation(evaluator *e, int level) {
   const char *at = here(e);
-  value v = negation(e);
-  while (accept(e, "and")) v = join(e, at, "and", v, negation(e));
+  bool negative = false, any_not = false;
+  if (level == SIGNED) return signed_operand(e);
+  while (level == NOT && accept(e, "not")) negative = !negative, any_not = true;
+  value v = operation(e, level + 1);
+  if (any_not && !is_truth(e, &v, "not")) return number(NAN);
+  if (negative && v.truth != HVI_UNDECIDED) v.truth = truth_of(v.truth == HVI_FALSE);
+  const struct operation *o = accept_operation(e, level);
+  while (o) {
+    const value b = operation(e, level + 1);
+    v = o->f                  ? combine(e, o->f, v, b)
+        : level == COMPARISON ? compare(e, o->symbol, v, b)
+                              : join(e, o->symbol, v, b);
+    v.from = at;
+    o = level == COMPARISON ? NULL : accept_operation(e, level);
+  }
+  v.from = at;
+  v.to = e->at;
   return v;
 }
 
 static value expression(evaluator *e) {
-  const char *at = here(e);
-  if (e->depth == DEEPEST) return fail(e, at, NULL, "too many parentheses in one another");
+  if (e->depth == DEEPEST) return fail(e, here(e), NULL, "too many parentheses in one another");
   e->depth++;
-  value v = conjunction(e);
-  while (accept(e, "or")) v = join(e, at, "or", v, conjunction(e));
+  const value v = operation(e, OR);
   e->depth--;
   return v;
 }
 
 /* Hands the value over. */
 static void hand_over(evaluator *e, hvi_quantity *q, const value *v) {
-  q->kind = v->kind == SAMPLE  ? HVI_QUANTITY_SAMPLE
-            : v->kind == TRUTH ? HVI_QUANTITY_TRUTH
-                               : HVI_QUANTITY_NUMBER;
+  static const hvi_quantity_kind kinds[] = {
+      [NUMBER] = HVI_QUANTITY_NUMBER, [SAMPLE] = HVI_QUANTITY_SAMPLE, [TRUTH] = HVI_QUANTITY_TRUTH};
+  q->kind = kinds[v->kind];
   q->truth = v->truth;
   q->number = v->number;
   if (v->chosen) clip(q->which, sizeof q->which, v->chosen, strlen(v->chosen), "");
@@ -1017,6 +923,9 @@ hvi_status hvi_expression_eval(hvi_quantity *q, const char *text, const hvi_scop
   if (!e.status && v.kind == WORD) fail(&e, text, NULL, "a word is no value");
   if (!e.status) hand_over(&e, q, &v);
   if (e.status) hvi_quantity_free(q);
-  release(&e, NULL);
+  for (block *b = e.blocks, *next; b; b = next) {
+    next = b->next;
+    hvi_free(b);
+  }
   return e.status;
 }

@@ -10,7 +10,7 @@
  * Rows. Inside max, min, mean, median, sum, count, first, last, every and any the first argument is
  * worked out in each row of the table, where a name is a column or a constant; the second one, if
  * there is one, says which rows count. `method == "PHGD"` compares words. every and any give a
- * truth. count takes a number (rows that have one) or a condition. What is not a number in one row
+ * truth. count takes a number (rows that have one) or a condition, mean a condition too: a share. What is not a number in one row
  * makes the whole not a number, so that no claim holds because of it: leave it out with finite(x).
  * Of no rows sum and count are 0, any is false, every is not decided, the others are NaN.
  *
@@ -82,7 +82,7 @@ typedef struct hvi_finding {
   double value;
 } hvi_finding;
 
-enum { HVI_MOST_FINDINGS = 24 };
+enum { HVI_MOST_FINDINGS = 48 };
 typedef struct hvi_findings {
   size_t count;
   hvi_finding items[HVI_MOST_FINDINGS];

@@ -2,6 +2,7 @@
 #include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "base/suggest.h"
 #include "report/text.h"
 #include "study/fields.h"
@@ -82,7 +83,7 @@ static hvi_status read_map(hvi_factor *f, size_t level, const hvi_node *map, con
   for (const hvi_node *n = map->first; n; n = n->next) {
     size_t k = 0;
     while (k < f->keys && f->key[k] && strcmp(f->key[k], n->key) != 0) k++;
-    if (n->kind != HVI_NODE_SCALAR || k == f->keys)
+    if (n->kind != HVI_NODE_SCALAR || k == f->keys || strchr(n->key, ' '))
       return wrong_level(n, origin, "a level is a value, or a map of values (at most 12)", err);
     f->key[k] = n->key;
     set_level(f, k, level, n->text);
@@ -143,6 +144,8 @@ static hvi_status read_grid(hvi_part *p, const hvi_node *sized, const char *orig
     const hvi_node *other = sized ? hvi_node_get(sized, n->key) : NULL;
     if (p->factor_count + 4 >= HVI_MOST_FACTORS)
       return wrong_level(n, origin, "too many factors", err);
+    if (strchr(n->key, ' '))
+      return wrong_level(n, origin, "a factor is named by one word: it is a column", err);
     status = read_factor(&p->factors[p->factor_count++], other ? other : n, origin, err);
   }
   for (const hvi_node *n = sized ? sized->first : NULL; n && !status; n = n->next)
@@ -173,29 +176,16 @@ static hvi_status add_own(hvi_part *p, hvi_error *err) {
   return status;
 }
 
-hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err) {
+static hvi_status make_factors(hvi_part *p, bool full, const char *origin, hvi_error *err) {
   p->scale = full ? p->full : p->quick;
   p->factor_count = 0;
   hvi_status status = read_grid(p, full ? p->full_grid : p->quick_grid, origin, err);
-  if (!status) status = add_own(p, err);
-  p->cells = 1;
-  for (size_t i = 0; i < p->factor_count && !status; i++) {
-    if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
-      status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: more than %d cells", origin, MOST_CELLS);
-  }
-  return status;
+  return status ? status : add_own(p, err);
 }
 
 void hvi_part_clear(hvi_part *p) {
   for (size_t i = 0; i < HVI_MOST_FACTORS; i++) free_factor(&p->factors[i]);
   p->factor_count = 0;
-}
-
-hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index) {
-  hvi_cell c = {.study = study, .part = part, .index = index};
-  for (size_t i = part->factor_count; i-- > 0; index /= part->factors[i].levels)
-    c.level[i] = index % part->factors[i].levels;
-  return c;
 }
 
 /* The factor that has this key; NULL: none. */
@@ -206,6 +196,69 @@ static const hvi_factor *find_key(const hvi_part *p, const char *key, size_t *wh
       if (strcmp(f->key[*at], key) == 0) return f;
   }
   return NULL;
+}
+
+static bool has_level(const hvi_part *p, const hvi_node *n) {
+  size_t i, k;
+  const hvi_factor *f = find_key(p, n->key, &i, &k);
+  for (size_t level = 0; f && level < f->levels; level++)
+    if (strcmp(f->text[k * (f->levels + 1) + level], n->text) == 0) return true;
+  return false;
+}
+
+/* Keys of `at` are settings, or factors with one of their levels; `other` is the other size. */
+static hvi_status check_at(const hvi_part *p, const hvi_part *other, const hvi_arm *arm,
+                           const hvi_node *n, const char *origin, hvi_error *err) {
+  size_t i, k;
+  const bool size = strcmp(n->key, "size") == 0;
+  if (!size && !find_key(p, n->key, &i, &k))
+    return hvi_setting_find(hvi_settings_table(), n->key)
+               ? HVI_OK
+               : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: '%s' is no factor and no setting",
+                               origin, n->line, n->key);
+  const bool known = n->kind == HVI_NODE_SCALAR && (size ? hvi_words_have("quick full", n->text)
+                                                         : has_level(p, n) || has_level(other, n));
+  return known ? HVI_OK
+               : hvi_error_set(err, HVI_ERROR_INPUT,
+                               "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
+                               origin, n->line, arm->label, n->key,
+                               n->kind == HVI_NODE_SCALAR ? n->text : "[...]");
+}
+
+static hvi_status check_arms(const hvi_part *p, bool full, const char *origin, hvi_error *err) {
+  hvi_part other = *p;
+  memset(other.factors, 0, sizeof other.factors);
+  hvi_status status = make_factors(&other, !full, origin, err);
+  for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++) {
+    /* while rates are tuned, methods and seeds are others than those of the file */
+    const hvi_node *map = arm->at && arm->rate == 0.0 ? arm->at->first : NULL;
+    for (; map && !status; map = map->next) {
+      if (map->kind != HVI_NODE_MAP)
+        status = wrong_level(map, origin, "at must be a list of maps", err);
+      else
+        for (const hvi_node *n = map->first; n && !status; n = n->next)
+          status = check_at(p, &other, arm, n, origin, err);
+    }
+  }
+  hvi_part_clear(&other);
+  return status;
+}
+
+hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err) {
+  hvi_status status = make_factors(p, full, origin, err);
+  p->cells = 1;
+  for (size_t i = 0; i < p->factor_count && !status; i++) {
+    if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
+      status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: more than %d cells", origin, MOST_CELLS);
+  }
+  return status ? status : check_arms(p, full, origin, err);
+}
+
+hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index) {
+  hvi_cell c = {.study = study, .part = part, .index = index};
+  for (size_t i = part->factor_count; i-- > 0; index /= part->factors[i].levels)
+    c.level[i] = index % part->factors[i].levels;
+  return c;
 }
 
 double hvi_cell_number(const hvi_cell *c, const char *key) {
@@ -238,40 +291,35 @@ const hvi_arm *hvi_cell_method(const hvi_cell *c) {
   return &c->part->methods[hvi_cell_level(c, "method")];
 }
 
-/* Whether a key of `at` is a factor or `size`, and the cell is at another level of it. */
-static bool is_elsewhere(const hvi_cell *c, const hvi_node *n, bool *factor) {
-  const char *level = hvi_cell_word(c, n->key);
-  if (strcmp(n->key, "size") == 0) level = c->study->settings->full ? "full" : "quick";
-  *factor = level != NULL;
-  return level && n->kind == HVI_NODE_SCALAR && strcmp(level, n->text) != 0;
+/* The level of a key of `at` where the cell is; NULL: it is a setting. */
+static const char *level_at(const hvi_cell *c, const hvi_node *n) {
+  if (strcmp(n->key, "size") == 0) return c->study->settings->full ? "full" : "quick";
+  return hvi_cell_word(c, n->key);
 }
 
 static hvi_status apply_at(hvi_settings *s, const hvi_cell *c, const hvi_node *map,
                            hvi_error *err) {
-  bool factor;
   hvi_status status = HVI_OK;
-  for (const hvi_node *n = map->first; n; n = n->next)
-    if (is_elsewhere(c, n, &factor)) return HVI_OK;
-  for (const hvi_node *n = map->first; n && !status; n = n->next) {
-    if (is_elsewhere(c, n, &factor) || factor) continue;
-    const hvi_setting *row = hvi_setting_find(hvi_settings_table(), n->key);
-    status = row ? hvi_field_read(row, s, n, c->study->origin, err)
-                 : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: '%s' is no factor and no setting",
-                                 c->study->origin, n->line, n->key);
+  for (const hvi_node *n = map->first; n; n = n->next) {
+    const char *level = level_at(c, n);
+    if (level && strcmp(level, n->text) != 0) return HVI_OK;
   }
+  for (const hvi_node *n = map->first; n && !status; n = n->next)
+    if (!level_at(c, n))
+      status = hvi_field_read(hvi_setting_find(hvi_settings_table(), n->key), s, n,
+                              c->study->origin, err);
   return status;
 }
 
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err) {
   const hvi_arm *arm = hvi_cell_method(c);
   hvi_status status = HVI_OK;
+  const char *key;
   *s = arm->settings;
   if ((c->part->kind->flags & HVI_KIND_VALUE) && !arm->eta_given && !s->baseline) s->eta = 1.0;
   for (const hvi_node *n = arm->at ? arm->at->first : NULL; n && !status; n = n->next)
-    status = n->kind == HVI_NODE_MAP
-                 ? apply_at(s, c, n, err)
-                 : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: at must be a list of maps",
-                                 c->study->origin, n->line);
+    status = apply_at(s, c, n, err);
+  if (arm->rate > 0.0) *hvi_arm_rate(s, &key) = arm->rate;
   return status;
 }
 
@@ -327,7 +375,7 @@ size_t hvi_part_columns(const hvi_part *p, const hvi_column *own, hvi_column *co
     for (size_t k = 0; k < p->factors[i].keys; k++) {
       const hvi_factor *f = &p->factors[i];
       const hvi_column *same = own;
-      while (same->name && strcmp(same->name, f->key[k]) != 0) same++;
+      while (same->name && !hvi_words_have(same->name, f->key[k])) same++;
       if (same->name) continue;
       columns[n++] = (hvi_column){f->key[k], f->words[k] ? f->text + k * (f->levels + 1) : NULL};
     }

@@ -17,33 +17,22 @@
 
 enum { DEPLOYMENTS, SUMMARY, RETRAINED, RETRAIN_STEPS = 8 };
 
-static const hvi_column columns[] = {{.name = "deployment"},
-                                     {.name = "dist2"},
-                                     {.name = "step"}, /* |theta - theta before| */
-                                     {.name = "loss_before"},
-                                     {.name = "loss_after"},
-                                     {.name = "accuracy_before"},
-                                     {.name = "accuracy_after"},
-                                     {.name = "gap"}, /* what a retrained model would gain */
-                                     {NULL}};
-
-/* What is at the end is infinite where the run diverged. */
-static const hvi_column summary_columns[] = {
-    {.name = "outcome", .words = hvi_outcome_words},
-    {.name = "deployments"},
-    {.name = "dist2_start"},
-    {.name = "dist2_end"},
-    {.name = "gap_start"},
-    {.name = "gap_end"},
-    {.name = "loss_end"},    /* after the last deployment */
-    {.name = "contraction"}, /* the largest dist2 / dist2 before, above rounding */
-    {.name = "growth"},      /* the last one */
-    {.name = "promised"},    /* 1 - mu^2 / 5 L^2, with the theorem's eta */
-    {.name = "dim"},
-    {.name = "parameter_limit"}, /* what beta / mu < 1 in the parameters covers */
+/* step: |theta - theta before|; gap: what a retrained model would gain */
+static const hvi_column columns[] = {
+    {.name = "deployment dist2 step loss_before loss_after accuracy_before accuracy_after gap"},
     {NULL}};
 
-static const hvi_column retrained_columns[] = {{.name = "deployment"}, {.name = "gap"}, {NULL}};
+/* What is at the end is infinite where the run diverged. */
+/* loss_end: after the last deployment; contraction: the largest dist2 / dist2 before, above rounding;
+ * growth: the last one; promised: 1 - mu^2 / 5 L^2, with the theorem's eta; parameter_limit: what
+ * beta / mu < 1 in the parameters covers */
+static const hvi_column summary_columns[] = {
+    {.name = "outcome", .words = hvi_outcome_words},
+    {.name = "deployments dist2_start dist2_end gap_start gap_end loss_end contraction growth "
+             "promised dim parameter_limit"},
+    {NULL}};
+
+static const hvi_column retrained_columns[] = {{.name = "deployment gap"}, {NULL}};
 
 static const char split[] = "eps delta kind method";
 static const hvi_kind_table tables[] = {{"", columns, split},

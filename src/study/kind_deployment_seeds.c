@@ -17,13 +17,12 @@
 
 enum { ERRORS, SUMMARY };
 
-static const hvi_column columns[] = {
-    {.name = "deployment"}, {.name = "samples"}, {.name = "mean_square"}, {.name = "rms"}, {NULL}};
+static const hvi_column columns[] = {{.name = "deployment samples mean_square rms"}, {NULL}};
 
 /* Theta at the end: its mean over the seeds, and the standard error of that; and how fast it got
  * there. */
-static const hvi_column summary_columns[] = {
-    {.name = "seeds"}, {.name = "mean"}, {.name = "standard_error"}, {.name = "exponent"}, {NULL}};
+static const hvi_column summary_columns[] = {{.name = "seeds mean standard_error exponent"},
+                                             {NULL}};
 
 static const hvi_kind_table tables[] = {
     {"", columns, NULL}, {"summary", summary_columns, NULL}, {NULL}};

@@ -12,8 +12,7 @@ enum { ROWS = 200 }; /* about this many rows in a table */
 static const double solved_below = 1e-6;
 
 static const hvi_column columns[] = {
-    {.name = "outer"},     {.name = "mean"},   {.name = "median"},   {.name = "quartile1"},
-    {.name = "quartile3"}, {.name = "solved"}, {.name = "diverged"}, {NULL}};
+    {.name = "outer mean median quartile1 quartile3 solved diverged"}, {NULL}};
 
 static const hvi_kind_table tables[] = {{"ensemble", columns, "method"}, {NULL}};
 

@@ -17,34 +17,15 @@ enum { EARLY = 100, LATE = 1000 }; /* where falls and slopes are measured from *
 enum { CURVES, SUMMARY };
 
 /* A mean over the trajectories and the ends of its 95 % interval. */
-#define MEAN(curve)                                                                                \
-  {.name = curve}, {.name = curve "_low"}, { .name = curve "_high" }
-/* In the order of HVI_LINEAR_THETA .. HVI_LINEAR_CURVES. */
-static const hvi_column columns[] = {{.name = "t"},
-                                     MEAN("theta_1"),
-                                     MEAN("theta_5"),
-                                     MEAN("theta_10"),
-                                     MEAN("theta_50"),
-                                     MEAN("theta_100"),
-                                     MEAN("value_1"),
-                                     MEAN("value_5"),
-                                     MEAN("value_10"),
-                                     MEAN("value_50"),
-                                     MEAN("value_100"),
-                                     MEAN("surr_1"),
-                                     MEAN("surr_5"),
-                                     MEAN("surr_10"),
-                                     MEAN("surr_50"),
-                                     MEAN("surr_100"),
-                                     MEAN("lspe"),
-                                     MEAN("td0"),
-                                     MEAN("tdc"),
-                                     MEAN("gtd2"),
-                                     MEAN("residual_gradient"),
-                                     MEAN("lstd"),
-                                     {.name = "residual_limit"},
-                                     {.name = "in_order"}, /* theta_5 below theta_1, ... */
-                                     {NULL}};
+#define MEAN(curve) " " curve " " curve "_low " curve "_high"
+/* In the order of HVI_LINEAR_THETA .. HVI_LINEAR_CURVES; in_order: theta_5 below theta_1, ... */
+static const hvi_column columns[] = {
+    {.name = "t" MEAN("theta_1") MEAN("theta_5") MEAN("theta_10") MEAN("theta_50") MEAN("theta_100")
+         MEAN("value_1") MEAN("value_5") MEAN("value_10") MEAN("value_50") MEAN("value_100")
+             MEAN("surr_1") MEAN("surr_5") MEAN("surr_10") MEAN("surr_50") MEAN("surr_100")
+                 MEAN("lspe") MEAN("td0") MEAN("tdc") MEAN("gtd2") MEAN("residual_gradient")
+                     MEAN("lstd") " residual_limit in_order"},
+    {NULL}};
 #undef MEAN
 
 static const char *const curves[] = {
@@ -57,18 +38,11 @@ static const char *const groups[] = {"parameters", "values", "distance", NULL};
 /* A row a curve. `fall` is log10 of the mean at the end over that at t = 100, `slope` that of log10
  * of the mean over log10 t from t = 1000 on, `below` the time from which the mean stays below a
  * hundredth of theta_1 at t = 100. */
-static const hvi_column summary_columns[] = {{.name = "group", .words = groups},
-                                             {.name = "curve", .words = curves},
-                                             {.name = "fall"},
-                                             {.name = "fall_half"},
-                                             {.name = "slope"},
-                                             {.name = "slope_half"},
-                                             {.name = "end"},
-                                             {.name = "end_half"},
-                                             {.name = "below"},
-                                             {.name = "residual_limit"},
-                                             {.name = "bellman_limit"},
-                                             {NULL}};
+static const hvi_column summary_columns[] = {
+    {.name = "group", .words = groups},
+    {.name = "curve", .words = curves},
+    {.name = "fall fall_half slope slope_half end end_half below residual_limit bellman_limit"},
+    {NULL}};
 
 static const hvi_kind_table tables[] = {
     {"", columns, "kind"}, {"summary", summary_columns, NULL}, {NULL}};

@@ -62,13 +62,10 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {{.name = "eta"},           {.name = "outer"},
-                                     {.name = "inner"},         {.name = "grad_evals"},
-                                     {.name = "reached"},       {.name = "capped"},
-                                     {.name = "alpha_median"},  {.name = "alpha_worst"},
-                                     {.name = "outer_reached"}, {.name = "grads_reached"},
-                                     {.name = "alpha_max"},     {.name = "alpha_eta"},
-                                     {.name = "kappa2"},        {NULL}};
+static const hvi_column columns[] = {
+    {.name = "eta outer inner grad_evals reached capped alpha_median alpha_worst outer_reached "
+             "grads_reached alpha_max alpha_eta kappa2"},
+    {NULL}};
 static const hvi_kind_table tables[] = {{"", columns, "problem step"}, {NULL}};
 
 const hvi_kind hvi_kind_theory_alpha = {.name = "theory-alpha",

@@ -123,8 +123,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {
-    {.name = "steps"}, {.name = "last_over_first"}, {.name = "excess"}, {NULL}};
+static const hvi_column columns[] = {{.name = "steps last_over_first excess"}, {NULL}};
 static const hvi_kind_table tables[] = {{"", columns, NULL}, {NULL}};
 
 const hvi_kind hvi_kind_theory_descent = {.name = "theory-descent",

@@ -86,7 +86,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {{.name = "monotonicity"}, {.name = "exact_rate"}, {NULL}};
+static const hvi_column columns[] = {{.name = "monotonicity exact_rate"}, {NULL}};
 static const hvi_kind_table tables[] = {{"", columns, NULL}, {NULL}};
 
 const hvi_kind hvi_kind_theory_exact = {

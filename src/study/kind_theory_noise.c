@@ -144,15 +144,8 @@ static hvi_status run(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {{.name = "eta"},
-                                     {.name = "alpha"},
-                                     {.name = "observed"},
-                                     {.name = "interval"},
-                                     {.name = "limit"},
-                                     {.name = "over_recursion"},
-                                     {.name = "last_over_first"},
-                                     {.name = "seeds"},
-                                     {NULL}};
+static const hvi_column columns[] = {
+    {.name = "eta alpha observed interval limit over_recursion last_over_first seeds"}, {NULL}};
 static const hvi_kind_table tables[] = {{"", columns, "eta_share alpha_share"}, {NULL}};
 
 const hvi_kind hvi_kind_theory_noise = {.name = "theory-noise",

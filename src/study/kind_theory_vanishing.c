@@ -72,10 +72,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {{.name = "eta"},       {.name = "last_over_first"},
-                                     {.name = "recursion"}, {.name = "alpha_late"},
-                                     {.name = "mu_over_L"}, {NULL}};
-static const hvi_column path_columns[] = {{.name = "step"}, {.name = "distance"}, {NULL}};
+static const hvi_column columns[] = {{.name = "eta last_over_first recursion alpha_late mu_over_L"},
+                                     {NULL}};
+static const hvi_column path_columns[] = {{.name = "step distance"}, {NULL}};
 static const hvi_kind_table tables[] = {
     {"", columns, NULL}, {"path", path_columns, "errors"}, {NULL}};
 

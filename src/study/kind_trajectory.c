@@ -10,70 +10,18 @@
 enum { SHOWN = 16, FIRST_THETA = 13, COLUMNS = FIRST_THETA + 2 * SHOWN + 1 };
 
 /* Parameters and outputs are rows' columns where there are at most 16 of them. */
-static const hvi_column trace_columns[] = {{.name = "outer"},
-                                           {.name = "inner"},
-                                           {.name = "loss0"},
-                                           {.name = "loss"},
-                                           {.name = "ratio"},
-                                           {.name = "dist2"},
-                                           {.name = "residual"},
-                                           {.name = "f_evals"},
-                                           {.name = "model_passes"},
-                                           {.name = "grad_evals"},
-                                           {.name = "env_steps"},
-                                           {.name = "seconds"},
-                                           {.name = "alpha"},
-                                           {.name = "theta1"},
-                                           {.name = "theta2"},
-                                           {.name = "theta3"},
-                                           {.name = "theta4"},
-                                           {.name = "theta5"},
-                                           {.name = "theta6"},
-                                           {.name = "theta7"},
-                                           {.name = "theta8"},
-                                           {.name = "theta9"},
-                                           {.name = "theta10"},
-                                           {.name = "theta11"},
-                                           {.name = "theta12"},
-                                           {.name = "theta13"},
-                                           {.name = "theta14"},
-                                           {.name = "theta15"},
-                                           {.name = "theta16"},
-                                           {.name = "z1"},
-                                           {.name = "z2"},
-                                           {.name = "z3"},
-                                           {.name = "z4"},
-                                           {.name = "z5"},
-                                           {.name = "z6"},
-                                           {.name = "z7"},
-                                           {.name = "z8"},
-                                           {.name = "z9"},
-                                           {.name = "z10"},
-                                           {.name = "z11"},
-                                           {.name = "z12"},
-                                           {.name = "z13"},
-                                           {.name = "z14"},
-                                           {.name = "z15"},
-                                           {.name = "z16"},
-                                           {.name = "diverged"},
-                                           {NULL}};
+static const hvi_column trace_columns[] = {
+    {.name = "outer inner loss0 loss ratio dist2 residual f_evals model_passes grad_evals "
+             "env_steps seconds alpha theta1 theta2 theta3 theta4 theta5 theta6 theta7 theta8 "
+             "theta9 theta10 theta11 theta12 theta13 theta14 theta15 theta16 z1 z2 z3 z4 z5 z6 z7 "
+             "z8 z9 z10 z11 z12 z13 z14 z15 z16 diverged"},
+    {NULL}};
 
-static const hvi_column summary_columns[] = {{.name = "outcome", .words = hvi_outcome_words},
-                                             {.name = "outer"},
-                                             {.name = "inner"},
-                                             {.name = "dist2"},
-                                             {.name = "residual"},
-                                             {.name = "decades_per_iteration"},
-                                             {.name = "r2"},
-                                             {.name = "median_ratio"},
-                                             {.name = "f_evals"},
-                                             {.name = "model_passes"},
-                                             {.name = "grad_evals"},
-                                             {.name = "seconds"},
-                                             {.name = "eta"},
-                                             {.name = "solution1"},
-                                             {.name = "solution2"},
-                                             {NULL}};
+static const hvi_column summary_columns[] = {
+    {.name = "outcome", .words = hvi_outcome_words},
+    {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio f_evals "
+             "model_passes grad_evals seconds eta solution1 solution2"},
+    {NULL}};
 
 static const hvi_kind_table tables[] = {
     {"trace", trace_columns, "method"}, {"summary", summary_columns, NULL}, {NULL}};

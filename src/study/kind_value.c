@@ -287,7 +287,7 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
 
 static const char *missing(const hvi_part *part, const char *environment) {
   const shared *s = part->shared;
-  for (size_t i = 0; i < part->value->environment_count; i++)
+  for (size_t i = 0; s && i < part->value->environment_count; i++)
     if (strcmp(part->value->environments[i].environment, environment) == 0)
       return *s->tasks[i].missing ? s->tasks[i].missing : NULL;
   return NULL;

@@ -3,20 +3,5 @@
 const char *const hvi_outcome_words[] = {"running",  "converged", "limit", "stalled",
                                          "diverged", "stopped",   NULL};
 
-const hvi_kind *const hvi_kinds[] = {&hvi_kind_trajectory,
-                                     &hvi_kind_timing,
-                                     &hvi_kind_ensemble,
-                                     &hvi_kind_rps_scan,
-                                     &hvi_kind_deployment,
-                                     &hvi_kind_deployment_seeds,
-                                     &hvi_kind_linear,
-                                     &hvi_kind_value,
-                                     &hvi_kind_theory_steps,
-                                     &hvi_kind_theory_counterexample,
-                                     &hvi_kind_theory_vanishing,
-                                     &hvi_kind_theory_descent,
-                                     &hvi_kind_theory_noise,
-                                     &hvi_kind_theory_pl,
-                                     &hvi_kind_theory_exact,
-                                     &hvi_kind_theory_alpha,
-                                     NULL};
+#define ADDRESS(name) &hvi_kind_##name,
+const hvi_kind *const hvi_kinds[] = {HVI_KINDS(ADDRESS) NULL};

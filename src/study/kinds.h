@@ -6,11 +6,15 @@
 
 #include <hvi/ensemble.h>
 
-extern const hvi_kind hvi_kind_trajectory, hvi_kind_timing, hvi_kind_ensemble, hvi_kind_rps_scan,
-    hvi_kind_deployment, hvi_kind_deployment_seeds, hvi_kind_linear, hvi_kind_value,
-    hvi_kind_theory_steps, hvi_kind_theory_counterexample, hvi_kind_theory_vanishing,
-    hvi_kind_theory_descent, hvi_kind_theory_noise, hvi_kind_theory_pl, hvi_kind_theory_exact,
-    hvi_kind_theory_alpha;
+/* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c. */
+#define HVI_KINDS(KIND)                                                                            \
+  KIND(trajectory)                                                                                 \
+  KIND(timing) KIND(ensemble) KIND(rps_scan) KIND(deployment) KIND(deployment_seeds) KIND(linear)  \
+      KIND(value) KIND(theory_steps) KIND(theory_counterexample) KIND(theory_vanishing)            \
+          KIND(theory_descent) KIND(theory_noise) KIND(theory_pl) KIND(theory_exact)               \
+              KIND(theory_alpha)
+#define HVI_KIND_DECLARE(name) extern const hvi_kind hvi_kind_##name;
+HVI_KINDS(HVI_KIND_DECLARE)
 
 /* hvi_outcome in words, for a column. */
 extern const char *const hvi_outcome_words[];

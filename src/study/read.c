@@ -250,6 +250,19 @@ static hvi_status finish_part(reader *r, const hvi_node *map, const hvi_node *ro
   return status ? status : check_part(r, map);
 }
 
+/* What becomes the name of a folder or a file: an id, a part, a figure. */
+static hvi_status check_name(const reader *r, const hvi_node *map, const char *key) {
+  const hvi_node *n = map->kind == HVI_NODE_MAP ? hvi_node_get(map, key) : NULL;
+  if (!n) return HVI_OK;
+  const char *name = n->kind == HVI_NODE_SCALAR ? n->text : "[...]";
+  if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name) && *name &&
+      *name != '-' && strlen(name) < 60)
+    return HVI_OK;
+  return hvi_error_set(r->err, HVI_ERROR_INPUT,
+                       "%s:%u: %s must be made of a-z, 0-9 and '-', not '%.60s'", r->origin,
+                       n->line, key, name);
+}
+
 static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *whole) {
   const hvi_node *list = hvi_node_get(root, "parts");
   hvi_study *s = r->study;
@@ -265,6 +278,7 @@ static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *wh
     *r->part = *whole;
     const hvi_field_part rows[] = {{.table = &part_table, .settings = r->part}, {0}};
     status = hvi_field_map(rows, part_keys, n, r->origin, r->err);
+    if (!status) status = check_name(r, n, "name");
     if (!status) status = finish_part(r, n, root);
     for (const hvi_part *p = s->parts; !status && p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)
@@ -272,16 +286,6 @@ static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *wh
                                r->origin, n->line, p->name);
   }
   return status;
-}
-
-/* An ID becomes a folder's name. */
-static hvi_status check_id(const reader *r, const hvi_node *root, const char *key, const char *id) {
-  if (!id || (strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id) &&
-              strlen(id) < 60 && *id != '-'))
-    return HVI_OK;
-  return hvi_error_set(r->err, HVI_ERROR_INPUT,
-                       "%s:%u: %s must be made of a-z, 0-9 and '-', not '%.60s'", r->origin,
-                       hvi_node_get(root, key)->line, key, id);
 }
 
 /* Figures and claims are those of the kind of the first part where the file has none. */
@@ -307,13 +311,14 @@ static hvi_status read_document(reader *r, const hvi_node *root) {
   hvi_setting_defaults(&part_table, &whole);
   snprintf(others, sizeof others, "figures claims parts %s", part_keys);
   hvi_status status = hvi_field_map(rows, others, root, r->origin, r->err);
-  if (!status) status = check_id(r, root, "id", s->id);
-  if (!status) status = check_id(r, root, "runs", s->runs);
+  if (!status) status = check_name(r, root, "id");
+  if (!status) status = check_name(r, root, "runs");
   if (!status) status = read_parts(r, root, &whole);
-  if (status) return status;
   s->figures = hvi_node_get(root, "figures");
   s->claim_rows = hvi_node_get(root, "claims");
-  return read_defaults(r);
+  for (const hvi_node *n = s->figures ? s->figures->first : NULL; n && !status; n = n->next)
+    status = check_name(r, n, "name");
+  return status ? status : read_defaults(r);
 }
 
 hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin, hvi_error *err) {

@@ -122,8 +122,10 @@ static hvi_status lay_out(hvi_study *study, hvi_error *err) {
   study->cell_count = study->table_count = 0;
   for (size_t i = 0; i < study->part_count && !status; i++) {
     hvi_part *p = &study->parts[i];
-    status = hvi_part_lay_out(p, study->settings->full, study->origin, err);
     p->first = study->cell_count;
+    p->cells = 0;
+    if (study->tuning && p->method_count == 0) continue; /* it has no rates */
+    status = hvi_part_lay_out(p, study->settings->full, study->origin, err);
     study->cell_count += p->cells;
     if (!status && p->kind->open) status = p->kind->open(study, p, err);
     if (!status) status = make_tables(study, p, err);
@@ -245,15 +247,14 @@ static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *
   return status;
 }
 
-static hvi_status run(hvi_study *study, const char *path, hvi_error *err) {
+static hvi_status run(hvi_study *study, const char *path, void *unused, hvi_error *err) {
+  (void)unused;
   const double started = hvi_clock_now();
   hvi_claims *c = study->claims;
   char hash[sizeof c->settings_hash];
-  hvi_status status = lay_out(study, err);
-  if (!status && !study->stopped) status = hash_settings(hash, sizeof hash, study, err);
-  if (status || study->stopped) return status;
   bool finished;
-  status = look_for_claims(&finished, study, path, hash, err);
+  hvi_status status = hash_settings(hash, sizeof hash, study, err);
+  if (!status) status = look_for_claims(&finished, study, path, hash, err);
   if (status || finished) return status;
   remove(path); /* claims.json says that the folder is complete, so it comes last and goes first */
   memcpy(c->settings_hash, hash, sizeof hash);
@@ -268,8 +269,8 @@ static hvi_status run(hvi_study *study, const char *path, hvi_error *err) {
   return hvi_claims_write(c, path, err);
 }
 
-hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
-                         const hvi_study_settings *s, hvi_error *err) {
+hvi_status hvi_study_hold(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
+                          hvi_study_body *body, void *context, hvi_error *err) {
   *claims = (hvi_claims){0};
   study->settings = s;
   study->claims = claims;
@@ -279,11 +280,18 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   hvi_status status = path ? hvi_folder_make(study->folder, err) : hvi_error_memory(err, "a path");
   hvi_lock lock = {-1, NULL};
   if (!status) status = hvi_lock_take(&lock, path, err);
-  if (!status) status = run(study, path, err);
+  if (!status) status = lay_out(study, err);
+  if (!status && !study->stopped) status = body(study, path, context, err);
   hvi_lock_release(&lock);
-  *stopped = study->stopped;
-  if (status || *stopped) hvi_claims_clear(claims);
+  if (status || study->stopped) hvi_claims_clear(claims);
   clear(study);
   hvi_free(path);
+  return status;
+}
+
+hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
+                         const hvi_study_settings *s, hvi_error *err) {
+  const hvi_status status = hvi_study_hold(study, claims, s, run, NULL, err);
+  *stopped = study->stopped;
   return status;
 }

@@ -10,8 +10,7 @@
  * cell alone. Finished cells are kept in a journal under a hash of everything that decides them:
  * interrupted anywhere, a study that is resumed does the rest and ends in the same bits.
  *
- * To add a kind: write its run function and columns, add it to the table in kinds.c, and describe
- * an experiment of that kind in experiments/ID.yaml.
+ * ARCHITECTURE.md has the recipe for a kind of one's own.
  */
 #ifndef HVI_STUDY_STUDY_H
 #define HVI_STUDY_STUDY_H
@@ -232,6 +231,12 @@ void hvi_study_tell(const hvi_study *study, const char *format, ...)
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
 
+/* Holds the study's folder, with its grid laid out, while the body runs; `path` is that of
+ * claims.json. study.c */
+typedef hvi_status hvi_study_body(hvi_study *study, const char *path, void *context,
+                                  hvi_error *err);
+hvi_status hvi_study_hold(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
+                          hvi_study_body *body, void *context, hvi_error *err);
 /* The steps of a run. */
 hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);      /* figures.c */

@@ -9,21 +9,42 @@
 #include <stdio.h>
 #include <string.h>
 
+size_t hvi_column_width(const hvi_column *c) {
+  size_t words = 0;
+  for (const char *at = c->name; *at; at += strspn(at, " ")) {
+    at += strcspn(at, " ");
+    words++;
+  }
+  return words;
+}
+
 hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *column, size_t columns,
                          hvi_error *err) {
   *t = (hvi_table){0};
   if (strlen(name) >= sizeof t->name)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a table's name is too long: '%s'", name);
-  t->column = hvi_alloc(columns, sizeof *t->column);
-  if (!t->column) return hvi_error_memory(err, "a table");
+  size_t letters = 0;
+  for (size_t i = 0; i < columns; i++) {
+    t->columns += hvi_column_width(&column[i]);
+    letters += strlen(column[i].name) + 1;
+  }
+  t->column = hvi_alloc(t->columns + 1, sizeof *t->column); /* a NULL name ends it */
+  char *at = t->names = hvi_alloc(letters, 1);
+  if (!t->column || !at) return hvi_table_free(t), hvi_error_memory(err, "a table");
   strcpy(t->name, name);
-  t->columns = columns;
-  for (size_t i = 0; i < columns; i++) t->column[i] = column[i];
+  for (size_t i = 0, n = 0; i < columns; i++)
+    for (const char *word = column[i].name; *word; word += strspn(word, " ")) {
+      const size_t length = strcspn(word, " ");
+      t->column[n++] = (hvi_column){memcpy(at, word, length), column[i].words};
+      at += length + 1;
+      word += length;
+    }
   return HVI_OK;
 }
 
 void hvi_table_free(hvi_table *t) {
   hvi_free(t->column);
+  hvi_free(t->names);
   hvi_free(t->at);
   *t = (hvi_table){0};
 }

@@ -13,14 +13,15 @@
 #include <stddef.h>
 
 typedef struct hvi_column {
-  const char *name;         /* NULL ends a list */
+  const char *name;         /* or several of one kind, with blanks between; NULL ends a list */
   const char *const *words; /* [.] ending in NULL; NULL: numbers */
 } hvi_column;
 
 typedef struct hvi_table {
   char name[64]; /* of its CSV */
   size_t columns;
-  hvi_column *column; /* [columns]; their names and words outlive the table */
+  hvi_column *column; /* [columns], one name each; their words outlive the table */
+  char *names;
   size_t rows, room;
   double *at;        /* [rows][columns] */
   const char *split; /* columns, by words with blanks between, with a CSV for each of their values;
@@ -28,6 +29,8 @@ typedef struct hvi_table {
   size_t part;       /* of the study, whose cells it is of */
 } hvi_table;
 
+/* How many columns an entry names. */
+size_t hvi_column_width(const hvi_column *c);
 /* `column` has `columns` entries and is copied. */
 hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *column, size_t columns,
                          hvi_error *err);

@@ -11,37 +11,17 @@
 /* In the order of hvi_value_group. */
 static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 
-const hvi_column hvi_value_columns[] = {{.name = "outer"},
-                                        {.name = "inner"},
-                                        {.name = "loss0"},
-                                        {.name = "loss"},
-                                        {.name = "ratio"},
-                                        {.name = "alpha"},
-                                        {.name = "error"},
-                                        {.name = "interval"},
-                                        {.name = "clean"},
-                                        {.name = "relative"},
-                                        {.name = "relative_clean"},
-                                        {.name = "gap"},
-                                        {.name = "grad_evals"},
-                                        {.name = "model_passes"},
-                                        {.name = "env_steps"},
-                                        {.name = "seconds_collect"},
-                                        {.name = "seconds_targets"},
-                                        {.name = "seconds_inner"},
-                                        {.name = "seconds_optimise"},
-                                        {.name = "seconds"},
-                                        {.name = "seconds_measure"},
-                                        {.name = "error_noise"},
-                                        {.name = "threshold"},
-                                        {.name = "diverged"},
-                                        {"group", groups},
-                                        {NULL}};
+const hvi_column hvi_value_columns[] = {
+    {.name = "outer inner loss0 loss ratio alpha error interval clean relative relative_clean gap "
+             "grad_evals model_passes env_steps seconds_collect seconds_targets seconds_inner "
+             "seconds_optimise seconds seconds_measure error_noise threshold diverged"},
+    {"group", groups},
+    {NULL}};
 
-enum { MEASURES = 4, AXES = 3 };
+enum { MEASURES = 4, AXES = 3 /* with curves */, LEVELS /* with levels */ };
 static const char *const measures[MEASURES] = {"error", "gap", "ratio", "inner"};
-static const char *const axes[] = {"outer", "seconds", "gradients", NULL};
-static const char *const axis_columns[AXES] = {"outer", "seconds", "grad_evals"};
+static const char *const axes[] = {"outer", "seconds", "gradients", "threshold", NULL};
+static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "threshold"};
 
 /* A method in an environment, while tables are filled. */
 typedef struct group {
@@ -164,14 +144,14 @@ static hvi_status add_summary(group *g, hvi_error *err) {
 
 /* What the lines of an environment span and reach. */
 typedef struct span {
-  double x[AXES][2]; /* smallest positive, and largest */
-  double lowest[2];  /* mean error, and gap, of methods that regress on Bellman targets */
+  double x[LEVELS][2]; /* smallest positive, and largest */
+  double lowest[2];    /* mean error, and gap, of methods that regress on Bellman targets */
   double noise;
 } span;
 
 static void widen(span *s, const group *g) {
   for (size_t i = 0; i < g->r.start[g->r.seeds]; i++)
-    for (size_t a = 0; a < AXES; a++) {
+    for (size_t a = 0; a < LEVELS; a++) {
       const double x = hvi_table_get(g->runs, g->r.row[i], column(g, axis_columns[a]));
       if (!(x > 0.0)) continue;
       s->x[a][0] = fmin(s->x[a][0], x);
@@ -187,9 +167,10 @@ static void widen(span *s, const group *g) {
 static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
   hvi_table *t = hvi_study_table(g->study, g->part, "levels");
   hvi_status status = HVI_OK;
-  for (size_t i = 0; i < 2 * AXES && !status; i++) {
+  for (size_t i = 0; i < 2 * LEVELS && !status; i++) {
     const size_t a = i / 2;
-    const double x = i % 2 ? s->x[a][1] : a == 1 ? s->x[a][0] : 0.0;
+    const double x = i % 2 ? s->x[a][1] : a % 2 ? s->x[a][0] : 0.0;
+    if (s->x[a][1] == 0.0) continue; /* no method has a threshold */
     const double row[] = {(double)g->environment,
                           (double)a,
                           x,
@@ -203,7 +184,8 @@ static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
 
 static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_t environment,
                                    hvi_error *err) {
-  span s = {.x = {{INFINITY, 0}, {INFINITY, 0}, {INFINITY, 0}}, .lowest = {INFINITY, INFINITY}};
+  span s = {.lowest = {INFINITY, INFINITY}};
+  for (size_t a = 0; a < LEVELS; a++) s.x[a][0] = INFINITY;
   group g = {.study = study, .part = part, .environment = environment};
   hvi_status status = HVI_OK;
   for (g.method = 0; g.method < part->method_count && !status; g.method++) {
@@ -220,11 +202,8 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
 
 /* The columns of a mean and the ends of its interval, for every measure. */
 #define MEANS                                                                                      \
-  {.name = "error"}, {.name = "error_low"}, {.name = "error_high"}, {.name = "gap"},               \
-      {.name = "gap_low"}, {.name = "gap_high"}, {.name = "ratio"}, {.name = "ratio_low"},         \
-      {.name = "ratio_high"}, {.name = "inner"}, {.name = "inner_low"}, {                          \
-    .name = "inner_high"                                                                           \
-  }
+  "error error_low error_high gap gap_low gap_high ratio ratio_low ratio_high inner inner_low "    \
+  "inner_high"
 
 static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *runs = hvi_study_table(study, part, "runs");
@@ -232,43 +211,23 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_column method = runs->column[hvi_table_find(runs, "method")];
   hvi_status status = HVI_OK;
   for (size_t a = 0; a < AXES && !status; a++) {
-    const hvi_column curve[] = {environment,       method, {.name = axes[a]}, MEANS,
-                                {.name = "seeds"}, {NULL}};
+    const hvi_column curve[] = {
+        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {NULL}};
     status = hvi_study_add_table(study, part, axes[a], curve, "environment method", err);
   }
-  const hvi_column thresholds[] = {environment, method, {.name = "threshold"}, MEANS, {NULL}};
+  const hvi_column thresholds[] = {environment, method, {.name = "threshold " MEANS}, {NULL}};
   if (!status)
     status = hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err);
-  const hvi_column levels[] = {environment,
-                               {"axis", axes},
-                               {.name = "x"},
-                               {.name = "lowest_error"},
-                               {.name = "lowest_gap"},
-                               {.name = "noise"},
-                               {NULL}};
+  const hvi_column levels[] = {
+      environment, {"axis", axes}, {.name = "x lowest_error lowest_gap noise"}, {NULL}};
   if (!status) status = hvi_study_add_table(study, part, "levels", levels, "environment axis", err);
-  const hvi_column summary[] = {environment,
-                                method,
-                                {.name = "error"},
-                                {.name = "half_width"},
-                                {.name = "median"},
-                                {.name = "worst"},
-                                {.name = "least_error"},
-                                {.name = "at_outer"},
-                                {.name = "gap"},
-                                {.name = "gap_half_width"},
-                                {.name = "noise"},
-                                {.name = "clean"},
-                                {.name = "relative_clean"},
-                                {.name = "gradients"},
-                                {.name = "env_steps"},
-                                {.name = "seconds_collect"},
-                                {.name = "seconds_targets"},
-                                {.name = "seconds_inner"},
-                                {.name = "seconds_measure"},
-                                {.name = "seeds"},
-                                {.name = "diverged"},
-                                {NULL}};
+  const hvi_column summary[] = {
+      environment,
+      method,
+      {.name = "error half_width median worst least_error at_outer gap gap_half_width noise clean "
+               "relative_clean gradients env_steps seconds_collect seconds_targets seconds_inner "
+               "seconds_measure seeds diverged"},
+      {NULL}};
   return status ? status : hvi_study_add_table(study, part, "summary", summary, NULL, err);
 }
 

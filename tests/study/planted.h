@@ -46,9 +46,9 @@ static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value
     const hvi_cell cell = hvi_cell_at(s, p, i);
     for (size_t line = 0; line < lines(t->name); line++) {
       hvi_cell_levels(&cell, t, row);
-      for (size_t c = own; c < count; c++) {
-        row[c] = value(&cell, t->name, columns[c].name, line);
-        if (v && strcmp(v->table, t->name) == 0 && strcmp(v->column, columns[c].name) == 0 &&
+      for (size_t c = own; c < t->columns; c++) {
+        row[c] = value(&cell, t->name, t->column[c].name, line);
+        if (v && strcmp(v->table, t->name) == 0 && strcmp(v->column, t->column[c].name) == 0 &&
             is_at(&cell, "method", v->method) && is_at(&cell, v->key, v->level) &&
             (!v->line || v->line == line + 1))
           row[c] = v->value;
@@ -82,8 +82,8 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
 }
 
 /* Every claim holds but the one of this id (NULL: none), which does not. */
-static void check_planted(const char *id, planted_value value, planted_lines lines,
-                          const violation *v, const char *violated) {
+static inline void check_planted(const char *id, planted_value value, planted_lines lines,
+                                 const violation *v, const char *violated) {
   hvi_claims claims;
   judge_planted(&claims, id, value, lines, v);
   assert_true(claims.count > 0);

@@ -1,61 +1,85 @@
-/* Experiment files: what they give, and what is said about bad ones. */
+/* Files of studies: what they give, and what is said about bad ones. */
 #include "report/folder.h"
+#include "support/check.h"
 
-#include "experiments/experiment.h"
+#include "study/grid.h"
 
 #include <hvi/game.h>
 
 static void the_papers_experiments_are_built_in(void **state) {
   (void)state;
-  const char *const *ids = hvi_experiment_ids();
+  const char *const *ids = hvi_study_ids();
   for (size_t i = 0; ids[i]; i++) {
-    hvi_experiment *e = NULL;
+    hvi_study *s = NULL;
     hvi_error err;
-    if (hvi_experiment_new(&e, ids[i], &err) != HVI_OK) fail_msg("%s", err.text);
-    assert_string_equal(e->id, ids[i]);
-    assert_true(e->builtin);
-    hvi_experiment_free(e);
+    check_ok(hvi_study_new(&s, ids[i], &err), &err);
+    assert_string_equal(s->id, ids[i]);
+    assert_true(s->builtin);
+    hvi_study_free(s);
   }
 }
 
 static const char head[] = "id: mine\ntitle: My own\nkind: trajectory\nproblem: pennies\n";
 
-static hvi_experiment *parse(const char *rest) {
+static hvi_study *parse(const char *rest) {
   char text[2000];
-  hvi_experiment *e = NULL;
+  hvi_study *s = NULL;
   hvi_error err;
   snprintf(text, sizeof text, "%s%s", head, rest);
-  if (hvi_experiment_parse(&e, text, "mine.yaml", &err) != HVI_OK) fail_msg("%s", err.text);
-  return e;
+  check_ok(hvi_study_parse(&s, text, "mine.yaml", &err), &err);
+  return s;
 }
 
 static void keys_reach_the_settings(void **state) {
   (void)state;
-  hvi_experiment *e = parse(
+  hvi_study *s = parse(
       "options: {weight: 0.5}\nseed: 7\nquick: {iterations: 50, instances: 3}\nmethods:\n"
       "  - {label: LM(1.5), method: lm, eta: 0.25, inner: 2, damping: 0.125, alpha: 0.5,"
       " adaptive_damping: yes, floor: known, highlight: true}\n"
       "  - {label: best, method: gd, eta: best, inner_lr: 2, target: optimistic, style: 9}\n");
-  assert_false(e->builtin);
-  assert_int_equal(e->seed, 7);
-  assert_int_equal(e->option_count, 1);
-  assert_string_equal(e->options[0].key, "weight");
-  assert_string_equal(e->options[0].value, "0.5");
-  assert_int_equal(e->quick.iterations, 50);
-  assert_int_equal(e->full.instances, 3); /* one scale given: both are that */
-  const hvi_contender *lm = hvi_experiment_contender(e, "LM(1.5)");
+  const hvi_part *p = &s->parts[0];
+  assert_false(s->builtin);
+  assert_int_equal(s->part_count, 1);
+  assert_int_equal(p->seed, 7);
+  assert_int_equal(p->option_count, 1);
+  assert_string_equal(p->options[0].key, "weight");
+  assert_string_equal(p->options[0].value, "0.5");
+  assert_int_equal(p->quick.iterations, 50);
+  assert_int_equal(p->full.instances, 3); /* one scale given: both are that */
+  const hvi_arm *lm = &p->methods[0], *gd = &p->methods[1];
   assert_string_equal(lm->slug, "lm-1p5");
   assert_string_equal(lm->settings.optimizer->name, "lm");
-  assert_true(lm->settings.eta == 0.25 && lm->settings.inner_steps == 2);
-  assert_true(lm->settings.inner.damping == 0.125 && lm->settings.alpha == 0.5);
-  assert_true(lm->settings.inner.adapt_damping && lm->highlight);
+  assert_true(lm->settings.eta == 0.25);
+  assert_int_equal(lm->settings.inner_steps, 2);
+  assert_true(lm->settings.inner.damping == 0.125);
+  assert_true(lm->settings.alpha == 0.5);
+  assert_true(lm->settings.inner.adapt_damping);
+  assert_true(lm->highlight);
   assert_int_equal(lm->settings.floor, HVI_FLOOR_KNOWN);
-  const hvi_contender *gd = hvi_experiment_contender(e, "best");
   assert_int_equal(gd->settings.step_rule, HVI_STEP_BEST);
   assert_int_equal(gd->settings.target, HVI_TARGET_OPTIMISTIC);
   assert_int_equal(gd->style, 9);
-  assert_null(hvi_experiment_contender(e, "other"));
-  hvi_experiment_free(e);
+  hvi_study_free(s);
+}
+
+static void parts_have_what_they_do_not_give(void **state) {
+  (void)state;
+  hvi_study *s = parse("seed: 5\ngrid: {weight: [0.5, 0.75]}\nquick: {iterations: 9}\n"
+                       "methods: [{label: a, method: gd}]\nparts:\n  - {name: one}\n"
+                       "  - {name: two, kind: timing, seed: 6, full: {iterations: 8}}\n");
+  assert_int_equal(s->part_count, 2);
+  assert_string_equal(s->parts[0].kind->name, "trajectory");
+  assert_string_equal(s->parts[1].kind->name, "timing");
+  assert_int_equal(s->parts[0].seed, 5);
+  assert_int_equal(s->parts[1].seed, 6);
+  assert_int_equal(s->parts[1].quick.iterations, 9);
+  assert_int_equal(s->parts[1].full.iterations, 8);
+  assert_string_equal(s->parts[1].methods[0].label, "a");
+  hvi_error err;
+  check_ok(hvi_part_lay_out(&s->parts[0], false, "x", &err), &err);
+  assert_int_equal(s->parts[0].cells, 2);
+  hvi_part_clear(&s->parts[0]);
+  hvi_study_free(s);
 }
 
 static void bad_files_get_a_line_each(void **state) {
@@ -88,18 +112,30 @@ static void bad_files_get_a_line_each(void **state) {
       {"methods:\n  - {label: '()', method: gd}\n", "label '()' needs a letter or a digit"},
       {"quick: 5\n", "mine.yaml:5: quick must be a map"},
       {"quick: {iterations: 0}\n", "iterations: must be a whole number from 1 to 1e8, not '0'"},
+      {"quick: {grid: 3}\n", "mine.yaml:5: grid must be a map of factors"},
+      {"grid: 3\n", "mine.yaml:5: grid must be a map of factors"},
       {"seed: [1]\n", "seed: must be a whole number from 0 to 2^64 - 1, not '[...]'"},
       {"options: 3\n", "options must be a map"},
+      {"parts: []\n", "parts: must be a list of 1 to 24 parts"},
+      {"methods: [{label: a, method: gd}]\nparts: [{name: a}, {name: a}]\n",
+       "mine.yaml:6: a part has the name 'a' already"},
+      {"runs: A/B\n", "mine.yaml:5: runs must be made of a-z, 0-9 and '-', not 'A/B'"},
+      {"parts: [{name: ../up}]\n",
+       "mine.yaml:5: name must be made of a-z, 0-9 and '-', not '../up'"},
+      {"methods: [{label: a, method: gd}]\nfigures: [{name: a/b}]\n",
+       "mine.yaml:6: name must be made of a-z, 0-9 and '-', not 'a/b'"},
+      {"methods: [{label: a, method: gd}]\nfigures: [{name: .hidden}]\n",
+       "mine.yaml:6: name must be made of a-z, 0-9 and '-', not '.hidden'"},
+      {"methods: [{label: a, method: gd}]\nfigures: [{name: [a]}]\n", "not '[...]'"},
       {"  broken\n: [\n", "mine.yaml"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2000];
-    hvi_experiment *e = NULL;
+    hvi_study *s = NULL;
     hvi_error err = {0};
     snprintf(text, sizeof text, "%s%s", head, cases[i].rest);
-    assert_int_equal(hvi_experiment_parse(&e, text, "mine.yaml", &err), HVI_ERROR_INPUT);
-    assert_null(e);
-    if (!strstr(err.text, cases[i].said)) fail_msg("said: %s\nnot: %s", err.text, cases[i].said);
+    check_error(hvi_study_parse(&s, text, "mine.yaml", &err), HVI_ERROR_INPUT, &err, cases[i].said);
+    assert_null(s);
   }
 }
 
@@ -108,49 +144,52 @@ static void an_id_is_a_folders_name(void **state) {
   static const char *const bad[] = {"../up", "a/b", "A", "-a", "a b"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     char text[200];
-    hvi_experiment *e = NULL;
+    hvi_study *s = NULL;
     snprintf(text, sizeof text, "id: '%s'\ntitle: t\nkind: trajectory\n", bad[i]);
-    assert_int_equal(hvi_experiment_parse(&e, text, "x", NULL), HVI_ERROR_INPUT);
+    assert_int_equal(hvi_study_parse(&s, text, "x", NULL), HVI_ERROR_INPUT);
   }
 }
 
 static void what_is_missing_is_named(void **state) {
   (void)state;
-  hvi_experiment *e = NULL;
+  hvi_study *s = NULL;
   hvi_error err;
-  assert_int_equal(hvi_experiment_parse(&e, "id: a\ntitle: b\n", "f.yaml", &err), HVI_ERROR_INPUT);
+  assert_int_equal(hvi_study_parse(&s, "id: a\ntitle: b\n", "f.yaml", &err), HVI_ERROR_INPUT);
   assert_string_equal(err.text, "f.yaml:1: the key 'kind' is missing");
 }
 
 static void unknown_ids_get_the_nearest(void **state) {
   (void)state;
-  hvi_experiment *e = NULL;
+  hvi_study *s = NULL;
   hvi_error err;
-  assert_int_equal(hvi_experiment_new(&e, "penies", &err), HVI_ERROR_INPUT);
+  assert_int_equal(hvi_study_new(&s, "penies", &err), HVI_ERROR_INPUT);
   assert_string_equal(err.text, "unknown experiment 'penies'; did you mean 'pennies'?");
-  assert_int_equal(hvi_experiment_new(&e, "/no/such/file.yaml", &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_study_new(&s, "/no/such/file.yaml", &err), HVI_ERROR_IO);
 }
 
 static void a_game_file_lies_beside_its_experiment(void **state) {
-  hvi_experiment *e = NULL;
+  hvi_study *s = NULL;
   hvi_problem *p = NULL;
   hvi_error err;
   char *game = slurp(HVI_SOURCE_DIR "/problems/rps.yaml");
   write_file(in(*state, "game.yaml"), game);
   hvi_free(game);
-  write_file(in(*state, "mine.yaml"), "id: mine\ntitle: t\nkind: ensemble\nproblem: game.yaml\n");
-  if (hvi_experiment_new(&e, in(*state, "mine.yaml"), &err) != HVI_OK) fail_msg("%s", err.text);
-  if (hvi_experiment_problem(&p, e, 0, &err) != HVI_OK) fail_msg("%s", err.text);
+  write_file(in(*state, "mine.yaml"), "id: mine\ntitle: t\nkind: ensemble\nproblem: game.yaml\n"
+                                      "methods: [{label: a, method: gd}]\n");
+  check_ok(hvi_study_new(&s, in(*state, "mine.yaml"), &err), &err);
+  const hvi_cell c = {.study = s, .part = &s->parts[0]};
+  check_ok(hvi_cell_problem(&p, &c, 0, &err), &err);
   assert_int_equal(p->model->dim, 10);
   hvi_problem_free(p);
-  assert_int_equal(hvi_experiment_problem(&p, e, 1, &err), HVI_ERROR_UNSUPPORTED);
-  hvi_experiment_free(e);
+  assert_int_equal(hvi_cell_problem(&p, &c, 1, &err), HVI_ERROR_UNSUPPORTED);
+  hvi_study_free(s);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_papers_experiments_are_built_in),
       cmocka_unit_test(keys_reach_the_settings),
+      cmocka_unit_test(parts_have_what_they_do_not_give),
       cmocka_unit_test(bad_files_get_a_line_each),
       cmocka_unit_test(an_id_is_a_folders_name),
       cmocka_unit_test(what_is_missing_is_named),

@@ -1,0 +1,240 @@
+/* The claims about policy evaluation, on planted curves: some hold, some do not, some are open. */
+#include "study/planted.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { ROWS = 5 };
+
+/* The error and gap that a method ends at; from 1e6 and 1 on a line of the logarithm. */
+typedef struct planted {
+  const char *label;
+  double end, spread;  /* seed k ends at end * exp(+-spread) */
+  double gap, seconds; /* of an outer step */
+  bool diverged;       /* on the first seed */
+} planted;
+
+static const planted *garden; /* ends in a NULL label; others end far above */
+static const planted rest = {.end = 5e4, .spread = 0.05, .gap = 0.5, .seconds = 1.0};
+
+static const planted *find(const char *label) {
+  const planted *p = garden;
+  while (p->label && strcmp(p->label, label) != 0) p++;
+  return p->label ? p : &rest;
+}
+
+static double group_of(const hvi_arm *arm) {
+  if (arm->value.returns) return 2.0;
+  return arm->settings.baseline || (arm->settings.inner_steps <= 1 && !(arm->settings.alpha > 0.0))
+             ? 1.0
+             : 0.0;
+}
+
+static double value(const hvi_cell *c, const char *table, const char *column, size_t line) {
+  const hvi_arm *arm = hvi_cell_method(c);
+  const planted *p = find(arm->label);
+  const size_t seed = hvi_cell_level(c, "seed");
+  const double share = (double)line / (ROWS - 1), sign = seed % 2 ? 1.0 : -1.0;
+  const double wobble = exp(p->spread * sign * (1.0 + 0.1 * (double)seed));
+  const bool last = line + 1 == ROWS;
+  (void)table;
+  if (strcmp(column, "outer") == 0) return share * (double)c->part->scale.iterations;
+  if (strcmp(column, "error") == 0) return 1e6 * pow(p->end * wobble / 1e6, share);
+  if (strcmp(column, "gap") == 0) return pow(p->gap * wobble, share);
+  if (strcmp(column, "ratio") == 0) return line ? 0.2 : NAN;
+  if (strcmp(column, "grad_evals") == 0) return 1000.0 * (double)line;
+  if (strcmp(column, "seconds") == 0) return 100.0 * (double)line * p->seconds;
+  if (strcmp(column, "seconds_collect") == 0) return 50.0 * (double)line * p->seconds;
+  if (strcmp(column, "error_noise") == 0) return 100.0;
+  if (strcmp(column, "threshold") == 0) return arm->settings.alpha * arm->settings.alpha;
+  if (strcmp(column, "diverged") == 0) return last && p->diverged && seed == 0 ? 1.0 : NAN;
+  if (strcmp(column, "group") == 0) return group_of(arm);
+  return 1.0;
+}
+
+static size_t lines(const char *table) {
+  (void)table;
+  return ROWS;
+}
+
+static void expect(const char *id, const planted *p, const char *claim, hvi_judgement wanted) {
+  hvi_claims claims;
+  garden = p;
+  judge_planted(&claims, id, value, lines, NULL);
+  const hvi_claim *c = hvi_claims_find(&claims, claim);
+  if (!c) fail_msg("no claim '%s'", claim);
+  assert_true(c->measure_count > 0);
+  assert_true(c->measure_count < HVI_CLAIM_MEASURES);
+  if (c->judgement != wanted)
+    fail_msg("%s: %s, not %s", claim, hvi_judgement_name(c->judgement), hvi_judgement_name(wanted));
+  hvi_claims_clear(&claims);
+}
+
+static const planted good[] = {
+    {.label = "TD(0)", .end = 1e4, .spread = 0.05, .gap = 1e-1, .seconds = 1},
+    {.label = "Surr 10", .end = 4e3, .spread = 0.04, .gap = 1e-2, .seconds = 1.1},
+    {.label = "Surr 50", .end = 2e3, .spread = 0.06, .gap = 1e-3, .seconds = 1.3},
+    {NULL}};
+
+static void more_steps(void **state) {
+  (void)state;
+  planted p[4];
+  expect("half-cheetah", good, "more-steps-half-cheetah", HVI_HOLDS);
+  expect("ant-deep", good, "deep-more-steps-ant", HVI_HOLDS);
+  memcpy(p, good, sizeof p);
+  p[2].end = 4e3; /* a tie: no worse, if it can be told */
+  p[2].spread = 0.041;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_HOLDS);
+  p[2].spread = 1.0;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_NOT_DECIDED);
+  p[2].spread = 0.04;
+  p[2].end = 6e3;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_HOLDS_NOT);
+  memcpy(p, good, sizeof p);
+  p[1].end = p[2].end = 1e4; /* 10 is no better than TD(0) */
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_NOT_DECIDED);
+  p[0].end = 1e3;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_HOLDS_NOT);
+}
+
+static void lowest(void **state) {
+  (void)state;
+  planted p[4];
+  expect("half-cheetah", good, "lowest-half-cheetah", HVI_HOLDS);
+  memcpy(p, good, sizeof p);
+  p[0].end = 1e3;
+  expect("half-cheetah", p, "lowest-half-cheetah", HVI_HOLDS_NOT);
+  p[0].end = 2e3;
+  p[0].spread = 0.5;
+  expect("half-cheetah", p, "lowest-half-cheetah", HVI_NOT_DECIDED);
+}
+
+static void on_the_clock(void **state) {
+  (void)state;
+  planted p[] = {good[0], good[1], good[2], {NULL}};
+  expect("ant", good, "clock-ant", HVI_HOLDS);
+  p[1].seconds = p[2].seconds = 10.0; /* far behind when TD(0) has ended */
+  expect("ant", p, "clock-ant", HVI_HOLDS_NOT);
+}
+
+static void offline(void **state) {
+  (void)state;
+  planted p[4];
+  expect("offline-gap", good, "gap-falls-half-cheetah", HVI_HOLDS);
+  expect("offline-gap", good, "gap-per-gradient-half-cheetah", HVI_HOLDS);
+  expect("offline-gap", good, "gap-per-second-half-cheetah", HVI_HOLDS);
+  expect("offline-error", good, "error-per-gradient-half-cheetah", HVI_HOLDS);
+  expect("offline-error", good, "error-per-second-half-cheetah", HVI_HOLDS);
+  memcpy(p, good, sizeof p);
+  p[2].gap = 2e-2;
+  expect("offline-gap", p, "gap-falls-half-cheetah", HVI_HOLDS_NOT);
+  p[2].gap = 1e-2;
+  p[2].spread = 0.5;
+  expect("offline-gap", p, "gap-falls-half-cheetah", HVI_NOT_DECIDED);
+  p[1].gap = 0.2;
+  expect("offline-gap", p, "gap-per-gradient-half-cheetah", HVI_HOLDS_NOT);
+}
+
+static void beyond(void **state) {
+  (void)state;
+  planted p[] = {{.label = "AdamW 50", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "LM 5", .end = 1e3, .spread = 0.04, .seconds = 5},
+                 {NULL}};
+  expect("second-order", p, "lm-per-data-half-cheetah", HVI_HOLDS);
+  expect("second-order", p, "lm-per-second-half-cheetah", HVI_HOLDS_NOT);
+  planted q[] = {{.label = "50", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "50 mode", .end = 4e3, .spread = 0.041, .seconds = 1},
+                 {NULL}};
+  expect("accelerated", q, "mode-late-half-cheetah", HVI_HOLDS);
+  expect("accelerated", q, "mode-early-half-cheetah", HVI_NOT_DECIDED);
+  q[1].end = 1e4;
+  expect("accelerated", q, "mode-late-half-cheetah", HVI_HOLDS_NOT);
+}
+
+static void thresholds(void **state) {
+  (void)state;
+  planted p[] = {{.label = "α² = 0.9", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "α² = 0.7", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "α² = 0.5", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "α² = 0.25", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "α² = 0.1", .end = 4e3, .spread = 0.04, .seconds = 1},
+                 {.label = "α² = 0.05", .end = 5e3, .spread = 0.04, .seconds = 1},
+                 {NULL}};
+  expect("alpha", p, "threshold-matters-little-half-cheetah", HVI_HOLDS);
+  p[5].end = 1e5;
+  expect("alpha", p, "threshold-matters-little-half-cheetah", HVI_HOLDS_NOT);
+  p[5].end = 7.9e3; /* twice, without the noise of 100 */
+  p[5].spread = 0.06;
+  expect("alpha", p, "threshold-matters-little-half-cheetah", HVI_NOT_DECIDED);
+}
+
+static void baselines(void **state) {
+  (void)state;
+  planted p[] = {{.label = "TD(0)", .end = 1e4, .spread = 0.04, .seconds = 1},
+                 {.label = "TDC", .end = 2e4, .spread = 0.04, .seconds = 1},
+                 {.label = "Surr 10", .end = 3e3, .spread = 0.04, .seconds = 1},
+                 {.label = "returns", .end = 1e3, .spread = 0.04, .seconds = 1},
+                 {NULL}};
+  expect("baselines", p, "returns-floor-half-cheetah", HVI_HOLDS);
+  expect("baselines", p, "below-baselines-half-cheetah", HVI_HOLDS);
+  p[1].end = 1e3; /* one of them is better */
+  expect("baselines", p, "below-baselines-half-cheetah", HVI_HOLDS_NOT);
+  p[1].end = 3e3;
+  expect("baselines", p, "below-baselines-half-cheetah", HVI_NOT_DECIDED);
+  p[3].end = 9e3;
+  expect("baselines", p, "returns-floor-half-cheetah", HVI_HOLDS_NOT);
+}
+
+/* One diverged run of a method and it has lost; of both, and nothing is known. */
+static void divergence_loses(void **state) {
+  (void)state;
+  planted p[4];
+  memcpy(p, good, sizeof p);
+  p[0].diverged = true;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_HOLDS);
+  memcpy(p, good, sizeof p);
+  p[1].diverged = true; /* and ahead of TD(0) on the other seeds */
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_NOT_DECIDED);
+  p[1].end = 2e4;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_HOLDS_NOT);
+  p[0].diverged = p[2].diverged = true;
+  expect("half-cheetah", p, "more-steps-half-cheetah", HVI_NOT_DECIDED);
+}
+
+/* The fourth verdict survives the file and stands in the table. */
+static void not_decided_is_written_and_read(void **state) {
+  (void)state;
+  hvi_claims c = {.experiment = "x", .title = "t", .mode = "quick", .settings_hash = "0"}, again;
+  hvi_claim *claim = hvi_claims_add(&c, "one", "here", "A claim.");
+  hvi_claim_measure(claim, "number", 1.0);
+  hvi_claim_decide(claim, HVI_NOT_DECIDED);
+  char path[] = "/tmp/hvi-claims-XXXXXX";
+  const int descriptor = mkstemp(path);
+  assert_true(descriptor >= 0);
+  close(descriptor);
+  unlink(path);
+  check_ok(hvi_claims_write(&c, path, NULL), NULL);
+  check_ok(hvi_claims_read(&again, path, NULL), NULL);
+  assert_int_equal(again.items[0]->judgement, HVI_NOT_DECIDED);
+  char *table = hvi_claims_table(&again, 1, 0);
+  assert_non_null(strstr(table, "1 claims: 0 hold, 0 do not hold, 1 not decided, 0 not judged\n"));
+  hvi_free(table);
+  unlink(path);
+  hvi_claims_clear(&c);
+  hvi_claims_clear(&again);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(more_steps),
+      cmocka_unit_test(lowest),
+      cmocka_unit_test(on_the_clock),
+      cmocka_unit_test(offline),
+      cmocka_unit_test(beyond),
+      cmocka_unit_test(thresholds),
+      cmocka_unit_test(baselines),
+      cmocka_unit_test(divergence_loses),
+      cmocka_unit_test(not_decided_is_written_and_read),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
