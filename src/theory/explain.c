@@ -198,8 +198,9 @@ static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
   const size_t size = sizeof i->advice;
   const char *advice = obstacles[i->obstacle].advice;
   if (stuck && i->obstacle != HVI_OBSTACLE_NOT_MONOTONE) {
-    say(text, size, "keep theta off the flat parts of g: lm with more damping, a smaller eta, or "
-                    "another start");
+    say(text, size,
+        "keep theta off the flat parts of g: lm with more damping, a smaller eta, or "
+        "another start");
     if (i->obstacle != HVI_OBSTACLE_ETA) return;
     say(text, size, "; ");
   }

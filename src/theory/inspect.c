@@ -168,7 +168,8 @@ static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const 
                                size_t steps, hvi_error *err) {
   const size_t own = s->inner_steps;
   hvi_status status = HVI_OK;
-  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0) return status;
+  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0)
+    return status;
   if (!is_plain(p, s) || s->player_eta) return status;
   if (own > 1) status = add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err);
   if (!status && own < MOST_STEPS / FACTOR) {

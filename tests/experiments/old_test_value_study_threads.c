@@ -162,7 +162,7 @@ static void a_piece_is_a_plain_evaluation(void **state) {
   s.stream = hvi_stream_of_collector(c);
   s.settings.inner_lr_decay = s.polyak = 0.0;
   s.settings = hvi_settings_defaults();
-  hvi_method_find("adamw")->apply(&s.settings);
+  hvi_method_apply(&s.settings, "adamw", NULL);
   s.settings.eta = 1.0;
   s.settings.inner.lr = 0.01;
   s.settings.inner_steps = 10;
