@@ -39,7 +39,7 @@ _Static_assert(sizeof contenders / sizeof *contenders == GAMES_ROWS, "a row for 
 
 static hvi_settings settings_of(const contender *c, size_t outer) {
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find(c->method)->apply(&s);
+  hvi_method_apply(&s, c->method, NULL);
   s.inner_steps = c->inner;
   s.eta = c->eta;
   s.inner.damping = c->damping;

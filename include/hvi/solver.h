@@ -148,7 +148,9 @@ HVI_API const hvi_setting_table *hvi_settings_table(void);
 typedef struct hvi_method {
   const char *name;
   const char *summary;
-  void (*apply)(hvi_settings *s);
+  const hvi_optimizer *optimizer; /* NULL: a baseline */
+  hvi_baseline baseline;
+  bool one_step; /* a preset: one inner step, without a test of alpha */
 } hvi_method;
 
 HVI_API const hvi_method *hvi_method_find(const char *name);

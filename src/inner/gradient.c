@@ -81,33 +81,28 @@ static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, doub
   state[0] = state[1] = 1.0;
 }
 
-static void adam_loop(double *next, double *m, double *v, const double *theta, const double *g,
-                      const hvi_adam_rates *r, size_t n) {
-  if (n >= HVI_BULK_LEAST) {
-    hvi_bulk_best()->adam(next, m, v, theta, g, r, n);
-    return;
-  }
-  for (size_t i = 0; i < n; i++) {
-    m[i] = r->beta1 * m[i] + (1.0 - r->beta1) * g[i];
-    v[i] = r->beta2 * v[i] + (1.0 - r->beta2) * g[i] * g[i];
-    next[i] = theta[i] * r->keep - r->rate * m[i] / (sqrt(r->scale * v[i]) + r->epsilon);
-  }
-}
-
 static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l,
                         double decay) {
   const size_t d = l->model->dim;
-  const double *g = hvi_surrogate_gradient(l);
-  double *m = state + 2, *v = m + d;
+  const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
+  double *m = state + 2, *v = m + d, *next = l->next->theta;
   state[0] *= s->beta1;
   state[1] *= s->beta2;
-  const hvi_adam_rates rates = {.beta1 = s->beta1,
-                                .beta2 = s->beta2,
-                                .epsilon = s->epsilon,
-                                .rate = s->lr / (1.0 - state[0]),
-                                .scale = 1.0 / (1.0 - state[1]),
-                                .keep = 1.0 - s->lr * decay};
-  adam_loop(l->next->theta, m, v, l->now->theta, g, &rates, d);
+  const hvi_adam_rates r = {.beta1 = s->beta1,
+                            .beta2 = s->beta2,
+                            .epsilon = s->epsilon,
+                            .rate = s->lr / (1.0 - state[0]),
+                            .scale = 1.0 / (1.0 - state[1]),
+                            .keep = 1.0 - s->lr * decay};
+  if (d >= HVI_BULK_LEAST) {
+    hvi_bulk_best()->adam(next, m, v, theta, g, &r, d);
+    return go_to_next(l);
+  }
+  for (size_t i = 0; i < d; i++) {
+    m[i] = r.beta1 * m[i] + (1.0 - r.beta1) * g[i];
+    v[i] = r.beta2 * v[i] + (1.0 - r.beta2) * g[i] * g[i];
+    next[i] = theta[i] * r.keep - r.rate * m[i] / (sqrt(r.scale * v[i]) + r.epsilon);
+  }
   return go_to_next(l);
 }
 

@@ -66,7 +66,7 @@ typedef struct watcher {
 static hvi_status retrain(double *gap, watcher *w, const double *theta) {
   hvi_settings s = hvi_settings_defaults();
   hvi_solver *solver;
-  hvi_method_find("lm")->apply(&s);
+  hvi_method_apply(&s, "lm", NULL);
   s.eta = 1.0;
   s.inner_steps = RETRAIN_STEPS;
   s.stall_window = 0;

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-#include "theory/exact.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,17 +1,243 @@
 /*
  * An inspection: constants, a run under the settings as they are, the exact step beside it, and,
  * where eta is too large for the exact step, the same run with fewer and with more inner steps.
+ * Then which condition of the theorem fails, whether the run converged, and what follows.
  */
+#include "theory/inspect.h"
+
 #include "base/error.h"
-#include "theory/exact.h"
-#include "theory/verdict.h"
+#include "base/memory.h"
+#include "num/stats.h"
+#include "num/vec.h"
+#include "theory/steps.h"
 
 #include <math.h>
 
 enum { FACTOR = 10, MOST_STEPS = 100000000 };
 
-static hvi_status check(const hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
-                        size_t steps, hvi_error *err) {
+/* Residual at which the run ends: no iterate comes closer than this and means it. */
+static const double tiny_residual = 1e-14;
+/* Without a promise, a run has to come closer by this factor over its later half. */
+static const double clear_drop = 0.97;
+/* Inner solves that leave this much of the loss have made no progress. */
+static const double no_progress = 0.9999;
+
+/* What a run shows besides what an inspection reports of it. */
+typedef struct trend {
+  double alpha_late; /* median over the last quarter of the steps */
+  double drop;       /* largest value in the last quarter of the run over that in the second */
+  bool arrived;      /* as close as rounding allows */
+} trend;
+
+/* The rows of a run. */
+typedef struct history {
+  hvi_steps steps;
+  bool plain, known; /* the theorem's loop; z* is known */
+  size_t rows;       /* row 0 included */
+  double floor;      /* what counts as rounding in x */
+  double *x;         /* [steps + 1] dist2, or the squared residual */
+  double *alpha;     /* [steps] of the steps before rounding, in order */
+  double *share;     /* [steps] */
+  size_t measured;   /* how many of these */
+  double *scratch;   /* [steps + 1] */
+} history;
+
+/* Whether the loop is the one of the theorem: plain targets, a constant eta, all players at once,
+ * no sampling. */
+static bool is_plain(const hvi_problem *p, const hvi_settings *s) {
+  return !p->ops->draw && !s->baseline && !s->alternating && s->target == HVI_TARGET_PLAIN &&
+         s->eta_decay == 0.0;
+}
+
+/* The alpha test of the solver may use another floor than the true one, so plain steps are measured
+ * afresh. */
+static void enter_step(history *h, const hvi_record *row) {
+  double alpha = row->alpha, share = NAN;
+  if (h->plain) {
+    const hvi_step step = hvi_steps_measure(&h->steps, row->z);
+    alpha = step.alpha;
+    share = step.taken / step.exact;
+  }
+  h->alpha[h->measured] = alpha;
+  h->share[h->measured++] = share;
+}
+
+static bool observe(void *context, const hvi_record *row) {
+  history *h = context;
+  if (row->outer == 0) {
+    const double size = hvi_vec_norm2(row->z, h->steps.problem->model->out);
+    h->floor = hvi_rate_rounding * (1.0 + size);
+  } else if (h->x[h->rows - 1] > h->floor) {
+    enter_step(h, row);
+  }
+  h->x[h->rows++] = h->known ? row->dist2 : row->residual * row->residual;
+  if (h->plain) hvi_steps_stand(&h->steps, row->theta, row->z);
+  return true;
+}
+
+static size_t keep_numbers(double *out, const double *x, size_t n) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (isfinite(x[i])) out[kept++] = x[i];
+  }
+  return kept;
+}
+
+static double median(const double *x, size_t n, double *scratch) {
+  return hvi_stats_quantile(scratch, keep_numbers(scratch, x, n), 0.5);
+}
+
+static double largest(const double *x, size_t from, size_t to) {
+  double most = x[from];
+  for (size_t i = from; i < to; i++) most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+static void sum_up(hvi_inspection *out, trend *t, const history *h) {
+  const size_t late = h->measured - h->measured / 4, n = h->rows;
+  out->alpha_median = median(h->alpha, h->measured, h->scratch);
+  t->alpha_late = median(h->alpha + late, h->measured - late, h->scratch);
+  out->step_share = median(h->share, h->measured, h->scratch);
+  const size_t kept = keep_numbers(h->scratch, h->alpha, h->measured);
+  out->alpha_worst = kept ? largest(h->scratch, 0, kept) : NAN;
+  out->rate_observed = hvi_rate_fit(h->x, n, h->floor, h->scratch);
+  t->drop = n < 4 ? NAN : largest(h->x, n - n / 4, n) / largest(h->x, n / 4, n / 2);
+  t->arrived = n > 0 && h->x[n - 1] <= h->floor;
+}
+
+static hvi_status run_solver(hvi_inspection *out, history *h, const hvi_problem *p,
+                             const hvi_settings *s, hvi_error *err) {
+  hvi_solver *solver;
+  hvi_status status = hvi_solver_new(&solver, p, s, err);
+  if (status) return status;
+  const double eta = hvi_solver_info(solver).eta;
+  status = hvi_steps_new(&h->steps, p, s, eta, err);
+  if (!status) {
+    hvi_solver_run(solver);
+    const hvi_info info = hvi_solver_info(solver);
+    out->eta = s->player_eta ? s->player_eta[0] : eta;
+    out->outcome = info.outcome;
+    out->outer = info.last.outer;
+    out->dist2 = info.last.dist2;
+    out->residual = info.last.residual;
+    hvi_steps_free(&h->steps);
+  }
+  hvi_solver_free(solver);
+  return status;
+}
+
+/* A short run under given settings, and what it did. */
+static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const hvi_settings *s,
+                      size_t steps, hvi_error *err) {
+  history h = {.plain = is_plain(p, s), .known = p->solution || p->ops->dist2};
+  double *memory = hvi_alloc_doubles(4 * (steps + 1));
+  if (!memory) return hvi_error_memory(err, "watching a run");
+  h.x = memory;
+  h.alpha = h.x + steps + 1;
+  h.share = h.alpha + steps + 1;
+  h.scratch = h.share + steps + 1;
+  hvi_settings own = *s;
+  own.max_outer = steps;
+  own.max_f_evals = 0;
+  own.tol = p->ops->draw ? 0.0 : tiny_residual;
+  own.observe = observe;
+  own.observer_context = &h;
+  hvi_status status = run_solver(out, &h, p, &own, err);
+  if (!status) sum_up(out, t, &h);
+  hvi_free(memory);
+  return status;
+}
+
+static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
+                              size_t inner, size_t steps, hvi_error *err) {
+  hvi_settings settings = *s;
+  hvi_inspection other;
+  trend unused;
+  settings.inner_steps = inner;
+  hvi_status status = run(&other, &unused, p, &settings, steps, err);
+  if (status) return status;
+  out->variants[out->variant_count++] = (hvi_variant){.inner = inner,
+                                                      .alpha_median = other.alpha_median,
+                                                      .step_share = other.step_share,
+                                                      .rate = other.rate_observed};
+  return HVI_OK;
+}
+
+/* Fewer and more inner steps, where eta is too large for the exact step. */
+static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
+                               size_t steps, hvi_error *err) {
+  const size_t own = s->inner_steps;
+  hvi_status status = HVI_OK;
+  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0)
+    return status;
+  if (!is_plain(p, s) || s->player_eta) return status;
+  if (own > 1) status = add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err);
+  if (!status && own < MOST_STEPS / FACTOR) {
+    status = add_variant(out, p, s, own * FACTOR, steps, err);
+  }
+  return status;
+}
+
+static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
+                          const hvi_settings *s, size_t steps, hvi_error *err) {
+  hvi_status status = hvi_problem_constants(&out->constants, p, err);
+  if (!status) status = run(out, t, p, s, steps, err);
+  if (status) return status;
+  out->alpha = s->alpha > 0.0 && !s->baseline ? s->alpha : NAN;
+  out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
+                                fmax(out->alpha, out->alpha_worst));
+  out->by_residual = !p->solution && !p->ops->dist2;
+  status = hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err);
+  return status ? status : add_variants(out, p, s, steps, err);
+}
+
+static bool inside(const hvi_set *set, const double *z) {
+  for (size_t i = 0; i < set->len; i++) {
+    if (set->kind == HVI_SET_SIMPLEX && set->len > 1 && !(z[i] > 0.0)) return false;
+    if (set->kind == HVI_SET_BOX && set->lower[i] < set->upper[i] &&
+        !(set->lower[i] < z[i] && z[i] < set->upper[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Whether z* is known to lie outside the relative interior. */
+static bool on_boundary(const hvi_problem *p) {
+  for (size_t k = 0; p->solution && k < p->set_count; k++) {
+    if (!inside(&p->sets[k], p->solution + p->sets[k].begin)) return true;
+  }
+  return false;
+}
+
+static bool unequal_steps(const hvi_problem *p, const hvi_settings *s) {
+  for (size_t k = 1; s->player_eta && k < p->model->block_count; k++) {
+    if (s->player_eta[k] != s->player_eta[0]) return true;
+  }
+  return false;
+}
+
+static hvi_obstacle find_obstacle(const hvi_inspection *i, const hvi_problem *p,
+                                  const hvi_settings *s) {
+  if (s->baseline) return HVI_OBSTACLE_BASELINE;
+  if (p->ops->draw) return HVI_OBSTACLE_STOCHASTIC;
+  if (!is_plain(p, s) || unequal_steps(p, s)) return HVI_OBSTACLE_VARIANT;
+  if (!(i->constants.mu > 0.0)) return HVI_OBSTACLE_NOT_MONOTONE;
+  if (on_boundary(p)) return HVI_OBSTACLE_BOUNDARY;
+  if (!(i->eta < i->rates.eta_max)) return HVI_OBSTACLE_ETA;
+  if (!(i->rates.eta_alpha > 0.0)) return HVI_OBSTACLE_ALPHA_MAX;
+  if (!(i->rates.rho < 1.0)) return HVI_OBSTACLE_ALPHA;
+  return i->constants.exact ? HVI_OBSTACLE_NONE : HVI_OBSTACLE_SAMPLED;
+}
+
+static bool converges(const hvi_inspection *i, const trend *t) {
+  if (i->outcome == HVI_DIVERGED || i->outcome == HVI_STALLED) return false;
+  if (t->arrived || i->outcome == HVI_CONVERGED) return true;
+  return t->drop < (i->obstacle == HVI_OBSTACLE_NONE ? 1.0 : clear_drop);
+}
+
+hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
+                              size_t steps, hvi_error *err) {
   if (!out || !p || !s) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an inspection needs a problem and settings");
   }
@@ -19,69 +245,21 @@ static hvi_status check(const hvi_inspection *out, const hvi_problem *p, const h
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "steps = %zu: it must lie in [1, %d]", steps,
                          MOST_STEPS);
   }
-  return HVI_OK;
-}
-
-static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
-                              size_t inner, size_t steps, hvi_error *err) {
-  hvi_settings other = *s;
-  hvi_watch w;
-  other.inner_steps = inner;
-  hvi_status status = hvi_watch_run(&w, p, &other, steps, err);
-  if (status) return status;
-  out->variants[out->variant_count++] = (hvi_variant){
-      .inner = inner, .alpha_median = w.alpha_median, .step_share = w.step_share, .rate = w.rate};
-  return HVI_OK;
-}
-
-static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
-                               size_t steps, hvi_error *err) {
-  const size_t own = s->inner_steps;
-  hvi_status status = HVI_OK;
-  if (own > 1) {
-    const size_t fewer = own < FACTOR ? 1 : own / FACTOR;
-    status = add_variant(out, p, s, fewer, steps, err);
-  }
-  if (!status && own < MOST_STEPS / FACTOR) {
-    status = add_variant(out, p, s, own * FACTOR, steps, err);
-  }
-  return status;
-}
-
-static bool wants_variants(const hvi_inspection *out, const hvi_problem *p, const hvi_settings *s) {
-  return out->constants.mu > 0.0 && out->eta >= out->rates.eta_max && s->alpha == 0.0 &&
-         hvi_watch_is_plain(p, s) && !s->player_eta;
-}
-
-static hvi_status measure(hvi_inspection *out, hvi_watch *w, const hvi_problem *p,
-                          const hvi_settings *s, size_t steps, hvi_error *err) {
-  hvi_status status = hvi_problem_constants(&out->constants, p, err);
-  if (!status) status = hvi_watch_run(w, p, s, steps, err);
-  if (status) return status;
-  out->eta = s->player_eta ? s->player_eta[0] : w->eta;
-  out->alpha = s->alpha > 0.0 && !s->baseline ? s->alpha : NAN;
-  out->alpha_median = w->alpha_median;
-  out->alpha_worst = w->alpha_worst;
-  out->step_share = w->step_share;
-  out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
-                                fmax(out->alpha, out->alpha_worst));
-  out->rate_observed = w->rate;
-  out->by_residual = !p->solution && !p->ops->dist2;
-  out->outcome = w->outcome;
-  out->outer = w->outer;
-  out->dist2 = w->dist2;
-  out->residual = w->residual;
-  return hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err);
-}
-
-hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
-                              size_t steps, hvi_error *err) {
-  hvi_status status = check(out, p, s, steps, err);
-  if (status) return status;
+  trend t;
   *out = (hvi_inspection){.rate_exact = NAN};
-  hvi_watch w;
-  status = measure(out, &w, p, s, steps, err);
-  if (!status && wants_variants(out, p, s)) status = add_variants(out, p, s, steps, err);
-  if (!status) hvi_verdict_reach(out, p, s, &w);
-  return status;
+  hvi_status status = measure(out, &t, p, s, steps, err);
+  if (status) return status;
+  out->obstacle = find_obstacle(out, p, s);
+  out->converging = converges(out, &t);
+  /* a stochastic problem without a known solution shows nothing but its divergence */
+  const bool silent = isnan(t.drop) && out->outcome != HVI_DIVERGED;
+  if (out->converging) {
+    out->verdict = out->obstacle == HVI_OBSTACLE_NONE ? HVI_SAFE : HVI_NOT_COVERED;
+  } else {
+    out->verdict = silent ? HVI_NOT_COVERED : HVI_UNSAFE;
+  }
+  const bool stuck = !out->converging && out->outcome != HVI_DIVERGED &&
+                     (out->outcome == HVI_STALLED || t.alpha_late > no_progress);
+  hvi_inspection_explain(out, p, s, stuck);
+  return HVI_OK;
 }

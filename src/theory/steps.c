@@ -5,11 +5,16 @@
  *
  * in the norm of Xi. The right-hand side does not cancel when l* is large, and both of its terms
  * are non-negative for z in Z.
+ *
+ * Exact steps are iterated near z*, from a point on the way to the start, for as long as they stay
+ * near: far from z* a bounded Z hides an expanding step, and the iterates end in a cycle along the
+ * boundary.
  */
 #include "theory/steps.h"
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "num/stats.h"
 #include "num/vec.h"
 
 #include <math.h>
@@ -86,4 +91,76 @@ hvi_step hvi_steps_measure(const hvi_steps *s, const double *z) {
     m.contraction = m.dist2 / distance2(p, s->z, p->solution);
   }
   return m;
+}
+
+size_t hvi_rate_usable(const double *x, size_t n, double floor) {
+  size_t usable = 0;
+  while (usable < n && isfinite(x[usable]) && x[usable] > floor) usable++;
+  return usable;
+}
+
+double hvi_rate_fit(const double *x, size_t n, double floor, double *log_scratch) {
+  const size_t usable = hvi_rate_usable(x, n, floor);
+  if (usable < 2) return usable == 1 && n > 1 && x[1] <= floor ? 0.0 : NAN;
+  size_t first = usable / 2;
+  if (usable - first < 2) first = usable - 2;
+  for (size_t i = first; i < usable; i++) log_scratch[i - first] = log(x[i]);
+  return exp(hvi_stats_slope(log_scratch, usable - first));
+}
+
+/* Squared distances, as shares of 1 + |z*|^2: where it starts, and what is no longer near. */
+static const double start_near = 1e-12, still_near = 1e-4;
+
+/* Pulls z towards z*; false when it is there already. */
+static bool come_near(double *z, const double *solution, double scale, size_t n) {
+  const double dist2 = hvi_vec_dist2(z, solution, n);
+  if (!(dist2 > 0.0)) return false;
+  const double share = fmin(1.0, sqrt(start_near * scale / dist2));
+  for (size_t i = 0; i < n; i++) z[i] = solution[i] + share * (z[i] - solution[i]);
+  return true;
+}
+
+/* |z - z*|^2, or the squared residual, where the steps stand */
+static double measure(const hvi_steps *s) {
+  const hvi_problem *p = s->problem;
+  if (p->solution) return hvi_vec_dist2(s->z, p->solution, p->model->out);
+  const double residual = hvi_problem_residual(p, s->z, s->f);
+  return residual * residual;
+}
+
+/* The rate from z on; x, logs: [most + 1] each */
+static double rate_from(hvi_steps *s, const double *theta, double *z, double *x, double *logs,
+                        size_t most) {
+  const hvi_problem *p = s->problem;
+  const size_t n = p->model->out;
+  const double scale = 1.0 + hvi_vec_norm2(p->solution ? p->solution : z, n);
+  if (p->solution && !come_near(z, p->solution, scale, n)) return NAN;
+  size_t count = 0;
+  while (count <= most) {
+    hvi_steps_stand(s, theta, z);
+    const double now = x[count++] = measure(s);
+    if (!(now > hvi_rate_rounding * scale) || (p->solution && now > still_near * scale)) break;
+    hvi_vec_copy(z, s->exact, n);
+  }
+  return hvi_rate_fit(x, count, hvi_rate_rounding * scale, logs);
+}
+
+hvi_status hvi_exact_rate(double *rate, const hvi_problem *p, const hvi_settings *settings,
+                          double eta, size_t steps, hvi_error *err) {
+  const size_t n = p->model->out;
+  const double *theta = settings->theta0 ? settings->theta0 : p->theta0;
+  hvi_steps s;
+  hvi_status status = hvi_steps_new(&s, p, settings, eta, err);
+  if (status) return status;
+  double *z = hvi_alloc_doubles(n + 2 * (steps + 1) + p->model->cache);
+  if (z) {
+    double *x = z + n, *logs = x + steps + 1;
+    p->model->ops->eval(p->model, logs + steps + 1, theta, z);
+    *rate = rate_from(&s, theta, z, x, logs, steps);
+  } else {
+    status = hvi_error_memory(err, "the exact projected step");
+  }
+  hvi_free(z);
+  hvi_steps_free(&s);
+  return status;
 }

@@ -1,7 +1,8 @@
 /*
  * What an outer step did, measured from outside and beside the point z_t^* = Pi(z_t - eta F(z_t))
  * that an exact inner solve would have reached. For plain targets, all players at once and an F
- * that is not sampled.
+ * that is not sampled. And the factor by which a sequence, such as that of the exact steps, shrinks
+ * or grows per step.
  */
 #ifndef HVI_THEORY_STEPS_H
 #define HVI_THEORY_STEPS_H
@@ -39,5 +40,20 @@ void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z);
 /* The step from where it stands to z; does not move. */
 hvi_step hvi_steps_measure(const hvi_steps *s, const double *z);
 void hvi_steps_free(hvi_steps *s);
+
+/* Squared distances at or below this share of 1 + |z|^2 are rounding. */
+static const double hvi_rate_rounding = 1e-26;
+/* How many of x[n] come before the first that is at or below the floor or not finite. */
+size_t hvi_rate_usable(const double *x, size_t n, double floor);
+/*
+ * exp of the slope of log x over the later half of the usable part: transients at the start and
+ * rounding at the end do not count. 0 when the floor is reached within one step, NaN when there is
+ * nothing to fit. log_scratch: [n].
+ */
+double hvi_rate_fit(const double *x, size_t n, double floor, double *log_scratch);
+/* The rate of the exact projected step z <- Pi(z - eta F(z)), iterated in the space of outputs: of
+ * |z - z*|^2 near z* when that is known, otherwise of the squared residual from g(theta0) on. */
+hvi_status hvi_exact_rate(double *rate, const hvi_problem *p, const hvi_settings *settings,
+                          double eta, size_t steps, hvi_error *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 static hvi_settings method_named(const char *name) {
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find(name)->apply(&s);
+  hvi_method_apply(&s, name, NULL);
   s.max_outer = 40;
   return s;
 }

@@ -24,7 +24,7 @@ static void nothing_is_left_behind(void **state) {
 
 static size_t allocations_of(size_t iterations, bool scalar) {
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find("gn")->apply(&s);
+  hvi_method_apply(&s, "gn", NULL);
   s.max_outer = iterations;
   allocations_made = 0;
   hvi_ensemble_free(

@@ -56,7 +56,7 @@ static void check_case(golden *const g) {
 
   hvi_settings s = hvi_settings_defaults();
   hvi_solver *solver;
-  hvi_method_find("gn")->apply(&s);
+  hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;
   check_ok(hvi_solver_new(&solver, p, &s, &err), &err);
   for (size_t t = 0; t < g[STEPS].rows; t++) {

@@ -48,7 +48,7 @@ static void check_against(const plain *p, const hvi_problem *problem, const char
   hvi_solver *solver;
   hvi_error err = {HVI_OK, ""};
   double theta[MOST], xi[MOST];
-  hvi_method_find(method)->apply(&s);
+  hvi_method_apply(&s, method, NULL);
   fill_normal(theta, plain_dim(p), 99);
   s.theta0 = theta;
   s.eta = problem->eta;
@@ -111,7 +111,7 @@ static void tall_problems_do_value_iteration(void **state) {
   const hvi_mdp *m = hvi_mdp_of(p);
   assert_non_null(m);
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find("gn")->apply(&s);
+  hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;
   hvi_solver *solver;
   check_ok(hvi_solver_new(&solver, p, &s, &err), &err);
@@ -138,7 +138,7 @@ static void solves_reach_the_fixed_point(void **state) {
   const hvi_mdp_spec spec = plain_spec(&p);
   hvi_problem *problem = problem_of(&spec);
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find("gn")->apply(&s);
+  hvi_method_apply(&s, "gn", NULL);
   s.eta = problem->eta;
   s.tol = 1e-13;
   hvi_solver *solver;

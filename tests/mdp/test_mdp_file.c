@@ -226,7 +226,7 @@ static void the_documented_example_is_right(void **state) {
   check_near(c.lipschitz, x[0], 1e-14);
 
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find("gn")->apply(&s);
+  hvi_method_apply(&s, "gn", NULL);
   s.eta = p->eta;
   hvi_solver *solver;
   check_ok(hvi_solver_new(&solver, p, &s, &err), &err);

@@ -26,7 +26,7 @@ static void solve(double *theta, const char *method, hvi_linear_solver linear, i
   openblas_set_num_threads(threads);
   check_ok(hvi_builtin_new(&p, "quadratic", options, 2, 1, 0, &err), &err);
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find(method)->apply(&s);
+  hvi_method_apply(&s, method, NULL);
   s.inner.linear = linear;
   s.max_outer = STEPS;
   s.observe = sees_the_programs_threads;

@@ -50,7 +50,7 @@ static void a_large_step_fails(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
   hvi_settings s = hvi_settings_defaults();
-  hvi_method_find("phgd")->apply(&s);
+  hvi_method_apply(&s, "phgd", NULL);
   s.eta = 0.1;
   const hvi_info info = run(p, &s);
   assert_true(info.outcome == HVI_DIVERGED || info.outcome == HVI_STALLED || info.last.dist2 > 0.1);
@@ -71,7 +71,7 @@ static void printed_signs_fail(void **state) {
     for (size_t i = 0; i < 3; i++) {
       hvi_settings s = hvi_settings_defaults();
       s.inner_steps = 10;
-      method->apply(&s);
+      hvi_method_apply(&s, method->name, NULL);
       s.eta = etas[i];
       s.max_outer = 2000;
       s.tol = 1e-6;

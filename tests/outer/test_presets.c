@@ -242,7 +242,7 @@ static void a_preset_is_one_inner_step(void **state) {
     s.inner_growth = 2.0;
     s.alpha = 0.5;
     s.baseline = HVI_BASELINE_ADAM_GDA;
-    hvi_method_find(names[i][0])->apply(&s);
+    hvi_method_apply(&s, names[i][0], NULL);
     assert_int_equal(s.inner_steps, 1);
     assert_true(s.inner_growth == 0.0 && s.alpha == 0.0);
     assert_int_equal(s.baseline, HVI_BASELINE_NONE);
@@ -255,7 +255,9 @@ static void methods_are_found_by_name(void **state) {
   size_t count = 0;
   for (const hvi_method *m = hvi_method_list(); m->name; m++, count++) {
     assert_ptr_equal(hvi_method_find(m->name), m);
-    assert_true(m->summary && m->summary[0] && m->apply);
+    assert_non_null(m->summary);
+    assert_true(m->summary[0]);
+    assert_true((m->optimizer == NULL) == (m->baseline != HVI_BASELINE_NONE));
   }
   assert_int_equal(count, 15);
   assert_null(hvi_method_find("newton"));

@@ -40,9 +40,7 @@ static inline hvi_problem *builtin(const char *name, uint64_t instance) {
 /* The defaults with this method, step and number of outer steps; no stall, no growth bound. */
 static inline hvi_settings settings_for(const char *method, double eta, size_t outer) {
   hvi_settings s = hvi_settings_defaults();
-  const hvi_method *m = hvi_method_find(method);
-  assert_non_null(m);
-  m->apply(&s);
+  assert_true(hvi_method_apply(&s, method, NULL));
   s.eta = eta;
   s.max_outer = outer;
   s.stall_window = 0;

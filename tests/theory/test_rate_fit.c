@@ -1,6 +1,6 @@
 /* The rate of a sequence that is known to have one. */
 #include "support/check.h"
-#include "theory/rate_fit.h"
+#include "theory/steps.h"
 
 enum { ROWS = 400 };
 

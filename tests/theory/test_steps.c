@@ -1,6 +1,5 @@
 /* Steps as measured from outside: against losses worked out directly, and against the solver. */
 #include "support/solve.h"
-#include "theory/exact.h"
 #include "theory/steps.h"
 
 typedef struct pair {

@@ -88,7 +88,7 @@ static void the_judge_agrees_with_the_solver(void **state) {
     hvi_error err;
     s.eta = 0.03;
     s.max_outer = 300;
-    hvi_method_find(names[i % 4])->apply(&s);
+    hvi_method_apply(&s, names[i % 4], NULL);
     check_ok(hvi_solver_new(&solver, p, &s, &err), &err);
     hvi_solver_run(solver);
     const hvi_info info = hvi_solver_info(solver);
@@ -115,7 +115,7 @@ static void a_wrong_residual_is_found_out(void **state) {
   hvi_error err;
   s.eta = 0.5;
   s.tol = 1e-10;
-  hvi_method_find("projected")->apply(&s);
+  hvi_method_apply(&s, "projected", NULL);
   check_ok(hvi_solver_new(&solver, &t.base, &s, &err), &err);
   assert_int_equal(hvi_solver_run(solver), HVI_CONVERGED);
   t.b = b;
