@@ -93,6 +93,7 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
   w->spec.value.data = hvi_collector_data(w->collector);
   w->spec.value.batch = EVALUATE_BATCH;
   w->spec.value.lambda = 0.0; /* as its peers have it */
+  w->spec.normalise = HVI_NORMALISE_NONE;
   w->spec.settings.inner_steps = EVALUATE_INNER;
   w->spec.settings.max_outer = repeats * OUTER + 1;
   w->spec.schedule = (hvi_schedule){0};

@@ -1,11 +1,18 @@
 /* hvi evaluate: a value network for a policy, and how good it is. */
 #include "evaluate_parts.h"
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "base/number.h"
+#include "base/parallel.h"
 #include "commands.h"
+#include "rollout.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
+
+enum { SCALE_ROWS = 10000 }; /* of a file */
 
 static const char summary[] =
     "Trains a network for the value function of a policy: on fresh batches from ENV and the\n"
@@ -22,7 +29,7 @@ static const char examples[] =
     "  hvi evaluate ant --policy ant.safetensors --testset ant-testset.safetensors --out ant-v\n"
     "  hvi evaluate --data transitions.safetensors --gamma .99 --gap --json";
 
-static void add_source_options(hvi_evaluate *e, hvi_args *args) {
+static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
       {.name = "transitions"},
@@ -34,21 +41,8 @@ static void add_source_options(hvi_evaluate *e, hvi_args *args) {
       {"test-states", 0, HVI_ARG_SIZE, &e->test_states, .range = "[0,1e9]",
        .help = "without --testset: states of a small one made from ENV first (0: none)"},
       {0}});
-  /* clang-format on */
-}
-
-static void add_network_options(hvi_evaluate *e, hvi_args *args) {
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
-  /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
-      {"normalise", 0, HVI_ARG_CHOICE, &e->normalise, .range = "no|yes",
-       .help = "yes: inputs and outputs scaled as the first data suggest"},
-      {0}});
-  /* clang-format on */
-}
-
-static void add_run_options(hvi_evaluate *e, hvi_args *args) {
-  /* clang-format off */
+  hvi_evaluate_method_options(e, args);
   hvi_args_add(args, (hvi_arg[]){
       {.name = "run"},
       {"steps", 0, HVI_ARG_SIZE, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
@@ -66,6 +60,141 @@ static void add_run_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format on */
 }
 
+static hvi_status check_options(const hvi_evaluate *e, hvi_error *err) {
+  const struct {
+    bool wrong;
+    const char *text;
+  } rules[] = {
+      {!e->env_name == !e->data_path,
+       "evaluate takes an environment with --policy FILE, or --data FILE, and not both"},
+      {e->env_name && !e->policy_path, "the policy is missing: --policy FILE"},
+      {e->data_path && e->policy_path, "--policy goes with an environment, not with --data"},
+      {e->env_name && e->batch == 0, "--batch 0, all of the data, goes with --data"},
+      {e->data_path && e->spec.value.replay > 0,
+       "--replay goes with an environment; batches of --data are drawn at random from all of them"},
+      {e->resume && e->fresh, "--resume and --fresh exclude each other"},
+      {e->gap && e->env_name,
+       "--gap goes with --data; otherwise the Bellman gap is that of the last batch"}};
+  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+    if (rules[i].wrong) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s", rules[i].text);
+  return HVI_OK;
+}
+
+/* The solver draws one batch ahead. */
+static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
+  hvi_evaluation_spec *s = &e->spec;
+  const hvi_status status = hvi_task_open(&e->task, e->env_name, e->policy_path, err);
+  if (status) return status;
+  size_t rows;
+  if (!hvi_multiply_sizes(s->value.buffer + e->steps + 1, e->batch, &rows)) rows = 0;
+  s->value.draw = HVI_VALUE_FRESH;
+  s->value.batch = e->batch + s->value.replay;
+  return hvi_collector_new(&e->collector, e->task.env, e->task.policy, e->setup.seed, e->threads,
+                           rows, err);
+}
+
+static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
+  hvi_evaluation_spec *s = &e->spec;
+  const hvi_status status = hvi_task_open_data(&e->task, e->data_path, err);
+  if (status) return status;
+  const size_t count = e->task.data->count;
+  s->value.data = e->task.data;
+  s->value.draw = e->batch > 0 && e->batch < count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
+  s->normalise_rows = SCALE_ROWS;
+  if (e->gap) s->gap = e->task.data;
+  if (e->batch > count)
+    hvi_say(&e->talk, "--batch %zu: each step takes all %zu transitions\n", e->batch, count);
+  return HVI_OK;
+}
+
+/* Whose values are asked for, and the spec but for the test set. */
+static hvi_status open_task(hvi_evaluate *e, hvi_error *err) {
+  hvi_evaluation_spec *s = &e->spec;
+  const hvi_status status = e->env_name ? open_environment(e, err) : open_data(e, err);
+  if (status) return status;
+  if (e->collector) {
+    s->stream = hvi_stream_of_collector(e->collector);
+    s->value.data = hvi_collector_data(e->collector);
+  }
+  s->settings = e->setup.settings;
+  s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
+  return HVI_OK;
+}
+
+static bool on_rollouts(void *context, size_t done, size_t total) {
+  hvi_progress *bar = context;
+  bar->total = total;
+  hvi_progress_update(bar, done);
+  return !hvi_signals_interrupted();
+}
+
+/* A small test set beside the network. Settings that do not go together are told before, and not
+ * after. */
+static hvi_status make_testset(hvi_evaluate *e, const char *path, hvi_error *err) {
+  hvi_evaluation *trial = NULL;
+  hvi_rollout_report report = {0};
+  hvi_testset_settings s = hvi_testset_defaults();
+  hvi_progress bar = hvi_progress_new(&e->talk, "test set", 1);
+  s.run = (hvi_rollout_settings){.seed = e->setup.seed,
+                                 .threads = e->threads,
+                                 .partial = e->resume ? HVI_PARTIAL_RESUME : HVI_PARTIAL_FRESH,
+                                 .accept_other_bits = e->spec.accept_other_bits,
+                                 .policy_name = hvi_rollout_base_name(e->policy_path),
+                                 .progress = on_rollouts,
+                                 .progress_context = &bar};
+  s.states = e->test_states;
+  s.gamma = e->spec.value.gamma;
+  hvi_status status = hvi_evaluation_new(&trial, &e->spec, err);
+  hvi_evaluation_free(trial);
+  if (!status) status = hvi_testset_make(path, e->task.env, e->task.policy, &s, &report, err);
+  hvi_progress_clear(&bar);
+  e->interrupted = report.stopped;
+  if (!status && !report.stopped)
+    hvi_say(&e->talk, "test set of %zu states: %zu steps in %.1f s\n", s.states, report.steps,
+            report.seconds);
+  return status;
+}
+
+/* The one that was asked for, or a small one, which may be of an earlier run. */
+static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err) {
+  const char *made = e->file[HVI_FILE_TESTSET], *path = made ? made : e->testset_path;
+  hvi_status status = HVI_OK;
+  if (!path) return HVI_OK;
+  if (made && !(e->resume && access(made, F_OK) == 0)) status = make_testset(e, made, err);
+  if (!status && !e->interrupted) status = hvi_task_testset(&e->task, path, 0, err);
+  if (status || e->interrupted) return status;
+  const hvi_testset *set = e->task.testset;
+  if (made && set->count != e->test_states)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "'%s' has %zu states, not %zu; --fresh makes a new one", path, set->count,
+                         e->test_states);
+  if (made && set->origin.seed != e->setup.seed)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "'%s' is of seed %llu, not %llu; --fresh makes a new one", path,
+                         (unsigned long long)set->origin.seed, (unsigned long long)e->setup.seed);
+  e->spec.probe = e->task.probe;
+  if (!made && !gamma_given) e->spec.value.gamma = set->gamma;
+  return HVI_OK;
+}
+
+/* Everything, and where an earlier run stood. */
+static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err) {
+  bool there = false;
+  hvi_status status = hvi_evaluate_names(e, err);
+  if (!status) status = hvi_evaluate_claim(e, &there, err);
+  if (!status) status = open_task(e, err);
+  if (!status) status = open_testset(e, hvi_args_given(args, "gamma"), err);
+  if (status || e->interrupted) return status;
+  status = hvi_evaluation_new(&e->evaluation, &e->spec, err);
+  hvi_evaluation_describe(e->about, &e->spec);
+  if (!status && there && e->resume) {
+    status = hvi_evaluation_restore(e->evaluation, e->file[HVI_FILE_CHECKPOINT], e->about, err);
+    e->first = status ? 0 : hvi_evaluation_state(e->evaluation).outer;
+    if (!status) hvi_say(&e->talk, "going on from step %zu\n", e->first);
+  }
+  return status;
+}
+
 /* A row as it comes. */
 static void show_row(const hvi_evaluate *e, const hvi_evaluation_row *r) {
   char error[HVI_NUMBER_SIZE], relative[HVI_NUMBER_SIZE], loss[HVI_NUMBER_SIZE];
@@ -80,90 +209,88 @@ static void show_row(const hvi_evaluate *e, const hvi_evaluation_row *r) {
           r->seconds_optimise);
 }
 
-static void show(const hvi_evaluate *e, hvi_progress *bar, size_t *shown) {
+/* Before each step, and at the end. */
+static bool show(void *context, const hvi_evaluation *evaluation) {
+  hvi_evaluate *e = context;
+  hvi_progress *bar = &e->bar;
   size_t count;
-  const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(evaluation, &count);
   char error[HVI_NUMBER_SIZE];
-  if (*shown < count) hvi_progress_clear(bar);
-  while (*shown < count) show_row(e, &rows[(*shown)++]);
-  const size_t outer = hvi_evaluation_state(e->evaluation).outer;
+  if (e->shown < count) hvi_progress_clear(bar);
+  while (e->shown < count) show_row(e, &rows[e->shown++]);
+  const size_t outer = hvi_evaluation_state(evaluation).outer;
   const double last = rows[count - 1].error;
   if (isnan(last)) {
     snprintf(bar->title, sizeof bar->title, "step %zu", outer);
   } else {
     snprintf(bar->title, sizeof bar->title, "step %zu, error %s", outer,
              hvi_number_short(error, last, 3));
-  }
+  }  hvi_progress_update(bar, outer - e->first);
+  return !hvi_signals_interrupted();
 }
 
-static hvi_status checkpoint(const hvi_evaluate *e, hvi_error *err) {
-  const hvi_status status = hvi_evaluation_save(e->evaluation, e->checkpoint, e->about, err);
-  return status ? status : hvi_evaluate_save(e, err);
+/* The network and the trace beside a checkpoint. */
+static hvi_status save_rest(void *context, hvi_error *err) {
+  const hvi_evaluate *e = context;
+  const hvi_status status =
+      hvi_value_save(hvi_evaluation_problem(e->evaluation), hvi_evaluation_theta(e->evaluation),
+                     e->file[HVI_FILE_NETWORK], err);
+  return status ? status : hvi_evaluate_trace(e, err);
 }
 
-/* To the end, or to Ctrl-C. */
+/* To the end, or to Ctrl-C. Networks that are not numbers are not kept; how it went is. */
 static hvi_status run(hvi_evaluate *e, hvi_error *err) {
-  size_t shown = 0;
-  const size_t first = hvi_evaluation_state(e->evaluation).outer;
-  hvi_progress bar = hvi_progress_new(&e->talk, "", e->steps > first ? e->steps - first : 1);
-  hvi_status status = HVI_OK;
-  show(e, &bar, &shown);
-  while (!status && !hvi_evaluation_state(e->evaluation).done && !hvi_signals_interrupted()) {
-    status = hvi_evaluation_step(e->evaluation, err);
-    if (status) break;
-    const hvi_evaluation_status now = hvi_evaluation_state(e->evaluation);
-    show(e, &bar, &shown);
-    hvi_progress_update(&bar, now.outer - first);
-    if (!now.done && now.outer % e->every == 0) status = checkpoint(e, err);
-  }
-  hvi_progress_clear(&bar);
-  return status;
+  const hvi_evaluation_watch watch = {.checkpoint = e->file[HVI_FILE_CHECKPOINT],
+                                      .about = e->about,
+                                      .every = e->every,
+                                      .seconds = INFINITY,
+                                      .progress = show,
+                                      .saved = save_rest,
+                                      .context = e};
+  e->bar = hvi_progress_new(&e->talk, "", e->steps > e->first ? e->steps - e->first : 1);
+  hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);
+  show(e, e->evaluation);
+  hvi_progress_clear(&e->bar);
+  const hvi_evaluation_status now = hvi_evaluation_state(e->evaluation);
+  e->interrupted = !status && !now.done;
+  if (now.outcome == HVI_DIVERGED) return hvi_evaluate_trace(e, err);
+  return status || !now.done ? status : hvi_evaluation_keep(e->evaluation, &watch, err);
 }
 
-static int exit_code(const hvi_evaluate *e, const hvi_evaluated *r) {
+static int exit_code(const hvi_evaluate *e) {
   const hvi_evaluation_status now = hvi_evaluation_state(e->evaluation);
-  if (r->interrupted) {
+  if (e->interrupted)
     return hvi_complain(HVI_EXIT_INTERRUPTED,
                         "interrupted at step %zu of %zu; --resume goes on from here", now.outer,
                         e->steps);
-  }
-  if (now.outcome == HVI_DIVERGED) {
+  if (now.outcome == HVI_DIVERGED)
     return hvi_complain(HVI_EXIT_DIVERGED,
                         "diverged at step %zu: %s; a smaller --inner-lr may help", now.outer,
                         now.reason);
-  }
   return HVI_EXIT_DONE;
 }
 
-/* Networks that are not numbers are not kept; how it went is. */
-static int give_up(hvi_evaluate *e, hvi_evaluated *r) {
+static int evaluate(hvi_evaluate *e, const hvi_args *args) {
   hvi_error err = {HVI_OK, ""};
-  size_t count;
-  const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  r->last = rows[count - 1];
-  r->gap = (hvi_gap){NAN, NAN, NAN};
-  if (hvi_evaluate_trace(e, &err)) return hvi_complain_error(&err);
-  if (e->json) hvi_evaluate_json(e, r);
-  return exit_code(e, r);
+  if (open_all(e, args, &err)) return hvi_complain_error(&err);
+  if (e->interrupted)
+    return hvi_complain(
+        HVI_EXIT_INTERRUPTED,
+        "interrupted while the test set was being made; --resume goes on from here");
+  if (run(e, &err) || hvi_evaluate_report(e, &err)) return hvi_complain_error(&err);
+  const bool drawn = hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED ||
+                     hvi_evaluate_draw(e, &err) == HVI_OK;
+  const int undrawn = drawn ? HVI_EXIT_DONE : hvi_complain_error(&err), code = exit_code(e);
+  return code == HVI_EXIT_DONE ? undrawn : code;
 }
 
-static int evaluate(hvi_evaluate *e) {
-  hvi_error err = {HVI_OK, ""};
-  hvi_evaluated r = {0};
-  hvi_status status = run(e, &err);
-  r.interrupted = !status && !hvi_evaluation_state(e->evaluation).done;
-  if (hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED) return give_up(e, &r);
-  if (!status) status = checkpoint(e, &err);
-  if (!status) status = hvi_evaluate_judge(e, &r, &err);
-  if (status) return hvi_complain_error(&err);
-  const int drawn = hvi_evaluate_draw(e, &err) ? hvi_complain_error(&err) : HVI_EXIT_DONE;
-  if (e->json) {
-    hvi_evaluate_json(e, &r);
-  } else {
-    hvi_evaluate_summary(e, &r);
-  }
-  const int code = exit_code(e, &r);
-  return code == HVI_EXIT_DONE ? drawn : code;
+static void close_all(hvi_evaluate *e) {
+  hvi_lock_release(&e->lock);
+  hvi_evaluation_free(e->evaluation);
+  hvi_collector_free(e->collector);
+  hvi_task_close(&e->task);
+  hvi_free(e->stem);
+  for (size_t i = 0; i < HVI_FILES; i++) hvi_free(e->file[i]);
 }
 
 static hvi_evaluate defaults(void) {
@@ -174,7 +301,7 @@ static hvi_evaluate defaults(void) {
                     .test_states = 100,
                     .every = 50,
                     .threads = 1,
-                    .normalise = 1,
+                    .task = {.noise = NAN},
                     .spec = spec};
   e.setup.method = spec.settings.optimizer->name;
   e.setup.asked = spec.settings;
@@ -184,6 +311,7 @@ static hvi_evaluate defaults(void) {
 
 int hvi_cli_evaluate(int argc, char **argv) {
   hvi_evaluate e = defaults();
+  hvi_error err = {HVI_OK, ""};
   hvi_args args = {.command = argv[0],
                    .usage = "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
                    .summary = summary,
@@ -191,15 +319,14 @@ int hvi_cli_evaluate(int argc, char **argv) {
                    .max = 1,
                    .operand = "environment"};
   int code;
-  add_source_options(&e, &args);
-  add_network_options(&e, &args);
-  hvi_evaluate_method_options(&e, &args);
-  add_run_options(&e, &args);
+  add_options(&e, &args);
   hvi_talk_options(&e.talk, &args);
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   e.env_name = args.operand_count == 1 ? args.operands[0] : NULL;
-  code = hvi_evaluate_open(&e, &args);
-  if (code == HVI_EXIT_DONE) code = evaluate(&e);
-  hvi_evaluate_close(&e);
+  e.batch = e.spec.value.batch;
+  if (check_options(&e, &err)) return hvi_complain_error(&err);
+  code = hvi_evaluate_method(&e, &args);
+  if (code == HVI_EXIT_DONE) code = evaluate(&e, &args);
+  close_all(&e);
   return code;
 }

@@ -1,17 +1,59 @@
-/* The files of an evaluation: network, trace, learning curve, calibration. */
+/* The files of an evaluation: their names, trace, learning curve, calibration. */
+#include "evaluate_parts.h"
+
 #include "base/error.h"
 #include "base/memory.h"
-#include "evaluate_parts.h"
 #include "io/kept.h"
 #include "report/csv.h"
 #include "report/plot.h"
 #include "report/text.h"
+#include "rollout.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* What the names begin with. */
+static char *make_stem(const hvi_evaluate *e) {
+  static const char ending[] = ".safetensors";
+  const char *name = e->out ? e->out : e->env_name;
+  size_t length = name ? strlen(name) : 0;
+  if (!name) {
+    name = hvi_rollout_base_name(e->data_path);
+    length = strcspn(name, ".");
+  }
+  const size_t tail = strlen(ending);
+  if (e->out && length > tail && strcmp(name + length - tail, ending) == 0) length -= tail;
+  hvi_text stem = {0};
+  hvi_text_add(&stem, "%.*s%s", (int)length, name, e->out ? "" : "-value");
+  return hvi_text_take(&stem);
+}
+
+static bool same_file(const char *a, const char *b) {
+  struct stat x, y;
+  if (strcmp(a, b) == 0) return true;
+  return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err) {
+  static const char *const endings[] = {".safetensors", ".csv", ".checkpoint",
+                                        "-testset.safetensors"};
+  const char *const read[] = {e->policy_path, e->data_path, e->testset_path};
+  const bool makes = e->env_name && !e->testset_path && e->test_states > 0;
+  e->stem = make_stem(e);
+  for (size_t k = 0; k < (makes ? HVI_FILES : HVI_FILE_TESTSET); k++) {
+    e->file[k] = e->stem ? hvi_join_texts(e->stem, endings[k]) : NULL;
+    if (!e->file[k]) return hvi_error_memory(err, "file names");
+    /* a network written over the policy that it judges would be a loss */
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+      if (read[i] && same_file(read[i], e->file[k]))
+        return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                             "'%s' would be overwritten: --out takes another name", read[i]);
+  }
+  return HVI_OK;
+}
 
 /* The columns of a row, and the noise that the error cannot fall below. */
 static char *trace_header(void) {
@@ -25,64 +67,56 @@ static char *trace_header(void) {
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  const double noise = e->probe ? hvi_probe_noise(e->probe) : NAN;
   char *header = trace_header();
   hvi_csv csv = {0};
   if (!header) return hvi_error_memory(err, "a trace");
-  hvi_status status = hvi_csv_open(&csv, e->trace, header, err);
+  hvi_status status = hvi_csv_open(&csv, e->file[HVI_FILE_TRACE], header, err);
   hvi_free(header);
   if (status) return status;
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; hvi_evaluation_column(j); j++) {
       hvi_csv_number(&csv, hvi_evaluation_cell(&rows[i], j));
     }
-    hvi_csv_number(&csv, noise);
+    hvi_csv_number(&csv, e->task.noise);
     hvi_csv_end(&csv);
   }
   return hvi_csv_close(&csv, err);
 }
 
-hvi_status hvi_evaluate_save(const hvi_evaluate *e, hvi_error *err) {
-  const hvi_status status = hvi_value_save(hvi_evaluation_problem(e->evaluation),
-                                           hvi_evaluation_theta(e->evaluation), e->network, err);
-  return status ? status : hvi_evaluate_trace(e, err);
-}
-
 /* A trace that is there is one of hvi's, by its header. */
 static hvi_status check_trace(const hvi_evaluate *e, hvi_error *err) {
+  const char *path = e->file[HVI_FILE_TRACE];
   char *text = NULL, *header = trace_header();
   hvi_status status = header ? HVI_OK : hvi_error_memory(err, "a trace");
   struct stat st;
-  if (!status && stat(e->trace, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-    status = hvi_file_read_text(&text, e->trace, (size_t)st.st_size, err);
+  if (!status && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
+    status = hvi_file_read_text(&text, path, (size_t)st.st_size, err);
   if (text && strncmp(text, header, strlen(header)) != 0) {
     status = hvi_error_set(
         err, HVI_ERROR_IO,
-        "'%s' is there and is no trace of an evaluation: --out takes another name", e->trace);
+        "'%s' is there and is no trace of an evaluation: --out takes another name", path);
   }
   hvi_free(text);
   hvi_free(header);
   return status;
 }
 
-int hvi_evaluate_claim(hvi_evaluate *e, bool *there) {
-  hvi_error err = {HVI_OK, ""};
-  if (hvi_lock_take(&e->lock, e->checkpoint, &err)) return hvi_complain_error(&err);
-  *there = access(e->checkpoint, F_OK) == 0;
-  if (*there && !e->resume && !e->fresh) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there: --resume goes on from it, --fresh begins anew",
-                        e->checkpoint);
-  }
-  if (!*there && !e->resume && !e->fresh && access(e->network, F_OK) == 0) {
-    return hvi_complain(HVI_EXIT_USAGE,
-                        "'%s' is there and its checkpoint is not: --fresh makes another one in its "
-                        "place",
-                        e->network);
-  }
-  if (check_trace(e, &err) || (e->fresh && hvi_kept_place(e->checkpoint, &err)))
-    return hvi_complain_error(&err);
-  return HVI_EXIT_DONE;
+hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
+  const char *checkpoint = e->file[HVI_FILE_CHECKPOINT], *network = e->file[HVI_FILE_NETWORK];
+  hvi_status status = hvi_lock_take(&e->lock, checkpoint, err);
+  if (status) return status;
+  *there = access(checkpoint, F_OK) == 0;
+  const bool told = e->resume || e->fresh;
+  if (*there && !told)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
+                         "'%s' is there: --resume goes on from it, --fresh begins anew",
+                         checkpoint);
+  if (!told && access(network, F_OK) == 0)
+    return hvi_error_set(
+        err, HVI_ERROR_ARGUMENT,
+        "'%s' is there and its checkpoint is not: --fresh makes another one in its place", network);
+  status = check_trace(e, err);
+  return !status && e->fresh ? hvi_kept_place(checkpoint, err) : status;
 }
 
 static hvi_status draw_plot(const hvi_evaluate *e, const char *folder, const hvi_plot *plot,
@@ -97,50 +131,46 @@ static hvi_status draw_plot(const hvi_evaluate *e, const char *folder, const hvi
  * else the loss of the surrogate, which learners without one do not have. */
 typedef struct measured {
   const char *name, *label;
-  double (*of)(const hvi_evaluation_row *row);
+  double least, most; /* over the rows but the first, which has no place on a logarithmic axis */
 } measured;
 
-static double error_of(const hvi_evaluation_row *row) { return row->error; }
-static double gap_of(const hvi_evaluation_row *row) { return row->gap; }
-static double loss_of(const hvi_evaluation_row *row) { return row->loss; }
-
-/* The range of it over the rows but the first, which has no place on a logarithmic axis. */
-static bool find_range(double range[2], const hvi_evaluate *e, const measured *m) {
-  size_t count;
+static void find_range(measured *m, const hvi_evaluate *e) {
+  size_t count, column = 0;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  range[0] = INFINITY, range[1] = 0.0;
+  while (strcmp(hvi_evaluation_column(column), m->name) != 0) column++;
+  m->least = INFINITY, m->most = 0.0;
   for (size_t i = 1; i < count; i++) {
-    range[0] = fmin(range[0], m->of(&rows[i]));
-    range[1] = fmax(range[1], m->of(&rows[i]));
+    m->least = fmin(m->least, hvi_evaluation_cell(&rows[i], column));
+    m->most = fmax(m->most, hvi_evaluation_cell(&rows[i], column));
   }
-  return range[1] > 0.0;
 }
 
-static const measured *choose(double range[2], const hvi_evaluate *e) {
-  static const measured kinds[] = {{"error", "mean squared error of the values", error_of},
-                                   {"gap", "Bellman gap", gap_of},
-                                   {"loss", "loss", loss_of}};
-  for (size_t k = e->probe ? 0 : 1; k < sizeof kinds / sizeof *kinds; k++)
-    if (find_range(range, e, &kinds[k])) return &kinds[k];
-  return NULL;
+static measured choose(const hvi_evaluate *e) {
+  measured m[] = {{.name = "error", .label = "mean squared error of the values"},
+                  {.name = "gap", .label = "Bellman gap"},
+                  {.name = "loss", .label = "loss"},
+                  {0}};
+  size_t k = e->task.probe ? 0 : 1;
+  for (; m[k].name; k++) {
+    find_range(&m[k], e);
+    if (m[k].most > 0.0) break;
+  }
+  return m[k];
 }
 
 /* Over outer steps and over seconds; an error with the noise that it cannot see below. */
 static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, const char *name,
                              hvi_error *err) {
-  double range[2];
-  const measured *what = choose(range, e);
-  if (!what) {
+  const measured what = choose(e);
+  if (!what.name) {
     hvi_say(&e->talk, "no learning curve: --testset, or --gap with --data, gives one to draw\n");
     return HVI_OK;
   }
   char *csv = hvi_join_texts(name, ".csv"), title[160];
   if (!csv) return hvi_error_memory(err, "file names");
-  const char *y = what->name;
-  const double noise = e->probe ? hvi_probe_noise(e->probe) : 0.0;
-  const size_t count = noise > 0.0 ? 2 : 1;
-  const hvi_axis axis =
-      hvi_axis_log(what->label, noise > 0.0 ? fmin(noise, range[0]) : range[0], range[1]);
+  const char *y = what.name;
+  const double noise = e->task.noise > 0.0 ? e->task.noise : NAN;
+  const hvi_axis axis = hvi_axis_log(what.label, fmin(noise, what.least), what.most);
   const char *const over[] = {"outer", "seconds"};
   hvi_series series[2][2];
   hvi_panel panels[2];
@@ -151,7 +181,7 @@ static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, const ch
     panels[k] = (hvi_panel){
         .x = {.label = k ? "seconds (collection and optimisation)" : "outer steps", .log = true},
         .y = axis,
-        .series_count = count,
+        .series_count = isnan(noise) ? 1 : 2,
         .series = series[k]};
   }
   snprintf(title, sizeof title, "value of %s, gamma %g",
@@ -188,7 +218,7 @@ static hvi_status write_pairs(const char *path, state_pair *pairs, size_t count,
 }
 
 static hvi_status write_calibration(const hvi_evaluate *e, const char *path, hvi_error *err) {
-  const hvi_probe *p = e->probe;
+  const hvi_probe *p = e->task.probe;
   hvi_score score;
   double *predicted = hvi_alloc_doubles(p->states);
   state_pair *pairs = hvi_alloc(p->states, sizeof *pairs);
@@ -237,7 +267,7 @@ hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err) {
   hvi_status status =
       hvi_path_split(&folder, &name, e->stem, "") ? HVI_OK : hvi_error_memory(err, "file names");
   if (!status && count > 1) status = draw_curve(e, folder, name, err);
-  if (!status && e->probe) {
+  if (!status && e->task.probe) {
     char *calibration = hvi_join_texts(name, "-calibration");
     status = calibration ? draw_calibration(e, folder, calibration, err)
                          : hvi_error_memory(err, "file names");

@@ -2,7 +2,7 @@
  * Policy evaluation from end to end: transitions in, a value network and its error out.
  *
  *   hvi_evaluation_new(&e, &spec, err);
- *   while (!hvi_evaluation_state(e).done) hvi_evaluation_step(e, err);
+ *   while (!hvi_evaluation_state(e).done) hvi_evaluation_step(e, err);     or hvi_evaluation_run
  *   rows = hvi_evaluation_rows(e, &count);            a row per measurement
  *   hvi_value_save(hvi_evaluation_problem(e), hvi_evaluation_theta(e), path, err);
  *
@@ -95,10 +95,6 @@ typedef struct hvi_gap {
   double error, least; /* BE(theta, theta), and the infimum as found */
 } hvi_gap;
 
-/* The problem that the gap is measured with: all of the spec's data at once, Bellman targets,
- * whatever it says of draws and targets. */
-HVI_API hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_error *err);
-
 /* `value` is a value problem that draws HVI_VALUE_ALL, without a buffer and with lambda 0. Its data
  * are those that are there now. */
 HVI_API hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
@@ -144,8 +140,17 @@ typedef struct hvi_schedule {
   size_t per_decade; /* steps 10^(j / per_decade), rounded; 0: none */
 } hvi_schedule;
 
+/* What is scaled as the first rows of the data suggest. */
+typedef enum hvi_normalisation {
+  HVI_NORMALISE_NONE,   /* the scales of hvi_value_spec are the caller's */
+  HVI_NORMALISE_STATES, /* inputs of the network */
+  HVI_NORMALISE_ALL     /* and its output */
+} hvi_normalisation;
+
 typedef struct hvi_evaluation_spec {
   hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
+  hvi_normalisation normalise;
+  size_t normalise_rows; /* at most so many rows; 0: those of the first batch */
   uint64_t seed;        /* of the first parameters, and of the draws */
   hvi_settings
       settings; /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
@@ -162,8 +167,8 @@ typedef struct hvi_evaluation_spec {
 } hvi_evaluation_spec;
 
 /* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them;
- * src/evaluate/settings.c is the only place where they stand. Data, scales, probe and stream are
- * the caller's. lambda has to be set to 0 for rules, random draws and returns. */
+ * src/evaluate/settings.c is the only place where they stand. Data, probe and stream are the
+ * caller's. lambda has to be set to 0 for rules, random draws and returns. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
 /* Those members that are its own and those of the gap; hvi_value_table and hvi_settings_table have
  * the others. */
@@ -209,15 +214,23 @@ typedef struct hvi_evaluation_status {
   hvi_outcome outcome; /* HVI_LIMIT is the usual end */
   const char *reason;
   size_t outer, inner_total;
+  size_t max_outer;   /* where it ends at the latest */
   const char *levels; /* of instructions that had a part in it, '+' between */
 } hvi_evaluation_status;
 HVI_API hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e);
 
 /* The rows so far; the pointer is good until the next step. */
 HVI_API const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *count);
-/* A row of the present theta, whether one is due or not, and not kept. score may be NULL. */
-HVI_API hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row,
-                                          hvi_score *score, hvi_error *err);
+/* What came out: the present theta, whether a measurement was due or not. After a divergence it is
+ * the last row alone. */
+typedef struct hvi_evaluation_result {
+  hvi_evaluation_row last;
+  hvi_score score; /* states 0: no test set, or values that overflow */
+  hvi_gap gap;     /* on the spec's data for it, otherwise on the rows of the last step; NaN: none */
+  size_t gap_rows;
+} hvi_evaluation_result;
+HVI_API hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *result,
+                                        hvi_error *err);
 
 /* The value problem, and theta[problem->model->dim] as it stands: the mean, with polyak. */
 HVI_API const hvi_problem *hvi_evaluation_problem(const hvi_evaluation *e);
@@ -236,6 +249,30 @@ HVI_API hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path
                                        hvi_error *err);
 HVI_API hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
                                           hvi_error *err);
+
+enum { HVI_EVALUATION_ABOUT = 8192 };
+/* Such a text: everything that the bits depend on, contents of data and probe among it, but for how
+ * far the run goes. */
+HVI_API void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluation_spec *s);
+
+/* How a run is watched and kept. */
+typedef struct hvi_evaluation_watch {
+  const char *checkpoint, *about; /* as in hvi_evaluation_save */
+  size_t every;                   /* outer steps between checkpoints; 0: by the seconds alone */
+  double seconds;                 /* or so many seconds */
+  /* Before each step; false stops, and leaves a checkpoint. */
+  bool (*progress)(void *context, const hvi_evaluation *e);
+  /* After each checkpoint, for what belongs to it; optional. */
+  hvi_status (*saved)(void *context, hvi_error *err);
+  void *context;
+} hvi_evaluation_watch;
+
+/* To the end, which is not saved, or until it is stopped. */
+HVI_API hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *watch,
+                                      hvi_error *err);
+/* A checkpoint now. */
+HVI_API hvi_status hvi_evaluation_keep(const hvi_evaluation *e, const hvi_evaluation_watch *watch,
+                                       hvi_error *err);
 
 #ifdef __cplusplus
 }

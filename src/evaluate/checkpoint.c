@@ -6,14 +6,64 @@
  * and a row has NaN where nothing was measured: bits are copied, not converted.
  */
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/memory.h"
-#include "evaluate/columns.h"
 #include "evaluate/evaluation.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { SECONDS = 5, MARK = 3 };
 static const char kind[] = "checkpoint of an evaluation";
+
+/* A row as a table. */
+static const hvi_setting members[HVI_EVALUATION_COLUMNS] = {
+#define COUNT(member)                                                                              \
+  { #member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member) }
+#define REAL(member)                                                                               \
+  { #member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member) }
+    COUNT(outer),
+    COUNT(inner),
+    REAL(loss0),
+    REAL(loss),
+    REAL(ratio),
+    REAL(alpha),
+    REAL(error),
+    REAL(interval),
+    REAL(clean),
+    REAL(relative),
+    REAL(relative_clean),
+    REAL(gap),
+    COUNT(grad_evals),
+    COUNT(model_passes),
+    COUNT(env_steps),
+    REAL(seconds_collect),
+    REAL(seconds_targets),
+    REAL(seconds_inner),
+    REAL(seconds_optimise),
+    REAL(seconds),
+    REAL(seconds_measure),
+};
+
+const char *hvi_evaluation_column(size_t column) {
+  return column < HVI_EVALUATION_COLUMNS ? members[column].name : NULL;
+}
+
+double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column) {
+  const void *at = (const char *)row + members[column].offset;
+  return members[column].kind == HVI_SETTING_COUNT ? (double)*(const size_t *)at
+                                                   : *(const double *)at;
+}
+
+void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x) {
+  void *at = (char *)row + members[column].offset;
+  if (members[column].kind == HVI_SETTING_COUNT) {
+    *(size_t *)at = (size_t)x;
+  } else {
+    *(double *)at = x;
+  }
+}
 
 static void pack_seconds(const hvi_seconds *p, double *x) {
   const double all[SECONDS] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
@@ -197,4 +247,50 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
   if (!status) memcpy(e->levels, head.levels, sizeof e->levels);
   hvi_tensors_free(t);
   return status;
+}
+
+/* Of what is in the files: names and sizes alone may stay the same. */
+static uint64_t hash_contents(const hvi_dataset *d, const hvi_probe *p) {
+  uint64_t hash = HVI_HASH_START;
+  if (d) {
+    hash = hvi_hash_bytes(hash, d->observation, d->count * d->obs * sizeof *d->observation);
+    hash = hvi_hash_bytes(hash, d->next, d->count * d->obs * sizeof *d->next);
+    hash = hvi_hash_bytes(hash, d->reward, d->count * sizeof *d->reward);
+    hash = hvi_hash_bytes(hash, d->terminated, d->count * sizeof *d->terminated);
+    hash = hvi_hash_bytes(hash, d->truncated, d->count * sizeof *d->truncated);
+  }
+  if (p) {
+    hash = hvi_hash_bytes(hash, p->observation, p->states * p->obs * sizeof *p->observation);
+    hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
+    hash = hvi_hash_bytes(hash, p->standard_error, p->states * sizeof *p->standard_error);
+  }
+  return hash;
+}
+
+/* Rows of a stream are those of its environment, policy and seed. */
+void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluation_spec *s) {
+  const hvi_dataset *data = s->value.data, *fixed = s->stream.grow ? NULL : data;
+  const struct {
+    const hvi_setting_table *table;
+    const void *settings;
+  } parts[] = {{hvi_value_table(), &s->value},
+               {hvi_evaluation_table(), s},
+               {hvi_settings_table(), &s->settings}};
+  const char *family = hvi_method_family(&s->settings);
+  const bool rule = s->settings.baseline == HVI_BASELINE_RULE;
+  char item[2400]; /* three of them fit */
+  size_t used = (size_t)snprintf(
+      text, HVI_EVALUATION_ABOUT,
+      "environment %s; policy %s; rows %zu; test states %zu; gap %s; data and test set %016" PRIx64
+      "; method %s %d; steps %zu",
+      data ? data->origin.environment : "", data ? data->origin.fingerprint : "",
+      fixed ? fixed->count : 0, s->probe ? s->probe->states : 0, s->gap ? "yes" : "no",
+      hash_contents(fixed, s->probe), rule ? s->settings.rule->name : family,
+      (int)s->settings.baseline,
+      /* a longer run of a stream has other rows to start over with */
+      s->value.returns && !fixed ? s->settings.max_outer : 0);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    hvi_setting_describe(parts[i].table, parts[i].settings, family, item, sizeof item);
+    used += (size_t)snprintf(text + used, HVI_EVALUATION_ABOUT - used, "; %s", item);
+  }
 }

@@ -100,17 +100,17 @@ static hvi_status score(const hvi_evaluation *e, hvi_evaluation_row *row, hvi_sc
   return HVI_OK;
 }
 
-hvi_status hvi_evaluation_measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
-                                  hvi_error *err) {
+/* A row of the present theta, and its score. */
+static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
+                          hvi_error *err) {
   const double start = clock_of(e);
-  hvi_score own;
   hvi_gap gap;
   hvi_status status = HVI_OK;
   fill_step(e, row);
   fill_costs(e, row);
-  if (s) *s = (hvi_score){0};
+  *s = (hvi_score){0};
   if (e->outcome != HVI_DIVERGED) {
-    if (e->spec.probe) status = score(e, row, s ? s : &own, err);
+    if (e->spec.probe) status = score(e, row, s, err);
     if (!status && e->gap) {
       status = hvi_bellman_gap(&gap, e->gap, hvi_evaluation_theta(e), &e->spec.gap_settings, err);
       if (!status) row->gap = gap.gap;
@@ -134,8 +134,9 @@ hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err) {
 }
 
 static hvi_status keep_row(hvi_evaluation *e, hvi_error *err) {
+  hvi_score unused;
   hvi_status status = hvi_evaluation_extend(e, err);
-  if (!status) status = hvi_evaluation_measure(e, &e->rows[e->count], NULL, err);
+  if (!status) status = measure(e, &e->rows[e->count], &unused, err);
   if (!status) e->count++;
   return status;
 }
@@ -150,7 +151,7 @@ void hvi_evaluation_decide(hvi_evaluation *e) {
   if (s->max_outer > 0 && info.last.outer >= s->max_outer) {
     e->outcome = HVI_LIMIT;
     e->reason = "iteration limit";
-  } else if (s->max_seconds > 0.0 && spent >= s->max_seconds) {
+  } else if (e->max_seconds > 0.0 && spent >= e->max_seconds) {
     e->outcome = HVI_LIMIT;
     e->reason = "time limit";
   }
@@ -189,6 +190,84 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
     return HVI_OK;
   }
   return keep_row(e, err);
+}
+
+/* New rows of a draw. */
+static size_t fresh_rows(const hvi_value_spec *v) {
+  return v->batch > v->replay ? v->batch - v->replay : 0;
+}
+
+/* The rows that the last step was fitted to, or the first ones of fixed data. */
+static hvi_dataset last_batch(const hvi_evaluation *e) {
+  const size_t outer = hvi_solver_info(e->solver).last.outer, batch = fresh_rows(&e->spec.value);
+  hvi_dataset d = *e->spec.value.data;
+  if (!e->spec.stream.grow) {
+    if (batch > 0 && batch < d.count) d.count = batch;
+    return d;
+  }
+  const size_t draw = outer > 0 ? (outer - 1) / every(e) : 0;
+  const size_t first = hvi_value_rows(e->problem, draw + 1) - batch;
+  d.observation += first * d.obs;
+  d.action += first * d.act;
+  d.reward += first;
+  d.next += first * d.obs;
+  d.terminated += first;
+  d.truncated += first;
+  d.count = batch;
+  return d;
+}
+
+static hvi_status judge_gap(const hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
+  const hvi_dataset rows = e->spec.gap ? *e->spec.gap : last_batch(e);
+  hvi_gap_settings search = e->spec.gap_settings;
+  hvi_problem *p = NULL;
+  r->gap_rows = rows.count;
+  const bool known = isfinite(r->last.gap); /* on the same data: only the error is missing */
+  if (known) search.steps = 0;
+  hvi_status status = hvi_gap_problem(&p, &e->spec.value, &rows, err);
+  if (!status) status = hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e), &search, err);
+  if (!status && known) r->gap.gap = r->last.gap, r->gap.least = r->gap.error - r->last.gap;
+  hvi_problem_free(p);
+  return status;
+}
+
+hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
+  hvi_status status = HVI_OK;
+  *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN}};
+  if (e->outcome == HVI_DIVERGED) return HVI_OK;
+  if (r->last.outer < hvi_solver_info(e->solver).last.outer) {
+    status = measure(e, &r->last, &r->score, err);
+  } else if (e->spec.probe && isfinite(r->last.error)) {
+    status =
+        hvi_probe_score(&r->score, e->spec.probe, e->problem, hvi_evaluation_theta(e), NULL, err);
+  }
+  return status ? status : judge_gap(e, r, err);
+}
+
+hvi_status hvi_evaluation_keep(const hvi_evaluation *e, const hvi_evaluation_watch *w,
+                               hvi_error *err) {
+  const hvi_status status = hvi_evaluation_save(e, w->checkpoint, w->about, err);
+  return status || !w->saved ? status : w->saved(w->context, err);
+}
+
+hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
+  size_t outer = hvi_solver_info(e->solver).last.outer, kept = outer;
+  double saved = hvi_clock_now();
+  hvi_status status = HVI_OK;
+  while (e->outcome == HVI_RUNNING && !status) {
+    const bool stop = !w->progress(w->context, e);
+    const bool due =
+        (w->every > 0 && outer % w->every == 0) || hvi_clock_now() - saved >= w->seconds;
+    if (stop || (due && outer > kept)) {
+      status = hvi_evaluation_keep(e, w, err);
+      saved = hvi_clock_now();
+      kept = outer;
+    }
+    if (stop || status) break;
+    status = hvi_evaluation_step(e, err);
+    outer++;
+  }
+  return status;
 }
 
 /* The start, measured. */
@@ -237,33 +316,42 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
  * data serve the whole run, and are charged as draws go through them. */
 static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   const hvi_value_spec *v = &e->spec.value;
-  const size_t steps = v->returns ? e->spec.settings.max_outer : 0;
-  const size_t fresh = v->batch > v->replay ? v->batch - v->replay : 0;
+  const size_t steps = v->returns && e->spec.stream.grow ? e->spec.settings.max_outer : 0;
   size_t rows;
   double seconds = 0.0;
   if (steps > SIZE_MAX / 4 || v->buffer > SIZE_MAX / 4 ||
-      !hvi_multiply_sizes(v->buffer + steps + 1, fresh, &rows)) {
+      !hvi_multiply_sizes(v->buffer + steps + 1, fresh_rows(v), &rows)) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu steps with a buffer of %zu are too many",
                          steps, v->buffer);
   }
   return hvi_evaluation_grow(e, rows, &seconds, err);
 }
 
-static hvi_status make_gap(hvi_evaluation *e, hvi_error *err) {
-  hvi_value_spec s = e->spec.value;
-  s.data = e->spec.gap;
-  return s.data ? hvi_gap_problem(&e->gap, &s, err) : HVI_OK;
+/* Scales from what is there first: the same rows, however often a run is taken up again. */
+static hvi_status normalise(hvi_evaluation *e, hvi_error *err) {
+  hvi_value_spec *v = &e->spec.value;
+  size_t rows = e->spec.normalise_rows ? e->spec.normalise_rows : fresh_rows(v);
+  if (e->spec.normalise == HVI_NORMALISE_NONE) return HVI_OK;
+  if (rows == 0 || rows > v->data->count) rows = v->data->count;
+  const hvi_status status = hvi_scales_new(&e->scales, v->data, rows, v->gamma, err);
+  if (status) return status;
+  v->center = e->scales.center;
+  v->spread = e->scales.spread;
+  if (e->spec.normalise == HVI_NORMALISE_STATES) return HVI_OK;
+  v->shift = e->scales.shift;
+  v->scale = e->scales.scale;
+  return HVI_OK;
 }
 
-static hvi_status make_solver(hvi_evaluation *e, hvi_error *err) {
-  hvi_settings s = e->spec.settings;
-  s.seed = e->spec.seed;
-  /* time is counted here; a solver wants a limit of its own */
-  if (s.max_outer == 0 && s.max_seconds > 0.0) s.max_outer = SIZE_MAX;
-  s.max_seconds = 0.0;
-  s.observe = NULL;
-  s.time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
-  return hvi_solver_new(&e->solver, e->problem, &s, err);
+/* Time is counted here, and a solver wants a limit of its own. */
+static void adapt_settings(hvi_evaluation *e) {
+  hvi_settings *s = &e->spec.settings;
+  s->seed = e->spec.seed;
+  e->max_seconds = s->max_seconds;
+  if (s->max_outer == 0 && s->max_seconds > 0.0) s->max_outer = SIZE_MAX;
+  s->max_seconds = 0.0;
+  s->observe = NULL;
+  s->time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
 }
 
 hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,
@@ -274,12 +362,14 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   hvi_evaluation *e = hvi_alloc(1, sizeof *e);
   if (!e) return hvi_error_memory(err, "an evaluation");
   e->spec = *spec;
+  adapt_settings(e);
   e->reason = "";
   hvi_levels_add(e->levels, NULL);
   status = first_rows(e, err);
-  if (!status) status = hvi_value_new(&e->problem, &spec->value, spec->seed, err);
-  if (!status) status = make_gap(e, err);
-  if (!status) status = make_solver(e, err);
+  if (!status) status = normalise(e, err);
+  if (!status) status = hvi_value_new(&e->problem, &e->spec.value, spec->seed, err);
+  if (!status && spec->gap) status = hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err);
+  if (!status) status = hvi_solver_new(&e->solver, e->problem, &e->spec.settings, err);
   if (!status) status = begin(e, err);
   if (status) {
     hvi_evaluation_free(e);
@@ -294,6 +384,7 @@ void hvi_evaluation_free(hvi_evaluation *e) {
   hvi_solver_free(e->solver);
   hvi_problem_free(e->gap);
   hvi_problem_free(e->problem);
+  hvi_scales_free(&e->scales);
   hvi_free(e->mean);
   hvi_free(e->rows);
   hvi_free(e);
@@ -306,6 +397,7 @@ hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
                                  .reason = e->reason,
                                  .outer = info.last.outer,
                                  .inner_total = info.inner_total,
+                                 .max_outer = e->spec.settings.max_outer,
                                  .levels = e->levels};
 }
 

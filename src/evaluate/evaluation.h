@@ -15,7 +15,9 @@ typedef struct hvi_seconds {
 } hvi_seconds;
 
 struct hvi_evaluation {
-  hvi_evaluation_spec spec;
+  hvi_evaluation_spec spec; /* its settings as the solver has them, */
+  double max_seconds;       /* and a limit that is counted here; 0: none */
+  hvi_scales scales; /* that the spec points at, where it normalises */
   hvi_problem *problem;
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;
@@ -27,6 +29,15 @@ struct hvi_evaluation {
   size_t count, room;
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
+
+enum { HVI_EVALUATION_COLUMNS = 21 };
+/* The inverse of hvi_evaluation_cell. */
+void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x);
+
+/* The problem that the gap is measured with: all of the data at once, Bellman targets, whatever the
+ * spec says of draws and targets. gap.c */
+hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, const hvi_dataset *data,
+                           hvi_error *err);
 
 /* Rows of data that the draws up to that of outer step `outer` go through. */
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer);

@@ -6,11 +6,10 @@
  * step k at the rate lr * decay^k, and the least loss that was seen on the way.
  */
 #include "base/error.h"
+#include "evaluate/evaluation.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "surrogate/surrogate.h"
-
-#include <hvi/evaluate.h>
 
 #include <math.h>
 
@@ -73,8 +72,10 @@ static bool fits(const hvi_problem *p) {
   return true;
 }
 
-hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, hvi_error *err) {
+hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, const hvi_dataset *data,
+                           hvi_error *err) {
   hvi_value_spec s = *spec;
+  s.data = data;
   s.draw = HVI_VALUE_ALL;
   s.returns = false;
   s.buffer = s.replay = 0;

@@ -14,6 +14,7 @@
 /* clang-format off */
 static const hvi_setting rows[] = {
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
+    {"normalise", HVI_SETTING_CHOICE, AT(normalise), .choices = "none|states|all", .help = "what is scaled as the first data suggest"},
     {"polyak", HVI_SETTING_REAL, AT(polyak), .range = "[0,1e6]",
      .help = "the network is a mean over the outer steps, step t weighing t^X (0: the last one)"},
     {"gap_steps", HVI_SETTING_COUNT, AT(gap_settings.steps), .range = "[1,1e9]", .fallback = "500",
@@ -54,6 +55,7 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
   s.schedule.per_decade = 10;
   s.settings.inner_lr_decay = 0.02;
   s.polyak = 3.0;
+  s.normalise = HVI_NORMALISE_ALL;
   s.value.batch = 4000;
   s.value.lambda = 0.98;
   s.value.lambda_decay = 0.05;

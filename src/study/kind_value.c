@@ -2,16 +2,15 @@
  * kind: value. Policy evaluation with networks: every method on every seed of every environment.
  *
  * The policy does not depend on theta, so all methods of a seed see the same batches, which are
- * simulated once (stream.h), and each is charged for them. The seed gives the first parameters too.
+ * simulated once (task.h), and each is charged for them. The seed gives the first parameters too.
  * A cell is an evaluation (hvi/evaluate.h) with checkpoints; its rows are the measurements.
  */
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "report/text.h"
 #include "study/kinds.h"
-#include "study/stream.h"
+#include "study/task.h"
 #include "study/value_tables.h"
 
 #include <math.h>
@@ -22,7 +21,7 @@
 
 /* What the cells share. */
 typedef struct shared {
-  hvi_task tasks[HVI_MOST_ENVIRONMENTS];
+  hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
   pthread_mutex_t lock;        /* of the streams */
   hvi_shared_stream **streams; /* [environments][seeds] */
   size_t seeds;
@@ -39,7 +38,7 @@ static size_t steps_of(const hvi_part *p, const hvi_settings *s) {
   return p->scale.gradients > inner ? p->scale.gradients / inner : 1;
 }
 
-static const hvi_task *task_of(const hvi_cell *c) {
+static const hvi_study_task *task_of(const hvi_cell *c) {
   const shared *s = c->part->shared;
   return &s->tasks[hvi_cell_level(c, "environment")];
 }
@@ -82,110 +81,53 @@ static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error
   }
   pthread_mutex_lock(&s->lock);
   const hvi_status status = *stream ? HVI_OK
-                                    : hvi_shared_stream_new(stream, task_of(c), hvi_cell_seed(c),
-                                                            batch_of(c->part), rows, err);
+                                    : hvi_shared_stream_new(stream, &task_of(c)->task,
+                                                            hvi_cell_seed(c), batch_of(c->part),
+                                                            rows, err);
   pthread_mutex_unlock(&s->lock);
   if (!status) hvi_stream_reader_open(r, *stream);
   return status;
 }
 
-/* What an evaluation points at. */
-typedef struct workspace {
-  const hvi_cell *cell;
-  hvi_stream_reader reader;
-  hvi_scales scales;
-  hvi_evaluation_spec spec;
-  hvi_evaluation *evaluation;
-  char *about, *checkpoint;
-} workspace;
-
-/* Online the rows come with the steps; offline they are all there before the first. */
-static hvi_status fill_data(workspace *w, hvi_error *err) {
-  const hvi_part *p = w->cell->part;
-  const hvi_arm *arm = hvi_cell_method(w->cell);
-  hvi_value_spec *v = &w->spec.value;
-  double seconds;
-  *v = p->value->value;
+/* What a cell evaluates, but for its transitions. */
+static hvi_status spec_of(hvi_evaluation_spec *e, const hvi_cell *c, hvi_error *err) {
+  const hvi_part *p = c->part;
+  const hvi_arm *arm = hvi_cell_method(c);
+  *e = p->value->spec;
+  hvi_value_spec *v = &e->value;
+  const hvi_status status = hvi_cell_settings(&e->settings, c, err);
+  if (status) return status;
+  const size_t steps = e->settings.max_outer = steps_of(p, &e->settings);
+  e->seed = hvi_cell_seed(c);
+  e->accept_other_bits = c->study->settings->accept_other_bits;
+  e->probe = task_of(c)->task.probe;
+  e->schedule.every = steps > measures_of(p) ? steps / measures_of(p) : 1;
   for (size_t i = 0; p->scale.width && i < v->hidden_count; i++) v->hidden[i] = p->scale.width;
-  v->threads = 1;
-  v->data = &w->reader.data;
   v->batch = batch_of(p);
   v->buffer = arm->value.buffer;
   v->lambda = arm->value.lambda;
-  v->lambda_decay = 0.0;
   v->returns = arm->value.returns;
-  if (!p->scale.offline) {
-    v->draw = HVI_VALUE_FRESH;
-    w->spec.stream = (hvi_stream){.grow = hvi_stream_reader_grow, .context = &w->reader};
-    return hvi_stream_reader_grow(&w->reader, v->batch, &seconds, err);
-  }
-  if (p->value->gap) w->spec.gap = v->data;
-  return hvi_stream_reader_grow(&w->reader, p->scale.offline, &seconds, err);
-}
-
-/* From the first batch, so that all methods of a seed have the same. */
-static hvi_status fill_scales(workspace *w, hvi_error *err) {
-  hvi_value_spec *v = &w->spec.value;
-  const hvi_normalisation how = w->cell->part->value->normalise;
-  if (how == HVI_NORMALISE_NONE) return HVI_OK;
-  const size_t rows = v->batch < v->data->count ? v->batch : v->data->count;
-  const hvi_status status = hvi_scales_new(&w->scales, v->data, rows, v->gamma, err);
-  if (status) return status;
-  v->center = w->scales.center;
-  v->spread = w->scales.spread;
-  if (how == HVI_NORMALISE_STATES) return HVI_OK;
-  v->shift = w->scales.shift;
-  v->scale = w->scales.scale;
   return HVI_OK;
 }
 
-static hvi_status prepare(workspace *w, hvi_error *err) {
-  const hvi_cell *c = w->cell;
-  const size_t measures = measures_of(c->part);
-  w->spec = hvi_evaluation_defaults();
-  hvi_status status = hvi_cell_settings(&w->spec.settings, c, err);
-  if (!status) status = open_reader(&w->reader, c, err);
-  if (status) return status;
-  w->spec.seed = hvi_cell_seed(c);
-  w->spec.polyak = 0.0; /* a method is what its file says */
-  w->spec.accept_other_bits = c->study->settings->accept_other_bits;
-  w->spec.probe = task_of(c)->probe;
-  const size_t steps = w->spec.settings.max_outer = steps_of(c->part, &w->spec.settings);
-  w->spec.schedule = (hvi_schedule){.every = steps > measures ? steps / measures : 1,
-                                    .per_decade = c->part->value->per_decade};
-  status = fill_data(w, err);
-  if (!status) status = fill_scales(w, err);
-  w->about = hvi_cell_describe(c);
-  w->checkpoint = hvi_cell_checkpoint(c);
-  if (!status && !(w->about && w->checkpoint)) status = hvi_error_memory(err, "a run");
-  return status;
-}
-
-/* From a checkpoint when there is one that fits; otherwise from the start. */
-static hvi_status begin(workspace *w, hvi_error *err) {
-  const hvi_status status = hvi_evaluation_new(&w->evaluation, &w->spec, err);
-  if (status || !w->cell->study->settings->resume || access(w->checkpoint, R_OK) != 0)
-    return status;
-  return hvi_evaluation_restore(w->evaluation, w->checkpoint, w->about, err);
-}
-
-static hvi_status step_on(workspace *w, hvi_error *err) {
-  const double all = (double)w->spec.settings.max_outer;
-  hvi_status status = HVI_OK;
-  double saved = hvi_clock_now();
-  hvi_evaluation_status state = hvi_evaluation_state(w->evaluation);
-  while (!state.done && !status) {
-    const bool stop = !hvi_cell_tick(w->cell, (double)state.outer / all);
-    const bool due = hvi_clock_now() - saved >= w->cell->part->value->checkpoint;
-    if (stop || (due && state.outer > 0)) {
-      status = hvi_evaluation_save(w->evaluation, w->checkpoint, w->about, err);
-      saved = hvi_clock_now();
-    }
-    if (stop || status) break;
-    status = hvi_evaluation_step(w->evaluation, err);
-    state = hvi_evaluation_state(w->evaluation);
+/* Online the rows come with the steps; offline they are all there before the first. */
+static hvi_status fill_data(hvi_evaluation_spec *e, hvi_stream_reader *reader, const hvi_part *p,
+                            hvi_error *err) {
+  double seconds;
+  e->value.data = &reader->data;
+  if (p->scale.offline) {
+    if (p->value->gap) e->gap = &reader->data;
+    return hvi_stream_reader_grow(reader, p->scale.offline, &seconds, err);
   }
-  return status;
+  e->value.draw = HVI_VALUE_FRESH;
+  e->stream = (hvi_stream){.grow = hvi_stream_reader_grow, .context = reader};
+  return HVI_OK;
+}
+
+static bool on_step(void *context, const hvi_evaluation *e) {
+  const hvi_cell *c = context;
+  const hvi_evaluation_status state = hvi_evaluation_state(e);
+  return hvi_cell_tick(c, (double)state.outer / (double)state.max_outer);
 }
 
 static hvi_value_group group_of_method(const hvi_evaluation_spec *e) {
@@ -196,49 +138,76 @@ static hvi_value_group group_of_method(const hvi_evaluation_spec *e) {
 }
 
 /* The measurements, and what a judge wants to know beside them. */
-static hvi_status add_rows(hvi_rows *rows, const workspace *w, hvi_error *err) {
+static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, const hvi_evaluation *e,
+                           double noise, hvi_error *err) {
   size_t count;
-  const hvi_evaluation_row *r = hvi_evaluation_rows(w->evaluation, &count);
-  const hvi_evaluation_status state = hvi_evaluation_state(w->evaluation);
-  const double alpha = w->spec.settings.alpha;
+  const hvi_evaluation_row *r = hvi_evaluation_rows(e, &count);
+  const bool diverged = hvi_evaluation_state(e).outcome == HVI_DIVERGED;
+  const double alpha = spec->settings.alpha;
   hvi_status status = HVI_OK;
   for (size_t i = 0; i < count && !status; i++) {
     double x[HVI_VALUE_COLUMNS];
     size_t k = 0;
     for (; hvi_evaluation_column(k); k++) x[k] = hvi_evaluation_cell(&r[i], k);
     if (r[i].outer == 0) x[1] = NAN; /* inner steps: there was none yet to take any */
-    x[k++] = task_of(w->cell)->noise;
+    x[k++] = noise;
     x[k++] = alpha > 0.0 ? alpha * alpha : NAN;
-    x[k + 1] = (double)group_of_method(&w->spec);
-    x[k++] = i + 1 == count && state.outcome == HVI_DIVERGED ? 1.0 : NAN;
+    x[k++] = i + 1 == count && diverged ? 1.0 : NAN;
+    x[k] = (double)group_of_method(spec);
     status = hvi_rows_add(rows, 0, x, err);
   }
-  if (!status) remove(w->checkpoint);
   return status;
 }
 
-static hvi_status run(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
-  workspace w = {.cell = cell};
-  if (*task_of(cell)->missing) return HVI_OK;
-  hvi_status status = prepare(&w, err);
-  if (!status) status = begin(&w, err);
-  if (!status) status = step_on(&w, err);
-  if (!status && hvi_evaluation_state(w.evaluation).done) status = add_rows(rows, &w, err);
-  hvi_evaluation_free(w.evaluation);
-  hvi_scales_free(&w.scales);
-  hvi_free(w.about);
-  hvi_free(w.checkpoint);
+/* From a checkpoint when there is one that fits; otherwise from the start. */
+static hvi_status evaluate(hvi_rows *rows, const hvi_cell *c, const hvi_evaluation_spec *spec,
+                           const hvi_evaluation_watch *watch, hvi_error *err) {
+  hvi_evaluation *e = NULL;
+  hvi_status status = hvi_evaluation_new(&e, spec, err);
+  if (!status && c->study->settings->resume && access(watch->checkpoint, R_OK) == 0)
+    status = hvi_evaluation_restore(e, watch->checkpoint, watch->about, err);
+  if (!status) status = hvi_evaluation_run(e, watch, err);
+  if (!status && hvi_evaluation_state(e).done) {
+    status = add_rows(rows, spec, e, task_of(c)->task.noise, err);
+    if (!status) remove(watch->checkpoint);
+  }
+  hvi_evaluation_free(e);
   return status;
 }
 
+static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  hvi_stream_reader reader;
+  hvi_evaluation_spec spec;
+  if (*task_of(c)->missing) return HVI_OK;
+  hvi_status status = spec_of(&spec, c, err);
+  if (!status) status = open_reader(&reader, c, err);
+  if (!status) status = fill_data(&spec, &reader, c->part, err);
+  if (status) return status;
+  char *about = hvi_cell_describe(c), *checkpoint = hvi_cell_checkpoint(c);
+  const hvi_evaluation_watch watch = {.checkpoint = checkpoint,
+                                      .about = about,
+                                      .seconds = c->part->value->checkpoint,
+                                      .progress = on_step,
+                                      .context = (void *)(uintptr_t)c};
+  status = about && checkpoint ? evaluate(rows, c, &spec, &watch, err)
+                               : hvi_error_memory(err, "a run");
+  hvi_free(about);
+  hvi_free(checkpoint);
+  return status;
+}
+
+/* The policy gives the transitions; the gap is measured or not. */
 static void describe(const hvi_cell *c, hvi_text *t) {
-  const hvi_value_plan *v = c->part->value;
-  const hvi_task *task = task_of(c);
-  char text[1024];
-  hvi_setting_describe(hvi_value_table(), &v->value, NULL, text, sizeof text);
-  hvi_text_add(t, "; %s; %s; gap %d; normalise %d; per_decade %zu",
-               *task->missing ? task->missing : task->identity, text, v->gap, (int)v->normalise,
-               v->per_decade);
+  const hvi_study_task *task = task_of(c);
+  hvi_evaluation_spec spec;
+  char text[HVI_EVALUATION_ABOUT];
+  if (*task->missing || spec_of(&spec, c, NULL)) {
+    hvi_text_add(t, "; %s", task->missing);
+    return;
+  }
+  hvi_evaluation_describe(text, &spec);
+  hvi_text_add(t, "; policy %s; gap %d; %s", task->task.origin.fingerprint, c->part->value->gap,
+               text);
 }
 
 static hvi_status check(const hvi_study *study, const hvi_part *p, hvi_error *err) {
@@ -253,7 +222,7 @@ static hvi_status check(const hvi_study *study, const hvi_part *p, hvi_error *er
 static void close_part(hvi_part *part) {
   shared *s = part->shared;
   if (!s) return;
-  for (size_t i = 0; i < HVI_MOST_ENVIRONMENTS; i++) hvi_task_close(&s->tasks[i]);
+  for (size_t i = 0; i < HVI_MOST_ENVIRONMENTS; i++) hvi_task_close(&s->tasks[i].task);
   for (size_t i = 0; s->streams && i < part->value->environment_count * s->seeds; i++)
     hvi_shared_stream_free(s->streams[i]);
   pthread_mutex_destroy(&s->lock);
@@ -277,7 +246,7 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
   if (!status) status = folder ? hvi_folder_make(folder, err) : hvi_error_memory(err, "a path");
   hvi_free(folder);
   for (size_t i = 0; i < environments && !status && !study->stopped; i++) {
-    status = hvi_task_open(&s->tasks[i], study, part, i, err);
+    status = hvi_study_task_open(&s->tasks[i], study, part, i, err);
     if (!status && *s->tasks[i].missing)
       hvi_study_tell(study, "%s: %s not run: %s", study->id,
                      part->value->environments[i].environment, s->tasks[i].missing);

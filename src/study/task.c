@@ -1,12 +1,21 @@
+/*
+ * Tasks as a study has them, and streams: transitions of a seed, simulated once and read by several
+ * threads.
+ *
+ * A collector's rows never move, so a reader needs no copy, only a data set of its own whose count
+ * is what it has asked for. Collection is charged by batches: what the first k batches cost is
+ * settled when they are made, and is the same for every reader.
+ */
 #include "study/task.h"
+
 #include "base/error.h"
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "report/text.h"
 
-#include <inttypes.h>
 #include <limits.h>
+#include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +30,8 @@ static char *try_path(const char *folder, const char *below, const char *name) {
   return path.data ? hvi_text_take(&path) : NULL;
 }
 
-char *hvi_task_find(const char *name) {
+/* Where a file is; NULL when it is nowhere. */
+static char *find_file(const char *name) {
   char here[PATH_MAX] = "";
   const char *variable = getenv("HVI_DATA");
   char *found = try_path(NULL, "", name);
@@ -36,154 +46,172 @@ char *hvi_task_find(const char *name) {
   return found;
 }
 
-static bool is_own_policy(const hvi_value_environment *p) {
-  return strcmp(p->policy, "default") == 0;
-}
+static bool is_own(const char *policy) { return strcmp(policy, "default") == 0; }
 
 /* Where a missing file would be looked for. */
-static const char *folder_of(const char *name) { return name[0] == '/' ? "" : "data/"; }
-
-static void need_policy(hvi_task *task) {
-  const hvi_value_environment *p = task->source;
-  snprintf(task->missing, sizeof task->missing,
-           "needs %s%s (made by: hvi policy train %s --out %s%s)", folder_of(p->policy), p->policy,
-           p->environment, folder_of(p->policy), p->policy);
+static const char *folder_of(const char *name) {
+  return name[0] == '/' || is_own(name) ? "" : "data/";
 }
 
-static void need_testset(hvi_task *task) {
-  const hvi_value_environment *p = task->source;
-  snprintf(task->missing, sizeof task->missing,
-           "needs %s%s (made by: hvi testset %s --policy %s%s --out %s%s)", folder_of(p->testset),
-           p->testset, p->environment, is_own_policy(p) ? "" : folder_of(p->policy), p->policy,
-           folder_of(p->testset), p->testset);
+static void need_policy(hvi_study_task *t) {
+  const hvi_value_environment *p = t->source;
+  const char *folder = folder_of(p->policy);
+  snprintf(t->missing, sizeof t->missing, "needs %s%s (made by: hvi policy train %s --out %s%s)",
+           folder, p->policy, p->environment, folder, p->policy);
 }
 
-static hvi_status open_env(hvi_task *task, hvi_error *err) {
-  hvi_error why = {HVI_OK, ""};
-  const hvi_status status = hvi_env_new(&task->env, task->source->environment, &why);
-  if (status && err) *err = why;
-  if (status != HVI_ERROR_UNSUPPORTED) return status;
-  snprintf(task->missing, sizeof task->missing, "%.*s", (int)sizeof task->missing - 1, why.text);
-  return HVI_OK;
+static void need_testset(hvi_study_task *t) {
+  const hvi_value_environment *p = t->source;
+  const char *folder = folder_of(p->testset);
+  snprintf(t->missing, sizeof t->missing,
+           "needs %s%s (made by: hvi testset %s --policy %s%s --out %s%s)", folder, p->testset,
+           p->environment, folder_of(p->policy), p->policy, folder, p->testset);
 }
 
-static hvi_status open_policy(hvi_task *task, hvi_error *err) {
-  if (is_own_policy(task->source)) return hvi_policy_of_env(&task->policy, task->env, err);
-  char *path = hvi_task_find(task->source->policy);
-  if (!path) return need_policy(task), HVI_OK;
-  hvi_status status = hvi_policy_load(&task->policy, path, err);
-  if (!status) status = hvi_policy_check(task->policy, task->env, err);
-  hvi_free(path);
-  return status;
+static bool on_rollouts(void *study, size_t done, size_t total) {
+  return hvi_study_progress(study, "a test set", 0.05 * (double)done / (double)(total ? total : 1));
 }
 
-typedef struct stand_in_of {
-  hvi_task *task;
-  hvi_study *study;
-  const hvi_part *part;
-} stand_in_of;
-
-static bool on_rollouts(void *context, size_t done, size_t total) {
-  return hvi_study_progress(context, "a test set",
-                            0.05 * (double)done / (double)(total ? total : 1));
-}
-
-static hvi_status make_stand_in(const stand_in_of *o, const char *path, hvi_error *err) {
-  const hvi_value_environment *p = o->task->source;
-  hvi_testset_settings s = p->stand_in;
+static hvi_status make_stand_in(const hvi_study_task *t, const char *path, hvi_error *err) {
+  hvi_testset_settings s = t->source->stand_in;
   hvi_rollout_report report = {0};
   s.run = (hvi_rollout_settings){.seed = 1,
-                                 .threads = o->study->settings->threads,
+                                 .threads = t->study->settings->threads,
                                  .partial = HVI_PARTIAL_RESUME,
-                                 .policy_name = p->policy,
+                                 .policy_name = t->source->policy,
                                  .progress = on_rollouts,
-                                 .progress_context = o->study};
-  s.gamma = o->part->value->value.gamma;
-  const hvi_status status = hvi_testset_make(path, o->task->env, o->task->policy, &s, &report, err);
+                                 .progress_context = t->study};
+  s.gamma = t->part->value->spec.value.gamma;
+  const hvi_status status = hvi_testset_make(path, t->task.env, t->task.policy, &s, &report, err);
   if (!status && !report.stopped)
-    hvi_study_tell(o->study, "%s: %s is not there; made one of %zu states in %.1f s", o->study->id,
-                   p->testset, s.states, report.seconds);
+    hvi_study_tell(t->study, "%s: %s is not there; made one of %zu states in %.1f s", t->study->id,
+                   t->source->testset, s.states, report.seconds);
   return status;
 }
 
 /* OUT/testsets/ENVIRONMENT-SIZES.safetensors: studies of one run share it. */
-static hvi_status stand_in(char **path, const stand_in_of *o, hvi_error *err) {
-  const hvi_value_environment *p = o->task->source;
-  hvi_text t = {0};
-  char print[17];
-  hvi_policy_fingerprint(print, o->task->policy);
-  hvi_text_add(&t, "%s/testsets", o->study->settings->out);
-  hvi_status status = t.failed ? hvi_error_memory(err, "a path") : hvi_folder_make(t.data, err);
-  hvi_text_add(&t, "/%s-%s-%g-%zu-%zu-%zu.safetensors", p->environment, print,
-               o->part->value->value.gamma, p->stand_in.states, p->stand_in.rollouts,
-               p->stand_in.horizon);
-  *path = hvi_text_take(&t);
+static hvi_status stand_in(char **path, const hvi_study_task *t, hvi_error *err) {
+  const hvi_testset_settings *s = &t->source->stand_in;
+  hvi_text text = {0};
+  hvi_text_add(&text, "%s/testsets", t->study->settings->out);
+  hvi_status status =
+      text.failed ? hvi_error_memory(err, "a path") : hvi_folder_make(text.data, err);
+  hvi_text_add(&text, "/%s-%s-%g-%zu-%zu-%zu.safetensors", t->source->environment,
+               t->task.origin.fingerprint, t->part->value->spec.value.gamma, s->states, s->rollouts,
+               s->horizon);
+  *path = hvi_text_take(&text);
   if (!status && !*path) status = hvi_error_memory(err, "a path");
-  if (!status && access(*path, R_OK) != 0) status = make_stand_in(o, *path, err);
+  if (!status && access(*path, R_OK) != 0) status = make_stand_in(t, *path, err);
   return status;
 }
 
-/* Whether the test set is of this policy; one of another one counts as missing. */
-static bool is_of_policy(hvi_task *task, const hvi_testset *set, const char *path) {
-  char print[17];
-  hvi_policy_fingerprint(print, task->policy);
-  if (!*set->origin.fingerprint || strcmp(set->origin.fingerprint, print) == 0) return true;
-  snprintf(task->missing, sizeof task->missing,
-           "'%.200s' is of another policy (%s) than %.60s (%s)", path, set->origin.fingerprint,
-           task->source->policy, print);
-  return false;
-}
-
-static hvi_status read_testset(hvi_task *task, size_t states, const char *path, hvi_error *err) {
-  hvi_testset *set = NULL;
-  hvi_status status = hvi_testset_load(&set, path, err);
-  if (!status && is_of_policy(task, set, path))
-    status = hvi_probe_of_testset(&task->probe, set, err);
-  hvi_testset_free(set);
-  hvi_probe *p = task->probe;
-  if (status || !p) return status;
-  if (states > 0 && states < p->states) p->states = states;
-  task->noise = hvi_probe_noise(p);
-  return HVI_OK;
-}
-
-static hvi_status open_testset(const stand_in_of *o, hvi_error *err) {
-  char *path = hvi_task_find(o->task->source->testset);
+static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
+  char *path = find_file(t->source->testset);
   hvi_status status = HVI_OK;
-  if (!path && o->task->source->stand_in.states > 0 && !o->study->settings->full)
-    status = stand_in(&path, o, err);
-  if (!path && !status) need_testset(o->task);
-  if (path && !status && !o->study->stopped)
-    status = read_testset(o->task, o->part->scale.states, path, err);
+  if (!path && t->source->stand_in.states > 0 && !t->study->settings->full)
+    status = stand_in(&path, t, err);
+  if (!path && !status) need_testset(t);
+  if (path && !status && !t->study->stopped)
+    status = hvi_task_testset(&t->task, path, t->part->scale.states, err);
   hvi_free(path);
   return status;
 }
 
-static void identify(hvi_task *task) {
-  const hvi_probe *p = task->probe;
-  char print[17];
-  hvi_policy_fingerprint(print, task->policy);
-  uint64_t hash =
-      hvi_hash_bytes(HVI_HASH_START, p->observation, p->states * p->obs * sizeof(float));
-  hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
-  snprintf(task->identity, sizeof task->identity,
-           "policy %s, test set %016" PRIx64 " of %zu states", print, hash, p->states);
-}
-
-hvi_status hvi_task_open(hvi_task *task, hvi_study *study, const hvi_part *part, size_t index,
-                         hvi_error *err) {
-  *task = (hvi_task){.source = &part->value->environments[index]};
-  const stand_in_of o = {task, study, part};
-  hvi_status status = open_env(task, err);
-  if (!status && !*task->missing) status = open_policy(task, err);
-  if (!status && !*task->missing) status = open_testset(&o, err);
-  if (!status && task->probe) identify(task);
+static hvi_status open_policy(hvi_study_task *t, hvi_error *err) {
+  const char *policy = t->source->policy;
+  char *path = is_own(policy) ? hvi_copy_text(policy) : find_file(policy);
+  const hvi_status status = hvi_task_open(&t->task, t->source->environment, path, err);
+  if (!status && !path) need_policy(t);
+  hvi_free(path);
   return status;
 }
 
-void hvi_task_close(hvi_task *task) {
-  hvi_probe_free(task->probe);
-  hvi_policy_free(task->policy);
-  hvi_env_free(task->env);
-  *task = (hvi_task){0};
+hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_part *part,
+                               size_t index, hvi_error *err) {
+  hvi_error why = {HVI_OK, ""};
+  *t = (hvi_study_task){
+      .study = study, .part = part, .source = &part->value->environments[index]};
+  hvi_status status = open_policy(t, &why);
+  const bool built = t->task.env != NULL;
+  if (!status && !*t->missing) status = open_testset(t, &why);
+  /* an environment that is not in this build, and a test set of another policy, count as missing */
+  if ((status == HVI_ERROR_UNSUPPORTED && !built) || status == HVI_ERROR_MISMATCH) {
+    snprintf(t->missing, sizeof t->missing, "%.*s", (int)sizeof t->missing - 1, why.text);
+    return HVI_OK;
+  }
+  if (status && err) *err = why;
+  return status;
+}
+
+struct hvi_shared_stream {
+  pthread_mutex_t lock;
+  hvi_collector *collector;
+  size_t batch, batches, priced; /* batches there is room for; whose price is settled */
+  double *price;                 /* [batches + 1] seconds of the first k batches */
+};
+
+hvi_status hvi_shared_stream_new(hvi_shared_stream **stream, const hvi_task *task, uint64_t seed,
+                                 size_t batch, size_t rows, hvi_error *err) {
+  hvi_shared_stream *s = *stream = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "a stream");
+  s->batch = batch;
+  s->batches = (rows + batch - 1) / batch;
+  s->price = hvi_alloc_doubles(s->batches + 1);
+  if (!s->price || pthread_mutex_init(&s->lock, NULL) != 0) {
+    hvi_free(s->price);
+    hvi_free(s);
+    *stream = NULL;
+    return hvi_error_memory(err, "a stream");
+  }
+  const hvi_status status =
+      hvi_collector_new(&s->collector, task->env, task->policy, seed, 1, s->batches * batch, err);
+  if (status) {
+    hvi_shared_stream_free(s);
+    *stream = NULL;
+  }
+  return status;
+}
+
+void hvi_shared_stream_free(hvi_shared_stream *s) {
+  if (!s) return;
+  hvi_collector_free(s->collector);
+  pthread_mutex_destroy(&s->lock);
+  hvi_free(s->price);
+  hvi_free(s);
+}
+
+void hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *stream) {
+  pthread_mutex_lock(&stream->lock);
+  *reader = (hvi_stream_reader){stream, *hvi_collector_data(stream->collector)};
+  pthread_mutex_unlock(&stream->lock);
+  reader->data.count = 0;
+}
+
+/* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of
+ * what is asked for. */
+static void settle(hvi_shared_stream *s, size_t batches) {
+  const hvi_collector_cost cost = hvi_collector_spent(s->collector);
+  const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
+  for (; s->priced < batches; s->priced++) {
+    s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
+  }
+}
+
+hvi_status hvi_stream_reader_grow(void *context, size_t rows, double *seconds, hvi_error *err) {
+  hvi_stream_reader *reader = context;
+  hvi_shared_stream *s = reader->stream;
+  const size_t batches = (rows + s->batch - 1) / s->batch;
+  if (batches > s->batches)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu rows of a stream of %zu", rows,
+                         s->batches * s->batch);
+  pthread_mutex_lock(&s->lock);
+  hvi_status status = HVI_OK;
+  if (batches > s->priced) status = hvi_collector_need(s->collector, batches * s->batch, err);
+  if (!status) {
+    settle(s, batches);
+    *seconds = s->price[batches];
+    if (rows > reader->data.count) reader->data.count = rows;
+  }
+  pthread_mutex_unlock(&s->lock);
+  return status;
 }

@@ -1,5 +1,5 @@
 /*
- * A task of policy evaluation: an environment, a policy, and the test set of its values.
+ * The tasks of a study of kind value, and the transitions that its cells share.
  *
  * Nothing that is missing is an error: the task is then not run, and its claims are not judged. Files
  * are looked for as named, under $HVI_DATA, under ./data, and beside the program: in ../data for one
@@ -8,26 +8,34 @@
 #ifndef HVI_STUDY_TASK_H
 #define HVI_STUDY_TASK_H
 
+#include "evaluate/task.h"
 #include "study/study.h"
 
-#include <hvi/evaluate.h>
-
-/* Where a file is; hvi_free it. NULL when it is nowhere. */
-char *hvi_task_find(const char *name);
-
-typedef struct hvi_task {
+typedef struct hvi_study_task {
+  hvi_study *study;
+  const hvi_part *part;
   const hvi_value_environment *source;
+  hvi_task task;     /* its probe has at most as many states as the size says */
   char missing[400]; /* what it needs to run; empty: nothing */
-  char identity[80]; /* of policy and test set */
-  hvi_env *env;
-  hvi_policy *policy;
-  hvi_probe *probe; /* at most as many states as the size says */
-  double noise;     /* what the true values would score */
-} hvi_task;
+} hvi_study_task;
 
 /* A quick run without its test set makes one, or finds it, in OUT/testsets. */
-hvi_status hvi_task_open(hvi_task *task, hvi_study *study, const hvi_part *part, size_t index,
-                         hvi_error *err);
-void hvi_task_close(hvi_task *task);
+hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_part *part,
+                               size_t index, hvi_error *err);
+
+/* Transitions of a seed that several cells read: simulated once, and each is charged for them. */
+typedef struct hvi_shared_stream hvi_shared_stream;
+hvi_status hvi_shared_stream_new(hvi_shared_stream **stream, const hvi_task *task, uint64_t seed,
+                                 size_t batch, size_t rows, hvi_error *err);
+void hvi_shared_stream_free(hvi_shared_stream *s);
+
+/* One reader: its data set has as many rows as it has asked for. */
+typedef struct hvi_stream_reader {
+  hvi_shared_stream *stream;
+  hvi_dataset data;
+} hvi_stream_reader;
+void hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *stream);
+/* The function `grow` of an hvi_stream; context is the reader. */
+hvi_status hvi_stream_reader_grow(void *reader, size_t rows, double *seconds, hvi_error *err);
 
 #endif

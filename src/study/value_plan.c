@@ -28,10 +28,7 @@ static const hvi_setting tune_rows[] = {
 };
 
 static const hvi_setting plan_rows[] = {
-    {"normalise", HVI_SETTING_CHOICE, AT(normalise), .choices = "none|states|all", .help = "what is scaled as the first batch suggests"},
     {"gap", HVI_SETTING_FLAG, AT(gap), .help = "offline: the Bellman gap is measured"},
-    {"per_decade", HVI_SETTING_COUNT, AT(per_decade), .range = "[0,100]",
-     .help = "measurements between powers of 10, beside the evenly spaced ones"},
     {"checkpoint", HVI_SETTING_REAL, HVI_SETTING_NO_RESULT, AT(checkpoint), .range = "[0,1e6]", .fallback = "60",
      .help = "seconds between checkpoints"},
     {0},
@@ -83,7 +80,8 @@ static hvi_status read_plan(hvi_value_plan *p, const hvi_node *map, const char *
                             hvi_error *err) {
   const hvi_field_part parts[] = {
       {.table = &plan_table, .settings = p},
-      {.table = hvi_value_table(), .settings = &p->value, .only = "hidden gamma draw"},
+      {.table = hvi_value_table(), .settings = &p->spec.value, .only = "hidden gamma draw"},
+      {.table = hvi_evaluation_table(), .settings = &p->spec, .only = "normalise per_decade"},
       {0}};
   const hvi_field_part tune[] = {{.table = &tune_table, .settings = p}, {0}};
   const hvi_node *node;
@@ -103,6 +101,13 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
   if (!p) return hvi_error_memory(err, "a study");
   hvi_setting_defaults(&plan_table, p);
   hvi_setting_defaults(&tune_table, p);
-  p->value = hvi_value_defaults();
+  p->spec = hvi_evaluation_defaults();
+  p->spec.value = hvi_value_defaults();
+  p->spec.value.lambda_decay = 0.0;
+  p->spec.value.threads = 1;
+  /* a method is what its file says */
+  p->spec.normalise = HVI_NORMALISE_NONE;
+  p->spec.schedule.per_decade = 0;
+  p->spec.polyak = 0.0;
   return read_plan(p, map, origin, err); /* the study owns it, also when this fails */
 }

@@ -5,7 +5,7 @@
 #include "io/yaml.h"
 #include "study/arm.h"
 
-#include <hvi/testset.h>
+#include <hvi/evaluate.h>
 
 typedef struct hvi_value_environment {
   const char *environment, *policy, *testset;
@@ -15,19 +15,13 @@ typedef struct hvi_value_environment {
 
 enum { HVI_MOST_ENVIRONMENTS = 4 };
 
-typedef enum hvi_normalisation {
-  HVI_NORMALISE_NONE,   /* as in the paper */
-  HVI_NORMALISE_STATES, /* inputs of the network */
-  HVI_NORMALISE_ALL     /* and its output */
-} hvi_normalisation;
-
 typedef struct hvi_value_plan {
   size_t environment_count;
   hvi_value_environment environments[HVI_MOST_ENVIRONMENTS];
-  hvi_value_spec value; /* hidden, gamma, and draw: offline at random, or all of the data at once */
-  bool gap;             /* offline: the Bellman gap is measured */
-  hvi_normalisation normalise;
-  size_t per_decade; /* measurements at powers of 10, beside the evenly spaced ones */
+  /* What every cell starts from: hidden, gamma, draw (offline at random, or all of the data at
+   * once), normalise and per_decade are the file's. */
+  hvi_evaluation_spec spec;
+  bool gap;          /* offline: the Bellman gap is measured */
   double checkpoint; /* seconds between checkpoints of a cell */
   /* tuning: seeds tune_first, tune_first + 1, ..., none of them reported */
   size_t tune_seeds, tune_first;

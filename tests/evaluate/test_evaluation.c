@@ -44,6 +44,7 @@ static hvi_evaluation_spec small_spec(const bench *b) {
   s.value.batch = BATCH;
   s.value.hidden[0] = 16, s.value.hidden[1] = 8;
   s.value.hidden_count = 2;
+  s.normalise = HVI_NORMALISE_NONE;
   s.seed = 5;
   s.settings.inner_steps = 4;
   s.settings.max_outer = STEPS;
@@ -183,6 +184,100 @@ static void test_polyak(void **state) {
   s.polyak = -1.0;
   check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err,
               "polyak: must be a number from 0 to 1e6, not '-1'");
+}
+
+/* Scales of the first batch, or of so many rows: as if the caller had worked them out. */
+static void test_normalise(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  hvi_error err;
+  transitions_init(&t);
+  for (size_t rows = 0; rows <= t.data.count + 1; rows += t.data.count + 1) {
+    const size_t used = rows ? t.data.count : BATCH / 6;
+    hvi_evaluation_spec s = small_spec(&b), own = s;
+    hvi_scales scales;
+    s.value.data = own.value.data = &t.data;
+    s.value.draw = own.value.draw = HVI_VALUE_RANDOM;
+    s.value.batch = own.value.batch = BATCH / 6;
+    check_ok(hvi_scales_new(&scales, &t.data, used, s.value.gamma, &err), &err);
+    s.value.center = scales.center;
+    s.value.spread = scales.spread;
+    own.normalise_rows = rows;
+    for (own.normalise = HVI_NORMALISE_STATES; own.normalise <= HVI_NORMALISE_ALL;
+         own.normalise++) {
+      hvi_evaluation *x = start(&s), *y = start(&own);
+      advance(x, CUT);
+      advance(y, CUT);
+      check_same_bits(hvi_evaluation_theta(x), hvi_evaluation_theta(y),
+                      hvi_evaluation_problem(x)->model->dim);
+      hvi_evaluation_free(x);
+      hvi_evaluation_free(y);
+      s.value.shift = scales.shift;
+      s.value.scale = scales.scale;
+    }
+    hvi_scales_free(&scales);
+  }
+}
+
+/* A run that is watched: checkpoints where they are due, a stop that can be taken up again. */
+typedef struct watcher {
+  size_t calls, stop, saves;
+} watcher;
+
+static bool watch_step(void *context, const hvi_evaluation *e) {
+  watcher *w = context;
+  assert_false(hvi_evaluation_state(e).done);
+  return ++w->calls != w->stop;
+}
+
+static hvi_status count_save(void *context, hvi_error *err) {
+  (void)err;
+  ((watcher *)context)->saves++;
+  return HVI_OK;
+}
+
+static void test_run(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  hvi_error err;
+  char about[HVI_EVALUATION_ABOUT], other[HVI_EVALUATION_ABOUT];
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  hvi_evaluation_describe(about, &s);
+  watcher w = {.stop = CUT + 1};
+  hvi_evaluation_watch watch = {.checkpoint = here.file,
+                                .about = about,
+                                .every = 4,
+                                .seconds = INFINITY,
+                                .progress = watch_step,
+                                .saved = count_save,
+                                .context = &w};
+  hvi_evaluation *whole = start(&s), *part = start(&s);
+  advance(whole, STEPS);
+  check_ok(hvi_evaluation_run(part, &watch, &err), &err);
+  assert_int_equal(hvi_evaluation_state(part).outer, CUT);
+  assert_int_equal(w.saves, 3); /* steps 4, 8 and the stop */
+  hvi_evaluation_free(part);
+  part = start(&s);
+  check_ok(hvi_evaluation_restore(part, here.file, about, &err), &err);
+  check_ok(hvi_evaluation_run(part, &watch, &err), &err);
+  assert_true(hvi_evaluation_state(part).done);
+  assert_int_equal(w.calls, CUT + 1 + STEPS - CUT);
+  assert_int_equal(w.saves, 3 + 3); /* 12, 16 and 20 */
+  check_same_rows(whole, part);
+  /* the data have a say in the description, and how far the run goes has none */
+  s.settings.max_outer++;
+  hvi_evaluation_describe(other, &s);
+  assert_string_equal(about, other);
+  t.data.reward[0] += 1.0f;
+  hvi_evaluation_describe(other, &s);
+  assert_string_not_equal(about, other);
+  hvi_evaluation_free(whole);
+  hvi_evaluation_free(part);
 }
 
 /* Cut at row 1,200, in the episode that begins at row 1,130, of which a first group of 8 is not:
@@ -488,6 +583,8 @@ int main(void) {
                                      IN_FOLDER(test_resume_double_sampling),
                                      IN_FOLDER(test_resume_offline),
                                      cmocka_unit_test(test_polyak),
+                                     cmocka_unit_test(test_normalise),
+                                     IN_FOLDER(test_run),
                                      IN_FOLDER(test_returns_of_a_stream),
                                      cmocka_unit_test(test_costs_of_rules),
                                      IN_FOLDER(test_a_finished_run_goes_on),

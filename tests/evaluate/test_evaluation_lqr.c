@@ -41,6 +41,7 @@ static void test_closed_form_is_reached(void **state) {
   s.value.batch = BATCH;
   s.value.hidden[0] = 32, s.value.hidden[1] = 32;
   s.value.hidden_count = 2;
+  s.normalise = HVI_NORMALISE_NONE;
   s.value.center = scales.center;
   s.value.spread = scales.spread;
   s.value.shift = scales.shift;

@@ -1,0 +1,61 @@
+#include "evaluate/task.h"
+
+#include "base/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy, hvi_error *err) {
+  *t = (hvi_task){.noise = NAN};
+  hvi_status status = hvi_env_new(&t->env, environment, err);
+  if (status || !policy) return status;
+  status = strcmp(policy, "default") == 0 ? hvi_policy_of_env(&t->policy, t->env, err)
+                                          : hvi_policy_load(&t->policy, policy, err);
+  if (!status) status = hvi_policy_check(t->policy, t->env, err);
+  if (status) return status;
+  snprintf(t->origin.environment, sizeof t->origin.environment, "%s", t->env->name);
+  hvi_policy_fingerprint(t->origin.fingerprint, t->policy);
+  return HVI_OK;
+}
+
+hvi_status hvi_task_open_data(hvi_task *t, const char *path, hvi_error *err) {
+  *t = (hvi_task){.noise = NAN};
+  const hvi_status status = hvi_dataset_load(&t->data, path, err);
+  if (!status) t->origin = t->data->origin;
+  return status;
+}
+
+/* Notes that are missing fit anything. */
+static bool differ(const char *a, const char *b) { return *a && *b && strcmp(a, b) != 0; }
+
+static hvi_status check_origin(const hvi_task *t, const char *path, hvi_error *err) {
+  const hvi_provenance *is = &t->origin, *set = &t->testset->origin;
+  if (differ(is->environment, set->environment))
+    return hvi_error_set(err, HVI_ERROR_MISMATCH, "'%s' is a test set of %s, not of %s", path,
+                         set->environment, is->environment);
+  if (differ(is->fingerprint, set->fingerprint))
+    return hvi_error_set(err, HVI_ERROR_MISMATCH,
+                         "'%s' is a test set of another policy (%s, not %s)", path,
+                         set->fingerprint, is->fingerprint);
+  return HVI_OK;
+}
+
+hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_error *err) {
+  hvi_status status = hvi_testset_load(&t->testset, path, err);
+  if (!status) status = check_origin(t, path, err);
+  if (!status) status = hvi_probe_of_testset(&t->probe, t->testset, err);
+  if (status) return status;
+  if (states > 0 && states < t->probe->states) t->probe->states = states;
+  t->noise = hvi_probe_noise(t->probe);
+  return HVI_OK;
+}
+
+void hvi_task_close(hvi_task *t) {
+  hvi_probe_free(t->probe);
+  hvi_testset_free(t->testset);
+  hvi_dataset_free(t->data);
+  hvi_policy_free(t->policy);
+  hvi_env_free(t->env);
+  *t = (hvi_task){.noise = NAN};
+}
