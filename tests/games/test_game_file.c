@@ -23,7 +23,7 @@ static hvi_problem *parse(const char *text, uint64_t seed, uint64_t instance) {
 static hvi_problem *load(const char *path) {
   hvi_problem *p = NULL;
   hvi_error err = {HVI_OK, ""};
-  if (hvi_game_load(&p, path, &err)) fail_msg("%s", err.text);
+  if (hvi_problem_load(&p, path, 0, 0, &err)) fail_msg("%s", err.text);
   return p;
 }
 
@@ -214,7 +214,7 @@ static void check_bad_file(const char *name) {
   fclose(f);
   hvi_problem *p = (hvi_problem *)path;
   hvi_error err = {HVI_OK, ""};
-  hvi_status status = hvi_game_load(&p, path, &err);
+  hvi_status status = hvi_problem_load(&p, path, 0, 0, &err);
   if (status != HVI_ERROR_INPUT && status != HVI_ERROR_IO)
     fail_msg("%s: %s %s", name, hvi_status_text(status), err.text);
   assert_null(p);
@@ -240,16 +240,16 @@ static void unreadable_files_get_one_line(void **state) {
   (void)state;
   hvi_problem *p;
   hvi_error err;
-  assert_int_equal(hvi_game_load(&p, DATA "nowhere.yaml", &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_problem_load(&p, DATA "nowhere.yaml", 0, 0, &err), HVI_ERROR_IO);
   check_text(&err, "nowhere.yaml");
-  assert_int_equal(hvi_game_load(&p, DATA, &err), HVI_ERROR_IO);
-  assert_int_equal(hvi_game_load(&p, NULL, &err), HVI_ERROR_ARGUMENT);
+  assert_int_equal(hvi_problem_load(&p, DATA, 0, 0, &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_problem_load(&p, NULL, 0, 0, &err), HVI_ERROR_ARGUMENT);
   char path[] = "/tmp/hvi_game_XXXXXX";
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   assert_int_equal(ftruncate(fd, (16 << 20) + 1), 0);
   close(fd);
-  assert_int_equal(hvi_game_load(&p, path, &err), HVI_ERROR_INPUT);
+  assert_int_equal(hvi_problem_load(&p, path, 0, 0, &err), HVI_ERROR_INPUT);
   check_text(&err, "at most 16777216");
   unlink(path);
 }

@@ -190,8 +190,6 @@ hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, hvi_error 
   hvi_trajectory_settings s = hvi_trajectory_defaults(m);
   s.ridge = v->ridge;
   if (v->wait > 0) s.wait = v->wait;
-  static const hvi_trajectory_scale scales[] = {
-      HVI_TRAJECTORY_SCALE_NONE, HVI_TRAJECTORY_SCALE_TRACE, HVI_TRAJECTORY_SCALE_LAMBDA};
-  s.scale = scales[v->scale];
+  s.scale = (hvi_trajectory_scale)v->scale; /* the choices are in the enum's order */
   return hvi_trajectory_problem_new(problem, m, &s, err);
 }

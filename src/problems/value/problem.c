@@ -242,14 +242,17 @@ static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   if (!status) status = make_start(v, seed, err);
   if (status) return status;
   v->set = (hvi_set){.kind = HVI_SET_FREE, .len = v->rows};
-  v->base.theta0 = v->theta0;
-  v->base.weights = v->weights;
-  v->base.sample_bytes = hvi_value_sample_bytes(v);
-  v->base.draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0;
-  v->base.one_sample = v->spec.draw == HVI_VALUE_ALL;
-  v->base.eta = 1.0;
-  v->base.set_count = 1;
-  v->base.sets = &v->set;
+  v->base = (hvi_problem){.ops = &v->ops,
+                          .model = v->base.model,
+                          .theta0 = v->theta0,
+                          .weights = v->weights,
+                          .sample_bytes = hvi_value_sample_bytes(v),
+                          .draw_steps =
+                              v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0,
+                          .one_sample = v->spec.draw == HVI_VALUE_ALL,
+                          .eta = 1.0,
+                          .set_count = 1,
+                          .sets = &v->set};
   return HVI_OK;
 }
 
