@@ -1,6 +1,6 @@
 /* performative-mean: draws, the stable point within its sampling error, greedy against lazy. */
 #include "num/stats.h"
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 enum { SEEDS = 100 };
 

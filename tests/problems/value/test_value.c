@@ -3,9 +3,9 @@
  * refuses.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "problems/value/rows.h"
 #include "rl/rollout_folder.h"
 #include "support/starve.h"
-#include "value/rows.h"
 
 #include <hvi/tensors.h>
 

@@ -1,7 +1,7 @@
 /* Resample if rejected: the network, the draws, and training over rounds. */
 #include "problems/performative/credit.h"
 
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 enum { ROWS = 333, WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN };
 

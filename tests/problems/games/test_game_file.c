@@ -214,7 +214,13 @@ static void check_bad_file(const char *name) {
   fclose(f);
   hvi_problem *p = (hvi_problem *)path;
   hvi_error err = {HVI_OK, ""};
-  hvi_status status = hvi_problem_load(&p, path, 0, 0, &err);
+  hvi_document d;
+  hvi_status status = hvi_document_read(&d, path, &err);
+  if (status)
+    p = NULL;
+  else
+    status = hvi_game_read(&p, &d, 0, 0, &err);
+  hvi_document_free(&d);
   if (status != HVI_ERROR_INPUT && status != HVI_ERROR_IO)
     fail_msg("%s: %s %s", name, hvi_status_text(status), err.text);
   assert_null(p);

@@ -1,6 +1,6 @@
 /* performative-linear: the closed form, the rates, and what lies beyond beta / mu = 1. */
 #include "num/dense.h"
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 static hvi_problem *make_linear(const char *eps, const char *kind, uint64_t seed) {
   const hvi_option options[] = {{"eps", eps}, {"kind", kind}};

@@ -1,7 +1,7 @@
 /* Credit records: the synthetic ones, a small file in the layout of Kaggle's, and bad files. */
 #include "problems/performative/credit.h"
 
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 #include <stdio.h>
 

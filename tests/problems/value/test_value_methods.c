@@ -2,7 +2,7 @@
  * The paper's Algorithms 2 to 4 as settings of the outer loop, against loops written down from
  * their listings, in double precision.
  */
-#include "value/values.h"
+#include "problems/value/values.h"
 
 enum { N = 40, STEPS = 20, MOST = 500 };
 

@@ -5,7 +5,7 @@
 #include "problems/performative/credit.h"
 
 #include "num/vec.h"
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 #include <stdio.h>
 
