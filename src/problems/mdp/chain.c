@@ -105,11 +105,10 @@ static void scale_to(double *x, size_t n, double total) {
 
 static hvi_status draw_blocks(hvi_mdp *m, uint64_t seed, uint64_t instance, hvi_error *err) {
   const size_t n = m->n, half = n / 2;
-  if (n < 2 || n > DENSE_STATES) {
+  if (n < 2 || n > DENSE_STATES)
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "chain: states = %zu; kind=blocks is dense and takes 2 to %d", n,
                          (int)DENSE_STATES);
-  }
   m->P = hvi_alloc_doubles(n * n);
   if (!m->P) return hvi_error_memory(err, "the transitions");
   hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);

@@ -119,9 +119,7 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   const hvi_mdp *m = ((const evaluation *)p)->mdp;
   (void)sample, (void)theta;
   hvi_mdp_transit(f, m, z);
-  for (size_t i = 0; i < m->n; i++) {
-    f[i] = m->law[i] * (z[i] - m->reward[i] - m->gamma * f[i]);
-  }
+  for (size_t i = 0; i < m->n; i++) f[i] = m->law[i] * (z[i] - m->reward[i] - m->gamma * f[i]);
 }
 
 /* A = Xi (I - gamma P), b = -Xi r */
@@ -183,9 +181,8 @@ static hvi_status find_mode(evaluation *e, hvi_error *err) {
   if (!status) hvi_mdp_values(m, theta, e->mode);
   hvi_free(theta);
   hvi_mdp_transit(e->mode_f, m, e->mode);
-  for (size_t i = 0; i < m->n; i++) {
+  for (size_t i = 0; i < m->n; i++)
     e->mode_f[i] = m->law[i] * (e->mode[i] - m->gamma * e->mode_f[i]);
-  }
   return status;
 }
 
