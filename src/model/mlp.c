@@ -213,7 +213,7 @@ static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
                        mlp->rows);
 }
 
-static size_t place(size_t *at, size_t floats) {
+static size_t reserve(size_t *at, size_t floats) {
   const size_t begin = *at;
   *at += aligned(floats + HVI_NET_SLACK);
   return begin;
@@ -223,12 +223,12 @@ static size_t place(size_t *at, size_t floats) {
 static void lay_out(hvi_mlp *mlp) {
   const hvi_net *net = mlp->net;
   size_t at = 0;
-  mlp->weights = place(&at, net->weights);
-  mlp->direction = place(&at, net->weights);
-  mlp->gradient = place(&at, net->dim);
-  mlp->x = mlp->input ? 0 : place(&at, mlp->rows * mlp->x_row);
-  mlp->trace = place(&at, hvi_batch_trace(net, mlp->rows));
-  mlp->scratch = place(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
+  mlp->weights = reserve(&at, net->weights);
+  mlp->direction = reserve(&at, net->weights);
+  mlp->gradient = reserve(&at, net->dim);
+  mlp->x = mlp->input ? 0 : reserve(&at, mlp->rows * mlp->x_row);
+  mlp->trace = reserve(&at, hvi_batch_trace(net, mlp->rows));
+  mlp->scratch = reserve(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
   const size_t before = 1 + LINE / sizeof(double), two = sizeof(double) / sizeof(float);
   const bool single = net->out == 1;
   mlp->block = (hvi_block){.dim = net->dim, .out = mlp->rows * net->out};

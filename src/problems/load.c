@@ -22,20 +22,20 @@ hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *nam
 }
 
 hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err) {
-  char *text = NULL, *place = hvi_copy_text(path);
+  char *text = NULL, *copy = hvi_copy_text(path);
   const char *name = path, *folder = ".";
   *d = (hvi_document){0};
-  if (!place) return hvi_error_memory(err, "a path");
-  char *slash = strrchr(place, '/');
+  if (!copy) return hvi_error_memory(err, "a path");
+  char *slash = strrchr(copy, '/');
   if (slash) {
-    slash[slash == place] = '\0';
-    folder = place;
-    /* a long path would leave no room for the rest of an error text */
+    slash[slash == copy] = '\0';
+    folder = copy;
+    /* a long path would crowd out the rest of an error text */
     if (strlen(path) > LONGEST_NAME) name = strrchr(path, '/') + 1;
   }
   hvi_status status = hvi_file_read_text(&text, path, largest_file, err);
   if (!status) status = hvi_document_parse(d, text, name, folder, err);
-  d->path = place;
+  d->path = copy;
   hvi_free(text);
   if (status) hvi_document_free(d);
   return status;

@@ -153,7 +153,7 @@ typedef struct builder {
   size_t player_count;
   hvi_player *players; /* [player_count]; a model that is NULL is not made yet */
   size_t payoff_count;
-  hvi_payoff *payoffs; /* room for all that the file can hold */
+  hvi_payoff *payoffs; /* as many as the file can hold */
   const double *solution;
 } builder;
 
