@@ -100,8 +100,12 @@ static void instances_draw_their_starts(void **state) {
   (void)state;
   const char *text = "players:\n  - {start: [5, 6], start_sd: 0.001}\n  - {start: [7]}\n";
   hvi_problem *p = parse(text, 1, 0), *q = parse(text, 1, 1), *r = parse(text, 1, 1);
-  assert_true(p->theta0[0] == 5 && p->theta0[1] == 6 && p->theta0[2] == 7);
-  assert_true(fabs(q->theta0[0]) < 0.01 && q->theta0[0] != 0 && fabs(q->theta0[2]) < 6);
+  assert_true(p->theta0[0] == 5);
+  assert_true(p->theta0[1] == 6);
+  assert_true(p->theta0[2] == 7);
+  assert_true(fabs(q->theta0[0]) < 0.01);
+  assert_true(q->theta0[0] != 0);
+  assert_true(fabs(q->theta0[2]) < 6);
   check_same_problem(q, r);
   hvi_problem_free(p);
   hvi_problem_free(q);
@@ -114,7 +118,8 @@ static void quadratic_takes_the_symmetric_part(void **state) {
       parse("players:\n  - start: [1, 2]\n    quadratic: {matrix: [[1, 4], [0, 3]]}\n", 0, 0);
   double f[2];
   operate(p, (const double[]){1, 10}, f);
-  assert_true(f[0] == 21 && f[1] == 32);
+  assert_true(f[0] == 21);
+  assert_true(f[1] == 32);
   hvi_problem_free(p);
 }
 
@@ -126,7 +131,8 @@ static void player_regulariser_comes_first(void **state) {
             0, 0);
   double f[2];
   operate(p, (const double[]){5, 5}, f);
-  assert_true(f[0] == 8 && f[1] == 14.25);
+  assert_true(f[0] == 8);
+  assert_true(f[1] == 14.25);
   hvi_problem_free(p);
 }
 

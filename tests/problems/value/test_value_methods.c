@@ -132,7 +132,8 @@ static void the_threshold_ends_algorithm_4(void **state) {
     shortest = steps < shortest ? steps : shortest;
     check_course(&c, p->theta0, theta, t + 1, p->model->dim);
   }
-  assert_true(capped < STEPS && shortest > 1); /* the threshold had a say */
+  assert_true(capped < STEPS);
+  assert_true(shortest > 1); /* the threshold had a say */
   hvi_problem_free(p);
   source_free(src);
 }
