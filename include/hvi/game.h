@@ -43,12 +43,9 @@ typedef struct hvi_game_spec {
   const double *solution;    /* z* [n] or NULL */
 } hvi_game_spec;
 
-/* Copies what it is given, but for the models. */
+/* Copies what it is given, but for the models. hvi_problem_load (builtin.h) reads a game from a
+ * YAML file; the schema is in docs/game-files.md. */
 HVI_API hvi_status hvi_game_new(hvi_problem **game, const hvi_game_spec *spec, hvi_error *err);
-
-/* Reads a game from a YAML file; the schema is in docs/game-files.md. hvi_problem_load (builtin.h)
- * also draws random instances of it. */
-HVI_API hvi_status hvi_game_load(hvi_problem **game, const char *path, hvi_error *err);
 
 #ifdef __cplusplus
 }

@@ -100,9 +100,7 @@ static void bind(const hvi_model *m, double *cache, const void *sample) {
   float *x = floats_of(cache) + mlp->x;
   const size_t kept = rows < mlp->rows ? rows : mlp->rows;
   memset(x, 0, mlp->rows * mlp->x_row * sizeof *x);
-  for (size_t i = 0; i < kept; i++) {
-    memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
-  }
+  for (size_t i = 0; i < kept; i++) memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
   memcpy(cache, &kept, sizeof kept);
 }
 
@@ -144,9 +142,8 @@ static void write_slice(double *J, const hvi_batch *b, const hvi_slice *s, size_
   const size_t to = end < s->first + s->rows ? end : s->first + s->rows;
   for (size_t unit = 0; unit < net->out; unit++) {
     hvi_slice_sensitivity(b, s, unit, dy, deltas);
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to; i++)
       write_row(J + ((i - first) * net->out + unit) * net->dim, b, s, deltas, i - s->first);
-    }
   }
 }
 
@@ -195,17 +192,14 @@ void hvi_mlp_rescale(hvi_model *m, double shift, double scale) {
 }
 
 static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
-  if (!s || s->rows == 0) {
+  if (!s || s->rows == 0)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a network needs at least one row of inputs");
-  }
-  if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT) {
+  if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown activation %d or %d", (int)s->hidden,
                          (int)s->head);
-  }
-  if (s->threads > MOST_THREADS) {
+  if (s->threads > MOST_THREADS)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu threads are too many; at most %d",
                          s->threads, (int)MOST_THREADS);
-  }
   return HVI_OK;
 }
 
@@ -219,7 +213,7 @@ static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
                        mlp->rows);
 }
 
-static size_t place(size_t *at, size_t floats) {
+static size_t reserve(size_t *at, size_t floats) {
   const size_t begin = *at;
   *at += aligned(floats + HVI_NET_SLACK);
   return begin;
@@ -229,12 +223,12 @@ static size_t place(size_t *at, size_t floats) {
 static void lay_out(hvi_mlp *mlp) {
   const hvi_net *net = mlp->net;
   size_t at = 0;
-  mlp->weights = place(&at, net->weights);
-  mlp->direction = place(&at, net->weights);
-  mlp->gradient = place(&at, net->dim);
-  mlp->x = mlp->input ? 0 : place(&at, mlp->rows * mlp->x_row);
-  mlp->trace = place(&at, hvi_batch_trace(net, mlp->rows));
-  mlp->scratch = place(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
+  mlp->weights = reserve(&at, net->weights);
+  mlp->direction = reserve(&at, net->weights);
+  mlp->gradient = reserve(&at, net->dim);
+  mlp->x = mlp->input ? 0 : reserve(&at, mlp->rows * mlp->x_row);
+  mlp->trace = reserve(&at, hvi_batch_trace(net, mlp->rows));
+  mlp->scratch = reserve(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
   const size_t before = 1 + LINE / sizeof(double), two = sizeof(double) / sizeof(float);
   const bool single = net->out == 1;
   mlp->block = (hvi_block){.dim = net->dim, .out = mlp->rows * net->out};
@@ -253,9 +247,8 @@ static void lay_out(hvi_mlp *mlp) {
                           .block_count = 1,
                           .blocks = &mlp->block,
                           .noise = FLT_EPSILON};
-  if (single) {
+  if (single)
     mlp->base.outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / two;
-  }
 }
 
 static bool make_parts(hvi_mlp *mlp) {
@@ -274,14 +267,12 @@ static bool make_parts(hvi_mlp *mlp) {
 
 static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) {
   const size_t in = mlp->net->in;
-  if (!hvi_vec_finite(input, mlp->rows * in)) {
+  if (!hvi_vec_finite(input, mlp->rows * in))
     return hvi_error_set(err, HVI_ERROR_INPUT, "the inputs hold a number that is not finite");
-  }
   mlp->input = hvi_alloc(mlp->rows * mlp->x_row + HVI_NET_SLACK, sizeof *mlp->input);
   if (!mlp->input) return hvi_error_memory(err, "a network's inputs");
-  for (size_t i = 0; i < mlp->rows; i++) {
+  for (size_t i = 0; i < mlp->rows; i++)
     mlp->bulk->narrow(mlp->input + i * mlp->x_row, input + i * in, in);
-  }
   return HVI_OK;
 }
 

@@ -93,14 +93,12 @@ static hvi_status check_part(const hvi_tensor **item, const hvi_tensors *file,
   char want[64], have[64];
   shape_text(want, part->dims, part->shape);
   *item = hvi_tensors_find(file, part->name);
-  if (!*item) {
+  if (!*item)
     return hvi_error_set(err, HVI_ERROR_INPUT, "%s: there is no tensor '%s', which should be %s",
                          path, part->name, want);
-  }
   const hvi_tensor *t = *item;
-  if (t->dims == part->dims && memcmp(t->shape, part->shape, t->dims * sizeof *t->shape) == 0) {
+  if (t->dims == part->dims && memcmp(t->shape, part->shape, t->dims * sizeof *t->shape) == 0)
     return HVI_OK;
-  }
   return hvi_error_set(err, HVI_ERROR_INPUT, "%s: tensor '%s' is %s, and should be %s", path,
                        part->name, shape_text(have, t->dims, t->shape), want);
 }
@@ -113,11 +111,10 @@ static hvi_status take_parts(double *params, const hvi_mlp *mlp, const hvi_tenso
     status = check_part(&item, file, &mlp->parts[i], path, err);
     if (!status) status = hvi_tensor_doubles(params + mlp->parts[i].offset, item, err);
   }
-  if (!status && file->count != mlp->part_count) {
+  if (!status && file->count != mlp->part_count)
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "%s: %zu tensors, of which this network has %zu: it is another network's",
                          path, file->count, mlp->part_count);
-  }
   return status;
 }
 

@@ -121,9 +121,8 @@ hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *fr
       return give_up(count, from, HVI_ERROR_ARGUMENT);
     }
   }
-  if (count == 0 || !from) {
+  if (count == 0 || !from)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there must be at least one player");
-  }
   players *p = hvi_alloc(1, sizeof *p);
   if (p) {
     p->player = hvi_alloc(count, sizeof(hvi_model *));

@@ -73,9 +73,8 @@ static void product_t(double *x, const double *W, const double *y, size_t m, siz
     return;
   }
   for (size_t j = 0; j < n; j++) x[j] = W[j] * y[0];
-  for (size_t i = 1; i < m; i++) {
+  for (size_t i = 1; i < m; i++)
     for (size_t j = 0; j < n; j++) x[j] += W[i * n + j] * y[i];
-  }
 }
 
 /* One row through one layer: small layers fused, unit by unit; large ones by BLAS first. */
@@ -102,10 +101,9 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
     const hvi_stack_layer *layer = &s->layers[l];
     const double *x = layer_input(s, cache, theta, l);
     const double *W = layer_matrix(layer, theta), *b = layer_bias(layer, theta);
-    for (size_t r = 0; r < s->rows; r++) {
+    for (size_t r = 0; r < s->rows; r++)
       layer_eval(layer, W, b, x + r * layer->in, cache + layer->y + r * layer->out,
                  cache + layer->slope + r * layer->out);
-    }
   }
   hvi_vec_copy(z, cache + s->layers[s->layer_count - 1].y, m->out);
 }
@@ -131,18 +129,15 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
   for (size_t l = s->layer_count; l-- > 0;) {
     const hvi_stack_layer *layer = &s->layers[l];
     const size_t in = layer->in, out = layer->out;
-    for (size_t r = 0; r < s->rows; r++) {
+    for (size_t r = 0; r < s->rows; r++)
       pull(layer->activation, delta + r * out, u + r * out, cache + layer->y + r * out,
            cache + layer->slope + r * out, out);
-    }
-    if (!layer->matrix || layer->train_bias) {
+    if (!layer->matrix || layer->train_bias)
       add_layer_gradient(s, layer, layer_input(s, cache, theta, l), delta, grad);
-    }
     if (l == 0 && s->input) break;
     double *next = l == 0 ? grad : below;
-    for (size_t r = 0; r < s->rows; r++) {
+    for (size_t r = 0; r < s->rows; r++)
       product_t(next + r * in, layer_matrix(layer, theta), delta + r * out, out, in);
-    }
     u = below;
   }
 }
@@ -235,40 +230,32 @@ static hvi_status check_numbers(const double *x, size_t n, const char *what, siz
 
 static hvi_status check_layer(const hvi_stack_spec *spec, size_t l, size_t in, hvi_error *err) {
   const hvi_layer *layer = &spec->layers[l];
-  if (layer->out == 0) {
+  if (layer->out == 0)
     return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu has no outputs", l + 1);
-  }
-  if ((unsigned)layer->activation >= HVI_ACTIVATION_COUNT) {
+  if ((unsigned)layer->activation >= HVI_ACTIVATION_COUNT)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "layer %zu: unknown activation %d", l + 1,
                          (int)layer->activation);
-  }
-  if (layer->train_bias && layer->bias) {
+  if (layer->train_bias && layer->bias)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "layer %zu: a bias is either fixed or trainable, not both", l + 1);
-  }
   size_t entries;
-  if (!hvi_multiply_sizes(layer->out, in, &entries)) {
+  if (!hvi_multiply_sizes(layer->out, in, &entries))
     return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu is too large", l + 1);
-  }
   hvi_status status = check_numbers(layer->matrix, entries, "matrix", l, err);
   return status ? status : check_numbers(layer->bias, layer->out, "bias", l, err);
 }
 
 static hvi_status check_spec(const hvi_stack_spec *spec, hvi_error *err) {
-  if (!spec || spec->in == 0 || spec->layer_count == 0 || !spec->layers || spec->rows == 0) {
+  if (!spec || spec->in == 0 || spec->layer_count == 0 || !spec->layers || spec->rows == 0)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "a stack needs an input, at least one row and at least one layer");
-  }
-  if (!spec->input && spec->rows != 1) {
+  if (!spec->input && spec->rows != 1)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stack whose input is theta has one row");
-  }
   size_t in = spec->in, numbers;
-  if (!hvi_multiply_sizes(in, spec->rows, &numbers)) {
+  if (!hvi_multiply_sizes(in, spec->rows, &numbers))
     return hvi_error_set(err, HVI_ERROR_INPUT, "the fixed input is too large");
-  }
-  if (spec->input && !hvi_vec_finite(spec->input, numbers)) {
+  if (spec->input && !hvi_vec_finite(spec->input, numbers))
     return hvi_error_set(err, HVI_ERROR_INPUT, "the fixed input holds a number that is not finite");
-  }
   for (size_t l = 0; l < spec->layer_count; l++) {
     hvi_status status = check_layer(spec, l, in, err);
     if (status) return status;
@@ -313,9 +300,8 @@ static bool copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
   for (size_t l = 0; l < s->layer_count; l++) {
     const hvi_layer *from = &spec->layers[l];
     hvi_stack_layer *to = &s->layers[l];
-    if (from->matrix && !(to->matrix = hvi_copy_doubles(from->matrix, to->in * to->out))) {
+    if (from->matrix && !(to->matrix = hvi_copy_doubles(from->matrix, to->in * to->out)))
       return false;
-    }
     if (from->bias && !(to->bias = hvi_copy_doubles(from->bias, to->out))) return false;
   }
   return true;

@@ -36,10 +36,9 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
   const char *names[BUILTIN_COUNT + 1] = {NULL};
   for (size_t k = 0; k < BUILTIN_COUNT; k++) names[k] = builtins[k].name;
   const char *near = hvi_suggest(name, names);
-  if (near) {
+  if (near)
     return hvi_error_set(err, HVI_ERROR_INPUT, "unknown problem '%s'; did you mean '%s'?", name,
                          near);
-  }
   char list[256] = "";
   for (size_t k = 0; k < BUILTIN_COUNT; k++) {
     const size_t used = strlen(list);

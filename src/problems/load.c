@@ -22,20 +22,20 @@ hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *nam
 }
 
 hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err) {
-  char *text = NULL, *place = hvi_copy_text(path);
+  char *text = NULL, *copy = hvi_copy_text(path);
   const char *name = path, *folder = ".";
   *d = (hvi_document){0};
-  if (!place) return hvi_error_memory(err, "a path");
-  char *slash = strrchr(place, '/');
+  if (!copy) return hvi_error_memory(err, "a path");
+  char *slash = strrchr(copy, '/');
   if (slash) {
-    slash[slash == place] = '\0';
-    folder = place;
-    /* a long path would leave no room for the rest of an error text */
+    slash[slash == copy] = '\0';
+    folder = copy;
+    /* a long path would crowd out the rest of an error text */
     if (strlen(path) > LONGEST_NAME) name = strrchr(path, '/') + 1;
   }
   hvi_status status = hvi_file_read_text(&text, path, largest_file, err);
   if (!status) status = hvi_document_parse(d, text, name, folder, err);
-  d->path = place;
+  d->path = copy;
   hvi_free(text);
   if (status) hvi_document_free(d);
   return status;
@@ -45,21 +45,6 @@ void hvi_document_free(hvi_document *d) {
   hvi_tree_free(d->tree);
   hvi_free(d->path);
   *d = (hvi_document){0};
-}
-
-typedef enum kind { GAME, PROCESS, NEITHER } kind;
-
-static kind kind_of(const hvi_node *root) {
-  static const char *const process[] = {"transitions", "transitions_file", "states",
-                                        "rewards",     "rewards_file",     NULL};
-  static const char *const game[] = {"players", "payoffs", NULL};
-  for (size_t k = 0; game[k]; k++) {
-    if (hvi_node_get(root, game[k])) return GAME;
-  }
-  for (size_t k = 0; process[k]; k++) {
-    if (hvi_node_get(root, process[k])) return PROCESS;
-  }
-  return NEITHER;
 }
 
 static hvi_status load_process(hvi_problem **problem, const hvi_document *d, uint64_t seed,
@@ -74,11 +59,19 @@ static hvi_status load_process(hvi_problem **problem, const hvi_document *d, uin
   return hvi_trajectory_problem_new(problem, mdp, &s, err);
 }
 
+/* Whether a map has one of the keys, which end in NULL. */
+static bool has_any(const hvi_node *root, const char *const *keys) {
+  while (*keys && !hvi_node_get(root, *keys)) keys++;
+  return root->kind == HVI_NODE_MAP && *keys;
+}
+
 static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t seed,
                        uint64_t instance, hvi_error *err) {
-  const kind k = d->root->kind == HVI_NODE_MAP ? kind_of(d->root) : NEITHER;
-  if (k == GAME) return hvi_game_read(problem, d, seed, instance, err);
-  if (k == PROCESS) return load_process(problem, d, seed, instance, err);
+  static const char *const game[] = {"players", "payoffs", NULL};
+  static const char *const process[] = {"transitions", "transitions_file", "states",
+                                        "rewards",     "rewards_file",     NULL};
+  if (has_any(d->root, game)) return hvi_game_read(problem, d, seed, instance, err);
+  if (has_any(d->root, process)) return load_process(problem, d, seed, instance, err);
   return hvi_error_set(err, HVI_ERROR_INPUT,
                        "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "
                        "process), and this has neither",

@@ -30,9 +30,8 @@ static size_t pair_count(size_t n) {
 static void restrict_operator(double *C, double *AB, double *Bt, const double *A, const double *B,
                               size_t n, size_t k) {
   hvi_dense_matmul(AB, A, B, n, n, k);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < k; j++) Bt[j * n + i] = B[i * k + j];
-  }
   hvi_dense_matmul(C, Bt, AB, k, n, k);
 }
 
@@ -57,9 +56,8 @@ void hvi_matrix_whiten(double *A, const double *L, size_t k) {
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err) {
   double *S = hvi_alloc_doubles(k * k + k), *w = S ? S + k * k : NULL;
   if (!S) return hvi_error_memory(err, "the operator's matrix");
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < k; j++) S[i * k + j] = 0.5 * (C[i * k + j] + C[j * k + i]);
-  }
   *c = (hvi_constants){.exact = true};
   hvi_status status = hvi_dense_eigenvalues(w, S, k, err);
   if (!status) c->mu = w[0];
@@ -123,10 +121,9 @@ static void sample_pair(hvi_constants *c, const double *dz, const double *df, co
 static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out, d = p->model->dim;
   const bool basis = n <= DENSE_LIMIT;
-  if (!p->theta0) {
+  if (!p->theta0)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s has no start to sample F around",
                          p->ops->name);
-  }
   double *work = hvi_alloc_doubles((basis ? n * n : 0) + 4 * n + d + p->model->cache);
   if (!work) return hvi_error_memory(err, "sampling the operator");
   double *x = work, *fx = x + n, *y = fx + n, *fy = y + n, *theta = fy + n, *cache = theta + d;
@@ -147,9 +144,8 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
     sample_pair(c, x, fx, p->weights, B, n, k);
   }
   hvi_free(work);
-  if (c->pairs == 0) {
+  if (c->pairs == 0)
     return hvi_error_set(err, HVI_ERROR_INPUT, "the outputs do not move around the start");
-  }
   return HVI_OK;
 }
 

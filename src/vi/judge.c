@@ -87,9 +87,7 @@ static void judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
     const size_t at = p->sets[k].begin, end = at + p->sets[k].len;
     for (size_t i = at; i < end; i++) step[i] = z[i] - f[i] / (w ? w[i] : 1.0);
     onto_set(&p->sets[k], w ? w + at : NULL, step + at, step + n);
-    for (size_t i = at; i < end; i++) {
-      sum += (w ? w[i] : 1.0) * (z[i] - step[i]) * (z[i] - step[i]);
-    }
+    for (size_t i = at; i < end; i++) sum += (w ? w[i] : 1.0) * (z[i] - step[i]) * (z[i] - step[i]);
     c->gap += set_gap(&p->sets[k], z + at, f + at);
   }
   c->residual = c->finite ? sqrt(sum) : NAN;

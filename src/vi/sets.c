@@ -72,9 +72,8 @@ static void coordinates(double *c, const hvi_set *set, const double *w, const do
   double plain[HVI_SET_RANK];
   double *sum = set->mix ? plain : c;
   hvi_vec_zero(sum, rank);
-  for (size_t i = 0; i < set->len; i++) {
+  for (size_t i = 0; i < set->len; i++)
     hvi_vec_add(sum, w ? w[i] * z[i] : z[i], set->basis + i * rank, rank);
-  }
   if (set->mix) hvi_dense_mul_t(c, set->mix, sum, rank, rank);
 }
 
@@ -83,9 +82,8 @@ static void project_subspace(const hvi_set *set, const double *w, const double *
   double c[HVI_SET_RANK], mixed[HVI_SET_RANK];
   coordinates(c, set, w, z);
   if (set->mix) hvi_dense_mul(mixed, set->mix, c, rank, rank);
-  for (size_t i = 0; i < set->len; i++) {
+  for (size_t i = 0; i < set->len; i++)
     out[i] = hvi_vec_dot(set->basis + i * rank, set->mix ? mixed : c, rank);
-  }
 }
 
 void hvi_set_project(const hvi_set *set, const double *w, const double *z, double *out) {

@@ -239,7 +239,8 @@ static void a_cache_has_the_stated_size(void **state) {
   hvi_model *m;
   hvi_error err;
   check_ok(hvi_mlp_new(&m, &spec, &err), &err);
-  assert_true(m->cache * sizeof(double) > 10000000 && m->cache * sizeof(double) < 11500000);
+  assert_true(m->cache * sizeof(double) > 10000000);
+  assert_true(m->cache * sizeof(double) < 11500000);
   assert_true(m->noise == FLT_EPSILON);
   hvi_model_free(m);
 }

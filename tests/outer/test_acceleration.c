@@ -2,7 +2,7 @@
  * Acceleration: the correction is Galerkin's, the fixed point stays where it is, the loop becomes
  * faster, and on noisy samples it is not worse in the end.
  */
-#include "mdp/chains.h"
+#include "problems/mdp/chains.h"
 
 #include <hvi/problem.h>
 

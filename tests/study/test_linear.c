@@ -2,9 +2,9 @@
  * small experiment from end to end. */
 #include "report/folder.h"
 
-#include "mdp/chains.h"
 #include "num/dense.h"
 #include "num/vec.h"
+#include "problems/mdp/chains.h"
 #include "study/linear.h"
 #include "study/planted.h"
 

@@ -1,6 +1,6 @@
 /* The runs of the linear experiment against the ordinary solver: the same seed sees the same
  * transitions, and every learner ends where the solver's method does. */
-#include "mdp/chains.h"
+#include "problems/mdp/chains.h"
 
 #include "base/memory.h"
 #include "num/vec.h"

@@ -76,7 +76,8 @@ static void check_weighted(bool simplex, const double *w) {
     least = fmin(least, mu);
     most = fmax(most, lip);
   }
-  assert_true(c.mu <= least + 1e-12 && c.lipschitz >= most - 1e-12);
+  assert_true(c.mu <= least + 1e-12);
+  assert_true(c.lipschitz >= most - 1e-12);
   check_near(c.mu, least, 1e-2 * fabs(least));
   check_near(c.lipschitz, most, 1e-2 * most);
   hvi_problem_free(&t.base);
@@ -126,8 +127,11 @@ static void sampled_constants_bracket_the_exact_ones(void **state) {
     check_ok(hvi_problem_constants(&exact, &t.base, &err), &err);
     t.base.ops = &toy_opaque_ops;
     check_ok(hvi_problem_constants(&sampled, &t.base, &err), &err);
-    assert_true(exact.exact && !sampled.exact && sampled.pairs > 1000);
-    assert_true(sampled.mu >= exact.mu - 1e-10 && sampled.mu <= exact.mu + 0.1);
+    assert_true(exact.exact);
+    assert_true(!sampled.exact);
+    assert_true(sampled.pairs > 1000);
+    assert_true(sampled.mu >= exact.mu - 1e-10);
+    assert_true(sampled.mu <= exact.mu + 0.1);
     assert_true(sampled.lipschitz <= exact.lipschitz * (1 + 1e-10));
     assert_true(sampled.lipschitz >= 0.98 * exact.lipschitz);
     hvi_problem_free(&t.base);
@@ -165,7 +169,8 @@ static void a_curved_operator_is_sampled(void **state) {
   t.base.ops = &toy_opaque_ops;
   t.cubic = 1.0;
   check_ok(hvi_problem_constants(&c, &t.base, &err), &err);
-  assert_true(c.mu > 1.0 && c.mu < 1.01);
+  assert_true(c.mu > 1.0);
+  assert_true(c.mu < 1.01);
   assert_true(c.lipschitz > 10.0);
   hvi_problem_free(&t.base);
 }

@@ -47,24 +47,6 @@ static hvi_status read_bias(hvi_reader *r, const hvi_node *map, hvi_layer *layer
   return hvi_reader_vector(r, node, layer->out, false, &layer->bias);
 }
 
-static hvi_status read_trainable(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t in) {
-  const hvi_node *out = hvi_node_get(map, "out");
-  if (!out) return hvi_reader_fail(r, map, "a trainable layer needs 'out', its number of outputs");
-  if (!in)
-    return hvi_reader_fail(r, map, "a player whose first layer is trainable needs 'input_size'");
-  return hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out);
-}
-
-static hvi_status read_fixed(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t *in,
-                             const hvi_matrix *W) {
-  const hvi_node *out = hvi_node_get(map, "out");
-  layer->out = W->rows;
-  layer->matrix = W->data;
-  hvi_status status = out ? hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out) : HVI_OK;
-  if (!*in) *in = W->columns;
-  return status ? status : hvi_reader_shape(r, W, layer->out, *in);
-}
-
 /* A layer with *in inputs; zero: as many as its matrix has columns, which *in is then. */
 static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t *in) {
   static const char *const known[] = {"matrix", "matrix_file", "trainable", "out",
@@ -73,13 +55,21 @@ static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *laye
   if (!status) status = read_activation(r, map, &layer->activation);
   hvi_matrix W = {.data = NULL};
   if (!status) status = hvi_reader_matrix(r, map, "matrix", &W);
-  const hvi_node *node = status ? NULL : hvi_node_get(map, "trainable");
+  const hvi_node *node = hvi_node_get(map, "trainable"), *out = hvi_node_get(map, "out");
   bool trainable = false;
-  if (node) status = hvi_reader_bool(r, node, &trainable);
+  if (!status && node) status = hvi_reader_bool(r, node, &trainable);
   if (status) return status;
   if (trainable == (W.data != NULL))
     return hvi_reader_fail(r, map, "a layer needs either a matrix or 'trainable: true'");
-  status = trainable ? read_trainable(r, map, layer, *in) : read_fixed(r, map, layer, in, &W);
+  if (trainable && !out)
+    return hvi_reader_fail(r, map, "a trainable layer needs 'out', its number of outputs");
+  if (trainable && !*in)
+    return hvi_reader_fail(r, map, "a player whose first layer is trainable needs 'input_size'");
+  if (!*in) *in = W.columns;
+  layer->out = W.rows;
+  layer->matrix = W.data;
+  if (out) status = hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out);
+  if (!status && !trainable) status = hvi_reader_shape(r, &W, layer->out, *in);
   return status ? status : read_bias(r, map, layer);
 }
 
@@ -119,15 +109,6 @@ static hvi_status make_identity(hvi_reader *r, const hvi_node *map, hvi_stack_sp
   return HVI_OK;
 }
 
-/* Adds the layer's parameters to *numbers and fails when there are too many of them. */
-static hvi_status count_numbers(hvi_reader *r, const hvi_node *map, const hvi_stack_spec *stack,
-                                const hvi_layer *layer, size_t in, size_t *numbers) {
-  if (!layer->matrix) *numbers += in * layer->out;
-  if (layer->train_bias) *numbers += layer->out;
-  if (*numbers <= MOST_NUMBERS && stack->rows <= MOST_NUMBERS / layer->out) return HVI_OK;
-  return hvi_reader_fail(r, map, "more than %d parameters or outputs", MOST_NUMBERS);
-}
-
 static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec *stack,
                               hvi_layer *layers) {
   hvi_status status = read_input(r, map, stack);
@@ -140,8 +121,10 @@ static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec
   for (const hvi_node *node = list->first; node; node = node->next) {
     hvi_layer *layer = &layers[stack->layer_count];
     status = read_layer(r, node, layer, &in);
-    if (!status) status = count_numbers(r, node, stack, layer, in, &numbers);
     if (status) return status;
+    numbers += (layer->matrix ? 0 : in * layer->out) + (layer->train_bias ? layer->out : 0);
+    if (numbers > MOST_NUMBERS || stack->rows > MOST_NUMBERS / layer->out)
+      return hvi_reader_fail(r, node, "more than %d parameters or outputs", MOST_NUMBERS);
     if (stack->layer_count++ == 0) stack->in = in;
     in = layer->out;
   }
@@ -170,7 +153,7 @@ typedef struct builder {
   size_t player_count;
   hvi_player *players; /* [player_count]; a model that is NULL is not made yet */
   size_t payoff_count;
-  hvi_payoff *payoffs; /* room for all that the file can hold */
+  hvi_payoff *payoffs; /* as many as the file can hold */
   const double *solution;
 } builder;
 
@@ -423,17 +406,6 @@ hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name
   *game = NULL;
   hvi_status status = hvi_document_parse(&d, text, name, folder, err);
   if (!status) status = hvi_game_read(game, &d, seed, instance, err);
-  hvi_document_free(&d);
-  return status;
-}
-
-hvi_status hvi_game_load(hvi_problem **game, const char *path, hvi_error *err) {
-  if (!game || !path)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_game_load: a null pointer");
-  hvi_document d;
-  *game = NULL;
-  hvi_status status = hvi_document_read(&d, path, err);
-  if (!status) status = hvi_game_read(game, &d, 0, 0, err);
   hvi_document_free(&d);
   return status;
 }

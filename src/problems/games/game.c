@@ -188,26 +188,11 @@ static hvi_status check_spec(const hvi_game_spec *spec, hvi_error *err) {
   return status;
 }
 
-/* Doubles that the copies of the spec's numbers take. */
-static size_t count_numbers(const hvi_game_spec *spec) {
-  size_t total = hvi_arena_need(spec->player_count), n = 0, d = 0;
-  for (size_t k = 0; k < spec->player_count; k++) {
-    const hvi_player *player = &spec->players[k];
-    size_t out = player->model->out;
-    n += out;
-    d += player->model->dim;
-    if (player->set == HVI_SET_BOX) total += 2 * hvi_arena_need(out);
-    if (player->set == HVI_SET_SUBSPACE) total += hvi_arena_need(out * player->rank);
-  }
-  for (size_t k = 0; k < spec->payoff_count; k++)
-    total += hvi_arena_need(spec->players[spec->payoffs[k].row].model->out *
-                            spec->players[spec->payoffs[k].column].model->out);
-  return total + hvi_arena_need(d) + 2 * hvi_arena_need(n);
-}
-
-static const double *keep(hvi_arena *arena, const double *x, size_t n) {
-  double *copy = hvi_arena_take(arena, n);
+/* Copies x[n] to where *at stands in the game's store, and moves on. */
+static const double *keep(double **at, const double *x, size_t n) {
+  double *copy = *at;
   hvi_vec_copy(copy, x, n);
+  *at += n;
   return copy;
 }
 
@@ -216,69 +201,77 @@ static size_t count_parts(const hvi_player *player) {
 }
 
 /* Writes the player's factors of Z, which begin at output z, and returns how many there are. */
-static size_t copy_sets(hvi_set *sets, const hvi_player *player, size_t z, hvi_arena *arena) {
+static size_t copy_sets(hvi_set *sets, const hvi_player *player, size_t z, double **at) {
   size_t out = player->model->out, parts = count_parts(player);
   for (size_t i = 0; i < parts; i++)
     sets[i] = (hvi_set){.kind = player->set, .begin = z + i * (out / parts), .len = out / parts};
   if (player->set == HVI_SET_BOX) {
-    sets->lower = keep(arena, player->lower, out);
-    sets->upper = keep(arena, player->upper, out);
+    sets->lower = keep(at, player->lower, out);
+    sets->upper = keep(at, player->upper, out);
   } else if (player->set == HVI_SET_SUBSPACE) {
-    sets->basis = keep(arena, player->basis, out * player->rank);
+    sets->basis = keep(at, player->basis, out * player->rank);
     sets->rank = player->rank;
   }
   return parts;
 }
 
-static void copy_numbers(hvi_game *game, const hvi_game_spec *spec, size_t n, size_t d,
-                         hvi_arena *arena) {
-  double *theta0 = hvi_arena_take(arena, d);
-  game->weight = hvi_arena_take(arena, spec->player_count);
-  game->constant = hvi_arena_take(arena, n);
-  for (size_t k = 0, z = 0, t = 0; k < spec->player_count; k++) {
+/* Doubles that the set takes. */
+static size_t set_numbers(const hvi_player *player) {
+  if (player->set == HVI_SET_BOX) return 2 * player->model->out;
+  return player->set == HVI_SET_SUBSPACE ? player->model->out * player->rank : 0;
+}
+
+static void copy_numbers(hvi_game *game, const hvi_game_spec *spec, size_t n, size_t d) {
+  double *theta0 = game->store, *at = theta0 + d;
+  game->base.theta0 = theta0;
+  game->base.sets = game->sets;
+  game->weight = at;
+  game->constant = game->weight + spec->player_count;
+  at = game->constant + n;
+  for (size_t k = 0, z = 0; k < spec->player_count; k++) {
     const hvi_player *player = &spec->players[k];
-    size_t out = player->model->out, dim = player->model->dim;
-    hvi_vec_copy(theta0 + t, player->theta0, dim);
+    size_t out = player->model->out;
+    keep(&theta0, player->theta0, player->model->dim);
     game->weight[k] = player->weight;
     for (size_t i = 0; i < out; i++)
       game->constant[z + i] = (player->linear ? player->linear[i] : 0.0) -
                               (player->centre ? player->weight * player->centre[i] : 0.0);
-    game->base.set_count += copy_sets(game->sets + game->base.set_count, player, z, arena);
+    game->base.set_count += copy_sets(game->sets + game->base.set_count, player, z, &at);
     z += out;
-    t += dim;
   }
   for (size_t k = 0; k < spec->payoff_count; k++) {
     const hvi_payoff *pay = &spec->payoffs[k];
     size_t size = spec->players[pay->row].model->out * spec->players[pay->column].model->out;
-    game->payoffs[k] = (hvi_payoff){pay->row, pay->column, keep(arena, pay->matrix, size)};
+    game->payoffs[k] = (hvi_payoff){pay->row, pay->column, keep(&at, pay->matrix, size)};
   }
-  game->base.theta0 = theta0;
-  game->base.solution = spec->solution ? keep(arena, spec->solution, n) : NULL;
-  game->base.sets = game->sets;
+  game->base.solution = spec->solution ? keep(&at, spec->solution, n) : NULL;
 }
 
 /* Everything but the model; NULL when there is no memory. */
 static hvi_game *new_game(const hvi_game_spec *spec) {
   hvi_game *game = hvi_alloc(1, sizeof *game);
   if (!game) return NULL;
-  size_t n = 0, d = 0, set_count = 0;
+  size_t n = 0, d = 0, set_count = 0, more = 0;
   for (size_t k = 0; k < spec->player_count; k++) {
     n += spec->players[k].model->out;
     d += spec->players[k].model->dim;
     set_count += count_parts(&spec->players[k]);
+    more += set_numbers(&spec->players[k]);
   }
+  for (size_t k = 0; k < spec->payoff_count; k++)
+    more += spec->players[spec->payoffs[k].row].model->out *
+            spec->players[spec->payoffs[k].column].model->out;
   *game = (hvi_game){.base.ops = &game_ops,
                      .player_count = spec->player_count,
-                     .payoff_count = spec->payoff_count};
-  hvi_arena arena = {.size = count_numbers(spec)};
-  arena.base = game->store = hvi_alloc_doubles(arena.size);
-  game->sets = hvi_alloc(set_count, sizeof *game->sets);
-  game->payoffs = hvi_alloc(spec->payoff_count, sizeof *game->payoffs);
+                     .payoff_count = spec->payoff_count,
+                     .store = hvi_alloc_doubles(d + spec->player_count + 2 * n + more),
+                     .sets = hvi_alloc(set_count, sizeof *game->sets),
+                     .payoffs = hvi_alloc(spec->payoff_count, sizeof *game->payoffs)};
   if (!game->store || !game->sets || !game->payoffs) {
     free_game(&game->base);
     return NULL;
   }
-  copy_numbers(game, spec, n, d, &arena);
+  copy_numbers(game, spec, n, d);
   return game;
 }
 

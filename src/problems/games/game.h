@@ -18,7 +18,7 @@ typedef struct hvi_game {
   double *constant;                           /* [n] */
   hvi_set *sets;                              /* base.sets, to be freed */
   double tiny[HVI_GAME_TINY * HVI_GAME_TINY]; /* [n][n] all blocks, when n is that small */
-  double *store;                              /* all numbers of the game in one piece */
+  double *store;                              /* all numbers of the game in one block */
 } hvi_game;
 
 /* The problem as a game, or NULL when it is something else. */

@@ -105,11 +105,10 @@ static void scale_to(double *x, size_t n, double total) {
 
 static hvi_status draw_blocks(hvi_mdp *m, uint64_t seed, uint64_t instance, hvi_error *err) {
   const size_t n = m->n, half = n / 2;
-  if (n < 2 || n > DENSE_STATES) {
+  if (n < 2 || n > DENSE_STATES)
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "chain: states = %zu; kind=blocks is dense and takes 2 to %d", n,
                          (int)DENSE_STATES);
-  }
   m->P = hvi_alloc_doubles(n * n);
   if (!m->P) return hvi_error_memory(err, "the transitions");
   hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);
@@ -190,8 +189,6 @@ hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, hvi_error 
   hvi_trajectory_settings s = hvi_trajectory_defaults(m);
   s.ridge = v->ridge;
   if (v->wait > 0) s.wait = v->wait;
-  static const hvi_trajectory_scale scales[] = {
-      HVI_TRAJECTORY_SCALE_NONE, HVI_TRAJECTORY_SCALE_TRACE, HVI_TRAJECTORY_SCALE_LAMBDA};
-  s.scale = scales[v->scale];
+  s.scale = (hvi_trajectory_scale)v->scale; /* the choices are in the enum's order */
   return hvi_trajectory_problem_new(problem, m, &s, err);
 }

@@ -35,11 +35,9 @@ static void weighted_rows(double *out, const hvi_mdp *m, double gamma, size_t be
     hvi_vec_add(out, -gamma, moved, count * d);
   } else if (gamma != 0.0) {
     const hvi_sparse *S = &m->sparse;
-    for (size_t i = 0; i < count; i++) {
-      for (size_t k = S->start[begin + i]; k < S->start[begin + i + 1]; k++) {
+    for (size_t i = 0; i < count; i++)
+      for (size_t k = S->start[begin + i]; k < S->start[begin + i + 1]; k++)
         hvi_vec_add(out + i * d, -gamma * S->value[k], m->phi + S->column[k] * d, d);
-      }
-    }
   }
   for (size_t i = 0; i < count; i++) hvi_vec_scale(out + i * d, m->law[begin + i], d);
 }
@@ -95,10 +93,9 @@ static hvi_status factor_gram(double *L, const double *G, double *scale, double 
                               hvi_error *err) {
   for (size_t j = 0; j < d; j++) {
     scale[j] = sqrt(G[j * d + j]);
-    if (!(scale[j] > 0.0)) {
+    if (!(scale[j] > 0.0))
       return hvi_error_set(err, HVI_ERROR_INPUT,
                            "the features lack full column rank: column %zu is zero", j + 1);
-    }
   }
   for (size_t j = 0; j < d; j++) {
     if (factor_row(L, G, scale, d, j) < least_sine2) return complain_rank(L, d, j, c, err);
@@ -123,18 +120,16 @@ static bool allocate(hvi_mdp *m) {
   const size_t d = m->d;
   double **square[] = {&m->gram, &m->C, &m->factor, &m->mix, &m->reduced};
   bool good = (m->b = hvi_alloc_doubles(d)) != NULL;
-  for (size_t i = 0; i < sizeof square / sizeof *square; i++) {
+  for (size_t i = 0; i < sizeof square / sizeof *square; i++)
     good &= (*square[i] = hvi_alloc_doubles(d * d)) != NULL;
-  }
   return good;
 }
 
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err) {
   const size_t d = m->d;
-  if (d > m->n) {
+  if (d > m->n)
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "the features lack full column rank: %zu columns on %zu states", d, m->n);
-  }
   double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d), *rows = work ? work + m->n : NULL;
   hvi_status status = HVI_OK;
   if (work && allocate(m)) {

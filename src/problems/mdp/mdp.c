@@ -43,15 +43,13 @@ void hvi_mdp_free(hvi_mdp *m) {
 
 static hvi_status check_spec(const hvi_mdp_spec *s, hvi_error *err) {
   if (s->states == 0) return hvi_error_set(err, HVI_ERROR_INPUT, "a process needs a state");
-  if (!s->reward || !s->transitions == !s->sparse || (s->features > 0 && !s->phi)) {
+  if (!s->reward || !s->transitions == !s->sparse || (s->features > 0 && !s->phi))
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "a process needs rewards, transitions (dense or sparse) and, with "
                          "features, phi");
-  }
-  if (s->sparse && (s->sparse->rows != s->states || s->sparse->columns != s->states)) {
+  if (s->sparse && (s->sparse->rows != s->states || s->sparse->columns != s->states))
     return hvi_error_set(err, HVI_ERROR_INPUT, "P is %zu x %zu; with %zu states it is %zu x %zu",
                          s->sparse->rows, s->sparse->columns, s->states, s->states, s->states);
-  }
   return HVI_OK;
 }
 
@@ -86,31 +84,27 @@ static hvi_status check_rows(hvi_mdp *m, hvi_error *err) {
     const hvi_mdp_row row = hvi_mdp_row_of(m, i);
     double sum = 0.0;
     for (size_t k = 0; k < row.count; k++) {
-      if (!(row.value[k] >= 0.0) || isinf(row.value[k])) {
+      if (!(row.value[k] >= 0.0) || isinf(row.value[k]))
         return hvi_error_set(err, HVI_ERROR_INPUT,
                              "row %zu, column %zu of P is %g; a probability is between 0 and 1",
                              i + 1, hvi_mdp_column(&row, k) + 1, row.value[k]);
-      }
       sum += row.value[k];
     }
-    if (!(fabs(sum - 1.0) <= row_slack)) {
+    if (!(fabs(sum - 1.0) <= row_slack))
       return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P sums to %.10g; it must sum to 1",
                            i + 1, sum);
-    }
     for (size_t k = 0; sum != 1.0 && k < row.count; k++) row.value[k] /= sum;
   }
   return HVI_OK;
 }
 
 static hvi_status check_numbers(const hvi_mdp *m, hvi_error *err) {
-  if (m->phi && m->d > HVI_SET_RANK) {
+  if (m->phi && m->d > HVI_SET_RANK)
     return hvi_error_set(err, HVI_ERROR_INPUT, "%zu features are too many; at most %d", m->d,
                          (int)HVI_SET_RANK);
-  }
-  if (!(m->gamma >= 0.0 && m->gamma < 1.0)) {
+  if (!(m->gamma >= 0.0 && m->gamma < 1.0))
     return hvi_error_set(err, HVI_ERROR_INPUT, "gamma = %g; it must be at least 0 and below 1",
                          m->gamma);
-  }
   for (size_t i = 0; i < m->n; i++) {
     if (isfinite(m->reward[i])) continue;
     return hvi_error_set(err, HVI_ERROR_INPUT, "the reward of state %zu is %g, which is not finite",
@@ -236,10 +230,9 @@ static hvi_status search_all(search *s, hvi_error *err) {
 
 static hvi_status check_classes(const hvi_mdp *m, hvi_error *err) {
   const size_t n = m->n;
-  if (n >= unseen) {
+  if (n >= unseen)
     return hvi_error_set(err, HVI_ERROR_INPUT, "%zu states are too many; at most %u", n,
                          unseen - 1);
-  }
   uint32_t *memory = hvi_alloc(5 * n, sizeof *memory);
   size_t *next = hvi_alloc(n, sizeof *next);
   hvi_status status = HVI_OK;

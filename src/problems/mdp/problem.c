@@ -28,8 +28,8 @@ typedef struct evaluation {
   hvi_problem base;
   hvi_problem_ops ops; /* which of the optional ones there are depends on the size */
   linear model;
-  hvi_mdp *mdp; /* owned */
-  double *solution;
+  hvi_mdp *mdp;          /* owned */
+  double *solution;      /* [n] this and the next two: one block */
   double *mode, *mode_f; /* [n] the slow mode, and F's change along it */
   hvi_set set;
 } evaluation;
@@ -119,9 +119,7 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   const hvi_mdp *m = ((const evaluation *)p)->mdp;
   (void)sample, (void)theta;
   hvi_mdp_transit(f, m, z);
-  for (size_t i = 0; i < m->n; i++) {
-    f[i] = m->law[i] * (z[i] - m->reward[i] - m->gamma * f[i]);
-  }
+  for (size_t i = 0; i < m->n; i++) f[i] = m->law[i] * (z[i] - m->reward[i] - m->gamma * f[i]);
 }
 
 /* A = Xi (I - gamma P), b = -Xi r */
@@ -169,27 +167,7 @@ static void free_evaluation(hvi_problem *p) {
   hvi_mdp_free(e->mdp);
   hvi_free(e->model.blocks);
   hvi_free(e->solution);
-  hvi_free(e->mode);
-  hvi_free(e->mode_f);
   hvi_free(e);
-}
-
-static hvi_problem_ops choose_ops(const hvi_mdp *m) {
-  return (hvi_problem_ops){.name = "bellman",
-                           .operate = operate,
-                           .affine = m->n <= AFFINE_STATES ? affine : NULL,
-                           .slow_mode = slow_mode,
-                           .dist2 = dist2,
-                           .sensitivity = sensitivity,
-                           .constants = m->phi ? constants : NULL,
-                           .free = free_evaluation};
-}
-
-/* With as many features as states every value function can be reached. */
-static hvi_set choose_set(const hvi_mdp *m) {
-  if (m->d == m->n) return (hvi_set){.kind = HVI_SET_FREE, .len = m->n};
-  return (hvi_set){
-      .kind = HVI_SET_SUBSPACE, .len = m->n, .basis = m->phi, .mix = m->mix, .rank = m->d};
 }
 
 /* The constant, as far as the features can show it: u = Pi 1, and Xi (u - gamma P u). At the
@@ -197,25 +175,27 @@ static hvi_set choose_set(const hvi_mdp *m) {
 static hvi_status find_mode(evaluation *e, hvi_error *err) {
   const hvi_mdp *m = e->mdp;
   double *theta = hvi_alloc_doubles(m->d);
-  e->mode = hvi_alloc_doubles(m->n);
-  e->mode_f = hvi_alloc_doubles(m->n);
-  hvi_status status = theta && e->mode && e->mode_f ? HVI_OK : hvi_error_memory(err, "a slow mode");
-  for (size_t i = 0; i < m->n && !status; i++) e->mode_f[i] = 1.0;
-  if (!status) status = hvi_mdp_project(m, e->mode_f, theta, err);
-  if (!status) {
-    hvi_mdp_values(m, theta, e->mode);
-    hvi_mdp_transit(e->mode_f, m, e->mode);
-    for (size_t i = 0; i < m->n; i++) {
-      e->mode_f[i] = m->law[i] * (e->mode[i] - m->gamma * e->mode_f[i]);
-    }
-  }
+  if (!theta) return hvi_error_memory(err, "a slow mode");
+  for (size_t i = 0; i < m->n; i++) e->mode_f[i] = 1.0;
+  const hvi_status status = hvi_mdp_project(m, e->mode_f, theta, err);
+  if (!status) hvi_mdp_values(m, theta, e->mode);
   hvi_free(theta);
+  hvi_mdp_transit(e->mode_f, m, e->mode);
+  for (size_t i = 0; i < m->n; i++)
+    e->mode_f[i] = m->law[i] * (e->mode[i] - m->gamma * e->mode_f[i]);
   return status;
 }
 
 static hvi_status fill(evaluation *e, hvi_error *err) {
   const hvi_mdp *m = e->mdp;
-  e->ops = choose_ops(m);
+  e->ops = (hvi_problem_ops){.name = "bellman",
+                             .operate = operate,
+                             .affine = m->n <= AFFINE_STATES ? affine : NULL,
+                             .slow_mode = slow_mode,
+                             .dist2 = dist2,
+                             .sensitivity = sensitivity,
+                             .constants = m->phi ? constants : NULL,
+                             .free = free_evaluation};
   e->base = (hvi_problem){.ops = &e->ops,
                           .model = &e->model.base,
                           .theta0 = m->theta0,
@@ -225,9 +205,14 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
                           .sets = &e->set};
   hvi_status status = make_model(&e->model, m, err);
   if (status) return status;
-  e->set = choose_set(m);
-  e->base.solution = e->solution = hvi_alloc_doubles(m->n);
+  e->set = (hvi_set){
+      .kind = HVI_SET_SUBSPACE, .len = m->n, .basis = m->phi, .mix = m->mix, .rank = m->d};
+  /* with as many features as states every value function can be reached */
+  if (m->d == m->n) e->set = (hvi_set){.kind = HVI_SET_FREE, .len = m->n};
+  e->base.solution = e->solution = hvi_alloc_doubles(3 * m->n);
   if (!e->solution) return hvi_error_memory(err, "a solution");
+  e->mode = e->solution + m->n;
+  e->mode_f = e->mode + m->n;
   hvi_mdp_values(m, m->fixed_point, e->solution);
   return find_mode(e, err);
 }

@@ -236,22 +236,13 @@ static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hv
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a trajectory needs a process and settings");
   if (!(s->ridge >= 0.0 && isfinite(s->ridge)))
     return hvi_error_set(err, HVI_ERROR_INPUT, "ridge = %g: it must not be negative", s->ridge);
-  if (s->scale != HVI_TRAJECTORY_SCALE_NONE && s->scale != HVI_TRAJECTORY_SCALE_TRACE &&
-      s->scale != HVI_TRAJECTORY_SCALE_LAMBDA)
+  if ((unsigned)s->scale > HVI_TRAJECTORY_SCALE_LAMBDA)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "scale %d: there is no such kind", (int)s->scale);
   if (mdp->d <= MOST_FEATURES) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "a trajectory keeps matrices of d x d for d features, at most %d, and this "
                        "process has %zu; give it features",
                        (int)MOST_FEATURES, mdp->d);
-}
-
-static void feature_means(hvi_trajectory *t) {
-  const hvi_mdp *m = t->mdp;
-  const size_t d = t->d;
-  hvi_vec_copy(hvi_sample_D(t->mean), m->gram, d * d);
-  hvi_vec_copy(hvi_sample_C(t->mean, d), m->C, d * d);
-  hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
 }
 
 /* D = Xi, C = Xi (I - gamma P), r = Xi r */
@@ -270,11 +261,16 @@ static void tabular_means(hvi_trajectory *t) {
 }
 
 static void find_means(hvi_trajectory *t) {
+  const hvi_mdp *m = t->mdp;
+  const size_t d = t->d;
   t->mean->count = SIZE_MAX;
-  if (t->phi)
-    feature_means(t);
-  else
+  if (t->phi) {
+    hvi_vec_copy(hvi_sample_D(t->mean), m->gram, d * d);
+    hvi_vec_copy(hvi_sample_C(t->mean, d), m->C, d * d);
+    hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
+  } else {
     tabular_means(t);
+  }
   digest(t, t->mean);
 }
 

@@ -159,9 +159,8 @@ hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err) {
   const size_t width = band_width(m);
   if (band_fits(m, width, false)) return law_by_elimination(m, width, err);
   hvi_status status = law_by_iteration(m, err);
-  if (status == HVI_ERROR_UNSUPPORTED && band_fits(m, width, true)) {
+  if (status == HVI_ERROR_UNSUPPORTED && band_fits(m, width, true))
     status = law_by_elimination(m, width, err);
-  }
   return status;
 }
 

@@ -190,9 +190,8 @@ static void score(const credit *c, const double *theta, double shift, double *lo
 /* |theta_S|^2 */
 static double strategic2(const double *theta) {
   double sum = 0.0;
-  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
     sum += theta[hvi_credit_strategic[k]] * theta[hvi_credit_strategic[k]];
-  }
   return sum;
 }
 
@@ -215,16 +214,14 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
  */
 static bool parameter_view(double *beta, double *mu, const credit *c, double eps) {
   double H[WIDTH * WIDTH], s[WIDTH] = {0.0}, w[WIDTH], h[WIDTH];
-  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
     s[hvi_credit_strategic[k]] = eps * c->stable[hvi_credit_strategic[k]];
-  }
   const double *S = c->curvature, *last = S + BIAS * WIDTH;
   for (size_t i = 0; i < WIDTH; i++) {
     h[i] = last[i] - s[i] * last[BIAS];
-    for (size_t j = 0; j < WIDTH; j++) {
+    for (size_t j = 0; j < WIDTH; j++)
       H[i * WIDTH + j] =
           S[i * WIDTH + j] - s[i] * last[j] - last[i] * s[j] + s[i] * s[j] * last[BIAS];
-    }
     if (i < FEATURES) H[i * WIDTH + i] += c->lambda;
   }
   if (hvi_dense_eigenvalues(w, H, WIDTH, NULL)) return false;
@@ -295,10 +292,9 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
   double L[WIDTH * WIDTH];
   hvi_vec_copy(L, c->data.product, (size_t)WIDTH * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) L[j * WIDTH + j] += 4.0 * c->lambda;
-  if (!cholesky(L)) {
+  if (!cholesky(L))
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "credit: the features are linearly dependent; lambda is too small");
-  }
   hvi_vec_copy(c->basis, c->data.x, n * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) c->basis[(n + j) * WIDTH + j] = 1.0;
   for (size_t i = 0; i < n + FEATURES; i++) hvi_lower_solve(L, c->basis + i * WIDTH, WIDTH);

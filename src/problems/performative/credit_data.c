@@ -121,10 +121,9 @@ static hvi_status take_rows(hvi_credit_data *data, const hvi_table *t, const cha
   for (size_t i = 0; i < t->rows; i++) {
     double *y = &data->y[data->rows];
     if (!take_row(data->x + data->rows * WIDTH, y, t->data + i * t->columns, at)) continue;
-    if (*y != 0.0 && *y != 1.0) {
+    if (*y != 0.0 && *y != 1.0)
       return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2,
                            names[LABEL], *y);
-    }
     data->rows++;
   }
   if (data->rows) return HVI_OK;
@@ -158,12 +157,11 @@ static bool standardise(double *x, size_t rows, size_t j) {
 
 static hvi_status standardise_all(hvi_credit_data *data, const char *source, hvi_error *err) {
   for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) {
-    if (!standardise(data->x, data->rows, j)) {
+    if (!standardise(data->x, data->rows, j))
       return hvi_error_set(err, HVI_ERROR_INPUT,
                            "%s: feature %zu is the same in all %zu complete rows and cannot be "
                            "standardised",
                            source, j, data->rows);
-    }
   }
   for (size_t i = 0; i < data->rows; i++) data->x[i * WIDTH + HVI_CREDIT_BIAS] = 1.0;
   return HVI_OK;

@@ -23,9 +23,8 @@ double hvi_credit_loss(double s, double y) { return log1p(exp(-fabs(s))) + fmax(
 
 static double value(const double *theta, const hvi_credit_data *data, double lambda) {
   double sum = 0.0;
-  for (size_t i = 0; i < data->rows; i++) {
+  for (size_t i = 0; i < data->rows; i++)
     sum += hvi_credit_loss(hvi_vec_dot(data->x + i * WIDTH, theta, WIDTH), data->y[i]);
-  }
   return sum / (double)data->rows + 0.5 * lambda * hvi_vec_norm2(theta, HVI_CREDIT_FEATURES);
 }
 
@@ -37,9 +36,8 @@ static void differentiate(double *g, double *curvature, const double *theta,
   for (size_t i = 0; i < data->rows; i++) {
     const double *x = data->x + i * WIDTH, p = hvi_credit_sigmoid(hvi_vec_dot(x, theta, WIDTH));
     hvi_vec_add(g, p - data->y[i], x, WIDTH);
-    for (size_t j = 0; j < WIDTH; j++) {
+    for (size_t j = 0; j < WIDTH; j++)
       hvi_vec_add(curvature + j * WIDTH, p * (1.0 - p) * x[j], x, WIDTH);
-    }
   }
   hvi_vec_scale(g, 1.0 / (double)data->rows, WIDTH);
   hvi_vec_scale(curvature, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);

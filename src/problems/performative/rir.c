@@ -98,25 +98,22 @@ static void gather(batch *t, const rir_model *m, const uint32_t *source, size_t 
     for (size_t j = 0; j < WIDTH; j++) t->x[j][l] = x[j];
     if (!source) continue;
     const double *other = m->data->x + source[row] * WIDTH;
-    for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+    for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
       t->x[hvi_credit_strategic[k]][l] = other[hvi_credit_strategic[k]];
-    }
   }
 }
 
 static void bend_of(batch *t) {
-  for (size_t k = 0; k < HIDDEN; k++) {
+  for (size_t k = 0; k < HIDDEN; k++)
     for (size_t l = 0; l < LANES; l++) t->bend[k][l] = t->h[k][l] < 0.0 ? 0.01 : 1.0;
-  }
 }
 
 /* out[k] = sum_j W[k][j] x[j] */
 static void first_layer(double out[HIDDEN][LANES], const double *W, const batch *t) {
   for (size_t k = 0; k < HIDDEN; k++) {
     double a[LANES] = {0.0};
-    for (size_t j = 0; j < WIDTH; j++) {
+    for (size_t j = 0; j < WIDTH; j++)
       for (size_t l = 0; l < LANES; l++) a[l] += W[k * WIDTH + j] * t->x[j][l];
-    }
     for (size_t l = 0; l < LANES; l++) out[k][l] = a[l];
   }
 }
@@ -163,9 +160,8 @@ static void run(const rir_model *m, double *cache, const uint32_t *source, const
 
 /* Row i is resampled when its uniform number is below z_i + delta. */
 static void choose(const rir_model *m, const double *z, uint32_t *source) {
-  for (size_t i = 0; i < m->data->rows; i++) {
+  for (size_t i = 0; i < m->data->rows; i++)
     source[i] = m->lot[i] < z[i] + m->delta ? m->partners[i] : (uint32_t)i;
-  }
 }
 
 static void eval(const hvi_model *base, double *cache, const double *theta, double *z) {
@@ -209,9 +205,8 @@ static void vjp(const hvi_model *base, double *cache, const double *theta, const
         sums[SECOND + k][l] += g[l] * t.h[k][l];
         d[l] = g[l] * theta[SECOND + k] * t.bend[k][l];
       }
-      for (size_t j = 0; j < WIDTH; j++) {
+      for (size_t j = 0; j < WIDTH; j++)
         for (size_t l = 0; l < LANES; l++) sums[k * WIDTH + j][l] += d[l] * t.x[j][l];
-      }
     }
   }
   for (size_t i = 0; i < DIM; i++) {
@@ -229,11 +224,9 @@ static void jvp(const hvi_model *base, double *cache, const double *theta, const
     recall(&t, m, cache, b);
     first_layer(tangent, v, &t);
     for (size_t l = 0; l < LANES; l++) a[l] = v[LAST];
-    for (size_t k = 0; k < HIDDEN; k++) {
-      for (size_t l = 0; l < LANES; l++) {
+    for (size_t k = 0; k < HIDDEN; k++)
+      for (size_t l = 0; l < LANES; l++)
         a[l] += v[SECOND + k] * t.h[k][l] + theta[SECOND + k] * t.bend[k][l] * tangent[k][l];
-      }
-    }
     for (size_t l = 0; l < LANES; l++) a[l] *= t.slope[l];
     hvi_vec_copy(out + b * LANES, a, lanes_of(m, b));
   }
@@ -325,9 +318,8 @@ static const hvi_problem_ops rir_ops = {.name = "credit-rir",
 static void score(const rir *r, const double *z, double *loss, double *accuracy) {
   const size_t n = r->data.rows;
   double right = 0.0;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     right += (z[i] > 0.5 * (1.0 - r->delta)) == (r->data.y[i] > 0.5) ? 1.0 : 0.0;
-  }
   *loss = 0.5 * hvi_vec_dist2(z, r->labels, n) / (double)n;
   *accuracy = right / (double)n;
 }

@@ -115,11 +115,10 @@ hvi_value_spec hvi_value_defaults(void) {
 }
 
 static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
-  if (!isfinite(s->shift) || !isfinite(s->scale) || s->scale == 0.0) {
+  if (!isfinite(s->shift) || !isfinite(s->scale) || s->scale == 0.0)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "values of shift %g and scale %g: both must be finite, the scale not 0",
                          s->shift, s->scale);
-  }
   for (size_t j = 0; j < s->data->obs; j++) {
     const double center = s->center ? s->center[j] : 0.0, spread = s->spread ? s->spread[j] : 1.0;
     if (isfinite(center) && spread > 0.0 && isfinite(1.0 / spread)) continue;
@@ -132,33 +131,27 @@ static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
 }
 
 static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
-  if (!s || !s->data) {
+  if (!s || !s->data)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "policy evaluation needs a data set");
-  }
   const hvi_status status = hvi_setting_check(&table, s, err);
   if (status) return status;
-  if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->returns)) {
+  if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->returns))
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "lambda = %g: it goes with Bellman targets on rows in their order, not at "
                          "random",
                          s->lambda);
-  }
-  if (s->data->count == 0 || s->data->obs == 0) {
+  if (s->data->count == 0 || s->data->obs == 0)
     return hvi_error_set(err, HVI_ERROR_INPUT, "the data set has no transitions");
-  }
-  if (s->draw == HVI_VALUE_ALL && s->buffer > 0) {
+  if (s->draw == HVI_VALUE_ALL && s->buffer > 0)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "double sampling takes batches, not the whole data set");
-  }
-  if (s->draw != HVI_VALUE_ALL && s->batch == 0) {
+  if (s->draw != HVI_VALUE_ALL && s->batch == 0)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a batch needs a transition at least");
-  }
-  if (s->replay > 0 && (s->draw != HVI_VALUE_FRESH || s->buffer > 0 || s->replay >= s->batch)) {
+  if (s->replay > 0 && (s->draw != HVI_VALUE_FRESH || s->buffer > 0 || s->replay >= s->batch))
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "%zu rows of replay in batches of %zu: it goes with fresh draws without a "
                          "buffer, and leaves room for a fresh row",
                          s->replay, s->batch);
-  }
   return check_network(s, err);
 }
 
@@ -170,11 +163,10 @@ static hvi_status check_rows(hvi_value *v, hvi_error *err) {
   size_t held;
   if (!hvi_multiply_sizes(s->buffer, s->batch, &held)) held = SIZE_MAX;
   if (s->draw == HVI_VALUE_FRESH && s->buffer == 0) held = s->batch - s->replay;
-  if (held > there || s->batch > SIZE_MAX / 4) {
+  if (held > there || s->batch > SIZE_MAX / 4)
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "batches of %zu rows, %zu of them at once, from %zu rows of data",
                          s->batch, s->buffer ? s->buffer : 1, there);
-  }
   v->rows = s->buffer > 0 ? 2 * s->batch : s->batch;
   return HVI_OK;
 }
@@ -185,9 +177,7 @@ static hvi_status copy_spec(hvi_value *v, hvi_error *err) {
   const bool scales = s->center || s->spread;
   if (scales) v->center = hvi_alloc_doubles(v->obs);
   if (scales) v->inverse = hvi_alloc_doubles(v->obs);
-  if (scales && !(v->center && v->inverse)) {
-    return hvi_error_memory(err, "policy evaluation");
-  }
+  if (scales && !(v->center && v->inverse)) return hvi_error_memory(err, "policy evaluation");
   for (size_t j = 0; scales && j < v->obs; j++) {
     v->center[j] = s->center ? s->center[j] : 0.0;
     v->inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
@@ -220,9 +210,8 @@ static hvi_status make_start(hvi_value *v, uint64_t seed, hvi_error *err) {
   v->weights = hvi_alloc_doubles(v->rows);
   v->theta0 = hvi_alloc_doubles(v->base.model->dim);
   if (!v->weights || !v->theta0) return hvi_error_memory(err, "policy evaluation");
-  for (size_t i = v->rows - v->spec.batch; i < v->rows; i++) {
+  for (size_t i = v->rows - v->spec.batch; i < v->rows; i++)
     v->weights[i] = 1.0 / (double)v->spec.batch;
-  }
   hvi_rng rng = hvi_rng_new(seed, "value", 0);
   return hvi_mlp_init(v->base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
 }
@@ -242,14 +231,17 @@ static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   if (!status) status = make_start(v, seed, err);
   if (status) return status;
   v->set = (hvi_set){.kind = HVI_SET_FREE, .len = v->rows};
-  v->base.theta0 = v->theta0;
-  v->base.weights = v->weights;
-  v->base.sample_bytes = hvi_value_sample_bytes(v);
-  v->base.draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0;
-  v->base.one_sample = v->spec.draw == HVI_VALUE_ALL;
-  v->base.eta = 1.0;
-  v->base.set_count = 1;
-  v->base.sets = &v->set;
+  v->base = (hvi_problem){.ops = &v->ops,
+                          .model = v->base.model,
+                          .theta0 = v->theta0,
+                          .weights = v->weights,
+                          .sample_bytes = hvi_value_sample_bytes(v),
+                          .draw_steps =
+                              v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0,
+                          .one_sample = v->spec.draw == HVI_VALUE_ALL,
+                          .eta = 1.0,
+                          .set_count = 1,
+                          .sets = &v->set};
   return HVI_OK;
 }
 

@@ -82,9 +82,8 @@ static workspace begin_step(const hvi_problem *p, const void *sample, double *st
 /* V(s') with what its gradient needs. */
 static void eval_successors(const workspace *k, const double *theta) {
   const hvi_value *v = k->v;
-  for (size_t i = 0; i < k->n; i++) {
+  for (size_t i = 0; i < k->n; i++)
     hvi_value_scale_state(v, k->x + i * v->obs, v->spec.data->next + k->s->row[i] * v->obs);
-  }
   const hvi_mlp_batch batch = {.x = k->x, .rows = k->n};
   k->m->ops->bind(k->m, k->beyond, &batch);
   k->m->ops->eval(k->m, k->beyond, theta, k->next);

@@ -59,9 +59,8 @@ static hvi_rng draw_rng(const hvi_rng *rng, uint64_t t) {
 
 /* rows[n] at random of the first `count`, with replacement */
 static void choose_random(const hvi_value *v, size_t *rows, size_t n, size_t count, hvi_rng *rng) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     rows[i] = row_of(v, (size_t)(hvi_rng_uniform(rng) * (double)count));
-  }
 }
 
 static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *rng) {
@@ -94,9 +93,8 @@ void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *samp
   if (v->spec.draw == HVI_VALUE_ALL && s->draws > 0) return;
   lay_out(v, s);
   choose_rows(v, s, rng);
-  for (size_t i = 0; i < v->spec.batch; i++) {
+  for (size_t i = 0; i < v->spec.batch; i++)
     hvi_value_scale_state(v, s->x + i * v->obs, v->spec.data->observation + s->row[i] * v->obs);
-  }
   if (v->spec.buffer > 0) put_buffer(v, s, 0);
   s->draws++;
 }

@@ -21,9 +21,7 @@ void hvi_value_scale_state(const hvi_value *v, float *x, const float *s) {
     memcpy(x, s, v->obs * sizeof *x);
     return;
   }
-  for (size_t j = 0; j < v->obs; j++) {
-    x[j] = (float)(((double)s[j] - v->center[j]) * v->inverse[j]);
-  }
+  for (size_t j = 0; j < v->obs; j++) x[j] = (float)(((double)s[j] - v->center[j]) * v->inverse[j]);
 }
 
 /* A worker's inputs and trace. */
@@ -66,9 +64,8 @@ static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_
   gather(p, x, first, count);
   hvi_net_forward(v->net, p->weights, count, x, aligned(v->obs), trace);
   const float *y = hvi_net_output(v->net, trace, count, v->net->layer_count - 1);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     p->values[first + i] = v->spec.shift + v->spec.scale * (double)y[i];
-  }
   return HVI_OK;
 }
 

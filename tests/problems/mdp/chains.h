@@ -12,7 +12,9 @@ static inline hvi_mdp *random_mdp(size_t n, size_t d, double gamma, uint64_t see
   hvi_rng rng = hvi_rng_new(seed, "test mdp", 0);
   double *P = calloc(n * n, sizeof *P), *r = calloc(n, sizeof *r);
   double *phi = calloc(n * d + 1, sizeof *phi);
-  assert_true(P && r && phi);
+  assert_true(P);
+  assert_true(r);
+  assert_true(phi);
   for (size_t i = 0; i < n; i++) {
     double sum = 0;
     for (size_t j = 0; j < n; j++) sum += P[i * n + j] = pow(hvi_rng_uniform(&rng), 4);
@@ -38,7 +40,9 @@ static inline hvi_mdp *random_mdp(size_t n, size_t d, double gamma, uint64_t see
 /* The lazy reflecting walk with orthonormal polynomials of degree 0 to 2. */
 static inline hvi_mdp *walk_mdp(size_t n, double gamma) {
   double *P = calloc(n * n, sizeof *P), *r = calloc(n, sizeof *r), *phi = calloc(3 * n, sizeof *P);
-  assert_true(P && r && phi);
+  assert_true(P);
+  assert_true(r);
+  assert_true(phi);
   for (size_t i = 0; i < n; i++) {
     const double x = 2.0 * (double)i / (double)(n - 1) - 1.0;
     P[i * n + i] += 0.5;

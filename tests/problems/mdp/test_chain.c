@@ -63,7 +63,8 @@ static void blocks_hold_their_mass(void **state) {
     const double stay = (out[i] - hvi_mdp_reward(m)[i]) / 0.9;
     check_near(stay, i < 50 ? 0.99 : 0.01, 1e-14);
     check_near(hvi_mdp_phi(m)[5 * i], 1.0, 0.0);
-    assert_true(hvi_mdp_reward(m)[i] >= 0.0 && hvi_mdp_reward(m)[i] < 1.0);
+    assert_true(hvi_mdp_reward(m)[i] >= 0.0);
+    assert_true(hvi_mdp_reward(m)[i] < 1.0);
     if (i < 50) first += hvi_mdp_law(m)[i];
   }
   check_near(first, 0.5, 1e-14);

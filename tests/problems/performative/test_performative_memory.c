@@ -1,6 +1,6 @@
 /* Every allocation in turn is refused: the call says so and leaves nothing behind (the sanitizers
  * and valgrind look for that). */
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 #include "support/starve.h"
 
 typedef struct order {

@@ -2,7 +2,7 @@
  * Targets that look further ahead, against means of n-step targets, each a sum of its own; and the
  * level that they are tested for.
  */
-#include "value/rows.h"
+#include "problems/value/rows.h"
 
 enum { BATCH = 20 };
 

@@ -66,7 +66,8 @@ static void shipped_file_is_instance_zero(void **state) {
   (void)state;
   hvi_problem *p = make("rps", NULL, 0, 0, 0), *q = NULL;
   hvi_error err = {HVI_OK, ""};
-  if (hvi_game_load(&q, HVI_SOURCE_DIR "/problems/rps.yaml", &err)) fail_msg("%s", err.text);
+  if (hvi_problem_load(&q, HVI_SOURCE_DIR "/problems/rps.yaml", 0, 0, &err))
+    fail_msg("%s", err.text);
   check_same_problem(p, q);
   assert_non_null(hvi_game_of(p));
   hvi_problem_free(p);

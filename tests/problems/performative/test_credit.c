@@ -5,7 +5,7 @@
 #include "problems/performative/credit.h"
 
 #include "num/vec.h"
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 #include <stdio.h>
 
@@ -233,7 +233,9 @@ static void coverage_in_outputs_and_parameters(void **state) {
   (void)state;
   hvi_problem *p = make_tiny("0.5");
   const hvi_performative_coverage c = coverage_of(p);
-  assert_true(c.beta == 0.0 && c.mu > 0.0 && isinf(c.limit));
+  assert_true(c.beta == 0.0);
+  assert_true(c.mu > 0.0);
+  assert_true(isinf(c.limit));
   double theta[WIDTH], z[60], f[60], g[2][WIDTH], beta2 = 0.0;
   const hvi_settings s = repeated_minimisation(3, 600);
   solve_to_theta(p, &s, theta);
@@ -255,7 +257,8 @@ static void coverage_in_outputs_and_parameters(void **state) {
     }
   }
   check_near(c.parameter_beta, sqrt(beta2), 1e-6 * c.parameter_beta);
-  assert_true(c.parameter_mu > 0.0 && c.parameter_limit > 0.0);
+  assert_true(c.parameter_mu > 0.0);
+  assert_true(c.parameter_limit > 0.0);
   const bool covered = c.parameter_beta < c.parameter_mu;
   assert_true(covered == (0.5 < c.parameter_limit));
   free(cache);

@@ -1,6 +1,6 @@
 /* performative-mean: draws, the stable point within its sampling error, greedy against lazy. */
 #include "num/stats.h"
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 enum { SEEDS = 100 };
 
@@ -73,8 +73,10 @@ static void reaches_the_stable_point(void **state) {
   run_seeds(greedy, false, "0.9", 5000);
   run_seeds(lazy, true, "0.9", 150);
   /* greedy: sigma^2 / (1 - eps)^2 * 4/3 / t = 0.0163^2; lazy: sigma^2 / (10 k (1 - eps^2)) */
-  assert_true(rms(greedy, 100.0) < 1.5 * 0.0163 && rms(greedy, 100.0) > 0.0163 / 1.5);
-  assert_true(rms(lazy, 100.0) < 1.5 * 0.0059 && rms(lazy, 100.0) > 0.0059 / 1.5);
+  assert_true(rms(greedy, 100.0) < 1.5 * 0.0163);
+  assert_true(rms(greedy, 100.0) > 0.0163 / 1.5);
+  assert_true(rms(lazy, 100.0) < 1.5 * 0.0059);
+  assert_true(rms(lazy, 100.0) > 0.0059 / 1.5);
   check_near(hvi_stats_mean(greedy, SEEDS), 100.0, 5.0 * 0.0163 / sqrt(SEEDS) + 0.002);
   check_near(hvi_stats_mean(lazy, SEEDS), 100.0, 5.0 * 0.0059 / sqrt(SEEDS) + 0.0001);
 }
@@ -106,7 +108,8 @@ static void beyond_one_runs_away(void **state) {
   solve_to_theta(p, &s, &theta);
   assert_true(fabs(theta) > 1e8);
   const hvi_performative_coverage c = coverage_of(p);
-  assert_true(c.beta / c.mu > 1.0 && c.limit == 1.0);
+  assert_true(c.beta / c.mu > 1.0);
+  assert_true(c.limit == 1.0);
   hvi_problem_free(p);
 }
 

@@ -71,7 +71,8 @@ static void everything_agrees_with_scipy(void **state) {
   (void)state;
   FILE *f = fopen(HVI_SOURCE_DIR "/tests/golden/bellman.csv", "r");
   golden *g = calloc(LINES, sizeof *g);
-  assert_true(f && g);
+  assert_true(f);
+  assert_true(g);
   int cases = 0;
   for (; read_golden(f, &g[0]); cases++) {
     for (int k = 0; k < LINES; k++) {

@@ -10,7 +10,8 @@ static void read_back(double *p, const hvi_alias *a, size_t state) {
   for (size_t j = 0; j < a->states; j++) p[j] = 0.0;
   for (size_t k = 0; k < m; k++) {
     const hvi_alias_column *c = &a->columns[first + k];
-    assert_true(c->keep >= 0.0 && c->keep <= 1.0);
+    assert_true(c->keep >= 0.0);
+    assert_true(c->keep <= 1.0);
     p[c->own] += c->keep / (double)m;
     p[c->instead] += (1.0 - c->keep) / (double)m;
   }

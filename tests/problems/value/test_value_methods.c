@@ -2,7 +2,7 @@
  * The paper's Algorithms 2 to 4 as settings of the outer loop, against loops written down from
  * their listings, in double precision.
  */
-#include "value/values.h"
+#include "problems/value/values.h"
 
 enum { N = 40, STEPS = 20, MOST = 500 };
 
@@ -132,7 +132,8 @@ static void the_threshold_ends_algorithm_4(void **state) {
     shortest = steps < shortest ? steps : shortest;
     check_course(&c, p->theta0, theta, t + 1, p->model->dim);
   }
-  assert_true(capped < STEPS && shortest > 1); /* the threshold had a say */
+  assert_true(capped < STEPS);
+  assert_true(shortest > 1); /* the threshold had a say */
   hvi_problem_free(p);
   source_free(src);
 }

@@ -2,7 +2,7 @@
  * Policy evaluation as a whole, on lqr, whose values are known: it finds them, every kind of target
  * keeps them, and threads do not change a bit.
  */
-#include "value/values.h"
+#include "problems/value/values.h"
 
 enum { TEST = 1000, LIMIT = 20, N = 2000, TRAIN = 100 * N, FIRST = 50, THEN = 25 };
 

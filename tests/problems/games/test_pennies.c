@@ -25,7 +25,8 @@ static double player(double a1, double a2, double theta) {
 static void model_is_the_formula(void **state) {
   (void)state;
   hvi_problem *p = make("pennies", NULL, 0, 0, 0);
-  assert_true(p->theta0[0] == 1.25 && p->theta0[1] == 2.25);
+  assert_true(p->theta0[0] == 1.25);
+  assert_true(p->theta0[1] == 2.25);
   double *cache = doubles(p->model->cache), z[2];
   const double thetas[][2] = {{1.25, 2.25}, {-3, 0.5}, {0, 0}};
   for (size_t i = 0; i < 3; i++) {
@@ -33,7 +34,8 @@ static void model_is_the_formula(void **state) {
     assert_true(fabs(z[0] - player(0.5, 1, thetas[i][0])) < 1e-15);
     assert_true(fabs(z[1] - player(0.7, 1, thetas[i][1])) < 1e-15);
   }
-  assert_true(z[0] == 0.5 && z[1] == 0.5);
+  assert_true(z[0] == 0.5);
+  assert_true(z[1] == 0.5);
   free(cache);
   hvi_problem_free(p);
 }
@@ -57,7 +59,9 @@ static void printed_signs_are_not_monotone(void **state) {
   hvi_problem *p = make("pennies", &printed, 1, 0, 0);
   double A[4], b[2];
   p->ops->affine(p, A, b);
-  assert_true(A[0] == 0.75 && A[3] == -0.75 && A[1] + A[2] == 0.0);
+  assert_true(A[0] == 0.75);
+  assert_true(A[3] == -0.75);
+  assert_true(A[1] + A[2] == 0.0);
   hvi_constants c;
   assert_int_equal(hvi_problem_constants(&c, p, NULL), HVI_OK);
   assert_true(fabs(c.mu + 0.75) < 1e-14);
@@ -87,9 +91,12 @@ static void box_is_what_the_model_reaches(void **state) {
     }
     for (size_t k = 0; k < 2; k++) {
       assert_int_equal(p->sets[k].kind, HVI_SET_BOX);
-      assert_true(low[k] >= p->sets[k].lower[0] && low[k] < p->sets[k].lower[0] + 1e-3);
-      assert_true(high[k] <= p->sets[k].upper[0] && high[k] > p->sets[k].upper[0] - 1e-3);
-      assert_true(p->sets[k].lower[0] < 0.5 && p->sets[k].upper[0] > 0.5);
+      assert_true(low[k] >= p->sets[k].lower[0]);
+      assert_true(low[k] < p->sets[k].lower[0] + 1e-3);
+      assert_true(high[k] <= p->sets[k].upper[0]);
+      assert_true(high[k] > p->sets[k].upper[0] - 1e-3);
+      assert_true(p->sets[k].lower[0] < 0.5);
+      assert_true(p->sets[k].upper[0] > 0.5);
     }
     free(cache);
     hvi_problem_free(p);

@@ -1,7 +1,7 @@
 /* Credit records: the synthetic ones, a small file in the layout of Kaggle's, and bad files. */
 #include "problems/performative/credit.h"
 
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 #include <stdio.h>
 
@@ -55,7 +55,9 @@ static void file_as_distributed(void **state) {
   check_ok(hvi_credit_data_new(&d, path, 0, 0, &err), &err);
   assert_int_equal(d.rows, 40);
   check_standardised(&d);
-  assert_true(d.y[0] == 1.0 && d.y[1] == 0.0 && d.y[2] == 0.0);
+  assert_true(d.y[0] == 1.0);
+  assert_true(d.y[1] == 0.0);
+  assert_true(d.y[2] == 0.0);
   /* the ages 80, 83, 52 of the first three rows, whatever the mean and the deviation are */
   const double *age = d.x + 1;
   check_near((age[0] - age[WIDTH]) / (age[0] - age[2 * WIDTH]), (80.0 - 83.0) / (80.0 - 52.0),

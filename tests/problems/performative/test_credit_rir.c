@@ -1,7 +1,7 @@
 /* Resample if rejected: the network, the draws, and training over rounds. */
 #include "problems/performative/credit.h"
 
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 enum { ROWS = 333, WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN };
 
@@ -115,7 +115,9 @@ static void target_is_the_labels(void **state) {
   }
   hvi_constants c;
   check_ok(hvi_problem_constants(&c, p, NULL), NULL);
-  assert_true(c.mu == 1.0 && c.lipschitz == 1.0 && c.exact);
+  assert_true(c.mu == 1.0);
+  assert_true(c.lipschitz == 1.0);
+  assert_true(c.exact);
   const hvi_performative_coverage cover = coverage_of(p);
   check_near(cover.beta / cover.mu, 3.0 / 7.0, 1e-15);
   assert_true(cover.limit == 0.5 && !cover.below && strcmp(cover.key, "delta") == 0);
@@ -139,7 +141,8 @@ static void training_over_rounds(void **state) {
   assert_true(end.loss_after < 0.95 * start.loss_after);
   assert_true(end.accuracy_after > start.accuracy_after);
   /* resampling takes information away: the model does better on the base data */
-  assert_true(end.loss_before < end.loss_after && end.accuracy_before > end.accuracy_after);
+  assert_true(end.loss_before < end.loss_after);
+  assert_true(end.accuracy_before > end.accuracy_after);
   assert_true(isnan(end.gap));
   s.keep_state = false;
   solve_to_theta(p, &s, again);

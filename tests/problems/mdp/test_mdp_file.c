@@ -58,7 +58,8 @@ static void starts_and_instances(void **state) {
   p = load(DATA "good/inline.yaml");
   check_close(p->theta0, zero, 2, 0.0);
   check_ok(hvi_problem_load(&q, DATA "good/inline.yaml", 1, 5, NULL), NULL);
-  assert_true(q->theta0[0] != 0.0 && q->theta0[1] != 0.0);
+  assert_true(q->theta0[0] != 0.0);
+  assert_true(q->theta0[1] != 0.0);
   hvi_problem_free(p);
   hvi_problem_free(q);
 }

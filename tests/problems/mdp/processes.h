@@ -20,7 +20,9 @@ typedef struct plain {
 static inline plain plain_new(size_t n, size_t d, size_t branch, double gamma, uint64_t index) {
   hvi_rng rng = hvi_rng_new(11, "processes", index);
   plain p = {n, d, gamma, calloc(n * n, 8), calloc(n, 8), calloc(n * (d ? d : 1), 8)};
-  assert_true(p.P && p.r && p.phi);
+  assert_true(p.P);
+  assert_true(p.r);
+  assert_true(p.phi);
   for (size_t i = 0; i < n; i++) {
     double sum = 0.0;
     for (size_t k = 0; k < (branch ? branch : n); k++) {
@@ -54,7 +56,9 @@ static inline hvi_mdp_spec plain_spec(const plain *p) {
 static inline hvi_sparse plain_sparse(const plain *p) {
   const size_t n = p->n;
   hvi_sparse S = {n, n, calloc(n + 1, sizeof(size_t)), calloc(2 * n * n, 4), calloc(2 * n * n, 8)};
-  assert_true(S.start && S.column && S.value);
+  assert_true(S.start);
+  assert_true(S.column);
+  assert_true(S.value);
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
     for (int half = 0; half < 2; half++) {

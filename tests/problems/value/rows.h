@@ -2,7 +2,7 @@
 #ifndef HVI_TESTS_VALUE_ROWS_H
 #define HVI_TESTS_VALUE_ROWS_H
 
-#include "value/values.h"
+#include "problems/value/values.h"
 
 enum { ROWS = 60, OBS = 3 };
 

@@ -17,7 +17,7 @@ static hvi_status make_rps(const void *context, hvi_problem **p, hvi_error *err)
 
 static hvi_status make_file(const void *context, hvi_problem **p, hvi_error *err) {
   (void)context;
-  return hvi_game_load(p, HVI_SOURCE_DIR "/tests/data/games/good/arrays.yaml", err);
+  return hvi_problem_load(p, HVI_SOURCE_DIR "/tests/data/games/good/arrays.yaml", 0, 0, err);
 }
 
 static hvi_status make_bent(const void *context, hvi_problem **p, hvi_error *err) {

@@ -67,13 +67,17 @@ static void keeps_its_own_copies(void **state) {
   hvi_payoff payoff = {0, 0, A};
   hvi_problem *p = build(&(hvi_game_spec){1, &player, 1, &payoff, solution});
   theta0[0] = lower[0] = upper[0] = A[0] = solution[0] = 99;
-  assert_true(p->theta0[0] == 1 && p->theta0[1] == 2);
-  assert_true(p->solution[0] == 0.5 && p->solution[1] == 0.25);
+  assert_true(p->theta0[0] == 1);
+  assert_true(p->theta0[1] == 2);
+  assert_true(p->solution[0] == 0.5);
+  assert_true(p->solution[1] == 0.25);
   assert_int_equal(p->set_count, 1);
-  assert_true(p->sets[0].lower[0] == -1 && p->sets[0].upper[0] == 1);
+  assert_true(p->sets[0].lower[0] == -1);
+  assert_true(p->sets[0].upper[0] == 1);
   double f[2];
   operate(p, p->theta0, f);
-  assert_true(f[0] == 1 && f[1] == 2);
+  assert_true(f[0] == 1);
+  assert_true(f[1] == 2);
   hvi_problem_free(p);
 }
 

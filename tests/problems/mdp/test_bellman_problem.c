@@ -153,7 +153,8 @@ static void solves_reach_the_fixed_point(void **state) {
   check_near(info.last.dist2, 0.0, 1e-22);
   hvi_certificate c;
   check_ok(hvi_problem_judge(&c, problem, info.last.theta, &err), &err);
-  assert_true(c.finite && c.residual <= 2e-13);
+  assert_true(c.finite);
+  assert_true(c.residual <= 2e-13);
   hvi_solver_free(solver);
   hvi_problem_free(problem);
   plain_free(&p);
@@ -201,7 +202,8 @@ static void the_printed_sign_of_gamma_is_wrong(void **state) {
     right = fmax(right, fabs(v[i] - (p.r[i] + 0.9 * next)));
     printed = fmax(printed, fabs(v[i] - (p.r[i] - 0.9 * next)));
   }
-  assert_true(right < 1e-12 && printed > 1.0);
+  assert_true(right < 1e-12);
+  assert_true(printed > 1.0);
   /* and so is the return that begins with gamma^1: it is gamma times the value */
   double state_law[10] = {1.0}, next_law[10], sum = 0.0, power = 1.0;
   for (int t = 0; t < 400; t++, power *= 0.9) {

@@ -1,5 +1,5 @@
 /* The rules of a value problem, step by step against their formulas in double precision. */
-#include "value/values.h"
+#include "problems/value/values.h"
 
 enum { N = 40, STEPS = 12, MOST = 500 };
 

@@ -1,6 +1,6 @@
 /* performative-linear: the closed form, the rates, and what lies beyond beta / mu = 1. */
 #include "num/dense.h"
-#include "performative/problems.h"
+#include "problems/performative/problems.h"
 
 static hvi_problem *make_linear(const char *eps, const char *kind, uint64_t seed) {
   const hvi_option options[] = {{"eps", eps}, {"kind", kind}};
@@ -108,11 +108,15 @@ static void measures_and_coverage(void **state) {
   check_ok(hvi_problem_judge(&judged, p, p->theta0, NULL), NULL);
   const hvi_performative_measures m = measure_at(p, p->theta0);
   check_near(m.gap, 0.5 * judged.residual * judged.residual, 1e-12);
-  assert_true(m.loss_after == m.gap && m.loss_before > 0.0 && isnan(m.accuracy_after));
+  assert_true(m.loss_after == m.gap);
+  assert_true(m.loss_before > 0.0);
+  assert_true(isnan(m.accuracy_after));
   const hvi_performative_coverage c = coverage_of(p);
   double beta, mu;
   p->ops->sensitivity(p, &beta, &mu);
-  assert_true(c.beta == beta && c.mu == mu && c.beta / c.mu == 0.9);
+  assert_true(c.beta == beta);
+  assert_true(c.mu == mu);
+  assert_true(c.beta / c.mu == 0.9);
   assert_true(c.limit == 1.0 && c.below && strcmp(c.key, "eps") == 0 && n == 16);
   hvi_problem_free(p);
 }

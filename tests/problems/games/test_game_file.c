@@ -23,7 +23,7 @@ static hvi_problem *parse(const char *text, uint64_t seed, uint64_t instance) {
 static hvi_problem *load(const char *path) {
   hvi_problem *p = NULL;
   hvi_error err = {HVI_OK, ""};
-  if (hvi_game_load(&p, path, &err)) fail_msg("%s", err.text);
+  if (hvi_problem_load(&p, path, 0, 0, &err)) fail_msg("%s", err.text);
   return p;
 }
 
@@ -100,8 +100,12 @@ static void instances_draw_their_starts(void **state) {
   (void)state;
   const char *text = "players:\n  - {start: [5, 6], start_sd: 0.001}\n  - {start: [7]}\n";
   hvi_problem *p = parse(text, 1, 0), *q = parse(text, 1, 1), *r = parse(text, 1, 1);
-  assert_true(p->theta0[0] == 5 && p->theta0[1] == 6 && p->theta0[2] == 7);
-  assert_true(fabs(q->theta0[0]) < 0.01 && q->theta0[0] != 0 && fabs(q->theta0[2]) < 6);
+  assert_true(p->theta0[0] == 5);
+  assert_true(p->theta0[1] == 6);
+  assert_true(p->theta0[2] == 7);
+  assert_true(fabs(q->theta0[0]) < 0.01);
+  assert_true(q->theta0[0] != 0);
+  assert_true(fabs(q->theta0[2]) < 6);
   check_same_problem(q, r);
   hvi_problem_free(p);
   hvi_problem_free(q);
@@ -114,7 +118,8 @@ static void quadratic_takes_the_symmetric_part(void **state) {
       parse("players:\n  - start: [1, 2]\n    quadratic: {matrix: [[1, 4], [0, 3]]}\n", 0, 0);
   double f[2];
   operate(p, (const double[]){1, 10}, f);
-  assert_true(f[0] == 21 && f[1] == 32);
+  assert_true(f[0] == 21);
+  assert_true(f[1] == 32);
   hvi_problem_free(p);
 }
 
@@ -126,7 +131,8 @@ static void player_regulariser_comes_first(void **state) {
             0, 0);
   double f[2];
   operate(p, (const double[]){5, 5}, f);
-  assert_true(f[0] == 8 && f[1] == 14.25);
+  assert_true(f[0] == 8);
+  assert_true(f[1] == 14.25);
   hvi_problem_free(p);
 }
 
@@ -214,7 +220,13 @@ static void check_bad_file(const char *name) {
   fclose(f);
   hvi_problem *p = (hvi_problem *)path;
   hvi_error err = {HVI_OK, ""};
-  hvi_status status = hvi_game_load(&p, path, &err);
+  hvi_document d;
+  hvi_status status = hvi_document_read(&d, path, &err);
+  if (status)
+    p = NULL;
+  else
+    status = hvi_game_read(&p, &d, 0, 0, &err);
+  hvi_document_free(&d);
   if (status != HVI_ERROR_INPUT && status != HVI_ERROR_IO)
     fail_msg("%s: %s %s", name, hvi_status_text(status), err.text);
   assert_null(p);
@@ -240,16 +252,16 @@ static void unreadable_files_get_one_line(void **state) {
   (void)state;
   hvi_problem *p;
   hvi_error err;
-  assert_int_equal(hvi_game_load(&p, DATA "nowhere.yaml", &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_problem_load(&p, DATA "nowhere.yaml", 0, 0, &err), HVI_ERROR_IO);
   check_text(&err, "nowhere.yaml");
-  assert_int_equal(hvi_game_load(&p, DATA, &err), HVI_ERROR_IO);
-  assert_int_equal(hvi_game_load(&p, NULL, &err), HVI_ERROR_ARGUMENT);
+  assert_int_equal(hvi_problem_load(&p, DATA, 0, 0, &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_problem_load(&p, NULL, 0, 0, &err), HVI_ERROR_ARGUMENT);
   char path[] = "/tmp/hvi_game_XXXXXX";
   int fd = mkstemp(path);
   assert_true(fd >= 0);
   assert_int_equal(ftruncate(fd, (16 << 20) + 1), 0);
   close(fd);
-  assert_int_equal(hvi_game_load(&p, path, &err), HVI_ERROR_INPUT);
+  assert_int_equal(hvi_problem_load(&p, path, 0, 0, &err), HVI_ERROR_INPUT);
   check_text(&err, "at most 16777216");
   unlink(path);
 }

@@ -3,9 +3,9 @@
  * refuses.
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
+#include "problems/value/rows.h"
 #include "rl/rollout_folder.h"
 #include "support/starve.h"
-#include "value/rows.h"
 
 #include <hvi/tensors.h>
 
@@ -36,7 +36,8 @@ static void the_operator_is_the_sampled_one(void **state) {
         ends += r.terminated[t * 20 + i];
         limits += r.truncated[t * 20 + i] && !r.terminated[t * 20 + i];
       }
-      assert_true(ends > 0 && limits > 0);
+      assert_true(ends > 0);
+      assert_true(limits > 0);
     }
     free(s);
     hvi_problem_free(p);

@@ -56,11 +56,14 @@ static void counterexample_is_the_rotation(void **state) {
   hvi_problem *p = make("counterexample", NULL, 0, 0, 0);
   double f[2];
   operate(p, (const double[]){3, 5}, f);
-  assert_true(f[0] == 8 && f[1] == 2);
-  assert_true(p->theta0[0] == 1 && p->theta0[1] == 0);
+  assert_true(f[0] == 8);
+  assert_true(f[1] == 2);
+  assert_true(p->theta0[0] == 1);
+  assert_true(p->theta0[1] == 0);
   hvi_constants c;
   assert_int_equal(hvi_problem_constants(&c, p, NULL), HVI_OK);
-  assert_true(fabs(c.mu - 1) < 1e-15 && fabs(c.lipschitz - sqrt(2)) < 1e-15);
+  assert_true(fabs(c.mu - 1) < 1e-15);
+  assert_true(fabs(c.lipschitz - sqrt(2)) < 1e-15);
   hvi_problem_free(p);
 }
 

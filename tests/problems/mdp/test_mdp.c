@@ -144,7 +144,10 @@ static hvi_mdp *large_chain(size_t n, double hold) {
   hvi_rng rng = hvi_rng_new(3, "tests", 0);
   hvi_sparse S = {n, n, calloc(n + 1, sizeof(size_t)), calloc(4 * n, 4), calloc(4 * n, 8)};
   double *r = calloc(n, 8);
-  assert_true(S.start && S.column && S.value && r);
+  assert_true(S.start);
+  assert_true(S.column);
+  assert_true(S.value);
+  assert_true(r);
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
     const size_t half = n / 2, base = i < half ? 0 : half, away = i < half ? half : 0;
@@ -207,7 +210,8 @@ static void constants_are_those_of_the_written_out_operator(void **state) {
     hvi_constants k;
     check_ok(hvi_problem_constants(&k, problem, &err), &err);
     assert_true(k.exact);
-    assert_true(k.mu >= 0.1 - 1e-12 && k.lipschitz <= 1.9 + 1e-12);
+    assert_true(k.mu >= 0.1 - 1e-12);
+    assert_true(k.lipschitz <= 1.9 + 1e-12);
     if (c % 2 == 0) check_near(k.mu, 0.1, 1e-12); /* reached by the constant function */
     /* Rayleigh quotients of random pairs stay within, and a search comes close */
     double theta[15], z[15], f[15], f0[15], zero[15] = {0}, least = INFINITY, xi[15];
