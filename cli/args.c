@@ -1,6 +1,6 @@
 #include "args.h"
 
-#include "base/parse.h"
+#include "base/suggest.h"
 #include "exit_codes.h"
 #include "talk.h"
 

@@ -81,7 +81,7 @@ int hvi_evaluate_claim(hvi_evaluate *e, bool *there) {
                         "place",
                         e->network);
   }
-  if (check_trace(e, &err) || (e->fresh && hvi_kept_place(e->checkpoint, &err)))
+  if (check_trace(e, &err) || (e->fresh && hvi_kept_check(e->checkpoint, &err)))
     return hvi_complain_error(&err);
   return HVI_EXIT_DONE;
 }

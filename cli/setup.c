@@ -1,7 +1,7 @@
 #include "setup.h"
 
 #include "base/memory.h"
-#include "base/parse.h"
+#include "base/number.h"
 #include "exit_codes.h"
 #include "talk.h"
 

@@ -1,6 +1,6 @@
 /* The problem's half of a setup: built-in or file, its options, and where to start. */
 #include "base/memory.h"
-#include "base/parse.h"
+#include "base/number.h"
 #include "exit_codes.h"
 #include "io/npy.h"
 #include "setup.h"
