@@ -1,5 +1,7 @@
+#include "args.h"
 
-#include "base/parse.h"
+#include "base/number.h"
+#include "base/suggest.h"
 #include "talk.h"
 
 #include <stdio.h>

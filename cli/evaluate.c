@@ -225,7 +225,8 @@ static bool show(void *context, const hvi_evaluation *evaluation) {
   } else {
     snprintf(bar->title, sizeof bar->title, "step %zu, error %s", outer,
              hvi_number_short(error, last, 3));
-  }  hvi_progress_update(bar, outer - e->first);
+  }
+  hvi_progress_update(bar, outer - e->first);
   return !hvi_signals_interrupted();
 }
 

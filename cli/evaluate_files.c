@@ -116,7 +116,7 @@ hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
         err, HVI_ERROR_ARGUMENT,
         "'%s' is there and its checkpoint is not: --fresh makes another one in its place", network);
   status = check_trace(e, err);
-  return !status && e->fresh ? hvi_kept_place(checkpoint, err) : status;
+  return !status && e->fresh ? hvi_kept_check(checkpoint, err) : status;
 }
 
 static hvi_status draw_plot(const hvi_evaluate *e, const char *folder, const hvi_plot *plot,

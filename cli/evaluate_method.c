@@ -1,7 +1,7 @@
 /* The method of an evaluation: the options of `hvi solve` over defaults of its own. */
 #include "evaluate_parts.h"
 
-#include "base/parse.h"
+#include "base/suggest.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "evaluate_parts.h"
 
 #include "base/number.h"
-#include "base/parse.h"
+#include "base/suggest.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,8 +69,7 @@ static void print_summary(const hvi_evaluate *e, const hvi_evaluation_result *r,
   printf("Bellman gap    %s of a Bellman error of %s, on %zu transitions\n", number(a, r->gap.gap),
          number(b, r->gap.error), r->gap_rows);
   print_costs(e, &r->last);
-  printf("trace in %s, checkpoint in %s\n", e->file[HVI_FILE_TRACE],
-         e->file[HVI_FILE_CHECKPOINT]);
+  printf("trace in %s, checkpoint in %s\n", e->file[HVI_FILE_TRACE], e->file[HVI_FILE_CHECKPOINT]);
 }
 
 /* Members of a struct as members of an object. */

@@ -302,7 +302,7 @@ static int open_training(training *t, const char *name) {
   hvi_error err = {HVI_OK, ""};
   if (name_files(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK ||
       hvi_lock_take(&t->lock, t->checkpoint, &err) != HVI_OK ||
-      (t->fresh && hvi_kept_place(t->checkpoint, &err) != HVI_OK))
+      (t->fresh && hvi_kept_check(t->checkpoint, &err) != HVI_OK))
     return hvi_complain_error(&err);
   const bool there = access(t->checkpoint, F_OK) == 0;
   if (there && !t->resume && !t->fresh) {

@@ -2,7 +2,7 @@
 #include "setup.h"
 
 #include "base/memory.h"
-#include "base/parse.h"
+#include "base/number.h"
 #include "io/npy.h"
 #include "talk.h"
 
@@ -258,7 +258,7 @@ bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row) {
          row->kind != HVI_SETTING_SEED && hvi_setting_used(row, hvi_method_family(&s->settings));
 }
 
-static void setting_json(hvi_json *j, const hvi_setting *row, const void *settings) {
+void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings) {
   const char *at = (const char *)settings + row->offset;
   char text[1024];
   hvi_setting_format(row, settings, text, sizeof text);
@@ -309,7 +309,7 @@ void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force) {
   hvi_json_text(j, "step_rule", rules[s->settings.step_rule]);
   hvi_json_numbers(j, "player_eta", s->player_eta, m->block_count);
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
-    if (hvi_setup_shows(s, row)) setting_json(j, row, &s->settings);
+    if (hvi_setup_shows(s, row)) hvi_setting_json(j, row, &s->settings);
   hvi_json_count(j, "seed", s->seed);
   problem_json(j, s);
   if (s->many) return;

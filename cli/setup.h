@@ -67,4 +67,7 @@ void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n);
 hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
                               hvi_error *err);
 
+/* A row of a table as a member; any struct whose members have rows can be written so. */
+void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings);
+
 #endif

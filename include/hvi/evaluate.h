@@ -151,7 +151,7 @@ typedef struct hvi_evaluation_spec {
   hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
   hvi_normalisation normalise;
   size_t normalise_rows; /* at most so many rows; 0: those of the first batch */
-  uint64_t seed;        /* of the first parameters, and of the draws */
+  uint64_t seed;         /* of the first parameters, and of the draws */
   hvi_settings
       settings; /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
   /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
@@ -226,7 +226,7 @@ HVI_API const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, s
 typedef struct hvi_evaluation_result {
   hvi_evaluation_row last;
   hvi_score score; /* states 0: no test set, or values that overflow */
-  hvi_gap gap;     /* on the spec's data for it, otherwise on the rows of the last step; NaN: none */
+  hvi_gap gap; /* on the spec's data for it, otherwise on the rows of the last step; NaN: none */
   size_t gap_rows;
 } hvi_evaluation_result;
 HVI_API hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *result,

@@ -56,62 +56,49 @@ static char *resolve(const char *path) {
 /* Opens a new file beside f->path under a name nobody has. Not mkstemp: its files are private to
  * the user, and asking for the umask would mean changing it for the whole process. A file that is
  * replaced keeps its mode. */
-static int open_temporary(hvi_file *f, const struct stat *old, hvi_error *err) {
+static hvi_status open_temporary(int *fd, hvi_file *f, const struct stat *old, hvi_error *err) {
   const mode_t mode = old ? old->st_mode & 07777 : 0666;
-  size_t size = strlen(f->path) + 64;
+  const size_t size = strlen(f->path) + 64;
   f->temporary = hvi_alloc(size, 1);
-  if (!f->temporary) {
-    hvi_error_memory(err, "a file name");
-    return -1;
-  }
-  int fd = -1;
-  for (unsigned attempt = 0; attempt < 100 && fd < 0; attempt++) {
+  if (!f->temporary) return hvi_error_memory(err, "a file name");
+  for (unsigned attempt = 0; attempt < 100 && *fd < 0; attempt++) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     snprintf(f->temporary, size, "%s.tmp.%lx%lx%x", f->path, (unsigned long)getpid(),
              (unsigned long)now.tv_nsec, attempt);
-    fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
-    if (fd < 0 && errno != EEXIST) break;
+    *fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+    if (*fd < 0 && errno != EEXIST) break;
   }
-  if (fd >= 0 && (!old || fchmod(fd, mode) == 0)) return fd;
-  hvi_error_system(err, "create", f->path);
-  if (fd >= 0) close(fd);
-  if (fd >= 0) unlink(f->temporary);
-  hvi_free(f->temporary);
+  if (*fd >= 0 && (!old || fchmod(*fd, mode) == 0)) return HVI_OK;
+  const hvi_status status = hvi_error_system(err, "create", f->path);
+  if (*fd >= 0) {
+    close(*fd);
+    return status;
+  }
+  hvi_free(f->temporary); /* the name is somebody else's */
   f->temporary = NULL;
-  return -1;
+  return status;
 }
 
 /* A device or a pipe (/dev/stdout) is written in place: renaming over it would destroy it. */
-static int open_target(hvi_file *f, hvi_error *err) {
+static hvi_status open_target(int *fd, hvi_file *f, hvi_error *err) {
   struct stat st;
   const bool there = stat(f->path, &st) == 0;
-  if (!there || S_ISREG(st.st_mode)) return open_temporary(f, there ? &st : NULL, err);
-  if (S_ISDIR(st.st_mode)) {
-    hvi_error_set(err, HVI_ERROR_IO, "cannot create '%s': it is a folder", f->path);
-    return -1;
-  }
-  int fd = open(f->path, O_WRONLY | O_CLOEXEC);
-  if (fd < 0) hvi_error_system(err, "open", f->path);
-  return fd;
+  if (!there || S_ISREG(st.st_mode)) return open_temporary(fd, f, there ? &st : NULL, err);
+  if (S_ISDIR(st.st_mode))
+    return hvi_error_set(err, HVI_ERROR_IO, "cannot create '%s': it is a folder", f->path);
+  *fd = open(f->path, O_WRONLY | O_CLOEXEC);
+  return *fd < 0 ? hvi_error_system(err, "open", f->path) : HVI_OK;
 }
 
 static hvi_status begin(hvi_file *f, hvi_error *err) {
-  hvi_error local = {0};
-  if (!err) err = &local;
   int fd = -1;
-  if (!f->path) {
-    hvi_error_memory(err, "a file name");
-  } else {
-    fd = open_target(f, err);
-  }
-  if (fd >= 0 && open_stream(f, fd)) return HVI_OK;
-  if (fd >= 0) {
-    hvi_error_memory(err, "a file");
+  hvi_status status = f->path ? open_target(&fd, f, err) : hvi_error_memory(err, "a file name");
+  if (!status && !open_stream(f, fd)) {
+    status = hvi_error_memory(err, "a file");
     close(fd);
   }
-  hvi_status status = err->status;
-  hvi_file_discard(f);
+  if (status) hvi_file_discard(f);
   return status;
 }
 
@@ -223,13 +210,6 @@ void hvi_file_discard(hvi_file *f) {
 
 char *hvi_file_previous(const char *path) { return hvi_join_texts(path, ".previous"); }
 
-void hvi_file_remove(const char *path) {
-  char *previous = hvi_file_previous(path);
-  if (previous) unlink(previous);
-  unlink(path);
-  hvi_free(previous);
-}
-
 /* The lock on an open file, unless another run has it, or has just removed the file. */
 static bool claim(int fd, const char *path) {
   struct stat is, named;
@@ -238,11 +218,9 @@ static bool claim(int fd, const char *path) {
          is.st_ino == named.st_ino;
 }
 
-static hvi_status complain_taken(const char *path, hvi_error *err) {
-  return hvi_error_set(err, HVI_ERROR_IO, "'%s' is in use: another run is writing it", path);
-}
-
-hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err) {
+/* Of a file that another run has, the error names `owner`. */
+static hvi_status open_locked(int *fd, const char *path, int flags, const char *owner,
+                              hvi_error *err) {
   struct stat st;
   *fd = open(path, flags | O_CREAT | O_CLOEXEC, 0666);
   if (*fd < 0) return hvi_error_system(err, "create", path);
@@ -250,7 +228,11 @@ hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error 
   if (claim(*fd, path)) return HVI_OK;
   close(*fd);
   *fd = -1;
-  return complain_taken(path, err);
+  return hvi_error_set(err, HVI_ERROR_IO, "'%s' is in use: another run is writing it", owner);
+}
+
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err) {
+  return open_locked(fd, path, flags, path, err);
 }
 
 hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
@@ -258,16 +240,11 @@ hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
   *lock = (hvi_lock){-1, hvi_join_texts(path, ".lock")};
   if (!lock->path) return hvi_error_memory(err, "a file name");
   hvi_status status = hvi_file_plain(lock->path, err);
-  if (!status) {
-    lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (lock->fd < 0) status = hvi_error_system(err, "create", lock->path);
-  }
-  if (!status && (fstat(lock->fd, &st) != 0 || st.st_size != 0)) {
+  if (!status) status = open_locked(&lock->fd, lock->path, O_RDWR | O_NOFOLLOW, path, err);
+  if (!status && (fstat(lock->fd, &st) != 0 || st.st_size != 0))
     status =
         hvi_error_set(err, HVI_ERROR_IO, "'%s' has contents: it is no lock of hvi's", lock->path);
-  }
-  if (!status && claim(lock->fd, lock->path)) return HVI_OK;
-  if (!status) status = complain_taken(path, err);
+  if (!status) return HVI_OK;
   if (lock->fd >= 0) close(lock->fd);
   hvi_free(lock->path);
   *lock = (hvi_lock){-1, NULL};
@@ -291,31 +268,13 @@ hvi_status hvi_file_write_text(const char *path, const char *text, hvi_error *er
   return hvi_file_commit(&f, err);
 }
 
-/* Checks kind and size of an open file. */
-static hvi_status check_readable(size_t *size, int fd, const char *path, size_t max_bytes,
-                                 hvi_error *err) {
-  struct stat st;
-  if (fstat(fd, &st) != 0) return hvi_error_system(err, "read", path);
-  if (!S_ISREG(st.st_mode)) {
-    return hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s': it is not a regular file", path);
-  }
-  if ((uintmax_t)st.st_size > max_bytes) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has %ju bytes; at most %zu are read", path,
-                         (uintmax_t)st.st_size, max_bytes);
-  }
-  *size = (size_t)st.st_size;
-  return HVI_OK;
-}
-
 /* Reads up to *size bytes; *size becomes what was there. */
 static bool read_fully(int fd, unsigned char *bytes, size_t *size) {
   size_t done = 0;
-  while (done < *size) {
-    ssize_t n = read(fd, bytes + done, *size - done);
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return false;
-    if (n == 0) break;
-    done += (size_t)n;
+  for (ssize_t n = 1; done < *size && n != 0;) {
+    n = read(fd, bytes + done, *size - done);
+    if (n < 0 && errno != EINTR) return false;
+    if (n > 0) done += (size_t)n;
   }
   *size = done;
   return true;
@@ -323,16 +282,23 @@ static bool read_fully(int fd, unsigned char *bytes, size_t *size) {
 
 static hvi_status read_open(unsigned char **bytes, size_t *size, int fd, const char *path,
                             size_t max_bytes, hvi_error *err) {
-  hvi_status status = check_readable(size, fd, path, max_bytes, err);
-  if (status != HVI_OK) return status;
-  unsigned char *content = *size < SIZE_MAX ? hvi_alloc(*size + 1, 1) : NULL;
+  struct stat st;
+  if (fstat(fd, &st) != 0) return hvi_error_system(err, "read", path);
+  if (!S_ISREG(st.st_mode))
+    return hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s': it is not a regular file", path);
+  if ((uintmax_t)st.st_size > max_bytes)
+    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has %ju bytes; at most %zu are read", path,
+                         (uintmax_t)st.st_size, max_bytes);
+  size_t there = (size_t)st.st_size;
+  unsigned char *content = there < SIZE_MAX ? hvi_alloc(there + 1, 1) : NULL;
   if (!content) return hvi_error_memory(err, "the contents of a file");
-  if (!read_fully(fd, content, size)) {
+  if (!read_fully(fd, content, &there)) {
     hvi_free(content);
     return hvi_error_system(err, "read", path);
   }
-  content[*size] = 0;
+  content[there] = 0;
   *bytes = content;
+  *size = there;
   return HVI_OK;
 }
 

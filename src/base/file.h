@@ -36,8 +36,6 @@ void hvi_file_discard(hvi_file *f);
 hvi_status hvi_file_plain(const char *path, hvi_error *err);
 /* path.previous; hvi_free it. NULL without memory. */
 char *hvi_file_previous(const char *path);
-/* Removes a file that hvi kept for itself, and its previous one. */
-void hvi_file_remove(const char *path);
 /* To the disk: an open file; the folder that a path lies in, after a rename. */
 hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err);
 hvi_status hvi_folder_sync(const char *path, hvi_error *err);

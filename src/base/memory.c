@@ -35,6 +35,14 @@ double *hvi_alloc_doubles(size_t count) { return hvi_alloc(count, sizeof(double)
 
 void hvi_free(void *p) { free(p); }
 
+void *hvi_grow(void *old, size_t used, size_t count, size_t size) {
+  void *grown = hvi_alloc(count, size);
+  if (!grown) return NULL;
+  if (used) memcpy(grown, old, used);
+  hvi_free(old);
+  return grown;
+}
+
 double *hvi_copy_doubles(const double *x, size_t n) {
   double *copy = hvi_alloc_doubles(n);
   if (copy && n) memcpy(copy, x, n * sizeof *copy);
@@ -64,7 +72,7 @@ double *hvi_arena_take(hvi_arena *arena, size_t n) {
     return NULL;
   }
   if (need > arena->size - arena->used) return NULL;
-  double *piece = arena->base + arena->used;
+  double *block = arena->base + arena->used;
   arena->used += need;
-  return piece;
+  return block;
 }

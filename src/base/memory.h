@@ -10,6 +10,8 @@
 void *hvi_alloc(size_t count, size_t size);
 double *hvi_alloc_doubles(size_t count);
 void hvi_free(void *p);
+/* As hvi_alloc, with the first `used` bytes of old, which is freed. NULL: old stays. */
+void *hvi_grow(void *old, size_t used, size_t count, size_t size);
 
 /* For tests: a program that defines this is asked before every allocation, and false makes it fail.
  * Nobody else defines it, and then it costs one comparison with NULL. */

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "base/parse.h"
 #include "base/suggest.h"
 
 #include <inttypes.h>
@@ -78,35 +77,30 @@ static size_t second_size(const hvi_setting *row) {
   return is_list(row) ? sizeof(size_t) : has_words(row) ? sizeof(int) : 0;
 }
 
-/* The place of a word in "one|two|three", or -1; and how many there are. */
-static int choice_find(const char *choices, const char *word) {
-  const size_t length = strlen(word);
-  for (int i = 0; length > 0; i++) {
-    const size_t n = strcspn(choices, "|");
-    if (n == length && memcmp(choices, word, n) == 0) return i;
-    if (!choices[n]) break;
-    choices += n + 1;
-  }
-  return -1;
-}
-
-static int choice_count(const char *choices) {
-  int count = 1;
-  for (; *choices; choices++) count += *choices == '|';
-  return count;
-}
-
-/* Word number `index`, which may be empty: then it is no choice. */
+/* Word number `index` of "one||three", which may be empty: then it is no choice. NULL past the
+ * last. */
 static const char *choice_at(const char *choices, int index, int *length) {
-  for (; index > 0; index--) choices += strcspn(choices, "|") + 1;
-  *length = (int)strcspn(choices, "|");
+  for (; choices && index > 0; index--) {
+    choices = strchr(choices, '|');
+    if (choices) choices++;
+  }
+  *length = choices && index == 0 ? (int)strcspn(choices, "|") : 0;
   return choices;
 }
 
+/* The index of a word, or -1. */
+static int choice_find(const char *choices, const char *word) {
+  const char *at;
+  int length;
+  for (int i = 0; (at = choice_at(choices, i, &length)); i++)
+    if (length > 0 && strncmp(at, word, (size_t)length) == 0 && !word[length]) return i;
+  return -1;
+}
+
 static bool good_choice(const char *choices, int index) {
-  int length = 0;
-  return index >= 0 && index < choice_count(choices) &&
-         (choice_at(choices, index, &length), length > 0);
+  int length;
+  choice_at(choices, index, &length);
+  return length > 0;
 }
 
 static void put_choice(sink *s, const char *choices, int index) {
@@ -188,12 +182,11 @@ static void put_range(sink *s, const char *range) {
 }
 
 static void put_words(sink *s, const char *choices, bool first) {
-  const int count = choice_count(choices);
-  for (int i = 0; i < count; i++) {
-    if (!good_choice(choices, i)) continue;
-    put(s, "%s", first && i == 0 ? "" : i + 1 == count ? " or " : ", ");
-    put_choice(s, choices, i);
-  }
+  const char *word;
+  int length;
+  for (int i = 0; (word = choice_at(choices, i, &length)); i++)
+    if (length > 0)
+      put(s, "%s%.*s", first && i == 0 ? "" : word[length] ? ", " : " or ", length, word);
 }
 
 char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size) {

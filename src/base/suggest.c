@@ -52,20 +52,27 @@ const char *hvi_suggest(const char *word, const char *const *candidates) {
 
 hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *what, const char *word,
                               const char *const *names) {
-  const char *colon = where ? ": " : "", *near = hvi_suggest(word, names);
-  if (!where) where = "";
+  const char *near = hvi_suggest(word, names);
+  char hint[320];
   if (near)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; did you mean '%s'?", where,
-                         colon, what, word, near);
-  if (!names[0])
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; there are none", where,
-                         colon, what, word);
-  char list[300] = "";
-  for (size_t i = 0; names[i]; i++) {
-    const size_t used = strlen(list);
-    if (used + strlen(names[i]) + 3 > sizeof list) break;
-    snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "", names[i]);
+    snprintf(hint, sizeof hint, "did you mean '%s'?", near);
+  else
+    snprintf(hint, sizeof hint, "there are %s", names[0] ? names[0] : "none");
+  for (size_t i = 1; !near && names[0] && names[i]; i++) {
+    const size_t used = strlen(hint);
+    if (used + strlen(names[i]) + 3 > sizeof hint) break;
+    snprintf(hint + used, sizeof hint - used, ", %s", names[i]);
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; there are %s", where, colon,
-                       what, word, list);
+  return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; %s", where ? where : "",
+                       where ? ": " : "", what, word, hint);
+}
+
+bool hvi_words_have(const char *words, const char *word) {
+  const size_t length = strlen(word);
+  for (; words && *words; words += strspn(words, " ")) {
+    const size_t n = strcspn(words, " ");
+    if (n == length && memcmp(words, word, n) == 0) return true;
+    words += n;
+  }
+  return false;
 }

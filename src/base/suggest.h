@@ -1,9 +1,10 @@
-/* The nearest known name to a mistyped one. */
+/* Names: whether one is known, and the nearest known one to a mistyped one. */
 #ifndef HVI_BASE_SUGGEST_H
 #define HVI_BASE_SUGGEST_H
 
 #include <hvi/error.h>
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Fewest insertions, deletions, changes and swaps of neighbours that turn a into b, upper and lower
@@ -17,5 +18,8 @@ const char *hvi_suggest(const char *word, const char *const *candidates);
  * and so on". `where` may be NULL. Returns HVI_ERROR_INPUT. */
 hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *what, const char *word,
                               const char *const *names);
+
+/* Whether a word is one of `words`, which have blanks between them; NULL: none. */
+bool hvi_words_have(const char *words, const char *word);
 
 #endif

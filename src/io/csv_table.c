@@ -124,28 +124,23 @@ static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
               t->columns);
 }
 
-static bool make_room(hvi_table *t, size_t *capacity) {
-  if (t->rows < *capacity) return true;
-  const size_t more = *capacity ? 2 * *capacity : 256;
-  size_t cells;
-  if (!hvi_multiply_sizes(more, t->columns, &cells)) return false;
-  double *data = hvi_alloc_doubles(cells);
-  if (!data) return false;
-  if (t->rows) memcpy(data, t->data, t->rows * t->columns * sizeof *data);
-  hvi_free(t->data);
-  t->data = data;
-  *capacity = more;
-  return true;
+/* How many rows there may be: a line has as many bytes as columns, its end with them. */
+static size_t most_rows(const hvi_table *t, const char *text) {
+  const size_t most = strlen(text) / t->columns + 1;
+  size_t lines = 1;
+  for (; *text; text++) lines += *text == '\n';
+  return lines < most ? lines : most;
 }
 
 static hvi_status read_rows(hvi_table *t, cursor *c) {
-  size_t capacity = 0;
-  while (!at_end(c)) {
+  size_t cells;
+  if (hvi_multiply_sizes(most_rows(t, c->at), t->columns, &cells))
+    t->data = hvi_alloc_doubles(cells);
+  if (!t->data) return hvi_error_memory(c->err, "a table");
+  for (; !at_end(c); t->rows++) {
     c->line++;
-    if (!make_room(t, &capacity)) return hvi_error_memory(c->err, "a table");
     hvi_status status = read_row(t, c, t->data + t->rows * t->columns);
     if (status) return status;
-    t->rows++;
   }
   return t->rows ? HVI_OK : fail(c, "the file has a first line and no data");
 }

@@ -26,14 +26,15 @@ typedef struct record_head {
 } record_head;
 
 /* Where a record's contents lie; offset 0: there is no such record. */
-typedef struct place {
+typedef struct extent {
   uint64_t offset, size;
-} place;
+} extent;
 
-typedef struct shelf {
-  place *places;
-  size_t room, count;
-} shelf;
+/* The records of one kind, by their number. */
+typedef struct record_index {
+  extent *extents;
+  size_t size, count;
+} record_index;
 
 struct hvi_journal {
   int fd;
@@ -42,7 +43,7 @@ struct hvi_journal {
   size_t kept, damaged;
   double synced;                /* when the file last went to the disk */
   char levels[HVI_LEVELS_TEXT]; /* as the last record of them says */
-  shelf shelves[HVI_JOURNAL_KINDS + 1];
+  record_index records[HVI_JOURNAL_KINDS + 1];
   pthread_mutex_t lock;
 };
 
@@ -80,26 +81,27 @@ static bool write_at(int fd, const void *bytes, size_t size, uint64_t offset) {
   return true;
 }
 
-static bool make_room(shelf *s, size_t index) {
-  if (index < s->room) return true;
-  const size_t room = 2 * index + 64;
-  place *places = hvi_alloc(room, sizeof *places);
-  if (!places) return false;
-  if (s->places) memcpy(places, s->places, s->room * sizeof *places);
-  hvi_free(s->places);
-  s->places = places;
-  s->room = room;
+static bool reserve(record_index *r, size_t number) {
+  if (number < r->size) return true;
+  const size_t size = 2 * number + 64;
+  extent *extents = hvi_grow(r->extents, r->size * sizeof *extents, size, sizeof *extents);
+  if (!extents) return false;
+  r->extents = extents;
+  r->size = size;
   return true;
 }
 
-static void put(shelf *s, size_t index, uint64_t offset, uint64_t size) {
-  if (s->places[index].offset == 0) s->count++;
-  s->places[index] = (place){offset, size};
+/* Enters the record that ends the file now. */
+static void enter(hvi_journal *j, const record_head *head) {
+  extent *x = &j->records[head->kind].extents[head->index];
+  if (x->offset == 0) j->records[head->kind].count++;
+  *x = (extent){j->end + sizeof *head, head->size};
+  j->end = x->offset + head->size;
 }
 
 static bool head_is_sane(const hvi_journal *j, const record_head *head, uint64_t left) {
   return head->kind <= LEVELS && head->size <= left &&
-         head->index < j->shelves[head->kind].count + MOST_MISSING;
+         head->index < j->records[head->kind].count + MOST_MISSING;
 }
 
 /* Contents are summed up block by block, as they are read. */
@@ -148,20 +150,13 @@ static hvi_status scan(hvi_journal *j, hvi_kept *k, uint64_t size, hvi_error *er
       const hvi_status status = take_levels(j, k, &head, offset, err);
       if (status) return status;
     }
-    shelf *s = &j->shelves[head.kind];
-    if (!make_room(s, (size_t)head.index)) return hvi_error_memory(err, "a list of records");
-    put(s, (size_t)head.index, offset, head.size);
-    j->end = offset + head.size;
+    if (!reserve(&j->records[head.kind], (size_t)head.index))
+      return hvi_error_memory(err, "a list of records");
+    enter(j, &head);
     j->kept += head.kind != LEVELS;
   }
   j->damaged = (size_t)(size - j->end);
   return HVI_OK;
-}
-
-static hvi_status complain_foreign(const hvi_journal *j, hvi_error *err) {
-  return hvi_error_set(
-      err, HVI_ERROR_INPUT,
-      "'%s' is there and is not the partial file of a run: hvi does not replace it", j->path);
 }
 
 static hvi_status complain_damaged(const hvi_journal *j, hvi_error *err) {
@@ -248,9 +243,10 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
                          j->path);
   }
   if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
-  if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0) {
-    return complain_foreign(j, err);
-  }
+  if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0)
+    return hvi_error_set(
+        err, HVI_ERROR_INPUT,
+        "'%s' is there and is not the partial file of a run: hvi does not replace it", j->path);
   return rule == HVI_JOURNAL_RESUME ? resume(j, k, size, &head, err) : begin(j, k, err);
 }
 
@@ -278,7 +274,7 @@ void hvi_journal_close(hvi_journal *j) {
     hvi_file_sync(j->fd, j->path, NULL); /* should this fail, the next reader finds what is whole */
     close(j->fd);
   }
-  for (size_t k = 0; k < HVI_JOURNAL_KINDS + 1; k++) hvi_free(j->shelves[k].places);
+  for (size_t k = 0; k < HVI_JOURNAL_KINDS + 1; k++) hvi_free(j->records[k].extents);
   pthread_mutex_destroy(&j->lock);
   hvi_free(j->path);
   hvi_free(j);
@@ -294,35 +290,33 @@ void hvi_journal_remove(hvi_journal *j) {
 size_t hvi_journal_kept(const hvi_journal *j) { return j->kept; }
 size_t hvi_journal_damaged(const hvi_journal *j) { return j->damaged; }
 
-static place find(hvi_journal *j, unsigned kind, size_t index) {
+static extent find(hvi_journal *j, unsigned kind, size_t number) {
   pthread_mutex_lock(&j->lock);
-  const shelf *s = &j->shelves[kind];
-  const place p = index < s->room ? s->places[index] : (place){0, 0};
+  const record_index *r = &j->records[kind];
+  const extent x = number < r->size ? r->extents[number] : (extent){0, 0};
   pthread_mutex_unlock(&j->lock);
-  return p;
+  return x;
 }
 
 bool hvi_journal_has(hvi_journal *j, unsigned kind, size_t index, size_t *size) {
-  const place p = find(j, kind, index);
-  if (size) *size = (size_t)p.size;
-  return p.offset != 0;
+  const extent x = find(j, kind, index);
+  if (size) *size = (size_t)x.size;
+  return x.offset != 0;
 }
 
 static hvi_status append(hvi_journal *j, const record_head *head, const void *contents,
                          hvi_error *err) {
-  const uint64_t offset = j->end + sizeof *head;
-  shelf *s = &j->shelves[head->kind];
-  if (!make_room(s, (size_t)head->index)) return hvi_error_memory(err, "a list of records");
+  if (!reserve(&j->records[head->kind], (size_t)head->index))
+    return hvi_error_memory(err, "a list of records");
   if (!write_at(j->fd, head, sizeof *head, j->end) ||
-      !write_at(j->fd, contents, (size_t)head->size, offset)) {
+      !write_at(j->fd, contents, (size_t)head->size, j->end + sizeof *head)) {
     const hvi_status status = hvi_error_system(err, "write", j->path);
     /* should this fail too, the next reader stops at the torn record */
     const int ignored = ftruncate(j->fd, (off_t)j->end);
     (void)ignored;
     return status;
   }
-  put(s, (size_t)head->index, offset, head->size);
-  j->end = offset + head->size;
+  enter(j, head);
   const double now = hvi_clock_now();
   if (now - j->synced < SYNC_EVERY) return HVI_OK;
   j->synced = now;
@@ -341,11 +335,11 @@ hvi_status hvi_journal_append(hvi_journal *j, unsigned kind, size_t index, const
 
 hvi_status hvi_journal_read(hvi_journal *j, unsigned kind, size_t index, void *contents,
                             size_t size, hvi_error *err) {
-  const place p = find(j, kind, index);
-  if (p.offset == 0 || size > p.size) {
+  const extent x = find(j, kind, index);
+  if (x.offset == 0 || size > x.size) {
     return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': record %zu is missing or too short", j->path,
                          index);
   }
-  if (read_at(j->fd, contents, size, p.offset)) return HVI_OK;
+  if (read_at(j->fd, contents, size, x.offset)) return HVI_OK;
   return hvi_error_system(err, "read", j->path);
 }

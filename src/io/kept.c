@@ -87,7 +87,7 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
   return hvi_kept_match_levels(k, path, levels, err);
 }
 
-hvi_status hvi_kept_place(const char *path, hvi_error *err) {
+hvi_status hvi_kept_check(const char *path, hvi_error *err) {
   char start[HVI_TENSORS_PREFIX + sizeof TENSORS_START] = "";
   const hvi_status status = hvi_file_plain(path, err);
   FILE *file = status ? NULL : fopen(path, "rb");
@@ -102,7 +102,7 @@ hvi_status hvi_kept_place(const char *path, hvi_error *err) {
 
 hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, hvi_error *err) {
   char line[HVI_KEPT_HEAD];
-  hvi_status status = hvi_kept_place(path, err);
+  hvi_status status = hvi_kept_check(path, err);
   if (status) return status;
   hvi_tensors all = *t;
   all.note_count = t->note_count + OWN_NOTES;

@@ -41,7 +41,7 @@ typedef struct hvi_kept {
 void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more);
 
 /* An error when there is something at path that hvi did not make. */
-hvi_status hvi_kept_place(const char *path, hvi_error *err);
+hvi_status hvi_kept_check(const char *path, hvi_error *err);
 
 /* Tensors with notes of the caller's. */
 hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, hvi_error *err);

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAGIC_SIZE = 6, PREFIX_SIZE = 10, MAX_HEADER = 65536, HEADER_ROOM = 512 };
+enum { MAGIC_SIZE = 6, PREFIX_SIZE = 10, MAX_HEADER = 65536, HEADER_SIZE = 512 };
 
 static const char magic[] = "\x93NUMPY";
 
@@ -43,14 +43,14 @@ static bool take_word(cursor *c, const char *word) {
   return true;
 }
 
-/* A quoted string without escapes, NUL-terminated into out[room]. */
-static bool take_string(cursor *c, char *out, size_t room) {
+/* A quoted string without escapes, NUL-terminated into out[size]. */
+static bool take_string(cursor *c, char *out, size_t size) {
   skip_space(c);
   if (c->at == c->end || (*c->at != '\'' && *c->at != '"')) return false;
   char quote = *c->at++;
   size_t length = 0;
   while (c->at < c->end && *c->at != quote) {
-    if (length + 1 >= room || *c->at == '\\' || *c->at == '\0') return false;
+    if (length + 1 >= size || *c->at == '\\' || *c->at == '\0') return false;
     out[length++] = *c->at++;
   }
   if (c->at == c->end) return false;
@@ -273,15 +273,15 @@ hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_
 
 /* The header of a float64 array in C order; returns its length. The numbers start at a multiple of
  * 64 bytes, so that they can be mapped. */
-static size_t print_header(char out[HEADER_ROOM], size_t dims, const size_t *shape) {
+static size_t print_header(char out[HEADER_SIZE], size_t dims, const size_t *shape) {
   char *text = out + PREFIX_SIZE;
-  size_t room = HEADER_ROOM - PREFIX_SIZE, length = 0;
-  length += (size_t)snprintf(text, room, "{'descr': '<f8', 'fortran_order': False, 'shape': (");
+  size_t left = HEADER_SIZE - PREFIX_SIZE, length = 0;
+  length += (size_t)snprintf(text, left, "{'descr': '<f8', 'fortran_order': False, 'shape': (");
   for (size_t i = 0; i < dims; i++) {
     const char *mark = dims == 1 ? "," : i + 1 < dims ? ", " : "";
-    length += (size_t)snprintf(text + length, room - length, "%zu%s", shape[i], mark);
+    length += (size_t)snprintf(text + length, left - length, "%zu%s", shape[i], mark);
   }
-  length += (size_t)snprintf(text + length, room - length, "), }");
+  length += (size_t)snprintf(text + length, left - length, "), }");
   size_t total = (PREFIX_SIZE + length + 1 + 63) / 64 * 64;
   memset(text + length, ' ', total - PREFIX_SIZE - length - 1);
   out[total - 1] = '\n';
@@ -320,7 +320,7 @@ hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, cons
   if (!multiply_shape(&size, dims, shape)) return hvi_refuse(&f, ": the shape is too large");
   const hvi_status status = hvi_file_create(&file, path, err);
   if (status != HVI_OK) return status;
-  char text[HEADER_ROOM];
+  char text[HEADER_SIZE];
   const size_t length = print_header(text, dims, shape);
   if (fwrite(text, 1, length, file.stream) == length) write_numbers(file.stream, data, size);
   return hvi_file_commit(&file, err);

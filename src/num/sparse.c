@@ -98,12 +98,12 @@ static void sort_short(uint32_t *column, double *value, size_t n) {
   }
 }
 
-static void sort_long(uint32_t *column, double *value, size_t n, entry *room) {
-  for (size_t i = 0; i < n; i++) room[i] = (entry){column[i], value[i]};
-  qsort(room, n, sizeof *room, by_column);
+static void sort_long(uint32_t *column, double *value, size_t n, entry *buffer) {
+  for (size_t i = 0; i < n; i++) buffer[i] = (entry){column[i], value[i]};
+  qsort(buffer, n, sizeof *buffer, by_column);
   for (size_t i = 0; i < n; i++) {
-    column[i] = room[i].column;
-    value[i] = room[i].value;
+    column[i] = buffer[i].column;
+    value[i] = buffer[i].value;
   }
 }
 
@@ -138,14 +138,14 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
     const size_t length = A->start[i + 1] - A->start[i];
     longest = length > longest ? length : longest;
   }
-  entry *room = hvi_alloc(longest > SHORT ? longest : 0, sizeof *room);
-  if (!room) return hvi_error_memory(err, "a sparse matrix");
+  entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
+  if (!buffer) return hvi_error_memory(err, "a sparse matrix");
   size_t from = 0, to = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t end = A->start[i + 1], length = end - from;
     if (!ascending(A->column + from, length)) {
       if (length > SHORT) {
-        sort_long(A->column + from, A->value + from, length, room);
+        sort_long(A->column + from, A->value + from, length, buffer);
       } else {
         sort_short(A->column + from, A->value + from, length);
       }
@@ -154,7 +154,7 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
     A->start[i + 1] = to;
     from = end;
   }
-  hvi_free(room);
+  hvi_free(buffer);
   return HVI_OK;
 }
 
@@ -191,16 +191,16 @@ hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_
   }
   hvi_status status = hvi_sparse_new(out, rows, columns, entries, err);
   if (status) return status;
-  /* counts, then places: start[i + 1] is where row i's next entry goes */
-  size_t *place = out->start + 1;
-  for (size_t k = 0; k < entries; k++) place[row[k]]++;
+  /* counts, then offsets: start[i + 1] is where row i's next entry goes */
+  size_t *next = out->start + 1;
+  for (size_t k = 0; k < entries; k++) next[row[k]]++;
   for (size_t i = 0, sum = 0; i < rows; i++) {
-    const size_t count = place[i];
-    place[i] = sum;
+    const size_t count = next[i];
+    next[i] = sum;
     sum += count;
   }
   for (size_t k = 0; k < entries; k++) {
-    const size_t at = place[row[k]]++;
+    const size_t at = next[row[k]]++;
     out->column[at] = column[k];
     out->value[at] = value[k];
   }

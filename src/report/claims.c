@@ -25,18 +25,10 @@ const char *hvi_judgement_name(hvi_judgement j) {
   return (size_t)j < HVI_JUDGEMENT_COUNT ? names[j] : NULL;
 }
 
-/* A copy of old[count] with room for one more; old is freed. NULL, and old kept, without memory. */
-static void *grow_by_one(void *old, size_t count, size_t size) {
-  char *grown = hvi_alloc(count + 1, size);
-  if (!grown) return NULL;
-  if (count) memcpy(grown, old, count * size);
-  hvi_free(old);
-  return grown;
-}
-
 hvi_claim *hvi_claims_add(hvi_claims *claims, const char *id, const char *where, const char *text) {
   hvi_claim *c = hvi_alloc(1, sizeof *c);
-  hvi_claim **items = c ? grow_by_one(claims->items, claims->count, sizeof *items) : NULL;
+  const size_t n = claims->count;
+  hvi_claim **items = c ? hvi_grow(claims->items, n * sizeof *items, n + 1, sizeof *items) : NULL;
   if (!items) {
     hvi_free(c);
     claims->failed = true;
@@ -70,7 +62,8 @@ void hvi_claim_note(hvi_claim *c, const char *format, ...) {
 }
 
 void hvi_claims_figure(hvi_claims *claims, const char *name) {
-  char(*figures)[64] = grow_by_one(claims->figures, claims->figure_count, sizeof *figures);
+  const size_t n = claims->figure_count;
+  char(*figures)[64] = hvi_grow(claims->figures, n * sizeof *figures, n + 1, sizeof *figures);
   if (!figures) {
     claims->failed = true;
     return;

@@ -16,10 +16,8 @@ static bool reserve(hvi_text *t, size_t more) {
   size_t need = t->length + more + 1;
   if (need <= t->capacity) return true;
   size_t capacity = need < 256 ? 256 : 2 * need;
-  char *data = hvi_alloc(capacity, 1);
+  char *data = hvi_grow(t->data, t->data ? t->length + 1 : 0, capacity, 1);
   if (!data) return t->failed = true, false;
-  if (t->data) memcpy(data, t->data, t->length + 1);
-  hvi_free(t->data);
   t->data = data;
   t->capacity = capacity;
   return true;

@@ -1,7 +1,7 @@
 #include "study/fields.h"
 
 #include "base/error.h"
-#include "base/parse.h"
+#include "base/number.h"
 #include "base/suggest.h"
 
 #include <stdio.h>

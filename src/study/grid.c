@@ -2,7 +2,7 @@
 #include "study/grid.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/parse.h"
+#include "base/number.h"
 #include "base/suggest.h"
 #include "report/text.h"
 #include "study/fields.h"

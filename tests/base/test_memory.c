@@ -30,6 +30,23 @@ static void blocks_are_zeroed_and_aligned(void **state) {
   hvi_free(NULL);
 }
 
+static void a_block_grows_with_what_is_in_it(void **state) {
+  (void)state;
+  char *p = hvi_grow(NULL, 0, 4, 1);
+  assert_non_null(p);
+  memcpy(p, "abc", 4);
+  p = hvi_grow(p, 4, 100, 2);
+  assert_non_null(p);
+  assert_string_equal(p, "abc");
+  for (size_t i = 4; i < 200; i++) assert_int_equal(p[i], 0);
+  refuse = true;
+  char *more = hvi_grow(p, 4, 1000, 1);
+  refuse = false;
+  assert_null(more);
+  assert_string_equal(p, "abc"); /* it stays */
+  hvi_free(p);
+}
+
 static void products_that_overflow_are_refused(void **state) {
   (void)state;
   size_t product = 5;
@@ -103,6 +120,7 @@ static void an_arena_hands_out_lines(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(blocks_are_zeroed_and_aligned),
+      cmocka_unit_test(a_block_grows_with_what_is_in_it),
       cmocka_unit_test(products_that_overflow_are_refused),
       cmocka_unit_test(the_hook_counts_and_refuses),
       cmocka_unit_test(copies_are_equal_and_apart),

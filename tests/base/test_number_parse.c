@@ -1,5 +1,5 @@
 /* Numbers from text: what is read, and what is refused. */
-#include "base/parse.h"
+#include "base/number.h"
 
 #include "base/memory.h"
 
