@@ -117,18 +117,9 @@ void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng) {
 }
 
 static double gain_of(hvi_activation a) {
-  switch (a) {
-  case HVI_RELU:
-  case HVI_CELU:
-  case HVI_GELU:
-    return sqrt(2.0);
-  case HVI_LEAKY_RELU:
-    return sqrt(2.0 / (1.0 + 1e-4));
-  case HVI_TANH:
-    return 5.0 / 3.0;
-  default:
-    return 1.0;
-  }
+  if (a == HVI_TANH) return 5.0 / 3.0;
+  if (a == HVI_LEAKY_RELU) return sqrt(2.0 / (1.0 + 1e-4));
+  return a == HVI_RELU || a == HVI_CELU || a == HVI_GELU ? sqrt(2.0) : 1.0;
 }
 
 /* v[n] -= <v, q> q */

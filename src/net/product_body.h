@@ -203,23 +203,12 @@ ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t 
 /* Tiles of the heights that panels have. At most three rows can be WIDE_TILE vectors wide. */
 ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j, size_t vectors,
                                 size_t a_row, size_t a_step) {
-  switch (at->rows) {
-  case 1:
-    tile(p, at, j, 1, vectors, a_row, a_step);
-    return;
-  case 2:
-    tile(p, at, j, 2, vectors, a_row, a_step);
-    return;
-  case 3:
-    tile(p, at, j, 3, vectors, a_row, a_step);
-    return;
-  }
+  if (at->rows == 1) tile(p, at, j, 1, vectors, a_row, a_step);
+  if (at->rows == 2) tile(p, at, j, 2, vectors, a_row, a_step);
+  if (at->rows == 3) tile(p, at, j, 3, vectors, a_row, a_step);
   if (vectors == WIDE_TILE) return;
-  if (at->rows == 4) {
-    tile(p, at, j, 4, vectors, a_row, a_step);
-  } else {
-    tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
-  }
+  if (at->rows == 4) tile(p, at, j, 4, vectors, a_row, a_step);
+  if (at->rows > 4) tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
 }
 
 /* One of A's strides is 1, which the compiler should know. */

@@ -85,7 +85,7 @@ static void take_critic(hvi_arena *arena, hvi_sac_critic *c, const hvi_sac *sac)
 static void take_all(hvi_sac *sac, hvi_arena *arena) {
   const size_t n = sac->settings.batch, act = sac->act;
   const size_t slices = (n + HVI_NET_ROWS - 1) / HVI_NET_ROWS;
-  hvi_replay_batch *b = &sac->batch;
+  hvi_sac_batch *b = &sac->batch;
   const hvi_net *actor = sac->policy->net;
   take_learner(arena, &sac->actor, actor);
   sac->actor.weights = sac->policy->weights;
@@ -123,7 +123,7 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   if (!arena.base) return hvi_error_memory(err, "the trainer");
   arena.used = 0;
   take_all(sac, &arena);
-  return hvi_replay_new(&sac->replay, sac->obs, sac->act, sac->settings.buffer, err);
+  return hvi_sac_replay_new(&sac->replay, sac->obs, sac->act, sac->settings.buffer, err);
 }
 
 static hvi_status make_nets(hvi_sac *sac, hvi_error *err) {
@@ -201,7 +201,7 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
 
 void hvi_sac_free(hvi_sac *sac) {
   if (!sac) return;
-  hvi_replay_free(&sac->replay);
+  hvi_sac_replay_free(&sac->replay);
   hvi_policy_free(sac->policy);
   hvi_net_free(sac->critic_net);
   hvi_env_free(sac->env);
@@ -266,8 +266,8 @@ static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
   if (!t.broken) {
     hvi_env_observe(sac->env, sac->next);
     sac->numbers.episode_return += t.reward;
-    status =
-        hvi_replay_add(&sac->replay, sac->now, sac->action, t.reward, sac->next, t.terminated, err);
+    status = hvi_sac_replay_add(&sac->replay, sac->now, sac->action, t.reward, sac->next,
+                                t.terminated, err);
   }
   if (t.terminated || t.truncated || t.broken) {
     finish_episode(sac);

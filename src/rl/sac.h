@@ -17,33 +17,34 @@ enum { HVI_SAC_RECENT = 10 };
  * so that a random row is a few cache lines side by side. Memory is taken in blocks as the buffer
  * fills, so a short run stays small.
  */
-enum { HVI_REPLAY_BLOCK = 16384 }; /* rows */
+enum { HVI_SAC_BLOCK = 16384 }; /* rows */
 
-typedef struct hvi_replay {
+typedef struct hvi_sac_replay {
   size_t obs, act, row; /* row: floats of a record */
   size_t capacity, count, next;
   size_t block_count;
   float **blocks; /* [block_count], NULL where not reached yet */
-} hvi_replay;
+} hvi_sac_replay;
 
 /* A batch, laid out for the networks: x and next are [rows][x_row], obs first and then an action
  * (which is for others to fill in in `next`). */
-typedef struct hvi_replay_batch {
+typedef struct hvi_sac_batch {
   float *x, *next;
   size_t x_row;
   float *reward, *future; /* [rows] */
   uint32_t *index;        /* [rows] of the buffer */
-} hvi_replay_batch;
+} hvi_sac_batch;
 
-hvi_status hvi_replay_new(hvi_replay *r, size_t obs, size_t act, size_t capacity, hvi_error *err);
-void hvi_replay_free(hvi_replay *r);
+hvi_status hvi_sac_replay_new(hvi_sac_replay *r, size_t obs, size_t act, size_t capacity,
+                              hvi_error *err);
+void hvi_sac_replay_free(hvi_sac_replay *r);
 /* Makes sure that rows 0 .. count - 1 have memory. */
-hvi_status hvi_replay_reserve(hvi_replay *r, size_t count, hvi_error *err);
-float *hvi_replay_row(const hvi_replay *r, size_t i);
-hvi_status hvi_replay_add(hvi_replay *r, const double *obs, const double *action, double reward,
-                          const double *next, bool terminated, hvi_error *err);
+hvi_status hvi_sac_replay_reserve(hvi_sac_replay *r, size_t count, hvi_error *err);
+float *hvi_sac_replay_row(const hvi_sac_replay *r, size_t i);
+hvi_status hvi_sac_replay_add(hvi_sac_replay *r, const double *obs, const double *action,
+                              double reward, const double *next, bool terminated, hvi_error *err);
 /* Draws rows uniformly, with replacement. */
-void hvi_replay_draw(const hvi_replay *r, hvi_replay_batch *batch, size_t rows, hvi_rng *rng);
+void hvi_sac_replay_draw(const hvi_sac_replay *r, hvi_sac_batch *batch, size_t rows, hvi_rng *rng);
 
 /* A network that Adam moves. */
 typedef struct hvi_sac_learner {
@@ -101,8 +102,8 @@ struct hvi_sac {
   hvi_sac_temperature temperature;
   float target_entropy;
 
-  hvi_replay replay;
-  hvi_replay_batch batch;
+  hvi_sac_replay replay;
+  hvi_sac_batch batch;
   float *y; /* [batch] what the critics are fitted to */
 
   hvi_squash squash;

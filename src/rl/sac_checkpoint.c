@@ -38,12 +38,12 @@ static void add_learner(list *l, hvi_sac_learner *x, const char *name) {
   add(l, HVI_TENSOR_F32, x->second, x->net->dim, 0, name, ".second_moment");
 }
 
-static void add_replay(list *l, hvi_replay *r) {
+static void add_replay(list *l, hvi_sac_replay *r) {
   char number[NAME_SIZE / 2];
-  for (size_t i = 0; i * HVI_REPLAY_BLOCK < r->count; i++) {
-    const size_t left = r->count - i * HVI_REPLAY_BLOCK;
+  for (size_t i = 0; i * HVI_SAC_BLOCK < r->count; i++) {
+    const size_t left = r->count - i * HVI_SAC_BLOCK;
     snprintf(number, sizeof number, "%zu", i);
-    add(l, HVI_TENSOR_F32, r->blocks[i], left < HVI_REPLAY_BLOCK ? left : HVI_REPLAY_BLOCK, r->row,
+    add(l, HVI_TENSOR_F32, r->blocks[i], left < HVI_SAC_BLOCK ? left : HVI_SAC_BLOCK, r->row,
         "replay.", number);
   }
 }
@@ -179,7 +179,7 @@ static bool restore_counters(list *l, hvi_sac *sac) {
     if (l->counters[i] < 0) return false;
   }
   move_counters(l, sac, true);
-  const hvi_replay *r = &sac->replay;
+  const hvi_sac_replay *r = &sac->replay;
   const size_t expected = r->count < r->capacity ? r->count : r->next;
   return r->count <= r->capacity && r->next == expected % r->capacity &&
          sac->counts.recent_count <= HVI_SAC_RECENT &&
@@ -194,7 +194,7 @@ static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, 
   if (!status && !restore_counters(&l, sac)) {
     status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its counters contradict each other", path);
   }
-  if (!status) status = hvi_replay_reserve(&sac->replay, sac->replay.count, err);
+  if (!status) status = hvi_sac_replay_reserve(&sac->replay, sac->replay.count, err);
   const size_t fixed = l.count;
   if (!status) {
     add_replay(&l, &sac->replay);

@@ -127,7 +127,7 @@ void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const float *
 
 void hvi_sac_update_critics(hvi_sac *sac) {
   const size_t n = sac->settings.batch;
-  hvi_replay_draw(&sac->replay, &sac->batch, n, &sac->generators.rows);
+  hvi_sac_replay_draw(&sac->replay, &sac->batch, n, &sac->generators.rows);
   sample(sac, sac->batch.next, false, sac->batch.next + sac->obs);
   hvi_parallel_run(2, sac->settings.threads, judge_next, sac, NULL);
   hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), sac->batch.reward,

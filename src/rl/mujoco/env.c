@@ -213,15 +213,11 @@ static double contact_cost(const hvi_mujoco_env *e) {
 
 static void judge_ant(const hvi_mujoco_env *e, double velocity, const double *action,
                       hvi_transition *result) {
+  const bool v5 = e->robot->forces;
   result->terminated = !healthy(e);
-  result->reward = velocity + 1.0 - 0.5 * hvi_vec_norm2(action, e->env.act);
-}
-
-static void judge_ant_v5(const hvi_mujoco_env *e, double velocity, const double *action,
-                         hvi_transition *result) {
-  result->terminated = !healthy(e);
-  result->reward = velocity + (result->terminated ? 0.0 : 1.0) -
-                   0.5 * hvi_vec_norm2(action, e->env.act) - contact_cost(e);
+  result->reward =
+      velocity + (v5 && result->terminated ? 0.0 : 1.0) - 0.5 * hvi_vec_norm2(action, e->env.act);
+  if (v5) result->reward -= contact_cost(e);
 }
 
 /*
@@ -236,24 +232,10 @@ static void judge_half_cheetah(const hvi_mujoco_env *e, double velocity, const d
 }
 
 static const hvi_robot robots[] = {
-    {.name = "half_cheetah",
-     .model = "half_cheetah",
-     .hidden = 1,
-     .position = root_x,
-     .judge = judge_half_cheetah},
-    {.name = "ant",
-     .model = "ant",
-     .hidden = 2,
-     .quaternion = 3,
-     .position = torso_x,
-     .judge = judge_ant},
-    {.name = "ant-v5",
-     .model = "ant",
-     .hidden = 2,
-     .quaternion = 3,
-     .forces = true,
-     .position = torso_x,
-     .judge = judge_ant_v5},
+    /* name, model, hidden, quaternion, forces */
+    {"half_cheetah", "half_cheetah", 1, 0, false, root_x, judge_half_cheetah},
+    {"ant", "ant", 2, 3, false, torso_x, judge_ant},
+    {"ant-v5", "ant", 2, 3, true, torso_x, judge_ant},
 };
 
 static const char *embedded(const char *name) {
