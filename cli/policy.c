@@ -1,6 +1,7 @@
 /* hvi policy: scores, what a file holds, and the way to training, which is in policy_train.c. */
 #include "rl/policy.h"
 #include "base/number.h"
+#include "base/suggest.h"
 #include "commands.h"
 #include "json.h"
 #include "rollout.h"

@@ -1,6 +1,7 @@
 /* Whole studies, small, of every kind: the same bits on any number of threads and after a stop; what
  * they leave on disk, resuming, and the paper's claims. */
 #include "study/running.h"
+#include "support/claims.h"
 
 #define TWO                                                                                        \
   "methods:\n"                                                                                     \
@@ -114,7 +115,7 @@ static void every_claim_holds_on_the_fixed_pennies_game(void **state) {
   assert_int_equal(c.count, 10);
   for (size_t i = 0; i < c.count; i++)
     if (c.items[i]->judgement != HVI_HOLDS) fail_msg("%s", c.items[i]->text);
-  const hvi_claim *phgd = hvi_claims_find(&c, "phgd-linear");
+  const hvi_claim *phgd = find_claim(&c, "phgd-linear");
   check_near(phgd->measures[2].value, 1.6e-7, 0.1e-7);
   static const char *const files[] = {"pennies/claims.json", "pennies/pennies.gp",
                                       "pennies/summary.csv", "pennies/trace-gd-10.csv"};
@@ -176,7 +177,7 @@ static void a_comparison_of_ones_own(void **state) {
                            " holds: 'end(dist2, \"one\") < end(dist2, \"two\")'}\n",
                            (hvi_study_settings){.out = *state}, NULL, &stopped);
   assert_int_equal(c.count, 1);
-  assert_int_equal(hvi_claims_find(&c, "nearer")->judgement, HVI_HOLDS);
+  assert_int_equal(find_claim(&c, "nearer")->judgement, HVI_HOLDS);
   assert_true(exists(in(*state, "own/trace-one.csv")));
   assert_true(exists(in(*state, "own/own.gp")));
   hvi_claims_clear(&c);

@@ -1,5 +1,6 @@
 /* The claims about policy evaluation, on planted curves: some hold, some do not, some are open. */
 #include "study/planted.h"
+#include "support/claims.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,7 +62,7 @@ static void expect(const char *id, const planted *p, const char *claim, hvi_judg
   hvi_claims claims;
   garden = p;
   judge_planted(&claims, id, value, lines, NULL);
-  const hvi_claim *c = hvi_claims_find(&claims, claim);
+  const hvi_claim *c = find_claim(&claims, claim);
   if (!c) fail_msg("no claim '%s'", claim);
   assert_true(c->measure_count > 0);
   assert_true(c->measure_count < HVI_CLAIM_MEASURES);

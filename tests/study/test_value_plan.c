@@ -35,14 +35,14 @@ static void keys_reach_the_plan(void **state) {
   assert_int_equal(p->environment_count, 1);
   assert_string_equal(p->environments[0].environment, "lqr");
   assert_int_equal(p->environments[0].stand_in.states, 0);
-  assert_int_equal(p->value.hidden_count, 3);
-  assert_int_equal(p->value.hidden[0], 32);
-  assert_int_equal(p->value.hidden[2], 8);
-  assert_true(p->value.gamma == 0.5);
-  assert_int_equal(p->value.draw, HVI_VALUE_RANDOM);
+  assert_int_equal(p->spec.value.hidden_count, 3);
+  assert_int_equal(p->spec.value.hidden[0], 32);
+  assert_int_equal(p->spec.value.hidden[2], 8);
+  assert_true(p->spec.value.gamma == 0.5);
+  assert_int_equal(p->spec.value.draw, HVI_VALUE_RANDOM);
   assert_true(p->gap);
-  assert_int_equal(p->normalise, HVI_NORMALISE_STATES);
-  assert_int_equal(p->per_decade, 4);
+  assert_int_equal(p->spec.normalise, HVI_NORMALISE_STATES);
+  assert_int_equal(p->spec.schedule.per_decade, 4);
   assert_true(p->checkpoint == 0.0);
   assert_int_equal(p->tune_seeds, 2);
   assert_int_equal(p->tune_first, 77);
@@ -175,8 +175,8 @@ static void two_views_of_the_same_runs(void **state) {
   for (size_t i = 0; i < gap->value->environment_count; i++)
     assert_string_equal(gap->value->environments[i].testset, error->value->environments[i].testset);
   assert_int_equal(gap->value->gap, error->value->gap);
-  assert_int_equal(gap->value->normalise, error->value->normalise);
-  assert_int_equal(gap->value->per_decade, error->value->per_decade);
+  assert_int_equal(gap->value->spec.normalise, error->value->spec.normalise);
+  assert_int_equal(gap->value->spec.schedule.per_decade, error->value->spec.schedule.per_decade);
   const hvi_study_settings settings = {.full = true};
   char about[2][4096];
   for (size_t k = 0; k < 2; k++) lay_out(two[k], &settings);
@@ -192,7 +192,7 @@ static void two_views_of_the_same_runs(void **state) {
     assert_string_equal(about[0], about[1]);
   }
   for (size_t k = 0; k < 2; k++) {
-    hvi_setting_describe(hvi_value_table(), &two[k]->parts[0].value->value, NULL, about[k],
+    hvi_setting_describe(hvi_value_table(), &two[k]->parts[0].value->spec.value, NULL, about[k],
                          sizeof about[k]);
     hvi_part_clear(&two[k]->parts[0]);
     hvi_study_free(two[k]);

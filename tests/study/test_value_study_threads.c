@@ -83,7 +83,7 @@ static hvi_evaluation_spec plain_spec(hvi_collector *c) {
   s.stream = hvi_stream_of_collector(c);
   s.polyak = 0.0;
   s.settings = hvi_settings_defaults();
-  hvi_method_find("adamw")->apply(&s.settings);
+  hvi_method_apply(&s.settings, "adamw", NULL);
   s.settings.eta = 1.0;
   s.settings.inner.lr = 0.01;
   s.settings.inner_steps = 10;
@@ -287,7 +287,7 @@ static void missing_data_are_named(void **state) {
     hvi_claims c = run_study(text, (hvi_study_settings){.out = *state}, &w, &stopped);
     assert_false(stopped);
     if (!strstr(w.said, cases[i].said)) fail_msg("%s", w.said);
-    const hvi_claim *claim = hvi_claims_find(&c, "good-lqr");
+    const hvi_claim *claim = find_claim(&c, "good-lqr");
     assert_int_equal(claim->judgement, HVI_NOT_JUDGED);
     assert_non_null(strstr(claim->note, "Not run: needs data/no/s"));
     hvi_claims_clear(&c);
