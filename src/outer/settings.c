@@ -171,76 +171,68 @@ static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
   return false;
 }
 
-static hvi_status check_acceleration(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  if (!s->accelerate || s->baseline) return HVI_OK;
-  if (s->accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "%s knows no slow mode to correct: Anderson acceleration needs none",
-                         p->ops->name);
-  }
-  if (s->accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "Anderson acceleration does not go with double sampling");
-  }
-  if (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "acceleration goes with plain targets, one eta and players at once");
-  }
-  if (s->redraw_every > 1 && p->ops->draw) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "acceleration learns from samples, and needs a new one at each step");
+/* Steps that solve a linear system. */
+static bool solves(const hvi_settings *s) {
+  const hvi_optimizer *o = s->optimizer;
+  return !s->baseline &&
+         (o == &hvi_optimizer_gn || o == &hvi_optimizer_dgn || o == &hvi_optimizer_lm ||
+          o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED);
+}
+
+/* What does not go together; %s is the problem's name. */
+typedef struct refusal {
+  bool applies;
+  hvi_status status;
+  const char *text;
+} refusal;
+
+static hvi_status first_of(const refusal *r, size_t n, const hvi_problem *p, hvi_error *err) {
+  for (size_t i = 0; i < n; i++) {
+    if (r[i].applies) return hvi_error_set(err, r[i].status, r[i].text, p->ops->name);
   }
   return HVI_OK;
 }
 
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  if (s->tol > 0.0 && p->ops->draw) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "%s is stochastic and has no residual to test: set a limit instead of a "
-                         "tolerance",
-                         p->ops->name);
-  }
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
-  if (in_turn && p->model->block_count < 2) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "%s has one player: alternating needs at least two", p->ops->name);
-  }
-  if (in_turn && p->ops->draw && p->model->ops->bind) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "%s: a model of samples cannot alternate between its players",
-                         p->ops->name);
-  }
-  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
-                         s->rule ? s->rule->name : "a missing rule", p->ops->name);
-  }
-  if (s->baseline && s->player_eta) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a baseline takes one eta for all players");
-  }
-  if (p->ops->resample && s->redraw_every > 1) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "double sampling needs a new sample at each step");
-  }
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
-  if (!theta0) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there is no start: give theta0");
-  if (!hvi_vec_finite(theta0, p->model->dim)) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "theta0 holds a number that is not finite");
-  }
-  return HVI_OK;
+  const refusal list[] = {
+      {s->tol > 0.0 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
+       "%s is stochastic and has no residual to test: set a limit instead of a tolerance"},
+      {in_turn && p->model->block_count < 2, HVI_ERROR_UNSUPPORTED,
+       "%s has one player: alternating needs at least two"},
+      {in_turn && p->ops->draw && p->model->ops->bind, HVI_ERROR_UNSUPPORTED,
+       "%s: a model of samples cannot alternate between its players"},
+      {s->baseline && s->player_eta, HVI_ERROR_UNSUPPORTED,
+       "a baseline takes one eta for all players"},
+      {p->ops->resample && s->redraw_every > 1, HVI_ERROR_UNSUPPORTED,
+       "double sampling needs a new sample at each step"},
+      {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
+      {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
+       "theta0 holds a number that is not finite"},
+  };
+  return first_of(list, sizeof list / sizeof *list, p, err);
 }
 
-/* Steps that solve a linear system need room for it. */
-static hvi_status check_linear(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  const hvi_optimizer *o = s->optimizer;
-  const bool solves = o == &hvi_optimizer_gn || o == &hvi_optimizer_dgn || o == &hvi_optimizer_lm ||
-                      o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED;
-  if (p->ops->resample && !s->baseline && (solves || s->alpha > 0.0 || s->inner.line_search)) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "%s samples anew for every inner step: that goes with gd, momentum, adam "
-                         "and adamw, and a fixed number of steps",
-                         p->ops->name);
-  }
-  return solves && !s->baseline ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
+static hvi_status check_surrogate_step(const hvi_settings *s, const hvi_problem *p,
+                                       hvi_error *err) {
+  const refusal list[] = {
+      {s->accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
+       "%s knows no slow mode to correct: Anderson acceleration needs none"},
+      {s->accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
+       "Anderson acceleration does not go with double sampling"},
+      {s->accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
+       HVI_ERROR_UNSUPPORTED, "acceleration goes with plain targets, one eta and players at once"},
+      {s->accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
+       "acceleration learns from samples, and needs a new one at each step"},
+      {p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),
+       HVI_ERROR_UNSUPPORTED,
+       "%s samples anew for every inner step: that goes with gd, momentum, adam and adamw, and a "
+       "fixed number of steps"},
+  };
+  hvi_status status = first_of(list, sizeof list / sizeof *list, p, err);
+  if (!status && solves(s)) status = hvi_least_squares_check(&s->inner, p->model, err);
+  return status;
 }
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
@@ -249,8 +241,11 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
   }
   hvi_status status = check_numbers(s, p, err);
   if (!status) status = check_problem(p, err);
+  if (!status && s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
+    status = hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
+                           s->rule ? s->rule->name : "a missing rule", p->ops->name);
+  }
   if (!status) status = check_fit(s, p, err);
-  if (!status) status = check_acceleration(s, p, err);
-  if (!status) status = check_linear(s, p, err);
+  if (!status && !s->baseline) status = check_surrogate_step(s, p, err);
   return status;
 }

@@ -1,5 +1,15 @@
 /*
- * The outer loop around the step: evaluate F, take the step, record, decide whether to go on.
+ * The outer loop: the paper's Algorithm 1, alpha-descent on surrogates.
+ *
+ *   for t = 0, 1, 2, ...:
+ *     v <- z_t - eta Xi^-1 F(z_t)                                          the target, frozen
+ *     l(theta) = 1/2 |g(theta) - v|^2_Xi                                   the surrogate
+ *     while l(theta) - l* > alpha^2 (l(theta_t) - l*), and fewer than M steps were taken:
+ *       theta <- A(l, theta)
+ *     theta_{t+1} <- theta
+ *
+ * Simultaneous players share one surrogate. Alternating players have one each, and each sees the
+ * outputs that the players before it have just reached.
  *
  * F is evaluated once per outer step: F(z_{t+1}) gives the residual of row t + 1 and the target of
  * the step after it. The model is never evaluated twice at the same theta on the same sample.
@@ -12,6 +22,100 @@
 #include <float.h>
 #include <math.h>
 
+void hvi_solver_operate(hvi_solver *s) {
+  s->problem->ops->operate(s->problem, s->sample, s->theta, s->z, s->f);
+  s->row.counts.f_evals++;
+}
+
+/* M */
+static size_t most_inner_steps(const hvi_solver *s) {
+  if (s->settings.inner_growth == 0.0) return s->settings.inner_steps;
+  const double grown = s->settings.inner_growth * (double)s->row.outer;
+  return s->settings.inner_steps + (size_t)fmin(grown, 1e15);
+}
+
+/* Double sampling: other states for the square terms of inner step m. Where the weight is positive
+ * the target is theta_t's output there. */
+static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
+  s->problem->ops->resample(s->problem, s->sample, m);
+  l->model->ops->bind(l->model, l->next->cache, s->sample);
+  l->model->ops->eval(l->model, l->next->cache, s->anchor, l->next->z);
+  for (size_t i = 0; i < l->model->out; i++) {
+    if (l->weights[i] > 0.0) l->target[i] = l->next->z[i] + s->origin.shift;
+  }
+  s->row.counts.model_passes++;
+  hvi_surrogate_rebind(l, s->sample);
+  hvi_surrogate_measure(l);
+}
+
+/* theta <- A(l, theta), with its seconds where they are asked for. */
+static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
+  const hvi_settings *set = &s->settings;
+  if (set->time_inner == 0) return set->optimizer->step(&s->inner, part->state, &part->l);
+  const double start = hvi_clock_work(set->time_inner);
+  const bool more = set->optimizer->step(&s->inner, part->state, &part->l);
+  s->row.seconds_inner += hvi_clock_work(set->time_inner) - start;
+  return more;
+}
+
+/* Descends one surrogate; returns the number of steps taken. */
+static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
+  const hvi_settings *set = &s->settings;
+  hvi_surrogate *l = &part->l;
+  const size_t most = most_inner_steps(s);
+  const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
+  if (!set->keep_state) set->optimizer->reset(&s->inner, l->model, part->state);
+  const bool resamples = s->problem->ops->resample;
+  l->unseen = resamples;
+  if (resamples) hvi_vec_copy(s->anchor, l->now->theta, l->model->dim);
+  size_t steps = 0;
+  while (steps < most && (set->alpha == 0.0 || l->now->loss > goal)) {
+    if (resamples) resample(s, l, steps);
+    if (!inner_step(s, part)) break;
+    steps++;
+  }
+  return steps;
+}
+
+void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part) {
+  const hvi_point *now = part->l.now;
+  if (s->part_count == 1) {
+    s->theta = now->theta;
+    s->z = now->z;
+    return;
+  }
+  s->theta = s->all_theta;
+  s->z = s->all_z;
+  hvi_vec_copy(s->all_theta + part->block.theta, now->theta, part->block.dim);
+  hvi_vec_copy(s->all_z + part->block.z, now->z, part->block.out);
+}
+
+/* theta_t -> theta_{t+1}, from a point that an acceleration may have corrected. */
+static void surrogate_step(hvi_solver *s) {
+  double loss0 = 0.0, loss = 0.0, floor = 0.0;
+  s->row.inner = 0;
+  s->origin = (hvi_origin){.z = s->z, .f = s->f};
+  if (s->past.theta) hvi_past_renew(s);
+  if (s->settings.accelerate) hvi_solver_correct(s);
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    if (k > 0) hvi_solver_operate(s);
+    hvi_solver_set_target(s, part);
+    const double least = hvi_solver_floor(s, part);
+    const size_t steps = descend(s, part, least);
+    hvi_solver_gather(s, part);
+    floor += least;
+    loss0 += part->l.loss0;
+    loss += part->l.now->loss;
+    if (steps > s->row.inner) s->row.inner = steps;
+  }
+  s->row.loss0 = loss0;
+  s->row.loss = loss;
+  s->row.ratio = loss / loss0;
+  s->alpha2 = floor == 0.0 ? s->row.ratio : fmax(loss - floor, 0.0) / (loss0 - floor);
+  if (s->settings.accelerate) hvi_solver_learn(s);
+}
+
 static const char *const outcome_names[HVI_OUTCOME_COUNT] = {
     [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
     [HVI_STALLED] = "stalled", [HVI_DIVERGED] = "diverged",   [HVI_STOPPED] = "stopped",
@@ -19,18 +123,6 @@ static const char *const outcome_names[HVI_OUTCOME_COUNT] = {
 
 const char *hvi_outcome_name(hvi_outcome o) {
   return (unsigned)o < HVI_OUTCOME_COUNT ? outcome_names[o] : "unknown";
-}
-
-void hvi_solver_set_rates(hvi_solver *s) {
-  const hvi_settings *set = &s->settings;
-  const double t = (double)s->row.outer;
-  if (set->eta_decay > 0.0) s->shrink = 1.0 / (1.0 + set->eta_decay * t);
-  if (set->inner_lr_decay > 0.0) s->inner.lr = set->inner.lr / (1.0 + set->inner_lr_decay * t);
-}
-
-void hvi_solver_operate(hvi_solver *s) {
-  s->problem->ops->operate(s->problem, s->sample, s->theta, s->z, s->f);
-  s->row.counts.f_evals++;
 }
 
 static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
@@ -123,8 +215,7 @@ static void decide(hvi_solver *s) {
 }
 
 bool hvi_solver_draws(const hvi_solver *s, size_t outer) {
-  const size_t every = s->settings.redraw_every ? s->settings.redraw_every : 1;
-  if (!s->sample || outer % every != 0) return false;
+  if (!s->sample || outer % s->settings.redraw_every != 0) return false;
   return outer == 0 || !s->problem->one_sample;
 }
 
@@ -140,48 +231,46 @@ static void draw(hvi_solver *s) {
   }
 }
 
-/* Row 0: the start. */
-static void begin(hvi_solver *s) {
-  s->start = hvi_clock_now();
-  draw(s);
-  hvi_solver_operate(s);
-  record(s);
-  s->first_residual = s->sample ? 0.0 : s->row.residual;
-  decide(s);
-  report(s);
+void hvi_solver_set_rates(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  const double t = (double)s->row.outer;
+  if (set->eta_decay > 0.0) s->shrink = 1.0 / (1.0 + set->eta_decay * t);
+  if (set->inner_lr_decay > 0.0) s->inner.lr = set->inner.lr / (1.0 + set->inner_lr_decay * t);
 }
 
-/* Algorithm 1's body, from an iterate that an acceleration may have corrected. */
-static void take_surrogate_step(hvi_solver *s) {
-  s->origin = (hvi_origin){.z = s->z, .f = s->f};
-  if (s->past.theta) hvi_past_renew(s);
-  if (s->settings.accelerate) hvi_solver_correct(s);
-  hvi_solver_surrogate_step(s);
-  if (s->settings.accelerate) hvi_solver_learn(s);
-}
-
-static void advance(hvi_solver *s) {
-  const bool watch = s->settings.stall_window > 0;
-  if (watch) hvi_vec_copy(s->z_last, s->z, s->problem->model->out);
-  if (s->settings.baseline) {
-    hvi_solver_baseline_step(s);
-  } else {
-    take_surrogate_step(s);
-  }
-  s->row.outer++;
-  s->inner_total += s->row.inner;
+/* At theta_t: its sample, F(z_t) and its row; whether to go on. */
+static void arrive(hvi_solver *s) {
   hvi_solver_set_rates(s);
   draw(s);
   hvi_solver_operate(s);
   record(s);
   keep_worst_alpha(s);
-  if (watch) count_standing_still(s);
+  if (s->row.outer == 0) {
+    s->first_residual = s->sample ? 0.0 : s->row.residual;
+  } else if (s->settings.stall_window > 0) {
+    count_standing_still(s);
+  }
   decide(s);
   report(s);
 }
 
+static void advance(hvi_solver *s) {
+  hvi_vec_copy(s->z_last, s->z, s->settings.stall_window > 0 ? s->problem->model->out : 0);
+  if (s->settings.baseline) {
+    hvi_solver_baseline_step(s);
+  } else {
+    surrogate_step(s);
+  }
+  s->row.outer++;
+  s->inner_total += s->row.inner;
+  arrive(s);
+}
+
 hvi_outcome hvi_solver_step(hvi_solver *s) {
-  if (s->outcome == HVI_RUNNING && s->row.counts.f_evals == 0) begin(s);
+  if (s->outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
+    s->start = hvi_clock_now();
+    arrive(s);
+  }
   if (s->outcome == HVI_RUNNING) advance(s);
   return s->outcome;
 }

@@ -2,7 +2,6 @@
 #ifndef HVI_OUTER_SOLVER_H
 #define HVI_OUTER_SOLVER_H
 
-#include "outer/accelerate.h"
 #include "surrogate/surrogate.h"
 
 #include <hvi/solver.h>
@@ -38,6 +37,36 @@ typedef struct hvi_origin {
   double shift;        /* what a correction has added to every output that is not in z yet */
 } hvi_origin;
 
+/* Iterates that Anderson acceleration may look back at. */
+enum { HVI_MEMORY_MOST = 8 };
+
+/* What is known of the error along the slow mode: part of the saved state. Doubles only. */
+typedef struct hvi_filter {
+  double steps;                /* samples seen */
+  double mean;                 /* of the error: what the last inner loop left of it */
+  double variance;             /* of the error, in units of noise; infinite at the start */
+  double noise;                /* variance of <test, F> within samples, a running mean */
+  double between;              /* and between them */
+  double left;                 /* what is left of the last sample's news */
+  double weight, news, spread; /* sums over recent samples: of weights, of weights times what was
+                                * new, of squared shares */
+} hvi_filter;
+enum { HVI_FILTER_DOUBLES = sizeof(hvi_filter) / sizeof(double) };
+
+typedef enum hvi_correction {
+  HVI_CORRECTION_NONE,
+  HVI_CORRECTION_TARGET, /* the point that the target is made from */
+  HVI_CORRECTION_THETA   /* theta_t itself; z is its output to rounding only */
+} hvi_correction;
+
+typedef struct hvi_accelerator {
+  double *z, *f;             /* [n] the corrected point, and F there */
+  double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
+  double *mode_test;         /* [n] what F is tested with for it */
+  hvi_correction correction; /* along the mode, at this step */
+  hvi_filter filter;
+} hvi_accelerator;
+
 /* What the baselines remember. */
 typedef struct hvi_baseline_memory {
   double *field, *field_last; /* [d] V = J'F */
@@ -56,6 +85,7 @@ struct hvi_solver {
   const hvi_problem *problem;
   hvi_settings settings;
   double *memory; /* everything below that is an array of doubles */
+  size_t saved;   /* how much of it, from its start, is part of the saved state */
 
   /* where the loop stands */
   const double *theta, *z; /* [d], [n]: theta_t and z_t = g(theta_t) */
@@ -94,11 +124,10 @@ struct hvi_solver {
 /* Checks settings against the problem; settings.c. */
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);
 
-/* theta_t -> theta_{t+1}, with s->f = F(z_t) given; surrogate_step.c and baseline_step.c. */
-void hvi_solver_surrogate_step(hvi_solver *s);
+/* theta_t -> theta_{t+1}, with s->f = F(z_t) given; baseline_step.c. */
 void hvi_solver_baseline_step(hvi_solver *s);
 
-/* Freezes a part's target; its floor l* where that is not zero; target.c. */
+/* Freezes a part's target; its floor l*; target.c. */
 void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs. */
@@ -108,7 +137,17 @@ const double *hvi_past_f(const hvi_solver *s, size_t k);
 /* Works out z and F of the past on a new sample, where theta is kept for that. */
 void hvi_past_renew(hvi_solver *s);
 
-/* Makes the part's theta and z part of the solver's; surrogate_step.c. */
+/*
+ * Acceleration: the iterate corrected between two outer steps. The step from the corrected point is
+ * the same step, so its fixed points are the same and the loop need not know of the correction.
+ * Before a step it corrects where it starts from, after it it learns from what it left. Its arrays
+ * come from an arena that counts or from one that gives; accelerate.c.
+ */
+void hvi_accelerator_place(hvi_accelerator *a, size_t n, hvi_arena *arena);
+void hvi_solver_correct(hvi_solver *s);
+void hvi_solver_learn(hvi_solver *s);
+
+/* Makes the part's theta and z part of the solver's; solver.c, as what follows. */
 void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part);
 
 /* Whether there is a new sample at theta_outer. */

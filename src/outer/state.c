@@ -19,6 +19,43 @@ static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   return s->part_count == 1 ? m : m->ops->player(m, k);
 }
 
+/* How many earlier iterates the targets look back at, and room for them. */
+static void place_past(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const hvi_model *m = s->problem->model;
+  hvi_past *past = &s->past;
+  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
+  if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
+  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth) {
+    past->depth = set->memory;
+  }
+  if (past->depth == 0) return;
+  past->z = hvi_arena_take(arena, past->depth * m->out);
+  past->f = hvi_arena_take(arena, past->depth * m->out);
+  if (s->problem->ops->draw) past->theta = hvi_arena_take(arena, past->depth * m->dim);
+}
+
+/* The arrays that are saved: what the next step depends on. */
+static void place_saved(hvi_solver *s, hvi_arena *arena) {
+  const hvi_settings *set = &s->settings;
+  const size_t n = s->problem->model->out, d = s->problem->model->dim;
+  s->best.theta = hvi_arena_take(arena, d);
+  s->best.z = hvi_arena_take(arena, n);
+  s->z_last = hvi_arena_take(arena, n);
+  place_past(s, arena);
+  if (set->baseline) {
+    s->baseline.field_last = hvi_arena_take(arena, d);
+    s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
+  }
+  if (set->baseline == HVI_BASELINE_RULE) {
+    s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
+  }
+  for (size_t k = 0; k < s->part_count; k++) {
+    const size_t size = set->optimizer->state(&set->inner, part_model(s, k));
+    s->parts[k].state = hvi_arena_take(arena, size);
+  }
+}
+
 static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const hvi_model *whole = s->problem->model, *m = part_model(s, k);
@@ -27,61 +64,35 @@ static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
       s->part_count > 1 ? whole->blocks[k] : (hvi_block){.dim = whole->dim, .out = whole->out};
   const double *weights = s->problem->weights ? s->problem->weights + part->block.z : NULL;
   hvi_surrogate_place(&part->l, m, weights, &s->row.counts, arena);
-  part->state = hvi_arena_take(arena, set->optimizer->state(&set->inner, m));
   if (set->floor == HVI_FLOOR_ESTIMATED) {
     hvi_surrogate_place(&part->floor, m, weights, &s->row.counts, arena);
     part->floor_state = hvi_arena_take(arena, hvi_optimizer_lm.state(&set->inner, m));
   }
 }
 
-/* How many earlier iterates the targets look back at, and room for them. */
-static void place_past(hvi_solver *s, hvi_arena *arena) {
-  const hvi_settings *set = &s->settings;
-  const hvi_problem *p = s->problem;
-  const size_t n = p->model->out;
-  hvi_past *past = &s->past;
-  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
-  if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
-  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth) {
-    past->depth = set->memory;
-  }
-  if (past->depth == 0) return;
-  past->z = hvi_arena_take(arena, past->depth * n);
-  past->f = hvi_arena_take(arena, past->depth * n);
-  if (!p->ops->draw) return;
-  past->theta = hvi_arena_take(arena, past->depth * p->model->dim);
-  past->cache = hvi_arena_take(arena, p->model->cache);
-}
-
 /* Every array of the solver, from an arena that counts or from one that gives. */
 static void place(hvi_solver *s, hvi_arena *arena) {
-  const hvi_settings *set = &s->settings;
-  const size_t n = s->problem->model->out, d = s->problem->model->dim;
+  const hvi_model *m = s->problem->model;
+  const size_t n = m->out, d = m->dim;
+  place_saved(s, arena);
+  s->saved = arena->used;
   s->f = hvi_arena_take(arena, n);
-  s->z_last = hvi_arena_take(arena, n);
   s->all_z = hvi_arena_take(arena, n);
-  s->best.z = hvi_arena_take(arena, n);
   s->projected = hvi_arena_take(arena, n);
   s->all_theta = hvi_arena_take(arena, d);
-  s->best.theta = hvi_arena_take(arena, d);
-  s->baseline.field = hvi_arena_take(arena, d);
-  s->baseline.field_last = hvi_arena_take(arena, d);
-  s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
-  s->eta = hvi_arena_take(arena, s->problem->model->block_count);
-  place_past(s, arena);
-  if (set->accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
+  s->eta = hvi_arena_take(arena, m->block_count);
+  if (s->settings.baseline) s->baseline.field = hvi_arena_take(arena, d);
+  if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
+  if (s->settings.accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
-  if (set->baseline == HVI_BASELINE_RULE) {
-    s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
-  }
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
 
 static void forget_past(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
-  s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
+  if (set->baseline) s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
   for (size_t k = 0; k < s->part_count; k++) {
-    set->optimizer->reset(&set->inner, part_model(s, k), s->parts[k].state);
+    set->optimizer->reset(&set->inner, s->parts[k].l.model, s->parts[k].state);
   }
 }
 
@@ -153,6 +164,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   s->settings = *settings;
   s->shrink = 1.0;
   s->inner = settings->inner;
+  if (s->settings.redraw_every == 0) s->settings.redraw_every = 1;
   s->reason = "not started";
   s->rng = hvi_rng_new(settings->seed, "solver", 0);
   s->best.residual = s->best.dist2 = NAN;
@@ -198,17 +210,14 @@ static void walk_count(walker *w, size_t *n) {
   if (w->in && w->row) *n = (size_t)x;
 }
 
-static void walk_words(walker *w, uint32_t *words, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+static void walk_rng(walker *w, hvi_rng *rng) {
+  _Static_assert(sizeof *rng == 11 * sizeof(uint32_t), "a generator is words and nothing else");
+  uint32_t *words = (uint32_t *)(void *)rng;
+  for (size_t i = 0; i < sizeof *rng / sizeof *words; i++) {
     double x = words[i];
     walk(w, &x, 1);
     if (w->in && w->row) words[i] = (uint32_t)x;
   }
-}
-
-static void walk_rng(walker *w, hvi_rng *rng) {
-  _Static_assert(sizeof *rng == 11 * sizeof(uint32_t), "a generator is words and nothing else");
-  walk_words(w, (uint32_t *)(void *)rng, sizeof *rng / sizeof(uint32_t));
 }
 
 static void walk_record(walker *w, hvi_solver *s) {
@@ -230,31 +239,14 @@ static void walk_record(walker *w, hvi_solver *s) {
 }
 
 static void walk_all(walker *w, hvi_solver *s) {
-  const hvi_settings *set = &s->settings;
-  const hvi_model *m = s->problem->model;
-  const size_t n = m->out, d = m->dim;
   walk_record(w, s);
   walk_rng(w, &s->rng);
   walk_rng(w, &s->rng_before);
   for (size_t k = 0; k < s->part_count; k++) {
-    hvi_subproblem *part = &s->parts[k];
-    walk(w, part->l.now->theta, part->block.dim);
-    walk(w, part->state, set->optimizer->state(&set->inner, part->l.model));
+    walk(w, s->parts[k].l.now->theta, s->parts[k].block.dim);
   }
-  walk(w, s->best.theta, d);
-  walk(w, s->best.z, n);
-  if (set->stall_window > 0) walk(w, s->z_last, n);
-  if (s->past.depth > 0) {
-    walk(w, s->past.z, s->past.depth * n);
-    walk(w, s->past.f, s->past.depth * n);
-    if (s->past.theta) walk(w, s->past.theta, s->past.depth * d);
-  }
-  if (set->accelerate) walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
-  if (set->baseline) {
-    walk(w, s->baseline.field_last, d);
-    walk(w, s->baseline.adam, 2 + 2 * d);
-  }
-  if (set->baseline == HVI_BASELINE_RULE) walk(w, s->baseline.rule, set->rule->state(s->problem));
+  walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
+  walk(w, s->memory, s->saved);
 }
 
 size_t hvi_solver_state(const hvi_solver *s) {
@@ -271,10 +263,9 @@ void hvi_solver_save(const hvi_solver *s, double *state) {
 /* Draws the current sample again. */
 static void redraw(hvi_solver *s) {
   const hvi_problem *p = s->problem;
-  const size_t every = s->settings.redraw_every ? s->settings.redraw_every : 1;
   const hvi_rng after = s->rng;
   memset(s->sample, 0, p->sample_bytes);
-  p->ops->seek(p, s->sample, s->row.outer / every);
+  p->ops->seek(p, s->sample, s->row.outer / s->settings.redraw_every);
   s->rng = s->rng_before;
   p->ops->draw(p, s->theta, s->sample, &s->rng);
   s->rng = after;

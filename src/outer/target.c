@@ -163,5 +163,6 @@ static double estimated_floor(hvi_solver *s, hvi_subproblem *part) {
 }
 
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part) {
+  if (s->settings.floor == HVI_FLOOR_ZERO) return 0.0;
   return s->settings.floor == HVI_FLOOR_KNOWN ? known_floor(s, part) : estimated_floor(s, part);
 }
