@@ -1,3 +1,4 @@
+#include "args.h"
 
 #include "base/parse.h"
 #include "talk.h"
