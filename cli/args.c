@@ -234,10 +234,8 @@ static void default_text(const hvi_arg *row, char *text, size_t size) {
   if (!silent) hvi_setting_format(&s, row->to, value, sizeof value);
   if (row->kind == HVI_ARG_FLAG && strcmp(value, "yes") == 0)
     snprintf(value, sizeof value, "--no-%s: not", hvi_args_name(row, name) + 2);
-  static const char *const zeros[] = {"", "0", "no", "none", "nan"};
-  bool shown = true;
-  for (size_t i = 0; i < sizeof zeros / sizeof *zeros; i++)
-    shown = shown && (row->kind == HVI_ARG_CHOICE || strcmp(value, zeros[i]) != 0);
+  const bool zero = !*value || hvi_words_have("0 no none nan", value);
+  const bool shown = !zero || row->kind == HVI_ARG_CHOICE;
   snprintf(text, size, "%s%s%s", shown ? " [" : "", shown ? value : "", shown ? "]" : "");
 }
 

@@ -2,7 +2,7 @@
  * The command line of a sub-command, read from a table of options.
  *
  *   double eta = 0.1;
- *   hvi_args args = {.command = "solve", .usage = "PROBLEM [OPTION]...", .operand = "problem", ...};
+ *   hvi_args args = {"solve", "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
  *   hvi_args_add(&args, (hvi_arg[]){
  *     {.name = "eta", .kind = HVI_ARG_REAL, .to = &eta, .range = "(0,inf)", .value = "X",
  *      .help = "step size of the outer loop (0.1)"},

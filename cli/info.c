@@ -14,14 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#ifndef HVI_BUILD_TYPE
-#ifdef __OPTIMIZE__
-#define HVI_BUILD_TYPE "optimised"
-#else
-#define HVI_BUILD_TYPE "not optimised"
-#endif
-#endif
-
 #ifdef __clang__
 #define COMPILER __VERSION__
 #else

@@ -226,19 +226,21 @@ static double last_eta(const hvi_inspection *i) {
   return 1.25 * fmax(i->eta, fmax(i->rates.eta_max, 0.0));
 }
 
+static void csv_row(hvi_csv *csv, const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++) hvi_csv_number(csv, x[i]);
+  hvi_csv_end(csv);
+}
+
 static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_error *err) {
   hvi_csv csv;
   hvi_status status = hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err);
   if (status != HVI_OK) return status;
-  const double alpha = fmax(i->alpha, i->alpha_worst);
+  const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
   for (int k = 0; k <= POINTS; k++) {
     const double eta = last_eta(i) * k / POINTS;
-    const hvi_rates r = hvi_theory_rates(i->constants.mu, i->constants.lipschitz, eta, alpha);
-    const hvi_rates small =
-        hvi_theory_rates(i->constants.mu, i->constants.lipschitz, eta, r.alpha_theorem);
-    const double row[] = {eta, r.kappa2, r.rho, small.rho, 1.0};
-    for (size_t c = 0; c < sizeof row / sizeof *row; c++) hvi_csv_number(&csv, row[c]);
-    hvi_csv_end(&csv);
+    const hvi_rates r = hvi_theory_rates(mu, lipschitz, eta, fmax(i->alpha, i->alpha_worst));
+    const hvi_rates small = hvi_theory_rates(mu, lipschitz, eta, r.alpha_theorem);
+    csv_row(&csv, (double[]){eta, r.kappa2, r.rho, small.rho, 1.0}, 5);
   }
   return hvi_csv_close(&csv, err);
 }
@@ -247,10 +249,7 @@ static hvi_status write_points(const char *path, const hvi_inspection *i, hvi_er
   hvi_csv csv;
   hvi_status status = hvi_csv_open(&csv, path, "eta,observed,exact", err);
   if (status != HVI_OK) return status;
-  hvi_csv_number(&csv, i->eta);
-  hvi_csv_number(&csv, i->rate_observed);
-  hvi_csv_number(&csv, i->rate_exact);
-  hvi_csv_end(&csv);
+  csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
   return hvi_csv_close(&csv, err);
 }
 

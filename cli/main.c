@@ -32,8 +32,7 @@ static const command commands[] = {
      hvi_cli_testset},
     {"evaluate", "ENV", "a value network for a policy or its transitions, and how good it is",
      hvi_cli_evaluate},
-    {"list", "[NAME]", "problems, methods, optimizers and experiments that are built in",
-     hvi_cli_list},
+    {"list", "[NAME]", "problems, methods, optimizers, experiments and their kinds", hvi_cli_list},
     {"info", "", "version, compiler, processor, libraries", hvi_cli_info},
 };
 

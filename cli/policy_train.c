@@ -45,27 +45,24 @@ typedef struct training {
   hvi_sac *sac;
   FILE *rows;    /* the log, open at its end */
   size_t logged; /* episodes */
+  /* what is shown while it runs */
+  hvi_progress bar;
+  double started;
+  size_t first; /* step */
 } training;
-
-static bool ends_with(const char *text, const char *ending) {
-  const size_t length = strlen(text), tail = strlen(ending);
-  return length > tail && strcmp(text + length - tail, ending) == 0;
-}
 
 /* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
-  hvi_text checkpoint = {0}, log = {0};
-  const size_t length = strlen(t->out);
-  const size_t stem = ends_with(t->out, ".safetensors") ? length - strlen(".safetensors") : length;
-  hvi_text_add(&checkpoint, "%s.checkpoint", t->out);
+  const char ending[] = ".safetensors";
+  const size_t length = strlen(t->out), tail = strlen(ending);
+  const bool ends = length > tail && strcmp(t->out + length - tail, ending) == 0;
+  hvi_text log = {0};
   if (t->log)
     hvi_text_add(&log, "%s", t->log);
   else
-    hvi_text_add(&log, "%.*s.csv", (int)stem, t->out);
-  t->checkpoint = hvi_text_take(&checkpoint);
+    hvi_text_add(&log, "%.*s.csv", (int)(ends ? length - tail : length), t->out);
+  t->checkpoint = hvi_join_texts(t->out, ".checkpoint");
   t->log_path = hvi_text_take(&log);
-  hvi_text_free(&checkpoint);
-  hvi_text_free(&log);
   return t->checkpoint && t->log_path ? HVI_OK : hvi_error_memory(err, "file names");
 }
 
@@ -203,21 +200,14 @@ static void close_training(training *t) {
   hvi_free(t->log_path);
 }
 
-/* What is shown while it runs. */
-typedef struct view {
-  hvi_progress bar;
-  double started;
-  size_t first;
-} view;
-
-static void show(view *v, const training *t) {
+static void show(training *t) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
-  const double rate = (double)(r.step - v->first) / fmax(hvi_clock_now() - v->started, 1e-9);
+  const double rate = (double)(r.step - t->first) / fmax(hvi_clock_now() - t->started, 1e-9);
   if (t->talk.terminal) {
     if (r.step % LOOK_EVERY != 0) return;
-    snprintf(v->bar.title, sizeof v->bar.title, "step %zu, return %.5g, %.0f steps/s", r.step,
+    snprintf(t->bar.title, sizeof t->bar.title, "step %zu, return %.5g, %.0f steps/s", r.step,
              r.mean_return, rate);
-    hvi_progress_update(&v->bar, r.step - v->first);
+    hvi_progress_update(&t->bar, r.step - t->first);
   } else if (r.step % LINE_EVERY == 0) {
     hvi_say(&t->talk, "step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n",
             r.step, t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
@@ -230,14 +220,14 @@ static int diverged_or(const hvi_error *err) {
 }
 
 /* To the last step, an error, or Ctrl-C. */
-static int run(training *t, view *v) {
+static int run(training *t) {
   hvi_error err = {HVI_OK, ""};
   size_t step = hvi_sac_state(t->sac).step;
   while (step < t->steps) {
     if (hvi_sac_step(t->sac, &err) != HVI_OK) return diverged_or(&err);
     step++;
     if (log_episode(t, &err) != HVI_OK) return hvi_complain_error(&err);
-    show(v, t);
+    show(t);
     if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
     if (step % t->every == 0 && step < t->steps && save(t, &err) != HVI_OK)
       return diverged_or(&err);
@@ -245,47 +235,39 @@ static int run(training *t, view *v) {
   return HVI_EXIT_DONE;
 }
 
-static void print_summary(const training *t, double seconds) {
+static int train(training *t) {
+  hvi_error err = {HVI_OK, ""};
+  const size_t first = hvi_sac_state(t->sac).step;
+  t->first = first;
+  t->started = hvi_clock_now();
+  t->bar = hvi_progress_new(&t->talk, t->env->name, t->steps > first ? t->steps - first : 1);
+  const int code = run(t);
+  hvi_progress_clear(&t->bar);
+  if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
+  if (save(t, &err) != HVI_OK) return diverged_or(&err);
+  const int drawn = draw(t, &err) == HVI_OK ? code : hvi_complain_error(&err);
   const hvi_sac_report r = hvi_sac_state(t->sac);
   printf("%s: %zu steps, %zu episodes, mean return of the last 10: %.6g\n", t->env->name, r.step,
          r.episodes, r.mean_return);
   printf("policy in %s, log in %s, checkpoint in %s\n", t->out, t->log_path, t->checkpoint);
-  hvi_say(&t->talk, "%.1f s\n", seconds);
-}
-
-static int train(training *t) {
-  hvi_error err = {HVI_OK, ""};
-  const size_t first = hvi_sac_state(t->sac).step;
-  view v = {.bar =
-                hvi_progress_new(&t->talk, t->env->name, t->steps > first ? t->steps - first : 1),
-            .started = hvi_clock_now(),
-            .first = first};
-  const int code = run(t, &v);
-  hvi_progress_clear(&v.bar);
-  if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
-  if (save(t, &err) != HVI_OK) return diverged_or(&err);
-  const int drawn = draw(t, &err) == HVI_OK ? code : hvi_complain_error(&err);
-  print_summary(t, hvi_clock_now() - v.started);
+  hvi_say(&t->talk, "%.1f s\n", hvi_clock_now() - t->started);
   if (code == HVI_EXIT_INTERRUPTED)
-    hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here",
-                 hvi_sac_state(t->sac).step, t->steps);
+    hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here", r.step,
+                 t->steps);
   return code == HVI_EXIT_DONE ? drawn : code;
-}
-
-static int different_settings(const training *t, const hvi_setting *row) {
-  char was[256], is[256];
-  return hvi_misuse("'%s' was made with %s %s, not %s", t->checkpoint, row->name,
-                    hvi_setting_format(row, hvi_sac_settings_of(t->sac), was, sizeof was),
-                    hvi_setting_format(row, &t->settings, is, sizeof is));
 }
 
 static int resume(training *t) {
   hvi_error err = {HVI_OK, ""};
+  char was[256], is[256];
   if (hvi_sac_load(&t->sac, t->env, t->checkpoint, t->accept_other_bits, &err) != HVI_OK)
     return hvi_complain_error(&err);
   const hvi_setting *other =
       hvi_setting_differ(hvi_sac_table(), hvi_sac_settings_of(t->sac), &t->settings, NULL);
-  if (other) return different_settings(t, other);
+  if (other)
+    return hvi_misuse("'%s' was made with %s %s, not %s", t->checkpoint, other->name,
+                      hvi_setting_format(other, hvi_sac_settings_of(t->sac), was, sizeof was),
+                      hvi_setting_format(other, &t->settings, is, sizeof is));
   const size_t step = hvi_sac_state(t->sac).step;
   if (step > t->steps) {
     return hvi_misuse("'%s' is at step %zu already, beyond --steps %zu", t->checkpoint, step,

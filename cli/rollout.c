@@ -17,12 +17,13 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
       {0}});
   hvi_args_json(args, &job->json);
   hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
-  if (job->writes) hvi_args_add(args, (hvi_arg[]){
-      {"out", 'o', HVI_ARG_TEXT, &job->out, .value = "FILE", .help = "where to write (.safetensors)"},
-      {"resume", 0, HVI_ARG_FLAG, &job->resume, .help = "go on where an earlier run was stopped (FILE.partial)"},
-      {"fresh", 0, HVI_ARG_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
-      {"accept-other-bits", 0, HVI_ARG_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"},
-      {0}});
+  if (job->writes)
+    hvi_args_add(args, (hvi_arg[]){
+        {"out", 'o', HVI_ARG_TEXT, &job->out, .value = "FILE", .help = "where to write (.safetensors)"},
+        {"resume", 0, HVI_ARG_FLAG, &job->resume, .help = "go on where an earlier run was stopped (FILE.partial)"},
+        {"fresh", 0, HVI_ARG_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
+        {"accept-other-bits", 0, HVI_ARG_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"},
+        {0}});
   /* clang-format on */
   hvi_talk_options(&job->talk, args);
 }
