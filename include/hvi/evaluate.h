@@ -151,7 +151,7 @@ typedef struct hvi_evaluation_spec {
   hvi_value_spec value; /* its data, and what it points at, outlive the evaluation */
   hvi_normalisation normalise;
   size_t normalise_rows; /* at most so many rows; 0: those of the first batch */
-  uint64_t seed;        /* of the first parameters, and of the draws */
+  uint64_t seed;         /* of the first parameters, and of the draws */
   hvi_settings
       settings; /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
   /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
@@ -226,7 +226,7 @@ HVI_API const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, s
 typedef struct hvi_evaluation_result {
   hvi_evaluation_row last;
   hvi_score score; /* states 0: no test set, or values that overflow */
-  hvi_gap gap;     /* on the spec's data for it, otherwise on the rows of the last step; NaN: none */
+  hvi_gap gap; /* on the spec's data for it, otherwise on the rows of the last step; NaN: none */
   size_t gap_rows;
 } hvi_evaluation_result;
 HVI_API hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *result,
@@ -260,6 +260,7 @@ typedef struct hvi_evaluation_watch {
   const char *checkpoint, *about; /* as in hvi_evaluation_save */
   size_t every;                   /* outer steps between checkpoints; 0: by the seconds alone */
   double seconds;                 /* or so many seconds */
+  bool end;                       /* one at the end too, unless it diverged */
   /* Before each step; false stops, and leaves a checkpoint. */
   bool (*progress)(void *context, const hvi_evaluation *e);
   /* After each checkpoint, for what belongs to it; optional. */
@@ -267,12 +268,9 @@ typedef struct hvi_evaluation_watch {
   void *context;
 } hvi_evaluation_watch;
 
-/* To the end, which is not saved, or until it is stopped. */
+/* To the end, or until it is stopped. */
 HVI_API hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *watch,
                                       hvi_error *err);
-/* A checkpoint now. */
-HVI_API hvi_status hvi_evaluation_keep(const hvi_evaluation *e, const hvi_evaluation_watch *watch,
-                                       hvi_error *err);
 
 #ifdef __cplusplus
 }

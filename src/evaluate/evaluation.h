@@ -17,7 +17,7 @@ typedef struct hvi_seconds {
 struct hvi_evaluation {
   hvi_evaluation_spec spec; /* its settings as the solver has them, */
   double max_seconds;       /* and a limit that is counted here; 0: none */
-  hvi_scales scales; /* that the spec points at, where it normalises */
+  hvi_scales scales;        /* that the spec points at, where it normalises */
   hvi_problem *problem;
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;

@@ -80,10 +80,10 @@ static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error
     if (own > rows) rows = own;
   }
   pthread_mutex_lock(&s->lock);
-  const hvi_status status = *stream ? HVI_OK
-                                    : hvi_shared_stream_new(stream, &task_of(c)->task,
-                                                            hvi_cell_seed(c), batch_of(c->part),
-                                                            rows, err);
+  const hvi_status status = *stream
+                                ? HVI_OK
+                                : hvi_shared_stream_new(stream, &task_of(c)->task, hvi_cell_seed(c),
+                                                        batch_of(c->part), rows, err);
   pthread_mutex_unlock(&s->lock);
   if (!status) hvi_stream_reader_open(r, *stream);
   return status;
@@ -189,8 +189,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                                       .seconds = c->part->value->checkpoint,
                                       .progress = on_step,
                                       .context = (void *)(uintptr_t)c};
-  status = about && checkpoint ? evaluate(rows, c, &spec, &watch, err)
-                               : hvi_error_memory(err, "a run");
+  status =
+      about && checkpoint ? evaluate(rows, c, &spec, &watch, err) : hvi_error_memory(err, "a run");
   hvi_free(about);
   hvi_free(checkpoint);
   return status;

@@ -129,8 +129,7 @@ static hvi_status open_policy(hvi_study_task *t, hvi_error *err) {
 hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_part *part,
                                size_t index, hvi_error *err) {
   hvi_error why = {HVI_OK, ""};
-  *t = (hvi_study_task){
-      .study = study, .part = part, .source = &part->value->environments[index]};
+  *t = (hvi_study_task){.study = study, .part = part, .source = &part->value->environments[index]};
   hvi_status status = open_policy(t, &why);
   const bool built = t->task.env != NULL;
   if (!status && !*t->missing) status = open_testset(t, &why);
