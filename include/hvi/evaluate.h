@@ -64,8 +64,6 @@ HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *se
 HVI_API hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *lqr,
                                    const hvi_policy *policy, hvi_error *err);
 HVI_API void hvi_probe_free(hvi_probe *probe);
-/* The mean of the squared standard errors: what the true values would score. */
-HVI_API double hvi_probe_noise(const hvi_probe *probe);
 
 /* Score of a value problem's network; predicted[states], or NULL. */
 HVI_API hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe,
