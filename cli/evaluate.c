@@ -5,11 +5,13 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/parallel.h"
+#include "base/number.h"
 #include "commands.h"
 #include "rollout.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 enum { SCALE_ROWS = 10000 }; /* of a file */
@@ -29,6 +31,14 @@ static const char examples[] =
     "  hvi evaluate ant --policy ant.safetensors --testset ant-testset.safetensors --out ant-v\n"
     "  hvi evaluate --data transitions.safetensors --gamma .99 --gap --json";
 
+/* Options of a solve that have no meaning here, or another name. */
+static const char left_out[] = "iters tol max_evals stall_window growth_bound alternating "
+                               "trace_decay error_alpha error_angle seed";
+/* What every optimizer takes over from the defaults; the default one takes all, and Adam, which is
+ * that one without the decay of weights, its rate too. */
+static const char shared[] = "inner accelerate target keep_state";
+static const char shared_by_adam[] = "inner_lr inner_lr_decay";
+
 static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args, (hvi_arg[]){
@@ -42,7 +52,13 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
        .help = "without --testset: states of a small one made from ENV first (0: none)"},
       {0}});
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
-  hvi_evaluate_method_options(e, args);
+  hvi_args_add(args, (hvi_arg[]){
+      {.name = "method"},
+      {"method", 0, HVI_ARG_TEXT, &e->setup.method, .value = "NAME",
+       .help = "an optimizer (adamw), a preset or a baseline ('hvi list'), or td-target, residual-gradient, tdc, tdrc"},
+      {0}});
+  hvi_args_settings(args, hvi_evaluation_table(), &e->spec, NULL);
+  hvi_args_settings(args, hvi_settings_table(), &e->setup.asked, left_out);
   hvi_args_add(args, (hvi_arg[]){
       {.name = "run"},
       {"steps", 0, HVI_ARG_SIZE, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
@@ -60,11 +76,20 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format on */
 }
 
-static hvi_status check_options(const hvi_evaluate *e, hvi_error *err) {
-  const struct {
-    bool wrong;
-    const char *text;
-  } rules[] = {
+/* What does not go together. */
+typedef struct rule {
+  bool broken;
+  const char *text;
+} rule;
+
+static int check_rules(const rule *r) {
+  for (; r->text; r++)
+    if (r->broken) return hvi_complain(HVI_EXIT_USAGE, "%s", r->text);
+  return HVI_EXIT_DONE;
+}
+
+static int check_options(const hvi_evaluate *e) {
+  return check_rules((rule[]){
       {!e->env_name == !e->data_path,
        "evaluate takes an environment with --policy FILE, or --data FILE, and not both"},
       {e->env_name && !e->policy_path, "the policy is missing: --policy FILE"},
@@ -74,10 +99,91 @@ static hvi_status check_options(const hvi_evaluate *e, hvi_error *err) {
        "--replay goes with an environment; batches of --data are drawn at random from all of them"},
       {e->resume && e->fresh, "--resume and --fresh exclude each other"},
       {e->gap && e->env_name,
-       "--gap goes with --data; otherwise the Bellman gap is that of the last batch"}};
-  for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-    if (rules[i].wrong) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s", rules[i].text);
-  return HVI_OK;
+       "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
+      {0}});
+}
+
+static int check_method(const hvi_evaluate *e) {
+  const hvi_settings *s = &e->setup.settings;
+  const hvi_value_spec *v = &e->spec.value;
+  return check_rules((rule[]){
+      {s->step_rule != HVI_STEP_FIXED, "--eta: must be a number here: mu and L are not known"},
+      {v->returns && (s->baseline || s->accelerate != HVI_ACCELERATE_NONE),
+       "--returns goes with an optimizer and without --accelerate: returns do not move with the "
+       "values"},
+      {v->lambda > 0.0 && (s->baseline || v->returns),
+       "--lambda goes with an optimizer and Bellman targets"},
+      {v->lambda > 0.0 && e->data_path && e->batch > 0,
+       "--lambda with --data needs --batch 0: rows at random do not follow each other"},
+      {v->lambda_decay > 0.0 && (v->lambda == 0.0 || v->lambda == 1.0 || e->data_path),
+       "--lambda-decay goes with an environment and a --lambda between 0 and 1"},
+      {0}});
+}
+
+/* A rule of the value problem, with the options that it uses. */
+static int apply_rule(hvi_setup *s, const hvi_args *args) {
+  const bool follows = strcmp(s->settings.rule->name, "td-target") == 0;
+  s->settings.eta = 1e-3;
+  s->settings.rule_settings = s->asked.rule_settings;
+  s->settings.rule_settings.second_rate = follows ? 0.1 : 1.0;
+  return hvi_setup_apply(s, args);
+}
+
+/* A preset or a baseline, which stays what it is. */
+static bool is_own(const hvi_setup *s) {
+  return s->settings.baseline || strcmp(s->method, s->settings.optimizer->name) != 0;
+}
+
+/* The defaults of an evaluation where no option says otherwise. */
+static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
+  hvi_setup *s = &e->setup;
+  const hvi_settings ours = hvi_evaluation_defaults().settings;
+  const bool own = is_own(s);
+  const bool same = s->settings.optimizer == ours.optimizer;
+  const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
+  if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
+  if (own) return;
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
+    if (row->kind == HVI_SETTING_SECTION || hvi_args_given(args, row->name)) continue;
+    if (same || hvi_words_have(shared, row->name) ||
+        (adam && hvi_words_have(shared_by_adam, row->name)))
+      hvi_setting_copy(row, &s->settings, &ours);
+  }
+  /* it goes with plain Bellman targets and new samples, and nobody asked for it */
+  if (!hvi_args_given(args, "accelerate") &&
+      (e->spec.value.returns || s->settings.target != HVI_TARGET_PLAIN ||
+       s->settings.redraw_every > 1)) {
+    s->settings.accelerate = HVI_ACCELERATE_NONE;
+  }
+}
+
+/* Targets look further where rows follow each other and nobody asked for something else. Anderson's
+ * method judges its noise by parts of a batch as if they had no rows in common. */
+static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
+  const hvi_settings *s = &e->setup.settings;
+  hvi_value_spec *v = &e->spec.value;
+  const bool own = is_own(&e->setup);
+  const bool fits =
+      !own && !v->returns && !e->data_path && s->accelerate != HVI_ACCELERATE_ANDERSON;
+  if (!fits && !hvi_args_given(args, "lambda")) v->lambda = 0.0;
+  const bool fades = v->lambda > 0.0 && v->lambda < 1.0 && !own && !e->data_path;
+  if (!fades && !hvi_args_given(args, "lambda-decay")) v->lambda_decay = 0.0;
+}
+
+/* The method in force, from the defaults and the options. */
+static int choose_method(hvi_evaluate *e, const hvi_args *args) {
+  hvi_setup *s = &e->setup;
+  s->settings = hvi_settings_defaults();
+  s->settings.seed = s->seed = e->spec.seed;
+  const bool learns = hvi_method_apply(&s->settings, s->method, hvi_value_rules()) &&
+                      s->settings.baseline == HVI_BASELINE_RULE;
+  const int code = learns ? apply_rule(s, args) : hvi_setup_method(s, args);
+  if (code != HVI_EXIT_DONE) return code;
+  apply_defaults(e, args);
+  choose_lambda(e, args);
+  if (!hvi_args_given(args, "eta") && !learns) s->settings.eta = 1.0;
+  s->settings.max_outer = e->steps;
+  return check_method(e);
 }
 
 /* The solver draws one batch ahead. */
@@ -97,13 +203,10 @@ static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
   const hvi_status status = hvi_task_open_data(&e->task, e->data_path, err);
   if (status) return status;
-  const size_t count = e->task.data->count;
   s->value.data = e->task.data;
-  s->value.draw = e->batch > 0 && e->batch < count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
+  s->value.draw = e->batch > 0 && e->batch < e->task.data->count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
   s->normalise_rows = SCALE_ROWS;
   if (e->gap) s->gap = e->task.data;
-  if (e->batch > count)
-    hvi_say(&e->talk, "--batch %zu: each step takes all %zu transitions\n", e->batch, count);
   return HVI_OK;
 }
 
@@ -192,6 +295,9 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
     e->first = status ? 0 : hvi_evaluation_state(e->evaluation).outer;
     if (!status) hvi_say(&e->talk, "going on from step %zu\n", e->first);
   }
+  if (!status && e->task.data && e->batch > e->task.data->count)
+    hvi_say(&e->talk, "--batch %zu: each step takes all %zu transitions\n", e->batch,
+            e->task.data->count);
   return status;
 }
 
@@ -239,23 +345,26 @@ static hvi_status save_rest(void *context, hvi_error *err) {
   return status ? status : hvi_evaluate_trace(e, err);
 }
 
+static bool has_diverged(const hvi_evaluate *e) {
+  return hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED;
+}
+
 /* To the end, or to Ctrl-C. Networks that are not numbers are not kept; how it went is. */
 static hvi_status run(hvi_evaluate *e, hvi_error *err) {
   const hvi_evaluation_watch watch = {.checkpoint = e->file[HVI_FILE_CHECKPOINT],
                                       .about = e->about,
                                       .every = e->every,
                                       .seconds = INFINITY,
+                                      .end = true,
                                       .progress = show,
                                       .saved = save_rest,
                                       .context = e};
   e->bar = hvi_progress_new(&e->talk, "", e->steps > e->first ? e->steps - e->first : 1);
-  hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);
+  const hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);
   show(e, e->evaluation);
   hvi_progress_clear(&e->bar);
-  const hvi_evaluation_status now = hvi_evaluation_state(e->evaluation);
-  e->interrupted = !status && !now.done;
-  if (now.outcome == HVI_DIVERGED) return hvi_evaluate_trace(e, err);
-  return status || !now.done ? status : hvi_evaluation_keep(e->evaluation, &watch, err);
+  e->interrupted = !status && !hvi_evaluation_state(e->evaluation).done;
+  return status || !has_diverged(e) ? status : hvi_evaluate_trace(e, err);
 }
 
 static int exit_code(const hvi_evaluate *e) {
@@ -264,7 +373,7 @@ static int exit_code(const hvi_evaluate *e) {
     return hvi_complain(HVI_EXIT_INTERRUPTED,
                         "interrupted at step %zu of %zu; --resume goes on from here", now.outer,
                         e->steps);
-  if (now.outcome == HVI_DIVERGED)
+  if (has_diverged(e))
     return hvi_complain(HVI_EXIT_DIVERGED,
                         "diverged at step %zu: %s; a smaller --inner-lr may help", now.outer,
                         now.reason);
@@ -279,10 +388,10 @@ static int evaluate(hvi_evaluate *e, const hvi_args *args) {
         HVI_EXIT_INTERRUPTED,
         "interrupted while the test set was being made; --resume goes on from here");
   if (run(e, &err) || hvi_evaluate_report(e, &err)) return hvi_complain_error(&err);
-  const bool drawn = hvi_evaluation_state(e->evaluation).outcome == HVI_DIVERGED ||
-                     hvi_evaluate_draw(e, &err) == HVI_OK;
-  const int undrawn = drawn ? HVI_EXIT_DONE : hvi_complain_error(&err), code = exit_code(e);
-  return code == HVI_EXIT_DONE ? undrawn : code;
+  const bool drawn = has_diverged(e) || hvi_evaluate_draw(e, &err) == HVI_OK;
+  const int code = drawn ? HVI_EXIT_DONE : hvi_complain_error(&err);
+  const int end = exit_code(e);
+  return end == HVI_EXIT_DONE ? code : end;
 }
 
 static void close_all(hvi_evaluate *e) {
@@ -290,7 +399,6 @@ static void close_all(hvi_evaluate *e) {
   hvi_evaluation_free(e->evaluation);
   hvi_collector_free(e->collector);
   hvi_task_close(&e->task);
-  hvi_free(e->stem);
   for (size_t i = 0; i < HVI_FILES; i++) hvi_free(e->file[i]);
 }
 
@@ -312,7 +420,6 @@ static hvi_evaluate defaults(void) {
 
 int hvi_cli_evaluate(int argc, char **argv) {
   hvi_evaluate e = defaults();
-  hvi_error err = {HVI_OK, ""};
   hvi_args args = {.command = argv[0],
                    .usage = "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
                    .summary = summary,
@@ -325,8 +432,8 @@ int hvi_cli_evaluate(int argc, char **argv) {
   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
   e.env_name = args.operand_count == 1 ? args.operands[0] : NULL;
   e.batch = e.spec.value.batch;
-  if (check_options(&e, &err)) return hvi_complain_error(&err);
-  code = hvi_evaluate_method(&e, &args);
+  code = check_options(&e);
+  if (code == HVI_EXIT_DONE) code = choose_method(&e, &args);
   if (code == HVI_EXIT_DONE) code = evaluate(&e, &args);
   close_all(&e);
   return code;

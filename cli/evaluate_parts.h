@@ -7,8 +7,17 @@
 #include "setup.h"
 #include "talk.h"
 
-/* The files that are written: NAME and these endings. */
-enum { HVI_FILE_NETWORK, HVI_FILE_TRACE, HVI_FILE_CHECKPOINT, HVI_FILE_TESTSET, HVI_FILES };
+/* Names that begin alike: of the two pictures, without an ending, and of the files. */
+enum {
+  HVI_FILE_CURVE,
+  HVI_FILE_CALIBRATION,
+  HVI_FILE_NETWORK,
+  HVI_FILE_TRACE,
+  HVI_FILE_CHECKPOINT,
+  HVI_FILE_PAIRS, /* what the calibration shows */
+  HVI_FILE_TESTSET,
+  HVI_FILES
+};
 
 typedef struct hvi_evaluate {
   /* as asked for */
@@ -20,7 +29,6 @@ typedef struct hvi_evaluate {
 
   /* as made */
   hvi_lock lock;         /* on the checkpoint */
-  char *stem;            /* what the names of the files begin with */
   char *file[HVI_FILES]; /* the test set's: NULL where none is made */
   char about[HVI_EVALUATION_ABOUT];
   size_t batch; /* new transitions of an outer step */
@@ -33,12 +41,7 @@ typedef struct hvi_evaluate {
   bool interrupted;
 } hvi_evaluate;
 
-/* Adds the options of the method; evaluate_method.c. */
-void hvi_evaluate_method_options(hvi_evaluate *e, hvi_args *args);
-/* The method in force, from the defaults and the options; the exit code. */
-int hvi_evaluate_method(hvi_evaluate *e, const hvi_args *args);
-
-/* Fills in the names of the files, none of which may be one that is read; evaluate_files.c. */
+/* Fills in the names of the files, none of which may be one that is read. */
 hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err);
 /* An error when a file is there that hvi did not make, or when another run has them; locked from
  * then on. `there`: a checkpoint is. */
@@ -47,7 +50,7 @@ hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err);
 /* The learning curve and the calibration. That gnuplot is missing is no error. */
 hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err);
 
-/* Measures the end and prints it; evaluate_report.c. */
+/* Measures the end and prints it. */
 hvi_status hvi_evaluate_report(hvi_evaluate *e, hvi_error *err);
 
 #endif

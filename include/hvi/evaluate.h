@@ -64,8 +64,6 @@ HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *se
 HVI_API hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *lqr,
                                    const hvi_policy *policy, hvi_error *err);
 HVI_API void hvi_probe_free(hvi_probe *probe);
-/* The mean of the squared standard errors: what the true values would score. */
-HVI_API double hvi_probe_noise(const hvi_probe *probe);
 
 /* Score of a value problem's network; predicted[states], or NULL. */
 HVI_API hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe,
@@ -260,6 +258,7 @@ typedef struct hvi_evaluation_watch {
   const char *checkpoint, *about; /* as in hvi_evaluation_save */
   size_t every;                   /* outer steps between checkpoints; 0: by the seconds alone */
   double seconds;                 /* or so many seconds */
+  bool end;                       /* one at the end too, unless it diverged */
   /* Before each step; false stops, and leaves a checkpoint. */
   bool (*progress)(void *context, const hvi_evaluation *e);
   /* After each checkpoint, for what belongs to it; optional. */
@@ -267,12 +266,9 @@ typedef struct hvi_evaluation_watch {
   void *context;
 } hvi_evaluation_watch;
 
-/* To the end, which is not saved, or until it is stopped. */
+/* To the end, or until it is stopped. */
 HVI_API hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *watch,
                                       hvi_error *err);
-/* A checkpoint now. */
-HVI_API hvi_status hvi_evaluation_keep(const hvi_evaluation *e, const hvi_evaluation_watch *watch,
-                                       hvi_error *err);
 
 #ifdef __cplusplus
 }

@@ -43,8 +43,7 @@ static const hvi_setting members[HVI_EVALUATION_COLUMNS] = {
     REAL(seconds_inner),
     REAL(seconds_optimise),
     REAL(seconds),
-    REAL(seconds_measure),
-};
+    REAL(seconds_measure)};
 
 const char *hvi_evaluation_column(size_t column) {
   return column < HVI_EVALUATION_COLUMNS ? members[column].name : NULL;

@@ -244,8 +244,7 @@ hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi
   return status ? status : judge_gap(e, r, err);
 }
 
-hvi_status hvi_evaluation_keep(const hvi_evaluation *e, const hvi_evaluation_watch *w,
-                               hvi_error *err) {
+static hvi_status keep(const hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
   const hvi_status status = hvi_evaluation_save(e, w->checkpoint, w->about, err);
   return status || !w->saved ? status : w->saved(w->context, err);
 }
@@ -259,7 +258,7 @@ hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, 
     const bool due =
         (w->every > 0 && outer % w->every == 0) || hvi_clock_now() - saved >= w->seconds;
     if (stop || (due && outer > kept)) {
-      status = hvi_evaluation_keep(e, w, err);
+      status = keep(e, w, err);
       saved = hvi_clock_now();
       kept = outer;
     }
@@ -267,7 +266,8 @@ hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, 
     status = hvi_evaluation_step(e, err);
     outer++;
   }
-  return status;
+  const bool ended = e->outcome != HVI_RUNNING && e->outcome != HVI_DIVERGED;
+  return !status && w->end && ended ? keep(e, w, err) : status;
 }
 
 /* The start, measured. */

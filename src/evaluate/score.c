@@ -131,10 +131,6 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
   return status;
 }
 
-double hvi_probe_noise(const hvi_probe *probe) {
-  return hvi_vec_norm2(probe->standard_error, probe->states) / (double)probe->states;
-}
-
 void hvi_probe_free(hvi_probe *probe) {
   if (!probe) return;
   hvi_free(probe->observation);

@@ -1,6 +1,7 @@
 #include "evaluate/task.h"
 
 #include "base/error.h"
+#include "num/vec.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -46,8 +47,9 @@ hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_er
   if (!status) status = check_origin(t, path, err);
   if (!status) status = hvi_probe_of_testset(&t->probe, t->testset, err);
   if (status) return status;
-  if (states > 0 && states < t->probe->states) t->probe->states = states;
-  t->noise = hvi_probe_noise(t->probe);
+  hvi_probe *p = t->probe;
+  if (states > 0 && states < p->states) p->states = states;
+  t->noise = hvi_vec_norm2(p->standard_error, p->states) / (double)p->states;
   return HVI_OK;
 }
 

@@ -14,7 +14,6 @@
 #include "study/value_tables.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -22,9 +21,8 @@
 /* What the cells share. */
 typedef struct shared {
   hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
-  pthread_mutex_t lock;        /* of the streams */
-  hvi_shared_stream **streams; /* [environments][seeds] */
-  size_t seeds;
+  size_t seeds, stream_count;
+  hvi_shared_stream *streams; /* [environments][seeds] */
 } shared;
 
 static size_t batch_of(const hvi_part *p) { return p->scale.batch ? p->scale.batch : 1000; }
@@ -50,8 +48,7 @@ static size_t group_of(const hvi_cell *c) {
 
 static void leave(hvi_part *part, size_t group) {
   shared *s = part->shared;
-  hvi_shared_stream_free(s->streams[group]);
-  s->streams[group] = NULL;
+  hvi_shared_stream_close(&s->streams[group]);
 }
 
 /* In inner steps; a threshold ends them about half way. */
@@ -70,23 +67,16 @@ static size_t rows_of(const hvi_part *p, const hvi_arm *arm) {
   return (arm->value.buffer + steps_of(p, &arm->settings) + 1) * batch_of(p);
 }
 
-/* The stream of a cell, made by the first that needs it, long enough for all of its group. */
+/* The stream of a cell, long enough for all of its group. */
 static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error *err) {
   shared *s = c->part->shared;
-  hvi_shared_stream **stream = &s->streams[group_of(c)];
   size_t rows = 0;
   for (size_t m = 0; m < c->part->method_count; m++) {
     const size_t own = rows_of(c->part, &c->part->methods[m]);
     if (own > rows) rows = own;
   }
-  pthread_mutex_lock(&s->lock);
-  const hvi_status status = *stream
-                                ? HVI_OK
-                                : hvi_shared_stream_new(stream, &task_of(c)->task, hvi_cell_seed(c),
-                                                        batch_of(c->part), rows, err);
-  pthread_mutex_unlock(&s->lock);
-  if (!status) hvi_stream_reader_open(r, *stream);
-  return status;
+  return hvi_stream_reader_open(r, &s->streams[group_of(c)], &task_of(c)->task, hvi_cell_seed(c),
+                                batch_of(c->part), rows, err);
 }
 
 /* What a cell evaluates, but for its transitions. */
@@ -223,29 +213,33 @@ static void close_part(hvi_part *part) {
   shared *s = part->shared;
   if (!s) return;
   for (size_t i = 0; i < HVI_MOST_ENVIRONMENTS; i++) hvi_task_close(&s->tasks[i].task);
-  for (size_t i = 0; s->streams && i < part->value->environment_count * s->seeds; i++)
-    hvi_shared_stream_free(s->streams[i]);
-  pthread_mutex_destroy(&s->lock);
+  for (size_t i = 0; i < s->stream_count; i++) {
+    hvi_shared_stream_close(&s->streams[i]);
+    pthread_mutex_destroy(&s->streams[i].lock);
+  }
   hvi_free(s->streams);
   hvi_free(s);
   part->shared = NULL;
 }
 
-static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
-  const size_t environments = part->value->environment_count;
-  shared *s = hvi_alloc(1, sizeof *s);
-  if (!s || pthread_mutex_init(&s->lock, NULL) != 0) {
-    hvi_free(s);
-    return hvi_error_memory(err, "a study");
-  }
-  part->shared = s;
+static hvi_status open_streams(shared *s, const hvi_part *part, hvi_error *err) {
+  const size_t count = part->value->environment_count * part->scale.instances;
   s->seeds = part->scale.instances;
-  s->streams = hvi_alloc(environments * s->seeds, sizeof *s->streams);
-  hvi_status status = s->streams ? check(study, part, err) : hvi_error_memory(err, "a study");
+  s->streams = hvi_alloc(count, sizeof *s->streams);
+  while (s->streams && s->stream_count < count &&
+         pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) == 0)
+    s->stream_count++;
+  return s->streams && s->stream_count == count ? HVI_OK : hvi_error_memory(err, "a study");
+}
+
+static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
+  shared *s = part->shared = hvi_alloc(1, sizeof *s);
   char *folder = hvi_study_path(study, "checkpoints", "");
-  if (!status) status = folder ? hvi_folder_make(folder, err) : hvi_error_memory(err, "a path");
+  hvi_status status = s && folder ? check(study, part, err) : hvi_error_memory(err, "a study");
+  if (!status) status = open_streams(s, part, err);
+  if (!status) status = hvi_folder_make(folder, err);
   hvi_free(folder);
-  for (size_t i = 0; i < environments && !status && !study->stopped; i++) {
+  for (size_t i = 0; !status && i < part->value->environment_count && !study->stopped; i++) {
     status = hvi_study_task_open(&s->tasks[i], study, part, i, err);
     if (!status && *s->tasks[i].missing)
       hvi_study_tell(study, "%s: %s not run: %s", study->id,

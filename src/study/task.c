@@ -15,7 +15,6 @@
 
 #include <limits.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,48 +141,32 @@ hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_pa
   return status;
 }
 
-struct hvi_shared_stream {
-  pthread_mutex_t lock;
-  hvi_collector *collector;
-  size_t batch, batches, priced; /* batches there is room for; whose price is settled */
-  double *price;                 /* [batches + 1] seconds of the first k batches */
-};
-
-hvi_status hvi_shared_stream_new(hvi_shared_stream **stream, const hvi_task *task, uint64_t seed,
-                                 size_t batch, size_t rows, hvi_error *err) {
-  hvi_shared_stream *s = *stream = hvi_alloc(1, sizeof *s);
-  if (!s) return hvi_error_memory(err, "a stream");
-  s->batch = batch;
-  s->batches = (rows + batch - 1) / batch;
-  s->price = hvi_alloc_doubles(s->batches + 1);
-  if (!s->price || pthread_mutex_init(&s->lock, NULL) != 0) {
-    hvi_free(s->price);
-    hvi_free(s);
-    *stream = NULL;
-    return hvi_error_memory(err, "a stream");
-  }
-  const hvi_status status =
-      hvi_collector_new(&s->collector, task->env, task->policy, seed, 1, s->batches * batch, err);
-  if (status) {
-    hvi_shared_stream_free(s);
-    *stream = NULL;
-  }
-  return status;
-}
-
-void hvi_shared_stream_free(hvi_shared_stream *s) {
-  if (!s) return;
+void hvi_shared_stream_close(hvi_shared_stream *s) {
   hvi_collector_free(s->collector);
-  pthread_mutex_destroy(&s->lock);
   hvi_free(s->price);
-  hvi_free(s);
+  s->collector = NULL;
+  s->price = NULL;
 }
 
-void hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *stream) {
-  pthread_mutex_lock(&stream->lock);
-  *reader = (hvi_stream_reader){stream, *hvi_collector_data(stream->collector)};
-  pthread_mutex_unlock(&stream->lock);
+hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *s,
+                                  const hvi_task *task, uint64_t seed, size_t batch, size_t rows,
+                                  hvi_error *err) {
+  hvi_status status = HVI_OK;
+  pthread_mutex_lock(&s->lock);
+  if (!s->collector) {
+    s->batch = batch;
+    s->batches = (rows + batch - 1) / batch;
+    s->priced = 0;
+    s->price = hvi_alloc_doubles(s->batches + 1);
+    status = s->price ? hvi_collector_new(&s->collector, task->env, task->policy, seed, 1,
+                                          s->batches * batch, err)
+                      : hvi_error_memory(err, "a stream");
+    if (status) hvi_shared_stream_close(s);
+  }
+  if (!status) *reader = (hvi_stream_reader){s, *hvi_collector_data(s->collector)};
+  pthread_mutex_unlock(&s->lock);
   reader->data.count = 0;
+  return status;
 }
 
 /* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of

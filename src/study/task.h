@@ -11,6 +11,8 @@
 #include "evaluate/task.h"
 #include "study/study.h"
 
+#include <pthread.h>
+
 typedef struct hvi_study_task {
   hvi_study *study;
   const hvi_part *part;
@@ -24,17 +26,24 @@ hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_pa
                                size_t index, hvi_error *err);
 
 /* Transitions of a seed that several cells read: simulated once, and each is charged for them. */
-typedef struct hvi_shared_stream hvi_shared_stream;
-hvi_status hvi_shared_stream_new(hvi_shared_stream **stream, const hvi_task *task, uint64_t seed,
-                                 size_t batch, size_t rows, hvi_error *err);
-void hvi_shared_stream_free(hvi_shared_stream *s);
+typedef struct hvi_shared_stream {
+  pthread_mutex_t lock;
+  hvi_collector *collector;      /* from the first reader on */
+  size_t batch, batches, priced; /* batches there is room for; whose price is settled */
+  double *price;                 /* [batches + 1] seconds of the first k batches */
+} hvi_shared_stream;
+/* Its readers are gone; others may come. */
+void hvi_shared_stream_close(hvi_shared_stream *s);
 
 /* One reader: its data set has as many rows as it has asked for. */
 typedef struct hvi_stream_reader {
   hvi_shared_stream *stream;
   hvi_dataset data;
 } hvi_stream_reader;
-void hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *stream);
+/* Of a stream with a lock; the first one says how long it may get. */
+hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *stream,
+                                  const hvi_task *task, uint64_t seed, size_t batch, size_t rows,
+                                  hvi_error *err);
 /* The function `grow` of an hvi_stream; context is the reader. */
 hvi_status hvi_stream_reader_grow(void *reader, size_t rows, double *seconds, hvi_error *err);
 
