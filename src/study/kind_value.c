@@ -2,7 +2,7 @@
  * kind: value. Policy evaluation with networks: every method on every seed of every environment.
  *
  * The policy does not depend on theta, so all methods of a seed see the same batches, which are
- * simulated once (stream.h), and each is charged for them. The seed gives the first parameters too.
+ * simulated once, and each is charged for them. The seed gives the first parameters too.
  * A cell is an evaluation (hvi/evaluate.h) with checkpoints; its rows are the measurements.
  */
 #include "base/clock.h"
@@ -11,7 +11,7 @@
 #include "base/memory.h"
 #include "report/text.h"
 #include "study/kinds.h"
-#include "study/stream.h"
+#include "study/task.h"
 #include "study/value_tables.h"
 
 #include <math.h>
@@ -20,11 +20,98 @@
 #include <string.h>
 #include <unistd.h>
 
+/*
+ * Transitions of a seed, simulated once and read by several threads, each of which is charged for it.
+ *
+ * A collector's rows never move, so a reader needs no copy, only a data set of its own whose count
+ * is what it has asked for. Collection is charged by batches: what the first k batches cost is
+ * settled when they are made, and is the same for every reader.
+ */
+typedef struct shared_stream {
+  pthread_mutex_t lock;
+  hvi_collector *collector;
+  size_t batch, batches, priced; /* batches there is room for; whose price is settled */
+  double *price;                 /* [batches + 1] seconds of the first k batches */
+} shared_stream;
+
+static void stream_free(shared_stream *s) {
+  if (!s) return;
+  hvi_collector_free(s->collector);
+  pthread_mutex_destroy(&s->lock);
+  hvi_free(s->price);
+  hvi_free(s);
+}
+
+static hvi_status stream_new(shared_stream **stream, const hvi_task *task, uint64_t seed,
+                             size_t batch, size_t rows, hvi_error *err) {
+  shared_stream *s = *stream = hvi_alloc(1, sizeof *s);
+  if (!s) return hvi_error_memory(err, "a stream");
+  s->batch = batch;
+  s->batches = (rows + batch - 1) / batch;
+  s->price = hvi_alloc_doubles(s->batches + 1);
+  if (!s->price || pthread_mutex_init(&s->lock, NULL) != 0) {
+    hvi_free(s->price);
+    hvi_free(s);
+    *stream = NULL;
+    return hvi_error_memory(err, "a stream");
+  }
+  const hvi_status status =
+      hvi_collector_new(&s->collector, task->env, task->policy, seed, 1, s->batches * batch, err);
+  if (status) {
+    stream_free(s);
+    *stream = NULL;
+  }
+  return status;
+}
+
+/* One reader: its data set has as many rows as it has asked for. */
+typedef struct stream_reader {
+  shared_stream *stream;
+  hvi_dataset data;
+} stream_reader;
+
+static void reader_open(stream_reader *reader, shared_stream *stream) {
+  pthread_mutex_lock(&stream->lock);
+  *reader = (stream_reader){stream, *hvi_collector_data(stream->collector)};
+  pthread_mutex_unlock(&stream->lock);
+  reader->data.count = 0;
+}
+
+/* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of
+ * what is asked for. */
+static void settle(shared_stream *s, size_t batches) {
+  const hvi_collector_cost cost = hvi_collector_spent(s->collector);
+  const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
+  for (; s->priced < batches; s->priced++) {
+    s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
+  }
+}
+
+/* The function `grow` of an hvi_stream; context is the reader. */
+static hvi_status reader_grow(void *context, size_t rows, double *seconds, hvi_error *err) {
+  stream_reader *reader = context;
+  shared_stream *s = reader->stream;
+  const size_t batches = (rows + s->batch - 1) / s->batch;
+  if (batches > s->batches)
+    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu rows of a stream of %zu", rows,
+                         s->batches * s->batch);
+  pthread_mutex_lock(&s->lock);
+  hvi_status status = HVI_OK;
+  if (batches > s->priced) status = hvi_collector_need(s->collector, batches * s->batch, err);
+  if (!status) {
+    settle(s, batches);
+    *seconds = s->price[batches];
+    if (rows > reader->data.count) reader->data.count = rows;
+  }
+  pthread_mutex_unlock(&s->lock);
+  return status;
+}
+
 /* What the cells share. */
 typedef struct shared {
   hvi_task tasks[HVI_MOST_ENVIRONMENTS];
-  pthread_mutex_t lock;        /* of the streams */
-  hvi_shared_stream **streams; /* [environments][seeds] */
+  pthread_mutex_t lock;    /* of the streams */
+  shared_stream **streams; /* [environments][seeds] */
   size_t seeds;
 } shared;
 
@@ -51,7 +138,7 @@ static size_t group_of(const hvi_cell *c) {
 
 static void leave(hvi_part *part, size_t group) {
   shared *s = part->shared;
-  hvi_shared_stream_free(s->streams[group]);
+  stream_free(s->streams[group]);
   s->streams[group] = NULL;
 }
 
@@ -72,27 +159,27 @@ static size_t rows_of(const hvi_part *p, const hvi_arm *arm) {
 }
 
 /* The stream of a cell, made by the first that needs it, long enough for all of its group. */
-static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error *err) {
+static hvi_status open_reader(stream_reader *r, const hvi_cell *c, hvi_error *err) {
   shared *s = c->part->shared;
-  hvi_shared_stream **stream = &s->streams[group_of(c)];
+  shared_stream **stream = &s->streams[group_of(c)];
   size_t rows = 0;
   for (size_t m = 0; m < c->part->method_count; m++) {
     const size_t own = rows_of(c->part, &c->part->methods[m]);
     if (own > rows) rows = own;
   }
   pthread_mutex_lock(&s->lock);
-  const hvi_status status = *stream ? HVI_OK
-                                    : hvi_shared_stream_new(stream, task_of(c), hvi_cell_seed(c),
-                                                            batch_of(c->part), rows, err);
+  const hvi_status status =
+      *stream ? HVI_OK
+              : stream_new(stream, task_of(c), hvi_cell_seed(c), batch_of(c->part), rows, err);
   pthread_mutex_unlock(&s->lock);
-  if (!status) hvi_stream_reader_open(r, *stream);
+  if (!status) reader_open(r, *stream);
   return status;
 }
 
 /* What an evaluation points at. */
 typedef struct workspace {
   const hvi_cell *cell;
-  hvi_stream_reader reader;
+  stream_reader reader;
   hvi_scales scales;
   hvi_evaluation_spec spec;
   hvi_evaluation *evaluation;
@@ -116,11 +203,11 @@ static hvi_status fill_data(workspace *w, hvi_error *err) {
   v->returns = arm->value.returns;
   if (!p->scale.offline) {
     v->draw = HVI_VALUE_FRESH;
-    w->spec.stream = (hvi_stream){.grow = hvi_stream_reader_grow, .context = &w->reader};
-    return hvi_stream_reader_grow(&w->reader, v->batch, &seconds, err);
+    w->spec.stream = (hvi_stream){.grow = reader_grow, .context = &w->reader};
+    return reader_grow(&w->reader, v->batch, &seconds, err);
   }
   if (p->value->gap) w->spec.gap = v->data;
-  return hvi_stream_reader_grow(&w->reader, p->scale.offline, &seconds, err);
+  return reader_grow(&w->reader, p->scale.offline, &seconds, err);
 }
 
 /* From the first batch, so that all methods of a seed have the same. */
@@ -255,7 +342,7 @@ static void close_part(hvi_part *part) {
   if (!s) return;
   for (size_t i = 0; i < HVI_MOST_ENVIRONMENTS; i++) hvi_task_close(&s->tasks[i]);
   for (size_t i = 0; s->streams && i < part->value->environment_count * s->seeds; i++)
-    hvi_shared_stream_free(s->streams[i]);
+    stream_free(s->streams[i]);
   pthread_mutex_destroy(&s->lock);
   hvi_free(s->streams);
   hvi_free(s);
