@@ -321,10 +321,9 @@ static hvi_status run(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
 static void describe(const hvi_cell *c, hvi_text *t) {
   const hvi_value_plan *v = c->part->value;
   const hvi_task *task = task_of(c);
-  char text[1024];
-  hvi_setting_describe(hvi_value_table(), &v->value, NULL, text, sizeof text);
-  hvi_text_add(t, "; %s; %s; gap %d; normalise %d; per_decade %zu",
-               *task->missing ? task->missing : task->identity, text, v->gap, (int)v->normalise,
+  hvi_text_settings(t, hvi_value_table(), &v->value, NULL);
+  hvi_text_add(t, "; %s; gap %d; normalise %d; per_decade %zu",
+               *task->missing ? task->missing : task->identity, v->gap, (int)v->normalise,
                v->per_decade);
 }
 

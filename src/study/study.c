@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "io/kept.h"
 #include "report/text.h"
 #include "study/grid.h"
@@ -163,13 +164,8 @@ void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table
     }
 }
 
-/* Whether the table has a CSV for each level of the column: its name is a word of `split`. */
 bool hvi_is_split(const hvi_table *t, size_t column) {
-  const char *name = t->column[column].name, *at = t->split;
-  const size_t length = strlen(name);
-  for (; at && (at = strstr(at, name)); at += length)
-    if ((at == t->split || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return true;
-  return false;
+  return hvi_words_have(t->split, t->column[column].name);
 }
 
 /* The levels of the columns that split a table, in a row. */
