@@ -125,7 +125,7 @@ hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
         err, HVI_ERROR_ARGUMENT,
         "'%s' is there and its checkpoint is not: --fresh makes another one in its place", network);
   status = check_trace(e, err);
-  return !status && e->fresh ? hvi_kept_place(checkpoint, err) : status;
+  return !status && e->fresh ? hvi_kept_check(checkpoint, err) : status;
 }
 
 /* The name in its folder, where the script of a picture looks for it. */

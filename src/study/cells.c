@@ -63,14 +63,6 @@ hvi_status hvi_rows_add(hvi_rows *rows, size_t table, const double *values, hvi_
   return b->failed ? hvi_error_memory(err, "the rows of a cell") : HVI_OK;
 }
 
-static void describe_arm(hvi_text *t, const hvi_arm *arm, const hvi_settings *s) {
-  char text[4096];
-  hvi_setting_describe(hvi_settings_table(), s, NULL, text, sizeof text);
-  hvi_text_add(t, "; method %s; %s", arm->method, text);
-  hvi_setting_describe(hvi_value_table(), &arm->value, NULL, text, sizeof text);
-  hvi_text_add(t, "; %s", text);
-}
-
 /* Everything that decides the rows of a cell. */
 char *hvi_cell_describe(const hvi_cell *c) {
   const hvi_part *p = c->part;
@@ -86,9 +78,13 @@ char *hvi_cell_describe(const hvi_cell *c) {
     for (size_t k = 0; k < f->keys; k++)
       hvi_text_add(&t, "; %s %s", f->key[k], f->text[k * (f->levels + 1) + c->level[i]]);
   }
-  hvi_scale_describe(&t, &p->scale);
-  if ((p->kind->flags & HVI_KIND_METHODS) && hvi_cell_settings(&s, c, NULL) == HVI_OK)
-    describe_arm(&t, hvi_cell_method(c), &s);
+  hvi_text_settings(&t, hvi_scale_table(), &p->scale, NULL);
+  if ((p->kind->flags & HVI_KIND_METHODS) && hvi_cell_settings(&s, c, NULL) == HVI_OK) {
+    const hvi_arm *arm = hvi_cell_method(c);
+    hvi_text_add(&t, "; method %s", arm->method);
+    hvi_text_settings(&t, hvi_settings_table(), &s, NULL);
+    hvi_text_settings(&t, hvi_value_table(), &arm->value, NULL);
+  }
   if (p->kind->describe) p->kind->describe(c, &t);
   return hvi_text_take(&t);
 }

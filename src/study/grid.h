@@ -4,9 +4,8 @@
 
 #include "study/study.h"
 
-struct hvi_text;
-
-void hvi_scale_describe(struct hvi_text *t, const hvi_scale *s);
+/* What sizes are read and described by; read.c. */
+const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err);
 void hvi_part_clear(hvi_part *p);

@@ -40,18 +40,6 @@ typedef struct measures {
   double end[METHODS], slope[METHODS], r2[METHODS], rise[METHODS];
 } measures;
 
-/* Where rounding decides, everyone is equally near. */
-static double largest_rise(const double *y, size_t rows) {
-  double lowest = INFINITY, rise = 1;
-  for (size_t i = 0; i < rows; i++) {
-    if (!isfinite(y[i])) return INFINITY;
-    const double x = fmax(y[i], HVI_STUDY_ROUNDING);
-    lowest = fmin(lowest, x);
-    rise = fmax(rise, x / lowest);
-  }
-  return rise;
-}
-
 /* y[rows]: every tenth squared distance of method k. */
 static void measure(measures *m, size_t k, const double *y, size_t rows) {
   const hvi_stats_line line = hvi_stats_log_line(y, rows, HVI_STUDY_ROUNDING);
@@ -59,7 +47,7 @@ static void measure(measures *m, size_t k, const double *y, size_t rows) {
   m->end[k] = isfinite(last) ? fmax(last, HVI_STUDY_ROUNDING) : INFINITY;
   m->slope[k] = line.slope / EVERY;
   m->r2[k] = line.r2;
-  m->rise[k] = largest_rise(y, rows);
+  m->rise[k] = hvi_rise_of(y, rows);
 }
 
 static bool is_linear(const measures *m, size_t k, double margin) {

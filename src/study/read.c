@@ -160,11 +160,7 @@ static hvi_status read_scale(const reader *r, hvi_scale *s, const hvi_node **gri
              : status;
 }
 
-void hvi_scale_describe(hvi_text *t, const hvi_scale *s) {
-  char text[512];
-  hvi_setting_describe(&scale_table, s, NULL, text, sizeof text);
-  hvi_text_add(t, "; %s", text);
-}
+const hvi_setting_table *hvi_scale_table(void) { return &scale_table; }
 
 /* Files are named after slugs, legends after labels: neither may repeat. */
 static hvi_status check_labels(const reader *r, const hvi_node *n) {

@@ -178,24 +178,35 @@ hvi_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
   return (hvi_line){xy / xx / w.every, yy > 0 ? xy * xy / (xx * yy) : 1};
 }
 
-double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
+/* The values of y in the window, into r->work. */
+static size_t gather(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
   size_t n = 0;
   for (size_t i = 0; i < rows_of(r, seed); i++)
-    if (is_in(r, seed, i, w) && isfinite(get(r, seed, i, y))) r->work[n++] = get(r, seed, i, y);
+    if (is_in(r, seed, i, w)) r->work[n++] = get(r, seed, i, y);
+  return n;
+}
+
+double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
+  const size_t all = gather(r, seed, y, w);
+  size_t n = 0;
+  for (size_t i = 0; i < all; i++)
+    if (isfinite(r->work[i])) r->work[n++] = r->work[i];
   return hvi_stats_quantile(r->work, n, 0.5);
 }
 
-double hvi_runs_rise(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
-  double lowest = INFINITY, rise = 1;
-  if (has_diverged(r, seed)) return INFINITY;
-  for (size_t i = 0; i < rows_of(r, seed); i++) {
-    if (!is_in(r, seed, i, w)) continue;
-    if (!isfinite(get(r, seed, i, y))) return INFINITY;
-    const double x = fmax(get(r, seed, i, y), HVI_STUDY_ROUNDING);
-    if (x < lowest) lowest = x;
-    if (x / lowest > rise) rise = x / lowest;
+double hvi_rise_of(const double *y, size_t n) {
+  double lowest = INFINITY, rise = 1.0;
+  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(y[i])) return INFINITY;
+    const double x = fmax(y[i], HVI_STUDY_ROUNDING);
+    lowest = fmin(lowest, x);
+    rise = fmax(rise, x / lowest);
   }
   return rise;
+}
+
+double hvi_runs_rise(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
+  return has_diverged(r, seed) ? INFINITY : hvi_rise_of(r->work, gather(r, seed, y, w));
 }
 
 /* Logarithms of a / b where both are finite, or differences where one is negative; how many. */

@@ -70,6 +70,7 @@ double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
 /* The largest y[t] / y[s], s < t: how far it rose again. At least 1; what is below rounding counts
  * as rounding; infinite where y is not finite or the run diverged. */
 double hvi_runs_rise(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
+double hvi_rise_of(const double *y, size_t n);
 
 /*
  * Two samples on the same seeds: the geometric mean of a / b, its 95 % interval from the Student-t

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "io/kept.h"
 #include "report/text.h"
 #include "study/grid.h"
@@ -160,13 +161,8 @@ void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table
     }
 }
 
-/* Whether the table has a CSV for each level of the column: its name is a word of `split`. */
 bool hvi_is_split(const hvi_table *t, size_t column) {
-  const char *name = t->column[column].name, *at = t->split;
-  const size_t length = strlen(name);
-  for (; at && (at = strstr(at, name)); at += length)
-    if ((at == t->split || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return true;
-  return false;
+  return hvi_words_have(t->split, t->column[column].name);
 }
 
 /* The levels of the columns that split a table, in a row. */
@@ -293,5 +289,35 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
                          const hvi_study_settings *s, hvi_error *err) {
   const hvi_status status = hvi_study_hold(study, claims, s, run, NULL, err);
   *stopped = study->stopped;
+  return status;
+}
+
+static bool is_among(const hvi_claims *claims, size_t count, const char *id) {
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(claims[i].experiment, id) == 0) return true;
+  return false;
+}
+
+static bool read_earlier(hvi_claims *claims, const char *out, const char *id) {
+  hvi_text path = {0};
+  hvi_text_add(&path, "%s/%s/claims.json", out, id);
+  bool read = !path.failed && hvi_claims_read(claims, path.data, NULL) == HVI_OK;
+  hvi_text_free(&path);
+  return read;
+}
+
+/* A shallow copy of the list is enough: only the earlier ones, at its end, are this file's own. */
+hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err) {
+  const char *const *ids = hvi_study_ids();
+  size_t most = count, shown = count;
+  while (ids[most - count]) most++;
+  hvi_claims *list = hvi_alloc(most, sizeof *list);
+  if (!list) return hvi_error_memory(err, "index.html");
+  if (count) memcpy(list, claims, count * sizeof *list);
+  for (size_t i = 0; ids[i]; i++)
+    if (!is_among(claims, count, ids[i])) shown += read_earlier(&list[shown], out, ids[i]);
+  hvi_status status = hvi_claims_page(list, shown, out, err);
+  for (size_t i = count; i < shown; i++) hvi_claims_clear(&list[i]);
+  hvi_free(list);
   return status;
 }

@@ -3,8 +3,9 @@
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 
-# the example of the documentation is a file that runs
-awk '/^```yaml$/ { on = 1; next } /^```/ { on = 0 } on' "$HVI_SOURCE_DIR/docs/experiments.md" >mine.yaml
+# the examples of the documentation are files that run
+awk '/^```yaml$/ { on = 1; next } /^```/ { on = 0 } on && /^id: / { file = $2 ".yaml" } on { print >file }' \
+  "$HVI_SOURCE_DIR/docs/experiments.md"
 expect 0 reproduce mine.yaml --out out.d
 for file in trace-phgd.csv trace-gd-10.csv trace-lm.csv summary.csv mine.gp claims.json; do
   [[ -s out.d/mine/$file ]] || fail "out.d/mine/$file is missing"
@@ -16,6 +17,23 @@ head -1 out.d/mine/trace-lm.csv |
 if command -v gnuplot >/dev/null; then
   for file in mine.png mine.svg; do [[ -s out.d/mine/$file ]] || fail "$file is missing"; done
 fi
+
+# with a grid, a figure and claims of its own
+expect 0 reproduce weights.yaml --out out.d
+said out '^3 claims: 3 hold, 0 do not hold'
+for file in trace-0p5-lm.csv trace-0p75-gd-10.csv summary-0p75-lm.csv weights-distance.gp; do
+  [[ -s out.d/weights/$file ]] || fail "out.d/weights/$file is missing"
+done
+[[ $(wc -l <out.d/weights/trace-0p5-lm.csv) == 302 ]] || fail "not a header and 301 rows of a level"
+sed 's/end(dist2, "LM") </end(dist2, "LM") >/' weights.yaml >other.yaml
+expect 0 reproduce other.yaml --out other.d
+said out '^3 claims: 1 hold, 2 do not hold'
+sed 's/end(dist2, "LM")/end(dist, "LM")/' weights.yaml >bad.yaml
+refused 3 "bad.yaml:[0-9]+: unknown column 'dist' in .*did you mean 'dist2'" reproduce bad.yaml --quiet --out bad.d
+for name in ../up a/b .hidden; do
+  sed "s|weights-distance  |$name |" weights.yaml >bad.yaml
+  refused 3 'name must be made of a-z, 0-9 and .-.' reproduce bad.yaml --out bad.d
+done
 
 # a finished one is not run again with --resume, and gives the same table
 expect 0 reproduce pennies --out out.d
