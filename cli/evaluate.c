@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/parallel.h"
-#include "base/number.h"
+#include "base/suggest.h"
 #include "commands.h"
 #include "rollout.h"
 

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/parse.h"
+#include "base/suggest.h"
 #include "io/kept.h"
 #include "report/text.h"
 #include "study/grid.h"

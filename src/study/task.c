@@ -29,8 +29,7 @@ static char *try_path(const char *folder, const char *below, const char *name) {
   return path.data ? hvi_text_take(&path) : NULL;
 }
 
-/* Where a file is; NULL when it is nowhere. */
-static char *find_file(const char *name) {
+char *hvi_study_find_file(const char *name) {
   char here[PATH_MAX] = "";
   const char *variable = getenv("HVI_DATA");
   char *found = try_path(NULL, "", name);
@@ -105,7 +104,7 @@ static hvi_status stand_in(char **path, const hvi_study_task *t, hvi_error *err)
 }
 
 static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
-  char *path = find_file(t->source->testset);
+  char *path = hvi_study_find_file(t->source->testset);
   hvi_status status = HVI_OK;
   if (!path && t->source->stand_in.states > 0 && !t->study->settings->full)
     status = stand_in(&path, t, err);
@@ -118,7 +117,7 @@ static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
 
 static hvi_status open_policy(hvi_study_task *t, hvi_error *err) {
   const char *policy = t->source->policy;
-  char *path = is_own(policy) ? hvi_copy_text(policy) : find_file(policy);
+  char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
   const hvi_status status = hvi_task_open(&t->task, t->source->environment, path, err);
   if (!status && !path) need_policy(t);
   hvi_free(path);

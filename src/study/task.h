@@ -21,6 +21,9 @@ typedef struct hvi_study_task {
   char missing[400]; /* what it needs to run; empty: nothing */
 } hvi_study_task;
 
+/* A file of data in one of those places; NULL when it is nowhere. The caller frees it. */
+char *hvi_study_find_file(const char *name);
+
 /* A quick run without its test set makes one, or finds it, in OUT/testsets. */
 hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_part *part,
                                size_t index, hvi_error *err);

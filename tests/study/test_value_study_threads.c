@@ -2,6 +2,7 @@
 #include "study/running.h"
 
 #include "study/task.h"
+#include "support/claims.h"
 
 static const char lqr[] =
     "  environments: [{environment: lqr, policy: default, testset: nowhere.safetensors,"
@@ -296,12 +297,12 @@ static void missing_data_are_named(void **state) {
 
 static void files_are_found_in_the_folder_of_the_variable(void **state) {
   assert_int_equal(setenv("HVI_DATA", *state, 1), 0);
-  char *found = hvi_task_find("one/summary.csv");
+  char *found = hvi_study_find_file("one/summary.csv");
   assert_string_equal(found, in(*state, "one/summary.csv"));
   hvi_free(found);
-  assert_null(hvi_task_find("one/nothing.csv"));
+  assert_null(hvi_study_find_file("one/nothing.csv"));
   unsetenv("HVI_DATA");
-  assert_null(hvi_task_find("one/summary.csv"));
+  assert_null(hvi_study_find_file("one/summary.csv"));
 }
 
 int main(void) {
