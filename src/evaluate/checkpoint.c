@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { SECONDS = 5, MARK = 3 };
+enum { SECONDS = sizeof(hvi_seconds) / sizeof(double), MARK = 3 };
 static const char kind[] = "checkpoint of an evaluation";
 
 /* A row as a table. */
@@ -43,7 +43,8 @@ static const hvi_setting members[HVI_EVALUATION_COLUMNS] = {
     REAL(seconds_inner),
     REAL(seconds_optimise),
     REAL(seconds),
-    REAL(seconds_measure)};
+    REAL(seconds_measure),
+};
 
 const char *hvi_evaluation_column(size_t column) {
   return column < HVI_EVALUATION_COLUMNS ? members[column].name : NULL;
@@ -62,16 +63,6 @@ void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x) {
   } else {
     *(double *)at = x;
   }
-}
-
-static void pack_seconds(const hvi_seconds *p, double *x) {
-  const double all[SECONDS] = {p->collect, p->ahead, p->targets, p->inner, p->measure};
-  memcpy(x, all, sizeof all);
-}
-
-static void unpack_seconds(hvi_seconds *p, const double *x) {
-  *p = (hvi_seconds){
-      .collect = x[0], .ahead = x[1], .targets = x[2], .inner = x[3], .measure = x[4]};
 }
 
 /* The first row that the last step's draw and those after it need. */
@@ -95,7 +86,7 @@ typedef struct packed {
   size_t state;
   double *solver; /* [state] */
   double *rows;   /* [count][columns] */
-  double seconds[SECONDS], mark[MARK];
+  double mark[MARK];
 } packed;
 
 static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
@@ -109,7 +100,6 @@ static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
       k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
     }
   }
-  pack_seconds(&e->seconds, k->seconds);
   const size_t outer = hvi_solver_info(e->solver).last.outer;
   const hvi_collector_mark mark = mark_of(e, outer);
   k->mark[0] = (double)outer;
@@ -136,7 +126,8 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
   if (!status) {
     hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
                           matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
-                          matrix("seconds", k.seconds, 1, SECONDS), matrix("mark", k.mark, 1, MARK),
+                          matrix("seconds", &e->seconds.collect, 1, SECONDS),
+                          matrix("mark", k.mark, 1, MARK),
                           matrix("mean", e->mean, 1, e->problem->model->dim)};
     const hvi_tensors t = {.count = sizeof items / sizeof *items - (e->mean ? 0 : 1),
                            .items = items};
@@ -228,7 +219,7 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   hvi_status status = check_place(e, mark, path, err);
   if (status) return status;
   if (e->mean) memcpy(e->mean, mean, d * sizeof *mean);
-  unpack_seconds(&e->seconds, seconds);
+  memcpy(&e->seconds, seconds, sizeof e->seconds);
   status = renew_data(e, mark, err);
   if (!status) status = hvi_solver_restore(e->solver, solver, err);
   if (status) return status;

@@ -149,6 +149,14 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
   return status;
 }
 
+/* The checkpoint of a cell that is finished, and the one before it. */
+static void forget(const char *checkpoint) {
+  char *previous = hvi_join_texts(checkpoint, ".previous");
+  remove(checkpoint);
+  if (previous) remove(previous);
+  hvi_free(previous);
+}
+
 /* From a checkpoint when there is one that fits; otherwise from the start. */
 static hvi_status evaluate(hvi_rows *rows, const hvi_cell *c, const hvi_evaluation_spec *spec,
                            const hvi_evaluation_watch *watch, hvi_error *err) {
@@ -159,7 +167,7 @@ static hvi_status evaluate(hvi_rows *rows, const hvi_cell *c, const hvi_evaluati
   if (!status) status = hvi_evaluation_run(e, watch, err);
   if (!status && hvi_evaluation_state(e).done) {
     status = add_rows(rows, spec, e, task_of(c)->task.noise, err);
-    if (!status) remove(watch->checkpoint);
+    if (!status) forget(watch->checkpoint);
   }
   hvi_evaluation_free(e);
   return status;
