@@ -1,8 +1,8 @@
 /*
  * Kernels, part 3: inner steps, the operator, the residual and the outer step on lanes.
  *
- * Formulas and order of operations of inner steps are those of inner/gradient.c and
- * inner/newton.c. A lane that is no longer running keeps its theta and its state.
+ * Formulas and order of operations of inner steps are those of inner/optimizers.c. A lane that is
+ * no longer running keeps its theta and its state.
  *
  *   F_i(z) = sum_j A_ij z_j + w_i z_i + constant_i        residual = |z - projection(z - F(z))|
  *

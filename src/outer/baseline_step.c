@@ -86,27 +86,14 @@ static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
 }
 
 void hvi_solver_baseline_step(hvi_solver *s) {
+  static void (*const steps[])(hvi_solver *, hvi_surrogate *,
+                               double) = {[HVI_BASELINE_EXTRAGRADIENT] = extragradient,
+                                          [HVI_BASELINE_OPTIMISTIC_GDA] = optimistic,
+                                          [HVI_BASELINE_ALTERNATING_GDA] = alternating,
+                                          [HVI_BASELINE_ADAM_GDA] = adam,
+                                          [HVI_BASELINE_RULE] = rule};
   hvi_surrogate *l = &s->parts[0].l;
-  const double h = s->shrink * s->eta[0] * s->settings.inner.lr;
-  switch (s->settings.baseline) {
-  case HVI_BASELINE_EXTRAGRADIENT:
-    extragradient(s, l, h);
-    break;
-  case HVI_BASELINE_OPTIMISTIC_GDA:
-    optimistic(s, l, h);
-    break;
-  case HVI_BASELINE_ALTERNATING_GDA:
-    alternating(s, l, h);
-    break;
-  case HVI_BASELINE_ADAM_GDA:
-    adam(s, l, h);
-    break;
-  case HVI_BASELINE_RULE:
-    rule(s, l, h);
-    break;
-  case HVI_BASELINE_NONE:
-    return;
-  }
+  steps[s->settings.baseline](s, l, s->shrink * s->eta[0] * s->settings.inner.lr);
   /* a model that is bound to a sample is evaluated on the next one */
   const bool rebound = l->model->ops->bind && hvi_solver_draws(s, s->row.outer + 1);
   if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA && !rebound) evaluate(s, l->now);

@@ -80,7 +80,7 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->all_z = hvi_arena_take(arena, n);
   s->projected = hvi_arena_take(arena, n);
   s->all_theta = hvi_arena_take(arena, d);
-  s->eta = hvi_arena_take(arena, m->block_count);
+  s->eta = hvi_arena_take(arena, n);
   if (s->settings.baseline) s->baseline.field = hvi_arena_take(arena, d);
   if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
   if (s->settings.accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
@@ -96,23 +96,30 @@ static void forget_past(hvi_solver *s) {
   }
 }
 
+/* The step rule's eta for all outputs, the settings' for all, or each player's own. */
 static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   const hvi_settings *set = &s->settings;
-  for (size_t k = 0; k < s->problem->model->block_count; k++) {
-    s->eta[k] = set->player_eta ? set->player_eta[k] : set->eta;
+  const hvi_model *m = s->problem->model;
+  const bool fixed = set->step_rule == HVI_STEP_FIXED;
+  double eta = set->eta;
+  if (!fixed) {
+    hvi_constants c;
+    hvi_status status = hvi_problem_constants(&c, s->problem, err);
+    if (status) return status;
+    if (!(c.mu > 0.0)) {
+      return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                           "%s is not strongly monotone (mu = %.4g): no step rule applies, give "
+                           "eta",
+                           s->problem->ops->name, c.mu);
+    }
+    const double best = c.mu / (c.lipschitz * c.lipschitz);
+    eta = set->step_rule == HVI_STEP_BEST ? best : 0.4 * best;
   }
-  if (set->step_rule == HVI_STEP_FIXED) return HVI_OK;
-  hvi_constants c;
-  hvi_status status = hvi_problem_constants(&c, s->problem, err);
-  if (status) return status;
-  if (!(c.mu > 0.0)) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "%s is not strongly monotone (mu = %.4g): no step rule applies, give eta",
-                         s->problem->ops->name, c.mu);
+  for (size_t k = 0; k < m->block_count; k++) {
+    const hvi_block *b = &m->blocks[k];
+    const double own = fixed && set->player_eta ? set->player_eta[k] : eta;
+    for (size_t i = b->z; i < b->z + b->out; i++) s->eta[i] = own;
   }
-  const double best = c.mu / (c.lipschitz * c.lipschitz);
-  s->eta[0] = set->step_rule == HVI_STEP_BEST ? best : 0.4 * best;
-  for (size_t k = 1; k < s->problem->model->block_count; k++) s->eta[k] = s->eta[0];
   return HVI_OK;
 }
 

@@ -57,25 +57,13 @@ static void keep(hvi_solver *s, const hvi_subproblem *part) {
   }
 }
 
-static double step_size(const hvi_solver *s, size_t i) {
-  const hvi_model *m = s->problem->model;
-  size_t k = 0;
-  while (s->settings.player_eta && i >= m->blocks[k].z + m->blocks[k].out) k++;
-  return s->shrink * s->eta[k];
-}
-
 /* v[out] of a block from outputs z and operator f */
 static void plain(const hvi_solver *s, const hvi_block *b, const double *z, const double *f,
                   double *v) {
   const double *w = s->problem->weights ? s->problem->weights + b->z : NULL;
-  const bool by_player = s->settings.player_eta;
-  const double eta = s->shrink * s->eta[0];
-  if (!w && !by_player) {
-    for (size_t i = 0; i < b->out; i++) v[i] = z[i] - eta * f[i];
-    return;
-  }
+  const double *eta = s->eta + b->z;
   for (size_t i = 0; i < b->out; i++) {
-    const double step = by_player ? step_size(s, b->z + i) : eta;
+    const double step = s->shrink * eta[i];
     v[i] = !w ? z[i] - step * f[i] : w[i] > 0.0 ? z[i] - step * f[i] / w[i] : z[i];
   }
 }
@@ -99,9 +87,10 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
   hvi_vec_scale(v, 1.0 / (double)(others + 1), b->out);
 }
 
+/* eta F where the weight is zero */
 static void set_linear(const hvi_solver *s, const hvi_block *b, const double *f, double *linear) {
-  const double *w = s->problem->weights + b->z;
-  for (size_t i = 0; i < b->out; i++) linear[i] = w[i] > 0.0 ? 0.0 : step_size(s, b->z + i) * f[i];
+  const double *w = s->problem->weights + b->z, *eta = s->eta + b->z;
+  for (size_t i = 0; i < b->out; i++) linear[i] = w[i] > 0.0 ? 0.0 : s->shrink * eta[i] * f[i];
 }
 
 void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
