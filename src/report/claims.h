@@ -1,7 +1,7 @@
 /*
  * Claims: what the paper says, what was measured, and whether it holds.
  *
- *   hvi_claim *c = hvi_claims_add(claims, "phgd-linear", "Section 4.1", "PHGD is linear.");
+ *   hvi_claim *c = hvi_claims_add(claims, "phgd-linear", "Section 5.1", "PHGD is linear.");
  *   hvi_claim_measure(c, "slope per iteration", slope);
  *   hvi_claim_decide(c, slope < 0 && r2 > 0.99 ? HVI_HOLDS : HVI_HOLDS_NOT);
  *   hvi_claim_note(c, "fit over iterations %zu to %zu", first, last);

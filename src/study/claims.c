@@ -3,7 +3,7 @@
  *
  *   claims:
  *     - id: more-steps
- *       where: Section 4.2.2            # in the paper
+ *       where: Section 5.2.2            # in the paper
  *       text: 50 inner steps are no worse than 10.
  *       let: {nearest: min(dist2)}      # numbers with a name, for the expressions below
  *       holds: end(error, "Surr 50") <= 1.05 * end(error, "Surr 10")

@@ -122,7 +122,7 @@ static hvi_status write_chosen(const hvi_cell *c, size_t instance, size_t count,
   snprintf(comment, sizeof comment,
            "Hidden rock-paper-scissors: softmax(A2 CELU(A1 theta)) for each player.\n"
            "Random instance %zu of seed %llu: the first on which every statement of the paper's\n"
-           "Section 4.1 holds with each comparison by a factor of %g; of %zu instances %zu do.\n"
+           "Section 5.1 holds with each comparison by a factor of %g; of %zu instances %zu do.\n"
            "Chosen and written by `hvi reproduce rps`, which reports the whole scan.",
            instance, (unsigned long long)c->part->seed, choice_margin, count, clear);
   char *path = hvi_study_path(c->study, "chosen-game", ".yaml");

@@ -13,12 +13,12 @@ static hvi_claims sample(void) {
                   .mode = "quick",
                   .settings_hash = "0123456789abcdef",
                   .seconds = 1.5};
-  hvi_claim *a = hvi_claims_add(&c, "linear", "Section 4.1", "PHGD converges linearly.");
+  hvi_claim *a = hvi_claims_add(&c, "linear", "Section 5.1", "PHGD converges linearly.");
   hvi_claim_measure(a, "slope", -0.1);
   hvi_claim_measure(a, "nothing", NAN);
   hvi_claim_measure(a, "far", INFINITY);
   hvi_claim_decide(a, HVI_HOLDS);
-  hvi_claim *b = hvi_claims_add(&c, "marginal", "Section 4.1", "Inner steps & F: \"cheap\".");
+  hvi_claim *b = hvi_claims_add(&c, "marginal", "Section 5.1", "Inner steps & F: \"cheap\".");
   hvi_claim_decide(b, HVI_HOLDS_NOT);
   hvi_claim_note(b, "ratio %d", 46);
   hvi_claims_add(&c, "open", "nowhere", "Not judged.");
