@@ -1,5 +1,5 @@
 /*
- * z_i = sigmoid(CELU(a_i theta_i)),  a = (0.5, 0.7);  F as in src/problems/games/pennies.c.
+ * z_i = sigmoid(CELU(a_i theta_i)),  a = (0.5, 0.7);  F as in src/problems/games/hidden.c.
  *
  * The Jacobian is diagonal, so every method is two scalar recursions that meet only in F:
  *   gd  theta_i -= rate J_i r_i   gn  theta_i -= rate r_i / J_i   lm  theta_i -= J_i r_i / (J_i^2 +

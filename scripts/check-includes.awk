@@ -2,12 +2,12 @@
 # layers with a smaller number; two layers with the same number do not see each other.
 
 BEGIN {
-  split("base num io net model problem surrogate inner outer theory api report study cli", order, " ")
+  split("base num io net model vi surrogate inner outer theory api report study cli", order, " ")
   for (i in order) level[order[i]] = shown[order[i]] = i
   level["ensemble"] = shown["ensemble"] = level["theory"]
   level["evaluate"] = shown["evaluate"] = level["theory"]
 
-  # Packages of problems stand on `problem` alone, and only those above the solver see them.
+  # Packages of problems stand on `vi` alone, and only those above the solver see them.
   level["problems"] = level["surrogate"]
   shown["problems"] = level["outer"]
 
@@ -20,7 +20,7 @@ BEGIN {
   public("io", "tensors")
   public("rl", "collector env policy sac rollout testset")
   public("model", "mlp model")
-  public("problem", "problem")
+  public("vi", "problem")
   public("problems", "builtin game mdp performative value")
   public("surrogate", "surrogate")
   public("inner", "optimizer")

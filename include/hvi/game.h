@@ -46,12 +46,9 @@ typedef struct hvi_game_spec {
 /* Copies what it is given, but for the models. */
 HVI_API hvi_status hvi_game_new(hvi_problem **game, const hvi_game_spec *spec, hvi_error *err);
 
-/* Reads a game from a YAML file; the schema is in docs/game-files.md. */
+/* Reads a game from a YAML file; the schema is in docs/game-files.md. hvi_problem_load (builtin.h)
+ * also draws random instances of it. */
 HVI_API hvi_status hvi_game_load(hvi_problem **game, const char *path, hvi_error *err);
-
-/* The same; instances 1, 2, ... draw their starts from streams of (seed, instance). */
-HVI_API hvi_status hvi_game_load_instance(hvi_problem **game, const char *path, uint64_t seed,
-                                          uint64_t instance, hvi_error *err);
 
 #ifdef __cplusplus
 }

@@ -95,18 +95,4 @@ static inline double hvi_activation_value(hvi_activation kind, double a, double 
   return a;
 }
 
-/* y[n] holds a on entry and softmax(a) on return. */
-void hvi_activation_softmax(double *y, size_t n);
-void hvi_activation_pull_softmax(double *out, const double *u, const double *y, size_t n);
-
-/* out = (ds/da)' u, which is also (ds/da) u; out may be u. */
-static inline void hvi_activation_pull(hvi_activation kind, double *out, const double *u,
-                                       const double *y, const double *slope, size_t n) {
-  if (kind == HVI_SOFTMAX) {
-    hvi_activation_pull_softmax(out, u, y, n);
-  } else {
-    for (size_t i = 0; i < n; i++) out[i] = u[i] * slope[i];
-  }
-}
-
 #endif

@@ -38,7 +38,7 @@ static size_t bound_rows(const hvi_mlp *mlp, const double *cache) {
   return rows ? rows : mlp->rows;
 }
 
-hvi_batch hvi_mlp_batch_of(const hvi_mlp *mlp, double *cache) {
+static hvi_batch batch_of(const hvi_mlp *mlp, double *cache) {
   float *at = floats_of(cache);
   return (hvi_batch){.net = mlp->net,
                      .weights = at + mlp->weights,
@@ -59,11 +59,13 @@ static void clear_rest(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   float *weights = floats_of(cache) + mlp->weights;
-  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  const hvi_batch b = batch_of(mlp, cache);
   mlp->bulk->narrow(weights, theta, m->dim);
   hvi_net_prepare(mlp->net, weights);
   hvi_batch_forward(&b, z);
   clear_rest(mlp, &b, z);
+  if (mlp->shift == 0.0 && mlp->scale == 1.0) return;
+  for (size_t i = 0; i < m->out; i++) z[i] = mlp->shift + mlp->scale * z[i];
 }
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
@@ -71,9 +73,10 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
   (void)theta;
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   float *gradient = floats_of(cache) + mlp->gradient;
-  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  const hvi_batch b = batch_of(mlp, cache);
   hvi_batch_backward(&b, u, gradient);
   mlp->bulk->widen(out, gradient, m->dim);
+  if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->dim);
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
@@ -81,11 +84,12 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
   (void)theta;
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   float *direction = floats_of(cache) + mlp->direction;
-  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  const hvi_batch b = batch_of(mlp, cache);
   mlp->bulk->narrow(direction, v, m->dim);
   hvi_net_prepare(mlp->net, direction);
   hvi_batch_tangent(&b, direction, out);
   clear_rest(mlp, &b, out);
+  if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->out);
 }
 
 /* Copies the inputs into rows of x_row floats, the rest of each row being 0. */
@@ -106,9 +110,65 @@ static void outer_gram(const hvi_model *m, double *cache, const double *theta, d
                        double *work) {
   (void)theta;
   const hvi_mlp *mlp = (const hvi_mlp *)m;
-  const hvi_batch b = hvi_mlp_batch_of(mlp, cache);
+  const hvi_batch b = batch_of(mlp, cache);
   hvi_batch_outer(&b, K, mlp->rows, floats_of(work));
   for (size_t i = b.rows; i < mlp->rows; i++) hvi_vec_zero(K + i * mlp->rows, mlp->rows);
+  const double square = mlp->scale * mlp->scale;
+  for (size_t i = 0; square != 1.0 && i < mlp->rows; i++)
+    hvi_vec_scale(K + i * mlp->rows, square, i + 1);
+}
+
+/* The row of example i of a slice. */
+static void write_row(double *row, const hvi_batch *b, const hvi_slice *s, const float *deltas,
+                      size_t i) {
+  const hvi_net *net = b->net;
+  const float *a = s->x + i * b->x_row;
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *layer = &net->layers[l];
+    const float *d = hvi_net_output(net, (float *)(size_t)deltas, s->rows, l) + i * layer->out;
+    for (size_t j = 0; j < layer->out; j++) {
+      double *w = row + layer->weight + j * layer->in;
+      for (size_t k = 0; k < layer->in; k++) w[k] = (double)(d[j] * a[k]);
+      row[layer->bias + j] = (double)d[j];
+    }
+    a = hvi_net_output(net, s->trace, s->rows, l) + i * layer->out;
+  }
+}
+
+/* Those rows of a slice that lie in first .. end, J beginning at `first`. */
+static void write_slice(double *J, const hvi_batch *b, const hvi_slice *s, size_t first,
+                        size_t end) {
+  const hvi_net *net = b->net;
+  float *dy = hvi_batch_dy(b, 0), *deltas = hvi_batch_deltas(b, 0);
+  const size_t from = first > s->first ? first : s->first;
+  const size_t to = end < s->first + s->rows ? end : s->first + s->rows;
+  for (size_t unit = 0; unit < net->out; unit++) {
+    hvi_slice_sensitivity(b, s, unit, dy, deltas);
+    for (size_t i = from; i < to; i++) {
+      write_row(J + ((i - first) * net->out + unit) * net->dim, b, s, deltas, i - s->first);
+    }
+  }
+}
+
+/*
+ * Rows of the Jacobian. With D_l the sensitivities of one output of example i, the part of its row
+ * that belongs to layer l is the outer product D_l[i] A_{l-1}[i]' for W_l, and D_l[i] for b_l. One
+ * backward pass a slice and output, without gradients.
+ */
+void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first, size_t count,
+                           double *J) {
+  const hvi_mlp *mlp = hvi_mlp_of(model);
+  if (!mlp || first >= mlp->rows) return;
+  const hvi_batch b = batch_of(mlp, cache);
+  const size_t end = count < mlp->rows - first ? first + count : mlp->rows;
+  const size_t bound = end < b.rows ? end : b.rows;
+  for (size_t k = first / HVI_NET_ROWS; k * HVI_NET_ROWS < bound; k++) {
+    const hvi_slice s = hvi_batch_slice(&b, k);
+    write_slice(J, &b, &s, first, bound);
+  }
+  const size_t row = mlp->net->out * mlp->net->dim, begin = first > bound ? first : bound;
+  if (mlp->scale != 1.0 && first < bound) hvi_vec_scale(J, mlp->scale, (bound - first) * row);
+  if (begin < end) hvi_vec_zero(J + (begin - first) * row, (end - begin) * row);
 }
 
 static void jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
@@ -124,19 +184,14 @@ static void free_mlp(hvi_model *m) {
   hvi_free(mlp);
 }
 
-/* {inputs fixed or bound} x {several outputs a row, or one} */
-#define OPS(binds, gram)                                                                           \
-  {                                                                                                \
-    .name = "mlp", .eval = eval, .vjp = vjp, .jvp = jvp, .bind = binds, .outer_gram = gram,        \
-    .jacobian = jacobian, .free = free_mlp                                                         \
-  }
-
-static const hvi_model_ops mlp_ops[2][2] = {{OPS(NULL, NULL), OPS(NULL, outer_gram)},
-                                            {OPS(bind, NULL), OPS(bind, outer_gram)}};
-
 const hvi_mlp *hvi_mlp_of(const hvi_model *m) {
-  if (!m || m->ops->free != free_mlp) return NULL;
-  return (const hvi_mlp *)m;
+  return m && m->ops->free == free_mlp ? (const hvi_mlp *)m : NULL;
+}
+
+void hvi_mlp_rescale(hvi_model *m, double shift, double scale) {
+  hvi_mlp *mlp = (hvi_mlp *)m;
+  mlp->shift = shift;
+  mlp->scale = scale;
 }
 
 static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
@@ -183,7 +238,15 @@ static void lay_out(hvi_mlp *mlp) {
   const size_t before = 1 + LINE / sizeof(double), two = sizeof(double) / sizeof(float);
   const bool single = net->out == 1;
   mlp->block = (hvi_block){.dim = net->dim, .out = mlp->rows * net->out};
-  mlp->base = (hvi_model){.ops = &mlp_ops[!mlp->input][single],
+  mlp->ops = (hvi_model_ops){.name = "mlp",
+                             .eval = eval,
+                             .vjp = vjp,
+                             .jvp = jvp,
+                             .bind = mlp->input ? NULL : bind,
+                             .outer_gram = single ? outer_gram : NULL,
+                             .jacobian = jacobian,
+                             .free = free_mlp};
+  mlp->base = (hvi_model){.ops = &mlp->ops,
                           .dim = net->dim,
                           .out = mlp->rows * net->out,
                           .cache = before + at / two,
@@ -248,6 +311,7 @@ hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *e
   mlp->rows = spec->rows;
   mlp->threads = spec->threads ? spec->threads : 1;
   mlp->bulk = hvi_bulk_best();
+  mlp->scale = 1.0;
   status = fill(mlp, spec, err);
   if (status) {
     free_mlp(&mlp->base);

@@ -6,14 +6,17 @@
 #include "num/bulk.h"
 
 #include <hvi/mlp.h>
+#include <hvi/tensors.h>
 
 typedef struct hvi_mlp {
   hvi_model base;
+  hvi_model_ops ops; /* which of the optional ones there are depends on inputs and outputs */
   hvi_block block;
   hvi_net *net;
   const hvi_bulk *bulk;
   size_t rows, x_row, threads;
-  float *input; /* [rows][x_row]; NULL: in the cache */
+  double shift, scale; /* of the outputs: 0 and 1 unless rescaled */
+  float *input;        /* [rows][x_row]; NULL: in the cache */
   size_t part_count;
   hvi_mlp_part *parts;
   /* where things lie in a cache, in floats from its first whole cache line */
@@ -23,7 +26,11 @@ typedef struct hvi_mlp {
 /* The network behind a model, or NULL. */
 const hvi_mlp *hvi_mlp_of(const hvi_model *m);
 
-/* The batch that a cache holds. */
-hvi_batch hvi_mlp_batch_of(const hvi_mlp *mlp, double *cache);
+/* From now on z = shift + scale * network. Products are scaled after the network's own. */
+void hvi_mlp_rescale(hvi_model *m, double shift, double scale);
+
+/* hvi_mlp_save with notes. */
+hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char *path,
+                         const hvi_tensor_note *notes, size_t note_count, hvi_error *err);
 
 #endif

@@ -3,8 +3,6 @@
 #include "base/memory.h"
 #include "model/mlp.h"
 
-#include <hvi/tensors.h>
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -47,8 +45,8 @@ static hvi_status narrow_all(float *params, const hvi_mlp *mlp, const double *th
   return HVI_OK;
 }
 
-hvi_status hvi_mlp_save(const hvi_model *model, const double *theta, const char *path,
-                        hvi_error *err) {
+hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char *path,
+                         const hvi_tensor_note *notes, size_t note_count, hvi_error *err) {
   const hvi_mlp *mlp;
   hvi_status status = need_mlp(&mlp, model, err);
   if (status) return status;
@@ -67,11 +65,15 @@ hvi_status hvi_mlp_save(const hvi_model *model, const double *theta, const char 
                             .shape = {part->shape[0], part->shape[1]},
                             .data = params + part->offset};
   }
-  const hvi_tensor_note format = {"format", "pt"};
-  if (!status) status = hvi_tensors_write(path, items, mlp->part_count, &format, 1, err);
+  if (!status) status = hvi_tensors_write(path, items, mlp->part_count, notes, note_count, err);
   hvi_free(items);
   hvi_free(params);
   return status;
+}
+
+hvi_status hvi_mlp_save(const hvi_model *model, const double *theta, const char *path,
+                        hvi_error *err) {
+  return hvi_mlp_write(model, theta, path, &(hvi_tensor_note){"format", "pt"}, 1, err);
 }
 
 /* "[256, 27]" */

@@ -1,13 +1,13 @@
 /*
  * Several players side by side: g(theta) = (h_1(theta_1), ..., h_K(theta_K)).
  *
- * The Jacobian is block-diagonal, and every product goes player by player.
+ * The Jacobian is block-diagonal, and every product goes player by player. So does the dense
+ * Jacobian of any model, by products with unit vectors.
  */
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/chain.h"
-
-#include <hvi/model.h>
+#include "model/stack.h"
+#include "num/vec.h"
 
 typedef struct players {
   hvi_model base;
@@ -139,4 +139,39 @@ hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *fr
   if (all_chains(p)) p->base.ops = &chains_ops;
   *model = &p->base;
   return HVI_OK;
+}
+
+void hvi_model_free(hvi_model *m) {
+  if (m && m->ops->free) m->ops->free(m);
+}
+
+void hvi_model_jacobian(const hvi_model *m, double *cache, const double *theta, size_t k, double *J,
+                        double *scratch) {
+  const hvi_block *b = &m->blocks[k];
+  const hvi_model *one = m->ops->player ? m->ops->player(m, k) : m;
+  const size_t n = b->out, d = b->dim;
+  cache += b->cache;
+  theta += b->theta;
+  if (one->ops->jacobian) {
+    one->ops->jacobian(one, cache, theta, J);
+    return;
+  }
+  if (n <= d) {
+    /* row i is J' e_i */
+    hvi_vec_zero(scratch, n);
+    for (size_t i = 0; i < n; i++) {
+      scratch[i] = 1.0;
+      one->ops->vjp(one, cache, theta, scratch, J + i * d);
+      scratch[i] = 0.0;
+    }
+    return;
+  }
+  double *unit = scratch, *column = scratch + d;
+  hvi_vec_zero(unit, d);
+  for (size_t j = 0; j < d; j++) {
+    unit[j] = 1.0;
+    one->ops->jvp(one, cache, theta, unit, column);
+    for (size_t i = 0; i < n; i++) J[i * d + j] = column[i];
+    unit[j] = 0.0;
+  }
 }

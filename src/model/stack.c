@@ -14,13 +14,32 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/activation.h"
-#include "model/chain.h"
 #include "num/dense.h"
 #include "num/vec.h"
 
 /* Up to this many entries a matrix is multiplied in place, above it by BLAS. */
 enum { SMALL = 64 };
+
+/* y[n] holds a on entry and softmax(a) on return. */
+static void softmax(double *y, size_t n) {
+  double top = y[0], sum = 0.0;
+  for (size_t i = 1; i < n; i++) top = y[i] > top ? y[i] : top;
+  for (size_t i = 0; i < n; i++) sum += y[i] = exp(y[i] - top);
+  const double scale = 1.0 / sum;
+  for (size_t i = 0; i < n; i++) y[i] *= scale;
+}
+
+/* out = (ds/da)' u, which is also (ds/da) u; out may be u. */
+static inline void pull(hvi_activation kind, double *out, const double *u, const double *y,
+                        const double *slope, size_t n) {
+  if (kind != HVI_SOFTMAX) {
+    for (size_t i = 0; i < n; i++) out[i] = u[i] * slope[i];
+    return;
+  }
+  double mean = 0.0;
+  for (size_t i = 0; i < n; i++) mean += u[i] * y[i];
+  for (size_t i = 0; i < n; i++) out[i] = y[i] * (u[i] - mean);
+}
 
 static const double *layer_matrix(const hvi_stack_layer *layer, const double *theta) {
   return layer->matrix ? layer->matrix : theta + layer->theta_matrix;
@@ -74,7 +93,7 @@ static void layer_eval(const hvi_stack_layer *layer, const double *W, const doub
     }
     y[i] = hvi_activation_value(layer->activation, a, slope + i);
   }
-  if (layer->activation == HVI_SOFTMAX) hvi_activation_softmax(y, out);
+  if (layer->activation == HVI_SOFTMAX) softmax(y, out);
 }
 
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
@@ -113,8 +132,8 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
     const hvi_stack_layer *layer = &s->layers[l];
     const size_t in = layer->in, out = layer->out;
     for (size_t r = 0; r < s->rows; r++) {
-      hvi_activation_pull(layer->activation, delta + r * out, u + r * out,
-                          cache + layer->y + r * out, cache + layer->slope + r * out, out);
+      pull(layer->activation, delta + r * out, u + r * out, cache + layer->y + r * out,
+           cache + layer->slope + r * out, out);
     }
     if (!layer->matrix || layer->train_bias) {
       add_layer_gradient(s, layer, layer_input(s, cache, theta, l), delta, grad);
@@ -142,8 +161,8 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
       for (size_t i = 0; i < wide; i++) a[i] = layer->train_bias ? v[layer->theta_bias + i] : 0.0;
       if (t) add_product(a, layer_matrix(layer, theta), t + r * in, wide, in);
       if (!layer->matrix) add_product(a, v + layer->theta_matrix, x + r * in, wide, in);
-      hvi_activation_pull(layer->activation, a, a, cache + layer->y + r * wide,
-                          cache + layer->slope + r * wide, wide);
+      pull(layer->activation, a, a, cache + layer->y + r * wide, cache + layer->slope + r * wide,
+           wide);
     }
     t = above;
     above = tangent;
@@ -166,15 +185,45 @@ static void free_stack(hvi_model *m) {
 static const hvi_model_ops stack_ops = {
     .name = "stack", .eval = eval, .vjp = vjp, .jvp = jvp, .free = free_stack};
 
+static void chain_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  *z = hvi_chain_value((const hvi_stack *)m, *theta, cache);
+}
+
+/* J' u and J v are the same product here. */
+static void chain_product(const hvi_model *m, double *cache, const double *theta, const double *u,
+                          double *out) {
+  (void)m, (void)theta;
+  *out = *cache * *u;
+}
+
 static const hvi_model_ops chain_ops = {.name = "chain",
-                                        .eval = hvi_chain_eval,
-                                        .vjp = hvi_chain_product,
-                                        .jvp = hvi_chain_product,
+                                        .eval = chain_eval,
+                                        .vjp = chain_product,
+                                        .jvp = chain_product,
                                         .free = free_stack};
 
 const hvi_stack *hvi_stack_of(const hvi_model *m) {
   const bool stack = m && (m->ops == &stack_ops || m->ops == &chain_ops);
   return stack ? (const hvi_stack *)m : NULL;
+}
+
+bool hvi_chain_fits(const hvi_stack *s) {
+  if (s->input || s->in != 1) return false;
+  for (size_t l = 0; l < s->layer_count; l++) {
+    const hvi_stack_layer *layer = &s->layers[l];
+    const bool fixed = layer->matrix && !layer->train_bias;
+    if (layer->out != 1 || !fixed || layer->activation == HVI_SOFTMAX) return false;
+  }
+  return true;
+}
+
+/* Copies the numbers of each layer to where the evaluation looks for them. */
+static void prepare_chain(hvi_stack *s) {
+  for (size_t l = 0; l < s->layer_count; l++) {
+    hvi_stack_layer *layer = &s->layers[l];
+    layer->w = *layer->matrix;
+    layer->b = layer->bias ? *layer->bias : 0.0;
+  }
 }
 
 static hvi_status check_numbers(const double *x, size_t n, const char *what, size_t layer,
@@ -296,7 +345,7 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
                          "the model has no parameters: its input and all its layers are fixed");
   }
   if (hvi_chain_fits(s)) {
-    hvi_chain_prepare(s);
+    prepare_chain(s);
     s->base.ops = &chain_ops;
   }
   *model = &s->base;

@@ -2,7 +2,7 @@
 #ifndef HVI_MODEL_STACK_H
 #define HVI_MODEL_STACK_H
 
-#include <hvi/model.h>
+#include "model/activation.h"
 
 typedef struct hvi_stack_layer {
   size_t in, out;
@@ -30,5 +30,29 @@ typedef struct hvi_stack {
 
 /* The model as a stack, or NULL when it is something else. */
 const hvi_stack *hvi_stack_of(const hvi_model *m);
+
+/*
+ * A stack whose every width is one: z = s_L(w_L ... s_1(w_1 theta + b_1) ... + b_L), a player of
+ * hidden matching pennies.
+ *
+ * The value stays in a register from layer to layer, and the evaluation already multiplies up
+ * J = prod_l s_l' w_l, so that a product with J costs one multiplication. The general stack would
+ * send each of these numbers through memory several times, which for one unit is most of its time.
+ */
+/* Whether a stack is a chain: theta the input, fixed layers, one unit each, elementwise. */
+bool hvi_chain_fits(const hvi_stack *s);
+
+/* z and J at theta. */
+static inline double hvi_chain_value(const hvi_stack *s, double theta, double *jacobian) {
+  double x = theta, product = 1.0;
+  for (const hvi_stack_layer *layer = s->layers, *end = layer + s->layer_count; layer < end;
+       layer++) {
+    double slope;
+    x = hvi_activation_value(layer->activation, layer->w * x + layer->b, &slope);
+    product *= slope * layer->w;
+  }
+  *jacobian = product;
+  return x;
+}
 
 #endif

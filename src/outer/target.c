@@ -11,7 +11,7 @@
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
-#include "problem/sets.h"
+#include "vi/sets.h"
 
 size_t hvi_past_count(const hvi_solver *s) {
   return s->row.outer < s->past.depth ? s->row.outer : s->past.depth;

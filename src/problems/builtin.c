@@ -3,9 +3,7 @@
 
 #include "base/error.h"
 #include "base/suggest.h"
-#include "problems/games/builtins.h"
-#include "problems/mdp/mdp.h"
-#include "problems/performative/builtins.h"
+#include "problems/options.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +26,7 @@
 #define ABOUT(name, summary, stem) {name, summary, &hvi_##stem##_options},
 #define MAKER(name, summary, stem) hvi_##stem##_new,
 static const hvi_builtin builtins[] = {BUILTINS(ABOUT){NULL, NULL, NULL}};
-static const hvi_builtin_fn makers[] = {BUILTINS(MAKER)};
+static hvi_builtin_fn *const makers[] = {BUILTINS(MAKER)};
 
 enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
 
@@ -51,6 +49,26 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
                        name, list);
 }
 
+/* Defaults, then what was given. Refusals begin with the table's name. */
+static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hvi_option *options,
+                        size_t count, hvi_error *err) {
+  hvi_setting_defaults(table, o->values);
+  hvi_status status = HVI_OK;
+  for (size_t i = 0; i < count && !status; i++) {
+    const char *key = options[i].key, *value = options[i].value;
+    if (!key || !value)
+      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s: option %zu is a null pointer", table->name,
+                           i);
+    const hvi_setting *row = hvi_setting_find(table, key);
+    if (!row) return hvi_setting_set(table, o->values, key, value, err); /* refuses */
+    char where[96];
+    snprintf(where, sizeof where, "%s: %s", table->name, row->name);
+    status = hvi_setting_parse(row, o->values, value, where, err);
+    o->given[row - table->rows] = true;
+  }
+  return status;
+}
+
 hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_option *options,
                            size_t option_count, uint64_t seed, uint64_t instance, hvi_error *err) {
   if (!problem || !name || (option_count && !options))
@@ -59,7 +77,11 @@ hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_op
   size_t k = 0;
   while (k < BUILTIN_COUNT && strcmp(builtins[k].name, name) != 0) k++;
   if (k == BUILTIN_COUNT) return complain_name(name, err);
-  hvi_options o;
-  hvi_status status = hvi_options_parse(&o, builtins[k].options, options, option_count, err);
-  return status ? status : makers[k](problem, &o, seed, instance, err);
+  hvi_options o = {.seed = seed, .instance = instance};
+  hvi_status status = parse(&o, builtins[k].options, options, option_count, err);
+  if (!status) status = makers[k](problem, &o, err);
+  if (!status) return HVI_OK;
+  hvi_problem_free(*problem);
+  *problem = NULL;
+  return status;
 }

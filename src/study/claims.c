@@ -159,7 +159,7 @@ static hvi_status choose_table(judge *j, const hvi_node *row) {
   if (!j->scope.own)
     return hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: unknown table '%.60s'", s->origin,
                          row->line, name ? name : "");
-  j->part = hvi_study_part(s, j->scope.own);
+  j->part = &s->parts[j->scope.own->part];
   return HVI_OK;
 }
 

@@ -209,7 +209,7 @@ static hvi_status add_node(sheet *s, const hvi_node *n) {
   const bool methods = strcmp(each, "method") == 0;
   hvi_status status = HVI_OK;
   for (size_t i = 0; t->column[c].words && t->column[c].words[i] && !status; i++) {
-    const hvi_part *p = hvi_study_part(d->study, t);
+    const hvi_part *p = &d->study->parts[t->part];
     filters[count] = (hvi_table_filter){.column = each, .word = t->column[c].words[i]};
     if (methods && !is_shown(p, i, n)) continue;
     status = add_series(s, n, t, filters, count + 1, methods ? &p->methods[i] : NULL);
@@ -285,11 +285,13 @@ static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter l
 
 typedef hvi_status (*add_fn)(drawing *d, const hvi_node *n, hvi_table_filter level);
 
-/* The part that a panel is about: that of its first series. Of a figure, the first. */
+/* The part that the first series of a panel, or of a figure, is of. */
 static const hvi_part *part_of(const drawing *d, const hvi_node *n) {
-  const hvi_node *list = hvi_node_get(n, "series");
+  const hvi_node *panels = hvi_node_get(n, "panels");
+  const hvi_node *panel = panels && panels->first ? panels->first : n;
+  const hvi_node *list = panel->kind == HVI_NODE_MAP ? hvi_node_get(panel, "series") : NULL;
   const hvi_table *t = list && list->first ? table_of(d, list->first) : NULL;
-  return t ? hvi_study_part(d->study, t) : &d->study->parts[0];
+  return &d->study->parts[t ? t->part : 0];
 }
 
 /* Once, or for each level of the factor that `each` names. */

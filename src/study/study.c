@@ -71,15 +71,9 @@ hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *n
   return NULL;
 }
 
-const hvi_part *hvi_study_part(const hvi_study *study, const hvi_table *table) {
-  const hvi_part *part = &study->parts[0];
-  for (size_t i = 0; i < study->part_count; i++)
-    if (study->parts[i].first_table <= (size_t)(table - study->tables)) part = &study->parts[i];
-  return part;
-}
-
-static hvi_status new_table(hvi_study *study, const char *name, const hvi_column *columns,
-                            size_t count, const char *split, hvi_error *err) {
+static hvi_status new_table(hvi_study *study, const hvi_part *part, const char *name,
+                            const hvi_column *columns, size_t count, const char *split,
+                            hvi_error *err) {
   if (study->table_count == study->table_room) {
     const size_t room = study->table_room + 16;
     hvi_table *grown = hvi_alloc(room, sizeof *grown);
@@ -89,10 +83,13 @@ static hvi_status new_table(hvi_study *study, const char *name, const hvi_column
     study->tables = grown;
     study->table_room = room;
   }
-  const hvi_status status =
-      hvi_table_new(&study->tables[study->table_count], name, columns, count, err);
-  if (!status) study->tables[study->table_count++].split = split;
-  return status;
+  hvi_table *t = &study->tables[study->table_count];
+  const hvi_status status = hvi_table_new(t, name, columns, count, err);
+  if (status) return status;
+  t->split = split;
+  t->part = (size_t)(part - study->parts);
+  study->table_count++;
+  return HVI_OK;
 }
 
 hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const char *name,
@@ -101,7 +98,7 @@ hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const cha
   size_t count = 0;
   while (columns[count].name) count++;
   name_table(whole, sizeof whole, study, part, name);
-  return new_table(study, whole, columns, count, split, err);
+  return new_table(study, part, whole, columns, count, split, err);
 }
 
 /* The tables of a part: one each of its kind's, the factors in front. */
@@ -114,8 +111,8 @@ static hvi_status make_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
     size_t count = hvi_part_columns(p, p->kind->tables[k].columns, columns);
     for (const hvi_column *c = p->kind->tables[k].columns; c->name; c++) columns[count++] = *c;
     name_table(name, sizeof name, study, p, p->kind->tables[k].name);
-    status =
-        new_table(study, name, columns, count, p->split ? p->split : p->kind->tables[k].split, err);
+    const char *split = p->split ? p->split : p->kind->tables[k].split;
+    status = new_table(study, p, name, columns, count, split, err);
   }
   return status;
 }

@@ -221,8 +221,6 @@ hvi_status hvi_rows_add(hvi_rows *rows, size_t table, const double *values, hvi_
 
 /* The table NAME of a part, while figures and claims are made; NULL: none. */
 hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name);
-/* The part that a table is of. */
-const hvi_part *hvi_study_part(const hvi_study *study, const hvi_table *table);
 /* A further one, for derive: empty, with these columns (ending in a NULL name), split as in
  * hvi_kind_table. Tables of the study move when one is added. */
 hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const char *name,

@@ -25,6 +25,7 @@ typedef struct hvi_table {
   double *at;        /* [rows][columns] */
   const char *split; /* columns, by words with blanks between, with a CSV for each of their values;
                         NULL: one CSV */
+  size_t part;       /* of the study, whose cells it is of */
 } hvi_table;
 
 /* `column` has `columns` entries and is copied. */

@@ -2,8 +2,7 @@
  * The credit problem: its model and operator, the stable point against SciPy, and the presets
  * against what they stand for.
  */
-#include "problems/performative/credit_fit.h"
-#include "problems/performative/credit_model.h"
+#include "problems/performative/credit.h"
 
 #include "num/vec.h"
 #include "performative/problems.h"

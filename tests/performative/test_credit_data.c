@@ -1,5 +1,5 @@
 /* Credit records: the synthetic ones, a small file in the layout of Kaggle's, and bad files. */
-#include "problems/performative/credit_data.h"
+#include "problems/performative/credit.h"
 
 #include "performative/problems.h"
 

@@ -1,5 +1,5 @@
 /* Resample if rejected: the network, the draws, and training over rounds. */
-#include "problems/performative/rir_model.h"
+#include "problems/performative/credit.h"
 
 #include "performative/problems.h"
 

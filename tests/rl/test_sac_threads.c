@@ -45,7 +45,8 @@ static void two_threads_are_one(void **state) {
   }
   check_same(one, two);
   check_same(one, both);
-  check_error(hvi_sac_set_threads(both, 0, &err), HVI_ERROR_ARGUMENT, &err, "threads: must be a whole number from 1 to 2, not '");
+  check_error(hvi_sac_set_threads(both, 0, &err), HVI_ERROR_ARGUMENT, &err,
+              "threads: must be a whole number from 1 to 2, not '");
   hvi_sac_free(one);
   hvi_sac_free(two);
   hvi_sac_free(both);

@@ -33,7 +33,7 @@ refused() {
 
 accepted src/num/dense.c '"base/memory.h"'
 accepted src/num/dense.c '"num/vec.h"'
-accepted src/problems/games/game.c '"problem/problem.h"'
+accepted src/problems/games/game.c '"vi/sets.h"'
 accepted src/problems/games/game.c '<hvi/game.h>'
 accepted src/ensemble/run.c '"problems/games/pennies.h"'
 accepted cli/main.c '<hvi/hvi.h>'

@@ -41,6 +41,7 @@ static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value
   for (const hvi_column *c = kind->columns; c->name; c++) columns[count++] = *c;
   snprintf(name, sizeof name, "%s%s%s", p->name, *p->name && *kind->name ? "-" : "", kind->name);
   check_ok(hvi_table_new(t, *name ? name : s->id, columns, count, NULL), NULL);
+  t->part = (size_t)(p - s->parts);
   for (size_t i = 0; i < p->cells; i++) {
     const hvi_cell cell = hvi_cell_at(s, p, i);
     for (size_t line = 0; line < lines(t->name); line++) {
@@ -71,7 +72,6 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
   for (size_t i = 0; i < s->part_count; i++) {
     hvi_part *p = &s->parts[i];
     check_ok(hvi_part_lay_out(p, false, id, &err), &err);
-    p->first_table = s->table_count;
     for (size_t k = 0; p->kind->tables[k].name; k++) plant_table(s, p, k, value, lines, v);
   }
   check_ok(hvi_study_judge(s, &err), &err);

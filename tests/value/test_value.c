@@ -345,7 +345,7 @@ static void predictions_and_files_are_the_network(void **state) {
 
   check_ok(hvi_value_save(p, p->theta0, here.file, &err), &err);
   double *theta = malloc(p->model->dim * sizeof *theta), numbers[3];
-  check_ok(hvi_mlp_load(hvi_value_of(p)->mlp, theta, here.file, &err), &err);
+  check_ok(hvi_mlp_load(p->model, theta, here.file, &err), &err);
   for (size_t j = 0; j < p->model->dim; j++) check_near(theta[j], (float)p->theta0[j], 0.0);
   hvi_tensors *file;
   check_ok(hvi_tensors_read(&file, here.file, 0, &err), &err);

@@ -3,12 +3,165 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "problems/games/layers.h"
+#include "num/yaml_reader.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_PLAYERS = 10000 };
+/* More than any hidden game needs, and small enough that a hostile file cannot eat the memory. */
+enum {
+  MOST_PLAYERS = 10000,
+  MOST_OUTPUTS = 10000,
+  MOST_LAYERS = 100,
+  MOST_NUMBERS = 10000000,
+  MOST_IDENTITY = 1000
+};
+
+const char *const hvi_game_sets[] = {"free", "box", "simplex", NULL};
+
+static hvi_status read_activation(hvi_reader *r, const hvi_node *layer,
+                                  hvi_activation *activation) {
+  const hvi_node *node = hvi_node_get(layer, "activation");
+  *activation = HVI_IDENTITY;
+  if (!node) return HVI_OK;
+  const char *name = NULL;
+  hvi_status status = hvi_reader_text(r, node, &name);
+  if (status) return status;
+  *activation = hvi_activation_find(name);
+  if (*activation != HVI_ACTIVATION_COUNT) return HVI_OK;
+  char list[200] = "";
+  for (int a = 0; a < HVI_ACTIVATION_COUNT; a++) {
+    if (a) strcat(list, ", ");
+    strcat(list, hvi_activation_name((hvi_activation)a));
+  }
+  return hvi_reader_fail(r, node, "unknown activation '%.40s'; there are %s", name, list);
+}
+
+static hvi_status read_bias(hvi_reader *r, const hvi_node *map, hvi_layer *layer) {
+  const hvi_node *node = hvi_node_get(map, "bias");
+  if (!node) return HVI_OK;
+  if (node->kind == HVI_NODE_SCALAR && strcmp(node->text, "trainable") == 0) {
+    layer->train_bias = true;
+    return HVI_OK;
+  }
+  return hvi_reader_vector(r, node, layer->out, false, &layer->bias);
+}
+
+static hvi_status read_trainable(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t in) {
+  const hvi_node *out = hvi_node_get(map, "out");
+  if (!out) return hvi_reader_fail(r, map, "a trainable layer needs 'out', its number of outputs");
+  if (!in)
+    return hvi_reader_fail(r, map, "a player whose first layer is trainable needs 'input_size'");
+  return hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out);
+}
+
+static hvi_status read_fixed(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t *in,
+                             const hvi_matrix *W) {
+  const hvi_node *out = hvi_node_get(map, "out");
+  layer->out = W->rows;
+  layer->matrix = W->data;
+  hvi_status status = out ? hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out) : HVI_OK;
+  if (!*in) *in = W->columns;
+  return status ? status : hvi_reader_shape(r, W, layer->out, *in);
+}
+
+/* A layer with *in inputs; zero: as many as its matrix has columns, which *in is then. */
+static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t *in) {
+  static const char *const known[] = {"matrix", "matrix_file", "trainable", "out",
+                                      "bias",   "activation",  NULL};
+  hvi_status status = hvi_reader_keys(r, map, "a layer", known);
+  if (!status) status = read_activation(r, map, &layer->activation);
+  hvi_matrix W = {.data = NULL};
+  if (!status) status = hvi_reader_matrix(r, map, "matrix", &W);
+  const hvi_node *node = status ? NULL : hvi_node_get(map, "trainable");
+  bool trainable = false;
+  if (node) status = hvi_reader_bool(r, node, &trainable);
+  if (status) return status;
+  if (trainable == (W.data != NULL))
+    return hvi_reader_fail(r, map, "a layer needs either a matrix or 'trainable: true'");
+  status = trainable ? read_trainable(r, map, layer, *in) : read_fixed(r, map, layer, in, &W);
+  return status ? status : read_bias(r, map, layer);
+}
+
+/* Fixed inputs, or theta itself with a length that is 0 when the first matrix is to tell. */
+static hvi_status read_input(hvi_reader *r, const hvi_node *map, hvi_stack_spec *stack) {
+  const hvi_node *node = hvi_node_get(map, "input"), *size = hvi_node_get(map, "input_size");
+  stack->rows = 1;
+  hvi_matrix X = {.data = NULL};
+  bool theta = node && node->kind == HVI_NODE_SCALAR && strcmp(node->text, "theta") == 0;
+  hvi_status status = theta ? HVI_OK : hvi_reader_matrix(r, map, "input", &X);
+  if (status) return status;
+  if (!X.data) return size ? hvi_reader_count(r, size, MOST_OUTPUTS, &stack->in) : HVI_OK;
+  if (size) return hvi_reader_fail(r, size, "input_size is for an input that is theta");
+  stack->input = X.data;
+  stack->rows = X.rows;
+  stack->in = X.columns;
+  return HVI_OK;
+}
+
+/* A player without layers plays theta itself: one layer with the identity matrix. */
+static hvi_status make_identity(hvi_reader *r, const hvi_node *map, hvi_stack_spec *stack,
+                                hvi_layer *layer) {
+  if (stack->input) return hvi_reader_fail(r, map, "a player with fixed inputs needs layers");
+  hvi_matrix start = {.rows = 0};
+  hvi_status status = stack->in ? HVI_OK : hvi_reader_column(r, map, "start", &start);
+  if (status) return status;
+  if (!stack->in) stack->in = start.rows;
+  if (stack->in < 1 || stack->in > MOST_IDENTITY)
+    return hvi_reader_fail(
+        r, map, "a player without layers needs 1 to %d parameters, by 'start' or 'input_size'",
+        MOST_IDENTITY);
+  double *identity = hvi_reader_doubles(r, stack->in * stack->in);
+  if (!identity) return hvi_error_memory(r->err, r->name);
+  for (size_t i = 0; i < stack->in; i++) identity[i * stack->in + i] = 1.0;
+  *layer = (hvi_layer){.out = stack->in, .matrix = identity};
+  stack->layer_count = 1;
+  return HVI_OK;
+}
+
+/* Adds the layer's parameters to *numbers and fails when there are too many of them. */
+static hvi_status count_numbers(hvi_reader *r, const hvi_node *map, const hvi_stack_spec *stack,
+                                const hvi_layer *layer, size_t in, size_t *numbers) {
+  if (!layer->matrix) *numbers += in * layer->out;
+  if (layer->train_bias) *numbers += layer->out;
+  if (*numbers <= MOST_NUMBERS && stack->rows <= MOST_NUMBERS / layer->out) return HVI_OK;
+  return hvi_reader_fail(r, map, "more than %d parameters or outputs", MOST_NUMBERS);
+}
+
+static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec *stack,
+                              hvi_layer *layers) {
+  hvi_status status = read_input(r, map, stack);
+  if (status) return status;
+  const hvi_node *list = hvi_node_get(map, "layers");
+  if (!list) return make_identity(r, map, stack, layers);
+  if (list->kind != HVI_NODE_LIST || !list->count || list->count > MOST_LAYERS)
+    return hvi_reader_fail(r, list, "layers must be a list of 1 to %d layers", MOST_LAYERS);
+  size_t in = stack->in, numbers = 0;
+  for (const hvi_node *node = list->first; node; node = node->next) {
+    hvi_layer *layer = &layers[stack->layer_count];
+    status = read_layer(r, node, layer, &in);
+    if (!status) status = count_numbers(r, node, stack, layer, in, &numbers);
+    if (status) return status;
+    if (stack->layer_count++ == 0) stack->in = in;
+    in = layer->out;
+  }
+  return HVI_OK;
+}
+
+/* The player's model; on simplices there is one for each fixed input. */
+static hvi_status read_model(hvi_reader *r, const hvi_node *map, hvi_player *player) {
+  hvi_layer layers[MOST_LAYERS] = {{.out = 0}};
+  hvi_stack_spec stack = {.layers = layers};
+  hvi_status status = read_layers(r, map, &stack, layers);
+  if (status) return status;
+  hvi_error why = {HVI_OK, ""};
+  status = hvi_stack_new(&player->model, &stack, &why);
+  if (status) return hvi_error_set(r->err, status, "%s:%u: %s", r->name, map->line, why.text);
+  const bool softmax = layers[stack.layer_count - 1].activation == HVI_SOFTMAX;
+  player->set = softmax ? HVI_SET_SIMPLEX : HVI_SET_FREE;
+  player->parts = stack.rows;
+  return HVI_OK;
+}
 
 typedef struct builder {
   hvi_reader r;
@@ -16,8 +169,8 @@ typedef struct builder {
   const hvi_node *root;
   size_t player_count;
   hvi_player *players; /* [player_count]; a model that is NULL is not made yet */
-  size_t payoff_count, payoff_room;
-  hvi_payoff *payoffs;
+  size_t payoff_count;
+  hvi_payoff *payoffs; /* room for all that the file can hold */
   const double *solution;
 } builder;
 
@@ -51,35 +204,37 @@ static hvi_status read_start(builder *b, const hvi_node *map, size_t k, hvi_play
   return HVI_OK;
 }
 
-static hvi_status read_outputs(builder *b, const hvi_node *map, hvi_player *player,
-                               const hvi_layers_info *info) {
-  hvi_reader *r = &b->r;
+static hvi_status read_box(hvi_reader *r, const hvi_node *lower, const hvi_node *upper,
+                           hvi_player *player) {
+  const size_t n = player->model->out;
+  hvi_status status = hvi_reader_vector(r, lower, n, true, &player->lower);
+  if (!status) status = hvi_reader_vector(r, upper, n, true, &player->upper);
+  for (size_t i = 0; i < n && !status; i++)
+    if (player->lower[i] > player->upper[i])
+      status = hvi_reader_fail(r, lower, "lower bound %g is above upper bound %g", player->lower[i],
+                               player->upper[i]);
+  return status;
+}
+
+/* What is written, where the model's last layer is not to tell. */
+static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *player) {
   const hvi_node *node = hvi_node_get(map, "outputs");
   const hvi_node *lower = hvi_node_get(map, "lower"), *upper = hvi_node_get(map, "upper");
-  const char *kind = info->last == HVI_SOFTMAX ? "simplex" : "free";
+  const char *kind = NULL;
   hvi_status status = node ? hvi_reader_text(r, node, &kind) : HVI_OK;
   if (status) return status;
-  bool box = strcmp(kind, "box") == 0;
+  const bool box = kind && strcmp(kind, "box") == 0;
   if (!box && (lower || upper))
     return hvi_reader_fail(r, lower ? lower : upper, "bounds need 'outputs: box'");
-  if (strcmp(kind, "free") == 0) {
-    player->set = HVI_SET_FREE;
-  } else if (strcmp(kind, "simplex") == 0) {
-    player->set = HVI_SET_SIMPLEX;
-    player->parts = info->rows;
-  } else if (box) {
-    player->set = HVI_SET_BOX;
-    if (!lower || !upper) return hvi_reader_fail(r, node, "a box needs 'lower' and 'upper'");
-    status = hvi_reader_vector(r, lower, player->model->out, true, &player->lower);
-    if (!status) status = hvi_reader_vector(r, upper, player->model->out, true, &player->upper);
-    for (size_t i = 0; i < player->model->out && !status; i++)
-      if (player->lower[i] > player->upper[i])
-        status = hvi_reader_fail(r, lower, "lower bound %g is above upper bound %g",
-                                 player->lower[i], player->upper[i]);
-  } else {
-    status = hvi_reader_fail(r, node, "outputs '%.40s' must be simplex, box or free", kind);
-  }
-  return status;
+  if (!kind) return HVI_OK;
+  size_t k = 0;
+  while (hvi_game_sets[k] && strcmp(kind, hvi_game_sets[k]) != 0) k++;
+  if (!hvi_game_sets[k])
+    return hvi_reader_fail(r, node, "outputs '%.40s' must be simplex, box or free", kind);
+  player->set = (hvi_set_kind)k;
+  if (!box) return HVI_OK;
+  if (!lower || !upper) return hvi_reader_fail(r, node, "a box needs 'lower' and 'upper'");
+  return read_box(r, lower, upper, player);
 }
 
 static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *player) {
@@ -97,18 +252,8 @@ static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *
   return status;
 }
 
-static hvi_status add_payoff(builder *b, size_t row, size_t column, const double *matrix) {
-  if (b->payoff_count == b->payoff_room) {
-    size_t room = 2 * b->payoff_room + 8;
-    hvi_payoff *more = hvi_alloc(room, sizeof *more);
-    if (!more) return hvi_error_memory(b->r.err, b->r.name);
-    if (b->payoff_count) memcpy(more, b->payoffs, b->payoff_count * sizeof *more);
-    hvi_free(b->payoffs);
-    b->payoffs = more;
-    b->payoff_room = room;
-  }
+static void add_payoff(builder *b, size_t row, size_t column, const double *matrix) {
   b->payoffs[b->payoff_count++] = (hvi_payoff){row, column, matrix};
-  return HVI_OK;
 }
 
 static hvi_status need_matrix(builder *b, const hvi_node *map, const char *what, size_t rows,
@@ -129,8 +274,7 @@ static hvi_status read_quadratic(builder *b, const hvi_node *map, size_t k, hvi_
   const hvi_node *linear = status ? NULL : hvi_node_get(node, "linear");
   if (linear) status = hvi_reader_vector(&b->r, linear, n, false, &player->linear);
   if (status) return status;
-  bool pure = linear && !hvi_node_get(node, "matrix") && !hvi_node_get(node, "matrix_file");
-  if (pure) return HVI_OK;
+  if (linear && !hvi_node_get(node, "matrix") && !hvi_node_get(node, "matrix_file")) return HVI_OK;
   hvi_matrix Q;
   status = need_matrix(b, node, "quadratic", n, n, &Q);
   if (status) return status;
@@ -138,7 +282,8 @@ static hvi_status read_quadratic(builder *b, const hvi_node *map, size_t k, hvi_
   if (!S) return hvi_error_memory(b->r.err, b->r.name);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) S[i * n + j] = 0.5 * Q.data[i * n + j] + 0.5 * Q.data[j * n + i];
-  return add_payoff(b, k, k, S);
+  add_payoff(b, k, k, S);
+  return HVI_OK;
 }
 
 static hvi_status read_player(builder *b, const hvi_node *map, size_t k) {
@@ -146,11 +291,10 @@ static hvi_status read_player(builder *b, const hvi_node *map, size_t k) {
       "layers",     "name",    "start", "start_file", "start_sd",    "input",     "input_file",
       "input_size", "outputs", "lower", "upper",      "regulariser", "quadratic", NULL};
   hvi_player *player = &b->players[k];
-  hvi_layers_info info = {1, HVI_IDENTITY};
   hvi_status status = hvi_reader_keys(&b->r, map, "a player", known);
-  if (!status) status = hvi_layers_read(&player->model, &info, &b->r, map);
+  if (!status) status = read_model(&b->r, map, player);
   if (!status) status = read_start(b, map, k, player);
-  if (!status) status = read_outputs(b, map, player, &info);
+  if (!status) status = read_outputs(&b->r, map, player);
   if (!status) status = read_regulariser(b, map, player);
   if (!status) status = read_quadratic(b, map, k, player);
   return status;
@@ -161,8 +305,11 @@ static hvi_status read_players(builder *b) {
   if (!list) return hvi_reader_fail(&b->r, b->root, "a game needs 'players'");
   if (list->kind != HVI_NODE_LIST || !list->count || list->count > MOST_PLAYERS)
     return hvi_reader_fail(&b->r, list, "players must be a list of 1 to %d players", MOST_PLAYERS);
+  const hvi_node *payoffs = hvi_node_get(b->root, "payoffs");
+  const hvi_node *pairs = payoffs ? hvi_node_get(payoffs, "polymatrix") : NULL;
   b->players = hvi_alloc(list->count, sizeof *b->players);
-  if (!b->players) return hvi_error_memory(b->r.err, b->r.name);
+  b->payoffs = hvi_alloc(list->count + 2 + (pairs ? pairs->count : 0), sizeof *b->payoffs);
+  if (!b->players || !b->payoffs) return hvi_error_memory(b->r.err, b->r.name);
   b->player_count = list->count;
   size_t k = 0;
   hvi_status status = HVI_OK;
@@ -187,8 +334,9 @@ static hvi_status read_zero_sum(builder *b, const hvi_node *node) {
   if (!minus) return hvi_error_memory(b->r.err, b->r.name);
   for (size_t i = 0; i < m; i++)
     for (size_t j = 0; j < n; j++) minus[j * m + i] = 0.0 - A.data[i * n + j];
-  status = add_payoff(b, 0, 1, A.data);
-  return status ? status : add_payoff(b, 1, 0, minus);
+  add_payoff(b, 0, 1, A.data);
+  add_payoff(b, 1, 0, minus);
+  return HVI_OK;
 }
 
 static hvi_status read_pair(builder *b, const hvi_node *map) {
@@ -205,7 +353,8 @@ static hvi_status read_pair(builder *b, const hvi_node *map) {
   if (!status)
     status = need_matrix(b, map, "a polymatrix entry", b->players[i - 1].model->out,
                          b->players[j - 1].model->out, &A);
-  return status ? status : add_payoff(b, i - 1, j - 1, A.data);
+  if (!status) add_payoff(b, i - 1, j - 1, A.data);
+  return status;
 }
 
 static hvi_status read_payoffs(builder *b) {
@@ -278,18 +427,13 @@ hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name
   return status;
 }
 
-hvi_status hvi_game_load_instance(hvi_problem **game, const char *path, uint64_t seed,
-                                  uint64_t instance, hvi_error *err) {
+hvi_status hvi_game_load(hvi_problem **game, const char *path, hvi_error *err) {
   if (!game || !path)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_game_load: a null pointer");
   hvi_document d;
   *game = NULL;
   hvi_status status = hvi_document_read(&d, path, err);
-  if (!status) status = hvi_game_read(game, &d, seed, instance, err);
+  if (!status) status = hvi_game_read(game, &d, 0, 0, err);
   hvi_document_free(&d);
   return status;
-}
-
-hvi_status hvi_game_load(hvi_problem **game, const char *path, hvi_error *err) {
-  return hvi_game_load_instance(game, path, 0, 0, err);
 }

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/games/builtins.h"
+#include "problems/options.h"
 
 #include <hvi/game.h>
 
@@ -32,7 +32,7 @@ enum { G_LINEAR, G_CELU, G_TANH, G_SOFTPLUS, G_IDENTITY };
 
 #define AT(member) .offset = offsetof(quadratic_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_options), (const hvi_setting[]){
     {"n", HVI_SETTING_COUNT, AT(n), .range = "[3,1000]", .fallback = "8",
      .help = "outputs"},
     {"mu", HVI_SETTING_REAL, AT(mu), .range = "[1e-6,1e6]", .fallback = "1",
@@ -49,12 +49,8 @@ static const hvi_setting rows[] = {
      .help = "|F(z*)|, for linear g with d < n"},
     {"tanh", HVI_SETTING_REAL, AT(tanh), .range = "[0,1e6]", .fallback = "0",
      .help = "weight s of s tanh(z - z*)"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_options), rows};
 
 /* A problem under construction. */
 typedef struct draft {
@@ -70,19 +66,28 @@ typedef struct draft {
   double *block;
 } draft;
 
-static hvi_status new_draft(draft *t, size_t n, size_t d, hvi_error *err) {
-  size_t m = n > d ? n : d;
-  size_t sizes[] = {n * n, n * d, n * n, d, n, n, n, n, 2 * n * d, 2 * n * n, 2 * m * m + 4 * m};
-  double **pieces[] = {&t->A,     &t->W,     &t->basis, &t->theta0, &t->z,   &t->linear,
-                       &t->lower, &t->upper, &t->first, &t->second, &t->work};
-  hvi_arena arena = {.size = 0};
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) arena.size += hvi_arena_need(sizes[i]);
-  arena.base = hvi_alloc_doubles(arena.size);
+static hvi_status new_draft(draft *t, hvi_error *err) {
+  size_t n = t->n, d = t->d, m = n > d ? n : d;
+  const struct part {
+    double **array;
+    size_t size;
+  } parts[] = {{&t->A, n * n},
+               {&t->W, n * d},
+               {&t->basis, n * n},
+               {&t->theta0, d},
+               {&t->z, n},
+               {&t->linear, n},
+               {&t->lower, n},
+               {&t->upper, n},
+               {&t->first, 2 * n * d},
+               {&t->second, 2 * n * n},
+               {&t->work, 2 * m * m + 4 * m}};
+  hvi_arena arena = {.base = NULL};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) hvi_arena_take(&arena, parts[i].size);
+  arena = (hvi_arena){.base = hvi_alloc_doubles(arena.used), .size = arena.used};
   if (!arena.base) return hvi_error_memory(err, "a quadratic problem");
-  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-    *pieces[i] = hvi_arena_take(&arena, sizes[i]);
-  t->n = n;
-  t->d = d;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+    *parts[i].array = hvi_arena_take(&arena, parts[i].size);
   t->block = arena.base;
   return HVI_OK;
 }
@@ -252,11 +257,7 @@ static const hvi_problem_ops bent_ops = {
 
 static hvi_status bend(hvi_problem **problem, double s, hvi_error *err) {
   bent *b = hvi_alloc(1, sizeof *b);
-  if (!b) {
-    hvi_problem_free(*problem);
-    *problem = NULL;
-    return hvi_error_memory(err, "a quadratic problem");
-  }
+  if (!b) return hvi_error_memory(err, "a quadratic problem");
   *b = (bent){.base = **problem, .game = *problem, .s = s};
   b->base.ops = &bent_ops;
   *problem = &b->base;
@@ -280,17 +281,13 @@ static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_erro
   return HVI_OK;
 }
 
-hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                             uint64_t instance, hvi_error *err) {
+hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const quadratic_options *v = (const void *)o->values;
-  size_t n = v->n, d = v->d;
-  if (d == 0) d = n;
-  hvi_status status = check(v, n, d, err);
+  draft t = {.n = v->n, .d = v->d ? v->d : v->n};
+  hvi_status status = check(v, t.n, t.d, err);
+  if (!status) status = new_draft(&t, err);
   if (status) return status;
-  draft t = {.block = NULL};
-  status = new_draft(&t, n, d, err);
-  if (status) return status;
-  hvi_rng rng = hvi_rng_new(seed, "quadratic", instance);
+  hvi_rng rng = hvi_rng_new(o->seed, "quadratic", o->instance);
   status = make_game(problem, &t, v, &rng, err);
   hvi_free(t.block);
   if (status || v->tanh == 0.0) return status;

@@ -1,6 +1,5 @@
 /*
- * Writes a game as YAML that reads back to the same bits. Numbers take the fewest digits that do
- * so.
+ * Writes a game as YAML that reads back to the same bits.
  *
  * A game keeps weight and constant_i = q_i - w_i c_i, not q and c. Where -w_i z*_i is that constant
  * the solution is written as the centre, otherwise the constant as a linear term.
@@ -8,53 +7,42 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/stack.h"
 #include "problems/games/file.h"
 #include "problems/games/game.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void write_number(FILE *f, double x) {
-  if (isinf(x)) {
-    fputs(x > 0 ? ".inf" : "-.inf", f);
-    return;
-  }
-  char text[32];
-  for (int digits = 15; digits <= 17; digits++) {
-    snprintf(text, sizeof text, "%.*g", digits, x);
-    if (strtod(text, NULL) == x) break;
-  }
-  fputs(text, f);
+static bool same_bits(double x, double y) { return memcmp(&x, &y, sizeof x) == 0; }
+
+/* key [x_1, x_2, ...] */
+static void write_list(FILE *f, const char *key, const double *x, size_t n) {
+  char number[HVI_NUMBER_SIZE];
+  fprintf(f, "%s[", key);
+  for (size_t i = 0; i < n; i++) fprintf(f, "%s%s", i ? ", " : "", hvi_number_format(number, x[i]));
+  fputc(']', f);
 }
 
-static void write_list(FILE *f, const double *x, size_t n) {
-  fputc('[', f);
-  for (size_t i = 0; i < n; i++) {
-    if (i) fputs(", ", f);
-    write_number(f, x[i]);
-  }
-  fputs("]", f);
-}
-
-/* One number when all are the same bits. */
-static void write_vector(FILE *f, const double *x, size_t n) {
-  for (size_t i = 1; i < n; i++)
-    if (memcmp(&x[i], &x[0], sizeof *x) != 0) {
-      write_list(f, x, n);
-      return;
-    }
-  write_number(f, x[0]);
+/* The same, or one number that stands for all of them. */
+static void write_vector(FILE *f, const char *key, const double *x, size_t n) {
+  char number[HVI_NUMBER_SIZE];
+  size_t same = 1;
+  while (same < n && same_bits(x[same], x[0])) same++;
+  if (same < n)
+    write_list(f, key, x, n);
+  else
+    fprintf(f, "%s%s", key, hvi_number_format(number, x[0]));
 }
 
 static void write_matrix(FILE *f, const char *key, int indent, const double *A, size_t m,
                          size_t n) {
   fprintf(f, "%s:\n", key);
   for (size_t i = 0; i < m; i++) {
-    fprintf(f, "%*s- ", indent + 2, "");
-    write_list(f, A + i * n, n);
+    fprintf(f, "%*s", indent + 2, "");
+    write_list(f, "- ", A + i * n, n);
     fputc('\n', f);
   }
 }
@@ -67,51 +55,32 @@ static void write_layer(FILE *f, const hvi_stack_layer *layer) {
     fprintf(f, "trainable: true\n        out: %zu\n", layer->out);
   if (layer->train_bias) fputs("        bias: trainable\n", f);
   if (layer->bias) {
-    fputs("        bias: ", f);
-    write_vector(f, layer->bias, layer->out);
+    write_vector(f, "        bias: ", layer->bias, layer->out);
     fputc('\n', f);
   }
   if (layer->activation != HVI_IDENTITY)
     fprintf(f, "        activation: %s\n", hvi_activation_name(layer->activation));
 }
 
-static void write_set(FILE *f, const hvi_set *set) {
-  static const char *const names[] = {"free", "box", "simplex"};
-  fprintf(f, "    outputs: %s\n", names[set->kind]);
-  if (set->kind != HVI_SET_BOX) return;
-  fputs("    lower: ", f);
-  write_vector(f, set->lower, set->len);
-  fputs("\n    upper: ", f);
-  write_vector(f, set->upper, set->len);
-  fputc('\n', f);
-}
-
 /* Whether reading "centre: z*" would give the constants that the game has. */
 static bool centred(const hvi_game *game, const hvi_block *block, double weight) {
   const double *z = game->base.solution;
-  for (size_t i = block->z; i < block->z + block->out; i++) {
-    double constant = 0.0 - (z ? weight * z[i] : 0.0);
-    if (memcmp(&constant, &game->constant[i], sizeof constant) != 0) return false;
-  }
+  for (size_t i = block->z; i < block->z + block->out; i++)
+    if (!same_bits(0.0 - (z ? weight * z[i] : 0.0), game->constant[i])) return false;
   return true;
 }
 
 static void write_terms(FILE *f, const hvi_game *game, size_t k) {
   const hvi_block *block = &game->base.model->blocks[k];
-  double weight = game->weight[k];
-  bool centre = centred(game, block, weight);
-  if (weight != 0.0) {
-    fputs("    regulariser: {weight: ", f);
-    write_number(f, weight);
-    if (centre && game->base.solution) {
-      fputs(", centre: ", f);
-      write_vector(f, game->base.solution + block->z, block->out);
-    }
+  const double *z = game->base.solution, *weight = &game->weight[k];
+  const bool centre = centred(game, block, *weight);
+  if (*weight != 0.0) {
+    write_vector(f, "    regulariser: {weight: ", weight, 1);
+    if (centre && z) write_vector(f, ", centre: ", z + block->z, block->out);
     fputs("}\n", f);
   }
   if (centre) return;
-  fputs("    quadratic: {linear: ", f);
-  write_list(f, game->constant + block->z, block->out);
+  write_list(f, "    quadratic: {linear: ", game->constant + block->z, block->out);
   fputs("}\n", f);
 }
 
@@ -123,18 +92,20 @@ static const hvi_stack *player_stack(const hvi_game *game, size_t k) {
 static void write_player(FILE *f, const hvi_game *game, size_t k, const hvi_set *set) {
   const hvi_block *block = &game->base.model->blocks[k];
   const hvi_stack *stack = player_stack(game, k);
-  fputs("  - start: ", f);
-  write_list(f, game->base.theta0 + block->theta, block->dim);
+  write_list(f, "  - start: ", game->base.theta0 + block->theta, block->dim);
   fputs("\n", f);
-  if (stack->input) {
-    fputs("    ", f);
-    write_matrix(f, "input", 4, stack->input, stack->rows, stack->in);
-  } else if (!stack->layers[0].matrix) {
+  if (stack->input)
+    write_matrix(f, "    input", 4, stack->input, stack->rows, stack->in);
+  else if (!stack->layers[0].matrix)
     fprintf(f, "    input_size: %zu\n", stack->in);
-  }
   fputs("    layers:\n", f);
   for (size_t i = 0; i < stack->layer_count; i++) write_layer(f, &stack->layers[i]);
-  write_set(f, set);
+  fprintf(f, "    outputs: %s\n", hvi_game_sets[set->kind]);
+  if (set->kind == HVI_SET_BOX) {
+    write_vector(f, "    lower: ", set->lower, set->len);
+    write_vector(f, "\n    upper: ", set->upper, set->len);
+    fputc('\n', f);
+  }
   write_terms(f, game, k);
 }
 
@@ -144,12 +115,9 @@ static bool zero_sum(const hvi_game *game) {
   if (game->player_count != 2 || game->payoff_count != 2 || pay[0].row != 0 || pay[0].column != 1 ||
       pay[1].row != 1 || pay[1].column != 0)
     return false;
-  const hvi_block *blocks = game->base.model->blocks;
-  for (size_t i = 0; i < blocks[0].out; i++)
-    for (size_t j = 0; j < blocks[1].out; j++) {
-      double minus = 0.0 - pay[0].matrix[i * blocks[1].out + j];
-      if (memcmp(&minus, &pay[1].matrix[j * blocks[0].out + i], sizeof minus) != 0) return false;
-    }
+  const size_t m = game->base.model->blocks[0].out, n = game->base.model->blocks[1].out;
+  for (size_t i = 0; i < m * n; i++)
+    if (!same_bits(0.0 - pay[0].matrix[i], pay[1].matrix[i % n * m + i / n])) return false;
   return true;
 }
 
@@ -170,16 +138,11 @@ static void write_payoffs(FILE *f, const hvi_game *game) {
   }
 }
 
-static void write_comment(FILE *f, const char *comment) {
-  for (const char *end; comment && *comment; comment = *end ? end + 1 : end) {
-    end = strchr(comment, '\n');
-    if (!end) end = comment + strlen(comment);
-    fprintf(f, "# %.*s\n", (int)(end - comment), comment);
-  }
-}
-
 static void write_game(FILE *f, const hvi_game *game, const char *comment) {
-  write_comment(f, comment);
+  for (size_t n; comment && *comment; comment += n + (comment[n] != '\0')) {
+    n = strcspn(comment, "\n");
+    fprintf(f, "# %.*s\n", (int)n, comment);
+  }
   fputs("players:\n", f);
   const hvi_set *set = game->base.sets;
   for (size_t k = 0; k < game->player_count; k++) {
@@ -191,36 +154,34 @@ static void write_game(FILE *f, const hvi_game *game, const char *comment) {
   }
   write_payoffs(f, game);
   if (!game->base.solution) return;
-  fputs("solution: ", f);
-  write_list(f, game->base.solution, game->base.model->out);
+  write_list(f, "solution: ", game->base.solution, game->base.model->out);
   fputc('\n', f);
 }
 
 /* The problem as a game that the schema can express, or NULL. */
-static const hvi_game *check(const hvi_problem *problem, hvi_error *err) {
+static const hvi_game *expressible(const hvi_problem *problem) {
   const hvi_game *game = hvi_game_of(problem);
   for (size_t k = 0; game && k < game->player_count; k++)
     if (!player_stack(game, k)) game = NULL;
   for (size_t i = 0; game && i < problem->set_count; i++)
     if (problem->sets[i].kind == HVI_SET_SUBSPACE) game = NULL;
-  if (!game)
-    hvi_error_set(
-        err, HVI_ERROR_UNSUPPORTED,
-        "only games of layers, with free, box or simplex outputs, can be written as YAML");
   return game;
 }
 
 hvi_status hvi_game_format(char **text, const hvi_problem *problem, const char *comment,
                            hvi_error *err) {
   *text = NULL;
-  const hvi_game *game = check(problem, err);
-  if (!game) return HVI_ERROR_UNSUPPORTED;
+  const hvi_game *game = expressible(problem);
+  if (!game)
+    return hvi_error_set(
+        err, HVI_ERROR_UNSUPPORTED,
+        "only games of layers, with free, box or simplex outputs, can be written as YAML");
   char *buffer = NULL;
   size_t size;
   FILE *f = open_memstream(&buffer, &size);
   if (f) {
     write_game(f, game, comment);
-    bool failed = ferror(f) != 0;
+    const bool failed = ferror(f) != 0;
     if (fclose(f) == 0 && !failed) *text = hvi_copy_text(buffer);
   }
   free(buffer);

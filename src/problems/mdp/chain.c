@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "num/sparse.h"
 #include "problems/mdp/mdp.h"
+#include "problems/options.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,7 +30,7 @@ enum { DENSE_STATES = 5000 };
 
 #define AT(member) .offset = offsetof(chain_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_chain_options = {"chain", sizeof(chain_options), (const hvi_setting[]){
     {"kind", HVI_SETTING_CHOICE, AT(kind), .choices = "walk|blocks|random", .fallback = "walk",
      .help = "which chain"},
     {"states", HVI_SETTING_COUNT, AT(states), .range = "[0,5e7]", .fallback = "0",
@@ -49,12 +50,8 @@ static const hvi_setting rows[] = {
      .help = "transitions before the first step, for trajectory; 0: 2 features"},
     {"scale", HVI_SETTING_CHOICE, AT(scale), .choices = "none|trace|lambda", .fallback = "trace",
      .help = "gd's unit of step size, for trajectory: 1, 1/trace or 1/lambda_max of D_hat"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_chain_options = {"chain", sizeof(chain_options), rows};
 
 _Static_assert(HVI_SET_RANK == 1024, "the most features of a chain");
 
@@ -170,7 +167,7 @@ static hvi_status check_use(const chain_options *v, hvi_error *err) {
   static const char for_trajectory[] = "ridge wait scale";
   chain_options usual = {0};
   hvi_setting_defaults(&hvi_chain_options, &usual);
-  for (const hvi_setting *row = rows; row->name; row++) {
+  for (const hvi_setting *row = hvi_chain_options.rows; row->name; row++) {
     if (hvi_setting_equal(row, v, &usual)) continue;
     if (strcmp(row->name, "branch") == 0 && v->kind != RANDOM)
       return hvi_error_set(err, HVI_ERROR_INPUT, "chain: branch is for kind=random");
@@ -180,12 +177,11 @@ static hvi_status check_use(const chain_options *v, hvi_error *err) {
   return HVI_OK;
 }
 
-hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                         uint64_t instance, hvi_error *err) {
+hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const chain_options *v = (const void *)o->values;
   hvi_mdp *m = NULL;
   hvi_status status = check_use(v, err);
-  if (!status) status = draw_chain(&m, v, seed, instance, err);
+  if (!status) status = draw_chain(&m, v, o->seed, o->instance, err);
   if (status) {
     hvi_mdp_free(m);
     return status;

@@ -16,6 +16,7 @@
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
+#include "vi/sets.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -106,51 +107,15 @@ static hvi_status factor_gram(double *L, const double *G, double *scale, double 
   return HVI_OK;
 }
 
-/* g <- L^-1 g;  g <- L^-T g */
-static void forward(const double *L, double *g, size_t d) {
-  for (size_t i = 0; i < d; i++) g[i] = (g[i] - hvi_vec_dot(L + i * d, g, i)) / L[i * d + i];
-}
+void hvi_mdp_whiten(const hvi_mdp *m, double *g) { hvi_lower_solve(m->factor, g, m->d); }
 
-static void backward(const double *L, double *g, size_t d) {
+void hvi_mdp_solve_gram(const hvi_mdp *m, double *g) {
+  const size_t d = m->d;
+  const double *L = m->factor;
+  hvi_lower_solve(L, g, d);
   for (size_t i = d; i-- > 0;) {
     g[i] /= L[i * d + i];
     hvi_vec_add(g, -g[i], L + i * d, i);
-  }
-}
-
-void hvi_mdp_whiten(const hvi_mdp *m, double *g) { forward(m->factor, g, m->d); }
-
-void hvi_mdp_solve_gram(const hvi_mdp *m, double *g) {
-  forward(m->factor, g, m->d);
-  backward(m->factor, g, m->d);
-}
-
-static void transpose(double *A, size_t d) {
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < i; j++) {
-      const double x = A[i * d + j];
-      A[i * d + j] = A[j * d + i];
-      A[j * d + i] = x;
-    }
-  }
-}
-
-/* mix = L^-T: row i of its transpose is L^-1's, a column at a time. */
-static void invert(hvi_mdp *m) {
-  const size_t d = m->d;
-  for (size_t j = 0; j < d; j++) {
-    m->mix[j * d + j] = 1.0;
-    forward(m->factor, m->mix + j * d, d);
-  }
-}
-
-/* reduced = L^-1 C L^-T, a copy of C being there already. */
-static void reduce(hvi_mdp *m) {
-  const size_t d = m->d;
-  for (int side = 0; side < 2; side++) {
-    /* rows of C are columns of C': L^-1 on each gives (L^-1 C')' = C L^-T, then the other side */
-    for (size_t i = 0; i < d; i++) forward(m->factor, m->reduced + i * d, d);
-    transpose(m->reduced, d);
   }
 }
 
@@ -182,8 +147,12 @@ hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err) {
     accumulate(m->C, m, m->gamma, rows);
     hvi_mdp_correlate(m->b, m, m->reward, work);
     hvi_vec_copy(m->reduced, m->C, d * d);
-    invert(m);
-    reduce(m);
+    hvi_matrix_whiten(m->reduced, m->factor, d);
+    for (size_t j = 0; j < d; j++) {
+      /* row j of L^-T is column j of L^-1 */
+      m->mix[j * d + j] = 1.0;
+      hvi_lower_solve(m->factor, m->mix + j * d, d);
+    }
   }
   hvi_free(work);
   return status;
@@ -204,22 +173,4 @@ double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y) {
     sum += c * c;
   }
   return sum;
-}
-
-hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err) {
-  const size_t d = m->d;
-  double *S = hvi_alloc_doubles(d * d + d), *w = S ? S + d * d : NULL;
-  if (!S) return hvi_error_memory(err, "the constants of a process");
-  for (size_t i = 0; i < d; i++) {
-    for (size_t j = 0; j < d; j++) {
-      S[i * d + j] = 0.5 * (m->reduced[i * d + j] + m->reduced[j * d + i]);
-    }
-  }
-  *c = (hvi_constants){.exact = true};
-  hvi_status status = hvi_dense_eigenvalues(w, S, d, err);
-  if (!status) c->mu = w[0];
-  if (!status) status = hvi_dense_singular_values(w, m->reduced, d, d, err);
-  if (!status) c->lipschitz = w[0];
-  hvi_free(S);
-  return status;
 }

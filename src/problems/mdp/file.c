@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/matrix_file.h"
-#include "num/sparse.h"
 #include "num/vec.h"
 #include "num/yaml_reader.h"
 #include "problems/document.h"
@@ -14,23 +13,27 @@
 
 enum { LONGEST_PATH = 4096 };
 
-/* A matrix from either place. */
-typedef struct source {
-  const hvi_node *node; /* NULL: not given */
-  hvi_matrix_file file; /* what was read, owned */
-  size_t rows, columns;
-  const double *data; /* NULL: in file.sparse */
-} source;
+/* Matrices, each under its key or in a file under key_file. */
+enum { TRANSITIONS, REWARDS, FEATURES, THETA0, SOURCES };
+static const char *const keys[SOURCES] = {"transitions", "rewards", "features", "theta0"};
+static const bool is_column[SOURCES] = {[REWARDS] = true, [THETA0] = true};
 
 typedef struct builder {
   hvi_reader r;
   const hvi_node *root;
-  source transitions, rewards, features, theta0;
+  const hvi_node *node[SOURCES]; /* NULL: not given */
+  hvi_matrix_file read[SOURCES];
   double gamma;
   bool trajectory;
 } builder;
 
-static hvi_status read_file(builder *b, const hvi_node *node, source *s) {
+/* A failure of what knows no lines, with the node's. */
+static hvi_status fail_at(builder *b, const hvi_node *node, hvi_status status,
+                          const hvi_error *why) {
+  return hvi_error_set(b->r.err, status, "%s:%u: %.380s", b->r.name, node->line, why->text);
+}
+
+static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *out) {
   hvi_reader *r = &b->r;
   const char *file = NULL;
   char path[LONGEST_PATH];
@@ -42,86 +45,75 @@ static hvi_status read_file(builder *b, const hvi_node *node, source *s) {
   if (length < 0 || length >= (int)sizeof path)
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
   hvi_error why = {HVI_OK, ""};
-  status = hvi_matrix_file_read(&s->file, path, &why);
-  if (status) return hvi_error_set(r->err, status, "%s:%u: %.380s", r->name, node->line, why.text);
-  s->node = node;
-  s->rows = s->file.rows;
-  s->columns = s->file.columns;
-  s->data = s->file.data;
-  return HVI_OK;
+  status = hvi_matrix_file_read(out, path, &why);
+  return status ? fail_at(b, node, status, &why) : HVI_OK;
 }
 
-/* `key` with the numbers, as rows or (column) as a list, or `key`_file with a file's name. */
-static hvi_status read_source(builder *b, const char *key, bool column, source *s) {
-  char file_key[32];
-  snprintf(file_key, sizeof file_key, "%s_file", key);
-  const hvi_node *given = hvi_node_get(b->root, key), *file = hvi_node_get(b->root, file_key);
-  if (given && file)
-    return hvi_reader_fail(&b->r, file, "give either %s or %s, not both", key, file_key);
-  if (file) {
-    const hvi_status status = read_file(b, file, s);
-    if (column && s->rows == 1) {
-      /* a row will do */
-      s->rows = s->columns;
-      s->columns = 1;
-    }
-    return status;
-  }
-  if (!given) return HVI_OK;
+static hvi_status read_inline(builder *b, size_t k, hvi_matrix_file *out) {
   hvi_matrix A;
-  hvi_status status = column ? hvi_reader_column(&b->r, b->root, key, &A)
-                             : hvi_reader_matrix(&b->r, b->root, key, &A);
+  const hvi_status status = is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
+                                         : hvi_reader_matrix(&b->r, b->root, keys[k], &A);
   if (status) return status;
-  *s = (source){.node = given, .rows = A.rows, .columns = A.columns, .data = A.data};
-  return HVI_OK;
+  *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
+  return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
 }
 
-static hvi_status need_shape(builder *b, const source *s, const char *what, size_t rows,
-                             size_t columns) {
-  if (s->rows == rows && s->columns == columns) return HVI_OK;
-  return hvi_reader_fail(&b->r, s->node, "%s: %zu x %zu numbers; expected %zu x %zu", what, s->rows,
-                         s->columns, rows, columns);
-}
-
-/* Numbers written out, whatever the file was. */
-static hvi_status need_dense(builder *b, source *s) {
-  hvi_error why = {HVI_OK, ""};
-  if (s->data) return HVI_OK;
-  const hvi_status status = hvi_matrix_file_fill(&s->file, &why);
-  s->data = s->file.data;
-  return status ? hvi_error_set(b->r.err, status, "%s:%u: %s", b->r.name, s->node->line, why.text)
-                : HVI_OK;
+static hvi_status read_source(builder *b, size_t k) {
+  char file_key[32];
+  snprintf(file_key, sizeof file_key, "%s_file", keys[k]);
+  const hvi_node *given = hvi_node_get(b->root, keys[k]), *file = hvi_node_get(b->root, file_key);
+  if (given && file)
+    return hvi_reader_fail(&b->r, file, "give either %s or %s, not both", keys[k], file_key);
+  hvi_matrix_file *out = &b->read[k];
+  b->node[k] = given ? given : file;
+  if (given) return read_inline(b, k, out);
+  if (!file) return HVI_OK;
+  const hvi_status status = read_file(b, file, out);
+  if (is_column[k] && out->rows == 1) {
+    /* a row will do */
+    out->rows = out->columns;
+    out->columns = 1;
+  }
+  return status;
 }
 
 static hvi_status read_sources(builder *b) {
-  hvi_status status = read_source(b, "transitions", false, &b->transitions);
-  if (!status) status = read_source(b, "rewards", true, &b->rewards);
-  if (!status) status = read_source(b, "features", false, &b->features);
-  if (!status) status = read_source(b, "theta0", true, &b->theta0);
-  if (status) return status;
-  if (!b->transitions.node)
-    return hvi_reader_fail(&b->r, b->root, "the process needs 'transitions' or 'transitions_file'");
-  if (!b->rewards.node)
-    return hvi_reader_fail(&b->r, b->root, "the process needs 'rewards' or 'rewards_file'");
-  return HVI_OK;
+  hvi_status status = HVI_OK;
+  for (size_t k = 0; k < SOURCES && !status; k++) status = read_source(b, k);
+  for (size_t k = TRANSITIONS; k <= REWARDS && !status; k++)
+    if (!b->node[k])
+      status =
+          hvi_reader_fail(&b->r, b->root, "the process needs '%s' or '%s_file'", keys[k], keys[k]);
+  return status;
 }
 
 static hvi_status check_shapes(builder *b) {
   const hvi_node *states = hvi_node_get(b->root, "states");
-  const size_t n = b->transitions.rows, d = b->features.node ? b->features.columns : n;
+  const size_t n = b->read[TRANSITIONS].rows, d = b->node[FEATURES] ? b->read[FEATURES].columns : n;
   size_t announced = n;
   hvi_status status = states ? hvi_reader_count(&b->r, states, UINT32_MAX, &announced) : HVI_OK;
-  if (!status) status = need_shape(b, &b->transitions, "transitions", announced, announced);
-  if (!status) status = need_shape(b, &b->rewards, "rewards", n, 1);
-  if (!status && b->features.node) status = need_shape(b, &b->features, "features", n, d);
-  if (!status && b->features.node && d > HVI_SET_RANK)
-    status = hvi_reader_fail(&b->r, b->features.node, "%zu features are too many; at most %d", d,
+  const size_t shape[SOURCES][2] = {{announced, announced}, {n, 1}, {n, d}, {d, 1}};
+  for (size_t k = 0; k < SOURCES && !status; k++) {
+    const size_t rows = b->read[k].rows, columns = b->read[k].columns;
+    if (b->node[k] && (rows != shape[k][0] || columns != shape[k][1]))
+      status = hvi_reader_fail(&b->r, b->node[k], "%s: %zu x %zu numbers; expected %zu x %zu",
+                               keys[k], rows, columns, shape[k][0], shape[k][1]);
+  }
+  if (!status && b->node[FEATURES] && d > HVI_SET_RANK)
+    status = hvi_reader_fail(&b->r, b->node[FEATURES], "%zu features are too many; at most %d", d,
                              (int)HVI_SET_RANK);
-  if (!status && b->theta0.node) status = need_shape(b, &b->theta0, "theta0", d, 1);
-  if (!status) status = need_dense(b, &b->rewards);
-  if (!status && b->features.node) status = need_dense(b, &b->features);
-  if (!status && b->theta0.node) status = need_dense(b, &b->theta0);
   return status;
+}
+
+/* Numbers written out, whatever the files were; P may stay sparse. */
+static hvi_status write_out(builder *b) {
+  hvi_error why = {HVI_OK, ""};
+  for (size_t k = REWARDS; k < SOURCES; k++) {
+    if (!b->node[k] || b->read[k].data) continue;
+    const hvi_status status = hvi_matrix_file_fill(&b->read[k], &why);
+    if (status) return fail_at(b, b->node[k], status, &why);
+  }
+  return HVI_OK;
 }
 
 static hvi_status read_settings(builder *b) {
@@ -140,25 +132,6 @@ static hvi_status read_settings(builder *b) {
   return HVI_OK;
 }
 
-/* Moves what was read into a draft; large arrays change hands. */
-static hvi_status fill(builder *b, hvi_mdp *m) {
-  hvi_vec_copy(m->reward, b->rewards.data, m->n);
-  if (b->theta0.node) hvi_vec_copy(m->theta0, b->theta0.data, m->d);
-  if (m->phi) hvi_vec_copy(m->phi, b->features.data, m->n * m->d);
-  if (!b->transitions.data) {
-    m->sparse = b->transitions.file.sparse;
-    b->transitions.file.sparse = (hvi_sparse){0};
-    return HVI_OK;
-  }
-  if (b->transitions.file.data) {
-    m->P = b->transitions.file.data;
-    b->transitions.file.data = NULL;
-    return HVI_OK;
-  }
-  m->P = hvi_copy_doubles(b->transitions.data, m->n * m->n);
-  return m->P ? HVI_OK : hvi_error_memory(b->r.err, "the transitions");
-}
-
 static hvi_status build(builder *b, hvi_mdp **mdp) {
   static const char *const known[] = {
       "transitions", "transitions_file", "rewards",       "rewards_file",
@@ -169,15 +142,21 @@ static hvi_status build(builder *b, hvi_mdp **mdp) {
   if (!status) status = read_settings(b);
   if (!status) status = read_sources(b);
   if (!status) status = check_shapes(b);
+  if (!status) status = write_out(b);
   if (status) return status;
-  hvi_mdp *m =
-      hvi_mdp_draft(b->transitions.rows, b->features.node ? b->features.columns : 0, b->gamma);
+  hvi_matrix_file *P = &b->read[TRANSITIONS];
+  hvi_mdp *m = hvi_mdp_draft(P->rows, b->node[FEATURES] ? b->read[FEATURES].columns : 0, b->gamma);
   if (!m) return hvi_error_memory(b->r.err, "a process");
-  status = fill(b, m);
+  hvi_vec_copy(m->reward, b->read[REWARDS].data, m->n);
+  if (b->node[THETA0]) hvi_vec_copy(m->theta0, b->read[THETA0].data, m->d);
+  if (m->phi) hvi_vec_copy(m->phi, b->read[FEATURES].data, m->n * m->d);
+  m->P = P->data; /* large: it changes hands */
+  m->sparse = P->sparse;
+  *P = (hvi_matrix_file){0};
   hvi_error why = {HVI_OK, ""};
-  if (!status && (status = hvi_mdp_finish(m, &why)))
-    hvi_error_set(b->r.err, status, "%s: %.380s", b->r.name, why.text);
+  status = hvi_mdp_finish(m, &why);
   if (status) {
+    hvi_error_set(b->r.err, status, "%s: %.380s", b->r.name, why.text);
     hvi_mdp_free(m);
     return status;
   }
@@ -190,10 +169,7 @@ hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const hvi_document *d, 
   builder b = {.r = {.name = d->name, .folder = d->folder, .err = err}, .root = d->root};
   const hvi_status status = build(&b, mdp);
   *trajectory = b.trajectory;
-  hvi_matrix_file_free(&b.transitions.file);
-  hvi_matrix_file_free(&b.rewards.file);
-  hvi_matrix_file_free(&b.features.file);
-  hvi_matrix_file_free(&b.theta0.file);
+  for (size_t k = 0; k < SOURCES; k++) hvi_matrix_file_free(&b.read[k]);
   hvi_reader_clear(&b.r);
   return status;
 }

@@ -5,9 +5,9 @@
 #ifndef HVI_PROBLEMS_MDP_MDP_H
 #define HVI_PROBLEMS_MDP_MDP_H
 
-#include "problems/options.h"
-
 #include <hvi/mdp.h>
+
+#include <stdint.h>
 
 struct hvi_mdp {
   size_t n, d;  /* states; features, n when tabular */
@@ -66,11 +66,6 @@ struct hvi_document;
 hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const struct hvi_document *d,
                         hvi_error *err);
 
-/* The built-in chains: what they can be told, and how one is made. */
-extern const hvi_setting_table hvi_chain_options;
-hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                         uint64_t instance, hvi_error *err);
-
 /* y = P z;  y = P' x */
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
@@ -86,8 +81,6 @@ void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *s
 void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
 /* g = L^-1 g: then |g|^2 = g' (Phi' Xi Phi)^-1 g. */
 void hvi_mdp_whiten(const hvi_mdp *m, double *g);
-/* mu and L of F in the norm of Xi on the range of Phi, from `reduced`. */
-hvi_status hvi_mdp_constants(hvi_constants *c, const hvi_mdp *m, hvi_error *err);
 /* |Phi x - Phi y|^2_Xi, without going over the states */
 double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);
 

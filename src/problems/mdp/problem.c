@@ -12,6 +12,7 @@
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
 #include "problems/mdp/trajectory.h"
+#include "vi/sets.h"
 
 /* Up to here F is also written out as a matrix. */
 enum { AFFINE_STATES = 2000 };
@@ -142,8 +143,10 @@ static double dist2(const hvi_problem *p, const double *theta) {
   return hvi_mdp_distance2(m, theta, m->fixed_point);
 }
 
+/* In the norm of Xi on the range of Phi. */
 static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *err) {
-  return hvi_mdp_constants(c, ((const evaluation *)p)->mdp, err);
+  const hvi_mdp *m = ((const evaluation *)p)->mdp;
+  return hvi_matrix_constants(c, m->reduced, m->d, err);
 }
 
 static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,

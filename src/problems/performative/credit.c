@@ -15,17 +15,23 @@
  * are those of plain logistic regression, for every eps. Only the bias answers:
  * theta*_bias = (fitted bias) + eps |theta*_S|^2. In the outputs beta is 0; what grows with eps is
  * the distance between outputs and parameters, which methods that step along J'F have to cover.
+ *
+ * The model. Every row moves by the same eps thetabar_S, so X_t v = X (v - eps <thetabar_S, v_S>
+ * e_bias) and nothing of the size of X is ever stored. Bound to a sample, thetabar is that of the
+ * sample. Bound to none it is the theta of the last evaluation: what theta would meet if it were
+ * deployed now. J is X_t in either case, with the deployment held fixed.
  */
+#include "problems/performative/credit.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/performative/builtins.h"
-#include "problems/performative/credit_fit.h"
-#include "problems/performative/credit_model.h"
+#include "problems/options.h"
 #include "problems/performative/family.h"
+#include "vi/sets.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { WIDTH = HVI_CREDIT_WIDTH, FEATURES = HVI_CREDIT_FEATURES, BIAS = HVI_CREDIT_BIAS };
 typedef struct credit_options {
@@ -36,7 +42,7 @@ typedef struct credit_options {
 
 #define AT(member) .offset = offsetof(credit_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), (const hvi_setting[]){
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,1e6]", .fallback = "1",
      .help = "how far borrowers move against the deployed model"},
     {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1e6]", .fallback = "0",
@@ -45,23 +51,79 @@ static const hvi_setting rows[] = {
      .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
     {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
      .help = "synthetic records"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
 
-const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), rows};
+/* A cache: {the sample's address | theta of the last evaluation}. */
+enum { SAMPLE, THETA, CACHE = THETA + WIDTH };
+
+_Static_assert(sizeof(void *) <= sizeof(double), "an address fits where a double does");
+
+typedef struct credit_model {
+  hvi_model base;
+  hvi_block block;
+  const hvi_credit_data *data;
+  double eps;
+} credit_model;
+
+static const double *deployed(const double *cache) {
+  const hvi_credit_sample *sample;
+  memcpy(&sample, cache + SAMPLE, sizeof sample);
+  return sample ? sample->theta : cache + THETA;
+}
+
+static void model_bind(const hvi_model *m, double *cache, const void *sample) {
+  (void)m;
+  memcpy(cache + SAMPLE, &sample, sizeof sample);
+}
+
+static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                      double *out) {
+  (void)theta;
+  const credit_model *c = (const credit_model *)m;
+  const double *bar = deployed(cache);
+  double moved[WIDTH];
+  hvi_vec_copy(moved, v, WIDTH);
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+    const size_t j = hvi_credit_strategic[k];
+    moved[HVI_CREDIT_BIAS] -= c->eps * bar[j] * v[j];
+  }
+  hvi_dense_mul(out, c->data->x, moved, c->data->rows, WIDTH);
+  hvi_vec_copy(out + c->data->rows, v, HVI_CREDIT_FEATURES);
+}
+
+static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                      double *out) {
+  (void)theta;
+  const credit_model *c = (const credit_model *)m;
+  const double *bar = deployed(cache);
+  hvi_dense_mul_t(out, c->data->x, u, c->data->rows, WIDTH);
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+    const size_t j = hvi_credit_strategic[k];
+    out[j] -= c->eps * bar[j] * out[HVI_CREDIT_BIAS];
+  }
+  for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) out[j] += u[c->data->rows + j];
+}
+
+static void model_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  hvi_vec_copy(cache + THETA, theta, WIDTH);
+  model_jvp(m, cache, theta, theta, z);
+}
+
+static const hvi_model_ops model_ops = {
+    .name = "credit", .eval = model_eval, .vjp = model_vjp, .jvp = model_jvp, .bind = model_bind};
 
 typedef struct credit {
   hvi_problem base;
+  credit_model model;
   hvi_set set;
   hvi_credit_data data;
   double eps, lambda;
   double theta0[WIDTH], stable[WIDTH];
-  double curvature[WIDTH * WIDTH]; /* 1/n sum_i s'(z*_i) x_i x_i' */
-  double least;                    /* loss at the stable point, and on any deployment */
-  double mu, lipschitz;            /* of F on Z at z*, in the norm of Xi */
-  double *weights, *basis, *solution;
+  double curvature[WIDTH * WIDTH];    /* 1/n sum_i s'(z*_i) x_i x_i' */
+  double least;                       /* loss at the stable point, and on any deployment */
+  double mu, lipschitz;               /* of F on Z at z*, in the norm of Xi */
+  double *weights, *solution, *basis; /* [out], [out], [out][11] in one block */
 } credit;
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
@@ -98,11 +160,8 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error 
 
 static void free_credit(hvi_problem *p) {
   credit *c = (credit *)p;
-  hvi_model_free(p->model);
   hvi_credit_data_clear(&c->data);
   hvi_free(c->weights);
-  hvi_free(c->basis);
-  hvi_free(c->solution);
   hvi_free(c);
 }
 
@@ -189,24 +248,22 @@ static double parameter_limit(const credit *c) {
   return exp(low);
 }
 
-static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
+static void in_parameters(hvi_performative_coverage *out, const hvi_problem *p) {
   const credit *c = (const credit *)p;
-  *out = (hvi_performative_coverage){
-      .beta = 0.0,
-      .mu = c->mu,
-      .key = "eps",
-      .value = c->eps,
-      .limit = INFINITY,
-      .below = true,
-      .how = "In the outputs: every row moves alike and the bias takes that up, so the outputs do "
-             "not answer at all; mu is F's at the stable point, from the data.",
-      .parameter_beta = NAN,
-      .parameter_mu = NAN,
-      .parameter_limit = parameter_limit(c)};
+  out->parameter_limit = parameter_limit(c);
   parameter_view(&out->parameter_beta, &out->parameter_mu, c, c->eps);
 }
 
-const hvi_performative_kind hvi_credit = {&credit_ops, measure, cover};
+const hvi_performative_kind hvi_credit = {
+    .ops = &credit_ops,
+    .measure = measure,
+    .key = "eps",
+    .value = offsetof(credit, eps),
+    .limit = INFINITY,
+    .below = true,
+    .how = "In the outputs: every row moves alike and the bias takes that up, so the outputs do "
+           "not answer at all; mu is F's at the stable point, from the data.",
+    .in_parameters = in_parameters};
 
 /* G = L L' in place, lower triangle; false when G is not positive definite. */
 static bool cholesky(double *G) {
@@ -220,28 +277,12 @@ static bool cholesky(double *G) {
   return true;
 }
 
-/* x <- L^-1 x */
-static void solve_lower(const double *L, double *x) {
-  for (size_t i = 0; i < WIDTH; i++) {
-    x[i] = (x[i] - hvi_vec_dot(L + i * WIDTH, x, i)) / L[i * WIDTH + i];
-  }
-}
-
 /* The ends of the spectrum of L^-1 (S + lambda D) L^-T. */
 static hvi_status monotonicity(credit *c, const double *L, hvi_error *err) {
   double A[WIDTH * WIDTH], w[WIDTH];
   hvi_vec_copy(A, c->curvature, (size_t)WIDTH * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) A[j * WIDTH + j] += c->lambda;
-  for (int pass = 0; pass < 2; pass++) {
-    for (size_t i = 0; i < WIDTH; i++) solve_lower(L, A + i * WIDTH);
-    for (size_t i = 0; i < WIDTH; i++) {
-      for (size_t j = 0; j < i; j++) {
-        const double swap = A[i * WIDTH + j];
-        A[i * WIDTH + j] = A[j * WIDTH + i];
-        A[j * WIDTH + i] = swap;
-      }
-    }
-  }
+  hvi_matrix_whiten(A, L, WIDTH);
   hvi_status status = hvi_dense_eigenvalues(w, A, WIDTH, err);
   c->mu = w[0];
   c->lipschitz = w[WIDTH - 1];
@@ -260,7 +301,7 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
   }
   hvi_vec_copy(c->basis, c->data.x, n * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) c->basis[(n + j) * WIDTH + j] = 1.0;
-  for (size_t i = 0; i < n + FEATURES; i++) solve_lower(L, c->basis + i * WIDTH);
+  for (size_t i = 0; i < n + FEATURES; i++) hvi_lower_solve(L, c->basis + i * WIDTH, WIDTH);
   c->set =
       (hvi_set){.kind = HVI_SET_SUBSPACE, .len = n + FEATURES, .basis = c->basis, .rank = WIDTH};
   return monotonicity(c, L, err);
@@ -282,40 +323,40 @@ static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_er
   if (status) return status;
   const size_t n = c->data.rows, out = n + FEATURES;
   c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
-  c->weights = hvi_alloc_doubles(out);
-  c->solution = hvi_alloc_doubles(out);
-  c->basis = hvi_alloc_doubles(out * WIDTH);
-  if (!c->weights || !c->solution || !c->basis) return hvi_error_memory(err, "the credit problem");
+  c->base.weights = c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
+  if (!c->weights) return hvi_error_memory(err, "the credit problem");
+  c->base.solution = c->solution = c->weights + out;
+  c->basis = c->solution + out;
   for (size_t i = 0; i < out; i++) c->weights[i] = i < n ? 1.0 / (double)n : 4.0 * c->lambda;
-  status = hvi_credit_model_new(&c->base.model, &c->data, c->eps, err);
-  if (!status) status = find_stable(c, err);
-  if (!status) status = make_subspace(c, err);
-  return status;
+  c->model = (credit_model){.base = {.ops = &model_ops,
+                                     .dim = WIDTH,
+                                     .out = out,
+                                     .cache = CACHE,
+                                     .block_count = 1,
+                                     .blocks = &c->model.block},
+                            .block = {.dim = WIDTH, .out = out},
+                            .data = &c->data,
+                            .eps = c->eps};
+  status = find_stable(c, err);
+  return status ? status : make_subspace(c, err);
 }
 
-hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                          uint64_t instance, hvi_error *err) {
+hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const credit_options *v = (const void *)o->values;
   credit *c = hvi_alloc(1, sizeof *c);
   if (!c) return hvi_error_memory(err, "the credit problem");
-  c->base.ops = &credit_ops;
   c->eps = v->eps;
-  hvi_status status = fill(c, v, seed, err);
-  if (status) {
-    free_credit(&c->base);
-    return status;
-  }
-  if (instance > 0) {
-    hvi_rng rng = hvi_rng_new(seed, "credit", instance);
+  c->base = (hvi_problem){.ops = &credit_ops,
+                          .model = &c->model.base,
+                          .theta0 = c->theta0,
+                          .sample_bytes = sizeof(hvi_credit_sample),
+                          .eta = 4.0,
+                          .set_count = 1,
+                          .sets = &c->set};
+  if (o->instance > 0) {
+    hvi_rng rng = hvi_rng_new(o->seed, "credit", o->instance);
     hvi_rng_fill_normal(&rng, 0.0, 0.1, WIDTH, c->theta0);
   }
-  c->base.theta0 = c->theta0;
-  c->base.weights = c->weights;
-  c->base.solution = c->solution;
-  c->base.sample_bytes = sizeof(hvi_credit_sample);
-  c->base.eta = 4.0;
-  c->base.set_count = 1;
-  c->base.sets = &c->set;
   *problem = &c->base;
-  return HVI_OK;
+  return fill(c, v, o->seed, err);
 }

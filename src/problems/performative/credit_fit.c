@@ -4,14 +4,13 @@
  *
  * D leaves the bias out. Newton steps with halving while f does not fall; a handful are enough.
  */
-#include "problems/performative/credit_fit.h"
+#include "problems/performative/credit.h"
 
 #include "base/error.h"
 #include "num/dense.h"
 #include "num/vec.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 enum { WIDTH = HVI_CREDIT_WIDTH, MOST_STEPS = 100, MOST_HALVINGS = 60 };
 
@@ -22,16 +21,10 @@ double hvi_credit_sigmoid(double s) {
 
 double hvi_credit_loss(double s, double y) { return log1p(exp(-fabs(s))) + fmax(s, 0.0) - y * s; }
 
-static double logit(const double *x, const double *theta) {
-  double s = 0.0;
-  for (size_t j = 0; j < WIDTH; j++) s += x[j] * theta[j];
-  return s;
-}
-
 static double value(const double *theta, const hvi_credit_data *data, double lambda) {
   double sum = 0.0;
   for (size_t i = 0; i < data->rows; i++) {
-    sum += hvi_credit_loss(logit(data->x + i * WIDTH, theta), data->y[i]);
+    sum += hvi_credit_loss(hvi_vec_dot(data->x + i * WIDTH, theta, WIDTH), data->y[i]);
   }
   return sum / (double)data->rows + 0.5 * lambda * hvi_vec_norm2(theta, HVI_CREDIT_FEATURES);
 }
@@ -42,7 +35,7 @@ static void differentiate(double *g, double *curvature, const double *theta,
   hvi_vec_zero(g, WIDTH);
   hvi_vec_zero(curvature, (size_t)WIDTH * WIDTH);
   for (size_t i = 0; i < data->rows; i++) {
-    const double *x = data->x + i * WIDTH, p = hvi_credit_sigmoid(logit(x, theta));
+    const double *x = data->x + i * WIDTH, p = hvi_credit_sigmoid(hvi_vec_dot(x, theta, WIDTH));
     hvi_vec_add(g, p - data->y[i], x, WIDTH);
     for (size_t j = 0; j < WIDTH; j++) {
       hvi_vec_add(curvature + j * WIDTH, p * (1.0 - p) * x[j], x, WIDTH);

@@ -6,10 +6,16 @@
 
 /* One kind of problem, known by its ops. */
 typedef struct hvi_performative_kind {
-  const hvi_problem_ops *ops;
+  const hvi_problem_ops *ops; /* beta and mu come from its sensitivity */
+  /* Measures that it does not set are NaN. */
   hvi_status (*measure)(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                         hvi_error *err);
-  void (*cover)(hvi_performative_coverage *out, const hvi_problem *p);
+  const char *key; /* the rest as in hvi_performative_coverage */
+  size_t value;    /* offset of the key's value, a double, in the problem */
+  double limit;
+  bool below;
+  const char *how;
+  void (*in_parameters)(hvi_performative_coverage *out, const hvi_problem *p); /* optional */
 } hvi_performative_kind;
 
 extern const hvi_performative_kind hvi_performative_linear, hvi_performative_mean, hvi_credit,

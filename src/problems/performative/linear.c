@@ -20,7 +20,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problems/performative/builtins.h"
+#include "problems/options.h"
 #include "problems/performative/family.h"
 
 #include <math.h>
@@ -33,7 +33,7 @@ typedef struct linear_options {
 
 #define AT(member) .offset = offsetof(linear_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_performative_linear_options = {"performative-linear", sizeof(linear_options), (const hvi_setting[]){
     {"eps", HVI_SETTING_REAL, AT(eps), .range = "[0,100]", .fallback = "0.6",
      .help = "how strongly the targets answer: beta / mu"},
     {"n", HVI_SETTING_COUNT, AT(n), .range = "[2,500]", .fallback = "16",
@@ -42,13 +42,8 @@ static const hvi_setting rows[] = {
      .help = "units of the network's hidden layer"},
     {"kind", HVI_SETTING_CHOICE, AT(skew), .choices = "orthogonal|skew", .fallback = "orthogonal",
      .help = "of the matrix M; skew keeps F monotone for every eps"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
-
-const hvi_setting_table hvi_performative_linear_options = {"performative-linear",
-                                                           sizeof(linear_options), rows};
 
 /* Share of the identity that J J' is near to, at the start. */
 static const double kernel_scale = 0.5;
@@ -103,31 +98,20 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
   if (!work) return hvi_error_memory(err, "measuring a deployment");
   p->model->ops->eval(p->model, work + 2 * n, theta, work);
   operate(p, NULL, theta, work, work + n);
-  const double gap = 0.5 * hvi_vec_norm2(work + n, n);
-  *out = (hvi_performative_measures){.loss_before = 0.5 * hvi_vec_dist2(work, l->b, n),
-                                     .loss_after = gap,
-                                     .accuracy_before = NAN,
-                                     .accuracy_after = NAN,
-                                     .gap = gap};
+  out->loss_before = 0.5 * hvi_vec_dist2(work, l->b, n);
+  out->loss_after = out->gap = 0.5 * hvi_vec_norm2(work + n, n);
   hvi_free(work);
   return HVI_OK;
 }
 
-static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
-  const double eps = ((const linear *)p)->eps;
-  *out = (hvi_performative_coverage){.beta = eps,
-                                     .mu = 1.0,
-                                     .key = "eps",
-                                     .value = eps,
-                                     .limit = 1.0,
-                                     .below = true,
-                                     .how = "Exact: the targets are b + eps M z with |M| = 1.",
-                                     .parameter_beta = NAN,
-                                     .parameter_mu = NAN,
-                                     .parameter_limit = NAN};
-}
-
-const hvi_performative_kind hvi_performative_linear = {&linear_ops, measure, cover};
+const hvi_performative_kind hvi_performative_linear = {
+    .ops = &linear_ops,
+    .measure = measure,
+    .key = "eps",
+    .value = offsetof(linear, eps),
+    .limit = 1.0,
+    .below = true,
+    .how = "Exact: the targets are b + eps M z with |M| = 1."};
 
 /* M[n][n] with |M| = 1: orthogonal, or the skew part of a normal matrix over its norm. */
 static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_error *err) {
@@ -159,18 +143,18 @@ static hvi_status make_network(hvi_model **model, const double *inputs, size_t n
   return hvi_stack_new(model, &spec, err);
 }
 
-static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *rng,
-                       hvi_error *err) {
-  const size_t d = hidden * (n + 1);
+static hvi_status fill(linear *l, const linear_options *v, hvi_rng *rng, hvi_error *err) {
+  const size_t n = v->n, d = v->hidden * (n + 1);
   double *inputs = l->memory = hvi_alloc_doubles(2 * n * n + 2 * n + d);
   if (!inputs) return hvi_error_memory(err, "performative-linear");
   l->M = inputs + n * n;
   l->b = l->M + n * n;
   l->z = l->b + n;
-  l->theta0 = l->z + n;
-  hvi_status status = draw_matrix(l->M, n, skew, rng, err);
+  l->base.solution = l->z;
+  l->base.theta0 = l->theta0 = l->z + n;
+  hvi_status status = draw_matrix(l->M, n, v->skew != 0, rng, err);
   if (!status) status = hvi_dense_random_orthogonal(inputs, n, rng, err);
-  if (!status) status = make_network(&l->base.model, inputs, n, hidden, err);
+  if (!status) status = make_network(&l->base.model, inputs, n, v->hidden, err);
   if (status) return status;
   hvi_rng_fill_normal(rng, 0.0, 1.0, n, l->z);
   hvi_rng_fill_normal(rng, 0.0, 1.0, d, l->theta0);
@@ -179,26 +163,14 @@ static hvi_status fill(linear *l, size_t n, size_t hidden, bool skew, hvi_rng *r
   return HVI_OK;
 }
 
-hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                                       uint64_t instance, hvi_error *err) {
+hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o,
+                                       hvi_error *err) {
   const linear_options *v = (const void *)o->values;
-  const size_t n = v->n;
   linear *l = hvi_alloc(1, sizeof *l);
   if (!l) return hvi_error_memory(err, "performative-linear");
-  hvi_rng rng = hvi_rng_new(seed, "performative-linear", instance);
-  l->eps = v->eps;
-  l->base.ops = &linear_ops;
-  hvi_status status = fill(l, n, v->hidden, v->skew != 0, &rng, err);
-  if (status) {
-    free_linear(&l->base);
-    return status;
-  }
-  l->set = (hvi_set){.kind = HVI_SET_FREE, .len = n};
-  l->base.theta0 = l->theta0;
-  l->base.solution = l->z;
-  l->base.eta = 1.0;
-  l->base.set_count = 1;
-  l->base.sets = &l->set;
+  hvi_rng rng = hvi_rng_new(o->seed, "performative-linear", o->instance);
+  *l = (linear){.eps = v->eps, .set = {.kind = HVI_SET_FREE, .len = v->n}};
+  l->base = (hvi_problem){.ops = &linear_ops, .eta = 1.0, .set_count = 1, .sets = &l->set};
   *problem = &l->base;
-  return HVI_OK;
+  return fill(l, v, &rng, err);
 }

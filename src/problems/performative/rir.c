@@ -14,15 +14,25 @@
  * moves by p (E[dq | the others] - dq) with the predictions. In the norm of p the loss is therefore
  * delta-strongly convex in z, and as |z - y| <= 1 - delta its gradient is (1 - delta)-Lipschitz in
  * the deployed z: beta / mu = (1 - delta) / delta, below 1 for delta > 1/2.
+ *
+ * The network, with x row i with the strategic features of row source[i]:
+ *
+ *   a_k = W_k x,  h_k = max(a_k, a_k / 100),  z = (1 - delta) sigmoid(w'h + c),   k = 1 .. 8
+ *
+ * and theta = {W[8][11], w[8], c}. Rows are worked on in blocks of LANES, features across, so that
+ * every inner loop runs over the lanes of a block and becomes SIMD code; the last block is filled up
+ * with copies that count for nothing.
  */
 #include "base/error.h"
 #include "base/memory.h"
+#include "num/simd_exp.h"
 #include "num/vec.h"
-#include "problems/performative/builtins.h"
+#include "problems/options.h"
+#include "problems/performative/credit.h"
 #include "problems/performative/family.h"
-#include "problems/performative/rir_model.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct rir_options {
   double delta;
@@ -32,26 +42,229 @@ typedef struct rir_options {
 
 #define AT(member) .offset = offsetof(rir_options, member)
 /* clang-format off */
-static const hvi_setting rows[] = {
+const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), (const hvi_setting[]){
     {"delta", HVI_SETTING_REAL, AT(delta), .range = "[0.001,0.999]", .fallback = "0.7",
      .help = "least share that is resampled; the answer to the model is stronger when small"},
     {"data", HVI_SETTING_TEXT, AT(data), .fallback = "synthetic",
      .help = "synthetic, or the path of cs-training.csv (Give Me Some Credit)"},
     {"rows", HVI_SETTING_COUNT, AT(records), .range = "[50,1e6]", .fallback = "18357",
      .help = "synthetic records"},
-    {0},
-};
+    {0}}};
 /* clang-format on */
-#undef AT
 
-const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_options), rows};
+enum { LANES = 16, WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN, DIM = HVI_RIR_DIM };
+enum { SECOND = HIDDEN * WIDTH, LAST = SECOND + HIDDEN }; /* where w and c stand in theta */
+
+_Static_assert(sizeof(void *) <= sizeof(double), "an address fits where a double does");
+
+typedef struct rir_model {
+  hvi_model base;
+  hvi_block block;
+  const hvi_credit_data *data;
+  double delta;
+  double *lot;        /* [rows] uniform numbers of the fixed lot */
+  uint32_t *partners; /* [rows] whose features those get that are resampled in it */
+} rir_model;
+
+/* A block of rows, and what the network makes of it. */
+typedef struct batch {
+  double x[WIDTH][LANES];
+  double h[HIDDEN][LANES];
+  double bend[HIDDEN][LANES]; /* dh/da: 1 or 1/100 */
+  double z[LANES], slope[LANES];
+} batch;
+
+/* A cache: {the sample's address | slopes and hidden units of all blocks | the fixed lot's sources}
+ */
+static size_t block_count(const rir_model *m) { return (m->data->rows + LANES - 1) / LANES; }
+
+static double *block_cache(double *cache, size_t b) { return cache + 1 + b * (1 + HIDDEN) * LANES; }
+
+static uint32_t *own_sources(const rir_model *m, double *cache) {
+  return (uint32_t *)(void *)block_cache(cache, block_count(m));
+}
+
+static const uint32_t *bound_sources(const rir_model *m, double *cache) {
+  const uint32_t *source;
+  memcpy(&source, cache, sizeof source);
+  return source ? source : own_sources(m, cache);
+}
+
+/* Rows of block b; source NULL: everybody has his own features. */
+static void gather(batch *t, const rir_model *m, const uint32_t *source, size_t b) {
+  for (size_t l = 0; l < LANES; l++) {
+    const size_t row = b * LANES + l < m->data->rows ? b * LANES + l : m->data->rows - 1;
+    const double *x = m->data->x + row * WIDTH;
+    for (size_t j = 0; j < WIDTH; j++) t->x[j][l] = x[j];
+    if (!source) continue;
+    const double *other = m->data->x + source[row] * WIDTH;
+    for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+      t->x[hvi_credit_strategic[k]][l] = other[hvi_credit_strategic[k]];
+    }
+  }
+}
+
+static void bend_of(batch *t) {
+  for (size_t k = 0; k < HIDDEN; k++) {
+    for (size_t l = 0; l < LANES; l++) t->bend[k][l] = t->h[k][l] < 0.0 ? 0.01 : 1.0;
+  }
+}
+
+/* out[k] = sum_j W[k][j] x[j] */
+static void first_layer(double out[HIDDEN][LANES], const double *W, const batch *t) {
+  for (size_t k = 0; k < HIDDEN; k++) {
+    double a[LANES] = {0.0};
+    for (size_t j = 0; j < WIDTH; j++) {
+      for (size_t l = 0; l < LANES; l++) a[l] += W[k * WIDTH + j] * t->x[j][l];
+    }
+    for (size_t l = 0; l < LANES; l++) out[k][l] = a[l];
+  }
+}
+
+static void forward(batch *t, const rir_model *m, const double *theta) {
+  const double top = 1.0 - m->delta;
+  first_layer(t->h, theta, t);
+  bend_of(t);
+  double a[LANES];
+  for (size_t l = 0; l < LANES; l++) a[l] = theta[LAST];
+  for (size_t k = 0; k < HIDDEN; k++) {
+    for (size_t l = 0; l < LANES; l++) {
+      t->h[k][l] *= t->bend[k][l];
+      a[l] += theta[SECOND + k] * t->h[k][l];
+    }
+  }
+  for (size_t l = 0; l < LANES; l++) {
+    const double e = hvi_simd_exp(-fabs(a[l])), small = e / (1.0 + e);
+    const double s = a[l] < 0.0 ? small : 1.0 - small;
+    t->z[l] = top * s;
+    t->slope[l] = top * s * (1.0 - s);
+  }
+}
+
+static size_t lanes_of(const rir_model *m, size_t b) {
+  const size_t left = m->data->rows - b * LANES;
+  return left < LANES ? left : LANES;
+}
+
+/* z on the rows as `source` mixes them; keeps what the products need when there is a cache. */
+static void run(const rir_model *m, double *cache, const uint32_t *source, const double *theta,
+                double *z) {
+  batch t;
+  for (size_t b = 0; b < block_count(m); b++) {
+    gather(&t, m, source, b);
+    forward(&t, m, theta);
+    hvi_vec_copy(z + b * LANES, t.z, lanes_of(m, b));
+    if (!cache) continue;
+    double *keep = block_cache(cache, b);
+    hvi_vec_copy(keep, t.slope, LANES);
+    memcpy(keep + LANES, t.h, sizeof t.h);
+  }
+}
+
+/* Row i is resampled when its uniform number is below z_i + delta. */
+static void choose(const rir_model *m, const double *z, uint32_t *source) {
+  for (size_t i = 0; i < m->data->rows; i++) {
+    source[i] = m->lot[i] < z[i] + m->delta ? m->partners[i] : (uint32_t)i;
+  }
+}
+
+static void eval(const hvi_model *base, double *cache, const double *theta, double *z) {
+  const rir_model *m = (const rir_model *)base;
+  const uint32_t *source = bound_sources(m, cache);
+  if (source == own_sources(m, cache)) {
+    run(m, NULL, NULL, theta, z);
+    choose(m, z, own_sources(m, cache));
+  }
+  run(m, cache, source, theta, z);
+}
+
+static void bind(const hvi_model *base, double *cache, const void *sample) {
+  (void)base;
+  memcpy(cache, &sample, sizeof sample);
+}
+
+/* The block's rows and what eval kept of them. */
+static void recall(batch *t, const rir_model *m, double *cache, size_t b) {
+  const double *keep = block_cache(cache, b);
+  gather(t, m, bound_sources(m, cache), b);
+  hvi_vec_copy(t->slope, keep, LANES);
+  memcpy(t->h, keep + LANES, sizeof t->h);
+  bend_of(t);
+}
+
+static void vjp(const hvi_model *base, double *cache, const double *theta, const double *u,
+                double *out) {
+  const rir_model *m = (const rir_model *)base;
+  double sums[DIM][LANES];
+  memset(sums, 0, sizeof sums);
+  batch t;
+  for (size_t b = 0; b < block_count(m); b++) {
+    double g[LANES] = {0.0};
+    recall(&t, m, cache, b);
+    hvi_vec_copy(g, u + b * LANES, lanes_of(m, b));
+    for (size_t l = 0; l < LANES; l++) g[l] *= t.slope[l], sums[LAST][l] += g[l];
+    for (size_t k = 0; k < HIDDEN; k++) {
+      double d[LANES];
+      for (size_t l = 0; l < LANES; l++) {
+        sums[SECOND + k][l] += g[l] * t.h[k][l];
+        d[l] = g[l] * theta[SECOND + k] * t.bend[k][l];
+      }
+      for (size_t j = 0; j < WIDTH; j++) {
+        for (size_t l = 0; l < LANES; l++) sums[k * WIDTH + j][l] += d[l] * t.x[j][l];
+      }
+    }
+  }
+  for (size_t i = 0; i < DIM; i++) {
+    out[i] = 0.0;
+    for (size_t l = 0; l < LANES; l++) out[i] += sums[i][l];
+  }
+}
+
+static void jvp(const hvi_model *base, double *cache, const double *theta, const double *v,
+                double *out) {
+  const rir_model *m = (const rir_model *)base;
+  batch t;
+  double tangent[HIDDEN][LANES], a[LANES];
+  for (size_t b = 0; b < block_count(m); b++) {
+    recall(&t, m, cache, b);
+    first_layer(tangent, v, &t);
+    for (size_t l = 0; l < LANES; l++) a[l] = v[LAST];
+    for (size_t k = 0; k < HIDDEN; k++) {
+      for (size_t l = 0; l < LANES; l++) {
+        a[l] += v[SECOND + k] * t.h[k][l] + theta[SECOND + k] * t.bend[k][l] * tangent[k][l];
+      }
+    }
+    for (size_t l = 0; l < LANES; l++) a[l] *= t.slope[l];
+    hvi_vec_copy(out + b * LANES, a, lanes_of(m, b));
+  }
+}
+
+static uint32_t draw_row(const rir_model *m, hvi_rng *rng) {
+  const double row = hvi_rng_uniform(rng) * (double)m->data->rows;
+  return (uint32_t)fmin(row, (double)(m->data->rows - 1));
+}
+
+void hvi_rir_predict(const hvi_model *base, const double *theta, bool deployed, double *z,
+                     double *cache) {
+  const rir_model *m = (const rir_model *)base;
+  bind(base, cache, NULL);
+  if (deployed) {
+    eval(base, cache, theta, z);
+  } else {
+    run(m, NULL, NULL, theta, z);
+  }
+}
+
+static const hvi_model_ops model_ops = {
+    .name = "rir", .eval = eval, .vjp = vjp, .jvp = jvp, .bind = bind};
 
 typedef struct rir {
   hvi_problem base;
+  rir_model model;
   hvi_set set;
   hvi_credit_data data;
   double delta;
-  double theta0[HVI_RIR_DIM];
+  double theta0[DIM];
   double *labels, *weights, *bounds; /* [n] each, bounds twice */
 } rir;
 
@@ -63,8 +276,21 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   for (size_t i = 0; i < n; i++) f[i] = (z[i] - r->labels[i]) / (double)n;
 }
 
+/* What theta brings about with fresh random numbers. */
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
-  hvi_rir_deploy(p->model, theta, sample, rng);
+  const rir_model *m = (const rir_model *)p->model;
+  uint32_t *source = sample;
+  batch t;
+  for (size_t b = 0; b < block_count(m); b++) {
+    gather(&t, m, NULL, b);
+    forward(&t, m, theta);
+    for (size_t l = 0; l < lanes_of(m, b); l++) {
+      const size_t i = b * LANES + l;
+      const bool resampled = hvi_rng_uniform(rng) < t.z[l] + m->delta;
+      const uint32_t other = draw_row(m, rng);
+      source[i] = resampled ? other : (uint32_t)i;
+    }
+  }
 }
 
 static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
@@ -82,8 +308,9 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error 
 
 static void free_rir(hvi_problem *p) {
   rir *r = (rir *)p;
-  hvi_model_free(p->model);
   hvi_credit_data_clear(&r->data);
+  hvi_free(r->model.lot);
+  hvi_free(r->model.partners);
   hvi_free(r->labels);
   hvi_free(r);
 }
@@ -115,36 +342,39 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
   score(r, z, &out->loss_before, &out->accuracy_before);
   hvi_rir_predict(p->model, theta, true, z, cache);
   score(r, z, &out->loss_after, &out->accuracy_after);
-  out->gap = NAN;
   hvi_free(work);
   return HVI_OK;
 }
 
-static void cover(hvi_performative_coverage *out, const hvi_problem *p) {
-  const double delta = ((const rir *)p)->delta;
-  *out = (hvi_performative_coverage){
-      .beta = 1.0 - delta,
-      .mu = delta,
-      .key = "delta",
-      .value = delta,
-      .limit = 0.5,
-      .below = false,
-      .how = "Bounds in the norm of the base data, if strategic features do not depend on the "
-             "others: the deployed law is at least delta times the base one, and |z - y| is at "
-             "most 1 - delta.",
-      .parameter_beta = NAN,
-      .parameter_mu = NAN,
-      .parameter_limit = NAN};
-}
-
-const hvi_performative_kind hvi_credit_rir = {&rir_ops, measure, cover};
+const hvi_performative_kind hvi_credit_rir = {
+    .ops = &rir_ops,
+    .measure = measure,
+    .key = "delta",
+    .value = offsetof(rir, delta),
+    .limit = 0.5,
+    .below = false,
+    .how = "Bounds in the norm of the base data, if strategic features do not depend on the "
+           "others: the deployed law is at least delta times the base one, and |z - y| is at "
+           "most 1 - delta."};
 
 static void draw_start(double *theta, uint64_t seed, uint64_t instance) {
   hvi_rng rng = hvi_rng_new(seed, "credit-rir", instance);
-  const size_t first = (size_t)HVI_RIR_HIDDEN * HVI_CREDIT_WIDTH;
-  const double wide = 1.0 / sqrt(HVI_CREDIT_WIDTH), narrow = 1.0 / sqrt(HVI_RIR_HIDDEN);
-  hvi_rng_fill_uniform(&rng, -wide, wide, first, theta);
-  hvi_rng_fill_uniform(&rng, -narrow, narrow, HVI_RIR_DIM - first, theta + first);
+  const double wide = 1.0 / sqrt(WIDTH), narrow = 1.0 / sqrt(HIDDEN);
+  hvi_rng_fill_uniform(&rng, -wide, wide, SECOND, theta);
+  hvi_rng_fill_uniform(&rng, -narrow, narrow, DIM - SECOND, theta + SECOND);
+}
+
+/* The draws that stand for the mean when no sample is bound. */
+static bool draw_lot(rir_model *m, uint64_t seed) {
+  hvi_rng rng = hvi_rng_new(seed, "credit-rir-lot", 0);
+  m->lot = hvi_alloc_doubles(m->data->rows);
+  m->partners = hvi_alloc(m->data->rows, sizeof *m->partners);
+  if (!m->lot || !m->partners) return false;
+  for (size_t i = 0; i < m->data->rows; i++) {
+    m->lot[i] = hvi_rng_uniform(&rng);
+    m->partners[i] = draw_row(m, &rng);
+  }
+  return true;
 }
 
 static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *err) {
@@ -153,7 +383,8 @@ static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *e
   const size_t n = r->data.rows;
   r->labels = hvi_alloc_doubles(4 * n);
   if (!r->labels) return hvi_error_memory(err, "the resampling problem");
-  r->weights = r->labels + n;
+  r->base.weights = r->weights = r->labels + n;
+  r->base.sample_bytes = n * sizeof(uint32_t);
   r->bounds = r->weights + n;
   for (size_t i = 0; i < n; i++) {
     r->labels[i] = (1.0 - r->delta) * r->data.y[i];
@@ -161,28 +392,29 @@ static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *e
     r->bounds[n + i] = 1.0 - r->delta;
   }
   r->set = (hvi_set){.kind = HVI_SET_BOX, .len = n, .lower = r->bounds, .upper = r->bounds + n};
-  return hvi_rir_model_new(&r->base.model, &r->data, r->delta, seed, err);
+  r->model = (rir_model){.data = &r->data, .delta = r->delta, .block = {.dim = DIM, .out = n}};
+  r->model.base =
+      (hvi_model){.ops = &model_ops,
+                  .dim = DIM,
+                  .out = n,
+                  .cache = 1 + block_count(&r->model) * (1 + HIDDEN) * LANES + (n + 1) / 2,
+                  .block_count = 1,
+                  .blocks = &r->model.block};
+  return draw_lot(&r->model, seed) ? HVI_OK : hvi_error_memory(err, "the network");
 }
 
-hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, uint64_t seed,
-                              uint64_t instance, hvi_error *err) {
+hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const rir_options *v = (const void *)o->values;
   rir *r = hvi_alloc(1, sizeof *r);
   if (!r) return hvi_error_memory(err, "the resampling problem");
-  r->base.ops = &rir_ops;
   r->delta = v->delta;
-  hvi_status status = fill(r, v, seed, err);
-  if (status) {
-    free_rir(&r->base);
-    return status;
-  }
-  draw_start(r->theta0, seed, instance);
-  r->base.theta0 = r->theta0;
-  r->base.weights = r->weights;
-  r->base.sample_bytes = r->data.rows * sizeof(uint32_t);
-  r->base.eta = 1.0;
-  r->base.set_count = 1;
-  r->base.sets = &r->set;
+  r->base = (hvi_problem){.ops = &rir_ops,
+                          .model = &r->model.base,
+                          .theta0 = r->theta0,
+                          .eta = 1.0,
+                          .set_count = 1,
+                          .sets = &r->set};
+  draw_start(r->theta0, o->seed, o->instance);
   *problem = &r->base;
-  return HVI_OK;
+  return fill(r, v, o->seed, err);
 }

@@ -68,7 +68,7 @@ void hvi_value_operate(const hvi_problem *p, const void *sample, const double *t
   if (v->returns) {
     for (size_t i = 0; i < n; i++) f[i] = v->returns[s->row[i]];
   } else {
-    hvi_value_forward(v, s->room, theta, v->spec.data->next, s->row, n, f);
+    hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->row, n, f);
     look_ahead(v, s, f);
   }
   for (size_t i = 0; i < n; i++) f[i] = share * (z[i] - f[i]);

@@ -23,7 +23,7 @@
 /* The last parameter is the bias of the output. */
 static void lift(const hvi_problem *p, double *theta, double c) {
   const hvi_value *v = (const hvi_value *)p;
-  theta[v->mlp->dim - 1] += c / v->spec.scale;
+  theta[p->model->dim - 1] += c / v->spec.scale;
 }
 
 /* As for a chain: |P z| <= |z| under the stationary law. A bound for every lambda. */
@@ -209,25 +209,22 @@ static hvi_status make_model(hvi_value *v, hvi_error *err) {
                               .head = HVI_IDENTITY,
                               .rows = v->rows,
                               .threads = s->threads};
-  hvi_status status = hvi_mlp_new(&v->mlp, &shape, err);
+  hvi_status status = hvi_mlp_new(&v->base.model, &shape, err);
   if (status) return status;
-  v->net = hvi_mlp_of(v->mlp)->net;
-  if (s->shift == 0.0 && s->scale == 1.0) {
-    v->base.model = v->mlp;
-    return HVI_OK;
-  }
-  return hvi_value_scaled_new(&v->base.model, v->mlp, s->shift, s->scale, err);
+  v->net = hvi_mlp_of(v->base.model)->net;
+  hvi_mlp_rescale(v->base.model, s->shift, s->scale);
+  return HVI_OK;
 }
 
 static hvi_status make_start(hvi_value *v, uint64_t seed, hvi_error *err) {
   v->weights = hvi_alloc_doubles(v->rows);
-  v->theta0 = hvi_alloc_doubles(v->mlp->dim);
+  v->theta0 = hvi_alloc_doubles(v->base.model->dim);
   if (!v->weights || !v->theta0) return hvi_error_memory(err, "policy evaluation");
   for (size_t i = v->rows - v->spec.batch; i < v->rows; i++) {
     v->weights[i] = 1.0 / (double)v->spec.batch;
   }
   hvi_rng rng = hvi_rng_new(seed, "value", 0);
-  return hvi_mlp_init(v->mlp, v->theta0, HVI_INIT_KAIMING, &rng, err);
+  return hvi_mlp_init(v->base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
 }
 
 static bool in_order(const hvi_dataset *d) {

@@ -23,8 +23,8 @@
 
 #include <math.h>
 
-/* A rule's state, taken apart. */
-typedef struct desk {
+/* A rule's state, taken apart: its workspace at a step. */
+typedef struct workspace {
   const hvi_value *v;
   const hvi_value_sample *s;
   const hvi_model *m;
@@ -33,14 +33,14 @@ typedef struct desk {
   double *second;         /* [d] the target network, or w */
   double *moments[2];     /* [2 d] Adam's, of theta and of w */
   double *step, *other;   /* [d] directions */
-  double *room;           /* [d] */
+  double *scratch;        /* [d] */
   double *z, *next;       /* [n] V(s) and V(s') */
   double *u, *delta;      /* [n] */
   double *cache, *beyond; /* the model's, for s and for s' */
   float *x;               /* [n][obs] successors, scaled */
-} desk;
+} workspace;
 
-static void place(desk *k, const hvi_value *v, hvi_arena *arena) {
+static void lay_out(workspace *k, const hvi_value *v, hvi_arena *arena) {
   const hvi_model *m = v->base.model;
   const size_t d = m->dim, n = m->out;
   k->v = v, k->m = m, k->n = n;
@@ -49,7 +49,7 @@ static void place(desk *k, const hvi_value *v, hvi_arena *arena) {
   for (int i = 0; i < 2; i++) k->moments[i] = hvi_arena_take(arena, 2 * d);
   k->step = hvi_arena_take(arena, d);
   k->other = hvi_arena_take(arena, d);
-  k->room = hvi_arena_take(arena, d);
+  k->scratch = hvi_arena_take(arena, d);
   k->z = hvi_arena_take(arena, n);
   k->next = hvi_arena_take(arena, n);
   k->u = hvi_arena_take(arena, n);
@@ -59,18 +59,19 @@ static void place(desk *k, const hvi_value *v, hvi_arena *arena) {
   k->x = (float *)(void *)hvi_arena_take(arena, (n * v->obs + 1) / 2);
 }
 
-static size_t desk_state(const hvi_problem *p) {
+static size_t workspace_size(const hvi_problem *p) {
   hvi_arena arena = {0};
-  desk k;
-  place(&k, (const hvi_value *)p, &arena);
+  workspace k;
+  lay_out(&k, (const hvi_value *)p, &arena);
   return arena.used;
 }
 
 /* The state at this step, with V(s). */
-static desk sit_down(const hvi_problem *p, const void *sample, double *state, const double *theta) {
-  hvi_arena arena = {.base = state, .size = desk_state(p)};
-  desk k;
-  place(&k, (const hvi_value *)p, &arena);
+static workspace begin_step(const hvi_problem *p, const void *sample, double *state,
+                            const double *theta) {
+  hvi_arena arena = {.base = state, .size = workspace_size(p)};
+  workspace k;
+  lay_out(&k, (const hvi_value *)p, &arena);
   k.s = sample;
   if (k.head[0] == 0.0) k.head[1] = k.head[2] = 1.0;
   k.m->ops->bind(k.m, k.cache, k.s);
@@ -79,7 +80,7 @@ static desk sit_down(const hvi_problem *p, const void *sample, double *state, co
 }
 
 /* V(s') with what its gradient needs. */
-static void look_beyond(const desk *k, const double *theta) {
+static void eval_successors(const workspace *k, const double *theta) {
   const hvi_value *v = k->v;
   for (size_t i = 0; i < k->n; i++) {
     hvi_value_scale_state(v, k->x + i * v->obs, v->spec.data->next + k->s->row[i] * v->obs);
@@ -90,12 +91,12 @@ static void look_beyond(const desk *k, const double *theta) {
 }
 
 /* gamma f */
-static double discount(const desk *k, size_t i) {
+static double discount(const workspace *k, size_t i) {
   return k->v->spec.data->terminated[k->s->row[i]] ? 0.0 : k->v->spec.gamma;
 }
 
 /* delta from z and next, over N */
-static void find_delta(const desk *k) {
+static void find_delta(const workspace *k) {
   const float *reward = k->v->spec.data->reward;
   for (size_t i = 0; i < k->n; i++) {
     const double y = (double)reward[k->s->row[i]] + discount(k, i) * k->next[i];
@@ -104,8 +105,8 @@ static void find_delta(const desk *k) {
 }
 
 /* x += h g, or Adam's step that way */
-static void climb(const hvi_rule_settings *s, const desk *k, double *x, const double *g, double h,
-                  double *moments) {
+static void ascend(const hvi_rule_settings *s, const workspace *k, double *x, const double *g,
+                   double h, double *moments) {
   const size_t d = k->m->dim;
   if (!s->adam) {
     hvi_vec_add(x, h, g, d);
@@ -117,18 +118,20 @@ static void climb(const hvi_rule_settings *s, const desk *k, double *x, const do
                                 .rate = -h / (1.0 - k->head[1]),
                                 .scale = 1.0 / (1.0 - k->head[2]),
                                 .keep = 1.0};
-  hvi_bulk_best()->adam(k->room, moments, moments + d, x, g, &rates, d);
-  hvi_vec_copy(x, k->room, d);
+  hvi_bulk_best()->adam(k->scratch, moments, moments + d, x, g, &rates, d);
+  hvi_vec_copy(x, k->scratch, d);
 }
 
-static void count_step(const desk *k) {
+/* theta's own step, the first of those that a step takes. */
+static void step_theta(const hvi_rule_settings *s, const workspace *k, double *theta, double eta) {
   k->head[0] += 1.0;
   k->head[1] *= 0.9;
   k->head[2] *= 0.999;
+  ascend(s, k, theta, k->step, eta, k->moments[0]);
 }
 
 /* The target network after the step. */
-static void follow(const hvi_rule_settings *s, const desk *k, const double *theta) {
+static void follow(const hvi_rule_settings *s, const workspace *k, const double *theta) {
   const size_t d = k->m->dim;
   if (s->copy_every > 0) {
     if (fmod(k->head[0], (double)s->copy_every) == 0.0) hvi_vec_copy(k->second, theta, d);
@@ -140,18 +143,17 @@ static void follow(const hvi_rule_settings *s, const desk *k, const double *thet
 
 static void td_target(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                       double eta, double *state, double *theta) {
-  const desk k = sit_down(p, sample, state, theta);
+  const workspace k = begin_step(p, sample, state, theta);
   if (k.head[0] == 0.0) hvi_vec_copy(k.second, theta, k.m->dim);
-  hvi_value_forward(k.v, k.s->room, k.second, k.v->spec.data->next, k.s->row, k.n, k.next);
+  hvi_value_forward(k.v, k.s->scratch, k.second, k.v->spec.data->next, k.s->row, k.n, k.next);
   find_delta(&k);
   k.m->ops->vjp(k.m, k.cache, theta, k.delta, k.step);
-  count_step(&k);
-  climb(s, &k, theta, k.step, eta, k.moments[0]);
+  step_theta(s, &k, theta, eta);
   follow(s, &k, theta);
 }
 
 /* step = J^T delta - J'^T (gamma f u) */
-static void correct(const desk *k, const double *theta, const double *u) {
+static void correct(const workspace *k, const double *theta, const double *u) {
   for (size_t i = 0; i < k->n; i++) k->next[i] = discount(k, i) * u[i];
   k->m->ops->vjp(k->m, k->beyond, theta, k->next, k->other);
   k->m->ops->vjp(k->m, k->cache, theta, k->delta, k->step);
@@ -160,16 +162,15 @@ static void correct(const desk *k, const double *theta, const double *u) {
 
 static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                               double eta, double *state, double *theta) {
-  const desk k = sit_down(p, sample, state, theta);
-  look_beyond(&k, theta);
+  const workspace k = begin_step(p, sample, state, theta);
+  eval_successors(&k, theta);
   find_delta(&k);
   correct(&k, theta, k.delta);
-  count_step(&k);
-  climb(s, &k, theta, k.step, eta, k.moments[0]);
+  step_theta(s, &k, theta, eta);
 }
 
 /* w's direction goes to `other`: J^T (delta - J w) - beta w, J w over N being in u. */
-static void second_direction(const desk *k, const double *theta, double beta) {
+static void second_direction(const workspace *k, const double *theta, double beta) {
   for (size_t i = 0; i < k->n; i++) k->u[i] = k->delta[i] - k->u[i];
   k->m->ops->vjp(k->m, k->cache, theta, k->u, k->other);
   hvi_vec_add(k->other, -beta, k->second, k->m->dim);
@@ -177,16 +178,15 @@ static void second_direction(const desk *k, const double *theta, double beta) {
 
 static void corrected(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                       double eta, double beta, double *state, double *theta) {
-  const desk k = sit_down(p, sample, state, theta);
-  look_beyond(&k, theta);
+  const workspace k = begin_step(p, sample, state, theta);
+  eval_successors(&k, theta);
   find_delta(&k);
   k.m->ops->jvp(k.m, k.cache, theta, k.second, k.u);
   hvi_vec_scale(k.u, 1.0 / (double)k.n, k.n);
   correct(&k, theta, k.u);
   second_direction(&k, theta, beta);
-  count_step(&k);
-  climb(s, &k, theta, k.step, eta, k.moments[0]);
-  climb(s, &k, k.second, k.other, eta * s->second_rate, k.moments[1]);
+  step_theta(s, &k, theta, eta);
+  ascend(s, &k, k.second, k.other, eta * s->second_rate, k.moments[1]);
 }
 
 static void tdc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
@@ -199,41 +199,20 @@ static void tdrc(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   corrected(s, p, sample, eta, 1.0, state, theta);
 }
 
-static const hvi_rule td_target_rule = {
-    .name = "td-target",
-    .family = "td-target rules-of-networks",
-    .summary = "temporal differences against a target network that follows (--second-rate)",
-    .passes = 2,
-    .gradients = 1,
-    .state = desk_state,
-    .step = td_target};
-static const hvi_rule residual_gradient_rule = {
-    .name = "residual-gradient",
-    .family = "residual-gradient rules-of-networks",
-    .summary = "descends the squared error of sampled transitions; another limit",
-    .passes = 2,
-    .gradients = 2,
-    .state = desk_state,
-    .step = residual_gradient};
-static const hvi_rule tdc_rule = {
-    .name = "tdc",
-    .family = "tdc rules-of-networks",
-    .summary = "temporal differences with gradient correction (--second-rate)",
-    .passes = 3,
-    .gradients = 3,
-    .state = desk_state,
-    .step = tdc};
-static const hvi_rule tdrc_rule = {.name = "tdrc",
-                                   .family = "tdrc rules-of-networks",
-                                   .summary =
-                                       "tdc with its second weights drawn to zero (--second-rate)",
-                                   .passes = 3,
-                                   .gradients = 3,
-                                   .state = desk_state,
-                                   .step = tdrc};
+/* clang-format off */
+static const hvi_rule rules[] = {
+    {"td-target", "temporal differences against a target network that follows (--second-rate)",
+     "td-target rules-of-networks", 2, 1, workspace_size, td_target},
+    {"residual-gradient", "descends the squared error of sampled transitions; another limit",
+     "residual-gradient rules-of-networks", 2, 2, workspace_size, residual_gradient},
+    {"tdc", "temporal differences with gradient correction (--second-rate)",
+     "tdc rules-of-networks", 3, 3, workspace_size, tdc},
+    {"tdrc", "tdc with its second weights drawn to zero (--second-rate)",
+     "tdrc rules-of-networks", 3, 3, workspace_size, tdrc},
+};
+/* clang-format on */
 
 const hvi_rule *const *hvi_value_rules(void) {
-  static const hvi_rule *const rules[] = {&td_target_rule, &residual_gradient_rule, &tdc_rule,
-                                          &tdrc_rule, NULL};
-  return rules;
+  static const hvi_rule *const list[] = {&rules[0], &rules[1], &rules[2], &rules[3], NULL};
+  return list;
 }

@@ -1,12 +1,23 @@
 /*
- * Draws of a value problem.
+ * Draws of a value problem, and the returns that targets may be.
  *
  * Where targets are returns, "rows of the data" are those whose return is known. Draw t is the same
  * whoever asks for it: random rows come from the solver's generator with t in place of its counter,
  * so that a run which goes on after `first` draws ends in the same bits as one that was not
  * stopped.
+ *
+ * Discounted returns within the episodes of a data set,
+ *
+ *   G_i = r_i + gamma G_{i+1},   G = r where the episode ends,
+ *
+ * from the last row to the first. Where an episode is cut, by a time limit or because the next row
+ * is of another, k steps after row i, G_i lacks gamma^k times the value there; such a row is of use
+ * when gamma^k is at most 0.01.
  */
 #include "problems/value/value.h"
+
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -15,10 +26,10 @@ enum { LINE = 64 };
 
 static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
 
-/* The struct; then row, x and room, each from a whole line on, wherever the sample begins. */
+/* The struct; then row, x and scratch, each from a whole line on, wherever the sample begins. */
 size_t hvi_value_sample_bytes(const hvi_value *v) {
   return sizeof(hvi_value_sample) + LINE + whole_lines(v->spec.batch * sizeof(size_t)) +
-         whole_lines(v->rows * v->obs * sizeof(float)) + hvi_value_room(v) * sizeof(float);
+         whole_lines(v->rows * v->obs * sizeof(float)) + hvi_value_scratch(v) * sizeof(float);
 }
 
 static void lay_out(const hvi_value *v, hvi_value_sample *s) {
@@ -28,7 +39,7 @@ static void lay_out(const hvi_value *v, hvi_value_sample *s) {
   at += whole_lines(v->spec.batch * sizeof(size_t));
   s->x = (float *)(void *)at;
   at += whole_lines(v->rows * v->obs * sizeof(float));
-  s->room = (float *)(void *)at;
+  s->scratch = (float *)(void *)at;
   s->batch = (hvi_mlp_batch){.x = s->x, .rows = v->rows};
 }
 
@@ -99,4 +110,45 @@ void hvi_value_seek(const hvi_problem *p, void *sample, size_t draws) {
 void hvi_value_resample(const hvi_problem *p, void *sample, size_t m) {
   const hvi_value *v = (const hvi_value *)p;
   put_buffer(v, sample, m % v->spec.buffer);
+}
+
+static const double most_missing = 0.01;
+
+hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err) {
+  const hvi_dataset *d = v->spec.data;
+  const double gamma = v->spec.gamma;
+  v->returns = hvi_alloc_doubles(d->count);
+  v->usable = hvi_alloc(d->count, sizeof *v->usable);
+  if (!v->returns || !v->usable) return hvi_error_memory(err, "the returns of a data set");
+  double G = 0.0, missing = 1.0;
+  size_t first = d->count; /* usable rows fill their array from its end */
+  for (size_t i = d->count; i-- > 0;) {
+    if (d->terminated[i]) {
+      G = missing = 0.0;
+    } else if (!hvi_dataset_continues(d, i)) {
+      G = 0.0, missing = 1.0;
+    }
+    v->returns[i] = G = (double)d->reward[i] + gamma * G;
+    missing *= gamma;
+    if (missing <= most_missing) v->usable[--first] = i;
+  }
+  v->usable_count = d->count - first;
+  for (size_t i = 0; i < v->usable_count; i++) v->usable[i] = v->usable[first + i];
+  if (v->usable_count > 0) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_INPUT,
+                       "all %zu rows are cut off before gamma^k falls to %g: the data hold no "
+                       "return to learn from",
+                       d->count, most_missing);
+}
+
+size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count) {
+  const size_t all = v->spec.data->count;
+  if (count >= v->usable_count) return all;
+  if (count == 0) return 0;
+  size_t end = v->usable[count - 1];
+  for (double missing = v->spec.gamma; missing > most_missing; missing *= v->spec.gamma) {
+    if (!hvi_dataset_continues(v->spec.data, end)) break;
+    end++;
+  }
+  return end + 1;
 }

@@ -13,8 +13,7 @@ typedef struct hvi_value {
   hvi_value_spec spec; /* with copies of what it points at; batch is N, threads at least 1 */
   size_t obs, rows;    /* rows of the model: N, or 2 N with a buffer */
   bool ordered;        /* episodes stand step by step; so will rows that are added */
-  hvi_model *mlp;      /* the network: the problem's model, or inside it */
-  const hvi_net *net;  /* its own */
+  const hvi_net *net;  /* the model's own */
   double *center;      /* [obs], and */
   double *inverse;     /* [obs] 1 / spread; both NULL: states are taken as they are */
   double *weights;     /* [rows] */
@@ -32,7 +31,7 @@ typedef struct hvi_value_sample {
   size_t draws;        /* so far */
   size_t *row;         /* [N] rows of the data */
   float *x;            /* [rows][obs] their states, then those of a batch of the buffer, scaled */
-  float *room;         /* for evaluating successors */
+  float *scratch;      /* for evaluating successors */
 } hvi_value_sample;
 
 /* NULL for a problem of another kind. */
@@ -50,20 +49,16 @@ void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *samp
 void hvi_value_seek(const hvi_problem *p, void *sample, size_t draws);
 void hvi_value_resample(const hvi_problem *p, void *sample, size_t m);
 
-/* Inputs and outputs without derivatives; forward.c. */
+/* Inputs and outputs without derivatives; values.c. */
 /* x[obs] = (s - center) / spread */
 void hvi_value_scale_state(const hvi_value *v, float *x, const float *s);
-/* Floats of room that values take; at a whole cache line. */
-size_t hvi_value_room(const hvi_value *v);
+/* Floats of scratch that values take; at a whole cache line. */
+size_t hvi_value_scratch(const hvi_value *v);
 /* V_theta of rows source[index[i]][obs], or of source[i][obs] without an index: values[rows]. */
-void hvi_value_forward(const hvi_value *v, float *room, const double *theta, const float *source,
+void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
                        const size_t *index, size_t rows, double *values);
 
-/* shift + scale * network, as a model that owns the network; takes it over also when it fails. */
-hvi_status hvi_value_scaled_new(hvi_model **model, hvi_model *network, double shift, double scale,
-                                hvi_error *err);
-
-/* Fills in returns and usable; returns.c. */
+/* Fills in returns and usable; sample.c. */
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);
 /* Rows of data that the first `count` returns are made of. */
 size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count);

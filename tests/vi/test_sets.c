@@ -1,7 +1,7 @@
 /* Projections by their optimality conditions and by brute force; residuals; tangent bases. */
 #include "num/dense.h"
-#include "problem/sets.h"
 #include "support/toy.h"
+#include "vi/sets.h"
 
 enum { MOST = 12 };
 

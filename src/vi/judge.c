@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "num/vec.h"
-#include "problem/sets.h"
+#include "vi/sets.h"
 
 #include <math.h>
 #include <stdlib.h>

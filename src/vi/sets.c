@@ -8,7 +8,7 @@
  * to every x_i changes nothing, so the largest is moved to zero first: far points then keep their
  * digits.
  */
-#include "problem/sets.h"
+#include "vi/sets.h"
 
 #include "num/dense.h"
 #include "num/vec.h"
@@ -152,17 +152,13 @@ static double box_residual2(const hvi_set *set, const double *w, const double *z
   return sum;
 }
 
-static double free_residual2(const hvi_set *set, const double *w, const double *f) {
-  double sum = 0.0;
-  for (size_t i = 0; i < set->len; i++) sum += w ? f[i] * f[i] / w[i] : f[i] * f[i];
-  return sum;
-}
-
 /* One factor's share of the squared residual, without room for the projected point. */
 static double set_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
+  double sum = 0.0;
   switch (set->kind) {
   case HVI_SET_FREE:
-    return free_residual2(set, w, f);
+    for (size_t i = 0; i < set->len; i++) sum += w ? f[i] * f[i] / w[i] : f[i] * f[i];
+    return sum;
   case HVI_SET_BOX:
     return box_residual2(set, w, z, f);
   case HVI_SET_SIMPLEX:
@@ -246,4 +242,9 @@ void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank) {
     column += set_rank(set);
   }
   *rank = width;
+}
+
+/* The ops free what the problem owns, the model included. */
+void hvi_problem_free(hvi_problem *p) {
+  if (p && p->ops->free) p->ops->free(p);
 }

@@ -13,7 +13,7 @@
 #include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-#include "problem/sets.h"
+#include "vi/sets.h"
 
 #include <math.h>
 
@@ -36,37 +36,55 @@ static void restrict_operator(double *C, double *AB, double *Bt, const double *A
   hvi_dense_matmul(C, Bt, AB, k, n, k);
 }
 
-static hvi_status spectrum(hvi_constants *c, double *C, double *S, double *w, size_t k,
-                           hvi_error *err) {
+void hvi_lower_solve(const double *L, double *x, size_t k) {
+  for (size_t i = 0; i < k; i++) x[i] = (x[i] - hvi_vec_dot(L + i * k, x, i)) / L[i * k + i];
+}
+
+void hvi_matrix_whiten(double *A, const double *L, size_t k) {
+  for (int side = 0; side < 2; side++) {
+    /* rows of A are columns of A': L^-1 on each gives (L^-1 A')' = A L^-T, then the other side */
+    for (size_t i = 0; i < k; i++) hvi_lower_solve(L, A + i * k, k);
+    for (size_t i = 0; i < k; i++) {
+      for (size_t j = 0; j < i; j++) {
+        const double swap = A[i * k + j];
+        A[i * k + j] = A[j * k + i];
+        A[j * k + i] = swap;
+      }
+    }
+  }
+}
+
+hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err) {
+  double *S = hvi_alloc_doubles(k * k + k), *w = S ? S + k * k : NULL;
+  if (!S) return hvi_error_memory(err, "the operator's matrix");
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j < k; j++) S[i * k + j] = 0.5 * (C[i * k + j] + C[j * k + i]);
   }
+  *c = (hvi_constants){.exact = true};
   hvi_status status = hvi_dense_eigenvalues(w, S, k, err);
-  if (status) return status;
-  c->mu = w[0];
-  status = hvi_dense_singular_values(w, C, k, k, err);
-  c->lipschitz = w[0];
+  if (!status) c->mu = w[0];
+  if (!status) status = hvi_dense_singular_values(w, C, k, k, err);
+  if (!status) c->lipschitz = w[0];
+  hvi_free(S);
   return status;
 }
 
 static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out;
-  double *work = hvi_alloc_doubles(5 * n * n + 2 * n);
-  if (!work) return hvi_error_memory(err, "the operator's matrix");
-  double *A = work, *B = A + n * n, *AB = B + n * n, *C = AB + n * n, *S = C + n * n;
-  double *b = S + n * n, *w = b + n;
+  double *A = hvi_alloc_doubles(5 * n * n + n);
+  if (!A) return hvi_error_memory(err, "the operator's matrix");
+  double *B = A + n * n, *AB = B + n * n, *Bt = AB + n * n, *C = Bt + n * n, *b = C + n * n;
   size_t k;
   p->ops->affine(p, A, b);
   hvi_problem_tangent(p, B, &k);
   hvi_status status = HVI_OK;
   if (k > 0) {
-    restrict_operator(C, AB, S, A, B, n, k);
-    status = spectrum(c, C, S, w, k, err);
+    restrict_operator(C, AB, Bt, A, B, n, k);
+    status = hvi_matrix_constants(c, C, k, err);
   } else {
     status = hvi_error_set(err, HVI_ERROR_INPUT, "the outputs cannot move: Z is a single point");
   }
-  c->exact = true;
-  hvi_free(work);
+  hvi_free(A);
   return status;
 }
 
@@ -79,20 +97,16 @@ static void sample_point(const hvi_problem *p, hvi_rng *rng, double scale, doubl
   p->ops->operate(p, NULL, theta, z, f);
 }
 
-static double tangent_norm(const double *B, const double *x, size_t n, size_t k) {
+/* |B' df|, or |df| in the norm dual to the weights' when there is no basis to restrict it to. */
+static double operator_norm(const double *df, const double *w, const double *B, size_t n,
+                            size_t k) {
   double sum = 0.0;
-  for (size_t j = 0; j < k; j++) {
+  for (size_t i = 0; !B && i < n; i++) sum += df[i] * df[i] / (w ? w[i] : 1.0);
+  for (size_t j = 0; B && j < k; j++) {
     double c = 0.0;
-    for (size_t i = 0; i < n; i++) c += B[i * k + j] * x[i];
+    for (size_t i = 0; i < n; i++) c += B[i * k + j] * df[i];
     sum += c * c;
   }
-  return sqrt(sum);
-}
-
-/* |df| in the norm dual to the weights', when there is no basis to restrict it to. */
-static double dual_norm(const double *df, const double *w, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += df[i] * df[i] / (w ? w[i] : 1.0);
   return sqrt(sum);
 }
 
@@ -102,8 +116,7 @@ static void sample_pair(hvi_constants *c, const double *dz, const double *df, co
   for (size_t i = 0; i < n; i++) step2 += (w ? w[i] : 1.0) * dz[i] * dz[i];
   if (!(step2 > 0.0)) return;
   c->mu = fmin(c->mu, hvi_vec_dot(df, dz, n) / step2);
-  const double norm = B ? tangent_norm(B, df, n, k) : dual_norm(df, w, n);
-  c->lipschitz = fmax(c->lipschitz, norm / sqrt(step2));
+  c->lipschitz = fmax(c->lipschitz, operator_norm(df, w, B, n, k) / sqrt(step2));
   c->pairs++;
 }
 
