@@ -35,16 +35,22 @@ float hvi_sac_alpha(const hvi_sac *sac) {
   return (float)exp((double)sac->temperature.log_alpha);
 }
 
-/* One Adam step of n numbers from their gradient; `steps` counts this one. */
-static void adam(const hvi_net_kernels *kernels, float *theta, float *first, float *second,
-                 const float *grad, size_t n, double lr, size_t steps) {
-  const hvi_adam_step s = {.beta1 = (float)BETA1,
-                           .beta2 = (float)BETA2,
-                           .epsilon = (float)EPSILON,
-                           .rate = (float)(lr / (1.0 - pow(BETA1, (double)steps))),
-                           .scale = (float)(1.0 / (1.0 - pow(BETA2, (double)steps))),
-                           .keep = 1.0F};
-  kernels->adam(theta, first, second, grad, n, &s);
+/* The step of Adam number `steps`, counted from one. */
+static hvi_adam_step adam_step(double lr, size_t steps) {
+  return (hvi_adam_step){.beta1 = (float)BETA1,
+                         .beta2 = (float)BETA2,
+                         .epsilon = (float)EPSILON,
+                         .rate = (float)(lr / (1.0 - pow(BETA1, (double)steps))),
+                         .scale = (float)(1.0 / (1.0 - pow(BETA2, (double)steps))),
+                         .keep = 1.0F};
+}
+
+/* One Adam step of a learner from its gradient. */
+static void learn(hvi_sac_learner *l, double lr) {
+  const hvi_net *net = l->net;
+  const hvi_adam_step s = adam_step(lr, ++l->steps);
+  net->kernels->adam(l->weights, l->first, l->second, l->grad, net->dim, &s);
+  hvi_net_prepare(net, l->weights);
 }
 
 /* Fills the traces and the squash with the actor's output on x[batch][x_row], unless they are
@@ -109,19 +115,16 @@ static hvi_status fit(void *context, size_t side, size_t worker, hvi_error *err)
     judge(sac, c, l->weights, sac->batch.x, at, rows);
     add_gradient(sac, c, at, rows);
   }
-  adam(net->kernels, l->weights, l->first, l->second, l->grad, net->dim, sac->settings.critic_lr,
-       ++l->steps);
-  hvi_net_prepare(net, l->weights);
+  learn(l, sac->settings.critic_lr);
   net->kernels->follow(c->target, l->weights, net->dim, (float)sac->settings.tau);
   hvi_net_prepare(net, c->target);
   return HVI_OK;
 }
 
-void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const float *reward,
-                     const float *future, const float *q1, const float *q2, const float *log_prob) {
+void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const hvi_sac_outlook *o) {
   for (size_t i = 0; i < n; i++) {
-    const float least = q1[i] <= q2[i] ? q1[i] : q2[i];
-    y[i] = reward[i] + gamma * future[i] * (least - alpha * log_prob[i]);
+    const float least = o->q1[i] <= o->q2[i] ? o->q1[i] : o->q2[i];
+    y[i] = o->reward[i] + gamma * o->future[i] * (least - alpha * o->log_prob[i]);
   }
 }
 
@@ -130,8 +133,9 @@ void hvi_sac_update_critics(hvi_sac *sac) {
   hvi_sac_replay_draw(&sac->replay, &sac->batch, n, &sac->generators.rows);
   sample(sac, sac->batch.next, false, sac->batch.next + sac->obs);
   hvi_parallel_run(2, sac->settings.threads, judge_next, sac, NULL);
-  hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), sac->batch.reward,
-                  sac->batch.future, sac->critics[0].q, sac->critics[1].q, sac->squash.log_prob);
+  const hvi_sac_outlook outlook = {sac->batch.reward, sac->batch.future, sac->critics[0].q,
+                                   sac->critics[1].q, sac->squash.log_prob};
+  hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), &outlook);
   hvi_parallel_run(2, sac->settings.threads, fit, sac, NULL);
   double q_sum = 0.0;
   for (size_t i = 0; i < n; i++) q_sum += (double)sac->critics[0].q[i];
@@ -231,9 +235,7 @@ static void step_actor(hvi_sac *sac) {
     hvi_net_backward(net, l->weights, slice_rows(sac, at), sac->batch.x + at * sac->batch.x_row,
                      sac->batch.x_row, trace, &pull);
   }
-  adam(net->kernels, l->weights, l->first, l->second, l->grad, net->dim, sac->settings.actor_lr,
-       ++l->steps);
-  hvi_net_prepare(net, l->weights);
+  learn(l, sac->settings.actor_lr);
   sac->traces_fresh = false;
 }
 
@@ -246,8 +248,8 @@ static void step_temperature(hvi_sac *sac) {
   double sum = 0.0;
   for (size_t i = 0; i < n; i++) sum += (double)(sac->squash.log_prob[i] + sac->target_entropy);
   const float grad = (float)(-(double)hvi_sac_alpha(sac) * sum / (double)n);
-  adam(sac->actor.net->kernels, &t->log_alpha, &t->first, &t->second, &grad, 1,
-       sac->settings.alpha_lr, ++t->steps);
+  const hvi_adam_step s = adam_step(sac->settings.alpha_lr, ++t->steps);
+  sac->actor.net->kernels->adam(&t->log_alpha, &t->first, &t->second, &grad, 1, &s);
 }
 
 void hvi_sac_update_actor(hvi_sac *sac) {

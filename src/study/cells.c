@@ -7,6 +7,7 @@
  * their rows go into the tables in the order of the cells.
  */
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -298,22 +299,24 @@ static hvi_status fill_tables(session *s, hvi_error *err) {
 static hvi_status open_journal(session *s, hvi_error *err) {
   const hvi_study *study = s->study;
   const hvi_study_settings *o = study->settings;
-  hvi_text path = {0};
   const bool others = study->runs && !study->tuning;
+  hvi_text folder = {0}, path = {0};
   if (others)
-    hvi_text_add(&path, "%s/%s/cells", o->out, study->runs);
+    hvi_text_add(&folder, "%s/%s", o->out, study->runs);
   else
-    hvi_text_add(&path, "%s/%s", study->folder, study->tuning ? "tune" : "cells");
-  const bool reuse = o->resume || others;
+    hvi_text_add(&folder, "%s", study->folder);
+  if (!folder.failed)
+    hvi_text_add(&path, "%s/%s", folder.data, study->tuning ? "tune" : "cells");
+  const hvi_journal_rule rule = o->resume || others ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH;
   hvi_kept head = {
       .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
-  hvi_status status = path.failed
-                          ? hvi_error_memory(err, "a path")
-                          : hvi_journal_open(&s->journal, path.data, &head,
-                                             reuse ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH, err);
+  hvi_status status = folder.failed || path.failed ? hvi_error_memory(err, "a path")
+                                                   : hvi_folder_make(folder.data, err);
+  if (!status) status = hvi_journal_open(&s->journal, path.data, &head, rule, err);
   if (status == HVI_ERROR_MISMATCH && !o->resume)
     status = hvi_journal_open(&s->journal, path.data, &head, HVI_JOURNAL_FRESH, err);
   hvi_levels_add(study->claims->levels, head.levels);
+  hvi_text_free(&folder);
   hvi_text_free(&path);
   return status ? status : read_records(s, err);
 }

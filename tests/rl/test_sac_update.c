@@ -263,7 +263,8 @@ static void time_limits_are_no_ends(void **state) {
   const float reward[] = {1.0F, 1.0F}, future[] = {1.0F, 0.0F};
   const float q1[] = {4.0F, 4.0F}, q2[] = {3.0F, 5.0F}, log_prob[] = {-2.0F, -2.0F};
   float y[2];
-  hvi_sac_targets(y, 2, 0.5F, 0.25F, reward, future, q1, q2, log_prob);
+  const hvi_sac_outlook outlook = {reward, future, q1, q2, log_prob};
+  hvi_sac_targets(y, 2, 0.5F, 0.25F, &outlook);
   assert_true(y[0] == 1.0F + 0.5F * (3.0F + 0.5F));
   assert_true(y[1] == 1.0F);
 }

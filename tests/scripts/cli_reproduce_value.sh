@@ -39,6 +39,11 @@ bits whole/lqr-values/runs.csv >two
 cmp -s one two || fail "a resumed run has other bits"
 ! find killed -name '*.checkpoint' | grep -q . || fail "a checkpoint of a finished run is left"
 
+# cells of an experiment that nobody has run are run, and are its own from then on
+sed '1i runs: elsewhere' lqr-values.yaml >others.yaml
+expect 0 reproduce others.yaml --out fresh
+[[ -s fresh/elsewhere/cells.partial ]] || fail "the cells are not where 'runs' says"
+
 # rates
 expect 0 reproduce lqr-values.yaml --out out.d --tune
 said out '^lqr, TD\(0\): 0.003 -> '
