@@ -48,6 +48,8 @@ def keep(x):
 
 @renamed(".*", ENVIRONMENTS + r"-levels-(outer|gradients|threshold)-(error|gap)\.csv")
 def levels(m, column):
+    if m[3] == "gap" and column == "noise":
+        return None  # empty: the noise is that of errors, which share the file now
     name = f"lowest_{m[3]}" if column == "lowest" else column
     return f"levels-{m[1]}-{m[2]}.csv", name, {}, keep
 
