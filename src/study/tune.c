@@ -32,8 +32,11 @@ typedef struct trial {
   size_t seeds, diverged;
 } trial;
 
+/* A part of another kind may have the plan of the whole. */
+static bool is_tuned(const hvi_part *p) { return (p->kind->flags & HVI_KIND_VALUE) != 0; }
+
 static size_t rates_of(const hvi_part *p, const hvi_arm *arm, const double **rates) {
-  if (!p->value) return 0;
+  if (!is_tuned(p)) return 0;
   *rates = arm->rate_count ? arm->rates : p->value->rates;
   return arm->rate_count ? arm->rate_count : p->value->rate_count;
 }
@@ -52,7 +55,7 @@ static bool has_grid(const hvi_study *study) {
 static hvi_status check_seeds(const hvi_study *study, hvi_error *err) {
   for (size_t i = 0; i < study->part_count; i++) {
     const hvi_part *p = &study->parts[i];
-    if (!p->value) continue;
+    if (!is_tuned(p)) continue;
     const size_t most =
         p->full.instances > p->quick.instances ? p->full.instances : p->quick.instances;
     const uint64_t first = p->value->tune_first, last = first + p->value->tune_seeds - 1;
@@ -85,7 +88,7 @@ static hvi_status expand(hvi_part *p, original *o, hvi_error *err) {
       arm->label = arm->slug;
     }
   }
-  if (!p->value) return HVI_OK;
+  if (!is_tuned(p)) return HVI_OK;
   p->seed = p->value->tune_first;
   p->quick.instances = p->full.instances = p->value->tune_seeds;
   return HVI_OK;

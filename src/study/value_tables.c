@@ -116,17 +116,19 @@ static hvi_status add_summary(group *g, hvi_error *err) {
   const size_t outer = column(g, "outer"), error = column(g, "error"), seeds = g->r.seeds;
   const hvi_mean e = hvi_runs_mean(&g->r, outer, error, INFINITY);
   const hvi_mean gap = hvi_runs_mean(&g->r, outer, column(g, "gap"), INFINITY);
-  double where, ends[1000], diverged = 0.0;
+  double where, diverged = 0.0;
   const double least = hvi_runs_least(&g->r, error, &where);
-  for (size_t s = 0; s < seeds && s < 1000; s++) {
+  double *ends = g->r.work; /* free again */
+  for (size_t s = 0; s < seeds; s++) {
     ends[s] = hvi_runs_value(&g->r, s, outer, error, INFINITY);
     const size_t row = g->r.row[g->r.start[s + 1] - 1];
     diverged += hvi_table_get(g->runs, row, column(g, "diverged")) == 1.0;
   }
   const double median = hvi_stats_quantile(ends, seeds, 0.5); /* sorts */
   const double noise = last_mean(g, "error_noise");
-  double row[21] = {(double)g->environment,
+  double row[22] = {(double)g->environment,
                     (double)g->method,
+                    hvi_table_get(g->runs, g->r.row[0], column(g, "group")),
                     e.value,
                     e.half,
                     median,
@@ -136,9 +138,9 @@ static hvi_status add_summary(group *g, hvi_error *err) {
                     gap.value,
                     gap.half,
                     noise};
-  for (size_t k = 0; k < 8; k++) row[11 + k] = last_mean(g, last[k]);
-  row[19] = (double)seeds;
-  row[20] = diverged;
+  for (size_t k = 0; k < 8; k++) row[12 + k] = last_mean(g, last[k]);
+  row[20] = (double)seeds;
+  row[21] = diverged;
   return hvi_table_add(hvi_study_table(g->study, g->part, "summary"), row, err);
 }
 
@@ -224,6 +226,7 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_column summary[] = {
       environment,
       method,
+      {"group", groups},
       {.name = "error half_width median worst least_error at_outer gap gap_half_width noise clean "
                "relative_clean gradients env_steps seconds_collect seconds_targets seconds_inner "
                "seconds_measure seeds diverged"},

@@ -68,11 +68,13 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
   *claims = (hvi_claims){0};
   s->settings = &settings;
   s->claims = claims;
-  s->tables = hvi_alloc(HVI_MOST_PARTS * HVI_KIND_TABLES, sizeof *s->tables);
+  s->table_room = HVI_MOST_PARTS * HVI_KIND_TABLES;
+  s->tables = hvi_alloc(s->table_room, sizeof *s->tables);
   for (size_t i = 0; i < s->part_count; i++) {
     hvi_part *p = &s->parts[i];
     check_ok(hvi_part_lay_out(p, false, id, &err), &err);
     for (size_t k = 0; p->kind->tables[k].name; k++) plant_table(s, p, k, value, lines, v);
+    if (p->kind->flags & HVI_KIND_VALUE) check_ok(p->kind->derive(s, p, &err), &err);
   }
   check_ok(hvi_study_judge(s, &err), &err);
   for (size_t i = 0; i < s->part_count; i++) hvi_part_clear(&s->parts[i]);

@@ -239,6 +239,17 @@ static void tuning_names_the_best(void **state) {
   check_error(hvi_study_tune(&text, &stopped, study, &s, &err), HVI_ERROR_INPUT, &err,
               "among the reported ones");
   hvi_study_free(study);
+  char parts[4200]; /* one of another kind has the plan of the whole, and no rates */
+  snprintf(parts, sizeof parts,
+           "%sparts:\n  - {kind: value}\n  - {name: game, kind: trajectory, problem: pennies,"
+           " methods: [{label: a, method: gd}]}\n",
+           online("parts"));
+  memmove(strstr(parts, "kind: value\n"), "seed: 1    \n", 12);
+  check_ok(hvi_study_parse(&study, parts, "test", &err), &err);
+  check_ok(hvi_study_tune(&text, &stopped, study, &s, &err), &err);
+  same_csv("tune.csv", in(*state, "grid/tune.csv"), in(*state, "parts/tune.csv"));
+  hvi_free(text);
+  hvi_study_free(study);
   check_ok(hvi_study_new(&study, "pennies", &err), &err);
   check_error(hvi_study_tune(&text, &stopped, study, &s, &err), HVI_ERROR_INPUT, &err,
               "no rates to tune");
