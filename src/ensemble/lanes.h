@@ -115,8 +115,6 @@ extern const hvi_lanes_kernel hvi_lanes_baseline, hvi_lanes_avx2, hvi_lanes_avx5
 hvi_status hvi_lanes_plan_new(hvi_lanes_plan **plan, const hvi_problem *p, const hvi_settings *s,
                               hvi_error *err);
 void hvi_lanes_plan_free(hvi_lanes_plan *plan);
-/* Player k's model as a stack, or NULL when it is something else. */
-const hvi_stack *hvi_lanes_player_stack(const hvi_problem *p, size_t k);
 /* Writes an instance into one lane and makes it active; false when its shape is not the plan's. eta
  * is the step size in force. */
 bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, const hvi_problem *p,

@@ -46,7 +46,8 @@ static bool activation_fits(hvi_activation a) {
          a == HVI_TANH || a == HVI_RELU || a == HVI_LEAKY_RELU;
 }
 
-const hvi_stack *hvi_lanes_player_stack(const hvi_problem *p, size_t k) {
+/* Player k's model as a stack, or NULL when it is something else. */
+static const hvi_stack *player_stack(const hvi_problem *p, size_t k) {
   const hvi_model *m = p->model;
   return hvi_stack_of(m->ops->player ? m->ops->player(m, k) : m);
 }
@@ -64,7 +65,7 @@ static bool player_fits(const hvi_stack *stack) {
 static bool problem_fits(const hvi_problem *p) {
   if (!hvi_game_of(p) || p->weights) return false;
   for (size_t k = 0; k < p->model->block_count; k++) {
-    if (!player_fits(hvi_lanes_player_stack(p, k))) return false;
+    if (!player_fits(player_stack(p, k))) return false;
   }
   for (size_t k = 0; k < p->set_count; k++) {
     const hvi_set *set = &p->sets[k];
@@ -122,7 +123,7 @@ static void place_players(hvi_lanes_plan *plan, const hvi_problem *p) {
   size_t used = 0, room = 0;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_block *block = &p->model->blocks[k];
-    const hvi_stack *stack = hvi_lanes_player_stack(p, k);
+    const hvi_stack *stack = player_stack(p, k);
     hvi_lanes_player *player = &plan->players[k];
     *player = (hvi_lanes_player){
         .dim = block->dim, .out = block->out, .theta = block->theta, .z = block->z};
@@ -183,7 +184,7 @@ static bool allocate(hvi_lanes_plan *plan, const hvi_problem *p) {
   plan->payoff_count = hvi_game_of(p)->payoff_count;
   plan->set_count = p->set_count;
   for (size_t k = 0; k < plan->player_count; k++) {
-    layers += hvi_lanes_player_stack(p, k)->layer_count;
+    layers += player_stack(p, k)->layer_count;
   }
   plan->players = hvi_alloc(plan->player_count, sizeof *plan->players);
   plan->layers = hvi_alloc(layers, sizeof *plan->layers);
@@ -229,41 +230,36 @@ void hvi_lanes_plan_free(hvi_lanes_plan *plan) {
   hvi_free(plan);
 }
 
-static bool layer_matches(const hvi_lanes_layer *a, const hvi_stack_layer *b) {
-  return a->in == b->in && a->out == b->out && a->activation == b->activation && b->matrix &&
-         !b->train_bias && a->biased == (b->bias != NULL);
-}
-
 static bool player_matches(const hvi_lanes_player *player, const hvi_stack *stack) {
-  if (!stack || stack->input || stack->layer_count != player->layer_count) return false;
+  if (stack->layer_count != player->layer_count) return false;
   if (stack->base.dim != player->dim || stack->base.out != player->out) return false;
   for (size_t i = 0; i < player->layer_count; i++) {
-    if (!layer_matches(&player->layers[i], &stack->layers[i])) return false;
+    const hvi_lanes_layer *a = &player->layers[i];
+    const hvi_stack_layer *b = &stack->layers[i];
+    if (a->in != b->in || a->out != b->out || a->activation != b->activation) return false;
+    if (a->biased != (b->bias != NULL)) return false;
   }
   return true;
 }
 
-static bool payoff_matches(const hvi_lanes_payoff *a, const hvi_payoff *b,
-                           const hvi_block *blocks) {
-  return a->row == blocks[b->row].z && a->column == blocks[b->column].z;
-}
-
-static bool set_matches(const hvi_lanes_set *a, const hvi_set *b) {
-  return a->kind == b->kind && a->begin == b->begin && a->len == b->len;
-}
-
+/* Whether a problem that lanes can run has the plan's shape. */
 static bool matches(const hvi_lanes_plan *plan, const hvi_problem *p) {
   const hvi_game *game = hvi_game_of(p);
-  if (!game || p->weights || p->model->block_count != plan->player_count) return false;
-  if (game->payoff_count != plan->payoff_count || p->set_count != plan->set_count) return false;
+  if (p->model->block_count != plan->player_count || p->set_count != plan->set_count) return false;
+  if (game->payoff_count != plan->payoff_count) return false;
   for (size_t k = 0; k < plan->player_count; k++) {
-    if (!player_matches(&plan->players[k], hvi_lanes_player_stack(p, k))) return false;
+    if (!player_matches(&plan->players[k], player_stack(p, k))) return false;
   }
   for (size_t k = 0; k < plan->payoff_count; k++) {
-    if (!payoff_matches(&plan->payoffs[k], &game->payoffs[k], p->model->blocks)) return false;
+    const hvi_lanes_payoff *a = &plan->payoffs[k];
+    const hvi_payoff *b = &game->payoffs[k];
+    if (a->row != p->model->blocks[b->row].z) return false;
+    if (a->column != p->model->blocks[b->column].z) return false;
   }
   for (size_t k = 0; k < plan->set_count; k++) {
-    if (!set_matches(&plan->sets[k], &p->sets[k])) return false;
+    const hvi_lanes_set *a = &plan->sets[k];
+    const hvi_set *b = &p->sets[k];
+    if (a->kind != b->kind || a->begin != b->begin || a->len != b->len) return false;
   }
   return true;
 }
@@ -301,7 +297,7 @@ static void put_game(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane,
 
 bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, const hvi_problem *p,
                     const hvi_settings *s, double eta) {
-  if (!matches(plan, p)) return false;
+  if (!problem_fits(p) || !matches(plan, p)) return false;
   const hvi_game *game = hvi_game_of(p);
   const bool own_eta = s->player_eta && s->step_rule == HVI_STEP_FIXED;
   put(slots, plan->theta, lane, s->theta0 ? s->theta0 : p->theta0, plan->d);
@@ -310,7 +306,7 @@ bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, co
     const hvi_lanes_player *player = &plan->players[k];
     slots[player->eta].at[lane] = own_eta ? s->player_eta[k] : eta;
     slots[player->weight].at[lane] = game->weight[k];
-    put_player(player, slots, lane, hvi_lanes_player_stack(p, k));
+    put_player(player, slots, lane, player_stack(p, k));
   }
   slots[plan->active].at[lane] = 1.0;
   return true;

@@ -323,16 +323,14 @@ static bool outer_pseudo_inverse(const linear_step *step, double *w, double *K) 
   return false;
 }
 
-static bool outer_damped(const linear_step *step, double *w, double *K) {
-  form_outer(K, w + step->l->model->out, step->l);
-  return solve_for(w, K, step, step->lambda);
-}
-
 static bool outer_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
   double *K = step->state, *w = K + n * n;
-  if (!(step->lambda > 0.0 ? outer_damped(step, w, K) : outer_pseudo_inverse(step, w, K))) {
+  if (step->lambda > 0.0) {
+    form_outer(K, w + n, l);
+    if (!solve_for(w, K, step, step->lambda)) return false;
+  } else if (!outer_pseudo_inverse(step, w, K)) {
     return false;
   }
   for (size_t i = 0; l->weights && i < n; i++) w[i] *= sqrt(l->weights[i]);

@@ -37,16 +37,9 @@ static double measure(const hvi_surrogate *l, hvi_point *p) {
   const size_t n = l->model->out;
   const double *z = p->z, *v = l->target, *w = l->weights;
   double *r = p->residual, sum = 0.0;
-  if (!w) {
-    for (size_t i = 0; i < n; i++) {
-      r[i] = z[i] - v[i];
-      sum += r[i] * r[i];
-    }
-  } else {
-    for (size_t i = 0; i < n; i++) {
-      r[i] = z[i] - v[i];
-      sum += w[i] * r[i] * r[i];
-    }
+  for (size_t i = 0; i < n; i++) {
+    r[i] = z[i] - v[i];
+    sum += (w ? w[i] * r[i] : r[i]) * r[i];
   }
   p->loss = 0.5 * sum;
   for (size_t i = 0; l->linear && i < n; i++) p->loss += l->linear[i] * r[i];
