@@ -3,7 +3,7 @@
 #
 # What stands in backticks there is one of
 #   hvi_name             a function or table, defined in src or cli; "`hvi_name` in `FILE`": in that file
-#   test_x:y             the test function y of the program tests/*/test_x.c
+#   test_x:y             the test function y of the program tests/**/test_x.c
 #   ID/claim             a row of `claims` in experiments/ID.yaml; with `each` the id ends in a level, as a file's name
 #   path/to/file.ext     a file of the tree
 #   kind:label           a label of the paper's LaTeX, or one of ours; a row's label occurs once
@@ -43,8 +43,9 @@ complain() {
 }
 
 is_test() {
-  local files=(tests/*/"$1".c)
-  [[ -f ${files[0]} ]] && grep -qE "cmocka_unit_test[a-z_]*\( *$2\b" "${files[@]}"
+  local file
+  file=$(find tests -name "$1.c" -print -quit)
+  [[ -n $file ]] && grep -qE "cmocka_unit_test[a-z_]*\( *$2\b" "$file"
 }
 
 # "CLAIM" or "CLAIM -" for each row of claims; "-": it has the key each.

@@ -305,8 +305,7 @@ static hvi_status open_journal(session *s, hvi_error *err) {
     hvi_text_add(&folder, "%s/%s", o->out, study->runs);
   else
     hvi_text_add(&folder, "%s", study->folder);
-  if (!folder.failed)
-    hvi_text_add(&path, "%s/%s", folder.data, study->tuning ? "tune" : "cells");
+  if (!folder.failed) hvi_text_add(&path, "%s/%s", folder.data, study->tuning ? "tune" : "cells");
   const hvi_journal_rule rule = o->resume || others ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH;
   hvi_kept head = {
       .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
