@@ -44,7 +44,7 @@ complain() {
 
 is_test() {
   local file
-  file=$(find tests -name "$1.c" -print -quit)
+  file=$(find -L tests -name "$1.c" -print -quit)
   [[ -n $file ]] && grep -qE "cmocka_unit_test[a-z_]*\( *$2\b" "$file"
 }
 
