@@ -219,6 +219,7 @@ HVI_API hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e);
 
 /* The rows so far; the pointer is good until the next step. */
 HVI_API const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *count);
+
 /* What came out: the present theta, whether a measurement was due or not. After a divergence it is
  * the last row alone. */
 typedef struct hvi_evaluation_result {

@@ -264,7 +264,7 @@ static const char *missing(const hvi_part *part, const char *environment) {
   return NULL;
 }
 
-static const hvi_kind_table tables[] = {{"runs", hvi_value_columns, NULL}, {NULL}};
+static const hvi_kind_table tables[] = {{"runs", hvi_value_columns, NULL}, {0}};
 
 const hvi_kind hvi_kind_value = {.name = "value",
                                  .summary = "policy evaluation with networks, several seeds",
