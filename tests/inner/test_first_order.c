@@ -138,7 +138,8 @@ static void the_list_and_the_names_agree(void **state) {
   size_t count = 0;
   for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++, count++) {
     assert_ptr_equal(hvi_optimizer_find((*o)->name), *o);
-    assert_true((*o)->summary && (*o)->summary[0]);
+    assert_true((*o)->summary);
+    assert_true((*o)->summary[0]);
   }
   assert_int_equal(count, sizeof names / sizeof names[0]);
   for (size_t i = 0; i < count; i++) assert_non_null(hvi_optimizer_find(names[i]));

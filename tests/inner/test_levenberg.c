@@ -42,7 +42,8 @@ typedef struct setup {
 
 static void set_up(setup *x, size_t index, bool weighted) {
   x->m = make_model(&model_cases[index]);
-  assert_true(x->m->dim <= ROOM && x->m->out <= ROOM);
+  assert_true(x->m->dim <= ROOM);
+  assert_true(x->m->out <= ROOM);
   fill_normal(x->theta, x->m->dim, 1);
   fill_normal(x->target, x->m->out, 2);
   for (size_t i = 0; i < x->m->out; i++) x->weights[i] = 0.5 + (double)(i % 4);

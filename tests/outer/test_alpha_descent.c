@@ -187,7 +187,8 @@ static void a_target_outside_the_box(void **state) {
   for (size_t k = 1; k < rows.count; k++) {
     const hvi_record *row = &rows.rows[k];
     check_near(row->alpha, sqrt((row->loss - 0.125) / (row->loss0 - 0.125)), 1e-12);
-    assert_true(row->alpha <= 0.8 && row->inner < 1000);
+    assert_true(row->alpha <= 0.8);
+    assert_true(row->inner < 1000);
   }
   hvi_solver_free(solver);
 
@@ -199,7 +200,8 @@ static void a_target_outside_the_box(void **state) {
     const double a2 = row->alpha * row->alpha, floor = (row->loss - a2 * row->loss0) / (1.0 - a2);
     assert_true(floor >= 0.125 - 1e-12);
     check_near(floor, 0.125, 1e-5);
-    assert_true(row->alpha <= 0.8 && row->inner < 1000);
+    assert_true(row->alpha <= 0.8);
+    assert_true(row->inner < 1000);
   }
   hvi_solver_free(solver);
 

@@ -72,7 +72,8 @@ static void check_baseline(const char *name, baseline_step step, size_t evaluati
     for (size_t t = 0; t <= STEPS; t++) {
       check_close(rows.theta[t], theta, p->model->dim, 1e-11);
       step(p, 0.05, theta, &kept);
-      assert_true(isnan(rows.rows[t].loss) && isnan(rows.rows[t].alpha));
+      assert_true(isnan(rows.rows[t].loss));
+      assert_true(isnan(rows.rows[t].alpha));
     }
     const hvi_counts *counts = &rows.rows[STEPS].counts;
     assert_int_equal(counts->f_evals, 1 + STEPS * evaluations);

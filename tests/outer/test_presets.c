@@ -244,7 +244,8 @@ static void a_preset_is_one_inner_step(void **state) {
     s.baseline = HVI_BASELINE_ADAM_GDA;
     hvi_method_apply(&s, names[i][0], NULL);
     assert_int_equal(s.inner_steps, 1);
-    assert_true(s.inner_growth == 0.0 && s.alpha == 0.0);
+    assert_true(s.inner_growth == 0.0);
+    assert_true(s.alpha == 0.0);
     assert_int_equal(s.baseline, HVI_BASELINE_NONE);
     assert_ptr_equal(s.optimizer, hvi_optimizer_find(names[i][1]));
   }

@@ -130,9 +130,15 @@ static void defaults_are_as_documented(void **state) {
   (void)state;
   const hvi_settings s = hvi_settings_defaults();
   assert_ptr_equal(s.optimizer, hvi_optimizer_find("gd"));
-  assert_true(s.eta == 0.1 && s.inner_steps == 1 && s.max_outer == 1000 && s.tol == 0.0);
-  assert_true(s.alpha == 0.0 && s.baseline == HVI_BASELINE_NONE && !s.alternating);
-  assert_true(s.step_rule == HVI_STEP_FIXED && s.target == HVI_TARGET_PLAIN);
+  assert_true(s.eta == 0.1);
+  assert_true(s.inner_steps == 1);
+  assert_true(s.max_outer == 1000);
+  assert_true(s.tol == 0.0);
+  assert_true(s.alpha == 0.0);
+  assert_true(s.baseline == HVI_BASELINE_NONE);
+  assert_true(!s.alternating);
+  assert_true(s.step_rule == HVI_STEP_FIXED);
+  assert_true(s.target == HVI_TARGET_PLAIN);
 }
 
 static double eta_of(const hvi_problem *p, const hvi_settings *s) {

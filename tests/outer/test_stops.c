@@ -245,7 +245,8 @@ static void the_best_iterate_is_the_best_row(void **state) {
   for (size_t t = 1; t < rows.count; t++) {
     if (rows.rows[t].residual < rows.rows[best].residual) best = t;
   }
-  assert_true(best > 0 && best < rows.count - 1);
+  assert_true(best > 0);
+  assert_true(best < rows.count - 1);
   assert_int_equal(info.best_outer, best);
   check_same_bits(&info.best_residual, &rows.rows[best].residual, 1);
   check_same_bits(&info.best_dist2, &rows.rows[best].dist2, 1);

@@ -189,7 +189,8 @@ static void an_alternating_row_adds_up(void **state) {
   hvi_solver *solver = solve_traced(p, s, &rows);
   for (size_t t = 1; t < rows.count; t++) {
     const hvi_record *row = &rows.rows[t];
-    assert_true(row->ratio <= 0.36 && row->alpha <= 0.6);
+    assert_true(row->ratio <= 0.36);
+    assert_true(row->alpha <= 0.6);
     /* loss0 = eta^2 / 2 (F_1(x, y)^2 + F_2(x', y)^2) */
     field before, between;
     double theta[2] = {rows.theta[t][0], rows.theta[t - 1][1]};

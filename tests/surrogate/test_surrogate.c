@@ -12,7 +12,8 @@ typedef struct fixture {
 
 static void set_up(fixture *x, bool weighted) {
   x->m = make_model(some_case);
-  assert_true(x->m->dim <= 64 && x->m->out <= 16);
+  assert_true(x->m->dim <= 64);
+  assert_true(x->m->out <= 16);
   fill_normal(x->theta, x->m->dim, 1);
   fill_normal(x->target, x->m->out, 2);
   for (size_t i = 0; i < x->m->out; i++) x->weights[i] = 0.5 + (double)i;
@@ -89,10 +90,12 @@ static void accepting_changes_places_and_probing_does_not(void **state) {
   hvi_point *here = l->now, *there = l->next;
   for (size_t i = 0; i < x.m->dim; i++) there->theta[i] = x.theta[i] + 0.5;
   const double loss = hvi_surrogate_probe(l), loss0 = l->loss0;
-  assert_true(l->now == here && loss != loss0);
+  assert_true(l->now == here);
+  assert_true(loss != loss0);
   check_same_bits(here->theta, x.theta, x.m->dim);
   hvi_surrogate_accept(l);
-  assert_true(l->now == there && l->next == here);
+  assert_true(l->now == there);
+  assert_true(l->next == here);
   check_same_bits(&l->now->loss, &loss, 1);
   check_same_bits(&l->loss0, &loss0, 1); /* until the next freeze */
   hvi_surrogate_freeze(l);

@@ -50,7 +50,8 @@ static void ten_inner_steps_beat_a_hundred(void **state) {
   check_near(i.rate_exact, 1.015625, 1e-9);
   check_near(i.rate_observed, pennies_rate(0.1, 10), 1e-4);
   assert_int_equal(i.variant_count, 2);
-  assert_true(i.variants[0].inner == 1 && i.variants[1].inner == 100);
+  assert_true(i.variants[0].inner == 1);
+  assert_true(i.variants[1].inner == 100);
   says(i.explanation, "10 inner steps beat 100");
   says(i.explanation, "expand");
   says(i.advice, "eta below 0.09057");
@@ -58,7 +59,8 @@ static void ten_inner_steps_beat_a_hundred(void **state) {
   i = inspect(p, &s, 1000);
   says(i.explanation, "10 inner steps beat 100");
   assert_true(i.rate_observed > i.variants[0].rate);
-  assert_true(i.step_share > 0.8 && i.variants[0].step_share < 0.3);
+  assert_true(i.step_share > 0.8);
+  assert_true(i.variants[0].step_share < 0.3);
   hvi_problem_free(p);
 }
 
@@ -84,7 +86,8 @@ static void covered_settings_are_safe(void **state) {
   hvi_inspection i = inspect(p, &s, 1000);
   check_verdict(&i, HVI_SAFE, HVI_OBSTACLE_NONE);
   check_near(i.rate_observed, 1.0 - 2.0 * 0.01 * 0.75 + 1e-4 * 16.5625, 1e-4);
-  assert_true(i.rate_observed <= i.rates.rho && i.rates.rho < 1.0);
+  assert_true(i.rate_observed <= i.rates.rho);
+  assert_true(i.rates.rho < 1.0);
   says(i.explanation, "measured in the run, not asked for");
   assert_string_equal(i.advice, "");
   s = settings_for("lm", 0.1, 1000);
@@ -95,7 +98,8 @@ static void covered_settings_are_safe(void **state) {
   i = inspect(p, &s, 500);
   check_verdict(&i, HVI_SAFE, HVI_OBSTACLE_NONE);
   check_near(i.eta, 0.4 * 0.75 / 16.5625, 1e-12);
-  assert_true(i.alpha == 0.09 && i.alpha_worst <= 0.09 + 1e-9);
+  assert_true(i.alpha == 0.09);
+  assert_true(i.alpha_worst <= 0.09 + 1e-9);
   assert_null(strstr(i.explanation, "not asked for"));
   hvi_problem_free(p);
 }
@@ -147,7 +151,8 @@ static void a_diverging_run_is_unsafe(void **state) {
   check_verdict(&i, HVI_UNSAFE, HVI_OBSTACLE_ETA);
   assert_int_equal(i.outcome, HVI_DIVERGED);
   says(i.explanation, "diverged");
-  assert_true(i.rate_observed > 1.0 && i.rate_exact > 1.0);
+  assert_true(i.rate_observed > 1.0);
+  assert_true(i.rate_exact > 1.0);
   hvi_problem_free(p);
 }
 
@@ -177,7 +182,8 @@ static void sampled_constants_do_not_promise(void **state) {
   const hvi_settings s = settings_for("gn", 0.02, 1000);
   const hvi_inspection i = inspect(p, &s, 500);
   check_verdict(&i, HVI_NOT_COVERED, HVI_OBSTACLE_SAMPLED);
-  assert_true(!i.constants.exact && i.constants.pairs > 0);
+  assert_true(!i.constants.exact);
+  assert_true(i.constants.pairs > 0);
   says(i.explanation, "sampled");
   hvi_problem_free(p);
 }
@@ -189,7 +195,9 @@ static void other_loops_are_not_covered(void **state) {
   hvi_settings s = settings_for("extragradient", 0.1, 1000);
   hvi_inspection i = inspect(p, &s, 300);
   assert_int_equal(i.obstacle, HVI_OBSTACLE_BASELINE);
-  assert_true(isnan(i.alpha) && isnan(i.alpha_worst) && isnan(i.rates.rho));
+  assert_true(isnan(i.alpha));
+  assert_true(isnan(i.alpha_worst));
+  assert_true(isnan(i.rates.rho));
   s = settings_for("lm", 0.05, 1000);
   s.target = HVI_TARGET_OPTIMISTIC;
   i = inspect(p, &s, 300);
@@ -210,7 +218,8 @@ static void without_a_solution_the_residual_tells(void **state) {
   const hvi_settings s = settings_for("phgd", 0.01, 1000);
   const hvi_inspection i = inspect(p, &s, 1000);
   check_verdict(&i, HVI_SAFE, HVI_OBSTACLE_NONE);
-  assert_true(i.by_residual && isnan(i.dist2));
+  assert_true(i.by_residual);
+  assert_true(isnan(i.dist2));
   check_near(i.rate_observed, 0.98666, 1e-3);
   check_near(i.rate_exact, 0.98666, 1e-3);
   says(i.explanation, "for granted");

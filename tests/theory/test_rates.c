@@ -43,7 +43,9 @@ static void the_bounds_are_where_rho_is_one(void **state) {
     check_near(hvi_theory_rates(m, L, edge, alpha).rho, 1.0, 1e-12);
     const double eta = hvi_rng_range(&rng, 0.01, 0.99) * edge;
     const hvi_rates r = hvi_theory_rates(m, L, eta, alpha);
-    assert_true(r.rho < 1.0 && r.rho_sharp <= r.rho && r.kappa2 <= r.rho_sharp);
+    assert_true(r.rho < 1.0);
+    assert_true(r.rho_sharp <= r.rho);
+    assert_true(r.kappa2 <= r.rho_sharp);
     check_near(hvi_theory_rates(m, L, eta, r.alpha_eta).rho, 1.0, 1e-12);
     check_near(hvi_theory_rates(m, L, r.eta_max, 0.0).kappa2, 1.0, 1e-12);
     const hvi_rates t = hvi_theory_rates(m, L, r.eta_theorem, r.alpha_theorem);
@@ -61,10 +63,17 @@ static void the_printed_bound_is_too_large(void **state) {
 static void nothing_is_allowed_without_monotonicity(void **state) {
   (void)state;
   const hvi_rates r = hvi_theory_rates(-0.75, sqrt(square), 0.01, 0.1);
-  assert_true(r.eta_max < 0.0 && r.eta_best < 0.0 && r.eta_theorem < 0.0 && r.eta_alpha < 0.0);
-  assert_true(r.alpha_max < 0.0 && r.alpha_eta < 0.0 && r.rho > 1.0);
+  assert_true(r.eta_max < 0.0);
+  assert_true(r.eta_best < 0.0);
+  assert_true(r.eta_theorem < 0.0);
+  assert_true(r.eta_alpha < 0.0);
+  assert_true(r.alpha_max < 0.0);
+  assert_true(r.alpha_eta < 0.0);
+  assert_true(r.rho > 1.0);
   const hvi_rates constant = hvi_theory_rates(0.0, 0.0, 0.1, 0.1);
-  assert_true(constant.eta_max == 0.0 && constant.alpha_max == 0.0 && constant.kappa2 == 1.0);
+  assert_true(constant.eta_max == 0.0);
+  assert_true(constant.alpha_max == 0.0);
+  assert_true(constant.kappa2 == 1.0);
   /* from mu / L on no step size will do */
   assert_true(hvi_theory_rates(1.0, 2.0, 0.1, 0.5).eta_alpha <= 0.0);
 }
