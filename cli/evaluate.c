@@ -19,7 +19,7 @@ enum { SCALE_ROWS = 10000 }; /* of a file */
 static const char summary[] =
     "Trains a network for the value function of a policy: on fresh batches from ENV and the\n"
     "policy, or on the transitions of a file. Each outer step freezes the targets\n"
-    "r + gamma V(s'), or such as look further ahead, and hands the fit to an inner optimizer.\n"
+    "r + gamma V(s'), or those of TD(lambda), and hands the fit to an inner optimizer.\n"
     "Writes NAME.safetensors (the network), NAME.csv (a row per measurement), NAME.png (the\n"
     "learning curve) and NAME-calibration.png (predicted against Monte-Carlo value), and a\n"
     "summary to stdout.\n"

@@ -13,11 +13,12 @@
  *                 m mod K of a buffer, the linear ones on the fresh batch
  *   Algorithm 4   alpha set, inner_steps the cap
  *
- * Beyond the paper, lambda > 0 makes targets look further ahead, by a mean over 1, 2, ... steps:
+ * Beyond the paper, lambda > 0 gives the targets of TD(lambda), a mean over 1, 2, ... steps:
  *
  *   y_i = r_i + gamma f_i ((1 - lambda) V_{theta_t}(s'_i) + lambda y_{i+1})
  *
- * where row i + 1 of the draw is the next step. The values stay the solution, the outer loop
+ * where row i + 1 of the draw is the next step. The true values stay a solution where the network
+ * can express them; where it cannot, the projected fixed point moves with lambda. The outer loop
  * contracts by gamma (1 - lambda) / (1 - gamma lambda) instead of gamma, but for the last rows of a
  * draw, and the noise of F grows.
  * With lambda_decay the mean number of further steps, lambda / (1 - lambda), is divided by

@@ -87,7 +87,7 @@ static const hvi_setting settings[] = {
     {"returns", HVI_SETTING_FLAG, AT(returns),
      .help = "targets are the returns that followed: regression, no bootstrapping"},
     {"lambda", HVI_SETTING_REAL, AT(lambda), .range = "[0,1]",
-     .help = "targets look further ahead: a mean over 1, 2, ... steps, n steps weighing X^(n-1); with --data only for --batch 0 (0: one step)"},
+     .help = "TD(lambda) targets: the mean over 1, 2, ... steps of rewards, n steps weighing X^(n-1); with --data only for --batch 0 (0: one step)"},
     {"lambda_decay", HVI_SETTING_REAL, AT(lambda_decay), .range = "[0,inf)",
      .help = "outer step t = 0, 1, ... looks 1 / (1 + X t) times as far as the first"},
     {.name = "network"},
