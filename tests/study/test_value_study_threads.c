@@ -91,6 +91,7 @@ static hvi_evaluation_spec plain_spec(hvi_collector *c) {
   s.settings.max_outer = 12;
   s.settings.stall_window = 0;
   s.schedule = (hvi_schedule){.every = 3, .per_decade = 3};
+  s.normalise = HVI_NORMALISE_NONE;
   return s;
 }
 
