@@ -90,7 +90,8 @@ static void damaged_files_are_refused(void **state) {
   assert_non_null(file);
   const size_t size = fread(bytes, 1, sizeof bytes, file);
   assert_int_equal(fclose(file), 0);
-  assert_true(size > 1000 && size < sizeof bytes);
+  assert_true(size > 1000);
+  assert_true(size < sizeof bytes);
   assert_non_null(mkdtemp(folder));
   snprintf(path, sizeof path, "%s/libhvi_good.so", folder);
   look_in(folder);

@@ -23,10 +23,14 @@ static void reals(void **state) {
     assert_false(hvi_parse_real(&x, bad[i]));
     assert_true(x == 7);
   }
-  assert_true(hvi_parse_real(&x, "-1.5e-3") && x == -1.5e-3);
-  assert_true(hvi_parse_real(&x, "+.5") && x == 0.5);
-  assert_true(hvi_parse_real(&x, "4.9406564584124654e-324") && x > 0);
-  assert_true(hvi_parse_real(&x, "0.1") && x == 0.1);
+  assert_true(hvi_parse_real(&x, "-1.5e-3"));
+  assert_true(x == -1.5e-3);
+  assert_true(hvi_parse_real(&x, "+.5"));
+  assert_true(x == 0.5);
+  assert_true(hvi_parse_real(&x, "4.9406564584124654e-324"));
+  assert_true(x > 0);
+  assert_true(hvi_parse_real(&x, "0.1"));
+  assert_true(x == 0.1);
 }
 
 /* Every way to a double gives the same bits as strtod. */
@@ -43,7 +47,8 @@ static void reals_are_rounded_as_strtod_does(void **state) {
   }
   double x, y = 0;
   const char *end = hvi_parse_decimal(&x, "0.001,inf)");
-  assert_true(x == 0.001 && *end == ',');
+  assert_true(x == 0.001);
+  assert_true(*end == ',');
   assert_non_null(hvi_parse_decimal(&y, "inf)"));
   assert_true(isinf(y));
   assert_null(hvi_parse_decimal(&y, "1e"));
@@ -60,10 +65,14 @@ static void whole_numbers(void **state) {
     assert_false(hvi_parse_u64(&x, bad[i]));
     assert_int_equal(x, 7);
   }
-  assert_true(hvi_parse_u64(&x, "18446744073709551615") && x == UINT64_MAX);
-  assert_true(hvi_parse_u64(&x, "1e3") && x == 1000);
-  assert_true(hvi_parse_u64(&x, "2.5e1") && x == 25);
-  assert_true(hvi_parse_u64(&x, "0") && x == 0);
+  assert_true(hvi_parse_u64(&x, "18446744073709551615"));
+  assert_true(x == UINT64_MAX);
+  assert_true(hvi_parse_u64(&x, "1e3"));
+  assert_true(x == 1000);
+  assert_true(hvi_parse_u64(&x, "2.5e1"));
+  assert_true(x == 25);
+  assert_true(hvi_parse_u64(&x, "0"));
+  assert_true(x == 0);
 }
 
 static void lists(void **state) {
@@ -72,7 +81,10 @@ static void lists(void **state) {
   double *x = hvi_parse_reals(&n, "1.25, -2  3e1,4");
   assert_non_null(x);
   assert_int_equal(n, 4);
-  assert_true(x[0] == 1.25 && x[1] == -2 && x[2] == 30 && x[3] == 4);
+  assert_true(x[0] == 1.25);
+  assert_true(x[1] == -2);
+  assert_true(x[2] == 30);
+  assert_true(x[3] == 4);
   hvi_free(x);
   static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1,x", "nan", " ", "1,2,"};
   for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {

@@ -96,7 +96,8 @@ static void test_zero_at_the_fixed_point(void **state) {
   hvi_problem *p = linear_value(&t);
   fit(&t, NULL, theta);
   check_ok(hvi_bellman_gap(&gap, p, theta, &s, &err), &err);
-  assert_true(gap.gap >= 0.0 && gap.gap <= 1e-6 * gap.error);
+  assert_true(gap.gap >= 0.0);
+  assert_true(gap.gap <= 1e-6 * gap.error);
   check_near(gap.error, bellman_error(&t, theta, theta), 1e-5 * gap.error);
   hvi_problem_free(p);
 }
@@ -154,7 +155,8 @@ static void test_defaults_are_the_papers(void **state) {
   hvi_error err;
   const hvi_gap_settings s = hvi_gap_defaults();
   assert_int_equal(s.steps, 500);
-  assert_true(s.lr == 1e-4 && s.lr_decay == 0.995);
+  assert_true(s.lr == 1e-4);
+  assert_true(s.lr_decay == 0.995);
   transitions_init(&t);
   hvi_problem *p = linear_value(&t);
   check_ok(hvi_bellman_gap(&gap, p, theta, &s, &err), &err);

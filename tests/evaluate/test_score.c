@@ -38,13 +38,15 @@ static void test_calibration(void **state) {
   check_near(s.intercept, 3.0, 1e-13);
   check_near(s.slope, -2.0, 1e-13);
   check_near(s.correlation, -1.0, 1e-13);
-  assert_true(s.noise == 0.0 && s.clean == s.error);
+  assert_true(s.noise == 0.0);
+  assert_true(s.clean == s.error);
   check_ok(hvi_score_values(&s, 100, y, y, NULL, &err), &err);
   assert_true(s.error == 0.0);
   check_near(s.slope, 1.0, 1e-13);
   for (size_t i = 0; i < 100; i++) p[i] = 1.0;
   check_ok(hvi_score_values(&s, 100, p, y, NULL, &err), &err);
-  assert_true(isnan(s.slope) && isnan(s.correlation));
+  assert_true(isnan(s.slope));
+  assert_true(isnan(s.correlation));
 }
 
 /* True values of variance 4, noise of 1, an error of 0.25: what is left without the noise. */

@@ -46,8 +46,12 @@ static void good_files(void **state) {
     assert_string_equal(t.names[1], "a, b");
     assert_int_equal(hvi_table_column(&t, "c"), 2);
     assert_int_equal(hvi_table_column(&t, "d"), 3);
-    assert_true(t.data[0] == 1 && t.data[1] == 2.5 && isnan(t.data[2]));
-    assert_true(t.data[3] == 2 && t.data[4] == -300 && isnan(t.data[5]));
+    assert_true(t.data[0] == 1);
+    assert_true(t.data[1] == 2.5);
+    assert_true(isnan(t.data[2]));
+    assert_true(t.data[3] == 2);
+    assert_true(t.data[4] == -300);
+    assert_true(isnan(t.data[5]));
     hvi_table_clear(&t);
     hvi_table_clear(&t);
   }
@@ -71,7 +75,10 @@ static void many_rows(void **state) {
   hvi_error err;
   check_ok(read_text(&t, text, &err), &err);
   assert_int_equal(t.rows, ROWS);
-  for (int i = 0; i < ROWS; i++) assert_true(t.data[2 * i] == i && t.data[2 * i + 1] == 2 * i);
+  for (int i = 0; i < ROWS; i++) {
+    assert_true(t.data[2 * i] == i);
+    assert_true(t.data[2 * i + 1] == 2 * i);
+  }
   hvi_table_clear(&t);
   free(text);
 }

@@ -79,7 +79,9 @@ static void halves_climb_as_they_should(void **state) {
     const hvi_tensor p = tensor(HVI_TENSOR_F16, 1, &plus), m = tensor(HVI_TENSOR_F16, 1, &minus);
     assert_int_equal(hvi_tensor_doubles(&got, &p, NULL), HVI_OK);
     assert_int_equal(hvi_tensor_doubles(&negative, &m, NULL), HVI_OK);
-    assert_true(got == value && negative == -value && signbit(negative));
+    assert_true(got == value);
+    assert_true(negative == -value);
+    assert_true(signbit(negative));
     if (bits >= 2048 && bits % 1024 == 0) step *= 2.0;
     value += step;
   }

@@ -134,7 +134,10 @@ static void inputs_are_bound_to_samples(void **state) {
   /* three rows of the same: their outputs, zeros after them, and gradients of those three */
   const size_t some = 3 * c->widths[c->layer_count - 1];
   check_same_bits(other.z, a.z, some);
-  for (size_t i = some; i < m->out; i++) assert_true(other.z[i] == 0.0 && other.forth[i] == 0.0);
+  for (size_t i = some; i < m->out; i++) {
+    assert_true(other.z[i] == 0.0);
+    assert_true(other.forth[i] == 0.0);
+  }
   memset(a.u + some, 0, (m->out - some) * sizeof *a.u);
   fixed->ops->vjp(fixed, a.cache, a.theta, a.u, a.back);
   check_relative(other.back, a.back, m->dim, tolerance);

@@ -100,15 +100,27 @@ static void extremes_are_tame(void **state) {
   float y[N], slope[N];
   FOR_KERNELS(k) {
     k->exp(y, x, N);
-    assert_true(y[0] == 1.0f && y[1] == 1.0f && isinf(y[4]) && y[5] == 0.0f && isfinite(y[10]));
+    assert_true(y[0] == 1.0f);
+    assert_true(y[1] == 1.0f);
+    assert_true(isinf(y[4]));
+    assert_true(y[5] == 0.0f);
+    assert_true(isfinite(y[10]));
     k->tanh(y, x, N);
     for (size_t i = 0; i < N; i++) assert_true(fabsf(y[i]) <= 1.0f);
-    assert_true(y[4] == 1.0f && y[5] == -1.0f && y[6] == 1.0f && y[2] == x[2] && y[3] == x[3]);
-    assert_true(signbit(y[1]) && !signbit(y[0]));
+    assert_true(y[4] == 1.0f);
+    assert_true(y[5] == -1.0f);
+    assert_true(y[6] == 1.0f);
+    assert_true(y[2] == x[2]);
+    assert_true(y[3] == x[3]);
+    assert_true(signbit(y[1]));
+    assert_true(!signbit(y[0]));
     k->log(y, x, N);
-    assert_true(y[0] == -INFINITY && y[1] == -INFINITY && isnan(y[3]) && isnan(y[5]));
-    assert_true(float_ulps(y[2], log(0x1p-149)) <= 1.0 &&
-                float_ulps(y[4], log(0x1.fffffep127)) <= 1.0);
+    assert_true(y[0] == -INFINITY);
+    assert_true(y[1] == -INFINITY);
+    assert_true(isnan(y[3]));
+    assert_true(isnan(y[5]));
+    assert_true(float_ulps(y[2], log(0x1p-149)) <= 1.0);
+    assert_true(float_ulps(y[4], log(0x1.fffffep127)) <= 1.0);
     for (int a = 0; a < HVI_ACTIVATION_COUNT; a++) {
       activate_column(k, (hvi_activation)a, y, slope, x, N);
       for (size_t i = 0; i < N; i++) {
@@ -126,11 +138,17 @@ static void what_is_not_finite_passes(void **state) {
   float y[3];
   FOR_KERNELS(k) {
     k->exp(y, x, 3);
-    assert_true(isnan(y[0]) && y[1] == INFINITY && y[2] == 0.0f);
+    assert_true(isnan(y[0]));
+    assert_true(y[1] == INFINITY);
+    assert_true(y[2] == 0.0f);
     k->tanh(y, x, 3);
-    assert_true(isnan(y[0]) && y[1] == 1.0f && y[2] == -1.0f);
+    assert_true(isnan(y[0]));
+    assert_true(y[1] == 1.0f);
+    assert_true(y[2] == -1.0f);
     k->log(y, x, 3);
-    assert_true(isnan(y[0]) && y[1] == INFINITY && isnan(y[2]));
+    assert_true(isnan(y[0]));
+    assert_true(y[1] == INFINITY);
+    assert_true(isnan(y[2]));
     for (int a = 0; a < HVI_ACTIVATION_COUNT; a++) {
       activate_column(k, (hvi_activation)a, y, NULL, x, 1);
       assert_true(isnan(y[0]));
@@ -147,7 +165,10 @@ static void tanh_is_odd(void **state) {
     k->tanh(y, x, N);
     for (size_t i = 0; i < N; i++) turned[i] = -x[i];
     k->tanh(turned, turned, N);
-    for (size_t i = 0; i < N; i++) assert_true(turned[i] == -y[i] && y[i] <= 1.0f);
+    for (size_t i = 0; i < N; i++) {
+      assert_true(turned[i] == -y[i]);
+      assert_true(y[i] <= 1.0f);
+    }
   }
 }
 

@@ -40,7 +40,9 @@ static void threads_do_not_change_a_bit(void **state) {
   double *A = hvi_alloc_doubles(ROWS * COLUMNS), *x = hvi_alloc_doubles(ROWS);
   work *w = hvi_alloc(1, sizeof *w);
   hvi_error err;
-  assert_true(A && x && w);
+  assert_true(A);
+  assert_true(x);
+  assert_true(w);
   for (size_t i = 0; i < ROWS * COLUMNS; i++) A[i] = cos(0.1 * (double)i);
   for (size_t i = 0; i < ROWS; i++) x[i] = sin((double)i);
   w->A = A;

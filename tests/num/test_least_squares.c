@@ -142,13 +142,17 @@ static void a_cutoff_drops_what_is_at_or_below_it(void **state) {
   assert_true(hvi_dense_svd_work(2, 2) <= 64);
   assert_true(hvi_dense_svd_factor(J, 2, 2, work) == 4.0);
   hvi_dense_svd_solve(x, b, 1.999, 2, 2, work);
-  assert_true(x[0] == 1.0 && x[1] == 2.0);
+  assert_true(x[0] == 1.0);
+  assert_true(x[1] == 2.0);
   hvi_dense_svd_solve(x, b, 2.0, 2, 2, work);
-  assert_true(x[0] == 1.0 && x[1] == 0.0);
+  assert_true(x[0] == 1.0);
+  assert_true(x[1] == 0.0);
   hvi_dense_svd_solve(x, b, 4.0, 2, 2, work);
-  assert_true(x[0] == 0.0 && x[1] == 0.0);
+  assert_true(x[0] == 0.0);
+  assert_true(x[1] == 0.0);
   hvi_dense_svd_solve(x, b, NAN, 2, 2, work);
-  assert_true(x[0] == 0.0 && x[1] == 0.0);
+  assert_true(x[0] == 0.0);
+  assert_true(x[1] == 0.0);
 }
 
 static void the_step_scales_with_the_matrix(void **state) {
@@ -266,7 +270,8 @@ static void a_hopeless_damping_is_refused(void **state) {
   const double zero[] = {0.0, 0.0};
   assert_false(damped_solve(x, zero, b, 0.0, 1, 2));
   assert_true(damped_solve(x, zero, b, 1.0, 1, 2));
-  assert_true(x[0] == 0.0 && x[1] == 0.0);
+  assert_true(x[0] == 0.0);
+  assert_true(x[1] == 0.0);
 }
 
 static void one_number_is_damped_in_closed_form(void **state) {
@@ -286,7 +291,8 @@ static void empty_matrices_are_fine(void **state) {
   double work[8], x[2] = {1.0, 1.0};
   assert_true(hvi_dense_svd_factor(NULL, 0, 2, work) == 0.0);
   hvi_dense_svd_solve(x, NULL, 0.0, 0, 2, work);
-  assert_true(x[0] == 0.0 && x[1] == 0.0);
+  assert_true(x[0] == 0.0);
+  assert_true(x[1] == 0.0);
   x[0] = 1.0;
   assert_true(hvi_dense_damped_solve(x, NULL, NULL, 1.0, 0, 2, work));
   assert_true(x[0] == 0.0);

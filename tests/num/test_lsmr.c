@@ -73,7 +73,8 @@ static void the_undamped_solution_is_the_pseudo_inverse(void **state) {
     fill(b, M.m, 10 + i);
     pseudo_solve(expected, &M, b);
     size_t count = solve(x, &M, b, 0.0, 1e-14, 500);
-    assert_true(count > 0 && count < 500);
+    assert_true(count > 0);
+    assert_true(count < 500);
     assert_close(x, expected, M.n, 1e-10 * hvi_vec_norm(expected, M.n));
   }
 }
@@ -148,9 +149,11 @@ static void without_work_the_answer_is_zero(void **state) {
   const double zero[] = {0, 0, 0}, outside[] = {0, 0, 1}, bad[] = {NAN, 0, 0};
   double x[2];
   assert_int_equal(solve(x, &M, zero, 0.0, 1e-12, 10), 0);
-  assert_true(x[0] == 0.0 && x[1] == 0.0);
+  assert_true(x[0] == 0.0);
+  assert_true(x[1] == 0.0);
   assert_int_equal(solve(x, &M, outside, 0.0, 1e-12, 10), 0);
-  assert_true(x[0] == 0.0 && x[1] == 0.0);
+  assert_true(x[0] == 0.0);
+  assert_true(x[1] == 0.0);
   assert_int_equal(solve(x, &M, bad, 0.0, 1e-12, 10), 0);
 }
 

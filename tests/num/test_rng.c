@@ -101,12 +101,14 @@ static void uniforms_fill_the_interval_evenly(void **state) {
   hvi_rng rng = hvi_rng_new(12, "bins", 0);
   for (int i = 0; i < DRAWS; i++) {
     double u = hvi_rng_uniform(&rng);
-    assert_true(u >= 0.0 && u < 1.0);
+    assert_true(u >= 0.0);
+    assert_true(u < 1.0);
     bins[(int)(100.0 * u)]++;
   }
   double chi2 = 0.0, expected = DRAWS / 100.0;
   for (int i = 0; i < 100; i++) chi2 += (bins[i] - expected) * (bins[i] - expected) / expected;
-  assert_true(chi2 > 50.0 && chi2 < 170.0);
+  assert_true(chi2 > 50.0);
+  assert_true(chi2 < 170.0);
 }
 
 static double correlation(hvi_rng a, hvi_rng b) {
@@ -134,7 +136,8 @@ static void ranges_are_half_open(void **state) {
   for (int i = 0; i < 1000; i++) {
     assert_true(hvi_rng_range(&rng, 1.0, high) == 1.0);
     double x = hvi_rng_range(&rng, -3.0, 5.0);
-    assert_true(x >= -3.0 && x < 5.0);
+    assert_true(x >= -3.0);
+    assert_true(x < 5.0);
     sum += x / 1000.0;
     assert_true(hvi_rng_range(&rng, 2.0, 2.0) == 2.0);
   }

@@ -43,9 +43,11 @@ static void right_at_the_ends(void **state) {
   assert_true(hvi_simd_exp(-746.0) == 0.0);
   assert_true(hvi_simd_exp(-1e300) == 0.0);
   assert_true(hvi_simd_exp(-745.0) == 0x1p-1074);
-  assert_true(hvi_simd_expm1(-INFINITY, &beside) == -1.0 && beside == 0.0);
+  assert_true(hvi_simd_expm1(-INFINITY, &beside) == -1.0);
+  assert_true(beside == 0.0);
   assert_true(isnan(hvi_simd_exp(NAN)));
-  assert_true(isnan(hvi_simd_expm1(NAN, &beside)) && isnan(beside));
+  assert_true(isnan(hvi_simd_expm1(NAN, &beside)));
+  assert_true(isnan(beside));
 }
 
 int main(void) {

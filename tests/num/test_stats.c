@@ -38,7 +38,10 @@ static void quantiles_interpolate(void **state) {
   assert_near(hvi_stats_quantile(x, 4, 0.5), 3.0, 1e-15);
   assert_near(hvi_stats_quantile(x, 4, 0.1), 1.3, 1e-15);
   assert_near(hvi_stats_quantile(x, 4, 0.9), 7.5, 1e-14);
-  assert_true(x[0] == 1.0 && x[1] == 2.0 && x[2] == 4.0 && x[3] == 9.0);
+  assert_true(x[0] == 1.0);
+  assert_true(x[1] == 2.0);
+  assert_true(x[2] == 4.0);
+  assert_true(x[3] == 9.0);
   assert_true(hvi_stats_quantile(x, 1, 0.7) == 1.0);
   assert_true(isnan(hvi_stats_quantile(x, 0, 0.5)));
   assert_true(isnan(hvi_stats_quantile(x, 4, 1.5)));
@@ -78,7 +81,8 @@ static void the_interval_uses_student_t(void **state) {
 static void the_two_methods_agree(void **state) {
   (void)state;
   double before = quantile_of(200), here = quantile_of(201), after = quantile_of(202);
-  assert_true(before > here && here > after);
+  assert_true(before > here);
+  assert_true(here > after);
   assert_near(before - here, here - after, 1e-6);
 }
 

@@ -14,9 +14,13 @@ static void elementary_operations(void **state) {
   double out[3];
   hvi_vec_copy(out, x, 3);
   hvi_vec_add(out, 2.0, y, 3);
-  assert_true(out[0] == 9.0 && out[1] == -8.0 && out[2] == 15.0);
+  assert_true(out[0] == 9.0);
+  assert_true(out[1] == -8.0);
+  assert_true(out[2] == 15.0);
   hvi_vec_scale(out, -1.0, 3);
-  assert_true(out[0] == -9.0 && out[1] == 8.0 && out[2] == -15.0);
+  assert_true(out[0] == -9.0);
+  assert_true(out[1] == 8.0);
+  assert_true(out[2] == -15.0);
   assert_true(hvi_vec_dot(x, y, 3) == 12.0);
   assert_true(hvi_vec_norm2(x, 3) == 14.0);
   assert_true(hvi_vec_dist2(x, y, 3) == 67.0);

@@ -160,7 +160,10 @@ static void known_and_estimated_floors_agree(void **state) {
     record_alphas(&x.t.base, s, HVI_FLOOR_KNOWN, known);
     record_alphas(&x.t.base, s, HVI_FLOOR_ESTIMATED, estimated);
     check_close(estimated, known, 30, 1e-6);
-    for (size_t i = 0; i < 30; i++) assert_true(known[i] < zero[i] && known[i] > 0.0);
+    for (size_t i = 0; i < 30; i++) {
+      assert_true(known[i] < zero[i]);
+      assert_true(known[i] > 0.0);
+    }
     hvi_problem_free(&x.t.base);
   }
 }

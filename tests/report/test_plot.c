@@ -135,12 +135,16 @@ static void other_pictures_are_not_replaced(void **state) {
 static void log_axes_end_at_decades(void **state) {
   (void)state;
   hvi_axis a = hvi_axis_log("y", 3e-5, 0.2);
-  assert_true(a.log && fabs(a.low - 1e-5) < 1e-18 && fabs(a.high - 1) < 1e-12);
+  assert_true(a.log);
+  assert_true(fabs(a.low - 1e-5) < 1e-18);
+  assert_true(fabs(a.high - 1) < 1e-12);
   assert_true(fabs(hvi_axis_log("y", 1e-40, 1).low - 1e-16) < 1e-28);
   a = hvi_axis_log("y", 1, 1);
-  assert_true(a.low == 1 && a.high == 10);
+  assert_true(a.low == 1);
+  assert_true(a.high == 10);
   a = hvi_axis_log("y", INFINITY, 0); /* there was nothing to look at */
-  assert_true(a.low == 0 && a.high == 0);
+  assert_true(a.low == 0);
+  assert_true(a.high == 0);
 }
 
 static void a_figure_needs_a_panel(void **state) {

@@ -213,7 +213,8 @@ static void a_damaged_partial_file_gives_the_same_bits(void **state) {
       bytes[at] ^= 4;
     }
     check_ok(hvi_dataset_collect(here.file, x.env, x.policy, &s, &report, &err), &err);
-    assert_true(report.resumed > 0 && report.damaged > 0);
+    assert_true(report.resumed > 0);
+    assert_true(report.damaged > 0);
     check_same_files(here.file, here.other);
   }
   hvi_free(bytes);
@@ -321,7 +322,9 @@ static void a_bad_file_is_refused(void **state) {
   d = load(here.file);
   assert_int_equal(d->count, 3);
   assert_string_equal(d->origin.environment, "");
-  assert_true(d->truncated[2] && !d->terminated[2] && d->observation[5] == 6.0f);
+  assert_true(d->truncated[2]);
+  assert_true(!d->terminated[2]);
+  assert_true(d->observation[5] == 6.0f);
   hvi_dataset_free(d);
   for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {
     hvi_tensor items[6];

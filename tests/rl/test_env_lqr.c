@@ -50,7 +50,9 @@ static void a_step_is_linear(void **state) {
   hvi_env_observe(env, next);
   check_close(next, expected, N, 1e-14);
   check_near(t.reward, -(double)cost_of(l, x, u), 1e-13);
-  assert_false(t.terminated || t.truncated || t.broken);
+  assert_false(t.terminated);
+  assert_false(t.truncated);
+  assert_false(t.broken);
   hvi_env_free(env);
 }
 

@@ -102,7 +102,8 @@ static void reward_is_bounded(void **state) {
   for (int k = 0; k < 2000; k++) {
     const double angle = hvi_rng_range(&rng, -20, 20), speed = hvi_rng_range(&rng, -8, 8);
     const double r = move(env, angle, speed, hvi_rng_range(&rng, -2, 2), obs).reward;
-    assert_true(r <= 0.0 && -r <= env->reward_bound);
+    assert_true(r <= 0.0);
+    assert_true(-r <= env->reward_bound);
     worst = fmax(worst, -r);
   }
   assert_true(worst > 0.9 * env->reward_bound);

@@ -17,7 +17,8 @@ static void for_each_env(env_check check) {
     hvi_env *env = NULL;
     if (hvi_env_available(kinds[k].name, NULL)) continue;
     check_ok(hvi_env_new(&env, kinds[k].name, NULL), &(hvi_error){HVI_OK, "new"});
-    assert_true(env->obs <= MOST && env->state <= MOST);
+    assert_true(env->obs <= MOST);
+    assert_true(env->state <= MOST);
     check(env);
     hvi_env_free(env);
   }
@@ -145,7 +146,9 @@ static void check_broken(hvi_env *env) {
       hvi_env_restore(env, state);
     }
     const hvi_transition t = hvi_env_step(env, action, &rng);
-    assert_true(t.broken && t.terminated && !t.truncated);
+    assert_true(t.broken);
+    assert_true(t.terminated);
+    assert_true(!t.truncated);
     assert_true(t.reward == 0.0);
     hvi_env_observe(env, obs);
     check_same_bits(obs, fresh, env->obs);
@@ -165,7 +168,8 @@ static void check_limit(hvi_env *env) {
   state[0] = (double)(env->time_limit - 2);
   hvi_env_restore(env, state);
   hvi_transition t = hvi_env_step(env, action, NULL);
-  assert_false(t.truncated || t.terminated);
+  assert_false(t.truncated);
+  assert_false(t.terminated);
   t = hvi_env_step(env, action, NULL);
   assert_true(t.truncated);
   assert_false(t.terminated);

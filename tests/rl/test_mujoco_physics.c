@@ -234,7 +234,8 @@ static void versions_of_the_ant(void **state) {
     assert_int_equal(x.terminated, y.terminated);
     ended = x.terminated;
   }
-  assert_true(ended && cut > 0);
+  assert_true(ended);
+  assert_true(cut > 0);
   drop(v4);
   drop(v5);
 }
@@ -273,7 +274,8 @@ static void starts_have_their_spread(void **state) {
     speed += square_sum(e->data->qvel, 9);
     hvi_env_reset(&ant->env, &rng);
     check_near(square_sum(ant->data->qpos + 3, 4), 1.0, 1e-14);
-    assert_true(fabs(ant->data->qpos[0]) <= 0.1 && ant->data->qpos[0] != 0.0);
+    assert_true(fabs(ant->data->qpos[0]) <= 0.1);
+    assert_true(ant->data->qpos[0] != 0.0);
     assert_true(fabs(ant->data->qpos[2] - 0.75) <= 0.1);
   }
   check_near(place / (9 * DRAWS), 0.01 / 3.0, 0.0003);

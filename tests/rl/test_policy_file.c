@@ -63,7 +63,9 @@ static void cleanrl_files_load(void **state) {
   assert_int_equal(p->obs, OBS);
   assert_int_equal(p->act, ACT);
   assert_int_equal(p->net->layer_count, 3);
-  assert_true(p->scale[1] == 3.0F && p->shift[0] == 0.5F && p->shift[1] == 0.5F);
+  assert_true(p->scale[1] == 3.0F);
+  assert_true(p->shift[0] == 0.5F);
+  assert_true(p->shift[1] == 0.5F);
   const hvi_net_layer *head = &p->net->layers[2];
   const float *mean = item(&s, "fc_mean.weight")->data,
               *log_std = item(&s, "fc_logstd.weight")->data;

@@ -118,7 +118,8 @@ static void saturation_stays_finite(void **state) {
   hvi_squash_pull(&r.s, ROWS, 1.0F, pull, dhead);
   for (size_t i = 0; i < N; i++) {
     assert_true(fabsf(actions[i] - shift[i % ACT]) <= scale[i % ACT]);
-    assert_true(isfinite(dhead[i]) && isfinite(dhead[N + i]));
+    assert_true(isfinite(dhead[i]));
+    assert_true(isfinite(dhead[N + i]));
   }
   for (size_t i = 0; i < ROWS; i++) assert_true(isfinite(r.s.log_prob[i]));
   hvi_free(r.memory);

@@ -236,7 +236,8 @@ static void check_returns(const hvi_env *env, const hvi_policy *policy,
     steps += (size_t)a.outcome.length;
   }
   check_near(r->mean, sum / (double)r->episodes, 1e-12 * fabs(sum));
-  assert_true(r->least == least && r->longest == longest);
+  assert_true(r->least == least);
+  assert_true(r->longest == longest);
   assert_int_equal(r->terminated, terminated);
   assert_int_equal(report.steps, steps);
   assert_int_equal(isnan(r->half_width), r->episodes == 1);

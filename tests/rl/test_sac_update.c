@@ -257,7 +257,8 @@ static void time_limits_are_no_ends(void **state) {
     ends += ended;
     limits += over && !ended;
   }
-  assert_true(ends > 0 && limits > 0);
+  assert_true(ends > 0);
+  assert_true(limits > 0);
   hvi_sac_free(sac);
 
   const float reward[] = {1.0F, 1.0F}, future[] = {1.0F, 0.0F};

@@ -102,7 +102,8 @@ static hvi_env *new_lqr(void) {
   hvi_env *env;
   hvi_error err;
   check_ok(hvi_env_new(&env, "lqr", &err), &err);
-  assert_true(hvi_env_lqr(env)->n == N && hvi_env_lqr(env)->m == M);
+  assert_true(hvi_env_lqr(env)->n == N);
+  assert_true(hvi_env_lqr(env)->m == M);
   return env;
 }
 
@@ -179,7 +180,9 @@ static void what_the_horizon_cuts_off_is_put_back(void **state) {
   assert_true(cut < 0.0);
   check_near(f.put_back, cut, 0.15 * fabs(cut));
   assert_true(most <= f.missing_most);
-  assert_true(isinf(f.missing_bound) && f.terminated_share == 0.0 && f.mean_length == 60.0);
+  assert_true(isinf(f.missing_bound));
+  assert_true(f.terminated_share == 0.0);
+  assert_true(f.mean_length == 60.0);
   assert_true(f.below_error == (f.missing_typical < f.mean_error));
   hvi_testset_free(t);
   hvi_env_free(env);

@@ -69,7 +69,9 @@ static void returns_are_those_of_a_plain_loop(void **state) {
     assert_int_equal(entries(false), 1);
     hvi_testset *t = load(here.file);
     assert_int_equal(t->count, counts[k]);
-    assert_true(t->gamma == 0.9 && t->horizon == 60 && t->reward_bound == 1.0);
+    assert_true(t->gamma == 0.9);
+    assert_true(t->horizon == 60);
+    assert_true(t->reward_bound == 1.0);
     for (size_t i = 0; i < t->count; i++) {
       double mean = 0.0, square = 0.0;
       double whole[5];
@@ -334,8 +336,13 @@ static void a_bad_file_is_refused(void **state) {
   hvi_testset *t;
   check_ok(hvi_tensors_write(here.file, good, ITEMS, notes, NOTES, &err), &err);
   t = load(here.file);
-  assert_true(t->count == 2 && t->rollouts == 2 && t->gamma == 0.5 && t->horizon == 4);
-  assert_true(isinf(t->reward_bound) && t->terminated[2] == 1.0 && t->length[2] == 3.0);
+  assert_true(t->count == 2);
+  assert_true(t->rollouts == 2);
+  assert_true(t->gamma == 0.5);
+  assert_true(t->horizon == 4);
+  assert_true(isinf(t->reward_bound));
+  assert_true(t->terminated[2] == 1.0);
+  assert_true(t->length[2] == 3.0);
   assert_true(isinf(hvi_testset_judge(t).missing_bound));
   hvi_testset_free(t);
   for (size_t k = 0; k < sizeof faults / sizeof faults[0]; k++) {

@@ -60,7 +60,8 @@ static void intervals_are_as_wide_as_the_spread(void **state) {
     half += slope.half / HVI_LINEAR_CURVES;
   }
   const double n = HVI_LINEAR_CURVES, sd = sqrt((squares - sum * sum / n) / (n - 1.0));
-  assert_true(half > 1.2 * sd && half < 3.2 * sd); /* 1.96, give or take */
+  assert_true(half > 1.2 * sd);
+  assert_true(half < 3.2 * sd); /* 1.96, give or take */
   assert_true(fabs(sum / n) < half);
   hvi_linear_summary_free(&s);
 }
@@ -108,7 +109,9 @@ static void limits_are_in_closed_form(void **state) {
   check_ok(hvi_linear_limits(&single, &bellman, p, &err), &err);
   check_near(single, distance_of_minimiser(m, P, N, false), 1e-9);
   check_near(bellman, distance_of_minimiser(m, P, N, true), 1e-9);
-  assert_true(single > 0.1 && bellman > 0.01 && fabs(single - bellman) > 0.1);
+  assert_true(single > 0.1);
+  assert_true(bellman > 0.01);
+  assert_true(fabs(single - bellman) > 0.1);
   hvi_problem_free(p);
 }
 

@@ -238,7 +238,8 @@ static void every_row_is_complete(void **state) {
       assert_true(hvi_setting_equal(row, s, other));
     }
     const size_t length = hvi_setting_describe(t, s, NULL, text, sizeof text);
-    assert_true(length < sizeof text && strlen(text) == length);
+    assert_true(length < sizeof text);
+    assert_true(strlen(text) == length);
     free(s);
     free(other);
   }
@@ -260,7 +261,8 @@ static void names_are_set_and_compared(void **state) {
   assert_string_equal(hvi_setting_format(hvi_setting_find(t, "eta"), &a, text, sizeof text),
                       "best");
   assert_int_equal(hvi_setting_set(t, &a, "eta", "3", &err), HVI_OK);
-  assert_true(a.step_rule == HVI_STEP_FIXED && a.eta == 3.0);
+  assert_true(a.step_rule == HVI_STEP_FIXED);
+  assert_true(a.eta == 3.0);
   assert_int_equal(hvi_setting_set(t, &a, "inner_rl", "1", &err), HVI_ERROR_INPUT);
   assert_string_equal(err.text, "solver: unknown key 'inner_rl'; did you mean 'inner_lr'?");
   a.max_outer = 5; /* where a run stops does not change its numbers */

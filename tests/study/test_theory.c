@@ -87,7 +87,8 @@ static void put(hvi_table *tables, const plant *p) {
     hvi_table *t = &tables[i];
     if (strcmp(t->name, p->table) != 0) continue;
     const size_t c = hvi_table_find(t, p->column);
-    assert_true(c < t->columns && p->row < t->rows);
+    assert_true(c < t->columns);
+    assert_true(p->row < t->rows);
     t->at[p->row * t->columns + c] = p->value;
     return;
   }

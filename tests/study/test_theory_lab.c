@@ -88,7 +88,10 @@ static void constrained_problems_are_solved_inside(void **state) {
     p->ops->operate(p, NULL, p->solution, p->solution, f);
     check_near(hvi_problem_residual(p, p->solution, f), 0.0, 1e-14);
     if (k == 1) assert_true(fabs(f[0]) > 0.5);
-    for (size_t i = 0; i < 8; i++) assert_true(p->solution[i] > 0.02 && p->solution[i] < 0.98);
+    for (size_t i = 0; i < 8; i++) {
+      assert_true(p->solution[i] > 0.02);
+      assert_true(p->solution[i] < 0.98);
+    }
     check_inside(p, p->theta0);
     hvi_problem_free(p);
   }
@@ -100,7 +103,8 @@ static bool see_away(void *context, const hvi_step *step, const hvi_record *row)
   const double now = sqrt(step->dist2), exact = now - step->error;
   check_near(step->error, 0.3 * step->change, 1e-12);
   /* the triangle inequality is an equality: the exact point lies between */
-  assert_true(exact > 0.0 && exact * exact <= step->dist2 / step->contraction * (1.0 + 1e-9));
+  assert_true(exact > 0.0);
+  assert_true(exact * exact <= step->dist2 / step->contraction * (1.0 + 1e-9));
   return true;
 }
 

@@ -107,8 +107,10 @@ static void zero_constant_reaches_a_point(void **state) {
   (void)state;
   hvi_option options[] = {{"a1", "0"}, {"b2", "0"}};
   hvi_problem *p = make("pennies", options, 2, 0, 0);
-  for (size_t k = 0; k < 2; k++)
-    assert_true(p->sets[k].lower[0] == 0.5 && p->sets[k].upper[0] == 0.5);
+  for (size_t k = 0; k < 2; k++) {
+    assert_true(p->sets[k].lower[0] == 0.5);
+    assert_true(p->sets[k].upper[0] == 0.5);
+  }
   hvi_problem_free(p);
 }
 

@@ -120,7 +120,9 @@ static void target_is_the_labels(void **state) {
   assert_true(c.exact);
   const hvi_performative_coverage cover = coverage_of(p);
   check_near(cover.beta / cover.mu, 3.0 / 7.0, 1e-15);
-  assert_true(cover.limit == 0.5 && !cover.below && strcmp(cover.key, "delta") == 0);
+  assert_true(cover.limit == 0.5);
+  assert_true(!cover.below);
+  assert_true(strcmp(cover.key, "delta") == 0);
   hvi_problem_free(p);
 }
 

@@ -117,7 +117,10 @@ static void measures_and_coverage(void **state) {
   assert_true(c.beta == beta);
   assert_true(c.mu == mu);
   assert_true(c.beta / c.mu == 0.9);
-  assert_true(c.limit == 1.0 && c.below && strcmp(c.key, "eps") == 0 && n == 16);
+  assert_true(c.limit == 1.0);
+  assert_true(c.below);
+  assert_true(strcmp(c.key, "eps") == 0);
+  assert_true(n == 16);
   hvi_problem_free(p);
 }
 
