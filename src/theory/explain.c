@@ -67,8 +67,9 @@ static const char eta_advice[] =
 static const struct {
   const char *explanation, *advice; /* without advice a smaller eta, should the run not converge */
 } obstacles[HVI_OBSTACLE_COUNT] = {
-    [HVI_OBSTACLE_NONE] = {"The theorem covers eta = {eta:4} with alpha = {alpha:3}: |z-z*|^2 "
-                           "shrinks at least by a factor rho = {rho:6} each step."},
+    [HVI_OBSTACLE_NONE] = {.explanation =
+                               "The theorem covers eta = {eta:4} with alpha = {alpha:3}: |z-z*|^2 "
+                               "shrinks at least by a factor rho = {rho:6} each step."},
     [HVI_OBSTACLE_BASELINE] = {"This method steps in the parameters without a surrogate: the "
                                "theorem does not speak of it.",
                                "for a guarantee a surrogate method, such as lm or gd with alpha "
@@ -85,8 +86,9 @@ static const struct {
                                    "alpha is covered, and even the exact step need not converge.",
                                    "the problem, not the settings: F needs a regulariser that "
                                    "makes mu positive"},
-    [HVI_OBSTACLE_BOUNDARY] = {"The known solution lies on the boundary of Z; the theorem's bound "
-                               "on the inner error needs it in the relative interior."},
+    [HVI_OBSTACLE_BOUNDARY] =
+        {.explanation = "The known solution lies on the boundary of Z; the theorem's bound "
+                        "on the inner error needs it in the relative interior."},
     [HVI_OBSTACLE_ETA] = {"eta = {eta:4} is beyond 2 mu / L^2 = {eta_max:4}: there the exact step "
                           "may expand (kappa^2 = {kappa2:5}), and no alpha is small enough.",
                           eta_advice},
@@ -99,8 +101,9 @@ static const struct {
                             "this eta alpha has to stay below {alpha_eta:3}, at this alpha eta "
                             "below {eta_alpha:4}.",
                             "eta below {eta_alpha:4}, or alpha below {alpha_eta:3}"},
-    [HVI_OBSTACLE_SAMPLED] = {"By mu and L as sampled the theorem would cover this (rho = "
-                              "{rho:6}), but samples do not bound the constants."},
+    [HVI_OBSTACLE_SAMPLED] = {.explanation =
+                                  "By mu and L as sampled the theorem would cover this (rho = "
+                                  "{rho:6}), but samples do not bound the constants."},
 };
 
 static const char *quantity(const hvi_inspection *i) {
