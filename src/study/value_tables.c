@@ -53,7 +53,7 @@ static size_t longest(const group *g) {
 }
 
 /* Row `row` on an axis: the mean over the seeds that have it. */
-static double place_of_row(const group *g, size_t axis, size_t row) {
+static double mean_of_row(const group *g, size_t axis, size_t row) {
   double sum = 0.0, n = 0.0;
   for (size_t s = 0; s < g->r.seeds; s++) {
     if (row >= rows_of_seed(g, s)) continue;
@@ -77,7 +77,7 @@ static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
   hvi_table *t = hvi_study_table(g->study, g->part, axes[axis]);
   hvi_status status = HVI_OK;
   for (size_t i = 0; i < rows && !status; i++) {
-    const double x = place_of_row(g, x_column, i);
+    const double x = mean_of_row(g, x_column, i);
     double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, x};
     if (axis == 1 && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
     for (size_t k = 0; k < MEASURES; k++) {
