@@ -14,30 +14,30 @@ extern "C" {
 #endif
 
 /* A form that would need more than 4 GiB is refused when a solver is made. */
-typedef enum hvi_linear_solver {
-  HVI_LINEAR_AUTO,        /* what suits the model; dense up to about a million Jacobian entries */
-  HVI_LINEAR_DENSE,       /* a player's Jacobian, decomposed: about 3 n d doubles */
-  HVI_LINEAR_MATRIX_FREE, /* LSMR on J v and J'u: about 4 d + 3 n doubles */
-  HVI_LINEAR_GRAM         /* J J' (n^2 doubles) or J'J (d^2), where the model has it */
-} hvi_linear_solver;
+typedef enum hvi_solve_form {
+  HVI_SOLVE_AUTO,        /* what suits the model; dense up to about a million Jacobian entries */
+  HVI_SOLVE_DENSE,       /* a player's Jacobian, decomposed: about 3 n d doubles */
+  HVI_SOLVE_MATRIX_FREE, /* LSMR on J v and J'u: about 4 d + 3 n doubles */
+  HVI_SOLVE_GRAM         /* J J' (n^2 doubles) or J'J (d^2), where the model has it */
+} hvi_solve_form;
 
 typedef struct hvi_optimizer_settings {
-  double lr;                /* gd, momentum, adam, adamw: step size */
-  double momentum;          /* momentum: share of the last step kept */
-  double beta1, beta2;      /* adam, adamw: decay of the two averages */
-  double epsilon;           /* adam, adamw: added to the root */
-  double weight_decay;      /* adamw */
-  double rank_tol;          /* gn, dgn: singular values below this share of the largest are zero */
-  double factor;            /* dgn: fixed share of the Gauss-Newton step, eta_GN */
-  bool line_search;         /* dgn: Armijo backtracking from a full step instead */
-  double damping;           /* lm: lambda; the first one when it adapts */
-  bool adapt_damping;       /* lm: gain-ratio control of lambda */
-  hvi_linear_solver linear; /* gn, dgn, lm */
-  double linear_tol;        /* matrix-free: relative tolerance */
-  size_t linear_iters;      /* matrix-free: most LSMR iterations a step; 0: 4 (n + d) */
-  double error_alpha;       /* adversary: share of the step's length that it errs by */
-  double error_angle;       /* adversary: direction of the error, radians */
-  const void *context;      /* for an optimizer of your own */
+  double lr;             /* gd, momentum, adam, adamw: step size */
+  double momentum;       /* momentum: share of the last step kept */
+  double beta1, beta2;   /* adam, adamw: decay of the two averages */
+  double epsilon;        /* adam, adamw: added to the root */
+  double weight_decay;   /* adamw */
+  double rank_tol;       /* gn, dgn: singular values below this share of the largest are zero */
+  double factor;         /* dgn: fixed share of the Gauss-Newton step, eta_GN */
+  bool line_search;      /* dgn: Armijo backtracking from a full step instead */
+  double damping;        /* lm: lambda; the first one when it adapts */
+  bool adapt_damping;    /* lm: gain-ratio control of lambda */
+  hvi_solve_form linear; /* gn, dgn, lm */
+  double linear_tol;     /* matrix-free: relative tolerance */
+  size_t linear_iters;   /* matrix-free: most LSMR iterations a step; 0: 4 (n + d) */
+  double error_alpha;    /* adversary: share of the step's length that it errs by */
+  double error_angle;    /* adversary: direction of the error, radians */
+  const void *context;   /* for an optimizer of your own */
 } hvi_optimizer_settings;
 
 /* As in hvi_settings_table, which describes them. */

@@ -32,7 +32,7 @@ static bool find_rule(hvi_lanes_rule *rule, const hvi_settings *s) {
   *rule = (hvi_lanes_rule)i;
   if (*rule == HVI_LANES_DGN && s->inner.line_search) return false;
   if (*rule == HVI_LANES_LM && s->inner.adapt_damping) return false;
-  return *rule < HVI_LANES_GN || s->inner.linear != HVI_LINEAR_MATRIX_FREE;
+  return *rule < HVI_LANES_GN || s->inner.linear != HVI_SOLVE_MATRIX_FREE;
 }
 
 static bool settings_fit(const hvi_settings *s) {

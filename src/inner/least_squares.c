@@ -362,11 +362,11 @@ static const form *gram_of(const hvi_model *m) {
 }
 
 static const form *form_of(const hvi_optimizer_settings *s, const hvi_model *m) {
-  if (s->linear == HVI_LINEAR_MATRIX_FREE) return &matrix_free;
+  if (s->linear == HVI_SOLVE_MATRIX_FREE) return &matrix_free;
   if (m->dim == m->block_count && m->out == m->block_count) return &diagonal;
-  if (s->linear == HVI_LINEAR_DENSE) return &dense;
+  if (s->linear == HVI_SOLVE_DENSE) return &dense;
   const form *own = gram_of(m);
-  if (s->linear == HVI_LINEAR_GRAM && own) return own;
+  if (s->linear == HVI_SOLVE_GRAM && own) return own;
   if (own == &outer_gram && m->out < m->dim && m->out <= OUTER_LIMIT) return own;
   if (small(m)) return &dense;
   return own == &gram && m->dim <= GRAM_LIMIT ? own : &matrix_free;
@@ -387,7 +387,7 @@ static bool countable(const form *f, const hvi_model *m) {
 
 hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
                                    hvi_error *err) {
-  if (s->linear == HVI_LINEAR_GRAM && !gram_of(m)) {
+  if (s->linear == HVI_SOLVE_GRAM && !gram_of(m)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "this model has no Gram matrix of its own: the linear solver must be "
                          "dense or matrix-free");

@@ -10,8 +10,8 @@
 
 /* Choices are stored through int pointers. */
 _Static_assert(sizeof(hvi_target) == sizeof(int) && sizeof(hvi_floor) == sizeof(int) &&
-                   sizeof(hvi_linear_solver) == sizeof(int) &&
-                   sizeof(hvi_step_rule) == sizeof(int) && sizeof(hvi_acceleration) == sizeof(int),
+                   sizeof(hvi_solve_form) == sizeof(int) && sizeof(hvi_step_rule) == sizeof(int) &&
+                   sizeof(hvi_acceleration) == sizeof(int),
                "enums are as wide as int");
 
 /* Families of methods, as hvi_method_family names them. */

@@ -76,7 +76,7 @@ static void the_solver_where_they_do_not(void **state) {
   s.inner.adapt_damping = true;
   assert_false(takes_lanes(make_builtin, "pennies", &s));
   s = method_named("gn");
-  s.inner.linear = HVI_LINEAR_MATRIX_FREE;
+  s.inner.linear = HVI_SOLVE_MATRIX_FREE;
   assert_false(takes_lanes(make_builtin, "pennies", &s));
   s = method_named("gd");
   s.target = HVI_TARGET_OPTIMISTIC;

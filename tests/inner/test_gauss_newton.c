@@ -75,7 +75,7 @@ static void the_dense_step_is_the_pseudo_inverse(void **state) {
   for (size_t i = 0; i < 2 * MODEL_CASES; i++) {
     setup x;
     set_up(&x, &model_cases[i / 2], i % 2);
-    x.r.settings.linear = HVI_LINEAR_DENSE;
+    x.r.settings.linear = HVI_SOLVE_DENSE;
     rig_use(&x.r, "gn");
     assert_true(rig_step(&x.r));
     check_step(&x, 1.0);
@@ -103,8 +103,8 @@ static void matrix_free_is_dense(void **state) {
     setup x, y;
     set_up(&x, &model_cases[cases[i / 2]], i % 2);
     set_up(&y, &model_cases[cases[i / 2]], i % 2);
-    x.r.settings.linear = HVI_LINEAR_DENSE;
-    y.r.settings.linear = HVI_LINEAR_MATRIX_FREE;
+    x.r.settings.linear = HVI_SOLVE_DENSE;
+    y.r.settings.linear = HVI_SOLVE_MATRIX_FREE;
     rig_use(&x.r, "gn");
     rig_use(&y.r, "gn");
     print_message("%s\n", model_cases[cases[i / 2]].name);

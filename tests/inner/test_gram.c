@@ -85,7 +85,7 @@ static void tear_down(setup *x) {
 
 /* Where one step of `name` ends. */
 static void step_to(double *theta, const setup *x, const char *name, const double *w,
-                    hvi_linear_solver linear, hvi_counts *counts) {
+                    hvi_solve_form linear, hvi_counts *counts) {
   rig r;
   rig_init(&r, &x->m.base, w, x->theta, x->target);
   r.settings.linear = linear;
@@ -105,11 +105,11 @@ static void check_step(const char *name, bool deficient, bool weighted) {
   set_up(&x, deficient);
   const double *w = weighted ? x.weights : NULL;
   grams = 0;
-  step_to(by_gram, &x, name, w, HVI_LINEAR_AUTO, &counts);
+  step_to(by_gram, &x, name, w, HVI_SOLVE_AUTO, &counts);
   assert_int_equal(grams, 1);
   assert_int_equal(counts.grad_evals, 1);
-  step_to(dense, &x, name, w, HVI_LINEAR_DENSE, &other);
-  step_to(free_of_matrix, &x, name, w, HVI_LINEAR_MATRIX_FREE, &other);
+  step_to(dense, &x, name, w, HVI_SOLVE_DENSE, &other);
+  step_to(free_of_matrix, &x, name, w, HVI_SOLVE_MATRIX_FREE, &other);
   assert_int_equal(grams, 1); /* only the automatic choice goes this way */
   check_relative(by_gram, dense, D, 1e-9);
   check_relative(free_of_matrix, dense, D, 1e-9);

@@ -59,7 +59,7 @@ static void tear_down(setup *x) {
 static const size_t cases[] = {0, 1, 2, 3, 4, 12, 13, 18, 19, 24, 25};
 enum { CASES = sizeof cases / sizeof cases[0] };
 
-static void check_fixed(hvi_linear_solver linear, double tolerance) {
+static void check_fixed(hvi_solve_form linear, double tolerance) {
   for (size_t i = 0; i < 4 * CASES; i++) {
     setup x;
     double delta[ROOM];
@@ -80,12 +80,12 @@ static void check_fixed(hvi_linear_solver linear, double tolerance) {
 
 static void the_dense_step_is_its_formula(void **state) {
   (void)state;
-  check_fixed(HVI_LINEAR_DENSE, 1e-11);
+  check_fixed(HVI_SOLVE_DENSE, 1e-11);
 }
 
 static void the_matrix_free_step_is_its_formula(void **state) {
   (void)state;
-  check_fixed(HVI_LINEAR_MATRIX_FREE, 1e-10);
+  check_fixed(HVI_SOLVE_MATRIX_FREE, 1e-10);
 }
 
 /* Nielsen's rule by hand, from the same start: the same points, step by step. */
@@ -188,7 +188,7 @@ static void a_singular_jacobian_does_not_end_it(void **state) {
   check_ok(hvi_affine_new(&m, 3, 3, A, NULL, &err), &err);
   rig_init(&r, m, NULL, theta, theta);
   r.settings.adapt_damping = true;
-  r.settings.linear = HVI_LINEAR_DENSE;
+  r.settings.linear = HVI_SOLVE_DENSE;
   rig_use(&r, "lm");
   for (int k = 0; k < 200; k++) {
     const double x = k % 2, y = 1.0 + k % 3;

@@ -36,7 +36,7 @@ static void tear_down(setup *x) {
 
 /* theta_{s+1} - theta_s of one step. */
 static double *step_of(const setup *x, const hvi_model *m, const char *name, const double *w,
-                       hvi_linear_solver linear, double size) {
+                       hvi_solve_form linear, double size) {
   rig r;
   rig_init(&r, m, w, x->theta, x->target);
   r.settings.linear = linear;
@@ -70,9 +70,9 @@ static void compare(const setup *x, const double *delta, const double *expected,
 static void check_damped(bool weighted, double damping, double tolerance) {
   setup x = set_up();
   const double *w = weighted ? x.weights : NULL;
-  double *exact = step_of(&x, x.stack, "lm", w, HVI_LINEAR_DENSE, damping);
-  static const hvi_linear_solver forms[] = {HVI_LINEAR_GRAM, HVI_LINEAR_AUTO, HVI_LINEAR_DENSE,
-                                            HVI_LINEAR_MATRIX_FREE};
+  double *exact = step_of(&x, x.stack, "lm", w, HVI_SOLVE_DENSE, damping);
+  static const hvi_solve_form forms[] = {HVI_SOLVE_GRAM, HVI_SOLVE_AUTO, HVI_SOLVE_DENSE,
+                                         HVI_SOLVE_MATRIX_FREE};
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
     double *delta = step_of(&x, x.mlp, "lm", w, forms[k], damping);
     compare(&x, delta, exact, tolerance);
@@ -96,8 +96,8 @@ static void undamped_steps_reach_the_target(void **state) {
   setup x = set_up();
   for (int weighted = 0; weighted < 2; weighted++) {
     const double *w = weighted ? x.weights : NULL;
-    double *dense = step_of(&x, x.stack, "gn", w, HVI_LINEAR_DENSE, 1e-10);
-    double *gram = step_of(&x, x.mlp, "gn", w, HVI_LINEAR_GRAM, 1e-10);
+    double *dense = step_of(&x, x.stack, "gn", w, HVI_SOLVE_DENSE, 1e-10);
+    double *gram = step_of(&x, x.mlp, "gn", w, HVI_SOLVE_GRAM, 1e-10);
     double *a = effect_of(&x, dense), *b = effect_of(&x, gram);
     /* n < d and J of full rank: J delta = -r */
     check_relative(b, a, x.mlp->out, 2e-3);
@@ -114,9 +114,8 @@ static void undamped_steps_agree_on_few_rows(void **state) {
   few.rows = 12;
   hvi_model_free(x.mlp), hvi_model_free(x.stack);
   x.mlp = make_network(&few, 1, true), x.stack = make_reference(&few);
-  double *exact = step_of(&x, x.stack, "gn", NULL, HVI_LINEAR_DENSE, 1e-10);
-  static const hvi_linear_solver forms[] = {HVI_LINEAR_GRAM, HVI_LINEAR_DENSE,
-                                            HVI_LINEAR_MATRIX_FREE};
+  double *exact = step_of(&x, x.stack, "gn", NULL, HVI_SOLVE_DENSE, 1e-10);
+  static const hvi_solve_form forms[] = {HVI_SOLVE_GRAM, HVI_SOLVE_DENSE, HVI_SOLVE_MATRIX_FREE};
   for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
     double *delta = step_of(&x, x.mlp, "gn", NULL, forms[k], 1e-10);
     compare(&x, delta, exact, 1e-4);
@@ -133,7 +132,7 @@ static void matrix_free_steps_end_at_the_rounding(void **state) {
   setup x = set_up();
   rig r;
   rig_init(&r, x.mlp, NULL, x.theta, x.target);
-  r.settings.linear = HVI_LINEAR_MATRIX_FREE;
+  r.settings.linear = HVI_SOLVE_MATRIX_FREE;
   r.settings.damping = 0.1;
   rig_use(&r, "lm");
   assert_true(rig_step(&r));
@@ -178,7 +177,7 @@ static void no_force(const hvi_problem *p, const void *sample, const double *the
 
 static const hvi_problem_ops plain_ops = {.name = "plain", .operate = no_force};
 
-static void solver_refused(hvi_model *m, hvi_linear_solver linear, const char *words) {
+static void solver_refused(hvi_model *m, hvi_solve_form linear, const char *words) {
   double *theta = calloc(m->dim, sizeof *theta);
   const hvi_set set = {.kind = HVI_SET_FREE, .len = m->out};
   const hvi_problem p = {
@@ -197,11 +196,11 @@ static void solver_refused(hvi_model *m, hvi_linear_solver linear, const char *w
 static void what_is_too_large_is_refused(void **state) {
   (void)state;
   network_case large = {"large", 4, 2, {64, 1}, HVI_RELU, HVI_IDENTITY, 30000};
-  solver_refused(make_network(&large, 1, true), HVI_LINEAR_GRAM, "over 4 GiB");
+  solver_refused(make_network(&large, 1, true), HVI_SOLVE_GRAM, "over 4 GiB");
   large.widths[0] = 4000;
-  solver_refused(make_network(&large, 1, true), HVI_LINEAR_DENSE, "must be matrix-free");
+  solver_refused(make_network(&large, 1, true), HVI_SOLVE_DENSE, "must be matrix-free");
   const network_case two = {"two outputs", 4, 2, {64, 2}, HVI_RELU, HVI_IDENTITY, 3};
-  solver_refused(make_network(&two, 1, true), HVI_LINEAR_GRAM, "no Gram matrix");
+  solver_refused(make_network(&two, 1, true), HVI_SOLVE_GRAM, "no Gram matrix");
 }
 
 int main(void) {

@@ -160,7 +160,7 @@ static void no_option_allocates(void **state) {
         if (option == 3) s.floor = HVI_FLOOR_KNOWN, s.alpha = 0.5;
         if (option == 4) s.floor = HVI_FLOOR_ESTIMATED, s.alpha = 0.5;
         if (option == 5) s.inner.line_search = s.inner.adapt_damping = true;
-        if (option == 6) s.inner.linear = HVI_LINEAR_MATRIX_FREE;
+        if (option == 6) s.inner.linear = HVI_SOLVE_MATRIX_FREE;
         if (option == 7) s.step_rule = HVI_STEP_THEOREM, s.keep_state = true;
         if (count(p, s) != 0) fail_msg("%s allocates with option %d", names[i], option);
       }

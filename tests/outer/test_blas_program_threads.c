@@ -18,7 +18,7 @@ static bool sees_the_programs_threads(void *context, const hvi_record *row) {
 }
 
 /* theta[N] after a few steps, in a program whose BLAS has so many threads */
-static void solve(double *theta, const char *method, hvi_linear_solver linear, int threads) {
+static void solve(double *theta, const char *method, hvi_solve_form linear, int threads) {
   const hvi_option options[] = {{"n", "300"}, {"g", "linear"}};
   hvi_problem *p;
   hvi_solver *solver;
@@ -40,7 +40,7 @@ static void solve(double *theta, const char *method, hvi_linear_solver linear, i
   assert_int_equal(openblas_get_num_threads(), threads);
 }
 
-static void check_method(const char *method, hvi_linear_solver linear) {
+static void check_method(const char *method, hvi_solve_form linear) {
   double alone[N], shared[N];
   solve(alone, method, linear, 1);
   solve(shared, method, linear, PROGRAM);
@@ -49,10 +49,10 @@ static void check_method(const char *method, hvi_linear_solver linear) {
 
 static void a_solve_has_the_same_bits_whatever_the_program_sets(void **state) {
   (void)state;
-  check_method("gn", HVI_LINEAR_DENSE);
-  check_method("gn", HVI_LINEAR_MATRIX_FREE);
-  check_method("lm", HVI_LINEAR_DENSE);
-  check_method("gda", HVI_LINEAR_AUTO);
+  check_method("gn", HVI_SOLVE_DENSE);
+  check_method("gn", HVI_SOLVE_MATRIX_FREE);
+  check_method("lm", HVI_SOLVE_DENSE);
+  check_method("gda", HVI_SOLVE_AUTO);
 }
 
 /* What is too small to be shared is not held: this is where OpenBLAS begins to share. */

@@ -113,7 +113,7 @@ static void phgd_without_a_matrix(void **state) {
   random_game g;
   random_game_init(&g);
   hvi_settings s = settings_for("phgd", 0.02, STEPS);
-  s.inner.linear = HVI_LINEAR_MATRIX_FREE;
+  s.inner.linear = HVI_SOLVE_MATRIX_FREE;
   check_steps(&g.t.base, &s, phgd_step);
   hvi_problem_free(&g.t.base);
 }

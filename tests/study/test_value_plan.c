@@ -136,7 +136,7 @@ static void what_is_tuned_depends_on_the_method(void **state) {
   }
   assert_int_equal(arms[0].rate_count, 2);
   assert_true(arms[0].rates[1] == 1.0);
-  assert_int_equal(arms[1].settings.inner.linear, HVI_LINEAR_GRAM);
+  assert_int_equal(arms[1].settings.inner.linear, HVI_SOLVE_GRAM);
   assert_true(arms[2].settings.rule_settings.adam);
   assert_true(arms[2].eta_given);
   assert_int_equal(arms[2].settings.rule_settings.copy_every, 3);

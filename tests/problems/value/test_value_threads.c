@@ -185,7 +185,7 @@ static void second_order_steps_bring_the_loss_down(void **state) {
     hvi_settings s = settings_for("lm", 1.0, 3);
     s.inner_steps = 5;
     s.inner.adapt_damping = true;
-    s.inner.linear = form ? HVI_LINEAR_GRAM : HVI_LINEAR_MATRIX_FREE;
+    s.inner.linear = form ? HVI_SOLVE_GRAM : HVI_SOLVE_MATRIX_FREE;
     hvi_solver *solver = solver_for(p, &s);
     while (hvi_solver_step(solver) == HVI_RUNNING) {
       const hvi_record row = hvi_solver_info(solver).last;
