@@ -135,19 +135,6 @@ static hvi_status lay_out(hvi_study *study, hvi_error *err) {
   return status;
 }
 
-static void clear(hvi_study *study) {
-  for (size_t i = 0; i < study->part_count; i++) {
-    if (study->parts[i].kind->close) study->parts[i].kind->close(&study->parts[i]);
-    hvi_part_clear(&study->parts[i]);
-  }
-  for (size_t i = 0; i < study->table_count; i++) hvi_table_free(&study->tables[i]);
-  hvi_free(study->tables);
-  hvi_free(study->folder);
-  study->tables = NULL;
-  study->folder = NULL;
-  study->table_count = study->table_room = 0;
-}
-
 void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table_filter *filters,
                     size_t count) {
   size_t used = (size_t)snprintf(name, size, "%s", t->name);
@@ -229,9 +216,10 @@ static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_er
 
 /* An earlier run counts when it had the same settings. A damaged file, or one of another level of
  * instructions, is an error. */
-static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *path,
-                                  const char *hash, hvi_error *err) {
+static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *hash,
+                                  hvi_error *err) {
   hvi_claims *claims = study->claims;
+  const char *path = study->claims_path;
   hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
   *finished = false;
   if (!study->settings->resume || access(path, F_OK) != 0) return HVI_OK;
@@ -243,51 +231,63 @@ static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *
   return status;
 }
 
-static hvi_status run(hvi_study *study, const char *path, void *unused, hvi_error *err) {
-  (void)unused;
-  const double started = hvi_clock_now();
-  hvi_claims *c = study->claims;
-  char hash[sizeof c->settings_hash];
-  bool finished;
-  hvi_status status = hash_settings(hash, sizeof hash, study, err);
-  if (!status) status = look_for_claims(&finished, study, path, hash, err);
-  if (status || finished) return status;
-  remove(path); /* claims.json says that the folder is complete, so it comes last and goes first */
-  memcpy(c->settings_hash, hash, sizeof hash);
-  snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
-  snprintf(c->title, sizeof c->title, "%s", study->title);
-  snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
-  if (!hvi_study_progress(study, "starting", 0)) return HVI_OK;
-  status = hvi_study_run_cells(study, err);
-  if (!status && !study->stopped) status = finish(study, err);
-  c->seconds = hvi_clock_now() - started;
-  if (status || study->stopped) return status;
-  return hvi_claims_write(c, path, err);
-}
-
-hvi_status hvi_study_hold(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
-                          hvi_study_body *body, void *context, hvi_error *err) {
+hvi_status hvi_study_open(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
+                          hvi_error *err) {
   *claims = (hvi_claims){0};
   study->settings = s;
   study->claims = claims;
   study->stopped = false;
+  study->lock = (hvi_lock){-1, NULL};
   study->folder = hvi_path_join(s->out, study->id, "");
-  char *path = study->folder ? hvi_study_path(study, "claims.json", "") : NULL;
-  hvi_status status = path ? hvi_folder_make(study->folder, err) : hvi_error_memory(err, "a path");
-  hvi_lock lock = {-1, NULL};
-  if (!status) status = hvi_lock_take(&lock, path, err);
-  if (!status) status = lay_out(study, err);
-  if (!status && !study->stopped) status = body(study, path, context, err);
-  hvi_lock_release(&lock);
-  if (status || study->stopped) hvi_claims_clear(claims);
-  clear(study);
-  hvi_free(path);
-  return status;
+  study->claims_path = study->folder ? hvi_study_path(study, "claims.json", "") : NULL;
+  if (!study->claims_path) return hvi_error_memory(err, "a path");
+  hvi_status status = hvi_folder_make(study->folder, err);
+  if (!status) status = hvi_lock_take(&study->lock, study->claims_path, err);
+  return status ? status : lay_out(study, err);
+}
+
+void hvi_study_close(hvi_study *study, hvi_status status) {
+  hvi_lock_release(&study->lock);
+  if (status || study->stopped) hvi_claims_clear(study->claims);
+  for (size_t i = 0; i < study->part_count; i++) {
+    if (study->parts[i].kind->close) study->parts[i].kind->close(&study->parts[i]);
+    hvi_part_clear(&study->parts[i]);
+  }
+  for (size_t i = 0; i < study->table_count; i++) hvi_table_free(&study->tables[i]);
+  hvi_free(study->tables);
+  hvi_free(study->folder);
+  hvi_free(study->claims_path);
+  study->tables = NULL;
+  study->folder = study->claims_path = NULL;
+  study->table_count = study->table_room = 0;
+}
+
+/* claims.json says that the folder is complete, so it comes last and goes first. */
+static void start_claims(const hvi_study *study, const char *hash) {
+  hvi_claims *c = study->claims;
+  remove(study->claims_path);
+  snprintf(c->settings_hash, sizeof c->settings_hash, "%s", hash);
+  snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
+  snprintf(c->title, sizeof c->title, "%s", study->title);
+  snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
 }
 
 hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
                          const hvi_study_settings *s, hvi_error *err) {
-  const hvi_status status = hvi_study_hold(study, claims, s, run, NULL, err);
+  char hash[sizeof claims->settings_hash] = "";
+  bool finished = false;
+  hvi_status status = hvi_study_open(study, claims, s, err);
+  const double started = hvi_clock_now();
+  if (!status && !study->stopped) status = hash_settings(hash, sizeof hash, study, err);
+  if (!status && !study->stopped) status = look_for_claims(&finished, study, hash, err);
+  if (!status && !study->stopped && !finished) {
+    start_claims(study, hash);
+    if (hvi_study_progress(study, "starting", 0)) status = hvi_study_run_cells(study, err);
+    if (!status && !study->stopped) status = finish(study, err);
+    claims->seconds = hvi_clock_now() - started;
+    if (!status && !study->stopped) status = hvi_claims_write(claims, study->claims_path, err);
+  }
+  hvi_study_close(study, status);
   *stopped = study->stopped;
   return status;
 }

@@ -15,6 +15,7 @@
 #ifndef HVI_STUDY_STUDY_H
 #define HVI_STUDY_STUDY_H
 
+#include "base/file.h"
 #include "io/yaml.h"
 #include "report/claims.h"
 #include "report/plot.h"
@@ -153,7 +154,8 @@ struct hvi_study {
   /* while it runs: */
   const hvi_study_settings *settings;
   bool stopped, tuning;
-  char *folder; /* OUT/ID */
+  char *folder, *claims_path; /* OUT/ID, its claims.json */
+  hvi_lock lock;
   size_t cell_count, table_count, table_room;
   hvi_table *tables;
   hvi_claims *claims;
@@ -231,12 +233,10 @@ void hvi_study_tell(const hvi_study *study, const char *format, ...)
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
 
-/* Holds the study's folder, with its grid laid out, while the body runs; `path` is that of
- * claims.json. study.c */
-typedef hvi_status hvi_study_body(hvi_study *study, const char *path, void *context,
-                                  hvi_error *err);
-hvi_status hvi_study_hold(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
-                          hvi_study_body *body, void *context, hvi_error *err);
+/* Between these a study holds its folder, and its grid is laid out. study.c */
+hvi_status hvi_study_open(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
+                          hvi_error *err);
+void hvi_study_close(hvi_study *study, hvi_status status);
 /* The steps of a run. */
 hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);      /* figures.c */

@@ -212,13 +212,9 @@ static hvi_status report_part(report *o, hvi_study *study, size_t index, hvi_err
   return status;
 }
 
-static hvi_status tune(hvi_study *study, const char *unused, void *context, hvi_error *err) {
-  (void)unused;
-  report *o = context;
-  hvi_status status = hvi_study_run_cells(study, err);
-  if (status || study->stopped) return status;
+static hvi_status write_report(report *o, hvi_study *study, hvi_error *err) {
   char *path = hvi_study_path(study, "tune", ".csv");
-  status =
+  hvi_status status =
       path ? hvi_csv_open(&o->csv, path,
                           "environment,method,key,rate,error,half_width,seeds,diverged,best", err)
            : hvi_error_memory(err, "a path");
@@ -244,7 +240,12 @@ hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hv
   study->tuning = true;
   for (; expanded < study->part_count && !status; expanded++)
     status = expand(&study->parts[expanded], &o.parts[expanded], err);
-  if (!status) status = hvi_study_hold(study, &claims, s, tune, &o, err);
+  if (!status) {
+    status = hvi_study_open(study, &claims, s, err);
+    if (!status && !study->stopped) status = hvi_study_run_cells(study, err);
+    if (!status && !study->stopped) status = write_report(&o, study, err);
+    hvi_study_close(study, status);
+  }
   for (size_t i = 0; i < expanded; i++) restore(&study->parts[i], &o.parts[i]);
   study->tuning = false;
   *stopped = !status && study->stopped;
