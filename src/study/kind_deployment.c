@@ -20,7 +20,7 @@ enum { DEPLOYMENTS, SUMMARY, RETRAINED, RETRAIN_STEPS = 8 };
 /* step: |theta - theta before|; gap: what a retrained model would gain */
 static const hvi_column columns[] = {
     {.name = "deployment dist2 step loss_before loss_after accuracy_before accuracy_after gap"},
-    {NULL}};
+    {0}};
 
 /* What is at the end is infinite where the run diverged. */
 /* loss_end: after the last deployment; contraction: the largest dist2 / dist2 before, above rounding;
@@ -30,15 +30,15 @@ static const hvi_column summary_columns[] = {
     {.name = "outcome", .words = hvi_outcome_words},
     {.name = "deployments dist2_start dist2_end gap_start gap_end loss_end contraction growth "
              "promised dim parameter_limit"},
-    {NULL}};
+    {0}};
 
-static const hvi_column retrained_columns[] = {{.name = "deployment gap"}, {NULL}};
+static const hvi_column retrained_columns[] = {{.name = "deployment gap"}, {0}};
 
 static const char split[] = "eps delta kind method";
 static const hvi_kind_table tables[] = {{"", columns, split},
                                         {"summary", summary_columns, NULL},
                                         {"retrained", retrained_columns, split},
-                                        {NULL}};
+                                        {0}};
 
 /* What a deployment leaves, in the order of the columns after its number. */
 typedef struct deployment {

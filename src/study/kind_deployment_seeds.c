@@ -17,15 +17,14 @@
 
 enum { ERRORS, SUMMARY };
 
-static const hvi_column columns[] = {{.name = "deployment samples mean_square rms"}, {NULL}};
+static const hvi_column columns[] = {{.name = "deployment samples mean_square rms"}, {0}};
 
 /* Theta at the end: its mean over the seeds, and the standard error of that; and how fast it got
  * there. */
-static const hvi_column summary_columns[] = {{.name = "seeds mean standard_error exponent"},
-                                             {NULL}};
+static const hvi_column summary_columns[] = {{.name = "seeds mean standard_error exponent"}, {0}};
 
 static const hvi_kind_table tables[] = {
-    {"", columns, NULL}, {"summary", summary_columns, NULL}, {NULL}};
+    {"", columns, NULL}, {"summary", summary_columns, NULL}, {0}};
 
 typedef struct seeds {
   const hvi_cell *cell;

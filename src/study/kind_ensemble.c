@@ -12,9 +12,9 @@ enum { ROWS = 200 }; /* about this many rows in a table */
 static const double solved_below = 1e-6;
 
 static const hvi_column columns[] = {
-    {.name = "outer mean median quartile1 quartile3 solved diverged"}, {NULL}};
+    {.name = "outer mean median quartile1 quartile3 solved diverged"}, {0}};
 
-static const hvi_kind_table tables[] = {{"ensemble", columns, "method"}, {NULL}};
+static const hvi_kind_table tables[] = {{"ensemble", columns, "method"}, {0}};
 
 static bool tick(void *context, size_t done) {
   const hvi_cell *c = context;

@@ -25,7 +25,7 @@ static const hvi_column columns[] = {
              MEAN("surr_1") MEAN("surr_5") MEAN("surr_10") MEAN("surr_50") MEAN("surr_100")
                  MEAN("lspe") MEAN("td0") MEAN("tdc") MEAN("gtd2") MEAN("residual_gradient")
                      MEAN("lstd") " residual_limit in_order"},
-    {NULL}};
+    {0}};
 #undef MEAN
 
 static const char *const curves[] = {
@@ -42,10 +42,10 @@ static const hvi_column summary_columns[] = {
     {.name = "group", .words = groups},
     {.name = "curve", .words = curves},
     {.name = "fall fall_half slope slope_half end end_half below residual_limit bellman_limit"},
-    {NULL}};
+    {0}};
 
 static const hvi_kind_table tables[] = {
-    {"", columns, "kind"}, {"summary", summary_columns, NULL}, {NULL}};
+    {"", columns, "kind"}, {"summary", summary_columns, NULL}, {0}};
 
 /* How far, in values, two points are from the projected fixed point. */
 typedef struct limits {

@@ -31,10 +31,10 @@ static const double choice_margin = 10;
 static const hvi_column columns[] = {
     {.name = "instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor gda_unstable "
              "gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 all_with_margin all shipped"},
-    {NULL}};
+    {0}};
 enum { COLUMNS = 17 };
 
-static const hvi_kind_table tables[] = {{"", columns, NULL}, {NULL}};
+static const hvi_kind_table tables[] = {{"", columns, NULL}, {0}};
 
 typedef struct measures {
   double end[METHODS], slope[METHODS], r2[METHODS], rise[METHODS];

@@ -65,8 +65,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 static const hvi_column columns[] = {
     {.name = "eta outer inner grad_evals reached capped alpha_median alpha_worst outer_reached "
              "grads_reached alpha_max alpha_eta kappa2"},
-    {NULL}};
-static const hvi_kind_table tables[] = {{"", columns, "problem step"}, {NULL}};
+    {0}};
+static const hvi_kind_table tables[] = {{"", columns, "problem step"}, {0}};
 
 const hvi_kind hvi_kind_theory_alpha = {.name = "theory-alpha",
                                         .summary = "what an accuracy of the inner solves costs",

@@ -123,8 +123,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {{.name = "steps last_over_first excess"}, {NULL}};
-static const hvi_kind_table tables[] = {{"", columns, NULL}, {NULL}};
+static const hvi_column columns[] = {{.name = "steps last_over_first excess"}, {0}};
+static const hvi_kind_table tables[] = {{"", columns, NULL}, {0}};
 
 const hvi_kind hvi_kind_theory_descent = {.name = "theory-descent",
                                           .summary = "descent of each step in minimisation",

@@ -85,8 +85,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return status;
 }
 
-static const hvi_column columns[] = {{.name = "monotonicity exact_rate"}, {NULL}};
-static const hvi_kind_table tables[] = {{"", columns, NULL}, {NULL}};
+static const hvi_column columns[] = {{.name = "monotonicity exact_rate"}, {0}};
+static const hvi_kind_table tables[] = {{"", columns, NULL}, {0}};
 
 const hvi_kind hvi_kind_theory_exact = {
     .name = "theory-exact", .summary = "the rate of the exact step", .tables = tables, .run = run};

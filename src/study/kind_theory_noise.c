@@ -145,8 +145,8 @@ static hvi_status run(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
 }
 
 static const hvi_column columns[] = {
-    {.name = "eta alpha observed interval limit over_recursion last_over_first seeds"}, {NULL}};
-static const hvi_kind_table tables[] = {{"", columns, "eta_share alpha_share"}, {NULL}};
+    {.name = "eta alpha observed interval limit over_recursion last_over_first seeds"}, {0}};
+static const hvi_kind_table tables[] = {{"", columns, "eta_share alpha_share"}, {0}};
 
 const hvi_kind hvi_kind_theory_noise = {.name = "theory-noise",
                                         .summary = "the neighbourhood of the stochastic case",

@@ -32,8 +32,8 @@ static const loss losses[] = {{1.0, square, square_slope}, {1.0 / 32.0, wavy, wa
 static const char *const names[] = {"square", "wavy", NULL};
 
 /* Squares of the least and largest singular value, and |grad|^2 / (2 mu (f - inf)). */
-static const hvi_column columns[] = {{"loss", names}, {.name = "sigma2 largest2 ratio"}, {NULL}};
-static const hvi_kind_table tables[] = {{"", columns, "loss"}, {NULL}};
+static const hvi_column columns[] = {{"loss", names}, {.name = "sigma2 largest2 ratio"}, {0}};
+static const hvi_kind_table tables[] = {{"", columns, "loss"}, {0}};
 
 static hvi_status draw(double row[4], const hvi_model *m, double scale, hvi_rng *rng, double *cache,
                        hvi_error *err) {

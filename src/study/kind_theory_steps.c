@@ -64,8 +64,8 @@ static hvi_status measure(tally *t, hvi_lab *lab, const hvi_cell *c, hvi_error *
 /* Contraction, error and gap are the largest, the latter two over their bounds; steps is how many
  * there were of which the contraction, and changes of which the change of F is more than rounding. */
 static const hvi_column step_columns[] = {
-    {.name = "alpha eta rho rho_sharp contraction steps changes outside error gap"}, {NULL}};
-static const hvi_kind_table step_tables[] = {{"", step_columns, NULL}, {NULL}};
+    {.name = "alpha eta rho rho_sharp contraction steps changes outside error gap"}, {0}};
+static const hvi_kind_table step_tables[] = {{"", step_columns, NULL}, {0}};
 
 static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_lab lab;
@@ -88,8 +88,8 @@ static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 
 /* Growths are less one: that is what is left of them at small eta. */
 static const hvi_column growth_columns[] = {
-    {.name = "eta least_growth largest_growth expected error alpha_error"}, {NULL}};
-static const hvi_kind_table growth_tables[] = {{"", growth_columns, NULL}, {NULL}};
+    {.name = "eta least_growth largest_growth expected error alpha_error"}, {0}};
+static const hvi_kind_table growth_tables[] = {{"", growth_columns, NULL}, {0}};
 
 static hvi_status run_growth(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_lab lab;

@@ -73,10 +73,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 }
 
 static const hvi_column columns[] = {{.name = "eta last_over_first recursion alpha_late mu_over_L"},
-                                     {NULL}};
-static const hvi_column path_columns[] = {{.name = "step distance"}, {NULL}};
-static const hvi_kind_table tables[] = {
-    {"", columns, NULL}, {"path", path_columns, "errors"}, {NULL}};
+                                     {0}};
+static const hvi_column path_columns[] = {{.name = "step distance"}, {0}};
+static const hvi_kind_table tables[] = {{"", columns, NULL}, {"path", path_columns, "errors"}, {0}};
 
 const hvi_kind hvi_kind_theory_vanishing = {.name = "theory-vanishing",
                                             .summary = "inner errors that tend to zero",

@@ -11,9 +11,9 @@
 #include <string.h>
 
 static const hvi_column columns[] = {
-    {.name = "milliseconds f_evals model_passes grad_evals inner f_ns"}, {NULL}};
+    {.name = "milliseconds f_evals model_passes grad_evals inner f_ns"}, {0}};
 
-static const hvi_kind_table tables[] = {{"repeats", columns, NULL}, {NULL}};
+static const hvi_kind_table tables[] = {{"repeats", columns, NULL}, {0}};
 
 /* One evaluation of F at the start, the fastest of 20 batches. */
 static hvi_status time_operator(double *seconds, const hvi_problem *p, hvi_error *err) {
@@ -76,7 +76,7 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
       {"method", part->factors[part->factor_count - 1].text},
       {.name =
            "milliseconds ratio_to_gda ns_per_iteration f_evals model_passes grad_evals inner f_ns"},
-      {NULL}};
+      {0}};
   hvi_status status = hvi_study_add_table(study, part, "times", own, NULL, err);
   if (status) return status;
   const hvi_table *t = hvi_study_table(study, part, "repeats");

@@ -15,16 +15,16 @@ static const hvi_column trace_columns[] = {
              "env_steps seconds alpha theta1 theta2 theta3 theta4 theta5 theta6 theta7 theta8 "
              "theta9 theta10 theta11 theta12 theta13 theta14 theta15 theta16 z1 z2 z3 z4 z5 z6 z7 "
              "z8 z9 z10 z11 z12 z13 z14 z15 z16 diverged"},
-    {NULL}};
+    {0}};
 
 static const hvi_column summary_columns[] = {
     {.name = "outcome", .words = hvi_outcome_words},
     {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio f_evals "
              "model_passes grad_evals seconds eta solution1 solution2"},
-    {NULL}};
+    {0}};
 
 static const hvi_kind_table tables[] = {
-    {"trace", trace_columns, "method"}, {"summary", summary_columns, NULL}, {NULL}};
+    {"trace", trace_columns, "method"}, {"summary", summary_columns, NULL}, {0}};
 
 typedef struct keeper {
   const hvi_cell *cell;

@@ -16,7 +16,7 @@ const hvi_column hvi_value_columns[] = {
              "grad_evals model_passes env_steps seconds_collect seconds_targets seconds_inner "
              "seconds_optimise seconds seconds_measure error_noise threshold diverged"},
     {"group", groups},
-    {NULL}};
+    {0}};
 
 enum { MEASURES = 4, AXES = 3 /* with curves */, LEVELS /* with levels */ };
 static const char *const measures[MEASURES] = {"error", "gap", "ratio", "inner"};
@@ -214,14 +214,14 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
   hvi_status status = HVI_OK;
   for (size_t a = 0; a < AXES && !status; a++) {
     const hvi_column curve[] = {
-        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {NULL}};
+        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {0}};
     status = hvi_study_add_table(study, part, axes[a], curve, "environment method", err);
   }
-  const hvi_column thresholds[] = {environment, method, {.name = "threshold " MEANS}, {NULL}};
+  const hvi_column thresholds[] = {environment, method, {.name = "threshold " MEANS}, {0}};
   if (!status)
     status = hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err);
   const hvi_column levels[] = {
-      environment, {"axis", axes}, {.name = "x lowest_error lowest_gap noise"}, {NULL}};
+      environment, {"axis", axes}, {.name = "x lowest_error lowest_gap noise"}, {0}};
   if (!status) status = hvi_study_add_table(study, part, "levels", levels, "environment axis", err);
   const hvi_column summary[] = {
       environment,
@@ -230,7 +230,7 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
       {.name = "error half_width median worst least_error at_outer gap gap_half_width noise clean "
                "relative_clean gradients env_steps seconds_collect seconds_targets seconds_inner "
                "seconds_measure seeds diverged"},
-      {NULL}};
+      {0}};
   return status ? status : hvi_study_add_table(study, part, "summary", summary, NULL, err);
 }
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 
 static const char settings[] = "environment=lqr\nseed=1\nstates=5\n";
-static const char magic[] = "hvi partial 2";
+#define MAGIC "hvi partial 2"
 enum { RECORDS = 6, LONGEST = 50 };
 
 /* Records of both kinds, out of order, of different lengths, one of them empty. */
@@ -123,7 +123,7 @@ static void a_changed_bit_is_noticed(void **state) {
     const hvi_status status = try_open(&j, here.file, settings, HVI_JOURNAL_RESUME, &err);
     if (at < ends[0]) {
       check_error(status, HVI_ERROR_INPUT, &err,
-                  at < sizeof magic + 2 ? "is not the partial file" : "damaged at its beginning");
+                  at < sizeof MAGIC + 2 ? "is not the partial file" : "damaged at its beginning");
       continue;
     }
     size_t whole = 0;

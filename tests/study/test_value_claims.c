@@ -75,7 +75,7 @@ static const planted good[] = {
     {.label = "TD(0)", .end = 1e4, .spread = 0.05, .gap = 1e-1, .seconds = 1},
     {.label = "Surr 10", .end = 4e3, .spread = 0.04, .gap = 1e-2, .seconds = 1.1},
     {.label = "Surr 50", .end = 2e3, .spread = 0.06, .gap = 1e-3, .seconds = 1.3},
-    {NULL}};
+    {0}};
 
 static void more_steps(void **state) {
   (void)state;
@@ -112,7 +112,7 @@ static void lowest(void **state) {
 
 static void on_the_clock(void **state) {
   (void)state;
-  planted p[] = {good[0], good[1], good[2], {NULL}};
+  planted p[] = {good[0], good[1], good[2], {0}};
   expect("ant", good, "clock-ant", HVI_HOLDS);
   p[1].seconds = p[2].seconds = 10.0; /* far behind when TD(0) has ended */
   expect("ant", p, "clock-ant", HVI_HOLDS_NOT);
@@ -140,12 +140,12 @@ static void beyond(void **state) {
   (void)state;
   planted p[] = {{.label = "AdamW 50", .end = 4e3, .spread = 0.04, .seconds = 1},
                  {.label = "LM 5", .end = 1e3, .spread = 0.04, .seconds = 5},
-                 {NULL}};
+                 {0}};
   expect("second-order", p, "lm-per-data-half-cheetah", HVI_HOLDS);
   expect("second-order", p, "lm-per-second-half-cheetah", HVI_HOLDS_NOT);
   planted q[] = {{.label = "50", .end = 4e3, .spread = 0.04, .seconds = 1},
                  {.label = "50 mode", .end = 4e3, .spread = 0.041, .seconds = 1},
-                 {NULL}};
+                 {0}};
   expect("accelerated", q, "mode-late-half-cheetah", HVI_HOLDS);
   expect("accelerated", q, "mode-early-half-cheetah", HVI_NOT_DECIDED);
   q[1].end = 1e4;
@@ -160,7 +160,7 @@ static void thresholds(void **state) {
                  {.label = "α² = 0.25", .end = 4e3, .spread = 0.04, .seconds = 1},
                  {.label = "α² = 0.1", .end = 4e3, .spread = 0.04, .seconds = 1},
                  {.label = "α² = 0.05", .end = 5e3, .spread = 0.04, .seconds = 1},
-                 {NULL}};
+                 {0}};
   expect("alpha", p, "threshold-matters-little-half-cheetah", HVI_HOLDS);
   p[5].end = 1e5;
   expect("alpha", p, "threshold-matters-little-half-cheetah", HVI_HOLDS_NOT);
@@ -175,7 +175,7 @@ static void baselines(void **state) {
                  {.label = "TDC", .end = 2e4, .spread = 0.04, .seconds = 1},
                  {.label = "Surr 10", .end = 3e3, .spread = 0.04, .seconds = 1},
                  {.label = "returns", .end = 1e3, .spread = 0.04, .seconds = 1},
-                 {NULL}};
+                 {0}};
   expect("baselines", p, "returns-floor-half-cheetah", HVI_HOLDS);
   expect("baselines", p, "below-baselines-half-cheetah", HVI_HOLDS);
   p[1].end = 1e3; /* one of them is better */
