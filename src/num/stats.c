@@ -98,20 +98,24 @@ double hvi_stats_slope(const double *y, size_t n) {
   return sxy / sxx;
 }
 
+void hvi_stats_fit_add(hvi_stats_fit *f, double x, double y) {
+  f->count += 1;
+  const double dx = x - f->x_mean, dy = y - f->y_mean;
+  f->x_mean += dx / f->count;
+  f->y_mean += dy / f->count;
+  f->xx += dx * (x - f->x_mean);
+  f->xy += dx * (y - f->y_mean);
+  f->yy += dy * (y - f->y_mean);
+}
+
+hvi_stats_line hvi_stats_fit_line(const hvi_stats_fit *f) {
+  if (f->count < 3 || f->xx == 0) return (hvi_stats_line){NAN, NAN};
+  return (hvi_stats_line){f->xy / f->xx, f->yy > 0 ? f->xy * f->xy / (f->xx * f->yy) : 1};
+}
+
 hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor) {
-  double count = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0, yy = 0;
-  for (size_t i = 0; i < n; i++) {
-    if (!isfinite(y[i]) || y[i] <= floor) continue;
-    /* Welford's update: no cancellation between large sums */
-    const double x = (double)i, v = log10(y[i]);
-    count += 1;
-    const double dx = x - x_mean, dy = v - y_mean;
-    x_mean += dx / count;
-    y_mean += dy / count;
-    xx += dx * (x - x_mean);
-    xy += dx * (v - y_mean);
-    yy += dy * (v - y_mean);
-  }
-  if (count < 3 || xx == 0) return (hvi_stats_line){NAN, NAN};
-  return (hvi_stats_line){xy / xx, yy > 0 ? xy * xy / (xx * yy) : 1};
+  hvi_stats_fit fit = {0};
+  for (size_t i = 0; i < n; i++)
+    if (isfinite(y[i]) && y[i] > floor) hvi_stats_fit_add(&fit, (double)i, log10(y[i]));
+  return hvi_stats_fit_line(&fit);
 }

@@ -21,6 +21,13 @@ typedef struct hvi_stats_line {
   double slope;
   double r2; /* 1: exactly a line; both are NaN with fewer than three points */
 } hvi_stats_line;
+/* The line through points that come one by one. Welford's updates: no cancellation between large
+ * sums. Not a number below three points. */
+typedef struct hvi_stats_fit {
+  double count, x_mean, y_mean, xx, xy, yy;
+} hvi_stats_fit;
+void hvi_stats_fit_add(hvi_stats_fit *f, double x, double y);
+hvi_stats_line hvi_stats_fit_line(const hvi_stats_fit *f);
 hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor);
 
 #endif

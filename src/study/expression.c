@@ -591,7 +591,7 @@ static double of_seed(const hvi_runs *r, size_t seed, curve c, const arguments *
     return hvi_runs_value(r, seed, a->x, y, c == END ? INFINITY : a->number[0]);
   if (c == TYPICAL) return hvi_runs_typical(r, seed, y, w);
   if (c == RISE) return hvi_runs_rise(r, seed, y, w);
-  const hvi_line line = hvi_runs_line(r, seed, y, w);
+  const hvi_stats_line line = hvi_runs_line(r, seed, y, w);
   return c == SLOPE ? line.slope : line.r2;
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "num/stats.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -159,23 +158,16 @@ static bool is_in(const hvi_runs *r, size_t seed, size_t i, hvi_window w) {
   return outer >= w.first && outer <= w.last && fmod(outer, w.every) == 0.0;
 }
 
-hvi_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
-  double n = 0, x_mean = 0, y_mean = 0, xx = 0, xy = 0, yy = 0;
+hvi_stats_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w) {
+  hvi_stats_fit fit = {0};
   for (size_t i = 0; i < rows_of(r, seed); i++) {
     const double value = get(r, seed, i, y);
     if (!is_in(r, seed, i, w) || !isfinite(value) || value <= HVI_STUDY_ROUNDING) continue;
-    /* Welford's update: no cancellation between large sums */
-    const double x = get(r, seed, i, r->outer) / w.every, v = log10(value);
-    n += 1;
-    const double dx = x - x_mean, dy = v - y_mean;
-    x_mean += dx / n;
-    y_mean += dy / n;
-    xx += dx * (x - x_mean);
-    xy += dx * (v - y_mean);
-    yy += dy * (v - y_mean);
+    hvi_stats_fit_add(&fit, get(r, seed, i, r->outer) / w.every, log10(value));
   }
-  if (n < 3 || xx == 0) return (hvi_line){NAN, NAN};
-  return (hvi_line){xy / xx / w.every, yy > 0 ? xy * xy / (xx * yy) : 1};
+  hvi_stats_line line = hvi_stats_fit_line(&fit);
+  line.slope /= w.every;
+  return line;
 }
 
 /* The values of y in the window, into r->work. */

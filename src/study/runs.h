@@ -12,6 +12,7 @@
 #ifndef HVI_STUDY_RUNS_H
 #define HVI_STUDY_RUNS_H
 
+#include "num/stats.h"
 #include "study/table.h"
 
 #include <hvi/error.h>
@@ -60,11 +61,7 @@ typedef struct hvi_window {
 #define HVI_STUDY_ROUNDING 1e-26
 
 /* The line log10 y = c + slope * outer, leaving out what is not above rounding. */
-typedef struct hvi_line {
-  double slope; /* decades a step */
-  double r2;    /* 1: exactly a line; both are NaN with fewer than three points */
-} hvi_line;
-hvi_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
+hvi_stats_line hvi_runs_line(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
 /* The median of y's finite values. */
 double hvi_runs_typical(const hvi_runs *r, size_t seed, size_t y, hvi_window w);
 /* The largest y[t] / y[s], s < t: how far it rose again. At least 1; what is below rounding counts

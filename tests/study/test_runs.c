@@ -35,7 +35,7 @@ static void a_geometric_curve_is_a_line(void **state) {
   for (size_t i = 0; i < ROWS; i++)
     add(&t, NAN, (double)i, 0.3 * pow(10.0, -0.02 * (double)i), NAN);
   hvi_runs r = runs_of(&t);
-  const hvi_line line = hvi_runs_line(&r, 0, Y, all);
+  const hvi_stats_line line = hvi_runs_line(&r, 0, Y, all);
   check_near(line.slope, -0.02, 1e-12);
   check_near(line.r2, 1.0, 1e-12);
   check_near(hvi_runs_line(&r, 0, Y, (hvi_window){0.0, 100.0, 10.0}).slope, -0.02, 1e-12);

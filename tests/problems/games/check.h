@@ -2,18 +2,12 @@
 #ifndef HVI_TESTS_GAMES_CHECK_H
 #define HVI_TESTS_GAMES_CHECK_H
 
+#include "support/check.h"
+
 #include <hvi/builtin.h>
 #include <hvi/game.h>
 
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static inline hvi_problem *make(const char *name, const hvi_option *options, size_t count,
                                 uint64_t seed, uint64_t instance) {
@@ -64,10 +58,6 @@ static inline double residual_at_solution(const hvi_problem *p) {
   double residual = hvi_problem_residual(p, p->solution, f);
   free(f);
   return residual;
-}
-
-static inline void check_same_bits(const double *x, const double *y, size_t n) {
-  assert_memory_equal(x, y, n * sizeof *x);
 }
 
 /* The same start, solution, sets, operator and model, bit by bit. */
