@@ -49,6 +49,8 @@ typedef struct session {
 struct hvi_cell_watch {
   session *session;
   size_t worker;
+  double cost;
+  char name[128]; /* of the cell, in words */
   bool stopped;
 };
 
@@ -125,15 +127,13 @@ static void name_cell(char *text, size_t size, const hvi_cell *c) {
 
 bool hvi_cell_tick(const hvi_cell *c, double share) {
   session *s = c->watch->session;
-  char doing[128];
-  name_cell(doing, sizeof doing, c);
   pthread_mutex_lock(&s->lock);
-  s->share[c->watch->worker] = share * cost_of(s->study, s->part, c->index);
+  s->share[c->watch->worker] = share * c->watch->cost;
   double done = s->done;
   for (size_t i = 0; i < s->workers; i++) done += s->share[i];
   const bool go_on =
       !s->study->stopped &&
-      hvi_study_progress(s->study, doing, s->total > 0 ? fmin(done / s->total, 1) : 1);
+      hvi_study_progress(s->study, c->watch->name, s->total > 0 ? fmin(done / s->total, 1) : 1);
   pthread_mutex_unlock(&s->lock);
   if (!go_on) c->watch->stopped = true;
   return go_on;
@@ -152,8 +152,10 @@ static void pack(hvi_bytes *bytes, const char *description, const hvi_rows *rows
 static hvi_status run_cell(void *context, size_t index, size_t worker, hvi_bytes *bytes,
                            hvi_error *err) {
   session *s = context;
-  struct hvi_cell_watch watch = {.session = s, .worker = worker};
+  struct hvi_cell_watch watch = {
+      .session = s, .worker = worker, .cost = cost_of(s->study, s->part, index)};
   hvi_cell c = hvi_cell_at(s->study, s->part, index);
+  name_cell(watch.name, sizeof watch.name, &c);
   hvi_rows rows = {.kind = s->part->kind};
   c.watch = &watch;
   if (!hvi_cell_tick(&c, 0.0)) return HVI_OK;
