@@ -1,7 +1,6 @@
 /* `hvi bench bellman`: the products that policy evaluation is made of, next to the bandwidth that
  * plain streaming reaches in the same run. */
-#ifndef HVI_BENCH_BELLMAN_H
-#define HVI_BENCH_BELLMAN_H
+#pragma once
 
 #include "options.h"
 
@@ -22,5 +21,3 @@ enum { BELLMAN_TRIAD, BELLMAN_ROWS = 5 };
  * *done says how many before an error or a stop. */
 hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bench_options *options,
                              hvi_error *err);
-
-#endif

@@ -113,9 +113,8 @@ static hvi_status prepare(rig *r, const hvi_env *env, const env_bench_options *o
   if (!status && !r->batch) status = hvi_error_memory(err, "a benchmark");
   for (size_t i = 0; i < count && !status; i++) status = hvi_env_clone(env, &r->batch[i], err);
   const hvi_module *module = NULL;
-  if (!status && strcmp(env->ops->name, "mujoco") == 0) {
+  if (!status && strcmp(env->ops->name, "mujoco") == 0)
     status = hvi_module_open(&module, "mujoco", err);
-  }
   if (status) return status;
   r->mujoco = module ? module->functions : NULL;
   r->actions = hvi_alloc_doubles(ACTIONS * env->act);
@@ -126,14 +125,12 @@ static hvi_status prepare(rig *r, const hvi_env *env, const env_bench_options *o
   r->bare = hvi_alloc_doubles(env->state);
   for (size_t k = 0; k < 2; k++) r->sums[k] = hvi_alloc_doubles(count);
   if (!r->actions || !r->obs || !r->batch_obs || !r->state || !r->origin || !r->bare ||
-      !r->sums[0] || !r->sums[1]) {
+      !r->sums[0] || !r->sums[1])
     return hvi_error_memory(err, "a benchmark");
-  }
   /* an unbounded action may drive the state away: such an environment is left alone */
   hvi_rng rng = hvi_rng_new(1, "bench", 0);
-  if (isfinite(env->low)) {
+  if (isfinite(env->low))
     hvi_rng_fill_uniform(&rng, env->low, env->high, ACTIONS * env->act, r->actions);
-  }
   hvi_env_reset(r->env, NULL);
   hvi_env_save(r->env, r->origin);
   return HVI_OK;

@@ -1,6 +1,5 @@
 /* `hvi env bench`: steps of an environment, next to what the physics alone takes. */
-#ifndef HVI_BENCH_ENV_H
-#define HVI_BENCH_ENV_H
+#pragma once
 
 #include <hvi/env.h>
 
@@ -30,5 +29,3 @@ typedef struct env_bench_result {
 /* *done is false when it was stopped before the first repeat was over. */
 hvi_status bench_env_run(env_bench_result *result, bool *done, const hvi_env *env,
                          const env_bench_options *options, hvi_error *err);
-
-#endif

@@ -232,9 +232,8 @@ static hvi_status step_together(crowd *c, const work *w, size_t steps, hvi_error
     c->seconds[i] = INFINITY;
     status = hvi_evaluation_new(&c->seeds[i], &spec, err);
   }
-  for (size_t r = 0; r < steps && !status; r++) {
+  for (size_t r = 0; r < steps && !status; r++)
     status = hvi_parallel_run(c->count, c->count, step_seed, c, err);
-  }
   return status;
 }
 

@@ -1,6 +1,5 @@
 /* `hvi bench evaluate`: where the time of an outer step of policy evaluation goes. */
-#ifndef HVI_BENCH_EVALUATE_H
-#define HVI_BENCH_EVALUATE_H
+#pragma once
 
 #include "options.h"
 
@@ -30,5 +29,3 @@ enum { EVALUATE_ROWS = 3, EVALUATE_BATCH = 1000, EVALUATE_INNER = 50 };
 /* Fills rows[EVALUATE_ROWS]; *done says how many before an error or a stop. */
 hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_options *options,
                               hvi_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* `hvi bench games`: the loop on small games, next to what a loop written by hand needs. */
-#ifndef HVI_BENCH_GAMES_H
-#define HVI_BENCH_GAMES_H
+#pragma once
 
 #include "options.h"
 
@@ -25,5 +24,3 @@ enum { GAMES_ROWS = 10 };
 /* Fills rows[GAMES_ROWS]; *done says how many before an error or a stop. */
 hvi_status bench_games_run(games_row *rows, size_t *done, const bench_options *options,
                            hvi_error *err);
-
-#endif

@@ -143,9 +143,8 @@ static void own_slice(const products *p, size_t first, size_t rows) {
 }
 
 static void by_own_kernel(const products *p) {
-  for (size_t first = 0; first < p->batch; first += HVI_NET_ROWS) {
+  for (size_t first = 0; first < p->batch; first += HVI_NET_ROWS)
     own_slice(p, first, p->batch - first < HVI_NET_ROWS ? p->batch - first : HVI_NET_ROWS);
-  }
 }
 
 static void by_large_blas(const products *p) {
@@ -233,9 +232,8 @@ static void time_step(double *seconds, work *w) {
 
 static double flops_of(const hvi_net *net, size_t batch) {
   double weights = 0.0;
-  for (size_t l = 0; l < net->layer_count; l++) {
+  for (size_t l = 0; l < net->layer_count; l++)
     weights += (double)(net->layers[l].in * net->layers[l].out);
-  }
   return (double)batch * (6.0 * weights - 2.0 * IN * WIDTH);
 }
 

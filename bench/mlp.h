@@ -1,7 +1,6 @@
 /* `hvi bench mlp`: inner steps on networks, next to what their bare matrix products take in the
  * same run. */
-#ifndef HVI_BENCH_MLP_H
-#define HVI_BENCH_MLP_H
+#pragma once
 
 #include "options.h"
 
@@ -26,5 +25,3 @@ enum { MLP_ROWS = 18 };
 
 /* Fills rows[MLP_ROWS]; *done says how many before an error or a stop. */
 hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const bench_options *options, hvi_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* How a benchmark runs. */
-#ifndef HVI_BENCH_OPTIONS_H
-#define HVI_BENCH_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ typedef struct bench_options {
   bool (*progress)(void *context, size_t done, size_t total);
   void *context;
 } bench_options;
-
-#endif

@@ -2,8 +2,7 @@
  * Hidden matching pennies by hand: what one would write for exactly this game and nothing else. It
  * is the limit that `hvi bench games` measures the general loop against.
  */
-#ifndef HVI_BENCH_PENNIES_LOOP_H
-#define HVI_BENCH_PENNIES_LOOP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ typedef struct pennies_row {
 
 /* Runs from (1.25, 2.25), fills rows[outer] and returns the final |z - z*|^2. */
 double pennies_loop(const pennies_run *run, pennies_row *rows);
-
-#endif

@@ -157,11 +157,10 @@ static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {
                   .a = a,
                   .w = w,
                   .c = c};
-    if (a && w && c) {
+    if (a && w && c)
       compare(row, sac, &p, repeats);
-    } else {
+    else
       status = hvi_error_memory(err, "the benchmark's matrices");
-    }
     hvi_free(a);
     hvi_free(w);
     hvi_free(c);

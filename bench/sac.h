@@ -1,7 +1,6 @@
 /* `hvi bench sac`: updates of soft actor-critic, next to what their bare matrix products take in
  * the same run. */
-#ifndef HVI_BENCH_SAC_H
-#define HVI_BENCH_SAC_H
+#pragma once
 
 #include "options.h"
 
@@ -24,5 +23,3 @@ enum { SAC_ROWS = 2 };
 
 /* Fills rows[SAC_ROWS]; *done says how many before an error or a stop. */
 hvi_status bench_sac_run(sac_row *rows, size_t *done, const bench_options *options, hvi_error *err);
-
-#endif

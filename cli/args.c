@@ -1,11 +1,9 @@
 #include "args.h"
 
+#include "base/base.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "talk.h"
-
-#include <stdio.h>
-#include <string.h>
 
 void hvi_args_add(hvi_args *args, const hvi_arg *table) {
   for (; table->name && args->count < HVI_ARGS_MAX; table++) args->rows[args->count++] = *table;

@@ -14,8 +14,7 @@
  * options; when an option is repeated the last one counts. --help (-h) is added to every table.
  * A mistake is one line on stderr, and the exit code is HVI_EXIT_USAGE.
  */
-#ifndef HVI_CLI_ARGS_H
-#define HVI_CLI_ARGS_H
+#pragma once
 
 #include <hvi/setting.h>
 
@@ -93,5 +92,3 @@ typedef struct hvi_verb {
 /* Runs the verb that argv[1] names, out of a table that ends with a name of NULL. Without one it
  * answers --help from args, or says which verbs there are. Returns the exit code. */
 int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv);
-
-#endif

@@ -1,4 +1,5 @@
 /* hvi bench: speed, as ratios to limits measured in the same run. */
+#include "base/base.h"
 #include "bellman.h"
 #include "commands.h"
 #include "evaluate.h"
@@ -7,11 +8,6 @@
 #include "mlp.h"
 #include "sac.h"
 #include "talk.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* "0.97", or "-" where one of the two was not measured. */
 static const char *ratio(char text[16], double above, double below) {

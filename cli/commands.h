@@ -1,6 +1,5 @@
 /* The sub-commands. argv[0] is the command's name; the result is the exit code. */
-#ifndef HVI_CLI_COMMANDS_H
-#define HVI_CLI_COMMANDS_H
+#pragma once
 
 int hvi_cli_solve(int argc, char **argv);
 int hvi_cli_inspect(int argc, char **argv);
@@ -14,5 +13,3 @@ int hvi_cli_testset(int argc, char **argv);
 int hvi_cli_evaluate(int argc, char **argv);
 int hvi_cli_list(int argc, char **argv);
 int hvi_cli_info(int argc, char **argv);
-
-#endif

@@ -1,6 +1,7 @@
 /* hvi data and hvi testset: transitions of a policy, states with their values, and what is in a file
  * of either. */
 #include "args.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "commands.h"
 #include "json.h"
@@ -10,8 +11,6 @@
 #include <hvi/testset.h>
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 
 /* The episodes of a data set. */
 typedef struct episodes {

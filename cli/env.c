@@ -1,6 +1,6 @@
 /* hvi env: the environments, what they are like, what they answer to actions, and their speed. */
 #include "env.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "io/npy.h"
@@ -9,10 +9,6 @@
 #include "talk.h"
 
 #include <hvi/rollout.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static const char operand[] = "name of an environment";
 

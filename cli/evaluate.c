@@ -1,17 +1,13 @@
 /* hvi evaluate: a value network for a policy, and how good it is. */
+#include "base/base.h"
 #include "evaluate_parts.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/parallel.h"
 #include "base/suggest.h"
 #include "commands.h"
 #include "rollout.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { SCALE_ROWS = 10000 }; /* of a file */
@@ -152,9 +148,8 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   /* it goes with plain Bellman targets and new samples, and nobody asked for it */
   if (!hvi_args_given(args, "accelerate") &&
       (e->spec.value.returns || s->settings.target != HVI_TARGET_PLAIN ||
-       s->settings.redraw_every > 1)) {
+       s->settings.redraw_every > 1))
     s->settings.accelerate = HVI_ACCELERATE_NONE;
-  }
 }
 
 /* Targets look further where rows follow each other and nobody asked for something else. Anderson's

@@ -1,6 +1,5 @@
 /* `hvi evaluate`: the value function of a policy, from an environment or from data. */
-#ifndef HVI_CLI_EVALUATE_PARTS_H
-#define HVI_CLI_EVALUATE_PARTS_H
+#pragma once
 
 #include "base/file.h"
 #include "evaluate/task.h"
@@ -52,5 +51,3 @@ hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err);
 
 /* Measures the end and prints it. */
 hvi_status hvi_evaluate_report(hvi_evaluate *e, hvi_error *err);
-
-#endif

@@ -1,8 +1,7 @@
 /* What an evaluation leaves: files, pictures, and the result for people and as JSON. */
+#include "base/base.h"
 #include "evaluate_parts.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "io/kept.h"
@@ -11,10 +10,6 @@
 #include "report/text.h"
 #include "rollout.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,9 +78,8 @@ hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   hvi_free(header);
   if (status) return status;
   for (size_t i = 0; i < count; i++) {
-    for (size_t j = 0; hvi_evaluation_column(j); j++) {
+    for (size_t j = 0; hvi_evaluation_column(j); j++)
       hvi_csv_number(&csv, hvi_evaluation_cell(&rows[i], j));
-    }
     hvi_csv_number(&csv, e->task.noise);
     hvi_csv_end(&csv);
   }
@@ -240,9 +234,8 @@ static hvi_status write_calibration(const hvi_evaluate *e, hvi_error *err) {
     status = hvi_probe_score(&score, p, hvi_evaluation_problem(e->evaluation),
                              hvi_evaluation_theta(e->evaluation), predicted, err);
   }
-  for (size_t i = 0; !status && i < p->states; i++) {
+  for (size_t i = 0; !status && i < p->states; i++)
     pairs[i] = (state_pair){predicted[i], p->value[i], p->standard_error[i]};
-  }
   if (!status) status = write_pairs(e->file[HVI_FILE_PAIRS], pairs, p->states, err);
   hvi_free(predicted);
   hvi_free(pairs);
@@ -397,11 +390,10 @@ static const hvi_setting second_rows[] = {
 /* clang-format on */
 
 static void score_json(hvi_json *j, const char *name, const hvi_score *s) {
-  if (s->states > 0) {
+  if (s->states > 0)
     write_members(j, name, score_rows, s);
-  } else {
+  else
     hvi_json_text(j, name, NULL);
-  }
 }
 
 static void network_json(hvi_json *j, const hvi_evaluate *e) {
@@ -464,10 +456,9 @@ hvi_status hvi_evaluate_report(hvi_evaluate *e, hvi_error *err) {
   hvi_status status = hvi_evaluation_judge(e->evaluation, &r, err);
   if (!status && !diverged) status = judge_exactly(e, &exact, err);
   if (status) return status;
-  if (e->json) {
+  if (e->json)
     print_json(e, &r, &exact);
-  } else if (!diverged) {
+  else if (!diverged)
     print_summary(e, &r, &exact);
-  }
   return HVI_OK;
 }

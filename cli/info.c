@@ -1,4 +1,5 @@
 /* hvi info: which program this is, and what it runs on. */
+#include "base/base.h"
 #include "base/module.h"
 #include "base/parallel.h"
 #include "commands.h"
@@ -9,9 +10,6 @@
 #include <hvi/version.h>
 
 #include <cblas.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #ifdef __clang__

@@ -1,7 +1,6 @@
 /* hvi inspect: what theory says about a problem and a method, and what a short run does. */
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "commands.h"
 #include "report/csv.h"
@@ -13,10 +12,7 @@
 #include <hvi/performative.h>
 #include <hvi/theory.h>
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88, POINTS = 200 };
 

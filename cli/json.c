@@ -1,11 +1,9 @@
 #include "json.h"
 
+#include "base/base.h"
 #include "base/number.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Quotes, and escapes what JSON wants escaped; bytes that are not UTF-8 become '?'. */
 static void put_string(const char *text) {

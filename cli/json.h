@@ -8,8 +8,7 @@
  * `name` is the member's name in an object and NULL in an array and at the top. Numbers read back
  * to the same bits; what is not finite is null.
  */
-#ifndef HVI_CLI_JSON_H
-#define HVI_CLI_JSON_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,5 +62,3 @@ void hvi_json_values(hvi_json *j, const hvi_value *values);
 /* An object of them. */
 #define hvi_json_object(j, name, ...)                                                              \
   (hvi_json_open(j, name, '{'), hvi_json_put(j, __VA_ARGS__), hvi_json_close(j, '}'))
-
-#endif

@@ -1,4 +1,5 @@
 /* hvi list: what is built in. */
+#include "base/base.h"
 #include "commands.h"
 #include "setup.h"
 #include "study/study.h"
@@ -8,9 +9,6 @@
 #include <hvi/mdp.h>
 #include <hvi/optimizer.h>
 #include <hvi/solver.h>
-
-#include <stdio.h>
-#include <string.h>
 
 /* The problem that has rules of its own. */
 static const char rules_problem[] = "chain --set data=trajectory";

@@ -1,4 +1,5 @@
 /* hvi: the program. Finds the sub-command and makes sure that what it printed has arrived. */
+#include "base/base.h"
 #include "base/cpu.h"
 #include "commands.h"
 #include "talk.h"
@@ -9,9 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 typedef struct command {

@@ -1,5 +1,6 @@
 /* hvi policy: scores, what a file holds, and the way to training, which is in policy_train.c. */
 #include "rl/policy.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "commands.h"
@@ -8,10 +9,6 @@
 #include "talk.h"
 
 #include <hvi/tensors.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
   return hvi_rollout_returns(job->result, job->env, job->policy, job->settings, report, err);

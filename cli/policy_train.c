@@ -5,10 +5,9 @@
  * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
  * what the log has beyond it: the two go on together.
  */
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "commands.h"
 #include "io/kept.h"
@@ -20,10 +19,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

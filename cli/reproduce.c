@@ -1,12 +1,9 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "commands.h"
 #include "study/study.h"
 #include "talk.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST = 64, PARTS = 1000 };
 

@@ -1,8 +1,7 @@
 #include "rollout.h"
 
+#include "base/base.h"
 #include "base/clock.h"
-
-#include <string.h>
 
 /* Seconds between lines of progress where there is no terminal. */
 static const double TELL_EVERY = 60.0;

@@ -1,7 +1,6 @@
 /* What `hvi data collect`, `hvi testset` and `hvi policy score` share: options, progress, the end
  * of a run. */
-#ifndef HVI_CLI_ROLLOUT_H
-#define HVI_CLI_ROLLOUT_H
+#pragma once
 
 #include "talk.h"
 
@@ -39,5 +38,3 @@ hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_e
                               hvi_error *err);
 /* The name without its folders: notes tell nothing about the machine. */
 const char *hvi_rollout_base_name(const char *path);
-
-#endif

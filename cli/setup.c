@@ -1,16 +1,13 @@
 /* Method and problem of a command: from options to settings, and back to JSON. */
 #include "setup.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "io/npy.h"
 #include "talk.h"
 
 #include <hvi/mdp.h>
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 hvi_setup hvi_setup_new(void) {
@@ -111,9 +108,8 @@ static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
   if (hvi_args_given(args, "average") && s->settings.target != HVI_TARGET_AVERAGED)
     return hvi_misuse("--average goes with --target averaged");
   if (s->settings.max_outer == 0 && s->settings.tol == 0 && s->settings.max_f_evals == 0 &&
-      s->settings.max_seconds == 0) {
+      s->settings.max_seconds == 0)
     return hvi_misuse("nothing would stop this; set --iters, --tol, --max-evals or --max-seconds");
-  }
   return HVI_EXIT_DONE;
 }
 

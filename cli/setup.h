@@ -11,8 +11,7 @@
  * An option that the chosen method does not use is a mistake, and so is one that contradicts what a
  * preset fixes (phgd is gn with one inner step; for more, ask for gn).
  */
-#ifndef HVI_CLI_SETUP_H
-#define HVI_CLI_SETUP_H
+#pragma once
 
 #include "args.h"
 
@@ -69,5 +68,3 @@ hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem
 
 /* A row of a table as a member; any struct whose members have rows can be written so. */
 void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings);
-
-#endif

@@ -1,20 +1,14 @@
 /* hvi solve: one problem, one method. Talk goes to stderr, the result to stdout. */
 #include "solve.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "commands.h"
 #include "io/npy.h"
 #include "report/trace.h"
 
 #include <hvi/mdp.h>
-
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20, COLUMNS = 6 };
 

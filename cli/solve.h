@@ -1,6 +1,5 @@
 /* The parts of `hvi solve`. */
-#ifndef HVI_CLI_SOLVE_H
-#define HVI_CLI_SOLVE_H
+#pragma once
 
 #include "setup.h"
 #include "talk.h"
@@ -21,5 +20,3 @@ void hvi_solve_header(const hvi_solve *s, double eta);
 
 /* Many random instances; returns the exit code. */
 int hvi_solve_ensemble(const hvi_solve *s);
-
-#endif

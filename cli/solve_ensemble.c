@@ -1,14 +1,10 @@
 /* hvi solve --ensemble: the same method on many random instances, summed up. */
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "num/stats.h"
 #include "solve.h"
 
 #include <hvi/ensemble.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { QUANTILES = 7, TABLE_ROWS = 20 };
 

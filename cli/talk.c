@@ -1,14 +1,11 @@
 #include "talk.h"
 
+#include "base/base.h"
 #include "base/clock.h"
 #include "base/suggest.h"
 
-#include <math.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static bool is_set(const char *variable) {

@@ -4,8 +4,7 @@
  *
  * Results go to stdout and are none of this file's business.
  */
-#ifndef HVI_CLI_TALK_H
-#define HVI_CLI_TALK_H
+#pragma once
 
 #include "args.h"
 
@@ -78,5 +77,3 @@ void hvi_progress_update(hvi_progress *p, size_t done);
 bool hvi_progress_count(void *progress, size_t done, size_t total);
 /* Wipes the bar's line, so that other text can follow. */
 void hvi_progress_clear(hvi_progress *p);
-
-#endif

@@ -57,9 +57,8 @@ static void check_tensors(const hvi_tensors *t) {
     end = data + bytes_of(x);
     convert(x);
   }
-  for (size_t i = 0; i < t->note_count; i++) {
+  for (size_t i = 0; i < t->note_count; i++)
     demand(hvi_tensors_note(t, t->notes[i].key) == t->notes[i].text);
-  }
 }
 
 static void demand_same(const hvi_tensors *a, const hvi_tensors *b) {
@@ -116,9 +115,8 @@ static void decode_with_length(const uint8_t *data, size_t size) {
   uint8_t *file = malloc(size);
   if (!file) return;
   memcpy(file, data, size);
-  for (int i = 0; i < HVI_TENSORS_PREFIX; i++) {
+  for (int i = 0; i < HVI_TENSORS_PREFIX; i++)
     file[i] = (uint8_t)((uint64_t)(end - HVI_TENSORS_PREFIX) >> 8 * i);
-  }
   decode(file, size);
   free(file);
 }

@@ -5,10 +5,11 @@
  */
 #include "base/blas.h"
 
+#include "base/base.h"
+
 #include <cblas.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t holders; /* low half: how many there are; high half: how many there were */
@@ -20,9 +21,8 @@ static uint32_t present(uint64_t h) { return (uint32_t)h; }
 
 bool hvi_blas_hold(void) {
   const uint64_t before = atomic_load(&holders);
-  if (present(before) == 0 && openblas_get_num_threads() == 1 && atomic_load(&holders) == before) {
+  if (present(before) == 0 && openblas_get_num_threads() == 1 && atomic_load(&holders) == before)
     return false;
-  }
   pthread_mutex_lock(&lock);
   if (present(atomic_fetch_add(&holders, one_holder)) == 0) {
     program_threads = openblas_get_num_threads();

@@ -6,13 +6,10 @@
  * stands between hold and release: there the number is 1, and afterwards what the program around
  * the library has set. Calls by other threads of that program in the meantime see 1 as well.
  */
-#ifndef HVI_BASE_BLAS_H
-#define HVI_BASE_BLAS_H
+#pragma once
 
 #include <stdbool.h>
 
 /* May be nested, and called by several threads at once; release takes what hold returned. */
 bool hvi_blas_hold(void);
 void hvi_blas_release(bool held);
-
-#endif

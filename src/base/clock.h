@@ -1,6 +1,5 @@
 /* The system's clocks. */
-#ifndef HVI_BASE_CLOCK_H
-#define HVI_BASE_CLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <time.h>
@@ -19,5 +18,3 @@ static inline double hvi_clock_now(void) { return hvi_clock_read(CLOCK_MONOTONIC
 static inline double hvi_clock_work(size_t threads) {
   return hvi_clock_read(threads > 1 ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID);
 }
-
-#endif

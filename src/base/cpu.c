@@ -1,10 +1,6 @@
 #include "base/cpu.h"
 
-#include "base/error.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 static const char *const names[] = {
     [HVI_CPU_BASELINE] = "baseline", [HVI_CPU_AVX2] = "avx2", [HVI_CPU_AVX512] = "avx512"};

@@ -5,8 +5,7 @@
  * uses the highest level that it has; HVI_CPU_LEVEL=baseline|avx2|avx512 in the environment asks
  * for a lower one, so that machines of several types give the same bits.
  */
-#ifndef HVI_BASE_CPU_H
-#define HVI_BASE_CPU_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -35,5 +34,3 @@ hvi_status hvi_cpu_level_check(hvi_error *err);
   { NULL, NULL, &stem##_baseline, NULL }
 #endif
 static inline int hvi_cpu_builds_skipped(void) { return HVI_CPU_AVX512 - (int)hvi_cpu_level(); }
-
-#endif

@@ -1,6 +1,5 @@
 /* Text files compiled into the library or the program (cmake/embed.cmake). */
-#ifndef HVI_BASE_EMBEDDED_H
-#define HVI_BASE_EMBEDDED_H
+#pragma once
 
 typedef struct hvi_embedded {
   const char *name; /* the file's name without its ending */
@@ -10,5 +9,3 @@ typedef struct hvi_embedded {
 extern const hvi_embedded hvi_embedded_problems[];    /* problems/(*).yaml */
 extern const hvi_embedded hvi_embedded_models[];      /* src/rl/mujoco/models/(*).xml; the module */
 extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
-
-#endif

@@ -59,8 +59,7 @@ hvi_status hvi_error_memory(hvi_error *err, const char *what) {
 hvi_status hvi_error_system(hvi_error *err, const char *action, const char *path) {
   int code = errno;
   char reason[128];
-  if (strerror_r(code, reason, sizeof reason) != 0) {
+  if (strerror_r(code, reason, sizeof reason) != 0)
     snprintf(reason, sizeof reason, "system error %d", code);
-  }
   return hvi_error_set(err, HVI_ERROR_IO, "cannot %s '%s': %s", action, path, reason);
 }

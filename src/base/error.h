@@ -1,6 +1,5 @@
 /* How the library fills an hvi_error. */
-#ifndef HVI_BASE_ERROR_H
-#define HVI_BASE_ERROR_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -24,5 +23,3 @@ hvi_status hvi_refuse(const hvi_subject *s, const char *format, ...)
 
 /* HVI_ERROR_IO from errno: "cannot <action> '<path>': <reason>". */
 hvi_status hvi_error_system(hvi_error *err, const char *action, const char *path);
-
-#endif

@@ -1,14 +1,10 @@
 #define _GNU_SOURCE /* fopencookie, flock, realpath */
 #include "base/file.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -191,11 +187,10 @@ hvi_status hvi_file_commit(hvi_file *f, hvi_error *err) {
   if (!f->stream) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the file is not open");
   hvi_status status = HVI_OK;
   errno = flush_and_close(f);
-  if (errno) {
+  if (errno)
     status = hvi_error_system(err, "write", f->path);
-  } else if (f->temporary) {
+  else if (f->temporary)
     status = put_in_place(f, err);
-  }
   hvi_file_discard(f);
   return status;
 }

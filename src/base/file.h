@@ -4,8 +4,7 @@
  * A file is written under a temporary name in its folder, synced and renamed, and then the folder
  * is synced. A file that is replaced keeps its mode. A signal ends no write.
  */
-#ifndef HVI_BASE_FILE_H
-#define HVI_BASE_FILE_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -67,5 +66,3 @@ hvi_status hvi_file_read_text(char **text, const char *path, size_t max_bytes, h
 
 /* Makes a folder and its parents; fine when it exists. */
 hvi_status hvi_folder_make(const char *path, hvi_error *err);
-
-#endif

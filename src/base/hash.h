@@ -1,6 +1,5 @@
 /* Hashes of 64 bits: FNV-1a for fingerprints, and a faster one for checksums of files. */
-#ifndef HVI_BASE_HASH_H
-#define HVI_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ static inline uint64_t hvi_checksum(uint64_t sum, const void *bytes, size_t size
     memcpy(&word, b + i, size - i < sizeof word ? size - i : sizeof word);
   }
 }
-
-#endif

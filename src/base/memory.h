@@ -1,6 +1,5 @@
 /* Allocation: zeroed, aligned to a cache line, overflow-checked. */
-#ifndef HVI_BASE_MEMORY_H
-#define HVI_BASE_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ typedef struct hvi_arena {
 double *hvi_arena_take(hvi_arena *arena, size_t n);
 /* How much hvi_arena_take(n) uses: for adding up a workspace before allocating it. */
 size_t hvi_arena_need(size_t n);
-
-#endif

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* dladdr1, secure_getenv */
 #include "base/module.h"
 
-#include "base/error.h"
+#include "base/base.h"
 
 #include <hvi/version.h>
 
@@ -10,10 +10,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,10 +69,8 @@ static hvi_status find(search *s, hvi_error *err) {
   char program[PATH_MAX];
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
   program[length > 0 ? length : 0] = '\0';
-  if (look_in(s, program, folder_length(program)) || look_in_libdir(s, program) ||
-      look_in_path(s)) {
+  if (look_in(s, program, folder_length(program)) || look_in_libdir(s, program) || look_in_path(s))
     return HVI_OK;
-  }
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders", s->name,
                        s->looked);
@@ -98,9 +92,8 @@ static bool is_whole(const char *path) {
 }
 
 static hvi_status load(void **handle, const char *path, hvi_error *err) {
-  if (!is_whole(path)) {
+  if (!is_whole(path))
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is damaged or no shared library", path);
-  }
   errno = 0;
   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (*handle) return HVI_OK;
@@ -113,9 +106,7 @@ static hvi_status load(void **handle, const char *path, hvi_error *err) {
 }
 
 static hvi_status check(const hvi_module *m, const search *s, hvi_error *err) {
-  if (!m) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is not a module of hvi", s->path);
-  }
+  if (!m) return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is not a module of hvi", s->path);
   if (m->abi != HVI_MODULE_ABI) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "'%s' has interface %u, and this program needs %d: the two were not built "

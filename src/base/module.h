@@ -8,8 +8,7 @@
  * it: the few functions of libhvi that it uses are compiled into it. Nothing is remembered here,
  * and a module stays loaded until the process ends.
  */
-#ifndef HVI_BASE_MODULE_H
-#define HVI_BASE_MODULE_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -36,5 +35,3 @@ hvi_status hvi_module_open(const hvi_module **module, const char *name, hvi_erro
 
 /* The file that an open module comes from. */
 const char *hvi_module_path(const hvi_module *module);
-
-#endif

@@ -1,13 +1,9 @@
 #include "base/number.h"
 
-#include "base/memory.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static char *not_finite(char *text, double x) {
   return strcpy(text, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");

@@ -1,7 +1,6 @@
 /* Numbers as text that reads back to the same bits, and from text, strictly: nothing before,
  * nothing after, no NaN, no infinity, no overflow. */
-#ifndef HVI_BASE_NUMBER_H
-#define HVI_BASE_NUMBER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text);
 /* Numbers with commas or blanks between them (hvi_free them); NULL when the text is not that or
  * there is no memory. */
 double *hvi_parse_reals(size_t *count, const char *text);
-
-#endif

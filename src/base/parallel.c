@@ -8,14 +8,12 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/parallel.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 
 #include <cblas.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <unistd.h>
 
 typedef struct job {

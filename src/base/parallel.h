@@ -2,8 +2,7 @@
  * Work in fixed chunks over threads. Threads only decide who does which chunk; what a chunk
  * computes depends on its number alone, so results are the same bits for any thread count.
  */
-#ifndef HVI_BASE_PARALLEL_H
-#define HVI_BASE_PARALLEL_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -20,5 +19,3 @@ hvi_status hvi_parallel_run(size_t count, size_t threads, hvi_chunk_fn run, void
 
 /* Cores this process may use, at least 1. */
 size_t hvi_parallel_cores(void);
-
-#endif

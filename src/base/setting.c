@@ -4,16 +4,12 @@
  */
 #include <hvi/setting.h>
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "base/suggest.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WORD_SIZE = 64 };
 
@@ -292,14 +288,13 @@ static bool store_list(const hvi_setting *row, void *at, size_t *count, const ch
   if (empty && row->flags & HVI_SETTING_NOT_EMPTY) return false;
   bool fits = empty || hvi_parse_list(x, row->most, count, text);
   if (empty) *count = 0;
-  for (size_t i = 0; fits && i < *count; i++) {
+  for (size_t i = 0; fits && i < *count; i++)
     if (row->kind == HVI_SETTING_REALS)
       ((double *)at)[i] = x[i];
     else if (x[i] >= 0.0 && x[i] <= 9e15 && x[i] == floor(x[i]))
       ((size_t *)at)[i] = (size_t)x[i];
     else
       fits = false;
-  }
   return fits;
 }
 

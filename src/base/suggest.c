@@ -6,11 +6,9 @@
  */
 #include "base/suggest.h"
 
-#include "base/error.h"
+#include "base/base.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { LONGEST = 63 };
 

@@ -1,6 +1,5 @@
 /* Names: whether one is known, and the nearest known one to a mistyped one. */
-#ifndef HVI_BASE_SUGGEST_H
-#define HVI_BASE_SUGGEST_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -21,5 +20,3 @@ hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *wha
 
 /* Whether a word is one of `words`, which have blanks between them; NULL: none. */
 bool hvi_words_have(const char *words, const char *word);
-
-#endif

@@ -7,14 +7,12 @@
  */
 #include <hvi/ensemble.h>
 
+#include "base/base.h"
 #include "base/clock.h"
 #include "base/cpu.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/parallel.h"
 #include "ensemble/lanes.h"
 
-#include <math.h>
 #include <pthread.h>
 
 /* What a chunk tells besides its rows. */
@@ -99,9 +97,7 @@ static hvi_status load(const chunk *c, bool *fits, hvi_error *err) {
 /* Lanes beyond the last instance repeat it and are never active. */
 static void pad(const chunk *c) {
   for (size_t i = c->count; i < HVI_LANES; i++) {
-    for (size_t k = 0; k < c->plan->slots; k++) {
-      c->slots[k].at[i] = c->slots[k].at[c->count - 1];
-    }
+    for (size_t k = 0; k < c->plan->slots; k++) c->slots[k].at[i] = c->slots[k].at[c->count - 1];
     c->slots[c->plan->active].at[i] = 0.0;
   }
 }
@@ -116,9 +112,8 @@ static void set_bounds(const chunk *c) {
 }
 
 static bool finite_lane(const chunk *c, size_t lane, size_t slot, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     if (!isfinite(c->slots[slot + i].at[lane])) return false;
-  }
   return true;
 }
 
@@ -127,9 +122,8 @@ static hvi_outcome judge(const chunk *c, size_t lane) {
   const hvi_lanes_plan *plan = c->plan;
   const double residual2 = c->slots[plan->residual2].at[lane];
   if (!finite_lane(c, lane, plan->theta, plan->d) || !finite_lane(c, lane, plan->z, plan->n) ||
-      !finite_lane(c, lane, plan->f, plan->n) || residual2 > c->slots[plan->bound2].at[lane]) {
+      !finite_lane(c, lane, plan->f, plan->n) || residual2 > c->slots[plan->bound2].at[lane])
     return HVI_DIVERGED;
-  }
   if (residual2 <= plan->tol2) return HVI_CONVERGED;
   if (c->slots[plan->still].at[lane] >= plan->stall_window) return HVI_STALLED;
   return c->iteration >= c->job->method->max_outer ? HVI_LIMIT : HVI_RUNNING;
@@ -272,9 +266,8 @@ static bool tell(job *j, size_t count) {
   const hvi_ensemble_settings *s = j->settings;
   pthread_mutex_lock(&j->lock);
   j->done += count;
-  if (count > 0 && s->progress && !j->stopped) {
+  if (count > 0 && s->progress && !j->stopped)
     j->stopped = !s->progress(s->progress_context, j->done);
-  }
   const bool go_on = !j->stopped;
   pthread_mutex_unlock(&j->lock);
   return go_on;
@@ -305,9 +298,8 @@ static hvi_status run_chunk(void *context, size_t number, size_t worker, hvi_err
     return HVI_OK;
   }
   if (j->plan) status = run_lanes(&c, note, err);
-  for (size_t i = 0; i < count && !note->lanes && !status; i++) {
+  for (size_t i = 0; i < count && !note->lanes && !status; i++)
     status = run_one(j, first + i, &note->seconds, err);
-  }
   if (!status) tell(j, count);
   return status;
 }

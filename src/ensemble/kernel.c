@@ -157,9 +157,7 @@ static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
     for (size_t i = p->z; i < p->z + p->out; i++) {
       const hvi_lane *restrict offset = s + plan->offset + i, *restrict zi = z + i;
       hvi_lane *restrict to = f + i;
-      for (int l = 0; l < HVI_LANES; l++) {
-        to->at[l] = weight->at[l] * zi->at[l] + offset->at[l];
-      }
+      for (int l = 0; l < HVI_LANES; l++) to->at[l] = weight->at[l] * zi->at[l] + offset->at[l];
     }
   }
   for (size_t k = 0; k < plan->payoff_count; k++) {
@@ -182,9 +180,8 @@ static inline void compare_exchange(hvi_lane *restrict a, hvi_lane *restrict b) 
 
 /* tau of the projection of x[n] onto the simplex; x is sorted down on the way */
 static inline void simplex_threshold(hvi_lane *restrict tau, hvi_lane *restrict x, size_t n) {
-  for (size_t end = n; end > 1; end--) {
+  for (size_t end = n; end > 1; end--)
     for (size_t i = 0; i + 1 < end; i++) compare_exchange(x + i, x + i + 1);
-  }
   hvi_lane sum;
   for (int l = 0; l < HVI_LANES; l++) sum.at[l] = tau->at[l] = x->at[l] - 1.0;
   for (size_t i = 1; i < n; i++) {
@@ -211,9 +208,8 @@ static inline void box_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
 static inline void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict z,
                                const hvi_lane *restrict f, size_t n) {
   hvi_lane tau;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) gap[i].at[l] = z[i].at[l] - f[i].at[l];
-  }
   simplex_threshold(&tau, gap, n);
   for (size_t i = 0; i < n; i++) {
     for (int l = 0; l < HVI_LANES; l++) {
@@ -229,15 +225,13 @@ static inline void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
     const hvi_lanes_set *set = &plan->sets[k];
     const hvi_lane *z = s + plan->z + set->begin, *f = s + plan->f + set->begin;
     hvi_lane *gap = s + plan->gap + set->begin;
-    if (set->kind == HVI_SET_SIMPLEX) {
+    if (set->kind == HVI_SET_SIMPLEX)
       simplex_gap(gap, z, f, set->len);
-    } else if (set->kind == HVI_SET_BOX) {
-      for (size_t i = 0; i < set->len; i++) {
+    else if (set->kind == HVI_SET_BOX)
+      for (size_t i = 0; i < set->len; i++)
         box_gap(gap + i, z + i, f + i, s + set->lower + i, s + set->upper + i);
-      }
-    } else {
+    else
       lane_copy(gap, f, set->len);
-    }
   }
   product(s + plan->residual2, s + plan->gap, 1, s + plan->gap, plan->n);
 }
@@ -261,9 +255,8 @@ static inline void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
 static inline void measure(const hvi_lanes_plan *plan, hvi_lane *s) {
   const hvi_lane *restrict z = s + plan->z, *restrict target = s + plan->target;
   hvi_lane *restrict r = s + plan->r;
-  for (size_t i = 0; i < plan->n; i++) {
+  for (size_t i = 0; i < plan->n; i++)
     for (int l = 0; l < HVI_LANES; l++) r[i].at[l] = z[i].at[l] - target[i].at[l];
-  }
 }
 
 static inline void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane *restrict out) {
@@ -280,9 +273,7 @@ static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
     for (size_t i = p->z; i < p->z + p->out; i++) {
       const hvi_lane *restrict z = s + plan->z + i, *restrict f = s + plan->f + i;
       hvi_lane *restrict target = s + plan->target + i;
-      for (int l = 0; l < HVI_LANES; l++) {
-        target->at[l] = z->at[l] - eta->at[l] * f->at[l];
-      }
+      for (int l = 0; l < HVI_LANES; l++) target->at[l] = z->at[l] - eta->at[l] * f->at[l];
     }
   }
   measure(plan, s);
@@ -332,12 +323,10 @@ static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   const hvi_lane *restrict still = s + plan->still, *restrict active = s + plan->active;
   hvi_lane zero; /* NaN where something is not finite; F is where z is not */
   for (int l = 0; l < HVI_LANES; l++) zero.at[l] = 0.0 * theta->at[l];
-  for (size_t i = 1; i < plan->d; i++) {
+  for (size_t i = 1; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * theta[i].at[l];
-  }
-  for (size_t i = 0; i < plan->n; i++) {
+  for (size_t i = 0; i < plan->n; i++)
     for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * f[i].at[l];
-  }
   uint64_t any = 0;
   for (int l = 0; l < HVI_LANES; l++) {
     const bool fine = (size2->at[l] <= bound2->at[l]) & (size2->at[l] > plan->tol2) &

@@ -14,8 +14,7 @@
  *
  * num/dense_svd.c and num/dense_damped.c do the same for one instance, with the same thresholds.
  */
-#ifndef HVI_ENSEMBLE_KERNEL_LINEAR_H
-#define HVI_ENSEMBLE_KERNEL_LINEAR_H
+#pragma once
 
 #include "ensemble/kernel_model.h"
 
@@ -49,9 +48,7 @@ static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_l
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j < length; j++) {
       const hvi_lane *from = p->out <= p->dim ? &J[i * length + j] : &J[j * k + i];
-      for (int l = 0; l < HVI_LANES; l++) {
-        B[i * length + j].at[l] = from->at[l] * inverse->at[l];
-      }
+      for (int l = 0; l < HVI_LANES; l++) B[i * length + j].at[l] = from->at[l] * inverse->at[l];
     }
   }
   if (p->out <= p->dim) {
@@ -104,9 +101,8 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
   lane_fill(negligible, 0.0);
   for (size_t i = 0; i < k; i++) {
     product(&squares[i], B + i * length, 1, B + i * length, length);
-    for (int l = 0; l < HVI_LANES; l++) {
+    for (int l = 0; l < HVI_LANES; l++)
       negligible->at[l] += 16.0 * DBL_EPSILON * DBL_EPSILON * squares[i].at[l];
-    }
   }
   for (size_t p = 0; p + 1 < k; p++) {
     for (size_t q = p + 1; q < k; q++) {
@@ -137,9 +133,8 @@ static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player
   }
   load_rows(p, s, s + plan->r + p->z, inverse);
   const size_t width = p->out <= p->dim ? 1 : k;
-  for (int i = 0; i < MAX_SWEEPS && k > 1; i++) {
+  for (int i = 0; i < MAX_SWEEPS && k > 1; i++)
     if (!sweep(s + p->rows, s + p->turned, squares, s + plan->scratch, k, length, width)) break;
-  }
   for (size_t i = 0; i < k; i++) {
     const hvi_lane *row = s + p->rows + i * length;
     product(&squares[i], row, 1, row, length);
@@ -158,11 +153,10 @@ static inline void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player 
   const hvi_lane *restrict inverse = s + p->scale;
   hvi_lane *restrict c = s + plan->scratch;
   for (size_t i = 0; i < k; i++) {
-    if (p->out > p->dim) {
+    if (p->out > p->dim)
       product(c + i, B + i * length, 1, s + plan->r + p->z, length);
-    } else {
+    else
       c[i] = Q[i];
-    }
     for (int l = 0; l < HVI_LANES; l++) {
       const double square = squares[i].at[l], value = sqrt(square), least = cut->at[l];
       const double share = c[i].at[l] * inverse->at[l] / square;
@@ -227,9 +221,8 @@ static inline void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
     product(&sum, M + i * k, 1, y, i);
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] -= sum.at[l];
   }
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] *= M[i * k + i].at[l];
-  }
   for (size_t i = k - 1; i-- > 0;) {
     hvi_lane sum;
     product(&sum, M + (i + 1) * k + i, k, y + i + 1, k - 1 - i);
@@ -254,5 +247,3 @@ static inline void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_play
     ldl_solve(x, M, k);
   }
 }
-
-#endif

@@ -4,8 +4,7 @@
  *   forward    y = s(W x + b) layer by layer, slopes kept
  *   vjp        u <- W' (s'(a) u) layer by layer, downwards
  */
-#ifndef HVI_ENSEMBLE_KERNEL_MODEL_H
-#define HVI_ENSEMBLE_KERNEL_MODEL_H
+#pragma once
 
 #include "ensemble/lanes.h"
 #include "num/simd_exp.h"
@@ -29,14 +28,11 @@ static inline void sum_terms(hvi_lane *restrict y, const hvi_lane *restrict w, s
     for (int l = 0; l < HVI_LANES; l++) y->at[l] = w->at[l] * x->at[l];
     break;
   case 2:
-    for (int l = 0; l < HVI_LANES; l++) {
-      y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l];
-    }
+    for (int l = 0; l < HVI_LANES; l++) y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l];
     break;
   case 3:
-    for (int l = 0; l < HVI_LANES; l++) {
+    for (int l = 0; l < HVI_LANES; l++)
       y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l];
-    }
     break;
   default:
     for (int l = 0; l < HVI_LANES; l++) {
@@ -103,24 +99,16 @@ static inline void leaky(hvi_lane *restrict y, hvi_lane *restrict slope, double 
 
 static inline void softmax(hvi_lane *restrict y, size_t n) {
   hvi_lane top = y[0], sum;
-  for (size_t i = 1; i < n; i++) {
-    for (int l = 0; l < HVI_LANES; l++) {
-      top.at[l] = y[i].at[l] > top.at[l] ? y[i].at[l] : top.at[l];
-    }
-  }
-  for (size_t i = 0; i < n; i++) {
-    for (int l = 0; l < HVI_LANES; l++) {
-      y[i].at[l] = hvi_simd_exp(y[i].at[l] - top.at[l]);
-    }
-  }
+  for (size_t i = 1; i < n; i++)
+    for (int l = 0; l < HVI_LANES; l++) top.at[l] = y[i].at[l] > top.at[l] ? y[i].at[l] : top.at[l];
+  for (size_t i = 0; i < n; i++)
+    for (int l = 0; l < HVI_LANES; l++) y[i].at[l] = hvi_simd_exp(y[i].at[l] - top.at[l]);
   sum = y[0];
-  for (size_t i = 1; i < n; i++) {
+  for (size_t i = 1; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) sum.at[l] += y[i].at[l];
-  }
   for (int l = 0; l < HVI_LANES; l++) sum.at[l] = 1.0 / sum.at[l];
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] *= sum.at[l];
-  }
 }
 
 static inline void activate(hvi_activation kind, hvi_lane *restrict y, hvi_lane *restrict slope,
@@ -178,15 +166,11 @@ static inline void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lan
   } else if (layer->activation == HVI_SOFTMAX) {
     hvi_lane mean;
     product(&mean, y, 1, u, layer->out);
-    for (size_t i = 0; i < layer->out; i++) {
-      for (int l = 0; l < HVI_LANES; l++) {
-        out[i].at[l] = y[i].at[l] * (u[i].at[l] - mean.at[l]);
-      }
-    }
+    for (size_t i = 0; i < layer->out; i++)
+      for (int l = 0; l < HVI_LANES; l++) out[i].at[l] = y[i].at[l] * (u[i].at[l] - mean.at[l]);
   } else {
-    for (size_t i = 0; i < layer->out; i++) {
+    for (size_t i = 0; i < layer->out; i++)
       for (int l = 0; l < HVI_LANES; l++) out[i].at[l] = slope[i].at[l] * u[i].at[l];
-    }
   }
 }
 
@@ -215,5 +199,3 @@ static inline void jacobian(const hvi_lanes_plan *plan, const hvi_lanes_player *
     lane_fill(unit + i, 0.0);
   }
 }
-
-#endif

@@ -5,8 +5,7 @@
  * array of lanes; a plan says which slots of it hold what. The kernels are loops over lanes that
  * compile to SIMD code, built once per instruction set and chosen when the library runs.
  */
-#ifndef HVI_ENSEMBLE_LANES_H
-#define HVI_ENSEMBLE_LANES_H
+#pragma once
 
 #include "model/stack.h"
 
@@ -122,5 +121,3 @@ bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, co
 
 /* The builds that this CPU can run, fastest first, ending in NULL. */
 const hvi_lanes_kernel *const *hvi_lanes_kernels(void);
-
-#endif

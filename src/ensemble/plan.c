@@ -6,14 +6,11 @@
  * and free outputs, with an optimizer whose steps need no decision of their own, and a plain
  * target. Everything else is left to the ordinary solver.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "ensemble/lanes.h"
 #include "inner/optimizers.h"
 #include "model/stack.h"
 #include "problems/games/game.h"
-
-#include <math.h>
 
 /* Beyond these sizes lanes fall out of the caches and the ordinary solver's LAPACK wins. */
 enum { MOST_SLOTS = 4096, MOST_RANK = 32, MOST_SIMPLEX = 32 };
@@ -64,9 +61,8 @@ static bool player_fits(const hvi_stack *stack) {
 
 static bool problem_fits(const hvi_problem *p) {
   if (!hvi_game_of(p) || p->weights) return false;
-  for (size_t k = 0; k < p->model->block_count; k++) {
+  for (size_t k = 0; k < p->model->block_count; k++)
     if (!player_fits(player_stack(p, k))) return false;
-  }
   for (size_t k = 0; k < p->set_count; k++) {
     const hvi_set *set = &p->sets[k];
     if (set->kind == HVI_SET_SUBSPACE) return false;
@@ -183,9 +179,7 @@ static bool allocate(hvi_lanes_plan *plan, const hvi_problem *p) {
   plan->player_count = p->model->block_count;
   plan->payoff_count = hvi_game_of(p)->payoff_count;
   plan->set_count = p->set_count;
-  for (size_t k = 0; k < plan->player_count; k++) {
-    layers += player_stack(p, k)->layer_count;
-  }
+  for (size_t k = 0; k < plan->player_count; k++) layers += player_stack(p, k)->layer_count;
   plan->players = hvi_alloc(plan->player_count, sizeof *plan->players);
   plan->layers = hvi_alloc(layers, sizeof *plan->layers);
   plan->payoffs = hvi_alloc(plan->payoff_count, sizeof *plan->payoffs);
@@ -247,9 +241,8 @@ static bool matches(const hvi_lanes_plan *plan, const hvi_problem *p) {
   const hvi_game *game = hvi_game_of(p);
   if (p->model->block_count != plan->player_count || p->set_count != plan->set_count) return false;
   if (game->payoff_count != plan->payoff_count) return false;
-  for (size_t k = 0; k < plan->player_count; k++) {
+  for (size_t k = 0; k < plan->player_count; k++)
     if (!player_matches(&plan->players[k], player_stack(p, k))) return false;
-  }
   for (size_t k = 0; k < plan->payoff_count; k++) {
     const hvi_lanes_payoff *a = &plan->payoffs[k];
     const hvi_payoff *b = &game->payoffs[k];
@@ -290,9 +283,8 @@ static void put_game(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane,
     put(slots, to->lower, lane, game->base.sets[k].lower, to->len);
     put(slots, to->upper, lane, game->base.sets[k].upper, to->len);
   }
-  for (size_t i = 0; i < plan->n; i++) {
+  for (size_t i = 0; i < plan->n; i++)
     slots[plan->solution + i].at[lane] = game->base.solution ? game->base.solution[i] : NAN;
-  }
 }
 
 bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, const hvi_problem *p,

@@ -5,14 +5,11 @@
  * A number of the solver's state may be infinite (the filter of an accelerated loop at its start),
  * and a row has NaN where nothing was measured: bits are copied, not converted.
  */
-#include "base/error.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "evaluate/evaluation.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { SECONDS = sizeof(hvi_seconds) / sizeof(double), MARK = 3 };
 static const char kind[] = "checkpoint of an evaluation";
@@ -58,11 +55,10 @@ double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column) {
 
 void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x) {
   void *at = (char *)row + members[column].offset;
-  if (members[column].kind == HVI_SETTING_COUNT) {
+  if (members[column].kind == HVI_SETTING_COUNT)
     *(size_t *)at = (size_t)x;
-  } else {
+  else
     *(double *)at = x;
-  }
 }
 
 /* The first row that the last step's draw and those after it need. */
@@ -75,9 +71,8 @@ static size_t first_row(const hvi_evaluation *e, size_t outer) {
 
 static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
   const hvi_stream *s = &e->spec.stream;
-  if (!s->grow || !s->find || !s->skip || e->spec.value.draw != HVI_VALUE_FRESH) {
+  if (!s->grow || !s->find || !s->skip || e->spec.value.draw != HVI_VALUE_FRESH)
     return (hvi_collector_mark){0};
-  }
   const size_t row = first_row(e, outer);
   return row > 0 ? s->find(s->context, row) : (hvi_collector_mark){0};
 }
@@ -95,11 +90,9 @@ static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
   k->rows = hvi_alloc_doubles(e->count * HVI_EVALUATION_COLUMNS);
   if (!k->solver || !k->rows) return hvi_error_memory(err, "a checkpoint");
   hvi_solver_save(e->solver, k->solver);
-  for (size_t i = 0; i < e->count; i++) {
-    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++) {
+  for (size_t i = 0; i < e->count; i++)
+    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++)
       k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
-    }
-  }
   const size_t outer = hvi_solver_info(e->solver).last.outer;
   const hvi_collector_mark mark = mark_of(e, outer);
   k->mark[0] = (double)outer;
@@ -163,9 +156,8 @@ static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, 
   e->count = 0;
   for (size_t i = 0; i < count && !status; i++) {
     hvi_evaluation_row row = {0};
-    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++) {
+    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++)
       hvi_evaluation_set_cell(&row, j, x[i * HVI_EVALUATION_COLUMNS + j]);
-    }
     const bool due = hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings.max_outer);
     if (!due && !(ended && i + 1 == count)) continue;
     status = hvi_evaluation_extend(e, err);
@@ -184,9 +176,8 @@ static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *e
   if (s->skip && place.row > 0) status = s->skip(s->context, place, err);
   double again = 0.0;
   e->seconds.resumed = 0.0;
-  if (!status) {
+  if (!status)
     status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err);
-  }
   e->seconds.resumed = e->seconds.ahead - again;
   return status;
 }

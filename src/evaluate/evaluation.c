@@ -7,20 +7,15 @@
  */
 #include "evaluate/evaluation.h"
 
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "num/vec.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Whether some 10^(j / per_decade) is rounded to `outer`. */
 static bool on_decades(size_t outer, size_t per_decade) {
   const double j = round(log10((double)outer) * (double)per_decade);
-  for (double k = fmax(j - 1.0, 0.0); k <= j + 1.0; k++) {
+  for (double k = fmax(j - 1.0, 0.0); k <= j + 1.0; k++)
     if ((size_t)llround(pow(10.0, k / (double)per_decade)) == outer) return true;
-  }
   return false;
 }
 
@@ -167,9 +162,8 @@ static void charge(hvi_evaluation *e, double seconds, double inner) {
 static void average(hvi_evaluation *e, size_t t) {
   const double q = e->spec.polyak, h = (q + 1.0) / ((double)t + q);
   const double *theta = hvi_solver_info(e->solver).last.theta;
-  for (size_t i = 0; e->mean && i < e->problem->model->dim; i++) {
+  for (size_t i = 0; e->mean && i < e->problem->model->dim; i++)
     e->mean[i] += h * (theta[i] - e->mean[i]);
-  }
 }
 
 hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
@@ -186,9 +180,8 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   e->seconds.ahead = ahead;
   hvi_evaluation_decide(e);
   const bool last = e->outcome != HVI_RUNNING;
-  if (!last && !hvi_schedule_due(&e->spec.schedule, outer, e->spec.settings.max_outer)) {
+  if (!last && !hvi_schedule_due(&e->spec.schedule, outer, e->spec.settings.max_outer))
     return HVI_OK;
-  }
   return keep_row(e, err);
 }
 
@@ -288,9 +281,8 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   const hvi_probe *p = s->probe;
   const hvi_dataset *d = s->value.data;
   if (!d) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an evaluation needs data");
-  if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH) {
+  if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stream of data goes with fresh draws");
-  }
   if (s->stream.grow && s->value.returns && s->settings.max_outer == 0) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "returns come after the states: a stream needs max_outer to know how far");

@@ -1,6 +1,5 @@
 /* Inside an evaluation. */
-#ifndef HVI_EVALUATE_EVALUATION_H
-#define HVI_EVALUATE_EVALUATION_H
+#pragma once
 
 #include "io/kept.h"
 
@@ -49,5 +48,3 @@ hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err);
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last);
 /* Ends an evaluation whose limit is reached. */
 void hvi_evaluation_decide(hvi_evaluation *e);
-
-#endif

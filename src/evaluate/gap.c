@@ -5,13 +5,11 @@
  * surrogate's loss at theta'. So the infimum is an inner solve like any other: AdamW from theta on,
  * step k at the rate lr * decay^k, and the least loss that was seen on the way.
  */
-#include "base/error.h"
+#include "base/base.h"
 #include "evaluate/evaluation.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "surrogate/surrogate.h"
-
-#include <math.h>
 
 typedef struct workspace {
   hvi_surrogate l;
@@ -66,9 +64,8 @@ static double infimum(workspace *w, const hvi_problem *p, hvi_optimizer_settings
 
 static bool fits(const hvi_problem *p) {
   if (!p->ops->draw || !p->model->ops->bind || !p->weights) return false;
-  for (size_t i = 0; i < p->model->out; i++) {
+  for (size_t i = 0; i < p->model->out; i++)
     if (!(p->weights[i] > 0.0)) return false;
-  }
   return true;
 }
 

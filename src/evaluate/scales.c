@@ -13,13 +13,10 @@
  * around their mean tells how far they lie apart: too much by the noise of single returns, too
  * little where episodes are cut, and within a small factor in between.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 
 #include <hvi/evaluate.h>
-
-#include <math.h>
 
 static void scale_states(hvi_scales *s, const hvi_dataset *d, size_t rows) {
   for (size_t j = 0; j < d->obs; j++) {

@@ -8,15 +8,12 @@
  * Calibration is the least-squares line of y over the prediction p: slope = cov(p, y) / var p,
  * intercept = mean y - slope * mean p. Sums are of centred numbers.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "rl/policy.h"
 
 #include <hvi/evaluate.h>
-
-#include <math.h>
 
 static double mean_square(const double *x, size_t n) {
   return x ? hvi_vec_norm2(x, n) / (double)n : 0.0;
@@ -48,9 +45,7 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
   if (status) return status;
   double *square = hvi_alloc_doubles(n);
   if (!square) return hvi_error_memory(err, "the squared errors of a score");
-  for (size_t i = 0; i < n; i++) {
-    square[i] = (predicted[i] - value[i]) * (predicted[i] - value[i]);
-  }
+  for (size_t i = 0; i < n; i++) square[i] = (predicted[i] - value[i]) * (predicted[i] - value[i]);
   *score = (hvi_score){.states = n,
                        .error = hvi_stats_mean(square, n),
                        .interval = hvi_stats_interval95(square, n),
@@ -82,9 +77,7 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
     *probe = NULL;
     return hvi_error_memory(err, "a test set");
   }
-  for (size_t i = 0; i < set->count * set->obs; i++) {
-    p->observation[i] = (float)set->observation[i];
-  }
+  for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
   return HVI_OK;
 }
 

@@ -1,11 +1,7 @@
 #include "evaluate/task.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "num/vec.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy, hvi_error *err) {
   *t = (hvi_task){.noise = NAN};

@@ -1,6 +1,5 @@
 /* A task of policy evaluation: whose values are asked for, and the test set of them. */
-#ifndef HVI_EVALUATE_TASK_H
-#define HVI_EVALUATE_TASK_H
+#pragma once
 
 #include <hvi/evaluate.h>
 
@@ -23,5 +22,3 @@ hvi_status hvi_task_open_data(hvi_task *t, const char *path, hvi_error *err);
 hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_error *err);
 /* Good for a task that failed to open too, and for one of zeros. */
 void hvi_task_close(hvi_task *t);
-
-#endif

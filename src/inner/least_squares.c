@@ -9,14 +9,12 @@
  */
 #include "inner/least_squares.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/lsmr.h"
 #include "num/vec.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 /* One step: what to solve and where to put it. */
 typedef struct linear_step {
@@ -269,9 +267,8 @@ static void form_outer(double *K, double *scratch, hvi_surrogate *l) {
   l->counts->grad_evals++;
   if (!l->weights) return;
   for (size_t i = 0; i < n; i++) scratch[i] = sqrt(l->weights[i]);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j <= i; j++) K[i * n + j] *= scratch[i] * scratch[j];
-  }
 }
 
 /* y = K x by the lower triangle */
@@ -349,9 +346,8 @@ static const form outer_gram = {"gram", outer_state, outer_solve};
 enum { DENSE_ENTRIES = 1 << 20, GRAM_LIMIT = 4096, OUTER_LIMIT = 8192, MOST_STATE = 1 << 29 };
 
 static bool small(const hvi_model *m) {
-  for (size_t k = 0; k < m->block_count; k++) {
+  for (size_t k = 0; k < m->block_count; k++)
     if (m->blocks[k].out > DENSE_ENTRIES / m->blocks[k].dim) return false;
-  }
   return true;
 }
 
@@ -379,9 +375,8 @@ static bool countable(const form *f, const hvi_model *m) {
   if (f == &gram) return d * d <= (double)MOST_STATE;
   if (f != &dense) return true;
   double entries = 0.0;
-  for (size_t k = 0; k < m->block_count; k++) {
+  for (size_t k = 0; k < m->block_count; k++)
     entries += (double)m->blocks[k].out * (double)m->blocks[k].dim;
-  }
   return entries <= (double)MOST_STATE;
 }
 

@@ -6,8 +6,7 @@
  *
  * with J at `now`, both it and r scaled by sqrt(Xi).
  */
-#ifndef HVI_INNER_LEAST_SQUARES_H
-#define HVI_INNER_LEAST_SQUARES_H
+#pragma once
 
 #include <hvi/optimizer.h>
 
@@ -21,5 +20,3 @@ size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model 
 /* Writes delta[d]; false when there is no finite result. */
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
                              double *state, hvi_surrogate *l, const double *residual);
-
-#endif

@@ -37,12 +37,10 @@
  */
 #include "inner/optimizers.h"
 
+#include "base/base.h"
 #include "inner/least_squares.h"
 #include "num/bulk.h"
 #include "num/vec.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Every step counts, whether it lowers the loss or not. */
 static bool go_to_next(hvi_surrogate *l) {
@@ -65,11 +63,10 @@ static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogat
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
   const size_t d = l->model->dim;
   double *next = l->next->theta;
-  if (d >= HVI_BULK_LEAST) {
+  if (d >= HVI_BULK_LEAST)
     hvi_bulk_best()->descend(next, theta, g, s->lr, d);
-  } else {
+  else
     for (size_t i = 0; i < d; i++) next[i] = theta[i] - s->lr * g[i];
-  }
   return go_to_next(l);
 }
 
@@ -301,8 +298,7 @@ static const hvi_optimizer *const optimizers[] = {
 const hvi_optimizer *const *hvi_optimizer_list(void) { return optimizers; }
 
 const hvi_optimizer *hvi_optimizer_find(const char *name) {
-  for (size_t i = 0; name && optimizers[i]; i++) {
+  for (size_t i = 0; name && optimizers[i]; i++)
     if (strcmp(optimizers[i]->name, name) == 0) return optimizers[i];
-  }
   return NULL;
 }

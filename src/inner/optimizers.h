@@ -1,6 +1,5 @@
 /* The built-in inner optimizers, one file per family. */
-#ifndef HVI_INNER_OPTIMIZERS_H
-#define HVI_INNER_OPTIMIZERS_H
+#pragma once
 
 #include <hvi/optimizer.h>
 
@@ -9,5 +8,3 @@ extern const hvi_optimizer hvi_optimizer_adam, hvi_optimizer_adamw;
 extern const hvi_optimizer hvi_optimizer_gn, hvi_optimizer_dgn;
 extern const hvi_optimizer hvi_optimizer_lm;
 extern const hvi_optimizer hvi_optimizer_adversary;
-
-#endif

@@ -1,15 +1,9 @@
 #include "io/csv_table.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_COLUMNS = 4096 };
 
@@ -51,15 +45,14 @@ static hvi_status end_field(cursor *c) {
 static hvi_status quoted_field(cursor *c, char **field) {
   char *out = *field = ++c->at;
   for (;; c->at++) {
-    if (*c->at == '"' && c->at[1] == '"') {
+    if (*c->at == '"' && c->at[1] == '"')
       c->at++;
-    } else if (*c->at == '"') {
+    else if (*c->at == '"')
       break;
-    } else if (*c->at == '\0' || *c->at == '\n') {
+    else if (*c->at == '\0' || *c->at == '\n')
       return fail(c, "a quoted field is not closed");
-    } else if ((unsigned char)*c->at < 32) {
+    else if ((unsigned char)*c->at < 32)
       return fail(c, "a control character");
-    }
     *out++ = *c->at;
   }
   c->at++;
@@ -114,9 +107,8 @@ static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
   do {
     hvi_status status = next_field(c, &field);
     if (status) return status;
-    if (k < t->columns && !read_number(field, &row[k])) {
+    if (k < t->columns && !read_number(field, &row[k]))
       return fail(c, "column %zu ('%.40s'): '%.40s' is not a number", k + 1, t->names[k], field);
-    }
     k++;
   } while (!c->ended);
   if (k == t->columns) return HVI_OK;

@@ -5,8 +5,7 @@
  * and NA are missing values; everything else must be a finite number. Lines end in LF or CRLF, a
  * field does not run over a line's end, and every line has as many fields as the first.
  */
-#ifndef HVI_IO_CSV_TABLE_H
-#define HVI_IO_CSV_TABLE_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -26,5 +25,3 @@ void hvi_table_clear(hvi_table *t);
 
 /* The column of that name; t->columns when there is none. */
 size_t hvi_table_column(const hvi_table *t, const char *name);
-
-#endif

@@ -1,16 +1,13 @@
 #include "io/journal.h"
 
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -106,9 +103,8 @@ static bool head_is_sane(const hvi_journal *j, const record_head *head, uint64_t
 
 /* Contents are summed up block by block, as they are read. */
 static uint64_t add_contents(uint64_t sum, const unsigned char *contents, uint64_t size) {
-  for (uint64_t done = 0; done < size; done += BLOCK) {
+  for (uint64_t done = 0; done < size; done += BLOCK)
     sum = hvi_checksum(sum, contents + done, size - done < BLOCK ? (size_t)(size - done) : BLOCK);
-  }
   return sum;
 }
 
@@ -189,15 +185,13 @@ static size_t print_head(char text[MOST_HEAD], hvi_kept *k) {
 static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
   char text[MOST_HEAD];
   file_head head = {.size = print_head(text, k)};
-  if (head.size >= sizeof text) {
+  if (head.size >= sizeof text)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings of a run are too long");
-  }
   memcpy(head.magic, MAGIC, sizeof MAGIC);
   head.checksum = hvi_checksum(HVI_HASH_START, text, (size_t)head.size);
   if (ftruncate(j->fd, 0) != 0 || !write_at(j->fd, &head, sizeof head, 0) ||
-      !write_at(j->fd, text, (size_t)head.size, sizeof head)) {
+      !write_at(j->fd, text, (size_t)head.size, sizeof head))
     return hvi_error_system(err, "write", j->path);
-  }
   j->end = sizeof head + head.size;
   const hvi_status status = hvi_file_sync(j->fd, j->path, err);
   return status ? status : hvi_folder_sync(j->path, err);
@@ -216,13 +210,11 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
   }
   hvi_status status = compare_head(j, k, head, err);
   if (!status) status = scan(j, k, size, err);
-  if (!status && j->damaged && ftruncate(j->fd, (off_t)j->end) != 0) {
+  if (!status && j->damaged && ftruncate(j->fd, (off_t)j->end) != 0)
     status = hvi_error_system(err, "write", j->path);
-  }
   /* a run of another level goes on: the journal says so from here on */
-  if (!status && strchr(k->levels, '+') && strcmp(j->levels, k->levels) != 0) {
+  if (!status && strchr(k->levels, '+') && strcmp(j->levels, k->levels) != 0)
     status = hvi_journal_append(j, LEVELS, 0, k->levels, strlen(k->levels), err);
-  }
   return status;
 }
 

@@ -6,8 +6,7 @@
  * at the first one that is not whole; what follows is computed again. Numbers are in the machine's
  * own order: a partial file is for the machine that wrote it.
  */
-#ifndef HVI_IO_JOURNAL_H
-#define HVI_IO_JOURNAL_H
+#pragma once
 
 #include "io/kept.h"
 
@@ -46,5 +45,3 @@ hvi_status hvi_journal_append(hvi_journal *j, unsigned kind, size_t index, const
 /* The first `size` bytes of a record that is there. */
 hvi_status hvi_journal_read(hvi_journal *j, unsigned kind, size_t index, void *contents,
                             size_t size, hvi_error *err);
-
-#endif

@@ -1,15 +1,11 @@
 #include "io/kept.h"
 
+#include "base/base.h"
 #include "base/cpu.h"
-#include "base/error.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "io/tensors_file.h"
 
 #include <hvi/version.h>
-
-#include <stdio.h>
-#include <string.h>
 
 /* How the notes of the head are called, and how a header begins. */
 static const char HEAD_KEY[] = "hvi.kept", ABOUT_KEY[] = "about";
@@ -21,13 +17,11 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   while (*more) {
     const int length = (int)strcspn(more, "+");
     bool there = false;
-    for (const char *at = levels; *at && !there; at += strcspn(at, "+"), at += *at == '+') {
+    for (const char *at = levels; *at && !there; at += strcspn(at, "+"), at += *at == '+')
       there = (int)strcspn(at, "+") == length && strncmp(at, more, (size_t)length) == 0;
-    }
     const size_t used = strlen(levels);
-    if (!there) {
+    if (!there)
       snprintf(levels + used, HVI_LEVELS_TEXT - used, "%s%.*s", used ? "+" : "", length, more);
-    }
     more += length;
     more += *more == '+';
   }
@@ -56,9 +50,8 @@ void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k) {
 /* Where the texts part: the first item that is not in both. */
 static size_t first_difference(const char *a, const char *b) {
   size_t item = 0;
-  for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
+  for (size_t i = 0; a[i] && a[i] == b[i]; i++)
     if (a[i] == ';' || a[i] == '\n') item = i + 1 + (a[i + 1] == ' ');
-  }
   return item;
 }
 
@@ -76,9 +69,8 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
                           hvi_error *err) {
   char kind[32], version[32], levels[HVI_LEVELS_TEXT];
   if (sscanf(line, "%31[^;]; hvi %31[^;]; level %39[a-z0-9+]", kind, version, levels) != 3 ||
-      strcmp(kind, k->kind) != 0) {
+      strcmp(kind, k->kind) != 0)
     return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no %s", path, k->kind);
-  }
   if (strcmp(version, hvi_version()) != 0) {
     return hvi_error_set(err, HVI_ERROR_MISMATCH, "'%s' was made by hvi %s, and this is hvi %s",
                          path, version, hvi_version());
@@ -120,9 +112,8 @@ hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, h
 /* What a damaged file's name and reason are followed by. */
 static hvi_status complain_damaged(const char *path, const char *why, bool previous_is_good,
                                    hvi_error *err) {
-  if (!previous_is_good) {
+  if (!previous_is_good)
     return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is damaged: %s", path, why);
-  }
   return hvi_error_set(err, HVI_ERROR_INPUT,
                        "'%s' is damaged: %s; the one before it is good: mv '%s.previous' '%s' goes "
                        "on from there",

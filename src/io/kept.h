@@ -20,8 +20,7 @@
  * Open formats, which people read and write too, have the checksum in the notes when hvi wrote them
  * (io/tensors_file.c) and are accepted without.
  */
-#ifndef HVI_IO_KEPT_H
-#define HVI_IO_KEPT_H
+#pragma once
 
 #include <hvi/tensors.h>
 
@@ -54,5 +53,3 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
                           hvi_error *err);
 /* Whether levels of instructions that a file names may be mixed with the one in use; adds them. */
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels, hvi_error *err);
-
-#endif

@@ -9,17 +9,11 @@
  */
 #include "io/matrix_file.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "io/npy.h"
 #include "num/sparse.h"
 
-#include <math.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* Rows of an .mtx file without any entry are possible, but not many of them. */
@@ -324,11 +318,9 @@ hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err) {
   }
   m->data = hvi_alloc_doubles(size);
   if (!m->data) return hvi_error_memory(err, "a matrix");
-  for (size_t i = 0; i < m->rows; i++) {
-    for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++) {
+  for (size_t i = 0; i < m->rows; i++)
+    for (size_t k = m->sparse.start[i]; k < m->sparse.start[i + 1]; k++)
       m->data[i * m->columns + m->sparse.column[k]] = m->sparse.value[k];
-    }
-  }
   hvi_sparse_free(&m->sparse);
   return HVI_OK;
 }

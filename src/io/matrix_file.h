@@ -5,8 +5,7 @@
  * Files are treated as hostile: sizes are checked before anything is allocated, and every number
  * must be finite. Errors name the file, the line and the column.
  */
-#ifndef HVI_IO_MATRIX_FILE_H
-#define HVI_IO_MATRIX_FILE_H
+#pragma once
 
 #include <hvi/error.h>
 #include <hvi/sparse.h>
@@ -28,5 +27,3 @@ hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err);
 hvi_status hvi_csv_parse(hvi_matrix_file *out, const char *text, const char *name, hvi_error *err);
 hvi_status hvi_market_parse(hvi_matrix_file *out, const char *text, const char *name,
                             hvi_error *err);
-
-#endif

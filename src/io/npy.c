@@ -5,14 +5,8 @@
  */
 #include "io/npy.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MAGIC_SIZE = 6, PREFIX_SIZE = 10, MAX_HEADER = 65536, HEADER_SIZE = 512 };
 
@@ -130,21 +124,17 @@ static bool take_dictionary(cursor *c, header *h, char *type, size_t type_size) 
 static bool multiply_shape(size_t *size, size_t dims, const size_t *shape) {
   size_t bytes;
   *size = 1;
-  for (size_t i = 0; i < dims; i++) {
+  for (size_t i = 0; i < dims; i++)
     if (!hvi_multiply_sizes(*size, shape[i], size)) return false;
-  }
   return hvi_multiply_sizes(*size, sizeof(double), &bytes);
 }
 
 /* Magic, version and length: gives where the dictionary starts and ends. */
 static hvi_status locate(size_t *start, size_t *end, const unsigned char *bytes, size_t size,
                          const hvi_subject *f) {
-  if (size < MAGIC_SIZE || memcmp(bytes, magic, MAGIC_SIZE) != 0) {
+  if (size < MAGIC_SIZE || memcmp(bytes, magic, MAGIC_SIZE) != 0)
     return hvi_refuse(f, " is not a .npy file: it does not start with \\x93NUMPY");
-  }
-  if (size < PREFIX_SIZE + 2) {
-    return hvi_refuse(f, " ends within the .npy header");
-  }
+  if (size < PREFIX_SIZE + 2) return hvi_refuse(f, " ends within the .npy header");
   unsigned version = bytes[6];
   if (version < 1 || version > 3 || bytes[7] != 0) {
     return hvi_refuse(f, " has .npy version %u.%u; 1.0, 2.0 and 3.0 are read", version,
@@ -157,9 +147,7 @@ static hvi_status locate(size_t *start, size_t *end, const unsigned char *bytes,
     return hvi_refuse(f, " has a .npy header of %zu bytes; at most %d are read", length,
                       MAX_HEADER);
   }
-  if (length > size - *start) {
-    return hvi_refuse(f, " ends within the .npy header");
-  }
+  if (length > size - *start) return hvi_refuse(f, " ends within the .npy header");
   *end = *start + length;
   return HVI_OK;
 }

@@ -5,8 +5,7 @@
  * type and the number of bytes are checked before the array is allocated. Types read: <f8, <f4,
  * <i8, <i4, |b1, >f8, >f4, C or Fortran order; the result is always row-major doubles.
  */
-#ifndef HVI_IO_NPY_H
-#define HVI_IO_NPY_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -30,5 +29,3 @@ hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t siz
 hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, const size_t *shape,
                          hvi_error *err);
 void hvi_array_free(hvi_array *a);
-
-#endif

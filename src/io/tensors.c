@@ -6,14 +6,9 @@
  * 2^53 in a double, over 2^24 in a float, unless enough of its last bits are zero. Fractions are
  * rounded to the nearest float.
  */
+#include "base/base.h"
+
 #include <hvi/tensors.h>
-
-#include "base/error.h"
-
-#include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
 static const struct {
   const char *name;
@@ -41,16 +36,14 @@ size_t hvi_tensor_count(const hvi_tensor *t) {
 }
 
 const hvi_tensor *hvi_tensors_find(const hvi_tensors *t, const char *name) {
-  for (size_t i = 0; i < t->count; i++) {
+  for (size_t i = 0; i < t->count; i++)
     if (!strcmp(t->items[i].name, name)) return &t->items[i];
-  }
   return NULL;
 }
 
 const char *hvi_tensors_note(const hvi_tensors *t, const char *key) {
-  for (size_t i = 0; i < t->note_count; i++) {
+  for (size_t i = 0; i < t->note_count; i++)
     if (!strcmp(t->notes[i].key, key)) return t->notes[i].text;
-  }
   return NULL;
 }
 
@@ -81,13 +74,12 @@ static void load_bool(double *out, const unsigned char *p, size_t n) {
 static double half_value(uint16_t bits) {
   int exponent = bits >> 10 & 0x1f, fraction = bits & 0x3ff;
   double size;
-  if (exponent == 0x1f) {
+  if (exponent == 0x1f)
     size = fraction ? (double)NAN : (double)INFINITY;
-  } else if (exponent == 0) {
+  else if (exponent == 0)
     size = fraction * 0x1p-24;
-  } else {
+  else
     size = ldexp(0x400 + fraction, exponent - 25);
-  }
   return bits >> 15 ? -size : size;
 }
 

@@ -10,18 +10,13 @@
  */
 #include "io/tensors_file.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DATA_ALIGNMENT = 64, CHECKSUM_TEXT = 17 };
 
@@ -53,13 +48,11 @@ static hvi_status check_machine(hvi_error *err) {
 static bool measure(const hvi_tensor *t, size_t *count, size_t *bytes) {
   size_t product = 1;
   bool empty = false;
-  for (size_t i = 0; i < t->dims; i++) {
-    if (t->shape[i] == 0) {
+  for (size_t i = 0; i < t->dims; i++)
+    if (t->shape[i] == 0)
       empty = true;
-    } else if (!hvi_multiply_sizes(product, t->shape[i], &product)) {
+    else if (!hvi_multiply_sizes(product, t->shape[i], &product))
       return false;
-    }
-  }
   /* room for the same count of doubles, so that a caller may multiply without a thought */
   if (!hvi_multiply_sizes(product, sizeof(double), bytes)) return false;
   *count = empty ? 0 : product;
@@ -130,15 +123,13 @@ static hvi_status measure_header(size_t *length, const unsigned char *bytes, siz
 
 static hvi_status parse_document(json_t **document, const unsigned char *text, size_t length,
                                  const hvi_subject *f) {
-  if (length == 0 || text[0] != '{') {
+  if (length == 0 || text[0] != '{')
     return hvi_refuse(f, " is not a .safetensors file: its header does not start with '{'");
-  }
   json_error_t problem;
   *document = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, &problem);
   if (*document) return HVI_OK;
-  if (json_error_code(&problem) == json_error_out_of_memory) {
+  if (json_error_code(&problem) == json_error_out_of_memory)
     return hvi_error_memory(f->err, "the header of a tensor file");
-  }
   return hvi_refuse(f, ": the header is not valid JSON at byte %d: %s",
                     HVI_TENSORS_PREFIX + problem.position, problem.text);
 }
@@ -203,9 +194,8 @@ static hvi_status parse_entry(entry *e, const char *key, const json_t *value,
 
 static hvi_status parse_notes(hvi_tensors *t, const hvi_subject *f) {
   json_t *map = json_object_get(((const store *)t->owned)->document, HVI_TENSORS_NOTES), *value;
-  if (map && !json_is_object(map)) {
+  if (map && !json_is_object(map))
     return hvi_refuse(f, ": %s is not an object; it is a map from text to text", HVI_TENSORS_NOTES);
-  }
   t->notes = hvi_alloc(json_object_size(map), sizeof *t->notes);
   if (!t->notes) return hvi_error_memory(f->err, "a list of notes");
   const char *key;
@@ -380,11 +370,10 @@ void hvi_tensors_free(hvi_tensors *t) {
 /* Adds a value under a key (and lets go of it where that fails). */
 static hvi_status add(json_t *object, const char *key, json_t *value, const hvi_subject *f) {
   hvi_status status = HVI_OK;
-  if (json_object_get(object, key)) {
+  if (json_object_get(object, key))
     status = hvi_refuse(f, ": the name '%.80s' is given twice", key);
-  } else if (!value || json_object_set(object, key, value)) {
+  else if (!value || json_object_set(object, key, value))
     status = hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
-  }
   json_decref(value);
   return status;
 }
@@ -408,9 +397,7 @@ static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const hvi_subj
   size_t begin = 0;
   for (size_t i = 0; i < t->count; i++) {
     const size_t bytes = bytes_of(&t->items[i]);
-    if (bytes > (size_t)INT64_MAX - begin) {
-      return hvi_refuse(f, ": the tensors are too large");
-    }
+    if (bytes > (size_t)INT64_MAX - begin) return hvi_refuse(f, ": the tensors are too large");
     json_t *description = describe(&t->items[i], begin, begin + bytes);
     if (!description) return hvi_error_memory(f->err, "the header of a tensor file");
     hvi_status status = add(root, t->items[i].name, description, f);
@@ -424,19 +411,14 @@ static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const hvi_subj
 static hvi_status add_notes(json_t *root, const hvi_tensors *t, const hvi_subject *f) {
   char sum[CHECKSUM_TEXT];
   json_t *map = json_object();
-  if (!map || json_object_set_new(root, HVI_TENSORS_NOTES, map)) {
+  if (!map || json_object_set_new(root, HVI_TENSORS_NOTES, map))
     return hvi_error_memory(f->err, "the header of a tensor file");
-  }
-  for (size_t i = 0; i < t->note_count; i++) {
-    if (!t->notes[i].key || !t->notes[i].text) {
-      return hvi_refuse(f, ": a note without key or text");
-    }
-  }
+  for (size_t i = 0; i < t->note_count; i++)
+    if (!t->notes[i].key || !t->notes[i].text) return hvi_refuse(f, ": a note without key or text");
   print_checksum(sum, t);
   hvi_status status = add(map, HVI_TENSORS_CHECKSUM, json_string(sum), f);
-  for (size_t i = 0; i < t->note_count && !status; i++) {
+  for (size_t i = 0; i < t->note_count && !status; i++)
     status = add(map, t->notes[i].key, json_string(t->notes[i].text), f);
-  }
   return status;
 }
 
@@ -457,9 +439,8 @@ static hvi_status pad_header(unsigned char **header, size_t *size, const json_t 
     return hvi_error_memory(f->err, "the header of a tensor file");
   }
   memset(bytes + HVI_TENSORS_PREFIX + length, ' ', total - HVI_TENSORS_PREFIX - length);
-  for (int i = 0; i < HVI_TENSORS_PREFIX; i++) {
+  for (int i = 0; i < HVI_TENSORS_PREFIX; i++)
     bytes[i] = (unsigned char)((uint64_t)(total - HVI_TENSORS_PREFIX) >> 8 * i);
-  }
   *header = bytes;
   *size = total;
   return HVI_OK;
@@ -481,20 +462,17 @@ static hvi_status check_tensor(const hvi_tensor *t, const hvi_subject *f) {
   size_t count, bytes;
   const char *problem = NULL;
   if (!t->name) return hvi_refuse(f, ": a tensor has no name");
-  if (!strcmp(t->name, HVI_TENSORS_NOTES)) {
+  if (!strcmp(t->name, HVI_TENSORS_NOTES))
     problem = "has the name that is kept for the notes";
-  } else if ((unsigned)t->type >= HVI_TENSOR_TYPE_COUNT) {
+  else if ((unsigned)t->type >= HVI_TENSOR_TYPE_COUNT)
     problem = "has an unknown type";
-  } else if (t->dims > HVI_TENSOR_MAX_DIMS) {
+  else if (t->dims > HVI_TENSOR_MAX_DIMS)
     problem = "has more than 8 axes";
-  } else if (!measure(t, &count, &bytes)) {
+  else if (!measure(t, &count, &bytes))
     problem = "has a shape too large for any memory";
-  } else if (count && !t->data) {
+  else if (count && !t->data)
     problem = "has no data";
-  }
-  if (problem) {
-    return hvi_refuse(f, ": tensor '%.80s' %s", t->name, problem);
-  }
+  if (problem) return hvi_refuse(f, ": tensor '%.80s' %s", t->name, problem);
   return check_bools(t, f);
 }
 

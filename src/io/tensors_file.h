@@ -7,8 +7,7 @@
  * and the numbers. Offsets are counted from the end of the header. Sorted, they follow each other
  * without a gap from zero to the end of the file.
  */
-#ifndef HVI_IO_TENSORS_FILE_H
-#define HVI_IO_TENSORS_FILE_H
+#pragma once
 
 #include <hvi/tensors.h>
 
@@ -31,5 +30,3 @@ hvi_status hvi_tensors_store(const char *path, const hvi_tensors *t, bool keep, 
 
 /* Whether the file that was read had a checksum. It was right then, and is not among the notes. */
 bool hvi_tensors_checked(const hvi_tensors *t);
-
-#endif

@@ -1,16 +1,10 @@
 #include "io/yaml.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/suggest.h"
 #include "io/npy.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 
 enum { DEEPEST = 16, MOST_KEYS = 100, CHUNK_NODES = 1000, LONGEST_PATH = 4096 };

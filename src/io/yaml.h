@@ -5,8 +5,7 @@
  * Read with libyaml's events. Aliases, several documents, duplicate keys, deep nesting and bytes
  * that are not UTF-8 are refused.
  */
-#ifndef HVI_IO_YAML_H
-#define HVI_IO_YAML_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -78,5 +77,3 @@ hvi_status hvi_reader_matrix(hvi_reader *r, const hvi_node *map, const char *key
 hvi_status hvi_reader_column(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A);
 /* Fails unless A is rows x columns. */
 hvi_status hvi_reader_shape(hvi_reader *r, const hvi_matrix *A, size_t rows, size_t columns);
-
-#endif

@@ -10,8 +10,7 @@
  * Slopes keep their digits in the tails too, since Gauss-Newton divides by them: y (1 - y) would
  * lose all of them where y rounds to 1.
  */
-#ifndef HVI_MODEL_ACTIVATION_H
-#define HVI_MODEL_ACTIVATION_H
+#pragma once
 
 #include <hvi/model.h>
 
@@ -94,5 +93,3 @@ static inline double hvi_activation_value(hvi_activation kind, double a, double 
   *slope = 1.0;
   return a;
 }
-
-#endif

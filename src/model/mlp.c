@@ -11,14 +11,10 @@
  */
 #include "model/mlp.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/vec.h"
 
 #include <float.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { LINE = 64, FLOATS = LINE / sizeof(float), MOST_THREADS = 1024 };
 

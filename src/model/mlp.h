@@ -1,6 +1,5 @@
 /* A network's inside, shared by the files of this folder. */
-#ifndef HVI_MODEL_MLP_H
-#define HVI_MODEL_MLP_H
+#pragma once
 
 #include "net/batch.h"
 #include "num/bulk.h"
@@ -32,5 +31,3 @@ void hvi_mlp_rescale(hvi_model *m, double shift, double scale);
 /* hvi_mlp_save with notes. */
 hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char *path,
                          const hvi_tensor_note *notes, size_t note_count, hvi_error *err);
-
-#endif

@@ -1,11 +1,6 @@
 /* First parameters of a network, and parameters in files, by its table of shapes. */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "model/mlp.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 static hvi_status need_mlp(const hvi_mlp **mlp, const hvi_model *model, hvi_error *err) {
   *mlp = hvi_mlp_of(model);
@@ -20,13 +15,12 @@ hvi_status hvi_mlp_init(const hvi_model *model, double *theta, hvi_init kind, hv
   if (status) return status;
   float *params = hvi_alloc(model->dim, sizeof *params);
   if (!params) return hvi_error_memory(err, "a network's first parameters");
-  if (kind == HVI_INIT_KAIMING) {
+  if (kind == HVI_INIT_KAIMING)
     hvi_net_init_kaiming(mlp->net, params, rng);
-  } else if (kind == HVI_INIT_ORTHOGONAL) {
+  else if (kind == HVI_INIT_ORTHOGONAL)
     status = hvi_net_init_orthogonal(mlp->net, params, rng, err);
-  } else {
+  else
     status = hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown initialisation %d", (int)kind);
-  }
   if (!status) mlp->bulk->widen(theta, params, model->dim);
   hvi_free(params);
   return status;
@@ -52,11 +46,10 @@ hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char
   if (status) return status;
   float *params = hvi_alloc(model->dim, sizeof *params);
   hvi_tensor *items = hvi_alloc(mlp->part_count, sizeof *items);
-  if (!params || !items) {
+  if (!params || !items)
     status = hvi_error_memory(err, "a network's parameters");
-  } else {
+  else
     status = narrow_all(params, mlp, theta, err);
-  }
   for (size_t i = 0; !status && i < mlp->part_count; i++) {
     const hvi_mlp_part *part = &mlp->parts[i];
     items[i] = (hvi_tensor){.name = part->name,
@@ -78,13 +71,12 @@ hvi_status hvi_mlp_save(const hvi_model *model, const double *theta, const char 
 
 /* "[256, 27]" */
 static const char *shape_text(char text[64], size_t dims, const size_t *shape) {
-  if (dims == 1) {
+  if (dims == 1)
     snprintf(text, 64, "[%zu]", shape[0]);
-  } else if (dims == 2) {
+  else if (dims == 2)
     snprintf(text, 64, "[%zu, %zu]", shape[0], shape[1]);
-  } else {
+  else
     snprintf(text, 64, "of %zu axes", dims);
-  }
   return text;
 }
 
@@ -126,11 +118,10 @@ hvi_status hvi_mlp_load(const hvi_model *model, double *theta, const char *path,
   status = hvi_tensors_read(&file, path, 0, err);
   if (status) return status;
   double *params = hvi_alloc_doubles(model->dim);
-  if (params) {
+  if (params)
     status = take_parts(params, mlp, file, path, err);
-  } else {
+  else
     status = hvi_error_memory(err, "a network's parameters");
-  }
   if (!status) memcpy(theta, params, model->dim * sizeof *theta);
   hvi_free(params);
   hvi_tensors_free(file);

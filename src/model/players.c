@@ -4,8 +4,7 @@
  * The Jacobian is block-diagonal, and every product goes player by player. So does the dense
  * Jacobian of any model, by products with unit vectors.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "model/stack.h"
 #include "num/vec.h"
 

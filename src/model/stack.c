@@ -12,8 +12,7 @@
  */
 #include "model/stack.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 
@@ -85,11 +84,10 @@ static void layer_eval(const hvi_stack_layer *layer, const double *W, const doub
   if (!small) hvi_dense_mul(y, W, x, out, in);
   for (size_t i = 0; i < out; i++) {
     double a = b ? b[i] : 0.0;
-    if (small) {
+    if (small)
       for (size_t j = 0; j < in; j++) a += W[i * in + j] * x[j];
-    } else {
+    else
       a += y[i];
-    }
     y[i] = hvi_activation_value(layer->activation, a, slope + i);
   }
   if (layer->activation == HVI_SOFTMAX) softmax(y, out);

@@ -1,6 +1,5 @@
 /* The inside of a stack and of players side by side, for code that runs many of them at once. */
-#ifndef HVI_MODEL_STACK_H
-#define HVI_MODEL_STACK_H
+#pragma once
 
 #include "model/activation.h"
 
@@ -54,5 +53,3 @@ static inline double hvi_chain_value(const hvi_stack *s, double theta, double *j
   *jacobian = product;
   return x;
 }
-
-#endif

@@ -9,11 +9,11 @@
  */
 #include "net/batch.h"
 
+#include "base/base.h"
 #include "base/parallel.h"
 #include "num/bulk.h"
 
 #include <pthread.h>
-#include <string.h>
 
 static size_t slice_count(size_t rows) { return (rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS; }
 
@@ -110,11 +110,10 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
   pull_slice(p, &s, worker, own, true);
   pthread_mutex_lock(&p->lock);
   while (p->added != chunk) pthread_cond_wait(&p->moved, &p->lock);
-  if (chunk == 0) {
+  if (chunk == 0)
     memcpy(p->grad, own, p->b->net->dim * sizeof *p->grad);
-  } else {
+  else
     p->bulk->add(p->grad, own, p->b->net->dim);
-  }
   p->added++;
   pthread_cond_broadcast(&p->moved);
   pthread_mutex_unlock(&p->lock);
@@ -252,9 +251,8 @@ static void add_layer(const outer *o, size_t column, size_t l, float *work) {
 static hvi_status do_column(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)err;
   const outer *o = context;
-  for (size_t l = 0; l < o->b->net->layer_count; l++) {
+  for (size_t l = 0; l < o->b->net->layer_count; l++)
     add_layer(o, chunk, l, o->workspaces + worker * worker_size(o->b->net));
-  }
   return HVI_OK;
 }
 

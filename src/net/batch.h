@@ -5,8 +5,7 @@
  * order of slices, so results are the same bits for any number of threads. Outputs, and what they
  * are multiplied by, are doubles, as a model's are.
  */
-#ifndef HVI_NET_BATCH_H
-#define HVI_NET_BATCH_H
+#pragma once
 
 #include "net/net.h"
 
@@ -56,5 +55,3 @@ float *hvi_batch_deltas(const hvi_batch *b, size_t worker);
  */
 void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work);
 size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads); /* floats */
-
-#endif

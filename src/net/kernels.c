@@ -53,9 +53,8 @@ static void follow(float *target, const float *source, size_t n, float tau) {
 ALWAYS_INLINE void add_columns(float *out, const float *d, size_t rows, size_t row,
                                size_t vectors) {
   vf sum[4] = {{0}, {0}, {0}, {0}};
-  for (size_t i = 0; i < rows; i++, d += row) {
+  for (size_t i = 0; i < rows; i++, d += row)
     UNROLL for (size_t v = 0; v < vectors; v++) sum[v] += load(d + v * WIDTH);
-  }
   UNROLL for (size_t v = 0; v < vectors; v++)
       store(out + v * WIDTH, load(out + v * WIDTH) + sum[v]);
 }
@@ -105,19 +104,16 @@ ALWAYS_INLINE void transpose_block(float *out, const float *in, size_t rows, siz
     transpose_eight(out, in, rows, cols);
     return;
   }
-  for (size_t i = 0; i < height && i < 8; i++) {
+  for (size_t i = 0; i < height && i < 8; i++)
     for (size_t j = 0; j < width && j < 8; j++) out[j * rows + i] = in[i * cols + j];
-  }
 }
 
 /* Sixteen columns at a time, so that whole lines of cache are read while they are there. */
 static void transpose(float *out, const float *in, size_t rows, size_t cols) {
   for (size_t band = 0; band < cols; band += 16) {
-    for (size_t i = 0; i < rows; i += 8) {
-      for (size_t j = band; j < cols && j < band + 16; j += 8) {
+    for (size_t i = 0; i < rows; i += 8)
+      for (size_t j = band; j < cols && j < band + 16; j += 8)
         transpose_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
-      }
-    }
   }
 }
 
@@ -176,9 +172,8 @@ static void normals_of_blocks(float *out, const hvi_rng *rng) {
     store(lane[pair], x);
     store(lane[pair + 1], y);
   }
-  for (size_t i = 0; i < WIDTH; i++) {
+  for (size_t i = 0; i < WIDTH; i++)
     for (size_t w = 0; w < 4; w++) out[4 * i + w] = lane[w][i];
-  }
 }
 
 static void advance(hvi_rng *rng, size_t count) {

@@ -18,8 +18,7 @@
  * = a_step = 1) is summed by lanes instead, in an order that depends on k alone. The build without
  * FMA rounds each product as well.
  */
-#ifndef HVI_NET_KERNELS_H
-#define HVI_NET_KERNELS_H
+#pragma once
 
 #include <hvi/activation.h>
 #include <hvi/rng.h>
@@ -107,5 +106,3 @@ const hvi_net_kernels *const *hvi_net_kernel_list(void);
 static inline bool hvi_activation_keeps(hvi_activation a) {
   return a == HVI_GELU || a == HVI_SOFTPLUS;
 }
-
-#endif

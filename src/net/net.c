@@ -11,12 +11,8 @@
  */
 #include "net/net.h"
 
+#include "base/base.h"
 #include "base/cpu.h"
-#include "base/error.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { MOST_PARAMETERS = 1 << 30 };
 
@@ -25,15 +21,13 @@ static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "a network needs an input and at least one layer");
   }
-  if (s->hidden == HVI_SOFTMAX) {
+  if (s->hidden == HVI_SOFTMAX)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "softmax is for the head, not for hidden layers");
-  }
   size_t in = s->in;
   double dim = 0.0;
   for (size_t l = 0; l < s->layer_count; l++) {
-    if (s->widths[l] == 0) {
+    if (s->widths[l] == 0)
       return hvi_error_set(err, HVI_ERROR_ARGUMENT, "layer %zu has no units", l + 1);
-    }
     dim += ((double)in + 1.0) * (double)s->widths[l];
     in = s->widths[l];
   }
@@ -110,9 +104,8 @@ void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng) {
     const hvi_net_layer *y = &net->layers[l];
     const double bound = 1.0 / sqrt((double)y->in);
     float *w = params + y->weight; /* the biases follow the weights */
-    for (size_t i = 0; i < (y->in + 1) * y->out; i++) {
+    for (size_t i = 0; i < (y->in + 1) * y->out; i++)
       w[i] = (float)hvi_rng_range(rng, -bound, bound);
-    }
   }
 }
 
@@ -134,9 +127,8 @@ static void orthonormalise(double *q, size_t few, size_t many, hvi_rng *rng) {
   hvi_rng_fill_normal(rng, 0.0, 1.0, few * many, q);
   for (size_t i = 0; i < few; i++) {
     double *v = q + i * many, norm = 0.0;
-    for (size_t pass = 0; pass < 2; pass++) {
+    for (size_t pass = 0; pass < 2; pass++)
       for (size_t j = 0; j < i; j++) remove_part(v, q + j * many, many);
-    }
     for (size_t j = 0; j < many; j++) norm += v[j] * v[j];
     norm = sqrt(norm);
     for (size_t j = 0; j < many; j++) v[j] /= norm;
@@ -158,11 +150,9 @@ hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *r
     const bool wide = y->out <= y->in;
     orthonormalise(q, wide ? y->out : y->in, wide ? y->in : y->out, rng);
     float *w = params + y->weight;
-    for (size_t i = 0; i < y->out; i++) {
-      for (size_t j = 0; j < y->in; j++) {
+    for (size_t i = 0; i < y->out; i++)
+      for (size_t j = 0; j < y->in; j++)
         w[i * y->in + j] = (float)(gain * (wide ? q[i * y->in + j] : q[j * y->out + i]));
-      }
-    }
     memset(params + y->bias, 0, y->out * sizeof *params);
   }
   hvi_free(q);
@@ -185,10 +175,9 @@ static size_t output_at(const hvi_net *net, size_t rows, size_t l) {
 
 static size_t slope_at(const hvi_net *net, size_t rows, size_t l) {
   size_t at = output_at(net, rows, net->layer_count);
-  for (size_t i = 0; i < l; i++) {
+  for (size_t i = 0; i < l; i++)
     if (hvi_activation_keeps(net->layers[i].activation))
       at += hvi_net_aligned(rows * net->layers[i].out);
-  }
   return at;
 }
 
@@ -326,12 +315,10 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
     pull_layer(net, weights, rows, l, delta, trace, below, 0, layer->in);
     delta = below;
   }
-  if (pull->grad) {
+  if (pull->grad)
     add_gradient(net, &net->layers[0], rows, delta, x, x_row, pull->grad, pull->fresh);
-  }
-  if (pull->dx) {
+  if (pull->dx)
     pull_layer(net, weights, rows, 0, delta, trace, pull->dx, pull->dx_first, pull->dx_count);
-  }
 }
 
 /* out = a W' + b, or += without b; W' and b from `from`, which is laid out as weights */

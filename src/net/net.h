@@ -8,8 +8,7 @@
  * are slices (net/batch.h). A network is constant and shared; weights and traces belong to the
  * caller.
  */
-#ifndef HVI_NET_NET_H
-#define HVI_NET_NET_H
+#pragma once
 
 #include "net/kernels.h"
 
@@ -90,5 +89,3 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
  */
 void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, const float *x,
                      size_t x_row, const float *trace, const float *direction, float *tangent);
-
-#endif

@@ -12,8 +12,7 @@
  * One column (a head with one output) would leave all lanes but one idle: there lane j sums over
  * l = j mod WIDTH, and lanes are then added, halves to halves. That order, too, depends on k alone.
  */
-#ifndef HVI_NET_PRODUCT_BODY_H
-#define HVI_NET_PRODUCT_BODY_H
+#pragma once
 
 #include "net/kernels.h"
 #include "net/simd_body.h"
@@ -144,11 +143,10 @@ static void finish_run(const hvi_product *p, size_t at, size_t n) {
 /* Rows first .. first + rows; those without gaps are one run, unless the activation mixes a row. */
 static void finish(const hvi_product *p, size_t first, size_t rows) {
   if (p->finish != HVI_FINISH_ACTIVATE && p->finish != HVI_FINISH_PULL) return;
-  if (p->c_row == p->n && p->activation != HVI_SOFTMAX) {
+  if (p->c_row == p->n && p->activation != HVI_SOFTMAX)
     finish_run(p, first * p->c_row, rows * p->n);
-  } else {
+  else
     for (size_t i = first; i < first + rows; i++) finish_run(p, i * p->c_row, p->n);
-  }
 }
 
 enum { WIDE_TILE = 4 };
@@ -162,16 +160,14 @@ typedef struct panel {
 } panel;
 
 ALWAYS_INLINE void put(const hvi_product *p, float *c, size_t j, size_t count, vf sum) {
-  if (p->finish == HVI_FINISH_ADD) {
+  if (p->finish == HVI_FINISH_ADD)
     sum = (count == WIDTH ? load(c + j) : load_part(c + j, count)) + sum;
-  } else if (p->finish == HVI_FINISH_ACTIVATE && p->bias) {
+  else if (p->finish == HVI_FINISH_ACTIVATE && p->bias)
     sum += count == WIDTH ? load(p->bias + j) : load_part(p->bias + j, count);
-  }
-  if (count == WIDTH) {
+  if (count == WIDTH)
     store(c + j, sum);
-  } else {
+  else
     store_part(c + j, sum, count);
-  }
 }
 
 /* rows x vectors sums at column j; both counts and one of A's strides are constants where this is
@@ -214,11 +210,10 @@ ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j,
 /* One of A's strides is 1, which the compiler should know. */
 #define DEFINE_TILES(vectors)                                                                      \
   static void tile_##vectors(const hvi_product *p, const panel *at, size_t j) {                    \
-    if (at->a_step == 1) {                                                                         \
+    if (at->a_step == 1)                                                                           \
       tile_of_rows(p, at, j, vectors, at->a_row, 1);                                               \
-    } else {                                                                                       \
+    else                                                                                           \
       tile_of_rows(p, at, j, vectors, 1, at->a_step);                                              \
-    }                                                                                              \
   }
 
 DEFINE_TILES(1)
@@ -250,9 +245,8 @@ ALWAYS_INLINE void half_tile(const hvi_product *p, const panel *at, size_t j, si
 static void tile_half(const hvi_product *p, const panel *at, size_t j) {
   if (at->rows < TILE_ROWS) {
     panel row = *at;
-    for (size_t r = 0; r < at->rows; r++, row.a += at->a_row, row.c += p->c_row) {
+    for (size_t r = 0; r < at->rows; r++, row.a += at->a_row, row.c += p->c_row)
       half_tile(p, &row, j, 1, at->a_row, at->a_step);
-    }
   } else if (at->a_step == 1) {
     half_tile(p, at, j, TILE_ROWS, at->a_row, 1);
   } else {
@@ -276,20 +270,18 @@ static void multiply_rest(const hvi_product *p, const panel *at, size_t j) {
 #else
 
 static void multiply_rest(const hvi_product *p, const panel *at, size_t j) {
-  if (p->n - j > WIDTH) {
+  if (p->n - j > WIDTH)
     tile_2(p, at, j);
-  } else {
+  else
     tile_1(p, at, j);
-  }
 }
 
 #endif
 
 static void multiply_panel(const hvi_product *p, const panel *at) {
   size_t j = 0;
-  if (at->rows < 4) {
+  if (at->rows < 4)
     for (; j + WIDE_TILE * WIDTH <= p->n; j += WIDE_TILE * WIDTH) tile_4(p, at, j);
-  }
   for (; j + 2 * WIDTH <= p->n; j += 2 * WIDTH) tile_2(p, at, j);
   if (j < p->n) multiply_rest(p, at, j);
 }
@@ -340,5 +332,3 @@ static void product(const hvi_product *p) {
     finish(p, i, rows);
   }
 }
-
-#endif

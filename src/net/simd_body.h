@@ -3,8 +3,7 @@
  * that of the compiler's vector extensions; what they lack stands here: parts of vectors, roots,
  * choices, bits.
  */
-#ifndef HVI_NET_SIMD_BODY_H
-#define HVI_NET_SIMD_BODY_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -263,5 +262,3 @@ ALWAYS_INLINE vf normal_of(vf x, vf *bell) {
 DEFINE_MAP(exponentials, exp_of)
 DEFINE_MAP(tangents, tanh_of)
 DEFINE_MAP(logarithms, log_of)
-
-#endif

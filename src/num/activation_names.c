@@ -1,8 +1,7 @@
 /* Activations by name. */
-#include <hvi/activation.h>
+#include "base/base.h"
 
-#include <stddef.h>
-#include <string.h>
+#include <hvi/activation.h>
 
 static const char *const names[HVI_ACTIVATION_COUNT] = {
     [HVI_IDENTITY] = "identity",     [HVI_CELU] = "celu", [HVI_SIGMOID] = "sigmoid",
@@ -15,8 +14,7 @@ const char *hvi_activation_name(hvi_activation a) {
 }
 
 hvi_activation hvi_activation_find(const char *name) {
-  for (int i = 0; name && i < HVI_ACTIVATION_COUNT; i++) {
+  for (int i = 0; name && i < HVI_ACTIVATION_COUNT; i++)
     if (strcmp(names[i], name) == 0) return (hvi_activation)i;
-  }
   return HVI_ACTIVATION_COUNT;
 }

@@ -8,9 +8,8 @@
  */
 #include "num/band.h"
 
+#include "base/base.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 /* Takes out state k; false when it has no way back to the states below. */
 static bool censor(hvi_band *A, size_t k) {
@@ -40,15 +39,13 @@ static bool normalise(double *x, size_t n) {
 }
 
 bool hvi_band_stationary(double *x, hvi_band *A) {
-  for (size_t k = A->n; k-- > 1;) {
+  for (size_t k = A->n; k-- > 1;)
     if (!censor(A, k)) return false;
-  }
   x[0] = 1.0;
   for (size_t k = 1; k < A->n; k++) {
     x[k] = 0.0;
-    for (size_t i = k > A->width ? k - A->width : 0; i < k; i++) {
+    for (size_t i = k > A->width ? k - A->width : 0; i < k; i++)
       x[k] += x[i] * hvi_band_row(A, i)[k - i];
-    }
     /* a drift to one side multiplies up: stay clear of overflow */
     if (x[k] > 1e150) hvi_vec_scale(x, 1e-150, k + 1);
   }

@@ -2,8 +2,7 @@
  * Square matrices whose entries all lie within `width` of the diagonal; a dense one has width
  * n - 1. Elimination stays within the band, at n width^2 products.
  */
-#ifndef HVI_NUM_BAND_H
-#define HVI_NUM_BAND_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,5 +27,3 @@ bool hvi_band_stationary(double *x, hvi_band *A);
 /* A = L U in place, without exchanges: for diagonally dominant matrices. Then x = A^-1 x. */
 void hvi_band_factor(hvi_band *A);
 void hvi_band_solve(double *x, const hvi_band *LU);
-
-#endif

@@ -9,10 +9,8 @@
  */
 #include "num/bicgstab.h"
 
+#include "base/base.h"
 #include "num/vec.h"
-
-#include <math.h>
-#include <stdbool.h>
 
 enum { VECTORS = 6 };
 /* A round is over when its recursive residual has fallen this much. */

@@ -2,8 +2,7 @@
  * BiCGSTAB (van der Vorst, 1992): A x = b for a square A that is not symmetric, from products with
  * A alone.
  */
-#ifndef HVI_NUM_BICGSTAB_H
-#define HVI_NUM_BICGSTAB_H
+#pragma once
 
 #include "num/lsmr.h"
 
@@ -15,5 +14,3 @@
 double hvi_bicgstab_solve(double *x, const hvi_linear_map *A, const double *b, double tol,
                           size_t max_products, double *work);
 size_t hvi_bicgstab_work(size_t n); /* doubles in work */
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Nothing is contracted or reordered, so every build gives the same bits as the plain loop.
  */
-#ifndef HVI_NUM_BULK_H
-#define HVI_NUM_BULK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,5 +44,3 @@ extern const hvi_bulk hvi_bulk_baseline, hvi_bulk_avx2, hvi_bulk_avx512;
 /* The builds that this CPU can run, fastest first, ending in NULL. */
 const hvi_bulk *const *hvi_bulk_list(void);
 const hvi_bulk *hvi_bulk_best(void); /* the first of them */
-
-#endif

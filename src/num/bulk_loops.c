@@ -1,7 +1,6 @@
 /* The loops of bulk.h, built once per level of instructions. */
+#include "base/base.h"
 #include "num/bulk.h"
-
-#include <math.h>
 
 static void descend(double *restrict next, const double *restrict theta, const double *restrict g,
                     double rate, size_t n) {

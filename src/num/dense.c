@@ -5,16 +5,14 @@
  */
 #include "num/dense.h"
 
+#include "base/base.h"
 #include "base/blas.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "num/vec.h"
 
 #include <cblas.h>
 #include <float.h>
 #include <lapacke.h>
 #include <limits.h>
-#include <math.h>
 
 enum { GEMV_ELEMENTS = 192, GEMM_PRODUCTS = 2048 };
 /* Below these OpenBLAS never shares a product between threads. */
@@ -82,9 +80,8 @@ void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t 
     hvi_blas_release(held);
     return;
   }
-  for (size_t i = 0; i < m; i++) {
+  for (size_t i = 0; i < m; i++)
     for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
-  }
 }
 
 /*
@@ -112,11 +109,10 @@ static bool solve_scalar(double *x, const double *J, const double *b, double lam
   double scale = 1.0 / (hvi_vec_norm2(J, length) + lambda);
   double factor = scale * (m == 1 ? b[0] : hvi_vec_dot(J, b, m));
   if (!(scale > 0.0) || !isfinite(factor)) return false;
-  if (m == 1) {
+  if (m == 1)
     for (size_t j = 0; j < n; j++) x[j] = factor * J[j];
-  } else {
+  else
     x[0] = factor;
-  }
   return true;
 }
 
@@ -130,14 +126,12 @@ static void gram(double *M, const double *J, double lambda, size_t m, size_t n) 
     cblas_dsyrk(CblasRowMajor, CblasLower, trans, (int)k, inner, 1.0, J, (int)n, 0.0, M, (int)k);
     hvi_blas_release(held);
   } else if (m <= n) {
-    for (size_t i = 0; i < k; i++) {
+    for (size_t i = 0; i < k; i++)
       for (size_t j = 0; j <= i; j++) M[i * k + j] = hvi_vec_dot(J + i * n, J + j * n, n);
-    }
   } else {
     hvi_vec_zero(M, k * k);
-    for (size_t r = 0; r < m; r++) {
+    for (size_t r = 0; r < m; r++)
       for (size_t i = 0; i < k; i++) hvi_vec_add(M + i * k, J[r * n + i], J + r * n, i + 1);
-    }
   }
   for (size_t i = 0; i < k; i++) M[i * k + i] += lambda;
 }
@@ -167,9 +161,8 @@ static bool factor_small(double *M, size_t k) {
 static void solve_small(double *y, const double *M, size_t k) {
   for (size_t i = 0; i < k; i++) y[i] -= hvi_vec_dot(M + i * k, y, i);
   for (size_t i = 0; i < k; i++) y[i] *= M[i * k + i];
-  for (size_t i = k; i-- > 0;) {
+  for (size_t i = k; i-- > 0;)
     for (size_t j = 0; j < i; j++) y[j] -= M[i * k + j] * y[i];
-  }
 }
 
 /* Row-major lower is column-major upper. */
@@ -177,9 +170,8 @@ static bool solve_large(double *y, double *M, double *diagonal, size_t k) {
   lapack_int size = (lapack_int)k;
   for (size_t i = 0; i < k; i++) diagonal[i] = M[i * k + i];
   if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, M, size) != 0) return false;
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     if (!pivot_good(M[i * k + i] * M[i * k + i], diagonal[i], k)) return false;
-  }
   return LAPACKE_dpotrs_work(LAPACK_COL_MAJOR, 'U', size, 1, M, size, y, size) == 0;
 }
 
@@ -229,9 +221,8 @@ static hvi_status copy_square(double **copy, const double *A, size_t n, size_t e
                               hvi_error *err) {
   size_t size = 0;
   *copy = NULL;
-  if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size) {
+  if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size)
     *copy = hvi_alloc_doubles(size + extra);
-  }
   if (!*copy) return hvi_error_memory(err, "a copy of a matrix");
   if (A && !hvi_vec_finite(A, size)) {
     hvi_free(*copy);
@@ -312,9 +303,8 @@ hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_er
   for (size_t j = 0; j < n; j++) sign[j] = copysign(1.0, copy[j * n + j]);
   LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, size, size, size, copy, size, tau, scratch, work_size);
   hvi_blas_release(held);
-  for (size_t j = 0; j < n; j++) {
+  for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < n; i++) Q[i * n + j] = sign[j] * copy[j * n + i];
-  }
   hvi_free(copy);
   return HVI_OK;
 }

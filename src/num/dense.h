@@ -4,8 +4,7 @@
  * Small sizes run in plain loops, large ones in BLAS and LAPACK; the switches are in dense*.c. None
  * of these allocates unless its comment says so: the least-squares solvers take a workspace.
  */
-#ifndef HVI_NUM_DENSE_H
-#define HVI_NUM_DENSE_H
+#pragma once
 
 #include <hvi/error.h>
 #include <hvi/rng.h>
@@ -62,5 +61,3 @@ size_t hvi_dense_eigen_work(size_t n);
 hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err);
 /* A random orthogonal matrix Q[n][n] (Haar, by QR of a normal matrix). Allocates. */
 hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err);
-
-#endif

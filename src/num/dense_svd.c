@@ -18,17 +18,15 @@
  * B is scaled by a power of two where fourth powers of its elements could leave the range of
  * doubles.
  */
+#include "base/base.h"
 #include "num/dense.h"
 
 #include "base/blas.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "num/vec.h"
 
 #include <float.h>
 #include <lapacke.h>
 #include <limits.h>
-#include <math.h>
 
 enum { LAPACK_SIDE = 12, LAPACK_ELEMENTS = 512, MAX_SWEEPS = 40 };
 
@@ -80,9 +78,8 @@ static void load(const factors *f, const double *J, size_t m, size_t n, double s
     for (size_t i = 0; i < m * n; i++) f->W[i] = scale * J[i];
     return;
   }
-  for (size_t j = 0; j < n; j++) {
+  for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < m; i++) f->W[j * m + i] = scale * J[i * n + j];
-  }
 }
 
 static void transpose_square(double *A, size_t k) {

@@ -13,11 +13,10 @@
  */
 #include "num/lsmr.h"
 
+#include "base/base.h"
 #include "num/vec.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdbool.h>
 
 /* A plane rotation: c a + s b = r, c b - s a = 0. */
 typedef struct rotation {
@@ -49,9 +48,8 @@ typedef struct residual {
 /* Divides x by its norm (not by zero) and returns the norm. */
 static double normalise(double *x, size_t n) {
   double norm = hvi_vec_norm(x, n);
-  if (norm > 0.0) {
+  if (norm > 0.0)
     for (size_t i = 0; i < n; i++) x[i] /= norm;
-  }
   return norm;
 }
 

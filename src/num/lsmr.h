@@ -4,8 +4,7 @@
  * Finds x that minimises |A x - b|^2 + damp^2 |x|^2 from products with A and A'. Started at zero it
  * tends to the minimum-norm solution, the pseudo-inverse's.
  */
-#ifndef HVI_NUM_LSMR_H
-#define HVI_NUM_LSMR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ typedef struct hvi_linear_map {
 size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, double damp, double tol,
                       size_t max_iterations, double *work);
 size_t hvi_lsmr_work(size_t rows, size_t columns); /* doubles in work */
-
-#endif

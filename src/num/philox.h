@@ -3,8 +3,7 @@
  * outputs pass for random. Ten rounds; in each, two of the four words are multiplied by constants,
  * and the high halves of the products are mixed with the other two words and the round's key.
  */
-#ifndef HVI_NUM_PHILOX_H
-#define HVI_NUM_PHILOX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ static inline void hvi_philox_block(uint32_t out[4], const uint32_t counter[4],
   out[2] = c2;
   out[3] = c3;
 }
-
-#endif

@@ -4,11 +4,9 @@
  */
 #include <hvi/rng.h>
 
+#include "base/base.h"
 #include "base/hash.h"
 #include "num/philox.h"
-
-#include <math.h>
-#include <string.h>
 
 /* One step of splitmix64: neighbouring seeds give unrelated keys. */
 static uint64_t mix(uint64_t x) {

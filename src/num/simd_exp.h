@@ -12,8 +12,7 @@
  *
  * Results are within 2 units in the last place; NaN stays NaN.
  */
-#ifndef HVI_NUM_SIMD_EXP_H
-#define HVI_NUM_SIMD_EXP_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -60,5 +59,3 @@ static inline double hvi_simd_expm1(double x, double *exponential) {
   *exponential = 0x1p-128 * (e.scale * e.p + e.scale);
   return scale * e.p + (scale - 1.0);
 }
-
-#endif

@@ -8,13 +8,8 @@
  */
 #include "num/sparse.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/vec.h"
-
-#include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 typedef struct entry {
   uint32_t column;
@@ -108,9 +103,8 @@ static void sort_long(uint32_t *column, double *value, size_t n, entry *buffer) 
 }
 
 static bool ascending(const uint32_t *column, size_t n) {
-  for (size_t i = 1; i < n; i++) {
+  for (size_t i = 1; i < n; i++)
     if (column[i - 1] >= column[i]) return false;
-  }
   return true;
 }
 
@@ -144,11 +138,10 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
   for (size_t i = 0; i < A->rows; i++) {
     const size_t end = A->start[i + 1], length = end - from;
     if (!ascending(A->column + from, length)) {
-      if (length > SHORT) {
+      if (length > SHORT)
         sort_long(A->column + from, A->value + from, length, buffer);
-      } else {
+      else
         sort_short(A->column + from, A->value + from, length);
-      }
     }
     to = merge_row(A, from, end, to);
     A->start[i + 1] = to;
@@ -161,9 +154,8 @@ hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
 hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *err) {
   *out = (hvi_sparse){0};
   if (!from->start ||
-      (from->rows > 0 && from->start[from->rows] > 0 && (!from->column || !from->value))) {
+      (from->rows > 0 && from->start[from->rows] > 0 && (!from->column || !from->value)))
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a sparse matrix has a null pointer");
-  }
   hvi_status status = check_starts(from, err);
   const size_t entries = status ? 0 : from->start[from->rows];
   if (!status) status = hvi_sparse_new(out, from->rows, from->columns, entries, err);

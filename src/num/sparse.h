@@ -1,6 +1,5 @@
 /* Products with sparse matrices. */
-#ifndef HVI_NUM_SPARSE_H
-#define HVI_NUM_SPARSE_H
+#pragma once
 
 #include <hvi/error.h>
 #include <hvi/sparse.h>
@@ -25,5 +24,3 @@ void hvi_sparse_free(hvi_sparse *A);
 /* y = A x;  y = A' x */
 void hvi_sparse_mul(double *y, const hvi_sparse *A, const double *x);
 void hvi_sparse_mul_t(double *y, const hvi_sparse *A, const double *x);
-
-#endif

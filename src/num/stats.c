@@ -10,8 +10,7 @@
  */
 #include "num/stats.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "base/base.h"
 
 static const double half_pi = 1.570796326794896619;
 
@@ -60,11 +59,10 @@ static double t_quantile_bisect(double probability, size_t v) {
   double low = 0.0, high = half_pi;
   for (int step = 0; step < 60; step++) {
     double middle = 0.5 * (low + high);
-    if (two_sided_probability(middle, v) < probability) {
+    if (two_sided_probability(middle, v) < probability)
       low = middle;
-    } else {
+    else
       high = middle;
-    }
   }
   return sqrt((double)v) * tan(0.5 * (low + high));
 }

@@ -1,6 +1,5 @@
 /* Statistics of a sample. Values that are not finite must be left out by the caller. */
-#ifndef HVI_NUM_STATS_H
-#define HVI_NUM_STATS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ typedef struct hvi_stats_fit {
 void hvi_stats_fit_add(hvi_stats_fit *f, double x, double y);
 hvi_stats_line hvi_stats_fit_line(const hvi_stats_fit *f);
 hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor);
-
-#endif

@@ -1,7 +1,8 @@
 #include "num/vec.h"
 
+#include "base/base.h"
+
 #include <float.h>
-#include <math.h>
 
 /* The plain sum is exact enough while no square leaves the range of doubles; otherwise the vector
  * is scaled by its largest element. */

@@ -1,6 +1,5 @@
 /* Vectors of doubles: the handful of operations the solver is made of. Results come first. */
-#ifndef HVI_NUM_VEC_H
-#define HVI_NUM_VEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ static inline bool hvi_vec_finite(const double *x, size_t n) {
   for (size_t i = 0; i < n; i++) sum += 0.0 * x[i];
   return sum == 0.0;
 }
-
-#endif

@@ -37,11 +37,9 @@
  * where it is beyond four standard deviations, that mean is taken as the error, and h is what so
  * many samples leave.
  */
+#include "base/base.h"
 #include "num/vec.h"
 #include "outer/solver.h"
-
-#include <math.h>
-#include <string.h>
 
 /* Parts of a sample: enough for a variance, and long enough that neighbours in time stay together.
  */
@@ -268,11 +266,9 @@ static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t firs
 /* S as the covariance of a sum of ANDERSON_PARTS draws. */
 static void finish_covariance(galerkin *g, size_t count) {
   const double bessel = (double)ANDERSON_PARTS / (ANDERSON_PARTS - 1);
-  for (size_t j = 0; j < count; j++) {
-    for (size_t k = 0; k < count; k++) {
+  for (size_t j = 0; j < count; j++)
+    for (size_t k = 0; k < count; k++)
       g->S[j][k] = bessel * (g->S[j][k] - g->b[j] * g->b[k] / ANDERSON_PARTS);
-    }
-  }
 }
 
 static void swap(double *x, double *y) {
@@ -349,9 +345,8 @@ static void correct_anderson(hvi_solver *s) {
   galerkin g = {0};
   size_t count = look_back(s, &g);
   take_mode_out(s, &g, count);
-  for (size_t part = 0; part < ANDERSON_PARTS; part++) {
+  for (size_t part = 0; part < ANDERSON_PARTS; part++)
     add_part(s, &g, count, part * n / ANDERSON_PARTS, (part + 1) * n / ANDERSON_PARTS);
-  }
   finish_covariance(&g, count);
   double c[MOST], A[MOST][MOST];
   for (; count > 0; count--) { /* the oldest go first when the differences are dependent */
@@ -377,9 +372,8 @@ void hvi_solver_correct(hvi_solver *s) {
 
 void hvi_solver_learn(hvi_solver *s) {
   hvi_surrogate *l = &s->parts[0].l;
-  if (s->problem->ops->slow_mode) {
+  if (s->problem->ops->slow_mode)
     s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
-  }
   if (s->row.inner > 0 || s->accelerator.correction != HVI_CORRECTION_THETA) return;
   hvi_surrogate_start(l, l->now->theta); /* nothing has evaluated the corrected theta */
 }

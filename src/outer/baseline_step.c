@@ -7,10 +7,9 @@
  *   alternating GDA   theta_k <- theta_k - h V_k(theta), player by player
  *   Adam-GDA          theta <- theta - h Adam(V)
  */
+#include "base/base.h"
 #include "num/vec.h"
 #include "outer/solver.h"
-
-#include <math.h>
 
 /* out = J' f at a point */
 static void field_at(hvi_solver *s, const hvi_point *p, double *out) {
@@ -40,9 +39,8 @@ static void extragradient(hvi_solver *s, hvi_surrogate *l, double h) {
 static void optimistic(hvi_solver *s, hvi_surrogate *l, double h) {
   field_at(s, l->now, s->baseline.field);
   const double *last = s->row.outer == 0 ? s->baseline.field : s->baseline.field_last;
-  for (size_t i = 0; i < l->model->dim; i++) {
+  for (size_t i = 0; i < l->model->dim; i++)
     l->now->theta[i] -= h * (2.0 * s->baseline.field[i] - last[i]);
-  }
   hvi_vec_copy(s->baseline.field_last, s->baseline.field, l->model->dim);
 }
 

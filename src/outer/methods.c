@@ -3,10 +3,9 @@
  *
  * A preset is nothing but settings; tests prove each equal to its closed form step by step.
  */
+#include "base/base.h"
 #include "inner/optimizers.h"
 #include "outer/solver.h"
-
-#include <string.h>
 
 static const hvi_method methods[] = {
     {"gd", "surrogate, gradient descent inside (Surr-GD)", .optimizer = &hvi_optimizer_gd},
@@ -39,9 +38,8 @@ static const hvi_method methods[] = {
 const hvi_method *hvi_method_list(void) { return methods; }
 
 const hvi_method *hvi_method_find(const char *name) {
-  for (const hvi_method *m = methods; name && m->name; m++) {
+  for (const hvi_method *m = methods; name && m->name; m++)
     if (strcmp(m->name, name) == 0) return m;
-  }
   return NULL;
 }
 

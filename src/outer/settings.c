@@ -1,12 +1,10 @@
 /* The settings of the solver, its inner optimizers and rules: their table, and what does not go
  * together. */
-#include "base/error.h"
+#include "base/base.h"
 #include "inner/least_squares.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
-
-#include <math.h>
 
 /* Choices are stored through int pointers. */
 _Static_assert(sizeof(hvi_target) == sizeof(int) && sizeof(hvi_floor) == sizeof(int) &&
@@ -165,9 +163,8 @@ static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
 }
 
 static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
-  for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++) {
+  for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++)
     if (p->ops->rules[k] == rule) return true;
-  }
   return false;
 }
 
@@ -187,9 +184,8 @@ typedef struct refusal {
 } refusal;
 
 static hvi_status first_of(const refusal *r, size_t n, const hvi_problem *p, hvi_error *err) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     if (r[i].applies) return hvi_error_set(err, r[i].status, r[i].text, p->ops->name);
-  }
   return HVI_OK;
 }
 
@@ -236,9 +232,8 @@ static hvi_status check_surrogate_step(const hvi_settings *s, const hvi_problem 
 }
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  if (!s->optimizer) {
+  if (!s->optimizer)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings name no inner optimizer");
-  }
   hvi_status status = check_numbers(s, p, err);
   if (!status) status = check_problem(p, err);
   if (!status && s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {

@@ -16,11 +16,11 @@
  */
 #include "outer/solver.h"
 
+#include "base/base.h"
 #include "base/clock.h"
 #include "num/vec.h"
 
 #include <float.h>
-#include <math.h>
 
 void hvi_solver_operate(hvi_solver *s) {
   s->problem->ops->operate(s->problem, s->sample, s->theta, s->z, s->f);
@@ -40,9 +40,8 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   s->problem->ops->resample(s->problem, s->sample, m);
   l->model->ops->bind(l->model, l->next->cache, s->sample);
   l->model->ops->eval(l->model, l->next->cache, s->anchor, l->next->z);
-  for (size_t i = 0; i < l->model->out; i++) {
+  for (size_t i = 0; i < l->model->out; i++)
     if (l->weights[i] > 0.0) l->target[i] = l->next->z[i] + s->origin.shift;
-  }
   s->row.counts.model_passes++;
   hvi_surrogate_rebind(l, s->sample);
   hvi_surrogate_measure(l);
@@ -147,16 +146,14 @@ static void record(hvi_solver *s) {
   hvi_record *row = &s->row;
   row->theta = s->theta;
   row->z = s->z;
-  if (p->ops->dist2) {
+  if (p->ops->dist2)
     row->dist2 = p->ops->dist2(p, s->theta);
-  } else {
+  else
     row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
-  }
   s->sound = sound(s);
   row->residual = s->sample || !s->sound ? NAN : hvi_problem_residual(p, s->z, s->f);
-  if (s->settings.observe || s->settings.max_seconds > 0.0) {
+  if (s->settings.observe || s->settings.max_seconds > 0.0)
     row->seconds = hvi_clock_now() - s->start;
-  }
   if (!s->sound) return;
   /* without a residual the latest iterate is as good a guess as any */
   if (row->outer > 0 && !s->sample && !(row->residual < s->best.residual)) return;
@@ -171,9 +168,8 @@ static void report(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   if (!set->observe) return;
   s->row.alpha = sqrt(s->alpha2);
-  if (!set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING) {
+  if (!set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING)
     end(s, HVI_STOPPED, "stopped by the observer");
-  }
 }
 
 /* Whether the residual is more than rounding. */
@@ -197,21 +193,20 @@ static void count_standing_still(hvi_solver *s) {
 static void decide(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   const double residual = s->row.residual;
-  if (!s->sound) {
+  if (!s->sound)
     end(s, HVI_DIVERGED, "a value is not finite");
-  } else if (set->growth_bound > 0.0 && residual > set->growth_bound * (1.0 + s->first_residual)) {
+  else if (set->growth_bound > 0.0 && residual > set->growth_bound * (1.0 + s->first_residual))
     end(s, HVI_DIVERGED, "the residual grew beyond its bound");
-  } else if (residual <= set->tol) {
+  else if (residual <= set->tol)
     end(s, HVI_CONVERGED, "residual within the tolerance");
-  } else if (set->stall_window > 0 && s->still >= set->stall_window) {
+  else if (set->stall_window > 0 && s->still >= set->stall_window)
     end(s, HVI_STALLED, "the outputs stopped moving although the residual is not small");
-  } else if (set->max_outer > 0 && s->row.outer >= set->max_outer) {
+  else if (set->max_outer > 0 && s->row.outer >= set->max_outer)
     end(s, HVI_LIMIT, "iteration limit");
-  } else if (set->max_f_evals > 0 && s->row.counts.f_evals >= set->max_f_evals) {
+  else if (set->max_f_evals > 0 && s->row.counts.f_evals >= set->max_f_evals)
     end(s, HVI_LIMIT, "evaluation limit");
-  } else if (set->max_seconds > 0.0 && s->row.seconds >= set->max_seconds) {
+  else if (set->max_seconds > 0.0 && s->row.seconds >= set->max_seconds)
     end(s, HVI_LIMIT, "time limit");
-  }
 }
 
 bool hvi_solver_draws(const hvi_solver *s, size_t outer) {
@@ -245,22 +240,20 @@ static void arrive(hvi_solver *s) {
   hvi_solver_operate(s);
   record(s);
   keep_worst_alpha(s);
-  if (s->row.outer == 0) {
+  if (s->row.outer == 0)
     s->first_residual = s->sample ? 0.0 : s->row.residual;
-  } else if (s->settings.stall_window > 0) {
+  else if (s->settings.stall_window > 0)
     count_standing_still(s);
-  }
   decide(s);
   report(s);
 }
 
 static void advance(hvi_solver *s) {
   hvi_vec_copy(s->z_last, s->z, s->settings.stall_window > 0 ? s->problem->model->out : 0);
-  if (s->settings.baseline) {
+  if (s->settings.baseline)
     hvi_solver_baseline_step(s);
-  } else {
+  else
     surrogate_step(s);
-  }
   s->row.outer++;
   s->inner_total += s->row.inner;
   arrive(s);

@@ -1,6 +1,5 @@
 /* The solver's inside, shared by the files of this folder. */
-#ifndef HVI_OUTER_SOLVER_H
-#define HVI_OUTER_SOLVER_H
+#pragma once
 
 #include "surrogate/surrogate.h"
 
@@ -156,5 +155,3 @@ bool hvi_solver_draws(const hvi_solver *s, size_t outer);
 void hvi_solver_operate(hvi_solver *s);
 /* The step sizes at theta_outer. */
 void hvi_solver_set_rates(hvi_solver *s);
-
-#endif

@@ -5,14 +5,11 @@
  * sample are not in it; they are worked out again from theta and the generator's state before the
  * last draw, to the same bits.
  */
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
-
-#include <math.h>
-#include <string.h>
 
 static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   const hvi_model *m = s->problem->model;
@@ -26,9 +23,8 @@ static void place_past(hvi_solver *s, hvi_arena *arena) {
   hvi_past *past = &s->past;
   past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
   if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
-  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth) {
+  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth)
     past->depth = set->memory;
-  }
   if (past->depth == 0) return;
   past->z = hvi_arena_take(arena, past->depth * m->out);
   past->f = hvi_arena_take(arena, past->depth * m->out);
@@ -47,9 +43,8 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
     s->baseline.field_last = hvi_arena_take(arena, d);
     s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
   }
-  if (set->baseline == HVI_BASELINE_RULE) {
+  if (set->baseline == HVI_BASELINE_RULE)
     s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
-  }
   for (size_t k = 0; k < s->part_count; k++) {
     const size_t size = set->optimizer->state(&set->inner, part_model(s, k));
     s->parts[k].state = hvi_arena_take(arena, size);
@@ -91,9 +86,8 @@ static void place(hvi_solver *s, hvi_arena *arena) {
 static void forget_past(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   if (set->baseline) s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
-  for (size_t k = 0; k < s->part_count; k++) {
+  for (size_t k = 0; k < s->part_count; k++)
     set->optimizer->reset(&set->inner, s->parts[k].l.model, s->parts[k].state);
-  }
 }
 
 /* The step rule's eta for all outputs, the settings' for all, or each player's own. */
@@ -128,11 +122,10 @@ static void stand_at_start(hvi_solver *s) {
   const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_subproblem *part = &s->parts[k];
-    if (s->sample && part->l.model->ops->bind) {
+    if (s->sample && part->l.model->ops->bind)
       hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
-    } else {
+    else
       hvi_surrogate_start(&part->l, theta0 + part->block.theta);
-    }
     hvi_solver_gather(s, part);
   }
 }
@@ -160,9 +153,8 @@ static hvi_status fill(hvi_solver *s, hvi_error *err) {
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {
   *solver = NULL;
-  if (!p || !settings) {
+  if (!p || !settings)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a solver needs a problem and settings");
-  }
   hvi_status status = hvi_settings_check(settings, p, err);
   if (status) return status;
   hvi_solver *s = hvi_alloc(1, sizeof *s);
@@ -249,9 +241,8 @@ static void walk_all(walker *w, hvi_solver *s) {
   walk_record(w, s);
   walk_rng(w, &s->rng);
   walk_rng(w, &s->rng_before);
-  for (size_t k = 0; k < s->part_count; k++) {
+  for (size_t k = 0; k < s->part_count; k++)
     walk(w, s->parts[k].l.now->theta, s->parts[k].block.dim);
-  }
   walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
   walk(w, s->memory, s->saved);
 }
@@ -284,9 +275,8 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a solve of %s cannot be taken up again",
                          p->ops->name);
   }
-  if (!hvi_vec_finite(state, 9)) {
+  if (!hvi_vec_finite(state, 9))
     return hvi_error_set(err, HVI_ERROR_INPUT, "the saved state of the solve makes no sense");
-  }
   walker w = {.row = (double *)(uintptr_t)state, .in = true}; /* one that copies in only reads it */
   walk_all(&w, s);
   hvi_solver_set_rates(s);
@@ -295,11 +285,10 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   if (s->sample) redraw(s);
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_surrogate *l = &s->parts[k].l;
-    if (s->sample && l->model->ops->bind) {
+    if (s->sample && l->model->ops->bind)
       hvi_surrogate_rebind(l, s->sample);
-    } else {
+    else
       hvi_surrogate_start(l, l->now->theta);
-    }
     hvi_solver_gather(s, &s->parts[k]);
   }
   hvi_solver_operate(s);

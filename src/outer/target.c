@@ -52,9 +52,7 @@ static void keep(hvi_solver *s, const hvi_subproblem *part) {
   const size_t at = slot(s, 0);
   hvi_vec_copy(past->z + at * m->out + b->z, s->z + b->z, b->out);
   hvi_vec_copy(past->f + at * m->out + b->z, s->f + b->z, b->out);
-  if (past->theta) {
-    hvi_vec_copy(past->theta + at * m->dim + b->theta, part->l.now->theta, b->dim);
-  }
+  if (past->theta) hvi_vec_copy(past->theta + at * m->dim + b->theta, part->l.now->theta, b->dim);
 }
 
 /* v[out] of a block from outputs z and operator f */
@@ -97,13 +95,12 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
   hvi_surrogate *l = &part->l;
   const hvi_block *b = &part->block;
   const double *z = s->origin.z + b->z, *f = s->origin.f + b->z;
-  if (s->settings.target == HVI_TARGET_OPTIMISTIC && hvi_past_count(s) > 0) {
+  if (s->settings.target == HVI_TARGET_OPTIMISTIC && hvi_past_count(s) > 0)
     optimistic(s, b, l->target);
-  } else if (s->settings.target == HVI_TARGET_AVERAGED) {
+  else if (s->settings.target == HVI_TARGET_AVERAGED)
     averaged(s, b, l->target);
-  } else {
+  else
     plain(s, b, z, f, l->target);
-  }
   if (l->linear) set_linear(s, b, f, l->linear);
   keep(s, part);
   hvi_surrogate_freeze(l);
@@ -123,9 +120,8 @@ static double known_floor(const hvi_solver *s, const hvi_subproblem *part) {
     const double *v = part->l.target + (set->begin - b->z);
     const double *w = p->weights ? p->weights + set->begin : NULL;
     hvi_set_project(set, w, v, s->projected);
-    for (size_t i = 0; i < set->len; i++) {
+    for (size_t i = 0; i < set->len; i++)
       sum += (w ? w[i] : 1.0) * (v[i] - s->projected[i]) * (v[i] - s->projected[i]);
-    }
   }
   return 0.5 * sum;
 }

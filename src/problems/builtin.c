@@ -1,12 +1,9 @@
 /* The registry of built-in problems. */
 #include <hvi/builtin.h>
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/suggest.h"
 #include "problems/options.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* Name, summary, and the stem of its options and of what makes it. */
 #define BUILTINS(ROW)                                                                              \

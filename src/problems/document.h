@@ -1,6 +1,5 @@
 /* A problem file, parsed, with what its reader needs to know about where it came from. */
-#ifndef HVI_PROBLEMS_DOCUMENT_H
-#define HVI_PROBLEMS_DOCUMENT_H
+#pragma once
 
 #include "io/yaml.h"
 
@@ -17,5 +16,3 @@ hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *nam
                               const char *folder, hvi_error *err);
 hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err);
 void hvi_document_free(hvi_document *d);
-
-#endif

@@ -1,14 +1,11 @@
 /* Problem files: parsed once, and made into what their keys say. */
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "problems/document.h"
 #include "problems/games/file.h"
 #include "problems/mdp/mdp.h"
 
 #include <hvi/builtin.h>
-
-#include <string.h>
 
 enum { LONGEST_NAME = 120 };
 static const size_t largest_file = (size_t)16 << 20;

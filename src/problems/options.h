@@ -1,7 +1,6 @@
 /* Built-in problems from inside: a struct of options of each one's own, filled from its table and
  * what was given, and what makes the problem of them. */
-#ifndef HVI_PROBLEMS_OPTIONS_H
-#define HVI_PROBLEMS_OPTIONS_H
+#pragma once
 
 #include <hvi/builtin.h>
 
@@ -24,5 +23,3 @@ extern const hvi_setting_table hvi_pennies_options, hvi_rps_options, hvi_quadrat
 hvi_builtin_fn hvi_pennies_new, hvi_rps_new, hvi_quadratic_new, hvi_counterexample_new,
     hvi_chain_new, hvi_performative_linear_new, hvi_performative_mean_new, hvi_credit_new,
     hvi_credit_rir_new;
-
-#endif

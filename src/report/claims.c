@@ -2,18 +2,13 @@
  * null. */
 #include "report/claims.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { SCHEMA_VERSION = 1, MAX_BYTES = 16 << 20 };
 

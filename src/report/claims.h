@@ -10,8 +10,7 @@
  * reported by hvi_claims_write, so that a list of claims reads as above; the calls on a NULL claim
  * do nothing.
  */
-#ifndef HVI_REPORT_CLAIMS_H
-#define HVI_REPORT_CLAIMS_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -84,5 +83,3 @@ char *hvi_claims_table(const hvi_claims *list, size_t count, size_t width);
 /* folder/index.html: figures and claims of all experiments on one static page. */
 hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *folder,
                            hvi_error *err);
-
-#endif

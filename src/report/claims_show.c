@@ -1,12 +1,10 @@
 /* Claims for people: the closing table, wrapped to the width, and OUT/index.html, one static page
  * with everything it needs beside it and nothing from elsewhere. */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "report/claims.h"
 #include "report/text.h"
 
-#include <string.h>
 #include <unistd.h>
 
 enum { VERDICT = 13, GAP = 2, NARROWEST = 60, USUAL = 100 };
@@ -166,12 +164,11 @@ static void add_escaped(hvi_text *t, const char *s) {
  * they are steps of a path below the page: what would lead elsewhere comes out as one that leads
  * nowhere. */
 static void add_filled(hvi_text *t, const char *text, const char *first, const char *second) {
-  for (; *text; text++) {
+  for (; *text; text++)
     if (*text == '$' || *text == '@')
       add_escaped(t, *text == '$' ? first : second);
     else
       hvi_text_pad(t, *text, 1);
-  }
 }
 
 static void add_claim(hvi_text *t, const hvi_claim *c) {

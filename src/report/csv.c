@@ -1,9 +1,7 @@
 #include "report/csv.h"
 
+#include "base/base.h"
 #include "base/number.h"
-
-#include <math.h>
-#include <string.h>
 
 hvi_status hvi_csv_open(hvi_csv *csv, const char *path, const char *header, hvi_error *err) {
   *csv = (hvi_csv){0};

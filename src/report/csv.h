@@ -8,8 +8,7 @@
  *
  * Write errors (a full disk) are reported by close.
  */
-#ifndef HVI_REPORT_CSV_H
-#define HVI_REPORT_CSV_H
+#pragma once
 
 #include "base/file.h"
 
@@ -26,5 +25,3 @@ void hvi_csv_end(hvi_csv *csv);                    /* ends the row */
 hvi_status hvi_csv_close(hvi_csv *csv, hvi_error *err);
 /* Gives up: nothing is left on disk. Fine after close and on a zeroed hvi_csv. */
 void hvi_csv_discard(hvi_csv *csv);
-
-#endif

@@ -10,17 +10,13 @@
  */
 #include "report/plot.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "report/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -149,12 +145,11 @@ static void add_quoted(hvi_text *t, const char *text) {
 /* A text in which '@' stands for the quoted name. A file beside the script is "'./'.@": one whose
  * name began with '<' would be run, one with '-' or '+' is no file. */
 static void add_named(hvi_text *t, const char *text, const char *name) {
-  for (; *text; text++) {
+  for (; *text; text++)
     if (*text == '@')
       add_quoted(t, name);
     else
       hvi_text_pad(t, *text, 1);
-  }
 }
 
 static void add_number(hvi_text *t, double x) {

@@ -4,8 +4,7 @@
  * The script names its files relative to its own folder, so the folder can be moved and the
  * picture redrawn or changed by hand with `gnuplot NAME.gp`. It makes NAME.png and NAME.svg.
  */
-#ifndef HVI_REPORT_PLOT_H
-#define HVI_REPORT_PLOT_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -86,5 +85,3 @@ hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
 hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
                          hvi_error *err);
-
-#endif

@@ -1,13 +1,9 @@
 #include "report/text.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Room for `more` characters and the closing zero. */
 static bool reserve(hvi_text *t, size_t more) {

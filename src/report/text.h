@@ -1,6 +1,5 @@
 /* A string that grows. Running out of memory is remembered and reported once, at the end. */
-#ifndef HVI_REPORT_TEXT_H
-#define HVI_REPORT_TEXT_H
+#pragma once
 
 #include <hvi/setting.h>
 
@@ -34,5 +33,3 @@ bool hvi_path_split(char **folder, char **name, const char *path, const char *en
 
 /* How many columns a UTF-8 string takes on a terminal (one a character). */
 size_t hvi_text_width(const char *s);
-
-#endif

@@ -1,7 +1,6 @@
 #include "report/trace.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "report/csv.h"
 #include "report/text.h"
 

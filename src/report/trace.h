@@ -6,8 +6,7 @@
  *
  * Put hvi_trace_observe and the trace into the solver's settings as observer and context.
  */
-#ifndef HVI_REPORT_TRACE_H
-#define HVI_REPORT_TRACE_H
+#pragma once
 
 #include <hvi/solver.h>
 
@@ -33,5 +32,3 @@ bool hvi_trace_observe(void *context, const hvi_record *row);
 hvi_status hvi_trace_close(hvi_trace *trace, const hvi_record *last, hvi_error *err);
 /* Frees the trace and leaves no file. */
 void hvi_trace_discard(hvi_trace *trace);
-
-#endif

@@ -1,16 +1,11 @@
 #include "rl/columns.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 
 #include <hvi/version.h>
 
 #include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_COLUMNS = 8 };
 
@@ -160,9 +155,8 @@ hvi_status hvi_columns_write(const char *path, const void *s, const hvi_columns 
 /* dst[size] = text, cut, in printable ASCII. */
 static void copy_printable(char *dst, size_t size, const char *text) {
   snprintf(dst, size, "%s", text ? text : "");
-  for (char *c = dst; *c; c++) {
+  for (char *c = dst; *c; c++)
     if (*c < ' ' || *c > '~') *c = '?';
-  }
 }
 
 void hvi_notes_text(hvi_notes *n, const char *key, const char *text) {

@@ -5,8 +5,7 @@
  * A table of columns is all that allocation, reading and writing need. The struct begins with its
  * number of rows, a size_t.
  */
-#ifndef HVI_RL_COLUMNS_H
-#define HVI_RL_COLUMNS_H
+#pragma once
 
 #include <hvi/rollout.h>
 #include <hvi/tensors.h>
@@ -61,5 +60,3 @@ void hvi_columns_free(void *s, const hvi_columns *columns);
 hvi_status hvi_columns_read(void **s, const hvi_columns *columns, const char *path, hvi_error *err);
 hvi_status hvi_columns_write(const char *path, const void *s, const hvi_columns *columns,
                              const hvi_notes *notes, hvi_error *err);
-
-#endif

@@ -6,16 +6,13 @@
  */
 #include <hvi/collector.h>
 
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "rl/rollout.h"
 
 #include <hvi/version.h>
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_collect_settings, member)
@@ -181,9 +178,8 @@ static bool put_episode(hvi_collector *c, uint64_t episode, size_t length, const
 
 static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_rows *rows) {
   const float *row = rows->data;
-  for (size_t e = 0; e < HVI_ROLLOUT_GROUP && c->filled < c->capacity; e++) {
+  for (size_t e = 0; e < HVI_ROLLOUT_GROUP && c->filled < c->capacity; e++)
     if (put_episode(c, first + e, rows->length[e], &row)) c->episode = first + e + 1;
-  }
   c->data.origin.broken += rows->broken;
 }
 
@@ -225,9 +221,8 @@ hvi_collector_cost hvi_collector_spent(const hvi_collector *c) {
 hvi_collector_mark hvi_collector_find(const hvi_collector *c, size_t row) {
   const uint64_t *episode = c->episodes;
   const bool cut = c->filled > 0 && episode[c->filled - 1] == c->episode;
-  if (row >= c->filled && !cut) {
+  if (row >= c->filled && !cut)
     return (hvi_collector_mark){.episode = c->episode, .row = c->filled};
-  }
   size_t start = row < c->filled ? row : c->filled - 1;
   while (start > 0 && episode[start - 1] == episode[start]) start--;
   return (hvi_collector_mark){.episode = episode[start], .row = start};

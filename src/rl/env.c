@@ -1,13 +1,10 @@
 /* The registry of environments, and the calls that go through an environment's table. */
 #include <hvi/env.h>
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/module.h"
 #include "base/suggest.h"
 #include "rl/env_kinds.h"
-
-#include <string.h>
 
 static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *name,
                               hvi_error *err) {
@@ -92,11 +89,10 @@ hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
 }
 
 void hvi_env_free(hvi_env *env) {
-  if (env && env->ops->free) {
+  if (env && env->ops->free)
     env->ops->free(env);
-  } else {
+  else
     hvi_free(env);
-  }
 }
 
 void hvi_env_reset(hvi_env *env, hvi_rng *rng) {

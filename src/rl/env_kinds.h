@@ -1,6 +1,5 @@
 /* The makers behind the registry of environments, and what the built-in ones share. */
-#ifndef HVI_RL_ENV_KINDS_H
-#define HVI_RL_ENV_KINDS_H
+#pragma once
 
 #include <hvi/env.h>
 
@@ -22,5 +21,3 @@ static inline hvi_transition hvi_env_broken(hvi_env *env) {
   env->clock = 0;
   return (hvi_transition){.reward = 0.0, .terminated = true, .broken = true};
 }
-
-#endif

@@ -1,10 +1,7 @@
 /* Whole episodes: the score of a policy, and what happens under given actions. */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
-
-#include <math.h>
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_returns_settings, member)

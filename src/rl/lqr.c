@@ -11,14 +11,11 @@
  *   P <- P + T' P T,   T <- T T,
  * from P = C, so that 60 rounds stand for 2^60 terms. The sum is infinite unless T vanishes.
  */
+#include "base/base.h"
 #include "rl/env_kinds.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "num/dense.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 enum { STATES = 4, ACTIONS = 2, ROUNDS = 60 };
 
@@ -68,9 +65,8 @@ static hvi_transition step(hvi_env *env, const double *u, hvi_rng *rng) {
   double next[STATES];
   hvi_dense_mul(next, A, l->x, STATES, STATES);
   hvi_dense_mul_add(next, B, u, STATES, ACTIONS);
-  if (rng) {
+  if (rng)
     for (size_t i = 0; i < STATES; i++) next[i] += W[i] * hvi_rng_normal(rng);
-  }
   if (!isfinite(cost) || !hvi_vec_finite(next, STATES)) return hvi_env_broken(env);
   hvi_vec_copy(l->x, next, STATES);
   return (hvi_transition){.reward = -cost};
@@ -138,11 +134,9 @@ static double constant(const double *P, const hvi_lqr *l, const double *std, dou
   for (size_t i = 0; i < l->n; i++) later += P[i * l->n + i] * l->W[i] * l->W[i];
   for (size_t j = 0; j < l->m; j++) {
     double pull = 0.0;
-    for (size_t i = 0; i < l->n; i++) {
-      for (size_t k = 0; k < l->n; k++) {
+    for (size_t i = 0; i < l->n; i++)
+      for (size_t k = 0; k < l->n; k++)
         pull += l->B[i * l->m + j] * P[i * l->n + k] * l->B[k * l->m + j];
-      }
-    }
     now += l->R[j * l->m + j] * std[j] * std[j];
     later += pull * std[j] * std[j];
   }
@@ -151,12 +145,10 @@ static double constant(const double *P, const hvi_lqr *l, const double *std, dou
 
 hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std, double gamma,
                          double *P, double *c, hvi_error *err) {
-  if (!(gamma >= 0.0 && gamma < 1.0)) {
+  if (!(gamma >= 0.0 && gamma < 1.0))
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "gamma is %g, should be in [0, 1)", gamma);
-  }
-  if (!hvi_vec_finite(gain, l->m * l->n) || !hvi_vec_finite(std, l->m)) {
+  if (!hvi_vec_finite(gain, l->m * l->n) || !hvi_vec_finite(std, l->m))
     return hvi_error_set(err, HVI_ERROR_INPUT, "the policy's gain or noise is not finite");
-  }
   const size_t largest = l->n * (l->n > l->m ? l->n : l->m);
   double *work = hvi_alloc_doubles(l->n * l->n + largest);
   if (!work) return hvi_error_memory(err, "the value of a linear policy");

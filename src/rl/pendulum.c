@@ -7,9 +7,8 @@
  *
  * Observed are (cos a, sin a, w). An episode has 200 steps and never terminates.
  */
+#include "base/base.h"
 #include "rl/env_kinds.h"
-
-#include <math.h>
 
 static const double PI = 3.14159265358979323846;
 static const double GRAVITY = 10.0, STEP = 0.05, TOP_TORQUE = 2.0, TOP_SPEED = 8.0;

@@ -17,16 +17,13 @@
  */
 #include "rl/policy.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "num/vec.h"
 
 #include <hvi/rollout.h>
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_LAYERS = 64, ARRAYS = 8 };
 
@@ -72,13 +69,11 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
     return hvi_error_set(err, HVI_ERROR_ARGUMENT,
                          "a linear policy needs an observation, an action, a gain and std");
   }
-  if (!hvi_vec_finite(gain, size) || !hvi_vec_finite(std, act)) {
+  if (!hvi_vec_finite(gain, size) || !hvi_vec_finite(std, act))
     return hvi_error_set(err, HVI_ERROR_INPUT, "a linear policy's gain and std must be finite");
-  }
-  for (size_t j = 0; j < act; j++) {
+  for (size_t j = 0; j < act; j++)
     if (std[j] < 0.0)
       return hvi_error_set(err, HVI_ERROR_INPUT, "a linear policy's std %g is negative", std[j]);
-  }
   hvi_policy *p = hvi_alloc(1, sizeof *p);
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
@@ -232,9 +227,8 @@ static void act_by_network(const hvi_policy *p, float *scratch, size_t rows, con
   for (size_t i = 0; i < rows * p->obs; i++) x[i] = (float)obs[i];
   hvi_net_forward(net, p->weights, rows, x, p->obs, trace);
   hvi_squash_read(&s, hvi_net_output(net, trace, rows, net->layer_count - 1), 0, rows);
-  for (size_t i = 0; i < rows * p->act; i++) {
+  for (size_t i = 0; i < rows * p->act; i++)
     s.noise[i] = rngs ? (float)hvi_rng_normal(&rngs[i / p->act]) : 0.0F;
-  }
   hvi_squash_sample(&s, rows, result, p->act);
   for (size_t i = 0; i < rows * p->act; i++) action[i] = (double)result[i];
 }

@@ -1,6 +1,5 @@
 /* Inside a policy, for those that make one: the trainer and the reader of files. */
-#ifndef HVI_RL_POLICY_H
-#define HVI_RL_POLICY_H
+#pragma once
 
 #include "net/net.h"
 
@@ -55,5 +54,3 @@ void hvi_squash_log_prob(hvi_squash *s, size_t rows);
  * dhead[rows][2 act] out. */
 void hvi_squash_pull(const hvi_squash *s, size_t rows, float weight, const float *pull,
                      float *dhead);
-
-#endif

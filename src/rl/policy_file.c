@@ -3,14 +3,8 @@
  * [out][in] and .bias [out]; the two heads are one layer here, and are cut apart and joined on the
  * way. Tensors of other names are left alone.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "rl/policy.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_HIDDEN = 64, NAME_SIZE = 32, MOST_TENSORS = 2 * (MOST_HIDDEN + 2) + 2 };
 static const size_t MOST_BYTES = (size_t)4 << 30;
@@ -174,10 +168,9 @@ static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const char 
   if (!status) status = read_layers(p, t, path, err);
   if (!status) status = read_per_action(p->scale, t, "action_scale", s.act, path, err);
   if (!status) status = read_per_action(p->shift, t, "action_bias", s.act, path, err);
-  for (size_t j = 0; !status && j < s.act; j++) {
+  for (size_t j = 0; !status && j < s.act; j++)
     if (!(p->scale[j] > 0.0F))
       status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': action_scale must be positive", path);
-  }
   if (!status) hvi_net_prepare(p->net, p->weights);
   return status;
 }
@@ -210,9 +203,8 @@ hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err
                                        : load_actor(policy, t, path, err);
   for (size_t i = 0; !status && i < t->note_count; i++)
     status = hvi_policy_add_note(*policy, t->notes[i].key, t->notes[i].text, err);
-  if (status && !strstr(err->text, path)) {
+  if (status && !strstr(err->text, path))
     status = hvi_error_set(err, status, "'%s': %s", path, err->text);
-  }
   hvi_tensors_free(t);
   if (!status) return HVI_OK;
   hvi_policy_free(*policy);

@@ -1,13 +1,10 @@
 #include "rl/rollout.h"
 
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/parallel.h"
 
 #include <float.h>
-#include <math.h>
-#include <string.h>
 
 /* Steps between two calls of the progress function: a fraction of a second, whatever a step costs.
  */
@@ -103,9 +100,8 @@ static bool advance(hvi_rollout_run *run, size_t made, size_t spared) {
   run->steps += made;
   run->done += made + spared;
   const size_t done = run->done < run->total ? run->done : run->total;
-  if (s->progress && !run->stopped) {
+  if (s->progress && !run->stopped)
     run->stopped = !s->progress(s->progress_context, done, run->total);
-  }
   const bool stopped = run->stopped;
   pthread_mutex_unlock(&run->lock);
   return !stopped;
@@ -130,11 +126,10 @@ static void begin(const hvi_runner *r, worker *w, size_t i, size_t episode) {
   *s = (slot){.env = s->env, .episode = episode, .discount = 1.0};
   s->rng = hvi_rng_new(seed, p->env_stream, number);
   w->policy_rng[i] = hvi_rng_new(seed, p->policy_stream, number);
-  if (p->starts) {
+  if (p->starts)
     hvi_env_restore(s->env, p->starts + number / p->per_start * s->env->state);
-  } else {
+  else
     hvi_env_reset(s->env, &s->rng);
-  }
   hvi_env_observe(s->env, w->obs + i * s->env->obs);
 }
 
@@ -189,9 +184,8 @@ static void keep_step(const hvi_runner *r, const worker *w, size_t i, const hvi_
 
 /* Files keep floats. */
 static bool fits_floats(const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     if (!(fabs(x[i]) <= (double)FLT_MAX)) return false;
-  }
   return true;
 }
 
@@ -279,9 +273,8 @@ static bool enough(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t
 size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
   size_t groups = 0, rows = 0, episodes = 0;
   if (p->rows > 0) return enough(run, p, &groups, &rows) ? 0 : p->rows - rows;
-  for (size_t g = 0; g < group_count(p); g++) {
+  for (size_t g = 0; g < group_count(p); g++)
     if (!in_journal(run, p, g)) episodes += group_size(p, g);
-  }
   return episodes * p->steps;
 }
 
@@ -388,13 +381,10 @@ static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
   w->action = hvi_alloc_doubles(width * env->act);
   w->next = hvi_alloc_doubles(env->obs);
   w->scratch = hvi_alloc(hvi_policy_scratch(r->run->policy, width), sizeof *w->scratch);
-  if (!w->slots || !w->policy_rng || !w->obs || !w->action || !w->next || !w->scratch) {
+  if (!w->slots || !w->policy_rng || !w->obs || !w->action || !w->next || !w->scratch)
     return hvi_error_memory(err, "roll-outs");
-  }
   hvi_status status = HVI_OK;
-  for (size_t i = 0; i < width && !status; i++) {
-    status = hvi_env_clone(env, &w->slots[i].env, err);
-  }
+  for (size_t i = 0; i < width && !status; i++) status = hvi_env_clone(env, &w->slots[i].env, err);
   return status;
 }
 
@@ -402,9 +392,8 @@ static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
 static bool size_record(hvi_runner *r) {
   const hvi_rollout_plan *p = &r->plan;
   size_t rows;
-  if (p->keep == HVI_KEEP_RETURNS) {
+  if (p->keep == HVI_KEEP_RETURNS)
     return hvi_multiply_sizes(p->group, sizeof(hvi_return), &r->record_bytes);
-  }
   r->row_bytes = row_bytes(p, r->run->env);
   if (!hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &rows)) return false;
   r->record_bytes = sizeof(head) + rows;

@@ -8,8 +8,7 @@
  * A group of episodes leaves one record: a row for every step, or an outcome for every episode.
  * Records go to the journal of a run that makes a file, and stay in memory where there is none.
  */
-#ifndef HVI_RL_ROLLOUT_H
-#define HVI_RL_ROLLOUT_H
+#pragma once
 
 #include "io/journal.h"
 #include "rl/columns.h"
@@ -118,5 +117,3 @@ typedef struct hvi_rollout_rows {
 hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err);
 hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
                                size_t *count, hvi_error *err);
-
-#endif

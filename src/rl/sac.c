@@ -6,15 +6,10 @@
  * temperature in those that `delay` divides.
  */
 #include "rl/sac.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 
 #include <hvi/version.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_HIDDEN = sizeof((hvi_sac_settings){0}.hidden) / sizeof(size_t) };
 
@@ -269,11 +264,10 @@ static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
     status = hvi_sac_replay_add(&sac->replay, sac->now, sac->action, t.reward, sac->next,
                                 t.terminated, err);
   }
-  if (t.terminated || t.truncated || t.broken) {
+  if (t.terminated || t.truncated || t.broken)
     finish_episode(sac);
-  } else {
+  else
     memcpy(sac->now, sac->next, sac->obs * sizeof *sac->now);
-  }
   return status;
 }
 

@@ -1,6 +1,5 @@
 /* What a trainer is made of, for the files that share it. */
-#ifndef HVI_RL_SAC_H
-#define HVI_RL_SAC_H
+#pragma once
 
 #include "io/kept.h"
 #include "rl/policy.h"
@@ -136,5 +135,3 @@ void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const hvi_sac
 /* A step of the critics on a batch that is drawn, and of the actor on the same one. */
 void hvi_sac_update_critics(hvi_sac *sac);
 void hvi_sac_update_actor(hvi_sac *sac);
-
-#endif

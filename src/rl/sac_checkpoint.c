@@ -2,15 +2,10 @@
  * A trainer as a file: every number that goes on, so that the run continues with the same bits.
  * The same list of tensors is written and read; a file is trusted only after all of it fits.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "rl/sac.h"
 
 #include <hvi/tensors.h>
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { NAME_SIZE = 32, FIXED = 40, COUNTERS = 12 };
 static const char KIND[] = "checkpoint of a training";
@@ -175,9 +170,8 @@ static hvi_status read_items(const list *l, size_t from, const hvi_tensors *t, c
 
 /* Puts the counters back; false when they contradict each other. */
 static bool restore_counters(list *l, hvi_sac *sac) {
-  for (size_t i = 0; i < COUNTERS; i++) {
+  for (size_t i = 0; i < COUNTERS; i++)
     if (l->counters[i] < 0) return false;
-  }
   move_counters(l, sac, true);
   const hvi_sac_replay *r = &sac->replay;
   const size_t expected = r->count < r->capacity ? r->count : r->next;
@@ -191,9 +185,8 @@ static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, 
   hvi_status status = make_list(&l, sac, err);
   if (status) return status;
   status = read_items(&l, 0, t, path, err);
-  if (!status && !restore_counters(&l, sac)) {
+  if (!status && !restore_counters(&l, sac))
     status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its counters contradict each other", path);
-  }
   if (!status) status = hvi_sac_replay_reserve(&sac->replay, sac->replay.count, err);
   const size_t fixed = l.count;
   if (!status) {

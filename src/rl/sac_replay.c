@@ -1,9 +1,5 @@
+#include "base/base.h"
 #include "rl/sac.h"
-
-#include "base/error.h"
-#include "base/memory.h"
-
-#include <string.h>
 
 /* How many rows ahead of the copy their cache lines are asked for. */
 enum { AHEAD = 12, LINE_FLOATS = 16 };

@@ -15,12 +15,10 @@
  * As many of both as there are environment steps between them. Only the smaller critic of a row
  * passes a gradient, so each one pulls back its own rows alone, packed together.
  */
+#include "base/base.h"
 #include "rl/sac.h"
 
 #include "base/parallel.h"
-
-#include <math.h>
-#include <string.h>
 
 static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
 

@@ -2,14 +2,11 @@
  * <hvi/testset.h>. */
 #include <hvi/testset.h>
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "rl/rollout.h"
 
 #include <limits.h>
-#include <math.h>
-#include <string.h>
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_testset_settings, member)
@@ -257,9 +254,8 @@ static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   }
   if (s->horizon > INT_MAX || !hvi_multiply_sizes(s->states, s->rollouts, &rollouts) ||
       !hvi_multiply_sizes(rollouts, s->horizon, &steps) ||
-      !hvi_multiply_sizes(s->states, 5, &visits)) {
+      !hvi_multiply_sizes(s->states, 5, &visits))
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the test set is too large to be counted");
-  }
   return HVI_OK;
 }
 
@@ -331,12 +327,10 @@ static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *p
   hvi_status status = hvi_notes_read_real(&s->gamma, t, "gamma", path, err);
   if (!status) status = hvi_notes_read_real(&horizon, t, "horizon", path, err);
   s->reward_bound = INFINITY;
-  if (!status && hvi_tensors_note(t, "reward_bound")) {
+  if (!status && hvi_tensors_note(t, "reward_bound"))
     status = hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err);
-  }
-  if (!status && hvi_tensors_note(t, "tail")) {
+  if (!status && hvi_tensors_note(t, "tail"))
     status = hvi_notes_read_real(&s->tail, t, "tail", path, err);
-  }
   if (status) return status;
   hvi_notes_read_origin(&s->origin, t);
   if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
@@ -363,10 +357,8 @@ static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, h
     double value, standard_error;
     average(s, i, &value, &standard_error);
     const double slack = 1e-6 * (fabs(value) + standard_error + 1e-300);
-    if (fabs(value - s->value[i]) <= slack &&
-        fabs(standard_error - s->standard_error[i]) <= slack) {
+    if (fabs(value - s->value[i]) <= slack && fabs(standard_error - s->standard_error[i]) <= slack)
       continue;
-    }
     return hvi_error_set(err, HVI_ERROR_INPUT,
                          "'%s': value or standard error of state %zu is not that of its returns",
                          path, i);

@@ -1,11 +1,8 @@
 /* One arm of a study: a method, and the settings that differ from its defaults. */
 #include "study/arm.h"
-#include "base/error.h"
+#include "base/base.h"
 #include "base/suggest.h"
 #include "study/fields.h"
-
-#include <stdio.h>
-#include <string.h>
 
 #define AT(member) .offset = offsetof(hvi_arm, member)
 /* clang-format off */

@@ -6,8 +6,7 @@
  *
  * `at` changes settings where factors of the study have certain levels; `size` is quick or full.
  */
-#ifndef HVI_STUDY_ARM_H
-#define HVI_STUDY_ARM_H
+#pragma once
 
 #include "io/yaml.h"
 
@@ -41,5 +40,3 @@ double *hvi_arm_rate(hvi_settings *s, const char **key);
 
 /* "GD(10)" becomes "gd-10": text as part of a file's name. */
 void hvi_slug(char *slug, size_t size, const char *text);
-
-#endif

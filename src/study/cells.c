@@ -6,10 +6,9 @@
  * in front, so that a changed file takes up what has not changed in it. When all cells are there
  * their rows go into the tables in the order of the cells.
  */
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/parallel.h"
 #include "io/journal.h"
 #include "report/text.h"
@@ -19,10 +18,7 @@
 #include <hvi/version.h>
 
 #include <inttypes.h>
-#include <math.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 struct hvi_rows {

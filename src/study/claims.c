@@ -16,15 +16,10 @@
  * What `holds` looks at is measured by itself (expression.h). Expressions in braces in a note are
  * worked out.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "study/expression.h"
 #include "study/fields.h"
 #include "study/grid.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { OWN_CONSTANTS = 3, MOST_CONSTANTS = 16 };
 

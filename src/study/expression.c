@@ -9,18 +9,13 @@
  */
 #include "study/expression.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/suggest.h"
 #include "num/stats.h"
 #include "study/runs.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DEEPEST = 64, LONGEST = 64 /* of names and words, with the end */ };
 

@@ -48,8 +48,7 @@
  * `"a-table".column` one whose name has other characters than letters, digits and _. Words stand in
  * quotes of either kind.
  */
-#ifndef HVI_STUDY_EXPRESSION_H
-#define HVI_STUDY_EXPRESSION_H
+#pragma once
 
 #include "study/table.h"
 
@@ -107,5 +106,3 @@ typedef struct hvi_scope {
  * NULL. */
 hvi_status hvi_expression_eval(hvi_quantity *q, const char *text, const hvi_scope *scope,
                                hvi_findings *findings, const char *where, hvi_error *err);
-
-#endif

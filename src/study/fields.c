@@ -1,11 +1,8 @@
 #include "study/fields.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "base/suggest.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { MOST_KEYS = 120, LIST_TEXT = 2048 };
 

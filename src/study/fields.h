@@ -1,6 +1,5 @@
 /* Settings out of a YAML tree: a map's keys are rows of tables, and refusals name file and line. */
-#ifndef HVI_STUDY_FIELDS_H
-#define HVI_STUDY_FIELDS_H
+#pragma once
 
 #include "io/yaml.h"
 
@@ -24,5 +23,3 @@ hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node
 /* "FILE:LINE: KEY: must be a list of 1 to MOST WHAT", unless it is one. */
 hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
                           hvi_error *err);
-
-#endif

@@ -22,15 +22,9 @@
  * what rises above `ceiling` times its start. `fit` makes an axis end where the data do. With `floor`
  * what falls below a logarithmic axis runs along its end.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "study/fields.h"
 #include "study/grid.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160, SPLITS = 4 };
 

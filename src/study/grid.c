@@ -1,17 +1,11 @@
 /* The factors of a part, and what a cell knows of its place in the grid. */
 #include "study/grid.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/value_plan.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { MOST_LEVELS = 100000, MOST_KEYS = 12, MOST_CELLS = 10000000 };
 
@@ -100,14 +94,13 @@ static hvi_status read_list(hvi_factor *f, const hvi_node *list, const char *ori
   for (size_t k = 0; k < f->keys; k++)
     for (size_t i = 0; i < f->levels; i++) set_level(f, k, i, "");
   size_t level = 0;
-  for (const hvi_node *n = list->first; n && !status; n = n->next, level++) {
+  for (const hvi_node *n = list->first; n && !status; n = n->next, level++)
     if (n->kind != (maps ? HVI_NODE_MAP : HVI_NODE_SCALAR))
       status = wrong_level(n, origin, "the levels of a factor are all values, or all maps", err);
     else if (maps)
       status = read_map(f, level, n, origin, err);
     else
       set_level(f, 0, level, n->text);
-  }
   while (f->keys > 1 && !f->key[f->keys - 1]) f->keys--;
   return status;
 }
@@ -247,10 +240,9 @@ static hvi_status check_arms(const hvi_part *p, bool full, const char *origin, h
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err) {
   hvi_status status = make_factors(p, full, origin, err);
   p->cells = 1;
-  for (size_t i = 0; i < p->factor_count && !status; i++) {
+  for (size_t i = 0; i < p->factor_count && !status; i++)
     if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
       status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: more than %d cells", origin, MOST_CELLS);
-  }
   return status ? status : check_arms(p, full, origin, err);
 }
 

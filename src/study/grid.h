@@ -1,6 +1,5 @@
 /* Inside a study: the grid of a part. */
-#ifndef HVI_STUDY_GRID_H
-#define HVI_STUDY_GRID_H
+#pragma once
 
 #include "study/study.h"
 
@@ -21,5 +20,3 @@ bool hvi_is_split(const hvi_table *t, size_t column);
 /* The name of that CSV: TABLE-LEVEL... for those of the filters that split it. */
 void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table_filter *filters,
                     size_t count);
-
-#endif

@@ -5,15 +5,12 @@
  * Factors that it knows: `instance`, of which the first level alone leaves its deployments, and
  * `retrain_every`, deployments between those at which the gain of retraining is found by a solve.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/vec.h"
 #include "study/kinds.h"
 
 #include <hvi/performative.h>
 #include <hvi/theory.h>
-
-#include <math.h>
 
 enum { DEPLOYMENTS, SUMMARY, RETRAINED, RETRAIN_STEPS = 8 };
 

@@ -6,13 +6,11 @@
  * is none), batch and growth (the k-th deployment has batch * k^growth observations), and `late`, the
  * deployment from which on the exponent of the mean square error in the observations is taken.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/parallel.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 
-#include <math.h>
 #include <stdatomic.h>
 
 enum { ERRORS, SUMMARY };

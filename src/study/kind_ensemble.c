@@ -1,12 +1,9 @@
 /* kind: ensemble. Every method on many random instances: mean, median, quartiles, share solved. */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 
 #include <hvi/ensemble.h>
-
-#include <math.h>
 
 enum { ROWS = 200 }; /* about this many rows in a table */
 static const double solved_below = 1e-6;

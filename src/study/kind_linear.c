@@ -5,12 +5,9 @@
  * `instances` is the number of trajectories and `iterations` their length. Factors that it knows:
  * rate, decay and second_rate, the step sizes of the learners that have one.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "study/kinds.h"
 #include "study/linear.h"
-
-#include <math.h>
 
 enum { FIRST_TIME = 10, PER_DECADE = 20, MOST_ROWS = 256, LEAST_STEPS = 1000 };
 enum { EARLY = 100, LATE = 1000 }; /* where falls and slopes are measured from */

@@ -11,17 +11,12 @@
  *   unstable   it rises again by a factor of two or more
  *   better     ends lower, by a factor of margin
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "problems/games/file.h"
 #include "study/kinds.h"
 #include "study/runs.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7, EVERY = 10 };
 

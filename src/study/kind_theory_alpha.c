@@ -3,13 +3,10 @@
  * soon as l - l* <= alpha^2 (l_0 - l*); outer iterations, inner steps and gradient computations
  * until |z - z*|^2 <= 1e-6.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
 
 enum { CAP = 100000, MOST_GRADIENTS = 2000000 };
 

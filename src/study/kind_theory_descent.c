@@ -9,13 +9,10 @@
  * f(z) = sum_i phi(q_i'z), phi(x) = x^2 / 2 + 4/9 cos 3x, the q_i orthonormal, which is 5-smooth
  * (phi'' = 1 - 4 cos 3x) and has many valleys.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
 
 enum { N = 8 };
 

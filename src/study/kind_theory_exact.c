@@ -10,13 +10,9 @@
  * 2 w (z_2 - c_2): its symmetric part is then diag(w, -w), and the exact step expands for every
  * eta. With the level printed of the factor `regulariser` the game is the printed one; `weight` is w.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
-#include <string.h>
 
 /* A mended game with the printed signs put back. */
 typedef struct misprint {

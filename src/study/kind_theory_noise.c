@@ -13,13 +13,10 @@
  * errors are of exactly alpha and point away from the solution. The factors are `sigma`,
  * `eta_share` of the largest eta allowed and `alpha_share`, alpha^2 = alpha_share eta mu.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
 
 typedef struct noisy {
   hvi_problem base;

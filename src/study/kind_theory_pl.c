@@ -8,13 +8,10 @@
  * the way; the statement keeps it.) Sampled for f(z) = 1/2 |z - v|^2, which is the surrogate and
  * 1-PL, and for f(z) = sum x_i^2 + 3 sin^2 x_i, x = z - v, which is 1/32-PL and not convex.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "study/kinds.h"
-
-#include <math.h>
 
 enum { MOST = 16 };
 

@@ -15,10 +15,9 @@
  * v + alpha Q (z_t - v), alpha = 1/sqrt(2), Q the rotation by 45 degrees, which turns every step
  * into z - eta (z_2, -z_1). So |z| grows by sqrt(1 + eta^2) whatever eta is.
  */
+#include "base/base.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
 
 /* Below this squared distance a contraction is rounding. */
 static const double resolved_dist2 = 1e-12;

@@ -8,10 +8,9 @@
  * they are: 1/(t+1), 1/sqrt(t+1), or in bursts, one in a hundred steps: then alpha is far above one
  * again and again. Errors of a constant length are the control.
  */
+#include "base/base.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
 
 enum { PERIOD = 100 };
 

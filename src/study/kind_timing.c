@@ -2,13 +2,9 @@
  * kind: timing. Seconds for a fixed number of outer iterations, one thread. Repeats go round all
  * methods, so that a slow moment of the machine does not hit one alone; the fastest counts.
  */
+#include "base/base.h"
 #include "base/clock.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "study/kinds.h"
-
-#include <math.h>
-#include <string.h>
 
 static const hvi_column columns[] = {
     {.name = "milliseconds f_evals model_passes grad_evals inner f_ns"}, {0}};

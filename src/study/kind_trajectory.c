@@ -1,11 +1,8 @@
 /* kind: trajectory. Every method on the fixed instance: a row an outer iteration. */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 #include "study/runs.h"
-
-#include <math.h>
 
 enum { SHOWN = 16, FIRST_THETA = 13, COLUMNS = FIRST_THETA + 2 * SHOWN + 1 };
 

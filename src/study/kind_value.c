@@ -5,17 +5,13 @@
  * simulated once (task.h), and each is charged for them. The seed gives the first parameters too.
  * A cell is an evaluation (hvi/evaluate.h) with checkpoints; its rows are the measurements.
  */
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "report/text.h"
 #include "study/kinds.h"
 #include "study/task.h"
 #include "study/value_tables.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What the cells share. */

@@ -1,6 +1,5 @@
 /* The kinds of study. */
-#ifndef HVI_STUDY_KINDS_H
-#define HVI_STUDY_KINDS_H
+#pragma once
 
 #include "study/study.h"
 
@@ -35,5 +34,3 @@ extern const char *const hvi_outcome_words[];
 /* A method on the part's instances 1, 2, ..., as many as its size says, over all threads. */
 hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,
                                 size_t record_every, hvi_error *err);
-
-#endif

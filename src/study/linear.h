@@ -1,8 +1,7 @@
 /*
  * Surr-GD against the exact update (LSPE) and other learners, along many trajectories of one chain.
  */
-#ifndef HVI_STUDY_LINEAR_H
-#define HVI_STUDY_LINEAR_H
+#pragma once
 
 #include "study/linear_step.h"
 
@@ -81,5 +80,3 @@ hvi_estimate hvi_linear_fall(const hvi_linear_summary *s, size_t curve, size_t f
 hvi_estimate hvi_linear_difference(const hvi_linear_summary *s, size_t row, size_t a, size_t b);
 /* The first time from which the mean stays below `level`; NaN when it does not. */
 double hvi_linear_below(const hvi_linear_summary *s, size_t curve, double level);
-
-#endif

@@ -9,14 +9,11 @@
  *
  * They differ by gamma^2 times the variance of <phi', x> given s: the double-sampling problem.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/mdp/trajectory.h"
 #include "study/linear.h"
-
-#include <math.h>
 
 /* B[n][d] = Phi - gamma P Phi, column by column; z and Tz are [n] */
 static void differences(double *B, const hvi_trajectory *t, double *z, double *Tz) {

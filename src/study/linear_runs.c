@@ -6,17 +6,14 @@
  * on its number alone, so the bits do not depend on the number of threads; nor do they depend on
  * the instruction set.
  */
+#include "base/base.h"
 #include "base/cpu.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/parallel.h"
 #include "num/vec.h"
 #include "problems/mdp/trajectory.h"
 #include "study/linear.h"
 
-#include <math.h>
 #include <pthread.h>
-#include <string.h>
 
 enum { BATCH = HVI_LINEAR_BATCH };
 

@@ -6,13 +6,10 @@
  *   slope   y = sum_k c_k log10 m_k,       c_k = (x_k - x) / sum (x_j - x)^2,  x_k = log10 t_k
  *   fall    y = log10 m_last - log10 m_first
  */
+#include "base/base.h"
 #include "study/linear.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "num/stats.h"
-
-#include <math.h>
 
 static const double log_e = 0.43429448190325182765; /* log10 e */
 

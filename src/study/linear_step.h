@@ -2,8 +2,7 @@
  * Many trajectories of one chain, side by side: the state of a batch of runs, and the step that
  * moves it on. Number i of run l is x[i * HVI_LINEAR_BATCH + l].
  */
-#ifndef HVI_STUDY_LINEAR_STEP_H
-#define HVI_STUDY_LINEAR_STEP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -68,5 +67,3 @@ typedef struct hvi_linear_build {
 extern const hvi_linear_build hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;
 /* Those that this machine can run, fastest first, ending in NULL. */
 const hvi_linear_build *const *hvi_linear_builds(void);
-
-#endif

@@ -19,10 +19,9 @@
  * Several runs in one study stand under `parts`, a list of maps with a name and the same keys; what a
  * part does not give is that of the whole.
  */
+#include "base/base.h"
 #include "base/embedded.h"
-#include "base/error.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/suggest.h"
 #include "report/text.h"
 #include "study/fields.h"
@@ -30,9 +29,6 @@
 #include "study/value_plan.h"
 
 #include <hvi/mdp.h>
-
-#include <stdio.h>
-#include <string.h>
 
 enum { MAX_BYTES = 1 << 20, MOST_METHODS = 64 };
 

@@ -1,10 +1,6 @@
 #include "study/runs.h"
 
-#include "base/error.h"
-#include "base/memory.h"
-
-#include <math.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* Levels of the column of seeds in order of appearance, and which one a row has. */
 typedef struct levels {

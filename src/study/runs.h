@@ -9,8 +9,7 @@
  * Methods of one seed share what was drawn, so they are compared seed by seed; and they differ by
  * factors rather than by amounts, so it is their logarithms whose mean difference gets an interval.
  */
-#ifndef HVI_STUDY_RUNS_H
-#define HVI_STUDY_RUNS_H
+#pragma once
 
 #include "num/stats.h"
 #include "study/table.h"
@@ -84,5 +83,3 @@ typedef struct hvi_ratio {
 } hvi_ratio;
 /* work[n] */
 hvi_ratio hvi_ratio_of(const double *a, const double *b, size_t n, double margin, double *work);
-
-#endif

@@ -1,12 +1,11 @@
 /* A study from its cells to its claims. */
 #include "study/study.h"
 
+#include "base/base.h"
 #include "base/clock.h"
 #include "base/embedded.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/suggest.h"
 #include "io/kept.h"
 #include "report/text.h"
@@ -17,8 +16,6 @@
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 enum { MOST_SPLITS = 4 };

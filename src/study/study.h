@@ -12,8 +12,7 @@
  *
  * ARCHITECTURE.md has the recipe for a kind of one's own.
  */
-#ifndef HVI_STUDY_STUDY_H
-#define HVI_STUDY_STUDY_H
+#pragma once
 
 #include "base/file.h"
 #include "io/yaml.h"
@@ -241,5 +240,3 @@ void hvi_study_close(hvi_study *study, hvi_status status);
 hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);      /* figures.c */
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);     /* claims.c */
-
-#endif

@@ -1,13 +1,7 @@
 #include "study/table.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "report/csv.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
 
 size_t hvi_column_width(const hvi_column *c) {
   size_t words = 0;

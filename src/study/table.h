@@ -4,8 +4,7 @@
  * A column of words holds indices into its list of words. NaN stands for nothing: an empty place in
  * a CSV, and a column that has no number in any row is not written at all.
  */
-#ifndef HVI_STUDY_TABLE_H
-#define HVI_STUDY_TABLE_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -61,5 +60,3 @@ bool hvi_table_matches(const hvi_table *t, size_t row, const hvi_table_filter *f
  * number in these rows, are left out. Without rows it is the header alone. */
 hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table_filter *filters,
                            size_t count, hvi_error *err);
-
-#endif

@@ -8,16 +8,11 @@
  */
 #include "study/task.h"
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "report/text.h"
 
 #include <limits.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 /* folder/below/name if it can be read. */
@@ -173,9 +168,8 @@ hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *
 static void settle(hvi_shared_stream *s, size_t batches) {
   const hvi_collector_cost cost = hvi_collector_spent(s->collector);
   const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
-  for (; s->priced < batches; s->priced++) {
+  for (; s->priced < batches; s->priced++)
     s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
-  }
 }
 
 hvi_status hvi_stream_reader_grow(void *context, size_t rows, double *seconds, hvi_error *err) {

@@ -5,8 +5,7 @@
  * are looked for as named, under $HVI_DATA, under ./data, and beside the program: in ../data for one
  * built in a source tree, in ../share/hvi for one that is installed.
  */
-#ifndef HVI_STUDY_TASK_H
-#define HVI_STUDY_TASK_H
+#pragma once
 
 #include "evaluate/task.h"
 #include "study/study.h"
@@ -49,5 +48,3 @@ hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *
                                   hvi_error *err);
 /* The function `grow` of an hvi_stream; context is the reader. */
 hvi_status hvi_stream_reader_grow(void *reader, size_t rows, double *seconds, hvi_error *err);
-
-#endif

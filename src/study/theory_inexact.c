@@ -7,11 +7,10 @@
  * with <d, p - v> >= 0 for every d that stays in Z. d comes from projecting a longer step, so it
  * is right for every Z; where Z ends before the loss is used up, the error ends there too.
  */
+#include "base/base.h"
 #include "inner/least_squares.h"
 #include "num/vec.h"
 #include "study/theory_lab.h"
-
-#include <math.h>
 
 /* {outer step, delta[d], exact[n], direction[n], aim[n], gap[n] | linear} */
 static size_t placed_state(const hvi_optimizer_settings *s, const hvi_model *m) {

@@ -1,14 +1,10 @@
 #include "study/theory_lab.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/vec.h"
 #include "report/text.h"
 
 #include <hvi/game.h>
-
-#include <math.h>
-#include <string.h>
 
 typedef struct view {
   hvi_steps steps;

@@ -2,8 +2,7 @@
  * What the parts of `theory` work with: inner solvers whose errors are placed on purpose, problems
  * made to measure, and runs of which every step is seen.
  */
-#ifndef HVI_STUDY_THEORY_LAB_H
-#define HVI_STUDY_THEORY_LAB_H
+#pragma once
 
 #include "study/study.h"
 #include "theory/steps.h"
@@ -66,5 +65,3 @@ typedef struct hvi_lab {
 hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err);
 /* For hvi_kind.describe: the cell's index, which may draw the errors. */
 void hvi_lab_describe(const hvi_cell *c, struct hvi_text *text);
-
-#endif

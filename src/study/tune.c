@@ -5,18 +5,13 @@
  *
  * It is a study whose methods are (method x rate) and whose seeds are those of tuning.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/number.h"
 #include "num/stats.h"
 #include "report/csv.h"
 #include "report/text.h"
 #include "study/grid.h"
 #include "study/runs.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* A part as the file has it, while its rates are tried. */
 typedef struct original {

@@ -1,12 +1,9 @@
 /* The key `value` of a study: environments, network, data and tuning. */
 #include "study/value_plan.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "study/fields.h"
 
 #include <hvi/testset.h>
-
-#include <string.h>
 
 #define AT(member) .offset = offsetof(hvi_value_environment, member)
 /* clang-format off */

@@ -1,6 +1,5 @@
 /* The key `value` of a study: environments, network, data and tuning. */
-#ifndef HVI_STUDY_VALUE_PLAN_H
-#define HVI_STUDY_VALUE_PLAN_H
+#pragma once
 
 #include "io/yaml.h"
 #include "study/arm.h"
@@ -33,5 +32,3 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
                                 hvi_error *err);
 /* The tables of what it is read by, one after the other; NULL past the last. */
 const hvi_setting_table *hvi_value_table_at(size_t index);
-
-#endif

@@ -1,12 +1,8 @@
 #include "study/value_tables.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "study/runs.h"
-
-#include <math.h>
-#include <string.h>
 
 /* In the order of hvi_value_group. */
 static const char *const groups[] = {"surrogate", "other", "returns", NULL};

@@ -1,6 +1,5 @@
 /* Inside the kind `value`: its columns, and what is worked out of the rows of all cells. */
-#ifndef HVI_STUDY_VALUE_TABLES_H
-#define HVI_STUDY_VALUE_TABLES_H
+#pragma once
 
 #include "study/study.h"
 
@@ -26,5 +25,3 @@ extern const char hvi_value_figures[];
  *   summary                     a row a method
  */
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err);
-
-#endif

@@ -1,11 +1,9 @@
 #include "study/work.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "base/parallel.h"
 
 #include <pthread.h>
-#include <string.h>
 
 void hvi_bytes_add(hvi_bytes *b, const void *data, size_t size) {
   if (b->failed || size == 0) return;

@@ -6,8 +6,7 @@
  * are accepted in any order, one at a time; what is reduced from them is reduced by index. So the
  * results are the same bits, whoever does what.
  */
-#ifndef HVI_STUDY_WORK_H
-#define HVI_STUDY_WORK_H
+#pragma once
 
 #include <hvi/error.h>
 
@@ -44,5 +43,3 @@ typedef struct hvi_work {
  * (0: one per core). *stopped: the user stopped it. */
 hvi_status hvi_work_on_threads(const hvi_work *work, const bool *done, size_t threads,
                                bool *stopped, hvi_error *err);
-
-#endif

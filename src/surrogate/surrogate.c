@@ -4,9 +4,8 @@
  */
 #include "surrogate/surrogate.h"
 
+#include "base/base.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 static bool some_are_zero(const double *weights, size_t n) {
   size_t i = 0;

@@ -1,6 +1,5 @@
 /* Making and freezing surrogates: the outer loop's side of surrogate.h. */
-#ifndef HVI_SURROGATE_SURROGATE_H
-#define HVI_SURROGATE_SURROGATE_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -18,5 +17,3 @@ void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample);
 void hvi_surrogate_measure(hvi_surrogate *l);
 /* Freezes l->target: residual, loss and loss0 at `now`, without a model pass. */
 void hvi_surrogate_freeze(hvi_surrogate *l);
-
-#endif

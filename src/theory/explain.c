@@ -3,12 +3,10 @@
  *
  * Sentences of the tables name numbers of the inspection: {eta:4} is eta with four digits.
  */
+#include "base/base.h"
 #include "theory/inspect.h"
 
-#include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Adds to a text of fixed size; what does not fit is cut. */
 __attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, const char *format,
@@ -40,9 +38,8 @@ static double value_of(const hvi_inspection *i, const char *name) {
                 {"alpha_max", r->alpha_max},
                 {"alpha_eta", r->alpha_eta},
                 {"alpha_theorem", r->alpha_theorem}};
-  for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++)
     if (strcmp(values[k].name, name) == 0) return values[k].value;
-  }
   return NAN;
 }
 
@@ -144,9 +141,8 @@ static void tell_run(hvi_inspection *i, bool stuck) {
   } else {
     TELL(i, " The run does not converge: after %zu steps %s is %.3g.", i->outer, what, last);
   }
-  if (i->obstacle == HVI_OBSTACLE_NONE && !i->converging) {
+  if (i->obstacle == HVI_OBSTACLE_NONE && !i->converging)
     TELL(i, " That contradicts the theorem: Z is not what the model can reach, or not convex.");
-  }
 }
 
 /* The variants in order of inner steps, the run's own among them. */

@@ -5,13 +5,10 @@
  */
 #include "theory/inspect.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "theory/steps.h"
-
-#include <math.h>
 
 enum { FACTOR = 10, MOST_STEPS = 100000000 };
 
@@ -77,9 +74,8 @@ static bool observe(void *context, const hvi_record *row) {
 
 static size_t keep_numbers(double *out, const double *x, size_t n) {
   size_t kept = 0;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     if (isfinite(x[i])) out[kept++] = x[i];
-  }
   return kept;
 }
 
@@ -172,9 +168,8 @@ static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const 
     return status;
   if (!is_plain(p, s) || s->player_eta) return status;
   if (own > 1) status = add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err);
-  if (!status && own < MOST_STEPS / FACTOR) {
+  if (!status && own < MOST_STEPS / FACTOR)
     status = add_variant(out, p, s, own * FACTOR, steps, err);
-  }
   return status;
 }
 
@@ -195,25 +190,22 @@ static bool inside(const hvi_set *set, const double *z) {
   for (size_t i = 0; i < set->len; i++) {
     if (set->kind == HVI_SET_SIMPLEX && set->len > 1 && !(z[i] > 0.0)) return false;
     if (set->kind == HVI_SET_BOX && set->lower[i] < set->upper[i] &&
-        !(set->lower[i] < z[i] && z[i] < set->upper[i])) {
+        !(set->lower[i] < z[i] && z[i] < set->upper[i]))
       return false;
-    }
   }
   return true;
 }
 
 /* Whether z* is known to lie outside the relative interior. */
 static bool on_boundary(const hvi_problem *p) {
-  for (size_t k = 0; p->solution && k < p->set_count; k++) {
+  for (size_t k = 0; p->solution && k < p->set_count; k++)
     if (!inside(&p->sets[k], p->solution + p->sets[k].begin)) return true;
-  }
   return false;
 }
 
 static bool unequal_steps(const hvi_problem *p, const hvi_settings *s) {
-  for (size_t k = 1; s->player_eta && k < p->model->block_count; k++) {
+  for (size_t k = 1; s->player_eta && k < p->model->block_count; k++)
     if (s->player_eta[k] != s->player_eta[0]) return true;
-  }
   return false;
 }
 
@@ -238,9 +230,8 @@ static bool converges(const hvi_inspection *i, const trend *t) {
 
 hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
                               size_t steps, hvi_error *err) {
-  if (!out || !p || !s) {
+  if (!out || !p || !s)
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an inspection needs a problem and settings");
-  }
   if (steps == 0 || steps > MOST_STEPS) {
     return hvi_error_set(err, HVI_ERROR_ARGUMENT, "steps = %zu: it must lie in [1, %d]", steps,
                          MOST_STEPS);
@@ -253,11 +244,10 @@ hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const h
   out->converging = converges(out, &t);
   /* a stochastic problem without a known solution shows nothing but its divergence */
   const bool silent = isnan(t.drop) && out->outcome != HVI_DIVERGED;
-  if (out->converging) {
+  if (out->converging)
     out->verdict = out->obstacle == HVI_OBSTACLE_NONE ? HVI_SAFE : HVI_NOT_COVERED;
-  } else {
+  else
     out->verdict = silent ? HVI_NOT_COVERED : HVI_UNSAFE;
-  }
   const bool stuck = !out->converging && out->outcome != HVI_DIVERGED &&
                      (out->outcome == HVI_STALLED || t.alpha_late > no_progress);
   hvi_inspection_explain(out, p, s, stuck);

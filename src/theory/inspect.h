@@ -1,6 +1,5 @@
 /* What an inspection says in words, once its numbers and its verdict are there. */
-#ifndef HVI_THEORY_INSPECT_H
-#define HVI_THEORY_INSPECT_H
+#pragma once
 
 #include <hvi/theory.h>
 
@@ -8,5 +7,3 @@
  * because the loop has arrived. */
 void hvi_inspection_explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings *s,
                             bool stuck);
-
-#endif

@@ -15,9 +15,9 @@
  * with the root (sqrt(1 + x) - 1) / (eta L), x = eta (2 mu - eta L^2), written below without the
  * cancellation.
  */
-#include <hvi/theory.h>
+#include "base/base.h"
 
-#include <math.h>
+#include <hvi/theory.h>
 
 hvi_rates hvi_theory_rates(double mu, double lipschitz, double eta, double alpha) {
   const double L = lipschitz, L2 = L * L, per = L > 0.0 ? 1.0 / L2 : 0.0;

@@ -12,12 +12,9 @@
  */
 #include "theory/steps.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings *settings,
                          double eta, hvi_error *err) {
@@ -43,9 +40,8 @@ void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z) {
   hvi_vec_copy(s->z, z, p->model->out);
   p->ops->operate(p, NULL, theta, z, s->f);
   if (p->solution) p->ops->operate(p, NULL, theta, p->solution, s->f_star);
-  for (size_t i = 0; i < p->model->out; i++) {
+  for (size_t i = 0; i < p->model->out; i++)
     s->target[i] = z[i] - s->eta[i] * s->f[i] / weight(p, i);
-  }
   hvi_problem_project(p, s->target, s->exact);
 }
 
@@ -57,9 +53,8 @@ static double distance2(const hvi_problem *p, const double *x, const double *y) 
 
 static double above_floor(const hvi_steps *s, const double *z) {
   double slope = 0.0;
-  for (size_t i = 0; i < s->problem->model->out; i++) {
+  for (size_t i = 0; i < s->problem->model->out; i++)
     slope += weight(s->problem, i) * (z[i] - s->exact[i]) * (s->exact[i] - s->target[i]);
-  }
   return fmax(0.5 * distance2(s->problem, z, s->exact) + slope, 0.0);
 }
 

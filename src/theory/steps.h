@@ -4,8 +4,7 @@
  * that is not sampled. And the factor by which a sequence, such as that of the exact steps, shrinks
  * or grows per step.
  */
-#ifndef HVI_THEORY_STEPS_H
-#define HVI_THEORY_STEPS_H
+#pragma once
 
 #include <hvi/solver.h>
 
@@ -55,5 +54,3 @@ double hvi_rate_fit(const double *x, size_t n, double floor, double *log_scratch
  * |z - z*|^2 near z* when that is known, otherwise of the squared residual from g(theta0) on. */
 hvi_status hvi_exact_rate(double *rate, const hvi_problem *p, const hvi_settings *settings,
                           double eta, size_t steps, hvi_error *err);
-
-#endif

@@ -9,13 +9,10 @@
  *   mu <= min <F(x) - F(y), x - y> / |x - y|^2,   L >= max |B'(F(x) - F(y))| / |x - y|
  * bound the true constants from the optimistic side.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "vi/sets.h"
-
-#include <math.h>
 
 enum { PAIRS = 4000, LEAST_PAIRS = 50, SAMPLED_OUTPUTS = 20000000, DENSE_LIMIT = 2000 };
 

@@ -7,13 +7,9 @@
  * It evaluates the model with a cache of its own and has its own projections (the simplex by
  * sorting), so an error in the solver's running residual does not hide here.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/vec.h"
 #include "vi/sets.h"
-
-#include <math.h>
-#include <stdlib.h>
 
 /* One factor's share of the gap; infinite when F points out of an unbounded set. */
 static double set_gap(const hvi_set *set, const double *z, const double *f) {
@@ -26,9 +22,8 @@ static double set_gap(const hvi_set *set, const double *z, const double *f) {
     }
     return gap - least;
   case HVI_SET_BOX:
-    for (size_t i = 0; i < set->len; i++) {
+    for (size_t i = 0; i < set->len; i++)
       if (f[i] != 0.0) gap += f[i] * (z[i] - (f[i] > 0.0 ? set->lower[i] : set->upper[i]));
-    }
     return gap;
   case HVI_SET_FREE:
     return hvi_vec_norm2(f, set->len) == 0.0 ? 0.0 : INFINITY;

@@ -10,10 +10,9 @@
  */
 #include "vi/sets.h"
 
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 /* The point to project: z itself, or z - Xi^-1 f. */
 typedef struct point {
@@ -219,11 +218,10 @@ static void set_directions(const hvi_set *set, const double *w, double *B, size_
   for (size_t i = 0; i < set->len; i++) {
     if (set->kind == HVI_SET_SUBSPACE) {
       const double *row = set->basis + i * set->rank;
-      if (set->mix) {
+      if (set->mix)
         hvi_dense_mul_t(rows + i * width, set->mix, row, set->rank, set->rank);
-      } else {
+      else
         hvi_vec_copy(rows + i * width, row, set->rank);
-      }
     } else if (set->kind == HVI_SET_FREE || set->lower[i] < set->upper[i]) {
       rows[i * width + next++] = w ? 1.0 / sqrt(w[i]) : 1.0;
     }

@@ -1,6 +1,5 @@
 /* Projections onto the factors of Z, and the constants of matrices. */
-#ifndef HVI_VI_SETS_H
-#define HVI_VI_SETS_H
+#pragma once
 
 #include <hvi/problem.h>
 
@@ -17,5 +16,3 @@ hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi
 /* x[k] <- L^-1 x for lower triangular L[k][k]; A[k][k] <- L^-1 A L^-T. */
 void hvi_lower_solve(const double *L, double *x, size_t k);
 void hvi_matrix_whiten(double *A, const double *L, size_t k);
-
-#endif

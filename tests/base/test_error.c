@@ -13,9 +13,8 @@ static void every_status_has_its_own_text(void **state) {
   (void)state;
   for (int i = 0; i < HVI_STATUS_COUNT; i++) {
     assert_true(strlen(hvi_status_text((hvi_status)i)) > 0);
-    for (int j = 0; j < i; j++) {
+    for (int j = 0; j < i; j++)
       assert_string_not_equal(hvi_status_text((hvi_status)i), hvi_status_text((hvi_status)j));
-    }
   }
   assert_string_equal(hvi_status_text(HVI_STATUS_COUNT), "unknown status");
 }

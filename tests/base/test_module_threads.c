@@ -124,9 +124,8 @@ static void threads_get_the_same_one(void **state) {
   pthread_t thread[THREADS];
   const hvi_module *m[THREADS] = {NULL};
   look_in(HVI_FIXTURES);
-  for (size_t k = 0; k < THREADS; k++) {
+  for (size_t k = 0; k < THREADS; k++)
     assert_int_equal(pthread_create(&thread[k], NULL, open_good, &m[k]), 0);
-  }
   for (size_t k = 0; k < THREADS; k++) assert_int_equal(pthread_join(thread[k], NULL), 0);
   assert_non_null(m[0]);
   for (size_t k = 1; k < THREADS; k++) assert_ptr_equal(m[k], m[0]);

@@ -87,9 +87,7 @@ static void lists(void **state) {
   assert_true(x[3] == 4);
   hvi_free(x);
   static const char *const bad[] = {"", ",", "1,", ",1", "1,,2", "1,x", "nan", " ", "1,2,"};
-  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-    assert_null(hvi_parse_reals(&n, bad[i]));
-  }
+  for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) assert_null(hvi_parse_reals(&n, bad[i]));
   /* a word too long for a number is refused and not cut short */
   char word[100];
   memset(word, '1', sizeof word);

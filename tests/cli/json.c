@@ -16,12 +16,11 @@ int main(int argc, char **argv) {
     return 1;
   }
   const json_t *at = root;
-  for (int i = 1; i < argc && at; i++) {
+  for (int i = 1; i < argc && at; i++)
     if (json_is_array(at))
       at = json_array_get(at, strtoul(argv[i], NULL, 10));
     else
       at = json_object_get(at, argv[i]);
-  }
   if (!at) return 1;
   if (json_is_string(at))
     puts(json_string_value(at));

@@ -71,9 +71,8 @@ static inline hvi_ensemble *run_ensemble(hvi_instance_fn make, const char *name,
                                          const hvi_settings *method, hvi_ensemble_settings s) {
   hvi_ensemble *e;
   hvi_error err = {0};
-  if (hvi_ensemble_run(&e, make, (void *)(uintptr_t)name, method, &s, &err)) {
+  if (hvi_ensemble_run(&e, make, (void *)(uintptr_t)name, method, &s, &err))
     fail_msg("%s", err.text);
-  }
   return e;
 }
 
@@ -88,9 +87,8 @@ static inline double difference(double x, double y) {
 static inline size_t count_different(const double *x, const double *y, const hvi_ensemble *e,
                                      size_t row, double tolerance) {
   size_t count = 0;
-  for (size_t i = row * e->count; i < (row + 1) * e->count; i++) {
+  for (size_t i = row * e->count; i < (row + 1) * e->count; i++)
     count += difference(x[i], y[i]) > tolerance;
-  }
   return count;
 }
 

@@ -17,11 +17,9 @@ static void exponentials_are_accurate(void **state) {
   x[0] = -INFINITY;
   for (const hvi_lanes_kernel *const *k = hvi_lanes_kernels(); *k; k++) {
     (*k)->exp(y, m, x, N);
-    for (size_t i = 0; i < N; i++) {
-      if (!(ulps(y[i], expl(x[i])) < 2.0 && ulps(m[i], expm1l(x[i])) < 2.0)) {
+    for (size_t i = 0; i < N; i++)
+      if (!(ulps(y[i], expl(x[i])) < 2.0 && ulps(m[i], expm1l(x[i])) < 2.0))
         fail_msg("%s: exp(%.17g) = %.17g and expm1 = %.17g", (*k)->name, x[i], y[i], m[i]);
-      }
-    }
   }
   hvi_free(x);
 }
@@ -64,9 +62,8 @@ static void compare(const chunk *a, const chunk *b, const char *name, const char
       const double x = a->slots[slots[k]].at[i], y = b->slots[slots[k]].at[i];
       different += difference(x, y) > 1e-7;
     }
-    if (different > allowed) {
+    if (different > allowed)
       fail_msg("%s, rule %d on %s: %zu lanes differ", name, (int)plan->rule, problem, different);
-    }
   }
 }
 

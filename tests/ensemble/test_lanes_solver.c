@@ -62,9 +62,8 @@ static hvi_ensemble *run_family(const family *f, const hvi_settings *s, bool sca
   hvi_ensemble *e;
   hvi_error err = {0};
   const hvi_ensemble_settings es = {.count = COUNT, .scalar = scalar};
-  if (hvi_ensemble_run(&e, make_shifted, (void *)(uintptr_t)f, s, &es, &err)) {
+  if (hvi_ensemble_run(&e, make_shifted, (void *)(uintptr_t)f, s, &es, &err))
     fail_msg("%s", err.text);
-  }
   assert_true(e->lanes == !scalar);
   return e;
 }

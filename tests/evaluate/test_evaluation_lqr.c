@@ -88,9 +88,8 @@ static void test_exact_probe(void **state) {
   check_ok(hvi_policy_of_env(&policy, env, &err), &err);
   const hvi_lqr *lqr = hvi_env_lqr(env);
   check_ok(hvi_lqr_value(lqr, lqr->K, lqr->std, 0.95, P, &c, &err), &err);
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < 4; i++)
     for (size_t j = 0; j < 4; j++) sum += x[i] * P[4 * i + j] * x[j];
-  }
   hvi_testset set = {.count = 1,
                      .obs = 4,
                      .gamma = 0.95,

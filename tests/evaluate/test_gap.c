@@ -45,9 +45,8 @@ static double bellman_error(const transitions *t, const double *at, const double
 static void solve(double *A, double *b, double *x) {
   for (size_t k = 0; k < D; k++) {
     size_t best = k;
-    for (size_t i = k; i < D; i++) {
+    for (size_t i = k; i < D; i++)
       if (fabs(A[i * D + k]) > fabs(A[best * D + k])) best = i;
-    }
     for (size_t j = 0; j < D; j++) {
       const double a = A[k * D + j];
       A[k * D + j] = A[best * D + j];

@@ -35,9 +35,8 @@ static void the_loss_is_alpha_squared(void **state) {
   (void)state;
   static const double alphas[] = {0.01, 0.5, 0.9}, angles[] = {0.0, 0.7, 3.0, -1.5};
   for (size_t n = 1; n <= SIDE; n++) {
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 3; i++)
       for (size_t j = 0; j < 4; j++) check_alpha(n, NULL, alphas[i], angles[j]);
-    }
   }
 }
 

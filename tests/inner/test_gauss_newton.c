@@ -62,9 +62,7 @@ static void check_step(setup *x, double factor) {
   double *moved = malloc(d * sizeof *moved);
   const double condition =
       pseudo_step(x->m, x->theta, x->target, x->weights, x->r.settings.rank_tol, x->delta);
-  for (size_t i = 0; i < d; i++) {
-    moved[i] = (x->theta[i] - x->r.l.now->theta[i]) / factor;
-  }
+  for (size_t i = 0; i < d; i++) moved[i] = (x->theta[i] - x->r.l.now->theta[i]) / factor;
   check_relative(moved, x->delta, d, 1e-13 * condition);
   free(moved);
 }

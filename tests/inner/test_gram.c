@@ -26,9 +26,8 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
   (void)cache, (void)theta;
   const double *X = ((const regression *)m)->X;
   memset(out, 0, D * sizeof *out);
-  for (size_t i = 0; i < N; i++) {
+  for (size_t i = 0; i < N; i++)
     for (size_t j = 0; j < D; j++) out[j] += X[i * D + j] * u[i];
-  }
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
@@ -42,11 +41,8 @@ static void gram(const hvi_model *m, const double *w, double *G) {
   grams++;
   memset(G, 0, D * D * sizeof *G);
   for (size_t i = 0; i < N; i++) {
-    for (size_t a = 0; a < D; a++) {
-      for (size_t b = 0; b < D; b++) {
-        G[a * D + b] += X[i * D + a] * (w ? w[i] : 1.0) * X[i * D + b];
-      }
-    }
+    for (size_t a = 0; a < D; a++)
+      for (size_t b = 0; b < D; b++) G[a * D + b] += X[i * D + a] * (w ? w[i] : 1.0) * X[i * D + b];
   }
 }
 

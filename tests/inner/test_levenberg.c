@@ -18,11 +18,9 @@ static double damped_step(const hvi_model *m, const double *theta, const double 
   lapack_int pivots[ROOM];
   gradient_of(m, theta, target, w, g);
   for (size_t a = 0; a < d; a++) {
-    for (size_t b = 0; b < d; b++) {
-      for (size_t i = 0; i < n; i++) {
+    for (size_t b = 0; b < d; b++)
+      for (size_t i = 0; i < n; i++)
         M[a * d + b] += at.J[i * d + a] * (w ? w[i] : 1.0) * at.J[i * d + b];
-      }
-    }
     M[a * d + a] += lambda;
   }
   memcpy(delta, g, d * sizeof *delta);

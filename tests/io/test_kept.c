@@ -82,9 +82,8 @@ static void open_files_may_lack_the_checksum(void **state) {
   write_bytes(here.other, bytes, size);
   check_error(hvi_tensors_read(&t, here.other, 0, &err), HVI_ERROR_INPUT, &err, "is damaged");
   /* the same numbers under a key that is not the checksum's */
-  for (size_t i = 0; i + 12 < size; i++) {
+  for (size_t i = 0; i + 12 < size; i++)
     if (memcmp(bytes + i, "hvi.checksum", 12) == 0) bytes[i] = 'H';
-  }
   write_bytes(here.other, bytes, size);
   check_ok(hvi_tensors_read(&t, here.other, 0, &err), &err);
   hvi_tensors_free(t);

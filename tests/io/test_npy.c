@@ -76,9 +76,8 @@ static void assert_refused(const bytes *b, const char *reason) {
   hvi_error err = {0};
   assert_int_equal(decode(&a, b, &err), HVI_ERROR_INPUT);
   assert_null(a.data);
-  if (!strstr(err.text, reason) || !strstr(err.text, "'a.npy'")) {
+  if (!strstr(err.text, reason) || !strstr(err.text, "'a.npy'"))
     fail_msg("'%s' does not say '%s'", err.text, reason);
-  }
 }
 
 static void assert_header_refused(const char *dictionary, const char *reason) {
@@ -185,11 +184,9 @@ static void fortran_order_is_turned(void **state) {
   (void)state;
   double file[24], expected[24];
   for (size_t i = 0; i < 2; i++) {
-    for (size_t j = 0; j < 3; j++) {
-      for (size_t k = 0; k < 4; k++) {
+    for (size_t j = 0; j < 3; j++)
+      for (size_t k = 0; k < 4; k++)
         file[i + 2 * j + 6 * k] = expected[12 * i + 4 * j + k] = (double)(100 * i + 10 * j + k);
-      }
-    }
   }
   bytes *b = start("{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3, 4), }\n");
   append(b, file, sizeof file);
@@ -294,9 +291,8 @@ static void wrong_headers_are_refused(void **state) {
       "{'descr': '<f88888888888888888888888888888888888888888', 'fortran_order': False}",
       "{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999999999999,), }",
   };
-  for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+  for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
     assert_header_refused(broken[i], "header that is not understood");
-  }
 }
 
 static void wrong_types_are_refused(void **state) {

@@ -74,9 +74,8 @@ static void assert_refused(const bytes *b, const char *reason) {
   hvi_error err = {0};
   assert_int_equal(decode(&t, b, &err), HVI_ERROR_INPUT);
   assert_null(t);
-  if (!strstr(err.text, reason) || !strstr(err.text, "'a.safetensors'")) {
+  if (!strstr(err.text, reason) || !strstr(err.text, "'a.safetensors'"))
     fail_msg("'%s' does not say '%s'", err.text, reason);
-  }
 }
 
 static const float weights[2][3] = {{0.1f, -0.0f, 3e38f}, {1e-45f, 5, 6}};
@@ -125,9 +124,8 @@ static void what_is_written_is_read(void **state) {
   assert_int_equal(t->count, ALL);
   for (size_t i = 0; i < ALL; i++) assert_same_tensor(t, &all[i]);
   assert_int_equal(t->note_count, NOTES);
-  for (size_t i = 0; i < NOTES; i++) {
+  for (size_t i = 0; i < NOTES; i++)
     assert_string_equal(hvi_tensors_note(t, notes[i].key), notes[i].text);
-  }
   assert_null(hvi_tensors_find(t, "fc1"));
   assert_null(hvi_tensors_find(t, "__metadata__"));
   assert_null(hvi_tensors_note(t, "truth"));
@@ -267,9 +265,8 @@ static void broken_json_is_refused(void **state) {
       "{\"a\": {\"dtype\": \"U8\", \"shape\": [1e999], \"data_offsets\": [0, 1]}}",
       "{\"a\": {\"dtype\": \"U8\", \"shape\": [NaN], \"data_offsets\": [0, 1]}}",
   };
-  for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+  for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
     assert_refused(file_of(broken[i], 1), "the header is not valid JSON at byte");
-  }
   assert_refused(file_of("{\"a\": 1, \"a\": 1}", 0), "duplicate object key");
   assert_refused(file_of("{\"a\": {\"dtype\": \"U8\", \"dtype\": \"U8\"}}", 0), "duplicate");
   bytes *b = file_of("{} ", 0);
@@ -401,9 +398,8 @@ static void every_truncation_is_refused(void **state) {
   b.size = 0;
   append(&b, file, size);
   hvi_free(file);
-  for (b.size = 0; b.size < size; b.size++) {
+  for (b.size = 0; b.size < size; b.size++)
     assert_refused(&b, b.size < 8 ? "the length of the header alone takes 8" : "(truncated?)");
-  }
   hvi_tensors *t;
   assert_int_equal(decode(&t, &b, NULL), HVI_OK);
   hvi_tensors_free(t);

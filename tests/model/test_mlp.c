@@ -193,11 +193,9 @@ static void check_outer(const network_case *c) {
   mlp->ops->outer_gram(mlp, a.cache, a.theta, K, work);
   hvi_model_jacobian(stack, b.cache, b.theta, 0, J, scratch);
   for (size_t i = 0; i < n; i++) largest = fmax(largest, K[i * n + i]);
-  for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j <= i; j++) {
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j <= i; j++)
       check_near(K[i * n + j], dot(J + i * d, J + j * d, d), tolerance * largest);
-    }
-  }
   free(scratch), free(J), free(work), free(K);
   desk_free(&a), desk_free(&b);
   hvi_model_free(mlp), hvi_model_free(stack);

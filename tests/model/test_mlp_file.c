@@ -64,9 +64,8 @@ static void check_orthogonal(const double *W, size_t out, size_t in, double gain
   for (size_t a = 0; a < few; a++) {
     for (size_t b = 0; b <= a; b++) {
       double sum = 0.0;
-      for (size_t k = 0; k < many; k++) {
+      for (size_t k = 0; k < many; k++)
         sum += wide ? W[a * in + k] * W[b * in + k] : W[k * in + a] * W[k * in + b];
-      }
       check_near(sum, a == b ? gain * gain : 0.0, 1e-6 * gain * gain);
     }
   }
@@ -84,9 +83,8 @@ static void orthogonal_is_orthogonal(void **state) {
     for (size_t i = 0; i < count; i += 2) {
       check_orthogonal(theta + parts[i].offset, parts[i].shape[0], parts[i].shape[1],
                        i + 2 < count ? gains[k] : 1.0);
-      for (size_t j = 0; j < parts[i + 1].shape[0]; j++) {
+      for (size_t j = 0; j < parts[i + 1].shape[0]; j++)
         assert_true(theta[parts[i + 1].offset + j] == 0.0);
-      }
     }
     free(theta);
     hvi_model_free(m);

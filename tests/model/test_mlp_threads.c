@@ -45,9 +45,8 @@ static void gram_matrices_have_the_same_bits(void **state) {
   double *alone = outer_of(&many, 1);
   for (size_t threads = 2; threads <= MOST_THREADS; threads++) {
     double *K = outer_of(&many, threads);
-    for (size_t i = 0; i < many.rows; i++) {
+    for (size_t i = 0; i < many.rows; i++)
       check_same_bits(K + i * many.rows, alone + i * many.rows, i + 1);
-    }
     free(K);
   }
   free(alone);

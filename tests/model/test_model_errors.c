@@ -95,9 +95,7 @@ static void players_must_be_models_of_one_player(void **state) {
               "player 2 is not a model of one player");
   assert_null(m);
   check_ok(hvi_affine_new(&players[0], 2, 3, numbers, NULL, &err), &err);
-  for (int k = 0; k < 2; k++) {
-    check_ok(hvi_affine_new(&pair[k], 1, 1, numbers, NULL, &err), &err);
-  }
+  for (int k = 0; k < 2; k++) check_ok(hvi_affine_new(&pair[k], 1, 1, numbers, NULL, &err), &err);
   check_ok(hvi_players_new(&players[1], 2, pair, &err), &err);
   check_error(hvi_players_new(&m, 2, players, &err), HVI_ERROR_ARGUMENT, &err,
               "player 2 is not a model of one player");
@@ -125,9 +123,7 @@ static hvi_status players_of(void *context, hvi_error *err) {
   const size_t allowed = allocations_left;
   (void)context;
   allocations_left = (size_t)-1; /* for the players themselves */
-  for (int i = 0; i < 2; i++) {
-    check_ok(hvi_affine_new(&players[i], 2, 3, numbers, NULL, err), err);
-  }
+  for (int i = 0; i < 2; i++) check_ok(hvi_affine_new(&players[i], 2, 3, numbers, NULL, err), err);
   allocations_left = allowed;
   const hvi_status status = hvi_players_new(&m, 2, players, err);
   hvi_model_free(m);

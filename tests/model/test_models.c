@@ -76,9 +76,8 @@ static void check_jacobian(const hvi_model *m) {
       memset(b.v, 0, m->dim * sizeof *b.v);
       b.v[block->theta + j] = 1.0;
       m->ops->jvp(m, b.cache, b.theta, b.v, b.forth);
-      for (size_t i = 0; i < block->out; i++) {
+      for (size_t i = 0; i < block->out; i++)
         check_near(b.forth[block->z + i], J[i * block->dim + j], 1e-13 * (1.0 + fabs(b.forth[i])));
-      }
     }
     free(scratch);
     free(J);

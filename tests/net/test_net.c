@@ -59,9 +59,8 @@ static void plain(double *out, const hvi_net *net, const double *p, const double
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *layer = &net->layers[l];
     double sum = 0.0;
-    for (size_t i = 0; i < layer->out; i++) {
+    for (size_t i = 0; i < layer->out; i++)
       a[i] = p[layer->bias + i] + dot(p + layer->weight + i * layer->in, y, layer->in);
-    }
     for (size_t i = 0; i < layer->out; i++) {
       y[i] = layer->activation == HVI_SOFTMAX ? exp(a[i]) : activated(layer->activation, a[i]);
       sum += y[i];
@@ -77,9 +76,8 @@ static double total(const setup *s, double t, const double *dp, const double *dx
   for (size_t i = 0; i < s->net->dim; i++) p[i] = (double)s->weights[i] + (dp ? t * dp[i] : 0.0);
   for (size_t r = 0; r < ROWS; r++) {
     double x[IN], y[2];
-    for (size_t j = 0; j < IN; j++) {
+    for (size_t j = 0; j < IN; j++)
       x[j] = (double)s->x[r * X_ROW + j] + (dx ? t * dx[r * IN + j] : 0.0);
-    }
     plain(y, s->net, p, x);
     sum += (double)s->dy[2 * r] * y[0] + (double)s->dy[2 * r + 1] * y[1];
   }
@@ -212,9 +210,7 @@ static void a_batch_is_its_slices(void **state) {
                        .scratch = scratch};
   hvi_batch_forward(&b, y);
   const float *last = hvi_net_output(s.net, s.trace, ROWS, LAYERS - 1);
-  for (size_t i = 0; i < ROWS * 2; i++) {
-    assert_true(y[HVI_NET_ROWS * 2 + i] == (double)last[i]);
-  }
+  for (size_t i = 0; i < ROWS * 2; i++) assert_true(y[HVI_NET_ROWS * 2 + i] == (double)last[i]);
   hvi_batch_backward(&b, u, grad);
   const hvi_batch first = {.net = s.net,
                            .weights = s.weights,

@@ -39,9 +39,8 @@ static void check_function(const hvi_net_kernels *k, const char *title, const fl
                            const float *x, double (*f)(double), double bound) {
   for (size_t i = 0; i < POINTS; i++) {
     const double exact = f((double)x[i]);
-    if (!(float_ulps(y[i], exact) <= bound)) {
+    if (!(float_ulps(y[i], exact) <= bound))
       fail_msg("%s: %s(%.9g) = %.9g, not %.9g", k->name, title, (double)x[i], (double)y[i], exact);
-    }
   }
 }
 

@@ -32,9 +32,8 @@ static bench bench_new(shape s, bool down, size_t gap) {
   t.slope = random_floats(size, 5);
   t.old = random_floats(size, 6);
   t.c = floats(size);
-  for (size_t i = 0; i < size; i++) {
+  for (size_t i = 0; i < size; i++)
     if (i % t.c_row >= s.n) t.old[i] = t.slope[i] = guard;
-  }
   memcpy(t.c, t.old, size * sizeof *t.c);
   return t;
 }
@@ -84,9 +83,8 @@ static void check_element(const char *name, const hvi_product *p, size_t i, size
 }
 
 static void check_gaps(const float *x, const hvi_product *p) {
-  for (size_t i = 0; i + 1 < p->m; i++) {
+  for (size_t i = 0; i + 1 < p->m; i++)
     for (size_t j = p->n; j < p->c_row; j++) assert_true(x[i * p->c_row + j] == guard);
-  }
 }
 
 static void check_plain(const hvi_net_kernels *k, shape s, bool down, size_t gap, bool add) {
@@ -108,11 +106,9 @@ static void check_plain(const hvi_net_kernels *k, shape s, bool down, size_t gap
 static void products_are_right(void **state) {
   (void)state;
   FOR_KERNELS(k) {
-    for (size_t i = 0; i < SHAPES; i++) {
-      for (int form = 0; form < 8; form++) {
+    for (size_t i = 0; i < SHAPES; i++)
+      for (int form = 0; form < 8; form++)
         check_plain(k, shapes[i], form & 1, form & 2 ? 5 : 0, form & 4);
-      }
-    }
     check_plain(k, (shape){128, 256, 130}, false, 0, false);
     check_plain(k, (shape){130, 256, 64}, true, 0, true);
   }
@@ -229,9 +225,8 @@ static void check_activated_row(const char *name, const hvi_product *p, size_t i
     double size, x = element(p, i, j, &size) + (p->bias ? (double)p->bias[j] : 0.0);
     const double tolerance = (double)(p->k + 4) * 0x1p-23 * (size + 4.0);
     check_element(name, p, i, j, activated(p->activation, x), tolerance);
-    if (hvi_activation_keeps(p->activation)) {
+    if (hvi_activation_keeps(p->activation))
       check_near((double)p->slope[i * p->c_row + j], kept_slope(p->activation, x), tolerance);
-    }
   }
 }
 
@@ -243,13 +238,11 @@ static void check_activation(const hvi_net_kernels *k, shape s, hvi_activation a
   p.activation = a;
   if (!biased) p.bias = NULL;
   k->product(&p);
-  for (size_t i = 0; i < s.m; i++) {
-    if (a == HVI_SOFTMAX) {
+  for (size_t i = 0; i < s.m; i++)
+    if (a == HVI_SOFTMAX)
       check_softmax_row(k->name, &p, i);
-    } else {
+    else
       check_activated_row(k->name, &p, i);
-    }
-  }
   check_gaps(t.c, &p);
   check_gaps(t.slope, &p);
   bench_free(&t);

@@ -69,9 +69,8 @@ static void transposes_are_right(void **state) {
       const size_t rows = sizes[t / N], cols = sizes[t % N];
       float *in = random_floats(rows * cols, t), *out = floats(rows * cols);
       k->transpose(out, in, rows, cols);
-      for (size_t i = 0; i < rows; i++) {
+      for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++) assert_true(out[j * rows + i] == in[i * cols + j]);
-      }
       free(in);
       free(out);
     }

@@ -56,9 +56,7 @@ static void laws_are_accurate_entry_by_entry(void **state) {
   }
   assert_true(hvi_band_stationary(x, &band));
   for (size_t i = 0; i < N; i++) sum += pow(p / q, (double)i);
-  for (size_t i = 0; i < N; i++) {
-    check_near(x[i] / (pow(p / q, (double)i) / sum), 1.0, 1e-13);
-  }
+  for (size_t i = 0; i < N; i++) check_near(x[i] / (pow(p / q, (double)i) / sum), 1.0, 1e-13);
   free(band.entries);
 }
 

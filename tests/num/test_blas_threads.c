@@ -50,9 +50,8 @@ static void threads_do_not_change_a_bit(void **state) {
   assert_int_equal(hvi_parallel_run(CHUNKS, 4, compute, w, &err), HVI_OK);
   work alone = *w;
   assert_int_equal(compute(&alone, 0, 0, &err), HVI_OK);
-  for (size_t k = 0; k < CHUNKS; k++) {
+  for (size_t k = 0; k < CHUNKS; k++)
     assert_memory_equal(&w->results[k], &alone.results[0], sizeof(sums));
-  }
   hvi_free(A), hvi_free(x), hvi_free(w);
 }
 

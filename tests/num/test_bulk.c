@@ -28,9 +28,8 @@ static const size_t lengths[] = {0, 1, 7, 8, 15, 16, 17, 64, 100, 199, MOST};
 
 static void for_every_build(void (*check)(const hvi_bulk *bulk, size_t n)) {
   const hvi_bulk *const *builds = hvi_bulk_list();
-  for (size_t b = 0; builds[b]; b++) {
+  for (size_t b = 0; builds[b]; b++)
     for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++) check(builds[b], lengths[k]);
-  }
 }
 
 static void check_updates(const hvi_bulk *bulk, size_t n) {

@@ -28,11 +28,9 @@ static void fill(double *x, size_t n, uint64_t index) {
 }
 
 static void assert_close(const double *x, const double *y, size_t n, double tolerance) {
-  for (size_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - y[i]) <= tolerance)) {
+  for (size_t i = 0; i < n; i++)
+    if (!(fabs(x[i] - y[i]) <= tolerance))
       fail_msg("element %zu: %.17g is not within %g of %.17g", i, x[i], tolerance, y[i]);
-    }
-  }
 }
 
 /* Sizes on both sides of the switch to BLAS. */

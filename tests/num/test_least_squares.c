@@ -48,11 +48,9 @@ static void fill_rank(double *J, size_t m, size_t n, size_t r, uint64_t index) {
 }
 
 static void assert_close(const double *x, const double *y, size_t n, double tolerance) {
-  for (size_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - y[i]) <= tolerance)) {
+  for (size_t i = 0; i < n; i++)
+    if (!(fabs(x[i] - y[i]) <= tolerance))
       fail_msg("element %zu: %.17g is not within %g of %.17g", i, x[i], tolerance, y[i]);
-    }
-  }
 }
 
 /* x = J^+ b as users call it; returns the largest singular value. */

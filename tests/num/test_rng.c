@@ -124,9 +124,8 @@ static void neighbours_are_independent(void **state) {
   const hvi_rng others[] = {hvi_rng_new(6, "noise", 9), hvi_rng_new(5, "noisf", 9),
                             hvi_rng_new(5, "noise", 10), shifted};
   assert_true(fabs(correlation(a, a) - 1.0) < 5.0 * sqrt(2.0 / DRAWS));
-  for (size_t i = 0; i < 4; i++) {
+  for (size_t i = 0; i < 4; i++)
     assert_true(fabs(correlation(a, others[i])) < 5.0 * sqrt(1.0 / DRAWS));
-  }
 }
 
 static void ranges_are_half_open(void **state) {

@@ -9,9 +9,8 @@
 #include <cmocka.h>
 
 static void assert_near(double value, double expected, double tolerance) {
-  if (!(fabs(value - expected) <= tolerance)) {
+  if (!(fabs(value - expected) <= tolerance))
     fail_msg("%.17g is not within %g of %.17g", value, tolerance, expected);
-  }
 }
 
 static void mean_and_variance(void **state) {
@@ -70,9 +69,8 @@ static void the_interval_uses_student_t(void **state) {
       {29, 2.045229642},  {99, 1.984216952},   {100, 1.983971519}, {200, 1.971896224},
       {500, 1.964719837}, {1000, 1.962339081},
   };
-  for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+  for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
     assert_near(quantile_of(table[i].degrees + 1), table[i].t, 2e-9);
-  }
   assert_true(isnan(quantile_of(1)));
   assert_near(quantile_of(200001), 1.959963985 + 2.3722712 / 200000.0, 1e-8);
 }

@@ -135,9 +135,8 @@ static void no_method_allocates(void **state) {
     hvi_problem *p = game_of(game);
     for (const hvi_method *method = hvi_method_list(); method->name; method++) {
       hvi_settings s = settings_for(method->name, 0.03, 50);
-      for (s.inner_steps = 1; s.inner_steps <= 5; s.inner_steps += 4) {
+      for (s.inner_steps = 1; s.inner_steps <= 5; s.inner_steps += 4)
         if (count(p, s) != 0) fail_msg("%s allocates", method->name);
-      }
     }
     hvi_problem_free(p);
   }

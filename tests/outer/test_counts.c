@@ -20,9 +20,8 @@ static struct {
 
 static void watch_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_model *inside = ((const watched *)m)->inside;
-  for (size_t i = 0; i < seen.evaluations; i++) {
+  for (size_t i = 0; i < seen.evaluations; i++)
     seen.repeats += memcmp(seen.thetas[i], theta, m->dim * sizeof *theta) == 0;
-  }
   assert_true(seen.evaluations < SEEN);
   memcpy(seen.thetas[seen.evaluations++], theta, m->dim * sizeof *theta);
   inside->ops->eval(inside, cache, theta, z);

@@ -64,9 +64,8 @@ static const hvi_problem_ops with_lift = {.name = "walk",
 static void walk_init(walk *w, double own) {
   double matrix[OUT * OUT];
   hvi_error err;
-  for (size_t i = 0; i < OUT; i++) {
+  for (size_t i = 0; i < OUT; i++)
     for (size_t j = 0; j < OUT; j++) matrix[i * OUT + j] = (1.0 - own) / OUT + (i == j ? own : 0.0);
-  }
   *w = (walk){.set = {.kind = HVI_SET_FREE, .len = OUT}};
   w->base = (hvi_problem){.ops = &with_seek,
                           .theta0 = w->theta0,

@@ -242,9 +242,8 @@ static void the_best_iterate_is_the_best_row(void **state) {
   hvi_solver *solver = solve_traced(p, settings_for("gda", 0.9, 700), &rows);
   const hvi_info info = hvi_solver_info(solver);
   size_t best = 0;
-  for (size_t t = 1; t < rows.count; t++) {
+  for (size_t t = 1; t < rows.count; t++)
     if (rows.rows[t].residual < rows.rows[best].residual) best = t;
-  }
   assert_true(best > 0);
   assert_true(best < rows.count - 1);
   assert_int_equal(info.best_outer, best);
@@ -337,9 +336,8 @@ static void outcomes_have_names(void **state) {
   (void)state;
   static const char *const names[] = {"running", "converged", "limit",
                                       "stalled", "diverged",  "stopped"};
-  for (int i = 0; i < HVI_OUTCOME_COUNT; i++) {
+  for (int i = 0; i < HVI_OUTCOME_COUNT; i++)
     assert_string_equal(hvi_outcome_name((hvi_outcome)i), names[i]);
-  }
   assert_string_equal(hvi_outcome_name(HVI_OUTCOME_COUNT), "unknown");
 }
 

@@ -67,9 +67,8 @@ static void inner_steps_are_timed_where_asked(void **state) {
   hvi_solver_free(solver);
   s.time_inner = 1;
   solver = solve_traced(&t.base, s, &rows);
-  for (size_t k = 0; k < STEPS; k++) {
+  for (size_t k = 0; k < STEPS; k++)
     assert_true(rows.rows[k + 1].seconds_inner >= rows.rows[k].seconds_inner);
-  }
   assert_true(rows.rows[0].seconds_inner == 0.0);
   assert_true(rows.rows[STEPS].seconds_inner > 0.0);
   hvi_solver_free(solver);
@@ -111,9 +110,7 @@ static void take_turn(const hvi_problem *p, size_t k, double eta, double *theta)
   double v[TRACE_SIZE], g[TRACE_SIZE];
   field at;
   field_at(p, theta, &at);
-  for (size_t i = 0; i < block->out; i++) {
-    v[i] = at.z[block->z + i] - eta * at.f[block->z + i];
-  }
+  for (size_t i = 0; i < block->out; i++) v[i] = at.z[block->z + i] - eta * at.f[block->z + i];
   for (int step = 0; step < 3; step++) {
     gradient_of(one, theta + block->theta, v, NULL, g);
     for (size_t i = 0; i < block->dim; i++) theta[block->theta + i] -= 0.7 * g[i];

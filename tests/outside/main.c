@@ -64,9 +64,8 @@ static void forget(const hvi_optimizer_settings *s, const hvi_model *m, double *
 static bool half_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   (void)state;
   const double *g = hvi_surrogate_gradient(l);
-  for (size_t i = 0; i < l->model->dim; i++) {
+  for (size_t i = 0; i < l->model->dim; i++)
     l->next->theta[i] = l->now->theta[i] - 0.5 * s->lr * g[i];
-  }
   hvi_surrogate_probe(l);
   hvi_surrogate_accept(l);
   return true;

@@ -104,9 +104,8 @@ static void names_are_no_commands(void **state) {
     const hvi_series series = {names[i], csv, "x", "'y'", NULL, HVI_MARK_PATH, 0};
     const hvi_panel panel = {.title = names[i], .series_count = 1, .series = &series};
     const hvi_plot plot = {.name = names[i], .title = names[i], .panel_count = 1, .panels = &panel};
-    for (int time = 0; time < 2; time++) {
+    for (int time = 0; time < 2; time++)
       if (hvi_plot_make(".", &plot, note, &err)) fail_msg("%s: %s", names[i], err.text);
-    }
     if (strstr(note, "not installed")) break;
     if (!exists(png)) fail_msg("'%s' is not drawn", names[i]);
   }

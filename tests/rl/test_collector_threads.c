@@ -107,9 +107,8 @@ static void it_goes_on_from_a_mark(void **state) {
       const hvi_collector_mark mark = hvi_collector_find(whole, row);
       assert_true(mark.row <= row);
       if (mark.row > 0) assert_true(all->terminated[mark.row - 1] || all->truncated[mark.row - 1]);
-      for (size_t i = mark.row; i < row; i++) {
+      for (size_t i = mark.row; i < row; i++)
         assert_false(i < ROWS && (all->terminated[i] || all->truncated[i]));
-      }
       hvi_collector *c = collector(subjects[k], 1 + row % 2, ROWS);
       hvi_error err;
       if (row % 3 == 0) need(c, 50); /* a buffer, say */

@@ -102,9 +102,8 @@ static void rows_are_those_of_a_plain_loop(void **state) {
   static const size_t counts[] = {1, 7, 40, 41, 333, 1501};
   subject subjects[] = {mortal(), lqr()};
   for (size_t k = 0; k < 2; k++) {
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
       check_against_the_loop(subjects[k], counts[i], i % 2 == 1);
-    }
     release(subjects[k]);
   }
 }

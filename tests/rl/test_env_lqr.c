@@ -146,9 +146,7 @@ static void simulate(hvi_env *env, const hvi_lqr *l, const double *x0, double ga
     place(env, x0);
     for (int t = 0; t < HORIZON; t++, weight *= gamma) {
       hvi_env_observe(env, x);
-      for (int j = 0; j < M; j++) {
-        u[j] = dot(l->K + j * N, x, N) + l->std[j] * hvi_rng_normal(&rng);
-      }
+      for (int j = 0; j < M; j++) u[j] = dot(l->K + j * N, x, N) + l->std[j] * hvi_rng_normal(&rng);
       total += weight * hvi_env_step(env, u, &rng).reward;
     }
     sum += total;

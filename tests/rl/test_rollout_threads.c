@@ -106,11 +106,10 @@ static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *er
     const hvi_return *outcomes = NULL;
     hvi_rollout_rows rows = {.data = NULL};
     size_t told = count;
-    if (c->plan->keep == HVI_KEEP_RETURNS) {
+    if (c->plan->keep == HVI_KEEP_RETURNS)
       check_ok(hvi_runner_outcomes(runner, first / group, &outcomes, &told, err), err);
-    } else {
+    else
       check_ok(hvi_runner_rows(runner, first / group, &rows, err), err);
-    }
     assert_int_equal(told, count);
     const double *row = rows.data;
     for (size_t e = 0; e < count; e++) {

@@ -37,9 +37,8 @@ static loop closed_loop(const hvi_lqr *l) {
       for (size_t a = 0; a < M; a++) {
         o.T[i][j] += l->B[i * M + a] * l->K[a * N + j];
         o.noise[i][j] += l->B[i * M + a] * l->std[a] * l->std[a] * l->B[j * M + a];
-        for (size_t b = 0; b < M; b++) {
+        for (size_t b = 0; b < M; b++)
           o.C[i][j] += l->K[a * N + i] * l->R[a * M + b] * l->K[b * N + j];
-        }
       }
     }
   }
@@ -53,11 +52,8 @@ static quadratic one_step_more(const quadratic *q, const loop *o) {
     for (size_t j = 0; j < N; j++) {
       next.P[i][j] = o->C[i][j];
       next.c += GAMMA * q->P[i][j] * o->noise[j][i];
-      for (size_t a = 0; a < N; a++) {
-        for (size_t b = 0; b < N; b++) {
-          next.P[i][j] += GAMMA * o->T[a][i] * q->P[a][b] * o->T[b][j];
-        }
-      }
+      for (size_t a = 0; a < N; a++)
+        for (size_t b = 0; b < N; b++) next.P[i][j] += GAMMA * o->T[a][i] * q->P[a][b] * o->T[b][j];
     }
   }
   return next;
@@ -72,9 +68,8 @@ static quadratic truncated_value(const hvi_lqr *l, size_t horizon) {
 
 static double value_at(const quadratic *q, const double *x) {
   double sum = q->c;
-  for (size_t i = 0; i < N; i++) {
+  for (size_t i = 0; i < N; i++)
     for (size_t j = 0; j < N; j++) sum += x[i] * q->P[i][j] * x[j];
-  }
   return -sum;
 }
 

@@ -120,9 +120,8 @@ static double *visited_states(size_t wanted, size_t *count) {
 
 /* The last action is a continuous number, so that a state is known by it. */
 static size_t find(const double *all, size_t count, const double *row) {
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (memcmp(all + i * MORTAL_OBS, row, MORTAL_OBS * sizeof *row) == 0) return i;
-  }
   fail_msg("a state that was not visited");
   return 0;
 }
@@ -144,17 +143,15 @@ static void states_are_visited_ones_each_once(void **state) {
       assert_false(seen[at]);
       seen[at] = true;
       place += (double)at / (double)count / (double)t->count;
-      for (size_t j = 0; j < t->obs; j++) {
+      for (size_t j = 0; j < t->obs; j++)
         assert_true(t->observation[i * t->obs + j] == (float)t->states[i * t->state + j]);
-      }
     }
     /* a uniform choice: the mean place is 1/2 within four standard errors, also of the first half
      */
     check_near(place, 0.5, 4.0 * sqrt(1.0 / 12.0 / 300.0));
     place = 0.0;
-    for (size_t i = 0; i < 150; i++) {
+    for (size_t i = 0; i < 150; i++)
       place += (double)find(all, count, t->states + i * t->state) / (double)count / 150.0;
-    }
     check_near(place, 0.5, 4.0 * sqrt(1.0 / 12.0 / 150.0));
     hvi_testset_free(t);
     hvi_free(seen);

@@ -1,6 +1,5 @@
 /* Files that must be refused: the first line of each says with which words, "# expect: WORDS". */
-#ifndef HVI_TESTS_SUPPORT_BAD_FILES_H
-#define HVI_TESTS_SUPPORT_BAD_FILES_H
+#pragma once
 
 #include "support/check.h"
 
@@ -42,5 +41,3 @@ static inline size_t check_bad_files(const char *folder, bad_file_reader reader)
   closedir(d);
   return count;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* An orthonormal basis of the columns of A, which are independent, by Gram and Schmidt, twice. */
-#ifndef HVI_TESTS_SUPPORT_BASIS_H
-#define HVI_TESTS_SUPPORT_BASIS_H
+#pragma once
 
 #include "support/check.h"
 
@@ -19,5 +18,3 @@ static inline void fill_basis(double *Q, const double *A, size_t m, size_t n) {
     for (size_t i = 0; i < m; i++) Q[i * n + j] /= sqrt(norm2);
   }
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* What the tests share: cmocka with its needs, comparisons that say what differs, random vectors.
  */
-#ifndef HVI_TESTS_SUPPORT_CHECK_H
-#define HVI_TESTS_SUPPORT_CHECK_H
+#pragma once
 
 #include <hvi/error.h>
 #include <hvi/rng.h>
@@ -17,11 +16,9 @@
 
 /* |x - y| <= tolerance, elementwise; NaN never passes. */
 static inline void check_close(const double *x, const double *y, size_t n, double tolerance) {
-  for (size_t i = 0; i < n; i++) {
-    if (!(fabs(x[i] - y[i]) <= tolerance)) {
+  for (size_t i = 0; i < n; i++)
+    if (!(fabs(x[i] - y[i]) <= tolerance))
       fail_msg("element %zu: %.17g is not within %g of %.17g", i, x[i], tolerance, y[i]);
-    }
-  }
 }
 
 static inline void check_near(double x, double y, double tolerance) {
@@ -51,9 +48,8 @@ static inline void check_same_bits(const double *x, const double *y, size_t n) {
 }
 
 static inline void check_finite(const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     if (!isfinite(x[i])) fail_msg("element %zu is %g", i, x[i]);
-  }
 }
 
 /* x[n] standard normal, from a stream of the tests' own. */
@@ -80,5 +76,3 @@ static inline double dot(const double *x, const double *y, size_t n) {
   for (size_t i = 0; i < n; i++) sum += x[i] * y[i];
   return sum;
 }
-
-#endif

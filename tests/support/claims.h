@@ -1,6 +1,5 @@
 /* A claim by its id. */
-#ifndef HVI_TESTS_SUPPORT_CLAIMS_H
-#define HVI_TESTS_SUPPORT_CLAIMS_H
+#pragma once
 
 #include "report/claims.h"
 
@@ -12,5 +11,3 @@ static inline const hvi_claim *find_claim(const hvi_claims *claims, const char *
     if (strcmp(claims->items[i]->id, id) == 0) return claims->items[i];
   return NULL;
 }
-
-#endif

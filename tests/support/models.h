@@ -4,8 +4,7 @@
  * Matrices and inputs are drawn; a layer is described by its width, its activation and two
  * letters: its matrix fixed 'f' or trainable 't', and its bias '-', 'f' or 't'.
  */
-#ifndef HVI_TESTS_SUPPORT_MODELS_H
-#define HVI_TESTS_SUPPORT_MODELS_H
+#pragma once
 
 #include "support/check.h"
 
@@ -88,9 +87,8 @@ static inline hvi_model *make_stack(const stack_case *c, hvi_rng *rng) {
     const layer_case *from = &c->layers[l];
     layers[l] = (hvi_layer){
         .out = from->out, .train_bias = from->bias == 't', .activation = from->activation};
-    if (from->matrix == 'f') {
+    if (from->matrix == 'f')
       layers[l].matrix = drawn[count++] = draw_numbers(rng, from->out * in, in);
-    }
     if (from->bias == 'f') layers[l].bias = drawn[count++] = draw_numbers(rng, from->out, 1);
     in = from->out;
   }
@@ -137,5 +135,3 @@ static inline bench bench_new(const hvi_model *m, uint64_t index) {
 }
 
 static inline void bench_free(bench *b) { free(b->memory); }
-
-#endif

@@ -1,6 +1,5 @@
 /* The same network twice: in single precision as hvi_mlp, in double as a stack of layers. */
-#ifndef HVI_TESTS_SUPPORT_NETWORKS_H
-#define HVI_TESTS_SUPPORT_NETWORKS_H
+#pragma once
 
 #include "support/check.h"
 
@@ -95,9 +94,8 @@ static inline void fill_parameters(const hvi_model *mlp, double *theta, uint64_t
   for (size_t k = 0; k < count; k++) {
     const size_t in = parts[k].dims == 2 ? parts[k].shape[1] : 1;
     const double sd = parts[k].dims == 2 ? 1.2 / sqrt((double)in) : 0.3;
-    for (size_t i = 0; i < parts[k].shape[0] * in; i++) {
+    for (size_t i = 0; i < parts[k].shape[0] * in; i++)
       theta[parts[k].offset + i] = (float)(sd * hvi_rng_normal(&rng));
-    }
   }
 }
 
@@ -134,5 +132,3 @@ static inline desk desk_at(const hvi_model *m, const hvi_model *mlp, uint64_t in
   fill_normal(b.v, m->dim, 10 * index + 2);
   return b;
 }
-
-#endif

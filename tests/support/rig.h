@@ -1,6 +1,5 @@
 /* One frozen surrogate with an optimizer at work on it, and its gradient by another route. */
-#ifndef HVI_TESTS_SUPPORT_RIG_H
-#define HVI_TESTS_SUPPORT_RIG_H
+#pragma once
 
 #include "support/check.h"
 #include "surrogate/surrogate.h"
@@ -87,5 +86,3 @@ static inline double gradient_of(const hvi_model *m, const double *theta, const 
   free(at.memory);
   return loss;
 }
-
-#endif

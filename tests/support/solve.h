@@ -1,6 +1,5 @@
 /* Running the solver in tests: problems by name, settings by method, every row kept. */
-#ifndef HVI_TESTS_SUPPORT_SOLVE_H
-#define HVI_TESTS_SUPPORT_SOLVE_H
+#pragma once
 
 #include "support/check.h"
 
@@ -94,5 +93,3 @@ static inline void pull_back(const hvi_model *m, const double *J, const double *
     for (size_t i = 0; i < m->out; i++) V[j] += J[i * m->dim + j] * f[i];
   }
 }
-
-#endif

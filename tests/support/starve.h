@@ -3,8 +3,7 @@
  * nothing behind (the sanitizers and valgrind look for that). Include it in one file of a program,
  * since it defines the hook of base/memory.h.
  */
-#ifndef HVI_TESTS_SUPPORT_STARVE_H
-#define HVI_TESTS_SUPPORT_STARVE_H
+#pragma once
 
 #include "base/memory.h"
 
@@ -64,5 +63,3 @@ static inline hvi_status make_starved(void *context, hvi_error *err) {
 static inline size_t starve_problem(starved_maker make_one, const void *context) {
   return starve(make_starved, &(starved_problem){make_one, context});
 }
-
-#endif

@@ -2,8 +2,7 @@
  * A problem made for tests: F(z) = A z + b + cubic z^3 over any model, any sets and weights, with
  * an F that can be told to go wrong and one that is noisy.
  */
-#ifndef HVI_TESTS_SUPPORT_TOY_H
-#define HVI_TESTS_SUPPORT_TOY_H
+#pragma once
 
 #include "support/check.h"
 
@@ -83,5 +82,3 @@ static inline hvi_model *identity_model(size_t n) {
   free(identity);
   return m;
 }
-
-#endif

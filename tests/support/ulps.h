@@ -1,6 +1,5 @@
 /* Accuracy in units in the last place, by long double as a yardstick. */
-#ifndef HVI_TESTS_SUPPORT_ULPS_H
-#define HVI_TESTS_SUPPORT_ULPS_H
+#pragma once
 
 #include <math.h>
 #include <stdbool.h>
@@ -18,5 +17,3 @@ static inline bool yardstick_is_finer(void) {
   volatile long double one = 1.0L, little = 0x1p-60L;
   return one + little > one;
 }
-
-#endif

@@ -64,9 +64,8 @@ static void the_gap_is_the_best_answer(void **state) {
     p->ops->operate(p, NULL, theta, z, f);
     for (size_t k = 0; k < 6; k += 3) {
       double corner = -INFINITY;
-      for (size_t j = 0; j < 3; j++) {
+      for (size_t j = 0; j < 3; j++)
         corner = fmax(corner, f[k] * z[k] + f[k + 1] * z[k + 1] + f[k + 2] * z[k + 2] - f[k + j]);
-      }
       best += corner;
     }
     const hvi_certificate c = judge(p, theta);

@@ -1,12 +1,8 @@
 /* Reads a game from YAML: layers, starts, sets, payoffs, regularisers, into an hvi_game_spec. */
 #include "problems/games/file.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "io/yaml.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* More than any hidden game needs, and small enough that a hostile file cannot eat the memory. */
 enum {

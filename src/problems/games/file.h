@@ -1,6 +1,5 @@
 /* Games as YAML text. The schema is in docs/game-files.md. */
-#ifndef HVI_PROBLEMS_GAMES_FILE_H
-#define HVI_PROBLEMS_GAMES_FILE_H
+#pragma once
 
 #include "problems/document.h"
 
@@ -23,5 +22,3 @@ hvi_status hvi_game_format(char **text, const hvi_problem *game, const char *com
 /* The same into a file. */
 hvi_status hvi_game_write_yaml(const char *path, const hvi_problem *game, const char *comment,
                                hvi_error *err);
-
-#endif

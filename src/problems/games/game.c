@@ -8,11 +8,8 @@
  */
 #include "problems/games/game.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 /* y += A x. The sizes of the usual games are written out: there a loop costs more than its sums. */
 static inline void multiply_add(double *restrict y, const double *restrict A,

@@ -1,6 +1,5 @@
 /* The inside of a game, for code that runs many of them at once. */
-#ifndef HVI_PROBLEMS_GAMES_GAME_H
-#define HVI_PROBLEMS_GAMES_GAME_H
+#pragma once
 
 #include <hvi/game.h>
 
@@ -23,5 +22,3 @@ typedef struct hvi_game {
 
 /* The problem as a game, or NULL when it is something else. */
 const hvi_game *hvi_game_of(const hvi_problem *p);
-
-#endif

@@ -25,14 +25,11 @@
  * model. mu / L = 1/sqrt(2), so alpha = 1/sqrt(2) is just not covered: an inner solver that ends at
  * z - eta (z_2, -z_1) halves the loss of every surrogate and yet grows |z| by sqrt(1 + eta^2).
  */
+#include "base/base.h"
 #include "base/embedded.h"
-#include "base/error.h"
 #include "problems/games/file.h"
 #include "problems/games/game.h"
 #include "problems/options.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct pennies_options {
   double a[4]; /* a1, a2, b1, b2: the first rows of the table */

@@ -12,15 +12,12 @@
  * linear g with d < n, the range of its matrix. nu is orthogonal to that range (zero elsewhere): F
  * need not vanish at a solution. With s > 0 F is not affine and mu, L can only be sampled.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/options.h"
 
 #include <hvi/game.h>
-
-#include <math.h>
 
 typedef struct quadratic_options {
   size_t n, d;

@@ -4,17 +4,12 @@
  * A game keeps weight and constant_i = q_i - w_i c_i, not q and c. Where -w_i z*_i is that constant
  * the solution is written as the centre, otherwise the constant as a linear term.
  */
-#include "base/error.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "model/stack.h"
 #include "problems/games/file.h"
 #include "problems/games/game.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static bool same_bits(double x, double y) { return memcmp(&x, &y, sizeof x) == 0; }
 

@@ -3,10 +3,9 @@
  * filled up to 1 by a tall one, which shrinks by as much and is sorted again. Each column is closed
  * once, so a row of m entries takes O(m).
  */
+#include "base/base.h"
 #include "problems/mdp/trajectory.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "problems/mdp/mdp.h"
 
 /* A row under construction; its memory is shared by all rows. */

@@ -9,14 +9,10 @@
  *   random   `branch` successors a state, one of them the next state so that all reach each other,
  *            with random probabilities; rewards U[0, 1]; Phi: a column of ones and U[-1, 1]
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/sparse.h"
 #include "problems/mdp/mdp.h"
 #include "problems/options.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct chain_options {
   int kind, data, scale;

@@ -11,16 +11,11 @@
  * Rank: in the Cholesky factor of G with unit diagonal, the squared pivot of a column is sin^2 of
  * its angle to the columns before it. Below 1e-12 it is rounding, and the column depends on those.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
 #include "vi/sets.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 enum { BLOCK = 512 };
 static const double least_sine2 = 1e-12;
@@ -97,9 +92,8 @@ static hvi_status factor_gram(double *L, const double *G, double *scale, double 
       return hvi_error_set(err, HVI_ERROR_INPUT,
                            "the features lack full column rank: column %zu is zero", j + 1);
   }
-  for (size_t j = 0; j < d; j++) {
+  for (size_t j = 0; j < d; j++)
     if (factor_row(L, G, scale, d, j) < least_sine2) return complain_rank(L, d, j, c, err);
-  }
   for (size_t j = 0; j < d; j++) hvi_vec_scale(L + j * d, scale[j], j + 1);
   return HVI_OK;
 }

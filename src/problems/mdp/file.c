@@ -1,15 +1,11 @@
 /* Reads a process from YAML: transitions, rewards, discount, features, start. */
+#include "base/base.h"
 #include "problems/mdp/mdp.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "io/matrix_file.h"
 #include "io/yaml.h"
 #include "num/vec.h"
 #include "problems/document.h"
-
-#include <stdio.h>
-#include <string.h>
 
 enum { LONGEST_PATH = 4096 };
 

@@ -15,8 +15,7 @@
  *                      w += h_2 (delta - <phi, w>) phi
  *   gtd2               theta += h (phi - gamma phi') <phi, w>, w likewise
  */
-#ifndef HVI_PROBLEMS_MDP_LEARNERS_H
-#define HVI_PROBLEMS_MDP_LEARNERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -127,5 +126,3 @@ static inline void hvi_means_absorb(const hvi_transition *x, size_t count, doubl
       r[i * HVI_RUNS + l] += share * (a[l] * x->reward[l] - r[i * HVI_RUNS + l]);
   }
 }
-
-#endif

@@ -6,13 +6,10 @@
  */
 #include "problems/mdp/mdp.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/sparse.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 /* Rows of P may miss 1 by this much: numbers written with ten digits. */
 static const double row_slack = 1e-9;
@@ -172,11 +169,10 @@ static void explore(search *s, uint32_t from) {
     const uint32_t i = s->path[s->depth - 1];
     uint32_t j;
     if (successor(s, i, &j)) {
-      if (s->order[j] == unseen) {
+      if (s->order[j] == unseen)
         enter(s, j);
-      } else if (s->component[j] == unseen && s->order[j] < s->low[i]) {
+      else if (s->component[j] == unseen && s->order[j] < s->low[i])
         s->low[i] = s->order[j];
-      }
       continue;
     }
     s->depth--;
@@ -193,9 +189,8 @@ static void find_open(search *s, uint32_t *open) {
   for (size_t i = 0; i < s->m->n; i++) open[i] = 0, s->next[i] = 0;
   for (uint32_t i = 0; i < s->m->n; i++) {
     uint32_t j;
-    while (successor(s, i, &j)) {
+    while (successor(s, i, &j))
       if (s->component[i] != s->component[j]) open[s->component[i]] = 1;
-    }
   }
 }
 
@@ -222,9 +217,8 @@ static hvi_status complain(search *s, hvi_error *err) {
 
 static hvi_status search_all(search *s, hvi_error *err) {
   for (size_t i = 0; i < s->m->n; i++) s->order[i] = s->component[i] = unseen;
-  for (uint32_t i = 0; i < s->m->n; i++) {
+  for (uint32_t i = 0; i < s->m->n; i++)
     if (s->order[i] == unseen) explore(s, i);
-  }
   return s->components == 1 ? HVI_OK : complain(s, err);
 }
 
@@ -276,19 +270,17 @@ const double *hvi_mdp_reward(const hvi_mdp *m) { return m->reward; }
 const double *hvi_mdp_phi(const hvi_mdp *m) { return m->phi; }
 
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z) {
-  if (m->P) {
+  if (m->P)
     hvi_dense_mul(y, m->P, z, m->n, m->n);
-  } else {
+  else
     hvi_sparse_mul(y, &m->sparse, z);
-  }
 }
 
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x) {
-  if (m->P) {
+  if (m->P)
     hvi_dense_mul_t(y, m->P, x, m->n, m->n);
-  } else {
+  else
     hvi_sparse_mul_t(y, &m->sparse, x);
-  }
 }
 
 void hvi_mdp_bellman(const hvi_mdp *m, const double *z, double *out) {
@@ -297,9 +289,8 @@ void hvi_mdp_bellman(const hvi_mdp *m, const double *z, double *out) {
 }
 
 void hvi_mdp_values(const hvi_mdp *m, const double *theta, double *z) {
-  if (m->phi) {
+  if (m->phi)
     hvi_dense_mul(z, m->phi, theta, m->n, m->d);
-  } else {
+  else
     hvi_vec_copy(z, theta, m->n);
-  }
 }

@@ -2,8 +2,7 @@
  * A Markov decision process under a fixed policy, from inside: what it owns and what was found out
  * about it when it was made. Constant afterwards, and shared between threads.
  */
-#ifndef HVI_PROBLEMS_MDP_MDP_H
-#define HVI_PROBLEMS_MDP_MDP_H
+#pragma once
 
 #include <hvi/mdp.h>
 
@@ -83,5 +82,3 @@ void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
 void hvi_mdp_whiten(const hvi_mdp *m, double *g);
 /* |Phi x - Phi y|^2_Xi, without going over the states */
 double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);
-
-#endif

@@ -6,8 +6,7 @@
  * The solution is z* = Pi T z*, the projected fixed point. With eta = 1 the target is T z_t.
  * Tabular, every state is a player with one parameter: J is diagonal, and no step decomposes it.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
@@ -43,11 +42,10 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
                 double *out) {
   const hvi_mdp *mdp = ((const linear *)m)->mdp;
   (void)cache, (void)theta;
-  if (mdp->phi) {
+  if (mdp->phi)
     hvi_dense_mul_t(out, mdp->phi, u, mdp->n, mdp->d);
-  } else {
+  else
     hvi_vec_copy(out, u, mdp->n);
-  }
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
@@ -103,9 +101,8 @@ static hvi_status make_model(linear *l, const hvi_mdp *mdp, hvi_error *err) {
   l->mdp = mdp;
   l->blocks = hvi_alloc(blocks, sizeof *l->blocks);
   if (!l->blocks) return hvi_error_memory(err, "a linear model");
-  for (size_t k = 0; k < blocks; k++) {
+  for (size_t k = 0; k < blocks; k++)
     l->blocks[k] = (hvi_block){.theta = k, .dim = mdp->d / blocks, .z = k, .out = mdp->n / blocks};
-  }
   l->base = (hvi_model){.ops = mdp->phi ? &features_ops : &tabular_ops,
                         .dim = mdp->d,
                         .out = mdp->n,

@@ -15,11 +15,10 @@
  *
  * The reward of a transition is the expected reward r(s) of the state it leaves.
  */
+#include "base/base.h"
 #include "problems/mdp/trajectory.h"
 
 #include "num/vec.h"
-
-#include <math.h>
 
 static hvi_transition last_transition(const hvi_problem *p, const void *sample) {
   return hvi_trajectory_transition((const hvi_trajectory *)p, sample);

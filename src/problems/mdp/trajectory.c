@@ -25,15 +25,10 @@
  */
 #include "problems/mdp/trajectory.h"
 
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
-
-#include <math.h>
-#include <stdint.h>
-#include <string.h>
 
 /* A pivot below this share of its diagonal entry is rounding: the features seen so far are
  * dependent, and its row of R is zero. */

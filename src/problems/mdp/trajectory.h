@@ -2,8 +2,7 @@
  * The stochastic problem from inside: what a sample holds, for the rules, the experiment and the
  * tests.
  */
-#ifndef HVI_PROBLEMS_MDP_TRAJECTORY_H
-#define HVI_PROBLEMS_MDP_TRAJECTORY_H
+#pragma once
 
 #include "problems/mdp/learners.h"
 
@@ -102,5 +101,3 @@ static inline size_t hvi_trajectory_start(const hvi_trajectory *t, hvi_rng *rng)
 static inline size_t hvi_trajectory_next(const hvi_trajectory *t, size_t state, hvi_rng *rng) {
   return hvi_alias_next(&t->alias, state, hvi_rng_uniform(rng));
 }
-
-#endif

@@ -19,16 +19,13 @@
  *   MSPBE = |Pi (T z - z)|^2 = g' G^-1 g,  g = Phi' Xi (T z - z),
  *   BE(theta, theta) - inf BE(., theta) = 1/2 |z - T z|^2 - 1/2 |Pi T z - T z|^2 = MSPBE / 2.
  */
+#include "base/base.h"
 #include "problems/mdp/mdp.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "num/band.h"
 #include "num/bicgstab.h"
 #include "num/dense.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 enum { POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };
 static const double damping = 0.9;
@@ -143,9 +140,8 @@ static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
     change = power(m, m->law, work, POLISH_STEPS);
   }
   hvi_free(work);
-  for (size_t i = 0; i < m->n; i++) {
+  for (size_t i = 0; i < m->n; i++)
     if (!(m->law[i] > 0.0)) return complain_small(err);
-  }
   if (change <= acceptable) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "the chain mixes too slowly for its stationary law to be found: |xi P - xi| "

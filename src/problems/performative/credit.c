@@ -22,16 +22,12 @@
  * deployed now. J is X_t in either case, with the deployment held fixed.
  */
 #include "problems/performative/credit.h"
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
 #include "vi/sets.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { WIDTH = HVI_CREDIT_WIDTH, FEATURES = HVI_CREDIT_FEATURES, BIAS = HVI_CREDIT_BIAS };
 typedef struct credit_options {
@@ -236,11 +232,10 @@ static double parameter_limit(const credit *c) {
   for (int k = 0; k < 60; k++) {
     const double middle = 0.5 * (low + high);
     if (!parameter_view(&beta, &mu, c, exp(middle))) return NAN;
-    if (beta < mu) {
+    if (beta < mu)
       low = middle;
-    } else {
+    else
       high = middle;
-    }
   }
   return exp(low);
 }

@@ -1,6 +1,5 @@
 /* The credit problems from inside, for each other and for tests. */
-#ifndef HVI_PROBLEMS_PERFORMATIVE_CREDIT_H
-#define HVI_PROBLEMS_PERFORMATIVE_CREDIT_H
+#pragma once
 
 #include <hvi/model.h>
 
@@ -51,5 +50,3 @@ enum { HVI_RIR_HIDDEN = 8, HVI_RIR_DIM = HVI_RIR_HIDDEN * (HVI_CREDIT_WIDTH + 1)
  * brings about. */
 void hvi_rir_predict(const hvi_model *m, const double *theta, bool deployed, double *z,
                      double *cache);
-
-#endif

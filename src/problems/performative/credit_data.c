@@ -1,17 +1,13 @@
 /*
  *   x_j <- (x_j - mean_j) / sd_j  over all complete rows, sd with 1 / rows;  x_10 = 1
  */
+#include "base/base.h"
 #include "problems/performative/credit.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "io/csv_table.h"
 #include "num/vec.h"
 
 #include <hvi/rng.h>
-
-#include <math.h>
-#include <string.h>
 
 enum { WIDTH = HVI_CREDIT_WIDTH, LABEL = HVI_CREDIT_FEATURES, COLUMNS, MOST_OTHERS = 10000 };
 

@@ -4,13 +4,11 @@
  *
  * D leaves the bias out. Newton steps with halving while f does not fall; a handful are enough.
  */
+#include "base/base.h"
 #include "problems/performative/credit.h"
 
-#include "base/error.h"
 #include "num/dense.h"
 #include "num/vec.h"
-
-#include <math.h>
 
 enum { WIDTH = HVI_CREDIT_WIDTH, MOST_STEPS = 100, MOST_HALVINGS = 60 };
 

@@ -1,16 +1,13 @@
 #include "problems/performative/family.h"
 
-#include "base/error.h"
-
-#include <math.h>
+#include "base/base.h"
 
 static const hvi_performative_kind *const kinds[] = {
     &hvi_performative_linear, &hvi_performative_mean, &hvi_credit, &hvi_credit_rir};
 
 static const hvi_performative_kind *kind_of(const hvi_problem *p) {
-  for (size_t k = 0; p && k < sizeof kinds / sizeof *kinds; k++) {
+  for (size_t k = 0; p && k < sizeof kinds / sizeof *kinds; k++)
     if (kinds[k]->ops == p->ops) return kinds[k];
-  }
   return NULL;
 }
 

@@ -1,6 +1,5 @@
 /* What the problems of this package share: measures, and the contraction test. */
-#ifndef HVI_PROBLEMS_PERFORMATIVE_FAMILY_H
-#define HVI_PROBLEMS_PERFORMATIVE_FAMILY_H
+#pragma once
 
 #include <hvi/performative.h>
 
@@ -20,5 +19,3 @@ typedef struct hvi_performative_kind {
 
 extern const hvi_performative_kind hvi_performative_linear, hvi_performative_mean, hvi_credit,
     hvi_credit_rir;
-
-#endif

@@ -16,14 +16,11 @@
  * z = s a' tanh(W x) the matrix J J' is near a multiple of the identity, so that plain gradient
  * steps of size 1 are stable.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
-
-#include <math.h>
 
 typedef struct linear_options {
   double eps;

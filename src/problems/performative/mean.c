@@ -11,12 +11,9 @@
  * n_k observations between deployments, and one step with eta = 1 goes to their mean: exactly where
  * n_k stochastic gradient steps of size 1, 1/2, 1/3, ... end.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
-
-#include <math.h>
 
 typedef struct mean_options {
   double mean, eps, sigma, growth;

@@ -23,16 +23,12 @@
  * every inner loop runs over the lanes of a block and becomes SIMD code; the last block is filled up
  * with copies that count for nothing.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/simd_exp.h"
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/credit.h"
 #include "problems/performative/family.h"
-
-#include <math.h>
-#include <string.h>
 
 typedef struct rir_options {
   double delta;
@@ -241,11 +237,10 @@ void hvi_rir_predict(const hvi_model *base, const double *theta, bool deployed, 
                      double *cache) {
   const rir_model *m = (const rir_model *)base;
   bind(base, cache, NULL);
-  if (deployed) {
+  if (deployed)
     eval(base, cache, theta, z);
-  } else {
+  else
     run(m, NULL, NULL, theta, z);
-  }
 }
 
 static const hvi_model_ops model_ops = {

@@ -15,10 +15,9 @@
  *
  * or w_i where a sequence begins.
  */
+#include "base/base.h"
 #include "num/vec.h"
 #include "problems/value/value.h"
-
-#include <math.h>
 
 static double future(const hvi_value *v, size_t row) {
   return v->returns || v->spec.data->terminated[row] ? 0.0 : 1.0;

@@ -12,13 +12,9 @@
  *   sum over the fresh batch of F_i (z_i - z_i(theta_t)) + 1/2N sum over the other (z -
  * z(theta_t))^2.
  */
-#include "base/error.h"
-#include "base/memory.h"
+#include "base/base.h"
 #include "model/mlp.h"
 #include "problems/value/value.h"
-
-#include <math.h>
-#include <string.h>
 
 /* The last parameter is the bias of the output. */
 static void lift(const hvi_problem *p, double *theta, double c) {

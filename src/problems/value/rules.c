@@ -16,12 +16,10 @@
  *
  * With `adam`, theta and w move by Adam's rule (0.9, 0.999, 1e-8) along these directions.
  */
-#include "base/memory.h"
+#include "base/base.h"
 #include "num/bulk.h"
 #include "num/vec.h"
 #include "problems/value/value.h"
-
-#include <math.h>
 
 /* A rule's state, taken apart: its workspace at a step. */
 typedef struct workspace {

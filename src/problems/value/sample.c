@@ -14,13 +14,8 @@
  * is of another, k steps after row i, G_i lacks gamma^k times the value there; such a row is of use
  * when gamma^k is at most 0.01.
  */
+#include "base/base.h"
 #include "problems/value/value.h"
-
-#include "base/error.h"
-#include "base/memory.h"
-
-#include <stdint.h>
-#include <string.h>
 
 enum { LINE = 64 };
 
@@ -121,11 +116,10 @@ hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err) {
   double G = 0.0, missing = 1.0;
   size_t first = d->count; /* usable rows fill their array from its end */
   for (size_t i = d->count; i-- > 0;) {
-    if (d->terminated[i]) {
+    if (d->terminated[i])
       G = missing = 0.0;
-    } else if (!hvi_dataset_continues(d, i)) {
+    else if (!hvi_dataset_continues(d, i))
       G = 0.0, missing = 1.0;
-    }
     v->returns[i] = G = (double)d->reward[i] + gamma * G;
     missing *= gamma;
     if (missing <= most_missing) v->usable[--first] = i;

@@ -1,6 +1,5 @@
 /* Policy evaluation with networks from inside: what the problem and a sample hold. */
-#ifndef HVI_PROBLEMS_VALUE_VALUE_H
-#define HVI_PROBLEMS_VALUE_VALUE_H
+#pragma once
 
 #include "net/net.h"
 
@@ -62,5 +61,3 @@ void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, 
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);
 /* Rows of data that the first `count` returns are made of. */
 size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count);
-
-#endif

@@ -4,15 +4,12 @@
  * States are gathered slice by slice, and a thread's slices share one trace, so that a data set
  * takes no more memory than a slice of it.
  */
+#include "base/base.h"
 #include "problems/value/value.h"
 
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/parallel.h"
 #include "model/mlp.h"
-
-#include <string.h>
 
 static size_t aligned(size_t floats) { return (floats + 15) / 16 * 16; }
 

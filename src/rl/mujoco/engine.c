@@ -8,16 +8,12 @@
  * else's, both go to whoever was set before; where there was none, an error does what MuJoCo would
  * have done by itself, and a warning is dropped.
  */
+#include "base/base.h"
 #include "rl/mujoco/mujoco.h"
-
-#include "base/error.h"
-#include "base/memory.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
-#include <stdio.h>
-#include <string.h>
 
 typedef struct guard {
   jmp_buf back; /* without the signal mask: setjmp is a few stores */
@@ -108,18 +104,16 @@ typedef struct loading {
 static void load(void *context) {
   loading *l = context;
   mj_defaultVFS(l->vfs);
-  if (add_file(l->vfs, "model.xml", l->xml)) {
+  if (add_file(l->vfs, "model.xml", l->xml))
     l->model = mj_loadXML("model.xml", l->vfs, l->text, sizeof l->text);
-  } else {
+  else
     snprintf(l->text, sizeof l->text, "could not allocate a file");
-  }
 }
 
 /* MuJoCo's reports have several lines. */
 static void join_lines(char *text) {
-  for (char *c = text; *c; c++) {
+  for (char *c = text; *c; c++)
     if (*c == '\n' || *c == '\r') *c = c[1] ? ' ' : '\0';
-  }
 }
 
 static hvi_status compile(mjModel **model, const char *name, const char *xml, hvi_error *err) {
@@ -145,11 +139,10 @@ hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const cha
   if (!made) return hvi_error_memory(err, "a MuJoCo model");
   atomic_init(&made->users, 1);
   const hvi_status status = compile(&made->model, name, xml, err);
-  if (status) {
+  if (status)
     hvi_free(made);
-  } else {
+  else
     *model = made;
-  }
   return status;
 }
 

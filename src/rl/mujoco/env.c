@@ -11,19 +11,15 @@
  * A saved state is, after the clock, time, position, qpos, qvel, the solver's warm start, and the forces where
  * they are observed. Nothing else survives from one step to the next.
  */
+#include "base/base.h"
 #include "rl/mujoco/mujoco.h"
 
 #include "base/embedded.h"
-#include "base/error.h"
-#include "base/memory.h"
 #include "base/module.h"
 #include "num/vec.h"
 #include "rl/env_kinds.h"
 
 #include <hvi/version.h>
-
-#include <math.h>
-#include <string.h>
 
 static size_t force_count(const hvi_mujoco_env *e) {
   return e->robot->forces ? 6 * (size_t)e->model->nbody : 0;
@@ -50,12 +46,9 @@ static bool warned(const mjData *data) {
 }
 
 static void perturb(hvi_mujoco_env *e, hvi_rng *rng) {
-  for (size_t i = 0; i < (size_t)e->model->nq; i++) {
+  for (size_t i = 0; i < (size_t)e->model->nq; i++)
     e->data->qpos[i] += hvi_rng_range(rng, -0.1, 0.1);
-  }
-  for (size_t i = 0; i < (size_t)e->model->nv; i++) {
-    e->data->qvel[i] += 0.1 * hvi_rng_normal(rng);
-  }
+  for (size_t i = 0; i < (size_t)e->model->nv; i++) e->data->qvel[i] += 0.1 * hvi_rng_normal(rng);
   /* Newer MuJoCo leaves this to the first step. */
   if (e->robot->quaternion) mju_normalize4(e->data->qpos + e->robot->quaternion);
 }
@@ -92,9 +85,7 @@ static void observe(const hvi_env *env, double *obs) {
   hvi_vec_copy(obs, e->data->qpos + e->robot->hidden, positions);
   hvi_vec_copy(obs + positions, e->data->qvel, velocities);
   double *forces = obs + positions + velocities;
-  for (size_t i = 6; i < force_count(e); i++) {
-    forces[i - 6] = cut(e->data->cfrc_ext[i]);
-  }
+  for (size_t i = 6; i < force_count(e); i++) forces[i - 6] = cut(e->data->cfrc_ext[i]);
 }
 
 /* The numbers of a saved state, in order: from the environment, or back to it. */
@@ -257,9 +248,8 @@ static hvi_status new_of_robot(hvi_env **env, const hvi_robot *robot, hvi_error 
 }
 
 static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {
-  for (size_t k = 0; k < sizeof robots / sizeof robots[0]; k++) {
+  for (size_t k = 0; k < sizeof robots / sizeof robots[0]; k++)
     if (strcmp(robots[k].name, name) == 0) return new_of_robot(env, &robots[k], err);
-  }
   return hvi_error_set(err, HVI_ERROR_INPUT, "the module mujoco has no environment '%s'", name);
 }
 

@@ -4,8 +4,7 @@
  * An error of the engine, which would wait for a key and end the program, comes back from the call
  * that caused it; so does a C++ exception.
  */
-#ifndef HVI_RL_MUJOCO_MUJOCO_H
-#define HVI_RL_MUJOCO_MUJOCO_H
+#pragma once
 
 #include <hvi/env.h>
 
@@ -65,5 +64,3 @@ struct hvi_mujoco_env {
 };
 
 enum { HVI_MUJOCO_SKIP = 5 }; /* physics steps in a step of the environment */
-
-#endif

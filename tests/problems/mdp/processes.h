@@ -90,9 +90,8 @@ static inline hvi_mdp *mdp_of(const hvi_mdp_spec *spec) {
 static inline void gauss(double *A, double *x, size_t n) {
   for (size_t k = 0; k < n; k++) {
     size_t best = k;
-    for (size_t i = k + 1; i < n; i++) {
+    for (size_t i = k + 1; i < n; i++)
       if (fabs(A[i * n + k]) > fabs(A[best * n + k])) best = i;
-    }
     for (size_t j = 0; j < n; j++) {
       const double a = A[k * n + j];
       A[k * n + j] = A[best * n + j];
@@ -137,9 +136,7 @@ static inline void plain_law(double *xi, const plain *p) {
 
 /* out = r + gamma P z */
 static inline void plain_bellman(double *out, const plain *p, const double *z) {
-  for (size_t i = 0; i < p->n; i++) {
-    out[i] = p->r[i] + p->gamma * dot(p->P + i * p->n, z, p->n);
-  }
+  for (size_t i = 0; i < p->n; i++) out[i] = p->r[i] + p->gamma * dot(p->P + i * p->n, z, p->n);
 }
 
 static inline void plain_values(double *z, const plain *p, const double *theta) {
@@ -157,11 +154,8 @@ static inline void plain_project(double *theta, const plain *p, const double *xi
   for (size_t j = 0; j < d; j++) {
     theta[j] = 0.0;
     for (size_t i = 0; i < p->n; i++) theta[j] += phi_at(p, i, j) * xi[i] * z[i];
-    for (size_t k = 0; k < d; k++) {
-      for (size_t i = 0; i < p->n; i++) {
-        D[j * d + k] += phi_at(p, i, j) * xi[i] * phi_at(p, i, k);
-      }
-    }
+    for (size_t k = 0; k < d; k++)
+      for (size_t i = 0; i < p->n; i++) D[j * d + k] += phi_at(p, i, j) * xi[i] * phi_at(p, i, k);
   }
   gauss(D, theta, d);
   free(D);

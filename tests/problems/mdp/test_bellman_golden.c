@@ -16,9 +16,8 @@ typedef struct golden {
 
 /* The next line of the file. */
 static bool read_golden(FILE *f, golden *g) {
-  if (fscanf(f, "%d,%15[^,],%zu,%zu", &g->number, g->name, &g->rows, &g->columns) != 4) {
+  if (fscanf(f, "%d,%15[^,],%zu,%zu", &g->number, g->name, &g->rows, &g->columns) != 4)
     return false;
-  }
   assert_true(g->rows * g->columns <= 2000);
   for (size_t i = 0; i < g->rows * g->columns; i++)
     assert_int_equal(fscanf(f, ",%lf", &g->x[i]), 1);

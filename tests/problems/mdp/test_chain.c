@@ -34,9 +34,8 @@ static void the_walk_is_slow_and_uniform(void **state) {
   }
   hvi_mdp_bellman(m, v, out);
   const double second = 0.5 + 0.5 * cos(3.14159265358979323846 / 100.0);
-  for (size_t i = 0; i < 100; i++) {
+  for (size_t i = 0; i < 100; i++)
     check_near((out[i] - hvi_mdp_reward(m)[i]) / 0.9, second * v[i], 1e-14);
-  }
   hvi_problem_free(p);
 }
 

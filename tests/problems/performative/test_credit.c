@@ -147,9 +147,8 @@ static void repeated_gradient_in_closed_form(void **state) {
         x[j] = d.x[i * WIDTH + j] - (j == 0 || j == 5 || j == 7 ? 0.7 * theta[j] : 0.0);
         s += x[j] * theta[j];
       }
-      for (size_t j = 0; j < WIDTH; j++) {
+      for (size_t j = 0; j < WIDTH; j++)
         next[j] -= 0.8 * (1.0 / (1.0 + exp(-s)) - d.y[i]) * x[j] / (double)d.rows;
-      }
     }
     for (size_t j = 0; j < FEATURES; j++) next[j] -= 0.8 * theta[j] / (double)d.rows;
     memcpy(theta, next, sizeof theta);
@@ -205,11 +204,9 @@ static void gap_is_what_a_refit_gains(void **state) {
   check_ok(hvi_credit_data_new(&d, "synthetic", 500, 1, NULL), NULL);
   double theta[WIDTH], refit[WIDTH], curvature[WIDTH * WIDTH], least;
   fill_normal(theta, WIDTH, 9);
-  for (size_t i = 0; i < d.rows; i++) {
-    for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+  for (size_t i = 0; i < d.rows; i++)
+    for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
       d.x[i * WIDTH + hvi_credit_strategic[k]] -= 4.0 * theta[hvi_credit_strategic[k]];
-    }
-  }
   double own = 0.0, right = 0.0;
   for (size_t i = 0; i < d.rows; i++) {
     const double s = dot(d.x + i * WIDTH, theta, WIDTH);

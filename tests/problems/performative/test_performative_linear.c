@@ -23,9 +23,8 @@ static void stable_point_in_closed_form(void **state) {
     check_ok(hvi_dense_singular_values(z, A, n, n, NULL), NULL);
     check_near(z[0], strtod(values[k % 4], NULL), 1e-12);
     if (k < 4) check_near(z[n - 1], z[0], 1e-12);
-    for (size_t i = 0; i < n && k >= 4; i++) {
+    for (size_t i = 0; i < n && k >= 4; i++)
       for (size_t j = 0; j < n; j++) assert_true(A[i * n + j] == -A[j * n + i]);
-    }
     free(A);
     free(b);
     hvi_problem_free(p);
@@ -58,9 +57,8 @@ static void repeated_minimisation_contracts_by_eps(void **state) {
   s.inner.damping = 1e-6;
   s.alpha = 1e-9;
   hvi_solver_free(solve_traced(p, s, &t));
-  for (size_t k = 1; k < t.count; k++) {
+  for (size_t k = 1; k < t.count; k++)
     check_near(t.rows[k].dist2 / t.rows[k - 1].dist2, 0.36, 1e-6);
-  }
   hvi_problem_free(p);
 }
 

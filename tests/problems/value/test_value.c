@@ -212,9 +212,8 @@ static void random_draws_can_be_repeated(void **state) {
       seen[s->row[i]]++;
       assert_memory_equal(s->x + i * OBS, r.obs + s->row[i] * OBS, OBS * sizeof(float));
     }
-    for (size_t before = 0; before < t; before++) {
+    for (size_t before = 0; before < t; before++)
       assert_memory_not_equal(drawn[t], drawn[before], sizeof drawn[t]);
-    }
   }
   for (size_t i = 0; i < ROWS; i++) assert_in_range(seen[i], 10, 60); /* 33 on average */
   for (size_t t = 2; t < 5; t++) {

@@ -147,9 +147,8 @@ static void the_same_batch_twice_is_algorithm_2(void **state) {
   spec.buffer = 1;
   hvi_problem *twice = value_problem(&spec);
   const course a = solve(plain, gd(5, 0.02)), b = solve(twice, gd(5, 0.02));
-  for (size_t t = 1; t <= STEPS; t++) {
+  for (size_t t = 1; t <= STEPS; t++)
     check_course(&b, plain->theta0, a.theta[t], t, plain->model->dim);
-  }
   hvi_problem_free(plain);
   hvi_problem_free(twice);
   source_free(src);

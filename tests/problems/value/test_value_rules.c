@@ -11,9 +11,8 @@ typedef struct learner {
 } learner;
 
 static const hvi_rule *find_rule(const hvi_problem *p, const char *name) {
-  for (size_t k = 0; p->ops->rules[k]; k++) {
+  for (size_t k = 0; p->ops->rules[k]; k++)
     if (strcmp(p->ops->rules[k]->name, name) == 0) return p->ops->rules[k];
-  }
   fail_msg("no rule '%s'", name);
   return NULL;
 }
