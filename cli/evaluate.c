@@ -184,8 +184,7 @@ static int choose_method(hvi_evaluate *e, const hvi_args *args) {
 /* The solver draws one batch ahead. */
 static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
-  const hvi_status status = hvi_task_open(&e->task, e->env_name, e->policy_path, err);
-  if (status) return status;
+  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, err));
   size_t rows;
   if (!hvi_multiply_sizes(s->value.buffer + e->steps + 1, e->batch, &rows)) rows = 0;
   s->value.draw = HVI_VALUE_FRESH;
@@ -196,8 +195,7 @@ static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
 
 static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
-  const hvi_status status = hvi_task_open_data(&e->task, e->data_path, err);
-  if (status) return status;
+  HVI_TRY(hvi_task_open_data(&e->task, e->data_path, err));
   s->value.data = e->task.data;
   s->value.draw = e->batch > 0 && e->batch < e->task.data->count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
   s->normalise_rows = SCALE_ROWS;
@@ -208,8 +206,7 @@ static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
 /* Whose values are asked for, and the spec but for the test set. */
 static hvi_status open_task(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
-  const hvi_status status = e->env_name ? open_environment(e, err) : open_data(e, err);
-  if (status) return status;
+  HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
   if (e->collector) {
     s->stream = hvi_stream_of_collector(e->collector);
     s->value.data = hvi_collector_data(e->collector);
@@ -263,13 +260,12 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
   if (status || e->interrupted) return status;
   const hvi_testset *set = e->task.testset;
   if (made && set->count != e->test_states)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "'%s' has %zu states, not %zu; --fresh makes a new one", path, set->count,
-                         e->test_states);
+    return hvi_error_argument(err, "'%s' has %zu states, not %zu; --fresh makes a new one", path,
+                              set->count, e->test_states);
   if (made && set->origin.seed != e->setup.seed)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "'%s' is of seed %llu, not %llu; --fresh makes a new one", path,
-                         (unsigned long long)set->origin.seed, (unsigned long long)e->setup.seed);
+    return hvi_error_argument(err, "'%s' is of seed %llu, not %llu; --fresh makes a new one", path,
+                              (unsigned long long)set->origin.seed,
+                              (unsigned long long)e->setup.seed);
   e->spec.probe = e->task.probe;
   if (!made && !gamma_given) e->spec.value.gamma = set->gamma;
   return HVI_OK;

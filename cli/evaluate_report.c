@@ -53,8 +53,8 @@ hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err) {
     /* a network written over the policy that it judges would be a loss */
     for (size_t i = 0; k >= HVI_FILE_NETWORK && i < sizeof read / sizeof *read; i++)
       if (read[i] && same_file(read[i], file[k]))
-        return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                             "'%s' would be overwritten: --out takes another name", read[i]);
+        return hvi_error_argument(err, "'%s' would be overwritten: --out takes another name",
+                                  read[i]);
   }
   return HVI_OK;
 }
@@ -106,19 +106,17 @@ static hvi_status check_trace(const hvi_evaluate *e, hvi_error *err) {
 
 hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
   const char *checkpoint = e->file[HVI_FILE_CHECKPOINT], *network = e->file[HVI_FILE_NETWORK];
-  hvi_status status = hvi_lock_take(&e->lock, checkpoint, err);
-  if (status) return status;
+  HVI_TRY(hvi_lock_take(&e->lock, checkpoint, err));
   *there = access(checkpoint, F_OK) == 0;
   const bool told = e->resume || e->fresh;
   if (*there && !told)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "'%s' is there: --resume goes on from it, --fresh begins anew",
-                         checkpoint);
+    return hvi_error_argument(err, "'%s' is there: --resume goes on from it, --fresh begins anew",
+                              checkpoint);
   if (!told && access(network, F_OK) == 0)
     return hvi_error_set(
         err, HVI_ERROR_ARGUMENT,
         "'%s' is there and its checkpoint is not: --fresh makes another one in its place", network);
-  status = check_trace(e, err);
+  hvi_status status = check_trace(e, err);
   return !status && e->fresh ? hvi_kept_check(checkpoint, err) : status;
 }
 
@@ -212,8 +210,7 @@ static int by_value(const void *a, const void *b) {
 /* Rows in the order of their values, along which the diagonal is drawn. */
 static hvi_status write_pairs(const char *path, state_pair *pairs, size_t count, hvi_error *err) {
   hvi_csv csv = {0};
-  const hvi_status status = hvi_csv_open(&csv, path, "predicted,value,standard_error", err);
-  if (status) return status;
+  HVI_TRY(hvi_csv_open(&csv, path, "predicted,value,standard_error", err));
   qsort(pairs, count, sizeof *pairs, by_value);
   for (size_t i = 0; i < count; i++) {
     hvi_csv_number(&csv, pairs[i].predicted);

@@ -229,8 +229,7 @@ static void csv_row(hvi_csv *csv, const double *x, size_t n) {
 
 static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_error *err) {
   hvi_csv csv;
-  hvi_status status = hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err));
   const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
   for (int k = 0; k <= POINTS; k++) {
     const double eta = last_eta(i) * k / POINTS;
@@ -243,8 +242,7 @@ static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_er
 
 static hvi_status write_points(const char *path, const hvi_inspection *i, hvi_error *err) {
   hvi_csv csv;
-  hvi_status status = hvi_csv_open(&csv, path, "eta,observed,exact", err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(hvi_csv_open(&csv, path, "eta,observed,exact", err));
   csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
   return hvi_csv_close(&csv, err);
 }

@@ -85,9 +85,8 @@ static hvi_status read_log(char **text, const training *t, hvi_error *err) {
   if (status != HVI_OK || strncmp(*text, HEADER, strlen(HEADER)) == 0) return status;
   hvi_free(*text);
   *text = NULL;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is there and is no log of a training: --log takes another name",
-                       t->log_path);
+  return hvi_error_input(err, "'%s' is there and is no log of a training: --log takes another name",
+                         t->log_path);
 }
 
 /* The rows of an earlier run, which this one does not go on with. */
@@ -105,14 +104,13 @@ static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
   int fd;
   char *text = NULL;
   t->logged = hvi_sac_state(t->sac).episodes;
-  hvi_status status = hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, err));
   t->rows = fdopen(fd, "a");
   if (!t->rows) {
     close(fd);
     return hvi_error_system(err, "write", t->log_path);
   }
-  status = read_log(&text, t, err);
+  hvi_status status = read_log(&text, t, err);
   if (text && resumed) end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
   if (text && !resumed) status = keep_rows(t, text, err);
   if (resumed && !status && !text)

@@ -105,8 +105,7 @@ static hvi_status open_trace(run *r, hvi_error *err) {
   const hvi_model *m = r->asked->setup.problem->model;
   const bool points = m->dim <= few && m->out <= few;
   if (!r->asked->trace) return HVI_OK;
-  const hvi_status status = open_exact(r, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(open_exact(r, err));
   const hvi_trace_settings columns = {.theta = points ? m->dim : 0,
                                       .z = points ? m->out : 0,
                                       .extra = r->mdp ? COLUMNS : 0,

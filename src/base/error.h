@@ -7,6 +7,16 @@
 hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+#define hvi_error_input(err, ...)    hvi_error_set(err, HVI_ERROR_INPUT, __VA_ARGS__)
+#define hvi_error_argument(err, ...) hvi_error_set(err, HVI_ERROR_ARGUMENT, __VA_ARGS__)
+
+/* Returns from the function with the status of a call that failed. */
+#define HVI_TRY(call)                                                                              \
+  do {                                                                                             \
+    const hvi_status tried_ = (call);                                                              \
+    if (tried_) return tried_;                                                                     \
+  } while (0)
+
 /* The usual text for a failed allocation of `what`. */
 hvi_status hvi_error_memory(hvi_error *err, const char *what);
 

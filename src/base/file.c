@@ -113,8 +113,7 @@ hvi_status hvi_file_plain(const char *path, hvi_error *err) {
 
 hvi_status hvi_file_replace(hvi_file *f, const char *path, hvi_error *err) {
   *f = (hvi_file){.keep = true};
-  const hvi_status status = hvi_file_plain(path, err);
-  if (status) return status;
+  HVI_TRY(hvi_file_plain(path, err));
   f->path = hvi_copy_text(path);
   return begin(f, err);
 }
@@ -175,8 +174,7 @@ static hvi_status keep_previous(const hvi_file *f, hvi_error *err) {
 }
 
 static hvi_status put_in_place(hvi_file *f, hvi_error *err) {
-  hvi_status status = f->keep ? keep_previous(f, err) : HVI_OK;
-  if (status) return status;
+  HVI_TRY(f->keep ? keep_previous(f, err) : HVI_OK);
   if (rename(f->temporary, f->path) != 0) return hvi_error_system(err, "create", f->path);
   hvi_free(f->temporary);
   f->temporary = NULL;
@@ -184,7 +182,7 @@ static hvi_status put_in_place(hvi_file *f, hvi_error *err) {
 }
 
 hvi_status hvi_file_commit(hvi_file *f, hvi_error *err) {
-  if (!f->stream) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the file is not open");
+  if (!f->stream) return hvi_error_argument(err, "the file is not open");
   hvi_status status = HVI_OK;
   errno = flush_and_close(f);
   if (errno)
@@ -257,8 +255,7 @@ void hvi_lock_release(hvi_lock *lock) {
 
 hvi_status hvi_file_write_text(const char *path, const char *text, hvi_error *err) {
   hvi_file f;
-  hvi_status status = hvi_file_create(&f, path, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(hvi_file_create(&f, path, err));
   fputs(text, f.stream); /* a failure stays in the stream and is found by the commit */
   return hvi_file_commit(&f, err);
 }
@@ -282,8 +279,8 @@ static hvi_status read_open(unsigned char **bytes, size_t *size, int fd, const c
   if (!S_ISREG(st.st_mode))
     return hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s': it is not a regular file", path);
   if ((uintmax_t)st.st_size > max_bytes)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has %ju bytes; at most %zu are read", path,
-                         (uintmax_t)st.st_size, max_bytes);
+    return hvi_error_input(err, "'%s' has %ju bytes; at most %zu are read", path,
+                           (uintmax_t)st.st_size, max_bytes);
   size_t there = (size_t)st.st_size;
   unsigned char *content = there < SIZE_MAX ? hvi_alloc(there + 1, 1) : NULL;
   if (!content) return hvi_error_memory(err, "the contents of a file");
@@ -317,8 +314,8 @@ hvi_status hvi_file_read_text(char **text, const char *path, size_t max_bytes, h
   if (status != HVI_OK) return status;
   const unsigned char *nul = memchr(bytes, 0, size);
   if (nul) {
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is not a text file: byte %zu is zero", path,
-                           (size_t)(nul - bytes));
+    status = hvi_error_input(err, "'%s' is not a text file: byte %zu is zero", path,
+                             (size_t)(nul - bytes));
     hvi_free(bytes);
     return status;
   }
@@ -339,7 +336,7 @@ static hvi_status make_one(const char *path, hvi_error *err) {
 }
 
 hvi_status hvi_folder_make(const char *path, hvi_error *err) {
-  if (!path[0]) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a folder needs a name");
+  if (!path[0]) return hvi_error_argument(err, "a folder needs a name");
   char *prefix = hvi_copy_text(path);
   if (!prefix) return hvi_error_memory(err, "a file name");
   hvi_status status = HVI_OK;

@@ -35,6 +35,12 @@ double *hvi_alloc_doubles(size_t count) { return hvi_alloc(count, sizeof(double)
 
 void hvi_free(void *p) { free(p); }
 
+void hvi_free_owned(void *pointer_to_pointer) {
+  void *p;
+  memcpy(&p, pointer_to_pointer, sizeof p);
+  free(p);
+}
+
 void *hvi_grow(void *old, size_t used, size_t count, size_t size) {
   void *grown = hvi_alloc(count, size);
   if (!grown) return NULL;

@@ -61,8 +61,8 @@ hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *wha
     if (used + strlen(names[i]) + 3 > sizeof hint) break;
     snprintf(hint + used, sizeof hint - used, ", %s", names[i]);
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s%sunknown %s '%.60s'; %s", where ? where : "",
-                       where ? ": " : "", what, word, hint);
+  return hvi_error_input(err, "%s%sunknown %s '%.60s'; %s", where ? where : "", where ? ": " : "",
+                         what, word, hint);
 }
 
 bool hvi_words_have(const char *words, const char *word) {

@@ -64,11 +64,10 @@ static hvi_status make(const job *j, size_t index, hvi_problem **problem, hvi_er
 static hvi_status make_checked(const job *j, size_t index, hvi_problem **problem, double *eta,
                                hvi_error *err) {
   hvi_error cause = {0};
-  hvi_status status = make(j, index, problem, err);
-  if (status) return status;
+  HVI_TRY(make(j, index, problem, err));
   /* the solver knows which settings are right and what the step rule comes to */
   hvi_solver *solver;
-  status = hvi_solver_new(&solver, *problem, j->method, &cause);
+  hvi_status status = hvi_solver_new(&solver, *problem, j->method, &cause);
   if (status) {
     hvi_problem_free(*problem);
     return with_instance(err, &cause, status, index);
@@ -86,8 +85,7 @@ static hvi_status load(const chunk *c, bool *fits, hvi_error *err) {
   for (size_t i = 0; i < c->count && *fits; i++) {
     hvi_problem *p;
     double eta;
-    hvi_status status = make_checked(c->job, c->first + i, &p, &eta, err);
-    if (status) return status;
+    HVI_TRY(make_checked(c->job, c->first + i, &p, &eta, err));
     *fits = hvi_lanes_load(c->plan, c->slots, i, p, c->job->method, eta);
     hvi_problem_free(p);
   }
@@ -244,11 +242,10 @@ static hvi_status run_one(const job *j, size_t index, double *seconds, hvi_error
   hvi_settings s = *j->method;
   hvi_problem *p;
   hvi_solver *solver;
-  hvi_status status = make(j, index, &p, err);
-  if (status) return status;
+  HVI_TRY(make(j, index, &p, err));
   s.observe = observe;
   s.observer_context = &c;
-  status = hvi_solver_new(&solver, p, &s, err);
+  hvi_status status = hvi_solver_new(&solver, p, &s, err);
   if (!status) {
     const double start = hvi_clock_now();
     hvi_solver_run(solver);
@@ -381,17 +378,15 @@ hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instan
                             const hvi_settings *method, const hvi_ensemble_settings *s,
                             hvi_error *err) {
   *ensemble = NULL;
-  if (!make_instance || !method || !s) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "an ensemble needs instances, a method and settings");
-  }
+  if (!make_instance || !method || !s)
+    return hvi_error_argument(err, "an ensemble needs instances, a method and settings");
   if (s->count == 0 || method->max_outer == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an ensemble needs %s",
-                         s->count == 0 ? "at least one instance" : "an iteration limit");
+    return hvi_error_argument(err, "an ensemble needs %s",
+                              s->count == 0 ? "at least one instance" : "an iteration limit");
   }
   if (method->observe) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "an ensemble has no observer of single rows: use its progress function");
+    return hvi_error_argument(
+        err, "an ensemble has no observer of single rows: use its progress function");
   }
   job j = {.make = make_instance, .context = context, .method = method, .settings = s};
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");

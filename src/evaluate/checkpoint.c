@@ -139,9 +139,9 @@ static const double *find(const hvi_tensors *t, const char *name, size_t *rows, 
   const hvi_tensor *x = hvi_tensors_find(t, name);
   if (!x || x->type != HVI_TENSOR_F64 || x->dims != 2 || x->shape[1] != columns ||
       (!rows && x->shape[0] != 1)) {
-    hvi_error_set(err, HVI_ERROR_INPUT,
-                  "'%s' is no checkpoint of this evaluation: '%s' is missing or of another size",
-                  path, name);
+    hvi_error_input(err,
+                    "'%s' is no checkpoint of this evaluation: '%s' is missing or of another size",
+                    path, name);
     return NULL;
   }
   if (rows) *rows = x->shape[0];
@@ -188,12 +188,11 @@ static hvi_status check_place(const hvi_evaluation *e, const double *mark, const
   const size_t last = e->spec.settings.max_outer;
   for (size_t i = 0; i < MARK; i++) {
     if (mark[i] >= 0.0 && mark[i] <= 1e15) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' makes no sense: a count of %g", path, mark[i]);
+    return hvi_error_input(err, "'%s' makes no sense: a count of %g", path, mark[i]);
   }
   if (last == 0 || mark[0] <= (double)last) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is at step %.0f already, beyond the %zu asked for", path, mark[0],
-                       last);
+  return hvi_error_input(err, "'%s' is at step %.0f already, beyond the %zu asked for", path,
+                         mark[0], last);
 }
 
 /* Everything is looked at before anything is taken over. */
@@ -207,11 +206,10 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   const double *mark = seconds ? find(t, "mark", NULL, MARK, path, err) : NULL;
   const double *mean = mark && e->mean ? find(t, "mean", NULL, d, path, err) : mark;
   if (!mean) return HVI_ERROR_INPUT;
-  hvi_status status = check_place(e, mark, path, err);
-  if (status) return status;
+  HVI_TRY(check_place(e, mark, path, err));
   if (e->mean) memcpy(e->mean, mean, d * sizeof *mean);
   memcpy(&e->seconds, seconds, sizeof e->seconds);
-  status = renew_data(e, mark, err);
+  hvi_status status = renew_data(e, mark, err);
   if (!status) status = hvi_solver_restore(e->solver, solver, err);
   if (status) return status;
   hvi_evaluation_decide(e);

@@ -170,8 +170,7 @@ hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
   if (e->outcome != HVI_RUNNING) return HVI_OK;
   const size_t outer = hvi_solver_info(e->solver).last.outer + 1;
   double ahead = e->seconds.ahead;
-  hvi_status status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err);
-  if (status) return status;
+  HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err));
   const double start = clock_of(e), inner = inner_seconds(e);
   hvi_solver_step(e->solver);
   average(e, outer);
@@ -280,26 +279,23 @@ static hvi_status begin(hvi_evaluation *e, hvi_error *err) {
 static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   const hvi_probe *p = s->probe;
   const hvi_dataset *d = s->value.data;
-  if (!d) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an evaluation needs data");
+  if (!d) return hvi_error_argument(err, "an evaluation needs data");
   if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stream of data goes with fresh draws");
+    return hvi_error_argument(err, "a stream of data goes with fresh draws");
   if (s->stream.grow && s->value.returns && s->settings.max_outer == 0) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "returns come after the states: a stream needs max_outer to know how far");
+    return hvi_error_argument(
+        err, "returns come after the states: a stream needs max_outer to know how far");
   }
   if (p && p->obs != d->obs) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "the test set has observations of length %zu, and the data of %zu", p->obs,
-                         d->obs);
+    return hvi_error_input(err, "the test set has observations of length %zu, and the data of %zu",
+                           p->obs, d->obs);
   }
-  if (p && p->gamma != s->value.gamma) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the test set is for gamma %g, not %g", p->gamma,
-                         s->value.gamma);
-  }
+  if (p && p->gamma != s->value.gamma)
+    return hvi_error_input(err, "the test set is for gamma %g, not %g", p->gamma, s->value.gamma);
   if (s->gap && s->gap->obs != d->obs) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "the data for the Bellman gap have observations of length %zu, not %zu",
-                         s->gap->obs, d->obs);
+    return hvi_error_input(err,
+                           "the data for the Bellman gap have observations of length %zu, not %zu",
+                           s->gap->obs, d->obs);
   }
   return hvi_setting_check(hvi_evaluation_table(), s, err);
 }
@@ -312,10 +308,8 @@ static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   size_t rows;
   double seconds = 0.0;
   if (steps > SIZE_MAX / 4 || v->buffer > SIZE_MAX / 4 ||
-      !hvi_multiply_sizes(v->buffer + steps + 1, fresh_rows(v), &rows)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu steps with a buffer of %zu are too many",
-                         steps, v->buffer);
-  }
+      !hvi_multiply_sizes(v->buffer + steps + 1, fresh_rows(v), &rows))
+    return hvi_error_argument(err, "%zu steps with a buffer of %zu are too many", steps, v->buffer);
   return hvi_evaluation_grow(e, rows, &seconds, err);
 }
 
@@ -325,8 +319,7 @@ static hvi_status normalise(hvi_evaluation *e, hvi_error *err) {
   size_t rows = e->spec.normalise_rows ? e->spec.normalise_rows : fresh_rows(v);
   if (e->spec.normalise == HVI_NORMALISE_NONE) return HVI_OK;
   if (rows == 0 || rows > v->data->count) rows = v->data->count;
-  const hvi_status status = hvi_scales_new(&e->scales, v->data, rows, v->gamma, err);
-  if (status) return status;
+  HVI_TRY(hvi_scales_new(&e->scales, v->data, rows, v->gamma, err));
   v->center = e->scales.center;
   v->spread = e->scales.spread;
   if (e->spec.normalise == HVI_NORMALISE_STATES) return HVI_OK;
@@ -349,15 +342,14 @@ static void adapt_settings(hvi_evaluation *e) {
 hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,
                               hvi_error *err) {
   *evaluation = NULL;
-  hvi_status status = check(spec, err);
-  if (status) return status;
+  HVI_TRY(check(spec, err));
   hvi_evaluation *e = hvi_alloc(1, sizeof *e);
   if (!e) return hvi_error_memory(err, "an evaluation");
   e->spec = *spec;
   adapt_settings(e);
   e->reason = "";
   hvi_levels_add(e->levels, NULL);
-  status = first_rows(e, err);
+  hvi_status status = first_rows(e, err);
   if (!status) status = normalise(e, err);
   if (!status) status = hvi_value_new(&e->problem, &e->spec.value, spec->seed, err);
   if (!status && spec->gap) status = hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err);

@@ -54,10 +54,8 @@ static void fill_returns(double *G, const hvi_dataset *d, size_t rows, double ga
 hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t rows, double gamma,
                           hvi_error *err) {
   *scales = (hvi_scales){.scale = 1.0};
-  if (rows == 0 || rows > data->count) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "scales need rows of data: %zu of %zu", rows,
-                         data->count);
-  }
+  if (rows == 0 || rows > data->count)
+    return hvi_error_input(err, "scales need rows of data: %zu of %zu", rows, data->count);
   double *G = hvi_alloc_doubles(rows);
   scales->center = hvi_alloc_doubles(data->obs);
   scales->spread = hvi_alloc_doubles(data->obs);

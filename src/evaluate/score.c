@@ -34,15 +34,14 @@ static void calibrate(hvi_score *s, const double *p, const double *y, size_t n) 
 }
 
 static hvi_status check(size_t n, const double *predicted, const double *value, hvi_error *err) {
-  if (n == 0) return hvi_error_set(err, HVI_ERROR_INPUT, "there are no states to score");
+  if (n == 0) return hvi_error_input(err, "there are no states to score");
   if (hvi_vec_finite(predicted, n) && hvi_vec_finite(value, n)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "a value to score is not finite");
+  return hvi_error_input(err, "a value to score is not finite");
 }
 
 hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
                             const double *value, const double *standard_error, hvi_error *err) {
-  const hvi_status status = check(n, predicted, value, err);
-  if (status) return status;
+  HVI_TRY(check(n, predicted, value, err));
   double *square = hvi_alloc_doubles(n);
   if (!square) return hvi_error_memory(err, "the squared errors of a score");
   for (size_t i = 0; i < n; i++) square[i] = (predicted[i] - value[i]) * (predicted[i] - value[i]);
@@ -111,9 +110,8 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
   }
   hvi_status status = hvi_policy_check(policy, env, err);
   if (!status && set->obs != lqr->n) {
-    status = hvi_error_set(err, HVI_ERROR_INPUT,
-                           "the test set has observations of length %zu, and %s of %zu", set->obs,
-                           env->name, lqr->n);
+    status = hvi_error_input(err, "the test set has observations of length %zu, and %s of %zu",
+                             set->obs, env->name, lqr->n);
   }
   if (!status) status = hvi_probe_of_testset(probe, set, err);
   if (!status) status = set_exact(*probe, set, lqr, policy, err);

@@ -23,7 +23,7 @@ __attribute__((format(printf, 2, 3))) static hvi_status fail(const cursor *c, co
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return hvi_error_set(c->err, HVI_ERROR_INPUT, "%s:%zu: %s", c->path, c->line, text);
+  return hvi_error_input(c->err, "%s:%zu: %s", c->path, c->line, text);
 }
 
 /* Steps over what ends a field: a comma, or the end of the line. */
@@ -82,8 +82,7 @@ static hvi_status read_names(hvi_table *t, cursor *c) {
   if (at_end(c)) return fail(c, "the file is empty; its first line should name the columns");
   do {
     if (t->columns == MOST_COLUMNS) return fail(c, "more than %d columns", MOST_COLUMNS);
-    hvi_status status = next_field(c, &field);
-    if (status) return status;
+    HVI_TRY(next_field(c, &field));
     t->names[t->columns++] = field;
   } while (!c->ended);
   return HVI_OK;
@@ -105,8 +104,7 @@ static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
   size_t k = 0;
   char *field;
   do {
-    hvi_status status = next_field(c, &field);
-    if (status) return status;
+    HVI_TRY(next_field(c, &field));
     if (k < t->columns && !read_number(field, &row[k]))
       return fail(c, "column %zu ('%.40s'): '%.40s' is not a number", k + 1, t->names[k], field);
     k++;
@@ -131,20 +129,18 @@ static hvi_status read_rows(hvi_table *t, cursor *c) {
   if (!t->data) return hvi_error_memory(c->err, "a table");
   for (; !at_end(c); t->rows++) {
     c->line++;
-    hvi_status status = read_row(t, c, t->data + t->rows * t->columns);
-    if (status) return status;
+    HVI_TRY(read_row(t, c, t->data + t->rows * t->columns));
   }
   return t->rows ? HVI_OK : fail(c, "the file has a first line and no data");
 }
 
 hvi_status hvi_table_read(hvi_table *t, const char *path, size_t max_bytes, hvi_error *err) {
   *t = (hvi_table){0};
-  hvi_status status = hvi_file_read_text(&t->text, path, max_bytes, err);
-  if (status) return status;
+  HVI_TRY(hvi_file_read_text(&t->text, path, max_bytes, err));
   cursor c = {.path = path, .at = t->text, .line = 1, .err = err};
   /* some programs put a byte order mark in front */
   if (strncmp(c.at, "\xEF\xBB\xBF", 3) == 0) c.at += 3;
-  status = read_names(t, &c);
+  hvi_status status = read_names(t, &c);
   if (!status) status = read_rows(t, &c);
   if (status) hvi_table_clear(t);
   return status;

@@ -142,10 +142,7 @@ static hvi_status scan(hvi_journal *j, hvi_kept *k, uint64_t size, hvi_error *er
     if (!head_is_sane(j, &head, size - offset)) break;
     if (!check_contents(j, &head, offset, &whole)) return hvi_error_system(err, "read", j->path);
     if (!whole) break;
-    if (head.kind == LEVELS) {
-      const hvi_status status = take_levels(j, k, &head, offset, err);
-      if (status) return status;
-    }
+    if (head.kind == LEVELS) HVI_TRY(take_levels(j, k, &head, offset, err));
     if (!reserve(&j->records[head.kind], (size_t)head.index))
       return hvi_error_memory(err, "a list of records");
     enter(j, &head);
@@ -156,8 +153,7 @@ static hvi_status scan(hvi_journal *j, hvi_kept *k, uint64_t size, hvi_error *er
 }
 
 static hvi_status complain_damaged(const hvi_journal *j, hvi_error *err) {
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is damaged at its beginning; start afresh (--fresh)", j->path);
+  return hvi_error_input(err, "'%s' is damaged at its beginning; start afresh (--fresh)", j->path);
 }
 
 /* Compares the head with the run's, and finds where the records begin. */
@@ -186,7 +182,7 @@ static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
   char text[MOST_HEAD];
   file_head head = {.size = print_head(text, k)};
   if (head.size >= sizeof text)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings of a run are too long");
+    return hvi_error_argument(err, "the settings of a run are too long");
   memcpy(head.magic, MAGIC, sizeof MAGIC);
   head.checksum = hvi_checksum(HVI_HASH_START, text, (size_t)head.size);
   if (ftruncate(j->fd, 0) != 0 || !write_at(j->fd, &head, sizeof head, 0) ||
@@ -229,10 +225,10 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;
   if (size == 0) return begin(j, k, err);
   if (rule == HVI_JOURNAL_NEW) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "'%s' is left from an earlier run: go on with it (--resume) or start "
-                         "afresh (--fresh)",
-                         j->path);
+    return hvi_error_argument(err,
+                              "'%s' is left from an earlier run: go on with it (--resume) or start "
+                              "afresh (--fresh)",
+                              j->path);
   }
   if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
   if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0)
@@ -328,10 +324,8 @@ hvi_status hvi_journal_append(hvi_journal *j, unsigned kind, size_t index, const
 hvi_status hvi_journal_read(hvi_journal *j, unsigned kind, size_t index, void *contents,
                             size_t size, hvi_error *err) {
   const extent x = find(j, kind, index);
-  if (x.offset == 0 || size > x.size) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': record %zu is missing or too short", j->path,
-                         index);
-  }
+  if (x.offset == 0 || size > x.size)
+    return hvi_error_input(err, "'%s': record %zu is missing or too short", j->path, index);
   if (read_at(j->fd, contents, size, x.offset)) return HVI_OK;
   return hvi_error_system(err, "read", j->path);
 }

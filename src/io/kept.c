@@ -70,7 +70,7 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
   char kind[32], version[32], levels[HVI_LEVELS_TEXT];
   if (sscanf(line, "%31[^;]; hvi %31[^;]; level %39[a-z0-9+]", kind, version, levels) != 3 ||
       strcmp(kind, k->kind) != 0)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is no %s", path, k->kind);
+    return hvi_error_input(err, "'%s' is no %s", path, k->kind);
   if (strcmp(version, hvi_version()) != 0) {
     return hvi_error_set(err, HVI_ERROR_MISMATCH, "'%s' was made by hvi %s, and this is hvi %s",
                          path, version, hvi_version());
@@ -94,8 +94,7 @@ hvi_status hvi_kept_check(const char *path, hvi_error *err) {
 
 hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, hvi_error *err) {
   char line[HVI_KEPT_HEAD];
-  hvi_status status = hvi_kept_check(path, err);
-  if (status) return status;
+  HVI_TRY(hvi_kept_check(path, err));
   hvi_tensors all = *t;
   all.note_count = t->note_count + OWN_NOTES;
   all.notes = hvi_alloc(all.note_count, sizeof *all.notes);
@@ -104,7 +103,7 @@ hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, h
   all.notes[0] = (hvi_tensor_note){HEAD_KEY, line};
   all.notes[1] = (hvi_tensor_note){ABOUT_KEY, k->about};
   for (size_t i = 0; i < t->note_count; i++) all.notes[OWN_NOTES + i] = t->notes[i];
-  status = hvi_tensors_store(path, &all, true, err);
+  hvi_status status = hvi_tensors_store(path, &all, true, err);
   hvi_free(all.notes);
   return status;
 }
@@ -112,12 +111,12 @@ hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, h
 /* What a damaged file's name and reason are followed by. */
 static hvi_status complain_damaged(const char *path, const char *why, bool previous_is_good,
                                    hvi_error *err) {
-  if (!previous_is_good)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is damaged: %s", path, why);
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is damaged: %s; the one before it is good: mv '%s.previous' '%s' goes "
-                       "on from there",
-                       path, why, path, path);
+  if (!previous_is_good) return hvi_error_input(err, "'%s' is damaged: %s", path, why);
+  return hvi_error_input(
+      err,
+      "'%s' is damaged: %s; the one before it is good: mv '%s.previous' '%s' goes "
+      "on from there",
+      path, why, path, path);
 }
 
 static hvi_status read_checked(hvi_tensors **t, const char *path, hvi_error *err) {
@@ -127,7 +126,7 @@ static hvi_status read_checked(hvi_tensors **t, const char *path, hvi_error *err
   if (hvi_tensors_checked(*t)) return HVI_OK;
   hvi_tensors_free(*t);
   *t = NULL;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "it has no checksum");
+  return hvi_error_input(err, "it has no checksum");
 }
 
 static bool is_good(const char *path) {

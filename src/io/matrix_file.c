@@ -264,14 +264,12 @@ static hvi_status read_npy(hvi_matrix_file *out, const char *path, const char *n
   hvi_array array;
   hvi_status status = hvi_npy_read(&array, path, largest_file, err);
   if (status) return status;
-  if (array.dims != 1 && array.dims != 2) {
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has %zu axes; expected one or two", name,
-                           array.dims);
-  }
+  if (array.dims != 1 && array.dims != 2)
+    status = hvi_error_input(err, "'%s' has %zu axes; expected one or two", name, array.dims);
   for (size_t i = 0; i < array.size && !status; i++) {
     if (isfinite(array.data[i])) continue;
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "number %zu of '%s' is %g, which is not finite",
-                           i + 1, name, array.data[i]);
+    status = hvi_error_input(err, "number %zu of '%s' is %g, which is not finite", i + 1, name,
+                             array.data[i]);
   }
   if (status) {
     hvi_array_free(&array);
@@ -290,14 +288,13 @@ hvi_status hvi_matrix_file_read(hvi_matrix_file *out, const char *path, hvi_erro
   if (ends_in(path, ".npy")) return read_npy(out, path, name, err);
   const bool csv = ends_in(path, ".csv");
   if (!csv && !ends_in(path, ".mtx")) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is not a matrix that can be read; those end in .npy, .csv or .mtx",
-                         name);
+    return hvi_error_input(
+        err, "'%s' is not a matrix that can be read; those end in .npy, .csv or .mtx", name);
   }
   char *text;
-  hvi_status status = hvi_file_read_text(&text, path, largest_file, err);
-  if (status) return status;
-  status = csv ? hvi_csv_parse(out, text, name, err) : hvi_market_parse(out, text, name, err);
+  HVI_TRY(hvi_file_read_text(&text, path, largest_file, err));
+  hvi_status status =
+      csv ? hvi_csv_parse(out, text, name, err) : hvi_market_parse(out, text, name, err);
   hvi_free(text);
   return status;
 }
@@ -313,8 +310,8 @@ hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err) {
   size_t size = 0;
   if (m->data) return HVI_OK;
   if (!hvi_multiply_sizes(m->rows, m->columns, &size) || size > most_numbers) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%zu by %zu numbers are too many to write out",
-                         m->rows, m->columns);
+    return hvi_error_input(err, "%zu by %zu numbers are too many to write out", m->rows,
+                           m->columns);
   }
   m->data = hvi_alloc_doubles(size);
   if (!m->data) return hvi_error_memory(err, "a matrix");

@@ -158,8 +158,7 @@ static hvi_status parse_header(header *h, const unsigned char *bytes, size_t siz
   char type[32];
   size_t start = 0, end = 0;
   *h = (header){0};
-  hvi_status status = locate(&start, &end, bytes, size, f);
-  if (status != HVI_OK) return status;
+  HVI_TRY(locate(&start, &end, bytes, size, f));
   h->data_offset = end;
   cursor c = {(const char *)bytes + start, (const char *)bytes + end};
   if (!take_dictionary(&c, h, type, sizeof type)) {
@@ -252,9 +251,8 @@ hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_
   size_t size;
   *out = (hvi_array){0};
   if (max_bytes == 0) max_bytes = (size_t)1 << 30;
-  hvi_status status = hvi_file_read_bytes(&bytes, &size, path, max_bytes, err);
-  if (status != HVI_OK) return status;
-  status = hvi_npy_decode(out, bytes, size, path, err);
+  HVI_TRY(hvi_file_read_bytes(&bytes, &size, path, max_bytes, err));
+  hvi_status status = hvi_npy_decode(out, bytes, size, path, err);
   hvi_free(bytes);
   return status;
 }
@@ -306,8 +304,7 @@ hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, cons
   if (dims > HVI_NPY_MAX_DIMS)
     return hvi_refuse(&f, ": an array of %zu axes; at most %d are written", dims, HVI_NPY_MAX_DIMS);
   if (!multiply_shape(&size, dims, shape)) return hvi_refuse(&f, ": the shape is too large");
-  const hvi_status status = hvi_file_create(&file, path, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(hvi_file_create(&file, path, err));
   char text[HEADER_SIZE];
   const size_t length = print_header(text, dims, shape);
   if (fwrite(text, 1, length, file.stream) == length) write_numbers(file.stream, data, size);

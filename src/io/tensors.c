@@ -112,10 +112,11 @@ static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) 
     double rounded = (double)x;
     /* 2^63, to which the largest are rounded, has no int64_t */
     if (rounded < 0x1p63 && (int64_t)rounded == x) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "tensor '%.80s' has %jd at index %zu, which a double cannot hold exactly "
-                         "(at most 2^53 fits)",
-                         t->name, (intmax_t)x, i);
+    return hvi_error_input(
+        err,
+        "tensor '%.80s' has %jd at index %zu, which a double cannot hold exactly "
+        "(at most 2^53 fits)",
+        t->name, (intmax_t)x, i);
   }
   return HVI_OK;
 }
@@ -124,9 +125,8 @@ static hvi_status check_finite(const double *x, size_t n, const hvi_tensor *t, s
                                hvi_error *err) {
   for (size_t i = 0; i < n; i++) {
     if (isfinite(x[i])) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "tensor '%.80s' has %s at index %zu; its numbers must be finite", t->name,
-                         isnan(x[i]) ? "nan" : "an infinity", first + i);
+    return hvi_error_input(err, "tensor '%.80s' has %s at index %zu; its numbers must be finite",
+                           t->name, isnan(x[i]) ? "nan" : "an infinity", first + i);
   }
   return HVI_OK;
 }
@@ -137,10 +137,9 @@ static hvi_status narrow(float *out, const double *x, size_t n, const hvi_tensor
   for (size_t i = 0; i < n; i++) {
     out[i] = (float)x[i];
     if (isfinite(out[i]) && (!exact || (double)out[i] == x[i])) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "tensor '%.80s' has %.17g at index %zu, which a float cannot hold%s",
-                         t->name, x[i], first + i,
-                         exact ? " exactly (at most 2^24 fits)" : " (at most 3.4e38 fits)");
+    return hvi_error_input(
+        err, "tensor '%.80s' has %.17g at index %zu, which a float cannot hold%s", t->name, x[i],
+        first + i, exact ? " exactly (at most 2^24 fits)" : " (at most 3.4e38 fits)");
   }
   return HVI_OK;
 }
@@ -148,7 +147,7 @@ static hvi_status narrow(float *out, const double *x, size_t n, const hvi_tensor
 /* To doubles, or through a block of doubles to floats. */
 static hvi_status convert(double *doubles, float *floats, const hvi_tensor *t, hvi_error *err) {
   if ((unsigned)t->type >= HVI_TENSOR_TYPE_COUNT)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "tensor '%.80s' has an unknown type", t->name);
+    return hvi_error_argument(err, "tensor '%.80s' has an unknown type", t->name);
   const unsigned char *p = t->data;
   const size_t count = hvi_tensor_count(t), width = hvi_tensor_type_size(t->type);
   double block[BLOCK];

@@ -275,8 +275,7 @@ static hvi_status read_tensors(hvi_tensors *t, entry *entries, size_t data_offse
   hvi_status status = HVI_OK;
   json_object_foreach(((const store *)t->owned)->document, key, value) {
     if (!strcmp(key, HVI_TENSORS_NOTES)) continue;
-    status = parse_entry(&entries[t->count], key, value, f);
-    if (status) return status;
+    HVI_TRY(parse_entry(&entries[t->count], key, value, f));
     t->count++;
   }
   status = parse_notes(t, f);
@@ -400,8 +399,7 @@ static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const hvi_subj
     if (bytes > (size_t)INT64_MAX - begin) return hvi_refuse(f, ": the tensors are too large");
     json_t *description = describe(&t->items[i], begin, begin + bytes);
     if (!description) return hvi_error_memory(f->err, "the header of a tensor file");
-    hvi_status status = add(root, t->items[i].name, description, f);
-    if (status) return status;
+    HVI_TRY(add(root, t->items[i].name, description, f));
     begin += bytes;
   }
   return HVI_OK;
@@ -487,8 +485,7 @@ static int compare_order(const void *a, const void *b) {
 static hvi_status write_file(const char *path, const unsigned char *header, size_t header_size,
                              const hvi_tensors *t, bool keep, hvi_error *err) {
   hvi_file f;
-  hvi_status status = keep ? hvi_file_replace(&f, path, err) : hvi_file_create(&f, path, err);
-  if (status) return status;
+  HVI_TRY(keep ? hvi_file_replace(&f, path, err) : hvi_file_create(&f, path, err));
   bool good = fwrite(header, 1, header_size, f.stream) == header_size;
   for (size_t i = 0; i < t->count && good; i++) {
     const size_t bytes = bytes_of(&t->items[i]);

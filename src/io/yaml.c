@@ -59,19 +59,18 @@ __attribute__((format(printf, 3, 4))) static hvi_status refuse(parser *p, const 
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s:%u: %s", p->name, line_of(event->start_mark),
-                       text);
+  return hvi_error_input(p->err, "%s:%u: %s", p->name, line_of(event->start_mark), text);
 }
 
 static hvi_status complain_syntax(parser *p) {
   const yaml_parser_t *e = &p->events;
   if (e->error == YAML_MEMORY_ERROR) return hvi_error_memory(p->err, "a YAML document");
   if (e->error == YAML_READER_ERROR)
-    return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s: not a text file: %s at byte %zu", p->name,
-                         e->problem ? e->problem : "unreadable", e->problem_offset);
-  return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s:%u: not YAML: %s%s%s", p->name,
-                       line_of(e->problem_mark), e->problem ? e->problem : "cannot be read",
-                       e->context ? ", " : "", e->context ? e->context : "");
+    return hvi_error_input(p->err, "%s: not a text file: %s at byte %zu", p->name,
+                           e->problem ? e->problem : "unreadable", e->problem_offset);
+  return hvi_error_input(p->err, "%s:%u: not YAML: %s%s%s", p->name, line_of(e->problem_mark),
+                         e->problem ? e->problem : "cannot be read", e->context ? ", " : "",
+                         e->context ? e->context : "");
 }
 
 static hvi_status next_event(parser *p, yaml_event_t *event) {
@@ -180,7 +179,7 @@ static hvi_status read_document(parser *p) {
     if (status) return status;
   }
   if (p->tree->root) return HVI_OK;
-  return hvi_error_set(p->err, HVI_ERROR_INPUT, "%s: the file is empty", p->name);
+  return hvi_error_input(p->err, "%s: the file is empty", p->name);
 }
 
 hvi_status hvi_tree_parse(hvi_tree **out, const char *text, const char *name, hvi_error *err) {
@@ -233,7 +232,7 @@ hvi_status hvi_reader_fail(hvi_reader *r, const hvi_node *node, const char *form
   va_start(args, format);
   vsnprintf(text, sizeof text, format, args);
   va_end(args);
-  return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: %s", r->name, node->line, text);
+  return hvi_error_input(r->err, "%s:%u: %s", r->name, node->line, text);
 }
 
 hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what,
@@ -287,8 +286,7 @@ hvi_status hvi_reader_number(hvi_reader *r, const hvi_node *node, bool infinite,
 
 hvi_status hvi_reader_count(hvi_reader *r, const hvi_node *node, size_t most, size_t *count) {
   double x = 0.0;
-  hvi_status status = hvi_reader_number(r, node, false, &x);
-  if (status) return status;
+  HVI_TRY(hvi_reader_number(r, node, false, &x));
   if (!(x >= 1.0 && x <= (double)most) || x != floor(x))
     return hvi_reader_fail(r, node, "'%.60s' must be a whole number from 1 to %zu", node->text,
                            most);
@@ -304,8 +302,7 @@ hvi_status hvi_reader_text(hvi_reader *r, const hvi_node *node, const char **tex
 
 hvi_status hvi_reader_bool(hvi_reader *r, const hvi_node *node, bool *yes) {
   const char *text = NULL;
-  hvi_status status = hvi_reader_text(r, node, &text);
-  if (status) return status;
+  HVI_TRY(hvi_reader_text(r, node, &text));
   *yes = strcmp(text, "true") == 0;
   if (*yes || strcmp(text, "false") == 0) return HVI_OK;
   return hvi_reader_fail(r, node, "'%.60s' must be true or false", text);
@@ -350,8 +347,7 @@ static hvi_status find_array(hvi_reader *r, const hvi_node *map, const char *key
 
 static hvi_status read_npy(hvi_reader *r, const hvi_node *node, size_t dims, hvi_matrix *A) {
   const char *file = NULL;
-  hvi_status status = hvi_reader_text(r, node, &file);
-  if (status) return status;
+  HVI_TRY(hvi_reader_text(r, node, &file));
   if (!r->folder) return hvi_reader_fail(r, node, "no other files can be named here");
   char path[LONGEST_PATH];
   int length = file[0] == '/' ? snprintf(path, sizeof path, "%s", file)
@@ -360,7 +356,7 @@ static hvi_status read_npy(hvi_reader *r, const hvi_node *node, size_t dims, hvi
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
   hvi_array array;
   hvi_error why = {HVI_OK, ""};
-  status = hvi_npy_read(&array, path, largest_npy, &why);
+  hvi_status status = hvi_npy_read(&array, path, largest_npy, &why);
   if (status) return hvi_error_set(r->err, status, "%s:%u: %s", r->name, node->line, why.text);
   if (array.dims != dims)
     status = hvi_reader_fail(r, node, "%.200s has %zu axes; expected %zu", file, array.dims, dims);
@@ -391,8 +387,7 @@ static hvi_status read_rows(hvi_reader *r, const hvi_node *node, hvi_matrix *A) 
     if (row->kind != HVI_NODE_LIST || row->count != columns)
       return hvi_reader_fail(r, row, "row %zu of %s has %zu numbers; row 1 has %zu", i + 1,
                              node->key, row->count, columns);
-    hvi_status status = fill(r, row, false, data + i * columns);
-    if (status) return status;
+    HVI_TRY(fill(r, row, false, data + i * columns));
   }
   *A = (hvi_matrix){node->count, columns, data, node};
   return HVI_OK;

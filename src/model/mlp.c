@@ -189,13 +189,12 @@ void hvi_mlp_rescale(hvi_model *m, double shift, double scale) {
 
 static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
   if (!s || s->rows == 0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a network needs at least one row of inputs");
+    return hvi_error_argument(err, "a network needs at least one row of inputs");
   if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown activation %d or %d", (int)s->hidden,
-                         (int)s->head);
+    return hvi_error_argument(err, "unknown activation %d or %d", (int)s->hidden, (int)s->head);
   if (s->threads > MOST_THREADS)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu threads are too many; at most %d",
-                         s->threads, (int)MOST_THREADS);
+    return hvi_error_argument(err, "%zu threads are too many; at most %d", s->threads,
+                              (int)MOST_THREADS);
   return HVI_OK;
 }
 
@@ -205,8 +204,7 @@ static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
   for (size_t l = 0; l < mlp->net->layer_count; l++)
     floats += 2.0 * (double)mlp->net->layers[l].out;
   if (floats * (double)mlp->rows < 1e15) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu rows are too many for this network",
-                       mlp->rows);
+  return hvi_error_argument(err, "%zu rows are too many for this network", mlp->rows);
 }
 
 static size_t reserve(size_t *at, size_t floats) {
@@ -264,7 +262,7 @@ static bool make_parts(hvi_mlp *mlp) {
 static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) {
   const size_t in = mlp->net->in;
   if (!hvi_vec_finite(input, mlp->rows * in))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the inputs hold a number that is not finite");
+    return hvi_error_input(err, "the inputs hold a number that is not finite");
   mlp->input = hvi_alloc(mlp->rows * mlp->x_row + HVI_NET_SLACK, sizeof *mlp->input);
   if (!mlp->input) return hvi_error_memory(err, "a network's inputs");
   for (size_t i = 0; i < mlp->rows; i++)
@@ -278,10 +276,9 @@ static hvi_status fill(hvi_mlp *mlp, const hvi_mlp_spec *spec, hvi_error *err) {
                               .widths = spec->widths,
                               .hidden = spec->hidden,
                               .head = spec->head};
-  hvi_status status = hvi_net_new(&mlp->net, &shape, err);
-  if (status) return status;
+  HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
   mlp->x_row = aligned(spec->in);
-  status = check_size(mlp, err);
+  hvi_status status = check_size(mlp, err);
   if (!status && spec->input) status = take_input(mlp, spec->input, err);
   if (status) return status;
   if (!make_parts(mlp)) return hvi_error_memory(err, "a network's table of shapes");
@@ -291,15 +288,14 @@ static hvi_status fill(hvi_mlp *mlp, const hvi_mlp_spec *spec, hvi_error *err) {
 
 hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
   *model = NULL;
-  hvi_status status = check_spec(spec, err);
-  if (status) return status;
+  HVI_TRY(check_spec(spec, err));
   hvi_mlp *mlp = hvi_alloc(1, sizeof *mlp);
   if (!mlp) return hvi_error_memory(err, "a network");
   mlp->rows = spec->rows;
   mlp->threads = spec->threads ? spec->threads : 1;
   mlp->bulk = hvi_bulk_best();
   mlp->scale = 1.0;
-  status = fill(mlp, spec, err);
+  hvi_status status = fill(mlp, spec, err);
   if (status) {
     free_mlp(&mlp->base);
     return status;

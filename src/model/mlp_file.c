@@ -5,7 +5,7 @@
 static hvi_status need_mlp(const hvi_mlp **mlp, const hvi_model *model, hvi_error *err) {
   *mlp = hvi_mlp_of(model);
   if (*mlp) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the model is not a network of hvi_mlp_new");
+  return hvi_error_argument(err, "the model is not a network of hvi_mlp_new");
 }
 
 hvi_status hvi_mlp_init(const hvi_model *model, double *theta, hvi_init kind, hvi_rng *rng,
@@ -20,7 +20,7 @@ hvi_status hvi_mlp_init(const hvi_model *model, double *theta, hvi_init kind, hv
   else if (kind == HVI_INIT_ORTHOGONAL)
     status = hvi_net_init_orthogonal(mlp->net, params, rng, err);
   else
-    status = hvi_error_set(err, HVI_ERROR_ARGUMENT, "unknown initialisation %d", (int)kind);
+    status = hvi_error_argument(err, "unknown initialisation %d", (int)kind);
   if (!status) mlp->bulk->widen(theta, params, model->dim);
   hvi_free(params);
   return status;
@@ -32,9 +32,8 @@ static hvi_status narrow_all(float *params, const hvi_mlp *mlp, const double *th
   mlp->bulk->narrow(params, theta, mlp->base.dim);
   for (size_t i = 0; i < mlp->base.dim; i++) {
     if (isfinite(params[i])) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "parameter %zu is %g: it cannot be saved in single precision", i + 1,
-                         theta[i]);
+    return hvi_error_input(err, "parameter %zu is %g: it cannot be saved in single precision",
+                           i + 1, theta[i]);
   }
   return HVI_OK;
 }
@@ -86,13 +85,13 @@ static hvi_status check_part(const hvi_tensor **item, const hvi_tensors *file,
   shape_text(want, part->dims, part->shape);
   *item = hvi_tensors_find(file, part->name);
   if (!*item)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: there is no tensor '%s', which should be %s",
-                         path, part->name, want);
+    return hvi_error_input(err, "%s: there is no tensor '%s', which should be %s", path, part->name,
+                           want);
   const hvi_tensor *t = *item;
   if (t->dims == part->dims && memcmp(t->shape, part->shape, t->dims * sizeof *t->shape) == 0)
     return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s: tensor '%s' is %s, and should be %s", path,
-                       part->name, shape_text(have, t->dims, t->shape), want);
+  return hvi_error_input(err, "%s: tensor '%s' is %s, and should be %s", path, part->name,
+                         shape_text(have, t->dims, t->shape), want);
 }
 
 static hvi_status take_parts(double *params, const hvi_mlp *mlp, const hvi_tensors *file,
@@ -104,18 +103,17 @@ static hvi_status take_parts(double *params, const hvi_mlp *mlp, const hvi_tenso
     if (!status) status = hvi_tensor_doubles(params + mlp->parts[i].offset, item, err);
   }
   if (!status && file->count != mlp->part_count)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "%s: %zu tensors, of which this network has %zu: it is another network's",
-                         path, file->count, mlp->part_count);
+    return hvi_error_input(
+        err, "%s: %zu tensors, of which this network has %zu: it is another network's", path,
+        file->count, mlp->part_count);
   return status;
 }
 
 hvi_status hvi_mlp_load(const hvi_model *model, double *theta, const char *path, hvi_error *err) {
   const hvi_mlp *mlp;
-  hvi_status status = need_mlp(&mlp, model, err);
-  if (status) return status;
+  HVI_TRY(need_mlp(&mlp, model, err));
   hvi_tensors *file;
-  status = hvi_tensors_read(&file, path, 0, err);
+  hvi_status status = hvi_tensors_read(&file, path, 0, err);
   if (status) return status;
   double *params = hvi_alloc_doubles(model->dim);
   if (params)

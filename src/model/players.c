@@ -116,12 +116,11 @@ hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *fr
   *model = NULL;
   for (size_t k = 0; from && k < count; k++) {
     if (!from[k] || from[k]->block_count != 1) {
-      hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu is not a model of one player", k + 1);
+      hvi_error_argument(err, "player %zu is not a model of one player", k + 1);
       return give_up(count, from, HVI_ERROR_ARGUMENT);
     }
   }
-  if (count == 0 || !from)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there must be at least one player");
+  if (count == 0 || !from) return hvi_error_argument(err, "there must be at least one player");
   players *p = hvi_alloc(1, sizeof *p);
   if (p) {
     p->player = hvi_alloc(count, sizeof(hvi_model *));

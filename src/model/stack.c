@@ -222,41 +222,39 @@ static void prepare_chain(hvi_stack *s) {
 static hvi_status check_numbers(const double *x, size_t n, const char *what, size_t layer,
                                 hvi_error *err) {
   if (!x || hvi_vec_finite(x, n)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu: the %s holds a number that is not finite",
-                       layer + 1, what);
+  return hvi_error_input(err, "layer %zu: the %s holds a number that is not finite", layer + 1,
+                         what);
 }
 
 static hvi_status check_layer(const hvi_stack_spec *spec, size_t l, size_t in, hvi_error *err) {
   const hvi_layer *layer = &spec->layers[l];
-  if (layer->out == 0)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu has no outputs", l + 1);
+  if (layer->out == 0) return hvi_error_input(err, "layer %zu has no outputs", l + 1);
   if ((unsigned)layer->activation >= HVI_ACTIVATION_COUNT)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "layer %zu: unknown activation %d", l + 1,
-                         (int)layer->activation);
+    return hvi_error_argument(err, "layer %zu: unknown activation %d", l + 1,
+                              (int)layer->activation);
   if (layer->train_bias && layer->bias)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "layer %zu: a bias is either fixed or trainable, not both", l + 1);
+    return hvi_error_argument(err, "layer %zu: a bias is either fixed or trainable, not both",
+                              l + 1);
   size_t entries;
   if (!hvi_multiply_sizes(layer->out, in, &entries))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "layer %zu is too large", l + 1);
+    return hvi_error_input(err, "layer %zu is too large", l + 1);
   hvi_status status = check_numbers(layer->matrix, entries, "matrix", l, err);
   return status ? status : check_numbers(layer->bias, layer->out, "bias", l, err);
 }
 
 static hvi_status check_spec(const hvi_stack_spec *spec, hvi_error *err) {
   if (!spec || spec->in == 0 || spec->layer_count == 0 || !spec->layers || spec->rows == 0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a stack needs an input, at least one row and at least one layer");
+    return hvi_error_argument(err,
+                              "a stack needs an input, at least one row and at least one layer");
   if (!spec->input && spec->rows != 1)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a stack whose input is theta has one row");
+    return hvi_error_argument(err, "a stack whose input is theta has one row");
   size_t in = spec->in, numbers;
   if (!hvi_multiply_sizes(in, spec->rows, &numbers))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the fixed input is too large");
+    return hvi_error_input(err, "the fixed input is too large");
   if (spec->input && !hvi_vec_finite(spec->input, numbers))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the fixed input holds a number that is not finite");
+    return hvi_error_input(err, "the fixed input holds a number that is not finite");
   for (size_t l = 0; l < spec->layer_count; l++) {
-    hvi_status status = check_layer(spec, l, in, err);
-    if (status) return status;
+    HVI_TRY(check_layer(spec, l, in, err));
     in = spec->layers[l].out;
   }
   return HVI_OK;
@@ -307,8 +305,7 @@ static bool copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
 
 hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err) {
   *model = NULL;
-  hvi_status status = check_spec(spec, err);
-  if (status) return status;
+  HVI_TRY(check_spec(spec, err));
   hvi_stack *s = hvi_alloc(1, sizeof *s);
   if (!s) return hvi_error_memory(err, "a model");
   s->base.ops = &stack_ops;
@@ -325,8 +322,8 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
   }
   if (s->base.dim == 0) {
     free_stack(&s->base);
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "the model has no parameters: its input and all its layers are fixed");
+    return hvi_error_input(err,
+                           "the model has no parameters: its input and all its layers are fixed");
   }
   if (hvi_chain_fits(s)) {
     prepare_chain(s);
@@ -339,7 +336,7 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
 hvi_status hvi_affine_new(hvi_model **model, size_t n, size_t d, const double *A, const double *b,
                           hvi_error *err) {
   *model = NULL;
-  if (!A) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an affine model needs its matrix");
+  if (!A) return hvi_error_argument(err, "an affine model needs its matrix");
   const hvi_layer layer = {.out = n, .matrix = A, .bias = b, .activation = HVI_IDENTITY};
   const hvi_stack_spec spec = {.in = d, .rows = 1, .layer_count = 1, .layers = &layer};
   return hvi_stack_new(model, &spec, err);

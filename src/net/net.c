@@ -17,23 +17,20 @@
 enum { MOST_PARAMETERS = 1 << 30 };
 
 static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
-  if (s->in == 0 || s->layer_count == 0 || !s->widths) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a network needs an input and at least one layer");
-  }
+  if (s->in == 0 || s->layer_count == 0 || !s->widths)
+    return hvi_error_argument(err, "a network needs an input and at least one layer");
   if (s->hidden == HVI_SOFTMAX)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "softmax is for the head, not for hidden layers");
+    return hvi_error_argument(err, "softmax is for the head, not for hidden layers");
   size_t in = s->in;
   double dim = 0.0;
   for (size_t l = 0; l < s->layer_count; l++) {
-    if (s->widths[l] == 0)
-      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "layer %zu has no units", l + 1);
+    if (s->widths[l] == 0) return hvi_error_argument(err, "layer %zu has no units", l + 1);
     dim += ((double)in + 1.0) * (double)s->widths[l];
     in = s->widths[l];
   }
   if (dim > (double)MOST_PARAMETERS) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%.0f parameters are too many; at most %d", dim,
-                         (int)MOST_PARAMETERS);
+    return hvi_error_argument(err, "%.0f parameters are too many; at most %d", dim,
+                              (int)MOST_PARAMETERS);
   }
   return HVI_OK;
 }
@@ -67,8 +64,7 @@ const hvi_net_kernels *const *hvi_net_kernel_list(void) {
 
 hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) {
   *out = NULL;
-  const hvi_status status = check_spec(spec, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(check_spec(spec, err));
   hvi_net *net = hvi_alloc(1, sizeof *net);
   hvi_net_layer *layers = hvi_alloc(spec->layer_count, sizeof *layers);
   if (!net || !layers) {

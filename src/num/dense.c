@@ -226,7 +226,7 @@ static hvi_status copy_square(double **copy, const double *A, size_t n, size_t e
   if (!*copy) return hvi_error_memory(err, "a copy of a matrix");
   if (A && !hvi_vec_finite(A, size)) {
     hvi_free(*copy);
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is not finite", n, n);
+    return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", n, n);
   }
   if (A) hvi_vec_copy(*copy, A, size);
   return HVI_OK;
@@ -236,8 +236,7 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
   if (n == 0) return HVI_OK;
   double *copy;
   size_t extra = 64 * n; /* room for LAPACK's blocks; 3 n - 1 is the least */
-  hvi_status status = copy_square(&copy, A, n, extra, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(copy_square(&copy, A, n, extra, err));
   lapack_int size = (lapack_int)n, room = (lapack_int)(extra < INT_MAX ? extra : INT_MAX);
   const bool held = hvi_blas_hold();
   lapack_int info =
@@ -245,8 +244,7 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
   hvi_blas_release(held);
   hvi_free(copy);
   if (info == 0) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
+  return hvi_error_input(err, "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
 }
 
 static double one_norm(const double *A, size_t n) {
@@ -275,8 +273,7 @@ static bool solve_lu(double *x, double *LU, double *scratch, lapack_int *pivots,
 hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err) {
   if (n == 0) return HVI_OK;
   double *copy;
-  hvi_status status = copy_square(&copy, A, n, 6 * n, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(copy_square(&copy, A, n, 6 * n, err));
   double *scratch = copy + n * n;
   lapack_int *pivots = (lapack_int *)(void *)(scratch + 4 * n);
   if (x != b) hvi_vec_copy(x, b, n);
@@ -284,7 +281,7 @@ hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n
   hvi_blas_release(held);
   hvi_free(copy);
   if (solved) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is singular", n, n);
+  return hvi_error_input(err, "the matrix (%zu by %zu) is singular", n, n);
 }
 
 /* With R's diagonal made positive the decomposition is unique, and Q is distributed as it should.
@@ -293,8 +290,7 @@ hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_er
   if (n == 0) return HVI_OK;
   double *copy;
   size_t room = 64 * n;
-  hvi_status status = copy_square(&copy, NULL, n, 2 * n + room, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(copy_square(&copy, NULL, n, 2 * n + room, err));
   double *tau = copy + n * n, *sign = tau + n, *scratch = sign + n;
   lapack_int size = (lapack_int)n, work_size = (lapack_int)(room < INT_MAX ? room : INT_MAX);
   hvi_rng_fill_normal(rng, 0.0, 1.0, n * n, copy);

@@ -228,5 +228,5 @@ hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_
   }
   hvi_free(work);
   if (!isnan(largest)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "the matrix (%zu by %zu) is not finite", m, n);
+  return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", m, n);
 }

@@ -20,10 +20,11 @@ hvi_status hvi_sparse_new(hvi_sparse *out, size_t rows, size_t columns, size_t e
                           hvi_error *err) {
   *out = (hvi_sparse){.rows = rows, .columns = columns};
   if (columns > UINT32_MAX || rows > UINT32_MAX) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "a sparse matrix of %zu by %zu is too large; rows and columns are counted "
-                         "in 32 bits",
-                         rows, columns);
+    return hvi_error_input(
+        err,
+        "a sparse matrix of %zu by %zu is too large; rows and columns are counted "
+        "in 32 bits",
+        rows, columns);
   }
   out->start = hvi_alloc(rows + 1, sizeof *out->start);
   out->column = hvi_alloc(entries, sizeof *out->column);
@@ -42,15 +43,13 @@ void hvi_sparse_free(hvi_sparse *A) {
 }
 
 static hvi_status check_starts(const hvi_sparse *A, hvi_error *err) {
-  if (A->start[0] != 0) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "a sparse matrix starts at entry %zu, not at 0",
-                         A->start[0]);
-  }
+  if (A->start[0] != 0)
+    return hvi_error_input(err, "a sparse matrix starts at entry %zu, not at 0", A->start[0]);
   for (size_t i = 0; i < A->rows; i++) {
     if (A->start[i + 1] >= A->start[i]) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
-                         i + 1, A->start[i + 1], A->start[i]);
+    return hvi_error_input(err,
+                           "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
+                           i + 1, A->start[i + 1], A->start[i]);
   }
   return HVI_OK;
 }
@@ -59,14 +58,13 @@ static hvi_status check_entries(const hvi_sparse *A, hvi_error *err) {
   for (size_t i = 0; i < A->rows; i++) {
     for (size_t k = A->start[i]; k < A->start[i + 1]; k++) {
       if (A->column[k] >= A->columns) {
-        return hvi_error_set(err, HVI_ERROR_INPUT,
-                             "row %zu of a sparse matrix has an entry in column %zu of %zu", i + 1,
-                             (size_t)A->column[k] + 1, A->columns);
+        return hvi_error_input(err, "row %zu of a sparse matrix has an entry in column %zu of %zu",
+                               i + 1, (size_t)A->column[k] + 1, A->columns);
       }
       if (!isfinite(A->value[k])) {
-        return hvi_error_set(err, HVI_ERROR_INPUT,
-                             "row %zu, column %zu of a sparse matrix is %g, which is not finite",
-                             i + 1, (size_t)A->column[k] + 1, A->value[k]);
+        return hvi_error_input(err,
+                               "row %zu, column %zu of a sparse matrix is %g, which is not finite",
+                               i + 1, (size_t)A->column[k] + 1, A->value[k]);
       }
     }
   }
@@ -155,7 +153,7 @@ hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *e
   *out = (hvi_sparse){0};
   if (!from->start ||
       (from->rows > 0 && from->start[from->rows] > 0 && (!from->column || !from->value)))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a sparse matrix has a null pointer");
+    return hvi_error_argument(err, "a sparse matrix has a null pointer");
   hvi_status status = check_starts(from, err);
   const size_t entries = status ? 0 : from->start[from->rows];
   if (!status) status = hvi_sparse_new(out, from->rows, from->columns, entries, err);
@@ -176,13 +174,11 @@ hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_
   *out = (hvi_sparse){0};
   for (size_t k = 0; k < entries; k++) {
     if (row[k] >= rows) {
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "entry %zu of a sparse matrix is in row %zu of %zu", k + 1,
-                           (size_t)row[k] + 1, rows);
+      return hvi_error_input(err, "entry %zu of a sparse matrix is in row %zu of %zu", k + 1,
+                             (size_t)row[k] + 1, rows);
     }
   }
-  hvi_status status = hvi_sparse_new(out, rows, columns, entries, err);
-  if (status) return status;
+  HVI_TRY(hvi_sparse_new(out, rows, columns, entries, err));
   /* counts, then offsets: start[i + 1] is where row i's next entry goes */
   size_t *next = out->start + 1;
   for (size_t k = 0; k < entries; k++) next[row[k]]++;
@@ -196,7 +192,7 @@ hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_
     out->column[at] = column[k];
     out->value[at] = value[k];
   }
-  status = hvi_sparse_tidy(out, err);
+  hvi_status status = hvi_sparse_tidy(out, err);
   if (status) hvi_sparse_free(out);
   return status;
 }

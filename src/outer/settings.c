@@ -136,8 +136,8 @@ static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi
     status = hvi_setting_check(&player_table, &s->player_eta[k], err);
   if (!status && s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 &&
       s->tol == 0.0 && !s->observe) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "nothing ends this solve: set a limit, a tolerance or an observer");
+    return hvi_error_argument(err,
+                              "nothing ends this solve: set a limit, a tolerance or an observer");
   }
   return status;
 }
@@ -150,14 +150,14 @@ static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
     covered += p->sets[k].len;
   }
   if (covered != p->model->out) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s: its sets cover %zu of %zu outputs, in order",
-                         p->ops->name, covered, p->model->out);
+    return hvi_error_argument(err, "%s: its sets cover %zu of %zu outputs, in order", p->ops->name,
+                              covered, p->model->out);
   }
   for (size_t i = 0; p->weights && i < p->model->out; i++) {
     if (p->weights[i] > 0.0 && isfinite(p->weights[i])) continue;
     if (p->weights[i] == 0.0 && p->ops->resample) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: weight %zu is %g: it must be positive",
-                         p->ops->name, i + 1, p->weights[i]);
+    return hvi_error_input(err, "%s: weight %zu is %g: it must be positive", p->ops->name, i + 1,
+                           p->weights[i]);
   }
   return HVI_OK;
 }
@@ -232,8 +232,7 @@ static hvi_status check_surrogate_step(const hvi_settings *s, const hvi_problem 
 }
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  if (!s->optimizer)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the settings name no inner optimizer");
+  if (!s->optimizer) return hvi_error_argument(err, "the settings name no inner optimizer");
   hvi_status status = check_numbers(s, p, err);
   if (!status) status = check_problem(p, err);
   if (!status && s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {

@@ -98,8 +98,7 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   double eta = set->eta;
   if (!fixed) {
     hvi_constants c;
-    hvi_status status = hvi_problem_constants(&c, s->problem, err);
-    if (status) return status;
+    HVI_TRY(hvi_problem_constants(&c, s->problem, err));
     if (!(c.mu > 0.0)) {
       return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                            "%s is not strongly monotone (mu = %.4g): no step rule applies, give "
@@ -153,10 +152,8 @@ static hvi_status fill(hvi_solver *s, hvi_error *err) {
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {
   *solver = NULL;
-  if (!p || !settings)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a solver needs a problem and settings");
-  hvi_status status = hvi_settings_check(settings, p, err);
-  if (status) return status;
+  if (!p || !settings) return hvi_error_argument(err, "a solver needs a problem and settings");
+  HVI_TRY(hvi_settings_check(settings, p, err));
   hvi_solver *s = hvi_alloc(1, sizeof *s);
   if (!s) return hvi_error_memory(err, "the solver");
   s->problem = p;
@@ -170,7 +167,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   s->alpha2 = s->alpha2_worst = NAN;
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   s->row.seconds_inner = settings->time_inner ? 0.0 : NAN;
-  status = fill(s, err);
+  hvi_status status = fill(s, err);
   if (status) {
     hvi_solver_free(s);
     return status;
@@ -276,7 +273,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
                          p->ops->name);
   }
   if (!hvi_vec_finite(state, 9))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the saved state of the solve makes no sense");
+    return hvi_error_input(err, "the saved state of the solve makes no sense");
   walker w = {.row = (double *)(uintptr_t)state, .in = true}; /* one that copies in only reads it */
   walk_all(&w, s);
   hvi_solver_set_rates(s);

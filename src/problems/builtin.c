@@ -33,16 +33,13 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
   const char *names[BUILTIN_COUNT + 1] = {NULL};
   for (size_t k = 0; k < BUILTIN_COUNT; k++) names[k] = builtins[k].name;
   const char *near = hvi_suggest(name, names);
-  if (near)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "unknown problem '%s'; did you mean '%s'?", name,
-                         near);
+  if (near) return hvi_error_input(err, "unknown problem '%s'; did you mean '%s'?", name, near);
   char list[256] = "";
   for (size_t k = 0; k < BUILTIN_COUNT; k++) {
     const size_t used = strlen(list);
     snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT, "unknown problem '%s'; there are %s, and YAML files",
-                       name, list);
+  return hvi_error_input(err, "unknown problem '%s'; there are %s, and YAML files", name, list);
 }
 
 /* Defaults, then what was given. Refusals begin with the table's name. */
@@ -53,8 +50,7 @@ static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hv
   for (size_t i = 0; i < count && !status; i++) {
     const char *key = options[i].key, *value = options[i].value;
     if (!key || !value)
-      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%s: option %zu is a null pointer", table->name,
-                           i);
+      return hvi_error_argument(err, "%s: option %zu is a null pointer", table->name, i);
     const hvi_setting *row = hvi_setting_find(table, key);
     if (!row) return hvi_setting_set(table, o->values, key, value, err); /* refuses */
     char where[96];
@@ -68,7 +64,7 @@ static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hv
 hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_option *options,
                            size_t option_count, uint64_t seed, uint64_t instance, hvi_error *err) {
   if (!problem || !name || (option_count && !options))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_builtin_new: a null pointer");
+    return hvi_error_argument(err, "hvi_builtin_new: a null pointer");
   *problem = NULL;
   size_t k = 0;
   while (k < BUILTIN_COUNT && strcmp(builtins[k].name, name) != 0) k++;

@@ -48,8 +48,7 @@ static hvi_status load_process(hvi_problem **problem, const hvi_document *d, uin
                                uint64_t instance, hvi_error *err) {
   hvi_mdp *mdp;
   bool trajectory = false;
-  hvi_status status = hvi_mdp_read(&mdp, &trajectory, d, err);
-  if (status) return status;
+  HVI_TRY(hvi_mdp_read(&mdp, &trajectory, d, err));
   if (instance > 0) hvi_mdp_draw_start(mdp, seed, instance);
   if (!trajectory) return hvi_mdp_problem_new(problem, mdp, err);
   const hvi_trajectory_settings s = hvi_trajectory_defaults(mdp);
@@ -69,21 +68,19 @@ static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t se
                                         "rewards",     "rewards_file",     NULL};
   if (has_any(d->root, game)) return hvi_game_read(problem, d, seed, instance, err);
   if (has_any(d->root, process)) return load_process(problem, d, seed, instance, err);
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "
-                       "process), and this has neither",
-                       d->name, d->root->line);
+  return hvi_error_input(err,
+                         "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "
+                         "process), and this has neither",
+                         d->name, d->root->line);
 }
 
 hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t seed,
                             uint64_t instance, hvi_error *err) {
-  if (!problem || !path)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_problem_load: a null pointer");
+  if (!problem || !path) return hvi_error_argument(err, "hvi_problem_load: a null pointer");
   *problem = NULL;
   hvi_document d;
-  hvi_status status = hvi_document_read(&d, path, err);
-  if (status) return status;
-  status = load(problem, &d, seed, instance, err);
+  HVI_TRY(hvi_document_read(&d, path, err));
+  hvi_status status = load(problem, &d, seed, instance, err);
   hvi_document_free(&d);
   return status;
 }

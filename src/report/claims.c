@@ -207,13 +207,11 @@ hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err)
   json_t *root = json_loads(text, 0, &where);
   hvi_free(text);
   if (!root)
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' line %d: %s", path, where.line, where.text);
+    status = hvi_error_input(err, "'%s' line %d: %s", path, where.line, where.text);
   else if (!checksum_fits(claims, root))
-    status = hvi_error_set(err, HVI_ERROR_INPUT,
-                           "'%s' is damaged: its checksum does not fit its contents", path);
+    status = hvi_error_input(err, "'%s' is damaged: its checksum does not fit its contents", path);
   else if (!take_all(claims, root))
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s' is not a list of claims (schema %d)", path,
-                           SCHEMA_VERSION);
+    status = hvi_error_input(err, "'%s' is not a list of claims (schema %d)", path, SCHEMA_VERSION);
   json_decref(root);
   if (status == HVI_OK && claims->failed) status = hvi_error_memory(err, "claims");
   if (status != HVI_OK) hvi_claims_clear(claims);

@@ -349,7 +349,7 @@ static hvi_status check_owner(const char *folder, const char *name, hvi_error *e
 }
 
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err) {
-  if (!plot->panel_count) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a figure without panels");
+  if (!plot->panel_count) return hvi_error_argument(err, "a figure without panels");
   layout l = lay_out(plot);
   hvi_text t = {0};
   add_preamble(&t, plot, &l);

@@ -27,8 +27,8 @@ hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_s
                           hvi_error *err) {
   *trace = NULL;
   if (s->extra > MOST_EXTRA)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a trace takes at most %d columns of the caller's", (int)MOST_EXTRA);
+    return hvi_error_argument(err, "a trace takes at most %d columns of the caller's",
+                              (int)MOST_EXTRA);
   hvi_trace *t = hvi_alloc(1, sizeof *t);
   char *header = t ? header_text(s) : NULL;
   hvi_status status =

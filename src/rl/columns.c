@@ -59,20 +59,20 @@ static hvi_status find(const hvi_tensor **found, void *s, const hvi_column *c,
                        const hvi_tensors *file, hvi_error *err) {
   const hvi_tensor *t = hvi_tensors_find(file, c->name);
   const size_t dims = c->width ? 2 : 1;
-  if (!t) return hvi_error_set(err, HVI_ERROR_INPUT, "no tensor '%s'", c->name);
+  if (!t) return hvi_error_input(err, "no tensor '%s'", c->name);
   if (t->dims != dims) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "tensor '%s' has %zu axes, should have %zu", c->name,
-                         t->dims, dims);
+    return hvi_error_input(err, "tensor '%s' has %zu axes, should have %zu", c->name, t->dims,
+                           dims);
   }
   for (size_t axis = 0; axis < dims; axis++) {
     size_t *known = size_at(s, axis ? c->width : 0);
     if (agree(known, t->shape[axis])) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT, "tensor '%s' has %zu %s, should have %zu", c->name,
-                         t->shape[axis], axis ? "columns" : "rows", *known ? *known : 1);
+    return hvi_error_input(err, "tensor '%s' has %zu %s, should have %zu", c->name, t->shape[axis],
+                           axis ? "columns" : "rows", *known ? *known : 1);
   }
   if (c->memory == HVI_TENSOR_BOOL && t->type != HVI_TENSOR_BOOL) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "tensor '%s' is %s, should be BOOL", c->name,
-                         hvi_tensor_type_name(t->type));
+    return hvi_error_input(err, "tensor '%s' is %s, should be BOOL", c->name,
+                           hvi_tensor_type_name(t->type));
   }
   *found = t;
   return HVI_OK;
@@ -80,8 +80,7 @@ static hvi_status find(const hvi_tensor **found, void *s, const hvi_column *c,
 
 static hvi_status load(void *s, const hvi_column *c, const hvi_tensors *file, hvi_error *err) {
   const hvi_tensor *t = NULL;
-  const hvi_status status = find(&t, s, c, file, err);
-  if (status) return status;
+  HVI_TRY(find(&t, s, c, file, err));
   const size_t count = hvi_tensor_count(t);
   void *data = hvi_alloc(count, hvi_tensor_type_size(c->memory));
   set_data(s, c, data);
@@ -106,10 +105,9 @@ hvi_status hvi_columns_read(void **out, const hvi_columns *columns, const char *
                             hvi_error *err) {
   hvi_tensors *t;
   *out = NULL;
-  hvi_status status = hvi_tensors_read(&t, path, 0, err);
-  if (status) return status;
+  HVI_TRY(hvi_tensors_read(&t, path, 0, err));
   void *s = hvi_alloc(1, columns->size);
-  status = s ? read_all(s, columns, t, path, err) : hvi_error_memory(err, columns->what);
+  hvi_status status = s ? read_all(s, columns, t, path, err) : hvi_error_memory(err, columns->what);
   hvi_tensors_free(t);
   if (!status) {
     *out = s;
@@ -202,12 +200,11 @@ void hvi_notes_lines(char lines[HVI_NOTES_LINES], const hvi_notes *n) {
 hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key, const char *path,
                                hvi_error *err) {
   const char *text = hvi_tensors_note(t, key);
-  if (!text) return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has no note '%s'", path, key);
+  if (!text) return hvi_error_input(err, "'%s' has no note '%s'", path, key);
   char *end;
   *x = strtod(text, &end);
   if (end != text && *end == '\0' && !isnan(*x)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': note '%s' is '%.40s', which is no number", path,
-                       key, text);
+  return hvi_error_input(err, "'%s': note '%s' is '%.40s', which is no number", path, key, text);
 }
 
 /* A count, or 0. */

@@ -80,8 +80,7 @@ static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
   hvi_dataset *d = context;
   hvi_rollout_rows rows;
   for (size_t g = 0, i = 0; i < d->count; g++) {
-    const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
-    if (status) return status;
+    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
     d->origin.broken += rows.broken;
     const float *row = rows.data;
     for (size_t k = 0; k < rows.count && i < d->count; k++) row = put(d, i++, row);
@@ -106,10 +105,11 @@ static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_n
 static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
   const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
   if (count <= most / row) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                       "%zu transitions of %s take %zu bytes each, more than the memory of this "
-                       "machine, %zu bytes",
-                       count, env->name, row, most);
+  return hvi_error_argument(
+      err,
+      "%zu transitions of %s take %zu bytes each, more than the memory of this "
+      "machine, %zu bytes",
+      count, env->name, row, most);
 }
 
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
@@ -199,9 +199,8 @@ static hvi_status run_round(hvi_collector *c, hvi_error *err) {
 
 hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
   if (rows > c->capacity) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "%zu rows are more than the %zu that the collector has room for", rows,
-                         c->capacity);
+    return hvi_error_argument(err, "%zu rows are more than the %zu that the collector has room for",
+                              rows, c->capacity);
   }
   hvi_status status = HVI_OK;
   const double start = hvi_clock_work(c->threads);
@@ -234,11 +233,11 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   const bool fits = there ? known.row == mark.row && known.episode == mark.episode
                           : mark.row <= c->capacity && mark.episode > c->episode;
   if (!fits) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "episode %" PRIu64
-                         " does not begin at row %zu of at most %zu: the mark is "
-                         "of another run",
-                         mark.episode, mark.row, c->capacity);
+    return hvi_error_argument(err,
+                              "episode %" PRIu64
+                              " does not begin at row %zu of at most %zu: the mark is "
+                              "of another run",
+                              mark.episode, mark.row, c->capacity);
   }
   if (there) return HVI_OK;
   c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
@@ -275,12 +274,10 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
                              size_t capacity, hvi_error *err) {
   const hvi_rollout_settings settings = {.seed = seed, .threads = threads};
   *collector = NULL;
-  hvi_status status = hvi_rollout_check(env, policy, &settings, err);
-  if (status) return status;
+  HVI_TRY(hvi_rollout_check(env, policy, &settings, err));
   if (capacity == 0 || capacity > SIZE_MAX / 2) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a collector needs room for a transition at "
-                         "least, and for what memory can hold at most");
+    return hvi_error_argument(err, "a collector needs room for a transition at "
+                                   "least, and for what memory can hold at most");
   }
   hvi_collector *c = hvi_alloc(1, sizeof *c);
   if (!c) return hvi_error_memory(err, "a collector");
@@ -290,7 +287,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   c->run = (hvi_rollout_run){.env = env, .policy = policy, .settings = &c->settings};
   tell_origin(&c->data.origin, env, policy, seed);
   hvi_rollout_start(&c->run);
-  status = allocate(c, err);
+  hvi_status status = allocate(c, err);
   if (status) {
     hvi_collector_free(c);
     return status;

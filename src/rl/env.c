@@ -64,7 +64,7 @@ static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_err
 }
 
 hvi_status hvi_env_available(const char *name, hvi_error *err) {
-  if (!name) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a name");
+  if (!name) return hvi_error_argument(err, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
   const hvi_mujoco_functions *mujoco = NULL;
   const hvi_status status = find_kind(&kind, name, err);
@@ -72,9 +72,9 @@ hvi_status hvi_env_available(const char *name, hvi_error *err) {
 }
 
 hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
-  if (!env) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a place to go");
+  if (!env) return hvi_error_argument(err, "an environment needs a place to go");
   *env = NULL;
-  if (!name) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an environment needs a name");
+  if (!name) return hvi_error_argument(err, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
   const hvi_status status = find_kind(&kind, name, err);
   return status ? status : kind->make(env, kind->name, err);

@@ -48,16 +48,14 @@ static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
   const hvi_return *outcomes;
   size_t count;
   for (size_t g = 0, e = 0; e < s->episodes; g++) {
-    const hvi_status status = hvi_runner_outcomes(runner, g, &outcomes, &count, err);
-    if (status) return status;
+    HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
     for (size_t i = 0; i < count; i++, e++) {
       s->returns[e] = outcomes[i].total;
       s->length[e] = outcomes[i].length;
       s->terminated += outcomes[i].terminated != 0.0;
       if (outcomes[i].broken == 0.0) continue;
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "the simulation of episode %zu broke down at step %.0f", e,
-                           s->length[e] - 1.0);
+      return hvi_error_input(err, "the simulation of episode %zu broke down at step %.0f", e,
+                             s->length[e] - 1.0);
     }
   }
   summarise(s);

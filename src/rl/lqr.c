@@ -146,9 +146,9 @@ static double constant(const double *P, const hvi_lqr *l, const double *std, dou
 hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std, double gamma,
                          double *P, double *c, hvi_error *err) {
   if (!(gamma >= 0.0 && gamma < 1.0))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "gamma is %g, should be in [0, 1)", gamma);
+    return hvi_error_argument(err, "gamma is %g, should be in [0, 1)", gamma);
   if (!hvi_vec_finite(gain, l->m * l->n) || !hvi_vec_finite(std, l->m))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the policy's gain or noise is not finite");
+    return hvi_error_input(err, "the policy's gain or noise is not finite");
   const size_t largest = l->n * (l->n > l->m ? l->n : l->m);
   double *work = hvi_alloc_doubles(l->n * l->n + largest);
   if (!work) return hvi_error_memory(err, "the value of a linear policy");
@@ -159,6 +159,6 @@ hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std
   *c = finite ? constant(P, l, std, gamma) : INFINITY;
   hvi_free(work);
   if (finite) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "the policy's value is infinite: sqrt(gamma) (A + B K) does not contract");
+  return hvi_error_input(err,
+                         "the policy's value is infinite: sqrt(gamma) (A + B K) does not contract");
 }

@@ -35,8 +35,8 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   size_t widths[MOST_LAYERS + 1];
   *out = NULL;
   if (hidden_count > MOST_LAYERS) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "an actor has at most %d hidden layers, not %zu",
-                         (int)MOST_LAYERS, hidden_count);
+    return hvi_error_input(err, "an actor has at most %d hidden layers, not %zu", (int)MOST_LAYERS,
+                           hidden_count);
   }
   if (hidden_count > 0) memcpy(widths, hidden, hidden_count * sizeof *widths);
   widths[hidden_count] = 2 * act;
@@ -66,14 +66,13 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
   size_t size = 0;
   *out = NULL;
   if (obs == 0 || act == 0 || !gain || !std || !hvi_multiply_sizes(obs, act, &size)) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a linear policy needs an observation, an action, a gain and std");
+    return hvi_error_argument(err,
+                              "a linear policy needs an observation, an action, a gain and std");
   }
   if (!hvi_vec_finite(gain, size) || !hvi_vec_finite(std, act))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "a linear policy's gain and std must be finite");
+    return hvi_error_input(err, "a linear policy's gain and std must be finite");
   for (size_t j = 0; j < act; j++)
-    if (std[j] < 0.0)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "a linear policy's std %g is negative", std[j]);
+    if (std[j] < 0.0) return hvi_error_input(err, "a linear policy's std %g is negative", std[j]);
   hvi_policy *p = hvi_alloc(1, sizeof *p);
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
@@ -126,10 +125,11 @@ size_t hvi_policy_act_size(const hvi_policy *p) { return p->act; }
 
 hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
   if (p->obs == env->obs && p->act == env->act) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "the policy takes %zu observations and gives %zu actions, but '%s' has %zu "
-                       "and %zu",
-                       p->obs, p->act, env->name, env->obs, env->act);
+  return hvi_error_input(
+      err,
+      "the policy takes %zu observations and gives %zu actions, but '%s' has %zu "
+      "and %zu",
+      p->obs, p->act, env->name, env->obs, env->act);
 }
 
 /* The squashed Gaussian */

@@ -48,10 +48,10 @@ static void add_layers(sheet *s, const hvi_policy *p) {
 }
 
 static hvi_status missing(const char *name, const char *path, hvi_error *err) {
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s' is no policy: it has no tensor '%s' (an actor has fc1.weight, "
-                       "fc1.bias, ..., fc_mean.*, fc_logstd.*; a linear policy gain and std)",
-                       path, name);
+  return hvi_error_input(err,
+                         "'%s' is no policy: it has no tensor '%s' (an actor has fc1.weight, "
+                         "fc1.bias, ..., fc_mean.*, fc_logstd.*; a linear policy gain and std)",
+                         path, name);
 }
 
 /* A tensor of rows by cols (cols 0: a vector of `rows`; rows or cols SIZE_MAX: any). */
@@ -60,18 +60,15 @@ static hvi_status find(const hvi_tensor **found, const hvi_tensors *t, const cha
   const hvi_tensor *x = *found = hvi_tensors_find(t, name);
   if (!x) return missing(name, path, err);
   const size_t dims = cols == 0 ? 1 : 2;
-  if (x->dims != dims) {
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': %s has %zu axes, not %zu", path, name,
-                         x->dims, dims);
-  }
+  if (x->dims != dims)
+    return hvi_error_input(err, "'%s': %s has %zu axes, not %zu", path, name, x->dims, dims);
   const size_t want[2] = {rows, cols};
   for (size_t i = 0; i < dims; i++) {
-    if (x->shape[i] == 0)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': %s is empty", path, name);
+    if (x->shape[i] == 0) return hvi_error_input(err, "'%s': %s is empty", path, name);
     if (want[i] != SIZE_MAX && x->shape[i] != want[i]) {
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "'%s': axis %zu of %s is %zu long, but the tensors before it need %zu",
-                           path, i + 1, name, x->shape[i], want[i]);
+      return hvi_error_input(err,
+                             "'%s': axis %zu of %s is %zu long, but the tensors before it need %zu",
+                             path, i + 1, name, x->shape[i], want[i]);
     }
   }
   return HVI_OK;
@@ -90,17 +87,14 @@ static hvi_status read_shape(shape *s, const hvi_tensors *t, const char *path, h
   for (;;) {
     snprintf(name, sizeof name, "fc%zu.weight", s->hidden_count + 1);
     if (!hvi_tensors_find(t, name)) break;
-    if (s->hidden_count == MOST_HIDDEN) {
-      return hvi_error_set(err, HVI_ERROR_INPUT, "'%s' has more than %d hidden layers", path,
-                           (int)MOST_HIDDEN);
-    }
+    if (s->hidden_count == MOST_HIDDEN)
+      return hvi_error_input(err, "'%s' has more than %d hidden layers", path, (int)MOST_HIDDEN);
     const hvi_status status = find(&x, t, name, SIZE_MAX, in, path, err);
     if (status) return status;
     if (s->hidden_count == 0) s->obs = x->shape[1];
     in = s->hidden[s->hidden_count++] = x->shape[0];
   }
-  const hvi_status status = find(&x, t, "fc_mean.weight", SIZE_MAX, in, path, err);
-  if (status) return status;
+  HVI_TRY(find(&x, t, "fc_mean.weight", SIZE_MAX, in, path, err));
   s->act = x->shape[0];
   if (s->hidden_count == 0) s->obs = x->shape[1];
   return HVI_OK;
@@ -115,9 +109,9 @@ static hvi_status check_consecutive(const hvi_tensors *t, size_t count, const ch
     const char *name = t->items[i].name;
     if (sscanf(name, "fc%4zu.%n", &number, &end) != 1 || end == 0) continue;
     if (number < 1 || number > count) {
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "'%s' has '%s', which is none of its %zu hidden layers fc1, fc2, ...",
-                           path, name, count);
+      return hvi_error_input(err,
+                             "'%s' has '%s', which is none of its %zu hidden layers fc1, fc2, ...",
+                             path, name, count);
     }
   }
   return HVI_OK;
@@ -146,9 +140,9 @@ static hvi_status read_per_action(float *out, const hvi_tensors *t, const char *
   if (!x) return HVI_OK;
   const size_t count = hvi_tensor_count(x);
   if (count != 1 && count != act) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s': %s has %zu numbers; it needs 1 or one for each of %zu actions",
-                         path, name, count, act);
+    return hvi_error_input(err,
+                           "'%s': %s has %zu numbers; it needs 1 or one for each of %zu actions",
+                           path, name, count, act);
   }
   const hvi_status status = hvi_tensor_floats(out, x, err);
   if (!status && count == 1)
@@ -163,14 +157,14 @@ static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const char 
   if (!status) status = check_consecutive(t, s.hidden_count, path, err);
   if (!status) status = hvi_policy_actor(out, s.obs, s.act, s.hidden_count, s.hidden, err);
   /* more parameters than a network may have: the file's fault here */
-  if (status == HVI_ERROR_ARGUMENT) status = hvi_error_set(err, HVI_ERROR_INPUT, "%s", err->text);
+  if (status == HVI_ERROR_ARGUMENT) status = hvi_error_input(err, "%s", err->text);
   hvi_policy *p = *out;
   if (!status) status = read_layers(p, t, path, err);
   if (!status) status = read_per_action(p->scale, t, "action_scale", s.act, path, err);
   if (!status) status = read_per_action(p->shift, t, "action_bias", s.act, path, err);
   for (size_t j = 0; !status && j < s.act; j++)
     if (!(p->scale[j] > 0.0F))
-      status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': action_scale must be positive", path);
+      status = hvi_error_input(err, "'%s': action_scale must be positive", path);
   if (!status) hvi_net_prepare(p->net, p->weights);
   return status;
 }
@@ -197,10 +191,9 @@ hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err
   hvi_error local = {HVI_OK, ""};
   *policy = NULL;
   if (!err) err = &local;
-  hvi_status status = hvi_tensors_read(&t, path, MOST_BYTES, err);
-  if (status) return status;
-  status = hvi_tensors_find(t, "gain") ? load_linear(policy, t, path, err)
-                                       : load_actor(policy, t, path, err);
+  HVI_TRY(hvi_tensors_read(&t, path, MOST_BYTES, err));
+  hvi_status status = hvi_tensors_find(t, "gain") ? load_linear(policy, t, path, err)
+                                                  : load_actor(policy, t, path, err);
   for (size_t i = 0; !status && i < t->note_count; i++)
     status = hvi_policy_add_note(*policy, t->notes[i].key, t->notes[i].text, err);
   if (status && !strstr(err->text, path))

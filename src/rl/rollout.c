@@ -67,10 +67,8 @@ _Static_assert(HVI_ROLLOUT_MAX_THREADS == 1024, "the range of threads");
 
 hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
                              const hvi_rollout_settings *s, hvi_error *err) {
-  if (!env || !policy || !s) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "roll-outs need an environment, a policy and settings");
-  }
+  if (!env || !policy || !s)
+    return hvi_error_argument(err, "roll-outs need an environment, a policy and settings");
   const hvi_status status = hvi_setting_check(hvi_rollout_table(), s, err);
   return status ? status : hvi_policy_check(policy, env, err);
 }
@@ -200,10 +198,10 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   hvi_env_observe(env, w->next);
   if (!fits_floats(w->next, env->obs) || !fits_floats(&t.reward, 1) ||
       !fits_floats(action, env->act)) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "%s %zu: an action, observation or reward is not finite or beyond 3e38; "
-                         "the policy does not hold environment '%s'",
-                         p->noun, (size_t)w->first + s->episode, env->name);
+    return hvi_error_input(err,
+                           "%s %zu: an action, observation or reward is not finite or beyond 3e38; "
+                           "the policy does not hold environment '%s'",
+                           p->noun, (size_t)w->first + s->episode, env->name);
   }
   keep_step(r, w, i, &t);
   *over = t.terminated || (t.truncated && !p->endless) || ++s->steps == p->steps;
@@ -224,8 +222,7 @@ static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_erro
     /* downwards: who moves into a slot that became free has made its step already */
     for (size_t i = busy; i-- > 0;) {
       bool over = false;
-      const hvi_status status = step(r, w, i, &over, err);
-      if (status) return status;
+      HVI_TRY(step(r, w, i, &over, err));
       if (over) leave(w, i, --busy);
     }
     if (made < TELL_AFTER) continue;
@@ -347,8 +344,7 @@ hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, 
     there = rows_in(&r->plan, r->row_bytes, size);
     if (there == 0) size = SIZE_MAX; /* the journal complains */
   }
-  const hvi_status status = load(r, group, size, &record, err);
-  if (status) return status;
+  HVI_TRY(load(r, group, size, &record, err));
   const head *h = record;
   *rows = (hvi_rollout_rows){.broken = (size_t)h->broken, .data = h + 1};
   bool whole = true;
@@ -358,7 +354,7 @@ hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, 
     rows->count += rows->length[e];
   }
   if (whole && (!journal || rows->count == there)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "group %zu of the partial file is not whole", group);
+  return hvi_error_input(err, "group %zu of the partial file is not whole", group);
 }
 
 hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
@@ -477,7 +473,7 @@ static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_n
 
 hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
                             hvi_rollout_report *report, hvi_error *err) {
-  if (!file->path) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "roll-outs need a file to write");
+  if (!file->path) return hvi_error_argument(err, "roll-outs need a file to write");
   hvi_rollout_start(run);
   hvi_status status = HVI_OK;
   if (!hvi_columns_alloc(file->set, file->columns))

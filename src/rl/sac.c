@@ -169,8 +169,7 @@ static void start(hvi_sac *sac) {
 hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings *s,
                        hvi_error *err) {
   *out = NULL;
-  hvi_status status = hvi_setting_check(hvi_sac_table(), s, err);
-  if (status) return status;
+  HVI_TRY(hvi_setting_check(hvi_sac_table(), s, err));
   if (!isfinite(env->low) || !isfinite(env->high)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "SAC needs actions within a range, and those of '%s' have none",
@@ -182,7 +181,7 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   hvi_levels_add(sac->levels, NULL);
   sac->obs = env->obs;
   sac->act = env->act;
-  status = hvi_env_clone(env, &sac->env, err);
+  hvi_status status = hvi_env_clone(env, &sac->env, err);
   if (!status) status = make_nets(sac, err);
   if (!status) status = allocate(sac, err);
   if (status) {
@@ -218,15 +217,15 @@ static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
   sac->counts.updates++;
   const hvi_sac_numbers *n = &sac->numbers;
   if (isfinite(n->critic_loss) && (!actor_too || isfinite(n->actor_loss))) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "training is no longer finite at step %zu (critics' loss %g, actor's %g); "
-                       "smaller learning rates may help",
-                       sac->counts.step, n->critic_loss, n->actor_loss);
+  return hvi_error_input(err,
+                         "training is no longer finite at step %zu (critics' loss %g, actor's %g); "
+                         "smaller learning rates may help",
+                         sac->counts.step, n->critic_loss, n->actor_loss);
 }
 
 hvi_status hvi_sac_update(hvi_sac *sac, hvi_error *err) {
   if (sac->replay.count == 0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an update needs transitions in the buffer");
+    return hvi_error_argument(err, "an update needs transitions in the buffer");
   return update(sac, sac->counts.updates % sac->settings.delay == 0, err);
 }
 
@@ -315,10 +314,8 @@ static hvi_status add_notes(hvi_policy *p, const hvi_sac *sac, hvi_error *err) {
   const char *const notes[][2] = {
       {"env", sac->env->name}, {"algorithm", "sac"},   {"seed", seed},        {"steps", steps},
       {"gamma", gamma},        {"hvi", hvi_version()}, {"level", sac->levels}};
-  for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
-    const hvi_status status = hvi_policy_add_note(p, notes[i][0], notes[i][1], err);
-    if (status) return status;
-  }
+  for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
+    HVI_TRY(hvi_policy_add_note(p, notes[i][0], notes[i][1], err));
   return HVI_OK;
 }
 

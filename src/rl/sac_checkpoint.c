@@ -101,10 +101,10 @@ static hvi_status check_finite(const list *l, const hvi_sac *sac, hvi_error *err
     const size_t n = l->items[i].type == HVI_TENSOR_F32 ? hvi_tensor_count(&l->items[i]) : 0;
     for (size_t k = 0; k < n; k++) {
       if (isfinite(x[k])) continue;
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "training is no longer finite at step %zu (%s); what was saved before "
-                           "is kept",
-                           sac->counts.step, l->items[i].name);
+      return hvi_error_input(err,
+                             "training is no longer finite at step %zu (%s); what was saved before "
+                             "is kept",
+                             sac->counts.step, l->items[i].name);
     }
   }
   return HVI_OK;
@@ -131,11 +131,10 @@ hvi_status hvi_sac_save(const hvi_sac *constant, const char *path, hvi_error *er
     count++;
   }
   list l;
-  hvi_status status = make_list(&l, sac, err);
-  if (status) return status;
+  HVI_TRY(make_list(&l, sac, err));
   move_counters(&l, sac, false);
   hvi_env_save(sac->env, l.world);
-  status = check_finite(&l, sac, err);
+  hvi_status status = check_finite(&l, sac, err);
   add_replay(&l, &sac->replay);
   const hvi_tensors t = {l.count, l.items, count, notes, NULL};
   if (!status) status = hvi_kept_write(&head, path, &t, err);
@@ -149,10 +148,11 @@ static hvi_status read_item(const hvi_tensor *item, const hvi_tensors *t, const 
   const hvi_tensor *x = hvi_tensors_find(t, item->name);
   const size_t count = hvi_tensor_count(item);
   if (!x || x->type != item->type || hvi_tensor_count(x) != count) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' is no checkpoint of this training: tensor '%s' is missing or is not "
-                         "%s of %zu numbers",
-                         path, item->name, hvi_tensor_type_name(item->type), count);
+    return hvi_error_input(
+        err,
+        "'%s' is no checkpoint of this training: tensor '%s' is missing or is not "
+        "%s of %zu numbers",
+        path, item->name, hvi_tensor_type_name(item->type), count);
   }
   /* bytes, except that floats are looked at: NaN would spread through everything */
   if (item->type == HVI_TENSOR_F32) return hvi_tensor_floats((float *)(size_t)item->data, x, err);
@@ -182,11 +182,10 @@ static bool restore_counters(list *l, hvi_sac *sac) {
 
 static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, hvi_error *err) {
   list l;
-  hvi_status status = make_list(&l, sac, err);
-  if (status) return status;
-  status = read_items(&l, 0, t, path, err);
+  HVI_TRY(make_list(&l, sac, err));
+  hvi_status status = read_items(&l, 0, t, path, err);
   if (!status && !restore_counters(&l, sac))
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its counters contradict each other", path);
+    status = hvi_error_input(err, "'%s': its counters contradict each other", path);
   if (!status) status = hvi_sac_replay_reserve(&sac->replay, sac->replay.count, err);
   const size_t fixed = l.count;
   if (!status) {
@@ -211,8 +210,8 @@ static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
     const char *text = is_kept(row) ? hvi_tensors_note(t, row->name) : NULL;
     if (is_kept(row) && (!text || hvi_setting_parse(row, s, text, NULL, NULL))) {
-      return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': its setting '%s' is missing or unreadable",
-                           path, row->name);
+      return hvi_error_input(err, "'%s': its setting '%s' is missing or unreadable", path,
+                             row->name);
     }
   }
   return HVI_OK;

@@ -44,10 +44,7 @@ static float *write_floats(float *to, const double *x, size_t n) {
 
 hvi_status hvi_sac_replay_add(hvi_sac_replay *r, const double *obs, const double *action,
                               double reward, const double *next, bool terminated, hvi_error *err) {
-  if (!r->blocks[r->next / HVI_SAC_BLOCK]) {
-    const hvi_status status = hvi_sac_replay_reserve(r, r->next + 1, err);
-    if (status) return status;
-  }
+  if (!r->blocks[r->next / HVI_SAC_BLOCK]) HVI_TRY(hvi_sac_replay_reserve(r, r->next + 1, err));
   float *to = hvi_sac_replay_row(r, r->next);
   to = write_floats(to, obs, r->obs);
   to = write_floats(to, action, r->act);

@@ -140,8 +140,7 @@ static hvi_status count_states(making *m, hvi_runner *runner, hvi_error *err) {
   const size_t wanted = states_wanted(m->settings);
   hvi_rollout_rows rows;
   for (size_t g = 0; m->visited < wanted; g++) {
-    const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
-    if (status) return status;
+    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
     m->set->origin.broken += rows.broken;
     for (size_t e = 0; e < HVI_ROLLOUT_GROUP && m->visited < wanted; e++) {
       m->visited += rows.length[e];
@@ -176,8 +175,7 @@ static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t 
   const hvi_testset *t = m->set;
   hvi_rollout_rows rows;
   for (size_t g = 0, seen = 0; seen < m->visited; g++) {
-    const hvi_status status = hvi_runner_rows(runner, g, &rows, err);
-    if (status) return status;
+    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
     const double *x = rows.data;
     for (size_t i = 0; i < rows.count && seen < m->visited; i++, seen++) {
       if (row[seen] != NOT_CHOSEN) {
@@ -193,11 +191,10 @@ static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t 
 /* Fills in observation and states. */
 static hvi_status gather_states(void *context, hvi_runner *runner, hvi_error *err) {
   making *m = context;
-  hvi_status status = count_states(m, runner, err);
-  if (status) return status;
+  HVI_TRY(count_states(m, runner, err));
   size_t *row = hvi_alloc(m->visited, sizeof *row);
   if (!row) return hvi_error_memory(err, "a choice of states");
-  status = choose(row, m->visited, m->set->count, m->settings->run.seed, err);
+  hvi_status status = choose(row, m->visited, m->set->count, m->settings->run.seed, err);
   if (!status) status = copy_states(m, runner, row, err);
   hvi_free(row);
   return status;
@@ -227,8 +224,7 @@ static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *e
   const hvi_return *outcomes;
   size_t count;
   for (size_t g = 0, row = 0; row < set->count * set->rollouts; g++) {
-    const hvi_status status = hvi_runner_outcomes(runner, g, &outcomes, &count, err);
-    if (status) return status;
+    HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
     for (size_t i = 0; i < count; i++, row++) {
       set->returns[row] = outcomes[i].total;
       set->length[row] = outcomes[i].length;
@@ -245,17 +241,15 @@ static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *e
 
 static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   size_t rollouts, steps, visits;
-  const hvi_status status = hvi_setting_check(hvi_testset_table(), s, err);
-  if (status) return status;
+  HVI_TRY(hvi_setting_check(hvi_testset_table(), s, err));
   if (s->visits && s->visits < s->states) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "%zu states cannot be chosen among %zu visited ones", s->states,
-                         s->visits);
+    return hvi_error_argument(err, "%zu states cannot be chosen among %zu visited ones", s->states,
+                              s->visits);
   }
   if (s->horizon > INT_MAX || !hvi_multiply_sizes(s->states, s->rollouts, &rollouts) ||
       !hvi_multiply_sizes(rollouts, s->horizon, &steps) ||
       !hvi_multiply_sizes(s->states, 5, &visits))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "the test set is too large to be counted");
+    return hvi_error_argument(err, "the test set is too large to be counted");
   return HVI_OK;
 }
 
@@ -330,43 +324,38 @@ static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *p
   if (!status && hvi_tensors_note(t, "reward_bound"))
     status = hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err);
   if (!status && hvi_tensors_note(t, "tail"))
-    status = hvi_notes_read_real(&s->tail, t, "tail", path, err);
-  if (status) return status;
+    HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", path, err));
   hvi_notes_read_origin(&s->origin, t);
   if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
       s->reward_bound >= 0.0 && isfinite(s->tail)) {
     s->horizon = (size_t)horizon;
     return HVI_OK;
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range",
-                       path, s->gamma, horizon, s->reward_bound, s->tail);
+  return hvi_error_input(err,
+                         "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range",
+                         path, s->gamma, horizon, s->reward_bound, s->tail);
 }
 
 /* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
  */
 static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err) {
   hvi_testset *s = set;
-  const hvi_status status = load_notes(s, t, path, err);
-  if (status) return status;
-  if (s->rollouts < 2) {
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s' has one roll-out a state, should have two or more", path);
-  }
+  HVI_TRY(load_notes(s, t, path, err));
+  if (s->rollouts < 2)
+    return hvi_error_input(err, "'%s' has one roll-out a state, should have two or more", path);
   for (size_t i = 0; i < s->count; i++) {
     double value, standard_error;
     average(s, i, &value, &standard_error);
     const double slack = 1e-6 * (fabs(value) + standard_error + 1e-300);
     if (fabs(value - s->value[i]) <= slack && fabs(standard_error - s->standard_error[i]) <= slack)
       continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "'%s': value or standard error of state %zu is not that of its returns",
-                         path, i);
+    return hvi_error_input(
+        err, "'%s': value or standard error of state %zu is not that of its returns", path, i);
   }
   for (size_t i = 0; i < s->count * s->rollouts; i++) {
     if (s->length[i] >= 1.0 && s->length[i] <= (double)s->horizon) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT, "'%s': a roll-out of %g steps; the horizon is %zu",
-                         path, s->length[i], s->horizon);
+    return hvi_error_input(err, "'%s': a roll-out of %g steps; the horizon is %zu", path,
+                           s->length[i], s->horizon);
   }
   return HVI_OK;
 }

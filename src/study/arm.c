@@ -58,8 +58,7 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
   c->eta_given = hvi_node_get(map, "eta") != NULL;
   c->at = hvi_node_get(map, "at");
   if (c->at && c->at->kind != HVI_NODE_LIST)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: at must be a list of maps", origin,
-                         c->at->line);
+    return hvi_error_input(err, "%s:%u: at must be a list of maps", origin, c->at->line);
   return HVI_OK;
 }
 

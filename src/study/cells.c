@@ -177,11 +177,9 @@ static hvi_status keep(session *s, size_t index, const hvi_bytes *bytes) {
 
 static hvi_status accept(void *context, size_t index, const hvi_bytes *bytes, hvi_error *err) {
   session *s = context;
-  hvi_status status =
-      hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->size, err);
-  if (status) return status;
+  HVI_TRY(hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->size, err));
   pthread_mutex_lock(&s->lock);
-  status = keep(s, index, bytes);
+  hvi_status status = keep(s, index, bytes);
   pthread_mutex_unlock(&s->lock);
   return status ? hvi_error_memory(err, "the rows of a cell") : HVI_OK;
 }
@@ -194,8 +192,7 @@ static hvi_status read_records(session *s, hvi_error *err) {
     hvi_bytes *b = &s->kept[s->kept_count++];
     *b = (hvi_bytes){.data = hvi_alloc(size, 1), .size = size, .room = size};
     if (!b->data) return hvi_error_memory(err, "a journal");
-    const hvi_status status = hvi_journal_read(s->journal, 0, s->records, b->data, size, err);
-    if (status) return status;
+    HVI_TRY(hvi_journal_read(s->journal, 0, s->records, b->data, size, err));
   }
   return HVI_OK;
 }
@@ -273,13 +270,12 @@ static hvi_status unpack(hvi_study *study, hvi_part *p, size_t index, const hvi_
     hvi_cell_levels(&c, t, row);
     for (const unsigned char *stop = at + size; at < stop; at += own * sizeof *row) {
       memcpy(row + t->columns - own, at, own * sizeof *row);
-      const hvi_status status = hvi_table_add(t, row, err);
-      if (status) return status;
+      HVI_TRY(hvi_table_add(t, row, err));
     }
   }
-  return at == end ? HVI_OK
-                   : hvi_error_set(err, HVI_ERROR_INPUT,
-                                   "the journal of '%s' has a cell of another shape", study->id);
+  return at == end
+             ? HVI_OK
+             : hvi_error_input(err, "the journal of '%s' has a cell of another shape", study->id);
 }
 
 static hvi_status fill_tables(session *s, hvi_error *err) {

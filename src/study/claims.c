@@ -58,8 +58,8 @@ static hvi_status name_numbers(judge *j, const hvi_node *map) {
   for (const hvi_node *n = map ? map->first : NULL; n && !status; n = n->next, count++) {
     struct hvi_constant *c = &j->constants[count];
     if (count == MOST_CONSTANTS || n->kind != HVI_NODE_SCALAR)
-      return hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: let takes at most %d numbers",
-                           j->study->origin, n->line, MOST_CONSTANTS - OWN_CONSTANTS);
+      return hvi_error_input(j->err, "%s:%u: let takes at most %d numbers", j->study->origin,
+                             n->line, MOST_CONSTANTS - OWN_CONSTANTS);
     c->name = NULL;
     status = number(&c->value, j, n, n->text);
     c->name = n->key;
@@ -74,8 +74,8 @@ static hvi_status add_measures(hvi_claim *c, const judge *j, const hvi_node *map
     double x = NAN;
     status = n->kind == HVI_NODE_SCALAR
                  ? number(&x, j, n, n->text)
-                 : hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: a measure is an expression",
-                                 j->study->origin, n->line);
+                 : hvi_error_input(j->err, "%s:%u: a measure is an expression", j->study->origin,
+                                   n->line);
     hvi_claim_measure(c, n->key, x);
   }
   return status;
@@ -92,8 +92,7 @@ static hvi_status add_note(hvi_claim *c, const judge *j, const hvi_node *n) {
     }
     double x;
     snprintf(expression, sizeof expression, "%.*s", (int)inside, at + 1);
-    const hvi_status status = number(&x, j, n, expression);
-    if (status) return status;
+    HVI_TRY(number(&x, j, n, expression));
     used += (size_t)snprintf(note + used, 32, "%.4g", x);
     at += inside + 1;
   }
@@ -110,8 +109,8 @@ static hvi_status decide(hvi_claim *c, const judge *j, const hvi_node *row) {
   hvi_status status = add_measures(c, j, hvi_node_get(row, "measures"));
   if (!status && holds) status = evaluate(&q, j, holds, holds->text, &findings);
   if (!status && holds && q.kind != HVI_QUANTITY_TRUTH)
-    status = hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: '%s' is neither true nor false",
-                           j->study->origin, holds->line, holds->text);
+    status = hvi_error_input(j->err, "%s:%u: '%s' is neither true nor false", j->study->origin,
+                             holds->line, holds->text);
   if (!status && holds) hvi_claim_decide(c, judgements[q.truth]);
   for (size_t i = 0; i < findings.count; i++)
     hvi_claim_measure(c, findings.items[i].name, findings.items[i].value);
@@ -152,8 +151,8 @@ static hvi_status choose_table(judge *j, const hvi_node *row) {
   for (size_t i = 0; i < s->table_count && !j->scope.own; i++)
     if (!name || strcmp(s->tables[i].name, name) == 0) j->scope.own = &s->tables[i];
   if (!j->scope.own)
-    return hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: unknown table '%.60s'", s->origin,
-                         row->line, name ? name : "");
+    return hvi_error_input(j->err, "%s:%u: unknown table '%.60s'", s->origin, row->line,
+                           name ? name : "");
   j->part = &s->parts[j->scope.own->part];
   return HVI_OK;
 }
@@ -177,8 +176,8 @@ static hvi_status judge_each(judge *j, const hvi_node *row) {
     }
     return status;
   }
-  return hvi_error_set(j->err, HVI_ERROR_INPUT, "%s:%u: unknown factor '%.60s'", j->study->origin,
-                       row->line, each);
+  return hvi_error_input(j->err, "%s:%u: unknown factor '%.60s'", j->study->origin, row->line,
+                         each);
 }
 
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {

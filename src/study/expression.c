@@ -131,9 +131,9 @@ fail(evaluator *e, const char *at, const char *meant, const char *format, ...) {
   while (from < at && ((unsigned char)*from & 0xc0) == 0x80) from++;
   const bool all = strlen(from) <= SHOWN;
   clip(place, sizeof place, from, all ? strlen(from) : SHOWN, all ? "" : "...");
-  e->status = hvi_error_set(e->err, HVI_ERROR_INPUT, "%s: %s in '%s%s'%s%s%s", e->where, what,
-                            from > e->text ? "..." : "", place, meant ? "; did you mean '" : "",
-                            meant ? meant : "", meant ? "'?" : "");
+  e->status = hvi_error_input(e->err, "%s: %s in '%s%s'%s%s%s", e->where, what,
+                              from > e->text ? "..." : "", place, meant ? "; did you mean '" : "",
+                              meant ? meant : "", meant ? "'?" : "");
   return number(NAN);
 }
 

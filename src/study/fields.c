@@ -74,21 +74,21 @@ hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const 
                          const char *origin, hvi_error *err) {
   hvi_status status = HVI_OK;
   if (map->kind != HVI_NODE_MAP)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s must be a map of keys and values", origin,
-                         map->line, key_of(map));
+    return hvi_error_input(err, "%s:%u: %s must be a map of keys and values", origin, map->line,
+                           key_of(map));
   for (const hvi_node *n = map->first; n && !status; n = n->next)
     status = read_key(parts, others, n, origin, err);
   for (const hvi_field_part *p = parts; p->table && !status; p++)
     for (const hvi_setting *row = p->table->rows; row->name && !status; row++)
       if (row->flags & HVI_SETTING_REQUIRED && !hvi_node_get(map, row->name))
-        status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: the key '%s' is missing", origin,
-                               map->line, row->name);
+        status =
+            hvi_error_input(err, "%s:%u: the key '%s' is missing", origin, map->line, row->name);
   return status;
 }
 
 hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
                           hvi_error *err) {
   if (node->kind == HVI_NODE_LIST && node->count > 0 && node->count <= most) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s: must be a list of 1 to %zu %s", origin,
-                       node->line, key_of(node), most, what);
+  return hvi_error_input(err, "%s:%u: %s: must be a list of 1 to %zu %s", origin, node->line,
+                         key_of(node), most, what);
 }

@@ -54,8 +54,7 @@ typedef struct sheet {
 } sheet;
 
 static hvi_status wrong(const drawing *d, const hvi_node *n, const char *what, const char *word) {
-  return hvi_error_set(d->err, HVI_ERROR_INPUT, "%s:%u: %s '%s'", d->study->origin, n->line, what,
-                       word);
+  return hvi_error_input(d->err, "%s:%u: %s '%s'", d->study->origin, n->line, what, word);
 }
 
 static const char *text_of(const hvi_node *map, const char *key, const char *otherwise) {
@@ -329,8 +328,7 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
                          .panel_count = d->panel_count,
                          .panels = d->panels};
   char note[HVI_PLOT_NOTE];
-  status = hvi_plot_make(study->folder, &plot, note, d->err);
-  if (status) return status;
+  HVI_TRY(hvi_plot_make(study->folder, &plot, note, d->err));
   if (*note) hvi_study_tell(study, "%s", note);
   hvi_claims_figure(study->claims, plot.name);
   return HVI_OK;

@@ -68,7 +68,7 @@ static hvi_status count_powers(hvi_factor *f, const char *name, int low, int hig
 
 static hvi_status wrong_level(const hvi_node *n, const char *origin, const char *what,
                               hvi_error *err) {
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: %s", origin, n->line, what);
+  return hvi_error_input(err, "%s:%u: %s", origin, n->line, what);
 }
 
 /* A level that is a map: its values stand under their keys. */
@@ -207,13 +207,13 @@ static hvi_status check_at(const hvi_part *p, const hvi_part *other, const hvi_a
   if (!size && !find_key(p, n->key, &i, &k))
     return hvi_setting_find(hvi_settings_table(), n->key)
                ? HVI_OK
-               : hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: '%s' is no factor and no setting",
-                               origin, n->line, n->key);
+               : hvi_error_input(err, "%s:%u: '%s' is no factor and no setting", origin, n->line,
+                                 n->key);
   const bool known = n->kind == HVI_NODE_SCALAR && (size ? hvi_words_have("quick full", n->text)
                                                          : has_level(p, n) || has_level(other, n));
-  return known ? HVI_OK
-               : hvi_error_set(err, HVI_ERROR_INPUT,
-                               "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
+  return known
+             ? HVI_OK
+             : hvi_error_input(err, "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
                                origin, n->line, arm->label, n->key,
                                n->kind == HVI_NODE_SCALAR ? n->text : "[...]");
 }
@@ -242,7 +242,7 @@ hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_erro
   p->cells = 1;
   for (size_t i = 0; i < p->factor_count && !status; i++)
     if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
-      status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: more than %d cells", origin, MOST_CELLS);
+      status = hvi_error_input(err, "%s: more than %d cells", origin, MOST_CELLS);
   return status ? status : check_arms(p, full, origin, err);
 }
 
@@ -346,8 +346,7 @@ hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instanc
   const char *varied = hvi_cell_word(c, "problem");
   const char *problem = varied ? varied : part->problem;
   *p = NULL;
-  if (!problem)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "experiment '%s' names no problem", c->study->id);
+  if (!problem) return hvi_error_input(err, "experiment '%s' names no problem", c->study->id);
   if (varied || !part->problem_path) return make_builtin(p, c, problem, instance, err);
   if (instance > 0)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -355,9 +354,9 @@ hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instanc
                          "built-in problem, which can be drawn at random",
                          c->study->id);
   if (part->option_count)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "experiment '%s': options are for built-in problems; change the game file",
-                         c->study->id);
+    return hvi_error_input(
+        err, "experiment '%s': options are for built-in problems; change the game file",
+        c->study->id);
   return hvi_problem_load(p, part->problem_path, part->seed, 0, err);
 }
 

@@ -71,8 +71,7 @@ static hvi_status retrain(double *gap, watcher *w, const double *theta) {
   s.max_outer = 1;
   s.theta0 = theta;
   s.seed = hvi_cell_seed(w->cell) + 1000003;
-  const hvi_status status = hvi_solver_new(&solver, w->problem, &s, w->err);
-  if (status) return status;
+  HVI_TRY(hvi_solver_new(&solver, w->problem, &s, w->err));
   hvi_solver_run(solver);
   const hvi_record last = hvi_solver_info(solver).last;
   *gap = last.loss0 - last.loss;
@@ -116,8 +115,7 @@ static hvi_status sum_up(watcher *w, hvi_outcome outcome, const hvi_settings *s,
   hvi_constants c = {0};
   hvi_performative_coverage cover = {.parameter_limit = NAN};
   const bool theorem = s->step_rule == HVI_STEP_THEOREM, away = outcome == HVI_DIVERGED;
-  const hvi_status status = theorem ? hvi_problem_constants(&c, w->problem, err) : HVI_OK;
-  if (status) return status;
+  HVI_TRY(theorem ? hvi_problem_constants(&c, w->problem, err) : HVI_OK);
   if (w->performative) hvi_performative_cover(&cover, w->problem);
   const double row[] = {outcome,
                         (double)w->count - 1.0,
@@ -137,14 +135,13 @@ static hvi_status sum_up(watcher *w, hvi_outcome outcome, const hvi_settings *s,
 static hvi_status solve(watcher *w, hvi_error *err) {
   hvi_settings s;
   hvi_solver *solver = NULL;
-  hvi_status status = hvi_cell_settings(&s, w->cell, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_settings(&s, w->cell, err));
   w->every = s.redraw_every ? s.redraw_every : 1;
   s.max_outer = w->cell->part->scale.iterations * w->every;
   s.seed = hvi_cell_seed(w->cell);
   s.observe = observe;
   s.observer_context = w;
-  status = hvi_solver_new(&solver, w->problem, &s, err);
+  hvi_status status = hvi_solver_new(&solver, w->problem, &s, err);
   if (status) return status;
   const hvi_outcome outcome = hvi_solver_run(solver);
   hvi_solver_free(solver);
@@ -156,8 +153,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                every = hvi_cell_number(c, "retrain_every");
   hvi_performative_coverage cover;
   hvi_problem *p;
-  hvi_status status = hvi_cell_problem(&p, c, instance > 0 ? (uint64_t)instance : 0, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_problem(&p, c, instance > 0 ? (uint64_t)instance : 0, err));
   watcher w = {.cell = c,
                .problem = p,
                .rows = rows,
@@ -166,7 +162,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                .traced = hvi_cell_level(c, "instance") == 0,
                .theta = hvi_alloc_doubles(p->model->dim),
                .err = err};
-  status = w.theta ? solve(&w, err) : hvi_error_memory(err, "deployments");
+  hvi_status status = w.theta ? solve(&w, err) : hvi_error_memory(err, "deployments");
   hvi_free(w.theta);
   hvi_problem_free(p);
   return status;

@@ -62,12 +62,11 @@ static hvi_status run_seed(void *context, size_t seed, size_t worker, hvi_error 
   if (worker == 0 && !hvi_cell_tick(all->cell, (double)seed / (double)all->count))
     all->stopped = true;
   if (all->stopped) return HVI_OK;
-  hvi_status status = hvi_cell_problem(&p, all->cell, 0, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
   s.seed = all->cell->part->seed + seed;
   s.observe = observe;
   s.observer_context = &w;
-  status = hvi_solver_new(&solver, p, &s, err);
+  hvi_status status = hvi_solver_new(&solver, p, &s, err);
   if (!status) {
     hvi_solver_run(solver);
     hvi_solver_free(solver);
@@ -117,8 +116,7 @@ static hvi_status add_rows(hvi_rows *rows, const seeds *all, hvi_error *err) {
 /* Where errors are measured from; the problem must have one parameter. */
 static hvi_status find_stable(seeds *all, hvi_error *err) {
   hvi_problem *p;
-  const hvi_status status = hvi_cell_problem(&p, all->cell, 0, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
   all->stable = hvi_cell_number(all->cell, "stable");
   if (isnan(all->stable) && p->solution) all->stable = p->solution[0];
   const bool fits = p->model->dim == 1 && !isnan(all->stable);

@@ -135,10 +135,10 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_problem *p = NULL;
   limits l;
   if (scale->iterations < LEAST_STEPS || scale->instances < 2)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "experiment '%s': kind linear needs at least %d iterations and 2 "
-                         "instances",
-                         c->study->id, (int)LEAST_STEPS);
+    return hvi_error_input(err,
+                           "experiment '%s': kind linear needs at least %d iterations and 2 "
+                           "instances",
+                           c->study->id, (int)LEAST_STEPS);
   const hvi_linear_settings settings = {.runs = scale->instances,
                                         .steps = scale->iterations,
                                         .rows = spread_times(time, scale->iterations),

@@ -95,10 +95,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
     const hvi_arm *m = c->part->methods;
     size_t i = 0;
     while (i < c->part->method_count && strcmp(m[i].label, labels[k]) != 0) i++;
-    status =
-        i < c->part->method_count
-            ? hvi_ensemble_of_cell(&e[k], c, &m[i].settings, EVERY, err)
-            : hvi_error_set(err, HVI_ERROR_INPUT, "kind rps-scan lacks the method %s", labels[k]);
+    status = i < c->part->method_count
+                 ? hvi_ensemble_of_cell(&e[k], c, &m[i].settings, EVERY, err)
+                 : hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
     stopped = !hvi_cell_tick(c, (double)(k + 1) / METHODS);
   }
   double *y = status || stopped ? NULL : hvi_alloc_doubles(e[0]->rows);

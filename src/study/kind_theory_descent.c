@@ -101,9 +101,8 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_status status = hvi_lab_open(&lab, c, err);
   if (!status) status = hvi_cell_choice(&general, c, "function", functions, err);
   if (!status && (lab.problem->model->out != N || !lab.place.direct))
-    status = hvi_error_set(err, HVI_ERROR_INPUT,
-                           "%s: kind theory-descent needs n: %d, a bias and g: identity",
-                           c->study->origin, N);
+    status = hvi_error_input(err, "%s: kind theory-descent needs n: %d, a bias and g: identity",
+                             c->study->origin, N);
   if (!status && general) status = make_valleys(&lab, c->part->seed, err);
   descent d = {.problem = lab.problem,
                .value = general ? valleys_value : quadratic_value,

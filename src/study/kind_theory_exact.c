@@ -55,8 +55,8 @@ static hvi_status put_back(hvi_problem **p, const hvi_cell *c, hvi_error *err) {
   hvi_problem *game = *p;
   const double weight = hvi_cell_number(c, "weight");
   if (isnan(weight) || game->model->block_count < 2 || !game->solution || !game->ops->affine)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "%s: a regulariser needs a game of two and its weight", c->study->origin);
+    return hvi_error_input(err, "%s: a regulariser needs a game of two and its weight",
+                           c->study->origin);
   misprint *m = hvi_alloc(1, sizeof *m);
   if (!m) return hvi_error_memory(err, "a game");
   *m = (misprint){.base = *game, .game = game, .weight = weight};

@@ -73,8 +73,7 @@ static hvi_status run_seeds(course *c, const hvi_problem *quadratic, hvi_error *
   for (c->seed = 0; c->seed < c->seeds; c->seed++) {
     hvi_solver *solver;
     s.seed = 1 + c->seed;
-    hvi_status status = hvi_solver_new(&solver, &q.base, &s, err);
-    if (status) return status;
+    HVI_TRY(hvi_solver_new(&solver, &q.base, &s, err));
     hvi_solver_run(solver);
     hvi_solver_free(solver);
   }
@@ -117,9 +116,9 @@ static hvi_status choose_steps(course *c, const hvi_cell *cell, hvi_error *err) 
   c->c = 2.0 * (1.0 + c->alpha * c->alpha);
   const double steps = 16.0 / (c->eta * c->mu - c->alpha * c->alpha);
   if (!(steps >= 4.0 && steps <= 1e6 && c->sigma >= 0.0))
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "%s: kind theory-noise needs mu, L, sigma, eta_share and alpha_share < 1",
-                         cell->study->origin);
+    return hvi_error_input(
+        err, "%s: kind theory-noise needs mu, L, sigma, eta_share and alpha_share < 1",
+        cell->study->origin);
   c->steps = (size_t)steps;
   return HVI_OK;
 }

@@ -65,8 +65,7 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   double *cache = hvi_alloc_doubles(m->cache);
   if (!cache) status = hvi_error_memory(err, "a model's cache");
   if (!status && (m->dim < m->out || m->dim > MOST))
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: kind theory-pl needs n <= d <= %d",
-                           c->study->origin, MOST);
+    status = hvi_error_input(err, "%s: kind theory-pl needs n <= d <= %d", c->study->origin, MOST);
   hvi_rng rng = hvi_rng_new(c->part->seed, g ? g : "", 0);
   for (size_t i = 0; i < c->part->scale.instances && !status; i++) {
     double row[4] = {(double)(i % 2)};

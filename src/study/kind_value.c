@@ -81,8 +81,7 @@ static hvi_status spec_of(hvi_evaluation_spec *e, const hvi_cell *c, hvi_error *
   const hvi_arm *arm = hvi_cell_method(c);
   *e = p->value->spec;
   hvi_value_spec *v = &e->value;
-  const hvi_status status = hvi_cell_settings(&e->settings, c, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_settings(&e->settings, c, err));
   const size_t steps = e->settings.max_outer = steps_of(p, &e->settings);
   e->seed = hvi_cell_seed(c);
   e->accept_other_bits = c->study->settings->accept_other_bits;
@@ -206,10 +205,10 @@ static void describe(const hvi_cell *c, hvi_text *t) {
 
 static hvi_status check(const hvi_study *study, const hvi_part *p, hvi_error *err) {
   if (p->value->gap && !p->scale.offline)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "experiment '%s': the Bellman gap is that of a fixed data set; give "
-                         "`offline`, its size, under quick and full",
-                         study->id);
+    return hvi_error_input(err,
+                           "experiment '%s': the Bellman gap is that of a fixed data set; give "
+                           "`offline`, its size, under quick and full",
+                           study->id);
   return HVI_OK;
 }
 

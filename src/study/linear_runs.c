@@ -214,8 +214,7 @@ static hvi_status check(const hvi_trajectory *t, const hvi_linear_settings *s, h
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "the linear experiment needs a chain with data=trajectory, scale=trace "
                          "and a ridge above 0");
-  if (!s->runs || !s->rows)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "there is nothing to run or to record");
+  if (!s->runs || !s->rows) return hvi_error_argument(err, "there is nothing to run or to record");
   return HVI_OK;
 }
 
@@ -227,15 +226,14 @@ hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
            .settings = s,
            .step = hvi_linear_builds()[0]->step,
            .out = out};
-  hvi_status status = check(j.t, s, err);
-  if (status) return status;
+  HVI_TRY(check(j.t, s, err));
   size_t cells;
   if (hvi_multiply_sizes(s->rows * HVI_LINEAR_CURVES, s->runs, &cells))
     out->value = hvi_alloc_doubles(cells);
   if (!out->value) return hvi_error_memory(err, "the rows of trajectories");
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");
   const size_t batches = (s->runs + BATCH - 1) / BATCH;
-  status = hvi_parallel_run(batches, s->threads, run_batch, &j, err);
+  hvi_status status = hvi_parallel_run(batches, s->threads, run_batch, &j, err);
   pthread_mutex_destroy(&j.lock);
   if (status) hvi_linear_result_free(out);
   return status;

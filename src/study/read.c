@@ -97,16 +97,15 @@ typedef struct reader {
 } reader;
 
 static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
-  return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: %s %s", r->origin, n->line,
-                       n->key ? n->key : "this entry", what);
+  return hvi_error_input(r->err, "%s:%u: %s %s", r->origin, n->line, n->key ? n->key : "this entry",
+                         what);
 }
 
 static hvi_status find_kind(reader *r, const hvi_node *map) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
   char where[400];
   if (!name)
-    return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: the key 'kind' is missing", r->origin,
-                         map->line);
+    return hvi_error_input(r->err, "%s:%u: the key 'kind' is missing", r->origin, map->line);
   for (size_t i = 0; hvi_kinds[i]; i++) {
     names[i] = hvi_kinds[i]->name;
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
@@ -162,12 +161,12 @@ const hvi_setting_table *hvi_scale_table(void) { return &scale_table; }
 static hvi_status check_labels(const reader *r, const hvi_node *n) {
   const hvi_arm *first = r->part->methods, *last = &first[r->part->method_count - 1];
   if (!last->slug[0])
-    return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: label '%s' needs a letter or a digit",
-                         r->origin, n->line, last->label);
+    return hvi_error_input(r->err, "%s:%u: label '%s' needs a letter or a digit", r->origin,
+                           n->line, last->label);
   for (const hvi_arm *c = first; c < last; c++)
     if (strcmp(c->slug, last->slug) == 0)
-      return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: labels '%s' and '%s' are too alike",
-                           r->origin, n->line, c->label, last->label);
+      return hvi_error_input(r->err, "%s:%u: labels '%s' and '%s' are too alike", r->origin,
+                             n->line, c->label, last->label);
   return HVI_OK;
 }
 
@@ -198,9 +197,8 @@ static hvi_status check_part(const reader *r, const hvi_node *map) {
                       : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
                                                                            : NULL;
   if (!lacks) return HVI_OK;
-  return hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: the key '%s' is missing%s%s", r->origin,
-                       map->line, lacks, p->kind ? "; it belongs to kind " : "",
-                       p->kind ? p->kind->name : "");
+  return hvi_error_input(r->err, "%s:%u: the key '%s' is missing%s%s", r->origin, map->line, lacks,
+                         p->kind ? "; it belongs to kind " : "", p->kind ? p->kind->name : "");
 }
 
 /* The key of a part, or else of the whole. */
@@ -250,9 +248,8 @@ static hvi_status check_name(const reader *r, const hvi_node *map, const char *k
   if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name) && *name &&
       *name != '-' && strlen(name) < 60)
     return HVI_OK;
-  return hvi_error_set(r->err, HVI_ERROR_INPUT,
-                       "%s:%u: %s must be made of a-z, 0-9 and '-', not '%.60s'", r->origin,
-                       n->line, key, name);
+  return hvi_error_input(r->err, "%s:%u: %s must be made of a-z, 0-9 and '-', not '%.60s'",
+                         r->origin, n->line, key, name);
 }
 
 static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *whole) {
@@ -274,8 +271,8 @@ static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *wh
     if (!status) status = finish_part(r, n, root);
     for (const hvi_part *p = s->parts; !status && p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)
-        status = hvi_error_set(r->err, HVI_ERROR_INPUT, "%s:%u: a part has the name '%s' already",
-                               r->origin, n->line, p->name);
+        status = hvi_error_input(r->err, "%s:%u: a part has the name '%s' already", r->origin,
+                                 n->line, p->name);
   }
   return status;
 }
@@ -285,8 +282,7 @@ static hvi_status read_defaults(reader *r) {
   hvi_study *s = r->study;
   const char *text = s->parts[0].kind->defaults;
   if (!text) return HVI_OK;
-  const hvi_status status = hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err);
-  if (status) return status;
+  HVI_TRY(hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err));
   const hvi_node *root = hvi_tree_root(s->defaults);
   if (!s->figures) s->figures = hvi_node_get(root, "figures");
   if (!s->claim_rows) s->claim_rows = hvi_node_get(root, "claims");
@@ -354,12 +350,12 @@ static hvi_status parse_embedded(hvi_study **s, const char *name, hvi_error *err
   }
   const char *near = hvi_suggest(name, ids);
   if (near)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "unknown experiment '%.60s'; did you mean '%s'?",
-                         name, near);
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "unknown experiment '%.60s'; `hvi list` names them, and a file of your own "
-                       "is given by its path",
-                       name);
+    return hvi_error_input(err, "unknown experiment '%.60s'; did you mean '%s'?", name, near);
+  return hvi_error_input(
+      err,
+      "unknown experiment '%.60s'; `hvi list` names them, and a file of your own "
+      "is given by its path",
+      name);
 }
 
 hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {

@@ -82,8 +82,7 @@ static hvi_status new_table(hvi_study *study, const hvi_part *part, const char *
     study->table_room = room;
   }
   hvi_table *t = &study->tables[study->table_count];
-  const hvi_status status = hvi_table_new(t, name, columns, count, err);
-  if (status) return status;
+  HVI_TRY(hvi_table_new(t, name, columns, count, err));
   t->split = split;
   t->part = (size_t)(part - study->parts);
   study->table_count++;
@@ -202,8 +201,7 @@ static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_er
     for (const hvi_embedded *f = hvi_embedded_problems; p->problem && f->name; f++)
       if (strcmp(f->name, p->problem) == 0) hash = hvi_hash_bytes(hash, f->text, strlen(f->text));
     if (!p->problem_path) continue;
-    const hvi_status status = hvi_file_read_text(&file, p->problem_path, (size_t)64 << 20, err);
-    if (status) return status;
+    HVI_TRY(hvi_file_read_text(&file, p->problem_path, (size_t)64 << 20, err));
     hash = hvi_hash_bytes(hash, file, strlen(file));
     hvi_free(file);
   }

@@ -16,7 +16,7 @@ hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *colum
                          hvi_error *err) {
   *t = (hvi_table){0};
   if (strlen(name) >= sizeof t->name)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a table's name is too long: '%s'", name);
+    return hvi_error_argument(err, "a table's name is too long: '%s'", name);
   size_t letters = 0;
   for (size_t i = 0; i < columns; i++) {
     t->columns += hvi_column_width(&column[i]);
@@ -68,8 +68,8 @@ static bool is_word(const hvi_column *column, double x) {
 hvi_status hvi_table_add(hvi_table *t, const double *row, hvi_error *err) {
   for (size_t i = 0; i < t->columns; i++)
     if (t->column[i].words && !is_word(&t->column[i], row[i]))
-      return hvi_error_set(err, HVI_ERROR_ARGUMENT, "table '%s': column '%s' has no word %g",
-                           t->name, t->column[i].name, row[i]);
+      return hvi_error_argument(err, "table '%s': column '%s' has no word %g", t->name,
+                                t->column[i].name, row[i]);
   if (!make_room(t)) return hvi_error_memory(err, "the rows of a table");
   for (size_t i = 0; i < t->columns; i++) t->at[t->rows * t->columns + i] = row[i];
   t->rows++;

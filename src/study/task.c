@@ -177,8 +177,7 @@ hvi_status hvi_stream_reader_grow(void *context, size_t rows, double *seconds, h
   hvi_shared_stream *s = reader->stream;
   const size_t batches = (rows + s->batch - 1) / s->batch;
   if (batches > s->batches)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "%zu rows of a stream of %zu", rows,
-                         s->batches * s->batch);
+    return hvi_error_argument(err, "%zu rows of a stream of %zu", rows, s->batches * s->batch);
   pthread_mutex_lock(&s->lock);
   hvi_status status = HVI_OK;
   if (batches > s->priced) status = hvi_collector_need(s->collector, batches * s->batch, err);

@@ -30,9 +30,8 @@ hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see 
   hvi_solver *solver;
   own.observe = observe;
   own.observer_context = &v;
-  hvi_status status = hvi_solver_new(&solver, p, &own, err);
-  if (status) return status;
-  status = hvi_steps_new(&v.steps, p, &own, hvi_solver_info(solver).eta, err);
+  HVI_TRY(hvi_solver_new(&solver, p, &own, err));
+  hvi_status status = hvi_steps_new(&v.steps, p, &own, hvi_solver_info(solver).eta, err);
   if (!status) hvi_solver_run(solver);
   hvi_steps_free(&v.steps);
   hvi_solver_free(solver);
@@ -91,8 +90,7 @@ static hvi_status make_problem(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
   if (status || !hvi_cell_word(c, "set")) return status;
   status = hvi_cell_choice(&set, c, "set", sets, err);
   if (!status && !lab->problem->ops->affine)
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s: a set needs an affine F", c->study->origin);
-  if (status) return status;
+    HVI_TRY(hvi_error_input(err, "%s: a set needs an affine F", c->study->origin));
   hvi_problem *whole = lab->problem;
   status = hvi_lab_constrained(&lab->problem, whole, set ? HVI_SET_SIMPLEX : HVI_SET_BOX,
                                c->part->seed, instance, err);
@@ -129,11 +127,10 @@ static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
   const char *g = hvi_cell_word(c, "g");
   const bool direct = hvi_cell_word(c, "set") || (g && strcmp(g, "identity") == 0);
   size_t bias;
-  const hvi_status status = hvi_cell_choice(&bias, c, "bias", names, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_choice(&bias, c, "bias", names, err));
   if (!lab->problem->solution || (direct && lab->problem->model->dim != lab->problem->model->out))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: errors are placed where the solution is known",
-                         c->study->origin);
+    return hvi_error_input(err, "%s: errors are placed where the solution is known",
+                           c->study->origin);
   lab->place = (hvi_placement){.problem = lab->problem,
                                .direct = direct,
                                .bias = (hvi_bias)bias,
@@ -151,8 +148,7 @@ static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err)
   hvi_status status = HVI_OK;
   *s = hvi_settings_defaults();
   if (method && !hvi_method_apply(s, method, NULL))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%s: unknown method '%.60s'", c->study->origin,
-                         method);
+    return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
   for (size_t i = 0; i < c->part->factor_count; i++)
     for (size_t k = 0; k < c->part->factors[i].keys && !status; k++) {
       const char *key = c->part->factors[i].key[k], *text = hvi_cell_word(c, key);

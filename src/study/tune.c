@@ -55,9 +55,9 @@ static hvi_status check_seeds(const hvi_study *study, hvi_error *err) {
         p->full.instances > p->quick.instances ? p->full.instances : p->quick.instances;
     const uint64_t first = p->value->tune_first, last = first + p->value->tune_seeds - 1;
     if (first <= p->seed + most - 1 && last >= p->seed)
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "experiment '%s': tuning seeds %llu to %llu are among the reported ones",
-                           study->id, (unsigned long long)first, (unsigned long long)last);
+      return hvi_error_input(
+          err, "experiment '%s': tuning seeds %llu to %llu are among the reported ones", study->id,
+          (unsigned long long)first, (unsigned long long)last);
   }
   return HVI_OK;
 }
@@ -172,8 +172,7 @@ static hvi_status compare_rates(report *o, hvi_study *study, hvi_part *p, size_t
   hvi_settings s = arm->settings;
   hvi_arm_rate(&s, &key);
   for (size_t k = 0; k < count; k++) {
-    const hvi_status status = sum_up(&trials[k], study, p, first + k, where, err);
-    if (status) return status;
+    HVI_TRY(sum_up(&trials[k], study, p, first + k, where, err));
     if (trials[k].mean < trials[best].mean) best = k;
   }
   if (count == 0) return HVI_OK;
@@ -228,9 +227,8 @@ hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hv
   *text = NULL;
   *stopped = false;
   if (!has_grid(study))
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "experiment '%s' has no rates to tune; those of kind value may have",
-                         study->id);
+    return hvi_error_input(
+        err, "experiment '%s' has no rates to tune; those of kind value may have", study->id);
   hvi_status status = check_seeds(study, err);
   study->tuning = true;
   for (; expanded < study->part_count && !status; expanded++)

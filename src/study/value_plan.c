@@ -67,8 +67,8 @@ static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, con
     status = read_environment(&p->environments[p->environment_count++], n, origin, err);
     for (const hvi_value_environment *other = p->environments; !status && other < last; other++)
       if (strcmp(other->environment, last->environment) == 0)
-        status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: environment '%.60s' is there twice",
-                               origin, n->line, last->environment);
+        status = hvi_error_input(err, "%s:%u: environment '%.60s' is there twice", origin, n->line,
+                                 last->environment);
   }
   return status;
 }
@@ -84,8 +84,7 @@ static hvi_status read_plan(hvi_value_plan *p, const hvi_node *map, const char *
   const hvi_node *node;
   hvi_status status = hvi_field_map(parts, "environments tune", map, origin, err);
   if (!status && !(node = hvi_node_get(map, "environments")))
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "%s:%u: value needs the key 'environments'",
-                           origin, map->line);
+    status = hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
   if (!status) status = read_environments(p, node, origin, err);
   if (!status && (node = hvi_node_get(map, "tune")))
     status = hvi_field_map(tune, NULL, node, origin, err);

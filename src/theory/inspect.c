@@ -104,10 +104,9 @@ static void sum_up(hvi_inspection *out, trend *t, const history *h) {
 static hvi_status run_solver(hvi_inspection *out, history *h, const hvi_problem *p,
                              const hvi_settings *s, hvi_error *err) {
   hvi_solver *solver;
-  hvi_status status = hvi_solver_new(&solver, p, s, err);
-  if (status) return status;
+  HVI_TRY(hvi_solver_new(&solver, p, s, err));
   const double eta = hvi_solver_info(solver).eta;
-  status = hvi_steps_new(&h->steps, p, s, eta, err);
+  hvi_status status = hvi_steps_new(&h->steps, p, s, eta, err);
   if (!status) {
     hvi_solver_run(solver);
     const hvi_info info = hvi_solver_info(solver);
@@ -150,8 +149,7 @@ static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const h
   hvi_inspection other;
   trend unused;
   settings.inner_steps = inner;
-  hvi_status status = run(&other, &unused, p, &settings, steps, err);
-  if (status) return status;
+  HVI_TRY(run(&other, &unused, p, &settings, steps, err));
   out->variants[out->variant_count++] = (hvi_variant){.inner = inner,
                                                       .alpha_median = other.alpha_median,
                                                       .step_share = other.step_share,
@@ -231,15 +229,12 @@ static bool converges(const hvi_inspection *i, const trend *t) {
 hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
                               size_t steps, hvi_error *err) {
   if (!out || !p || !s)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "an inspection needs a problem and settings");
-  if (steps == 0 || steps > MOST_STEPS) {
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "steps = %zu: it must lie in [1, %d]", steps,
-                         MOST_STEPS);
-  }
+    return hvi_error_argument(err, "an inspection needs a problem and settings");
+  if (steps == 0 || steps > MOST_STEPS)
+    return hvi_error_argument(err, "steps = %zu: it must lie in [1, %d]", steps, MOST_STEPS);
   trend t;
   *out = (hvi_inspection){.rate_exact = NAN};
-  hvi_status status = measure(out, &t, p, s, steps, err);
-  if (status) return status;
+  HVI_TRY(measure(out, &t, p, s, steps, err));
   out->obstacle = find_obstacle(out, p, s);
   out->converging = converges(out, &t);
   /* a stochastic problem without a known solution shows nothing but its divergence */

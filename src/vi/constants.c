@@ -77,7 +77,7 @@ static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_er
     restrict_operator(C, AB, Bt, A, B, n, k);
     status = hvi_matrix_constants(c, C, k, err);
   } else {
-    status = hvi_error_set(err, HVI_ERROR_INPUT, "the outputs cannot move: Z is a single point");
+    status = hvi_error_input(err, "the outputs cannot move: Z is a single point");
   }
   hvi_free(A);
   return status;
@@ -141,8 +141,7 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
     sample_pair(c, x, fx, p->weights, B, n, k);
   }
   hvi_free(work);
-  if (c->pairs == 0)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the outputs do not move around the start");
+  if (c->pairs == 0) return hvi_error_input(err, "the outputs do not move around the start");
   return HVI_OK;
 }
 

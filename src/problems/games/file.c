@@ -21,8 +21,7 @@ static hvi_status read_activation(hvi_reader *r, const hvi_node *layer,
   *activation = HVI_IDENTITY;
   if (!node) return HVI_OK;
   const char *name = NULL;
-  hvi_status status = hvi_reader_text(r, node, &name);
-  if (status) return status;
+  HVI_TRY(hvi_reader_text(r, node, &name));
   *activation = hvi_activation_find(name);
   if (*activation != HVI_ACTIVATION_COUNT) return HVI_OK;
   char list[200] = "";
@@ -75,8 +74,7 @@ static hvi_status read_input(hvi_reader *r, const hvi_node *map, hvi_stack_spec 
   stack->rows = 1;
   hvi_matrix X = {.data = NULL};
   bool theta = node && node->kind == HVI_NODE_SCALAR && strcmp(node->text, "theta") == 0;
-  hvi_status status = theta ? HVI_OK : hvi_reader_matrix(r, map, "input", &X);
-  if (status) return status;
+  HVI_TRY(theta ? HVI_OK : hvi_reader_matrix(r, map, "input", &X));
   if (!X.data) return size ? hvi_reader_count(r, size, MOST_OUTPUTS, &stack->in) : HVI_OK;
   if (size) return hvi_reader_fail(r, size, "input_size is for an input that is theta");
   stack->input = X.data;
@@ -90,8 +88,7 @@ static hvi_status make_identity(hvi_reader *r, const hvi_node *map, hvi_stack_sp
                                 hvi_layer *layer) {
   if (stack->input) return hvi_reader_fail(r, map, "a player with fixed inputs needs layers");
   hvi_matrix start = {.rows = 0};
-  hvi_status status = stack->in ? HVI_OK : hvi_reader_column(r, map, "start", &start);
-  if (status) return status;
+  HVI_TRY(stack->in ? HVI_OK : hvi_reader_column(r, map, "start", &start));
   if (!stack->in) stack->in = start.rows;
   if (stack->in < 1 || stack->in > MOST_IDENTITY)
     return hvi_reader_fail(
@@ -116,8 +113,7 @@ static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec
   size_t in = stack->in, numbers = 0;
   for (const hvi_node *node = list->first; node; node = node->next) {
     hvi_layer *layer = &layers[stack->layer_count];
-    status = read_layer(r, node, layer, &in);
-    if (status) return status;
+    HVI_TRY(read_layer(r, node, layer, &in));
     numbers += (layer->matrix ? 0 : in * layer->out) + (layer->train_bias ? layer->out : 0);
     if (numbers > MOST_NUMBERS || stack->rows > MOST_NUMBERS / layer->out)
       return hvi_reader_fail(r, node, "more than %d parameters or outputs", MOST_NUMBERS);
@@ -131,10 +127,9 @@ static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec
 static hvi_status read_model(hvi_reader *r, const hvi_node *map, hvi_player *player) {
   hvi_layer layers[MOST_LAYERS] = {{.out = 0}};
   hvi_stack_spec stack = {.layers = layers};
-  hvi_status status = read_layers(r, map, &stack, layers);
-  if (status) return status;
+  HVI_TRY(read_layers(r, map, &stack, layers));
   hvi_error why = {HVI_OK, ""};
-  status = hvi_stack_new(&player->model, &stack, &why);
+  hvi_status status = hvi_stack_new(&player->model, &stack, &why);
   if (status) return hvi_error_set(r->err, status, "%s:%u: %s", r->name, map->line, why.text);
   const bool softmax = layers[stack.layer_count - 1].activation == HVI_SOFTMAX;
   player->set = softmax ? HVI_SET_SIMPLEX : HVI_SET_FREE;
@@ -168,8 +163,7 @@ static hvi_status read_start(builder *b, const hvi_node *map, size_t k, hvi_play
   if (!status && sd < 0.0)
     status = hvi_reader_fail(r, node, "start_sd = %g must not be negative", sd);
   if (!status && !start.data && !node)
-    status = hvi_reader_fail(r, map, "player %zu needs 'start' or 'start_sd'", k + 1);
-  if (status) return status;
+    HVI_TRY(hvi_reader_fail(r, map, "player %zu needs 'start' or 'start_sd'", k + 1));
   player->theta0 = start.data;
   if (start.data && b->instance == 0) return HVI_OK;
   double *theta0 = hvi_reader_doubles(r, dim);
@@ -200,8 +194,7 @@ static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *p
   const hvi_node *node = hvi_node_get(map, "outputs");
   const hvi_node *lower = hvi_node_get(map, "lower"), *upper = hvi_node_get(map, "upper");
   const char *kind = NULL;
-  hvi_status status = node ? hvi_reader_text(r, node, &kind) : HVI_OK;
-  if (status) return status;
+  HVI_TRY(node ? hvi_reader_text(r, node, &kind) : HVI_OK);
   const bool box = kind && strcmp(kind, "box") == 0;
   if (!box && (lower || upper))
     return hvi_reader_fail(r, lower ? lower : upper, "bounds need 'outputs: box'");
@@ -221,11 +214,10 @@ static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *
   const hvi_node *node = hvi_node_get(map, "regulariser");
   if (!node) node = hvi_node_get(b->root, "regulariser");
   if (!node) return HVI_OK;
-  hvi_status status = hvi_reader_keys(&b->r, node, "a regulariser", known);
-  if (status) return status;
+  HVI_TRY(hvi_reader_keys(&b->r, node, "a regulariser", known));
   const hvi_node *weight = hvi_node_get(node, "weight"), *centre = hvi_node_get(node, "centre");
   if (!weight) return hvi_reader_fail(&b->r, node, "a regulariser needs 'weight'");
-  status = hvi_reader_number(&b->r, weight, false, &player->weight);
+  hvi_status status = hvi_reader_number(&b->r, weight, false, &player->weight);
   if (!status && centre)
     status = hvi_reader_vector(&b->r, centre, player->model->out, false, &player->centre);
   return status;
@@ -237,8 +229,7 @@ static void add_payoff(builder *b, size_t row, size_t column, const double *matr
 
 static hvi_status need_matrix(builder *b, const hvi_node *map, const char *what, size_t rows,
                               size_t columns, hvi_matrix *A) {
-  hvi_status status = hvi_reader_matrix(&b->r, map, "matrix", A);
-  if (status) return status;
+  HVI_TRY(hvi_reader_matrix(&b->r, map, "matrix", A));
   if (!A->data) return hvi_reader_fail(&b->r, map, "%s needs 'matrix' or 'matrix_file'", what);
   return hvi_reader_shape(&b->r, A, rows, columns);
 }
@@ -255,8 +246,7 @@ static hvi_status read_quadratic(builder *b, const hvi_node *map, size_t k, hvi_
   if (status) return status;
   if (linear && !hvi_node_get(node, "matrix") && !hvi_node_get(node, "matrix_file")) return HVI_OK;
   hvi_matrix Q;
-  status = need_matrix(b, node, "quadratic", n, n, &Q);
-  if (status) return status;
+  HVI_TRY(need_matrix(b, node, "quadratic", n, n, &Q));
   double *S = hvi_reader_doubles(&b->r, n * n);
   if (!S) return hvi_error_memory(b->r.err, b->r.name);
   for (size_t i = 0; i < n; i++)
@@ -300,15 +290,13 @@ static hvi_status read_players(builder *b) {
 /* Player 1 pays z_1'A z_2 to player 2: F_1 = A z_2, F_2 = -A' z_1. */
 static hvi_status read_zero_sum(builder *b, const hvi_node *node) {
   static const char *const known[] = {"matrix", "matrix_file", NULL};
-  hvi_status status = hvi_reader_keys(&b->r, node, "zero_sum", known);
-  if (status) return status;
+  HVI_TRY(hvi_reader_keys(&b->r, node, "zero_sum", known));
   if (b->player_count != 2)
     return hvi_reader_fail(&b->r, node, "zero_sum is for two players; there are %zu",
                            b->player_count);
   size_t m = b->players[0].model->out, n = b->players[1].model->out;
   hvi_matrix A;
-  status = need_matrix(b, node, "zero_sum", m, n, &A);
-  if (status) return status;
+  HVI_TRY(need_matrix(b, node, "zero_sum", m, n, &A));
   double *minus = hvi_reader_doubles(&b->r, m * n);
   if (!minus) return hvi_error_memory(b->r.err, b->r.name);
   for (size_t i = 0; i < m; i++)
@@ -320,13 +308,12 @@ static hvi_status read_zero_sum(builder *b, const hvi_node *node) {
 
 static hvi_status read_pair(builder *b, const hvi_node *map) {
   static const char *const known[] = {"row", "column", "matrix", "matrix_file", NULL};
-  hvi_status status = hvi_reader_keys(&b->r, map, "a polymatrix entry", known);
-  if (status) return status;
+  HVI_TRY(hvi_reader_keys(&b->r, map, "a polymatrix entry", known));
   const hvi_node *row = hvi_node_get(map, "row"), *column = hvi_node_get(map, "column");
   if (!row || !column)
     return hvi_reader_fail(&b->r, map, "a polymatrix entry needs 'row' and 'column', two players");
   size_t i = 1, j = 1;
-  status = hvi_reader_count(&b->r, row, b->player_count, &i);
+  hvi_status status = hvi_reader_count(&b->r, row, b->player_count, &i);
   if (!status) status = hvi_reader_count(&b->r, column, b->player_count, &j);
   hvi_matrix A;
   if (!status)

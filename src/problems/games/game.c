@@ -93,20 +93,18 @@ static hvi_status check_numbers(const double *x, size_t n, size_t player, const 
   if (!x) return HVI_OK;
   for (size_t i = 0; i < n; i++)
     if (!isfinite(x[i]))
-      return hvi_error_set(err, HVI_ERROR_INPUT, "player %zu: %s[%zu] is %g, not a finite number",
-                           player + 1, what, i, x[i]);
+      return hvi_error_input(err, "player %zu: %s[%zu] is %g, not a finite number", player + 1,
+                             what, i, x[i]);
   return HVI_OK;
 }
 
 static hvi_status check_box(const hvi_player *player, size_t k, hvi_error *err) {
   if (!player->lower || !player->upper)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu: a box needs lower and upper bounds",
-                         k + 1);
+    return hvi_error_argument(err, "player %zu: a box needs lower and upper bounds", k + 1);
   for (size_t i = 0; i < player->model->out; i++)
     if (!(player->lower[i] <= player->upper[i]))
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "player %zu: lower[%zu] = %g is not below upper[%zu] = %g", k + 1, i,
-                           player->lower[i], i, player->upper[i]);
+      return hvi_error_input(err, "player %zu: lower[%zu] = %g is not below upper[%zu] = %g", k + 1,
+                             i, player->lower[i], i, player->upper[i]);
   return HVI_OK;
 }
 
@@ -119,28 +117,23 @@ static hvi_status check_set(const hvi_player *player, size_t k, hvi_error *err) 
     return check_box(player, k, err);
   case HVI_SET_SIMPLEX:
     if (player->parts <= 1 || out % player->parts == 0) return HVI_OK;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "player %zu: %zu outputs are not %zu simplices of equal length", k + 1,
-                         out, player->parts);
+    return hvi_error_input(err, "player %zu: %zu outputs are not %zu simplices of equal length",
+                           k + 1, out, player->parts);
   case HVI_SET_SUBSPACE:
     if (player->basis && player->rank >= 1 && player->rank <= out)
       return check_numbers(player->basis, out * player->rank, k, "basis", err);
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "player %zu: a subspace needs a basis of rank 1 to %zu", k + 1, out);
+    return hvi_error_argument(err, "player %zu: a subspace needs a basis of rank 1 to %zu", k + 1,
+                              out);
   }
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu: set kind %d does not exist", k + 1,
-                       (int)player->set);
+  return hvi_error_argument(err, "player %zu: set kind %d does not exist", k + 1, (int)player->set);
 }
 
 static hvi_status check_player(const hvi_player *player, size_t k, hvi_error *err) {
-  if (!player->model)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu has no model", k + 1);
+  if (!player->model) return hvi_error_argument(err, "player %zu has no model", k + 1);
   if (player->model->block_count != 1)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "player %zu: the model has %zu blocks; give each player its own", k + 1,
-                         player->model->block_count);
-  if (!player->theta0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "player %zu has no start (theta0)", k + 1);
+    return hvi_error_argument(err, "player %zu: the model has %zu blocks; give each player its own",
+                              k + 1, player->model->block_count);
+  if (!player->theta0) return hvi_error_argument(err, "player %zu has no start (theta0)", k + 1);
   size_t out = player->model->out;
   hvi_status status = check_numbers(player->theta0, player->model->dim, k, "theta0", err);
   if (!status) status = check_numbers(&player->weight, 1, k, "weight", err);
@@ -153,17 +146,15 @@ static hvi_status check_player(const hvi_player *player, size_t k, hvi_error *er
 static hvi_status check_payoff(const hvi_game_spec *spec, size_t k, hvi_error *err) {
   const hvi_payoff *pay = &spec->payoffs[k];
   if (pay->row >= spec->player_count || pay->column >= spec->player_count)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "payoffs[%zu]: players %zu and %zu, but the last one is %zu", k, pay->row,
-                         pay->column, spec->player_count - 1);
-  if (!pay->matrix) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "payoffs[%zu] has no matrix", k);
+    return hvi_error_input(err, "payoffs[%zu]: players %zu and %zu, but the last one is %zu", k,
+                           pay->row, pay->column, spec->player_count - 1);
+  if (!pay->matrix) return hvi_error_argument(err, "payoffs[%zu] has no matrix", k);
   size_t rows = spec->players[pay->row].model->out;
   size_t columns = spec->players[pay->column].model->out;
   for (size_t i = 0; i < rows * columns; i++)
     if (!isfinite(pay->matrix[i]))
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "payoffs[%zu]: row %zu, column %zu is %g, not a finite number", k,
-                           i / columns + 1, i % columns + 1, pay->matrix[i]);
+      return hvi_error_input(err, "payoffs[%zu]: row %zu, column %zu is %g, not a finite number", k,
+                             i / columns + 1, i % columns + 1, pay->matrix[i]);
   return HVI_OK;
 }
 
@@ -175,13 +166,12 @@ static hvi_status check_spec(const hvi_game_spec *spec, hvi_error *err) {
     if (!status) n += spec->players[k].model->out;
   }
   if (!status && spec->payoff_count && !spec->payoffs)
-    status = hvi_error_set(err, HVI_ERROR_ARGUMENT, "a game with %zu payoffs has none",
-                           spec->payoff_count);
+    status = hvi_error_argument(err, "a game with %zu payoffs has none", spec->payoff_count);
   for (size_t k = 0; k < spec->payoff_count && !status; k++) status = check_payoff(spec, k, err);
   for (size_t i = 0; spec->solution && i < n && !status; i++)
     if (!isfinite(spec->solution[i]))
-      status = hvi_error_set(err, HVI_ERROR_INPUT, "solution[%zu] is %g, not a finite number", i,
-                             spec->solution[i]);
+      status =
+          hvi_error_input(err, "solution[%zu] is %g, not a finite number", i, spec->solution[i]);
   return status;
 }
 
@@ -291,10 +281,9 @@ static hvi_status join_models(hvi_model **joint, const hvi_game_spec *spec, hvi_
 
 hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_error *err) {
   if (!problem || !spec || (spec->player_count && !spec->players))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_game_new: a null pointer");
+    return hvi_error_argument(err, "hvi_game_new: a null pointer");
   *problem = NULL;
-  if (!spec->player_count)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a game needs at least one player");
+  if (!spec->player_count) return hvi_error_argument(err, "a game needs at least one player");
   hvi_game *game = NULL;
   hvi_status status = check_spec(spec, err);
   if (!status && !(game = new_game(spec))) status = hvi_error_memory(err, "a game");

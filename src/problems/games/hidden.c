@@ -173,8 +173,7 @@ hvi_status hvi_counterexample_new(hvi_problem **problem, const hvi_options *o, h
     hvi_rng_fill_normal(&rng, 0.0, 1.0, 2, theta0);
   }
   hvi_player player = {.theta0 = theta0, .set = HVI_SET_FREE, .weight = 1.0, .centre = zero};
-  hvi_status status = hvi_affine_new(&player.model, 2, 2, identity, NULL, err);
-  if (status) return status;
+  HVI_TRY(hvi_affine_new(&player.model, 2, 2, identity, NULL, err));
   const hvi_payoff payoff = {0, 0, rotation};
   return hvi_game_new(problem, &(hvi_game_spec){1, &player, 1, &payoff, zero}, err);
 }

@@ -96,8 +96,7 @@ static hvi_status draw_operator(draft *t, const quadratic_options *v, hvi_rng *r
   double mu = v->mu, L = v->lipschitz;
   double cosine = sqrt(1.0 - v->rotation * v->rotation);
   double *Q = t->work, *B = t->work + n * n;
-  hvi_status status = hvi_dense_random_orthogonal(Q, n, rng, err);
-  if (status) return status;
+  HVI_TRY(hvi_dense_random_orthogonal(Q, n, rng, err));
   hvi_vec_zero(B, n * n);
   for (size_t k = 0, i = 0; k < blocks; k++) {
     double l = k + 1 == blocks ? L : mu * pow(L / mu, (double)k / (double)(blocks - 1));
@@ -217,8 +216,7 @@ static hvi_status make_game(hvi_problem **problem, draft *t, const quadratic_opt
   if (status) return status;
   if (g == G_IDENTITY)
     for (size_t i = 0; i < t->n * t->n; i++) t->W[i] = i % (t->n + 1) == 0 ? 1.0 : 0.0;
-  status = make_model(&player, t, g, err);
-  if (status) return status;
+  HVI_TRY(make_model(&player, t, g, err));
   status = draw_solution(t, player.model, rng, err);
   if (status) {
     hvi_model_free(player.model);
@@ -264,17 +262,14 @@ static hvi_status bend(hvi_problem **problem, double s, hvi_error *err) {
 static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_error *err) {
   int g = v->g;
   if (v->lipschitz < v->mu)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: L = %g must be at least mu = %g",
-                         v->lipschitz, v->mu);
+    return hvi_error_input(err, "quadratic: L = %g must be at least mu = %g", v->lipschitz, v->mu);
   if (g == G_IDENTITY && d != n)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: g = identity needs d = n = %zu", n);
+    return hvi_error_input(err, "quadratic: g = identity needs d = n = %zu", n);
   if (g != G_LINEAR && d < n)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "quadratic: d = %zu is below n = %zu, which only g = linear can have", d,
-                         n);
+    return hvi_error_input(
+        err, "quadratic: d = %zu is below n = %zu, which only g = linear can have", d, n);
   if (v->normal > 0.0 && d >= n)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "quadratic: normal = %g needs d < n = %zu",
-                         v->normal, n);
+    return hvi_error_input(err, "quadratic: normal = %g needs d < n = %zu", v->normal, n);
   return HVI_OK;
 }
 

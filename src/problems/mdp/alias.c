@@ -60,8 +60,7 @@ static hvi_status allocate(hvi_alias *a, row *r, const hvi_mdp *m, hvi_error *er
     const hvi_mdp_row P = hvi_mdp_row_of(m, i);
     size_t count = 0;
     for (size_t k = 0; k < P.count; k++) count += P.value[k] > 0.0;
-    if (count == 0)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P has no successor", i + 1);
+    if (count == 0) return hvi_error_input(err, "row %zu of P has no successor", i + 1);
     a->start[i + 1] = a->start[i] + count;
     widest = count > widest ? count : widest;
   }

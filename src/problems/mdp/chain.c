@@ -59,8 +59,7 @@ static void put(hvi_sparse *S, size_t *at, size_t column, double value) {
 
 static hvi_status draw_walk(hvi_mdp *m, hvi_error *err) {
   const size_t n = m->n, d = m->phi ? m->d : 0;
-  hvi_status status = hvi_sparse_new(&m->sparse, n, n, 3 * n, err);
-  if (status) return status;
+  HVI_TRY(hvi_sparse_new(&m->sparse, n, n, 3 * n, err));
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
     const bool first = i == 0, last = i + 1 == n;
@@ -102,9 +101,8 @@ static void scale_to(double *x, size_t n, double total) {
 static hvi_status draw_blocks(hvi_mdp *m, uint64_t seed, uint64_t instance, hvi_error *err) {
   const size_t n = m->n, half = n / 2;
   if (n < 2 || n > DENSE_STATES)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "chain: states = %zu; kind=blocks is dense and takes 2 to %d", n,
-                         (int)DENSE_STATES);
+    return hvi_error_input(err, "chain: states = %zu; kind=blocks is dense and takes 2 to %d", n,
+                           (int)DENSE_STATES);
   m->P = hvi_alloc_doubles(n * n);
   if (!m->P) return hvi_error_memory(err, "the transitions");
   hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);
@@ -120,8 +118,7 @@ static hvi_status draw_blocks(hvi_mdp *m, uint64_t seed, uint64_t instance, hvi_
 static hvi_status draw_random(hvi_mdp *m, size_t branch, uint64_t seed, uint64_t instance,
                               hvi_error *err) {
   const size_t n = m->n;
-  hvi_status status = hvi_sparse_new(&m->sparse, n, n, n * branch, err);
-  if (status) return status;
+  HVI_TRY(hvi_sparse_new(&m->sparse, n, n, n * branch, err));
   hvi_rng rng = hvi_rng_new(seed, "chain transitions", instance);
   size_t at = 0;
   for (size_t i = 0; i < n; i++) {
@@ -165,9 +162,9 @@ static hvi_status check_use(const chain_options *v, hvi_error *err) {
   for (const hvi_setting *row = hvi_chain_options.rows; row->name; row++) {
     if (hvi_setting_equal(row, v, &usual)) continue;
     if (strcmp(row->name, "branch") == 0 && v->kind != RANDOM)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "chain: branch is for kind=random");
+      return hvi_error_input(err, "chain: branch is for kind=random");
     if (strstr(for_trajectory, row->name) && !v->data)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "chain: %s is for data=trajectory", row->name);
+      return hvi_error_input(err, "chain: %s is for data=trajectory", row->name);
   }
   return HVI_OK;
 }

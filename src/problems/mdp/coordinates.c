@@ -77,10 +77,11 @@ static hvi_status complain_rank(const double *L, size_t d, size_t j, double *c, 
     }
     snprintf(list + used, sizeof list - used, "%s%zu", used ? ", " : "", k + 1);
   }
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "the features lack full column rank: column %zu is a combination of columns "
-                       "%s",
-                       j + 1, list);
+  return hvi_error_input(
+      err,
+      "the features lack full column rank: column %zu is a combination of columns "
+      "%s",
+      j + 1, list);
 }
 
 /* G = L L'; c[d] and scale[d] are workspace. */
@@ -89,8 +90,7 @@ static hvi_status factor_gram(double *L, const double *G, double *scale, double 
   for (size_t j = 0; j < d; j++) {
     scale[j] = sqrt(G[j * d + j]);
     if (!(scale[j] > 0.0))
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "the features lack full column rank: column %zu is zero", j + 1);
+      return hvi_error_input(err, "the features lack full column rank: column %zu is zero", j + 1);
   }
   for (size_t j = 0; j < d; j++)
     if (factor_row(L, G, scale, d, j) < least_sine2) return complain_rank(L, d, j, c, err);
@@ -122,8 +122,8 @@ static bool allocate(hvi_mdp *m) {
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err) {
   const size_t d = m->d;
   if (d > m->n)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "the features lack full column rank: %zu columns on %zu states", d, m->n);
+    return hvi_error_input(err, "the features lack full column rank: %zu columns on %zu states", d,
+                           m->n);
   double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d), *rows = work ? work + m->n : NULL;
   hvi_status status = HVI_OK;
   if (work && allocate(m)) {

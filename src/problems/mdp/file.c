@@ -33,23 +33,21 @@ static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *o
   hvi_reader *r = &b->r;
   const char *file = NULL;
   char path[LONGEST_PATH];
-  hvi_status status = hvi_reader_text(r, node, &file);
-  if (status) return status;
+  HVI_TRY(hvi_reader_text(r, node, &file));
   if (!r->folder) return hvi_reader_fail(r, node, "no other files can be named here");
   const int length = file[0] == '/' ? snprintf(path, sizeof path, "%s", file)
                                     : snprintf(path, sizeof path, "%s/%s", r->folder, file);
   if (length < 0 || length >= (int)sizeof path)
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
   hvi_error why = {HVI_OK, ""};
-  status = hvi_matrix_file_read(out, path, &why);
+  hvi_status status = hvi_matrix_file_read(out, path, &why);
   return status ? fail_at(b, node, status, &why) : HVI_OK;
 }
 
 static hvi_status read_inline(builder *b, size_t k, hvi_matrix_file *out) {
   hvi_matrix A;
-  const hvi_status status = is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
-                                         : hvi_reader_matrix(&b->r, b->root, keys[k], &A);
-  if (status) return status;
+  HVI_TRY(is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
+                       : hvi_reader_matrix(&b->r, b->root, keys[k], &A));
   *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
   return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
 }
@@ -171,7 +169,7 @@ hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const hvi_document *d, 
 }
 
 hvi_status hvi_mdp_load(hvi_mdp **mdp, const char *path, hvi_error *err) {
-  if (!mdp || !path) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_mdp_load: a null pointer");
+  if (!mdp || !path) return hvi_error_argument(err, "hvi_mdp_load: a null pointer");
   *mdp = NULL;
   hvi_document d;
   bool trajectory;

@@ -39,14 +39,14 @@ void hvi_mdp_free(hvi_mdp *m) {
 }
 
 static hvi_status check_spec(const hvi_mdp_spec *s, hvi_error *err) {
-  if (s->states == 0) return hvi_error_set(err, HVI_ERROR_INPUT, "a process needs a state");
+  if (s->states == 0) return hvi_error_input(err, "a process needs a state");
   if (!s->reward || !s->transitions == !s->sparse || (s->features > 0 && !s->phi))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "a process needs rewards, transitions (dense or sparse) and, with "
-                         "features, phi");
+    return hvi_error_argument(err,
+                              "a process needs rewards, transitions (dense or sparse) and, with "
+                              "features, phi");
   if (s->sparse && (s->sparse->rows != s->states || s->sparse->columns != s->states))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "P is %zu x %zu; with %zu states it is %zu x %zu",
-                         s->sparse->rows, s->sparse->columns, s->states, s->states, s->states);
+    return hvi_error_input(err, "P is %zu x %zu; with %zu states it is %zu x %zu", s->sparse->rows,
+                           s->sparse->columns, s->states, s->states, s->states);
   return HVI_OK;
 }
 
@@ -60,13 +60,12 @@ static hvi_status copy_spec(hvi_mdp *m, const hvi_mdp_spec *s, hvi_error *err) {
 }
 
 hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) {
-  if (!mdp || !spec) return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_mdp_new: a null pointer");
+  if (!mdp || !spec) return hvi_error_argument(err, "hvi_mdp_new: a null pointer");
   *mdp = NULL;
-  hvi_status status = check_spec(spec, err);
-  if (status) return status;
+  HVI_TRY(check_spec(spec, err));
   hvi_mdp *m = hvi_mdp_draft(spec->states, spec->features, spec->gamma);
   if (!m) return hvi_error_memory(err, "a process");
-  status = copy_spec(m, spec, err);
+  hvi_status status = copy_spec(m, spec, err);
   if (!status) status = hvi_mdp_finish(m, err);
   if (status) {
     hvi_mdp_free(m);
@@ -82,14 +81,13 @@ static hvi_status check_rows(hvi_mdp *m, hvi_error *err) {
     double sum = 0.0;
     for (size_t k = 0; k < row.count; k++) {
       if (!(row.value[k] >= 0.0) || isinf(row.value[k]))
-        return hvi_error_set(err, HVI_ERROR_INPUT,
-                             "row %zu, column %zu of P is %g; a probability is between 0 and 1",
-                             i + 1, hvi_mdp_column(&row, k) + 1, row.value[k]);
+        return hvi_error_input(err,
+                               "row %zu, column %zu of P is %g; a probability is between 0 and 1",
+                               i + 1, hvi_mdp_column(&row, k) + 1, row.value[k]);
       sum += row.value[k];
     }
     if (!(fabs(sum - 1.0) <= row_slack))
-      return hvi_error_set(err, HVI_ERROR_INPUT, "row %zu of P sums to %.10g; it must sum to 1",
-                           i + 1, sum);
+      return hvi_error_input(err, "row %zu of P sums to %.10g; it must sum to 1", i + 1, sum);
     for (size_t k = 0; sum != 1.0 && k < row.count; k++) row.value[k] /= sum;
   }
   return HVI_OK;
@@ -97,21 +95,18 @@ static hvi_status check_rows(hvi_mdp *m, hvi_error *err) {
 
 static hvi_status check_numbers(const hvi_mdp *m, hvi_error *err) {
   if (m->phi && m->d > HVI_SET_RANK)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%zu features are too many; at most %d", m->d,
-                         (int)HVI_SET_RANK);
+    return hvi_error_input(err, "%zu features are too many; at most %d", m->d, (int)HVI_SET_RANK);
   if (!(m->gamma >= 0.0 && m->gamma < 1.0))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "gamma = %g; it must be at least 0 and below 1",
-                         m->gamma);
+    return hvi_error_input(err, "gamma = %g; it must be at least 0 and below 1", m->gamma);
   for (size_t i = 0; i < m->n; i++) {
     if (isfinite(m->reward[i])) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the reward of state %zu is %g, which is not finite",
-                         i + 1, m->reward[i]);
+    return hvi_error_input(err, "the reward of state %zu is %g, which is not finite", i + 1,
+                           m->reward[i]);
   }
   for (size_t k = 0; m->phi && k < m->n * m->d; k++) {
     if (isfinite(m->phi[k])) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "row %zu, column %zu of the features is %g, which is not finite",
-                         k / m->d + 1, k % m->d + 1, m->phi[k]);
+    return hvi_error_input(err, "row %zu, column %zu of the features is %g, which is not finite",
+                           k / m->d + 1, k % m->d + 1, m->phi[k]);
   }
   return HVI_OK;
 }
@@ -203,16 +198,16 @@ static hvi_status complain(search *s, hvi_error *err) {
   if (closed > 1) {
     size_t other = first + 1;
     while (open[s->component[other]] || s->component[other] == s->component[first]) other++;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "P has no unique stationary law: states %zu and %zu lie in different "
-                         "closed classes, of which there are %zu",
-                         first + 1, other + 1, closed);
+    return hvi_error_input(err,
+                           "P has no unique stationary law: states %zu and %zu lie in different "
+                           "closed classes, of which there are %zu",
+                           first + 1, other + 1, closed);
   }
   while (!open[s->component[outside]]) outside++;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "the stationary law gives state %zu weight zero: it is left for good, and "
-                       "every state must be reached from every other",
-                       outside + 1);
+  return hvi_error_input(err,
+                         "the stationary law gives state %zu weight zero: it is left for good, and "
+                         "every state must be reached from every other",
+                         outside + 1);
 }
 
 static hvi_status search_all(search *s, hvi_error *err) {
@@ -225,8 +220,7 @@ static hvi_status search_all(search *s, hvi_error *err) {
 static hvi_status check_classes(const hvi_mdp *m, hvi_error *err) {
   const size_t n = m->n;
   if (n >= unseen)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "%zu states are too many; at most %u", n,
-                         unseen - 1);
+    return hvi_error_input(err, "%zu states are too many; at most %u", n, unseen - 1);
   uint32_t *memory = hvi_alloc(5 * n, sizeof *memory);
   size_t *next = hvi_alloc(n, sizeof *next);
   hvi_status status = HVI_OK;

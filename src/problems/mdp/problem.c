@@ -200,8 +200,7 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
                           .eta = 1.0,
                           .set_count = 1,
                           .sets = &e->set};
-  hvi_status status = make_model(&e->model, m, err);
-  if (status) return status;
+  HVI_TRY(make_model(&e->model, m, err));
   e->set = (hvi_set){
       .kind = HVI_SET_SUBSPACE, .len = m->n, .basis = m->phi, .mix = m->mix, .rank = m->d};
   /* with as many features as states every value function can be reached */
@@ -217,7 +216,7 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
 hvi_status hvi_mdp_problem_new(hvi_problem **problem, hvi_mdp *mdp, hvi_error *err) {
   if (!problem || !mdp) {
     hvi_mdp_free(mdp);
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "hvi_mdp_problem_new: a null pointer");
+    return hvi_error_argument(err, "hvi_mdp_problem_new: a null pointer");
   }
   *problem = NULL;
   evaluation *e = hvi_alloc(1, sizeof *e);

@@ -227,12 +227,11 @@ hvi_trajectory_settings hvi_trajectory_defaults(const hvi_mdp *mdp) {
 }
 
 static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hvi_error *err) {
-  if (!mdp || !s)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a trajectory needs a process and settings");
+  if (!mdp || !s) return hvi_error_argument(err, "a trajectory needs a process and settings");
   if (!(s->ridge >= 0.0 && isfinite(s->ridge)))
-    return hvi_error_set(err, HVI_ERROR_INPUT, "ridge = %g: it must not be negative", s->ridge);
+    return hvi_error_input(err, "ridge = %g: it must not be negative", s->ridge);
   if ((unsigned)s->scale > HVI_TRAJECTORY_SCALE_LAMBDA)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "scale %d: there is no such kind", (int)s->scale);
+    return hvi_error_argument(err, "scale %d: there is no such kind", (int)s->scale);
   if (mdp->d <= MOST_FEATURES) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "a trajectory keeps matrices of d x d for d features, at most %d, and this "

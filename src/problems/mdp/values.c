@@ -70,14 +70,13 @@ static hvi_status band_new(hvi_band *A, const hvi_mdp *m, size_t width, double d
 }
 
 static hvi_status complain_small(hvi_error *err) {
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "the stationary law gives a state less weight than a double can hold");
+  return hvi_error_input(err,
+                         "the stationary law gives a state less weight than a double can hold");
 }
 
 static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
   hvi_band A;
-  hvi_status status = band_new(&A, m, width, 0.0, 1.0, err);
-  if (status) return status;
+  HVI_TRY(band_new(&A, m, width, 0.0, 1.0, err));
   const bool good = hvi_band_stationary(m->law, &A);
   hvi_free(A.entries);
   return good ? HVI_OK : complain_small(err);
@@ -234,8 +233,7 @@ static hvi_status find_fixed_point(hvi_mdp *m, hvi_error *err) {
 }
 
 hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err) {
-  hvi_status status = find_true_values(m, err);
-  if (status) return status;
+  HVI_TRY(find_true_values(m, err));
   m->fixed_point = hvi_alloc_doubles(m->d);
   if (!m->fixed_point) return hvi_error_memory(err, "the projected fixed point");
   if (m->phi) return find_fixed_point(m, err);

@@ -288,8 +288,7 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
   hvi_vec_copy(L, c->data.product, (size_t)WIDTH * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) L[j * WIDTH + j] += 4.0 * c->lambda;
   if (!cholesky(L))
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "credit: the features are linearly dependent; lambda is too small");
+    return hvi_error_input(err, "credit: the features are linearly dependent; lambda is too small");
   hvi_vec_copy(c->basis, c->data.x, n * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) c->basis[(n + j) * WIDTH + j] = 1.0;
   for (size_t i = 0; i < n + FEATURES; i++) hvi_lower_solve(L, c->basis + i * WIDTH, WIDTH);
@@ -301,8 +300,7 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
 /* The stable point, from plain logistic regression. */
 static hvi_status find_stable(credit *c, hvi_error *err) {
   const size_t n = c->data.rows;
-  hvi_status status = hvi_credit_fit(c->stable, &c->least, c->curvature, &c->data, c->lambda, err);
-  if (status) return status;
+  HVI_TRY(hvi_credit_fit(c->stable, &c->least, c->curvature, &c->data, c->lambda, err));
   hvi_dense_mul(c->solution, c->data.x, c->stable, n, WIDTH);
   hvi_vec_copy(c->solution + n, c->stable, FEATURES);
   c->stable[BIAS] += c->eps * strategic2(c->stable);
@@ -310,8 +308,7 @@ static hvi_status find_stable(credit *c, hvi_error *err) {
 }
 
 static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_error *err) {
-  hvi_status status = hvi_credit_data_new(&c->data, v->data, v->records, seed, err);
-  if (status) return status;
+  HVI_TRY(hvi_credit_data_new(&c->data, v->data, v->records, seed, err));
   const size_t n = c->data.rows, out = n + FEATURES;
   c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
   c->base.weights = c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
@@ -328,7 +325,7 @@ static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_er
                             .block = {.dim = WIDTH, .out = out},
                             .data = &c->data,
                             .eps = c->eps};
-  status = find_stable(c, err);
+  hvi_status status = find_stable(c, err);
   return status ? status : make_subspace(c, err);
 }
 

@@ -87,10 +87,10 @@ static hvi_status find_columns(size_t at[COLUMNS], const hvi_table *t, const cha
   for (size_t k = 0; k < COLUMNS; k++) {
     at[k] = hvi_table_column(t, names[k]);
     if (at[k] < t->columns) continue;
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "%s:1: there is no column '%s'; the file should be cs-training.csv of "
-                         "\"Give Me Some Credit\"",
-                         path, names[k]);
+    return hvi_error_input(err,
+                           "%s:1: there is no column '%s'; the file should be cs-training.csv of "
+                           "\"Give Me Some Credit\"",
+                           path, names[k]);
   }
   return HVI_OK;
 }
@@ -108,8 +108,7 @@ static bool take_row(double *x, double *y, const double *row, const size_t at[CO
 static hvi_status take_rows(hvi_credit_data *data, const hvi_table *t, const char *path,
                             hvi_error *err) {
   size_t at[COLUMNS];
-  hvi_status status = find_columns(at, t, path, err);
-  if (status) return status;
+  HVI_TRY(find_columns(at, t, path, err));
   data->rows = 0;
   data->x = hvi_alloc_doubles(t->rows * WIDTH);
   data->y = hvi_alloc_doubles(t->rows);
@@ -118,20 +117,19 @@ static hvi_status take_rows(hvi_credit_data *data, const hvi_table *t, const cha
     double *y = &data->y[data->rows];
     if (!take_row(data->x + data->rows * WIDTH, y, t->data + i * t->columns, at)) continue;
     if (*y != 0.0 && *y != 1.0)
-      return hvi_error_set(err, HVI_ERROR_INPUT, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2,
-                           names[LABEL], *y);
+      return hvi_error_input(err, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2, names[LABEL],
+                             *y);
     data->rows++;
   }
   if (data->rows) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT, "%s: every row lacks a value", path);
+  return hvi_error_input(err, "%s: every row lacks a value", path);
 }
 
 /* The complete rows of a file, in its order: columns are found by their names. */
 static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_error *err) {
   hvi_table t;
-  hvi_status status = hvi_table_read(&t, path, max_bytes, err);
-  if (status) return status;
-  status = take_rows(data, &t, path, err);
+  HVI_TRY(hvi_table_read(&t, path, max_bytes, err));
+  hvi_status status = take_rows(data, &t, path, err);
   hvi_table_clear(&t);
   return status;
 }
@@ -154,10 +152,10 @@ static bool standardise(double *x, size_t rows, size_t j) {
 static hvi_status standardise_all(hvi_credit_data *data, const char *source, hvi_error *err) {
   for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) {
     if (!standardise(data->x, data->rows, j))
-      return hvi_error_set(err, HVI_ERROR_INPUT,
-                           "%s: feature %zu is the same in all %zu complete rows and cannot be "
-                           "standardised",
-                           source, j, data->rows);
+      return hvi_error_input(err,
+                             "%s: feature %zu is the same in all %zu complete rows and cannot be "
+                             "standardised",
+                             source, j, data->rows);
   }
   for (size_t i = 0; i < data->rows; i++) data->x[i * WIDTH + HVI_CREDIT_BIAS] = 1.0;
   return HVI_OK;
@@ -174,8 +172,8 @@ static hvi_status select_rows(hvi_credit_data *data, const char *source, hvi_err
   const bool both = others > 0 && others < data->rows;
   data->rows = kept;
   if (both) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "%s: all complete rows have the same label; both kinds are needed", source);
+  return hvi_error_input(err, "%s: all complete rows have the same label; both kinds are needed",
+                         source);
 }
 
 static void form_product(hvi_credit_data *data) {

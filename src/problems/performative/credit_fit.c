@@ -75,8 +75,7 @@ hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
   *least = value(theta, data, lambda);
   differentiate(g, curvature, theta, data);
   for (int k = 0; k < MOST_STEPS; k++) {
-    hvi_status status = newton_step(step, g, curvature, theta, lambda, err);
-    if (status) return status;
+    HVI_TRY(newton_step(step, g, curvature, theta, lambda, err));
     const double gain = hvi_vec_dot(step, g, WIDTH);
     if (gain < 1e-14 * *least) {
       /* beyond what the value can show: the last step is taken on trust */

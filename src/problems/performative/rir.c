@@ -365,8 +365,7 @@ static bool draw_lot(rir_model *m, uint64_t seed) {
 }
 
 static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *err) {
-  hvi_status status = hvi_credit_data_new(&r->data, v->data, v->records, seed, err);
-  if (status) return status;
+  HVI_TRY(hvi_credit_data_new(&r->data, v->data, v->records, seed, err));
   const size_t n = r->data.rows;
   r->labels = hvi_alloc_doubles(4 * n);
   if (!r->labels) return hvi_error_memory(err, "the resampling problem");

@@ -112,42 +112,42 @@ hvi_value_spec hvi_value_defaults(void) {
 
 static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
   if (!isfinite(s->shift) || !isfinite(s->scale) || s->scale == 0.0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "values of shift %g and scale %g: both must be finite, the scale not 0",
-                         s->shift, s->scale);
+    return hvi_error_argument(
+        err, "values of shift %g and scale %g: both must be finite, the scale not 0", s->shift,
+        s->scale);
   for (size_t j = 0; j < s->data->obs; j++) {
     const double center = s->center ? s->center[j] : 0.0, spread = s->spread ? s->spread[j] : 1.0;
     if (isfinite(center) && spread > 0.0 && isfinite(1.0 / spread)) continue;
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "input %zu has center %g and spread %g: a finite one and a positive one "
-                         "would do",
-                         j + 1, center, spread);
+    return hvi_error_argument(
+        err,
+        "input %zu has center %g and spread %g: a finite one and a positive one "
+        "would do",
+        j + 1, center, spread);
   }
   return HVI_OK;
 }
 
 static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
-  if (!s || !s->data)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "policy evaluation needs a data set");
-  const hvi_status status = hvi_setting_check(&table, s, err);
-  if (status) return status;
+  if (!s || !s->data) return hvi_error_argument(err, "policy evaluation needs a data set");
+  HVI_TRY(hvi_setting_check(&table, s, err));
   if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->returns))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "lambda = %g: it goes with Bellman targets on rows in their order, not at "
-                         "random",
-                         s->lambda);
+    return hvi_error_argument(
+        err,
+        "lambda = %g: it goes with Bellman targets on rows in their order, not at "
+        "random",
+        s->lambda);
   if (s->data->count == 0 || s->data->obs == 0)
-    return hvi_error_set(err, HVI_ERROR_INPUT, "the data set has no transitions");
+    return hvi_error_input(err, "the data set has no transitions");
   if (s->draw == HVI_VALUE_ALL && s->buffer > 0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "double sampling takes batches, not the whole data set");
+    return hvi_error_argument(err, "double sampling takes batches, not the whole data set");
   if (s->draw != HVI_VALUE_ALL && s->batch == 0)
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT, "a batch needs a transition at least");
+    return hvi_error_argument(err, "a batch needs a transition at least");
   if (s->replay > 0 && (s->draw != HVI_VALUE_FRESH || s->buffer > 0 || s->replay >= s->batch))
-    return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                         "%zu rows of replay in batches of %zu: it goes with fresh draws without a "
-                         "buffer, and leaves room for a fresh row",
-                         s->replay, s->batch);
+    return hvi_error_argument(
+        err,
+        "%zu rows of replay in batches of %zu: it goes with fresh draws without a "
+        "buffer, and leaves room for a fresh row",
+        s->replay, s->batch);
   return check_network(s, err);
 }
 
@@ -160,9 +160,8 @@ static hvi_status check_rows(hvi_value *v, hvi_error *err) {
   if (!hvi_multiply_sizes(s->buffer, s->batch, &held)) held = SIZE_MAX;
   if (s->draw == HVI_VALUE_FRESH && s->buffer == 0) held = s->batch - s->replay;
   if (held > there || s->batch > SIZE_MAX / 4)
-    return hvi_error_set(err, HVI_ERROR_INPUT,
-                         "batches of %zu rows, %zu of them at once, from %zu rows of data",
-                         s->batch, s->buffer ? s->buffer : 1, there);
+    return hvi_error_input(err, "batches of %zu rows, %zu of them at once, from %zu rows of data",
+                           s->batch, s->buffer ? s->buffer : 1, there);
   v->rows = s->buffer > 0 ? 2 * s->batch : s->batch;
   return HVI_OK;
 }
@@ -195,8 +194,7 @@ static hvi_status make_model(hvi_value *v, hvi_error *err) {
                               .head = HVI_IDENTITY,
                               .rows = v->rows,
                               .threads = s->threads};
-  hvi_status status = hvi_mlp_new(&v->base.model, &shape, err);
-  if (status) return status;
+  HVI_TRY(hvi_mlp_new(&v->base.model, &shape, err));
   v->net = hvi_mlp_of(v->base.model)->net;
   hvi_mlp_rescale(v->base.model, s->shift, s->scale);
   return HVI_OK;
@@ -244,15 +242,14 @@ static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
 hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint64_t seed,
                          hvi_error *err) {
   *problem = NULL;
-  hvi_status status = check_spec(spec, err);
-  if (status) return status;
+  HVI_TRY(check_spec(spec, err));
   hvi_value *v = hvi_alloc(1, sizeof *v);
   if (!v) return hvi_error_memory(err, "policy evaluation");
   v->spec = *spec;
   v->obs = spec->data->obs;
   v->ops = choose_ops(spec);
   v->base.ops = &v->ops;
-  status = fill(v, seed, err);
+  hvi_status status = fill(v, seed, err);
   if (status) {
     free_value(&v->base);
     return status;

@@ -127,10 +127,10 @@ hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err) {
   v->usable_count = d->count - first;
   for (size_t i = 0; i < v->usable_count; i++) v->usable[i] = v->usable[first + i];
   if (v->usable_count > 0) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_INPUT,
-                       "all %zu rows are cut off before gamma^k falls to %g: the data hold no "
-                       "return to learn from",
-                       d->count, most_missing);
+  return hvi_error_input(err,
+                         "all %zu rows are cut off before gamma^k falls to %g: the data hold no "
+                         "return to learn from",
+                         d->count, most_missing);
 }
 
 size_t hvi_value_rows_of_returns(const hvi_value *v, size_t count) {

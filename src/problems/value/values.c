@@ -85,16 +85,14 @@ static hvi_status need_value(const hvi_value **v, const hvi_problem *p, const vo
                              const void *other, hvi_error *err) {
   *v = hvi_value_of(p);
   if (*v && theta && other) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_ARGUMENT,
-                       *v ? "a value network needs parameters and something to do"
-                          : "the problem is not one of hvi_value_new");
+  return hvi_error_argument(err, *v ? "a value network needs parameters and something to do"
+                                    : "the problem is not one of hvi_value_new");
 }
 
 hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, const float *obs,
                              size_t rows, double *values, hvi_error *err) {
   const hvi_value *v;
-  const hvi_status status = need_value(&v, value, theta, rows ? (const void *)obs : theta, err);
-  if (status) return status;
+  HVI_TRY(need_value(&v, value, theta, rows ? (const void *)obs : theta, err));
   float *scratch = hvi_alloc(hvi_value_scratch(v), sizeof *scratch);
   if (!scratch) return hvi_error_memory(err, "values");
   hvi_value_forward(v, scratch, theta, obs, NULL, rows, values);
@@ -137,13 +135,12 @@ static size_t make_notes(hvi_tensor_note *notes, char *text, const hvi_value *v)
 hvi_status hvi_value_save(const hvi_problem *value, const double *theta, const char *path,
                           hvi_error *err) {
   const hvi_value *v;
-  hvi_status status = need_value(&v, value, theta, path, err);
-  if (status) return status;
+  HVI_TRY(need_value(&v, value, theta, path, err));
   hvi_tensor_note notes[NOTES];
   char *text = hvi_alloc(3 + 2 * v->obs, NUMBER);
   if (!text) return hvi_error_memory(err, "a value network's file");
   const size_t count = make_notes(notes, text, v);
-  status = hvi_mlp_write(value->model, theta, path, notes, count, err);
+  hvi_status status = hvi_mlp_write(value->model, theta, path, notes, count, err);
   hvi_free(text);
   return status;
 }

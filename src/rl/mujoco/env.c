@@ -238,10 +238,9 @@ static const char *embedded(const char *name) {
 static hvi_status new_of_robot(hvi_env **env, const hvi_robot *robot, hvi_error *err) {
   hvi_mujoco_model *shared = NULL;
   hvi_mujoco_env *made = NULL;
-  hvi_status status = hvi_mujoco_load(&shared, robot->model, embedded(robot->model), err);
-  if (status) return status;
+  HVI_TRY(hvi_mujoco_load(&shared, robot->model, embedded(robot->model), err));
   const hvi_env described = describe(robot, shared->model);
-  status = attach(&made, &described, robot, shared, err);
+  hvi_status status = attach(&made, &described, robot, shared, err);
   hvi_mujoco_leave(shared);
   *env = made ? &made->env : NULL;
   return status;
@@ -250,7 +249,7 @@ static hvi_status new_of_robot(hvi_env **env, const hvi_robot *robot, hvi_error 
 static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {
   for (size_t k = 0; k < sizeof robots / sizeof robots[0]; k++)
     if (strcmp(robots[k].name, name) == 0) return new_of_robot(env, &robots[k], err);
-  return hvi_error_set(err, HVI_ERROR_INPUT, "the module mujoco has no environment '%s'", name);
+  return hvi_error_input(err, "the module mujoco has no environment '%s'", name);
 }
 
 /* The loop that there is nothing to take away from; afterwards the environment is where as many
