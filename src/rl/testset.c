@@ -318,13 +318,12 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
 static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *path,
                              hvi_error *err) {
   double horizon;
-  hvi_status status = hvi_notes_read_real(&s->gamma, t, "gamma", path, err);
-  if (!status) status = hvi_notes_read_real(&horizon, t, "horizon", path, err);
+  HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", path, err));
+  HVI_TRY(hvi_notes_read_real(&horizon, t, "horizon", path, err));
   s->reward_bound = INFINITY;
-  if (!status && hvi_tensors_note(t, "reward_bound"))
-    status = hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err);
-  if (!status && hvi_tensors_note(t, "tail"))
-    HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", path, err));
+  if (hvi_tensors_note(t, "reward_bound"))
+    HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err));
+  if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", path, err));
   hvi_notes_read_origin(&s->origin, t);
   if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
       s->reward_bound >= 0.0 && isfinite(s->tail)) {

@@ -88,9 +88,9 @@ static hvi_status make_problem(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
   size_t set;
   hvi_status status = hvi_cell_problem(&lab->problem, c, instance, err);
   if (status || !hvi_cell_word(c, "set")) return status;
-  status = hvi_cell_choice(&set, c, "set", sets, err);
-  if (!status && !lab->problem->ops->affine)
-    HVI_TRY(hvi_error_input(err, "%s: a set needs an affine F", c->study->origin));
+  HVI_TRY(hvi_cell_choice(&set, c, "set", sets, err));
+  if (!lab->problem->ops->affine)
+    return hvi_error_input(err, "%s: a set needs an affine F", c->study->origin);
   hvi_problem *whole = lab->problem;
   status = hvi_lab_constrained(&lab->problem, whole, set ? HVI_SET_SIMPLEX : HVI_SET_BOX,
                                c->part->seed, instance, err);

@@ -152,18 +152,17 @@ typedef struct builder {
 static hvi_status read_start(builder *b, const hvi_node *map, size_t k, hvi_player *player) {
   hvi_reader *r = &b->r;
   hvi_matrix start;
-  hvi_status status = hvi_reader_column(r, map, "start", &start);
+  HVI_TRY(hvi_reader_column(r, map, "start", &start));
   size_t dim = player->model->dim;
-  if (!status && start.data && start.rows != dim)
-    status = hvi_reader_fail(
+  if (start.data && start.rows != dim)
+    return hvi_reader_fail(
         r, start.node, "the start has %zu numbers; the player has %zu parameters", start.rows, dim);
   const hvi_node *node = hvi_node_get(map, "start_sd");
   double sd = 1.0;
-  if (!status && node) status = hvi_reader_number(r, node, false, &sd);
-  if (!status && sd < 0.0)
-    status = hvi_reader_fail(r, node, "start_sd = %g must not be negative", sd);
-  if (!status && !start.data && !node)
-    HVI_TRY(hvi_reader_fail(r, map, "player %zu needs 'start' or 'start_sd'", k + 1));
+  if (node) HVI_TRY(hvi_reader_number(r, node, false, &sd));
+  if (sd < 0.0) return hvi_reader_fail(r, node, "start_sd = %g must not be negative", sd);
+  if (!start.data && !node)
+    return hvi_reader_fail(r, map, "player %zu needs 'start' or 'start_sd'", k + 1);
   player->theta0 = start.data;
   if (start.data && b->instance == 0) return HVI_OK;
   double *theta0 = hvi_reader_doubles(r, dim);
