@@ -20,6 +20,17 @@ bool hvi_multiply_sizes(size_t a, size_t b, size_t *product) {
   return true;
 }
 
+bool hvi_multiply_shape(size_t *count, size_t dims, const size_t *shape) {
+  size_t bytes = sizeof(double);
+  bool empty = false;
+  for (size_t i = 0; i < dims; i++) {
+    empty = empty || shape[i] == 0;
+    if (shape[i] && !hvi_multiply_sizes(bytes, shape[i], &bytes)) return false;
+  }
+  *count = empty ? 0 : bytes / sizeof(double);
+  return true;
+}
+
 void *hvi_alloc(size_t count, size_t size) {
   size_t bytes;
   if (!hvi_multiply_sizes(count, size, &bytes) || bytes > SIZE_MAX - CACHE_LINE) return NULL;

@@ -35,6 +35,9 @@ size_t hvi_memory_size(void);
 
 /* *product = a * b; false when that overflows. */
 bool hvi_multiply_sizes(size_t a, size_t b, size_t *product);
+/* The product of a shape; false when so many doubles have no address, zero axes set aside, so that
+ * every partial product is safe too. */
+bool hvi_multiply_shape(size_t *count, size_t dims, const size_t *shape);
 
 /*
  * One block of doubles handed out in pieces: a solver's whole workspace in one allocation. An arena

@@ -224,12 +224,10 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
   const uint64_t size = (uint64_t)st.st_size;
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;
   if (size == 0) return begin(j, k, err);
-  if (rule == HVI_JOURNAL_NEW) {
-    return hvi_error_argument(err,
-                              "'%s' is left from an earlier run: go on with it (--resume) or start "
-                              "afresh (--fresh)",
-                              j->path);
-  }
+  if (rule == HVI_JOURNAL_NEW)
+    return hvi_error_argument(
+        err, "'%s' is left from an earlier run: go on with it (--resume) or start afresh (--fresh)",
+        j->path);
   if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
   if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0)
     return hvi_error_set(

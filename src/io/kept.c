@@ -30,13 +30,12 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels,
                                  hvi_error *err) {
   const char *own = hvi_cpu_level_name(hvi_cpu_level());
-  if (strcmp(levels, own) != 0 && !k->accept_other_bits) {
+  if (strcmp(levels, own) != 0 && !k->accept_other_bits)
     return hvi_error_set(
         err, HVI_ERROR_INPUT,
-        "'%s' was computed with %s instructions, not with %s, and would go on with "
-        "other bits: HVI_CPU_LEVEL sets the level, --accept-other-bits mixes them",
+        "'%s' was computed with %s instructions, not with %s, and would go on with other bits: "
+        "HVI_CPU_LEVEL sets the level, --accept-other-bits mixes them",
         path, levels, own);
-  }
   hvi_levels_add(k->levels, levels);
   hvi_levels_add(k->levels, NULL);
   return HVI_OK;
@@ -58,11 +57,10 @@ static size_t first_difference(const char *a, const char *b) {
 static hvi_status complain_other(const char *path, const char *was, const char *is,
                                  hvi_error *err) {
   const size_t at = first_difference(was, is);
-  return hvi_error_set(err, HVI_ERROR_MISMATCH,
-                       "'%s' was made with '%.*s', not '%.*s': go on with those settings, or begin "
-                       "anew (--fresh)",
-                       path, (int)strcspn(was + at, ";\n"), was + at, (int)strcspn(is + at, ";\n"),
-                       is + at);
+  return hvi_error_set(
+      err, HVI_ERROR_MISMATCH,
+      "'%s' was made with '%.*s', not '%.*s': go on with those settings, or begin anew (--fresh)",
+      path, (int)strcspn(was + at, ";\n"), was + at, (int)strcspn(is + at, ";\n"), is + at);
 }
 
 hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const char *about,
@@ -71,10 +69,9 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
   if (sscanf(line, "%31[^;]; hvi %31[^;]; level %39[a-z0-9+]", kind, version, levels) != 3 ||
       strcmp(kind, k->kind) != 0)
     return hvi_error_input(err, "'%s' is no %s", path, k->kind);
-  if (strcmp(version, hvi_version()) != 0) {
+  if (strcmp(version, hvi_version()) != 0)
     return hvi_error_set(err, HVI_ERROR_MISMATCH, "'%s' was made by hvi %s, and this is hvi %s",
                          path, version, hvi_version());
-  }
   if (strcmp(about, k->about) != 0) return complain_other(path, about, k->about, err);
   return hvi_kept_match_levels(k, path, levels, err);
 }
@@ -114,8 +111,7 @@ static hvi_status complain_damaged(const char *path, const char *why, bool previ
   if (!previous_is_good) return hvi_error_input(err, "'%s' is damaged: %s", path, why);
   return hvi_error_input(
       err,
-      "'%s' is damaged: %s; the one before it is good: mv '%s.previous' '%s' goes "
-      "on from there",
+      "'%s' is damaged: %s; the one before it is good: mv '%s.previous' '%s' goes on from there",
       path, why, path, path);
 }
 

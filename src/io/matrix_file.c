@@ -183,9 +183,8 @@ static hvi_status read_banner(reader *r) {
     const size_t width = strcspn(r->at, word_ends);
     const char *word = k == 3 && width == 7 ? "integer" : words[k];
     if (width != strlen(word) || strncasecmp(r->at, word, width) != 0)
-      return hvi_refuse(&r->file,
-                        " does not begin with '%%%%MatrixMarket matrix coordinate real general', "
-                        "the kind that is read");
+      return hvi_refuse(&r->file, " does not begin with '%%%%MatrixMarket matrix coordinate real "
+                                  "general', the kind that is read");
     r->at += width;
   }
   return HVI_OK;
@@ -287,10 +286,9 @@ hvi_status hvi_matrix_file_read(hvi_matrix_file *out, const char *path, hvi_erro
   const char *name = slash && strlen(path) > LONGEST_NAME ? slash + 1 : path;
   if (ends_in(path, ".npy")) return read_npy(out, path, name, err);
   const bool csv = ends_in(path, ".csv");
-  if (!csv && !ends_in(path, ".mtx")) {
+  if (!csv && !ends_in(path, ".mtx"))
     return hvi_error_input(
         err, "'%s' is not a matrix that can be read; those end in .npy, .csv or .mtx", name);
-  }
   char *text;
   HVI_TRY(hvi_file_read_text(&text, path, largest_file, err));
   hvi_status status =
@@ -309,10 +307,9 @@ void hvi_matrix_file_free(hvi_matrix_file *m) {
 hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err) {
   size_t size = 0;
   if (m->data) return HVI_OK;
-  if (!hvi_multiply_sizes(m->rows, m->columns, &size) || size > most_numbers) {
+  if (!hvi_multiply_sizes(m->rows, m->columns, &size) || size > most_numbers)
     return hvi_error_input(err, "%zu by %zu numbers are too many to write out", m->rows,
                            m->columns);
-  }
   m->data = hvi_alloc_doubles(size);
   if (!m->data) return hvi_error_memory(err, "a matrix");
   for (size_t i = 0; i < m->rows; i++)
