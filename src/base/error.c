@@ -52,5 +52,5 @@ hvi_status hvi_error_system(hvi_error *err, const char *action, const char *path
   char reason[128];
   if (strerror_r(code, reason, sizeof reason) != 0)
     snprintf(reason, sizeof reason, "system error %d", code);
-  return hvi_error_set(err, HVI_ERROR_IO, "cannot %s '%s': %s", action, path, reason);
+  return hvi_error_io(err, "cannot %s '%s': %s", action, path, reason);
 }

@@ -3,8 +3,6 @@
 #include "base/base.h"
 #include "base/file.h"
 
-#include <stdarg.h>
-
 enum { MOST_COLUMNS = 4096 };
 
 /* Where the reading stands. Fields are cut out of the text in place. */
@@ -16,15 +14,7 @@ typedef struct cursor {
   hvi_error *err;
 } cursor;
 
-__attribute__((format(printf, 2, 3))) static hvi_status fail(const cursor *c, const char *format,
-                                                             ...) {
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return hvi_error_input(c->err, "%s:%zu: %s", c->path, c->line, text);
-}
+#define fail(c, ...) hvi_error_line((c)->err, (c)->path, (c)->line, __VA_ARGS__)
 
 /* Steps over what ends a field: a comma, or the end of the line. */
 static hvi_status end_field(cursor *c) {
@@ -45,14 +35,11 @@ static hvi_status end_field(cursor *c) {
 static hvi_status quoted_field(cursor *c, char **field) {
   char *out = *field = ++c->at;
   for (;; c->at++) {
-    if (*c->at == '"' && c->at[1] == '"')
-      c->at++;
-    else if (*c->at == '"')
-      break;
-    else if (*c->at == '\0' || *c->at == '\n')
-      return fail(c, "a quoted field is not closed");
-    else if ((unsigned char)*c->at < 32)
-      return fail(c, "a control character");
+    const bool quote = *c->at == '"';
+    if (quote && c->at[1] != '"') break;
+    if (*c->at == '\0' || *c->at == '\n') return fail(c, "a quoted field is not closed");
+    if ((unsigned char)*c->at < 32) return fail(c, "a control character");
+    c->at += quote;
     *out++ = *c->at;
   }
   c->at++;
@@ -63,12 +50,8 @@ static hvi_status quoted_field(cursor *c, char **field) {
 
 static hvi_status next_field(cursor *c, char **field) {
   if (*c->at == '"') return quoted_field(c, field);
-  *field = c->at;
-  while (*c->at != ',' && *c->at != '\n' && *c->at != '\0' &&
-         !(c->at[0] == '\r' && c->at[1] == '\n')) {
+  for (*field = c->at; !strchr(",\n", *c->at) && strncmp(c->at, "\r\n", 2) != 0; c->at++)
     if ((unsigned char)*c->at < 32 && *c->at != '\t') return fail(c, "a control character");
-    c->at++;
-  }
   return end_field(c);
 }
 
@@ -90,14 +73,11 @@ static hvi_status read_names(hvi_table *t, cursor *c) {
 
 /* A finite number in plain notation, or a missing value. */
 static bool read_number(const char *field, double *x) {
-  const size_t length = strlen(field);
-  if (length == 0 || strcmp(field, "NA") == 0) {
-    *x = NAN;
-    return true;
-  }
+  *x = NAN;
+  if (!*field || strcmp(field, "NA") == 0) return true;
   char *end;
   *x = strtod(field, &end);
-  return strspn(field, "+-.0123456789eE") == length && *end == '\0' && isfinite(*x);
+  return !field[strspn(field, "+-.0123456789eE")] && *end == '\0' && isfinite(*x);
 }
 
 static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
