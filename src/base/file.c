@@ -176,9 +176,8 @@ static bool claim(int fd, const char *path) {
          is.st_ino == named.st_ino;
 }
 
-/* Of a file that another run has, the error names `owner`. */
-static hvi_status open_locked(int *fd, const char *path, int flags, const char *owner,
-                              hvi_error *err) {
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
+                                hvi_error *err) {
   struct stat st;
   *fd = open(path, flags | O_CREAT | O_CLOEXEC, 0666);
   if (*fd < 0) return hvi_error_system(err, "create", path);
@@ -189,17 +188,13 @@ static hvi_status open_locked(int *fd, const char *path, int flags, const char *
   return hvi_error_io(err, "'%s' is in use: another run is writing it", owner);
 }
 
-hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err) {
-  return open_locked(fd, path, flags, path, err);
-}
-
 hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
   struct stat st;
   *lock = (hvi_lock){-1, NULL};
   HVI_OWN char *name = hvi_join_texts(path, ".lock");
   if (!name) return hvi_error_memory(err, "a file name");
   HVI_TRY(hvi_file_plain(name, err));
-  HVI_TRY(open_locked(&lock->fd, name, O_RDWR | O_NOFOLLOW, path, err));
+  HVI_TRY(hvi_file_open_locked(&lock->fd, name, O_RDWR | O_NOFOLLOW, path, err));
   if (fstat(lock->fd, &st) != 0 || st.st_size != 0) {
     close(lock->fd);
     return hvi_error_io(err, "'%s' has contents: it is no lock of hvi's", name);

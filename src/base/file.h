@@ -52,8 +52,9 @@ hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err);
 /* Removes path.lock. Fine on a zeroed lock. */
 void hvi_lock_release(hvi_lock *lock);
 /* Opens (flags as for open; it is made when it is not there) and locks a file that grows in place.
- * A device or a pipe is not locked. */
-hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err);
+ * A device or a pipe is not locked. Of a file that another run has, the error names `owner`. */
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
+                                hvi_error *err);
 
 /* Reads past signals; returns how many bytes there are. Fewer than `size` leave errno, 0 at the end
  * of the file. */

@@ -31,97 +31,77 @@ static void put(sink *s, const char *format, ...) {
   if (n > 0) s->length += (size_t)n;
 }
 
-/* Of each kind the size of its member and what its values are, where that does not depend on the
- * row. */
+/* Of each kind the size of its member, what its values are, where that does not depend on the row,
+ * and what sort of numbers they are. */
 static const struct {
   size_t size;
   const char *rule;
+  bool is_number, is_list, is_real;
 } kinds[] = {[HVI_SETTING_SECTION] = {0, ""},
-             [HVI_SETTING_REAL] = {sizeof(double), "a number"},
-             [HVI_SETTING_COUNT] = {sizeof(size_t), "a whole number"},
+             [HVI_SETTING_REAL] = {sizeof(double), "a number", .is_number = true, .is_real = true},
+             [HVI_SETTING_COUNT] = {sizeof(size_t), "a whole number", .is_number = true},
              [HVI_SETTING_SEED] = {sizeof(uint64_t), "a whole number from 0 to 2^64 - 1"},
              [HVI_SETTING_FLAG] = {sizeof(bool), "yes or no"},
              [HVI_SETTING_CHOICE] = {sizeof(int), ""},
              [HVI_SETTING_TEXT] = {sizeof(const char *), "text"},
-             [HVI_SETTING_COUNTS] = {sizeof(size_t), "whole numbers"},
-             [HVI_SETTING_REALS] = {sizeof(double), "numbers"}};
+             [HVI_SETTING_COUNTS] = {sizeof(size_t), "whole numbers", .is_list = true},
+             [HVI_SETTING_REALS] = {sizeof(double), "numbers", .is_list = true, .is_real = true}};
 
-static bool is_list(const hvi_setting *row) {
-  return row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
+/* A member; `second`. */
+static void *member(const hvi_setting *row, const void *settings) {
+  return (char *)(uintptr_t)settings + row->offset;
 }
 
-static bool is_number(const hvi_setting *row) {
-  return row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_COUNT;
+static void *second(const hvi_setting *row, const void *settings) {
+  return (char *)(uintptr_t)settings + row->second;
 }
 
-static bool is_real(const hvi_setting *row) {
-  return row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_REALS;
+static size_t member_size(const hvi_setting *row) {
+  return kinds[row->kind].size * (kinds[row->kind].is_list ? row->most : 1);
 }
 
-static const void *member(const hvi_setting *row, const void *settings) {
-  return (const char *)settings + row->offset;
-}
-
-static const void *second(const hvi_setting *row, const void *settings) {
-  return (const char *)settings + row->second;
+static size_t second_size(const hvi_setting *row) {
+  if (kinds[row->kind].is_list) return sizeof(size_t);
+  return kinds[row->kind].is_number && row->choices ? sizeof(int) : 0;
 }
 
 /* How many numbers there are. */
 static size_t entries(const hvi_setting *row, const void *settings) {
-  return is_list(row) ? *(const size_t *)second(row, settings) : 1;
-}
-
-/* The place of the word that is chosen; -1: none, and there is a number in its place. */
-static int choice_of(const hvi_setting *row, const void *settings) {
-  if (row->kind == HVI_SETTING_CHOICE) return *(const int *)member(row, settings);
-  return is_number(row) && row->choices ? *(const int *)second(row, settings) - 1 : -1;
+  return kinds[row->kind].is_list ? *(const size_t *)second(row, settings) : 1;
 }
 
 /* Entry i of a list, or the number itself. */
 static double number_at(const hvi_setting *row, const void *settings, size_t i) {
   const void *at = member(row, settings);
-  return is_real(row) ? ((const double *)at)[i] : (double)((const size_t *)at)[i];
+  return kinds[row->kind].is_real ? ((const double *)at)[i] : (double)((const size_t *)at)[i];
 }
 
-static size_t member_size(const hvi_setting *row) {
-  return kinds[row->kind].size * (is_list(row) ? row->most : 1);
+/* The place of the word that is chosen; -1: none, and there is a number in its place. */
+static int choice_of(const hvi_setting *row, const void *settings) {
+  if (row->kind == HVI_SETTING_CHOICE) return *(const int *)member(row, settings);
+  return second_size(row) == sizeof(int) ? *(const int *)second(row, settings) - 1 : -1;
 }
 
-/* What stands at `second`. */
-static size_t second_size(const hvi_setting *row) {
-  return is_list(row) ? sizeof(size_t) : is_number(row) && row->choices ? sizeof(int) : 0;
-}
+typedef struct span {
+  const char *text; /* NULL: there are not so many */
+  int length;       /* 0: it is no choice */
+} span;
 
-/* Word number `index` of "one||three", which may be empty: then it is no choice. NULL past the
- * last. */
-static const char *choice_at(const char *choices, int index, int *length) {
+/* Word number `index` of "one||three". */
+static span choice_at(const char *choices, int index) {
   for (; choices && index > 0; index--) {
     choices = strchr(choices, '|');
     if (choices) choices++;
   }
-  *length = choices && index == 0 ? (int)strcspn(choices, "|") : 0;
-  return choices;
+  return (span){choices, choices && index == 0 ? (int)strcspn(choices, "|") : 0};
 }
 
 /* The index of a word, or -1. */
-static int choice_find(const char *choices, const char *word) {
-  const char *at;
-  int length;
-  for (int i = 0; (at = choice_at(choices, i, &length)); i++)
-    if (length > 0 && strncmp(at, word, (size_t)length) == 0 && !word[length]) return i;
+static int choice_find(const char *choices, const char *text) {
+  span w;
+  for (int i = 0; (w = choice_at(choices, i)).text; i++)
+    if (w.length > 0 && strncmp(w.text, text, (size_t)w.length) == 0 && !text[w.length]) return i;
   return -1;
-}
-
-static bool good_choice(const char *choices, int index) {
-  int length;
-  choice_at(choices, index, &length);
-  return length > 0;
-}
-
-static void put_choice(sink *s, const char *choices, int index) {
-  int length;
-  const char *word = choice_at(choices, index, &length);
-  put(s, "%.*s", length, word);
 }
 
 static bool contains(const char *range, double x) {
@@ -140,7 +120,7 @@ static bool stands_for_none(const hvi_setting *row, double x) {
 
 static bool good_numbers(const hvi_setting *row, const void *settings) {
   const size_t n = entries(row, settings);
-  if (is_list(row) && n > row->most) return false;
+  if (kinds[row->kind].is_list && n > row->most) return false;
   for (size_t i = 0; i < n; i++) {
     const double x = number_at(row, settings, i);
     if (!stands_for_none(row, x) && !(isfinite(x) && contains(row->range, x))) return false;
@@ -160,10 +140,12 @@ static bool good_text(const hvi_setting *row, const char *text) {
 /* The one check. */
 static bool good(const hvi_setting *row, const void *settings) {
   const int choice = choice_of(row, settings);
-  if (row->kind == HVI_SETTING_CHOICE || choice != -1) return good_choice(row->choices, choice);
+  if (row->kind == HVI_SETTING_CHOICE || choice != -1)
+    return choice_at(row->choices, choice).length > 0;
   if (row->kind == HVI_SETTING_TEXT)
     return good_text(row, *(const char *const *)member(row, settings));
-  return !(is_number(row) || is_list(row)) || good_numbers(row, settings);
+  const bool numbers = kinds[row->kind].is_number || kinds[row->kind].is_list;
+  return !numbers || good_numbers(row, settings);
 }
 
 /* " above 0 and at most 1", in the digits of the range. */
@@ -182,16 +164,15 @@ static void put_range(sink *s, const char *range) {
 }
 
 static void put_words(sink *s, const char *choices, bool first) {
-  const char *word;
-  int length;
-  for (int i = 0; (word = choice_at(choices, i, &length)); i++)
-    if (length > 0)
-      put(s, "%s%.*s", first && i == 0 ? "" : word[length] ? ", " : " or ", length, word);
+  span w;
+  for (int i = 0; (w = choice_at(choices, i)).text; i++)
+    if (w.length > 0)
+      put(s, "%s%.*s", first && i == 0 ? "" : w.text[w.length] ? ", " : " or ", w.length, w.text);
 }
 
 char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size) {
   sink s = {text, size, 0};
-  if (is_list(row))
+  if (kinds[row->kind].is_list)
     put(&s, "a list of %d to %zu ", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most);
   if (row->kind == HVI_SETTING_TEXT && row->most)
     put(&s, "one line of 1 to %zu characters", row->most);
@@ -214,7 +195,7 @@ static hvi_status refuse(const hvi_setting *row, const char *where, const char *
 
 static void put_number(sink *s, const hvi_setting *row, const void *settings, size_t i) {
   char number[HVI_NUMBER_SIZE];
-  if (is_real(row))
+  if (kinds[row->kind].is_real)
     put(s, "%s", hvi_number_format(number, number_at(row, settings, i)));
   else
     put(s, "%zu", ((const size_t *)member(row, settings))[i]);
@@ -223,11 +204,11 @@ static void put_number(sink *s, const hvi_setting *row, const void *settings, si
 static void put_value(sink *s, const hvi_setting *row, const void *settings) {
   const void *at = member(row, settings);
   const size_t count = entries(row, settings);
-  const int choice = choice_of(row, settings);
-  if (good_choice(row->choices, choice)) {
-    put_choice(s, row->choices, choice);
+  const span w = choice_at(row->choices, choice_of(row, settings));
+  if (w.length > 0) {
+    put(s, "%.*s", w.length, w.text);
   } else if (row->kind == HVI_SETTING_CHOICE) {
-    put(s, "%d", choice);
+    put(s, "%d", *(const int *)at);
   } else if (row->kind == HVI_SETTING_SEED) {
     put(s, "%" PRIu64, *(const uint64_t *)at);
   } else if (row->kind == HVI_SETTING_FLAG) {
@@ -235,9 +216,10 @@ static void put_value(sink *s, const hvi_setting *row, const void *settings) {
   } else if (row->kind == HVI_SETTING_TEXT) {
     const char *text = *(const char *const *)at;
     put(s, "%s", text && *text ? text : "none");
-  } else if (count == 0 || (is_number(row) && stands_for_none(row, number_at(row, settings, 0)))) {
+  } else if (count == 0 ||
+             (kinds[row->kind].is_number && stands_for_none(row, number_at(row, settings, 0)))) {
     put(s, "none");
-  } else if (is_list(row) && count > row->most) {
+  } else if (kinds[row->kind].is_list && count > row->most) {
     put(s, "%zu of them", count);
   } else {
     for (size_t i = 0; i < count; i++) {
@@ -256,17 +238,17 @@ char *hvi_setting_format(const hvi_setting *row, const void *settings, char *tex
 static bool store_list(const hvi_setting *row, void *at, size_t *count, const char *text) {
   const bool empty = !*text || strcmp(text, "none") == 0;
   double x[MOST_ENTRIES];
-  if (empty && row->flags & HVI_SETTING_NOT_EMPTY) return false;
-  bool fits = empty || hvi_parse_list(x, row->most, count, text);
-  if (empty) *count = 0;
-  for (size_t i = 0; fits && i < *count; i++)
+  *count = 0;
+  if (empty) return !(row->flags & HVI_SETTING_NOT_EMPTY);
+  if (!hvi_parse_list(x, row->most, count, text)) return false;
+  for (size_t i = 0; i < *count; i++)
     if (row->kind == HVI_SETTING_REALS)
       ((double *)at)[i] = x[i];
     else if (x[i] >= 0.0 && x[i] <= 9e15 && x[i] == floor(x[i]))
       ((size_t *)at)[i] = (size_t)x[i];
     else
-      fits = false;
-  return fits;
+      return false;
+  return true;
 }
 
 /* A word in the number's place is number `word` of the choices; -1: the text is none. */
@@ -284,7 +266,7 @@ static bool store_number(const hvi_setting *row, void *at, int *chosen, int word
 
 /* Whether the text is of the kind; the range comes later. */
 static bool store(const hvi_setting *row, void *settings, const char *text) {
-  void *at = (char *)settings + row->offset, *also = (char *)settings + row->second;
+  void *at = member(row, settings), *also = second(row, settings);
   const bool flag = row->kind == HVI_SETTING_FLAG;
   const int word = choice_find(flag ? "no|yes|false|true" : row->choices, text);
   switch (row->kind) {
@@ -313,7 +295,7 @@ static bool store(const hvi_setting *row, void *settings, const char *text) {
 hvi_status hvi_setting_parse(const hvi_setting *row, void *settings, const char *text,
                              const char *where, hvi_error *err) {
   char old[MOST_ENTRIES * sizeof(double)], old_second[sizeof(size_t)];
-  char *at = (char *)settings + row->offset, *also = (char *)settings + row->second;
+  void *at = member(row, settings), *also = second(row, settings);
   memcpy(old, at, member_size(row));
   memcpy(old_second, also, second_size(row));
   if (store(row, settings, text) && good(row, settings)) return HVI_OK;
@@ -348,8 +330,8 @@ hvi_status hvi_setting_set(const hvi_setting_table *t, void *settings, const cha
 
 void hvi_setting_defaults(const hvi_setting_table *t, void *settings) {
   for (const hvi_setting *row = t->rows; row->name; row++) {
-    memset((char *)settings + row->offset, 0, member_size(row));
-    memset((char *)settings + row->second, 0, second_size(row));
+    memset(member(row, settings), 0, member_size(row));
+    memset(second(row, settings), 0, second_size(row));
     if (row->fallback) store(row, settings, row->fallback);
   }
 }
@@ -382,8 +364,8 @@ bool hvi_setting_equal(const hvi_setting *row, const void *a, const void *b) {
 }
 
 void hvi_setting_copy(const hvi_setting *row, void *to, const void *from) {
-  memcpy((char *)to + row->offset, (const char *)from + row->offset, member_size(row));
-  memcpy((char *)to + row->second, (const char *)from + row->second, second_size(row));
+  memcpy(member(row, to), member(row, from), member_size(row));
+  memcpy(second(row, to), second(row, from), second_size(row));
 }
 
 static bool counts(const hvi_setting *row, const char *method) {

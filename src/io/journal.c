@@ -212,7 +212,7 @@ static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_
   struct stat st;
   file_head head = {.size = 0};
   HVI_TRY(hvi_file_plain(j->path, err));
-  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, err));
+  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, j->path, err));
   if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
   const uint64_t size = (uint64_t)st.st_size;
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;

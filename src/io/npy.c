@@ -118,8 +118,7 @@ static bool take_dictionary(cursor *c, header *h, char *type, size_t type_size) 
 }
 
 /* Magic, version and length: gives where the dictionary starts and ends. */
-static hvi_status locate(size_t *start, size_t *end, const unsigned char *bytes, size_t size,
-                         const hvi_subject *f) {
+static hvi_status locate(cursor *c, const unsigned char *bytes, size_t size, const hvi_subject *f) {
   if (size < MAGIC_SIZE || memcmp(bytes, magic, MAGIC_SIZE) != 0)
     return hvi_refuse(f, " is not a .npy file: it does not start with \\x93NUMPY");
   if (size < PREFIX_SIZE + 2) return hvi_refuse(f, " ends within the .npy header");
@@ -129,12 +128,13 @@ static hvi_status locate(size_t *start, size_t *end, const unsigned char *bytes,
                       (unsigned)bytes[7]);
   size_t length = (size_t)bytes[8] | (size_t)bytes[9] << 8;
   if (version > 1) length |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
-  *start = version > 1 ? PREFIX_SIZE + 2 : PREFIX_SIZE;
+  const size_t start = version > 1 ? PREFIX_SIZE + 2 : PREFIX_SIZE;
   if (length > MAX_HEADER)
     return hvi_refuse(f, " has a .npy header of %zu bytes; at most %d are read", length,
                       MAX_HEADER);
-  if (length > size - *start) return hvi_refuse(f, " ends within the .npy header");
-  *end = *start + length;
+  if (length > size - start) return hvi_refuse(f, " ends within the .npy header");
+  c->at = (const char *)bytes + start;
+  c->end = c->at + length;
   return HVI_OK;
 }
 
@@ -142,10 +142,9 @@ static hvi_status locate(size_t *start, size_t *end, const unsigned char *bytes,
 static hvi_status parse_header(header *h, const unsigned char *bytes, size_t size,
                                const hvi_subject *f) {
   char type[32];
-  size_t start = 0, end = 0;
-  HVI_TRY(locate(&start, &end, bytes, size, f));
-  h->data_offset = end;
-  cursor c = {(const char *)bytes + start, (const char *)bytes + end};
+  cursor c;
+  HVI_TRY(locate(&c, bytes, size, f));
+  h->data = (const unsigned char *)c.end;
   if (!take_dictionary(&c, h, type, sizeof type))
     return hvi_refuse(f,
                       " has a .npy header that is not understood near byte %zu; expected {'descr': "
@@ -156,7 +155,8 @@ static hvi_status parse_header(header *h, const unsigned char *bytes, size_t siz
         f, " holds numbers of type '%s'; <f8, <f4, <i8, <i4, |b1, >f8 and >f4 are read", type);
   if (!hvi_multiply_shape(&h->array.size, h->array.dims, h->array.shape))
     return hvi_refuse(f, " has a shape too large for any memory");
-  const size_t there = size - end, needed = h->array.size * hvi_tensor_type_size(h->type);
+  const size_t there = size - (size_t)(h->data - bytes),
+               needed = h->array.size * hvi_tensor_type_size(h->type);
   if (there == needed) return HVI_OK;
   return hvi_refuse(f, " has %zu bytes of numbers; its shape and type need %zu (%s)", there, needed,
                     there < needed ? "truncated?" : "something was appended?");
@@ -164,7 +164,7 @@ static hvi_status parse_header(header *h, const unsigned char *bytes, size_t siz
 
 /* Walks the array in row-major order; in a Fortran file the first axis is the one that moves by one
  * number. */
-static void load_numbers(double *out, const header *h, const unsigned char *data) {
+static void load_numbers(double *out, const header *h) {
   const hvi_array *a = &h->array;
   const size_t width = hvi_tensor_type_size(h->type);
   size_t index[HVI_NPY_MAX_DIMS] = {0}, stride[HVI_NPY_MAX_DIMS], step = 1, source = 0;
@@ -174,7 +174,7 @@ static void load_numbers(double *out, const header *h, const unsigned char *data
     step *= a->shape[d];
   }
   for (size_t i = 0; i < a->size; i++) {
-    const unsigned char *number = data + source * width;
+    const unsigned char *number = h->data + source * width;
     unsigned char turned[sizeof(double)];
     for (size_t k = 0; k < width; k++) turned[k] = number[width - 1 - k];
     hvi_tensor_load(&out[i], h->type, h->swapped ? turned : number, 1);
@@ -194,7 +194,7 @@ hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t siz
   HVI_TRY(parse_header(&h, bytes, size, &(hvi_subject){name, HVI_ERROR_INPUT, err}));
   h.array.data = hvi_alloc_doubles(h.array.size);
   if (!h.array.data) return hvi_error_memory(err, "an array");
-  load_numbers(h.array.data, &h, bytes + h.data_offset);
+  load_numbers(h.array.data, &h);
   *out = h.array;
   return HVI_OK;
 }
