@@ -48,21 +48,16 @@ void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k) {
   snprintf(line, HVI_KEPT_HEAD, "%s; hvi %s; level %s", k->kind, hvi_version(), k->levels);
 }
 
-/* Where the texts part: the first item that is not in both. */
-static size_t first_difference(const char *a, const char *b) {
-  size_t item = 0;
-  for (size_t i = 0; a[i] && a[i] == b[i]; i++)
-    if (a[i] == ';' || a[i] == '\n') item = i + 1 + (a[i + 1] == ' ');
-  return item;
-}
-
 static hvi_status complain_other(const char *path, const char *was, const char *is,
                                  hvi_error *err) {
-  const size_t at = first_difference(was, is);
-  return hvi_error_set(
-      err, HVI_ERROR_MISMATCH,
-      "'%s' was made with '%.*s', not '%.*s': go on with those settings, or begin anew (--fresh)",
-      path, (int)strcspn(was + at, ";\n"), was + at, (int)strcspn(is + at, ";\n"), is + at);
+  size_t at = 0; /* the first item that is not in both */
+  for (size_t i = 0; was[i] && was[i] == is[i]; i++)
+    if (was[i] == ';' || was[i] == '\n') at = i + 1 + (was[i + 1] == ' ');
+  return hvi_error_set(err, HVI_ERROR_MISMATCH,
+                       "'%s' was made with '%.*s', not '%.*s': go on with those settings, or begin "
+                       "anew (--fresh)",
+                       path, (int)strcspn(was + at, ";\n"), was + at, (int)strcspn(is + at, ";\n"),
+                       is + at);
 }
 
 hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const char *about,

@@ -64,7 +64,7 @@ typedef struct header {
   hvi_tensor_type type;
   bool swapped, fortran_order; /* swapped: the bytes of a number are not in the machine's order */
   hvi_array array;             /* without data yet */
-  size_t data_offset;          /* where the numbers start in the file */
+  const unsigned char *data;   /* the numbers in the file */
 } header;
 
 /* (), (3,), (3, 5), (3, 5,): a tuple of one number needs its comma. */

@@ -117,20 +117,15 @@ static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) 
   return HVI_OK;
 }
 
-static hvi_status check_finite(const double *x, size_t n, const hvi_tensor *t, size_t first,
-                               hvi_error *err) {
+/* x[n], numbers `first` and on of t, and as floats, unless out is NULL. */
+static hvi_status check_block(float *out, const double *x, size_t n, const hvi_tensor *t,
+                              size_t first, hvi_error *err) {
+  const bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
   for (size_t i = 0; i < n; i++) {
-    if (isfinite(x[i])) continue;
-    return hvi_error_input(err, "tensor '%.80s' has %s at index %zu; its numbers must be finite",
-                           t->name, isnan(x[i]) ? "nan" : "an infinity", first + i);
-  }
-  return HVI_OK;
-}
-
-static hvi_status narrow(float *out, const double *x, size_t n, const hvi_tensor *t, size_t first,
-                         hvi_error *err) {
-  bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
-  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(x[i]))
+      return hvi_error_input(err, "tensor '%.80s' has %s at index %zu; its numbers must be finite",
+                             t->name, isnan(x[i]) ? "nan" : "an infinity", first + i);
+    if (!out) continue;
     out[i] = (float)x[i];
     if (isfinite(out[i]) && (!exact || (double)out[i] == x[i])) continue;
     return hvi_error_input(
@@ -152,8 +147,7 @@ static hvi_status convert(double *doubles, float *floats, const hvi_tensor *t, h
     const size_t n = count - i < BLOCK ? count - i : BLOCK;
     double *x = doubles ? doubles + i : block;
     hvi_tensor_load(x, t->type, p + i * width, n);
-    HVI_TRY(check_finite(x, n, t, i, err));
-    if (floats) HVI_TRY(narrow(floats + i, x, n, t, i, err));
+    HVI_TRY(check_block(floats ? floats + i : NULL, x, n, t, i, err));
   }
   return HVI_OK;
 }
