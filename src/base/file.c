@@ -10,15 +10,19 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A signal does not end a write, and the first failure is remembered: stdio knows only that there
- * was one. */
-static ssize_t write_stream(void *cookie, const char *bytes, size_t size) {
-  hvi_file *f = cookie;
-  for (size_t done = 0; done < size && !f->code;) {
-    const ssize_t n = write(f->fd, bytes + done, size - done);
-    if (n < 0 && errno != EINTR) f->code = errno;
+bool hvi_file_write(int fd, const void *bytes, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = write(fd, (const char *)bytes + done, size - done);
+    if (n < 0 && errno != EINTR) return false;
     if (n > 0) done += (size_t)n;
   }
+  return true;
+}
+
+/* The first failure is remembered: stdio knows only that there was one. */
+static ssize_t write_stream(void *cookie, const char *bytes, size_t size) {
+  hvi_file *f = cookie;
+  if (!f->code && !hvi_file_write(f->fd, bytes, size)) f->code = errno;
   return f->code ? 0 : (ssize_t)size;
 }
 
@@ -148,12 +152,10 @@ static hvi_status put_in_place(hvi_file *f, hvi_error *err) {
 
 hvi_status hvi_file_commit(hvi_file *f, hvi_error *err) {
   if (!f->stream) return hvi_error_argument(err, "the file is not open");
-  hvi_status status = HVI_OK;
   errno = flush_and_close(f);
-  if (errno)
-    status = hvi_error_system(err, "write", f->path);
-  else if (f->temporary)
-    status = put_in_place(f, err);
+  const hvi_status status = errno          ? hvi_error_system(err, "write", f->path)
+                            : f->temporary ? put_in_place(f, err)
+                                           : HVI_OK;
   hvi_file_discard(f);
   return status;
 }
@@ -205,10 +207,9 @@ hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
 }
 
 void hvi_lock_release(hvi_lock *lock) {
-  if (lock->path) {
-    unlink(lock->path);
-    close(lock->fd);
-  }
+  if (!lock->path) return;
+  unlink(lock->path);
+  close(lock->fd);
   hvi_free(lock->path);
   *lock = (hvi_lock){-1, NULL};
 }

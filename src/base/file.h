@@ -56,6 +56,8 @@ void hvi_lock_release(hvi_lock *lock);
 hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
                                 hvi_error *err);
 
+/* Writes all of it, past signals; false with errno. */
+bool hvi_file_write(int fd, const void *bytes, size_t size);
 /* Reads past signals; returns how many bytes there are. Fewer than `size` leave errno, 0 at the end
  * of the file. */
 size_t hvi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset);

@@ -21,12 +21,10 @@ static hvi_status end_field(cursor *c) {
   char *end = c->at;
   c->ended = *end != ',';
   if (end[0] == '\r' && end[1] == '\n') c->at++;
-  if (!c->ended || *c->at == '\n') {
-    c->at++;
-  } else if (*c->at != '\0') {
+  if (c->ended && *c->at != '\n' && *c->at != '\0')
     return fail(c, "a quoted field is followed by '%c' instead of a comma",
                 (unsigned char)*c->at < 32 ? '?' : *c->at);
-  }
+  c->at += *c->at != '\0';
   *end = '\0';
   return HVI_OK;
 }
@@ -59,14 +57,12 @@ static hvi_status next_field(cursor *c, char **field) {
 static bool at_end(const cursor *c) { return c->at[strspn(c->at, "\r\n")] == '\0'; }
 
 static hvi_status read_names(hvi_table *t, cursor *c) {
-  char *field;
   t->names = hvi_alloc(MOST_COLUMNS, sizeof *t->names);
   if (!t->names) return hvi_error_memory(c->err, "a table");
   if (at_end(c)) return fail(c, "the file is empty; its first line should name the columns");
   do {
     if (t->columns == MOST_COLUMNS) return fail(c, "more than %d columns", MOST_COLUMNS);
-    HVI_TRY(next_field(c, &field));
-    t->names[t->columns++] = field;
+    HVI_TRY(next_field(c, &t->names[t->columns++]));
   } while (!c->ended);
   return HVI_OK;
 }
@@ -94,18 +90,11 @@ static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
               t->columns);
 }
 
-/* How many rows there may be: a line has as many bytes as columns, its end with them. */
-static size_t most_rows(const hvi_table *t, const char *text) {
-  const size_t most = strlen(text) / t->columns + 1;
-  size_t lines = 1;
-  for (; *text; text++) lines += *text == '\n';
-  return lines < most ? lines : most;
-}
-
 static hvi_status read_rows(hvi_table *t, cursor *c) {
-  size_t cells;
-  if (hvi_multiply_sizes(most_rows(t, c->at), t->columns, &cells))
-    t->data = hvi_alloc_doubles(cells);
+  /* each number but the last is followed by one of these: there cannot be more of them */
+  size_t cells = 1;
+  for (const char *p = c->at; *p; p++) cells += *p == ',' || *p == '\n';
+  t->data = hvi_alloc_doubles(cells);
   if (!t->data) return hvi_error_memory(c->err, "a table");
   for (; !at_end(c); t->rows++) {
     c->line++;

@@ -62,14 +62,11 @@ static hvi_status read_at(const hvi_journal *j, void *bytes, size_t size, uint64
   return hvi_error_system(err, "read", j->path);
 }
 
-static bool write_at(int fd, const void *bytes, size_t size, uint64_t offset) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += (size_t)n;
-  }
-  return true;
+/* A head and what follows it, at the end of the last whole record. */
+static bool write_end(const hvi_journal *j, const void *head, size_t head_size,
+                      const void *contents, size_t size) {
+  return lseek(j->fd, (off_t)j->end, SEEK_SET) >= 0 && hvi_file_write(j->fd, head, head_size) &&
+         hvi_file_write(j->fd, contents, size);
 }
 
 /* Room for a record in its index. */
@@ -180,8 +177,7 @@ static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
     return hvi_error_argument(err, "the settings of a run are too long");
   memcpy(head.magic, MAGIC, sizeof MAGIC);
   head.checksum = hvi_checksum(HVI_HASH_START, text, (size_t)head.size);
-  if (ftruncate(j->fd, 0) != 0 || !write_at(j->fd, &head, sizeof head, 0) ||
-      !write_at(j->fd, text, (size_t)head.size, sizeof head))
+  if (ftruncate(j->fd, 0) != 0 || !write_end(j, &head, sizeof head, text, (size_t)head.size))
     return hvi_error_system(err, "write", j->path);
   j->end = sizeof head + head.size;
   HVI_TRY(hvi_file_sync(j->fd, j->path, err));
@@ -283,8 +279,7 @@ bool hvi_journal_has(hvi_journal *j, unsigned kind, size_t index, size_t *size) 
 static hvi_status append(hvi_journal *j, const record_head *head, const void *contents,
                          hvi_error *err) {
   HVI_TRY(reserve(j, head, err));
-  if (!write_at(j->fd, head, sizeof *head, j->end) ||
-      !write_at(j->fd, contents, (size_t)head->size, j->end + sizeof *head)) {
+  if (!write_end(j, head, sizeof *head, contents, (size_t)head->size)) {
     const hvi_status status = hvi_error_system(err, "write", j->path);
     /* should this fail too, the next reader stops at the torn record */
     const int ignored = ftruncate(j->fd, (off_t)j->end);

@@ -142,7 +142,7 @@ static hvi_status locate(cursor *c, const unsigned char *bytes, size_t size, con
 static hvi_status parse_header(header *h, const unsigned char *bytes, size_t size,
                                const hvi_subject *f) {
   char type[32];
-  cursor c;
+  cursor c = {0};
   HVI_TRY(locate(&c, bytes, size, f));
   h->data = (const unsigned char *)c.end;
   if (!take_dictionary(&c, h, type, sizeof type))
