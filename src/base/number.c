@@ -6,12 +6,8 @@
 #include <errno.h>
 #include <locale.h>
 
-static char *not_finite(char *text, double x) {
-  return strcpy(text, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-}
-
 char *hvi_number_format(char text[HVI_NUMBER_SIZE], double x) {
-  if (!isfinite(x)) return not_finite(text, x);
+  if (isnan(x)) return strcpy(text, "nan"); /* without its sign */
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(text, HVI_NUMBER_SIZE, "%.*g", digits, x);
     if (strtod(text, NULL) == x) break;
@@ -20,11 +16,9 @@ char *hvi_number_format(char text[HVI_NUMBER_SIZE], double x) {
 }
 
 char *hvi_number_short(char text[HVI_NUMBER_SIZE], double x, int digits) {
-  if (!isfinite(x)) return not_finite(text, x);
-  if (x == floor(x) && fabs(x) < 1e7)
-    snprintf(text, HVI_NUMBER_SIZE, "%.0f", x);
-  else
-    snprintf(text, HVI_NUMBER_SIZE, "%.*g", digits, x);
+  if (isnan(x)) return strcpy(text, "nan");
+  const bool whole = x == floor(x) && fabs(x) < 1e7; /* written in full */
+  snprintf(text, HVI_NUMBER_SIZE, "%.*g", whole && digits < 7 ? 7 : digits, x);
   return text;
 }
 
@@ -88,13 +82,6 @@ bool hvi_parse_u64(uint64_t *x, const char *text) {
   }
   if (!hvi_parse_real(&real, text) || real < 0 || real > exact || real != floor(real)) return false;
   *x = (uint64_t)real;
-  return true;
-}
-
-bool hvi_parse_size(size_t *x, const char *text) {
-  uint64_t value;
-  if (!hvi_parse_u64(&value, text) || value > SIZE_MAX) return false;
-  *x = (size_t)value;
   return true;
 }
 

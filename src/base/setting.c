@@ -261,7 +261,10 @@ static bool store_number(const hvi_setting *row, void *at, int *chosen, int word
   if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) return memset(at, 0, member_size(row)), true;
   if (row->kind == HVI_SETTING_REAL)
     return hvi_parse_real(at, text) && contains(row->range, *(double *)at);
-  return hvi_parse_size(at, text) && contains(row->range, (double)*(size_t *)at);
+  uint64_t count;
+  if (!hvi_parse_u64(&count, text) || count > SIZE_MAX) return false;
+  *(size_t *)at = (size_t)count;
+  return contains(row->range, (double)count);
 }
 
 /* Whether the text is of the kind; the range comes later. */

@@ -81,12 +81,6 @@ static hvi_status read_line(const reader *r, double *x, size_t columns) {
   }
 }
 
-static size_t count_fields(const char *line) {
-  size_t count = 1;
-  for (; *line && *line != '\n'; line++) count += *line == ',';
-  return count;
-}
-
 /* A line of names: not one of its fields is a number. */
 static bool is_header(const char *line) {
   const char *end;
@@ -99,19 +93,14 @@ static bool is_header(const char *line) {
   }
 }
 
-static size_t count_lines(reader r) {
-  size_t count = 0;
-  for (; find_line(&r); next_line(&r)) count++;
-  return count;
-}
-
 hvi_status hvi_csv_parse(hvi_matrix_file *out, const char *text, const char *name, hvi_error *err) {
   reader r = {{name, HVI_ERROR_INPUT, err}, text, 1};
   *out = (hvi_matrix_file){0};
   if (find_line(&r) && is_header(r.at)) next_line(&r);
   if (!find_line(&r)) return hvi_refuse(&r.file, " has no numbers");
-  size_t size = 0;
-  const size_t rows = count_lines(r), columns = count_fields(r.at);
+  size_t size = 0, rows = 0, columns = 1;
+  for (reader s = r; find_line(&s); next_line(&s)) rows++;
+  for (const char *c = r.at; *c && *c != '\n'; c++) columns += *c == ',';
   /* a number and what parts it from the next take two bytes: there cannot be more of them */
   if (!hvi_multiply_sizes(rows, columns, &size) || size > strlen(r.at) / 2 + 1)
     return hvi_refuse(&r.file, " has %zu columns in its first line and fewer in others", columns);

@@ -47,11 +47,10 @@ static size_t bytes_of(const hvi_tensor *t) {
 static hvi_status check_bools(const hvi_tensor *t, const hvi_subject *f) {
   const unsigned char *p = t->data;
   const size_t count = t->type == HVI_TENSOR_BOOL ? hvi_tensor_count(t) : 0;
-  for (size_t i = 0; i < count; i++) {
-    if (p[i] <= 1) continue;
-    return hvi_refuse(f, ": tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1", t->name, p[i],
-                      i);
-  }
+  for (size_t i = 0; i < count; i++)
+    if (p[i] > 1)
+      return hvi_refuse(f, ": tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1", t->name, p[i],
+                        i);
   return HVI_OK;
 }
 
@@ -131,10 +130,9 @@ static hvi_status parse_shape(hvi_tensor *t, const json_t *value, const hvi_subj
   t->dims = json_array_size(value);
   if (t->dims > HVI_TENSOR_MAX_DIMS)
     return hvi_refuse(f, " has %zu axes; at most %d are read", t->dims, HVI_TENSOR_MAX_DIMS);
-  for (size_t i = 0; i < t->dims; i++) {
-    if (take_size(&t->shape[i], json_array_get(value, i))) continue;
-    return hvi_refuse(f, " has a shape whose number %zu is not a whole number from 0 up", i + 1);
-  }
+  for (size_t i = 0; i < t->dims; i++)
+    if (!take_size(&t->shape[i], json_array_get(value, i)))
+      return hvi_refuse(f, " has a shape whose number %zu is not a whole number from 0 up", i + 1);
   return HVI_OK;
 }
 
@@ -197,13 +195,11 @@ static hvi_status check_offsets(entry *entries, size_t count, size_t data_size,
                                 const hvi_subject *f) {
   qsort(entries, count, sizeof *entries, compare_offsets);
   size_t end = 0;
-  for (size_t i = 0; i < count; end = entries[i++].end) {
-    const entry *e = &entries[i];
-    if (e->begin == end) continue;
-    return hvi_refuse(
-        f, ": tensor '%.80s' begins at byte %zu of the data, %s; it should begin at %zu",
-        e->tensor.name, e->begin, e->begin < end ? "within another tensor" : "after a gap", end);
-  }
+  for (const entry *e = entries; e < entries + count; end = e++->end)
+    if (e->begin != end)
+      return hvi_refuse(
+          f, ": tensor '%.80s' begins at byte %zu of the data, %s; it should begin at %zu",
+          e->tensor.name, e->begin, e->begin < end ? "within another tensor" : "after a gap", end);
   if (end > data_size)
     return hvi_refuse(
         f, ": tensor '%.80s' ends at byte %zu of the data, of which there are %zu (truncated?)",
@@ -221,12 +217,10 @@ static hvi_status check_offsets(entry *entries, size_t count, size_t data_size,
  */
 static void place_numbers(store *s, const entry *entries, size_t data_offset) {
   hvi_tensors *t = &s->tensors;
-  bool move = false;
-  for (size_t i = 0; i < t->count; i++) {
-    const size_t width = hvi_tensor_type_size(entries[i].tensor.type);
-    move = move || (data_offset + entries[i].begin) % width != 0;
-  }
   size_t used = 0;
+  bool move = false;
+  for (const entry *e = entries; e < entries + t->count; e++)
+    move = move || (data_offset + e->begin) % hvi_tensor_type_size(e->tensor.type) != 0;
   for (size_t i = 0; i < t->count; i++) {
     const entry *e = &entries[i];
     const size_t width = hvi_tensor_type_size(e->tensor.type), size = e->end - e->begin;
@@ -325,15 +319,12 @@ void hvi_tensors_free(hvi_tensors *t) {
   hvi_free(s);
 }
 
-/* Adds a value under a key (and lets go of it where that fails). */
-static hvi_status add(json_t *object, const char *key, json_t *value, const hvi_subject *f) {
-  hvi_status status = HVI_OK;
-  if (json_object_get(object, key))
-    status = hvi_refuse(f, ": the name '%.80s' is given twice", key);
-  else if (!value || json_object_set(object, key, value))
-    status = hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
-  json_decref(value);
-  return status;
+/* Adds a value under a key, and lets go of it. */
+static hvi_status add(json_t *object, const char *key, json_t *given, const hvi_subject *f) {
+  json_auto_t *value = given;
+  if (json_object_get(object, key)) return hvi_refuse(f, ": the name '%.80s' is given twice", key);
+  if (value && json_object_set(object, key, value) == 0) return HVI_OK;
+  return hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
 }
 
 static json_t *describe(const hvi_tensor *t, size_t begin, size_t end) {

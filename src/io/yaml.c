@@ -235,16 +235,14 @@ hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool
   double *x = hvi_reader_doubles(r, n);
   if (!x) return hvi_error_memory(r->err, r->name);
   *out = x;
-  if (node->kind == HVI_NODE_SCALAR) {
-    double value = 0.0;
-    hvi_status status = hvi_reader_number(r, node, infinite, &value);
-    for (size_t i = 0; i < n; i++) x[i] = value;
-    return status;
-  }
-  if (node->kind != HVI_NODE_LIST || node->count != n)
+  if (node->kind == HVI_NODE_LIST && node->count == n) return fill(r, node, infinite, x);
+  if (node->kind != HVI_NODE_SCALAR)
     return hvi_reader_fail(r, node, "%s has %zu entries; expected %zu",
                            node->key ? node->key : "this", node->count, n);
-  return fill(r, node, infinite, x);
+  double value = 0.0;
+  HVI_TRY(hvi_reader_number(r, node, infinite, &value));
+  for (size_t i = 0; i < n; i++) x[i] = value;
+  return HVI_OK;
 }
 
 static hvi_status read_npy(hvi_reader *r, const hvi_node *node, size_t dims, hvi_matrix *A) {
