@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WORD_SIZE = 64 };
+enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048 };
 
 /* Text that is cut off where its buffer ends, and knows how long it would be. */
 typedef struct sink {
@@ -94,14 +94,6 @@ static span choice_at(const char *choices, int index) {
     if (choices) choices++;
   }
   return (span){choices, choices && index == 0 ? (int)strcspn(choices, "|") : 0};
-}
-
-/* The index of a word, or -1. */
-static int choice_find(const char *choices, const char *text) {
-  span w;
-  for (int i = 0; (w = choice_at(choices, i)).text; i++)
-    if (w.length > 0 && strncmp(w.text, text, (size_t)w.length) == 0 && !text[w.length]) return i;
-  return -1;
 }
 
 static bool contains(const char *range, double x) {
@@ -271,7 +263,8 @@ static bool store_number(const hvi_setting *row, void *at, int *chosen, int word
 static bool store(const hvi_setting *row, void *settings, const char *text) {
   void *at = member(row, settings), *also = second(row, settings);
   const bool flag = row->kind == HVI_SETTING_FLAG;
-  const int word = choice_find(flag ? "no|yes|false|true" : row->choices, text);
+  const int word =
+      hvi_words_find(flag ? "no|yes|false|true" : row->choices, '|', text, strlen(text));
   switch (row->kind) {
   case HVI_SETTING_REAL:
   case HVI_SETTING_COUNT:
@@ -350,12 +343,9 @@ hvi_status hvi_setting_check(const hvi_setting_table *t, const void *settings, h
 
 bool hvi_setting_used(const hvi_setting *row, const char *method) {
   if (!row->used_by || !method) return true;
-  for (const char *m = method; *m; m += strspn(m, " ")) {
-    char word[WORD_SIZE];
-    const size_t n = strcspn(m, " ");
-    snprintf(word, sizeof word, "%.*s", (int)n, m);
-    if (hvi_words_have(row->used_by, word)) return true;
-    m += n;
+  for (size_t n; *method; method += n + (method[n] == ' ')) {
+    n = strcspn(method, " ");
+    if (hvi_words_find(row->used_by, ' ', method, n) >= 0) return true;
   }
   return false;
 }

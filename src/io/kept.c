@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "io/tensors_file.h"
 
 #include <hvi/version.h>
@@ -16,16 +17,11 @@ HVI_RELEASE(hvi_tensors)
 
 void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   if (!more) more = hvi_cpu_level_name(hvi_cpu_level());
-  while (*more) {
-    const int length = (int)strcspn(more, "+");
-    bool there = false;
-    for (const char *at = levels; *at && !there; at += strcspn(at, "+"), at += *at == '+')
-      there = (int)strcspn(at, "+") == length && strncmp(at, more, (size_t)length) == 0;
+  for (size_t n; *more; more += n + (more[n] == '+')) {
     const size_t used = strlen(levels);
-    if (!there)
-      snprintf(levels + used, HVI_LEVELS_TEXT - used, "%s%.*s", used ? "+" : "", length, more);
-    more += length;
-    more += *more == '+';
+    n = strcspn(more, "+");
+    if (hvi_words_find(levels, '+', more, n) < 0)
+      snprintf(levels + used, HVI_LEVELS_TEXT - used, "%s%.*s", used ? "+" : "", (int)n, more);
   }
 }
 
