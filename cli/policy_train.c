@@ -104,7 +104,7 @@ static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
   int fd;
   char *text = NULL;
   t->logged = hvi_sac_state(t->sac).episodes;
-  HVI_TRY(hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, err));
+  HVI_TRY(hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, t->log_path, err));
   t->rows = fdopen(fd, "a");
   if (!t->rows) {
     close(fd);

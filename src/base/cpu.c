@@ -43,11 +43,9 @@ hvi_status hvi_cpu_level_check(hvi_error *err) {
   const enum hvi_cpu_level most = machine_level();
   const size_t asked = asked_level(&text);
   if (!text || asked <= (size_t)most) return HVI_OK;
-  if (asked == LEVELS) {
+  if (asked == LEVELS)
     return hvi_error_argument(err, "HVI_CPU_LEVEL is 'baseline', 'avx2' or 'avx512', not '%.40s'",
                               text);
-  }
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "HVI_CPU_LEVEL asks for %s, and this machine has %s at most", text,
-                       names[most]);
+  return hvi_error_unsupported(err, "HVI_CPU_LEVEL asks for %s, and this machine has %s at most",
+                               text, names[most]);
 }

@@ -3,12 +3,16 @@
 
 #include <hvi/error.h>
 
+#include <stddef.h>
+
 /* Stores status and text (err may be NULL) and returns status, so that it can end a function. */
 hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-#define hvi_error_input(err, ...)    hvi_error_set(err, HVI_ERROR_INPUT, __VA_ARGS__)
-#define hvi_error_argument(err, ...) hvi_error_set(err, HVI_ERROR_ARGUMENT, __VA_ARGS__)
+#define hvi_error_input(err, ...)       hvi_error_set(err, HVI_ERROR_INPUT, __VA_ARGS__)
+#define hvi_error_argument(err, ...)    hvi_error_set(err, HVI_ERROR_ARGUMENT, __VA_ARGS__)
+#define hvi_error_unsupported(err, ...) hvi_error_set(err, HVI_ERROR_UNSUPPORTED, __VA_ARGS__)
+#define hvi_error_io(err, ...)          hvi_error_set(err, HVI_ERROR_IO, __VA_ARGS__)
 
 /* Returns from the function with the status of a call that failed. */
 #define HVI_TRY(call)                                                                              \
@@ -20,6 +24,13 @@ hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, 
 /* The usual text for a failed allocation of `what`. */
 hvi_status hvi_error_memory(hvi_error *err, const char *what);
 
+/* Puts the file before the text that is there, "NAME:LINE: " or, without a line, "'NAME'". */
+hvi_status hvi_error_place(hvi_error *err, hvi_status status, const char *name, size_t line);
+
+/* HVI_ERROR_INPUT in a line of a file. */
+#define hvi_error_line(err, name, line, ...)                                                       \
+  hvi_error_place(err, hvi_error_input(err, __VA_ARGS__), name, line)
+
 /* A file, and what an error in it is: HVI_ERROR_INPUT where it is read. */
 typedef struct hvi_subject {
   const char *name;
@@ -27,9 +38,8 @@ typedef struct hvi_subject {
   hvi_error *err;
 } hvi_subject;
 
-/* "'NAME'" and the text; returns the status. */
-hvi_status hvi_refuse(const hvi_subject *s, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+#define hvi_refuse(s, ...)                                                                         \
+  hvi_error_place((s)->err, hvi_error_set((s)->err, (s)->status, __VA_ARGS__), (s)->name, 0)
 
 /* HVI_ERROR_IO from errno: "cannot <action> '<path>': <reason>". */
 hvi_status hvi_error_system(hvi_error *err, const char *action, const char *path);

@@ -10,91 +10,70 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What a stream writes to. A signal does not end a write, and the first failure is remembered:
- * stdio knows only that there was one. */
-struct hvi_file_sink {
-  int fd, code;
-};
-
-static ssize_t write_sink(void *cookie, const char *bytes, size_t size) {
-  struct hvi_file_sink *s = cookie;
-  for (size_t done = 0; done < size && !s->code;) {
-    const ssize_t n = write(s->fd, bytes + done, size - done);
-    if (n < 0 && errno != EINTR) s->code = errno;
+bool hvi_file_write(int fd, const void *bytes, size_t size) {
+  for (size_t done = 0; done < size;) {
+    const ssize_t n = write(fd, (const char *)bytes + done, size - done);
+    if (n < 0 && errno != EINTR) return false;
     if (n > 0) done += (size_t)n;
   }
-  return s->code ? 0 : (ssize_t)size;
+  return true;
 }
 
-static bool open_stream(hvi_file *f, int fd) {
-  f->sink = hvi_alloc(1, sizeof *f->sink);
-  if (!f->sink) return false;
-  *f->sink = (struct hvi_file_sink){fd, 0};
-  f->stream = fopencookie(f->sink, "w", (cookie_io_functions_t){.write = write_sink});
-  if (f->stream) return true;
-  hvi_free(f->sink);
-  f->sink = NULL;
-  return false;
+/* The first failure is remembered: stdio knows only that there was one. */
+static ssize_t write_stream(void *cookie, const char *bytes, size_t size) {
+  hvi_file *f = cookie;
+  if (!f->code && !hvi_file_write(f->fd, bytes, size)) f->code = errno;
+  return f->code ? 0 : (ssize_t)size;
 }
 
 /* The file behind a symbolic link, so that a commit replaces the file and keeps the link. */
 static char *resolve(const char *path) {
   struct stat st;
-  if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
-    char *target = realpath(path, NULL);
-    char *copy = target ? hvi_copy_text(target) : NULL;
-    free(target);
-    if (copy) return copy;
-  }
-  return hvi_copy_text(path);
+  const bool is_link = lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+  HVI_OWN char *target = is_link ? realpath(path, NULL) : NULL;
+  return hvi_copy_text(target ? target : path);
 }
 
 /* Opens a new file beside f->path under a name nobody has. Not mkstemp: its files are private to
  * the user, and asking for the umask would mean changing it for the whole process. A file that is
  * replaced keeps its mode. */
-static hvi_status open_temporary(int *fd, hvi_file *f, const struct stat *old, hvi_error *err) {
+static hvi_status open_temporary(hvi_file *f, const struct stat *old, hvi_error *err) {
   const mode_t mode = old ? old->st_mode & 07777 : 0666;
   const size_t size = strlen(f->path) + 64;
-  f->temporary = hvi_alloc(size, 1);
-  if (!f->temporary) return hvi_error_memory(err, "a file name");
-  for (unsigned attempt = 0; attempt < 100 && *fd < 0; attempt++) {
+  HVI_OWN char *name = hvi_alloc(size, 1);
+  if (!name) return hvi_error_memory(err, "a file name");
+  for (unsigned attempt = 0; attempt < 100 && f->fd < 0; attempt++) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(f->temporary, size, "%s.tmp.%lx%lx%x", f->path, (unsigned long)getpid(),
+    snprintf(name, size, "%s.tmp.%lx%lx%x", f->path, (unsigned long)getpid(),
              (unsigned long)now.tv_nsec, attempt);
-    *fd = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
-    if (*fd < 0 && errno != EEXIST) break;
+    f->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
+    if (f->fd < 0 && errno != EEXIST) break;
   }
-  if (*fd >= 0 && (!old || fchmod(*fd, mode) == 0)) return HVI_OK;
-  const hvi_status status = hvi_error_system(err, "create", f->path);
-  if (*fd >= 0) {
-    close(*fd);
-    return status;
-  }
-  hvi_free(f->temporary); /* the name is somebody else's */
-  f->temporary = NULL;
-  return status;
+  if (f->fd < 0) return hvi_error_system(err, "create", f->path);
+  f->temporary = name;
+  name = NULL;
+  return !old || fchmod(f->fd, mode) == 0 ? HVI_OK : hvi_error_system(err, "create", f->path);
 }
 
 /* A device or a pipe (/dev/stdout) is written in place: renaming over it would destroy it. */
-static hvi_status open_target(int *fd, hvi_file *f, hvi_error *err) {
+static hvi_status open_target(hvi_file *f, hvi_error *err) {
   struct stat st;
   const bool there = stat(f->path, &st) == 0;
-  if (!there || S_ISREG(st.st_mode)) return open_temporary(fd, f, there ? &st : NULL, err);
-  if (S_ISDIR(st.st_mode))
-    return hvi_error_set(err, HVI_ERROR_IO, "cannot create '%s': it is a folder", f->path);
-  *fd = open(f->path, O_WRONLY | O_CLOEXEC);
-  return *fd < 0 ? hvi_error_system(err, "open", f->path) : HVI_OK;
+  if (!there || S_ISREG(st.st_mode)) return open_temporary(f, there ? &st : NULL, err);
+  if (S_ISDIR(st.st_mode)) return hvi_error_io(err, "cannot create '%s': it is a folder", f->path);
+  f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+  return f->fd < 0 ? hvi_error_system(err, "open", f->path) : HVI_OK;
 }
 
 static hvi_status begin(hvi_file *f, hvi_error *err) {
-  int fd = -1;
-  hvi_status status = f->path ? open_target(&fd, f, err) : hvi_error_memory(err, "a file name");
-  if (!status && !open_stream(f, fd)) {
-    status = hvi_error_memory(err, "a file");
-    close(fd);
-  }
-  if (status) hvi_file_discard(f);
+  f->fd = -1;
+  hvi_status status = f->path ? open_target(f, err) : hvi_error_memory(err, "a file name");
+  if (!status) f->stream = fopencookie(f, "w", (cookie_io_functions_t){.write = write_stream});
+  if (f->stream) return HVI_OK;
+  if (!status) status = hvi_error_memory(err, "a file");
+  if (f->fd >= 0) close(f->fd);
+  hvi_file_discard(f);
   return status;
 }
 
@@ -106,9 +85,8 @@ hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
 hvi_status hvi_file_plain(const char *path, hvi_error *err) {
   struct stat st;
   if (lstat(path, &st) != 0 || S_ISREG(st.st_mode)) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_IO,
-                       "'%s' is %s; hvi keeps what it needs itself in plain files", path,
-                       S_ISLNK(st.st_mode) ? "a symbolic link" : "no file");
+  return hvi_error_io(err, "'%s' is %s; hvi keeps what it needs itself in plain files", path,
+                      S_ISLNK(st.st_mode) ? "a symbolic link" : "no file");
 }
 
 hvi_status hvi_file_replace(hvi_file *f, const char *path, hvi_error *err) {
@@ -132,12 +110,11 @@ hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err) {
 }
 
 hvi_status hvi_folder_sync(const char *path, hvi_error *err) {
-  char *folder = hvi_copy_text(path);
+  HVI_OWN char *folder = hvi_copy_text(path);
   if (!folder) return hvi_error_memory(err, "a file name");
   char *slash = strrchr(folder, '/');
   if (slash) slash[slash == folder] = '\0';
   const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  hvi_free(folder);
   /* a folder that may be written and not read cannot be synced */
   if (fd < 0) return HVI_OK;
   const hvi_status status = hvi_file_sync(fd, path, err);
@@ -148,33 +125,25 @@ hvi_status hvi_folder_sync(const char *path, hvi_error *err) {
 /* Zero, or the errno of what kept some of the data from the disk. */
 static int flush_and_close(hvi_file *f) {
   const bool failed = ferror(f->stream) || fflush(f->stream) != 0;
-  int code = f->sink->code ? f->sink->code : failed ? EIO : 0;
-  if (!code) code = sync_fd(f->sink->fd);
+  int code = f->code ? f->code : failed ? EIO : sync_fd(f->fd);
   fclose(f->stream);
-  if (close(f->sink->fd) != 0 && !code && errno != EINTR) code = errno;
-  hvi_free(f->sink);
+  if (close(f->fd) != 0 && !code && errno != EINTR) code = errno;
   f->stream = NULL;
-  f->sink = NULL;
   return code;
 }
 
 /* path.previous becomes another name of the file that is about to be replaced. Where a file system
  * has no hard links there is none. */
 static hvi_status keep_previous(const hvi_file *f, hvi_error *err) {
-  char *previous = hvi_file_previous(f->path);
-  char *link_name = hvi_file_previous(f->temporary);
-  hvi_status status = previous && link_name ? HVI_OK : hvi_error_memory(err, "a file name");
-  if (!status && link(f->path, link_name) == 0 && rename(link_name, previous) != 0) {
-    unlink(link_name);
-    status = hvi_error_system(err, "create", previous);
-  }
-  hvi_free(previous);
-  hvi_free(link_name);
-  return status;
+  HVI_OWN char *previous = hvi_file_previous(f->path), *link_name = hvi_file_previous(f->temporary);
+  if (!previous || !link_name) return hvi_error_memory(err, "a file name");
+  if (link(f->path, link_name) != 0 || rename(link_name, previous) == 0) return HVI_OK;
+  unlink(link_name);
+  return hvi_error_system(err, "create", previous);
 }
 
 static hvi_status put_in_place(hvi_file *f, hvi_error *err) {
-  HVI_TRY(f->keep ? keep_previous(f, err) : HVI_OK);
+  if (f->keep) HVI_TRY(keep_previous(f, err));
   if (rename(f->temporary, f->path) != 0) return hvi_error_system(err, "create", f->path);
   hvi_free(f->temporary);
   f->temporary = NULL;
@@ -183,12 +152,10 @@ static hvi_status put_in_place(hvi_file *f, hvi_error *err) {
 
 hvi_status hvi_file_commit(hvi_file *f, hvi_error *err) {
   if (!f->stream) return hvi_error_argument(err, "the file is not open");
-  hvi_status status = HVI_OK;
   errno = flush_and_close(f);
-  if (errno)
-    status = hvi_error_system(err, "write", f->path);
-  else if (f->temporary)
-    status = put_in_place(f, err);
+  const hvi_status status = errno          ? hvi_error_system(err, "write", f->path)
+                            : f->temporary ? put_in_place(f, err)
+                                           : HVI_OK;
   hvi_file_discard(f);
   return status;
 }
@@ -211,9 +178,8 @@ static bool claim(int fd, const char *path) {
          is.st_ino == named.st_ino;
 }
 
-/* Of a file that another run has, the error names `owner`. */
-static hvi_status open_locked(int *fd, const char *path, int flags, const char *owner,
-                              hvi_error *err) {
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
+                                hvi_error *err) {
   struct stat st;
   *fd = open(path, flags | O_CREAT | O_CLOEXEC, 0666);
   if (*fd < 0) return hvi_error_system(err, "create", path);
@@ -221,34 +187,29 @@ static hvi_status open_locked(int *fd, const char *path, int flags, const char *
   if (claim(*fd, path)) return HVI_OK;
   close(*fd);
   *fd = -1;
-  return hvi_error_set(err, HVI_ERROR_IO, "'%s' is in use: another run is writing it", owner);
-}
-
-hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err) {
-  return open_locked(fd, path, flags, path, err);
+  return hvi_error_io(err, "'%s' is in use: another run is writing it", owner);
 }
 
 hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err) {
   struct stat st;
-  *lock = (hvi_lock){-1, hvi_join_texts(path, ".lock")};
-  if (!lock->path) return hvi_error_memory(err, "a file name");
-  hvi_status status = hvi_file_plain(lock->path, err);
-  if (!status) status = open_locked(&lock->fd, lock->path, O_RDWR | O_NOFOLLOW, path, err);
-  if (!status && (fstat(lock->fd, &st) != 0 || st.st_size != 0))
-    status =
-        hvi_error_set(err, HVI_ERROR_IO, "'%s' has contents: it is no lock of hvi's", lock->path);
-  if (!status) return HVI_OK;
-  if (lock->fd >= 0) close(lock->fd);
-  hvi_free(lock->path);
   *lock = (hvi_lock){-1, NULL};
-  return status;
+  HVI_OWN char *name = hvi_join_texts(path, ".lock");
+  if (!name) return hvi_error_memory(err, "a file name");
+  HVI_TRY(hvi_file_plain(name, err));
+  HVI_TRY(hvi_file_open_locked(&lock->fd, name, O_RDWR | O_NOFOLLOW, path, err));
+  if (fstat(lock->fd, &st) != 0 || st.st_size != 0) {
+    close(lock->fd);
+    return hvi_error_io(err, "'%s' has contents: it is no lock of hvi's", name);
+  }
+  lock->path = name;
+  name = NULL;
+  return HVI_OK;
 }
 
 void hvi_lock_release(hvi_lock *lock) {
-  if (lock->path) {
-    unlink(lock->path);
-    close(lock->fd);
-  }
+  if (!lock->path) return;
+  unlink(lock->path);
+  close(lock->fd);
   hvi_free(lock->path);
   *lock = (hvi_lock){-1, NULL};
 }
@@ -260,16 +221,16 @@ hvi_status hvi_file_write_text(const char *path, const char *text, hvi_error *er
   return hvi_file_commit(&f, err);
 }
 
-/* Reads up to *size bytes; *size becomes what was there. */
-static bool read_fully(int fd, unsigned char *bytes, size_t *size) {
+size_t hvi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset) {
   size_t done = 0;
-  for (ssize_t n = 1; done < *size && n != 0;) {
-    n = read(fd, bytes + done, *size - done);
-    if (n < 0 && errno != EINTR) return false;
-    if (n > 0) done += (size_t)n;
+  while (done < size) {
+    const ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0) errno = 0;
+    if (n <= 0) break;
+    done += (size_t)n;
   }
-  *size = done;
-  return true;
+  return done;
 }
 
 static hvi_status read_open(unsigned char **bytes, size_t *size, int fd, const char *path,
@@ -277,20 +238,18 @@ static hvi_status read_open(unsigned char **bytes, size_t *size, int fd, const c
   struct stat st;
   if (fstat(fd, &st) != 0) return hvi_error_system(err, "read", path);
   if (!S_ISREG(st.st_mode))
-    return hvi_error_set(err, HVI_ERROR_IO, "cannot read '%s': it is not a regular file", path);
+    return hvi_error_io(err, "cannot read '%s': it is not a regular file", path);
   if ((uintmax_t)st.st_size > max_bytes)
     return hvi_error_input(err, "'%s' has %ju bytes; at most %zu are read", path,
                            (uintmax_t)st.st_size, max_bytes);
-  size_t there = (size_t)st.st_size;
-  unsigned char *content = there < SIZE_MAX ? hvi_alloc(there + 1, 1) : NULL;
+  const size_t there = (size_t)st.st_size;
+  HVI_OWN unsigned char *content = there < SIZE_MAX ? hvi_alloc(there + 1, 1) : NULL;
   if (!content) return hvi_error_memory(err, "the contents of a file");
-  if (!read_fully(fd, content, &there)) {
-    hvi_free(content);
-    return hvi_error_system(err, "read", path);
-  }
-  content[there] = 0;
+  *size = hvi_file_read_at(fd, content, there, 0);
+  if (*size < there && errno) return hvi_error_system(err, "read", path);
+  content[*size] = 0;
   *bytes = content;
-  *size = there;
+  content = NULL;
   return HVI_OK;
 }
 
@@ -307,46 +266,39 @@ hvi_status hvi_file_read_bytes(unsigned char **bytes, size_t *size, const char *
 }
 
 hvi_status hvi_file_read_text(char **text, const char *path, size_t max_bytes, hvi_error *err) {
-  unsigned char *bytes;
+  HVI_OWN unsigned char *bytes = NULL;
   size_t size;
   *text = NULL;
-  hvi_status status = hvi_file_read_bytes(&bytes, &size, path, max_bytes, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(hvi_file_read_bytes(&bytes, &size, path, max_bytes, err));
   const unsigned char *nul = memchr(bytes, 0, size);
-  if (nul) {
-    status = hvi_error_input(err, "'%s' is not a text file: byte %zu is zero", path,
-                             (size_t)(nul - bytes));
-    hvi_free(bytes);
-    return status;
-  }
+  if (nul)
+    return hvi_error_input(err, "'%s' is not a text file: byte %zu is zero", path,
+                           (size_t)(nul - bytes));
   *text = (char *)bytes;
+  bytes = NULL;
   return HVI_OK;
 }
 
 static hvi_status make_one(const char *path, hvi_error *err) {
-  if (mkdir(path, 0777) == 0) return HVI_OK;
-  int code = errno;
   struct stat st;
-  if (stat(path, &st) == 0) {
-    if (S_ISDIR(st.st_mode)) return HVI_OK;
-    return hvi_error_set(err, HVI_ERROR_IO, "cannot make folder '%s': a file has this name", path);
-  }
+  if (mkdir(path, 0777) == 0) return HVI_OK;
+  const int code = errno;
+  const bool there = stat(path, &st) == 0;
+  if (there && S_ISDIR(st.st_mode)) return HVI_OK;
+  if (there) return hvi_error_io(err, "cannot make folder '%s': a file has this name", path);
   errno = code;
   return hvi_error_system(err, "make folder", path);
 }
 
 hvi_status hvi_folder_make(const char *path, hvi_error *err) {
   if (!path[0]) return hvi_error_argument(err, "a folder needs a name");
-  char *prefix = hvi_copy_text(path);
+  HVI_OWN char *prefix = hvi_copy_text(path);
   if (!prefix) return hvi_error_memory(err, "a file name");
-  hvi_status status = HVI_OK;
-  for (char *p = prefix + 1; *p && status == HVI_OK; p++) {
+  for (char *p = prefix + 1; *p; p++) {
     if (*p != '/') continue;
     *p = 0;
-    status = make_one(prefix, err);
+    HVI_TRY(make_one(prefix, err));
     *p = '/';
   }
-  if (status == HVI_OK) status = make_one(prefix, err);
-  hvi_free(prefix);
-  return status;
+  return make_one(prefix, err);
 }

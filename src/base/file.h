@@ -9,13 +9,14 @@
 #include <hvi/error.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /* A file under construction. A device or pipe such as /dev/stdout is written in place, without a
  * temporary. */
 typedef struct hvi_file {
-  FILE *stream;
-  struct hvi_file_sink *sink;
+  FILE *stream; /* knows this struct, which does not move */
+  int fd, code; /* that the stream writes to; errno of its first failure */
   char *path, *temporary;
   bool keep; /* what is replaced becomes path.previous */
 } hvi_file;
@@ -51,8 +52,15 @@ hvi_status hvi_lock_take(hvi_lock *lock, const char *path, hvi_error *err);
 /* Removes path.lock. Fine on a zeroed lock. */
 void hvi_lock_release(hvi_lock *lock);
 /* Opens (flags as for open; it is made when it is not there) and locks a file that grows in place.
- * A device or a pipe is not locked. */
-hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, hvi_error *err);
+ * A device or a pipe is not locked. Of a file that another run has, the error names `owner`. */
+hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
+                                hvi_error *err);
+
+/* Writes all of it, past signals; false with errno. */
+bool hvi_file_write(int fd, const void *bytes, size_t size);
+/* Reads past signals; returns how many bytes there are. Fewer than `size` leave errno, 0 at the end
+ * of the file. */
+size_t hvi_file_read_at(int fd, void *bytes, size_t size, uint64_t offset);
 
 /* Writes text to path, whole or not at all. */
 hvi_status hvi_file_write_text(const char *path, const char *text, hvi_error *err);

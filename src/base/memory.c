@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CACHE_LINE = 64, LINE_DOUBLES = CACHE_LINE / sizeof(double) };
+enum { CACHE_LINE = 64, LINE_DOUBLES = CACHE_LINE / sizeof(double), POOL_BLOCK = 1 << 16 };
 
 size_t hvi_memory_size(void) {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
@@ -17,6 +17,17 @@ size_t hvi_memory_size(void) {
 bool hvi_multiply_sizes(size_t a, size_t b, size_t *product) {
   if (b && a > SIZE_MAX / b) return false;
   *product = a * b;
+  return true;
+}
+
+bool hvi_multiply_shape(size_t *count, size_t dims, const size_t *shape) {
+  size_t bytes = sizeof(double);
+  bool empty = false;
+  for (size_t i = 0; i < dims; i++) {
+    empty = empty || shape[i] == 0;
+    if (shape[i] && !hvi_multiply_sizes(bytes, shape[i], &bytes)) return false;
+  }
+  *count = empty ? 0 : bytes / sizeof(double);
   return true;
 }
 
@@ -81,4 +92,33 @@ double *hvi_arena_take(hvi_arena *arena, size_t n) {
   double *block = arena->base + arena->used;
   arena->used += need;
   return block;
+}
+
+struct hvi_pool {
+  hvi_pool *next;
+  size_t left; /* the block is used from its end */
+  _Alignas(CACHE_LINE) char bytes[];
+};
+
+void *hvi_pool_take(hvi_pool **pool, size_t count, size_t size) {
+  size_t bytes;
+  if (!hvi_multiply_sizes(count, size, &bytes) || bytes > SIZE_MAX / 2) return NULL;
+  bytes = (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+  if (!*pool || bytes > (*pool)->left) {
+    const size_t left = bytes > POOL_BLOCK ? bytes : POOL_BLOCK;
+    hvi_pool *fresh = hvi_alloc(1, sizeof *fresh + left);
+    if (!fresh) return NULL;
+    fresh->next = *pool;
+    fresh->left = left;
+    *pool = fresh;
+  }
+  (*pool)->left -= bytes;
+  return (*pool)->bytes + (*pool)->left;
+}
+
+void hvi_pool_free(hvi_pool *pool) {
+  for (hvi_pool *next; pool; pool = next) {
+    next = pool->next;
+    hvi_free(pool);
+  }
 }

@@ -35,6 +35,9 @@ size_t hvi_memory_size(void);
 
 /* *product = a * b; false when that overflows. */
 bool hvi_multiply_sizes(size_t a, size_t b, size_t *product);
+/* The product of a shape; false when so many doubles have no address, zero axes set aside, so that
+ * every partial product is safe too. */
+bool hvi_multiply_shape(size_t *count, size_t dims, const size_t *shape);
 
 /*
  * One block of doubles handed out in pieces: a solver's whole workspace in one allocation. An arena
@@ -50,3 +53,10 @@ typedef struct hvi_arena {
 double *hvi_arena_take(hvi_arena *arena, size_t n);
 /* How much hvi_arena_take(n) uses: for adding up a workspace before allocating it. */
 size_t hvi_arena_need(size_t n);
+
+/* Many pieces that are freed together: blocks, of which the first has room. NULL: nothing yet. */
+typedef struct hvi_pool hvi_pool;
+
+/* As hvi_alloc, in the pool. */
+void *hvi_pool_take(hvi_pool **pool, size_t count, size_t size);
+void hvi_pool_free(hvi_pool *pool);

@@ -71,9 +71,8 @@ static hvi_status find(search *s, hvi_error *err) {
   program[length > 0 ? length : 0] = '\0';
   if (look_in(s, program, folder_length(program)) || look_in_libdir(s, program) || look_in_path(s))
     return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders", s->name,
-                       s->looked);
+  return hvi_error_unsupported(err, "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders",
+                               s->name, s->looked);
 }
 
 /* The system's loader crashes on a file that was cut short. Its table of sections comes last. */
@@ -93,7 +92,7 @@ static bool is_whole(const char *path) {
 
 static hvi_status load(void **handle, const char *path, hvi_error *err) {
   if (!is_whole(path))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is damaged or no shared library", path);
+    return hvi_error_unsupported(err, "'%s' is damaged or no shared library", path);
   errno = 0;
   *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (*handle) return HVI_OK;
@@ -106,21 +105,17 @@ static hvi_status load(void **handle, const char *path, hvi_error *err) {
 }
 
 static hvi_status check(const hvi_module *m, const search *s, hvi_error *err) {
-  if (!m) return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is not a module of hvi", s->path);
-  if (m->abi != HVI_MODULE_ABI) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "'%s' has interface %u, and this program needs %d: the two were not built "
-                         "together",
-                         s->path, m->abi, (int)HVI_MODULE_ABI);
-  }
-  if (strcmp(m->name, s->name) != 0) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' is the module '%s', not '%s'", s->path,
-                         m->name, s->name);
-  }
-  if (strcmp(m->version(), hvi_version()) != 0) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "'%s' belongs to hvi %s, and this is hvi %s",
-                         s->path, m->version(), hvi_version());
-  }
+  if (!m) return hvi_error_unsupported(err, "'%s' is not a module of hvi", s->path);
+  if (m->abi != HVI_MODULE_ABI)
+    return hvi_error_unsupported(
+        err, "'%s' has interface %u, and this program needs %d: the two were not built together",
+        s->path, m->abi, (int)HVI_MODULE_ABI);
+  if (strcmp(m->name, s->name) != 0)
+    return hvi_error_unsupported(err, "'%s' is the module '%s', not '%s'", s->path, m->name,
+                                 s->name);
+  if (strcmp(m->version(), hvi_version()) != 0)
+    return hvi_error_unsupported(err, "'%s' belongs to hvi %s, and this is hvi %s", s->path,
+                                 m->version(), hvi_version());
   return HVI_OK;
 }
 
@@ -128,16 +123,12 @@ hvi_status hvi_module_open(const hvi_module **module, const char *name, hvi_erro
   search s = {.name = name};
   void *handle = NULL;
   *module = NULL;
-  hvi_status status = find(&s, err);
-  if (!status) status = load(&handle, s.path, err);
-  if (status) return status;
+  HVI_TRY(find(&s, err));
+  HVI_TRY(load(&handle, s.path, err));
   const hvi_module *m = dlsym(handle, "hvi_module_table");
-  status = check(m, &s, err);
-  if (status) {
-    dlclose(handle);
-    return status;
-  }
-  if (m->start) status = m->start(err);
+  hvi_status status = check(m, &s, err);
+  if (status) dlclose(handle);
+  if (!status && m->start) status = m->start(err);
   if (!status) *module = m;
   return status;
 }

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strtod_l */
 #include "base/number.h"
 
 #include "base/base.h"
@@ -5,12 +6,8 @@
 #include <errno.h>
 #include <locale.h>
 
-static char *not_finite(char *text, double x) {
-  return strcpy(text, isnan(x) ? "nan" : x > 0 ? "inf" : "-inf");
-}
-
 char *hvi_number_format(char text[HVI_NUMBER_SIZE], double x) {
-  if (!isfinite(x)) return not_finite(text, x);
+  if (isnan(x)) return strcpy(text, "nan"); /* without its sign */
   for (int digits = 15; digits <= 17; digits++) {
     snprintf(text, HVI_NUMBER_SIZE, "%.*g", digits, x);
     if (strtod(text, NULL) == x) break;
@@ -19,27 +16,17 @@ char *hvi_number_format(char text[HVI_NUMBER_SIZE], double x) {
 }
 
 char *hvi_number_short(char text[HVI_NUMBER_SIZE], double x, int digits) {
-  if (!isfinite(x)) return not_finite(text, x);
-  if (x == floor(x) && fabs(x) < 1e7)
-    snprintf(text, HVI_NUMBER_SIZE, "%.0f", x);
-  else
-    snprintf(text, HVI_NUMBER_SIZE, "%.*g", digits, x);
+  if (isnan(x)) return strcpy(text, "nan");
+  const bool whole = x == floor(x) && fabs(x) < 1e7; /* written in full */
+  snprintf(text, HVI_NUMBER_SIZE, "%.*g", whole && digits < 7 ? 7 : digits, x);
   return text;
-}
-
-/* Keeps out what strtod would take beyond decimal numbers: blanks, hexadecimal, "nan", "inf". */
-static bool looks_decimal(const char *text) {
-  return text[0] && strspn(text, "0123456789+-.eE") == strlen(text);
 }
 
 /* strtod with a point for the decimals, whatever the program's locale says. */
 static double c_strtod(const char *text, char **end) {
   locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  if (!c) return strtod(text, end);
-  locale_t own = uselocale(c);
-  const double x = strtod(text, end);
-  uselocale(own);
-  freelocale(c);
+  const double x = c ? strtod_l(text, end, c) : strtod(text, end);
+  if (c) freelocale(c);
   return x;
 }
 
@@ -51,7 +38,7 @@ const char *hvi_parse_decimal(double *x, const char *text) {
                                   1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
   const char *c = text + (*text == '-' || *text == '+');
   uint64_t m = 0;
-  int digits = 0, e = 0, written = 0;
+  int digits = 0, e = 0;
   for (bool point = false; (*c >= '0' && *c <= '9') || (*c == '.' && !point); c++) {
     if (*c == '.') point = true;
     if (*c == '.') continue;
@@ -62,10 +49,9 @@ const char *hvi_parse_decimal(double *x, const char *text) {
   if (c == text && strncmp(c, "inf", 3) == 0) return *x = INFINITY, c + 3;
   char *end = (char *)(uintptr_t)c;
   if (digits && (*c == 'e' || *c == 'E') && strspn(c + 1, "+-0123456789") < 6) {
-    written = (int)strtol(c + 1, &end, 10);
+    e += (int)strtol(c + 1, &end, 10);
     if (end == c + 1) return NULL;
   }
-  e += written;
   if (digits && m < 1ull << 53 && e >= -22 && e <= 22) {
     *x = e < 0 ? (double)m / powers[-e] : (double)m * powers[e];
     if (*text == '-') *x = -*x;
@@ -77,7 +63,8 @@ const char *hvi_parse_decimal(double *x, const char *text) {
 
 bool hvi_parse_real(double *x, const char *text) {
   double value;
-  if (!looks_decimal(text)) return false;
+  /* keeps out what strtod would take beyond decimal numbers: blanks, hexadecimal, "nan", "inf" */
+  if (!text[0] || text[strspn(text, "0123456789+-.eE")]) return false;
   const char *end = hvi_parse_decimal(&value, text);
   if (!end || *end || !isfinite(value)) return false;
   *x = value;
@@ -87,22 +74,14 @@ bool hvi_parse_real(double *x, const char *text) {
 bool hvi_parse_u64(uint64_t *x, const char *text) {
   const double exact = 9007199254740992.0; /* 2^53: a double holds every whole number up to here */
   double real;
-  if (text[0] && strspn(text, "0123456789") == strlen(text)) {
+  if (text[0] && !text[strspn(text, "0123456789")]) {
     errno = 0;
-    unsigned long long value = strtoull(text, NULL, 10);
-    if (errno) return false;
-    *x = value;
-    return true;
+    const unsigned long long value = strtoull(text, NULL, 10);
+    if (!errno) *x = value;
+    return !errno;
   }
   if (!hvi_parse_real(&real, text) || real < 0 || real > exact || real != floor(real)) return false;
   *x = (uint64_t)real;
-  return true;
-}
-
-bool hvi_parse_size(size_t *x, const char *text) {
-  uint64_t value;
-  if (!hvi_parse_u64(&value, text) || value > SIZE_MAX) return false;
-  *x = (size_t)value;
   return true;
 }
 

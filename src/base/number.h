@@ -21,7 +21,6 @@ const char *hvi_parse_decimal(double *x, const char *text);
 bool hvi_parse_real(double *x, const char *text);
 /* A whole number; "1e3" counts as one. */
 bool hvi_parse_u64(uint64_t *x, const char *text);
-bool hvi_parse_size(size_t *x, const char *text);
 
 /* Numbers with commas or blanks between them, at most `most`; false when the text is not that. */
 bool hvi_parse_list(double *x, size_t most, size_t *count, const char *text);

@@ -26,49 +26,34 @@ typedef struct job {
 
 typedef struct worker {
   job *shared;
-  size_t number;
-  size_t failed_chunk; /* where status is an error */
-  hvi_status status;
+  size_t number, chunk; /* the chunk that it took last */
+  hvi_status status;    /* of that chunk */
   hvi_error error;
   pthread_t thread;
 } worker;
 
+/* Takes the next chunk; false when there is none left, or when one has failed. */
+static bool take(worker *w) {
+  if (w->status) atomic_store(&w->shared->failed, true);
+  if (atomic_load(&w->shared->failed)) return false;
+  w->chunk = atomic_fetch_add(&w->shared->next, 1);
+  return w->chunk < w->shared->count;
+}
+
 static void *work(void *argument) {
   worker *w = argument;
-  job *shared = w->shared;
-  while (!atomic_load(&shared->failed)) {
-    size_t chunk = atomic_fetch_add(&shared->next, 1);
-    if (chunk >= shared->count) break;
-    w->status = shared->run(shared->context, chunk, w->number, &w->error);
-    if (w->status != HVI_OK) {
-      w->failed_chunk = chunk;
-      atomic_store(&shared->failed, true);
-    }
-  }
+  const job *j = w->shared;
+  while (take(w)) w->status = j->run(j->context, w->chunk, w->number, &w->error);
   return NULL;
 }
 
 static hvi_status lowest_error(const worker *workers, size_t count, hvi_error *err) {
   const worker *first = NULL;
-  for (size_t i = 0; i < count; i++) {
-    if (workers[i].status == HVI_OK) continue;
-    if (!first || workers[i].failed_chunk < first->failed_chunk) first = &workers[i];
-  }
+  for (size_t i = 0; i < count; i++)
+    if (workers[i].status && (!first || workers[i].chunk < first->chunk)) first = &workers[i];
   if (!first) return HVI_OK;
   const char *text = first->error.text[0] ? first->error.text : hvi_status_text(first->status);
   return hvi_error_set(err, first->status, "%s", text);
-}
-
-/* Starts workers 1 .. count-1 as far as the system allows; returns how many there are with the
- * caller. The counter hands the rest of the work to those who run. */
-static size_t start(worker *workers, size_t count) {
-  size_t started = 1;
-  while (started < count) {
-    worker *w = &workers[started];
-    if (pthread_create(&w->thread, NULL, work, w) != 0) break;
-    started++;
-  }
-  return started;
 }
 
 /* OpenBLAS without threads of its own keeps one set of buffers without a lock: two threads that
@@ -78,35 +63,32 @@ static bool blas_allows_threads(void) { return openblas_get_parallel() != OPENBL
 hvi_status hvi_parallel_run(size_t count, size_t threads, hvi_chunk_fn run, void *context,
                             hvi_error *err) {
   job shared = {.run = run, .context = context, .count = count};
-  atomic_init(&shared.next, 0);
-  atomic_init(&shared.failed, false);
   if (threads == 0) threads = hvi_parallel_cores();
   if (!blas_allows_threads()) threads = 1;
   if (threads > count) threads = count ? count : 1;
 
-  worker alone = {.number = 0};
-  worker *workers = threads > 1 ? hvi_alloc(threads, sizeof *workers) : NULL;
-  if (!workers) threads = 1;
-  worker *all = workers ? workers : &alone;
-  for (size_t i = 0; i < threads; i++) {
-    all[i].shared = &shared;
-    all[i].number = i;
+  worker alone = {.shared = &shared};
+  HVI_OWN worker *several = threads > 1 ? hvi_alloc(threads, sizeof *several) : NULL;
+  worker *all = several ? several : &alone;
+  all->shared = &shared;
+  /* as many as the system allows: the counter hands the rest of the work to those who run */
+  size_t started = 1;
+  for (; several && started < threads; started++) {
+    worker *w = &all[started];
+    w->shared = &shared;
+    w->number = started;
+    if (pthread_create(&w->thread, NULL, work, w) != 0) break;
   }
-  size_t started = start(all, threads);
-  work(&all[0]);
+  while (take(all)) all->status = run(context, all->chunk, 0, &all->error);
   for (size_t i = 1; i < started; i++) pthread_join(all[i].thread, NULL);
-  hvi_status status = lowest_error(all, started, err);
-  hvi_free(workers);
-  return status;
+  return lowest_error(all, started, err);
 }
 
 size_t hvi_parallel_cores(void) {
   cpu_set_t set;
   CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    int cores = CPU_COUNT(&set);
-    if (cores > 0) return (size_t)cores;
-  }
+  if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0)
+    return (size_t)CPU_COUNT(&set);
   long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online > 0 ? (size_t)online : 1;
 }

@@ -11,7 +11,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048, WORD_SIZE = 64 };
+enum { MOST_ENTRIES = 64, MOST_ROWS = 96, VALUE_SIZE = 2048 };
 
 /* Text that is cut off where its buffer ends, and knows how long it would be. */
 typedef struct sink {
@@ -31,78 +31,69 @@ static void put(sink *s, const char *format, ...) {
   if (n > 0) s->length += (size_t)n;
 }
 
-static bool is_list(const hvi_setting *row) {
-  return row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
+/* Of each kind the size of its member, what its values are, where that does not depend on the row,
+ * and what sort of numbers they are. */
+static const struct {
+  size_t size;
+  const char *rule;
+  bool is_number, is_list, is_real;
+} kinds[] = {[HVI_SETTING_SECTION] = {0, ""},
+             [HVI_SETTING_REAL] = {sizeof(double), "a number", .is_number = true, .is_real = true},
+             [HVI_SETTING_COUNT] = {sizeof(size_t), "a whole number", .is_number = true},
+             [HVI_SETTING_SEED] = {sizeof(uint64_t), "a whole number from 0 to 2^64 - 1"},
+             [HVI_SETTING_FLAG] = {sizeof(bool), "yes or no"},
+             [HVI_SETTING_CHOICE] = {sizeof(int), ""},
+             [HVI_SETTING_TEXT] = {sizeof(const char *), "text"},
+             [HVI_SETTING_COUNTS] = {sizeof(size_t), "whole numbers", .is_list = true},
+             [HVI_SETTING_REALS] = {sizeof(double), "numbers", .is_list = true, .is_real = true}};
+
+/* A member; `second`. */
+static void *member(const hvi_setting *row, const void *settings) {
+  return (char *)(uintptr_t)settings + row->offset;
 }
 
-/* A number that a word may stand in for. */
-static bool has_words(const hvi_setting *row) {
-  return row->choices && (row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_COUNT);
+static void *second(const hvi_setting *row, const void *settings) {
+  return (char *)(uintptr_t)settings + row->second;
 }
 
-static const void *member(const hvi_setting *row, const void *settings) {
-  return (const char *)settings + row->offset;
+static size_t member_size(const hvi_setting *row) {
+  return kinds[row->kind].size * (kinds[row->kind].is_list ? row->most : 1);
 }
 
+static size_t second_size(const hvi_setting *row) {
+  if (kinds[row->kind].is_list) return sizeof(size_t);
+  return kinds[row->kind].is_number && row->choices ? sizeof(int) : 0;
+}
+
+/* How many numbers there are. */
 static size_t entries(const hvi_setting *row, const void *settings) {
-  return *(const size_t *)(const void *)((const char *)settings + row->second);
-}
-
-static int word_of(const hvi_setting *row, const void *settings) {
-  return *(const int *)(const void *)((const char *)settings + row->second);
+  return kinds[row->kind].is_list ? *(const size_t *)second(row, settings) : 1;
 }
 
 /* Entry i of a list, or the number itself. */
 static double number_at(const hvi_setting *row, const void *settings, size_t i) {
   const void *at = member(row, settings);
-  const bool real = row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_REALS;
-  return real ? ((const double *)at)[i] : (double)((const size_t *)at)[i];
+  return kinds[row->kind].is_real ? ((const double *)at)[i] : (double)((const size_t *)at)[i];
 }
 
-static size_t member_size(const hvi_setting *row) {
-  static const size_t sizes[] = {
-      [HVI_SETTING_REAL] = sizeof(double),   [HVI_SETTING_COUNT] = sizeof(size_t),
-      [HVI_SETTING_SEED] = sizeof(uint64_t), [HVI_SETTING_FLAG] = sizeof(bool),
-      [HVI_SETTING_CHOICE] = sizeof(int),    [HVI_SETTING_TEXT] = sizeof(const char *),
-      [HVI_SETTING_COUNTS] = sizeof(size_t), [HVI_SETTING_REALS] = sizeof(double)};
-  return sizes[row->kind] * (is_list(row) ? row->most : 1);
+/* The place of the word that is chosen; -1: none, and there is a number in its place. */
+static int choice_of(const hvi_setting *row, const void *settings) {
+  if (row->kind == HVI_SETTING_CHOICE) return *(const int *)member(row, settings);
+  return second_size(row) == sizeof(int) ? *(const int *)second(row, settings) - 1 : -1;
 }
 
-/* What stands at `second`. */
-static size_t second_size(const hvi_setting *row) {
-  return is_list(row) ? sizeof(size_t) : has_words(row) ? sizeof(int) : 0;
-}
+typedef struct span {
+  const char *text; /* NULL: there are not so many */
+  int length;       /* 0: it is no choice */
+} span;
 
-/* Word number `index` of "one||three", which may be empty: then it is no choice. NULL past the
- * last. */
-static const char *choice_at(const char *choices, int index, int *length) {
+/* Word number `index` of "one||three". */
+static span choice_at(const char *choices, int index) {
   for (; choices && index > 0; index--) {
     choices = strchr(choices, '|');
     if (choices) choices++;
   }
-  *length = choices && index == 0 ? (int)strcspn(choices, "|") : 0;
-  return choices;
-}
-
-/* The index of a word, or -1. */
-static int choice_find(const char *choices, const char *word) {
-  const char *at;
-  int length;
-  for (int i = 0; (at = choice_at(choices, i, &length)); i++)
-    if (length > 0 && strncmp(at, word, (size_t)length) == 0 && !word[length]) return i;
-  return -1;
-}
-
-static bool good_choice(const char *choices, int index) {
-  int length;
-  choice_at(choices, index, &length);
-  return length > 0;
-}
-
-static void put_choice(sink *s, const char *choices, int index) {
-  int length;
-  const char *word = choice_at(choices, index, &length);
-  put(s, "%.*s", length, word);
+  return (span){choices, choices && index == 0 ? (int)strcspn(choices, "|") : 0};
 }
 
 static bool contains(const char *range, double x) {
@@ -114,18 +105,17 @@ static bool contains(const char *range, double x) {
   return end && (*range == '[' ? x >= low : x > low) && (*end == ']' ? x <= high : x < high);
 }
 
-static bool good_number(const hvi_setting *row, double x) {
-  if (x == 0.0 && row->flags & HVI_SETTING_ZERO_IS_NONE) return true;
-  if (isnan(x) && row->flags & HVI_SETTING_NAN_IS_NONE) return true;
-  return isfinite(x) && contains(row->range, x);
+static bool stands_for_none(const hvi_setting *row, double x) {
+  return (x == 0.0 && row->flags & HVI_SETTING_ZERO_IS_NONE) ||
+         (isnan(x) && row->flags & HVI_SETTING_NAN_IS_NONE);
 }
 
-static bool good_list(const hvi_setting *row, const void *settings) {
+static bool good_numbers(const hvi_setting *row, const void *settings) {
   const size_t n = entries(row, settings);
-  if (n > row->most) return false;
+  if (kinds[row->kind].is_list && n > row->most) return false;
   for (size_t i = 0; i < n; i++) {
     const double x = number_at(row, settings, i);
-    if (!good_number(row, x)) return false;
+    if (!stands_for_none(row, x) && !(isfinite(x) && contains(row->range, x))) return false;
     for (size_t k = 0; k < i && row->flags & HVI_SETTING_DISTINCT; k++)
       if (number_at(row, settings, k) == x) return false;
   }
@@ -133,33 +123,21 @@ static bool good_list(const hvi_setting *row, const void *settings) {
 }
 
 static bool good_text(const hvi_setting *row, const char *text) {
-  if (!text) return true; /* none is given; a struct may have "" for that */
-  for (const char *c = text; row->most && *c; c++)
+  if (!text || !row->most) return true; /* none is given; a struct may have "" for that */
+  for (const char *c = text; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) return false;
-  return !row->most || strlen(text) <= row->most;
+  return strlen(text) <= row->most;
 }
 
 /* The one check. */
 static bool good(const hvi_setting *row, const void *settings) {
-  const void *at = member(row, settings);
-  switch (row->kind) {
-  case HVI_SETTING_REAL:
-  case HVI_SETTING_COUNT:
-    if (has_words(row)) {
-      const int word = word_of(row, settings);
-      if (word != 0) return good_choice(row->choices, word - 1);
-    }
-    return good_number(row, number_at(row, settings, 0));
-  case HVI_SETTING_CHOICE:
-    return good_choice(row->choices, *(const int *)at);
-  case HVI_SETTING_TEXT:
-    return good_text(row, *(const char *const *)at);
-  case HVI_SETTING_COUNTS:
-  case HVI_SETTING_REALS:
-    return good_list(row, settings);
-  default:
-    return true;
-  }
+  const int choice = choice_of(row, settings);
+  if (row->kind == HVI_SETTING_CHOICE || choice != -1)
+    return choice_at(row->choices, choice).length > 0;
+  if (row->kind == HVI_SETTING_TEXT)
+    return good_text(row, *(const char *const *)member(row, settings));
+  const bool numbers = kinds[row->kind].is_number || kinds[row->kind].is_list;
+  return !numbers || good_numbers(row, settings);
 }
 
 /* " above 0 and at most 1", in the digits of the range. */
@@ -178,49 +156,24 @@ static void put_range(sink *s, const char *range) {
 }
 
 static void put_words(sink *s, const char *choices, bool first) {
-  const char *word;
-  int length;
-  for (int i = 0; (word = choice_at(choices, i, &length)); i++)
-    if (length > 0)
-      put(s, "%s%.*s", first && i == 0 ? "" : word[length] ? ", " : " or ", length, word);
+  span w;
+  for (int i = 0; (w = choice_at(choices, i)).text; i++)
+    if (w.length > 0)
+      put(s, "%s%.*s", first && i == 0 ? "" : w.text[w.length] ? ", " : " or ", w.length, w.text);
 }
 
 char *hvi_setting_rule(const hvi_setting *row, char *text, size_t size) {
   sink s = {text, size, 0};
-  const bool none = row->flags & (HVI_SETTING_ZERO_IS_NONE | HVI_SETTING_NAN_IS_NONE);
-  switch (row->kind) {
-  case HVI_SETTING_REAL:
-  case HVI_SETTING_COUNT:
-    put(&s, row->kind == HVI_SETTING_REAL ? "a number" : "a whole number");
-    put_range(&s, row->range);
-    if (row->choices) put_words(&s, row->choices, false);
-    if (none) put(&s, ", or none");
-    break;
-  case HVI_SETTING_SEED:
-    put(&s, "a whole number from 0 to 2^64 - 1");
-    break;
-  case HVI_SETTING_FLAG:
-    put(&s, "yes or no");
-    break;
-  case HVI_SETTING_CHOICE:
-    put_words(&s, row->choices, true);
-    break;
-  case HVI_SETTING_COUNTS:
-  case HVI_SETTING_REALS:
-    put(&s, "a list of %d to %zu %s", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most,
-        row->kind == HVI_SETTING_REALS ? "numbers" : "whole numbers");
-    put_range(&s, row->range);
-    if (row->flags & HVI_SETTING_DISTINCT) put(&s, ", each once");
-    break;
-  case HVI_SETTING_TEXT:
-    if (row->most)
-      put(&s, "one line of 1 to %zu characters", row->most);
-    else
-      put(&s, "text");
-    break;
-  default:
-    if (size) *text = '\0';
-  }
+  if (kinds[row->kind].is_list)
+    put(&s, "a list of %d to %zu ", row->flags & HVI_SETTING_NOT_EMPTY ? 1 : 0, row->most);
+  if (row->kind == HVI_SETTING_TEXT && row->most)
+    put(&s, "one line of 1 to %zu characters", row->most);
+  else
+    put(&s, "%s", kinds[row->kind].rule);
+  put_range(&s, row->range);
+  put_words(&s, row->choices, row->kind == HVI_SETTING_CHOICE);
+  if (row->flags & (HVI_SETTING_ZERO_IS_NONE | HVI_SETTING_NAN_IS_NONE)) put(&s, ", or none");
+  if (row->flags & HVI_SETTING_DISTINCT) put(&s, ", each once");
   return text;
 }
 
@@ -234,27 +187,20 @@ static hvi_status refuse(const hvi_setting *row, const char *where, const char *
 
 static void put_number(sink *s, const hvi_setting *row, const void *settings, size_t i) {
   char number[HVI_NUMBER_SIZE];
-  if (row->kind == HVI_SETTING_REAL || row->kind == HVI_SETTING_REALS)
+  if (kinds[row->kind].is_real)
     put(s, "%s", hvi_number_format(number, number_at(row, settings, i)));
   else
     put(s, "%zu", ((const size_t *)member(row, settings))[i]);
 }
 
-static bool is_none(const hvi_setting *row, const void *settings) {
-  if (is_list(row)) return entries(row, settings) == 0;
-  if (row->kind != HVI_SETTING_REAL && row->kind != HVI_SETTING_COUNT) return false;
-  const double x = number_at(row, settings, 0);
-  return (x == 0.0 && row->flags & HVI_SETTING_ZERO_IS_NONE) ||
-         (isnan(x) && row->flags & HVI_SETTING_NAN_IS_NONE);
-}
-
 static void put_value(sink *s, const hvi_setting *row, const void *settings) {
   const void *at = member(row, settings);
-  const size_t count = is_list(row) ? entries(row, settings) : 1;
-  if (has_words(row) && word_of(row, settings) > 0 && good(row, settings)) {
-    put_choice(s, row->choices, word_of(row, settings) - 1);
-  } else if (is_none(row, settings)) {
-    put(s, "none");
+  const size_t count = entries(row, settings);
+  const span w = choice_at(row->choices, choice_of(row, settings));
+  if (w.length > 0) {
+    put(s, "%.*s", w.length, w.text);
+  } else if (row->kind == HVI_SETTING_CHOICE) {
+    put(s, "%d", *(const int *)at);
   } else if (row->kind == HVI_SETTING_SEED) {
     put(s, "%" PRIu64, *(const uint64_t *)at);
   } else if (row->kind == HVI_SETTING_FLAG) {
@@ -262,11 +208,10 @@ static void put_value(sink *s, const hvi_setting *row, const void *settings) {
   } else if (row->kind == HVI_SETTING_TEXT) {
     const char *text = *(const char *const *)at;
     put(s, "%s", text && *text ? text : "none");
-  } else if (row->kind == HVI_SETTING_CHOICE && good(row, settings)) {
-    put_choice(s, row->choices, *(const int *)at);
-  } else if (row->kind == HVI_SETTING_CHOICE) {
-    put(s, "%d", *(const int *)at);
-  } else if (count > row->most && is_list(row)) {
+  } else if (count == 0 ||
+             (kinds[row->kind].is_number && stands_for_none(row, number_at(row, settings, 0)))) {
+    put(s, "none");
+  } else if (kinds[row->kind].is_list && count > row->most) {
     put(s, "%zu of them", count);
   } else {
     for (size_t i = 0; i < count; i++) {
@@ -285,51 +230,56 @@ char *hvi_setting_format(const hvi_setting *row, const void *settings, char *tex
 static bool store_list(const hvi_setting *row, void *at, size_t *count, const char *text) {
   const bool empty = !*text || strcmp(text, "none") == 0;
   double x[MOST_ENTRIES];
-  if (empty && row->flags & HVI_SETTING_NOT_EMPTY) return false;
-  bool fits = empty || hvi_parse_list(x, row->most, count, text);
-  if (empty) *count = 0;
-  for (size_t i = 0; fits && i < *count; i++)
+  *count = 0;
+  if (empty) return !(row->flags & HVI_SETTING_NOT_EMPTY);
+  if (!hvi_parse_list(x, row->most, count, text)) return false;
+  for (size_t i = 0; i < *count; i++)
     if (row->kind == HVI_SETTING_REALS)
       ((double *)at)[i] = x[i];
     else if (x[i] >= 0.0 && x[i] <= 9e15 && x[i] == floor(x[i]))
       ((size_t *)at)[i] = (size_t)x[i];
     else
-      fits = false;
-  return fits;
+      return false;
+  return true;
 }
 
-static bool store_number(const hvi_setting *row, void *at, int *word, const char *text) {
-  const int found = row->choices ? choice_find(row->choices, text) : -1;
+/* A word in the number's place is number `word` of the choices; -1: the text is none. */
+static bool store_number(const hvi_setting *row, void *at, int *chosen, int word,
+                         const char *text) {
   const bool none = strcmp(text, "none") == 0;
-  if (row->choices) *word = found + 1;
-  if (found >= 0) return true;
+  if (row->choices) *chosen = word + 1;
+  if (word >= 0) return true;
   if (none && row->flags & HVI_SETTING_NAN_IS_NONE) return *(double *)at = NAN, true;
   if (none && row->flags & HVI_SETTING_ZERO_IS_NONE) return memset(at, 0, member_size(row)), true;
   if (row->kind == HVI_SETTING_REAL)
     return hvi_parse_real(at, text) && contains(row->range, *(double *)at);
-  return hvi_parse_size(at, text) && contains(row->range, (double)*(size_t *)at);
+  uint64_t count;
+  if (!hvi_parse_u64(&count, text) || count > SIZE_MAX) return false;
+  *(size_t *)at = (size_t)count;
+  return contains(row->range, (double)count);
 }
 
 /* Whether the text is of the kind; the range comes later. */
 static bool store(const hvi_setting *row, void *settings, const char *text) {
-  void *at = (char *)settings + row->offset, *second = (char *)settings + row->second;
+  void *at = member(row, settings), *also = second(row, settings);
+  const bool flag = row->kind == HVI_SETTING_FLAG;
+  const int word =
+      hvi_words_find(flag ? "no|yes|false|true" : row->choices, '|', text, strlen(text));
   switch (row->kind) {
   case HVI_SETTING_REAL:
   case HVI_SETTING_COUNT:
-    return store_number(row, at, second, text);
+    return store_number(row, at, also, word, text);
   case HVI_SETTING_SEED:
     return hvi_parse_u64(at, text);
-  case HVI_SETTING_FLAG: {
-    const int word = choice_find("no|yes|false|true", text);
+  case HVI_SETTING_FLAG:
     *(bool *)at = word % 2 == 1;
     return word >= 0;
-  }
   case HVI_SETTING_CHOICE:
-    *(int *)at = choice_find(row->choices, text);
-    return true;
+    *(int *)at = word;
+    return word >= 0;
   case HVI_SETTING_COUNTS:
   case HVI_SETTING_REALS:
-    return store_list(row, at, second, text);
+    return store_list(row, at, also, text);
   case HVI_SETTING_TEXT:
     *(const char **)at = text;
     return *text != '\0';
@@ -340,13 +290,13 @@ static bool store(const hvi_setting *row, void *settings, const char *text) {
 
 hvi_status hvi_setting_parse(const hvi_setting *row, void *settings, const char *text,
                              const char *where, hvi_error *err) {
-  char old[MOST_ENTRIES * sizeof(double)], second[sizeof(size_t)];
-  char *at = (char *)settings + row->offset, *also = (char *)settings + row->second;
+  char old[MOST_ENTRIES * sizeof(double)], old_second[sizeof(size_t)];
+  void *at = member(row, settings), *also = second(row, settings);
   memcpy(old, at, member_size(row));
-  memcpy(second, also, second_size(row));
+  memcpy(old_second, also, second_size(row));
   if (store(row, settings, text) && good(row, settings)) return HVI_OK;
   memcpy(at, old, member_size(row));
-  memcpy(also, second, second_size(row));
+  memcpy(also, old_second, second_size(row));
   return refuse(row, where, text, HVI_ERROR_INPUT, err);
 }
 
@@ -376,9 +326,8 @@ hvi_status hvi_setting_set(const hvi_setting_table *t, void *settings, const cha
 
 void hvi_setting_defaults(const hvi_setting_table *t, void *settings) {
   for (const hvi_setting *row = t->rows; row->name; row++) {
-    if (row->kind == HVI_SETTING_SECTION) continue;
-    memset((char *)settings + row->offset, 0, member_size(row));
-    memset((char *)settings + row->second, 0, second_size(row));
+    memset(member(row, settings), 0, member_size(row));
+    memset(second(row, settings), 0, second_size(row));
     if (row->fallback) store(row, settings, row->fallback);
   }
 }
@@ -386,7 +335,7 @@ void hvi_setting_defaults(const hvi_setting_table *t, void *settings) {
 hvi_status hvi_setting_check(const hvi_setting_table *t, const void *settings, hvi_error *err) {
   char value[VALUE_SIZE];
   for (const hvi_setting *row = t->rows; row->name; row++)
-    if (row->kind != HVI_SETTING_SECTION && !good(row, settings))
+    if (!good(row, settings))
       return refuse(row, NULL, hvi_setting_format(row, settings, value, sizeof value),
                     HVI_ERROR_ARGUMENT, err);
   return HVI_OK;
@@ -394,12 +343,9 @@ hvi_status hvi_setting_check(const hvi_setting_table *t, const void *settings, h
 
 bool hvi_setting_used(const hvi_setting *row, const char *method) {
   if (!row->used_by || !method) return true;
-  for (const char *m = method; *m; m += strspn(m, " ")) {
-    char word[WORD_SIZE];
-    const size_t n = strcspn(m, " ");
-    snprintf(word, sizeof word, "%.*s", (int)n, m);
-    if (hvi_words_have(row->used_by, word)) return true;
-    m += n;
+  for (size_t n; *method; method += n + (method[n] == ' ')) {
+    n = strcspn(method, " ");
+    if (hvi_words_find(row->used_by, ' ', method, n) >= 0) return true;
   }
   return false;
 }
@@ -411,8 +357,8 @@ bool hvi_setting_equal(const hvi_setting *row, const void *a, const void *b) {
 }
 
 void hvi_setting_copy(const hvi_setting *row, void *to, const void *from) {
-  memcpy((char *)to + row->offset, (const char *)from + row->offset, member_size(row));
-  memcpy((char *)to + row->second, (const char *)from + row->second, second_size(row));
+  memcpy(member(row, to), member(row, from), member_size(row));
+  memcpy(second(row, to), second(row, from), second_size(row));
 }
 
 static bool counts(const hvi_setting *row, const char *method) {

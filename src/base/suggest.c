@@ -65,12 +65,16 @@ hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *wha
                          what, word, hint);
 }
 
-bool hvi_words_have(const char *words, const char *word) {
-  const size_t length = strlen(word);
-  for (; words && *words; words += strspn(words, " ")) {
-    const size_t n = strcspn(words, " ");
-    if (n == length && memcmp(words, word, n) == 0) return true;
-    words += n;
+int hvi_words_find(const char *words, char separator, const char *word, size_t length) {
+  for (int i = 0; words && length > 0; i++) {
+    const char *end = strchr(words, separator);
+    const size_t n = end ? (size_t)(end - words) : strlen(words);
+    if (n == length && memcmp(words, word, n) == 0) return i;
+    words = end ? end + 1 : NULL;
   }
-  return false;
+  return -1;
+}
+
+bool hvi_words_have(const char *words, const char *word) {
+  return hvi_words_find(words, ' ', word, strlen(word)) >= 0;
 }

@@ -18,5 +18,8 @@ const char *hvi_suggest(const char *word, const char *const *candidates);
 hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *what, const char *word,
                               const char *const *names);
 
+/* The place of word[length] in `words`, which have that separator between them and may be empty; -1:
+ * it is not there. NULL: no words. */
+int hvi_words_find(const char *words, char separator, const char *word, size_t length);
 /* Whether a word is one of `words`, which have blanks between them; NULL: none. */
 bool hvi_words_have(const char *words, const char *word);

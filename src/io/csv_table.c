@@ -3,8 +3,6 @@
 #include "base/base.h"
 #include "base/file.h"
 
-#include <stdarg.h>
-
 enum { MOST_COLUMNS = 4096 };
 
 /* Where the reading stands. Fields are cut out of the text in place. */
@@ -16,27 +14,17 @@ typedef struct cursor {
   hvi_error *err;
 } cursor;
 
-__attribute__((format(printf, 2, 3))) static hvi_status fail(const cursor *c, const char *format,
-                                                             ...) {
-  char text[256];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return hvi_error_input(c->err, "%s:%zu: %s", c->path, c->line, text);
-}
+#define fail(c, ...) hvi_error_line((c)->err, (c)->path, (c)->line, __VA_ARGS__)
 
 /* Steps over what ends a field: a comma, or the end of the line. */
 static hvi_status end_field(cursor *c) {
   char *end = c->at;
   c->ended = *end != ',';
   if (end[0] == '\r' && end[1] == '\n') c->at++;
-  if (!c->ended || *c->at == '\n') {
-    c->at++;
-  } else if (*c->at != '\0') {
+  if (c->ended && *c->at != '\n' && *c->at != '\0')
     return fail(c, "a quoted field is followed by '%c' instead of a comma",
                 (unsigned char)*c->at < 32 ? '?' : *c->at);
-  }
+  c->at += *c->at != '\0';
   *end = '\0';
   return HVI_OK;
 }
@@ -45,14 +33,11 @@ static hvi_status end_field(cursor *c) {
 static hvi_status quoted_field(cursor *c, char **field) {
   char *out = *field = ++c->at;
   for (;; c->at++) {
-    if (*c->at == '"' && c->at[1] == '"')
-      c->at++;
-    else if (*c->at == '"')
-      break;
-    else if (*c->at == '\0' || *c->at == '\n')
-      return fail(c, "a quoted field is not closed");
-    else if ((unsigned char)*c->at < 32)
-      return fail(c, "a control character");
+    const bool quote = *c->at == '"';
+    if (quote && c->at[1] != '"') break;
+    if (*c->at == '\0' || *c->at == '\n') return fail(c, "a quoted field is not closed");
+    if ((unsigned char)*c->at < 32) return fail(c, "a control character");
+    c->at += quote;
     *out++ = *c->at;
   }
   c->at++;
@@ -63,12 +48,8 @@ static hvi_status quoted_field(cursor *c, char **field) {
 
 static hvi_status next_field(cursor *c, char **field) {
   if (*c->at == '"') return quoted_field(c, field);
-  *field = c->at;
-  while (*c->at != ',' && *c->at != '\n' && *c->at != '\0' &&
-         !(c->at[0] == '\r' && c->at[1] == '\n')) {
+  for (*field = c->at; !strchr(",\n", *c->at) && strncmp(c->at, "\r\n", 2) != 0; c->at++)
     if ((unsigned char)*c->at < 32 && *c->at != '\t') return fail(c, "a control character");
-    c->at++;
-  }
   return end_field(c);
 }
 
@@ -76,28 +57,23 @@ static hvi_status next_field(cursor *c, char **field) {
 static bool at_end(const cursor *c) { return c->at[strspn(c->at, "\r\n")] == '\0'; }
 
 static hvi_status read_names(hvi_table *t, cursor *c) {
-  char *field;
   t->names = hvi_alloc(MOST_COLUMNS, sizeof *t->names);
   if (!t->names) return hvi_error_memory(c->err, "a table");
   if (at_end(c)) return fail(c, "the file is empty; its first line should name the columns");
   do {
     if (t->columns == MOST_COLUMNS) return fail(c, "more than %d columns", MOST_COLUMNS);
-    HVI_TRY(next_field(c, &field));
-    t->names[t->columns++] = field;
+    HVI_TRY(next_field(c, &t->names[t->columns++]));
   } while (!c->ended);
   return HVI_OK;
 }
 
 /* A finite number in plain notation, or a missing value. */
 static bool read_number(const char *field, double *x) {
-  const size_t length = strlen(field);
-  if (length == 0 || strcmp(field, "NA") == 0) {
-    *x = NAN;
-    return true;
-  }
+  *x = NAN;
+  if (!*field || strcmp(field, "NA") == 0) return true;
   char *end;
   *x = strtod(field, &end);
-  return strspn(field, "+-.0123456789eE") == length && *end == '\0' && isfinite(*x);
+  return !field[strspn(field, "+-.0123456789eE")] && *end == '\0' && isfinite(*x);
 }
 
 static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
@@ -114,18 +90,11 @@ static hvi_status read_row(const hvi_table *t, cursor *c, double *row) {
               t->columns);
 }
 
-/* How many rows there may be: a line has as many bytes as columns, its end with them. */
-static size_t most_rows(const hvi_table *t, const char *text) {
-  const size_t most = strlen(text) / t->columns + 1;
-  size_t lines = 1;
-  for (; *text; text++) lines += *text == '\n';
-  return lines < most ? lines : most;
-}
-
 static hvi_status read_rows(hvi_table *t, cursor *c) {
-  size_t cells;
-  if (hvi_multiply_sizes(most_rows(t, c->at), t->columns, &cells))
-    t->data = hvi_alloc_doubles(cells);
+  /* each number but the last is followed by one of these: there cannot be more of them */
+  size_t cells = 1;
+  for (const char *p = c->at; *p; p++) cells += *p == ',' || *p == '\n';
+  t->data = hvi_alloc_doubles(cells);
   if (!t->data) return hvi_error_memory(c->err, "a table");
   for (; !at_end(c); t->rows++) {
     c->line++;

@@ -56,36 +56,29 @@ static uint64_t record_sum(const record_head *head) {
   return hvi_checksum(HVI_HASH_START, head, offsetof(record_head, checksum));
 }
 
-/* False with errno; a file that ends early gives errno 0. */
-static bool read_at(int fd, void *bytes, size_t size, uint64_t offset) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n == 0) errno = 0;
-    if (n <= 0) return false;
-    done += (size_t)n;
-  }
-  return true;
+static hvi_status read_at(const hvi_journal *j, void *bytes, size_t size, uint64_t offset,
+                          hvi_error *err) {
+  if (hvi_file_read_at(j->fd, bytes, size, offset) == size) return HVI_OK;
+  return hvi_error_system(err, "read", j->path);
 }
 
-static bool write_at(int fd, const void *bytes, size_t size, uint64_t offset) {
-  for (size_t done = 0; done < size;) {
-    const ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += (size_t)n;
-  }
-  return true;
+/* A head and what follows it, at the end of the last whole record. */
+static bool write_end(const hvi_journal *j, const void *head, size_t head_size,
+                      const void *contents, size_t size) {
+  return lseek(j->fd, (off_t)j->end, SEEK_SET) >= 0 && hvi_file_write(j->fd, head, head_size) &&
+         hvi_file_write(j->fd, contents, size);
 }
 
-static bool reserve(record_index *r, size_t number) {
-  if (number < r->size) return true;
-  const size_t size = 2 * number + 64;
+/* Room for a record in its index. */
+static hvi_status reserve(hvi_journal *j, const record_head *head, hvi_error *err) {
+  record_index *r = &j->records[head->kind];
+  if (head->index < r->size) return HVI_OK;
+  const size_t size = 2 * (size_t)head->index + 64;
   extent *extents = hvi_grow(r->extents, r->size * sizeof *extents, size, sizeof *extents);
-  if (!extents) return false;
+  if (!extents) return hvi_error_memory(err, "a list of records");
   r->extents = extents;
   r->size = size;
-  return true;
+  return HVI_OK;
 }
 
 /* Enters the record that ends the file now. */
@@ -108,26 +101,26 @@ static uint64_t add_contents(uint64_t sum, const unsigned char *contents, uint64
   return sum;
 }
 
-/* Whether contents[size] at the offset have the checksum; *whole. An error: the disk. */
-static bool check_contents(const hvi_journal *j, const record_head *head, uint64_t offset,
-                           bool *whole) {
+/* Whether the contents at the offset have the checksum. */
+static hvi_status check_contents(const hvi_journal *j, const record_head *head, uint64_t offset,
+                                 bool *whole, hvi_error *err) {
   unsigned char buffer[BLOCK];
   uint64_t sum = record_sum(head);
   for (uint64_t done = 0; done < head->size; done += BLOCK) {
     const uint64_t left = head->size - done;
     const size_t n = left < BLOCK ? (size_t)left : BLOCK;
-    if (!read_at(j->fd, buffer, n, offset + done)) return false;
+    HVI_TRY(read_at(j, buffer, n, offset + done, err));
     sum = hvi_checksum(sum, buffer, n);
   }
   *whole = sum == head->checksum;
-  return true;
+  return HVI_OK;
 }
 
 /* The levels of instructions that had a part from here on. */
 static hvi_status take_levels(hvi_journal *j, hvi_kept *k, const record_head *head, uint64_t offset,
                               hvi_error *err) {
   const size_t size = head->size < HVI_LEVELS_TEXT ? (size_t)head->size : HVI_LEVELS_TEXT - 1;
-  if (!read_at(j->fd, j->levels, size, offset)) return hvi_error_system(err, "read", j->path);
+  HVI_TRY(read_at(j, j->levels, size, offset, err));
   j->levels[size] = '\0';
   return hvi_kept_match_levels(k, j->path, j->levels, err);
 }
@@ -138,13 +131,12 @@ static hvi_status scan(hvi_journal *j, hvi_kept *k, uint64_t size, hvi_error *er
   while (size - j->end >= sizeof head) {
     bool whole = false;
     const uint64_t offset = j->end + sizeof head;
-    if (!read_at(j->fd, &head, sizeof head, j->end)) return hvi_error_system(err, "read", j->path);
+    HVI_TRY(read_at(j, &head, sizeof head, j->end, err));
     if (!head_is_sane(j, &head, size - offset)) break;
-    if (!check_contents(j, &head, offset, &whole)) return hvi_error_system(err, "read", j->path);
+    HVI_TRY(check_contents(j, &head, offset, &whole, err));
     if (!whole) break;
     if (head.kind == LEVELS) HVI_TRY(take_levels(j, k, &head, offset, err));
-    if (!reserve(&j->records[head.kind], (size_t)head.index))
-      return hvi_error_memory(err, "a list of records");
+    HVI_TRY(reserve(j, &head, err));
     enter(j, &head);
     j->kept += head.kind != LEVELS;
   }
@@ -160,7 +152,7 @@ static hvi_status complain_damaged(const hvi_journal *j, hvi_error *err) {
 static hvi_status compare_head(hvi_journal *j, hvi_kept *k, const file_head *head, hvi_error *err) {
   char there[MOST_HEAD];
   const size_t size = (size_t)head->size;
-  if (!read_at(j->fd, there, size, sizeof *head)) return hvi_error_system(err, "read", j->path);
+  HVI_TRY(read_at(j, there, size, sizeof *head, err));
   if (hvi_checksum(HVI_HASH_START, there, size) != head->checksum) return complain_damaged(j, err);
   there[size] = '\0';
   char *about = strchr(there, '\n');
@@ -185,12 +177,11 @@ static hvi_status begin(hvi_journal *j, hvi_kept *k, hvi_error *err) {
     return hvi_error_argument(err, "the settings of a run are too long");
   memcpy(head.magic, MAGIC, sizeof MAGIC);
   head.checksum = hvi_checksum(HVI_HASH_START, text, (size_t)head.size);
-  if (ftruncate(j->fd, 0) != 0 || !write_at(j->fd, &head, sizeof head, 0) ||
-      !write_at(j->fd, text, (size_t)head.size, sizeof head))
+  if (ftruncate(j->fd, 0) != 0 || !write_end(j, &head, sizeof head, text, (size_t)head.size))
     return hvi_error_system(err, "write", j->path);
   j->end = sizeof head + head.size;
-  const hvi_status status = hvi_file_sync(j->fd, j->path, err);
-  return status ? status : hvi_folder_sync(j->path, err);
+  HVI_TRY(hvi_file_sync(j->fd, j->path, err));
+  return hvi_folder_sync(j->path, err);
 }
 
 /* Reads the head and the records of an existing file of `size` bytes. One that was cut off within
@@ -204,37 +195,33 @@ static hvi_status resume(hvi_journal *j, hvi_kept *k, uint64_t size, const file_
     const bool torn = size - sizeof *head < print_head(own, k);
     return torn ? begin(j, k, err) : complain_damaged(j, err);
   }
-  hvi_status status = compare_head(j, k, head, err);
-  if (!status) status = scan(j, k, size, err);
-  if (!status && j->damaged && ftruncate(j->fd, (off_t)j->end) != 0)
-    status = hvi_error_system(err, "write", j->path);
+  HVI_TRY(compare_head(j, k, head, err));
+  HVI_TRY(scan(j, k, size, err));
+  if (j->damaged && ftruncate(j->fd, (off_t)j->end) != 0)
+    return hvi_error_system(err, "write", j->path);
+  if (!strchr(k->levels, '+') || strcmp(j->levels, k->levels) == 0) return HVI_OK;
   /* a run of another level goes on: the journal says so from here on */
-  if (!status && strchr(k->levels, '+') && strcmp(j->levels, k->levels) != 0)
-    status = hvi_journal_append(j, LEVELS, 0, k->levels, strlen(k->levels), err);
-  return status;
+  return hvi_journal_append(j, LEVELS, 0, k->levels, strlen(k->levels), err);
 }
 
 static hvi_status start(hvi_journal *j, hvi_kept *k, hvi_journal_rule rule, hvi_error *err) {
   struct stat st;
   file_head head = {.size = 0};
-  hvi_status status = hvi_file_plain(j->path, err);
-  if (!status) status = hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, err);
-  if (status) return status;
+  HVI_TRY(hvi_file_plain(j->path, err));
+  HVI_TRY(hvi_file_open_locked(&j->fd, j->path, O_RDWR | O_NOFOLLOW, j->path, err));
   if (fstat(j->fd, &st) != 0) return hvi_error_system(err, "read", j->path);
   const uint64_t size = (uint64_t)st.st_size;
   const size_t got = size < sizeof head ? (size_t)size : sizeof head;
   if (size == 0) return begin(j, k, err);
-  if (rule == HVI_JOURNAL_NEW) {
-    return hvi_error_argument(err,
-                              "'%s' is left from an earlier run: go on with it (--resume) or start "
-                              "afresh (--fresh)",
-                              j->path);
-  }
-  if (!read_at(j->fd, &head, got, 0)) return hvi_error_system(err, "read", j->path);
+  if (rule == HVI_JOURNAL_NEW)
+    return hvi_error_argument(
+        err, "'%s' is left from an earlier run: go on with it (--resume) or start afresh (--fresh)",
+        j->path);
+  HVI_TRY(read_at(j, &head, got, 0, err));
   if (memcmp(head.magic, MAGIC, got < sizeof MAGIC ? got : sizeof MAGIC) != 0)
-    return hvi_error_set(
-        err, HVI_ERROR_INPUT,
-        "'%s' is there and is not the partial file of a run: hvi does not replace it", j->path);
+    return hvi_error_input(
+        err, "'%s' is there and is not the partial file of a run: hvi does not replace it",
+        j->path);
   return rule == HVI_JOURNAL_RESUME ? resume(j, k, size, &head, err) : begin(j, k, err);
 }
 
@@ -248,12 +235,9 @@ hvi_status hvi_journal_open(hvi_journal **journal, const char *path, hvi_kept *k
   pthread_mutex_init(&j->lock, NULL);
   j->path = hvi_join_texts(path, ".partial");
   const hvi_status status = j->path ? start(j, k, rule, err) : hvi_error_memory(err, "a file name");
-  if (status) {
-    hvi_journal_close(j);
-    return status;
-  }
-  *journal = j;
-  return HVI_OK;
+  if (status) hvi_journal_close(j);
+  if (!status) *journal = j;
+  return status;
 }
 
 void hvi_journal_close(hvi_journal *j) {
@@ -294,10 +278,8 @@ bool hvi_journal_has(hvi_journal *j, unsigned kind, size_t index, size_t *size) 
 
 static hvi_status append(hvi_journal *j, const record_head *head, const void *contents,
                          hvi_error *err) {
-  if (!reserve(&j->records[head->kind], (size_t)head->index))
-    return hvi_error_memory(err, "a list of records");
-  if (!write_at(j->fd, head, sizeof *head, j->end) ||
-      !write_at(j->fd, contents, (size_t)head->size, j->end + sizeof *head)) {
+  HVI_TRY(reserve(j, head, err));
+  if (!write_end(j, head, sizeof *head, contents, (size_t)head->size)) {
     const hvi_status status = hvi_error_system(err, "write", j->path);
     /* should this fail too, the next reader stops at the torn record */
     const int ignored = ftruncate(j->fd, (off_t)j->end);
@@ -326,6 +308,5 @@ hvi_status hvi_journal_read(hvi_journal *j, unsigned kind, size_t index, void *c
   const extent x = find(j, kind, index);
   if (x.offset == 0 || size > x.size)
     return hvi_error_input(err, "'%s': record %zu is missing or too short", j->path, index);
-  if (read_at(j->fd, contents, size, x.offset)) return HVI_OK;
-  return hvi_error_system(err, "read", j->path);
+  return read_at(j, contents, size, x.offset, err);
 }

@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/cpu.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "io/tensors_file.h"
 
 #include <hvi/version.h>
@@ -12,31 +13,27 @@ static const char HEAD_KEY[] = "hvi.kept", ABOUT_KEY[] = "about";
 static const char TENSORS_START[] = "{\"" HVI_TENSORS_NOTES "\":{\"" HVI_TENSORS_CHECKSUM "\":\"";
 enum { OWN_NOTES = 2 };
 
+HVI_RELEASE(hvi_tensors)
+
 void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   if (!more) more = hvi_cpu_level_name(hvi_cpu_level());
-  while (*more) {
-    const int length = (int)strcspn(more, "+");
-    bool there = false;
-    for (const char *at = levels; *at && !there; at += strcspn(at, "+"), at += *at == '+')
-      there = (int)strcspn(at, "+") == length && strncmp(at, more, (size_t)length) == 0;
+  for (size_t n; *more; more += n + (more[n] == '+')) {
     const size_t used = strlen(levels);
-    if (!there)
-      snprintf(levels + used, HVI_LEVELS_TEXT - used, "%s%.*s", used ? "+" : "", length, more);
-    more += length;
-    more += *more == '+';
+    n = strcspn(more, "+");
+    if (hvi_words_find(levels, '+', more, n) < 0)
+      snprintf(levels + used, HVI_LEVELS_TEXT - used, "%s%.*s", used ? "+" : "", (int)n, more);
   }
 }
 
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels,
                                  hvi_error *err) {
   const char *own = hvi_cpu_level_name(hvi_cpu_level());
-  if (strcmp(levels, own) != 0 && !k->accept_other_bits) {
-    return hvi_error_set(
-        err, HVI_ERROR_INPUT,
-        "'%s' was computed with %s instructions, not with %s, and would go on with "
-        "other bits: HVI_CPU_LEVEL sets the level, --accept-other-bits mixes them",
+  if (strcmp(levels, own) != 0 && !k->accept_other_bits)
+    return hvi_error_input(
+        err,
+        "'%s' was computed with %s instructions, not with %s, and would go on with other bits: "
+        "HVI_CPU_LEVEL sets the level, --accept-other-bits mixes them",
         path, levels, own);
-  }
   hvi_levels_add(k->levels, levels);
   hvi_levels_add(k->levels, NULL);
   return HVI_OK;
@@ -47,17 +44,11 @@ void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k) {
   snprintf(line, HVI_KEPT_HEAD, "%s; hvi %s; level %s", k->kind, hvi_version(), k->levels);
 }
 
-/* Where the texts part: the first item that is not in both. */
-static size_t first_difference(const char *a, const char *b) {
-  size_t item = 0;
-  for (size_t i = 0; a[i] && a[i] == b[i]; i++)
-    if (a[i] == ';' || a[i] == '\n') item = i + 1 + (a[i + 1] == ' ');
-  return item;
-}
-
 static hvi_status complain_other(const char *path, const char *was, const char *is,
                                  hvi_error *err) {
-  const size_t at = first_difference(was, is);
+  size_t at = 0; /* the first item that is not in both */
+  for (size_t i = 0; was[i] && was[i] == is[i]; i++)
+    if (was[i] == ';' || was[i] == '\n') at = i + 1 + (was[i + 1] == ' ');
   return hvi_error_set(err, HVI_ERROR_MISMATCH,
                        "'%s' was made with '%.*s', not '%.*s': go on with those settings, or begin "
                        "anew (--fresh)",
@@ -71,78 +62,63 @@ hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const
   if (sscanf(line, "%31[^;]; hvi %31[^;]; level %39[a-z0-9+]", kind, version, levels) != 3 ||
       strcmp(kind, k->kind) != 0)
     return hvi_error_input(err, "'%s' is no %s", path, k->kind);
-  if (strcmp(version, hvi_version()) != 0) {
+  if (strcmp(version, hvi_version()) != 0)
     return hvi_error_set(err, HVI_ERROR_MISMATCH, "'%s' was made by hvi %s, and this is hvi %s",
                          path, version, hvi_version());
-  }
   if (strcmp(about, k->about) != 0) return complain_other(path, about, k->about, err);
   return hvi_kept_match_levels(k, path, levels, err);
 }
 
 hvi_status hvi_kept_check(const char *path, hvi_error *err) {
   char start[HVI_TENSORS_PREFIX + sizeof TENSORS_START] = "";
-  const hvi_status status = hvi_file_plain(path, err);
-  FILE *file = status ? NULL : fopen(path, "rb");
-  if (!file) return status;
+  HVI_TRY(hvi_file_plain(path, err));
+  FILE *file = fopen(path, "rb");
+  if (!file) return HVI_OK;
   const size_t size = fread(start, 1, sizeof start - 1, file);
   fclose(file);
   if (size == sizeof start - 1 && strcmp(start + HVI_TENSORS_PREFIX, TENSORS_START) == 0)
     return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_IO,
-                       "'%s' is there and hvi did not make it: it is not replaced", path);
+  return hvi_error_io(err, "'%s' is there and hvi did not make it: it is not replaced", path);
 }
 
 hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, hvi_error *err) {
   char line[HVI_KEPT_HEAD];
   HVI_TRY(hvi_kept_check(path, err));
-  hvi_tensors all = *t;
-  all.note_count = t->note_count + OWN_NOTES;
-  all.notes = hvi_alloc(all.note_count, sizeof *all.notes);
-  if (!all.notes) return hvi_error_memory(err, "a list of notes");
+  const size_t count = t->note_count + OWN_NOTES;
+  HVI_OWN hvi_tensor_note *notes = hvi_alloc(count, sizeof *notes);
+  if (!notes) return hvi_error_memory(err, "a list of notes");
   hvi_kept_head(line, k);
-  all.notes[0] = (hvi_tensor_note){HEAD_KEY, line};
-  all.notes[1] = (hvi_tensor_note){ABOUT_KEY, k->about};
-  for (size_t i = 0; i < t->note_count; i++) all.notes[OWN_NOTES + i] = t->notes[i];
-  hvi_status status = hvi_tensors_store(path, &all, true, err);
-  hvi_free(all.notes);
-  return status;
-}
-
-/* What a damaged file's name and reason are followed by. */
-static hvi_status complain_damaged(const char *path, const char *why, bool previous_is_good,
-                                   hvi_error *err) {
-  if (!previous_is_good) return hvi_error_input(err, "'%s' is damaged: %s", path, why);
-  return hvi_error_input(
-      err,
-      "'%s' is damaged: %s; the one before it is good: mv '%s.previous' '%s' goes "
-      "on from there",
-      path, why, path, path);
+  notes[0] = (hvi_tensor_note){HEAD_KEY, line};
+  notes[1] = (hvi_tensor_note){ABOUT_KEY, k->about};
+  for (size_t i = 0; i < t->note_count; i++) notes[OWN_NOTES + i] = t->notes[i];
+  const hvi_tensors all = {t->count, t->items, count, notes, NULL};
+  return hvi_tensors_store(path, &all, true, err);
 }
 
 static hvi_status read_checked(hvi_tensors **t, const char *path, hvi_error *err) {
-  hvi_status status = hvi_file_plain(path, err);
-  if (!status) status = hvi_tensors_read(t, path, 0, err);
-  if (status) return status;
+  HVI_TRY(hvi_file_plain(path, err));
+  HVI_TRY(hvi_tensors_read(t, path, 0, err));
   if (hvi_tensors_checked(*t)) return HVI_OK;
   hvi_tensors_free(*t);
   *t = NULL;
   return hvi_error_input(err, "it has no checksum");
 }
 
-static bool is_good(const char *path) {
-  hvi_tensors *t = NULL;
-  char *previous = hvi_file_previous(path);
-  const bool good = previous && read_checked(&t, previous, NULL) == HVI_OK;
-  hvi_tensors_free(t);
-  hvi_free(previous);
-  return good;
+static hvi_status complain_damaged(const char *path, const char *why, hvi_error *err) {
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
+  HVI_OWN char *previous = hvi_file_previous(path);
+  if (!previous || read_checked(&t, previous, NULL) != HVI_OK)
+    return hvi_error_input(err, "'%s' is damaged: %s", path, why);
+  return hvi_error_input(
+      err, "'%s' is damaged: %s; the one before it is good: mv '%s' '%s' goes on from there", path,
+      why, previous, path);
 }
 
 hvi_status hvi_kept_read(hvi_tensors **t, hvi_kept *k, const char *path, hvi_error *err) {
   hvi_error why = {HVI_OK, ""};
   *t = NULL;
   hvi_status status = read_checked(t, path, &why);
-  if (status == HVI_ERROR_INPUT) return complain_damaged(path, why.text, is_good(path), err);
+  if (status == HVI_ERROR_INPUT) return complain_damaged(path, why.text, err);
   if (status) return hvi_error_set(err, status, "%s", why.text);
   const char *line = hvi_tensors_note(*t, HEAD_KEY), *about = hvi_tensors_note(*t, ABOUT_KEY);
   status = hvi_kept_match(k, path, line && about ? line : "", about, err);

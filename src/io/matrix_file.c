@@ -32,10 +32,7 @@ static int shown(const char *text, const char *ends) {
   return width < 40 ? (int)width : 40;
 }
 
-static const char *skip_blanks(const char *at) {
-  while (*at == ' ' || *at == '\t' || *at == '\r') at++;
-  return at;
-}
+static const char *skip_blanks(const char *at) { return at + strspn(at, " \t\r"); }
 
 static void next_line(reader *r) {
   r->at += strcspn(r->at, "\n");
@@ -69,27 +66,19 @@ static hvi_status read_line(const reader *r, double *x, size_t columns) {
                         columns);
     if (!number_at(at, &x[j], &end)) {
       const int width = shown(at, ",\r\n");
-      if (width == 0)
-        return hvi_refuse(&r->file, ", line %zu, column %zu is empty", r->line, j + 1);
+      if (!width) return hvi_refuse(&r->file, ", line %zu, column %zu is empty", r->line, j + 1);
       return hvi_refuse(&r->file, ", line %zu, column %zu: '%.*s' is not a number", r->line, j + 1,
                         width, at);
     }
     if (!isfinite(x[j]))
       return hvi_refuse(&r->file, ", line %zu, column %zu is %g, which is not finite", r->line,
                         j + 1, x[j]);
-    if (*end != ',') {
-      if (j + 1 == columns) return HVI_OK;
+    if (*end != ',' && j + 1 < columns)
       return hvi_refuse(&r->file, ", line %zu has %zu columns; the first has %zu", r->line, j + 1,
                         columns);
-    }
+    if (*end != ',') return HVI_OK;
     at = skip_blanks(end + 1);
   }
-}
-
-static size_t count_fields(const char *line) {
-  size_t count = 1;
-  for (; *line && *line != '\n'; line++) count += *line == ',';
-  return count;
 }
 
 /* A line of names: not one of its fields is a number. */
@@ -104,33 +93,24 @@ static bool is_header(const char *line) {
   }
 }
 
-static size_t count_lines(reader r) {
-  size_t count = 0;
-  for (; find_line(&r); next_line(&r)) count++;
-  return count;
-}
-
 hvi_status hvi_csv_parse(hvi_matrix_file *out, const char *text, const char *name, hvi_error *err) {
   reader r = {{name, HVI_ERROR_INPUT, err}, text, 1};
   *out = (hvi_matrix_file){0};
   if (find_line(&r) && is_header(r.at)) next_line(&r);
   if (!find_line(&r)) return hvi_refuse(&r.file, " has no numbers");
-  size_t size = 0;
-  out->rows = count_lines(r);
-  out->columns = count_fields(r.at);
+  size_t size = 0, rows = 0, columns = 1;
+  for (reader s = r; find_line(&s); next_line(&s)) rows++;
+  for (const char *c = r.at; *c && *c != '\n'; c++) columns += *c == ',';
   /* a number and what parts it from the next take two bytes: there cannot be more of them */
-  if (!hvi_multiply_sizes(out->rows, out->columns, &size) || size > strlen(r.at) / 2 + 1)
-    return hvi_refuse(&r.file, " has %zu columns in its first line and fewer in others",
-                      out->columns);
-  out->data = hvi_alloc_doubles(size);
-  if (!out->data) return hvi_error_memory(err, "a matrix");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < out->rows && !status; i++, next_line(&r)) {
-    find_line(&r);
-    status = read_line(&r, out->data + i * out->columns, out->columns);
-  }
-  if (status) hvi_matrix_file_free(out);
-  return status;
+  if (!hvi_multiply_sizes(rows, columns, &size) || size > strlen(r.at) / 2 + 1)
+    return hvi_refuse(&r.file, " has %zu columns in its first line and fewer in others", columns);
+  HVI_OWN double *data = hvi_alloc_doubles(size);
+  if (!data) return hvi_error_memory(err, "a matrix");
+  for (size_t i = 0; find_line(&r); i++, next_line(&r))
+    HVI_TRY(read_line(&r, data + i * columns, columns));
+  *out = (hvi_matrix_file){rows, columns, data, {0}};
+  data = NULL;
+  return HVI_OK;
 }
 
 static const char word_ends[] = " \t\r\n";
@@ -183,9 +163,8 @@ static hvi_status read_banner(reader *r) {
     const size_t width = strcspn(r->at, word_ends);
     const char *word = k == 3 && width == 7 ? "integer" : words[k];
     if (width != strlen(word) || strncasecmp(r->at, word, width) != 0)
-      return hvi_refuse(&r->file,
-                        " does not begin with '%%%%MatrixMarket matrix coordinate real general', "
-                        "the kind that is read");
+      return hvi_refuse(&r->file, " does not begin with '%%%%MatrixMarket matrix coordinate real "
+                                  "general', the kind that is read");
     r->at += width;
   }
   return HVI_OK;
@@ -193,11 +172,9 @@ static hvi_status read_banner(reader *r) {
 
 /* "rows columns entries", believed only as far as the length of the text allows. */
 static hvi_status read_sizes(reader *r, hvi_matrix_file *out, size_t *count) {
-  hvi_status status = read_whole(r, "the number of rows", "its sizes", UINT32_MAX, &out->rows);
-  if (!status)
-    status = read_whole(r, "the number of columns", "its sizes", UINT32_MAX, &out->columns);
-  if (!status) status = read_whole(r, "the number of entries", "its sizes", SIZE_MAX, count);
-  if (status) return status;
+  HVI_TRY(read_whole(r, "the number of rows", "its sizes", UINT32_MAX, &out->rows));
+  HVI_TRY(read_whole(r, "the number of columns", "its sizes", UINT32_MAX, &out->columns));
+  HVI_TRY(read_whole(r, "the number of entries", "its sizes", SIZE_MAX, count));
   /* the shortest entry is "1 1 1" and the end of its line */
   const size_t most = strlen(r->at) / 6 + 1;
   if (*count > most)
@@ -208,50 +185,30 @@ static hvi_status read_sizes(reader *r, hvi_matrix_file *out, size_t *count) {
   return HVI_OK;
 }
 
-typedef struct entries {
-  size_t count;
-  uint32_t *row, *column;
-  double *value;
-} entries;
-
-static hvi_status read_entries(reader *r, const hvi_matrix_file *out, const entries *e) {
-  hvi_status status = HVI_OK;
-  for (size_t k = 0; k < e->count && !status; k++) {
-    size_t i = 0, j = 0;
-    if (!find_word(r))
-      return hvi_refuse(&r->file, " ends after %zu of %zu entries: truncated?", k, e->count);
-    status = read_whole(r, "row", "its row", out->rows, &i);
-    if (!status) status = read_whole(r, "column", "the column of its last entry", out->columns, &j);
-    if (!status) status = read_real(r, "the value of its last entry", &e->value[k]);
-    e->row[k] = (uint32_t)(i - 1);
-    e->column[k] = (uint32_t)(j - 1);
-  }
-  if (status || !find_word(r)) return status;
-  return hvi_refuse(&r->file, ", line %zu: there is more than the %zu entries announced", r->line,
-                    e->count);
-}
-
 hvi_status hvi_market_parse(hvi_matrix_file *out, const char *text, const char *name,
                             hvi_error *err) {
   reader r = {{name, HVI_ERROR_INPUT, err}, text, 1};
-  entries e = {0};
+  size_t count = 0;
   *out = (hvi_matrix_file){0};
-  hvi_status status = read_banner(&r);
-  if (!status) status = read_sizes(&r, out, &e.count);
-  if (status) return status;
-  e.row = hvi_alloc(e.count, sizeof *e.row);
-  e.column = hvi_alloc(e.count, sizeof *e.column);
-  e.value = hvi_alloc_doubles(e.count);
-  const bool memory = e.row && e.column && e.value;
-  status = memory ? read_entries(&r, out, &e) : hvi_error_memory(err, "a sparse matrix");
-  if (!status) {
-    status = hvi_sparse_gather(&out->sparse, out->rows, out->columns, e.count, e.row, e.column,
-                               e.value, err);
+  HVI_TRY(read_banner(&r));
+  HVI_TRY(read_sizes(&r, out, &count));
+  HVI_OWN uint32_t *row = hvi_alloc(count, sizeof *row), *column = hvi_alloc(count, sizeof *column);
+  HVI_OWN double *value = hvi_alloc_doubles(count);
+  if (!row || !column || !value) return hvi_error_memory(err, "a sparse matrix");
+  for (size_t k = 0; k < count; k++) {
+    size_t i = 0, j = 0;
+    if (!find_word(&r))
+      return hvi_refuse(&r.file, " ends after %zu of %zu entries: truncated?", k, count);
+    HVI_TRY(read_whole(&r, "row", "its row", out->rows, &i));
+    HVI_TRY(read_whole(&r, "column", "the column of its last entry", out->columns, &j));
+    HVI_TRY(read_real(&r, "the value of its last entry", &value[k]));
+    row[k] = (uint32_t)(i - 1);
+    column[k] = (uint32_t)(j - 1);
   }
-  hvi_free(e.row);
-  hvi_free(e.column);
-  hvi_free(e.value);
-  return status;
+  if (find_word(&r))
+    return hvi_refuse(&r.file, ", line %zu: there is more than the %zu entries announced", r.line,
+                      count);
+  return hvi_sparse_gather(&out->sparse, out->rows, out->columns, count, row, column, value, err);
 }
 
 static bool ends_in(const char *text, const char *ending) {
@@ -261,22 +218,16 @@ static bool ends_in(const char *text, const char *ending) {
 
 static hvi_status read_npy(hvi_matrix_file *out, const char *path, const char *name,
                            hvi_error *err) {
-  hvi_array array;
-  hvi_status status = hvi_npy_read(&array, path, largest_file, err);
-  if (status) return status;
+  HVI_OWN_BY(hvi_array_free) hvi_array array = {0};
+  HVI_TRY(hvi_npy_read(&array, path, largest_file, err));
   if (array.dims != 1 && array.dims != 2)
-    status = hvi_error_input(err, "'%s' has %zu axes; expected one or two", name, array.dims);
-  for (size_t i = 0; i < array.size && !status; i++) {
-    if (isfinite(array.data[i])) continue;
-    status = hvi_error_input(err, "number %zu of '%s' is %g, which is not finite", i + 1, name,
+    return hvi_error_input(err, "'%s' has %zu axes; expected one or two", name, array.dims);
+  for (size_t i = 0; i < array.size; i++)
+    if (!isfinite(array.data[i]))
+      return hvi_error_input(err, "number %zu of '%s' is %g, which is not finite", i + 1, name,
                              array.data[i]);
-  }
-  if (status) {
-    hvi_array_free(&array);
-    return status;
-  }
-  *out = (hvi_matrix_file){
-      .rows = array.shape[0], .columns = array.dims == 2 ? array.shape[1] : 1, .data = array.data};
+  *out = (hvi_matrix_file){array.shape[0], array.dims == 2 ? array.shape[1] : 1, array.data, {0}};
+  array.data = NULL;
   return HVI_OK;
 }
 
@@ -287,16 +238,12 @@ hvi_status hvi_matrix_file_read(hvi_matrix_file *out, const char *path, hvi_erro
   const char *name = slash && strlen(path) > LONGEST_NAME ? slash + 1 : path;
   if (ends_in(path, ".npy")) return read_npy(out, path, name, err);
   const bool csv = ends_in(path, ".csv");
-  if (!csv && !ends_in(path, ".mtx")) {
+  if (!csv && !ends_in(path, ".mtx"))
     return hvi_error_input(
         err, "'%s' is not a matrix that can be read; those end in .npy, .csv or .mtx", name);
-  }
-  char *text;
+  HVI_OWN char *text = NULL;
   HVI_TRY(hvi_file_read_text(&text, path, largest_file, err));
-  hvi_status status =
-      csv ? hvi_csv_parse(out, text, name, err) : hvi_market_parse(out, text, name, err);
-  hvi_free(text);
-  return status;
+  return csv ? hvi_csv_parse(out, text, name, err) : hvi_market_parse(out, text, name, err);
 }
 
 void hvi_matrix_file_free(hvi_matrix_file *m) {
@@ -309,10 +256,9 @@ void hvi_matrix_file_free(hvi_matrix_file *m) {
 hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err) {
   size_t size = 0;
   if (m->data) return HVI_OK;
-  if (!hvi_multiply_sizes(m->rows, m->columns, &size) || size > most_numbers) {
+  if (!hvi_multiply_sizes(m->rows, m->columns, &size) || size > most_numbers)
     return hvi_error_input(err, "%zu by %zu numbers are too many to write out", m->rows,
                            m->columns);
-  }
   m->data = hvi_alloc_doubles(size);
   if (!m->data) return hvi_error_memory(err, "a matrix");
   for (size_t i = 0; i < m->rows; i++)

@@ -7,48 +7,7 @@
  * rounded to the nearest float.
  */
 #include "base/base.h"
-
-#include <hvi/tensors.h>
-
-static const struct {
-  const char *name;
-  size_t size;
-} types[HVI_TENSOR_TYPE_COUNT] = {
-    [HVI_TENSOR_BOOL] = {"BOOL", 1}, [HVI_TENSOR_U8] = {"U8", 1},   [HVI_TENSOR_I32] = {"I32", 4},
-    [HVI_TENSOR_I64] = {"I64", 8},   [HVI_TENSOR_F16] = {"F16", 2}, [HVI_TENSOR_BF16] = {"BF16", 2},
-    [HVI_TENSOR_F32] = {"F32", 4},   [HVI_TENSOR_F64] = {"F64", 8},
-};
-
-size_t hvi_tensor_type_size(hvi_tensor_type type) {
-  unsigned index = (unsigned)type;
-  return index < HVI_TENSOR_TYPE_COUNT ? types[index].size : 0;
-}
-
-const char *hvi_tensor_type_name(hvi_tensor_type type) {
-  unsigned index = (unsigned)type;
-  return index < HVI_TENSOR_TYPE_COUNT ? types[index].name : "unknown";
-}
-
-size_t hvi_tensor_count(const hvi_tensor *t) {
-  size_t count = 1;
-  for (size_t i = 0; i < t->dims; i++) count *= t->shape[i];
-  return count;
-}
-
-const hvi_tensor *hvi_tensors_find(const hvi_tensors *t, const char *name) {
-  for (size_t i = 0; i < t->count; i++)
-    if (!strcmp(t->items[i].name, name)) return &t->items[i];
-  return NULL;
-}
-
-const char *hvi_tensors_note(const hvi_tensors *t, const char *key) {
-  for (size_t i = 0; i < t->note_count; i++)
-    if (!strcmp(t->notes[i].key, key)) return t->notes[i].text;
-  return NULL;
-}
-
-/* Numbers taken at a time: enough to forget the switch, few enough for the first-level cache. */
-enum { BLOCK = 512 };
+#include "io/tensors_file.h"
 
 /* memcpy, since a caller's tensor may lie anywhere */
 #define LOADER(name, type)                                                                         \
@@ -97,11 +56,49 @@ static void load_bf16(double *out, const unsigned char *p, size_t n) {
   }
 }
 
-static void (*const loaders[HVI_TENSOR_TYPE_COUNT])(double *, const unsigned char *, size_t) = {
-    [HVI_TENSOR_BOOL] = load_bool, [HVI_TENSOR_U8] = load_u8,   [HVI_TENSOR_I32] = load_i32,
-    [HVI_TENSOR_I64] = load_i64,   [HVI_TENSOR_F16] = load_f16, [HVI_TENSOR_BF16] = load_bf16,
-    [HVI_TENSOR_F32] = load_f32,   [HVI_TENSOR_F64] = load_f64,
+static const struct {
+  const char *name;
+  size_t size;
+  void (*load)(double *out, const unsigned char *p, size_t n);
+} types[HVI_TENSOR_TYPE_COUNT] = {
+    [HVI_TENSOR_BOOL] = {"BOOL", 1, load_bool}, [HVI_TENSOR_U8] = {"U8", 1, load_u8},
+    [HVI_TENSOR_I32] = {"I32", 4, load_i32},    [HVI_TENSOR_I64] = {"I64", 8, load_i64},
+    [HVI_TENSOR_F16] = {"F16", 2, load_f16},    [HVI_TENSOR_BF16] = {"BF16", 2, load_bf16},
+    [HVI_TENSOR_F32] = {"F32", 4, load_f32},    [HVI_TENSOR_F64] = {"F64", 8, load_f64},
 };
+
+size_t hvi_tensor_type_size(hvi_tensor_type type) {
+  return (unsigned)type < HVI_TENSOR_TYPE_COUNT ? types[type].size : 0;
+}
+
+const char *hvi_tensor_type_name(hvi_tensor_type type) {
+  return (unsigned)type < HVI_TENSOR_TYPE_COUNT ? types[type].name : "unknown";
+}
+
+void hvi_tensor_load(double *out, hvi_tensor_type type, const unsigned char *data, size_t n) {
+  types[type].load(out, data, n);
+}
+
+size_t hvi_tensor_count(const hvi_tensor *t) {
+  size_t count = 1;
+  for (size_t i = 0; i < t->dims; i++) count *= t->shape[i];
+  return count;
+}
+
+const hvi_tensor *hvi_tensors_find(const hvi_tensors *t, const char *name) {
+  for (size_t i = 0; i < t->count; i++)
+    if (!strcmp(t->items[i].name, name)) return &t->items[i];
+  return NULL;
+}
+
+const char *hvi_tensors_note(const hvi_tensors *t, const char *key) {
+  for (size_t i = 0; i < t->note_count; i++)
+    if (!strcmp(t->notes[i].key, key)) return t->notes[i].text;
+  return NULL;
+}
+
+/* Numbers taken at a time: enough to forget the switch, few enough for the first-level cache. */
+enum { BLOCK = 512 };
 
 /* An I64 that a double would round. */
 static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) {
@@ -112,29 +109,23 @@ static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) 
     double rounded = (double)x;
     /* 2^63, to which the largest are rounded, has no int64_t */
     if (rounded < 0x1p63 && (int64_t)rounded == x) continue;
-    return hvi_error_input(
-        err,
-        "tensor '%.80s' has %jd at index %zu, which a double cannot hold exactly "
-        "(at most 2^53 fits)",
-        t->name, (intmax_t)x, i);
+    return hvi_error_input(err,
+                           "tensor '%.80s' has %jd at index %zu, which a double cannot hold "
+                           "exactly (at most 2^53 fits)",
+                           t->name, (intmax_t)x, i);
   }
   return HVI_OK;
 }
 
-static hvi_status check_finite(const double *x, size_t n, const hvi_tensor *t, size_t first,
-                               hvi_error *err) {
+/* x[n], numbers `first` and on of t, and as floats, unless out is NULL. */
+static hvi_status check_block(float *out, const double *x, size_t n, const hvi_tensor *t,
+                              size_t first, hvi_error *err) {
+  const bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
   for (size_t i = 0; i < n; i++) {
-    if (isfinite(x[i])) continue;
-    return hvi_error_input(err, "tensor '%.80s' has %s at index %zu; its numbers must be finite",
-                           t->name, isnan(x[i]) ? "nan" : "an infinity", first + i);
-  }
-  return HVI_OK;
-}
-
-static hvi_status narrow(float *out, const double *x, size_t n, const hvi_tensor *t, size_t first,
-                         hvi_error *err) {
-  bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
-  for (size_t i = 0; i < n; i++) {
+    if (!isfinite(x[i]))
+      return hvi_error_input(err, "tensor '%.80s' has %s at index %zu; its numbers must be finite",
+                             t->name, isnan(x[i]) ? "nan" : "an infinity", first + i);
+    if (!out) continue;
     out[i] = (float)x[i];
     if (isfinite(out[i]) && (!exact || (double)out[i] == x[i])) continue;
     return hvi_error_input(
@@ -151,15 +142,14 @@ static hvi_status convert(double *doubles, float *floats, const hvi_tensor *t, h
   const unsigned char *p = t->data;
   const size_t count = hvi_tensor_count(t), width = hvi_tensor_type_size(t->type);
   double block[BLOCK];
-  hvi_status status = t->type == HVI_TENSOR_I64 ? check_long(t, count, err) : HVI_OK;
-  for (size_t i = 0; i < count && !status; i += BLOCK) {
+  if (t->type == HVI_TENSOR_I64) HVI_TRY(check_long(t, count, err));
+  for (size_t i = 0; i < count; i += BLOCK) {
     const size_t n = count - i < BLOCK ? count - i : BLOCK;
     double *x = doubles ? doubles + i : block;
-    loaders[t->type](x, p + i * width, n);
-    status = check_finite(x, n, t, i, err);
-    if (!status && floats) status = narrow(floats + i, x, n, t, i, err);
+    hvi_tensor_load(x, t->type, p + i * width, n);
+    HVI_TRY(check_block(floats ? floats + i : NULL, x, n, t, i, err));
   }
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_tensor_doubles(double *out, const hvi_tensor *t, hvi_error *err) {

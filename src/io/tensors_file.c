@@ -16,7 +16,6 @@
 
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdarg.h>
 
 enum { DATA_ALIGNMENT = 64, CHECKSUM_TEXT = 17 };
 
@@ -35,29 +34,9 @@ typedef struct entry {
 } entry;
 
 static hvi_status check_machine(hvi_error *err) {
-  const uint16_t one = 1;
-  unsigned char first;
-  memcpy(&first, &one, 1);
-  if (first) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                       "tensor files are read and written on little-endian machines only");
-}
-
-/* Product of the shape and its bytes; false when they overflow, zero axes set aside, so that every
- * partial product is safe too. */
-static bool measure(const hvi_tensor *t, size_t *count, size_t *bytes) {
-  size_t product = 1;
-  bool empty = false;
-  for (size_t i = 0; i < t->dims; i++)
-    if (t->shape[i] == 0)
-      empty = true;
-    else if (!hvi_multiply_sizes(product, t->shape[i], &product))
-      return false;
-  /* room for the same count of doubles, so that a caller may multiply without a thought */
-  if (!hvi_multiply_sizes(product, sizeof(double), bytes)) return false;
-  *count = empty ? 0 : product;
-  *bytes = *count * hvi_tensor_type_size(t->type);
-  return true;
+  if (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return HVI_OK;
+  return hvi_error_unsupported(err,
+                               "tensor files are read and written on little-endian machines only");
 }
 
 static size_t bytes_of(const hvi_tensor *t) {
@@ -68,11 +47,10 @@ static size_t bytes_of(const hvi_tensor *t) {
 static hvi_status check_bools(const hvi_tensor *t, const hvi_subject *f) {
   const unsigned char *p = t->data;
   const size_t count = t->type == HVI_TENSOR_BOOL ? hvi_tensor_count(t) : 0;
-  for (size_t i = 0; i < count; i++) {
-    if (p[i] <= 1) continue;
-    return hvi_refuse(f, ": tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1", t->name, p[i],
-                      i);
-  }
+  for (size_t i = 0; i < count; i++)
+    if (p[i] > 1)
+      return hvi_refuse(f, ": tensor '%.80s' has %d at index %zu; a BOOL is 0 or 1", t->name, p[i],
+                        i);
   return HVI_OK;
 }
 
@@ -97,26 +75,22 @@ static void print_checksum(char text[CHECKSUM_TEXT], const hvi_tensors *t) {
 /* The length of the JSON text, from the first eight bytes. */
 static hvi_status measure_header(size_t *length, const unsigned char *bytes, size_t size,
                                  const hvi_subject *f) {
-  if (size < HVI_TENSORS_PREFIX) {
+  if (size < HVI_TENSORS_PREFIX)
     return hvi_refuse(f,
-                      " is not a .safetensors file: it has %zu bytes, and the length of the "
-                      "header alone takes %d",
+                      " is not a .safetensors file: it has %zu bytes, and the length of the header "
+                      "alone takes %d",
                       size, HVI_TENSORS_PREFIX);
-  }
   uint64_t stated = 0;
   for (int i = HVI_TENSORS_PREFIX; i-- > 0;) stated = stated << 8 | bytes[i];
-  if (stated > HVI_TENSORS_MAX_HEADER) {
+  if (stated > HVI_TENSORS_MAX_HEADER)
     return hvi_refuse(f,
-                      " is not a .safetensors file: its first eight bytes announce a header "
-                      "of %ju bytes; at most %d are read",
+                      " is not a .safetensors file: its first eight bytes announce a header of %ju "
+                      "bytes; at most %d are read",
                       (uintmax_t)stated, HVI_TENSORS_MAX_HEADER);
-  }
-  if (stated > size - HVI_TENSORS_PREFIX) {
-    return hvi_refuse(f,
-                      " announces a header of %ju bytes and has %zu after the first eight "
-                      "(truncated?)",
-                      (uintmax_t)stated, size - HVI_TENSORS_PREFIX);
-  }
+  if (stated > size - HVI_TENSORS_PREFIX)
+    return hvi_refuse(
+        f, " announces a header of %ju bytes and has %zu after the first eight (truncated?)",
+        (uintmax_t)stated, size - HVI_TENSORS_PREFIX);
   *length = (size_t)stated;
   return HVI_OK;
 }
@@ -156,22 +130,22 @@ static hvi_status parse_shape(hvi_tensor *t, const json_t *value, const hvi_subj
   t->dims = json_array_size(value);
   if (t->dims > HVI_TENSOR_MAX_DIMS)
     return hvi_refuse(f, " has %zu axes; at most %d are read", t->dims, HVI_TENSOR_MAX_DIMS);
-  for (size_t i = 0; i < t->dims; i++) {
-    if (take_size(&t->shape[i], json_array_get(value, i))) continue;
-    return hvi_refuse(f, " has a shape whose number %zu is not a whole number from 0 up", i + 1);
-  }
+  for (size_t i = 0; i < t->dims; i++)
+    if (!take_size(&t->shape[i], json_array_get(value, i)))
+      return hvi_refuse(f, " has a shape whose number %zu is not a whole number from 0 up", i + 1);
   return HVI_OK;
 }
 
 static hvi_status parse_offsets(entry *e, const json_t *value, const hvi_subject *f) {
-  size_t count, bytes;
+  size_t count;
   if (json_array_size(value) != 2 || !take_size(&e->begin, json_array_get(value, 0)) ||
       !take_size(&e->end, json_array_get(value, 1)))
     return hvi_refuse(f, " has no data_offsets; they are two whole numbers, [begin, end]");
   if (e->begin > e->end)
     return hvi_refuse(f, " runs backwards, from byte %zu to %zu of the data", e->begin, e->end);
-  if (!measure(&e->tensor, &count, &bytes))
+  if (!hvi_multiply_shape(&count, e->tensor.dims, e->tensor.shape))
     return hvi_refuse(f, " has a shape too large for any memory");
+  const size_t bytes = bytes_of(&e->tensor);
   if (bytes == e->end - e->begin) return HVI_OK;
   return hvi_refuse(f, " takes %zu bytes; %zu numbers of type %s need %zu", e->end - e->begin,
                     count, hvi_tensor_type_name(e->tensor.type), bytes);
@@ -186,24 +160,23 @@ static hvi_status parse_entry(entry *e, const char *key, const json_t *value,
   if (!json_is_object(value))
     return hvi_refuse(&f, " is not described by an object with dtype, shape and data_offsets");
   e->tensor.name = key;
-  hvi_status status = parse_type(&e->tensor, json_object_get(value, "dtype"), &f);
-  if (!status) status = parse_shape(&e->tensor, json_object_get(value, "shape"), &f);
-  if (!status) status = parse_offsets(e, json_object_get(value, "data_offsets"), &f);
-  return status;
+  HVI_TRY(parse_type(&e->tensor, json_object_get(value, "dtype"), &f));
+  HVI_TRY(parse_shape(&e->tensor, json_object_get(value, "shape"), &f));
+  return parse_offsets(e, json_object_get(value, "data_offsets"), &f);
 }
 
-static hvi_status parse_notes(hvi_tensors *t, const hvi_subject *f) {
-  json_t *map = json_object_get(((const store *)t->owned)->document, HVI_TENSORS_NOTES), *value;
+static hvi_status parse_notes(store *s, const hvi_subject *f) {
+  hvi_tensors *t = &s->tensors;
+  json_t *map = json_object_get(s->document, HVI_TENSORS_NOTES), *value;
   if (map && !json_is_object(map))
     return hvi_refuse(f, ": %s is not an object; it is a map from text to text", HVI_TENSORS_NOTES);
   t->notes = hvi_alloc(json_object_size(map), sizeof *t->notes);
   if (!t->notes) return hvi_error_memory(f->err, "a list of notes");
   const char *key;
   json_object_foreach(map, key, value) {
-    if (!json_is_string(value)) {
+    if (!json_is_string(value))
       return hvi_refuse(f, ": '%.80s' in %s is not text; it is a map from text to text", key,
                         HVI_TENSORS_NOTES);
-    }
     t->notes[t->note_count++] = (hvi_tensor_note){key, json_string_value(value)};
   }
   return HVI_OK;
@@ -222,21 +195,15 @@ static hvi_status check_offsets(entry *entries, size_t count, size_t data_size,
                                 const hvi_subject *f) {
   qsort(entries, count, sizeof *entries, compare_offsets);
   size_t end = 0;
-  for (size_t i = 0; i < count; end = entries[i++].end) {
-    const entry *e = &entries[i];
-    if (e->begin == end) continue;
-    return hvi_refuse(f,
-                      ": tensor '%.80s' begins at byte %zu of the data, %s; it should "
-                      "begin at %zu",
-                      e->tensor.name, e->begin,
-                      e->begin < end ? "within another tensor" : "after a gap", end);
-  }
-  if (end > data_size) {
-    return hvi_refuse(f,
-                      ": tensor '%.80s' ends at byte %zu of the data, of which there are "
-                      "%zu (truncated?)",
-                      entries[count - 1].tensor.name, end, data_size);
-  }
+  for (const entry *e = entries; e < entries + count; end = e++->end)
+    if (e->begin != end)
+      return hvi_refuse(
+          f, ": tensor '%.80s' begins at byte %zu of the data, %s; it should begin at %zu",
+          e->tensor.name, e->begin, e->begin < end ? "within another tensor" : "after a gap", end);
+  if (end > data_size)
+    return hvi_refuse(
+        f, ": tensor '%.80s' ends at byte %zu of the data, of which there are %zu (truncated?)",
+        entries[count - 1].tensor.name, end, data_size);
   if (end == data_size) return HVI_OK;
   return hvi_refuse(f, " has %zu bytes after its last tensor; it should end there",
                     data_size - end);
@@ -248,46 +215,27 @@ static hvi_status check_offsets(entry *entries, size_t count, size_t data_size,
  * header, which has been parsed: a tensor loses at most 7 bytes to alignment and its description
  * took more than 7, so that none reaches the next one's place before that has moved.
  */
-static void place_numbers(hvi_tensors *t, const entry *entries, size_t data_offset) {
-  unsigned char *bytes = ((const store *)t->owned)->bytes;
-  bool move = false;
-  for (size_t i = 0; i < t->count; i++) {
-    const size_t width = hvi_tensor_type_size(entries[i].tensor.type);
-    move = move || (data_offset + entries[i].begin) % width != 0;
-  }
+static void place_numbers(store *s, const entry *entries, size_t data_offset) {
+  hvi_tensors *t = &s->tensors;
   size_t used = 0;
+  bool move = false;
+  for (const entry *e = entries; e < entries + t->count; e++)
+    move = move || (data_offset + e->begin) % hvi_tensor_type_size(e->tensor.type) != 0;
   for (size_t i = 0; i < t->count; i++) {
     const entry *e = &entries[i];
     const size_t width = hvi_tensor_type_size(e->tensor.type), size = e->end - e->begin;
     const size_t from = data_offset + e->begin,
                  to = move ? (used + width - 1) / width * width : from;
-    if (move) memmove(bytes + to, bytes + from, size);
+    if (move) memmove(s->bytes + to, s->bytes + from, size);
     t->items[i] = e->tensor;
-    t->items[i].data = bytes + to;
+    t->items[i].data = s->bytes + to;
     used = to + size;
   }
 }
 
-static hvi_status read_tensors(hvi_tensors *t, entry *entries, size_t data_offset, size_t size,
-                               const hvi_subject *f) {
-  const char *key;
-  json_t *value;
-  hvi_status status = HVI_OK;
-  json_object_foreach(((const store *)t->owned)->document, key, value) {
-    if (!strcmp(key, HVI_TENSORS_NOTES)) continue;
-    HVI_TRY(parse_entry(&entries[t->count], key, value, f));
-    t->count++;
-  }
-  status = parse_notes(t, f);
-  if (!status) status = check_offsets(entries, t->count, size - data_offset, f);
-  if (status) return status;
-  place_numbers(t, entries, data_offset);
-  for (size_t i = 0; i < t->count && !status; i++) status = check_bools(&t->items[i], f);
-  return status;
-}
-
 /* Takes the checksum out of the notes, where there is one, and compares it. */
-static hvi_status check_sum(hvi_tensors *t, const hvi_subject *f) {
+static hvi_status check_sum(store *s, const hvi_subject *f) {
+  hvi_tensors *t = &s->tensors;
   char is[CHECKSUM_TEXT];
   const char *stated = hvi_tensors_note(t, HVI_TENSORS_CHECKSUM);
   if (!stated) return HVI_OK;
@@ -295,42 +243,47 @@ static hvi_status check_sum(hvi_tensors *t, const hvi_subject *f) {
   while (t->notes[at].text != stated) at++;
   t->note_count--;
   memmove(&t->notes[at], &t->notes[at + 1], (t->note_count - at) * sizeof *t->notes);
-  ((store *)t->owned)->checked = true;
+  s->checked = true;
   print_checksum(is, t);
   if (strcmp(is, stated) == 0) return HVI_OK;
   return hvi_refuse(f, " is damaged: the checksum of its contents is %s and should be %.16s", is,
                     stated);
 }
 
-static hvi_status parse_file(hvi_tensors *t, size_t size, const hvi_subject *f) {
-  store *s = t->owned;
+static hvi_status parse_file(store *s, size_t size, const hvi_subject *f) {
+  hvi_tensors *t = &s->tensors;
   size_t length = 0;
-  hvi_status status = check_machine(f->err);
-  if (!status) status = measure_header(&length, s->bytes, size, f);
-  if (!status) status = parse_document(&s->document, s->bytes + HVI_TENSORS_PREFIX, length, f);
-  if (status) return status;
-  const size_t most = json_object_size(s->document);
-  entry *entries = hvi_alloc(most, sizeof *entries);
+  HVI_TRY(check_machine(f->err));
+  HVI_TRY(measure_header(&length, s->bytes, size, f));
+  HVI_TRY(parse_document(&s->document, s->bytes + HVI_TENSORS_PREFIX, length, f));
+  const size_t most = json_object_size(s->document), data_offset = HVI_TENSORS_PREFIX + length;
+  HVI_OWN entry *entries = hvi_alloc(most, sizeof *entries);
   t->items = hvi_alloc(most, sizeof *t->items);
-  if (entries && t->items)
-    status = read_tensors(t, entries, HVI_TENSORS_PREFIX + length, size, f);
-  else
-    status = hvi_error_memory(f->err, "a list of tensors");
-  hvi_free(entries);
-  return status ? status : check_sum(t, f);
+  if (!entries || !t->items) return hvi_error_memory(f->err, "a list of tensors");
+  const char *key;
+  json_t *value;
+  json_object_foreach(s->document, key, value) {
+    if (!strcmp(key, HVI_TENSORS_NOTES)) continue;
+    HVI_TRY(parse_entry(&entries[t->count], key, value, f));
+    t->count++;
+  }
+  HVI_TRY(parse_notes(s, f));
+  HVI_TRY(check_offsets(entries, t->count, size - data_offset, f));
+  place_numbers(s, entries, data_offset);
+  for (size_t i = 0; i < t->count; i++) HVI_TRY(check_bools(&t->items[i], f));
+  return check_sum(s, f);
 }
 
 /* Takes the bytes, or frees them. */
-static hvi_status take_bytes(hvi_tensors **out, unsigned char *bytes, size_t size,
-                             const hvi_subject *f) {
+static hvi_status take_bytes(hvi_tensors **out, unsigned char *bytes, size_t size, const char *name,
+                             hvi_error *err) {
   store *s = hvi_alloc(1, sizeof *s);
   if (!s) {
     hvi_free(bytes);
-    return hvi_error_memory(f->err, "a list of tensors");
+    return hvi_error_memory(err, "a list of tensors");
   }
-  s->bytes = bytes;
-  s->tensors.owned = s;
-  const hvi_status status = parse_file(&s->tensors, size, f);
+  *s = (store){.bytes = bytes, .tensors.owned = s};
+  const hvi_status status = parse_file(s, size, &(hvi_subject){name, HVI_ERROR_INPUT, err});
   if (status) hvi_tensors_free(&s->tensors);
   if (!status) *out = &s->tensors;
   return status;
@@ -343,8 +296,8 @@ hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t max_bytes,
   if (max_bytes == 0) max_bytes = hvi_memory_size();
   unsigned char *bytes;
   size_t size;
-  hvi_status status = hvi_file_read_bytes(&bytes, &size, path, max_bytes, err);
-  return status ? status : take_bytes(t, bytes, size, &(hvi_subject){path, HVI_ERROR_INPUT, err});
+  HVI_TRY(hvi_file_read_bytes(&bytes, &size, path, max_bytes, err));
+  return take_bytes(t, bytes, size, path, err);
 }
 
 hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_t size,
@@ -353,7 +306,7 @@ hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_
   unsigned char *copy = size < SIZE_MAX ? hvi_alloc(size + 1, 1) : NULL;
   if (!copy) return hvi_error_memory(err, "a tensor file");
   if (size) memcpy(copy, bytes, size);
-  return take_bytes(t, copy, size, &(hvi_subject){name, HVI_ERROR_INPUT, err});
+  return take_bytes(t, copy, size, name, err);
 }
 
 void hvi_tensors_free(hvi_tensors *t) {
@@ -366,30 +319,20 @@ void hvi_tensors_free(hvi_tensors *t) {
   hvi_free(s);
 }
 
-/* Adds a value under a key (and lets go of it where that fails). */
-static hvi_status add(json_t *object, const char *key, json_t *value, const hvi_subject *f) {
-  hvi_status status = HVI_OK;
-  if (json_object_get(object, key))
-    status = hvi_refuse(f, ": the name '%.80s' is given twice", key);
-  else if (!value || json_object_set(object, key, value))
-    status = hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
-  json_decref(value);
-  return status;
-}
-
-static json_t *describe_shape(const hvi_tensor *t) {
-  json_t *shape = json_array();
-  for (size_t i = 0; i < t->dims && shape; i++) {
-    if (json_array_append_new(shape, json_integer((json_int_t)t->shape[i])) == 0) continue;
-    json_decref(shape);
-    shape = NULL;
-  }
-  return shape;
+/* Adds a value under a key, and lets go of it. */
+static hvi_status add(json_t *object, const char *key, json_t *given, const hvi_subject *f) {
+  json_auto_t *value = given;
+  if (json_object_get(object, key)) return hvi_refuse(f, ": the name '%.80s' is given twice", key);
+  if (value && json_object_set(object, key, value) == 0) return HVI_OK;
+  return hvi_refuse(f, ": '%.80s' cannot be written; names and notes are UTF-8 text", key);
 }
 
 static json_t *describe(const hvi_tensor *t, size_t begin, size_t end) {
-  return json_pack("{s:s, s:o, s:[I, I]}", "dtype", hvi_tensor_type_name(t->type), "shape",
-                   describe_shape(t), "data_offsets", (json_int_t)begin, (json_int_t)end);
+  json_auto_t *shape = json_array();
+  for (size_t i = 0; i < t->dims; i++)
+    if (json_array_append_new(shape, json_integer((json_int_t)t->shape[i]))) return NULL;
+  return json_pack("{s:s, s:O, s:[I, I]}", "dtype", hvi_tensor_type_name(t->type), "shape", shape,
+                   "data_offsets", (json_int_t)begin, (json_int_t)end);
 }
 
 static hvi_status add_tensors(json_t *root, const hvi_tensors *t, const hvi_subject *f) {
@@ -414,50 +357,46 @@ static hvi_status add_notes(json_t *root, const hvi_tensors *t, const hvi_subjec
   for (size_t i = 0; i < t->note_count; i++)
     if (!t->notes[i].key || !t->notes[i].text) return hvi_refuse(f, ": a note without key or text");
   print_checksum(sum, t);
-  hvi_status status = add(map, HVI_TENSORS_CHECKSUM, json_string(sum), f);
-  for (size_t i = 0; i < t->note_count && !status; i++)
-    status = add(map, t->notes[i].key, json_string(t->notes[i].text), f);
-  return status;
+  HVI_TRY(add(map, HVI_TENSORS_CHECKSUM, json_string(sum), f));
+  for (size_t i = 0; i < t->note_count; i++)
+    HVI_TRY(add(map, t->notes[i].key, json_string(t->notes[i].text), f));
+  return HVI_OK;
 }
 
-/* The JSON text after its length, padded; hvi_free it. */
+/* The JSON text after its length, padded. */
 static hvi_status pad_header(unsigned char **header, size_t *size, const json_t *root,
                              const hvi_subject *f) {
-  const size_t flags = JSON_COMPACT;
-  size_t length = json_dumpb(root, NULL, 0, flags);
-  size_t total = HVI_TENSORS_PREFIX + length;
-  total = (total + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT;
-  if (total - HVI_TENSORS_PREFIX > HVI_TENSORS_MAX_HEADER) {
+  const size_t length = json_dumpb(root, NULL, 0, JSON_COMPACT);
+  const size_t total =
+      (HVI_TENSORS_PREFIX + length + DATA_ALIGNMENT - 1) / DATA_ALIGNMENT * DATA_ALIGNMENT;
+  if (total - HVI_TENSORS_PREFIX > HVI_TENSORS_MAX_HEADER)
     return hvi_refuse(f, ": names and notes take %zu bytes; at most %d can be read back", length,
                       HVI_TENSORS_MAX_HEADER);
-  }
-  unsigned char *bytes = hvi_alloc(total, 1);
-  if (!bytes || json_dumpb(root, (char *)bytes + HVI_TENSORS_PREFIX, length, flags) != length) {
-    hvi_free(bytes);
+  HVI_OWN unsigned char *bytes = hvi_alloc(total, 1);
+  if (!bytes ||
+      json_dumpb(root, (char *)bytes + HVI_TENSORS_PREFIX, length, JSON_COMPACT) != length)
     return hvi_error_memory(f->err, "the header of a tensor file");
-  }
   memset(bytes + HVI_TENSORS_PREFIX + length, ' ', total - HVI_TENSORS_PREFIX - length);
   for (int i = 0; i < HVI_TENSORS_PREFIX; i++)
     bytes[i] = (unsigned char)((uint64_t)(total - HVI_TENSORS_PREFIX) >> 8 * i);
   *header = bytes;
   *size = total;
+  bytes = NULL;
   return HVI_OK;
 }
 
 hvi_status hvi_tensors_header_write(unsigned char **header, size_t *size, const hvi_tensors *t,
                                     const char *name, hvi_error *err) {
   const hvi_subject f = {name, HVI_ERROR_ARGUMENT, err};
-  json_t *root = json_object();
+  json_auto_t *root = json_object();
   if (!root) return hvi_error_memory(err, "the header of a tensor file");
-  hvi_status status = add_notes(root, t, &f);
-  if (!status) status = add_tensors(root, t, &f);
-  if (!status) status = pad_header(header, size, root, &f);
-  json_decref(root);
-  return status;
+  HVI_TRY(add_notes(root, t, &f));
+  HVI_TRY(add_tensors(root, t, &f));
+  return pad_header(header, size, root, &f);
 }
 
 static hvi_status check_tensor(const hvi_tensor *t, const hvi_subject *f) {
-  size_t count, bytes;
+  size_t count;
   const char *problem = NULL;
   if (!t->name) return hvi_refuse(f, ": a tensor has no name");
   if (!strcmp(t->name, HVI_TENSORS_NOTES))
@@ -466,7 +405,7 @@ static hvi_status check_tensor(const hvi_tensor *t, const hvi_subject *f) {
     problem = "has an unknown type";
   else if (t->dims > HVI_TENSOR_MAX_DIMS)
     problem = "has more than 8 axes";
-  else if (!measure(t, &count, &bytes))
+  else if (!hvi_multiply_shape(&count, t->dims, t->shape))
     problem = "has a shape too large for any memory";
   else if (count && !t->data)
     problem = "has no data";
@@ -481,36 +420,28 @@ static int compare_order(const void *a, const void *b) {
   return strcmp(x->name, y->name);
 }
 
-/* A failed write stays in the stream and is found by the commit. */
-static hvi_status write_file(const char *path, const unsigned char *header, size_t header_size,
-                             const hvi_tensors *t, bool keep, hvi_error *err) {
-  hvi_file f;
-  HVI_TRY(keep ? hvi_file_replace(&f, path, err) : hvi_file_create(&f, path, err));
-  bool good = fwrite(header, 1, header_size, f.stream) == header_size;
-  for (size_t i = 0; i < t->count && good; i++) {
-    const size_t bytes = bytes_of(&t->items[i]);
-    good = bytes == 0 || fwrite(t->items[i].data, 1, bytes, f.stream) == bytes;
-  }
-  return hvi_file_commit(&f, err);
-}
-
 hvi_status hvi_tensors_store(const char *path, const hvi_tensors *t, bool keep, hvi_error *err) {
   const hvi_subject f = {path, HVI_ERROR_ARGUMENT, err};
-  hvi_status status = check_machine(err);
-  for (size_t i = 0; i < t->count && !status; i++) status = check_tensor(&t->items[i], &f);
-  if (status) return status;
+  HVI_TRY(check_machine(err));
+  for (size_t i = 0; i < t->count; i++) HVI_TRY(check_tensor(&t->items[i], &f));
+  HVI_OWN hvi_tensor *items = hvi_alloc(t->count, sizeof *items);
+  if (!items) return hvi_error_memory(err, "a list of tensors");
+  if (t->count) memcpy(items, t->items, t->count * sizeof *items);
+  qsort(items, t->count, sizeof *items, compare_order);
   hvi_tensors sorted = *t;
-  sorted.items = hvi_alloc(t->count, sizeof *sorted.items);
-  if (!sorted.items) return hvi_error_memory(err, "a list of tensors");
-  if (t->count) memcpy(sorted.items, t->items, t->count * sizeof *sorted.items);
-  qsort(sorted.items, t->count, sizeof *sorted.items, compare_order);
-  unsigned char *header = NULL;
+  sorted.items = items;
+  HVI_OWN unsigned char *header = NULL;
   size_t header_size = 0;
-  status = hvi_tensors_header_write(&header, &header_size, &sorted, path, err);
-  if (!status) status = write_file(path, header, header_size, &sorted, keep, err);
-  hvi_free(header);
-  hvi_free(sorted.items);
-  return status;
+  HVI_TRY(hvi_tensors_header_write(&header, &header_size, &sorted, path, err));
+  hvi_file file;
+  HVI_TRY(keep ? hvi_file_replace(&file, path, err) : hvi_file_create(&file, path, err));
+  /* a failed write stays in the stream and is found by the commit */
+  bool good = fwrite(header, 1, header_size, file.stream) == header_size;
+  for (size_t i = 0; i < t->count && good; i++) {
+    const size_t bytes = bytes_of(&items[i]);
+    good = bytes == 0 || fwrite(items[i].data, 1, bytes, file.stream) == bytes;
+  }
+  return hvi_file_commit(&file, err);
 }
 
 hvi_status hvi_tensors_write(const char *path, const hvi_tensor *items, size_t count,

@@ -30,3 +30,6 @@ hvi_status hvi_tensors_store(const char *path, const hvi_tensors *t, bool keep, 
 
 /* Whether the file that was read had a checksum. It was right then, and is not among the notes. */
 bool hvi_tensors_checked(const hvi_tensors *t);
+
+/* n numbers of a type, anywhere in memory, as doubles. */
+void hvi_tensor_load(double *out, hvi_tensor_type type, const unsigned char *data, size_t n);

@@ -4,26 +4,10 @@
 #include "base/suggest.h"
 #include "io/npy.h"
 
-#include <stdarg.h>
 #include <yaml.h>
 
-enum { DEEPEST = 16, MOST_KEYS = 100, CHUNK_NODES = 1000, LONGEST_PATH = 4096 };
+enum { DEEPEST = 16, MOST_KEYS = 100, LONGEST_PATH = 4096 };
 static const size_t largest_npy = (size_t)256 << 20;
-
-/* Nodes live in chunks, because they point at each other and so must not move. */
-typedef struct chunk chunk;
-struct chunk {
-  chunk *next;
-  size_t used;
-  hvi_node nodes[CHUNK_NODES];
-};
-
-struct hvi_tree {
-  chunk *chunks;
-  char *text; /* all scalars, each ending in a zero byte */
-  size_t text_used, text_size;
-  hvi_node *root;
-};
 
 typedef struct parser {
   hvi_tree *tree;
@@ -31,8 +15,6 @@ typedef struct parser {
   const char *name;
   hvi_error *err;
 } parser;
-
-const hvi_node *hvi_tree_root(const hvi_tree *tree) { return tree->root; }
 
 const hvi_node *hvi_node_get(const hvi_node *map, const char *key) {
   for (const hvi_node *child = map->first; child; child = child->next)
@@ -42,25 +24,14 @@ const hvi_node *hvi_node_get(const hvi_node *map, const char *key) {
 
 void hvi_tree_free(hvi_tree *tree) {
   if (!tree) return;
-  for (chunk *c = tree->chunks, *next; c; c = next) {
-    next = c->next;
-    hvi_free(c);
-  }
-  hvi_free(tree->text);
+  hvi_pool_free(tree->pool);
   hvi_free(tree);
 }
 
 static unsigned line_of(yaml_mark_t mark) { return (unsigned)mark.line + 1; }
 
-__attribute__((format(printf, 3, 4))) static hvi_status refuse(parser *p, const yaml_event_t *event,
-                                                               const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return hvi_error_input(p->err, "%s:%u: %s", p->name, line_of(event->start_mark), text);
-}
+#define refuse(p, event, ...)                                                                      \
+  hvi_error_line((p)->err, (p)->name, line_of((event)->start_mark), __VA_ARGS__)
 
 static hvi_status complain_syntax(parser *p) {
   const yaml_parser_t *e = &p->events;
@@ -77,106 +48,83 @@ static hvi_status next_event(parser *p, yaml_event_t *event) {
   return yaml_parser_parse(&p->events, event) ? HVI_OK : complain_syntax(p);
 }
 
-static hvi_node *new_node(hvi_tree *tree) {
-  if (!tree->chunks || tree->chunks->used == CHUNK_NODES) {
-    chunk *fresh = hvi_alloc(1, sizeof *fresh);
-    if (!fresh) return NULL;
-    fresh->next = tree->chunks;
-    tree->chunks = fresh;
-  }
-  return &tree->chunks->nodes[tree->chunks->used++];
+/* With its end; 0: the event is no text. */
+static size_t text_size(const yaml_event_t *e) {
+  return e->type == YAML_SCALAR_EVENT ? e->data.scalar.length + 1 : 0;
 }
 
-static hvi_status keep_text(parser *p, const char **kept, const yaml_event_t *event) {
-  hvi_tree *tree = p->tree;
-  const char *value = (const char *)event->data.scalar.value;
-  const size_t length = event->data.scalar.length;
-  if (strlen(value) != length || length >= tree->text_size - tree->text_used)
-    return refuse(p, event, "a text with a zero byte");
-  *kept = memcpy(tree->text + tree->text_used, value, length + 1);
-  tree->text_used += length + 1;
-  return HVI_OK;
+static hvi_status check_text(parser *p, const yaml_event_t *e) {
+  if (strlen((const char *)e->data.scalar.value) == e->data.scalar.length) return HVI_OK;
+  return refuse(p, e, "a text with a zero byte");
 }
 
-static hvi_status read_key(parser *p, const char **key, const hvi_node *map,
-                           const yaml_event_t *event) {
+static hvi_status check_key(parser *p, const hvi_node *map, const yaml_event_t *event) {
   if (event->type != YAML_SCALAR_EVENT) return refuse(p, event, "a key must be a word");
   if (map->count == MOST_KEYS) return refuse(p, event, "more than %d keys in one place", MOST_KEYS);
-  hvi_status status = keep_text(p, key, event);
-  if (!status && hvi_node_get(map, *key))
-    status = refuse(p, event, "key '%s' is given twice", *key);
-  return status;
+  HVI_TRY(check_text(p, event));
+  const char *key = (const char *)event->data.scalar.value;
+  return hvi_node_get(map, key) ? refuse(p, event, "key '%s' is given twice", key) : HVI_OK;
 }
 
-static hvi_status read_node(parser *p, hvi_node **out, const yaml_event_t *event, int depth);
+/* A node, and behind it its key, where there is one, and its text. */
+static hvi_node *new_node(parser *p, const yaml_event_t *key, const yaml_event_t *event) {
+  const size_t first = text_size(key), second = text_size(event);
+  hvi_node *node = hvi_pool_take(&p->tree->pool, 1, sizeof *node + first + second);
+  if (!node) return NULL;
+  char *text = (char *)(node + 1);
+  if (first) node->key = memcpy(text, key->data.scalar.value, first);
+  if (second) node->text = memcpy(text + first, event->data.scalar.value, second);
+  node->line = line_of(first ? key->start_mark : event->start_mark);
+  return node;
+}
+
+static hvi_status read_node(parser *p, hvi_node **out, const yaml_event_t *key,
+                            const yaml_event_t *event, int depth);
 
 static hvi_status read_children(parser *p, hvi_node *parent, int depth) {
   for (const hvi_node **end = &parent->first;; parent->count++) {
-    yaml_event_t event;
-    hvi_status status = next_event(p, &event);
-    if (status) return status;
-    const bool done = event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT;
-    const char *key = NULL;
-    const unsigned key_line = line_of(event.start_mark);
-    if (!done && parent->kind == HVI_NODE_MAP) {
-      status = read_key(p, &key, parent, &event);
-      yaml_event_delete(&event);
-      if (!status) status = next_event(p, &event);
-      if (status) return status;
+    HVI_OWN_BY(yaml_event_delete) yaml_event_t event = {0}, key = {0};
+    HVI_TRY(next_event(p, &event));
+    if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT)
+      return HVI_OK;
+    if (parent->kind == HVI_NODE_MAP) {
+      key = event;
+      event = (yaml_event_t){0};
+      HVI_TRY(check_key(p, parent, &key));
+      HVI_TRY(next_event(p, &event));
     }
     hvi_node *child = NULL;
-    if (!done) status = read_node(p, &child, &event, depth + 1);
-    yaml_event_delete(&event);
-    if (done || status) return status;
-    child->key = key;
-    if (key) child->line = key_line;
+    HVI_TRY(read_node(p, &child, &key, &event, depth + 1));
     *end = child;
     end = &child->next;
   }
 }
 
-static hvi_status read_node(parser *p, hvi_node **out, const yaml_event_t *event, int depth) {
+static hvi_status read_node(parser *p, hvi_node **out, const yaml_event_t *key,
+                            const yaml_event_t *event, int depth) {
   if (event->type == YAML_ALIAS_EVENT) return refuse(p, event, "aliases (*name) are not allowed");
   if (depth > DEEPEST) return refuse(p, event, "nested more than %d deep", DEEPEST);
-  hvi_node *node = *out = new_node(p->tree);
+  hvi_node *node = *out = new_node(p, key, event);
   if (!node) return hvi_error_memory(p->err, "a YAML document");
-  node->line = line_of(event->start_mark);
-  switch (event->type) {
-  case YAML_SCALAR_EVENT:
-    node->kind = HVI_NODE_SCALAR;
-    return keep_text(p, &node->text, event);
-  case YAML_SEQUENCE_START_EVENT:
-    node->kind = HVI_NODE_LIST;
+  if (event->type == YAML_SCALAR_EVENT) return check_text(p, event);
+  node->kind = event->type == YAML_MAPPING_START_EVENT ? HVI_NODE_MAP : HVI_NODE_LIST;
+  if (node->kind == HVI_NODE_MAP || event->type == YAML_SEQUENCE_START_EVENT)
     return read_children(p, node, depth);
-  case YAML_MAPPING_START_EVENT:
-    node->kind = HVI_NODE_MAP;
-    return read_children(p, node, depth);
-  default:
-    return refuse(p, event, "nothing is here");
-  }
+  return refuse(p, event, "nothing is here");
 }
 
 /* Skips stream and document starts, reads the root, and sees to it that nothing follows. */
 static hvi_status read_document(parser *p) {
-  for (bool done = false; !done;) {
-    yaml_event_t event;
-    hvi_status status = next_event(p, &event);
-    if (status) return status;
-    switch (event.type) {
-    case YAML_STREAM_END_EVENT:
-      done = true;
-      break;
-    case YAML_DOCUMENT_START_EVENT:
-      if (p->tree->root) status = refuse(p, &event, "a second document begins");
-      break;
-    case YAML_STREAM_START_EVENT:
-    case YAML_DOCUMENT_END_EVENT:
-      break;
-    default:
-      status = read_node(p, &p->tree->root, &event, 0);
-    }
-    yaml_event_delete(&event);
-    if (status) return status;
+  static const yaml_event_t no_key;
+  for (;;) {
+    HVI_OWN_BY(yaml_event_delete) yaml_event_t event = {0};
+    HVI_TRY(next_event(p, &event));
+    if (event.type == YAML_STREAM_END_EVENT) break;
+    if (event.type == YAML_STREAM_START_EVENT || event.type == YAML_DOCUMENT_END_EVENT) continue;
+    if (event.type != YAML_DOCUMENT_START_EVENT)
+      HVI_TRY(read_node(p, &p->tree->root, &no_key, &event, 0));
+    else if (p->tree->root)
+      return refuse(p, &event, "a second document begins");
   }
   if (p->tree->root) return HVI_OK;
   return hvi_error_input(p->err, "%s: the file is empty", p->name);
@@ -184,55 +132,27 @@ static hvi_status read_document(parser *p) {
 
 hvi_status hvi_tree_parse(hvi_tree **out, const char *text, const char *name, hvi_error *err) {
   *out = NULL;
-  const size_t size = strlen(text);
-  hvi_tree *tree = hvi_alloc(1, sizeof *tree);
-  if (!tree) return hvi_error_memory(err, "a YAML document");
-  /* the longest a scalar can grow is "\L" into three bytes and its end */
-  tree->text_size = 3 * size + 16;
-  tree->text = hvi_alloc(tree->text_size, 1);
-  parser p = {.tree = tree, .name = name, .err = err};
-  if (!tree->text || !yaml_parser_initialize(&p.events)) {
-    hvi_tree_free(tree);
+  parser p = {.tree = hvi_alloc(1, sizeof *p.tree), .name = name, .err = err};
+  if (!p.tree || !yaml_parser_initialize(&p.events)) {
+    hvi_free(p.tree);
     return hvi_error_memory(err, "a YAML document");
   }
   yaml_parser_set_encoding(&p.events, YAML_UTF8_ENCODING);
-  yaml_parser_set_input_string(&p.events, (const unsigned char *)text, size);
+  yaml_parser_set_input_string(&p.events, (const unsigned char *)text, strlen(text));
   const hvi_status status = read_document(&p);
   yaml_parser_delete(&p.events);
-  if (!status) *out = tree;
-  if (status) hvi_tree_free(tree);
+  if (!status) *out = p.tree;
+  if (status) hvi_tree_free(p.tree);
   return status;
 }
 
-typedef struct hvi_reader_block {
-  struct hvi_reader_block *next;
-  double *data;
-} block;
-
 double *hvi_reader_doubles(hvi_reader *r, size_t n) {
-  block *b = hvi_alloc(1, sizeof *b);
-  if (!b) return NULL;
-  *b = (block){r->blocks, hvi_alloc_doubles(n)};
-  r->blocks = b;
-  return b->data;
+  return hvi_pool_take(&r->pool, n, sizeof(double));
 }
 
 void hvi_reader_clear(hvi_reader *r) {
-  for (block *b = r->blocks, *next; b; b = next) {
-    next = b->next;
-    hvi_free(b->data);
-    hvi_free(b);
-  }
-  r->blocks = NULL;
-}
-
-hvi_status hvi_reader_fail(hvi_reader *r, const hvi_node *node, const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  return hvi_error_input(r->err, "%s:%u: %s", r->name, node->line, text);
+  hvi_pool_free(r->pool);
+  r->pool = NULL;
 }
 
 hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what,
@@ -255,14 +175,9 @@ hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what,
 /* Reads all of text as a number, a fraction or YAML's infinity. */
 static bool scan_number(const char *text, double *x) {
   const char *unsigned_text = text + (*text == '-' || *text == '+');
-  if (strcmp(unsigned_text, ".inf") == 0) {
-    *x = *text == '-' ? -INFINITY : INFINITY;
-    return true;
-  }
-  if (strcmp(unsigned_text, ".nan") == 0) {
-    *x = NAN;
-    return true;
-  }
+  const bool infinite = strcmp(unsigned_text, ".inf") == 0;
+  *x = infinite && *text == '-' ? -INFINITY : infinite ? INFINITY : NAN;
+  if (infinite || strcmp(unsigned_text, ".nan") == 0) return true;
   char *end;
   *x = strtod(text, &end);
   if (end == text) return false;
@@ -310,10 +225,9 @@ hvi_status hvi_reader_bool(hvi_reader *r, const hvi_node *node, bool *yes) {
 
 /* Writes the list's numbers into x, which has room for them. */
 static hvi_status fill(hvi_reader *r, const hvi_node *list, bool infinite, double *x) {
-  hvi_status status = HVI_OK;
-  for (const hvi_node *child = list->first; child && !status; child = child->next)
-    status = hvi_reader_number(r, child, infinite, x++);
-  return status;
+  for (const hvi_node *child = list->first; child; child = child->next)
+    HVI_TRY(hvi_reader_number(r, child, infinite, x++));
+  return HVI_OK;
 }
 
 hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool infinite,
@@ -321,27 +235,13 @@ hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool
   double *x = hvi_reader_doubles(r, n);
   if (!x) return hvi_error_memory(r->err, r->name);
   *out = x;
-  if (node->kind == HVI_NODE_SCALAR) {
-    double value = 0.0;
-    hvi_status status = hvi_reader_number(r, node, infinite, &value);
-    for (size_t i = 0; i < n; i++) x[i] = value;
-    return status;
-  }
-  if (node->kind != HVI_NODE_LIST || node->count != n)
+  if (node->kind == HVI_NODE_LIST && node->count == n) return fill(r, node, infinite, x);
+  if (node->kind != HVI_NODE_SCALAR)
     return hvi_reader_fail(r, node, "%s has %zu entries; expected %zu",
                            node->key ? node->key : "this", node->count, n);
-  return fill(r, node, infinite, x);
-}
-
-/* The one of `key` and `key`_file that is there, or NULL. */
-static hvi_status find_array(hvi_reader *r, const hvi_node *map, const char *key,
-                             const hvi_node **inline_node, const hvi_node **file_node) {
-  char file_key[64];
-  snprintf(file_key, sizeof file_key, "%s_file", key);
-  *inline_node = hvi_node_get(map, key);
-  *file_node = hvi_node_get(map, file_key);
-  if (*inline_node && *file_node)
-    return hvi_reader_fail(r, *file_node, "give either %s or %s, not both", key, file_key);
+  double value = 0.0;
+  HVI_TRY(hvi_reader_number(r, node, infinite, &value));
+  for (size_t i = 0; i < n; i++) x[i] = value;
   return HVI_OK;
 }
 
@@ -354,25 +254,22 @@ static hvi_status read_npy(hvi_reader *r, const hvi_node *node, size_t dims, hvi
                               : snprintf(path, sizeof path, "%s/%s", r->folder, file);
   if (length < 0 || length >= (int)sizeof path)
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
-  hvi_array array;
-  hvi_error why = {HVI_OK, ""};
-  hvi_status status = hvi_npy_read(&array, path, largest_npy, &why);
-  if (status) return hvi_error_set(r->err, status, "%s:%u: %s", r->name, node->line, why.text);
+  HVI_OWN_BY(hvi_array_free) hvi_array array = {0};
+  const hvi_status status = hvi_npy_read(&array, path, largest_npy, r->err);
+  if (status) return hvi_error_place(r->err, status, r->name, node->line);
   if (array.dims != dims)
-    status = hvi_reader_fail(r, node, "%.200s has %zu axes; expected %zu", file, array.dims, dims);
-  else if (array.size == 0)
-    status = hvi_reader_fail(r, node, "%.200s has no numbers", file);
-  double *data = status ? NULL : hvi_reader_doubles(r, array.size);
-  if (!status && !data) status = hvi_error_memory(r->err, r->name);
-  for (size_t i = 0; i < array.size && !status; i++) {
+    return hvi_reader_fail(r, node, "%.200s has %zu axes; expected %zu", file, array.dims, dims);
+  if (array.size == 0) return hvi_reader_fail(r, node, "%.200s has no numbers", file);
+  double *data = hvi_reader_doubles(r, array.size);
+  if (!data) return hvi_error_memory(r->err, r->name);
+  for (size_t i = 0; i < array.size; i++) {
     data[i] = array.data[i];
     if (!isfinite(data[i]))
-      status = hvi_reader_fail(r, node, "number %zu of %.200s is %g, which is not finite", i + 1,
-                               file, data[i]);
+      return hvi_reader_fail(r, node, "number %zu of %.200s is %g, which is not finite", i + 1,
+                             file, data[i]);
   }
   *A = (hvi_matrix){array.shape[0], dims == 2 ? array.shape[1] : 1, data, node};
-  hvi_array_free(&array);
-  return status;
+  return HVI_OK;
 }
 
 static hvi_status read_rows(hvi_reader *r, const hvi_node *node, hvi_matrix *A) {
@@ -393,27 +290,35 @@ static hvi_status read_rows(hvi_reader *r, const hvi_node *node, hvi_matrix *A) 
   return HVI_OK;
 }
 
-hvi_status hvi_reader_matrix(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A) {
+static hvi_status read_list(hvi_reader *r, const hvi_node *node, hvi_matrix *A) {
+  if (node->kind != HVI_NODE_LIST || !node->first)
+    return hvi_reader_fail(r, node, "%s must be a list of numbers", node->key);
+  double *data = hvi_reader_doubles(r, node->count);
+  if (!data) return hvi_error_memory(r->err, r->name);
+  *A = (hvi_matrix){node->count, 1, data, node};
+  return fill(r, node, false, data);
+}
+
+/* The one of `key` and `key`_file that is there. */
+static hvi_status read_array(hvi_reader *r, const hvi_node *map, const char *key, size_t dims,
+                             hvi_matrix *A) {
+  char file_key[64];
+  snprintf(file_key, sizeof file_key, "%s_file", key);
+  const hvi_node *list = hvi_node_get(map, key), *file = hvi_node_get(map, file_key);
   *A = (hvi_matrix){0, 0, NULL, map};
-  const hvi_node *rows, *file;
-  hvi_status status = find_array(r, map, key, &rows, &file);
-  if (!status && rows) status = read_rows(r, rows, A);
-  if (!status && file) status = read_npy(r, file, 2, A);
-  return status;
+  if (list && file)
+    return hvi_reader_fail(r, file, "give either %s or %s, not both", key, file_key);
+  if (file) return read_npy(r, file, dims, A);
+  if (!list) return HVI_OK;
+  return dims == 2 ? read_rows(r, list, A) : read_list(r, list, A);
+}
+
+hvi_status hvi_reader_matrix(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A) {
+  return read_array(r, map, key, 2, A);
 }
 
 hvi_status hvi_reader_column(hvi_reader *r, const hvi_node *map, const char *key, hvi_matrix *A) {
-  *A = (hvi_matrix){0, 0, NULL, map};
-  const hvi_node *list, *file;
-  hvi_status status = find_array(r, map, key, &list, &file);
-  if (!status && file) status = read_npy(r, file, 1, A);
-  if (status || !list) return status;
-  if (list->kind != HVI_NODE_LIST || !list->first)
-    return hvi_reader_fail(r, list, "%s must be a list of numbers", key);
-  double *data = hvi_reader_doubles(r, list->count);
-  if (!data) return hvi_error_memory(r->err, r->name);
-  *A = (hvi_matrix){list->count, 1, data, list};
-  return fill(r, list, false, data);
+  return read_array(r, map, key, 1, A);
 }
 
 hvi_status hvi_reader_shape(hvi_reader *r, const hvi_matrix *A, size_t rows, size_t columns) {

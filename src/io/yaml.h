@@ -7,7 +7,8 @@
  */
 #pragma once
 
-#include <hvi/error.h>
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,12 +26,14 @@ struct hvi_node {
   const hvi_node *next;  /* sibling */
 };
 
-typedef struct hvi_tree hvi_tree;
+typedef struct hvi_tree {
+  hvi_pool *pool; /* of the nodes and their texts */
+  hvi_node *root;
+} hvi_tree;
 
 /* `name` opens every error text. */
 hvi_status hvi_tree_parse(hvi_tree **tree, const char *text, const char *name, hvi_error *err);
 void hvi_tree_free(hvi_tree *tree);
-const hvi_node *hvi_tree_root(const hvi_tree *tree);
 
 /* The child of a map with this key, or NULL. */
 const hvi_node *hvi_node_get(const hvi_node *map, const char *key);
@@ -39,7 +42,7 @@ typedef struct hvi_reader {
   const char *name;   /* of the file, for error texts */
   const char *folder; /* that names of .npy files are relative to; NULL: there can be none */
   hvi_error *err;
-  struct hvi_reader_block *blocks; /* what hvi_reader_doubles gave out */
+  hvi_pool *pool; /* of what hvi_reader_doubles gave out */
 } hvi_reader;
 
 /* Numbers read live as long as the reader. */
@@ -47,8 +50,7 @@ void hvi_reader_clear(hvi_reader *r);
 double *hvi_reader_doubles(hvi_reader *r, size_t n);
 
 /* HVI_ERROR_INPUT with "name:line: " before the text. */
-hvi_status hvi_reader_fail(hvi_reader *r, const hvi_node *node, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#define hvi_reader_fail(r, node, ...) hvi_error_line((r)->err, (r)->name, (node)->line, __VA_ARGS__)
 
 /* The node must be a map with no other keys than these, which end in NULL. */
 hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what,

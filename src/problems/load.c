@@ -14,7 +14,7 @@ hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *nam
                               const char *folder, hvi_error *err) {
   *d = (hvi_document){.name = name, .folder = folder};
   const hvi_status status = hvi_tree_parse(&d->tree, text, name, err);
-  if (!status) d->root = hvi_tree_root(d->tree);
+  if (!status) d->root = d->tree->root;
   return status;
 }
 

@@ -283,7 +283,7 @@ static hvi_status read_defaults(reader *r) {
   const char *text = s->parts[0].kind->defaults;
   if (!text) return HVI_OK;
   HVI_TRY(hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err));
-  const hvi_node *root = hvi_tree_root(s->defaults);
+  const hvi_node *root = s->defaults->root;
   if (!s->figures) s->figures = hvi_node_get(root, "figures");
   if (!s->claim_rows) s->claim_rows = hvi_node_get(root, "claims");
   return HVI_OK;
@@ -318,7 +318,7 @@ hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin
   reader r = {.study = s, .origin = s->origin, .err = err};
   hvi_status status = s->text && s->origin ? HVI_OK : hvi_error_memory(err, "an experiment");
   if (!status) status = hvi_tree_parse(&s->tree, text, origin, err);
-  if (!status) status = read_document(&r, hvi_tree_root(s->tree));
+  if (!status) status = read_document(&r, s->tree->root);
   if (status)
     hvi_study_free(s);
   else

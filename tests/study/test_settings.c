@@ -88,7 +88,7 @@ static const char *from_yaml(const hvi_setting_table *t, const hvi_setting *row,
   snprintf(where, sizeof where, "f.yaml:1: %s", row->name);
   assert_int_equal(hvi_tree_parse(&tree, text, "f.yaml", err), HVI_OK);
   const hvi_field_part parts[] = {{.table = t, .settings = s}, {0}};
-  const hvi_status status = hvi_field_map(parts, NULL, hvi_tree_root(tree), "f.yaml", err);
+  const hvi_status status = hvi_field_map(parts, NULL, tree->root, "f.yaml", err);
   hvi_tree_free(tree);
   free(s);
   if (status != HVI_ERROR_INPUT) fail_msg("%s: %s takes '%s'", t->name, row->name, value);
