@@ -236,7 +236,7 @@ static inline void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_play
   const size_t k = smaller(p->out, p->dim);
   const hvi_lane *J = s + p->jacobian, *r = s + plan->r + p->z;
   hvi_lane *M = s + plan->scratch, *y = M + k * k;
-  gram(M, p, J, s + plan->back, plan->inner.damping);
+  gram(M, p, J, s + plan->back, plan->method->inner.damping);
   ldl_factor(M, good, k);
   if (p->out <= p->dim) {
     lane_copy(y, r, k);
