@@ -6,47 +6,27 @@
 #include "net/product_body.h"
 #include "num/philox.h"
 
-typedef struct adam_lanes {
-  vf theta, m, v;
-} adam_lanes;
-
-ALWAYS_INLINE adam_lanes adam_of(adam_lanes x, vf g, const hvi_adam_step *s) {
-  x.m = s->beta1 * x.m + (1.0f - s->beta1) * g;
-  x.v = s->beta2 * x.v + (1.0f - s->beta2) * (g * g);
-  x.theta = s->keep * x.theta - s->rate * x.m / (root(s->scale * x.v) + s->epsilon);
-  return x;
-}
-
 static void adam(float *theta, float *m, float *v, const float *g, size_t n,
                  const hvi_adam_step *step) {
   const hvi_adam_step s = *step;
-  size_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) {
-    const adam_lanes x =
-        adam_of((adam_lanes){load(theta + i), load(m + i), load(v + i)}, load(g + i), &s);
-    store(theta + i, x.theta);
-    store(m + i, x.m);
-    store(v + i, x.v);
+  for (size_t i = 0; i < n; i += WIDTH) {
+    const size_t count = lanes(n - i);
+    const vf slope = load_some(g + i, count), at = load_some(theta + i, count);
+    const vf first = s.beta1 * load_some(m + i, count) + (1.0f - s.beta1) * slope;
+    const vf second = s.beta2 * load_some(v + i, count) + (1.0f - s.beta2) * (slope * slope);
+    const vf moved = s.keep * at - s.rate * first / (root(s.scale * second) + s.epsilon);
+    store_some(theta + i, moved, count);
+    store_some(m + i, first, count);
+    store_some(v + i, second, count);
   }
-  if (i == n) return;
-  const size_t left = n - i;
-  const adam_lanes x = adam_of(
-      (adam_lanes){load_part(theta + i, left), load_part(m + i, left), load_part(v + i, left)},
-      load_part(g + i, left), &s);
-  store_part(theta + i, x.theta, left);
-  store_part(m + i, x.m, left);
-  store_part(v + i, x.v, left);
 }
 
 static void follow(float *target, const float *source, size_t n, float tau) {
-  size_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) {
-    const vf t = load(target + i);
-    store(target + i, (load(source + i) - t) * tau + t);
+  for (size_t i = 0; i < n; i += WIDTH) {
+    const size_t count = lanes(n - i);
+    const vf t = load_some(target + i, count);
+    store_some(target + i, (load_some(source + i, count) - t) * tau + t, count);
   }
-  if (i == n) return;
-  const vf t = load_part(target + i, n - i);
-  store_part(target + i, (load_part(source + i, n - i) - t) * tau + t, n - i);
 }
 
 /* Sums of rows in `vectors` vectors of columns; the count is a constant where this is inlined. */
