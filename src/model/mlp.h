@@ -12,7 +12,6 @@ typedef struct hvi_mlp {
   hvi_model_ops ops; /* which of the optional ones there are depends on inputs and outputs */
   hvi_block block;
   hvi_net *net;
-  const hvi_bulk *bulk;
   size_t rows, x_row, threads;
   double shift, scale; /* of the outputs: 0 and 1 unless rescaled */
   float *input;        /* [rows][x_row]; NULL: in the cache */

@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/cpu.h"
+#include "num/vec.h"
 
 enum { MOST_PARAMETERS = 1 << 30 };
 
@@ -65,28 +66,19 @@ const hvi_net_kernels *const *hvi_net_kernel_list(void) {
 hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) {
   *out = NULL;
   HVI_TRY(check_spec(spec, err));
-  hvi_net *net = hvi_alloc(1, sizeof *net);
-  hvi_net_layer *layers = hvi_alloc(spec->layer_count, sizeof *layers);
-  if (!net || !layers) {
-    hvi_free(net);
-    hvi_free(layers);
+  hvi_net *net = hvi_alloc(1, sizeof *net + spec->layer_count * sizeof *net->layers);
+  if (!net)
     return hvi_error_set(err, HVI_ERROR_MEMORY, "no memory for a network of %zu layers",
                          spec->layer_count);
-  }
-  *net = (hvi_net){.in = spec->in,
-                   .layer_count = spec->layer_count,
-                   .layers = layers,
-                   .kernels = hvi_net_kernel_list()[0]};
+  net->in = spec->in;
+  net->layer_count = spec->layer_count;
+  net->kernels = hvi_net_kernel_list()[0];
   lay_out(net, spec);
   *out = net;
   return HVI_OK;
 }
 
-void hvi_net_free(hvi_net *net) {
-  if (!net) return;
-  hvi_free(net->layers);
-  hvi_free(net);
-}
+void hvi_net_free(hvi_net *net) { hvi_free(net); }
 
 /*
  * First parameters.
@@ -111,34 +103,23 @@ static double gain_of(hvi_activation a) {
   return a == HVI_RELU || a == HVI_CELU || a == HVI_GELU ? sqrt(2.0) : 1.0;
 }
 
-/* v[n] -= <v, q> q */
-static void remove_part(double *v, const double *q, size_t n) {
-  double dot = 0.0;
-  for (size_t i = 0; i < n; i++) dot += v[i] * q[i];
-  for (size_t i = 0; i < n; i++) v[i] -= dot * q[i];
-}
-
 /* q[few][many]: orthonormal rows. Each is cleared of the earlier ones twice, which is enough. */
 static void orthonormalise(double *q, size_t few, size_t many, hvi_rng *rng) {
   hvi_rng_fill_normal(rng, 0.0, 1.0, few * many, q);
   for (size_t i = 0; i < few; i++) {
-    double *v = q + i * many, norm = 0.0;
-    for (size_t pass = 0; pass < 2; pass++)
-      for (size_t j = 0; j < i; j++) remove_part(v, q + j * many, many);
-    for (size_t j = 0; j < many; j++) norm += v[j] * v[j];
-    norm = sqrt(norm);
+    double *v = q + i * many;
+    for (size_t j = 0; j < 2 * i; j++) {
+      const double *earlier = q + j % i * many;
+      hvi_vec_add(v, -hvi_vec_dot(v, earlier, many), earlier, many);
+    }
+    const double norm = sqrt(hvi_vec_norm2(v, many));
     for (size_t j = 0; j < many; j++) v[j] /= norm;
   }
 }
 
 hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng,
                                    hvi_error *err) {
-  size_t most = 0;
-  for (size_t l = 0; l < net->layer_count; l++) {
-    const size_t size = net->layers[l].in * net->layers[l].out;
-    if (size > most) most = size;
-  }
-  double *q = hvi_alloc_doubles(most);
+  HVI_OWN double *q = hvi_alloc_doubles(net->dim);
   if (!q) return hvi_error_set(err, HVI_ERROR_MEMORY, "no memory for a layer's first weights");
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
@@ -151,7 +132,6 @@ hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *r
         w[i * y->in + j] = (float)(gain * (wide ? q[i * y->in + j] : q[j * y->out + i]));
     memset(params + y->bias, 0, y->out * sizeof *params);
   }
-  hvi_free(q);
   return HVI_OK;
 }
 
@@ -223,32 +203,23 @@ static void pull_softmax(float *d, const float *u, const float *y, size_t rows, 
   }
 }
 
+#define SCALE(kind, value)                                                                         \
+  case kind:                                                                                       \
+    for (size_t j = 0; j < n; j++) d[j] = value;                                                   \
+    break
+
 /* d[n] *= s', from outputs or slopes. */
 static void scale_by_slope(hvi_activation kind, float *restrict d, const float *restrict y,
                            const float *restrict slope, size_t n) {
   switch (kind) {
-  case HVI_SIGMOID:
-    for (size_t j = 0; j < n; j++) d[j] = d[j] * y[j] * (1.0F - y[j]);
-    break;
-  case HVI_TANH:
-    for (size_t j = 0; j < n; j++) d[j] = d[j] * (1.0F - y[j] * y[j]);
-    break;
-  case HVI_RELU:
-    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : 0.0F;
-    break;
-  case HVI_LEAKY_RELU:
-    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : 0.01F * d[j];
-    break;
-  case HVI_CELU:
-    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : d[j] * (y[j] + 1.0F);
-    break;
-  case HVI_GELU:
-  case HVI_SOFTPLUS:
-    for (size_t j = 0; j < n; j++) d[j] = d[j] * slope[j];
-    break;
-  case HVI_IDENTITY:
-  case HVI_SOFTMAX:
-  case HVI_ACTIVATION_COUNT:
+    SCALE(HVI_SIGMOID, d[j] * y[j] * (1.0F - y[j]));
+    SCALE(HVI_TANH, d[j] * (1.0F - y[j] * y[j]));
+    SCALE(HVI_RELU, y[j] > 0.0F ? d[j] : 0.0F);
+    SCALE(HVI_LEAKY_RELU, y[j] > 0.0F ? d[j] : 0.01F * d[j]);
+    SCALE(HVI_CELU, y[j] > 0.0F ? d[j] : d[j] * (y[j] + 1.0F));
+    SCALE(HVI_GELU, d[j] * slope[j]);
+    SCALE(HVI_SOFTPLUS, d[j] * slope[j]);
+  default:
     break;
   }
 }
@@ -258,7 +229,7 @@ static void scale_by_slope(hvi_activation kind, float *restrict d, const float *
 static void pull_slope(const hvi_net *net, size_t rows, size_t l, const float *trace,
                        const float *u, float *d) {
   const hvi_net_layer *layer = &net->layers[l];
-  const float *y = hvi_net_output(net, (float *)(size_t)trace, rows, l);
+  const float *y = trace + output_at(net, rows, l);
   if (layer->activation == HVI_SOFTMAX) {
     pull_softmax(d, u, y, rows, layer->out);
     return;
@@ -338,7 +309,7 @@ void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, cons
     if (t) add_layer(net, layer, weights, rows, t, layer->in, out, false);
     pull_slope(net, rows, l, trace, out, out);
     t = out;
-    x = hvi_net_output(net, (float *)(size_t)trace, rows, l);
+    x = trace + output_at(net, rows, l);
     x_row = layer->out;
   }
 }

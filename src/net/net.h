@@ -30,8 +30,8 @@ typedef struct hvi_net {
   size_t dim;     /* parameters */
   size_t weights; /* floats that weights take: parameters, transposed matrices, slack */
   size_t layer_count, widest;
-  hvi_net_layer *layers;
   const hvi_net_kernels *kernels;
+  hvi_net_layer layers[];
 } hvi_net;
 
 typedef struct hvi_net_spec {
