@@ -41,47 +41,47 @@ void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size
 }
 
 void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_gemv(m, n)) {
+  if (use_gemv(m, n))
     gemv_add(y, CblasNoTrans, A, x, m, n);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) y[i] += hvi_vec_dot(A + i * n, x, n);
+  else
+    for (size_t i = 0; i < m; i++) y[i] += hvi_vec_dot(A + i * n, x, n);
 }
 
 void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_gemv(m, n)) {
+  if (use_gemv(m, n))
     gemv_add(y, CblasTrans, A, x, m, n);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) hvi_vec_add(y, x[i], A + i * n, n);
+  else
+    for (size_t i = 0; i < m; i++) hvi_vec_add(y, x[i], A + i * n, n);
 }
 
 static bool use_gemm(size_t m, size_t k, size_t n) {
   return m * k * n > GEMM_PRODUCTS && m <= INT_MAX && k <= INT_MAX && n <= INT_MAX;
 }
 
+/* C = A B, or C += A' B */
+static void gemm(double *C, const double *A, bool transposed, const double *B, size_t m, size_t k,
+                 size_t n) {
+  const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
+  cblas_dgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
+              (int)(transposed ? k : m), (int)n, (int)(transposed ? m : k), 1.0, A, (int)k, B,
+              (int)n, transposed ? 1.0 : 0.0, C, (int)n);
+  hvi_blas_release(held);
+}
+
 void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n) {
-  if (use_gemm(m, k, n)) {
-    const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0, A, (int)k,
-                B, (int)n, 0.0, C, (int)n);
-    hvi_blas_release(held);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) hvi_dense_mul_t(C + i * n, B, A + i * k, k, n);
+  if (use_gemm(m, k, n))
+    gemm(C, A, false, B, m, k, n);
+  else
+    for (size_t i = 0; i < m; i++) hvi_dense_mul_t(C + i * n, B, A + i * k, k, n);
 }
 
 void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t m, size_t k,
                             size_t n) {
-  if (use_gemm(m, k, n)) {
-    const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)k, (int)n, (int)m, 1.0, A, (int)k, B,
-                (int)n, 1.0, C, (int)n);
-    hvi_blas_release(held);
-    return;
-  }
-  for (size_t i = 0; i < m; i++)
-    for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
+  if (use_gemm(m, k, n))
+    gemm(C, A, true, B, m, k, n);
+  else
+    for (size_t i = 0; i < m; i++)
+      for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
 }
 
 /*
@@ -105,8 +105,7 @@ size_t hvi_dense_damped_work(size_t m, size_t n) {
 /* One row or one column: M is a number. */
 static bool solve_scalar(double *x, const double *J, const double *b, double lambda, size_t m,
                          size_t n) {
-  size_t length = m * n;
-  double scale = 1.0 / (hvi_vec_norm2(J, length) + lambda);
+  double scale = 1.0 / (hvi_vec_norm2(J, m * n) + lambda);
   double factor = scale * (m == 1 ? b[0] : hvi_vec_dot(J, b, m));
   if (!(scale > 0.0) || !isfinite(factor)) return false;
   if (m == 1)
@@ -216,25 +215,22 @@ bool hvi_dense_damped_solve(double *x, const double *J, const double *b, double 
   return good;
 }
 
-/* A copy of finite A[n][n] with `extra` doubles after it; free it. */
+/* A copy of finite A[n][n], or room for one without A, with `extra` doubles after it. */
 static hvi_status copy_square(double **copy, const double *A, size_t n, size_t extra,
                               hvi_error *err) {
   size_t size = 0;
-  *copy = NULL;
   if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size)
     *copy = hvi_alloc_doubles(size + extra);
   if (!*copy) return hvi_error_memory(err, "a copy of a matrix");
-  if (A && !hvi_vec_finite(A, size)) {
-    hvi_free(*copy);
+  if (A && !hvi_vec_finite(A, size))
     return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", n, n);
-  }
   if (A) hvi_vec_copy(*copy, A, size);
   return HVI_OK;
 }
 
 hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error *err) {
   if (n == 0) return HVI_OK;
-  double *copy;
+  HVI_OWN double *copy = NULL;
   size_t extra = 64 * n; /* room for LAPACK's blocks; 3 n - 1 is the least */
   HVI_TRY(copy_square(&copy, A, n, extra, err));
   lapack_int size = (lapack_int)n, room = (lapack_int)(extra < INT_MAX ? extra : INT_MAX);
@@ -242,7 +238,6 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
   lapack_int info =
       LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room);
   hvi_blas_release(held);
-  hvi_free(copy);
   if (info == 0) return HVI_OK;
   return hvi_error_input(err, "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
 }
@@ -260,26 +255,24 @@ static double one_norm(const double *A, size_t n) {
 /* Row-major A is column-major A', so the transposed system is solved. False when A is singular to
  * working precision. */
 static bool solve_lu(double *x, double *LU, double *scratch, lapack_int *pivots, size_t n) {
-  lapack_int size = (lapack_int)n;
+  const lapack_int size = (lapack_int)n;
   double norm = one_norm(LU, n), rcond = 0.0;
-  lapack_int *integers = pivots + n;
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
          LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, scratch,
-                             integers) == 0 &&
+                             pivots + n) == 0 &&
          rcond > DBL_EPSILON &&
          LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, LU, size, pivots, x, size) == 0;
 }
 
 hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err) {
   if (n == 0) return HVI_OK;
-  double *copy;
+  HVI_OWN double *copy = NULL;
   HVI_TRY(copy_square(&copy, A, n, 6 * n, err));
   double *scratch = copy + n * n;
   lapack_int *pivots = (lapack_int *)(void *)(scratch + 4 * n);
   if (x != b) hvi_vec_copy(x, b, n);
   const bool held = hvi_blas_hold(), solved = solve_lu(x, copy, scratch, pivots, n);
   hvi_blas_release(held);
-  hvi_free(copy);
   if (solved) return HVI_OK;
   return hvi_error_input(err, "the matrix (%zu by %zu) is singular", n, n);
 }
@@ -288,7 +281,7 @@ hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n
  */
 hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err) {
   if (n == 0) return HVI_OK;
-  double *copy;
+  HVI_OWN double *copy = NULL;
   size_t room = 64 * n;
   HVI_TRY(copy_square(&copy, NULL, n, 2 * n + room, err));
   double *tau = copy + n * n, *sign = tau + n, *scratch = sign + n;
@@ -301,7 +294,6 @@ hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_er
   hvi_blas_release(held);
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < n; i++) Q[i * n + j] = sign[j] * copy[j * n + i];
-  hvi_free(copy);
   return HVI_OK;
 }
 

@@ -122,31 +122,34 @@ static size_t merge_row(hvi_sparse *A, size_t from, size_t end, size_t to) {
 
 hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
   enum { SHORT = 32 };
-  hvi_status status = check_starts(A, err);
-  if (!status) status = check_entries(A, err);
-  if (status) return status;
+  HVI_TRY(check_starts(A, err));
+  HVI_TRY(check_entries(A, err));
   size_t longest = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t length = A->start[i + 1] - A->start[i];
     longest = length > longest ? length : longest;
   }
-  entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
+  HVI_OWN entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
   if (!buffer) return hvi_error_memory(err, "a sparse matrix");
   size_t from = 0, to = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t end = A->start[i + 1], length = end - from;
-    if (!ascending(A->column + from, length)) {
-      if (length > SHORT)
-        sort_long(A->column + from, A->value + from, length, buffer);
-      else
-        sort_short(A->column + from, A->value + from, length);
-    }
+    if (length > SHORT && !ascending(A->column + from, length))
+      sort_long(A->column + from, A->value + from, length, buffer);
+    else
+      sort_short(A->column + from, A->value + from, length);
     to = merge_row(A, from, end, to);
     A->start[i + 1] = to;
     from = end;
   }
-  hvi_free(buffer);
   return HVI_OK;
+}
+
+/* Tidies a new matrix, or frees it. */
+static hvi_status finish(hvi_sparse *out, hvi_error *err) {
+  const hvi_status status = hvi_sparse_tidy(out, err);
+  if (status) hvi_sparse_free(out);
+  return status;
 }
 
 hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *err) {
@@ -154,18 +157,15 @@ hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *e
   if (!from->start ||
       (from->rows > 0 && from->start[from->rows] > 0 && (!from->column || !from->value)))
     return hvi_error_argument(err, "a sparse matrix has a null pointer");
-  hvi_status status = check_starts(from, err);
-  const size_t entries = status ? 0 : from->start[from->rows];
-  if (!status) status = hvi_sparse_new(out, from->rows, from->columns, entries, err);
-  if (status) return status;
+  HVI_TRY(check_starts(from, err));
+  const size_t entries = from->start[from->rows];
+  HVI_TRY(hvi_sparse_new(out, from->rows, from->columns, entries, err));
   for (size_t i = 0; i <= from->rows; i++) out->start[i] = from->start[i];
   for (size_t k = 0; k < entries; k++) {
     out->column[k] = from->column[k];
     out->value[k] = from->value[k];
   }
-  status = hvi_sparse_tidy(out, err);
-  if (status) hvi_sparse_free(out);
-  return status;
+  return finish(out, err);
 }
 
 hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_t entries,
@@ -192,9 +192,7 @@ hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_
     out->column[at] = column[k];
     out->value[at] = value[k];
   }
-  hvi_status status = hvi_sparse_tidy(out, err);
-  if (status) hvi_sparse_free(out);
-  return status;
+  return finish(out, err);
 }
 
 /* Two sums, so that one addition need not wait for the last. */
