@@ -322,14 +322,12 @@ hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instan
   *ensemble = NULL;
   if (!make_instance || !method || !s)
     return hvi_error_argument(err, "an ensemble needs instances, a method and settings");
-  if (s->count == 0 || method->max_outer == 0) {
+  if (s->count == 0 || method->max_outer == 0)
     return hvi_error_argument(err, "an ensemble needs %s",
                               s->count == 0 ? "at least one instance" : "an iteration limit");
-  }
-  if (method->observe) {
+  if (method->observe)
     return hvi_error_argument(
         err, "an ensemble has no observer of single rows: use its progress function");
-  }
   job j = {.make = make_instance,
            .context = context,
            .method = method,

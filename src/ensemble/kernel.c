@@ -27,25 +27,23 @@ static inline void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane 
                         double t) {
   hvi_lane *restrict theta = s + plan->theta;
   const hvi_lane *restrict step = s + plan->step;
-  for (size_t i = 0; i < plan->d; i++) {
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old = theta[i].at[l], fresh = old - t * step[i].at[l];
       theta[i].at[l] = moving->at[l] != 0.0 ? fresh : old;
     }
-  }
 }
 
 static inline void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   const double keep = plan->method->inner.momentum;
   const hvi_lane *restrict running = s + HVI_SLOT_RUNNING;
   hvi_lane *restrict velocity = s + plan->first, *restrict step = s + plan->step;
-  for (size_t i = 0; i < plan->d; i++) {
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old = velocity[i].at[l], fresh = keep * old + step[i].at[l];
       velocity[i].at[l] = running->at[l] != 0.0 ? fresh : old;
       step[i].at[l] = fresh;
     }
-  }
   move(plan, s, running, plan->method->inner.lr);
 }
 
@@ -73,7 +71,7 @@ static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double dec
     rate.at[l] = o->lr / (1.0 - s[HVI_SLOT_POWER1].at[l]);
     scale.at[l] = 1.0 / (1.0 - s[HVI_SLOT_POWER2].at[l]);
   }
-  for (size_t i = 0; i < plan->d; i++) {
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old_m = m[i].at[l], old_v = v[i].at[l], old = theta[i].at[l], gi = g[i].at[l];
       const double new_m = beta1 * old_m + (1.0 - beta1) * gi;
@@ -84,7 +82,6 @@ static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double dec
       v[i].at[l] = running->at[l] != 0.0 ? new_v : old_v;
       theta[i].at[l] = running->at[l] != 0.0 ? fresh : old;
     }
-  }
 }
 
 static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double factor) {
@@ -202,12 +199,11 @@ static inline void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict 
   for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) gap[i].at[l] = z[i].at[l] - f[i].at[l];
   simplex_threshold(&tau, gap, n);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double x = z[i].at[l] - f[i].at[l] - tau.at[l], y = x > 0.0 ? x : 0.0;
       gap[i].at[l] = z[i].at[l] - y;
     }
-  }
 }
 
 /* The square of the residual; its root is taken where someone looks at it. */
@@ -234,12 +230,11 @@ static inline void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
     const double difference = x->at[l] - y->at[l];
     out->at[l] = difference * difference;
   }
-  for (size_t i = 1; i < n; i++) {
+  for (size_t i = 1; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double difference = x[i].at[l] - y[i].at[l];
       out->at[l] += difference * difference;
     }
-  }
 }
 
 /* r = z - target */

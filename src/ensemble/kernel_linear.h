@@ -28,13 +28,12 @@ static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 static inline void find_largest(hvi_lane *restrict largest, hvi_lane *restrict good,
                                 const hvi_lane *restrict x, size_t n) {
   lane_fill(largest, 0.0);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double v = fabs(x[i].at[l]), top = largest->at[l];
       largest->at[l] = v > top ? v : top;
       good->at[l] = v <= DBL_MAX ? good->at[l] : 0.0;
     }
-  }
 }
 
 /* The short side of J as rows, divided by its largest element; what the rotations act on besides.
@@ -45,12 +44,11 @@ static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_l
   const size_t length = n / k;
   const hvi_lane *restrict J = s + p->jacobian;
   hvi_lane *restrict B = s + p->rows, *restrict Q = s + p->turned;
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < length; j++) {
       const hvi_lane *from = p->out <= p->dim ? &J[i * length + j] : &J[j * k + i];
       for (int l = 0; l < HVI_LANES; l++) B[i * length + j].at[l] = from->at[l] * inverse->at[l];
     }
-  }
   if (p->out <= p->dim) {
     lane_copy(Q, r, k);
     return;
@@ -61,13 +59,12 @@ static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_l
 /* (p, q) <- (c p - s q, s p + c q) */
 static inline void rotate(hvi_lane *restrict p, hvi_lane *restrict q, const hvi_lane *restrict c,
                           const hvi_lane *restrict s, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old = p[i].at[l];
       p[i].at[l] = c->at[l] * old - s->at[l] * q[i].at[l];
       q[i].at[l] = s->at[l] * old + c->at[l] * q[i].at[l];
     }
-  }
 }
 
 /* Cosine and sine that make two rows orthogonal: a and b their squared lengths, which follow, g
@@ -104,7 +101,7 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
     for (int l = 0; l < HVI_LANES; l++)
       negligible->at[l] += 16.0 * DBL_EPSILON * DBL_EPSILON * squares[i].at[l];
   }
-  for (size_t p = 0; p + 1 < k; p++) {
+  for (size_t p = 0; p + 1 < k; p++)
     for (size_t q = p + 1; q < k; q++) {
       hvi_lane *row_p = B + p * length, *row_q = B + q * length;
       product(g, row_p, 1, row_q, length);
@@ -114,7 +111,6 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
       rotate(row_p, row_q, c, s, length);
       rotate(Q + p * width, Q + q * width, c, s, width);
     }
-  }
   return turned;
 }
 

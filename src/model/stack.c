@@ -110,13 +110,12 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
 static void add_layer_gradient(const hvi_stack *s, const hvi_stack_layer *layer, const double *x,
                                const double *delta, double *grad) {
   const size_t in = layer->in, out = layer->out;
-  for (size_t r = 0; r < s->rows; r++) {
+  for (size_t r = 0; r < s->rows; r++)
     for (size_t i = 0; i < out; i++) {
       const double d = delta[r * out + i];
       if (!layer->matrix) hvi_vec_add(grad + layer->theta_matrix + i * in, d, x + r * in, in);
       if (layer->train_bias) grad[layer->theta_bias + i] += d;
     }
-  }
 }
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,

@@ -90,11 +90,10 @@ ALWAYS_INLINE void transpose_block(float *out, const float *in, size_t rows, siz
 
 /* Sixteen columns at a time, so that whole lines of cache are read while they are there. */
 static void transpose(float *out, const float *in, size_t rows, size_t cols) {
-  for (size_t band = 0; band < cols; band += 16) {
+  for (size_t band = 0; band < cols; band += 16)
     for (size_t i = 0; i < rows; i += 8)
       for (size_t j = band; j < cols && j < band + 16; j += 8)
         transpose_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
-  }
 }
 
 /*

@@ -29,10 +29,9 @@ static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
     dim += ((double)in + 1.0) * (double)s->widths[l];
     in = s->widths[l];
   }
-  if (dim > (double)MOST_PARAMETERS) {
+  if (dim > (double)MOST_PARAMETERS)
     return hvi_error_argument(err, "%.0f parameters are too many; at most %d", dim,
                               (int)MOST_PARAMETERS);
-  }
   return HVI_OK;
 }
 
@@ -275,10 +274,9 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
   for (; l > 0; l--) {
     const hvi_net_layer *layer = &net->layers[l];
     float *below = hvi_net_output(net, pull->deltas, rows, l - 1);
-    if (pull->grad) {
+    if (pull->grad)
       add_gradient(net, layer, rows, delta, trace + output_at(net, rows, l - 1), layer->in,
                    pull->grad, pull->fresh);
-    }
     pull_layer(net, weights, rows, l, delta, trace, below, 0, layer->in);
     delta = below;
   }

@@ -82,13 +82,12 @@ static void load(const factors *f, const double *J, size_t m, size_t n, double s
 }
 
 static void transpose_square(double *A, size_t k) {
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < i; j++) {
       double kept = A[i * k + j];
       A[i * k + j] = A[j * k + i];
       A[j * k + i] = kept;
     }
-  }
 }
 
 static bool factor_lapack(const factors *f) {
@@ -118,7 +117,7 @@ static bool sweep(const factors *f, double negligible) {
   const double tiny = DBL_EPSILON * DBL_EPSILON;
   size_t k = f->k, l = f->l;
   bool turned = false;
-  for (size_t p = 0; p + 1 < k; p++) {
+  for (size_t p = 0; p + 1 < k; p++)
     for (size_t q = p + 1; q < k; q++) {
       double a = f->s[p], b = f->s[q];
       if (a <= negligible || b <= negligible) continue;
@@ -133,7 +132,6 @@ static bool sweep(const factors *f, double negligible) {
       f->s[q] = b + t * g;
       turned = true;
     }
-  }
   return turned;
 }
 

@@ -19,13 +19,12 @@ typedef struct entry {
 hvi_status hvi_sparse_new(hvi_sparse *out, size_t rows, size_t columns, size_t entries,
                           hvi_error *err) {
   *out = (hvi_sparse){.rows = rows, .columns = columns};
-  if (columns > UINT32_MAX || rows > UINT32_MAX) {
+  if (columns > UINT32_MAX || rows > UINT32_MAX)
     return hvi_error_input(
         err,
         "a sparse matrix of %zu by %zu is too large; rows and columns are counted "
         "in 32 bits",
         rows, columns);
-  }
   out->start = hvi_alloc(rows + 1, sizeof *out->start);
   out->column = hvi_alloc(entries, sizeof *out->column);
   out->value = hvi_alloc(entries, sizeof *out->value);
@@ -55,19 +54,16 @@ static hvi_status check_starts(const hvi_sparse *A, hvi_error *err) {
 }
 
 static hvi_status check_entries(const hvi_sparse *A, hvi_error *err) {
-  for (size_t i = 0; i < A->rows; i++) {
+  for (size_t i = 0; i < A->rows; i++)
     for (size_t k = A->start[i]; k < A->start[i + 1]; k++) {
-      if (A->column[k] >= A->columns) {
+      if (A->column[k] >= A->columns)
         return hvi_error_input(err, "row %zu of a sparse matrix has an entry in column %zu of %zu",
                                i + 1, (size_t)A->column[k] + 1, A->columns);
-      }
-      if (!isfinite(A->value[k])) {
+      if (!isfinite(A->value[k]))
         return hvi_error_input(err,
                                "row %zu, column %zu of a sparse matrix is %g, which is not finite",
                                i + 1, (size_t)A->column[k] + 1, A->value[k]);
-      }
     }
-  }
   return HVI_OK;
 }
 
@@ -172,12 +168,10 @@ hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_
                              const uint32_t *row, const uint32_t *column, const double *value,
                              hvi_error *err) {
   *out = (hvi_sparse){0};
-  for (size_t k = 0; k < entries; k++) {
-    if (row[k] >= rows) {
+  for (size_t k = 0; k < entries; k++)
+    if (row[k] >= rows)
       return hvi_error_input(err, "entry %zu of a sparse matrix is in row %zu of %zu", k + 1,
                              (size_t)row[k] + 1, rows);
-    }
-  }
   HVI_TRY(hvi_sparse_new(out, rows, columns, entries, err));
   /* counts, then offsets: start[i + 1] is where row i's next entry goes */
   size_t *next = out->start + 1;
