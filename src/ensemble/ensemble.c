@@ -16,8 +16,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-HVI_RELEASE(hvi_ensemble)
-
 /* An ensemble under way. */
 typedef struct job {
   hvi_ensemble *out;
@@ -254,39 +252,27 @@ static hvi_status run_chunk(void *context, size_t number, size_t worker, hvi_err
   return HVI_OK;
 }
 
-/* Until an instance has run, its outcome is "stopped" and it has no numbers. */
+/* In one block. Until an instance has run, its outcome is "stopped" and it has no numbers. */
 static hvi_ensemble *ensemble_new(size_t count, size_t max_outer, size_t every) {
   const size_t rows = 1 + max_outer / every + (max_outer % every != 0);
   size_t cells;
-  hvi_ensemble *e = hvi_alloc(1, sizeof *e);
+  if (!hvi_multiply_sizes(rows, count, &cells) || cells > SIZE_MAX / 128) return NULL;
+  hvi_ensemble *e = hvi_alloc(1, sizeof *e + 3 * cells * sizeof(double) + rows * sizeof(size_t) +
+                                     count * sizeof(hvi_outcome));
   if (!e) return NULL;
   *e = (hvi_ensemble){.count = count, .rows = rows, .lanes = true};
-  if (hvi_multiply_sizes(rows, count, &cells)) {
-    e->dist2 = hvi_alloc_doubles(cells);
-    e->residual = hvi_alloc_doubles(cells);
-    e->ratio = hvi_alloc_doubles(cells);
-    e->outer = hvi_alloc(rows, sizeof *e->outer);
-    e->outcome = hvi_alloc(count, sizeof *e->outcome);
-  }
-  if (!e->dist2 || !e->residual || !e->ratio || !e->outer || !e->outcome) {
-    hvi_ensemble_free(e);
-    return NULL;
-  }
-  for (size_t i = 0; i < cells; i++) e->dist2[i] = e->residual[i] = e->ratio[i] = NAN;
+  e->dist2 = (void *)(e + 1);
+  e->residual = e->dist2 + cells;
+  e->ratio = e->residual + cells;
+  e->outer = (void *)(e->ratio + cells);
+  e->outcome = (void *)(e->outer + rows);
+  for (size_t i = 0; i < 3 * cells; i++) e->dist2[i] = NAN;
   for (size_t i = 0; i < count; i++) e->outcome[i] = HVI_STOPPED;
   for (size_t i = 0; i < rows; i++) e->outer[i] = i * every < max_outer ? i * every : max_outer;
   return e;
 }
 
-void hvi_ensemble_free(hvi_ensemble *e) {
-  if (!e) return;
-  hvi_free(e->dist2);
-  hvi_free(e->residual);
-  hvi_free(e->ratio);
-  hvi_free(e->outer);
-  hvi_free(e->outcome);
-  hvi_free(e);
-}
+void hvi_ensemble_free(hvi_ensemble *e) { hvi_free(e); }
 
 const hvi_lanes_kernel *const *hvi_lanes_kernels(void) {
   static const hvi_lanes_kernel *const all[] = HVI_CPU_BUILDS(hvi_lanes);
@@ -305,7 +291,7 @@ static hvi_status run(job *j, hvi_error *err) {
   const hvi_ensemble_settings *s = j->settings;
   HVI_TRY(make_plan(j, err));
   HVI_OWN hvi_lanes_plan *plan = j->plan;
-  HVI_OWN_BY(hvi_ensemble_release)
+  HVI_OWN
   hvi_ensemble *out = j->out =
       ensemble_new(s->count, j->method->max_outer, s->record_every ? s->record_every : 1);
   if (!out) return hvi_error_memory(err, "an ensemble's rows");

@@ -106,12 +106,8 @@ static void transpose(float *out, const float *in, size_t rows, size_t cols) {
  * The turn is split into quarters (the two top bits, rounded) and an angle within pi/4 in integers,
  * so that nothing is lost; sine and cosine there are minimax polynomials, off by less than 4e-9.
  */
-typedef struct blocks {
-  uint32_t word[4][WIDTH];
-} blocks;
-
 /* The WIDTH blocks from the generator's counter on. */
-static void draw_blocks(blocks *out, const hvi_rng *rng) {
+static void draw_blocks(uint32_t out[4][WIDTH], const hvi_rng *rng) {
   const uint64_t first = (uint64_t)rng->counter[1] << 32 | rng->counter[0];
   for (size_t i = 0; i < WIDTH; i++) {
     const uint64_t at = first + i;
@@ -119,7 +115,7 @@ static void draw_blocks(blocks *out, const hvi_rng *rng) {
                                  rng->counter[3]};
     uint32_t word[4];
     hvi_philox_block(word, counter, rng->key);
-    for (size_t w = 0; w < 4; w++) out->word[w][i] = word[w];
+    for (size_t w = 0; w < 4; w++) out[w][i] = word[w];
   }
 }
 
@@ -140,13 +136,13 @@ ALWAYS_INLINE void box_muller(vf *x, vf *y, vu a, vu b) {
 
 /* out[4 * WIDTH] from the blocks at the counter */
 static void normals_of_blocks(float *out, const hvi_rng *rng) {
-  blocks b;
-  draw_blocks(&b, rng);
+  uint32_t word[4][WIDTH];
+  draw_blocks(word, rng);
   float lane[4][WIDTH];
   for (size_t pair = 0; pair < 4; pair += 2) {
     vu words[2];
     vf x, y;
-    memcpy(words, b.word[pair], sizeof words);
+    memcpy(words, word[pair], sizeof words);
     box_muller(&x, &y, words[0], words[1]);
     store(lane[pair], x);
     store(lane[pair + 1], y);

@@ -79,13 +79,6 @@ hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) 
 
 void hvi_net_free(hvi_net *net) { hvi_free(net); }
 
-/*
- * First parameters.
- *
- *   Kaiming uniform as PyTorch's Linear has it: W and b uniform on +-1/sqrt(in).
- *   Orthogonal: W = gain Q, Q with orthonormal rows (or columns, when there are more rows than
- *   columns) from Gaussian numbers by Gram-Schmidt; b = 0.
- */
 void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng) {
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
@@ -185,14 +178,9 @@ void hvi_net_forward(const hvi_net *net, const float *weights, size_t rows, cons
   }
 }
 
-/*
- * Slopes of activations, by what a forward pass has left:
- *
- *   sigmoid y (1 - y),   tanh 1 - y^2,   relu 1 or 0,   celu 1 or y + 1 = exp(x),
- *   softmax d_i = y_i (u_i - <u, y>),    gelu and softplus kept beside y
- *
- * The backward pass has its slopes from the kernels; this is for heads and tangents.
- */
+/* Slopes of activations, by what a forward pass has left: for heads and tangents. The backward pass
+ * has its slopes from the kernels. */
+
 /* d = y * (u - <u, y>), row by row: the slope of softmax, which is symmetric */
 static void pull_softmax(float *d, const float *u, const float *y, size_t rows, size_t n) {
   for (size_t i = 0; i < rows; i++, d += n, u += n, y += n) {
@@ -240,15 +228,15 @@ static void pull_slope(const hvi_net *net, size_t rows, size_t l, const float *t
 
 /* dW += D'X, db += D'1; or = when fresh */
 static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t rows,
-                         const float *delta, const float *x, size_t x_row, float *grad,
-                         bool fresh) {
-  hvi_product p =
-      hvi_product_of(grad + layer->weight, layer->out, layer->in, rows, delta, 1, x, x_row);
+                         const float *delta, const float *x, size_t x_row,
+                         const hvi_net_pull *pull) {
+  float *dw = pull->grad + layer->weight, *db = pull->grad + layer->bias;
+  hvi_product p = hvi_product_of(dw, layer->out, layer->in, rows, delta, 1, x, x_row);
   p.a_step = layer->out;
-  p.finish = fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
+  p.finish = pull->fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
   net->kernels->product(&p);
-  if (fresh) memset(grad + layer->bias, 0, layer->out * sizeof *grad);
-  net->kernels->add_rows(grad + layer->bias, delta, rows, layer->out, layer->out);
+  if (pull->fresh) memset(db, 0, layer->out * sizeof *db);
+  net->kernels->add_rows(db, delta, rows, layer->out, layer->out);
 }
 
 /* D W, over columns first .. first + n of W; by the layer below's slopes when there is one */
@@ -273,15 +261,13 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
   pull_slope(net, rows, l, trace, pull->dy, delta);
   for (; l > 0; l--) {
     const hvi_net_layer *layer = &net->layers[l];
+    const float *input = trace + output_at(net, rows, l - 1);
     float *below = hvi_net_output(net, pull->deltas, rows, l - 1);
-    if (pull->grad)
-      add_gradient(net, layer, rows, delta, trace + output_at(net, rows, l - 1), layer->in,
-                   pull->grad, pull->fresh);
+    if (pull->grad) add_gradient(net, layer, rows, delta, input, layer->in, pull);
     pull_layer(net, weights, rows, l, delta, trace, below, 0, layer->in);
     delta = below;
   }
-  if (pull->grad)
-    add_gradient(net, &net->layers[0], rows, delta, x, x_row, pull->grad, pull->fresh);
+  if (pull->grad) add_gradient(net, net->layers, rows, delta, x, x_row, pull);
   if (pull->dx)
     pull_layer(net, weights, rows, 0, delta, trace, pull->dx, pull->dx_first, pull->dx_count);
 }

@@ -44,8 +44,9 @@ typedef struct hvi_net_spec {
 hvi_status hvi_net_new(hvi_net **net, const hvi_net_spec *spec, hvi_error *err);
 void hvi_net_free(hvi_net *net);
 
-/* PyTorch's default: W and b uniform on +-1/sqrt(in). Orthogonal: orthonormal rows or columns times
- * the gain of the activation (sqrt 2 for relu and its kin, 5/3 for tanh, else 1), b = 0. */
+/* PyTorch's default: W and b uniform on +-1/sqrt(in). Orthogonal: orthonormal rows or columns, from
+ * Gaussian numbers by Gram-Schmidt, times the gain of the activation (sqrt 2 for relu and its kin,
+ * 5/3 for tanh, else 1), b = 0. */
 void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng);
 hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng, hvi_error *err);
 

@@ -18,6 +18,9 @@ enum { GEMV_ELEMENTS = 192, GEMM_PRODUCTS = 2048 };
 /* Below these OpenBLAS never shares a product between threads. */
 enum { SHARED_ELEMENTS = 2304, SHARED_PRODUCTS = 65536 };
 
+/* Ends the hold of BLAS to one thread with the block that began it. */
+static void release(const bool *held) { hvi_blas_release(*held); }
+
 /* BLAS counts in int. */
 static bool use_gemv(size_t m, size_t n) {
   return m * n > GEMV_ELEMENTS && m <= INT_MAX && n <= INT_MAX;
@@ -25,9 +28,8 @@ static bool use_gemv(size_t m, size_t n) {
 
 static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const double *x, size_t m,
                      size_t n) {
-  const bool held = m * n >= SHARED_ELEMENTS && hvi_blas_hold();
+  HVI_OWN_BY(release) const bool held = m * n >= SHARED_ELEMENTS && hvi_blas_hold();
   cblas_dgemv(CblasRowMajor, trans, (int)m, (int)n, 1.0, A, (int)n, x, 1, 1.0, y, 1);
-  hvi_blas_release(held);
 }
 
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
@@ -61,11 +63,10 @@ static bool use_gemm(size_t m, size_t k, size_t n) {
 /* C = A B, or C += A' B */
 static void gemm(double *C, const double *A, bool transposed, const double *B, size_t m, size_t k,
                  size_t n) {
-  const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
+  HVI_OWN_BY(release) const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
   cblas_dgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
               (int)(transposed ? k : m), (int)n, (int)(transposed ? m : k), 1.0, A, (int)k, B,
               (int)n, transposed ? 1.0 : 0.0, C, (int)n);
-  hvi_blas_release(held);
 }
 
 void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n) {
@@ -121,9 +122,8 @@ static void gram(double *M, const double *J, double lambda, size_t m, size_t n) 
   if (m * n * k > BLAS_FLOPS && m <= INT_MAX && n <= INT_MAX) {
     CBLAS_TRANSPOSE trans = m <= n ? CblasNoTrans : CblasTrans;
     int inner = (int)(m <= n ? n : m);
-    const bool held = hvi_blas_hold();
+    HVI_OWN_BY(release) const bool held = hvi_blas_hold();
     cblas_dsyrk(CblasRowMajor, CblasLower, trans, (int)k, inner, 1.0, J, (int)n, 0.0, M, (int)k);
-    hvi_blas_release(held);
   } else if (m <= n) {
     for (size_t i = 0; i < k; i++)
       for (size_t j = 0; j <= i; j++) M[i * k + j] = hvi_vec_dot(J + i * n, J + j * n, n);
@@ -177,9 +177,8 @@ static bool solve_large(double *y, double *M, double *diagonal, size_t k) {
 /* y = M^-1 y */
 static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
   if (k > LAPACK_SIZE) {
-    const bool held = hvi_blas_hold(), good = solve_large(y, M, diagonal, k);
-    hvi_blas_release(held);
-    return good;
+    HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+    return solve_large(y, M, diagonal, k);
   }
   if (!factor_small(M, k)) return false;
   solve_small(y, M, k);
@@ -234,11 +233,9 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
   size_t extra = 64 * n; /* room for LAPACK's blocks; 3 n - 1 is the least */
   HVI_TRY(copy_square(&copy, A, n, extra, err));
   lapack_int size = (lapack_int)n, room = (lapack_int)(extra < INT_MAX ? extra : INT_MAX);
-  const bool held = hvi_blas_hold();
-  lapack_int info =
-      LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room);
-  hvi_blas_release(held);
-  if (info == 0) return HVI_OK;
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room) == 0)
+    return HVI_OK;
   return hvi_error_input(err, "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
 }
 
@@ -271,9 +268,8 @@ hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n
   double *scratch = copy + n * n;
   lapack_int *pivots = (lapack_int *)(void *)(scratch + 4 * n);
   if (x != b) hvi_vec_copy(x, b, n);
-  const bool held = hvi_blas_hold(), solved = solve_lu(x, copy, scratch, pivots, n);
-  hvi_blas_release(held);
-  if (solved) return HVI_OK;
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  if (solve_lu(x, copy, scratch, pivots, n)) return HVI_OK;
   return hvi_error_input(err, "the matrix (%zu by %zu) is singular", n, n);
 }
 
@@ -287,11 +283,10 @@ hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_er
   double *tau = copy + n * n, *sign = tau + n, *scratch = sign + n;
   lapack_int size = (lapack_int)n, work_size = (lapack_int)(room < INT_MAX ? room : INT_MAX);
   hvi_rng_fill_normal(rng, 0.0, 1.0, n * n, copy);
-  const bool held = hvi_blas_hold();
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
   LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, size, size, copy, size, tau, scratch, work_size);
   for (size_t j = 0; j < n; j++) sign[j] = copysign(1.0, copy[j * n + j]);
   LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, size, size, size, copy, size, tau, scratch, work_size);
-  hvi_blas_release(held);
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < n; i++) Q[i * n + j] = sign[j] * copy[j * n + i];
   return HVI_OK;
@@ -309,9 +304,7 @@ bool hvi_dense_eigen(double *w, double *A, size_t n, double *work) {
   lapack_int *integers = (lapack_int *)(void *)(work + doubles), size = (lapack_int)n;
   if (doubles > INT_MAX) return false;
   /* columns in LAPACK's eyes are rows in ours */
-  const bool held = hvi_blas_hold();
-  const lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
-                                              (lapack_int)doubles, integers, 3 + 5 * size);
-  hvi_blas_release(held);
-  return info == 0;
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
+                             (lapack_int)doubles, integers, 3 + 5 * size) == 0;
 }
