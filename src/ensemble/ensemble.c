@@ -24,7 +24,6 @@ typedef struct job {
   const hvi_settings *method;
   const hvi_ensemble_settings *settings;
   hvi_lanes_plan *plan; /* NULL: the ordinary solver */
-  const hvi_lanes_kernel *kernel;
 
   pthread_mutex_t lock; /* of what follows, of sums in `out`, and of the progress function */
   size_t done;
@@ -153,7 +152,7 @@ static size_t inner_steps(const chunk *c) {
 }
 
 static void iterate(chunk *c) {
-  const hvi_lanes_kernel *kernel = c->job->kernel;
+  const hvi_lanes_kernel *kernel = hvi_lanes_kernels()[0];
   const hvi_ensemble *out = c->job->out;
   const size_t last = c->job->method->max_outer;
   const hvi_lane *active = &c->slots[HVI_SLOT_ACTIVE];
@@ -314,11 +313,7 @@ hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instan
   if (method->observe)
     return hvi_error_argument(
         err, "an ensemble has no observer of single rows: use its progress function");
-  job j = {.make = make_instance,
-           .context = context,
-           .method = method,
-           .settings = s,
-           .kernel = hvi_lanes_kernels()[0]};
+  job j = {.make = make_instance, .context = context, .method = method, .settings = s};
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");
   hvi_status status = run(&j, err);
   pthread_mutex_destroy(&j.lock);

@@ -47,17 +47,6 @@ static inline void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
   move(plan, s, running, plan->method->inner.lr);
 }
 
-/* beta1^t and beta2^t of the running lanes */
-static inline void raise_powers(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const hvi_lane *restrict running = s + HVI_SLOT_RUNNING;
-  hvi_lane *restrict power1 = s + HVI_SLOT_POWER1, *restrict power2 = s + HVI_SLOT_POWER2;
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double old1 = power1->at[l], old2 = power2->at[l];
-    power1->at[l] = running->at[l] != 0.0 ? old1 * plan->method->inner.beta1 : old1;
-    power2->at[l] = running->at[l] != 0.0 ? old2 * plan->method->inner.beta2 : old2;
-  }
-}
-
 static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double decay) {
   const hvi_optimizer_settings *o = &plan->method->inner;
   const double beta1 = o->beta1, beta2 = o->beta2, epsilon = o->epsilon;
@@ -65,11 +54,13 @@ static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double dec
   const hvi_lane *restrict running = s + HVI_SLOT_RUNNING, *restrict g = s + plan->step;
   hvi_lane *restrict theta = s + plan->theta;
   hvi_lane *restrict m = s + plan->first, *restrict v = s + plan->second;
+  hvi_lane *restrict power1 = s + HVI_SLOT_POWER1, *restrict power2 = s + HVI_SLOT_POWER2;
   hvi_lane rate, scale;
-  raise_powers(plan, s);
   for (int l = 0; l < HVI_LANES; l++) {
-    rate.at[l] = o->lr / (1.0 - s[HVI_SLOT_POWER1].at[l]);
-    scale.at[l] = 1.0 / (1.0 - s[HVI_SLOT_POWER2].at[l]);
+    power1->at[l] = running->at[l] != 0.0 ? power1->at[l] * beta1 : power1->at[l];
+    power2->at[l] = running->at[l] != 0.0 ? power2->at[l] * beta2 : power2->at[l];
+    rate.at[l] = o->lr / (1.0 - power1->at[l]);
+    scale.at[l] = 1.0 / (1.0 - power2->at[l]);
   }
   for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
@@ -226,11 +217,8 @@ static inline void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
 /* out = sum_i (x_i - y_i)^2 */
 static inline void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
                              const hvi_lane *restrict y, size_t n) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double difference = x->at[l] - y->at[l];
-    out->at[l] = difference * difference;
-  }
-  for (size_t i = 1; i < n; i++)
+  lane_fill(out, 0.0);
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double difference = x[i].at[l] - y[i].at[l];
       out->at[l] += difference * difference;
@@ -308,8 +296,8 @@ static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   const hvi_lane *restrict size2 = s + HVI_SLOT_RESIDUAL2, *restrict bound2 = s + HVI_SLOT_BOUND2;
   const hvi_lane *restrict still = s + HVI_SLOT_STILL, *restrict active = s + HVI_SLOT_ACTIVE;
   hvi_lane zero; /* NaN where something is not finite; F is where z is not */
-  for (int l = 0; l < HVI_LANES; l++) zero.at[l] = 0.0 * theta->at[l];
-  for (size_t i = 1; i < plan->d; i++)
+  lane_fill(&zero, 0.0);
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * theta[i].at[l];
   for (size_t i = 0; i < plan->n; i++)
     for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * f[i].at[l];

@@ -173,7 +173,6 @@ static void free_mlp(hvi_model *m) {
   hvi_mlp *mlp = (hvi_mlp *)m;
   hvi_net_free(mlp->net);
   hvi_free(mlp->input);
-  hvi_free(mlp->parts);
   hvi_free(mlp);
 }
 
@@ -245,10 +244,9 @@ static void lay_out(hvi_mlp *mlp) {
     mlp->base.outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / two;
 }
 
-static bool make_parts(hvi_mlp *mlp) {
+static void name_parts(hvi_mlp *mlp) {
   mlp->part_count = 2 * mlp->net->layer_count;
-  mlp->parts = hvi_alloc(mlp->part_count, sizeof *mlp->parts);
-  for (size_t l = 0; mlp->parts && l < mlp->net->layer_count; l++) {
+  for (size_t l = 0; l < mlp->net->layer_count; l++) {
     const hvi_net_layer *layer = &mlp->net->layers[l];
     hvi_mlp_part *w = &mlp->parts[2 * l], *b = w + 1;
     *w = (hvi_mlp_part){.offset = layer->weight, .dims = 2, .shape = {layer->out, layer->in}};
@@ -256,7 +254,6 @@ static bool make_parts(hvi_mlp *mlp) {
     snprintf(w->name, sizeof w->name, "%zu.weight", 2 * l);
     snprintf(b->name, sizeof b->name, "%zu.bias", 2 * l);
   }
-  return mlp->parts;
 }
 
 static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) {
@@ -273,7 +270,8 @@ static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) 
 hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
   *model = NULL;
   HVI_TRY(check_spec(spec, err));
-  HVI_OWN_BY(hvi_model_release) hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp));
+  HVI_OWN_BY(hvi_model_release)
+  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * spec->layer_count * sizeof(hvi_mlp_part));
   hvi_mlp *mlp = (hvi_mlp *)made;
   if (!mlp) return hvi_error_memory(err, "a network");
   made->ops = &mlp->ops;
@@ -286,7 +284,7 @@ hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *e
   HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
   HVI_TRY(check_size(mlp, err));
   if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
-  if (!make_parts(mlp)) return hvi_error_memory(err, "a network's table of shapes");
+  name_parts(mlp);
   lay_out(mlp);
   *model = made;
   made = NULL;

@@ -15,10 +15,10 @@ typedef struct hvi_mlp {
   size_t rows, x_row, threads;
   double shift, scale; /* of the outputs: 0 and 1 unless rescaled */
   float *input;        /* [rows][x_row]; NULL: in the cache */
-  size_t part_count;
-  hvi_mlp_part *parts;
   /* where things lie in a cache, in floats from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
+  size_t part_count;
+  hvi_mlp_part parts[];
 } hvi_mlp;
 
 /* The network behind a model, or NULL. */

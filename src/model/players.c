@@ -62,24 +62,20 @@ static const hvi_model *player(const hvi_model *m, size_t k) {
   return ((const players *)m)->player[k];
 }
 
-static void free_players(hvi_model *m) {
+static void drop(hvi_model *m) {
   for (size_t k = 0; k < m->block_count; k++) hvi_model_free(((players *)m)->player[k]);
   hvi_free(m);
 }
 
-static const hvi_model_ops players_ops = {.name = "players",
-                                          .eval = eval,
-                                          .vjp = vjp,
-                                          .jvp = jvp,
-                                          .player = player,
-                                          .free = free_players};
+static const hvi_model_ops players_ops = {
+    .name = "players", .eval = eval, .vjp = vjp, .jvp = jvp, .player = player, .free = drop};
 
 static const hvi_model_ops chains_ops = {.name = "chains",
                                          .eval = eval_chains,
                                          .vjp = multiply_chains,
                                          .jvp = multiply_chains,
                                          .player = player,
-                                         .free = free_players};
+                                         .free = drop};
 
 /* Places the players one after another in theta, z and the cache. */
 static void lay_out(players *p, size_t count, hvi_model *const *from) {

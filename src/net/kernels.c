@@ -171,13 +171,6 @@ static void normals(float *out, size_t n, hvi_rng *rng) {
   memcpy(out + i, last, (n - i) * sizeof *out);
 }
 
-const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {.name = HVI_LEVEL_NAME,
-                                                  .product = product,
-                                                  .add_rows = add_rows,
-                                                  .transpose = transpose,
-                                                  .adam = adam,
-                                                  .follow = follow,
-                                                  .normals = normals,
-                                                  .exp = exponentials,
-                                                  .tanh = tangents,
-                                                  .log = logarithms};
+const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {HVI_LEVEL_NAME, product,   add_rows, transpose,
+                                                  adam,           follow,    normals,  exponentials,
+                                                  tangents,       logarithms};

@@ -37,24 +37,26 @@ ALWAYS_INLINE vf softplus_of(vf x, vf *slope) {
   return at_least(x, 0.0f) + log1p_of(exp_of(-magnitude(x)));
 }
 
-DEFINE_MAP(relu, at_least(x, 0.0f))
-DEFINE_MAP(leaky, choose(x < 0.0f, x * 0.01f, x))
-DEFINE_MAP(celu, choose(x > 0.0f, x, expm1_of(at_most(x, 0.0f))))
-DEFINE_MAP(sigmoid, sigmoid_of(x))
-
-/* c[n] <- f(c[n]), slope[n] = f'; slopes are not wanted when slope is NULL */
-#define DEFINE_KEEPING(name, f)                                                                    \
+/* c[n] <- value, an expression in x, which is a vector of c[n]; slope[n] <- s, which the expression
+ * may set, unless slope is NULL */
+#define DEFINE_ACTIVATION(name, value)                                                             \
   static void name(float *c, float *slope, size_t n) {                                             \
     for (size_t i = 0; i < n; i += WIDTH) {                                                        \
       const size_t count = lanes(n - i);                                                           \
-      vf s;                                                                                        \
-      store_some(c + i, f(load_some(c + i, count), &s), count);                                    \
+      const vf x = load_some(c + i, count);                                                        \
+      vf s = {0};                                                                                  \
+      store_some(c + i, value, count);                                                             \
       if (slope) store_some(slope + i, s, count);                                                  \
     }                                                                                              \
   }
 
-DEFINE_KEEPING(gelu, gelu_of)
-DEFINE_KEEPING(softplus, softplus_of)
+DEFINE_ACTIVATION(relu, at_least(x, 0.0f))
+DEFINE_ACTIVATION(leaky, choose(x < 0.0f, x * 0.01f, x))
+DEFINE_ACTIVATION(celu, choose(x > 0.0f, x, expm1_of(at_most(x, 0.0f))))
+DEFINE_ACTIVATION(sigmoid, sigmoid_of(x))
+DEFINE_ACTIVATION(tangent, tanh_of(x))
+DEFINE_ACTIVATION(gelu, gelu_of(x, &s))
+DEFINE_ACTIVATION(softplus, softplus_of(x, &s))
 
 /* c[n] <- value, an expression in u and y, which are vectors of c[n] and of[n] */
 #define DEFINE_PULL(name, value)                                                                   \
@@ -73,7 +75,8 @@ DEFINE_PULL(pull_tanh, (1.0f - y * y) * u)
 DEFINE_PULL(pull_sigmoid, (1.0f - y) * y * u)
 DEFINE_PULL(pull_slope, (u * y))
 
-static void softmax(float *c, size_t n) {
+static void softmax(float *c, float *slope, size_t n) {
+  (void)slope;
   float top = c[0];
   for (size_t i = 1; i < n; i++) top = c[i] > top ? c[i] : top;
   vf sum = {0};
@@ -93,16 +96,13 @@ static void pull_softmax(float *u, const float *y, size_t n) {
   for (size_t i = 0; i < n; i++) u[i] = y[i] * (u[i] - mean);
 }
 
-typedef void (*map_fn)(float *out, const float *in, size_t n);
-
-static const map_fn maps[HVI_ACTIVATION_COUNT] = {[HVI_RELU] = relu,
-                                                  [HVI_LEAKY_RELU] = leaky,
-                                                  [HVI_TANH] = tangents,
-                                                  [HVI_SIGMOID] = sigmoid,
-                                                  [HVI_CELU] = celu};
+static void (*const activations[HVI_ACTIVATION_COUNT])(float *c, float *slope, size_t n) = {
+    [HVI_RELU] = relu,         [HVI_LEAKY_RELU] = leaky, [HVI_TANH] = tangent,
+    [HVI_SIGMOID] = sigmoid,   [HVI_CELU] = celu,        [HVI_GELU] = gelu,
+    [HVI_SOFTPLUS] = softplus, [HVI_SOFTMAX] = softmax};
 
 /* Those that keep their slopes have them in the place of y. */
-static const map_fn pulls[HVI_ACTIVATION_COUNT] = {
+static void (*const pulls[HVI_ACTIVATION_COUNT])(float *u, const float *y, size_t n) = {
     [HVI_RELU] = pull_relu,       [HVI_LEAKY_RELU] = pull_leaky, [HVI_TANH] = pull_tanh,
     [HVI_SIGMOID] = pull_sigmoid, [HVI_CELU] = pull_celu,        [HVI_GELU] = pull_slope,
     [HVI_SOFTPLUS] = pull_slope,  [HVI_SOFTMAX] = pull_softmax};
@@ -110,18 +110,11 @@ static const map_fn pulls[HVI_ACTIVATION_COUNT] = {
 /* n elements from offset `at` of C, y and the slopes */
 static void finish_run(const hvi_product *p, size_t at, size_t n) {
   const hvi_activation s = p->activation;
-  float *c = p->c + at, *slope = p->slope ? p->slope + at : NULL;
-  if (p->finish == HVI_FINISH_PULL) {
-    if (pulls[s]) pulls[s](c, (hvi_activation_keeps(s) ? p->y_slope : p->y) + at, n);
-  } else if (s == HVI_GELU) {
-    gelu(c, slope, n);
-  } else if (s == HVI_SOFTPLUS) {
-    softplus(c, slope, n);
-  } else if (s == HVI_SOFTMAX) {
-    softmax(c, n);
-  } else if (maps[s]) {
-    maps[s](c, c, n);
-  }
+  if (s == HVI_IDENTITY) return;
+  if (p->finish == HVI_FINISH_PULL)
+    pulls[s](p->c + at, (hvi_activation_keeps(s) ? p->y_slope : p->y) + at, n);
+  else
+    activations[s](p->c + at, hvi_activation_keeps(s) && p->slope ? p->slope + at : NULL, n);
 }
 
 /* Rows first .. first + rows; those without gaps are one run, unless the activation mixes a row. */

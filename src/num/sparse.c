@@ -21,9 +21,7 @@ hvi_status hvi_sparse_new(hvi_sparse *out, size_t rows, size_t columns, size_t e
   *out = (hvi_sparse){.rows = rows, .columns = columns};
   if (columns > UINT32_MAX || rows > UINT32_MAX)
     return hvi_error_input(
-        err,
-        "a sparse matrix of %zu by %zu is too large; rows and columns are counted "
-        "in 32 bits",
+        err, "a sparse matrix of %zu by %zu is too large; rows and columns are counted in 32 bits",
         rows, columns);
   out->start = hvi_alloc(rows + 1, sizeof *out->start);
   out->column = hvi_alloc(entries, sizeof *out->column);
