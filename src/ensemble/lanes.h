@@ -37,8 +37,9 @@ typedef struct hvi_lanes_player {
   size_t layer_count, first_layer;
   size_t eta, weight; /* one slot each */
   size_t jacobian;    /* [out][dim] */
-  /* the pseudo-inverse, with k = min(out, dim) and l = max(out, dim) */
-  size_t rows;    /* [k][l] */
+  size_t k, length;   /* min(out, dim) and max(out, dim) */
+  /* the pseudo-inverse */
+  size_t rows;    /* [k][length] */
   size_t turned;  /* [k][1] when out <= dim, else [k][k] */
   size_t squares; /* [k] */
   size_t scale;   /* one */

@@ -105,8 +105,9 @@ static void place_layers(hvi_lanes_plan *plan, double *lane, const hvi_lanes_pla
 
 /* What the second-order methods need; returns the room a player needs for a while. */
 static size_t place_linear(hvi_lanes_plan *plan, hvi_lanes_player *player) {
-  const size_t k = player->out < player->dim ? player->out : player->dim;
   if (plan->rule < HVI_LANES_GN) return 0;
+  const size_t k = player->k = player->out < player->dim ? player->out : player->dim;
+  player->length = player->out < player->dim ? player->dim : player->out;
   player->jacobian = room(plan, player->out * player->dim);
   if (plan->rule != HVI_LANES_LM) {
     player->rows = room(plan, player->out * player->dim);
