@@ -14,7 +14,6 @@
 #include "ensemble/lanes.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 /* An ensemble under way. */
 typedef struct job {
@@ -86,11 +85,10 @@ static hvi_status load(chunk *c, hvi_error *err) {
 }
 
 static void set_bounds(const chunk *c) {
-  const hvi_lane *residual2 = &c->slots[HVI_SLOT_RESIDUAL2];
-  hvi_lane *bound2 = &c->slots[HVI_SLOT_BOUND2];
   for (size_t i = 0; i < HVI_LANES; i++) {
-    const double bound = c->plan->growth_bound * (1.0 + sqrt(residual2->at[i]));
-    bound2->at[i] = bound * bound;
+    const double residual = sqrt(c->slots[HVI_SLOT_RESIDUAL2].at[i]);
+    const double bound = c->plan->growth_bound * (1.0 + residual);
+    c->slots[HVI_SLOT_BOUND2].at[i] = bound * bound;
   }
 }
 
@@ -145,16 +143,10 @@ static void write_lanes(const chunk *c, size_t row, const hvi_lane *alive) {
   }
 }
 
-static size_t inner_steps(const chunk *c) {
-  const hvi_settings *s = c->job->method;
-  const double grown = s->inner_growth * (double)(c->iteration - 1);
-  return s->inner_steps + (size_t)fmin(grown, 1e15);
-}
-
 static void iterate(chunk *c) {
   const hvi_lanes_kernel *kernel = hvi_lanes_kernels()[0];
   const hvi_ensemble *out = c->job->out;
-  const size_t last = c->job->method->max_outer;
+  const hvi_settings *method = c->job->method;
   const hvi_lane *active = &c->slots[HVI_SLOT_ACTIVE];
   size_t row = 0;
   kernel->start(c->plan, c->slots);
@@ -164,8 +156,10 @@ static void iterate(chunk *c) {
   while (c->left > 0) {
     const bool record = ++c->iteration == out->outer[row];
     const hvi_lane alive = *active;
-    kernel->step(c->plan, c->slots, inner_steps(c), record);
-    if (c->iteration == last || kernel->ended(c->plan, c->slots)) end_lanes(c);
+    const double grown = method->inner_growth * (double)(c->iteration - 1);
+    const size_t inner = method->inner_steps + (size_t)fmin(grown, 1e15);
+    kernel->step(c->plan, c->slots, inner, record);
+    if (c->iteration == method->max_outer || kernel->ended(c->plan, c->slots)) end_lanes(c);
     if (record) write_lanes(c, row++, &alive);
   }
   /* rows that no instance reached: their values as they ended */
@@ -286,7 +280,7 @@ static hvi_status make_plan(job *j, hvi_error *err) {
   return hvi_lanes_plan_new(&j->plan, one.problem, j->method, err);
 }
 
-static hvi_status run(job *j, hvi_error *err) {
+static hvi_status run(job *j, hvi_ensemble **ensemble, hvi_error *err) {
   const hvi_ensemble_settings *s = j->settings;
   HVI_TRY(make_plan(j, err));
   HVI_OWN hvi_lanes_plan *plan = j->plan;
@@ -297,7 +291,8 @@ static hvi_status run(job *j, hvi_error *err) {
   const size_t chunks = (s->count + HVI_LANES - 1) / HVI_LANES;
   HVI_TRY(hvi_parallel_run(chunks, s->threads, run_chunk, j, err));
   out->lanes = out->lanes && j->done == s->count;
-  out = NULL; /* the caller's */
+  *ensemble = out;
+  out = NULL;
   return HVI_OK;
 }
 
@@ -315,8 +310,7 @@ hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instan
         err, "an ensemble has no observer of single rows: use its progress function");
   job j = {.make = make_instance, .context = context, .method = method, .settings = s};
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");
-  hvi_status status = run(&j, err);
+  const hvi_status status = run(&j, ensemble, err);
   pthread_mutex_destroy(&j.lock);
-  if (!status) *ensemble = j.out;
   return status;
 }

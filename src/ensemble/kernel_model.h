@@ -20,7 +20,7 @@ static inline void lane_copy(hvi_lane *restrict out, const hvi_lane *restrict x,
 }
 
 /* y = w0 x0 + .. + w_{n-1} x_{n-1}, or y += that; both flags are constants where this is inlined */
-__attribute__((always_inline)) static inline void terms(hvi_lane *restrict y,
+static inline __attribute__((always_inline)) void terms(hvi_lane *restrict y,
                                                         const hvi_lane *restrict w, size_t stride,
                                                         const hvi_lane *restrict x, int n,
                                                         bool add) {

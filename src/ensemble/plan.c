@@ -3,9 +3,9 @@
  * numbers, and writes them when it is given a lane. An instance has the shape of the others when its
  * own plan has the same tables.
  *
- * Yes for games whose players are stacks of fixed layers with theta as input, over boxes, simplices
- * and free outputs, with an optimizer whose steps need no decision of their own, and a plain
- * target. Everything else is left to the ordinary solver.
+ * Yes for games whose players are stacks of fixed layers with theta as input and any activation but
+ * gelu and softplus, over boxes, simplices and free outputs, with an optimizer whose steps need no
+ * decision of their own, and a plain target. All else is left to the ordinary solver.
  */
 #include "base/base.h"
 #include "ensemble/lanes.h"
@@ -39,11 +39,6 @@ static bool settings_fit(const hvi_settings *s) {
          s->max_seconds == 0.0;
 }
 
-static bool activation_fits(hvi_activation a) {
-  return a == HVI_IDENTITY || a == HVI_CELU || a == HVI_SIGMOID || a == HVI_SOFTMAX ||
-         a == HVI_TANH || a == HVI_RELU || a == HVI_LEAKY_RELU;
-}
-
 /* Player k's model as a stack, or NULL when it is something else. */
 static const hvi_stack *player_stack(const hvi_problem *p, size_t k) {
   const hvi_model *m = p->model;
@@ -54,7 +49,8 @@ static bool player_fits(const hvi_stack *stack) {
   if (!stack || stack->input || stack->layer_count == 0) return false;
   for (size_t i = 0; i < stack->layer_count; i++) {
     const hvi_stack_layer *layer = &stack->layers[i];
-    if (!layer->matrix || layer->train_bias || !activation_fits(layer->activation)) return false;
+    const bool curved = layer->activation == HVI_GELU || layer->activation == HVI_SOFTPLUS;
+    if (!layer->matrix || layer->train_bias || curved) return false;
   }
   const hvi_model *m = &stack->base;
   return m->out <= MOST_RANK || m->dim <= MOST_RANK;

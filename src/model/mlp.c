@@ -92,9 +92,9 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 static void bind(const hvi_model *m, double *cache, const void *sample) {
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   const hvi_mlp_batch *batch = sample;
-  const size_t in = mlp->net->in, rows = !batch ? 0 : batch->rows;
-  float *x = floats_of(cache) + mlp->x;
+  const size_t in = mlp->net->in, rows = batch ? batch->rows : 0;
   const size_t kept = rows < mlp->rows ? rows : mlp->rows;
+  float *x = floats_of(cache) + mlp->x;
   memset(x, 0, mlp->rows * mlp->x_row * sizeof *x);
   for (size_t i = 0; i < kept; i++) memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
   memcpy(cache, &kept, sizeof kept);

@@ -45,10 +45,8 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 /* Players that are chains of one unit: theta_k and z_k, no calls. */
 static void eval_chains(const hvi_model *m, double *cache, const double *theta, double *z) {
   const players *p = (const players *)m;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_stack *chain = (const hvi_stack *)p->player[k];
-    z[k] = hvi_chain_value(chain, theta[k], cache + p->blocks[k].cache);
-  }
+  for (size_t k = 0; k < m->block_count; k++)
+    z[k] = hvi_chain_value((const hvi_stack *)p->player[k], theta[k], cache + p->blocks[k].cache);
 }
 
 static void multiply_chains(const hvi_model *m, double *cache, const double *theta, const double *u,

@@ -122,7 +122,7 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
                 double *grad) {
   const hvi_stack *s = (const hvi_stack *)m;
   double *delta = cache + s->back, *below = delta + s->widest;
-  if (s->trainable_layers) hvi_vec_zero(grad, m->dim);
+  if (s->input || m->dim > s->in) hvi_vec_zero(grad, m->dim); /* layers add theirs */
   for (size_t l = s->layer_count; l-- > 0;) {
     const hvi_stack_layer *layer = &s->layers[l];
     const size_t in = layer->in, out = layer->out;
@@ -264,7 +264,6 @@ static size_t lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
     theta += (from->matrix ? 0 : entries) + (from->train_bias ? out : 0);
     constants += (from->matrix ? entries : 0) + (from->bias ? out : 0);
     cache += 2 * s->rows * out;
-    s->trainable_layers |= !from->matrix || from->train_bias;
     in = out;
     if (s->rows * in > s->widest) s->widest = s->rows * in;
   }

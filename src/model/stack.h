@@ -22,9 +22,8 @@ typedef struct hvi_stack {
   double *input;     /* [rows][in] when fixed, NULL when theta begins with it */
   double *constants; /* fixed matrices, biases and inputs, in one block */
   size_t layer_count;
-  bool trainable_layers; /* some layer has parameters of its own */
-  size_t back;           /* where in the cache two scratch vectors of `widest` doubles begin */
-  size_t widest;         /* rows x the largest width */
+  size_t back;   /* where in the cache two scratch vectors of `widest` doubles begin */
+  size_t widest; /* rows x the largest width */
   hvi_stack_layer layers[];
 } hvi_stack;
 

@@ -50,8 +50,7 @@ void hvi_net_free(hvi_net *net);
 void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng);
 hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng, hvi_error *err);
 
-/* weights[net->weights] holds the parameters first; fills in the rest. After every change of them.
- */
+/* weights[net->weights] has the parameters first; fills in the rest. After every change of them. */
 void hvi_net_prepare(const hvi_net *net, float *weights);
 
 /* Floats that a trace of `rows` rows takes: outputs of all layers, slopes where kept, slack. */
@@ -82,11 +81,8 @@ typedef struct hvi_net_pull {
 void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, const float *x,
                       size_t x_row, const float *trace, const hvi_net_pull *pull);
 
-/*
- * The derivative of the outputs along a change of the parameters, after a forward pass:
- *   dA_l = (dA_{l-1} W_l' + A_{l-1} dW_l' + db_l) * s_l'
- * `direction` is laid out as weights, and prepared as they are; `tangent` as the trace, and its
- * last layer is the result.
- */
+/* The derivative of the outputs along a change of the parameters, after a forward pass. `direction`
+ * is laid out as weights, and prepared as they are; `tangent` as the trace, and its last layer is
+ * the result. */
 void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, const float *x,
                      size_t x_row, const float *trace, const float *direction, float *tangent);

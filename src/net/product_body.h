@@ -260,10 +260,6 @@ static void multiply_panel(const hvi_product *p, const panel *at) {
   if (j < p->n) multiply_rest(p, at, j);
 }
 
-static size_t panel_rows(size_t left) {
-  return left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
-}
-
 /* The dot products of `rows` rows of A with a contiguous b. */
 ALWAYS_INLINE void dots(const hvi_product *p, size_t i, size_t rows) {
   const float *a = p->a + i * p->a_row, *b = p->b;
@@ -300,7 +296,8 @@ static void product(const hvi_product *p) {
     return;
   }
   for (size_t i = 0, rows; i < p->m; i += rows) {
-    rows = panel_rows(p->m - i);
+    const size_t left = p->m - i;
+    rows = left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
     const panel at = {p->a + i * p->a_row, p->a_row, p->a_step, p->c + i * p->c_row, rows};
     multiply_panel(p, &at);
     finish(p, i, rows);

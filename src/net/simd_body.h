@@ -95,10 +95,6 @@ ALWAYS_INLINE vf choose(vi mask, vf x, vf y) { return (vf)((mask & (vi)x) | (~ma
 
 ALWAYS_INLINE vf magnitude(vf x) { return (vf)((vi)x & 0x7FFFFFFF); }
 
-ALWAYS_INLINE vf with_sign_of(vf x, vf sign) {
-  return (vf)(((vi)x & 0x7FFFFFFF) | ((vi)sign & INT32_MIN));
-}
-
 /* A NaN in x stays: maximum and minimum of the hardware give their second operand then. */
 #if defined(__x86_64__)
 
@@ -218,7 +214,7 @@ ALWAYS_INLINE vf expm1_of(vf x) {
 
 ALWAYS_INLINE vf tanh_of(vf x) {
   const vf t = expm1_of(magnitude(x) * -2.0f);
-  return with_sign_of(t / (t + 2.0f), x);
+  return (vf)((vi)magnitude(t / (t + 2.0f)) | ((vi)x & INT32_MIN));
 }
 
 /* 1 / (1 + exp(-x)), by an exponential that cannot overflow */

@@ -239,21 +239,12 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
   return hvi_error_input(err, "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
 }
 
-static double one_norm(const double *A, size_t n) {
-  double largest = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    double sum = 0.0;
-    for (size_t j = 0; j < n; j++) sum += fabs(A[i * n + j]);
-    largest = fmax(largest, sum);
-  }
-  return largest;
-}
-
 /* Row-major A is column-major A', so the transposed system is solved. False when A is singular to
  * working precision. */
 static bool solve_lu(double *x, double *LU, double *scratch, lapack_int *pivots, size_t n) {
   const lapack_int size = (lapack_int)n;
-  double norm = one_norm(LU, n), rcond = 0.0;
+  const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, scratch);
+  double rcond = 0.0;
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
          LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, scratch,
                              pivots + n) == 0 &&
@@ -273,8 +264,7 @@ hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n
   return hvi_error_input(err, "the matrix (%zu by %zu) is singular", n, n);
 }
 
-/* With R's diagonal made positive the decomposition is unique, and Q is distributed as it should.
- */
+/* With R's diagonal made positive the decomposition is unique, and Q distributed as it should. */
 hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err) {
   if (n == 0) return HVI_OK;
   HVI_OWN double *copy = NULL;

@@ -135,16 +135,14 @@ size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, doubl
   residual e = {.betadd = g.beta, .rhod = 1.0};
   if (!(it.zetabar > 0.0)) return 0; /* b is orthogonal to the range of A, or not a number */
 
-  size_t count = 0;
-  while (count < max_iterations) {
+  for (size_t count = 1; count <= max_iterations; count++) {
     bidiagonal_step(&g);
     double residual_norm = iterate_step(&it, &e, &g, damp);
-    count++;
     norm_A2 += g.beta * g.beta;
-    if (done(fabs(it.zetabar), residual_norm, sqrt(norm_A2), norm_b, tol)) break;
+    if (done(fabs(it.zetabar), residual_norm, sqrt(norm_A2), norm_b, tol)) return count;
     norm_A2 += g.alpha * g.alpha;
   }
-  return count;
+  return max_iterations;
 }
 
 size_t hvi_lsmr_work(size_t rows, size_t columns) {

@@ -42,12 +42,11 @@ void hvi_sparse_free(hvi_sparse *A) {
 static hvi_status check_starts(const hvi_sparse *A, hvi_error *err) {
   if (A->start[0] != 0)
     return hvi_error_input(err, "a sparse matrix starts at entry %zu, not at 0", A->start[0]);
-  for (size_t i = 0; i < A->rows; i++) {
-    if (A->start[i + 1] >= A->start[i]) continue;
-    return hvi_error_input(err,
-                           "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
-                           i + 1, A->start[i + 1], A->start[i]);
-  }
+  for (size_t i = 0; i < A->rows; i++)
+    if (A->start[i + 1] < A->start[i])
+      return hvi_error_input(err,
+                             "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
+                             i + 1, A->start[i + 1], A->start[i]);
   return HVI_OK;
 }
 
