@@ -27,53 +27,42 @@ static inline void move(const hvi_lanes_plan *plan, hvi_lane *s, const hvi_lane 
                         double t) {
   hvi_lane *restrict theta = s + plan->theta;
   const hvi_lane *restrict step = s + plan->step;
-  for (size_t i = 0; i < plan->d; i++) {
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old = theta[i].at[l], fresh = old - t * step[i].at[l];
       theta[i].at[l] = moving->at[l] != 0.0 ? fresh : old;
     }
-  }
 }
 
 static inline void momentum_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const double keep = plan->inner.momentum;
-  const hvi_lane *restrict running = s + plan->running;
+  const double keep = plan->method->inner.momentum;
+  const hvi_lane *restrict running = s + HVI_SLOT_RUNNING;
   hvi_lane *restrict velocity = s + plan->first, *restrict step = s + plan->step;
-  for (size_t i = 0; i < plan->d; i++) {
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old = velocity[i].at[l], fresh = keep * old + step[i].at[l];
       velocity[i].at[l] = running->at[l] != 0.0 ? fresh : old;
       step[i].at[l] = fresh;
     }
-  }
-  move(plan, s, running, plan->inner.lr);
-}
-
-/* beta1^t and beta2^t of the running lanes */
-static inline void raise_powers(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const hvi_lane *restrict running = s + plan->running;
-  hvi_lane *restrict power1 = s + plan->power1, *restrict power2 = s + plan->power2;
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double old1 = power1->at[l], old2 = power2->at[l];
-    power1->at[l] = running->at[l] != 0.0 ? old1 * plan->inner.beta1 : old1;
-    power2->at[l] = running->at[l] != 0.0 ? old2 * plan->inner.beta2 : old2;
-  }
+  move(plan, s, running, plan->method->inner.lr);
 }
 
 static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double decay) {
-  const hvi_optimizer_settings *o = &plan->inner;
+  const hvi_optimizer_settings *o = &plan->method->inner;
   const double beta1 = o->beta1, beta2 = o->beta2, epsilon = o->epsilon;
   const double keep = 1.0 - o->lr * decay;
-  const hvi_lane *restrict running = s + plan->running, *restrict g = s + plan->step;
+  const hvi_lane *restrict running = s + HVI_SLOT_RUNNING, *restrict g = s + plan->step;
   hvi_lane *restrict theta = s + plan->theta;
   hvi_lane *restrict m = s + plan->first, *restrict v = s + plan->second;
+  hvi_lane *restrict power1 = s + HVI_SLOT_POWER1, *restrict power2 = s + HVI_SLOT_POWER2;
   hvi_lane rate, scale;
-  raise_powers(plan, s);
   for (int l = 0; l < HVI_LANES; l++) {
-    rate.at[l] = o->lr / (1.0 - s[plan->power1].at[l]);
-    scale.at[l] = 1.0 / (1.0 - s[plan->power2].at[l]);
+    power1->at[l] = running->at[l] != 0.0 ? power1->at[l] * beta1 : power1->at[l];
+    power2->at[l] = running->at[l] != 0.0 ? power2->at[l] * beta2 : power2->at[l];
+    rate.at[l] = o->lr / (1.0 - power1->at[l]);
+    scale.at[l] = 1.0 / (1.0 - power2->at[l]);
   }
-  for (size_t i = 0; i < plan->d; i++) {
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old_m = m[i].at[l], old_v = v[i].at[l], old = theta[i].at[l], gi = g[i].at[l];
       const double new_m = beta1 * old_m + (1.0 - beta1) * gi;
@@ -84,17 +73,16 @@ static inline void adam_step(const hvi_lanes_plan *plan, hvi_lane *s, double dec
       v[i].at[l] = running->at[l] != 0.0 ? new_v : old_v;
       theta[i].at[l] = running->at[l] != 0.0 ? fresh : old;
     }
-  }
 }
 
 static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, double factor) {
-  hvi_lane top, good = s[plan->running];
+  hvi_lane top, good = s[HVI_SLOT_RUNNING];
   lane_fill(&top, 0.0);
   for (size_t k = 0; k < plan->player_count; k++) {
     jacobian(plan, &plan->players[k], s);
     svd_factor(plan, &plan->players[k], s, &top, &good);
   }
-  for (int l = 0; l < HVI_LANES; l++) top.at[l] *= plan->inner.rank_tol;
+  for (int l = 0; l < HVI_LANES; l++) top.at[l] *= plan->method->inner.rank_tol;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     svd_solve(plan, p, s, s + plan->step + p->theta, &top);
@@ -103,7 +91,7 @@ static inline void gauss_newton_step(const hvi_lanes_plan *plan, hvi_lane *s, do
 }
 
 static inline void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  hvi_lane good = s[plan->running], unused;
+  hvi_lane good = s[HVI_SLOT_RUNNING], unused;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     jacobian(plan, p, s);
@@ -114,28 +102,19 @@ static inline void levenberg_step(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 static inline void inner_step(const hvi_lanes_plan *plan, hvi_lane *s) {
-  switch (plan->rule) {
-  case HVI_LANES_GD:
-    gradient(plan, s);
-    move(plan, s, s + plan->running, plan->inner.lr);
-    break;
-  case HVI_LANES_MOMENTUM:
-    gradient(plan, s);
+  const hvi_optimizer_settings *o = &plan->method->inner;
+  const hvi_lanes_rule rule = plan->rule;
+  if (rule < HVI_LANES_GN) gradient(plan, s);
+  if (rule == HVI_LANES_GD)
+    move(plan, s, s + HVI_SLOT_RUNNING, o->lr);
+  else if (rule == HVI_LANES_MOMENTUM)
     momentum_step(plan, s);
-    break;
-  case HVI_LANES_ADAM:
-  case HVI_LANES_ADAMW:
-    gradient(plan, s);
-    adam_step(plan, s, plan->rule == HVI_LANES_ADAM ? 0.0 : plan->inner.weight_decay);
-    break;
-  case HVI_LANES_GN:
-  case HVI_LANES_DGN:
-    gauss_newton_step(plan, s, plan->rule == HVI_LANES_GN ? 1.0 : plan->inner.factor);
-    break;
-  case HVI_LANES_LM:
+  else if (rule <= HVI_LANES_ADAMW)
+    adam_step(plan, s, rule == HVI_LANES_ADAM ? 0.0 : o->weight_decay);
+  else if (rule == HVI_LANES_LM)
     levenberg_step(plan, s);
-    break;
-  }
+  else
+    gauss_newton_step(plan, s, rule == HVI_LANES_GN ? 1.0 : o->factor);
 }
 
 static inline void forget(const hvi_lanes_plan *plan, hvi_lane *s) {
@@ -144,8 +123,8 @@ static inline void forget(const hvi_lanes_plan *plan, hvi_lane *s) {
     lane_fill(s + plan->first + i, 0.0);
     lane_fill(s + plan->second + i, 0.0);
   }
-  lane_fill(s + plan->power1, 1.0);
-  lane_fill(s + plan->power2, 1.0);
+  lane_fill(s + HVI_SLOT_POWER1, 1.0);
+  lane_fill(s + HVI_SLOT_POWER2, 1.0);
 }
 
 static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
@@ -211,12 +190,11 @@ static inline void simplex_gap(hvi_lane *restrict gap, const hvi_lane *restrict 
   for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) gap[i].at[l] = z[i].at[l] - f[i].at[l];
   simplex_threshold(&tau, gap, n);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double x = z[i].at[l] - f[i].at[l] - tau.at[l], y = x > 0.0 ? x : 0.0;
       gap[i].at[l] = z[i].at[l] - y;
     }
-  }
 }
 
 /* The square of the residual; its root is taken where someone looks at it. */
@@ -233,22 +211,18 @@ static inline void residual(const hvi_lanes_plan *plan, hvi_lane *s) {
     else
       lane_copy(gap, f, set->len);
   }
-  product(s + plan->residual2, s + plan->gap, 1, s + plan->gap, plan->n);
+  product(s + HVI_SLOT_RESIDUAL2, s + plan->gap, 1, s + plan->gap, plan->n);
 }
 
 /* out = sum_i (x_i - y_i)^2 */
 static inline void distance2(hvi_lane *restrict out, const hvi_lane *restrict x,
                              const hvi_lane *restrict y, size_t n) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double difference = x->at[l] - y->at[l];
-    out->at[l] = difference * difference;
-  }
-  for (size_t i = 1; i < n; i++) {
+  lane_fill(out, 0.0);
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double difference = x[i].at[l] - y[i].at[l];
       out->at[l] += difference * difference;
     }
-  }
 }
 
 /* r = z - target */
@@ -281,9 +255,9 @@ static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
 
 /* Lanes whose loss is down to alpha^2 of the first stop running; true while some run. */
 static inline bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const double share = plan->alpha * plan->alpha;
-  const hvi_lane *restrict loss0 = s + plan->loss0;
-  hvi_lane *restrict now = s + plan->loss, *restrict running = s + plan->running;
+  const double share = plan->method->alpha * plan->method->alpha;
+  const hvi_lane *restrict loss0 = s + HVI_SLOT_LOSS0;
+  hvi_lane *restrict now = s + HVI_SLOT_LOSS, *restrict running = s + HVI_SLOT_RUNNING;
   uint64_t any = 0;
   loss(plan, s, now);
   for (int l = 0; l < HVI_LANES; l++) {
@@ -297,8 +271,8 @@ static inline bool keep_running(const hvi_lanes_plan *plan, hvi_lane *s) {
 /* Counts the steps in which z hardly moved, measured by the length of the exact step, as
  * outer/solver.c does; most steps need only the first half. */
 static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
-  const hvi_lane *restrict size2 = s + plan->residual2, *restrict eta = s + plan->players[0].eta;
-  hvi_lane *restrict still = s + plan->still;
+  const hvi_lane *restrict size2 = s + HVI_SLOT_RESIDUAL2, *restrict eta = s + plan->players[0].eta;
+  hvi_lane *restrict still = s + HVI_SLOT_STILL;
   hvi_lane moved2, norm2;
   uint64_t any = 0;
   distance2(&moved2, s + plan->z, s + plan->z_last, plan->n);
@@ -319,11 +293,11 @@ static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
 
 static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
   const hvi_lane *restrict theta = s + plan->theta, *restrict f = s + plan->f;
-  const hvi_lane *restrict size2 = s + plan->residual2, *restrict bound2 = s + plan->bound2;
-  const hvi_lane *restrict still = s + plan->still, *restrict active = s + plan->active;
+  const hvi_lane *restrict size2 = s + HVI_SLOT_RESIDUAL2, *restrict bound2 = s + HVI_SLOT_BOUND2;
+  const hvi_lane *restrict still = s + HVI_SLOT_STILL, *restrict active = s + HVI_SLOT_ACTIVE;
   hvi_lane zero; /* NaN where something is not finite; F is where z is not */
-  for (int l = 0; l < HVI_LANES; l++) zero.at[l] = 0.0 * theta->at[l];
-  for (size_t i = 1; i < plan->d; i++)
+  lane_fill(&zero, 0.0);
+  for (size_t i = 0; i < plan->d; i++)
     for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * theta[i].at[l];
   for (size_t i = 0; i < plan->n; i++)
     for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * f[i].at[l];
@@ -339,7 +313,7 @@ static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
 static inline void evaluate(const hvi_lanes_plan *plan, hvi_lane *s, bool record) {
   operate(plan, s);
   residual(plan, s);
-  if (record) distance2(s + plan->dist2, s + plan->z, s + plan->solution, plan->n);
+  if (record) distance2(s + HVI_SLOT_DIST2, s + plan->z, s + plan->solution, plan->n);
 }
 
 static inline void start(const hvi_lanes_plan *plan, hvi_lane *s) {
@@ -352,16 +326,16 @@ static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_st
   const bool watch = plan->stall_window < INFINITY;
   if (watch) lane_copy(s + plan->z_last, s + plan->z, plan->n);
   freeze(plan, s);
-  if (record || plan->alpha > 0.0) loss(plan, s, s + plan->loss0);
-  if (!plan->keep_state) forget(plan, s);
-  s[plan->running] = s[plan->active];
+  if (record || plan->method->alpha > 0.0) loss(plan, s, s + HVI_SLOT_LOSS0);
+  if (!plan->method->keep_state) forget(plan, s);
+  s[HVI_SLOT_RUNNING] = s[HVI_SLOT_ACTIVE];
   for (size_t i = 0; i < inner_steps; i++) {
-    if (plan->alpha > 0.0 && !keep_running(plan, s)) break;
+    if (plan->method->alpha > 0.0 && !keep_running(plan, s)) break;
     inner_step(plan, s);
     forward(plan, s);
     measure(plan, s);
   }
-  if (record) loss(plan, s, s + plan->loss);
+  if (record) loss(plan, s, s + HVI_SLOT_LOSS);
   evaluate(plan, s, record);
   if (watch) count_still(plan, s);
 }

@@ -22,35 +22,29 @@
 
 enum { MAX_SWEEPS = 40 };
 
-static inline size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
-
 /* good = 0 where an element of x[n] is not finite, and the largest magnitude of the others */
 static inline void find_largest(hvi_lane *restrict largest, hvi_lane *restrict good,
                                 const hvi_lane *restrict x, size_t n) {
   lane_fill(largest, 0.0);
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double v = fabs(x[i].at[l]), top = largest->at[l];
       largest->at[l] = v > top ? v : top;
       good->at[l] = v <= DBL_MAX ? good->at[l] : 0.0;
     }
-  }
 }
 
-/* The short side of J as rows, divided by its largest element; what the rotations act on besides.
- */
+/* The short side of J as rows, divided by its largest element; what rotations act on besides. */
 static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_lane *r,
                              const hvi_lane *restrict inverse) {
-  const size_t k = smaller(p->out, p->dim), n = p->out * p->dim;
-  const size_t length = n / k;
+  const size_t k = p->k, length = p->length;
   const hvi_lane *restrict J = s + p->jacobian;
   hvi_lane *restrict B = s + p->rows, *restrict Q = s + p->turned;
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < length; j++) {
       const hvi_lane *from = p->out <= p->dim ? &J[i * length + j] : &J[j * k + i];
       for (int l = 0; l < HVI_LANES; l++) B[i * length + j].at[l] = from->at[l] * inverse->at[l];
     }
-  }
   if (p->out <= p->dim) {
     lane_copy(Q, r, k);
     return;
@@ -61,13 +55,12 @@ static inline void load_rows(const hvi_lanes_player *p, hvi_lane *s, const hvi_l
 /* (p, q) <- (c p - s q, s p + c q) */
 static inline void rotate(hvi_lane *restrict p, hvi_lane *restrict q, const hvi_lane *restrict c,
                           const hvi_lane *restrict s, size_t n) {
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n; i++)
     for (int l = 0; l < HVI_LANES; l++) {
       const double old = p[i].at[l];
       p[i].at[l] = c->at[l] * old - s->at[l] * q[i].at[l];
       q[i].at[l] = s->at[l] * old + c->at[l] * q[i].at[l];
     }
-  }
 }
 
 /* Cosine and sine that make two rows orthogonal: a and b their squared lengths, which follow, g
@@ -104,7 +97,7 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
     for (int l = 0; l < HVI_LANES; l++)
       negligible->at[l] += 16.0 * DBL_EPSILON * DBL_EPSILON * squares[i].at[l];
   }
-  for (size_t p = 0; p + 1 < k; p++) {
+  for (size_t p = 0; p + 1 < k; p++)
     for (size_t q = p + 1; q < k; q++) {
       hvi_lane *row_p = B + p * length, *row_q = B + q * length;
       product(g, row_p, 1, row_q, length);
@@ -114,7 +107,6 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
       rotate(row_p, row_q, c, s, length);
       rotate(Q + p * width, Q + q * width, c, s, width);
     }
-  }
   return turned;
 }
 
@@ -122,7 +114,7 @@ static inline uint64_t sweep(hvi_lane *B, hvi_lane *Q, hvi_lane *squares, hvi_la
  * is not finite. */
 static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
                               hvi_lane *restrict top, hvi_lane *restrict good) {
-  const size_t k = smaller(p->out, p->dim), length = p->out * p->dim / k;
+  const size_t k = p->k, length = p->length;
   hvi_lane *restrict inverse = s + p->scale, *squares = s + p->squares;
   const double least = 0x1p-1023; /* has a finite inverse */
   hvi_lane size;
@@ -148,7 +140,7 @@ static inline void svd_factor(const hvi_lanes_plan *plan, const hvi_lanes_player
 /* x = J^+ r of one player, singular values at or below `cut` being zero */
 static inline void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
                              hvi_lane *x, const hvi_lane *restrict cut) {
-  const size_t k = smaller(p->out, p->dim), length = p->out * p->dim / k;
+  const size_t k = p->k, length = p->length;
   const hvi_lane *B = s + p->rows, *Q = s + p->turned, *restrict squares = s + p->squares;
   const hvi_lane *restrict inverse = s + p->scale;
   hvi_lane *restrict c = s + plan->scratch;
@@ -170,12 +162,11 @@ static inline void svd_solve(const hvi_lanes_plan *plan, const hvi_lanes_player 
 /* The lower triangle of J J' + lambda I, or of J'J + lambda I where that is smaller. */
 static inline void gram(hvi_lane *M, const hvi_lanes_player *p, const hvi_lane *J, hvi_lane *column,
                         double lambda) {
-  const bool wide = p->out <= p->dim;
-  const size_t k = smaller(p->out, p->dim);
+  const size_t k = p->k;
   for (size_t i = 0; i < k; i++) {
     for (size_t j = 0; j <= i; j++) {
       hvi_lane *to = &M[i * k + j];
-      if (wide) {
+      if (p->out <= p->dim) {
         product(to, J + i * p->dim, 1, J + j * p->dim, p->dim);
       } else {
         for (size_t r = 0; r < p->out; r++) column[r] = J[r * k + j];
@@ -233,17 +224,16 @@ static inline void ldl_solve(hvi_lane *y, const hvi_lane *M, size_t k) {
 /* x = argmin |J x - r|^2 + lambda |x|^2 of one player */
 static inline void damped_solve(const hvi_lanes_plan *plan, const hvi_lanes_player *p, hvi_lane *s,
                                 hvi_lane *x, hvi_lane *good) {
-  const size_t k = smaller(p->out, p->dim);
   const hvi_lane *J = s + p->jacobian, *r = s + plan->r + p->z;
-  hvi_lane *M = s + plan->scratch, *y = M + k * k;
-  gram(M, p, J, s + plan->back, plan->inner.damping);
-  ldl_factor(M, good, k);
+  hvi_lane *M = s + plan->scratch, *y = M + p->k * p->k;
+  gram(M, p, J, s + plan->back, plan->method->inner.damping);
+  ldl_factor(M, good, p->k);
   if (p->out <= p->dim) {
-    lane_copy(y, r, k);
-    ldl_solve(y, M, k);
-    for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, y, k);
+    lane_copy(y, r, p->k);
+    ldl_solve(y, M, p->k);
+    for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, y, p->k);
   } else {
     for (size_t j = 0; j < p->dim; j++) product(x + j, J + j, p->dim, r, p->out);
-    ldl_solve(x, M, k);
+    ldl_solve(x, M, p->k);
   }
 }

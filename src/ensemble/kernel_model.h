@@ -19,36 +19,17 @@ static inline void lane_copy(hvi_lane *restrict out, const hvi_lane *restrict x,
   for (size_t i = 0; i < n; i++) out[i] = x[i];
 }
 
-/* y = w0 x0 + .. over 1 to 4 terms */
-static inline void sum_terms(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
-                             const hvi_lane *restrict x, size_t n) {
-  const hvi_lane *w1 = w + stride, *w2 = w1 + stride, *w3 = w2 + stride;
-  switch (n) {
-  case 1:
-    for (int l = 0; l < HVI_LANES; l++) y->at[l] = w->at[l] * x->at[l];
-    break;
-  case 2:
-    for (int l = 0; l < HVI_LANES; l++) y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l];
-    break;
-  case 3:
-    for (int l = 0; l < HVI_LANES; l++)
-      y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l];
-    break;
-  default:
-    for (int l = 0; l < HVI_LANES; l++) {
-      y->at[l] = w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l] +
-                 w3->at[l] * x[3].at[l];
-    }
-  }
-}
-
-/* y += w0 x0 + .. + w3 x3 */
-static inline void add_terms(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
-                             const hvi_lane *restrict x) {
-  const hvi_lane *w1 = w + stride, *w2 = w1 + stride, *w3 = w2 + stride;
+/* y = w0 x0 + .. + w_{n-1} x_{n-1}, or y += that; both flags are constants where this is inlined */
+static inline __attribute__((always_inline)) void terms(hvi_lane *restrict y,
+                                                        const hvi_lane *restrict w, size_t stride,
+                                                        const hvi_lane *restrict x, int n,
+                                                        bool add) {
   for (int l = 0; l < HVI_LANES; l++) {
-    y->at[l] += w->at[l] * x->at[l] + w1->at[l] * x[1].at[l] + w2->at[l] * x[2].at[l] +
-                w3->at[l] * x[3].at[l];
+    double sum = w->at[l] * x->at[l];
+    if (n > 1) sum += w[stride].at[l] * x[1].at[l];
+    if (n > 2) sum += w[2 * stride].at[l] * x[2].at[l];
+    if (n > 3) sum += w[3 * stride].at[l] * x[3].at[l];
+    y->at[l] = add ? y->at[l] + sum : sum;
   }
 }
 
@@ -56,8 +37,11 @@ static inline void add_terms(hvi_lane *restrict y, const hvi_lane *restrict w, s
 static inline void product(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
                            const hvi_lane *restrict x, size_t n) {
   size_t i = (n - 1) % 4 + 1;
-  sum_terms(y, w, stride, x, i);
-  for (; i < n; i += 4) add_terms(y, w + i * stride, stride, x + i);
+  if (i == 1) terms(y, w, stride, x, 1, false);
+  if (i == 2) terms(y, w, stride, x, 2, false);
+  if (i == 3) terms(y, w, stride, x, 3, false);
+  if (i == 4) terms(y, w, stride, x, 4, false);
+  for (; i < n; i += 4) terms(y, w + i * stride, stride, x + i, 4, true);
 }
 
 static inline void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
@@ -111,29 +95,15 @@ static inline void softmax(hvi_lane *restrict y, size_t n) {
     for (int l = 0; l < HVI_LANES; l++) y[i].at[l] *= sum.at[l];
 }
 
-static inline void activate(hvi_activation kind, hvi_lane *restrict y, hvi_lane *restrict slope,
-                            size_t n) {
-  switch (kind) {
-  case HVI_CELU:
-    for (size_t i = 0; i < n; i++) celu(y + i, slope + i);
-    break;
-  case HVI_SIGMOID:
-    for (size_t i = 0; i < n; i++) sigmoid(y + i, slope + i);
-    break;
-  case HVI_SOFTMAX:
-    softmax(y, n);
-    break;
-  case HVI_TANH:
-    for (size_t i = 0; i < n; i++) hyperbolic_tangent(y + i, slope + i);
-    break;
-  case HVI_RELU:
-    for (size_t i = 0; i < n; i++) leaky(y + i, slope + i, 0.0);
-    break;
-  case HVI_LEAKY_RELU:
-    for (size_t i = 0; i < n; i++) leaky(y + i, slope + i, 0.01);
-    break;
-  default: /* identity; no plan has another */
-    break;
+/* The identity does nothing; no plan has another. */
+static inline void activate(size_t kind, hvi_lane *restrict y, hvi_lane *restrict slope, size_t n) {
+  if (kind == HVI_SOFTMAX) softmax(y, n);
+  for (size_t i = 0; i < n; i++) {
+    if (kind == HVI_CELU) celu(y + i, slope + i);
+    if (kind == HVI_SIGMOID) sigmoid(y + i, slope + i);
+    if (kind == HVI_TANH) hyperbolic_tangent(y + i, slope + i);
+    if (kind == HVI_RELU) leaky(y + i, slope + i, 0.0);
+    if (kind == HVI_LEAKY_RELU) leaky(y + i, slope + i, 0.01);
   }
 }
 
@@ -143,7 +113,7 @@ static inline void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
     const hvi_lanes_player *player = &plan->players[k];
     const hvi_lane *x = s + plan->theta + player->theta;
     for (size_t j = 0; j < player->layer_count; j++) {
-      const hvi_lanes_layer *layer = &player->layers[j];
+      const hvi_lanes_layer *layer = &plan->layers[player->first_layer + j];
       hvi_lane *y = s + layer->y;
       const hvi_lane *W = s + layer->matrix, *b = s + layer->bias;
       for (size_t i = 0; i < layer->out; i++) {
@@ -179,7 +149,7 @@ static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *playe
                        const hvi_lane *u, hvi_lane *out) {
   hvi_lane *delta = s + plan->back, *down = delta + plan->widest;
   for (size_t j = player->layer_count; j-- > 0;) {
-    const hvi_lanes_layer *layer = &player->layers[j];
+    const hvi_lanes_layer *layer = &plan->layers[player->first_layer + j];
     const hvi_lane *W = s + layer->matrix;
     pull(layer, s, delta, u);
     hvi_lane *to = j == 0 ? out : down;

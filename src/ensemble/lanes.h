@@ -17,26 +17,29 @@ typedef struct hvi_lane {
   _Alignas(64) double at[HVI_LANES];
 } hvi_lane;
 
-/* y = activation(W x + b); numbers are slots */
+/* Plans are compared by their tables, byte by byte: these have no gaps. Numbers are slots where
+ * nothing else is said. */
+
+/* y = activation(W x + b) */
 typedef struct hvi_lanes_layer {
   size_t in, out;
-  hvi_activation activation;
-  bool biased;
-  size_t matrix; /* [out][in] */
-  size_t bias;   /* [out] */
-  size_t y;      /* [out]; the last layer's are the player's outputs */
-  size_t slope;  /* [out] */
+  size_t activation; /* hvi_activation */
+  size_t biased;     /* 1 or 0 */
+  size_t matrix;     /* [out][in] */
+  size_t bias;       /* [out] */
+  size_t y;          /* [out]; the last layer's are the player's outputs */
+  size_t slope;      /* [out] */
 } hvi_lanes_layer;
 
 typedef struct hvi_lanes_player {
   size_t dim, out;
   size_t theta, z; /* where the player's share of a vector over all players begins */
-  size_t layer_count;
-  const hvi_lanes_layer *layers;
+  size_t layer_count, first_layer;
   size_t eta, weight; /* one slot each */
   size_t jacobian;    /* [out][dim] */
-  /* the pseudo-inverse, with k = min(out, dim) and l = max(out, dim) */
-  size_t rows;    /* [k][l] */
+  size_t k, length;   /* min(out, dim) and max(out, dim) */
+  /* the pseudo-inverse */
+  size_t rows;    /* [k][length] */
   size_t turned;  /* [k][1] when out <= dim, else [k][k] */
   size_t squares; /* [k] */
   size_t scale;   /* one */
@@ -48,7 +51,7 @@ typedef struct hvi_lanes_payoff {
 } hvi_lanes_payoff;
 
 typedef struct hvi_lanes_set {
-  hvi_set_kind kind;
+  size_t kind; /* hvi_set_kind */
   size_t begin, len;
   size_t lower, upper; /* box: [len] */
 } hvi_lanes_set;
@@ -63,17 +66,31 @@ typedef enum hvi_lanes_rule {
   HVI_LANES_LM
 } hvi_lanes_rule;
 
+/* The first slots, of one number each. */
+enum {
+  HVI_SLOT_ACTIVE,  /* 1 or 0: not ended yet */
+  HVI_SLOT_RUNNING, /* 1 or 0: still in the inner loop */
+  HVI_SLOT_POWER1,  /* beta1^t of Adam */
+  HVI_SLOT_POWER2,  /* beta2^t */
+  HVI_SLOT_LOSS0,   /* before the inner steps */
+  HVI_SLOT_LOSS,    /* after them */
+  HVI_SLOT_DIST2,
+  HVI_SLOT_RESIDUAL2,
+  HVI_SLOT_BOUND2, /* a larger residual2 is divergence */
+  HVI_SLOT_STILL,  /* outer steps in a row without movement */
+  HVI_SLOT_COUNT
+};
+
 typedef struct hvi_lanes_plan {
+  const hvi_settings *method;
   hvi_lanes_rule rule;
-  hvi_optimizer_settings inner;
-  double alpha;
-  bool keep_state;
   double tol2;         /* a residual2 at or below has converged */
   double growth_bound; /* infinite: no bound */
   double stall_window; /* infinite: nothing counts as stalled */
 
   size_t d, n;
   size_t player_count, payoff_count, set_count;
+  size_t table_size; /* bytes of the tables, which follow the plan in memory */
   hvi_lanes_player *players;
   hvi_lanes_layer *layers;
   hvi_lanes_payoff *payoffs;
@@ -83,13 +100,7 @@ typedef struct hvi_lanes_plan {
   size_t theta, step, first, second;   /* [d] */
   size_t z, z_last, f, target, r, gap; /* [n] */
   size_t solution, offset;             /* [n]; offset: the constant part of F */
-  size_t power1, power2;               /* beta^t of Adam, one each */
-  size_t active, running;  /* one each, 1 or 0: not ended yet; still in the inner loop */
-  size_t loss0, loss;      /* one each */
-  size_t dist2, residual2; /* one each */
-  size_t bound2;           /* one: a larger residual2 is divergence */
-  size_t still;            /* one: outer steps in a row without movement */
-  size_t back;             /* [2 * widest] */
+  size_t back;                         /* [2 * widest] */
   size_t widest;
   size_t scratch; /* for one player at a time */
   size_t slots;
@@ -110,14 +121,14 @@ typedef struct hvi_lanes_kernel {
 
 extern const hvi_lanes_kernel hvi_lanes_baseline, hvi_lanes_avx2, hvi_lanes_avx512;
 
-/* Whether lanes can run this method on this problem, and how; *plan is NULL when they cannot. */
+/* Whether lanes can run this method, which stays, on this problem, and how; *plan is NULL when they
+ * cannot. Free it with hvi_free. */
 hvi_status hvi_lanes_plan_new(hvi_lanes_plan **plan, const hvi_problem *p, const hvi_settings *s,
                               hvi_error *err);
-void hvi_lanes_plan_free(hvi_lanes_plan *plan);
-/* Writes an instance into one lane and makes it active; false when its shape is not the plan's. eta
- * is the step size in force. */
-bool hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane, const hvi_problem *p,
-                    const hvi_settings *s, double eta);
+/* Writes an instance into one lane and makes it active; *fits is false, and nothing is written,
+ * when its shape is not the plan's. eta is the step size in force. */
+hvi_status hvi_lanes_load(const hvi_lanes_plan *plan, hvi_lane *slots, size_t lane,
+                          const hvi_problem *p, double eta, bool *fits, hvi_error *err);
 
 /* The builds that this CPU can run, fastest first, ending in NULL. */
 const hvi_lanes_kernel *const *hvi_lanes_kernels(void);

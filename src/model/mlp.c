@@ -16,11 +16,11 @@
 
 #include <float.h>
 
-enum { LINE = 64, FLOATS = LINE / sizeof(float), MOST_THREADS = 1024 };
+HVI_RELEASE(hvi_model)
+
+enum { LINE = 64, MOST_THREADS = 1024 };
 
 _Static_assert(sizeof(size_t) <= sizeof(double), "a count fits into a double of cache");
-
-static size_t aligned(size_t floats) { return (floats + FLOATS - 1) / FLOATS * FLOATS; }
 
 /* The floats of a cache: after its first double, from a whole cache line on. */
 static float *floats_of(double *cache) {
@@ -56,7 +56,7 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   float *weights = floats_of(cache) + mlp->weights;
   const hvi_batch b = batch_of(mlp, cache);
-  mlp->bulk->narrow(weights, theta, m->dim);
+  hvi_bulk_best()->narrow(weights, theta, m->dim);
   hvi_net_prepare(mlp->net, weights);
   hvi_batch_forward(&b, z);
   clear_rest(mlp, &b, z);
@@ -71,7 +71,7 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
   float *gradient = floats_of(cache) + mlp->gradient;
   const hvi_batch b = batch_of(mlp, cache);
   hvi_batch_backward(&b, u, gradient);
-  mlp->bulk->widen(out, gradient, m->dim);
+  hvi_bulk_best()->widen(out, gradient, m->dim);
   if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->dim);
 }
 
@@ -81,7 +81,7 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   float *direction = floats_of(cache) + mlp->direction;
   const hvi_batch b = batch_of(mlp, cache);
-  mlp->bulk->narrow(direction, v, m->dim);
+  hvi_bulk_best()->narrow(direction, v, m->dim);
   hvi_net_prepare(mlp->net, direction);
   hvi_batch_tangent(&b, direction, out);
   clear_rest(mlp, &b, out);
@@ -92,9 +92,9 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 static void bind(const hvi_model *m, double *cache, const void *sample) {
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   const hvi_mlp_batch *batch = sample;
-  const size_t in = mlp->net->in, rows = !batch ? 0 : batch->rows;
-  float *x = floats_of(cache) + mlp->x;
+  const size_t in = mlp->net->in, rows = batch ? batch->rows : 0;
   const size_t kept = rows < mlp->rows ? rows : mlp->rows;
+  float *x = floats_of(cache) + mlp->x;
   memset(x, 0, mlp->rows * mlp->x_row * sizeof *x);
   for (size_t i = 0; i < kept; i++) memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
   memcpy(cache, &kept, sizeof kept);
@@ -173,7 +173,6 @@ static void free_mlp(hvi_model *m) {
   hvi_mlp *mlp = (hvi_mlp *)m;
   hvi_net_free(mlp->net);
   hvi_free(mlp->input);
-  hvi_free(mlp->parts);
   hvi_free(mlp);
 }
 
@@ -209,7 +208,7 @@ static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
 
 static size_t reserve(size_t *at, size_t floats) {
   const size_t begin = *at;
-  *at += aligned(floats + HVI_NET_SLACK);
+  *at += hvi_net_aligned(floats + HVI_NET_SLACK);
   return begin;
 }
 
@@ -245,10 +244,9 @@ static void lay_out(hvi_mlp *mlp) {
     mlp->base.outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / two;
 }
 
-static bool make_parts(hvi_mlp *mlp) {
+static void name_parts(hvi_mlp *mlp) {
   mlp->part_count = 2 * mlp->net->layer_count;
-  mlp->parts = hvi_alloc(mlp->part_count, sizeof *mlp->parts);
-  for (size_t l = 0; mlp->parts && l < mlp->net->layer_count; l++) {
+  for (size_t l = 0; l < mlp->net->layer_count; l++) {
     const hvi_net_layer *layer = &mlp->net->layers[l];
     hvi_mlp_part *w = &mlp->parts[2 * l], *b = w + 1;
     *w = (hvi_mlp_part){.offset = layer->weight, .dims = 2, .shape = {layer->out, layer->in}};
@@ -256,7 +254,6 @@ static bool make_parts(hvi_mlp *mlp) {
     snprintf(w->name, sizeof w->name, "%zu.weight", 2 * l);
     snprintf(b->name, sizeof b->name, "%zu.bias", 2 * l);
   }
-  return mlp->parts;
 }
 
 static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) {
@@ -266,41 +263,31 @@ static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) 
   mlp->input = hvi_alloc(mlp->rows * mlp->x_row + HVI_NET_SLACK, sizeof *mlp->input);
   if (!mlp->input) return hvi_error_memory(err, "a network's inputs");
   for (size_t i = 0; i < mlp->rows; i++)
-    mlp->bulk->narrow(mlp->input + i * mlp->x_row, input + i * in, in);
-  return HVI_OK;
-}
-
-static hvi_status fill(hvi_mlp *mlp, const hvi_mlp_spec *spec, hvi_error *err) {
-  const hvi_net_spec shape = {.in = spec->in,
-                              .layer_count = spec->layer_count,
-                              .widths = spec->widths,
-                              .hidden = spec->hidden,
-                              .head = spec->head};
-  HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
-  mlp->x_row = aligned(spec->in);
-  hvi_status status = check_size(mlp, err);
-  if (!status && spec->input) status = take_input(mlp, spec->input, err);
-  if (status) return status;
-  if (!make_parts(mlp)) return hvi_error_memory(err, "a network's table of shapes");
-  lay_out(mlp);
+    hvi_bulk_best()->narrow(mlp->input + i * mlp->x_row, input + i * in, in);
   return HVI_OK;
 }
 
 hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
   *model = NULL;
   HVI_TRY(check_spec(spec, err));
-  hvi_mlp *mlp = hvi_alloc(1, sizeof *mlp);
+  HVI_OWN_BY(hvi_model_release)
+  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * spec->layer_count * sizeof(hvi_mlp_part));
+  hvi_mlp *mlp = (hvi_mlp *)made;
   if (!mlp) return hvi_error_memory(err, "a network");
+  made->ops = &mlp->ops;
+  mlp->ops.free = free_mlp;
   mlp->rows = spec->rows;
   mlp->threads = spec->threads ? spec->threads : 1;
-  mlp->bulk = hvi_bulk_best();
   mlp->scale = 1.0;
-  hvi_status status = fill(mlp, spec, err);
-  if (status) {
-    free_mlp(&mlp->base);
-    return status;
-  }
-  *model = &mlp->base;
+  mlp->x_row = hvi_net_aligned(spec->in);
+  const hvi_net_spec shape = {spec->in, spec->layer_count, spec->widths, spec->hidden, spec->head};
+  HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
+  HVI_TRY(check_size(mlp, err));
+  if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
+  name_parts(mlp);
+  lay_out(mlp);
+  *model = made;
+  made = NULL;
   return HVI_OK;
 }
 

@@ -12,14 +12,13 @@ typedef struct hvi_mlp {
   hvi_model_ops ops; /* which of the optional ones there are depends on inputs and outputs */
   hvi_block block;
   hvi_net *net;
-  const hvi_bulk *bulk;
   size_t rows, x_row, threads;
   double shift, scale; /* of the outputs: 0 and 1 unless rescaled */
   float *input;        /* [rows][x_row]; NULL: in the cache */
-  size_t part_count;
-  hvi_mlp_part *parts;
   /* where things lie in a cache, in floats from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
+  size_t part_count;
+  hvi_mlp_part parts[];
 } hvi_mlp;
 
 /* The network behind a model, or NULL. */

@@ -10,8 +10,8 @@
 
 typedef struct players {
   hvi_model base;
-  hvi_model **player; /* [block_count], owned */
-  hvi_block *blocks;
+  hvi_block *blocks;   /* [block_count], behind the players in memory */
+  hvi_model *player[]; /* [block_count], owned */
 } players;
 
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
@@ -45,10 +45,8 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 /* Players that are chains of one unit: theta_k and z_k, no calls. */
 static void eval_chains(const hvi_model *m, double *cache, const double *theta, double *z) {
   const players *p = (const players *)m;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_stack *chain = (const hvi_stack *)p->player[k];
-    z[k] = hvi_chain_value(chain, theta[k], cache + p->blocks[k].cache);
-  }
+  for (size_t k = 0; k < m->block_count; k++)
+    z[k] = hvi_chain_value((const hvi_stack *)p->player[k], theta[k], cache + p->blocks[k].cache);
 }
 
 static void multiply_chains(const hvi_model *m, double *cache, const double *theta, const double *u,
@@ -62,78 +60,55 @@ static const hvi_model *player(const hvi_model *m, size_t k) {
   return ((const players *)m)->player[k];
 }
 
-static void free_players(hvi_model *m) {
-  players *p = (players *)m;
-  for (size_t k = 0; p->player && k < m->block_count; k++) hvi_model_free(p->player[k]);
-  hvi_free(p->player);
-  hvi_free(p->blocks);
-  hvi_free(p);
+static void drop(hvi_model *m) {
+  for (size_t k = 0; k < m->block_count; k++) hvi_model_free(((players *)m)->player[k]);
+  hvi_free(m);
 }
 
-static const hvi_model_ops players_ops = {.name = "players",
-                                          .eval = eval,
-                                          .vjp = vjp,
-                                          .jvp = jvp,
-                                          .player = player,
-                                          .free = free_players};
+static const hvi_model_ops players_ops = {
+    .name = "players", .eval = eval, .vjp = vjp, .jvp = jvp, .player = player, .free = drop};
 
 static const hvi_model_ops chains_ops = {.name = "chains",
                                          .eval = eval_chains,
                                          .vjp = multiply_chains,
                                          .jvp = multiply_chains,
                                          .player = player,
-                                         .free = free_players};
-
-static bool all_chains(const players *p) {
-  for (size_t k = 0; k < p->base.block_count; k++) {
-    const hvi_stack *stack = hvi_stack_of(p->player[k]);
-    if (!stack || !hvi_chain_fits(stack)) return false;
-  }
-  return true;
-}
-
-static hvi_status give_up(size_t count, hvi_model *const *from, hvi_status status) {
-  for (size_t k = 0; from && k < count; k++) hvi_model_free(from[k]);
-  return status;
-}
+                                         .free = drop};
 
 /* Places the players one after another in theta, z and the cache. */
-static void lay_out(players *p) {
+static void lay_out(players *p, size_t count, hvi_model *const *from) {
   hvi_model *m = &p->base;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_model *one = p->player[k];
+  bool chains = true;
+  p->blocks = (void *)(p->player + count);
+  for (size_t k = 0; k < count; k++) {
+    const hvi_model *one = p->player[k] = from[k];
     p->blocks[k] = (hvi_block){
         .theta = m->dim, .dim = one->dim, .z = m->out, .out = one->out, .cache = m->cache};
     m->dim += one->dim;
     m->out += one->out;
     m->cache += one->cache;
+    chains = chains && hvi_chain_is(one);
   }
+  m->block_count = count;
   m->blocks = p->blocks;
+  m->ops = chains ? &chains_ops : &players_ops;
 }
 
 hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *from,
                            hvi_error *err) {
   *model = NULL;
-  for (size_t k = 0; from && k < count; k++) {
-    if (!from[k] || from[k]->block_count != 1) {
-      hvi_error_argument(err, "player %zu is not a model of one player", k + 1);
-      return give_up(count, from, HVI_ERROR_ARGUMENT);
-    }
-  }
   if (count == 0 || !from) return hvi_error_argument(err, "there must be at least one player");
-  players *p = hvi_alloc(1, sizeof *p);
-  if (p) {
-    p->player = hvi_alloc(count, sizeof(hvi_model *));
-    p->blocks = hvi_alloc(count, sizeof *p->blocks);
+  hvi_status status = HVI_OK;
+  for (size_t k = 0; k < count && !status; k++)
+    if (!from[k] || from[k]->block_count != 1)
+      status = hvi_error_argument(err, "player %zu is not a model of one player", k + 1);
+  players *p = NULL;
+  if (!status) p = hvi_alloc(1, sizeof *p + count * (sizeof *p->player + sizeof *p->blocks));
+  if (!p) {
+    for (size_t k = 0; k < count; k++) hvi_model_free(from[k]);
+    return status ? status : hvi_error_memory(err, "the players' models");
   }
-  if (!p || !p->player || !p->blocks) {
-    if (p) hvi_free(p->player), hvi_free(p->blocks), hvi_free(p);
-    return give_up(count, from, hvi_error_memory(err, "the players' models"));
-  }
-  p->base = (hvi_model){.ops = &players_ops, .block_count = count};
-  for (size_t k = 0; k < count; k++) p->player[k] = from[k];
-  lay_out(p);
-  if (all_chains(p)) p->base.ops = &chains_ops;
+  lay_out(p, count, from);
   *model = &p->base;
   return HVI_OK;
 }

@@ -110,20 +110,19 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
 static void add_layer_gradient(const hvi_stack *s, const hvi_stack_layer *layer, const double *x,
                                const double *delta, double *grad) {
   const size_t in = layer->in, out = layer->out;
-  for (size_t r = 0; r < s->rows; r++) {
+  for (size_t r = 0; r < s->rows; r++)
     for (size_t i = 0; i < out; i++) {
       const double d = delta[r * out + i];
       if (!layer->matrix) hvi_vec_add(grad + layer->theta_matrix + i * in, d, x + r * in, in);
       if (layer->train_bias) grad[layer->theta_bias + i] += d;
     }
-  }
 }
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *grad) {
   const hvi_stack *s = (const hvi_stack *)m;
   double *delta = cache + s->back, *below = delta + s->widest;
-  if (s->trainable_layers) hvi_vec_zero(grad, m->dim);
+  if (s->input || m->dim > s->in) hvi_vec_zero(grad, m->dim); /* layers add theirs */
   for (size_t l = s->layer_count; l-- > 0;) {
     const hvi_stack_layer *layer = &s->layers[l];
     const size_t in = layer->in, out = layer->out;
@@ -165,14 +164,8 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 }
 
 static void free_stack(hvi_model *m) {
-  hvi_stack *s = (hvi_stack *)m;
-  for (size_t l = 0; s->layers && l < s->layer_count; l++) {
-    hvi_free(s->layers[l].matrix);
-    hvi_free(s->layers[l].bias);
-  }
-  hvi_free(s->layers);
-  hvi_free(s->input);
-  hvi_free(s);
+  hvi_free(((hvi_stack *)m)->constants);
+  hvi_free(m);
 }
 
 static const hvi_model_ops stack_ops = {
@@ -183,40 +176,31 @@ static void chain_eval(const hvi_model *m, double *cache, const double *theta, d
 }
 
 /* J' u and J v are the same product here. */
-static void chain_product(const hvi_model *m, double *cache, const double *theta, const double *u,
-                          double *out) {
+static void chain_mul(const hvi_model *m, double *cache, const double *theta, const double *u,
+                      double *out) {
   (void)m, (void)theta;
   *out = *cache * *u;
 }
 
-static const hvi_model_ops chain_ops = {.name = "chain",
-                                        .eval = chain_eval,
-                                        .vjp = chain_product,
-                                        .jvp = chain_product,
-                                        .free = free_stack};
+static const hvi_model_ops chain_ops = {
+    .name = "chain", .eval = chain_eval, .vjp = chain_mul, .jvp = chain_mul, .free = free_stack};
+
+bool hvi_chain_is(const hvi_model *m) { return m->ops == &chain_ops; }
 
 const hvi_stack *hvi_stack_of(const hvi_model *m) {
   const bool stack = m && (m->ops == &stack_ops || m->ops == &chain_ops);
   return stack ? (const hvi_stack *)m : NULL;
 }
 
-bool hvi_chain_fits(const hvi_stack *s) {
-  if (s->input || s->in != 1) return false;
+/* Whether a stack is a chain: theta the input, fixed layers, one unit each, elementwise. */
+static bool chain_fits(const hvi_stack *s) {
+  bool fits = !s->input && s->in == 1;
   for (size_t l = 0; l < s->layer_count; l++) {
     const hvi_stack_layer *layer = &s->layers[l];
     const bool fixed = layer->matrix && !layer->train_bias;
-    if (layer->out != 1 || !fixed || layer->activation == HVI_SOFTMAX) return false;
+    fits = fits && layer->out == 1 && fixed && layer->activation != HVI_SOFTMAX;
   }
-  return true;
-}
-
-/* Copies the numbers of each layer to where the evaluation looks for them. */
-static void prepare_chain(hvi_stack *s) {
-  for (size_t l = 0; l < s->layer_count; l++) {
-    hvi_stack_layer *layer = &s->layers[l];
-    layer->w = *layer->matrix;
-    layer->b = layer->bias ? *layer->bias : 0.0;
-  }
+  return fits;
 }
 
 static hvi_status check_numbers(const double *x, size_t n, const char *what, size_t layer,
@@ -238,8 +222,8 @@ static hvi_status check_layer(const hvi_stack_spec *spec, size_t l, size_t in, h
   size_t entries;
   if (!hvi_multiply_sizes(layer->out, in, &entries))
     return hvi_error_input(err, "layer %zu is too large", l + 1);
-  hvi_status status = check_numbers(layer->matrix, entries, "matrix", l, err);
-  return status ? status : check_numbers(layer->bias, layer->out, "bias", l, err);
+  HVI_TRY(check_numbers(layer->matrix, entries, "matrix", l, err));
+  return check_numbers(layer->bias, layer->out, "bias", l, err);
 }
 
 static hvi_status check_spec(const hvi_stack_spec *spec, hvi_error *err) {
@@ -260,76 +244,78 @@ static hvi_status check_spec(const hvi_stack_spec *spec, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Lays out theta and the cache: the one table of shapes that everything reads. */
-static void lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
+/* Lays out theta and the cache: the one table of shapes that everything reads. Returns how many
+ * doubles the constants take. */
+static size_t lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
   size_t theta = spec->input ? 0 : spec->in, cache = 0, in = spec->in;
+  size_t constants = spec->input ? spec->rows * in : 0;
   s->widest = s->rows * in;
   for (size_t l = 0; l < spec->layer_count; l++) {
     const hvi_layer *from = &spec->layers[l];
-    hvi_stack_layer *to = &s->layers[l];
-    *to = (hvi_stack_layer){
-        .in = in, .out = from->out, .activation = from->activation, .train_bias = from->train_bias};
-    if (!from->matrix) {
-      to->theta_matrix = theta;
-      theta += in * from->out;
-    }
-    if (from->train_bias) {
-      to->theta_bias = theta;
-      theta += from->out;
-    }
-    s->trainable_layers |= !from->matrix || from->train_bias;
-    to->y = cache;
-    to->slope = cache + s->rows * from->out;
-    cache += 2 * s->rows * from->out;
-    in = from->out;
+    const size_t out = from->out, entries = in * out;
+    s->layers[l] = (hvi_stack_layer){.in = in,
+                                     .out = out,
+                                     .activation = from->activation,
+                                     .train_bias = from->train_bias,
+                                     .theta_matrix = theta,
+                                     .theta_bias = theta + (from->matrix ? 0 : entries),
+                                     .y = cache,
+                                     .slope = cache + s->rows * out};
+    theta += (from->matrix ? 0 : entries) + (from->train_bias ? out : 0);
+    constants += (from->matrix ? entries : 0) + (from->bias ? out : 0);
+    cache += 2 * s->rows * out;
+    in = out;
     if (s->rows * in > s->widest) s->widest = s->rows * in;
   }
   s->back = cache;
-  s->base.cache = cache + 2 * s->widest;
-  s->base.dim = theta;
-  s->base.out = s->rows * in;
-  s->block = (hvi_block){.dim = theta, .out = s->base.out};
+  s->block = (hvi_block){.dim = theta, .out = s->rows * in};
+  s->base = (hvi_model){.ops = &stack_ops,
+                        .dim = theta,
+                        .out = s->rows * in,
+                        .cache = cache + 2 * s->widest,
+                        .block_count = 1,
+                        .blocks = &s->block};
+  return constants;
 }
 
-static bool copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
-  if (spec->input && !(s->input = hvi_copy_doubles(spec->input, s->rows * s->in))) return false;
+/* x[n] copied to *at, which moves on; NULL when there is no x. */
+static double *keep(double **at, const double *x, size_t n) {
+  if (!x) return NULL;
+  double *copy = memcpy(*at, x, n * sizeof *x);
+  *at += n;
+  return copy;
+}
+
+static void copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
+  double *at = s->constants;
+  s->input = keep(&at, spec->input, s->rows * s->in);
   for (size_t l = 0; l < s->layer_count; l++) {
-    const hvi_layer *from = &spec->layers[l];
     hvi_stack_layer *to = &s->layers[l];
-    if (from->matrix && !(to->matrix = hvi_copy_doubles(from->matrix, to->in * to->out)))
-      return false;
-    if (from->bias && !(to->bias = hvi_copy_doubles(from->bias, to->out))) return false;
+    to->matrix = keep(&at, spec->layers[l].matrix, to->in * to->out);
+    to->bias = keep(&at, spec->layers[l].bias, to->out);
+    to->w = to->matrix ? *to->matrix : 0.0;
+    to->b = to->bias ? *to->bias : 0.0;
   }
-  return true;
 }
 
 hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err) {
   *model = NULL;
   HVI_TRY(check_spec(spec, err));
-  hvi_stack *s = hvi_alloc(1, sizeof *s);
+  HVI_OWN hvi_stack *s = hvi_alloc(1, sizeof *s + spec->layer_count * sizeof *s->layers);
   if (!s) return hvi_error_memory(err, "a model");
-  s->base.ops = &stack_ops;
-  s->base.block_count = 1;
-  s->base.blocks = &s->block;
   s->in = spec->in;
   s->rows = spec->rows;
   s->layer_count = spec->layer_count;
-  s->layers = hvi_alloc(spec->layer_count, sizeof *s->layers);
-  if (s->layers) lay_out(s, spec);
-  if (!s->layers || !copy_constants(s, spec)) {
-    free_stack(&s->base);
-    return hvi_error_memory(err, "a model's layers");
-  }
-  if (s->base.dim == 0) {
-    free_stack(&s->base);
+  const size_t constants = lay_out(s, spec);
+  if (s->base.dim == 0)
     return hvi_error_input(err,
                            "the model has no parameters: its input and all its layers are fixed");
-  }
-  if (hvi_chain_fits(s)) {
-    prepare_chain(s);
-    s->base.ops = &chain_ops;
-  }
+  s->constants = hvi_alloc_doubles(constants);
+  if (!s->constants) return hvi_error_memory(err, "a model's layers");
+  copy_constants(s, spec);
+  if (chain_fits(s)) s->base.ops = &chain_ops;
   *model = &s->base;
+  s = NULL;
   return HVI_OK;
 }
 

@@ -8,7 +8,7 @@ typedef struct hvi_stack_layer {
   double *matrix;      /* [out][in] when fixed, NULL when trainable */
   double *bias;        /* [out] when fixed, NULL otherwise */
   bool train_bias;     /* bias is in theta */
-  size_t theta_matrix; /* where in theta the trainable parts begin */
+  size_t theta_matrix; /* where in theta the parts begin that are trainable */
   size_t theta_bias;
   size_t y, slope; /* where in the cache this layer's outputs and slopes begin */
   hvi_activation activation;
@@ -18,13 +18,13 @@ typedef struct hvi_stack_layer {
 typedef struct hvi_stack {
   hvi_model base;
   hvi_block block;
-  size_t in, rows; /* input length; number of fixed inputs, 1 when theta is the input */
-  double *input;   /* [rows][in] when fixed, NULL when theta begins with it */
+  size_t in, rows;   /* input length; number of fixed inputs, 1 when theta is the input */
+  double *input;     /* [rows][in] when fixed, NULL when theta begins with it */
+  double *constants; /* fixed matrices, biases and inputs, in one block */
   size_t layer_count;
-  hvi_stack_layer *layers;
-  bool trainable_layers; /* some layer has parameters of its own */
-  size_t back;           /* where in the cache two scratch vectors of `widest` doubles begin */
-  size_t widest;         /* rows x the largest width */
+  size_t back;   /* where in the cache two scratch vectors of `widest` doubles begin */
+  size_t widest; /* rows x the largest width */
+  hvi_stack_layer layers[];
 } hvi_stack;
 
 /* The model as a stack, or NULL when it is something else. */
@@ -38,8 +38,7 @@ const hvi_stack *hvi_stack_of(const hvi_model *m);
  * J = prod_l s_l' w_l, so that a product with J costs one multiplication. The general stack would
  * send each of these numbers through memory several times, which for one unit is most of its time.
  */
-/* Whether a stack is a chain: theta the input, fixed layers, one unit each, elementwise. */
-bool hvi_chain_fits(const hvi_stack *s);
+bool hvi_chain_is(const hvi_model *m);
 
 /* z and J at theta. */
 static inline double hvi_chain_value(const hvi_stack *s, double theta, double *jacobian) {

@@ -63,7 +63,6 @@ static float *gradient_of(const hvi_batch *b, size_t worker) {
 /* What the chunks of one pass share. */
 typedef struct pass {
   const hvi_batch *b;
-  const hvi_bulk *bulk;
   double *y;
   const double *u;
   const float *direction;
@@ -73,47 +72,56 @@ typedef struct pass {
   size_t added; /* slices whose gradient has been added */
 } pass;
 
-static void widen_outputs(const pass *p, const hvi_slice *s, float *trace) {
-  const hvi_net *net = p->b->net;
-  const float *y = hvi_net_output(net, trace, s->rows, net->layer_count - 1);
-  p->bulk->widen(p->y + s->first * net->out, y, s->rows * net->out);
-}
-
-static hvi_status forward_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
-  (void)worker, (void)err;
+/* Outputs, or their derivatives along a direction. */
+static hvi_status value_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  (void)err;
   const pass *p = context;
-  const hvi_slice s = hvi_batch_slice(p->b, chunk);
-  hvi_net_forward(p->b->net, p->b->weights, s.rows, s.x, p->b->x_row, s.trace);
-  widen_outputs(p, &s, s.trace);
+  const hvi_batch *b = p->b;
+  const hvi_net *net = b->net;
+  const hvi_slice s = hvi_batch_slice(b, chunk);
+  float *to = p->direction ? hvi_batch_deltas(b, worker) : s.trace;
+  if (p->direction)
+    hvi_net_tangent(net, b->weights, s.rows, s.x, b->x_row, s.trace, p->direction, to);
+  else
+    hvi_net_forward(net, b->weights, s.rows, s.x, b->x_row, to);
+  const float *y = hvi_net_output(net, to, s.rows, net->layer_count - 1);
+  hvi_bulk_best()->widen(p->y + s.first * net->out, y, s.rows * net->out);
   return HVI_OK;
 }
 
 void hvi_batch_forward(const hvi_batch *b, double *y) {
-  pass p = {.b = b, .bulk = hvi_bulk_best(), .y = y};
-  hvi_parallel_run(slice_count(b->rows), b->threads, forward_slice, &p, NULL);
+  pass p = {.b = b, .y = y};
+  hvi_parallel_run(slice_count(b->rows), b->threads, value_slice, &p, NULL);
 }
 
-static void pull_slice(const pass *p, const hvi_slice *s, size_t worker, float *grad, bool fresh) {
-  const hvi_net *net = p->b->net;
-  float *dy = hvi_batch_dy(p->b, worker);
-  p->bulk->narrow(dy, p->u + s->first * net->out, s->rows * net->out);
-  const hvi_net_pull pull = {
-      .dy = dy, .deltas = hvi_batch_deltas(p->b, worker), .grad = grad, .fresh = fresh};
-  hvi_net_backward(net, p->b->weights, s->rows, s->x, p->b->x_row, s->trace, &pull);
+void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out) {
+  pass p = {.b = b, .y = out, .direction = direction};
+  hvi_parallel_run(slice_count(b->rows), b->threads, value_slice, &p, NULL);
+}
+
+/* What is pulled back through a slice, in a worker's scratch. */
+static hvi_net_pull pull_of(const hvi_batch *b, const hvi_slice *s, size_t worker,
+                            const double *u) {
+  const size_t out = b->net->out;
+  float *dy = hvi_batch_dy(b, worker);
+  hvi_bulk_best()->narrow(dy, u + s->first * out, s->rows * out);
+  return (hvi_net_pull){.dy = dy, .deltas = hvi_batch_deltas(b, worker), .fresh = true};
 }
 
 static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)err;
   pass *p = context;
-  const hvi_slice s = hvi_batch_slice(p->b, chunk);
-  float *own = gradient_of(p->b, worker);
-  pull_slice(p, &s, worker, own, true);
+  const hvi_batch *b = p->b;
+  const hvi_slice s = hvi_batch_slice(b, chunk);
+  hvi_net_pull pull = pull_of(b, &s, worker, p->u);
+  pull.grad = gradient_of(b, worker);
+  hvi_net_backward(b->net, b->weights, s.rows, s.x, b->x_row, s.trace, &pull);
   pthread_mutex_lock(&p->lock);
   while (p->added != chunk) pthread_cond_wait(&p->moved, &p->lock);
   if (chunk == 0)
-    memcpy(p->grad, own, p->b->net->dim * sizeof *p->grad);
+    memcpy(p->grad, pull.grad, b->net->dim * sizeof *p->grad);
   else
-    p->bulk->add(p->grad, own, p->b->net->dim);
+    hvi_bulk_best()->add(p->grad, pull.grad, b->net->dim);
   p->added++;
   pthread_cond_broadcast(&p->moved);
   pthread_mutex_unlock(&p->lock);
@@ -121,36 +129,23 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
 }
 
 void hvi_batch_backward(const hvi_batch *b, const double *u, float *grad) {
-  pass p = {.b = b, .bulk = hvi_bulk_best(), .u = u, .grad = grad};
   const size_t slices = slice_count(b->rows);
-  if (b->threads == 1) {
-    for (size_t k = 0; k < slices; k++) {
-      const hvi_slice s = hvi_batch_slice(b, k);
-      pull_slice(&p, &s, 0, grad, k == 0);
-    }
+  if (b->threads > 1) {
+    pass p = {.b = b, .u = u, .grad = grad};
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.moved, NULL);
+    hvi_parallel_run(slices, b->threads, backward_slice, &p, NULL);
+    pthread_cond_destroy(&p.moved);
+    pthread_mutex_destroy(&p.lock);
     return;
   }
-  pthread_mutex_init(&p.lock, NULL);
-  pthread_cond_init(&p.moved, NULL);
-  hvi_parallel_run(slices, b->threads, backward_slice, &p, NULL);
-  pthread_cond_destroy(&p.moved);
-  pthread_mutex_destroy(&p.lock);
-}
-
-static hvi_status tangent_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
-  (void)err;
-  const pass *p = context;
-  const hvi_slice s = hvi_batch_slice(p->b, chunk);
-  float *tangent = hvi_batch_deltas(p->b, worker);
-  hvi_net_tangent(p->b->net, p->b->weights, s.rows, s.x, p->b->x_row, s.trace, p->direction,
-                  tangent);
-  widen_outputs(p, &s, tangent);
-  return HVI_OK;
-}
-
-void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out) {
-  pass p = {.b = b, .bulk = hvi_bulk_best(), .y = out, .direction = direction};
-  hvi_parallel_run(slice_count(b->rows), b->threads, tangent_slice, &p, NULL);
+  for (size_t k = 0; k < slices; k++) {
+    const hvi_slice s = hvi_batch_slice(b, k);
+    hvi_net_pull pull = pull_of(b, &s, 0, u);
+    pull.grad = grad;
+    pull.fresh = k == 0;
+    hvi_net_backward(b->net, b->weights, s.rows, s.x, b->x_row, s.trace, &pull);
+  }
 }
 
 void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, float *dy,
@@ -174,48 +169,34 @@ void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, 
  */
 enum { TILE = HVI_NET_ROWS * HVI_NET_ROWS + HVI_NET_SLACK };
 
-static size_t widest_row(const hvi_net *net) {
-  const size_t in = hvi_net_aligned(net->in);
-  return in > net->widest ? in : net->widest;
-}
-
 /* A worker's own: A' and D' of a slice of columns, layer by layer as they are needed, P and Q. */
 static size_t transposed_size(const hvi_net *net) {
-  return hvi_net_aligned(HVI_NET_ROWS * widest_row(net) + HVI_NET_SLACK);
+  const size_t in = hvi_net_aligned(net->in), widest = in > net->widest ? in : net->widest;
+  return hvi_net_aligned(HVI_NET_ROWS * widest + HVI_NET_SLACK);
 }
 
 static size_t worker_size(const hvi_net *net) {
   return 2 * transposed_size(net) + 2 * hvi_net_aligned(TILE);
 }
 
-static size_t slice_size(const hvi_net *net) {
-  return hvi_net_aligned(hvi_net_trace(net, HVI_NET_ROWS));
-}
-
 size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads) {
-  return slice_count(rows) * slice_size(net) + threads * worker_size(net);
+  return slice_count(rows) * slice_trace(net, HVI_NET_ROWS) + threads * worker_size(net);
 }
 
 typedef struct outer {
   const hvi_batch *b;
-  const hvi_bulk *bulk;
   double *K;
   size_t row; /* of K */
   float *deltas, *workspaces;
 } outer;
 
-/* The matrix that layer l of a slice multiplies: its inputs, rows of `*row` floats. */
-static const float *layer_input(const outer *o, const hvi_slice *s, size_t l, size_t *row) {
-  if (l == 0) {
-    *row = o->b->x_row;
-    return s->x;
-  }
-  *row = o->b->net->layers[l].in;
-  return hvi_net_output(o->b->net, s->trace, s->rows, l - 1);
+static float *slice_deltas(const outer *o, size_t slice) {
+  return o->deltas + slice * slice_trace(o->b->net, HVI_NET_ROWS);
 }
 
-static float *layer_deltas(const outer *o, size_t slice, size_t rows, size_t l) {
-  return hvi_net_output(o->b->net, o->deltas + slice * slice_size(o->b->net), rows, l);
+/* The matrix that layer l of a slice multiplies. */
+static const float *layer_input(const outer *o, const hvi_slice *s, size_t l) {
+  return l == 0 ? s->x : hvi_net_output(o->b->net, s->trace, s->rows, l - 1);
 }
 
 /* c[m][n] = a bt, a[m][k] in rows of a_row, bt[k][n] */
@@ -228,23 +209,22 @@ static void multiply(const hvi_net *net, float *c, const float *a, size_t a_row,
 /* Adds layer l to the tiles of a slice of columns. */
 static void add_layer(const outer *o, size_t column, size_t l, float *work) {
   const hvi_net *net = o->b->net;
-  const hvi_net_layer *layer = &net->layers[l];
+  const size_t in = net->layers[l].in, out = net->layers[l].out;
+  const size_t in_row = l == 0 ? o->b->x_row : in;
   const hvi_slice left = hvi_batch_slice(o->b, column);
   float *at = work, *dt = at + transposed_size(net), *q = dt + transposed_size(net),
         *p = q + hvi_net_aligned(TILE);
-  size_t row;
-  const float *a = layer_input(o, &left, l, &row);
-  net->kernels->transpose(at, a, left.rows, row);
-  net->kernels->transpose(dt, layer_deltas(o, column, left.rows, l), left.rows, layer->out);
+  net->kernels->transpose(at, layer_input(o, &left, l), left.rows, in_row);
+  net->kernels->transpose(dt, hvi_net_output(net, slice_deltas(o, column), left.rows, l), left.rows,
+                          out);
   for (size_t k = column; k < slice_count(o->b->rows); k++) {
     const hvi_slice s = hvi_batch_slice(o->b, k);
-    a = layer_input(o, &s, l, &row);
-    multiply(net, q, a, row, at, s.rows, left.rows, layer->in);
-    multiply(net, p, layer_deltas(o, k, s.rows, l), layer->out, dt, s.rows, left.rows, layer->out);
-    for (size_t i = 0; i < s.rows; i++) {
-      o->bulk->add_gram(o->K + (s.first + i) * o->row + left.first, p + i * left.rows,
-                        q + i * left.rows, l == 0, left.rows);
-    }
+    const float *d = hvi_net_output(net, slice_deltas(o, k), s.rows, l);
+    multiply(net, q, layer_input(o, &s, l), in_row, at, s.rows, left.rows, in);
+    multiply(net, p, d, out, dt, s.rows, left.rows, out);
+    for (size_t i = 0; i < s.rows; i++)
+      hvi_bulk_best()->add_gram(o->K + (s.first + i) * o->row + left.first, p + i * left.rows,
+                                q + i * left.rows, l == 0, left.rows);
   }
 }
 
@@ -261,14 +241,14 @@ static hvi_status do_deltas(void *context, size_t chunk, size_t worker, hvi_erro
   const outer *o = context;
   const hvi_slice s = hvi_batch_slice(o->b, chunk);
   hvi_slice_sensitivity(o->b, &s, 0, o->workspaces + worker * worker_size(o->b->net),
-                        o->deltas + chunk * slice_size(o->b->net));
+                        slice_deltas(o, chunk));
   return HVI_OK;
 }
 
 void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work) {
   const size_t slices = slice_count(b->rows);
-  outer o = {.b = b, .bulk = hvi_bulk_best(), .K = K, .row = row, .deltas = work};
-  o.workspaces = work + slices * slice_size(b->net);
+  outer o = {.b = b, .K = K, .row = row, .deltas = work};
+  o.workspaces = slice_deltas(&o, slices);
   hvi_parallel_run(slices, b->threads, do_deltas, &o, NULL);
   hvi_parallel_run(slices, b->threads, do_column, &o, NULL);
 }

@@ -46,12 +46,6 @@ void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, 
 float *hvi_batch_dy(const hvi_batch *b, size_t worker);
 float *hvi_batch_deltas(const hvi_batch *b, size_t worker);
 
-/*
- * K = J J' of a network with one output, without J. With D_l the sensitivities of the output,
- *
- *   K = sum over layers of (D_l D_l') o (A_{l-1} A_{l-1}' + 1),
- *
- * o meaning elementwise. Writes K[rows][row], its lower triangle at least.
- */
+/* K[rows][row] = J J' of a network with one output, without J; its lower triangle at least. */
 void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work);
 size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads); /* floats */

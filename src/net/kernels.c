@@ -6,47 +6,27 @@
 #include "net/product_body.h"
 #include "num/philox.h"
 
-typedef struct adam_lanes {
-  vf theta, m, v;
-} adam_lanes;
-
-ALWAYS_INLINE adam_lanes adam_of(adam_lanes x, vf g, const hvi_adam_step *s) {
-  x.m = s->beta1 * x.m + (1.0f - s->beta1) * g;
-  x.v = s->beta2 * x.v + (1.0f - s->beta2) * (g * g);
-  x.theta = s->keep * x.theta - s->rate * x.m / (root(s->scale * x.v) + s->epsilon);
-  return x;
-}
-
 static void adam(float *theta, float *m, float *v, const float *g, size_t n,
                  const hvi_adam_step *step) {
   const hvi_adam_step s = *step;
-  size_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) {
-    const adam_lanes x =
-        adam_of((adam_lanes){load(theta + i), load(m + i), load(v + i)}, load(g + i), &s);
-    store(theta + i, x.theta);
-    store(m + i, x.m);
-    store(v + i, x.v);
+  for (size_t i = 0; i < n; i += WIDTH) {
+    const size_t count = lanes(n - i);
+    const vf slope = load_some(g + i, count), at = load_some(theta + i, count);
+    const vf first = s.beta1 * load_some(m + i, count) + (1.0f - s.beta1) * slope;
+    const vf second = s.beta2 * load_some(v + i, count) + (1.0f - s.beta2) * (slope * slope);
+    const vf moved = s.keep * at - s.rate * first / (root(s.scale * second) + s.epsilon);
+    store_some(theta + i, moved, count);
+    store_some(m + i, first, count);
+    store_some(v + i, second, count);
   }
-  if (i == n) return;
-  const size_t left = n - i;
-  const adam_lanes x = adam_of(
-      (adam_lanes){load_part(theta + i, left), load_part(m + i, left), load_part(v + i, left)},
-      load_part(g + i, left), &s);
-  store_part(theta + i, x.theta, left);
-  store_part(m + i, x.m, left);
-  store_part(v + i, x.v, left);
 }
 
 static void follow(float *target, const float *source, size_t n, float tau) {
-  size_t i = 0;
-  for (; i + WIDTH <= n; i += WIDTH) {
-    const vf t = load(target + i);
-    store(target + i, (load(source + i) - t) * tau + t);
+  for (size_t i = 0; i < n; i += WIDTH) {
+    const size_t count = lanes(n - i);
+    const vf t = load_some(target + i, count);
+    store_some(target + i, (load_some(source + i, count) - t) * tau + t, count);
   }
-  if (i == n) return;
-  const vf t = load_part(target + i, n - i);
-  store_part(target + i, (load_part(source + i, n - i) - t) * tau + t, n - i);
 }
 
 /* Sums of rows in `vectors` vectors of columns; the count is a constant where this is inlined. */
@@ -110,11 +90,10 @@ ALWAYS_INLINE void transpose_block(float *out, const float *in, size_t rows, siz
 
 /* Sixteen columns at a time, so that whole lines of cache are read while they are there. */
 static void transpose(float *out, const float *in, size_t rows, size_t cols) {
-  for (size_t band = 0; band < cols; band += 16) {
+  for (size_t band = 0; band < cols; band += 16)
     for (size_t i = 0; i < rows; i += 8)
       for (size_t j = band; j < cols && j < band + 16; j += 8)
         transpose_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
-  }
 }
 
 /*
@@ -127,12 +106,8 @@ static void transpose(float *out, const float *in, size_t rows, size_t cols) {
  * The turn is split into quarters (the two top bits, rounded) and an angle within pi/4 in integers,
  * so that nothing is lost; sine and cosine there are minimax polynomials, off by less than 4e-9.
  */
-typedef struct blocks {
-  uint32_t word[4][WIDTH];
-} blocks;
-
 /* The WIDTH blocks from the generator's counter on. */
-static void draw_blocks(blocks *out, const hvi_rng *rng) {
+static void draw_blocks(uint32_t out[4][WIDTH], const hvi_rng *rng) {
   const uint64_t first = (uint64_t)rng->counter[1] << 32 | rng->counter[0];
   for (size_t i = 0; i < WIDTH; i++) {
     const uint64_t at = first + i;
@@ -140,7 +115,7 @@ static void draw_blocks(blocks *out, const hvi_rng *rng) {
                                  rng->counter[3]};
     uint32_t word[4];
     hvi_philox_block(word, counter, rng->key);
-    for (size_t w = 0; w < 4; w++) out->word[w][i] = word[w];
+    for (size_t w = 0; w < 4; w++) out[w][i] = word[w];
   }
 }
 
@@ -161,13 +136,13 @@ ALWAYS_INLINE void box_muller(vf *x, vf *y, vu a, vu b) {
 
 /* out[4 * WIDTH] from the blocks at the counter */
 static void normals_of_blocks(float *out, const hvi_rng *rng) {
-  blocks b;
-  draw_blocks(&b, rng);
+  uint32_t word[4][WIDTH];
+  draw_blocks(word, rng);
   float lane[4][WIDTH];
   for (size_t pair = 0; pair < 4; pair += 2) {
     vu words[2];
     vf x, y;
-    memcpy(words, b.word[pair], sizeof words);
+    memcpy(words, word[pair], sizeof words);
     box_muller(&x, &y, words[0], words[1]);
     store(lane[pair], x);
     store(lane[pair + 1], y);
@@ -196,13 +171,6 @@ static void normals(float *out, size_t n, hvi_rng *rng) {
   memcpy(out + i, last, (n - i) * sizeof *out);
 }
 
-const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {.name = HVI_LEVEL_NAME,
-                                                  .product = product,
-                                                  .add_rows = add_rows,
-                                                  .transpose = transpose,
-                                                  .adam = adam,
-                                                  .follow = follow,
-                                                  .normals = normals,
-                                                  .exp = exponentials,
-                                                  .tanh = tangents,
-                                                  .log = logarithms};
+const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {HVI_LEVEL_NAME, product,   add_rows, transpose,
+                                                  adam,           follow,    normals,  exponentials,
+                                                  tangents,       logarithms};

@@ -57,16 +57,12 @@ typedef struct hvi_product {
 /* C = AB with rows of A and B that begin a_row and b_row apart, and rows of C without gaps. */
 static inline hvi_product hvi_product_of(float *c, size_t m, size_t n, size_t k, const float *a,
                                          size_t a_row, const float *b, size_t b_row) {
-  return (hvi_product){.m = m,
-                       .n = n,
-                       .k = k,
-                       .a = a,
-                       .a_row = a_row,
-                       .a_step = 1,
-                       .b = b,
-                       .b_row = b_row,
-                       .c = c,
-                       .c_row = n};
+  hvi_product p = {.m = m, .n = n, .k = k, .a = a, .a_row = a_row, .a_step = 1};
+  p.b = b;
+  p.b_row = b_row;
+  p.c = c;
+  p.c_row = n;
+  return p;
 }
 
 /* PyTorch's Adam and AdamW on floats: see adam in the table below. */

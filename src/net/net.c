@@ -13,6 +13,7 @@
 
 #include "base/base.h"
 #include "base/cpu.h"
+#include "num/vec.h"
 
 enum { MOST_PARAMETERS = 1 << 30 };
 
@@ -28,10 +29,9 @@ static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
     dim += ((double)in + 1.0) * (double)s->widths[l];
     in = s->widths[l];
   }
-  if (dim > (double)MOST_PARAMETERS) {
+  if (dim > (double)MOST_PARAMETERS)
     return hvi_error_argument(err, "%.0f parameters are too many; at most %d", dim,
                               (int)MOST_PARAMETERS);
-  }
   return HVI_OK;
 }
 
@@ -65,36 +65,20 @@ const hvi_net_kernels *const *hvi_net_kernel_list(void) {
 hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) {
   *out = NULL;
   HVI_TRY(check_spec(spec, err));
-  hvi_net *net = hvi_alloc(1, sizeof *net);
-  hvi_net_layer *layers = hvi_alloc(spec->layer_count, sizeof *layers);
-  if (!net || !layers) {
-    hvi_free(net);
-    hvi_free(layers);
+  hvi_net *net = hvi_alloc(1, sizeof *net + spec->layer_count * sizeof *net->layers);
+  if (!net)
     return hvi_error_set(err, HVI_ERROR_MEMORY, "no memory for a network of %zu layers",
                          spec->layer_count);
-  }
-  *net = (hvi_net){.in = spec->in,
-                   .layer_count = spec->layer_count,
-                   .layers = layers,
-                   .kernels = hvi_net_kernel_list()[0]};
+  net->in = spec->in;
+  net->layer_count = spec->layer_count;
+  net->kernels = hvi_net_kernel_list()[0];
   lay_out(net, spec);
   *out = net;
   return HVI_OK;
 }
 
-void hvi_net_free(hvi_net *net) {
-  if (!net) return;
-  hvi_free(net->layers);
-  hvi_free(net);
-}
+void hvi_net_free(hvi_net *net) { hvi_free(net); }
 
-/*
- * First parameters.
- *
- *   Kaiming uniform as PyTorch's Linear has it: W and b uniform on +-1/sqrt(in).
- *   Orthogonal: W = gain Q, Q with orthonormal rows (or columns, when there are more rows than
- *   columns) from Gaussian numbers by Gram-Schmidt; b = 0.
- */
 void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng) {
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
@@ -111,34 +95,23 @@ static double gain_of(hvi_activation a) {
   return a == HVI_RELU || a == HVI_CELU || a == HVI_GELU ? sqrt(2.0) : 1.0;
 }
 
-/* v[n] -= <v, q> q */
-static void remove_part(double *v, const double *q, size_t n) {
-  double dot = 0.0;
-  for (size_t i = 0; i < n; i++) dot += v[i] * q[i];
-  for (size_t i = 0; i < n; i++) v[i] -= dot * q[i];
-}
-
 /* q[few][many]: orthonormal rows. Each is cleared of the earlier ones twice, which is enough. */
 static void orthonormalise(double *q, size_t few, size_t many, hvi_rng *rng) {
   hvi_rng_fill_normal(rng, 0.0, 1.0, few * many, q);
   for (size_t i = 0; i < few; i++) {
-    double *v = q + i * many, norm = 0.0;
-    for (size_t pass = 0; pass < 2; pass++)
-      for (size_t j = 0; j < i; j++) remove_part(v, q + j * many, many);
-    for (size_t j = 0; j < many; j++) norm += v[j] * v[j];
-    norm = sqrt(norm);
+    double *v = q + i * many;
+    for (size_t j = 0; j < 2 * i; j++) {
+      const double *earlier = q + j % i * many;
+      hvi_vec_add(v, -hvi_vec_dot(v, earlier, many), earlier, many);
+    }
+    const double norm = sqrt(hvi_vec_norm2(v, many));
     for (size_t j = 0; j < many; j++) v[j] /= norm;
   }
 }
 
 hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng,
                                    hvi_error *err) {
-  size_t most = 0;
-  for (size_t l = 0; l < net->layer_count; l++) {
-    const size_t size = net->layers[l].in * net->layers[l].out;
-    if (size > most) most = size;
-  }
-  double *q = hvi_alloc_doubles(most);
+  HVI_OWN double *q = hvi_alloc_doubles(net->dim);
   if (!q) return hvi_error_set(err, HVI_ERROR_MEMORY, "no memory for a layer's first weights");
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
@@ -151,7 +124,6 @@ hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *r
         w[i * y->in + j] = (float)(gain * (wide ? q[i * y->in + j] : q[j * y->out + i]));
     memset(params + y->bias, 0, y->out * sizeof *params);
   }
-  hvi_free(q);
   return HVI_OK;
 }
 
@@ -206,14 +178,9 @@ void hvi_net_forward(const hvi_net *net, const float *weights, size_t rows, cons
   }
 }
 
-/*
- * Slopes of activations, by what a forward pass has left:
- *
- *   sigmoid y (1 - y),   tanh 1 - y^2,   relu 1 or 0,   celu 1 or y + 1 = exp(x),
- *   softmax d_i = y_i (u_i - <u, y>),    gelu and softplus kept beside y
- *
- * The backward pass has its slopes from the kernels; this is for heads and tangents.
- */
+/* Slopes of activations, by what a forward pass has left: for heads and tangents. The backward pass
+ * has its slopes from the kernels. */
+
 /* d = y * (u - <u, y>), row by row: the slope of softmax, which is symmetric */
 static void pull_softmax(float *d, const float *u, const float *y, size_t rows, size_t n) {
   for (size_t i = 0; i < rows; i++, d += n, u += n, y += n) {
@@ -223,32 +190,23 @@ static void pull_softmax(float *d, const float *u, const float *y, size_t rows, 
   }
 }
 
+#define SCALE(kind, value)                                                                         \
+  case kind:                                                                                       \
+    for (size_t j = 0; j < n; j++) d[j] = value;                                                   \
+    break
+
 /* d[n] *= s', from outputs or slopes. */
 static void scale_by_slope(hvi_activation kind, float *restrict d, const float *restrict y,
                            const float *restrict slope, size_t n) {
   switch (kind) {
-  case HVI_SIGMOID:
-    for (size_t j = 0; j < n; j++) d[j] = d[j] * y[j] * (1.0F - y[j]);
-    break;
-  case HVI_TANH:
-    for (size_t j = 0; j < n; j++) d[j] = d[j] * (1.0F - y[j] * y[j]);
-    break;
-  case HVI_RELU:
-    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : 0.0F;
-    break;
-  case HVI_LEAKY_RELU:
-    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : 0.01F * d[j];
-    break;
-  case HVI_CELU:
-    for (size_t j = 0; j < n; j++) d[j] = y[j] > 0.0F ? d[j] : d[j] * (y[j] + 1.0F);
-    break;
-  case HVI_GELU:
-  case HVI_SOFTPLUS:
-    for (size_t j = 0; j < n; j++) d[j] = d[j] * slope[j];
-    break;
-  case HVI_IDENTITY:
-  case HVI_SOFTMAX:
-  case HVI_ACTIVATION_COUNT:
+    SCALE(HVI_SIGMOID, d[j] * y[j] * (1.0F - y[j]));
+    SCALE(HVI_TANH, d[j] * (1.0F - y[j] * y[j]));
+    SCALE(HVI_RELU, y[j] > 0.0F ? d[j] : 0.0F);
+    SCALE(HVI_LEAKY_RELU, y[j] > 0.0F ? d[j] : 0.01F * d[j]);
+    SCALE(HVI_CELU, y[j] > 0.0F ? d[j] : d[j] * (y[j] + 1.0F));
+    SCALE(HVI_GELU, d[j] * slope[j]);
+    SCALE(HVI_SOFTPLUS, d[j] * slope[j]);
+  default:
     break;
   }
 }
@@ -258,7 +216,7 @@ static void scale_by_slope(hvi_activation kind, float *restrict d, const float *
 static void pull_slope(const hvi_net *net, size_t rows, size_t l, const float *trace,
                        const float *u, float *d) {
   const hvi_net_layer *layer = &net->layers[l];
-  const float *y = hvi_net_output(net, (float *)(size_t)trace, rows, l);
+  const float *y = trace + output_at(net, rows, l);
   if (layer->activation == HVI_SOFTMAX) {
     pull_softmax(d, u, y, rows, layer->out);
     return;
@@ -270,15 +228,15 @@ static void pull_slope(const hvi_net *net, size_t rows, size_t l, const float *t
 
 /* dW += D'X, db += D'1; or = when fresh */
 static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t rows,
-                         const float *delta, const float *x, size_t x_row, float *grad,
-                         bool fresh) {
-  hvi_product p =
-      hvi_product_of(grad + layer->weight, layer->out, layer->in, rows, delta, 1, x, x_row);
+                         const float *delta, const float *x, size_t x_row,
+                         const hvi_net_pull *pull) {
+  float *dw = pull->grad + layer->weight, *db = pull->grad + layer->bias;
+  hvi_product p = hvi_product_of(dw, layer->out, layer->in, rows, delta, 1, x, x_row);
   p.a_step = layer->out;
-  p.finish = fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
+  p.finish = pull->fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
   net->kernels->product(&p);
-  if (fresh) memset(grad + layer->bias, 0, layer->out * sizeof *grad);
-  net->kernels->add_rows(grad + layer->bias, delta, rows, layer->out, layer->out);
+  if (pull->fresh) memset(db, 0, layer->out * sizeof *db);
+  net->kernels->add_rows(db, delta, rows, layer->out, layer->out);
 }
 
 /* D W, over columns first .. first + n of W; by the layer below's slopes when there is one */
@@ -303,16 +261,13 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
   pull_slope(net, rows, l, trace, pull->dy, delta);
   for (; l > 0; l--) {
     const hvi_net_layer *layer = &net->layers[l];
+    const float *input = trace + output_at(net, rows, l - 1);
     float *below = hvi_net_output(net, pull->deltas, rows, l - 1);
-    if (pull->grad) {
-      add_gradient(net, layer, rows, delta, trace + output_at(net, rows, l - 1), layer->in,
-                   pull->grad, pull->fresh);
-    }
+    if (pull->grad) add_gradient(net, layer, rows, delta, input, layer->in, pull);
     pull_layer(net, weights, rows, l, delta, trace, below, 0, layer->in);
     delta = below;
   }
-  if (pull->grad)
-    add_gradient(net, &net->layers[0], rows, delta, x, x_row, pull->grad, pull->fresh);
+  if (pull->grad) add_gradient(net, net->layers, rows, delta, x, x_row, pull);
   if (pull->dx)
     pull_layer(net, weights, rows, 0, delta, trace, pull->dx, pull->dx_first, pull->dx_count);
 }
@@ -338,7 +293,7 @@ void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, cons
     if (t) add_layer(net, layer, weights, rows, t, layer->in, out, false);
     pull_slope(net, rows, l, trace, out, out);
     t = out;
-    x = hvi_net_output(net, (float *)(size_t)trace, rows, l);
+    x = trace + output_at(net, rows, l);
     x_row = layer->out;
   }
 }

@@ -30,8 +30,8 @@ typedef struct hvi_net {
   size_t dim;     /* parameters */
   size_t weights; /* floats that weights take: parameters, transposed matrices, slack */
   size_t layer_count, widest;
-  hvi_net_layer *layers;
   const hvi_net_kernels *kernels;
+  hvi_net_layer layers[];
 } hvi_net;
 
 typedef struct hvi_net_spec {
@@ -44,13 +44,13 @@ typedef struct hvi_net_spec {
 hvi_status hvi_net_new(hvi_net **net, const hvi_net_spec *spec, hvi_error *err);
 void hvi_net_free(hvi_net *net);
 
-/* PyTorch's default: W and b uniform on +-1/sqrt(in). Orthogonal: orthonormal rows or columns times
- * the gain of the activation (sqrt 2 for relu and its kin, 5/3 for tanh, else 1), b = 0. */
+/* PyTorch's default: W and b uniform on +-1/sqrt(in). Orthogonal: orthonormal rows or columns, from
+ * Gaussian numbers by Gram-Schmidt, times the gain of the activation (sqrt 2 for relu and its kin,
+ * 5/3 for tanh, else 1), b = 0. */
 void hvi_net_init_kaiming(const hvi_net *net, float *params, hvi_rng *rng);
 hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *rng, hvi_error *err);
 
-/* weights[net->weights] holds the parameters first; fills in the rest. After every change of them.
- */
+/* weights[net->weights] has the parameters first; fills in the rest. After every change of them. */
 void hvi_net_prepare(const hvi_net *net, float *weights);
 
 /* Floats that a trace of `rows` rows takes: outputs of all layers, slopes where kept, slack. */
@@ -81,11 +81,8 @@ typedef struct hvi_net_pull {
 void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, const float *x,
                       size_t x_row, const float *trace, const hvi_net_pull *pull);
 
-/*
- * The derivative of the outputs along a change of the parameters, after a forward pass:
- *   dA_l = (dA_{l-1} W_l' + A_{l-1} dW_l' + db_l) * s_l'
- * `direction` is laid out as weights, and prepared as they are; `tangent` as the trace, and its
- * last layer is the result.
- */
+/* The derivative of the outputs along a change of the parameters, after a forward pass. `direction`
+ * is laid out as weights, and prepared as they are; `tangent` as the trace, and its last layer is
+ * the result. */
 void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, const float *x,
                      size_t x_row, const float *trace, const float *direction, float *tangent);

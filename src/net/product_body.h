@@ -25,10 +25,6 @@
  *   relu 1[y > 0]   leaky 1[y > 0] or 1/100   celu 1[y > 0] or y + 1   tanh 1 - y^2
  *   sigmoid y (1 - y)   softmax u <- y * (u - <u, y>)   gelu, softplus: from an array of slopes
  */
-ALWAYS_INLINE vf relu_of(vf x) { return at_least(x, 0.0f); }
-ALWAYS_INLINE vf leaky_of(vf x) { return choose(x < 0.0f, x * 0.01f, x); }
-ALWAYS_INLINE vf celu_of(vf x) { return choose(x > 0.0f, x, expm1_of(at_most(x, 0.0f))); }
-
 ALWAYS_INLINE vf gelu_of(vf x, vf *slope) {
   vf bell;
   const vf phi = normal_of(x, &bell);
@@ -41,59 +37,52 @@ ALWAYS_INLINE vf softplus_of(vf x, vf *slope) {
   return at_least(x, 0.0f) + log1p_of(exp_of(-magnitude(x)));
 }
 
-DEFINE_MAP(relu, relu_of)
-DEFINE_MAP(leaky, leaky_of)
-DEFINE_MAP(celu, celu_of)
-DEFINE_MAP(sigmoid, sigmoid_of)
-
-/* c[n] <- s(c[n]), slope[n] = s'; slopes are not wanted when slope is NULL */
-#define DEFINE_KEEPING(name, f)                                                                    \
+/* c[n] <- value, an expression in x, which is a vector of c[n]; slope[n] <- s, which the expression
+ * may set, unless slope is NULL */
+#define DEFINE_ACTIVATION(name, value)                                                             \
   static void name(float *c, float *slope, size_t n) {                                             \
-    vf s;                                                                                          \
-    size_t i = 0;                                                                                  \
-    for (; i + WIDTH <= n; i += WIDTH) {                                                           \
-      store(c + i, f(load(c + i), &s));                                                            \
-      if (slope) store(slope + i, s);                                                              \
+    for (size_t i = 0; i < n; i += WIDTH) {                                                        \
+      const size_t count = lanes(n - i);                                                           \
+      const vf x = load_some(c + i, count);                                                        \
+      vf s = {0};                                                                                  \
+      store_some(c + i, value, count);                                                             \
+      if (slope) store_some(slope + i, s, count);                                                  \
     }                                                                                              \
-    if (i == n) return;                                                                            \
-    store_part(c + i, f(load_part(c + i, n - i), &s), n - i);                                      \
-    if (slope) store_part(slope + i, s, n - i);                                                    \
   }
 
-DEFINE_KEEPING(gelu, gelu_of)
-DEFINE_KEEPING(softplus, softplus_of)
+DEFINE_ACTIVATION(relu, at_least(x, 0.0f))
+DEFINE_ACTIVATION(leaky, choose(x < 0.0f, x * 0.01f, x))
+DEFINE_ACTIVATION(celu, choose(x > 0.0f, x, expm1_of(at_most(x, 0.0f))))
+DEFINE_ACTIVATION(sigmoid, sigmoid_of(x))
+DEFINE_ACTIVATION(tangent, tanh_of(x))
+DEFINE_ACTIVATION(gelu, gelu_of(x, &s))
+DEFINE_ACTIVATION(softplus, softplus_of(x, &s))
 
-ALWAYS_INLINE vf relu_pull(vf u, vf y) { return choose(y > 0.0f, u, (vf){0}); }
-ALWAYS_INLINE vf leaky_pull(vf u, vf y) { return choose(y > 0.0f, u, u * 0.01f); }
-ALWAYS_INLINE vf celu_pull(vf u, vf y) { return u * (at_most(y, 0.0f) + 1.0f); }
-ALWAYS_INLINE vf tanh_pull(vf u, vf y) { return u * (1.0f - y * y); }
-ALWAYS_INLINE vf sigmoid_pull(vf u, vf y) { return u * (y * (1.0f - y)); }
-ALWAYS_INLINE vf slope_pull(vf u, vf slope) { return u * slope; }
-
-/* u[n] <- f(u[n], y[n]) */
-#define DEFINE_PULL(name, f)                                                                       \
-  static void name(float *u, const float *y, size_t n) {                                           \
-    size_t i = 0;                                                                                  \
-    for (; i + WIDTH <= n; i += WIDTH) store(u + i, f(load(u + i), load(y + i)));                  \
-    if (i == n) return;                                                                            \
-    store_part(u + i, f(load_part(u + i, n - i), load_part(y + i, n - i)), n - i);                 \
+/* c[n] <- value, an expression in u and y, which are vectors of c[n] and of[n] */
+#define DEFINE_PULL(name, value)                                                                   \
+  static void name(float *c, const float *of, size_t n) {                                          \
+    for (size_t i = 0; i < n; i += WIDTH) {                                                        \
+      const size_t count = lanes(n - i);                                                           \
+      const vf u = load_some(c + i, count), y = load_some(of + i, count);                          \
+      store_some(c + i, value, count);                                                             \
+    }                                                                                              \
   }
 
-DEFINE_PULL(pull_relu, relu_pull)
-DEFINE_PULL(pull_leaky, leaky_pull)
-DEFINE_PULL(pull_celu, celu_pull)
-DEFINE_PULL(pull_tanh, tanh_pull)
-DEFINE_PULL(pull_sigmoid, sigmoid_pull)
-DEFINE_PULL(pull_slope, slope_pull)
+DEFINE_PULL(pull_relu, choose(y > 0.0f, u, (vf){0}))
+DEFINE_PULL(pull_leaky, choose(y > 0.0f, u, u * 0.01f))
+DEFINE_PULL(pull_celu, (at_most(y, 0.0f) + 1.0f) * u)
+DEFINE_PULL(pull_tanh, (1.0f - y * y) * u)
+DEFINE_PULL(pull_sigmoid, (1.0f - y) * y * u)
+DEFINE_PULL(pull_slope, (u * y))
 
-static void softmax(float *c, size_t n) {
+static void softmax(float *c, float *slope, size_t n) {
+  (void)slope;
   float top = c[0];
   for (size_t i = 1; i < n; i++) top = c[i] > top ? c[i] : top;
   vf sum = {0};
   for (size_t i = 0; i < n; i += WIDTH) {
-    const size_t count = n - i < WIDTH ? n - i : WIDTH;
-    store_part(c + i, exp_of(load_part(c + i, count) - top), count);
-    sum += load_part(c + i, count);
+    store_part(c + i, exp_of(load_part(c + i, lanes(n - i)) - top), lanes(n - i));
+    sum += load_part(c + i, lanes(n - i));
   }
   const float scale = 1.0f / across(sum);
   for (size_t i = 0; i < n; i++) c[i] *= scale;
@@ -101,24 +90,19 @@ static void softmax(float *c, size_t n) {
 
 static void pull_softmax(float *u, const float *y, size_t n) {
   vf sum = {0};
-  for (size_t i = 0; i < n; i += WIDTH) {
-    const size_t count = n - i < WIDTH ? n - i : WIDTH;
-    sum += load_part(u + i, count) * load_part(y + i, count);
-  }
+  for (size_t i = 0; i < n; i += WIDTH)
+    sum += load_part(u + i, lanes(n - i)) * load_part(y + i, lanes(n - i));
   const float mean = across(sum);
   for (size_t i = 0; i < n; i++) u[i] = y[i] * (u[i] - mean);
 }
 
-typedef void (*map_fn)(float *out, const float *in, size_t n);
-
-static const map_fn maps[HVI_ACTIVATION_COUNT] = {[HVI_RELU] = relu,
-                                                  [HVI_LEAKY_RELU] = leaky,
-                                                  [HVI_TANH] = tangents,
-                                                  [HVI_SIGMOID] = sigmoid,
-                                                  [HVI_CELU] = celu};
+static void (*const activations[HVI_ACTIVATION_COUNT])(float *c, float *slope, size_t n) = {
+    [HVI_RELU] = relu,         [HVI_LEAKY_RELU] = leaky, [HVI_TANH] = tangent,
+    [HVI_SIGMOID] = sigmoid,   [HVI_CELU] = celu,        [HVI_GELU] = gelu,
+    [HVI_SOFTPLUS] = softplus, [HVI_SOFTMAX] = softmax};
 
 /* Those that keep their slopes have them in the place of y. */
-static const map_fn pulls[HVI_ACTIVATION_COUNT] = {
+static void (*const pulls[HVI_ACTIVATION_COUNT])(float *u, const float *y, size_t n) = {
     [HVI_RELU] = pull_relu,       [HVI_LEAKY_RELU] = pull_leaky, [HVI_TANH] = pull_tanh,
     [HVI_SIGMOID] = pull_sigmoid, [HVI_CELU] = pull_celu,        [HVI_GELU] = pull_slope,
     [HVI_SOFTPLUS] = pull_slope,  [HVI_SOFTMAX] = pull_softmax};
@@ -126,18 +110,11 @@ static const map_fn pulls[HVI_ACTIVATION_COUNT] = {
 /* n elements from offset `at` of C, y and the slopes */
 static void finish_run(const hvi_product *p, size_t at, size_t n) {
   const hvi_activation s = p->activation;
-  float *c = p->c + at, *slope = p->slope ? p->slope + at : NULL;
-  if (p->finish == HVI_FINISH_PULL) {
-    if (pulls[s]) pulls[s](c, (hvi_activation_keeps(s) ? p->y_slope : p->y) + at, n);
-  } else if (s == HVI_GELU) {
-    gelu(c, slope, n);
-  } else if (s == HVI_SOFTPLUS) {
-    softplus(c, slope, n);
-  } else if (s == HVI_SOFTMAX) {
-    softmax(c, n);
-  } else if (maps[s]) {
-    maps[s](c, c, n);
-  }
+  if (s == HVI_IDENTITY) return;
+  if (p->finish == HVI_FINISH_PULL)
+    pulls[s](p->c + at, (hvi_activation_keeps(s) ? p->y_slope : p->y) + at, n);
+  else
+    activations[s](p->c + at, hvi_activation_keeps(s) && p->slope ? p->slope + at : NULL, n);
 }
 
 /* Rows first .. first + rows; those without gaps are one run, unless the activation mixes a row. */
@@ -161,13 +138,10 @@ typedef struct panel {
 
 ALWAYS_INLINE void put(const hvi_product *p, float *c, size_t j, size_t count, vf sum) {
   if (p->finish == HVI_FINISH_ADD)
-    sum = (count == WIDTH ? load(c + j) : load_part(c + j, count)) + sum;
+    sum = load_some(c + j, count) + sum;
   else if (p->finish == HVI_FINISH_ACTIVATE && p->bias)
-    sum += count == WIDTH ? load(p->bias + j) : load_part(p->bias + j, count);
-  if (count == WIDTH)
-    store(c + j, sum);
-  else
-    store_part(c + j, sum, count);
+    sum += load_some(p->bias + j, count);
+  store_some(c + j, sum, count);
 }
 
 /* rows x vectors sums at column j; both counts and one of A's strides are constants where this is
@@ -190,8 +164,8 @@ ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t 
   }
   UNROLL for (size_t r = 0; r < rows; r++) {
     UNROLL for (size_t v = 0; v < vectors; v++) {
-      const size_t left = p->n - j - v * WIDTH;
-      put(p, at->c + r * p->c_row, j + v * WIDTH, left < WIDTH ? left : WIDTH, sum[r][v]);
+      const size_t first = j + v * WIDTH;
+      put(p, at->c + r * p->c_row, first, lanes(p->n - first), sum[r][v]);
     }
   }
 }
@@ -286,10 +260,6 @@ static void multiply_panel(const hvi_product *p, const panel *at) {
   if (j < p->n) multiply_rest(p, at, j);
 }
 
-static size_t panel_rows(size_t left) {
-  return left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
-}
-
 /* The dot products of `rows` rows of A with a contiguous b. */
 ALWAYS_INLINE void dots(const hvi_product *p, size_t i, size_t rows) {
   const float *a = p->a + i * p->a_row, *b = p->b;
@@ -326,7 +296,8 @@ static void product(const hvi_product *p) {
     return;
   }
   for (size_t i = 0, rows; i < p->m; i += rows) {
-    rows = panel_rows(p->m - i);
+    const size_t left = p->m - i;
+    rows = left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
     const panel at = {p->a + i * p->a_row, p->a_row, p->a_step, p->c + i * p->c_row, rows};
     multiply_panel(p, &at);
     finish(p, i, rows);

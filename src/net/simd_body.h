@@ -95,10 +95,6 @@ ALWAYS_INLINE vf choose(vi mask, vf x, vf y) { return (vf)((mask & (vi)x) | (~ma
 
 ALWAYS_INLINE vf magnitude(vf x) { return (vf)((vi)x & 0x7FFFFFFF); }
 
-ALWAYS_INLINE vf with_sign_of(vf x, vf sign) {
-  return (vf)(((vi)x & 0x7FFFFFFF) | ((vi)sign & INT32_MIN));
-}
-
 /* A NaN in x stays: maximum and minimum of the hardware give their second operand then. */
 #if defined(__x86_64__)
 
@@ -135,13 +131,34 @@ ALWAYS_INLINE float across(vf x) {
   return (four[0] + four[2]) + (four[1] + four[3]);
 }
 
-/* y[n] = f(x[n]) */
-#define DEFINE_MAP(name, f)                                                                        \
-  static void name(float *y, const float *x, size_t n) {                                           \
-    size_t i = 0;                                                                                  \
-    for (; i + WIDTH <= n; i += WIDTH) store(y + i, f(load(x + i)));                               \
-    if (i < n) store_part(y + i, f(load_part(x + i, n - i)), n - i);                               \
+/* How many of the next vector's lanes there are, with so many floats left; and these alone. */
+ALWAYS_INLINE size_t lanes(size_t left) { return left < WIDTH ? left : WIDTH; }
+ALWAYS_INLINE vf load_some(const float *x, size_t count) {
+  return count == WIDTH ? load(x) : load_part(x, count);
+}
+ALWAYS_INLINE void store_some(float *x, vf v, size_t count) {
+  if (count == WIDTH)
+    store(x, v);
+  else
+    store_part(x, v, count);
+}
+
+/* out[n] = value, an expression in x, which is a vector of in[n] */
+#define DEFINE_MAP(name, value)                                                                    \
+  static void name(float *out, const float *in, size_t n) {                                        \
+    for (size_t i = 0; i < n; i += WIDTH) {                                                        \
+      const size_t count = lanes(n - i);                                                           \
+      const vf x = load_some(in + i, count);                                                       \
+      store_some(out + i, value, count);                                                           \
+    }                                                                                              \
   }
+
+/* c[0] x^(n-1) + .. + c[n-1]; the coefficients are constants where this is inlined */
+ALWAYS_INLINE vf polynomial(vf x, const float *c, size_t n) {
+  vf q = splat(c[0]);
+  UNROLL for (size_t i = 1; i < n; i++) q = q * x + c[i];
+  return q;
+}
 
 /*
  * Elementary functions of a vector of floats, without branches, tables or calls.
@@ -172,12 +189,9 @@ ALWAYS_INLINE power split(vf x, vf low) {
   const float round = 0x1.8p23f, log2e = 0x1.715476p0f;
   const vf sum = (x + low) * log2e + round, k = sum - round;
   const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) + low;
-  vf q = splat(0x1.69e7dap-10f);
-  q = q * r + 0x1.125e62p-7f;
-  q = q * r + 0x1.5559e2p-5f;
-  q = q * r + 0x1.55545ep-3f;
-  q = q * r + 0x1.fffffap-2f;
-  return (power){q * (r * r) + r, (vu)sum - 0x4B400000u};
+  static const float c[] = {0x1.69e7dap-10f, 0x1.125e62p-7f, 0x1.5559e2p-5f, 0x1.55545ep-3f,
+                            0x1.fffffap-2f};
+  return (power){polynomial(r, c, 5) * (r * r) + r, (vu)sum - 0x4B400000u};
 }
 
 ALWAYS_INLINE vf power_of_two(vu k) { return (vf)((k + 127u) << 23); }
@@ -200,7 +214,7 @@ ALWAYS_INLINE vf expm1_of(vf x) {
 
 ALWAYS_INLINE vf tanh_of(vf x) {
   const vf t = expm1_of(magnitude(x) * -2.0f);
-  return with_sign_of(t / (t + 2.0f), x);
+  return (vf)((vi)magnitude(t / (t + 2.0f)) | ((vi)x & INT32_MIN));
 }
 
 /* 1 / (1 + exp(-x)), by an exponential that cannot overflow */
@@ -216,15 +230,9 @@ ALWAYS_INLINE vf log_of_positive(vf x) {
   const vi e = (vi)(bits - 0x3F3504F3u) >> 23; /* sqrt 1/2 */
   const vf f = (vf)(bits - ((vu)e << 23)) - 1.0f;
   const vf k = __builtin_convertvector(e - (tiny & 23), vf);
-  vf q = splat(-0x1.38b3fp-4f);
-  q = q * f + 0x1.056f7p-3f;
-  q = q * f - 0x1.0d8ed2p-3f;
-  q = q * f + 0x1.22d81ap-3f;
-  q = q * f - 0x1.547128p-3f;
-  q = q * f + 0x1.99a014p-3f;
-  q = q * f - 0x1.00022ap-2f;
-  q = q * f + 0x1.555554p-2f;
-  const vf f2 = f * f, tail = (f * f2) * q + k * LN2_LOW;
+  static const float c[] = {-0x1.38b3fp-4f,  0x1.056f7p-3f,  -0x1.0d8ed2p-3f, 0x1.22d81ap-3f,
+                            -0x1.547128p-3f, 0x1.99a014p-3f, -0x1.00022ap-2f, 0x1.555554p-2f};
+  const vf f2 = f * f, tail = (f * f2) * polynomial(f, c, 8) + k * LN2_LOW;
   return k * LN2_HIGH + ((tail - 0.5f * f2) + f);
 }
 
@@ -245,20 +253,13 @@ ALWAYS_INLINE vf normal_of(vf x, vf *bell) {
   const vf a = at_most(magnitude(x), 15.0f), high = (vf)((vi)a & (int32_t)0xFFFFF000);
   *bell = join(split(high * high * -0.5f, (a - high) * (a + high) * -0.5f));
   const vf t = (a - 3.0f) / (a + 3.0f);
-  vf r = splat(0x1.b9e1b6p-15f);
-  r = r * t + 0x1.e0445ep-14f;
-  r = r * t - 0x1.62fdb8p-12f;
-  r = r * t - 0x1.01a418p-10f;
-  r = r * t + 0x1.7ca93ep-9f;
-  r = r * t + 0x1.91dab8p-8f;
-  r = r * t - 0x1.7a942ep-5f;
-  r = r * t + 0x1.f8bad6p-4f;
-  r = r * t - 0x1.a6b66ap-3f;
-  r = r * t + 0x1.f1b89cp-4f;
-  const vf below = *bell * r;
+  static const float c[] = {0x1.b9e1b6p-15f, 0x1.e0445ep-14f, -0x1.62fdb8p-12f, -0x1.01a418p-10f,
+                            0x1.7ca93ep-9f,  0x1.91dab8p-8f,  -0x1.7a942ep-5f,  0x1.f8bad6p-4f,
+                            -0x1.a6b66ap-3f, 0x1.f1b89cp-4f};
+  const vf below = *bell * polynomial(t, c, 10);
   return choose(x > 0.0f, 1.0f - below, below);
 }
 
-DEFINE_MAP(exponentials, exp_of)
-DEFINE_MAP(tangents, tanh_of)
-DEFINE_MAP(logarithms, log_of)
+DEFINE_MAP(exponentials, exp_of(x))
+DEFINE_MAP(tangents, tanh_of(x))
+DEFINE_MAP(logarithms, log_of(x))

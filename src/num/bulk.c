@@ -2,8 +2,6 @@
 
 #include "base/cpu.h"
 
-#include <stdatomic.h>
-
 const hvi_bulk *const *hvi_bulk_list(void) {
   static const hvi_bulk *const all[] = HVI_CPU_BUILDS(hvi_bulk);
   return all + hvi_cpu_builds_skipped();
@@ -12,9 +10,7 @@ const hvi_bulk *const *hvi_bulk_list(void) {
 /* Asked for in inner loops, and remembered: which build it is changes no bit. */
 const hvi_bulk *hvi_bulk_best(void) {
   static _Atomic(const hvi_bulk *) best;
-  const hvi_bulk *known = atomic_load_explicit(&best, memory_order_relaxed);
-  if (known) return known;
-  known = hvi_bulk_list()[0];
-  atomic_store_explicit(&best, known, memory_order_relaxed);
+  const hvi_bulk *known = best;
+  if (!known) best = known = hvi_bulk_list()[0];
   return known;
 }

@@ -40,18 +40,11 @@ static void add(float *restrict out, const float *restrict x, size_t n) {
 
 static void add_gram(double *restrict out, const float *restrict p, const float *restrict q,
                      bool fresh, size_t n) {
-  if (fresh) {
+  if (fresh)
     for (size_t i = 0; i < n; i++) out[i] = (double)(p[i] * (q[i] + 1.0F));
-    return;
-  }
-  for (size_t i = 0; i < n; i++) out[i] += (double)(p[i] * (q[i] + 1.0F));
+  else
+    for (size_t i = 0; i < n; i++) out[i] += (double)(p[i] * (q[i] + 1.0F));
 }
 
-const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {.name = HVI_LEVEL_NAME,
-                                            .descend = descend,
-                                            .momentum = momentum,
-                                            .adam = adam,
-                                            .narrow = narrow,
-                                            .widen = widen,
-                                            .add = add,
-                                            .add_gram = add_gram};
+const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {HVI_LEVEL_NAME, descend, momentum, adam,
+                                            narrow,         widen,   add,      add_gram};

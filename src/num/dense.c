@@ -18,6 +18,9 @@ enum { GEMV_ELEMENTS = 192, GEMM_PRODUCTS = 2048 };
 /* Below these OpenBLAS never shares a product between threads. */
 enum { SHARED_ELEMENTS = 2304, SHARED_PRODUCTS = 65536 };
 
+/* Ends the hold of BLAS to one thread with the block that began it. */
+static void release(const bool *held) { hvi_blas_release(*held); }
+
 /* BLAS counts in int. */
 static bool use_gemv(size_t m, size_t n) {
   return m * n > GEMV_ELEMENTS && m <= INT_MAX && n <= INT_MAX;
@@ -25,9 +28,8 @@ static bool use_gemv(size_t m, size_t n) {
 
 static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const double *x, size_t m,
                      size_t n) {
-  const bool held = m * n >= SHARED_ELEMENTS && hvi_blas_hold();
+  HVI_OWN_BY(release) const bool held = m * n >= SHARED_ELEMENTS && hvi_blas_hold();
   cblas_dgemv(CblasRowMajor, trans, (int)m, (int)n, 1.0, A, (int)n, x, 1, 1.0, y, 1);
-  hvi_blas_release(held);
 }
 
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
@@ -41,47 +43,46 @@ void hvi_dense_mul_t(double *y, const double *A, const double *x, size_t m, size
 }
 
 void hvi_dense_mul_add(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_gemv(m, n)) {
+  if (use_gemv(m, n))
     gemv_add(y, CblasNoTrans, A, x, m, n);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) y[i] += hvi_vec_dot(A + i * n, x, n);
+  else
+    for (size_t i = 0; i < m; i++) y[i] += hvi_vec_dot(A + i * n, x, n);
 }
 
 void hvi_dense_mul_t_add(double *y, const double *A, const double *x, size_t m, size_t n) {
-  if (use_gemv(m, n)) {
+  if (use_gemv(m, n))
     gemv_add(y, CblasTrans, A, x, m, n);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) hvi_vec_add(y, x[i], A + i * n, n);
+  else
+    for (size_t i = 0; i < m; i++) hvi_vec_add(y, x[i], A + i * n, n);
 }
 
 static bool use_gemm(size_t m, size_t k, size_t n) {
   return m * k * n > GEMM_PRODUCTS && m <= INT_MAX && k <= INT_MAX && n <= INT_MAX;
 }
 
+/* C = A B, or C += A' B */
+static void gemm(double *C, const double *A, bool transposed, const double *B, size_t m, size_t k,
+                 size_t n) {
+  HVI_OWN_BY(release) const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
+  cblas_dgemm(CblasRowMajor, transposed ? CblasTrans : CblasNoTrans, CblasNoTrans,
+              (int)(transposed ? k : m), (int)n, (int)(transposed ? m : k), 1.0, A, (int)k, B,
+              (int)n, transposed ? 1.0 : 0.0, C, (int)n);
+}
+
 void hvi_dense_matmul(double *C, const double *A, const double *B, size_t m, size_t k, size_t n) {
-  if (use_gemm(m, k, n)) {
-    const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1.0, A, (int)k,
-                B, (int)n, 0.0, C, (int)n);
-    hvi_blas_release(held);
-    return;
-  }
-  for (size_t i = 0; i < m; i++) hvi_dense_mul_t(C + i * n, B, A + i * k, k, n);
+  if (use_gemm(m, k, n))
+    gemm(C, A, false, B, m, k, n);
+  else
+    for (size_t i = 0; i < m; i++) hvi_dense_mul_t(C + i * n, B, A + i * k, k, n);
 }
 
 void hvi_dense_matmul_t_add(double *C, const double *A, const double *B, size_t m, size_t k,
                             size_t n) {
-  if (use_gemm(m, k, n)) {
-    const bool held = m * k * n >= SHARED_PRODUCTS && hvi_blas_hold();
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)k, (int)n, (int)m, 1.0, A, (int)k, B,
-                (int)n, 1.0, C, (int)n);
-    hvi_blas_release(held);
-    return;
-  }
-  for (size_t i = 0; i < m; i++)
-    for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
+  if (use_gemm(m, k, n))
+    gemm(C, A, true, B, m, k, n);
+  else
+    for (size_t i = 0; i < m; i++)
+      for (size_t j = 0; j < k; j++) hvi_vec_add(C + j * n, A[i * k + j], B + i * n, n);
 }
 
 /*
@@ -105,8 +106,7 @@ size_t hvi_dense_damped_work(size_t m, size_t n) {
 /* One row or one column: M is a number. */
 static bool solve_scalar(double *x, const double *J, const double *b, double lambda, size_t m,
                          size_t n) {
-  size_t length = m * n;
-  double scale = 1.0 / (hvi_vec_norm2(J, length) + lambda);
+  double scale = 1.0 / (hvi_vec_norm2(J, m * n) + lambda);
   double factor = scale * (m == 1 ? b[0] : hvi_vec_dot(J, b, m));
   if (!(scale > 0.0) || !isfinite(factor)) return false;
   if (m == 1)
@@ -122,9 +122,8 @@ static void gram(double *M, const double *J, double lambda, size_t m, size_t n) 
   if (m * n * k > BLAS_FLOPS && m <= INT_MAX && n <= INT_MAX) {
     CBLAS_TRANSPOSE trans = m <= n ? CblasNoTrans : CblasTrans;
     int inner = (int)(m <= n ? n : m);
-    const bool held = hvi_blas_hold();
+    HVI_OWN_BY(release) const bool held = hvi_blas_hold();
     cblas_dsyrk(CblasRowMajor, CblasLower, trans, (int)k, inner, 1.0, J, (int)n, 0.0, M, (int)k);
-    hvi_blas_release(held);
   } else if (m <= n) {
     for (size_t i = 0; i < k; i++)
       for (size_t j = 0; j <= i; j++) M[i * k + j] = hvi_vec_dot(J + i * n, J + j * n, n);
@@ -178,9 +177,8 @@ static bool solve_large(double *y, double *M, double *diagonal, size_t k) {
 /* y = M^-1 y */
 static bool solve_gram(double *y, double *M, double *diagonal, size_t k) {
   if (k > LAPACK_SIZE) {
-    const bool held = hvi_blas_hold(), good = solve_large(y, M, diagonal, k);
-    hvi_blas_release(held);
-    return good;
+    HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+    return solve_large(y, M, diagonal, k);
   }
   if (!factor_small(M, k)) return false;
   solve_small(y, M, k);
@@ -216,92 +214,71 @@ bool hvi_dense_damped_solve(double *x, const double *J, const double *b, double 
   return good;
 }
 
-/* A copy of finite A[n][n] with `extra` doubles after it; free it. */
+/* A copy of finite A[n][n], or room for one without A, with `extra` doubles after it. */
 static hvi_status copy_square(double **copy, const double *A, size_t n, size_t extra,
                               hvi_error *err) {
   size_t size = 0;
-  *copy = NULL;
   if (n <= INT_MAX && hvi_multiply_sizes(n, n, &size) && size + extra > size)
     *copy = hvi_alloc_doubles(size + extra);
   if (!*copy) return hvi_error_memory(err, "a copy of a matrix");
-  if (A && !hvi_vec_finite(A, size)) {
-    hvi_free(*copy);
+  if (A && !hvi_vec_finite(A, size))
     return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", n, n);
-  }
   if (A) hvi_vec_copy(*copy, A, size);
   return HVI_OK;
 }
 
 hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error *err) {
   if (n == 0) return HVI_OK;
-  double *copy;
+  HVI_OWN double *copy = NULL;
   size_t extra = 64 * n; /* room for LAPACK's blocks; 3 n - 1 is the least */
   HVI_TRY(copy_square(&copy, A, n, extra, err));
   lapack_int size = (lapack_int)n, room = (lapack_int)(extra < INT_MAX ? extra : INT_MAX);
-  const bool held = hvi_blas_hold();
-  lapack_int info =
-      LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room);
-  hvi_blas_release(held);
-  hvi_free(copy);
-  if (info == 0) return HVI_OK;
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', size, copy, size, w, copy + n * n, room) == 0)
+    return HVI_OK;
   return hvi_error_input(err, "the eigenvalues of a matrix (%zu by %zu) do not settle", n, n);
-}
-
-static double one_norm(const double *A, size_t n) {
-  double largest = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    double sum = 0.0;
-    for (size_t j = 0; j < n; j++) sum += fabs(A[i * n + j]);
-    largest = fmax(largest, sum);
-  }
-  return largest;
 }
 
 /* Row-major A is column-major A', so the transposed system is solved. False when A is singular to
  * working precision. */
 static bool solve_lu(double *x, double *LU, double *scratch, lapack_int *pivots, size_t n) {
-  lapack_int size = (lapack_int)n;
-  double norm = one_norm(LU, n), rcond = 0.0;
-  lapack_int *integers = pivots + n;
+  const lapack_int size = (lapack_int)n;
+  const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, scratch);
+  double rcond = 0.0;
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
          LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', size, LU, size, norm, &rcond, scratch,
-                             integers) == 0 &&
+                             pivots + n) == 0 &&
          rcond > DBL_EPSILON &&
          LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'T', size, 1, LU, size, pivots, x, size) == 0;
 }
 
 hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err) {
   if (n == 0) return HVI_OK;
-  double *copy;
+  HVI_OWN double *copy = NULL;
   HVI_TRY(copy_square(&copy, A, n, 6 * n, err));
   double *scratch = copy + n * n;
   lapack_int *pivots = (lapack_int *)(void *)(scratch + 4 * n);
   if (x != b) hvi_vec_copy(x, b, n);
-  const bool held = hvi_blas_hold(), solved = solve_lu(x, copy, scratch, pivots, n);
-  hvi_blas_release(held);
-  hvi_free(copy);
-  if (solved) return HVI_OK;
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  if (solve_lu(x, copy, scratch, pivots, n)) return HVI_OK;
   return hvi_error_input(err, "the matrix (%zu by %zu) is singular", n, n);
 }
 
-/* With R's diagonal made positive the decomposition is unique, and Q is distributed as it should.
- */
+/* With R's diagonal made positive the decomposition is unique, and Q distributed as it should. */
 hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err) {
   if (n == 0) return HVI_OK;
-  double *copy;
+  HVI_OWN double *copy = NULL;
   size_t room = 64 * n;
   HVI_TRY(copy_square(&copy, NULL, n, 2 * n + room, err));
   double *tau = copy + n * n, *sign = tau + n, *scratch = sign + n;
   lapack_int size = (lapack_int)n, work_size = (lapack_int)(room < INT_MAX ? room : INT_MAX);
   hvi_rng_fill_normal(rng, 0.0, 1.0, n * n, copy);
-  const bool held = hvi_blas_hold();
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
   LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, size, size, copy, size, tau, scratch, work_size);
   for (size_t j = 0; j < n; j++) sign[j] = copysign(1.0, copy[j * n + j]);
   LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, size, size, size, copy, size, tau, scratch, work_size);
-  hvi_blas_release(held);
   for (size_t j = 0; j < n; j++)
     for (size_t i = 0; i < n; i++) Q[i * n + j] = sign[j] * copy[j * n + i];
-  hvi_free(copy);
   return HVI_OK;
 }
 
@@ -317,9 +294,7 @@ bool hvi_dense_eigen(double *w, double *A, size_t n, double *work) {
   lapack_int *integers = (lapack_int *)(void *)(work + doubles), size = (lapack_int)n;
   if (doubles > INT_MAX) return false;
   /* columns in LAPACK's eyes are rows in ours */
-  const bool held = hvi_blas_hold();
-  const lapack_int info = LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
-                                              (lapack_int)doubles, integers, 3 + 5 * size);
-  hvi_blas_release(held);
-  return info == 0;
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
+  return LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'U', size, A, size, w, work,
+                             (lapack_int)doubles, integers, 3 + 5 * size) == 0;
 }

@@ -74,22 +74,20 @@ size_t hvi_dense_svd_work(size_t m, size_t n) {
 
 /* W = B times `scale` */
 static void load(const factors *f, const double *J, size_t m, size_t n, double scale) {
-  if (m <= n) {
+  if (m <= n)
     for (size_t i = 0; i < m * n; i++) f->W[i] = scale * J[i];
-    return;
-  }
-  for (size_t j = 0; j < n; j++)
-    for (size_t i = 0; i < m; i++) f->W[j * m + i] = scale * J[i * n + j];
+  else
+    for (size_t j = 0; j < n; j++)
+      for (size_t i = 0; i < m; i++) f->W[j * m + i] = scale * J[i * n + j];
 }
 
 static void transpose_square(double *A, size_t k) {
-  for (size_t i = 0; i < k; i++) {
+  for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < i; j++) {
       double kept = A[i * k + j];
       A[i * k + j] = A[j * k + i];
       A[j * k + i] = kept;
     }
-  }
 }
 
 static bool factor_lapack(const factors *f) {
@@ -119,7 +117,7 @@ static bool sweep(const factors *f, double negligible) {
   const double tiny = DBL_EPSILON * DBL_EPSILON;
   size_t k = f->k, l = f->l;
   bool turned = false;
-  for (size_t p = 0; p + 1 < k; p++) {
+  for (size_t p = 0; p + 1 < k; p++)
     for (size_t q = p + 1; q < k; q++) {
       double a = f->s[p], b = f->s[q];
       if (a <= negligible || b <= negligible) continue;
@@ -134,7 +132,6 @@ static bool sweep(const factors *f, double negligible) {
       f->s[q] = b + t * g;
       turned = true;
     }
-  }
   return turned;
 }
 
@@ -218,7 +215,7 @@ void hvi_dense_svd_solve(double *x, const double *b, double cutoff, size_t m, si
 
 hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_t n,
                                      hvi_error *err) {
-  double *work = hvi_alloc_doubles(hvi_dense_svd_work(m, n));
+  HVI_OWN double *work = hvi_alloc_doubles(hvi_dense_svd_work(m, n));
   if (!work) return hvi_error_memory(err, "a singular value decomposition");
   const double largest = hvi_dense_svd_factor(A, m, n, work);
   for (size_t i = 0; i < m && i < n; i++) {
@@ -226,7 +223,6 @@ hvi_status hvi_dense_singular_values(double *s, const double *A, size_t m, size_
     for (; j > 0 && s[j - 1] < work[i]; j--) s[j] = s[j - 1];
     s[j] = work[i];
   }
-  hvi_free(work);
   if (!isnan(largest)) return HVI_OK;
   return hvi_error_input(err, "the matrix (%zu by %zu) is not finite", m, n);
 }

@@ -37,7 +37,8 @@ typedef struct bidiagonal {
 
 typedef struct iterate {
   double *x, *h, *hbar;
-  double alphabar, rho, rhobar, cbar, sbar, zeta, zetabar;
+  double alphabar, zeta, zetabar;
+  rotation q, qbar; /* of the last step: rho and rhobar are what they leave */
 } iterate;
 
 /* What the estimate of |r| remembers from step to step. */
@@ -93,23 +94,21 @@ static double iterate_step(iterate *it, residual *e, const bidiagonal *g, double
   size_t n = g->A->columns;
   rotation damping = rotate(it->alphabar, damp);
   rotation q = rotate(damping.r, g->beta);
-  double theta = q.s * g->alpha, thetabar = it->sbar * q.r;
+  double theta = q.s * g->alpha, thetabar = it->qbar.s * q.r;
   it->alphabar = q.c * g->alpha;
-  rotation qbar = rotate(it->cbar * q.r, theta);
+  rotation qbar = rotate(it->qbar.c * q.r, theta);
   double zeta_old = it->zeta;
   it->zeta = qbar.c * it->zetabar;
   it->zetabar = -qbar.s * it->zetabar;
 
-  double back = thetabar * q.r / (it->rho * it->rhobar), step = it->zeta / (q.r * qbar.r);
+  double back = thetabar * q.r / (it->q.r * it->qbar.r), step = it->zeta / (q.r * qbar.r);
   for (size_t i = 0; i < n; i++) {
     it->hbar[i] = it->h[i] - back * it->hbar[i];
     it->x[i] += step * it->hbar[i];
     it->h[i] = g->v[i] - theta / q.r * it->h[i];
   }
-  it->rho = q.r;
-  it->rhobar = qbar.r;
-  it->cbar = qbar.c;
-  it->sbar = qbar.s;
+  it->q = q;
+  it->qbar = qbar;
   return residual_step(e, damping, q, thetabar, qbar.r, zeta_old, it->zeta);
 }
 
@@ -125,7 +124,7 @@ size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, doubl
                       size_t max_iterations, double *work) {
   size_t rows = A->rows, n = A->columns;
   bidiagonal g = {.A = A, .u = work, .v = work + rows, .scratch = work + rows + 3 * n};
-  iterate it = {.x = x, .h = g.v + n, .hbar = g.v + 2 * n, .rho = 1, .rhobar = 1, .cbar = 1};
+  iterate it = {.x = x, .h = g.v + n, .hbar = g.v + 2 * n, .q.r = 1, .qbar = {1, 0, 1}};
   hvi_vec_zero(x, n);
   bidiagonal_start(&g, b);
   double norm_b = g.beta, norm_A2 = g.alpha * g.alpha;
@@ -136,16 +135,14 @@ size_t hvi_lsmr_solve(double *x, const hvi_linear_map *A, const double *b, doubl
   residual e = {.betadd = g.beta, .rhod = 1.0};
   if (!(it.zetabar > 0.0)) return 0; /* b is orthogonal to the range of A, or not a number */
 
-  size_t count = 0;
-  while (count < max_iterations) {
+  for (size_t count = 1; count <= max_iterations; count++) {
     bidiagonal_step(&g);
     double residual_norm = iterate_step(&it, &e, &g, damp);
-    count++;
     norm_A2 += g.beta * g.beta;
-    if (done(fabs(it.zetabar), residual_norm, sqrt(norm_A2), norm_b, tol)) break;
+    if (done(fabs(it.zetabar), residual_norm, sqrt(norm_A2), norm_b, tol)) return count;
     norm_A2 += g.alpha * g.alpha;
   }
-  return count;
+  return max_iterations;
 }
 
 size_t hvi_lsmr_work(size_t rows, size_t columns) {

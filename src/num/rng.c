@@ -19,11 +19,9 @@ static uint64_t mix(uint64_t x) {
 hvi_rng hvi_rng_new(uint64_t seed, const char *stream, uint64_t index) {
   uint64_t key =
       mix(mix(seed) + hvi_hash_bytes(HVI_HASH_START, stream, stream ? strlen(stream) : 0));
-  return (hvi_rng){
-      .key = {(uint32_t)key, (uint32_t)(key >> 32)},
-      .counter = {0, 0, (uint32_t)index, (uint32_t)(index >> 32)},
-      .used = 4,
-  };
+  return (hvi_rng){.key = {(uint32_t)key, (uint32_t)(key >> 32)},
+                   .counter = {0, 0, (uint32_t)index, (uint32_t)(index >> 32)},
+                   .used = 4};
 }
 
 uint32_t hvi_rng_u32(hvi_rng *rng) {

@@ -19,13 +19,10 @@ typedef struct entry {
 hvi_status hvi_sparse_new(hvi_sparse *out, size_t rows, size_t columns, size_t entries,
                           hvi_error *err) {
   *out = (hvi_sparse){.rows = rows, .columns = columns};
-  if (columns > UINT32_MAX || rows > UINT32_MAX) {
+  if (columns > UINT32_MAX || rows > UINT32_MAX)
     return hvi_error_input(
-        err,
-        "a sparse matrix of %zu by %zu is too large; rows and columns are counted "
-        "in 32 bits",
+        err, "a sparse matrix of %zu by %zu is too large; rows and columns are counted in 32 bits",
         rows, columns);
-  }
   out->start = hvi_alloc(rows + 1, sizeof *out->start);
   out->column = hvi_alloc(entries, sizeof *out->column);
   out->value = hvi_alloc(entries, sizeof *out->value);
@@ -45,29 +42,25 @@ void hvi_sparse_free(hvi_sparse *A) {
 static hvi_status check_starts(const hvi_sparse *A, hvi_error *err) {
   if (A->start[0] != 0)
     return hvi_error_input(err, "a sparse matrix starts at entry %zu, not at 0", A->start[0]);
-  for (size_t i = 0; i < A->rows; i++) {
-    if (A->start[i + 1] >= A->start[i]) continue;
-    return hvi_error_input(err,
-                           "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
-                           i + 1, A->start[i + 1], A->start[i]);
-  }
+  for (size_t i = 0; i < A->rows; i++)
+    if (A->start[i + 1] < A->start[i])
+      return hvi_error_input(err,
+                             "row %zu of a sparse matrix ends at entry %zu, before its start %zu",
+                             i + 1, A->start[i + 1], A->start[i]);
   return HVI_OK;
 }
 
 static hvi_status check_entries(const hvi_sparse *A, hvi_error *err) {
-  for (size_t i = 0; i < A->rows; i++) {
+  for (size_t i = 0; i < A->rows; i++)
     for (size_t k = A->start[i]; k < A->start[i + 1]; k++) {
-      if (A->column[k] >= A->columns) {
+      if (A->column[k] >= A->columns)
         return hvi_error_input(err, "row %zu of a sparse matrix has an entry in column %zu of %zu",
                                i + 1, (size_t)A->column[k] + 1, A->columns);
-      }
-      if (!isfinite(A->value[k])) {
+      if (!isfinite(A->value[k]))
         return hvi_error_input(err,
                                "row %zu, column %zu of a sparse matrix is %g, which is not finite",
                                i + 1, (size_t)A->column[k] + 1, A->value[k]);
-      }
     }
-  }
   return HVI_OK;
 }
 
@@ -122,31 +115,34 @@ static size_t merge_row(hvi_sparse *A, size_t from, size_t end, size_t to) {
 
 hvi_status hvi_sparse_tidy(hvi_sparse *A, hvi_error *err) {
   enum { SHORT = 32 };
-  hvi_status status = check_starts(A, err);
-  if (!status) status = check_entries(A, err);
-  if (status) return status;
+  HVI_TRY(check_starts(A, err));
+  HVI_TRY(check_entries(A, err));
   size_t longest = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t length = A->start[i + 1] - A->start[i];
     longest = length > longest ? length : longest;
   }
-  entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
+  HVI_OWN entry *buffer = hvi_alloc(longest > SHORT ? longest : 0, sizeof *buffer);
   if (!buffer) return hvi_error_memory(err, "a sparse matrix");
   size_t from = 0, to = 0;
   for (size_t i = 0; i < A->rows; i++) {
     const size_t end = A->start[i + 1], length = end - from;
-    if (!ascending(A->column + from, length)) {
-      if (length > SHORT)
-        sort_long(A->column + from, A->value + from, length, buffer);
-      else
-        sort_short(A->column + from, A->value + from, length);
-    }
+    if (length > SHORT && !ascending(A->column + from, length))
+      sort_long(A->column + from, A->value + from, length, buffer);
+    else
+      sort_short(A->column + from, A->value + from, length);
     to = merge_row(A, from, end, to);
     A->start[i + 1] = to;
     from = end;
   }
-  hvi_free(buffer);
   return HVI_OK;
+}
+
+/* Tidies a new matrix, or frees it. */
+static hvi_status finish(hvi_sparse *out, hvi_error *err) {
+  const hvi_status status = hvi_sparse_tidy(out, err);
+  if (status) hvi_sparse_free(out);
+  return status;
 }
 
 hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *err) {
@@ -154,30 +150,25 @@ hvi_status hvi_sparse_copy(hvi_sparse *out, const hvi_sparse *from, hvi_error *e
   if (!from->start ||
       (from->rows > 0 && from->start[from->rows] > 0 && (!from->column || !from->value)))
     return hvi_error_argument(err, "a sparse matrix has a null pointer");
-  hvi_status status = check_starts(from, err);
-  const size_t entries = status ? 0 : from->start[from->rows];
-  if (!status) status = hvi_sparse_new(out, from->rows, from->columns, entries, err);
-  if (status) return status;
+  HVI_TRY(check_starts(from, err));
+  const size_t entries = from->start[from->rows];
+  HVI_TRY(hvi_sparse_new(out, from->rows, from->columns, entries, err));
   for (size_t i = 0; i <= from->rows; i++) out->start[i] = from->start[i];
   for (size_t k = 0; k < entries; k++) {
     out->column[k] = from->column[k];
     out->value[k] = from->value[k];
   }
-  status = hvi_sparse_tidy(out, err);
-  if (status) hvi_sparse_free(out);
-  return status;
+  return finish(out, err);
 }
 
 hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_t entries,
                              const uint32_t *row, const uint32_t *column, const double *value,
                              hvi_error *err) {
   *out = (hvi_sparse){0};
-  for (size_t k = 0; k < entries; k++) {
-    if (row[k] >= rows) {
+  for (size_t k = 0; k < entries; k++)
+    if (row[k] >= rows)
       return hvi_error_input(err, "entry %zu of a sparse matrix is in row %zu of %zu", k + 1,
                              (size_t)row[k] + 1, rows);
-    }
-  }
   HVI_TRY(hvi_sparse_new(out, rows, columns, entries, err));
   /* counts, then offsets: start[i + 1] is where row i's next entry goes */
   size_t *next = out->start + 1;
@@ -192,9 +183,7 @@ hvi_status hvi_sparse_gather(hvi_sparse *out, size_t rows, size_t columns, size_
     out->column[at] = column[k];
     out->value[at] = value[k];
   }
-  hvi_status status = hvi_sparse_tidy(out, err);
-  if (status) hvi_sparse_free(out);
-  return status;
+  return finish(out, err);
 }
 
 /* Two sums, so that one addition need not wait for the last. */
