@@ -27,6 +27,7 @@
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
+#include "problems/single.h"
 #include "vi/sets.h"
 
 enum { WIDTH = HVI_CREDIT_WIDTH, FEATURES = HVI_CREDIT_FEATURES, BIAS = HVI_CREDIT_BIAS };
@@ -53,66 +54,8 @@ const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), 
 /* A cache: {the sample's address | theta of the last evaluation}. */
 enum { SAMPLE, THETA, CACHE = THETA + WIDTH };
 
-_Static_assert(sizeof(void *) <= sizeof(double), "an address fits where a double does");
-
-typedef struct credit_model {
-  hvi_model base;
-  hvi_block block;
-  const hvi_credit_data *data;
-  double eps;
-} credit_model;
-
-static const double *deployed(const double *cache) {
-  const hvi_credit_sample *sample;
-  memcpy(&sample, cache + SAMPLE, sizeof sample);
-  return sample ? sample->theta : cache + THETA;
-}
-
-static void model_bind(const hvi_model *m, double *cache, const void *sample) {
-  (void)m;
-  memcpy(cache + SAMPLE, &sample, sizeof sample);
-}
-
-static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
-                      double *out) {
-  (void)theta;
-  const credit_model *c = (const credit_model *)m;
-  const double *bar = deployed(cache);
-  double moved[WIDTH];
-  hvi_vec_copy(moved, v, WIDTH);
-  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
-    const size_t j = hvi_credit_strategic[k];
-    moved[HVI_CREDIT_BIAS] -= c->eps * bar[j] * v[j];
-  }
-  hvi_dense_mul(out, c->data->x, moved, c->data->rows, WIDTH);
-  hvi_vec_copy(out + c->data->rows, v, HVI_CREDIT_FEATURES);
-}
-
-static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
-                      double *out) {
-  (void)theta;
-  const credit_model *c = (const credit_model *)m;
-  const double *bar = deployed(cache);
-  hvi_dense_mul_t(out, c->data->x, u, c->data->rows, WIDTH);
-  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
-    const size_t j = hvi_credit_strategic[k];
-    out[j] -= c->eps * bar[j] * out[HVI_CREDIT_BIAS];
-  }
-  for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) out[j] += u[c->data->rows + j];
-}
-
-static void model_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
-  hvi_vec_copy(cache + THETA, theta, WIDTH);
-  model_jvp(m, cache, theta, theta, z);
-}
-
-static const hvi_model_ops model_ops = {
-    .name = "credit", .eval = model_eval, .vjp = model_vjp, .jvp = model_jvp, .bind = model_bind};
-
 typedef struct credit {
-  hvi_problem base;
-  credit_model model;
-  hvi_set set;
+  hvi_single one;
   hvi_credit_data data;
   double eps, lambda;
   double theta0[WIDTH], stable[WIDTH];
@@ -121,6 +64,50 @@ typedef struct credit {
   double mu, lipschitz;               /* of F on Z at z*, in the norm of Xi */
   double *weights, *solution, *basis; /* [out], [out], [out][11] in one block */
 } credit;
+
+static const double *deployed(const double *cache) {
+  const hvi_credit_sample *sample = hvi_single_sample(cache + SAMPLE);
+  return sample ? sample->theta : cache + THETA;
+}
+
+static void model_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                      double *out) {
+  (void)theta;
+  const credit *c = hvi_single_of(m);
+  const double *bar = deployed(cache);
+  double moved[WIDTH];
+  hvi_vec_copy(moved, v, WIDTH);
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+    const size_t j = hvi_credit_strategic[k];
+    moved[HVI_CREDIT_BIAS] -= c->eps * bar[j] * v[j];
+  }
+  hvi_dense_mul(out, c->data.x, moved, c->data.rows, WIDTH);
+  hvi_vec_copy(out + c->data.rows, v, HVI_CREDIT_FEATURES);
+}
+
+static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                      double *out) {
+  (void)theta;
+  const credit *c = hvi_single_of(m);
+  const double *bar = deployed(cache);
+  hvi_dense_mul_t(out, c->data.x, u, c->data.rows, WIDTH);
+  for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
+    const size_t j = hvi_credit_strategic[k];
+    out[j] -= c->eps * bar[j] * out[HVI_CREDIT_BIAS];
+  }
+  for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) out[j] += u[c->data.rows + j];
+}
+
+static void model_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  hvi_vec_copy(cache + THETA, theta, WIDTH);
+  model_jvp(m, cache, theta, theta, z);
+}
+
+static const hvi_model_ops model_ops = {.name = "credit",
+                                        .eval = model_eval,
+                                        .vjp = model_vjp,
+                                        .jvp = model_jvp,
+                                        .bind = hvi_single_bind};
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
@@ -169,20 +156,6 @@ static const hvi_problem_ops credit_ops = {.name = "credit",
                                            .constants = constants,
                                            .free = free_credit};
 
-/* Mean loss and accuracy of theta when its logits are shifted. */
-static void score(const credit *c, const double *theta, double shift, double *loss,
-                  double *accuracy) {
-  const size_t n = c->data.rows;
-  double sum = 0.0, right = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const double s = hvi_vec_dot(c->data.x + i * WIDTH, theta, WIDTH) - shift, y = c->data.y[i];
-    sum += hvi_credit_loss(s, y);
-    right += (s > 0.0) == (y > 0.5) ? 1.0 : 0.0;
-  }
-  *loss = sum / (double)n + 0.5 * c->lambda * hvi_vec_norm2(theta, FEATURES);
-  *accuracy = right / (double)n;
-}
-
 /* |theta_S|^2 */
 static double strategic2(const double *theta) {
   double sum = 0.0;
@@ -195,8 +168,9 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
                           hvi_error *err) {
   (void)err;
   const credit *c = (const credit *)p;
-  score(c, theta, 0.0, &out->loss_before, &out->accuracy_before);
-  score(c, theta, c->eps * strategic2(theta), &out->loss_after, &out->accuracy_after);
+  out->loss_before = hvi_credit_score(&c->data, theta, 0.0, c->lambda, &out->accuracy_before);
+  const double shift = c->eps * strategic2(theta);
+  out->loss_after = hvi_credit_score(&c->data, theta, shift, c->lambda, &out->accuracy_after);
   /* a bias takes any deployment's shift up, so the least loss is the same on all */
   const double gap = out->loss_after - c->least;
   out->gap = gap < 0.0 ? 0.0 : gap;
@@ -249,12 +223,14 @@ static void in_parameters(hvi_performative_coverage *out, const hvi_problem *p) 
 const hvi_performative_kind hvi_credit = {
     .ops = &credit_ops,
     .measure = measure,
-    .key = "eps",
     .value = offsetof(credit, eps),
-    .limit = INFINITY,
-    .below = true,
-    .how = "In the outputs: every row moves alike and the bias takes that up, so the outputs do "
-           "not answer at all; mu is F's at the stable point, from the data.",
+    .cover =
+        {.key = "eps",
+         .limit = INFINITY,
+         .below = true,
+         .how =
+             "In the outputs: every row moves alike and the bias takes that up, so the outputs do "
+             "not answer at all; mu is F's at the stable point, from the data."},
     .in_parameters = in_parameters};
 
 /* G = L L' in place, lower triangle; false when G is not positive definite. */
@@ -292,7 +268,7 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
   hvi_vec_copy(c->basis, c->data.x, n * WIDTH);
   for (size_t j = 0; j < FEATURES; j++) c->basis[(n + j) * WIDTH + j] = 1.0;
   for (size_t i = 0; i < n + FEATURES; i++) hvi_lower_solve(L, c->basis + i * WIDTH, WIDTH);
-  c->set =
+  c->one.set =
       (hvi_set){.kind = HVI_SET_SUBSPACE, .len = n + FEATURES, .basis = c->basis, .rank = WIDTH};
   return monotonicity(c, L, err);
 }
@@ -307,44 +283,31 @@ static hvi_status find_stable(credit *c, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status fill(credit *c, const credit_options *v, uint64_t seed, hvi_error *err) {
-  HVI_TRY(hvi_credit_data_new(&c->data, v->data, v->records, seed, err));
-  const size_t n = c->data.rows, out = n + FEATURES;
-  c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
-  c->base.weights = c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
-  if (!c->weights) return hvi_error_memory(err, "the credit problem");
-  c->base.solution = c->solution = c->weights + out;
-  c->basis = c->solution + out;
-  for (size_t i = 0; i < out; i++) c->weights[i] = i < n ? 1.0 / (double)n : 4.0 * c->lambda;
-  c->model = (credit_model){.base = {.ops = &model_ops,
-                                     .dim = WIDTH,
-                                     .out = out,
-                                     .cache = CACHE,
-                                     .block_count = 1,
-                                     .blocks = &c->model.block},
-                            .block = {.dim = WIDTH, .out = out},
-                            .data = &c->data,
-                            .eps = c->eps};
-  hvi_status status = find_stable(c, err);
-  return status ? status : make_subspace(c, err);
-}
-
 hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const credit_options *v = (const void *)o->values;
   credit *c = hvi_alloc(1, sizeof *c);
   if (!c) return hvi_error_memory(err, "the credit problem");
+  c->one.base.ops = &credit_ops;
+  *problem = &c->one.base;
+  HVI_TRY(hvi_credit_data_new(&c->data, v->data, v->records, o->seed, err));
+  const size_t n = c->data.rows, out = n + FEATURES;
+  hvi_single_init(&c->one, &credit_ops, &model_ops, WIDTH, out, CACHE);
+  c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
+  if (!c->weights) return hvi_error_memory(err, "the credit problem");
+  c->solution = c->weights + out;
+  c->basis = c->solution + out;
   c->eps = v->eps;
-  c->base = (hvi_problem){.ops = &credit_ops,
-                          .model = &c->model.base,
-                          .theta0 = c->theta0,
-                          .sample_bytes = sizeof(hvi_credit_sample),
-                          .eta = 4.0,
-                          .set_count = 1,
-                          .sets = &c->set};
+  c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
+  for (size_t i = 0; i < out; i++) c->weights[i] = i < n ? 1.0 / (double)n : 4.0 * c->lambda;
+  c->one.base.theta0 = c->theta0;
+  c->one.base.weights = c->weights;
+  c->one.base.solution = c->solution;
+  c->one.base.sample_bytes = sizeof(hvi_credit_sample);
+  c->one.base.eta = 4.0;
   if (o->instance > 0) {
     hvi_rng rng = hvi_rng_new(o->seed, "credit", o->instance);
     hvi_rng_fill_normal(&rng, 0.0, 0.1, WIDTH, c->theta0);
   }
-  *problem = &c->base;
-  return fill(c, v, o->seed, err);
+  HVI_TRY(find_stable(c, err));
+  return make_subspace(c, err);
 }

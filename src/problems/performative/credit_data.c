@@ -105,17 +105,26 @@ static bool take_row(double *x, double *y, const double *row, const size_t at[CO
   return !isnan(*y);
 }
 
-static hvi_status take_rows(hvi_credit_data *data, const hvi_table *t, const char *path,
-                            hvi_error *err) {
+/* Room for so many rows, in one block. */
+static hvi_status allocate(hvi_credit_data *data, size_t rows, hvi_error *err) {
+  data->x = hvi_alloc_doubles(rows * (WIDTH + 1) + (size_t)WIDTH * WIDTH);
+  if (!data->x) return hvi_error_memory(err, "credit records");
+  data->y = data->x + rows * WIDTH;
+  data->product = data->y + rows;
+  return HVI_OK;
+}
+
+/* The complete rows of a file, in its order: columns are found by their names. */
+static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_error *err) {
+  HVI_OWN_BY(hvi_table_clear) hvi_table t = {0};
   size_t at[COLUMNS];
-  HVI_TRY(find_columns(at, t, path, err));
+  HVI_TRY(hvi_table_read(&t, path, max_bytes, err));
+  HVI_TRY(find_columns(at, &t, path, err));
+  HVI_TRY(allocate(data, t.rows, err));
   data->rows = 0;
-  data->x = hvi_alloc_doubles(t->rows * WIDTH);
-  data->y = hvi_alloc_doubles(t->rows);
-  if (!data->x || !data->y) return hvi_error_memory(err, "credit records");
-  for (size_t i = 0; i < t->rows; i++) {
+  for (size_t i = 0; i < t.rows; i++) {
     double *y = &data->y[data->rows];
-    if (!take_row(data->x + data->rows * WIDTH, y, t->data + i * t->columns, at)) continue;
+    if (!take_row(data->x + data->rows * WIDTH, y, t.data + i * t.columns, at)) continue;
     if (*y != 0.0 && *y != 1.0)
       return hvi_error_input(err, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2, names[LABEL],
                              *y);
@@ -123,15 +132,6 @@ static hvi_status take_rows(hvi_credit_data *data, const hvi_table *t, const cha
   }
   if (data->rows) return HVI_OK;
   return hvi_error_input(err, "%s: every row lacks a value", path);
-}
-
-/* The complete rows of a file, in its order: columns are found by their names. */
-static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_error *err) {
-  hvi_table t;
-  HVI_TRY(hvi_table_read(&t, path, max_bytes, err));
-  hvi_status status = take_rows(data, &t, path, err);
-  hvi_table_clear(&t);
-  return status;
 }
 
 /* Column j to mean 0 and variance 1; false when it is constant. */
@@ -187,20 +187,10 @@ static void form_product(hvi_credit_data *data) {
 
 static hvi_status fill(hvi_credit_data *data, const char *source, uint64_t seed, hvi_error *err) {
   const bool synthetic = strcmp(source, "synthetic") == 0;
-  hvi_status status = HVI_OK;
-  if (synthetic) {
-    data->x = hvi_alloc_doubles(data->rows * WIDTH);
-    data->y = hvi_alloc_doubles(data->rows);
-    if (!data->x || !data->y) return hvi_error_memory(err, "credit records");
-    draw_records(data, seed);
-  } else {
-    status = read_records(data, source, err);
-  }
-  if (!status) status = standardise_all(data, source, err);
-  if (!status && !synthetic) status = select_rows(data, source, err);
-  if (status) return status;
-  data->product = hvi_alloc_doubles((size_t)WIDTH * WIDTH);
-  if (!data->product) return hvi_error_memory(err, "credit records");
+  HVI_TRY(synthetic ? allocate(data, data->rows, err) : read_records(data, source, err));
+  if (synthetic) draw_records(data, seed);
+  HVI_TRY(standardise_all(data, source, err));
+  HVI_TRY(synthetic ? HVI_OK : select_rows(data, source, err));
   form_product(data);
   return HVI_OK;
 }
@@ -215,7 +205,5 @@ hvi_status hvi_credit_data_new(hvi_credit_data *data, const char *source, size_t
 
 void hvi_credit_data_clear(hvi_credit_data *data) {
   hvi_free(data->x);
-  hvi_free(data->y);
-  hvi_free(data->product);
   *data = (hvi_credit_data){0};
 }

@@ -17,12 +17,15 @@ double hvi_credit_sigmoid(double s) {
   return s < 0.0 ? small : 1.0 - small;
 }
 
-double hvi_credit_loss(double s, double y) { return log1p(exp(-fabs(s))) + fmax(s, 0.0) - y * s; }
-
-static double value(const double *theta, const hvi_credit_data *data, double lambda) {
-  double sum = 0.0;
-  for (size_t i = 0; i < data->rows; i++)
-    sum += hvi_credit_loss(hvi_vec_dot(data->x + i * WIDTH, theta, WIDTH), data->y[i]);
+double hvi_credit_score(const hvi_credit_data *data, const double *theta, double shift,
+                        double lambda, double *accuracy) {
+  double sum = 0.0, right = 0.0;
+  for (size_t i = 0; i < data->rows; i++) {
+    const double s = hvi_vec_dot(data->x + i * WIDTH, theta, WIDTH) - shift, y = data->y[i];
+    sum += log1p(exp(-fabs(s))) + fmax(s, 0.0) - y * s;
+    right += (s > 0.0) == (y > 0.5) ? 1.0 : 0.0;
+  }
+  if (accuracy) *accuracy = right / (double)data->rows;
   return sum / (double)data->rows + 0.5 * lambda * hvi_vec_norm2(theta, HVI_CREDIT_FEATURES);
 }
 
@@ -59,7 +62,7 @@ static bool descend(double *theta, double *f, const double *step, const hvi_cred
   double next[WIDTH], share = 1.0;
   for (int k = 0; k < MOST_HALVINGS; k++, share *= 0.5) {
     for (size_t j = 0; j < WIDTH; j++) next[j] = theta[j] - share * step[j];
-    const double reached = value(next, data, lambda);
+    const double reached = hvi_credit_score(data, next, 0.0, lambda, NULL);
     if (!(reached < *f)) continue;
     hvi_vec_copy(theta, next, WIDTH);
     *f = reached;
@@ -72,7 +75,7 @@ hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
                           const hvi_credit_data *data, double lambda, hvi_error *err) {
   double g[WIDTH], step[WIDTH];
   hvi_vec_zero(theta, WIDTH);
-  *least = value(theta, data, lambda);
+  *least = hvi_credit_score(data, theta, 0.0, lambda, NULL);
   differentiate(g, curvature, theta, data);
   for (int k = 0; k < MOST_STEPS; k++) {
     HVI_TRY(newton_step(step, g, curvature, theta, lambda, err));
@@ -86,6 +89,6 @@ hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
     differentiate(g, curvature, theta, data);
   }
   differentiate(g, curvature, theta, data);
-  *least = value(theta, data, lambda);
+  *least = hvi_credit_score(data, theta, 0.0, lambda, NULL);
   return HVI_OK;
 }

@@ -101,11 +101,11 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
 const hvi_performative_kind hvi_performative_mean = {
     .ops = &mean_ops,
     .measure = measure,
-    .key = "eps",
     .value = offsetof(mean, options.eps),
-    .limit = 1.0,
-    .below = true,
-    .how = "Exact: the mean moves by eps times theta."};
+    .cover = {.key = "eps",
+              .limit = 1.0,
+              .below = true,
+              .how = "Exact: the mean moves by eps times theta."}};
 
 hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   static const double identity = 1.0;

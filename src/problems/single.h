@@ -1,0 +1,42 @@
+/* A problem of one player that is one struct, with its model and its set inside. */
+#pragma once
+
+#include <hvi/problem.h>
+
+#include <string.h>
+
+typedef struct hvi_single {
+  hvi_problem base;
+  hvi_model model;
+  hvi_block block;
+  hvi_set set; /* free, until the problem says otherwise */
+} hvi_single;
+
+/* d parameters, n outputs, and a cache that begins with the address of the sample it is bound to. */
+static inline void hvi_single_init(hvi_single *s, const hvi_problem_ops *ops,
+                                   const hvi_model_ops *model, size_t d, size_t n, size_t cache) {
+  *s = (hvi_single){
+      .base = {.ops = ops, .model = &s->model, .eta = 1.0, .set_count = 1, .sets = &s->set},
+      .model = {model, d, n, cache, .block_count = 1, .blocks = &s->block},
+      .block = {.dim = d, .out = n},
+      .set = {.kind = HVI_SET_FREE, .len = n}};
+}
+
+/* The problem that a model is part of. */
+static inline const void *hvi_single_of(const hvi_model *m) {
+  return (const char *)m - offsetof(hvi_single, model);
+}
+
+_Static_assert(sizeof(void *) <= sizeof(double), "an address fits where a double does");
+
+static inline void hvi_single_bind(const hvi_model *m, double *cache, const void *sample) {
+  (void)m;
+  memcpy(cache, &sample, sizeof sample);
+}
+
+/* NULL, which zeros are: the mean. */
+static inline const void *hvi_single_sample(const double *cache) {
+  const void *sample;
+  memcpy(&sample, cache, sizeof sample);
+  return sample;
+}
