@@ -50,3 +50,12 @@ typedef struct hvi_arena {
 double *hvi_arena_take(hvi_arena *arena, size_t n);
 /* How much hvi_arena_take(n) uses: for adding up a workspace before allocating it. */
 size_t hvi_arena_need(size_t n);
+
+/* Several arrays in one block, each from a cache line on; the first one is what to free. False, and
+ * nothing is changed, when there is no memory: `hvi_alloc_pieces({&x, n}, {&A, n * n})`. */
+typedef struct hvi_piece {
+  double **at;
+  size_t size;
+} hvi_piece;
+#define hvi_alloc_pieces(...) hvi_alloc_piece_list((const hvi_piece[]){__VA_ARGS__, {NULL, 0}})
+bool hvi_alloc_piece_list(const hvi_piece *list);

@@ -135,23 +135,15 @@ static hvi_status draw_random(hvi_mdp *m, size_t branch, uint64_t seed, uint64_t
   return hvi_sparse_tidy(&m->sparse, err);
 }
 
-static hvi_status draw_chain(hvi_mdp **mdp, const chain_options *v, uint64_t seed,
-                             uint64_t instance, hvi_error *err) {
-  static const size_t usual_states[] = {100, 100, 1000}, usual_features[] = {3, 5, 10};
-  const int kind = v->kind;
-  const size_t n = v->states > 0 ? v->states : usual_states[kind];
-  const size_t d = v->usual_features ? usual_features[kind] : v->features;
-  hvi_mdp *m = *mdp = hvi_mdp_draft(n, d, v->gamma);
-  if (!m) return hvi_error_memory(err, "a chain");
-  hvi_status status = HVI_OK;
-  if (kind == WALK) status = draw_walk(m, err);
-  if (kind == BLOCKS) status = draw_blocks(m, seed, instance, err);
-  if (kind == RANDOM) status = draw_random(m, v->branch, seed, instance, err);
-  if (instance > 0) hvi_mdp_draw_start(m, seed, instance);
+static hvi_status draw_chain(hvi_mdp *m, const chain_options *v, const hvi_options *o,
+                             hvi_error *err) {
+  if (v->kind == WALK) HVI_TRY(draw_walk(m, err));
+  if (v->kind == BLOCKS) HVI_TRY(draw_blocks(m, o->seed, o->instance, err));
+  if (v->kind == RANDOM) HVI_TRY(draw_random(m, v->branch, o->seed, o->instance, err));
+  if (o->instance > 0) hvi_mdp_draw_start(m, o->seed, o->instance);
   hvi_error why = {HVI_OK, ""};
-  if (!status && (status = hvi_mdp_finish(m, &why)))
-    return hvi_error_set(err, status, "chain: %s", why.text);
-  return status;
+  const hvi_status status = hvi_mdp_finish(m, &why);
+  return status ? hvi_error_set(err, status, "chain: %s", why.text) : HVI_OK;
 }
 
 /* Keys that the chosen kind does not read are a mistake, unless they say the default. */
@@ -170,10 +162,13 @@ static hvi_status check_use(const chain_options *v, hvi_error *err) {
 }
 
 hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
+  static const size_t usual_states[] = {100, 100, 1000}, usual_features[] = {3, 5, 10};
   const chain_options *v = (const void *)o->values;
-  hvi_mdp *m = NULL;
-  hvi_status status = check_use(v, err);
-  if (!status) status = draw_chain(&m, v, o->seed, o->instance, err);
+  const size_t n = v->states > 0 ? v->states : usual_states[v->kind];
+  const size_t d = v->usual_features ? usual_features[v->kind] : v->features;
+  HVI_TRY(check_use(v, err));
+  hvi_mdp *m = hvi_mdp_draft(n, d, v->gamma);
+  const hvi_status status = m ? draw_chain(m, v, o, err) : hvi_error_memory(err, "a chain");
   if (status) {
     hvi_mdp_free(m);
     return status;

@@ -98,8 +98,6 @@ static hvi_status factor_gram(double *L, const double *G, double *scale, double 
   return HVI_OK;
 }
 
-void hvi_mdp_whiten(const hvi_mdp *m, double *g) { hvi_lower_solve(m->factor, g, m->d); }
-
 void hvi_mdp_solve_gram(const hvi_mdp *m, double *g) {
   const size_t d = m->d;
   const double *L = m->factor;
@@ -110,41 +108,26 @@ void hvi_mdp_solve_gram(const hvi_mdp *m, double *g) {
   }
 }
 
-static bool allocate(hvi_mdp *m) {
-  const size_t d = m->d;
-  double **square[] = {&m->gram, &m->C, &m->factor, &m->mix, &m->reduced};
-  bool good = (m->b = hvi_alloc_doubles(d)) != NULL;
-  for (size_t i = 0; i < sizeof square / sizeof *square; i++)
-    good &= (*square[i] = hvi_alloc_doubles(d * d)) != NULL;
-  return good;
-}
-
 hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err) {
   const size_t d = m->d;
   if (d > m->n)
     return hvi_error_input(err, "the features lack full column rank: %zu columns on %zu states", d,
                            m->n);
-  double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d), *rows = work ? work + m->n : NULL;
-  hvi_status status = HVI_OK;
-  if (work && allocate(m)) {
-    accumulate(m->gram, m, 0.0, rows);
-    status = factor_gram(m->factor, m->gram, rows, rows + d, d, err);
-  } else {
-    status = hvi_error_memory(err, "the features' Gram matrix");
+  HVI_OWN double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d);
+  if (!work) return hvi_error_memory(err, "the features' Gram matrix");
+  double *rows = work + m->n;
+  accumulate(m->gram, m, 0.0, rows);
+  HVI_TRY(factor_gram(m->factor, m->gram, rows, rows + d, d, err));
+  accumulate(m->C, m, m->gamma, rows);
+  hvi_mdp_correlate(m->b, m, m->reward, work);
+  hvi_vec_copy(m->reduced, m->C, d * d);
+  hvi_matrix_whiten(m->reduced, m->factor, d);
+  for (size_t j = 0; j < d; j++) {
+    /* row j of L^-T is column j of L^-1 */
+    m->mix[j * d + j] = 1.0;
+    hvi_lower_solve(m->factor, m->mix + j * d, d);
   }
-  if (!status) {
-    accumulate(m->C, m, m->gamma, rows);
-    hvi_mdp_correlate(m->b, m, m->reward, work);
-    hvi_vec_copy(m->reduced, m->C, d * d);
-    hvi_matrix_whiten(m->reduced, m->factor, d);
-    for (size_t j = 0; j < d; j++) {
-      /* row j of L^-T is column j of L^-1 */
-      m->mix[j * d + j] = 1.0;
-      hvi_lower_solve(m->factor, m->mix + j * d, d);
-    }
-  }
-  hvi_free(work);
-  return status;
+  return HVI_OK;
 }
 
 void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled) {

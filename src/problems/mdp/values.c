@@ -26,6 +26,7 @@
 #include "num/bicgstab.h"
 #include "num/dense.h"
 #include "num/vec.h"
+#include "vi/sets.h"
 
 enum { POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };
 static const double damping = 0.9;
@@ -130,7 +131,7 @@ static void correct(hvi_mdp *m, double *x, double *work) {
 }
 
 static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
-  double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
+  HVI_OWN double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
   if (!work) return hvi_error_memory(err, "the stationary law");
   for (size_t i = 0; i < m->n; i++) m->law[i] = 1.0 / (double)m->n;
   double change = power(m, m->law, work, POWER_STEPS);
@@ -138,7 +139,6 @@ static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
     correct(m, m->law, work);
     change = power(m, m->law, work, POLISH_STEPS);
   }
-  hvi_free(work);
   for (size_t i = 0; i < m->n; i++)
     if (!(m->law[i] > 0.0)) return complain_small(err);
   if (change <= acceptable) return HVI_OK;
@@ -149,8 +149,6 @@ static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
 }
 
 hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err) {
-  m->law = hvi_alloc_doubles(m->n);
-  if (!m->law) return hvi_error_memory(err, "the stationary law");
   const size_t width = band_width(m);
   if (band_fits(m, width, false)) return law_by_elimination(m, width, err);
   hvi_status status = law_by_iteration(m, err);
@@ -179,32 +177,27 @@ static double error_of(const hvi_mdp *m, const double *v, double *tv) {
 
 static hvi_status values_by_elimination(const hvi_mdp *m, size_t width, double *v, hvi_error *err) {
   hvi_band A;
-  hvi_status status = band_new(&A, m, width, 1.0, -m->gamma, err);
-  double *e = status ? NULL : hvi_alloc_doubles(m->n);
-  if (!status && !e) status = hvi_error_memory(err, "the values");
-  if (!status) {
-    hvi_band_factor(&A);
-    hvi_vec_copy(v, m->reward, m->n);
-    hvi_band_solve(v, &A);
-    /* once more on what rounding has left */
-    error_of(m, v, e);
-    hvi_vec_add(e, -1.0, v, m->n);
-    hvi_band_solve(e, &A);
-    hvi_vec_add(v, 1.0, e, m->n);
-  }
-  hvi_free(e);
-  hvi_free(A.entries);
-  return status;
+  HVI_TRY(band_new(&A, m, width, 1.0, -m->gamma, err));
+  HVI_OWN double *entries = A.entries, *e = hvi_alloc_doubles(m->n);
+  if (!e) return hvi_error_memory(err, "the values");
+  hvi_band_factor(&A);
+  hvi_vec_copy(v, m->reward, m->n);
+  hvi_band_solve(v, &A);
+  /* once more on what rounding has left */
+  error_of(m, v, e);
+  hvi_vec_add(e, -1.0, v, m->n);
+  hvi_band_solve(e, &A);
+  hvi_vec_add(v, 1.0, e, m->n);
+  return HVI_OK;
 }
 
 static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
   const hvi_linear_map map = {m->n, m->n, apply, NULL, m};
-  double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
+  HVI_OWN double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
   if (!work) return hvi_error_memory(err, "the values");
   hvi_vec_copy(v, m->reward, m->n);
   hvi_bicgstab_solve(v, &map, m->reward, 1e-15, MOST_PRODUCTS, work);
   const double error = error_of(m, v, work);
-  hvi_free(work);
   /* a few units of rounding, or an error of 1e-12 in the values, whichever is easier */
   if (error <= fmax(1e-14, 1e-12 * (1.0 - m->gamma))) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -213,43 +206,20 @@ static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
                        error, m->gamma);
 }
 
-static hvi_status find_true_values(hvi_mdp *m, hvi_error *err) {
-  const size_t width = band_width(m);
-  m->true_values = hvi_alloc_doubles(m->n);
-  if (!m->true_values) return hvi_error_memory(err, "the values");
-  if (band_fits(m, width, false)) return values_by_elimination(m, width, m->true_values, err);
-  return values_by_iteration(m, m->true_values, err);
-}
-
-/* K y = L^-1 b,  theta = L^-T y = mix y */
-static hvi_status find_fixed_point(hvi_mdp *m, hvi_error *err) {
-  double *y = hvi_copy_doubles(m->b, m->d);
-  if (!y) return hvi_error_memory(err, "the projected fixed point");
-  hvi_mdp_whiten(m, y);
-  hvi_status status = hvi_dense_solve(y, m->reduced, y, m->d, err);
-  if (!status) hvi_dense_mul(m->fixed_point, m->mix, y, m->d, m->d);
-  hvi_free(y);
-  return status;
-}
-
+/* v_pi, and K y = L^-1 b,  theta = L^-T y = mix y */
 hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err) {
-  HVI_TRY(find_true_values(m, err));
-  m->fixed_point = hvi_alloc_doubles(m->d);
-  if (!m->fixed_point) return hvi_error_memory(err, "the projected fixed point");
-  if (m->phi) return find_fixed_point(m, err);
-  hvi_vec_copy(m->fixed_point, m->true_values, m->n);
-  return HVI_OK;
-}
-
-hvi_status hvi_mdp_true_values(const hvi_mdp *m, double *v, hvi_error *err) {
-  (void)err;
-  hvi_vec_copy(v, m->true_values, m->n);
-  return HVI_OK;
-}
-
-hvi_status hvi_mdp_fixed_point(const hvi_mdp *m, double *theta, hvi_error *err) {
-  (void)err;
-  hvi_vec_copy(theta, m->fixed_point, m->d);
+  const size_t width = band_width(m);
+  HVI_TRY(band_fits(m, width, false) ? values_by_elimination(m, width, m->true_values, err)
+                                     : values_by_iteration(m, m->true_values, err));
+  if (!m->phi) {
+    hvi_vec_copy(m->fixed_point, m->true_values, m->n);
+    return HVI_OK;
+  }
+  HVI_OWN double *y = hvi_copy_doubles(m->b, m->d);
+  if (!y) return hvi_error_memory(err, "the projected fixed point");
+  hvi_lower_solve(m->factor, y, m->d);
+  HVI_TRY(hvi_dense_solve(y, m->reduced, y, m->d, err));
+  hvi_dense_mul(m->fixed_point, m->mix, y, m->d, m->d);
   return HVI_OK;
 }
 
@@ -258,7 +228,7 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
     hvi_vec_copy(theta, z, m->n);
     return HVI_OK;
   }
-  double *work = hvi_alloc_doubles(2 * m->n + m->d);
+  HVI_OWN double *work = hvi_alloc_doubles(2 * m->n + m->d);
   if (!work) return hvi_error_memory(err, "a projection");
   double *rest = work + m->n, *g = rest + m->n;
   hvi_mdp_correlate(theta, m, z, work);
@@ -269,7 +239,6 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
   hvi_mdp_correlate(g, m, rest, work);
   hvi_mdp_solve_gram(m, g);
   hvi_vec_add(theta, 1.0, g, m->d);
-  hvi_free(work);
   return HVI_OK;
 }
 
@@ -281,14 +250,14 @@ static double projected_norm2(const hvi_mdp *m, const double *x, double *g, doub
     return sum;
   }
   hvi_mdp_correlate(g, m, x, scaled);
-  hvi_mdp_whiten(m, g);
+  hvi_lower_solve(m->factor, g, m->d);
   return hvi_vec_norm2(g, m->d);
 }
 
 hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double *theta,
                            hvi_error *err) {
   const size_t n = m->n;
-  double *work = hvi_alloc_doubles(3 * n + m->d);
+  HVI_OWN double *work = hvi_alloc_doubles(3 * n + m->d);
   if (!work) return hvi_error_memory(err, "the measures");
   double *z = work, *tz = z + n, *scaled = tz + n, *g = scaled + n;
   *out = (hvi_mdp_measures){.to_fixed_point = hvi_mdp_distance2(m, theta, m->fixed_point)};
@@ -301,6 +270,5 @@ hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double
   }
   out->mspbe = projected_norm2(m, tz, g, scaled);
   out->bellman_gap = 0.5 * out->mspbe;
-  hvi_free(work);
   return HVI_OK;
 }
