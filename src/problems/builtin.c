@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/suggest.h"
 #include "problems/options.h"
+#include "problems/single.h"
 
 /* Name, summary, and the stem of its options and of what makes it. */
 #define BUILTINS(ROW)                                                                              \
@@ -30,16 +31,10 @@ enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
 const hvi_builtin *hvi_builtin_list(void) { return builtins; }
 
 static hvi_status complain_name(const char *name, hvi_error *err) {
-  const char *names[BUILTIN_COUNT + 1] = {NULL};
+  const char *names[BUILTIN_COUNT + 2] = {NULL};
   for (size_t k = 0; k < BUILTIN_COUNT; k++) names[k] = builtins[k].name;
-  const char *near = hvi_suggest(name, names);
-  if (near) return hvi_error_input(err, "unknown problem '%s'; did you mean '%s'?", name, near);
-  char list[256] = "";
-  for (size_t k = 0; k < BUILTIN_COUNT; k++) {
-    const size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
-  }
-  return hvi_error_input(err, "unknown problem '%s'; there are %s, and YAML files", name, list);
+  names[BUILTIN_COUNT] = "and YAML files";
+  return hvi_suggest_refuse(err, NULL, "problem", name, names);
 }
 
 /* Defaults, then what was given. Refusals begin with the table's name. */
@@ -72,8 +67,5 @@ hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_op
   hvi_options o = {.seed = seed, .instance = instance};
   hvi_status status = parse(&o, builtins[k].options, options, option_count, err);
   if (!status) status = makers[k](problem, &o, err);
-  if (!status) return HVI_OK;
-  hvi_problem_free(*problem);
-  *problem = NULL;
-  return status;
+  return hvi_problem_settle(problem, *problem, status);
 }

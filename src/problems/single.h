@@ -40,3 +40,10 @@ static inline const void *hvi_single_sample(const double *cache) {
   memcpy(&sample, cache, sizeof sample);
   return sample;
 }
+
+/* Ends a constructor: hands the problem out, or frees it when filling it has failed. */
+static inline hvi_status hvi_problem_settle(hvi_problem **out, hvi_problem *p, hvi_status status) {
+  *out = status ? NULL : p;
+  if (status) hvi_problem_free(p);
+  return status;
+}

@@ -39,12 +39,8 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *out) {
-  const hvi_mdp *mdp = mdp_of(m);
   (void)cache, (void)theta;
-  if (mdp->phi)
-    hvi_dense_mul_t(out, mdp->phi, u, mdp->n, mdp->d);
-  else
-    hvi_vec_copy(out, u, mdp->n);
+  hvi_dense_mul_t(out, mdp_of(m)->phi, u, m->out, m->dim);
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
@@ -67,33 +63,34 @@ static void gram(const hvi_model *m, const double *weights, double *G) {
   }
 }
 
-/* One state of a tabular model. */
-static void copy_one(const hvi_model *m, double *cache, const double *theta, double *z) {
-  (void)m, (void)cache;
-  z[0] = theta[0];
+/* Tabular: of all states, or of one. */
+static void copy(const hvi_model *m, double *cache, const double *theta, double *z) {
+  (void)cache;
+  hvi_vec_copy(z, theta, m->dim);
 }
 
-static void multiply_one(const hvi_model *m, double *cache, const double *theta, const double *u,
+static void copy_product(const hvi_model *m, double *cache, const double *theta, const double *u,
                          double *out) {
-  (void)m, (void)cache, (void)theta;
-  out[0] = u[0];
+  (void)theta;
+  copy(m, cache, u, out);
 }
 
-static const hvi_model_ops one_ops = {
-    .name = "state", .eval = copy_one, .vjp = multiply_one, .jvp = multiply_one};
-static const hvi_block one_block = {.dim = 1, .out = 1};
-static const hvi_model one_state = {
-    .ops = &one_ops, .dim = 1, .out = 1, .block_count = 1, .blocks = &one_block};
-
-static const hvi_model *state_alone(const hvi_model *m, size_t k) {
-  (void)m, (void)k;
-  return &one_state;
-}
-
+static const hvi_model *state_alone(const hvi_model *m, size_t k);
 static const hvi_model_ops features_ops = {
     .name = "linear values", .eval = eval, .vjp = vjp, .jvp = jvp, .gram = gram};
-static const hvi_model_ops tabular_ops = {
-    .name = "tabular values", .eval = eval, .vjp = vjp, .jvp = jvp, .player = state_alone};
+static const hvi_model_ops tabular_ops = {.name = "tabular values",
+                                          .eval = copy,
+                                          .vjp = copy_product,
+                                          .jvp = copy_product,
+                                          .player = state_alone};
+
+static const hvi_model *state_alone(const hvi_model *m, size_t k) {
+  static const hvi_block block = {.dim = 1, .out = 1};
+  static const hvi_model one = {
+      .ops = &tabular_ops, .dim = 1, .out = 1, .block_count = 1, .blocks = &block};
+  (void)m, (void)k;
+  return &one;
+}
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
@@ -204,12 +201,7 @@ hvi_status hvi_mdp_problem_new(hvi_problem **problem, hvi_mdp *mdp, hvi_error *e
   if (!e) return hvi_error_memory(err, "a problem");
   e->mdp = mdp;
   own = NULL;
-  const hvi_status status = fill(e, err);
-  if (status)
-    free_evaluation(&e->one.base);
-  else
-    *problem = &e->one.base;
-  return status;
+  return hvi_problem_settle(problem, &e->one.base, fill(e, err));
 }
 
 const hvi_mdp *hvi_mdp_of(const hvi_problem *p) {

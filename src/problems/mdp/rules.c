@@ -31,12 +31,18 @@ static size_t no_state(const hvi_problem *p) {
 
 static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
 
-static void td0(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
-                double *state, double *theta) {
-  (void)s, (void)state;
-  const hvi_transition x = last_transition(p, sample);
-  hvi_td0_step(&x, eta, theta);
-}
+/* A rule that is one of learners.h, given the transition x and h = eta. */
+#define LEARNER(name, call)                                                                        \
+  static void name(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,           \
+                   double eta, double *state, double *theta) {                                     \
+    (void)s, (void)state;                                                                          \
+    const hvi_transition x = last_transition(p, sample);                                           \
+    call;                                                                                          \
+  }
+LEARNER(td0, hvi_td0_step(&x, eta, theta))
+LEARNER(residual_gradient, hvi_residual_gradient_step(&x, eta, theta))
+LEARNER(tdc, hvi_tdc_step(&x, eta, eta * s->second_rate, state, theta))
+LEARNER(gtd2, hvi_gtd2_step(&x, eta, eta * s->second_rate, state, theta))
 
 static void td_lambda(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                       double eta, double *traces, double *theta) {
@@ -45,25 +51,6 @@ static void td_lambda(const hvi_rule_settings *s, const hvi_problem *p, const vo
   hvi_td_error(&delta, &x, theta);
   for (size_t i = 0; i < x.d; i++) traces[i] = x.gamma * s->trace_decay * traces[i] + x.now[i];
   hvi_vec_add(theta, eta * delta, traces, x.d);
-}
-
-static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
-                              double eta, double *state, double *theta) {
-  (void)s, (void)state;
-  const hvi_transition x = last_transition(p, sample);
-  hvi_residual_gradient_step(&x, eta, theta);
-}
-
-static void tdc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
-                double *w, double *theta) {
-  const hvi_transition x = last_transition(p, sample);
-  hvi_tdc_step(&x, eta, eta * s->second_rate, w, theta);
-}
-
-static void gtd2(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
-                 double *w, double *theta) {
-  const hvi_transition x = last_transition(p, sample);
-  hvi_gtd2_step(&x, eta, eta * s->second_rate, w, theta);
 }
 
 static size_t lstd_state(const hvi_problem *p) {

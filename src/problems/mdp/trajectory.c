@@ -287,10 +287,5 @@ hvi_status hvi_trajectory_problem_new(hvi_problem **p, hvi_mdp *mdp,
   t->mdp = mdp;
   t->settings = *s;
   own = NULL;
-  const hvi_status status = fill(t, err);
-  if (status)
-    problem_free(&t->one.base);
-  else
-    *p = &t->one.base;
-  return status;
+  return hvi_problem_settle(p, &t->one.base, fill(t, err));
 }

@@ -292,10 +292,8 @@ hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error
   HVI_TRY(hvi_credit_data_new(&c->data, v->data, v->records, o->seed, err));
   const size_t n = c->data.rows, out = n + FEATURES;
   hvi_single_init(&c->one, &credit_ops, &model_ops, WIDTH, out, CACHE);
-  c->weights = hvi_alloc_doubles(out * (2 + WIDTH));
-  if (!c->weights) return hvi_error_memory(err, "the credit problem");
-  c->solution = c->weights + out;
-  c->basis = c->solution + out;
+  if (!hvi_alloc_pieces({&c->weights, out}, {&c->solution, out}, {&c->basis, out * WIDTH}))
+    return hvi_error_memory(err, "the credit problem");
   c->eps = v->eps;
   c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
   for (size_t i = 0; i < out; i++) c->weights[i] = i < n ? 1.0 / (double)n : 4.0 * c->lambda;

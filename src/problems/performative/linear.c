@@ -148,11 +148,10 @@ hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options 
   l->base = (hvi_problem){.ops = &linear_ops, .eta = 1.0, .set_count = 1, .sets = &l->set};
   *problem = &l->base;
   HVI_OWN double *inputs = hvi_alloc_doubles(n * n);
-  l->M = hvi_alloc_doubles(n * n + 2 * n + d);
-  if (!inputs || !l->M) return hvi_error_memory(err, "performative-linear");
-  l->b = l->M + n * n;
-  l->base.solution = l->z = l->b + n;
-  l->base.theta0 = l->theta0 = l->z + n;
+  if (!inputs || !hvi_alloc_pieces({&l->M, n * n}, {&l->b, n}, {&l->z, n}, {&l->theta0, d}))
+    return hvi_error_memory(err, "performative-linear");
+  l->base.solution = l->z;
+  l->base.theta0 = l->theta0;
   HVI_TRY(draw_matrix(l->M, n, v->skew != 0, &rng, err));
   HVI_TRY(hvi_dense_random_orthogonal(inputs, n, &rng, err));
   HVI_TRY(make_network(&l->base.model, inputs, n, v->hidden, err));

@@ -352,12 +352,11 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   const size_t n = r->data.rows;
   hvi_single_init(&r->one, &rir_ops, &model_ops, DIM, n,
                   1 + block_count(r) * (1 + HIDDEN) * LANES + (n + 1) / 2);
-  r->labels = hvi_alloc_doubles(5 * n + (n + 1) / 2);
-  if (!r->labels) return hvi_error_memory(err, "the resampling problem");
-  r->weights = r->labels + n;
-  r->bounds = r->weights + n;
-  r->lot = r->bounds + 2 * n;
-  r->partners = (uint32_t *)(void *)(r->lot + n);
+  double *partners;
+  if (!hvi_alloc_pieces({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
+                        {&partners, (n + 1) / 2}))
+    return hvi_error_memory(err, "the resampling problem");
+  r->partners = (uint32_t *)(void *)partners;
   for (size_t i = 0; i < n; i++) {
     r->labels[i] = (1.0 - r->delta) * r->data.y[i];
     r->weights[i] = 1.0 / (double)n;

@@ -14,6 +14,7 @@
  */
 #include "base/base.h"
 #include "model/mlp.h"
+#include "problems/single.h"
 #include "problems/value/value.h"
 
 /* The last parameter is the bias of the output. */
@@ -40,10 +41,7 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
 static void free_value(hvi_problem *p) {
   hvi_value *v = (hvi_value *)p;
   hvi_model_free(p->model);
-  hvi_free(v->center);
-  hvi_free(v->inverse);
   hvi_free(v->weights);
-  hvi_free(v->theta0);
   hvi_free(v->returns);
   hvi_free(v->usable);
   hvi_free(v);
@@ -166,22 +164,6 @@ static hvi_status check_rows(hvi_value *v, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Copies of what the spec points at. */
-static hvi_status copy_spec(hvi_value *v, hvi_error *err) {
-  hvi_value_spec *s = &v->spec;
-  const bool scales = s->center || s->spread;
-  if (scales) v->center = hvi_alloc_doubles(v->obs);
-  if (scales) v->inverse = hvi_alloc_doubles(v->obs);
-  if (scales && !(v->center && v->inverse)) return hvi_error_memory(err, "policy evaluation");
-  for (size_t j = 0; scales && j < v->obs; j++) {
-    v->center[j] = s->center ? s->center[j] : 0.0;
-    v->inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
-  }
-  s->center = s->spread = NULL;
-  s->threads = s->threads ? s->threads : 1;
-  return HVI_OK;
-}
-
 static hvi_status make_model(hvi_value *v, hvi_error *err) {
   const hvi_value_spec *s = &v->spec;
   size_t widths[HVI_VALUE_MOST_LAYERS + 1];
@@ -200,12 +182,21 @@ static hvi_status make_model(hvi_value *v, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status make_start(hvi_value *v, uint64_t seed, hvi_error *err) {
-  v->weights = hvi_alloc_doubles(v->rows);
-  v->theta0 = hvi_alloc_doubles(v->base.model->dim);
-  if (!v->weights || !v->theta0) return hvi_error_memory(err, "policy evaluation");
-  for (size_t i = v->rows - v->spec.batch; i < v->rows; i++)
-    v->weights[i] = 1.0 / (double)v->spec.batch;
+/* The start, the weights, and copies of what the spec points at. */
+static hvi_status make_numbers(hvi_value *v, uint64_t seed, hvi_error *err) {
+  hvi_value_spec *s = &v->spec;
+  const bool scales = s->center || s->spread;
+  double *center = NULL, *inverse = NULL;
+  if (!hvi_alloc_pieces({&v->weights, v->rows}, {&v->theta0, v->base.model->dim},
+                        {&center, scales ? v->obs : 0}, {&inverse, scales ? v->obs : 0}))
+    return hvi_error_memory(err, "policy evaluation");
+  for (size_t j = 0; scales && j < v->obs; j++) {
+    center[j] = s->center ? s->center[j] : 0.0;
+    inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
+  }
+  if (scales) v->center = center, v->inverse = inverse;
+  s->center = s->spread = NULL;
+  for (size_t i = v->rows - s->batch; i < v->rows; i++) v->weights[i] = 1.0 / (double)s->batch;
   hvi_rng rng = hvi_rng_new(seed, "value", 0);
   return hvi_mlp_init(v->base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
 }
@@ -218,12 +209,11 @@ static bool in_order(const hvi_dataset *d) {
 
 static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   v->ordered = in_order(v->spec.data);
-  hvi_status status = copy_spec(v, err);
-  if (!status && v->spec.returns) status = hvi_value_find_returns(v, err);
-  if (!status) status = check_rows(v, err);
-  if (!status) status = make_model(v, err);
-  if (!status) status = make_start(v, seed, err);
-  if (status) return status;
+  if (v->spec.threads == 0) v->spec.threads = 1;
+  HVI_TRY(v->spec.returns ? hvi_value_find_returns(v, err) : HVI_OK);
+  HVI_TRY(check_rows(v, err));
+  HVI_TRY(make_model(v, err));
+  HVI_TRY(make_numbers(v, seed, err));
   v->set = (hvi_set){.kind = HVI_SET_FREE, .len = v->rows};
   v->base = (hvi_problem){.ops = &v->ops,
                           .model = v->base.model,
@@ -249,13 +239,7 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
   v->obs = spec->data->obs;
   v->ops = choose_ops(spec);
   v->base.ops = &v->ops;
-  hvi_status status = fill(v, seed, err);
-  if (status) {
-    free_value(&v->base);
-    return status;
-  }
-  *problem = &v->base;
-  return HVI_OK;
+  return hvi_problem_settle(problem, &v->base, fill(v, seed, err));
 }
 
 size_t hvi_value_rows(const hvi_problem *value, size_t draws) {

@@ -41,20 +41,18 @@ typedef struct workspace {
 static void lay_out(workspace *k, const hvi_value *v, hvi_arena *arena) {
   const hvi_model *m = v->base.model;
   const size_t d = m->dim, n = m->out;
+  double *x;
+  const hvi_piece pieces[] = {{&k->head, 3},           {&k->second, d},
+                              {&k->moments[0], 2 * d}, {&k->moments[1], 2 * d},
+                              {&k->step, d},           {&k->other, d},
+                              {&k->scratch, d},        {&k->z, n},
+                              {&k->next, n},           {&k->u, n},
+                              {&k->delta, n},          {&k->cache, m->cache},
+                              {&k->beyond, m->cache},  {&x, (n * v->obs + 1) / 2}};
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+    *pieces[i].at = hvi_arena_take(arena, pieces[i].size);
   k->v = v, k->m = m, k->n = n;
-  k->head = hvi_arena_take(arena, 3);
-  k->second = hvi_arena_take(arena, d);
-  for (int i = 0; i < 2; i++) k->moments[i] = hvi_arena_take(arena, 2 * d);
-  k->step = hvi_arena_take(arena, d);
-  k->other = hvi_arena_take(arena, d);
-  k->scratch = hvi_arena_take(arena, d);
-  k->z = hvi_arena_take(arena, n);
-  k->next = hvi_arena_take(arena, n);
-  k->u = hvi_arena_take(arena, n);
-  k->delta = hvi_arena_take(arena, n);
-  k->cache = hvi_arena_take(arena, m->cache);
-  k->beyond = hvi_arena_take(arena, m->cache);
-  k->x = (float *)(void *)hvi_arena_take(arena, (n * v->obs + 1) / 2);
+  k->x = (float *)(void *)x;
 }
 
 static size_t workspace_size(const hvi_problem *p) {

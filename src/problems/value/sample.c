@@ -19,23 +19,20 @@
 
 enum { LINE = 64 };
 
-static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
-
-/* The struct; then row, x and scratch, each from a whole line on, wherever the sample begins. */
-size_t hvi_value_sample_bytes(const hvi_value *v) {
-  return sizeof(hvi_value_sample) + LINE + whole_lines(v->spec.batch * sizeof(size_t)) +
-         whole_lines(v->rows * v->obs * sizeof(float)) + hvi_value_scratch(v) * sizeof(float);
+/* Places the arrays behind the struct, or counts their doubles when `base` is NULL. */
+static size_t lay_out(const hvi_value *v, hvi_value_sample *s, double *base) {
+  hvi_arena arena = {.base = base, .size = SIZE_MAX};
+  s->row = (size_t *)(void *)hvi_arena_take(&arena, v->spec.batch);
+  s->x = (float *)(void *)hvi_arena_take(&arena, (v->rows * v->obs + 1) / 2);
+  s->scratch = (float *)(void *)hvi_arena_take(&arena, (hvi_value_scratch(v) + 1) / 2);
+  s->batch = (hvi_mlp_batch){.x = s->x, .rows = v->rows};
+  return arena.used;
 }
 
-static void lay_out(const hvi_value *v, hvi_value_sample *s) {
-  const uintptr_t end = (uintptr_t)(s + 1);
-  char *at = (char *)(s + 1) + (whole_lines(end) - end);
-  s->row = (size_t *)(void *)at;
-  at += whole_lines(v->spec.batch * sizeof(size_t));
-  s->x = (float *)(void *)at;
-  at += whole_lines(v->rows * v->obs * sizeof(float));
-  s->scratch = (float *)(void *)at;
-  s->batch = (hvi_mlp_batch){.x = s->x, .rows = v->rows};
+/* From a whole line on, wherever the sample begins. */
+size_t hvi_value_sample_bytes(const hvi_value *v) {
+  hvi_value_sample s;
+  return sizeof s + LINE + lay_out(v, &s, NULL) * sizeof(double);
 }
 
 /* Rows to draw from, and the k-th of them. */
@@ -86,7 +83,7 @@ void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *samp
   const hvi_value *v = (const hvi_value *)p;
   hvi_value_sample *s = sample;
   if (v->spec.draw == HVI_VALUE_ALL && s->draws > 0) return;
-  lay_out(v, s);
+  lay_out(v, s, (double *)(((uintptr_t)(s + 1) + LINE - 1) / LINE * LINE));
   choose_rows(v, s, rng);
   for (size_t i = 0; i < v->spec.batch; i++)
     hvi_value_scale_state(v, s->x + i * v->obs, v->spec.data->observation + s->row[i] * v->obs);

@@ -13,10 +13,10 @@ typedef struct hvi_value {
   size_t obs, rows;    /* rows of the model: N, or 2 N with a buffer */
   bool ordered;        /* episodes stand step by step; so will rows that are added */
   const hvi_net *net;  /* the model's own */
+  double *weights;     /* [rows]; this and the next three: one block */
+  double *theta0;      /* [d] */
   double *center;      /* [obs], and */
   double *inverse;     /* [obs] 1 / spread; both NULL: states are taken as they are */
-  double *weights;     /* [rows] */
-  double *theta0;      /* [d] */
   hvi_set set;
   /* targets that are returns: */
   double *returns; /* [count of the data]; NULL otherwise */

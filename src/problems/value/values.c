@@ -93,10 +93,9 @@ hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, cons
                              size_t rows, double *values, hvi_error *err) {
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, rows ? (const void *)obs : theta, err));
-  float *scratch = hvi_alloc(hvi_value_scratch(v), sizeof *scratch);
+  HVI_OWN float *scratch = hvi_alloc(hvi_value_scratch(v), sizeof *scratch);
   if (!scratch) return hvi_error_memory(err, "values");
   hvi_value_forward(v, scratch, theta, obs, NULL, rows, values);
-  hvi_free(scratch);
   return HVI_OK;
 }
 
@@ -137,10 +136,8 @@ hvi_status hvi_value_save(const hvi_problem *value, const double *theta, const c
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, path, err));
   hvi_tensor_note notes[NOTES];
-  char *text = hvi_alloc(3 + 2 * v->obs, NUMBER);
+  HVI_OWN char *text = hvi_alloc(3 + 2 * v->obs, NUMBER);
   if (!text) return hvi_error_memory(err, "a value network's file");
   const size_t count = make_notes(notes, text, v);
-  hvi_status status = hvi_mlp_write(value->model, theta, path, notes, count, err);
-  hvi_free(text);
-  return status;
+  return hvi_mlp_write(value->model, theta, path, notes, count, err);
 }
