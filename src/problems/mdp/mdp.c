@@ -225,17 +225,10 @@ static hvi_status check_classes(const hvi_mdp *m, hvi_error *err) {
 }
 
 hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err) {
-  const size_t n = m->n, d = m->phi ? m->d : 0;
   HVI_TRY(check_numbers(m, err));
   HVI_TRY(check_rows(m, err));
   HVI_TRY(check_classes(m, err));
-  if (!hvi_alloc_pieces({&m->law, n}, {&m->true_values, n}, {&m->fixed_point, m->d}, {&m->b, d},
-                        {&m->gram, d * d}, {&m->C, d * d}, {&m->factor, d * d}, {&m->mix, d * d},
-                        {&m->reduced, d * d}))
-    return hvi_error_memory(err, "the values of a process");
-  HVI_TRY(hvi_mdp_find_law(m, err));
-  HVI_TRY(m->phi ? hvi_mdp_find_coordinates(m, err) : HVI_OK);
-  return hvi_mdp_find_values(m, err);
+  return hvi_mdp_solve(m, err);
 }
 
 void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance) {

@@ -69,14 +69,8 @@ hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const struct hvi_docume
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
 
-/* Steps of hvi_mdp_finish: law; factor, mix, reduced; fixed_point and true_values. */
-hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
-hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
-hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
+/* The last step of hvi_mdp_finish: all that is found. */
+hvi_status hvi_mdp_solve(hvi_mdp *m, hvi_error *err);
 
-/* out[d] = Phi' Xi x; scaled[n] is workspace. The next two, too, are for features only. */
-void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled);
-/* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place. */
-void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
 /* |Phi x - Phi y|^2_Xi, without going over the states */
 double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);

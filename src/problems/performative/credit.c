@@ -20,6 +20,13 @@
  * e_bias) and nothing of the size of X is ever stored. Bound to a sample, thetabar is that of the
  * sample. Bound to none it is the theta of the last evaluation: what theta would meet if it were
  * deployed now. J is X_t in either case, with the deployment held fixed.
+ *
+ * Plain logistic regression, for the stable point:
+ *
+ *   f(theta) = 1/n sum_i [ log(1 + exp(s_i)) - y_i s_i ] + lambda/2 |D theta|^2,  s = X theta
+ *   g = X'(sigmoid(s) - y) / n + lambda D theta,   H = X' diag(s'(s_i)) X / n + lambda D
+ *
+ * D leaves the bias out. Newton steps with halving while f does not fall; a handful are enough.
  */
 #include "problems/performative/credit.h"
 #include "base/base.h"
@@ -31,6 +38,8 @@
 #include "vi/sets.h"
 
 enum { WIDTH = HVI_CREDIT_WIDTH, FEATURES = HVI_CREDIT_FEATURES, BIAS = HVI_CREDIT_BIAS };
+enum { MOST_STEPS = 100, MOST_HALVINGS = 60 };
+
 typedef struct credit_options {
   double eps, lambda;
   const char *data;
@@ -50,6 +59,89 @@ const hvi_setting_table hvi_credit_options = {"credit", sizeof(credit_options), 
      .help = "synthetic records"},
     {0}}};
 /* clang-format on */
+
+static double sigmoid(double s) {
+  const double e = exp(-fabs(s)), small = e / (1.0 + e);
+  return s < 0.0 ? small : 1.0 - small;
+}
+
+/* 1/n sum_i log(1 + exp(s_i)) - y_i s_i + lambda/2 |theta without its bias|^2 with the logits
+ * s = x theta - shift; and the share of labels that they tell, unless accuracy is NULL. */
+static double score(const hvi_credit_data *data, const double *theta, double shift, double lambda,
+                    double *accuracy) {
+  double sum = 0.0, right = 0.0;
+  for (size_t i = 0; i < data->rows; i++) {
+    const double s = hvi_vec_dot(data->x + i * WIDTH, theta, WIDTH) - shift, y = data->y[i];
+    sum += log1p(exp(-fabs(s))) + fmax(s, 0.0) - y * s;
+    right += (s > 0.0) == (y > 0.5) ? 1.0 : 0.0;
+  }
+  if (accuracy) *accuracy = right / (double)data->rows;
+  return sum / (double)data->rows + 0.5 * lambda * hvi_vec_norm2(theta, FEATURES);
+}
+
+/* g and the curvature, both without the regulariser's part. */
+static void differentiate(double *g, double *curvature, const double *theta,
+                          const hvi_credit_data *data) {
+  hvi_vec_zero(g, WIDTH);
+  hvi_vec_zero(curvature, (size_t)WIDTH * WIDTH);
+  for (size_t i = 0; i < data->rows; i++) {
+    const double *x = data->x + i * WIDTH, p = sigmoid(hvi_vec_dot(x, theta, WIDTH));
+    hvi_vec_add(g, p - data->y[i], x, WIDTH);
+    for (size_t j = 0; j < WIDTH; j++)
+      hvi_vec_add(curvature + j * WIDTH, p * (1.0 - p) * x[j], x, WIDTH);
+  }
+  hvi_vec_scale(g, 1.0 / (double)data->rows, WIDTH);
+  hvi_vec_scale(curvature, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);
+}
+
+/* The Newton step at theta, with g and H completed. */
+static hvi_status newton_step(double *step, double *g, const double *curvature, const double *theta,
+                              double lambda, hvi_error *err) {
+  double H[WIDTH * WIDTH];
+  hvi_vec_copy(H, curvature, (size_t)WIDTH * WIDTH);
+  for (size_t j = 0; j < FEATURES; j++) {
+    H[j * WIDTH + j] += lambda;
+    g[j] += lambda * theta[j];
+  }
+  return hvi_dense_solve(step, H, g, WIDTH, err);
+}
+
+/* Goes down along the step; false when there is nothing left to gain. */
+static bool descend(double *theta, double *f, const double *step, const hvi_credit_data *data,
+                    double lambda) {
+  double next[WIDTH], share = 1.0;
+  for (int k = 0; k < MOST_HALVINGS; k++, share *= 0.5) {
+    for (size_t j = 0; j < WIDTH; j++) next[j] = theta[j] - share * step[j];
+    const double reached = score(data, next, 0.0, lambda, NULL);
+    if (!(reached < *f)) continue;
+    hvi_vec_copy(theta, next, WIDTH);
+    *f = reached;
+    return true;
+  }
+  return false;
+}
+
+hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
+                          const hvi_credit_data *data, double lambda, hvi_error *err) {
+  double g[WIDTH], step[WIDTH];
+  hvi_vec_zero(theta, WIDTH);
+  *least = score(data, theta, 0.0, lambda, NULL);
+  differentiate(g, curvature, theta, data);
+  for (int k = 0; k < MOST_STEPS; k++) {
+    HVI_TRY(newton_step(step, g, curvature, theta, lambda, err));
+    const double gain = hvi_vec_dot(step, g, WIDTH);
+    if (gain < 1e-14 * *least) {
+      /* beyond what the value can show: the last step is taken on trust */
+      hvi_vec_add(theta, -1.0, step, WIDTH);
+      break;
+    }
+    if (!descend(theta, least, step, data, lambda)) break;
+    differentiate(g, curvature, theta, data);
+  }
+  differentiate(g, curvature, theta, data);
+  *least = score(data, theta, 0.0, lambda, NULL);
+  return HVI_OK;
+}
 
 /* A cache: {the sample's address | theta of the last evaluation}. */
 enum { SAMPLE, THETA, CACHE = THETA + WIDTH };
@@ -82,7 +174,7 @@ static void model_jvp(const hvi_model *m, double *cache, const double *theta, co
     moved[HVI_CREDIT_BIAS] -= c->eps * bar[j] * v[j];
   }
   hvi_dense_mul(out, c->data.x, moved, c->data.rows, WIDTH);
-  hvi_vec_copy(out + c->data.rows, v, HVI_CREDIT_FEATURES);
+  hvi_vec_copy(out + c->data.rows, v, FEATURES);
 }
 
 static void model_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
@@ -95,7 +187,7 @@ static void model_vjp(const hvi_model *m, double *cache, const double *theta, co
     const size_t j = hvi_credit_strategic[k];
     out[j] -= c->eps * bar[j] * out[HVI_CREDIT_BIAS];
   }
-  for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) out[j] += u[c->data.rows + j];
+  for (size_t j = 0; j < FEATURES; j++) out[j] += u[c->data.rows + j];
 }
 
 static void model_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
@@ -115,7 +207,7 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
   const credit *c = (const credit *)p;
   const size_t n = c->data.rows;
   const double share = 1.0 / (double)n;
-  for (size_t i = 0; i < n; i++) f[i] = share * (hvi_credit_sigmoid(z[i]) - c->data.y[i]);
+  for (size_t i = 0; i < n; i++) f[i] = share * (sigmoid(z[i]) - c->data.y[i]);
   for (size_t j = n; j < n + FEATURES; j++) f[j] = c->lambda * z[j];
 }
 
@@ -168,9 +260,9 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
                           hvi_error *err) {
   (void)err;
   const credit *c = (const credit *)p;
-  out->loss_before = hvi_credit_score(&c->data, theta, 0.0, c->lambda, &out->accuracy_before);
+  out->loss_before = score(&c->data, theta, 0.0, c->lambda, &out->accuracy_before);
   const double shift = c->eps * strategic2(theta);
-  out->loss_after = hvi_credit_score(&c->data, theta, shift, c->lambda, &out->accuracy_after);
+  out->loss_after = score(&c->data, theta, shift, c->lambda, &out->accuracy_after);
   /* a bias takes any deployment's shift up, so the least loss is the same on all */
   const double gap = out->loss_after - c->least;
   out->gap = gap < 0.0 ? 0.0 : gap;

@@ -30,11 +30,6 @@ hvi_status hvi_credit_data_new(hvi_credit_data *data, const char *source, size_t
                                uint64_t seed, hvi_error *err);
 void hvi_credit_data_clear(hvi_credit_data *data);
 
-/* 1/n sum_i log(1 + exp(s_i)) - y_i s_i + lambda/2 |theta without its bias|^2 with the logits
- * s = x theta - shift; and the share of labels that they tell, unless accuracy is NULL. */
-double hvi_credit_score(const hvi_credit_data *data, const double *theta, double shift,
-                        double lambda, double *accuracy);
-double hvi_credit_sigmoid(double s);
 /* theta[11] = argmin 1/n sum_i loss(x_i theta, y_i) + lambda/2 |theta without its bias|^2 by
  * Newton's method, that least value, and the curvature 1/n sum_i s'(x_i theta) x_i x_i' [11][11]
  * there. */
