@@ -94,18 +94,6 @@ static void differentiate(double *g, double *curvature, const double *theta,
   hvi_vec_scale(curvature, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);
 }
 
-/* The Newton step at theta, with g and H completed. */
-static hvi_status newton_step(double *step, double *g, const double *curvature, const double *theta,
-                              double lambda, hvi_error *err) {
-  double H[WIDTH * WIDTH];
-  hvi_vec_copy(H, curvature, (size_t)WIDTH * WIDTH);
-  for (size_t j = 0; j < FEATURES; j++) {
-    H[j * WIDTH + j] += lambda;
-    g[j] += lambda * theta[j];
-  }
-  return hvi_dense_solve(step, H, g, WIDTH, err);
-}
-
 /* Goes down along the step; false when there is nothing left to gain. */
 static bool descend(double *theta, double *f, const double *step, const hvi_credit_data *data,
                     double lambda) {
@@ -123,12 +111,17 @@ static bool descend(double *theta, double *f, const double *step, const hvi_cred
 
 hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
                           const hvi_credit_data *data, double lambda, hvi_error *err) {
-  double g[WIDTH], step[WIDTH];
+  double g[WIDTH], step[WIDTH], H[WIDTH * WIDTH];
   hvi_vec_zero(theta, WIDTH);
   *least = score(data, theta, 0.0, lambda, NULL);
   differentiate(g, curvature, theta, data);
   for (int k = 0; k < MOST_STEPS; k++) {
-    HVI_TRY(newton_step(step, g, curvature, theta, lambda, err));
+    hvi_vec_copy(H, curvature, (size_t)WIDTH * WIDTH);
+    for (size_t j = 0; j < FEATURES; j++) {
+      H[j * WIDTH + j] += lambda;
+      g[j] += lambda * theta[j];
+    }
+    HVI_TRY(hvi_dense_solve(step, H, g, WIDTH, err));
     const double gain = hvi_vec_dot(step, g, WIDTH);
     if (gain < 1e-14 * *least) {
       /* beyond what the value can show: the last step is taken on trust */
@@ -233,20 +226,13 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error 
   return HVI_OK;
 }
 
-static void free_credit(hvi_problem *p) {
-  credit *c = (credit *)p;
-  hvi_credit_data_clear(&c->data);
-  hvi_free(c->weights);
-  hvi_free(c);
-}
-
 static const hvi_problem_ops credit_ops = {.name = "credit",
                                            .operate = operate,
                                            .draw = draw,
                                            .dist2 = dist2,
                                            .sensitivity = sensitivity,
                                            .constants = constants,
-                                           .free = free_credit};
+                                           .free = hvi_single_free};
 
 /* |theta_S|^2 */
 static double strategic2(const double *theta) {
@@ -365,16 +351,6 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
   return monotonicity(c, L, err);
 }
 
-/* The stable point, from plain logistic regression. */
-static hvi_status find_stable(credit *c, hvi_error *err) {
-  const size_t n = c->data.rows;
-  HVI_TRY(hvi_credit_fit(c->stable, &c->least, c->curvature, &c->data, c->lambda, err));
-  hvi_dense_mul(c->solution, c->data.x, c->stable, n, WIDTH);
-  hvi_vec_copy(c->solution + n, c->stable, FEATURES);
-  c->stable[BIAS] += c->eps * strategic2(c->stable);
-  return HVI_OK;
-}
-
 hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const credit_options *v = (const void *)o->values;
   credit *c = hvi_alloc(1, sizeof *c);
@@ -382,10 +358,12 @@ hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error
   c->one.base.ops = &credit_ops;
   *problem = &c->one.base;
   HVI_TRY(hvi_credit_data_new(&c->data, v->data, v->records, o->seed, err));
+  c->one.owned[0] = c->data.x;
   const size_t n = c->data.rows, out = n + FEATURES;
   hvi_single_init(&c->one, &credit_ops, &model_ops, WIDTH, out, CACHE);
   if (!hvi_alloc_pieces({&c->weights, out}, {&c->solution, out}, {&c->basis, out * WIDTH}))
     return hvi_error_memory(err, "the credit problem");
+  c->one.owned[1] = c->weights;
   c->eps = v->eps;
   c->lambda = v->lambda > 0.0 ? v->lambda : 1.0 / (double)n;
   for (size_t i = 0; i < out; i++) c->weights[i] = i < n ? 1.0 / (double)n : 4.0 * c->lambda;
@@ -398,6 +376,9 @@ hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error
     hvi_rng rng = hvi_rng_new(o->seed, "credit", o->instance);
     hvi_rng_fill_normal(&rng, 0.0, 0.1, WIDTH, c->theta0);
   }
-  HVI_TRY(find_stable(c, err));
+  HVI_TRY(hvi_credit_fit(c->stable, &c->least, c->curvature, &c->data, c->lambda, err));
+  hvi_dense_mul(c->solution, c->data.x, c->stable, n, WIDTH);
+  hvi_vec_copy(c->solution + n, c->stable, FEATURES);
+  c->stable[BIAS] += c->eps * strategic2(c->stable);
   return make_subspace(c, err);
 }

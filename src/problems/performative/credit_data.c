@@ -95,16 +95,6 @@ static hvi_status find_columns(size_t at[COLUMNS], const hvi_table *t, const cha
   return HVI_OK;
 }
 
-/* One complete row into x[10] and y; false when a value is missing. */
-static bool take_row(double *x, double *y, const double *row, const size_t at[COLUMNS]) {
-  for (size_t k = 0; k < HVI_CREDIT_FEATURES; k++) {
-    x[k] = row[at[k]];
-    if (isnan(x[k])) return false;
-  }
-  *y = row[at[LABEL]];
-  return !isnan(*y);
-}
-
 /* Room for so many rows, in one block. */
 static hvi_status allocate(hvi_credit_data *data, size_t rows, hvi_error *err) {
   data->x = hvi_alloc_doubles(rows * (WIDTH + 1) + (size_t)WIDTH * WIDTH);
@@ -123,12 +113,17 @@ static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_erro
   HVI_TRY(allocate(data, t.rows, err));
   data->rows = 0;
   for (size_t i = 0; i < t.rows; i++) {
-    double *y = &data->y[data->rows];
-    if (!take_row(data->x + data->rows * WIDTH, y, t.data + i * t.columns, at)) continue;
-    if (*y != 0.0 && *y != 1.0)
+    double *x = data->x + data->rows * WIDTH; /* the label is where the bias will be */
+    bool complete = true;
+    for (size_t k = 0; k < COLUMNS; k++) {
+      x[k] = t.data[i * t.columns + at[k]];
+      complete &= !isnan(x[k]);
+    }
+    if (!complete) continue;
+    if (x[LABEL] != 0.0 && x[LABEL] != 1.0)
       return hvi_error_input(err, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2, names[LABEL],
-                             *y);
-    data->rows++;
+                             x[LABEL]);
+    data->y[data->rows++] = x[LABEL];
   }
   if (data->rows) return HVI_OK;
   return hvi_error_input(err, "%s: every row lacks a value", path);
@@ -176,22 +171,17 @@ static hvi_status select_rows(hvi_credit_data *data, const char *source, hvi_err
                          source);
 }
 
-static void form_product(hvi_credit_data *data) {
-  double *P = data->product;
-  for (size_t i = 0; i < data->rows; i++) {
-    const double *x = data->x + i * WIDTH;
-    for (size_t j = 0; j < WIDTH; j++) hvi_vec_add(P + j * WIDTH, x[j], x, WIDTH);
-  }
-  hvi_vec_scale(P, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);
-}
-
 static hvi_status fill(hvi_credit_data *data, const char *source, uint64_t seed, hvi_error *err) {
   const bool synthetic = strcmp(source, "synthetic") == 0;
   HVI_TRY(synthetic ? allocate(data, data->rows, err) : read_records(data, source, err));
   if (synthetic) draw_records(data, seed);
   HVI_TRY(standardise_all(data, source, err));
   HVI_TRY(synthetic ? HVI_OK : select_rows(data, source, err));
-  form_product(data);
+  for (size_t i = 0; i < data->rows; i++) {
+    const double *x = data->x + i * WIDTH;
+    for (size_t j = 0; j < WIDTH; j++) hvi_vec_add(data->product + j * WIDTH, x[j], x, WIDTH);
+  }
+  hvi_vec_scale(data->product, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);
   return HVI_OK;
 }
 

@@ -21,6 +21,7 @@
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
+#include "problems/single.h"
 
 typedef struct linear_options {
   double eps;
@@ -46,8 +47,7 @@ const hvi_setting_table hvi_performative_linear_options = {"performative-linear"
 static const double kernel_scale = 0.5;
 
 typedef struct linear {
-  hvi_problem base;
-  hvi_set set;
+  hvi_single one;
   double eps;
   double *M, *b, *z, *theta0; /* [n][n], [n], [n], [d] in one block */
 } linear;
@@ -73,17 +73,11 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *mu = 1.0;
 }
 
-static void free_linear(hvi_problem *p) {
-  hvi_model_free(p->model);
-  hvi_free(((linear *)p)->M);
-  hvi_free(p);
-}
-
 static const hvi_problem_ops linear_ops = {.name = "performative-linear",
                                            .operate = operate,
                                            .affine = affine,
                                            .sensitivity = sensitivity,
-                                           .free = free_linear};
+                                           .free = hvi_single_free};
 
 /* The least loss on any deployed targets is zero: the network reaches them. */
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
@@ -144,17 +138,18 @@ hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options 
   hvi_rng rng = hvi_rng_new(o->seed, "performative-linear", o->instance);
   linear *l = hvi_alloc(1, sizeof *l);
   if (!l) return hvi_error_memory(err, "performative-linear");
-  *l = (linear){.eps = v->eps, .set = {.kind = HVI_SET_FREE, .len = n}};
-  l->base = (hvi_problem){.ops = &linear_ops, .eta = 1.0, .set_count = 1, .sets = &l->set};
-  *problem = &l->base;
+  hvi_single_init(&l->one, &linear_ops, NULL, d, n, 0);
+  *problem = &l->one.base;
+  l->eps = v->eps;
   HVI_OWN double *inputs = hvi_alloc_doubles(n * n);
   if (!inputs || !hvi_alloc_pieces({&l->M, n * n}, {&l->b, n}, {&l->z, n}, {&l->theta0, d}))
     return hvi_error_memory(err, "performative-linear");
-  l->base.solution = l->z;
-  l->base.theta0 = l->theta0;
+  l->one.owned[0] = l->M;
+  l->one.base.solution = l->z;
+  l->one.base.theta0 = l->theta0;
   HVI_TRY(draw_matrix(l->M, n, v->skew != 0, &rng, err));
   HVI_TRY(hvi_dense_random_orthogonal(inputs, n, &rng, err));
-  HVI_TRY(make_network(&l->base.model, inputs, n, v->hidden, err));
+  HVI_TRY(make_network(&l->one.base.model, inputs, n, v->hidden, err));
   hvi_rng_fill_normal(&rng, 0.0, 1.0, n, l->z);
   hvi_rng_fill_normal(&rng, 0.0, 1.0, d, l->theta0);
   hvi_dense_mul(l->b, l->M, l->z, n, n);

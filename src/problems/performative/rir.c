@@ -278,19 +278,12 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error 
   return HVI_OK;
 }
 
-static void free_rir(hvi_problem *p) {
-  rir *r = (rir *)p;
-  hvi_credit_data_clear(&r->data);
-  hvi_free(r->labels);
-  hvi_free(r);
-}
-
 static const hvi_problem_ops rir_ops = {.name = "credit-rir",
                                         .operate = operate,
                                         .draw = draw,
                                         .sensitivity = sensitivity,
                                         .constants = constants,
-                                        .free = free_rir};
+                                        .free = hvi_single_free};
 
 static void score(const rir *r, const double *z, double *loss, double *accuracy) {
   const size_t n = r->data.rows;
@@ -325,16 +318,13 @@ const hvi_performative_kind hvi_credit_rir = {
                "others: the deployed law is at least delta times the base one, and |z - y| is at "
                "most 1 - delta."}};
 
-static void draw_start(double *theta, uint64_t seed, uint64_t instance) {
-  hvi_rng rng = hvi_rng_new(seed, "credit-rir", instance);
+static void draw_start(rir *r, const hvi_options *o) {
+  hvi_rng rng = hvi_rng_new(o->seed, "credit-rir", o->instance);
   const double wide = 1.0 / sqrt(WIDTH), narrow = 1.0 / sqrt(HIDDEN);
-  hvi_rng_fill_uniform(&rng, -wide, wide, SECOND, theta);
-  hvi_rng_fill_uniform(&rng, -narrow, narrow, DIM - SECOND, theta + SECOND);
-}
-
-/* The draws that stand for the mean when no sample is bound. */
-static void draw_lot(rir *r, uint64_t seed) {
-  hvi_rng rng = hvi_rng_new(seed, "credit-rir-lot", 0);
+  hvi_rng_fill_uniform(&rng, -wide, wide, SECOND, r->theta0);
+  hvi_rng_fill_uniform(&rng, -narrow, narrow, DIM - SECOND, r->theta0 + SECOND);
+  /* the draws that stand for the mean when no sample is bound */
+  rng = hvi_rng_new(o->seed, "credit-rir-lot", 0);
   for (size_t i = 0; i < r->data.rows; i++) {
     r->lot[i] = hvi_rng_uniform(&rng);
     r->partners[i] = draw_row(r, &rng);
@@ -349,6 +339,7 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   *problem = &r->one.base;
   r->delta = v->delta;
   HVI_TRY(hvi_credit_data_new(&r->data, v->data, v->records, o->seed, err));
+  r->one.owned[0] = r->data.x;
   const size_t n = r->data.rows;
   hvi_single_init(&r->one, &rir_ops, &model_ops, DIM, n,
                   1 + block_count(r) * (1 + HIDDEN) * LANES + (n + 1) / 2);
@@ -356,6 +347,7 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   if (!hvi_alloc_pieces({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
                         {&partners, (n + 1) / 2}))
     return hvi_error_memory(err, "the resampling problem");
+  r->one.owned[1] = r->labels;
   r->partners = (uint32_t *)(void *)partners;
   for (size_t i = 0; i < n; i++) {
     r->labels[i] = (1.0 - r->delta) * r->data.y[i];
@@ -366,7 +358,6 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   r->one.base.theta0 = r->theta0;
   r->one.base.weights = r->weights;
   r->one.base.sample_bytes = n * sizeof(uint32_t);
-  draw_start(r->theta0, o->seed, o->instance);
-  draw_lot(r, o->seed);
+  draw_start(r, o);
   return HVI_OK;
 }
