@@ -15,13 +15,6 @@ typedef struct row {
   uint32_t *waiting; /* [m] short ones from the front, tall ones from the back */
 } row;
 
-static size_t count_successors(const hvi_mdp *m, size_t i) {
-  const hvi_mdp_row P = hvi_mdp_row_of(m, i);
-  size_t count = 0;
-  for (size_t k = 0; k < P.count; k++) count += P.value[k] > 0.0;
-  return count;
-}
-
 /* Fills own and height with what is positive in row i. */
 static void read_row(row *r, hvi_alias_column *columns, const hvi_mdp *m, size_t i) {
   const hvi_mdp_row P = hvi_mdp_row_of(m, i);
@@ -62,7 +55,9 @@ static hvi_status fill(hvi_alias *a, const hvi_mdp *m, hvi_error *err) {
   size_t widest = 0;
   if (!a->start) return hvi_error_memory(err, "the tables of a trajectory");
   for (size_t i = 0; i < m->n; i++) {
-    const size_t count = count_successors(m, i);
+    const hvi_mdp_row P = hvi_mdp_row_of(m, i);
+    size_t count = 0;
+    for (size_t k = 0; k < P.count; k++) count += P.value[k] > 0.0;
     if (count == 0) return hvi_error_input(err, "row %zu of P has no successor", i + 1);
     a->start[i + 1] = a->start[i] + count;
     widest = count > widest ? count : widest;

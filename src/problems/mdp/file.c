@@ -26,9 +26,8 @@ typedef struct builder {
 } builder;
 
 /* A failure of what knows no lines, with the node's. */
-static hvi_status fail_at(builder *b, const hvi_node *node, hvi_status status,
-                          const hvi_error *why) {
-  return hvi_error_set(b->r.err, status, "%s:%u: %.380s", b->r.name, node->line, why->text);
+static hvi_status fail_at(builder *b, const hvi_node *node, const hvi_error *why) {
+  return hvi_error_set(b->r.err, why->status, "%s:%u: %.380s", b->r.name, node->line, why->text);
 }
 
 static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *out) {
@@ -42,16 +41,7 @@ static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *o
   if (length < 0 || length >= (int)sizeof path)
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
   hvi_error why = {HVI_OK, ""};
-  hvi_status status = hvi_matrix_file_read(out, path, &why);
-  return status ? fail_at(b, node, status, &why) : HVI_OK;
-}
-
-static hvi_status read_inline(builder *b, size_t k, hvi_matrix_file *out) {
-  hvi_matrix A;
-  HVI_TRY(is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
-                       : hvi_reader_matrix(&b->r, b->root, keys[k], &A));
-  *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
-  return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
+  return hvi_matrix_file_read(out, path, &why) ? fail_at(b, node, &why) : HVI_OK;
 }
 
 static hvi_status read_source(builder *b, size_t k) {
@@ -62,15 +52,20 @@ static hvi_status read_source(builder *b, size_t k) {
     return hvi_reader_fail(&b->r, file, "give either %s or %s, not both", keys[k], file_key);
   hvi_matrix_file *out = &b->read[k];
   b->node[k] = given ? given : file;
-  if (given) return read_inline(b, k, out);
-  if (!file) return HVI_OK;
-  const hvi_status status = read_file(b, file, out);
+  if (given) {
+    hvi_matrix A;
+    HVI_TRY(is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
+                         : hvi_reader_matrix(&b->r, b->root, keys[k], &A));
+    *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
+    return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
+  }
+  HVI_TRY(file ? read_file(b, file, out) : HVI_OK);
   if (is_column[k] && out->rows == 1) {
     /* a row will do */
     out->rows = out->columns;
     out->columns = 1;
   }
-  return status;
+  return HVI_OK;
 }
 
 static hvi_status check_shapes(builder *b) {
@@ -88,17 +83,11 @@ static hvi_status check_shapes(builder *b) {
   if (b->node[FEATURES] && d > HVI_SET_RANK)
     return hvi_reader_fail(&b->r, b->node[FEATURES], "%zu features are too many; at most %d", d,
                            (int)HVI_SET_RANK);
-  return HVI_OK;
-}
-
-/* Numbers written out, whatever the files were; P may stay sparse. */
-static hvi_status write_out(builder *b) {
+  /* numbers written out, whatever the files were; P may stay sparse */
   hvi_error why = {HVI_OK, ""};
-  for (size_t k = REWARDS; k < SOURCES; k++) {
-    if (!b->node[k] || b->read[k].data) continue;
-    const hvi_status status = hvi_matrix_file_fill(&b->read[k], &why);
-    if (status) return fail_at(b, b->node[k], status, &why);
-  }
+  for (size_t k = REWARDS; k < SOURCES; k++)
+    if (b->node[k] && !b->read[k].data && hvi_matrix_file_fill(&b->read[k], &why))
+      return fail_at(b, b->node[k], &why);
   return HVI_OK;
 }
 
@@ -130,7 +119,6 @@ static hvi_status build(builder *b, hvi_mdp **mdp) {
       return hvi_reader_fail(&b->r, b->root, "the process needs '%s' or '%s_file'", keys[k],
                              keys[k]);
   HVI_TRY(check_shapes(b));
-  HVI_TRY(write_out(b));
   hvi_matrix_file *P = &b->read[TRANSITIONS];
   HVI_OWN_BY(hvi_mdp_release)
   hvi_mdp *m = hvi_mdp_draft(P->rows, b->node[FEATURES] ? b->read[FEATURES].columns : 0, b->gamma);

@@ -50,22 +50,20 @@ static hvi_status check_spec(const hvi_mdp_spec *s, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status copy_spec(hvi_mdp *m, const hvi_mdp_spec *s, hvi_error *err) {
-  size_t entries = 0;
-  hvi_vec_copy(m->reward, s->reward, m->n);
-  if (m->phi) hvi_vec_copy(m->phi, s->phi, m->n * m->d);
-  if (s->sparse) return hvi_sparse_copy(&m->sparse, s->sparse, err);
-  if (hvi_multiply_sizes(m->n, m->n, &entries)) m->P = hvi_copy_doubles(s->transitions, entries);
-  return m->P ? HVI_OK : hvi_error_memory(err, "the transitions");
-}
-
 hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) {
   if (!mdp || !spec) return hvi_error_argument(err, "hvi_mdp_new: a null pointer");
   *mdp = NULL;
   HVI_TRY(check_spec(spec, err));
   HVI_OWN_BY(hvi_mdp_release) hvi_mdp *m = hvi_mdp_draft(spec->states, spec->features, spec->gamma);
   if (!m) return hvi_error_memory(err, "a process");
-  HVI_TRY(copy_spec(m, spec, err));
+  size_t entries = 0;
+  hvi_vec_copy(m->reward, spec->reward, m->n);
+  if (m->phi) hvi_vec_copy(m->phi, spec->phi, m->n * m->d);
+  if (spec->sparse)
+    HVI_TRY(hvi_sparse_copy(&m->sparse, spec->sparse, err));
+  else if (hvi_multiply_sizes(m->n, m->n, &entries))
+    m->P = hvi_copy_doubles(spec->transitions, entries);
+  if (!spec->sparse && !m->P) return hvi_error_memory(err, "the transitions");
   HVI_TRY(hvi_mdp_finish(m, err));
   *mdp = m;
   m = NULL;

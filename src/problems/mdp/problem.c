@@ -23,7 +23,6 @@ typedef struct evaluation {
   hvi_single one;
   hvi_problem_ops ops;   /* which of the optional ones there are depends on the size */
   hvi_mdp *mdp;          /* owned */
-  hvi_block *blocks;     /* [n] tabular: one for each state; NULL otherwise */
   double *solution;      /* [n] this and the next two: one block */
   double *mode, *mode_f; /* [n] the slow mode, and F's change along it */
 } evaluation;
@@ -141,11 +140,8 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 }
 
 static void free_evaluation(hvi_problem *p) {
-  evaluation *e = (evaluation *)p;
-  hvi_mdp_free(e->mdp);
-  hvi_free(e->blocks);
-  hvi_free(e->solution);
-  hvi_free(e);
+  hvi_mdp_free(((evaluation *)p)->mdp);
+  hvi_single_free(p);
 }
 
 /* The constant, as far as the features can show it: u = Pi 1, and Xi (u - gamma P u). At the
@@ -175,13 +171,16 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
                              .constants = m->phi ? constants : NULL,
                              .free = free_evaluation};
   hvi_single_init(&e->one, &e->ops, m->phi ? &features_ops : &tabular_ops, m->d, n, 0);
-  if (!m->phi) e->blocks = hvi_alloc(n, sizeof *e->blocks);
-  if ((!m->phi && !e->blocks) ||
-      !hvi_alloc_pieces({&e->solution, n}, {&e->mode, n}, {&e->mode_f, n}))
+  if (!hvi_alloc_pieces({&e->solution, n}, {&e->mode, n}, {&e->mode_f, n}))
     return hvi_error_memory(err, "a problem");
-  for (size_t k = 0; !m->phi && k < n; k++) e->blocks[k] = (hvi_block){k, 1, k, 1, 0};
-  if (!m->phi) e->one.model.blocks = e->blocks;
-  if (!m->phi) e->one.model.block_count = n;
+  e->one.owned[0] = e->solution;
+  if (!m->phi) {
+    hvi_block *blocks = e->one.owned[1] = hvi_alloc(n, sizeof *blocks);
+    if (!blocks) return hvi_error_memory(err, "a linear model");
+    for (size_t k = 0; k < n; k++) blocks[k] = (hvi_block){k, 1, k, 1, 0};
+    e->one.model.blocks = blocks;
+    e->one.model.block_count = n;
+  }
   /* with as many features as states every value function can be reached */
   if (m->d < n)
     e->one.set =

@@ -114,28 +114,20 @@ static void factor(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   }
 }
 
-/* Workspace behind R for the eigenvalues: {w[d], V[d][d] | work}. */
-static double largest_eigenvalue(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  const size_t d = t->d;
-  double *w = hvi_sample_R(s, d) + d * d, *V = w + d;
-  hvi_vec_copy(V, hvi_sample_D(s), d * d);
-  return hvi_dense_eigen(w, V, d, V + d * d) ? w[d - 1] : NAN;
-}
-
-static double find_scale(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  const double *D = hvi_sample_D(s);
-  double trace = 0.0;
-  if (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA)
-    return 1.0 / (largest_eigenvalue(t, s) + t->settings.ridge);
-  if (t->settings.scale == HVI_TRAJECTORY_SCALE_NONE) return 1.0;
-  for (size_t i = 0; i < t->d; i++) trace += D[i * t->d + i] + t->settings.ridge;
-  return 1.0 / trace;
-}
-
+/* s, and R by it. The eigenvalues' workspace is behind R: {w[d], V[d][d] | work}. */
 static void digest(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  s->scale = find_scale(t, s);
-  /* every feature has been zero so far */
-  if (!isfinite(s->scale)) s->scale = 1.0;
+  const size_t d = t->d;
+  const double *D = hvi_sample_D(s);
+  double size = 0.0, *w = hvi_sample_R(s, d) + d * d, *V = w + d;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_NONE) size = 1.0;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_TRACE)
+    for (size_t i = 0; i < d; i++) size += D[i * d + i] + t->settings.ridge;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA) {
+    hvi_vec_copy(V, D, d * d);
+    size = (hvi_dense_eigen(w, V, d, V + d * d) ? w[d - 1] : NAN) + t->settings.ridge;
+  }
+  /* infinite: every feature has been zero so far */
+  s->scale = isfinite(1.0 / size) ? 1.0 / size : 1.0;
   factor(t, s);
 }
 
@@ -184,12 +176,9 @@ static double dist2(const hvi_problem *p, const double *theta) {
 }
 
 static void problem_free(hvi_problem *p) {
-  hvi_trajectory *t = (hvi_trajectory *)p;
-  hvi_alias_free(&t->alias);
-  hvi_free(t->unit);
-  hvi_free(t->mean);
-  hvi_mdp_free(t->mdp);
-  hvi_free(t);
+  hvi_alias_free(&((hvi_trajectory *)p)->alias);
+  hvi_mdp_free(((hvi_trajectory *)p)->mdp);
+  hvi_single_free(p);
 }
 
 static const hvi_problem_ops problem_ops = {.name = "policy evaluation along a trajectory",
@@ -222,54 +211,45 @@ static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hv
                        (int)MOST_FEATURES, mdp->d);
 }
 
-/* D = Xi, C = Xi (I - gamma P), r = Xi r */
-static void tabular_means(hvi_trajectory *t) {
-  const hvi_mdp *m = t->mdp;
-  const size_t n = t->states;
-  for (size_t s = 0; s < n; s++) {
-    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
-    double *C = hvi_sample_C(t->mean, n) + s * n;
-    for (size_t k = 0; k < row.count; k++)
-      C[hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
-    C[s] += m->law[s];
-    hvi_sample_D(t->mean)[s * n + s] = m->law[s];
-    hvi_sample_r(t->mean, n)[s] = m->law[s] * m->reward[s];
-  }
-}
-
+/* D, C and r of the stationary law; tabular: Xi, Xi (I - gamma P), Xi r. */
 static void find_means(hvi_trajectory *t) {
   const hvi_mdp *m = t->mdp;
   const size_t d = t->d;
+  double *D = hvi_sample_D(t->mean), *C = hvi_sample_C(t->mean, d), *r = hvi_sample_r(t->mean, d);
   t->mean->count = SIZE_MAX;
   if (t->phi) {
-    hvi_vec_copy(hvi_sample_D(t->mean), m->gram, d * d);
-    hvi_vec_copy(hvi_sample_C(t->mean, d), m->C, d * d);
-    hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
-  } else {
-    tabular_means(t);
+    hvi_vec_copy(D, m->gram, d * d);
+    hvi_vec_copy(C, m->C, d * d);
+    hvi_vec_copy(r, m->b, d);
+  }
+  for (size_t s = 0; !t->phi && s < d; s++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
+    for (size_t k = 0; k < row.count; k++)
+      C[s * d + hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
+    C[s * d + s] += m->law[s];
+    D[s * d + s] = m->law[s];
+    r[s] = m->law[s] * m->reward[s];
   }
   digest(t, t->mean);
 }
 
-static size_t sample_doubles(const hvi_trajectory *t) {
-  const size_t d = t->d, eigen = d + d * d + hvi_dense_eigen_work(d);
-  return 3 * d * d + d + (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA ? eigen : 0);
-}
-
 static hvi_status fill(hvi_trajectory *t, hvi_error *err) {
   const hvi_mdp *m = t->mdp;
-  hvi_single_init(&t->one, &problem_ops, &model_ops, m->d, m->d, 1);
+  const size_t d = m->d, eigen = d + d * d + hvi_dense_eigen_work(d);
+  const bool lambda = t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA;
+  hvi_single_init(&t->one, &problem_ops, &model_ops, d, d, 1);
   t->states = m->n;
-  t->d = m->d;
+  t->d = d;
   t->gamma = m->gamma;
   t->phi = m->phi;
   t->reward = m->reward;
   t->fixed_point = m->fixed_point;
   t->one.base.theta0 = m->theta0;
-  t->one.base.sample_bytes = sizeof *t->mean + sample_doubles(t) * sizeof(double);
+  t->one.base.sample_bytes =
+      sizeof *t->mean + (3 * d * d + d + (lambda ? eigen : 0)) * sizeof(double);
   t->one.base.draw_steps = 1;
-  t->mean = hvi_alloc(1, t->one.base.sample_bytes);
-  t->unit = hvi_alloc_doubles(t->phi ? 0 : 2 * t->states - 1);
+  t->one.owned[0] = t->mean = hvi_alloc(1, t->one.base.sample_bytes);
+  t->one.owned[1] = t->unit = hvi_alloc_doubles(t->phi ? 0 : 2 * t->states - 1);
   if (!t->mean || !t->unit) return hvi_error_memory(err, "the means of a trajectory");
   if (!t->phi) t->unit[t->states - 1] = 1.0;
   HVI_TRY(hvi_alias_new(&t->alias, m, err));

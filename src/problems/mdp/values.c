@@ -95,24 +95,19 @@ static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
   return good ? HVI_OK : complain_small(err);
 }
 
-/* One damped step in place with y as workspace; returns |P'x - x|_1 before it. */
-static double power_step(const hvi_mdp *m, double *x, double *y) {
-  double change = 0.0, sum = 0.0;
-  hvi_mdp_transit_t(y, m, x);
-  for (size_t i = 0; i < m->n; i++) {
-    change += fabs(y[i] - x[i]);
-    x[i] += damping * (y[i] - x[i]);
-    sum += x[i];
-  }
-  hvi_vec_scale(x, 1.0 / sum, m->n);
-  return change;
-}
-
-/* Steps until the change is rounding or no longer falls; returns the change. */
+/* Damped steps in place, with y as workspace, until the change |P'x - x|_1 is rounding or no longer
+ * falls; returns the change. */
 static double power(const hvi_mdp *m, double *x, double *y, size_t most) {
   double change = INFINITY;
   for (size_t k = 0; k < most; k++) {
-    const double now = power_step(m, x, y);
+    double now = 0.0, sum = 0.0;
+    hvi_mdp_transit_t(y, m, x);
+    for (size_t i = 0; i < m->n; i++) {
+      now += fabs(y[i] - x[i]);
+      x[i] += damping * (y[i] - x[i]);
+      sum += x[i];
+    }
+    hvi_vec_scale(x, 1.0 / sum, m->n);
     if (now <= goal || (k > 10 && now <= acceptable && now > 0.99 * change)) return now;
     change = now;
   }
@@ -394,18 +389,6 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
   return HVI_OK;
 }
 
-/* |Pi x|^2_Xi for any x[n]; g[d] and scaled[n] are workspace. */
-static double projected_norm2(const hvi_mdp *m, const double *x, double *g, double *scaled) {
-  if (!m->phi) {
-    double sum = 0.0;
-    for (size_t i = 0; i < m->n; i++) sum += m->law[i] * x[i] * x[i];
-    return sum;
-  }
-  correlate(g, m, x, scaled);
-  hvi_lower_solve(m->factor, g, m->d);
-  return hvi_vec_norm2(g, m->d);
-}
-
 hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double *theta,
                            hvi_error *err) {
   const size_t n = m->n;
@@ -419,8 +402,13 @@ hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double
     const double off = z[i] - m->true_values[i];
     out->to_true_values += m->law[i] * off * off;
     tz[i] -= z[i];
+    if (!m->phi) out->mspbe += m->law[i] * tz[i] * tz[i];
   }
-  out->mspbe = projected_norm2(m, tz, g, scaled);
+  if (m->phi) {
+    correlate(g, m, tz, scaled);
+    hvi_lower_solve(m->factor, g, m->d);
+    out->mspbe = hvi_vec_norm2(g, m->d);
+  }
   out->bellman_gap = 0.5 * out->mspbe;
   return HVI_OK;
 }
