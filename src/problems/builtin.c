@@ -41,8 +41,7 @@ static hvi_status complain_name(const char *name, hvi_error *err) {
 static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hvi_option *options,
                         size_t count, hvi_error *err) {
   hvi_setting_defaults(table, o->values);
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < count && !status; i++) {
+  for (size_t i = 0; i < count; i++) {
     const char *key = options[i].key, *value = options[i].value;
     if (!key || !value)
       return hvi_error_argument(err, "%s: option %zu is a null pointer", table->name, i);
@@ -50,10 +49,10 @@ static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hv
     if (!row) return hvi_setting_set(table, o->values, key, value, err); /* refuses */
     char where[96];
     snprintf(where, sizeof where, "%s: %s", table->name, row->name);
-    status = hvi_setting_parse(row, o->values, value, where, err);
+    HVI_TRY(hvi_setting_parse(row, o->values, value, where, err));
     o->given[row - table->rows] = true;
   }
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_option *options,

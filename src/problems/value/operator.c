@@ -91,7 +91,7 @@ static void find_tests(const hvi_value *v, const hvi_value_sample *s, double *te
     trace = trace_of(v, s->row[i], i > 0 ? s->row[i - 1] : SIZE_MAX - 1, trace);
     const bool inside = i > 0 && looks_on(v, s, i - 1);
     const double of_sample = inside ? 1.0 + (1.0 - lambda) * (trace - 1.0) : trace;
-    test[i] = v->returns || v->base.one_sample ? 1.0 : of_sample;
+    test[i] = v->returns || v->one.base.one_sample ? 1.0 : of_sample;
   }
 }
 

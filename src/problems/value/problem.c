@@ -14,7 +14,6 @@
  */
 #include "base/base.h"
 #include "model/mlp.h"
-#include "problems/single.h"
 #include "problems/value/value.h"
 
 /* The last parameter is the bias of the output. */
@@ -38,15 +37,6 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
   return HVI_OK;
 }
 
-static void free_value(hvi_problem *p) {
-  hvi_value *v = (hvi_value *)p;
-  hvi_model_free(p->model);
-  hvi_free(v->weights);
-  hvi_free(v->returns);
-  hvi_free(v->usable);
-  hvi_free(v);
-}
-
 static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
   const bool plain = s->buffer == 0 && s->lambda == 0.0 && !s->returns;
   return (hvi_problem_ops){.name = "value",
@@ -59,7 +49,7 @@ static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
                            .sensitivity = sensitivity,
                            .constants = constants,
                            .rules = plain ? hvi_value_rules() : NULL,
-                           .free = free_value};
+                           .free = hvi_single_free};
 }
 
 const hvi_value *hvi_value_of(const hvi_problem *p) {
@@ -176,9 +166,9 @@ static hvi_status make_model(hvi_value *v, hvi_error *err) {
                               .head = HVI_IDENTITY,
                               .rows = v->rows,
                               .threads = s->threads};
-  HVI_TRY(hvi_mlp_new(&v->base.model, &shape, err));
-  v->net = hvi_mlp_of(v->base.model)->net;
-  hvi_mlp_rescale(v->base.model, s->shift, s->scale);
+  HVI_TRY(hvi_mlp_new(&v->one.base.model, &shape, err));
+  v->net = hvi_mlp_of(v->one.base.model)->net;
+  hvi_mlp_rescale(v->one.base.model, s->shift, s->scale);
   return HVI_OK;
 }
 
@@ -187,9 +177,10 @@ static hvi_status make_numbers(hvi_value *v, uint64_t seed, hvi_error *err) {
   hvi_value_spec *s = &v->spec;
   const bool scales = s->center || s->spread;
   double *center = NULL, *inverse = NULL;
-  if (!hvi_alloc_pieces({&v->weights, v->rows}, {&v->theta0, v->base.model->dim},
+  if (!hvi_alloc_pieces({&v->weights, v->rows}, {&v->theta0, v->one.base.model->dim},
                         {&center, scales ? v->obs : 0}, {&inverse, scales ? v->obs : 0}))
     return hvi_error_memory(err, "policy evaluation");
+  v->one.owned[0] = v->weights;
   for (size_t j = 0; scales && j < v->obs; j++) {
     center[j] = s->center ? s->center[j] : 0.0;
     inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
@@ -198,7 +189,7 @@ static hvi_status make_numbers(hvi_value *v, uint64_t seed, hvi_error *err) {
   s->center = s->spread = NULL;
   for (size_t i = v->rows - s->batch; i < v->rows; i++) v->weights[i] = 1.0 / (double)s->batch;
   hvi_rng rng = hvi_rng_new(seed, "value", 0);
-  return hvi_mlp_init(v->base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
+  return hvi_mlp_init(v->one.base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
 }
 
 static bool in_order(const hvi_dataset *d) {
@@ -214,18 +205,13 @@ static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
   HVI_TRY(check_rows(v, err));
   HVI_TRY(make_model(v, err));
   HVI_TRY(make_numbers(v, seed, err));
-  v->set = (hvi_set){.kind = HVI_SET_FREE, .len = v->rows};
-  v->base = (hvi_problem){.ops = &v->ops,
-                          .model = v->base.model,
-                          .theta0 = v->theta0,
-                          .weights = v->weights,
-                          .sample_bytes = hvi_value_sample_bytes(v),
-                          .draw_steps =
-                              v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0,
-                          .one_sample = v->spec.draw == HVI_VALUE_ALL,
-                          .eta = 1.0,
-                          .set_count = 1,
-                          .sets = &v->set};
+  hvi_problem *p = &v->one.base;
+  v->one.set.len = v->rows;
+  p->theta0 = v->theta0;
+  p->weights = v->weights;
+  p->sample_bytes = hvi_value_sample_bytes(v);
+  p->draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0;
+  p->one_sample = v->spec.draw == HVI_VALUE_ALL;
   return HVI_OK;
 }
 
@@ -238,8 +224,8 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
   v->spec = *spec;
   v->obs = spec->data->obs;
   v->ops = choose_ops(spec);
-  v->base.ops = &v->ops;
-  return hvi_problem_settle(problem, &v->base, fill(v, seed, err));
+  hvi_single_init(&v->one, &v->ops, NULL, 0, 0, 0);
+  return hvi_problem_settle(problem, &v->one.base, fill(v, seed, err));
 }
 
 size_t hvi_value_rows(const hvi_problem *value, size_t draws) {

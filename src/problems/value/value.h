@@ -2,12 +2,13 @@
 #pragma once
 
 #include "net/net.h"
+#include "problems/single.h"
 
 #include <hvi/mlp.h>
 #include <hvi/value.h>
 
 typedef struct hvi_value {
-  hvi_problem base;
+  hvi_single one;
   hvi_problem_ops ops; /* which of the optional ones there are depends on the spec */
   hvi_value_spec spec; /* with copies of what it points at; batch is N, threads at least 1 */
   size_t obs, rows;    /* rows of the model: N, or 2 N with a buffer */
@@ -17,7 +18,6 @@ typedef struct hvi_value {
   double *theta0;      /* [d] */
   double *center;      /* [obs], and */
   double *inverse;     /* [obs] 1 / spread; both NULL: states are taken as they are */
-  hvi_set set;
   /* targets that are returns: */
   double *returns; /* [count of the data]; NULL otherwise */
   size_t *usable;  /* [usable_count] rows whose return is known */
