@@ -30,13 +30,6 @@ enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
 
 const hvi_builtin *hvi_builtin_list(void) { return builtins; }
 
-static hvi_status complain_name(const char *name, hvi_error *err) {
-  const char *names[BUILTIN_COUNT + 2] = {NULL};
-  for (size_t k = 0; k < BUILTIN_COUNT; k++) names[k] = builtins[k].name;
-  names[BUILTIN_COUNT] = "and YAML files";
-  return hvi_suggest_refuse(err, NULL, "problem", name, names);
-}
-
 /* Defaults, then what was given. Refusals begin with the table's name. */
 static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hvi_option *options,
                         size_t count, hvi_error *err) {
@@ -62,7 +55,11 @@ hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_op
   *problem = NULL;
   size_t k = 0;
   while (k < BUILTIN_COUNT && strcmp(builtins[k].name, name) != 0) k++;
-  if (k == BUILTIN_COUNT) return complain_name(name, err);
+  if (k == BUILTIN_COUNT) {
+    const char *names[BUILTIN_COUNT + 2] = {[BUILTIN_COUNT] = "and YAML files"};
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) names[i] = builtins[i].name;
+    return hvi_suggest_refuse(err, NULL, "problem", name, names);
+  }
   hvi_options o = {.seed = seed, .instance = instance};
   hvi_status status = parse(&o, builtins[k].options, options, option_count, err);
   if (!status) status = makers[k](problem, &o, err);

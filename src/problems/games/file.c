@@ -170,18 +170,6 @@ static hvi_status read_start(builder *b, const hvi_node *map, size_t k, hvi_play
   return HVI_OK;
 }
 
-static hvi_status read_box(hvi_reader *r, const hvi_node *lower, const hvi_node *upper,
-                           hvi_player *player) {
-  const size_t n = player->model->out;
-  HVI_TRY(hvi_reader_vector(r, lower, n, true, &player->lower));
-  HVI_TRY(hvi_reader_vector(r, upper, n, true, &player->upper));
-  for (size_t i = 0; i < n; i++)
-    if (player->lower[i] > player->upper[i])
-      return hvi_reader_fail(r, lower, "lower bound %g is above upper bound %g", player->lower[i],
-                             player->upper[i]);
-  return HVI_OK;
-}
-
 /* What is written, where the model's last layer is not to tell. */
 static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *player) {
   const hvi_node *node = hvi_node_get(map, "outputs");
@@ -199,7 +187,14 @@ static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *p
   player->set = (hvi_set_kind)k;
   if (!box) return HVI_OK;
   if (!lower || !upper) return hvi_reader_fail(r, node, "a box needs 'lower' and 'upper'");
-  return read_box(r, lower, upper, player);
+  const size_t n = player->model->out;
+  HVI_TRY(hvi_reader_vector(r, lower, n, true, &player->lower));
+  HVI_TRY(hvi_reader_vector(r, upper, n, true, &player->upper));
+  for (size_t i = 0; i < n; i++)
+    if (player->lower[i] > player->upper[i])
+      return hvi_reader_fail(r, lower, "lower bound %g is above upper bound %g", player->lower[i],
+                             player->upper[i]);
+  return HVI_OK;
 }
 
 static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *player) {

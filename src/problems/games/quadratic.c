@@ -217,15 +217,6 @@ static void free_bent(hvi_problem *p) {
 static const hvi_problem_ops bent_ops = {
     .name = "quadratic-tanh", .operate = operate_bent, .free = free_bent};
 
-static hvi_status bend(hvi_problem **problem, double s, hvi_error *err) {
-  bent *b = hvi_alloc(1, sizeof *b);
-  if (!b) return hvi_error_memory(err, "a quadratic problem");
-  *b = (bent){.base = **problem, .game = *problem, .s = s};
-  b->base.ops = &bent_ops;
-  *problem = &b->base;
-  return HVI_OK;
-}
-
 static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_error *err) {
   int g = v->g;
   if (v->lipschitz < v->mu)
@@ -253,5 +244,10 @@ hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_er
   const hvi_status status = make_game(problem, &t, v, &rng, err);
   hvi_free(t.A);
   if (status || v->tanh == 0.0) return status;
-  return bend(problem, v->tanh, err);
+  bent *b = hvi_alloc(1, sizeof *b);
+  if (!b) return hvi_error_memory(err, "a quadratic problem");
+  *b = (bent){.base = **problem, .game = *problem, .s = v->tanh};
+  b->base.ops = &bent_ops;
+  *problem = &b->base;
+  return HVI_OK;
 }

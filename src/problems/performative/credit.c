@@ -323,18 +323,6 @@ static bool cholesky(double *G) {
   return true;
 }
 
-/* The ends of the spectrum of L^-1 (S + lambda D) L^-T. */
-static hvi_status monotonicity(credit *c, const double *L, hvi_error *err) {
-  double A[WIDTH * WIDTH], w[WIDTH];
-  hvi_vec_copy(A, c->curvature, (size_t)WIDTH * WIDTH);
-  for (size_t j = 0; j < FEATURES; j++) A[j * WIDTH + j] += c->lambda;
-  hvi_matrix_whiten(A, L, WIDTH);
-  hvi_status status = hvi_dense_eigenvalues(w, A, WIDTH, err);
-  c->mu = w[0];
-  c->lipschitz = w[WIDTH - 1];
-  return status;
-}
-
 /* The span of J in the inner product of Xi: rows L^-1 (x_i) and L^-1 (e_j), J'Xi J = L L'. */
 static hvi_status make_subspace(credit *c, hvi_error *err) {
   const size_t n = c->data.rows;
@@ -348,7 +336,15 @@ static hvi_status make_subspace(credit *c, hvi_error *err) {
   for (size_t i = 0; i < n + FEATURES; i++) hvi_lower_solve(L, c->basis + i * WIDTH, WIDTH);
   c->one.set =
       (hvi_set){.kind = HVI_SET_SUBSPACE, .len = n + FEATURES, .basis = c->basis, .rank = WIDTH};
-  return monotonicity(c, L, err);
+  /* mu and L are the ends of the spectrum of L^-1 (S + lambda D) L^-T */
+  double A[WIDTH * WIDTH], w[WIDTH];
+  hvi_vec_copy(A, c->curvature, (size_t)WIDTH * WIDTH);
+  for (size_t j = 0; j < FEATURES; j++) A[j * WIDTH + j] += c->lambda;
+  hvi_matrix_whiten(A, L, WIDTH);
+  HVI_TRY(hvi_dense_eigenvalues(w, A, WIDTH, err));
+  c->mu = w[0];
+  c->lipschitz = w[WIDTH - 1];
+  return HVI_OK;
 }
 
 hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {

@@ -36,12 +36,6 @@ typedef struct hvi_value_sample {
 /* NULL for a problem of another kind. */
 const hvi_value *hvi_value_of(const hvi_problem *p);
 
-/* F, and the constant along which it moves slowly; operator.c. */
-void hvi_value_operate(const hvi_problem *p, const void *sample, const double *theta,
-                       const double *z, double *f);
-void hvi_value_slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
-                         double *test);
-
 /* Draws; sample.c. */
 size_t hvi_value_sample_bytes(const hvi_value *v);
 void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
