@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "num/vec.h"
+#include "problems/single.h"
 
 /* y += A x. The sizes of the usual games are written out: there a loop costs more than its sums. */
 static inline void multiply_add(double *restrict y, const double *restrict A,
@@ -282,12 +283,7 @@ hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_er
     return status ? status : hvi_error_memory(err, "a game");
   }
   status = join_models(&game->base.model, spec, err);
-  if (status) {
-    free_game(&game->base);
-    return status;
-  }
   double constant[HVI_GAME_TINY];
-  if (game->base.model->out <= HVI_GAME_TINY) affine(&game->base, game->tiny, constant);
-  *problem = &game->base;
-  return HVI_OK;
+  if (!status && game->base.model->out <= HVI_GAME_TINY) affine(&game->base, game->tiny, constant);
+  return hvi_problem_settle(problem, &game->base, status);
 }

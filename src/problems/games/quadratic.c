@@ -75,14 +75,12 @@ static hvi_status draw_operator(draft *t, const quadratic_options *v, hvi_rng *r
     double l = k + 1 == blocks ? L : mu * pow(L / mu, (double)k / (double)(blocks - 1));
     double m = fmin(l, fmax(mu, l * cosine)), r = sqrt(l * l - m * m);
     B[i * n + i] = m;
-    if (k == 0 && n % 2 == 1) {
-      i += 1;
-      continue;
-    }
-    B[(i + 1) * n + i + 1] = m;
-    B[i * n + i + 1] = -r;
-    B[(i + 1) * n + i] = r;
-    i += 2;
+    i++;
+    if (k == 0 && n % 2 == 1) continue;
+    B[i * n + i] = m;
+    B[(i - 1) * n + i] = -r;
+    B[i * n + i - 1] = r;
+    i++;
   }
   /* (Q B) Q' by rows: row i of A is Q times row i of Q B */
   hvi_dense_matmul(t->A, Q, B, n, n, n);

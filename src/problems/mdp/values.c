@@ -197,8 +197,7 @@ static void accumulate(double *A, const hvi_mdp *m, double gamma, double *rows) 
   }
 }
 
-/* One step of Cholesky: row j of the factor L of G with unit diagonal. Returns the squared pivot.
- */
+/* One step of Cholesky: row j of the factor L of G with unit diagonal. Returns its pivot squared. */
 static double factor_row(double *L, const double *G, const double *scale, size_t d, size_t j) {
   double pivot2 = 1.0;
   for (size_t k = 0; k < j; k++) {
@@ -228,10 +227,8 @@ static hvi_status complain_rank(const double *L, size_t d, size_t j, double *c, 
     snprintf(list + used, sizeof list - used, "%s%zu", used ? ", " : "", k + 1);
   }
   return hvi_error_input(
-      err,
-      "the features lack full column rank: column %zu is a combination of columns "
-      "%s",
-      j + 1, list);
+      err, "the features lack full column rank: column %zu is a combination of columns %s", j + 1,
+      list);
 }
 
 /* G = L L'; c[d] and scale[d] are workspace. */

@@ -114,8 +114,8 @@ hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
   double g[WIDTH], step[WIDTH], H[WIDTH * WIDTH];
   hvi_vec_zero(theta, WIDTH);
   *least = score(data, theta, 0.0, lambda, NULL);
-  differentiate(g, curvature, theta, data);
   for (int k = 0; k < MOST_STEPS; k++) {
+    differentiate(g, curvature, theta, data);
     hvi_vec_copy(H, curvature, (size_t)WIDTH * WIDTH);
     for (size_t j = 0; j < FEATURES; j++) {
       H[j * WIDTH + j] += lambda;
@@ -129,7 +129,6 @@ hvi_status hvi_credit_fit(double *theta, double *least, double *curvature,
       break;
     }
     if (!descend(theta, least, step, data, lambda)) break;
-    differentiate(g, curvature, theta, data);
   }
   differentiate(g, curvature, theta, data);
   *least = score(data, theta, 0.0, lambda, NULL);
@@ -164,7 +163,7 @@ static void model_jvp(const hvi_model *m, double *cache, const double *theta, co
   hvi_vec_copy(moved, v, WIDTH);
   for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
     const size_t j = hvi_credit_strategic[k];
-    moved[HVI_CREDIT_BIAS] -= c->eps * bar[j] * v[j];
+    moved[BIAS] -= c->eps * bar[j] * v[j];
   }
   hvi_dense_mul(out, c->data.x, moved, c->data.rows, WIDTH);
   hvi_vec_copy(out + c->data.rows, v, FEATURES);
@@ -178,7 +177,7 @@ static void model_vjp(const hvi_model *m, double *cache, const double *theta, co
   hvi_dense_mul_t(out, c->data.x, u, c->data.rows, WIDTH);
   for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++) {
     const size_t j = hvi_credit_strategic[k];
-    out[j] -= c->eps * bar[j] * out[HVI_CREDIT_BIAS];
+    out[j] -= c->eps * bar[j] * out[BIAS];
   }
   for (size_t j = 0; j < FEATURES; j++) out[j] += u[c->data.rows + j];
 }
@@ -278,23 +277,20 @@ static bool parameter_view(double *beta, double *mu, const credit *c, double eps
   return true;
 }
 
-/* The eps at which beta / mu passes 1 in the parameters, by bisection of its logarithm. */
-static double parameter_limit(const credit *c) {
-  double low = -20.0, high = 20.0, beta, mu;
-  for (int k = 0; k < 60; k++) {
+static void in_parameters(hvi_performative_coverage *out, const hvi_problem *p) {
+  const credit *c = (const credit *)p;
+  /* the eps at which beta / mu passes 1, by bisection of its logarithm */
+  double low = -20.0, high = 20.0, beta = 0.0, mu = 0.0;
+  bool found = true;
+  for (int k = 0; k < 60 && found; k++) {
     const double middle = 0.5 * (low + high);
-    if (!parameter_view(&beta, &mu, c, exp(middle))) return NAN;
+    found = parameter_view(&beta, &mu, c, exp(middle));
     if (beta < mu)
       low = middle;
     else
       high = middle;
   }
-  return exp(low);
-}
-
-static void in_parameters(hvi_performative_coverage *out, const hvi_problem *p) {
-  const credit *c = (const credit *)p;
-  out->parameter_limit = parameter_limit(c);
+  out->parameter_limit = found ? exp(low) : NAN;
   parameter_view(&out->parameter_beta, &out->parameter_mu, c, c->eps);
 }
 

@@ -70,8 +70,7 @@ typedef struct batch {
   double z[LANES], slope[LANES];
 } batch;
 
-/* A cache: {the sample's address | slopes and hidden units of all blocks | the fixed lot's sources}
- */
+/* A cache: {the sample's address | slopes and hidden units of the blocks | the lot's sources} */
 static size_t block_count(const rir *r) { return (r->data.rows + LANES - 1) / LANES; }
 
 static double *block_cache(double *cache, size_t b) { return cache + 1 + b * (1 + HIDDEN) * LANES; }
@@ -153,18 +152,15 @@ static void run(const rir *r, double *cache, const uint32_t *source, const doubl
   }
 }
 
-/* Row i is resampled when its uniform number is below z_i + delta. */
-static void choose(const rir *r, const double *z, uint32_t *source) {
-  for (size_t i = 0; i < r->data.rows; i++)
-    source[i] = r->lot[i] < z[i] + r->delta ? r->partners[i] : (uint32_t)i;
-}
-
 static void eval(const hvi_model *base, double *cache, const double *theta, double *z) {
   const rir *r = hvi_single_of(base);
   const uint32_t *source = bound_sources(r, cache);
-  if (source == own_sources(r, cache)) {
+  uint32_t *own = own_sources(r, cache);
+  if (source == own) {
     run(r, NULL, NULL, theta, z);
-    choose(r, z, own_sources(r, cache));
+    /* row i is resampled when its uniform number is below z_i + delta */
+    for (size_t i = 0; i < r->data.rows; i++)
+      own[i] = r->lot[i] < z[i] + r->delta ? r->partners[i] : (uint32_t)i;
   }
   run(r, cache, source, theta, z);
 }

@@ -145,21 +145,6 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
   return HVI_OK;
 }
 
-static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
-  const bool plain = s->buffer == 0 && s->lambda == 0.0 && !s->returns;
-  return (hvi_problem_ops){.name = "value",
-                           .operate = operate,
-                           .draw = hvi_value_draw_sample,
-                           .seek = hvi_value_seek,
-                           .resample = s->buffer > 0 ? hvi_value_resample : NULL,
-                           .slow_mode = slow_mode,
-                           .lift = lift,
-                           .sensitivity = sensitivity,
-                           .constants = constants,
-                           .rules = plain ? hvi_value_rules() : NULL,
-                           .free = hvi_single_free};
-}
-
 const hvi_value *hvi_value_of(const hvi_problem *p) {
   return p && p->ops->operate == operate ? (const hvi_value *)p : NULL;
 }
@@ -215,9 +200,7 @@ static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
     const double center = s->center ? s->center[j] : 0.0, spread = s->spread ? s->spread[j] : 1.0;
     if (isfinite(center) && spread > 0.0 && isfinite(1.0 / spread)) continue;
     return hvi_error_argument(
-        err,
-        "input %zu has center %g and spread %g: a finite one and a positive one "
-        "would do",
+        err, "input %zu has center %g and spread %g: a finite one and a positive one would do",
         j + 1, center, spread);
   }
   return HVI_OK;
@@ -228,9 +211,7 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
   HVI_TRY(hvi_setting_check(&table, s, err));
   if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->returns))
     return hvi_error_argument(
-        err,
-        "lambda = %g: it goes with Bellman targets on rows in their order, not at "
-        "random",
+        err, "lambda = %g: it goes with Bellman targets on rows in their order, not at random",
         s->lambda);
   if (s->data->count == 0 || s->data->obs == 0)
     return hvi_error_input(err, "the data set has no transitions");
@@ -328,7 +309,18 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
   if (!v) return hvi_error_memory(err, "policy evaluation");
   v->spec = *spec;
   v->obs = spec->data->obs;
-  v->ops = choose_ops(spec);
+  const bool plain = spec->buffer == 0 && spec->lambda == 0.0 && !spec->returns;
+  v->ops = (hvi_problem_ops){.name = "value",
+                             .operate = operate,
+                             .draw = hvi_value_draw_sample,
+                             .seek = hvi_value_seek,
+                             .resample = spec->buffer > 0 ? hvi_value_resample : NULL,
+                             .slow_mode = slow_mode,
+                             .lift = lift,
+                             .sensitivity = sensitivity,
+                             .constants = constants,
+                             .rules = plain ? hvi_value_rules() : NULL,
+                             .free = hvi_single_free};
   hvi_single_init(&v->one, &v->ops, NULL, 0, 0, 0);
   return hvi_problem_settle(problem, &v->one.base, fill(v, seed, err));
 }
