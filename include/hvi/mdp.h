@@ -46,6 +46,9 @@ HVI_API double hvi_mdp_gamma(const hvi_mdp *mdp);
 HVI_API const double *hvi_mdp_law(const hvi_mdp *mdp);    /* [n] xi */
 HVI_API const double *hvi_mdp_reward(const hvi_mdp *mdp); /* [n] r */
 HVI_API const double *hvi_mdp_phi(const hvi_mdp *mdp);    /* [n][d], NULL when tabular */
+/* v_pi [n], the fixed point of T; theta [d] of the projected one: C theta = b, as LSTD finds it. */
+HVI_API const double *hvi_mdp_true_values(const hvi_mdp *mdp);
+HVI_API const double *hvi_mdp_fixed_point(const hvi_mdp *mdp);
 
 /* out = r + gamma P z */
 HVI_API void hvi_mdp_bellman(const hvi_mdp *mdp, const double *z, double *out);
@@ -54,10 +57,6 @@ HVI_API void hvi_mdp_values(const hvi_mdp *mdp, const double *theta, double *z);
 /* theta of the projection of z in the norm of Xi */
 HVI_API hvi_status hvi_mdp_project(const hvi_mdp *mdp, const double *z, double *theta,
                                    hvi_error *err);
-/* v_pi [n], the fixed point of T. */
-HVI_API hvi_status hvi_mdp_true_values(const hvi_mdp *mdp, double *v, hvi_error *err);
-/* theta [d] of the projected fixed point: C theta = b, what LSTD tends to. */
-HVI_API hvi_status hvi_mdp_fixed_point(const hvi_mdp *mdp, double *theta, hvi_error *err);
 
 /* How far theta is from being right; all in the norm of Xi where one is needed. */
 typedef struct hvi_mdp_measures {

@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/suggest.h"
 #include "problems/options.h"
+#include "problems/single.h"
 
 /* Name, summary, and the stem of its options and of what makes it. */
 #define BUILTINS(ROW)                                                                              \
@@ -29,25 +30,11 @@ enum { BUILTIN_COUNT = sizeof makers / sizeof makers[0] };
 
 const hvi_builtin *hvi_builtin_list(void) { return builtins; }
 
-static hvi_status complain_name(const char *name, hvi_error *err) {
-  const char *names[BUILTIN_COUNT + 1] = {NULL};
-  for (size_t k = 0; k < BUILTIN_COUNT; k++) names[k] = builtins[k].name;
-  const char *near = hvi_suggest(name, names);
-  if (near) return hvi_error_input(err, "unknown problem '%s'; did you mean '%s'?", name, near);
-  char list[256] = "";
-  for (size_t k = 0; k < BUILTIN_COUNT; k++) {
-    const size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", names[k]);
-  }
-  return hvi_error_input(err, "unknown problem '%s'; there are %s, and YAML files", name, list);
-}
-
 /* Defaults, then what was given. Refusals begin with the table's name. */
 static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hvi_option *options,
                         size_t count, hvi_error *err) {
   hvi_setting_defaults(table, o->values);
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < count && !status; i++) {
+  for (size_t i = 0; i < count; i++) {
     const char *key = options[i].key, *value = options[i].value;
     if (!key || !value)
       return hvi_error_argument(err, "%s: option %zu is a null pointer", table->name, i);
@@ -55,10 +42,10 @@ static hvi_status parse(hvi_options *o, const hvi_setting_table *table, const hv
     if (!row) return hvi_setting_set(table, o->values, key, value, err); /* refuses */
     char where[96];
     snprintf(where, sizeof where, "%s: %s", table->name, row->name);
-    status = hvi_setting_parse(row, o->values, value, where, err);
+    HVI_TRY(hvi_setting_parse(row, o->values, value, where, err));
     o->given[row - table->rows] = true;
   }
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_option *options,
@@ -68,12 +55,13 @@ hvi_status hvi_builtin_new(hvi_problem **problem, const char *name, const hvi_op
   *problem = NULL;
   size_t k = 0;
   while (k < BUILTIN_COUNT && strcmp(builtins[k].name, name) != 0) k++;
-  if (k == BUILTIN_COUNT) return complain_name(name, err);
+  if (k == BUILTIN_COUNT) {
+    const char *names[BUILTIN_COUNT + 2] = {[BUILTIN_COUNT] = "and YAML files"};
+    for (size_t i = 0; i < BUILTIN_COUNT; i++) names[i] = builtins[i].name;
+    return hvi_suggest_refuse(err, NULL, "problem", name, names);
+  }
   hvi_options o = {.seed = seed, .instance = instance};
   hvi_status status = parse(&o, builtins[k].options, options, option_count, err);
   if (!status) status = makers[k](problem, &o, err);
-  if (!status) return HVI_OK;
-  hvi_problem_free(*problem);
-  *problem = NULL;
-  return status;
+  return hvi_problem_settle(problem, *problem, status);
 }

@@ -19,8 +19,9 @@ hvi_status hvi_document_parse(hvi_document *d, const char *text, const char *nam
 }
 
 hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err) {
-  char *text = NULL, *copy = hvi_copy_text(path);
+  HVI_OWN char *text = NULL;
   const char *name = path, *folder = ".";
+  char *copy = hvi_copy_text(path);
   *d = (hvi_document){0};
   if (!copy) return hvi_error_memory(err, "a path");
   char *slash = strrchr(copy, '/');
@@ -33,7 +34,6 @@ hvi_status hvi_document_read(hvi_document *d, const char *path, hvi_error *err) 
   hvi_status status = hvi_file_read_text(&text, path, largest_file, err);
   if (!status) status = hvi_document_parse(d, text, name, folder, err);
   d->path = copy;
-  hvi_free(text);
   if (status) hvi_document_free(d);
   return status;
 }
@@ -78,9 +78,7 @@ hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t se
                             uint64_t instance, hvi_error *err) {
   if (!problem || !path) return hvi_error_argument(err, "hvi_problem_load: a null pointer");
   *problem = NULL;
-  hvi_document d;
+  HVI_OWN_BY(hvi_document_free) hvi_document d = {0};
   HVI_TRY(hvi_document_read(&d, path, err));
-  hvi_status status = load(problem, &d, seed, instance, err);
-  hvi_document_free(&d);
-  return status;
+  return load(problem, &d, seed, instance, err);
 }

@@ -107,7 +107,7 @@ static void start(work *w) {
     w->state[l] = hvi_trajectory_start(t, &w->rng[l]);
     for (size_t m = 0; m < HVI_LEARNER_COUNT; m++)
       for (size_t i = 0; i < t->d; i++)
-        hvi_linear_theta(&w->batch, m)[i * BATCH + l] = t->base.theta0[i];
+        hvi_linear_theta(&w->batch, m)[i * BATCH + l] = t->one.base.theta0[i];
   }
 }
 
@@ -147,7 +147,7 @@ static void lstd_point(work *w, size_t l, double *theta) {
   w->sample->count = w->batch.count;
   read_run(hvi_sample_C(w->sample, t->d), w->batch.C, t->d * t->d, l);
   read_run(hvi_sample_r(w->sample, t->d), w->batch.r, t->d, l);
-  hvi_vec_copy(theta, t->base.theta0, t->d);
+  hvi_vec_copy(theta, t->one.base.theta0, t->d);
   hvi_trajectory_lstd.step(&none, w->job->problem, w->sample, 1.0, w->lstd_state, theta);
 }
 

@@ -32,28 +32,21 @@ static hvi_status read_activation(hvi_reader *r, const hvi_node *layer,
   return hvi_reader_fail(r, node, "unknown activation '%.40s'; there are %s", name, list);
 }
 
-static hvi_status read_bias(hvi_reader *r, const hvi_node *map, hvi_layer *layer) {
-  const hvi_node *node = hvi_node_get(map, "bias");
-  if (!node) return HVI_OK;
-  if (node->kind == HVI_NODE_SCALAR && strcmp(node->text, "trainable") == 0) {
-    layer->train_bias = true;
-    return HVI_OK;
-  }
-  return hvi_reader_vector(r, node, layer->out, false, &layer->bias);
+static bool is_word(const hvi_node *node, const char *word) {
+  return node && node->kind == HVI_NODE_SCALAR && strcmp(node->text, word) == 0;
 }
 
 /* A layer with *in inputs; zero: as many as its matrix has columns, which *in is then. */
 static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t *in) {
   static const char *const known[] = {"matrix", "matrix_file", "trainable", "out",
                                       "bias",   "activation",  NULL};
-  hvi_status status = hvi_reader_keys(r, map, "a layer", known);
-  if (!status) status = read_activation(r, map, &layer->activation);
   hvi_matrix W = {.data = NULL};
-  if (!status) status = hvi_reader_matrix(r, map, "matrix", &W);
+  HVI_TRY(hvi_reader_keys(r, map, "a layer", known));
+  HVI_TRY(read_activation(r, map, &layer->activation));
+  HVI_TRY(hvi_reader_matrix(r, map, "matrix", &W));
   const hvi_node *node = hvi_node_get(map, "trainable"), *out = hvi_node_get(map, "out");
   bool trainable = false;
-  if (!status && node) status = hvi_reader_bool(r, node, &trainable);
-  if (status) return status;
+  HVI_TRY(node ? hvi_reader_bool(r, node, &trainable) : HVI_OK);
   if (trainable == (W.data != NULL))
     return hvi_reader_fail(r, map, "a layer needs either a matrix or 'trainable: true'");
   if (trainable && !out)
@@ -63,9 +56,12 @@ static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *laye
   if (!*in) *in = W.columns;
   layer->out = W.rows;
   layer->matrix = W.data;
-  if (out) status = hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out);
-  if (!status && !trainable) status = hvi_reader_shape(r, &W, layer->out, *in);
-  return status ? status : read_bias(r, map, layer);
+  HVI_TRY(out ? hvi_reader_count(r, out, MOST_OUTPUTS, &layer->out) : HVI_OK);
+  HVI_TRY(trainable ? HVI_OK : hvi_reader_shape(r, &W, layer->out, *in));
+  node = hvi_node_get(map, "bias");
+  layer->train_bias = is_word(node, "trainable");
+  if (!node || layer->train_bias) return HVI_OK;
+  return hvi_reader_vector(r, node, layer->out, false, &layer->bias);
 }
 
 /* Fixed inputs, or theta itself with a length that is 0 when the first matrix is to tell. */
@@ -73,8 +69,7 @@ static hvi_status read_input(hvi_reader *r, const hvi_node *map, hvi_stack_spec 
   const hvi_node *node = hvi_node_get(map, "input"), *size = hvi_node_get(map, "input_size");
   stack->rows = 1;
   hvi_matrix X = {.data = NULL};
-  bool theta = node && node->kind == HVI_NODE_SCALAR && strcmp(node->text, "theta") == 0;
-  HVI_TRY(theta ? HVI_OK : hvi_reader_matrix(r, map, "input", &X));
+  HVI_TRY(is_word(node, "theta") ? HVI_OK : hvi_reader_matrix(r, map, "input", &X));
   if (!X.data) return size ? hvi_reader_count(r, size, MOST_OUTPUTS, &stack->in) : HVI_OK;
   if (size) return hvi_reader_fail(r, size, "input_size is for an input that is theta");
   stack->input = X.data;
@@ -104,8 +99,7 @@ static hvi_status make_identity(hvi_reader *r, const hvi_node *map, hvi_stack_sp
 
 static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec *stack,
                               hvi_layer *layers) {
-  hvi_status status = read_input(r, map, stack);
-  if (status) return status;
+  HVI_TRY(read_input(r, map, stack));
   const hvi_node *list = hvi_node_get(map, "layers");
   if (!list) return make_identity(r, map, stack, layers);
   if (list->kind != HVI_NODE_LIST || !list->count || list->count > MOST_LAYERS)
@@ -176,18 +170,6 @@ static hvi_status read_start(builder *b, const hvi_node *map, size_t k, hvi_play
   return HVI_OK;
 }
 
-static hvi_status read_box(hvi_reader *r, const hvi_node *lower, const hvi_node *upper,
-                           hvi_player *player) {
-  const size_t n = player->model->out;
-  hvi_status status = hvi_reader_vector(r, lower, n, true, &player->lower);
-  if (!status) status = hvi_reader_vector(r, upper, n, true, &player->upper);
-  for (size_t i = 0; i < n && !status; i++)
-    if (player->lower[i] > player->upper[i])
-      status = hvi_reader_fail(r, lower, "lower bound %g is above upper bound %g", player->lower[i],
-                               player->upper[i]);
-  return status;
-}
-
 /* What is written, where the model's last layer is not to tell. */
 static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *player) {
   const hvi_node *node = hvi_node_get(map, "outputs");
@@ -205,7 +187,14 @@ static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *p
   player->set = (hvi_set_kind)k;
   if (!box) return HVI_OK;
   if (!lower || !upper) return hvi_reader_fail(r, node, "a box needs 'lower' and 'upper'");
-  return read_box(r, lower, upper, player);
+  const size_t n = player->model->out;
+  HVI_TRY(hvi_reader_vector(r, lower, n, true, &player->lower));
+  HVI_TRY(hvi_reader_vector(r, upper, n, true, &player->upper));
+  for (size_t i = 0; i < n; i++)
+    if (player->lower[i] > player->upper[i])
+      return hvi_reader_fail(r, lower, "lower bound %g is above upper bound %g", player->lower[i],
+                             player->upper[i]);
+  return HVI_OK;
 }
 
 static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *player) {
@@ -216,10 +205,9 @@ static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *
   HVI_TRY(hvi_reader_keys(&b->r, node, "a regulariser", known));
   const hvi_node *weight = hvi_node_get(node, "weight"), *centre = hvi_node_get(node, "centre");
   if (!weight) return hvi_reader_fail(&b->r, node, "a regulariser needs 'weight'");
-  hvi_status status = hvi_reader_number(&b->r, weight, false, &player->weight);
-  if (!status && centre)
-    status = hvi_reader_vector(&b->r, centre, player->model->out, false, &player->centre);
-  return status;
+  HVI_TRY(hvi_reader_number(&b->r, weight, false, &player->weight));
+  if (!centre) return HVI_OK;
+  return hvi_reader_vector(&b->r, centre, player->model->out, false, &player->centre);
 }
 
 static void add_payoff(builder *b, size_t row, size_t column, const double *matrix) {
@@ -239,10 +227,9 @@ static hvi_status read_quadratic(builder *b, const hvi_node *map, size_t k, hvi_
   const hvi_node *node = hvi_node_get(map, "quadratic");
   if (!node) return HVI_OK;
   size_t n = player->model->out;
-  hvi_status status = hvi_reader_keys(&b->r, node, "quadratic", known);
-  const hvi_node *linear = status ? NULL : hvi_node_get(node, "linear");
-  if (linear) status = hvi_reader_vector(&b->r, linear, n, false, &player->linear);
-  if (status) return status;
+  HVI_TRY(hvi_reader_keys(&b->r, node, "quadratic", known));
+  const hvi_node *linear = hvi_node_get(node, "linear");
+  if (linear) HVI_TRY(hvi_reader_vector(&b->r, linear, n, false, &player->linear));
   if (linear && !hvi_node_get(node, "matrix") && !hvi_node_get(node, "matrix_file")) return HVI_OK;
   hvi_matrix Q;
   HVI_TRY(need_matrix(b, node, "quadratic", n, n, &Q));
@@ -259,13 +246,12 @@ static hvi_status read_player(builder *b, const hvi_node *map, size_t k) {
       "layers",     "name",    "start", "start_file", "start_sd",    "input",     "input_file",
       "input_size", "outputs", "lower", "upper",      "regulariser", "quadratic", NULL};
   hvi_player *player = &b->players[k];
-  hvi_status status = hvi_reader_keys(&b->r, map, "a player", known);
-  if (!status) status = read_model(&b->r, map, player);
-  if (!status) status = read_start(b, map, k, player);
-  if (!status) status = read_outputs(&b->r, map, player);
-  if (!status) status = read_regulariser(b, map, player);
-  if (!status) status = read_quadratic(b, map, k, player);
-  return status;
+  HVI_TRY(hvi_reader_keys(&b->r, map, "a player", known));
+  HVI_TRY(read_model(&b->r, map, player));
+  HVI_TRY(read_start(b, map, k, player));
+  HVI_TRY(read_outputs(&b->r, map, player));
+  HVI_TRY(read_regulariser(b, map, player));
+  return read_quadratic(b, map, k, player);
 }
 
 static hvi_status read_players(builder *b) {
@@ -280,10 +266,9 @@ static hvi_status read_players(builder *b) {
   if (!b->players || !b->payoffs) return hvi_error_memory(b->r.err, b->r.name);
   b->player_count = list->count;
   size_t k = 0;
-  hvi_status status = HVI_OK;
-  for (const hvi_node *node = list->first; node && !status; node = node->next)
-    status = read_player(b, node, k++);
-  return status;
+  for (const hvi_node *node = list->first; node; node = node->next)
+    HVI_TRY(read_player(b, node, k++));
+  return HVI_OK;
 }
 
 /* Player 1 pays z_1'A z_2 to player 2: F_1 = A z_2, F_2 = -A' z_1. */
@@ -312,51 +297,52 @@ static hvi_status read_pair(builder *b, const hvi_node *map) {
   if (!row || !column)
     return hvi_reader_fail(&b->r, map, "a polymatrix entry needs 'row' and 'column', two players");
   size_t i = 1, j = 1;
-  hvi_status status = hvi_reader_count(&b->r, row, b->player_count, &i);
-  if (!status) status = hvi_reader_count(&b->r, column, b->player_count, &j);
+  HVI_TRY(hvi_reader_count(&b->r, row, b->player_count, &i));
+  HVI_TRY(hvi_reader_count(&b->r, column, b->player_count, &j));
   hvi_matrix A;
-  if (!status)
-    status = need_matrix(b, map, "a polymatrix entry", b->players[i - 1].model->out,
-                         b->players[j - 1].model->out, &A);
-  if (!status) add_payoff(b, i - 1, j - 1, A.data);
-  return status;
+  HVI_TRY(need_matrix(b, map, "a polymatrix entry", b->players[i - 1].model->out,
+                      b->players[j - 1].model->out, &A));
+  add_payoff(b, i - 1, j - 1, A.data);
+  return HVI_OK;
 }
 
 static hvi_status read_payoffs(builder *b) {
   static const char *const known[] = {"zero_sum", "polymatrix", NULL};
   const hvi_node *node = hvi_node_get(b->root, "payoffs");
   if (!node) return HVI_OK;
-  hvi_status status = hvi_reader_keys(&b->r, node, "payoffs", known);
-  if (status) return status;
+  HVI_TRY(hvi_reader_keys(&b->r, node, "payoffs", known));
   const hvi_node *zero_sum = hvi_node_get(node, "zero_sum");
   const hvi_node *list = hvi_node_get(node, "polymatrix");
-  if (zero_sum) status = read_zero_sum(b, zero_sum);
-  if (status || !list) return status;
+  if (zero_sum) HVI_TRY(read_zero_sum(b, zero_sum));
+  if (!list) return HVI_OK;
   if (list->kind != HVI_NODE_LIST) return hvi_reader_fail(&b->r, list, "polymatrix must be a list");
-  for (const hvi_node *entry = list->first; entry && !status; entry = entry->next)
-    status = read_pair(b, entry);
-  return status;
+  for (const hvi_node *entry = list->first; entry; entry = entry->next)
+    HVI_TRY(read_pair(b, entry));
+  return HVI_OK;
 }
 
 static hvi_status read_solution(builder *b) {
   hvi_matrix z;
-  hvi_status status = hvi_reader_column(&b->r, b->root, "solution", &z);
   size_t n = 0;
+  HVI_TRY(hvi_reader_column(&b->r, b->root, "solution", &z));
   for (size_t k = 0; k < b->player_count; k++) n += b->players[k].model->out;
-  if (!status && z.data && z.rows != n)
-    status = hvi_reader_fail(
-        &b->r, z.node, "the solution has %zu numbers; the players have %zu outputs", z.rows, n);
   b->solution = z.data;
-  return status;
+  if (!z.data || z.rows == n) return HVI_OK;
+  return hvi_reader_fail(&b->r, z.node,
+                         "the solution has %zu numbers; the players have %zu outputs", z.rows, n);
+}
+
+static hvi_status read_game(builder *b) {
+  static const char *const known[] = {"players",  "name",          "payoffs", "regulariser",
+                                      "solution", "solution_file", NULL};
+  HVI_TRY(hvi_reader_keys(&b->r, b->root, "the game", known));
+  HVI_TRY(read_players(b));
+  HVI_TRY(read_payoffs(b));
+  return read_solution(b);
 }
 
 static hvi_status build(builder *b, hvi_problem **game) {
-  static const char *const known[] = {"players",  "name",          "payoffs", "regulariser",
-                                      "solution", "solution_file", NULL};
-  hvi_status status = hvi_reader_keys(&b->r, b->root, "the game", known);
-  if (!status) status = read_players(b);
-  if (!status) status = read_payoffs(b);
-  if (!status) status = read_solution(b);
+  hvi_status status = read_game(b);
   if (status) {
     for (size_t k = 0; k < b->player_count; k++) hvi_model_free(b->players[k].model);
     return status;
@@ -364,8 +350,7 @@ static hvi_status build(builder *b, hvi_problem **game) {
   hvi_game_spec spec = {b->player_count, b->players, b->payoff_count, b->payoffs, b->solution};
   hvi_error why = {HVI_OK, ""};
   status = hvi_game_new(game, &spec, &why);
-  if (status) hvi_error_set(b->r.err, status, "%s: %s", b->r.name, why.text);
-  return status;
+  return status ? hvi_error_set(b->r.err, status, "%s: %s", b->r.name, why.text) : HVI_OK;
 }
 
 hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t seed,
@@ -384,10 +369,8 @@ hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t see
 
 hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name,
                           const char *folder, uint64_t seed, uint64_t instance, hvi_error *err) {
-  hvi_document d;
+  HVI_OWN_BY(hvi_document_free) hvi_document d = {0};
   *game = NULL;
-  hvi_status status = hvi_document_parse(&d, text, name, folder, err);
-  if (!status) status = hvi_game_read(game, &d, seed, instance, err);
-  hvi_document_free(&d);
-  return status;
+  HVI_TRY(hvi_document_parse(&d, text, name, folder, err));
+  return hvi_game_read(game, &d, seed, instance, err);
 }

@@ -10,6 +10,7 @@
 
 #include "base/base.h"
 #include "num/vec.h"
+#include "problems/single.h"
 
 /* y += A x. The sizes of the usual games are written out: there a loop costs more than its sums. */
 static inline void multiply_add(double *restrict y, const double *restrict A,
@@ -29,8 +30,7 @@ static inline void multiply_add(double *restrict y, const double *restrict A,
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
-  (void)sample;
-  (void)theta;
+  (void)sample, (void)theta;
   const hvi_game *game = (const hvi_game *)p;
   const hvi_block *blocks = p->model->blocks;
   const size_t n = p->model->out;
@@ -135,12 +135,11 @@ static hvi_status check_player(const hvi_player *player, size_t k, hvi_error *er
                               k + 1, player->model->block_count);
   if (!player->theta0) return hvi_error_argument(err, "player %zu has no start (theta0)", k + 1);
   size_t out = player->model->out;
-  hvi_status status = check_numbers(player->theta0, player->model->dim, k, "theta0", err);
-  if (!status) status = check_numbers(&player->weight, 1, k, "weight", err);
-  if (!status) status = check_numbers(player->centre, out, k, "centre", err);
-  if (!status) status = check_numbers(player->linear, out, k, "linear", err);
-  if (!status) status = check_set(player, k, err);
-  return status;
+  HVI_TRY(check_numbers(player->theta0, player->model->dim, k, "theta0", err));
+  HVI_TRY(check_numbers(&player->weight, 1, k, "weight", err));
+  HVI_TRY(check_numbers(player->centre, out, k, "centre", err));
+  HVI_TRY(check_numbers(player->linear, out, k, "linear", err));
+  return check_set(player, k, err);
 }
 
 static hvi_status check_payoff(const hvi_game_spec *spec, size_t k, hvi_error *err) {
@@ -159,20 +158,18 @@ static hvi_status check_payoff(const hvi_game_spec *spec, size_t k, hvi_error *e
 }
 
 static hvi_status check_spec(const hvi_game_spec *spec, hvi_error *err) {
-  hvi_status status = HVI_OK;
   size_t n = 0;
-  for (size_t k = 0; k < spec->player_count && !status; k++) {
-    status = check_player(&spec->players[k], k, err);
-    if (!status) n += spec->players[k].model->out;
+  for (size_t k = 0; k < spec->player_count; k++) {
+    HVI_TRY(check_player(&spec->players[k], k, err));
+    n += spec->players[k].model->out;
   }
-  if (!status && spec->payoff_count && !spec->payoffs)
-    status = hvi_error_argument(err, "a game with %zu payoffs has none", spec->payoff_count);
-  for (size_t k = 0; k < spec->payoff_count && !status; k++) status = check_payoff(spec, k, err);
-  for (size_t i = 0; spec->solution && i < n && !status; i++)
+  if (spec->payoff_count && !spec->payoffs)
+    return hvi_error_argument(err, "a game with %zu payoffs has none", spec->payoff_count);
+  for (size_t k = 0; k < spec->payoff_count; k++) HVI_TRY(check_payoff(spec, k, err));
+  for (size_t i = 0; spec->solution && i < n; i++)
     if (!isfinite(spec->solution[i]))
-      status =
-          hvi_error_input(err, "solution[%zu] is %g, not a finite number", i, spec->solution[i]);
-  return status;
+      return hvi_error_input(err, "solution[%zu] is %g, not a finite number", i, spec->solution[i]);
+  return HVI_OK;
 }
 
 /* Copies x[n] to where *at stands in the game's store, and moves on. */
@@ -200,12 +197,6 @@ static size_t copy_sets(hvi_set *sets, const hvi_player *player, size_t z, doubl
     sets->rank = player->rank;
   }
   return parts;
-}
-
-/* Doubles that the set takes. */
-static size_t set_numbers(const hvi_player *player) {
-  if (player->set == HVI_SET_BOX) return 2 * player->model->out;
-  return player->set == HVI_SET_SUBSPACE ? player->model->out * player->rank : 0;
 }
 
 static void copy_numbers(hvi_game *game, const hvi_game_spec *spec, size_t n, size_t d) {
@@ -243,7 +234,9 @@ static hvi_game *new_game(const hvi_game_spec *spec) {
     n += spec->players[k].model->out;
     d += spec->players[k].model->dim;
     set_count += count_parts(&spec->players[k]);
-    more += set_numbers(&spec->players[k]);
+    /* a basis, or room for two bounds */
+    more += spec->players[k].model->out *
+            (spec->players[k].set == HVI_SET_SUBSPACE ? spec->players[k].rank : 2);
   }
   for (size_t k = 0; k < spec->payoff_count; k++)
     more += spec->players[spec->payoffs[k].row].model->out *
@@ -262,21 +255,20 @@ static hvi_game *new_game(const hvi_game_spec *spec) {
   return game;
 }
 
+static void free_models(const hvi_game_spec *spec) {
+  for (size_t k = 0; k < spec->player_count; k++) hvi_model_free(spec->players[k].model);
+}
+
 /* The players' models as one; on failure all of them are gone. */
 static hvi_status join_models(hvi_model **joint, const hvi_game_spec *spec, hvi_error *err) {
-  if (spec->player_count == 1) {
-    *joint = spec->players[0].model;
-    return HVI_OK;
-  }
-  hvi_model **models = hvi_alloc(spec->player_count, sizeof(hvi_model *));
-  if (!models) {
-    for (size_t k = 0; k < spec->player_count; k++) hvi_model_free(spec->players[k].model);
-    return hvi_error_memory(err, "the players of a game");
-  }
-  for (size_t k = 0; k < spec->player_count; k++) models[k] = spec->players[k].model;
-  hvi_status status = hvi_players_new(joint, spec->player_count, models, err);
-  hvi_free(models);
-  return status;
+  *joint = spec->players[0].model;
+  if (spec->player_count == 1) return HVI_OK;
+  HVI_OWN hvi_model **models = hvi_alloc(spec->player_count, sizeof(hvi_model *));
+  for (size_t k = 0; models && k < spec->player_count; k++) models[k] = spec->players[k].model;
+  *joint = NULL;
+  if (models) return hvi_players_new(joint, spec->player_count, models, err);
+  free_models(spec);
+  return hvi_error_memory(err, "the players of a game");
 }
 
 hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_error *err) {
@@ -284,21 +276,14 @@ hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_er
     return hvi_error_argument(err, "hvi_game_new: a null pointer");
   *problem = NULL;
   if (!spec->player_count) return hvi_error_argument(err, "a game needs at least one player");
-  hvi_game *game = NULL;
   hvi_status status = check_spec(spec, err);
-  if (!status && !(game = new_game(spec))) status = hvi_error_memory(err, "a game");
-  if (status) {
-    for (size_t k = 0; k < spec->player_count; k++) hvi_model_free(spec->players[k].model);
-    return status;
+  hvi_game *game = status ? NULL : new_game(spec);
+  if (!game) {
+    free_models(spec);
+    return status ? status : hvi_error_memory(err, "a game");
   }
   status = join_models(&game->base.model, spec, err);
-  if (status) {
-    game->base.model = NULL;
-    free_game(&game->base);
-    return status;
-  }
   double constant[HVI_GAME_TINY];
-  if (game->base.model->out <= HVI_GAME_TINY) affine(&game->base, game->tiny, constant);
-  *problem = &game->base;
-  return HVI_OK;
+  if (!status && game->base.model->out <= HVI_GAME_TINY) affine(&game->base, game->tiny, constant);
+  return hvi_problem_settle(problem, &game->base, status);
 }

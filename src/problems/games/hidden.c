@@ -72,25 +72,16 @@ static hvi_status make_pair(hvi_problem **problem, hvi_player players[2], const 
   for (size_t k = 0; k < 2; k++) {
     const hvi_stack_spec stack = {.in = in, .rows = 1, .layer_count = 2, .layers = layers + 2 * k};
     const hvi_status status = hvi_stack_new(&players[k].model, &stack, err);
-    if (!status) continue;
-    if (k > 0) hvi_model_free(players[0].model);
-    return status;
+    if (status) hvi_model_free(players[0].model);
+    if (status) return status;
   }
   return hvi_game_new(problem, &(hvi_game_spec){2, players, 2, payoffs, solution}, err);
 }
 
-static double sigmoid(double x) { return 1.0 / (1.0 + exp(-x)); }
-
 static void reach(double *lower, double *upper, double inner, double outer) {
-  *lower = *upper = 0.5;
-  if (inner == 0.0) return;
-  if (outer > 0.0) {
-    *lower = sigmoid(-outer);
-    *upper = 1.0;
-  } else if (outer < 0.0) {
-    *lower = 0.0;
-    *upper = sigmoid(-outer);
-  }
+  const double end = 1.0 / (1.0 + exp(outer));
+  *lower = inner == 0.0 || outer == 0.0 ? 0.5 : outer > 0.0 ? end : 0.0;
+  *upper = inner == 0.0 || outer == 0.0 ? 0.5 : outer > 0.0 ? 1.0 : end;
 }
 
 hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {

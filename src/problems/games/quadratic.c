@@ -52,7 +52,7 @@ const hvi_setting_table hvi_quadratic_options = {"quadratic", sizeof(quadratic_o
 /* A problem under construction. */
 typedef struct draft {
   size_t n, d;
-  double *A;              /* [n][n] */
+  double *A;              /* [n][n]; this and all others: one block */
   double *W;              /* [n][d] the model's matrix */
   double *basis;          /* [n][rank] of W's range when d < n */
   double *theta0, *z;     /* start; solution */
@@ -60,34 +60,7 @@ typedef struct draft {
   double *lower, *upper;  /* [n] */
   double *first, *second; /* celu: [W; -W] and [I, -I] */
   double *work;           /* [n max d]^2 twice, and vectors */
-  double *block;
 } draft;
-
-static hvi_status new_draft(draft *t, hvi_error *err) {
-  size_t n = t->n, d = t->d, m = n > d ? n : d;
-  const struct part {
-    double **array;
-    size_t size;
-  } parts[] = {{&t->A, n * n},
-               {&t->W, n * d},
-               {&t->basis, n * n},
-               {&t->theta0, d},
-               {&t->z, n},
-               {&t->linear, n},
-               {&t->lower, n},
-               {&t->upper, n},
-               {&t->first, 2 * n * d},
-               {&t->second, 2 * n * n},
-               {&t->work, 2 * m * m + 4 * m}};
-  hvi_arena arena = {.base = NULL};
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) hvi_arena_take(&arena, parts[i].size);
-  arena = (hvi_arena){.base = hvi_alloc_doubles(arena.used), .size = arena.used};
-  if (!arena.base) return hvi_error_memory(err, "a quadratic problem");
-  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-    *parts[i].array = hvi_arena_take(&arena, parts[i].size);
-  t->block = arena.base;
-  return HVI_OK;
-}
 
 /* A = Q B Q', row by row of Q' at a time: Q B has two columns of Q in each block. */
 static hvi_status draw_operator(draft *t, const quadratic_options *v, hvi_rng *rng,
@@ -102,14 +75,12 @@ static hvi_status draw_operator(draft *t, const quadratic_options *v, hvi_rng *r
     double l = k + 1 == blocks ? L : mu * pow(L / mu, (double)k / (double)(blocks - 1));
     double m = fmin(l, fmax(mu, l * cosine)), r = sqrt(l * l - m * m);
     B[i * n + i] = m;
-    if (k == 0 && n % 2 == 1) {
-      i += 1;
-      continue;
-    }
-    B[(i + 1) * n + i + 1] = m;
-    B[i * n + i + 1] = -r;
-    B[(i + 1) * n + i] = r;
-    i += 2;
+    i++;
+    if (k == 0 && n % 2 == 1) continue;
+    B[i * n + i] = m;
+    B[(i - 1) * n + i] = -r;
+    B[i * n + i - 1] = r;
+    i++;
   }
   /* (Q B) Q' by rows: row i of A is Q times row i of Q B */
   hvi_dense_matmul(t->A, Q, B, n, n, n);
@@ -124,9 +95,8 @@ static hvi_status draw_operator(draft *t, const quadratic_options *v, hvi_rng *r
 static hvi_status draw_matrix(draft *t, hvi_rng *rng, hvi_error *err) {
   size_t n = t->n, d = t->d, m = n > d ? n : d, rank = n < d ? n : d;
   double *U = t->work, *V = t->work + m * m;
-  hvi_status status = hvi_dense_random_orthogonal(U, n, rng, err);
-  if (!status) status = hvi_dense_random_orthogonal(V, d, rng, err);
-  if (status) return status;
+  HVI_TRY(hvi_dense_random_orthogonal(U, n, rng, err));
+  HVI_TRY(hvi_dense_random_orthogonal(V, d, rng, err));
   for (size_t i = 0; i < n; i++)
     for (size_t k = 0; k < rank; k++) t->basis[i * rank + k] = U[i * n + k];
   hvi_vec_zero(t->W, n * d);
@@ -181,13 +151,11 @@ static hvi_status make_model(hvi_player *player, draft *t, int g, hvi_error *err
 
 /* z* = g(theta*). Half the spread of the start keeps z* well inside a bounded Z. */
 static hvi_status draw_solution(draft *t, const hvi_model *model, hvi_rng *rng, hvi_error *err) {
-  double *cache = hvi_alloc_doubles(model->cache);
+  HVI_OWN double *cache = hvi_alloc_doubles(model->cache);
   if (!cache) return hvi_error_memory(err, "a quadratic problem");
-  double *theta = t->work;
-  hvi_rng_fill_normal(rng, 0.0, 0.5, t->d, theta);
+  hvi_rng_fill_normal(rng, 0.0, 0.5, t->d, t->work);
   hvi_rng_fill_normal(rng, 0.0, 1.0, t->d, t->theta0);
-  model->ops->eval(model, cache, theta, t->z);
-  hvi_free(cache);
+  model->ops->eval(model, cache, t->work, t->z);
   return HVI_OK;
 }
 
@@ -210,22 +178,19 @@ static void draw_linear(draft *t, const hvi_player *player, double normal, hvi_r
 static hvi_status make_game(hvi_problem **problem, draft *t, const quadratic_options *v,
                             hvi_rng *rng, hvi_error *err) {
   hvi_player player = {.theta0 = t->theta0, .linear = t->linear};
-  int g = v->g;
-  hvi_status status = draw_operator(t, v, rng, err);
-  if (!status) status = draw_matrix(t, rng, err);
-  if (status) return status;
-  if (g == G_IDENTITY)
+  HVI_TRY(draw_operator(t, v, rng, err));
+  HVI_TRY(draw_matrix(t, rng, err));
+  if (v->g == G_IDENTITY)
     for (size_t i = 0; i < t->n * t->n; i++) t->W[i] = i % (t->n + 1) == 0 ? 1.0 : 0.0;
-  HVI_TRY(make_model(&player, t, g, err));
-  status = draw_solution(t, player.model, rng, err);
+  HVI_TRY(make_model(&player, t, v->g, err));
+  const hvi_status status = draw_solution(t, player.model, rng, err);
   if (status) {
     hvi_model_free(player.model);
     return status;
   }
   draw_linear(t, &player, v->normal, rng);
-  hvi_payoff payoff = {0, 0, t->A};
-  hvi_game_spec spec = {1, &player, 1, &payoff, t->z};
-  return hvi_game_new(problem, &spec, err);
+  const hvi_payoff payoff = {0, 0, t->A};
+  return hvi_game_new(problem, &(hvi_game_spec){1, &player, 1, &payoff, t->z}, err);
 }
 
 /* The game with s tanh(z - z*) added. */
@@ -250,15 +215,6 @@ static void free_bent(hvi_problem *p) {
 static const hvi_problem_ops bent_ops = {
     .name = "quadratic-tanh", .operate = operate_bent, .free = free_bent};
 
-static hvi_status bend(hvi_problem **problem, double s, hvi_error *err) {
-  bent *b = hvi_alloc(1, sizeof *b);
-  if (!b) return hvi_error_memory(err, "a quadratic problem");
-  *b = (bent){.base = **problem, .game = *problem, .s = s};
-  b->base.ops = &bent_ops;
-  *problem = &b->base;
-  return HVI_OK;
-}
-
 static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_error *err) {
   int g = v->g;
   if (v->lipschitz < v->mu)
@@ -275,13 +231,21 @@ static hvi_status check(const quadratic_options *v, size_t n, size_t d, hvi_erro
 
 hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const quadratic_options *v = (const void *)o->values;
-  draft t = {.n = v->n, .d = v->d ? v->d : v->n};
-  hvi_status status = check(v, t.n, t.d, err);
-  if (!status) status = new_draft(&t, err);
-  if (status) return status;
+  const size_t n = v->n, d = v->d ? v->d : n, m = n > d ? n : d;
+  draft t = {.n = n, .d = d};
+  HVI_TRY(check(v, n, d, err));
+  if (!hvi_alloc_pieces({&t.A, n * n}, {&t.W, n * d}, {&t.basis, n * n}, {&t.theta0, d}, {&t.z, n},
+                        {&t.linear, n}, {&t.lower, n}, {&t.upper, n}, {&t.first, 2 * n * d},
+                        {&t.second, 2 * n * n}, {&t.work, 2 * m * m + 4 * m}))
+    return hvi_error_memory(err, "a quadratic problem");
   hvi_rng rng = hvi_rng_new(o->seed, "quadratic", o->instance);
-  status = make_game(problem, &t, v, &rng, err);
-  hvi_free(t.block);
+  const hvi_status status = make_game(problem, &t, v, &rng, err);
+  hvi_free(t.A);
   if (status || v->tanh == 0.0) return status;
-  return bend(problem, v->tanh, err);
+  bent *b = hvi_alloc(1, sizeof *b);
+  if (!b) return hvi_error_memory(err, "a quadratic problem");
+  *b = (bent){.base = **problem, .game = *problem, .s = v->tanh};
+  b->base.ops = &bent_ops;
+  *problem = &b->base;
+  return HVI_OK;
 }

@@ -13,23 +13,23 @@
 
 static bool same_bits(double x, double y) { return memcmp(&x, &y, sizeof x) == 0; }
 
-/* key [x_1, x_2, ...] */
-static void write_list(FILE *f, const char *key, const double *x, size_t n) {
+/* key [x_1, x_2, ...] end */
+static void write_list(FILE *f, const char *key, const double *x, size_t n, const char *end) {
   char number[HVI_NUMBER_SIZE];
   fprintf(f, "%s[", key);
   for (size_t i = 0; i < n; i++) fprintf(f, "%s%s", i ? ", " : "", hvi_number_format(number, x[i]));
-  fputc(']', f);
+  fprintf(f, "]%s", end);
 }
 
 /* The same, or one number that stands for all of them. */
-static void write_vector(FILE *f, const char *key, const double *x, size_t n) {
+static void write_vector(FILE *f, const char *key, const double *x, size_t n, const char *end) {
   char number[HVI_NUMBER_SIZE];
   size_t same = 1;
   while (same < n && same_bits(x[same], x[0])) same++;
   if (same < n)
-    write_list(f, key, x, n);
+    write_list(f, key, x, n, end);
   else
-    fprintf(f, "%s%s", key, hvi_number_format(number, x[0]));
+    fprintf(f, "%s%s%s", key, hvi_number_format(number, x[0]), end);
 }
 
 static void write_matrix(FILE *f, const char *key, int indent, const double *A, size_t m,
@@ -37,8 +37,7 @@ static void write_matrix(FILE *f, const char *key, int indent, const double *A, 
   fprintf(f, "%s:\n", key);
   for (size_t i = 0; i < m; i++) {
     fprintf(f, "%*s", indent + 2, "");
-    write_list(f, "- ", A + i * n, n);
-    fputc('\n', f);
+    write_list(f, "- ", A + i * n, n, "\n");
   }
 }
 
@@ -49,10 +48,7 @@ static void write_layer(FILE *f, const hvi_stack_layer *layer) {
   else
     fprintf(f, "trainable: true\n        out: %zu\n", layer->out);
   if (layer->train_bias) fputs("        bias: trainable\n", f);
-  if (layer->bias) {
-    write_vector(f, "        bias: ", layer->bias, layer->out);
-    fputc('\n', f);
-  }
+  if (layer->bias) write_vector(f, "        bias: ", layer->bias, layer->out, "\n");
   if (layer->activation != HVI_IDENTITY)
     fprintf(f, "        activation: %s\n", hvi_activation_name(layer->activation));
 }
@@ -70,13 +66,12 @@ static void write_terms(FILE *f, const hvi_game *game, size_t k) {
   const double *z = game->base.solution, *weight = &game->weight[k];
   const bool centre = centred(game, block, *weight);
   if (*weight != 0.0) {
-    write_vector(f, "    regulariser: {weight: ", weight, 1);
-    if (centre && z) write_vector(f, ", centre: ", z + block->z, block->out);
+    write_vector(f, "    regulariser: {weight: ", weight, 1, "");
+    if (centre && z) write_vector(f, ", centre: ", z + block->z, block->out, "");
     fputs("}\n", f);
   }
-  if (centre) return;
-  write_list(f, "    quadratic: {linear: ", game->constant + block->z, block->out);
-  fputs("}\n", f);
+  if (!centre)
+    write_list(f, "    quadratic: {linear: ", game->constant + block->z, block->out, "}\n");
 }
 
 static const hvi_stack *player_stack(const hvi_game *game, size_t k) {
@@ -87,8 +82,7 @@ static const hvi_stack *player_stack(const hvi_game *game, size_t k) {
 static void write_player(FILE *f, const hvi_game *game, size_t k, const hvi_set *set) {
   const hvi_block *block = &game->base.model->blocks[k];
   const hvi_stack *stack = player_stack(game, k);
-  write_list(f, "  - start: ", game->base.theta0 + block->theta, block->dim);
-  fputs("\n", f);
+  write_list(f, "  - start: ", game->base.theta0 + block->theta, block->dim, "\n");
   if (stack->input)
     write_matrix(f, "    input", 4, stack->input, stack->rows, stack->in);
   else if (!stack->layers[0].matrix)
@@ -97,9 +91,8 @@ static void write_player(FILE *f, const hvi_game *game, size_t k, const hvi_set 
   for (size_t i = 0; i < stack->layer_count; i++) write_layer(f, &stack->layers[i]);
   fprintf(f, "    outputs: %s\n", hvi_game_sets[set->kind]);
   if (set->kind == HVI_SET_BOX) {
-    write_vector(f, "    lower: ", set->lower, set->len);
-    write_vector(f, "\n    upper: ", set->upper, set->len);
-    fputc('\n', f);
+    write_vector(f, "    lower: ", set->lower, set->len, "\n");
+    write_vector(f, "    upper: ", set->upper, set->len, "\n");
   }
   write_terms(f, game, k);
 }
@@ -148,9 +141,8 @@ static void write_game(FILE *f, const hvi_game *game, const char *comment) {
       set++;
   }
   write_payoffs(f, game);
-  if (!game->base.solution) return;
-  write_list(f, "solution: ", game->base.solution, game->base.model->out);
-  fputc('\n', f);
+  if (game->base.solution)
+    write_list(f, "solution: ", game->base.solution, game->base.model->out, "\n");
 }
 
 /* The problem as a game that the schema can express, or NULL. */
@@ -185,9 +177,7 @@ hvi_status hvi_game_format(char **text, const hvi_problem *problem, const char *
 
 hvi_status hvi_game_write_yaml(const char *path, const hvi_problem *problem, const char *comment,
                                hvi_error *err) {
-  char *text;
-  hvi_status status = hvi_game_format(&text, problem, comment, err);
-  if (!status) status = hvi_file_write_text(path, text, err);
-  hvi_free(text);
-  return status;
+  HVI_OWN char *text = NULL;
+  HVI_TRY(hvi_game_format(&text, problem, comment, err));
+  return hvi_file_write_text(path, text, err);
 }

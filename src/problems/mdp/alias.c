@@ -51,10 +51,8 @@ static void close_row(row *r, hvi_alias_column *columns) {
   /* what waits now differs from 1 by rounding only, and keeps its own column */
 }
 
-static hvi_status allocate(hvi_alias *a, row *r, const hvi_mdp *m, hvi_error *err) {
+static hvi_status fill(hvi_alias *a, const hvi_mdp *m, hvi_error *err) {
   size_t widest = 0;
-  a->states = m->n;
-  a->start = hvi_alloc(m->n + 1, sizeof *a->start);
   if (!a->start) return hvi_error_memory(err, "the tables of a trajectory");
   for (size_t i = 0; i < m->n; i++) {
     const hvi_mdp_row P = hvi_mdp_row_of(m, i);
@@ -64,26 +62,24 @@ static hvi_status allocate(hvi_alias *a, row *r, const hvi_mdp *m, hvi_error *er
     a->start[i + 1] = a->start[i] + count;
     widest = count > widest ? count : widest;
   }
+  HVI_OWN double *height = hvi_alloc_doubles(widest);
+  HVI_OWN uint32_t *waiting = hvi_alloc(widest, sizeof *waiting);
   a->columns = hvi_alloc(a->start[m->n], sizeof *a->columns);
-  r->height = hvi_alloc_doubles(widest);
-  r->waiting = hvi_alloc(widest, sizeof *r->waiting);
-  if (!a->columns || !r->height || !r->waiting)
+  if (!a->columns || !height || !waiting)
     return hvi_error_memory(err, "the tables of a trajectory");
-  return HVI_OK;
-}
-
-hvi_status hvi_alias_new(hvi_alias *a, const hvi_mdp *m, hvi_error *err) {
-  *a = (hvi_alias){0};
-  row r = {0};
-  hvi_status status = allocate(a, &r, m, err);
-  for (size_t i = 0; i < m->n && status == HVI_OK; i++) {
+  row r = {.height = height, .waiting = waiting};
+  for (size_t i = 0; i < m->n; i++) {
     hvi_alias_column *columns = a->columns + a->start[i];
     read_row(&r, columns, m, i);
     close_row(&r, columns);
   }
-  hvi_free(r.height);
-  hvi_free(r.waiting);
-  if (status != HVI_OK) hvi_alias_free(a);
+  return HVI_OK;
+}
+
+hvi_status hvi_alias_new(hvi_alias *a, const hvi_mdp *m, hvi_error *err) {
+  *a = (hvi_alias){.states = m->n, .start = hvi_alloc(m->n + 1, sizeof *a->start)};
+  const hvi_status status = fill(a, m, err);
+  if (status) hvi_alias_free(a);
   return status;
 }
 

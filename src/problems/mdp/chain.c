@@ -14,6 +14,8 @@
 #include "problems/mdp/mdp.h"
 #include "problems/options.h"
 
+HVI_RELEASE(hvi_mdp)
+
 typedef struct chain_options {
   int kind, data, scale;
   size_t states, features, branch, wait;
@@ -135,25 +137,6 @@ static hvi_status draw_random(hvi_mdp *m, size_t branch, uint64_t seed, uint64_t
   return hvi_sparse_tidy(&m->sparse, err);
 }
 
-static hvi_status draw_chain(hvi_mdp **mdp, const chain_options *v, uint64_t seed,
-                             uint64_t instance, hvi_error *err) {
-  static const size_t usual_states[] = {100, 100, 1000}, usual_features[] = {3, 5, 10};
-  const int kind = v->kind;
-  const size_t n = v->states > 0 ? v->states : usual_states[kind];
-  const size_t d = v->usual_features ? usual_features[kind] : v->features;
-  hvi_mdp *m = *mdp = hvi_mdp_draft(n, d, v->gamma);
-  if (!m) return hvi_error_memory(err, "a chain");
-  hvi_status status = HVI_OK;
-  if (kind == WALK) status = draw_walk(m, err);
-  if (kind == BLOCKS) status = draw_blocks(m, seed, instance, err);
-  if (kind == RANDOM) status = draw_random(m, v->branch, seed, instance, err);
-  if (instance > 0) hvi_mdp_draw_start(m, seed, instance);
-  hvi_error why = {HVI_OK, ""};
-  if (!status && (status = hvi_mdp_finish(m, &why)))
-    return hvi_error_set(err, status, "chain: %s", why.text);
-  return status;
-}
-
 /* Keys that the chosen kind does not read are a mistake, unless they say the default. */
 static hvi_status check_use(const chain_options *v, hvi_error *err) {
   static const char for_trajectory[] = "ridge wait scale";
@@ -170,14 +153,21 @@ static hvi_status check_use(const chain_options *v, hvi_error *err) {
 }
 
 hvi_status hvi_chain_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
+  static const size_t usual_states[] = {100, 100, 1000}, usual_features[] = {3, 5, 10};
   const chain_options *v = (const void *)o->values;
-  hvi_mdp *m = NULL;
-  hvi_status status = check_use(v, err);
-  if (!status) status = draw_chain(&m, v, o->seed, o->instance, err);
-  if (status) {
-    hvi_mdp_free(m);
-    return status;
-  }
+  const size_t n = v->states > 0 ? v->states : usual_states[v->kind];
+  const size_t d = v->usual_features ? usual_features[v->kind] : v->features;
+  HVI_TRY(check_use(v, err));
+  HVI_OWN_BY(hvi_mdp_release) hvi_mdp *own = hvi_mdp_draft(n, d, v->gamma);
+  hvi_mdp *m = own;
+  if (!m) return hvi_error_memory(err, "a chain");
+  if (v->kind == WALK) HVI_TRY(draw_walk(m, err));
+  if (v->kind == BLOCKS) HVI_TRY(draw_blocks(m, o->seed, o->instance, err));
+  if (v->kind == RANDOM) HVI_TRY(draw_random(m, v->branch, o->seed, o->instance, err));
+  if (o->instance > 0) hvi_mdp_draw_start(m, o->seed, o->instance);
+  hvi_error why = {HVI_OK, ""};
+  if (hvi_mdp_finish(m, &why)) return hvi_error_set(err, why.status, "chain: %s", why.text);
+  own = NULL;
   if (!v->data) return hvi_mdp_problem_new(problem, m, err);
   hvi_trajectory_settings s = hvi_trajectory_defaults(m);
   s.ridge = v->ridge;

@@ -7,6 +7,8 @@
 #include "num/vec.h"
 #include "problems/document.h"
 
+HVI_RELEASE(hvi_mdp)
+
 enum { LONGEST_PATH = 4096 };
 
 /* Matrices, each under its key or in a file under key_file. */
@@ -24,9 +26,8 @@ typedef struct builder {
 } builder;
 
 /* A failure of what knows no lines, with the node's. */
-static hvi_status fail_at(builder *b, const hvi_node *node, hvi_status status,
-                          const hvi_error *why) {
-  return hvi_error_set(b->r.err, status, "%s:%u: %.380s", b->r.name, node->line, why->text);
+static hvi_status fail_at(builder *b, const hvi_node *node, const hvi_error *why) {
+  return hvi_error_set(b->r.err, why->status, "%s:%u: %.380s", b->r.name, node->line, why->text);
 }
 
 static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *out) {
@@ -40,16 +41,7 @@ static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *o
   if (length < 0 || length >= (int)sizeof path)
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
   hvi_error why = {HVI_OK, ""};
-  hvi_status status = hvi_matrix_file_read(out, path, &why);
-  return status ? fail_at(b, node, status, &why) : HVI_OK;
-}
-
-static hvi_status read_inline(builder *b, size_t k, hvi_matrix_file *out) {
-  hvi_matrix A;
-  HVI_TRY(is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
-                       : hvi_reader_matrix(&b->r, b->root, keys[k], &A));
-  *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
-  return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
+  return hvi_matrix_file_read(out, path, &why) ? fail_at(b, node, &why) : HVI_OK;
 }
 
 static hvi_status read_source(builder *b, size_t k) {
@@ -60,66 +52,53 @@ static hvi_status read_source(builder *b, size_t k) {
     return hvi_reader_fail(&b->r, file, "give either %s or %s, not both", keys[k], file_key);
   hvi_matrix_file *out = &b->read[k];
   b->node[k] = given ? given : file;
-  if (given) return read_inline(b, k, out);
-  if (!file) return HVI_OK;
-  const hvi_status status = read_file(b, file, out);
+  if (given) {
+    hvi_matrix A;
+    HVI_TRY(is_column[k] ? hvi_reader_column(&b->r, b->root, keys[k], &A)
+                         : hvi_reader_matrix(&b->r, b->root, keys[k], &A));
+    *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
+    return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
+  }
+  HVI_TRY(file ? read_file(b, file, out) : HVI_OK);
   if (is_column[k] && out->rows == 1) {
     /* a row will do */
     out->rows = out->columns;
     out->columns = 1;
   }
-  return status;
-}
-
-static hvi_status read_sources(builder *b) {
-  hvi_status status = HVI_OK;
-  for (size_t k = 0; k < SOURCES && !status; k++) status = read_source(b, k);
-  for (size_t k = TRANSITIONS; k <= REWARDS && !status; k++)
-    if (!b->node[k])
-      status =
-          hvi_reader_fail(&b->r, b->root, "the process needs '%s' or '%s_file'", keys[k], keys[k]);
-  return status;
+  return HVI_OK;
 }
 
 static hvi_status check_shapes(builder *b) {
   const hvi_node *states = hvi_node_get(b->root, "states");
   const size_t n = b->read[TRANSITIONS].rows, d = b->node[FEATURES] ? b->read[FEATURES].columns : n;
   size_t announced = n;
-  hvi_status status = states ? hvi_reader_count(&b->r, states, UINT32_MAX, &announced) : HVI_OK;
+  HVI_TRY(states ? hvi_reader_count(&b->r, states, UINT32_MAX, &announced) : HVI_OK);
   const size_t shape[SOURCES][2] = {{announced, announced}, {n, 1}, {n, d}, {d, 1}};
-  for (size_t k = 0; k < SOURCES && !status; k++) {
+  for (size_t k = 0; k < SOURCES; k++) {
     const size_t rows = b->read[k].rows, columns = b->read[k].columns;
     if (b->node[k] && (rows != shape[k][0] || columns != shape[k][1]))
-      status = hvi_reader_fail(&b->r, b->node[k], "%s: %zu x %zu numbers; expected %zu x %zu",
-                               keys[k], rows, columns, shape[k][0], shape[k][1]);
+      return hvi_reader_fail(&b->r, b->node[k], "%s: %zu x %zu numbers; expected %zu x %zu",
+                             keys[k], rows, columns, shape[k][0], shape[k][1]);
   }
-  if (!status && b->node[FEATURES] && d > HVI_SET_RANK)
-    status = hvi_reader_fail(&b->r, b->node[FEATURES], "%zu features are too many; at most %d", d,
-                             (int)HVI_SET_RANK);
-  return status;
-}
-
-/* Numbers written out, whatever the files were; P may stay sparse. */
-static hvi_status write_out(builder *b) {
+  if (b->node[FEATURES] && d > HVI_SET_RANK)
+    return hvi_reader_fail(&b->r, b->node[FEATURES], "%zu features are too many; at most %d", d,
+                           (int)HVI_SET_RANK);
+  /* numbers written out, whatever the files were; P may stay sparse */
   hvi_error why = {HVI_OK, ""};
-  for (size_t k = REWARDS; k < SOURCES; k++) {
-    if (!b->node[k] || b->read[k].data) continue;
-    const hvi_status status = hvi_matrix_file_fill(&b->read[k], &why);
-    if (status) return fail_at(b, b->node[k], status, &why);
-  }
+  for (size_t k = REWARDS; k < SOURCES; k++)
+    if (b->node[k] && !b->read[k].data && hvi_matrix_file_fill(&b->read[k], &why))
+      return fail_at(b, b->node[k], &why);
   return HVI_OK;
 }
 
 static hvi_status read_settings(builder *b) {
   const hvi_node *gamma = hvi_node_get(b->root, "gamma"), *data = hvi_node_get(b->root, "data");
-  if (!gamma) return hvi_reader_fail(&b->r, b->root, "the process needs 'gamma'");
-  hvi_status status = hvi_reader_number(&b->r, gamma, false, &b->gamma);
-  if (!status && !(b->gamma >= 0.0 && b->gamma < 1.0))
-    status =
-        hvi_reader_fail(&b->r, gamma, "gamma = %g; it must be at least 0 and below 1", b->gamma);
   const char *kind = "exact";
-  if (!status && data) status = hvi_reader_text(&b->r, data, &kind);
-  if (status) return status;
+  if (!gamma) return hvi_reader_fail(&b->r, b->root, "the process needs 'gamma'");
+  HVI_TRY(hvi_reader_number(&b->r, gamma, false, &b->gamma));
+  if (!(b->gamma >= 0.0 && b->gamma < 1.0))
+    return hvi_reader_fail(&b->r, gamma, "gamma = %g; it must be at least 0 and below 1", b->gamma);
+  HVI_TRY(data ? hvi_reader_text(&b->r, data, &kind) : HVI_OK);
   b->trajectory = strcmp(kind, "trajectory") == 0;
   if (!b->trajectory && strcmp(kind, "exact") != 0)
     return hvi_reader_fail(&b->r, data, "data '%.40s' must be exact or trajectory", kind);
@@ -132,13 +111,16 @@ static hvi_status build(builder *b, hvi_mdp **mdp) {
       "gamma",       "features",         "features_file", "theta0",
       "theta0_file", "states",           "data",          "name",
       NULL};
-  hvi_status status = hvi_reader_keys(&b->r, b->root, "the process", known);
-  if (!status) status = read_settings(b);
-  if (!status) status = read_sources(b);
-  if (!status) status = check_shapes(b);
-  if (!status) status = write_out(b);
-  if (status) return status;
+  HVI_TRY(hvi_reader_keys(&b->r, b->root, "the process", known));
+  HVI_TRY(read_settings(b));
+  for (size_t k = 0; k < SOURCES; k++) HVI_TRY(read_source(b, k));
+  for (size_t k = TRANSITIONS; k <= REWARDS; k++)
+    if (!b->node[k])
+      return hvi_reader_fail(&b->r, b->root, "the process needs '%s' or '%s_file'", keys[k],
+                             keys[k]);
+  HVI_TRY(check_shapes(b));
   hvi_matrix_file *P = &b->read[TRANSITIONS];
+  HVI_OWN_BY(hvi_mdp_release)
   hvi_mdp *m = hvi_mdp_draft(P->rows, b->node[FEATURES] ? b->read[FEATURES].columns : 0, b->gamma);
   if (!m) return hvi_error_memory(b->r.err, "a process");
   hvi_vec_copy(m->reward, b->read[REWARDS].data, m->n);
@@ -148,13 +130,10 @@ static hvi_status build(builder *b, hvi_mdp **mdp) {
   m->sparse = P->sparse;
   *P = (hvi_matrix_file){0};
   hvi_error why = {HVI_OK, ""};
-  status = hvi_mdp_finish(m, &why);
-  if (status) {
-    hvi_error_set(b->r.err, status, "%s: %.380s", b->r.name, why.text);
-    hvi_mdp_free(m);
-    return status;
-  }
+  if (hvi_mdp_finish(m, &why))
+    return hvi_error_set(b->r.err, why.status, "%s: %.380s", b->r.name, why.text);
   *mdp = m;
+  m = NULL;
   return HVI_OK;
 }
 
@@ -171,10 +150,8 @@ hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const hvi_document *d, 
 hvi_status hvi_mdp_load(hvi_mdp **mdp, const char *path, hvi_error *err) {
   if (!mdp || !path) return hvi_error_argument(err, "hvi_mdp_load: a null pointer");
   *mdp = NULL;
-  hvi_document d;
+  HVI_OWN_BY(hvi_document_free) hvi_document d = {0};
   bool trajectory;
-  hvi_status status = hvi_document_read(&d, path, err);
-  if (!status) status = hvi_mdp_read(mdp, &trajectory, &d, err);
-  hvi_document_free(&d);
-  return status;
+  HVI_TRY(hvi_document_read(&d, path, err));
+  return hvi_mdp_read(mdp, &trajectory, &d, err);
 }

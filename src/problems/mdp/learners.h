@@ -107,8 +107,7 @@ static inline void hvi_gtd2_step(const hvi_transition *x, double h, double h2, d
   hvi_second_step(x, h2, delta, guess, w);
 }
 
-/* The means D_hat [d][d], C_hat [d][d] and r_hat [d] over `count` transitions, this one the last.
- */
+/* The means D_hat [d][d], C_hat [d][d] and r_hat [d] over `count` transitions, this the last. */
 static inline void hvi_means_absorb(const hvi_transition *x, size_t count, double *restrict D,
                                     double *restrict C, double *restrict r) {
   const double share = 1.0 / (double)count, gamma = x->gamma;

@@ -11,30 +11,30 @@
 #include "num/sparse.h"
 #include "num/vec.h"
 
+HVI_RELEASE(hvi_mdp)
+
 /* Rows of P may miss 1 by this much: numbers written with ten digits. */
 static const double row_slack = 1e-9;
 
 hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma) {
   hvi_mdp *m = hvi_alloc(1, sizeof *m);
   if (!m) return NULL;
-  m->n = n;
-  m->d = d > 0 ? d : n;
-  m->gamma = gamma;
-  m->reward = hvi_alloc_doubles(n);
-  m->theta0 = hvi_alloc_doubles(m->d);
+  *m = (hvi_mdp){.n = n, .d = d > 0 ? d : n, .gamma = gamma};
   size_t entries = 0;
-  if (d > 0 && hvi_multiply_sizes(n, d, &entries)) m->phi = hvi_alloc_doubles(entries);
-  if (m->reward && m->theta0 && (d == 0 || m->phi)) return m;
-  hvi_mdp_free(m);
+  double *none, **phi = d > 0 ? &m->phi : &none;
+  if (hvi_multiply_sizes(n, d, &entries) &&
+      hvi_alloc_pieces({&m->reward, n}, {&m->theta0, m->d}, {phi, entries}))
+    return m;
+  hvi_free(m);
   return NULL;
 }
 
 void hvi_mdp_free(hvi_mdp *m) {
   if (!m) return;
   hvi_sparse_free(&m->sparse);
-  double *owned[] = {m->P, m->reward, m->phi, m->theta0,  m->law,         m->gram,       m->C,
-                     m->b, m->factor, m->mix, m->reduced, m->fixed_point, m->true_values};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; i++) hvi_free(owned[i]);
+  hvi_free(m->P);
+  hvi_free(m->reward);
+  hvi_free(m->law);
   hvi_free(m);
 }
 
@@ -50,28 +50,23 @@ static hvi_status check_spec(const hvi_mdp_spec *s, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status copy_spec(hvi_mdp *m, const hvi_mdp_spec *s, hvi_error *err) {
-  size_t entries = 0;
-  hvi_vec_copy(m->reward, s->reward, m->n);
-  if (m->phi) hvi_vec_copy(m->phi, s->phi, m->n * m->d);
-  if (s->sparse) return hvi_sparse_copy(&m->sparse, s->sparse, err);
-  if (hvi_multiply_sizes(m->n, m->n, &entries)) m->P = hvi_copy_doubles(s->transitions, entries);
-  return m->P ? HVI_OK : hvi_error_memory(err, "the transitions");
-}
-
 hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) {
   if (!mdp || !spec) return hvi_error_argument(err, "hvi_mdp_new: a null pointer");
   *mdp = NULL;
   HVI_TRY(check_spec(spec, err));
-  hvi_mdp *m = hvi_mdp_draft(spec->states, spec->features, spec->gamma);
+  HVI_OWN_BY(hvi_mdp_release) hvi_mdp *m = hvi_mdp_draft(spec->states, spec->features, spec->gamma);
   if (!m) return hvi_error_memory(err, "a process");
-  hvi_status status = copy_spec(m, spec, err);
-  if (!status) status = hvi_mdp_finish(m, err);
-  if (status) {
-    hvi_mdp_free(m);
-    return status;
-  }
+  size_t entries = 0;
+  hvi_vec_copy(m->reward, spec->reward, m->n);
+  if (m->phi) hvi_vec_copy(m->phi, spec->phi, m->n * m->d);
+  if (spec->sparse)
+    HVI_TRY(hvi_sparse_copy(&m->sparse, spec->sparse, err));
+  else if (hvi_multiply_sizes(m->n, m->n, &entries))
+    m->P = hvi_copy_doubles(spec->transitions, entries);
+  if (!spec->sparse && !m->P) return hvi_error_memory(err, "the transitions");
+  HVI_TRY(hvi_mdp_finish(m, err));
   *mdp = m;
+  m = NULL;
   return HVI_OK;
 }
 
@@ -121,14 +116,21 @@ static hvi_status check_numbers(const hvi_mdp *m, hvi_error *err) {
  */
 static const uint32_t unseen = UINT32_MAX;
 
+typedef struct search_state {
+  uint32_t order;     /* when it was first seen */
+  uint32_t low;       /* the earliest state on the stack that it reaches */
+  uint32_t component; /* its number */
+  bool leaves;        /* it has a transition to another component */
+  size_t next;        /* where to go on in its row */
+  /* of another kind, by their own numbers: */
+  uint32_t stack; /* states without a component yet */
+  uint32_t path;  /* states being looked at, from the root */
+  bool open;      /* components that a transition leaves */
+} search_state;
+
 typedef struct search {
   const hvi_mdp *m;
-  uint32_t *order;     /* [n] when a state was first seen */
-  uint32_t *low;       /* [n] the earliest state on the stack that it reaches */
-  uint32_t *component; /* [n] */
-  uint32_t *stack;     /* [n] states without a component yet */
-  uint32_t *path;      /* [n] states being looked at, from the root */
-  size_t *next;        /* [n] where to go on in a state's row */
+  search_state *at; /* [n] */
   uint32_t seen, components;
   size_t stacked, depth;
 } search;
@@ -136,24 +138,26 @@ typedef struct search {
 /* The next successor of a state; false at the end of its row. */
 static bool successor(const search *s, uint32_t i, uint32_t *to) {
   const hvi_mdp_row row = hvi_mdp_row_of(s->m, i);
-  while (s->next[i] < row.count && row.value[s->next[i]] == 0.0) s->next[i]++;
-  if (s->next[i] == row.count) return false;
-  *to = (uint32_t)hvi_mdp_column(&row, s->next[i]++);
+  size_t *next = &s->at[i].next;
+  while (*next < row.count && row.value[*next] == 0.0) ++*next;
+  if (*next == row.count) return false;
+  *to = (uint32_t)hvi_mdp_column(&row, (*next)++);
   return true;
 }
 
 static void enter(search *s, uint32_t i) {
-  s->order[i] = s->low[i] = s->seen++;
-  s->stack[s->stacked++] = i;
-  s->path[s->depth++] = i;
+  s->at[i].order = s->at[i].low = s->seen++;
+  s->at[s->stacked++].stack = i;
+  s->at[s->depth++].path = i;
 }
 
 /* The root of a component has been dealt with: its states come off the stack. */
 static void close_component(search *s, uint32_t root) {
   uint32_t i;
   do {
-    i = s->stack[--s->stacked];
-    s->component[i] = s->components;
+    i = s->at[--s->stacked].stack;
+    s->at[i].component = s->components;
+    s->at[s->components].open |= s->at[i].leaves;
   } while (i != root);
   s->components++;
 }
@@ -161,94 +165,68 @@ static void close_component(search *s, uint32_t root) {
 static void explore(search *s, uint32_t from) {
   enter(s, from);
   while (s->depth > 0) {
-    const uint32_t i = s->path[s->depth - 1];
+    const uint32_t i = s->at[s->depth - 1].path;
+    search_state *a = &s->at[i];
     uint32_t j;
     if (successor(s, i, &j)) {
-      if (s->order[j] == unseen)
+      const search_state *b = &s->at[j];
+      if (b->order == unseen)
         enter(s, j);
-      else if (s->component[j] == unseen && s->order[j] < s->low[i])
-        s->low[i] = s->order[j];
+      else if (b->component != unseen)
+        a->leaves = true;
+      else if (b->order < a->low)
+        a->low = b->order;
       continue;
     }
     s->depth--;
-    if (s->low[i] == s->order[i]) close_component(s, i);
-    if (s->depth > 0) {
-      const uint32_t parent = s->path[s->depth - 1];
-      if (s->low[i] < s->low[parent]) s->low[parent] = s->low[i];
-    }
+    const bool root = a->low == a->order;
+    if (root) close_component(s, i);
+    if (s->depth == 0) return;
+    search_state *parent = &s->at[s->at[s->depth - 1].path];
+    parent->leaves |= root;
+    if (a->low < parent->low) parent->low = a->low;
   }
 }
 
-/* open[c] = 1 when a transition leaves component c; `open` is over `stack`, which is done with. */
-static void find_open(search *s, uint32_t *open) {
-  for (size_t i = 0; i < s->m->n; i++) open[i] = 0, s->next[i] = 0;
-  for (uint32_t i = 0; i < s->m->n; i++) {
-    uint32_t j;
-    while (successor(s, i, &j))
-      if (s->component[i] != s->component[j]) open[s->component[i]] = 1;
-  }
-}
+static bool is_open(const search *s, size_t i) { return s->at[s->at[i].component].open; }
 
-static hvi_status complain(search *s, hvi_error *err) {
-  uint32_t *open = s->stack;
+static hvi_status complain(const search *s, hvi_error *err) {
   size_t closed = 0, first = 0, outside = 0;
-  find_open(s, open);
-  for (uint32_t c = 0; c < s->components; c++) closed += !open[c];
-  while (open[s->component[first]]) first++;
+  for (uint32_t c = 0; c < s->components; c++) closed += !s->at[c].open;
+  while (is_open(s, first)) first++;
   if (closed > 1) {
     size_t other = first + 1;
-    while (open[s->component[other]] || s->component[other] == s->component[first]) other++;
+    while (is_open(s, other) || s->at[other].component == s->at[first].component) other++;
     return hvi_error_input(err,
                            "P has no unique stationary law: states %zu and %zu lie in different "
                            "closed classes, of which there are %zu",
                            first + 1, other + 1, closed);
   }
-  while (!open[s->component[outside]]) outside++;
+  while (!is_open(s, outside)) outside++;
   return hvi_error_input(err,
                          "the stationary law gives state %zu weight zero: it is left for good, and "
                          "every state must be reached from every other",
                          outside + 1);
 }
 
-static hvi_status search_all(search *s, hvi_error *err) {
-  for (size_t i = 0; i < s->m->n; i++) s->order[i] = s->component[i] = unseen;
-  for (uint32_t i = 0; i < s->m->n; i++)
-    if (s->order[i] == unseen) explore(s, i);
-  return s->components == 1 ? HVI_OK : complain(s, err);
-}
-
 static hvi_status check_classes(const hvi_mdp *m, hvi_error *err) {
   const size_t n = m->n;
   if (n >= unseen)
     return hvi_error_input(err, "%zu states are too many; at most %u", n, unseen - 1);
-  uint32_t *memory = hvi_alloc(5 * n, sizeof *memory);
-  size_t *next = hvi_alloc(n, sizeof *next);
-  hvi_status status = HVI_OK;
-  if (memory && next) {
-    search s = {.m = m,
-                .order = memory,
-                .low = memory + n,
-                .component = memory + 2 * n,
-                .stack = memory + 3 * n,
-                .path = memory + 4 * n,
-                .next = next};
-    status = search_all(&s, err);
-  } else {
-    status = hvi_error_memory(err, "the classes of states");
-  }
-  hvi_free(memory);
-  hvi_free(next);
-  return status;
+  HVI_OWN search_state *at = hvi_alloc(n, sizeof *at);
+  if (!at) return hvi_error_memory(err, "the classes of states");
+  search s = {.m = m, .at = at};
+  for (size_t i = 0; i < n; i++) at[i].order = at[i].component = unseen;
+  for (uint32_t i = 0; i < n; i++)
+    if (at[i].order == unseen) explore(&s, i);
+  return s.components == 1 ? HVI_OK : complain(&s, err);
 }
 
 hvi_status hvi_mdp_finish(hvi_mdp *m, hvi_error *err) {
-  hvi_status status = check_numbers(m, err);
-  if (!status) status = check_rows(m, err);
-  if (!status) status = check_classes(m, err);
-  if (!status) status = hvi_mdp_find_law(m, err);
-  if (!status && m->phi) status = hvi_mdp_find_coordinates(m, err);
-  if (!status) status = hvi_mdp_find_values(m, err);
-  return status;
+  HVI_TRY(check_numbers(m, err));
+  HVI_TRY(check_rows(m, err));
+  HVI_TRY(check_classes(m, err));
+  return hvi_mdp_solve(m, err);
 }
 
 void hvi_mdp_draw_start(hvi_mdp *m, uint64_t seed, uint64_t instance) {
@@ -262,6 +240,8 @@ double hvi_mdp_gamma(const hvi_mdp *m) { return m->gamma; }
 const double *hvi_mdp_law(const hvi_mdp *m) { return m->law; }
 const double *hvi_mdp_reward(const hvi_mdp *m) { return m->reward; }
 const double *hvi_mdp_phi(const hvi_mdp *m) { return m->phi; }
+const double *hvi_mdp_true_values(const hvi_mdp *m) { return m->true_values; }
+const double *hvi_mdp_fixed_point(const hvi_mdp *m) { return m->fixed_point; }
 
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z) {
   if (m->P)

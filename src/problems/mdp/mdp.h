@@ -15,20 +15,20 @@ struct hvi_mdp {
   /* given */
   double *P;         /* [n][n], or NULL: */
   hvi_sparse sparse; /* P by rows, columns ascending */
-  double *reward;    /* [n] */
+  double *reward;    /* [n]; this and the next two: one block */
   double *phi;       /* [n][d]; NULL: tabular, Phi = I */
   double *theta0;    /* [d] where a solve starts */
 
   /* found */
-  double *law;         /* [n] xi > 0, sum 1 */
-  double *gram;        /* [d][d] D = Phi' Xi Phi; this and the next five: NULL when tabular */
+  double *law;         /* [n] xi > 0, sum 1; this and the others: one block */
+  double *true_values; /* [n] v_pi */
+  double *fixed_point; /* [d] theta of the projected fixed point */
+  double *gram;        /* [d][d] D = Phi' Xi Phi; this and the next five: not when tabular */
   double *C;           /* [d][d] Phi' Xi (Phi - gamma P Phi) */
   double *b;           /* [d] Phi' Xi r */
   double *factor;      /* [d][d] lower L with L L' = D */
   double *mix;         /* [d][d] L^-T: the columns of Phi L^-T are Xi-orthonormal */
   double *reduced;     /* [d][d] L^-1 C L^-T: F in those coordinates */
-  double *fixed_point; /* [d] theta of the projected fixed point */
-  double *true_values; /* [n] v_pi */
 };
 
 /* Row i of P: its entries, and their columns or NULL when they are 0, 1, 2 ... */
@@ -69,16 +69,8 @@ hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const struct hvi_docume
 void hvi_mdp_transit(double *y, const hvi_mdp *m, const double *z);
 void hvi_mdp_transit_t(double *y, const hvi_mdp *m, const double *x);
 
-/* Steps of hvi_mdp_finish: law; factor, mix, reduced; fixed_point and true_values. */
-hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err);
-hvi_status hvi_mdp_find_coordinates(hvi_mdp *m, hvi_error *err);
-hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err);
+/* The last step of hvi_mdp_finish: all that is found. */
+hvi_status hvi_mdp_solve(hvi_mdp *m, hvi_error *err);
 
-/* out[d] = Phi' Xi x; scaled[n] is workspace. The next three, too, are for features only. */
-void hvi_mdp_correlate(double *out, const hvi_mdp *m, const double *x, double *scaled);
-/* theta = L^-T L^-1 g = (Phi' Xi Phi)^-1 g, in place. */
-void hvi_mdp_solve_gram(const hvi_mdp *m, double *g);
-/* g = L^-1 g: then |g|^2 = g' (Phi' Xi Phi)^-1 g. */
-void hvi_mdp_whiten(const hvi_mdp *m, double *g);
 /* |Phi x - Phi y|^2_Xi, without going over the states */
 double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y);

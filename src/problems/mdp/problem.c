@@ -11,41 +11,35 @@
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
 #include "problems/mdp/trajectory.h"
+#include "problems/single.h"
 #include "vi/sets.h"
 
 /* Up to here F is also written out as a matrix. */
 enum { AFFINE_STATES = 2000 };
 
-/* The model; it borrows the process. */
-typedef struct linear {
-  hvi_model base;
-  const hvi_mdp *mdp;
-  hvi_block *blocks; /* [block_count] */
-} linear;
+HVI_RELEASE(hvi_mdp)
 
 typedef struct evaluation {
-  hvi_problem base;
-  hvi_problem_ops ops; /* which of the optional ones there are depends on the size */
-  linear model;
+  hvi_single one;
+  hvi_problem_ops ops;   /* which of the optional ones there are depends on the size */
   hvi_mdp *mdp;          /* owned */
   double *solution;      /* [n] this and the next two: one block */
   double *mode, *mode_f; /* [n] the slow mode, and F's change along it */
-  hvi_set set;
 } evaluation;
+
+static const hvi_mdp *mdp_of(const hvi_model *m) {
+  return ((const evaluation *)hvi_single_of(m))->mdp;
+}
 
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   (void)cache;
-  hvi_mdp_values(((const linear *)m)->mdp, theta, z);
+  hvi_mdp_values(mdp_of(m), theta, z);
 }
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *out) {
-  const hvi_mdp *mdp = ((const linear *)m)->mdp;
   (void)cache, (void)theta;
-  if (mdp->phi)
-    hvi_dense_mul_t(out, mdp->phi, u, mdp->n, mdp->d);
-  else
-    hvi_vec_copy(out, u, mdp->n);
+  hvi_dense_mul_t(out, mdp_of(m)->phi, u, m->out, m->dim);
 }
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
@@ -56,7 +50,7 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 
 /* The weights are those of the law, and D is known. */
 static void gram(const hvi_model *m, const double *weights, double *G) {
-  const hvi_mdp *mdp = ((const linear *)m)->mdp;
+  const hvi_mdp *mdp = mdp_of(m);
   if (weights == mdp->law) {
     hvi_vec_copy(G, mdp->gram, mdp->d * mdp->d);
     return;
@@ -68,47 +62,33 @@ static void gram(const hvi_model *m, const double *weights, double *G) {
   }
 }
 
-/* One state of a tabular model. */
-static void copy_one(const hvi_model *m, double *cache, const double *theta, double *z) {
-  (void)m, (void)cache;
-  z[0] = theta[0];
+/* Tabular: of all states, or of one. */
+static void copy(const hvi_model *m, double *cache, const double *theta, double *z) {
+  (void)cache;
+  hvi_vec_copy(z, theta, m->dim);
 }
 
-static void multiply_one(const hvi_model *m, double *cache, const double *theta, const double *u,
+static void copy_product(const hvi_model *m, double *cache, const double *theta, const double *u,
                          double *out) {
-  (void)m, (void)cache, (void)theta;
-  out[0] = u[0];
+  (void)theta;
+  copy(m, cache, u, out);
 }
 
-static const hvi_model_ops one_ops = {
-    .name = "state", .eval = copy_one, .vjp = multiply_one, .jvp = multiply_one};
-static const hvi_block one_block = {.dim = 1, .out = 1};
-static const hvi_model one_state = {
-    .ops = &one_ops, .dim = 1, .out = 1, .block_count = 1, .blocks = &one_block};
-
-static const hvi_model *state_alone(const hvi_model *m, size_t k) {
-  (void)m, (void)k;
-  return &one_state;
-}
-
+static const hvi_model *state_alone(const hvi_model *m, size_t k);
 static const hvi_model_ops features_ops = {
     .name = "linear values", .eval = eval, .vjp = vjp, .jvp = jvp, .gram = gram};
-static const hvi_model_ops tabular_ops = {
-    .name = "tabular values", .eval = eval, .vjp = vjp, .jvp = jvp, .player = state_alone};
+static const hvi_model_ops tabular_ops = {.name = "tabular values",
+                                          .eval = copy,
+                                          .vjp = copy_product,
+                                          .jvp = copy_product,
+                                          .player = state_alone};
 
-static hvi_status make_model(linear *l, const hvi_mdp *mdp, hvi_error *err) {
-  const size_t blocks = mdp->phi ? 1 : mdp->n;
-  l->mdp = mdp;
-  l->blocks = hvi_alloc(blocks, sizeof *l->blocks);
-  if (!l->blocks) return hvi_error_memory(err, "a linear model");
-  for (size_t k = 0; k < blocks; k++)
-    l->blocks[k] = (hvi_block){.theta = k, .dim = mdp->d / blocks, .z = k, .out = mdp->n / blocks};
-  l->base = (hvi_model){.ops = mdp->phi ? &features_ops : &tabular_ops,
-                        .dim = mdp->d,
-                        .out = mdp->n,
-                        .block_count = blocks,
-                        .blocks = l->blocks};
-  return HVI_OK;
+static const hvi_model *state_alone(const hvi_model *m, size_t k) {
+  static const hvi_block block = {.dim = 1, .out = 1};
+  static const hvi_model one = {
+      .ops = &tabular_ops, .dim = 1, .out = 1, .block_count = 1, .blocks = &block};
+  (void)m, (void)k;
+  return &one;
 }
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
@@ -160,78 +140,67 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
 }
 
 static void free_evaluation(hvi_problem *p) {
-  evaluation *e = (evaluation *)p;
-  hvi_mdp_free(e->mdp);
-  hvi_free(e->model.blocks);
-  hvi_free(e->solution);
-  hvi_free(e);
+  hvi_mdp_free(((evaluation *)p)->mdp);
+  hvi_single_free(p);
 }
 
 /* The constant, as far as the features can show it: u = Pi 1, and Xi (u - gamma P u). At the
  * projected fixed point F is orthogonal to u, and to 1 only if that is among the values. */
 static hvi_status find_mode(evaluation *e, hvi_error *err) {
   const hvi_mdp *m = e->mdp;
-  double *theta = hvi_alloc_doubles(m->d);
+  HVI_OWN double *theta = hvi_alloc_doubles(m->d);
   if (!theta) return hvi_error_memory(err, "a slow mode");
   for (size_t i = 0; i < m->n; i++) e->mode_f[i] = 1.0;
-  const hvi_status status = hvi_mdp_project(m, e->mode_f, theta, err);
-  if (!status) hvi_mdp_values(m, theta, e->mode);
-  hvi_free(theta);
+  HVI_TRY(hvi_mdp_project(m, e->mode_f, theta, err));
+  hvi_mdp_values(m, theta, e->mode);
   hvi_mdp_transit(e->mode_f, m, e->mode);
   for (size_t i = 0; i < m->n; i++)
     e->mode_f[i] = m->law[i] * (e->mode[i] - m->gamma * e->mode_f[i]);
-  return status;
+  return HVI_OK;
 }
 
 static hvi_status fill(evaluation *e, hvi_error *err) {
   const hvi_mdp *m = e->mdp;
+  const size_t n = m->n;
   e->ops = (hvi_problem_ops){.name = "bellman",
                              .operate = operate,
-                             .affine = m->n <= AFFINE_STATES ? affine : NULL,
+                             .affine = n <= AFFINE_STATES ? affine : NULL,
                              .slow_mode = slow_mode,
                              .dist2 = dist2,
                              .sensitivity = sensitivity,
                              .constants = m->phi ? constants : NULL,
                              .free = free_evaluation};
-  e->base = (hvi_problem){.ops = &e->ops,
-                          .model = &e->model.base,
-                          .theta0 = m->theta0,
-                          .weights = m->law,
-                          .eta = 1.0,
-                          .set_count = 1,
-                          .sets = &e->set};
-  HVI_TRY(make_model(&e->model, m, err));
-  e->set = (hvi_set){
-      .kind = HVI_SET_SUBSPACE, .len = m->n, .basis = m->phi, .mix = m->mix, .rank = m->d};
+  hvi_single_init(&e->one, &e->ops, m->phi ? &features_ops : &tabular_ops, m->d, n, 0);
+  if (!hvi_alloc_pieces({&e->solution, n}, {&e->mode, n}, {&e->mode_f, n}))
+    return hvi_error_memory(err, "a problem");
+  e->one.owned[0] = e->solution;
+  if (!m->phi) {
+    hvi_block *blocks = e->one.owned[1] = hvi_alloc(n, sizeof *blocks);
+    if (!blocks) return hvi_error_memory(err, "a linear model");
+    for (size_t k = 0; k < n; k++) blocks[k] = (hvi_block){k, 1, k, 1, 0};
+    e->one.model.blocks = blocks;
+    e->one.model.block_count = n;
+  }
   /* with as many features as states every value function can be reached */
-  if (m->d == m->n) e->set = (hvi_set){.kind = HVI_SET_FREE, .len = m->n};
-  e->base.solution = e->solution = hvi_alloc_doubles(3 * m->n);
-  if (!e->solution) return hvi_error_memory(err, "a solution");
-  e->mode = e->solution + m->n;
-  e->mode_f = e->mode + m->n;
+  if (m->d < n)
+    e->one.set =
+        (hvi_set){.kind = HVI_SET_SUBSPACE, .len = n, .basis = m->phi, .mix = m->mix, .rank = m->d};
+  e->one.base.theta0 = m->theta0;
+  e->one.base.weights = m->law;
+  e->one.base.solution = e->solution;
   hvi_mdp_values(m, m->fixed_point, e->solution);
   return find_mode(e, err);
 }
 
 hvi_status hvi_mdp_problem_new(hvi_problem **problem, hvi_mdp *mdp, hvi_error *err) {
-  if (!problem || !mdp) {
-    hvi_mdp_free(mdp);
-    return hvi_error_argument(err, "hvi_mdp_problem_new: a null pointer");
-  }
-  *problem = NULL;
+  HVI_OWN_BY(hvi_mdp_release) hvi_mdp *own = mdp;
+  if (!problem || !mdp) return hvi_error_argument(err, "hvi_mdp_problem_new: a null pointer");
   evaluation *e = hvi_alloc(1, sizeof *e);
-  if (!e) {
-    hvi_mdp_free(mdp);
-    return hvi_error_memory(err, "a problem");
-  }
+  *problem = NULL;
+  if (!e) return hvi_error_memory(err, "a problem");
   e->mdp = mdp;
-  const hvi_status status = fill(e, err);
-  if (status) {
-    free_evaluation(&e->base);
-    return status;
-  }
-  *problem = &e->base;
-  return HVI_OK;
+  own = NULL;
+  return hvi_problem_settle(problem, &e->one.base, fill(e, err));
 }
 
 const hvi_mdp *hvi_mdp_of(const hvi_problem *p) {

@@ -31,12 +31,18 @@ static size_t no_state(const hvi_problem *p) {
 
 static size_t vector_state(const hvi_problem *p) { return p->model->dim; }
 
-static void td0(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
-                double *state, double *theta) {
-  (void)s, (void)state;
-  const hvi_transition x = last_transition(p, sample);
-  hvi_td0_step(&x, eta, theta);
-}
+/* A rule that is one of learners.h, given the transition x and h = eta. */
+#define LEARNER(name, call)                                                                        \
+  static void name(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,           \
+                   double eta, double *state, double *theta) {                                     \
+    (void)s, (void)state;                                                                          \
+    const hvi_transition x = last_transition(p, sample);                                           \
+    call;                                                                                          \
+  }
+LEARNER(td0, hvi_td0_step(&x, eta, theta))
+LEARNER(residual_gradient, hvi_residual_gradient_step(&x, eta, theta))
+LEARNER(tdc, hvi_tdc_step(&x, eta, eta * s->second_rate, state, theta))
+LEARNER(gtd2, hvi_gtd2_step(&x, eta, eta * s->second_rate, state, theta))
 
 static void td_lambda(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                       double eta, double *traces, double *theta) {
@@ -47,54 +53,26 @@ static void td_lambda(const hvi_rule_settings *s, const hvi_problem *p, const vo
   hvi_vec_add(theta, eta * delta, traces, x.d);
 }
 
-static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
-                              double eta, double *state, double *theta) {
-  (void)s, (void)state;
-  const hvi_transition x = last_transition(p, sample);
-  hvi_residual_gradient_step(&x, eta, theta);
-}
-
-static void tdc(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
-                double *w, double *theta) {
-  const hvi_transition x = last_transition(p, sample);
-  hvi_tdc_step(&x, eta, eta * s->second_rate, w, theta);
-}
-
-static void gtd2(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
-                 double *w, double *theta) {
-  const hvi_transition x = last_transition(p, sample);
-  hvi_gtd2_step(&x, eta, eta * s->second_rate, w, theta);
-}
-
 static size_t lstd_state(const hvi_problem *p) {
   const size_t d = p->model->dim;
   return d * d + d;
 }
 
-static size_t largest_in_column(const double *A, size_t k, size_t d) {
-  size_t best = k;
-  for (size_t i = k + 1; i < d; i++)
-    if (fabs(A[i * d + k]) > fabs(A[best * d + k])) best = i;
-  return best;
-}
-
-static void swap_rows(double *A, double *b, size_t i, size_t k, size_t d) {
-  for (size_t j = 0; j < d; j++) {
-    const double kept = A[i * d + j];
-    A[i * d + j] = A[k * d + j];
-    A[k * d + j] = kept;
-  }
-  const double kept = b[i];
-  b[i] = b[k];
-  b[k] = kept;
+static void exchange(double *x, double *y) {
+  const double kept = *x;
+  *x = *y;
+  *y = kept;
 }
 
 /* b <- A^-1 b by elimination with partial pivoting; false when A is singular. */
 static bool eliminate(double *A, double *b, size_t d) {
   for (size_t k = 0; k < d; k++) {
-    const size_t best = largest_in_column(A, k, d);
+    size_t best = k;
+    for (size_t i = k + 1; i < d; i++)
+      if (fabs(A[i * d + k]) > fabs(A[best * d + k])) best = i;
     if (!(fabs(A[best * d + k]) > 0.0)) return false;
-    if (best != k) swap_rows(A, b, best, k, d);
+    for (size_t j = 0; j < d; j++) exchange(&A[best * d + j], &A[k * d + j]);
+    exchange(&b[best], &b[k]);
     for (size_t i = k + 1; i < d; i++) {
       const double share = A[i * d + k] / A[k * d + k];
       hvi_vec_add(A + i * d + k, -share, A + k * d + k, d - k);
@@ -120,12 +98,7 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
   if (eliminate(A, b, d) && hvi_vec_finite(b, d)) hvi_vec_copy(theta, b, d);
 }
 
-const hvi_rule hvi_trajectory_lstd = {
-    "lstd", "least-squares temporal differences: solves with the running means",
-    NULL,   0,
-    0,      lstd_state,
-    lstd};
-
+/* clang-format off */
 static const hvi_rule rules[] = {
     {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0},
     {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1,
@@ -137,6 +110,10 @@ static const hvi_rule rules[] = {
     {"residual-gradient", "descends the squared Bellman error of single transitions; another limit",
      NULL, 0, 1, no_state, residual_gradient},
 };
+const hvi_rule hvi_trajectory_lstd = {
+    "lstd", "least-squares temporal differences: solves with the running means", NULL, 0, 0,
+    lstd_state, lstd};
+/* clang-format on */
 
 const hvi_rule *const hvi_trajectory_rule_list[] = {
     &rules[0], &rules[1], &hvi_trajectory_lstd, &rules[2], &rules[3], &rules[4], NULL};

@@ -30,6 +30,8 @@
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
 
+HVI_RELEASE(hvi_mdp)
+
 /* A pivot below this share of its diagonal entry is rounding: the features seen so far are
  * dependent, and its row of R is zero. */
 static const double least_pivot = 1e-14;
@@ -37,25 +39,11 @@ static const double least_pivot = 1e-14;
 /* Three matrices of this size are 2.4 GB. */
 enum { MOST_FEATURES = 10000 };
 
-typedef struct model {
-  hvi_model base;
-  hvi_block block;
-  const hvi_trajectory *trajectory;
-} model;
-
-/* A cache holds the address of the sample it is bound to; zeros are NULL and mean the mean. */
+/* Zeros are bound to the mean. */
 static const double *bound_factor(const hvi_model *m, const double *cache) {
-  const hvi_trajectory *t = ((const model *)m)->trajectory;
-  hvi_trajectory_sample *sample;
-  memcpy(&sample, cache, sizeof sample);
-  return hvi_sample_R(sample ? sample : t->mean, t->d);
-}
-
-_Static_assert(sizeof(void *) <= sizeof(double), "an address fits into a cache of one double");
-
-static void model_bind(const hvi_model *m, double *cache, const void *sample) {
-  (void)m;
-  memcpy(cache, &sample, sizeof sample);
+  const hvi_trajectory *t = hvi_single_of(m);
+  const void *sample = hvi_single_sample(cache);
+  return hvi_sample_R(sample ? (hvi_trajectory_sample *)sample : t->mean, t->d);
 }
 
 /* out = R v */
@@ -83,12 +71,7 @@ static const hvi_model_ops model_ops = {.name = "linear values along a trajector
                                         .eval = model_eval,
                                         .vjp = model_vjp,
                                         .jvp = model_jvp,
-                                        .bind = model_bind};
-
-typedef struct problem {
-  hvi_trajectory t;
-  model model;
-} problem;
+                                        .bind = hvi_single_bind};
 
 static const hvi_trajectory *trajectory(const hvi_problem *p) { return (const hvi_trajectory *)p; }
 
@@ -131,28 +114,20 @@ static void factor(const hvi_trajectory *t, hvi_trajectory_sample *s) {
   }
 }
 
-/* Workspace behind R for the eigenvalues: {w[d], V[d][d] | work}. */
-static double largest_eigenvalue(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  const size_t d = t->d;
-  double *w = hvi_sample_R(s, d) + d * d, *V = w + d;
-  hvi_vec_copy(V, hvi_sample_D(s), d * d);
-  return hvi_dense_eigen(w, V, d, V + d * d) ? w[d - 1] : NAN;
-}
-
-static double find_scale(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  const double *D = hvi_sample_D(s);
-  double trace = 0.0;
-  if (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA)
-    return 1.0 / (largest_eigenvalue(t, s) + t->settings.ridge);
-  if (t->settings.scale == HVI_TRAJECTORY_SCALE_NONE) return 1.0;
-  for (size_t i = 0; i < t->d; i++) trace += D[i * t->d + i] + t->settings.ridge;
-  return 1.0 / trace;
-}
-
+/* s, and R by it. The eigenvalues' workspace is behind R: {w[d], V[d][d] | work}. */
 static void digest(const hvi_trajectory *t, hvi_trajectory_sample *s) {
-  s->scale = find_scale(t, s);
-  /* every feature has been zero so far */
-  if (!isfinite(s->scale)) s->scale = 1.0;
+  const size_t d = t->d;
+  const double *D = hvi_sample_D(s);
+  double size = 0.0, *w = hvi_sample_R(s, d) + d * d, *V = w + d;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_NONE) size = 1.0;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_TRACE)
+    for (size_t i = 0; i < d; i++) size += D[i * d + i] + t->settings.ridge;
+  if (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA) {
+    hvi_vec_copy(V, D, d * d);
+    size = (hvi_dense_eigen(w, V, d, V + d * d) ? w[d - 1] : NAN) + t->settings.ridge;
+  }
+  /* infinite: every feature has been zero so far */
+  s->scale = isfinite(1.0 / size) ? 1.0 / size : 1.0;
   factor(t, s);
 }
 
@@ -201,12 +176,9 @@ static double dist2(const hvi_problem *p, const double *theta) {
 }
 
 static void problem_free(hvi_problem *p) {
-  problem *own = (problem *)p;
-  hvi_alias_free(&own->t.alias);
-  hvi_free(own->t.unit);
-  hvi_free(own->t.mean);
-  hvi_mdp_free(own->t.mdp);
-  hvi_free(own);
+  hvi_alias_free(&((hvi_trajectory *)p)->alias);
+  hvi_mdp_free(((hvi_trajectory *)p)->mdp);
+  hvi_single_free(p);
 }
 
 static const hvi_problem_ops problem_ops = {.name = "policy evaluation along a trajectory",
@@ -239,97 +211,61 @@ static hvi_status check(const hvi_mdp *mdp, const hvi_trajectory_settings *s, hv
                        (int)MOST_FEATURES, mdp->d);
 }
 
-/* D = Xi, C = Xi (I - gamma P), r = Xi r */
-static void tabular_means(hvi_trajectory *t) {
-  const hvi_mdp *m = t->mdp;
-  const size_t n = t->states;
-  for (size_t s = 0; s < n; s++) {
-    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
-    double *C = hvi_sample_C(t->mean, n) + s * n;
-    for (size_t k = 0; k < row.count; k++)
-      C[hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
-    C[s] += m->law[s];
-    hvi_sample_D(t->mean)[s * n + s] = m->law[s];
-    hvi_sample_r(t->mean, n)[s] = m->law[s] * m->reward[s];
-  }
-}
-
+/* D, C and r of the stationary law; tabular: Xi, Xi (I - gamma P), Xi r. */
 static void find_means(hvi_trajectory *t) {
   const hvi_mdp *m = t->mdp;
   const size_t d = t->d;
+  double *D = hvi_sample_D(t->mean), *C = hvi_sample_C(t->mean, d), *r = hvi_sample_r(t->mean, d);
   t->mean->count = SIZE_MAX;
   if (t->phi) {
-    hvi_vec_copy(hvi_sample_D(t->mean), m->gram, d * d);
-    hvi_vec_copy(hvi_sample_C(t->mean, d), m->C, d * d);
-    hvi_vec_copy(hvi_sample_r(t->mean, d), m->b, d);
-  } else {
-    tabular_means(t);
+    hvi_vec_copy(D, m->gram, d * d);
+    hvi_vec_copy(C, m->C, d * d);
+    hvi_vec_copy(r, m->b, d);
+  }
+  for (size_t s = 0; !t->phi && s < d; s++) {
+    const hvi_mdp_row row = hvi_mdp_row_of(m, s);
+    for (size_t k = 0; k < row.count; k++)
+      C[s * d + hvi_mdp_column(&row, k)] -= m->gamma * (m->law[s] * row.value[k]);
+    C[s * d + s] += m->law[s];
+    D[s * d + s] = m->law[s];
+    r[s] = m->law[s] * m->reward[s];
   }
   digest(t, t->mean);
 }
 
-static size_t sample_doubles(const hvi_trajectory *t) {
-  const size_t d = t->d, eigen = d + d * d + hvi_dense_eigen_work(d);
-  return 3 * d * d + d + (t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA ? eigen : 0);
-}
-
-static hvi_status allocate(hvi_trajectory *t, hvi_error *err) {
-  t->base.sample_bytes = sizeof *t->mean + sample_doubles(t) * sizeof(double);
-  t->base.draw_steps = 1;
-  t->mean = hvi_alloc(1, t->base.sample_bytes);
-  if (!t->mean) return hvi_error_memory(err, "the means of a trajectory");
-  if (!t->phi) {
-    t->unit = hvi_alloc_doubles(2 * t->states - 1);
-    if (!t->unit) return hvi_error_memory(err, "the features of a trajectory");
-    t->unit[t->states - 1] = 1.0;
-  }
-  return hvi_alias_new(&t->alias, t->mdp, err);
-}
-
-/* What can be written down without memory of its own. */
-static void describe(problem *own, hvi_mdp *mdp, const hvi_trajectory_settings *s) {
-  const size_t d = mdp->d;
-  own->model = (model){.base = {.ops = &model_ops,
-                                .dim = d,
-                                .out = d,
-                                .cache = 1,
-                                .block_count = 1,
-                                .blocks = &own->model.block},
-                       .block = {.dim = d, .out = d},
-                       .trajectory = &own->t};
-  own->t = (hvi_trajectory){.base = {.ops = &problem_ops,
-                                     .model = &own->model.base,
-                                     .theta0 = mdp->theta0,
-                                     .eta = 1.0,
-                                     .set_count = 1,
-                                     .sets = &own->t.set},
-                            .mdp = mdp,
-                            .settings = *s,
-                            .states = mdp->n,
-                            .d = d,
-                            .gamma = mdp->gamma,
-                            .phi = mdp->phi,
-                            .reward = mdp->reward,
-                            .fixed_point = mdp->fixed_point,
-                            .set = {.kind = HVI_SET_FREE, .len = d}};
+static hvi_status fill(hvi_trajectory *t, hvi_error *err) {
+  const hvi_mdp *m = t->mdp;
+  const size_t d = m->d, eigen = d + d * d + hvi_dense_eigen_work(d);
+  const bool lambda = t->settings.scale == HVI_TRAJECTORY_SCALE_LAMBDA;
+  hvi_single_init(&t->one, &problem_ops, &model_ops, d, d, 1);
+  t->states = m->n;
+  t->d = d;
+  t->gamma = m->gamma;
+  t->phi = m->phi;
+  t->reward = m->reward;
+  t->fixed_point = m->fixed_point;
+  t->one.base.theta0 = m->theta0;
+  t->one.base.sample_bytes =
+      sizeof *t->mean + (3 * d * d + d + (lambda ? eigen : 0)) * sizeof(double);
+  t->one.base.draw_steps = 1;
+  t->one.owned[0] = t->mean = hvi_alloc(1, t->one.base.sample_bytes);
+  t->one.owned[1] = t->unit = hvi_alloc_doubles(t->phi ? 0 : 2 * t->states - 1);
+  if (!t->mean || !t->unit) return hvi_error_memory(err, "the means of a trajectory");
+  if (!t->phi) t->unit[t->states - 1] = 1.0;
+  HVI_TRY(hvi_alias_new(&t->alias, m, err));
+  find_means(t);
+  return HVI_OK;
 }
 
 hvi_status hvi_trajectory_problem_new(hvi_problem **p, hvi_mdp *mdp,
                                       const hvi_trajectory_settings *s, hvi_error *err) {
+  HVI_OWN_BY(hvi_mdp_release) hvi_mdp *own = mdp;
   *p = NULL;
-  hvi_status status = check(mdp, s, err);
-  problem *own = status ? NULL : hvi_alloc(1, sizeof *own);
-  if (!own) {
-    hvi_mdp_free(mdp);
-    return status ? status : hvi_error_memory(err, "a trajectory");
-  }
-  describe(own, mdp, s);
-  status = allocate(&own->t, err);
-  if (status) {
-    problem_free(&own->t.base);
-    return status;
-  }
-  find_means(&own->t);
-  *p = &own->t.base;
-  return HVI_OK;
+  HVI_TRY(check(mdp, s, err));
+  hvi_trajectory *t = hvi_alloc(1, sizeof *t);
+  if (!t) return hvi_error_memory(err, "a trajectory");
+  t->mdp = mdp;
+  t->settings = *s;
+  own = NULL;
+  return hvi_problem_settle(p, &t->one.base, fill(t, err));
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "problems/mdp/learners.h"
+#include "problems/single.h"
 
 #include <hvi/mdp.h>
 #include <hvi/rng.h>
@@ -50,7 +51,7 @@ typedef struct hvi_trajectory_sample {
 } hvi_trajectory_sample;
 
 typedef struct hvi_trajectory {
-  hvi_problem base;
+  hvi_single one;
   hvi_mdp *mdp; /* owned */
   hvi_trajectory_settings settings;
   size_t states, d;
@@ -61,7 +62,6 @@ typedef struct hvi_trajectory {
   hvi_alias alias;
   hvi_trajectory_sample *mean; /* exact D, C and r under the stationary law; count: SIZE_MAX */
   const double *fixed_point;   /* [d] theta of the projected fixed point */
-  hvi_set set;
 } hvi_trajectory;
 
 /* td0, td-lambda, lstd, tdc, gtd2, residual-gradient, NULL. */

@@ -1,6 +1,6 @@
 /*
- * The stationary law of a process and its values: v_pi, the projection, the projected fixed point,
- * and how far a theta is from them.
+ * What is found out about a process: its stationary law, coordinates for its features, its values
+ * v_pi, the projection and the projected fixed point; and how far a theta is from them.
  *
  * The law xi' P = xi', of a chain whose states all reach each other, is found directly when P fits
  * into a band (a walk of any size, any P of about 1,500 states): elimination in which nothing
@@ -14,6 +14,18 @@
  *   v_pi = r + gamma P v_pi        (I - gamma P is an M-matrix: elimination needs no exchanges)
  *   |v - v_pi|_max <= |r + gamma P v - v|_max / (1 - gamma)
  *
+ * Coordinates in which the range of Phi is orthonormal in the inner product of Xi.
+ *
+ *   G = Phi' Xi Phi = L L',   C = Phi' Xi (Phi - gamma P Phi),   b = Phi' Xi r
+ *   B = Phi L^-T,  B' Xi B = I,   K = B' Xi (I - gamma P) B = L^-1 C L^-T
+ *
+ * The projected fixed point C theta = b is K y = L^-1 b, theta = L^-T y; K's symmetric part is at
+ * least 1 - gamma however badly the features are scaled. Sums over states go block by block, so
+ * that P Phi is never stored.
+ *
+ * Rank: in the Cholesky factor of G with unit diagonal, the squared pivot of a column is sin^2 of
+ * its angle to the columns before it. Below 1e-12 it is rounding, and the column depends on those.
+ *
  * For z = Phi theta in the range of Phi, with Pi the projection in the norm of Xi,
  *
  *   MSPBE = |Pi (T z - z)|^2 = g' G^-1 g,  g = Phi' Xi (T z - z),
@@ -26,10 +38,11 @@
 #include "num/bicgstab.h"
 #include "num/dense.h"
 #include "num/vec.h"
+#include "vi/sets.h"
 
-enum { POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };
+enum { BLOCK = 512, POWER_STEPS = 200, POLISH_STEPS = 30, MOST_PRODUCTS = 20000, ROUNDS = 5 };
 static const double damping = 0.9;
-static const double goal = 2e-15, acceptable = 1e-13;
+static const double goal = 2e-15, acceptable = 1e-13, least_sine2 = 1e-12;
 
 /* Half the width of the band that holds all of P. */
 static size_t band_width(const hvi_mdp *m) {
@@ -82,24 +95,19 @@ static hvi_status law_by_elimination(hvi_mdp *m, size_t width, hvi_error *err) {
   return good ? HVI_OK : complain_small(err);
 }
 
-/* One damped step in place with y as workspace; returns |P'x - x|_1 before it. */
-static double power_step(const hvi_mdp *m, double *x, double *y) {
-  double change = 0.0, sum = 0.0;
-  hvi_mdp_transit_t(y, m, x);
-  for (size_t i = 0; i < m->n; i++) {
-    change += fabs(y[i] - x[i]);
-    x[i] += damping * (y[i] - x[i]);
-    sum += x[i];
-  }
-  hvi_vec_scale(x, 1.0 / sum, m->n);
-  return change;
-}
-
-/* Steps until the change is rounding or no longer falls; returns the change. */
+/* Damped steps in place, with y as workspace, until the change |P'x - x|_1 is rounding or no longer
+ * falls; returns the change. */
 static double power(const hvi_mdp *m, double *x, double *y, size_t most) {
   double change = INFINITY;
   for (size_t k = 0; k < most; k++) {
-    const double now = power_step(m, x, y);
+    double now = 0.0, sum = 0.0;
+    hvi_mdp_transit_t(y, m, x);
+    for (size_t i = 0; i < m->n; i++) {
+      now += fabs(y[i] - x[i]);
+      x[i] += damping * (y[i] - x[i]);
+      sum += x[i];
+    }
+    hvi_vec_scale(x, 1.0 / sum, m->n);
     if (now <= goal || (k > 10 && now <= acceptable && now > 0.99 * change)) return now;
     change = now;
   }
@@ -130,7 +138,7 @@ static void correct(hvi_mdp *m, double *x, double *work) {
 }
 
 static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
-  double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
+  HVI_OWN double *work = hvi_alloc_doubles(2 * m->n + hvi_bicgstab_work(m->n));
   if (!work) return hvi_error_memory(err, "the stationary law");
   for (size_t i = 0; i < m->n; i++) m->law[i] = 1.0 / (double)m->n;
   double change = power(m, m->law, work, POWER_STEPS);
@@ -138,7 +146,6 @@ static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
     correct(m, m->law, work);
     change = power(m, m->law, work, POLISH_STEPS);
   }
-  hvi_free(work);
   for (size_t i = 0; i < m->n; i++)
     if (!(m->law[i] > 0.0)) return complain_small(err);
   if (change <= acceptable) return HVI_OK;
@@ -148,15 +155,127 @@ static hvi_status law_by_iteration(hvi_mdp *m, hvi_error *err) {
                        change);
 }
 
-hvi_status hvi_mdp_find_law(hvi_mdp *m, hvi_error *err) {
-  m->law = hvi_alloc_doubles(m->n);
-  if (!m->law) return hvi_error_memory(err, "the stationary law");
+static hvi_status find_law(hvi_mdp *m, hvi_error *err) {
   const size_t width = band_width(m);
   if (band_fits(m, width, false)) return law_by_elimination(m, width, err);
   hvi_status status = law_by_iteration(m, err);
   if (status == HVI_ERROR_UNSUPPORTED && band_fits(m, width, true))
     status = law_by_elimination(m, width, err);
   return status;
+}
+
+/* out[d] = Phi' Xi x; scaled[n] is workspace. */
+static void correlate(double *out, const hvi_mdp *m, const double *x, double *scaled) {
+  for (size_t i = 0; i < m->n; i++) scaled[i] = m->law[i] * x[i];
+  hvi_dense_mul_t(out, m->phi, scaled, m->n, m->d);
+}
+
+/* out[count][d] = rows begin .. of xi (phi - gamma P phi), or of xi phi when gamma is 0. */
+static void weighted_rows(double *out, const hvi_mdp *m, double gamma, size_t begin, size_t count) {
+  const size_t d = m->d;
+  hvi_vec_copy(out, m->phi + begin * d, count * d);
+  if (gamma != 0.0 && m->P) {
+    double *moved = out + BLOCK * d;
+    hvi_dense_matmul(moved, m->P + begin * m->n, m->phi, count, m->n, d);
+    hvi_vec_add(out, -gamma, moved, count * d);
+  } else if (gamma != 0.0) {
+    const hvi_sparse *S = &m->sparse;
+    for (size_t i = 0; i < count; i++)
+      for (size_t k = S->start[begin + i]; k < S->start[begin + i + 1]; k++)
+        hvi_vec_add(out + i * d, -gamma * S->value[k], m->phi + S->column[k] * d, d);
+  }
+  for (size_t i = 0; i < count; i++) hvi_vec_scale(out + i * d, m->law[begin + i], d);
+}
+
+/* A[d][d] = Phi' Xi (Phi - gamma P Phi); rows has 2 BLOCK d doubles. */
+static void accumulate(double *A, const hvi_mdp *m, double gamma, double *rows) {
+  hvi_vec_zero(A, m->d * m->d);
+  for (size_t begin = 0; begin < m->n; begin += BLOCK) {
+    const size_t left = m->n - begin, count = left < BLOCK ? left : BLOCK;
+    weighted_rows(rows, m, gamma, begin, count);
+    hvi_dense_matmul_t_add(A, m->phi + begin * m->d, rows, count, m->d, m->d);
+  }
+}
+
+/* One step of Cholesky: row j of the factor L of G with unit diagonal. Returns its pivot squared. */
+static double factor_row(double *L, const double *G, const double *scale, size_t d, size_t j) {
+  double pivot2 = 1.0;
+  for (size_t k = 0; k < j; k++) {
+    const double g = G[j * d + k] / (scale[j] * scale[k]);
+    L[j * d + k] = (g - hvi_vec_dot(L + j * d, L + k * d, k)) / L[k * d + k];
+    pivot2 -= L[j * d + k] * L[j * d + k];
+  }
+  L[j * d + j] = sqrt(fmax(pivot2, 0.0));
+  return pivot2;
+}
+
+/* Names the columns before j that column j is made of: c' L = row j of L. */
+static hvi_status complain_rank(const double *L, size_t d, size_t j, double *c, hvi_error *err) {
+  char list[120] = "";
+  for (size_t k = j; k-- > 0;) {
+    c[k] = L[j * d + k];
+    for (size_t i = k + 1; i < j; i++) c[k] -= c[i] * L[i * d + k];
+    c[k] /= L[k * d + k];
+  }
+  for (size_t k = 0; k < j; k++) {
+    const size_t used = strlen(list);
+    if (fabs(c[k]) < 1e-5) continue;
+    if (used + 32 > sizeof list) {
+      strcat(list, ", ...");
+      break;
+    }
+    snprintf(list + used, sizeof list - used, "%s%zu", used ? ", " : "", k + 1);
+  }
+  return hvi_error_input(
+      err, "the features lack full column rank: column %zu is a combination of columns %s", j + 1,
+      list);
+}
+
+/* G = L L'; c[d] and scale[d] are workspace. */
+static hvi_status factor_gram(double *L, const double *G, double *scale, double *c, size_t d,
+                              hvi_error *err) {
+  for (size_t j = 0; j < d; j++) {
+    scale[j] = sqrt(G[j * d + j]);
+    if (!(scale[j] > 0.0))
+      return hvi_error_input(err, "the features lack full column rank: column %zu is zero", j + 1);
+  }
+  for (size_t j = 0; j < d; j++)
+    if (factor_row(L, G, scale, d, j) < least_sine2) return complain_rank(L, d, j, c, err);
+  for (size_t j = 0; j < d; j++) hvi_vec_scale(L + j * d, scale[j], j + 1);
+  return HVI_OK;
+}
+
+/* g <- L^-T L^-1 g = (Phi' Xi Phi)^-1 g */
+static void solve_gram(const hvi_mdp *m, double *g) {
+  const size_t d = m->d;
+  const double *L = m->factor;
+  hvi_lower_solve(L, g, d);
+  for (size_t i = d; i-- > 0;) {
+    g[i] /= L[i * d + i];
+    hvi_vec_add(g, -g[i], L + i * d, i);
+  }
+}
+
+static hvi_status find_coordinates(hvi_mdp *m, hvi_error *err) {
+  const size_t d = m->d;
+  if (d > m->n)
+    return hvi_error_input(err, "the features lack full column rank: %zu columns on %zu states", d,
+                           m->n);
+  HVI_OWN double *work = hvi_alloc_doubles(m->n + 2 * BLOCK * d + 2 * d);
+  if (!work) return hvi_error_memory(err, "the features' Gram matrix");
+  double *rows = work + m->n;
+  accumulate(m->gram, m, 0.0, rows);
+  HVI_TRY(factor_gram(m->factor, m->gram, rows, rows + d, d, err));
+  accumulate(m->C, m, m->gamma, rows);
+  correlate(m->b, m, m->reward, work);
+  hvi_vec_copy(m->reduced, m->C, d * d);
+  hvi_matrix_whiten(m->reduced, m->factor, d);
+  for (size_t j = 0; j < d; j++) {
+    /* row j of L^-T is column j of L^-1 */
+    m->mix[j * d + j] = 1.0;
+    hvi_lower_solve(m->factor, m->mix + j * d, d);
+  }
+  return HVI_OK;
 }
 
 /* y = x - gamma P x */
@@ -179,32 +298,27 @@ static double error_of(const hvi_mdp *m, const double *v, double *tv) {
 
 static hvi_status values_by_elimination(const hvi_mdp *m, size_t width, double *v, hvi_error *err) {
   hvi_band A;
-  hvi_status status = band_new(&A, m, width, 1.0, -m->gamma, err);
-  double *e = status ? NULL : hvi_alloc_doubles(m->n);
-  if (!status && !e) status = hvi_error_memory(err, "the values");
-  if (!status) {
-    hvi_band_factor(&A);
-    hvi_vec_copy(v, m->reward, m->n);
-    hvi_band_solve(v, &A);
-    /* once more on what rounding has left */
-    error_of(m, v, e);
-    hvi_vec_add(e, -1.0, v, m->n);
-    hvi_band_solve(e, &A);
-    hvi_vec_add(v, 1.0, e, m->n);
-  }
-  hvi_free(e);
-  hvi_free(A.entries);
-  return status;
+  HVI_TRY(band_new(&A, m, width, 1.0, -m->gamma, err));
+  HVI_OWN double *entries = A.entries, *e = hvi_alloc_doubles(m->n);
+  if (!e) return hvi_error_memory(err, "the values");
+  hvi_band_factor(&A);
+  hvi_vec_copy(v, m->reward, m->n);
+  hvi_band_solve(v, &A);
+  /* once more on what rounding has left */
+  error_of(m, v, e);
+  hvi_vec_add(e, -1.0, v, m->n);
+  hvi_band_solve(e, &A);
+  hvi_vec_add(v, 1.0, e, m->n);
+  return HVI_OK;
 }
 
 static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
   const hvi_linear_map map = {m->n, m->n, apply, NULL, m};
-  double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
+  HVI_OWN double *work = hvi_alloc_doubles(hvi_bicgstab_work(m->n));
   if (!work) return hvi_error_memory(err, "the values");
   hvi_vec_copy(v, m->reward, m->n);
   hvi_bicgstab_solve(v, &map, m->reward, 1e-15, MOST_PRODUCTS, work);
   const double error = error_of(m, v, work);
-  hvi_free(work);
   /* a few units of rounding, or an error of 1e-12 in the values, whichever is easier */
   if (error <= fmax(1e-14, 1e-12 * (1.0 - m->gamma))) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
@@ -213,44 +327,44 @@ static hvi_status values_by_iteration(hvi_mdp *m, double *v, hvi_error *err) {
                        error, m->gamma);
 }
 
-static hvi_status find_true_values(hvi_mdp *m, hvi_error *err) {
+/* v_pi, and K y = L^-1 b,  theta = L^-T y = mix y */
+static hvi_status find_values(hvi_mdp *m, hvi_error *err) {
   const size_t width = band_width(m);
-  m->true_values = hvi_alloc_doubles(m->n);
-  if (!m->true_values) return hvi_error_memory(err, "the values");
-  if (band_fits(m, width, false)) return values_by_elimination(m, width, m->true_values, err);
-  return values_by_iteration(m, m->true_values, err);
-}
-
-/* K y = L^-1 b,  theta = L^-T y = mix y */
-static hvi_status find_fixed_point(hvi_mdp *m, hvi_error *err) {
-  double *y = hvi_copy_doubles(m->b, m->d);
+  HVI_TRY(band_fits(m, width, false) ? values_by_elimination(m, width, m->true_values, err)
+                                     : values_by_iteration(m, m->true_values, err));
+  if (!m->phi) {
+    hvi_vec_copy(m->fixed_point, m->true_values, m->n);
+    return HVI_OK;
+  }
+  HVI_OWN double *y = hvi_copy_doubles(m->b, m->d);
   if (!y) return hvi_error_memory(err, "the projected fixed point");
-  hvi_mdp_whiten(m, y);
-  hvi_status status = hvi_dense_solve(y, m->reduced, y, m->d, err);
-  if (!status) hvi_dense_mul(m->fixed_point, m->mix, y, m->d, m->d);
-  hvi_free(y);
-  return status;
-}
-
-hvi_status hvi_mdp_find_values(hvi_mdp *m, hvi_error *err) {
-  HVI_TRY(find_true_values(m, err));
-  m->fixed_point = hvi_alloc_doubles(m->d);
-  if (!m->fixed_point) return hvi_error_memory(err, "the projected fixed point");
-  if (m->phi) return find_fixed_point(m, err);
-  hvi_vec_copy(m->fixed_point, m->true_values, m->n);
+  hvi_lower_solve(m->factor, y, m->d);
+  HVI_TRY(hvi_dense_solve(y, m->reduced, y, m->d, err));
+  hvi_dense_mul(m->fixed_point, m->mix, y, m->d, m->d);
   return HVI_OK;
 }
 
-hvi_status hvi_mdp_true_values(const hvi_mdp *m, double *v, hvi_error *err) {
-  (void)err;
-  hvi_vec_copy(v, m->true_values, m->n);
-  return HVI_OK;
+hvi_status hvi_mdp_solve(hvi_mdp *m, hvi_error *err) {
+  const size_t n = m->n, d = m->phi ? m->d : 0;
+  if (!hvi_alloc_pieces({&m->law, n}, {&m->true_values, n}, {&m->fixed_point, m->d}, {&m->b, d},
+                        {&m->gram, d * d}, {&m->C, d * d}, {&m->factor, d * d}, {&m->mix, d * d},
+                        {&m->reduced, d * d}))
+    return hvi_error_memory(err, "the values of a process");
+  HVI_TRY(find_law(m, err));
+  HVI_TRY(m->phi ? find_coordinates(m, err) : HVI_OK);
+  return find_values(m, err);
 }
 
-hvi_status hvi_mdp_fixed_point(const hvi_mdp *m, double *theta, hvi_error *err) {
-  (void)err;
-  hvi_vec_copy(theta, m->fixed_point, m->d);
-  return HVI_OK;
+double hvi_mdp_distance2(const hvi_mdp *m, const double *x, const double *y) {
+  double sum = 0.0;
+  for (size_t i = 0; !m->phi && i < m->n; i++) sum += m->law[i] * (x[i] - y[i]) * (x[i] - y[i]);
+  /* |L' (x - y)|^2 */
+  for (size_t j = 0; m->phi && j < m->d; j++) {
+    double c = 0.0;
+    for (size_t i = j; i < m->d; i++) c += m->factor[i * m->d + j] * (x[i] - y[i]);
+    sum += c * c;
+  }
+  return sum;
 }
 
 hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi_error *err) {
@@ -258,37 +372,24 @@ hvi_status hvi_mdp_project(const hvi_mdp *m, const double *z, double *theta, hvi
     hvi_vec_copy(theta, z, m->n);
     return HVI_OK;
   }
-  double *work = hvi_alloc_doubles(2 * m->n + m->d);
+  HVI_OWN double *work = hvi_alloc_doubles(2 * m->n + m->d);
   if (!work) return hvi_error_memory(err, "a projection");
   double *rest = work + m->n, *g = rest + m->n;
-  hvi_mdp_correlate(theta, m, z, work);
-  hvi_mdp_solve_gram(m, theta);
+  correlate(theta, m, z, work);
+  solve_gram(m, theta);
   /* once more on the rest: the Gram matrix has squared the features' condition */
   hvi_mdp_values(m, theta, rest);
   for (size_t i = 0; i < m->n; i++) rest[i] = z[i] - rest[i];
-  hvi_mdp_correlate(g, m, rest, work);
-  hvi_mdp_solve_gram(m, g);
+  correlate(g, m, rest, work);
+  solve_gram(m, g);
   hvi_vec_add(theta, 1.0, g, m->d);
-  hvi_free(work);
   return HVI_OK;
-}
-
-/* |Pi x|^2_Xi for any x[n]; g[d] and scaled[n] are workspace. */
-static double projected_norm2(const hvi_mdp *m, const double *x, double *g, double *scaled) {
-  if (!m->phi) {
-    double sum = 0.0;
-    for (size_t i = 0; i < m->n; i++) sum += m->law[i] * x[i] * x[i];
-    return sum;
-  }
-  hvi_mdp_correlate(g, m, x, scaled);
-  hvi_mdp_whiten(m, g);
-  return hvi_vec_norm2(g, m->d);
 }
 
 hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double *theta,
                            hvi_error *err) {
   const size_t n = m->n;
-  double *work = hvi_alloc_doubles(3 * n + m->d);
+  HVI_OWN double *work = hvi_alloc_doubles(3 * n + m->d);
   if (!work) return hvi_error_memory(err, "the measures");
   double *z = work, *tz = z + n, *scaled = tz + n, *g = scaled + n;
   *out = (hvi_mdp_measures){.to_fixed_point = hvi_mdp_distance2(m, theta, m->fixed_point)};
@@ -298,9 +399,13 @@ hvi_status hvi_mdp_measure(hvi_mdp_measures *out, const hvi_mdp *m, const double
     const double off = z[i] - m->true_values[i];
     out->to_true_values += m->law[i] * off * off;
     tz[i] -= z[i];
+    if (!m->phi) out->mspbe += m->law[i] * tz[i] * tz[i];
   }
-  out->mspbe = projected_norm2(m, tz, g, scaled);
+  if (m->phi) {
+    correlate(g, m, tz, scaled);
+    hvi_lower_solve(m->factor, g, m->d);
+    out->mspbe = hvi_vec_norm2(g, m->d);
+  }
   out->bellman_gap = 0.5 * out->mspbe;
-  hvi_free(work);
   return HVI_OK;
 }

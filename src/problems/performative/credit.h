@@ -20,7 +20,7 @@ extern const size_t hvi_credit_strategic[HVI_CREDIT_STRATEGIC];
 
 typedef struct hvi_credit_data {
   size_t rows;
-  double *x;       /* [rows][11], the last column 1 */
+  double *x;       /* [rows][11], the last column 1; owns the next two */
   double *y;       /* [rows] 1: default, 0: none */
   double *product; /* [11][11] x'x / rows */
 } hvi_credit_data;
@@ -30,9 +30,6 @@ hvi_status hvi_credit_data_new(hvi_credit_data *data, const char *source, size_t
                                uint64_t seed, hvi_error *err);
 void hvi_credit_data_clear(hvi_credit_data *data);
 
-/* log(1 + exp(s)) - y s, the loss of logit s */
-double hvi_credit_loss(double s, double y);
-double hvi_credit_sigmoid(double s);
 /* theta[11] = argmin 1/n sum_i loss(x_i theta, y_i) + lambda/2 |theta without its bias|^2 by
  * Newton's method, that least value, and the curvature 1/n sum_i s'(x_i theta) x_i x_i' [11][11]
  * there. */

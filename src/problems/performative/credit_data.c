@@ -13,24 +13,6 @@ enum { WIDTH = HVI_CREDIT_WIDTH, LABEL = HVI_CREDIT_FEATURES, COLUMNS, MOST_OTHE
 
 const size_t hvi_credit_strategic[HVI_CREDIT_STRATEGIC] = {0, 5, 7};
 
-/*
- * Synthetic credit records with plausible marginals.
- *
- * Every borrower has a risk r ~ N(+-1/2, 1), above zero on average for those who default, and with
- * independent standard normals e:
- *   0 utilisation       exp(-1.3 + 0.6 r + 0.9 e): a heavy tail, a few above 10
- *   1 age               52 - 4 r + 14 e, between 21 and 100
- *   2 30-59 days late   Poisson(exp(-1.1 + 0.8 r))
- *   3 debt ratio        exp(-1 + 0.1 r + 0.8 e)
- *   4 monthly income    exp(8.7 - 0.2 r + 0.6 e)
- *   5 open lines        8.5 - 0.4 r + 5 e, whole, not negative
- *   6 90 days late      Poisson(exp(-1.8 + r))
- *   7 real estate       Poisson(exp(-0.1 - 0.1 r))
- *   8 60-89 days late   Poisson(exp(-2 + 0.9 r))
- *   9 dependents        Poisson(exp(-0.2 + 0.1 r))
- * The share of defaults is the cleaned file's, 8,357 of 18,357.
- */
-
 /* By counting products of uniforms; the mean stays below 100. */
 static double draw_poisson(hvi_rng *rng, double log_mean) {
   const double end = exp(-fmin(exp(log_mean), 100.0));
@@ -42,13 +24,19 @@ static double draw_poisson(hvi_rng *rng, double log_mean) {
   return count;
 }
 
+/*
+ * A synthetic borrower with plausible marginals: those who default have a risk r ~ N(1/2, 1), the
+ * others N(-1/2, 1), and what is not a Poisson number has a standard normal of its own besides.
+ */
 static void draw_borrower(double *x, double y, hvi_rng *rng) {
   const double r = y - 0.5 + hvi_rng_normal(rng);
+  /* utilisation: a heavy tail, a few above 10; age; 30-59 days late; debt ratio; monthly income */
   x[0] = exp(-1.3 + 0.6 * r + 0.9 * hvi_rng_normal(rng));
   x[1] = round(fmin(fmax(52.0 - 4.0 * r + 14.0 * hvi_rng_normal(rng), 21.0), 100.0));
   x[2] = draw_poisson(rng, -1.1 + 0.8 * r);
   x[3] = exp(-1.0 + 0.1 * r + 0.8 * hvi_rng_normal(rng));
   x[4] = round(exp(8.7 - 0.2 * r + 0.6 * hvi_rng_normal(rng)));
+  /* open lines; 90 days late; real estate; 60-89 days late; dependents */
   x[5] = round(fmax(8.5 - 0.4 * r + 5.0 * hvi_rng_normal(rng), 0.0));
   x[6] = draw_poisson(rng, -1.8 + r);
   x[7] = draw_poisson(rng, -0.1 - 0.1 * r);
@@ -56,6 +44,7 @@ static void draw_borrower(double *x, double y, hvi_rng *rng) {
   x[9] = draw_poisson(rng, -0.2 + 0.1 * r);
 }
 
+/* The share of defaults is the cleaned file's. */
 static void draw_records(hvi_credit_data *data, uint64_t seed) {
   hvi_rng rng = hvi_rng_new(seed, "credit-records", 0);
   const double share = 8357.0 / 18357.0;
@@ -95,69 +84,60 @@ static hvi_status find_columns(size_t at[COLUMNS], const hvi_table *t, const cha
   return HVI_OK;
 }
 
-/* One complete row into x[10] and y; false when a value is missing. */
-static bool take_row(double *x, double *y, const double *row, const size_t at[COLUMNS]) {
-  for (size_t k = 0; k < HVI_CREDIT_FEATURES; k++) {
-    x[k] = row[at[k]];
-    if (isnan(x[k])) return false;
-  }
-  *y = row[at[LABEL]];
-  return !isnan(*y);
+/* Room for so many rows, in one block. */
+static hvi_status allocate(hvi_credit_data *data, size_t rows, hvi_error *err) {
+  data->x = hvi_alloc_doubles(rows * (WIDTH + 1) + (size_t)WIDTH * WIDTH);
+  if (!data->x) return hvi_error_memory(err, "credit records");
+  data->y = data->x + rows * WIDTH;
+  data->product = data->y + rows;
+  return HVI_OK;
 }
 
-static hvi_status take_rows(hvi_credit_data *data, const hvi_table *t, const char *path,
-                            hvi_error *err) {
+/* The complete rows of a file, in its order: columns are found by their names. */
+static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_error *err) {
+  HVI_OWN_BY(hvi_table_clear) hvi_table t = {0};
   size_t at[COLUMNS];
-  HVI_TRY(find_columns(at, t, path, err));
+  HVI_TRY(hvi_table_read(&t, path, max_bytes, err));
+  HVI_TRY(find_columns(at, &t, path, err));
+  HVI_TRY(allocate(data, t.rows, err));
   data->rows = 0;
-  data->x = hvi_alloc_doubles(t->rows * WIDTH);
-  data->y = hvi_alloc_doubles(t->rows);
-  if (!data->x || !data->y) return hvi_error_memory(err, "credit records");
-  for (size_t i = 0; i < t->rows; i++) {
-    double *y = &data->y[data->rows];
-    if (!take_row(data->x + data->rows * WIDTH, y, t->data + i * t->columns, at)) continue;
-    if (*y != 0.0 && *y != 1.0)
+  for (size_t i = 0; i < t.rows; i++) {
+    double *x = data->x + data->rows * WIDTH; /* the label is where the bias will be */
+    bool complete = true;
+    for (size_t k = 0; k < COLUMNS; k++) {
+      x[k] = t.data[i * t.columns + at[k]];
+      complete &= !isnan(x[k]);
+    }
+    if (!complete) continue;
+    if (x[LABEL] != 0.0 && x[LABEL] != 1.0)
       return hvi_error_input(err, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2, names[LABEL],
-                             *y);
-    data->rows++;
+                             x[LABEL]);
+    data->y[data->rows++] = x[LABEL];
   }
   if (data->rows) return HVI_OK;
   return hvi_error_input(err, "%s: every row lacks a value", path);
 }
 
-/* The complete rows of a file, in its order: columns are found by their names. */
-static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_error *err) {
-  hvi_table t;
-  HVI_TRY(hvi_table_read(&t, path, max_bytes, err));
-  hvi_status status = take_rows(data, &t, path, err);
-  hvi_table_clear(&t);
-  return status;
-}
-
-/* Column j to mean 0 and variance 1; false when it is constant. */
-static bool standardise(double *x, size_t rows, size_t j) {
-  double sum = 0.0, squares = 0.0;
-  for (size_t i = 0; i < rows; i++) sum += x[i * WIDTH + j];
-  const double mean = sum / (double)rows;
-  for (size_t i = 0; i < rows; i++) {
-    x[i * WIDTH + j] -= mean;
-    squares += x[i * WIDTH + j] * x[i * WIDTH + j];
-  }
-  const double sd = sqrt(squares / (double)rows);
-  if (!(sd > 1e-12 * fabs(mean)) || !isfinite(sd)) return false;
-  for (size_t i = 0; i < rows; i++) x[i * WIDTH + j] /= sd;
-  return true;
-}
-
-static hvi_status standardise_all(hvi_credit_data *data, const char *source, hvi_error *err) {
+/* Features to mean 0 and variance 1. */
+static hvi_status standardise(hvi_credit_data *data, const char *source, hvi_error *err) {
+  const size_t rows = data->rows;
   for (size_t j = 0; j < HVI_CREDIT_FEATURES; j++) {
-    if (!standardise(data->x, data->rows, j))
+    double sum = 0.0, squares = 0.0, *x = data->x + j;
+    for (size_t i = 0; i < rows; i++) sum += x[i * WIDTH];
+    const double mean = sum / (double)rows;
+    for (size_t i = 0; i < rows; i++) {
+      x[i * WIDTH] -= mean;
+      squares += x[i * WIDTH] * x[i * WIDTH];
+    }
+    const double sd = sqrt(squares / (double)rows);
+    if (!(sd > 1e-12 * fabs(mean)) || !isfinite(sd))
       return hvi_error_input(err,
                              "%s: feature %zu is the same in all %zu complete rows and cannot be "
                              "standardised",
-                             source, j, data->rows);
+                             source, j, rows);
+    for (size_t i = 0; i < rows; i++) x[i * WIDTH] /= sd;
   }
-  for (size_t i = 0; i < data->rows; i++) data->x[i * WIDTH + HVI_CREDIT_BIAS] = 1.0;
+  for (size_t i = 0; i < rows; i++) data->x[i * WIDTH + HVI_CREDIT_BIAS] = 1.0;
   return HVI_OK;
 }
 
@@ -176,32 +156,17 @@ static hvi_status select_rows(hvi_credit_data *data, const char *source, hvi_err
                          source);
 }
 
-static void form_product(hvi_credit_data *data) {
-  double *P = data->product;
-  for (size_t i = 0; i < data->rows; i++) {
-    const double *x = data->x + i * WIDTH;
-    for (size_t j = 0; j < WIDTH; j++) hvi_vec_add(P + j * WIDTH, x[j], x, WIDTH);
-  }
-  hvi_vec_scale(P, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);
-}
-
 static hvi_status fill(hvi_credit_data *data, const char *source, uint64_t seed, hvi_error *err) {
   const bool synthetic = strcmp(source, "synthetic") == 0;
-  hvi_status status = HVI_OK;
-  if (synthetic) {
-    data->x = hvi_alloc_doubles(data->rows * WIDTH);
-    data->y = hvi_alloc_doubles(data->rows);
-    if (!data->x || !data->y) return hvi_error_memory(err, "credit records");
-    draw_records(data, seed);
-  } else {
-    status = read_records(data, source, err);
+  HVI_TRY(synthetic ? allocate(data, data->rows, err) : read_records(data, source, err));
+  if (synthetic) draw_records(data, seed);
+  HVI_TRY(standardise(data, source, err));
+  HVI_TRY(synthetic ? HVI_OK : select_rows(data, source, err));
+  for (size_t i = 0; i < data->rows; i++) {
+    const double *x = data->x + i * WIDTH;
+    for (size_t j = 0; j < WIDTH; j++) hvi_vec_add(data->product + j * WIDTH, x[j], x, WIDTH);
   }
-  if (!status) status = standardise_all(data, source, err);
-  if (!status && !synthetic) status = select_rows(data, source, err);
-  if (status) return status;
-  data->product = hvi_alloc_doubles((size_t)WIDTH * WIDTH);
-  if (!data->product) return hvi_error_memory(err, "credit records");
-  form_product(data);
+  hvi_vec_scale(data->product, 1.0 / (double)data->rows, (size_t)WIDTH * WIDTH);
   return HVI_OK;
 }
 
@@ -215,7 +180,5 @@ hvi_status hvi_credit_data_new(hvi_credit_data *data, const char *source, size_t
 
 void hvi_credit_data_clear(hvi_credit_data *data) {
   hvi_free(data->x);
-  hvi_free(data->y);
-  hvi_free(data->product);
   *data = (hvi_credit_data){0};
 }

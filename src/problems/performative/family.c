@@ -25,14 +25,9 @@ hvi_status hvi_performative_measure(hvi_performative_measures *out, const hvi_pr
 bool hvi_performative_cover(hvi_performative_coverage *out, const hvi_problem *p) {
   const hvi_performative_kind *kind = kind_of(p);
   if (!kind) return false;
-  *out = (hvi_performative_coverage){.key = kind->key,
-                                     .value = *(const double *)((const char *)p + kind->value),
-                                     .limit = kind->limit,
-                                     .below = kind->below,
-                                     .how = kind->how,
-                                     .parameter_beta = NAN,
-                                     .parameter_mu = NAN,
-                                     .parameter_limit = NAN};
+  *out = kind->cover;
+  out->value = *(const double *)((const char *)p + kind->value);
+  out->parameter_beta = out->parameter_mu = out->parameter_limit = NAN;
   p->ops->sensitivity(p, &out->beta, &out->mu);
   if (kind->in_parameters) kind->in_parameters(out, p);
   return true;

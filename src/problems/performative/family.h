@@ -9,11 +9,8 @@ typedef struct hvi_performative_kind {
   /* Measures that it does not set are NaN. */
   hvi_status (*measure)(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                         hvi_error *err);
-  const char *key; /* the rest as in hvi_performative_coverage */
-  size_t value;    /* offset of the key's value, a double, in the problem */
-  double limit;
-  bool below;
-  const char *how;
+  hvi_performative_coverage cover; /* what is the same for all problems of the kind */
+  size_t value;                    /* offset of the key's value, a double, in the problem */
   void (*in_parameters)(hvi_performative_coverage *out, const hvi_problem *p); /* optional */
 } hvi_performative_kind;
 

@@ -21,6 +21,7 @@
 #include "num/vec.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
+#include "problems/single.h"
 
 typedef struct linear_options {
   double eps;
@@ -46,11 +47,9 @@ const hvi_setting_table hvi_performative_linear_options = {"performative-linear"
 static const double kernel_scale = 0.5;
 
 typedef struct linear {
-  hvi_problem base;
-  hvi_set set;
+  hvi_single one;
   double eps;
-  double *M, *b, *z, *theta0; /* [n][n], [n], [n], [d] */
-  double *memory;
+  double *M, *b, *z, *theta0; /* [n][n], [n], [n], [d] in one block */
 } linear;
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
@@ -74,41 +73,34 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *mu = 1.0;
 }
 
-static void free_linear(hvi_problem *p) {
-  hvi_model_free(p->model);
-  hvi_free(((linear *)p)->memory);
-  hvi_free(p);
-}
-
 static const hvi_problem_ops linear_ops = {.name = "performative-linear",
                                            .operate = operate,
                                            .affine = affine,
                                            .sensitivity = sensitivity,
-                                           .free = free_linear};
+                                           .free = hvi_single_free};
 
 /* The least loss on any deployed targets is zero: the network reaches them. */
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
   const linear *l = (const linear *)p;
   const size_t n = p->model->out;
-  double *work = hvi_alloc_doubles(2 * n + p->model->cache);
+  HVI_OWN double *work = hvi_alloc_doubles(2 * n + p->model->cache);
   if (!work) return hvi_error_memory(err, "measuring a deployment");
   p->model->ops->eval(p->model, work + 2 * n, theta, work);
   operate(p, NULL, theta, work, work + n);
   out->loss_before = 0.5 * hvi_vec_dist2(work, l->b, n);
   out->loss_after = out->gap = 0.5 * hvi_vec_norm2(work + n, n);
-  hvi_free(work);
   return HVI_OK;
 }
 
 const hvi_performative_kind hvi_performative_linear = {
     .ops = &linear_ops,
     .measure = measure,
-    .key = "eps",
     .value = offsetof(linear, eps),
-    .limit = 1.0,
-    .below = true,
-    .how = "Exact: the targets are b + eps M z with |M| = 1."};
+    .cover = {.key = "eps",
+              .limit = 1.0,
+              .below = true,
+              .how = "Exact: the targets are b + eps M z with |M| = 1."}};
 
 /* M[n][n] with |M| = 1: orthogonal, or the skew part of a normal matrix over its norm. */
 static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_error *err) {
@@ -120,12 +112,11 @@ static hvi_status draw_matrix(double *M, size_t n, bool skew, hvi_rng *rng, hvi_
       M[j * n + i] = -M[i * n + j];
     }
   }
-  double *s = hvi_alloc_doubles(n);
+  HVI_OWN double *s = hvi_alloc_doubles(n);
   if (!s) return hvi_error_memory(err, "a matrix");
-  hvi_status status = hvi_dense_singular_values(s, M, n, n, err);
-  if (!status) hvi_vec_scale(M, 1.0 / s[0], n * n);
-  hvi_free(s);
-  return status;
+  HVI_TRY(hvi_dense_singular_values(s, M, n, n, err));
+  hvi_vec_scale(M, 1.0 / s[0], n * n);
+  return HVI_OK;
 }
 
 /* z = s a' tanh(W x): W and a trainable, the scale a fixed last layer. */
@@ -140,34 +131,28 @@ static hvi_status make_network(hvi_model **model, const double *inputs, size_t n
   return hvi_stack_new(model, &spec, err);
 }
 
-static hvi_status fill(linear *l, const linear_options *v, hvi_rng *rng, hvi_error *err) {
-  const size_t n = v->n, d = v->hidden * (n + 1);
-  double *inputs = l->memory = hvi_alloc_doubles(2 * n * n + 2 * n + d);
-  if (!inputs) return hvi_error_memory(err, "performative-linear");
-  l->M = inputs + n * n;
-  l->b = l->M + n * n;
-  l->z = l->b + n;
-  l->base.solution = l->z;
-  l->base.theta0 = l->theta0 = l->z + n;
-  hvi_status status = draw_matrix(l->M, n, v->skew != 0, rng, err);
-  if (!status) status = hvi_dense_random_orthogonal(inputs, n, rng, err);
-  if (!status) status = make_network(&l->base.model, inputs, n, v->hidden, err);
-  if (status) return status;
-  hvi_rng_fill_normal(rng, 0.0, 1.0, n, l->z);
-  hvi_rng_fill_normal(rng, 0.0, 1.0, d, l->theta0);
-  hvi_dense_mul(l->b, l->M, l->z, n, n);
-  for (size_t i = 0; i < n; i++) l->b[i] = l->z[i] - l->eps * l->b[i];
-  return HVI_OK;
-}
-
 hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options *o,
                                        hvi_error *err) {
   const linear_options *v = (const void *)o->values;
+  const size_t n = v->n, d = v->hidden * (n + 1);
+  hvi_rng rng = hvi_rng_new(o->seed, "performative-linear", o->instance);
   linear *l = hvi_alloc(1, sizeof *l);
   if (!l) return hvi_error_memory(err, "performative-linear");
-  hvi_rng rng = hvi_rng_new(o->seed, "performative-linear", o->instance);
-  *l = (linear){.eps = v->eps, .set = {.kind = HVI_SET_FREE, .len = v->n}};
-  l->base = (hvi_problem){.ops = &linear_ops, .eta = 1.0, .set_count = 1, .sets = &l->set};
-  *problem = &l->base;
-  return fill(l, v, &rng, err);
+  hvi_single_init(&l->one, &linear_ops, NULL, d, n, 0);
+  *problem = &l->one.base;
+  l->eps = v->eps;
+  HVI_OWN double *inputs = hvi_alloc_doubles(n * n);
+  if (!inputs || !hvi_alloc_pieces({&l->M, n * n}, {&l->b, n}, {&l->z, n}, {&l->theta0, d}))
+    return hvi_error_memory(err, "performative-linear");
+  l->one.owned[0] = l->M;
+  l->one.base.solution = l->z;
+  l->one.base.theta0 = l->theta0;
+  HVI_TRY(draw_matrix(l->M, n, v->skew != 0, &rng, err));
+  HVI_TRY(hvi_dense_random_orthogonal(inputs, n, &rng, err));
+  HVI_TRY(make_network(&l->one.base.model, inputs, n, v->hidden, err));
+  hvi_rng_fill_normal(&rng, 0.0, 1.0, n, l->z);
+  hvi_rng_fill_normal(&rng, 0.0, 1.0, d, l->theta0);
+  hvi_dense_mul(l->b, l->M, l->z, n, n);
+  for (size_t i = 0; i < n; i++) l->b[i] = l->z[i] - l->eps * l->b[i];
+  return HVI_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/base.h"
 #include "problems/options.h"
 #include "problems/performative/family.h"
+#include "problems/single.h"
 
 typedef struct mean_options {
   double mean, eps, sigma, growth;
@@ -37,8 +38,7 @@ const hvi_setting_table hvi_performative_mean_options = {"performative-mean", si
 /* clang-format on */
 
 typedef struct mean {
-  hvi_problem base;
-  hvi_set set;
+  hvi_single one;
   mean_options options;
   double theta0, solution;
 } mean;
@@ -74,17 +74,12 @@ static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *mu = 1.0;
 }
 
-static void free_mean(hvi_problem *p) {
-  hvi_model_free(p->model);
-  hvi_free(p);
-}
-
 static const hvi_problem_ops mean_ops = {.name = "performative-mean",
                                          .operate = operate,
                                          .draw = draw,
                                          .affine = affine,
                                          .sensitivity = sensitivity,
-                                         .free = free_mean};
+                                         .free = hvi_single_free};
 
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
@@ -101,30 +96,27 @@ static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, 
 const hvi_performative_kind hvi_performative_mean = {
     .ops = &mean_ops,
     .measure = measure,
-    .key = "eps",
     .value = offsetof(mean, options.eps),
-    .limit = 1.0,
-    .below = true,
-    .how = "Exact: the mean moves by eps times theta."};
+    .cover = {.key = "eps",
+              .limit = 1.0,
+              .below = true,
+              .how = "Exact: the mean moves by eps times theta."}};
 
 hvi_status hvi_performative_mean_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   static const double identity = 1.0;
   const mean_options *v = (const void *)o->values;
   mean *m = hvi_alloc(1, sizeof *m);
   if (!m) return hvi_error_memory(err, "performative-mean");
-  *m = (mean){
-      .set = {.kind = HVI_SET_FREE, .len = 1}, .options = *v, .solution = v->mean / (1.0 - v->eps)};
-  m->base = (hvi_problem){.ops = &mean_ops,
-                          .theta0 = &m->theta0,
-                          .solution = v->eps == 1.0 ? NULL : &m->solution,
-                          .sample_bytes = sizeof(mean_sample),
-                          .eta = 1.0,
-                          .set_count = 1,
-                          .sets = &m->set};
+  hvi_single_init(&m->one, &mean_ops, NULL, 1, 1, 0);
+  *problem = &m->one.base;
+  m->options = *v;
+  m->solution = v->mean / (1.0 - v->eps);
+  m->one.base.theta0 = &m->theta0;
+  if (v->eps != 1.0) m->one.base.solution = &m->solution;
+  m->one.base.sample_bytes = sizeof(mean_sample);
   if (o->instance > 0) {
     hvi_rng rng = hvi_rng_new(o->seed, "performative-mean", o->instance);
     m->theta0 = 10.0 * hvi_rng_normal(&rng);
   }
-  *problem = &m->base;
-  return hvi_affine_new(&m->base.model, 1, 1, &identity, NULL, err);
+  return hvi_affine_new(&m->one.base.model, 1, 1, &identity, NULL, err);
 }

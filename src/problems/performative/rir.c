@@ -29,6 +29,7 @@
 #include "problems/options.h"
 #include "problems/performative/credit.h"
 #include "problems/performative/family.h"
+#include "problems/single.h"
 
 typedef struct rir_options {
   double delta;
@@ -51,16 +52,15 @@ const hvi_setting_table hvi_credit_rir_options = {"credit-rir", sizeof(rir_optio
 enum { LANES = 16, WIDTH = HVI_CREDIT_WIDTH, HIDDEN = HVI_RIR_HIDDEN, DIM = HVI_RIR_DIM };
 enum { SECOND = HIDDEN * WIDTH, LAST = SECOND + HIDDEN }; /* where w and c stand in theta */
 
-_Static_assert(sizeof(void *) <= sizeof(double), "an address fits where a double does");
-
-typedef struct rir_model {
-  hvi_model base;
-  hvi_block block;
-  const hvi_credit_data *data;
+typedef struct rir {
+  hvi_single one;
+  hvi_credit_data data;
   double delta;
-  double *lot;        /* [rows] uniform numbers of the fixed lot */
-  uint32_t *partners; /* [rows] whose features those get that are resampled in it */
-} rir_model;
+  double theta0[DIM];
+  double *labels, *weights, *bounds; /* [n] each, bounds twice; these and the next two: one block */
+  double *lot;                       /* [n] uniform numbers of the fixed lot */
+  uint32_t *partners;                /* [n] whose features those get that are resampled in it */
+} rir;
 
 /* A block of rows, and what the network makes of it. */
 typedef struct batch {
@@ -70,30 +70,28 @@ typedef struct batch {
   double z[LANES], slope[LANES];
 } batch;
 
-/* A cache: {the sample's address | slopes and hidden units of all blocks | the fixed lot's sources}
- */
-static size_t block_count(const rir_model *m) { return (m->data->rows + LANES - 1) / LANES; }
+/* A cache: {the sample's address | slopes and hidden units of the blocks | the lot's sources} */
+static size_t block_count(const rir *r) { return (r->data.rows + LANES - 1) / LANES; }
 
 static double *block_cache(double *cache, size_t b) { return cache + 1 + b * (1 + HIDDEN) * LANES; }
 
-static uint32_t *own_sources(const rir_model *m, double *cache) {
-  return (uint32_t *)(void *)block_cache(cache, block_count(m));
+static uint32_t *own_sources(const rir *r, double *cache) {
+  return (uint32_t *)(void *)block_cache(cache, block_count(r));
 }
 
-static const uint32_t *bound_sources(const rir_model *m, double *cache) {
-  const uint32_t *source;
-  memcpy(&source, cache, sizeof source);
-  return source ? source : own_sources(m, cache);
+static const uint32_t *bound_sources(const rir *r, double *cache) {
+  const uint32_t *source = hvi_single_sample(cache);
+  return source ? source : own_sources(r, cache);
 }
 
 /* Rows of block b; source NULL: everybody has his own features. */
-static void gather(batch *t, const rir_model *m, const uint32_t *source, size_t b) {
+static void gather(batch *t, const rir *r, const uint32_t *source, size_t b) {
   for (size_t l = 0; l < LANES; l++) {
-    const size_t row = b * LANES + l < m->data->rows ? b * LANES + l : m->data->rows - 1;
-    const double *x = m->data->x + row * WIDTH;
+    const size_t row = b * LANES + l < r->data.rows ? b * LANES + l : r->data.rows - 1;
+    const double *x = r->data.x + row * WIDTH;
     for (size_t j = 0; j < WIDTH; j++) t->x[j][l] = x[j];
     if (!source) continue;
-    const double *other = m->data->x + source[row] * WIDTH;
+    const double *other = r->data.x + source[row] * WIDTH;
     for (size_t k = 0; k < HVI_CREDIT_STRATEGIC; k++)
       t->x[hvi_credit_strategic[k]][l] = other[hvi_credit_strategic[k]];
   }
@@ -114,8 +112,8 @@ static void first_layer(double out[HIDDEN][LANES], const double *W, const batch 
   }
 }
 
-static void forward(batch *t, const rir_model *m, const double *theta) {
-  const double top = 1.0 - m->delta;
+static void forward(batch *t, const rir *r, const double *theta) {
+  const double top = 1.0 - r->delta;
   first_layer(t->h, theta, t);
   bend_of(t);
   double a[LANES];
@@ -134,19 +132,19 @@ static void forward(batch *t, const rir_model *m, const double *theta) {
   }
 }
 
-static size_t lanes_of(const rir_model *m, size_t b) {
-  const size_t left = m->data->rows - b * LANES;
+static size_t lanes_of(const rir *r, size_t b) {
+  const size_t left = r->data.rows - b * LANES;
   return left < LANES ? left : LANES;
 }
 
 /* z on the rows as `source` mixes them; keeps what the products need when there is a cache. */
-static void run(const rir_model *m, double *cache, const uint32_t *source, const double *theta,
+static void run(const rir *r, double *cache, const uint32_t *source, const double *theta,
                 double *z) {
   batch t;
-  for (size_t b = 0; b < block_count(m); b++) {
-    gather(&t, m, source, b);
-    forward(&t, m, theta);
-    hvi_vec_copy(z + b * LANES, t.z, lanes_of(m, b));
+  for (size_t b = 0; b < block_count(r); b++) {
+    gather(&t, r, source, b);
+    forward(&t, r, theta);
+    hvi_vec_copy(z + b * LANES, t.z, lanes_of(r, b));
     if (!cache) continue;
     double *keep = block_cache(cache, b);
     hvi_vec_copy(keep, t.slope, LANES);
@@ -154,31 +152,23 @@ static void run(const rir_model *m, double *cache, const uint32_t *source, const
   }
 }
 
-/* Row i is resampled when its uniform number is below z_i + delta. */
-static void choose(const rir_model *m, const double *z, uint32_t *source) {
-  for (size_t i = 0; i < m->data->rows; i++)
-    source[i] = m->lot[i] < z[i] + m->delta ? m->partners[i] : (uint32_t)i;
-}
-
 static void eval(const hvi_model *base, double *cache, const double *theta, double *z) {
-  const rir_model *m = (const rir_model *)base;
-  const uint32_t *source = bound_sources(m, cache);
-  if (source == own_sources(m, cache)) {
-    run(m, NULL, NULL, theta, z);
-    choose(m, z, own_sources(m, cache));
+  const rir *r = hvi_single_of(base);
+  const uint32_t *source = bound_sources(r, cache);
+  uint32_t *own = own_sources(r, cache);
+  if (source == own) {
+    run(r, NULL, NULL, theta, z);
+    /* row i is resampled when its uniform number is below z_i + delta */
+    for (size_t i = 0; i < r->data.rows; i++)
+      own[i] = r->lot[i] < z[i] + r->delta ? r->partners[i] : (uint32_t)i;
   }
-  run(m, cache, source, theta, z);
-}
-
-static void bind(const hvi_model *base, double *cache, const void *sample) {
-  (void)base;
-  memcpy(cache, &sample, sizeof sample);
+  run(r, cache, source, theta, z);
 }
 
 /* The block's rows and what eval kept of them. */
-static void recall(batch *t, const rir_model *m, double *cache, size_t b) {
+static void recall(batch *t, const rir *r, double *cache, size_t b) {
   const double *keep = block_cache(cache, b);
-  gather(t, m, bound_sources(m, cache), b);
+  gather(t, r, bound_sources(r, cache), b);
   hvi_vec_copy(t->slope, keep, LANES);
   memcpy(t->h, keep + LANES, sizeof t->h);
   bend_of(t);
@@ -186,14 +176,14 @@ static void recall(batch *t, const rir_model *m, double *cache, size_t b) {
 
 static void vjp(const hvi_model *base, double *cache, const double *theta, const double *u,
                 double *out) {
-  const rir_model *m = (const rir_model *)base;
+  const rir *r = hvi_single_of(base);
   double sums[DIM][LANES];
   memset(sums, 0, sizeof sums);
   batch t;
-  for (size_t b = 0; b < block_count(m); b++) {
+  for (size_t b = 0; b < block_count(r); b++) {
     double g[LANES] = {0.0};
-    recall(&t, m, cache, b);
-    hvi_vec_copy(g, u + b * LANES, lanes_of(m, b));
+    recall(&t, r, cache, b);
+    hvi_vec_copy(g, u + b * LANES, lanes_of(r, b));
     for (size_t l = 0; l < LANES; l++) g[l] *= t.slope[l], sums[LAST][l] += g[l];
     for (size_t k = 0; k < HIDDEN; k++) {
       double d[LANES];
@@ -213,48 +203,38 @@ static void vjp(const hvi_model *base, double *cache, const double *theta, const
 
 static void jvp(const hvi_model *base, double *cache, const double *theta, const double *v,
                 double *out) {
-  const rir_model *m = (const rir_model *)base;
+  const rir *r = hvi_single_of(base);
   batch t;
   double tangent[HIDDEN][LANES], a[LANES];
-  for (size_t b = 0; b < block_count(m); b++) {
-    recall(&t, m, cache, b);
+  for (size_t b = 0; b < block_count(r); b++) {
+    recall(&t, r, cache, b);
     first_layer(tangent, v, &t);
     for (size_t l = 0; l < LANES; l++) a[l] = v[LAST];
     for (size_t k = 0; k < HIDDEN; k++)
       for (size_t l = 0; l < LANES; l++)
         a[l] += v[SECOND + k] * t.h[k][l] + theta[SECOND + k] * t.bend[k][l] * tangent[k][l];
     for (size_t l = 0; l < LANES; l++) a[l] *= t.slope[l];
-    hvi_vec_copy(out + b * LANES, a, lanes_of(m, b));
+    hvi_vec_copy(out + b * LANES, a, lanes_of(r, b));
   }
 }
 
-static uint32_t draw_row(const rir_model *m, hvi_rng *rng) {
-  const double row = hvi_rng_uniform(rng) * (double)m->data->rows;
-  return (uint32_t)fmin(row, (double)(m->data->rows - 1));
+static uint32_t draw_row(const rir *r, hvi_rng *rng) {
+  const double row = hvi_rng_uniform(rng) * (double)r->data.rows;
+  return (uint32_t)fmin(row, (double)(r->data.rows - 1));
 }
 
 void hvi_rir_predict(const hvi_model *base, const double *theta, bool deployed, double *z,
                      double *cache) {
-  const rir_model *m = (const rir_model *)base;
-  bind(base, cache, NULL);
+  const rir *r = hvi_single_of(base);
+  hvi_single_bind(base, cache, NULL);
   if (deployed)
     eval(base, cache, theta, z);
   else
-    run(m, NULL, NULL, theta, z);
+    run(r, NULL, NULL, theta, z);
 }
 
 static const hvi_model_ops model_ops = {
-    .name = "rir", .eval = eval, .vjp = vjp, .jvp = jvp, .bind = bind};
-
-typedef struct rir {
-  hvi_problem base;
-  rir_model model;
-  hvi_set set;
-  hvi_credit_data data;
-  double delta;
-  double theta0[DIM];
-  double *labels, *weights, *bounds; /* [n] each, bounds twice */
-} rir;
+    .name = "rir", .eval = eval, .vjp = vjp, .jvp = jvp, .bind = hvi_single_bind};
 
 static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
                     double *f) {
@@ -266,16 +246,16 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 
 /* What theta brings about with fresh random numbers. */
 static void draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
-  const rir_model *m = (const rir_model *)p->model;
+  const rir *r = (const rir *)p;
   uint32_t *source = sample;
   batch t;
-  for (size_t b = 0; b < block_count(m); b++) {
-    gather(&t, m, NULL, b);
-    forward(&t, m, theta);
-    for (size_t l = 0; l < lanes_of(m, b); l++) {
+  for (size_t b = 0; b < block_count(r); b++) {
+    gather(&t, r, NULL, b);
+    forward(&t, r, theta);
+    for (size_t l = 0; l < lanes_of(r, b); l++) {
       const size_t i = b * LANES + l;
-      const bool resampled = hvi_rng_uniform(rng) < t.z[l] + m->delta;
-      const uint32_t other = draw_row(m, rng);
+      const bool resampled = hvi_rng_uniform(rng) < t.z[l] + r->delta;
+      const uint32_t other = draw_row(r, rng);
       source[i] = resampled ? other : (uint32_t)i;
     }
   }
@@ -294,21 +274,12 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *out, hvi_error 
   return HVI_OK;
 }
 
-static void free_rir(hvi_problem *p) {
-  rir *r = (rir *)p;
-  hvi_credit_data_clear(&r->data);
-  hvi_free(r->model.lot);
-  hvi_free(r->model.partners);
-  hvi_free(r->labels);
-  hvi_free(r);
-}
-
 static const hvi_problem_ops rir_ops = {.name = "credit-rir",
                                         .operate = operate,
                                         .draw = draw,
                                         .sensitivity = sensitivity,
                                         .constants = constants,
-                                        .free = free_rir};
+                                        .free = hvi_single_free};
 
 static void score(const rir *r, const double *z, double *loss, double *accuracy) {
   const size_t n = r->data.rows;
@@ -322,85 +293,67 @@ static void score(const rir *r, const double *z, double *loss, double *accuracy)
 static hvi_status measure(hvi_performative_measures *out, const hvi_problem *p, const double *theta,
                           hvi_error *err) {
   const rir *r = (const rir *)p;
-  double *work = hvi_alloc_doubles(p->model->out + p->model->cache);
+  HVI_OWN double *work = hvi_alloc_doubles(p->model->out + p->model->cache);
   if (!work) return hvi_error_memory(err, "measuring a deployment");
   double *z = work, *cache = work + p->model->out;
   hvi_rir_predict(p->model, theta, false, z, cache);
   score(r, z, &out->loss_before, &out->accuracy_before);
   hvi_rir_predict(p->model, theta, true, z, cache);
   score(r, z, &out->loss_after, &out->accuracy_after);
-  hvi_free(work);
   return HVI_OK;
 }
 
 const hvi_performative_kind hvi_credit_rir = {
     .ops = &rir_ops,
     .measure = measure,
-    .key = "delta",
     .value = offsetof(rir, delta),
-    .limit = 0.5,
-    .below = false,
-    .how = "Bounds in the norm of the base data, if strategic features do not depend on the "
-           "others: the deployed law is at least delta times the base one, and |z - y| is at "
-           "most 1 - delta."};
+    .cover = {
+        .key = "delta",
+        .limit = 0.5,
+        .how = "Bounds in the norm of the base data, if strategic features do not depend on the "
+               "others: the deployed law is at least delta times the base one, and |z - y| is at "
+               "most 1 - delta."}};
 
-static void draw_start(double *theta, uint64_t seed, uint64_t instance) {
-  hvi_rng rng = hvi_rng_new(seed, "credit-rir", instance);
+static void draw_start(rir *r, const hvi_options *o) {
+  hvi_rng rng = hvi_rng_new(o->seed, "credit-rir", o->instance);
   const double wide = 1.0 / sqrt(WIDTH), narrow = 1.0 / sqrt(HIDDEN);
-  hvi_rng_fill_uniform(&rng, -wide, wide, SECOND, theta);
-  hvi_rng_fill_uniform(&rng, -narrow, narrow, DIM - SECOND, theta + SECOND);
-}
-
-/* The draws that stand for the mean when no sample is bound. */
-static bool draw_lot(rir_model *m, uint64_t seed) {
-  hvi_rng rng = hvi_rng_new(seed, "credit-rir-lot", 0);
-  m->lot = hvi_alloc_doubles(m->data->rows);
-  m->partners = hvi_alloc(m->data->rows, sizeof *m->partners);
-  if (!m->lot || !m->partners) return false;
-  for (size_t i = 0; i < m->data->rows; i++) {
-    m->lot[i] = hvi_rng_uniform(&rng);
-    m->partners[i] = draw_row(m, &rng);
+  hvi_rng_fill_uniform(&rng, -wide, wide, SECOND, r->theta0);
+  hvi_rng_fill_uniform(&rng, -narrow, narrow, DIM - SECOND, r->theta0 + SECOND);
+  /* the draws that stand for the mean when no sample is bound */
+  rng = hvi_rng_new(o->seed, "credit-rir-lot", 0);
+  for (size_t i = 0; i < r->data.rows; i++) {
+    r->lot[i] = hvi_rng_uniform(&rng);
+    r->partners[i] = draw_row(r, &rng);
   }
-  return true;
-}
-
-static hvi_status fill(rir *r, const rir_options *v, uint64_t seed, hvi_error *err) {
-  HVI_TRY(hvi_credit_data_new(&r->data, v->data, v->records, seed, err));
-  const size_t n = r->data.rows;
-  r->labels = hvi_alloc_doubles(4 * n);
-  if (!r->labels) return hvi_error_memory(err, "the resampling problem");
-  r->base.weights = r->weights = r->labels + n;
-  r->base.sample_bytes = n * sizeof(uint32_t);
-  r->bounds = r->weights + n;
-  for (size_t i = 0; i < n; i++) {
-    r->labels[i] = (1.0 - r->delta) * r->data.y[i];
-    r->weights[i] = 1.0 / (double)n;
-    r->bounds[n + i] = 1.0 - r->delta;
-  }
-  r->set = (hvi_set){.kind = HVI_SET_BOX, .len = n, .lower = r->bounds, .upper = r->bounds + n};
-  r->model = (rir_model){.data = &r->data, .delta = r->delta, .block = {.dim = DIM, .out = n}};
-  r->model.base =
-      (hvi_model){.ops = &model_ops,
-                  .dim = DIM,
-                  .out = n,
-                  .cache = 1 + block_count(&r->model) * (1 + HIDDEN) * LANES + (n + 1) / 2,
-                  .block_count = 1,
-                  .blocks = &r->model.block};
-  return draw_lot(&r->model, seed) ? HVI_OK : hvi_error_memory(err, "the network");
 }
 
 hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
   const rir_options *v = (const void *)o->values;
   rir *r = hvi_alloc(1, sizeof *r);
   if (!r) return hvi_error_memory(err, "the resampling problem");
+  r->one.base.ops = &rir_ops;
+  *problem = &r->one.base;
   r->delta = v->delta;
-  r->base = (hvi_problem){.ops = &rir_ops,
-                          .model = &r->model.base,
-                          .theta0 = r->theta0,
-                          .eta = 1.0,
-                          .set_count = 1,
-                          .sets = &r->set};
-  draw_start(r->theta0, o->seed, o->instance);
-  *problem = &r->base;
-  return fill(r, v, o->seed, err);
+  HVI_TRY(hvi_credit_data_new(&r->data, v->data, v->records, o->seed, err));
+  r->one.owned[0] = r->data.x;
+  const size_t n = r->data.rows;
+  hvi_single_init(&r->one, &rir_ops, &model_ops, DIM, n,
+                  1 + block_count(r) * (1 + HIDDEN) * LANES + (n + 1) / 2);
+  double *partners;
+  if (!hvi_alloc_pieces({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
+                        {&partners, (n + 1) / 2}))
+    return hvi_error_memory(err, "the resampling problem");
+  r->one.owned[1] = r->labels;
+  r->partners = (uint32_t *)(void *)partners;
+  for (size_t i = 0; i < n; i++) {
+    r->labels[i] = (1.0 - r->delta) * r->data.y[i];
+    r->weights[i] = 1.0 / (double)n;
+    r->bounds[n + i] = 1.0 - r->delta;
+  }
+  r->one.set = (hvi_set){.kind = HVI_SET_BOX, .len = n, .lower = r->bounds, .upper = r->bounds + n};
+  r->one.base.theta0 = r->theta0;
+  r->one.base.weights = r->weights;
+  r->one.base.sample_bytes = n * sizeof(uint32_t);
+  draw_start(r, o);
+  return HVI_OK;
 }

@@ -3,8 +3,21 @@
  *
  *   z_i = V_theta(s_i),   F(z)_i = 1/N (z_i - y_i),   y_i = r_i + gamma f_i V_theta(s'_i),
  *
- * or y_i as operator.c has it for lambda > 0, or the return that followed. Xi = 1/N, so eta = 1
- * makes y the target.
+ * or the return that followed. Xi = 1/N, so eta = 1 makes y the target. With lambda > 0
+ *
+ *   y_i = r_i + gamma f_i ((1 - lambda) V(s'_i) + lambda y_{i+1})
+ *
+ * where row i + 1 of the draw is the step after row i, and y_i = r_i + gamma f_i V(s'_i) elsewhere.
+ * With the TD errors delta_k = y_k - z_k of lambda = 0 it is, along the rows that follow row i,
+ *
+ *   -N F_i = delta_i + gamma lambda delta_{i+1} + (gamma lambda)^2 delta_{i+2} + ...
+ *
+ * The level of all values is tested with sum_k w_k delta_k, w_k = 1 + gamma w_{k-1} along an
+ * episode (docs/acceleration.md). By the formula above that is -N sum_i t_i F_i for
+ *
+ *   t_i = w_i - gamma lambda w_{i-1} = 1 + (1 - lambda) (w_i - 1),
+ *
+ * or w_i where a sequence begins.
  *
  * With a buffer there are 2 N outputs. The first N, on the fresh batch, have F and no weight, the
  * last N, on a batch of the buffer, have weight 1/N and no F: the surrogate is then
@@ -14,7 +27,102 @@
  */
 #include "base/base.h"
 #include "model/mlp.h"
+#include "num/vec.h"
 #include "problems/value/value.h"
+
+static double future(const hvi_value *v, size_t row) {
+  return v->returns || v->spec.data->terminated[row] ? 0.0 : 1.0;
+}
+
+/* Whether `row` is the next step of the row before. */
+static bool follows(const hvi_value *v, size_t row) {
+  const hvi_dataset *d = v->spec.data;
+  if (row == 0) return false;
+  return v->ordered ? !d->terminated[row - 1] && !d->truncated[row - 1]
+                    : hvi_dataset_continues(d, row - 1);
+}
+
+/* lambda of a draw */
+static double lambda_of(const hvi_value *v, const hvi_value_sample *s) {
+  const double lambda = v->spec.lambda, t = (double)(v->spec.first + s->draws - 1);
+  return lambda > 0.0 ? lambda / (1.0 + (1.0 - lambda) * v->spec.lambda_decay * t) : 0.0;
+}
+
+/* Whether targets look from row i of a draw to row i + 1. */
+static bool looks_on(const hvi_value *v, const hvi_value_sample *s, size_t i) {
+  return v->spec.lambda > 0.0 && i + 1 < v->spec.batch - v->spec.replay &&
+         s->row[i + 1] == s->row[i] + 1 && follows(v, s->row[i + 1]);
+}
+
+/* Targets from the values of the successors, in place. */
+static void look_ahead(const hvi_value *v, const hvi_value_sample *s, double *y) {
+  const hvi_dataset *data = v->spec.data;
+  const double gamma = v->spec.gamma, lambda = lambda_of(v, s);
+  for (size_t i = v->spec.batch; i-- > 0;) {
+    const size_t row = s->row[i];
+    const double next = looks_on(v, s, i) ? (1.0 - lambda) * y[i] + lambda * y[i + 1] : y[i];
+    y[i] = (double)data->reward[row] + gamma * future(v, row) * next;
+  }
+}
+
+static void operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
+                    double *f) {
+  const hvi_value *v = (const hvi_value *)p;
+  const hvi_value_sample *s = sample;
+  const size_t n = v->spec.batch;
+  const double share = 1.0 / (double)n;
+  if (!s) { /* the mean is not known */
+    for (size_t i = 0; i < v->rows; i++) f[i] = NAN;
+    return;
+  }
+  if (v->returns) {
+    for (size_t i = 0; i < n; i++) f[i] = v->returns[s->row[i]];
+  } else {
+    hvi_value_forward(v, s->scratch, theta, v->spec.data->next, s->row, n, f);
+    look_ahead(v, s, f);
+  }
+  for (size_t i = 0; i < n; i++) f[i] = share * (z[i] - f[i]);
+  hvi_vec_zero(f + n, v->rows - n);
+}
+
+/* w of a row, by that of the row before */
+static double trace_of(const hvi_value *v, size_t row, size_t before, double trace) {
+  if (row == before + 1) return follows(v, row) ? 1.0 + v->spec.gamma * trace : 1.0;
+  double power = 1.0;
+  trace = 1.0;
+  for (; power > 1e-4 && follows(v, row); row--) trace += power *= v->spec.gamma;
+  return trace;
+}
+
+/* t of all rows of a draw; 1, the mode itself, where there is but one draw. */
+static void find_tests(const hvi_value *v, const hvi_value_sample *s, double *test) {
+  const double lambda = lambda_of(v, s);
+  double trace = 0.0;
+  for (size_t i = 0; i < v->spec.batch; i++) {
+    trace = trace_of(v, s->row[i], i > 0 ? s->row[i - 1] : SIZE_MAX - 1, trace);
+    const bool inside = i > 0 && looks_on(v, s, i - 1);
+    const double of_sample = inside ? 1.0 + (1.0 - lambda) * (trace - 1.0) : trace;
+    test[i] = v->returns || v->one.base.one_sample ? 1.0 : of_sample;
+  }
+}
+
+static void slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
+                      double *test) {
+  const hvi_value *v = (const hvi_value *)p;
+  const hvi_value_sample *s = sample;
+  const size_t n = v->spec.batch;
+  const double gamma = v->spec.gamma, lambda = lambda_of(v, s);
+  double target = 1.0; /* that of a row, by a constant of 1 */
+  for (size_t i = n; i-- > 0;) {
+    const double next = looks_on(v, s, i) ? 1.0 - lambda + lambda * target : 1.0;
+    target = gamma * future(v, s->row[i]) * next;
+    df[i] = (1.0 - target) / (double)n;
+  }
+  find_tests(v, s, test);
+  for (size_t i = 0; i < v->rows; i++) u[i] = 1.0;
+  hvi_vec_zero(df + n, v->rows - n);
+  hvi_vec_zero(test + n, v->rows - n);
+}
 
 /* The last parameter is the bias of the output. */
 static void lift(const hvi_problem *p, double *theta, double c) {
@@ -37,35 +145,8 @@ static hvi_status constants(const hvi_problem *p, hvi_constants *c, hvi_error *e
   return HVI_OK;
 }
 
-static void free_value(hvi_problem *p) {
-  hvi_value *v = (hvi_value *)p;
-  hvi_model_free(p->model);
-  hvi_free(v->center);
-  hvi_free(v->inverse);
-  hvi_free(v->weights);
-  hvi_free(v->theta0);
-  hvi_free(v->returns);
-  hvi_free(v->usable);
-  hvi_free(v);
-}
-
-static hvi_problem_ops choose_ops(const hvi_value_spec *s) {
-  const bool plain = s->buffer == 0 && s->lambda == 0.0 && !s->returns;
-  return (hvi_problem_ops){.name = "value",
-                           .operate = hvi_value_operate,
-                           .draw = hvi_value_draw_sample,
-                           .seek = hvi_value_seek,
-                           .resample = s->buffer > 0 ? hvi_value_resample : NULL,
-                           .slow_mode = hvi_value_slow_mode,
-                           .lift = lift,
-                           .sensitivity = sensitivity,
-                           .constants = constants,
-                           .rules = plain ? hvi_value_rules() : NULL,
-                           .free = free_value};
-}
-
 const hvi_value *hvi_value_of(const hvi_problem *p) {
-  return p && p->ops->operate == hvi_value_operate ? (const hvi_value *)p : NULL;
+  return p && p->ops->operate == operate ? (const hvi_value *)p : NULL;
 }
 
 #define AT(member) .offset = offsetof(hvi_value_spec, member)
@@ -119,9 +200,7 @@ static hvi_status check_network(const hvi_value_spec *s, hvi_error *err) {
     const double center = s->center ? s->center[j] : 0.0, spread = s->spread ? s->spread[j] : 1.0;
     if (isfinite(center) && spread > 0.0 && isfinite(1.0 / spread)) continue;
     return hvi_error_argument(
-        err,
-        "input %zu has center %g and spread %g: a finite one and a positive one "
-        "would do",
+        err, "input %zu has center %g and spread %g: a finite one and a positive one would do",
         j + 1, center, spread);
   }
   return HVI_OK;
@@ -132,9 +211,7 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
   HVI_TRY(hvi_setting_check(&table, s, err));
   if (s->lambda > 0.0 && (s->draw == HVI_VALUE_RANDOM || s->returns))
     return hvi_error_argument(
-        err,
-        "lambda = %g: it goes with Bellman targets on rows in their order, not at "
-        "random",
+        err, "lambda = %g: it goes with Bellman targets on rows in their order, not at random",
         s->lambda);
   if (s->data->count == 0 || s->data->obs == 0)
     return hvi_error_input(err, "the data set has no transitions");
@@ -166,22 +243,6 @@ static hvi_status check_rows(hvi_value *v, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Copies of what the spec points at. */
-static hvi_status copy_spec(hvi_value *v, hvi_error *err) {
-  hvi_value_spec *s = &v->spec;
-  const bool scales = s->center || s->spread;
-  if (scales) v->center = hvi_alloc_doubles(v->obs);
-  if (scales) v->inverse = hvi_alloc_doubles(v->obs);
-  if (scales && !(v->center && v->inverse)) return hvi_error_memory(err, "policy evaluation");
-  for (size_t j = 0; scales && j < v->obs; j++) {
-    v->center[j] = s->center ? s->center[j] : 0.0;
-    v->inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
-  }
-  s->center = s->spread = NULL;
-  s->threads = s->threads ? s->threads : 1;
-  return HVI_OK;
-}
-
 static hvi_status make_model(hvi_value *v, hvi_error *err) {
   const hvi_value_spec *s = &v->spec;
   size_t widths[HVI_VALUE_MOST_LAYERS + 1];
@@ -194,48 +255,49 @@ static hvi_status make_model(hvi_value *v, hvi_error *err) {
                               .head = HVI_IDENTITY,
                               .rows = v->rows,
                               .threads = s->threads};
-  HVI_TRY(hvi_mlp_new(&v->base.model, &shape, err));
-  v->net = hvi_mlp_of(v->base.model)->net;
-  hvi_mlp_rescale(v->base.model, s->shift, s->scale);
+  HVI_TRY(hvi_mlp_new(&v->one.base.model, &shape, err));
+  v->net = hvi_mlp_of(v->one.base.model)->net;
+  hvi_mlp_rescale(v->one.base.model, s->shift, s->scale);
   return HVI_OK;
 }
 
-static hvi_status make_start(hvi_value *v, uint64_t seed, hvi_error *err) {
-  v->weights = hvi_alloc_doubles(v->rows);
-  v->theta0 = hvi_alloc_doubles(v->base.model->dim);
-  if (!v->weights || !v->theta0) return hvi_error_memory(err, "policy evaluation");
-  for (size_t i = v->rows - v->spec.batch; i < v->rows; i++)
-    v->weights[i] = 1.0 / (double)v->spec.batch;
+/* The start, the weights, and copies of what the spec points at. */
+static hvi_status make_numbers(hvi_value *v, uint64_t seed, hvi_error *err) {
+  hvi_value_spec *s = &v->spec;
+  const bool scales = s->center || s->spread;
+  double *center = NULL, *inverse = NULL;
+  if (!hvi_alloc_pieces({&v->weights, v->rows}, {&v->theta0, v->one.base.model->dim},
+                        {&center, scales ? v->obs : 0}, {&inverse, scales ? v->obs : 0}))
+    return hvi_error_memory(err, "policy evaluation");
+  v->one.owned[0] = v->weights;
+  for (size_t j = 0; scales && j < v->obs; j++) {
+    center[j] = s->center ? s->center[j] : 0.0;
+    inverse[j] = s->spread ? 1.0 / s->spread[j] : 1.0;
+  }
+  if (scales) v->center = center, v->inverse = inverse;
+  s->center = s->spread = NULL;
+  for (size_t i = v->rows - s->batch; i < v->rows; i++) v->weights[i] = 1.0 / (double)s->batch;
   hvi_rng rng = hvi_rng_new(seed, "value", 0);
-  return hvi_mlp_init(v->base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
-}
-
-static bool in_order(const hvi_dataset *d) {
-  for (size_t i = 0; i + 1 < d->count; i++)
-    if (!d->terminated[i] && !d->truncated[i] && !hvi_dataset_continues(d, i)) return false;
-  return true;
+  return hvi_mlp_init(v->one.base.model, v->theta0, HVI_INIT_KAIMING, &rng, err);
 }
 
 static hvi_status fill(hvi_value *v, uint64_t seed, hvi_error *err) {
-  v->ordered = in_order(v->spec.data);
-  hvi_status status = copy_spec(v, err);
-  if (!status && v->spec.returns) status = hvi_value_find_returns(v, err);
-  if (!status) status = check_rows(v, err);
-  if (!status) status = make_model(v, err);
-  if (!status) status = make_start(v, seed, err);
-  if (status) return status;
-  v->set = (hvi_set){.kind = HVI_SET_FREE, .len = v->rows};
-  v->base = (hvi_problem){.ops = &v->ops,
-                          .model = v->base.model,
-                          .theta0 = v->theta0,
-                          .weights = v->weights,
-                          .sample_bytes = hvi_value_sample_bytes(v),
-                          .draw_steps =
-                              v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0,
-                          .one_sample = v->spec.draw == HVI_VALUE_ALL,
-                          .eta = 1.0,
-                          .set_count = 1,
-                          .sets = &v->set};
+  const hvi_dataset *data = v->spec.data;
+  v->ordered = true;
+  for (size_t i = 0; i + 1 < data->count; i++)
+    v->ordered &= data->terminated[i] || data->truncated[i] || hvi_dataset_continues(data, i);
+  if (v->spec.threads == 0) v->spec.threads = 1;
+  HVI_TRY(v->spec.returns ? hvi_value_find_returns(v, err) : HVI_OK);
+  HVI_TRY(check_rows(v, err));
+  HVI_TRY(make_model(v, err));
+  HVI_TRY(make_numbers(v, seed, err));
+  hvi_problem *p = &v->one.base;
+  v->one.set.len = v->rows;
+  p->theta0 = v->theta0;
+  p->weights = v->weights;
+  p->sample_bytes = hvi_value_sample_bytes(v);
+  p->draw_steps = v->spec.draw == HVI_VALUE_FRESH ? v->spec.batch - v->spec.replay : 0;
+  p->one_sample = v->spec.draw == HVI_VALUE_ALL;
   return HVI_OK;
 }
 
@@ -247,15 +309,20 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
   if (!v) return hvi_error_memory(err, "policy evaluation");
   v->spec = *spec;
   v->obs = spec->data->obs;
-  v->ops = choose_ops(spec);
-  v->base.ops = &v->ops;
-  hvi_status status = fill(v, seed, err);
-  if (status) {
-    free_value(&v->base);
-    return status;
-  }
-  *problem = &v->base;
-  return HVI_OK;
+  const bool plain = spec->buffer == 0 && spec->lambda == 0.0 && !spec->returns;
+  v->ops = (hvi_problem_ops){.name = "value",
+                             .operate = operate,
+                             .draw = hvi_value_draw_sample,
+                             .seek = hvi_value_seek,
+                             .resample = spec->buffer > 0 ? hvi_value_resample : NULL,
+                             .slow_mode = slow_mode,
+                             .lift = lift,
+                             .sensitivity = sensitivity,
+                             .constants = constants,
+                             .rules = plain ? hvi_value_rules() : NULL,
+                             .free = hvi_single_free};
+  hvi_single_init(&v->one, &v->ops, NULL, 0, 0, 0);
+  return hvi_problem_settle(problem, &v->one.base, fill(v, seed, err));
 }
 
 size_t hvi_value_rows(const hvi_problem *value, size_t draws) {

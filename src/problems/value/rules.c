@@ -39,22 +39,20 @@ typedef struct workspace {
 } workspace;
 
 static void lay_out(workspace *k, const hvi_value *v, hvi_arena *arena) {
-  const hvi_model *m = v->base.model;
+  const hvi_model *m = v->one.base.model;
   const size_t d = m->dim, n = m->out;
+  double *x;
+  const hvi_piece pieces[] = {{&k->head, 3},           {&k->second, d},
+                              {&k->moments[0], 2 * d}, {&k->moments[1], 2 * d},
+                              {&k->step, d},           {&k->other, d},
+                              {&k->scratch, d},        {&k->z, n},
+                              {&k->next, n},           {&k->u, n},
+                              {&k->delta, n},          {&k->cache, m->cache},
+                              {&k->beyond, m->cache},  {&x, (n * v->obs + 1) / 2}};
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
+    *pieces[i].at = hvi_arena_take(arena, pieces[i].size);
   k->v = v, k->m = m, k->n = n;
-  k->head = hvi_arena_take(arena, 3);
-  k->second = hvi_arena_take(arena, d);
-  for (int i = 0; i < 2; i++) k->moments[i] = hvi_arena_take(arena, 2 * d);
-  k->step = hvi_arena_take(arena, d);
-  k->other = hvi_arena_take(arena, d);
-  k->scratch = hvi_arena_take(arena, d);
-  k->z = hvi_arena_take(arena, n);
-  k->next = hvi_arena_take(arena, n);
-  k->u = hvi_arena_take(arena, n);
-  k->delta = hvi_arena_take(arena, n);
-  k->cache = hvi_arena_take(arena, m->cache);
-  k->beyond = hvi_arena_take(arena, m->cache);
-  k->x = (float *)(void *)hvi_arena_take(arena, (n * v->obs + 1) / 2);
+  k->x = (float *)(void *)x;
 }
 
 static size_t workspace_size(const hvi_problem *p) {
@@ -127,17 +125,6 @@ static void step_theta(const hvi_rule_settings *s, const workspace *k, double *t
   ascend(s, k, theta, k->step, eta, k->moments[0]);
 }
 
-/* The target network after the step. */
-static void follow(const hvi_rule_settings *s, const workspace *k, const double *theta) {
-  const size_t d = k->m->dim;
-  if (s->copy_every > 0) {
-    if (fmod(k->head[0], (double)s->copy_every) == 0.0) hvi_vec_copy(k->second, theta, d);
-    return;
-  }
-  const double rate = fmin(s->second_rate, 1.0);
-  for (size_t j = 0; j < d; j++) k->second[j] = (1.0 - rate) * k->second[j] + rate * theta[j];
-}
-
 static void td_target(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                       double eta, double *state, double *theta) {
   const workspace k = begin_step(p, sample, state, theta);
@@ -146,7 +133,12 @@ static void td_target(const hvi_rule_settings *s, const hvi_problem *p, const vo
   find_delta(&k);
   k.m->ops->vjp(k.m, k.cache, theta, k.delta, k.step);
   step_theta(s, &k, theta, eta);
-  follow(s, &k, theta);
+  const double rate = fmin(s->second_rate, 1.0);
+  if (s->copy_every == 0)
+    for (size_t j = 0; j < k.m->dim; j++)
+      k.second[j] = (1.0 - rate) * k.second[j] + rate * theta[j];
+  else if (fmod(k.head[0], (double)s->copy_every) == 0.0)
+    hvi_vec_copy(k.second, theta, k.m->dim);
 }
 
 /* step = J^T delta - J'^T (gamma f u) */
@@ -166,13 +158,6 @@ static void residual_gradient(const hvi_rule_settings *s, const hvi_problem *p, 
   step_theta(s, &k, theta, eta);
 }
 
-/* w's direction goes to `other`: J^T (delta - J w) - beta w, J w over N being in u. */
-static void second_direction(const workspace *k, const double *theta, double beta) {
-  for (size_t i = 0; i < k->n; i++) k->u[i] = k->delta[i] - k->u[i];
-  k->m->ops->vjp(k->m, k->cache, theta, k->u, k->other);
-  hvi_vec_add(k->other, -beta, k->second, k->m->dim);
-}
-
 static void corrected(const hvi_rule_settings *s, const hvi_problem *p, const void *sample,
                       double eta, double beta, double *state, double *theta) {
   const workspace k = begin_step(p, sample, state, theta);
@@ -181,7 +166,10 @@ static void corrected(const hvi_rule_settings *s, const hvi_problem *p, const vo
   k.m->ops->jvp(k.m, k.cache, theta, k.second, k.u);
   hvi_vec_scale(k.u, 1.0 / (double)k.n, k.n);
   correct(&k, theta, k.u);
-  second_direction(&k, theta, beta);
+  /* w's direction: J^T (delta - J w) - beta w, J w over N being in u */
+  for (size_t i = 0; i < k.n; i++) k.u[i] = k.delta[i] - k.u[i];
+  k.m->ops->vjp(k.m, k.cache, theta, k.u, k.other);
+  hvi_vec_add(k.other, -beta, k.second, k.m->dim);
   step_theta(s, &k, theta, eta);
   ascend(s, &k, k.second, k.other, eta * s->second_rate, k.moments[1]);
 }

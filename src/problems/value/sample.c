@@ -19,57 +19,42 @@
 
 enum { LINE = 64 };
 
-static size_t whole_lines(size_t bytes) { return (bytes + LINE - 1) / LINE * LINE; }
-
-/* The struct; then row, x and scratch, each from a whole line on, wherever the sample begins. */
-size_t hvi_value_sample_bytes(const hvi_value *v) {
-  return sizeof(hvi_value_sample) + LINE + whole_lines(v->spec.batch * sizeof(size_t)) +
-         whole_lines(v->rows * v->obs * sizeof(float)) + hvi_value_scratch(v) * sizeof(float);
-}
-
-static void lay_out(const hvi_value *v, hvi_value_sample *s) {
-  const uintptr_t end = (uintptr_t)(s + 1);
-  char *at = (char *)(s + 1) + (whole_lines(end) - end);
-  s->row = (size_t *)(void *)at;
-  at += whole_lines(v->spec.batch * sizeof(size_t));
-  s->x = (float *)(void *)at;
-  at += whole_lines(v->rows * v->obs * sizeof(float));
-  s->scratch = (float *)(void *)at;
+/* Places the arrays behind the struct, or counts their doubles when `base` is NULL. */
+static size_t lay_out(const hvi_value *v, hvi_value_sample *s, double *base) {
+  hvi_arena arena = {.base = base, .size = SIZE_MAX};
+  s->row = (size_t *)(void *)hvi_arena_take(&arena, v->spec.batch);
+  s->x = (float *)(void *)hvi_arena_take(&arena, (v->rows * v->obs + 1) / 2);
+  s->scratch = (float *)(void *)hvi_arena_take(&arena, (hvi_value_scratch(v) + 1) / 2);
   s->batch = (hvi_mlp_batch){.x = s->x, .rows = v->rows};
+  return arena.used;
 }
 
-/* Rows to draw from, and the k-th of them. */
-static size_t pool(const hvi_value *v) {
-  return v->returns ? v->usable_count : v->spec.data->count;
+/* From a whole line on, wherever the sample begins. */
+size_t hvi_value_sample_bytes(const hvi_value *v) {
+  hvi_value_sample s;
+  return sizeof s + LINE + lay_out(v, &s, NULL) * sizeof(double);
 }
 
+/* The k-th of the rows to draw from. */
 static size_t row_of(const hvi_value *v, size_t k) { return v->returns ? v->usable[k] : k; }
 
-/* Draw t on its own. */
-static hvi_rng draw_rng(const hvi_rng *rng, uint64_t t) {
-  return (hvi_rng){.key = {rng->key[0], rng->key[1]},
-                   .counter = {0, 0, (uint32_t)t, (uint32_t)(t >> 32)},
-                   .used = 4};
-}
-
-/* rows[n] at random of the first `count`, with replacement */
-static void choose_random(const hvi_value *v, size_t *rows, size_t n, size_t count, hvi_rng *rng) {
-  for (size_t i = 0; i < n; i++)
-    rows[i] = row_of(v, (size_t)(hvi_rng_uniform(rng) * (double)count));
-}
-
 static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *rng) {
-  const size_t n = v->spec.batch, count = pool(v), t = v->spec.first + s->draws;
+  const size_t n = v->spec.batch, t = v->spec.first + s->draws;
+  const size_t count = v->returns ? v->usable_count : v->spec.data->count;
   const size_t random = v->spec.draw == HVI_VALUE_RANDOM ? n : v->spec.replay, fresh = n - random;
   const size_t start = v->spec.draw == HVI_VALUE_ALL ? 0 : v->spec.buffer + t;
-  hvi_rng own = draw_rng(rng, t);
+  /* draw t on its own */
+  hvi_rng own = {.key = {rng->key[0], rng->key[1]},
+                 .counter = {0, 0, (uint32_t)t, (uint32_t)((uint64_t)t >> 32)},
+                 .used = 4};
   size_t next = start % count * fresh % count;
   for (size_t i = 0; i < fresh; i++) {
     s->row[i] = row_of(v, next);
     if (++next == count) next = 0;
   }
   const bool all = fresh == 0 || t >= count / fresh; /* otherwise those up to here */
-  choose_random(v, s->row + fresh, random, all ? count : (t + 1) * fresh, &own);
+  const double there = (double)(all ? count : (t + 1) * fresh);
+  for (size_t i = fresh; i < n; i++) s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * there));
 }
 
 /* A batch of the buffer, behind the fresh one. */
@@ -86,7 +71,7 @@ void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *samp
   const hvi_value *v = (const hvi_value *)p;
   hvi_value_sample *s = sample;
   if (v->spec.draw == HVI_VALUE_ALL && s->draws > 0) return;
-  lay_out(v, s);
+  lay_out(v, s, (double *)(((uintptr_t)(s + 1) + LINE - 1) / LINE * LINE));
   choose_rows(v, s, rng);
   for (size_t i = 0; i < v->spec.batch; i++)
     hvi_value_scale_state(v, s->x + i * v->obs, v->spec.data->observation + s->row[i] * v->obs);
@@ -110,8 +95,8 @@ static const double most_missing = 0.01;
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err) {
   const hvi_dataset *d = v->spec.data;
   const double gamma = v->spec.gamma;
-  v->returns = hvi_alloc_doubles(d->count);
-  v->usable = hvi_alloc(d->count, sizeof *v->usable);
+  v->one.owned[1] = v->returns = hvi_alloc_doubles(d->count);
+  v->one.owned[2] = v->usable = hvi_alloc(d->count, sizeof *v->usable);
   if (!v->returns || !v->usable) return hvi_error_memory(err, "the returns of a data set");
   double G = 0.0, missing = 1.0;
   size_t first = d->count; /* usable rows fill their array from its end */

@@ -2,22 +2,22 @@
 #pragma once
 
 #include "net/net.h"
+#include "problems/single.h"
 
 #include <hvi/mlp.h>
 #include <hvi/value.h>
 
 typedef struct hvi_value {
-  hvi_problem base;
+  hvi_single one;
   hvi_problem_ops ops; /* which of the optional ones there are depends on the spec */
   hvi_value_spec spec; /* with copies of what it points at; batch is N, threads at least 1 */
   size_t obs, rows;    /* rows of the model: N, or 2 N with a buffer */
   bool ordered;        /* episodes stand step by step; so will rows that are added */
   const hvi_net *net;  /* the model's own */
+  double *weights;     /* [rows]; this and the next three: one block */
+  double *theta0;      /* [d] */
   double *center;      /* [obs], and */
   double *inverse;     /* [obs] 1 / spread; both NULL: states are taken as they are */
-  double *weights;     /* [rows] */
-  double *theta0;      /* [d] */
-  hvi_set set;
   /* targets that are returns: */
   double *returns; /* [count of the data]; NULL otherwise */
   size_t *usable;  /* [usable_count] rows whose return is known */
@@ -35,12 +35,6 @@ typedef struct hvi_value_sample {
 
 /* NULL for a problem of another kind. */
 const hvi_value *hvi_value_of(const hvi_problem *p);
-
-/* F, and the constant along which it moves slowly; operator.c. */
-void hvi_value_operate(const hvi_problem *p, const void *sample, const double *theta,
-                       const double *z, double *f);
-void hvi_value_slow_mode(const hvi_problem *p, const void *sample, double *u, double *df,
-                         double *test);
 
 /* Draws; sample.c. */
 size_t hvi_value_sample_bytes(const hvi_value *v);

@@ -43,14 +43,6 @@ typedef struct pass {
   double *values;
 } pass;
 
-static void gather(const pass *p, float *x, size_t first, size_t count) {
-  const size_t obs = p->v->obs, row = aligned(obs);
-  for (size_t i = 0; i < count; i++) {
-    const size_t from = p->index ? p->index[first + i] : first + i;
-    hvi_value_scale_state(p->v, x + i * row, p->source + from * obs);
-  }
-}
-
 static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_error *err) {
   (void)err;
   const pass *p = context;
@@ -58,7 +50,10 @@ static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_
   const size_t first = slice * HVI_NET_ROWS, left = p->rows - first;
   const size_t count = left < HVI_NET_ROWS ? left : HVI_NET_ROWS;
   float *x = p->workers + worker * worker_scratch(v), *trace = x + inputs(v);
-  gather(p, x, first, count);
+  for (size_t i = 0; i < count; i++) {
+    const size_t from = p->index ? p->index[first + i] : first + i;
+    hvi_value_scale_state(v, x + i * aligned(v->obs), p->source + from * v->obs);
+  }
   hvi_net_forward(v->net, p->weights, count, x, aligned(v->obs), trace);
   const float *y = hvi_net_output(v->net, trace, count, v->net->layer_count - 1);
   for (size_t i = 0; i < count; i++)
@@ -93,10 +88,9 @@ hvi_status hvi_value_predict(const hvi_problem *value, const double *theta, cons
                              size_t rows, double *values, hvi_error *err) {
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, rows ? (const void *)obs : theta, err));
-  float *scratch = hvi_alloc(hvi_value_scratch(v), sizeof *scratch);
+  HVI_OWN float *scratch = hvi_alloc(hvi_value_scratch(v), sizeof *scratch);
   if (!scratch) return hvi_error_memory(err, "values");
   hvi_value_forward(v, scratch, theta, obs, NULL, rows, values);
-  hvi_free(scratch);
   return HVI_OK;
 }
 
@@ -137,10 +131,8 @@ hvi_status hvi_value_save(const hvi_problem *value, const double *theta, const c
   const hvi_value *v;
   HVI_TRY(need_value(&v, value, theta, path, err));
   hvi_tensor_note notes[NOTES];
-  char *text = hvi_alloc(3 + 2 * v->obs, NUMBER);
+  HVI_OWN char *text = hvi_alloc(3 + 2 * v->obs, NUMBER);
   if (!text) return hvi_error_memory(err, "a value network's file");
   const size_t count = make_notes(notes, text, v);
-  hvi_status status = hvi_mlp_write(value->model, theta, path, notes, count, err);
-  hvi_free(text);
-  return status;
+  return hvi_mlp_write(value->model, theta, path, notes, count, err);
 }

@@ -37,8 +37,7 @@ static void sign_of_the_bellman_error(void **state) {
   (void)state;
   hvi_mdp *m = random_mdp(N, D, 0.9, 3);
   double mended[D], printed[D], goal[D];
-  hvi_error err;
-  check_ok(hvi_mdp_fixed_point(m, goal, &err), &err);
+  memcpy(goal, hvi_mdp_fixed_point(m), hvi_mdp_features(m) * sizeof(double));
   fixed_point(mended, m, -1.0);
   fixed_point(printed, m, 1.0);
   check_close(mended, goal, D, 1e-10);
@@ -52,8 +51,7 @@ static void first_power_of_the_return(void **state) {
   (void)state;
   hvi_mdp *m = random_mdp(N, D, 0.9, 3);
   double v[N], expected[N], sum[N] = {0}, after[N], power = 1.0;
-  hvi_error err;
-  check_ok(hvi_mdp_true_values(m, v, &err), &err);
+  memcpy(v, hvi_mdp_true_values(m), hvi_mdp_states(m) * sizeof(double));
   hvi_vec_copy(expected, hvi_mdp_reward(m), N); /* P^k r */
   for (int k = 0; k < 400; k++) {
     hvi_vec_add(sum, power, expected, N);

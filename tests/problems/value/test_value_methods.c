@@ -71,7 +71,7 @@ static size_t algorithm_2(const hvi_value *v, size_t t, size_t M, double lr, dou
     if (m == 0) *loss0 = *loss;
     if (m == M || *loss <= share * *loss0) return m;
     reference_pass(v, v->spec.data->observation, t * N, N, theta, z, u, g);
-    for (size_t j = 0; j < v->base.model->dim; j++) theta[j] -= lr * g[j];
+    for (size_t j = 0; j < v->one.base.model->dim; j++) theta[j] -= lr * g[j];
   }
 }
 
