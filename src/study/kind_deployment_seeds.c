@@ -15,15 +15,6 @@
 
 enum { ERRORS, SUMMARY };
 
-static const hvi_column columns[] = {{.name = "deployment samples mean_square rms"}, {0}};
-
-/* Theta at the end: its mean over the seeds, and the standard error of that; and how fast it got
- * there. */
-static const hvi_column summary_columns[] = {{.name = "seeds mean standard_error exponent"}, {0}};
-
-static const hvi_kind_table tables[] = {
-    {"", columns, NULL}, {"summary", summary_columns, NULL}, {0}};
-
 typedef struct seeds {
   const hvi_cell *cell;
   hvi_settings settings;
@@ -53,26 +44,20 @@ static bool observe(void *context, const hvi_record *r) {
   return true;
 }
 
+HVI_RELEASE(hvi_problem)
+
 static hvi_status run_seed(void *context, size_t seed, size_t worker, hvi_error *err) {
   seeds *all = context;
   watcher w = {.all = all, .seed = seed, .next = 1};
   hvi_settings s = all->settings;
-  hvi_problem *p;
-  hvi_solver *solver;
+  hvi_info info;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
   if (worker == 0 && !hvi_cell_tick(all->cell, (double)seed / (double)all->count))
     all->stopped = true;
   if (all->stopped) return HVI_OK;
   HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
   s.seed = all->cell->part->seed + seed;
-  s.observe = observe;
-  s.observer_context = &w;
-  hvi_status status = hvi_solver_new(&solver, p, &s, err);
-  if (!status) {
-    hvi_solver_run(solver);
-    hvi_solver_free(solver);
-  }
-  hvi_problem_free(p);
-  return status;
+  return hvi_solve(&info, p, &s, observe, &w, err);
 }
 
 /* Sums of a line log y = c + slope * log x. */
@@ -84,68 +69,60 @@ static void add_point(line *l, double x, double y) {
   l->n += 1.0, l->x += x, l->y += y, l->xx += x * x, l->xy += x * y;
 }
 
-/* Observations of the k-th deployment. */
-static double observations(const hvi_cell *c, size_t k) {
-  const double batch = hvi_cell_number(c, "batch"), growth = hvi_cell_number(c, "growth");
-  return floor((isnan(batch) ? 1.0 : batch) * pow((double)k, isnan(growth) ? 0.0 : growth));
-}
-
 static hvi_status add_rows(hvi_rows *rows, const seeds *all, hvi_error *err) {
-  const double n = (double)all->count, late = hvi_cell_number(all->cell, "late");
+  const hvi_cell *c = all->cell;
+  const double n = (double)all->count, late = hvi_cell_number(c, "late");
+  const double batch = hvi_cell_number_or(c, "batch", 1.0);
+  const double growth = hvi_cell_number_or(c, "growth", 0.0), *last = all->errors;
   double samples = 0.0;
   line l = {0};
-  hvi_status status = HVI_OK;
-  for (size_t row = 0, t = 1, k = 1; row < all->rows && !status; row++) {
-    const double *x = all->errors + row * all->count;
+  for (size_t row = 0, t = 1, k = 1; row < all->rows; row++) {
     double square = 0.0;
-    for (; k <= t; k++) samples += observations(all->cell, k);
-    for (size_t i = 0; i < all->count; i++) square += x[i] * x[i];
+    last = all->errors + row * all->count;
+    for (; k <= t; k++) samples += floor(batch * pow((double)k, growth));
+    for (size_t i = 0; i < all->count; i++) square += last[i] * last[i];
     square /= n;
     if (!((double)t < late)) add_point(&l, log(samples), log(square));
     const double values[] = {(double)t, samples, square, sqrt(square)};
-    status = hvi_rows_add(rows, ERRORS, values, err);
+    HVI_TRY(hvi_rows_add(rows, ERRORS, values, err));
     t = after(t, all->settings.max_outer);
   }
-  const double *last = all->errors + (all->rows - 1) * all->count;
   const double values[] = {n, all->stable + hvi_stats_mean(last, all->count),
                            sqrt(hvi_stats_variance(last, all->count) / n),
                            (l.n * l.xy - l.x * l.y) / (l.n * l.xx - l.x * l.x)};
-  return status ? status : hvi_rows_add(rows, SUMMARY, values, err);
+  return hvi_rows_add(rows, SUMMARY, values, err);
 }
 
 /* Where errors are measured from; the problem must have one parameter. */
 static hvi_status find_stable(seeds *all, hvi_error *err) {
-  hvi_problem *p;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
   HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
-  all->stable = hvi_cell_number(all->cell, "stable");
-  if (isnan(all->stable) && p->solution) all->stable = p->solution[0];
-  const bool fits = p->model->dim == 1 && !isnan(all->stable);
-  hvi_problem_free(p);
-  return fits ? HVI_OK
-              : hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                              "kind deployment-seeds needs a problem of one parameter, and the "
-                              "factor 'stable' where its solution is not known");
+  all->stable = hvi_cell_number_or(all->cell, "stable", p->solution ? p->solution[0] : NAN);
+  if (p->model->dim == 1 && !isnan(all->stable)) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "kind deployment-seeds needs a problem of one parameter, and the factor "
+                       "'stable' where its solution is not known");
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   seeds all = {.cell = c, .count = c->part->scale.instances, .rows = 1};
-  hvi_status status = hvi_cell_settings(&all.settings, c, err);
-  if (!status) status = find_stable(&all, err);
-  if (status) return status;
+  HVI_TRY(hvi_cell_settings(&all.settings, c, err));
+  HVI_TRY(find_stable(&all, err));
   const size_t last = all.settings.max_outer = c->part->scale.iterations;
   for (size_t t = 1; t < last; t = after(t, last)) all.rows++;
-  all.errors = hvi_alloc_doubles(all.count * all.rows);
-  if (!all.errors) return hvi_error_memory(err, "errors over seeds");
-  for (size_t i = 0; i < all.count * all.rows; i++) all.errors[i] = NAN;
-  status = hvi_parallel_run(all.count, c->study->settings->threads, run_seed, &all, err);
-  if (!status && !all.stopped) status = add_rows(rows, &all, err);
-  hvi_free(all.errors);
-  return status;
+  HVI_OWN double *errors = all.errors = hvi_alloc_doubles(all.count * all.rows);
+  if (!errors) return hvi_error_memory(err, "errors over seeds");
+  for (size_t i = 0; i < all.count * all.rows; i++) errors[i] = NAN;
+  HVI_TRY(hvi_parallel_run(all.count, c->study->settings->threads, run_seed, &all, err));
+  return all.stopped ? HVI_OK : add_rows(rows, &all, err);
 }
 
-const hvi_kind hvi_kind_deployment_seeds = {.name = "deployment-seeds",
-                                            .summary = "errors by deployments, over many seeds",
-                                            .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS |
-                                                     HVI_KIND_ALONE,
-                                            .tables = tables,
-                                            .run = run};
+/* summary: theta at the end, its mean over the seeds, and the standard error of that; and how fast
+ * it got there */
+const hvi_kind hvi_kind_deployment_seeds = {
+    .name = "deployment-seeds",
+    .summary = "errors by deployments, over many seeds",
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE,
+    .tables = {[ERRORS] = {"", {{.name = "deployment samples mean_square rms"}}, NULL},
+               [SUMMARY] = {"summary", {{.name = "seeds mean standard_error exponent"}}, NULL}},
+    .run = run};

@@ -18,18 +18,10 @@
 #include "study/kinds.h"
 #include "study/runs.h"
 
-enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7, EVERY = 10 };
+enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7, COLUMNS = 17, EVERY = 10 };
 
 static const char *const labels[METHODS] = {"PHGD", "LM(1)", "LM(5)", "GD(10)", "GD(100)", "GDA"};
 static const double choice_margin = 10;
-
-static const hvi_column columns[] = {
-    {.name = "instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor gda_unstable "
-             "gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 all_with_margin all shipped"},
-    {0}};
-enum { COLUMNS = 17 };
-
-static const hvi_kind_table tables[] = {{"", columns, NULL}, {0}};
 
 typedef struct measures {
   double end[METHODS], slope[METHODS], r2[METHODS], rise[METHODS];
@@ -87,57 +79,56 @@ static hvi_status add_game(hvi_rows *rows, hvi_ensemble *const *e, size_t index,
   return hvi_rows_add(rows, 0, row, err);
 }
 
-static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  hvi_ensemble *e[METHODS] = {NULL};
-  hvi_status status = HVI_OK;
-  bool stopped = false;
-  for (size_t k = 0; k < METHODS && !status && !stopped; k++) {
-    const hvi_arm *m = c->part->methods;
-    size_t i = 0;
-    while (i < c->part->method_count && strcmp(m[i].label, labels[k]) != 0) i++;
-    status = i < c->part->method_count
-                 ? hvi_ensemble_of_cell(&e[k], c, &m[i].settings, EVERY, err)
-                 : hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
-    stopped = !hvi_cell_tick(c, (double)(k + 1) / METHODS);
-  }
-  double *y = status || stopped ? NULL : hvi_alloc_doubles(e[0]->rows);
-  if (!status && !stopped && !y) status = hvi_error_memory(err, "a scan");
-  for (size_t i = 0; y && i < e[0]->count && !status; i++) status = add_game(rows, e, i, y, err);
-  hvi_free(y);
-  for (size_t k = 0; k < METHODS; k++) hvi_ensemble_free(e[k]);
-  return status;
+typedef struct games {
+  hvi_ensemble *of[METHODS];
+} games;
+
+static void games_free(games *g) {
+  for (size_t k = 0; k < METHODS; k++) hvi_ensemble_free(g->of[k]);
 }
+
+static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  HVI_OWN_BY(games_free) games g = {0};
+  for (size_t k = 0; k < METHODS; k++) {
+    const size_t m = hvi_part_method(c->part, labels[k]);
+    if (m == c->part->method_count)
+      return hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
+    HVI_TRY(hvi_ensemble_of_cell(&g.of[k], c, &c->part->methods[m].settings, EVERY, err));
+    if (!hvi_cell_tick(c, (double)(k + 1) / METHODS)) return HVI_OK;
+  }
+  HVI_OWN double *y = hvi_alloc_doubles(g.of[0]->rows);
+  if (!y) return hvi_error_memory(err, "a scan");
+  for (size_t i = 0; i < g.of[0]->count; i++) HVI_TRY(add_game(rows, g.of, i, y, err));
+  return HVI_OK;
+}
+
+HVI_RELEASE(hvi_problem)
 
 /* The chosen game as a file: problems/rps.yaml is a copy of it. */
 static hvi_status write_chosen(const hvi_cell *c, size_t instance, size_t count, size_t clear,
                                hvi_error *err) {
   char comment[400];
-  hvi_problem *game = NULL;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *game = NULL;
+  HVI_OWN char *path = hvi_study_path(c->study, "chosen-game", ".yaml");
   snprintf(comment, sizeof comment,
            "Hidden rock-paper-scissors: softmax(A2 CELU(A1 theta)) for each player.\n"
            "Random instance %zu of seed %llu: the first on which every statement of the paper's\n"
            "Section 5.1 holds with each comparison by a factor of %g; of %zu instances %zu do.\n"
            "Chosen and written by `hvi reproduce rps`, which reports the whole scan.",
            instance, (unsigned long long)c->part->seed, choice_margin, count, clear);
-  char *path = hvi_study_path(c->study, "chosen-game", ".yaml");
-  hvi_status status =
-      path ? hvi_cell_problem(&game, c, instance, err) : hvi_error_memory(err, "a path");
-  if (!status) status = hvi_game_write_yaml(path, game, comment, err);
-  hvi_problem_free(game);
-  hvi_free(path);
-  return status;
+  if (!path) return hvi_error_memory(err, "a path");
+  HVI_TRY(hvi_cell_problem(&game, c, instance, err));
+  return hvi_game_write_yaml(path, game, comment, err);
 }
 
 /* Whether the shipped game starts where the chosen instance does: the draw is the same. */
 static bool is_shipped(const hvi_cell *c, size_t instance) {
-  hvi_problem *shipped = NULL, *drawn = NULL;
-  const bool same = hvi_cell_problem(&shipped, c, 0, NULL) == HVI_OK &&
-                    hvi_cell_problem(&drawn, c, instance, NULL) == HVI_OK &&
-                    shipped->model->dim == drawn->model->dim &&
-                    hvi_vec_dist2(shipped->theta0, drawn->theta0, shipped->model->dim) == 0;
-  hvi_problem_free(shipped);
-  hvi_problem_free(drawn);
-  return same;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *shipped = NULL;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *drawn = NULL;
+  return hvi_cell_problem(&shipped, c, 0, NULL) == HVI_OK &&
+         hvi_cell_problem(&drawn, c, instance, NULL) == HVI_OK &&
+         shipped->model->dim == drawn->model->dim &&
+         hvi_vec_dist2(shipped->theta0, drawn->theta0, shipped->model->dim) == 0;
 }
 
 /* Marks the first game with room to spare, and writes it. */
@@ -156,9 +147,14 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   return write_chosen(&c, instance, t->rows, clear, err);
 }
 
-const hvi_kind hvi_kind_rps_scan = {.name = "rps-scan",
-                                    .summary = "how often the statements about rps hold",
-                                    .flags = HVI_KIND_PROBLEM | HVI_KIND_ALONE,
-                                    .tables = tables,
-                                    .run = run,
-                                    .derive = derive};
+const hvi_kind hvi_kind_rps_scan = {
+    .name = "rps-scan",
+    .summary = "how often the statements about rps hold",
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_ALONE,
+    .tables = {{"",
+                {{.name = "instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor "
+                          "gda_unstable gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 "
+                          "all_with_margin all shipped"}},
+                NULL}},
+    .run = run,
+    .derive = derive};

@@ -12,7 +12,7 @@
  *
  * Loops over the runs of a batch are innermost, for the compiler to vectorise.
  */
-#include "study/linear_step.h"
+#include "study/linear.h"
 
 #define HVI_RUNS HVI_LINEAR_BATCH
 #include "problems/mdp/learners.h"

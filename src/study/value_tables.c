@@ -1,18 +1,15 @@
-#include "study/value_tables.h"
-
+/*
+ * What is worked out of the rows of all cells of a study of kind value. Tables:
+ *   outer, seconds, gradients   the mean over the seeds of every measure, with the ends of its 95 %
+ *                               interval, on that axis; a CSV for each environment and method
+ *   thresholds                  where methods with a threshold ended
+ *   levels                      horizontal lines: the lowest mean of all, and the test set's noise
+ *   summary                     a row a method
+ */
 #include "base/base.h"
 #include "num/stats.h"
+#include "study/kinds.h"
 #include "study/runs.h"
-
-/* In the order of hvi_value_group. */
-static const char *const groups[] = {"surrogate", "other", "returns", NULL};
-
-const hvi_column hvi_value_columns[] = {
-    {.name = "outer inner loss0 loss ratio alpha error interval clean relative relative_clean gap "
-             "grad_evals model_passes env_steps seconds_collect seconds_targets seconds_inner "
-             "seconds_optimise seconds seconds_measure error_noise threshold diverged"},
-    {"group", groups},
-    {0}};
 
 enum { MEASURES = 4, AXES = 3 /* with curves */, LEVELS /* with levels */ };
 static const char *const measures[MEASURES] = {"error", "gap", "ratio", "inner"};
@@ -68,11 +65,9 @@ static void put_mean(double *x, hvi_mean m) {
 }
 
 static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
-  const size_t x_column = column(g, axis_columns[axis]);
-  const size_t rows = longest(g);
+  const size_t x_column = column(g, axis_columns[axis]), rows = longest(g);
   hvi_table *t = hvi_study_table(g->study, g->part, axes[axis]);
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < rows && !status; i++) {
+  for (size_t i = 0; i < rows; i++) {
     const double x = mean_of_row(g, x_column, i);
     double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, x};
     if (axis == 1 && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
@@ -81,9 +76,9 @@ static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
       put_mean(row + 3 + 3 * k, m);
       if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
     }
-    status = hvi_table_add(t, row, err);
+    HVI_TRY(hvi_table_add(t, row, err));
   }
-  return status;
+  return HVI_OK;
 }
 
 static hvi_status add_threshold(group *g, hvi_error *err) {
@@ -164,20 +159,24 @@ static void widen(span *s, const group *g) {
 
 static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
   hvi_table *t = hvi_study_table(g->study, g->part, "levels");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < 2 * LEVELS && !status; i++) {
+  const double error = isfinite(s->lowest[0]) ? s->lowest[0] : NAN;
+  const double gap = isfinite(s->lowest[1]) ? s->lowest[1] : NAN;
+  for (size_t i = 0; i < 2 * LEVELS; i++) {
     const size_t a = i / 2;
     const double x = i % 2 ? s->x[a][1] : a % 2 ? s->x[a][0] : 0.0;
+    const double noise = s->noise > 0.0 ? s->noise : NAN;
+    const double row[] = {(double)g->environment, (double)a, x, error, gap, noise};
     if (s->x[a][1] == 0.0) continue; /* no method has a threshold */
-    const double row[] = {(double)g->environment,
-                          (double)a,
-                          x,
-                          isfinite(s->lowest[0]) ? s->lowest[0] : NAN,
-                          isfinite(s->lowest[1]) ? s->lowest[1] : NAN,
-                          s->noise > 0.0 ? s->noise : NAN};
-    status = hvi_table_add(t, row, err);
+    HVI_TRY(hvi_table_add(t, row, err));
   }
-  return status;
+  return HVI_OK;
+}
+
+/* The rows of a method in all tables but the levels. */
+static hvi_status fill_method(group *g, hvi_error *err) {
+  for (size_t a = 0; a < AXES; a++) HVI_TRY(add_curve(g, a, err));
+  HVI_TRY(add_threshold(g, err));
+  return add_summary(g, err);
 }
 
 static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_t environment,
@@ -185,17 +184,14 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
   span s = {.lowest = {INFINITY, INFINITY}};
   for (size_t a = 0; a < LEVELS; a++) s.x[a][0] = INFINITY;
   group g = {.study = study, .part = part, .environment = environment};
-  hvi_status status = HVI_OK;
-  for (g.method = 0; g.method < part->method_count && !status; g.method++) {
-    status = select_rows(&g, err);
-    if (status) break;
-    for (size_t a = 0; a < AXES && !status; a++) status = add_curve(&g, a, err);
-    if (!status) status = add_threshold(&g, err);
-    if (!status) status = add_summary(&g, err);
+  for (g.method = 0; g.method < part->method_count; g.method++) {
+    HVI_TRY(select_rows(&g, err));
+    const hvi_status status = fill_method(&g, err);
     widen(&s, &g);
     hvi_runs_free(&g.r);
+    HVI_TRY(status);
   }
-  return status ? status : add_levels(&g, &s, err);
+  return add_levels(&g, &s, err);
 }
 
 /* The columns of a mean and the ends of its interval, for every measure. */
@@ -207,60 +203,31 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *runs = hvi_study_table(study, part, "runs");
   const hvi_column environment = runs->column[hvi_table_find(runs, "environment")];
   const hvi_column method = runs->column[hvi_table_find(runs, "method")];
-  hvi_status status = HVI_OK;
-  for (size_t a = 0; a < AXES && !status; a++) {
-    const hvi_column curve[] = {
-        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {0}};
-    status = hvi_study_add_table(study, part, axes[a], curve, "environment method", err);
-  }
   const hvi_column thresholds[] = {environment, method, {.name = "threshold " MEANS}, {0}};
-  if (!status)
-    status = hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err);
   const hvi_column levels[] = {
       environment, {"axis", axes}, {.name = "x lowest_error lowest_gap noise"}, {0}};
-  if (!status) status = hvi_study_add_table(study, part, "levels", levels, "environment axis", err);
   const hvi_column summary[] = {
       environment,
       method,
-      {"group", groups},
+      runs->column[hvi_table_find(runs, "group")],
       {.name = "error half_width median worst least_error at_outer gap gap_half_width noise clean "
                "relative_clean gradients env_steps seconds_collect seconds_targets seconds_inner "
                "seconds_measure seeds diverged"},
       {0}};
-  return status ? status : hvi_study_add_table(study, part, "summary", summary, NULL, err);
+  for (size_t a = 0; a < AXES; a++) {
+    const hvi_column curve[] = {
+        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {0}};
+    HVI_TRY(hvi_study_add_table(study, part, axes[a], curve, "environment method", err));
+  }
+  HVI_TRY(hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err));
+  HVI_TRY(hvi_study_add_table(study, part, "levels", levels, "environment axis", err));
+  return hvi_study_add_table(study, part, "summary", summary, NULL, err);
 }
 
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err) {
-  hvi_status status = add_tables(study, part, err);
-  for (size_t i = 0; i < part->value->environment_count && !status; i++)
+  HVI_TRY(add_tables(study, part, err));
+  for (size_t i = 0; i < part->value->environment_count; i++)
     if (!part->kind->missing(part, part->value->environments[i].environment))
-      status = fill_environment(study, part, i, err);
-  return status;
+      HVI_TRY(fill_environment(study, part, i, err));
+  return HVI_OK;
 }
-
-const char hvi_value_figures[] =
-    "figures:\n"
-    "  - columns: 2\n"
-    "    each: environment\n"
-    "    panels:\n"
-    "      - title: '{environment}'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: value prediction error, log: true, ceiling: 2}\n"
-    "        series:\n"
-    "          - {table: outer, x: outer, low: error_low, high: error_high, each: method}\n"
-    "          - {table: outer, x: outer, y: error, each: method}\n"
-    "          - {table: levels, at: {axis: outer}, x: x, y: lowest_error, label: lowest of all,\n"
-    "             mark: dashed, style: 6}\n"
-    "          - {table: levels, at: {axis: outer}, x: x, y: noise, label: Monte-Carlo noise,\n"
-    "             mark: thin, style: 7}\n"
-    "      - title: '{environment}'\n"
-    "        x: {label: 'seconds, collection included', log: true, fit: true}\n"
-    "        y: {label: value prediction error, log: true, ceiling: 2}\n"
-    "        series:\n"
-    "          - {table: seconds, x: seconds, low: error_low, high: error_high, each: method}\n"
-    "          - {table: seconds, x: seconds, y: error, each: method}\n"
-    "          - {table: levels, at: {axis: seconds}, x: x, y: lowest_error, label: lowest of "
-    "all,\n"
-    "             mark: dashed, style: 6}\n"
-    "          - {table: levels, at: {axis: seconds}, x: x, y: noise, label: Monte-Carlo noise,\n"
-    "             mark: thin, style: 7}\n";

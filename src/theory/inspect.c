@@ -28,15 +28,15 @@ typedef struct trend {
 
 /* The rows of a run. */
 typedef struct history {
-  hvi_steps steps;
-  bool plain, known; /* the theorem's loop; z* is known */
-  size_t rows;       /* row 0 included */
-  double floor;      /* what counts as rounding in x */
-  double *x;         /* [steps + 1] dist2, or the squared residual */
-  double *alpha;     /* [steps] of the steps before rounding, in order */
-  double *share;     /* [steps] */
-  size_t measured;   /* how many of these */
-  double *scratch;   /* [steps + 1] */
+  size_t outputs;
+  bool known;      /* z* is */
+  size_t rows;     /* row 0 included */
+  double floor;    /* what counts as rounding in x */
+  double *x;       /* [steps + 1] dist2, or the squared residual */
+  double *alpha;   /* [steps] of the steps before rounding, in order */
+  double *share;   /* [steps] */
+  size_t measured; /* how many of these */
+  double *scratch; /* [steps + 1] */
 } history;
 
 /* Whether the loop is the one of the theorem: plain targets, a constant eta, all players at once,
@@ -48,27 +48,15 @@ static bool is_plain(const hvi_problem *p, const hvi_settings *s) {
 
 /* The alpha test of the solver may use another floor than the true one, so plain steps are measured
  * afresh. */
-static void enter_step(history *h, const hvi_record *row) {
-  double alpha = row->alpha, share = NAN;
-  if (h->plain) {
-    const hvi_step step = hvi_steps_measure(&h->steps, row->z);
-    alpha = step.alpha;
-    share = step.taken / step.exact;
-  }
-  h->alpha[h->measured] = alpha;
-  h->share[h->measured++] = share;
-}
-
-static bool observe(void *context, const hvi_record *row) {
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   history *h = context;
   if (row->outer == 0) {
-    const double size = hvi_vec_norm2(row->z, h->steps.problem->model->out);
-    h->floor = hvi_rate_rounding * (1.0 + size);
+    h->floor = hvi_rate_rounding * (1.0 + hvi_vec_norm2(row->z, h->outputs));
   } else if (h->x[h->rows - 1] > h->floor) {
-    enter_step(h, row);
+    h->alpha[h->measured] = step ? step->alpha : row->alpha;
+    h->share[h->measured++] = step ? step->taken / step->exact : NAN;
   }
   h->x[h->rows++] = h->known ? row->dist2 : row->residual * row->residual;
-  if (h->plain) hvi_steps_stand(&h->steps, row->theta, row->z);
   return true;
 }
 
@@ -101,46 +89,31 @@ static void sum_up(hvi_inspection *out, trend *t, const history *h) {
   t->arrived = n > 0 && h->x[n - 1] <= h->floor;
 }
 
-static hvi_status run_solver(hvi_inspection *out, history *h, const hvi_problem *p,
-                             const hvi_settings *s, hvi_error *err) {
-  hvi_solver *solver;
-  HVI_TRY(hvi_solver_new(&solver, p, s, err));
-  const double eta = hvi_solver_info(solver).eta;
-  hvi_status status = hvi_steps_new(&h->steps, p, s, eta, err);
-  if (!status) {
-    hvi_solver_run(solver);
-    const hvi_info info = hvi_solver_info(solver);
-    out->eta = s->player_eta ? s->player_eta[0] : eta;
-    out->outcome = info.outcome;
-    out->outer = info.last.outer;
-    out->dist2 = info.last.dist2;
-    out->residual = info.last.residual;
-    hvi_steps_free(&h->steps);
-  }
-  hvi_solver_free(solver);
-  return status;
-}
-
 /* A short run under given settings, and what it did. */
 static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const hvi_settings *s,
                       size_t steps, hvi_error *err) {
-  history h = {.plain = is_plain(p, s), .known = p->solution || p->ops->dist2};
-  double *memory = hvi_alloc_doubles(4 * (steps + 1));
+  const size_t rows = steps + 1;
+  HVI_OWN double *memory = hvi_alloc_doubles(4 * rows);
   if (!memory) return hvi_error_memory(err, "watching a run");
-  h.x = memory;
-  h.alpha = h.x + steps + 1;
-  h.share = h.alpha + steps + 1;
-  h.scratch = h.share + steps + 1;
+  history h = {.outputs = p->model->out,
+               .known = p->solution || p->ops->dist2,
+               .x = memory,
+               .alpha = memory + rows,
+               .share = memory + 2 * rows,
+               .scratch = memory + 3 * rows};
   hvi_settings own = *s;
+  hvi_info info;
   own.max_outer = steps;
   own.max_f_evals = 0;
   own.tol = p->ops->draw ? 0.0 : tiny_residual;
-  own.observe = observe;
-  own.observer_context = &h;
-  hvi_status status = run_solver(out, &h, p, &own, err);
-  if (!status) sum_up(out, t, &h);
-  hvi_free(memory);
-  return status;
+  HVI_TRY(hvi_steps_run(&info, p, &own, is_plain(p, s), see, &h, err));
+  out->eta = s->player_eta ? s->player_eta[0] : info.eta;
+  out->outcome = info.outcome;
+  out->outer = info.last.outer;
+  out->dist2 = info.last.dist2;
+  out->residual = info.last.residual;
+  sum_up(out, t, &h);
+  return HVI_OK;
 }
 
 static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
@@ -161,27 +134,23 @@ static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const h
 static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
                                size_t steps, hvi_error *err) {
   const size_t own = s->inner_steps;
-  hvi_status status = HVI_OK;
-  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0)
-    return status;
-  if (!is_plain(p, s) || s->player_eta) return status;
-  if (own > 1) status = add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err);
-  if (!status && own < MOST_STEPS / FACTOR)
-    status = add_variant(out, p, s, own * FACTOR, steps, err);
-  return status;
+  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0 ||
+      !is_plain(p, s) || s->player_eta)
+    return HVI_OK;
+  if (own > 1) HVI_TRY(add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err));
+  return own < MOST_STEPS / FACTOR ? add_variant(out, p, s, own * FACTOR, steps, err) : HVI_OK;
 }
 
 static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
                           const hvi_settings *s, size_t steps, hvi_error *err) {
-  hvi_status status = hvi_problem_constants(&out->constants, p, err);
-  if (!status) status = run(out, t, p, s, steps, err);
-  if (status) return status;
+  HVI_TRY(hvi_problem_constants(&out->constants, p, err));
+  HVI_TRY(run(out, t, p, s, steps, err));
   out->alpha = s->alpha > 0.0 && !s->baseline ? s->alpha : NAN;
   out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
                                 fmax(out->alpha, out->alpha_worst));
   out->by_residual = !p->solution && !p->ops->dist2;
-  status = hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err);
-  return status ? status : add_variants(out, p, s, steps, err);
+  HVI_TRY(hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err));
+  return add_variants(out, p, s, steps, err);
 }
 
 static bool inside(const hvi_set *set, const double *z) {
