@@ -65,24 +65,6 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return HVI_OK;
 }
 
-static const char defaults[] =
-    "figures:\n"
-    "  - panels:\n"
-    "      - title: Mean squared distance\n"
-    "        x: outer iteration t\n"
-    "        y: {label: 'mean |z_t − z*|^2', log: true}\n"
-    "        series: [{table: ensemble, x: outer, y: mean, each: method}]\n"
-    "      - title: 'Median (bands: quartiles)'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: 'median |z_t − z*|^2', log: true}\n"
-    "        series:\n"
-    "          - {table: ensemble, x: outer, low: quartile1, high: quartile3, each: method}\n"
-    "          - {table: ensemble, x: outer, y: median, each: method}\n"
-    "      - title: 'Share of instances below 10^{-6}'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: share, high: 1}\n"
-    "        series: [{table: ensemble, x: outer, y: solved, each: method}]\n";
-
 const hvi_kind hvi_kind_ensemble = {
     .name = "ensemble",
     .summary = "every method on many random instances",
@@ -90,5 +72,4 @@ const hvi_kind hvi_kind_ensemble = {
     .tables = {{"ensemble",
                 {{.name = "outer mean median quartile1 quartile3 solved diverged"}},
                 "method"}},
-    .defaults = defaults,
     .run = run};

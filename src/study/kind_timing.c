@@ -85,13 +85,6 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   return HVI_OK;
 }
 
-static const char defaults[] =
-    "figures:\n"
-    "  - panels:\n"
-    "      - y: {label: 'milliseconds for {iterations} iterations', log: true, fit: true, below: "
-    "3, above: 2}\n"
-    "        series: [{table: times, x: method, y: milliseconds, mark: bars}]\n";
-
 const hvi_kind hvi_kind_timing = {
     .name = "timing",
     .summary = "seconds that methods take on one problem",
@@ -99,6 +92,5 @@ const hvi_kind hvi_kind_timing = {
     .tables = {{"repeats",
                 {{.name = "milliseconds f_evals model_passes grad_evals inner f_ns"}},
                 NULL}},
-    .defaults = defaults,
     .run = run,
     .derive = derive};

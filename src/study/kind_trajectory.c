@@ -112,35 +112,6 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return sum_up(&k, info, err);
 }
 
-static const char defaults[] =
-    "figures:\n"
-    "  - columns: 2\n"
-    "    panels:\n"
-    "      - title: Squared distance to the solution\n"
-    "        x: outer iteration t\n"
-    "        y: {label: '|z_t − z*|^2', log: true}\n"
-    "        series: [{table: trace, x: outer, y: dist2, each: method}]\n"
-    "      - title: Residual\n"
-    "        x: outer iteration t\n"
-    "        y: {label: residual, log: true}\n"
-    "        unless: dist2\n"
-    "        series: [{table: trace, x: outer, y: residual, each: method}]\n"
-    "      - title: Paths in parameter space\n"
-    "        x: θ_1\n"
-    "        y: θ_2\n"
-    "        unless: theta3\n"
-    "        series: [{table: trace, x: theta1, y: theta2, mark: path, each: method}]\n"
-    "      - title: Paths in output space\n"
-    "        x: z_1\n"
-    "        y: z_2\n"
-    "        unless: z3\n"
-    "        series: [{table: trace, x: z1, y: z2, mark: path, each: method}]\n"
-    "        point: {table: summary, x: solution1, y: solution2, label: z*}\n"
-    "      - title: Loss ratio of each surrogate\n"
-    "        x: outer iteration t\n"
-    "        y: {label: 'l_t(θ_{t+1}) / l_t(θ_t)', log: true, least: 1e-6, most: 10}\n"
-    "        series: [{table: trace, x: outer, y: ratio, mark: thin, each: method}]\n";
-
 /* Parameters and outputs are rows' columns where there are at most 16 of them. */
 const hvi_kind hvi_kind_trajectory = {
     .name = "trajectory",
@@ -160,5 +131,4 @@ const hvi_kind hvi_kind_trajectory = {
                        {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio "
                                 "f_evals model_passes grad_evals seconds eta solution1 solution2"}},
                       NULL}},
-    .defaults = defaults,
     .run = run};

@@ -252,33 +252,6 @@ static const char *missing(const hvi_part *part, const char *environment) {
   return NULL;
 }
 
-static const char figures[] =
-    "figures:\n"
-    "  - columns: 2\n"
-    "    each: environment\n"
-    "    panels:\n"
-    "      - title: '{environment}'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: value prediction error, log: true, ceiling: 2}\n"
-    "        series:\n"
-    "          - {table: outer, x: outer, low: error_low, high: error_high, each: method}\n"
-    "          - {table: outer, x: outer, y: error, each: method}\n"
-    "          - {table: levels, at: {axis: outer}, x: x, y: lowest_error, label: lowest of all,\n"
-    "             mark: dashed, style: 6}\n"
-    "          - {table: levels, at: {axis: outer}, x: x, y: noise, label: Monte-Carlo noise,\n"
-    "             mark: thin, style: 7}\n"
-    "      - title: '{environment}'\n"
-    "        x: {label: 'seconds, collection included', log: true, fit: true}\n"
-    "        y: {label: value prediction error, log: true, ceiling: 2}\n"
-    "        series:\n"
-    "          - {table: seconds, x: seconds, low: error_low, high: error_high, each: method}\n"
-    "          - {table: seconds, x: seconds, y: error, each: method}\n"
-    "          - {table: levels, at: {axis: seconds}, x: x, y: lowest_error, label: lowest of "
-    "all,\n"
-    "             mark: dashed, style: 6}\n"
-    "          - {table: levels, at: {axis: seconds}, x: x, y: noise, label: Monte-Carlo noise,\n"
-    "             mark: thin, style: 7}\n";
-
 /* The columns of hvi_evaluation_column; the noise in `error`; the threshold alpha^2; whether it
  * diverged; what the method is. */
 const hvi_kind hvi_kind_value = {
@@ -292,7 +265,6 @@ const hvi_kind hvi_kind_value = {
                           "error_noise threshold diverged"},
                  {"group", groups}},
                 NULL}},
-    .defaults = figures,
     .open = open_part,
     .close = close_part,
     .run = run,

@@ -80,7 +80,6 @@ typedef struct hvi_kind {
   const char *name, *summary;
   unsigned flags;
   hvi_kind_table tables[HVI_KIND_TABLES + 1];
-  const char *defaults; /* keys of a file, as YAML: figures and claims where a file has none */
   /* What cells share (environments, streams), into part->shared; optional. */
   hvi_status (*open)(hvi_study *study, hvi_part *part, hvi_error *err);
   void (*close)(hvi_part *part);

@@ -34,61 +34,41 @@ static hvi_status select_rows(group *g, hvi_error *err) {
   return hvi_runs_find(&g->r, g->runs, (double)g->method, &environment, 1, err);
 }
 
-static size_t rows_of_seed(const group *g, size_t seed) {
-  return g->r.start[seed + 1] - g->r.start[seed];
-}
-
-static size_t longest(const group *g) {
-  size_t most = 0;
-  for (size_t s = 0; s < g->r.seeds; s++)
-    most = rows_of_seed(g, s) > most ? rows_of_seed(g, s) : most;
-  return most;
-}
-
-/* Row `row` on an axis: the mean over the seeds that have it. */
-static double mean_of_row(const group *g, size_t axis, size_t row) {
+/* Row `row` on an axis: the mean over the seeds that have it; NaN: none has. */
+static double mean_of_row(const hvi_runs *r, size_t axis, size_t row) {
   double sum = 0.0, n = 0.0;
-  for (size_t s = 0; s < g->r.seeds; s++) {
-    if (row >= rows_of_seed(g, s)) continue;
-    sum += hvi_table_get(g->runs, g->r.row[g->r.start[s] + row], axis);
+  for (size_t s = 0; s < r->seeds; s++) {
+    if (r->start[s] + row >= r->start[s + 1]) continue;
+    sum += hvi_table_get(r->table, r->row[r->start[s] + row], axis);
     n += 1.0;
   }
   return sum / n;
 }
 
-/* A mean and the ends of its interval, where it is finite. */
-static void put_mean(double *x, hvi_mean m) {
-  const bool known = isfinite(m.value);
-  x[0] = known ? m.value : NAN;
-  x[1] = known ? m.value - m.half : NAN;
-  x[2] = known ? m.value + m.half : NAN;
+/* A row of a table: `at`, and of every measure where column x is X the mean and the ends of its
+ * interval, where it is finite; then how many errors are. */
+static hvi_status add_means(group *g, const char *table, double at, size_t x, double X,
+                            hvi_error *err) {
+  double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, at}, *to = row + 3;
+  for (size_t k = 0; k < MEASURES; k++) {
+    const hvi_mean m = hvi_runs_mean(&g->r, x, column(g, measures[k]), X);
+    const bool known = isfinite(m.value);
+    *to++ = known ? m.value : NAN;
+    *to++ = known ? m.value - m.half : NAN;
+    *to++ = known ? m.value + m.half : NAN;
+    if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
+  }
+  return hvi_table_add(hvi_study_table(g->study, g->part, table), row, err);
 }
 
 static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
-  const size_t x_column = column(g, axis_columns[axis]), rows = longest(g);
-  hvi_table *t = hvi_study_table(g->study, g->part, axes[axis]);
-  for (size_t i = 0; i < rows; i++) {
-    const double x = mean_of_row(g, x_column, i);
-    double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, x};
+  const size_t x_column = column(g, axis_columns[axis]);
+  for (size_t i = 0;; i++) {
+    const double x = mean_of_row(&g->r, x_column, i);
+    if (isnan(x)) return HVI_OK;
     if (axis == 1 && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
-    for (size_t k = 0; k < MEASURES; k++) {
-      const hvi_mean m = hvi_runs_mean(&g->r, x_column, column(g, measures[k]), x);
-      put_mean(row + 3 + 3 * k, m);
-      if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
-    }
-    HVI_TRY(hvi_table_add(t, row, err));
+    HVI_TRY(add_means(g, axes[axis], x, x_column, x, err));
   }
-  return HVI_OK;
-}
-
-static hvi_status add_threshold(group *g, hvi_error *err) {
-  const double alpha = g->part->methods[g->method].settings.alpha;
-  double row[3 + 3 * MEASURES] = {(double)g->environment, (double)g->method, alpha * alpha};
-  if (!(alpha > 0.0)) return HVI_OK;
-  for (size_t k = 0; k < MEASURES; k++)
-    put_mean(row + 3 + 3 * k,
-             hvi_runs_mean(&g->r, column(g, "outer"), column(g, measures[k]), INFINITY));
-  return hvi_table_add(hvi_study_table(g->study, g->part, "thresholds"), row, err);
 }
 
 /* A number of the last rows, as a mean over the seeds. */
@@ -101,9 +81,9 @@ static double last_mean(const group *g, const char *name) {
 }
 
 static hvi_status add_summary(group *g, hvi_error *err) {
-  static const char *const last[] = {"clean",         "relative_clean",  "grad_evals",
-                                     "env_steps",     "seconds_collect", "seconds_targets",
-                                     "seconds_inner", "seconds_measure"};
+  static const char *const last[] = {"error_noise",     "clean",         "relative_clean",
+                                     "grad_evals",      "env_steps",     "seconds_collect",
+                                     "seconds_targets", "seconds_inner", "seconds_measure"};
   const size_t outer = column(g, "outer"), error = column(g, "error"), seeds = g->r.seeds;
   const hvi_mean e = hvi_runs_mean(&g->r, outer, error, INFINITY);
   const hvi_mean gap = hvi_runs_mean(&g->r, outer, column(g, "gap"), INFINITY);
@@ -116,20 +96,11 @@ static hvi_status add_summary(group *g, hvi_error *err) {
     diverged += hvi_table_get(g->runs, row, column(g, "diverged")) == 1.0;
   }
   const double median = hvi_stats_quantile(ends, seeds, 0.5); /* sorts */
-  const double noise = last_mean(g, "error_noise");
-  double row[22] = {(double)g->environment,
-                    (double)g->method,
-                    hvi_table_get(g->runs, g->r.row[0], column(g, "group")),
-                    e.value,
-                    e.half,
-                    median,
-                    ends[seeds - 1],
-                    least,
-                    where,
-                    gap.value,
-                    gap.half,
-                    noise};
-  for (size_t k = 0; k < 8; k++) row[12 + k] = last_mean(g, last[k]);
+  const double kind = hvi_table_get(g->runs, g->r.row[0], column(g, "group"));
+  const double environment = (double)g->environment, method = (double)g->method;
+  double row[22] = {environment,     method, kind,  e.value,   e.half,  median,
+                    ends[seeds - 1], least,  where, gap.value, gap.half};
+  for (size_t k = 0; k < 9; k++) row[11 + k] = last_mean(g, last[k]);
   row[20] = (double)seeds;
   row[21] = diverged;
   return hvi_table_add(hvi_study_table(g->study, g->part, "summary"), row, err);
@@ -174,8 +145,10 @@ static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
 
 /* The rows of a method in all tables but the levels. */
 static hvi_status fill_method(group *g, hvi_error *err) {
+  const double alpha = g->part->methods[g->method].settings.alpha;
   for (size_t a = 0; a < AXES; a++) HVI_TRY(add_curve(g, a, err));
-  HVI_TRY(add_threshold(g, err));
+  if (alpha > 0.0)
+    HVI_TRY(add_means(g, "thresholds", alpha * alpha, column(g, "outer"), INFINITY, err));
   return add_summary(g, err);
 }
 

@@ -60,15 +60,12 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   return true;
 }
 
-static size_t keep_numbers(double *out, const double *x, size_t n) {
+/* Of what is finite in x[n]; NaN: nothing is. */
+static double quantile(const double *x, size_t n, double q, double *scratch) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
-    if (isfinite(x[i])) out[kept++] = x[i];
-  return kept;
-}
-
-static double median(const double *x, size_t n, double *scratch) {
-  return hvi_stats_quantile(scratch, keep_numbers(scratch, x, n), 0.5);
+    if (isfinite(x[i])) scratch[kept++] = x[i];
+  return hvi_stats_quantile(scratch, kept, q);
 }
 
 static double largest(const double *x, size_t from, size_t to) {
@@ -79,11 +76,10 @@ static double largest(const double *x, size_t from, size_t to) {
 
 static void sum_up(hvi_inspection *out, trend *t, const history *h) {
   const size_t late = h->measured - h->measured / 4, n = h->rows;
-  out->alpha_median = median(h->alpha, h->measured, h->scratch);
-  t->alpha_late = median(h->alpha + late, h->measured - late, h->scratch);
-  out->step_share = median(h->share, h->measured, h->scratch);
-  const size_t kept = keep_numbers(h->scratch, h->alpha, h->measured);
-  out->alpha_worst = kept ? largest(h->scratch, 0, kept) : NAN;
+  out->alpha_median = quantile(h->alpha, h->measured, 0.5, h->scratch);
+  out->alpha_worst = quantile(h->alpha, h->measured, 1.0, h->scratch);
+  out->step_share = quantile(h->share, h->measured, 0.5, h->scratch);
+  t->alpha_late = quantile(h->alpha + late, h->measured - late, 0.5, h->scratch);
   out->rate_observed = hvi_rate_fit(h->x, n, h->floor, h->scratch);
   t->drop = n < 4 ? NAN : largest(h->x, n - n / 4, n) / largest(h->x, n / 4, n / 2);
   t->arrived = n > 0 && h->x[n - 1] <= h->floor;
@@ -116,29 +112,24 @@ static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const
   return HVI_OK;
 }
 
-static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
-                              size_t inner, size_t steps, hvi_error *err) {
-  hvi_settings settings = *s;
-  hvi_inspection other;
-  trend unused;
-  settings.inner_steps = inner;
-  HVI_TRY(run(&other, &unused, p, &settings, steps, err));
-  out->variants[out->variant_count++] = (hvi_variant){.inner = inner,
-                                                      .alpha_median = other.alpha_median,
-                                                      .step_share = other.step_share,
-                                                      .rate = other.rate_observed};
-  return HVI_OK;
-}
-
 /* Fewer and more inner steps, where eta is too large for the exact step. */
 static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
                                size_t steps, hvi_error *err) {
   const size_t own = s->inner_steps;
+  const size_t others[] = {own < FACTOR ? 1 : own / FACTOR, own * FACTOR};
   if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0 ||
       !is_plain(p, s) || s->player_eta)
     return HVI_OK;
-  if (own > 1) HVI_TRY(add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err));
-  return own < MOST_STEPS / FACTOR ? add_variant(out, p, s, own * FACTOR, steps, err) : HVI_OK;
+  for (size_t k = own > 1 ? 0 : 1; k < (own < MOST_STEPS / FACTOR ? 2 : 1); k++) {
+    hvi_settings settings = *s;
+    hvi_inspection other;
+    trend unused;
+    settings.inner_steps = others[k];
+    HVI_TRY(run(&other, &unused, p, &settings, steps, err));
+    out->variants[out->variant_count++] =
+        (hvi_variant){others[k], other.alpha_median, other.step_share, other.rate_observed};
+  }
+  return HVI_OK;
 }
 
 static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
