@@ -102,8 +102,6 @@ static hvi_status sum_up(watcher *w, hvi_outcome outcome, const hvi_settings *s,
   return hvi_rows_add(w->rows, SUMMARY, row, err);
 }
 
-HVI_RELEASE(hvi_problem)
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const double every = hvi_cell_number(c, "retrain_every");
   HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;

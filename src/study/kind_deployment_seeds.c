@@ -44,8 +44,6 @@ static bool observe(void *context, const hvi_record *r) {
   return true;
 }
 
-HVI_RELEASE(hvi_problem)
-
 static hvi_status run_seed(void *context, size_t seed, size_t worker, hvi_error *err) {
   seeds *all = context;
   watcher w = {.all = all, .seed = seed, .next = 1};

@@ -153,8 +153,6 @@ static hvi_status add_curve(hvi_rows *rows, const hvi_linear_result *r, size_t c
   return hvi_rows_add(rows, SUMMARY, values, err);
 }
 
-HVI_RELEASE(hvi_problem)
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const hvi_scale *scale = &c->part->scale;
   size_t time[MOST_ROWS];

@@ -53,8 +53,6 @@
 #include "study/kinds.h"
 #include "study/theory_lab.h"
 
-HVI_RELEASE(hvi_problem)
-
 enum { N = 8 }; /* variables of theory-descent */
 
 /* A problem with another F; everything else is the original's. */

@@ -46,19 +46,17 @@ typedef struct tally {
   double error, gap;              /* largest, over their bounds */
 } tally;
 
-static void see_change(tally *t, const hvi_step *step) {
-  t->changes++;
-  t->gap = fmax(t->gap, step->gap0 / (0.5 * step->change * step->change));
-  t->outside += step->outside > 1e-9;
-  if (step->alpha > resolved_alpha && step->gap > resolved_gap * step->outside)
-    t->error = fmax(t->error, step->error / (step->alpha * step->change));
-}
-
 static bool see(void *context, const hvi_step *step, const hvi_record *row) {
-  (void)row;
   tally *t = context;
-  if (step && step->change > resolved_change) see_change(t, step);
-  if (!step || !(step->dist2 > resolved_dist2)) return true;
+  if (row->outer == 0) return true;
+  if (step->change > resolved_change) {
+    t->changes++;
+    t->gap = fmax(t->gap, step->gap0 / (0.5 * step->change * step->change));
+    t->outside += step->outside > 1e-9;
+    if (step->alpha > resolved_alpha && step->gap > resolved_gap * step->outside)
+      t->error = fmax(t->error, step->error / (step->alpha * step->change));
+  }
+  if (!(step->dist2 > resolved_dist2)) return true;
   t->least = fmin(t->least, step->contraction);
   t->most = fmax(t->most, step->contraction);
   t->alpha_least = fmin(t->alpha_least, step->alpha);

@@ -23,7 +23,6 @@ static hvi_status time_operator(double *seconds, const hvi_problem *p, hvi_error
   return HVI_OK;
 }
 
-HVI_RELEASE(hvi_problem)
 HVI_RELEASE(hvi_solver)
 
 /* One run, without an observer. */

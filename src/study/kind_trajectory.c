@@ -85,8 +85,6 @@ static hvi_status sum_up(keeper *k, hvi_info info, hvi_error *err) {
   return hvi_rows_add(k->rows, SUMMARY, row, err);
 }
 
-HVI_RELEASE(hvi_problem)
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const size_t most = c->part->scale.iterations + 2;
   HVI_OWN double *memory = hvi_alloc_doubles(2 * most);

@@ -21,7 +21,7 @@ static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 /* What the cells share. */
 typedef struct shared {
   hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
-  size_t seeds, stream_count;
+  size_t stream_count;
   hvi_shared_stream *streams; /* [environments][seeds] */
 } shared;
 
@@ -42,8 +42,7 @@ static const hvi_study_task *task_of(const hvi_cell *c) {
 }
 
 static size_t group_of(const hvi_cell *c) {
-  const shared *s = c->part->shared;
-  return hvi_cell_level(c, "environment") * s->seeds + hvi_cell_level(c, "seed");
+  return hvi_cell_level(c, "environment") * c->part->scale.instances + hvi_cell_level(c, "seed");
 }
 
 static void leave(hvi_part *part, size_t group) {
@@ -61,22 +60,19 @@ static double cost_of(const hvi_cell *c) {
   return (double)steps_of(c->part, &s) * (inner + 1.0) + gap;
 }
 
-/* Rows that a cell goes through: its buffer, its steps, and the batch that is drawn ahead. */
-static size_t rows_of(const hvi_part *p, const hvi_arm *arm) {
-  if (p->scale.offline) return p->scale.offline;
-  return (arm->value.buffer + steps_of(p, &arm->settings) + 1) * batch_of(p);
-}
-
-/* The stream of a cell, long enough for all of its group. */
+/* The stream of a cell, long enough for all of its group: for their buffers, their steps, and the
+ * batch that is drawn ahead. */
 static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error *err) {
-  shared *s = c->part->shared;
-  size_t rows = 0;
-  for (size_t m = 0; m < c->part->method_count; m++) {
-    const size_t own = rows_of(c->part, &c->part->methods[m]);
-    if (own > rows) rows = own;
+  const hvi_part *p = c->part;
+  shared *s = p->shared;
+  size_t batches = 0;
+  for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++) {
+    const size_t own = arm->value.buffer + steps_of(p, &arm->settings) + 1;
+    if (own > batches) batches = own;
   }
+  const size_t rows = p->scale.offline ? p->scale.offline : batches * batch_of(p);
   return hvi_stream_reader_open(r, &s->streams[group_of(c)], &task_of(c)->task, hvi_cell_seed(c),
-                                batch_of(c->part), rows, err);
+                                batch_of(p), rows, err);
 }
 
 /* What a cell evaluates, but for its transitions. */
@@ -216,7 +212,6 @@ static void close_part(hvi_part *part) {
 
 static hvi_status open_streams(shared *s, const hvi_part *part, hvi_error *err) {
   const size_t count = part->value->environment_count * part->scale.instances;
-  s->seeds = part->scale.instances;
   s->streams = hvi_alloc(count, sizeof *s->streams);
   while (s->streams && s->stream_count < count &&
          pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) == 0)

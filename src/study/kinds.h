@@ -1,32 +1,24 @@
 /* The kinds of study. */
 #pragma once
 
+#include "base/memory.h"
 #include "study/study.h"
 
 #include <hvi/ensemble.h>
 
-/* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c. */
+/* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c; those
+ * of the theory in kind_theory_steps.c and kind_theory_problems.c. */
 /* clang-format off */
 #define HVI_KINDS(KIND) \
-  KIND(trajectory) \
-  KIND(timing) \
-  KIND(ensemble) \
-  KIND(rps_scan) \
-  KIND(deployment) \
-  KIND(deployment_seeds) \
-  KIND(linear) \
-  KIND(value) \
-  KIND(theory_steps) \
-  KIND(theory_counterexample) \
-  KIND(theory_vanishing) \
-  KIND(theory_descent) \
-  KIND(theory_noise) \
-  KIND(theory_pl) \
-  KIND(theory_exact) \
-  KIND(theory_alpha)
+  KIND(trajectory) KIND(timing) KIND(ensemble) KIND(rps_scan) \
+  KIND(deployment) KIND(deployment_seeds) KIND(linear) KIND(value) \
+  KIND(theory_steps) KIND(theory_counterexample) KIND(theory_vanishing) KIND(theory_descent) \
+  KIND(theory_noise) KIND(theory_pl) KIND(theory_exact) KIND(theory_alpha)
 /* clang-format on */
 #define HVI_KIND_DECLARE(name) extern const hvi_kind hvi_kind_##name;
 HVI_KINDS(HVI_KIND_DECLARE)
+
+HVI_RELEASE(hvi_problem)
 
 /* hvi_outcome in words, for a column. */
 extern const char *const hvi_outcome_words[];

@@ -18,18 +18,13 @@ enum {
 
 /* Who learns along a trajectory. Surr-GD comes first, by its inner steps. */
 typedef enum hvi_linear_learner {
-  HVI_LEARNER_SURR_1,
-  HVI_LEARNER_SURR_5,
-  HVI_LEARNER_SURR_10,
-  HVI_LEARNER_SURR_50,
-  HVI_LEARNER_SURR_100,
-  HVI_LEARNER_LSPE,
+  HVI_SURR_COUNT = 5,
+  HVI_LEARNER_LSPE = HVI_SURR_COUNT,
   HVI_LEARNER_TD0,
   HVI_LEARNER_TDC,
   HVI_LEARNER_GTD2,
   HVI_LEARNER_RESIDUAL,
-  HVI_LEARNER_COUNT,
-  HVI_SURR_COUNT = HVI_LEARNER_LSPE
+  HVI_LEARNER_COUNT
 } hvi_linear_learner;
 
 /* Inner steps of the five surrogate methods: 1, 5, 10, 50, 100. */
@@ -61,18 +56,12 @@ static inline double *hvi_linear_theta(const hvi_linear_batch *b, size_t m) {
   return b->theta + m * b->d * HVI_LINEAR_BATCH;
 }
 
-/* Takes the last transition in and moves every learner on. */
+/* Takes the last transition in and moves every learner on; for a level of instructions (base/cpu.h).
+ * All give the same bits. */
 typedef void hvi_linear_step_fn(hvi_linear_batch *b);
-
-/* The step for a level of instructions (base/cpu.h). All give the same bits. */
-typedef struct hvi_linear_build {
-  const char *name;
-  hvi_linear_step_fn *step;
-} hvi_linear_build;
-
-extern const hvi_linear_build hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;
+hvi_linear_step_fn hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;
 /* Those that this machine can run, fastest first, ending in NULL. */
-const hvi_linear_build *const *hvi_linear_builds(void);
+hvi_linear_step_fn *const *hvi_linear_steps(void);
 
 /* What is recorded of a run. */
 enum {

@@ -30,14 +30,13 @@ enum { BATCH = HVI_LINEAR_BATCH };
 
 const size_t hvi_linear_inner[HVI_SURR_COUNT] = {1, 5, 10, 50, 100};
 
-const hvi_linear_build *const *hvi_linear_builds(void) {
-  static const hvi_linear_build *const all[] = HVI_CPU_BUILDS(hvi_linear);
+hvi_linear_step_fn *const *hvi_linear_steps(void) {
+  static hvi_linear_step_fn *const all[] = HVI_CPU_BUILDS(hvi_linear);
   return all + hvi_cpu_builds_skipped();
 }
 
 typedef struct job {
   const hvi_trajectory *t;
-  const hvi_problem *problem;
   hvi_linear_step_fn *step;
   hvi_linear_result *out;
   pthread_mutex_t lock;
@@ -130,7 +129,7 @@ static void lstd_point(work *w, size_t l, double *theta) {
   read_run(hvi_sample_C(w->sample, t->d), w->batch.C, t->d * t->d, l);
   read_run(hvi_sample_r(w->sample, t->d), w->batch.r, t->d, l);
   hvi_vec_copy(theta, t->base.theta0, t->d);
-  hvi_trajectory_lstd.step(&none, w->job->problem, w->sample, 1.0, w->lstd_state, theta);
+  hvi_trajectory_lstd.step(&none, &t->base, w->sample, 1.0, w->lstd_state, theta);
 }
 
 static void record(work *w, size_t row) {
@@ -183,8 +182,8 @@ static hvi_status run_batch(void *context, size_t number, size_t worker, hvi_err
                       .second_rate = s->second_rate},
             .first = first,
             .count = rest < BATCH ? rest : BATCH};
-  const size_t lstd = hvi_trajectory_lstd.state(j->problem);
-  HVI_OWN hvi_trajectory_sample *sample = w.sample = hvi_alloc(1, j->problem->sample_bytes);
+  const size_t lstd = hvi_trajectory_lstd.state(&t->base);
+  HVI_OWN hvi_trajectory_sample *sample = w.sample = hvi_alloc(1, t->base.sample_bytes);
   HVI_OWN double *memory =
       hvi_alloc_doubles(hvi_linear_batch_place(&w.batch, NULL) + lstd + 2 * t->d);
   if (!memory || !sample) return hvi_error_memory(err, "a batch of trajectories");
@@ -197,15 +196,6 @@ static hvi_status run_batch(void *context, size_t number, size_t worker, hvi_err
   return HVI_OK;
 }
 
-static hvi_status check(const hvi_trajectory *t, const hvi_linear_settings *s, hvi_error *err) {
-  if (!t || t->settings.scale != HVI_TRAJECTORY_SCALE_TRACE || !(t->settings.ridge > 0.0))
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "the linear experiment needs a chain with data=trajectory, scale=trace "
-                         "and a ridge above 0");
-  if (!s->runs || !s->rows) return hvi_error_argument(err, "there is nothing to run or to record");
-  return HVI_OK;
-}
-
 size_t hvi_linear_size(const hvi_linear_settings *s) {
   size_t size;
   return hvi_multiply_sizes(s->rows * HVI_LINEAR_CURVES + 1, s->runs, &size) ? size : 0;
@@ -214,9 +204,11 @@ size_t hvi_linear_size(const hvi_linear_settings *s) {
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err) {
   *out = (hvi_linear_result){.of = *s};
-  job j = {
-      .t = hvi_trajectory_of(p), .problem = p, .step = hvi_linear_builds()[0]->step, .out = out};
-  HVI_TRY(check(j.t, s, err));
+  job j = {.t = hvi_trajectory_of(p), .step = hvi_linear_steps()[0], .out = out};
+  if (!j.t || j.t->settings.scale != HVI_TRAJECTORY_SCALE_TRACE || !(j.t->settings.ridge > 0.0))
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "the linear experiment needs a chain with data=trajectory, scale=trace "
+                         "and a ridge above 0");
   out->value = hvi_linear_size(s) ? hvi_alloc_doubles(hvi_linear_size(s)) : NULL;
   if (!out->value) return hvi_error_memory(err, "the rows of trajectories");
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");

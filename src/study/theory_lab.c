@@ -119,8 +119,6 @@ hvi_settings hvi_lab_settings(const hvi_placement *placement, double eta, size_t
   return s;
 }
 
-HVI_RELEASE(hvi_problem)
-
 /* A point of the set's relative interior: at least a third of the way from the boundary to the
  * middle. */
 static void draw_inside(double *z, hvi_set_kind set, size_t n, hvi_rng *rng) {

@@ -20,19 +20,11 @@ static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "th
 typedef struct group {
   hvi_study *study;
   const hvi_part *part;
-  const hvi_table *runs; /* tables move when one is added: looked up again after that */
   hvi_runs r;
   size_t environment, method;
 } group;
 
-static size_t column(const group *g, const char *name) { return hvi_table_find(g->runs, name); }
-
-static hvi_status select_rows(group *g, hvi_error *err) {
-  const hvi_table_filter environment = {
-      .column = "environment", .word = g->part->value->environments[g->environment].environment};
-  g->runs = hvi_study_table(g->study, g->part, "runs");
-  return hvi_runs_find(&g->r, g->runs, (double)g->method, &environment, 1, err);
-}
+static size_t column(const group *g, const char *name) { return hvi_table_find(g->r.table, name); }
 
 /* Row `row` on an axis: the mean over the seeds that have it; NaN: none has. */
 static double mean_of_row(const hvi_runs *r, size_t axis, size_t row) {
@@ -76,7 +68,7 @@ static double last_mean(const group *g, const char *name) {
   const size_t c = column(g, name);
   double sum = 0.0;
   for (size_t s = 0; s < g->r.seeds; s++)
-    sum += hvi_table_get(g->runs, g->r.row[g->r.start[s + 1] - 1], c) / (double)g->r.seeds;
+    sum += hvi_table_get(g->r.table, g->r.row[g->r.start[s + 1] - 1], c) / (double)g->r.seeds;
   return sum;
 }
 
@@ -93,10 +85,10 @@ static hvi_status add_summary(group *g, hvi_error *err) {
   for (size_t s = 0; s < seeds; s++) {
     ends[s] = hvi_runs_value(&g->r, s, outer, error, INFINITY);
     const size_t row = g->r.row[g->r.start[s + 1] - 1];
-    diverged += hvi_table_get(g->runs, row, column(g, "diverged")) == 1.0;
+    diverged += hvi_table_get(g->r.table, row, column(g, "diverged")) == 1.0;
   }
   const double median = hvi_stats_quantile(ends, seeds, 0.5); /* sorts */
-  const double kind = hvi_table_get(g->runs, g->r.row[0], column(g, "group"));
+  const double kind = hvi_table_get(g->r.table, g->r.row[0], column(g, "group"));
   const double environment = (double)g->environment, method = (double)g->method;
   double row[22] = {environment,     method, kind,  e.value,   e.half,  median,
                     ends[seeds - 1], least,  where, gap.value, gap.half};
@@ -116,7 +108,7 @@ typedef struct span {
 static void widen(span *s, const group *g) {
   for (size_t i = 0; i < g->r.start[g->r.seeds]; i++)
     for (size_t a = 0; a < LEVELS; a++) {
-      const double x = hvi_table_get(g->runs, g->r.row[i], column(g, axis_columns[a]));
+      const double x = hvi_table_get(g->r.table, g->r.row[i], column(g, axis_columns[a]));
       if (!(x > 0.0)) continue;
       s->x[a][0] = fmin(s->x[a][0], x);
       s->x[a][1] = fmax(s->x[a][1], x);
@@ -156,9 +148,12 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
                                    hvi_error *err) {
   span s = {.lowest = {INFINITY, INFINITY}};
   for (size_t a = 0; a < LEVELS; a++) s.x[a][0] = INFINITY;
+  const hvi_table *runs = hvi_study_table(study, part, "runs");
+  const hvi_table_filter here = {.column = "environment",
+                                 .word = part->value->environments[environment].environment};
   group g = {.study = study, .part = part, .environment = environment};
   for (g.method = 0; g.method < part->method_count; g.method++) {
-    HVI_TRY(select_rows(&g, err));
+    HVI_TRY(hvi_runs_find(&g.r, runs, (double)g.method, &here, 1, err));
     const hvi_status status = fill_method(&g, err);
     widen(&s, &g);
     hvi_runs_free(&g.r);

@@ -57,10 +57,6 @@ static void recite(char *text, size_t size, const hvi_inspection *i, const char 
   }
 }
 
-static const char eta_advice[] =
-    "eta below {eta_max:4}; {eta_best:4} (mu / L^2) has the smallest kappa, and {eta_theorem:4} "
-    "(the theorem's) allows alpha up to {alpha_theorem:3}";
-
 static const struct {
   const char *explanation, *advice; /* without advice a smaller eta, should the run not converge */
 } obstacles[HVI_OBSTACLE_COUNT] = {
@@ -86,9 +82,11 @@ static const struct {
     [HVI_OBSTACLE_BOUNDARY] =
         {.explanation = "The known solution lies on the boundary of Z; the theorem's bound "
                         "on the inner error needs it in the relative interior."},
-    [HVI_OBSTACLE_ETA] = {"eta = {eta:4} is beyond 2 mu / L^2 = {eta_max:4}: there the exact step "
-                          "may expand (kappa^2 = {kappa2:5}), and no alpha is small enough.",
-                          eta_advice},
+    [HVI_OBSTACLE_ETA] =
+        {"eta = {eta:4} is beyond 2 mu / L^2 = {eta_max:4}: there the exact step "
+         "may expand (kappa^2 = {kappa2:5}), and no alpha is small enough.",
+         "eta below {eta_max:4}; {eta_best:4} (mu / L^2) has the smallest kappa, and "
+         "{eta_theorem:4} (the theorem's) allows alpha up to {alpha_theorem:3}"},
     [HVI_OBSTACLE_ALPHA_MAX] = {"The inner solves leave alpha = {alpha:3} ({alpha_median:3} in "
                                 "the median), and from mu / L = {alpha_max:3} on no eta is "
                                 "covered.",
@@ -145,23 +143,13 @@ static void tell_run(hvi_inspection *i, bool stuck) {
     TELL(i, " That contradicts the theorem: Z is not what the model can reach, or not convex.");
 }
 
-/* The variants in order of inner steps, the run's own among them. */
-static size_t sort_in(hvi_variant *all, const hvi_inspection *i, const hvi_variant *own) {
-  size_t count = 0;
-  while (count < i->variant_count && i->variants[count].inner < own->inner) {
-    all[count] = i->variants[count];
-    count++;
-  }
-  all[count] = *own;
-  for (size_t k = count; k < i->variant_count; k++) all[k + 1] = i->variants[k];
-  return i->variant_count + 1;
-}
-
 /* With eta too large for the exact step: what fewer and more inner steps do to it. */
 static void tell_variants(hvi_inspection *i, const hvi_settings *s) {
   const hvi_variant own = {s->inner_steps, i->alpha_median, i->step_share, i->rate_observed};
-  hvi_variant all[3], best = own;
-  const size_t count = sort_in(all, i, &own);
+  /* in order of inner steps, the run's own among them */
+  const size_t count = i->variant_count + 1, at = i->variants[0].inner < own.inner;
+  hvi_variant all[3], best = all[at] = own;
+  for (size_t k = 0; k + 1 < count; k++) all[k < at ? k : k + 1] = i->variants[k];
   TELL(i, " An imperfect inner solve takes only part of the exact step, which damps it:");
   for (size_t k = 0; k < count; k++) {
     TELL(i, " %zu inner step%s %.3g %% of it (rate %.4f)%s", all[k].inner,
