@@ -70,15 +70,9 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   const double base = fastest(t, first, hvi_part_method(part, "GDA") % methods, methods);
   for (size_t m = 0; m < methods; m++) {
     const double best = fastest(t, first, m, methods), *counts = t->at + m * t->columns + first + 1;
-    const double row[] = {(double)m,
-                          best,
-                          best / base,
-                          1e6 * best / (double)part->scale.iterations,
-                          counts[0],
-                          counts[1],
-                          counts[2],
-                          counts[3],
-                          fastest(t, first + 5, m, methods)};
+    double row[9] = {(double)m, best, best / base, 1e6 * best / (double)part->scale.iterations};
+    for (size_t k = 0; k < 4; k++) row[4 + k] = counts[k];
+    row[8] = fastest(t, first + 5, m, methods);
     HVI_TRY(hvi_table_add(hvi_study_table(study, part, "times"), row, err));
   }
   return HVI_OK;

@@ -22,7 +22,7 @@ static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 typedef struct shared {
   hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
   size_t stream_count;
-  hvi_shared_stream *streams; /* [environments][seeds] */
+  hvi_shared_stream streams[]; /* [environments][seeds] */
 } shared;
 
 static size_t batch_of(const hvi_part *p) { return p->scale.batch ? p->scale.batch : 1000; }
@@ -152,22 +152,10 @@ static void forget(const char *checkpoint) {
 HVI_RELEASE(hvi_evaluation)
 
 /* From a checkpoint when there is one that fits; otherwise from the start. */
-static hvi_status evaluate(hvi_rows *rows, const hvi_cell *c, const hvi_evaluation_spec *spec,
-                           const hvi_evaluation_watch *watch, hvi_error *err) {
-  HVI_OWN_BY(hvi_evaluation_release) hvi_evaluation *e = NULL;
-  HVI_TRY(hvi_evaluation_new(&e, spec, err));
-  if (c->study->settings->resume && access(watch->checkpoint, R_OK) == 0)
-    HVI_TRY(hvi_evaluation_restore(e, watch->checkpoint, watch->about, err));
-  HVI_TRY(hvi_evaluation_run(e, watch, err));
-  if (!hvi_evaluation_state(e).done) return HVI_OK;
-  HVI_TRY(add_rows(rows, spec, e, task_of(c)->task.noise, err));
-  forget(watch->checkpoint);
-  return HVI_OK;
-}
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_stream_reader reader;
   hvi_evaluation_spec spec;
+  HVI_OWN_BY(hvi_evaluation_release) hvi_evaluation *e = NULL;
   if (*task_of(c)->missing) return HVI_OK;
   HVI_TRY(spec_of(&spec, c, err));
   HVI_TRY(open_reader(&reader, c, err));
@@ -180,7 +168,14 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
                                       .progress = on_step,
                                       .context = (void *)(uintptr_t)c};
   if (!about || !checkpoint) return hvi_error_memory(err, "a run");
-  return evaluate(rows, c, &spec, &watch, err);
+  HVI_TRY(hvi_evaluation_new(&e, &spec, err));
+  if (c->study->settings->resume && access(checkpoint, R_OK) == 0)
+    HVI_TRY(hvi_evaluation_restore(e, checkpoint, about, err));
+  HVI_TRY(hvi_evaluation_run(e, &watch, err));
+  if (!hvi_evaluation_state(e).done) return HVI_OK;
+  HVI_TRY(add_rows(rows, &spec, e, task_of(c)->task.noise, err));
+  forget(checkpoint);
+  return HVI_OK;
 }
 
 /* The policy gives the transitions; the gap is measured or not. */
@@ -205,22 +200,13 @@ static void close_part(hvi_part *part) {
     hvi_shared_stream_close(&s->streams[i]);
     pthread_mutex_destroy(&s->streams[i].lock);
   }
-  hvi_free(s->streams);
   hvi_free(s);
   part->shared = NULL;
 }
 
-static hvi_status open_streams(shared *s, const hvi_part *part, hvi_error *err) {
-  const size_t count = part->value->environment_count * part->scale.instances;
-  s->streams = hvi_alloc(count, sizeof *s->streams);
-  while (s->streams && s->stream_count < count &&
-         pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) == 0)
-    s->stream_count++;
-  return s->streams && s->stream_count == count ? HVI_OK : hvi_error_memory(err, "a study");
-}
-
 static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
-  shared *s = part->shared = hvi_alloc(1, sizeof *s);
+  const size_t streams = part->value->environment_count * part->scale.instances;
+  shared *s = part->shared = hvi_alloc(1, sizeof *s + streams * sizeof *s->streams);
   HVI_OWN char *folder = hvi_study_path(study, "checkpoints", "");
   if (!s || !folder) return hvi_error_memory(err, "a study");
   if (part->value->gap && !part->scale.offline)
@@ -228,7 +214,9 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
                            "experiment '%s': the Bellman gap is that of a fixed data set; give "
                            "`offline`, its size, under quick and full",
                            study->id);
-  HVI_TRY(open_streams(s, part, err));
+  for (; s->stream_count < streams; s->stream_count++)
+    if (pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) != 0)
+      return hvi_error_memory(err, "a study");
   HVI_TRY(hvi_folder_make(folder, err));
   for (size_t i = 0; i < part->value->environment_count && !study->stopped; i++) {
     HVI_TRY(hvi_study_task_open(&s->tasks[i], study, part, i, err));

@@ -6,8 +6,8 @@
 
 #include <hvi/ensemble.h>
 
-/* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c; those
- * of the theory in kind_theory_steps.c and kind_theory_problems.c. */
+/* One list makes the declarations here and the table in kinds.c: hvi_kind_NAME in kind_NAME.c, or with
+ * the kinds that it is akin to. */
 /* clang-format off */
 #define HVI_KINDS(KIND) \
   KIND(trajectory) KIND(timing) KIND(ensemble) KIND(rps_scan) \

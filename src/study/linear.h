@@ -90,8 +90,6 @@ typedef struct hvi_linear_result {
   bool stopped;  /* by the progress function: incomplete */
 } hvi_linear_result;
 
-/* How many numbers `value` has; 0: too many. */
-size_t hvi_linear_size(const hvi_linear_settings *s);
 /* `p` is a problem along a trajectory with scale=trace and a ridge above 0. */
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const struct hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err);

@@ -196,11 +196,6 @@ static hvi_status run_batch(void *context, size_t number, size_t worker, hvi_err
   return HVI_OK;
 }
 
-size_t hvi_linear_size(const hvi_linear_settings *s) {
-  size_t size;
-  return hvi_multiply_sizes(s->rows * HVI_LINEAR_CURVES + 1, s->runs, &size) ? size : 0;
-}
-
 hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err) {
   *out = (hvi_linear_result){.of = *s};
@@ -209,7 +204,7 @@ hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "the linear experiment needs a chain with data=trajectory, scale=trace "
                          "and a ridge above 0");
-  out->value = hvi_linear_size(s) ? hvi_alloc_doubles(hvi_linear_size(s)) : NULL;
+  out->value = hvi_alloc(s->rows * HVI_LINEAR_CURVES + 1, s->runs * sizeof(double));
   if (!out->value) return hvi_error_memory(err, "the rows of trajectories");
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");
   const size_t batches = (s->runs + BATCH - 1) / BATCH;

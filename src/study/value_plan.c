@@ -73,27 +73,19 @@ static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, con
   return HVI_OK;
 }
 
-static hvi_status read_plan(hvi_value_plan *p, const hvi_node *map, const char *origin,
-                            hvi_error *err) {
+/* The study owns the plan, also when this fails. */
+hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
+                                hvi_error *err) {
+  hvi_value_plan *p = *plan = hvi_alloc(1, sizeof *p);
+  if (!p) return hvi_error_memory(err, "a study");
   const hvi_field_part parts[] = {
       {.table = &plan_table, .settings = p},
       {.table = hvi_value_table(), .settings = &p->spec.value, .only = "hidden gamma draw"},
       {.table = hvi_evaluation_table(), .settings = &p->spec, .only = "normalise per_decade"},
       {0}};
   const hvi_field_part tune[] = {{.table = &tune_table, .settings = p}, {0}};
-  HVI_TRY(hvi_field_map(parts, "environments tune", map, origin, err));
   const hvi_node *environments = hvi_node_get(map, "environments"),
                  *own = hvi_node_get(map, "tune");
-  if (!environments)
-    return hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
-  HVI_TRY(read_environments(p, environments, origin, err));
-  return own ? hvi_field_map(tune, NULL, own, origin, err) : HVI_OK;
-}
-
-hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
-                                hvi_error *err) {
-  hvi_value_plan *p = *plan = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a study");
   hvi_setting_defaults(&plan_table, p);
   hvi_setting_defaults(&tune_table, p);
   p->spec = hvi_evaluation_defaults();
@@ -104,5 +96,9 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
   p->spec.normalise = HVI_NORMALISE_NONE;
   p->spec.schedule.per_decade = 0;
   p->spec.polyak = 0.0;
-  return read_plan(p, map, origin, err); /* the study owns it, also when this fails */
+  HVI_TRY(hvi_field_map(parts, "environments tune", map, origin, err));
+  if (!environments)
+    return hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
+  HVI_TRY(read_environments(p, environments, origin, err));
+  return own ? hvi_field_map(tune, NULL, own, origin, err) : HVI_OK;
 }

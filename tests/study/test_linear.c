@@ -16,7 +16,7 @@ static const size_t times[ROWS] = {10, 100, 1000, 10000, 30000};
 static hvi_linear_result made_up(double noise) {
   hvi_linear_result s = {.of = {.runs = RUNS, .rows = ROWS, .time = times}};
   hvi_rng rng = hvi_rng_new(1, "runs", 0);
-  s.value = hvi_alloc_doubles(hvi_linear_size(&s.of));
+  s.value = hvi_alloc_doubles((ROWS * HVI_LINEAR_CURVES + 1) * RUNS);
   for (size_t k = 0; k < ROWS * HVI_LINEAR_CURVES; k++)
     for (size_t i = 0; i < RUNS; i++)
       s.value[k * RUNS + i] = exp(noise * hvi_rng_normal(&rng)) *
