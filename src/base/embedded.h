@@ -9,3 +9,4 @@ typedef struct hvi_embedded {
 extern const hvi_embedded hvi_embedded_problems[];    /* problems/(*).yaml */
 extern const hvi_embedded hvi_embedded_models[];      /* src/rl/mujoco/models/(*).xml; the module */
 extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
+extern const hvi_embedded hvi_embedded_kinds[];       /* experiments/kinds/(*).yaml; likewise */

@@ -4,43 +4,32 @@
  *
  * Factors that it knows: `instance`, of which the first level alone leaves its deployments, and
  * `retrain_every`, deployments between those at which the gain of retraining is found by a solve.
+ *
+ * kind: deployment-seeds. Methods on a problem with one parameter whose observations are drawn, over
+ * `instances` seeds: the error by deployments, at some that grow apart.
+ *
+ * Factors that it knows: `stable`, where errors are measured from (the problem's solution where there
+ * is none), batch and growth (the k-th deployment has batch * k^growth observations), and `late`, the
+ * deployment from which on the exponent of the mean square error in the observations is taken.
  */
 #include "base/base.h"
+#include "base/parallel.h"
+#include "num/stats.h"
 #include "num/vec.h"
 #include "study/kinds.h"
 
 #include <hvi/performative.h>
 #include <hvi/theory.h>
 
+#include <stdatomic.h>
+
 enum { DEPLOYMENTS, SUMMARY, RETRAINED, RETRAIN_STEPS = 8 };
 
-/* step: |theta - theta before|; gap: what a retrained model would gain */
-static const hvi_column columns[] = {
-    {.name = "deployment dist2 step loss_before loss_after accuracy_before accuracy_after gap"},
-    {0}};
-
-/* What is at the end is infinite where the run diverged. */
-/* loss_end: after the last deployment; contraction: the largest dist2 / dist2 before, above rounding;
- * growth: the last one; promised: 1 - mu^2 / 5 L^2, with the theorem's eta; parameter_limit: what
- * beta / mu < 1 in the parameters covers */
-static const hvi_column summary_columns[] = {
-    {.name = "outcome", .words = hvi_outcome_words},
-    {.name = "deployments dist2_start dist2_end gap_start gap_end loss_end contraction growth "
-             "promised dim parameter_limit"},
-    {0}};
-
-static const hvi_column retrained_columns[] = {{.name = "deployment gap"}, {0}};
-
-static const char split[] = "eps delta kind method";
-static const hvi_kind_table tables[] = {{"", columns, split},
-                                        {"summary", summary_columns, NULL},
-                                        {"retrained", retrained_columns, split},
-                                        {0}};
-
-/* What a deployment leaves, in the order of the columns after its number. */
+/* What a deployment leaves: a row. */
 typedef struct deployment {
-  double dist2, step;
-  hvi_performative_measures measures;
+  double number, dist2;
+  double step;                        /* |theta - theta before| */
+  hvi_performative_measures measures; /* gap: what a retrained model would gain */
 } deployment;
 
 typedef struct watcher {
@@ -49,6 +38,7 @@ typedef struct watcher {
   hvi_rows *rows;
   size_t every, retrain_every; /* outer steps; deployments, 0: never */
   bool performative, traced;
+  hvi_performative_coverage cover;
   size_t count;
   deployment first, before, last;
   double contraction;
@@ -62,7 +52,7 @@ typedef struct watcher {
  * Levenberg-Marquardt from theta. */
 static hvi_status retrain(double *gap, watcher *w, const double *theta) {
   hvi_settings s = hvi_settings_defaults();
-  hvi_solver *solver;
+  hvi_info info;
   hvi_method_apply(&s, "lm", NULL);
   s.eta = 1.0;
   s.inner_steps = RETRAIN_STEPS;
@@ -71,36 +61,28 @@ static hvi_status retrain(double *gap, watcher *w, const double *theta) {
   s.max_outer = 1;
   s.theta0 = theta;
   s.seed = hvi_cell_seed(w->cell) + 1000003;
-  HVI_TRY(hvi_solver_new(&solver, w->problem, &s, w->err));
-  hvi_solver_run(solver);
-  const hvi_record last = hvi_solver_info(solver).last;
-  *gap = last.loss0 - last.loss;
-  hvi_solver_free(solver);
+  HVI_TRY(hvi_solve(&info, w->problem, &s, NULL, NULL, w->err));
+  *gap = info.last.loss0 - info.last.loss;
   const double row[] = {(double)w->count, *gap};
   return w->traced ? hvi_rows_add(w->rows, RETRAINED, row, w->err) : HVI_OK;
 }
 
 static hvi_status add_deployment(watcher *w, const hvi_record *r) {
   const size_t d = w->problem->model->dim;
-  hvi_status status = HVI_OK;
-  deployment x = {r->dist2, NAN, {NAN, NAN, NAN, NAN, NAN}};
+  deployment x = {(double)w->count, r->dist2, NAN, {NAN, NAN, NAN, NAN, NAN}};
   if (w->count) x.step = sqrt(hvi_vec_dist2(r->theta, w->theta, d));
   hvi_vec_copy(w->theta, r->theta, d);
-  if (w->performative) status = hvi_performative_measure(&x.measures, w->problem, r->theta, w->err);
-  const hvi_performative_measures *m = &x.measures;
-  const double row[] = {(double)w->count,  x.dist2,       x.step,
-                        m->loss_before,    m->loss_after, m->accuracy_before,
-                        m->accuracy_after, m->gap};
-  if (!status && w->traced) status = hvi_rows_add(w->rows, DEPLOYMENTS, row, w->err);
-  if (!status && w->retrain_every && w->count % w->retrain_every == 0)
-    status = retrain(&x.measures.gap, w, r->theta);
+  if (w->performative) HVI_TRY(hvi_performative_measure(&x.measures, w->problem, r->theta, w->err));
+  if (w->traced) HVI_TRY(hvi_rows_add(w->rows, DEPLOYMENTS, &x.number, w->err));
+  if (w->retrain_every && w->count % w->retrain_every == 0)
+    HVI_TRY(retrain(&x.measures.gap, w, r->theta));
   if (w->count && w->last.dist2 > 1e-18)
     w->contraction = fmax(w->contraction, x.dist2 / w->last.dist2);
   if (!w->count) w->first = x;
   w->before = w->last;
   w->last = x;
   w->count++;
-  return status;
+  return HVI_OK;
 }
 
 static bool observe(void *context, const hvi_record *r) {
@@ -112,64 +94,177 @@ static bool observe(void *context, const hvi_record *r) {
 }
 
 static hvi_status sum_up(watcher *w, hvi_outcome outcome, const hvi_settings *s, hvi_error *err) {
-  hvi_constants c = {0};
-  hvi_performative_coverage cover = {.parameter_limit = NAN};
-  const bool theorem = s->step_rule == HVI_STEP_THEOREM, away = outcome == HVI_DIVERGED;
-  HVI_TRY(theorem ? hvi_problem_constants(&c, w->problem, err) : HVI_OK);
-  if (w->performative) hvi_performative_cover(&cover, w->problem);
+  const bool away = outcome == HVI_DIVERGED;
+  const deployment *first = &w->first, *last = &w->last;
+  hvi_constants c = {.mu = NAN, .lipschitz = 1.0}; /* with another eta nothing is promised */
+  if (s->step_rule == HVI_STEP_THEOREM) HVI_TRY(hvi_problem_constants(&c, w->problem, err));
   const double row[] = {outcome,
-                        (double)w->count - 1.0,
-                        w->first.dist2,
-                        away ? INFINITY : w->last.dist2,
-                        w->first.measures.gap,
-                        away ? INFINITY : w->last.measures.gap,
-                        w->last.measures.loss_after,
+                        last->number,
+                        first->dist2,
+                        away ? INFINITY : last->dist2,
+                        first->measures.gap,
+                        away ? INFINITY : last->measures.gap,
+                        last->measures.loss_after,
                         w->contraction,
-                        w->last.dist2 / w->before.dist2,
-                        theorem ? hvi_theory_rates(c.mu, c.lipschitz, 0.0, 0.0).rho_theorem : NAN,
+                        last->dist2 / w->before.dist2,
+                        hvi_theory_rates(c.mu, c.lipschitz, 0.0, 0.0).rho_theorem,
                         (double)w->problem->model->dim,
-                        cover.parameter_limit};
+                        w->cover.parameter_limit};
   return hvi_rows_add(w->rows, SUMMARY, row, err);
 }
 
-static hvi_status solve(watcher *w, hvi_error *err) {
-  hvi_settings s;
-  hvi_solver *solver = NULL;
-  HVI_TRY(hvi_cell_settings(&s, w->cell, err));
-  w->every = s.redraw_every ? s.redraw_every : 1;
-  s.max_outer = w->cell->part->scale.iterations * w->every;
-  s.seed = hvi_cell_seed(w->cell);
-  s.observe = observe;
-  s.observer_context = w;
-  hvi_status status = hvi_solver_new(&solver, w->problem, &s, err);
-  if (status) return status;
-  const hvi_outcome outcome = hvi_solver_run(solver);
-  hvi_solver_free(solver);
-  return w->status ? w->status : sum_up(w, outcome, &s, err);
-}
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const double instance = hvi_cell_number(c, "instance"),
-               every = hvi_cell_number(c, "retrain_every");
-  hvi_performative_coverage cover;
-  hvi_problem *p;
-  HVI_TRY(hvi_cell_problem(&p, c, instance > 0 ? (uint64_t)instance : 0, err));
+  const double every = hvi_cell_number(c, "retrain_every");
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
+  hvi_settings s;
+  hvi_info info;
+  HVI_TRY(hvi_cell_settings(&s, c, err));
+  HVI_TRY(hvi_cell_problem(&p, c, hvi_cell_instance(c), err));
+  HVI_OWN double *theta = hvi_alloc_doubles(p->model->dim);
+  if (!theta) return hvi_error_memory(err, "deployments");
   watcher w = {.cell = c,
                .problem = p,
                .rows = rows,
+               .every = s.redraw_every ? s.redraw_every : 1,
                .retrain_every = every >= 1 ? (size_t)every : 0,
-               .performative = hvi_performative_cover(&cover, p),
                .traced = hvi_cell_level(c, "instance") == 0,
-               .theta = hvi_alloc_doubles(p->model->dim),
+               .theta = theta,
                .err = err};
-  hvi_status status = w.theta ? solve(&w, err) : hvi_error_memory(err, "deployments");
-  hvi_free(w.theta);
-  hvi_problem_free(p);
-  return status;
+  w.performative = hvi_performative_cover(&w.cover, p);
+  if (!w.performative) w.cover.parameter_limit = NAN;
+  s.max_outer = c->part->scale.iterations * w.every;
+  s.seed = hvi_cell_seed(c);
+  HVI_TRY(hvi_solve(&info, p, &s, observe, &w, err));
+  return w.status ? w.status : sum_up(&w, info.outcome, &s, err);
 }
 
-const hvi_kind hvi_kind_deployment = {.name = "deployment",
-                                      .summary = "every method, deployment by deployment",
-                                      .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
-                                      .tables = tables,
-                                      .run = run};
+/* What is at the end is infinite where the run diverged. loss_end: after the last deployment;
+ * contraction: the largest dist2 / dist2 before, above rounding; growth: the last one; promised:
+ * 1 - mu^2 / 5 L^2, with the theorem's eta; parameter_limit: what beta / mu < 1 in the parameters
+ * covers */
+const hvi_kind hvi_kind_deployment = {
+    .name = "deployment",
+    .summary = "every method, deployment by deployment",
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
+    .tables =
+        {[DEPLOYMENTS] = {"",
+                          {{.name = "deployment dist2 step loss_before loss_after accuracy_before "
+                                    "accuracy_after gap"}},
+                          "eps delta kind method"},
+         [SUMMARY] = {"summary",
+                      {{"outcome", hvi_outcome_words},
+                       {.name = "deployments dist2_start dist2_end gap_start gap_end loss_end "
+                                "contraction growth promised dim parameter_limit"}},
+                      NULL},
+         [RETRAINED] = {"retrained", {{.name = "deployment gap"}}, "eps delta kind method"}},
+    .run = run};
+
+typedef struct seeds {
+  const hvi_cell *cell;
+  hvi_settings settings;
+  double stable;
+  size_t count, rows;
+  double *errors; /* [rows][count] */
+  atomic_bool stopped;
+} seeds;
+
+/* One seed, and the row that it is at. */
+typedef struct one_seed {
+  const seeds *all;
+  size_t seed, row, next;
+} one_seed;
+
+/* The deployment after t whose error is kept: each of the first 100, then 2 % apart. */
+static size_t after(size_t t, size_t last) {
+  const size_t next = t < 100 ? t + 1 : t + t / 50;
+  return next < last ? next : last;
+}
+
+static bool observe_seed(void *context, const hvi_record *r) {
+  one_seed *w = context;
+  if (r->outer != w->next || w->row == w->all->rows) return true;
+  w->all->errors[w->row++ * w->all->count + w->seed] = r->theta[0] - w->all->stable;
+  w->next = after(w->next, w->all->settings.max_outer);
+  return true;
+}
+
+static hvi_status run_seed(void *context, size_t seed, size_t worker, hvi_error *err) {
+  seeds *all = context;
+  one_seed w = {.all = all, .seed = seed, .next = 1};
+  hvi_settings s = all->settings;
+  hvi_info info;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
+  if (worker == 0 && !hvi_cell_tick(all->cell, (double)seed / (double)all->count))
+    all->stopped = true;
+  if (all->stopped) return HVI_OK;
+  HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
+  s.seed = all->cell->part->seed + seed;
+  return hvi_solve(&info, p, &s, observe_seed, &w, err);
+}
+
+/* Sums of a line log y = c + slope * log x. */
+typedef struct line {
+  double n, x, y, xx, xy;
+} line;
+
+static void add_point(line *l, double x, double y) {
+  l->n += 1.0, l->x += x, l->y += y, l->xx += x * x, l->xy += x * y;
+}
+
+static hvi_status add_rows(hvi_rows *rows, const seeds *all, hvi_error *err) {
+  const hvi_cell *c = all->cell;
+  const double n = (double)all->count, late = hvi_cell_number(c, "late");
+  const double batch = hvi_cell_number_or(c, "batch", 1.0);
+  const double growth = hvi_cell_number_or(c, "growth", 0.0), *last = all->errors;
+  double samples = 0.0;
+  line l = {0};
+  for (size_t row = 0, t = 1, k = 1; row < all->rows; row++) {
+    double square = 0.0;
+    last = all->errors + row * all->count;
+    for (; k <= t; k++) samples += floor(batch * pow((double)k, growth));
+    for (size_t i = 0; i < all->count; i++) square += last[i] * last[i];
+    square /= n;
+    if (!((double)t < late)) add_point(&l, log(samples), log(square));
+    const double values[] = {(double)t, samples, square, sqrt(square)};
+    HVI_TRY(hvi_rows_add(rows, DEPLOYMENTS, values, err));
+    t = after(t, all->settings.max_outer);
+  }
+  const double values[] = {n, all->stable + hvi_stats_mean(last, all->count),
+                           sqrt(hvi_stats_variance(last, all->count) / n),
+                           (l.n * l.xy - l.x * l.y) / (l.n * l.xx - l.x * l.x)};
+  return hvi_rows_add(rows, SUMMARY, values, err);
+}
+
+/* Where errors are measured from; the problem must have one parameter. */
+static hvi_status find_stable(seeds *all, hvi_error *err) {
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
+  HVI_TRY(hvi_cell_problem(&p, all->cell, 0, err));
+  all->stable = hvi_cell_number_or(all->cell, "stable", p->solution ? p->solution[0] : NAN);
+  if (p->model->dim == 1 && !isnan(all->stable)) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                       "kind deployment-seeds needs a problem of one parameter, and the factor "
+                       "'stable' where its solution is not known");
+}
+
+static hvi_status run_seeds(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  seeds all = {.cell = c, .count = c->part->scale.instances, .rows = 1};
+  HVI_TRY(hvi_cell_settings(&all.settings, c, err));
+  HVI_TRY(find_stable(&all, err));
+  const size_t last = all.settings.max_outer = c->part->scale.iterations;
+  for (size_t t = 1; t < last; t = after(t, last)) all.rows++;
+  HVI_OWN double *errors = all.errors = hvi_alloc_doubles(all.count * all.rows);
+  if (!errors) return hvi_error_memory(err, "errors over seeds");
+  for (size_t i = 0; i < all.count * all.rows; i++) errors[i] = NAN;
+  HVI_TRY(hvi_parallel_run(all.count, c->study->settings->threads, run_seed, &all, err));
+  return all.stopped ? HVI_OK : add_rows(rows, &all, err);
+}
+
+/* summary: theta at the end, its mean over the seeds, and the standard error of that; and how fast
+ * it got there */
+const hvi_kind hvi_kind_deployment_seeds = {
+    .name = "deployment-seeds",
+    .summary = "errors by deployments, over many seeds",
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE,
+    .tables = {[DEPLOYMENTS] = {"", {{.name = "deployment samples mean_square rms"}}, NULL},
+               [SUMMARY] = {"summary", {{.name = "seeds mean standard_error exponent"}}, NULL}},
+    .run = run_seeds};

@@ -8,12 +8,7 @@
 enum { ROWS = 200 }; /* about this many rows in a table */
 static const double solved_below = 1e-6;
 
-static const hvi_column columns[] = {
-    {.name = "outer mean median quartile1 quartile3 solved diverged"}, {0}};
-
-static const hvi_kind_table tables[] = {{"ensemble", columns, "method"}, {0}};
-
-static bool tick(void *context, size_t done) {
+bool hvi_cell_tick_instances(void *context, size_t done) {
   const hvi_cell *c = context;
   return hvi_cell_tick(c, (double)done / (double)c->part->scale.instances);
 }
@@ -30,7 +25,7 @@ hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi
   const hvi_ensemble_settings how = {.count = c->part->scale.instances,
                                      .threads = c->study->settings->threads,
                                      .record_every = record_every,
-                                     .progress = tick,
+                                     .progress = hvi_cell_tick_instances,
                                      .progress_context = (void *)c};
   return hvi_ensemble_run(out, make_instance, (void *)c, &s, &how, err);
 }
@@ -56,41 +51,25 @@ static hvi_status add_row(hvi_rows *rows, const hvi_ensemble *e, size_t row, dou
   return hvi_rows_add(rows, 0, values, err);
 }
 
+HVI_RELEASE(hvi_ensemble)
+
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const size_t every = c->part->scale.iterations / ROWS;
+  HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
   hvi_settings s;
-  hvi_ensemble *e = NULL;
-  hvi_status status = hvi_cell_settings(&s, c, err);
-  if (!status) status = hvi_ensemble_of_cell(&e, c, &s, every ? every : 1, err);
-  double *scratch = status ? NULL : hvi_alloc_doubles(e->count);
-  if (!status && !scratch) status = hvi_error_memory(err, "an ensemble");
-  for (size_t i = 0; !status && i < e->rows; i++) status = add_row(rows, e, i, scratch, err);
-  hvi_free(scratch);
-  hvi_ensemble_free(e);
-  return status;
+  HVI_TRY(hvi_cell_settings(&s, c, err));
+  HVI_TRY(hvi_ensemble_of_cell(&e, c, &s, every ? every : 1, err));
+  HVI_OWN double *scratch = hvi_alloc_doubles(e->count);
+  if (!scratch) return hvi_error_memory(err, "an ensemble");
+  for (size_t i = 0; i < e->rows; i++) HVI_TRY(add_row(rows, e, i, scratch, err));
+  return HVI_OK;
 }
 
-static const char defaults[] =
-    "figures:\n"
-    "  - panels:\n"
-    "      - title: Mean squared distance\n"
-    "        x: outer iteration t\n"
-    "        y: {label: 'mean |z_t − z*|^2', log: true}\n"
-    "        series: [{table: ensemble, x: outer, y: mean, each: method}]\n"
-    "      - title: 'Median (bands: quartiles)'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: 'median |z_t − z*|^2', log: true}\n"
-    "        series:\n"
-    "          - {table: ensemble, x: outer, low: quartile1, high: quartile3, each: method}\n"
-    "          - {table: ensemble, x: outer, y: median, each: method}\n"
-    "      - title: 'Share of instances below 10^{-6}'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: share, high: 1}\n"
-    "        series: [{table: ensemble, x: outer, y: solved, each: method}]\n";
-
-const hvi_kind hvi_kind_ensemble = {.name = "ensemble",
-                                    .summary = "every method on many random instances",
-                                    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE,
-                                    .tables = tables,
-                                    .defaults = defaults,
-                                    .run = run};
+const hvi_kind hvi_kind_ensemble = {
+    .name = "ensemble",
+    .summary = "every method on many random instances",
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE,
+    .tables = {{"ensemble",
+                {{.name = "outer mean median quartile1 quartile3 solved diverged"}},
+                "method"}},
+    .run = run};

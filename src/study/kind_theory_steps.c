@@ -1,5 +1,5 @@
 /*
- * Each step of a run against what the theorem, its lemma and the counterexample say of it.
+ * Each step of a run against what the theorem, its lemma and the propositions say of it.
  *
  * kind: theory-steps. With inner errors of alpha, wherever they point, a step on a strongly monotone
  * F contracts the squared distance by
@@ -14,8 +14,22 @@
  * kind: theory-counterexample. F(z) = [[1, 1], [-1, 1]] z, and an inner solver that ends at
  * v + alpha Q (z_t - v), alpha = 1/sqrt(2), Q the rotation by 45 degrees, which turns every step
  * into z - eta (z_2, -z_1). So |z| grows by sqrt(1 + eta^2) whatever eta is.
+ *
+ * kind: theory-vanishing. Inner errors that only tend to zero. With kappa the contraction of the
+ * exact step,
+ *
+ *   |z_{t+1} - z*| <= kappa |z_t - z*| + |z_{t+1} - z_t^*|
+ *
+ * so the distance follows the errors to zero, whatever alpha is. The factor `errors` is how long
+ * they are: 1/(t+1), 1/sqrt(t+1), or in bursts, one in a hundred steps: then alpha is far above one
+ * again and again. Errors of a constant length are the control.
+ *
+ * kind: theory-alpha. How much alpha matters on a game: gradient descent as inner solver, stopped as
+ * soon as l - l* <= alpha^2 (l_0 - l*); outer iterations, inner steps and gradient computations
+ * until |z - z*|^2 <= 1e-6.
  */
 #include "base/base.h"
+#include "num/stats.h"
 #include "study/kinds.h"
 #include "study/theory_lab.h"
 
@@ -28,23 +42,20 @@ static const double resolved_change = 1e-7, resolved_alpha = 1e-6, resolved_gap 
 typedef struct tally {
   double least, most;             /* of the contraction */
   double alpha_least, alpha_most; /* as reached */
-  size_t steps;
-  size_t changes, outside; /* outside: the target lay outside Z */
-  double error, gap;       /* largest, over their bounds */
+  double steps, changes, outside; /* how many; outside: the target lay outside Z */
+  double error, gap;              /* largest, over their bounds */
 } tally;
 
-static void see_change(tally *t, const hvi_step *step) {
-  t->changes++;
-  t->gap = fmax(t->gap, step->gap0 / (0.5 * step->change * step->change));
-  t->outside += step->outside > 1e-9;
-  if (step->alpha > resolved_alpha && step->gap > resolved_gap * step->outside)
-    t->error = fmax(t->error, step->error / (step->alpha * step->change));
-}
-
 static bool see(void *context, const hvi_step *step, const hvi_record *row) {
-  (void)row;
   tally *t = context;
-  if (step->change > resolved_change) see_change(t, step);
+  if (row->outer == 0) return true;
+  if (step->change > resolved_change) {
+    t->changes++;
+    t->gap = fmax(t->gap, step->gap0 / (0.5 * step->change * step->change));
+    t->outside += step->outside > 1e-9;
+    if (step->alpha > resolved_alpha && step->gap > resolved_gap * step->outside)
+      t->error = fmax(t->error, step->error / (step->alpha * step->change));
+  }
   if (!(step->dist2 > resolved_dist2)) return true;
   t->least = fmin(t->least, step->contraction);
   t->most = fmax(t->most, step->contraction);
@@ -54,65 +65,169 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   return true;
 }
 
-static hvi_status measure(tally *t, hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
-  *t = (tally){.least = INFINITY, .alpha_least = INFINITY};
-  const hvi_status status = hvi_lab_open(lab, c, err);
-  return status ? status : hvi_lab_run(lab->problem, &lab->settings, see, t, err);
+static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
+  tally t = {0};
+  HVI_TRY(hvi_lab_open(&lab, c, err));
+  HVI_TRY(hvi_lab_run(&lab, see, &t, err));
+  const hvi_rates *r = &lab.rates;
+  const double row[] = {lab.alpha, lab.eta,   r->rho,    r->rho_sharp, t.most,
+                        t.steps,   t.changes, t.outside, t.error,      t.gap};
+  return hvi_rows_add(rows, 0, row, err);
+}
+
+static hvi_status run_growth(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
+  tally t = {.least = INFINITY, .alpha_least = INFINITY};
+  HVI_TRY(hvi_lab_open(&lab, c, err));
+  HVI_TRY(hvi_lab_run(&lab, see, &t, err));
+  const double expected = sqrt(1.0 + lab.eta * lab.eta), least = sqrt(t.least), most = sqrt(t.most);
+  const double error = fmax(fabs(least / expected - 1.0), fabs(most / expected - 1.0));
+  const double alpha = fmax(fabs(t.alpha_least - lab.alpha), fabs(t.alpha_most - lab.alpha));
+  const double row[] = {lab.eta, least - 1.0, most - 1.0, expected - 1.0, error, alpha};
+  return hvi_rows_add(rows, 0, row, err);
 }
 
 /* Contraction, error and gap are the largest, the latter two over their bounds; steps is how many
  * there were of which the contraction, and changes of which the change of F is more than rounding. */
-static const hvi_column step_columns[] = {
-    {.name = "alpha eta rho rho_sharp contraction steps changes outside error gap"}, {0}};
-static const hvi_kind_table step_tables[] = {{"", step_columns, NULL}, {0}};
-
-static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  hvi_lab lab;
-  tally t;
-  hvi_status status = measure(&t, &lab, c, err);
-  const double row[] = {lab.alpha,
-                        lab.eta,
-                        lab.rates.rho,
-                        lab.rates.rho_sharp,
-                        t.most,
-                        (double)t.steps,
-                        (double)t.changes,
-                        (double)t.outside,
-                        t.error,
-                        t.gap};
-  if (!status) status = hvi_rows_add(rows, 0, row, err);
-  hvi_problem_free(lab.problem);
-  return status;
-}
-
+const hvi_kind hvi_kind_theory_steps = {
+    .name = "theory-steps",
+    .summary = "each step against the theorem and its lemma",
+    .tables = {{"",
+                {{.name = "alpha eta rho rho_sharp contraction steps changes outside error gap"}},
+                NULL}},
+    .run = run_steps,
+    .describe = hvi_lab_describe};
 /* Growths are less one: that is what is left of them at small eta. */
-static const hvi_column growth_columns[] = {
-    {.name = "eta least_growth largest_growth expected error alpha_error"}, {0}};
-static const hvi_kind_table growth_tables[] = {{"", growth_columns, NULL}, {0}};
+const hvi_kind hvi_kind_theory_counterexample = {
+    .name = "theory-counterexample",
+    .summary = "growth under the adversary",
+    .tables = {{"",
+                {{.name = "eta least_growth largest_growth expected error alpha_error"}},
+                NULL}},
+    .run = run_growth,
+    .describe = hvi_lab_describe};
 
-static hvi_status run_growth(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  hvi_lab lab;
-  tally t;
-  hvi_status status = measure(&t, &lab, c, err);
-  const double expected = sqrt(1.0 + lab.eta * lab.eta), least = sqrt(t.least), most = sqrt(t.most);
-  const double row[] = {lab.eta,
-                        least - 1.0,
-                        most - 1.0,
-                        expected - 1.0,
-                        fmax(fabs(least / expected - 1.0), fabs(most / expected - 1.0)),
-                        fmax(fabs(t.alpha_least - lab.alpha), fabs(t.alpha_most - lab.alpha))};
-  if (!status) status = hvi_rows_add(rows, 0, row, err);
-  hvi_problem_free(lab.problem);
-  return status;
+enum { PERIOD = 100 };
+
+static double harmonic(size_t t) { return 1.0 / (double)(t + 1); }
+static double root(size_t t) { return 1.0 / sqrt((double)(t + 1)); }
+static double bursts(size_t t) { return t % PERIOD ? 0.0 : 1.0 / (double)(t / PERIOD + 1); }
+static double constant(size_t t) {
+  (void)t;
+  return 0.1;
 }
 
-const hvi_kind hvi_kind_theory_steps = {.name = "theory-steps",
-                                        .summary = "each step against the theorem and its lemma",
-                                        .tables = step_tables,
-                                        .run = run_steps,
-                                        .describe = hvi_lab_describe};
-const hvi_kind hvi_kind_theory_counterexample = {.name = "theory-counterexample",
-                                                 .summary = "growth under the adversary",
-                                                 .tables = growth_tables,
-                                                 .run = run_growth,
-                                                 .describe = hvi_lab_describe};
+typedef struct trail {
+  double kappa;
+  double first, last; /* |z_t - z*| */
+  double recursion;   /* largest |z_{t+1} - z*| over its bound */
+  double alpha_late;  /* largest in the later half */
+  size_t total, next;
+  hvi_rows *rows;
+  hvi_status status;
+  hvi_error *err;
+} trail;
+
+static bool follow(void *context, const hvi_step *step, const hvi_record *row) {
+  trail *t = context;
+  if (!step) return true;
+  const double now = sqrt(step->dist2);
+  if (row->outer == 1) t->first = t->last = sqrt(step->dist2 / step->contraction);
+  const double bound = t->kappa * t->last + step->error;
+  t->last = now;
+  /* near the solution only rounding is left of the distance */
+  if (bound > 1e-7) t->recursion = fmax(t->recursion, now / bound);
+  if (row->outer > t->total / 2 && bound > 1e-7) t->alpha_late = fmax(t->alpha_late, step->alpha);
+  /* about two hundred rows, evenly on a logarithmic axis */
+  if (row->outer < t->next) return true;
+  t->next = 1 + (size_t)((double)row->outer * 1.04);
+  t->status = hvi_rows_add(t->rows, 1, (double[]){(double)row->outer, now}, t->err);
+  return !t->status;
+}
+
+static hvi_status run_vanishing(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  static const char *const names[] = {"harmonic", "root", "bursts", "constant", NULL};
+  static double (*const lengths[])(size_t) = {harmonic, root, bursts, constant};
+  HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
+  size_t errors;
+  HVI_TRY(hvi_lab_open(&lab, c, err));
+  HVI_TRY(hvi_cell_choice(&errors, c, "errors", names, err));
+  lab.place.length = lengths[errors];
+  trail t = {.kappa = sqrt(lab.rates.kappa2),
+             .total = c->part->scale.iterations,
+             .rows = rows,
+             .err = err};
+  HVI_TRY(hvi_lab_run(&lab, follow, &t, err));
+  HVI_TRY(t.status);
+  const double row[] = {lab.eta, t.last / t.first, t.recursion, t.alpha_late, lab.rates.alpha_max};
+  return hvi_rows_add(rows, 0, row, err);
+}
+
+const hvi_kind hvi_kind_theory_vanishing = {
+    .name = "theory-vanishing",
+    .summary = "inner errors that tend to zero",
+    .tables = {{"", {{.name = "eta last_over_first recursion alpha_late mu_over_L"}}, NULL},
+               {"path", {{.name = "step distance"}}, "errors"}},
+    .run = run_vanishing,
+    .describe = hvi_lab_describe};
+
+enum { CAP = 100000, MOST_GRADIENTS = 2000000 };
+
+static const double goal = 1e-6;
+
+typedef struct bill {
+  double *alphas; /* [iterations] */
+  size_t count;
+  double inner, grad_evals, alpha_worst;
+  bool reached, capped; /* the goal; the cap on inner steps, at least once */
+} bill;
+
+static bool add_up(void *context, const hvi_step *step, const hvi_record *row) {
+  bill *b = context;
+  if (!step) return true;
+  b->alphas[b->count++] = step->alpha;
+  b->alpha_worst = fmax(b->alpha_worst, step->alpha);
+  b->inner += (double)row->inner;
+  b->grad_evals = (double)row->counts.grad_evals;
+  b->capped = b->capped || row->inner >= CAP;
+  b->reached = row->dist2 <= goal;
+  return !b->reached && row->counts.grad_evals < MOST_GRADIENTS;
+}
+
+static hvi_status run_alpha(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
+  HVI_OWN double *alphas = hvi_alloc_doubles(c->part->scale.iterations);
+  bill b = {.alphas = alphas};
+  if (!alphas) return hvi_error_memory(err, "a run");
+  HVI_TRY(hvi_lab_open(&lab, c, err));
+  lab.settings.alpha = lab.alpha;
+  lab.settings.floor = HVI_FLOOR_KNOWN;
+  lab.settings.inner_steps = CAP;
+  HVI_TRY(hvi_lab_run(&lab, add_up, &b, err));
+  const double outer = (double)b.count, median = hvi_stats_quantile(alphas, b.count, 0.5);
+  const hvi_rates *r = &lab.rates;
+  const double row[] = {lab.eta,
+                        outer,
+                        b.inner,
+                        b.grad_evals,
+                        b.reached,
+                        b.capped,
+                        median,
+                        b.alpha_worst,
+                        b.reached ? outer : NAN,
+                        b.reached ? b.grad_evals : NAN,
+                        r->alpha_max,
+                        r->alpha_eta,
+                        r->kappa2};
+  return hvi_rows_add(rows, 0, row, err);
+}
+
+const hvi_kind hvi_kind_theory_alpha = {
+    .name = "theory-alpha",
+    .summary = "what an accuracy of the inner solves costs",
+    .tables = {{"",
+                {{.name = "eta outer inner grad_evals reached capped alpha_median alpha_worst "
+                          "outer_reached grads_reached alpha_max alpha_eta kappa2"}},
+                "problem step"}},
+    .run = run_alpha};

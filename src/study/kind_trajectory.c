@@ -4,24 +4,8 @@
 #include "study/kinds.h"
 #include "study/runs.h"
 
+enum { TRACE, SUMMARY };
 enum { SHOWN = 16, FIRST_THETA = 13, COLUMNS = FIRST_THETA + 2 * SHOWN + 1 };
-
-/* Parameters and outputs are rows' columns where there are at most 16 of them. */
-static const hvi_column trace_columns[] = {
-    {.name = "outer inner loss0 loss ratio dist2 residual f_evals model_passes grad_evals "
-             "env_steps seconds alpha theta1 theta2 theta3 theta4 theta5 theta6 theta7 theta8 "
-             "theta9 theta10 theta11 theta12 theta13 theta14 theta15 theta16 z1 z2 z3 z4 z5 z6 z7 "
-             "z8 z9 z10 z11 z12 z13 z14 z15 z16 diverged"},
-    {0}};
-
-static const hvi_column summary_columns[] = {
-    {.name = "outcome", .words = hvi_outcome_words},
-    {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio f_evals "
-             "model_passes grad_evals seconds eta solution1 solution2"},
-    {0}};
-
-static const hvi_kind_table tables[] = {
-    {"trace", trace_columns, "method"}, {"summary", summary_columns, NULL}, {0}};
 
 typedef struct keeper {
   const hvi_cell *cell;
@@ -37,21 +21,21 @@ typedef struct keeper {
 } keeper;
 
 static void fill(double *x, const hvi_record *r, const hvi_problem *p) {
-  const double head[FIRST_THETA] = {(double)r->outer,
-                                    (double)r->inner,
-                                    r->loss0,
-                                    r->loss,
-                                    r->ratio,
-                                    r->dist2,
-                                    r->residual,
-                                    (double)r->counts.f_evals,
-                                    (double)r->counts.model_passes,
-                                    (double)r->counts.grad_evals,
-                                    (double)r->counts.env_steps,
-                                    r->seconds,
-                                    r->alpha};
+  const double head[] = {(double)r->outer,
+                         (double)r->inner,
+                         r->loss0,
+                         r->loss,
+                         r->ratio,
+                         r->dist2,
+                         r->residual,
+                         (double)r->counts.f_evals,
+                         (double)r->counts.model_passes,
+                         (double)r->counts.grad_evals,
+                         (double)r->counts.env_steps,
+                         r->seconds,
+                         r->alpha};
   const size_t d = p->model->dim, n = p->model->out;
-  for (size_t i = 0; i < FIRST_THETA; i++) x[i] = head[i];
+  memcpy(x, head, sizeof head);
   for (size_t i = 0; i < SHOWN; i++) {
     x[FIRST_THETA + i] = d <= SHOWN && i < d ? r->theta[i] : NAN;
     x[FIRST_THETA + SHOWN + i] = n <= SHOWN && i < n ? r->z[i] : NAN;
@@ -61,7 +45,7 @@ static void fill(double *x, const hvi_record *r, const hvi_problem *p) {
 
 static bool keep(void *context, const hvi_record *r) {
   keeper *k = context;
-  if (k->held) k->status = hvi_rows_add(k->rows, 0, k->last, k->err);
+  if (k->held) k->status = hvi_rows_add(k->rows, TRACE, k->last, k->err);
   k->held = r->outer % k->every == 0;
   fill(k->last, r, k->problem);
   k->dist2[k->rows_seen] = r->dist2;
@@ -79,11 +63,11 @@ static double median(double *ratio, size_t rows) {
   return hvi_stats_quantile(ratio, n, 0.5);
 }
 
-static hvi_status sum_up(keeper *k, hvi_outcome outcome, hvi_info info, hvi_error *err) {
+static hvi_status sum_up(keeper *k, hvi_info info, hvi_error *err) {
   const hvi_record *last = &info.last;
   const hvi_stats_line line = hvi_stats_log_line(k->dist2, k->rows_seen, HVI_STUDY_ROUNDING);
   const double *z = k->problem->model->out == 2 ? k->problem->solution : NULL;
-  const double row[] = {(double)outcome,
+  const double row[] = {(double)info.outcome,
                         (double)last->outer,
                         (double)info.inner_total,
                         last->dist2,
@@ -98,78 +82,51 @@ static hvi_status sum_up(keeper *k, hvi_outcome outcome, hvi_info info, hvi_erro
                         info.eta,
                         z ? z[0] : NAN,
                         z ? z[1] : NAN};
-  return hvi_rows_add(k->rows, 1, row, err);
+  return hvi_rows_add(k->rows, SUMMARY, row, err);
 }
 
-static hvi_status solve(keeper *k, hvi_error *err) {
-  const hvi_cell *c = k->cell;
+static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  const size_t most = c->part->scale.iterations + 2;
+  HVI_OWN double *memory = hvi_alloc_doubles(2 * most);
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
   hvi_settings s;
-  hvi_solver *solver = NULL;
-  hvi_status status = hvi_cell_settings(&s, c, err);
-  s.max_outer = c->part->scale.iterations;
-  s.seed = c->part->seed;
-  s.observe = keep;
-  s.observer_context = k;
-  if (!status) status = hvi_solver_new(&solver, k->problem, &s, err);
-  if (status) return status;
-  const hvi_outcome outcome = hvi_solver_run(solver);
-  k->last[COLUMNS - 1] = outcome == HVI_DIVERGED ? 1.0 : NAN;
-  status = k->status ? k->status : hvi_rows_add(k->rows, 0, k->last, err);
-  if (!status) status = sum_up(k, outcome, hvi_solver_info(solver), err);
-  hvi_solver_free(solver);
-  return status;
-}
-
-static hvi_status run(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
-  const size_t most = cell->part->scale.iterations + 2;
-  hvi_problem *p = NULL;
-  hvi_status status = hvi_cell_problem(&p, cell, 0, err);
-  keeper k = {.cell = cell,
+  hvi_info info;
+  if (!memory) return hvi_error_memory(err, "a trajectory");
+  HVI_TRY(hvi_cell_problem(&p, c, 0, err));
+  HVI_TRY(hvi_cell_settings(&s, c, err));
+  keeper k = {.cell = c,
               .rows = rows,
               .problem = p,
               .every = most > 20000 ? 10 : 1,
-              .dist2 = hvi_alloc_doubles(2 * most),
+              .dist2 = memory,
+              .ratio = memory + most,
               .err = err};
-  k.ratio = k.dist2 ? k.dist2 + most : NULL;
-  if (!status && !k.dist2) status = hvi_error_memory(err, "a trajectory");
-  if (!status) status = solve(&k, err);
-  hvi_free(k.dist2);
-  hvi_problem_free(p);
-  return status;
+  s.max_outer = c->part->scale.iterations;
+  s.seed = c->part->seed;
+  HVI_TRY(hvi_solve(&info, p, &s, keep, &k, err));
+  HVI_TRY(k.status);
+  k.last[COLUMNS - 1] = info.outcome == HVI_DIVERGED ? 1.0 : NAN;
+  HVI_TRY(hvi_rows_add(rows, TRACE, k.last, err));
+  return sum_up(&k, info, err);
 }
 
-static const char defaults[] =
-    "figures:\n"
-    "  - columns: 2\n"
-    "    panels:\n"
-    "      - title: Squared distance to the solution\n"
-    "        x: outer iteration t\n"
-    "        y: {label: '|z_t − z*|^2', log: true}\n"
-    "        series: [{table: trace, x: outer, y: dist2, each: method}]\n"
-    "      - title: Residual\n"
-    "        x: outer iteration t\n"
-    "        y: {label: residual, log: true}\n"
-    "        unless: dist2\n"
-    "        series: [{table: trace, x: outer, y: residual, each: method}]\n"
-    "      - title: Paths in parameter space\n"
-    "        x: θ_1\n"
-    "        y: θ_2\n"
-    "        unless: theta3\n"
-    "        series: [{table: trace, x: theta1, y: theta2, mark: path, each: method}]\n"
-    "      - title: Paths in output space\n"
-    "        x: z_1\n"
-    "        y: z_2\n"
-    "        unless: z3\n"
-    "        series: [{table: trace, x: z1, y: z2, mark: path, each: method}]\n"
-    "        point: {table: summary, x: solution1, y: solution2, label: z*}\n"
-    "      - title: Loss ratio of each surrogate\n"
-    "        x: outer iteration t\n"
-    "        y: {label: 'l_t(θ_{t+1}) / l_t(θ_t)', log: true, least: 1e-6, most: 10}\n"
-    "        series: [{table: trace, x: outer, y: ratio, mark: thin, each: method}]\n";
-
-const hvi_kind hvi_kind_trajectory = {.name = "trajectory",
-                                      .summary = "every method on one problem, step by step",
-                                      .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
-                                      .tables = tables,
-                                      .defaults = defaults,
-                                      .run = run};
+/* Parameters and outputs are rows' columns where there are at most 16 of them. */
+const hvi_kind hvi_kind_trajectory = {
+    .name = "trajectory",
+    .summary = "every method on one problem, step by step",
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
+    .tables =
+        {[TRACE] = {"trace",
+                    {{.name =
+                          "outer inner loss0 loss ratio dist2 residual f_evals model_passes "
+                          "grad_evals env_steps seconds alpha theta1 theta2 theta3 theta4 theta5 "
+                          "theta6 theta7 theta8 theta9 theta10 theta11 theta12 theta13 theta14 "
+                          "theta15 theta16 z1 z2 z3 z4 z5 z6 z7 z8 z9 z10 z11 z12 z13 z14 z15 z16 "
+                          "diverged"}},
+                    "method"},
+         [SUMMARY] = {"summary",
+                      {{"outcome", hvi_outcome_words},
+                       {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio "
+                                "f_evals model_passes grad_evals seconds eta solution1 solution2"}},
+                      NULL}},
+    .run = run};

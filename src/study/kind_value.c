@@ -10,15 +10,19 @@
 #include "report/text.h"
 #include "study/kinds.h"
 #include "study/task.h"
-#include "study/value_tables.h"
 
 #include <unistd.h>
+
+/* What a method is: it minimises surrogates (more than one inner step, or a threshold), does not, or
+ * regresses on returns. */
+enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 25 };
+static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 
 /* What the cells share. */
 typedef struct shared {
   hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
-  size_t seeds, stream_count;
-  hvi_shared_stream *streams; /* [environments][seeds] */
+  size_t stream_count;
+  hvi_shared_stream streams[]; /* [environments][seeds] */
 } shared;
 
 static size_t batch_of(const hvi_part *p) { return p->scale.batch ? p->scale.batch : 1000; }
@@ -38,8 +42,7 @@ static const hvi_study_task *task_of(const hvi_cell *c) {
 }
 
 static size_t group_of(const hvi_cell *c) {
-  const shared *s = c->part->shared;
-  return hvi_cell_level(c, "environment") * s->seeds + hvi_cell_level(c, "seed");
+  return hvi_cell_level(c, "environment") * c->part->scale.instances + hvi_cell_level(c, "seed");
 }
 
 static void leave(hvi_part *part, size_t group) {
@@ -57,22 +60,19 @@ static double cost_of(const hvi_cell *c) {
   return (double)steps_of(c->part, &s) * (inner + 1.0) + gap;
 }
 
-/* Rows that a cell goes through: its buffer, its steps, and the batch that is drawn ahead. */
-static size_t rows_of(const hvi_part *p, const hvi_arm *arm) {
-  if (p->scale.offline) return p->scale.offline;
-  return (arm->value.buffer + steps_of(p, &arm->settings) + 1) * batch_of(p);
-}
-
-/* The stream of a cell, long enough for all of its group. */
+/* The stream of a cell, long enough for all of its group: for their buffers, their steps, and the
+ * batch that is drawn ahead. */
 static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error *err) {
-  shared *s = c->part->shared;
-  size_t rows = 0;
-  for (size_t m = 0; m < c->part->method_count; m++) {
-    const size_t own = rows_of(c->part, &c->part->methods[m]);
-    if (own > rows) rows = own;
+  const hvi_part *p = c->part;
+  shared *s = p->shared;
+  size_t batches = 0;
+  for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++) {
+    const size_t own = arm->value.buffer + steps_of(p, &arm->settings) + 1;
+    if (own > batches) batches = own;
   }
+  const size_t rows = p->scale.offline ? p->scale.offline : batches * batch_of(p);
   return hvi_stream_reader_open(r, &s->streams[group_of(c)], &task_of(c)->task, hvi_cell_seed(c),
-                                batch_of(c->part), rows, err);
+                                batch_of(p), rows, err);
 }
 
 /* What a cell evaluates, but for its transitions. */
@@ -115,11 +115,10 @@ static bool on_step(void *context, const hvi_evaluation *e) {
   return hvi_cell_tick(c, (double)state.outer / (double)state.max_outer);
 }
 
-static hvi_value_group group_of_method(const hvi_evaluation_spec *e) {
+static double group_of_method(const hvi_evaluation_spec *e) {
   const hvi_settings *s = &e->settings;
-  if (e->value.returns) return HVI_VALUE_OF_RETURNS;
-  return !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0) ? HVI_VALUE_SURROGATE
-                                                                : HVI_VALUE_OTHER;
+  if (e->value.returns) return OF_RETURNS;
+  return !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0) ? SURROGATE : OTHER;
 }
 
 /* The measurements, and what a judge wants to know beside them. */
@@ -129,64 +128,54 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
   const hvi_evaluation_row *r = hvi_evaluation_rows(e, &count);
   const bool diverged = hvi_evaluation_state(e).outcome == HVI_DIVERGED;
   const double alpha = spec->settings.alpha;
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < count && !status; i++) {
-    double x[HVI_VALUE_COLUMNS];
+  for (size_t i = 0; i < count; i++) {
+    double x[COLUMNS];
     size_t k = 0;
     for (; hvi_evaluation_column(k); k++) x[k] = hvi_evaluation_cell(&r[i], k);
     if (r[i].outer == 0) x[1] = NAN; /* inner steps: there was none yet to take any */
     x[k++] = noise;
     x[k++] = alpha > 0.0 ? alpha * alpha : NAN;
     x[k++] = i + 1 == count && diverged ? 1.0 : NAN;
-    x[k] = (double)group_of_method(spec);
-    status = hvi_rows_add(rows, 0, x, err);
+    x[k] = group_of_method(spec);
+    HVI_TRY(hvi_rows_add(rows, 0, x, err));
   }
-  return status;
+  return HVI_OK;
 }
 
 /* The checkpoint of a cell that is finished, and the one before it. */
 static void forget(const char *checkpoint) {
-  char *previous = hvi_join_texts(checkpoint, ".previous");
+  HVI_OWN char *previous = hvi_join_texts(checkpoint, ".previous");
   remove(checkpoint);
   if (previous) remove(previous);
-  hvi_free(previous);
 }
+
+HVI_RELEASE(hvi_evaluation)
 
 /* From a checkpoint when there is one that fits; otherwise from the start. */
-static hvi_status evaluate(hvi_rows *rows, const hvi_cell *c, const hvi_evaluation_spec *spec,
-                           const hvi_evaluation_watch *watch, hvi_error *err) {
-  hvi_evaluation *e = NULL;
-  hvi_status status = hvi_evaluation_new(&e, spec, err);
-  if (!status && c->study->settings->resume && access(watch->checkpoint, R_OK) == 0)
-    status = hvi_evaluation_restore(e, watch->checkpoint, watch->about, err);
-  if (!status) status = hvi_evaluation_run(e, watch, err);
-  if (!status && hvi_evaluation_state(e).done) {
-    status = add_rows(rows, spec, e, task_of(c)->task.noise, err);
-    if (!status) forget(watch->checkpoint);
-  }
-  hvi_evaluation_free(e);
-  return status;
-}
-
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_stream_reader reader;
   hvi_evaluation_spec spec;
+  HVI_OWN_BY(hvi_evaluation_release) hvi_evaluation *e = NULL;
   if (*task_of(c)->missing) return HVI_OK;
-  hvi_status status = spec_of(&spec, c, err);
-  if (!status) status = open_reader(&reader, c, err);
-  if (!status) status = fill_data(&spec, &reader, c->part, err);
-  if (status) return status;
-  char *about = hvi_cell_describe(c), *checkpoint = hvi_cell_checkpoint(c);
+  HVI_TRY(spec_of(&spec, c, err));
+  HVI_TRY(open_reader(&reader, c, err));
+  HVI_TRY(fill_data(&spec, &reader, c->part, err));
+  HVI_OWN char *about = hvi_cell_describe(c);
+  HVI_OWN char *checkpoint = hvi_cell_checkpoint(c);
   const hvi_evaluation_watch watch = {.checkpoint = checkpoint,
                                       .about = about,
                                       .seconds = c->part->value->checkpoint,
                                       .progress = on_step,
                                       .context = (void *)(uintptr_t)c};
-  status =
-      about && checkpoint ? evaluate(rows, c, &spec, &watch, err) : hvi_error_memory(err, "a run");
-  hvi_free(about);
-  hvi_free(checkpoint);
-  return status;
+  if (!about || !checkpoint) return hvi_error_memory(err, "a run");
+  HVI_TRY(hvi_evaluation_new(&e, &spec, err));
+  if (c->study->settings->resume && access(checkpoint, R_OK) == 0)
+    HVI_TRY(hvi_evaluation_restore(e, checkpoint, about, err));
+  HVI_TRY(hvi_evaluation_run(e, &watch, err));
+  if (!hvi_evaluation_state(e).done) return HVI_OK;
+  HVI_TRY(add_rows(rows, &spec, e, task_of(c)->task.noise, err));
+  forget(checkpoint);
+  return HVI_OK;
 }
 
 /* The policy gives the transitions; the gap is measured or not. */
@@ -203,15 +192,6 @@ static void describe(const hvi_cell *c, hvi_text *t) {
                text);
 }
 
-static hvi_status check(const hvi_study *study, const hvi_part *p, hvi_error *err) {
-  if (p->value->gap && !p->scale.offline)
-    return hvi_error_input(err,
-                           "experiment '%s': the Bellman gap is that of a fixed data set; give "
-                           "`offline`, its size, under quick and full",
-                           study->id);
-  return HVI_OK;
-}
-
 static void close_part(hvi_part *part) {
   shared *s = part->shared;
   if (!s) return;
@@ -220,35 +200,31 @@ static void close_part(hvi_part *part) {
     hvi_shared_stream_close(&s->streams[i]);
     pthread_mutex_destroy(&s->streams[i].lock);
   }
-  hvi_free(s->streams);
   hvi_free(s);
   part->shared = NULL;
 }
 
-static hvi_status open_streams(shared *s, const hvi_part *part, hvi_error *err) {
-  const size_t count = part->value->environment_count * part->scale.instances;
-  s->seeds = part->scale.instances;
-  s->streams = hvi_alloc(count, sizeof *s->streams);
-  while (s->streams && s->stream_count < count &&
-         pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) == 0)
-    s->stream_count++;
-  return s->streams && s->stream_count == count ? HVI_OK : hvi_error_memory(err, "a study");
-}
-
 static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
-  shared *s = part->shared = hvi_alloc(1, sizeof *s);
-  char *folder = hvi_study_path(study, "checkpoints", "");
-  hvi_status status = s && folder ? check(study, part, err) : hvi_error_memory(err, "a study");
-  if (!status) status = open_streams(s, part, err);
-  if (!status) status = hvi_folder_make(folder, err);
-  hvi_free(folder);
-  for (size_t i = 0; !status && i < part->value->environment_count && !study->stopped; i++) {
-    status = hvi_study_task_open(&s->tasks[i], study, part, i, err);
-    if (!status && *s->tasks[i].missing)
+  const size_t streams = part->value->environment_count * part->scale.instances;
+  shared *s = part->shared = hvi_alloc(1, sizeof *s + streams * sizeof *s->streams);
+  HVI_OWN char *folder = hvi_study_path(study, "checkpoints", "");
+  if (!s || !folder) return hvi_error_memory(err, "a study");
+  if (part->value->gap && !part->scale.offline)
+    return hvi_error_input(err,
+                           "experiment '%s': the Bellman gap is that of a fixed data set; give "
+                           "`offline`, its size, under quick and full",
+                           study->id);
+  for (; s->stream_count < streams; s->stream_count++)
+    if (pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) != 0)
+      return hvi_error_memory(err, "a study");
+  HVI_TRY(hvi_folder_make(folder, err));
+  for (size_t i = 0; i < part->value->environment_count && !study->stopped; i++) {
+    HVI_TRY(hvi_study_task_open(&s->tasks[i], study, part, i, err));
+    if (*s->tasks[i].missing)
       hvi_study_tell(study, "%s: %s not run: %s", study->id,
                      part->value->environments[i].environment, s->tasks[i].missing);
   }
-  return status;
+  return HVI_OK;
 }
 
 static const char *missing(const hvi_part *part, const char *environment) {
@@ -259,19 +235,25 @@ static const char *missing(const hvi_part *part, const char *environment) {
   return NULL;
 }
 
-static const hvi_kind_table tables[] = {{"runs", hvi_value_columns, NULL}, {0}};
-
-const hvi_kind hvi_kind_value = {.name = "value",
-                                 .summary = "policy evaluation with networks, several seeds",
-                                 .flags = HVI_KIND_METHODS | HVI_KIND_SEEDS | HVI_KIND_VALUE,
-                                 .tables = tables,
-                                 .defaults = hvi_value_figures,
-                                 .open = open_part,
-                                 .close = close_part,
-                                 .run = run,
-                                 .describe = describe,
-                                 .cost = cost_of,
-                                 .group = group_of,
-                                 .leave = leave,
-                                 .derive = hvi_value_derive,
-                                 .missing = missing};
+/* The columns of hvi_evaluation_column; the noise in `error`; the threshold alpha^2; whether it
+ * diverged; what the method is. */
+const hvi_kind hvi_kind_value = {
+    .name = "value",
+    .summary = "policy evaluation with networks, several seeds",
+    .flags = HVI_KIND_METHODS | HVI_KIND_SEEDS | HVI_KIND_VALUE,
+    .tables = {{"runs",
+                {{.name = "outer inner loss0 loss ratio alpha error interval clean relative "
+                          "relative_clean gap grad_evals model_passes env_steps seconds_collect "
+                          "seconds_targets seconds_inner seconds_optimise seconds seconds_measure "
+                          "error_noise threshold diverged"},
+                 {"group", groups}},
+                NULL}},
+    .open = open_part,
+    .close = close_part,
+    .run = run,
+    .describe = describe,
+    .cost = cost_of,
+    .group = group_of,
+    .leave = leave,
+    .derive = hvi_value_derive,
+    .missing = missing};

@@ -3,9 +3,65 @@
  */
 #pragma once
 
-#include "study/linear_step.h"
+#include <hvi/error.h>
 
-#include <hvi/problem.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct hvi_problem;
+
+enum {
+  HVI_LINEAR_BATCH = 16, /* runs */
+  HVI_LINEAR_POWERS = 6  /* A, A^2, A^4, ... A^32 */
+};
+
+/* Who learns along a trajectory. Surr-GD comes first, by its inner steps. */
+typedef enum hvi_linear_learner {
+  HVI_SURR_COUNT = 5,
+  HVI_LEARNER_LSPE = HVI_SURR_COUNT,
+  HVI_LEARNER_TD0,
+  HVI_LEARNER_TDC,
+  HVI_LEARNER_GTD2,
+  HVI_LEARNER_RESIDUAL,
+  HVI_LEARNER_COUNT
+} hvi_linear_learner;
+
+/* Inner steps of the five surrogate methods: 1, 5, 10, 50, 100. */
+extern const size_t hvi_linear_inner[HVI_SURR_COUNT];
+
+/* Trajectories side by side: arrays have a last dimension [HVI_LINEAR_BATCH] besides the ones shown,
+ * number i of run l being x[i * HVI_LINEAR_BATCH + l]. */
+typedef struct hvi_linear_batch {
+  size_t d;
+  double gamma, ridge;
+  size_t wait;
+  double rate, decay; /* the learners' step at time t is rate / (1 + decay (t - 1)) */
+  double second_rate;
+
+  size_t count;                /* t */
+  double *now, *next, *reward; /* [d], [d], []: the last transition */
+  double *D, *C, *r;           /* [d][d], [d][d], [d]: running means */
+  double *theta;               /* [HVI_LEARNER_COUNT][d] */
+  double *second;              /* [2][d]: second weights of TDC and GTD2 */
+  double *power, *inverse;     /* [HVI_LINEAR_POWERS][d][d], [d][d]: workspace */
+  double *error;               /* [2][d]: workspace */
+} hvi_linear_batch;
+
+/* Lays the arrays of a batch with b->d features into memory, zero at the start; returns how many
+ * doubles they are. Memory may be NULL, to count them. */
+size_t hvi_linear_batch_place(hvi_linear_batch *b, double *memory);
+
+static inline double *hvi_linear_theta(const hvi_linear_batch *b, size_t m) {
+  return b->theta + m * b->d * HVI_LINEAR_BATCH;
+}
+
+/* Takes the last transition in and moves every learner on; for a level of instructions (base/cpu.h).
+ * All give the same bits. */
+typedef void hvi_linear_step_fn(hvi_linear_batch *b);
+hvi_linear_step_fn hvi_linear_baseline, hvi_linear_avx2, hvi_linear_avx512;
+/* Those that this machine can run, fastest first, ending in NULL. */
+hvi_linear_step_fn *const *hvi_linear_steps(void);
 
 /* What is recorded of a run. */
 enum {
@@ -28,55 +84,40 @@ typedef struct hvi_linear_settings {
   void *context;
 } hvi_linear_settings;
 
-/* value[(row * HVI_LINEAR_CURVES + curve) * runs + run] */
 typedef struct hvi_linear_result {
-  size_t rows, runs;
-  double *value;
-  bool stopped; /* by the progress function: incomplete */
+  hvi_linear_settings of;
+  double *value; /* [rows][HVI_LINEAR_CURVES][runs], then [runs] for statistics to work with */
+  bool stopped;  /* by the progress function: incomplete */
 } hvi_linear_result;
 
 /* `p` is a problem along a trajectory with scale=trace and a ridge above 0. */
-hvi_status hvi_linear_simulate(hvi_linear_result *out, const hvi_problem *p,
+hvi_status hvi_linear_simulate(hvi_linear_result *out, const struct hvi_problem *p,
                                const hvi_linear_settings *s, hvi_error *err);
 void hvi_linear_result_free(hvi_linear_result *r);
 
-static inline const double *hvi_linear_values(const hvi_linear_result *r, size_t row,
-                                              size_t curve) {
-  return r->value + (row * HVI_LINEAR_CURVES + curve) * r->runs;
+static inline double *hvi_linear_values(const hvi_linear_result *r, size_t row, size_t curve) {
+  return r->value + (row * HVI_LINEAR_CURVES + curve) * r->of.runs;
 }
 
 /* How far, in values, the limit of the residual gradient and the minimiser of the Bellman error are
  * from the projected fixed point. */
-hvi_status hvi_linear_limits(double *single, double *bellman, const hvi_problem *p, hvi_error *err);
+hvi_status hvi_linear_limits(double *single, double *bellman, const struct hvi_problem *p,
+                             hvi_error *err);
 
 /* A number and the half width of its 95 % interval over the runs. */
 typedef struct hvi_estimate {
   double value, half;
 } hvi_estimate;
 
-/* One chain's runs, summed up: means, slopes and ratios with intervals. linear_stats.c */
-typedef struct hvi_linear_summary {
-  const size_t *time;     /* [rows] */
-  hvi_linear_result runs; /* what it sums up */
-  hvi_estimate *mean;     /* [rows][HVI_LINEAR_CURVES] */
-  double *scratch;        /* [runs] */
-} hvi_linear_summary;
-
-/* Fills in `mean` from `runs`. */
-hvi_status hvi_linear_sum_up(hvi_linear_summary *s, hvi_error *err);
-void hvi_linear_summary_free(hvi_linear_summary *s);
-
-static inline hvi_estimate hvi_linear_mean(const hvi_linear_summary *s, size_t row, size_t curve) {
-  return s->mean[row * HVI_LINEAR_CURVES + curve];
-}
-
+/* The mean over the runs. kind_linear.c */
+hvi_estimate hvi_linear_mean(const hvi_linear_result *r, size_t row, size_t curve);
 /* The last row whose time is at most t. */
-size_t hvi_linear_row(const hvi_linear_summary *s, size_t t);
+size_t hvi_linear_row(const hvi_linear_result *r, size_t t);
 /* Decades that the mean of a curve falls or rises in a decade of t, from row `first` to the end. */
-hvi_estimate hvi_linear_slope(const hvi_linear_summary *s, size_t curve, size_t first);
+hvi_estimate hvi_linear_slope(const hvi_linear_result *r, size_t curve, size_t first);
 /* log10 of the mean at the end over the mean in row `first`. */
-hvi_estimate hvi_linear_fall(const hvi_linear_summary *s, size_t curve, size_t first);
+hvi_estimate hvi_linear_fall(const hvi_linear_result *r, size_t curve, size_t first);
 /* The mean of curve a minus curve b on the same run, in that row. */
-hvi_estimate hvi_linear_difference(const hvi_linear_summary *s, size_t row, size_t a, size_t b);
+hvi_estimate hvi_linear_difference(const hvi_linear_result *r, size_t row, size_t a, size_t b);
 /* The first time from which the mean stays below `level`; NaN when it does not. */
-double hvi_linear_below(const hvi_linear_summary *s, size_t curve, double level);
+double hvi_linear_below(const hvi_linear_result *r, size_t curve, double level);

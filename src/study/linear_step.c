@@ -12,7 +12,7 @@
  *
  * Loops over the runs of a batch are innermost, for the compiler to vectorise.
  */
-#include "study/linear_step.h"
+#include "study/linear.h"
 
 #define HVI_RUNS HVI_LINEAR_BATCH
 #include "problems/mdp/learners.h"
@@ -105,7 +105,7 @@ static void surrogate_step(hvi_linear_batch *b, double *restrict theta, size_t i
   for (size_t k = 0; k < d * HVI_RUNS; k++) theta[k] -= e[k];
 }
 
-static void step(hvi_linear_batch *b) {
+void HVI_LEVEL_TABLE(hvi_linear)(hvi_linear_batch *b) {
   const size_t d = b->d;
   const double h = b->rate / (1.0 + b->decay * (double)(b->count - 1)), h2 = h * b->second_rate;
   const hvi_transition x = {d, b->gamma, b->now, b->next, b->reward};
@@ -120,5 +120,3 @@ static void step(hvi_linear_batch *b) {
     surrogate_step(b, hvi_linear_theta(b, m), hvi_linear_inner[m]);
   surrogate_step(b, hvi_linear_theta(b, HVI_LEARNER_LSPE), 0);
 }
-
-const hvi_linear_build HVI_LEVEL_TABLE(hvi_linear) = {.name = HVI_LEVEL_NAME, .step = step};

@@ -280,7 +280,9 @@ static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *wh
 /* Figures and claims are those of the kind of the first part where the file has none. */
 static hvi_status read_defaults(reader *r) {
   hvi_study *s = r->study;
-  const char *text = s->parts[0].kind->defaults;
+  const char *text = NULL;
+  for (const hvi_embedded *f = hvi_embedded_kinds; f->name; f++)
+    if (strcmp(f->name, s->parts[0].kind->name) == 0) text = f->text;
   if (!text) return HVI_OK;
   HVI_TRY(hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err));
   const hvi_node *root = s->defaults->root;

@@ -62,9 +62,9 @@ typedef struct hvi_factor {
 
 /* A table that a kind fills. */
 typedef struct hvi_kind_table {
-  const char *name;          /* of the CSV, after the part's; NULL ends a list */
-  const hvi_column *columns; /* of a row, ending in a NULL name; the factors are added in front */
-  const char *split;         /* factors with a CSV for each level: "method"; NULL: one CSV */
+  const char *name;      /* of the CSV, after the part's; NULL ends a list */
+  hvi_column columns[4]; /* of a row, ending in a NULL name; the factors are added in front */
+  const char *split;     /* factors with a CSV for each level: "method"; NULL: one CSV */
 } hvi_kind_table;
 
 enum {
@@ -79,8 +79,7 @@ enum {
 typedef struct hvi_kind {
   const char *name, *summary;
   unsigned flags;
-  const hvi_kind_table *tables;
-  const char *defaults; /* keys of a file, as YAML: figures and claims where a file has none */
+  hvi_kind_table tables[HVI_KIND_TABLES + 1];
   /* What cells share (environments, streams), into part->shared; optional. */
   hvi_status (*open)(hvi_study *study, hvi_part *part, hvi_error *err);
   void (*close)(hvi_part *part);

@@ -32,13 +32,6 @@ typedef struct hvi_placement {
 /* gd's settings with such a solver instead; the placement must outlive them. */
 hvi_settings hvi_lab_settings(const hvi_placement *placement, double eta, size_t steps);
 
-/* Sees each outer step: what it did, and the row. False ends the run. */
-typedef bool (*hvi_lab_see)(void *context, const hvi_step *step, const hvi_record *row);
-
-/* Runs to the end of the settings. */
-hvi_status hvi_lab_run(const hvi_problem *p, const hvi_settings *s, hvi_lab_see see, void *context,
-                       hvi_error *err);
-
 /* The operator of an affine problem over a box or a simplex, with a solution in the relative
  * interior at which F is normal to Z, but not zero. */
 hvi_status hvi_lab_constrained(hvi_problem **p, const hvi_problem *affine, hvi_set_kind set,
@@ -61,7 +54,10 @@ typedef struct hvi_lab {
   hvi_settings settings; /* the part's iterations, standing still or not */
 } hvi_lab;
 
-/* A lab must not be moved; hvi_problem_free its problem, also after an error. */
+/* Of a lab that is zero; it must not be moved, and is to be closed, also after an error. */
 hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err);
+void hvi_lab_close(hvi_lab *lab);
+/* Its settings on its problem, every step measured. */
+hvi_status hvi_lab_run(const hvi_lab *lab, hvi_steps_see see, void *context, hvi_error *err);
 /* For hvi_kind.describe: the cell's index, which may draw the errors. */
 void hvi_lab_describe(const hvi_cell *c, struct hvi_text *text);

@@ -49,9 +49,9 @@ static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map
   const hvi_field_part sizes[] = {
       {.table = hvi_testset_table(), .settings = &p->stand_in, .only = "states rollouts horizon"},
       {0}};
-  const hvi_status status = hvi_field_map(parts, "stand_in", map, origin, err);
-  const hvi_node *stand_in = status ? NULL : hvi_node_get(map, "stand_in");
-  if (!stand_in) return status;
+  HVI_TRY(hvi_field_map(parts, "stand_in", map, origin, err));
+  const hvi_node *stand_in = hvi_node_get(map, "stand_in");
+  if (!stand_in) return HVI_OK;
   p->stand_in = hvi_testset_defaults();
   p->stand_in.states = 300;
   p->stand_in.rollouts = 5;
@@ -61,40 +61,31 @@ static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map
 
 static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, const char *origin,
                                     hvi_error *err) {
-  hvi_status status = hvi_field_list(list, "environments", HVI_MOST_ENVIRONMENTS, origin, err);
-  for (const hvi_node *n = list->first; n && !status; n = n->next) {
-    const hvi_value_environment *last = &p->environments[p->environment_count];
-    status = read_environment(&p->environments[p->environment_count++], n, origin, err);
-    for (const hvi_value_environment *other = p->environments; !status && other < last; other++)
+  HVI_TRY(hvi_field_list(list, "environments", HVI_MOST_ENVIRONMENTS, origin, err));
+  for (const hvi_node *n = list->first; n; n = n->next) {
+    hvi_value_environment *last = &p->environments[p->environment_count++];
+    HVI_TRY(read_environment(last, n, origin, err));
+    for (const hvi_value_environment *other = p->environments; other < last; other++)
       if (strcmp(other->environment, last->environment) == 0)
-        status = hvi_error_input(err, "%s:%u: environment '%.60s' is there twice", origin, n->line,
-                                 last->environment);
+        return hvi_error_input(err, "%s:%u: environment '%.60s' is there twice", origin, n->line,
+                               last->environment);
   }
-  return status;
+  return HVI_OK;
 }
 
-static hvi_status read_plan(hvi_value_plan *p, const hvi_node *map, const char *origin,
-                            hvi_error *err) {
+/* The study owns the plan, also when this fails. */
+hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
+                                hvi_error *err) {
+  hvi_value_plan *p = *plan = hvi_alloc(1, sizeof *p);
+  if (!p) return hvi_error_memory(err, "a study");
   const hvi_field_part parts[] = {
       {.table = &plan_table, .settings = p},
       {.table = hvi_value_table(), .settings = &p->spec.value, .only = "hidden gamma draw"},
       {.table = hvi_evaluation_table(), .settings = &p->spec, .only = "normalise per_decade"},
       {0}};
   const hvi_field_part tune[] = {{.table = &tune_table, .settings = p}, {0}};
-  const hvi_node *node;
-  hvi_status status = hvi_field_map(parts, "environments tune", map, origin, err);
-  if (!status && !(node = hvi_node_get(map, "environments")))
-    status = hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
-  if (!status) status = read_environments(p, node, origin, err);
-  if (!status && (node = hvi_node_get(map, "tune")))
-    status = hvi_field_map(tune, NULL, node, origin, err);
-  return status;
-}
-
-hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
-                                hvi_error *err) {
-  hvi_value_plan *p = *plan = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a study");
+  const hvi_node *environments = hvi_node_get(map, "environments"),
+                 *own = hvi_node_get(map, "tune");
   hvi_setting_defaults(&plan_table, p);
   hvi_setting_defaults(&tune_table, p);
   p->spec = hvi_evaluation_defaults();
@@ -105,5 +96,9 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
   p->spec.normalise = HVI_NORMALISE_NONE;
   p->spec.schedule.per_decade = 0;
   p->spec.polyak = 0.0;
-  return read_plan(p, map, origin, err); /* the study owns it, also when this fails */
+  HVI_TRY(hvi_field_map(parts, "environments tune", map, origin, err));
+  if (!environments)
+    return hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
+  HVI_TRY(read_environments(p, environments, origin, err));
+  return own ? hvi_field_map(tune, NULL, own, origin, err) : HVI_OK;
 }

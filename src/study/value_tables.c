@@ -1,18 +1,15 @@
-#include "study/value_tables.h"
-
+/*
+ * What is worked out of the rows of all cells of a study of kind value. Tables:
+ *   outer, seconds, gradients   the mean over the seeds of every measure, with the ends of its 95 %
+ *                               interval, on that axis; a CSV for each environment and method
+ *   thresholds                  where methods with a threshold ended
+ *   levels                      horizontal lines: the lowest mean of all, and the test set's noise
+ *   summary                     a row a method
+ */
 #include "base/base.h"
 #include "num/stats.h"
+#include "study/kinds.h"
 #include "study/runs.h"
-
-/* In the order of hvi_value_group. */
-static const char *const groups[] = {"surrogate", "other", "returns", NULL};
-
-const hvi_column hvi_value_columns[] = {
-    {.name = "outer inner loss0 loss ratio alpha error interval clean relative relative_clean gap "
-             "grad_evals model_passes env_steps seconds_collect seconds_targets seconds_inner "
-             "seconds_optimise seconds seconds_measure error_noise threshold diverged"},
-    {"group", groups},
-    {0}};
 
 enum { MEASURES = 4, AXES = 3 /* with curves */, LEVELS /* with levels */ };
 static const char *const measures[MEASURES] = {"error", "gap", "ratio", "inner"};
@@ -23,77 +20,47 @@ static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "th
 typedef struct group {
   hvi_study *study;
   const hvi_part *part;
-  const hvi_table *runs; /* tables move when one is added: looked up again after that */
   hvi_runs r;
   size_t environment, method;
 } group;
 
-static size_t column(const group *g, const char *name) { return hvi_table_find(g->runs, name); }
+static size_t column(const group *g, const char *name) { return hvi_table_find(g->r.table, name); }
 
-static hvi_status select_rows(group *g, hvi_error *err) {
-  const hvi_table_filter environment = {
-      .column = "environment", .word = g->part->value->environments[g->environment].environment};
-  g->runs = hvi_study_table(g->study, g->part, "runs");
-  return hvi_runs_find(&g->r, g->runs, (double)g->method, &environment, 1, err);
-}
-
-static size_t rows_of_seed(const group *g, size_t seed) {
-  return g->r.start[seed + 1] - g->r.start[seed];
-}
-
-static size_t longest(const group *g) {
-  size_t most = 0;
-  for (size_t s = 0; s < g->r.seeds; s++)
-    most = rows_of_seed(g, s) > most ? rows_of_seed(g, s) : most;
-  return most;
-}
-
-/* Row `row` on an axis: the mean over the seeds that have it. */
-static double mean_of_row(const group *g, size_t axis, size_t row) {
+/* Row `row` on an axis: the mean over the seeds that have it; NaN: none has. */
+static double mean_of_row(const hvi_runs *r, size_t axis, size_t row) {
   double sum = 0.0, n = 0.0;
-  for (size_t s = 0; s < g->r.seeds; s++) {
-    if (row >= rows_of_seed(g, s)) continue;
-    sum += hvi_table_get(g->runs, g->r.row[g->r.start[s] + row], axis);
+  for (size_t s = 0; s < r->seeds; s++) {
+    if (r->start[s] + row >= r->start[s + 1]) continue;
+    sum += hvi_table_get(r->table, r->row[r->start[s] + row], axis);
     n += 1.0;
   }
   return sum / n;
 }
 
-/* A mean and the ends of its interval, where it is finite. */
-static void put_mean(double *x, hvi_mean m) {
-  const bool known = isfinite(m.value);
-  x[0] = known ? m.value : NAN;
-  x[1] = known ? m.value - m.half : NAN;
-  x[2] = known ? m.value + m.half : NAN;
+/* A row of a table: `at`, and of every measure where column x is X the mean and the ends of its
+ * interval, where it is finite; then how many errors are. */
+static hvi_status add_means(group *g, const char *table, double at, size_t x, double X,
+                            hvi_error *err) {
+  double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, at}, *to = row + 3;
+  for (size_t k = 0; k < MEASURES; k++) {
+    const hvi_mean m = hvi_runs_mean(&g->r, x, column(g, measures[k]), X);
+    const bool known = isfinite(m.value);
+    *to++ = known ? m.value : NAN;
+    *to++ = known ? m.value - m.half : NAN;
+    *to++ = known ? m.value + m.half : NAN;
+    if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
+  }
+  return hvi_table_add(hvi_study_table(g->study, g->part, table), row, err);
 }
 
 static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
   const size_t x_column = column(g, axis_columns[axis]);
-  const size_t rows = longest(g);
-  hvi_table *t = hvi_study_table(g->study, g->part, axes[axis]);
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < rows && !status; i++) {
-    const double x = mean_of_row(g, x_column, i);
-    double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, x};
+  for (size_t i = 0;; i++) {
+    const double x = mean_of_row(&g->r, x_column, i);
+    if (isnan(x)) return HVI_OK;
     if (axis == 1 && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
-    for (size_t k = 0; k < MEASURES; k++) {
-      const hvi_mean m = hvi_runs_mean(&g->r, x_column, column(g, measures[k]), x);
-      put_mean(row + 3 + 3 * k, m);
-      if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
-    }
-    status = hvi_table_add(t, row, err);
+    HVI_TRY(add_means(g, axes[axis], x, x_column, x, err));
   }
-  return status;
-}
-
-static hvi_status add_threshold(group *g, hvi_error *err) {
-  const double alpha = g->part->methods[g->method].settings.alpha;
-  double row[3 + 3 * MEASURES] = {(double)g->environment, (double)g->method, alpha * alpha};
-  if (!(alpha > 0.0)) return HVI_OK;
-  for (size_t k = 0; k < MEASURES; k++)
-    put_mean(row + 3 + 3 * k,
-             hvi_runs_mean(&g->r, column(g, "outer"), column(g, measures[k]), INFINITY));
-  return hvi_table_add(hvi_study_table(g->study, g->part, "thresholds"), row, err);
 }
 
 /* A number of the last rows, as a mean over the seeds. */
@@ -101,14 +68,14 @@ static double last_mean(const group *g, const char *name) {
   const size_t c = column(g, name);
   double sum = 0.0;
   for (size_t s = 0; s < g->r.seeds; s++)
-    sum += hvi_table_get(g->runs, g->r.row[g->r.start[s + 1] - 1], c) / (double)g->r.seeds;
+    sum += hvi_table_get(g->r.table, g->r.row[g->r.start[s + 1] - 1], c) / (double)g->r.seeds;
   return sum;
 }
 
 static hvi_status add_summary(group *g, hvi_error *err) {
-  static const char *const last[] = {"clean",         "relative_clean",  "grad_evals",
-                                     "env_steps",     "seconds_collect", "seconds_targets",
-                                     "seconds_inner", "seconds_measure"};
+  static const char *const last[] = {"error_noise",     "clean",         "relative_clean",
+                                     "grad_evals",      "env_steps",     "seconds_collect",
+                                     "seconds_targets", "seconds_inner", "seconds_measure"};
   const size_t outer = column(g, "outer"), error = column(g, "error"), seeds = g->r.seeds;
   const hvi_mean e = hvi_runs_mean(&g->r, outer, error, INFINITY);
   const hvi_mean gap = hvi_runs_mean(&g->r, outer, column(g, "gap"), INFINITY);
@@ -118,23 +85,14 @@ static hvi_status add_summary(group *g, hvi_error *err) {
   for (size_t s = 0; s < seeds; s++) {
     ends[s] = hvi_runs_value(&g->r, s, outer, error, INFINITY);
     const size_t row = g->r.row[g->r.start[s + 1] - 1];
-    diverged += hvi_table_get(g->runs, row, column(g, "diverged")) == 1.0;
+    diverged += hvi_table_get(g->r.table, row, column(g, "diverged")) == 1.0;
   }
   const double median = hvi_stats_quantile(ends, seeds, 0.5); /* sorts */
-  const double noise = last_mean(g, "error_noise");
-  double row[22] = {(double)g->environment,
-                    (double)g->method,
-                    hvi_table_get(g->runs, g->r.row[0], column(g, "group")),
-                    e.value,
-                    e.half,
-                    median,
-                    ends[seeds - 1],
-                    least,
-                    where,
-                    gap.value,
-                    gap.half,
-                    noise};
-  for (size_t k = 0; k < 8; k++) row[12 + k] = last_mean(g, last[k]);
+  const double kind = hvi_table_get(g->r.table, g->r.row[0], column(g, "group"));
+  const double environment = (double)g->environment, method = (double)g->method;
+  double row[22] = {environment,     method, kind,  e.value,   e.half,  median,
+                    ends[seeds - 1], least,  where, gap.value, gap.half};
+  for (size_t k = 0; k < 9; k++) row[11 + k] = last_mean(g, last[k]);
   row[20] = (double)seeds;
   row[21] = diverged;
   return hvi_table_add(hvi_study_table(g->study, g->part, "summary"), row, err);
@@ -150,7 +108,7 @@ typedef struct span {
 static void widen(span *s, const group *g) {
   for (size_t i = 0; i < g->r.start[g->r.seeds]; i++)
     for (size_t a = 0; a < LEVELS; a++) {
-      const double x = hvi_table_get(g->runs, g->r.row[i], column(g, axis_columns[a]));
+      const double x = hvi_table_get(g->r.table, g->r.row[i], column(g, axis_columns[a]));
       if (!(x > 0.0)) continue;
       s->x[a][0] = fmin(s->x[a][0], x);
       s->x[a][1] = fmax(s->x[a][1], x);
@@ -164,38 +122,44 @@ static void widen(span *s, const group *g) {
 
 static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
   hvi_table *t = hvi_study_table(g->study, g->part, "levels");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < 2 * LEVELS && !status; i++) {
+  const double error = isfinite(s->lowest[0]) ? s->lowest[0] : NAN;
+  const double gap = isfinite(s->lowest[1]) ? s->lowest[1] : NAN;
+  for (size_t i = 0; i < 2 * LEVELS; i++) {
     const size_t a = i / 2;
     const double x = i % 2 ? s->x[a][1] : a % 2 ? s->x[a][0] : 0.0;
+    const double noise = s->noise > 0.0 ? s->noise : NAN;
+    const double row[] = {(double)g->environment, (double)a, x, error, gap, noise};
     if (s->x[a][1] == 0.0) continue; /* no method has a threshold */
-    const double row[] = {(double)g->environment,
-                          (double)a,
-                          x,
-                          isfinite(s->lowest[0]) ? s->lowest[0] : NAN,
-                          isfinite(s->lowest[1]) ? s->lowest[1] : NAN,
-                          s->noise > 0.0 ? s->noise : NAN};
-    status = hvi_table_add(t, row, err);
+    HVI_TRY(hvi_table_add(t, row, err));
   }
-  return status;
+  return HVI_OK;
+}
+
+/* The rows of a method in all tables but the levels. */
+static hvi_status fill_method(group *g, hvi_error *err) {
+  const double alpha = g->part->methods[g->method].settings.alpha;
+  for (size_t a = 0; a < AXES; a++) HVI_TRY(add_curve(g, a, err));
+  if (alpha > 0.0)
+    HVI_TRY(add_means(g, "thresholds", alpha * alpha, column(g, "outer"), INFINITY, err));
+  return add_summary(g, err);
 }
 
 static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_t environment,
                                    hvi_error *err) {
   span s = {.lowest = {INFINITY, INFINITY}};
   for (size_t a = 0; a < LEVELS; a++) s.x[a][0] = INFINITY;
+  const hvi_table *runs = hvi_study_table(study, part, "runs");
+  const hvi_table_filter here = {.column = "environment",
+                                 .word = part->value->environments[environment].environment};
   group g = {.study = study, .part = part, .environment = environment};
-  hvi_status status = HVI_OK;
-  for (g.method = 0; g.method < part->method_count && !status; g.method++) {
-    status = select_rows(&g, err);
-    if (status) break;
-    for (size_t a = 0; a < AXES && !status; a++) status = add_curve(&g, a, err);
-    if (!status) status = add_threshold(&g, err);
-    if (!status) status = add_summary(&g, err);
+  for (g.method = 0; g.method < part->method_count; g.method++) {
+    HVI_TRY(hvi_runs_find(&g.r, runs, (double)g.method, &here, 1, err));
+    const hvi_status status = fill_method(&g, err);
     widen(&s, &g);
     hvi_runs_free(&g.r);
+    HVI_TRY(status);
   }
-  return status ? status : add_levels(&g, &s, err);
+  return add_levels(&g, &s, err);
 }
 
 /* The columns of a mean and the ends of its interval, for every measure. */
@@ -207,60 +171,31 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *runs = hvi_study_table(study, part, "runs");
   const hvi_column environment = runs->column[hvi_table_find(runs, "environment")];
   const hvi_column method = runs->column[hvi_table_find(runs, "method")];
-  hvi_status status = HVI_OK;
-  for (size_t a = 0; a < AXES && !status; a++) {
-    const hvi_column curve[] = {
-        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {0}};
-    status = hvi_study_add_table(study, part, axes[a], curve, "environment method", err);
-  }
   const hvi_column thresholds[] = {environment, method, {.name = "threshold " MEANS}, {0}};
-  if (!status)
-    status = hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err);
   const hvi_column levels[] = {
       environment, {"axis", axes}, {.name = "x lowest_error lowest_gap noise"}, {0}};
-  if (!status) status = hvi_study_add_table(study, part, "levels", levels, "environment axis", err);
   const hvi_column summary[] = {
       environment,
       method,
-      {"group", groups},
+      runs->column[hvi_table_find(runs, "group")],
       {.name = "error half_width median worst least_error at_outer gap gap_half_width noise clean "
                "relative_clean gradients env_steps seconds_collect seconds_targets seconds_inner "
                "seconds_measure seeds diverged"},
       {0}};
-  return status ? status : hvi_study_add_table(study, part, "summary", summary, NULL, err);
+  for (size_t a = 0; a < AXES; a++) {
+    const hvi_column curve[] = {
+        environment, method, {.name = axes[a]}, {.name = MEANS " seeds"}, {0}};
+    HVI_TRY(hvi_study_add_table(study, part, axes[a], curve, "environment method", err));
+  }
+  HVI_TRY(hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err));
+  HVI_TRY(hvi_study_add_table(study, part, "levels", levels, "environment axis", err));
+  return hvi_study_add_table(study, part, "summary", summary, NULL, err);
 }
 
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err) {
-  hvi_status status = add_tables(study, part, err);
-  for (size_t i = 0; i < part->value->environment_count && !status; i++)
+  HVI_TRY(add_tables(study, part, err));
+  for (size_t i = 0; i < part->value->environment_count; i++)
     if (!part->kind->missing(part, part->value->environments[i].environment))
-      status = fill_environment(study, part, i, err);
-  return status;
+      HVI_TRY(fill_environment(study, part, i, err));
+  return HVI_OK;
 }
-
-const char hvi_value_figures[] =
-    "figures:\n"
-    "  - columns: 2\n"
-    "    each: environment\n"
-    "    panels:\n"
-    "      - title: '{environment}'\n"
-    "        x: outer iteration t\n"
-    "        y: {label: value prediction error, log: true, ceiling: 2}\n"
-    "        series:\n"
-    "          - {table: outer, x: outer, low: error_low, high: error_high, each: method}\n"
-    "          - {table: outer, x: outer, y: error, each: method}\n"
-    "          - {table: levels, at: {axis: outer}, x: x, y: lowest_error, label: lowest of all,\n"
-    "             mark: dashed, style: 6}\n"
-    "          - {table: levels, at: {axis: outer}, x: x, y: noise, label: Monte-Carlo noise,\n"
-    "             mark: thin, style: 7}\n"
-    "      - title: '{environment}'\n"
-    "        x: {label: 'seconds, collection included', log: true, fit: true}\n"
-    "        y: {label: value prediction error, log: true, ceiling: 2}\n"
-    "        series:\n"
-    "          - {table: seconds, x: seconds, low: error_low, high: error_high, each: method}\n"
-    "          - {table: seconds, x: seconds, y: error, each: method}\n"
-    "          - {table: levels, at: {axis: seconds}, x: x, y: lowest_error, label: lowest of "
-    "all,\n"
-    "             mark: dashed, style: 6}\n"
-    "          - {table: levels, at: {axis: seconds}, x: x, y: noise, label: Monte-Carlo noise,\n"
-    "             mark: thin, style: 7}\n";

@@ -1,14 +1,18 @@
 /*
  * An inspection: constants, a run under the settings as they are, the exact step beside it, and,
  * where eta is too large for the exact step, the same run with fewer and with more inner steps.
- * Then which condition of the theorem fails, whether the run converged, and what follows.
+ * Then which condition of the theorem fails, whether the run converged, and what follows, in
+ * sentences: the theorem's view, the run's, and what to change. Those of the tables name numbers of
+ * the inspection: {eta:4} is eta with four digits.
  */
-#include "theory/inspect.h"
-
 #include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "theory/steps.h"
+
+#include <hvi/theory.h>
+
+#include <stdarg.h>
 
 enum { FACTOR = 10, MOST_STEPS = 100000000 };
 
@@ -28,15 +32,15 @@ typedef struct trend {
 
 /* The rows of a run. */
 typedef struct history {
-  hvi_steps steps;
-  bool plain, known; /* the theorem's loop; z* is known */
-  size_t rows;       /* row 0 included */
-  double floor;      /* what counts as rounding in x */
-  double *x;         /* [steps + 1] dist2, or the squared residual */
-  double *alpha;     /* [steps] of the steps before rounding, in order */
-  double *share;     /* [steps] */
-  size_t measured;   /* how many of these */
-  double *scratch;   /* [steps + 1] */
+  size_t outputs;
+  bool known;      /* z* is */
+  size_t rows;     /* row 0 included */
+  double floor;    /* what counts as rounding in x */
+  double *x;       /* [steps + 1] dist2, or the squared residual */
+  double *alpha;   /* [steps] of the steps before rounding, in order */
+  double *share;   /* [steps] */
+  size_t measured; /* how many of these */
+  double *scratch; /* [steps + 1] */
 } history;
 
 /* Whether the loop is the one of the theorem: plain targets, a constant eta, all players at once,
@@ -48,39 +52,24 @@ static bool is_plain(const hvi_problem *p, const hvi_settings *s) {
 
 /* The alpha test of the solver may use another floor than the true one, so plain steps are measured
  * afresh. */
-static void enter_step(history *h, const hvi_record *row) {
-  double alpha = row->alpha, share = NAN;
-  if (h->plain) {
-    const hvi_step step = hvi_steps_measure(&h->steps, row->z);
-    alpha = step.alpha;
-    share = step.taken / step.exact;
-  }
-  h->alpha[h->measured] = alpha;
-  h->share[h->measured++] = share;
-}
-
-static bool observe(void *context, const hvi_record *row) {
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   history *h = context;
   if (row->outer == 0) {
-    const double size = hvi_vec_norm2(row->z, h->steps.problem->model->out);
-    h->floor = hvi_rate_rounding * (1.0 + size);
+    h->floor = hvi_rate_rounding * (1.0 + hvi_vec_norm2(row->z, h->outputs));
   } else if (h->x[h->rows - 1] > h->floor) {
-    enter_step(h, row);
+    h->alpha[h->measured] = step ? step->alpha : row->alpha;
+    h->share[h->measured++] = step ? step->taken / step->exact : NAN;
   }
   h->x[h->rows++] = h->known ? row->dist2 : row->residual * row->residual;
-  if (h->plain) hvi_steps_stand(&h->steps, row->theta, row->z);
   return true;
 }
 
-static size_t keep_numbers(double *out, const double *x, size_t n) {
+/* Of what is finite in x[n]; NaN: nothing is. */
+static double quantile(const double *x, size_t n, double q, double *scratch) {
   size_t kept = 0;
   for (size_t i = 0; i < n; i++)
-    if (isfinite(x[i])) out[kept++] = x[i];
-  return kept;
-}
-
-static double median(const double *x, size_t n, double *scratch) {
-  return hvi_stats_quantile(scratch, keep_numbers(scratch, x, n), 0.5);
+    if (isfinite(x[i])) scratch[kept++] = x[i];
+  return hvi_stats_quantile(scratch, kept, q);
 }
 
 static double largest(const double *x, size_t from, size_t to) {
@@ -91,69 +80,39 @@ static double largest(const double *x, size_t from, size_t to) {
 
 static void sum_up(hvi_inspection *out, trend *t, const history *h) {
   const size_t late = h->measured - h->measured / 4, n = h->rows;
-  out->alpha_median = median(h->alpha, h->measured, h->scratch);
-  t->alpha_late = median(h->alpha + late, h->measured - late, h->scratch);
-  out->step_share = median(h->share, h->measured, h->scratch);
-  const size_t kept = keep_numbers(h->scratch, h->alpha, h->measured);
-  out->alpha_worst = kept ? largest(h->scratch, 0, kept) : NAN;
+  out->alpha_median = quantile(h->alpha, h->measured, 0.5, h->scratch);
+  out->alpha_worst = quantile(h->alpha, h->measured, 1.0, h->scratch);
+  out->step_share = quantile(h->share, h->measured, 0.5, h->scratch);
+  t->alpha_late = quantile(h->alpha + late, h->measured - late, 0.5, h->scratch);
   out->rate_observed = hvi_rate_fit(h->x, n, h->floor, h->scratch);
   t->drop = n < 4 ? NAN : largest(h->x, n - n / 4, n) / largest(h->x, n / 4, n / 2);
   t->arrived = n > 0 && h->x[n - 1] <= h->floor;
 }
 
-static hvi_status run_solver(hvi_inspection *out, history *h, const hvi_problem *p,
-                             const hvi_settings *s, hvi_error *err) {
-  hvi_solver *solver;
-  HVI_TRY(hvi_solver_new(&solver, p, s, err));
-  const double eta = hvi_solver_info(solver).eta;
-  hvi_status status = hvi_steps_new(&h->steps, p, s, eta, err);
-  if (!status) {
-    hvi_solver_run(solver);
-    const hvi_info info = hvi_solver_info(solver);
-    out->eta = s->player_eta ? s->player_eta[0] : eta;
-    out->outcome = info.outcome;
-    out->outer = info.last.outer;
-    out->dist2 = info.last.dist2;
-    out->residual = info.last.residual;
-    hvi_steps_free(&h->steps);
-  }
-  hvi_solver_free(solver);
-  return status;
-}
-
 /* A short run under given settings, and what it did. */
 static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const hvi_settings *s,
                       size_t steps, hvi_error *err) {
-  history h = {.plain = is_plain(p, s), .known = p->solution || p->ops->dist2};
-  double *memory = hvi_alloc_doubles(4 * (steps + 1));
+  const size_t rows = steps + 1;
+  HVI_OWN double *memory = hvi_alloc_doubles(4 * rows);
   if (!memory) return hvi_error_memory(err, "watching a run");
-  h.x = memory;
-  h.alpha = h.x + steps + 1;
-  h.share = h.alpha + steps + 1;
-  h.scratch = h.share + steps + 1;
+  history h = {.outputs = p->model->out,
+               .known = p->solution || p->ops->dist2,
+               .x = memory,
+               .alpha = memory + rows,
+               .share = memory + 2 * rows,
+               .scratch = memory + 3 * rows};
   hvi_settings own = *s;
+  hvi_info info;
   own.max_outer = steps;
   own.max_f_evals = 0;
   own.tol = p->ops->draw ? 0.0 : tiny_residual;
-  own.observe = observe;
-  own.observer_context = &h;
-  hvi_status status = run_solver(out, &h, p, &own, err);
-  if (!status) sum_up(out, t, &h);
-  hvi_free(memory);
-  return status;
-}
-
-static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
-                              size_t inner, size_t steps, hvi_error *err) {
-  hvi_settings settings = *s;
-  hvi_inspection other;
-  trend unused;
-  settings.inner_steps = inner;
-  HVI_TRY(run(&other, &unused, p, &settings, steps, err));
-  out->variants[out->variant_count++] = (hvi_variant){.inner = inner,
-                                                      .alpha_median = other.alpha_median,
-                                                      .step_share = other.step_share,
-                                                      .rate = other.rate_observed};
+  HVI_TRY(hvi_steps_run(&info, p, &own, is_plain(p, s), see, &h, err));
+  out->eta = s->player_eta ? s->player_eta[0] : info.eta;
+  out->outcome = info.outcome;
+  out->outer = info.last.outer;
+  out->dist2 = info.last.dist2;
+  out->residual = info.last.residual;
+  sum_up(out, t, &h);
   return HVI_OK;
 }
 
@@ -161,27 +120,32 @@ static hvi_status add_variant(hvi_inspection *out, const hvi_problem *p, const h
 static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
                                size_t steps, hvi_error *err) {
   const size_t own = s->inner_steps;
-  hvi_status status = HVI_OK;
-  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0)
-    return status;
-  if (!is_plain(p, s) || s->player_eta) return status;
-  if (own > 1) status = add_variant(out, p, s, own < FACTOR ? 1 : own / FACTOR, steps, err);
-  if (!status && own < MOST_STEPS / FACTOR)
-    status = add_variant(out, p, s, own * FACTOR, steps, err);
-  return status;
+  const size_t others[] = {own < FACTOR ? 1 : own / FACTOR, own * FACTOR};
+  if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0 ||
+      !is_plain(p, s) || s->player_eta)
+    return HVI_OK;
+  for (size_t k = own > 1 ? 0 : 1; k < (own < MOST_STEPS / FACTOR ? 2 : 1); k++) {
+    hvi_settings settings = *s;
+    hvi_inspection other;
+    trend unused;
+    settings.inner_steps = others[k];
+    HVI_TRY(run(&other, &unused, p, &settings, steps, err));
+    out->variants[out->variant_count++] =
+        (hvi_variant){others[k], other.alpha_median, other.step_share, other.rate_observed};
+  }
+  return HVI_OK;
 }
 
 static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
                           const hvi_settings *s, size_t steps, hvi_error *err) {
-  hvi_status status = hvi_problem_constants(&out->constants, p, err);
-  if (!status) status = run(out, t, p, s, steps, err);
-  if (status) return status;
+  HVI_TRY(hvi_problem_constants(&out->constants, p, err));
+  HVI_TRY(run(out, t, p, s, steps, err));
   out->alpha = s->alpha > 0.0 && !s->baseline ? s->alpha : NAN;
   out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
                                 fmax(out->alpha, out->alpha_worst));
   out->by_residual = !p->solution && !p->ops->dist2;
-  status = hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err);
-  return status ? status : add_variants(out, p, s, steps, err);
+  HVI_TRY(hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err));
+  return add_variants(out, p, s, steps, err);
 }
 
 static bool inside(const hvi_set *set, const double *z) {
@@ -226,6 +190,208 @@ static bool converges(const hvi_inspection *i, const trend *t) {
   return t->drop < (i->obstacle == HVI_OBSTACLE_NONE ? 1.0 : clear_drop);
 }
 
+/* Adds to a text of fixed size; what does not fit is cut. */
+__attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, const char *format,
+                                                      ...) {
+  const size_t used = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + used, size - used, format, args);
+  va_end(args);
+}
+
+#define TELL(i, ...) say((i)->explanation, sizeof(i)->explanation, __VA_ARGS__)
+
+static double value_of(const hvi_inspection *i, const char *name) {
+  const hvi_rates *r = &i->rates;
+  const struct {
+    const char *name;
+    double value;
+  } values[] = {{"eta", i->eta},
+                {"mu", i->constants.mu},
+                {"alpha", fmax(i->alpha, i->alpha_worst)}, /* the one that the rates are for */
+                {"alpha_median", i->alpha_median},
+                {"kappa2", r->kappa2},
+                {"rho", r->rho},
+                {"eta_max", r->eta_max},
+                {"eta_best", r->eta_best},
+                {"eta_theorem", r->eta_theorem},
+                {"eta_alpha", r->eta_alpha},
+                {"alpha_max", r->alpha_max},
+                {"alpha_eta", r->alpha_eta},
+                {"alpha_theorem", r->alpha_theorem}};
+  for (size_t k = 0; k < sizeof values / sizeof *values; k++)
+    if (strcmp(values[k].name, name) == 0) return values[k].value;
+  return NAN;
+}
+
+/* Adds a sentence of the tables. */
+static void recite(char *text, size_t size, const hvi_inspection *i, const char *sentence) {
+  while (*sentence) {
+    const size_t plain = strcspn(sentence, "{");
+    char name[16];
+    int digits, length = 0;
+    say(text, size, "%.*s", (int)plain, sentence);
+    sentence += plain;
+    if (sscanf(sentence, "{%15[a-z0-9_]:%d}%n", name, &digits, &length) != 2) return;
+    say(text, size, "%.*g", digits, value_of(i, name));
+    sentence += length;
+  }
+}
+
+static const struct {
+  const char *explanation, *advice; /* without advice a smaller eta, should the run not converge */
+} obstacles[HVI_OBSTACLE_COUNT] = {
+    [HVI_OBSTACLE_NONE] = {.explanation =
+                               "The theorem covers eta = {eta:4} with alpha = {alpha:3}: |z-z*|^2 "
+                               "shrinks at least by a factor rho = {rho:6} each step."},
+    [HVI_OBSTACLE_BASELINE] = {"This method steps in the parameters without a surrogate: the "
+                               "theorem does not speak of it.",
+                               "for a guarantee a surrogate method, such as lm or gd with alpha "
+                               "{alpha_theorem:3}, and eta {eta_theorem:4}"},
+    [HVI_OBSTACLE_STOCHASTIC] = {"F is sampled: with a fixed eta the iterates at best reach a "
+                                 "neighbourhood of z*, whose size grows with eta and with the "
+                                 "noise.",
+                                 "a smaller eta for a smaller neighbourhood"},
+    [HVI_OBSTACLE_VARIANT] = {"The theorem is about plain targets, one constant eta and all "
+                              "players at once; this is another loop.",
+                              "for a guarantee a plain target, one constant eta and all players "
+                              "at once"},
+    [HVI_OBSTACLE_NOT_MONOTONE] = {"F is not strongly monotone on Z (mu = {mu:4}): no eta and no "
+                                   "alpha is covered, and even the exact step need not converge.",
+                                   "the problem, not the settings: F needs a regulariser that "
+                                   "makes mu positive"},
+    [HVI_OBSTACLE_BOUNDARY] =
+        {.explanation = "The known solution lies on the boundary of Z; the theorem's bound "
+                        "on the inner error needs it in the relative interior."},
+    [HVI_OBSTACLE_ETA] =
+        {"eta = {eta:4} is beyond 2 mu / L^2 = {eta_max:4}: there the exact step "
+         "may expand (kappa^2 = {kappa2:5}), and no alpha is small enough.",
+         "eta below {eta_max:4}; {eta_best:4} (mu / L^2) has the smallest kappa, and "
+         "{eta_theorem:4} (the theorem's) allows alpha up to {alpha_theorem:3}"},
+    [HVI_OBSTACLE_ALPHA_MAX] = {"The inner solves leave alpha = {alpha:3} ({alpha_median:3} in "
+                                "the median), and from mu / L = {alpha_max:3} on no eta is "
+                                "covered.",
+                                "alpha at most {alpha_theorem:3} (mu / 2L) with eta "
+                                "{eta_theorem:4} (the theorem's): "},
+    [HVI_OBSTACLE_ALPHA] = {"alpha = {alpha:3} is too large for eta = {eta:4} (rho = {rho:5}): at "
+                            "this eta alpha has to stay below {alpha_eta:3}, at this alpha eta "
+                            "below {eta_alpha:4}.",
+                            "eta below {eta_alpha:4}, or alpha below {alpha_eta:3}"},
+    [HVI_OBSTACLE_SAMPLED] = {.explanation =
+                                  "By mu and L as sampled the theorem would cover this (rho = "
+                                  "{rho:6}), but samples do not bound the constants."},
+};
+
+static const char *quantity(const hvi_inspection *i) {
+  return i->by_residual ? "the squared residual" : "|z-z*|^2";
+}
+
+static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
+  recite(i->explanation, sizeof i->explanation, i, obstacles[i->obstacle].explanation);
+  if (i->obstacle == HVI_OBSTACLE_ETA && i->rate_exact > 1.0) {
+    TELL(i, " It does: measured%s, %s grows by a factor %.5g each exact step.",
+         i->by_residual ? "" : " near z*", quantity(i), i->rate_exact);
+  }
+  if (i->obstacle != HVI_OBSTACLE_NONE) return;
+  if (!(i->alpha >= i->alpha_worst)) {
+    TELL(i, " This alpha was measured in the run, not asked for: it holds while every inner solve "
+            "does as well.");
+  }
+  if (!p->solution) TELL(i, " It takes a solution in the relative interior of Z for granted.");
+}
+
+static void tell_run(hvi_inspection *i, bool stuck) {
+  const char *what = quantity(i);
+  const double last = i->by_residual ? i->residual * i->residual : i->dist2;
+  if (i->outcome == HVI_DIVERGED) {
+    TELL(i, " The run diverged after %zu steps.", i->outer);
+  } else if (i->converging && i->rate_observed < 1.0) {
+    TELL(i, " The run converges: %s shrinks by a factor %.5g each step, to %.2g after %zu steps.",
+         what, i->rate_observed, last, i->outer);
+  } else if (i->converging) {
+    TELL(i, " The run converges: %s is %.2g after %zu steps.", what, last, i->outer);
+  } else if (isnan(last)) {
+    TELL(i, " Without a known solution or a residual the run does not tell how close it came.");
+  } else if (stuck) {
+    TELL(i,
+         " The run is stuck at a residual of %.3g: the inner solves no longer reduce their loss, "
+         "because theta stands on a flat part of g.",
+         i->residual);
+  } else {
+    TELL(i, " The run does not converge: after %zu steps %s is %.3g.", i->outer, what, last);
+  }
+  if (i->obstacle == HVI_OBSTACLE_NONE && !i->converging)
+    TELL(i, " That contradicts the theorem: Z is not what the model can reach, or not convex.");
+}
+
+/* With eta too large for the exact step: what fewer and more inner steps do to it. */
+static void tell_variants(hvi_inspection *i, const hvi_settings *s) {
+  const hvi_variant own = {s->inner_steps, i->alpha_median, i->step_share, i->rate_observed};
+  /* in order of inner steps, the run's own among them */
+  const size_t count = i->variant_count + 1, at = i->variants[0].inner < own.inner;
+  hvi_variant all[3], best = all[at] = own;
+  for (size_t k = 0; k + 1 < count; k++) all[k < at ? k : k + 1] = i->variants[k];
+  TELL(i, " An imperfect inner solve takes only part of the exact step, which damps it:");
+  for (size_t k = 0; k < count; k++) {
+    TELL(i, " %zu inner step%s %.3g %% of it (rate %.4f)%s", all[k].inner,
+         all[k].inner == 1 ? " takes" : "s take", 100.0 * all[k].step_share, all[k].rate,
+         k + 1 < count ? "," : ".");
+    if (all[k].rate < best.rate) best = all[k];
+  }
+  for (size_t k = 0; k < count; k++) {
+    if (all[k].inner <= best.inner || all[k].rate <= best.rate) continue;
+    TELL(i,
+         " So %zu inner steps beat %zu: the better the inner solve, the nearer the loop is to the "
+         "exact step, and that one expands.",
+         best.inner, all[k].inner);
+    break;
+  }
+}
+
+/* Why settings that the theorem does not cover do well all the same. */
+static void tell_luck(hvi_inspection *i) {
+  if (!i->converging ||
+      (i->obstacle != HVI_OBSTACLE_ALPHA && i->obstacle != HVI_OBSTACLE_ALPHA_MAX))
+    return;
+  TELL(i, " The theorem guards against the worst errors of that size; these ");
+  if (i->step_share < 0.95) {
+    TELL(i, "mostly shorten the step (to %.3g %% of the exact one) and act like a smaller eta.",
+         100.0 * i->step_share);
+  } else {
+    TELL(i, "are milder.");
+  }
+}
+
+static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
+  char *text = i->advice;
+  const size_t size = sizeof i->advice;
+  const char *advice = obstacles[i->obstacle].advice;
+  if (stuck && i->obstacle != HVI_OBSTACLE_NOT_MONOTONE) {
+    say(text, size,
+        "keep theta off the flat parts of g: lm with more damping, a smaller eta, or "
+        "another start");
+    if (i->obstacle != HVI_OBSTACLE_ETA) return;
+    say(text, size, "; ");
+  }
+  if (!advice) advice = i->converging ? "" : "a smaller eta";
+  recite(text, size, i, advice);
+  if (i->obstacle != HVI_OBSTACLE_ALPHA_MAX) return;
+  say(text, size, "%s%s",
+      s->alpha > 0.0 ? "ask for that alpha, allow more inner steps, or take "
+                     : "more inner steps, or ",
+      strcmp(s->optimizer->name, "lm") == 0 ? "less damping" : "lm as the inner optimizer");
+}
+
+/* `stuck`: the inner solves have ceased to make progress, and not because the loop has arrived. */
+static void explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings *s, bool stuck) {
+  tell_obstacle(i, p);
+  tell_run(i, stuck);
+  if (i->variant_count > 0 && !stuck) tell_variants(i, s);
+  tell_luck(i);
+  advise(i, s, stuck);
+}
+
 hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const hvi_settings *s,
                               size_t steps, hvi_error *err) {
   if (!out || !p || !s)
@@ -245,6 +411,6 @@ hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const h
     out->verdict = silent ? HVI_NOT_COVERED : HVI_UNSAFE;
   const bool stuck = !out->converging && out->outcome != HVI_DIVERGED &&
                      (out->outcome == HVI_STALLED || t.alpha_late > no_progress);
-  hvi_inspection_explain(out, p, s, stuck);
+  explain(out, p, s, stuck);
   return HVI_OK;
 }

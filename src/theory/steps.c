@@ -88,6 +88,41 @@ hvi_step hvi_steps_measure(const hvi_steps *s, const double *z) {
   return m;
 }
 
+/* A run under way. */
+typedef struct watch {
+  hvi_steps steps;
+  bool measured;
+  hvi_steps_see see;
+  void *context;
+} watch;
+
+static bool observe(void *context, const hvi_record *row) {
+  watch *w = context;
+  hvi_step step;
+  const bool taken = w->measured && row->outer > 0;
+  if (taken) step = hvi_steps_measure(&w->steps, row->z);
+  const bool more = w->see(w->context, taken ? &step : NULL, row);
+  if (w->measured) hvi_steps_stand(&w->steps, row->theta, row->z);
+  return more;
+}
+
+HVI_RELEASE(hvi_solver)
+
+hvi_status hvi_steps_run(hvi_info *info, const hvi_problem *p, const hvi_settings *s, bool measured,
+                         hvi_steps_see see, void *context, hvi_error *err) {
+  watch w = {.measured = measured, .see = see, .context = context};
+  hvi_settings own = *s;
+  HVI_OWN_BY(hvi_solver_release) hvi_solver *solver = NULL;
+  own.observe = observe;
+  own.observer_context = &w;
+  HVI_TRY(hvi_solver_new(&solver, p, &own, err));
+  HVI_TRY(hvi_steps_new(&w.steps, p, s, hvi_solver_info(solver).eta, err));
+  hvi_solver_run(solver);
+  *info = hvi_solver_info(solver);
+  hvi_steps_free(&w.steps);
+  return HVI_OK;
+}
+
 size_t hvi_rate_usable(const double *x, size_t n, double floor) {
   size_t usable = 0;
   while (usable < n && isfinite(x[usable]) && x[usable] > floor) usable++;
@@ -144,18 +179,12 @@ hvi_status hvi_exact_rate(double *rate, const hvi_problem *p, const hvi_settings
                           double eta, size_t steps, hvi_error *err) {
   const size_t n = p->model->out;
   const double *theta = settings->theta0 ? settings->theta0 : p->theta0;
-  hvi_steps s;
-  hvi_status status = hvi_steps_new(&s, p, settings, eta, err);
-  if (status) return status;
-  double *z = hvi_alloc_doubles(n + 2 * (steps + 1) + p->model->cache);
-  if (z) {
-    double *x = z + n, *logs = x + steps + 1;
-    p->model->ops->eval(p->model, logs + steps + 1, theta, z);
-    *rate = rate_from(&s, theta, z, x, logs, steps);
-  } else {
-    status = hvi_error_memory(err, "the exact projected step");
-  }
-  hvi_free(z);
-  hvi_steps_free(&s);
-  return status;
+  HVI_OWN_BY(hvi_steps_free) hvi_steps s = {0};
+  HVI_OWN double *z = hvi_alloc_doubles(n + 2 * (steps + 1) + p->model->cache);
+  if (!z) return hvi_error_memory(err, "the exact projected step");
+  HVI_TRY(hvi_steps_new(&s, p, settings, eta, err));
+  double *x = z + n, *logs = x + steps + 1;
+  p->model->ops->eval(p->model, logs + steps + 1, theta, z);
+  *rate = rate_from(&s, theta, z, x, logs, steps);
+  return HVI_OK;
 }

@@ -40,6 +40,13 @@ void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z);
 hvi_step hvi_steps_measure(const hvi_steps *s, const double *z);
 void hvi_steps_free(hvi_steps *s);
 
+/* Sees a row and what the step to it did; NULL for the first row. False ends the run. */
+typedef bool (*hvi_steps_see)(void *context, const hvi_step *step, const hvi_record *row);
+/* Runs to the end of the settings, and leaves what it ended with but for vectors. `measured`: steps
+ * are, as they can be; otherwise none is told. */
+hvi_status hvi_steps_run(hvi_info *info, const hvi_problem *p, const hvi_settings *s, bool measured,
+                         hvi_steps_see see, void *context, hvi_error *err);
+
 /* Squared distances at or below this share of 1 + |z|^2 are rounding. */
 static const double hvi_rate_rounding = 1e-26;
 /* How many of x[n] come before the first that is at or below the floor or not finite. */

@@ -13,24 +13,21 @@ enum { ROWS = 5, RUNS = 400 };
 static const size_t times[ROWS] = {10, 100, 1000, 10000, 30000};
 
 /* Runs whose curve k is exp(noise) 2^-k / t: slope -1, and curves in order. */
-static hvi_linear_summary made_up(double noise) {
-  hvi_linear_summary s = {.time = times};
+static hvi_linear_result made_up(double noise) {
+  hvi_linear_result s = {.of = {.runs = RUNS, .rows = ROWS, .time = times}};
   hvi_rng rng = hvi_rng_new(1, "runs", 0);
-  hvi_error err;
-  s.runs = (hvi_linear_result){
-      .rows = ROWS, .runs = RUNS, .value = hvi_alloc_doubles(ROWS * HVI_LINEAR_CURVES * RUNS)};
+  s.value = hvi_alloc_doubles((ROWS * HVI_LINEAR_CURVES + 1) * RUNS);
   for (size_t k = 0; k < ROWS * HVI_LINEAR_CURVES; k++)
     for (size_t i = 0; i < RUNS; i++)
-      s.runs.value[k * RUNS + i] = exp(noise * hvi_rng_normal(&rng)) *
-                                   ldexp(1.0, -(int)(k % HVI_LINEAR_CURVES)) /
-                                   (double)times[k / HVI_LINEAR_CURVES];
-  check_ok(hvi_linear_sum_up(&s, &err), &err);
+      s.value[k * RUNS + i] = exp(noise * hvi_rng_normal(&rng)) *
+                              ldexp(1.0, -(int)(k % HVI_LINEAR_CURVES)) /
+                              (double)times[k / HVI_LINEAR_CURVES];
   return s;
 }
 
 static void exact_runs_have_exact_slopes(void **state) {
   (void)state;
-  hvi_linear_summary s = made_up(0.0);
+  hvi_linear_result s = made_up(0.0);
   for (size_t curve = 0; curve < 3; curve++) {
     const hvi_estimate slope = hvi_linear_slope(&s, curve, 0), fall = hvi_linear_fall(&s, curve, 1);
     check_near(slope.value, -1.0, 1e-12);
@@ -44,14 +41,14 @@ static void exact_runs_have_exact_slopes(void **state) {
   assert_int_equal(hvi_linear_row(&s, 999), 1);
   assert_int_equal(hvi_linear_row(&s, 1000), 2);
   assert_int_equal(hvi_linear_row(&s, 1), 0);
-  hvi_linear_summary_free(&s);
+  hvi_linear_result_free(&s);
 }
 
 /* The delta method against many repetitions of the whole sample: over independent curves the slopes
  * spread as the interval of one says. */
 static void intervals_are_as_wide_as_the_spread(void **state) {
   (void)state;
-  hvi_linear_summary s = made_up(0.5);
+  hvi_linear_result s = made_up(0.5);
   double sum = 0.0, squares = 0.0, half = 0.0;
   for (size_t k = 0; k < HVI_LINEAR_CURVES; k++) {
     const hvi_estimate slope = hvi_linear_slope(&s, k, 0);
@@ -63,7 +60,7 @@ static void intervals_are_as_wide_as_the_spread(void **state) {
   assert_true(half > 1.2 * sd);
   assert_true(half < 3.2 * sd); /* 1.96, give or take */
   assert_true(fabs(sum / n) < half);
-  hvi_linear_summary_free(&s);
+  hvi_linear_result_free(&s);
 }
 
 /* Gradient of E (r + gamma <phi', x> - <phi, x>)^2 / 2 and of the Bellman error at the limits is

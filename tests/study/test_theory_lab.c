@@ -34,7 +34,7 @@ static void check_inside(const hvi_problem *p, const double *z) {
 
 static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   watch *w = context;
-  if (step->gap0 < 1e-16) return true;
+  if (!step || step->gap0 < 1e-16) return true;
   w->steps++;
   assert_true(step->alpha <= w->alpha * (1.0 + 1e-6));
   w->exact += step->alpha >= w->alpha * (1.0 - 1e-6);
@@ -47,8 +47,9 @@ static watch run(const hvi_problem *p, bool direct, hvi_bias bias, double alpha)
       .problem = p, .direct = direct, .bias = bias, .alpha = alpha, .seed = 3};
   const hvi_settings s = hvi_lab_settings(&place, 0.05, 60);
   watch w = {.problem = p, .alpha = alpha, .bias = bias};
+  hvi_info info;
   hvi_error err;
-  check_ok(hvi_lab_run(p, &s, see, &w, &err), &err);
+  check_ok(hvi_steps_run(&info, p, &s, true, see, &w, &err), &err);
   assert_true(w.steps > 20);
   return w;
 }
@@ -100,6 +101,7 @@ static void constrained_problems_are_solved_inside(void **state) {
 /* |z_{t+1} - z*| = |z_t^* - z*| + alpha eta |F|, by hand from the step's own numbers. */
 static bool see_away(void *context, const hvi_step *step, const hvi_record *row) {
   (void)context, (void)row;
+  if (!step) return true;
   const double now = sqrt(step->dist2), exact = now - step->error;
   check_near(step->error, 0.3 * step->change, 1e-12);
   /* the triangle inequality is an equality: the exact point lies between */
@@ -111,13 +113,14 @@ static bool see_away(void *context, const hvi_step *step, const hvi_record *row)
 static void away_is_the_worst_direction(void **state) {
   (void)state;
   hvi_problem *p = quadratic(false);
+  hvi_info info;
   hvi_error err;
   double last[2] = {0.0, 0.0};
   for (int k = 0; k < 2; k++) {
     const hvi_placement place = {
         .problem = p, .direct = true, .bias = k ? HVI_BIAS_RANDOM : HVI_BIAS_AWAY, .alpha = 0.3};
     hvi_settings s = hvi_lab_settings(&place, 0.02, 50);
-    if (k == 0) check_ok(hvi_lab_run(p, &s, see_away, NULL, &err), &err);
+    if (k == 0) check_ok(hvi_steps_run(&info, p, &s, true, see_away, NULL, &err), &err);
     hvi_solver *solver;
     check_ok(hvi_solver_new(&solver, p, &s, &err), &err);
     hvi_solver_run(solver);
@@ -132,17 +135,18 @@ static double quarter(size_t outer) { return outer % 2 ? 0.25 : 0.0; }
 
 static bool see_length(void *context, const hvi_step *step, const hvi_record *row) {
   (void)context;
-  check_near(step->error, quarter(row->outer - 1), 1e-12);
+  if (step) check_near(step->error, quarter(row->outer - 1), 1e-12);
   return true;
 }
 
 static void errors_of_a_given_length(void **state) {
   (void)state;
   hvi_problem *p = quadratic(false);
+  hvi_info info;
   hvi_error err;
   const hvi_placement place = {.problem = p, .direct = true, .length = quarter};
   const hvi_settings s = hvi_lab_settings(&place, 0.02, 50);
-  check_ok(hvi_lab_run(p, &s, see_length, NULL, &err), &err);
+  check_ok(hvi_steps_run(&info, p, &s, true, see_length, NULL, &err), &err);
   hvi_problem_free(p);
 }
 

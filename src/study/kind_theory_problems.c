@@ -1,0 +1,386 @@
+/*
+ * Statements of the theory that are put to a test on problems of their own: F of a problem that is
+ * there is altered.
+ *
+ * kind: theory-descent. Minimisation: with F = grad f, f L-smooth and eta = 1 / L, every alpha < 1
+ * gives
+ *
+ *   f(z_{t+1}) <= f(z_t) - L (1 - alpha^2) (l_t(theta_t) - l_t^*)   and   z_t - z_t^* -> 0.
+ *
+ * The factor `function` is one of two functions of eight variables: the part's quadratic problem,
+ * which must have no rotation (convex), and
+ * f(z) = sum_i phi(q_i'z), phi(x) = x^2 / 2 + 4/9 cos 3x, the q_i orthonormal, which is 5-smooth
+ * (phi'' = 1 - 4 cos 3x) and has many valleys.
+ *
+ * kind: theory-exact. The rate of the exact step z <- Pi(z - eta F(z)), which shows three misprints
+ * by what they do.
+ *
+ * The proof of the theorem lets the exact step contract for eta < 2 mu / L; kappa^2 =
+ * 1 - 2 eta mu + eta^2 L^2 < 1 asks for eta < 2 mu / L^2. An F = mu I + rotation of norm L attains
+ * kappa, so just above the latter its exact step expands, and far below the former too.
+ *
+ * Both games are printed with a plus before player 2's regulariser, so that F loses
+ * 2 w (z_2 - c_2): its symmetric part is then diag(w, -w), and the exact step expands for every
+ * eta. With the level printed of the factor `regulariser` the game is the printed one; `weight` is w.
+ *
+ * kind: theory-noise. The stochastic theorem: F_xi(z) = A (z - z*) + xi, E xi = 0, E |xi|^2 =
+ * sigma^2. Then
+ *
+ *   E |F_xi(z)|^2 = |A (z - z*)|^2 + sigma^2 <= (L_A^2 / mu) <F(z), z - z*> + sigma^2
+ *
+ * so the theorem's assumption holds with L = max(L_A, L_A^2 / 2 mu). With c = 2 (1 + alpha^2) and
+ * eta <= 1 / (2 (1 + c) L) it bounds e_t = E 1/2 |z_t - z*|^2 by
+ *
+ *   e_{t+1} <= (1 - eta mu + alpha^2) e_t + eta^2 (1 + c) sigma^2
+ *
+ * whose fixed point is eta^2 (1 + c) sigma^2 / (eta mu - alpha^2) when alpha^2 < eta mu. Inner
+ * errors are of exactly alpha and point away from the solution. The factors are `sigma`,
+ * `eta_share` of the largest eta allowed and `alpha_share`, alpha^2 = alpha_share eta mu.
+ *
+ * kind: theory-pl. The Polyak-Lojasiewicz inequality of a composition: for f mu-PL and sigma_min the
+ * smallest singular value of J',
+ *
+ *   |grad (f o g)(theta)|^2 >= 2 mu sigma_min(theta)^2 (f(g(theta)) - inf f)
+ *
+ * at every theta, and hence with any lower bound on the singular values. (The proof drops the 2 on
+ * the way; the statement keeps it.) Sampled for f(z) = 1/2 |z - v|^2, which is the surrogate and
+ * 1-PL, and for f(z) = sum x_i^2 + 3 sin^2 x_i, x = z - v, which is 1/32-PL and not convex.
+ */
+#include "base/base.h"
+#include "num/dense.h"
+#include "num/stats.h"
+#include "num/vec.h"
+#include "study/kinds.h"
+#include "study/theory_lab.h"
+
+enum { N = 8 }; /* variables of theory-descent */
+
+/* A problem with another F; everything else is the original's. */
+typedef struct altered {
+  hvi_problem base;
+  hvi_problem *original;
+  double by;       /* the weight of a regulariser, or sigma */
+  double Q[N * N]; /* of the valleys */
+} altered;
+
+static void altered_free(hvi_problem *p) {
+  hvi_problem_free(((altered *)p)->original);
+  hvi_free(p);
+}
+
+/* In the place of *p, which it owns from then on. */
+static hvi_status alter(hvi_problem **p, const hvi_problem_ops *ops, double by, hvi_error *err) {
+  altered *a = hvi_alloc(1, sizeof *a);
+  if (!a) return hvi_error_memory(err, "a problem");
+  *a = (altered){.base = **p, .original = *p, .by = by};
+  a->base.ops = ops;
+  *p = &a->base;
+  return HVI_OK;
+}
+
+static void valleys_operate(const hvi_problem *p, const void *sample, const double *theta,
+                            const double *z, double *f) {
+  (void)sample, (void)theta;
+  const double *Q = ((const altered *)p)->Q;
+  double x[N];
+  hvi_dense_mul(x, Q, z, N, N);
+  for (size_t i = 0; i < N; i++) x[i] -= 4.0 / 3.0 * sin(3.0 * x[i]);
+  hvi_dense_mul_t(f, Q, x, N, N);
+}
+
+static double valleys_value(const hvi_problem *p, const double *z) {
+  const double *Q = ((const altered *)p)->Q;
+  double x[N], sum = 0.0;
+  hvi_dense_mul(x, Q, z, N, N);
+  for (size_t i = 0; i < N; i++) sum += 0.5 * x[i] * x[i] + 4.0 / 9.0 * cos(3.0 * x[i]);
+  return sum;
+}
+
+static const hvi_problem_ops valleys_ops = {
+    .name = "valleys", .operate = valleys_operate, .free = altered_free};
+
+static hvi_status make_valleys(hvi_lab *lab, uint64_t seed, hvi_error *err) {
+  HVI_TRY(alter(&lab->problem, &valleys_ops, 0.0, err));
+  altered *valleys = (altered *)lab->problem;
+  hvi_rng rng = hvi_rng_new(seed, "valleys", 0);
+  valleys->base.solution = NULL;
+  lab->place.problem = lab->problem;
+  return hvi_dense_random_orthogonal(valleys->Q, N, &rng, err);
+}
+
+/* 1/2 (z - z*)' A (z - z*), A being symmetric. */
+static double quadratic_value(const hvi_problem *p, const double *z) {
+  double f[N], value = 0.0;
+  p->ops->operate(p, NULL, NULL, z, f);
+  for (size_t i = 0; i < N; i++) value += 0.5 * f[i] * (z[i] - p->solution[i]);
+  return value;
+}
+
+static const double smoothness = 5.0;
+static const double tolerance = 0.01 * 1e-7; /* of the residual: a hundredth of what is asked for */
+
+typedef struct descent {
+  const hvi_problem *problem;
+  double (*value)(const hvi_problem *, const double *);
+  double alpha;
+  double first_value, value_before;
+  double first_length, length; /* |z_t - z_t^*| */
+  double excess;               /* over the bound, relative */
+  double steps;
+} descent;
+
+static bool see(void *context, const hvi_step *step, const hvi_record *row) {
+  descent *d = context;
+  const double now = d->value(d->problem, row->z);
+  if (step) {
+    const double bound = d->value_before - smoothness * (1.0 - d->alpha * d->alpha) * step->gap0;
+    if (d->steps++ == 0) d->first_length = step->exact;
+    d->excess = fmax(d->excess, (now - bound) / fabs(d->first_value));
+    d->length = step->exact;
+  } else {
+    d->first_value = now;
+  }
+  d->value_before = now;
+  return true;
+}
+
+static hvi_status run_descent(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  static const char *const functions[] = {"convex", "valleys", NULL};
+  HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
+  size_t general = 0;
+  HVI_TRY(hvi_lab_open(&lab, c, err));
+  HVI_TRY(hvi_cell_choice(&general, c, "function", functions, err));
+  if (lab.problem->model->out != N || !lab.place.direct)
+    return hvi_error_input(err, "%s: kind theory-descent needs n: %d, a bias and g: identity",
+                           c->study->origin, N);
+  if (general) HVI_TRY(make_valleys(&lab, c->part->seed, err));
+  descent d = {.problem = lab.problem,
+               .value = general ? valleys_value : quadratic_value,
+               .alpha = lab.alpha,
+               .excess = -INFINITY};
+  lab.settings.tol = tolerance;
+  lab.settings.eta = 1.0 / smoothness;
+  HVI_TRY(hvi_lab_run(&lab, see, &d, err));
+  const double row[] = {d.steps, d.length / d.first_length, d.excess};
+  return hvi_rows_add(rows, 0, row, err);
+}
+
+const hvi_kind hvi_kind_theory_descent = {
+    .name = "theory-descent",
+    .summary = "descent of each step in minimisation",
+    .tables = {{"", {{.name = "steps last_over_first excess"}}, NULL}},
+    .run = run_descent,
+    .describe = hvi_lab_describe};
+
+/* The printed signs put back into a mended game. */
+static void misprint_operate(const hvi_problem *p, const void *sample, const double *theta,
+                             const double *z, double *f) {
+  const altered *a = (const altered *)p;
+  const hvi_block *second = &p->model->blocks[1];
+  a->original->ops->operate(a->original, sample, theta, z, f);
+  for (size_t i = second->z; i < second->z + second->out; i++)
+    f[i] -= 2.0 * a->by * (z[i] - p->solution[i]);
+}
+
+static void misprint_affine(const hvi_problem *p, double *A, double *b) {
+  const altered *a = (const altered *)p;
+  const hvi_block *second = &p->model->blocks[1];
+  a->original->ops->affine(a->original, A, b);
+  for (size_t i = second->z; i < second->z + second->out; i++) {
+    A[i * p->model->out + i] -= 2.0 * a->by;
+    b[i] += 2.0 * a->by * p->solution[i];
+  }
+}
+
+static const hvi_problem_ops misprint_ops = {.name = "misprint",
+                                             .operate = misprint_operate,
+                                             .affine = misprint_affine,
+                                             .free = altered_free};
+
+static hvi_status put_back(hvi_problem **p, const hvi_cell *c, hvi_error *err) {
+  const hvi_problem *game = *p;
+  const double weight = hvi_cell_number(c, "weight");
+  if (isnan(weight) || game->model->block_count < 2 || !game->solution || !game->ops->affine)
+    return hvi_error_input(err, "%s: a regulariser needs a game of two and its weight",
+                           c->study->origin);
+  return alter(p, &misprint_ops, weight, err);
+}
+
+static hvi_status run_exact(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  const char *sign = hvi_cell_word(c, "regulariser");
+  HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
+  hvi_constants k;
+  double rate;
+  HVI_TRY(hvi_lab_open(&lab, c, err));
+  if (sign && strcmp(sign, "printed") == 0) HVI_TRY(put_back(&lab.problem, c, err));
+  HVI_TRY(hvi_problem_constants(&k, lab.problem, err));
+  HVI_TRY(hvi_exact_rate(&rate, lab.problem, &lab.settings, lab.eta, lab.settings.max_outer, err));
+  return hvi_rows_add(rows, 0, (double[]){k.mu, rate}, err);
+}
+
+const hvi_kind hvi_kind_theory_exact = {
+    .name = "theory-exact",
+    .summary = "the rate of the exact step",
+    .tables = {{"", {{.name = "monotonicity exact_rate"}}, NULL}},
+    .run = run_exact};
+
+static void noisy_operate(const hvi_problem *p, const void *sample, const double *theta,
+                          const double *z, double *f) {
+  const altered *a = (const altered *)p;
+  a->original->ops->operate(a->original, NULL, theta, z, f);
+  for (size_t i = 0; sample && i < p->model->out; i++) f[i] += ((const double *)sample)[i];
+}
+
+static void noisy_draw(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng) {
+  (void)theta;
+  const size_t n = p->model->out;
+  hvi_rng_fill_normal(rng, 0.0, ((const altered *)p)->by / sqrt((double)n), n, sample);
+}
+
+static const hvi_problem_ops noisy_ops = {
+    .name = "noisy", .operate = noisy_operate, .draw = noisy_draw, .free = altered_free};
+
+/* One sigma, eta and alpha. */
+typedef struct course {
+  double mu, sigma, eta, alpha, c;
+  size_t steps, seeds;
+  double *halves; /* [steps + 1][seeds] 1/2 |z_t - z*|^2 */
+  size_t seed;    /* of the run under way */
+} course;
+
+static bool observe(void *context, const hvi_record *row) {
+  course *c = context;
+  c->halves[row->outer * c->seeds + c->seed] = 0.5 * row->dist2;
+  return true;
+}
+
+static hvi_status run_seeds(course *c, hvi_problem **quadratic, hvi_error *err) {
+  HVI_TRY(alter(quadratic, &noisy_ops, c->sigma, err));
+  (*quadratic)->sample_bytes = (*quadratic)->model->out * sizeof(double);
+  const hvi_placement place = {.problem = *quadratic, .direct = true, .alpha = c->alpha};
+  hvi_settings s = hvi_lab_settings(&place, c->eta, c->steps);
+  hvi_info info;
+  for (c->seed = 0; c->seed < c->seeds; c->seed++) {
+    s.seed = 1 + c->seed;
+    HVI_TRY(hvi_solve(&info, *quadratic, &s, observe, c, err));
+  }
+  return HVI_OK;
+}
+
+/* Compares the mean over seeds, with its interval, to the recursion, step by step. */
+static hvi_status compare(hvi_rows *rows, const course *c, hvi_error *err) {
+  const double shrink = 1.0 - c->eta * c->mu + c->alpha * c->alpha;
+  const double add = c->eta * c->eta * (1.0 + c->c) * c->sigma * c->sigma;
+  double bound = hvi_stats_mean(c->halves, c->seeds), first = bound, last = bound;
+  double tail = 0.0, spread = 0.0, tail_count = 0.0, over_recursion = 0.0;
+  for (size_t t = 1; t <= c->steps; t++) {
+    const double *at = c->halves + t * c->seeds;
+    const double interval = c->sigma > 0.0 ? hvi_stats_interval95(at, c->seeds) : 0.0;
+    last = hvi_stats_mean(at, c->seeds);
+    bound = shrink * bound + add;
+    over_recursion = fmax(over_recursion, (last + interval) / bound);
+    if (t <= c->steps - c->steps / 4) continue;
+    tail += last;
+    spread += interval;
+    tail_count++;
+  }
+  const double limit = add / (c->eta * c->mu - c->alpha * c->alpha);
+  const double row[] = {c->eta, c->alpha,       tail / tail_count, spread / tail_count,
+                        limit,  over_recursion, last / first,      (double)c->seeds};
+  return hvi_rows_add(rows, 0, row, err);
+}
+
+/* The largest eta solves a quadratic equation, as c has alpha in it: this stays just below its root. */
+static hvi_status choose_steps(course *c, const hvi_cell *cell, hvi_error *err) {
+  const double L_A = hvi_cell_number(cell, "L"), share = hvi_cell_number(cell, "alpha_share");
+  c->mu = hvi_cell_number(cell, "mu");
+  c->sigma = hvi_cell_number(cell, "sigma");
+  c->seeds = cell->part->scale.instances;
+  const double L = fmax(L_A, L_A * L_A / (2.0 * c->mu));
+  const double exact = 1.0 / (6.0 * L); /* the largest for alpha = 0 */
+  c->eta = hvi_cell_number(cell, "eta_share") * exact / (1.0 + 2.0 / 3.0 * share * exact * c->mu);
+  c->alpha = sqrt(share * c->eta * c->mu);
+  c->c = 2.0 * (1.0 + c->alpha * c->alpha);
+  const double steps = 16.0 / (c->eta * c->mu - c->alpha * c->alpha);
+  if (!(steps >= 4.0 && steps <= 1e6 && c->sigma >= 0.0))
+    return hvi_error_input(
+        err, "%s: kind theory-noise needs mu, L, sigma, eta_share and alpha_share < 1",
+        cell->study->origin);
+  c->steps = (size_t)steps;
+  return HVI_OK;
+}
+
+static hvi_status run_noise(const hvi_cell *cell, hvi_rows *rows, hvi_error *err) {
+  course c;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *quadratic = NULL;
+  HVI_TRY(choose_steps(&c, cell, err));
+  HVI_TRY(hvi_cell_problem(&quadratic, cell, 1, err));
+  HVI_OWN double *halves = c.halves = hvi_alloc_doubles((c.steps + 1) * c.seeds);
+  if (!halves) return hvi_error_memory(err, "the noisy runs");
+  HVI_TRY(run_seeds(&c, &quadratic, err));
+  return compare(rows, &c, err);
+}
+
+const hvi_kind hvi_kind_theory_noise = {
+    .name = "theory-noise",
+    .summary = "the neighbourhood of the stochastic case",
+    .tables = {{"",
+                {{.name =
+                      "eta alpha observed interval limit over_recursion last_over_first seeds"}},
+                "eta_share alpha_share"}},
+    .run = run_noise};
+
+enum { MOST = 16 };
+
+static const char *const losses[] = {"square", "wavy", NULL};
+
+/* Of the function that row[0] says. */
+static hvi_status draw(double row[4], const hvi_model *m, double scale, hvi_rng *rng, double *cache,
+                       hvi_error *err) {
+  const bool wavy = row[0] != 0.0;
+  const size_t n = m->out, d = m->dim;
+  double theta[MOST], z[MOST], u[MOST], gradient[MOST], J[MOST * MOST], scratch[2 * MOST],
+      sigma[MOST], value = 0.0;
+  hvi_rng_fill_normal(rng, 0.0, scale, d, theta);
+  m->ops->eval(m, cache, theta, z);
+  for (size_t i = 0; i < n; i++) {
+    const double x = z[i] - scale * hvi_rng_normal(rng);
+    value += wavy ? x * x + 3.0 * sin(x) * sin(x) : 0.5 * x * x;
+    u[i] = wavy ? 2.0 * x + 3.0 * sin(2.0 * x) : x;
+  }
+  m->ops->vjp(m, cache, theta, u, gradient);
+  hvi_model_jacobian(m, cache, theta, 0, J, scratch);
+  HVI_TRY(hvi_dense_singular_values(sigma, J, n, d, err));
+  row[1] = sigma[n - 1] * sigma[n - 1];
+  row[2] = sigma[0] * sigma[0];
+  row[3] = hvi_vec_norm2(gradient, d) / (2.0 * (wavy ? 1.0 / 32.0 : 1.0) * value);
+  return HVI_OK;
+}
+
+/* As many samples as the size has instances, of the two functions in turn. */
+static hvi_status run_pl(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  static const double scales[] = {0.1, 1.0, 3.0};
+  const char *g = hvi_cell_word(c, "g");
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
+  HVI_TRY(hvi_cell_problem(&p, c, 1, err));
+  const hvi_model *m = p->model;
+  HVI_OWN double *cache = hvi_alloc_doubles(m->cache);
+  if (!cache) return hvi_error_memory(err, "a model's cache");
+  if (m->dim < m->out || m->dim > MOST)
+    return hvi_error_input(err, "%s: kind theory-pl needs n <= d <= %d", c->study->origin, MOST);
+  hvi_rng rng = hvi_rng_new(c->part->seed, g ? g : "", 0);
+  for (size_t i = 0; i < c->part->scale.instances; i++) {
+    double row[4] = {(double)(i % 2)};
+    HVI_TRY(draw(row, m, scales[i / 2 % 3], &rng, cache, err));
+    HVI_TRY(hvi_rows_add(rows, 0, row, err));
+  }
+  return HVI_OK;
+}
+
+/* Squares of the least and largest singular value, and |grad|^2 / (2 mu (f - inf)). */
+const hvi_kind hvi_kind_theory_pl = {
+    .name = "theory-pl",
+    .summary = "the PL inequality of a composition",
+    .flags = HVI_KIND_PROBLEM,
+    .tables = {{"", {{"loss", losses}, {.name = "sigma2 largest2 ratio"}}, "loss"}},
+    .run = run_pl};
