@@ -15,33 +15,22 @@ static const char *ratio(double above, double below) {
   return isnan(above) || isnan(below) ? "-" : hvi_format("%.2f", above / below);
 }
 
-static void print_trajectories(const games_row *rows, size_t count) {
+static void games_text(const void *rows, size_t count, const bench_options *o) {
+  const games_row *first = rows, *end = first + count;
   printf("one trajectory: nanoseconds per outer step\n");
   printf("  %-8s %-8s %10s %10s %7s   %s\n", "game", "method", "hvi", "by hand", "ratio",
          "per step: evaluations of g, J'u, F");
-  for (size_t i = 0; i < count; i++) {
-    const games_row *r = &rows[i];
+  for (const games_row *r = first; r < end; r++)
     printf("  %-8s %-8s %10.1f %10s %7s   %.3g, %.3g, %.3g%s\n", r->game, r->label, r->trajectory,
            isnan(r->by_hand) ? "-" : hvi_format("%.1f", r->by_hand),
            ratio(r->trajectory, r->by_hand), r->model_passes, r->grad_evals, r->f_evals,
            r->agrees ? "" : "   (the two disagree: this is a defect)");
-  }
-}
-
-static void print_ensembles(const games_row *rows, size_t count, size_t instances) {
   printf("\nensemble of %zu instances, one thread: nanoseconds per outer step and instance\n",
-         instances);
+         o->instances);
   printf("  %-8s %-8s %10s %12s %9s\n", "game", "method", "lanes", "one by one", "speed-up");
-  for (size_t i = 0; i < count; i++) {
-    const games_row *r = &rows[i];
+  for (const games_row *r = first; r < end; r++)
     printf("  %-8s %-8s %10.2f %12.1f %9s\n", r->game, r->label, r->lanes, r->one_by_one,
            ratio(r->one_by_one, r->lanes));
-  }
-}
-
-static void games_text(const void *rows, size_t count, const bench_options *o) {
-  print_trajectories(rows, count);
-  print_ensembles(rows, count, o->instances);
 }
 
 static void games_json(const void *rows, size_t i) {
@@ -75,39 +64,29 @@ static void bellman_json(const void *rows, size_t i) {
                   V("of_triad", bandwidth(r) / bandwidth(&all[BELLMAN_TRIAD])));
 }
 
-static void print_first_order(const mlp_row *rows, size_t count) {
+/* Rows of lm come after the gradient descent on the same network and batch. */
+static void mlp_text(const void *rows, size_t count, const bench_options *o) {
+  const mlp_row *first = rows, *end = first + count;
+  double gradient = NAN;
+  (void)o;
   printf("inner steps on networks 27-256x..-1, one thread, by its processor time\n");
   printf("  %6s %6s %-9s %12s %8s %9s %9s %9s\n", "layers", "batch", "optimizer", "us", "GFLOP/s",
          "of sgemm", "of own", "of best");
-  for (size_t i = 0; i < count; i++) {
-    const mlp_row *r = &rows[i];
-    if (!r->first_order) continue;
-    printf("  %6zu %6zu %-9s %12.1f %8.1f %9s %9s %9s\n", r->hidden, r->batch, r->optimizer,
-           1e6 * r->step, 1e-9 * r->flops / r->step, ratio(r->sgemm, r->step),
-           ratio(r->own, r->step), ratio(r->flops / r->step, r->peak));
-  }
+  for (const mlp_row *r = first; r < end; r++)
+    if (r->first_order)
+      printf("  %6zu %6zu %-9s %12.1f %8.1f %9s %9s %9s\n", r->hidden, r->batch, r->optimizer,
+             1e6 * r->step, 1e-9 * r->flops / r->step, ratio(r->sgemm, r->step),
+             ratio(r->own, r->step), ratio(r->flops / r->step, r->peak));
   printf("  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the step's\n"
          "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n");
-}
-
-/* The rows of lm, each after the gradient descent on the same network and batch. */
-static void print_newton(const mlp_row *rows, size_t count) {
-  double gradient = NAN;
   printf("\none exact damped step, lm(1) through J J': in gradient steps\n");
   printf("  %6s %6s %12s %8s\n", "layers", "batch", "us", "steps");
-  for (size_t i = 0; i < count; i++) {
-    const mlp_row *r = &rows[i];
+  for (const mlp_row *r = first; r < end; r++) {
     if (strcmp(r->optimizer, "gd") == 0) gradient = r->step;
-    if (r->first_order) continue;
-    printf("  %6zu %6zu %12.1f %8s\n", r->hidden, r->batch, 1e6 * r->step,
-           ratio(r->step, gradient));
+    if (!r->first_order)
+      printf("  %6zu %6zu %12.1f %8s\n", r->hidden, r->batch, 1e6 * r->step,
+             ratio(r->step, gradient));
   }
-}
-
-static void mlp_text(const void *rows, size_t count, const bench_options *o) {
-  (void)o;
-  print_first_order(rows, count);
-  print_newton(rows, count);
 }
 
 static void mlp_json(const void *rows, size_t i) {
@@ -186,59 +165,50 @@ static void evaluate_json(const void *rows, size_t i) {
 }
 
 /* Each measures rows, and prints them for people or, one by one, as JSON. */
+static games_row games[GAMES_ROWS];
+static bellman_row bellman[BELLMAN_ROWS];
+static mlp_row mlp[MLP_ROWS];
+static sac_row sac[SAC_ROWS];
+static evaluate_row evaluate[EVALUATE_ROWS];
+
 enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, BENCHMARKS };
 
 static const struct {
   const char *name;
-  size_t rows, row_size;
+  void *rows;
+  size_t count;
+  hvi_status (*run)(void *rows, size_t *done, const bench_options *o, hvi_error *err);
   void (*text)(const void *rows, size_t count, const bench_options *o);
   void (*json)(const void *rows, size_t i);
 } benchmarks[BENCHMARKS] = {
-    [GAMES] = {"games", GAMES_ROWS, sizeof(games_row), games_text, games_json},
-    [BELLMAN] = {"bellman", BELLMAN_ROWS, sizeof(bellman_row), bellman_text, bellman_json},
-    [MLP] = {"mlp", MLP_ROWS, sizeof(mlp_row), mlp_text, mlp_json},
-    [SAC] = {"sac", SAC_ROWS, sizeof(sac_row), sac_text, sac_json},
-    [EVALUATE] = {"evaluate", EVALUATE_ROWS, sizeof(evaluate_row), evaluate_text, evaluate_json},
+    [GAMES] = {"games", games, GAMES_ROWS, bench_games_run, games_text, games_json},
+    [BELLMAN] = {"bellman", bellman, BELLMAN_ROWS, bench_bellman_run, bellman_text, bellman_json},
+    [MLP] = {"mlp", mlp, MLP_ROWS, bench_mlp_run, mlp_text, mlp_json},
+    [SAC] = {"sac", sac, SAC_ROWS, bench_sac_run, sac_text, sac_json},
+    [EVALUATE] = {"evaluate", evaluate, EVALUATE_ROWS, bench_evaluate_run, evaluate_text,
+                  evaluate_json},
 };
 
 /* What was asked for, and what came out. */
 typedef struct bench {
   const char *only; /* the name of a benchmark, or NULL for all */
   bench_options options;
-  void *rows[BENCHMARKS];
+  bool run[BENCHMARKS];
   size_t done[BENCHMARKS]; /* rows, before an error or a stop */
 } bench;
 
-static hvi_status measure(bench *b, size_t k, hvi_error *err) {
-  void *rows = b->rows[k];
-  size_t *done = &b->done[k];
-  switch (k) {
-  case GAMES:
-    return bench_games_run(rows, done, &b->options, err);
-  case BELLMAN:
-    return bench_bellman_run(rows, done, &b->options, err);
-  case MLP:
-    return bench_mlp_run(rows, done, &b->options, err);
-  case SAC:
-    return bench_sac_run(rows, done, &b->options, err);
-  default:
-    return bench_evaluate_run(rows, done, &b->options, err);
-  }
-}
-
 static int run_one(bench *b, size_t k) {
-  const size_t rows = benchmarks[k].rows;
-  b->rows[k] = calloc(rows, benchmarks[k].row_size);
-  if (!b->rows[k]) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
-  hvi_progress_start(benchmarks[k].name, rows);
-  const hvi_status status = measure(b, k, &hvi_fault);
+  b->run[k] = true;
+  hvi_progress_start(benchmarks[k].name, benchmarks[k].count);
+  const hvi_status status =
+      benchmarks[k].run(benchmarks[k].rows, &b->done[k], &b->options, &hvi_fault);
   hvi_progress_clear();
   HVI_CALL(status);
   if (!hvi_talk.json) {
     if (!b->only && k > 0) printf("\n");
-    benchmarks[k].text(b->rows[k], b->done[k], &b->options);
+    benchmarks[k].text(benchmarks[k].rows, b->done[k], &b->options);
   }
-  return b->done[k] < rows ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+  return b->done[k] < benchmarks[k].count ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
 static void print_json(const bench *b) {
@@ -246,11 +216,11 @@ static void print_json(const bench *b) {
   hvi_json_begin();
   hvi_json_put(V("repeats", o->repeats));
   for (size_t k = 0; k < BENCHMARKS; k++) {
-    if (!b->rows[k]) continue;
+    if (!b->run[k]) continue;
     if (k == GAMES) hvi_json_put(V("outer", o->outer), V("instances", o->instances));
     if (k == BELLMAN) hvi_json_put(V("states", o->states));
     hvi_json_open(benchmarks[k].name, '[');
-    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].json(b->rows[k], i);
+    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].json(benchmarks[k].rows, i);
     hvi_json_close();
   }
   hvi_json_end();
@@ -268,7 +238,6 @@ static int run_bench(bench *b) {
     return hvi_misuse("there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate",
                       b->only);
   if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json(b);
-  for (size_t k = 0; k < BENCHMARKS; k++) free(b->rows[k]);
   return code;
 }
 

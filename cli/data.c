@@ -41,25 +41,22 @@ static episodes count_episodes(const hvi_dataset *d) {
   return e;
 }
 
-/* Figures of a test set: its values, and what the horizon cuts off. */
-enum { VALUES = 7, CUT = 6 };
-
 /* A number of the text, the JSON object, or both; where it is not finite the text has no line. */
 typedef struct figure {
   const char *key;          /* NULL: not in the JSON */
-  const char *label, *unit; /* NULL: not in the text */
+  const char *label, *unit; /* NULL: not in the text; both NULL: the end */
   double value;
 } figure;
 
-static void figures_text(const figure *f, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (f[i].label && isfinite(f[i].value))
-      printf("%-17s%s%s\n", f[i].label, hvi_digits(f[i].value, 6, NULL), f[i].unit);
+static void figures_text(const figure *f) {
+  for (; f->key || f->label; f++)
+    if (f->label && isfinite(f->value))
+      printf("%-17s%s%s\n", f->label, hvi_digits(f->value, 6, NULL), f->unit);
 }
 
-static void figures_json(const figure *f, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (f[i].key) hvi_json_put(V(f[i].key, f[i].value));
+static void figures_json(const figure *f) {
+  for (; f->key || f->label; f++)
+    if (f->key) hvi_json_put(V(f->key, f->value));
 }
 
 static void origin_text(const hvi_provenance *o) {
@@ -85,44 +82,34 @@ static void show_dataset(const char *path, const hvi_dataset *d) {
   const episodes e = count_episodes(d);
   const figure figures[] = {{"mean_reward", "mean reward", "", e.reward},
                             {"mean_return", "mean return", " of whole episodes", e.mean_return},
-                            {"mean_length", "mean length", " steps", e.length}};
+                            {"mean_length", "mean length", " steps", e.length},
+                            {0}};
   if (hvi_talk.json) {
     origin_json(path, "transitions", &d->origin);
     hvi_json_put(V("transitions", d->count), V("obs", d->obs), V("act", d->act),
                  V("terminated", e.terminated), V("truncated", e.truncated));
-    figures_json(figures, 3);
+    figures_json(figures);
     return;
   }
   printf("%s: %zu transitions, observations of %zu numbers, actions of %zu\n", path, d->count,
          d->obs, d->act);
   origin_text(&d->origin);
   printf("%-17s%zu terminated, %zu at the time limit\n", "episodes", e.terminated, e.truncated);
-  figures_text(figures, 3);
-}
-
-static void testset_json(const char *path, const hvi_testset *s, const figure *values,
-                         const figure *cut) {
-  origin_json(path, "test set", &s->origin);
-  hvi_json_put(V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
-               V("gamma", s->gamma), V("obs", s->obs), V("state", s->state));
-  figures_json(values, VALUES);
-  hvi_json_open("truncation", '{');
-  figures_json(cut, CUT);
-  hvi_json_put(V("below_standard_error", hvi_testset_judge(s).below_error));
-  hvi_json_close();
+  figures_text(figures);
 }
 
 static void show_testset(const char *path, const hvi_testset *s) {
   const hvi_testset_figures f = hvi_testset_judge(s);
-  const figure values[VALUES] = {
+  const figure values[] = {
       {"mean_value", "mean value", "", f.mean_value},
       {"sd_value", "spread of values", " (standard deviation over states)", f.sd_value},
       {"mean_standard_error", "standard error", " on average", f.mean_error},
       {"noise_floor", "noise floor", " (mean squared standard error)", f.noise_floor},
       {"terminated_share", NULL, NULL, f.terminated_share},
       {NULL, "terminated", " % of roll-outs", 100.0 * f.terminated_share},
-      {"mean_length", "mean length", " steps", f.mean_length}};
-  const figure cut[CUT] = {
+      {"mean_length", "mean length", " steps", f.mean_length},
+      {0}};
+  const figure cut[] = {
       {"share", "after horizon", " of a value (gamma^H)", f.after},
       {"tail", NULL, NULL, s->tail},
       {"put_back", "  put back", ", from the mean value", f.put_back},
@@ -131,16 +118,24 @@ static void show_testset(const char *path, const hvi_testset *s) {
                      : " typically, NOT below the mean standard error: take a longer horizon",
        f.missing_typical},
       {"largest", "  at most", ", by the values found", f.missing_most},
-      {"bound", "  at most", ", by the bound on rewards", f.missing_bound}};
+      {"bound", "  at most", ", by the bound on rewards", f.missing_bound},
+      {0}};
   if (hvi_talk.json) {
-    testset_json(path, s, values, cut);
+    origin_json(path, "test set", &s->origin);
+    hvi_json_put(V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
+                 V("gamma", s->gamma), V("obs", s->obs), V("state", s->state));
+    figures_json(values);
+    hvi_json_open("truncation", '{');
+    figures_json(cut);
+    hvi_json_put(V("below_standard_error", f.below_error));
+    hvi_json_close();
     return;
   }
   printf("%s: %zu states, %zu roll-outs of %zu steps each, gamma %g\n", path, s->count, s->rollouts,
          s->horizon, s->gamma);
   origin_text(&s->origin);
-  figures_text(values, VALUES);
-  figures_text(cut, CUT);
+  figures_text(values);
+  figures_text(cut);
 }
 
 /* r: of the run that made the file, or NULL. */
@@ -173,14 +168,8 @@ static hvi_status collect(hvi_rollout_job *job, hvi_rollout_report *report, hvi_
 
 static int data_collect(int argc, char **argv) {
   hvi_collect_settings s = hvi_collect_defaults();
-  hvi_rollout_job job = {.doing = "transitions",
-                         .table = hvi_collect_table(),
-                         .letter = 'n',
-                         .settings = &s,
-                         .rollout = &s.run,
-                         .writes = true,
-                         .run = collect,
-                         .show = show_job};
+  hvi_rollout_job job = {"transitions", hvi_collect_table(), 'n', &s, &s.run,
+                         collect,       .show = show_job};
   hvi_args args = {
       "data collect", "ENV --policy FILE --out FILE [OPTION]...",
       "Runs episodes of ENV under a policy and writes their first N transitions, in order:\n"
@@ -232,13 +221,8 @@ static hvi_status make_testset(hvi_rollout_job *job, hvi_rollout_report *report,
 
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
-  hvi_rollout_job job = {.doing = "roll-outs",
-                         .table = hvi_testset_table(),
-                         .settings = &s,
-                         .rollout = &s.run,
-                         .writes = true,
-                         .run = make_testset,
-                         .show = show_job};
+  hvi_rollout_job job = {"roll-outs",  hvi_testset_table(), 0, &s, &s.run,
+                         make_testset, .show = show_job};
   hvi_args args = {argv[0], "ENV --policy FILE --out FILE [OPTION]...", testset_summary,
                    .examples = testset_examples};
   return hvi_rollout_command(&job, &args, argc, argv);

@@ -36,14 +36,15 @@ static bool same_file(const char *a, const char *b) {
   return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+static const char *const endings[] = {"",
+                                      "-calibration",
+                                      ".safetensors",
+                                      ".csv",
+                                      ".checkpoint",
+                                      "-calibration.csv",
+                                      "-testset.safetensors"};
+
 hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err) {
-  static const char *const endings[HVI_FILES] = {"",
-                                                 "-calibration",
-                                                 ".safetensors",
-                                                 ".csv",
-                                                 ".checkpoint",
-                                                 "-calibration.csv",
-                                                 "-testset.safetensors"};
   const char *const read[] = {e->policy_path, e->data_path, e->testset_path};
   const bool makes = e->env_name && !e->testset_path && e->test_states > 0;
   char **file = e->file;
@@ -72,12 +73,10 @@ static char *trace_header(void) {
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  char *header = trace_header();
+  HVI_OWN char *header = trace_header();
   hvi_csv csv = {0};
   if (!header) return hvi_error_memory(err, "a trace");
-  hvi_status status = hvi_csv_open(&csv, e->file[HVI_FILE_TRACE], header, err);
-  hvi_free(header);
-  if (status) return status;
+  HVI_TRY(hvi_csv_open(&csv, e->file[HVI_FILE_TRACE], header, err));
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; hvi_evaluation_column(j); j++)
       hvi_csv_number(&csv, hvi_evaluation_cell(&rows[i], j));
@@ -90,19 +89,15 @@ hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
 /* A trace that is there is one of hvi's, by its header. */
 static hvi_status check_trace(const hvi_evaluate *e, hvi_error *err) {
   const char *path = e->file[HVI_FILE_TRACE];
-  char *text = NULL, *header = trace_header();
-  hvi_status status = header ? HVI_OK : hvi_error_memory(err, "a trace");
+  HVI_OWN char *text = NULL, *header = trace_header();
   struct stat st;
-  if (!status && stat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
-    status = hvi_file_read_text(&text, path, (size_t)st.st_size, err);
-  if (text && strncmp(text, header, strlen(header)) != 0) {
-    status = hvi_error_set(
-        err, HVI_ERROR_IO,
-        "'%s' is there and is no trace of an evaluation: --out takes another name", path);
-  }
-  hvi_free(text);
-  hvi_free(header);
-  return status;
+  if (!header) return hvi_error_memory(err, "a trace");
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
+  HVI_TRY(hvi_file_read_text(&text, path, (size_t)st.st_size, err));
+  if (strncmp(text, header, strlen(header)) == 0) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_IO,
+                       "'%s' is there and is no trace of an evaluation: --out takes another name",
+                       path);
 }
 
 hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
@@ -114,16 +109,11 @@ hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
     return hvi_error_argument(err, "'%s' is there: --resume goes on from it, --fresh begins anew",
                               checkpoint);
   if (!told && access(network, F_OK) == 0)
-    return hvi_error_set(
-        err, HVI_ERROR_ARGUMENT,
-        "'%s' is there and its checkpoint is not: --fresh makes another one in its place", network);
-  hvi_status status = check_trace(e, err);
-  return !status && e->fresh ? hvi_kept_check(checkpoint, err) : status;
-}
-
-/* The name in its folder, where the script of a picture looks for it. */
-static const char *name_of(const hvi_evaluate *e, size_t file) {
-  return hvi_base_name(e->file[file]);
+    return hvi_error_argument(
+        err, "'%s' is there and its checkpoint is not: --fresh makes another one in its place",
+        network);
+  HVI_TRY(check_trace(e, err));
+  return e->fresh ? hvi_kept_check(checkpoint, err) : HVI_OK;
 }
 
 /* What a learning curve can show: the error, where there is a test set, or else the Bellman gap, or
@@ -133,28 +123,22 @@ typedef struct measured {
   double least, most; /* over the rows but the first, which has no place on a logarithmic axis */
 } measured;
 
-static void find_range(measured *m, const hvi_evaluate *e) {
+static measured choose(const hvi_evaluate *e) {
+  static const measured all[] = {{"error", "mean squared error of the values", INFINITY, 0.0},
+                                 {"gap", "Bellman gap", INFINITY, 0.0},
+                                 {"loss", "loss", INFINITY, 0.0}};
   size_t count, column = 0;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  while (strcmp(hvi_evaluation_column(column), m->name) != 0) column++;
-  m->least = INFINITY, m->most = 0.0;
-  for (size_t i = 1; i < count; i++) {
-    m->least = fmin(m->least, hvi_evaluation_cell(&rows[i], column));
-    m->most = fmax(m->most, hvi_evaluation_cell(&rows[i], column));
+  for (size_t k = e->task.probe ? 0 : 1; k < 3; k++, column = 0) {
+    measured m = all[k];
+    while (strcmp(hvi_evaluation_column(column), m.name) != 0) column++;
+    for (size_t i = 1; i < count; i++) {
+      m.least = fmin(m.least, hvi_evaluation_cell(&rows[i], column));
+      m.most = fmax(m.most, hvi_evaluation_cell(&rows[i], column));
+    }
+    if (m.most > 0.0) return m;
   }
-}
-
-static measured choose(const hvi_evaluate *e) {
-  measured m[] = {{.name = "error", .label = "mean squared error of the values"},
-                  {.name = "gap", .label = "Bellman gap"},
-                  {.name = "loss", .label = "loss"},
-                  {0}};
-  size_t k = e->task.probe ? 0 : 1;
-  for (; m[k].name; k++) {
-    find_range(&m[k], e);
-    if (m[k].most > 0.0) break;
-  }
-  return m[k];
+  return (measured){0};
 }
 
 /* Over outer steps and over seconds; an error with the noise that it cannot see below. */
@@ -164,8 +148,9 @@ static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, hvi_erro
     hvi_say("no learning curve: --testset, or --gap with --data, gives one to draw\n");
     return HVI_OK;
   }
-  char title[160];
-  const char *csv = name_of(e, HVI_FILE_TRACE), *y = what.name;
+  /* scripts of pictures look for data in their own folder */
+  const char *csv = hvi_base_name(e->file[HVI_FILE_TRACE]), *y = what.name;
+  const char *whose = e->env_name ? e->env_name : "the data's policy";
   const double noise = e->task.noise > 0.0 ? e->task.noise : NAN;
   const hvi_axis axis = hvi_axis_log(what.label, fmin(noise, what.least), what.most);
   const char *const over[] = {"outer", "seconds"};
@@ -181,10 +166,8 @@ static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, hvi_erro
         .series_count = isnan(noise) ? 1 : 2,
         .series = series[k]};
   }
-  snprintf(title, sizeof title, "value of %s, gamma %g",
-           e->env_name ? e->env_name : "the data's policy", e->spec.value.gamma);
-  const hvi_plot plot = {.name = name_of(e, HVI_FILE_CURVE),
-                         .title = title,
+  const hvi_plot plot = {.name = hvi_base_name(e->file[HVI_FILE_CURVE]),
+                         .title = hvi_format("value of %s, gamma %g", whose, e->spec.value.gamma),
                          .columns = 2,
                          .panel_count = 2,
                          .panels = panels};
@@ -233,7 +216,7 @@ static hvi_status write_calibration(const hvi_evaluate *e, hvi_error *err) {
 }
 
 static hvi_status draw_calibration(const hvi_evaluate *e, const char *folder, hvi_error *err) {
-  const char *csv = name_of(e, HVI_FILE_PAIRS);
+  const char *csv = hvi_base_name(e->file[HVI_FILE_PAIRS]);
   const hvi_series series[] = {
       {"states", csv, "predicted", "value", NULL, HVI_MARK_CLOUD, 0},
       {"predicted = Monte-Carlo", csv, "value", "value", NULL, HVI_MARK_LINE, 1}};
@@ -241,7 +224,7 @@ static hvi_status draw_calibration(const hvi_evaluate *e, const char *folder, hv
                            .y = {.label = "Monte-Carlo value"},
                            .series_count = 2,
                            .series = series};
-  const hvi_plot plot = {.name = name_of(e, HVI_FILE_CALIBRATION),
+  const hvi_plot plot = {.name = hvi_base_name(e->file[HVI_FILE_CALIBRATION]),
                          .title = "predicted and Monte-Carlo values",
                          .panel_count = 1,
                          .panels = &panel};

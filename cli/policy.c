@@ -52,14 +52,8 @@ static int show_score(const hvi_rollout_job *job, const hvi_rollout_report *repo
 static int policy_score(int argc, char **argv) {
   hvi_returns_settings s = hvi_returns_defaults();
   hvi_returns *returns = NULL;
-  hvi_rollout_job job = {.doing = "episodes",
-                         .table = hvi_returns_table(),
-                         .letter = 'n',
-                         .settings = &s,
-                         .rollout = &s.run,
-                         .result = &returns,
-                         .run = score,
-                         .show = show_score};
+  hvi_rollout_job job = {"episodes", hvi_returns_table(), 'n', &s, &s.run, score,
+                         show_score, .result = &returns};
   hvi_args args = {"policy score", "ENV --policy FILE [OPTION]...",
                    "Runs whole episodes under a policy and prints their mean return with its 95 %\n"
                    "Student interval, and their lengths. Rewards are not discounted.",

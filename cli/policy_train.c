@@ -123,21 +123,19 @@ static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
   return hvi_folder_sync(t->log_path, err);
 }
 
-static void put(FILE *out, double x) {
-  char text[HVI_NUMBER_SIZE];
-  fprintf(out, ",%s", isnan(x) ? "" : hvi_number_format(text, x));
-}
-
 /* A row, if an episode has ended since the last one. */
 static hvi_status log_episode(training *t, hvi_error *err) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
+  char text[HVI_NUMBER_SIZE];
   if (r.episodes == t->logged) return HVI_OK;
   t->logged = r.episodes;
+  const double rest[] = {r.last_return, (double)r.last_length,
+                         r.mean_return, r.critic_loss,
+                         r.actor_loss,  r.alpha,
+                         r.entropy,     r.q_mean};
   fprintf(t->rows, "%zu,%zu", r.step, r.episodes);
-  put(t->rows, r.last_return);
-  fprintf(t->rows, ",%zu", r.last_length);
-  const double rest[] = {r.mean_return, r.critic_loss, r.actor_loss, r.alpha, r.entropy, r.q_mean};
-  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) put(t->rows, rest[i]);
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+    fprintf(t->rows, ",%s", isnan(rest[i]) ? "" : hvi_number_format(text, rest[i]));
   fputc('\n', t->rows);
   return flush_log(t, err);
 }

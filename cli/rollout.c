@@ -15,7 +15,7 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
        .help = "the policy (.safetensors), or 'default': the environment's own"});
   hvi_args_json(args);
   hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
-  if (job->writes)
+  if (!job->result)
     hvi_args_add(args,
         {"out", 'o', HVI_SETTING_TEXT, &job->out, .value = "FILE", .help = "where to write (.safetensors)"},
         {"resume", 0, HVI_SETTING_FLAG, &job->resume, .help = "go on where an earlier run was stopped (FILE.partial)"},
@@ -51,7 +51,7 @@ const char *hvi_base_name(const char *path) {
 static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_rollout_settings *s = job->rollout;
   if (!job->policy_path) return hvi_misuse("the policy is missing: --policy FILE");
-  if (job->writes && !job->out) return hvi_misuse("the file to write is missing: --out FILE");
+  if (!job->result && !job->out) return hvi_misuse("the file to write is missing: --out FILE");
   if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
   HVI_CALL(hvi_task_open(&job->task, env_name, job->policy_path, &hvi_fault));
   s->partial = job->resume  ? HVI_PARTIAL_RESUME

@@ -16,11 +16,10 @@ struct hvi_rollout_job {
   char letter;                    /* the first of which has one; 0: none */
   void *settings;                 /* what they set, */
   hvi_rollout_settings *rollout;  /* and this within */
-  bool writes;                    /* a file, --out, which can be resumed */
-  void *result;
   hvi_status (*run)(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err);
   /* Prints the result; the exit code. */
   int (*show)(const hvi_rollout_job *job, const hvi_rollout_report *report);
+  void *result; /* NULL: it writes a file, --out, which can be resumed */
   /* from the command line */
   const char *policy_path, *out;
   bool resume, fresh;

@@ -148,17 +148,13 @@ static int cut_options(hvi_setup *s) {
   return HVI_EXIT_DONE;
 }
 
-hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
-                              hvi_error *err) {
-  return hvi_builtin_new(problem, s->name, s->options, s->set.count, s->seed, instance, err);
-}
-
 static int make_problem(hvi_setup *s, const hvi_args *args) {
   s->builtin = hvi_builtin_find(s->name) || !names_file(s->name);
   if (!s->builtin && (s->set.count > 0 || hvi_args_given(args, "instance")))
     return hvi_misuse("--set and --instance are for built-in problems, and '%s' is a file",
                       s->name);
-  HVI_CALL(s->builtin ? hvi_setup_instance(s, s->instance, &s->problem, &hvi_fault)
+  HVI_CALL(s->builtin ? hvi_builtin_new(&s->problem, s->name, s->options, s->set.count, s->seed,
+                                        s->instance, &hvi_fault)
                       : hvi_problem_load(&s->problem, s->name, s->seed, 0, &hvi_fault));
   return HVI_EXIT_DONE;
 }

@@ -65,9 +65,5 @@ const hvi_builtin *hvi_builtin_find(const char *name);
 /* Puts the names of all methods into `names`, from place n on, and NULL after them. */
 void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n);
 
-/* Another instance of a built-in problem, with the same options. */
-hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
-                              hvi_error *err);
-
 /* A setting as a member. */
 void hvi_setting_json(const hvi_setting *row, const void *settings);

@@ -49,50 +49,40 @@ typedef struct run {
 static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value", "to_fixed_point",
                                                   "to_true_values", "mspbe",       "bellman_gap"};
 
-static hvi_settings exact_settings(const hvi_settings *solve) {
+static hvi_status open_exact(run *r, hvi_error *err) {
+  const hvi_settings *o = &r->setup->settings;
   hvi_settings s = hvi_settings_defaults();
   hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;
-  s.seed = solve->seed;
-  s.redraw_every = solve->redraw_every;
-  s.theta0 = solve->theta0;
+  s.seed = o->seed;
+  s.redraw_every = o->redraw_every;
+  s.theta0 = o->theta0;
   s.max_outer = SIZE_MAX;
   s.stall_window = 0;
   s.growth_bound = 0.0;
-  return s;
-}
-
-static hvi_status open_exact(run *r, hvi_error *err) {
-  const hvi_settings settings = exact_settings(&r->setup->settings);
   r->mdp = hvi_mdp_of(r->setup->problem);
   if (!r->mdp) return HVI_OK;
   r->difference = hvi_alloc_doubles(hvi_mdp_features(r->mdp));
   r->values = hvi_alloc_doubles(hvi_mdp_states(r->mdp));
   if (!r->difference || !r->values) return hvi_error_memory(err, "the exact update");
-  return hvi_solver_new(&r->exact, r->setup->problem, &settings, err);
-}
-
-/* Row 0 is the start, which both share. */
-static void compare(run *r, const hvi_record *row, double *theta2, double *value2) {
-  const size_t d = hvi_mdp_features(r->mdp), n = hvi_mdp_states(r->mdp);
-  *theta2 = *value2 = 0.0;
-  while (hvi_solver_info(r->exact).last.outer < row->outer)
-    if (hvi_solver_step(r->exact) != HVI_RUNNING) break;
-  if (row->outer == 0) return;
-  const hvi_record exact = hvi_solver_info(r->exact).last;
-  for (size_t i = 0; i < d; i++) {
-    r->difference[i] = row->theta[i] - exact.theta[i];
-    *theta2 += r->difference[i] * r->difference[i];
-  }
-  hvi_mdp_values(r->mdp, r->difference, r->values);
-  for (size_t s = 0; s < n; s++) *value2 += hvi_mdp_law(r->mdp)[s] * r->values[s] * r->values[s];
+  return hvi_solver_new(&r->exact, r->setup->problem, &s, err);
 }
 
 static void fill(void *context, const hvi_record *row, double *values) {
   run *r = context;
+  const size_t d = hvi_mdp_features(r->mdp), n = hvi_mdp_states(r->mdp);
   hvi_mdp_measures m;
-  double theta2, value2;
-  compare(r, row, &theta2, &value2);
+  double theta2 = 0.0, value2 = 0.0;
+  while (hvi_solver_info(r->exact).last.outer < row->outer)
+    if (hvi_solver_step(r->exact) != HVI_RUNNING) break;
+  const hvi_record exact = hvi_solver_info(r->exact).last;
+  /* row 0 is the start, which both share */
+  for (size_t i = 0; row->outer > 0 && i < d; i++) {
+    r->difference[i] = row->theta[i] - exact.theta[i];
+    theta2 += r->difference[i] * r->difference[i];
+  }
+  hvi_mdp_values(r->mdp, r->difference, r->values);
+  for (size_t s = 0; s < n; s++) value2 += hvi_mdp_law(r->mdp)[s] * r->values[s] * r->values[s];
   if (hvi_mdp_measure(&m, r->mdp, row->theta, NULL) != HVI_OK)
     m = (hvi_mdp_measures){NAN, NAN, NAN, NAN};
   const double all[COLUMNS] = {sqrt(theta2),     sqrt(value2), m.to_fixed_point,
@@ -219,8 +209,7 @@ static bool observe(void *context, const hvi_record *row) {
 
 static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
 
-/* A judge that finds a residual well above the tolerance contradicts a solver that has converged.
- */
+/* A residual well above the tolerance contradicts a solver that has converged. */
 static bool judge_disagrees(const run *r) {
   return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * r->setup->settings.tol;
 }
@@ -229,14 +218,9 @@ static bool judge_disagrees(const run *r) {
 static int exit_code(const run *r) {
   if (hvi_signals_interrupted() && r->info.outcome == HVI_STOPPED) return HVI_EXIT_INTERRUPTED;
   if (!r->judge.finite || r->info.outcome == HVI_DIVERGED) return HVI_EXIT_DIVERGED;
-  switch (r->info.outcome) {
-  case HVI_CONVERGED:
-    return judge_disagrees(r) ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
-  case HVI_LIMIT:
-    return r->setup->settings.tol > 0 ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
-  default:
-    return HVI_EXIT_SHORT;
-  }
+  const bool converged = r->info.outcome == HVI_CONVERGED && !judge_disagrees(r);
+  const bool finished = r->info.outcome == HVI_LIMIT && r->setup->settings.tol == 0;
+  return converged || finished ? HVI_EXIT_DONE : HVI_EXIT_SHORT;
 }
 
 /* What happened, without what to do about it; "" for a good end. */

@@ -51,7 +51,8 @@ static void digest_text(const char *name, const digest *d) {
 
 static hvi_status make_instance(void *context, size_t index, hvi_problem **problem,
                                 hvi_error *err) {
-  return hvi_setup_instance(context, (uint64_t)index + 1, problem, err);
+  const hvi_setup *s = context;
+  return hvi_builtin_new(problem, s->name, s->options, s->set.count, s->seed, index + 1, err);
 }
 
 static bool on_progress(void *context, size_t done) {
