@@ -96,13 +96,6 @@ static int store(hvi_arg *row, const char *text) {
   return hvi_misuse("%s", hvi_fault.text);
 }
 
-/* The flag that "no-NAME" turns off. */
-static hvi_arg *find_negated(hvi_args *args, const char *name, size_t length) {
-  hvi_arg *row =
-      length > 3 && memcmp(name, "no-", 3) == 0 ? find(args, name + 3, length - 3) : NULL;
-  return row && row->kind == HVI_SETTING_FLAG ? row : NULL;
-}
-
 /* What the help calls the value. */
 static const char *value_name(const hvi_arg *row) {
   static const char *const names[] = {
@@ -113,14 +106,15 @@ static const char *value_name(const hvi_arg *row) {
   return row->value ? row->value : names[row->kind];
 }
 
-/* One "--name", "--no-name", "--name=value" or "--name value"; *used is how many words it took. */
+/* One "--name", "--no-name", "--name=value" or "--name value"; *used becomes 2 where it took two
+ * words. */
 static int read_long(hvi_args *args, const char *word, const char *next, int *used) {
   const char *name = word + 2, *equals = strchr(name, '=');
-  size_t length = equals ? (size_t)(equals - name) : strlen(name);
+  const size_t length = equals ? (size_t)(equals - name) : strlen(name);
   hvi_arg *row = find(args, name, length);
-  const bool negated = !row && (row = find_negated(args, name, length)) != NULL;
-  *used = 1;
-  if (!row) return unknown_option(args, name, length);
+  const bool negated = !row && length > 3 && memcmp(name, "no-", 3) == 0;
+  if (negated) row = find(args, name + 3, length - 3);
+  if (!row || (negated && row->kind != HVI_SETTING_FLAG)) return unknown_option(args, name, length);
   if (negated && equals) return hvi_misuse("--no-%s takes no value", row->option + 2);
   if (equals) return store(row, equals + 1);
   if (row->kind == HVI_SETTING_FLAG) return store(row, negated ? "no" : "yes");
@@ -133,13 +127,11 @@ static int read_long(hvi_args *args, const char *word, const char *next, int *us
 
 /* "-q", or several flags at once as in "-qv". */
 static int read_letters(hvi_args *args, const char *word, const char *next, int *used) {
-  *used = 1;
   for (const char *c = word + 1; *c; c++) {
     hvi_arg *row = find_letter(args, *c);
-    if (!row) {
+    if (!row)
       return hvi_misuse("%s has no option -%c; 'hvi %s --help' lists them", args->command, *c,
                         args->command);
-    }
     if (row->kind != HVI_SETTING_FLAG) {
       const char *value = c[1] ? c + 1 : next;
       if (!value) return hvi_misuse("-%c needs a value", *c);
@@ -192,15 +184,6 @@ static int read_words(hvi_args *args, int argc, char **argv) {
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 64 };
 
-/* "-q, --quiet" or "    --eta X". */
-static void print_name(const hvi_arg *row) {
-  const char *value = value_name(row);
-  const char *letter = row->letter ? hvi_format("-%c, ", row->letter) : "    ";
-  const char *text = hvi_format("%s%s%s%s", letter, row->option, *value ? " " : "", value);
-  printf("  %-26s", text);
-  if (strlen(text) > 25) printf("\n  %-26s", "");
-}
-
 /* The value that holds when the option is not given, where it is a choice, a flag that is set or a
  * number other than zero, which mostly stands for "none". */
 static const char *default_text(const hvi_arg *row) {
@@ -227,12 +210,17 @@ static void print_wrapped(const char *text, int indent) {
   }
 }
 
+/* "-q, --quiet" or "    --eta X", and what it does. */
 static void print_option(const hvi_arg *row) {
+  const char *value = value_name(row),
+             *letter = row->letter ? hvi_format("-%c, ", row->letter) : "    ";
   if (row->kind == HVI_SETTING_SECTION) {
     printf("\n%s:\n", row->name);
     return;
   }
-  print_name(row);
+  const char *text = hvi_format("%s%s%s%s", letter, row->option, *value ? " " : "", value);
+  printf("  %-26s", text);
+  if (strlen(text) > 25) printf("\n  %-26s", "");
   print_wrapped(hvi_format("%s%s", row->help, default_text(row)), HELP_COLUMN);
 }
 

@@ -365,12 +365,9 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .threads = 1,
                     .task = {.noise = NAN},
                     .spec = spec};
-  hvi_args args = {.command = argv[0],
-                   .usage = "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
-                   .summary = summary,
-                   .examples = examples,
-                   .max = 1,
-                   .operand = "environment"};
+  hvi_args args = {argv[0],  "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
+                   summary,  examples,
+                   .max = 1, .operand = "environment"};
   e.setup.method = spec.settings.optimizer->name;
   e.setup.asked = spec.settings;
   e.setup.asked.rule_settings.adam = true;

@@ -174,12 +174,8 @@ static hvi_status draw_curve(const hvi_evaluate *e, const char *folder, hvi_erro
   return hvi_draw(folder, &plot, "hvi: ", err);
 }
 
-typedef struct state_pair {
-  double predicted, value, standard_error;
-} state_pair;
-
 static int by_value(const void *a, const void *b) {
-  const double x = ((const state_pair *)a)->value, y = ((const state_pair *)b)->value;
+  const double x = ((const double *)a)[1], y = ((const double *)b)[1];
   return (x > y) - (x < y);
 }
 
@@ -190,29 +186,23 @@ static hvi_status score_network(hvi_score *score, const hvi_evaluate *e, const h
 }
 
 /* Rows in the order of their values, along which the diagonal is drawn. */
-static hvi_status write_pairs(const char *path, state_pair *pairs, size_t count, hvi_error *err) {
-  hvi_csv csv = {0};
-  HVI_TRY(hvi_csv_open(&csv, path, "predicted,value,standard_error", err));
-  qsort(pairs, count, sizeof *pairs, by_value);
-  for (size_t i = 0; i < count; i++) {
-    hvi_csv_number(&csv, pairs[i].predicted);
-    hvi_csv_number(&csv, pairs[i].value);
-    hvi_csv_number(&csv, pairs[i].standard_error);
-    hvi_csv_end(&csv);
-  }
-  return hvi_csv_close(&csv, err);
-}
-
 static hvi_status write_calibration(const hvi_evaluate *e, hvi_error *err) {
   const hvi_probe *p = e->task.probe;
   hvi_score score;
+  hvi_csv csv = {0};
   HVI_OWN double *predicted = hvi_alloc_doubles(p->states);
-  HVI_OWN state_pair *pairs = hvi_alloc(p->states, sizeof *pairs);
-  if (!predicted || !pairs) return hvi_error_memory(err, "predicted values");
+  HVI_OWN double(*rows)[3] = hvi_alloc(p->states, sizeof *rows);
+  if (!predicted || !rows) return hvi_error_memory(err, "predicted values");
   HVI_TRY(score_network(&score, e, p, predicted, err));
   for (size_t i = 0; i < p->states; i++)
-    pairs[i] = (state_pair){predicted[i], p->value[i], p->standard_error[i]};
-  return write_pairs(e->file[HVI_FILE_PAIRS], pairs, p->states, err);
+    memcpy(rows[i], (double[]){predicted[i], p->value[i], p->standard_error[i]}, sizeof *rows);
+  qsort(rows, p->states, sizeof *rows, by_value);
+  HVI_TRY(hvi_csv_open(&csv, e->file[HVI_FILE_PAIRS], "predicted,value,standard_error", err));
+  for (size_t i = 0; i < p->states; i++) {
+    for (size_t k = 0; k < 3; k++) hvi_csv_number(&csv, rows[i][k]);
+    hvi_csv_end(&csv);
+  }
+  return hvi_csv_close(&csv, err);
 }
 
 static hvi_status draw_calibration(const hvi_evaluate *e, const char *folder, hvi_error *err) {

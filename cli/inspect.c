@@ -10,8 +10,6 @@
 #include <hvi/performative.h>
 #include <hvi/theory.h>
 
-#include <stdarg.h>
-
 enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88, POINTS = 200 };
 
 /* What was asked for. */
@@ -22,22 +20,17 @@ typedef struct inspection {
 } inspection;
 
 /* One row: a name, a number, and a remark. */
-__attribute__((format(printf, 3, 4))) static void row(const char *name, double x,
-                                                      const char *remark, ...) {
-  printf("  %-*s%-*s", NAME, name, NUMBER, hvi_digits(x, DIGITS, "-"));
-  va_list args;
-  va_start(args, remark);
-  vprintf(remark, args);
-  va_end(args);
-  putchar('\n');
+static void line(const char *name, const char *number, const char *remark) {
+  printf("  %-*s%-*s%s\n", NAME, name, NUMBER, number, remark);
+}
+
+static void row(const char *name, double x, const char *remark) {
+  line(name, hvi_digits(x, DIGITS, "-"), remark);
 }
 
 /* A bound on a setting that may not exist. */
 static void bound(const char *name, double x, const char *remark) {
-  if (x > 0.0)
-    row(name, x, "%s", remark);
-  else
-    printf("  %-*s%-*s%s\n", NAME, name, NUMBER, "none", remark);
+  line(name, hvi_digits(x > 0.0 ? x : NAN, DIGITS, "none"), remark);
 }
 
 /* A paragraph, broken at blanks, under a label. */
@@ -74,7 +67,7 @@ static void coverage_rows(const hvi_performative_coverage *c) {
            hvi_digits(c->limit, DIGITS, "nan"));
   if (isnan(c->parameter_beta)) return;
   row("beta, parameters", c->parameter_beta, "the same test in theta, near the stable point");
-  row("mu, parameters", c->parameter_mu, "%s", "");
+  row("mu, parameters", c->parameter_mu, "");
   printf("  %-*s%s below %s\n", NAME, "covered, parameters", c->key,
          hvi_digits(c->parameter_limit, DIGITS, "nan"));
 }
@@ -86,7 +79,7 @@ static void deployment_table(const inspection *s) {
   printf("repeated risk minimisation (data that answer to the model)\n");
   row("beta", c.beta, "sensitivity of the loss's gradient to what is deployed");
   row("mu of the loss", c.mu, "strong convexity");
-  row("beta / mu", q, "%s",
+  row("beta / mu", q,
       q < 1.0 ? "covered: each exact retraining contracts by this"
               : "not covered: it must be below 1");
   /* an exact step with eta = 1 contracts by q, and |z - T z| <= (1 + q) |z - z*| */
@@ -109,11 +102,9 @@ static void deployment_json(const inspection *s) {
 
 static void constants_table(const hvi_inspection *i) {
   const hvi_constants *c = &i->constants;
-  printf("constants of F on the outputs");
-  if (c->exact)
-    printf(" (exact: F is affine)\n");
-  else
-    printf(" (sampled, %zu pairs: mu is at most, L at least this)\n", c->pairs);
+  printf("constants of F on the outputs (%s)\n",
+         c->exact ? "exact: F is affine"
+                  : hvi_format("sampled, %zu pairs: mu is at most, L at least this", c->pairs));
   row("mu", c->mu, "strong monotonicity");
   row("L", c->lipschitz, "Lipschitz constant");
 }
@@ -128,7 +119,7 @@ static void settings_table(const hvi_inspection *i) {
   if (!isnan(r->rho)) bound("largest eta at alpha", r->eta_alpha, "rho < 1 below");
   printf("inner accuracy\n");
   if (!isnan(i->alpha)) row("alpha", i->alpha, "asked for");
-  row("alpha reached", i->alpha_worst, "worst step; median %.3g", i->alpha_median);
+  row("alpha reached", i->alpha_worst, hvi_format("worst step; median %.3g", i->alpha_median));
   if (!isnan(i->step_share))
     row("share of exact step", i->step_share, "|z_t+1 - z_t| / |z_t^* - z_t|, median");
   bound("largest alpha", r->alpha_max, "mu / L, for any eta");
@@ -140,14 +131,15 @@ static void rates_table(const hvi_inspection *i) {
   const char *what = i->by_residual ? "squared residual" : "|z - z*|^2";
   printf("rate per outer step (%s)\n", what);
   row("kappa^2", i->rates.kappa2, "bound for the exact step");
-  row("exact step, observed", i->rate_exact, "%s", i->by_residual ? "" : "near z*");
+  row("exact step, observed", i->rate_exact, i->by_residual ? "" : "near z*");
   row("rho", i->rates.rho, "bound for these settings");
-  row("observed", i->rate_observed, "run of %zu steps: %s, residual %.3g", i->outer,
-      hvi_outcome_name(i->outcome), i->residual);
+  row("observed", i->rate_observed,
+      hvi_format("run of %zu steps: %s, residual %.3g", i->outer, hvi_outcome_name(i->outcome),
+                 i->residual));
   for (size_t k = 0; k < i->variant_count; k++) {
     const hvi_variant *v = &i->variants[k];
-    row(hvi_format("with %zu inner", v->inner), v->rate, "alpha %.3g, share of exact step %.3g",
-        v->alpha_median, v->step_share);
+    row(hvi_format("with %zu inner", v->inner), v->rate,
+        hvi_format("alpha %.3g, share of exact step %.3g", v->alpha_median, v->step_share));
   }
 }
 
@@ -212,22 +204,15 @@ static void csv_row(hvi_csv *csv, const double *x, size_t n) {
 }
 
 static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_error *err) {
+  const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
   hvi_csv csv;
   HVI_TRY(hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err));
-  const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
   for (int k = 0; k <= POINTS; k++) {
     const double eta = last_eta(i) * k / POINTS;
     const hvi_rates r = hvi_theory_rates(mu, lipschitz, eta, fmax(i->alpha, i->alpha_worst));
     const hvi_rates small = hvi_theory_rates(mu, lipschitz, eta, r.alpha_theorem);
     csv_row(&csv, (double[]){eta, r.kappa2, r.rho, small.rho, 1.0}, 5);
   }
-  return hvi_csv_close(&csv, err);
-}
-
-static hvi_status write_points(const char *path, const hvi_inspection *i, hvi_error *err) {
-  hvi_csv csv;
-  HVI_TRY(hvi_csv_open(&csv, path, "eta,observed,exact", err));
-  csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
   return hvi_csv_close(&csv, err);
 }
 
@@ -268,8 +253,11 @@ static hvi_status plot_rates(const inspection *s, const hvi_inspection *i, hvi_e
   HVI_OWN char *curves = hvi_path_join(s->plot, "inspect", ".csv");
   HVI_OWN char *points = hvi_path_join(s->plot, "inspect-observed", ".csv");
   if (!curves || !points) return hvi_error_memory(err, "a path");
+  hvi_csv csv;
   HVI_TRY(write_curves(curves, i, err));
-  HVI_TRY(write_points(points, i, err));
+  HVI_TRY(hvi_csv_open(&csv, points, "eta,observed,exact", err));
+  csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
+  HVI_TRY(hvi_csv_close(&csv, err));
   return draw(s, i, err);
 }
 
@@ -278,11 +266,11 @@ static const char summary[] =
     "allows, the rate it predicts beside the one observed in a short run, and a verdict: safe,\n"
     "unsafe or not covered, with the setting to change. Options are those of 'hvi solve'.";
 
-static const char examples[] = "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"
-                               "  hvi inspect pennies --method lm --eta theorem --alpha 0.09 "
-                               "--inner 50\n"
-                               "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
-                               "  hvi inspect my-game.yaml --plot out";
+static const char examples[] =
+    "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"
+    "  hvi inspect pennies --method lm --eta theorem --alpha 0.09 --inner 50\n"
+    "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
+    "  hvi inspect my-game.yaml --plot out";
 
 static int inspect(const inspection *s) {
   hvi_inspection i;

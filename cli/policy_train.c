@@ -74,17 +74,13 @@ static char *end_of_rows(char *text, size_t step) {
 }
 
 /* What is in the log, or NULL when it is new, empty, or a pipe. A file that is no log is left
- * alone.
- */
+ * alone. */
 static hvi_status read_log(char **text, const training *t, hvi_error *err) {
   struct stat st;
-  *text = NULL;
   if (fstat(fileno(t->rows), &st) != 0) return hvi_error_system(err, "read", t->log_path);
   if (!S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
-  const hvi_status status = hvi_file_read_text(text, t->log_path, MOST_LOG, err);
-  if (status != HVI_OK || strncmp(*text, HEADER, strlen(HEADER)) == 0) return status;
-  hvi_free(*text);
-  *text = NULL;
+  HVI_TRY(hvi_file_read_text(text, t->log_path, MOST_LOG, err));
+  if (strncmp(*text, HEADER, strlen(HEADER)) == 0) return HVI_OK;
   return hvi_error_input(err, "'%s' is there and is no log of a training: --log takes another name",
                          t->log_path);
 }

@@ -27,12 +27,10 @@ int hvi_complain(int code, const char *format, ...) {
 }
 
 int hvi_complain_fault(void) {
-  static const int codes[] = {[HVI_ERROR_ARGUMENT] = HVI_EXIT_USAGE,
-                              [HVI_ERROR_IO] = HVI_EXIT_SYSTEM,
-                              [HVI_ERROR_MEMORY] = HVI_EXIT_SYSTEM,
-                              [HVI_STATUS_COUNT] = 0};
-  const int code = codes[hvi_fault.status];
-  return hvi_complain(code ? code : HVI_EXIT_INPUT, "%s", hvi_fault.text);
+  const hvi_status s = hvi_fault.status;
+  const bool system = s == HVI_ERROR_IO || s == HVI_ERROR_MEMORY;
+  const int other = system ? HVI_EXIT_SYSTEM : HVI_EXIT_INPUT;
+  return hvi_complain(s == HVI_ERROR_ARGUMENT ? HVI_EXIT_USAGE : other, "%s", hvi_fault.text);
 }
 
 void hvi_say(const char *format, ...) {
