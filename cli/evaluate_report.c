@@ -16,17 +16,14 @@ HVI_RELEASE(hvi_probe)
 
 /* What the names begin with. */
 static char *make_stem(const hvi_evaluate *e) {
-  static const char ending[] = ".safetensors";
-  const char *name = e->out ? e->out : e->env_name;
-  size_t length = name ? strlen(name) : 0;
-  if (!name) {
-    name = hvi_base_name(e->data_path);
-    length = strcspn(name, ".");
-  }
-  const size_t tail = strlen(ending);
-  if (e->out && length > tail && strcmp(name + length - tail, ending) == 0) length -= tail;
   hvi_text stem = {0};
-  hvi_text_add(&stem, "%.*s%s", (int)length, name, e->out ? "" : "-value");
+  if (e->out)
+    hvi_text_add(&stem, "%.*s", hvi_stem_length(e->out), e->out);
+  else if (e->env_name)
+    hvi_text_add(&stem, "%s-value", e->env_name);
+  else
+    hvi_text_add(&stem, "%.*s-value", (int)strcspn(hvi_base_name(e->data_path), "."),
+                 hvi_base_name(e->data_path));
   return hvi_text_take(&stem);
 }
 

@@ -32,14 +32,7 @@ static void entry(const char *name, const char *text) {
     printf("  %-19s %s\n", name, text);
 }
 
-static void list_experiments(void) {
-  for (const char *const *id = hvi_study_ids(); *id; id++) {
-    hvi_study *e = NULL;
-    hvi_study_new(&e, *id, NULL);
-    entry(*id, e ? e->title : "");
-    hvi_study_free(e);
-  }
-}
+HVI_RELEASE(hvi_study)
 
 static int list_all(void) {
   if (hvi_talk.json) hvi_json_begin();
@@ -53,7 +46,11 @@ static int list_all(void) {
   for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++)
     entry((*o)->name, (*o)->summary);
   section("experiments", "\nexperiments (hvi reproduce ID):");
-  list_experiments();
+  for (const char *const *id = hvi_study_ids(); *id; id++) {
+    HVI_OWN_BY(hvi_study_release) hvi_study *e = NULL;
+    hvi_study_new(&e, *id, NULL);
+    entry(*id, e ? e->title : "");
+  }
   section("kinds", "\nkinds of experiment (kind: in a file of one's own):");
   for (const hvi_kind *const *k = hvi_kinds; *k; k++) entry((*k)->name, (*k)->summary);
   if (hvi_talk.json) hvi_json_end();

@@ -48,14 +48,11 @@ typedef struct training {
 
 /* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
-  const char ending[] = ".safetensors";
-  const size_t length = strlen(t->out), tail = strlen(ending);
-  const bool ends = length > tail && strcmp(t->out + length - tail, ending) == 0;
   hvi_text log = {0};
   if (t->log)
     hvi_text_add(&log, "%s", t->log);
   else
-    hvi_text_add(&log, "%.*s.csv", (int)(ends ? length - tail : length), t->out);
+    hvi_text_add(&log, "%.*s.csv", hvi_stem_length(t->out), t->out);
   t->checkpoint = hvi_join_texts(t->out, ".checkpoint");
   t->log_path = hvi_text_take(&log);
   return t->checkpoint && t->log_path ? HVI_OK : hvi_error_memory(err, "file names");

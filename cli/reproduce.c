@@ -28,14 +28,6 @@ static void show_message(void *context, const char *line) {
   hvi_say("hvi: %s\n", line);
 }
 
-/* Two experiments of one name would write into one folder. */
-static const char *repeated_id(const job *j) {
-  const char *last = j->experiments[j->count - 1]->id;
-  for (size_t i = 0; i + 1 < j->count; i++)
-    if (strcmp(j->experiments[i]->id, last) == 0) return last;
-  return NULL;
-}
-
 /* Everything is read before anything is run. */
 static int load(job *j, const hvi_args *args) {
   const char *const *ids = hvi_study_ids();
@@ -45,9 +37,10 @@ static int load(job *j, const hvi_args *args) {
   for (size_t i = 0; i < count; i++) {
     const char *name = args->operand_count ? args->operands[i] : ids[i];
     HVI_CALL(hvi_study_new(&j->experiments[j->count], name, &hvi_fault));
-    j->count++;
-    const char *twice = repeated_id(j);
-    if (twice) return hvi_misuse("experiment '%s' is given twice; an id names a folder", twice);
+    const char *id = j->experiments[j->count++]->id;
+    for (size_t k = 0; k + 1 < j->count; k++)
+      if (strcmp(j->experiments[k]->id, id) == 0)
+        return hvi_misuse("experiment '%s' is given twice; an id names a folder", id);
   }
   return HVI_EXIT_DONE;
 }
@@ -96,7 +89,6 @@ static int run_all(job *j) {
 static void free_job(job *j) {
   for (size_t i = 0; i < j->count; i++) hvi_study_free(j->experiments[i]);
   for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
-  hvi_free(j);
 }
 
 static const char summary[] =
@@ -115,10 +107,9 @@ int hvi_cli_reproduce(int argc, char **argv) {
   hvi_args args = {"reproduce", "[ID|FILE]... [OPTION]...",
                    summary,     examples,
                    .max = MOST, .operand = "an experiment's ID or file"};
-  job *j = hvi_alloc(1, sizeof *j);
-  if (!j) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
-  hvi_study_settings *s = &j->settings;
-  *s = (hvi_study_settings){.out = "out", .progress = show_progress, .message = show_message};
+  HVI_OWN_BY(free_job)
+  job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message}};
+  hvi_study_settings *s = &j.settings;
   /* clang-format off */
   hvi_args_add(&args,
       {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
@@ -127,16 +118,14 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"jobs", 'j', HVI_SETTING_COUNT, &s->threads, .range = "[0,1024]", .help = "threads (0: one per core); the results are the same for any"},
       {"resume", 0, HVI_SETTING_FLAG, &s->resume, .help = "keep what an earlier run with the same settings finished"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &s->accept_other_bits, .help = "go on from what another level of instructions computed"},
-      {"tune", 0, HVI_SETTING_FLAG, &j->tune,
+      {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */
   hvi_args_talk(&args);
-  int code = hvi_args_parse(&args, argc, argv);
-  if (!code && quick && s->full) code = hvi_misuse("--quick and --full are one or the other");
-  if (!code) code = load(j, &args);
-  if (!code && j->tune && args.operand_count == 0)
-    code = hvi_misuse("--tune takes the experiments to tune by name");
-  if (!code) code = run_all(j);
-  free_job(j);
-  return code;
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
+  HVI_STEP(load(&j, &args));
+  if (j.tune && args.operand_count == 0)
+    return hvi_misuse("--tune takes the experiments to tune by name");
+  return run_all(&j);
 }

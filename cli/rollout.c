@@ -48,6 +48,12 @@ const char *hvi_base_name(const char *path) {
   return slash ? slash + 1 : path;
 }
 
+int hvi_stem_length(const char *path) {
+  const size_t length = strlen(path), tail = strlen(".safetensors");
+  const bool ends = length > tail && strcmp(path + length - tail, ".safetensors") == 0;
+  return (int)(ends ? length - tail : length);
+}
+
 static int open_job(hvi_rollout_job *job, const char *env_name) {
   hvi_rollout_settings *s = job->rollout;
   if (!job->policy_path) return hvi_misuse("the policy is missing: --policy FILE");

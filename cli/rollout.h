@@ -33,3 +33,5 @@ int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **a
 
 /* The name without its folders: notes tell nothing about the machine. */
 const char *hvi_base_name(const char *path);
+/* How long it is without ".safetensors" at its end. */
+int hvi_stem_length(const char *path);

@@ -328,9 +328,9 @@ static void print_json(const run *r) {
 static hvi_status probe_file(const char *path, hvi_error *err) {
   hvi_file file;
   if (!path) return HVI_OK;
-  hvi_status status = hvi_file_create(&file, path, err);
-  if (status == HVI_OK) hvi_file_discard(&file);
-  return status;
+  HVI_TRY(hvi_file_create(&file, path, err));
+  hvi_file_discard(&file);
+  return HVI_OK;
 }
 
 /* Closes the trace and saves theta. A failed file does not keep the result from being printed. */
