@@ -200,10 +200,8 @@ typedef struct bench {
 static int run_one(bench *b, size_t k) {
   b->run[k] = true;
   hvi_progress_start(benchmarks[k].name, benchmarks[k].count);
-  const hvi_status status =
-      benchmarks[k].run(benchmarks[k].rows, &b->done[k], &b->options, &hvi_fault);
-  hvi_progress_clear();
-  HVI_CALL(status);
+  HVI_CALL(hvi_progress_end(
+      benchmarks[k].run(benchmarks[k].rows, &b->done[k], &b->options, &hvi_fault)));
   if (!hvi_talk.json) {
     if (!b->only && k > 0) printf("\n");
     benchmarks[k].text(benchmarks[k].rows, b->done[k], &b->options);

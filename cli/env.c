@@ -285,9 +285,7 @@ static int env_bench(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
   hvi_progress_start("env", o.repeats);
-  const hvi_status status = bench_env_run(&result, &done, env, &o, &hvi_fault);
-  hvi_progress_clear();
-  HVI_CALL(status);
+  HVI_CALL(hvi_progress_end(bench_env_run(&result, &done, env, &o, &hvi_fault)));
   if (done) (hvi_talk.json ? bench_json : bench_text)(env, &result, &o);
   return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }

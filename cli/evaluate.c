@@ -214,9 +214,7 @@ static hvi_status make_testset(hvi_evaluate *e, const char *path, hvi_error *err
   HVI_TRY(hvi_evaluation_new(&trial, &e->spec, err));
   hvi_evaluation_free(trial);
   hvi_progress_start("test set", 1);
-  const hvi_status status = hvi_testset_make(path, e->task.env, e->task.policy, &s, &report, err);
-  hvi_progress_clear();
-  HVI_TRY(status);
+  HVI_TRY(hvi_progress_end(hvi_testset_make(path, e->task.env, e->task.policy, &s, &report, err)));
   e->interrupted = report.stopped;
   if (!report.stopped)
     hvi_say("test set of %zu states: %zu steps in %.1f s\n", s.states, report.steps,

@@ -50,10 +50,9 @@ static int run_one(job *j, hvi_study *e) {
   HVI_OWN char *text = NULL;
   hvi_claims *claims = &j->claims[j->finished];
   hvi_progress_start(e->id, PARTS);
-  const hvi_status status = j->tune ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
-                                    : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault);
-  hvi_progress_clear();
-  HVI_CALL(status);
+  HVI_CALL(hvi_progress_end(j->tune
+                                ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
+                                : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault)));
   if (stopped) return HVI_EXIT_INTERRUPTED;
   if (j->tune) {
     fputs(text, stdout);

@@ -71,9 +71,7 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
 
 static int run_job(hvi_rollout_job *job) {
   hvi_rollout_report report;
-  const hvi_status status = job->run(job, &report, &hvi_fault);
-  hvi_progress_clear();
-  HVI_CALL(status);
+  HVI_CALL(hvi_progress_end(job->run(job, &report, &hvi_fault)));
   if (report.stopped && !job->out) return hvi_complain(HVI_EXIT_INTERRUPTED, "interrupted");
   if (report.stopped)
     return hvi_complain(HVI_EXIT_INTERRUPTED,

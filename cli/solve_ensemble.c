@@ -154,10 +154,8 @@ int hvi_solve_ensemble(const hvi_solve *s) {
         "--ensemble draws random instances of a built-in problem, and '%s' is a file", setup.name);
   hvi_solve_header(&setup, common_eta(s));
   hvi_progress_start("instances", s->ensemble);
-  const hvi_status status =
-      hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &hvi_fault);
-  hvi_progress_clear();
-  HVI_CALL(status);
+  HVI_CALL(hvi_progress_end(
+      hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &hvi_fault)));
   HVI_OWN double *scratch = hvi_alloc_doubles(e->count);
   if (!scratch || e->rows == 0)
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");

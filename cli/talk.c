@@ -156,3 +156,8 @@ void hvi_progress_clear(void) {
   if (bar.visible) fputs("\r\033[K", stderr);
   bar.visible = false;
 }
+
+hvi_status hvi_progress_end(hvi_status status) {
+  hvi_progress_clear();
+  return status;
+}

@@ -89,5 +89,7 @@ void hvi_progress_title(const char *format, ...) __attribute__((format(printf, 1
 void hvi_progress_update(size_t done);
 /* The same for loops that tell how many there are in all; false once a signal has come. */
 bool hvi_progress_count(void *nothing, size_t done, size_t total);
-/* Wipes the bar's line, so that other text can follow. */
+/* Wipes the bar's line, so that other text can follow; the same after the call whose status it
+ * hands on. */
 void hvi_progress_clear(void);
+hvi_status hvi_progress_end(hvi_status status);
