@@ -283,8 +283,9 @@ static bool show(void *context, const hvi_evaluation *evaluation) {
   while (e->shown < count) show_row(&rows[e->shown++]);
   const size_t outer = hvi_evaluation_state(evaluation).outer;
   const double last = rows[count - 1].error;
-  hvi_progress_title("step %zu%s", outer,
-                     isnan(last) ? "" : hvi_format(", error %s", hvi_digits(last, 3, NULL)));
+  hvi_progress_title(isnan(last)
+                         ? hvi_format("step %zu", outer)
+                         : hvi_format("step %zu, error %s", outer, hvi_digits(last, 3, NULL)));
   hvi_progress_update(outer - e->first);
   return !hvi_signals_interrupted();
 }

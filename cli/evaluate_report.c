@@ -59,21 +59,18 @@ hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err) {
 }
 
 /* The columns of a row, and the noise that the error cannot fall below. */
-static char *trace_header(void) {
-  hvi_text t = {0};
+static const char *trace_header(void) {
+  const char *names = "";
   for (size_t j = 0; hvi_evaluation_column(j); j++)
-    hvi_text_add(&t, "%s,", hvi_evaluation_column(j));
-  hvi_text_add(&t, "noise");
-  return hvi_text_take(&t);
+    names = hvi_format("%s%s,", names, hvi_evaluation_column(j));
+  return hvi_format("%snoise", names);
 }
 
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e->evaluation, &count);
-  HVI_OWN char *header = trace_header();
   hvi_csv csv = {0};
-  if (!header) return hvi_error_memory(err, "a trace");
-  HVI_TRY(hvi_csv_open(&csv, e->file[HVI_FILE_TRACE], header, err));
+  HVI_TRY(hvi_csv_open(&csv, e->file[HVI_FILE_TRACE], trace_header(), err));
   for (size_t i = 0; i < count; i++) {
     for (size_t j = 0; hvi_evaluation_column(j); j++)
       hvi_csv_number(&csv, hvi_evaluation_cell(&rows[i], j));
@@ -85,10 +82,9 @@ hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
 
 /* A trace that is there is one of hvi's, by its header. */
 static hvi_status check_trace(const hvi_evaluate *e, hvi_error *err) {
-  const char *path = e->file[HVI_FILE_TRACE];
-  HVI_OWN char *text = NULL, *header = trace_header();
+  const char *path = e->file[HVI_FILE_TRACE], *header = trace_header();
+  HVI_OWN char *text = NULL;
   struct stat st;
-  if (!header) return hvi_error_memory(err, "a trace");
   if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
   HVI_TRY(hvi_file_read_text(&text, path, (size_t)st.st_size, err));
   if (strncmp(text, header, strlen(header)) == 0) return HVI_OK;

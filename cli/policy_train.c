@@ -174,7 +174,8 @@ static void show(training *t) {
   const double rate = (double)(r.step - t->first) / fmax(hvi_clock_now() - t->started, 1e-9);
   if (hvi_talk.live) {
     if (r.step % LOOK_EVERY != 0) return;
-    hvi_progress_title("step %zu, return %.5g, %.0f steps/s", r.step, r.mean_return, rate);
+    hvi_progress_title(
+        hvi_format("step %zu, return %.5g, %.0f steps/s", r.step, r.mean_return, rate));
     hvi_progress_update(r.step - t->first);
   } else if (r.step % LINE_EVERY == 0) {
     hvi_say("step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n", r.step,

@@ -18,7 +18,7 @@ typedef struct job {
 
 static bool show_progress(void *context, const char *id, const char *doing, double share) {
   (void)context;
-  hvi_progress_title("%s: %s", id, doing);
+  hvi_progress_title(hvi_format("%s: %s", id, doing));
   return hvi_progress_count(NULL, (size_t)(share * PARTS), PARTS);
 }
 

@@ -113,15 +113,10 @@ static struct {
 void hvi_progress_start(const char *title, size_t total) {
   bar.started = bar.shown = hvi_clock_now();
   bar.total = total;
-  hvi_progress_title("%s", title);
+  hvi_progress_title(title);
 }
 
-void hvi_progress_title(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(bar.title, sizeof bar.title, format, args);
-  va_end(args);
-}
+void hvi_progress_title(const char *title) { snprintf(bar.title, sizeof bar.title, "%s", title); }
 
 /* "2:05", or "1:02:05". */
 static const char *time_text(double seconds) {
@@ -131,12 +126,12 @@ static const char *time_text(double seconds) {
 }
 
 void hvi_progress_update(size_t done) {
-  static const char full[] = "##############################",
-                    empty[] = "..............................";
-  const double now = hvi_clock_now(),
-               share = done < bar.total ? (double)done / (double)bar.total : 1;
+  static const char full[] = "##############################";
+  static const char empty[] = "..............................";
+  if (!hvi_talk.live || hvi_talk.quiet || bar.total == 0) return;
+  const double now = hvi_clock_now(), share = fmin((double)done / (double)bar.total, 1.0);
   const int width = sizeof full - 1, filled = (int)(share * width);
-  if (!hvi_talk.live || hvi_talk.quiet || bar.total == 0 || now - bar.shown < 0.1) return;
+  if (now - bar.shown < 0.1) return;
   bar.shown = now;
   bar.visible = true;
   fprintf(stderr, "\r%s [%.*s%.*s] %3.0f %%  %s left \033[K", bar.title, filled, full,

@@ -85,7 +85,7 @@ bool hvi_signals_interrupted(void);
 /* A bar with the share done and the time left, on a terminal only and at most ten times a second.
  * There is one at a time. */
 void hvi_progress_start(const char *title, size_t total);
-void hvi_progress_title(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void hvi_progress_title(const char *title);
 void hvi_progress_update(size_t done);
 /* The same for loops that tell how many there are in all; false once a signal has come. */
 bool hvi_progress_count(void *nothing, size_t done, size_t total);
