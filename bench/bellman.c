@@ -113,8 +113,8 @@ static double fastest(arena *r, size_t row, size_t repeats) {
   return best;
 }
 
-hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bench_options *o,
-                             hvi_error *err) {
+hvi_status bench_bellman_run(void *measured, size_t *done, const bench_options *o, hvi_error *err) {
+  bellman_row *rows = measured;
   arena r;
   *done = 0;
   hvi_status status = prepare(&r, o->states, err);

@@ -19,5 +19,5 @@ enum { BELLMAN_TRIAD, BELLMAN_ROWS = 5 };
 
 /* Fills rows[BELLMAN_ROWS], the first being the plain streaming that the others are compared with;
  * *done says how many before an error or a stop. */
-hvi_status bench_bellman_run(bellman_row *rows, size_t *done, const bench_options *options,
+hvi_status bench_bellman_run(void *rows, size_t *done, const bench_options *options,
                              hvi_error *err);

@@ -275,8 +275,9 @@ static hvi_status measure(evaluate_row *row, const char *name, size_t repeats, h
   return status;
 }
 
-hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_options *o,
+hvi_status bench_evaluate_run(void *measured, size_t *done, const bench_options *o,
                               hvi_error *err) {
+  evaluate_row *rows = measured;
   static const char *const names[EVALUATE_ROWS] = {"lqr", "half_cheetah", "ant"};
   const size_t repeats = (o->repeats + OUTER - 1) / OUTER;
   hvi_status status = HVI_OK;

@@ -26,6 +26,6 @@ typedef struct evaluate_row {
 
 enum { EVALUATE_ROWS = 3, EVALUATE_BATCH = 1000, EVALUATE_INNER = 50 };
 
-/* Fills rows[EVALUATE_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_evaluate_run(evaluate_row *rows, size_t *done, const bench_options *options,
+/* Fills rows[EVALUATE_ROWS], each an evaluate_row; *done says how many before an error or a stop. */
+hvi_status bench_evaluate_run(void *rows, size_t *done, const bench_options *options,
                               hvi_error *err);

@@ -147,7 +147,8 @@ static hvi_status measure(games_row *row, const contender *c, const bench_option
   return status;
 }
 
-hvi_status bench_games_run(games_row *rows, size_t *done, const bench_options *o, hvi_error *err) {
+hvi_status bench_games_run(void *measured, size_t *done, const bench_options *o, hvi_error *err) {
+  games_row *rows = measured;
   pennies_row *kept = hvi_alloc(o->outer, sizeof *kept);
   if (!kept) return hvi_error_memory(err, "the hand-written loop's rows");
   hvi_status status = HVI_OK;

@@ -21,6 +21,5 @@ typedef struct games_row {
 
 enum { GAMES_ROWS = 10 };
 
-/* Fills rows[GAMES_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_games_run(games_row *rows, size_t *done, const bench_options *options,
-                           hvi_error *err);
+/* Fills rows[GAMES_ROWS], each a games_row; *done says how many before an error or a stop. */
+hvi_status bench_games_run(void *rows, size_t *done, const bench_options *options, hvi_error *err);

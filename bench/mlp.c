@@ -279,7 +279,8 @@ static hvi_status measure(mlp_row *row, const bench_options *o, hvi_error *err) 
   return status;
 }
 
-hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const bench_options *o, hvi_error *err) {
+hvi_status bench_mlp_run(void *measured, size_t *done, const bench_options *o, hvi_error *err) {
+  mlp_row *rows = measured;
   hvi_status status = HVI_OK;
   for (*done = 0; !status && *done < MLP_ROWS; ++*done) {
     if (o->progress && !o->progress(o->context, *done, MLP_ROWS)) break;

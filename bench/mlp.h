@@ -23,5 +23,5 @@ typedef struct mlp_row {
 
 enum { MLP_ROWS = 18 };
 
-/* Fills rows[MLP_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_mlp_run(mlp_row *rows, size_t *done, const bench_options *options, hvi_error *err);
+/* Fills rows[MLP_ROWS], each an mlp_row; *done says how many before an error or a stop. */
+hvi_status bench_mlp_run(void *rows, size_t *done, const bench_options *options, hvi_error *err);

@@ -169,7 +169,8 @@ static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {
   return status;
 }
 
-hvi_status bench_sac_run(sac_row *rows, size_t *done, const bench_options *o, hvi_error *err) {
+hvi_status bench_sac_run(void *measured, size_t *done, const bench_options *o, hvi_error *err) {
+  sac_row *rows = measured;
   static const sac_row sizes[SAC_ROWS] = {{.env = "half_cheetah", .obs = 17, .act = 6},
                                           {.env = "ant", .obs = 27, .act = 8}};
   hvi_status status = HVI_OK;

@@ -21,5 +21,5 @@ typedef struct sac_row {
 
 enum { SAC_ROWS = 2 };
 
-/* Fills rows[SAC_ROWS]; *done says how many before an error or a stop. */
-hvi_status bench_sac_run(sac_row *rows, size_t *done, const bench_options *options, hvi_error *err);
+/* Fills rows[SAC_ROWS], each a sac_row; *done says how many before an error or a stop. */
+hvi_status bench_sac_run(void *rows, size_t *done, const bench_options *options, hvi_error *err);

@@ -1,4 +1,5 @@
 /* hvi bench: speed, as ratios to limits measured in the same run. */
+#include "args.h"
 #include "base/base.h"
 #include "bellman.h"
 #include "commands.h"
@@ -10,46 +11,31 @@
 #include "talk.h"
 
 /* "0.97", or "-" where one of the two was not measured. */
-static const char *ratio(char text[16], double above, double below) {
-  if (isnan(above) || isnan(below)) return "-";
-  snprintf(text, 16, "%.2f", above / below);
-  return text;
-}
-
-static void print_trajectories(const games_row *rows, size_t count) {
-  char share[16], hand[16];
-  printf("one trajectory: nanoseconds per outer step\n");
-  printf("  %-8s %-8s %10s %10s %7s   %s\n", "game", "method", "hvi", "by hand", "ratio",
-         "per step: evaluations of g, J'u, F");
-  for (size_t i = 0; i < count; i++) {
-    const games_row *r = &rows[i];
-    snprintf(hand, sizeof hand, "%.1f", r->by_hand);
-    printf("  %-8s %-8s %10.1f %10s %7s   %.3g, %.3g, %.3g%s\n", r->game, r->label, r->trajectory,
-           isnan(r->by_hand) ? "-" : hand, ratio(share, r->trajectory, r->by_hand), r->model_passes,
-           r->grad_evals, r->f_evals, r->agrees ? "" : "   (the two disagree: this is a defect)");
-  }
-}
-
-static void print_ensembles(const games_row *rows, size_t count, size_t instances) {
-  char share[16];
-  printf("\nensemble of %zu instances, one thread: nanoseconds per outer step and instance\n",
-         instances);
-  printf("  %-8s %-8s %10s %12s %9s\n", "game", "method", "lanes", "one by one", "speed-up");
-  for (size_t i = 0; i < count; i++) {
-    const games_row *r = &rows[i];
-    printf("  %-8s %-8s %10.2f %12.1f %9s\n", r->game, r->label, r->lanes, r->one_by_one,
-           ratio(share, r->one_by_one, r->lanes));
-  }
+static const char *ratio(double above, double below) {
+  return isnan(above) || isnan(below) ? "-" : hvi_format("%.2f", above / below);
 }
 
 static void games_text(const void *rows, size_t count, const bench_options *o) {
-  print_trajectories(rows, count);
-  print_ensembles(rows, count, o->instances);
+  const games_row *first = rows, *end = first + count;
+  printf("one trajectory: nanoseconds per outer step\n");
+  printf("  %-8s %-8s %10s %10s %7s   %s\n", "game", "method", "hvi", "by hand", "ratio",
+         "per step: evaluations of g, J'u, F");
+  for (const games_row *r = first; r < end; r++)
+    printf("  %-8s %-8s %10.1f %10s %7s   %.3g, %.3g, %.3g%s\n", r->game, r->label, r->trajectory,
+           isnan(r->by_hand) ? "-" : hvi_format("%.1f", r->by_hand),
+           ratio(r->trajectory, r->by_hand), r->model_passes, r->grad_evals, r->f_evals,
+           r->agrees ? "" : "   (the two disagree: this is a defect)");
+  printf("\nensemble of %zu instances, one thread: nanoseconds per outer step and instance\n",
+         o->instances);
+  printf("  %-8s %-8s %10s %12s %9s\n", "game", "method", "lanes", "one by one", "speed-up");
+  for (const games_row *r = first; r < end; r++)
+    printf("  %-8s %-8s %10.2f %12.1f %9s\n", r->game, r->label, r->lanes, r->one_by_one,
+           ratio(r->one_by_one, r->lanes));
 }
 
-static void games_json(hvi_json *j, const void *rows, size_t i) {
+static void games_json(const void *rows, size_t i) {
   const games_row *r = (const games_row *)rows + i;
-  hvi_json_object(j, NULL, V("game", r->game), V("method", r->label),
+  hvi_json_object(NULL, V("game", r->game), V("method", r->label),
                   V("trajectory_ns", r->trajectory), V("by_hand_ns", r->by_hand),
                   V("ratio", r->trajectory / r->by_hand), V("lanes_ns", r->lanes),
                   V("one_by_one_ns", r->one_by_one), V("model_passes", r->model_passes),
@@ -61,77 +47,63 @@ static double bandwidth(const bellman_row *r) { return r->bytes / r->seconds; }
 static void bellman_text(const void *measured, size_t count, const bench_options *o) {
   const bellman_row *r = measured;
   const double limit = bandwidth(&r[BELLMAN_TRIAD]);
-  char share[16];
   printf("policy evaluation with %zu states, one thread: products and memory bandwidth\n",
          o->states);
   printf("  %-10s %-18s %10s %8s %10s\n", "product", "matrix", "ms", "GB/s", "of triad");
   for (size_t i = 0; i < count; i++, r++) {
     printf("  %-10s %-18s %10.2f %8.2f %10s\n", r->label, r->matrix, 1e3 * r->seconds,
-           1e-9 * bandwidth(r), ratio(share, bandwidth(r), limit));
+           1e-9 * bandwidth(r), ratio(bandwidth(r), limit));
   }
   printf("  bytes that must move; a gather from anywhere moves a whole cache line for its 8\n");
 }
 
-static void bellman_json(hvi_json *j, const void *rows, size_t i) {
+static void bellman_json(const void *rows, size_t i) {
   const bellman_row *all = rows, *r = all + i;
-  hvi_json_object(j, NULL, V("product", r->label), V("matrix", r->matrix), V("seconds", r->seconds),
+  hvi_json_object(NULL, V("product", r->label), V("matrix", r->matrix), V("seconds", r->seconds),
                   V("gb_per_s", 1e-9 * bandwidth(r)),
                   V("of_triad", bandwidth(r) / bandwidth(&all[BELLMAN_TRIAD])));
 }
 
-static void print_first_order(const mlp_row *rows, size_t count) {
-  char of_blas[16], of_own[16], of_peak[16];
+/* Rows of lm come after the gradient descent on the same network and batch. */
+static void mlp_text(const void *rows, size_t count, const bench_options *o) {
+  const mlp_row *first = rows, *end = first + count;
+  double gradient = NAN;
+  (void)o;
   printf("inner steps on networks 27-256x..-1, one thread, by its processor time\n");
   printf("  %6s %6s %-9s %12s %8s %9s %9s %9s\n", "layers", "batch", "optimizer", "us", "GFLOP/s",
          "of sgemm", "of own", "of best");
-  for (size_t i = 0; i < count; i++) {
-    const mlp_row *r = &rows[i];
-    if (!r->first_order) continue;
-    printf("  %6zu %6zu %-9s %12.1f %8.1f %9s %9s %9s\n", r->hidden, r->batch, r->optimizer,
-           1e6 * r->step, 1e-9 * r->flops / r->step, ratio(of_blas, r->sgemm, r->step),
-           ratio(of_own, r->own, r->step), ratio(of_peak, r->flops / r->step, r->peak));
-  }
+  for (const mlp_row *r = first; r < end; r++)
+    if (r->first_order)
+      printf("  %6zu %6zu %-9s %12.1f %8.1f %9s %9s %9s\n", r->hidden, r->batch, r->optimizer,
+             1e6 * r->step, 1e-9 * r->flops / r->step, ratio(r->sgemm, r->step),
+             ratio(r->own, r->step), ratio(r->flops / r->step, r->peak));
   printf("  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the step's\n"
          "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n");
-}
-
-/* The rows of lm, each after the gradient descent on the same network and batch. */
-static void print_newton(const mlp_row *rows, size_t count) {
-  char share[16];
-  double gradient = NAN;
   printf("\none exact damped step, lm(1) through J J': in gradient steps\n");
   printf("  %6s %6s %12s %8s\n", "layers", "batch", "us", "steps");
-  for (size_t i = 0; i < count; i++) {
-    const mlp_row *r = &rows[i];
+  for (const mlp_row *r = first; r < end; r++) {
     if (strcmp(r->optimizer, "gd") == 0) gradient = r->step;
-    if (r->first_order) continue;
-    printf("  %6zu %6zu %12.1f %8s\n", r->hidden, r->batch, 1e6 * r->step,
-           ratio(share, r->step, gradient));
+    if (!r->first_order)
+      printf("  %6zu %6zu %12.1f %8s\n", r->hidden, r->batch, 1e6 * r->step,
+             ratio(r->step, gradient));
   }
 }
 
-static void mlp_text(const void *rows, size_t count, const bench_options *o) {
-  (void)o;
-  print_first_order(rows, count);
-  print_newton(rows, count);
-}
-
-static void mlp_json(hvi_json *j, const void *rows, size_t i) {
+static void mlp_json(const void *rows, size_t i) {
   const mlp_row *r = (const mlp_row *)rows + i;
-  hvi_json_open(j, NULL, '{');
-  hvi_json_put(j, V("hidden_layers", r->hidden), V("batch", r->batch), V("optimizer", r->optimizer),
+  hvi_json_open(NULL, '{');
+  hvi_json_put(V("hidden_layers", r->hidden), V("batch", r->batch), V("optimizer", r->optimizer),
                V("step_seconds", r->step), V("sgemm_seconds", r->sgemm), V("own_seconds", r->own),
                V("of_sgemm", r->sgemm / r->step), V("of_own", r->own / r->step));
   if (r->first_order)
-    hvi_json_put(j, V("gflop_per_s", 1e-9 * r->flops / r->step),
+    hvi_json_put(V("gflop_per_s", 1e-9 * r->flops / r->step),
                  V("of_best", r->flops / r->step / r->peak));
-  hvi_json_close(j, '}');
+  hvi_json_close();
 }
 
 static void sac_text(const void *rows, size_t count, const bench_options *o) {
   const sac_row *r = rows;
   (void)o;
-  char share[16];
   printf("soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
          "thread, by its processor time\n");
   printf("  %-14s %9s %9s %9s %8s %9s\n", "sizes of", "critics", "actor", "both", "GFLOP/s",
@@ -139,15 +111,15 @@ static void sac_text(const void *rows, size_t count, const bench_options *o) {
   for (size_t i = 0; i < count; i++, r++) {
     const double both = r->critics + r->actor;
     printf("  %-14s %6.2f ms %6.2f ms %6.2f ms %8.1f %9s\n", r->env, 1e3 * r->critics,
-           1e3 * r->actor, 1e3 * both, 1e-9 * r->flops / both, ratio(share, r->sgemm, both));
+           1e3 * r->actor, 1e3 * both, 1e-9 * r->flops / both, ratio(r->sgemm, both));
   }
   printf("  of sgemm: the bare products' time by OpenBLAS over the updates'\n");
 }
 
-static void sac_json(hvi_json *j, const void *rows, size_t i) {
+static void sac_json(const void *rows, size_t i) {
   const sac_row *r = (const sac_row *)rows + i;
   const double both = r->critics + r->actor;
-  hvi_json_object(j, NULL, V("env", r->env), V("critics_seconds", r->critics),
+  hvi_json_object(NULL, V("env", r->env), V("critics_seconds", r->critics),
                   V("actor_seconds", r->actor), V("update_seconds", both),
                   V("sgemm_seconds", r->sgemm), V("of_sgemm", r->sgemm / both),
                   V("gflop_per_s", 1e-9 * r->flops / both));
@@ -156,7 +128,6 @@ static void sac_json(hvi_json *j, const void *rows, size_t i) {
 static void evaluate_text(const void *rows, size_t count, const bench_options *o) {
   const evaluate_row *r = rows;
   (void)o;
-  char share[16];
   size_t cores = 1;
   printf("policy evaluation, batches of %d, 256 and 256 hidden units, %d steps of adamw: an outer\n"
          "step, one thread, by its processor time, ms\n",
@@ -170,7 +141,7 @@ static void evaluate_text(const void *rows, size_t count, const bench_options *o
     }
     cores = r->cores;
     printf("  %-13s %9.2f %9.2f %9.1f %9s %+8.2f%% %+8.1f%% %9.2f\n", r->env, 1e3 * r->collect,
-           1e3 * r->targets, 1e3 * r->inner, ratio(share, r->sgemm, r->inner),
+           1e3 * r->targets, 1e3 * r->inner, ratio(r->sgemm, r->inner),
            100.0 * (r->step / (r->targets + r->inner) - 1.0), 100.0 * (r->together / r->step - 1.0),
            1e3 * r->measure);
   }
@@ -182,10 +153,10 @@ static void evaluate_text(const void *rows, size_t count, const bench_options *o
       cores);
 }
 
-static void evaluate_json(hvi_json *j, const void *rows, size_t i) {
+static void evaluate_json(const void *rows, size_t i) {
   const evaluate_row *r = (const evaluate_row *)rows + i;
   if (!r->available) return;
-  hvi_json_object(j, NULL, V("env", r->env), V("collect_seconds", r->collect),
+  hvi_json_object(NULL, V("env", r->env), V("collect_seconds", r->collect),
                   V("targets_seconds", r->targets), V("inner_seconds", r->inner),
                   V("sgemm_seconds", r->sgemm), V("of_sgemm", r->sgemm / r->inner),
                   V("step_seconds", r->step),
@@ -194,79 +165,63 @@ static void evaluate_json(hvi_json *j, const void *rows, size_t i) {
 }
 
 /* Each measures rows, and prints them for people or, one by one, as JSON. */
+static games_row games[GAMES_ROWS];
+static bellman_row bellman[BELLMAN_ROWS];
+static mlp_row mlp[MLP_ROWS];
+static sac_row sac[SAC_ROWS];
+static evaluate_row evaluate[EVALUATE_ROWS];
+
 enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, BENCHMARKS };
 
 static const struct {
   const char *name;
-  size_t rows, row_size;
+  void *rows;
+  size_t count;
+  hvi_status (*run)(void *rows, size_t *done, const bench_options *o, hvi_error *err);
   void (*text)(const void *rows, size_t count, const bench_options *o);
-  void (*json)(hvi_json *j, const void *rows, size_t i);
+  void (*json)(const void *rows, size_t i);
 } benchmarks[BENCHMARKS] = {
-    [GAMES] = {"games", GAMES_ROWS, sizeof(games_row), games_text, games_json},
-    [BELLMAN] = {"bellman", BELLMAN_ROWS, sizeof(bellman_row), bellman_text, bellman_json},
-    [MLP] = {"mlp", MLP_ROWS, sizeof(mlp_row), mlp_text, mlp_json},
-    [SAC] = {"sac", SAC_ROWS, sizeof(sac_row), sac_text, sac_json},
-    [EVALUATE] = {"evaluate", EVALUATE_ROWS, sizeof(evaluate_row), evaluate_text, evaluate_json},
+    [GAMES] = {"games", games, GAMES_ROWS, bench_games_run, games_text, games_json},
+    [BELLMAN] = {"bellman", bellman, BELLMAN_ROWS, bench_bellman_run, bellman_text, bellman_json},
+    [MLP] = {"mlp", mlp, MLP_ROWS, bench_mlp_run, mlp_text, mlp_json},
+    [SAC] = {"sac", sac, SAC_ROWS, bench_sac_run, sac_text, sac_json},
+    [EVALUATE] = {"evaluate", evaluate, EVALUATE_ROWS, bench_evaluate_run, evaluate_text,
+                  evaluate_json},
 };
 
 /* What was asked for, and what came out. */
 typedef struct bench {
   const char *only; /* the name of a benchmark, or NULL for all */
-  bool json;
-  hvi_talk talk;
   bench_options options;
-  void *rows[BENCHMARKS];
+  bool run[BENCHMARKS];
   size_t done[BENCHMARKS]; /* rows, before an error or a stop */
 } bench;
 
-static hvi_status measure(bench *b, size_t k, hvi_error *err) {
-  void *rows = b->rows[k];
-  size_t *done = &b->done[k];
-  switch (k) {
-  case GAMES:
-    return bench_games_run(rows, done, &b->options, err);
-  case BELLMAN:
-    return bench_bellman_run(rows, done, &b->options, err);
-  case MLP:
-    return bench_mlp_run(rows, done, &b->options, err);
-  case SAC:
-    return bench_sac_run(rows, done, &b->options, err);
-  default:
-    return bench_evaluate_run(rows, done, &b->options, err);
-  }
-}
-
 static int run_one(bench *b, size_t k) {
-  const size_t rows = benchmarks[k].rows;
-  hvi_progress bar = hvi_progress_new(&b->talk, benchmarks[k].name, rows);
-  hvi_error err = {HVI_OK, ""};
-  b->rows[k] = calloc(rows, benchmarks[k].row_size);
-  if (!b->rows[k]) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
-  b->options.progress = hvi_progress_count;
-  b->options.context = &bar;
-  const hvi_status status = measure(b, k, &err);
-  hvi_progress_clear(&bar);
-  if (status) return hvi_complain_error(&err);
-  if (!b->json) {
+  b->run[k] = true;
+  hvi_progress_start(benchmarks[k].name, benchmarks[k].count);
+  HVI_CALL(hvi_progress_end(
+      benchmarks[k].run(benchmarks[k].rows, &b->done[k], &b->options, &hvi_fault)));
+  if (!hvi_talk.json) {
     if (!b->only && k > 0) printf("\n");
-    benchmarks[k].text(b->rows[k], b->done[k], &b->options);
+    benchmarks[k].text(benchmarks[k].rows, b->done[k], &b->options);
   }
-  return b->done[k] < rows ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+  return b->done[k] < benchmarks[k].count ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
 static void print_json(const bench *b) {
   const bench_options *o = &b->options;
-  hvi_json j = hvi_json_begin();
-  hvi_json_count(&j, "repeats", o->repeats);
+  hvi_json_begin();
+  hvi_json_put(V("repeats", o->repeats));
   for (size_t k = 0; k < BENCHMARKS; k++) {
-    if (!b->rows[k]) continue;
-    if (k == GAMES) hvi_json_put(&j, V("outer", o->outer), V("instances", o->instances));
-    if (k == BELLMAN) hvi_json_count(&j, "states", o->states);
-    hvi_json_open(&j, benchmarks[k].name, '[');
-    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].json(&j, b->rows[k], i);
-    hvi_json_close(&j, ']');
+    if (!b->run[k]) continue;
+    if (k == GAMES) hvi_json_put(V("outer", o->outer), V("instances", o->instances));
+    if (k == BELLMAN) hvi_json_put(V("states", o->states));
+    hvi_json_open(benchmarks[k].name, '[');
+    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].json(benchmarks[k].rows, i);
+    hvi_json_close();
   }
-  hvi_json_close(&j, '}');
+  hvi_json_end();
 }
 
 static int run_bench(bench *b) {
@@ -277,12 +232,10 @@ static int run_bench(bench *b) {
     known = true;
     code = run_one(b, k);
   }
-  if (!known) {
+  if (!known)
     return hvi_misuse("there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate",
                       b->only);
-  }
-  if (b->json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json(b);
-  for (size_t k = 0; k < BENCHMARKS; k++) free(b->rows[k]);
+  if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json(b);
   return code;
 }
 
@@ -301,23 +254,24 @@ static const char examples[] =
     "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate";
 
 int hvi_cli_bench(int argc, char **argv) {
-  bench b = {.talk = hvi_talk_new(),
-             .options = {.repeats = 20, .outer = 1000, .instances = 1000, .states = 1000000}};
+  bench b = {.options = {.repeats = 20,
+                         .outer = 1000,
+                         .instances = 1000,
+                         .states = 1000000,
+                         .progress = hvi_progress_count}};
   hvi_args args = {"bench",  "[games|bellman|mlp|sac|evaluate] [OPTION]...",
                    summary,  examples,
                    .max = 1, .operand = "name of a benchmark"};
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
-      {"repeats", 0, HVI_ARG_SIZE, &b.options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
-      {"iters", 0, HVI_ARG_SIZE, &b.options.outer, .range = "[10,100000000]", .help = "outer steps of one trajectory"},
-      {"instances", 0, HVI_ARG_SIZE, &b.options.instances, .range = "[1,1000000]", .help = "instances of an ensemble"},
-      {"states", 0, HVI_ARG_SIZE, &b.options.states, .range = "[8,100000000]", .help = "states of the processes"},
-      {0}});
+  hvi_args_add(&args,
+      {"repeats", 0, HVI_SETTING_COUNT, &b.options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
+      {"iters", 0, HVI_SETTING_COUNT, &b.options.outer, .range = "[10,100000000]", .help = "outer steps of one trajectory"},
+      {"instances", 0, HVI_SETTING_COUNT, &b.options.instances, .range = "[1,1000000]", .help = "instances of an ensemble"},
+      {"states", 0, HVI_SETTING_COUNT, &b.options.states, .range = "[8,100000000]", .help = "states of the processes"});
   /* clang-format on */
-  hvi_args_json(&args, &b.json);
-  hvi_talk_options(&b.talk, &args);
-  int code;
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  hvi_args_json(&args);
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
   b.only = args.operand_count == 1 ? args.operands[0] : NULL;
   return run_bench(&b);
 }

@@ -1,8 +1,6 @@
 /* hvi data and hvi testset: transitions of a policy, states with their values, and what is in a file
  * of either. */
-#include "args.h"
 #include "base/base.h"
-#include "base/number.h"
 #include "commands.h"
 #include "json.h"
 #include "rollout.h"
@@ -11,6 +9,9 @@
 #include <hvi/testset.h>
 
 #include <inttypes.h>
+
+HVI_RELEASE(hvi_dataset)
+HVI_RELEASE(hvi_testset)
 
 /* The episodes of a data set. */
 typedef struct episodes {
@@ -40,27 +41,22 @@ static episodes count_episodes(const hvi_dataset *d) {
   return e;
 }
 
-/* Figures of a test set: its values, and what the horizon cuts off. */
-enum { VALUES = 7, CUT = 6 };
-
 /* A number of the text, the JSON object, or both; where it is not finite the text has no line. */
 typedef struct figure {
   const char *key;          /* NULL: not in the JSON */
-  const char *label, *unit; /* NULL: not in the text */
+  const char *label, *unit; /* NULL: not in the text; both NULL: the end */
   double value;
 } figure;
 
-static void figures_text(const figure *f, size_t count) {
-  char number[HVI_NUMBER_SIZE];
-  for (size_t i = 0; i < count; i++) {
-    if (!f[i].label || !isfinite(f[i].value)) continue;
-    printf("%-17s%s%s\n", f[i].label, hvi_number_short(number, f[i].value, 6), f[i].unit);
-  }
+static void figures_text(const figure *f) {
+  for (; f->key || f->label; f++)
+    if (f->label && isfinite(f->value))
+      printf("%-17s%s%s\n", f->label, hvi_digits(f->value, 6, NULL), f->unit);
 }
 
-static void figures_json(hvi_json *j, const figure *f, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (f[i].key) hvi_json_number(j, f[i].key, f[i].value);
+static void figures_json(const figure *f) {
+  for (; f->key || f->label; f++)
+    if (f->key) hvi_json_put(V(f->key, f->value));
 }
 
 static void origin_text(const hvi_provenance *o) {
@@ -74,68 +70,46 @@ static void origin_text(const hvi_provenance *o) {
 
 static const char *or_null(const char *text) { return *text ? text : NULL; }
 
-static hvi_json json_begin(const char *path, const char *contents, const hvi_provenance *o) {
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("file", path), V("contents", contents),
-               V("environment", or_null(o->environment)), V("policy", or_null(o->policy)),
-               V("fingerprint", or_null(o->fingerprint)), V("version", or_null(o->version)),
-               V("level", or_null(o->levels)), V("seed", o->seed), V("broken", o->broken));
-  return j;
+static void origin_json(const char *path, const char *contents, const hvi_provenance *o) {
+  hvi_json_begin();
+  hvi_json_put(V("file", path), V("contents", contents), V("environment", or_null(o->environment)),
+               V("policy", or_null(o->policy)), V("fingerprint", or_null(o->fingerprint)),
+               V("version", or_null(o->version)), V("level", or_null(o->levels)),
+               V("seed", o->seed), V("broken", o->broken));
 }
 
-static void json_end(hvi_json *j, const hvi_rollout_report *r) {
-  if (r)
-    hvi_json_object(j, "run", V("steps", r->steps), V("seconds", r->seconds),
-                    V("resumed_groups", r->resumed), V("damaged_bytes", r->damaged));
-  hvi_json_close(j, '}');
-}
-
-static void show_dataset(const char *path, const hvi_dataset *d, bool json,
-                         const hvi_rollout_report *report) {
+static void show_dataset(const char *path, const hvi_dataset *d) {
   const episodes e = count_episodes(d);
   const figure figures[] = {{"mean_reward", "mean reward", "", e.reward},
                             {"mean_return", "mean return", " of whole episodes", e.mean_return},
-                            {"mean_length", "mean length", " steps", e.length}};
-  if (json) {
-    hvi_json j = json_begin(path, "transitions", &d->origin);
-    hvi_json_put(&j, V("transitions", d->count), V("obs", d->obs), V("act", d->act),
+                            {"mean_length", "mean length", " steps", e.length},
+                            {0}};
+  if (hvi_talk.json) {
+    origin_json(path, "transitions", &d->origin);
+    hvi_json_put(V("transitions", d->count), V("obs", d->obs), V("act", d->act),
                  V("terminated", e.terminated), V("truncated", e.truncated));
-    figures_json(&j, figures, 3);
-    json_end(&j, report);
+    figures_json(figures);
     return;
   }
   printf("%s: %zu transitions, observations of %zu numbers, actions of %zu\n", path, d->count,
          d->obs, d->act);
   origin_text(&d->origin);
   printf("%-17s%zu terminated, %zu at the time limit\n", "episodes", e.terminated, e.truncated);
-  figures_text(figures, 3);
+  figures_text(figures);
 }
 
-static void testset_json(const char *path, const hvi_testset *s, const figure *values,
-                         const figure *cut, const hvi_rollout_report *report) {
-  hvi_json j = json_begin(path, "test set", &s->origin);
-  hvi_json_put(&j, V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
-               V("gamma", s->gamma), V("obs", s->obs), V("state", s->state));
-  figures_json(&j, values, VALUES);
-  hvi_json_open(&j, "truncation", '{');
-  figures_json(&j, cut, CUT);
-  hvi_json_bool(&j, "below_standard_error", hvi_testset_judge(s).below_error);
-  hvi_json_close(&j, '}');
-  json_end(&j, report);
-}
-
-static void show_testset(const char *path, const hvi_testset *s, bool json,
-                         const hvi_rollout_report *report) {
+static void show_testset(const char *path, const hvi_testset *s) {
   const hvi_testset_figures f = hvi_testset_judge(s);
-  const figure values[VALUES] = {
+  const figure values[] = {
       {"mean_value", "mean value", "", f.mean_value},
       {"sd_value", "spread of values", " (standard deviation over states)", f.sd_value},
       {"mean_standard_error", "standard error", " on average", f.mean_error},
       {"noise_floor", "noise floor", " (mean squared standard error)", f.noise_floor},
       {"terminated_share", NULL, NULL, f.terminated_share},
       {NULL, "terminated", " % of roll-outs", 100.0 * f.terminated_share},
-      {"mean_length", "mean length", " steps", f.mean_length}};
-  const figure cut[CUT] = {
+      {"mean_length", "mean length", " steps", f.mean_length},
+      {0}};
+  const figure cut[] = {
       {"share", "after horizon", " of a value (gamma^H)", f.after},
       {"tail", NULL, NULL, s->tail},
       {"put_back", "  put back", ", from the mean value", f.put_back},
@@ -144,53 +118,58 @@ static void show_testset(const char *path, const hvi_testset *s, bool json,
                      : " typically, NOT below the mean standard error: take a longer horizon",
        f.missing_typical},
       {"largest", "  at most", ", by the values found", f.missing_most},
-      {"bound", "  at most", ", by the bound on rewards", f.missing_bound}};
-  if (json) {
-    testset_json(path, s, values, cut, report);
+      {"bound", "  at most", ", by the bound on rewards", f.missing_bound},
+      {0}};
+  if (hvi_talk.json) {
+    origin_json(path, "test set", &s->origin);
+    hvi_json_put(V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
+                 V("gamma", s->gamma), V("obs", s->obs), V("state", s->state));
+    figures_json(values);
+    hvi_json_open("truncation", '{');
+    figures_json(cut);
+    hvi_json_put(V("below_standard_error", f.below_error));
+    hvi_json_close();
     return;
   }
   printf("%s: %zu states, %zu roll-outs of %zu steps each, gamma %g\n", path, s->count, s->rollouts,
          s->horizon, s->gamma);
   origin_text(&s->origin);
-  figures_text(values, VALUES);
-  figures_text(cut, CUT);
+  figures_text(values);
+  figures_text(cut);
 }
 
-static int file_info(const char *path, bool json, const hvi_rollout_report *report) {
+/* r: of the run that made the file, or NULL. */
+static int file_info(const char *path, const hvi_rollout_report *r) {
+  HVI_OWN_BY(hvi_testset_release) hvi_testset *set = NULL;
+  HVI_OWN_BY(hvi_dataset_release) hvi_dataset *data = NULL;
   hvi_tensors *t;
-  hvi_testset *set = NULL;
-  hvi_dataset *data = NULL;
-  hvi_error err;
-  if (hvi_tensors_read(&t, path, 0, &err)) return hvi_complain_error(&err);
+  HVI_CALL(hvi_tensors_read(&t, path, 0, &hvi_fault));
   const bool values = hvi_tensors_find(t, "returns") != NULL;
   hvi_tensors_free(t);
-  if (values ? hvi_testset_load(&set, path, &err) : hvi_dataset_load(&data, path, &err))
-    return hvi_complain_error(&err);
-  if (set) show_testset(path, set, json, report);
-  if (data) show_dataset(path, data, json, report);
-  hvi_testset_free(set);
-  hvi_dataset_free(data);
+  HVI_CALL(values ? hvi_testset_load(&set, path, &hvi_fault)
+                  : hvi_dataset_load(&data, path, &hvi_fault));
+  if (set) show_testset(path, set);
+  if (data) show_dataset(path, data);
+  if (!hvi_talk.json) return HVI_EXIT_DONE;
+  if (r)
+    hvi_json_object("run", V("steps", r->steps), V("seconds", r->seconds),
+                    V("resumed_groups", r->resumed), V("damaged_bytes", r->damaged));
+  hvi_json_end();
   return HVI_EXIT_DONE;
 }
 
 static int show_job(const hvi_rollout_job *job, const hvi_rollout_report *report) {
-  return file_info(job->out, job->json, report);
+  return file_info(job->out, report);
 }
 
 static hvi_status collect(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_dataset_collect(job->out, job->env, job->policy, job->settings, report, err);
+  return hvi_dataset_collect(job->out, job->task.env, job->task.policy, job->settings, report, err);
 }
 
 static int data_collect(int argc, char **argv) {
   hvi_collect_settings s = hvi_collect_defaults();
-  hvi_rollout_job job = {.doing = "transitions",
-                         .table = hvi_collect_table(),
-                         .letter = 'n',
-                         .settings = &s,
-                         .rollout = &s.run,
-                         .writes = true,
-                         .run = collect,
-                         .show = show_job};
+  hvi_rollout_job job = {"transitions", hvi_collect_table(), 'n', &s, &s.run,
+                         collect,       .show = show_job};
   hvi_args args = {
       "data collect", "ENV --policy FILE --out FILE [OPTION]...",
       "Runs episodes of ENV under a policy and writes their first N transitions, in order:\n"
@@ -203,16 +182,14 @@ static int data_collect(int argc, char **argv) {
 }
 
 static int data_info(int argc, char **argv) {
-  bool json = false;
-  int code;
   hvi_args args = {
       "data info", "FILE [OPTION]...",
       "Prints what a data set ('hvi data collect') or a test set ('hvi testset') holds.",
       "  hvi data info ant-data.safetensors\n  hvi data info ant-testset.safetensors --json",
       .operand = "file"};
-  hvi_args_json(&args, &json);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  return file_info(args.operands[0], json, NULL);
+  hvi_args_json(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  return file_info(args.operands[0], NULL);
 }
 
 int hvi_cli_data(int argc, char **argv) {
@@ -239,18 +216,13 @@ static const char testset_examples[] =
     "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
 
 static hvi_status make_testset(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_testset_make(job->out, job->env, job->policy, job->settings, report, err);
+  return hvi_testset_make(job->out, job->task.env, job->task.policy, job->settings, report, err);
 }
 
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
-  hvi_rollout_job job = {.doing = "roll-outs",
-                         .table = hvi_testset_table(),
-                         .settings = &s,
-                         .rollout = &s.run,
-                         .writes = true,
-                         .run = make_testset,
-                         .show = show_job};
+  hvi_rollout_job job = {"roll-outs",  hvi_testset_table(), 0, &s, &s.run,
+                         make_testset, .show = show_job};
   hvi_args args = {argv[0], "ENV --policy FILE --out FILE [OPTION]...", testset_summary,
                    .examples = testset_examples};
   return hvi_rollout_command(&job, &args, argc, argv);

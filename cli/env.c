@@ -1,5 +1,6 @@
 /* hvi env: the environments, what they are like, what they answer to actions, and their speed. */
 #include "env.h"
+#include "args.h"
 #include "base/base.h"
 #include "base/parallel.h"
 #include "commands.h"
@@ -10,78 +11,66 @@
 
 #include <hvi/rollout.h>
 
+HVI_RELEASE(hvi_env)
+
 static const char operand[] = "name of an environment";
 
 static void list_row(const hvi_env_kind *kind, const hvi_env *env) {
-  char obs[24] = "-", act[24] = "-";
-  if (env) {
-    snprintf(obs, sizeof obs, "%zu", env->obs);
-    snprintf(act, sizeof act, "%zu", env->act);
-  }
-  printf("  %-13s %5s %5s  %-8s %-5s  %s\n", kind->name, obs, act, kind->needs ? kind->needs : "-",
-         env ? "yes" : "no", kind->summary);
+  const char *needs = kind->needs ? kind->needs : "-";
+  printf("  %-13s %5s %5s  %-8s %-5s  %s\n", kind->name, env ? hvi_format("%zu", env->obs) : "-",
+         env ? hvi_format("%zu", env->act) : "-", needs, env ? "yes" : "no", kind->summary);
 }
 
-static void list_json(hvi_json *j, const hvi_env_kind *kind, const hvi_env *env,
-                      const hvi_error *why) {
-  hvi_json_open(j, NULL, '{');
-  hvi_json_put(j, V("name", kind->name), V("summary", kind->summary), V("needs", kind->needs),
+static void list_json(const hvi_env_kind *kind, const hvi_env *env) {
+  hvi_json_open(NULL, '{');
+  hvi_json_put(V("name", kind->name), V("summary", kind->summary), V("needs", kind->needs),
                V("available", (bool)(env != NULL)));
   if (env)
-    hvi_json_put(j, V("obs", env->obs), V("act", env->act));
+    hvi_json_put(V("obs", env->obs), V("act", env->act));
   else
-    hvi_json_text(j, "missing", why->text);
-  hvi_json_close(j, '}');
+    hvi_json_put(V("missing", hvi_fault.text));
+  hvi_json_close();
 }
 
-static int list_all(hvi_json *j) {
+static int list_all(void) {
   size_t count;
-  hvi_error missing = {HVI_OK, ""};
   const hvi_env_kind *kinds = hvi_env_list(&count);
+  hvi_error missing = {HVI_OK, ""};
   for (size_t k = 0; k < count; k++) {
-    hvi_env *env = NULL;
-    hvi_error err = {HVI_OK, ""};
-    const hvi_status status = hvi_env_new(&env, kinds[k].name, &err);
-    if (status && status != HVI_ERROR_UNSUPPORTED) return hvi_complain_error(&err);
-    if (status && !missing.status) missing = err;
-    if (j)
-      list_json(j, &kinds[k], env, &err);
-    else
-      list_row(&kinds[k], env);
-    hvi_env_free(env);
+    HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
+    const hvi_status status = hvi_env_new(&env, kinds[k].name, &hvi_fault);
+    if (status && status != HVI_ERROR_UNSUPPORTED) return hvi_complain_fault();
+    if (status && !missing.status) missing = hvi_fault;
+    (hvi_talk.json ? list_json : list_row)(&kinds[k], env);
   }
-  if (missing.status && !j) printf("\n%s\n", missing.text);
+  if (missing.status && !hvi_talk.json) printf("\n%s\n", missing.text);
   return HVI_EXIT_DONE;
 }
 
 static int env_list(int argc, char **argv) {
-  bool json = false;
-  int code;
   hvi_args args = {"env list", "[OPTION]...",
                    "Lists the environments, with the lengths of an observation and an action, and "
                    "which of them\nneed a library and have it.",
                    .examples = "  hvi env list\n  hvi env list --json"};
-  hvi_args_json(&args, &json);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  if (!json) {
+  hvi_args_json(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  if (!hvi_talk.json) {
     printf("  %-13s %5s %5s  %-8s %-5s\n", "name", "obs", "act", "needs", "there");
-    return list_all(NULL);
+    return list_all();
   }
-  hvi_json j = hvi_json_begin();
-  hvi_json_open(&j, "environments", '[');
-  code = list_all(&j);
-  hvi_json_close(&j, ']');
-  hvi_json_close(&j, '}');
+  hvi_json_begin();
+  hvi_json_open("environments", '[');
+  const int code = list_all();
+  hvi_json_end();
   return code;
 }
 
 static void info_json(const hvi_env *env) {
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("name", env->name), V("obs", env->obs), V("act", env->act),
-               V("state", env->state), V("low", env->low), V("high", env->high),
-               V("time_limit", env->time_limit), V("dt", env->dt), V("noisy", env->noisy),
-               V("reward_bound", env->reward_bound));
-  hvi_json_close(&j, '}');
+  hvi_json_begin();
+  hvi_json_put(V("name", env->name), V("obs", env->obs), V("act", env->act), V("state", env->state),
+               V("low", env->low), V("high", env->high), V("time_limit", env->time_limit),
+               V("dt", env->dt), V("noisy", env->noisy), V("reward_bound", env->reward_bound));
+  hvi_json_end();
 }
 
 static void info_text(const hvi_env *env) {
@@ -99,18 +88,14 @@ static void info_text(const hvi_env *env) {
 }
 
 static int env_info(int argc, char **argv) {
-  bool json = false;
-  int code;
   hvi_args args = {"env info", "ENV [OPTION]...",
                    "Prints the sizes, ranges and limits of an environment.",
                    "  hvi env info ant\n  hvi env info pendulum --json", .operand = operand};
-  hvi_args_json(&args, &json);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  hvi_env *env = NULL;
-  hvi_error err = {HVI_OK, ""};
-  if (hvi_env_new(&env, args.operands[0], &err)) return hvi_complain_error(&err);
-  (json ? info_json : info_text)(env);
-  hvi_env_free(env);
+  hvi_args_json(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
+  HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
+  (hvi_talk.json ? info_json : info_text)(env);
   return HVI_EXIT_DONE;
 }
 
@@ -118,57 +103,45 @@ static int env_info(int argc, char **argv) {
 typedef struct replay {
   const char *actions_path, *state_path, *out_path, *save_path;
   uint64_t seed;
-  bool seeded, json;
+  bool seeded;
   /* made on the way */
   hvi_env *env;
   hvi_array actions; /* [steps][act] */
-  double *rows;      /* [steps][obs + 2] */
-  double *state;     /* [state] at the end */
+  size_t steps;
+  double *rows; /* [steps][obs + 2] */
   hvi_replay got;
-  bool interrupted;
 } replay;
 
 /* An .npy file of finite numbers in rows of `width`; one row may come without its axis. */
 static int read_rows(hvi_array *a, const char *path, size_t width, const char *what) {
-  hvi_error err = {HVI_OK, ""};
-  if (hvi_npy_read(a, path, 0, &err)) return hvi_complain_error(&err);
+  HVI_CALL(hvi_npy_read(a, path, 0, &hvi_fault));
   const bool flat = a->dims == 1 && (a->shape[0] == width || width == 1);
-  if (!flat && !(a->dims == 2 && a->shape[1] == width)) {
-    return hvi_complain(HVI_EXIT_INPUT, "'%s' should have rows of %zu numbers: %s", path, width,
-                        what);
-  }
+  if (!flat && !(a->dims == 2 && a->shape[1] == width))
+    return hvi_bad_input("'%s' should have rows of %zu numbers: %s", path, width, what);
   if (!hvi_vec_finite(a->data, a->size))
-    return hvi_complain(HVI_EXIT_INPUT, "'%s' has a number that is not finite", path);
+    return hvi_bad_input("'%s' has a number that is not finite", path);
   return HVI_EXIT_DONE;
 }
 
 static int load_state(replay *r) {
-  hvi_array state = {0};
-  char what[96];
-  snprintf(what, sizeof what, "a saved state of %s", r->env->name);
-  int code = read_rows(&state, r->state_path, r->env->state, what);
-  if (!code && state.size != r->env->state) {
-    code = hvi_complain(HVI_EXIT_INPUT, "'%s' has %zu states; one is needed", r->state_path,
-                        state.size / r->env->state);
-  }
-  if (!code) hvi_env_restore(r->env, state.data);
-  hvi_array_free(&state);
-  return code;
+  const size_t size = r->env->state;
+  HVI_OWN_BY(hvi_array_free) hvi_array state = {0};
+  HVI_STEP(read_rows(&state, r->state_path, size, hvi_format("a saved state of %s", r->env->name)));
+  if (state.size != size)
+    return hvi_bad_input("'%s' has %zu states; one is needed", r->state_path, state.size / size);
+  hvi_env_restore(r->env, state.data);
+  return HVI_EXIT_DONE;
 }
 
 static int open_replay(replay *r, const char *name) {
-  hvi_error err = {HVI_OK, ""};
-  char what[96];
-  if (hvi_env_new(&r->env, name, &err)) return hvi_complain_error(&err);
-  snprintf(what, sizeof what, "an action of %s each", r->env->name);
-  int code = read_rows(&r->actions, r->actions_path, r->env->act, what);
-  if (!code && r->state_path) code = load_state(r);
-  if (code) return code;
-  const size_t steps = r->actions.size / r->env->act;
-  r->rows = hvi_alloc(steps, (r->env->obs + 2) * sizeof(double));
-  r->state = hvi_alloc_doubles(r->env->state);
-  if (r->rows && r->state) return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", steps);
+  HVI_CALL(hvi_env_new(&r->env, name, &hvi_fault));
+  HVI_STEP(read_rows(&r->actions, r->actions_path, r->env->act,
+                     hvi_format("an action of %s each", r->env->name)));
+  if (r->state_path) HVI_STEP(load_state(r));
+  r->steps = r->actions.size / r->env->act;
+  r->rows = hvi_alloc(r->steps, (r->env->obs + 2) * sizeof(double));
+  if (r->rows) return HVI_EXIT_DONE;
+  return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
 }
 
 static bool stop_replay(void *context) {
@@ -176,63 +149,49 @@ static bool stop_replay(void *context) {
   return hvi_signals_interrupted();
 }
 
-static void run_replay(replay *r) {
-  hvi_rng rng = hvi_rng_new(r->seed, "replay", 0);
-  hvi_rng *noise = r->seeded ? &rng : NULL;
-  const size_t steps = r->actions.size / r->env->act;
-  if (!r->state_path) hvi_env_reset(r->env, noise);
-  r->got = hvi_env_replay(r->env, r->actions.data, steps, noise, r->rows, stop_replay, NULL);
-  r->interrupted = r->got.done < steps && !r->got.terminated;
-}
-
-static int write_files(replay *r) {
-  hvi_error err = {HVI_OK, ""};
+static int write_files(const replay *r) {
   const size_t shape[] = {r->got.done, r->env->obs + 2};
-  if (r->out_path && hvi_npy_write(r->out_path, r->rows, 2, shape, &err))
-    return hvi_complain_error(&err);
+  if (r->out_path) HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, &hvi_fault));
   if (!r->save_path) return HVI_EXIT_DONE;
-  hvi_env_save(r->env, r->state);
-  const hvi_status status = hvi_npy_write(r->save_path, r->state, 1, &r->env->state, &err);
-  return status ? hvi_complain_error(&err) : HVI_EXIT_DONE;
+  HVI_OWN double *state = hvi_alloc_doubles(r->env->state);
+  if (!state)
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
+  hvi_env_save(r->env, state);
+  HVI_CALL(hvi_npy_write(r->save_path, state, 1, &r->env->state, &hvi_fault));
+  return HVI_EXIT_DONE;
 }
 
 static void replay_json(const replay *r) {
-  const size_t obs = r->env->obs;
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("name", r->env->name), V("steps", r->got.done), V("return", r->got.sum),
+  const size_t obs = r->env->obs, shown = r->out_path ? 0 : r->got.done;
+  hvi_json_begin();
+  hvi_json_put(V("name", r->env->name), V("steps", r->got.done), V("return", r->got.sum),
                V("terminated", r->got.terminated), V("broken", r->got.broken));
-  if (r->got.limit_at) hvi_json_count(&j, "time_limit_at", r->got.limit_at);
-  if (!r->out_path) hvi_json_open(&j, "rows", '[');
-  for (size_t t = 0; !r->out_path && t < r->got.done; t++) {
-    const double *row = r->rows + t * (obs + 2);
-    hvi_json_open(&j, NULL, '{');
-    hvi_json_numbers(&j, "observation", row, obs);
-    hvi_json_put(&j, V("reward", row[obs]), V("terminated", (bool)(row[obs + 1] != 0.0)));
-    hvi_json_close(&j, '}');
-  }
-  if (!r->out_path) hvi_json_close(&j, ']');
-  hvi_json_close(&j, '}');
+  if (r->got.limit_at) hvi_json_put(V("time_limit_at", r->got.limit_at));
+  if (!r->out_path) hvi_json_open("rows", '[');
+  for (const double *row = r->rows; row < r->rows + shown * (obs + 2); row += obs + 2)
+    hvi_json_object(NULL, hvi_value_numbers("observation", row, obs), V("reward", row[obs]),
+                    V("terminated", (bool)(row[obs + 1] != 0.0)));
+  hvi_json_end();
 }
 
 static void replay_text(const replay *r) {
   printf("%s: %zu steps, return %.17g\n", r->env->name, r->got.done, r->got.sum);
   if (r->got.limit_at) printf("the time limit was reached at step %zu\n", r->got.limit_at);
-  if (r->got.terminated && !r->got.broken) {
-    printf("the episode terminated at step %zu of %zu\n", r->got.done,
-           r->actions.size / r->env->act);
-  }
+  if (r->got.terminated && !r->got.broken)
+    printf("the episode terminated at step %zu of %zu\n", r->got.done, r->steps);
 }
 
-static int end_replay(replay *r) {
-  const int code = write_files(r);
-  if (code) return code;
-  (r->json ? replay_json : replay_text)(r);
-  if (r->got.broken) {
+static int run_replay(replay *r) {
+  hvi_rng rng = hvi_rng_new(r->seed, "replay", 0), *noise = r->seeded ? &rng : NULL;
+  if (!r->state_path) hvi_env_reset(r->env, noise);
+  r->got = hvi_env_replay(r->env, r->actions.data, r->steps, noise, r->rows, stop_replay, NULL);
+  HVI_STEP(write_files(r));
+  (hvi_talk.json ? replay_json : replay_text)(r);
+  if (r->got.broken)
     return hvi_complain(
         HVI_EXIT_DIVERGED,
         "the simulation broke at step %zu: its numbers left the range it can handle", r->got.done);
-  }
-  return r->interrupted ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+  return r->got.done < r->steps && !r->got.terminated ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
 static const char replay_summary[] = "Gives an environment the actions of a file and keeps what it "
@@ -246,49 +205,40 @@ static const char replay_examples[] =
     "  hvi env replay half_cheetah --actions b.npy --state s.npy --json";
 
 static int env_replay(int argc, char **argv) {
-  hvi_talk talk = hvi_talk_new();
   replay r = {0};
-  int code;
   hvi_args args = {"env replay", "ENV --actions FILE [OPTION]...", replay_summary, replay_examples,
                    .operand = operand};
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
-      {"actions", 0, HVI_ARG_TEXT, &r.actions_path, .value = "FILE", .help = ".npy file of actions, one row a step"},
-      {"state", 0, HVI_ARG_TEXT, &r.state_path, .value = "FILE",
+  hvi_args_add(&args,
+      {"actions", 0, HVI_SETTING_TEXT, &r.actions_path, .value = "FILE", .help = ".npy file of actions, one row a step"},
+      {"state", 0, HVI_SETTING_TEXT, &r.state_path, .value = "FILE",
        .help = ".npy file of a saved state to start from (the initial state without noise)"},
-      {"seed", 0, HVI_ARG_SEED, &r.seed,
+      {"seed", 0, HVI_SETTING_SEED, &r.seed,
        .help = "draw the initial state, and the noise of steps where there is any; without it there is no noise"},
-      {"out", 0, HVI_ARG_TEXT, &r.out_path, .value = "FILE",
+      {"out", 0, HVI_SETTING_TEXT, &r.out_path, .value = "FILE",
        .help = "write rows of observation, reward, terminated (0 or 1) as an .npy file"},
-      {"save-state", 0, HVI_ARG_TEXT, &r.save_path, .value = "FILE", .help = "write the state at the end, for --state"},
-      {"json", 0, HVI_ARG_FLAG, &r.json, .help = "one JSON object on stdout, with the rows unless --out"},
-      {0}});
+      {"save-state", 0, HVI_SETTING_TEXT, &r.save_path, .value = "FILE", .help = "write the state at the end, for --state"},
+      {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "one JSON object on stdout, with the rows unless --out"});
   /* clang-format on */
-  hvi_talk_options(&talk, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!r.actions_path) return hvi_misuse("env replay needs --actions FILE");
   r.seeded = hvi_args_given(&args, "seed");
-  code = open_replay(&r, args.operands[0]);
-  if (!code) {
-    run_replay(&r);
-    code = end_replay(&r);
-  }
+  int code = open_replay(&r, args.operands[0]);
+  if (!code) code = run_replay(&r);
   hvi_env_free(r.env);
   hvi_array_free(&r.actions);
   hvi_free(r.rows);
-  hvi_free(r.state);
   return code;
 }
 
 static void bench_text(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
   printf("%s, %zu steps, the fastest of %zu: steps per second\n", env->name, o->steps, o->repeats);
   printf("  one environment        %12.0f", 1.0 / r->one);
-  if (isnan(r->bare)) {
-    printf("\n");
-  } else {
-    printf("   %.3f of the bare loop\n", r->bare / r->one);
-    printf("  bare loop of mj_step   %12.0f\n", 1.0 / r->bare);
-  }
+  if (!isnan(r->bare))
+    printf("   %.3f of the bare loop\n  bare loop of mj_step   %12.0f", r->bare / r->one,
+           1.0 / r->bare);
+  printf("\n");
   printf("  batch of %3zu, 1 thread %13.0f\n", r->batch, 1.0 / r->batch_one);
   printf("  the same, %2zu threads   %12.0f   %.2f times one thread\n", o->threads,
          1.0 / r->batch_all, r->batch_one / r->batch_all);
@@ -296,31 +246,14 @@ static void bench_text(const hvi_env *env, const env_bench_result *r, const env_
 }
 
 static void bench_json(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("name", env->name), V("steps", o->steps), V("repeats", o->repeats),
+  hvi_json_begin();
+  hvi_json_put(V("name", env->name), V("steps", o->steps), V("repeats", o->repeats),
                V("threads", o->threads), V("batch", r->batch), V("steps_per_s", 1.0 / r->one),
                V("bare_steps_per_s", 1.0 / r->bare), V("of_bare", r->bare / r->one),
                V("batch_steps_per_s_1_thread", 1.0 / r->batch_one),
                V("batch_steps_per_s", 1.0 / r->batch_all),
                V("scaling", r->batch_one / r->batch_all), V("agrees", r->agrees));
-  hvi_json_close(&j, '}');
-}
-
-static int run_bench(const char *name, env_bench_options *o, bool json, const hvi_talk *talk) {
-  hvi_env *env = NULL;
-  hvi_error err = {HVI_OK, ""};
-  env_bench_result result;
-  bool done;
-  if (hvi_env_new(&env, name, &err)) return hvi_complain_error(&err);
-  hvi_progress bar = hvi_progress_new(talk, "env", o->repeats);
-  o->progress = hvi_progress_count;
-  o->context = &bar;
-  const hvi_status status = bench_env_run(&result, &done, env, o, &err);
-  hvi_progress_clear(&bar);
-  if (!status && done) (json ? bench_json : bench_text)(env, &result, o);
-  hvi_env_free(env);
-  if (status) return hvi_complain_error(&err);
-  return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+  hvi_json_end();
 }
 
 static const char bench_summary[] =
@@ -330,25 +263,31 @@ static const char bench_summary[] =
     "measurements are repeated in turn, and the fastest of each counts.";
 
 static int env_bench(int argc, char **argv) {
-  hvi_talk talk = hvi_talk_new();
-  env_bench_options o = {.repeats = 10, .steps = 1000, .threads = hvi_parallel_cores()};
-  bool json = false;
-  int code;
+  HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
+  env_bench_options o = {.repeats = 10,
+                         .steps = 1000,
+                         .threads = hvi_parallel_cores(),
+                         .progress = hvi_progress_count};
+  env_bench_result result;
+  bool done;
   hvi_args args = {"env bench", "ENV [OPTION]...", bench_summary,
                    "  hvi env bench ant --threads 2\n"
                    "  hvi env bench half_cheetah --steps 5000 --json",
                    .operand = operand};
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
-      {"threads", 0, HVI_ARG_SIZE, &o.threads, .range = "[1,1024]", .help = "threads of the batch (one per core)"},
-      {"steps", 0, HVI_ARG_SIZE, &o.steps, .range = "[1,1000000000]", .help = "steps of one measurement"},
-      {"repeats", 0, HVI_ARG_SIZE, &o.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
-      {0}});
+  hvi_args_add(&args,
+      {"threads", 0, HVI_SETTING_COUNT, &o.threads, .range = "[1,1024]", .help = "threads of the batch (one per core)"},
+      {"steps", 0, HVI_SETTING_COUNT, &o.steps, .range = "[1,1000000000]", .help = "steps of one measurement"},
+      {"repeats", 0, HVI_SETTING_COUNT, &o.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"});
   /* clang-format on */
-  hvi_args_json(&args, &json);
-  hvi_talk_options(&talk, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  return run_bench(args.operands[0], &o, json, &talk);
+  hvi_args_json(&args);
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
+  hvi_progress_start("env", o.repeats);
+  HVI_CALL(hvi_progress_end(bench_env_run(&result, &done, env, &o, &hvi_fault)));
+  if (done) (hvi_talk.json ? bench_json : bench_text)(env, &result, &o);
+  return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
 int hvi_cli_env(int argc, char **argv) {

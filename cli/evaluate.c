@@ -2,7 +2,6 @@
 #include "base/base.h"
 #include "evaluate_parts.h"
 
-#include "base/number.h"
 #include "base/parallel.h"
 #include "base/suggest.h"
 #include "commands.h"
@@ -37,39 +36,37 @@ static const char shared_by_adam[] = "inner_lr inner_lr_decay";
 
 static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
+  hvi_args_add(args,
       {.name = "transitions"},
-      {"policy", 0, HVI_ARG_TEXT, &e->policy_path, .value = "FILE",
+      {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE",
        .help = "the policy (.safetensors), or 'default': the environment's own"},
-      {"data", 0, HVI_ARG_TEXT, &e->data_path, .value = "FILE", .help = "transitions ('hvi data collect') instead of an environment"},
-      {"testset", 0, HVI_ARG_TEXT, &e->testset_path, .value = "FILE",
+      {"data", 0, HVI_SETTING_TEXT, &e->data_path, .value = "FILE", .help = "transitions ('hvi data collect') instead of an environment"},
+      {"testset", 0, HVI_SETTING_TEXT, &e->testset_path, .value = "FILE",
        .help = "states and values to measure the error with ('hvi testset')"},
-      {"test-states", 0, HVI_ARG_SIZE, &e->test_states, .range = "[0,1e9]",
-       .help = "without --testset: states of a small one made from ENV first (0: none)"},
-      {0}});
+      {"test-states", 0, HVI_SETTING_COUNT, &e->test_states, .range = "[0,1e9]",
+       .help = "without --testset: states of a small one made from ENV first (0: none)"});
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
-  hvi_args_add(args, (hvi_arg[]){
+  hvi_args_add(args,
       {.name = "method"},
-      {"method", 0, HVI_ARG_TEXT, &e->setup.method, .value = "NAME",
-       .help = "an optimizer (adamw), a preset or a baseline ('hvi list'), or td-target, residual-gradient, tdc, tdrc"},
-      {0}});
+      {"method", 0, HVI_SETTING_TEXT, &e->setup.method, .value = "NAME",
+       .help = "an optimizer (adamw), a preset or a baseline ('hvi list'), or td-target, residual-gradient, tdc, tdrc"});
   hvi_args_settings(args, hvi_evaluation_table(), &e->spec, NULL);
   hvi_args_settings(args, hvi_settings_table(), &e->setup.asked, left_out);
-  hvi_args_add(args, (hvi_arg[]){
+  hvi_args_add(args,
       {.name = "run"},
-      {"steps", 0, HVI_ARG_SIZE, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
-      {"threads", 0, HVI_ARG_SIZE, &e->threads, .range = "[0,1024]", .value = "T",
+      {"steps", 0, HVI_SETTING_COUNT, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
+      {"threads", 0, HVI_SETTING_COUNT, &e->threads, .range = "[0,1024]", .value = "T",
        .help = "threads (0: one per core); the results are the same for any"},
-      {"checkpoint-every", 0, HVI_ARG_SIZE, &e->every, .range = "[1,1e9]", .help = "outer steps between checkpoints"},
-      {"resume", 0, HVI_ARG_FLAG, &e->resume, .help = "go on from the checkpoint, if there is one"},
-      {"fresh", 0, HVI_ARG_FLAG, &e->fresh, .help = "begin anew although there is a checkpoint"},
-      {"accept-other-bits", 0, HVI_ARG_FLAG, &e->spec.accept_other_bits, .help = "go on from what another level of instructions computed"},
-      {"out", 'o', HVI_ARG_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
-      {"gap", 0, HVI_ARG_FLAG, &e->gap,
-       .help = "with --data: the Bellman gap on all of the data, at each measurement (otherwise at the end, on one batch)"},
-      {"json", 0, HVI_ARG_FLAG, &e->json, .help = "the result as one JSON object"},
-      {0}});
+      {"checkpoint-every", 0, HVI_SETTING_COUNT, &e->every, .range = "[1,1e9]", .help = "outer steps between checkpoints"},
+      {"resume", 0, HVI_SETTING_FLAG, &e->resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_SETTING_FLAG, &e->fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_SETTING_FLAG, &e->spec.accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {"out", 'o', HVI_SETTING_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
+      {"gap", 0, HVI_SETTING_FLAG, &e->gap,
+       .help = "with --data: the Bellman gap on all of the data, at each measurement (otherwise at the end, on one batch)"});
   /* clang-format on */
+  hvi_args_json(args);
+  hvi_args_talk(args);
 }
 
 /* What does not go together. */
@@ -125,16 +122,11 @@ static int apply_rule(hvi_setup *s, const hvi_args *args) {
   return hvi_setup_apply(s, args);
 }
 
-/* A preset or a baseline, which stays what it is. */
-static bool is_own(const hvi_setup *s) {
-  return s->settings.baseline || strcmp(s->method, s->settings.optimizer->name) != 0;
-}
-
 /* The defaults of an evaluation where no option says otherwise. */
 static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
   const hvi_settings ours = hvi_evaluation_defaults().settings;
-  const bool own = is_own(s);
+  const bool own = !hvi_setup_is_plain(s); /* a preset or a baseline stays what it is */
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
   if (own && !hvi_args_given(args, "polyak")) e->spec.polyak = 0.0;
@@ -157,7 +149,7 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
 static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
   const hvi_settings *s = &e->setup.settings;
   hvi_value_spec *v = &e->spec.value;
-  const bool own = is_own(&e->setup);
+  const bool own = !hvi_setup_is_plain(&e->setup);
   const bool fits =
       !own && !v->returns && !e->data_path && s->accelerate != HVI_ACCELERATE_ANDERSON;
   if (!fits && !hvi_args_given(args, "lambda")) v->lambda = 0.0;
@@ -172,8 +164,7 @@ static int choose_method(hvi_evaluate *e, const hvi_args *args) {
   s->settings.seed = s->seed = e->spec.seed;
   const bool learns = hvi_method_apply(&s->settings, s->method, hvi_value_rules()) &&
                       s->settings.baseline == HVI_BASELINE_RULE;
-  const int code = learns ? apply_rule(s, args) : hvi_setup_method(s, args);
-  if (code != HVI_EXIT_DONE) return code;
+  HVI_STEP(learns ? apply_rule(s, args) : hvi_setup_method(s, args));
   apply_defaults(e, args);
   choose_lambda(e, args);
   if (!hvi_args_given(args, "eta") && !learns) s->settings.eta = 1.0;
@@ -184,13 +175,16 @@ static int choose_method(hvi_evaluate *e, const hvi_args *args) {
 /* The solver draws one batch ahead. */
 static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
-  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, err));
   size_t rows;
+  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, err));
   if (!hvi_multiply_sizes(s->value.buffer + e->steps + 1, e->batch, &rows)) rows = 0;
   s->value.draw = HVI_VALUE_FRESH;
   s->value.batch = e->batch + s->value.replay;
-  return hvi_collector_new(&e->collector, e->task.env, e->task.policy, e->setup.seed, e->threads,
-                           rows, err);
+  HVI_TRY(hvi_collector_new(&e->collector, e->task.env, e->task.policy, e->setup.seed, e->threads,
+                            rows, err));
+  s->stream = hvi_stream_of_collector(e->collector);
+  s->value.data = hvi_collector_data(e->collector);
+  return HVI_OK;
 }
 
 static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
@@ -203,61 +197,38 @@ static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Whose values are asked for, and the spec but for the test set. */
-static hvi_status open_task(hvi_evaluate *e, hvi_error *err) {
-  hvi_evaluation_spec *s = &e->spec;
-  HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
-  if (e->collector) {
-    s->stream = hvi_stream_of_collector(e->collector);
-    s->value.data = hvi_collector_data(e->collector);
-  }
-  s->settings = e->setup.settings;
-  s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
-  return HVI_OK;
-}
-
-static bool on_rollouts(void *context, size_t done, size_t total) {
-  hvi_progress *bar = context;
-  bar->total = total;
-  hvi_progress_update(bar, done);
-  return !hvi_signals_interrupted();
-}
-
 /* A small test set beside the network. Settings that do not go together are told before, and not
  * after. */
 static hvi_status make_testset(hvi_evaluate *e, const char *path, hvi_error *err) {
   hvi_evaluation *trial = NULL;
-  hvi_rollout_report report = {0};
+  hvi_rollout_report report;
   hvi_testset_settings s = hvi_testset_defaults();
-  hvi_progress bar = hvi_progress_new(&e->talk, "test set", 1);
   s.run = (hvi_rollout_settings){.seed = e->setup.seed,
                                  .threads = e->threads,
                                  .partial = e->resume ? HVI_PARTIAL_RESUME : HVI_PARTIAL_FRESH,
                                  .accept_other_bits = e->spec.accept_other_bits,
-                                 .policy_name = hvi_rollout_base_name(e->policy_path),
-                                 .progress = on_rollouts,
-                                 .progress_context = &bar};
+                                 .policy_name = hvi_base_name(e->policy_path),
+                                 .progress = hvi_progress_count};
   s.states = e->test_states;
   s.gamma = e->spec.value.gamma;
-  hvi_status status = hvi_evaluation_new(&trial, &e->spec, err);
+  HVI_TRY(hvi_evaluation_new(&trial, &e->spec, err));
   hvi_evaluation_free(trial);
-  if (!status) status = hvi_testset_make(path, e->task.env, e->task.policy, &s, &report, err);
-  hvi_progress_clear(&bar);
+  hvi_progress_start("test set", 1);
+  HVI_TRY(hvi_progress_end(hvi_testset_make(path, e->task.env, e->task.policy, &s, &report, err)));
   e->interrupted = report.stopped;
-  if (!status && !report.stopped)
-    hvi_say(&e->talk, "test set of %zu states: %zu steps in %.1f s\n", s.states, report.steps,
+  if (!report.stopped)
+    hvi_say("test set of %zu states: %zu steps in %.1f s\n", s.states, report.steps,
             report.seconds);
-  return status;
+  return HVI_OK;
 }
 
 /* The one that was asked for, or a small one, which may be of an earlier run. */
 static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err) {
   const char *made = e->file[HVI_FILE_TESTSET], *path = made ? made : e->testset_path;
-  hvi_status status = HVI_OK;
   if (!path) return HVI_OK;
-  if (made && !(e->resume && access(made, F_OK) == 0)) status = make_testset(e, made, err);
-  if (!status && !e->interrupted) status = hvi_task_testset(&e->task, path, 0, err);
-  if (status || e->interrupted) return status;
+  if (made && !(e->resume && access(made, F_OK) == 0)) HVI_TRY(make_testset(e, made, err));
+  if (e->interrupted) return HVI_OK;
+  HVI_TRY(hvi_task_testset(&e->task, path, 0, err));
   const hvi_testset *set = e->task.testset;
   if (made && set->count != e->test_states)
     return hvi_error_argument(err, "'%s' has %zu states, not %zu; --fresh makes a new one", path,
@@ -274,66 +245,57 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
 /* Everything, and where an earlier run stood. */
 static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err) {
   bool there = false;
-  hvi_status status = hvi_evaluate_names(e, err);
-  if (!status) status = hvi_evaluate_claim(e, &there, err);
-  if (!status) status = open_task(e, err);
-  if (!status) status = open_testset(e, hvi_args_given(args, "gamma"), err);
-  if (status || e->interrupted) return status;
-  status = hvi_evaluation_new(&e->evaluation, &e->spec, err);
+  HVI_TRY(hvi_evaluate_names(e, err));
+  HVI_TRY(hvi_evaluate_claim(e, &there, err));
+  e->spec.settings = e->setup.settings;
+  e->spec.value.threads = e->threads ? e->threads : hvi_parallel_cores();
+  HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
+  HVI_TRY(open_testset(e, hvi_args_given(args, "gamma"), err));
+  if (e->interrupted) return HVI_OK;
+  HVI_TRY(hvi_evaluation_new(&e->evaluation, &e->spec, err));
   hvi_evaluation_describe(e->about, &e->spec);
-  if (!status && there && e->resume) {
-    status = hvi_evaluation_restore(e->evaluation, e->file[HVI_FILE_CHECKPOINT], e->about, err);
-    e->first = status ? 0 : hvi_evaluation_state(e->evaluation).outer;
-    if (!status) hvi_say(&e->talk, "going on from step %zu\n", e->first);
+  if (there && e->resume) {
+    HVI_TRY(hvi_evaluation_restore(e->evaluation, e->file[HVI_FILE_CHECKPOINT], e->about, err));
+    e->first = hvi_evaluation_state(e->evaluation).outer;
+    hvi_say("going on from step %zu\n", e->first);
   }
-  if (!status && e->task.data && e->batch > e->task.data->count)
-    hvi_say(&e->talk, "--batch %zu: each step takes all %zu transitions\n", e->batch,
-            e->task.data->count);
-  return status;
+  if (e->task.data && e->batch > e->task.data->count)
+    hvi_say("--batch %zu: each step takes all %zu transitions\n", e->batch, e->task.data->count);
+  return HVI_OK;
 }
 
 /* A row as it comes. */
-static void show_row(const hvi_evaluate *e, const hvi_evaluation_row *r) {
-  char error[HVI_NUMBER_SIZE], relative[HVI_NUMBER_SIZE], loss[HVI_NUMBER_SIZE];
-  if (r->outer == 0) {
-    hvi_say(&e->talk, "%8s %11s %11s %11s %9s %9s\n", "outer", "error", "relative", "loss",
-            "collect s", "optim. s");
-  }
-  hvi_say(&e->talk, "%8zu %11s %11s %11s %9.2f %9.2f\n", r->outer,
-          isnan(r->error) ? "-" : hvi_number_short(error, r->error, 4),
-          isnan(r->relative) ? "-" : hvi_number_short(relative, r->relative, 3),
-          isnan(r->loss) ? "-" : hvi_number_short(loss, r->loss, 4), r->seconds_collect,
+static void show_row(const hvi_evaluation_row *r) {
+  if (r->outer == 0)
+    hvi_say("%8s %11s %11s %11s %9s %9s\n", "outer", "error", "relative", "loss", "collect s",
+            "optim. s");
+  hvi_say("%8zu %11s %11s %11s %9.2f %9.2f\n", r->outer, hvi_digits(r->error, 4, "-"),
+          hvi_digits(r->relative, 3, "-"), hvi_digits(r->loss, 4, "-"), r->seconds_collect,
           r->seconds_optimise);
 }
 
 /* Before each step, and at the end. */
 static bool show(void *context, const hvi_evaluation *evaluation) {
   hvi_evaluate *e = context;
-  hvi_progress *bar = &e->bar;
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(evaluation, &count);
-  char error[HVI_NUMBER_SIZE];
-  if (e->shown < count) hvi_progress_clear(bar);
-  while (e->shown < count) show_row(e, &rows[e->shown++]);
+  if (e->shown < count) hvi_progress_clear();
+  while (e->shown < count) show_row(&rows[e->shown++]);
   const size_t outer = hvi_evaluation_state(evaluation).outer;
   const double last = rows[count - 1].error;
-  if (isnan(last)) {
-    snprintf(bar->title, sizeof bar->title, "step %zu", outer);
-  } else {
-    snprintf(bar->title, sizeof bar->title, "step %zu, error %s", outer,
-             hvi_number_short(error, last, 3));
-  }
-  hvi_progress_update(bar, outer - e->first);
+  hvi_progress_title(isnan(last)
+                         ? hvi_format("step %zu", outer)
+                         : hvi_format("step %zu, error %s", outer, hvi_digits(last, 3, NULL)));
+  hvi_progress_update(outer - e->first);
   return !hvi_signals_interrupted();
 }
 
 /* The network and the trace beside a checkpoint. */
 static hvi_status save_rest(void *context, hvi_error *err) {
   const hvi_evaluate *e = context;
-  const hvi_status status =
-      hvi_value_save(hvi_evaluation_problem(e->evaluation), hvi_evaluation_theta(e->evaluation),
-                     e->file[HVI_FILE_NETWORK], err);
-  return status ? status : hvi_evaluate_trace(e, err);
+  HVI_TRY(hvi_value_save(hvi_evaluation_problem(e->evaluation), hvi_evaluation_theta(e->evaluation),
+                         e->file[HVI_FILE_NETWORK], err));
+  return hvi_evaluate_trace(e, err);
 }
 
 static bool has_diverged(const hvi_evaluate *e) {
@@ -350,10 +312,10 @@ static hvi_status run(hvi_evaluate *e, hvi_error *err) {
                                       .progress = show,
                                       .saved = save_rest,
                                       .context = e};
-  e->bar = hvi_progress_new(&e->talk, "", e->steps > e->first ? e->steps - e->first : 1);
+  hvi_progress_start("", e->steps > e->first ? e->steps - e->first : 1);
   const hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);
   show(e, e->evaluation);
-  hvi_progress_clear(&e->bar);
+  hvi_progress_clear();
   e->interrupted = !status && !hvi_evaluation_state(e->evaluation).done;
   return status || !has_diverged(e) ? status : hvi_evaluate_trace(e, err);
 }
@@ -372,17 +334,16 @@ static int exit_code(const hvi_evaluate *e) {
 }
 
 static int evaluate(hvi_evaluate *e, const hvi_args *args) {
-  hvi_error err = {HVI_OK, ""};
-  if (open_all(e, args, &err)) return hvi_complain_error(&err);
+  HVI_CALL(open_all(e, args, &hvi_fault));
   if (e->interrupted)
     return hvi_complain(
         HVI_EXIT_INTERRUPTED,
         "interrupted while the test set was being made; --resume goes on from here");
-  if (run(e, &err) || hvi_evaluate_report(e, &err)) return hvi_complain_error(&err);
-  const bool drawn = has_diverged(e) || hvi_evaluate_draw(e, &err) == HVI_OK;
-  const int code = drawn ? HVI_EXIT_DONE : hvi_complain_error(&err);
-  const int end = exit_code(e);
-  return end == HVI_EXIT_DONE ? code : end;
+  HVI_CALL(run(e, &hvi_fault));
+  HVI_CALL(hvi_evaluate_report(e, &hvi_fault));
+  const bool drawn = has_diverged(e) || !hvi_evaluate_draw(e, &hvi_fault);
+  const int code = drawn ? HVI_EXIT_DONE : hvi_complain_fault(), end = exit_code(e);
+  return end ? end : code;
 }
 
 static void close_all(hvi_evaluate *e) {
@@ -393,39 +354,27 @@ static void close_all(hvi_evaluate *e) {
   for (size_t i = 0; i < HVI_FILES; i++) hvi_free(e->file[i]);
 }
 
-static hvi_evaluate defaults(void) {
+int hvi_cli_evaluate(int argc, char **argv) {
   const hvi_evaluation_spec spec = hvi_evaluation_defaults();
-  hvi_evaluate e = {.talk = hvi_talk_new(),
-                    .setup = hvi_setup_new(),
+  HVI_OWN_BY(close_all)
+  hvi_evaluate e = {.setup = hvi_setup_new(),
                     .steps = spec.settings.max_outer,
                     .test_states = 100,
                     .every = 50,
                     .threads = 1,
                     .task = {.noise = NAN},
                     .spec = spec};
+  hvi_args args = {argv[0],  "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
+                   summary,  examples,
+                   .max = 1, .operand = "environment"};
   e.setup.method = spec.settings.optimizer->name;
   e.setup.asked = spec.settings;
   e.setup.asked.rule_settings.adam = true;
-  return e;
-}
-
-int hvi_cli_evaluate(int argc, char **argv) {
-  hvi_evaluate e = defaults();
-  hvi_args args = {.command = argv[0],
-                   .usage = "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
-                   .summary = summary,
-                   .examples = examples,
-                   .max = 1,
-                   .operand = "environment"};
-  int code;
   add_options(&e, &args);
-  hvi_talk_options(&e.talk, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
   e.env_name = args.operand_count == 1 ? args.operands[0] : NULL;
   e.batch = e.spec.value.batch;
-  code = check_options(&e);
-  if (code == HVI_EXIT_DONE) code = choose_method(&e, &args);
-  if (code == HVI_EXIT_DONE) code = evaluate(&e, &args);
-  close_all(&e);
-  return code;
+  HVI_STEP(check_options(&e));
+  HVI_STEP(choose_method(&e, &args));
+  return evaluate(&e, &args);
 }

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "evaluate/task.h"
 #include "setup.h"
-#include "talk.h"
 
 /* Names that begin alike: of the two pictures, without an ending, and of the files. */
 enum {
@@ -20,11 +19,10 @@ enum {
 
 typedef struct hvi_evaluate {
   /* as asked for */
-  hvi_talk talk;
   hvi_setup setup; /* the method; its seed is the seed of everything */
   const char *env_name, *policy_path, *data_path, *testset_path, *out;
   size_t steps, test_states, every, threads;
-  bool gap, resume, fresh, json;
+  bool gap, resume, fresh;
 
   /* as made */
   hvi_lock lock;         /* on the checkpoint */
@@ -35,7 +33,6 @@ typedef struct hvi_evaluate {
   hvi_collector *collector; /* NULL: data of a file */
   hvi_evaluation_spec spec; /* its settings first as asked for */
   hvi_evaluation *evaluation;
-  hvi_progress bar;
   size_t first, shown; /* the step it started from; rows that were told */
   bool interrupted;
 } hvi_evaluate;

@@ -1,48 +1,36 @@
 /* hvi inspect: what theory says about a problem and a method, and what a short run does. */
 #include "base/base.h"
 #include "base/file.h"
-#include "base/number.h"
 #include "commands.h"
+#include "json.h"
 #include "report/csv.h"
-#include "report/plot.h"
 #include "report/text.h"
 #include "setup.h"
-#include "talk.h"
 
 #include <hvi/performative.h>
 #include <hvi/theory.h>
-
-#include <stdarg.h>
 
 enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88, POINTS = 200 };
 
 /* What was asked for. */
 typedef struct inspection {
   hvi_setup setup;
-  hvi_talk talk;
-  size_t steps; /* of the run */
-  bool json;
+  size_t steps;     /* of the run */
   const char *plot; /* folder, or NULL */
 } inspection;
 
 /* One row: a name, a number, and a remark. */
-__attribute__((format(printf, 3, 4))) static void row(const char *name, double x,
-                                                      const char *remark, ...) {
-  char number[HVI_NUMBER_SIZE];
-  printf("  %-*s%-*s", NAME, name, NUMBER, isnan(x) ? "-" : hvi_number_short(number, x, DIGITS));
-  va_list args;
-  va_start(args, remark);
-  vprintf(remark, args);
-  va_end(args);
-  putchar('\n');
+static void line(const char *name, const char *number, const char *remark) {
+  printf("  %-*s%-*s%s\n", NAME, name, NUMBER, number, remark);
+}
+
+static void row(const char *name, double x, const char *remark) {
+  line(name, hvi_digits(x, DIGITS, "-"), remark);
 }
 
 /* A bound on a setting that may not exist. */
 static void bound(const char *name, double x, const char *remark) {
-  if (x > 0.0)
-    row(name, x, "%s", remark);
-  else
-    printf("  %-*s%-*s%s\n", NAME, name, NUMBER, "none", remark);
+  line(name, hvi_digits(x > 0.0 ? x : NAN, DIGITS, "none"), remark);
 }
 
 /* A paragraph, broken at blanks, under a label. */
@@ -72,24 +60,16 @@ static bool find_coverage(hvi_performative_coverage *c, const hvi_problem *p) {
 }
 
 static void coverage_rows(const hvi_performative_coverage *c) {
-  char text[64], limit[HVI_NUMBER_SIZE];
-  if (!c->key) return;
-  if (isinf(c->limit)) {
-    snprintf(text, sizeof text, "every %s", c->key);
-  } else {
-    snprintf(text, sizeof text, "%s %s %s", c->key, c->below ? "below" : "above",
-             hvi_number_short(limit, c->limit, DIGITS));
-  }
-  printf("  %-*s%s\n", NAME, "covered", text);
-}
-
-static void parameter_rows(const hvi_performative_coverage *c) {
-  char limit[HVI_NUMBER_SIZE];
+  if (c->key && isinf(c->limit))
+    printf("  %-*severy %s\n", NAME, "covered", c->key);
+  else if (c->key)
+    printf("  %-*s%s %s %s\n", NAME, "covered", c->key, c->below ? "below" : "above",
+           hvi_digits(c->limit, DIGITS, "nan"));
   if (isnan(c->parameter_beta)) return;
   row("beta, parameters", c->parameter_beta, "the same test in theta, near the stable point");
-  row("mu, parameters", c->parameter_mu, "%s", "");
+  row("mu, parameters", c->parameter_mu, "");
   printf("  %-*s%s below %s\n", NAME, "covered, parameters", c->key,
-         hvi_number_short(limit, c->parameter_limit, DIGITS));
+         hvi_digits(c->parameter_limit, DIGITS, "nan"));
 }
 
 static void deployment_table(const inspection *s) {
@@ -99,22 +79,21 @@ static void deployment_table(const inspection *s) {
   printf("repeated risk minimisation (data that answer to the model)\n");
   row("beta", c.beta, "sensitivity of the loss's gradient to what is deployed");
   row("mu of the loss", c.mu, "strong convexity");
-  row("beta / mu", q, "%s",
+  row("beta / mu", q,
       q < 1.0 ? "covered: each exact retraining contracts by this"
               : "not covered: it must be below 1");
   /* an exact step with eta = 1 contracts by q, and |z - T z| <= (1 + q) |z - z*| */
   if (q < 1.0 && s->setup.problem->eta == 1.0)
     row("largest alpha, eta 1", (1.0 - q) / (1.0 + q), "(1 - q) / (1 + q), q = beta / mu");
   coverage_rows(&c);
-  parameter_rows(&c);
   if (c.how) paragraph("  how     ", c.how);
 }
 
-static void deployment_json(hvi_json *j, const inspection *s) {
+static void deployment_json(const inspection *s) {
   hvi_performative_coverage c;
   if (!find_coverage(&c, s->setup.problem)) return;
   const char *side = c.below ? "below" : "above";
-  hvi_json_object(j, "repeated_minimisation", V("beta", c.beta), V("mu", c.mu),
+  hvi_json_object("repeated_minimisation", V("beta", c.beta), V("mu", c.mu),
                   V("ratio", c.beta / c.mu), V("covered", (bool)(c.beta < c.mu)), V("key", c.key),
                   V("limit", c.limit), V("side", c.key ? side : NULL),
                   V("parameter_beta", c.parameter_beta), V("parameter_mu", c.parameter_mu),
@@ -123,11 +102,9 @@ static void deployment_json(hvi_json *j, const inspection *s) {
 
 static void constants_table(const hvi_inspection *i) {
   const hvi_constants *c = &i->constants;
-  printf("constants of F on the outputs");
-  if (c->exact)
-    printf(" (exact: F is affine)\n");
-  else
-    printf(" (sampled, %zu pairs: mu is at most, L at least this)\n", c->pairs);
+  printf("constants of F on the outputs (%s)\n",
+         c->exact ? "exact: F is affine"
+                  : hvi_format("sampled, %zu pairs: mu is at most, L at least this", c->pairs));
   row("mu", c->mu, "strong monotonicity");
   row("L", c->lipschitz, "Lipschitz constant");
 }
@@ -142,7 +119,7 @@ static void settings_table(const hvi_inspection *i) {
   if (!isnan(r->rho)) bound("largest eta at alpha", r->eta_alpha, "rho < 1 below");
   printf("inner accuracy\n");
   if (!isnan(i->alpha)) row("alpha", i->alpha, "asked for");
-  row("alpha reached", i->alpha_worst, "worst step; median %.3g", i->alpha_median);
+  row("alpha reached", i->alpha_worst, hvi_format("worst step; median %.3g", i->alpha_median));
   if (!isnan(i->step_share))
     row("share of exact step", i->step_share, "|z_t+1 - z_t| / |z_t^* - z_t|, median");
   bound("largest alpha", r->alpha_max, "mu / L, for any eta");
@@ -154,15 +131,15 @@ static void rates_table(const hvi_inspection *i) {
   const char *what = i->by_residual ? "squared residual" : "|z - z*|^2";
   printf("rate per outer step (%s)\n", what);
   row("kappa^2", i->rates.kappa2, "bound for the exact step");
-  row("exact step, observed", i->rate_exact, "%s", i->by_residual ? "" : "near z*");
+  row("exact step, observed", i->rate_exact, i->by_residual ? "" : "near z*");
   row("rho", i->rates.rho, "bound for these settings");
-  row("observed", i->rate_observed, "run of %zu steps: %s, residual %.3g", i->outer,
-      hvi_outcome_name(i->outcome), i->residual);
+  row("observed", i->rate_observed,
+      hvi_format("run of %zu steps: %s, residual %.3g", i->outer, hvi_outcome_name(i->outcome),
+                 i->residual));
   for (size_t k = 0; k < i->variant_count; k++) {
     const hvi_variant *v = &i->variants[k];
-    char name[64];
-    snprintf(name, sizeof name, "with %zu inner", v->inner);
-    row(name, v->rate, "alpha %.3g, share of exact step %.3g", v->alpha_median, v->step_share);
+    row(hvi_format("with %zu inner", v->inner), v->rate,
+        hvi_format("alpha %.3g, share of exact step %.3g", v->alpha_median, v->step_share));
   }
 }
 
@@ -180,41 +157,40 @@ static void print_table(const inspection *s, const hvi_inspection *i) {
   if (*i->advice) paragraph("change   ", i->advice);
 }
 
-static void run_json(hvi_json *j, const hvi_inspection *i) {
+static void run_json(const hvi_inspection *i) {
   const hvi_rates *r = &i->rates;
-  hvi_json_object(
-      j, "rates", V("kappa2", r->kappa2), V("rho", r->rho), V("rho_sharp", r->rho_sharp),
-      V("eta_max", r->eta_max), V("eta_best", r->eta_best), V("eta_theorem", r->eta_theorem),
-      V("eta_alpha", r->eta_alpha), V("alpha_max", r->alpha_max), V("alpha_eta", r->alpha_eta),
-      V("alpha_theorem", r->alpha_theorem), V("rho_theorem", r->rho_theorem));
-  hvi_json_object(j, "run", V("outcome", hvi_outcome_name(i->outcome)),
-                  V("converging", i->converging), V("outer", i->outer), V("dist2", i->dist2),
-                  V("residual", i->residual), V("alpha_median", i->alpha_median),
-                  V("alpha_worst", i->alpha_worst), V("step_share", i->step_share),
-                  V("rate", i->rate_observed), V("rate_exact", i->rate_exact),
+  hvi_json_object("rates", V("kappa2", r->kappa2), V("rho", r->rho), V("rho_sharp", r->rho_sharp),
+                  V("eta_max", r->eta_max), V("eta_best", r->eta_best),
+                  V("eta_theorem", r->eta_theorem), V("eta_alpha", r->eta_alpha),
+                  V("alpha_max", r->alpha_max), V("alpha_eta", r->alpha_eta),
+                  V("alpha_theorem", r->alpha_theorem), V("rho_theorem", r->rho_theorem));
+  hvi_json_object("run", V("outcome", hvi_outcome_name(i->outcome)), V("converging", i->converging),
+                  V("outer", i->outer), V("dist2", i->dist2), V("residual", i->residual),
+                  V("alpha_median", i->alpha_median), V("alpha_worst", i->alpha_worst),
+                  V("step_share", i->step_share), V("rate", i->rate_observed),
+                  V("rate_exact", i->rate_exact),
                   V("rate_of", i->by_residual ? "residual2" : "dist2"));
-  hvi_json_open(j, "variants", '[');
+  hvi_json_open("variants", '[');
   for (const hvi_variant *v = i->variants; v < i->variants + i->variant_count; v++)
-    hvi_json_object(j, NULL, V("inner", v->inner), V("alpha_median", v->alpha_median),
+    hvi_json_object(NULL, V("inner", v->inner), V("alpha_median", v->alpha_median),
                     V("step_share", v->step_share), V("rate", v->rate));
-  hvi_json_close(j, ']');
+  hvi_json_close();
 }
 
 static void print_json(const inspection *s, const hvi_inspection *i) {
   const hvi_constants *c = &i->constants;
-  hvi_json j = hvi_json_begin();
+  hvi_json_begin();
   hvi_json_put(
-      &j, V("problem", s->setup.name), V("method", s->setup.method),
+      V("problem", s->setup.name), V("method", s->setup.method),
       V("verdict", hvi_verdict_name(i->verdict)), V("obstacle", hvi_obstacle_name(i->obstacle)),
       V("explanation", (const char *)i->explanation), V("advice", *i->advice ? i->advice : NULL));
-  hvi_json_object(&j, "constants", V("mu", c->mu), V("lipschitz", c->lipschitz),
-                  V("exact", c->exact), V("pairs", c->pairs));
-  deployment_json(&j, s);
-  run_json(&j, i);
-  hvi_json_open(&j, "settings", '{');
-  hvi_setup_json(&j, &s->setup, i->eta);
-  hvi_json_close(&j, '}');
-  hvi_json_close(&j, '}');
+  hvi_json_object("constants", V("mu", c->mu), V("lipschitz", c->lipschitz), V("exact", c->exact),
+                  V("pairs", c->pairs));
+  deployment_json(s);
+  run_json(i);
+  hvi_json_open("settings", '{');
+  hvi_setup_json(&s->setup, i->eta);
+  hvi_json_end();
 }
 
 /* As far as the curves are worth drawing. */
@@ -228,22 +204,15 @@ static void csv_row(hvi_csv *csv, const double *x, size_t n) {
 }
 
 static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_error *err) {
+  const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
   hvi_csv csv;
   HVI_TRY(hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err));
-  const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
   for (int k = 0; k <= POINTS; k++) {
     const double eta = last_eta(i) * k / POINTS;
     const hvi_rates r = hvi_theory_rates(mu, lipschitz, eta, fmax(i->alpha, i->alpha_worst));
     const hvi_rates small = hvi_theory_rates(mu, lipschitz, eta, r.alpha_theorem);
     csv_row(&csv, (double[]){eta, r.kappa2, r.rho, small.rho, 1.0}, 5);
   }
-  return hvi_csv_close(&csv, err);
-}
-
-static hvi_status write_points(const char *path, const hvi_inspection *i, hvi_error *err) {
-  hvi_csv csv;
-  HVI_TRY(hvi_csv_open(&csv, path, "eta,observed,exact", err));
-  csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
   return hvi_csv_close(&csv, err);
 }
 
@@ -275,24 +244,21 @@ static hvi_status draw(const inspection *s, const hvi_inspection *i, hvi_error *
                            .series = series};
   const hvi_plot plot = {
       .name = "inspect", .title = s->setup.name, .panel_count = 1, .panels = &panel};
-  char note[HVI_PLOT_NOTE];
-  const hvi_status status = hvi_plot_make(s->plot, &plot, note, err);
-  if (status == HVI_OK && *note) hvi_say(&s->talk, "%s\n", note);
-  return status;
+  return hvi_draw(s->plot, &plot, "", err);
 }
 
 /* FOLDER/inspect.{csv,gp,png,svg}: the theorem's rates over eta, and where the settings stand. The
  * folder exists. */
 static hvi_status plot_rates(const inspection *s, const hvi_inspection *i, hvi_error *err) {
-  char *curves = hvi_path_join(s->plot, "inspect", ".csv");
-  char *points = hvi_path_join(s->plot, "inspect-observed", ".csv");
-  hvi_status status = curves && points ? HVI_OK : hvi_error_memory(err, "a path");
-  if (status == HVI_OK) status = write_curves(curves, i, err);
-  if (status == HVI_OK) status = write_points(points, i, err);
-  if (status == HVI_OK) status = draw(s, i, err);
-  hvi_free(curves);
-  hvi_free(points);
-  return status;
+  HVI_OWN char *curves = hvi_path_join(s->plot, "inspect", ".csv");
+  HVI_OWN char *points = hvi_path_join(s->plot, "inspect-observed", ".csv");
+  if (!curves || !points) return hvi_error_memory(err, "a path");
+  hvi_csv csv;
+  HVI_TRY(write_curves(curves, i, err));
+  HVI_TRY(hvi_csv_open(&csv, points, "eta,observed,exact", err));
+  csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
+  HVI_TRY(hvi_csv_close(&csv, err));
+  return draw(s, i, err);
 }
 
 static const char summary[] =
@@ -300,46 +266,40 @@ static const char summary[] =
     "allows, the rate it predicts beside the one observed in a short run, and a verdict: safe,\n"
     "unsafe or not covered, with the setting to change. Options are those of 'hvi solve'.";
 
-static const char examples[] = "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"
-                               "  hvi inspect pennies --method lm --eta theorem --alpha 0.09 "
-                               "--inner 50\n"
-                               "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
-                               "  hvi inspect my-game.yaml --plot out";
+static const char examples[] =
+    "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"
+    "  hvi inspect pennies --method lm --eta theorem --alpha 0.09 --inner 50\n"
+    "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
+    "  hvi inspect my-game.yaml --plot out";
 
 static int inspect(const inspection *s) {
-  hvi_error err;
   hvi_inspection i;
   /* before anything is printed */
-  if (s->plot && hvi_folder_make(s->plot, &err) != HVI_OK) return hvi_complain_error(&err);
-  if (hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &err) != HVI_OK)
-    return hvi_complain_error(&err);
-  (s->json ? print_json : print_table)(s, &i);
-  if (s->plot && plot_rates(s, &i, &err) != HVI_OK) return hvi_complain_error(&err);
+  if (s->plot) HVI_CALL(hvi_folder_make(s->plot, &hvi_fault));
+  HVI_CALL(hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &hvi_fault));
+  (hvi_talk.json ? print_json : print_table)(s, &i);
+  if (s->plot) HVI_CALL(plot_rates(s, &i, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
 int hvi_cli_inspect(int argc, char **argv) {
-  inspection s = {.setup = hvi_setup_new(), .talk = hvi_talk_new(), .steps = 1000};
+  inspection s = {.setup = hvi_setup_new(), .steps = 1000};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
-  int code;
   hvi_setup_options(&s.setup, &args);
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
+  hvi_args_add(&args,
       {.name = "inspection"},
-      {"steps", 0, HVI_ARG_SIZE, &s.steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"},
-      {"plot", 0, HVI_ARG_TEXT, &s.plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"},
-      {0}});
+      {"steps", 0, HVI_SETTING_COUNT, &s.steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"},
+      {"plot", 0, HVI_SETTING_TEXT, &s.plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"});
   /* clang-format on */
-  hvi_args_json(&args, &s.json);
-  hvi_talk_options(&s.talk, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  code = hvi_setup_make(&s.setup, &args);
-  if (code == HVI_EXIT_DONE) {
-    const size_t iters = s.setup.settings.max_outer;
-    if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0)
-      s.steps = iters;
-    code = inspect(&s);
-  }
+  hvi_args_json(&args);
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  int code = hvi_setup_make(&s.setup, &args);
+  const size_t iters = s.setup.settings.max_outer;
+  if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0)
+    s.steps = iters;
+  if (!code) code = inspect(&s);
   hvi_setup_free(&s.setup);
   return code;
 }

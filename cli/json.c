@@ -29,15 +29,47 @@ static void put_string(const char *text) {
   putchar('"');
 }
 
+static struct {
+  size_t depth;
+  bool filled; /* the innermost object or array has a member already */
+  char brackets[16];
+} json;
+
+static void break_line(void) { printf("\n%*s", 2 * (int)json.depth, ""); }
+
 /* The comma, the line and the name before a value. */
-static void begin(hvi_json *j, const char *name) {
-  if (j->filled) putchar(',');
-  if (j->depth > 0) printf("\n%*s", 2 * j->depth, "");
+static void begin(const char *name) {
+  if (json.filled) putchar(',');
+  if (json.depth > 0) break_line();
   if (name) {
     put_string(name);
     fputs(": ", stdout);
   }
-  j->filled = true;
+  json.filled = true;
+}
+
+void hvi_json_begin(void) {
+  hvi_json_open(NULL, '{');
+  hvi_json_put(V("schema_version", 1ul));
+}
+
+void hvi_json_open(const char *name, char bracket) {
+  begin(name);
+  putchar(bracket);
+  json.brackets[json.depth++] = bracket;
+  json.filled = false;
+}
+
+void hvi_json_close(void) {
+  json.depth--;
+  if (json.filled) break_line();
+  putchar(json.brackets[json.depth] == '{' ? '}' : ']');
+  json.filled = true;
+}
+
+void hvi_json_end(void) {
+  while (json.depth > 0) hvi_json_close();
+  putchar('\n');
 }
 
 static void put_number(double x) {
@@ -45,63 +77,12 @@ static void put_number(double x) {
   fputs(isfinite(x) ? hvi_number_format(text, x) : "null", stdout);
 }
 
-hvi_json hvi_json_begin(void) {
-  hvi_json j = {0};
-  hvi_json_open(&j, NULL, '{');
-  hvi_json_count(&j, "schema_version", 1);
-  return j;
-}
-
-void hvi_json_open(hvi_json *j, const char *name, char bracket) {
-  begin(j, name);
-  putchar(bracket);
-  j->depth++;
-  j->filled = false;
-}
-
-void hvi_json_close(hvi_json *j, char bracket) {
-  j->depth--;
-  if (j->filled) printf("\n%*s", 2 * j->depth, "");
-  putchar(bracket);
-  j->filled = true;
-  if (j->depth == 0) putchar('\n');
-}
-
-void hvi_json_number(hvi_json *j, const char *name, double x) {
-  begin(j, name);
-  put_number(x);
-}
-
-void hvi_json_count(hvi_json *j, const char *name, uint64_t x) {
-  begin(j, name);
-  printf("%" PRIu64, x);
-}
-
-void hvi_json_bool(hvi_json *j, const char *name, bool x) {
-  begin(j, name);
-  fputs(x ? "true" : "false", stdout);
-}
-
-void hvi_json_text(hvi_json *j, const char *name, const char *text) {
-  begin(j, name);
-  if (text)
-    put_string(text);
-  else
-    fputs("null", stdout);
-}
-
-void hvi_json_numbers(hvi_json *j, const char *name, const double *x, size_t n) {
-  begin(j, name);
-  if (!x) {
-    fputs("null", stdout);
-    return;
-  }
-  putchar('[');
+static void put_numbers(const double *x, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    if (i > 0) fputs(", ", stdout);
+    fputs(i > 0 ? ", " : "[", stdout);
     put_number(x[i]);
   }
-  putchar(']');
+  fputs(n > 0 ? "]" : "[]", stdout);
 }
 
 hvi_value hvi_value_number(const char *name, double x) {
@@ -116,12 +97,24 @@ hvi_value hvi_value_bool(const char *name, bool x) {
 hvi_value hvi_value_text(const char *name, const char *x) {
   return (hvi_value){name, HVI_TEXT, .text = x};
 }
+hvi_value hvi_value_numbers(const char *name, const double *x, size_t n) {
+  return (hvi_value){name, HVI_NUMBERS, .numbers = x, .size = n};
+}
 
-void hvi_json_values(hvi_json *j, const hvi_value *values) {
-  for (const hvi_value *v = values; v->name; v++) {
-    if (v->kind == HVI_NUMBER) hvi_json_number(j, v->name, v->number);
-    if (v->kind == HVI_COUNT) hvi_json_count(j, v->name, v->count);
-    if (v->kind == HVI_BOOL) hvi_json_bool(j, v->name, v->flag);
-    if (v->kind == HVI_TEXT) hvi_json_text(j, v->name, v->text);
+void hvi_json_values(const hvi_value *v) {
+  for (; v->kind != HVI_END; v++) {
+    begin(v->name);
+    if (v->kind == HVI_NUMBER)
+      put_number(v->number);
+    else if (v->kind == HVI_COUNT)
+      printf("%" PRIu64, v->count);
+    else if (v->kind == HVI_BOOL)
+      fputs(v->flag ? "true" : "false", stdout);
+    else if (v->kind == HVI_TEXT && v->text)
+      put_string(v->text);
+    else if (v->kind == HVI_NUMBERS && v->numbers)
+      put_numbers(v->numbers, v->size);
+    else
+      fputs("null", stdout);
   }
 }

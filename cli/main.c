@@ -12,27 +12,24 @@
 #include <poll.h>
 #include <unistd.h>
 
-typedef struct command {
+/* clang-format off */
+static const struct command {
   const char *name, *usage, *summary;
   int (*run)(int argc, char **argv);
-} command;
-
-static const command commands[] = {
+} commands[] = {
     {"solve", "PROBLEM", "solve a built-in problem or one from a YAML file", hvi_cli_solve},
-    {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change",
-     hvi_cli_inspect},
+    {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change", hvi_cli_inspect},
     {"reproduce", "[ID...]", "the figures and claims of the paper", hvi_cli_reproduce},
     {"bench", "[NAME]", "speed, as ratios to limits measured in the same run", hvi_cli_bench},
     {"env", "VERB", "environments: what there is, replays of actions, speed", hvi_cli_env},
     {"policy", "VERB", "policies: training by soft actor-critic, scores", hvi_cli_policy},
     {"data", "VERB", "transitions of a policy as a file, and what such files hold", hvi_cli_data},
-    {"testset", "ENV", "states that a policy visits, with their Monte-Carlo values",
-     hvi_cli_testset},
-    {"evaluate", "ENV", "a value network for a policy or its transitions, and how good it is",
-     hvi_cli_evaluate},
+    {"testset", "ENV", "states that a policy visits, with their Monte-Carlo values", hvi_cli_testset},
+    {"evaluate", "ENV", "a value network for a policy or its transitions, and how good it is", hvi_cli_evaluate},
     {"list", "[NAME]", "problems, methods, optimizers, experiments and their kinds", hvi_cli_list},
     {"info", "", "version, compiler, processor, libraries", hvi_cli_info},
 };
+/* clang-format on */
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -54,31 +51,28 @@ static void print_usage(FILE *out) {
         out);
 }
 
-static const command *find(const char *name) {
+static const struct command *find(const char *name) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (strcmp(commands[i].name, name) == 0) return &commands[i];
   return NULL;
 }
 
 static int unknown_command(const char *name) {
-  const char *names[COMMAND_COUNT + 2];
-  char hint[HVI_HINT_SIZE];
+  const char *names[COMMAND_COUNT + 2] = {[COMMAND_COUNT] = "help"};
   for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
-  names[COMMAND_COUNT] = "help";
-  names[COMMAND_COUNT + 1] = NULL;
   return hvi_misuse("there is no command '%s'%s", name,
-                    hvi_did_you_mean(hint, name, names, "'hvi --help' lists them"));
+                    hvi_did_you_mean(name, names, "'hvi --help' lists them"));
 }
 
-static int help(int argc, char **argv) {
+/* `hvi help NAME`, which stands for `hvi NAME --help`. */
+static int help(char *name) {
   char dashes[] = "--help";
-  if (argc < 2) {
+  if (!name) {
     print_usage(stdout);
     return HVI_EXIT_DONE;
   }
-  const command *c = find(argv[1]);
-  if (!c) return unknown_command(argv[1]);
-  return c->run(2, (char *[]){argv[1], dashes, NULL});
+  const struct command *c = find(name);
+  return c ? c->run(2, (char *[]){name, dashes, NULL}) : unknown_command(name);
 }
 
 static int dispatch(int argc, char **argv) {
@@ -88,13 +82,13 @@ static int dispatch(int argc, char **argv) {
   }
   const char *name = argv[1];
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-    return help(argc - 1, argv + 1);
+    return help(argv[2]);
   if (strcmp(name, "--version") == 0) {
     printf("hvi %s\n", hvi_version());
     return HVI_EXIT_DONE;
   }
   if (name[0] == '-') return hvi_misuse("a command comes first, then its options; not '%s'", name);
-  const command *c = find(name);
+  const struct command *c = find(name);
   return c ? c->run(argc - 1, argv + 1) : unknown_command(name);
 }
 
@@ -104,9 +98,8 @@ static int close_stdout(int code) {
   struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
   const bool left = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
   errno = 0;
-  bool failed = ferror(stdout) != 0;
-  if (fclose(stdout) != 0) failed = true;
-  if (!failed) return code;
+  const bool failed = ferror(stdout) != 0;
+  if (fclose(stdout) == 0 && !failed) return code;
   if (left) return HVI_EXIT_PIPE;
   fprintf(stderr, "hvi: cannot write to standard output: %s\n",
           errno ? strerror(errno) : "a write failed");
@@ -139,10 +132,9 @@ _Noreturn static void leave(int code) {
 }
 
 int main(int argc, char **argv) {
-  hvi_error err = {HVI_OK, ""};
   occupy_standard_streams();
-  hvi_signals_install();
+  hvi_talk_start();
   openblas_set_num_threads(1); /* the program's own threads work in fixed chunks */
-  const int code = hvi_cpu_level_check(&err) ? hvi_complain_error(&err) : dispatch(argc, argv);
-  leave(close_stdout(code));
+  const int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : dispatch(argc, argv);
+  leave(close_stdout(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : code));
 }

@@ -1,7 +1,6 @@
 /* hvi policy: scores, what a file holds, and the way to training, which is in policy_train.c. */
 #include "rl/policy.h"
 #include "base/base.h"
-#include "base/number.h"
 #include "base/suggest.h"
 #include "commands.h"
 #include "json.h"
@@ -10,18 +9,20 @@
 
 #include <hvi/tensors.h>
 
+HVI_RELEASE(hvi_policy)
+HVI_RELEASE(hvi_tensors)
+
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
-  return hvi_rollout_returns(job->result, job->env, job->policy, job->settings, report, err);
+  return hvi_rollout_returns(job->result, job->task.env, job->task.policy, job->settings, report,
+                             err);
 }
 
 static void score_text(const hvi_rollout_job *job, const hvi_returns *r) {
   const hvi_returns_settings *s = job->settings;
-  printf("%s, %zu episodes, %s actions\n", job->env->name, r->episodes,
+  printf("%s, %zu episodes, %s actions\n", job->task.env->name, r->episodes,
          s->deterministic ? "mean" : "sampled");
-  if (isnan(r->half_width))
-    printf("mean return   %.6g\n", r->mean);
-  else
-    printf("mean return   %.6g +- %.3g (95 %%)\n", r->mean, r->half_width);
+  printf("mean return   %.6g%s\n", r->mean,
+         isnan(r->half_width) ? "" : hvi_format(" +- %.3g (95 %%)", r->half_width));
   printf("deviation     %.4g\n", r->sd);
   printf("range         %.6g .. %.6g\n", r->least, r->most);
   printf("length        %.6g (%.0f .. %.0f), %zu ended before the time limit\n", r->mean_length,
@@ -30,35 +31,29 @@ static void score_text(const hvi_rollout_job *job, const hvi_returns *r) {
 
 static void score_json(const hvi_rollout_job *job, const hvi_returns *r) {
   const hvi_returns_settings *s = job->settings;
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("env", job->env->name), V("policy", job->policy_path),
+  hvi_json_begin();
+  hvi_json_put(V("env", job->task.env->name), V("policy", job->policy_path),
                V("episodes", r->episodes), V("seed", s->run.seed),
                V("deterministic", s->deterministic), V("mean", r->mean),
                V("half_width_95", r->half_width), V("sd", r->sd), V("min", r->least),
-               V("max", r->most), V("mean_length", r->mean_length), V("terminated", r->terminated));
-  hvi_json_numbers(&j, "returns", r->returns, r->episodes);
-  hvi_json_numbers(&j, "lengths", r->length, r->episodes);
-  hvi_json_close(&j, '}');
+               V("max", r->most), V("mean_length", r->mean_length), V("terminated", r->terminated),
+               hvi_value_numbers("returns", r->returns, r->episodes),
+               hvi_value_numbers("lengths", r->length, r->episodes));
+  hvi_json_end();
 }
 
 static int show_score(const hvi_rollout_job *job, const hvi_rollout_report *report) {
   hvi_returns *const *returns = job->result;
   (void)report;
-  (job->json ? score_json : score_text)(job, *returns);
+  (hvi_talk.json ? score_json : score_text)(job, *returns);
   return HVI_EXIT_DONE;
 }
 
 static int policy_score(int argc, char **argv) {
   hvi_returns_settings s = hvi_returns_defaults();
   hvi_returns *returns = NULL;
-  hvi_rollout_job job = {.doing = "episodes",
-                         .table = hvi_returns_table(),
-                         .letter = 'n',
-                         .settings = &s,
-                         .rollout = &s.run,
-                         .result = &returns,
-                         .run = score,
-                         .show = show_score};
+  hvi_rollout_job job = {"episodes", hvi_returns_table(), 'n', &s, &s.run, score,
+                         show_score, .result = &returns};
   hvi_args args = {"policy score", "ENV --policy FILE [OPTION]...",
                    "Runs whole episodes under a policy and prints their mean return with its 95 %\n"
                    "Student interval, and their lengths. Rewards are not discounted.",
@@ -71,12 +66,9 @@ static int policy_score(int argc, char **argv) {
 
 /* Whether a policy of this form has such a tensor. */
 static bool is_used(const hvi_policy *p, const char *name) {
-  char words[64];
   if (!p->net) return hvi_words_have("gain std", name);
-  for (size_t l = 1; l < p->net->layer_count; l++) {
-    snprintf(words, sizeof words, "fc%zu.weight fc%zu.bias", l, l);
-    if (hvi_words_have(words, name)) return true;
-  }
+  for (size_t l = 1; l < p->net->layer_count; l++)
+    if (hvi_words_have(hvi_format("fc%zu.weight fc%zu.bias", l, l), name)) return true;
   return hvi_words_have(
       "fc_mean.weight fc_mean.bias fc_logstd.weight fc_logstd.bias action_scale action_bias", name);
 }
@@ -105,43 +97,34 @@ static void info_text(const hvi_policy *p, const hvi_tensors *t) {
 }
 
 static void info_json(const hvi_policy *p, const hvi_tensors *t) {
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("form", p->net ? "actor" : "linear-Gaussian"), V("obs", p->obs),
-               V("act", p->act));
-  hvi_json_open(&j, "hidden", '[');
+  hvi_json_begin();
+  hvi_json_put(V("form", p->net ? "actor" : "linear-Gaussian"), V("obs", p->obs), V("act", p->act));
+  hvi_json_open("hidden", '[');
   for (size_t l = 0; p->net && l + 1 < p->net->layer_count; l++)
-    hvi_json_count(&j, NULL, p->net->layers[l].out);
-  hvi_json_close(&j, ']');
-  hvi_json_open(&j, "notes", '{');
-  for (size_t i = 0; i < t->note_count; i++) hvi_json_text(&j, t->notes[i].key, t->notes[i].text);
-  hvi_json_close(&j, '}');
-  hvi_json_open(&j, "not_used", '[');
+    hvi_json_put(V(NULL, p->net->layers[l].out));
+  hvi_json_close();
+  hvi_json_open("notes", '{');
+  for (size_t i = 0; i < t->note_count; i++) hvi_json_put(V(t->notes[i].key, t->notes[i].text));
+  hvi_json_close();
+  hvi_json_open("not_used", '[');
   for (size_t i = 0; i < t->count; i++)
-    if (!is_used(p, t->items[i].name)) hvi_json_text(&j, NULL, t->items[i].name);
-  hvi_json_close(&j, ']');
-  hvi_json_close(&j, '}');
+    if (!is_used(p, t->items[i].name)) hvi_json_put(V(NULL, t->items[i].name));
+  hvi_json_end();
 }
 
 static int policy_info(int argc, char **argv) {
-  bool json = false;
-  int code;
   hvi_args args = {"policy info", "FILE [OPTION]...",
                    "Prints the sizes of a policy, the notes of its file, and tensors\n"
                    "that are there but not used.",
                    "  hvi policy info half_cheetah.safetensors", .operand = "policy file"};
-  hvi_args_json(&args, &json);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
-  hvi_policy *policy = NULL;
-  hvi_tensors *tensors = NULL;
-  hvi_error err = {HVI_OK, ""};
-  if (hvi_policy_load(&policy, args.operands[0], &err) != HVI_OK ||
-      hvi_tensors_read(&tensors, args.operands[0], 0, &err) != HVI_OK)
-    code = hvi_complain_error(&err);
-  else
-    (json ? info_json : info_text)(policy, tensors);
-  hvi_policy_free(policy);
-  hvi_tensors_free(tensors);
-  return code;
+  hvi_args_json(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *policy = NULL;
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *tensors = NULL;
+  HVI_CALL(hvi_policy_load(&policy, args.operands[0], &hvi_fault));
+  HVI_CALL(hvi_tensors_read(&tensors, args.operands[0], 0, &hvi_fault));
+  (hvi_talk.json ? info_json : info_text)(policy, tensors);
+  return HVI_EXIT_DONE;
 }
 
 int hvi_cli_policy(int argc, char **argv) {

@@ -13,7 +13,7 @@
 #include "io/kept.h"
 #include "report/plot.h"
 #include "report/text.h"
-#include "talk.h"
+#include "rollout.h"
 
 #include <hvi/sac.h>
 
@@ -22,13 +22,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+HVI_RELEASE(hvi_policy)
+
 static const char HEADER[] =
     "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean\n";
 enum { MOST_LOG = 1 << 30, LINE_EVERY = 10000, LOOK_EVERY = 32 };
 
 /* A training run: what was asked for, its files, and the trainer. */
 typedef struct training {
-  hvi_talk talk;
   hvi_sac_settings settings;
   size_t steps, every; /* environment steps in all, and between checkpoints */
   bool resume, fresh, accept_other_bits;
@@ -41,21 +42,17 @@ typedef struct training {
   FILE *rows;    /* the log, open at its end */
   size_t logged; /* episodes */
   /* what is shown while it runs */
-  hvi_progress bar;
   double started;
   size_t first; /* step */
 } training;
 
 /* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
-  const char ending[] = ".safetensors";
-  const size_t length = strlen(t->out), tail = strlen(ending);
-  const bool ends = length > tail && strcmp(t->out + length - tail, ending) == 0;
   hvi_text log = {0};
   if (t->log)
     hvi_text_add(&log, "%s", t->log);
   else
-    hvi_text_add(&log, "%.*s.csv", (int)(ends ? length - tail : length), t->out);
+    hvi_text_add(&log, "%.*s.csv", hvi_stem_length(t->out), t->out);
   t->checkpoint = hvi_join_texts(t->out, ".checkpoint");
   t->log_path = hvi_text_take(&log);
   return t->checkpoint && t->log_path ? HVI_OK : hvi_error_memory(err, "file names");
@@ -74,35 +71,32 @@ static char *end_of_rows(char *text, size_t step) {
 }
 
 /* What is in the log, or NULL when it is new, empty, or a pipe. A file that is no log is left
- * alone.
- */
+ * alone. */
 static hvi_status read_log(char **text, const training *t, hvi_error *err) {
   struct stat st;
-  *text = NULL;
   if (fstat(fileno(t->rows), &st) != 0) return hvi_error_system(err, "read", t->log_path);
   if (!S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
-  const hvi_status status = hvi_file_read_text(text, t->log_path, MOST_LOG, err);
-  if (status != HVI_OK || strncmp(*text, HEADER, strlen(HEADER)) == 0) return status;
-  hvi_free(*text);
-  *text = NULL;
+  HVI_TRY(hvi_file_read_text(text, t->log_path, MOST_LOG, err));
+  if (strncmp(*text, HEADER, strlen(HEADER)) == 0) return HVI_OK;
   return hvi_error_input(err, "'%s' is there and is no log of a training: --log takes another name",
                          t->log_path);
 }
 
 /* The rows of an earlier run, which this one does not go on with. */
 static hvi_status keep_rows(const training *t, const char *text, hvi_error *err) {
-  char *previous = hvi_file_previous(t->log_path);
-  const hvi_status status =
-      previous ? hvi_file_write_text(previous, text, err) : hvi_error_memory(err, "a file name");
-  hvi_free(previous);
-  return status;
+  HVI_OWN char *previous = hvi_file_previous(t->log_path);
+  return previous ? hvi_file_write_text(previous, text, err) : hvi_error_memory(err, "a file name");
+}
+
+static hvi_status flush_log(const training *t, hvi_error *err) {
+  return fflush(t->rows) == 0 ? HVI_OK : hvi_error_system(err, "write", t->log_path);
 }
 
 /* Opens the log: anew, or cut back to the trainer's step. */
 static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
   size_t end = 0;
   int fd;
-  char *text = NULL;
+  HVI_OWN char *text = NULL;
   t->logged = hvi_sac_state(t->sac).episodes;
   HVI_TRY(hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, t->log_path, err));
   t->rows = fdopen(fd, "a");
@@ -110,78 +104,60 @@ static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
     close(fd);
     return hvi_error_system(err, "write", t->log_path);
   }
-  hvi_status status = read_log(&text, t, err);
+  HVI_TRY(read_log(&text, t, err));
   if (text && resumed) end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
-  if (text && !resumed) status = keep_rows(t, text, err);
-  if (resumed && !status && !text)
-    hvi_say(&t->talk, "hvi: '%s' is gone; its rows begin anew\n", t->log_path);
-  hvi_free(text);
-  if (status != HVI_OK) return status;
+  if (text && !resumed) HVI_TRY(keep_rows(t, text, err));
+  if (resumed && !text) hvi_say("hvi: '%s' is gone; its rows begin anew\n", t->log_path);
   /* a pipe or a terminal cannot be cut and need not be */
   if (ftruncate(fd, (off_t)end) != 0 && errno != EINVAL)
     return hvi_error_system(err, "write", t->log_path);
   if (end == 0) fputs(HEADER, t->rows);
-  if (fflush(t->rows) != 0) return hvi_error_system(err, "write", t->log_path);
+  HVI_TRY(flush_log(t, err));
   return hvi_folder_sync(t->log_path, err);
-}
-
-static void put(FILE *out, double x) {
-  char text[HVI_NUMBER_SIZE];
-  fprintf(out, ",%s", isnan(x) ? "" : hvi_number_format(text, x));
 }
 
 /* A row, if an episode has ended since the last one. */
 static hvi_status log_episode(training *t, hvi_error *err) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
+  char text[HVI_NUMBER_SIZE];
   if (r.episodes == t->logged) return HVI_OK;
   t->logged = r.episodes;
+  const double rest[] = {r.last_return, (double)r.last_length,
+                         r.mean_return, r.critic_loss,
+                         r.actor_loss,  r.alpha,
+                         r.entropy,     r.q_mean};
   fprintf(t->rows, "%zu,%zu", r.step, r.episodes);
-  put(t->rows, r.last_return);
-  fprintf(t->rows, ",%zu", r.last_length);
-  const double rest[] = {r.mean_return, r.critic_loss, r.actor_loss, r.alpha, r.entropy, r.q_mean};
-  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) put(t->rows, rest[i]);
+  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+    fprintf(t->rows, ",%s", isnan(rest[i]) ? "" : hvi_number_format(text, rest[i]));
   fputc('\n', t->rows);
-  return fflush(t->rows) == 0 ? HVI_OK : hvi_error_system(err, "write", t->log_path);
-}
-
-static hvi_status save_policy(const training *t, hvi_error *err) {
-  hvi_policy *policy = NULL;
-  hvi_status status = hvi_sac_policy(t->sac, &policy, err);
-  if (status == HVI_OK) status = hvi_policy_save(policy, t->out, err);
-  hvi_policy_free(policy);
-  return status;
+  return flush_log(t, err);
 }
 
 /* The log on the disk, then the checkpoint, then the policy. */
 static hvi_status save(training *t, hvi_error *err) {
-  hvi_status status = hvi_file_sync(fileno(t->rows), t->log_path, err);
-  if (status == HVI_OK) status = hvi_sac_save(t->sac, t->checkpoint, err);
-  return status == HVI_OK ? save_policy(t, err) : status;
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *policy = NULL;
+  HVI_TRY(hvi_file_sync(fileno(t->rows), t->log_path, err));
+  HVI_TRY(hvi_sac_save(t->sac, t->checkpoint, err));
+  HVI_TRY(hvi_sac_policy(t->sac, &policy, err));
+  return hvi_policy_save(policy, t->out, err);
 }
 
 /* The learning curve beside the log. Nothing to draw is no error. */
 static hvi_status draw(training *t, hvi_error *err) {
-  char *folder = NULL, *name = NULL, note[HVI_PLOT_NOTE];
-  hvi_status status = HVI_OK;
+  HVI_OWN char *folder = NULL, *name = NULL;
+  const char *file = hvi_base_name(t->log_path);
   if (hvi_sac_state(t->sac).episodes == 0) return HVI_OK;
-  if (!hvi_path_split(&folder, &name, t->log_path, ".csv")) {
-    status = hvi_error_memory(err, "file names");
-  } else {
-    const char *slash = strrchr(t->log_path, '/'), *file = slash ? slash + 1 : t->log_path;
-    const hvi_series series[] = {
-        {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
-        {"mean of ten", file, "step", "mean_return_10", NULL, HVI_MARK_LINE, 0}};
-    const hvi_panel panel = {.x = {.label = "environment steps, thousands", .thousands = true},
-                             .y = {.label = "return"},
-                             .series_count = sizeof series / sizeof *series,
-                             .series = series};
-    const hvi_plot plot = {.name = name, .title = t->env->name, .panel_count = 1, .panels = &panel};
-    status = hvi_plot_make(folder, &plot, note, err);
-    if (status == HVI_OK && *note) hvi_say(&t->talk, "hvi: %s\n", note);
-  }
-  hvi_free(folder);
-  hvi_free(name);
-  return status;
+  if (!hvi_path_split(&folder, &name, t->log_path, ".csv"))
+    return hvi_error_memory(err, "file names");
+  const hvi_series series[] = {
+      {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
+      {"mean of ten", file, "step", "mean_return_10", NULL, HVI_MARK_LINE, 0}};
+  const hvi_panel panel = {.x = {.label = "environment steps, thousands", .thousands = true},
+                           .y = {.label = "return"},
+                           .series_count = sizeof series / sizeof *series,
+                           .series = series};
+  const hvi_plot plot = {.name = name, .title = t->env->name, .panel_count = 1, .panels = &panel};
+  return hvi_draw(folder, &plot, "hvi: ", err);
 }
 
 static void close_training(training *t) {
@@ -196,106 +172,89 @@ static void close_training(training *t) {
 static void show(training *t) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
   const double rate = (double)(r.step - t->first) / fmax(hvi_clock_now() - t->started, 1e-9);
-  if (t->talk.terminal) {
+  if (hvi_talk.live) {
     if (r.step % LOOK_EVERY != 0) return;
-    snprintf(t->bar.title, sizeof t->bar.title, "step %zu, return %.5g, %.0f steps/s", r.step,
-             r.mean_return, rate);
-    hvi_progress_update(&t->bar, r.step - t->first);
+    hvi_progress_title(
+        hvi_format("step %zu, return %.5g, %.0f steps/s", r.step, r.mean_return, rate));
+    hvi_progress_update(r.step - t->first);
   } else if (r.step % LINE_EVERY == 0) {
-    hvi_say(&t->talk, "step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n",
-            r.step, t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
+    hvi_say("step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n", r.step,
+            t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
   }
 }
 
-static int diverged_or(const hvi_error *err) {
-  if (err->status == HVI_ERROR_INPUT) return hvi_complain(HVI_EXIT_DIVERGED, "%s", err->text);
-  return hvi_complain_error(err);
+static int diverged_or_fault(void) {
+  if (hvi_fault.status != HVI_ERROR_INPUT) return hvi_complain_fault();
+  return hvi_complain(HVI_EXIT_DIVERGED, "%s", hvi_fault.text);
 }
 
 /* To the last step, an error, or Ctrl-C. */
 static int run(training *t) {
-  hvi_error err = {HVI_OK, ""};
-  size_t step = hvi_sac_state(t->sac).step;
-  while (step < t->steps) {
-    if (hvi_sac_step(t->sac, &err) != HVI_OK) return diverged_or(&err);
+  for (size_t step = t->first; step < t->steps;) {
+    if (hvi_sac_step(t->sac, &hvi_fault)) return diverged_or_fault();
     step++;
-    if (log_episode(t, &err) != HVI_OK) return hvi_complain_error(&err);
+    HVI_CALL(log_episode(t, &hvi_fault));
     show(t);
     if (hvi_signals_interrupted()) return HVI_EXIT_INTERRUPTED;
-    if (step % t->every == 0 && step < t->steps && save(t, &err) != HVI_OK)
-      return diverged_or(&err);
+    if (step % t->every == 0 && step < t->steps && save(t, &hvi_fault)) return diverged_or_fault();
   }
   return HVI_EXIT_DONE;
 }
 
 static int train(training *t) {
-  hvi_error err = {HVI_OK, ""};
-  const size_t first = hvi_sac_state(t->sac).step;
-  t->first = first;
+  t->first = hvi_sac_state(t->sac).step;
   t->started = hvi_clock_now();
-  t->bar = hvi_progress_new(&t->talk, t->env->name, t->steps > first ? t->steps - first : 1);
+  hvi_progress_start(t->env->name, t->steps > t->first ? t->steps - t->first : 1);
   const int code = run(t);
-  hvi_progress_clear(&t->bar);
+  hvi_progress_clear();
   if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;
-  if (save(t, &err) != HVI_OK) return diverged_or(&err);
-  const int drawn = draw(t, &err) == HVI_OK ? code : hvi_complain_error(&err);
+  if (save(t, &hvi_fault)) return diverged_or_fault();
+  const int drawn = draw(t, &hvi_fault) ? hvi_complain_fault() : HVI_EXIT_DONE;
   const hvi_sac_report r = hvi_sac_state(t->sac);
   printf("%s: %zu steps, %zu episodes, mean return of the last 10: %.6g\n", t->env->name, r.step,
          r.episodes, r.mean_return);
   printf("policy in %s, log in %s, checkpoint in %s\n", t->out, t->log_path, t->checkpoint);
-  hvi_say(&t->talk, "%.1f s\n", hvi_clock_now() - t->started);
-  if (code == HVI_EXIT_INTERRUPTED)
-    hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here", r.step,
-                 t->steps);
-  return code == HVI_EXIT_DONE ? drawn : code;
+  hvi_say("%.1f s\n", hvi_clock_now() - t->started);
+  if (code == HVI_EXIT_DONE) return drawn;
+  return hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here", r.step,
+                      t->steps);
 }
 
 static int resume(training *t) {
-  hvi_error err = {HVI_OK, ""};
   char was[256], is[256];
-  if (hvi_sac_load(&t->sac, t->env, t->checkpoint, t->accept_other_bits, &err) != HVI_OK)
-    return hvi_complain_error(&err);
-  const hvi_setting *other =
-      hvi_setting_differ(hvi_sac_table(), hvi_sac_settings_of(t->sac), &t->settings, NULL);
+  HVI_CALL(hvi_sac_load(&t->sac, t->env, t->checkpoint, t->accept_other_bits, &hvi_fault));
+  const hvi_sac_settings *old = hvi_sac_settings_of(t->sac);
+  const hvi_setting *other = hvi_setting_differ(hvi_sac_table(), old, &t->settings, NULL);
   if (other)
     return hvi_misuse("'%s' was made with %s %s, not %s", t->checkpoint, other->name,
-                      hvi_setting_format(other, hvi_sac_settings_of(t->sac), was, sizeof was),
+                      hvi_setting_format(other, old, was, sizeof was),
                       hvi_setting_format(other, &t->settings, is, sizeof is));
   const size_t step = hvi_sac_state(t->sac).step;
-  if (step > t->steps) {
+  if (step > t->steps)
     return hvi_misuse("'%s' is at step %zu already, beyond --steps %zu", t->checkpoint, step,
                       t->steps);
-  }
-  if (hvi_sac_set_threads(t->sac, t->settings.threads, &err) != HVI_OK)
-    return hvi_complain_error(&err);
-  hvi_say(&t->talk, "going on from step %zu\n", step);
+  HVI_CALL(hvi_sac_set_threads(t->sac, t->settings.threads, &hvi_fault));
+  hvi_say("going on from step %zu\n", step);
   return HVI_EXIT_DONE;
 }
 
 /* The trainer and its log, from a checkpoint or from the beginning. */
 static int open_training(training *t, const char *name) {
-  hvi_error err = {HVI_OK, ""};
-  if (name_files(t, &err) != HVI_OK || hvi_env_new(&t->env, name, &err) != HVI_OK ||
-      hvi_lock_take(&t->lock, t->checkpoint, &err) != HVI_OK ||
-      (t->fresh && hvi_kept_check(t->checkpoint, &err) != HVI_OK))
-    return hvi_complain_error(&err);
+  HVI_CALL(name_files(t, &hvi_fault));
+  HVI_CALL(hvi_env_new(&t->env, name, &hvi_fault));
+  HVI_CALL(hvi_lock_take(&t->lock, t->checkpoint, &hvi_fault));
+  HVI_CALL(t->fresh && hvi_kept_check(t->checkpoint, &hvi_fault));
   const bool there = access(t->checkpoint, F_OK) == 0;
-  if (there && !t->resume && !t->fresh) {
+  if (there && !t->resume && !t->fresh)
     return hvi_misuse("'%s' is there: --resume goes on from it, --fresh begins anew",
                       t->checkpoint);
-  }
-  if (!there && !t->fresh && access(t->out, F_OK) == 0) {
-    return hvi_misuse("'%s' is there and its checkpoint is not: --fresh trains another one in "
-                      "its place",
-                      t->out);
-  }
-  if (there && t->resume) {
-    const int code = resume(t);
-    if (code != HVI_EXIT_DONE) return code;
-  } else if (hvi_sac_new(&t->sac, t->env, &t->settings, &err) != HVI_OK) {
-    return hvi_complain_error(&err);
-  }
-  if (open_log(t, there && t->resume, &err) != HVI_OK) return hvi_complain_error(&err);
+  if (!there && !t->fresh && access(t->out, F_OK) == 0)
+    return hvi_misuse(
+        "'%s' is there and its checkpoint is not: --fresh trains another one in its place", t->out);
+  const bool resumed = there && t->resume;
+  if (resumed) HVI_STEP(resume(t));
+  if (!resumed) HVI_CALL(hvi_sac_new(&t->sac, t->env, &t->settings, &hvi_fault));
+  HVI_CALL(open_log(t, resumed, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
@@ -312,30 +271,27 @@ static const char examples[] =
     "  hvi policy train pendulum --steps 20000 --start 1000 --out p.safetensors";
 
 int hvi_cli_policy_train(int argc, char **argv) {
-  int code;
-  training t = {
-      .talk = hvi_talk_new(), .settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
+  training t = {.settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
   hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", summary, examples,
                    .operand = "environment"};
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
+  hvi_args_add(&args,
       {.name = "Run"},
-      {"out", 'o', HVI_ARG_TEXT, &t.out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
-      {"steps", 0, HVI_ARG_SIZE, &t.steps, .range = "[1,1e12]", .help = "environment steps"},
-      {"log", 0, HVI_ARG_TEXT, &t.log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
-      {"checkpoint-every", 0, HVI_ARG_SIZE, &t.every, .range = "[1,1e12]", .help = "steps between checkpoints"},
-      {"resume", 0, HVI_ARG_FLAG, &t.resume, .help = "go on from the checkpoint, if there is one"},
-      {"fresh", 0, HVI_ARG_FLAG, &t.fresh, .help = "begin anew although there is a checkpoint"},
-      {"accept-other-bits", 0, HVI_ARG_FLAG, &t.accept_other_bits, .help = "go on from what another level of instructions computed"},
-      {0}});
+      {"out", 'o', HVI_SETTING_TEXT, &t.out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
+      {"steps", 0, HVI_SETTING_COUNT, &t.steps, .range = "[1,1e12]", .help = "environment steps"},
+      {"log", 0, HVI_SETTING_TEXT, &t.log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
+      {"checkpoint-every", 0, HVI_SETTING_COUNT, &t.every, .range = "[1,1e12]", .help = "steps between checkpoints"},
+      {"resume", 0, HVI_SETTING_FLAG, &t.resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_SETTING_FLAG, &t.fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_SETTING_FLAG, &t.accept_other_bits, .help = "go on from what another level of instructions computed"});
   /* clang-format on */
   hvi_args_settings(&args, hvi_sac_table(), &t.settings, NULL);
-  hvi_talk_options(&t.talk, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
   if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
-  code = open_training(&t, args.operands[0]);
-  if (code == HVI_EXIT_DONE) code = train(&t);
+  int code = open_training(&t, args.operands[0]);
+  if (!code) code = train(&t);
   close_training(&t);
   return code;
 }

@@ -1,4 +1,5 @@
 /* hvi reproduce: the figures and claims of the paper, or a comparison of one's own. */
+#include "args.h"
 #include "base/base.h"
 #include "base/file.h"
 #include "commands.h"
@@ -8,8 +9,6 @@
 enum { MOST = 64, PARTS = 1000 };
 
 typedef struct job {
-  hvi_talk talk;
-  hvi_progress bar;
   hvi_study_settings settings;
   bool tune; /* rates instead of results */
   size_t count, finished;
@@ -18,24 +17,15 @@ typedef struct job {
 } job;
 
 static bool show_progress(void *context, const char *id, const char *doing, double share) {
-  job *j = context;
-  snprintf(j->bar.title, sizeof j->bar.title, "%s: %s", id, doing);
-  hvi_progress_update(&j->bar, (size_t)(share * PARTS));
-  return !hvi_signals_interrupted();
+  (void)context;
+  hvi_progress_title(hvi_format("%s: %s", id, doing));
+  return hvi_progress_count(NULL, (size_t)(share * PARTS), PARTS);
 }
 
 static void show_message(void *context, const char *line) {
-  job *j = context;
-  hvi_progress_clear(&j->bar);
-  hvi_say(&j->talk, "hvi: %s\n", line);
-}
-
-/* Two experiments of one name would write into one folder. */
-static const char *repeated_id(const job *j) {
-  const char *last = j->experiments[j->count - 1]->id;
-  for (size_t i = 0; i + 1 < j->count; i++)
-    if (strcmp(j->experiments[i]->id, last) == 0) return last;
-  return NULL;
+  (void)context;
+  hvi_progress_clear();
+  hvi_say("hvi: %s\n", line);
 }
 
 /* Everything is read before anything is run. */
@@ -45,68 +35,59 @@ static int load(job *j, const hvi_args *args) {
   if (count == 0)
     while (ids[count]) count++;
   for (size_t i = 0; i < count; i++) {
-    hvi_error err;
     const char *name = args->operand_count ? args->operands[i] : ids[i];
-    if (hvi_study_new(&j->experiments[j->count], name, &err) != HVI_OK)
-      return hvi_complain_error(&err);
-    j->count++;
-    const char *twice = repeated_id(j);
-    if (twice) return hvi_misuse("experiment '%s' is given twice; an id names a folder", twice);
+    HVI_CALL(hvi_study_new(&j->experiments[j->count], name, &hvi_fault));
+    const char *id = j->experiments[j->count++]->id;
+    for (size_t k = 0; k + 1 < j->count; k++)
+      if (strcmp(j->experiments[k]->id, id) == 0)
+        return hvi_misuse("experiment '%s' is given twice; an id names a folder", id);
   }
   return HVI_EXIT_DONE;
 }
 
 static int run_one(job *j, hvi_study *e) {
-  hvi_error err;
   bool stopped = false;
-  char *text = NULL;
+  HVI_OWN char *text = NULL;
   hvi_claims *claims = &j->claims[j->finished];
-  j->bar = hvi_progress_new(&j->talk, e->id, PARTS);
-  hvi_status status = j->tune ? hvi_study_tune(&text, &stopped, e, &j->settings, &err)
-                              : hvi_study_run(claims, &stopped, e, &j->settings, &err);
-  hvi_progress_clear(&j->bar);
-  if (status != HVI_OK) return hvi_complain_error(&err);
+  hvi_progress_start(e->id, PARTS);
+  HVI_CALL(hvi_progress_end(j->tune
+                                ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
+                                : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault)));
   if (stopped) return HVI_EXIT_INTERRUPTED;
   if (j->tune) {
     fputs(text, stdout);
-    hvi_free(text);
     return HVI_EXIT_DONE;
   }
-  hvi_say(&j->talk, "%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
+  hvi_say("%s: %zu claims, %.1f s, in %s/%s\n", e->id, claims->count, claims->seconds,
           j->settings.out, e->id);
   j->finished++;
-  status = hvi_study_page(j->settings.out, j->claims, j->finished, &err);
-  return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
+  HVI_CALL(hvi_study_page(j->settings.out, j->claims, j->finished, &hvi_fault));
+  return HVI_EXIT_DONE;
 }
 
 static int print_table(const job *j) {
-  char *table = hvi_claims_table(j->claims, j->finished, 0);
+  if (!j->finished) return HVI_EXIT_DONE;
+  HVI_OWN char *table = hvi_claims_table(j->claims, j->finished, 0);
   if (!table) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the table of claims");
   fputs(table, stdout);
-  hvi_free(table);
   return HVI_EXIT_DONE;
 }
 
 /* What is finished is kept and shown, however the run ends. */
 static int run_all(job *j) {
-  hvi_error err;
-  if (hvi_folder_make(j->settings.out, &err) != HVI_OK) return hvi_complain_error(&err);
   int code = HVI_EXIT_DONE;
-  for (size_t i = 0; i < j->count && code == HVI_EXIT_DONE; i++)
-    code = run_one(j, j->experiments[i]);
-  int printed = j->finished ? print_table(j) : HVI_EXIT_DONE;
-  if (code == HVI_EXIT_INTERRUPTED && j->tune)
-    hvi_complain(code, "interrupted; --resume goes on from here");
-  else if (code == HVI_EXIT_INTERRUPTED)
-    hvi_complain(code, "interrupted after %zu of %zu experiments; --resume goes on from here",
-                 j->finished, j->count);
-  return code != HVI_EXIT_DONE ? code : printed;
+  HVI_CALL(hvi_folder_make(j->settings.out, &hvi_fault));
+  for (size_t i = 0; i < j->count && !code; i++) code = run_one(j, j->experiments[i]);
+  const int printed = print_table(j);
+  if (code != HVI_EXIT_INTERRUPTED) return code ? code : printed;
+  if (j->tune) return hvi_complain(code, "interrupted; --resume goes on from here");
+  return hvi_complain(code, "interrupted after %zu of %zu experiments; --resume goes on from here",
+                      j->finished, j->count);
 }
 
 static void free_job(job *j) {
   for (size_t i = 0; i < j->count; i++) hvi_study_free(j->experiments[i]);
   for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
-  hvi_free(j);
 }
 
 static const char summary[] =
@@ -121,39 +102,29 @@ static const char examples[] = "  hvi reproduce\n"
                                "  hvi reproduce my-comparison.yaml";
 
 int hvi_cli_reproduce(int argc, char **argv) {
-  int code = HVI_EXIT_DONE;
   bool quick = false;
   hvi_args args = {"reproduce", "[ID|FILE]... [OPTION]...",
                    summary,     examples,
                    .max = MOST, .operand = "an experiment's ID or file"};
-  job *j = hvi_alloc(1, sizeof *j);
-  if (!j) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory");
-  hvi_study_settings *s = &j->settings;
-  j->talk = hvi_talk_new();
-  *s = (hvi_study_settings){
-      .out = "out", .progress = show_progress, .message = show_message, .context = j};
+  HVI_OWN_BY(free_job)
+  job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message}};
+  hvi_study_settings *s = &j.settings;
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
-      {"quick", 0, HVI_ARG_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
-      {"full", 0, HVI_ARG_FLAG, &s->full, .help = "the paper's size or beyond: minutes, for policy\nevaluation hours"},
-      {"out", 'o', HVI_ARG_TEXT, &s->out, .value = "DIR", .help = "where results go (out)"},
-      {"jobs", 'j', HVI_ARG_SIZE, &s->threads, .range = "[0,1024]", .help = "threads (0: one per core); the results are the same for any"},
-      {"resume", 0, HVI_ARG_FLAG, &s->resume, .help = "keep what an earlier run with the same settings finished"},
-      {"accept-other-bits", 0, HVI_ARG_FLAG, &s->accept_other_bits, .help = "go on from what another level of instructions computed"},
-      {"tune", 0, HVI_ARG_FLAG, &j->tune,
-       .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"},
-      {0}});
+  hvi_args_add(&args,
+      {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
+      {"full", 0, HVI_SETTING_FLAG, &s->full, .help = "the paper's size or beyond: minutes, for policy\nevaluation hours"},
+      {"out", 'o', HVI_SETTING_TEXT, &s->out, .value = "DIR", .help = "where results go (out)"},
+      {"jobs", 'j', HVI_SETTING_COUNT, &s->threads, .range = "[0,1024]", .help = "threads (0: one per core); the results are the same for any"},
+      {"resume", 0, HVI_SETTING_FLAG, &s->resume, .help = "keep what an earlier run with the same settings finished"},
+      {"accept-other-bits", 0, HVI_SETTING_FLAG, &s->accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {"tune", 0, HVI_SETTING_FLAG, &j.tune,
+       .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */
-  hvi_talk_options(&j->talk, &args);
-  if (hvi_args_parse(&args, argc, argv, &code)) {
-    if (quick && s->full)
-      code = hvi_misuse("--quick and --full are one or the other");
-    else
-      code = load(j, &args);
-    if (code == HVI_EXIT_DONE && j->tune && args.operand_count == 0)
-      code = hvi_misuse("--tune takes the experiments to tune by name");
-    if (code == HVI_EXIT_DONE) code = run_all(j);
-  }
-  free_job(j);
-  return code;
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
+  HVI_STEP(load(&j, &args));
+  if (j.tune && args.operand_count == 0)
+    return hvi_misuse("--tune takes the experiments to tune by name");
+  return run_all(&j);
 }

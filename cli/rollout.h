@@ -2,6 +2,8 @@
  * of a run. */
 #pragma once
 
+#include "args.h"
+#include "evaluate/task.h"
 #include "talk.h"
 
 #include <hvi/rollout.h>
@@ -14,27 +16,22 @@ struct hvi_rollout_job {
   char letter;                    /* the first of which has one; 0: none */
   void *settings;                 /* what they set, */
   hvi_rollout_settings *rollout;  /* and this within */
-  bool writes;                    /* a file, --out, which can be resumed */
-  void *result;
   hvi_status (*run)(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err);
   /* Prints the result; the exit code. */
   int (*show)(const hvi_rollout_job *job, const hvi_rollout_report *report);
+  void *result; /* NULL: it writes a file, --out, which can be resumed */
   /* from the command line */
   const char *policy_path, *out;
-  bool resume, fresh, json;
-  hvi_env *env;
-  hvi_policy *policy;
-  hvi_talk talk;
-  hvi_progress bar;
-  double told; /* when a line of progress was last written */
+  bool resume, fresh;
+  hvi_task task;        /* environment and policy */
+  double started, told; /* the clock at the start; when a line of progress was last written */
 };
 
 /* Reads ENV, the options of the table and --policy, --seed, --threads, --json, -q, -v, and for a file
  * --out, --resume, --fresh; runs the job and shows its result, or complains. The exit code. */
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv);
 
-/* The policy of a file, or 'default': the environment's own; it fits the environment. */
-hvi_status hvi_rollout_policy(hvi_policy **policy, const char *name, const hvi_env *env,
-                              hvi_error *err);
 /* The name without its folders: notes tell nothing about the machine. */
-const char *hvi_rollout_base_name(const char *path);
+const char *hvi_base_name(const char *path);
+/* How long it is without ".safetensors" at its end. */
+int hvi_stem_length(const char *path);

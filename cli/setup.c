@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "base/number.h"
 #include "io/npy.h"
-#include "talk.h"
+#include "json.h"
 
 #include <hvi/mdp.h>
 
@@ -16,16 +16,15 @@ hvi_setup hvi_setup_new(void) {
 
 void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
+  hvi_args_add(args,
       {.name = "problem"},
-      {"set", 0, HVI_ARG_TEXTS, &s->set, .value = "KEY=VALUE", .help = "an option of a built-in problem; repeatable"},
-      {"seed", 0, HVI_ARG_SEED, &s->seed, .help = "of all random draws"},
-      {"instance", 0, HVI_ARG_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
-      {"theta0", 0, HVI_ARG_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
+      {"set", 0, HVI_SETTING_TEXT, &s->set, .repeats = true, .value = "KEY=VALUE", .help = "an option of a built-in problem; repeatable"},
+      {"seed", 0, HVI_SETTING_SEED, &s->seed, .help = "of all random draws"},
+      {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
+      {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
       {.name = "method"},
-      {"method", 0, HVI_ARG_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
-      {"player-eta", 0, HVI_ARG_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"},
-      {0}});
+      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
+      {"player-eta", 0, HVI_SETTING_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"});
   /* clang-format on */
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
@@ -39,16 +38,13 @@ void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n) {
 
 static int unknown_method(const char *name) {
   const char *names[HVI_MOST_NAMES];
-  char hint[HVI_HINT_SIZE];
   hvi_method_names(names, 0);
   return hvi_misuse("unknown method '%s'%s", name,
-                    hvi_did_you_mean(hint, name, names, "'hvi list' shows them"));
+                    hvi_did_you_mean(name, names, "'hvi list' shows them"));
 }
 
-/* A preset is a name for an optimizer with some settings; it is neither the optimizer nor a
- * baseline. */
-static bool is_preset(const char *method, const hvi_settings *s) {
-  return s->baseline == HVI_BASELINE_NONE && strcmp(method, s->optimizer->name) != 0;
+bool hvi_setup_is_plain(const hvi_setup *s) {
+  return !s->settings.baseline && strcmp(s->method, s->settings.optimizer->name) == 0;
 }
 
 /* Whether the method sets this field whatever it was before: to the same from two starts. */
@@ -65,8 +61,8 @@ static int check_setting(const hvi_setup *s, const hvi_setting *row, const char 
   if (!hvi_setting_used(row, hvi_method_family(&s->settings)))
     return hvi_misuse("method %s does not use %s; it is for %s", s->method, option, row->used_by);
   const bool same = hvi_setting_equal(row, &s->asked, &s->settings);
-  if (same || !is_preset(s->method, &s->settings) || !fixes(s->method, row, &s->asked))
-    return HVI_EXIT_DONE;
+  const bool preset = !s->settings.baseline && !hvi_setup_is_plain(s);
+  if (same || !preset || !fixes(s->method, row, &s->asked)) return HVI_EXIT_DONE;
   return hvi_misuse("method %s fixes %s at %s; --method %s leaves it open", s->method, option,
                     hvi_setting_format(row, &s->settings, text, sizeof text),
                     s->settings.optimizer->name);
@@ -75,11 +71,9 @@ static int check_setting(const hvi_setup *s, const hvi_setting *row, const char 
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   for (size_t i = 0; i < args->count; i++) {
     const hvi_arg *arg = &args->rows[i];
-    char option[HVI_OPTION_SIZE];
-    if (!arg->given || !arg->setting || arg->to != &s->asked) continue;
-    const int code = check_setting(s, arg->setting, hvi_args_name(arg, option));
-    if (code != HVI_EXIT_DONE) return code;
-    hvi_setting_copy(arg->setting, &s->settings, &s->asked);
+    if (!arg->given || arg->to != &s->asked) continue;
+    HVI_STEP(check_setting(s, &arg->setting, arg->option));
+    hvi_setting_copy(&arg->setting, &s->settings, &s->asked);
   }
   return HVI_EXIT_DONE;
 }
@@ -91,10 +85,9 @@ static int apply_player_eta(hvi_setup *s) {
   s->player_eta = hvi_parse_reals(&count, text); /* the solver checks them */
   if (!s->player_eta)
     return hvi_misuse("--player-eta: must be numbers such as 0.1,0.2, not '%s'", text);
-  if (count != players) {
-    return hvi_complain(HVI_EXIT_INPUT, "--player-eta has %zu numbers, and %s has %zu players",
-                        count, s->name, players);
-  }
+  if (count != players)
+    return hvi_bad_input("--player-eta has %zu numbers, and %s has %zu players", count, s->name,
+                         players);
   s->settings.player_eta = s->player_eta;
   return HVI_EXIT_DONE;
 }
@@ -118,12 +111,11 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   s->settings.seed = s->seed;
   if (!hvi_method_apply(&s->settings, s->method, hvi_trajectory_rules()))
     return unknown_method(s->method);
-  int code = hvi_setup_apply(s, args);
-  if (code == HVI_EXIT_DONE) code = check_conflicts(s, args);
-  return code;
+  HVI_STEP(hvi_setup_apply(s, args));
+  return check_conflicts(s, args);
 }
 
-static const hvi_builtin *find_builtin(const char *name) {
+const hvi_builtin *hvi_builtin_find(const char *name) {
   const hvi_builtin *b = hvi_builtin_list();
   while (b->name && strcmp(b->name, name) != 0) b++;
   return b->name ? b : NULL;
@@ -156,66 +148,37 @@ static int cut_options(hvi_setup *s) {
   return HVI_EXIT_DONE;
 }
 
-hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
-                              hvi_error *err) {
-  return hvi_builtin_new(problem, s->name, s->options, s->set.count, s->seed, instance, err);
-}
-
 static int make_problem(hvi_setup *s, const hvi_args *args) {
-  hvi_error err = {.status = HVI_OK};
-  hvi_status status;
-  s->builtin = find_builtin(s->name) || !names_file(s->name);
-  if (!s->builtin && (s->set.count > 0 || hvi_args_given(args, "instance"))) {
-    return hvi_misuse("--set and --instance are for built-in problems, and '%s' "
-                      "is a file",
+  s->builtin = hvi_builtin_find(s->name) || !names_file(s->name);
+  if (!s->builtin && (s->set.count > 0 || hvi_args_given(args, "instance")))
+    return hvi_misuse("--set and --instance are for built-in problems, and '%s' is a file",
                       s->name);
-  }
-  if (s->builtin)
-    status = hvi_setup_instance(s, s->instance, &s->problem, &err);
-  else
-    status = hvi_problem_load(&s->problem, s->name, s->seed, 0, &err);
-  return status == HVI_OK ? HVI_EXIT_DONE : hvi_complain_error(&err);
-}
-
-static int check_theta0(const hvi_setup *s, const double *theta0, size_t count) {
-  size_t dim = s->problem->model->dim;
-  if (count != dim) {
-    return hvi_complain(HVI_EXIT_INPUT, "--theta0 '%s' has %zu numbers, and %s has %zu parameters",
-                        s->theta0_text, count, s->name, dim);
-  }
-  for (size_t i = 0; i < count; i++) {
-    if (!isfinite(theta0[i])) {
-      return hvi_complain(HVI_EXIT_INPUT, "--theta0 '%s': number %zu of %zu is not finite",
-                          s->theta0_text, i + 1, count);
-    }
-  }
+  HVI_CALL(s->builtin ? hvi_builtin_new(&s->problem, s->name, s->options, s->set.count, s->seed,
+                                        s->instance, &hvi_fault)
+                      : hvi_problem_load(&s->problem, s->name, s->seed, 0, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
 static int read_theta0(hvi_setup *s) {
-  hvi_array array;
-  hvi_error err;
-  size_t count;
-  if (!s->theta0_text) return HVI_EXIT_DONE;
-  s->theta0 = hvi_parse_reals(&count, s->theta0_text);
+  const char *text = s->theta0_text;
+  const size_t dim = s->problem->model->dim;
+  hvi_array array = {0};
+  if (!text) return HVI_EXIT_DONE;
+  s->theta0 = hvi_parse_reals(&array.size, text);
   if (!s->theta0) {
-    if (!ends_in(s->theta0_text, ".npy") && access(s->theta0_text, F_OK) != 0) {
-      return hvi_misuse("--theta0 '%s' is neither numbers such as 1.25,2.25 nor a .npy file",
-                        s->theta0_text);
-    }
-    if (hvi_npy_read(&array, s->theta0_text, 0, &err) != HVI_OK) return hvi_complain_error(&err);
+    if (!ends_in(text, ".npy") && access(text, F_OK) != 0)
+      return hvi_misuse("--theta0 '%s' is neither numbers such as 1.25,2.25 nor a .npy file", text);
+    HVI_CALL(hvi_npy_read(&array, text, 0, &hvi_fault));
     s->theta0 = array.data;
-    count = array.size;
   }
   s->settings.theta0 = s->theta0;
-  return check_theta0(s, s->theta0, count);
-}
-
-static int set_problem(hvi_setup *s, const hvi_args *args) {
-  int code = cut_options(s);
-  if (code == HVI_EXIT_DONE) code = make_problem(s, args);
-  if (code == HVI_EXIT_DONE) code = read_theta0(s);
-  return code;
+  if (array.size != dim)
+    return hvi_bad_input("--theta0 '%s' has %zu numbers, and %s has %zu parameters", text,
+                         array.size, s->name, dim);
+  for (size_t i = 0; i < dim; i++)
+    if (!isfinite(s->theta0[i]))
+      return hvi_bad_input("--theta0 '%s': number %zu of %zu is not finite", text, i + 1, dim);
+  return HVI_EXIT_DONE;
 }
 
 /* What only problems with samples, or with rules, understand. */
@@ -231,15 +194,17 @@ static int check_problem(const hvi_setup *s, const hvi_args *args) {
 
 int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   s->name = args->operands[0];
-  int code = hvi_setup_method(s, args);
-  if (code == HVI_EXIT_DONE) code = set_problem(s, args);
-  if (code == HVI_EXIT_DONE) code = check_problem(s, args);
-  if (code == HVI_EXIT_DONE) code = apply_player_eta(s);
+  HVI_STEP(hvi_setup_method(s, args));
+  HVI_STEP(cut_options(s));
+  HVI_STEP(make_problem(s, args));
+  HVI_STEP(read_theta0(s));
+  HVI_STEP(check_problem(s, args));
+  HVI_STEP(apply_player_eta(s));
   /* what suits a problem suits its surrogates; a rule steps along single samples */
   const bool rule_steps = s->settings.baseline == HVI_BASELINE_RULE;
-  if (code == HVI_EXIT_DONE && !hvi_args_given(args, "eta") && s->problem->eta > 0 && !rule_steps)
+  if (!hvi_args_given(args, "eta") && s->problem->eta > 0 && !rule_steps)
     s->settings.eta = s->problem->eta;
-  return code;
+  return HVI_EXIT_DONE;
 }
 
 void hvi_setup_free(hvi_setup *s) {
@@ -254,60 +219,52 @@ bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row) {
          row->kind != HVI_SETTING_SEED && hvi_setting_used(row, hvi_method_family(&s->settings));
 }
 
-void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings) {
-  const char *at = (const char *)settings + row->offset;
+void hvi_setting_json(const hvi_setting *row, const void *settings) {
+  const void *at = (const char *)settings + row->offset;
   char text[1024];
   hvi_setting_format(row, settings, text, sizeof text);
   if (strcmp(text, "none") == 0 && row->kind != HVI_SETTING_CHOICE)
-    hvi_json_text(j, row->name, NULL);
+    hvi_json_put(V(row->name, (char *)NULL));
   else if (row->kind == HVI_SETTING_FLAG)
-    hvi_json_bool(j, row->name, *(const bool *)at);
+    hvi_json_put(V(row->name, *(const bool *)at));
   else if (row->kind == HVI_SETTING_REAL)
-    hvi_json_number(j, row->name, *(const double *)(const void *)at);
+    hvi_json_put(V(row->name, *(const double *)at));
   else if (row->kind == HVI_SETTING_COUNT)
-    hvi_json_count(j, row->name, *(const size_t *)(const void *)at);
+    hvi_json_put(V(row->name, *(const size_t *)at));
   else
-    hvi_json_text(j, row->name, text);
+    hvi_json_put(V(row->name, text));
 }
 
-/* What was asked for; else the default, unless the instance draws its own: then NULL. */
-static const char *value_of(const hvi_setup *s, const hvi_setting *key) {
-  const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
-  for (size_t i = 0; i < s->set.count; i++)
-    if (strcmp(s->options[i].key, key->name) == 0) value = s->options[i].value;
-  return value;
-}
-
-static void problem_json(hvi_json *j, const hvi_setup *s) {
-  const hvi_builtin *b = s->builtin ? find_builtin(s->name) : NULL;
+/* What was asked for; else the default, unless the instance draws its own. */
+static void problem_json(const hvi_setup *s) {
+  const hvi_builtin *b = s->builtin ? hvi_builtin_find(s->name) : NULL;
   if (!b) return;
-  if (!s->many) hvi_json_count(j, "instance", s->instance);
-  hvi_json_open(j, "options", '{');
+  if (!s->many) hvi_json_put(V("instance", s->instance));
+  hvi_json_open("options", '{');
   for (const hvi_setting *key = b->options->rows; key->name; key++) {
-    const char *value = value_of(s, key);
+    const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
     double number;
-    if (!value) continue;
-    if (hvi_parse_real(&number, value))
-      hvi_json_number(j, key->name, number);
-    else
-      hvi_json_text(j, key->name, value);
+    for (size_t i = 0; i < s->set.count; i++)
+      if (strcmp(s->options[i].key, key->name) == 0) value = s->options[i].value;
+    if (value && hvi_parse_real(&number, value))
+      hvi_json_put(V(key->name, number));
+    else if (value)
+      hvi_json_put(V(key->name, value));
   }
-  hvi_json_close(j, '}');
+  hvi_json_close();
 }
 
-void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force) {
+void hvi_setup_json(const hvi_setup *s, double eta_in_force) {
   static const char *const rules[] = {"fixed", "theorem", "best"};
+  const hvi_settings *o = &s->settings;
   const hvi_model *m = s->problem->model;
-  hvi_json_text(j, "method", s->method);
-  hvi_json_text(j, "optimizer",
-                s->settings.baseline == HVI_BASELINE_NONE ? s->settings.optimizer->name : NULL);
-  hvi_json_number(j, "eta", eta_in_force);
-  hvi_json_text(j, "step_rule", rules[s->settings.step_rule]);
-  hvi_json_numbers(j, "player_eta", s->player_eta, m->block_count);
+  hvi_json_put(V("method", s->method), V("optimizer", o->baseline ? NULL : o->optimizer->name),
+               V("eta", eta_in_force), V("step_rule", rules[o->step_rule]),
+               hvi_value_numbers("player_eta", s->player_eta, m->block_count));
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
-    if (hvi_setup_shows(s, row)) hvi_setting_json(j, row, &s->settings);
-  hvi_json_count(j, "seed", s->seed);
-  problem_json(j, s);
-  if (s->many) return;
-  hvi_json_numbers(j, "theta0", s->theta0 ? s->theta0 : s->problem->theta0, m->dim);
+    if (hvi_setup_shows(s, row)) hvi_setting_json(row, o);
+  hvi_json_put(V("seed", s->seed));
+  problem_json(s);
+  if (!s->many)
+    hvi_json_put(hvi_value_numbers("theta0", s->theta0 ? s->theta0 : s->problem->theta0, m->dim));
 }

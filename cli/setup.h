@@ -1,12 +1,11 @@
 /*
  * Which problem, which method: the options that solve and inspect share, and what they make.
  *
- *   hvi_setup setup = hvi_setup_new();
+ *   HVI_OWN_BY(hvi_setup_free) hvi_setup setup = hvi_setup_new();
  *   hvi_setup_options(&setup, &args);
- *   if (!hvi_args_parse(&args, argc, argv, &code)) return code;
- *   code = hvi_setup_make(&setup, &args);        // complains itself
- *   if (code == HVI_EXIT_DONE) ... setup.problem, setup.settings ...
- *   hvi_setup_free(&setup);
+ *   HVI_STEP(hvi_args_parse(&args, argc, argv));
+ *   HVI_STEP(hvi_setup_make(&setup, &args));        // complains itself
+ *   ... setup.problem, setup.settings ...
  *
  * An option that the chosen method does not use is a mistake, and so is one that contradicts what a
  * preset fixes (phgd is gn with one inner step; for more, ask for gn).
@@ -14,8 +13,7 @@
 #pragma once
 
 #include "args.h"
-
-#include "json.h"
+#include "talk.h"
 
 #include <hvi/builtin.h>
 #include <hvi/solver.h>
@@ -53,18 +51,19 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args);
 /* The options that were given go from `asked` to `settings`, whose method must use them. */
 int hvi_setup_apply(hvi_setup *s, const hvi_args *args);
 
+/* Whether the method is an optimizer under its own name: neither a preset, which is a name for one
+ * with some settings, nor a baseline. */
+bool hvi_setup_is_plain(const hvi_setup *s);
 /* Whether a setting is one of the method in force: not eta, which is shown by itself, nor a seed.
  */
 bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);
 /* The settings in force, as members of an object. */
-void hvi_setup_json(hvi_json *j, const hvi_setup *s, double eta_in_force);
+void hvi_setup_json(const hvi_setup *s, double eta_in_force);
 
+/* NULL: there is none of that name. */
+const hvi_builtin *hvi_builtin_find(const char *name);
 /* Puts the names of all methods into `names`, from place n on, and NULL after them. */
 void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n);
 
-/* Another instance of a built-in problem, with the same options. */
-hvi_status hvi_setup_instance(const hvi_setup *s, uint64_t instance, hvi_problem **problem,
-                              hvi_error *err);
-
-/* A row of a table as a member; any struct whose members have rows can be written so. */
-void hvi_setting_json(hvi_json *j, const hvi_setting *row, const void *settings);
+/* A setting as a member. */
+void hvi_setting_json(const hvi_setting *row, const void *settings);

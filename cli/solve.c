@@ -6,21 +6,23 @@
 #include "base/number.h"
 #include "commands.h"
 #include "io/npy.h"
+#include "json.h"
 #include "report/trace.h"
 
 #include <hvi/mdp.h>
+
+HVI_RELEASE(hvi_solver)
 
 enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20, COLUMNS = 6 };
 
 /* A solve under way, and what came out. */
 typedef struct run {
   const hvi_solve *asked;
-  const hvi_talk *talk;
+  const hvi_setup *setup; /* of it */
   /* the table of iterations: about twenty rows, closer together at the start */
-  double factor;    /* between rows, without --every */
-  size_t next;      /* the next iteration to show */
-  size_t last;      /* the last one shown; SIZE_MAX: none yet */
-  hvi_progress bar; /* below the table, on a terminal */
+  double factor; /* between rows, without --every */
+  size_t next;   /* the next iteration to show */
+  size_t last;   /* the last one shown; SIZE_MAX: none yet */
   /* the trace, and what policy evaluation is traced beside */
   hvi_trace *trace;
   const hvi_mdp *mdp; /* NULL: no process is behind the problem */
@@ -47,62 +49,51 @@ typedef struct run {
 static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value", "to_fixed_point",
                                                   "to_true_values", "mspbe",       "bellman_gap"};
 
-static hvi_settings exact_settings(const hvi_settings *solve) {
+static hvi_status open_exact(run *r, hvi_error *err) {
+  const hvi_settings *o = &r->setup->settings;
   hvi_settings s = hvi_settings_defaults();
   hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;
-  s.seed = solve->seed;
-  s.redraw_every = solve->redraw_every;
-  s.theta0 = solve->theta0;
+  s.seed = o->seed;
+  s.redraw_every = o->redraw_every;
+  s.theta0 = o->theta0;
   s.max_outer = SIZE_MAX;
   s.stall_window = 0;
   s.growth_bound = 0.0;
-  return s;
-}
-
-static hvi_status open_exact(run *r, hvi_error *err) {
-  const hvi_setup *s = &r->asked->setup;
-  const hvi_settings settings = exact_settings(&s->settings);
-  r->mdp = hvi_mdp_of(s->problem);
+  r->mdp = hvi_mdp_of(r->setup->problem);
   if (!r->mdp) return HVI_OK;
   r->difference = hvi_alloc_doubles(hvi_mdp_features(r->mdp));
   r->values = hvi_alloc_doubles(hvi_mdp_states(r->mdp));
   if (!r->difference || !r->values) return hvi_error_memory(err, "the exact update");
-  return hvi_solver_new(&r->exact, s->problem, &settings, err);
-}
-
-/* Row 0 is the start, which both share. */
-static void compare(run *r, const hvi_record *row, double *theta2, double *value2) {
-  const size_t d = hvi_mdp_features(r->mdp), n = hvi_mdp_states(r->mdp);
-  *theta2 = *value2 = 0.0;
-  while (hvi_solver_info(r->exact).last.outer < row->outer)
-    if (hvi_solver_step(r->exact) != HVI_RUNNING) break;
-  if (row->outer == 0) return;
-  const hvi_record exact = hvi_solver_info(r->exact).last;
-  for (size_t i = 0; i < d; i++) {
-    r->difference[i] = row->theta[i] - exact.theta[i];
-    *theta2 += r->difference[i] * r->difference[i];
-  }
-  hvi_mdp_values(r->mdp, r->difference, r->values);
-  for (size_t s = 0; s < n; s++) *value2 += hvi_mdp_law(r->mdp)[s] * r->values[s] * r->values[s];
+  return hvi_solver_new(&r->exact, r->setup->problem, &s, err);
 }
 
 static void fill(void *context, const hvi_record *row, double *values) {
   run *r = context;
-  hvi_mdp_measures m = {NAN, NAN, NAN, NAN};
-  double theta2, value2;
-  compare(r, row, &theta2, &value2);
+  const size_t d = hvi_mdp_features(r->mdp), n = hvi_mdp_states(r->mdp);
+  hvi_mdp_measures m;
+  double theta2 = 0.0, value2 = 0.0;
+  while (hvi_solver_info(r->exact).last.outer < row->outer)
+    if (hvi_solver_step(r->exact) != HVI_RUNNING) break;
+  const hvi_record exact = hvi_solver_info(r->exact).last;
+  /* row 0 is the start, which both share */
+  for (size_t i = 0; row->outer > 0 && i < d; i++) {
+    r->difference[i] = row->theta[i] - exact.theta[i];
+    theta2 += r->difference[i] * r->difference[i];
+  }
+  hvi_mdp_values(r->mdp, r->difference, r->values);
+  for (size_t s = 0; s < n; s++) value2 += hvi_mdp_law(r->mdp)[s] * r->values[s] * r->values[s];
   if (hvi_mdp_measure(&m, r->mdp, row->theta, NULL) != HVI_OK)
     m = (hvi_mdp_measures){NAN, NAN, NAN, NAN};
   const double all[COLUMNS] = {sqrt(theta2),     sqrt(value2), m.to_fixed_point,
                                m.to_true_values, m.mspbe,      m.bellman_gap};
-  for (size_t i = 0; i < COLUMNS; i++) values[i] = all[i];
+  memcpy(values, all, sizeof all);
 }
 
 /* A trace has theta and z too while they are few. */
 static hvi_status open_trace(run *r, hvi_error *err) {
   const size_t few = 16;
-  const hvi_model *m = r->asked->setup.problem->model;
+  const hvi_model *m = r->setup->problem->model;
   const bool points = m->dim <= few && m->out <= few;
   if (!r->asked->trace) return HVI_OK;
   HVI_TRY(open_exact(r, err));
@@ -115,56 +106,47 @@ static hvi_status open_trace(run *r, hvi_error *err) {
   return hvi_trace_open(&r->trace, r->asked->trace, &columns, err);
 }
 
-static void header_stop(const hvi_solve *s) {
-  const hvi_settings *o = &s->setup.settings;
-  char tol[HVI_NUMBER_SIZE];
-  hvi_say(&s->talk, "stop      ");
-  if (o->tol > 0) hvi_say(&s->talk, "residual <= %s, ", hvi_number_short(tol, o->tol, 4));
-  if (o->max_outer > 0) hvi_say(&s->talk, "%zu outer steps, ", o->max_outer);
-  if (o->max_f_evals > 0) hvi_say(&s->talk, "%zu evaluations of F, ", o->max_f_evals);
-  if (o->max_seconds > 0) hvi_say(&s->talk, "%g s, ", o->max_seconds);
-  if (o->stall_window > 0) hvi_say(&s->talk, "stalled over %zu steps, ", o->stall_window);
-  hvi_say(&s->talk, "divergence\n");
-}
-
-static void header_inner(const hvi_solve *s) {
-  const hvi_settings *o = &s->setup.settings;
-  if (o->baseline != HVI_BASELINE_NONE) return;
-  hvi_say(&s->talk, ", inner %zu", o->inner_steps);
-  if (o->inner_growth > 0) hvi_say(&s->talk, " + %g a step", o->inner_growth);
-  if (o->alpha > 0) hvi_say(&s->talk, " at most, alpha %g", o->alpha);
-}
-
-static void header_settings(const hvi_solve *s) {
-  char text[64];
-  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
-    if (!hvi_setup_shows(&s->setup, row)) continue;
-    hvi_setting_format(row, &s->setup.settings, text, sizeof text);
-    hvi_say(&s->talk, "          %-18s%s\n", row->name, text);
-  }
+static void header_stop(const hvi_settings *o) {
+  hvi_say("stop      ");
+  if (o->tol > 0) hvi_say("residual <= %s, ", hvi_digits(o->tol, 4, NULL));
+  if (o->max_outer > 0) hvi_say("%zu outer steps, ", o->max_outer);
+  if (o->max_f_evals > 0) hvi_say("%zu evaluations of F, ", o->max_f_evals);
+  if (o->max_seconds > 0) hvi_say("%g s, ", o->max_seconds);
+  if (o->stall_window > 0) hvi_say("stalled over %zu steps, ", o->stall_window);
+  hvi_say("divergence\n");
 }
 
 /* The step size, or the name of the rule when it differs between instances. */
-static const char *eta_word(const hvi_solve *s, double eta, char text[HVI_NUMBER_SIZE]) {
-  if (s->setup.player_eta) return "by player";
-  if (!isnan(eta)) return hvi_number_short(text, eta, 4);
-  return s->setup.settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best";
+static const char *eta_word(const hvi_setup *s, double eta) {
+  if (s->player_eta) return "by player";
+  return hvi_digits(eta, 4, s->settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best");
 }
 
-void hvi_solve_header(const hvi_solve *s, double eta) {
-  const hvi_model *m = s->setup.problem->model;
-  char number[HVI_NUMBER_SIZE];
-  hvi_say(&s->talk, "problem   %s: %zu parameters, %zu outputs", s->setup.name, m->dim, m->out);
-  if (m->block_count > 1) {
-    const bool game = strcmp(s->setup.problem->ops->name, "game") == 0;
-    hvi_say(&s->talk, ", %zu %s", m->block_count, game ? "players" : "blocks");
+static void header_method(const hvi_setup *s, double eta) {
+  const hvi_settings *o = &s->settings;
+  hvi_say("method    %s, eta %s", s->method, eta_word(s, eta));
+  if (!o->baseline) {
+    hvi_say(", inner %zu", o->inner_steps);
+    if (o->inner_growth > 0) hvi_say(" + %g a step", o->inner_growth);
+    if (o->alpha > 0) hvi_say(" at most, alpha %g", o->alpha);
   }
-  hvi_say(&s->talk, "\n");
-  hvi_say(&s->talk, "method    %s, eta %s", s->setup.method, eta_word(s, eta, number));
-  header_inner(s);
-  hvi_say(&s->talk, "\n");
-  header_stop(s);
-  if (s->talk.verbose) header_settings(s);
+  hvi_say("\n");
+}
+
+void hvi_solve_header(const hvi_setup *s, double eta) {
+  const hvi_model *m = s->problem->model;
+  char text[64];
+  hvi_say("problem   %s: %zu parameters, %zu outputs", s->name, m->dim, m->out);
+  if (m->block_count > 1)
+    hvi_say(", %zu %s", m->block_count,
+            strcmp(s->problem->ops->name, "game") == 0 ? "players" : "blocks");
+  hvi_say("\n");
+  header_method(s, eta);
+  header_stop(&s->settings);
+  for (const hvi_setting *row = hvi_settings_table()->rows; hvi_talk.verbose && row->name; row++)
+    if (hvi_setup_shows(s, row))
+      hvi_say("          %-18s%s\n", row->name,
+              hvi_setting_format(row, &s->settings, text, sizeof text));
 }
 
 /* 1, 2, 5, 10, 20, 50, ...: the nearest from below, when it lies beyond `now`. */
@@ -183,38 +165,32 @@ static size_t next_shown(const run *r, size_t now) {
   return next < 1e15 ? round_down(next, now) : now + 1;
 }
 
-static const char *cell(char text[HVI_NUMBER_SIZE], double x, int digits) {
-  if (isnan(x))
-    snprintf(text, HVI_NUMBER_SIZE, "-");
-  else
-    snprintf(text, HVI_NUMBER_SIZE, "%.*e", digits - 1, x);
-  return text;
+static const char *cell(double x, int digits) {
+  return isnan(x) ? "-" : hvi_format("%.*e", digits - 1, x);
 }
 
-static void print_head(const hvi_talk *talk) {
-  hvi_say(talk, "%s%9s %7s %10s %9s %10s %10s", hvi_tone_code(talk, HVI_STRONG), "outer", "inner",
-          "loss", "ratio", "residual", "dist2");
-  if (talk->verbose)
-    hvi_say(talk, " %10s %9s %9s %9s %9s", "loss0", "alpha", "F evals", "passes", "grads");
-  hvi_say(talk, " %9s%s\n", "seconds", hvi_tone_code(talk, HVI_PLAIN));
+static const char *head(void) {
+  const char *more =
+      hvi_format(" %10s %9s %9s %9s %9s", "loss0", "alpha", "F evals", "passes", "grads");
+  return hvi_format("%9s %7s %10s %9s %10s %10s%s %9s", "outer", "inner", "loss", "ratio",
+                    "residual", "dist2", hvi_talk.verbose ? more : "", "seconds");
 }
 
-static void print_row(const hvi_talk *talk, const hvi_record *r) {
-  char a[HVI_NUMBER_SIZE], b[HVI_NUMBER_SIZE], c[HVI_NUMBER_SIZE], d[HVI_NUMBER_SIZE];
-  hvi_say(talk, "%9zu %7zu %10s %9s %10s %10s", r->outer, r->inner, cell(a, r->loss, 4),
-          cell(b, r->ratio, 3), cell(c, r->residual, 4), cell(d, r->dist2, 4));
-  if (talk->verbose)
-    hvi_say(talk, " %10s %9s %9zu %9zu %9zu", cell(a, r->loss0, 4), cell(b, r->alpha, 3),
-            r->counts.f_evals, r->counts.model_passes, r->counts.grad_evals);
-  hvi_say(talk, " %9.4f\n", r->seconds);
+static void print_row(const hvi_record *r) {
+  hvi_say("%9zu %7zu %10s %9s %10s %10s", r->outer, r->inner, cell(r->loss, 4), cell(r->ratio, 3),
+          cell(r->residual, 4), cell(r->dist2, 4));
+  if (hvi_talk.verbose)
+    hvi_say(" %10s %9s %9zu %9zu %9zu", cell(r->loss0, 4), cell(r->alpha, 3), r->counts.f_evals,
+            r->counts.model_passes, r->counts.grad_evals);
+  hvi_say(" %9.4f\n", r->seconds);
 }
 
 /* A row, unless it has been shown. */
 static void show(run *r, const hvi_record *row) {
-  hvi_progress_clear(&r->bar);
-  if (r->talk->quiet || r->last == row->outer) return;
-  if (r->last == SIZE_MAX) print_head(r->talk);
-  print_row(r->talk, row);
+  hvi_progress_clear();
+  if (hvi_talk.quiet || r->last == row->outer) return;
+  if (r->last == SIZE_MAX) hvi_say("%s\n", hvi_toned(HVI_STRONG, head()));
+  print_row(row);
   r->last = row->outer;
 }
 
@@ -222,7 +198,7 @@ static bool observe(void *context, const hvi_record *row) {
   run *r = context;
   if (row->outer == 0) r->first_residual = row->residual;
   /* the clock is not worth a look at every iteration */
-  if (row->outer % 64 == 0) hvi_progress_update(&r->bar, row->outer);
+  if (row->outer % 64 == 0) hvi_progress_update(row->outer);
   if (row->outer >= r->next) {
     show(r, row);
     r->next = next_shown(r, row->outer);
@@ -231,112 +207,87 @@ static bool observe(void *context, const hvi_record *row) {
   return !hvi_signals_interrupted();
 }
 
-static const char *word(char text[HVI_NUMBER_SIZE], double x) {
-  return isnan(x) ? "not known" : hvi_number_short(text, x, 4);
-}
+static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
 
-/* A judge that finds a residual well above the tolerance contradicts a solver that has converged.
- */
+/* A residual well above the tolerance contradicts a solver that has converged. */
 static bool judge_disagrees(const run *r) {
-  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * r->asked->setup.settings.tol;
+  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * r->setup->settings.tol;
 }
 
 /* The exit code that the outcome and the judge's word call for. */
 static int exit_code(const run *r) {
   if (hvi_signals_interrupted() && r->info.outcome == HVI_STOPPED) return HVI_EXIT_INTERRUPTED;
   if (!r->judge.finite || r->info.outcome == HVI_DIVERGED) return HVI_EXIT_DIVERGED;
-  switch (r->info.outcome) {
-  case HVI_CONVERGED:
-    return judge_disagrees(r) ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
-  case HVI_LIMIT:
-    return r->asked->setup.settings.tol > 0 ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
-  default:
-    return HVI_EXIT_SHORT;
-  }
-}
-
-static hvi_tone outcome_tone(const run *r) {
-  if (r->code == HVI_EXIT_DONE) return HVI_GOOD;
-  return r->code == HVI_EXIT_DIVERGED ? HVI_BAD : HVI_WARN;
+  const bool converged = r->info.outcome == HVI_CONVERGED && !judge_disagrees(r);
+  const bool finished = r->info.outcome == HVI_LIMIT && r->setup->settings.tol == 0;
+  return converged || finished ? HVI_EXIT_DONE : HVI_EXIT_SHORT;
 }
 
 /* What happened, without what to do about it; "" for a good end. */
-static void complaint(const run *r, char *text, size_t size) {
-  char now[HVI_NUMBER_SIZE], first[HVI_NUMBER_SIZE], dist[HVI_NUMBER_SIZE];
+static const char *complaint(const run *r) {
   const hvi_info *i = &r->info;
-  const double residual = r->judge.residual, start = r->first_residual;
-  word(now, residual);
-  word(first, start);
-  text[0] = '\0';
-  if (i->outcome == HVI_DIVERGED || !r->judge.finite) {
-    snprintf(text, size, "diverged at outer step %zu: %s.", i->last.outer, i->reason);
-  } else if (i->outcome == HVI_STALLED) {
-    snprintf(text, size, "stalled at dist2 %s: the outputs no longer move, and the residual is %s.",
-             word(dist, r->judge.dist2), now);
-  } else if (judge_disagrees(r)) {
-    snprintf(text, size, "not converged: the judge finds a residual of %s.", now);
-  } else if (i->outcome == HVI_LIMIT && r->asked->setup.settings.tol > 0) {
-    snprintf(text, size, "not converged: the residual is %s after %zu outer steps.", now,
-             i->last.outer);
-  } else if (i->outcome == HVI_LIMIT && residual > 0.1 * start) {
-    snprintf(text, size, "little progress: the residual is %s, and was %s at the start.", now,
-             first);
-  }
+  const double residual = r->judge.residual;
+  if (i->outcome == HVI_DIVERGED || !r->judge.finite)
+    return hvi_format("diverged at outer step %zu: %s.", i->last.outer, i->reason);
+  if (i->outcome == HVI_STALLED)
+    return hvi_format("stalled at dist2 %s: the outputs no longer move, and the residual is %s.",
+                      word(r->judge.dist2), word(residual));
+  if (judge_disagrees(r))
+    return hvi_format("not converged: the judge finds a residual of %s.", word(residual));
+  if (i->outcome == HVI_LIMIT && r->setup->settings.tol > 0)
+    return hvi_format("not converged: the residual is %s after %zu outer steps.", word(residual),
+                      i->last.outer);
+  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->first_residual)
+    return hvi_format("little progress: the residual is %s, and was %s at the start.",
+                      word(residual), word(r->first_residual));
+  return "";
 }
 
-/* In plain words, what is wrong with the result and where to look; "" when nothing is. */
-static void advise(const run *r, char *text, size_t size) {
-  char what[256], number[HVI_NUMBER_SIZE], inner[32] = "";
-  const hvi_settings *o = &r->asked->setup.settings;
-  complaint(r, what, sizeof what);
-  if (o->inner_steps > 1) snprintf(inner, sizeof inner, " --inner %zu", o->inner_steps);
-  if (!*what)
-    text[0] = '\0';
-  else
-    snprintf(text, size, "%s 'hvi inspect %s --method %s --eta %s%s' tells why.", what,
-             r->asked->setup.name, r->asked->setup.method, hvi_number_format(number, r->info.eta),
-             inner);
+/* In plain words, what is wrong with the result and where to look; NULL when nothing is. */
+static const char *advice(const run *r) {
+  char eta[HVI_NUMBER_SIZE];
+  const char *what = complaint(r);
+  const size_t inner = r->setup->settings.inner_steps;
+  if (!*what) return NULL;
+  return hvi_format("%s 'hvi inspect %s --method %s --eta %s%s' tells why.", what, r->setup->name,
+                    r->setup->method, hvi_number_format(eta, r->info.eta),
+                    inner > 1 ? hvi_format(" --inner %zu", inner) : "");
 }
 
 static void print_footer(const run *r) {
   const hvi_info *i = &r->info;
-  char a[HVI_NUMBER_SIZE], b[HVI_NUMBER_SIZE], c[HVI_NUMBER_SIZE], text[1024];
-  hvi_say(r->talk, "status    %s%s%s (%s) after %zu outer and %zu inner steps, %.3g s\n",
-          hvi_tone_code(r->talk, outcome_tone(r)), hvi_outcome_name(i->outcome),
-          hvi_tone_code(r->talk, HVI_PLAIN), i->reason, i->last.outer, i->inner_total,
+  const hvi_counts *c = &i->last.counts;
+  const hvi_tone tone = r->code == HVI_EXIT_DONE       ? HVI_GOOD
+                        : r->code == HVI_EXIT_DIVERGED ? HVI_BAD
+                                                       : HVI_WARN;
+  hvi_say("status    %s (%s) after %zu outer and %zu inner steps, %.3g s\n",
+          hvi_toned(tone, hvi_outcome_name(i->outcome)), i->reason, i->last.outer, i->inner_total,
           i->last.seconds);
-  hvi_say(r->talk, "cost      %zu evaluations of F, %zu model passes, %zu gradients\n",
-          i->last.counts.f_evals, i->last.counts.model_passes, i->last.counts.grad_evals);
-  hvi_say(r->talk, "judge     residual %s, dist2 %s, gap %s\n", word(a, r->judge.residual),
-          word(b, r->judge.dist2), word(c, r->judge.gap));
-  if (r->talk->verbose && isfinite(i->best_residual)) {
-    hvi_say(r->talk, "best      residual %s, dist2 %s, at outer step %zu\n",
-            word(a, i->best_residual), word(b, i->best_dist2), i->best_outer);
-  }
-  advise(r, text, sizeof text);
-  if (*text) {
-    hvi_say(r->talk, "%s%s%s\n", hvi_tone_code(r->talk, outcome_tone(r)), text,
-            hvi_tone_code(r->talk, HVI_PLAIN));
-  }
+  hvi_say("cost      %zu evaluations of F, %zu model passes, %zu gradients\n", c->f_evals,
+          c->model_passes, c->grad_evals);
+  hvi_say("judge     residual %s, dist2 %s, gap %s\n", word(r->judge.residual),
+          word(r->judge.dist2), word(r->judge.gap));
+  if (hvi_talk.verbose && isfinite(i->best_residual))
+    hvi_say("best      residual %s, dist2 %s, at outer step %zu\n", word(i->best_residual),
+            word(i->best_dist2), i->best_outer);
+  if (advice(r)) hvi_say("%s\n", hvi_toned(tone, advice(r)));
 }
 
 static void print_numbers(const char *name, const double *x, size_t n) {
-  char number[HVI_NUMBER_SIZE];
   printf("%-10s", name);
   for (size_t i = 0; i < n && i < SHOWN; i++)
-    printf("%s%s", i > 0 ? " " : "", hvi_number_short(number, x[i], DIGITS));
+    printf("%s%s", i > 0 ? " " : "", hvi_digits(x[i], DIGITS, "nan"));
   if (n > SHOWN) printf(" ... (%zu in all)", n);
   putchar('\n');
 }
 
 static void print_number(const char *name, double x) {
-  char number[HVI_NUMBER_SIZE];
-  printf("%-10s%s\n", name, isnan(x) ? "not known" : hvi_number_short(number, x, DIGITS));
+  printf("%-10s%s\n", name, hvi_digits(x, DIGITS, "not known"));
 }
 
 static void print_text(const run *r) {
-  const hvi_model *m = r->asked->setup.problem->model;
-  printf("%-10s%s\n%-10s%s\n", "problem", r->asked->setup.name, "method", r->asked->setup.method);
+  const hvi_model *m = r->setup->problem->model;
+  printf("%-10s%s\n%-10s%s\n", "problem", r->setup->name, "method", r->setup->method);
   printf("%-10s%s (%s)\n", "status", hvi_outcome_name(r->info.outcome), r->info.reason);
   printf("%-10s%zu\n", "outer", r->info.last.outer);
   print_number("residual", r->judge.residual);
@@ -347,99 +298,88 @@ static void print_text(const run *r) {
 }
 
 static void print_json(const run *r) {
-  const hvi_setup *s = &r->asked->setup;
+  const hvi_setup *s = r->setup;
   const hvi_model *m = s->problem->model;
   const hvi_info *i = &r->info;
   const hvi_counts *c = &i->last.counts;
-  char advice[1024];
-  hvi_json j = hvi_json_begin();
-  advise(r, advice, sizeof advice);
-  hvi_json_text(&j, "problem", s->name);
-  hvi_json_object(&j, "dimensions", V("parameters", m->dim), V("outputs", m->out),
+  hvi_json_begin();
+  hvi_json_put(V("problem", s->name));
+  hvi_json_object("dimensions", V("parameters", m->dim), V("outputs", m->out),
                   V("players", m->block_count));
-  hvi_json_put(&j, V("method", s->method), V("status", hvi_outcome_name(i->outcome)),
-               V("reason", i->reason), V("advice", *advice ? advice : NULL),
-               V("outer", i->last.outer), V("inner", i->inner_total), V("dist2", r->judge.dist2),
+  hvi_json_put(V("method", s->method), V("status", hvi_outcome_name(i->outcome)),
+               V("reason", i->reason), V("advice", advice(r)), V("outer", i->last.outer),
+               V("inner", i->inner_total), V("dist2", r->judge.dist2),
                V("residual", r->judge.residual), V("gap", r->judge.gap),
-               V("alpha_worst", i->alpha_worst));
-  hvi_json_numbers(&j, "theta", i->last.theta, m->dim);
-  hvi_json_numbers(&j, "z", i->last.z, m->out);
-  hvi_json_open(&j, "best", '{');
-  hvi_json_put(&j, V("outer", i->best_outer), V("residual", i->best_residual),
-               V("dist2", i->best_dist2));
-  hvi_json_numbers(&j, "theta", i->best_theta, m->dim);
-  hvi_json_numbers(&j, "z", i->best_z, m->out);
-  hvi_json_close(&j, '}');
-  hvi_json_open(&j, "settings", '{');
-  hvi_setup_json(&j, s, i->eta);
-  hvi_json_close(&j, '}');
-  hvi_json_object(&j, "counts", V("f_evals", c->f_evals), V("model_passes", c->model_passes),
+               V("alpha_worst", i->alpha_worst), hvi_value_numbers("theta", i->last.theta, m->dim),
+               hvi_value_numbers("z", i->last.z, m->out));
+  hvi_json_object("best", V("outer", i->best_outer), V("residual", i->best_residual),
+                  V("dist2", i->best_dist2), hvi_value_numbers("theta", i->best_theta, m->dim),
+                  hvi_value_numbers("z", i->best_z, m->out));
+  hvi_json_open("settings", '{');
+  hvi_setup_json(s, i->eta);
+  hvi_json_close();
+  hvi_json_object("counts", V("f_evals", c->f_evals), V("model_passes", c->model_passes),
                   V("grad_evals", c->grad_evals), V("env_steps", c->env_steps));
-  hvi_json_number(&j, "seconds", i->last.seconds);
-  hvi_json_close(&j, '}');
+  hvi_json_put(V("seconds", i->last.seconds));
+  hvi_json_end();
 }
 
 /* Finds out before the iterations whether the file can be made. */
 static hvi_status probe_file(const char *path, hvi_error *err) {
   hvi_file file;
   if (!path) return HVI_OK;
-  hvi_status status = hvi_file_create(&file, path, err);
-  if (status == HVI_OK) hvi_file_discard(&file);
-  return status;
+  HVI_TRY(hvi_file_create(&file, path, err));
+  hvi_file_discard(&file);
+  return HVI_OK;
 }
 
 /* Closes the trace and saves theta. A failed file does not keep the result from being printed. */
 static void write_files(run *r) {
-  hvi_error err;
-  const size_t dim = r->asked->setup.problem->model->dim;
+  const size_t dim = r->setup->problem->model->dim;
   hvi_trace *trace = r->trace;
   r->trace = NULL;
-  if (trace && hvi_trace_close(trace, &r->info.last, &err) != HVI_OK)
-    r->code = hvi_complain_error(&err);
-  if (r->asked->save && hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, &err) != HVI_OK)
-    r->code = hvi_complain_error(&err);
+  if (trace && hvi_trace_close(trace, &r->info.last, &hvi_fault)) r->code = hvi_complain_fault();
+  if (r->asked->save && hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, &hvi_fault))
+    r->code = hvi_complain_fault();
 }
 
 static int run_solver(run *r, hvi_solver *solver) {
-  hvi_error err;
-  hvi_solve_header(r->asked, hvi_solver_info(solver).eta);
+  hvi_solve_header(r->setup, hvi_solver_info(solver).eta);
   hvi_solver_run(solver);
   r->info = hvi_solver_info(solver);
   show(r, &r->info.last);
-  if (hvi_problem_judge(&r->judge, r->asked->setup.problem, r->info.last.theta, &err) != HVI_OK)
-    return hvi_complain_error(&err);
+  HVI_CALL(hvi_problem_judge(&r->judge, r->setup->problem, r->info.last.theta, &hvi_fault));
   r->code = exit_code(r);
   write_files(r);
   print_footer(r);
-  (r->asked->json ? print_json : print_text)(r);
+  (hvi_talk.json ? print_json : print_text)(r);
   return r->code;
 }
 
+static void close_run(run *r) {
+  if (r->trace) hvi_trace_discard(r->trace);
+  hvi_solver_free(r->exact);
+  hvi_free(r->difference);
+  hvi_free(r->values);
+}
+
 static int solve_one(const hvi_solve *s) {
-  hvi_error err = {.status = HVI_OK};
-  hvi_solver *solver = NULL;
+  HVI_OWN_BY(hvi_solver_release) hvi_solver *solver = NULL;
   hvi_settings settings = s->setup.settings;
   const double most = settings.max_outer > 0 ? (double)settings.max_outer : 1e6;
+  HVI_OWN_BY(close_run)
   run r = {.asked = s,
-           .talk = &s->talk,
+           .setup = &s->setup,
            .factor = pow(most, 1.0 / (TABLE_ROWS - 4)),
            .last = SIZE_MAX,
-           .bar = hvi_progress_new(&s->talk, "solving", settings.max_outer),
            .first_residual = NAN};
   settings.observe = observe;
   settings.observer_context = &r;
-  int code;
-  if (probe_file(s->save, &err) != HVI_OK || open_trace(&r, &err) != HVI_OK ||
-      hvi_solver_new(&solver, s->setup.problem, &settings, &err) != HVI_OK)
-    code = hvi_complain_error(&err);
-  else
-    code = run_solver(&r, solver);
-  if (r.trace) hvi_trace_discard(r.trace);
-  hvi_solver_free(r.exact);
-  hvi_free(r.difference);
-  hvi_free(r.values);
-  hvi_solver_free(solver);
-  return code;
+  hvi_progress_start("solving", settings.max_outer);
+  HVI_CALL(probe_file(s->save, &hvi_fault));
+  HVI_CALL(open_trace(&r, &hvi_fault));
+  HVI_CALL(hvi_solver_new(&solver, s->setup.problem, &settings, &hvi_fault));
+  return run_solver(&r, solver);
 }
 
 /* What makes no sense for many instances, or only for them. */
@@ -471,28 +411,27 @@ static const char examples[] =
     "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
 
 int hvi_cli_solve(int argc, char **argv) {
-  hvi_solve s = {.setup = hvi_setup_new(), .talk = hvi_talk_new()};
+  hvi_solve s = {.setup = hvi_setup_new()};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
-  int code;
   hvi_setup_options(&s.setup, &args);
   /* clang-format off */
-  hvi_args_add(&args, (hvi_arg[]){
+  hvi_args_add(&args,
       {.name = "many instances"},
-      {"ensemble", 0, HVI_ARG_SIZE, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
-      {"jobs", 'j', HVI_ARG_SIZE, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
-      {.name = "output"},
-      {"json", 0, HVI_ARG_FLAG, &s.json, .help = "the result as one JSON object"},
-      {"trace", 0, HVI_ARG_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost"},
-      {"save", 0, HVI_ARG_TEXT, &s.save, .value = "FILE.npy", .help = "the final theta"},
-      {"every", 0, HVI_ARG_SIZE, &s.every, .help = "show each Nth iteration; 0: about twenty rows"},
-      {0}});
+      {"ensemble", 0, HVI_SETTING_COUNT, &s.ensemble, .range = "[1,1e9]", .help = "solve N random instances of a built-in problem"},
+      {"jobs", 'j', HVI_SETTING_COUNT, &s.jobs, .range = "[0,1024]", .value = "J", .help = "threads for them; 0: one per core"},
+      {.name = "output"});
+  hvi_args_json(&args);
+  hvi_args_add(&args,
+      {"trace", 0, HVI_SETTING_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost"},
+      {"save", 0, HVI_SETTING_TEXT, &s.save, .value = "FILE.npy", .help = "the final theta"},
+      {"every", 0, HVI_SETTING_COUNT, &s.every, .help = "show each Nth iteration; 0: about twenty rows"});
   /* clang-format on */
-  hvi_talk_options(&s.talk, &args);
-  if (!hvi_args_parse(&args, argc, argv, &code)) return code;
+  hvi_args_talk(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
   s.setup.many = s.ensemble > 0;
-  code = check_options(&s, &args);
-  if (code == HVI_EXIT_DONE) code = hvi_setup_make(&s.setup, &args);
-  if (code == HVI_EXIT_DONE) code = s.ensemble > 0 ? hvi_solve_ensemble(&s) : solve_one(&s);
+  HVI_STEP(check_options(&s, &args));
+  int code = hvi_setup_make(&s.setup, &args);
+  if (!code) code = s.ensemble > 0 ? hvi_solve_ensemble(&s) : solve_one(&s);
   hvi_setup_free(&s.setup);
   return code;
 }

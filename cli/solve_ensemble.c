@@ -1,6 +1,6 @@
 /* hvi solve --ensemble: the same method on many random instances, summed up. */
 #include "base/base.h"
-#include "base/number.h"
+#include "json.h"
 #include "num/stats.h"
 #include "solve.h"
 
@@ -33,28 +33,31 @@ static digest digest_of(const double *values, const hvi_ensemble *e, size_t row,
   return d;
 }
 
-static void digest_json(hvi_json *j, const char *name, const digest *d) {
-  hvi_json_open(j, name, '{');
-  hvi_json_put(j, V("finite", d->finite), V("mean", d->mean));
-  for (size_t k = 0; k < QUANTILES; k++) hvi_json_number(j, level_names[k], d->quantiles[k]);
-  hvi_json_close(j, '}');
+static void digest_json(const char *name, const double *values, const hvi_ensemble *e, size_t row,
+                        double *scratch) {
+  const digest d = digest_of(values, e, row, scratch);
+  hvi_json_open(name, '{');
+  hvi_json_put(V("finite", d.finite), V("mean", d.mean));
+  for (size_t k = 0; k < QUANTILES; k++) hvi_json_put(V(level_names[k], d.quantiles[k]));
+  hvi_json_close();
 }
 
 static void digest_text(const char *name, const digest *d) {
-  char number[HVI_NUMBER_SIZE];
-  printf("%-10smean %s", name, hvi_number_short(number, d->mean, 4));
+  printf("%-10smean %s", name, hvi_digits(d->mean, 4, "nan"));
   for (size_t k = 0; k < QUANTILES; k++)
-    printf(", %s %s", level_names[k], hvi_number_short(number, d->quantiles[k], 4));
+    printf(", %s %s", level_names[k], hvi_digits(d->quantiles[k], 4, "nan"));
   printf(" (%zu finite)\n", d->finite);
 }
 
 static hvi_status make_instance(void *context, size_t index, hvi_problem **problem,
                                 hvi_error *err) {
-  return hvi_setup_instance(context, (uint64_t)index + 1, problem, err);
+  const hvi_setup *s = context;
+  return hvi_builtin_new(problem, s->name, s->options, s->set.count, s->seed, index + 1, err);
 }
 
 static bool on_progress(void *context, size_t done) {
-  hvi_progress_update(context, done);
+  (void)context;
+  hvi_progress_update(done);
   return !hvi_signals_interrupted();
 }
 
@@ -67,13 +70,16 @@ static size_t tally(const hvi_ensemble *e, hvi_outcome outcome) {
 static void table(const hvi_solve *s, const hvi_ensemble *e, double *scratch) {
   const double *values =
       s->setup.problem->solution || s->setup.problem->ops->dist2 ? e->dist2 : e->residual;
-  hvi_say(&s->talk, "%s%9s %11s %11s %11s %11s %9s%s\n", hvi_tone_code(&s->talk, HVI_STRONG),
-          "outer", "mean", "median", "q05", "q95", "finite", hvi_tone_code(&s->talk, HVI_PLAIN));
+  const char *head =
+      hvi_format("%9s %11s %11s %11s %11s %9s", "outer", "mean", "median", "q05", "q95", "finite");
+  hvi_say("%s\n", hvi_toned(HVI_STRONG, head));
   for (size_t row = 0; row < e->rows; row++) {
-    digest d = digest_of(values, e, row, scratch);
-    hvi_say(&s->talk, "%9zu %11.4e %11.4e %11.4e %11.4e %9zu\n", e->outer[row], d.mean,
-            d.quantiles[3], d.quantiles[1], d.quantiles[5], d.finite);
+    const digest d = digest_of(values, e, row, scratch);
+    hvi_say("%9zu %11.4e %11.4e %11.4e %11.4e %9zu\n", e->outer[row], d.mean, d.quantiles[3],
+            d.quantiles[1], d.quantiles[5], d.finite);
   }
+  hvi_say("%.3g s, %s\n", e->seconds,
+          e->lanes ? "side by side in SIMD lanes" : "one after the other");
 }
 
 /* A step rule gives each instance its own. */
@@ -81,54 +87,50 @@ static double common_eta(const hvi_solve *s) {
   return s->setup.settings.step_rule == HVI_STEP_FIXED ? s->setup.settings.eta : NAN;
 }
 
-static void rows_json(hvi_json *j, const hvi_ensemble *e, double *scratch) {
-  hvi_json_open(j, "rows", '[');
+static void row_json(const hvi_ensemble *e, size_t row, double *scratch) {
+  digest_json("dist2", e->dist2, e, row, scratch);
+  digest_json("residual", e->residual, e, row, scratch);
+}
+
+static void print_json(const hvi_solve *s, const hvi_ensemble *e, double *scratch) {
+  hvi_json_begin();
+  hvi_json_put(V("problem", s->setup.name), V("method", s->setup.method), V("instances", e->count),
+               V("lanes", e->lanes));
+  hvi_json_open("outcomes", '{');
+  for (hvi_outcome o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++)
+    hvi_json_put(V(hvi_outcome_name(o), tally(e, o)));
+  hvi_json_close();
+  row_json(e, e->rows - 1, scratch);
+  hvi_json_open("rows", '[');
   for (size_t row = 0; row < e->rows; row++) {
-    digest dist2 = digest_of(e->dist2, e, row, scratch);
-    digest residual = digest_of(e->residual, e, row, scratch);
-    hvi_json_open(j, NULL, '{');
-    hvi_json_count(j, "outer", e->outer[row]);
-    digest_json(j, "dist2", &dist2);
-    digest_json(j, "residual", &residual);
-    hvi_json_close(j, '}');
+    hvi_json_open(NULL, '{');
+    hvi_json_put(V("outer", e->outer[row]));
+    row_json(e, row, scratch);
+    hvi_json_close();
   }
-  hvi_json_close(j, ']');
+  hvi_json_close();
+  hvi_json_open("settings", '{');
+  hvi_setup_json(&s->setup, common_eta(s));
+  hvi_json_close();
+  hvi_json_put(V("seconds", e->seconds));
+  hvi_json_end();
 }
 
-static void print_json(const hvi_solve *s, const hvi_ensemble *e, const digest *dist2,
-                       const digest *residual, double *scratch) {
-  hvi_json j = hvi_json_begin();
-  hvi_json_put(&j, V("problem", s->setup.name), V("method", s->setup.method),
-               V("instances", e->count), V("lanes", e->lanes));
-  hvi_json_open(&j, "outcomes", '{');
-  for (int o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++)
-    hvi_json_count(&j, hvi_outcome_name((hvi_outcome)o), tally(e, (hvi_outcome)o));
-  hvi_json_close(&j, '}');
-  digest_json(&j, "dist2", dist2);
-  digest_json(&j, "residual", residual);
-  rows_json(&j, e, scratch);
-  hvi_json_open(&j, "settings", '{');
-  hvi_setup_json(&j, &s->setup, common_eta(s));
-  hvi_json_close(&j, '}');
-  hvi_json_number(&j, "seconds", e->seconds);
-  hvi_json_close(&j, '}');
-}
-
-static void print_text(const hvi_solve *s, const hvi_ensemble *e, const digest *dist2,
-                       const digest *residual) {
+static void print_text(const hvi_solve *s, const hvi_ensemble *e, double *scratch) {
+  const digest dist2 = digest_of(e->dist2, e, e->rows - 1, scratch);
+  const digest residual = digest_of(e->residual, e, e->rows - 1, scratch);
+  const char *comma = "";
   printf("%-10s%s, %zu random instances\n%-10s%s\n", "problem", s->setup.name, e->count, "method",
          s->setup.method);
-  const char *comma = "";
   printf("%-10s", "outcomes");
-  for (int o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++) {
-    size_t n = tally(e, (hvi_outcome)o);
-    if (n == 0) continue;
-    printf("%s%zu %s", comma, n, hvi_outcome_name((hvi_outcome)o));
+  for (hvi_outcome o = HVI_CONVERGED; o < HVI_OUTCOME_COUNT; o++) {
+    if (tally(e, o) == 0) continue;
+    printf("%s%zu %s", comma, tally(e, o), hvi_outcome_name(o));
     comma = ", ";
   }
   putchar('\n');
-  if (dist2->finite > 0) digest_text("dist2", dist2);
-  digest_text("residual", residual);
+  if (dist2.finite > 0) digest_text("dist2", &dist2);
+  digest_text("residual", &residual);
 }
 
 static int exit_code(const hvi_solve *s, const hvi_ensemble *e) {
@@ -137,47 +139,27 @@ static int exit_code(const hvi_solve *s, const hvi_ensemble *e) {
   return s->setup.settings.tol > 0 && !all ? HVI_EXIT_SHORT : HVI_EXIT_DONE;
 }
 
-static int report(const hvi_solve *s, const hvi_ensemble *e) {
-  double *scratch = hvi_alloc_doubles(e->count);
-  if (!scratch || e->rows == 0) {
-    hvi_free(scratch);
-    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");
-  }
-  digest dist2 = digest_of(e->dist2, e, e->rows - 1, scratch);
-  digest residual = digest_of(e->residual, e, e->rows - 1, scratch);
-  table(s, e, scratch);
-  hvi_say(&s->talk, "%.3g s, %s\n", e->seconds,
-          e->lanes ? "side by side in SIMD lanes" : "one after the other");
-  if (s->json)
-    print_json(s, e, &dist2, &residual, scratch);
-  else
-    print_text(s, e, &dist2, &residual);
-  hvi_free(scratch);
-  return exit_code(s, e);
-}
+HVI_RELEASE(hvi_ensemble)
 
 int hvi_solve_ensemble(const hvi_solve *s) {
   hvi_setup setup = s->setup;
-  hvi_progress bar = hvi_progress_new(&s->talk, "instances", s->ensemble);
-  hvi_ensemble_settings settings = {.count = s->ensemble,
-                                    .threads = s->jobs,
-                                    .record_every = s->every,
-                                    .progress = on_progress,
-                                    .progress_context = &bar};
-  hvi_ensemble *e = NULL;
-  hvi_error err;
-  if (!setup.builtin) {
-    return hvi_complain(HVI_EXIT_INPUT,
-                        "--ensemble draws random instances of a built-in problem, "
-                        "and '%s' is a file",
-                        setup.name);
-  }
-  if (settings.record_every == 0)
-    settings.record_every = (setup.settings.max_outer + TABLE_ROWS - 1) / TABLE_ROWS;
-  hvi_solve_header(s, common_eta(s));
-  hvi_status status = hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &err);
-  hvi_progress_clear(&bar);
-  int code = status == HVI_OK ? report(s, e) : hvi_complain_error(&err);
-  hvi_ensemble_free(e);
-  return code;
+  const size_t every = (setup.settings.max_outer + TABLE_ROWS - 1) / TABLE_ROWS;
+  const hvi_ensemble_settings settings = {.count = s->ensemble,
+                                          .threads = s->jobs,
+                                          .record_every = s->every ? s->every : every,
+                                          .progress = on_progress};
+  HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
+  if (!setup.builtin)
+    return hvi_bad_input(
+        "--ensemble draws random instances of a built-in problem, and '%s' is a file", setup.name);
+  hvi_solve_header(&setup, common_eta(s));
+  hvi_progress_start("instances", s->ensemble);
+  HVI_CALL(hvi_progress_end(
+      hvi_ensemble_run(&e, make_instance, &setup, &setup.settings, &settings, &hvi_fault)));
+  HVI_OWN double *scratch = hvi_alloc_doubles(e->count);
+  if (!scratch || e->rows == 0)
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the statistics");
+  table(s, e, scratch);
+  (hvi_talk.json ? print_json : print_text)(s, e, scratch);
+  return exit_code(s, e);
 }

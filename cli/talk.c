@@ -2,34 +2,15 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "base/number.h"
 #include "base/suggest.h"
 
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-static bool is_set(const char *variable) {
-  const char *value = getenv(variable);
-  return value && *value;
-}
-
-hvi_talk hvi_talk_new(void) {
-  const char *term = getenv("TERM");
-  hvi_talk talk = {.terminal = isatty(STDERR_FILENO) == 1};
-  bool dumb = !term || strcmp(term, "dumb") == 0;
-  if (dumb) talk.terminal = false;
-  talk.colour = talk.terminal && !is_set("NO_COLOR");
-  return talk;
-}
-
-void hvi_talk_options(hvi_talk *talk, hvi_args *args) {
-  /* clang-format off */
-  hvi_args_add(args, (hvi_arg[]){
-      {"quiet", 'q', HVI_ARG_FLAG, &talk->quiet, .help = "say nothing but complaints"},
-      {"verbose", 'v', HVI_ARG_FLAG, &talk->verbose, .help = "say more"},
-      {0}});
-  /* clang-format on */
-}
+hvi_terminal hvi_talk;
+hvi_error hvi_fault;
 
 int hvi_complain(int code, const char *format, ...) {
   char text[1024];
@@ -45,39 +26,52 @@ int hvi_complain(int code, const char *format, ...) {
   return code;
 }
 
-int hvi_complain_error(const hvi_error *err) {
-  const hvi_status s = err->status;
+int hvi_complain_fault(void) {
+  const hvi_status s = hvi_fault.status;
   const bool system = s == HVI_ERROR_IO || s == HVI_ERROR_MEMORY;
-  return hvi_complain(s == HVI_ERROR_ARGUMENT ? HVI_EXIT_USAGE
-                      : system                ? HVI_EXIT_SYSTEM
-                                              : HVI_EXIT_INPUT,
-                      "%s", err->text);
+  const int other = system ? HVI_EXIT_SYSTEM : HVI_EXIT_INPUT;
+  return hvi_complain(s == HVI_ERROR_ARGUMENT ? HVI_EXIT_USAGE : other, "%s", hvi_fault.text);
 }
 
-void hvi_say(const hvi_talk *talk, const char *format, ...) {
+void hvi_say(const char *format, ...) {
   va_list args;
-  if (talk->quiet) return;
+  if (hvi_talk.quiet) return;
   va_start(args, format);
   vfprintf(stderr, format, args);
   va_end(args);
 }
 
-const char *hvi_did_you_mean(char hint[HVI_HINT_SIZE], const char *word, const char *const *names,
-                             const char *advice) {
-  const char *nearest = hvi_suggest(word, names);
-  if (nearest)
-    snprintf(hint, HVI_HINT_SIZE, "; did you mean '%s'?", nearest);
-  else
-    snprintf(hint, HVI_HINT_SIZE, "; %s", advice);
-  return hint;
+const char *hvi_format(const char *format, ...) {
+  static char texts[8][1024];
+  static size_t next;
+  char *text = texts[next++ % 8];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof texts[0], format, args);
+  va_end(args);
+  return text;
 }
 
-const char *hvi_tone_code(const hvi_talk *talk, hvi_tone tone) {
-  static const char *const codes[] = {
-      [HVI_PLAIN] = "\033[0m", [HVI_GOOD] = "\033[32m",  [HVI_BAD] = "\033[31m",
-      [HVI_WARN] = "\033[33m", [HVI_STRONG] = "\033[1m", [HVI_FAINT] = "\033[2m",
-  };
-  return talk->colour ? codes[tone] : "";
+const char *hvi_digits(double x, int digits, const char *unknown) {
+  char number[HVI_NUMBER_SIZE];
+  return isnan(x) ? unknown : hvi_format("%s", hvi_number_short(number, x, digits));
+}
+
+const char *hvi_did_you_mean(const char *word, const char *const *names, const char *advice) {
+  const char *nearest = hvi_suggest(word, names);
+  return nearest ? hvi_format("; did you mean '%s'?", nearest) : hvi_format("; %s", advice);
+}
+
+const char *hvi_toned(hvi_tone tone, const char *text) {
+  static const int codes[] = {[HVI_GOOD] = 32, [HVI_BAD] = 31, [HVI_WARN] = 33, [HVI_STRONG] = 1};
+  return hvi_talk.colour ? hvi_format("\033[%dm%s\033[0m", codes[tone], text) : text;
+}
+
+hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix, hvi_error *err) {
+  char note[HVI_PLOT_NOTE];
+  HVI_TRY(hvi_plot_make(folder, plot, note, err));
+  if (*note) hvi_say("%s%s\n", prefix, note);
+  return HVI_OK;
 }
 
 static volatile sig_atomic_t interrupted;
@@ -87,7 +81,7 @@ static void on_signal(int number) {
   interrupted = 1;
 }
 
-void hvi_signals_install(void) {
+static void install_signals(void) {
   struct sigaction action;
   memset(&action, 0, sizeof action);
   sigemptyset(&action.sa_mask);
@@ -100,51 +94,65 @@ void hvi_signals_install(void) {
   sigaction(SIGPIPE, &action, NULL);
 }
 
+void hvi_talk_start(void) {
+  const char *term = getenv("TERM"), *plain = getenv("NO_COLOR");
+  hvi_talk.live = isatty(STDERR_FILENO) == 1 && term && strcmp(term, "dumb") != 0;
+  hvi_talk.colour = hvi_talk.live && !(plain && *plain);
+  install_signals();
+}
+
 bool hvi_signals_interrupted(void) { return interrupted != 0; }
 
-hvi_progress hvi_progress_new(const hvi_talk *talk, const char *title, size_t total) {
-  hvi_progress p = {.talk = talk, .total = total, .started = hvi_clock_now()};
-  snprintf(p.title, sizeof p.title, "%s", title);
-  p.shown = p.started;
-  return p;
+static struct {
+  char title[64];
+  size_t total;
+  double started, shown;
+  bool visible;
+} bar;
+
+void hvi_progress_start(const char *title, size_t total) {
+  bar.started = bar.shown = hvi_clock_now();
+  bar.total = total;
+  hvi_progress_title(title);
 }
+
+void hvi_progress_title(const char *title) { snprintf(bar.title, sizeof bar.title, "%s", title); }
 
 /* "2:05", or "1:02:05". */
-static void format_time(char *text, size_t size, double seconds) {
-  unsigned long s = seconds < 1e6 ? (unsigned long)ceil(seconds) : 1000000ul;
-  if (s < 3600)
-    snprintf(text, size, "%lu:%02lu", s / 60, s % 60);
-  else
-    snprintf(text, size, "%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
+static const char *time_text(double seconds) {
+  const unsigned long s = seconds < 1e6 ? (unsigned long)ceil(seconds) : 1000000ul;
+  return s < 3600 ? hvi_format("%lu:%02lu", s / 60, s % 60)
+                  : hvi_format("%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 }
 
-void hvi_progress_update(hvi_progress *p, size_t done) {
-  enum { WIDTH = 30 };
-  char bar[WIDTH + 1], left[32];
-  if (!p->talk->terminal || p->talk->quiet || p->total == 0) return;
-  double now = hvi_clock_now();
-  if (now - p->shown < 0.1) return;
-  p->shown = now;
-  p->visible = true;
-  double share = done < p->total ? (double)done / (double)p->total : 1;
-  size_t filled = (size_t)(share * WIDTH);
-  memset(bar, '.', WIDTH);
-  memset(bar, '#', filled);
-  bar[WIDTH] = '\0';
-  format_time(left, sizeof left, share > 0 ? (now - p->started) * (1 / share - 1) : 1e6);
-  fprintf(stderr, "\r%s [%s] %3.0f %%  %s left \033[K", p->title, bar, 100 * share, left);
+void hvi_progress_update(size_t done) {
+  static const char full[] = "##############################";
+  static const char empty[] = "..............................";
+  if (!hvi_talk.live || hvi_talk.quiet || bar.total == 0) return;
+  const double now = hvi_clock_now(), share = fmin((double)done / (double)bar.total, 1.0);
+  const int width = sizeof full - 1, filled = (int)(share * width);
+  if (now - bar.shown < 0.1) return;
+  bar.shown = now;
+  bar.visible = true;
+  fprintf(stderr, "\r%s [%.*s%.*s] %3.0f %%  %s left \033[K", bar.title, filled, full,
+          width - filled, empty, 100 * share,
+          time_text(share > 0 ? (now - bar.started) * (1 / share - 1) : 1e6));
   fflush(stderr);
 }
 
-bool hvi_progress_count(void *progress, size_t done, size_t total) {
-  hvi_progress *p = progress;
-  p->total = total;
-  hvi_progress_update(p, done);
+bool hvi_progress_count(void *nothing, size_t done, size_t total) {
+  (void)nothing;
+  bar.total = total;
+  hvi_progress_update(done);
   return !hvi_signals_interrupted();
 }
 
-void hvi_progress_clear(hvi_progress *p) {
-  if (!p->visible) return;
-  fputs("\r\033[K", stderr);
-  p->visible = false;
+void hvi_progress_clear(void) {
+  if (bar.visible) fputs("\r\033[K", stderr);
+  bar.visible = false;
+}
+
+hvi_status hvi_progress_end(hvi_status status) {
+  hvi_progress_clear();
+  return status;
 }

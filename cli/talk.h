@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "args.h"
+#include "report/plot.h"
 
 #include <hvi/error.h>
 
@@ -15,6 +15,7 @@
 
 /* Exit status; the manual page lists them. */
 enum {
+  HVI_EXIT_HELP = -1,         /* done, too: there is nothing to do after --help */
   HVI_EXIT_DONE = 0,          /* to the tolerance, or all iterations when no tolerance was set */
   HVI_EXIT_SHORT = 1,         /* stopped short of the tolerance, or stalled */
   HVI_EXIT_USAGE = 2,         /* the command line is wrong */
@@ -25,55 +26,70 @@ enum {
   HVI_EXIT_PIPE = 141 /* the reader of stdout has left, as if SIGPIPE had ended the program */
 };
 
-typedef struct hvi_talk {
-  bool quiet;    /* -q: complaints only */
-  bool verbose;  /* -v */
-  bool terminal; /* stderr is one: progress may be shown */
-  bool colour;   /* a terminal, and neither NO_COLOR nor TERM=dumb is set */
-} hvi_talk;
+/* How it talks: there is one terminal, and so there is one of these. */
+typedef struct hvi_terminal {
+  bool json;    /* --json: the result is an object */
+  bool quiet;   /* -q: complaints only */
+  bool verbose; /* -v */
+  bool live;    /* stderr is a terminal: progress may be shown */
+  bool colour;  /* and neither NO_COLOR nor TERM=dumb is set */
+} hvi_terminal;
+extern hvi_terminal hvi_talk;
 
-/* Looks at stderr and the environment. */
-hvi_talk hvi_talk_new(void);
-/* Adds -q, --quiet and -v, --verbose. */
-void hvi_talk_options(hvi_talk *talk, hvi_args *args);
+/* Looks at stderr and the environment; signals as described below. */
+void hvi_talk_start(void);
 
 /* One line "hvi: ..." on stderr; returns code, so that it can end a command. */
 int hvi_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same where the command line is wrong. */
-#define hvi_misuse(...) hvi_complain(HVI_EXIT_USAGE, __VA_ARGS__)
-/* The same for an error of the library, with the exit code of its status. */
-int hvi_complain_error(const hvi_error *err);
-enum { HVI_HINT_SIZE = 128 };
+/* The same where the command line is wrong, or the input. */
+#define hvi_misuse(...)    hvi_complain(HVI_EXIT_USAGE, __VA_ARGS__)
+#define hvi_bad_input(...) hvi_complain(HVI_EXIT_INPUT, __VA_ARGS__)
+/* What the library has to say about a call that failed, and the complaint with the exit code of its
+ * status. */
+extern hvi_error hvi_fault;
+int hvi_complain_fault(void);
+/* Returns from a function with the exit code: of a call of the library with &hvi_fault, or of a
+ * function that has complained itself. */
+#define HVI_CALL(call)                                                                             \
+  do {                                                                                             \
+    if (call) return hvi_complain_fault();                                                         \
+  } while (0)
+#define HVI_STEP(call)                                                                             \
+  do {                                                                                             \
+    const int code_ = (call);                                                                      \
+    if (code_) return code_;                                                                       \
+  } while (0)
+
+/* printf into one of eight buffers that are used in turn. */
+const char *hvi_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* So many digits, in the same way; `unknown` in place of NaN. */
+const char *hvi_digits(double x, int digits, const char *unknown);
 /* "; did you mean 'x'?" when one of the names, which end in NULL, is near; otherwise "; " and the
  * advice. */
-const char *hvi_did_you_mean(char hint[HVI_HINT_SIZE], const char *word, const char *const *names,
-                             const char *advice);
+const char *hvi_did_you_mean(const char *word, const char *const *names, const char *advice);
 
 /* Text on stderr, unless quiet. */
-void hvi_say(const hvi_talk *talk, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void hvi_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-typedef enum hvi_tone { HVI_PLAIN, HVI_GOOD, HVI_BAD, HVI_WARN, HVI_STRONG, HVI_FAINT } hvi_tone;
-/* The escape sequence that starts a tone (HVI_PLAIN: ends it); "" where there is no colour. */
-const char *hvi_tone_code(const hvi_talk *talk, hvi_tone tone);
+typedef enum hvi_tone { HVI_GOOD, HVI_BAD, HVI_WARN, HVI_STRONG } hvi_tone;
+/* The text in colour, where there is one, as by hvi_format. */
+const char *hvi_toned(hvi_tone tone, const char *text);
+
+/* Draws a plot; what there is to remark comes after the prefix. */
+hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix, hvi_error *err);
 
 /* Ctrl-C and SIGTERM as a flag that loops look at, so that results so far are kept: the first signal
  * sets it, a second one ends the program. A closed pipe becomes an ordinary write error. */
-void hvi_signals_install(void);
 bool hvi_signals_interrupted(void);
 
 /* A bar with the share done and the time left, on a terminal only and at most ten times a second.
- */
-typedef struct hvi_progress {
-  const hvi_talk *talk;
-  char title[64];
-  size_t total;
-  double started, shown;
-  bool visible;
-} hvi_progress;
-
-hvi_progress hvi_progress_new(const hvi_talk *talk, const char *title, size_t total);
-void hvi_progress_update(hvi_progress *p, size_t done);
+ * There is one at a time. */
+void hvi_progress_start(const char *title, size_t total);
+void hvi_progress_title(const char *title);
+void hvi_progress_update(size_t done);
 /* The same for loops that tell how many there are in all; false once a signal has come. */
-bool hvi_progress_count(void *progress, size_t done, size_t total);
-/* Wipes the bar's line, so that other text can follow. */
-void hvi_progress_clear(hvi_progress *p);
+bool hvi_progress_count(void *nothing, size_t done, size_t total);
+/* Wipes the bar's line, so that other text can follow; the same after the call whose status it
+ * hands on. */
+void hvi_progress_clear(void);
+hvi_status hvi_progress_end(hvi_status status);

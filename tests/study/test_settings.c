@@ -20,6 +20,9 @@
 
 static char said[1024]; /* what the command line said last */
 
+hvi_terminal hvi_talk;
+hvi_error hvi_fault;
+
 int hvi_complain(int code, const char *format, ...) {
   va_list arguments;
   va_start(arguments, format);
@@ -28,11 +31,18 @@ int hvi_complain(int code, const char *format, ...) {
   return code;
 }
 
-const char *hvi_did_you_mean(char hint[HVI_HINT_SIZE], const char *word, const char *const *names,
-                             const char *advice) {
+const char *hvi_format(const char *format, ...) {
+  static char text[1024];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return text;
+}
+
+const char *hvi_did_you_mean(const char *word, const char *const *names, const char *advice) {
   (void)word, (void)names;
-  snprintf(hint, HVI_HINT_SIZE, "%s", advice);
-  return hint;
+  return advice;
 }
 
 static const hvi_setting_table *table_at(size_t i) {
@@ -65,15 +75,14 @@ static const char *from_command_line(const hvi_setting_table *t, const hvi_setti
   char *argv[] = {word, word, NULL};
   void *s = defaults_of(t);
   hvi_args args = {.command = "test", .usage = ""};
-  int code = 0;
   snprintf(where, sizeof where, "--%s", row->name);
   for (char *c = where; *c; c++) *c = *c == '_' ? '-' : *c;
   snprintf(word, sizeof word, "%s=%s", where, value);
   hvi_args_settings(&args, t, s, NULL);
   *said = '\0';
-  const bool good = hvi_args_parse(&args, 2, argv, &code);
+  const int code = hvi_args_parse(&args, 2, argv);
   free(s);
-  if (good) fail_msg("%s: --%s takes '%s'", t->name, row->name, value);
+  if (!code) fail_msg("%s: --%s takes '%s'", t->name, row->name, value);
   assert_int_equal(code, HVI_EXIT_USAGE);
   return after(said, where);
 }
