@@ -27,6 +27,8 @@
 
 enum { MOST_LAYERS = 64, ARRAYS = 8 };
 
+HVI_RELEASE(hvi_policy)
+
 static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
 static const float LOG_SQRT_2PI = 0.918938533F;
 
@@ -40,24 +42,19 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   }
   if (hidden_count > 0) memcpy(widths, hidden, hidden_count * sizeof *widths);
   widths[hidden_count] = 2 * act;
-  hvi_policy *p = hvi_alloc(1, sizeof *p);
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  hvi_status status = hvi_net_new(
-      &p->net, &(hvi_net_spec){obs, hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY}, err);
-  if (!status) {
-    p->weights = hvi_alloc(p->net->weights, sizeof *p->weights);
-    p->scale = hvi_alloc(act, sizeof *p->scale);
-    p->shift = hvi_alloc(act, sizeof *p->shift);
-    if (!p->weights || !p->scale || !p->shift) status = hvi_error_memory(err, "a policy");
-  }
-  if (status) {
-    hvi_policy_free(p);
-    return status;
-  }
+  const hvi_net_spec spec = {obs, hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY};
+  HVI_TRY(hvi_net_new(&p->net, &spec, err));
+  p->weights = hvi_alloc(p->net->weights + 2 * act, sizeof *p->weights);
+  if (!p->weights) return hvi_error_memory(err, "a policy");
+  p->scale = p->weights + p->net->weights;
+  p->shift = p->scale + act;
   for (size_t j = 0; j < act; j++) p->scale[j] = 1.0F;
   *out = p;
+  p = NULL;
   return HVI_OK;
 }
 
@@ -73,17 +70,16 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
     return hvi_error_input(err, "a linear policy's gain and std must be finite");
   for (size_t j = 0; j < act; j++)
     if (std[j] < 0.0) return hvi_error_input(err, "a linear policy's std %g is negative", std[j]);
-  hvi_policy *p = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a policy");
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
+  if (p) p->gain = hvi_alloc_doubles(size + act);
+  if (!p || !p->gain) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  p->gain = hvi_copy_doubles(gain, size);
-  p->std = hvi_copy_doubles(std, act);
-  if (!p->gain || !p->std) {
-    hvi_policy_free(p);
-    return hvi_error_memory(err, "a policy");
-  }
+  p->std = p->gain + size;
+  hvi_vec_copy(p->gain, gain, size);
+  hvi_vec_copy(p->std, std, act);
   *out = p;
+  p = NULL;
   return HVI_OK;
 }
 
@@ -113,10 +109,7 @@ void hvi_policy_free(hvi_policy *p) {
   }
   hvi_net_free(p->net);
   hvi_free(p->weights);
-  hvi_free(p->scale);
-  hvi_free(p->shift);
   hvi_free(p->gain);
-  hvi_free(p->std);
   hvi_free(p);
 }
 

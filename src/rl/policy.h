@@ -10,12 +10,10 @@ enum { HVI_POLICY_NOTES = 16 };
 
 struct hvi_policy {
   size_t obs, act;
-  hvi_net *net; /* an actor; NULL: linear-Gaussian */
-  float *weights;
-  float *scale, *shift; /* [act] of an actor */
-  double *gain;         /* [act][obs] */
-  double *std;          /* [act] */
-  size_t note_count;    /* text that goes into its file, copied */
+  hvi_net *net;                   /* an actor; NULL: linear-Gaussian */
+  float *weights, *scale, *shift; /* [net->weights], [act], [act] of an actor, one block */
+  double *gain, *std;             /* [act][obs], [act] of the other, one block */
+  size_t note_count;              /* text that goes into its file, copied */
   hvi_tensor_note notes[HVI_POLICY_NOTES];
 };
 
@@ -25,6 +23,21 @@ hvi_status hvi_policy_actor(hvi_policy **policy, size_t obs, size_t act, size_t 
                             const size_t *hidden, hvi_error *err);
 hvi_status hvi_policy_add_note(hvi_policy *policy, const char *key, const char *text,
                                hvi_error *err);
+
+/* Tensors to write from or to read into, with their names. */
+enum { HVI_SHEET_NAME = 32 };
+typedef struct hvi_sheet {
+  size_t count;
+  hvi_tensor *items;
+  char (*names)[HVI_SHEET_NAME];
+} hvi_sheet;
+
+/* Room for `most` tensors. Freed also after an error. */
+hvi_status hvi_sheet_new(hvi_sheet *s, size_t most, hvi_error *err);
+void hvi_sheet_free(hvi_sheet *s);
+/* Adds data[rows][cols], cols 0: a vector, under the name `name``part`. */
+void hvi_sheet_add(hvi_sheet *s, hvi_tensor_type type, const void *data, size_t rows, size_t cols,
+                   const char *name, const char *part);
 
 /* The squashed Gaussian of an actor: samples, their log-probabilities, and the pull-back of both
  * (the formulas are in policy.c). Arrays are [rows][act] of the batch at hand. */
