@@ -18,9 +18,9 @@ typedef struct hvi_notes {
   char texts[HVI_NOTES_MAX][HVI_NOTE_SIZE];
 } hvi_notes;
 
-/* Text is cut to HVI_NOTE_SIZE; what is not printable ASCII becomes '?'. `key` is kept. */
-void hvi_notes_text(hvi_notes *n, const char *key, const char *text);
-void hvi_notes_count(hvi_notes *n, const char *key, uint64_t x);
+/* A note, cut to HVI_NOTE_SIZE; what is not printable ASCII becomes '?'. `key` is kept. */
+void hvi_notes_add(hvi_notes *n, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The shortest text that reads back to the same bits. */
 void hvi_notes_real(hvi_notes *n, const char *key, double x);
 
@@ -53,7 +53,7 @@ typedef struct hvi_columns {
 
 /* Zeros, as many as rows and widths in the struct say; false without memory. */
 bool hvi_columns_alloc(void *s, const hvi_columns *columns);
-/* Frees the columns; not the struct. */
+/* Frees the columns; not the struct, which may be NULL. */
 void hvi_columns_free(void *s, const hvi_columns *columns);
 
 /* Reads a file into a struct of its own; numbers must be finite, and rows and widths agree. */

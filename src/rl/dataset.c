@@ -14,6 +14,9 @@
 
 #include <inttypes.h>
 
+HVI_RELEASE(hvi_collector)
+HVI_RELEASE(hvi_runner)
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_collect_settings, member)
 static const hvi_setting collect_rows[] = {
@@ -76,8 +79,7 @@ static const float *put(hvi_dataset *d, size_t i, const float *x) {
 }
 
 /* The first rows of the groups, in order. */
-static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
-  hvi_dataset *d = context;
+static hvi_status gather(hvi_dataset *d, hvi_runner *runner, hvi_error *err) {
   hvi_rollout_rows rows;
   for (size_t g = 0, i = 0; i < d->count; g++) {
     HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
@@ -88,17 +90,19 @@ static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                       hvi_error *err) {
-  const hvi_collect_settings *s = file->settings;
-  hvi_dataset *d = file->set;
+static hvi_status fill(hvi_rollout_run *run, hvi_error *err) {
+  const hvi_collect_settings *s = (const void *)run->settings;
+  hvi_dataset *d = run->set;
   hvi_rollout_plan plan = plan_of(run->env, s->transitions);
   plan.deterministic = s->deterministic;
   plan.rows = s->transitions;
   run->total = hvi_rollout_left(run, &plan);
-  const hvi_status status = hvi_rollout_all(run, &plan, gather, d, err);
-  hvi_notes_count(notes, "broken", d->origin.broken);
-  return status;
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, run, &plan, err));
+  if (run->stopped) return HVI_OK;
+  HVI_TRY(gather(d, runner, err));
+  hvi_notes_add(&run->notes, "broken", "%zu", d->origin.broken);
+  return HVI_OK;
 }
 
 /* A data set is put together in memory, and read there. */
@@ -115,20 +119,14 @@ static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
                                const hvi_collect_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
-  if (report) *report = (hvi_rollout_report){0};
-  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
-  if (!status) status = hvi_setting_check(hvi_collect_table(), s, err);
-  if (!status) status = check_size(env, s->transitions, err);
-  if (status) return status;
-  hvi_notes notes;
-  hvi_notes_begin(&notes, "transitions", env, policy, s->run.seed);
-  hvi_notes_count(&notes, "transitions", s->transitions);
-  hvi_notes_text(&notes, "actions", s->deterministic ? "mean" : "sampled");
+  hvi_rollout_run run;
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &collect_table, s, report, err));
+  HVI_TRY(check_size(env, s->transitions, err));
   hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  const hvi_rollout_file file = {
-      .path = path, .set = &d, .columns = &columns, .settings = s, .fill = fill};
-  return hvi_rollout_make(&file, &run, &notes, report, err);
+  hvi_notes_begin(&run.notes, "transitions", env, policy, s->run.seed);
+  hvi_notes_add(&run.notes, "transitions", "%zu", s->transitions);
+  hvi_notes_add(&run.notes, "actions", "%s", s->deterministic ? "mean" : "sampled");
+  return hvi_rollout_make(&run, path, &d, &columns, fill, report, err);
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
@@ -139,7 +137,6 @@ hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err
 }
 
 void hvi_dataset_free(hvi_dataset *d) {
-  if (!d) return;
   hvi_columns_free(d, &columns);
   hvi_free(d);
 }
@@ -189,12 +186,12 @@ static hvi_status run_round(hvi_collector *c, hvi_error *err) {
   const size_t count = likely < c->threads ? likely : c->threads;
   const uint64_t first = c->episode;
   hvi_rollout_rows rows;
-  hvi_status status = hvi_runner_run(c->runner, first, count, err);
-  for (size_t k = 0; k < count && !status; k++) {
-    status = hvi_runner_rows(c->runner, k, &rows, err);
-    if (!status) put_group(c, first + k * HVI_ROLLOUT_GROUP, &rows);
+  HVI_TRY(hvi_runner_run(c->runner, first, count, err));
+  for (size_t k = 0; k < count; k++) {
+    HVI_TRY(hvi_runner_rows(c->runner, k, &rows, err));
+    put_group(c, first + k * HVI_ROLLOUT_GROUP, &rows);
   }
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
@@ -248,21 +245,10 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   return HVI_OK;
 }
 
-static void tell_origin(hvi_provenance *o, const hvi_env *env, const hvi_policy *policy,
-                        uint64_t seed) {
-  snprintf(o->environment, sizeof o->environment, "%s", env->name);
-  snprintf(o->version, sizeof o->version, "%s", hvi_version());
-  hvi_policy_fingerprint(o->fingerprint, policy);
-  o->seed = seed;
-}
-
 static hvi_status allocate(hvi_collector *c, hvi_error *err) {
   const hvi_rollout_plan plan = plan_of(c->run.env, c->capacity);
   c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
   c->episodes = hvi_alloc(c->capacity, sizeof *c->episodes);
-  c->data.obs = c->run.env->obs;
-  c->data.act = c->run.env->act;
-  c->data.count = c->capacity;
   const bool good = hvi_columns_alloc(&c->data, &columns);
   c->data.count = 0;
   if (!c->episodes || !good) return hvi_error_memory(err, "collected transitions");
@@ -272,34 +258,32 @@ static hvi_status allocate(hvi_collector *c, hvi_error *err) {
 hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
                              const hvi_policy *policy, uint64_t seed, size_t threads,
                              size_t capacity, hvi_error *err) {
-  const hvi_rollout_settings settings = {.seed = seed, .threads = threads};
   *collector = NULL;
-  HVI_TRY(hvi_rollout_check(env, policy, &settings, err));
+  HVI_OWN_BY(hvi_collector_release) hvi_collector *c = hvi_alloc(1, sizeof *c);
+  if (!c) return hvi_error_memory(err, "a collector");
+  c->settings = (hvi_rollout_settings){.seed = seed, .threads = threads};
+  HVI_TRY(hvi_rollout_begin(&c->run, env, policy, hvi_rollout_table(), &c->settings, NULL, err));
   if (capacity == 0 || capacity > SIZE_MAX / 2) {
     return hvi_error_argument(err, "a collector needs room for a transition at "
                                    "least, and for what memory can hold at most");
   }
-  hvi_collector *c = hvi_alloc(1, sizeof *c);
-  if (!c) return hvi_error_memory(err, "a collector");
   c->capacity = capacity;
-  c->settings = settings;
-  c->threads = hvi_rollout_threads(&settings);
-  c->run = (hvi_rollout_run){.env = env, .policy = policy, .settings = &c->settings};
-  tell_origin(&c->data.origin, env, policy, seed);
-  hvi_rollout_start(&c->run);
-  hvi_status status = allocate(c, err);
-  if (status) {
-    hvi_collector_free(c);
-    return status;
-  }
+  c->threads = hvi_rollout_threads(&c->settings);
+  c->data = (hvi_dataset){.count = capacity, .obs = env->obs, .act = env->act};
+  hvi_provenance *o = &c->data.origin;
+  snprintf(o->environment, sizeof o->environment, "%s", env->name);
+  snprintf(o->version, sizeof o->version, "%s", hvi_version());
+  hvi_policy_fingerprint(o->fingerprint, policy);
+  o->seed = seed;
+  HVI_TRY(allocate(c, err));
   *collector = c;
+  c = NULL;
   return HVI_OK;
 }
 
 void hvi_collector_free(hvi_collector *c) {
   if (!c) return;
   hvi_runner_free(c->runner);
-  hvi_rollout_end(&c->run, NULL);
   hvi_free(c->episodes);
   hvi_columns_free(&c->data, &columns);
   hvi_free(c);

@@ -3,6 +3,9 @@
 #include "num/stats.h"
 #include "rl/rollout.h"
 
+HVI_RELEASE(hvi_returns)
+HVI_RELEASE(hvi_runner)
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_returns_settings, member)
 static const hvi_setting returns_rows[] = {
@@ -43,8 +46,7 @@ static void summarise(hvi_returns *s) {
   range_of(&s->shortest, &s->longest, s->length, n);
 }
 
-static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
-  hvi_returns *s = context;
+static hvi_status gather(hvi_returns *s, hvi_runner *runner, hvi_error *err) {
   const hvi_return *outcomes;
   size_t count;
   for (size_t g = 0, e = 0; e < s->episodes; g++) {
@@ -63,52 +65,51 @@ static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
 }
 
 /* Groups are large for the network's sake, but every thread gets one. */
-static hvi_status roll(hvi_returns *score, hvi_rollout_run *run, const hvi_returns_settings *s,
-                       hvi_error *err) {
+static hvi_rollout_plan plan_of(const hvi_env *env, const hvi_returns_settings *s) {
   const size_t share = s->episodes / hvi_rollout_threads(&s->run);
   const size_t group = share < 1 ? 1 : share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
-  const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
-                                 .env_stream = "score world",
-                                 .policy_stream = "score noise",
-                                 .deterministic = s->deterministic,
-                                 .steps = run->env->time_limit,
-                                 .group = group,
-                                 .episodes = s->episodes,
-                                 .gamma = 1.0};
+  return (hvi_rollout_plan){.keep = HVI_KEEP_RETURNS,
+                            .env_stream = "score world",
+                            .policy_stream = "score noise",
+                            .deterministic = s->deterministic,
+                            .steps = env->time_limit,
+                            .group = group,
+                            .episodes = s->episodes,
+                            .gamma = 1.0};
+}
+
+static hvi_status roll(hvi_returns **out, hvi_rollout_run *run, const hvi_returns_settings *s,
+                       hvi_error *err) {
+  const hvi_rollout_plan plan = plan_of(run->env, s);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_OWN_BY(hvi_returns_release) hvi_returns *made = hvi_alloc(1, sizeof *made);
+  if (made) made->returns = hvi_alloc_doubles(2 * s->episodes);
+  if (!made || !made->returns) return hvi_error_memory(err, "returns");
+  made->length = made->returns + s->episodes;
+  made->episodes = s->episodes;
   run->total = hvi_rollout_left(run, &plan);
-  return hvi_rollout_all(run, &plan, gather, score, err);
+  HVI_TRY(hvi_rollout_all(&runner, run, &plan, err));
+  if (run->stopped) return HVI_OK;
+  HVI_TRY(gather(made, runner, err));
+  *out = made;
+  made = NULL;
+  return HVI_OK;
 }
 
 hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
                                const hvi_returns_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
   *returns = NULL;
-  if (report) *report = (hvi_rollout_report){0};
-  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
-  if (!status) status = hvi_setting_check(hvi_returns_table(), s, err);
-  if (status) return status;
-  hvi_returns *made = hvi_alloc(1, sizeof *made);
-  if (!made) return hvi_error_memory(err, "returns");
-  made->episodes = s->episodes;
-  made->returns = hvi_alloc_doubles(s->episodes);
-  made->length = hvi_alloc_doubles(s->episodes);
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  status = made->returns && made->length ? HVI_OK : hvi_error_memory(err, "returns");
-  hvi_rollout_start(&run);
-  if (!status) status = roll(made, &run, s, err);
+  hvi_rollout_run run;
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &returns_table, s, report, err));
+  const hvi_status status = roll(returns, &run, s, err);
   hvi_rollout_end(&run, report);
-  if (status || run.stopped) {
-    hvi_returns_free(made);
-    return status;
-  }
-  *returns = made;
-  return HVI_OK;
+  return status;
 }
 
 void hvi_returns_free(hvi_returns *s) {
   if (!s) return;
   hvi_free(s->returns);
-  hvi_free(s->length);
   hvi_free(s);
 }
 

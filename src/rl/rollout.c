@@ -6,6 +6,8 @@
 
 #include <float.h>
 
+HVI_RELEASE(hvi_runner)
+
 /* Steps between two calls of the progress function: a fraction of a second, whatever a step costs.
  */
 enum { TELL_AFTER = 512 };
@@ -65,12 +67,21 @@ static const hvi_setting_table rollout_table = {"rollout", sizeof(hvi_rollout_se
 const hvi_setting_table *hvi_rollout_table(void) { return &rollout_table; }
 _Static_assert(HVI_ROLLOUT_MAX_THREADS == 1024, "the range of threads");
 
-hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
-                             const hvi_rollout_settings *s, hvi_error *err) {
+hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
+                             const hvi_setting_table *table, const void *s,
+                             hvi_rollout_report *report, hvi_error *err) {
+  if (report) *report = (hvi_rollout_report){0};
   if (!env || !policy || !s)
     return hvi_error_argument(err, "roll-outs need an environment, a policy and settings");
-  const hvi_status status = hvi_setting_check(hvi_rollout_table(), s, err);
-  return status ? status : hvi_policy_check(policy, env, err);
+  HVI_TRY(hvi_setting_check(&rollout_table, s, err));
+  HVI_TRY(hvi_policy_check(policy, env, err));
+  HVI_TRY(hvi_setting_check(table, s, err));
+  *run = (hvi_rollout_run){.env = env,
+                           .policy = policy,
+                           .settings = s,
+                           .started = hvi_clock_now(),
+                           .lock = PTHREAD_MUTEX_INITIALIZER};
+  return HVI_OK;
 }
 
 size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
@@ -78,13 +89,7 @@ size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 
-void hvi_rollout_start(hvi_rollout_run *run) {
-  run->started = hvi_clock_now();
-  pthread_mutex_init(&run->lock, NULL);
-}
-
-void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report) {
-  pthread_mutex_destroy(&run->lock);
+void hvi_rollout_end(const hvi_rollout_run *run, hvi_rollout_report *report) {
   if (!report) return;
   *report = (hvi_rollout_report){
       .stopped = run->stopped, .steps = run->steps, .seconds = hvi_clock_now() - run->started};
@@ -361,9 +366,9 @@ hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **o
                                size_t *count, hvi_error *err) {
   const void *record;
   *count = group_size(&r->plan, group);
-  const hvi_status status = load(r, group, *count * sizeof **outcomes, &record, err);
+  HVI_TRY(load(r, group, *count * sizeof **outcomes, &record, err));
   *outcomes = record;
-  return status;
+  return HVI_OK;
 }
 
 /* Threads and memory */
@@ -373,56 +378,44 @@ static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
   const size_t width = r->plan.width;
   w->slots = hvi_alloc(width, sizeof *w->slots);
   w->policy_rng = hvi_alloc(width, sizeof *w->policy_rng);
-  w->obs = hvi_alloc_doubles(width * env->obs);
-  w->action = hvi_alloc_doubles(width * env->act);
-  w->next = hvi_alloc_doubles(env->obs);
+  w->obs = hvi_alloc_doubles(width * (env->obs + env->act) + env->obs);
   w->scratch = hvi_alloc(hvi_policy_scratch(r->run->policy, width), sizeof *w->scratch);
-  if (!w->slots || !w->policy_rng || !w->obs || !w->action || !w->next || !w->scratch)
+  if (!w->slots || !w->policy_rng || !w->obs || !w->scratch)
     return hvi_error_memory(err, "roll-outs");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < width && !status; i++) status = hvi_env_clone(env, &w->slots[i].env, err);
-  return status;
+  w->action = w->obs + width * env->obs;
+  w->next = w->action + width * env->act;
+  for (size_t i = 0; i < width; i++) HVI_TRY(hvi_env_clone(env, &w->slots[i].env, err));
+  return HVI_OK;
 }
 
 /* Bytes of the largest record; false when they cannot be counted. */
 static bool size_record(hvi_runner *r) {
   const hvi_rollout_plan *p = &r->plan;
-  size_t rows;
   if (p->keep == HVI_KEEP_RETURNS)
     return hvi_multiply_sizes(p->group, sizeof(hvi_return), &r->record_bytes);
   r->row_bytes = row_bytes(p, r->run->env);
-  if (!hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &rows)) return false;
-  r->record_bytes = sizeof(head) + rows;
-  return r->record_bytes >= rows;
-}
-
-static hvi_status fill(hvi_runner *r, size_t groups, hvi_error *err) {
-  if (!size_record(r)) return hvi_error_memory(err, "a group of roll-outs");
-  r->records = hvi_alloc(r->run->journal ? r->threads : groups, r->record_bytes);
-  r->workers = hvi_alloc(r->threads, sizeof *r->workers);
-  if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < r->threads && !status; i++) status = fill_worker(r, &r->workers[i], err);
-  return status;
+  return hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &r->record_bytes) &&
+         !__builtin_add_overflow(r->record_bytes, sizeof(head), &r->record_bytes);
 }
 
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                           size_t groups, hvi_error *err) {
   const size_t threads = hvi_rollout_threads(run->settings);
   *runner = NULL;
-  hvi_runner *r = hvi_alloc(1, sizeof *r);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *r = hvi_alloc(1, sizeof *r);
   if (!r) return hvi_error_memory(err, "roll-outs");
   r->run = run;
   r->plan = *plan;
   if (!plan->width) r->plan.width = plan->group;
   if (!plan->noun) r->plan.noun = "episode";
   r->threads = threads < groups ? threads : groups;
-  const hvi_status status = fill(r, groups, err);
-  if (status) {
-    hvi_runner_free(r);
-    return status;
-  }
+  if (!size_record(r)) return hvi_error_memory(err, "a group of roll-outs");
+  r->records = hvi_alloc(run->journal ? r->threads : groups, r->record_bytes);
+  r->workers = hvi_alloc(r->threads, sizeof *r->workers);
+  if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
+  for (size_t i = 0; i < r->threads; i++) HVI_TRY(fill_worker(r, &r->workers[i], err));
   *runner = r;
+  r = NULL;
   return HVI_OK;
 }
 
@@ -434,8 +427,6 @@ void hvi_runner_free(hvi_runner *r) {
     hvi_free(w->slots);
     hvi_free(w->policy_rng);
     hvi_free(w->obs);
-    hvi_free(w->action);
-    hvi_free(w->next);
     hvi_free(w->scratch);
   }
   hvi_free(r->workers);
@@ -443,43 +434,36 @@ void hvi_runner_free(hvi_runner *r) {
   hvi_free(r);
 }
 
-hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
-                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
-                           void *context, hvi_error *err) {
+hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_error *err) {
   const size_t groups = group_count(plan), likely = plan->rows / (plan->group * plan->steps) + 1;
-  hvi_runner *r;
-  hvi_status status = hvi_runner_new(&r, run, plan, plan->rows ? likely : groups, err);
-  if (!status) status = hvi_runner_run(r, 0, groups, err);
-  if (!status && !run->stopped) status = gather(context, r, err);
-  hvi_runner_free(r);
-  return status;
+  HVI_TRY(hvi_runner_new(runner, run, plan, plan->rows ? likely : groups, err));
+  return hvi_runner_run(*runner, 0, groups, err);
 }
 
-static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                       hvi_error *err) {
+static hvi_status make(hvi_rollout_run *run, const char *path, const hvi_columns *columns,
+                       hvi_status (*fill)(hvi_rollout_run *run, hvi_error *err), hvi_error *err) {
+  const hvi_rollout_settings *s = run->settings;
   char lines[HVI_NOTES_LINES];
-  hvi_notes_lines(lines, notes);
-  hvi_notes_text(notes, "policy", run->settings->policy_name);
-  hvi_kept kept = {.kind = "run of roll-outs",
-                   .about = lines,
-                   .accept_other_bits = run->settings->accept_other_bits};
-  hvi_status status = hvi_journal_open(&run->journal, file->path, &kept,
-                                       (hvi_journal_rule)run->settings->partial, err);
-  hvi_notes_text(notes, "level", kept.levels);
-  if (!status) status = file->fill(file, run, notes, err);
-  if (status || run->stopped) return status;
-  return hvi_columns_write(file->path, file->set, file->columns, notes, err);
+  hvi_kept kept = {
+      .kind = "run of roll-outs", .about = lines, .accept_other_bits = s->accept_other_bits};
+  if (!path) return hvi_error_argument(err, "roll-outs need a file to write");
+  if (!hvi_columns_alloc(run->set, columns)) return hvi_error_memory(err, columns->what);
+  hvi_notes_lines(lines, &run->notes);
+  HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
+  hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
+  hvi_notes_add(&run->notes, "level", "%s", kept.levels);
+  HVI_TRY(fill(run, err));
+  return run->stopped ? HVI_OK : hvi_columns_write(path, run->set, columns, &run->notes, err);
 }
 
-hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
+hvi_status hvi_rollout_make(hvi_rollout_run *run, const char *path, void *set,
+                            const hvi_columns *columns,
+                            hvi_status (*fill)(hvi_rollout_run *run, hvi_error *err),
                             hvi_rollout_report *report, hvi_error *err) {
-  if (!file->path) return hvi_error_argument(err, "roll-outs need a file to write");
-  hvi_rollout_start(run);
-  hvi_status status = HVI_OK;
-  if (!hvi_columns_alloc(file->set, file->columns))
-    status = hvi_error_memory(err, file->columns->what);
-  if (!status) status = make(file, run, notes, err);
-  hvi_columns_free(file->set, file->columns);
+  run->set = set;
+  const hvi_status status = make(run, path, columns, fill, err);
+  hvi_columns_free(set, columns);
   hvi_rollout_end(run, report);
   if (!run->journal) return status;
   if (report) {

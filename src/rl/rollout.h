@@ -17,11 +17,13 @@
 
 /* What is simulated, how far it has come, and whether it is to stop. */
 typedef struct hvi_rollout_run {
-  const hvi_env *env; /* these three are filled in by the caller */
+  const hvi_env *env;
   const hvi_policy *policy;
-  const hvi_rollout_settings *settings;
-  hvi_journal *journal; /* NULL: records stay in memory */
+  const hvi_rollout_settings *settings; /* and those of its kind around them */
   double started;
+  void *set;            /* of columns, where the run makes a file, */
+  hvi_notes notes;      /* its settings and what came out, */
+  hvi_journal *journal; /* and what is finished; NULL: records stay in memory */
   pthread_mutex_t lock; /* of what follows */
   size_t steps;         /* environment steps */
   size_t done;          /* of `total`, with those that turned out not to be needed */
@@ -29,15 +31,24 @@ typedef struct hvi_rollout_run {
   bool stopped;
 } hvi_rollout_run;
 
-/* There is an environment, a policy that fits it, and settings that make sense. */
-hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
-                             const hvi_rollout_settings *s, hvi_error *err);
+/* Starts the clock if there is an environment, a policy that fits it, and settings that make sense:
+ * s is described by the table and begins with an hvi_rollout_settings. Clears the report, which may
+ * be NULL here and below. */
+hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
+                             const hvi_setting_table *table, const void *s,
+                             hvi_rollout_report *report, hvi_error *err);
+/* Fills in the report. */
+void hvi_rollout_end(const hvi_rollout_run *run, hvi_rollout_report *report);
 /* Threads that the settings ask for. */
 size_t hvi_rollout_threads(const hvi_rollout_settings *s);
 
-/* Starts the clock; fills in the report, which may be NULL. */
-void hvi_rollout_start(hvi_rollout_run *run);
-void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report);
+/* Makes a file of a set whose sizes are filled in, with a journal on the way, and ends the run. A
+ * journal is resumed by one with the same notes. `fill` fills the set and adds notes on what came
+ * out; fine when the run is stopped. */
+hvi_status hvi_rollout_make(hvi_rollout_run *run, const char *path, void *set,
+                            const hvi_columns *columns,
+                            hvi_status (*fill)(hvi_rollout_run *run, hvi_error *err),
+                            hvi_rollout_report *report, hvi_error *err);
 
 typedef enum hvi_rollout_keep {
   HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */
@@ -75,25 +86,9 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *plan
 
 typedef struct hvi_runner hvi_runner;
 
-/* Runs all episodes of a plan and hands the runner to `gather`, unless it was stopped. Fine then:
- * look at run->stopped. */
-hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
-                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
-                           void *context, hvi_error *err);
-
-/* A file that a run makes, with a journal on the way. */
-typedef struct hvi_rollout_file {
-  const char *path;
-  void *set; /* of columns; their memory is taken and given back here */
-  const hvi_columns *columns;
-  const void *settings;
-  /* Fills the set and adds notes on what came out. Fine when the run is stopped. */
-  hvi_status (*fill)(const struct hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                     hvi_error *err);
-} hvi_rollout_file;
-/* Notes are the settings, which a journal must share to be resumed. */
-hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                            hvi_rollout_report *report, hvi_error *err);
+/* A runner that has run all episodes of a plan, or was stopped: look at run->stopped. */
+hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_error *err);
 
 /* What is below is for those who run some groups at a time. Threads with their environments for
  * `groups` groups, and memory for as many records where no journal takes them. */

@@ -8,6 +8,8 @@
 
 #include <limits.h>
 
+HVI_RELEASE(hvi_runner)
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_testset_settings, member)
 static const hvi_setting testset_rows[] = {
@@ -57,7 +59,6 @@ enum { GROUP_STATES = 8, WIDTH = 16 };
 static const size_t NOT_CHOSEN = SIZE_MAX;
 
 void hvi_testset_free(hvi_testset *t) {
-  if (!t) return;
   hvi_columns_free(t, &columns);
   hvi_free(t);
 }
@@ -128,33 +129,24 @@ static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settin
                             .rows = states_wanted(s)};
 }
 
-/* A test set on its way, and what there is to choose from: whole episodes, as few as give enough
- * states. */
-typedef struct making {
-  hvi_testset *set;
-  const hvi_testset_settings *settings;
-  size_t visited, episodes;
-} making;
-
-static hvi_status count_states(making *m, hvi_runner *runner, hvi_error *err) {
-  const size_t wanted = states_wanted(m->settings);
+/* Counts what there is to choose from: whole episodes, as few as give enough states. */
+static hvi_status count_states(hvi_testset *set, hvi_runner *runner, size_t wanted, size_t *visited,
+                               size_t *episodes, hvi_error *err) {
   hvi_rollout_rows rows;
-  for (size_t g = 0; m->visited < wanted; g++) {
+  for (size_t g = 0; *visited < wanted; g++) {
     HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    m->set->origin.broken += rows.broken;
-    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && m->visited < wanted; e++) {
-      m->visited += rows.length[e];
-      m->episodes++;
+    set->origin.broken += rows.broken;
+    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && *visited < wanted; e++) {
+      *visited += rows.length[e];
+      ++*episodes;
     }
   }
   return HVI_OK;
 }
 
 /* row[visited]: which row of the test set a visited state becomes. The first `count` entries of a
- * random permutation, by exchanging. */
-static hvi_status choose(size_t *row, size_t visited, size_t count, uint64_t seed, hvi_error *err) {
-  size_t *order = hvi_alloc(visited, sizeof *order);
-  if (!order) return hvi_error_memory(err, "a choice of states");
+ * random permutation, by exchanging in order[visited]. */
+static void choose(size_t *row, size_t *order, size_t visited, size_t count, uint64_t seed) {
   hvi_rng rng = hvi_rng_new(seed, "choose-states", 0);
   for (size_t i = 0; i < visited; i++) {
     order[i] = i;
@@ -162,22 +154,18 @@ static hvi_status choose(size_t *row, size_t visited, size_t count, uint64_t see
   }
   for (size_t i = 0; i < count; i++) {
     const size_t k = i + (size_t)(hvi_rng_uniform(&rng) * (double)(visited - i));
-    const size_t chosen = order[k];
+    row[order[k]] = i;
     order[k] = order[i];
-    row[chosen] = i;
   }
-  hvi_free(order);
-  return HVI_OK;
 }
 
-static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t *row,
-                              hvi_error *err) {
-  const hvi_testset *t = m->set;
+static hvi_status copy_states(const hvi_testset *t, hvi_runner *runner, const size_t *row,
+                              size_t visited, hvi_error *err) {
   hvi_rollout_rows rows;
-  for (size_t g = 0, seen = 0; seen < m->visited; g++) {
+  for (size_t g = 0, seen = 0; seen < visited; g++) {
     HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
     const double *x = rows.data;
-    for (size_t i = 0; i < rows.count && seen < m->visited; i++, seen++) {
+    for (size_t i = 0; i < rows.count && seen < visited; i++, seen++) {
       if (row[seen] != NOT_CHOSEN) {
         memcpy(t->states + row[seen] * t->state, x, t->state * sizeof *x);
         memcpy(t->observation + row[seen] * t->obs, x + t->state, t->obs * sizeof *x);
@@ -189,15 +177,19 @@ static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t 
 }
 
 /* Fills in observation and states. */
-static hvi_status gather_states(void *context, hvi_runner *runner, hvi_error *err) {
-  making *m = context;
-  HVI_TRY(count_states(m, runner, err));
-  size_t *row = hvi_alloc(m->visited, sizeof *row);
+static hvi_status fill_states(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
+  hvi_testset *set = run->set;
+  size_t visited = 0, episodes = 0;
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
+  if (run->stopped) return HVI_OK;
+  HVI_TRY(count_states(set, runner, plan->rows, &visited, &episodes, err));
+  HVI_OWN size_t *row = hvi_alloc(visited, 2 * sizeof *row);
   if (!row) return hvi_error_memory(err, "a choice of states");
-  hvi_status status = choose(row, m->visited, m->set->count, m->settings->run.seed, err);
-  if (!status) status = copy_states(m, runner, row, err);
-  hvi_free(row);
-  return status;
+  choose(row, row + visited, visited, set->count, run->settings->seed);
+  hvi_notes_add(&run->notes, "visited", "%zu", visited);
+  hvi_notes_add(&run->notes, "episodes", "%zu", episodes);
+  return copy_states(set, runner, row, visited, err);
 }
 
 /* The returns: from each state R roll-outs, which the time limit does not end. */
@@ -219,11 +211,14 @@ static hvi_rollout_plan returns_plan(const hvi_testset *set) {
 }
 
 /* Fills in the rest. */
-static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *err) {
-  hvi_testset *set = context;
+static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
+  hvi_testset *set = run->set;
   const hvi_return *outcomes;
   size_t count;
-  for (size_t g = 0, row = 0; row < set->count * set->rollouts; g++) {
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
+  if (run->stopped) return HVI_OK;
+  for (size_t g = 0, row = 0; row < plan->episodes; g++) {
     HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
     for (size_t i = 0; i < count; i++, row++) {
       set->returns[row] = outcomes[i].total;
@@ -241,7 +236,6 @@ static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *e
 
 static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   size_t rollouts, steps, visits;
-  HVI_TRY(hvi_setting_check(hvi_testset_table(), s, err));
   if (s->visits && s->visits < s->states) {
     return hvi_error_argument(err, "%zu states cannot be chosen among %zu visited ones", s->states,
                               s->visits);
@@ -253,21 +247,10 @@ static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* The settings; those that decide the results. */
-static void describe(hvi_notes *n, const hvi_env *env, const hvi_policy *policy,
-                     const hvi_testset_settings *s) {
-  hvi_notes_begin(n, "test set", env, policy, s->run.seed);
-  hvi_notes_count(n, "states", s->states);
-  hvi_notes_count(n, "rollouts", s->rollouts);
-  hvi_notes_count(n, "horizon", s->horizon);
-  hvi_notes_real(n, "gamma", s->gamma);
-  hvi_notes_count(n, "visits", states_wanted(s));
-}
-
 /* What came out, for those who open the file elsewhere. */
 static void add_results(hvi_notes *n, const hvi_testset *set) {
   const hvi_testset_figures f = hvi_testset_judge(set);
-  hvi_notes_count(n, "broken", set->origin.broken);
+  hvi_notes_add(n, "broken", "%zu", set->origin.broken);
   hvi_notes_real(n, "reward_bound", set->reward_bound);
   hvi_notes_real(n, "tail", set->tail);
   hvi_notes_real(n, "mean_value", f.mean_value);
@@ -279,27 +262,22 @@ static void add_results(hvi_notes *n, const hvi_testset *set) {
   hvi_notes_real(n, "missing_typical", f.missing_typical);
 }
 
-static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                       hvi_error *err) {
-  making m = {.set = file->set, .settings = file->settings};
-  const hvi_rollout_plan states = states_plan(run->env, m.settings), returns = returns_plan(m.set);
+static hvi_status fill(hvi_rollout_run *run, hvi_error *err) {
+  const hvi_rollout_plan states = states_plan(run->env, (const void *)run->settings);
+  const hvi_rollout_plan returns = returns_plan(run->set);
   run->total = hvi_rollout_left(run, &states) + hvi_rollout_left(run, &returns);
-  hvi_status status = hvi_rollout_all(run, &states, gather_states, &m, err);
-  if (!status && !run->stopped) status = hvi_rollout_all(run, &returns, gather_returns, m.set, err);
-  if (status || run->stopped) return status;
-  hvi_notes_count(notes, "visited", m.visited);
-  hvi_notes_count(notes, "episodes", m.episodes);
-  add_results(notes, m.set);
+  HVI_TRY(fill_states(run, &states, err));
+  if (!run->stopped) HVI_TRY(fill_returns(run, &returns, err));
+  if (!run->stopped) add_results(&run->notes, run->set);
   return HVI_OK;
 }
 
 hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
                             const hvi_testset_settings *s, hvi_rollout_report *report,
                             hvi_error *err) {
-  if (report) *report = (hvi_rollout_report){0};
-  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
-  if (!status) status = check(s, err);
-  if (status) return status;
+  hvi_rollout_run run;
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &testset_table, s, report, err));
+  HVI_TRY(check(s, err));
   hvi_testset set = {.count = s->states,
                      .obs = env->obs,
                      .state = env->state,
@@ -307,12 +285,13 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
                      .horizon = s->horizon,
                      .gamma = s->gamma,
                      .reward_bound = env->reward_bound};
-  hvi_notes notes;
-  describe(&notes, env, policy, s);
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  const hvi_rollout_file file = {
-      .path = path, .set = &set, .columns = &columns, .settings = s, .fill = fill};
-  return hvi_rollout_make(&file, &run, &notes, report, err);
+  hvi_notes_begin(&run.notes, "test set", env, policy, s->run.seed);
+  hvi_notes_add(&run.notes, "states", "%zu", s->states);
+  hvi_notes_add(&run.notes, "rollouts", "%zu", s->rollouts);
+  hvi_notes_add(&run.notes, "horizon", "%zu", s->horizon);
+  hvi_notes_real(&run.notes, "gamma", s->gamma);
+  hvi_notes_add(&run.notes, "visits", "%zu", states_wanted(s));
+  return hvi_rollout_make(&run, path, &set, &columns, fill, report, err);
 }
 
 static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *path,

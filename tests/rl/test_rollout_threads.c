@@ -98,8 +98,7 @@ typedef struct checking {
   size_t steps;
 } checking;
 
-static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *err) {
-  checking *c = context;
+static void check_records(checking *c, hvi_runner *runner, hvi_error *err) {
   const size_t group = c->plan->group, numbers = c->alone.env->state + c->alone.env->obs;
   for (size_t first = 0; first < c->plan->episodes; first += group) {
     const size_t left = c->plan->episodes - first, count = left < group ? left : group;
@@ -120,18 +119,21 @@ static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *er
       c->steps += length;
     }
   }
-  return HVI_OK;
 }
 
 static size_t check_run(const hvi_env *env, const hvi_policy *policy, const hvi_rollout_plan *plan,
                         size_t threads) {
   const hvi_rollout_settings settings = {.seed = SEED, .threads = threads};
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &settings};
+  hvi_rollout_run run;
+  hvi_runner *runner;
   checking c = {.alone = alone_new(env, policy), .plan = plan};
   hvi_rollout_report report;
   hvi_error err;
-  hvi_rollout_start(&run);
-  check_ok(hvi_rollout_all(&run, plan, check_records, &c, &err), &err);
+  check_ok(hvi_rollout_begin(&run, env, policy, hvi_rollout_table(), &settings, &report, &err),
+           &err);
+  check_ok(hvi_rollout_all(&runner, &run, plan, &err), &err);
+  check_records(&c, runner, &err);
+  hvi_runner_free(runner);
   hvi_rollout_end(&run, &report);
   assert_int_equal(report.steps, c.steps);
   alone_free(&c.alone);
