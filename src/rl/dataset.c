@@ -80,12 +80,12 @@ static const float *put(hvi_dataset *d, size_t i, const float *x) {
 
 /* The first rows of the groups, in order. */
 static hvi_status gather(hvi_dataset *d, hvi_runner *runner, hvi_error *err) {
-  hvi_rollout_rows rows;
+  hvi_rollout_group group;
   for (size_t g = 0, i = 0; i < d->count; g++) {
-    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    d->origin.broken += rows.broken;
-    const float *row = rows.data;
-    for (size_t k = 0; k < rows.count && i < d->count; k++) row = put(d, i++, row);
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    d->origin.broken += group.broken;
+    const float *row = group.data;
+    for (size_t k = 0; k < group.rows && i < d->count; k++) row = put(d, i++, row);
   }
   return HVI_OK;
 }
@@ -173,11 +173,11 @@ static bool put_episode(hvi_collector *c, uint64_t episode, size_t length, const
   return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
 }
 
-static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_rows *rows) {
-  const float *row = rows->data;
-  for (size_t e = 0; e < HVI_ROLLOUT_GROUP && c->filled < c->capacity; e++)
-    if (put_episode(c, first + e, rows->length[e], &row)) c->episode = first + e + 1;
-  c->data.origin.broken += rows->broken;
+static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_group *g) {
+  const float *row = g->data;
+  for (size_t e = 0; e < g->count && c->filled < c->capacity; e++)
+    if (put_episode(c, first + e, (size_t)g->episodes[e].length, &row)) c->episode = first + e + 1;
+  c->data.origin.broken += g->broken;
 }
 
 /* A group for each thread that is likely to be of use. */
@@ -185,11 +185,11 @@ static hvi_status run_round(hvi_collector *c, hvi_error *err) {
   const size_t likely = (c->capacity - c->filled) / c->group_rows + 1;
   const size_t count = likely < c->threads ? likely : c->threads;
   const uint64_t first = c->episode;
-  hvi_rollout_rows rows;
+  hvi_rollout_group group;
   HVI_TRY(hvi_runner_run(c->runner, first, count, err));
   for (size_t k = 0; k < count; k++) {
-    HVI_TRY(hvi_runner_rows(c->runner, k, &rows, err));
-    put_group(c, first + k * HVI_ROLLOUT_GROUP, &rows);
+    HVI_TRY(hvi_runner_read(c->runner, k, &group, err));
+    put_group(c, first + k * HVI_ROLLOUT_GROUP, &group);
   }
   return HVI_OK;
 }

@@ -47,15 +47,14 @@ static void summarise(hvi_returns *s) {
 }
 
 static hvi_status gather(hvi_returns *s, hvi_runner *runner, hvi_error *err) {
-  const hvi_return *outcomes;
-  size_t count;
+  hvi_rollout_group group;
   for (size_t g = 0, e = 0; e < s->episodes; g++) {
-    HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
-    for (size_t i = 0; i < count; i++, e++) {
-      s->returns[e] = outcomes[i].total;
-      s->length[e] = outcomes[i].length;
-      s->terminated += outcomes[i].terminated != 0.0;
-      if (outcomes[i].broken == 0.0) continue;
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    for (size_t i = 0; i < group.count; i++, e++) {
+      s->returns[e] = group.episodes[i].total;
+      s->length[e] = group.episodes[i].length;
+      s->terminated += group.episodes[i].terminated != 0.0;
+      if (group.episodes[i].broken == 0.0) continue;
       return hvi_error_input(err, "the simulation of episode %zu broke down at step %.0f", e,
                              s->length[e] - 1.0);
     }

@@ -12,11 +12,6 @@ HVI_RELEASE(hvi_runner)
  */
 enum { TELL_AFTER = 512 };
 
-/* What a record of rows begins with. */
-typedef struct head {
-  uint64_t length[HVI_ROLLOUT_GROUP], broken;
-} head;
-
 /* An environment busy with an episode. */
 typedef struct slot {
   hvi_env *env;
@@ -34,9 +29,9 @@ typedef struct worker {
   double *action;      /* [width][act] */
   double *next;        /* [obs] */
   float *scratch;
-  uint64_t first; /* episode */
-  size_t count;   /* episodes */
-  void *record;
+  uint64_t first;     /* episode */
+  size_t count;       /* episodes */
+  hvi_return *record; /* [plan.group], and rows behind */
 } worker;
 
 struct hvi_runner {
@@ -113,13 +108,19 @@ static bool advance(hvi_rollout_run *run, size_t made, size_t spared) {
 /* Episodes in lock-step */
 
 static size_t row_bytes(const hvi_rollout_plan *plan, const hvi_env *env) {
+  if (plan->keep == HVI_KEEP_RETURNS) return 0;
   if (plan->keep == HVI_KEEP_TRANSITIONS) return (2 * env->obs + env->act + 3) * sizeof(float);
   return (env->state + env->obs) * sizeof(double);
 }
 
 /* Where a row goes: each episode has room for plan.steps of them. */
 static void *row_of(const hvi_runner *r, const worker *w, size_t episode, size_t row) {
-  return (unsigned char *)w->record + sizeof(head) + (episode * r->plan.steps + row) * r->row_bytes;
+  return (unsigned char *)(w->record + r->plan.group) +
+         (episode * r->plan.steps + row) * r->row_bytes;
+}
+
+static hvi_return *record_of(const hvi_runner *r, size_t number) {
+  return (hvi_return *)(void *)(r->records + number * r->record_bytes);
 }
 
 static void begin(const hvi_runner *r, worker *w, size_t i, size_t episode) {
@@ -167,18 +168,12 @@ static void keep_state(const hvi_runner *r, const worker *w, size_t i) {
 /* After a step, with the observation in w->next. */
 static void keep_step(const hvi_runner *r, const worker *w, size_t i, const hvi_transition *t) {
   slot *s = &w->slots[i];
-  if (r->plan.keep == HVI_KEEP_RETURNS) {
-    hvi_return *o = (hvi_return *)w->record + s->episode;
-    o->total += s->discount * t->reward;
-    o->length += 1.0;
-    o->terminated = t->terminated;
-    o->broken = t->broken;
-    s->discount *= r->plan.gamma;
-    return;
-  }
-  head *h = w->record;
-  h->length[s->episode]++;
-  h->broken += t->broken;
+  hvi_return *o = w->record + s->episode;
+  o->total += s->discount * t->reward;
+  o->length += 1.0;
+  o->terminated = t->terminated;
+  o->broken = t->broken;
+  s->discount *= r->plan.gamma;
   if (r->plan.keep == HVI_KEEP_TRANSITIONS) {
     write_transition(row_of(r, w, s->episode, s->steps), s->env, w->obs + i * s->env->obs,
                      w->action + i * s->env->act, w->next, t);
@@ -214,8 +209,8 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   return HVI_OK;
 }
 
-/* Runs the worker's group. Not *whole: the run was stopped. */
-static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_error *err) {
+/* Runs the worker's group, unless the run is stopped. */
+static hvi_status simulate(const hvi_runner *r, worker *w, hvi_error *err) {
   const hvi_rollout_plan *p = &r->plan;
   size_t busy = 0, begun = 0, made = 0;
   for (;;) {
@@ -234,7 +229,7 @@ static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_erro
     if (!advance(r->run, made, 0)) return HVI_OK;
     made = 0;
   }
-  *whole = advance(r->run, made, 0);
+  advance(r->run, made, 0);
   return HVI_OK;
 }
 
@@ -252,9 +247,9 @@ static size_t group_size(const hvi_rollout_plan *p, size_t number) {
 
 /* Rows in a record of that size; 0 for a size that none has. */
 static size_t rows_in(const hvi_rollout_plan *p, size_t bytes_of_row, size_t size) {
-  if (size < sizeof(head)) return 0;
-  const size_t bytes = size - sizeof(head);
-  return bytes / HVI_ROLLOUT_GROUP <= p->steps * bytes_of_row ? bytes / bytes_of_row : 0;
+  const size_t head = p->group * sizeof(hvi_return);
+  const size_t rows = size < head ? 0 : (size - head) / bytes_of_row;
+  return rows / p->group <= p->steps ? rows : 0;
 }
 
 static bool in_journal(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t group) {
@@ -290,19 +285,16 @@ static bool is_idle(hvi_runner *r, size_t number) {
 
 /* Steps that termination made unnecessary. */
 static size_t steps_spared(const hvi_runner *r, const worker *w) {
-  const hvi_return *o = w->record;
   size_t sum = 0;
-  for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)o[e].length;
+  for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)w->record[e].length;
   return sum;
 }
 
 /* Moves the rows together; returns the bytes of the record. */
 static size_t close_record(const hvi_runner *r, const worker *w) {
-  if (r->plan.keep == HVI_KEEP_RETURNS) return w->count * sizeof(hvi_return);
-  const head *h = w->record;
   unsigned char *end = row_of(r, w, 0, 0);
   for (size_t e = 0; e < w->count; e++) {
-    const size_t bytes = (size_t)h->length[e] * r->row_bytes;
+    const size_t bytes = (size_t)w->record[e].length * r->row_bytes;
     memmove(end, row_of(r, w, e, 0), bytes);
     end += bytes;
   }
@@ -317,12 +309,10 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
   if (is_idle(r, number)) return HVI_OK;
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
-  w->record = r->records + (journal ? thread : number) * r->record_bytes;
-  memset(w->record, 0, p->keep == HVI_KEEP_RETURNS ? w->count * sizeof(hvi_return) : sizeof(head));
-  bool whole = false;
-  const hvi_status status = simulate(r, w, &whole, err);
-  if (status || !whole) return status;
-  if (p->keep == HVI_KEEP_RETURNS) advance(r->run, 0, steps_spared(r, w));
+  w->record = record_of(r, journal ? thread : number);
+  memset(w->record, 0, p->group * sizeof *w->record);
+  HVI_TRY(simulate(r, w, err));
+  if (!advance(r->run, 0, p->rows ? 0 : steps_spared(r, w))) return HVI_OK;
   const size_t bytes = close_record(r, w);
   return journal ? hvi_journal_append(journal, p->kind, number, w->record, bytes, err) : HVI_OK;
 }
@@ -332,43 +322,27 @@ hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_erro
   return hvi_parallel_run(groups, r->threads, run_group, r, err);
 }
 
-/* The record of a group in memory, the first `size` bytes of it read from the journal. */
-static hvi_status load(hvi_runner *r, size_t group, size_t size, const void **record,
-                       hvi_error *err) {
+hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *group, hvi_error *err) {
+  const hvi_rollout_plan *p = &r->plan;
   hvi_journal *journal = r->run->journal;
-  *record = journal ? r->records : r->records + group * r->record_bytes;
-  return journal ? hvi_journal_read(journal, r->plan.kind, group, r->records, size, err) : HVI_OK;
-}
-
-hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err) {
-  hvi_journal *journal = r->run->journal;
-  size_t size = 0, there = 0;
-  const void *record;
+  hvi_return *record = record_of(r, journal ? 0 : number);
+  const size_t head = p->group * sizeof *record;
+  size_t size = 0;
   if (journal) {
-    hvi_journal_has(journal, r->plan.kind, group, &size);
-    there = rows_in(&r->plan, r->row_bytes, size);
-    if (there == 0) size = SIZE_MAX; /* the journal complains */
+    hvi_journal_has(journal, p->kind, number, &size);
+    if (size < head || size > r->record_bytes) size = SIZE_MAX; /* the journal complains */
+    HVI_TRY(hvi_journal_read(journal, p->kind, number, record, size, err));
   }
-  HVI_TRY(load(r, group, size, &record, err));
-  const head *h = record;
-  *rows = (hvi_rollout_rows){.broken = (size_t)h->broken, .data = h + 1};
+  *group = (hvi_rollout_group){
+      .episodes = record, .count = group_size(p, number), .data = record + p->group};
   bool whole = true;
-  for (size_t e = 0; e < HVI_ROLLOUT_GROUP; e++) {
-    whole = whole && h->length[e] <= r->plan.steps;
-    rows->length[e] = (size_t)h->length[e];
-    rows->count += rows->length[e];
+  for (size_t e = 0; e < group->count; e++) {
+    whole = whole && record[e].length >= 0.0 && record[e].length <= (double)p->steps;
+    group->rows += whole ? (size_t)record[e].length : 0;
+    group->broken += record[e].broken != 0.0;
   }
-  if (whole && (!journal || rows->count == there)) return HVI_OK;
-  return hvi_error_input(err, "group %zu of the partial file is not whole", group);
-}
-
-hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
-                               size_t *count, hvi_error *err) {
-  const void *record;
-  *count = group_size(&r->plan, group);
-  HVI_TRY(load(r, group, *count * sizeof **outcomes, &record, err));
-  *outcomes = record;
-  return HVI_OK;
+  if (whole && (!journal || head + group->rows * r->row_bytes == size)) return HVI_OK;
+  return hvi_error_input(err, "group %zu of the partial file is not whole", number);
 }
 
 /* Threads and memory */
@@ -390,12 +364,10 @@ static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
 
 /* Bytes of the largest record; false when they cannot be counted. */
 static bool size_record(hvi_runner *r) {
-  const hvi_rollout_plan *p = &r->plan;
-  if (p->keep == HVI_KEEP_RETURNS)
-    return hvi_multiply_sizes(p->group, sizeof(hvi_return), &r->record_bytes);
-  r->row_bytes = row_bytes(p, r->run->env);
-  return hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &r->record_bytes) &&
-         !__builtin_add_overflow(r->record_bytes, sizeof(head), &r->record_bytes);
+  size_t rows;
+  r->row_bytes = row_bytes(&r->plan, r->run->env);
+  return hvi_multiply_sizes(r->plan.steps, r->row_bytes, &rows) && rows < SIZE_MAX / 2 &&
+         hvi_multiply_sizes(r->plan.group, sizeof(hvi_return) + rows, &r->record_bytes);
 }
 
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,

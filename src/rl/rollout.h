@@ -5,7 +5,7 @@
  * the generators (seed, env_stream, e) and (seed, policy_stream, e), and an action depends on its
  * own row alone, so an episode is the same in whatever company it runs.
  *
- * A group of episodes leaves one record: a row for every step, or an outcome for every episode.
+ * A group of episodes leaves one record: an outcome for every episode, and rows for their steps.
  * Records go to the journal of a run that makes a file, and stay in memory where there is none.
  */
 #pragma once
@@ -53,7 +53,7 @@ hvi_status hvi_rollout_make(hvi_rollout_run *run, const char *path, void *set,
 typedef enum hvi_rollout_keep {
   HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */
   HVI_KEEP_STATES,      /* rows of doubles: saved state and observation before the step */
-  HVI_KEEP_RETURNS      /* outcomes */
+  HVI_KEEP_RETURNS      /* no rows */
 } hvi_rollout_keep;
 
 /* Of an episode: sum of gamma^t reward_t, steps, and how it ended (1 or 0). */
@@ -61,7 +61,7 @@ typedef struct hvi_return {
   double total, length, terminated, broken;
 } hvi_return;
 
-/* Episodes of a group whose rows are kept. */
+/* Episodes of a group, as a rule. */
 enum { HVI_ROLLOUT_GROUP = 8 };
 
 typedef struct hvi_rollout_plan {
@@ -100,15 +100,11 @@ void hvi_runner_free(hvi_runner *r);
  * those of a float. */
 hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err);
 
-/* Rows of a group, episode by episode. */
-typedef struct hvi_rollout_rows {
-  size_t length[HVI_ROLLOUT_GROUP]; /* rows of each episode */
-  size_t broken;                    /* episodes that a failed simulation ended */
-  size_t count;
-  const void *data; /* [count] rows; the next read may overwrite them */
-} hvi_rollout_rows;
-
-/* What a group that was run has left behind. */
-hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err);
-hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
-                               size_t *count, hvi_error *err);
+/* What a group that was run has left behind; the next read may overwrite it. */
+typedef struct hvi_rollout_group {
+  const hvi_return *episodes; /* [count] */
+  size_t count, broken;       /* of which a failed simulation ended so many */
+  size_t rows;                /* the steps of all */
+  const void *data;           /* [rows], episode by episode */
+} hvi_rollout_group;
+hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *group, hvi_error *err);

@@ -132,12 +132,12 @@ static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settin
 /* Counts what there is to choose from: whole episodes, as few as give enough states. */
 static hvi_status count_states(hvi_testset *set, hvi_runner *runner, size_t wanted, size_t *visited,
                                size_t *episodes, hvi_error *err) {
-  hvi_rollout_rows rows;
+  hvi_rollout_group group;
   for (size_t g = 0; *visited < wanted; g++) {
-    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    set->origin.broken += rows.broken;
-    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && *visited < wanted; e++) {
-      *visited += rows.length[e];
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    set->origin.broken += group.broken;
+    for (size_t e = 0; e < group.count && *visited < wanted; e++) {
+      *visited += (size_t)group.episodes[e].length;
       ++*episodes;
     }
   }
@@ -161,11 +161,11 @@ static void choose(size_t *row, size_t *order, size_t visited, size_t count, uin
 
 static hvi_status copy_states(const hvi_testset *t, hvi_runner *runner, const size_t *row,
                               size_t visited, hvi_error *err) {
-  hvi_rollout_rows rows;
+  hvi_rollout_group group;
   for (size_t g = 0, seen = 0; seen < visited; g++) {
-    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    const double *x = rows.data;
-    for (size_t i = 0; i < rows.count && seen < visited; i++, seen++) {
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    const double *x = group.data;
+    for (size_t i = 0; i < group.rows && seen < visited; i++, seen++) {
       if (row[seen] != NOT_CHOSEN) {
         memcpy(t->states + row[seen] * t->state, x, t->state * sizeof *x);
         memcpy(t->observation + row[seen] * t->obs, x + t->state, t->obs * sizeof *x);
@@ -213,18 +213,17 @@ static hvi_rollout_plan returns_plan(const hvi_testset *set) {
 /* Fills in the rest. */
 static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
   hvi_testset *set = run->set;
-  const hvi_return *outcomes;
-  size_t count;
+  hvi_rollout_group group;
   HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
   HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
   if (run->stopped) return HVI_OK;
   for (size_t g = 0, row = 0; row < plan->episodes; g++) {
-    HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
-    for (size_t i = 0; i < count; i++, row++) {
-      set->returns[row] = outcomes[i].total;
-      set->length[row] = outcomes[i].length;
-      set->terminated[row] = outcomes[i].terminated;
-      set->origin.broken += outcomes[i].broken != 0.0;
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    set->origin.broken += group.broken;
+    for (size_t i = 0; i < group.count; i++, row++) {
+      set->returns[row] = group.episodes[i].total;
+      set->length[row] = group.episodes[i].length;
+      set->terminated[row] = group.episodes[i].terminated;
     }
   }
   set->tail = find_tail(set);

@@ -102,19 +102,15 @@ static void check_records(checking *c, hvi_runner *runner, hvi_error *err) {
   const size_t group = c->plan->group, numbers = c->alone.env->state + c->alone.env->obs;
   for (size_t first = 0; first < c->plan->episodes; first += group) {
     const size_t left = c->plan->episodes - first, count = left < group ? left : group;
-    const hvi_return *outcomes = NULL;
-    hvi_rollout_rows rows = {.data = NULL};
-    size_t told = count;
-    if (c->plan->keep == HVI_KEEP_RETURNS)
-      check_ok(hvi_runner_outcomes(runner, first / group, &outcomes, &told, err), err);
-    else
-      check_ok(hvi_runner_rows(runner, first / group, &rows, err), err);
-    assert_int_equal(told, count);
-    const double *row = rows.data;
+    const bool returns = c->plan->keep == HVI_KEEP_RETURNS;
+    hvi_rollout_group told;
+    check_ok(hvi_runner_read(runner, first / group, &told, err), err);
+    assert_int_equal(told.count, count);
+    const double *row = returns ? NULL : told.data;
     for (size_t e = 0; e < count; e++) {
-      check_episode(&c->alone, first + e, c->plan->steps, row, outcomes ? outcomes + e : NULL);
+      check_episode(&c->alone, first + e, c->plan->steps, row, told.episodes + e);
       const size_t length = (size_t)c->alone.outcome.length;
-      if (row) assert_int_equal(rows.length[e], length);
+      assert_int_equal((size_t)told.episodes[e].length, length);
       if (row) row += length * numbers;
       c->steps += length;
     }
