@@ -15,7 +15,6 @@
 #include <inttypes.h>
 
 HVI_RELEASE(hvi_collector)
-HVI_RELEASE(hvi_runner)
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_collect_settings, member)
@@ -27,17 +26,7 @@ static const hvi_setting collect_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table collect_table = {"collect", sizeof(hvi_collect_settings),
-                                                collect_rows};
-
-const hvi_setting_table *hvi_collect_table(void) { return &collect_table; }
-
-hvi_collect_settings hvi_collect_defaults(void) {
-  hvi_collect_settings s = {.transitions = 0};
-  hvi_setting_defaults(&collect_table, &s);
-  hvi_setting_defaults(hvi_rollout_table(), &s.run);
-  return s;
-}
+HVI_ROLLOUT_SETTINGS(collect, collect_rows)
 
 #define AT(member) offsetof(hvi_dataset, member)
 static const hvi_column transitions[] = {
@@ -90,43 +79,36 @@ static hvi_status gather(hvi_dataset *d, hvi_runner *runner, hvi_error *err) {
   return HVI_OK;
 }
 
-static hvi_status fill(hvi_rollout_run *run, hvi_error *err) {
-  const hvi_collect_settings *s = (const void *)run->settings;
-  hvi_dataset *d = run->set;
-  hvi_rollout_plan plan = plan_of(run->env, s->transitions);
-  plan.deterministic = s->deterministic;
-  plan.rows = s->transitions;
-  run->total = hvi_rollout_left(run, &plan);
-  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
-  HVI_TRY(hvi_rollout_all(&runner, run, &plan, err));
-  if (run->stopped) return HVI_OK;
-  HVI_TRY(gather(d, runner, err));
-  hvi_notes_add(&run->notes, "broken", "%zu", d->origin.broken);
-  return HVI_OK;
-}
-
 /* A data set is put together in memory, and read there. */
 static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
   const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
   if (count <= most / row) return HVI_OK;
   return hvi_error_argument(
       err,
-      "%zu transitions of %s take %zu bytes each, more than the memory of this "
-      "machine, %zu bytes",
+      "%zu transitions of %s take %zu bytes each, more than the memory of this machine, %zu bytes",
       count, env->name, row, most);
 }
 
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
                                const hvi_collect_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
-  hvi_rollout_run run;
-  HVI_TRY(hvi_rollout_begin(&run, env, policy, &collect_table, s, report, err));
+  HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   HVI_TRY(check_size(env, s->transitions, err));
   hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
   hvi_notes_begin(&run.notes, "transitions", env, policy, s->run.seed);
   hvi_notes_add(&run.notes, "transitions", "%zu", s->transitions);
   hvi_notes_add(&run.notes, "actions", "%s", s->deterministic ? "mean" : "sampled");
-  return hvi_rollout_make(&run, path, &d, &columns, fill, report, err);
+  HVI_TRY(hvi_rollout_open(&run, path, &d, &columns, err));
+  hvi_rollout_plan plan = plan_of(env, s->transitions);
+  plan.deterministic = s->deterministic;
+  plan.rows = s->transitions;
+  run.total = hvi_rollout_left(&run, &plan);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));
+  if (!run.stopped) HVI_TRY(gather(&d, runner, err));
+  hvi_notes_add(&run.notes, "broken", "%zu", d.origin.broken);
+  return hvi_rollout_write(&run, err);
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {

@@ -4,7 +4,6 @@
 #include "rl/rollout.h"
 
 HVI_RELEASE(hvi_returns)
-HVI_RELEASE(hvi_runner)
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_returns_settings, member)
@@ -16,17 +15,7 @@ static const hvi_setting returns_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table returns_table = {"returns", sizeof(hvi_returns_settings),
-                                                returns_rows};
-
-const hvi_setting_table *hvi_returns_table(void) { return &returns_table; }
-
-hvi_returns_settings hvi_returns_defaults(void) {
-  hvi_returns_settings s = {.episodes = 0};
-  hvi_setting_defaults(&returns_table, &s);
-  hvi_setting_defaults(hvi_rollout_table(), &s.run);
-  return s;
-}
+HVI_ROLLOUT_SETTINGS(returns, returns_rows)
 
 static void range_of(double *least, double *most, const double *x, size_t n) {
   *least = *most = x[0];
@@ -77,33 +66,26 @@ static hvi_rollout_plan plan_of(const hvi_env *env, const hvi_returns_settings *
                             .gamma = 1.0};
 }
 
-static hvi_status roll(hvi_returns **out, hvi_rollout_run *run, const hvi_returns_settings *s,
-                       hvi_error *err) {
-  const hvi_rollout_plan plan = plan_of(run->env, s);
-  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
+                               const hvi_returns_settings *s, hvi_rollout_report *report,
+                               hvi_error *err) {
+  *returns = NULL;
+  HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   HVI_OWN_BY(hvi_returns_release) hvi_returns *made = hvi_alloc(1, sizeof *made);
   if (made) made->returns = hvi_alloc_doubles(2 * s->episodes);
   if (!made || !made->returns) return hvi_error_memory(err, "returns");
   made->length = made->returns + s->episodes;
   made->episodes = s->episodes;
-  run->total = hvi_rollout_left(run, &plan);
-  HVI_TRY(hvi_rollout_all(&runner, run, &plan, err));
-  if (run->stopped) return HVI_OK;
+  const hvi_rollout_plan plan = plan_of(env, s);
+  run.total = hvi_rollout_left(&run, &plan);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));
+  if (run.stopped) return HVI_OK;
   HVI_TRY(gather(made, runner, err));
-  *out = made;
+  *returns = made;
   made = NULL;
   return HVI_OK;
-}
-
-hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
-                               const hvi_returns_settings *s, hvi_rollout_report *report,
-                               hvi_error *err) {
-  *returns = NULL;
-  hvi_rollout_run run;
-  HVI_TRY(hvi_rollout_begin(&run, env, policy, &returns_table, s, report, err));
-  const hvi_status status = roll(returns, &run, s, err);
-  hvi_rollout_end(&run, report);
-  return status;
 }
 
 void hvi_returns_free(hvi_returns *s) {

@@ -27,8 +27,6 @@
 
 enum { MOST_LAYERS = 64, ARRAYS = 8 };
 
-HVI_RELEASE(hvi_policy)
-
 static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
 static const float LOG_SQRT_2PI = 0.918938533F;
 
@@ -119,9 +117,7 @@ size_t hvi_policy_act_size(const hvi_policy *p) { return p->act; }
 hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
   if (p->obs == env->obs && p->act == env->act) return HVI_OK;
   return hvi_error_input(
-      err,
-      "the policy takes %zu observations and gives %zu actions, but '%s' has %zu "
-      "and %zu",
+      err, "the policy takes %zu observations and gives %zu actions, but '%s' has %zu and %zu",
       p->obs, p->act, env->name, env->obs, env->act);
 }
 
@@ -131,7 +127,9 @@ size_t hvi_squash_size(size_t rows, size_t act) {
   return ARRAYS * hvi_net_aligned(rows * act) + hvi_net_aligned(rows);
 }
 
-void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows) {
+void hvi_squash_bind(hvi_squash *s, const hvi_policy *p, float *memory, size_t rows) {
+  *s =
+      (hvi_squash){.act = p->act, .kernels = p->net->kernels, .scale = p->scale, .shift = p->shift};
   float **arrays[ARRAYS] = {&s->mean,  &s->t, &s->log_std, &s->std,
                             &s->noise, &s->y, &s->density, &s->log_density};
   for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = memory + i * hvi_net_aligned(rows * s->act);
@@ -215,8 +213,8 @@ static void act_by_network(const hvi_policy *p, float *scratch, size_t rows, con
   float *x = scratch, *trace = x + hvi_net_aligned(rows * p->obs + HVI_NET_SLACK);
   float *squash = trace + hvi_net_aligned(hvi_net_trace(net, rows));
   float *result = squash + hvi_squash_size(rows, p->act);
-  hvi_squash s = {.act = p->act, .kernels = net->kernels, .scale = p->scale, .shift = p->shift};
-  hvi_squash_bind(&s, squash, rows);
+  hvi_squash s;
+  hvi_squash_bind(&s, p, squash, rows);
   for (size_t i = 0; i < rows * p->obs; i++) x[i] = (float)obs[i];
   hvi_net_forward(net, p->weights, rows, x, p->obs, trace);
   hvi_squash_read(&s, hvi_net_output(net, trace, rows, net->layer_count - 1), 0, rows);

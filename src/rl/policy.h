@@ -1,12 +1,14 @@
 /* Inside a policy, for those that make one: the trainer and the reader of files. */
 #pragma once
 
+#include "base/memory.h"
 #include "net/net.h"
 
 #include <hvi/policy.h>
 #include <hvi/tensors.h>
 
 enum { HVI_POLICY_NOTES = 16 };
+HVI_RELEASE(hvi_policy)
 
 struct hvi_policy {
   size_t obs, act;
@@ -53,9 +55,9 @@ typedef struct hvi_squash {
   float *log_prob;              /* [rows] */
 } hvi_squash;
 
-/* Floats that a squash of `rows` rows takes; arrays from memory[that many]. */
+/* Floats that a squash of `rows` rows takes; that of an actor, in memory[that many]. */
 size_t hvi_squash_size(size_t rows, size_t act);
-void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows);
+void hvi_squash_bind(hvi_squash *s, const hvi_policy *actor, float *memory, size_t rows);
 
 /* Reads the network's output head[rows][2 act] into rows first .. first + rows - 1. */
 void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows);

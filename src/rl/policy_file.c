@@ -9,7 +9,6 @@
 enum { MOST_HIDDEN = 64 };
 static const size_t MOST_BYTES = (size_t)4 << 30;
 
-HVI_RELEASE(hvi_policy)
 HVI_RELEASE(hvi_tensors)
 
 hvi_status hvi_sheet_new(hvi_sheet *s, size_t most, hvi_error *err) {

@@ -6,8 +6,6 @@
 
 #include <float.h>
 
-HVI_RELEASE(hvi_runner)
-
 /* Steps between two calls of the progress function: a fraction of a second, whatever a step costs.
  */
 enum { TELL_AFTER = 512 };
@@ -56,24 +54,24 @@ static const hvi_setting rollout_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table rollout_table = {"rollout", sizeof(hvi_rollout_settings),
-                                                rollout_rows};
+static const hvi_setting_table table = {"rollout", sizeof(hvi_rollout_settings), rollout_rows};
 
-const hvi_setting_table *hvi_rollout_table(void) { return &rollout_table; }
+const hvi_setting_table *hvi_rollout_table(void) { return &table; }
 _Static_assert(HVI_ROLLOUT_MAX_THREADS == 1024, "the range of threads");
 
 hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
-                             const hvi_setting_table *table, const void *s,
+                             const hvi_setting_table *own, const void *s,
                              hvi_rollout_report *report, hvi_error *err) {
   if (report) *report = (hvi_rollout_report){0};
   if (!env || !policy || !s)
     return hvi_error_argument(err, "roll-outs need an environment, a policy and settings");
-  HVI_TRY(hvi_setting_check(&rollout_table, s, err));
+  HVI_TRY(hvi_setting_check(&table, s, err));
   HVI_TRY(hvi_policy_check(policy, env, err));
-  HVI_TRY(hvi_setting_check(table, s, err));
+  HVI_TRY(hvi_setting_check(own, s, err));
   *run = (hvi_rollout_run){.env = env,
                            .policy = policy,
                            .settings = s,
+                           .report = report,
                            .started = hvi_clock_now(),
                            .lock = PTHREAD_MUTEX_INITIALIZER};
   return HVI_OK;
@@ -84,10 +82,41 @@ size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 
-void hvi_rollout_end(const hvi_rollout_run *run, hvi_rollout_report *report) {
-  if (!report) return;
-  *report = (hvi_rollout_report){
-      .stopped = run->stopped, .steps = run->steps, .seconds = hvi_clock_now() - run->started};
+hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
+                            const hvi_columns *columns, hvi_error *err) {
+  const hvi_rollout_settings *s = run->settings;
+  char lines[HVI_NOTES_LINES];
+  hvi_kept kept = {
+      .kind = "run of roll-outs", .about = lines, .accept_other_bits = s->accept_other_bits};
+  if (!path) return hvi_error_argument(err, "roll-outs need a file to write");
+  run->path = path;
+  run->set = set;
+  run->columns = columns;
+  if (!hvi_columns_alloc(set, columns)) return hvi_error_memory(err, columns->what);
+  hvi_notes_lines(lines, &run->notes);
+  HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
+  hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
+  hvi_notes_add(&run->notes, "level", "%s", kept.levels);
+  return HVI_OK;
+}
+
+hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err) {
+  if (run->stopped) return HVI_OK;
+  HVI_TRY(hvi_columns_write(run->path, run->set, run->columns, &run->notes, err));
+  run->written = true;
+  return HVI_OK;
+}
+
+void hvi_rollout_end(hvi_rollout_run *run) {
+  hvi_journal *j = run->journal;
+  if (run->report)
+    *run->report = (hvi_rollout_report){.stopped = run->stopped,
+                                        .resumed = j ? hvi_journal_kept(j) : 0,
+                                        .damaged = j ? hvi_journal_damaged(j) : 0,
+                                        .steps = run->steps,
+                                        .seconds = hvi_clock_now() - run->started};
+  hvi_columns_free(run->set, run->columns);
+  (run->written ? hvi_journal_remove : hvi_journal_close)(j);
 }
 
 /* Adds steps that were made and steps that need not be; tells the progress function. False: stop.
@@ -411,40 +440,4 @@ hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_
   const size_t groups = group_count(plan), likely = plan->rows / (plan->group * plan->steps) + 1;
   HVI_TRY(hvi_runner_new(runner, run, plan, plan->rows ? likely : groups, err));
   return hvi_runner_run(*runner, 0, groups, err);
-}
-
-static hvi_status make(hvi_rollout_run *run, const char *path, const hvi_columns *columns,
-                       hvi_status (*fill)(hvi_rollout_run *run, hvi_error *err), hvi_error *err) {
-  const hvi_rollout_settings *s = run->settings;
-  char lines[HVI_NOTES_LINES];
-  hvi_kept kept = {
-      .kind = "run of roll-outs", .about = lines, .accept_other_bits = s->accept_other_bits};
-  if (!path) return hvi_error_argument(err, "roll-outs need a file to write");
-  if (!hvi_columns_alloc(run->set, columns)) return hvi_error_memory(err, columns->what);
-  hvi_notes_lines(lines, &run->notes);
-  HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
-  hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
-  hvi_notes_add(&run->notes, "level", "%s", kept.levels);
-  HVI_TRY(fill(run, err));
-  return run->stopped ? HVI_OK : hvi_columns_write(path, run->set, columns, &run->notes, err);
-}
-
-hvi_status hvi_rollout_make(hvi_rollout_run *run, const char *path, void *set,
-                            const hvi_columns *columns,
-                            hvi_status (*fill)(hvi_rollout_run *run, hvi_error *err),
-                            hvi_rollout_report *report, hvi_error *err) {
-  run->set = set;
-  const hvi_status status = make(run, path, columns, fill, err);
-  hvi_columns_free(set, columns);
-  hvi_rollout_end(run, report);
-  if (!run->journal) return status;
-  if (report) {
-    report->resumed = hvi_journal_kept(run->journal);
-    report->damaged = hvi_journal_damaged(run->journal);
-  }
-  if (status || run->stopped)
-    hvi_journal_close(run->journal);
-  else
-    hvi_journal_remove(run->journal);
-  return status;
 }

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include "base/memory.h"
 #include "io/journal.h"
 #include "rl/columns.h"
 
@@ -19,11 +20,16 @@
 typedef struct hvi_rollout_run {
   const hvi_env *env;
   const hvi_policy *policy;
-  const hvi_rollout_settings *settings; /* and those of its kind around them */
+  const hvi_rollout_settings *settings;
+  hvi_rollout_report *report; /* or NULL */
   double started;
-  void *set;            /* of columns, where the run makes a file, */
-  hvi_notes notes;      /* its settings and what came out, */
-  hvi_journal *journal; /* and what is finished; NULL: records stay in memory */
+  /* Where a file is made: */
+  const char *path;
+  void *set;
+  const hvi_columns *columns; /* of the set */
+  hvi_notes notes;            /* settings, and what came out */
+  hvi_journal *journal;       /* NULL: records stay in memory */
+  bool written;
   pthread_mutex_t lock; /* of what follows */
   size_t steps;         /* environment steps */
   size_t done;          /* of `total`, with those that turned out not to be needed */
@@ -32,23 +38,31 @@ typedef struct hvi_rollout_run {
 } hvi_rollout_run;
 
 /* Starts the clock if there is an environment, a policy that fits it, and settings that make sense:
- * s is described by the table and begins with an hvi_rollout_settings. Clears the report, which may
- * be NULL here and below. */
+ * s is described by the table and begins with an hvi_rollout_settings. Clears the report. */
 hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
                              const hvi_setting_table *table, const void *s,
                              hvi_rollout_report *report, hvi_error *err);
-/* Fills in the report. */
-void hvi_rollout_end(const hvi_rollout_run *run, hvi_rollout_report *report);
+/* For a run that makes a file of a set whose sizes are filled in: takes memory for its columns and
+ * opens the journal, which another run with the same notes may have left. */
+hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
+                            const hvi_columns *columns, hvi_error *err);
+/* Writes the file, unless the run is stopped. */
+hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err);
+/* Fills in the report, and frees. Fine on a run that has not begun. */
+void hvi_rollout_end(hvi_rollout_run *run);
 /* Threads that the settings ask for. */
 size_t hvi_rollout_threads(const hvi_rollout_settings *s);
 
-/* Makes a file of a set whose sizes are filled in, with a journal on the way, and ends the run. A
- * journal is resumed by one with the same notes. `fill` fills the set and adds notes on what came
- * out; fine when the run is stopped. */
-hvi_status hvi_rollout_make(hvi_rollout_run *run, const char *path, void *set,
-                            const hvi_columns *columns,
-                            hvi_status (*fill)(hvi_rollout_run *run, hvi_error *err),
-                            hvi_rollout_report *report, hvi_error *err);
+/* The table and the defaults of the settings of a kind of roll-outs, from its rows. */
+#define HVI_ROLLOUT_SETTINGS(kind, rows)                                                           \
+  static const hvi_setting_table table = {#kind, sizeof(hvi_##kind##_settings), rows};             \
+  const hvi_setting_table *hvi_##kind##_table(void) { return &table; }                             \
+  hvi_##kind##_settings hvi_##kind##_defaults(void) {                                              \
+    hvi_##kind##_settings s = {.run = {.seed = 0}};                                                \
+    hvi_setting_defaults(&table, &s);                                                              \
+    hvi_setting_defaults(hvi_rollout_table(), &s.run);                                             \
+    return s;                                                                                      \
+  }
 
 typedef enum hvi_rollout_keep {
   HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */
@@ -95,6 +109,7 @@ hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                           size_t groups, hvi_error *err);
 void hvi_runner_free(hvi_runner *r);
+HVI_RELEASE(hvi_runner)
 /* Runs groups 0 .. groups-1, the first of which begins with episode `first`; those that the journal
  * has are not run again, and no more than give plan.rows without a gap. An error: numbers beyond
  * those of a float. */

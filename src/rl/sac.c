@@ -12,7 +12,6 @@
 #include <hvi/version.h>
 
 HVI_RELEASE(hvi_sac)
-HVI_RELEASE(hvi_policy)
 
 enum { MOST_HIDDEN = sizeof((hvi_sac_settings){0}.hidden) / sizeof(size_t) };
 
@@ -95,12 +94,8 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
   b->future = take(arena, n);
   b->index = (uint32_t *)(void *)take(arena, n);
   sac->y = take(arena, n);
-  sac->squash = (hvi_squash){.act = act,
-                             .kernels = actor->kernels,
-                             .scale = sac->policy->scale,
-                             .shift = sac->policy->shift};
   float *squash = take(arena, hvi_squash_size(n, act));
-  if (squash) hvi_squash_bind(&sac->squash, squash, n);
+  if (squash) hvi_squash_bind(&sac->squash, sac->policy, squash, n);
   sac->trace_size = hvi_net_aligned(hvi_net_trace(actor, HVI_NET_ROWS));
   sac->traces = take(arena, slices * sac->trace_size);
   sac->deltas = take(arena, sac->trace_size);

@@ -8,8 +8,6 @@
 
 #include <limits.h>
 
-HVI_RELEASE(hvi_runner)
-
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_testset_settings, member)
 static const hvi_setting testset_rows[] = {
@@ -24,17 +22,7 @@ static const hvi_setting testset_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table testset_table = {"testset", sizeof(hvi_testset_settings),
-                                                testset_rows};
-
-const hvi_setting_table *hvi_testset_table(void) { return &testset_table; }
-
-hvi_testset_settings hvi_testset_defaults(void) {
-  hvi_testset_settings s = {.states = 0};
-  hvi_setting_defaults(&testset_table, &s);
-  hvi_setting_defaults(hvi_rollout_table(), &s.run);
-  return s;
-}
+HVI_ROLLOUT_SETTINGS(testset, testset_rows)
 
 #define AT(member) offsetof(hvi_testset, member)
 static const hvi_column testset_columns[] = {
@@ -261,21 +249,11 @@ static void add_results(hvi_notes *n, const hvi_testset *set) {
   hvi_notes_real(n, "missing_typical", f.missing_typical);
 }
 
-static hvi_status fill(hvi_rollout_run *run, hvi_error *err) {
-  const hvi_rollout_plan states = states_plan(run->env, (const void *)run->settings);
-  const hvi_rollout_plan returns = returns_plan(run->set);
-  run->total = hvi_rollout_left(run, &states) + hvi_rollout_left(run, &returns);
-  HVI_TRY(fill_states(run, &states, err));
-  if (!run->stopped) HVI_TRY(fill_returns(run, &returns, err));
-  if (!run->stopped) add_results(&run->notes, run->set);
-  return HVI_OK;
-}
-
 hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
                             const hvi_testset_settings *s, hvi_rollout_report *report,
                             hvi_error *err) {
-  hvi_rollout_run run;
-  HVI_TRY(hvi_rollout_begin(&run, env, policy, &testset_table, s, report, err));
+  HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   HVI_TRY(check(s, err));
   hvi_testset set = {.count = s->states,
                      .obs = env->obs,
@@ -290,7 +268,13 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   hvi_notes_add(&run.notes, "horizon", "%zu", s->horizon);
   hvi_notes_real(&run.notes, "gamma", s->gamma);
   hvi_notes_add(&run.notes, "visits", "%zu", states_wanted(s));
-  return hvi_rollout_make(&run, path, &set, &columns, fill, report, err);
+  HVI_TRY(hvi_rollout_open(&run, path, &set, &columns, err));
+  const hvi_rollout_plan states = states_plan(env, s), returns = returns_plan(&set);
+  run.total = hvi_rollout_left(&run, &states) + hvi_rollout_left(&run, &returns);
+  HVI_TRY(fill_states(&run, &states, err));
+  if (!run.stopped) HVI_TRY(fill_returns(&run, &returns, err));
+  if (!run.stopped) add_results(&run.notes, &set);
+  return hvi_rollout_write(&run, err);
 }
 
 static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *path,

@@ -130,7 +130,7 @@ static size_t check_run(const hvi_env *env, const hvi_policy *policy, const hvi_
   check_ok(hvi_rollout_all(&runner, &run, plan, &err), &err);
   check_records(&c, runner, &err);
   hvi_runner_free(runner);
-  hvi_rollout_end(&run, &report);
+  hvi_rollout_end(&run);
   assert_int_equal(report.steps, c.steps);
   alone_free(&c.alone);
   return c.steps;
