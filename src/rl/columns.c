@@ -47,74 +47,6 @@ void hvi_columns_free(void *s, const hvi_columns *columns) {
   for (size_t k = 0; s && k < columns->count; k++) hvi_free(data_of(s, &columns->items[k]));
 }
 
-/* Checks a length against what is known, or learns it. A file without rows is of no use. */
-static bool agree(size_t *known, size_t length) {
-  if (*known == 0) *known = length;
-  return length > 0 && *known == length;
-}
-
-static hvi_status find(const hvi_tensor **found, void *s, const hvi_column *c,
-                       const hvi_tensors *file, hvi_error *err) {
-  const hvi_tensor *t = hvi_tensors_find(file, c->name);
-  const size_t dims = c->width ? 2 : 1;
-  if (!t) return hvi_error_input(err, "no tensor '%s'", c->name);
-  if (t->dims != dims) {
-    return hvi_error_input(err, "tensor '%s' has %zu axes, should have %zu", c->name, t->dims,
-                           dims);
-  }
-  for (size_t axis = 0; axis < dims; axis++) {
-    size_t *known = (size_t *)(void *)((char *)s + (axis ? c->width : 0));
-    if (agree(known, t->shape[axis])) continue;
-    return hvi_error_input(err, "tensor '%s' has %zu %s, should have %zu", c->name, t->shape[axis],
-                           axis ? "columns" : "rows", *known ? *known : 1);
-  }
-  if (c->memory == HVI_TENSOR_BOOL && t->type != HVI_TENSOR_BOOL) {
-    return hvi_error_input(err, "tensor '%s' is %s, should be BOOL", c->name,
-                           hvi_tensor_type_name(t->type));
-  }
-  *found = t;
-  return HVI_OK;
-}
-
-static hvi_status load(void *s, const hvi_column *c, const hvi_tensors *file, hvi_error *err) {
-  const hvi_tensor *t = NULL;
-  HVI_TRY(find(&t, s, c, file, err));
-  const size_t count = hvi_tensor_count(t);
-  void *data = set_data(s, c, hvi_alloc(count, hvi_tensor_type_size(c->memory)));
-  if (!data) return hvi_error_memory(err, "a tensor");
-  if (c->memory == HVI_TENSOR_F32) return hvi_tensor_floats(data, t, err);
-  if (c->memory == HVI_TENSOR_F64) return hvi_tensor_doubles(data, t, err);
-  for (size_t i = 0; i < count; i++) ((bool *)data)[i] = ((const unsigned char *)t->data)[i] != 0;
-  return HVI_OK;
-}
-
-static hvi_status read_all(void *s, const hvi_columns *columns, const hvi_tensors *file,
-                           const char *path, hvi_error *err) {
-  hvi_error inner;
-  for (size_t k = 0; k < columns->count; k++) {
-    if (!load(s, &columns->items[k], file, &inner)) continue;
-    return hvi_error_set(err, inner.status, "'%s': %s", path, inner.text);
-  }
-  return columns->read_rest(s, file, path, err);
-}
-
-hvi_status hvi_columns_read(void **out, const hvi_columns *columns, const char *path,
-                            hvi_error *err) {
-  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
-  *out = NULL;
-  HVI_TRY(hvi_tensors_read(&t, path, 0, err));
-  HVI_OWN void *s = hvi_alloc(1, columns->size);
-  if (!s) return hvi_error_memory(err, columns->what);
-  const hvi_status status = read_all(s, columns, t, path, err);
-  if (status) {
-    hvi_columns_free(s, columns);
-    return status;
-  }
-  *out = s;
-  s = NULL;
-  return HVI_OK;
-}
-
 /* A copy of the doubles x[n] in a narrower type; NULL without memory. */
 static void *narrow(hvi_tensor_type type, const double *x, size_t n) {
   void *data = hvi_alloc(n, hvi_tensor_type_size(type));
@@ -190,14 +122,14 @@ void hvi_notes_lines(char lines[HVI_NOTES_LINES], const hvi_notes *n) {
   }
 }
 
-hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key, const char *path,
-                               hvi_error *err) {
+hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key,
+                               const hvi_subject *file) {
   const char *text = hvi_tensors_note(t, key);
-  if (!text) return hvi_error_input(err, "'%s' has no note '%s'", path, key);
+  if (!text) return hvi_refuse(file, " has no note '%s'", key);
   char *end;
   *x = strtod(text, &end);
   if (end != text && *end == '\0' && !isnan(*x)) return HVI_OK;
-  return hvi_error_input(err, "'%s': note '%s' is '%.40s', which is no number", path, key, text);
+  return hvi_refuse(file, ": note '%s' is '%.40s', which is no number", key, text);
 }
 
 /* A count, or 0. */
@@ -213,7 +145,7 @@ static void read_text(char *dst, size_t size, const hvi_tensors *t, const char *
   make_printable(dst);
 }
 
-void hvi_notes_read_origin(hvi_provenance *o, const hvi_tensors *t) {
+static void read_origin(hvi_provenance *o, const hvi_tensors *t) {
   read_text(o->environment, sizeof o->environment, t, "environment");
   read_text(o->policy, sizeof o->policy, t, "policy");
   read_text(o->fingerprint, sizeof o->fingerprint, t, "fingerprint");
@@ -221,4 +153,64 @@ void hvi_notes_read_origin(hvi_provenance *o, const hvi_tensors *t) {
   read_text(o->levels, sizeof o->levels, t, "level");
   o->seed = read_count(t, "seed");
   o->broken = (size_t)read_count(t, "broken");
+}
+
+/* Reading */
+
+/* Checks the column's tensor against the lengths that are known, or learns them, and takes it over.
+ * A file without rows is of no use. */
+static hvi_status load(void *s, const hvi_column *c, const hvi_tensors *file, hvi_error *err) {
+  const hvi_tensor *t = hvi_tensors_find(file, c->name);
+  const size_t dims = c->width ? 2 : 1;
+  if (!t) return hvi_error_input(err, "no tensor '%s'", c->name);
+  if (t->dims != dims) {
+    return hvi_error_input(err, "tensor '%s' has %zu axes, should have %zu", c->name, t->dims,
+                           dims);
+  }
+  for (size_t axis = 0; axis < dims; axis++) {
+    size_t *known = (size_t *)(void *)((char *)s + (axis ? c->width : 0));
+    if (*known == 0) *known = t->shape[axis];
+    if (*known == t->shape[axis] && *known > 0) continue;
+    return hvi_error_input(err, "tensor '%s' has %zu %s, should have %zu", c->name, t->shape[axis],
+                           axis ? "columns" : "rows", *known ? *known : 1);
+  }
+  if (c->memory == HVI_TENSOR_BOOL && t->type != HVI_TENSOR_BOOL) {
+    return hvi_error_input(err, "tensor '%s' is %s, should be BOOL", c->name,
+                           hvi_tensor_type_name(t->type));
+  }
+  const size_t count = hvi_tensor_count(t);
+  void *data = set_data(s, c, hvi_alloc(count, hvi_tensor_type_size(c->memory)));
+  if (!data) return hvi_error_memory(err, "a tensor");
+  if (c->memory == HVI_TENSOR_F32) return hvi_tensor_floats(data, t, err);
+  if (c->memory == HVI_TENSOR_F64) return hvi_tensor_doubles(data, t, err);
+  for (size_t i = 0; i < count; i++) ((bool *)data)[i] = ((const unsigned char *)t->data)[i] != 0;
+  return HVI_OK;
+}
+
+static hvi_status read_all(void *s, const hvi_columns *columns, const hvi_tensors *t,
+                           const hvi_subject *file) {
+  hvi_error inner;
+  for (size_t k = 0; k < columns->count; k++) {
+    if (!load(s, &columns->items[k], t, &inner)) continue;
+    return hvi_error_set(file->err, inner.status, "'%s': %s", file->name, inner.text);
+  }
+  read_origin((hvi_provenance *)(void *)((char *)s + columns->origin), t);
+  return columns->read_rest ? columns->read_rest(s, t, file) : HVI_OK;
+}
+
+hvi_status hvi_columns_read(void **out, const hvi_columns *columns, const char *path,
+                            hvi_error *err) {
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
+  *out = NULL;
+  HVI_TRY(hvi_tensors_read(&t, path, 0, err));
+  void *s = hvi_alloc(1, columns->size);
+  if (!s) return hvi_error_memory(err, columns->what);
+  const hvi_status status = read_all(s, columns, t, &(hvi_subject){path, HVI_ERROR_INPUT, err});
+  if (!status) {
+    *out = s;
+    return HVI_OK;
+  }
+  hvi_columns_free(s, columns);
+  hvi_free(s);
+  return status;
 }

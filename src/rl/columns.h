@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "base/error.h"
+
 #include <hvi/rollout.h>
 #include <hvi/tensors.h>
 
@@ -32,9 +34,8 @@ void hvi_notes_begin(hvi_notes *n, const char *contents, const hvi_env *env,
 void hvi_notes_lines(char lines[HVI_NOTES_LINES], const hvi_notes *n);
 
 /* A number out of the notes of a file; an error names both when it is missing or not one. */
-hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key, const char *path,
-                               hvi_error *err);
-void hvi_notes_read_origin(hvi_provenance *origin, const hvi_tensors *t);
+hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key,
+                               const hvi_subject *file);
 
 typedef struct hvi_column {
   const char *name;             /* in the file */
@@ -45,10 +46,10 @@ typedef struct hvi_column {
 typedef struct hvi_columns {
   size_t count;
   const hvi_column *items;
-  const char *what; /* "a data set", for errors */
-  size_t size;      /* of the struct */
-  /* After its columns: reads the notes and checks the whole. */
-  hvi_status (*read_rest)(void *s, const hvi_tensors *file, const char *path, hvi_error *err);
+  const char *what;    /* "a data set", for errors */
+  size_t size, origin; /* of the struct; offset of its hvi_provenance */
+  /* After columns and origin: reads other notes and checks the whole; NULL: there is no need. */
+  hvi_status (*read_rest)(void *s, const hvi_tensors *t, const hvi_subject *file);
 } hvi_columns;
 
 /* Zeros, as many as rows and widths in the struct say; false without memory. */

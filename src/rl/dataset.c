@@ -12,8 +12,6 @@
 
 #include <hvi/version.h>
 
-#include <inttypes.h>
-
 HVI_RELEASE(hvi_collector)
 
 /* clang-format off */
@@ -39,13 +37,8 @@ static const hvi_column transitions[] = {
 };
 #undef AT
 
-static hvi_status read_rest(void *d, const hvi_tensors *t, const char *path, hvi_error *err) {
-  (void)path, (void)err;
-  hvi_notes_read_origin(&((hvi_dataset *)d)->origin, t);
-  return HVI_OK;
-}
-
-static const hvi_columns columns = {6, transitions, "a data set", sizeof(hvi_dataset), read_rest};
+static const hvi_columns columns = {
+    6, transitions, "a data set", sizeof(hvi_dataset), offsetof(hvi_dataset, origin), NULL};
 
 /* Episodes with the policy's noise, as long as `rows` rows need. */
 static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {
@@ -212,11 +205,9 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   const bool fits = there ? known.row == mark.row && known.episode == mark.episode
                           : mark.row <= c->capacity && mark.episode > c->episode;
   if (!fits) {
-    return hvi_error_argument(err,
-                              "episode %" PRIu64
-                              " does not begin at row %zu of at most %zu: the mark is "
-                              "of another run",
-                              mark.episode, mark.row, c->capacity);
+    return hvi_error_argument(
+        err, "episode %zu does not begin at row %zu of at most %zu: the mark is of another run",
+        (size_t)mark.episode, mark.row, c->capacity);
   }
   if (there) return HVI_OK;
   c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
@@ -225,16 +216,6 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   c->episode = mark.episode;
   if (c->data.count < mark.row) c->data.count = mark.row;
   return HVI_OK;
-}
-
-static hvi_status allocate(hvi_collector *c, hvi_error *err) {
-  const hvi_rollout_plan plan = plan_of(c->run.env, c->capacity);
-  c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
-  c->episodes = hvi_alloc(c->capacity, sizeof *c->episodes);
-  const bool good = hvi_columns_alloc(&c->data, &columns);
-  c->data.count = 0;
-  if (!c->episodes || !good) return hvi_error_memory(err, "collected transitions");
-  return hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err);
 }
 
 hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
@@ -257,7 +238,13 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   snprintf(o->version, sizeof o->version, "%s", hvi_version());
   hvi_policy_fingerprint(o->fingerprint, policy);
   o->seed = seed;
-  HVI_TRY(allocate(c, err));
+  c->episodes = hvi_alloc(capacity, sizeof *c->episodes);
+  if (!hvi_columns_alloc(&c->data, &columns) || !c->episodes)
+    return hvi_error_memory(err, "collected transitions");
+  c->data.count = 0;
+  const hvi_rollout_plan plan = plan_of(env, capacity);
+  c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
+  HVI_TRY(hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err));
   *collector = c;
   c = NULL;
   return HVI_OK;

@@ -21,8 +21,8 @@ static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *n
 
 static hvi_status new_on_mujoco(hvi_env **env, const char *name, hvi_error *err) {
   const hvi_mujoco_functions *mujoco;
-  const hvi_status status = open_mujoco(&mujoco, name, err);
-  return status ? status : mujoco->env_new(env, name, err);
+  HVI_TRY(open_mujoco(&mujoco, name, err));
+  return mujoco->env_new(env, name, err);
 }
 
 static const hvi_env_kind kinds[] = {
@@ -50,6 +50,7 @@ const hvi_env_kind *hvi_env_list(size_t *count) {
 
 static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_error *err) {
   const char *names[KIND_COUNT + ALIAS_COUNT + 1] = {NULL};
+  if (!name) return hvi_error_argument(err, "an environment needs a name");
   for (size_t k = 0; k < KIND_COUNT; k++) {
     names[k] = kinds[k].name;
     if (strcmp(name, names[k]) != 0) continue;
@@ -64,20 +65,18 @@ static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_err
 }
 
 hvi_status hvi_env_available(const char *name, hvi_error *err) {
-  if (!name) return hvi_error_argument(err, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
   const hvi_mujoco_functions *mujoco = NULL;
-  const hvi_status status = find_kind(&kind, name, err);
-  return status || !kind->needs ? status : open_mujoco(&mujoco, name, err);
+  HVI_TRY(find_kind(&kind, name, err));
+  return kind->needs ? open_mujoco(&mujoco, name, err) : HVI_OK;
 }
 
 hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
   if (!env) return hvi_error_argument(err, "an environment needs a place to go");
   *env = NULL;
-  if (!name) return hvi_error_argument(err, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
-  const hvi_status status = find_kind(&kind, name, err);
-  return status ? status : kind->make(env, kind->name, err);
+  HVI_TRY(find_kind(&kind, name, err));
+  return kind->make(env, kind->name, err);
 }
 
 hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {

@@ -89,27 +89,24 @@ hvi_status hvi_sac_save(const hvi_sac *sac, const char *path, hvi_error *err) {
   return hvi_kept_write(&head, path, &(hvi_tensors){s.count, s.items, count, notes, NULL}, err);
 }
 
-/* One tensor into its array, if it is what the array needs. */
-static hvi_status read_item(const hvi_tensor *item, const hvi_tensors *t, const char *path,
-                            hvi_error *err) {
-  const hvi_tensor *x = hvi_tensors_find(t, item->name);
-  const size_t count = hvi_tensor_count(item);
-  if (!x || x->type != item->type || hvi_tensor_count(x) != count) {
-    return hvi_error_input(
-        err,
-        "'%s' is no checkpoint of this training: tensor '%s' is missing or is not "
-        "%s of %zu numbers",
-        path, item->name, hvi_tensor_type_name(item->type), count);
+/* Tensors into their arrays, if they are what the arrays need. */
+static hvi_status read_items(const hvi_sheet *s, const hvi_tensors *t, const hvi_subject *file) {
+  for (size_t i = 0; i < s->count; i++) {
+    const hvi_tensor *item = &s->items[i], *x = hvi_tensors_find(t, item->name);
+    const size_t count = hvi_tensor_count(item);
+    void *data = (void *)(size_t)item->data;
+    if (!x || x->type != item->type || hvi_tensor_count(x) != count) {
+      return hvi_refuse(file,
+                        " is no checkpoint of this training: tensor '%s' is missing or is not %s "
+                        "of %zu numbers",
+                        item->name, hvi_tensor_type_name(item->type), count);
+    }
+    /* bytes, except that floats are looked at: NaN would spread through everything */
+    if (item->type == HVI_TENSOR_F32)
+      HVI_TRY(hvi_tensor_floats(data, x, file->err));
+    else
+      memcpy(data, x->data, count * hvi_tensor_type_size(item->type));
   }
-  /* bytes, except that floats are looked at: NaN would spread through everything */
-  if (item->type == HVI_TENSOR_F32) return hvi_tensor_floats((float *)(size_t)item->data, x, err);
-  memcpy((void *)(size_t)item->data, x->data, count * hvi_tensor_type_size(item->type));
-  return HVI_OK;
-}
-
-static hvi_status read_items(const hvi_sheet *s, const hvi_tensors *t, const char *path,
-                             hvi_error *err) {
-  for (size_t i = 0; i < s->count; i++) HVI_TRY(read_item(&s->items[i], t, path, err));
   return HVI_OK;
 }
 
@@ -123,16 +120,15 @@ static bool counts_agree(const hvi_sac *sac) {
          c->recent_count <= HVI_SAC_RECENT && c->recent_count <= c->episodes;
 }
 
-static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, hvi_error *err) {
+static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const hvi_subject *file) {
   HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
-  HVI_TRY(list_state(&s, sac, err));
-  HVI_TRY(read_items(&s, t, path, err));
-  if (!counts_agree(sac))
-    return hvi_error_input(err, "'%s': its counters contradict each other", path);
-  HVI_TRY(hvi_sac_reserve(sac, sac->counts.stored, err));
+  HVI_TRY(list_state(&s, sac, file->err));
+  HVI_TRY(read_items(&s, t, file));
+  if (!counts_agree(sac)) return hvi_refuse(file, ": its counters contradict each other");
+  HVI_TRY(hvi_sac_reserve(sac, sac->counts.stored, file->err));
   s.count = 0;
   add_buffer(&s, sac);
-  HVI_TRY(read_items(&s, t, path, err));
+  HVI_TRY(read_items(&s, t, file));
   hvi_env_restore(sac->env, sac->world);
   hvi_net_prepare(sac->actor.net, sac->actor.weights);
   for (size_t i = 0; i < 2; i++) {
@@ -142,15 +138,14 @@ static hvi_status fill_in(hvi_sac *sac, const hvi_tensors *t, const char *path, 
   return HVI_OK;
 }
 
-static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t, const char *path,
-                                hvi_error *err) {
+static hvi_status read_settings(hvi_sac_settings *s, const hvi_tensors *t,
+                                const hvi_subject *file) {
   *s = hvi_sac_defaults();
   for (const hvi_setting *row = hvi_sac_table()->rows; row->name; row++) {
-    const char *text = is_kept(row) ? hvi_tensors_note(t, row->name) : NULL;
-    if (is_kept(row) && (!text || hvi_setting_parse(row, s, text, NULL, NULL))) {
-      return hvi_error_input(err, "'%s': its setting '%s' is missing or unreadable", path,
-                             row->name);
-    }
+    if (!is_kept(row)) continue;
+    const char *text = hvi_tensors_note(t, row->name);
+    if (!text || hvi_setting_parse(row, s, text, NULL, NULL))
+      return hvi_refuse(file, ": its setting '%s' is missing or unreadable", row->name);
   }
   return HVI_OK;
 }
@@ -162,10 +157,11 @@ hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, boo
   hvi_sac_settings settings;
   *out = NULL;
   hvi_kept head = {.kind = KIND, .about = env->name, .accept_other_bits = accept_other_bits};
+  const hvi_subject file = {path, HVI_ERROR_INPUT, err};
   HVI_TRY(hvi_kept_read(&t, &head, path, err));
-  HVI_TRY(read_settings(&settings, t, path, err));
+  HVI_TRY(read_settings(&settings, t, &file));
   HVI_TRY(hvi_sac_new(&sac, env, &settings, err));
-  HVI_TRY(fill_in(sac, t, path, err));
+  HVI_TRY(fill_in(sac, t, &file));
   memcpy(sac->levels, head.levels, sizeof sac->levels);
   *out = sac;
   sac = NULL;

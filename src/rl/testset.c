@@ -35,9 +35,10 @@ static const hvi_column testset_columns[] = {
     {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts)},
 };
 #undef AT
-static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err);
-static const hvi_columns columns = {7, testset_columns, "a test set", sizeof(hvi_testset),
-                                    read_rest};
+static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *file);
+static const hvi_columns columns = {
+    7,        testset_columns, "a test set", sizeof(hvi_testset), offsetof(hvi_testset, origin),
+    read_rest};
 
 /* Kinds of records in the journal. */
 enum { STATES, RETURNS };
@@ -277,46 +278,42 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   return hvi_rollout_write(&run, err);
 }
 
-static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *path,
-                             hvi_error *err) {
+static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const hvi_subject *file) {
   double horizon;
-  HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", path, err));
-  HVI_TRY(hvi_notes_read_real(&horizon, t, "horizon", path, err));
+  HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", file));
+  HVI_TRY(hvi_notes_read_real(&horizon, t, "horizon", file));
   s->reward_bound = INFINITY;
   if (hvi_tensors_note(t, "reward_bound"))
-    HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err));
-  if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", path, err));
-  hvi_notes_read_origin(&s->origin, t);
-  if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
-      s->reward_bound >= 0.0 && isfinite(s->tail)) {
-    s->horizon = (size_t)horizon;
-    return HVI_OK;
+    HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", file));
+  if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", file));
+  if (!(s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
+        s->reward_bound >= 0.0 && isfinite(s->tail))) {
+    return hvi_refuse(file, ": gamma %g, horizon %g, reward bound %g or tail %g is out of range",
+                      s->gamma, horizon, s->reward_bound, s->tail);
   }
-  return hvi_error_input(err,
-                         "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range",
-                         path, s->gamma, horizon, s->reward_bound, s->tail);
+  s->horizon = (size_t)horizon;
+  return HVI_OK;
 }
 
 /* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
  */
-static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err) {
+static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *file) {
   hvi_testset *s = set;
-  HVI_TRY(load_notes(s, t, path, err));
+  HVI_TRY(load_notes(s, t, file));
   if (s->rollouts < 2)
-    return hvi_error_input(err, "'%s' has one roll-out a state, should have two or more", path);
+    return hvi_refuse(file, " has one roll-out a state, should have two or more");
   for (size_t i = 0; i < s->count; i++) {
-    double value, standard_error;
-    average(s, i, &value, &standard_error);
-    const double slack = 1e-6 * (fabs(value) + standard_error + 1e-300);
-    if (fabs(value - s->value[i]) <= slack && fabs(standard_error - s->standard_error[i]) <= slack)
-      continue;
-    return hvi_error_input(
-        err, "'%s': value or standard error of state %zu is not that of its returns", path, i);
+    double value, error;
+    average(s, i, &value, &error);
+    const double slack = 1e-6 * (fabs(value) + error + 1e-300);
+    if (!(fabs(value - s->value[i]) <= slack && fabs(error - s->standard_error[i]) <= slack))
+      return hvi_refuse(file, ": value or standard error of state %zu is not that of its returns",
+                        i);
   }
   for (size_t i = 0; i < s->count * s->rollouts; i++) {
     if (s->length[i] >= 1.0 && s->length[i] <= (double)s->horizon) continue;
-    return hvi_error_input(err, "'%s': a roll-out of %g steps; the horizon is %zu", path,
-                           s->length[i], s->horizon);
+    return hvi_refuse(file, ": a roll-out of %g steps; the horizon is %zu", s->length[i],
+                      s->horizon);
   }
   return HVI_OK;
 }
