@@ -138,20 +138,19 @@ struct hvi_collector {
   double seconds;
 };
 
-/* Takes the rows of an episode over; false when it goes on beyond the room there is. */
-static bool put_episode(hvi_collector *c, uint64_t episode, size_t length, const float **row) {
-  for (size_t i = 0; i < length; i++) {
-    if (c->filled == c->capacity) return false;
-    c->episodes[c->filled] = episode;
-    *row = put(&c->data, c->filled++, *row);
-  }
-  return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
-}
-
+/* Takes the rows of a group over; an episode that goes on beyond the room there is does not count. */
 static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_group *g) {
   const float *row = g->data;
-  for (size_t e = 0; e < g->count && c->filled < c->capacity; e++)
-    if (put_episode(c, first + e, (size_t)g->episodes[e].length, &row)) c->episode = first + e + 1;
+  const hvi_dataset *d = &c->data;
+  for (size_t e = 0; e < g->count && c->filled < c->capacity; e++) {
+    size_t left = (size_t)g->episodes[e].length;
+    for (; left > 0 && c->filled < c->capacity; left--) {
+      c->episodes[c->filled] = first + e;
+      row = put(&c->data, c->filled++, row);
+    }
+    if (left == 0 && (d->terminated[c->filled - 1] || d->truncated[c->filled - 1]))
+      c->episode = first + e + 1;
+  }
   c->data.origin.broken += g->broken;
 }
 

@@ -52,20 +52,6 @@ static hvi_status gather(hvi_returns *s, hvi_runner *runner, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Groups are large for the network's sake, but every thread gets one. */
-static hvi_rollout_plan plan_of(const hvi_env *env, const hvi_returns_settings *s) {
-  const size_t share = s->episodes / hvi_rollout_threads(&s->run);
-  const size_t group = share < 1 ? 1 : share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
-  return (hvi_rollout_plan){.keep = HVI_KEEP_RETURNS,
-                            .env_stream = "score world",
-                            .policy_stream = "score noise",
-                            .deterministic = s->deterministic,
-                            .steps = env->time_limit,
-                            .group = group,
-                            .episodes = s->episodes,
-                            .gamma = 1.0};
-}
-
 hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
                                const hvi_returns_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
@@ -77,7 +63,18 @@ hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const 
   if (!made || !made->returns) return hvi_error_memory(err, "returns");
   made->length = made->returns + s->episodes;
   made->episodes = s->episodes;
-  const hvi_rollout_plan plan = plan_of(env, s);
+  /* groups are large for the network's sake, but every thread gets one */
+  const size_t share = s->episodes / hvi_rollout_threads(&s->run);
+  const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
+                                 .env_stream = "score world",
+                                 .policy_stream = "score noise",
+                                 .deterministic = s->deterministic,
+                                 .steps = env->time_limit,
+                                 .group = share < 1                   ? 1
+                                          : share < HVI_ROLLOUT_GROUP ? share
+                                                                      : HVI_ROLLOUT_GROUP,
+                                 .episodes = s->episodes,
+                                 .gamma = 1.0};
   run.total = hvi_rollout_left(&run, &plan);
   HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
   HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));

@@ -176,37 +176,24 @@ static void leave(worker *w, size_t i, size_t last) {
   memmove(w->obs + i * obs, w->obs + last * obs, obs * sizeof *w->obs);
 }
 
-static void write_transition(float *x, const hvi_env *env, const double *obs, const double *action,
-                             const double *next, const hvi_transition *t) {
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)obs[i];
-  for (size_t i = 0; i < env->act; i++) *x++ = (float)action[i];
-  *x++ = (float)t->reward;
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)next[i];
-  *x++ = t->terminated ? 1.0F : 0.0F;
-  *x = t->truncated ? 1.0F : 0.0F;
-}
-
-/* Before a step: the state in which it starts. */
-static void keep_state(const hvi_runner *r, const worker *w, size_t i) {
-  const slot *s = &w->slots[i];
-  double *x = row_of(r, w, s->episode, s->steps);
-  hvi_env_save(s->env, x);
-  memcpy(x + s->env->state, w->obs + i * s->env->obs, s->env->obs * sizeof *x);
-}
-
 /* After a step, with the observation in w->next. */
 static void keep_step(const hvi_runner *r, const worker *w, size_t i, const hvi_transition *t) {
   slot *s = &w->slots[i];
+  const size_t obs = s->env->obs, act = s->env->act;
   hvi_return *o = w->record + s->episode;
   o->total += s->discount * t->reward;
   o->length += 1.0;
   o->terminated = t->terminated;
   o->broken = t->broken;
   s->discount *= r->plan.gamma;
-  if (r->plan.keep == HVI_KEEP_TRANSITIONS) {
-    write_transition(row_of(r, w, s->episode, s->steps), s->env, w->obs + i * s->env->obs,
-                     w->action + i * s->env->act, w->next, t);
-  }
+  if (r->plan.keep != HVI_KEEP_TRANSITIONS) return;
+  float *x = row_of(r, w, s->episode, s->steps);
+  for (size_t k = 0; k < obs; k++) *x++ = (float)w->obs[i * obs + k];
+  for (size_t k = 0; k < act; k++) *x++ = (float)w->action[i * act + k];
+  *x++ = (float)t->reward;
+  for (size_t k = 0; k < obs; k++) *x++ = (float)w->next[k];
+  *x++ = t->terminated ? 1.0F : 0.0F;
+  *x = t->truncated ? 1.0F : 0.0F;
 }
 
 /* Files keep floats. */
@@ -222,7 +209,11 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   slot *s = &w->slots[i];
   hvi_env *env = s->env;
   const double *action = w->action + i * env->act;
-  if (p->keep == HVI_KEEP_STATES) keep_state(r, w, i);
+  if (p->keep == HVI_KEEP_STATES) {
+    double *x = row_of(r, w, s->episode, s->steps);
+    hvi_env_save(env, x);
+    memcpy(x + env->state, w->obs + i * env->obs, env->obs * sizeof *x);
+  }
   const hvi_transition t = hvi_env_step(env, action, &s->rng);
   hvi_env_observe(env, w->next);
   if (!fits_floats(w->next, env->obs) || !fits_floats(&t.reward, 1) ||
@@ -304,14 +295,6 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
   return episodes * p->steps;
 }
 
-/* Whether a group need not be run, or not now. */
-static bool is_idle(hvi_runner *r, size_t number) {
-  pthread_mutex_lock(&r->run->lock);
-  const bool idle = r->run->stopped || enough(r->run, &r->plan, &r->whole, &r->rows);
-  pthread_mutex_unlock(&r->run->lock);
-  return idle || in_journal(r->run, &r->plan, number);
-}
-
 /* Steps that termination made unnecessary. */
 static size_t steps_spared(const hvi_runner *r, const worker *w) {
   size_t sum = 0;
@@ -335,7 +318,10 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
   const hvi_rollout_plan *p = &r->plan;
   hvi_journal *journal = r->run->journal;
   worker *w = &r->workers[thread];
-  if (is_idle(r, number)) return HVI_OK;
+  pthread_mutex_lock(&r->run->lock);
+  const bool idle = r->run->stopped || enough(r->run, p, &r->whole, &r->rows);
+  pthread_mutex_unlock(&r->run->lock);
+  if (idle || in_journal(r->run, p, number)) return HVI_OK;
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
   w->record = record_of(r, journal ? thread : number);

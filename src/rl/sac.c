@@ -261,14 +261,6 @@ hvi_status hvi_sac_update(hvi_sac *sac, hvi_error *err) {
   return update(sac, sac->counts.updates % sac->settings.delay == 0, err);
 }
 
-static void choose_action(hvi_sac *sac) {
-  hvi_rng *rng = &sac->generators.acting;
-  if (sac->counts.step < sac->settings.start)
-    hvi_rng_fill_uniform(rng, sac->env->low, sac->env->high, sac->act, sac->action);
-  else
-    hvi_policy_act(sac->policy, sac->scratch, 1, sac->now, rng, sac->action);
-}
-
 static void finish_episode(hvi_sac *sac) {
   hvi_sac_numbers *n = &sac->numbers;
   hvi_sac_counts *c = &sac->counts;
@@ -302,7 +294,11 @@ static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
 
 hvi_status hvi_sac_step(hvi_sac *sac, hvi_error *err) {
   const size_t t = sac->counts.step;
-  choose_action(sac);
+  hvi_rng *rng = &sac->generators.acting;
+  if (t < sac->settings.start)
+    hvi_rng_fill_uniform(rng, sac->env->low, sac->env->high, sac->act, sac->action);
+  else
+    hvi_policy_act(sac->policy, sac->scratch, 1, sac->now, rng, sac->action);
   const hvi_status status = step_env(sac, err);
   sac->counts.step++;
   if (status || t <= sac->settings.start || sac->counts.stored == 0) return status;

@@ -54,13 +54,6 @@ void hvi_testset_free(hvi_testset *t) {
 
 static double weight_after(const hvi_testset *t) { return pow(t->gamma, (double)t->horizon); }
 
-/* The tail that the returns lead to. */
-static double find_tail(const hvi_testset *t) {
-  const size_t rollouts = t->count * t->rollouts;
-  const double living = 1.0 - hvi_stats_mean(t->terminated, rollouts);
-  return hvi_stats_mean(t->returns, rollouts) / (1.0 - weight_after(t) * living);
-}
-
 /* Value and standard error from the returns of state i and the tail. */
 static void average(const hvi_testset *t, size_t i, double *value, double *standard_error) {
   const double *returns = t->returns + i * t->rollouts, *ended = t->terminated + i * t->rollouts;
@@ -118,21 +111,6 @@ static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settin
                             .rows = states_wanted(s)};
 }
 
-/* Counts what there is to choose from: whole episodes, as few as give enough states. */
-static hvi_status count_states(hvi_testset *set, hvi_runner *runner, size_t wanted, size_t *visited,
-                               size_t *episodes, hvi_error *err) {
-  hvi_rollout_group group;
-  for (size_t g = 0; *visited < wanted; g++) {
-    HVI_TRY(hvi_runner_read(runner, g, &group, err));
-    set->origin.broken += group.broken;
-    for (size_t e = 0; e < group.count && *visited < wanted; e++) {
-      *visited += (size_t)group.episodes[e].length;
-      ++*episodes;
-    }
-  }
-  return HVI_OK;
-}
-
 /* row[visited]: which row of the test set a visited state becomes. The first `count` entries of a
  * random permutation, by exchanging in order[visited]. */
 static void choose(size_t *row, size_t *order, size_t visited, size_t count, uint64_t seed) {
@@ -168,11 +146,18 @@ static hvi_status copy_states(const hvi_testset *t, hvi_runner *runner, const si
 /* Fills in observation and states. */
 static hvi_status fill_states(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
   hvi_testset *set = run->set;
+  hvi_rollout_group group;
   size_t visited = 0, episodes = 0;
   HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
   HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
   if (run->stopped) return HVI_OK;
-  HVI_TRY(count_states(set, runner, plan->rows, &visited, &episodes, err));
+  /* what there is to choose from: whole episodes, as few as give enough states */
+  for (size_t g = 0; visited < plan->rows; g++) {
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    set->origin.broken += group.broken;
+    for (size_t e = 0; e < group.count && visited < plan->rows; e++, episodes++)
+      visited += (size_t)group.episodes[e].length;
+  }
   HVI_OWN size_t *row = hvi_alloc(visited, 2 * sizeof *row);
   if (!row) return hvi_error_memory(err, "a choice of states");
   choose(row, row + visited, visited, set->count, run->settings->seed);
@@ -215,7 +200,8 @@ static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *pla
       set->terminated[row] = group.episodes[i].terminated;
     }
   }
-  set->tail = find_tail(set);
+  const double living = 1.0 - hvi_stats_mean(set->terminated, plan->episodes);
+  set->tail = hvi_stats_mean(set->returns, plan->episodes) / (1.0 - weight_after(set) * living);
   for (size_t i = 0; i < set->count; i++) average(set, i, &set->value[i], &set->standard_error[i]);
   return HVI_OK;
 }

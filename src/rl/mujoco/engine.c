@@ -117,12 +117,6 @@ static void make_data(void *context) {
   w->data = mj_makeData(w->model);
 }
 
-/* MuJoCo's reports have several lines. */
-static void join_lines(char *text) {
-  for (char *c = text; *c; c++)
-    if (*c == '\n' || *c == '\r') *c = c[1] ? ' ' : '\0';
-}
-
 hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const char *xml,
                            hvi_error *err) {
   *model = NULL;
@@ -142,7 +136,8 @@ hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const cha
   }
   if (!status) status = status_of(w.text);
   if (memory || status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
-  join_lines(w.text);
+  for (char *c = w.text; *c; c++) /* its reports have several lines */
+    if (*c == '\n' || *c == '\r') *c = c[1] ? ' ' : '\0';
   return hvi_error_set(err, status, "MuJoCo cannot compile model '%s': %s", name, w.text);
 }
 

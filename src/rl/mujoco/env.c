@@ -211,18 +211,14 @@ static const hvi_robot robots[] = {
     {"ant-v5", "ant", 2, 3, true, torso_x, judge_ant},
 };
 
-static const char *embedded(const char *name) {
-  const hvi_embedded *file = hvi_embedded_models;
-  while (file->name && strcmp(file->name, name) != 0) file++;
-  return file->text;
-}
-
 static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {
   const hvi_robot *robot = robots, *const end = robots + sizeof robots / sizeof *robots;
   while (robot < end && strcmp(robot->name, name) != 0) robot++;
   if (robot == end) return hvi_error_input(err, "the module mujoco has no environment '%s'", name);
+  const hvi_embedded *file = hvi_embedded_models;
+  while (strcmp(file->name, robot->model) != 0) file++;
   hvi_mujoco_model *shared;
-  HVI_TRY(hvi_mujoco_load(&shared, robot->model, embedded(robot->model), err));
+  HVI_TRY(hvi_mujoco_load(&shared, robot->model, file->text, err));
   const hvi_env described = describe(robot, shared->model);
   const hvi_status status = attach(env, &described, robot, shared, err);
   hvi_mujoco_leave(shared);
