@@ -72,22 +72,19 @@ static hvi_status gather(hvi_dataset *d, hvi_runner *runner, hvi_error *err) {
   return HVI_OK;
 }
 
-/* A data set is put together in memory, and read there. */
-static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
-  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
-  if (count <= most / row) return HVI_OK;
-  return hvi_error_argument(
-      err,
-      "%zu transitions of %s take %zu bytes each, more than the memory of this machine, %zu bytes",
-      count, env->name, row, most);
-}
-
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
                                const hvi_collect_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
   HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
   HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
-  HVI_TRY(check_size(env, s->transitions, err));
+  /* a data set is put together in memory, and read there */
+  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
+  if (s->transitions > most / row) {
+    return hvi_error_argument(err,
+                              "%zu transitions of %s take %zu bytes each, more than the memory of "
+                              "this machine, %zu bytes",
+                              s->transitions, env->name, row, most);
+  }
   hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
   hvi_notes_begin(&run.notes, "transitions", env, policy, s->run.seed);
   hvi_notes_add(&run.notes, "transitions", "%zu", s->transitions);

@@ -37,9 +37,7 @@ static const hvi_env_kind kinds[] = {
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 /* Versions that are the same environment. */
-static const struct {
-  const char *alias, *name;
-} aliases[] = {
+static const char *const aliases[][2] = {
     {"ant-v4", "ant"}, {"half_cheetah-v4", "half_cheetah"}, {"half_cheetah-v5", "half_cheetah"}};
 enum { ALIAS_COUNT = sizeof aliases / sizeof aliases[0] };
 
@@ -58,8 +56,8 @@ static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_err
     return HVI_OK;
   }
   for (size_t k = 0; k < ALIAS_COUNT; k++) {
-    names[KIND_COUNT + k] = aliases[k].alias;
-    if (strcmp(name, aliases[k].alias) == 0) return find_kind(kind, aliases[k].name, err);
+    names[KIND_COUNT + k] = aliases[k][0];
+    if (strcmp(name, aliases[k][0]) == 0) return find_kind(kind, aliases[k][1], err);
   }
   return hvi_suggest_refuse(err, NULL, "environment", name, names);
 }
@@ -110,11 +108,17 @@ void hvi_env_observe(const hvi_env *env, double *obs) { env->ops->observe(env, o
 
 void hvi_env_save(const hvi_env *env, double *state) {
   state[0] = (double)env->clock;
-  env->ops->save(env, state + 1);
+  if (env->ops->save)
+    env->ops->save(env, state + 1);
+  else
+    memcpy(state + 1, env + 1, (env->state - 1) * sizeof *state);
 }
 
 /* A state may come from a file: a clock that is no count is 0. */
 void hvi_env_restore(hvi_env *env, const double *state) {
   env->clock = state[0] >= 0.0 && state[0] < 9e15 ? (size_t)state[0] : 0;
-  env->ops->restore(env, state + 1);
+  if (env->ops->restore)
+    env->ops->restore(env, state + 1);
+  else
+    memcpy(env + 1, state + 1, (env->state - 1) * sizeof *state);
 }

@@ -65,14 +65,13 @@ hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const 
   made->episodes = s->episodes;
   /* groups are large for the network's sake, but every thread gets one */
   const size_t share = s->episodes / hvi_rollout_threads(&s->run);
+  const size_t group = share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
   const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
                                  .env_stream = "score world",
                                  .policy_stream = "score noise",
                                  .deterministic = s->deterministic,
                                  .steps = env->time_limit,
-                                 .group = share < 1                   ? 1
-                                          : share < HVI_ROLLOUT_GROUP ? share
-                                                                      : HVI_ROLLOUT_GROUP,
+                                 .group = group > 0 ? group : 1,
                                  .episodes = s->episodes,
                                  .gamma = 1.0};
   run.total = hvi_rollout_left(&run, &plan);

@@ -77,15 +77,8 @@ static void observe(const hvi_env *env, double *x) {
   hvi_vec_copy(x, ((const lqr *)env)->x, STATES);
 }
 
-static void restore(hvi_env *env, const double *x) { hvi_vec_copy(((lqr *)env)->x, x, STATES); }
-
-static const hvi_env_ops ops = {.name = "lqr",
-                                .size = sizeof(lqr),
-                                .reset = reset,
-                                .step = step,
-                                .observe = observe,
-                                .save = observe,
-                                .restore = restore};
+static const hvi_env_ops ops = {
+    .name = "lqr", .size = sizeof(lqr), .reset = reset, .step = step, .observe = observe};
 
 hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err) {
   const lqr l = {.env = {.ops = &ops,

@@ -248,11 +248,9 @@ void hvi_policy_fingerprint(char text[17], const hvi_policy *p) {
     hash = hvi_hash_count(hash, net->layer_count);
     for (size_t l = 0; l < net->layer_count; l++) hash = hvi_hash_count(hash, net->layers[l].out);
     hash = hvi_hash_bytes(hash, p->weights, net->dim * sizeof *p->weights);
-    hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
-    hash = hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
+    hash = hvi_hash_bytes(hash, p->scale, 2 * p->act * sizeof *p->scale); /* and shift */
   } else {
-    hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
-    hash = hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
+    hash = hvi_hash_bytes(hash, p->gain, p->act * (p->obs + 1) * sizeof *p->gain); /* and std */
   }
   snprintf(text, 17, "%016" PRIx64, hash);
 }

@@ -193,12 +193,6 @@ hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err
   return HVI_OK;
 }
 
-static bool all_equal(const float *x, size_t n, float value) {
-  for (size_t i = 0; i < n; i++)
-    if (x[i] != value) return false;
-  return true;
-}
-
 hvi_status hvi_policy_save(const hvi_policy *p, const char *path, hvi_error *err) {
   HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
   if (!p->net) {
@@ -207,7 +201,9 @@ hvi_status hvi_policy_save(const hvi_policy *p, const char *path, hvi_error *err
     hvi_sheet_add(&s, HVI_TENSOR_F64, p->std, p->act, 0, "std", "");
   } else {
     HVI_TRY(list_layers(&s, p, err));
-    if (!all_equal(p->scale, p->act, 1.0F) || !all_equal(p->shift, p->act, 0.0F)) {
+    bool plain = true;
+    for (size_t j = 0; j < p->act; j++) plain = plain && p->scale[j] == 1.0F && p->shift[j] == 0.0F;
+    if (!plain) {
       hvi_sheet_add(&s, HVI_TENSOR_F32, p->scale, p->act, 0, "action_scale", "");
       hvi_sheet_add(&s, HVI_TENSOR_F32, p->shift, p->act, 0, "action_bias", "");
     }

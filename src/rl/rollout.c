@@ -377,14 +377,6 @@ static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Bytes of the largest record; false when they cannot be counted. */
-static bool size_record(hvi_runner *r) {
-  size_t rows;
-  r->row_bytes = row_bytes(&r->plan, r->run->env);
-  return hvi_multiply_sizes(r->plan.steps, r->row_bytes, &rows) && rows < SIZE_MAX / 2 &&
-         hvi_multiply_sizes(r->plan.group, sizeof(hvi_return) + rows, &r->record_bytes);
-}
-
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                           size_t groups, hvi_error *err) {
   const size_t threads = hvi_rollout_threads(run->settings);
@@ -396,7 +388,11 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
   if (!plan->width) r->plan.width = plan->group;
   if (!plan->noun) r->plan.noun = "episode";
   r->threads = threads < groups ? threads : groups;
-  if (!size_record(r)) return hvi_error_memory(err, "a group of roll-outs");
+  r->row_bytes = row_bytes(plan, run->env);
+  size_t rows; /* in bytes, which must be countable */
+  if (!hvi_multiply_sizes(plan->steps, r->row_bytes, &rows) || rows > SIZE_MAX / 2 ||
+      !hvi_multiply_sizes(plan->group, sizeof(hvi_return) + rows, &r->record_bytes))
+    return hvi_error_memory(err, "a group of roll-outs");
   r->records = hvi_alloc(run->journal ? r->threads : groups, r->record_bytes);
   r->workers = hvi_alloc(r->threads, sizeof *r->workers);
   if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");

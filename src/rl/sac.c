@@ -108,7 +108,16 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
   sac->scratch = take(arena, hvi_policy_scratch(sac->policy, 1));
 }
 
+/* The networks, and memory for all. */
 static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
+  const hvi_sac_settings *s = &sac->settings;
+  size_t widths[MOST_HIDDEN + 1];
+  memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
+  widths[s->hidden_count] = 1;
+  const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
+                               HVI_IDENTITY};
+  HVI_TRY(hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, err));
+  HVI_TRY(hvi_net_new(&sac->critic_net, &critic, err));
   hvi_arena arena = {0};
   take_all(sac, &arena);
   arena.size = arena.used;
@@ -118,38 +127,24 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   arena.used = 0;
   take_all(sac, &arena);
   sac->row = 2 * sac->obs + sac->act + 2;
-  sac->block_count = (sac->settings.buffer + HVI_SAC_BLOCK - 1) / HVI_SAC_BLOCK;
+  sac->block_count = (s->buffer + HVI_SAC_BLOCK - 1) / HVI_SAC_BLOCK;
   sac->blocks = hvi_alloc(sac->block_count, sizeof *sac->blocks);
   return sac->blocks ? HVI_OK : hvi_error_memory(err, "the replay buffer");
-}
-
-static hvi_status make_nets(hvi_sac *sac, hvi_error *err) {
-  const hvi_sac_settings *s = &sac->settings;
-  size_t widths[MOST_HIDDEN + 1];
-  memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
-  widths[s->hidden_count] = 1;
-  const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
-                               HVI_IDENTITY};
-  HVI_TRY(hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, err));
-  return hvi_net_new(&sac->critic_net, &critic, err);
-}
-
-static void start_learner(hvi_sac_learner *l, hvi_rng *rng) {
-  hvi_net_init_kaiming(l->net, l->weights, rng);
-  hvi_net_prepare(l->net, l->weights);
 }
 
 /* Weights, generators and the first episode. */
 static void start(hvi_sac *sac) {
   const uint64_t seed = sac->settings.seed;
   for (size_t i = 0; i < 2; i++) {
-    hvi_sac_critic *c = &sac->critics[i];
     hvi_rng rng = hvi_rng_new(seed, "sac critic", i);
-    start_learner(&c->learner, &rng);
-    memcpy(c->target, c->learner.weights, sac->critic_net->weights * sizeof *c->target);
+    float *weights = sac->critics[i].learner.weights;
+    hvi_net_init_kaiming(sac->critic_net, weights, &rng);
+    hvi_net_prepare(sac->critic_net, weights);
+    memcpy(sac->critics[i].target, weights, sac->critic_net->weights * sizeof *weights);
   }
   hvi_rng rng = hvi_rng_new(seed, "sac actor", 0);
-  start_learner(&sac->actor, &rng);
+  hvi_net_init_kaiming(sac->actor.net, sac->actor.weights, &rng);
+  hvi_net_prepare(sac->actor.net, sac->actor.weights);
   sac->generators = (hvi_sac_generators){.acting = hvi_rng_new(seed, "sac acting", 0),
                                          .world = hvi_rng_new(seed, "sac world", 0),
                                          .rows = hvi_rng_new(seed, "sac rows", 0),
@@ -182,7 +177,6 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   sac->obs = env->obs;
   sac->act = env->act;
   HVI_TRY(hvi_env_clone(env, &sac->env, err));
-  HVI_TRY(make_nets(sac, err));
   HVI_TRY(allocate(sac, err));
   start(sac);
   *out = sac;

@@ -205,18 +205,6 @@ static hvi_status pull_back(void *context, size_t side, size_t worker, hvi_error
   return HVI_OK;
 }
 
-static void note_loss(hvi_sac *sac, float alpha) {
-  const size_t n = sac->settings.batch;
-  double loss = 0.0, log_prob = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const float q = sac->critics[smaller(sac, i)].q[i];
-    loss += (double)(alpha * sac->squash.log_prob[i] - q);
-    log_prob += (double)sac->squash.log_prob[i];
-  }
-  sac->numbers.actor_loss = loss / (double)n;
-  sac->numbers.entropy = -log_prob / (double)n;
-}
-
 static void step_actor(hvi_sac *sac) {
   const hvi_net *net = sac->actor.net;
   const size_t n = sac->settings.batch;
@@ -228,7 +216,13 @@ static void step_actor(hvi_sac *sac) {
     hvi_parallel_run(2, sac->settings.threads, judge, &s, NULL);
     hvi_parallel_run(2, sac->settings.threads, pull_back, &s, NULL);
   }
-  note_loss(sac, alpha);
+  double loss = 0.0, log_prob = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    loss += (double)(alpha * sac->squash.log_prob[i] - sac->critics[smaller(sac, i)].q[i]);
+    log_prob += (double)sac->squash.log_prob[i];
+  }
+  sac->numbers.actor_loss = loss / (double)n;
+  sac->numbers.entropy = -log_prob / (double)n;
   hvi_squash_pull(&sac->squash, n, alpha / (float)n, sac->pull, sac->dhead);
   memset(l->grad, 0, net->dim * sizeof *l->grad);
   const float *trace = sac->traces;

@@ -97,20 +97,6 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
 
 /* The states: whole episodes, and a uniform choice among the states on their way. */
 
-static size_t states_wanted(const hvi_testset_settings *s) {
-  return s->visits ? s->visits : 5 * s->states;
-}
-
-static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settings *s) {
-  return (hvi_rollout_plan){.keep = HVI_KEEP_STATES,
-                            .kind = STATES,
-                            .env_stream = "visit-environment",
-                            .policy_stream = "visit-policy",
-                            .steps = env->time_limit,
-                            .group = HVI_ROLLOUT_GROUP,
-                            .rows = states_wanted(s)};
-}
-
 /* row[visited]: which row of the test set a visited state becomes. The first `count` entries of a
  * random permutation, by exchanging in order[visited]. */
 static void choose(size_t *row, size_t *order, size_t visited, size_t count, uint64_t seed) {
@@ -242,6 +228,7 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
   HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   HVI_TRY(check(s, err));
+  const size_t visits = s->visits ? s->visits : 5 * s->states;
   hvi_testset set = {.count = s->states,
                      .obs = env->obs,
                      .state = env->state,
@@ -254,9 +241,16 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   hvi_notes_add(&run.notes, "rollouts", "%zu", s->rollouts);
   hvi_notes_add(&run.notes, "horizon", "%zu", s->horizon);
   hvi_notes_real(&run.notes, "gamma", s->gamma);
-  hvi_notes_add(&run.notes, "visits", "%zu", states_wanted(s));
+  hvi_notes_add(&run.notes, "visits", "%zu", visits);
   HVI_TRY(hvi_rollout_open(&run, path, &set, &columns, err));
-  const hvi_rollout_plan states = states_plan(env, s), returns = returns_plan(&set);
+  const hvi_rollout_plan states = {.keep = HVI_KEEP_STATES,
+                                   .kind = STATES,
+                                   .env_stream = "visit-environment",
+                                   .policy_stream = "visit-policy",
+                                   .steps = env->time_limit,
+                                   .group = HVI_ROLLOUT_GROUP,
+                                   .rows = visits};
+  const hvi_rollout_plan returns = returns_plan(&set);
   run.total = hvi_rollout_left(&run, &states) + hvi_rollout_left(&run, &returns);
   HVI_TRY(fill_states(&run, &states, err));
   if (!run.stopped) HVI_TRY(fill_returns(&run, &returns, err));

@@ -45,20 +45,18 @@ static bool warned(const mjData *data) {
   return count != 0;
 }
 
-static void perturb(hvi_mujoco_env *e, hvi_rng *rng) {
-  for (size_t i = 0; i < (size_t)e->model->nq; i++)
-    e->data->qpos[i] += hvi_rng_range(rng, -0.1, 0.1);
-  for (size_t i = 0; i < (size_t)e->model->nv; i++) e->data->qvel[i] += 0.1 * hvi_rng_normal(rng);
-  /* Newer MuJoCo leaves this to the first step. */
-  if (e->robot->quaternion) mju_normalize4(e->data->qpos + e->robot->quaternion);
-}
-
 static void reset(hvi_env *env, hvi_rng *rng) {
   hvi_mujoco_env *e = (hvi_mujoco_env *)env;
-  mj_resetData(e->model, e->data);
-  if (rng) perturb(e, rng);
+  mjData *d = e->data;
+  mj_resetData(e->model, d);
+  if (rng) {
+    for (int i = 0; i < e->model->nq; i++) d->qpos[i] += hvi_rng_range(rng, -0.1, 0.1);
+    for (int i = 0; i < e->model->nv; i++) d->qvel[i] += 0.1 * hvi_rng_normal(rng);
+    /* Newer MuJoCo leaves this to the first step. */
+    if (e->robot->quaternion) mju_normalize4(d->qpos + e->robot->quaternion);
+  }
   hvi_mujoco_guard(settle, e, NULL, 0);
-  e->position = e->robot->position(e->data);
+  e->position = e->robot->position(d);
 }
 
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
