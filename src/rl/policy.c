@@ -140,11 +140,8 @@ void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows
   const size_t act = s->act;
   for (size_t i = 0; i < rows; i++) {
     const float *in = head + i * 2 * act;
-    float *mean = s->mean + (first + i) * act, *t = s->t + (first + i) * act;
-    for (size_t j = 0; j < act; j++) {
-      mean[j] = in[j];
-      t[j] = in[act + j];
-    }
+    memcpy(s->mean + (first + i) * act, in, act * sizeof *in);
+    memcpy(s->t + (first + i) * act, in + act, act * sizeof *in);
   }
 }
 

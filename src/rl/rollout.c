@@ -68,12 +68,9 @@ hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi
   HVI_TRY(hvi_setting_check(&table, s, err));
   HVI_TRY(hvi_policy_check(policy, env, err));
   HVI_TRY(hvi_setting_check(own, s, err));
-  *run = (hvi_rollout_run){.env = env,
-                           .policy = policy,
-                           .settings = s,
-                           .report = report,
-                           .started = hvi_clock_now(),
-                           .lock = PTHREAD_MUTEX_INITIALIZER};
+  *run = (hvi_rollout_run){.env = env, .policy = policy, .settings = s, .report = report};
+  run->started = hvi_clock_now();
+  run->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
   return HVI_OK;
 }
 

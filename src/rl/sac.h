@@ -114,13 +114,8 @@ hvi_status hvi_sac_add(hvi_sac *sac, const double *obs, const double *action, do
 /* exp(log alpha), or the fixed one. */
 float hvi_sac_alpha(const hvi_sac *sac);
 
-/* What follows the transitions of a batch: arrays of its length. */
-typedef struct hvi_sac_outlook {
-  const float *reward, *future, *q1, *q2, *log_prob;
-} hvi_sac_outlook;
-
-/* y[n] = reward + gamma future (min(q1, q2) - alpha log_prob) */
-void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const hvi_sac_outlook *o);
+/* y = reward + gamma future (min(q1, q2) - alpha log_prob) */
+void hvi_sac_targets(hvi_sac *sac);
 
 /* A step of the critics on a batch that is drawn, and of the actor on the same one. */
 void hvi_sac_update_critics(hvi_sac *sac);

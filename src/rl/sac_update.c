@@ -147,10 +147,13 @@ static hvi_status fit(void *context, size_t side, size_t worker, hvi_error *err)
   return HVI_OK;
 }
 
-void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const hvi_sac_outlook *o) {
-  for (size_t i = 0; i < n; i++) {
-    const float least = o->q1[i] <= o->q2[i] ? o->q1[i] : o->q2[i];
-    y[i] = o->reward[i] + gamma * o->future[i] * (least - alpha * o->log_prob[i]);
+void hvi_sac_targets(hvi_sac *sac) {
+  const float gamma = (float)sac->settings.gamma, alpha = hvi_sac_alpha(sac);
+  const float *q1 = sac->critics[0].q, *q2 = sac->critics[1].q;
+  for (size_t i = 0; i < sac->settings.batch; i++) {
+    const float least = q1[i] <= q2[i] ? q1[i] : q2[i];
+    sac->y[i] = sac->batch.reward[i] +
+                gamma * sac->batch.future[i] * (least - alpha * sac->squash.log_prob[i]);
   }
 }
 
@@ -162,9 +165,7 @@ void hvi_sac_update_critics(hvi_sac *sac) {
     slice s = slice_at(sac, at, true);
     hvi_parallel_run(2, sac->settings.threads, judge, &s, NULL);
   }
-  const hvi_sac_outlook outlook = {sac->batch.reward, sac->batch.future, sac->critics[0].q,
-                                   sac->critics[1].q, sac->squash.log_prob};
-  hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), &outlook);
+  hvi_sac_targets(sac);
   hvi_parallel_run(2, sac->settings.threads, fit, sac, NULL);
   double q_sum = 0.0;
   for (size_t i = 0; i < n; i++) q_sum += (double)sac->critics[0].q[i];

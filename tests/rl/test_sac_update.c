@@ -261,11 +261,15 @@ static void time_limits_are_no_ends(void **state) {
   assert_true(limits > 0);
   hvi_sac_free(sac);
 
-  const float reward[] = {1.0F, 1.0F}, future[] = {1.0F, 0.0F};
-  const float q1[] = {4.0F, 4.0F}, q2[] = {3.0F, 5.0F}, log_prob[] = {-2.0F, -2.0F};
+  float reward[] = {1.0F, 1.0F}, future[] = {1.0F, 0.0F};
+  float q1[] = {4.0F, 4.0F}, q2[] = {3.0F, 5.0F}, log_prob[] = {-2.0F, -2.0F};
   float y[2];
-  const hvi_sac_outlook outlook = {reward, future, q1, q2, log_prob};
-  hvi_sac_targets(y, 2, 0.5F, 0.25F, &outlook);
+  hvi_sac two = {.settings = {.batch = 2, .gamma = 0.5, .alpha = 0.25},
+                 .batch = {.reward = reward, .future = future},
+                 .critics = {{.q = q1}, {.q = q2}},
+                 .squash = {.log_prob = log_prob},
+                 .y = y};
+  hvi_sac_targets(&two);
   assert_true(y[0] == 1.0F + 0.5F * (3.0F + 0.5F));
   assert_true(y[1] == 1.0F);
 }
