@@ -48,8 +48,8 @@ static hvi_status fill_buffer(hvi_sac *sac, hvi_error *err) {
   hvi_status status = HVI_OK;
   for (size_t i = 0; i < TRANSITIONS && !status; i++) {
     hvi_rng_fill_uniform(&rng, -1.0, 1.0, 2 * sac->obs + sac->act + 1, row);
-    status = hvi_sac_replay_add(&sac->replay, row, row + sac->obs, row[2 * sac->obs + sac->act],
-                                row + sac->obs + sac->act, i % 100 == 0, err);
+    status = hvi_sac_add(sac, row, row + sac->obs, row[2 * sac->obs + sac->act],
+                         row + sac->obs + sac->act, i % 100 == 0, err);
   }
   return status;
 }

@@ -42,7 +42,7 @@ typedef struct hvi_env_ops {
    * `noisy` is true, the noise is left out. */
   hvi_transition (*step)(hvi_env *env, const double *action, hvi_rng *rng);
   void (*observe)(const hvi_env *env, double *obs);
-  /* The state without the clock: state[env->state - 1]. */
+  /* The state without the clock: state[env->state - 1]. NULL: the doubles behind the hvi_env. */
   void (*save)(const hvi_env *env, double *state);
   void (*restore)(hvi_env *env, const double *state);
   void (*free)(hvi_env *env);

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include "base/error.h"
+
 #include <hvi/rollout.h>
 #include <hvi/tensors.h>
 
@@ -18,9 +20,9 @@ typedef struct hvi_notes {
   char texts[HVI_NOTES_MAX][HVI_NOTE_SIZE];
 } hvi_notes;
 
-/* Text is cut to HVI_NOTE_SIZE; what is not printable ASCII becomes '?'. `key` is kept. */
-void hvi_notes_text(hvi_notes *n, const char *key, const char *text);
-void hvi_notes_count(hvi_notes *n, const char *key, uint64_t x);
+/* A note, cut to HVI_NOTE_SIZE; what is not printable ASCII becomes '?'. `key` is kept. */
+void hvi_notes_add(hvi_notes *n, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The shortest text that reads back to the same bits. */
 void hvi_notes_real(hvi_notes *n, const char *key, double x);
 
@@ -32,9 +34,8 @@ void hvi_notes_begin(hvi_notes *n, const char *contents, const hvi_env *env,
 void hvi_notes_lines(char lines[HVI_NOTES_LINES], const hvi_notes *n);
 
 /* A number out of the notes of a file; an error names both when it is missing or not one. */
-hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key, const char *path,
-                               hvi_error *err);
-void hvi_notes_read_origin(hvi_provenance *origin, const hvi_tensors *t);
+hvi_status hvi_notes_read_real(double *x, const hvi_tensors *t, const char *key,
+                               const hvi_subject *file);
 
 typedef struct hvi_column {
   const char *name;             /* in the file */
@@ -45,15 +46,15 @@ typedef struct hvi_column {
 typedef struct hvi_columns {
   size_t count;
   const hvi_column *items;
-  const char *what; /* "a data set", for errors */
-  size_t size;      /* of the struct */
-  /* After its columns: reads the notes and checks the whole. */
-  hvi_status (*read_rest)(void *s, const hvi_tensors *file, const char *path, hvi_error *err);
+  const char *what;    /* "a data set", for errors */
+  size_t size, origin; /* of the struct; offset of its hvi_provenance */
+  /* After columns and origin: reads other notes and checks the whole; NULL: there is no need. */
+  hvi_status (*read_rest)(void *s, const hvi_tensors *t, const hvi_subject *file);
 } hvi_columns;
 
 /* Zeros, as many as rows and widths in the struct say; false without memory. */
 bool hvi_columns_alloc(void *s, const hvi_columns *columns);
-/* Frees the columns; not the struct. */
+/* Frees the columns; not the struct, which may be NULL. */
 void hvi_columns_free(void *s, const hvi_columns *columns);
 
 /* Reads a file into a struct of its own; numbers must be finite, and rows and widths agree. */

@@ -12,7 +12,7 @@
 
 #include <hvi/version.h>
 
-#include <inttypes.h>
+HVI_RELEASE(hvi_collector)
 
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_collect_settings, member)
@@ -24,17 +24,7 @@ static const hvi_setting collect_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table collect_table = {"collect", sizeof(hvi_collect_settings),
-                                                collect_rows};
-
-const hvi_setting_table *hvi_collect_table(void) { return &collect_table; }
-
-hvi_collect_settings hvi_collect_defaults(void) {
-  hvi_collect_settings s = {.transitions = 0};
-  hvi_setting_defaults(&collect_table, &s);
-  hvi_setting_defaults(hvi_rollout_table(), &s.run);
-  return s;
-}
+HVI_ROLLOUT_SETTINGS(collect, collect_rows)
 
 #define AT(member) offsetof(hvi_dataset, member)
 static const hvi_column transitions[] = {
@@ -47,13 +37,8 @@ static const hvi_column transitions[] = {
 };
 #undef AT
 
-static hvi_status read_rest(void *d, const hvi_tensors *t, const char *path, hvi_error *err) {
-  (void)path, (void)err;
-  hvi_notes_read_origin(&((hvi_dataset *)d)->origin, t);
-  return HVI_OK;
-}
-
-static const hvi_columns columns = {6, transitions, "a data set", sizeof(hvi_dataset), read_rest};
+static const hvi_columns columns = {
+    6, transitions, "a data set", sizeof(hvi_dataset), offsetof(hvi_dataset, origin), NULL};
 
 /* Episodes with the policy's noise, as long as `rows` rows need. */
 static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {
@@ -76,59 +61,44 @@ static const float *put(hvi_dataset *d, size_t i, const float *x) {
 }
 
 /* The first rows of the groups, in order. */
-static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
-  hvi_dataset *d = context;
-  hvi_rollout_rows rows;
+static hvi_status gather(hvi_dataset *d, hvi_runner *runner, hvi_error *err) {
+  hvi_rollout_group group;
   for (size_t g = 0, i = 0; i < d->count; g++) {
-    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    d->origin.broken += rows.broken;
-    const float *row = rows.data;
-    for (size_t k = 0; k < rows.count && i < d->count; k++) row = put(d, i++, row);
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    d->origin.broken += group.broken;
+    const float *row = group.data;
+    for (size_t k = 0; k < group.rows && i < d->count; k++) row = put(d, i++, row);
   }
   return HVI_OK;
-}
-
-static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                       hvi_error *err) {
-  const hvi_collect_settings *s = file->settings;
-  hvi_dataset *d = file->set;
-  hvi_rollout_plan plan = plan_of(run->env, s->transitions);
-  plan.deterministic = s->deterministic;
-  plan.rows = s->transitions;
-  run->total = hvi_rollout_left(run, &plan);
-  const hvi_status status = hvi_rollout_all(run, &plan, gather, d, err);
-  hvi_notes_count(notes, "broken", d->origin.broken);
-  return status;
-}
-
-/* A data set is put together in memory, and read there. */
-static hvi_status check_size(const hvi_env *env, size_t count, hvi_error *err) {
-  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
-  if (count <= most / row) return HVI_OK;
-  return hvi_error_argument(
-      err,
-      "%zu transitions of %s take %zu bytes each, more than the memory of this "
-      "machine, %zu bytes",
-      count, env->name, row, most);
 }
 
 hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_policy *policy,
                                const hvi_collect_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
-  if (report) *report = (hvi_rollout_report){0};
-  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
-  if (!status) status = hvi_setting_check(hvi_collect_table(), s, err);
-  if (!status) status = check_size(env, s->transitions, err);
-  if (status) return status;
-  hvi_notes notes;
-  hvi_notes_begin(&notes, "transitions", env, policy, s->run.seed);
-  hvi_notes_count(&notes, "transitions", s->transitions);
-  hvi_notes_text(&notes, "actions", s->deterministic ? "mean" : "sampled");
+  HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
+  /* a data set is put together in memory, and read there */
+  const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
+  if (s->transitions > most / row) {
+    return hvi_error_argument(err,
+                              "%zu transitions of %s take %zu bytes each, more than the memory of "
+                              "this machine, %zu bytes",
+                              s->transitions, env->name, row, most);
+  }
   hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  const hvi_rollout_file file = {
-      .path = path, .set = &d, .columns = &columns, .settings = s, .fill = fill};
-  return hvi_rollout_make(&file, &run, &notes, report, err);
+  hvi_notes_begin(&run.notes, "transitions", env, policy, s->run.seed);
+  hvi_notes_add(&run.notes, "transitions", "%zu", s->transitions);
+  hvi_notes_add(&run.notes, "actions", "%s", s->deterministic ? "mean" : "sampled");
+  HVI_TRY(hvi_rollout_open(&run, path, &d, &columns, err));
+  hvi_rollout_plan plan = plan_of(env, s->transitions);
+  plan.deterministic = s->deterministic;
+  plan.rows = s->transitions;
+  run.total = hvi_rollout_left(&run, &plan);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));
+  if (!run.stopped) HVI_TRY(gather(&d, runner, err));
+  hvi_notes_add(&run.notes, "broken", "%zu", d.origin.broken);
+  return hvi_rollout_write(&run, err);
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
@@ -139,7 +109,6 @@ hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err
 }
 
 void hvi_dataset_free(hvi_dataset *d) {
-  if (!d) return;
   hvi_columns_free(d, &columns);
   hvi_free(d);
 }
@@ -166,21 +135,20 @@ struct hvi_collector {
   double seconds;
 };
 
-/* Takes the rows of an episode over; false when it goes on beyond the room there is. */
-static bool put_episode(hvi_collector *c, uint64_t episode, size_t length, const float **row) {
-  for (size_t i = 0; i < length; i++) {
-    if (c->filled == c->capacity) return false;
-    c->episodes[c->filled] = episode;
-    *row = put(&c->data, c->filled++, *row);
+/* Takes the rows of a group over; an episode that goes on beyond the room there is does not count. */
+static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_group *g) {
+  const float *row = g->data;
+  const hvi_dataset *d = &c->data;
+  for (size_t e = 0; e < g->count && c->filled < c->capacity; e++) {
+    size_t left = (size_t)g->episodes[e].length;
+    for (; left > 0 && c->filled < c->capacity; left--) {
+      c->episodes[c->filled] = first + e;
+      row = put(&c->data, c->filled++, row);
+    }
+    if (left == 0 && (d->terminated[c->filled - 1] || d->truncated[c->filled - 1]))
+      c->episode = first + e + 1;
   }
-  return c->data.terminated[c->filled - 1] || c->data.truncated[c->filled - 1];
-}
-
-static void put_group(hvi_collector *c, uint64_t first, const hvi_rollout_rows *rows) {
-  const float *row = rows->data;
-  for (size_t e = 0; e < HVI_ROLLOUT_GROUP && c->filled < c->capacity; e++)
-    if (put_episode(c, first + e, rows->length[e], &row)) c->episode = first + e + 1;
-  c->data.origin.broken += rows->broken;
+  c->data.origin.broken += g->broken;
 }
 
 /* A group for each thread that is likely to be of use. */
@@ -188,13 +156,13 @@ static hvi_status run_round(hvi_collector *c, hvi_error *err) {
   const size_t likely = (c->capacity - c->filled) / c->group_rows + 1;
   const size_t count = likely < c->threads ? likely : c->threads;
   const uint64_t first = c->episode;
-  hvi_rollout_rows rows;
-  hvi_status status = hvi_runner_run(c->runner, first, count, err);
-  for (size_t k = 0; k < count && !status; k++) {
-    status = hvi_runner_rows(c->runner, k, &rows, err);
-    if (!status) put_group(c, first + k * HVI_ROLLOUT_GROUP, &rows);
+  hvi_rollout_group group;
+  HVI_TRY(hvi_runner_run(c->runner, first, count, err));
+  for (size_t k = 0; k < count; k++) {
+    HVI_TRY(hvi_runner_read(c->runner, k, &group, err));
+    put_group(c, first + k * HVI_ROLLOUT_GROUP, &group);
   }
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
@@ -233,11 +201,9 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   const bool fits = there ? known.row == mark.row && known.episode == mark.episode
                           : mark.row <= c->capacity && mark.episode > c->episode;
   if (!fits) {
-    return hvi_error_argument(err,
-                              "episode %" PRIu64
-                              " does not begin at row %zu of at most %zu: the mark is "
-                              "of another run",
-                              mark.episode, mark.row, c->capacity);
+    return hvi_error_argument(
+        err, "episode %zu does not begin at row %zu of at most %zu: the mark is of another run",
+        (size_t)mark.episode, mark.row, c->capacity);
   }
   if (there) return HVI_OK;
   c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
@@ -248,58 +214,41 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   return HVI_OK;
 }
 
-static void tell_origin(hvi_provenance *o, const hvi_env *env, const hvi_policy *policy,
-                        uint64_t seed) {
-  snprintf(o->environment, sizeof o->environment, "%s", env->name);
-  snprintf(o->version, sizeof o->version, "%s", hvi_version());
-  hvi_policy_fingerprint(o->fingerprint, policy);
-  o->seed = seed;
-}
-
-static hvi_status allocate(hvi_collector *c, hvi_error *err) {
-  const hvi_rollout_plan plan = plan_of(c->run.env, c->capacity);
-  c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
-  c->episodes = hvi_alloc(c->capacity, sizeof *c->episodes);
-  c->data.obs = c->run.env->obs;
-  c->data.act = c->run.env->act;
-  c->data.count = c->capacity;
-  const bool good = hvi_columns_alloc(&c->data, &columns);
-  c->data.count = 0;
-  if (!c->episodes || !good) return hvi_error_memory(err, "collected transitions");
-  return hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err);
-}
-
 hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
                              const hvi_policy *policy, uint64_t seed, size_t threads,
                              size_t capacity, hvi_error *err) {
-  const hvi_rollout_settings settings = {.seed = seed, .threads = threads};
   *collector = NULL;
-  HVI_TRY(hvi_rollout_check(env, policy, &settings, err));
+  HVI_OWN_BY(hvi_collector_release) hvi_collector *c = hvi_alloc(1, sizeof *c);
+  if (!c) return hvi_error_memory(err, "a collector");
+  c->settings = (hvi_rollout_settings){.seed = seed, .threads = threads};
+  HVI_TRY(hvi_rollout_begin(&c->run, env, policy, hvi_rollout_table(), &c->settings, NULL, err));
   if (capacity == 0 || capacity > SIZE_MAX / 2) {
     return hvi_error_argument(err, "a collector needs room for a transition at "
                                    "least, and for what memory can hold at most");
   }
-  hvi_collector *c = hvi_alloc(1, sizeof *c);
-  if (!c) return hvi_error_memory(err, "a collector");
   c->capacity = capacity;
-  c->settings = settings;
-  c->threads = hvi_rollout_threads(&settings);
-  c->run = (hvi_rollout_run){.env = env, .policy = policy, .settings = &c->settings};
-  tell_origin(&c->data.origin, env, policy, seed);
-  hvi_rollout_start(&c->run);
-  hvi_status status = allocate(c, err);
-  if (status) {
-    hvi_collector_free(c);
-    return status;
-  }
+  c->threads = hvi_rollout_threads(&c->settings);
+  c->data = (hvi_dataset){.count = capacity, .obs = env->obs, .act = env->act};
+  hvi_provenance *o = &c->data.origin;
+  snprintf(o->environment, sizeof o->environment, "%s", env->name);
+  snprintf(o->version, sizeof o->version, "%s", hvi_version());
+  hvi_policy_fingerprint(o->fingerprint, policy);
+  o->seed = seed;
+  c->episodes = hvi_alloc(capacity, sizeof *c->episodes);
+  if (!hvi_columns_alloc(&c->data, &columns) || !c->episodes)
+    return hvi_error_memory(err, "collected transitions");
+  c->data.count = 0;
+  const hvi_rollout_plan plan = plan_of(env, capacity);
+  c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
+  HVI_TRY(hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err));
   *collector = c;
+  c = NULL;
   return HVI_OK;
 }
 
 void hvi_collector_free(hvi_collector *c) {
   if (!c) return;
   hvi_runner_free(c->runner);
-  hvi_rollout_end(&c->run, NULL);
   hvi_free(c->episodes);
   hvi_columns_free(&c->data, &columns);
   hvi_free(c);

@@ -21,8 +21,8 @@ static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *n
 
 static hvi_status new_on_mujoco(hvi_env **env, const char *name, hvi_error *err) {
   const hvi_mujoco_functions *mujoco;
-  const hvi_status status = open_mujoco(&mujoco, name, err);
-  return status ? status : mujoco->env_new(env, name, err);
+  HVI_TRY(open_mujoco(&mujoco, name, err));
+  return mujoco->env_new(env, name, err);
 }
 
 static const hvi_env_kind kinds[] = {
@@ -37,9 +37,7 @@ static const hvi_env_kind kinds[] = {
 enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
 
 /* Versions that are the same environment. */
-static const struct {
-  const char *alias, *name;
-} aliases[] = {
+static const char *const aliases[][2] = {
     {"ant-v4", "ant"}, {"half_cheetah-v4", "half_cheetah"}, {"half_cheetah-v5", "half_cheetah"}};
 enum { ALIAS_COUNT = sizeof aliases / sizeof aliases[0] };
 
@@ -50,6 +48,7 @@ const hvi_env_kind *hvi_env_list(size_t *count) {
 
 static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_error *err) {
   const char *names[KIND_COUNT + ALIAS_COUNT + 1] = {NULL};
+  if (!name) return hvi_error_argument(err, "an environment needs a name");
   for (size_t k = 0; k < KIND_COUNT; k++) {
     names[k] = kinds[k].name;
     if (strcmp(name, names[k]) != 0) continue;
@@ -57,27 +56,25 @@ static hvi_status find_kind(const hvi_env_kind **kind, const char *name, hvi_err
     return HVI_OK;
   }
   for (size_t k = 0; k < ALIAS_COUNT; k++) {
-    names[KIND_COUNT + k] = aliases[k].alias;
-    if (strcmp(name, aliases[k].alias) == 0) return find_kind(kind, aliases[k].name, err);
+    names[KIND_COUNT + k] = aliases[k][0];
+    if (strcmp(name, aliases[k][0]) == 0) return find_kind(kind, aliases[k][1], err);
   }
   return hvi_suggest_refuse(err, NULL, "environment", name, names);
 }
 
 hvi_status hvi_env_available(const char *name, hvi_error *err) {
-  if (!name) return hvi_error_argument(err, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
   const hvi_mujoco_functions *mujoco = NULL;
-  const hvi_status status = find_kind(&kind, name, err);
-  return status || !kind->needs ? status : open_mujoco(&mujoco, name, err);
+  HVI_TRY(find_kind(&kind, name, err));
+  return kind->needs ? open_mujoco(&mujoco, name, err) : HVI_OK;
 }
 
 hvi_status hvi_env_new(hvi_env **env, const char *name, hvi_error *err) {
   if (!env) return hvi_error_argument(err, "an environment needs a place to go");
   *env = NULL;
-  if (!name) return hvi_error_argument(err, "an environment needs a name");
   const hvi_env_kind *kind = NULL;
-  const hvi_status status = find_kind(&kind, name, err);
-  return status ? status : kind->make(env, kind->name, err);
+  HVI_TRY(find_kind(&kind, name, err));
+  return kind->make(env, kind->name, err);
 }
 
 hvi_status hvi_env_clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
@@ -111,11 +108,17 @@ void hvi_env_observe(const hvi_env *env, double *obs) { env->ops->observe(env, o
 
 void hvi_env_save(const hvi_env *env, double *state) {
   state[0] = (double)env->clock;
-  env->ops->save(env, state + 1);
+  if (env->ops->save)
+    env->ops->save(env, state + 1);
+  else
+    memcpy(state + 1, env + 1, (env->state - 1) * sizeof *state);
 }
 
 /* A state may come from a file: a clock that is no count is 0. */
 void hvi_env_restore(hvi_env *env, const double *state) {
   env->clock = state[0] >= 0.0 && state[0] < 9e15 ? (size_t)state[0] : 0;
-  env->ops->restore(env, state + 1);
+  if (env->ops->restore)
+    env->ops->restore(env, state + 1);
+  else
+    memcpy(env + 1, state + 1, (env->state - 1) * sizeof *state);
 }

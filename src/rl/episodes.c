@@ -3,6 +3,8 @@
 #include "num/stats.h"
 #include "rl/rollout.h"
 
+HVI_RELEASE(hvi_returns)
+
 /* clang-format off */
 #define AT(member) .offset = offsetof(hvi_returns_settings, member)
 static const hvi_setting returns_rows[] = {
@@ -13,17 +15,7 @@ static const hvi_setting returns_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table returns_table = {"returns", sizeof(hvi_returns_settings),
-                                                returns_rows};
-
-const hvi_setting_table *hvi_returns_table(void) { return &returns_table; }
-
-hvi_returns_settings hvi_returns_defaults(void) {
-  hvi_returns_settings s = {.episodes = 0};
-  hvi_setting_defaults(&returns_table, &s);
-  hvi_setting_defaults(hvi_rollout_table(), &s.run);
-  return s;
-}
+HVI_ROLLOUT_SETTINGS(returns, returns_rows)
 
 static void range_of(double *least, double *most, const double *x, size_t n) {
   *least = *most = x[0];
@@ -43,17 +35,15 @@ static void summarise(hvi_returns *s) {
   range_of(&s->shortest, &s->longest, s->length, n);
 }
 
-static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
-  hvi_returns *s = context;
-  const hvi_return *outcomes;
-  size_t count;
+static hvi_status gather(hvi_returns *s, hvi_runner *runner, hvi_error *err) {
+  hvi_rollout_group group;
   for (size_t g = 0, e = 0; e < s->episodes; g++) {
-    HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
-    for (size_t i = 0; i < count; i++, e++) {
-      s->returns[e] = outcomes[i].total;
-      s->length[e] = outcomes[i].length;
-      s->terminated += outcomes[i].terminated != 0.0;
-      if (outcomes[i].broken == 0.0) continue;
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    for (size_t i = 0; i < group.count; i++, e++) {
+      s->returns[e] = group.episodes[i].total;
+      s->length[e] = group.episodes[i].length;
+      s->terminated += group.episodes[i].terminated != 0.0;
+      if (group.episodes[i].broken == 0.0) continue;
       return hvi_error_input(err, "the simulation of episode %zu broke down at step %.0f", e,
                              s->length[e] - 1.0);
     }
@@ -62,53 +52,41 @@ static hvi_status gather(void *context, hvi_runner *runner, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Groups are large for the network's sake, but every thread gets one. */
-static hvi_status roll(hvi_returns *score, hvi_rollout_run *run, const hvi_returns_settings *s,
-                       hvi_error *err) {
-  const size_t share = s->episodes / hvi_rollout_threads(&s->run);
-  const size_t group = share < 1 ? 1 : share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
-  const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
-                                 .env_stream = "score world",
-                                 .policy_stream = "score noise",
-                                 .deterministic = s->deterministic,
-                                 .steps = run->env->time_limit,
-                                 .group = group,
-                                 .episodes = s->episodes,
-                                 .gamma = 1.0};
-  run->total = hvi_rollout_left(run, &plan);
-  return hvi_rollout_all(run, &plan, gather, score, err);
-}
-
 hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const hvi_policy *policy,
                                const hvi_returns_settings *s, hvi_rollout_report *report,
                                hvi_error *err) {
   *returns = NULL;
-  if (report) *report = (hvi_rollout_report){0};
-  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
-  if (!status) status = hvi_setting_check(hvi_returns_table(), s, err);
-  if (status) return status;
-  hvi_returns *made = hvi_alloc(1, sizeof *made);
-  if (!made) return hvi_error_memory(err, "returns");
+  HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
+  HVI_OWN_BY(hvi_returns_release) hvi_returns *made = hvi_alloc(1, sizeof *made);
+  if (made) made->returns = hvi_alloc_doubles(2 * s->episodes);
+  if (!made || !made->returns) return hvi_error_memory(err, "returns");
+  made->length = made->returns + s->episodes;
   made->episodes = s->episodes;
-  made->returns = hvi_alloc_doubles(s->episodes);
-  made->length = hvi_alloc_doubles(s->episodes);
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  status = made->returns && made->length ? HVI_OK : hvi_error_memory(err, "returns");
-  hvi_rollout_start(&run);
-  if (!status) status = roll(made, &run, s, err);
-  hvi_rollout_end(&run, report);
-  if (status || run.stopped) {
-    hvi_returns_free(made);
-    return status;
-  }
+  /* groups are large for the network's sake, but every thread gets one */
+  const size_t share = s->episodes / hvi_rollout_threads(&s->run);
+  const size_t group = share < HVI_ROLLOUT_GROUP ? share : HVI_ROLLOUT_GROUP;
+  const hvi_rollout_plan plan = {.keep = HVI_KEEP_RETURNS,
+                                 .env_stream = "score world",
+                                 .policy_stream = "score noise",
+                                 .deterministic = s->deterministic,
+                                 .steps = env->time_limit,
+                                 .group = group > 0 ? group : 1,
+                                 .episodes = s->episodes,
+                                 .gamma = 1.0};
+  run.total = hvi_rollout_left(&run, &plan);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));
+  if (run.stopped) return HVI_OK;
+  HVI_TRY(gather(made, runner, err));
   *returns = made;
+  made = NULL;
   return HVI_OK;
 }
 
 void hvi_returns_free(hvi_returns *s) {
   if (!s) return;
   hvi_free(s->returns);
-  hvi_free(s->length);
   hvi_free(s);
 }
 

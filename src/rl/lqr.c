@@ -77,15 +77,8 @@ static void observe(const hvi_env *env, double *x) {
   hvi_vec_copy(x, ((const lqr *)env)->x, STATES);
 }
 
-static void restore(hvi_env *env, const double *x) { hvi_vec_copy(((lqr *)env)->x, x, STATES); }
-
-static const hvi_env_ops ops = {.name = "lqr",
-                                .size = sizeof(lqr),
-                                .reset = reset,
-                                .step = step,
-                                .observe = observe,
-                                .save = observe,
-                                .restore = restore};
+static const hvi_env_ops ops = {
+    .name = "lqr", .size = sizeof(lqr), .reset = reset, .step = step, .observe = observe};
 
 hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err) {
   const lqr l = {.env = {.ops = &ops,
@@ -102,19 +95,6 @@ hvi_status hvi_env_new_lqr(hvi_env **env, const char *name, hvi_error *err) {
 }
 
 const hvi_lqr *hvi_env_lqr(const hvi_env *env) { return env->ops == &ops ? &own : NULL; }
-
-/* T = sqrt(gamma) (A + B K). */
-static void closed_loop(double *T, const hvi_lqr *l, const double *gain, double gamma) {
-  hvi_dense_matmul(T, l->B, gain, l->n, l->m, l->n);
-  for (size_t i = 0; i < l->n * l->n; i++) T[i] = sqrt(gamma) * (T[i] + l->A[i]);
-}
-
-/* P = Q + K'R K; work[m][n]. */
-static void cost_matrix(double *P, const hvi_lqr *l, const double *gain, double *work) {
-  hvi_vec_copy(P, l->Q, l->n * l->n);
-  hvi_dense_matmul(work, l->R, gain, l->m, l->m, l->n);
-  hvi_dense_matmul_t_add(P, gain, work, l->m, l->n, l->n);
-}
 
 /* The doubling above; work[n][n]. False when the sum is infinite. */
 static bool sum_up(double *P, double *T, size_t n, double *work) {
@@ -150,15 +130,19 @@ hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std
   if (!hvi_vec_finite(gain, l->m * l->n) || !hvi_vec_finite(std, l->m))
     return hvi_error_input(err, "the policy's gain or noise is not finite");
   const size_t largest = l->n * (l->n > l->m ? l->n : l->m);
-  double *work = hvi_alloc_doubles(l->n * l->n + largest);
+  HVI_OWN double *work = hvi_alloc_doubles(l->n * l->n + largest);
   if (!work) return hvi_error_memory(err, "the value of a linear policy");
   double *T = work + largest;
-  closed_loop(T, l, gain, gamma);
-  cost_matrix(P, l, gain, work);
-  const bool finite = sum_up(P, T, l->n, work);
-  *c = finite ? constant(P, l, std, gamma) : INFINITY;
-  hvi_free(work);
-  if (finite) return HVI_OK;
-  return hvi_error_input(err,
-                         "the policy's value is infinite: sqrt(gamma) (A + B K) does not contract");
+  hvi_dense_matmul(T, l->B, gain, l->n, l->m, l->n);
+  for (size_t i = 0; i < l->n * l->n; i++) T[i] = sqrt(gamma) * (T[i] + l->A[i]);
+  hvi_vec_copy(P, l->Q, l->n * l->n);
+  hvi_dense_matmul(work, l->R, gain, l->m, l->m, l->n);
+  hvi_dense_matmul_t_add(P, gain, work, l->m, l->n, l->n);
+  *c = INFINITY;
+  if (!sum_up(P, T, l->n, work)) {
+    return hvi_error_input(
+        err, "the policy's value is infinite: sqrt(gamma) (A + B K) does not contract");
+  }
+  *c = constant(P, l, std, gamma);
+  return HVI_OK;
 }

@@ -15,7 +15,7 @@ static const double GRAVITY = 10.0, STEP = 0.05, TOP_TORQUE = 2.0, TOP_SPEED = 8
 
 typedef struct pendulum {
   hvi_env env;
-  double angle, speed;
+  double angle, speed; /* what is saved */
 } pendulum;
 
 static double clip(double x, double top) { return fmax(-top, fmin(top, x)); }
@@ -46,25 +46,8 @@ static void observe(const hvi_env *env, double *obs) {
   obs[2] = p->speed;
 }
 
-static void save(const hvi_env *env, double *state) {
-  const pendulum *p = (const pendulum *)env;
-  state[0] = p->angle;
-  state[1] = p->speed;
-}
-
-static void restore(hvi_env *env, const double *state) {
-  pendulum *p = (pendulum *)env;
-  p->angle = state[0];
-  p->speed = state[1];
-}
-
-static const hvi_env_ops ops = {.name = "pendulum",
-                                .size = sizeof(pendulum),
-                                .reset = reset,
-                                .step = step,
-                                .observe = observe,
-                                .save = save,
-                                .restore = restore};
+static const hvi_env_ops ops = {
+    .name = "pendulum", .size = sizeof(pendulum), .reset = reset, .step = step, .observe = observe};
 
 hvi_status hvi_env_new_pendulum(hvi_env **env, const char *name, hvi_error *err) {
   pendulum p = {.env = {.ops = &ops,

@@ -40,24 +40,19 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   }
   if (hidden_count > 0) memcpy(widths, hidden, hidden_count * sizeof *widths);
   widths[hidden_count] = 2 * act;
-  hvi_policy *p = hvi_alloc(1, sizeof *p);
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  hvi_status status = hvi_net_new(
-      &p->net, &(hvi_net_spec){obs, hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY}, err);
-  if (!status) {
-    p->weights = hvi_alloc(p->net->weights, sizeof *p->weights);
-    p->scale = hvi_alloc(act, sizeof *p->scale);
-    p->shift = hvi_alloc(act, sizeof *p->shift);
-    if (!p->weights || !p->scale || !p->shift) status = hvi_error_memory(err, "a policy");
-  }
-  if (status) {
-    hvi_policy_free(p);
-    return status;
-  }
+  const hvi_net_spec spec = {obs, hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY};
+  HVI_TRY(hvi_net_new(&p->net, &spec, err));
+  p->weights = hvi_alloc(p->net->weights + 2 * act, sizeof *p->weights);
+  if (!p->weights) return hvi_error_memory(err, "a policy");
+  p->scale = p->weights + p->net->weights;
+  p->shift = p->scale + act;
   for (size_t j = 0; j < act; j++) p->scale[j] = 1.0F;
   *out = p;
+  p = NULL;
   return HVI_OK;
 }
 
@@ -73,17 +68,16 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
     return hvi_error_input(err, "a linear policy's gain and std must be finite");
   for (size_t j = 0; j < act; j++)
     if (std[j] < 0.0) return hvi_error_input(err, "a linear policy's std %g is negative", std[j]);
-  hvi_policy *p = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a policy");
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
+  if (p) p->gain = hvi_alloc_doubles(size + act);
+  if (!p || !p->gain) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  p->gain = hvi_copy_doubles(gain, size);
-  p->std = hvi_copy_doubles(std, act);
-  if (!p->gain || !p->std) {
-    hvi_policy_free(p);
-    return hvi_error_memory(err, "a policy");
-  }
+  p->std = p->gain + size;
+  hvi_vec_copy(p->gain, gain, size);
+  hvi_vec_copy(p->std, std, act);
   *out = p;
+  p = NULL;
   return HVI_OK;
 }
 
@@ -113,10 +107,7 @@ void hvi_policy_free(hvi_policy *p) {
   }
   hvi_net_free(p->net);
   hvi_free(p->weights);
-  hvi_free(p->scale);
-  hvi_free(p->shift);
   hvi_free(p->gain);
-  hvi_free(p->std);
   hvi_free(p);
 }
 
@@ -126,9 +117,7 @@ size_t hvi_policy_act_size(const hvi_policy *p) { return p->act; }
 hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
   if (p->obs == env->obs && p->act == env->act) return HVI_OK;
   return hvi_error_input(
-      err,
-      "the policy takes %zu observations and gives %zu actions, but '%s' has %zu "
-      "and %zu",
+      err, "the policy takes %zu observations and gives %zu actions, but '%s' has %zu and %zu",
       p->obs, p->act, env->name, env->obs, env->act);
 }
 
@@ -138,7 +127,9 @@ size_t hvi_squash_size(size_t rows, size_t act) {
   return ARRAYS * hvi_net_aligned(rows * act) + hvi_net_aligned(rows);
 }
 
-void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows) {
+void hvi_squash_bind(hvi_squash *s, const hvi_policy *p, float *memory, size_t rows) {
+  *s =
+      (hvi_squash){.act = p->act, .kernels = p->net->kernels, .scale = p->scale, .shift = p->shift};
   float **arrays[ARRAYS] = {&s->mean,  &s->t, &s->log_std, &s->std,
                             &s->noise, &s->y, &s->density, &s->log_density};
   for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = memory + i * hvi_net_aligned(rows * s->act);
@@ -149,11 +140,8 @@ void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows
   const size_t act = s->act;
   for (size_t i = 0; i < rows; i++) {
     const float *in = head + i * 2 * act;
-    float *mean = s->mean + (first + i) * act, *t = s->t + (first + i) * act;
-    for (size_t j = 0; j < act; j++) {
-      mean[j] = in[j];
-      t[j] = in[act + j];
-    }
+    memcpy(s->mean + (first + i) * act, in, act * sizeof *in);
+    memcpy(s->t + (first + i) * act, in + act, act * sizeof *in);
   }
 }
 
@@ -222,8 +210,8 @@ static void act_by_network(const hvi_policy *p, float *scratch, size_t rows, con
   float *x = scratch, *trace = x + hvi_net_aligned(rows * p->obs + HVI_NET_SLACK);
   float *squash = trace + hvi_net_aligned(hvi_net_trace(net, rows));
   float *result = squash + hvi_squash_size(rows, p->act);
-  hvi_squash s = {.act = p->act, .kernels = net->kernels, .scale = p->scale, .shift = p->shift};
-  hvi_squash_bind(&s, squash, rows);
+  hvi_squash s;
+  hvi_squash_bind(&s, p, squash, rows);
   for (size_t i = 0; i < rows * p->obs; i++) x[i] = (float)obs[i];
   hvi_net_forward(net, p->weights, rows, x, p->obs, trace);
   hvi_squash_read(&s, hvi_net_output(net, trace, rows, net->layer_count - 1), 0, rows);
@@ -257,11 +245,9 @@ void hvi_policy_fingerprint(char text[17], const hvi_policy *p) {
     hash = hvi_hash_count(hash, net->layer_count);
     for (size_t l = 0; l < net->layer_count; l++) hash = hvi_hash_count(hash, net->layers[l].out);
     hash = hvi_hash_bytes(hash, p->weights, net->dim * sizeof *p->weights);
-    hash = hvi_hash_bytes(hash, p->scale, p->act * sizeof *p->scale);
-    hash = hvi_hash_bytes(hash, p->shift, p->act * sizeof *p->shift);
+    hash = hvi_hash_bytes(hash, p->scale, 2 * p->act * sizeof *p->scale); /* and shift */
   } else {
-    hash = hvi_hash_bytes(hash, p->gain, p->act * p->obs * sizeof *p->gain);
-    hash = hvi_hash_bytes(hash, p->std, p->act * sizeof *p->std);
+    hash = hvi_hash_bytes(hash, p->gain, p->act * (p->obs + 1) * sizeof *p->gain); /* and std */
   }
   snprintf(text, 17, "%016" PRIx64, hash);
 }

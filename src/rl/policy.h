@@ -1,21 +1,21 @@
 /* Inside a policy, for those that make one: the trainer and the reader of files. */
 #pragma once
 
+#include "base/memory.h"
 #include "net/net.h"
 
 #include <hvi/policy.h>
 #include <hvi/tensors.h>
 
 enum { HVI_POLICY_NOTES = 16 };
+HVI_RELEASE(hvi_policy)
 
 struct hvi_policy {
   size_t obs, act;
-  hvi_net *net; /* an actor; NULL: linear-Gaussian */
-  float *weights;
-  float *scale, *shift; /* [act] of an actor */
-  double *gain;         /* [act][obs] */
-  double *std;          /* [act] */
-  size_t note_count;    /* text that goes into its file, copied */
+  hvi_net *net;                   /* an actor; NULL: linear-Gaussian */
+  float *weights, *scale, *shift; /* [net->weights], [act], [act] of an actor, one block */
+  double *gain, *std;             /* [act][obs], [act] of the other, one block */
+  size_t note_count;              /* text that goes into its file, copied */
   hvi_tensor_note notes[HVI_POLICY_NOTES];
 };
 
@@ -25,6 +25,21 @@ hvi_status hvi_policy_actor(hvi_policy **policy, size_t obs, size_t act, size_t 
                             const size_t *hidden, hvi_error *err);
 hvi_status hvi_policy_add_note(hvi_policy *policy, const char *key, const char *text,
                                hvi_error *err);
+
+/* Tensors to write from or to read into, with their names. */
+enum { HVI_SHEET_NAME = 32 };
+typedef struct hvi_sheet {
+  size_t count;
+  hvi_tensor *items;
+  char (*names)[HVI_SHEET_NAME];
+} hvi_sheet;
+
+/* Room for `most` tensors. Freed also after an error. */
+hvi_status hvi_sheet_new(hvi_sheet *s, size_t most, hvi_error *err);
+void hvi_sheet_free(hvi_sheet *s);
+/* Adds data[rows][cols], cols 0: a vector, under the name `name``part`. */
+void hvi_sheet_add(hvi_sheet *s, hvi_tensor_type type, const void *data, size_t rows, size_t cols,
+                   const char *name, const char *part);
 
 /* The squashed Gaussian of an actor: samples, their log-probabilities, and the pull-back of both
  * (the formulas are in policy.c). Arrays are [rows][act] of the batch at hand. */
@@ -40,9 +55,9 @@ typedef struct hvi_squash {
   float *log_prob;              /* [rows] */
 } hvi_squash;
 
-/* Floats that a squash of `rows` rows takes; arrays from memory[that many]. */
+/* Floats that a squash of `rows` rows takes; that of an actor, in memory[that many]. */
 size_t hvi_squash_size(size_t rows, size_t act);
-void hvi_squash_bind(hvi_squash *s, float *memory, size_t rows);
+void hvi_squash_bind(hvi_squash *s, const hvi_policy *actor, float *memory, size_t rows);
 
 /* Reads the network's output head[rows][2 act] into rows first .. first + rows - 1. */
 void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows);

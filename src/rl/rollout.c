@@ -10,11 +10,6 @@
  */
 enum { TELL_AFTER = 512 };
 
-/* What a record of rows begins with. */
-typedef struct head {
-  uint64_t length[HVI_ROLLOUT_GROUP], broken;
-} head;
-
 /* An environment busy with an episode. */
 typedef struct slot {
   hvi_env *env;
@@ -32,9 +27,9 @@ typedef struct worker {
   double *action;      /* [width][act] */
   double *next;        /* [obs] */
   float *scratch;
-  uint64_t first; /* episode */
-  size_t count;   /* episodes */
-  void *record;
+  uint64_t first;     /* episode */
+  size_t count;       /* episodes */
+  hvi_return *record; /* [plan.group], and rows behind */
 } worker;
 
 struct hvi_runner {
@@ -59,18 +54,24 @@ static const hvi_setting rollout_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table rollout_table = {"rollout", sizeof(hvi_rollout_settings),
-                                                rollout_rows};
+static const hvi_setting_table table = {"rollout", sizeof(hvi_rollout_settings), rollout_rows};
 
-const hvi_setting_table *hvi_rollout_table(void) { return &rollout_table; }
+const hvi_setting_table *hvi_rollout_table(void) { return &table; }
 _Static_assert(HVI_ROLLOUT_MAX_THREADS == 1024, "the range of threads");
 
-hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
-                             const hvi_rollout_settings *s, hvi_error *err) {
+hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
+                             const hvi_setting_table *own, const void *s,
+                             hvi_rollout_report *report, hvi_error *err) {
+  if (report) *report = (hvi_rollout_report){0};
   if (!env || !policy || !s)
     return hvi_error_argument(err, "roll-outs need an environment, a policy and settings");
-  const hvi_status status = hvi_setting_check(hvi_rollout_table(), s, err);
-  return status ? status : hvi_policy_check(policy, env, err);
+  HVI_TRY(hvi_setting_check(&table, s, err));
+  HVI_TRY(hvi_policy_check(policy, env, err));
+  HVI_TRY(hvi_setting_check(own, s, err));
+  *run = (hvi_rollout_run){.env = env, .policy = policy, .settings = s, .report = report};
+  run->started = hvi_clock_now();
+  run->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+  return HVI_OK;
 }
 
 size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
@@ -78,16 +79,41 @@ size_t hvi_rollout_threads(const hvi_rollout_settings *s) {
   return threads < HVI_ROLLOUT_MAX_THREADS ? threads : HVI_ROLLOUT_MAX_THREADS;
 }
 
-void hvi_rollout_start(hvi_rollout_run *run) {
-  run->started = hvi_clock_now();
-  pthread_mutex_init(&run->lock, NULL);
+hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
+                            const hvi_columns *columns, hvi_error *err) {
+  const hvi_rollout_settings *s = run->settings;
+  char lines[HVI_NOTES_LINES];
+  hvi_kept kept = {
+      .kind = "run of roll-outs", .about = lines, .accept_other_bits = s->accept_other_bits};
+  if (!path) return hvi_error_argument(err, "roll-outs need a file to write");
+  run->path = path;
+  run->set = set;
+  run->columns = columns;
+  if (!hvi_columns_alloc(set, columns)) return hvi_error_memory(err, columns->what);
+  hvi_notes_lines(lines, &run->notes);
+  HVI_TRY(hvi_journal_open(&run->journal, path, &kept, (hvi_journal_rule)s->partial, err));
+  hvi_notes_add(&run->notes, "policy", "%s", s->policy_name ? s->policy_name : "");
+  hvi_notes_add(&run->notes, "level", "%s", kept.levels);
+  return HVI_OK;
 }
 
-void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report) {
-  pthread_mutex_destroy(&run->lock);
-  if (!report) return;
-  *report = (hvi_rollout_report){
-      .stopped = run->stopped, .steps = run->steps, .seconds = hvi_clock_now() - run->started};
+hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err) {
+  if (run->stopped) return HVI_OK;
+  HVI_TRY(hvi_columns_write(run->path, run->set, run->columns, &run->notes, err));
+  run->written = true;
+  return HVI_OK;
+}
+
+void hvi_rollout_end(hvi_rollout_run *run) {
+  hvi_journal *j = run->journal;
+  if (run->report)
+    *run->report = (hvi_rollout_report){.stopped = run->stopped,
+                                        .resumed = j ? hvi_journal_kept(j) : 0,
+                                        .damaged = j ? hvi_journal_damaged(j) : 0,
+                                        .steps = run->steps,
+                                        .seconds = hvi_clock_now() - run->started};
+  hvi_columns_free(run->set, run->columns);
+  (run->written ? hvi_journal_remove : hvi_journal_close)(j);
 }
 
 /* Adds steps that were made and steps that need not be; tells the progress function. False: stop.
@@ -108,13 +134,19 @@ static bool advance(hvi_rollout_run *run, size_t made, size_t spared) {
 /* Episodes in lock-step */
 
 static size_t row_bytes(const hvi_rollout_plan *plan, const hvi_env *env) {
+  if (plan->keep == HVI_KEEP_RETURNS) return 0;
   if (plan->keep == HVI_KEEP_TRANSITIONS) return (2 * env->obs + env->act + 3) * sizeof(float);
   return (env->state + env->obs) * sizeof(double);
 }
 
 /* Where a row goes: each episode has room for plan.steps of them. */
 static void *row_of(const hvi_runner *r, const worker *w, size_t episode, size_t row) {
-  return (unsigned char *)w->record + sizeof(head) + (episode * r->plan.steps + row) * r->row_bytes;
+  return (unsigned char *)(w->record + r->plan.group) +
+         (episode * r->plan.steps + row) * r->row_bytes;
+}
+
+static hvi_return *record_of(const hvi_runner *r, size_t number) {
+  return (hvi_return *)(void *)(r->records + number * r->record_bytes);
 }
 
 static void begin(const hvi_runner *r, worker *w, size_t i, size_t episode) {
@@ -141,43 +173,24 @@ static void leave(worker *w, size_t i, size_t last) {
   memmove(w->obs + i * obs, w->obs + last * obs, obs * sizeof *w->obs);
 }
 
-static void write_transition(float *x, const hvi_env *env, const double *obs, const double *action,
-                             const double *next, const hvi_transition *t) {
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)obs[i];
-  for (size_t i = 0; i < env->act; i++) *x++ = (float)action[i];
-  *x++ = (float)t->reward;
-  for (size_t i = 0; i < env->obs; i++) *x++ = (float)next[i];
-  *x++ = t->terminated ? 1.0F : 0.0F;
-  *x = t->truncated ? 1.0F : 0.0F;
-}
-
-/* Before a step: the state in which it starts. */
-static void keep_state(const hvi_runner *r, const worker *w, size_t i) {
-  const slot *s = &w->slots[i];
-  double *x = row_of(r, w, s->episode, s->steps);
-  hvi_env_save(s->env, x);
-  memcpy(x + s->env->state, w->obs + i * s->env->obs, s->env->obs * sizeof *x);
-}
-
 /* After a step, with the observation in w->next. */
 static void keep_step(const hvi_runner *r, const worker *w, size_t i, const hvi_transition *t) {
   slot *s = &w->slots[i];
-  if (r->plan.keep == HVI_KEEP_RETURNS) {
-    hvi_return *o = (hvi_return *)w->record + s->episode;
-    o->total += s->discount * t->reward;
-    o->length += 1.0;
-    o->terminated = t->terminated;
-    o->broken = t->broken;
-    s->discount *= r->plan.gamma;
-    return;
-  }
-  head *h = w->record;
-  h->length[s->episode]++;
-  h->broken += t->broken;
-  if (r->plan.keep == HVI_KEEP_TRANSITIONS) {
-    write_transition(row_of(r, w, s->episode, s->steps), s->env, w->obs + i * s->env->obs,
-                     w->action + i * s->env->act, w->next, t);
-  }
+  const size_t obs = s->env->obs, act = s->env->act;
+  hvi_return *o = w->record + s->episode;
+  o->total += s->discount * t->reward;
+  o->length += 1.0;
+  o->terminated = t->terminated;
+  o->broken = t->broken;
+  s->discount *= r->plan.gamma;
+  if (r->plan.keep != HVI_KEEP_TRANSITIONS) return;
+  float *x = row_of(r, w, s->episode, s->steps);
+  for (size_t k = 0; k < obs; k++) *x++ = (float)w->obs[i * obs + k];
+  for (size_t k = 0; k < act; k++) *x++ = (float)w->action[i * act + k];
+  *x++ = (float)t->reward;
+  for (size_t k = 0; k < obs; k++) *x++ = (float)w->next[k];
+  *x++ = t->terminated ? 1.0F : 0.0F;
+  *x = t->truncated ? 1.0F : 0.0F;
 }
 
 /* Files keep floats. */
@@ -193,7 +206,11 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   slot *s = &w->slots[i];
   hvi_env *env = s->env;
   const double *action = w->action + i * env->act;
-  if (p->keep == HVI_KEEP_STATES) keep_state(r, w, i);
+  if (p->keep == HVI_KEEP_STATES) {
+    double *x = row_of(r, w, s->episode, s->steps);
+    hvi_env_save(env, x);
+    memcpy(x + env->state, w->obs + i * env->obs, env->obs * sizeof *x);
+  }
   const hvi_transition t = hvi_env_step(env, action, &s->rng);
   hvi_env_observe(env, w->next);
   if (!fits_floats(w->next, env->obs) || !fits_floats(&t.reward, 1) ||
@@ -209,8 +226,8 @@ static hvi_status step(const hvi_runner *r, const worker *w, size_t i, bool *ove
   return HVI_OK;
 }
 
-/* Runs the worker's group. Not *whole: the run was stopped. */
-static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_error *err) {
+/* Runs the worker's group, unless the run is stopped. */
+static hvi_status simulate(const hvi_runner *r, worker *w, hvi_error *err) {
   const hvi_rollout_plan *p = &r->plan;
   size_t busy = 0, begun = 0, made = 0;
   for (;;) {
@@ -229,7 +246,7 @@ static hvi_status simulate(const hvi_runner *r, worker *w, bool *whole, hvi_erro
     if (!advance(r->run, made, 0)) return HVI_OK;
     made = 0;
   }
-  *whole = advance(r->run, made, 0);
+  advance(r->run, made, 0);
   return HVI_OK;
 }
 
@@ -247,9 +264,9 @@ static size_t group_size(const hvi_rollout_plan *p, size_t number) {
 
 /* Rows in a record of that size; 0 for a size that none has. */
 static size_t rows_in(const hvi_rollout_plan *p, size_t bytes_of_row, size_t size) {
-  if (size < sizeof(head)) return 0;
-  const size_t bytes = size - sizeof(head);
-  return bytes / HVI_ROLLOUT_GROUP <= p->steps * bytes_of_row ? bytes / bytes_of_row : 0;
+  const size_t head = p->group * sizeof(hvi_return);
+  const size_t rows = size < head ? 0 : (size - head) / bytes_of_row;
+  return rows / p->group <= p->steps ? rows : 0;
 }
 
 static bool in_journal(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t group) {
@@ -275,29 +292,18 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
   return episodes * p->steps;
 }
 
-/* Whether a group need not be run, or not now. */
-static bool is_idle(hvi_runner *r, size_t number) {
-  pthread_mutex_lock(&r->run->lock);
-  const bool idle = r->run->stopped || enough(r->run, &r->plan, &r->whole, &r->rows);
-  pthread_mutex_unlock(&r->run->lock);
-  return idle || in_journal(r->run, &r->plan, number);
-}
-
 /* Steps that termination made unnecessary. */
 static size_t steps_spared(const hvi_runner *r, const worker *w) {
-  const hvi_return *o = w->record;
   size_t sum = 0;
-  for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)o[e].length;
+  for (size_t e = 0; e < w->count; e++) sum += r->plan.steps - (size_t)w->record[e].length;
   return sum;
 }
 
 /* Moves the rows together; returns the bytes of the record. */
 static size_t close_record(const hvi_runner *r, const worker *w) {
-  if (r->plan.keep == HVI_KEEP_RETURNS) return w->count * sizeof(hvi_return);
-  const head *h = w->record;
   unsigned char *end = row_of(r, w, 0, 0);
   for (size_t e = 0; e < w->count; e++) {
-    const size_t bytes = (size_t)h->length[e] * r->row_bytes;
+    const size_t bytes = (size_t)w->record[e].length * r->row_bytes;
     memmove(end, row_of(r, w, e, 0), bytes);
     end += bytes;
   }
@@ -309,15 +315,16 @@ static hvi_status run_group(void *context, size_t number, size_t thread, hvi_err
   const hvi_rollout_plan *p = &r->plan;
   hvi_journal *journal = r->run->journal;
   worker *w = &r->workers[thread];
-  if (is_idle(r, number)) return HVI_OK;
+  pthread_mutex_lock(&r->run->lock);
+  const bool idle = r->run->stopped || enough(r->run, p, &r->whole, &r->rows);
+  pthread_mutex_unlock(&r->run->lock);
+  if (idle || in_journal(r->run, p, number)) return HVI_OK;
   w->first = r->first + number * p->group;
   w->count = group_size(p, number);
-  w->record = r->records + (journal ? thread : number) * r->record_bytes;
-  memset(w->record, 0, p->keep == HVI_KEEP_RETURNS ? w->count * sizeof(hvi_return) : sizeof(head));
-  bool whole = false;
-  const hvi_status status = simulate(r, w, &whole, err);
-  if (status || !whole) return status;
-  if (p->keep == HVI_KEEP_RETURNS) advance(r->run, 0, steps_spared(r, w));
+  w->record = record_of(r, journal ? thread : number);
+  memset(w->record, 0, p->group * sizeof *w->record);
+  HVI_TRY(simulate(r, w, err));
+  if (!advance(r->run, 0, p->rows ? 0 : steps_spared(r, w))) return HVI_OK;
   const size_t bytes = close_record(r, w);
   return journal ? hvi_journal_append(journal, p->kind, number, w->record, bytes, err) : HVI_OK;
 }
@@ -327,43 +334,27 @@ hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_erro
   return hvi_parallel_run(groups, r->threads, run_group, r, err);
 }
 
-/* The record of a group in memory, the first `size` bytes of it read from the journal. */
-static hvi_status load(hvi_runner *r, size_t group, size_t size, const void **record,
-                       hvi_error *err) {
+hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *group, hvi_error *err) {
+  const hvi_rollout_plan *p = &r->plan;
   hvi_journal *journal = r->run->journal;
-  *record = journal ? r->records : r->records + group * r->record_bytes;
-  return journal ? hvi_journal_read(journal, r->plan.kind, group, r->records, size, err) : HVI_OK;
-}
-
-hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err) {
-  hvi_journal *journal = r->run->journal;
-  size_t size = 0, there = 0;
-  const void *record;
+  hvi_return *record = record_of(r, journal ? 0 : number);
+  const size_t head = p->group * sizeof *record;
+  size_t size = 0;
   if (journal) {
-    hvi_journal_has(journal, r->plan.kind, group, &size);
-    there = rows_in(&r->plan, r->row_bytes, size);
-    if (there == 0) size = SIZE_MAX; /* the journal complains */
+    hvi_journal_has(journal, p->kind, number, &size);
+    if (size < head || size > r->record_bytes) size = SIZE_MAX; /* the journal complains */
+    HVI_TRY(hvi_journal_read(journal, p->kind, number, record, size, err));
   }
-  HVI_TRY(load(r, group, size, &record, err));
-  const head *h = record;
-  *rows = (hvi_rollout_rows){.broken = (size_t)h->broken, .data = h + 1};
+  *group = (hvi_rollout_group){
+      .episodes = record, .count = group_size(p, number), .data = record + p->group};
   bool whole = true;
-  for (size_t e = 0; e < HVI_ROLLOUT_GROUP; e++) {
-    whole = whole && h->length[e] <= r->plan.steps;
-    rows->length[e] = (size_t)h->length[e];
-    rows->count += rows->length[e];
+  for (size_t e = 0; e < group->count; e++) {
+    whole = whole && record[e].length >= 0.0 && record[e].length <= (double)p->steps;
+    group->rows += whole ? (size_t)record[e].length : 0;
+    group->broken += record[e].broken != 0.0;
   }
-  if (whole && (!journal || rows->count == there)) return HVI_OK;
-  return hvi_error_input(err, "group %zu of the partial file is not whole", group);
-}
-
-hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
-                               size_t *count, hvi_error *err) {
-  const void *record;
-  *count = group_size(&r->plan, group);
-  const hvi_status status = load(r, group, *count * sizeof **outcomes, &record, err);
-  *outcomes = record;
-  return status;
+  if (whole && (!journal || head + group->rows * r->row_bytes == size)) return HVI_OK;
+  return hvi_error_input(err, "group %zu of the partial file is not whole", number);
 }
 
 /* Threads and memory */
@@ -373,56 +364,38 @@ static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
   const size_t width = r->plan.width;
   w->slots = hvi_alloc(width, sizeof *w->slots);
   w->policy_rng = hvi_alloc(width, sizeof *w->policy_rng);
-  w->obs = hvi_alloc_doubles(width * env->obs);
-  w->action = hvi_alloc_doubles(width * env->act);
-  w->next = hvi_alloc_doubles(env->obs);
+  w->obs = hvi_alloc_doubles(width * (env->obs + env->act) + env->obs);
   w->scratch = hvi_alloc(hvi_policy_scratch(r->run->policy, width), sizeof *w->scratch);
-  if (!w->slots || !w->policy_rng || !w->obs || !w->action || !w->next || !w->scratch)
+  if (!w->slots || !w->policy_rng || !w->obs || !w->scratch)
     return hvi_error_memory(err, "roll-outs");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < width && !status; i++) status = hvi_env_clone(env, &w->slots[i].env, err);
-  return status;
-}
-
-/* Bytes of the largest record; false when they cannot be counted. */
-static bool size_record(hvi_runner *r) {
-  const hvi_rollout_plan *p = &r->plan;
-  size_t rows;
-  if (p->keep == HVI_KEEP_RETURNS)
-    return hvi_multiply_sizes(p->group, sizeof(hvi_return), &r->record_bytes);
-  r->row_bytes = row_bytes(p, r->run->env);
-  if (!hvi_multiply_sizes(p->steps, p->group * r->row_bytes, &rows)) return false;
-  r->record_bytes = sizeof(head) + rows;
-  return r->record_bytes >= rows;
-}
-
-static hvi_status fill(hvi_runner *r, size_t groups, hvi_error *err) {
-  if (!size_record(r)) return hvi_error_memory(err, "a group of roll-outs");
-  r->records = hvi_alloc(r->run->journal ? r->threads : groups, r->record_bytes);
-  r->workers = hvi_alloc(r->threads, sizeof *r->workers);
-  if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < r->threads && !status; i++) status = fill_worker(r, &r->workers[i], err);
-  return status;
+  w->action = w->obs + width * env->obs;
+  w->next = w->action + width * env->act;
+  for (size_t i = 0; i < width; i++) HVI_TRY(hvi_env_clone(env, &w->slots[i].env, err));
+  return HVI_OK;
 }
 
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                           size_t groups, hvi_error *err) {
   const size_t threads = hvi_rollout_threads(run->settings);
   *runner = NULL;
-  hvi_runner *r = hvi_alloc(1, sizeof *r);
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *r = hvi_alloc(1, sizeof *r);
   if (!r) return hvi_error_memory(err, "roll-outs");
   r->run = run;
   r->plan = *plan;
   if (!plan->width) r->plan.width = plan->group;
   if (!plan->noun) r->plan.noun = "episode";
   r->threads = threads < groups ? threads : groups;
-  const hvi_status status = fill(r, groups, err);
-  if (status) {
-    hvi_runner_free(r);
-    return status;
-  }
+  r->row_bytes = row_bytes(plan, run->env);
+  size_t rows; /* in bytes, which must be countable */
+  if (!hvi_multiply_sizes(plan->steps, r->row_bytes, &rows) || rows > SIZE_MAX / 2 ||
+      !hvi_multiply_sizes(plan->group, sizeof(hvi_return) + rows, &r->record_bytes))
+    return hvi_error_memory(err, "a group of roll-outs");
+  r->records = hvi_alloc(run->journal ? r->threads : groups, r->record_bytes);
+  r->workers = hvi_alloc(r->threads, sizeof *r->workers);
+  if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
+  for (size_t i = 0; i < r->threads; i++) HVI_TRY(fill_worker(r, &r->workers[i], err));
   *runner = r;
+  r = NULL;
   return HVI_OK;
 }
 
@@ -434,8 +407,6 @@ void hvi_runner_free(hvi_runner *r) {
     hvi_free(w->slots);
     hvi_free(w->policy_rng);
     hvi_free(w->obs);
-    hvi_free(w->action);
-    hvi_free(w->next);
     hvi_free(w->scratch);
   }
   hvi_free(r->workers);
@@ -443,52 +414,9 @@ void hvi_runner_free(hvi_runner *r) {
   hvi_free(r);
 }
 
-hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
-                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
-                           void *context, hvi_error *err) {
+hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_error *err) {
   const size_t groups = group_count(plan), likely = plan->rows / (plan->group * plan->steps) + 1;
-  hvi_runner *r;
-  hvi_status status = hvi_runner_new(&r, run, plan, plan->rows ? likely : groups, err);
-  if (!status) status = hvi_runner_run(r, 0, groups, err);
-  if (!status && !run->stopped) status = gather(context, r, err);
-  hvi_runner_free(r);
-  return status;
-}
-
-static hvi_status make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                       hvi_error *err) {
-  char lines[HVI_NOTES_LINES];
-  hvi_notes_lines(lines, notes);
-  hvi_notes_text(notes, "policy", run->settings->policy_name);
-  hvi_kept kept = {.kind = "run of roll-outs",
-                   .about = lines,
-                   .accept_other_bits = run->settings->accept_other_bits};
-  hvi_status status = hvi_journal_open(&run->journal, file->path, &kept,
-                                       (hvi_journal_rule)run->settings->partial, err);
-  hvi_notes_text(notes, "level", kept.levels);
-  if (!status) status = file->fill(file, run, notes, err);
-  if (status || run->stopped) return status;
-  return hvi_columns_write(file->path, file->set, file->columns, notes, err);
-}
-
-hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                            hvi_rollout_report *report, hvi_error *err) {
-  if (!file->path) return hvi_error_argument(err, "roll-outs need a file to write");
-  hvi_rollout_start(run);
-  hvi_status status = HVI_OK;
-  if (!hvi_columns_alloc(file->set, file->columns))
-    status = hvi_error_memory(err, file->columns->what);
-  if (!status) status = make(file, run, notes, err);
-  hvi_columns_free(file->set, file->columns);
-  hvi_rollout_end(run, report);
-  if (!run->journal) return status;
-  if (report) {
-    report->resumed = hvi_journal_kept(run->journal);
-    report->damaged = hvi_journal_damaged(run->journal);
-  }
-  if (status || run->stopped)
-    hvi_journal_close(run->journal);
-  else
-    hvi_journal_remove(run->journal);
-  return status;
+  HVI_TRY(hvi_runner_new(runner, run, plan, plan->rows ? likely : groups, err));
+  return hvi_runner_run(*runner, 0, groups, err);
 }

@@ -5,11 +5,12 @@
  * the generators (seed, env_stream, e) and (seed, policy_stream, e), and an action depends on its
  * own row alone, so an episode is the same in whatever company it runs.
  *
- * A group of episodes leaves one record: a row for every step, or an outcome for every episode.
+ * A group of episodes leaves one record: an outcome for every episode, and rows for their steps.
  * Records go to the journal of a run that makes a file, and stay in memory where there is none.
  */
 #pragma once
 
+#include "base/memory.h"
 #include "io/journal.h"
 #include "rl/columns.h"
 
@@ -17,11 +18,18 @@
 
 /* What is simulated, how far it has come, and whether it is to stop. */
 typedef struct hvi_rollout_run {
-  const hvi_env *env; /* these three are filled in by the caller */
+  const hvi_env *env;
   const hvi_policy *policy;
   const hvi_rollout_settings *settings;
-  hvi_journal *journal; /* NULL: records stay in memory */
+  hvi_rollout_report *report; /* or NULL */
   double started;
+  /* Where a file is made: */
+  const char *path;
+  void *set;
+  const hvi_columns *columns; /* of the set */
+  hvi_notes notes;            /* settings, and what came out */
+  hvi_journal *journal;       /* NULL: records stay in memory */
+  bool written;
   pthread_mutex_t lock; /* of what follows */
   size_t steps;         /* environment steps */
   size_t done;          /* of `total`, with those that turned out not to be needed */
@@ -29,20 +37,37 @@ typedef struct hvi_rollout_run {
   bool stopped;
 } hvi_rollout_run;
 
-/* There is an environment, a policy that fits it, and settings that make sense. */
-hvi_status hvi_rollout_check(const hvi_env *env, const hvi_policy *policy,
-                             const hvi_rollout_settings *s, hvi_error *err);
+/* Starts the clock if there is an environment, a policy that fits it, and settings that make sense:
+ * s is described by the table and begins with an hvi_rollout_settings. Clears the report. */
+hvi_status hvi_rollout_begin(hvi_rollout_run *run, const hvi_env *env, const hvi_policy *policy,
+                             const hvi_setting_table *table, const void *s,
+                             hvi_rollout_report *report, hvi_error *err);
+/* For a run that makes a file of a set whose sizes are filled in: takes memory for its columns and
+ * opens the journal, which another run with the same notes may have left. */
+hvi_status hvi_rollout_open(hvi_rollout_run *run, const char *path, void *set,
+                            const hvi_columns *columns, hvi_error *err);
+/* Writes the file, unless the run is stopped. */
+hvi_status hvi_rollout_write(hvi_rollout_run *run, hvi_error *err);
+/* Fills in the report, and frees. Fine on a run that has not begun. */
+void hvi_rollout_end(hvi_rollout_run *run);
 /* Threads that the settings ask for. */
 size_t hvi_rollout_threads(const hvi_rollout_settings *s);
 
-/* Starts the clock; fills in the report, which may be NULL. */
-void hvi_rollout_start(hvi_rollout_run *run);
-void hvi_rollout_end(hvi_rollout_run *run, hvi_rollout_report *report);
+/* The table and the defaults of the settings of a kind of roll-outs, from its rows. */
+#define HVI_ROLLOUT_SETTINGS(kind, rows)                                                           \
+  static const hvi_setting_table table = {#kind, sizeof(hvi_##kind##_settings), rows};             \
+  const hvi_setting_table *hvi_##kind##_table(void) { return &table; }                             \
+  hvi_##kind##_settings hvi_##kind##_defaults(void) {                                              \
+    hvi_##kind##_settings s = {.run = {.seed = 0}};                                                \
+    hvi_setting_defaults(&table, &s);                                                              \
+    hvi_setting_defaults(hvi_rollout_table(), &s.run);                                             \
+    return s;                                                                                      \
+  }
 
 typedef enum hvi_rollout_keep {
   HVI_KEEP_TRANSITIONS, /* rows of floats: obs, action, reward, next obs, terminated, truncated */
   HVI_KEEP_STATES,      /* rows of doubles: saved state and observation before the step */
-  HVI_KEEP_RETURNS      /* outcomes */
+  HVI_KEEP_RETURNS      /* no rows */
 } hvi_rollout_keep;
 
 /* Of an episode: sum of gamma^t reward_t, steps, and how it ended (1 or 0). */
@@ -50,7 +75,7 @@ typedef struct hvi_return {
   double total, length, terminated, broken;
 } hvi_return;
 
-/* Episodes of a group whose rows are kept. */
+/* Episodes of a group, as a rule. */
 enum { HVI_ROLLOUT_GROUP = 8 };
 
 typedef struct hvi_rollout_plan {
@@ -75,45 +100,26 @@ size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *plan
 
 typedef struct hvi_runner hvi_runner;
 
-/* Runs all episodes of a plan and hands the runner to `gather`, unless it was stopped. Fine then:
- * look at run->stopped. */
-hvi_status hvi_rollout_all(hvi_rollout_run *run, const hvi_rollout_plan *plan,
-                           hvi_status (*gather)(void *context, hvi_runner *r, hvi_error *err),
-                           void *context, hvi_error *err);
-
-/* A file that a run makes, with a journal on the way. */
-typedef struct hvi_rollout_file {
-  const char *path;
-  void *set; /* of columns; their memory is taken and given back here */
-  const hvi_columns *columns;
-  const void *settings;
-  /* Fills the set and adds notes on what came out. Fine when the run is stopped. */
-  hvi_status (*fill)(const struct hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                     hvi_error *err);
-} hvi_rollout_file;
-/* Notes are the settings, which a journal must share to be resumed. */
-hvi_status hvi_rollout_make(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                            hvi_rollout_report *report, hvi_error *err);
+/* A runner that has run all episodes of a plan, or was stopped: look at run->stopped. */
+hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
+                           hvi_error *err);
 
 /* What is below is for those who run some groups at a time. Threads with their environments for
  * `groups` groups, and memory for as many records where no journal takes them. */
 hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                           size_t groups, hvi_error *err);
 void hvi_runner_free(hvi_runner *r);
+HVI_RELEASE(hvi_runner)
 /* Runs groups 0 .. groups-1, the first of which begins with episode `first`; those that the journal
  * has are not run again, and no more than give plan.rows without a gap. An error: numbers beyond
  * those of a float. */
 hvi_status hvi_runner_run(hvi_runner *r, uint64_t first, size_t groups, hvi_error *err);
 
-/* Rows of a group, episode by episode. */
-typedef struct hvi_rollout_rows {
-  size_t length[HVI_ROLLOUT_GROUP]; /* rows of each episode */
-  size_t broken;                    /* episodes that a failed simulation ended */
-  size_t count;
-  const void *data; /* [count] rows; the next read may overwrite them */
-} hvi_rollout_rows;
-
-/* What a group that was run has left behind. */
-hvi_status hvi_runner_rows(hvi_runner *r, size_t group, hvi_rollout_rows *rows, hvi_error *err);
-hvi_status hvi_runner_outcomes(hvi_runner *r, size_t group, const hvi_return **outcomes,
-                               size_t *count, hvi_error *err);
+/* What a group that was run has left behind; the next read may overwrite it. */
+typedef struct hvi_rollout_group {
+  const hvi_return *episodes; /* [count] */
+  size_t count, broken;       /* of which a failed simulation ended so many */
+  size_t rows;                /* the steps of all */
+  const void *data;           /* [rows], episode by episode */
+} hvi_rollout_group;
+hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *group, hvi_error *err);

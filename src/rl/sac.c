@@ -11,6 +11,8 @@
 
 #include <hvi/version.h>
 
+HVI_RELEASE(hvi_sac)
+
 enum { MOST_HIDDEN = sizeof((hvi_sac_settings){0}.hidden) / sizeof(size_t) };
 
 #define AT(member) .offset = offsetof(hvi_sac_settings, member)
@@ -76,7 +78,7 @@ static void take_critic(hvi_arena *arena, hvi_sac_critic *c, const hvi_sac *sac)
   c->q = take(arena, sac->settings.batch);
 }
 
-/* All arrays but the replay buffer's. Called twice: to count, and to take. */
+/* All arrays but the buffer's. Called twice: to count, and to take. */
 static void take_all(hvi_sac *sac, hvi_arena *arena) {
   const size_t n = sac->settings.batch, act = sac->act;
   const size_t slices = (n + HVI_NET_ROWS - 1) / HVI_NET_ROWS;
@@ -92,12 +94,8 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
   b->future = take(arena, n);
   b->index = (uint32_t *)(void *)take(arena, n);
   sac->y = take(arena, n);
-  sac->squash = (hvi_squash){.act = act,
-                             .kernels = actor->kernels,
-                             .scale = sac->policy->scale,
-                             .shift = sac->policy->shift};
   float *squash = take(arena, hvi_squash_size(n, act));
-  if (squash) hvi_squash_bind(&sac->squash, squash, n);
+  if (squash) hvi_squash_bind(&sac->squash, sac->policy, squash, n);
   sac->trace_size = hvi_net_aligned(hvi_net_trace(actor, HVI_NET_ROWS));
   sac->traces = take(arena, slices * sac->trace_size);
   sac->deltas = take(arena, sac->trace_size);
@@ -106,10 +104,20 @@ static void take_all(hvi_sac *sac, hvi_arena *arena) {
   sac->now = hvi_arena_take(arena, sac->obs);
   sac->next = hvi_arena_take(arena, sac->obs);
   sac->action = hvi_arena_take(arena, act);
+  sac->world = hvi_arena_take(arena, sac->env->state);
   sac->scratch = take(arena, hvi_policy_scratch(sac->policy, 1));
 }
 
+/* The networks, and memory for all. */
 static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
+  const hvi_sac_settings *s = &sac->settings;
+  size_t widths[MOST_HIDDEN + 1];
+  memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
+  widths[s->hidden_count] = 1;
+  const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
+                               HVI_IDENTITY};
+  HVI_TRY(hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, err));
+  HVI_TRY(hvi_net_new(&sac->critic_net, &critic, err));
   hvi_arena arena = {0};
   take_all(sac, &arena);
   arena.size = arena.used;
@@ -118,37 +126,25 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   if (!arena.base) return hvi_error_memory(err, "the trainer");
   arena.used = 0;
   take_all(sac, &arena);
-  return hvi_sac_replay_new(&sac->replay, sac->obs, sac->act, sac->settings.buffer, err);
-}
-
-static hvi_status make_nets(hvi_sac *sac, hvi_error *err) {
-  const hvi_sac_settings *s = &sac->settings;
-  size_t widths[sizeof s->hidden / sizeof *s->hidden + 1];
-  memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
-  widths[s->hidden_count] = 1;
-  const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
-                               HVI_IDENTITY};
-  const hvi_status status =
-      hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, err);
-  return status ? status : hvi_net_new(&sac->critic_net, &critic, err);
-}
-
-static void start_learner(hvi_sac_learner *l, hvi_rng *rng) {
-  hvi_net_init_kaiming(l->net, l->weights, rng);
-  hvi_net_prepare(l->net, l->weights);
+  sac->row = 2 * sac->obs + sac->act + 2;
+  sac->block_count = (s->buffer + HVI_SAC_BLOCK - 1) / HVI_SAC_BLOCK;
+  sac->blocks = hvi_alloc(sac->block_count, sizeof *sac->blocks);
+  return sac->blocks ? HVI_OK : hvi_error_memory(err, "the replay buffer");
 }
 
 /* Weights, generators and the first episode. */
 static void start(hvi_sac *sac) {
   const uint64_t seed = sac->settings.seed;
   for (size_t i = 0; i < 2; i++) {
-    hvi_sac_critic *c = &sac->critics[i];
     hvi_rng rng = hvi_rng_new(seed, "sac critic", i);
-    start_learner(&c->learner, &rng);
-    memcpy(c->target, c->learner.weights, sac->critic_net->weights * sizeof *c->target);
+    float *weights = sac->critics[i].learner.weights;
+    hvi_net_init_kaiming(sac->critic_net, weights, &rng);
+    hvi_net_prepare(sac->critic_net, weights);
+    memcpy(sac->critics[i].target, weights, sac->critic_net->weights * sizeof *weights);
   }
   hvi_rng rng = hvi_rng_new(seed, "sac actor", 0);
-  start_learner(&sac->actor, &rng);
+  hvi_net_init_kaiming(sac->actor.net, sac->actor.weights, &rng);
+  hvi_net_prepare(sac->actor.net, sac->actor.weights);
   sac->generators = (hvi_sac_generators){.acting = hvi_rng_new(seed, "sac acting", 0),
                                          .world = hvi_rng_new(seed, "sac world", 0),
                                          .rows = hvi_rng_new(seed, "sac rows", 0),
@@ -159,9 +155,8 @@ static void start(hvi_sac *sac) {
   }
   sac->target_entropy =
       isnan(sac->settings.target_entropy) ? -(float)sac->act : (float)sac->settings.target_entropy;
-  sac->numbers.last_return = NAN;
-  sac->numbers.critic_loss = sac->numbers.actor_loss = NAN;
-  sac->numbers.entropy = sac->numbers.q_mean = NAN;
+  sac->numbers = (hvi_sac_numbers){
+      .last_return = NAN, .critic_loss = NAN, .actor_loss = NAN, .entropy = NAN, .q_mean = NAN};
   hvi_env_reset(sac->env, &sac->generators.world);
   hvi_env_observe(sac->env, sac->now);
 }
@@ -169,33 +164,30 @@ static void start(hvi_sac *sac) {
 hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings *s,
                        hvi_error *err) {
   *out = NULL;
-  HVI_TRY(hvi_setting_check(hvi_sac_table(), s, err));
+  HVI_TRY(hvi_setting_check(&table, s, err));
   if (!isfinite(env->low) || !isfinite(env->high)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "SAC needs actions within a range, and those of '%s' have none",
                          env->name);
   }
-  hvi_sac *sac = hvi_alloc(1, sizeof *sac);
+  HVI_OWN_BY(hvi_sac_release) hvi_sac *sac = hvi_alloc(1, sizeof *sac);
   if (!sac) return hvi_error_memory(err, "the trainer");
   sac->settings = *s;
   hvi_levels_add(sac->levels, NULL);
   sac->obs = env->obs;
   sac->act = env->act;
-  hvi_status status = hvi_env_clone(env, &sac->env, err);
-  if (!status) status = make_nets(sac, err);
-  if (!status) status = allocate(sac, err);
-  if (status) {
-    hvi_sac_free(sac);
-    return status;
-  }
+  HVI_TRY(hvi_env_clone(env, &sac->env, err));
+  HVI_TRY(allocate(sac, err));
   start(sac);
   *out = sac;
+  sac = NULL;
   return HVI_OK;
 }
 
 void hvi_sac_free(hvi_sac *sac) {
   if (!sac) return;
-  hvi_sac_replay_free(&sac->replay);
+  for (size_t i = 0; sac->blocks && i < sac->block_count; i++) hvi_free(sac->blocks[i]);
+  hvi_free(sac->blocks);
   hvi_policy_free(sac->policy);
   hvi_net_free(sac->critic_net);
   hvi_env_free(sac->env);
@@ -206,9 +198,43 @@ void hvi_sac_free(hvi_sac *sac) {
 hvi_status hvi_sac_set_threads(hvi_sac *sac, size_t threads, hvi_error *err) {
   hvi_sac_settings s = sac->settings;
   s.threads = threads;
-  const hvi_status status = hvi_setting_check(hvi_sac_table(), &s, err);
-  if (!status) sac->settings = s;
-  return status;
+  HVI_TRY(hvi_setting_check(&table, &s, err));
+  sac->settings = s;
+  return HVI_OK;
+}
+
+hvi_status hvi_sac_reserve(hvi_sac *sac, size_t count, hvi_error *err) {
+  for (size_t i = 0; i * HVI_SAC_BLOCK < count; i++) {
+    if (sac->blocks[i]) continue;
+    const size_t left = sac->settings.buffer - i * HVI_SAC_BLOCK;
+    const size_t rows = left < HVI_SAC_BLOCK ? left : HVI_SAC_BLOCK;
+    sac->blocks[i] = hvi_alloc(rows * sac->row, sizeof **sac->blocks);
+    if (!sac->blocks[i]) {
+      return hvi_error_set(err, HVI_ERROR_MEMORY,
+                           "no memory for %zu transitions; choose a smaller replay buffer",
+                           (i + 1) * HVI_SAC_BLOCK);
+    }
+  }
+  return HVI_OK;
+}
+
+float *hvi_sac_row(const hvi_sac *sac, size_t i) {
+  return sac->blocks[i / HVI_SAC_BLOCK] + i % HVI_SAC_BLOCK * sac->row;
+}
+
+hvi_status hvi_sac_add(hvi_sac *sac, const double *obs, const double *action, double reward,
+                       const double *next, bool terminated, hvi_error *err) {
+  hvi_sac_counts *c = &sac->counts;
+  if (!sac->blocks[c->place / HVI_SAC_BLOCK]) HVI_TRY(hvi_sac_reserve(sac, c->place + 1, err));
+  float *to = hvi_sac_row(sac, c->place);
+  for (size_t i = 0; i < sac->obs; i++) *to++ = (float)obs[i];
+  for (size_t i = 0; i < sac->act; i++) *to++ = (float)action[i];
+  *to++ = (float)reward;
+  for (size_t i = 0; i < sac->obs; i++) *to++ = (float)next[i];
+  *to = terminated ? 0.0F : 1.0F;
+  c->place = (c->place + 1) % sac->settings.buffer;
+  if (c->stored < sac->settings.buffer) c->stored++;
+  return HVI_OK;
 }
 
 static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
@@ -224,18 +250,9 @@ static hvi_status update(hvi_sac *sac, bool actor_too, hvi_error *err) {
 }
 
 hvi_status hvi_sac_update(hvi_sac *sac, hvi_error *err) {
-  if (sac->replay.count == 0)
+  if (sac->counts.stored == 0)
     return hvi_error_argument(err, "an update needs transitions in the buffer");
   return update(sac, sac->counts.updates % sac->settings.delay == 0, err);
-}
-
-static void choose_action(hvi_sac *sac) {
-  hvi_rng *rng = &sac->generators.acting;
-  if (sac->counts.step < sac->settings.start) {
-    hvi_rng_fill_uniform(rng, sac->env->low, sac->env->high, sac->act, sac->action);
-    return;
-  }
-  hvi_policy_act(sac->policy, sac->scratch, 1, sac->now, rng, sac->action);
 }
 
 static void finish_episode(hvi_sac *sac) {
@@ -260,8 +277,7 @@ static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
   if (!t.broken) {
     hvi_env_observe(sac->env, sac->next);
     sac->numbers.episode_return += t.reward;
-    status = hvi_sac_replay_add(&sac->replay, sac->now, sac->action, t.reward, sac->next,
-                                t.terminated, err);
+    status = hvi_sac_add(sac, sac->now, sac->action, t.reward, sac->next, t.terminated, err);
   }
   if (t.terminated || t.truncated || t.broken)
     finish_episode(sac);
@@ -272,12 +288,15 @@ static hvi_status step_env(hvi_sac *sac, hvi_error *err) {
 
 hvi_status hvi_sac_step(hvi_sac *sac, hvi_error *err) {
   const size_t t = sac->counts.step;
-  choose_action(sac);
-  hvi_status status = step_env(sac, err);
+  hvi_rng *rng = &sac->generators.acting;
+  if (t < sac->settings.start)
+    hvi_rng_fill_uniform(rng, sac->env->low, sac->env->high, sac->act, sac->action);
+  else
+    hvi_policy_act(sac->policy, sac->scratch, 1, sac->now, rng, sac->action);
+  const hvi_status status = step_env(sac, err);
   sac->counts.step++;
-  if (!status && t > sac->settings.start && sac->replay.count > 0)
-    status = update(sac, t % sac->settings.delay == 0, err);
-  return status;
+  if (status || t <= sac->settings.start || sac->counts.stored == 0) return status;
+  return update(sac, t % sac->settings.delay == 0, err);
 }
 
 /* In the order of time, so that it does not matter where the ring begins. */
@@ -321,17 +340,12 @@ static hvi_status add_notes(hvi_policy *p, const hvi_sac *sac, hvi_error *err) {
 
 hvi_status hvi_sac_policy(const hvi_sac *sac, hvi_policy **out, hvi_error *err) {
   const hvi_sac_settings *s = &sac->settings;
-  hvi_policy *p = NULL;
   *out = NULL;
-  hvi_status status = hvi_policy_actor(&p, sac->obs, sac->act, s->hidden_count, s->hidden, err);
-  if (!status) status = add_notes(p, sac, err);
-  if (status) {
-    hvi_policy_free(p);
-    return status;
-  }
-  memcpy(p->weights, sac->policy->weights, p->net->weights * sizeof *p->weights);
-  memcpy(p->scale, sac->policy->scale, sac->act * sizeof *p->scale);
-  memcpy(p->shift, sac->policy->shift, sac->act * sizeof *p->shift);
+  HVI_OWN_BY(hvi_policy_release) hvi_policy *p = NULL;
+  HVI_TRY(hvi_policy_actor(&p, sac->obs, sac->act, s->hidden_count, s->hidden, err));
+  HVI_TRY(add_notes(p, sac, err));
+  memcpy(p->weights, sac->policy->weights, (p->net->weights + 2 * p->act) * sizeof *p->weights);
   *out = p;
+  p = NULL;
   return HVI_OK;
 }

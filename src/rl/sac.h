@@ -9,7 +9,7 @@
 enum { HVI_SAC_RECENT = 10 };
 
 /*
- * The replay buffer: the last `capacity` transitions, one record of floats each,
+ * The replay buffer holds the last `settings.buffer` transitions, a row of floats each,
  *
  *   obs | action | reward | next obs | 1 where the next state has a future, 0 where it ended
  *
@@ -17,13 +17,6 @@ enum { HVI_SAC_RECENT = 10 };
  * fills, so a short run stays small.
  */
 enum { HVI_SAC_BLOCK = 16384 }; /* rows */
-
-typedef struct hvi_sac_replay {
-  size_t obs, act, row; /* row: floats of a record */
-  size_t capacity, count, next;
-  size_t block_count;
-  float **blocks; /* [block_count], NULL where not reached yet */
-} hvi_sac_replay;
 
 /* A batch, laid out for the networks: x and next are [rows][x_row], obs first and then an action
  * (which is for others to fill in in `next`). */
@@ -34,23 +27,11 @@ typedef struct hvi_sac_batch {
   uint32_t *index;        /* [rows] of the buffer */
 } hvi_sac_batch;
 
-hvi_status hvi_sac_replay_new(hvi_sac_replay *r, size_t obs, size_t act, size_t capacity,
-                              hvi_error *err);
-void hvi_sac_replay_free(hvi_sac_replay *r);
-/* Makes sure that rows 0 .. count - 1 have memory. */
-hvi_status hvi_sac_replay_reserve(hvi_sac_replay *r, size_t count, hvi_error *err);
-float *hvi_sac_replay_row(const hvi_sac_replay *r, size_t i);
-hvi_status hvi_sac_replay_add(hvi_sac_replay *r, const double *obs, const double *action,
-                              double reward, const double *next, bool terminated, hvi_error *err);
-/* Draws rows uniformly, with replacement. */
-void hvi_sac_replay_draw(const hvi_sac_replay *r, hvi_sac_batch *batch, size_t rows, hvi_rng *rng);
-
 /* A network that Adam moves. */
 typedef struct hvi_sac_learner {
   const hvi_net *net;
   float *weights;               /* [net->weights], parameters first */
   float *grad, *first, *second; /* [net->dim] */
-  size_t steps;
 } hvi_sac_learner;
 
 /* One of the twins: everything that its thread writes. Traces are of a slice of the batch. */
@@ -75,6 +56,8 @@ typedef struct hvi_sac_generators {
 
 /* Whole numbers and reals that go on, in the order of a checkpoint. */
 typedef struct hvi_sac_counts {
+  size_t actor_steps, critic_steps[2], alpha_steps; /* of Adam */
+  size_t stored, place; /* rows in the buffer; where the next one goes */
   size_t step, updates, episodes, length, last_length, recent_count;
 } hvi_sac_counts;
 
@@ -86,7 +69,6 @@ typedef struct hvi_sac_numbers {
 /* log alpha, which Adam moves too. */
 typedef struct hvi_sac_temperature {
   float log_alpha, first, second;
-  size_t steps;
 } hvi_sac_temperature;
 
 struct hvi_sac {
@@ -101,7 +83,8 @@ struct hvi_sac {
   hvi_sac_temperature temperature;
   float target_entropy;
 
-  hvi_sac_replay replay;
+  float **blocks;          /* [block_count] of the buffer, NULL where not reached yet */
+  size_t block_count, row; /* row: floats of a transition */
   hvi_sac_batch batch;
   float *y; /* [batch] what the critics are fitted to */
 
@@ -114,6 +97,7 @@ struct hvi_sac {
   float *dhead;      /* [batch][2 act] */
 
   double *now, *next, *action; /* [obs], [obs], [act] in the environment */
+  double *world;               /* [env->state] for a checkpoint */
   float *scratch;              /* for acting */
   hvi_sac_generators generators;
   hvi_sac_counts counts;
@@ -121,16 +105,17 @@ struct hvi_sac {
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
 
+/* Makes sure that rows 0 .. count - 1 of the buffer have memory. */
+hvi_status hvi_sac_reserve(hvi_sac *sac, size_t count, hvi_error *err);
+float *hvi_sac_row(const hvi_sac *sac, size_t i);
+hvi_status hvi_sac_add(hvi_sac *sac, const double *obs, const double *action, double reward,
+                       const double *next, bool terminated, hvi_error *err);
+
 /* exp(log alpha), or the fixed one. */
 float hvi_sac_alpha(const hvi_sac *sac);
 
-/* What follows the transitions of a batch: arrays of its length. */
-typedef struct hvi_sac_outlook {
-  const float *reward, *future, *q1, *q2, *log_prob;
-} hvi_sac_outlook;
-
-/* y[n] = reward + gamma future (min(q1, q2) - alpha log_prob) */
-void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const hvi_sac_outlook *o);
+/* y = reward + gamma future (min(q1, q2) - alpha log_prob) */
+void hvi_sac_targets(hvi_sac *sac);
 
 /* A step of the critics on a batch that is drawn, and of the actor on the same one. */
 void hvi_sac_update_critics(hvi_sac *sac);

@@ -22,10 +22,44 @@
 
 static const double BETA1 = 0.9, BETA2 = 0.999, EPSILON = 1e-8;
 
-/* Networks see a batch in slices: the rows of the one that begins at row `at`. */
-static size_t slice_rows(const hvi_sac *sac, size_t at) {
+/* How many rows ahead of the copy their cache lines are asked for. */
+enum { AHEAD = 12, LINE_FLOATS = 16 };
+
+static void ask_for(const hvi_sac *sac, size_t i) {
+  const float *row = hvi_sac_row(sac, i);
+  for (size_t at = 0; at < sac->row; at += LINE_FLOATS) __builtin_prefetch(row + at);
+  __builtin_prefetch(row + sac->row - 1);
+}
+
+/* Draws a batch uniformly, with replacement. */
+static void draw(hvi_sac *sac) {
+  const hvi_sac_batch *b = &sac->batch;
+  const size_t n = sac->settings.batch, pair = sac->obs + sac->act;
+  for (size_t i = 0; i < n; i++)
+    b->index[i] =
+        (uint32_t)((uint64_t)hvi_rng_u32(&sac->generators.rows) * sac->counts.stored >> 32);
+  for (size_t i = 0; i < n && i < AHEAD; i++) ask_for(sac, b->index[i]);
+  for (size_t i = 0; i < n; i++) {
+    if (i + AHEAD < n) ask_for(sac, b->index[i + AHEAD]);
+    const float *row = hvi_sac_row(sac, b->index[i]);
+    memcpy(b->x + i * b->x_row, row, pair * sizeof *row);
+    b->reward[i] = row[pair];
+    memcpy(b->next + i * b->x_row, row + pair + 1, sac->obs * sizeof *row);
+    b->future[i] = row[sac->row - 1];
+  }
+}
+
+/* Networks see a batch in slices, each under both critics; `next`: in the states that follow, under
+ * the slow copies. */
+typedef struct slice {
+  hvi_sac *sac;
+  bool next;
+  size_t at, rows;
+} slice;
+
+static slice slice_at(hvi_sac *sac, size_t at, bool next) {
   const size_t left = sac->settings.batch - at;
-  return left < HVI_NET_ROWS ? left : HVI_NET_ROWS;
+  return (slice){sac, next, at, left < HVI_NET_ROWS ? left : HVI_NET_ROWS};
 }
 
 float hvi_sac_alpha(const hvi_sac *sac) {
@@ -44,9 +78,9 @@ static hvi_adam_step adam_step(double lr, size_t steps) {
 }
 
 /* One Adam step of a learner from its gradient. */
-static void learn(hvi_sac_learner *l, double lr) {
+static void learn(hvi_sac_learner *l, double lr, size_t steps) {
   const hvi_net *net = l->net;
-  const hvi_adam_step s = adam_step(lr, ++l->steps);
+  const hvi_adam_step s = adam_step(lr, steps);
   net->kernels->adam(l->weights, l->first, l->second, l->grad, net->dim, &s);
   hvi_net_prepare(net, l->weights);
 }
@@ -59,11 +93,8 @@ static void sample(hvi_sac *sac, const float *x, bool fresh, float *action) {
   const size_t n = sac->settings.batch;
   float *trace = sac->traces;
   for (size_t at = 0; at < n; at += HVI_NET_ROWS, trace += sac->trace_size) {
-    const size_t rows = slice_rows(sac, at);
-    if (!fresh) {
-      hvi_net_forward(net, sac->actor.weights, rows, x + at * sac->batch.x_row, sac->batch.x_row,
-                      trace);
-    }
+    const size_t rows = slice_at(sac, at, false).rows, x_row = sac->batch.x_row;
+    if (!fresh) hvi_net_forward(net, sac->actor.weights, rows, x + at * x_row, x_row, trace);
     hvi_squash_read(&sac->squash, hvi_net_output(net, trace, rows, net->layer_count - 1), at, rows);
   }
   net->kernels->normals(sac->squash.noise, n * sac->act, &sac->generators.noise);
@@ -71,37 +102,34 @@ static void sample(hvi_sac *sac, const float *x, bool fresh, float *action) {
   hvi_squash_log_prob(&sac->squash, n);
 }
 
-/* q[at ..] of a slice = Q(x) under these weights; the trace stays. */
-static void judge(hvi_sac *sac, hvi_sac_critic *c, const float *weights, const float *x, size_t at,
-                  size_t rows) {
-  const hvi_net *net = sac->critic_net;
-  hvi_net_forward(net, weights, rows, x + at * sac->batch.x_row, sac->batch.x_row, c->trace);
-  memcpy(c->q + at, hvi_net_output(net, c->trace, rows, net->layer_count - 1), rows * sizeof *c->q);
-}
-
-static hvi_status judge_next(void *context, size_t side, size_t worker, hvi_error *err) {
+/* A critic's q of a slice; the trace stays. */
+static hvi_status judge(void *context, size_t side, size_t worker, hvi_error *err) {
   (void)worker, (void)err;
-  hvi_sac *sac = context;
-  hvi_sac_critic *c = &sac->critics[side];
-  for (size_t at = 0; at < sac->settings.batch; at += HVI_NET_ROWS)
-    judge(sac, c, c->target, sac->batch.next, at, slice_rows(sac, at));
+  const slice *s = context;
+  const hvi_net *net = s->sac->critic_net;
+  const hvi_sac_batch *b = &s->sac->batch;
+  hvi_sac_critic *c = &s->sac->critics[side];
+  const float *weights = s->next ? c->target : c->learner.weights, *x = s->next ? b->next : b->x;
+  hvi_net_forward(net, weights, s->rows, x + s->at * b->x_row, b->x_row, c->trace);
+  memcpy(c->q + s->at, hvi_net_output(net, c->trace, s->rows, net->layer_count - 1),
+         s->rows * sizeof *c->q);
   return HVI_OK;
 }
 
-static void add_gradient(hvi_sac *sac, hvi_sac_critic *c, size_t at, size_t rows) {
+static void add_gradient(const slice *s, hvi_sac_critic *c) {
+  const hvi_sac *sac = s->sac;
   const float share = 2.0F / (float)sac->settings.batch;
-  for (size_t i = 0; i < rows; i++) {
-    const float error = c->q[at + i] - sac->y[at + i];
+  for (size_t i = 0; i < s->rows; i++) {
+    const float error = c->q[s->at + i] - sac->y[s->at + i];
     c->pull[i] = share * error;
     c->loss += (double)error * (double)error;
   }
   const hvi_net_pull pull = {.dy = c->pull, .deltas = c->deltas, .grad = c->learner.grad};
-  hvi_net_backward(sac->critic_net, c->learner.weights, rows, sac->batch.x + at * sac->batch.x_row,
-                   sac->batch.x_row, c->trace, &pull);
+  hvi_net_backward(sac->critic_net, c->learner.weights, s->rows,
+                   sac->batch.x + s->at * sac->batch.x_row, sac->batch.x_row, c->trace, &pull);
 }
 
 static hvi_status fit(void *context, size_t side, size_t worker, hvi_error *err) {
-  (void)worker, (void)err;
   hvi_sac *sac = context;
   const hvi_net *net = sac->critic_net;
   hvi_sac_critic *c = &sac->critics[side];
@@ -109,31 +137,35 @@ static hvi_status fit(void *context, size_t side, size_t worker, hvi_error *err)
   c->loss = 0.0;
   memset(l->grad, 0, net->dim * sizeof *l->grad);
   for (size_t at = 0; at < sac->settings.batch; at += HVI_NET_ROWS) {
-    const size_t rows = slice_rows(sac, at);
-    judge(sac, c, l->weights, sac->batch.x, at, rows);
-    add_gradient(sac, c, at, rows);
+    slice s = slice_at(sac, at, false);
+    judge(&s, side, worker, err);
+    add_gradient(&s, c);
   }
-  learn(l, sac->settings.critic_lr);
+  learn(l, sac->settings.critic_lr, ++sac->counts.critic_steps[side]);
   net->kernels->follow(c->target, l->weights, net->dim, (float)sac->settings.tau);
   hvi_net_prepare(net, c->target);
   return HVI_OK;
 }
 
-void hvi_sac_targets(float *y, size_t n, float gamma, float alpha, const hvi_sac_outlook *o) {
-  for (size_t i = 0; i < n; i++) {
-    const float least = o->q1[i] <= o->q2[i] ? o->q1[i] : o->q2[i];
-    y[i] = o->reward[i] + gamma * o->future[i] * (least - alpha * o->log_prob[i]);
+void hvi_sac_targets(hvi_sac *sac) {
+  const float gamma = (float)sac->settings.gamma, alpha = hvi_sac_alpha(sac);
+  const float *q1 = sac->critics[0].q, *q2 = sac->critics[1].q;
+  for (size_t i = 0; i < sac->settings.batch; i++) {
+    const float least = q1[i] <= q2[i] ? q1[i] : q2[i];
+    sac->y[i] = sac->batch.reward[i] +
+                gamma * sac->batch.future[i] * (least - alpha * sac->squash.log_prob[i]);
   }
 }
 
 void hvi_sac_update_critics(hvi_sac *sac) {
   const size_t n = sac->settings.batch;
-  hvi_sac_replay_draw(&sac->replay, &sac->batch, n, &sac->generators.rows);
+  draw(sac);
   sample(sac, sac->batch.next, false, sac->batch.next + sac->obs);
-  hvi_parallel_run(2, sac->settings.threads, judge_next, sac, NULL);
-  const hvi_sac_outlook outlook = {sac->batch.reward, sac->batch.future, sac->critics[0].q,
-                                   sac->critics[1].q, sac->squash.log_prob};
-  hvi_sac_targets(sac->y, n, (float)sac->settings.gamma, hvi_sac_alpha(sac), &outlook);
+  for (size_t at = 0; at < n; at += HVI_NET_ROWS) {
+    slice s = slice_at(sac, at, true);
+    hvi_parallel_run(2, sac->settings.threads, judge, &s, NULL);
+  }
+  hvi_sac_targets(sac);
   hvi_parallel_run(2, sac->settings.threads, fit, sac, NULL);
   double q_sum = 0.0;
   for (size_t i = 0; i < n; i++) q_sum += (double)sac->critics[0].q[i];
@@ -142,74 +174,36 @@ void hvi_sac_update_critics(hvi_sac *sac) {
   sac->traces_fresh = false;
 }
 
-/* A slice of the batch, under both critics. */
-typedef struct slice {
-  hvi_sac *sac;
-  size_t at, rows;
-} slice;
-
-static hvi_status judge_slice(void *context, size_t side, size_t worker, hvi_error *err) {
-  (void)worker, (void)err;
-  const slice *s = context;
-  hvi_sac *sac = s->sac;
-  hvi_sac_critic *c = &sac->critics[side];
-  judge(sac, c, c->learner.weights, sac->batch.x, s->at, s->rows);
-  return HVI_OK;
-}
-
 static size_t smaller(const hvi_sac *sac, size_t i) {
   return sac->critics[0].q[i] <= sac->critics[1].q[i] ? 0U : 1U;
 }
 
-/* The hidden layers' outputs of the rows where this critic is the smaller one. */
-static void pack(const slice *s, size_t side, size_t count) {
-  const hvi_net *net = s->sac->critic_net;
-  hvi_sac_critic *c = &s->sac->critics[side];
+/* dQ/daction of the rows where this critic is the smaller one, from their hidden layers' outputs. */
+static hvi_status pull_back(void *context, size_t side, size_t worker, hvi_error *err) {
+  (void)worker, (void)err;
+  const slice *s = context;
+  const hvi_sac *sac = s->sac;
+  const hvi_net *net = sac->critic_net;
+  const hvi_sac_critic *c = &sac->critics[side];
+  size_t own[HVI_NET_ROWS], count = 0;
+  for (size_t i = 0; i < s->rows; i++)
+    if (smaller(sac, s->at + i) == side) own[count++] = i;
+  if (count == 0) return HVI_OK;
   for (size_t l = 0; l + 1 < net->layer_count; l++) {
     const size_t width = net->layers[l].out;
     const float *from = hvi_net_output(net, c->trace, s->rows, l);
     float *to = hvi_net_output(net, c->packed, count, l);
-    for (size_t i = 0; i < s->rows; i++) {
-      if (smaller(s->sac, s->at + i) != side) continue;
-      memcpy(to, from + i * width, width * sizeof *to);
-      to += width;
-    }
+    for (size_t k = 0; k < count; k++)
+      memcpy(to + k * width, from + own[k] * width, width * sizeof *to);
   }
-}
-
-static hvi_status pull_back(void *context, size_t side, size_t worker, hvi_error *err) {
-  (void)worker, (void)err;
-  const slice *s = context;
-  hvi_sac *sac = s->sac;
-  hvi_sac_critic *c = &sac->critics[side];
-  size_t count = 0;
-  for (size_t i = 0; i < s->rows; i++) count += smaller(sac, s->at + i) == side ? 1 : 0;
-  if (count == 0) return HVI_OK;
-  pack(s, side, count);
-  for (size_t i = 0; i < count; i++) c->pull[i] = -1.0F / (float)sac->settings.batch;
+  for (size_t k = 0; k < count; k++) c->pull[k] = -1.0F / (float)sac->settings.batch;
   const hvi_net_pull pull = {
       .dy = c->pull, .deltas = c->deltas, .dx = c->dx, .dx_first = sac->obs, .dx_count = sac->act};
-  hvi_net_backward(sac->critic_net, c->learner.weights, count, sac->batch.x, sac->batch.x_row,
-                   c->packed, &pull);
-  const float *from = c->dx;
-  for (size_t i = s->at; i < s->at + s->rows; i++) {
-    if (smaller(sac, i) != side) continue;
-    memcpy(sac->pull + i * sac->act, from, sac->act * sizeof *from);
-    from += sac->act;
-  }
+  hvi_net_backward(net, c->learner.weights, count, sac->batch.x, sac->batch.x_row, c->packed,
+                   &pull);
+  for (size_t k = 0; k < count; k++)
+    memcpy(sac->pull + (s->at + own[k]) * sac->act, c->dx + k * sac->act, sac->act * sizeof *c->dx);
   return HVI_OK;
-}
-
-static void note_loss(hvi_sac *sac, float alpha) {
-  const size_t n = sac->settings.batch;
-  double loss = 0.0, log_prob = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const float q = sac->critics[smaller(sac, i)].q[i];
-    loss += (double)(alpha * sac->squash.log_prob[i] - q);
-    log_prob += (double)sac->squash.log_prob[i];
-  }
-  sac->numbers.actor_loss = loss / (double)n;
-  sac->numbers.entropy = -log_prob / (double)n;
 }
 
 static void step_actor(hvi_sac *sac) {
@@ -219,21 +213,27 @@ static void step_actor(hvi_sac *sac) {
   hvi_sac_learner *l = &sac->actor;
   sample(sac, sac->batch.x, sac->traces_fresh, sac->batch.x + sac->obs);
   for (size_t at = 0; at < n; at += HVI_NET_ROWS) {
-    slice s = {sac, at, slice_rows(sac, at)};
-    hvi_parallel_run(2, sac->settings.threads, judge_slice, &s, NULL);
+    slice s = slice_at(sac, at, false);
+    hvi_parallel_run(2, sac->settings.threads, judge, &s, NULL);
     hvi_parallel_run(2, sac->settings.threads, pull_back, &s, NULL);
   }
-  note_loss(sac, alpha);
+  double loss = 0.0, log_prob = 0.0;
+  for (size_t i = 0; i < n; i++) {
+    loss += (double)(alpha * sac->squash.log_prob[i] - sac->critics[smaller(sac, i)].q[i]);
+    log_prob += (double)sac->squash.log_prob[i];
+  }
+  sac->numbers.actor_loss = loss / (double)n;
+  sac->numbers.entropy = -log_prob / (double)n;
   hvi_squash_pull(&sac->squash, n, alpha / (float)n, sac->pull, sac->dhead);
   memset(l->grad, 0, net->dim * sizeof *l->grad);
   const float *trace = sac->traces;
   for (size_t at = 0; at < n; at += HVI_NET_ROWS, trace += sac->trace_size) {
     const hvi_net_pull pull = {
         .dy = sac->dhead + at * net->out, .deltas = sac->deltas, .grad = l->grad};
-    hvi_net_backward(net, l->weights, slice_rows(sac, at), sac->batch.x + at * sac->batch.x_row,
-                     sac->batch.x_row, trace, &pull);
+    hvi_net_backward(net, l->weights, slice_at(sac, at, false).rows,
+                     sac->batch.x + at * sac->batch.x_row, sac->batch.x_row, trace, &pull);
   }
-  learn(l, sac->settings.actor_lr);
+  learn(l, sac->settings.actor_lr, ++sac->counts.actor_steps);
   sac->traces_fresh = false;
 }
 
@@ -246,7 +246,7 @@ static void step_temperature(hvi_sac *sac) {
   double sum = 0.0;
   for (size_t i = 0; i < n; i++) sum += (double)(sac->squash.log_prob[i] + sac->target_entropy);
   const float grad = (float)(-(double)hvi_sac_alpha(sac) * sum / (double)n);
-  const hvi_adam_step s = adam_step(sac->settings.alpha_lr, ++t->steps);
+  const hvi_adam_step s = adam_step(sac->settings.alpha_lr, ++sac->counts.alpha_steps);
   sac->actor.net->kernels->adam(&t->log_alpha, &t->first, &t->second, &grad, 1, &s);
 }
 

@@ -22,17 +22,7 @@ static const hvi_setting testset_rows[] = {
 #undef AT
 /* clang-format on */
 
-static const hvi_setting_table testset_table = {"testset", sizeof(hvi_testset_settings),
-                                                testset_rows};
-
-const hvi_setting_table *hvi_testset_table(void) { return &testset_table; }
-
-hvi_testset_settings hvi_testset_defaults(void) {
-  hvi_testset_settings s = {.states = 0};
-  hvi_setting_defaults(&testset_table, &s);
-  hvi_setting_defaults(hvi_rollout_table(), &s.run);
-  return s;
-}
+HVI_ROLLOUT_SETTINGS(testset, testset_rows)
 
 #define AT(member) offsetof(hvi_testset, member)
 static const hvi_column testset_columns[] = {
@@ -45,9 +35,10 @@ static const hvi_column testset_columns[] = {
     {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts)},
 };
 #undef AT
-static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err);
-static const hvi_columns columns = {7, testset_columns, "a test set", sizeof(hvi_testset),
-                                    read_rest};
+static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *file);
+static const hvi_columns columns = {
+    7,        testset_columns, "a test set", sizeof(hvi_testset), offsetof(hvi_testset, origin),
+    read_rest};
 
 /* Kinds of records in the journal. */
 enum { STATES, RETURNS };
@@ -57,19 +48,11 @@ enum { GROUP_STATES = 8, WIDTH = 16 };
 static const size_t NOT_CHOSEN = SIZE_MAX;
 
 void hvi_testset_free(hvi_testset *t) {
-  if (!t) return;
   hvi_columns_free(t, &columns);
   hvi_free(t);
 }
 
 static double weight_after(const hvi_testset *t) { return pow(t->gamma, (double)t->horizon); }
-
-/* The tail that the returns lead to. */
-static double find_tail(const hvi_testset *t) {
-  const size_t rollouts = t->count * t->rollouts;
-  const double living = 1.0 - hvi_stats_mean(t->terminated, rollouts);
-  return hvi_stats_mean(t->returns, rollouts) / (1.0 - weight_after(t) * living);
-}
 
 /* Value and standard error from the returns of state i and the tail. */
 static void average(const hvi_testset *t, size_t i, double *value, double *standard_error) {
@@ -114,47 +97,9 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
 
 /* The states: whole episodes, and a uniform choice among the states on their way. */
 
-static size_t states_wanted(const hvi_testset_settings *s) {
-  return s->visits ? s->visits : 5 * s->states;
-}
-
-static hvi_rollout_plan states_plan(const hvi_env *env, const hvi_testset_settings *s) {
-  return (hvi_rollout_plan){.keep = HVI_KEEP_STATES,
-                            .kind = STATES,
-                            .env_stream = "visit-environment",
-                            .policy_stream = "visit-policy",
-                            .steps = env->time_limit,
-                            .group = HVI_ROLLOUT_GROUP,
-                            .rows = states_wanted(s)};
-}
-
-/* A test set on its way, and what there is to choose from: whole episodes, as few as give enough
- * states. */
-typedef struct making {
-  hvi_testset *set;
-  const hvi_testset_settings *settings;
-  size_t visited, episodes;
-} making;
-
-static hvi_status count_states(making *m, hvi_runner *runner, hvi_error *err) {
-  const size_t wanted = states_wanted(m->settings);
-  hvi_rollout_rows rows;
-  for (size_t g = 0; m->visited < wanted; g++) {
-    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    m->set->origin.broken += rows.broken;
-    for (size_t e = 0; e < HVI_ROLLOUT_GROUP && m->visited < wanted; e++) {
-      m->visited += rows.length[e];
-      m->episodes++;
-    }
-  }
-  return HVI_OK;
-}
-
 /* row[visited]: which row of the test set a visited state becomes. The first `count` entries of a
- * random permutation, by exchanging. */
-static hvi_status choose(size_t *row, size_t visited, size_t count, uint64_t seed, hvi_error *err) {
-  size_t *order = hvi_alloc(visited, sizeof *order);
-  if (!order) return hvi_error_memory(err, "a choice of states");
+ * random permutation, by exchanging in order[visited]. */
+static void choose(size_t *row, size_t *order, size_t visited, size_t count, uint64_t seed) {
   hvi_rng rng = hvi_rng_new(seed, "choose-states", 0);
   for (size_t i = 0; i < visited; i++) {
     order[i] = i;
@@ -162,22 +107,18 @@ static hvi_status choose(size_t *row, size_t visited, size_t count, uint64_t see
   }
   for (size_t i = 0; i < count; i++) {
     const size_t k = i + (size_t)(hvi_rng_uniform(&rng) * (double)(visited - i));
-    const size_t chosen = order[k];
+    row[order[k]] = i;
     order[k] = order[i];
-    row[chosen] = i;
   }
-  hvi_free(order);
-  return HVI_OK;
 }
 
-static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t *row,
-                              hvi_error *err) {
-  const hvi_testset *t = m->set;
-  hvi_rollout_rows rows;
-  for (size_t g = 0, seen = 0; seen < m->visited; g++) {
-    HVI_TRY(hvi_runner_rows(runner, g, &rows, err));
-    const double *x = rows.data;
-    for (size_t i = 0; i < rows.count && seen < m->visited; i++, seen++) {
+static hvi_status copy_states(const hvi_testset *t, hvi_runner *runner, const size_t *row,
+                              size_t visited, hvi_error *err) {
+  hvi_rollout_group group;
+  for (size_t g = 0, seen = 0; seen < visited; g++) {
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    const double *x = group.data;
+    for (size_t i = 0; i < group.rows && seen < visited; i++, seen++) {
       if (row[seen] != NOT_CHOSEN) {
         memcpy(t->states + row[seen] * t->state, x, t->state * sizeof *x);
         memcpy(t->observation + row[seen] * t->obs, x + t->state, t->obs * sizeof *x);
@@ -189,15 +130,26 @@ static hvi_status copy_states(const making *m, hvi_runner *runner, const size_t 
 }
 
 /* Fills in observation and states. */
-static hvi_status gather_states(void *context, hvi_runner *runner, hvi_error *err) {
-  making *m = context;
-  HVI_TRY(count_states(m, runner, err));
-  size_t *row = hvi_alloc(m->visited, sizeof *row);
+static hvi_status fill_states(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
+  hvi_testset *set = run->set;
+  hvi_rollout_group group;
+  size_t visited = 0, episodes = 0;
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
+  if (run->stopped) return HVI_OK;
+  /* what there is to choose from: whole episodes, as few as give enough states */
+  for (size_t g = 0; visited < plan->rows; g++) {
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    set->origin.broken += group.broken;
+    for (size_t e = 0; e < group.count && visited < plan->rows; e++, episodes++)
+      visited += (size_t)group.episodes[e].length;
+  }
+  HVI_OWN size_t *row = hvi_alloc(visited, 2 * sizeof *row);
   if (!row) return hvi_error_memory(err, "a choice of states");
-  hvi_status status = choose(row, m->visited, m->set->count, m->settings->run.seed, err);
-  if (!status) status = copy_states(m, runner, row, err);
-  hvi_free(row);
-  return status;
+  choose(row, row + visited, visited, set->count, run->settings->seed);
+  hvi_notes_add(&run->notes, "visited", "%zu", visited);
+  hvi_notes_add(&run->notes, "episodes", "%zu", episodes);
+  return copy_states(set, runner, row, visited, err);
 }
 
 /* The returns: from each state R roll-outs, which the time limit does not end. */
@@ -219,20 +171,23 @@ static hvi_rollout_plan returns_plan(const hvi_testset *set) {
 }
 
 /* Fills in the rest. */
-static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *err) {
-  hvi_testset *set = context;
-  const hvi_return *outcomes;
-  size_t count;
-  for (size_t g = 0, row = 0; row < set->count * set->rollouts; g++) {
-    HVI_TRY(hvi_runner_outcomes(runner, g, &outcomes, &count, err));
-    for (size_t i = 0; i < count; i++, row++) {
-      set->returns[row] = outcomes[i].total;
-      set->length[row] = outcomes[i].length;
-      set->terminated[row] = outcomes[i].terminated;
-      set->origin.broken += outcomes[i].broken != 0.0;
+static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
+  hvi_testset *set = run->set;
+  hvi_rollout_group group;
+  HVI_OWN_BY(hvi_runner_release) hvi_runner *runner = NULL;
+  HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
+  if (run->stopped) return HVI_OK;
+  for (size_t g = 0, row = 0; row < plan->episodes; g++) {
+    HVI_TRY(hvi_runner_read(runner, g, &group, err));
+    set->origin.broken += group.broken;
+    for (size_t i = 0; i < group.count; i++, row++) {
+      set->returns[row] = group.episodes[i].total;
+      set->length[row] = group.episodes[i].length;
+      set->terminated[row] = group.episodes[i].terminated;
     }
   }
-  set->tail = find_tail(set);
+  const double living = 1.0 - hvi_stats_mean(set->terminated, plan->episodes);
+  set->tail = hvi_stats_mean(set->returns, plan->episodes) / (1.0 - weight_after(set) * living);
   for (size_t i = 0; i < set->count; i++) average(set, i, &set->value[i], &set->standard_error[i]);
   return HVI_OK;
 }
@@ -241,7 +196,6 @@ static hvi_status gather_returns(void *context, hvi_runner *runner, hvi_error *e
 
 static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   size_t rollouts, steps, visits;
-  HVI_TRY(hvi_setting_check(hvi_testset_table(), s, err));
   if (s->visits && s->visits < s->states) {
     return hvi_error_argument(err, "%zu states cannot be chosen among %zu visited ones", s->states,
                               s->visits);
@@ -253,21 +207,10 @@ static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* The settings; those that decide the results. */
-static void describe(hvi_notes *n, const hvi_env *env, const hvi_policy *policy,
-                     const hvi_testset_settings *s) {
-  hvi_notes_begin(n, "test set", env, policy, s->run.seed);
-  hvi_notes_count(n, "states", s->states);
-  hvi_notes_count(n, "rollouts", s->rollouts);
-  hvi_notes_count(n, "horizon", s->horizon);
-  hvi_notes_real(n, "gamma", s->gamma);
-  hvi_notes_count(n, "visits", states_wanted(s));
-}
-
 /* What came out, for those who open the file elsewhere. */
 static void add_results(hvi_notes *n, const hvi_testset *set) {
   const hvi_testset_figures f = hvi_testset_judge(set);
-  hvi_notes_count(n, "broken", set->origin.broken);
+  hvi_notes_add(n, "broken", "%zu", set->origin.broken);
   hvi_notes_real(n, "reward_bound", set->reward_bound);
   hvi_notes_real(n, "tail", set->tail);
   hvi_notes_real(n, "mean_value", f.mean_value);
@@ -279,27 +222,13 @@ static void add_results(hvi_notes *n, const hvi_testset *set) {
   hvi_notes_real(n, "missing_typical", f.missing_typical);
 }
 
-static hvi_status fill(const hvi_rollout_file *file, hvi_rollout_run *run, hvi_notes *notes,
-                       hvi_error *err) {
-  making m = {.set = file->set, .settings = file->settings};
-  const hvi_rollout_plan states = states_plan(run->env, m.settings), returns = returns_plan(m.set);
-  run->total = hvi_rollout_left(run, &states) + hvi_rollout_left(run, &returns);
-  hvi_status status = hvi_rollout_all(run, &states, gather_states, &m, err);
-  if (!status && !run->stopped) status = hvi_rollout_all(run, &returns, gather_returns, m.set, err);
-  if (status || run->stopped) return status;
-  hvi_notes_count(notes, "visited", m.visited);
-  hvi_notes_count(notes, "episodes", m.episodes);
-  add_results(notes, m.set);
-  return HVI_OK;
-}
-
 hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
                             const hvi_testset_settings *s, hvi_rollout_report *report,
                             hvi_error *err) {
-  if (report) *report = (hvi_rollout_report){0};
-  hvi_status status = hvi_rollout_check(env, policy, s ? &s->run : NULL, err);
-  if (!status) status = check(s, err);
-  if (status) return status;
+  HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
+  HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
+  HVI_TRY(check(s, err));
+  const size_t visits = s->visits ? s->visits : 5 * s->states;
   hvi_testset set = {.count = s->states,
                      .obs = env->obs,
                      .state = env->state,
@@ -307,54 +236,64 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
                      .horizon = s->horizon,
                      .gamma = s->gamma,
                      .reward_bound = env->reward_bound};
-  hvi_notes notes;
-  describe(&notes, env, policy, s);
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &s->run};
-  const hvi_rollout_file file = {
-      .path = path, .set = &set, .columns = &columns, .settings = s, .fill = fill};
-  return hvi_rollout_make(&file, &run, &notes, report, err);
+  hvi_notes_begin(&run.notes, "test set", env, policy, s->run.seed);
+  hvi_notes_add(&run.notes, "states", "%zu", s->states);
+  hvi_notes_add(&run.notes, "rollouts", "%zu", s->rollouts);
+  hvi_notes_add(&run.notes, "horizon", "%zu", s->horizon);
+  hvi_notes_real(&run.notes, "gamma", s->gamma);
+  hvi_notes_add(&run.notes, "visits", "%zu", visits);
+  HVI_TRY(hvi_rollout_open(&run, path, &set, &columns, err));
+  const hvi_rollout_plan states = {.keep = HVI_KEEP_STATES,
+                                   .kind = STATES,
+                                   .env_stream = "visit-environment",
+                                   .policy_stream = "visit-policy",
+                                   .steps = env->time_limit,
+                                   .group = HVI_ROLLOUT_GROUP,
+                                   .rows = visits};
+  const hvi_rollout_plan returns = returns_plan(&set);
+  run.total = hvi_rollout_left(&run, &states) + hvi_rollout_left(&run, &returns);
+  HVI_TRY(fill_states(&run, &states, err));
+  if (!run.stopped) HVI_TRY(fill_returns(&run, &returns, err));
+  if (!run.stopped) add_results(&run.notes, &set);
+  return hvi_rollout_write(&run, err);
 }
 
-static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const char *path,
-                             hvi_error *err) {
+static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const hvi_subject *file) {
   double horizon;
-  HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", path, err));
-  HVI_TRY(hvi_notes_read_real(&horizon, t, "horizon", path, err));
+  HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", file));
+  HVI_TRY(hvi_notes_read_real(&horizon, t, "horizon", file));
   s->reward_bound = INFINITY;
   if (hvi_tensors_note(t, "reward_bound"))
-    HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", path, err));
-  if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", path, err));
-  hvi_notes_read_origin(&s->origin, t);
-  if (s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
-      s->reward_bound >= 0.0 && isfinite(s->tail)) {
-    s->horizon = (size_t)horizon;
-    return HVI_OK;
+    HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", file));
+  if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", file));
+  if (!(s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
+        s->reward_bound >= 0.0 && isfinite(s->tail))) {
+    return hvi_refuse(file, ": gamma %g, horizon %g, reward bound %g or tail %g is out of range",
+                      s->gamma, horizon, s->reward_bound, s->tail);
   }
-  return hvi_error_input(err,
-                         "'%s': gamma %g, horizon %g, reward bound %g or tail %g is out of range",
-                         path, s->gamma, horizon, s->reward_bound, s->tail);
+  s->horizon = (size_t)horizon;
+  return HVI_OK;
 }
 
 /* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
  */
-static hvi_status read_rest(void *set, const hvi_tensors *t, const char *path, hvi_error *err) {
+static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *file) {
   hvi_testset *s = set;
-  HVI_TRY(load_notes(s, t, path, err));
+  HVI_TRY(load_notes(s, t, file));
   if (s->rollouts < 2)
-    return hvi_error_input(err, "'%s' has one roll-out a state, should have two or more", path);
+    return hvi_refuse(file, " has one roll-out a state, should have two or more");
   for (size_t i = 0; i < s->count; i++) {
-    double value, standard_error;
-    average(s, i, &value, &standard_error);
-    const double slack = 1e-6 * (fabs(value) + standard_error + 1e-300);
-    if (fabs(value - s->value[i]) <= slack && fabs(standard_error - s->standard_error[i]) <= slack)
-      continue;
-    return hvi_error_input(
-        err, "'%s': value or standard error of state %zu is not that of its returns", path, i);
+    double value, error;
+    average(s, i, &value, &error);
+    const double slack = 1e-6 * (fabs(value) + error + 1e-300);
+    if (!(fabs(value - s->value[i]) <= slack && fabs(error - s->standard_error[i]) <= slack))
+      return hvi_refuse(file, ": value or standard error of state %zu is not that of its returns",
+                        i);
   }
   for (size_t i = 0; i < s->count * s->rollouts; i++) {
     if (s->length[i] >= 1.0 && s->length[i] <= (double)s->horizon) continue;
-    return hvi_error_input(err, "'%s': a roll-out of %g steps; the horizon is %zu", path,
-                           s->length[i], s->horizon);
+    return hvi_refuse(file, ": a roll-out of %g steps; the horizon is %zu", s->length[i],
+                      s->horizon);
   }
   return HVI_OK;
 }

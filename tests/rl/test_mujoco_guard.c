@@ -136,7 +136,7 @@ static hvi_status make_and_clone(void *unused, hvi_error *err) {
 
 static void without_memory_nothing_is_left_behind(void **state) {
   (void)state;
-  assert_int_equal(starve(make_and_clone, NULL), 5); /* with the state on its way to the clone */
+  assert_int_equal(starve(make_and_clone, NULL), 4);
 }
 
 static void unknown_names_are_refused(void **state) {

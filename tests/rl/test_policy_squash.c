@@ -6,7 +6,7 @@
 
 enum { ROWS = 5, ACT = 3, N = ROWS * ACT };
 
-static const float scale[ACT] = {1.0F, 2.0F, 0.5F}, shift[ACT] = {0.0F, 1.0F, -0.25F};
+static float scale[ACT] = {1.0F, 2.0F, 0.5F}, shift[ACT] = {0.0F, 1.0F, -0.25F};
 
 typedef struct rig {
   hvi_squash s;
@@ -16,10 +16,11 @@ typedef struct rig {
 
 static void set_up(rig *r, const hvi_net_kernels *kernels, uint64_t index) {
   double numbers[ROWS * 2 * ACT];
-  r->s = (hvi_squash){.act = ACT, .kernels = kernels, .scale = scale, .shift = shift};
+  hvi_net net = {.kernels = kernels};
+  const hvi_policy actor = {.act = ACT, .net = &net, .scale = scale, .shift = shift};
   r->memory = hvi_alloc(hvi_squash_size(ROWS, ACT), sizeof *r->memory);
   assert_non_null(r->memory);
-  hvi_squash_bind(&r->s, r->memory, ROWS);
+  hvi_squash_bind(&r->s, &actor, r->memory, ROWS);
   fill_normal(numbers, ROWS * 2 * ACT, index);
   /* spreads of a tenth or so: 1 - y^2 keeps most of its digits */
   for (size_t i = 0; i < ROWS * 2 * ACT; i++)
@@ -83,14 +84,16 @@ static void pull_back_is_the_derivative(void **state) {
 static void density_integrates_to_one(void **state) {
   (void)state;
   enum { POINTS = 20000 };
-  const float two = 2.0F, one = 1.0F;
+  float two = 2.0F, one = 1.0F;
   const double m = 0.4, h = 0.55, std = exp(-5.0 + 3.5 * (tanh(h) + 1.0));
-  hvi_squash s = {.act = 1, .kernels = hvi_net_kernel_list()[0], .scale = &two, .shift = &one};
+  hvi_net net = {.kernels = hvi_net_kernel_list()[0]};
+  const hvi_policy actor = {.act = 1, .net = &net, .scale = &two, .shift = &one};
+  hvi_squash s;
   float *memory = hvi_alloc(hvi_squash_size(1, 1), sizeof *memory), action;
   const float head[2] = {(float)m, (float)h};
   double sum = 0.0;
   assert_non_null(memory);
-  hvi_squash_bind(&s, memory, 1);
+  hvi_squash_bind(&s, &actor, memory, 1);
   for (size_t i = 0; i < POINTS; i++) {
     const double a = -1.0 + 4.0 * ((double)i + 0.5) / POINTS;
     s.noise[0] = (float)((atanh((a - 1.0) / 2.0) - m) / std);

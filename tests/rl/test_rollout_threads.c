@@ -98,41 +98,39 @@ typedef struct checking {
   size_t steps;
 } checking;
 
-static hvi_status check_records(void *context, hvi_runner *runner, hvi_error *err) {
-  checking *c = context;
+static void check_records(checking *c, hvi_runner *runner, hvi_error *err) {
   const size_t group = c->plan->group, numbers = c->alone.env->state + c->alone.env->obs;
   for (size_t first = 0; first < c->plan->episodes; first += group) {
     const size_t left = c->plan->episodes - first, count = left < group ? left : group;
-    const hvi_return *outcomes = NULL;
-    hvi_rollout_rows rows = {.data = NULL};
-    size_t told = count;
-    if (c->plan->keep == HVI_KEEP_RETURNS)
-      check_ok(hvi_runner_outcomes(runner, first / group, &outcomes, &told, err), err);
-    else
-      check_ok(hvi_runner_rows(runner, first / group, &rows, err), err);
-    assert_int_equal(told, count);
-    const double *row = rows.data;
+    const bool returns = c->plan->keep == HVI_KEEP_RETURNS;
+    hvi_rollout_group told;
+    check_ok(hvi_runner_read(runner, first / group, &told, err), err);
+    assert_int_equal(told.count, count);
+    const double *row = returns ? NULL : told.data;
     for (size_t e = 0; e < count; e++) {
-      check_episode(&c->alone, first + e, c->plan->steps, row, outcomes ? outcomes + e : NULL);
+      check_episode(&c->alone, first + e, c->plan->steps, row, told.episodes + e);
       const size_t length = (size_t)c->alone.outcome.length;
-      if (row) assert_int_equal(rows.length[e], length);
+      assert_int_equal((size_t)told.episodes[e].length, length);
       if (row) row += length * numbers;
       c->steps += length;
     }
   }
-  return HVI_OK;
 }
 
 static size_t check_run(const hvi_env *env, const hvi_policy *policy, const hvi_rollout_plan *plan,
                         size_t threads) {
   const hvi_rollout_settings settings = {.seed = SEED, .threads = threads};
-  hvi_rollout_run run = {.env = env, .policy = policy, .settings = &settings};
+  hvi_rollout_run run;
+  hvi_runner *runner;
   checking c = {.alone = alone_new(env, policy), .plan = plan};
   hvi_rollout_report report;
   hvi_error err;
-  hvi_rollout_start(&run);
-  check_ok(hvi_rollout_all(&run, plan, check_records, &c, &err), &err);
-  hvi_rollout_end(&run, &report);
+  check_ok(hvi_rollout_begin(&run, env, policy, hvi_rollout_table(), &settings, &report, &err),
+           &err);
+  check_ok(hvi_rollout_all(&runner, &run, plan, &err), &err);
+  check_records(&c, runner, &err);
+  hvi_runner_free(runner);
+  hvi_rollout_end(&run);
   assert_int_equal(report.steps, c.steps);
   alone_free(&c.alone);
   return c.steps;

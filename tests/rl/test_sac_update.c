@@ -133,8 +133,8 @@ static void start_learner(learner *l, const hvi_sac_learner *from) {
 
 static void draw_batch(reference *r, const hvi_sac *sac, hvi_rng *rows) {
   for (size_t i = 0; i < BATCH; i++) {
-    const size_t at = (size_t)((uint64_t)hvi_rng_u32(rows) * sac->replay.count >> 32);
-    const float *row = hvi_sac_replay_row(&sac->replay, at);
+    const size_t at = (size_t)((uint64_t)hvi_rng_u32(rows) * sac->counts.stored >> 32);
+    const float *row = hvi_sac_row(sac, at);
     copy_floats(r->x[i], row, WALK_OBS);
     copy_floats(r->a[i], row + WALK_OBS, WALK_ACT);
     r->r[i] = (double)row[IN];
@@ -250,7 +250,7 @@ static void time_limits_are_no_ends(void **state) {
   for (size_t i = 0; i < 40; i++) {
     const uint64_t episodes = sac->counts.episodes;
     check_ok(hvi_sac_step(sac, &err), &err);
-    const float *row = hvi_sac_replay_row(&sac->replay, i);
+    const float *row = hvi_sac_row(sac, i);
     const bool ended = fabs((double)row[IN + 1]) > 1.5, over = sac->counts.episodes > episodes;
     assert_true(row[IN + 1 + WALK_OBS] == (ended ? 0.0F : 1.0F));
     assert_true(!ended || over);
@@ -261,11 +261,15 @@ static void time_limits_are_no_ends(void **state) {
   assert_true(limits > 0);
   hvi_sac_free(sac);
 
-  const float reward[] = {1.0F, 1.0F}, future[] = {1.0F, 0.0F};
-  const float q1[] = {4.0F, 4.0F}, q2[] = {3.0F, 5.0F}, log_prob[] = {-2.0F, -2.0F};
+  float reward[] = {1.0F, 1.0F}, future[] = {1.0F, 0.0F};
+  float q1[] = {4.0F, 4.0F}, q2[] = {3.0F, 5.0F}, log_prob[] = {-2.0F, -2.0F};
   float y[2];
-  const hvi_sac_outlook outlook = {reward, future, q1, q2, log_prob};
-  hvi_sac_targets(y, 2, 0.5F, 0.25F, &outlook);
+  hvi_sac two = {.settings = {.batch = 2, .gamma = 0.5, .alpha = 0.25},
+                 .batch = {.reward = reward, .future = future},
+                 .critics = {{.q = q1}, {.q = q2}},
+                 .squash = {.log_prob = log_prob},
+                 .y = y};
+  hvi_sac_targets(&two);
   assert_true(y[0] == 1.0F + 0.5F * (3.0F + 0.5F));
   assert_true(y[1] == 1.0F);
 }

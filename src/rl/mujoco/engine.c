@@ -94,56 +94,51 @@ static bool add_file(mjVFS *vfs, const char *name, const char *text) {
 }
 #endif
 
-typedef struct loading {
+/* What is made behind the guard. */
+typedef struct work {
   mjVFS *vfs;
   const char *xml;
   mjModel *model;
+  mjData *data;
   char text[256];
-} loading;
+} work;
 
 static void load(void *context) {
-  loading *l = context;
-  mj_defaultVFS(l->vfs);
-  if (add_file(l->vfs, "model.xml", l->xml))
-    l->model = mj_loadXML("model.xml", l->vfs, l->text, sizeof l->text);
+  work *w = context;
+  mj_defaultVFS(w->vfs);
+  if (add_file(w->vfs, "model.xml", w->xml))
+    w->model = mj_loadXML("model.xml", w->vfs, w->text, sizeof w->text);
   else
-    snprintf(l->text, sizeof l->text, "could not allocate a file");
+    snprintf(w->text, sizeof w->text, "could not allocate a file");
 }
 
-/* MuJoCo's reports have several lines. */
-static void join_lines(char *text) {
-  for (char *c = text; *c; c++)
-    if (*c == '\n' || *c == '\r') *c = c[1] ? ' ' : '\0';
-}
-
-static hvi_status compile(mjModel **model, const char *name, const char *xml, hvi_error *err) {
-  loading l = {.vfs = hvi_alloc(1, sizeof(mjVFS)), .xml = xml};
-  if (!l.vfs) return hvi_error_memory(err, "a MuJoCo model");
-  errno = 0;
-  hvi_status status = hvi_mujoco_guard(load, &l, l.text, sizeof l.text);
-  const bool memory = errno == ENOMEM; /* its reader of numbers takes that for a wrong number */
-  mj_deleteVFS(l.vfs);
-  hvi_free(l.vfs);
-  *model = l.model;
-  if (l.model) return HVI_OK;
-  if (!status) status = status_of(l.text);
-  if (memory || status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
-  join_lines(l.text);
-  return hvi_error_set(err, status, "MuJoCo cannot compile model '%s': %s", name, l.text);
+static void make_data(void *context) {
+  work *w = context;
+  w->data = mj_makeData(w->model);
 }
 
 hvi_status hvi_mujoco_load(hvi_mujoco_model **model, const char *name, const char *xml,
                            hvi_error *err) {
   *model = NULL;
-  hvi_mujoco_model *made = hvi_alloc(1, sizeof *made);
-  if (!made) return hvi_error_memory(err, "a MuJoCo model");
-  atomic_init(&made->users, 1);
-  const hvi_status status = compile(&made->model, name, xml, err);
-  if (status)
-    hvi_free(made);
-  else
+  HVI_OWN hvi_mujoco_model *made = hvi_alloc(1, sizeof *made);
+  HVI_OWN mjVFS *vfs = hvi_alloc(1, sizeof *vfs);
+  if (!made || !vfs) return hvi_error_memory(err, "a MuJoCo model");
+  work w = {.vfs = vfs, .xml = xml};
+  errno = 0;
+  hvi_status status = hvi_mujoco_guard(load, &w, w.text, sizeof w.text);
+  const bool memory = errno == ENOMEM; /* its reader of numbers takes that for a wrong number */
+  mj_deleteVFS(vfs);
+  if (w.model) {
+    *made = (hvi_mujoco_model){w.model, 1};
     *model = made;
-  return status;
+    made = NULL;
+    return HVI_OK;
+  }
+  if (!status) status = status_of(w.text);
+  if (memory || status == HVI_ERROR_MEMORY) return hvi_error_memory(err, "a MuJoCo model");
+  for (char *c = w.text; *c; c++) /* its reports have several lines */
+    if (*c == '\n' || *c == '\r') *c = c[1] ? ' ' : '\0';
+  return hvi_error_set(err, status, "MuJoCo cannot compile model '%s': %s", name, w.text);
 }
 
 void hvi_mujoco_share(hvi_mujoco_model *model) { atomic_fetch_add(&model->users, 1); }
@@ -154,21 +149,10 @@ void hvi_mujoco_leave(hvi_mujoco_model *model) {
   hvi_free(model);
 }
 
-typedef struct making {
-  const mjModel *model;
-  mjData *data;
-} making;
-
-static void make_data(void *context) {
-  making *m = context;
-  m->data = mj_makeData(m->model);
-}
-
 hvi_status hvi_mujoco_data(mjData **data, const hvi_mujoco_model *model, hvi_error *err) {
-  char text[256] = "";
-  making m = {.model = model->model};
-  hvi_mujoco_guard(make_data, &m, text, sizeof text);
-  *data = m.data;
-  if (m.data) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_MEMORY, "out of memory for a MuJoCo simulation: %s", text);
+  work w = {.model = model->model};
+  hvi_mujoco_guard(make_data, &w, w.text, sizeof w.text);
+  *data = w.data;
+  if (w.data) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_MEMORY, "out of memory for a MuJoCo simulation: %s", w.text);
 }

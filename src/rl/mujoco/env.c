@@ -45,33 +45,27 @@ static bool warned(const mjData *data) {
   return count != 0;
 }
 
-static void perturb(hvi_mujoco_env *e, hvi_rng *rng) {
-  for (size_t i = 0; i < (size_t)e->model->nq; i++)
-    e->data->qpos[i] += hvi_rng_range(rng, -0.1, 0.1);
-  for (size_t i = 0; i < (size_t)e->model->nv; i++) e->data->qvel[i] += 0.1 * hvi_rng_normal(rng);
-  /* Newer MuJoCo leaves this to the first step. */
-  if (e->robot->quaternion) mju_normalize4(e->data->qpos + e->robot->quaternion);
-}
-
 static void reset(hvi_env *env, hvi_rng *rng) {
   hvi_mujoco_env *e = (hvi_mujoco_env *)env;
-  char text[128];
-  mj_resetData(e->model, e->data);
-  if (rng) perturb(e, rng);
-  hvi_mujoco_guard(settle, e, text, sizeof text);
-  e->position = e->robot->position(e->data);
+  mjData *d = e->data;
+  mj_resetData(e->model, d);
+  if (rng) {
+    for (int i = 0; i < e->model->nq; i++) d->qpos[i] += hvi_rng_range(rng, -0.1, 0.1);
+    for (int i = 0; i < e->model->nv; i++) d->qvel[i] += 0.1 * hvi_rng_normal(rng);
+    /* Newer MuJoCo leaves this to the first step. */
+    if (e->robot->quaternion) mju_normalize4(d->qpos + e->robot->quaternion);
+  }
+  hvi_mujoco_guard(settle, e, NULL, 0);
+  e->position = e->robot->position(d);
 }
 
 static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
   (void)rng;
   hvi_mujoco_env *e = (hvi_mujoco_env *)env;
-  char text[128];
   hvi_vec_copy(e->data->ctrl, action, env->act);
-  if (hvi_mujoco_guard(advance, e, text, sizeof text) || warned(e->data))
-    return hvi_env_broken(env);
+  if (hvi_mujoco_guard(advance, e, NULL, 0) || warned(e->data)) return hvi_env_broken(env);
   const double position = e->robot->position(e->data);
-  hvi_transition result = {0};
-  e->robot->judge(e, (position - e->position) / env->dt, action, &result);
+  const hvi_transition result = e->robot->judge(e, (position - e->position) / env->dt, action);
   /* the controls are cut to their range, but an action is charged for as it is */
   if (!isfinite(result.reward)) return hvi_env_broken(env);
   e->position = position;
@@ -80,11 +74,10 @@ static hvi_transition step(hvi_env *env, const double *action, hvi_rng *rng) {
 
 static void observe(const hvi_env *env, double *obs) {
   const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
-  const size_t positions = (size_t)e->model->nq - e->robot->hidden,
-               velocities = (size_t)e->model->nv;
+  const size_t positions = (size_t)e->model->nq - e->robot->hidden, nv = (size_t)e->model->nv;
   hvi_vec_copy(obs, e->data->qpos + e->robot->hidden, positions);
-  hvi_vec_copy(obs + positions, e->data->qvel, velocities);
-  double *forces = obs + positions + velocities;
+  hvi_vec_copy(obs + positions, e->data->qvel, nv);
+  double *forces = obs + positions + nv;
   for (size_t i = 6; i < force_count(e); i++) forces[i - 6] = cut(e->data->cfrc_ext[i]);
 }
 
@@ -115,40 +108,29 @@ static void release(hvi_env *env) {
   hvi_free(e);
 }
 
-/* An environment on `shared`, of which it becomes a user, in the initial state without noise. */
-static hvi_status attach(hvi_mujoco_env **made, const hvi_env *env, const hvi_robot *robot,
+/* An environment on `shared`, of which it becomes a user. */
+static hvi_status attach(hvi_env **made, const hvi_env *env, const hvi_robot *robot,
                          hvi_mujoco_model *shared, hvi_error *err) {
   hvi_mujoco_env *e = hvi_alloc(1, sizeof *e);
   if (!e) return hvi_error_memory(err, "a MuJoCo environment");
-  e->env = *env;
-  e->robot = robot;
-  e->shared = shared;
-  e->model = shared->model;
+  *e = (hvi_mujoco_env){*env, robot, shared, shared->model, NULL, 0.0};
   hvi_mujoco_share(shared);
-  hvi_status status = hvi_mujoco_data(&e->data, shared, err);
-  if (status) {
+  const hvi_status status = hvi_mujoco_data(&e->data, shared, err);
+  if (status)
     release(&e->env);
-    return status;
-  }
-  reset(&e->env, NULL);
-  *made = e;
-  return HVI_OK;
+  else
+    *made = &e->env;
+  return status;
 }
 
 static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
   const hvi_mujoco_env *e = (const hvi_mujoco_env *)env;
-  hvi_mujoco_env *made = NULL;
   *copy = NULL;
-  double *state = hvi_alloc_doubles(env->state);
-  if (!state) return hvi_error_memory(err, "a MuJoCo environment");
-  const hvi_status status = attach(&made, env, e->robot, e->shared, err);
-  if (!status) {
-    save(env, state);
-    restore(&made->env, state);
-    *copy = &made->env;
-  }
-  hvi_free(state);
-  return status;
+  HVI_TRY(attach(copy, env, e->robot, e->shared, err));
+  hvi_mujoco_env *made = (hvi_mujoco_env *)*copy;
+  mj_copyData(made->data, e->model, e->data);
+  made->position = e->position;
+  return HVI_OK;
 }
 
 static const hvi_env_ops ops = {.name = "mujoco",
@@ -161,8 +143,8 @@ static const hvi_env_ops ops = {.name = "mujoco",
                                 .free = release};
 
 static hvi_env describe(const hvi_robot *robot, const mjModel *m) {
-  const size_t nq = (size_t)m->nq, nv = (size_t)m->nv, bodies = (size_t)m->nbody;
-  const size_t forces = robot->forces ? 6 * bodies : 0;
+  const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
+  const size_t forces = robot->forces ? 6 * (size_t)m->nbody : 0;
   return (hvi_env){.ops = &ops,
                    .name = robot->name,
                    .obs = nq - robot->hidden + nv + (forces ? forces - 6 : 0),
@@ -195,20 +177,18 @@ static bool healthy(const hvi_mujoco_env *e) {
 
 static double contact_cost(const hvi_mujoco_env *e) {
   double sum = 0.0;
-  for (size_t i = 0; i < 6 * (size_t)e->model->nbody; i++) {
+  for (size_t i = 0; i < force_count(e); i++) {
     const double force = cut(e->data->cfrc_ext[i]);
     sum += force * force;
   }
   return 5e-4 * sum;
 }
 
-static void judge_ant(const hvi_mujoco_env *e, double velocity, const double *action,
-                      hvi_transition *result) {
-  const bool v5 = e->robot->forces;
-  result->terminated = !healthy(e);
-  result->reward =
-      velocity + (v5 && result->terminated ? 0.0 : 1.0) - 0.5 * hvi_vec_norm2(action, e->env.act);
-  if (v5) result->reward -= contact_cost(e);
+static hvi_transition judge_ant(const hvi_mujoco_env *e, double velocity, const double *action) {
+  const bool v5 = e->robot->forces, well = healthy(e);
+  double reward = velocity + (v5 && !well ? 0.0 : 1.0) - 0.5 * hvi_vec_norm2(action, e->env.act);
+  if (v5) reward -= contact_cost(e);
+  return (hvi_transition){.reward = reward, .terminated = !well};
 }
 
 /*
@@ -217,9 +197,9 @@ static void judge_ant(const hvi_mujoco_env *e, double velocity, const double *ac
  */
 static double root_x(const mjData *data) { return data->qpos[0]; }
 
-static void judge_half_cheetah(const hvi_mujoco_env *e, double velocity, const double *action,
-                               hvi_transition *result) {
-  result->reward = velocity - 0.1 * hvi_vec_norm2(action, e->env.act);
+static hvi_transition judge_half_cheetah(const hvi_mujoco_env *e, double velocity,
+                                         const double *action) {
+  return (hvi_transition){.reward = velocity - 0.1 * hvi_vec_norm2(action, e->env.act)};
 }
 
 static const hvi_robot robots[] = {
@@ -229,27 +209,19 @@ static const hvi_robot robots[] = {
     {"ant-v5", "ant", 2, 3, true, torso_x, judge_ant},
 };
 
-static const char *embedded(const char *name) {
-  const hvi_embedded *file = hvi_embedded_models;
-  while (file->name && strcmp(file->name, name) != 0) file++;
-  return file->text;
-}
-
-static hvi_status new_of_robot(hvi_env **env, const hvi_robot *robot, hvi_error *err) {
-  hvi_mujoco_model *shared = NULL;
-  hvi_mujoco_env *made = NULL;
-  HVI_TRY(hvi_mujoco_load(&shared, robot->model, embedded(robot->model), err));
-  const hvi_env described = describe(robot, shared->model);
-  hvi_status status = attach(&made, &described, robot, shared, err);
-  hvi_mujoco_leave(shared);
-  *env = made ? &made->env : NULL;
-  return status;
-}
-
 static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {
-  for (size_t k = 0; k < sizeof robots / sizeof robots[0]; k++)
-    if (strcmp(robots[k].name, name) == 0) return new_of_robot(env, &robots[k], err);
-  return hvi_error_input(err, "the module mujoco has no environment '%s'", name);
+  const hvi_robot *robot = robots, *const end = robots + sizeof robots / sizeof *robots;
+  while (robot < end && strcmp(robot->name, name) != 0) robot++;
+  if (robot == end) return hvi_error_input(err, "the module mujoco has no environment '%s'", name);
+  const hvi_embedded *file = hvi_embedded_models;
+  while (strcmp(file->name, robot->model) != 0) file++;
+  hvi_mujoco_model *shared;
+  HVI_TRY(hvi_mujoco_load(&shared, robot->model, file->text, err));
+  const hvi_env described = describe(robot, shared->model);
+  const hvi_status status = attach(env, &described, robot, shared, err);
+  hvi_mujoco_leave(shared);
+  if (!status) reset(*env, NULL);
+  return status;
 }
 
 /* The loop that there is nothing to take away from; afterwards the environment is where as many

@@ -13,8 +13,8 @@
 #include <stdatomic.h>
 
 /* Runs call(context). When MuJoCo raised an error or threw, HVI_ERROR_MEMORY if it ran out of
- * memory and HVI_ERROR_INPUT for all else, with the words in text[size]: the mjData it worked on
- * must be reset or freed. Warnings inside are silent; MuJoCo counts them in mjData. */
+ * memory and HVI_ERROR_INPUT for all else, with the words in text[size], which may be none: the
+ * mjData it worked on must be reset or freed. Warnings inside are silent; MuJoCo counts them in mjData. */
 hvi_status hvi_mujoco_guard(void (*call)(void *context), void *context, char *text, size_t size);
 /* The part of it that is C++ (catch.cpp): exceptions alone. */
 hvi_status hvi_mujoco_catch(void (*call)(void *context), void *context, char *text, size_t size);
@@ -50,8 +50,7 @@ typedef struct hvi_robot {
   /* The x whose change over a step is the forward reward. */
   double (*position)(const mjData *data);
   /* Reward and termination of a step that ended well and went forward at `velocity`. */
-  void (*judge)(const hvi_mujoco_env *env, double velocity, const double *action,
-                hvi_transition *result);
+  hvi_transition (*judge)(const hvi_mujoco_env *env, double velocity, const double *action);
 } hvi_robot;
 
 struct hvi_mujoco_env {
