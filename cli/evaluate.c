@@ -133,7 +133,7 @@ static bool is_own(const hvi_setup *s) {
 /* The defaults of an evaluation where no option says otherwise. */
 static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
-  const hvi_settings ours = hvi_evaluation_defaults().settings;
+  const hvi_settings ours = hvi_evaluation_settings();
   const bool own = is_own(s);
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
@@ -211,7 +211,7 @@ static hvi_status open_task(hvi_evaluate *e, hvi_error *err) {
     s->stream = hvi_stream_of_collector(e->collector);
     s->value.data = hvi_collector_data(e->collector);
   }
-  s->settings = e->setup.settings;
+  s->settings = &e->setup.settings;
   s->value.threads = e->threads ? e->threads : hvi_parallel_cores();
   return HVI_OK;
 }
@@ -394,17 +394,17 @@ static void close_all(hvi_evaluate *e) {
 }
 
 static hvi_evaluate defaults(void) {
-  const hvi_evaluation_spec spec = hvi_evaluation_defaults();
+  const hvi_settings settings = hvi_evaluation_settings();
   hvi_evaluate e = {.talk = hvi_talk_new(),
                     .setup = hvi_setup_new(),
-                    .steps = spec.settings.max_outer,
+                    .steps = settings.max_outer,
                     .test_states = 100,
                     .every = 50,
                     .threads = 1,
                     .task = {.noise = NAN},
-                    .spec = spec};
-  e.setup.method = spec.settings.optimizer->name;
-  e.setup.asked = spec.settings;
+                    .spec = hvi_evaluation_defaults()};
+  e.setup.method = settings.optimizer->name;
+  e.setup.asked = settings;
   e.setup.asked.rule_settings.adam = true;
   return e;
 }

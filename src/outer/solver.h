@@ -120,6 +120,11 @@ struct hvi_solver {
   const char *reason;
 };
 
+/* hvi_solver_new in two steps, between which its copy of the settings may change: NULL when there is
+ * no memory; state.c. */
+hvi_solver *hvi_solver_open(const hvi_settings *settings);
+hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err);
+
 /* Checks settings against the problem; settings.c. */
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);
 

@@ -83,13 +83,6 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
 
-static void forget_past(hvi_solver *s) {
-  const hvi_settings *set = &s->settings;
-  if (set->baseline) s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
-  for (size_t k = 0; k < s->part_count; k++)
-    set->optimizer->reset(&set->inner, s->parts[k].l.model, s->parts[k].state);
-}
-
 /* The step rule's eta for all outputs, the settings' for all, or each player's own. */
 static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   const hvi_settings *set = &s->settings;
@@ -116,20 +109,19 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Evaluates the model at the start, once; a model of samples does so at the first draw. */
-static void stand_at_start(hvi_solver *s) {
-  const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
+/* Evaluates the model where the parts stand; a model of samples does so at the first draw. */
+static void stand(hvi_solver *s) {
   for (size_t k = 0; k < s->part_count; k++) {
-    hvi_subproblem *part = &s->parts[k];
-    if (s->sample && part->l.model->ops->bind)
-      hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
-    else
-      hvi_surrogate_start(&part->l, theta0 + part->block.theta);
-    hvi_solver_gather(s, part);
+    hvi_surrogate *l = &s->parts[k].l;
+    if (!s->sample || !l->model->ops->bind)
+      hvi_surrogate_start(l, l->now->theta);
+    else if (s->row.counts.f_evals > 0)
+      hvi_surrogate_rebind(l, s->sample);
+    hvi_solver_gather(s, &s->parts[k]);
   }
 }
 
-static hvi_status fill(hvi_solver *s, hvi_error *err) {
+static hvi_status take_memory(hvi_solver *s, hvi_error *err) {
   const hvi_problem *p = s->problem;
   const bool in_turn = s->settings.alternating && !s->settings.baseline;
   s->part_count = in_turn ? p->model->block_count : 1;
@@ -140,40 +132,55 @@ static hvi_status fill(hvi_solver *s, hvi_error *err) {
   arena = (hvi_arena){.size = arena.used};
   arena.base = s->memory = hvi_alloc_doubles(arena.size);
   if (!s->memory) return hvi_error_memory(err, "the solver's workspace");
-  if (p->ops->draw) {
-    s->sample = hvi_alloc(1, p->sample_bytes);
-    if (!s->sample) return hvi_error_memory(err, "a sample");
-  }
   place(s, &arena);
-  forget_past(s);
-  return resolve_step(s, err);
+  s->sample = p->ops->draw ? hvi_alloc(1, p->sample_bytes) : NULL;
+  return p->ops->draw && !s->sample ? hvi_error_memory(err, "a sample") : HVI_OK;
 }
+
+hvi_solver *hvi_solver_open(const hvi_settings *settings) {
+  hvi_solver *s = hvi_alloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->settings = *settings;
+  if (s->settings.redraw_every == 0) s->settings.redraw_every = 1;
+  return s;
+}
+
+hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) {
+  const hvi_settings *set = &s->settings;
+  HVI_TRY(hvi_settings_check(set, p, err));
+  s->problem = p;
+  s->shrink = 1.0;
+  s->inner = set->inner;
+  s->reason = "not started";
+  s->rng = hvi_rng_new(set->seed, "solver", 0);
+  s->best.residual = s->best.dist2 = NAN;
+  s->alpha2 = s->alpha2_worst = NAN;
+  s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
+  s->row.seconds_inner = set->time_inner ? 0.0 : NAN;
+  HVI_TRY(take_memory(s, err));
+  HVI_TRY(resolve_step(s, err));
+  if (set->baseline) s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
+  const double *theta0 = set->theta0 ? set->theta0 : p->theta0;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    set->optimizer->reset(&set->inner, part->l.model, part->state);
+    hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
+  }
+  stand(s);
+  return HVI_OK;
+}
+
+HVI_RELEASE(hvi_solver)
 
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {
   *solver = NULL;
   if (!p || !settings) return hvi_error_argument(err, "a solver needs a problem and settings");
-  HVI_TRY(hvi_settings_check(settings, p, err));
-  hvi_solver *s = hvi_alloc(1, sizeof *s);
+  HVI_OWN_BY(hvi_solver_release) hvi_solver *s = hvi_solver_open(settings);
   if (!s) return hvi_error_memory(err, "the solver");
-  s->problem = p;
-  s->settings = *settings;
-  s->shrink = 1.0;
-  s->inner = settings->inner;
-  if (s->settings.redraw_every == 0) s->settings.redraw_every = 1;
-  s->reason = "not started";
-  s->rng = hvi_rng_new(settings->seed, "solver", 0);
-  s->best.residual = s->best.dist2 = NAN;
-  s->alpha2 = s->alpha2_worst = NAN;
-  s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
-  s->row.seconds_inner = settings->time_inner ? 0.0 : NAN;
-  hvi_status status = fill(s, err);
-  if (status) {
-    hvi_solver_free(s);
-    return status;
-  }
-  stand_at_start(s);
+  HVI_TRY(hvi_solver_fill(s, p, err));
   *solver = s;
+  s = NULL;
   return HVI_OK;
 }
 
@@ -193,7 +200,7 @@ typedef struct walker {
 } walker;
 
 static void walk(walker *w, double *x, size_t n) {
-  if (w->row && x) {
+  if (w->row) {
     double *here = w->row + w->at;
     hvi_vec_copy(w->in ? x : here, w->in ? here : x, n);
   }
@@ -203,7 +210,7 @@ static void walk(walker *w, double *x, size_t n) {
 static void walk_count(walker *w, size_t *n) {
   double x = (double)*n;
   walk(w, &x, 1);
-  if (w->in && w->row) *n = (size_t)x;
+  if (w->in) *n = (size_t)x;
 }
 
 static void walk_rng(walker *w, hvi_rng *rng) {
@@ -212,7 +219,7 @@ static void walk_rng(walker *w, hvi_rng *rng) {
   for (size_t i = 0; i < sizeof *rng / sizeof *words; i++) {
     double x = words[i];
     walk(w, &x, 1);
-    if (w->in && w->row) words[i] = (uint32_t)x;
+    if (w->in) words[i] = (uint32_t)x;
   }
 }
 
@@ -280,14 +287,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
   if (s->sample) redraw(s);
-  for (size_t k = 0; k < s->part_count; k++) {
-    hvi_surrogate *l = &s->parts[k].l;
-    if (s->sample && l->model->ops->bind)
-      hvi_surrogate_rebind(l, s->sample);
-    else
-      hvi_surrogate_start(l, l->now->theta);
-    hvi_solver_gather(s, &s->parts[k]);
-  }
+  stand(s);
   hvi_solver_operate(s);
   s->row.counts = counts;
   s->row.theta = s->theta;

@@ -76,13 +76,15 @@ static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error
 }
 
 /* What a cell evaluates, but for its transitions. */
-static hvi_status spec_of(hvi_evaluation_spec *e, const hvi_cell *c, hvi_error *err) {
+static hvi_status spec_of(hvi_evaluation_spec *e, hvi_settings *s, const hvi_cell *c,
+                          hvi_error *err) {
   const hvi_part *p = c->part;
   const hvi_arm *arm = hvi_cell_method(c);
   *e = p->value->spec;
   hvi_value_spec *v = &e->value;
-  HVI_TRY(hvi_cell_settings(&e->settings, c, err));
-  const size_t steps = e->settings.max_outer = steps_of(p, &e->settings);
+  HVI_TRY(hvi_cell_settings(s, c, err));
+  const size_t steps = s->max_outer = steps_of(p, s);
+  e->settings = s;
   e->seed = hvi_cell_seed(c);
   e->accept_other_bits = c->study->settings->accept_other_bits;
   e->probe = task_of(c)->task.probe;
@@ -116,7 +118,7 @@ static bool on_step(void *context, const hvi_evaluation *e) {
 }
 
 static hvi_value_group group_of_method(const hvi_evaluation_spec *e) {
-  const hvi_settings *s = &e->settings;
+  const hvi_settings *s = e->settings;
   if (e->value.returns) return HVI_VALUE_OF_RETURNS;
   return !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0) ? HVI_VALUE_SURROGATE
                                                                 : HVI_VALUE_OTHER;
@@ -128,7 +130,7 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
   size_t count;
   const hvi_evaluation_row *r = hvi_evaluation_rows(e, &count);
   const bool diverged = hvi_evaluation_state(e).outcome == HVI_DIVERGED;
-  const double alpha = spec->settings.alpha;
+  const double alpha = spec->settings->alpha;
   hvi_status status = HVI_OK;
   for (size_t i = 0; i < count && !status; i++) {
     double x[HVI_VALUE_COLUMNS];
@@ -171,8 +173,9 @@ static hvi_status evaluate(hvi_rows *rows, const hvi_cell *c, const hvi_evaluati
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_stream_reader reader;
   hvi_evaluation_spec spec;
+  hvi_settings settings;
   if (*task_of(c)->missing) return HVI_OK;
-  hvi_status status = spec_of(&spec, c, err);
+  hvi_status status = spec_of(&spec, &settings, c, err);
   if (!status) status = open_reader(&reader, c, err);
   if (!status) status = fill_data(&spec, &reader, c->part, err);
   if (status) return status;
@@ -193,8 +196,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 static void describe(const hvi_cell *c, hvi_text *t) {
   const hvi_study_task *task = task_of(c);
   hvi_evaluation_spec spec;
+  hvi_settings settings;
   char text[HVI_EVALUATION_ABOUT];
-  if (*task->missing || spec_of(&spec, c, NULL)) {
+  if (*task->missing || spec_of(&spec, &settings, c, NULL)) {
     hvi_text_add(t, "; %s", task->missing);
     return;
   }
