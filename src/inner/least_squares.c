@@ -95,41 +95,32 @@ static void count_jacobian(hvi_surrogate *l) {
   l->counts->model_passes += forth;
 }
 
-static bool dense_pseudo_inverse(const linear_step *step) {
+static bool dense_solve(const linear_step *step) {
   const hvi_model *m = step->l->model;
+  const bool damped = step->lambda > 0.0;
   double *J = first_block(m, step->state), largest = 0.0;
+  bool good = true;
   for (size_t k = 0; k < m->block_count; k++) {
     const hvi_block *b = &m->blocks[k];
     form_block(J, step, k);
-    const double top = hvi_dense_svd_factor(J, b->out, b->dim, J + factors_at(b));
-    if (isnan(top)) return false;
-    largest = top > largest ? top : largest;
+    if (damped) {
+      good &= hvi_dense_damped_solve(step->delta + b->theta, J, step->state + b->z, step->lambda,
+                                     b->out, b->dim, J + factors_at(b));
+    } else {
+      const double top = hvi_dense_svd_factor(J, b->out, b->dim, J + factors_at(b));
+      if (isnan(top)) return false;
+      largest = top > largest ? top : largest;
+    }
     J += block_size(b);
   }
   count_jacobian(step->l);
   J = first_block(m, step->state);
-  for (size_t k = 0; k < m->block_count; k++) {
+  for (size_t k = 0; k < m->block_count && !damped; k++) {
     const hvi_block *b = &m->blocks[k];
     hvi_dense_svd_solve(step->delta + b->theta, step->state + b->z,
                         step->settings->rank_tol * largest, b->out, b->dim, J + factors_at(b));
     J += block_size(b);
   }
-  return true;
-}
-
-static bool dense_solve(const linear_step *step) {
-  const hvi_model *m = step->l->model;
-  double *J = first_block(m, step->state);
-  bool good = true;
-  if (!(step->lambda > 0.0)) return dense_pseudo_inverse(step);
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_block *b = &m->blocks[k];
-    form_block(J, step, k);
-    good &= hvi_dense_damped_solve(step->delta + b->theta, J, step->state + b->z, step->lambda,
-                                   b->out, b->dim, J + factors_at(b));
-    J += block_size(b);
-  }
-  count_jacobian(step->l);
   return good;
 }
 
@@ -137,33 +128,26 @@ static bool dense_solve(const linear_step *step) {
 static size_t diagonal_state(const hvi_model *m) { return m->out + m->dim; }
 
 /* Xi cancels in r / J but for its part in what counts as the largest singular value. */
-static bool diagonal_pseudo_inverse(const linear_step *step, const double *J) {
-  const size_t n = step->l->model->out;
-  double largest = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const double size = fabs(J[i]) * root_weight(step->l, i);
-    if (!(size <= DBL_MAX)) return false;
-    largest = size > largest ? size : largest;
-  }
-  for (size_t i = 0; i < n; i++) {
-    const double size = fabs(J[i]) * root_weight(step->l, i);
-    step->delta[i] = size > step->settings->rank_tol * largest ? step->residual[i] / J[i] : 0.0;
-  }
-  return true;
-}
-
 static bool diagonal_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
-  double *ones = step->state, *J = ones + n;
+  const double lambda = step->lambda, *r = step->residual;
+  double *ones = step->state, *J = ones + n, largest = 0.0;
   bool good = true;
   for (size_t i = 0; i < n; i++) ones[i] = 1.0;
   multiply_back(l, ones, J);
-  if (!(step->lambda > 0.0)) return diagonal_pseudo_inverse(step, J);
   for (size_t i = 0; i < n; i++) {
+    const double size = fabs(J[i]) * root_weight(l, i);
+    largest = size > largest ? size : largest;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double size = fabs(J[i]) * root_weight(l, i);
     const double weighted = l->weights ? l->weights[i] * J[i] : J[i];
-    step->delta[i] = weighted * step->residual[i] / (weighted * J[i] + step->lambda);
-    good &= fabs(step->delta[i]) <= DBL_MAX;
+    if (lambda > 0.0)
+      step->delta[i] = weighted * r[i] / (weighted * J[i] + lambda);
+    else
+      step->delta[i] = size > step->settings->rank_tol * largest ? r[i] / J[i] : 0.0;
+    good &= (lambda > 0.0 ? fabs(step->delta[i]) : size) <= DBL_MAX;
   }
   return good;
 }

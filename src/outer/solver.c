@@ -63,7 +63,8 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   hvi_surrogate *l = &part->l;
   const size_t most = most_inner_steps(s);
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
-  if (!set->keep_state) set->optimizer->reset(&s->inner, l->model, part->state);
+  if (!set->keep_state && set->optimizer->reset)
+    set->optimizer->reset(&s->inner, l->model, part->state);
   const bool resamples = s->problem->ops->resample;
   l->unseen = resamples;
   if (resamples) hvi_vec_copy(s->anchor, l->now->theta, l->model->dim);

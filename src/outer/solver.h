@@ -62,6 +62,7 @@ typedef struct hvi_accelerator {
   double *z, *f;             /* [n] the corrected point, and F there */
   double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
   double *mode_test;         /* [n] what F is tested with for it */
+  double *steps, *changes;   /* [memory][n], [memory + 1][n]: Anderson's differences of z and F */
   hvi_correction correction; /* along the mode, at this step */
   hvi_filter filter;
 } hvi_accelerator;
@@ -147,7 +148,7 @@ void hvi_past_renew(hvi_solver *s);
  * Before a step it corrects where it starts from, after it it learns from what it left. Its arrays
  * come from an arena that counts or from one that gives; accelerate.c.
  */
-void hvi_accelerator_place(hvi_accelerator *a, size_t n, hvi_arena *arena);
+void hvi_accelerator_place(hvi_accelerator *a, size_t n, size_t memory, hvi_arena *arena);
 void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
 

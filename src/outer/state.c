@@ -46,7 +46,8 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
   if (set->baseline == HVI_BASELINE_RULE)
     s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
   for (size_t k = 0; k < s->part_count; k++) {
-    const size_t size = set->optimizer->state(&set->inner, part_model(s, k));
+    const hvi_optimizer *o = set->optimizer;
+    const size_t size = o->state ? o->state(&set->inner, part_model(s, k)) : 0;
     s->parts[k].state = hvi_arena_take(arena, size);
   }
 }
@@ -78,7 +79,7 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->eta = hvi_arena_take(arena, n);
   if (s->settings.baseline) s->baseline.field = hvi_arena_take(arena, d);
   if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
-  if (s->settings.accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
+  if (s->settings.accelerate) hvi_accelerator_place(&s->accelerator, n, s->past.depth, arena);
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
@@ -163,7 +164,7 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   const double *theta0 = set->theta0 ? set->theta0 : p->theta0;
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_subproblem *part = &s->parts[k];
-    set->optimizer->reset(&set->inner, part->l.model, part->state);
+    if (set->optimizer->reset) set->optimizer->reset(&set->inner, part->l.model, part->state);
     hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
   }
   stand(s);

@@ -36,9 +36,9 @@ static inline void rig_use(rig *r, const char *name) {
   r->optimizer = hvi_optimizer_find(name);
   assert_non_null(r->optimizer);
   hvi_free(r->state);
-  r->state = hvi_alloc_doubles(r->optimizer->state(&r->settings, m));
+  r->state = hvi_alloc_doubles(r->optimizer->state ? r->optimizer->state(&r->settings, m) : 0);
   assert_non_null(r->state);
-  r->optimizer->reset(&r->settings, m, r->state);
+  if (r->optimizer->reset) r->optimizer->reset(&r->settings, m, r->state);
 }
 
 static inline bool rig_step(rig *r) { return r->optimizer->step(&r->settings, r->state, &r->l); }
