@@ -47,15 +47,15 @@ static bool go_to_next(hvi_surrogate *l) {
   return true;
 }
 
-/* Long loops are built per instruction set; short ones are not worth the choice. */
-static const hvi_bulk *loops(size_t d) {
-  return d >= HVI_BULK_LEAST ? hvi_bulk_best() : &hvi_bulk_baseline;
-}
-
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   (void)state;
-  const double *g = hvi_surrogate_gradient(l);
-  loops(l->model->dim)->descend(l->next->theta, l->now->theta, g, s->lr, l->model->dim);
+  const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
+  const size_t d = l->model->dim;
+  double *next = l->next->theta;
+  if (d >= HVI_BULK_LEAST)
+    hvi_bulk_best()->descend(next, theta, g, s->lr, d);
+  else
+    for (size_t i = 0; i < d; i++) next[i] = theta[i] - s->lr * g[i];
   return go_to_next(l);
 }
 
@@ -73,7 +73,7 @@ static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m,
 static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
   const size_t d = l->model->dim;
-  loops(d)->momentum(l->next->theta, velocity, theta, g, s->momentum, s->lr, d);
+  hvi_bulk_best()->momentum(l->next->theta, velocity, theta, g, s->momentum, s->lr, d);
   return go_to_next(l);
 }
 
@@ -102,7 +102,7 @@ static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surr
                             .rate = s->lr / (1.0 - state[0]),
                             .scale = 1.0 / (1.0 - state[1]),
                             .keep = 1.0 - s->lr * decay};
-  loops(d)->adam(l->next->theta, m, m + d, l->now->theta, g, &r, d);
+  hvi_bulk_best()->adam(l->next->theta, m, m + d, l->now->theta, g, &r, d);
   return go_to_next(l);
 }
 
