@@ -131,15 +131,15 @@ static const hvi_setting_table player_table = {
     (const hvi_setting[]){{"player_eta", HVI_SETTING_REAL, .range = "(0,inf)"}, {0}}};
 
 static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  hvi_status status = hvi_setting_check(&table, s, err);
-  for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++)
-    status = hvi_setting_check(&player_table, &s->player_eta[k], err);
-  if (!status && s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 &&
-      s->tol == 0.0 && !s->observe) {
+  HVI_TRY(hvi_setting_check(&table, s, err));
+  for (size_t k = 0; s->player_eta && k < p->model->block_count; k++)
+    HVI_TRY(hvi_setting_check(&player_table, &s->player_eta[k], err));
+  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
+      !s->observe) {
     return hvi_error_argument(err,
                               "nothing ends this solve: set a limit, a tolerance or an observer");
   }
-  return status;
+  return HVI_OK;
 }
 
 /* The problem as such: Z covers the outputs, weights are weights. */
@@ -226,20 +226,18 @@ static hvi_status check_surrogate_step(const hvi_settings *s, const hvi_problem 
        "%s samples anew for every inner step: that goes with gd, momentum, adam and adamw, and a "
        "fixed number of steps"},
   };
-  hvi_status status = first_of(list, sizeof list / sizeof *list, p, err);
-  if (!status && solves(s)) status = hvi_least_squares_check(&s->inner, p->model, err);
-  return status;
+  HVI_TRY(first_of(list, sizeof list / sizeof *list, p, err));
+  return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   if (!s->optimizer) return hvi_error_argument(err, "the settings name no inner optimizer");
-  hvi_status status = check_numbers(s, p, err);
-  if (!status) status = check_problem(p, err);
-  if (!status && s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
-    status = hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
-                           s->rule ? s->rule->name : "a missing rule", p->ops->name);
+  HVI_TRY(check_numbers(s, p, err));
+  HVI_TRY(check_problem(p, err));
+  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
+                         s->rule ? s->rule->name : "a missing rule", p->ops->name);
   }
-  if (!status) status = check_fit(s, p, err);
-  if (!status && !s->baseline) status = check_surrogate_step(s, p, err);
-  return status;
+  HVI_TRY(check_fit(s, p, err));
+  return s->baseline ? HVI_OK : check_surrogate_step(s, p, err);
 }
