@@ -168,7 +168,7 @@ static void bare_targets(work *w, hvi_rng *rng) {
   hvi_surrogate *l = &w->l;
   const hvi_problem *p = w->value;
   p->ops->draw(p, l->now->theta, w->sample, rng);
-  hvi_surrogate_rebind(l, w->sample);
+  hvi_surrogate_start(l, NULL, w->sample);
   p->ops->operate(p, w->sample, l->now->theta, l->now->z, w->f);
   for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - w->f[i] / l->weights[i];
   hvi_surrogate_freeze(l);

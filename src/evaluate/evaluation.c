@@ -110,13 +110,12 @@ static hvi_status keep_row(hvi_evaluation *e, hvi_error *err) {
 }
 
 void hvi_evaluation_decide(hvi_evaluation *e) {
-  const hvi_info info = hvi_solver_info(e->solver);
   const size_t last = e->spec.settings->max_outer;
   const double spent = e->seconds.collect + e->seconds.targets + e->seconds.inner;
-  const bool there = last > 0 && info.last.outer >= last;
+  const bool there = last > 0 && e->solver->row.outer >= last;
   const bool late = e->max_seconds > 0.0 && spent >= e->max_seconds;
-  e->outcome = info.outcome;
-  e->reason = info.reason;
+  e->outcome = e->solver->info.outcome;
+  e->reason = e->solver->info.reason;
   if (e->outcome != HVI_RUNNING || !(there || late)) return;
   e->outcome = HVI_LIMIT;
   e->reason = there ? "iteration limit" : "time limit";
@@ -345,7 +344,7 @@ hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
                                  .outcome = e->outcome,
                                  .reason = e->reason,
                                  .outer = s->row.outer,
-                                 .inner_total = s->inner_total,
+                                 .inner_total = s->info.inner_total,
                                  .max_outer = e->spec.settings->max_outer,
                                  .levels = e->levels};
 }

@@ -8,7 +8,6 @@
 #include "base/base.h"
 #include "evaluate/evaluation.h"
 #include "inner/optimizers.h"
-#include "num/vec.h"
 #include "surrogate/surrogate.h"
 
 /* The targets of theta on all of the data; f[out] is scratch. */
@@ -16,8 +15,7 @@ static void freeze(hvi_surrogate *l, const hvi_problem *p, const double *theta, 
                    double *f) {
   hvi_rng rng = hvi_rng_new(0, "gap", 0);
   p->ops->draw(p, theta, sample, &rng);
-  hvi_vec_copy(l->now->theta, theta, p->model->dim);
-  hvi_surrogate_rebind(l, sample);
+  hvi_surrogate_start(l, theta, sample);
   p->ops->operate(p, sample, theta, l->now->z, f);
   for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - f[i] / l->weights[i];
   hvi_surrogate_freeze(l);

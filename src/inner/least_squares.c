@@ -75,11 +75,10 @@ static void form_block(double *J, const linear_step *step, size_t k) {
   const hvi_block *b = &l->model->blocks[k];
   double *r = step->state + b->z;
   hvi_model_jacobian(l->model, l->now->cache, l->now->theta, k, J, step->state + l->model->out);
-  for (size_t i = 0; i < b->out; i++) r[i] = step->residual[b->z + i];
-  for (size_t i = 0; l->weights && i < b->out; i++) {
-    const double root = sqrt(l->weights[b->z + i]);
-    hvi_vec_scale(J + i * b->dim, root, b->dim);
-    r[i] *= root;
+  for (size_t i = 0; i < b->out; i++) {
+    const double root = root_weight(l, b->z + i);
+    r[i] = step->residual[b->z + i] * root;
+    if (l->weights) hvi_vec_scale(J + i * b->dim, root, b->dim);
   }
 }
 
@@ -163,7 +162,7 @@ static void apply(void *context, const double *x, double *y) {
   const linear_step *step = context;
   hvi_surrogate *l = step->l;
   l->model->ops->jvp(l->model, l->now->cache, l->now->theta, x, y);
-  for (size_t i = 0; l->weights && i < l->model->out; i++) y[i] *= sqrt(l->weights[i]);
+  for (size_t i = 0; i < l->model->out; i++) y[i] *= root_weight(l, i);
   l->counts->model_passes++;
 }
 
@@ -171,8 +170,8 @@ static void apply_t(void *context, const double *y, double *x) {
   const linear_step *step = context;
   hvi_surrogate *l = step->l;
   double *scaled = step->state + l->model->out;
-  for (size_t i = 0; l->weights && i < l->model->out; i++) scaled[i] = sqrt(l->weights[i]) * y[i];
-  multiply_back(l, l->weights ? scaled : y, x);
+  for (size_t i = 0; i < l->model->out; i++) scaled[i] = root_weight(l, i) * y[i];
+  multiply_back(l, scaled, x);
 }
 
 static bool free_solve(const linear_step *step) {
@@ -289,32 +288,21 @@ static bool solve_for(double *w, double *K, const linear_step *step, double lamb
   return hvi_dense_cholesky_solve(w, K, n, w + n);
 }
 
-static bool outer_pseudo_inverse(const linear_step *step, double *w, double *K) {
-  const hvi_model *m = step->l->model;
-  const size_t n = m->out;
-  const double tol = step->settings->rank_tol, noise = fmax(m->noise, DBL_EPSILON);
-  double share = fmax(tol * tol, noise);
-  for (int tries = 0; tries < MOST_TRIES; tries++) {
-    form_outer(K, w + n, step->l);
-    const double top = largest_eigenvalue(K, w, w + n, n);
-    if (!(top > 0.0 && top <= DBL_MAX)) break;
-    if (solve_for(w, K, step, share * top)) return true;
-    share *= 10.0;
-  }
-  return false;
-}
-
 static bool outer_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
-  double *K = step->state, *w = K + n * n;
-  if (step->lambda > 0.0) {
+  const bool damped = step->lambda > 0.0;
+  const double tol = step->settings->rank_tol, noise = fmax(l->model->noise, DBL_EPSILON);
+  double *K = step->state, *w = K + n * n, share = fmax(tol * tol, noise);
+  bool solved = false;
+  for (int tries = 0; !solved && tries < (damped ? 1 : MOST_TRIES); tries++, share *= 10.0) {
     form_outer(K, w + n, l);
-    if (!solve_for(w, K, step, step->lambda)) return false;
-  } else if (!outer_pseudo_inverse(step, w, K)) {
-    return false;
+    const double top = damped ? 0.0 : largest_eigenvalue(K, w, w + n, n);
+    if (!damped && !(top > 0.0 && top <= DBL_MAX)) return false;
+    solved = solve_for(w, K, step, damped ? step->lambda : share * top);
   }
-  for (size_t i = 0; l->weights && i < n; i++) w[i] *= sqrt(l->weights[i]);
+  if (!solved) return false;
+  for (size_t i = 0; i < n; i++) w[i] *= root_weight(l, i);
   multiply_back(l, w, step->delta);
   return hvi_vec_finite(step->delta, l->model->dim);
 }
@@ -352,16 +340,13 @@ static const form *form_of(const hvi_optimizer_settings *s, const hvi_model *m) 
   return own == &gram && m->dim <= GRAM_LIMIT ? own : &matrix_free;
 }
 
-/* Squares and products of sizes beyond this are not taken. */
-static bool countable(const form *f, const hvi_model *m) {
+/* The largest matrix of a form, in doubles that do not overflow as sizes would. */
+static double entries(const form *f, const hvi_model *m) {
   const double n = (double)m->out, d = (double)m->dim;
-  if (f == &outer_gram) return n * n <= (double)MOST_STATE;
-  if (f == &gram) return d * d <= (double)MOST_STATE;
-  if (f != &dense) return true;
-  double entries = 0.0;
-  for (size_t k = 0; k < m->block_count; k++)
-    entries += (double)m->blocks[k].out * (double)m->blocks[k].dim;
-  return entries <= (double)MOST_STATE;
+  double sum = f == &outer_gram ? n * n : f == &gram ? d * d : 0.0;
+  for (size_t k = 0; k < m->block_count && f == &dense; k++)
+    sum += (double)m->blocks[k].out * (double)m->blocks[k].dim;
+  return sum;
 }
 
 hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
@@ -372,7 +357,7 @@ hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_mo
                          "dense or matrix-free");
   }
   const form *f = form_of(s, m);
-  if (countable(f, m) && f->state(m) <= MOST_STATE) return HVI_OK;
+  if (entries(f, m) <= (double)MOST_STATE && f->state(m) <= MOST_STATE) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
                        "GiB: %s",
@@ -387,11 +372,6 @@ size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model 
 
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
                              double *state, hvi_surrogate *l, const double *residual) {
-  const linear_step step = {.settings = s,
-                            .l = l,
-                            .residual = residual,
-                            .lambda = lambda,
-                            .state = state,
-                            .delta = delta};
+  const linear_step step = {s, l, residual, lambda, state, delta};
   return form_of(s, l->model)->solve(&step);
 }

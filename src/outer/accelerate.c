@@ -346,5 +346,5 @@ void hvi_solver_learn(hvi_solver *s) {
   if (s->problem->ops->slow_mode)
     s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
   if (s->row.inner > 0 || s->accelerator.correction != HVI_CORRECTION_THETA) return;
-  hvi_surrogate_start(l, l->now->theta); /* nothing has evaluated the corrected theta */
+  hvi_surrogate_start(l, NULL, NULL); /* nothing has evaluated the corrected theta */
 }

@@ -43,17 +43,16 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   for (size_t i = 0; i < l->model->out; i++)
     if (l->weights[i] > 0.0) l->target[i] = l->next->z[i] + s->origin.shift;
   s->row.counts.model_passes++;
-  hvi_surrogate_rebind(l, s->sample);
-  hvi_surrogate_measure(l);
+  hvi_surrogate_start(l, NULL, s->sample);
+  hvi_surrogate_measure(l, l->now);
 }
 
 /* theta <- A(l, theta), with its seconds where they are asked for. */
 static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
-  const hvi_settings *set = &s->settings;
-  if (set->time_inner == 0) return set->optimizer->step(&s->inner, part->state, &part->l);
-  const double start = hvi_clock_work(set->time_inner);
-  const bool more = set->optimizer->step(&s->inner, part->state, &part->l);
-  s->row.seconds_inner += hvi_clock_work(set->time_inner) - start;
+  const size_t timed = s->settings.time_inner;
+  const double start = timed ? hvi_clock_work(timed) : 0.0;
+  const bool more = s->settings.optimizer->step(&s->inner, part->state, &part->l);
+  if (timed) s->row.seconds_inner += hvi_clock_work(timed) - start;
   return more;
 }
 
@@ -126,8 +125,8 @@ const char *hvi_outcome_name(hvi_outcome o) {
 }
 
 static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
-  s->outcome = outcome;
-  s->reason = reason;
+  s->info.outcome = outcome;
+  s->info.reason = reason;
 }
 
 /* The one place that tests for values that are not finite: they make the sum so, and a sum that
@@ -157,19 +156,19 @@ static void record(hvi_solver *s) {
     row->seconds = hvi_clock_now() - s->start;
   if (!s->sound) return;
   /* without a residual the latest iterate is as good a guess as any */
-  if (row->outer > 0 && !s->sample && !(row->residual < s->best.residual)) return;
-  s->best.outer = row->outer;
-  s->best.residual = row->residual;
-  s->best.dist2 = row->dist2;
-  hvi_vec_copy(s->best.theta, s->theta, p->model->dim);
-  hvi_vec_copy(s->best.z, s->z, n);
+  if (row->outer > 0 && !s->sample && !(row->residual < s->info.best_residual)) return;
+  s->info.best_outer = row->outer;
+  s->info.best_residual = row->residual;
+  s->info.best_dist2 = row->dist2;
+  hvi_vec_copy(s->best_theta, s->theta, p->model->dim);
+  hvi_vec_copy(s->best_z, s->z, n);
 }
 
 static void report(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   if (!set->observe) return;
   s->row.alpha = sqrt(s->alpha2);
-  if (!set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING)
+  if (!set->observe(set->observer_context, &s->row) && s->info.outcome == HVI_RUNNING)
     end(s, HVI_STOPPED, "stopped by the observer");
 }
 
@@ -223,7 +222,7 @@ static void draw(hvi_solver *s) {
   s->row.counts.env_steps += s->problem->draw_steps;
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_surrogate *l = &s->parts[k].l;
-    if (l->model->ops->bind) hvi_surrogate_rebind(l, s->sample);
+    if (l->model->ops->bind) hvi_surrogate_start(l, NULL, s->sample);
   }
 }
 
@@ -256,37 +255,29 @@ static void advance(hvi_solver *s) {
   else
     surrogate_step(s);
   s->row.outer++;
-  s->inner_total += s->row.inner;
+  s->info.inner_total += s->row.inner;
   arrive(s);
 }
 
 hvi_outcome hvi_solver_step(hvi_solver *s) {
-  if (s->outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
+  if (s->info.outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
     s->start = hvi_clock_now();
     arrive(s);
   }
-  if (s->outcome == HVI_RUNNING) advance(s);
-  return s->outcome;
+  if (s->info.outcome == HVI_RUNNING) advance(s);
+  return s->info.outcome;
 }
 
 hvi_outcome hvi_solver_run(hvi_solver *s) {
   while (hvi_solver_step(s) == HVI_RUNNING) continue;
   s->row.seconds = hvi_clock_now() - s->start;
-  return s->outcome;
+  return s->info.outcome;
 }
 
 hvi_info hvi_solver_info(const hvi_solver *s) {
-  hvi_info info = {.outcome = s->outcome,
-                   .reason = s->reason,
-                   .last = s->row,
-                   .eta = s->eta[0],
-                   .inner_total = s->inner_total,
-                   .alpha_worst = sqrt(s->alpha2_worst),
-                   .best_outer = s->best.outer,
-                   .best_residual = s->best.residual,
-                   .best_dist2 = s->best.dist2,
-                   .best_theta = s->best.theta,
-                   .best_z = s->best.z};
+  hvi_info info = s->info;
+  info.last = s->row;
   info.last.alpha = sqrt(s->alpha2);
+  info.alpha_worst = sqrt(s->alpha2_worst);
   return info;
 }

@@ -74,13 +74,6 @@ typedef struct hvi_baseline_memory {
   double *rule;               /* the rule's own */
 } hvi_baseline_memory;
 
-/* The iterate with the smallest residual; without residuals the latest that is finite. */
-typedef struct hvi_best {
-  size_t outer;
-  double residual, dist2;
-  double *theta, *z;
-} hvi_best;
-
 struct hvi_solver {
   const hvi_problem *problem;
   hvi_settings settings;
@@ -109,16 +102,14 @@ struct hvi_solver {
 
   /* the record */
   hvi_record row;
-  hvi_best best;
-  size_t inner_total;
+  hvi_info info; /* all but the row and alphas; best is the latest where there are no residuals */
+  double *best_theta, *best_z;
   double alpha2, alpha2_worst; /* squared alpha of this step, and the largest */
   double first_residual;
   bool sound;     /* theta, z and F are finite */
   double *z_last; /* [n] z_{t-1} */
   size_t still;   /* outer steps in a row without movement */
   double start;   /* on the clock */
-  hvi_outcome outcome;
-  const char *reason;
 };
 
 /* hvi_solver_new in two steps, between which its copy of the settings may change: NULL when there is

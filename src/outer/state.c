@@ -35,8 +35,8 @@ static void place_past(hvi_solver *s, hvi_arena *arena) {
 static void place_saved(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const size_t n = s->problem->model->out, d = s->problem->model->dim;
-  s->best.theta = hvi_arena_take(arena, d);
-  s->best.z = hvi_arena_take(arena, n);
+  s->info.best_theta = s->best_theta = hvi_arena_take(arena, d);
+  s->info.best_z = s->best_z = hvi_arena_take(arena, n);
   s->z_last = hvi_arena_take(arena, n);
   place_past(s, arena);
   if (set->baseline) {
@@ -107,6 +107,7 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
     const double own = fixed && set->player_eta ? set->player_eta[k] : eta;
     for (size_t i = b->z; i < b->z + b->out; i++) s->eta[i] = own;
   }
+  s->info.eta = s->eta[0];
   return HVI_OK;
 }
 
@@ -114,10 +115,8 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
 static void stand(hvi_solver *s) {
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_surrogate *l = &s->parts[k].l;
-    if (!s->sample || !l->model->ops->bind)
-      hvi_surrogate_start(l, l->now->theta);
-    else if (s->row.counts.f_evals > 0)
-      hvi_surrogate_rebind(l, s->sample);
+    const bool drawn = !s->sample || !l->model->ops->bind || s->row.counts.f_evals > 0;
+    if (drawn) hvi_surrogate_start(l, NULL, s->sample);
     hvi_solver_gather(s, &s->parts[k]);
   }
 }
@@ -152,9 +151,9 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   s->problem = p;
   s->shrink = 1.0;
   s->inner = set->inner;
-  s->reason = "not started";
+  s->info.reason = "not started";
   s->rng = hvi_rng_new(set->seed, "solver", 0);
-  s->best.residual = s->best.dist2 = NAN;
+  s->info.best_residual = s->info.best_dist2 = NAN;
   s->alpha2 = s->alpha2_worst = NAN;
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   s->row.seconds_inner = set->time_inner ? 0.0 : NAN;
@@ -232,12 +231,21 @@ static void walk_record(walker *w, hvi_solver *s) {
                             &r->counts.model_passes,
                             &r->counts.grad_evals,
                             &r->counts.env_steps,
-                            &s->inner_total,
+                            &s->info.inner_total,
                             &s->still,
-                            &s->best.outer};
-  double *const reals[] = {&r->loss0,        &r->loss,           &r->ratio,         &r->dist2,
-                           &r->residual,     &r->seconds,        &r->seconds_inner, &s->alpha2,
-                           &s->alpha2_worst, &s->first_residual, &s->best.residual, &s->best.dist2};
+                            &s->info.best_outer};
+  double *const reals[] = {&r->loss0,
+                           &r->loss,
+                           &r->ratio,
+                           &r->dist2,
+                           &r->residual,
+                           &r->seconds,
+                           &r->seconds_inner,
+                           &s->alpha2,
+                           &s->alpha2_worst,
+                           &s->first_residual,
+                           &s->info.best_residual,
+                           &s->info.best_dist2};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }
@@ -293,7 +301,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   s->row.counts = counts;
   s->row.theta = s->theta;
   s->row.z = s->z;
-  s->outcome = HVI_RUNNING;
+  s->info.outcome = HVI_RUNNING;
   s->start = hvi_clock_now() - s->row.seconds;
   return HVI_OK;
 }

@@ -131,12 +131,8 @@ static double estimated_floor(hvi_solver *s, hvi_subproblem *part) {
   hvi_surrogate *l = &part->floor;
   hvi_optimizer_settings lm = s->settings.inner;
   lm.adapt_damping = true;
-  if (s->sample && l->model->ops->bind) {
-    l->model->ops->bind(l->model, l->now->cache, s->sample);
-    l->model->ops->bind(l->model, l->next->cache, s->sample);
-  }
   hvi_vec_copy(l->target, part->l.target, l->model->out);
-  hvi_surrogate_start(l, part->l.now->theta);
+  hvi_surrogate_start(l, part->l.now->theta, s->sample);
   hvi_surrogate_freeze(l);
   hvi_optimizer_lm.reset(&lm, l->model, part->floor_state);
   for (int i = 0; i < FLOOR_STEPS; i++) {

@@ -31,8 +31,7 @@ void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *wei
   l->linear = some_are_zero(weights, n) ? hvi_arena_take(arena, n) : NULL;
 }
 
-/* Residual and loss of a point whose z is known. */
-static double measure(const hvi_surrogate *l, hvi_point *p) {
+double hvi_surrogate_measure(const hvi_surrogate *l, hvi_point *p) {
   const size_t n = l->model->out;
   const double *z = p->z, *v = l->target, *w = l->weights;
   double *r = p->residual, sum = 0.0;
@@ -45,28 +44,21 @@ static double measure(const hvi_surrogate *l, hvi_point *p) {
   return p->loss;
 }
 
-void hvi_surrogate_start(hvi_surrogate *l, const double *theta) {
-  hvi_vec_copy(l->now->theta, theta, l->model->dim);
-  l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
+void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *sample) {
+  const hvi_model *m = l->model;
+  for (int i = 0; i < 2 && sample && m->ops->bind; i++) m->ops->bind(m, l->points[i].cache, sample);
+  if (theta) hvi_vec_copy(l->now->theta, theta, m->dim);
+  m->ops->eval(m, l->now->cache, l->now->theta, l->now->z);
   l->counts->model_passes++;
 }
 
-void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample) {
-  l->model->ops->bind(l->model, l->now->cache, sample);
-  l->model->ops->bind(l->model, l->next->cache, sample);
-  l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
-  l->counts->model_passes++;
-}
-
-void hvi_surrogate_measure(hvi_surrogate *l) { measure(l, l->now); }
-
-void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = measure(l, l->now); }
+void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = hvi_surrogate_measure(l, l->now); }
 
 double hvi_surrogate_probe(hvi_surrogate *l) {
   if (l->unseen) return l->next->loss = NAN;
   l->model->ops->eval(l->model, l->next->cache, l->next->theta, l->next->z);
   l->counts->model_passes++;
-  return measure(l, l->next);
+  return hvi_surrogate_measure(l, l->next);
 }
 
 void hvi_surrogate_accept(hvi_surrogate *l) {

@@ -26,7 +26,7 @@ static inline void rig_init(rig *r, const hvi_model *m, const double *weights, c
   arena.base = r->memory = hvi_alloc_doubles(arena.size);
   assert_non_null(r->memory);
   hvi_surrogate_place(&r->l, m, weights, &r->counts, &arena);
-  hvi_surrogate_start(&r->l, theta);
+  hvi_surrogate_start(&r->l, theta, NULL);
   memcpy(r->l.target, target, m->out * sizeof *target);
   hvi_surrogate_freeze(&r->l);
 }
