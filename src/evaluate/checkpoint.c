@@ -48,19 +48,14 @@ static void set_cell(hvi_evaluation_row *row, size_t column, double x) {
     *(double *)at = x;
 }
 
-/* The first row that the last step's draw and those after it need. */
-static size_t first_row(const hvi_evaluation *e, size_t outer) {
-  const hvi_value_spec *v = &e->spec.value;
-  /* the buffer's batches are the first of the data; replay and returns ask for all */
-  if (v->buffer > 0 || v->replay > 0 || v->returns) return 0;
-  return hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
-}
-
+/* Where the stream stood before the first row that the last step's draw and those after it need. */
 static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
+  const hvi_value_spec *v = &e->spec.value;
   const hvi_stream *s = &e->spec.stream;
-  if (!s->grow || !s->find || !s->skip || e->spec.value.draw != HVI_VALUE_FRESH)
-    return (hvi_collector_mark){0};
-  const size_t row = first_row(e, outer);
+  const bool skips = s->grow && s->find && s->skip && v->draw == HVI_VALUE_FRESH;
+  /* the buffer's batches are the first of the data; replay and returns ask for all */
+  if (!skips || v->buffer > 0 || v->replay > 0 || v->returns) return (hvi_collector_mark){0};
+  const size_t row = hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
   return row > 0 ? s->find(s->context, row) : (hvi_collector_mark){0};
 }
 

@@ -13,6 +13,7 @@
 #include "num/dense.h"
 #include "num/lsmr.h"
 #include "num/vec.h"
+#include "surrogate/surrogate.h"
 
 #include <float.h>
 
@@ -35,12 +36,6 @@ typedef struct form {
 
 static double root_weight(const hvi_surrogate *l, size_t i) {
   return l->weights ? sqrt(l->weights[i]) : 1.0;
-}
-
-/* J'u at `now` */
-static void multiply_back(hvi_surrogate *l, const double *u, double *x) {
-  l->model->ops->vjp(l->model, l->now->cache, l->now->theta, u, x);
-  l->counts->grad_evals++;
 }
 
 /*
@@ -134,7 +129,7 @@ static bool diagonal_solve(const linear_step *step) {
   double *ones = step->state, *J = ones + n, largest = 0.0;
   bool good = true;
   for (size_t i = 0; i < n; i++) ones[i] = 1.0;
-  multiply_back(l, ones, J);
+  hvi_surrogate_pull(l, l->now, ones, J);
   for (size_t i = 0; i < n; i++) {
     const double size = fabs(J[i]) * root_weight(l, i);
     largest = size > largest ? size : largest;
@@ -171,7 +166,7 @@ static void apply_t(void *context, const double *y, double *x) {
   hvi_surrogate *l = step->l;
   double *scaled = step->state + l->model->out;
   for (size_t i = 0; i < l->model->out; i++) scaled[i] = root_weight(l, i) * y[i];
-  multiply_back(l, scaled, x);
+  hvi_surrogate_pull(l, l->now, scaled, x);
 }
 
 static bool free_solve(const linear_step *step) {
@@ -215,7 +210,7 @@ static bool gram_solve(const linear_step *step) {
     memcpy(state, &m, sizeof m);
   }
   for (size_t i = 0; i < n; i++) u[i] = l->weights ? l->weights[i] * residual[i] : residual[i];
-  multiply_back(l, u, g);
+  hvi_surrogate_pull(l, l->now, u, g);
   /* row k of V is the eigenvector of S[k], largest last */
   hvi_dense_mul(c, V, g, d, d);
   const double least = step->settings->rank_tol * step->settings->rank_tol * S[d - 1];
@@ -303,7 +298,7 @@ static bool outer_solve(const linear_step *step) {
   }
   if (!solved) return false;
   for (size_t i = 0; i < n; i++) w[i] *= root_weight(l, i);
-  multiply_back(l, w, step->delta);
+  hvi_surrogate_pull(l, l->now, w, step->delta);
   return hvi_vec_finite(step->delta, l->model->dim);
 }
 

@@ -45,17 +45,6 @@
  */
 enum { PARTS = 20, LEAST_PARTS = 5 };
 
-void hvi_accelerator_place(hvi_accelerator *a, size_t n, size_t memory, hvi_arena *arena) {
-  *a = (hvi_accelerator){.z = hvi_arena_take(arena, n),
-                         .f = hvi_arena_take(arena, n),
-                         .mode = hvi_arena_take(arena, n),
-                         .mode_f = hvi_arena_take(arena, n),
-                         .mode_test = hvi_arena_take(arena, n),
-                         .steps = hvi_arena_take(arena, memory * n),
-                         .changes = hvi_arena_take(arena, (memory + 1) * n),
-                         .filter = {.variance = INFINITY}};
-}
-
 /* S: the parts' sums of <v, F + c G>, whose total is zero, as independent draws. NaN where there
  * are too few: nothing is corrected then. */
 static double noise_of(const hvi_solver *s, double c) {
@@ -143,13 +132,12 @@ static void move(hvi_solver *s, double shift) {
   hvi_accelerator *a = &s->accelerator;
   hvi_vec_add(a->z, shift, a->mode, n);
   hvi_vec_add(a->f, shift, a->mode_f, n);
+  a->corrected = true;
   if (!p->ops->lift) {
-    a->correction = HVI_CORRECTION_TARGET;
     s->origin.shift = shift;
     return;
   }
   hvi_point *now = s->parts[0].l.now;
-  a->correction = HVI_CORRECTION_THETA;
   p->ops->lift(p, now->theta, shift);
   hvi_vec_copy(now->z, a->z, n);
   hvi_vec_copy(s->f, a->f, n);
@@ -208,7 +196,7 @@ static size_t look_back(const hvi_solver *s, galerkin *g) {
   const hvi_accelerator *a = &s->accelerator;
   const size_t n = s->problem->model->out;
   const double least = least_difference * least_difference * hvi_vec_norm2(s->z, n);
-  const double slope = a->correction ? hvi_vec_dot(a->mode_test, a->mode_f, n) : 0.0;
+  const double slope = a->corrected ? hvi_vec_dot(a->mode_test, a->mode_f, n) : 0.0;
   size_t k = 0;
   for (; k < hvi_past_count(s); k++) {
     double *D = g->D[k] = a->steps + k * n, *G = g->G[k] = a->changes + k * n;
@@ -242,50 +230,45 @@ static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t firs
   }
 }
 
-/* S as the covariance of a sum of ANDERSON_PARTS draws. */
-static void finish_covariance(galerkin *g, size_t count) {
-  const double bessel = (double)ANDERSON_PARTS / (ANDERSON_PARTS - 1);
-  for (size_t j = 0; j < count; j++)
-    for (size_t k = 0; k < count; k++)
-      g->S[j][k] = bessel * (g->S[j][k] - g->b[j] * g->b[k] / ANDERSON_PARTS);
-}
-
-static void swap(double *x, double *y) {
-  const double kept = *x;
-  *x = *y;
-  *y = kept;
-}
-
-/* y <- M^-1 y by elimination with row pivoting; false when M is singular to rounding. */
-static bool eliminate(double M[MOST][MOST], double *y, size_t n) {
-  double size = 0.0;
-  for (size_t i = 0; i < n; i++) size = fmax(size, fabs(M[i][i]));
+/* x = A^-1 b by elimination with row pivoting; false when A is singular to rounding. */
+static bool solve(double A[MOST][MOST], const double *b, double *x, size_t n) {
+  double M[MOST][MOST + 1], size = 0.0; /* A | b */
+  for (size_t i = 0; i < n; i++) {
+    hvi_vec_copy(M[i], A[i], n);
+    M[i][n] = b[i];
+    size = fmax(size, fabs(A[i][i]));
+  }
   for (size_t c = 0; c < n; c++) {
     size_t top = c;
     for (size_t i = c + 1; i < n; i++) top = fabs(M[i][c]) > fabs(M[top][c]) ? i : top;
     if (!(fabs(M[top][c]) > least_pivot * size)) return false;
-    for (size_t j = 0; j < n && top != c; j++) swap(&M[c][j], &M[top][j]);
-    if (top != c) swap(&y[c], &y[top]);
+    for (size_t j = c; j <= n; j++) {
+      const double kept = M[c][j];
+      M[c][j] = M[top][j];
+      M[top][j] = kept;
+    }
     for (size_t i = c + 1; i < n; i++) {
       const double share = M[i][c] / M[c][c];
-      for (size_t j = c; j < n; j++) M[i][j] -= share * M[c][j];
-      y[i] -= share * y[c];
+      for (size_t j = c; j <= n; j++) M[i][j] -= share * M[c][j];
     }
   }
   for (size_t i = n; i-- > 0;) {
-    for (size_t j = i + 1; j < n; j++) y[i] -= M[i][j] * y[j];
-    y[i] /= M[i][i];
+    x[i] = M[i][n];
+    for (size_t j = i + 1; j < n; j++) x[i] -= M[i][j] * x[j];
+    x[i] /= M[i][i];
   }
   return true;
 }
 
-/* The share of the correction to take; 1 without noise. */
+/* The share of the correction to take; 1 without noise. S is that of a sum of ANDERSON_PARTS draws. */
 static double share_of(const hvi_solver *s, const galerkin *g, size_t count) {
-  if (!s->sample || s->problem->one_sample) return 1.0;
+  const double bessel = (double)ANDERSON_PARTS / (ANDERSON_PARTS - 1);
   double S[MOST][MOST], x[MOST];
-  memcpy(S, g->S, sizeof S);
-  memcpy(x, g->b, sizeof x);
-  if (!eliminate(S, x, count)) return 0.0;
+  if (!s->sample || s->problem->one_sample) return 1.0;
+  for (size_t j = 0; j < count; j++)
+    for (size_t k = 0; k < count; k++)
+      S[j][k] = bessel * (g->S[j][k] - g->b[j] * g->b[k] / ANDERSON_PARTS);
+  if (!solve(S, g->b, x, count)) return 0.0;
   const double wald = hvi_vec_dot(x, g->b, count);
   const double noise = (double)count + 3.0 * sqrt(2.0 * (double)count);
   return wald > noise ? 1.0 - noise / wald : 0.0;
@@ -318,13 +301,9 @@ static void correct_anderson(hvi_solver *s) {
   size_t count = look_back(s, &g);
   for (size_t part = 0; part < ANDERSON_PARTS; part++)
     add_part(s, &g, count, part * n / ANDERSON_PARTS, (part + 1) * n / ANDERSON_PARTS);
-  finish_covariance(&g, count);
-  double c[MOST], A[MOST][MOST];
-  for (; count > 0; count--) { /* the oldest go first when the differences are dependent */
-    memcpy(A, g.A, sizeof A);
-    memcpy(c, g.b, sizeof c);
-    if (eliminate(A, c, count)) break;
-  }
+  double c[MOST];
+  /* the oldest go first when the differences are dependent */
+  while (count > 0 && !solve(g.A, g.b, c, count)) count--;
   const double share = count > 0 ? share_of(s, &g, count) : 0.0;
   for (size_t k = 0; k < count; k++) c[k] *= share * g.scale[k];
   if (share > 0.0) move_within(s, &g, c, count);
@@ -335,7 +314,7 @@ void hvi_solver_correct(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   hvi_vec_copy(a->z, s->z, n);
   hvi_vec_copy(a->f, s->f, n);
-  a->correction = HVI_CORRECTION_NONE;
+  a->corrected = false;
   s->origin = (hvi_origin){.z = a->z, .f = a->f};
   if (s->problem->ops->slow_mode) correct_mode(s);
   if (s->settings.accelerate == HVI_ACCELERATE_ANDERSON) correct_anderson(s);
@@ -345,6 +324,7 @@ void hvi_solver_learn(hvi_solver *s) {
   hvi_surrogate *l = &s->parts[0].l;
   if (s->problem->ops->slow_mode)
     s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
-  if (s->row.inner > 0 || s->accelerator.correction != HVI_CORRECTION_THETA) return;
-  hvi_surrogate_start(l, NULL, NULL); /* nothing has evaluated the corrected theta */
+  /* nothing has evaluated the corrected theta */
+  const bool lifted = s->accelerator.corrected && s->problem->ops->lift;
+  if (lifted && s->row.inner == 0) hvi_surrogate_start(l, NULL, NULL);
 }

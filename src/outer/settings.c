@@ -177,22 +177,15 @@ static bool solves(const hvi_settings *s) {
 }
 
 /* What does not go together; %s is the problem's name. */
-typedef struct refusal {
-  bool applies;
-  hvi_status status;
-  const char *text;
-} refusal;
-
-static hvi_status first_of(const refusal *r, size_t n, const hvi_problem *p, hvi_error *err) {
-  for (size_t i = 0; i < n; i++)
-    if (r[i].applies) return hvi_error_set(err, r[i].status, r[i].text, p->ops->name);
-  return HVI_OK;
-}
-
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
+  const hvi_acceleration accelerate = s->baseline ? HVI_ACCELERATE_NONE : s->accelerate;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
-  const refusal list[] = {
+  const struct {
+    bool applies;
+    hvi_status status;
+    const char *text;
+  } list[] = {
       {s->tol > 0.0 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
        "%s is stochastic and has no residual to test: set a limit instead of a tolerance"},
       {in_turn && p->model->block_count < 2, HVI_ERROR_UNSUPPORTED,
@@ -206,28 +199,22 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
       {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
        "theta0 holds a number that is not finite"},
-  };
-  return first_of(list, sizeof list / sizeof *list, p, err);
-}
-
-static hvi_status check_surrogate_step(const hvi_settings *s, const hvi_problem *p,
-                                       hvi_error *err) {
-  const refusal list[] = {
-      {s->accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
+      {accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
        "%s knows no slow mode to correct: Anderson acceleration needs none"},
-      {s->accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
+      {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
-      {s->accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
+      {accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
        HVI_ERROR_UNSUPPORTED, "acceleration goes with plain targets, one eta and players at once"},
-      {s->accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
+      {accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
        "acceleration learns from samples, and needs a new one at each step"},
-      {p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),
+      {!s->baseline && p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),
        HVI_ERROR_UNSUPPORTED,
        "%s samples anew for every inner step: that goes with gd, momentum, adam and adamw, and a "
        "fixed number of steps"},
   };
-  HVI_TRY(first_of(list, sizeof list / sizeof *list, p, err));
-  return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i].applies) return hvi_error_set(err, list[i].status, list[i].text, p->ops->name);
+  return HVI_OK;
 }
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
@@ -239,5 +226,5 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
                          s->rule ? s->rule->name : "a missing rule", p->ops->name);
   }
   HVI_TRY(check_fit(s, p, err));
-  return s->baseline ? HVI_OK : check_surrogate_step(s, p, err);
+  return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }

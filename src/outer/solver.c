@@ -248,7 +248,12 @@ static void arrive(hvi_solver *s) {
   report(s);
 }
 
-static void advance(hvi_solver *s) {
+hvi_outcome hvi_solver_step(hvi_solver *s) {
+  if (s->info.outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
+    s->start = hvi_clock_now();
+    arrive(s);
+  }
+  if (s->info.outcome != HVI_RUNNING) return s->info.outcome;
   hvi_vec_copy(s->z_last, s->z, s->settings.stall_window > 0 ? s->problem->model->out : 0);
   if (s->settings.baseline)
     hvi_solver_baseline_step(s);
@@ -257,14 +262,6 @@ static void advance(hvi_solver *s) {
   s->row.outer++;
   s->info.inner_total += s->row.inner;
   arrive(s);
-}
-
-hvi_outcome hvi_solver_step(hvi_solver *s) {
-  if (s->info.outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
-    s->start = hvi_clock_now();
-    arrive(s);
-  }
-  if (s->info.outcome == HVI_RUNNING) advance(s);
   return s->info.outcome;
 }
 

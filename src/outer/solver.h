@@ -52,26 +52,21 @@ typedef struct hvi_filter {
 } hvi_filter;
 enum { HVI_FILTER_DOUBLES = sizeof(hvi_filter) / sizeof(double) };
 
-typedef enum hvi_correction {
-  HVI_CORRECTION_NONE,
-  HVI_CORRECTION_TARGET, /* the point that the target is made from */
-  HVI_CORRECTION_THETA   /* theta_t itself; z is its output to rounding only */
-} hvi_correction;
-
 typedef struct hvi_accelerator {
-  double *z, *f;             /* [n] the corrected point, and F there */
-  double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
-  double *mode_test;         /* [n] what F is tested with for it */
-  double *steps, *changes;   /* [memory][n], [memory + 1][n]: Anderson's differences of z and F */
-  hvi_correction correction; /* along the mode, at this step */
+  double *z, *f;           /* [n] the corrected point, and F there */
+  double *mode, *mode_f;   /* [n] the problem's slow mode, and F's change along it */
+  double *mode_test;       /* [n] what F is tested with for it */
+  double *steps, *changes; /* [memory][n], [memory + 1][n]: Anderson's differences of z and F */
+  bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
+                              * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
 } hvi_accelerator;
 
 /* What the baselines remember. */
 typedef struct hvi_baseline_memory {
-  double *field, *field_last; /* [d] V = J'F */
-  double *adam;               /* {b1^k, b2^k, m[d], v[d]} */
-  double *rule;               /* the rule's own */
+  double *field_last; /* [d] V = J'F */
+  double *adam;       /* {b1^k, b2^k, m[d], v[d]} */
+  double *rule;       /* the rule's own */
 } hvi_baseline_memory;
 
 struct hvi_solver {
@@ -136,10 +131,9 @@ void hvi_past_renew(hvi_solver *s);
 /*
  * Acceleration: the iterate corrected between two outer steps. The step from the corrected point is
  * the same step, so its fixed points are the same and the loop need not know of the correction.
- * Before a step it corrects where it starts from, after it it learns from what it left. Its arrays
- * come from an arena that counts or from one that gives; accelerate.c.
+ * Before a step it corrects where it starts from, after it it learns from what it left;
+ * accelerate.c.
  */
-void hvi_accelerator_place(hvi_accelerator *a, size_t n, size_t memory, hvi_arena *arena);
 void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
 

@@ -16,15 +16,15 @@ static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   return s->part_count == 1 ? m : m->ops->player(m, k);
 }
 
-/* How many earlier iterates the targets look back at, and room for them. */
+/* How many earlier iterates are looked back at, by targets or an acceleration, and room for them. */
 static void place_past(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const hvi_model *m = s->problem->model;
   hvi_past *past = &s->past;
-  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
-  if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
-  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth)
-    past->depth = set->memory;
+  past->depth = set->target == HVI_TARGET_OPTIMISTIC         ? 1
+                : set->target == HVI_TARGET_AVERAGED         ? set->average
+                : set->accelerate == HVI_ACCELERATE_ANDERSON ? set->memory
+                                                             : 0;
   if (past->depth == 0) return;
   past->z = hvi_arena_take(arena, past->depth * m->out);
   past->f = hvi_arena_take(arena, past->depth * m->out);
@@ -52,6 +52,16 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
   }
 }
 
+static void place_accelerator(hvi_solver *s, hvi_arena *arena) {
+  const size_t n = s->problem->model->out, depth = s->past.depth;
+  hvi_accelerator *a = &s->accelerator;
+  double **const arrays[] = {&a->z, &a->f, &a->mode, &a->mode_f, &a->mode_test};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) *arrays[i] = hvi_arena_take(arena, n);
+  a->steps = hvi_arena_take(arena, depth * n);
+  a->changes = hvi_arena_take(arena, (depth + 1) * n);
+  a->filter.variance = INFINITY;
+}
+
 static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const hvi_model *whole = s->problem->model, *m = part_model(s, k);
@@ -77,9 +87,8 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->projected = hvi_arena_take(arena, n);
   s->all_theta = hvi_arena_take(arena, d);
   s->eta = hvi_arena_take(arena, n);
-  if (s->settings.baseline) s->baseline.field = hvi_arena_take(arena, d);
   if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
-  if (s->settings.accelerate) hvi_accelerator_place(&s->accelerator, n, s->past.depth, arena);
+  if (s->settings.accelerate) place_accelerator(s, arena);
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
@@ -225,15 +234,11 @@ static void walk_rng(walker *w, hvi_rng *rng) {
 
 static void walk_record(walker *w, hvi_solver *s) {
   hvi_record *r = &s->row;
-  size_t *const counts[] = {&r->outer,
-                            &r->inner,
-                            &r->counts.f_evals,
-                            &r->counts.model_passes,
-                            &r->counts.grad_evals,
-                            &r->counts.env_steps,
-                            &s->info.inner_total,
-                            &s->still,
-                            &s->info.best_outer};
+  hvi_counts *c = &r->counts;
+  hvi_info *info = &s->info;
+  size_t *const counts[] = {&r->outer,          &r->inner,      &c->f_evals,
+                            &c->model_passes,   &c->grad_evals, &c->env_steps,
+                            &info->inner_total, &s->still,      &info->best_outer};
   double *const reals[] = {&r->loss0,
                            &r->loss,
                            &r->ratio,
@@ -244,8 +249,8 @@ static void walk_record(walker *w, hvi_solver *s) {
                            &s->alpha2,
                            &s->alpha2_worst,
                            &s->first_residual,
-                           &s->info.best_residual,
-                           &s->info.best_dist2};
+                           &info->best_residual,
+                           &info->best_dist2};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }

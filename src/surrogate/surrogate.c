@@ -48,16 +48,14 @@ void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *samp
   const hvi_model *m = l->model;
   for (int i = 0; i < 2 && sample && m->ops->bind; i++) m->ops->bind(m, l->points[i].cache, sample);
   if (theta) hvi_vec_copy(l->now->theta, theta, m->dim);
-  m->ops->eval(m, l->now->cache, l->now->theta, l->now->z);
-  l->counts->model_passes++;
+  hvi_surrogate_eval(l, l->now);
 }
 
 void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = hvi_surrogate_measure(l, l->now); }
 
 double hvi_surrogate_probe(hvi_surrogate *l) {
   if (l->unseen) return l->next->loss = NAN;
-  l->model->ops->eval(l->model, l->next->cache, l->next->theta, l->next->z);
-  l->counts->model_passes++;
+  hvi_surrogate_eval(l, l->next);
   return hvi_surrogate_measure(l, l->next);
 }
 
@@ -74,7 +72,6 @@ const double *hvi_surrogate_gradient(hvi_surrogate *l) {
     for (size_t i = 0; l->linear && i < l->model->out; i++) l->weighted[i] += l->linear[i];
     u = l->weighted;
   }
-  l->model->ops->vjp(l->model, l->now->cache, l->now->theta, u, l->gradient);
-  l->counts->grad_evals++;
+  hvi_surrogate_pull(l, l->now, u, l->gradient);
   return l->gradient;
 }

@@ -16,13 +16,6 @@
 
 enum { PAIRS = 4000, LEAST_PAIRS = 50, SAMPLED_OUTPUTS = 20000000, DENSE_LIMIT = 2000 };
 
-/* Fewer pairs where each is expensive. */
-static size_t pair_count(size_t n) {
-  const size_t affordable = SAMPLED_OUTPUTS / n;
-  if (affordable >= PAIRS) return PAIRS;
-  return affordable > LEAST_PAIRS ? affordable : LEAST_PAIRS;
-}
-
 void hvi_lower_solve(const double *L, double *x, size_t k) {
   for (size_t i = 0; i < k; i++) x[i] = (x[i] - hvi_vec_dot(L + i * k, x, i)) / L[i * k + i];
 }
@@ -95,6 +88,8 @@ static double operator_norm(const double *df, const double *w, const double *B, 
 
 static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out, d = p->model->dim;
+  /* fewer pairs where each is expensive */
+  const size_t most = SAMPLED_OUTPUTS / n, least = most > LEAST_PAIRS ? most : LEAST_PAIRS;
   const bool basis = n <= DENSE_LIMIT;
   const double *w = p->weights;
   if (!p->theta0)
@@ -108,7 +103,7 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
   if (B) hvi_problem_tangent(p, B, &k);
   hvi_rng rng = hvi_rng_new(0, "constants", 0);
   *c = (hvi_constants){.mu = INFINITY};
-  for (size_t i = 0; i < pair_count(n); i++) {
+  for (size_t i = 0; i < PAIRS && i < least; i++) {
     /* near and far pairs alike: scales 1/64 .. 4 */
     const double scale = ldexp(1.0, (int)(i % 9) - 6);
     double step2 = 0.0;
