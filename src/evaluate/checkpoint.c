@@ -109,7 +109,7 @@ static const double *find(const hvi_tensors *t, const char *name, size_t *rows, 
 /* Takes over the rows that this evaluation would have too. The last of a run that was shorter is
  * not among them, unless this one has ended there as well. */
 static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, hvi_error *err) {
-  const bool ended = e->outcome != HVI_RUNNING;
+  const bool ended = e->solver->info.outcome != HVI_RUNNING;
   e->count = 0;
   for (size_t i = 0; i < count; i++) {
     hvi_evaluation_row row = {0};

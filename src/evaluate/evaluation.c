@@ -11,18 +11,13 @@
 #include "base/clock.h"
 #include "num/vec.h"
 
-/* Whether some 10^(j / per_decade) is rounded to `outer`. */
-static bool on_decades(size_t outer, size_t per_decade) {
-  const double j = round(log10((double)outer) * (double)per_decade);
-  for (double k = fmax(j - 1.0, 0.0); k <= j + 1.0; k++)
-    if ((size_t)llround(pow(10.0, k / (double)per_decade)) == outer) return true;
-  return false;
-}
-
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
-  if (outer == 0 || outer == last) return true;
-  if (s->every > 0 && outer % s->every == 0) return true;
-  return s->per_decade > 0 && on_decades(outer, s->per_decade);
+  if (outer == 0 || outer == last || (s->every > 0 && outer % s->every == 0)) return true;
+  /* or some 10^(j / per_decade) is rounded to it */
+  const double per = (double)s->per_decade, j = round(log10((double)outer) * per);
+  for (double k = fmax(j - 1.0, 0.0); per > 0.0 && k <= j + 1.0; k++)
+    if ((size_t)llround(pow(10.0, k / per)) == outer) return true;
+  return false;
 }
 
 static double clock_of(const hvi_evaluation *e) { return hvi_clock_work(e->spec.value.threads); }
@@ -54,7 +49,7 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
   const double start = clock_of(e), *theta = hvi_evaluation_theta(e);
   const hvi_record last = hvi_solver_info(e->solver).last;
   const size_t successors = e->spec.value.returns ? 0 : last.counts.f_evals;
-  const bool finite = e->outcome != HVI_DIVERGED;
+  const bool finite = e->solver->info.outcome != HVI_DIVERGED;
   hvi_seconds *spent = &e->seconds;
   hvi_gap gap = {.gap = NAN};
   *s = (hvi_score){
@@ -110,15 +105,14 @@ static hvi_status keep_row(hvi_evaluation *e, hvi_error *err) {
 }
 
 void hvi_evaluation_decide(hvi_evaluation *e) {
+  hvi_info *info = &e->solver->info;
   const size_t last = e->spec.settings->max_outer;
   const double spent = e->seconds.collect + e->seconds.targets + e->seconds.inner;
   const bool there = last > 0 && e->solver->row.outer >= last;
   const bool late = e->max_seconds > 0.0 && spent >= e->max_seconds;
-  e->outcome = e->solver->info.outcome;
-  e->reason = e->solver->info.reason;
-  if (e->outcome != HVI_RUNNING || !(there || late)) return;
-  e->outcome = HVI_LIMIT;
-  e->reason = there ? "iteration limit" : "time limit";
+  if (info->outcome != HVI_RUNNING || !(there || late)) return;
+  info->outcome = HVI_LIMIT;
+  info->reason = there ? "iteration limit" : "time limit";
 }
 
 /* mean_t = (1 - h) mean_{t-1} + h theta_t with h = (q + 1) / (t + q): weights like t^q */
@@ -146,7 +140,7 @@ static hvi_status step(hvi_evaluation *e, hvi_error *err) {
   e->seconds.collect = e->seconds.ahead;
   e->seconds.ahead = ahead;
   hvi_evaluation_decide(e);
-  const bool last = e->outcome != HVI_RUNNING;
+  const bool last = e->solver->info.outcome != HVI_RUNNING;
   const bool due = last || hvi_schedule_due(&e->spec.schedule, outer, set->max_outer);
   return due ? keep_row(e, err) : HVI_OK;
 }
@@ -160,7 +154,8 @@ hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, 
   const size_t first = e->solver->row.outer;
   size_t outer = first, kept = first;
   double saved = hvi_clock_now();
-  for (; e->outcome == HVI_RUNNING && (!w->steps || outer < first + w->steps); outer++) {
+  for (; e->solver->info.outcome == HVI_RUNNING && (!w->steps || outer < first + w->steps);
+       outer++) {
     const bool stop = w->progress && !w->progress(w->context, e);
     const bool due =
         (w->every > 0 && outer % w->every == 0) || hvi_clock_now() - saved >= w->seconds;
@@ -172,7 +167,8 @@ hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, 
     if (stop) return HVI_OK;
     HVI_TRY(step(e, err));
   }
-  const bool ended = e->outcome != HVI_RUNNING && e->outcome != HVI_DIVERGED;
+  const hvi_outcome now = e->solver->info.outcome;
+  const bool ended = now != HVI_RUNNING && now != HVI_DIVERGED;
   return w->end && ended ? keep(e, w, err) : HVI_OK;
 }
 
@@ -222,7 +218,7 @@ static hvi_status judge_gap(const hvi_evaluation *e, hvi_evaluation_result *r, h
 hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
   const double *theta = hvi_evaluation_theta(e);
   *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN}};
-  if (e->outcome == HVI_DIVERGED) return HVI_OK;
+  if (e->solver->info.outcome == HVI_DIVERGED) return HVI_OK;
   if (r->last.outer < e->solver->row.outer)
     HVI_TRY(measure(e, &r->last, &r->score, err));
   else if (e->spec.probe && isfinite(r->last.error))
@@ -314,7 +310,6 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   if (!e || !e->solver) return hvi_error_memory(err, "an evaluation");
   e->spec = *spec;
   adapt_settings(e, &e->solver->settings);
-  e->reason = "";
   hvi_levels_add(e->levels, NULL);
   HVI_TRY(first_rows(e, err));
   HVI_TRY(normalise(e, err));
@@ -340,9 +335,9 @@ void hvi_evaluation_free(hvi_evaluation *e) {
 
 hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
   const hvi_solver *s = e->solver;
-  return (hvi_evaluation_status){.done = e->outcome != HVI_RUNNING,
-                                 .outcome = e->outcome,
-                                 .reason = e->reason,
+  return (hvi_evaluation_status){.done = s->info.outcome != HVI_RUNNING,
+                                 .outcome = s->info.outcome,
+                                 .reason = s->info.reason,
                                  .outer = s->row.outer,
                                  .inner_total = s->info.inner_total,
                                  .max_outer = e->spec.settings->max_outer,

@@ -22,9 +22,7 @@ struct hvi_evaluation {
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;
   hvi_seconds seconds;
-  double *mean;        /* [d] of the thetas so far; NULL: without polyak */
-  hvi_outcome outcome; /* the solver's, or a limit of the evaluation's own */
-  const char *reason;
+  double *mean; /* [d] of the thetas so far; NULL: without polyak */
   hvi_evaluation_row *rows;
   size_t count, room;
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
@@ -43,5 +41,5 @@ hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, 
 hvi_status hvi_evaluation_add(hvi_evaluation *e, const hvi_evaluation_row *row, hvi_error *err);
 /* Whether an outer step is measured, of a run that ends with step `last`. */
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last);
-/* Ends an evaluation whose limit is reached. */
+/* Ends the solve where a limit of the evaluation is reached. */
 void hvi_evaluation_decide(hvi_evaluation *e);

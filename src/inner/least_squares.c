@@ -46,12 +46,10 @@ static double root_weight(const hvi_surrogate *l, size_t i) {
  * State: {r[n] | scratch[d + n] | J and its factors, player by player}. One walk over the players
  * finds every array.
  */
-static size_t factors_at(const hvi_block *b) { return b->out * b->dim; }
-
 static size_t block_size(const hvi_block *b) {
   const size_t svd = hvi_dense_svd_work(b->out, b->dim);
   const size_t chol = hvi_dense_damped_work(b->out, b->dim);
-  return factors_at(b) + (svd > chol ? svd : chol);
+  return b->out * b->dim + (svd > chol ? svd : chol);
 }
 
 static double *first_block(const hvi_model *m, double *state) {
@@ -77,42 +75,36 @@ static void form_block(double *J, const linear_step *step, size_t k) {
   }
 }
 
-/* Players share a pass: the whole Jacobian costs as many products as its widest block. */
-static void count_jacobian(hvi_surrogate *l) {
-  size_t back = 0, forth = 0;
-  for (size_t k = 0; k < l->model->block_count; k++) {
-    const hvi_block *b = &l->model->blocks[k];
-    if (b->out <= b->dim && b->out > back) back = b->out;
-    if (b->out > b->dim && b->dim > forth) forth = b->dim;
-  }
-  l->counts->grad_evals += back;
-  l->counts->model_passes += forth;
-}
-
 static bool dense_solve(const linear_step *step) {
   const hvi_model *m = step->l->model;
   const bool damped = step->lambda > 0.0;
   double *J = first_block(m, step->state), largest = 0.0;
+  size_t back = 0, forth = 0;
   bool good = true;
   for (size_t k = 0; k < m->block_count; k++) {
     const hvi_block *b = &m->blocks[k];
+    double *factors = J + b->out * b->dim;
     form_block(J, step, k);
     if (damped) {
       good &= hvi_dense_damped_solve(step->delta + b->theta, J, step->state + b->z, step->lambda,
-                                     b->out, b->dim, J + factors_at(b));
+                                     b->out, b->dim, factors);
     } else {
-      const double top = hvi_dense_svd_factor(J, b->out, b->dim, J + factors_at(b));
+      const double top = hvi_dense_svd_factor(J, b->out, b->dim, factors);
       if (isnan(top)) return false;
       largest = top > largest ? top : largest;
     }
+    if (b->out <= b->dim && b->out > back) back = b->out;
+    if (b->out > b->dim && b->dim > forth) forth = b->dim;
     J += block_size(b);
   }
-  count_jacobian(step->l);
+  /* players share a pass: the whole Jacobian costs as many products as its widest block */
+  step->l->counts->grad_evals += back;
+  step->l->counts->model_passes += forth;
   J = first_block(m, step->state);
   for (size_t k = 0; k < m->block_count && !damped; k++) {
     const hvi_block *b = &m->blocks[k];
     hvi_dense_svd_solve(step->delta + b->theta, step->state + b->z,
-                        step->settings->rank_tol * largest, b->out, b->dim, J + factors_at(b));
+                        step->settings->rank_tol * largest, b->out, b->dim, J + b->out * b->dim);
     J += block_size(b);
   }
   return good;
@@ -249,15 +241,6 @@ static void form_outer(double *K, double *scratch, hvi_surrogate *l) {
     for (size_t j = 0; j <= i; j++) K[i * n + j] *= scratch[i] * scratch[j];
 }
 
-/* y = K x by the lower triangle */
-static void multiply_lower(double *y, const double *K, const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    const double *row = K + i * n;
-    y[i] = hvi_vec_dot(row, x, i + 1);
-    hvi_vec_add(y, x[i], row, i);
-  }
-}
-
 /* The largest eigenvalue, by the power method: a share of it is all that is needed. x, y: n each */
 static double largest_eigenvalue(const double *K, double *x, double *y, size_t n) {
   double top = 0.0;
@@ -266,21 +249,14 @@ static double largest_eigenvalue(const double *K, double *x, double *y, size_t n
     const double norm = hvi_vec_norm(x, n);
     if (!(norm > 0.0)) return top;
     hvi_vec_scale(x, 1.0 / norm, n);
-    multiply_lower(y, K, x, n);
+    for (size_t i = 0; i < n; i++) { /* y = K x by the lower triangle */
+      y[i] = hvi_vec_dot(K + i * n, x, i + 1);
+      hvi_vec_add(y, x[i], K + i * n, i);
+    }
     top = hvi_vec_norm(y, n);
     hvi_vec_copy(x, y, n);
   }
   return top;
-}
-
-/* w with (K + lambda I) w = S r; K is lost. */
-static bool solve_for(double *w, double *K, const linear_step *step, double lambda) {
-  const size_t n = step->l->model->out;
-  for (size_t i = 0; i < n; i++) {
-    w[i] = step->residual[i] * root_weight(step->l, i);
-    K[i * n + i] += lambda;
-  }
-  return hvi_dense_cholesky_solve(w, K, n, w + n);
 }
 
 static bool outer_solve(const linear_step *step) {
@@ -294,7 +270,11 @@ static bool outer_solve(const linear_step *step) {
     form_outer(K, w + n, l);
     const double top = damped ? 0.0 : largest_eigenvalue(K, w, w + n, n);
     if (!damped && !(top > 0.0 && top <= DBL_MAX)) return false;
-    solved = solve_for(w, K, step, damped ? step->lambda : share * top);
+    for (size_t i = 0; i < n; i++) {
+      w[i] = step->residual[i] * root_weight(l, i);
+      K[i * n + i] += damped ? step->lambda : share * top;
+    }
+    solved = hvi_dense_cholesky_solve(w, K, n, w + n);
   }
   if (!solved) return false;
   for (size_t i = 0; i < n; i++) w[i] *= root_weight(l, i);

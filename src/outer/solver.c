@@ -27,23 +27,15 @@ void hvi_solver_operate(hvi_solver *s) {
   s->row.counts.f_evals++;
 }
 
-/* M */
-static size_t most_inner_steps(const hvi_solver *s) {
-  if (s->settings.inner_growth == 0.0) return s->settings.inner_steps;
-  const double grown = s->settings.inner_growth * (double)s->row.outer;
-  return s->settings.inner_steps + (size_t)fmin(grown, 1e15);
-}
-
 /* Double sampling: other states for the square terms of inner step m. Where the weight is positive
  * the target is theta_t's output there. */
 static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   s->problem->ops->resample(s->problem, s->sample, m);
-  l->model->ops->bind(l->model, l->next->cache, s->sample);
+  hvi_surrogate_start(l, NULL, s->sample);
   l->model->ops->eval(l->model, l->next->cache, s->anchor, l->next->z);
   for (size_t i = 0; i < l->model->out; i++)
     if (l->weights[i] > 0.0) l->target[i] = l->next->z[i] + s->origin.shift;
   s->row.counts.model_passes++;
-  hvi_surrogate_start(l, NULL, s->sample);
   hvi_surrogate_measure(l, l->now);
 }
 
@@ -60,7 +52,8 @@ static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
 static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const hvi_settings *set = &s->settings;
   hvi_surrogate *l = &part->l;
-  const size_t most = most_inner_steps(s);
+  const double grown = set->inner_growth * (double)s->row.outer;
+  const size_t most = set->inner_steps + (size_t)fmin(grown, 1e15); /* M */
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
   if (!set->keep_state && set->optimizer->reset)
     set->optimizer->reset(&s->inner, l->model, part->state);
@@ -78,13 +71,10 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
 
 void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part) {
   const hvi_point *now = part->l.now;
-  if (s->part_count == 1) {
-    s->theta = now->theta;
-    s->z = now->z;
-    return;
-  }
-  s->theta = s->all_theta;
-  s->z = s->all_z;
+  const bool whole = s->part_count == 1;
+  s->theta = whole ? now->theta : s->all_theta;
+  s->z = whole ? now->z : s->all_z;
+  if (whole) return;
   hvi_vec_copy(s->all_theta + part->block.theta, now->theta, part->block.dim);
   hvi_vec_copy(s->all_z + part->block.z, now->z, part->block.out);
 }
@@ -177,12 +167,6 @@ static bool matters(const hvi_solver *s) {
   return s->row.residual > hvi_rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, s->problem->model->out)));
 }
 
-/* The largest alpha while there is something left to solve. */
-static void keep_worst_alpha(hvi_solver *s) {
-  if (s->alpha2 <= s->alpha2_worst || isnan(s->alpha2)) return;
-  if (s->sample || matters(s)) s->alpha2_worst = s->alpha2;
-}
-
 static void count_standing_still(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   const double residual = s->row.residual, exact = hvi_still_share * s->eta[0] * residual;
@@ -239,7 +223,9 @@ static void arrive(hvi_solver *s) {
   draw(s);
   hvi_solver_operate(s);
   record(s);
-  keep_worst_alpha(s);
+  /* the largest alpha while there is something left to solve */
+  if (!(s->alpha2 <= s->alpha2_worst) && !isnan(s->alpha2) && (s->sample || matters(s)))
+    s->alpha2_worst = s->alpha2;
   if (s->row.outer == 0)
     s->first_residual = s->sample ? 0.0 : s->row.residual;
   else if (s->settings.stall_window > 0)

@@ -123,8 +123,8 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs. */
 size_t hvi_past_count(const hvi_solver *s);
-const double *hvi_past_z(const hvi_solver *s, size_t k);
-const double *hvi_past_f(const hvi_solver *s, size_t k);
+double *hvi_past_z(const hvi_solver *s, size_t k);
+double *hvi_past_f(const hvi_solver *s, size_t k);
 /* Works out z and F of the past on a new sample, where theta is kept for that. */
 void hvi_past_renew(hvi_solver *s);
 

@@ -255,25 +255,26 @@ static void walk_record(walker *w, hvi_solver *s) {
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }
 
-static void walk_all(walker *w, hvi_solver *s) {
-  walk_record(w, s);
-  walk_rng(w, &s->rng);
-  walk_rng(w, &s->rng_before);
+/* Returns how many doubles the state has. */
+static size_t walk_all(hvi_solver *s, double *row, bool in) {
+  walker w = {.row = row, .in = in};
+  walk_record(&w, s);
+  walk_rng(&w, &s->rng);
+  walk_rng(&w, &s->rng_before);
   for (size_t k = 0; k < s->part_count; k++)
-    walk(w, s->parts[k].l.now->theta, s->parts[k].block.dim);
-  walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
-  walk(w, s->memory, s->saved);
-}
-
-size_t hvi_solver_state(const hvi_solver *s) {
-  walker w = {0};
-  walk_all(&w, (hvi_solver *)(uintptr_t)s); /* a walker without a row reads and writes nothing */
+    walk(&w, s->parts[k].l.now->theta, s->parts[k].block.dim);
+  walk(&w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
+  walk(&w, s->memory, s->saved);
   return w.at;
 }
 
+/* A walk that counts or copies out only reads the solver, and one that copies in only the state. */
+size_t hvi_solver_state(const hvi_solver *s) {
+  return walk_all((hvi_solver *)(uintptr_t)s, NULL, false);
+}
+
 void hvi_solver_save(const hvi_solver *s, double *state) {
-  walker w = {.row = state};
-  walk_all(&w, (hvi_solver *)(uintptr_t)s); /* one that copies out only reads */
+  walk_all((hvi_solver *)(uintptr_t)s, state, false);
 }
 
 /* Draws the current sample again. */
@@ -295,8 +296,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   }
   if (!hvi_vec_finite(state, 9))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
-  walker w = {.row = (double *)(uintptr_t)state, .in = true}; /* one that copies in only reads it */
-  walk_all(&w, s);
+  walk_all(s, (double *)(uintptr_t)state, true);
   hvi_solver_set_rates(s);
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */

@@ -19,11 +19,11 @@ size_t hvi_past_count(const hvi_solver *s) {
 
 static size_t slot(const hvi_solver *s, size_t k) { return (s->row.outer - k) % s->past.depth; }
 
-const double *hvi_past_z(const hvi_solver *s, size_t k) {
+double *hvi_past_z(const hvi_solver *s, size_t k) {
   return s->past.z + slot(s, k) * s->problem->model->out;
 }
 
-const double *hvi_past_f(const hvi_solver *s, size_t k) {
+double *hvi_past_f(const hvi_solver *s, size_t k) {
   return s->past.f + slot(s, k) * s->problem->model->out;
 }
 
@@ -35,7 +35,7 @@ void hvi_past_renew(hvi_solver *s) {
   if (m->ops->bind) m->ops->bind(m, past->cache, s->sample);
   for (size_t k = 1; k <= hvi_past_count(s); k++) {
     const double *theta = past->theta + slot(s, k) * m->dim;
-    double *z = past->z + slot(s, k) * m->out, *f = past->f + slot(s, k) * m->out;
+    double *z = hvi_past_z(s, k), *f = hvi_past_f(s, k);
     m->ops->eval(m, past->cache, theta, z);
     p->ops->operate(p, s->sample, theta, z, f);
     s->row.counts.model_passes++;
@@ -45,14 +45,12 @@ void hvi_past_renew(hvi_solver *s) {
 
 /* Keeps a part's theta_t, z_t and F(z_t). */
 static void keep(hvi_solver *s, const hvi_subproblem *part) {
-  const hvi_past *past = &s->past;
-  const hvi_model *m = s->problem->model;
   const hvi_block *b = &part->block;
-  if (past->depth == 0) return;
-  const size_t at = slot(s, 0);
-  hvi_vec_copy(past->z + at * m->out + b->z, s->z + b->z, b->out);
-  hvi_vec_copy(past->f + at * m->out + b->z, s->f + b->z, b->out);
-  if (past->theta) hvi_vec_copy(past->theta + at * m->dim + b->theta, part->l.now->theta, b->dim);
+  if (s->past.depth == 0) return;
+  double *theta = s->past.theta ? s->past.theta + slot(s, 0) * s->problem->model->dim : NULL;
+  hvi_vec_copy(hvi_past_z(s, 0) + b->z, s->z + b->z, b->out);
+  hvi_vec_copy(hvi_past_f(s, 0) + b->z, s->f + b->z, b->out);
+  if (theta) hvi_vec_copy(theta + b->theta, part->l.now->theta, b->dim);
 }
 
 /* v[out] of a block from outputs z and operator f */

@@ -7,12 +7,6 @@
 #include "base/base.h"
 #include "num/vec.h"
 
-static bool some_are_zero(const double *weights, size_t n) {
-  size_t i = 0;
-  while (weights && i < n && weights[i] != 0.0) i++;
-  return weights && i < n;
-}
-
 void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena) {
   const size_t n = m->out;
@@ -28,7 +22,9 @@ void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *wei
   l->target = hvi_arena_take(arena, n);
   l->gradient = hvi_arena_take(arena, m->dim);
   l->weighted = hvi_arena_take(arena, n);
-  l->linear = some_are_zero(weights, n) ? hvi_arena_take(arena, n) : NULL;
+  bool some_are_zero = false;
+  for (size_t i = 0; weights && i < n; i++) some_are_zero |= weights[i] == 0.0;
+  if (some_are_zero) l->linear = hvi_arena_take(arena, n);
 }
 
 double hvi_surrogate_measure(const hvi_surrogate *l, hvi_point *p) {
