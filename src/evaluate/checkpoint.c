@@ -11,8 +11,6 @@
 
 #include <inttypes.h>
 
-static const char kind[] = "checkpoint of an evaluation";
-
 /* A row as a table. */
 /* clang-format off */
 #define COUNT(member) {#member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member)}
@@ -64,8 +62,9 @@ static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t 
 }
 
 static hvi_kept head_of(const hvi_evaluation *e, const char *about) {
-  hvi_kept head = {
-      .kind = kind, .about = about ? about : "", .accept_other_bits = e->spec.accept_other_bits};
+  hvi_kept head = {.kind = "checkpoint of an evaluation",
+                   .about = about ? about : "",
+                   .accept_other_bits = e->spec.accept_other_bits};
   memcpy(head.levels, e->levels, sizeof head.levels);
   return head;
 }

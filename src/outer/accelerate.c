@@ -133,14 +133,14 @@ static void move(hvi_solver *s, double shift) {
   hvi_vec_add(a->z, shift, a->mode, n);
   hvi_vec_add(a->f, shift, a->mode_f, n);
   a->corrected = true;
-  if (!p->ops->lift) {
+  if (p->ops->lift) {
+    hvi_point *now = s->parts[0].l.now;
+    p->ops->lift(p, now->theta, shift);
+    hvi_vec_copy(now->z, a->z, n);
+    hvi_vec_copy(s->f, a->f, n);
+  } else {
     s->origin.shift = shift;
-    return;
   }
-  hvi_point *now = s->parts[0].l.now;
-  p->ops->lift(p, now->theta, shift);
-  hvi_vec_copy(now->z, a->z, n);
-  hvi_vec_copy(s->f, a->f, n);
 }
 
 static void correct_mode(hvi_solver *s) {
@@ -200,8 +200,8 @@ static size_t look_back(const hvi_solver *s, galerkin *g) {
   size_t k = 0;
   for (; k < hvi_past_count(s); k++) {
     double *D = g->D[k] = a->steps + k * n, *G = g->G[k] = a->changes + k * n;
-    subtract(D, s->z, hvi_past_z(s, k + 1), n);
-    subtract(G, s->f, hvi_past_f(s, k + 1), n);
+    subtract(D, s->z, hvi_past_at(s, s->past.z, k + 1), n);
+    subtract(G, s->f, hvi_past_at(s, s->past.f, k + 1), n);
     if (!(hvi_vec_norm2(D, n) > least)) break;
     if (slope > 0.0) {
       const double share = hvi_vec_dot(a->mode_test, G, n) / slope;

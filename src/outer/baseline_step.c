@@ -30,9 +30,9 @@ static void extragradient(hvi_solver *s, hvi_surrogate *l, double h) {
 
 static void optimistic(hvi_solver *s, hvi_surrogate *l, double h) {
   const double *field = field_at(s, l, l->now);
-  const double *last = s->row.outer == 0 ? field : s->baseline.field_last;
+  const double *last = s->row.outer == 0 ? field : s->baseline;
   for (size_t i = 0; i < l->model->dim; i++) l->now->theta[i] -= h * (2.0 * field[i] - last[i]);
-  hvi_vec_copy(s->baseline.field_last, field, l->model->dim);
+  hvi_vec_copy(s->baseline, field, l->model->dim);
 }
 
 static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
@@ -53,7 +53,7 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
 static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_optimizer_settings *set = &s->settings.inner;
   const size_t d = l->model->dim;
-  double *power = s->baseline.adam, *m = power + 2, *v = m + d;
+  double *power = s->baseline, *m = power + 2, *v = m + d;
   const double *field = field_at(s, l, l->now);
   power[0] *= set->beta1;
   power[1] *= set->beta2;
@@ -69,7 +69,7 @@ static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
 /* The theta of `now` is the solver's own, and a rule writes it in place. */
 static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_settings *set = &s->settings;
-  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->baseline.rule, l->now->theta);
+  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->baseline, l->now->theta);
   s->row.counts.model_passes += set->rule->passes;
   s->row.counts.grad_evals += set->rule->gradients;
 }

@@ -19,10 +19,8 @@ typedef struct hvi_subproblem {
   double *floor_state;
 } hvi_subproblem;
 
-/*
- * The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
- * where samples change, theta is kept as well and both are worked out anew.
- */
+/* The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
+ * where samples change, theta is kept as well and both are worked out anew. */
 typedef struct hvi_past {
   size_t depth;  /* 0: nothing is kept */
   double *theta; /* [depth][d], or NULL */
@@ -58,16 +56,9 @@ typedef struct hvi_accelerator {
   double *mode_test;       /* [n] what F is tested with for it */
   double *steps, *changes; /* [memory][n], [memory + 1][n]: Anderson's differences of z and F */
   bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
-                              * being its output to rounding only, otherwise the target's origin */
+                            * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
 } hvi_accelerator;
-
-/* What the baselines remember. */
-typedef struct hvi_baseline_memory {
-  double *field_last; /* [d] V = J'F */
-  double *adam;       /* {b1^k, b2^k, m[d], v[d]} */
-  double *rule;       /* the rule's own */
-} hvi_baseline_memory;
 
 struct hvi_solver {
   const hvi_problem *problem;
@@ -93,7 +84,8 @@ struct hvi_solver {
   hvi_accelerator accelerator;
   double *anchor;    /* [d] theta_t, where the inner loop draws again */
   double *projected; /* [n] projection of the target: known floor */
-  hvi_baseline_memory baseline;
+  double
+      *baseline; /* what it remembers: V_{t-1}[d], Adam's {b1^k, b2^k, m[d], v[d]}, a rule's own */
 
   /* the record */
   hvi_record row;
@@ -123,17 +115,12 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs. */
 size_t hvi_past_count(const hvi_solver *s);
-double *hvi_past_z(const hvi_solver *s, size_t k);
-double *hvi_past_f(const hvi_solver *s, size_t k);
+double *hvi_past_at(const hvi_solver *s, double *z_or_f, size_t k);
 /* Works out z and F of the past on a new sample, where theta is kept for that. */
 void hvi_past_renew(hvi_solver *s);
 
-/*
- * Acceleration: the iterate corrected between two outer steps. The step from the corrected point is
- * the same step, so its fixed points are the same and the loop need not know of the correction.
- * Before a step it corrects where it starts from, after it it learns from what it left;
- * accelerate.c.
- */
+/* Acceleration: before a step it corrects where that starts from, after it it learns from what was
+ * left. The step itself is the same, and so are its fixed points; accelerate.c. */
 void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
 

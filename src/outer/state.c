@@ -39,16 +39,14 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
   s->info.best_z = s->best_z = hvi_arena_take(arena, n);
   s->z_last = hvi_arena_take(arena, n);
   place_past(s, arena);
-  if (set->baseline) {
-    s->baseline.field_last = hvi_arena_take(arena, d);
-    s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
-  }
-  if (set->baseline == HVI_BASELINE_RULE)
-    s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
+  const bool adam = set->baseline == HVI_BASELINE_ADAM_GDA,
+             rule = set->baseline == HVI_BASELINE_RULE;
+  const size_t size = rule ? set->rule->state(s->problem) : adam ? 2 + 2 * d : d;
+  if (set->baseline) s->baseline = hvi_arena_take(arena, size);
   for (size_t k = 0; k < s->part_count; k++) {
     const hvi_optimizer *o = set->optimizer;
-    const size_t size = o->state ? o->state(&set->inner, part_model(s, k)) : 0;
-    s->parts[k].state = hvi_arena_take(arena, size);
+    s->parts[k].state =
+        hvi_arena_take(arena, o->state ? o->state(&set->inner, part_model(s, k)) : 0);
   }
 }
 
@@ -168,7 +166,7 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   s->row.seconds_inner = set->time_inner ? 0.0 : NAN;
   HVI_TRY(take_memory(s, err));
   HVI_TRY(resolve_step(s, err));
-  if (set->baseline) s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
+  if (set->baseline == HVI_BASELINE_ADAM_GDA) s->baseline[0] = s->baseline[1] = 1.0;
   const double *theta0 = set->theta0 ? set->theta0 : p->theta0;
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_subproblem *part = &s->parts[k];

@@ -19,12 +19,8 @@ size_t hvi_past_count(const hvi_solver *s) {
 
 static size_t slot(const hvi_solver *s, size_t k) { return (s->row.outer - k) % s->past.depth; }
 
-double *hvi_past_z(const hvi_solver *s, size_t k) {
-  return s->past.z + slot(s, k) * s->problem->model->out;
-}
-
-double *hvi_past_f(const hvi_solver *s, size_t k) {
-  return s->past.f + slot(s, k) * s->problem->model->out;
+double *hvi_past_at(const hvi_solver *s, double *z_or_f, size_t k) {
+  return z_or_f + slot(s, k) * s->problem->model->out;
 }
 
 void hvi_past_renew(hvi_solver *s) {
@@ -35,7 +31,7 @@ void hvi_past_renew(hvi_solver *s) {
   if (m->ops->bind) m->ops->bind(m, past->cache, s->sample);
   for (size_t k = 1; k <= hvi_past_count(s); k++) {
     const double *theta = past->theta + slot(s, k) * m->dim;
-    double *z = hvi_past_z(s, k), *f = hvi_past_f(s, k);
+    double *z = hvi_past_at(s, s->past.z, k), *f = hvi_past_at(s, s->past.f, k);
     m->ops->eval(m, past->cache, theta, z);
     p->ops->operate(p, s->sample, theta, z, f);
     s->row.counts.model_passes++;
@@ -48,8 +44,8 @@ static void keep(hvi_solver *s, const hvi_subproblem *part) {
   const hvi_block *b = &part->block;
   if (s->past.depth == 0) return;
   double *theta = s->past.theta ? s->past.theta + slot(s, 0) * s->problem->model->dim : NULL;
-  hvi_vec_copy(hvi_past_z(s, 0) + b->z, s->z + b->z, b->out);
-  hvi_vec_copy(hvi_past_f(s, 0) + b->z, s->f + b->z, b->out);
+  hvi_vec_copy(hvi_past_at(s, s->past.z, 0) + b->z, s->z + b->z, b->out);
+  hvi_vec_copy(hvi_past_at(s, s->past.f, 0) + b->z, s->f + b->z, b->out);
   if (theta) hvi_vec_copy(theta + b->theta, part->l.now->theta, b->dim);
 }
 
@@ -65,7 +61,7 @@ static void plain(const hvi_solver *s, const hvi_block *b, const double *z, cons
 }
 
 static void optimistic(hvi_solver *s, const hvi_block *b, double *v) {
-  const double *f = s->f + b->z, *before = hvi_past_f(s, 1) + b->z;
+  const double *f = s->f + b->z, *before = hvi_past_at(s, s->past.f, 1) + b->z;
   double *used = s->projected + b->z; /* free until the floor is looked for */
   for (size_t i = 0; i < b->out; i++) used[i] = 2.0 * f[i] - before[i];
   plain(s, b, s->z + b->z, used, v);
@@ -77,7 +73,7 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
   double *one = s->projected + b->z;
   plain(s, b, s->z + b->z, s->f + b->z, v);
   for (size_t k = 1; k <= others; k++) {
-    plain(s, b, hvi_past_z(s, k) + b->z, hvi_past_f(s, k) + b->z, one);
+    plain(s, b, hvi_past_at(s, s->past.z, k) + b->z, hvi_past_at(s, s->past.f, k) + b->z, one);
     hvi_vec_add(v, 1.0, one, b->out);
   }
   hvi_vec_scale(v, 1.0 / (double)(others + 1), b->out);
