@@ -119,8 +119,7 @@ static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, 
   return HVI_OK;
 }
 
-/* The data that the solver's current draw is of; what it costs to have them again is not charged.
- */
+/* The data of the solver's current draw; what it costs to have them again is not charged. */
 static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *err) {
   const hvi_stream *s = &e->spec.stream;
   const hvi_collector_mark place = {.episode = (uint64_t)mark[1], .row = (size_t)mark[2]};

@@ -140,9 +140,9 @@ static hvi_status step(hvi_evaluation *e, hvi_error *err) {
   e->seconds.collect = e->seconds.ahead;
   e->seconds.ahead = ahead;
   hvi_evaluation_decide(e);
-  const bool last = e->solver->info.outcome != HVI_RUNNING;
-  const bool due = last || hvi_schedule_due(&e->spec.schedule, outer, set->max_outer);
-  return due ? keep_row(e, err) : HVI_OK;
+  const bool running = e->solver->info.outcome == HVI_RUNNING;
+  if (running && !hvi_schedule_due(&e->spec.schedule, outer, set->max_outer)) return HVI_OK;
+  return keep_row(e, err);
 }
 
 static hvi_status keep(const hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
@@ -151,11 +151,11 @@ static hvi_status keep(const hvi_evaluation *e, const hvi_evaluation_watch *w, h
 }
 
 hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
+  const hvi_outcome *now = &e->solver->info.outcome;
   const size_t first = e->solver->row.outer;
   size_t outer = first, kept = first;
   double saved = hvi_clock_now();
-  for (; e->solver->info.outcome == HVI_RUNNING && (!w->steps || outer < first + w->steps);
-       outer++) {
+  for (; *now == HVI_RUNNING && (!w->steps || outer < first + w->steps); outer++) {
     const bool stop = w->progress && !w->progress(w->context, e);
     const bool due =
         (w->every > 0 && outer % w->every == 0) || hvi_clock_now() - saved >= w->seconds;
@@ -167,8 +167,7 @@ hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, 
     if (stop) return HVI_OK;
     HVI_TRY(step(e, err));
   }
-  const hvi_outcome now = e->solver->info.outcome;
-  const bool ended = now != HVI_RUNNING && now != HVI_DIVERGED;
+  const bool ended = *now != HVI_RUNNING && *now != HVI_DIVERGED;
   return w->end && ended ? keep(e, w, err) : HVI_OK;
 }
 
@@ -224,16 +223,6 @@ hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi
   else if (e->spec.probe && isfinite(r->last.error))
     HVI_TRY(hvi_probe_score(&r->score, e->spec.probe, e->problem, theta, NULL, err));
   return judge_gap(e, r, err);
-}
-
-/* The start, measured. */
-static hvi_status begin(hvi_evaluation *e, hvi_error *err) {
-  if (e->spec.polyak > 0.0) {
-    e->mean = hvi_copy_doubles(hvi_evaluation_theta(e), e->problem->model->dim);
-    if (!e->mean) return hvi_error_memory(err, "an evaluation");
-  }
-  HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->seconds.ahead, err));
-  return keep_row(e, err);
 }
 
 static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
@@ -316,7 +305,10 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   HVI_TRY(hvi_value_new(&e->problem, &e->spec.value, spec->seed, err));
   if (spec->gap) HVI_TRY(hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err));
   HVI_TRY(hvi_solver_fill(e->solver, e->problem, err));
-  HVI_TRY(begin(e, err));
+  if (spec->polyak > 0.0) e->mean = hvi_copy_doubles(e->solver->theta, e->problem->model->dim);
+  if (spec->polyak > 0.0 && !e->mean) return hvi_error_memory(err, "an evaluation");
+  HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->seconds.ahead, err));
+  HVI_TRY(keep_row(e, err)); /* the start, measured */
   *evaluation = e;
   e = NULL;
   return HVI_OK;

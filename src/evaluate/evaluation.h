@@ -37,7 +37,6 @@ hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, cons
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer);
 /* Has the stream grow so far; *seconds as charged. Nothing without a stream. */
 hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, hvi_error *err);
-/* One more row. */
 hvi_status hvi_evaluation_add(hvi_evaluation *e, const hvi_evaluation_row *row, hvi_error *err);
 /* Whether an outer step is measured, of a run that ends with step `last`. */
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last);

@@ -138,10 +138,8 @@ static bool diagonal_solve(const linear_step *step) {
   return good;
 }
 
-/*
- * Matrix-free: LSMR, damped by sqrt(lambda). Started at zero it tends to the minimum-norm solution,
- * so no cut-off is needed. State: {sqrt(Xi) r[n] | scratch[n] | LSMR's}.
- */
+/* Matrix-free: LSMR, damped by sqrt(lambda). Started at zero it tends to the minimum-norm solution,
+ * so no cut-off is needed. State: {sqrt(Xi) r[n] | scratch[n] | LSMR's}. */
 static size_t free_state(const hvi_model *m) { return hvi_lsmr_work(m->out, m->dim) + 2 * m->out; }
 
 /* sqrt(Xi) J x and J' sqrt(Xi) y */

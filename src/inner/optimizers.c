@@ -178,8 +178,6 @@ static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surroga
   return true;
 }
 
-static const double least_share = 1e-20; /* of the damping asked for */
-
 static double predicted_gain(const double *state, hvi_surrogate *l, const double *g) {
   const double *delta = state + DELTA;
   double sum = 0.0;
@@ -197,8 +195,8 @@ static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_su
     if (gain > 0.0 && expected > 0.0) {
       const double swing = 2.0 * gain / expected - 1.0;
       /* not to where no number of refusals would bring it back */
-      state[LAMBDA] = fmax(state[LAMBDA] * fmax(1.0 / 3.0, 1.0 - swing * swing * swing),
-                           least_share * s->damping);
+      state[LAMBDA] =
+          fmax(state[LAMBDA] * fmax(1.0 / 3.0, 1.0 - swing * swing * swing), 1e-20 * s->damping);
       state[NU] = 2.0;
       hvi_surrogate_accept(l);
       return true;
@@ -238,18 +236,23 @@ static bool adversary_step(const hvi_optimizer_settings *s, double *state, hvi_s
   return hvi_least_squares_solve(state, s, 0.0, gap + n, l, gap) && go_along(l, state, 1.0);
 }
 
-#define OPTIMIZER(name, summary, state, reset)                                                     \
-  const hvi_optimizer hvi_optimizer_##name = {#name, summary, state, reset, name##_step}
-
-OPTIMIZER(gd, "gradient descent (the paper's Surr-GD)", NULL, NULL);
-OPTIMIZER(momentum, "gradient descent with heavy-ball momentum", velocity_state, forget_velocity);
-OPTIMIZER(adam, "Adam", adam_state, adam_reset);
-OPTIMIZER(adamw, "Adam with decoupled weight decay", adam_state, adam_reset);
-OPTIMIZER(gn, "Gauss-Newton, full steps (one step: PHGD)", gn_state, NULL);
-OPTIMIZER(dgn, "damped Gauss-Newton: a fixed factor, or Armijo line search", gn_state, NULL);
-OPTIMIZER(lm, "Levenberg-Marquardt: fixed lambda, or gain-ratio control", lm_state, lm_reset);
-OPTIMIZER(adversary, "errs by exactly alpha in a rotated direction (the paper's counterexample)",
-          adversary_state, NULL);
+const hvi_optimizer hvi_optimizer_gd = {"gd", "gradient descent (the paper's Surr-GD)", NULL, NULL,
+                                        gd_step};
+const hvi_optimizer hvi_optimizer_momentum = {"momentum",
+                                              "gradient descent with heavy-ball momentum",
+                                              velocity_state, forget_velocity, momentum_step};
+const hvi_optimizer hvi_optimizer_adam = {"adam", "Adam", adam_state, adam_reset, adam_step};
+const hvi_optimizer hvi_optimizer_adamw = {"adamw", "Adam with decoupled weight decay", adam_state,
+                                           adam_reset, adamw_step};
+const hvi_optimizer hvi_optimizer_gn = {"gn", "Gauss-Newton, full steps (one step: PHGD)", gn_state,
+                                        NULL, gn_step};
+const hvi_optimizer hvi_optimizer_dgn = {
+    "dgn", "damped Gauss-Newton: a fixed factor, or Armijo line search", gn_state, NULL, dgn_step};
+const hvi_optimizer hvi_optimizer_lm = {
+    "lm", "Levenberg-Marquardt: fixed lambda, or gain-ratio control", lm_state, lm_reset, lm_step};
+const hvi_optimizer hvi_optimizer_adversary = {
+    "adversary", "errs by exactly alpha in a rotated direction (the paper's counterexample)",
+    adversary_state, NULL, adversary_step};
 
 static const hvi_optimizer *const optimizers[] = {
     &hvi_optimizer_gd,    &hvi_optimizer_momentum,  &hvi_optimizer_adam,

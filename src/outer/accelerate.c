@@ -41,8 +41,7 @@
 #include "num/vec.h"
 #include "outer/solver.h"
 
-/* Parts of a sample: enough for a variance, and long enough that neighbours in time stay together.
- */
+/* Parts of a sample: enough for a variance, so long that neighbours in time stay together. */
 enum { PARTS = 20, LEAST_PARTS = 5 };
 
 /* S: the parts' sums of <v, F + c G>, whose total is zero, as independent draws. NaN where there

@@ -105,13 +105,11 @@ static void surrogate_step(hvi_solver *s) {
   if (s->settings.accelerate) hvi_solver_learn(s);
 }
 
-static const char *const outcome_names[HVI_OUTCOME_COUNT] = {
-    [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
-    [HVI_STALLED] = "stalled", [HVI_DIVERGED] = "diverged",   [HVI_STOPPED] = "stopped",
-};
-
 const char *hvi_outcome_name(hvi_outcome o) {
-  return (unsigned)o < HVI_OUTCOME_COUNT ? outcome_names[o] : "unknown";
+  static const char *const names[HVI_OUTCOME_COUNT] = {
+      [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
+      [HVI_STALLED] = "stalled", [HVI_DIVERGED] = "diverged",   [HVI_STOPPED] = "stopped"};
+  return (unsigned)o < HVI_OUTCOME_COUNT ? names[o] : "unknown";
 }
 
 static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
@@ -136,10 +134,8 @@ static void record(hvi_solver *s) {
   hvi_record *row = &s->row;
   row->theta = s->theta;
   row->z = s->z;
-  if (p->ops->dist2)
-    row->dist2 = p->ops->dist2(p, s->theta);
-  else
-    row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  if (p->ops->dist2) row->dist2 = p->ops->dist2(p, s->theta);
   s->sound = sound(s);
   row->residual = s->sample || !s->sound ? NAN : hvi_problem_residual(p, s->z, s->f);
   if (s->settings.observe || s->settings.max_seconds > 0.0)

@@ -131,5 +131,4 @@ void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part);
 bool hvi_solver_draws(const hvi_solver *s, size_t outer);
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);
-/* The step sizes at theta_outer. */
 void hvi_solver_set_rates(hvi_solver *s);
