@@ -41,6 +41,7 @@ typedef struct work {
   hvi_policy *policy;
   hvi_collector *collector;
   hvi_evaluation_spec spec;
+  hvi_settings settings;
   hvi_evaluation *evaluation;
   /* the bare parts */
   hvi_problem *value;
@@ -87,15 +88,17 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
   const size_t rows = (repeats * OUTER + 2) * EVALUATE_BATCH;
   hvi_status status = hvi_collector_new(&w->collector, w->env, w->policy, 1, 1, rows, err);
   if (status) return status;
+  w->settings = hvi_evaluation_settings();
+  w->settings.inner_steps = EVALUATE_INNER;
+  w->settings.max_outer = repeats * OUTER + 1;
   w->spec = hvi_evaluation_defaults();
+  w->spec.settings = &w->settings;
   w->spec.value.hidden[0] = w->spec.value.hidden[1] = HIDDEN;
   w->spec.value.hidden_count = 2;
   w->spec.value.data = hvi_collector_data(w->collector);
   w->spec.value.batch = EVALUATE_BATCH;
   w->spec.value.lambda = 0.0; /* as its peers have it */
   w->spec.normalise = HVI_NORMALISE_NONE;
-  w->spec.settings.inner_steps = EVALUATE_INNER;
-  w->spec.settings.max_outer = repeats * OUTER + 1;
   w->spec.schedule = (hvi_schedule){0};
   status = hvi_collector_need(w->collector, rows, err);
   if (!status) status = hvi_evaluation_new(&w->evaluation, &w->spec, err);
@@ -104,7 +107,7 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
 }
 
 static void take(work *w, hvi_arena *arena) {
-  const hvi_settings *s = &w->spec.settings;
+  const hvi_settings *s = &w->settings;
   hvi_surrogate_place(&w->l, w->value->model, w->value->weights, &w->counts, arena);
   w->state = hvi_arena_take(arena, s->optimizer->state(&s->inner, w->value->model));
   w->f = hvi_arena_take(arena, w->value->model->out);
@@ -165,14 +168,14 @@ static void bare_targets(work *w, hvi_rng *rng) {
   hvi_surrogate *l = &w->l;
   const hvi_problem *p = w->value;
   p->ops->draw(p, l->now->theta, w->sample, rng);
-  hvi_surrogate_rebind(l, w->sample);
+  hvi_surrogate_start(l, NULL, w->sample);
   p->ops->operate(p, w->sample, l->now->theta, l->now->z, w->f);
   for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - w->f[i] / l->weights[i];
   hvi_surrogate_freeze(l);
 }
 
 static void bare_steps(work *w) {
-  const hvi_settings *s = &w->spec.settings;
+  const hvi_settings *s = &w->settings;
   s->optimizer->reset(&s->inner, w->value->model, w->state);
   for (size_t i = 0; i < EVALUATE_INNER; i++) s->optimizer->step(&s->inner, w->state, &w->l);
 }

@@ -206,7 +206,7 @@ static hvi_status stand(work *w, hvi_error *err) {
   if (!status) {
     hvi_surrogate *l = &w->l;
     hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
-    hvi_surrogate_start(l, theta);
+    hvi_surrogate_start(l, theta, NULL);
     hvi_rng_fill_normal(&rng, 0.0, 1.0, w->model->out, l->target);
     hvi_surrogate_freeze(l);
     w->optimizer->reset(&w->settings, w->model, w->state);

@@ -125,7 +125,7 @@ static int apply_rule(hvi_setup *s, const hvi_args *args) {
 /* The defaults of an evaluation where no option says otherwise. */
 static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
-  const hvi_settings ours = hvi_evaluation_defaults().settings;
+  const hvi_settings ours = hvi_evaluation_settings();
   const bool own = !hvi_setup_is_plain(s); /* a preset or a baseline stays what it is */
   const bool same = s->settings.optimizer == ours.optimizer;
   const bool adam = s->settings.optimizer && strcmp(s->settings.optimizer->name, "adam") == 0;
@@ -247,7 +247,7 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
   bool there = false;
   HVI_TRY(hvi_evaluate_names(e, err));
   HVI_TRY(hvi_evaluate_claim(e, &there, err));
-  e->spec.settings = e->setup.settings;
+  e->spec.settings = &e->setup.settings;
   e->spec.value.threads = e->threads ? e->threads : hvi_parallel_cores();
   HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
   HVI_TRY(open_testset(e, hvi_args_given(args, "gamma"), err));
@@ -355,20 +355,20 @@ static void close_all(hvi_evaluate *e) {
 }
 
 int hvi_cli_evaluate(int argc, char **argv) {
-  const hvi_evaluation_spec spec = hvi_evaluation_defaults();
+  const hvi_settings settings = hvi_evaluation_settings();
   HVI_OWN_BY(close_all)
   hvi_evaluate e = {.setup = hvi_setup_new(),
-                    .steps = spec.settings.max_outer,
+                    .steps = settings.max_outer,
                     .test_states = 100,
                     .every = 50,
                     .threads = 1,
                     .task = {.noise = NAN},
-                    .spec = spec};
+                    .spec = hvi_evaluation_defaults()};
   hvi_args args = {argv[0],  "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
                    summary,  examples,
                    .max = 1, .operand = "environment"};
-  e.setup.method = spec.settings.optimizer->name;
-  e.setup.asked = spec.settings;
+  e.setup.method = settings.optimizer->name;
+  e.setup.asked = settings;
   e.setup.asked.rule_settings.adam = true;
   add_options(&e, &args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));

@@ -31,7 +31,7 @@ typedef struct hvi_evaluate {
   size_t batch; /* new transitions of an outer step */
   hvi_task task;
   hvi_collector *collector; /* NULL: data of a file */
-  hvi_evaluation_spec spec; /* its settings first as asked for */
+  hvi_evaluation_spec spec; /* its settings are those of the setup */
   hvi_evaluation *evaluation;
   size_t first, shown; /* the step it started from; rows that were told */
   bool interrupted;

@@ -150,8 +150,9 @@ typedef struct hvi_evaluation_spec {
   hvi_normalisation normalise;
   size_t normalise_rows; /* at most so many rows; 0: those of the first batch */
   uint64_t seed;         /* of the first parameters, and of the draws */
-  hvi_settings
-      settings; /* of the loop; seed and observer are not used. max_seconds is of `seconds` */
+  /* Of the loop; the evaluation's solver has a copy. seed and observer are not used, max_seconds is
+   * of `seconds`. */
+  const hvi_settings *settings;
   /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
    * theta_s weighs about s^polyak; targets are made with theta_t all the same. The noise of single
    * batches averages out, and theta lags behind by t / (polyak + 2) steps. */
@@ -164,10 +165,12 @@ typedef struct hvi_evaluation_spec {
   bool accept_other_bits; /* restores a state of another level of instructions too */
 } hvi_evaluation_spec;
 
-/* The settings that `hvi evaluate` starts from, obs-64-64-1 ReLU networks among them;
- * src/evaluate/settings.c is the only place where they stand. Data, probe and stream are the
- * caller's. lambda has to be set to 0 for rules, random draws and returns. */
+/* What `hvi evaluate` starts from, obs-64-64-1 ReLU networks among it, and the settings of its
+ * loop; src/evaluate/settings.c is the only place where they stand. Settings, data, probe and
+ * stream of the spec are the caller's. lambda has to be set to 0 for rules, random draws and
+ * returns. */
 HVI_API hvi_evaluation_spec hvi_evaluation_defaults(void);
+HVI_API hvi_settings hvi_evaluation_settings(void);
 /* Those members that are its own and those of the gap; hvi_value_table and hvi_settings_table have
  * the others. */
 HVI_API const hvi_setting_table *hvi_evaluation_table(void);
@@ -204,7 +207,8 @@ HVI_API hvi_status hvi_evaluation_new(hvi_evaluation **e, const hvi_evaluation_s
                                       hvi_error *err);
 HVI_API void hvi_evaluation_free(hvi_evaluation *e);
 
-/* One outer step, and a measurement where one is due. When done it does nothing. */
+/* One outer step of hvi_evaluation_run, and a measurement where one is due. When done it does
+ * nothing. */
 HVI_API hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err);
 
 typedef struct hvi_evaluation_status {
@@ -260,14 +264,15 @@ typedef struct hvi_evaluation_watch {
   size_t every;                   /* outer steps between checkpoints; 0: by the seconds alone */
   double seconds;                 /* or so many seconds */
   bool end;                       /* one at the end too, unless it diverged */
-  /* Before each step; false stops, and leaves a checkpoint. */
+  size_t steps;                   /* at most so many now; 0: to the end */
+  /* Before each step; false stops, and leaves a checkpoint. Optional. */
   bool (*progress)(void *context, const hvi_evaluation *e);
   /* After each checkpoint, for what belongs to it; optional. */
   hvi_status (*saved)(void *context, hvi_error *err);
   void *context;
 } hvi_evaluation_watch;
 
-/* To the end, or until it is stopped. */
+/* To the end, or as far as the watch lets it. */
 HVI_API hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *watch,
                                       hvi_error *err);
 

@@ -46,9 +46,10 @@ HVI_API hvi_optimizer_settings hvi_optimizer_defaults(void);
 typedef struct hvi_optimizer {
   const char *name;
   const char *summary; /* one line */
-  /* Doubles of state that a step needs on this model. */
+  /* Doubles of state that a step needs on this model; NULL: none. */
   size_t (*state)(const hvi_optimizer_settings *s, const hvi_model *m);
-  /* Forgets the past: at the start, and at each new target unless state is kept. */
+  /* Forgets the past: at the start, and at each new target unless state is kept. NULL: there is
+   * nothing to forget. */
   void (*reset)(const hvi_optimizer_settings *s, const hvi_model *m, double *state);
   /* One step. False: no further progress is possible, and the loop ends where it stands. */
   bool (*step)(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l);

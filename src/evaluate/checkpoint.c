@@ -11,40 +11,24 @@
 
 #include <inttypes.h>
 
-enum { SECONDS = sizeof(hvi_seconds) / sizeof(double), MARK = 3 };
-static const char kind[] = "checkpoint of an evaluation";
-
 /* A row as a table. */
-static const hvi_setting members[HVI_EVALUATION_COLUMNS] = {
-#define COUNT(member)                                                                              \
-  { #member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member) }
-#define REAL(member)                                                                               \
-  { #member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member) }
-    COUNT(outer),
-    COUNT(inner),
-    REAL(loss0),
-    REAL(loss),
-    REAL(ratio),
-    REAL(alpha),
-    REAL(error),
-    REAL(interval),
-    REAL(clean),
-    REAL(relative),
-    REAL(relative_clean),
-    REAL(gap),
-    COUNT(grad_evals),
-    COUNT(model_passes),
-    COUNT(env_steps),
-    REAL(seconds_collect),
-    REAL(seconds_targets),
-    REAL(seconds_inner),
-    REAL(seconds_optimise),
-    REAL(seconds),
-    REAL(seconds_measure),
+/* clang-format off */
+#define COUNT(member) {#member, HVI_SETTING_COUNT, .offset = offsetof(hvi_evaluation_row, member)}
+#define REAL(member)  {#member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member)}
+static const hvi_setting members[] = {
+    COUNT(outer), COUNT(inner), REAL(loss0), REAL(loss), REAL(ratio), REAL(alpha),
+    REAL(error), REAL(interval), REAL(clean), REAL(relative), REAL(relative_clean), REAL(gap),
+    COUNT(grad_evals), COUNT(model_passes), COUNT(env_steps),
+    REAL(seconds_collect), REAL(seconds_targets), REAL(seconds_inner), REAL(seconds_optimise),
+    REAL(seconds), REAL(seconds_measure),
 };
+/* clang-format on */
+
+enum { COLUMNS = sizeof members / sizeof *members };
+enum { SECONDS = sizeof(hvi_seconds) / sizeof(double), MARK = 3 };
 
 const char *hvi_evaluation_column(size_t column) {
-  return column < HVI_EVALUATION_COLUMNS ? members[column].name : NULL;
+  return column < COLUMNS ? members[column].name : NULL;
 }
 
 double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column) {
@@ -53,7 +37,8 @@ double hvi_evaluation_cell(const hvi_evaluation_row *row, size_t column) {
                                                    : *(const double *)at;
 }
 
-void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x) {
+/* The inverse of hvi_evaluation_cell. */
+static void set_cell(hvi_evaluation_row *row, size_t column, double x) {
   void *at = (char *)row + members[column].offset;
   if (members[column].kind == HVI_SETTING_COUNT)
     *(size_t *)at = (size_t)x;
@@ -61,44 +46,15 @@ void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x) {
     *(double *)at = x;
 }
 
-/* The first row that the last step's draw and those after it need. */
-static size_t first_row(const hvi_evaluation *e, size_t outer) {
-  const hvi_value_spec *v = &e->spec.value;
-  /* the buffer's batches are the first of the data; replay and returns ask for all */
-  if (v->buffer > 0 || v->replay > 0 || v->returns) return 0;
-  return hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
-}
-
+/* Where the stream stood before the first row that the last step's draw and those after it need. */
 static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
+  const hvi_value_spec *v = &e->spec.value;
   const hvi_stream *s = &e->spec.stream;
-  if (!s->grow || !s->find || !s->skip || e->spec.value.draw != HVI_VALUE_FRESH)
-    return (hvi_collector_mark){0};
-  const size_t row = first_row(e, outer);
+  const bool skips = s->grow && s->find && s->skip && v->draw == HVI_VALUE_FRESH;
+  /* the buffer's batches are the first of the data; replay and returns ask for all */
+  if (!skips || v->buffer > 0 || v->replay > 0 || v->returns) return (hvi_collector_mark){0};
+  const size_t row = hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
   return row > 0 ? s->find(s->context, row) : (hvi_collector_mark){0};
-}
-
-typedef struct packed {
-  size_t state;
-  double *solver; /* [state] */
-  double *rows;   /* [count][columns] */
-  double mark[MARK];
-} packed;
-
-static hvi_status pack(packed *k, const hvi_evaluation *e, hvi_error *err) {
-  k->state = hvi_solver_state(e->solver);
-  k->solver = hvi_alloc_doubles(k->state);
-  k->rows = hvi_alloc_doubles(e->count * HVI_EVALUATION_COLUMNS);
-  if (!k->solver || !k->rows) return hvi_error_memory(err, "a checkpoint");
-  hvi_solver_save(e->solver, k->solver);
-  for (size_t i = 0; i < e->count; i++)
-    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++)
-      k->rows[i * HVI_EVALUATION_COLUMNS + j] = hvi_evaluation_cell(&e->rows[i], j);
-  const size_t outer = hvi_solver_info(e->solver).last.outer;
-  const hvi_collector_mark mark = mark_of(e, outer);
-  k->mark[0] = (double)outer;
-  k->mark[1] = (double)mark.episode;
-  k->mark[2] = (double)mark.row;
-  return HVI_OK;
 }
 
 static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t columns) {
@@ -106,30 +62,31 @@ static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t 
 }
 
 static hvi_kept head_of(const hvi_evaluation *e, const char *about) {
-  hvi_kept head = {
-      .kind = kind, .about = about ? about : "", .accept_other_bits = e->spec.accept_other_bits};
+  hvi_kept head = {.kind = "checkpoint of an evaluation",
+                   .about = about ? about : "",
+                   .accept_other_bits = e->spec.accept_other_bits};
   memcpy(head.levels, e->levels, sizeof head.levels);
   return head;
 }
 
 hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const char *about,
                                hvi_error *err) {
-  packed k = {0};
-  hvi_status status = pack(&k, e, err);
-  if (!status) {
-    hvi_tensor items[] = {matrix("solver", k.solver, 1, k.state),
-                          matrix("rows", k.rows, e->count, HVI_EVALUATION_COLUMNS),
-                          matrix("seconds", &e->seconds.collect, 1, SECONDS),
-                          matrix("mark", k.mark, 1, MARK),
-                          matrix("mean", e->mean, 1, e->problem->model->dim)};
-    const hvi_tensors t = {.count = sizeof items / sizeof *items - (e->mean ? 0 : 1),
-                           .items = items};
-    hvi_kept head = head_of(e, about);
-    status = hvi_kept_write(&head, path, &t, err);
-  }
-  hvi_free(k.solver);
-  hvi_free(k.rows);
-  return status;
+  const size_t state = hvi_solver_state(e->solver), outer = e->solver->row.outer;
+  HVI_OWN double *solver = hvi_alloc_doubles(state);
+  HVI_OWN double *rows = hvi_alloc_doubles(e->count * COLUMNS);
+  if (!solver || !rows) return hvi_error_memory(err, "a checkpoint");
+  hvi_solver_save(e->solver, solver);
+  for (size_t i = 0; i < e->count * COLUMNS; i++)
+    rows[i] = hvi_evaluation_cell(&e->rows[i / COLUMNS], i % COLUMNS);
+  const hvi_collector_mark place = mark_of(e, outer);
+  const double mark[MARK] = {(double)outer, (double)place.episode, (double)place.row};
+  hvi_tensor items[] = {matrix("solver", solver, 1, state), matrix("rows", rows, e->count, COLUMNS),
+                        matrix("seconds", &e->seconds.collect, 1, SECONDS),
+                        matrix("mark", mark, 1, MARK),
+                        matrix("mean", e->mean, 1, e->problem->model->dim)};
+  const hvi_tensors t = {.count = sizeof items / sizeof *items - (e->mean ? 0 : 1), .items = items};
+  hvi_kept head = head_of(e, about);
+  return hvi_kept_write(&head, path, &t, err);
 }
 
 /* A matrix of the file; *rows is its first dimension, which is 1 where it is not asked for. NULL: it
@@ -150,42 +107,35 @@ static const double *find(const hvi_tensors *t, const char *name, size_t *rows, 
 
 /* Takes over the rows that this evaluation would have too. The last of a run that was shorter is
  * not among them, unless this one has ended there as well. */
-static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, bool ended,
-                              hvi_error *err) {
-  hvi_status status = HVI_OK;
+static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, hvi_error *err) {
+  const bool ended = e->solver->info.outcome != HVI_RUNNING;
   e->count = 0;
-  for (size_t i = 0; i < count && !status; i++) {
+  for (size_t i = 0; i < count; i++) {
     hvi_evaluation_row row = {0};
-    for (size_t j = 0; j < HVI_EVALUATION_COLUMNS; j++)
-      hvi_evaluation_set_cell(&row, j, x[i * HVI_EVALUATION_COLUMNS + j]);
-    const bool due = hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings.max_outer);
-    if (!due && !(ended && i + 1 == count)) continue;
-    status = hvi_evaluation_extend(e, err);
-    if (!status) e->rows[e->count++] = row;
+    for (size_t j = 0; j < COLUMNS; j++) set_cell(&row, j, x[i * COLUMNS + j]);
+    const bool due = hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings->max_outer);
+    if (due || (ended && i + 1 == count)) HVI_TRY(hvi_evaluation_add(e, &row, err));
   }
-  return status;
+  return HVI_OK;
 }
 
-/* The data that the solver's current draw is of; what it costs to have them again is not charged.
- */
+/* The data of the solver's current draw; what it costs to have them again is not charged. */
 static hvi_status renew_data(hvi_evaluation *e, const double *mark, hvi_error *err) {
   const hvi_stream *s = &e->spec.stream;
   const hvi_collector_mark place = {.episode = (uint64_t)mark[1], .row = (size_t)mark[2]};
-  hvi_status status = HVI_OK;
-  if (!s->grow) return HVI_OK;
-  if (s->skip && place.row > 0) status = s->skip(s->context, place, err);
   double again = 0.0;
+  if (!s->grow) return HVI_OK;
+  if (s->skip && place.row > 0) HVI_TRY(s->skip(s->context, place, err));
   e->seconds.resumed = 0.0;
-  if (!status)
-    status = hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err);
+  HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, (size_t)mark[0]), &again, err));
   e->seconds.resumed = e->seconds.ahead - again;
-  return status;
+  return HVI_OK;
 }
 
 /* Numbers from a file: counts, and not beyond the end of this run. */
 static hvi_status check_place(const hvi_evaluation *e, const double *mark, const char *path,
                               hvi_error *err) {
-  const size_t last = e->spec.settings.max_outer;
+  const size_t last = e->spec.settings->max_outer;
   for (size_t i = 0; i < MARK; i++) {
     if (mark[i] >= 0.0 && mark[i] <= 1e15) continue;
     return hvi_error_input(err, "'%s' makes no sense: a count of %g", path, mark[i]);
@@ -201,7 +151,7 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   const size_t d = e->problem->model->dim;
   size_t count = 0;
   const double *solver = find(t, "solver", NULL, hvi_solver_state(e->solver), path, err);
-  const double *rows = solver ? find(t, "rows", &count, HVI_EVALUATION_COLUMNS, path, err) : NULL;
+  const double *rows = solver ? find(t, "rows", &count, COLUMNS, path, err) : NULL;
   const double *seconds = rows ? find(t, "seconds", NULL, SECONDS, path, err) : NULL;
   const double *mark = seconds ? find(t, "mark", NULL, MARK, path, err) : NULL;
   const double *mean = mark && e->mean ? find(t, "mean", NULL, d, path, err) : mark;
@@ -209,23 +159,23 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   HVI_TRY(check_place(e, mark, path, err));
   if (e->mean) memcpy(e->mean, mean, d * sizeof *mean);
   memcpy(&e->seconds, seconds, sizeof e->seconds);
-  hvi_status status = renew_data(e, mark, err);
-  if (!status) status = hvi_solver_restore(e->solver, solver, err);
-  if (status) return status;
+  HVI_TRY(renew_data(e, mark, err));
+  HVI_TRY(hvi_solver_restore(e->solver, solver, err));
   hvi_evaluation_decide(e);
-  return unpack_rows(e, rows, count, e->outcome != HVI_RUNNING, err);
+  return unpack_rows(e, rows, count, err);
 }
+
+HVI_RELEASE(hvi_tensors)
 
 hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
                                   hvi_error *err) {
-  hvi_tensors *t = NULL;
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   hvi_kept head = head_of(e, about);
   head.levels[0] = '\0'; /* those of the file come first */
-  hvi_status status = hvi_kept_read(&t, &head, path, err);
-  if (!status) status = take_over(e, t, path, err);
-  if (!status) memcpy(e->levels, head.levels, sizeof e->levels);
-  hvi_tensors_free(t);
-  return status;
+  HVI_TRY(hvi_kept_read(&t, &head, path, err));
+  HVI_TRY(take_over(e, t, path, err));
+  memcpy(e->levels, head.levels, sizeof e->levels);
+  return HVI_OK;
 }
 
 /* Of what is in the files: names and sizes alone may stay the same. */
@@ -254,9 +204,9 @@ void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluati
     const void *settings;
   } parts[] = {{hvi_value_table(), &s->value},
                {hvi_evaluation_table(), s},
-               {hvi_settings_table(), &s->settings}};
-  const char *family = hvi_method_family(&s->settings);
-  const bool rule = s->settings.baseline == HVI_BASELINE_RULE;
+               {hvi_settings_table(), s->settings}};
+  const char *family = hvi_method_family(s->settings);
+  const bool rule = s->settings->baseline == HVI_BASELINE_RULE;
   char item[2400]; /* three of them fit */
   size_t used = (size_t)snprintf(
       text, HVI_EVALUATION_ABOUT,
@@ -264,10 +214,10 @@ void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluati
       "; method %s %d; steps %zu",
       data ? data->origin.environment : "", data ? data->origin.fingerprint : "",
       fixed ? fixed->count : 0, s->probe ? s->probe->states : 0, s->gap ? "yes" : "no",
-      hash_contents(fixed, s->probe), rule ? s->settings.rule->name : family,
-      (int)s->settings.baseline,
+      hash_contents(fixed, s->probe), rule ? s->settings->rule->name : family,
+      (int)s->settings->baseline,
       /* a longer run of a stream has other rows to start over with */
-      s->value.returns && !fixed ? s->settings.max_outer : 0);
+      s->value.returns && !fixed ? s->settings->max_outer : 0);
   for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
     hvi_setting_describe(parts[i].table, parts[i].settings, family, item, sizeof item);
     used += (size_t)snprintf(text + used, HVI_EVALUATION_ABOUT - used, "; %s", item);

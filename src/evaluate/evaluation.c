@@ -11,32 +11,19 @@
 #include "base/clock.h"
 #include "num/vec.h"
 
-/* Whether some 10^(j / per_decade) is rounded to `outer`. */
-static bool on_decades(size_t outer, size_t per_decade) {
-  const double j = round(log10((double)outer) * (double)per_decade);
-  for (double k = fmax(j - 1.0, 0.0); k <= j + 1.0; k++)
-    if ((size_t)llround(pow(10.0, k / (double)per_decade)) == outer) return true;
-  return false;
-}
-
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
-  if (outer == 0 || outer == last) return true;
-  if (s->every > 0 && outer % s->every == 0) return true;
-  return s->per_decade > 0 && on_decades(outer, s->per_decade);
+  if (outer == 0 || outer == last || (s->every > 0 && outer % s->every == 0)) return true;
+  /* or some 10^(j / per_decade) is rounded to it */
+  const double per = (double)s->per_decade, j = round(log10((double)outer) * per);
+  for (double k = fmax(j - 1.0, 0.0); per > 0.0 && k <= j + 1.0; k++)
+    if ((size_t)llround(pow(10.0, k / per)) == outer) return true;
+  return false;
 }
 
 static double clock_of(const hvi_evaluation *e) { return hvi_clock_work(e->spec.value.threads); }
 
-static double inner_seconds(const hvi_evaluation *e) {
-  return hvi_solver_info(e->solver).last.seconds_inner;
-}
-
-static size_t every(const hvi_evaluation *e) {
-  return e->spec.settings.redraw_every ? e->spec.settings.redraw_every : 1;
-}
-
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer) {
-  return hvi_value_rows(e->problem, outer / every(e) + 1);
+  return hvi_value_rows(e->problem, outer / e->spec.settings->redraw_every + 1);
 }
 
 hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, hvi_error *err) {
@@ -48,140 +35,144 @@ hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, 
   return status;
 }
 
-/* Batches that theta_t has seen. */
+/* Rows of the batches that theta_t has seen. */
 static size_t rows_used(const hvi_evaluation *e, size_t outer) {
+  const size_t every = e->spec.settings->redraw_every;
   if (outer == 0) return 0;
   if (!e->spec.stream.grow) return e->spec.value.data->count;
-  return hvi_value_rows(e->problem, (outer + every(e) - 1) / every(e));
+  return hvi_value_rows(e->problem, (outer + every - 1) / every);
 }
 
-static void fill_costs(const hvi_evaluation *e, hvi_evaluation_row *row) {
-  const hvi_seconds *p = &e->seconds;
-  row->env_steps = rows_used(e, row->outer);
-  row->seconds_collect = p->collect;
-  row->seconds_targets = p->targets;
-  row->seconds_inner = p->inner;
-  row->seconds_optimise = p->targets + p->inner;
-  row->seconds = row->seconds_collect + row->seconds_optimise;
-}
-
-static void fill_step(const hvi_evaluation *e, hvi_evaluation_row *row) {
+/* A row of the present theta, and its score. */
+static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
+                          hvi_error *err) {
+  const double start = clock_of(e), *theta = hvi_evaluation_theta(e);
   const hvi_record last = hvi_solver_info(e->solver).last;
-  const bool bellman = !e->spec.value.returns;
+  const size_t successors = e->spec.value.returns ? 0 : last.counts.f_evals;
+  const bool finite = e->solver->info.outcome != HVI_DIVERGED;
+  hvi_seconds *spent = &e->seconds;
+  hvi_gap gap = {.gap = NAN};
+  *s = (hvi_score){
+      .error = NAN, .interval = NAN, .clean = NAN, .relative = NAN, .relative_clean = NAN};
+  if (finite && e->spec.probe) {
+    const hvi_status status = hvi_probe_score(s, e->spec.probe, e->problem, theta, NULL, err);
+    /* a network whose values overflow has no score */
+    if (status && status != HVI_ERROR_INPUT) return status;
+  }
+  if (finite && e->gap) HVI_TRY(hvi_bellman_gap(&gap, e->gap, theta, &e->spec.gap_settings, err));
+  spent->measure += clock_of(e) - start;
   *row = (hvi_evaluation_row){.outer = last.outer,
                               .inner = last.inner,
                               .loss0 = last.loss0,
                               .loss = last.loss,
                               .ratio = last.ratio,
                               .alpha = last.alpha,
+                              .error = s->error,
+                              .interval = s->interval,
+                              .clean = s->clean,
+                              .relative = s->relative,
+                              .relative_clean = s->relative_clean,
+                              .gap = gap.gap,
                               .grad_evals = last.counts.grad_evals,
-                              .model_passes = last.counts.model_passes};
-  if (bellman) row->model_passes += last.counts.f_evals; /* successors */
-  row->error = row->interval = row->clean = row->relative = row->relative_clean = row->gap = NAN;
-  if (last.outer == 0) row->loss0 = row->loss = row->ratio = row->alpha = NAN;
-}
-
-static hvi_status score(const hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
-                        hvi_error *err) {
-  const hvi_status status =
-      hvi_probe_score(s, e->spec.probe, e->problem, hvi_evaluation_theta(e), NULL, err);
-  /* a network whose values overflow has no score */
-  if (status) return status == HVI_ERROR_INPUT ? HVI_OK : status;
-  row->error = s->error;
-  row->interval = s->interval;
-  row->clean = s->clean;
-  row->relative = s->relative;
-  row->relative_clean = s->relative_clean;
+                              .model_passes = last.counts.model_passes + successors,
+                              .env_steps = rows_used(e, last.outer),
+                              .seconds_collect = spent->collect,
+                              .seconds_targets = spent->targets,
+                              .seconds_inner = spent->inner,
+                              .seconds_optimise = spent->targets + spent->inner,
+                              .seconds = spent->collect + (spent->targets + spent->inner),
+                              .seconds_measure = spent->measure};
   return HVI_OK;
 }
 
-/* A row of the present theta, and its score. */
-static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
-                          hvi_error *err) {
-  const double start = clock_of(e);
-  hvi_gap gap;
-  hvi_status status = HVI_OK;
-  fill_step(e, row);
-  fill_costs(e, row);
-  *s = (hvi_score){0};
-  if (e->outcome != HVI_DIVERGED) {
-    if (e->spec.probe) status = score(e, row, s, err);
-    if (!status && e->gap) {
-      status = hvi_bellman_gap(&gap, e->gap, hvi_evaluation_theta(e), &e->spec.gap_settings, err);
-      if (!status) row->gap = gap.gap;
-    }
+hvi_status hvi_evaluation_add(hvi_evaluation *e, const hvi_evaluation_row *row, hvi_error *err) {
+  if (e->count == e->room) {
+    const size_t room = e->room ? 2 * e->room : 64;
+    void *rows = hvi_grow(e->rows, e->count * sizeof *row, room, sizeof *row);
+    if (!rows) return hvi_error_memory(err, "the rows of an evaluation");
+    e->rows = rows;
+    e->room = room;
   }
-  e->seconds.measure += clock_of(e) - start;
-  row->seconds_measure = e->seconds.measure;
-  return status;
-}
-
-hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err) {
-  if (e->count < e->room) return HVI_OK;
-  const size_t room = e->room ? 2 * e->room : 64;
-  hvi_evaluation_row *rows = hvi_alloc(room, sizeof *rows);
-  if (!rows) return hvi_error_memory(err, "the rows of an evaluation");
-  if (e->count > 0) memcpy(rows, e->rows, e->count * sizeof *rows);
-  hvi_free(e->rows);
-  e->rows = rows;
-  e->room = room;
+  e->rows[e->count++] = *row;
   return HVI_OK;
 }
 
 static hvi_status keep_row(hvi_evaluation *e, hvi_error *err) {
+  hvi_evaluation_row row;
   hvi_score unused;
-  hvi_status status = hvi_evaluation_extend(e, err);
-  if (!status) status = measure(e, &e->rows[e->count], &unused, err);
-  if (!status) e->count++;
-  return status;
+  HVI_TRY(measure(e, &row, &unused, err));
+  return hvi_evaluation_add(e, &row, err);
 }
 
 void hvi_evaluation_decide(hvi_evaluation *e) {
-  const hvi_settings *s = &e->spec.settings;
-  const hvi_info info = hvi_solver_info(e->solver);
-  e->outcome = info.outcome;
-  e->reason = info.reason;
-  if (e->outcome != HVI_RUNNING) return;
+  hvi_info *info = &e->solver->info;
+  const size_t last = e->spec.settings->max_outer;
   const double spent = e->seconds.collect + e->seconds.targets + e->seconds.inner;
-  if (s->max_outer > 0 && info.last.outer >= s->max_outer) {
-    e->outcome = HVI_LIMIT;
-    e->reason = "iteration limit";
-  } else if (e->max_seconds > 0.0 && spent >= e->max_seconds) {
-    e->outcome = HVI_LIMIT;
-    e->reason = "time limit";
-  }
-}
-
-static void charge(hvi_evaluation *e, double seconds, double inner) {
-  const bool baseline = e->spec.settings.baseline != HVI_BASELINE_NONE;
-  e->seconds.inner += baseline ? seconds : inner;
-  e->seconds.targets += baseline ? 0.0 : seconds - inner;
+  const bool there = last > 0 && e->solver->row.outer >= last;
+  const bool late = e->max_seconds > 0.0 && spent >= e->max_seconds;
+  if (info->outcome != HVI_RUNNING || !(there || late)) return;
+  info->outcome = HVI_LIMIT;
+  info->reason = there ? "iteration limit" : "time limit";
 }
 
 /* mean_t = (1 - h) mean_{t-1} + h theta_t with h = (q + 1) / (t + q): weights like t^q */
 static void average(hvi_evaluation *e, size_t t) {
   const double q = e->spec.polyak, h = (q + 1.0) / ((double)t + q);
-  const double *theta = hvi_solver_info(e->solver).last.theta;
+  const double *theta = e->solver->row.theta;
   for (size_t i = 0; e->mean && i < e->problem->model->dim; i++)
     e->mean[i] += h * (theta[i] - e->mean[i]);
 }
 
-hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
-  if (e->outcome != HVI_RUNNING) return HVI_OK;
-  const size_t outer = hvi_solver_info(e->solver).last.outer + 1;
+/* The next batch, an outer step, and a row where one is due. */
+static hvi_status step(hvi_evaluation *e, hvi_error *err) {
+  const hvi_settings *set = e->spec.settings;
+  const hvi_record *row = &e->solver->row;
+  const size_t outer = row->outer + 1;
   double ahead = e->seconds.ahead;
   HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err));
-  const double start = clock_of(e), inner = inner_seconds(e);
+  const double start = clock_of(e), before = row->seconds_inner;
   hvi_solver_step(e->solver);
   average(e, outer);
-  charge(e, clock_of(e) - start, inner_seconds(e) - inner);
+  const double seconds = clock_of(e) - start;
+  const double inner = set->baseline ? seconds : row->seconds_inner - before;
+  e->seconds.inner += inner;
+  e->seconds.targets += seconds - inner;
   e->seconds.collect = e->seconds.ahead;
   e->seconds.ahead = ahead;
   hvi_evaluation_decide(e);
-  const bool last = e->outcome != HVI_RUNNING;
-  if (!last && !hvi_schedule_due(&e->spec.schedule, outer, e->spec.settings.max_outer))
-    return HVI_OK;
+  const bool running = e->solver->info.outcome == HVI_RUNNING;
+  if (running && !hvi_schedule_due(&e->spec.schedule, outer, set->max_outer)) return HVI_OK;
   return keep_row(e, err);
+}
+
+static hvi_status keep(const hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
+  HVI_TRY(hvi_evaluation_save(e, w->checkpoint, w->about, err));
+  return w->saved ? w->saved(w->context, err) : HVI_OK;
+}
+
+hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
+  const hvi_outcome *now = &e->solver->info.outcome;
+  const size_t first = e->solver->row.outer;
+  size_t outer = first, kept = first;
+  double saved = hvi_clock_now();
+  for (; *now == HVI_RUNNING && (!w->steps || outer < first + w->steps); outer++) {
+    const bool stop = w->progress && !w->progress(w->context, e);
+    const bool due =
+        (w->every > 0 && outer % w->every == 0) || hvi_clock_now() - saved >= w->seconds;
+    if (stop || (due && outer > kept)) {
+      HVI_TRY(keep(e, w, err));
+      saved = hvi_clock_now();
+      kept = outer;
+    }
+    if (stop) return HVI_OK;
+    HVI_TRY(step(e, err));
+  }
+  const bool ended = *now != HVI_RUNNING && *now != HVI_DIVERGED;
+  return w->end && ended ? keep(e, w, err) : HVI_OK;
+}
+
+hvi_status hvi_evaluation_step(hvi_evaluation *e, hvi_error *err) {
+  return hvi_evaluation_run(e, &(hvi_evaluation_watch){.steps = 1}, err);
 }
 
 /* New rows of a draw. */
@@ -191,14 +182,13 @@ static size_t fresh_rows(const hvi_value_spec *v) {
 
 /* The rows that the last step was fitted to, or the first ones of fixed data. */
 static hvi_dataset last_batch(const hvi_evaluation *e) {
-  const size_t outer = hvi_solver_info(e->solver).last.outer, batch = fresh_rows(&e->spec.value);
+  const size_t outer = e->solver->row.outer, batch = fresh_rows(&e->spec.value);
   hvi_dataset d = *e->spec.value.data;
   if (!e->spec.stream.grow) {
     if (batch > 0 && batch < d.count) d.count = batch;
     return d;
   }
-  const size_t draw = outer > 0 ? (outer - 1) / every(e) : 0;
-  const size_t first = hvi_value_rows(e->problem, draw + 1) - batch;
+  const size_t first = hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - batch;
   d.observation += first * d.obs;
   d.action += first * d.act;
   d.reward += first;
@@ -209,80 +199,39 @@ static hvi_dataset last_batch(const hvi_evaluation *e) {
   return d;
 }
 
+HVI_RELEASE(hvi_problem)
+
 static hvi_status judge_gap(const hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
   const hvi_dataset rows = e->spec.gap ? *e->spec.gap : last_batch(e);
   hvi_gap_settings search = e->spec.gap_settings;
-  hvi_problem *p = NULL;
+  HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
   r->gap_rows = rows.count;
   const bool known = isfinite(r->last.gap); /* on the same data: only the error is missing */
   if (known) search.steps = 0;
-  hvi_status status = hvi_gap_problem(&p, &e->spec.value, &rows, err);
-  if (!status) status = hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e), &search, err);
-  if (!status && known) r->gap.gap = r->last.gap, r->gap.least = r->gap.error - r->last.gap;
-  hvi_problem_free(p);
-  return status;
+  HVI_TRY(hvi_gap_problem(&p, &e->spec.value, &rows, err));
+  HVI_TRY(hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e), &search, err));
+  if (known) r->gap.gap = r->last.gap, r->gap.least = r->gap.error - r->last.gap;
+  return HVI_OK;
 }
 
 hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
-  hvi_status status = HVI_OK;
+  const double *theta = hvi_evaluation_theta(e);
   *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN}};
-  if (e->outcome == HVI_DIVERGED) return HVI_OK;
-  if (r->last.outer < hvi_solver_info(e->solver).last.outer) {
-    status = measure(e, &r->last, &r->score, err);
-  } else if (e->spec.probe && isfinite(r->last.error)) {
-    status =
-        hvi_probe_score(&r->score, e->spec.probe, e->problem, hvi_evaluation_theta(e), NULL, err);
-  }
-  return status ? status : judge_gap(e, r, err);
-}
-
-static hvi_status keep(const hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
-  const hvi_status status = hvi_evaluation_save(e, w->checkpoint, w->about, err);
-  return status || !w->saved ? status : w->saved(w->context, err);
-}
-
-hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
-  size_t outer = hvi_solver_info(e->solver).last.outer, kept = outer;
-  double saved = hvi_clock_now();
-  hvi_status status = HVI_OK;
-  while (e->outcome == HVI_RUNNING && !status) {
-    const bool stop = !w->progress(w->context, e);
-    const bool due =
-        (w->every > 0 && outer % w->every == 0) || hvi_clock_now() - saved >= w->seconds;
-    if (stop || (due && outer > kept)) {
-      status = keep(e, w, err);
-      saved = hvi_clock_now();
-      kept = outer;
-    }
-    if (stop || status) break;
-    status = hvi_evaluation_step(e, err);
-    outer++;
-  }
-  const bool ended = e->outcome != HVI_RUNNING && e->outcome != HVI_DIVERGED;
-  return !status && w->end && ended ? keep(e, w, err) : status;
-}
-
-/* The start, measured. */
-static hvi_status begin(hvi_evaluation *e, hvi_error *err) {
-  const size_t d = e->problem->model->dim;
-  if (e->spec.polyak > 0.0) {
-    double *mean = hvi_alloc_doubles(d);
-    if (!mean) return hvi_error_memory(err, "an evaluation");
-    hvi_vec_copy(mean, hvi_evaluation_theta(e), d);
-    e->mean = mean;
-  }
-  const hvi_status status =
-      hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->seconds.ahead, err);
-  return status ? status : keep_row(e, err);
+  if (e->solver->info.outcome == HVI_DIVERGED) return HVI_OK;
+  if (r->last.outer < e->solver->row.outer)
+    HVI_TRY(measure(e, &r->last, &r->score, err));
+  else if (e->spec.probe && isfinite(r->last.error))
+    HVI_TRY(hvi_probe_score(&r->score, e->spec.probe, e->problem, theta, NULL, err));
+  return judge_gap(e, r, err);
 }
 
 static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
   const hvi_probe *p = s->probe;
   const hvi_dataset *d = s->value.data;
-  if (!d) return hvi_error_argument(err, "an evaluation needs data");
+  if (!d || !s->settings) return hvi_error_argument(err, "an evaluation needs data and settings");
   if (s->stream.grow && s->value.draw != HVI_VALUE_FRESH)
     return hvi_error_argument(err, "a stream of data goes with fresh draws");
-  if (s->stream.grow && s->value.returns && s->settings.max_outer == 0) {
+  if (s->stream.grow && s->value.returns && s->settings->max_outer == 0) {
     return hvi_error_argument(
         err, "returns come after the states: a stream needs max_outer to know how far");
   }
@@ -304,7 +253,7 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
  * data serve the whole run, and are charged as draws go through them. */
 static hvi_status first_rows(hvi_evaluation *e, hvi_error *err) {
   const hvi_value_spec *v = &e->spec.value;
-  const size_t steps = v->returns && e->spec.stream.grow ? e->spec.settings.max_outer : 0;
+  const size_t steps = v->returns && e->spec.stream.grow ? e->spec.settings->max_outer : 0;
   size_t rows;
   double seconds = 0.0;
   if (steps > SIZE_MAX / 4 || v->buffer > SIZE_MAX / 4 ||
@@ -328,38 +277,40 @@ static hvi_status normalise(hvi_evaluation *e, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Time is counted here, and a solver wants a limit of its own. */
-static void adapt_settings(hvi_evaluation *e) {
-  hvi_settings *s = &e->spec.settings;
-  s->seed = e->spec.seed;
+/* The solver's settings: time is counted here, and a solver wants a limit of its own. */
+static void adapt_settings(hvi_evaluation *e, hvi_settings *s) {
+  e->spec.settings = s;
   e->max_seconds = s->max_seconds;
+  s->seed = e->spec.seed;
   if (s->max_outer == 0 && s->max_seconds > 0.0) s->max_outer = SIZE_MAX;
   s->max_seconds = 0.0;
   s->observe = NULL;
   s->time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
 }
 
+HVI_RELEASE(hvi_evaluation)
+
 hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,
                               hvi_error *err) {
   *evaluation = NULL;
   HVI_TRY(check(spec, err));
-  hvi_evaluation *e = hvi_alloc(1, sizeof *e);
-  if (!e) return hvi_error_memory(err, "an evaluation");
+  HVI_OWN_BY(hvi_evaluation_release) hvi_evaluation *e = hvi_alloc(1, sizeof *e);
+  if (e) e->solver = hvi_solver_open(spec->settings);
+  if (!e || !e->solver) return hvi_error_memory(err, "an evaluation");
   e->spec = *spec;
-  adapt_settings(e);
-  e->reason = "";
+  adapt_settings(e, &e->solver->settings);
   hvi_levels_add(e->levels, NULL);
-  hvi_status status = first_rows(e, err);
-  if (!status) status = normalise(e, err);
-  if (!status) status = hvi_value_new(&e->problem, &e->spec.value, spec->seed, err);
-  if (!status && spec->gap) status = hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err);
-  if (!status) status = hvi_solver_new(&e->solver, e->problem, &e->spec.settings, err);
-  if (!status) status = begin(e, err);
-  if (status) {
-    hvi_evaluation_free(e);
-    return status;
-  }
+  HVI_TRY(first_rows(e, err));
+  HVI_TRY(normalise(e, err));
+  HVI_TRY(hvi_value_new(&e->problem, &e->spec.value, spec->seed, err));
+  if (spec->gap) HVI_TRY(hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err));
+  HVI_TRY(hvi_solver_fill(e->solver, e->problem, err));
+  if (spec->polyak > 0.0) e->mean = hvi_copy_doubles(e->solver->theta, e->problem->model->dim);
+  if (spec->polyak > 0.0 && !e->mean) return hvi_error_memory(err, "an evaluation");
+  HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->seconds.ahead, err));
+  HVI_TRY(keep_row(e, err)); /* the start, measured */
   *evaluation = e;
+  e = NULL;
   return HVI_OK;
 }
 
@@ -375,13 +326,13 @@ void hvi_evaluation_free(hvi_evaluation *e) {
 }
 
 hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
-  const hvi_info info = hvi_solver_info(e->solver);
-  return (hvi_evaluation_status){.done = e->outcome != HVI_RUNNING,
-                                 .outcome = e->outcome,
-                                 .reason = e->reason,
-                                 .outer = info.last.outer,
-                                 .inner_total = info.inner_total,
-                                 .max_outer = e->spec.settings.max_outer,
+  const hvi_solver *s = e->solver;
+  return (hvi_evaluation_status){.done = s->info.outcome != HVI_RUNNING,
+                                 .outcome = s->info.outcome,
+                                 .reason = s->info.reason,
+                                 .outer = s->row.outer,
+                                 .inner_total = s->info.inner_total,
+                                 .max_outer = e->spec.settings->max_outer,
                                  .levels = e->levels};
 }
 
@@ -393,9 +344,7 @@ const hvi_evaluation_row *hvi_evaluation_rows(const hvi_evaluation *e, size_t *c
 const hvi_problem *hvi_evaluation_problem(const hvi_evaluation *e) { return e->problem; }
 
 const double *hvi_evaluation_theta(const hvi_evaluation *e) {
-  if (e->mean) return e->mean;
-  const double *theta = hvi_solver_info(e->solver).last.theta, *given = e->spec.settings.theta0;
-  return theta ? theta : given ? given : e->problem->theta0;
+  return e->mean ? e->mean : e->solver->theta;
 }
 
 /* A collector as a stream. It runs groups of episodes and stands ahead of what was asked for, so

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "io/kept.h"
+#include "outer/solver.h"
 
 #include <hvi/evaluate.h>
 
@@ -14,24 +15,18 @@ typedef struct hvi_seconds {
 } hvi_seconds;
 
 struct hvi_evaluation {
-  hvi_evaluation_spec spec; /* its settings as the solver has them, */
-  double max_seconds;       /* and a limit that is counted here; 0: none */
+  hvi_evaluation_spec spec; /* its settings are the solver's own, */
+  double max_seconds;       /* but for a limit that is counted here; 0: none */
   hvi_scales scales;        /* that the spec points at, where it normalises */
   hvi_problem *problem;
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;
   hvi_seconds seconds;
-  double *mean;        /* [d] of the thetas so far; NULL: without polyak */
-  hvi_outcome outcome; /* the solver's, or a limit of the evaluation's own */
-  const char *reason;
+  double *mean; /* [d] of the thetas so far; NULL: without polyak */
   hvi_evaluation_row *rows;
   size_t count, room;
   char levels[HVI_LEVELS_TEXT]; /* of instructions, as in hvi_kept */
 };
-
-enum { HVI_EVALUATION_COLUMNS = 21 };
-/* The inverse of hvi_evaluation_cell. */
-void hvi_evaluation_set_cell(hvi_evaluation_row *row, size_t column, double x);
 
 /* The problem that the gap is measured with: all of the data at once, Bellman targets, whatever the
  * spec says of draws and targets. gap.c */
@@ -42,9 +37,8 @@ hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, cons
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer);
 /* Has the stream grow so far; *seconds as charged. Nothing without a stream. */
 hvi_status hvi_evaluation_grow(hvi_evaluation *e, size_t rows, double *seconds, hvi_error *err);
-/* Room for one more row. */
-hvi_status hvi_evaluation_extend(hvi_evaluation *e, hvi_error *err);
+hvi_status hvi_evaluation_add(hvi_evaluation *e, const hvi_evaluation_row *row, hvi_error *err);
 /* Whether an outer step is measured, of a run that ends with step `last`. */
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last);
-/* Ends an evaluation whose limit is reached. */
+/* Ends the solve where a limit of the evaluation is reached. */
 void hvi_evaluation_decide(hvi_evaluation *e);

@@ -8,55 +8,26 @@
 #include "base/base.h"
 #include "evaluate/evaluation.h"
 #include "inner/optimizers.h"
-#include "num/vec.h"
 #include "surrogate/surrogate.h"
 
-typedef struct workspace {
-  hvi_surrogate l;
-  hvi_counts counts;
-  double *memory, *state, *f;
-  void *sample;
-} workspace;
-
-static void take(workspace *w, hvi_arena *arena, const hvi_problem *p,
-                 const hvi_optimizer_settings *o) {
-  hvi_surrogate_place(&w->l, p->model, p->weights, &w->counts, arena);
-  w->state = hvi_arena_take(arena, hvi_optimizer_adamw.state(o, p->model));
-  w->f = hvi_arena_take(arena, p->model->out);
-}
-
-static hvi_status make_workspace(workspace *w, const hvi_problem *p,
-                                 const hvi_optimizer_settings *o, hvi_error *err) {
-  hvi_arena arena = {0};
-  take(w, &arena, p, o);
-  arena = (hvi_arena){.size = arena.used};
-  arena.base = w->memory = hvi_alloc_doubles(arena.size);
-  w->sample = hvi_alloc(1, p->sample_bytes);
-  if (!w->memory || !w->sample) return hvi_error_memory(err, "the Bellman gap");
-  take(w, &arena, p, o);
-  return HVI_OK;
-}
-
-/* Targets of theta on all of the data. */
-static void freeze(workspace *w, const hvi_problem *p, const double *theta) {
-  hvi_surrogate *l = &w->l;
+/* The targets of theta on all of the data; f[out] is scratch. */
+static void freeze(hvi_surrogate *l, const hvi_problem *p, const double *theta, void *sample,
+                   double *f) {
   hvi_rng rng = hvi_rng_new(0, "gap", 0);
-  p->ops->draw(p, theta, w->sample, &rng);
-  hvi_vec_copy(l->now->theta, theta, p->model->dim);
-  hvi_surrogate_rebind(l, w->sample);
-  p->ops->operate(p, w->sample, theta, l->now->z, w->f);
-  for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - w->f[i] / l->weights[i];
+  p->ops->draw(p, theta, sample, &rng);
+  hvi_surrogate_start(l, theta, sample);
+  p->ops->operate(p, sample, theta, l->now->z, f);
+  for (size_t i = 0; i < p->model->out; i++) l->target[i] = l->now->z[i] - f[i] / l->weights[i];
   hvi_surrogate_freeze(l);
 }
 
-static double infimum(workspace *w, const hvi_problem *p, hvi_optimizer_settings o,
-                      const hvi_gap_settings *s) {
-  hvi_surrogate *l = &w->l;
+static double infimum(hvi_surrogate *l, const hvi_gap_settings *s, hvi_optimizer_settings o,
+                      double *state) {
   double least = l->loss0;
-  hvi_optimizer_adamw.reset(&o, p->model, w->state);
+  hvi_optimizer_adamw.reset(&o, l->model, state);
   for (size_t k = 0; k < s->steps; k++) {
     o.lr = s->lr * pow(s->lr_decay, (double)k);
-    hvi_optimizer_adamw.step(&o, w->state, l);
+    hvi_optimizer_adamw.step(&o, state, l);
     least = fmin(least, l->now->loss);
   }
   return least;
@@ -83,19 +54,24 @@ hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, cons
 hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
                            const hvi_gap_settings *s, hvi_error *err) {
   const hvi_optimizer_settings o = hvi_optimizer_defaults();
-  workspace w = {0};
+  const hvi_model *m = value->model;
+  hvi_counts counts = {0};
+  hvi_surrogate l;
+  hvi_arena arena = {0};
   if (!fits(value)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "a Bellman gap needs a value problem without double sampling");
   }
-  const hvi_status status = make_workspace(&w, value, &o, err);
-  if (!status) {
-    freeze(&w, value, theta);
-    gap->error = 2.0 * w.l.loss0;
-    gap->least = 2.0 * infimum(&w, value, o, s);
-    gap->gap = gap->error - gap->least;
-  }
-  hvi_free(w.memory);
-  hvi_free(w.sample);
-  return status;
+  hvi_surrogate_place(&l, m, value->weights, &counts, &arena);
+  HVI_OWN double *memory = hvi_alloc_doubles(arena.used), *f = hvi_alloc_doubles(m->out);
+  HVI_OWN double *state = hvi_alloc_doubles(hvi_optimizer_adamw.state(&o, m));
+  HVI_OWN void *sample = hvi_alloc(1, value->sample_bytes);
+  if (!memory || !f || !state || !sample) return hvi_error_memory(err, "the Bellman gap");
+  arena = (hvi_arena){.base = memory, .size = arena.used};
+  hvi_surrogate_place(&l, m, value->weights, &counts, &arena);
+  freeze(&l, value, theta, sample, f);
+  gap->error = 2.0 * l.loss0;
+  gap->least = 2.0 * infimum(&l, s, o, state);
+  gap->gap = gap->error - gap->least;
+  return HVI_OK;
 }

@@ -56,11 +56,10 @@ hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t ro
   *scales = (hvi_scales){.scale = 1.0};
   if (rows == 0 || rows > data->count)
     return hvi_error_input(err, "scales need rows of data: %zu of %zu", rows, data->count);
-  double *G = hvi_alloc_doubles(rows);
+  HVI_OWN double *G = hvi_alloc_doubles(rows);
   scales->center = hvi_alloc_doubles(data->obs);
   scales->spread = hvi_alloc_doubles(data->obs);
   if (!G || !scales->center || !scales->spread) {
-    hvi_free(G);
     hvi_scales_free(scales);
     return hvi_error_memory(err, "the scales of a data set");
   }
@@ -69,7 +68,6 @@ hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t ro
   fill_returns(G, data, rows, gamma, scales->shift);
   const double spread = sqrt(hvi_stats_variance(G, rows));
   if (spread > 1e-6 * fabs(scales->shift) && spread > 0.0) scales->scale = spread;
-  hvi_free(G);
   return HVI_OK;
 }
 

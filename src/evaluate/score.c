@@ -33,16 +33,12 @@ static void calibrate(hvi_score *s, const double *p, const double *y, size_t n) 
   s->correlation = pp > 0.0 && yy > 0.0 ? py / sqrt(pp * yy) : NAN;
 }
 
-static hvi_status check(size_t n, const double *predicted, const double *value, hvi_error *err) {
-  if (n == 0) return hvi_error_input(err, "there are no states to score");
-  if (hvi_vec_finite(predicted, n) && hvi_vec_finite(value, n)) return HVI_OK;
-  return hvi_error_input(err, "a value to score is not finite");
-}
-
 hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
                             const double *value, const double *standard_error, hvi_error *err) {
-  HVI_TRY(check(n, predicted, value, err));
-  double *square = hvi_alloc_doubles(n);
+  if (n == 0) return hvi_error_input(err, "there are no states to score");
+  if (!hvi_vec_finite(predicted, n) || !hvi_vec_finite(value, n))
+    return hvi_error_input(err, "a value to score is not finite");
+  HVI_OWN double *square = hvi_alloc_doubles(n);
   if (!square) return hvi_error_memory(err, "the squared errors of a score");
   for (size_t i = 0; i < n; i++) square[i] = (predicted[i] - value[i]) * (predicted[i] - value[i]);
   *score = (hvi_score){.states = n,
@@ -52,74 +48,12 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
                        .variance = hvi_stats_variance(value, n),
                        .mean = hvi_stats_mean(value, n),
                        .size = sqrt(mean_square(value, n))};
-  hvi_free(square);
   score->clean = score->error - score->noise;
   score->relative = score->variance > 0.0 ? score->error / score->variance : NAN;
   const double spread = score->variance - score->noise;
   score->relative_clean = spread > 0.0 ? score->clean / spread : NAN;
   calibrate(score, predicted, value, n);
   return HVI_OK;
-}
-
-/* States with values to compare with: those of a test set, or in closed form on lqr. */
-hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err) {
-  hvi_probe *p = *probe = hvi_alloc(1, sizeof *p);
-  if (!p) return hvi_error_memory(err, "a test set");
-  *p = (hvi_probe){.states = set->count,
-                   .obs = set->obs,
-                   .gamma = set->gamma,
-                   .observation = hvi_alloc(set->count, set->obs * sizeof(float)),
-                   .value = hvi_copy_doubles(set->value, set->count),
-                   .standard_error = hvi_copy_doubles(set->standard_error, set->count)};
-  if (!p->observation || !p->value || !p->standard_error) {
-    hvi_probe_free(p);
-    *probe = NULL;
-    return hvi_error_memory(err, "a test set");
-  }
-  for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
-  return HVI_OK;
-}
-
-static double quadratic(const double *P, const double *x, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(P + i * n, x, n);
-  return sum;
-}
-
-static hvi_status set_exact(hvi_probe *p, const hvi_testset *set, const hvi_lqr *lqr,
-                            const hvi_policy *policy, hvi_error *err) {
-  const size_t n = lqr->n;
-  double c, *P = hvi_alloc_doubles(n * n);
-  if (!P) return hvi_error_memory(err, "the matrix of a value");
-  const hvi_status status = hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err);
-  for (size_t i = 0; !status && i < p->states; i++) {
-    p->value[i] = -(quadratic(P, set->observation + i * n, n) + c);
-    p->standard_error[i] = 0.0;
-  }
-  hvi_free(P);
-  return status;
-}
-
-hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *env,
-                           const hvi_policy *policy, hvi_error *err) {
-  const hvi_lqr *lqr = hvi_env_lqr(env);
-  *probe = NULL;
-  if (!lqr || !policy->gain) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
-                         "a closed form is known for linear-Gaussian policies on lqr alone");
-  }
-  hvi_status status = hvi_policy_check(policy, env, err);
-  if (!status && set->obs != lqr->n) {
-    status = hvi_error_input(err, "the test set has observations of length %zu, and %s of %zu",
-                             set->obs, env->name, lqr->n);
-  }
-  if (!status) status = hvi_probe_of_testset(probe, set, err);
-  if (!status) status = set_exact(*probe, set, lqr, policy, err);
-  if (status) {
-    hvi_probe_free(*probe);
-    *probe = NULL;
-  }
-  return status;
 }
 
 void hvi_probe_free(hvi_probe *probe) {
@@ -130,17 +64,65 @@ void hvi_probe_free(hvi_probe *probe) {
   hvi_free(probe);
 }
 
+HVI_RELEASE(hvi_probe)
+
+/* States with values to compare with: those of a test set, or in closed form on lqr. */
+hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err) {
+  *probe = NULL;
+  HVI_OWN_BY(hvi_probe_release) hvi_probe *p = hvi_alloc(1, sizeof *p);
+  if (!p) return hvi_error_memory(err, "a test set");
+  *p = (hvi_probe){.states = set->count,
+                   .obs = set->obs,
+                   .gamma = set->gamma,
+                   .observation = hvi_alloc(set->count, set->obs * sizeof(float)),
+                   .value = hvi_copy_doubles(set->value, set->count),
+                   .standard_error = hvi_copy_doubles(set->standard_error, set->count)};
+  if (!p->observation || !p->value || !p->standard_error)
+    return hvi_error_memory(err, "a test set");
+  for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
+  *probe = p;
+  p = NULL;
+  return HVI_OK;
+}
+
+static double quadratic(const double *P, const double *x, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(P + i * n, x, n);
+  return sum;
+}
+
+hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *env,
+                           const hvi_policy *policy, hvi_error *err) {
+  const hvi_lqr *lqr = hvi_env_lqr(env);
+  *probe = NULL;
+  if (!lqr || !policy->gain) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "a closed form is known for linear-Gaussian policies on lqr alone");
+  }
+  HVI_TRY(hvi_policy_check(policy, env, err));
+  const size_t n = lqr->n;
+  if (set->obs != n) {
+    return hvi_error_input(err, "the test set has observations of length %zu, and %s of %zu",
+                           set->obs, env->name, n);
+  }
+  double c;
+  HVI_OWN double *P = hvi_alloc_doubles(n * n);
+  if (!P) return hvi_error_memory(err, "the matrix of a value");
+  HVI_TRY(hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err));
+  HVI_TRY(hvi_probe_of_testset(probe, set, err));
+  for (size_t i = 0; i < set->count; i++) {
+    (*probe)->value[i] = -(quadratic(P, set->observation + i * n, n) + c);
+    (*probe)->standard_error[i] = 0.0;
+  }
+  return HVI_OK;
+}
+
 hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe, const hvi_problem *value,
                            const double *theta, double *predicted, hvi_error *err) {
-  double *own = predicted ? NULL : hvi_alloc_doubles(probe->states);
-  double *values = predicted ? predicted : own;
-  if (!values) return hvi_error_memory(err, "predicted values");
-  hvi_status status =
-      hvi_value_predict(value, theta, probe->observation, probe->states, values, err);
-  if (!status) {
-    status =
-        hvi_score_values(score, probe->states, values, probe->value, probe->standard_error, err);
-  }
-  hvi_free(own);
-  return status;
+  const size_t n = probe->states;
+  HVI_OWN double *own = predicted ? NULL : hvi_alloc_doubles(n);
+  if (!predicted) predicted = own;
+  if (!predicted) return hvi_error_memory(err, "predicted values");
+  HVI_TRY(hvi_value_predict(value, theta, probe->observation, n, predicted, err));
+  return hvi_score_values(score, n, predicted, probe->value, probe->standard_error, err);
 }

@@ -50,23 +50,28 @@ hvi_gap_settings hvi_gap_defaults(void) {
 }
 
 hvi_evaluation_spec hvi_evaluation_defaults(void) {
-  hvi_evaluation_spec s = {.value = hvi_value_defaults(), .settings = hvi_settings_defaults()};
+  hvi_evaluation_spec s = {.value = hvi_value_defaults()};
   hvi_setting_defaults(&table, &s);
   s.schedule.per_decade = 10;
-  s.settings.inner_lr_decay = 0.02;
   s.polyak = 3.0;
   s.normalise = HVI_NORMALISE_ALL;
   s.value.batch = 4000;
   s.value.lambda = 0.98;
   s.value.lambda_decay = 0.05;
   s.value.hidden[0] = s.value.hidden[1] = 64;
-  s.settings.optimizer = &hvi_optimizer_adamw;
-  s.settings.inner.lr = 2e-3;
-  s.settings.inner.weight_decay = 0.0; /* a leak that the outer loop makes 1 / (1 - gamma) of */
-  s.settings.inner_steps = 50;
-  s.settings.keep_state = true;
-  s.settings.accelerate = HVI_ACCELERATE_MODE;
-  s.settings.eta = 1.0;
-  s.settings.max_outer = 200;
+  return s;
+}
+
+hvi_settings hvi_evaluation_settings(void) {
+  hvi_settings s = hvi_settings_defaults();
+  s.optimizer = &hvi_optimizer_adamw;
+  s.inner.lr = 2e-3;
+  s.inner.weight_decay = 0.0; /* a leak that the outer loop makes 1 / (1 - gamma) of */
+  s.inner_lr_decay = 0.02;
+  s.inner_steps = 50;
+  s.keep_state = true;
+  s.accelerate = HVI_ACCELERATE_MODE;
+  s.eta = 1.0;
+  s.max_outer = 200;
   return s;
 }

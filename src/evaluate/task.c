@@ -5,12 +5,11 @@
 
 hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy, hvi_error *err) {
   *t = (hvi_task){.noise = NAN};
-  hvi_status status = hvi_env_new(&t->env, environment, err);
-  if (status || !policy) return status;
-  status = strcmp(policy, "default") == 0 ? hvi_policy_of_env(&t->policy, t->env, err)
-                                          : hvi_policy_load(&t->policy, policy, err);
-  if (!status) status = hvi_policy_check(t->policy, t->env, err);
-  if (status) return status;
+  HVI_TRY(hvi_env_new(&t->env, environment, err));
+  if (!policy) return HVI_OK;
+  HVI_TRY(strcmp(policy, "default") == 0 ? hvi_policy_of_env(&t->policy, t->env, err)
+                                         : hvi_policy_load(&t->policy, policy, err));
+  HVI_TRY(hvi_policy_check(t->policy, t->env, err));
   snprintf(t->origin.environment, sizeof t->origin.environment, "%s", t->env->name);
   hvi_policy_fingerprint(t->origin.fingerprint, t->policy);
   return HVI_OK;
@@ -18,9 +17,9 @@ hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *polic
 
 hvi_status hvi_task_open_data(hvi_task *t, const char *path, hvi_error *err) {
   *t = (hvi_task){.noise = NAN};
-  const hvi_status status = hvi_dataset_load(&t->data, path, err);
-  if (!status) t->origin = t->data->origin;
-  return status;
+  HVI_TRY(hvi_dataset_load(&t->data, path, err));
+  t->origin = t->data->origin;
+  return HVI_OK;
 }
 
 /* Notes that are missing fit anything. */
@@ -39,10 +38,9 @@ static hvi_status check_origin(const hvi_task *t, const char *path, hvi_error *e
 }
 
 hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_error *err) {
-  hvi_status status = hvi_testset_load(&t->testset, path, err);
-  if (!status) status = check_origin(t, path, err);
-  if (!status) status = hvi_probe_of_testset(&t->probe, t->testset, err);
-  if (status) return status;
+  HVI_TRY(hvi_testset_load(&t->testset, path, err));
+  HVI_TRY(check_origin(t, path, err));
+  HVI_TRY(hvi_probe_of_testset(&t->probe, t->testset, err));
   hvi_probe *p = t->probe;
   if (states > 0 && states < p->states) p->states = states;
   t->noise = hvi_vec_norm2(p->standard_error, p->states) / (double)p->states;

@@ -13,6 +13,7 @@
 #include "num/dense.h"
 #include "num/lsmr.h"
 #include "num/vec.h"
+#include "surrogate/surrogate.h"
 
 #include <float.h>
 
@@ -37,12 +38,6 @@ static double root_weight(const hvi_surrogate *l, size_t i) {
   return l->weights ? sqrt(l->weights[i]) : 1.0;
 }
 
-/* J'u at `now` */
-static void multiply_back(hvi_surrogate *l, const double *u, double *x) {
-  l->model->ops->vjp(l->model, l->now->cache, l->now->theta, u, x);
-  l->counts->grad_evals++;
-}
-
 /*
  * Dense: each player's Jacobian J_k (n_k x d_k) is formed by products with unit vectors and
  * decomposed alone. The pseudo-inverse's cut-off is relative to the largest singular value over all
@@ -51,12 +46,10 @@ static void multiply_back(hvi_surrogate *l, const double *u, double *x) {
  * State: {r[n] | scratch[d + n] | J and its factors, player by player}. One walk over the players
  * finds every array.
  */
-static size_t factors_at(const hvi_block *b) { return b->out * b->dim; }
-
 static size_t block_size(const hvi_block *b) {
   const size_t svd = hvi_dense_svd_work(b->out, b->dim);
   const size_t chol = hvi_dense_damped_work(b->out, b->dim);
-  return factors_at(b) + (svd > chol ? svd : chol);
+  return b->out * b->dim + (svd > chol ? svd : chol);
 }
 
 static double *first_block(const hvi_model *m, double *state) {
@@ -75,61 +68,45 @@ static void form_block(double *J, const linear_step *step, size_t k) {
   const hvi_block *b = &l->model->blocks[k];
   double *r = step->state + b->z;
   hvi_model_jacobian(l->model, l->now->cache, l->now->theta, k, J, step->state + l->model->out);
-  for (size_t i = 0; i < b->out; i++) r[i] = step->residual[b->z + i];
-  for (size_t i = 0; l->weights && i < b->out; i++) {
-    const double root = sqrt(l->weights[b->z + i]);
-    hvi_vec_scale(J + i * b->dim, root, b->dim);
-    r[i] *= root;
+  for (size_t i = 0; i < b->out; i++) {
+    const double root = root_weight(l, b->z + i);
+    r[i] = step->residual[b->z + i] * root;
+    if (l->weights) hvi_vec_scale(J + i * b->dim, root, b->dim);
   }
-}
-
-/* Players share a pass: the whole Jacobian costs as many products as its widest block. */
-static void count_jacobian(hvi_surrogate *l) {
-  size_t back = 0, forth = 0;
-  for (size_t k = 0; k < l->model->block_count; k++) {
-    const hvi_block *b = &l->model->blocks[k];
-    if (b->out <= b->dim && b->out > back) back = b->out;
-    if (b->out > b->dim && b->dim > forth) forth = b->dim;
-  }
-  l->counts->grad_evals += back;
-  l->counts->model_passes += forth;
-}
-
-static bool dense_pseudo_inverse(const linear_step *step) {
-  const hvi_model *m = step->l->model;
-  double *J = first_block(m, step->state), largest = 0.0;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_block *b = &m->blocks[k];
-    form_block(J, step, k);
-    const double top = hvi_dense_svd_factor(J, b->out, b->dim, J + factors_at(b));
-    if (isnan(top)) return false;
-    largest = top > largest ? top : largest;
-    J += block_size(b);
-  }
-  count_jacobian(step->l);
-  J = first_block(m, step->state);
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_block *b = &m->blocks[k];
-    hvi_dense_svd_solve(step->delta + b->theta, step->state + b->z,
-                        step->settings->rank_tol * largest, b->out, b->dim, J + factors_at(b));
-    J += block_size(b);
-  }
-  return true;
 }
 
 static bool dense_solve(const linear_step *step) {
   const hvi_model *m = step->l->model;
-  double *J = first_block(m, step->state);
+  const bool damped = step->lambda > 0.0;
+  double *J = first_block(m, step->state), largest = 0.0;
+  size_t back = 0, forth = 0;
   bool good = true;
-  if (!(step->lambda > 0.0)) return dense_pseudo_inverse(step);
   for (size_t k = 0; k < m->block_count; k++) {
     const hvi_block *b = &m->blocks[k];
+    double *factors = J + b->out * b->dim;
     form_block(J, step, k);
-    good &= hvi_dense_damped_solve(step->delta + b->theta, J, step->state + b->z, step->lambda,
-                                   b->out, b->dim, J + factors_at(b));
+    if (damped) {
+      good &= hvi_dense_damped_solve(step->delta + b->theta, J, step->state + b->z, step->lambda,
+                                     b->out, b->dim, factors);
+    } else {
+      const double top = hvi_dense_svd_factor(J, b->out, b->dim, factors);
+      if (isnan(top)) return false;
+      largest = top > largest ? top : largest;
+    }
+    if (b->out <= b->dim && b->out > back) back = b->out;
+    if (b->out > b->dim && b->dim > forth) forth = b->dim;
     J += block_size(b);
   }
-  count_jacobian(step->l);
+  /* players share a pass: the whole Jacobian costs as many products as its widest block */
+  step->l->counts->grad_evals += back;
+  step->l->counts->model_passes += forth;
+  J = first_block(m, step->state);
+  for (size_t k = 0; k < m->block_count && !damped; k++) {
+    const hvi_block *b = &m->blocks[k];
+    hvi_dense_svd_solve(step->delta + b->theta, step->state + b->z,
+                        step->settings->rank_tol * largest, b->out, b->dim, J + b->out * b->dim);
+    J += block_size(b);
+  }
   return good;
 }
 
@@ -137,41 +114,32 @@ static bool dense_solve(const linear_step *step) {
 static size_t diagonal_state(const hvi_model *m) { return m->out + m->dim; }
 
 /* Xi cancels in r / J but for its part in what counts as the largest singular value. */
-static bool diagonal_pseudo_inverse(const linear_step *step, const double *J) {
-  const size_t n = step->l->model->out;
-  double largest = 0.0;
-  for (size_t i = 0; i < n; i++) {
-    const double size = fabs(J[i]) * root_weight(step->l, i);
-    if (!(size <= DBL_MAX)) return false;
-    largest = size > largest ? size : largest;
-  }
-  for (size_t i = 0; i < n; i++) {
-    const double size = fabs(J[i]) * root_weight(step->l, i);
-    step->delta[i] = size > step->settings->rank_tol * largest ? step->residual[i] / J[i] : 0.0;
-  }
-  return true;
-}
-
 static bool diagonal_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
-  double *ones = step->state, *J = ones + n;
+  const double lambda = step->lambda, *r = step->residual;
+  double *ones = step->state, *J = ones + n, largest = 0.0;
   bool good = true;
   for (size_t i = 0; i < n; i++) ones[i] = 1.0;
-  multiply_back(l, ones, J);
-  if (!(step->lambda > 0.0)) return diagonal_pseudo_inverse(step, J);
+  hvi_surrogate_pull(l, l->now, ones, J);
   for (size_t i = 0; i < n; i++) {
+    const double size = fabs(J[i]) * root_weight(l, i);
+    largest = size > largest ? size : largest;
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double size = fabs(J[i]) * root_weight(l, i);
     const double weighted = l->weights ? l->weights[i] * J[i] : J[i];
-    step->delta[i] = weighted * step->residual[i] / (weighted * J[i] + step->lambda);
-    good &= fabs(step->delta[i]) <= DBL_MAX;
+    if (lambda > 0.0)
+      step->delta[i] = weighted * r[i] / (weighted * J[i] + lambda);
+    else
+      step->delta[i] = size > step->settings->rank_tol * largest ? r[i] / J[i] : 0.0;
+    good &= (lambda > 0.0 ? fabs(step->delta[i]) : size) <= DBL_MAX;
   }
   return good;
 }
 
-/*
- * Matrix-free: LSMR, damped by sqrt(lambda). Started at zero it tends to the minimum-norm solution,
- * so no cut-off is needed. State: {sqrt(Xi) r[n] | scratch[n] | LSMR's}.
- */
+/* Matrix-free: LSMR, damped by sqrt(lambda). Started at zero it tends to the minimum-norm solution,
+ * so no cut-off is needed. State: {sqrt(Xi) r[n] | scratch[n] | LSMR's}. */
 static size_t free_state(const hvi_model *m) { return hvi_lsmr_work(m->out, m->dim) + 2 * m->out; }
 
 /* sqrt(Xi) J x and J' sqrt(Xi) y */
@@ -179,7 +147,7 @@ static void apply(void *context, const double *x, double *y) {
   const linear_step *step = context;
   hvi_surrogate *l = step->l;
   l->model->ops->jvp(l->model, l->now->cache, l->now->theta, x, y);
-  for (size_t i = 0; l->weights && i < l->model->out; i++) y[i] *= sqrt(l->weights[i]);
+  for (size_t i = 0; i < l->model->out; i++) y[i] *= root_weight(l, i);
   l->counts->model_passes++;
 }
 
@@ -187,8 +155,8 @@ static void apply_t(void *context, const double *y, double *x) {
   const linear_step *step = context;
   hvi_surrogate *l = step->l;
   double *scaled = step->state + l->model->out;
-  for (size_t i = 0; l->weights && i < l->model->out; i++) scaled[i] = sqrt(l->weights[i]) * y[i];
-  multiply_back(l, l->weights ? scaled : y, x);
+  for (size_t i = 0; i < l->model->out; i++) scaled[i] = root_weight(l, i) * y[i];
+  hvi_surrogate_pull(l, l->now, scaled, x);
 }
 
 static bool free_solve(const linear_step *step) {
@@ -232,7 +200,7 @@ static bool gram_solve(const linear_step *step) {
     memcpy(state, &m, sizeof m);
   }
   for (size_t i = 0; i < n; i++) u[i] = l->weights ? l->weights[i] * residual[i] : residual[i];
-  multiply_back(l, u, g);
+  hvi_surrogate_pull(l, l->now, u, g);
   /* row k of V is the eigenvector of S[k], largest last */
   hvi_dense_mul(c, V, g, d, d);
   const double least = step->settings->rank_tol * step->settings->rank_tol * S[d - 1];
@@ -271,15 +239,6 @@ static void form_outer(double *K, double *scratch, hvi_surrogate *l) {
     for (size_t j = 0; j <= i; j++) K[i * n + j] *= scratch[i] * scratch[j];
 }
 
-/* y = K x by the lower triangle */
-static void multiply_lower(double *y, const double *K, const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++) {
-    const double *row = K + i * n;
-    y[i] = hvi_vec_dot(row, x, i + 1);
-    hvi_vec_add(y, x[i], row, i);
-  }
-}
-
 /* The largest eigenvalue, by the power method: a share of it is all that is needed. x, y: n each */
 static double largest_eigenvalue(const double *K, double *x, double *y, size_t n) {
   double top = 0.0;
@@ -288,50 +247,36 @@ static double largest_eigenvalue(const double *K, double *x, double *y, size_t n
     const double norm = hvi_vec_norm(x, n);
     if (!(norm > 0.0)) return top;
     hvi_vec_scale(x, 1.0 / norm, n);
-    multiply_lower(y, K, x, n);
+    for (size_t i = 0; i < n; i++) { /* y = K x by the lower triangle */
+      y[i] = hvi_vec_dot(K + i * n, x, i + 1);
+      hvi_vec_add(y, x[i], K + i * n, i);
+    }
     top = hvi_vec_norm(y, n);
     hvi_vec_copy(x, y, n);
   }
   return top;
 }
 
-/* w with (K + lambda I) w = S r; K is lost. */
-static bool solve_for(double *w, double *K, const linear_step *step, double lambda) {
-  const size_t n = step->l->model->out;
-  for (size_t i = 0; i < n; i++) {
-    w[i] = step->residual[i] * root_weight(step->l, i);
-    K[i * n + i] += lambda;
-  }
-  return hvi_dense_cholesky_solve(w, K, n, w + n);
-}
-
-static bool outer_pseudo_inverse(const linear_step *step, double *w, double *K) {
-  const hvi_model *m = step->l->model;
-  const size_t n = m->out;
-  const double tol = step->settings->rank_tol, noise = fmax(m->noise, DBL_EPSILON);
-  double share = fmax(tol * tol, noise);
-  for (int tries = 0; tries < MOST_TRIES; tries++) {
-    form_outer(K, w + n, step->l);
-    const double top = largest_eigenvalue(K, w, w + n, n);
-    if (!(top > 0.0 && top <= DBL_MAX)) break;
-    if (solve_for(w, K, step, share * top)) return true;
-    share *= 10.0;
-  }
-  return false;
-}
-
 static bool outer_solve(const linear_step *step) {
   hvi_surrogate *l = step->l;
   const size_t n = l->model->out;
-  double *K = step->state, *w = K + n * n;
-  if (step->lambda > 0.0) {
+  const bool damped = step->lambda > 0.0;
+  const double tol = step->settings->rank_tol, noise = fmax(l->model->noise, DBL_EPSILON);
+  double *K = step->state, *w = K + n * n, share = fmax(tol * tol, noise);
+  bool solved = false;
+  for (int tries = 0; !solved && tries < (damped ? 1 : MOST_TRIES); tries++, share *= 10.0) {
     form_outer(K, w + n, l);
-    if (!solve_for(w, K, step, step->lambda)) return false;
-  } else if (!outer_pseudo_inverse(step, w, K)) {
-    return false;
+    const double top = damped ? 0.0 : largest_eigenvalue(K, w, w + n, n);
+    if (!damped && !(top > 0.0 && top <= DBL_MAX)) return false;
+    for (size_t i = 0; i < n; i++) {
+      w[i] = step->residual[i] * root_weight(l, i);
+      K[i * n + i] += damped ? step->lambda : share * top;
+    }
+    solved = hvi_dense_cholesky_solve(w, K, n, w + n);
   }
-  for (size_t i = 0; l->weights && i < n; i++) w[i] *= sqrt(l->weights[i]);
-  multiply_back(l, w, step->delta);
+  if (!solved) return false;
+  for (size_t i = 0; i < n; i++) w[i] *= root_weight(l, i);
+  hvi_surrogate_pull(l, l->now, w, step->delta);
   return hvi_vec_finite(step->delta, l->model->dim);
 }
 
@@ -368,16 +313,13 @@ static const form *form_of(const hvi_optimizer_settings *s, const hvi_model *m) 
   return own == &gram && m->dim <= GRAM_LIMIT ? own : &matrix_free;
 }
 
-/* Squares and products of sizes beyond this are not taken. */
-static bool countable(const form *f, const hvi_model *m) {
+/* The largest matrix of a form, in doubles that do not overflow as sizes would. */
+static double entries(const form *f, const hvi_model *m) {
   const double n = (double)m->out, d = (double)m->dim;
-  if (f == &outer_gram) return n * n <= (double)MOST_STATE;
-  if (f == &gram) return d * d <= (double)MOST_STATE;
-  if (f != &dense) return true;
-  double entries = 0.0;
-  for (size_t k = 0; k < m->block_count; k++)
-    entries += (double)m->blocks[k].out * (double)m->blocks[k].dim;
-  return entries <= (double)MOST_STATE;
+  double sum = f == &outer_gram ? n * n : f == &gram ? d * d : 0.0;
+  for (size_t k = 0; k < m->block_count && f == &dense; k++)
+    sum += (double)m->blocks[k].out * (double)m->blocks[k].dim;
+  return sum;
 }
 
 hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
@@ -388,7 +330,7 @@ hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_mo
                          "dense or matrix-free");
   }
   const form *f = form_of(s, m);
-  if (countable(f, m) && f->state(m) <= MOST_STATE) return HVI_OK;
+  if (entries(f, m) <= (double)MOST_STATE && f->state(m) <= MOST_STATE) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
                        "GiB: %s",
@@ -403,11 +345,6 @@ size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model 
 
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
                              double *state, hvi_surrogate *l, const double *residual) {
-  const linear_step step = {.settings = s,
-                            .l = l,
-                            .residual = residual,
-                            .lambda = lambda,
-                            .state = state,
-                            .delta = delta};
+  const linear_step step = {s, l, residual, lambda, state, delta};
   return form_of(s, l->model)->solve(&step);
 }

@@ -9,8 +9,6 @@
  *             theta <- theta - lr (m / (1 - b1^k)) / (sqrt(v / (1 - b2^k)) + eps)
  *   adamw     adam, after theta has shrunk by lr * weight_decay   (Loshchilov and Hutter, 2019)
  *
- * Their long loops are built per instruction set, with the same bits.
- *
  * Steps that solve a linear least-squares problem, with r = g(theta) - v:
  *
  *   gn    theta <- theta - J^+ r                 one step of it is PHGD
@@ -49,15 +47,6 @@ static bool go_to_next(hvi_surrogate *l) {
   return true;
 }
 
-static size_t no_state(const hvi_optimizer_settings *s, const hvi_model *m) {
-  (void)s, (void)m;
-  return 0;
-}
-
-static void forget_nothing(const hvi_optimizer_settings *s, const hvi_model *m, double *state) {
-  (void)s, (void)m, (void)state;
-}
-
 static bool gd_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   (void)state;
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
@@ -84,15 +73,7 @@ static void forget_velocity(const hvi_optimizer_settings *s, const hvi_model *m,
 static bool momentum_step(const hvi_optimizer_settings *s, double *velocity, hvi_surrogate *l) {
   const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
   const size_t d = l->model->dim;
-  double *next = l->next->theta;
-  if (d >= HVI_BULK_LEAST) {
-    hvi_bulk_best()->momentum(next, velocity, theta, g, s->momentum, s->lr, d);
-  } else {
-    for (size_t i = 0; i < d; i++) {
-      velocity[i] = s->momentum * velocity[i] + g[i];
-      next[i] = theta[i] - s->lr * velocity[i];
-    }
-  }
+  hvi_bulk_best()->momentum(l->next->theta, velocity, theta, g, s->momentum, s->lr, d);
   return go_to_next(l);
 }
 
@@ -111,8 +92,8 @@ static void adam_reset(const hvi_optimizer_settings *s, const hvi_model *m, doub
 static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l,
                         double decay) {
   const size_t d = l->model->dim;
-  const double *g = hvi_surrogate_gradient(l), *theta = l->now->theta;
-  double *m = state + 2, *v = m + d, *next = l->next->theta;
+  const double *g = hvi_surrogate_gradient(l);
+  double *m = state + 2;
   state[0] *= s->beta1;
   state[1] *= s->beta2;
   const hvi_adam_rates r = {.beta1 = s->beta1,
@@ -121,15 +102,7 @@ static bool adam_update(const hvi_optimizer_settings *s, double *state, hvi_surr
                             .rate = s->lr / (1.0 - state[0]),
                             .scale = 1.0 / (1.0 - state[1]),
                             .keep = 1.0 - s->lr * decay};
-  if (d >= HVI_BULK_LEAST) {
-    hvi_bulk_best()->adam(next, m, v, theta, g, &r, d);
-    return go_to_next(l);
-  }
-  for (size_t i = 0; i < d; i++) {
-    m[i] = r.beta1 * m[i] + (1.0 - r.beta1) * g[i];
-    v[i] = r.beta2 * v[i] + (1.0 - r.beta2) * g[i] * g[i];
-    next[i] = theta[i] * r.keep - r.rate * m[i] / (sqrt(r.scale * v[i]) + r.epsilon);
-  }
+  hvi_bulk_best()->adam(l->next->theta, m, m + d, l->now->theta, g, &r, d);
   return go_to_next(l);
 }
 
@@ -163,13 +136,8 @@ static bool direction(const hvi_optimizer_settings *s, double *state, hvi_surrog
   return hvi_least_squares_solve(state, s, 0.0, state + l->model->dim, l, l->now->residual);
 }
 
-static bool fixed_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l, double t) {
-  if (!direction(s, state, l)) return false;
-  return go_along(l, state, t);
-}
-
 static bool gn_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  return fixed_step(s, state, l, 1.0);
+  return direction(s, state, l) && go_along(l, state, 1.0);
 }
 
 static bool armijo_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
@@ -185,7 +153,8 @@ static bool armijo_step(const hvi_optimizer_settings *s, double *state, hvi_surr
 }
 
 static bool dgn_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
-  return s->line_search ? armijo_step(s, state, l) : fixed_step(s, state, l, s->factor);
+  if (s->line_search) return armijo_step(s, state, l);
+  return direction(s, state, l) && go_along(l, state, s->factor);
 }
 
 /* Levenberg-Marquardt. State: {lambda, nu, delta[d] | linear}. */
@@ -209,8 +178,6 @@ static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surroga
   return true;
 }
 
-static const double least_share = 1e-20; /* of the damping asked for */
-
 static double predicted_gain(const double *state, hvi_surrogate *l, const double *g) {
   const double *delta = state + DELTA;
   double sum = 0.0;
@@ -228,8 +195,8 @@ static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_su
     if (gain > 0.0 && expected > 0.0) {
       const double swing = 2.0 * gain / expected - 1.0;
       /* not to where no number of refusals would bring it back */
-      state[LAMBDA] = fmax(state[LAMBDA] * fmax(1.0 / 3.0, 1.0 - swing * swing * swing),
-                           least_share * s->damping);
+      state[LAMBDA] =
+          fmax(state[LAMBDA] * fmax(1.0 / 3.0, 1.0 - swing * swing * swing), 1e-20 * s->damping);
       state[NU] = 2.0;
       hvi_surrogate_accept(l);
       return true;
@@ -266,12 +233,11 @@ static bool adversary_step(const hvi_optimizer_settings *s, double *state, hvi_s
     gap[i + 1] = r[i + 1] - s->error_alpha * (q / stretch * r[i] + c * r[i + 1]);
   }
   if (n % 2 == 1) gap[n - 1] = r[n - 1] * (1.0 - s->error_alpha);
-  if (!hvi_least_squares_solve(state, s, 0.0, gap + n, l, gap)) return false;
-  return go_along(l, state, 1.0);
+  return hvi_least_squares_solve(state, s, 0.0, gap + n, l, gap) && go_along(l, state, 1.0);
 }
 
-const hvi_optimizer hvi_optimizer_gd = {"gd", "gradient descent (the paper's Surr-GD)", no_state,
-                                        forget_nothing, gd_step};
+const hvi_optimizer hvi_optimizer_gd = {"gd", "gradient descent (the paper's Surr-GD)", NULL, NULL,
+                                        gd_step};
 const hvi_optimizer hvi_optimizer_momentum = {"momentum",
                                               "gradient descent with heavy-ball momentum",
                                               velocity_state, forget_velocity, momentum_step};
@@ -279,15 +245,14 @@ const hvi_optimizer hvi_optimizer_adam = {"adam", "Adam", adam_state, adam_reset
 const hvi_optimizer hvi_optimizer_adamw = {"adamw", "Adam with decoupled weight decay", adam_state,
                                            adam_reset, adamw_step};
 const hvi_optimizer hvi_optimizer_gn = {"gn", "Gauss-Newton, full steps (one step: PHGD)", gn_state,
-                                        forget_nothing, gn_step};
+                                        NULL, gn_step};
 const hvi_optimizer hvi_optimizer_dgn = {
-    "dgn", "damped Gauss-Newton: a fixed factor, or Armijo line search", gn_state, forget_nothing,
-    dgn_step};
+    "dgn", "damped Gauss-Newton: a fixed factor, or Armijo line search", gn_state, NULL, dgn_step};
 const hvi_optimizer hvi_optimizer_lm = {
     "lm", "Levenberg-Marquardt: fixed lambda, or gain-ratio control", lm_state, lm_reset, lm_step};
 const hvi_optimizer hvi_optimizer_adversary = {
     "adversary", "errs by exactly alpha in a rotated direction (the paper's counterexample)",
-    adversary_state, forget_nothing, adversary_step};
+    adversary_state, NULL, adversary_step};
 
 static const hvi_optimizer *const optimizers[] = {
     &hvi_optimizer_gd,    &hvi_optimizer_momentum,  &hvi_optimizer_adam,

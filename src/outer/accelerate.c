@@ -41,18 +41,8 @@
 #include "num/vec.h"
 #include "outer/solver.h"
 
-/* Parts of a sample: enough for a variance, and long enough that neighbours in time stay together.
- */
+/* Parts of a sample: enough for a variance, so long that neighbours in time stay together. */
 enum { PARTS = 20, LEAST_PARTS = 5 };
-
-void hvi_accelerator_place(hvi_accelerator *a, size_t n, hvi_arena *arena) {
-  *a = (hvi_accelerator){.z = hvi_arena_take(arena, n),
-                         .f = hvi_arena_take(arena, n),
-                         .mode = hvi_arena_take(arena, n),
-                         .mode_f = hvi_arena_take(arena, n),
-                         .mode_test = hvi_arena_take(arena, n),
-                         .filter = {.variance = INFINITY}};
-}
 
 /* S: the parts' sums of <v, F + c G>, whose total is zero, as independent draws. NaN where there
  * are too few: nothing is corrected then. */
@@ -141,34 +131,28 @@ static void move(hvi_solver *s, double shift) {
   hvi_accelerator *a = &s->accelerator;
   hvi_vec_add(a->z, shift, a->mode, n);
   hvi_vec_add(a->f, shift, a->mode_f, n);
-  if (!p->ops->lift) {
-    a->correction = HVI_CORRECTION_TARGET;
+  a->corrected = true;
+  if (p->ops->lift) {
+    hvi_point *now = s->parts[0].l.now;
+    p->ops->lift(p, now->theta, shift);
+    hvi_vec_copy(now->z, a->z, n);
+    hvi_vec_copy(s->f, a->f, n);
+  } else {
     s->origin.shift = shift;
-    return;
   }
-  hvi_point *now = s->parts[0].l.now;
-  a->correction = HVI_CORRECTION_THETA;
-  p->ops->lift(p, now->theta, shift);
-  hvi_vec_copy(now->z, a->z, n);
-  hvi_vec_copy(s->f, a->f, n);
 }
 
 static void correct_mode(hvi_solver *s) {
   const hvi_problem *p = s->problem;
   const size_t n = p->model->out;
   const hvi_accelerator *a = &s->accelerator;
-  const bool sampled = s->sample && !p->one_sample;
   p->ops->slow_mode(p, s->sample, a->mode, a->mode_f, a->mode_test);
   const double slope = hvi_vec_dot(a->mode_test, a->mode_f, n);
   if (!(slope > 0.0)) return; /* no such mode on this sample */
   const double c = -hvi_vec_dot(a->mode_test, s->f, n) / slope;
-  if (!sampled) {
-    move(s, c);
-    return;
-  }
-  const double S = noise_of(s, c);
-  if (isnan(S)) return;
-  move(s, believed(s, S, c, slope) - a->filter.mean);
+  const bool sampled = s->sample && !p->one_sample;
+  const double S = sampled ? noise_of(s, c) : 0.0;
+  if (!isnan(S)) move(s, sampled ? believed(s, S, c, slope) - a->filter.mean : c);
 }
 
 /*
@@ -195,56 +179,38 @@ enum { ANDERSON_PARTS = 40, MOST = HVI_MEMORY_MOST };
 typedef struct galerkin {
   double A[MOST][MOST], S[MOST][MOST]; /* <D_j, G_k>; covariance of b */
   double b[MOST];
-  const double *z[MOST], *f[MOST]; /* of the earlier iterates */
-  double scale[MOST];              /* 1 / |D_k| */
-  double mode[MOST];               /* a_k: how much of the slow mode is in a difference */
+  double *D[MOST], *G[MOST]; /* [n] each */
+  double scale[MOST];        /* 1 / |D_k| */
 } galerkin;
 
 /* Below this share of |z| a difference is mostly rounding, and so is a pivot of the system. */
 static const double least_difference = 1e-10, least_pivot = 1e-10;
 
-/* The iterates to look back at, until the first that z_t can hardly be told from. */
+static void subtract(double *out, const double *x, const double *y, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = x[i] - y[i];
+}
+
+/* D_k and G_k of the earlier iterates, until the first that z_t can hardly be told from. */
 static size_t look_back(const hvi_solver *s, galerkin *g) {
+  const hvi_accelerator *a = &s->accelerator;
   const size_t n = s->problem->model->out;
-  const double size2 = hvi_vec_norm2(s->z, n);
+  const double least = least_difference * least_difference * hvi_vec_norm2(s->z, n);
+  const double slope = a->corrected ? hvi_vec_dot(a->mode_test, a->mode_f, n) : 0.0;
   size_t k = 0;
   for (; k < hvi_past_count(s); k++) {
-    g->z[k] = hvi_past_z(s, k + 1);
-    g->f[k] = hvi_past_f(s, k + 1);
-    const double d2 = hvi_vec_dist2(s->z, g->z[k], n);
-    if (!(d2 > least_difference * least_difference * size2)) break;
-    g->scale[k] = 1.0 / sqrt(d2);
+    double *D = g->D[k] = a->steps + k * n, *G = g->G[k] = a->changes + k * n;
+    subtract(D, s->z, hvi_past_at(s, s->past.z, k + 1), n);
+    subtract(G, s->f, hvi_past_at(s, s->past.f, k + 1), n);
+    if (!(hvi_vec_norm2(D, n) > least)) break;
+    if (slope > 0.0) {
+      const double share = hvi_vec_dot(a->mode_test, G, n) / slope;
+      hvi_vec_add(D, -share, a->mode, n);
+      hvi_vec_add(G, -share, a->mode_f, n);
+    }
+    const double size2 = hvi_vec_norm2(D, n);
+    g->scale[k] = size2 > least ? 1.0 / sqrt(size2) : 0.0;
   }
   return k;
-}
-
-/* D_k and G_k at output i */
-static double difference(const hvi_solver *s, const galerkin *g, size_t k, size_t i) {
-  return s->z[i] - g->z[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->accelerator.mode[i] : 0.0);
-}
-
-static double change(const hvi_solver *s, const galerkin *g, size_t k, size_t i) {
-  return s->f[i] - g->f[k][i] - (g->mode[k] != 0.0 ? g->mode[k] * s->accelerator.mode_f[i] : 0.0);
-}
-
-/* a_k, and the length of what is left. */
-static void take_mode_out(const hvi_solver *s, galerkin *g, size_t count) {
-  const size_t n = s->problem->model->out;
-  const double size = hvi_vec_norm2(s->z, n);
-  const double slope = s->accelerator.correction
-                           ? hvi_vec_dot(s->accelerator.mode_test, s->accelerator.mode_f, n)
-                           : 0.0;
-  for (size_t k = 0; k < count && slope > 0.0; k++) {
-    double seen = 0.0, size2 = 0.0;
-    for (size_t i = 0; i < n; i++) seen += s->accelerator.mode_test[i] * (s->f[i] - g->f[k][i]);
-    g->mode[k] = seen / slope;
-    for (size_t i = 0; i < n; i++) {
-      const double d = difference(s, g, k, i);
-      size2 += d * d;
-    }
-    const bool rounding = !(size2 > least_difference * least_difference * size);
-    g->scale[k] = rounding ? 0.0 : 1.0 / sqrt(size2);
-  }
 }
 
 /* Adds outputs first .. last to A and b, and what they gave b to S. */
@@ -252,9 +218,9 @@ static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t firs
   double part[MOST] = {0};
   for (size_t i = first; i < last; i++) {
     for (size_t j = 0; j < count; j++) {
-      const double d = g->scale[j] * difference(s, g, j, i);
+      const double d = g->scale[j] * g->D[j][i];
       part[j] -= d * s->accelerator.f[i];
-      for (size_t k = 0; k < count; k++) g->A[j][k] += d * g->scale[k] * change(s, g, k, i);
+      for (size_t k = 0; k < count; k++) g->A[j][k] += d * g->scale[k] * g->G[k][i];
     }
   }
   for (size_t j = 0; j < count; j++) {
@@ -263,100 +229,83 @@ static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t firs
   }
 }
 
-/* S as the covariance of a sum of ANDERSON_PARTS draws. */
-static void finish_covariance(galerkin *g, size_t count) {
-  const double bessel = (double)ANDERSON_PARTS / (ANDERSON_PARTS - 1);
-  for (size_t j = 0; j < count; j++)
-    for (size_t k = 0; k < count; k++)
-      g->S[j][k] = bessel * (g->S[j][k] - g->b[j] * g->b[k] / ANDERSON_PARTS);
-}
-
-static void swap(double *x, double *y) {
-  const double kept = *x;
-  *x = *y;
-  *y = kept;
-}
-
-/* y <- M^-1 y by elimination with row pivoting; false when M is singular to rounding. */
-static bool eliminate(double M[MOST][MOST], double *y, size_t n) {
-  double size = 0.0;
-  for (size_t i = 0; i < n; i++) size = fmax(size, fabs(M[i][i]));
+/* x = A^-1 b by elimination with row pivoting; false when A is singular to rounding. */
+static bool solve(double A[MOST][MOST], const double *b, double *x, size_t n) {
+  double M[MOST][MOST + 1], size = 0.0; /* A | b */
+  for (size_t i = 0; i < n; i++) {
+    hvi_vec_copy(M[i], A[i], n);
+    M[i][n] = b[i];
+    size = fmax(size, fabs(A[i][i]));
+  }
   for (size_t c = 0; c < n; c++) {
     size_t top = c;
     for (size_t i = c + 1; i < n; i++) top = fabs(M[i][c]) > fabs(M[top][c]) ? i : top;
     if (!(fabs(M[top][c]) > least_pivot * size)) return false;
-    for (size_t j = 0; j < n && top != c; j++) swap(&M[c][j], &M[top][j]);
-    if (top != c) swap(&y[c], &y[top]);
+    for (size_t j = c; j <= n; j++) {
+      const double kept = M[c][j];
+      M[c][j] = M[top][j];
+      M[top][j] = kept;
+    }
     for (size_t i = c + 1; i < n; i++) {
       const double share = M[i][c] / M[c][c];
-      for (size_t j = c; j < n; j++) M[i][j] -= share * M[c][j];
-      y[i] -= share * y[c];
+      for (size_t j = c; j <= n; j++) M[i][j] -= share * M[c][j];
     }
   }
   for (size_t i = n; i-- > 0;) {
-    for (size_t j = i + 1; j < n; j++) y[i] -= M[i][j] * y[j];
-    y[i] /= M[i][i];
+    x[i] = M[i][n];
+    for (size_t j = i + 1; j < n; j++) x[i] -= M[i][j] * x[j];
+    x[i] /= M[i][i];
   }
   return true;
 }
 
-/* The share of the correction to take; 1 without noise. */
+/* The share of the correction to take; 1 without noise. S is that of a sum of ANDERSON_PARTS draws. */
 static double share_of(const hvi_solver *s, const galerkin *g, size_t count) {
-  if (!s->sample || s->problem->one_sample) return 1.0;
+  const double bessel = (double)ANDERSON_PARTS / (ANDERSON_PARTS - 1);
   double S[MOST][MOST], x[MOST];
-  memcpy(S, g->S, sizeof S);
-  memcpy(x, g->b, sizeof x);
-  if (!eliminate(S, x, count)) return 0.0;
+  if (!s->sample || s->problem->one_sample) return 1.0;
+  for (size_t j = 0; j < count; j++)
+    for (size_t k = 0; k < count; k++)
+      S[j][k] = bessel * (g->S[j][k] - g->b[j] * g->b[k] / ANDERSON_PARTS);
+  if (!solve(S, g->b, x, count)) return 0.0;
   const double wald = hvi_vec_dot(x, g->b, count);
   const double noise = (double)count + 3.0 * sqrt(2.0 * (double)count);
   return wald > noise ? 1.0 - noise / wald : 0.0;
 }
 
-/* F after the correction, as far as it is affine */
-static double promised(const hvi_solver *s, const galerkin *g, const double *c, size_t count,
-                       size_t i) {
-  double f = s->accelerator.f[i];
-  for (size_t k = 0; k < count; k++) f += c[k] * change(s, g, k, i);
-  return f;
-}
-
-/* Whether |F| in the norm of the step comes down: differences that are rounding promise anything.
- */
-static bool promises_less(const hvi_solver *s, const galerkin *g, const double *c, size_t count) {
+/* |F|^2 in the norm of the step */
+static double size2(const hvi_solver *s, const double *f) {
   const double *w = s->problem->weights;
-  double before = 0.0, after = 0.0;
-  for (size_t i = 0; i < s->problem->model->out; i++) {
-    const double f = s->accelerator.f[i], next = promised(s, g, c, count, i), xi = w ? w[i] : 1.0;
-    before += f * f / xi;
-    after += next * next / xi;
-  }
-  return after < before;
+  double sum = 0.0;
+  for (size_t i = 0; i < s->problem->model->out; i++) sum += f[i] * f[i] / (w ? w[i] : 1.0);
+  return sum;
 }
 
+/* To z + sum_k c_k D_k, if |F| comes down as far as it is affine: differences that are rounding
+ * promise anything. */
 static void move_within(hvi_solver *s, const galerkin *g, const double *c, size_t count) {
-  for (size_t i = 0; i < s->problem->model->out; i++) {
-    s->accelerator.f[i] = promised(s, g, c, count, i);
-    for (size_t k = 0; k < count; k++) s->accelerator.z[i] += c[k] * difference(s, g, k, i);
-  }
+  const size_t n = s->problem->model->out;
+  double *z = s->accelerator.z, *f = s->accelerator.f;
+  double *promised = s->accelerator.changes + s->past.depth * n;
+  hvi_vec_copy(promised, f, n);
+  for (size_t k = 0; k < count; k++) hvi_vec_add(promised, c[k], g->G[k], n);
+  if (!(size2(s, promised) < size2(s, f))) return;
+  hvi_vec_copy(f, promised, n);
+  for (size_t k = 0; k < count; k++) hvi_vec_add(z, c[k], g->D[k], n);
 }
 
 static void correct_anderson(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   galerkin g = {0};
   size_t count = look_back(s, &g);
-  take_mode_out(s, &g, count);
   for (size_t part = 0; part < ANDERSON_PARTS; part++)
     add_part(s, &g, count, part * n / ANDERSON_PARTS, (part + 1) * n / ANDERSON_PARTS);
-  finish_covariance(&g, count);
-  double c[MOST], A[MOST][MOST];
-  for (; count > 0; count--) { /* the oldest go first when the differences are dependent */
-    memcpy(A, g.A, sizeof A);
-    memcpy(c, g.b, sizeof c);
-    if (eliminate(A, c, count)) break;
-  }
+  double c[MOST];
+  /* the oldest go first when the differences are dependent */
+  while (count > 0 && !solve(g.A, g.b, c, count)) count--;
   const double share = count > 0 ? share_of(s, &g, count) : 0.0;
   for (size_t k = 0; k < count; k++) c[k] *= share * g.scale[k];
-  if (share > 0.0 && promises_less(s, &g, c, count)) move_within(s, &g, c, count);
+  if (share > 0.0) move_within(s, &g, c, count);
 }
 
 void hvi_solver_correct(hvi_solver *s) {
@@ -364,7 +313,7 @@ void hvi_solver_correct(hvi_solver *s) {
   const size_t n = s->problem->model->out;
   hvi_vec_copy(a->z, s->z, n);
   hvi_vec_copy(a->f, s->f, n);
-  a->correction = HVI_CORRECTION_NONE;
+  a->corrected = false;
   s->origin = (hvi_origin){.z = a->z, .f = a->f};
   if (s->problem->ops->slow_mode) correct_mode(s);
   if (s->settings.accelerate == HVI_ACCELERATE_ANDERSON) correct_anderson(s);
@@ -374,6 +323,7 @@ void hvi_solver_learn(hvi_solver *s) {
   hvi_surrogate *l = &s->parts[0].l;
   if (s->problem->ops->slow_mode)
     s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
-  if (s->row.inner > 0 || s->accelerator.correction != HVI_CORRECTION_THETA) return;
-  hvi_surrogate_start(l, l->now->theta); /* nothing has evaluated the corrected theta */
+  /* nothing has evaluated the corrected theta */
+  const bool lifted = s->accelerator.corrected && s->problem->ops->lift;
+  if (lifted && s->row.inner == 0) hvi_surrogate_start(l, NULL, NULL);
 }

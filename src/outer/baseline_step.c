@@ -11,37 +11,28 @@
 #include "num/vec.h"
 #include "outer/solver.h"
 
-/* out = J' f at a point */
-static void field_at(hvi_solver *s, const hvi_point *p, double *out) {
-  const hvi_model *m = s->problem->model;
-  m->ops->vjp(m, p->cache, p->theta, s->f, out);
-  s->row.counts.grad_evals++;
-}
-
-static void evaluate(hvi_solver *s, hvi_point *p) {
-  const hvi_model *m = s->problem->model;
-  m->ops->eval(m, p->cache, p->theta, p->z);
-  s->row.counts.model_passes++;
+/* V = J'f at a point */
+static const double *field_at(const hvi_solver *s, hvi_surrogate *l, const hvi_point *p) {
+  hvi_surrogate_pull(l, p, s->f, l->gradient);
+  return l->gradient;
 }
 
 static void extragradient(hvi_solver *s, hvi_surrogate *l, double h) {
   const size_t d = l->model->dim;
-  field_at(s, l->now, s->baseline.field);
-  for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - h * s->baseline.field[i];
-  evaluate(s, l->next);
+  const double *field = field_at(s, l, l->now);
+  for (size_t i = 0; i < d; i++) l->next->theta[i] = l->now->theta[i] - h * field[i];
+  hvi_surrogate_eval(l, l->next);
   s->theta = l->next->theta;
   s->z = l->next->z;
   hvi_solver_operate(s);
-  field_at(s, l->next, s->baseline.field);
-  hvi_vec_add(l->now->theta, -h, s->baseline.field, d);
+  hvi_vec_add(l->now->theta, -h, field_at(s, l, l->next), d);
 }
 
 static void optimistic(hvi_solver *s, hvi_surrogate *l, double h) {
-  field_at(s, l->now, s->baseline.field);
-  const double *last = s->row.outer == 0 ? s->baseline.field : s->baseline.field_last;
-  for (size_t i = 0; i < l->model->dim; i++)
-    l->now->theta[i] -= h * (2.0 * s->baseline.field[i] - last[i]);
-  hvi_vec_copy(s->baseline.field_last, s->baseline.field, l->model->dim);
+  const double *field = field_at(s, l, l->now);
+  const double *last = s->row.outer == 0 ? field : s->baseline;
+  for (size_t i = 0; i < l->model->dim; i++) l->now->theta[i] -= h * (2.0 * field[i] - last[i]);
+  hvi_vec_copy(s->baseline, field, l->model->dim);
 }
 
 static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
@@ -51,8 +42,8 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
     const hvi_model *one = m->ops->player(m, k);
     double *cache = l->now->cache + b->cache, *theta = l->now->theta + b->theta;
     if (k > 0) hvi_solver_operate(s);
-    one->ops->vjp(one, cache, theta, s->f + b->z, s->baseline.field);
-    hvi_vec_add(theta, -h, s->baseline.field, b->dim);
+    one->ops->vjp(one, cache, theta, s->f + b->z, l->gradient);
+    hvi_vec_add(theta, -h, l->gradient, b->dim);
     one->ops->eval(one, cache, theta, l->now->z + b->z);
     s->row.counts.grad_evals++;
     s->row.counts.model_passes++;
@@ -62,12 +53,12 @@ static void alternating(hvi_solver *s, hvi_surrogate *l, double h) {
 static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_optimizer_settings *set = &s->settings.inner;
   const size_t d = l->model->dim;
-  double *power = s->baseline.adam, *m = power + 2, *v = m + d;
-  field_at(s, l->now, s->baseline.field);
+  double *power = s->baseline, *m = power + 2, *v = m + d;
+  const double *field = field_at(s, l, l->now);
   power[0] *= set->beta1;
   power[1] *= set->beta2;
   for (size_t i = 0; i < d; i++) {
-    const double g = s->baseline.field[i];
+    const double g = field[i];
     m[i] = set->beta1 * m[i] + (1.0 - set->beta1) * g;
     v[i] = set->beta2 * v[i] + (1.0 - set->beta2) * g * g;
     l->now->theta[i] -=
@@ -78,7 +69,7 @@ static void adam(hvi_solver *s, hvi_surrogate *l, double h) {
 /* The theta of `now` is the solver's own, and a rule writes it in place. */
 static void rule(hvi_solver *s, hvi_surrogate *l, double h) {
   const hvi_settings *set = &s->settings;
-  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->baseline.rule, l->now->theta);
+  set->rule->step(&set->rule_settings, s->problem, s->sample, h, s->baseline, l->now->theta);
   s->row.counts.model_passes += set->rule->passes;
   s->row.counts.grad_evals += set->rule->gradients;
 }
@@ -94,7 +85,8 @@ void hvi_solver_baseline_step(hvi_solver *s) {
   steps[s->settings.baseline](s, l, s->shrink * s->eta[0] * s->settings.inner.lr);
   /* a model that is bound to a sample is evaluated on the next one */
   const bool rebound = l->model->ops->bind && hvi_solver_draws(s, s->row.outer + 1);
-  if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA && !rebound) evaluate(s, l->now);
+  if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA && !rebound)
+    hvi_surrogate_eval(l, l->now);
   s->theta = l->now->theta;
   s->z = l->now->z;
   s->row.inner = 1;

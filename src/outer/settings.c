@@ -6,11 +6,7 @@
 #include "num/vec.h"
 #include "outer/solver.h"
 
-/* Choices are stored through int pointers. */
-_Static_assert(sizeof(hvi_target) == sizeof(int) && sizeof(hvi_floor) == sizeof(int) &&
-                   sizeof(hvi_solve_form) == sizeof(int) && sizeof(hvi_step_rule) == sizeof(int) &&
-                   sizeof(hvi_acceleration) == sizeof(int),
-               "enums are as wide as int");
+_Static_assert(sizeof(hvi_target) == sizeof(int), "choices are stored through int pointers");
 
 /* Families of methods, as hvi_method_family names them. */
 #define SURROGATE  "gd momentum adam adamw gn dgn lm adversary"
@@ -131,15 +127,15 @@ static const hvi_setting_table player_table = {
     (const hvi_setting[]){{"player_eta", HVI_SETTING_REAL, .range = "(0,inf)"}, {0}}};
 
 static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
-  hvi_status status = hvi_setting_check(&table, s, err);
-  for (size_t k = 0; !status && s->player_eta && k < p->model->block_count; k++)
-    status = hvi_setting_check(&player_table, &s->player_eta[k], err);
-  if (!status && s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 &&
-      s->tol == 0.0 && !s->observe) {
+  HVI_TRY(hvi_setting_check(&table, s, err));
+  for (size_t k = 0; s->player_eta && k < p->model->block_count; k++)
+    HVI_TRY(hvi_setting_check(&player_table, &s->player_eta[k], err));
+  if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
+      !s->observe) {
     return hvi_error_argument(err,
                               "nothing ends this solve: set a limit, a tolerance or an observer");
   }
-  return status;
+  return HVI_OK;
 }
 
 /* The problem as such: Z covers the outputs, weights are weights. */
@@ -177,22 +173,15 @@ static bool solves(const hvi_settings *s) {
 }
 
 /* What does not go together; %s is the problem's name. */
-typedef struct refusal {
-  bool applies;
-  hvi_status status;
-  const char *text;
-} refusal;
-
-static hvi_status first_of(const refusal *r, size_t n, const hvi_problem *p, hvi_error *err) {
-  for (size_t i = 0; i < n; i++)
-    if (r[i].applies) return hvi_error_set(err, r[i].status, r[i].text, p->ops->name);
-  return HVI_OK;
-}
-
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
+  const hvi_acceleration accelerate = s->baseline ? HVI_ACCELERATE_NONE : s->accelerate;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
-  const refusal list[] = {
+  const struct {
+    bool applies;
+    hvi_status status;
+    const char *text;
+  } list[] = {
       {s->tol > 0.0 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
        "%s is stochastic and has no residual to test: set a limit instead of a tolerance"},
       {in_turn && p->model->block_count < 2, HVI_ERROR_UNSUPPORTED,
@@ -206,40 +195,32 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
       {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
        "theta0 holds a number that is not finite"},
-  };
-  return first_of(list, sizeof list / sizeof *list, p, err);
-}
-
-static hvi_status check_surrogate_step(const hvi_settings *s, const hvi_problem *p,
-                                       hvi_error *err) {
-  const refusal list[] = {
-      {s->accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
+      {accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
        "%s knows no slow mode to correct: Anderson acceleration needs none"},
-      {s->accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
+      {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
-      {s->accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
+      {accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
        HVI_ERROR_UNSUPPORTED, "acceleration goes with plain targets, one eta and players at once"},
-      {s->accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
+      {accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
        "acceleration learns from samples, and needs a new one at each step"},
-      {p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),
+      {!s->baseline && p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),
        HVI_ERROR_UNSUPPORTED,
        "%s samples anew for every inner step: that goes with gd, momentum, adam and adamw, and a "
        "fixed number of steps"},
   };
-  hvi_status status = first_of(list, sizeof list / sizeof *list, p, err);
-  if (!status && solves(s)) status = hvi_least_squares_check(&s->inner, p->model, err);
-  return status;
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+    if (list[i].applies) return hvi_error_set(err, list[i].status, list[i].text, p->ops->name);
+  return HVI_OK;
 }
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   if (!s->optimizer) return hvi_error_argument(err, "the settings name no inner optimizer");
-  hvi_status status = check_numbers(s, p, err);
-  if (!status) status = check_problem(p, err);
-  if (!status && s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
-    status = hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
-                           s->rule ? s->rule->name : "a missing rule", p->ops->name);
+  HVI_TRY(check_numbers(s, p, err));
+  HVI_TRY(check_problem(p, err));
+  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
+                         s->rule ? s->rule->name : "a missing rule", p->ops->name);
   }
-  if (!status) status = check_fit(s, p, err);
-  if (!status && !s->baseline) status = check_surrogate_step(s, p, err);
-  return status;
+  HVI_TRY(check_fit(s, p, err));
+  return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }

@@ -27,33 +27,24 @@ void hvi_solver_operate(hvi_solver *s) {
   s->row.counts.f_evals++;
 }
 
-/* M */
-static size_t most_inner_steps(const hvi_solver *s) {
-  if (s->settings.inner_growth == 0.0) return s->settings.inner_steps;
-  const double grown = s->settings.inner_growth * (double)s->row.outer;
-  return s->settings.inner_steps + (size_t)fmin(grown, 1e15);
-}
-
 /* Double sampling: other states for the square terms of inner step m. Where the weight is positive
  * the target is theta_t's output there. */
 static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   s->problem->ops->resample(s->problem, s->sample, m);
-  l->model->ops->bind(l->model, l->next->cache, s->sample);
+  hvi_surrogate_start(l, NULL, s->sample);
   l->model->ops->eval(l->model, l->next->cache, s->anchor, l->next->z);
   for (size_t i = 0; i < l->model->out; i++)
     if (l->weights[i] > 0.0) l->target[i] = l->next->z[i] + s->origin.shift;
   s->row.counts.model_passes++;
-  hvi_surrogate_rebind(l, s->sample);
-  hvi_surrogate_measure(l);
+  hvi_surrogate_measure(l, l->now);
 }
 
 /* theta <- A(l, theta), with its seconds where they are asked for. */
 static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
-  const hvi_settings *set = &s->settings;
-  if (set->time_inner == 0) return set->optimizer->step(&s->inner, part->state, &part->l);
-  const double start = hvi_clock_work(set->time_inner);
-  const bool more = set->optimizer->step(&s->inner, part->state, &part->l);
-  s->row.seconds_inner += hvi_clock_work(set->time_inner) - start;
+  const size_t timed = s->settings.time_inner;
+  const double start = timed ? hvi_clock_work(timed) : 0.0;
+  const bool more = s->settings.optimizer->step(&s->inner, part->state, &part->l);
+  if (timed) s->row.seconds_inner += hvi_clock_work(timed) - start;
   return more;
 }
 
@@ -61,9 +52,11 @@ static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
 static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const hvi_settings *set = &s->settings;
   hvi_surrogate *l = &part->l;
-  const size_t most = most_inner_steps(s);
+  const double grown = set->inner_growth * (double)s->row.outer;
+  const size_t most = set->inner_steps + (size_t)fmin(grown, 1e15); /* M */
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
-  if (!set->keep_state) set->optimizer->reset(&s->inner, l->model, part->state);
+  if (!set->keep_state && set->optimizer->reset)
+    set->optimizer->reset(&s->inner, l->model, part->state);
   const bool resamples = s->problem->ops->resample;
   l->unseen = resamples;
   if (resamples) hvi_vec_copy(s->anchor, l->now->theta, l->model->dim);
@@ -78,13 +71,10 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
 
 void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part) {
   const hvi_point *now = part->l.now;
-  if (s->part_count == 1) {
-    s->theta = now->theta;
-    s->z = now->z;
-    return;
-  }
-  s->theta = s->all_theta;
-  s->z = s->all_z;
+  const bool whole = s->part_count == 1;
+  s->theta = whole ? now->theta : s->all_theta;
+  s->z = whole ? now->z : s->all_z;
+  if (whole) return;
   hvi_vec_copy(s->all_theta + part->block.theta, now->theta, part->block.dim);
   hvi_vec_copy(s->all_z + part->block.z, now->z, part->block.out);
 }
@@ -115,18 +105,16 @@ static void surrogate_step(hvi_solver *s) {
   if (s->settings.accelerate) hvi_solver_learn(s);
 }
 
-static const char *const outcome_names[HVI_OUTCOME_COUNT] = {
-    [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
-    [HVI_STALLED] = "stalled", [HVI_DIVERGED] = "diverged",   [HVI_STOPPED] = "stopped",
-};
-
 const char *hvi_outcome_name(hvi_outcome o) {
-  return (unsigned)o < HVI_OUTCOME_COUNT ? outcome_names[o] : "unknown";
+  static const char *const names[HVI_OUTCOME_COUNT] = {
+      [HVI_RUNNING] = "running", [HVI_CONVERGED] = "converged", [HVI_LIMIT] = "limit",
+      [HVI_STALLED] = "stalled", [HVI_DIVERGED] = "diverged",   [HVI_STOPPED] = "stopped"};
+  return (unsigned)o < HVI_OUTCOME_COUNT ? names[o] : "unknown";
 }
 
 static void end(hvi_solver *s, hvi_outcome outcome, const char *reason) {
-  s->outcome = outcome;
-  s->reason = reason;
+  s->info.outcome = outcome;
+  s->info.reason = reason;
 }
 
 /* The one place that tests for values that are not finite: they make the sum so, and a sum that
@@ -146,41 +134,33 @@ static void record(hvi_solver *s) {
   hvi_record *row = &s->row;
   row->theta = s->theta;
   row->z = s->z;
-  if (p->ops->dist2)
-    row->dist2 = p->ops->dist2(p, s->theta);
-  else
-    row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  row->dist2 = p->solution ? hvi_vec_dist2(s->z, p->solution, n) : NAN;
+  if (p->ops->dist2) row->dist2 = p->ops->dist2(p, s->theta);
   s->sound = sound(s);
   row->residual = s->sample || !s->sound ? NAN : hvi_problem_residual(p, s->z, s->f);
   if (s->settings.observe || s->settings.max_seconds > 0.0)
     row->seconds = hvi_clock_now() - s->start;
   if (!s->sound) return;
   /* without a residual the latest iterate is as good a guess as any */
-  if (row->outer > 0 && !s->sample && !(row->residual < s->best.residual)) return;
-  s->best.outer = row->outer;
-  s->best.residual = row->residual;
-  s->best.dist2 = row->dist2;
-  hvi_vec_copy(s->best.theta, s->theta, p->model->dim);
-  hvi_vec_copy(s->best.z, s->z, n);
+  if (row->outer > 0 && !s->sample && !(row->residual < s->info.best_residual)) return;
+  s->info.best_outer = row->outer;
+  s->info.best_residual = row->residual;
+  s->info.best_dist2 = row->dist2;
+  hvi_vec_copy(s->best_theta, s->theta, p->model->dim);
+  hvi_vec_copy(s->best_z, s->z, n);
 }
 
 static void report(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   if (!set->observe) return;
   s->row.alpha = sqrt(s->alpha2);
-  if (!set->observe(set->observer_context, &s->row) && s->outcome == HVI_RUNNING)
+  if (!set->observe(set->observer_context, &s->row) && s->info.outcome == HVI_RUNNING)
     end(s, HVI_STOPPED, "stopped by the observer");
 }
 
 /* Whether the residual is more than rounding. */
 static bool matters(const hvi_solver *s) {
   return s->row.residual > hvi_rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, s->problem->model->out)));
-}
-
-/* The largest alpha while there is something left to solve. */
-static void keep_worst_alpha(hvi_solver *s) {
-  if (s->alpha2 <= s->alpha2_worst || isnan(s->alpha2)) return;
-  if (s->sample || matters(s)) s->alpha2_worst = s->alpha2;
 }
 
 static void count_standing_still(hvi_solver *s) {
@@ -222,7 +202,7 @@ static void draw(hvi_solver *s) {
   s->row.counts.env_steps += s->problem->draw_steps;
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_surrogate *l = &s->parts[k].l;
-    if (l->model->ops->bind) hvi_surrogate_rebind(l, s->sample);
+    if (l->model->ops->bind) hvi_surrogate_start(l, NULL, s->sample);
   }
 }
 
@@ -239,7 +219,9 @@ static void arrive(hvi_solver *s) {
   draw(s);
   hvi_solver_operate(s);
   record(s);
-  keep_worst_alpha(s);
+  /* the largest alpha while there is something left to solve */
+  if (!(s->alpha2 <= s->alpha2_worst) && !isnan(s->alpha2) && (s->sample || matters(s)))
+    s->alpha2_worst = s->alpha2;
   if (s->row.outer == 0)
     s->first_residual = s->sample ? 0.0 : s->row.residual;
   else if (s->settings.stall_window > 0)
@@ -248,44 +230,33 @@ static void arrive(hvi_solver *s) {
   report(s);
 }
 
-static void advance(hvi_solver *s) {
+hvi_outcome hvi_solver_step(hvi_solver *s) {
+  if (s->info.outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
+    s->start = hvi_clock_now();
+    arrive(s);
+  }
+  if (s->info.outcome != HVI_RUNNING) return s->info.outcome;
   hvi_vec_copy(s->z_last, s->z, s->settings.stall_window > 0 ? s->problem->model->out : 0);
   if (s->settings.baseline)
     hvi_solver_baseline_step(s);
   else
     surrogate_step(s);
   s->row.outer++;
-  s->inner_total += s->row.inner;
+  s->info.inner_total += s->row.inner;
   arrive(s);
-}
-
-hvi_outcome hvi_solver_step(hvi_solver *s) {
-  if (s->outcome == HVI_RUNNING && s->row.counts.f_evals == 0) {
-    s->start = hvi_clock_now();
-    arrive(s);
-  }
-  if (s->outcome == HVI_RUNNING) advance(s);
-  return s->outcome;
+  return s->info.outcome;
 }
 
 hvi_outcome hvi_solver_run(hvi_solver *s) {
   while (hvi_solver_step(s) == HVI_RUNNING) continue;
   s->row.seconds = hvi_clock_now() - s->start;
-  return s->outcome;
+  return s->info.outcome;
 }
 
 hvi_info hvi_solver_info(const hvi_solver *s) {
-  hvi_info info = {.outcome = s->outcome,
-                   .reason = s->reason,
-                   .last = s->row,
-                   .eta = s->eta[0],
-                   .inner_total = s->inner_total,
-                   .alpha_worst = sqrt(s->alpha2_worst),
-                   .best_outer = s->best.outer,
-                   .best_residual = s->best.residual,
-                   .best_dist2 = s->best.dist2,
-                   .best_theta = s->best.theta,
-                   .best_z = s->best.z};
+  hvi_info info = s->info;
+  info.last = s->row;
   info.last.alpha = sqrt(s->alpha2);
+  info.alpha_worst = sqrt(s->alpha2_worst);
   return info;
 }

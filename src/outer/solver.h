@@ -19,10 +19,8 @@ typedef struct hvi_subproblem {
   double *floor_state;
 } hvi_subproblem;
 
-/*
- * The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
- * where samples change, theta is kept as well and both are worked out anew.
- */
+/* The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
+ * where samples change, theta is kept as well and both are worked out anew. */
 typedef struct hvi_past {
   size_t depth;  /* 0: nothing is kept */
   double *theta; /* [depth][d], or NULL */
@@ -52,33 +50,15 @@ typedef struct hvi_filter {
 } hvi_filter;
 enum { HVI_FILTER_DOUBLES = sizeof(hvi_filter) / sizeof(double) };
 
-typedef enum hvi_correction {
-  HVI_CORRECTION_NONE,
-  HVI_CORRECTION_TARGET, /* the point that the target is made from */
-  HVI_CORRECTION_THETA   /* theta_t itself; z is its output to rounding only */
-} hvi_correction;
-
 typedef struct hvi_accelerator {
-  double *z, *f;             /* [n] the corrected point, and F there */
-  double *mode, *mode_f;     /* [n] the problem's slow mode, and F's change along it */
-  double *mode_test;         /* [n] what F is tested with for it */
-  hvi_correction correction; /* along the mode, at this step */
+  double *z, *f;           /* [n] the corrected point, and F there */
+  double *mode, *mode_f;   /* [n] the problem's slow mode, and F's change along it */
+  double *mode_test;       /* [n] what F is tested with for it */
+  double *steps, *changes; /* [memory][n], [memory + 1][n]: Anderson's differences of z and F */
+  bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
+                            * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
 } hvi_accelerator;
-
-/* What the baselines remember. */
-typedef struct hvi_baseline_memory {
-  double *field, *field_last; /* [d] V = J'F */
-  double *adam;               /* {b1^k, b2^k, m[d], v[d]} */
-  double *rule;               /* the rule's own */
-} hvi_baseline_memory;
-
-/* The iterate with the smallest residual; without residuals the latest that is finite. */
-typedef struct hvi_best {
-  size_t outer;
-  double residual, dist2;
-  double *theta, *z;
-} hvi_best;
 
 struct hvi_solver {
   const hvi_problem *problem;
@@ -104,21 +84,25 @@ struct hvi_solver {
   hvi_accelerator accelerator;
   double *anchor;    /* [d] theta_t, where the inner loop draws again */
   double *projected; /* [n] projection of the target: known floor */
-  hvi_baseline_memory baseline;
+  double
+      *baseline; /* what it remembers: V_{t-1}[d], Adam's {b1^k, b2^k, m[d], v[d]}, a rule's own */
 
   /* the record */
   hvi_record row;
-  hvi_best best;
-  size_t inner_total;
+  hvi_info info; /* all but the row and alphas; best is the latest where there are no residuals */
+  double *best_theta, *best_z;
   double alpha2, alpha2_worst; /* squared alpha of this step, and the largest */
   double first_residual;
   bool sound;     /* theta, z and F are finite */
   double *z_last; /* [n] z_{t-1} */
   size_t still;   /* outer steps in a row without movement */
   double start;   /* on the clock */
-  hvi_outcome outcome;
-  const char *reason;
 };
+
+/* hvi_solver_new in two steps, between which its copy of the settings may change: NULL when there is
+ * no memory; state.c. */
+hvi_solver *hvi_solver_open(const hvi_settings *settings);
+hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err);
 
 /* Checks settings against the problem; settings.c. */
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);
@@ -131,18 +115,12 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs. */
 size_t hvi_past_count(const hvi_solver *s);
-const double *hvi_past_z(const hvi_solver *s, size_t k);
-const double *hvi_past_f(const hvi_solver *s, size_t k);
+double *hvi_past_at(const hvi_solver *s, double *z_or_f, size_t k);
 /* Works out z and F of the past on a new sample, where theta is kept for that. */
 void hvi_past_renew(hvi_solver *s);
 
-/*
- * Acceleration: the iterate corrected between two outer steps. The step from the corrected point is
- * the same step, so its fixed points are the same and the loop need not know of the correction.
- * Before a step it corrects where it starts from, after it it learns from what it left. Its arrays
- * come from an arena that counts or from one that gives; accelerate.c.
- */
-void hvi_accelerator_place(hvi_accelerator *a, size_t n, hvi_arena *arena);
+/* Acceleration: before a step it corrects where that starts from, after it it learns from what was
+ * left. The step itself is the same, and so are its fixed points; accelerate.c. */
 void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
 
@@ -153,5 +131,4 @@ void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part);
 bool hvi_solver_draws(const hvi_solver *s, size_t outer);
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);
-/* The step sizes at theta_outer. */
 void hvi_solver_set_rates(hvi_solver *s);

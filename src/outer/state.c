@@ -16,15 +16,15 @@ static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   return s->part_count == 1 ? m : m->ops->player(m, k);
 }
 
-/* How many earlier iterates the targets look back at, and room for them. */
+/* How many earlier iterates are looked back at, by targets or an acceleration, and room for them. */
 static void place_past(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const hvi_model *m = s->problem->model;
   hvi_past *past = &s->past;
-  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1 : 0;
-  if (set->target == HVI_TARGET_AVERAGED) past->depth = set->average;
-  if (set->accelerate == HVI_ACCELERATE_ANDERSON && set->memory > past->depth)
-    past->depth = set->memory;
+  past->depth = set->target == HVI_TARGET_OPTIMISTIC         ? 1
+                : set->target == HVI_TARGET_AVERAGED         ? set->average
+                : set->accelerate == HVI_ACCELERATE_ANDERSON ? set->memory
+                                                             : 0;
   if (past->depth == 0) return;
   past->z = hvi_arena_take(arena, past->depth * m->out);
   past->f = hvi_arena_take(arena, past->depth * m->out);
@@ -35,20 +35,29 @@ static void place_past(hvi_solver *s, hvi_arena *arena) {
 static void place_saved(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const size_t n = s->problem->model->out, d = s->problem->model->dim;
-  s->best.theta = hvi_arena_take(arena, d);
-  s->best.z = hvi_arena_take(arena, n);
+  s->info.best_theta = s->best_theta = hvi_arena_take(arena, d);
+  s->info.best_z = s->best_z = hvi_arena_take(arena, n);
   s->z_last = hvi_arena_take(arena, n);
   place_past(s, arena);
-  if (set->baseline) {
-    s->baseline.field_last = hvi_arena_take(arena, d);
-    s->baseline.adam = hvi_arena_take(arena, 2 + 2 * d);
-  }
-  if (set->baseline == HVI_BASELINE_RULE)
-    s->baseline.rule = hvi_arena_take(arena, set->rule->state(s->problem));
+  const bool adam = set->baseline == HVI_BASELINE_ADAM_GDA,
+             rule = set->baseline == HVI_BASELINE_RULE;
+  const size_t size = rule ? set->rule->state(s->problem) : adam ? 2 + 2 * d : d;
+  if (set->baseline) s->baseline = hvi_arena_take(arena, size);
   for (size_t k = 0; k < s->part_count; k++) {
-    const size_t size = set->optimizer->state(&set->inner, part_model(s, k));
-    s->parts[k].state = hvi_arena_take(arena, size);
+    const hvi_optimizer *o = set->optimizer;
+    s->parts[k].state =
+        hvi_arena_take(arena, o->state ? o->state(&set->inner, part_model(s, k)) : 0);
   }
+}
+
+static void place_accelerator(hvi_solver *s, hvi_arena *arena) {
+  const size_t n = s->problem->model->out, depth = s->past.depth;
+  hvi_accelerator *a = &s->accelerator;
+  double **const arrays[] = {&a->z, &a->f, &a->mode, &a->mode_f, &a->mode_test};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) *arrays[i] = hvi_arena_take(arena, n);
+  a->steps = hvi_arena_take(arena, depth * n);
+  a->changes = hvi_arena_take(arena, (depth + 1) * n);
+  a->filter.variance = INFINITY;
 }
 
 static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
@@ -76,18 +85,10 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->projected = hvi_arena_take(arena, n);
   s->all_theta = hvi_arena_take(arena, d);
   s->eta = hvi_arena_take(arena, n);
-  if (s->settings.baseline) s->baseline.field = hvi_arena_take(arena, d);
   if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
-  if (s->settings.accelerate) hvi_accelerator_place(&s->accelerator, n, arena);
+  if (s->settings.accelerate) place_accelerator(s, arena);
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
-}
-
-static void forget_past(hvi_solver *s) {
-  const hvi_settings *set = &s->settings;
-  if (set->baseline) s->baseline.adam[0] = s->baseline.adam[1] = 1.0;
-  for (size_t k = 0; k < s->part_count; k++)
-    set->optimizer->reset(&set->inner, s->parts[k].l.model, s->parts[k].state);
 }
 
 /* The step rule's eta for all outputs, the settings' for all, or each player's own. */
@@ -113,23 +114,21 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
     const double own = fixed && set->player_eta ? set->player_eta[k] : eta;
     for (size_t i = b->z; i < b->z + b->out; i++) s->eta[i] = own;
   }
+  s->info.eta = s->eta[0];
   return HVI_OK;
 }
 
-/* Evaluates the model at the start, once; a model of samples does so at the first draw. */
-static void stand_at_start(hvi_solver *s) {
-  const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
+/* Evaluates the model where the parts stand; a model of samples does so at the first draw. */
+static void stand(hvi_solver *s) {
   for (size_t k = 0; k < s->part_count; k++) {
-    hvi_subproblem *part = &s->parts[k];
-    if (s->sample && part->l.model->ops->bind)
-      hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
-    else
-      hvi_surrogate_start(&part->l, theta0 + part->block.theta);
-    hvi_solver_gather(s, part);
+    hvi_surrogate *l = &s->parts[k].l;
+    const bool drawn = !s->sample || !l->model->ops->bind || s->row.counts.f_evals > 0;
+    if (drawn) hvi_surrogate_start(l, NULL, s->sample);
+    hvi_solver_gather(s, &s->parts[k]);
   }
 }
 
-static hvi_status fill(hvi_solver *s, hvi_error *err) {
+static hvi_status take_memory(hvi_solver *s, hvi_error *err) {
   const hvi_problem *p = s->problem;
   const bool in_turn = s->settings.alternating && !s->settings.baseline;
   s->part_count = in_turn ? p->model->block_count : 1;
@@ -140,40 +139,55 @@ static hvi_status fill(hvi_solver *s, hvi_error *err) {
   arena = (hvi_arena){.size = arena.used};
   arena.base = s->memory = hvi_alloc_doubles(arena.size);
   if (!s->memory) return hvi_error_memory(err, "the solver's workspace");
-  if (p->ops->draw) {
-    s->sample = hvi_alloc(1, p->sample_bytes);
-    if (!s->sample) return hvi_error_memory(err, "a sample");
-  }
   place(s, &arena);
-  forget_past(s);
-  return resolve_step(s, err);
+  s->sample = p->ops->draw ? hvi_alloc(1, p->sample_bytes) : NULL;
+  return p->ops->draw && !s->sample ? hvi_error_memory(err, "a sample") : HVI_OK;
 }
+
+hvi_solver *hvi_solver_open(const hvi_settings *settings) {
+  hvi_solver *s = hvi_alloc(1, sizeof *s);
+  if (!s) return NULL;
+  s->settings = *settings;
+  if (s->settings.redraw_every == 0) s->settings.redraw_every = 1;
+  return s;
+}
+
+hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) {
+  const hvi_settings *set = &s->settings;
+  HVI_TRY(hvi_settings_check(set, p, err));
+  s->problem = p;
+  s->shrink = 1.0;
+  s->inner = set->inner;
+  s->info.reason = "not started";
+  s->rng = hvi_rng_new(set->seed, "solver", 0);
+  s->info.best_residual = s->info.best_dist2 = NAN;
+  s->alpha2 = s->alpha2_worst = NAN;
+  s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
+  s->row.seconds_inner = set->time_inner ? 0.0 : NAN;
+  HVI_TRY(take_memory(s, err));
+  HVI_TRY(resolve_step(s, err));
+  if (set->baseline == HVI_BASELINE_ADAM_GDA) s->baseline[0] = s->baseline[1] = 1.0;
+  const double *theta0 = set->theta0 ? set->theta0 : p->theta0;
+  for (size_t k = 0; k < s->part_count; k++) {
+    hvi_subproblem *part = &s->parts[k];
+    if (set->optimizer->reset) set->optimizer->reset(&set->inner, part->l.model, part->state);
+    hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
+  }
+  stand(s);
+  return HVI_OK;
+}
+
+HVI_RELEASE(hvi_solver)
 
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {
   *solver = NULL;
   if (!p || !settings) return hvi_error_argument(err, "a solver needs a problem and settings");
-  HVI_TRY(hvi_settings_check(settings, p, err));
-  hvi_solver *s = hvi_alloc(1, sizeof *s);
+  HVI_OWN_BY(hvi_solver_release) hvi_solver *s = hvi_solver_open(settings);
   if (!s) return hvi_error_memory(err, "the solver");
-  s->problem = p;
-  s->settings = *settings;
-  s->shrink = 1.0;
-  s->inner = settings->inner;
-  if (s->settings.redraw_every == 0) s->settings.redraw_every = 1;
-  s->reason = "not started";
-  s->rng = hvi_rng_new(settings->seed, "solver", 0);
-  s->best.residual = s->best.dist2 = NAN;
-  s->alpha2 = s->alpha2_worst = NAN;
-  s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
-  s->row.seconds_inner = settings->time_inner ? 0.0 : NAN;
-  hvi_status status = fill(s, err);
-  if (status) {
-    hvi_solver_free(s);
-    return status;
-  }
-  stand_at_start(s);
+  HVI_TRY(hvi_solver_fill(s, p, err));
   *solver = s;
+  s = NULL;
   return HVI_OK;
 }
 
@@ -193,7 +207,7 @@ typedef struct walker {
 } walker;
 
 static void walk(walker *w, double *x, size_t n) {
-  if (w->row && x) {
+  if (w->row) {
     double *here = w->row + w->at;
     hvi_vec_copy(w->in ? x : here, w->in ? here : x, n);
   }
@@ -203,7 +217,7 @@ static void walk(walker *w, double *x, size_t n) {
 static void walk_count(walker *w, size_t *n) {
   double x = (double)*n;
   walk(w, &x, 1);
-  if (w->in && w->row) *n = (size_t)x;
+  if (w->in) *n = (size_t)x;
 }
 
 static void walk_rng(walker *w, hvi_rng *rng) {
@@ -212,47 +226,53 @@ static void walk_rng(walker *w, hvi_rng *rng) {
   for (size_t i = 0; i < sizeof *rng / sizeof *words; i++) {
     double x = words[i];
     walk(w, &x, 1);
-    if (w->in && w->row) words[i] = (uint32_t)x;
+    if (w->in) words[i] = (uint32_t)x;
   }
 }
 
 static void walk_record(walker *w, hvi_solver *s) {
   hvi_record *r = &s->row;
-  size_t *const counts[] = {&r->outer,
-                            &r->inner,
-                            &r->counts.f_evals,
-                            &r->counts.model_passes,
-                            &r->counts.grad_evals,
-                            &r->counts.env_steps,
-                            &s->inner_total,
-                            &s->still,
-                            &s->best.outer};
-  double *const reals[] = {&r->loss0,        &r->loss,           &r->ratio,         &r->dist2,
-                           &r->residual,     &r->seconds,        &r->seconds_inner, &s->alpha2,
-                           &s->alpha2_worst, &s->first_residual, &s->best.residual, &s->best.dist2};
+  hvi_counts *c = &r->counts;
+  hvi_info *info = &s->info;
+  size_t *const counts[] = {&r->outer,          &r->inner,      &c->f_evals,
+                            &c->model_passes,   &c->grad_evals, &c->env_steps,
+                            &info->inner_total, &s->still,      &info->best_outer};
+  double *const reals[] = {&r->loss0,
+                           &r->loss,
+                           &r->ratio,
+                           &r->dist2,
+                           &r->residual,
+                           &r->seconds,
+                           &r->seconds_inner,
+                           &s->alpha2,
+                           &s->alpha2_worst,
+                           &s->first_residual,
+                           &info->best_residual,
+                           &info->best_dist2};
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) walk_count(w, counts[i]);
   for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) walk(w, reals[i], 1);
 }
 
-static void walk_all(walker *w, hvi_solver *s) {
-  walk_record(w, s);
-  walk_rng(w, &s->rng);
-  walk_rng(w, &s->rng_before);
+/* Returns how many doubles the state has. */
+static size_t walk_all(hvi_solver *s, double *row, bool in) {
+  walker w = {.row = row, .in = in};
+  walk_record(&w, s);
+  walk_rng(&w, &s->rng);
+  walk_rng(&w, &s->rng_before);
   for (size_t k = 0; k < s->part_count; k++)
-    walk(w, s->parts[k].l.now->theta, s->parts[k].block.dim);
-  walk(w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
-  walk(w, s->memory, s->saved);
-}
-
-size_t hvi_solver_state(const hvi_solver *s) {
-  walker w = {0};
-  walk_all(&w, (hvi_solver *)(uintptr_t)s); /* a walker without a row reads and writes nothing */
+    walk(&w, s->parts[k].l.now->theta, s->parts[k].block.dim);
+  walk(&w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
+  walk(&w, s->memory, s->saved);
   return w.at;
 }
 
+/* A walk that counts or copies out only reads the solver, and one that copies in only the state. */
+size_t hvi_solver_state(const hvi_solver *s) {
+  return walk_all((hvi_solver *)(uintptr_t)s, NULL, false);
+}
+
 void hvi_solver_save(const hvi_solver *s, double *state) {
-  walker w = {.row = state};
-  walk_all(&w, (hvi_solver *)(uintptr_t)s); /* one that copies out only reads */
+  walk_all((hvi_solver *)(uintptr_t)s, state, false);
 }
 
 /* Draws the current sample again. */
@@ -274,25 +294,17 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   }
   if (!hvi_vec_finite(state, 9))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
-  walker w = {.row = (double *)(uintptr_t)state, .in = true}; /* one that copies in only reads it */
-  walk_all(&w, s);
+  walk_all(s, (double *)(uintptr_t)state, true);
   hvi_solver_set_rates(s);
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
   if (s->sample) redraw(s);
-  for (size_t k = 0; k < s->part_count; k++) {
-    hvi_surrogate *l = &s->parts[k].l;
-    if (s->sample && l->model->ops->bind)
-      hvi_surrogate_rebind(l, s->sample);
-    else
-      hvi_surrogate_start(l, l->now->theta);
-    hvi_solver_gather(s, &s->parts[k]);
-  }
+  stand(s);
   hvi_solver_operate(s);
   s->row.counts = counts;
   s->row.theta = s->theta;
   s->row.z = s->z;
-  s->outcome = HVI_RUNNING;
+  s->info.outcome = HVI_RUNNING;
   s->start = hvi_clock_now() - s->row.seconds;
   return HVI_OK;
 }

@@ -19,12 +19,8 @@ size_t hvi_past_count(const hvi_solver *s) {
 
 static size_t slot(const hvi_solver *s, size_t k) { return (s->row.outer - k) % s->past.depth; }
 
-const double *hvi_past_z(const hvi_solver *s, size_t k) {
-  return s->past.z + slot(s, k) * s->problem->model->out;
-}
-
-const double *hvi_past_f(const hvi_solver *s, size_t k) {
-  return s->past.f + slot(s, k) * s->problem->model->out;
+double *hvi_past_at(const hvi_solver *s, double *z_or_f, size_t k) {
+  return z_or_f + slot(s, k) * s->problem->model->out;
 }
 
 void hvi_past_renew(hvi_solver *s) {
@@ -35,7 +31,7 @@ void hvi_past_renew(hvi_solver *s) {
   if (m->ops->bind) m->ops->bind(m, past->cache, s->sample);
   for (size_t k = 1; k <= hvi_past_count(s); k++) {
     const double *theta = past->theta + slot(s, k) * m->dim;
-    double *z = past->z + slot(s, k) * m->out, *f = past->f + slot(s, k) * m->out;
+    double *z = hvi_past_at(s, s->past.z, k), *f = hvi_past_at(s, s->past.f, k);
     m->ops->eval(m, past->cache, theta, z);
     p->ops->operate(p, s->sample, theta, z, f);
     s->row.counts.model_passes++;
@@ -45,14 +41,12 @@ void hvi_past_renew(hvi_solver *s) {
 
 /* Keeps a part's theta_t, z_t and F(z_t). */
 static void keep(hvi_solver *s, const hvi_subproblem *part) {
-  const hvi_past *past = &s->past;
-  const hvi_model *m = s->problem->model;
   const hvi_block *b = &part->block;
-  if (past->depth == 0) return;
-  const size_t at = slot(s, 0);
-  hvi_vec_copy(past->z + at * m->out + b->z, s->z + b->z, b->out);
-  hvi_vec_copy(past->f + at * m->out + b->z, s->f + b->z, b->out);
-  if (past->theta) hvi_vec_copy(past->theta + at * m->dim + b->theta, part->l.now->theta, b->dim);
+  if (s->past.depth == 0) return;
+  double *theta = s->past.theta ? s->past.theta + slot(s, 0) * s->problem->model->dim : NULL;
+  hvi_vec_copy(hvi_past_at(s, s->past.z, 0) + b->z, s->z + b->z, b->out);
+  hvi_vec_copy(hvi_past_at(s, s->past.f, 0) + b->z, s->f + b->z, b->out);
+  if (theta) hvi_vec_copy(theta + b->theta, part->l.now->theta, b->dim);
 }
 
 /* v[out] of a block from outputs z and operator f */
@@ -67,7 +61,7 @@ static void plain(const hvi_solver *s, const hvi_block *b, const double *z, cons
 }
 
 static void optimistic(hvi_solver *s, const hvi_block *b, double *v) {
-  const double *f = s->f + b->z, *before = hvi_past_f(s, 1) + b->z;
+  const double *f = s->f + b->z, *before = hvi_past_at(s, s->past.f, 1) + b->z;
   double *used = s->projected + b->z; /* free until the floor is looked for */
   for (size_t i = 0; i < b->out; i++) used[i] = 2.0 * f[i] - before[i];
   plain(s, b, s->z + b->z, used, v);
@@ -79,7 +73,7 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
   double *one = s->projected + b->z;
   plain(s, b, s->z + b->z, s->f + b->z, v);
   for (size_t k = 1; k <= others; k++) {
-    plain(s, b, hvi_past_z(s, k) + b->z, hvi_past_f(s, k) + b->z, one);
+    plain(s, b, hvi_past_at(s, s->past.z, k) + b->z, hvi_past_at(s, s->past.f, k) + b->z, one);
     hvi_vec_add(v, 1.0, one, b->out);
   }
   hvi_vec_scale(v, 1.0 / (double)(others + 1), b->out);
@@ -131,12 +125,8 @@ static double estimated_floor(hvi_solver *s, hvi_subproblem *part) {
   hvi_surrogate *l = &part->floor;
   hvi_optimizer_settings lm = s->settings.inner;
   lm.adapt_damping = true;
-  if (s->sample && l->model->ops->bind) {
-    l->model->ops->bind(l->model, l->now->cache, s->sample);
-    l->model->ops->bind(l->model, l->next->cache, s->sample);
-  }
   hvi_vec_copy(l->target, part->l.target, l->model->out);
-  hvi_surrogate_start(l, part->l.now->theta);
+  hvi_surrogate_start(l, part->l.now->theta, s->sample);
   hvi_surrogate_freeze(l);
   hvi_optimizer_lm.reset(&lm, l->model, part->floor_state);
   for (int i = 0; i < FLOOR_STEPS; i++) {

@@ -76,13 +76,15 @@ static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error
 }
 
 /* What a cell evaluates, but for its transitions. */
-static hvi_status spec_of(hvi_evaluation_spec *e, const hvi_cell *c, hvi_error *err) {
+static hvi_status spec_of(hvi_evaluation_spec *e, hvi_settings *s, const hvi_cell *c,
+                          hvi_error *err) {
   const hvi_part *p = c->part;
   const hvi_arm *arm = hvi_cell_method(c);
   *e = p->value->spec;
   hvi_value_spec *v = &e->value;
-  HVI_TRY(hvi_cell_settings(&e->settings, c, err));
-  const size_t steps = e->settings.max_outer = steps_of(p, &e->settings);
+  HVI_TRY(hvi_cell_settings(s, c, err));
+  const size_t steps = s->max_outer = steps_of(p, s);
+  e->settings = s;
   e->seed = hvi_cell_seed(c);
   e->accept_other_bits = c->study->settings->accept_other_bits;
   e->probe = task_of(c)->task.probe;
@@ -116,7 +118,7 @@ static bool on_step(void *context, const hvi_evaluation *e) {
 }
 
 static double group_of_method(const hvi_evaluation_spec *e) {
-  const hvi_settings *s = &e->settings;
+  const hvi_settings *s = e->settings;
   if (e->value.returns) return OF_RETURNS;
   return !s->baseline && (s->inner_steps > 1 || s->alpha > 0.0) ? SURROGATE : OTHER;
 }
@@ -127,7 +129,7 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
   size_t count;
   const hvi_evaluation_row *r = hvi_evaluation_rows(e, &count);
   const bool diverged = hvi_evaluation_state(e).outcome == HVI_DIVERGED;
-  const double alpha = spec->settings.alpha;
+  const double alpha = spec->settings->alpha;
   for (size_t i = 0; i < count; i++) {
     double x[COLUMNS];
     size_t k = 0;
@@ -155,9 +157,10 @@ HVI_RELEASE(hvi_evaluation)
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   hvi_stream_reader reader;
   hvi_evaluation_spec spec;
+  hvi_settings settings;
   HVI_OWN_BY(hvi_evaluation_release) hvi_evaluation *e = NULL;
   if (*task_of(c)->missing) return HVI_OK;
-  HVI_TRY(spec_of(&spec, c, err));
+  HVI_TRY(spec_of(&spec, &settings, c, err));
   HVI_TRY(open_reader(&reader, c, err));
   HVI_TRY(fill_data(&spec, &reader, c->part, err));
   HVI_OWN char *about = hvi_cell_describe(c);
@@ -182,8 +185,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 static void describe(const hvi_cell *c, hvi_text *t) {
   const hvi_study_task *task = task_of(c);
   hvi_evaluation_spec spec;
+  hvi_settings settings;
   char text[HVI_EVALUATION_ABOUT];
-  if (*task->missing || spec_of(&spec, c, NULL)) {
+  if (*task->missing || spec_of(&spec, &settings, c, NULL)) {
     hvi_text_add(t, "; %s", task->missing);
     return;
   }

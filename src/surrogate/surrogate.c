@@ -7,12 +7,6 @@
 #include "base/base.h"
 #include "num/vec.h"
 
-static bool some_are_zero(const double *weights, size_t n) {
-  size_t i = 0;
-  while (weights && i < n && weights[i] != 0.0) i++;
-  return weights && i < n;
-}
-
 void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena) {
   const size_t n = m->out;
@@ -28,11 +22,12 @@ void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *wei
   l->target = hvi_arena_take(arena, n);
   l->gradient = hvi_arena_take(arena, m->dim);
   l->weighted = hvi_arena_take(arena, n);
-  l->linear = some_are_zero(weights, n) ? hvi_arena_take(arena, n) : NULL;
+  bool some_are_zero = false;
+  for (size_t i = 0; weights && i < n; i++) some_are_zero |= weights[i] == 0.0;
+  if (some_are_zero) l->linear = hvi_arena_take(arena, n);
 }
 
-/* Residual and loss of a point whose z is known. */
-static double measure(const hvi_surrogate *l, hvi_point *p) {
+double hvi_surrogate_measure(const hvi_surrogate *l, hvi_point *p) {
   const size_t n = l->model->out;
   const double *z = p->z, *v = l->target, *w = l->weights;
   double *r = p->residual, sum = 0.0;
@@ -45,28 +40,19 @@ static double measure(const hvi_surrogate *l, hvi_point *p) {
   return p->loss;
 }
 
-void hvi_surrogate_start(hvi_surrogate *l, const double *theta) {
-  hvi_vec_copy(l->now->theta, theta, l->model->dim);
-  l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
-  l->counts->model_passes++;
+void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *sample) {
+  const hvi_model *m = l->model;
+  for (int i = 0; i < 2 && sample && m->ops->bind; i++) m->ops->bind(m, l->points[i].cache, sample);
+  if (theta) hvi_vec_copy(l->now->theta, theta, m->dim);
+  hvi_surrogate_eval(l, l->now);
 }
 
-void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample) {
-  l->model->ops->bind(l->model, l->now->cache, sample);
-  l->model->ops->bind(l->model, l->next->cache, sample);
-  l->model->ops->eval(l->model, l->now->cache, l->now->theta, l->now->z);
-  l->counts->model_passes++;
-}
-
-void hvi_surrogate_measure(hvi_surrogate *l) { measure(l, l->now); }
-
-void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = measure(l, l->now); }
+void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = hvi_surrogate_measure(l, l->now); }
 
 double hvi_surrogate_probe(hvi_surrogate *l) {
   if (l->unseen) return l->next->loss = NAN;
-  l->model->ops->eval(l->model, l->next->cache, l->next->theta, l->next->z);
-  l->counts->model_passes++;
-  return measure(l, l->next);
+  hvi_surrogate_eval(l, l->next);
+  return hvi_surrogate_measure(l, l->next);
 }
 
 void hvi_surrogate_accept(hvi_surrogate *l) {
@@ -82,7 +68,6 @@ const double *hvi_surrogate_gradient(hvi_surrogate *l) {
     for (size_t i = 0; l->linear && i < l->model->out; i++) l->weighted[i] += l->linear[i];
     u = l->weighted;
   }
-  l->model->ops->vjp(l->model, l->now->cache, l->now->theta, u, l->gradient);
-  l->counts->grad_evals++;
+  hvi_surrogate_pull(l, l->now, u, l->gradient);
   return l->gradient;
 }

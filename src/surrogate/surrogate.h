@@ -9,11 +9,22 @@
 void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,
                          hvi_counts *counts, hvi_arena *arena);
 
-/* Stands at theta: evaluates the model there. */
-void hvi_surrogate_start(hvi_surrogate *l, const double *theta);
-/* Goes over to a new sample, and evaluates the model where it stands. */
-void hvi_surrogate_rebind(hvi_surrogate *l, const void *sample);
-/* Residual and loss at `now`, after a change of target. */
-void hvi_surrogate_measure(hvi_surrogate *l);
+/* Evaluates the model at a point, and J'u there. */
+static inline void hvi_surrogate_eval(const hvi_surrogate *l, hvi_point *p) {
+  l->model->ops->eval(l->model, p->cache, p->theta, p->z);
+  l->counts->model_passes++;
+}
+
+static inline void hvi_surrogate_pull(const hvi_surrogate *l, const hvi_point *p, const double *u,
+                                      double *x) {
+  l->model->ops->vjp(l->model, p->cache, p->theta, u, x);
+  l->counts->grad_evals++;
+}
+
+/* Goes over to a new sample, if the model is one of samples, and to theta, and evaluates the model
+ * there. NULL: the sample or theta stays what it is. */
+void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *sample);
+/* Residual and loss of a point whose z is known. */
+double hvi_surrogate_measure(const hvi_surrogate *l, hvi_point *p);
 /* Freezes l->target: residual, loss and loss0 at `now`, without a model pass. */
 void hvi_surrogate_freeze(hvi_surrogate *l);

@@ -16,22 +16,6 @@
 
 enum { PAIRS = 4000, LEAST_PAIRS = 50, SAMPLED_OUTPUTS = 20000000, DENSE_LIMIT = 2000 };
 
-/* Fewer pairs where each is expensive. */
-static size_t pair_count(size_t n) {
-  const size_t affordable = SAMPLED_OUTPUTS / n;
-  if (affordable >= PAIRS) return PAIRS;
-  return affordable > LEAST_PAIRS ? affordable : LEAST_PAIRS;
-}
-
-/* C[k][k] = B' A B; AB[n][k] and Bt[k][n] are scratch. */
-static void restrict_operator(double *C, double *AB, double *Bt, const double *A, const double *B,
-                              size_t n, size_t k) {
-  hvi_dense_matmul(AB, A, B, n, n, k);
-  for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < k; j++) Bt[j * n + i] = B[i * k + j];
-  hvi_dense_matmul(C, Bt, AB, k, n, k);
-}
-
 void hvi_lower_solve(const double *L, double *x, size_t k) {
   for (size_t i = 0; i < k; i++) x[i] = (x[i] - hvi_vec_dot(L + i * k, x, i)) / L[i * k + i];
 }
@@ -51,36 +35,33 @@ void hvi_matrix_whiten(double *A, const double *L, size_t k) {
 }
 
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err) {
-  double *S = hvi_alloc_doubles(k * k + k), *w = S ? S + k * k : NULL;
+  HVI_OWN double *S = hvi_alloc_doubles(k * k + k);
   if (!S) return hvi_error_memory(err, "the operator's matrix");
+  double *w = S + k * k;
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j < k; j++) S[i * k + j] = 0.5 * (C[i * k + j] + C[j * k + i]);
-  *c = (hvi_constants){.exact = true};
-  hvi_status status = hvi_dense_eigenvalues(w, S, k, err);
-  if (!status) c->mu = w[0];
-  if (!status) status = hvi_dense_singular_values(w, C, k, k, err);
-  if (!status) c->lipschitz = w[0];
-  hvi_free(S);
-  return status;
+  HVI_TRY(hvi_dense_eigenvalues(w, S, k, err));
+  *c = (hvi_constants){.exact = true, .mu = w[0]};
+  HVI_TRY(hvi_dense_singular_values(w, C, k, k, err));
+  c->lipschitz = w[0];
+  return HVI_OK;
 }
 
 static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out;
-  double *A = hvi_alloc_doubles(5 * n * n + n);
+  HVI_OWN double *A = hvi_alloc_doubles(5 * n * n + n);
   if (!A) return hvi_error_memory(err, "the operator's matrix");
   double *B = A + n * n, *AB = B + n * n, *Bt = AB + n * n, *C = Bt + n * n, *b = C + n * n;
   size_t k;
   p->ops->affine(p, A, b);
   hvi_problem_tangent(p, B, &k);
-  hvi_status status = HVI_OK;
-  if (k > 0) {
-    restrict_operator(C, AB, Bt, A, B, n, k);
-    status = hvi_matrix_constants(c, C, k, err);
-  } else {
-    status = hvi_error_input(err, "the outputs cannot move: Z is a single point");
-  }
-  hvi_free(A);
-  return status;
+  if (k == 0) return hvi_error_input(err, "the outputs cannot move: Z is a single point");
+  /* C = B' A B */
+  hvi_dense_matmul(AB, A, B, n, n, k);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < k; j++) Bt[j * n + i] = B[i * k + j];
+  hvi_dense_matmul(C, Bt, AB, k, n, k);
+  return hvi_matrix_constants(c, C, k, err);
 }
 
 /* z = g(theta0 + scale * normal), f = F(z) */
@@ -105,42 +86,39 @@ static double operator_norm(const double *df, const double *w, const double *B, 
   return sqrt(sum);
 }
 
-static void sample_pair(hvi_constants *c, const double *dz, const double *df, const double *w,
-                        const double *B, size_t n, size_t k) {
-  double step2 = 0.0;
-  for (size_t i = 0; i < n; i++) step2 += (w ? w[i] : 1.0) * dz[i] * dz[i];
-  if (!(step2 > 0.0)) return;
-  c->mu = fmin(c->mu, hvi_vec_dot(df, dz, n) / step2);
-  c->lipschitz = fmax(c->lipschitz, operator_norm(df, w, B, n, k) / sqrt(step2));
-  c->pairs++;
-}
-
 static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out, d = p->model->dim;
+  /* fewer pairs where each is expensive */
+  const size_t most = SAMPLED_OUTPUTS / n, least = most > LEAST_PAIRS ? most : LEAST_PAIRS;
   const bool basis = n <= DENSE_LIMIT;
+  const double *w = p->weights;
   if (!p->theta0)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s has no start to sample F around",
                          p->ops->name);
-  double *work = hvi_alloc_doubles((basis ? n * n : 0) + 4 * n + d + p->model->cache);
-  if (!work) return hvi_error_memory(err, "sampling the operator");
-  double *x = work, *fx = x + n, *y = fx + n, *fy = y + n, *theta = fy + n, *cache = theta + d;
+  HVI_OWN double *dz = hvi_alloc_doubles((basis ? n * n : 0) + 4 * n + d + p->model->cache);
+  if (!dz) return hvi_error_memory(err, "sampling the operator");
+  double *df = dz + n, *y = df + n, *fy = y + n, *theta = fy + n, *cache = theta + d;
   double *B = basis ? cache + p->model->cache : NULL;
   size_t k = 0;
   if (B) hvi_problem_tangent(p, B, &k);
   hvi_rng rng = hvi_rng_new(0, "constants", 0);
   *c = (hvi_constants){.mu = INFINITY};
-  for (size_t i = 0; i < pair_count(n); i++) {
+  for (size_t i = 0; i < PAIRS && i < least; i++) {
     /* near and far pairs alike: scales 1/64 .. 4 */
     const double scale = ldexp(1.0, (int)(i % 9) - 6);
-    sample_point(p, &rng, scale, theta, x, fx, cache);
+    double step2 = 0.0;
+    sample_point(p, &rng, scale, theta, dz, df, cache);
     sample_point(p, &rng, scale, theta, y, fy, cache);
     for (size_t j = 0; j < n; j++) {
-      x[j] -= y[j];
-      fx[j] -= fy[j];
+      dz[j] -= y[j];
+      df[j] -= fy[j];
+      step2 += (w ? w[j] : 1.0) * dz[j] * dz[j];
     }
-    sample_pair(c, x, fx, p->weights, B, n, k);
+    if (!(step2 > 0.0)) continue;
+    c->mu = fmin(c->mu, hvi_vec_dot(df, dz, n) / step2);
+    c->lipschitz = fmax(c->lipschitz, operator_norm(df, w, B, n, k) / sqrt(step2));
+    c->pairs++;
   }
-  hvi_free(work);
   if (c->pairs == 0) return hvi_error_input(err, "the outputs do not move around the start");
   return HVI_OK;
 }

@@ -69,33 +69,26 @@ static void onto_set(const hvi_set *set, const double *w, double *x, double *scr
   }
 }
 
-static void judge(hvi_certificate *c, const hvi_problem *p, const double *theta, double *z,
-                  double *f, double *step, double *cache) {
+hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
+                             hvi_error *err) {
   const size_t n = p->model->out;
+  HVI_OWN double *z = hvi_alloc_doubles(4 * n + p->model->cache);
+  if (!z) return hvi_error_memory(err, "the judge");
+  double *f = z + n, *step = f + n, *scratch = step + n, sum = 0.0;
   const double *w = p->weights;
-  double sum = 0.0;
-  p->model->ops->eval(p->model, cache, theta, z);
+  p->model->ops->eval(p->model, scratch + n, theta, z);
   p->ops->operate(p, NULL, theta, z, f);
   c->finite = hvi_vec_finite(theta, p->model->dim) && hvi_vec_finite(z, n) && hvi_vec_finite(f, n);
   c->gap = 0.0;
   for (size_t k = 0; k < p->set_count; k++) {
     const size_t at = p->sets[k].begin, end = at + p->sets[k].len;
     for (size_t i = at; i < end; i++) step[i] = z[i] - f[i] / (w ? w[i] : 1.0);
-    onto_set(&p->sets[k], w ? w + at : NULL, step + at, step + n);
+    onto_set(&p->sets[k], w ? w + at : NULL, step + at, scratch);
     for (size_t i = at; i < end; i++) sum += (w ? w[i] : 1.0) * (z[i] - step[i]) * (z[i] - step[i]);
     c->gap += set_gap(&p->sets[k], z + at, f + at);
   }
   c->residual = c->finite ? sqrt(sum) : NAN;
   c->dist2 = p->solution ? hvi_vec_dist2(z, p->solution, n) : NAN;
   if (p->ops->dist2) c->dist2 = p->ops->dist2(p, theta);
-}
-
-hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
-                             hvi_error *err) {
-  const size_t n = p->model->out;
-  double *work = hvi_alloc_doubles(4 * n + p->model->cache);
-  if (!work) return hvi_error_memory(err, "the judge");
-  judge(c, p, theta, work, work + n, work + 2 * n, work + 4 * n);
-  hvi_free(work);
   return HVI_OK;
 }

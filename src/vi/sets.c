@@ -133,18 +133,11 @@ static double simplex_residual2(const hvi_set *set, const double *w, const doubl
 
 /* How far z may move along -f before it meets the box. */
 static double box_residual2(const hvi_set *set, const double *w, const double *z, const double *f) {
-  const double *lower = set->lower, *upper = set->upper;
   double sum = 0.0;
-  if (!w) {
-    for (size_t i = 0; i < set->len; i++) {
-      const double gap = clamp(f[i], z[i] - upper[i], z[i] - lower[i]);
-      sum += gap * gap;
-    }
-    return sum;
-  }
   for (size_t i = 0; i < set->len; i++) {
-    const double gap = clamp(f[i] / w[i], z[i] - upper[i], z[i] - lower[i]);
-    sum += w[i] * gap * gap;
+    const double step = w ? f[i] / w[i] : f[i];
+    const double gap = clamp(step, z[i] - set->upper[i], z[i] - set->lower[i]);
+    sum += (w ? w[i] * gap : gap) * gap;
   }
   return sum;
 }
@@ -177,18 +170,11 @@ double hvi_problem_residual(const hvi_problem *p, const double *z, const double 
 
 static size_t set_rank(const hvi_set *set) {
   size_t rank = 0;
-  switch (set->kind) {
-  case HVI_SET_FREE:
-    return set->len;
-  case HVI_SET_BOX:
-    for (size_t i = 0; i < set->len; i++) rank += set->lower[i] < set->upper[i];
-    return rank;
-  case HVI_SET_SIMPLEX:
-    return set->len - 1;
-  case HVI_SET_SUBSPACE:
-    return set->rank;
-  }
-  return 0;
+  if (set->kind == HVI_SET_SUBSPACE) return set->rank;
+  if (set->kind == HVI_SET_SIMPLEX) return set->len - 1;
+  if (set->kind == HVI_SET_FREE) return set->len;
+  for (size_t i = 0; i < set->len; i++) rank += set->lower[i] < set->upper[i];
+  return rank;
 }
 
 /*

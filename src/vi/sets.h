@@ -3,8 +3,7 @@
 
 #include <hvi/problem.h>
 
-/* out[len] = projection of z[len] onto one factor; out is not z. With weights[len], in their norm.
- */
+/* out[len] = projection of z[len] onto one factor, in the norm of weights[len]; out is not z. */
 void hvi_set_project(const hvi_set *set, const double *weights, const double *z, double *out);
 
 /* Directions within Z, orthonormal in the inner product of the weights: B[n][*rank] with leading

@@ -13,6 +13,7 @@ typedef struct bench {
   hvi_policy *policy;
   hvi_testset *testset;
   hvi_probe *probe;
+  hvi_settings settings; /* of its evaluations */
 } bench;
 
 static void bench_open(bench *b) {
@@ -37,8 +38,12 @@ static void bench_close(bench *b) {
   hvi_env_free(b->env);
 }
 
-static hvi_evaluation_spec small_spec(const bench *b) {
+static hvi_evaluation_spec small_spec(bench *b) {
   hvi_evaluation_spec s = hvi_evaluation_defaults();
+  s.settings = &b->settings;
+  b->settings = hvi_evaluation_settings();
+  b->settings.inner_steps = 4;
+  b->settings.max_outer = STEPS;
   s.value.gamma = 0.9;
   s.value.lambda = 0.0; /* rules and random rows go without */
   s.value.batch = BATCH;
@@ -46,8 +51,6 @@ static hvi_evaluation_spec small_spec(const bench *b) {
   s.value.hidden_count = 2;
   s.normalise = HVI_NORMALISE_NONE;
   s.seed = 5;
-  s.settings.inner_steps = 4;
-  s.settings.max_outer = STEPS;
   s.probe = b->probe;
   s.schedule = (hvi_schedule){.every = 5};
   return s;
@@ -138,12 +141,12 @@ static void test_resume_online(void **state) {
   check_resume(&b, &s);
   s.value.lambda = hvi_evaluation_defaults().value.lambda; /* it fades from draw to draw */
   check_resume(&b, &s);
-  s.settings.keep_state = true;
-  s.settings.accelerate = HVI_ACCELERATE_NONE;
-  s.settings.target = HVI_TARGET_OPTIMISTIC;
+  b.settings.keep_state = true;
+  b.settings.accelerate = HVI_ACCELERATE_NONE;
+  b.settings.target = HVI_TARGET_OPTIMISTIC;
   check_resume(&b, &s);
-  s.settings.target = HVI_TARGET_PLAIN;
-  s.settings.redraw_every = 3;
+  b.settings.target = HVI_TARGET_PLAIN;
+  b.settings.redraw_every = 3;
   check_resume(&b, &s);
   bench_close(&b);
 }
@@ -270,7 +273,7 @@ static void test_run(void **state) {
   assert_int_equal(w.saves, 3 + 3); /* 12, 16 and 20 */
   check_same_rows(whole, part);
   /* the data have a say in the description, and how far the run goes has none */
-  s.settings.max_outer++;
+  b.settings.max_outer++;
   hvi_evaluation_describe(other, &s);
   assert_string_equal(about, other);
   t.data.reward[0] += 1.0f;
@@ -289,7 +292,7 @@ static void test_resume_skips(void **state) {
   bench_open(&b);
   b.env->time_limit = 113;
   hvi_evaluation_spec s = small_spec(&b);
-  assert_int_equal(s.settings.accelerate, HVI_ACCELERATE_MODE);
+  assert_int_equal(b.settings.accelerate, HVI_ACCELERATE_MODE);
   assert_int_equal(check_resume_at(20, &b, &s), 1130 - 8 * 113);
   bench_close(&b);
 }
@@ -316,8 +319,8 @@ static void test_resume_offline(void **state) {
   s.gap_settings.steps = 3;
   check_resume(&b, &s);
   s.value.draw = HVI_VALUE_ALL;
-  s.settings.accelerate = HVI_ACCELERATE_ANDERSON;
-  s.settings.memory = 3;
+  b.settings.accelerate = HVI_ACCELERATE_ANDERSON;
+  b.settings.memory = 3;
   check_resume(&b, &s);
 }
 
@@ -331,7 +334,7 @@ static void test_returns_of_a_stream(void **state) {
   bench_open(&b);
   hvi_evaluation_spec s = small_spec(&b);
   s.value.returns = true;
-  s.settings.accelerate = HVI_ACCELERATE_NONE;
+  b.settings.accelerate = HVI_ACCELERATE_NONE;
   check_resume(&b, &s);
   hvi_collector *c = stream(&s, &b);
   hvi_evaluation *e = start(&s);
@@ -348,8 +351,8 @@ static void test_returns_of_a_stream(void **state) {
   }
   assert_true(rows[count - 1].error < 0.5 * rows[0].error);
   hvi_evaluation_free(e);
-  s.settings.max_outer = 0;
-  s.settings.max_seconds = 1.0;
+  b.settings.max_outer = 0;
+  b.settings.max_seconds = 1.0;
   check_error(hvi_evaluation_new(&e, &s, &err), HVI_ERROR_ARGUMENT, &err, "max_outer");
   hvi_collector_free(c);
   bench_close(&b);
@@ -370,9 +373,9 @@ static void test_costs_of_rules(void **state) {
     hvi_evaluation_spec s = small_spec(&b);
     s.value.data = &t.data;
     s.value.draw = HVI_VALUE_RANDOM;
-    s.settings.baseline = HVI_BASELINE_RULE;
+    b.settings.baseline = HVI_BASELINE_RULE;
     for (const hvi_rule *const *r = hvi_value_rules(); *r; r++)
-      if (strcmp((*r)->name, wanted[k].name) == 0) s.settings.rule = *r;
+      if (strcmp((*r)->name, wanted[k].name) == 0) b.settings.rule = *r;
     hvi_evaluation *e = start(&s);
     size_t count;
     advance(e, STEPS);
@@ -395,13 +398,13 @@ static void test_a_finished_run_goes_on(void **state) {
   s.value.draw = HVI_VALUE_RANDOM;
   hvi_evaluation *whole = start(&s);
   advance(whole, STEPS);
-  s.settings.max_outer = CUT;
+  b.settings.max_outer = CUT;
   hvi_evaluation *part = start(&s);
   advance(part, CUT);
   assert_true(hvi_evaluation_state(part).done);
   check_ok(hvi_evaluation_save(part, here.file, NULL, &err), &err);
   hvi_evaluation_free(part);
-  s.settings.max_outer = STEPS;
+  b.settings.max_outer = STEPS;
   part = start(&s);
   check_ok(hvi_evaluation_restore(part, here.file, NULL, &err), &err);
   assert_false(hvi_evaluation_state(part).done);
@@ -471,7 +474,7 @@ static void test_charges(void **state) {
   s.value.batch = 10;
   s.schedule.every = 1;
   s.stream = (hvi_stream){.grow = slow_grow, .context = &t};
-  s.settings.max_seconds = 7000.0;
+  b.settings.max_seconds = 7000.0;
   hvi_evaluation *e = start(&s);
   advance(e, STEPS);
   const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
@@ -493,8 +496,8 @@ static void test_schedule(void **state) {
   hvi_evaluation_spec s = small_spec(&b);
   s.value.data = &t.data;
   s.value.draw = HVI_VALUE_RANDOM;
-  s.settings.inner_steps = 1;
-  s.settings.max_outer = 120;
+  b.settings.inner_steps = 1;
+  b.settings.max_outer = 120;
   s.schedule = (hvi_schedule){.per_decade = 4};
   hvi_evaluation *e = start(&s);
   advance(e, 120);
@@ -553,7 +556,7 @@ static void test_strange_checkpoints(void **state) {
               &err, "'batch 60', not 'batch 61'");
   check_error(hvi_evaluation_restore(e, "/nowhere/file", "", &err), HVI_ERROR_IO, &err, "nowhere");
   hvi_evaluation_free(e);
-  s.settings.optimizer = hvi_optimizer_find("gd");
+  b.settings.optimizer = hvi_optimizer_find("gd");
   e = start(&s);
   check_error(hvi_evaluation_restore(e, here.file, "lr 1; batch 60", &err), HVI_ERROR_INPUT, &err,
               "'solver' is missing or of another size");

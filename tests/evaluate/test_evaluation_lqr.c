@@ -35,7 +35,9 @@ static void test_closed_form_is_reached(void **state) {
   check_ok(hvi_collector_new(&c, env, policy, 1, 1, (STEPS + 1) * BATCH, &err), &err);
   check_ok(hvi_collector_need(c, BATCH, &err), &err);
   check_ok(hvi_scales_new(&scales, hvi_collector_data(c), BATCH, 0.9, &err), &err);
+  hvi_settings settings = hvi_evaluation_settings();
   hvi_evaluation_spec s = hvi_evaluation_defaults();
+  s.settings = &settings;
   s.value.data = hvi_collector_data(c);
   s.value.gamma = 0.9;
   s.value.batch = BATCH;
@@ -47,7 +49,7 @@ static void test_closed_form_is_reached(void **state) {
   s.value.shift = scales.shift;
   s.value.scale = scales.scale;
   s.stream = hvi_stream_of_collector(c);
-  s.settings.max_outer = STEPS;
+  settings.max_outer = STEPS;
   s.probe = exact;
   check_ok(hvi_evaluation_new(&e, &s, &err), &err);
   while (!hvi_evaluation_state(e).done) check_ok(hvi_evaluation_step(e, &err), &err);

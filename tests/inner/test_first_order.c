@@ -115,7 +115,7 @@ static void a_reset_forgets(void **state) {
     for (int k = 0; k < 3; k++) rig_step(&x.r);
     for (int round = 0; round < 2; round++) {
       if (round == 1) x.r.optimizer->reset(&x.r.settings, x.m, x.r.state);
-      hvi_surrogate_start(&x.r.l, x.theta);
+      hvi_surrogate_start(&x.r.l, x.theta, NULL);
       hvi_surrogate_freeze(&x.r.l);
       rig_step(&x.r);
       memcpy(round ? second : first, x.r.l.now->theta, x.m->dim * sizeof *first);

@@ -173,7 +173,7 @@ static void armijo_comes_down(void **state) {
       setup x;
       set_up(&x, &model_cases[cases[i]], start % 2);
       fill_normal(x.theta, x.m->dim, 100 + start);
-      hvi_surrogate_start(&x.r.l, x.theta);
+      hvi_surrogate_start(&x.r.l, x.theta, NULL);
       hvi_surrogate_freeze(&x.r.l);
       x.r.settings.line_search = true;
       rig_use(&x.r, "dgn");

@@ -127,7 +127,7 @@ static void adaptive_damping_never_goes_up(void **state) {
       setup x;
       set_up(&x, cases[i], start % 2);
       fill_normal(x.theta, x.m->dim, 100 + start);
-      hvi_surrogate_start(&x.r.l, x.theta);
+      hvi_surrogate_start(&x.r.l, x.theta, NULL);
       hvi_surrogate_freeze(&x.r.l);
       x.r.settings.damping = 1e-6; /* bold enough to be refused now and then */
       x.r.settings.adapt_damping = true;

@@ -72,7 +72,7 @@ static void methods_of_a_seed_share_their_stream(void **state) {
 }
 
 /* Surr 10 on seed 3 with a collector of its own, and the plain evaluation. */
-static hvi_evaluation_spec plain_spec(hvi_collector *c) {
+static hvi_evaluation_spec plain_spec(hvi_collector *c, hvi_settings *settings) {
   hvi_evaluation_spec s = hvi_evaluation_defaults();
   s.seed = 3;
   s.value.data = hvi_collector_data(c);
@@ -83,13 +83,14 @@ static hvi_evaluation_spec plain_spec(hvi_collector *c) {
   s.value.hidden_count = 1;
   s.stream = hvi_stream_of_collector(c);
   s.polyak = 0.0;
-  s.settings = hvi_settings_defaults();
-  hvi_method_apply(&s.settings, "adamw", NULL);
-  s.settings.eta = 1.0;
-  s.settings.inner.lr = 0.01;
-  s.settings.inner_steps = 10;
-  s.settings.max_outer = 12;
-  s.settings.stall_window = 0;
+  s.settings = settings;
+  *settings = hvi_settings_defaults();
+  hvi_method_apply(settings, "adamw", NULL);
+  settings->eta = 1.0;
+  settings->inner.lr = 0.01;
+  settings->inner_steps = 10;
+  settings->max_outer = 12;
+  settings->stall_window = 0;
   s.schedule = (hvi_schedule){.every = 3, .per_decade = 3};
   s.normalise = HVI_NORMALISE_NONE;
   return s;
@@ -105,7 +106,8 @@ static void a_cell_is_a_plain_evaluation(void **state) {
   assert_int_equal(hvi_env_new(&env, "lqr", NULL), HVI_OK);
   assert_int_equal(hvi_policy_of_env(&policy, env, NULL), HVI_OK);
   assert_int_equal(hvi_collector_new(&c, env, policy, 3, 1, 13 * 20, NULL), HVI_OK);
-  const hvi_evaluation_spec s = plain_spec(c);
+  hvi_settings settings;
+  const hvi_evaluation_spec s = plain_spec(c, &settings);
   assert_int_equal(hvi_evaluation_new(&e, &s, NULL), HVI_OK);
   while (!hvi_evaluation_state(e).done) assert_int_equal(hvi_evaluation_step(e, NULL), HVI_OK);
   size_t count;

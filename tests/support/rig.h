@@ -26,7 +26,7 @@ static inline void rig_init(rig *r, const hvi_model *m, const double *weights, c
   arena.base = r->memory = hvi_alloc_doubles(arena.size);
   assert_non_null(r->memory);
   hvi_surrogate_place(&r->l, m, weights, &r->counts, &arena);
-  hvi_surrogate_start(&r->l, theta);
+  hvi_surrogate_start(&r->l, theta, NULL);
   memcpy(r->l.target, target, m->out * sizeof *target);
   hvi_surrogate_freeze(&r->l);
 }
@@ -36,9 +36,9 @@ static inline void rig_use(rig *r, const char *name) {
   r->optimizer = hvi_optimizer_find(name);
   assert_non_null(r->optimizer);
   hvi_free(r->state);
-  r->state = hvi_alloc_doubles(r->optimizer->state(&r->settings, m));
+  r->state = hvi_alloc_doubles(r->optimizer->state ? r->optimizer->state(&r->settings, m) : 0);
   assert_non_null(r->state);
-  r->optimizer->reset(&r->settings, m, r->state);
+  if (r->optimizer->reset) r->optimizer->reset(&r->settings, m, r->state);
 }
 
 static inline bool rig_step(rig *r) { return r->optimizer->step(&r->settings, r->state, &r->l); }
