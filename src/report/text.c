@@ -33,6 +33,12 @@ void hvi_text_add(hvi_text *t, const char *format, ...) {
   va_end(again);
 }
 
+void hvi_text_bytes(hvi_text *t, const void *bytes, size_t size) {
+  if (!size || !reserve(t, size)) return;
+  memcpy(t->data + t->length, bytes, size);
+  t->length += size;
+}
+
 void hvi_text_pad(hvi_text *t, char c, size_t count) {
   if (!reserve(t, count)) return;
   memset(t->data + t->length, c, count);

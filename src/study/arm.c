@@ -4,6 +4,8 @@
 #include "base/suggest.h"
 #include "study/fields.h"
 
+#include <ctype.h>
+
 #define AT(member) .offset = offsetof(hvi_arm, member)
 /* clang-format off */
 static const hvi_setting rows[] = {
@@ -21,6 +23,21 @@ static const hvi_setting rows[] = {
 static const hvi_setting_table table = {"method", sizeof(hvi_arm), rows};
 
 const hvi_setting_table *hvi_arm_table(void) { return &table; }
+
+void hvi_slug(char *slug, size_t size, const char *text) {
+  size_t n = 0;
+  for (; *text && n + 1 < size; text++) {
+    const unsigned char ch = (unsigned char)*text;
+    if (ch < 128 && isalnum(ch))
+      slug[n++] = (char)tolower(ch);
+    else if (ch == '.' && n)
+      slug[n++] = 'p';
+    else if (n && slug[n - 1] != '-')
+      slug[n++] = '-';
+  }
+  while (n && slug[n - 1] == '-') n--;
+  slug[n] = '\0';
+}
 
 static hvi_status apply_method(hvi_arm *c, const hvi_node *node, const hvi_rule *const *rules,
                                const char *origin, hvi_error *err) {

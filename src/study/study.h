@@ -152,10 +152,11 @@ struct hvi_study {
   const hvi_node *figures, *claim_rows; /* of the file, or the kind's defaults */
   /* while it runs: */
   const hvi_study_settings *settings;
-  bool stopped, tuning;
+  bool stopped;
+  struct hvi_tuning *tuning;  /* while rates are tried; tune.c */
   char *folder, *claims_path; /* OUT/ID, its claims.json */
   hvi_lock lock;
-  size_t cell_count, table_count, table_room;
+  size_t cell_count, table_count;
   hvi_table *tables;
   hvi_claims *claims;
 };
@@ -232,11 +233,7 @@ void hvi_study_tell(const hvi_study *study, const char *format, ...)
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
 
-/* Between these a study holds its folder, and its grid is laid out. study.c */
-hvi_status hvi_study_open(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
-                          hvi_error *err);
-void hvi_study_close(hvi_study *study, hvi_status status);
-/* The steps of a run. */
-hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */
-hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);      /* figures.c */
-hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);     /* claims.c */
+/* What is made of the tables of a run. */
+hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);         /* figures.c */
+hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);        /* claims.c */
+hvi_status hvi_study_report_rates(hvi_study *study, hvi_error *err); /* tune.c */
