@@ -92,3 +92,8 @@ hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, c
   return hvi_error_input(err, "%s:%u: %s: must be a list of 1 to %zu %s", origin, node->line,
                          key_of(node), most, what);
 }
+
+const char *hvi_field_text(const hvi_node *map, const char *key, const char *otherwise) {
+  const hvi_node *n = map && map->kind == HVI_NODE_MAP ? hvi_node_get(map, key) : NULL;
+  return n && n->kind == HVI_NODE_SCALAR ? n->text : otherwise;
+}

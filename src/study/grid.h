@@ -9,6 +9,9 @@ const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err);
 void hvi_part_clear(hvi_part *p);
+/* The factor of that name, NULL: there is none; and the rows in which it has a level. */
+const hvi_factor *hvi_part_factor(const hvi_part *p, const char *name);
+hvi_table_filter hvi_factor_level(const hvi_factor *f, size_t level);
 /* Cell number `index` of a part; the last factor varies fastest. */
 hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index);
 /* The columns that the keys of a part's factors make, and their values in a row of the cell. A column
@@ -25,6 +28,8 @@ struct hvi_rows {
 void hvi_rows_pack(hvi_text *bytes, const char *description, const hvi_rows *rows);
 hvi_status hvi_rows_unpack(const hvi_cell *c, const hvi_text *bytes, hvi_error *err);
 
+/* The table whose CSV has this name; the first where that is NULL. NULL: there is none. */
+hvi_table *hvi_study_table_named(const hvi_study *study, const char *name);
 /* Makes the tables of a part's kind. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err);
 /* A CSV, or one for each level of the columns that split the table. */

@@ -45,18 +45,17 @@ typedef struct hvi_scale {
   size_t measures;  /* evenly spaced */
 } hvi_scale;
 
-enum { HVI_MOST_FACTORS = 10, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
+enum { HVI_MOST_FACTORS = 10, HVI_MOST_KEYS = 12, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
 
 /* What is varied, and over what. A level is a value, or a map of several that vary together: a factor
  * has one key, its name, or those of the maps. */
 typedef struct hvi_factor {
   const char *name; /* "alpha", "environment", "method", "seed" */
   size_t levels, keys;
-  const char **key; /* [keys] and NULL */
+  const char *key[HVI_MOST_KEYS + 1]; /* [keys] and NULL */
+  bool words[HVI_MOST_KEYS];          /* [keys] whether some level is no number */
   const char *
-      *text;      /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
-  double *number; /* [keys][levels]; NaN where not given or no number */
-  bool *words;    /* [keys] whether some level is no number */
+      *text; /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
   char (*made)[24]; /* levels that were counted up */
 } hvi_factor;
 

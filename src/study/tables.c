@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "report/text.h"
 
-enum { MOST_SPLITS = 4, MOST_COLUMNS = HVI_MOST_FACTORS * 12 + 64 };
+enum { MOST_SPLITS = 4, MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
 
 static size_t columns_of(const hvi_kind_table *t) {
   size_t n = 0;
@@ -62,12 +62,16 @@ static void name_table(char name[64], const hvi_study *study, const hvi_part *p,
   if (!*name) snprintf(name, 64, "%s", study->id);
 }
 
+hvi_table *hvi_study_table_named(const hvi_study *study, const char *name) {
+  for (size_t i = 0; i < study->table_count; i++)
+    if (!name || strcmp(study->tables[i].name, name) == 0) return &study->tables[i];
+  return NULL;
+}
+
 hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name) {
   char whole[64];
   name_table(whole, study, part, name);
-  for (size_t i = 0; i < study->table_count; i++)
-    if (strcmp(study->tables[i].name, whole) == 0) return &study->tables[i];
-  return NULL;
+  return hvi_study_table_named(study, whole);
 }
 
 hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const char *name,
