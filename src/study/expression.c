@@ -499,13 +499,6 @@ static void read_word_of(evaluator *e, const char *name, arguments *a) {
   a->label = *found;
 }
 
-static double read_number(evaluator *e) {
-  const char *at = here(e);
-  const value v = expression(e);
-  if (v.kind != NUMBER || v.over != ONE) fail(e, at, NULL, "a number is needed");
-  return v.number;
-}
-
 /* Each letter is an argument: m, g a word of column method, group; x a column; n a number; o a
  * number that may be left out. */
 static void read_argument(evaluator *e, char letter, arguments *a, size_t *numbers) {
@@ -517,7 +510,10 @@ static void read_argument(evaluator *e, char letter, arguments *a, size_t *numbe
     a->x = x.index;
   } else {
     const size_t k = letter == 'o' ? 2 : (*numbers)++;
-    a->number[k] = read_number(e);
+    const char *at = here(e);
+    const value v = expression(e);
+    if (v.kind != NUMBER || v.over != ONE) fail(e, at, NULL, "a number is needed");
+    a->number[k] = v.number;
     if (k == 2 && !(a->number[2] >= 1.0)) fail(e, e->at, NULL, "a number from 1 is needed");
   }
 }

@@ -31,26 +31,28 @@ enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160, SPLITS = 4 };
 static const char *const marks[] = {"line", "thin", "dashed", "points", "cloud",
                                     "path", "band", "bars",   NULL};
 
-/* One figure that is being put together, with all the text that it points to. */
+/* A panel that is being put together, with all the text that it points to: the level it is for, and
+ * what its data span. */
+typedef struct sheet {
+  struct drawing *d;
+  hvi_panel *panel;
+  hvi_table_filter level; /* of the panel's `each`; column NULL: none */
+  const hvi_node *axis[2];
+  double low[2], high[2];
+  hvi_mark_point point;
+  char title[TEXT], labels[2][TEXT];
+  hvi_series series[MOST_SERIES];
+  char files[MOST_SERIES][TEXT];
+} sheet;
+
+/* One figure. */
 typedef struct drawing {
   hvi_study *study;
   hvi_error *err;
   size_t panel_count;
   hvi_panel panels[MOST_PANELS];
-  hvi_series series[MOST_PANELS][MOST_SERIES];
-  hvi_mark_point points[MOST_PANELS];
-  char titles[MOST_PANELS][TEXT], labels[MOST_PANELS][2][TEXT];
-  char files[MOST_PANELS][MOST_SERIES][TEXT];
+  sheet sheets[MOST_PANELS];
 } drawing;
-
-/* A panel that is being put together: the level it is for, and what its data span. */
-typedef struct sheet {
-  drawing *d;
-  size_t index;
-  hvi_table_filter level; /* of the panel's `each`; column NULL: none */
-  const hvi_node *axis[2];
-  double low[2], high[2];
-} sheet;
 
 static hvi_status wrong(const drawing *d, const hvi_node *n, const char *what, const char *word) {
   return hvi_error_input(d->err, "%s:%u: %s '%s'", d->study->origin, n->line, what, word);
@@ -133,19 +135,18 @@ static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
 /* Adds a series of the rows that match; a split table has a file for each combination. */
 static hvi_status add_series(sheet *s, const hvi_node *n, const hvi_table *t,
                              hvi_table_filter *filters, size_t count, const hvi_arm *method) {
-  drawing *d = s->d;
-  hvi_panel *p = &d->panels[s->index];
+  hvi_panel *p = s->panel;
   const char *low = hvi_field_text(n, "low", NULL), *label = hvi_field_text(n, "label", NULL);
   const char *mark = hvi_field_text(n, "mark", low ? "band" : "line");
   size_t m = 0;
   while (marks[m] && strcmp(marks[m], mark) != 0) m++;
-  if (!marks[m]) return wrong(d, n, "unknown mark", mark);
-  if (p->series_count == MOST_SERIES) return wrong(d, n, "too many series in", p->title);
-  char *file = d->files[s->index][p->series_count];
+  if (!marks[m]) return wrong(s->d, n, "unknown mark", mark);
+  if (p->series_count == MOST_SERIES) return wrong(s->d, n, "too many series in", p->title);
+  char *file = s->files[p->series_count];
   hvi_split_name(file, TEXT - 4, t, filters, count);
   strcat(file, ".csv");
   if (method && !low && !label) label = method->label;
-  hvi_series *series = &d->series[s->index][p->series_count];
+  hvi_series *series = &s->series[p->series_count];
   *series =
       (hvi_series){.label = low ? NULL : label,
                    .file = file,
@@ -197,10 +198,10 @@ static hvi_status add_node(sheet *s, const hvi_node *n) {
   return HVI_OK;
 }
 
-static hvi_axis finish_axis(const sheet *s, size_t axis) {
+static hvi_axis finish_axis(sheet *s, size_t axis) {
   const hvi_node *n = s->axis[axis];
   const double low = s->low[axis], high = s->high[axis];
-  char *label = s->d->labels[s->index][axis];
+  char *label = s->labels[axis];
   fill_in(label, n && n->kind == HVI_NODE_SCALAR ? n->text : hvi_field_text(n, "label", ""), s);
   hvi_axis a = {.label = label,
                 .log = flag_of(n, "log"),
@@ -226,9 +227,9 @@ static void add_point(sheet *s, const hvi_node *n) {
   const size_t x = hvi_table_find(t, hvi_field_text(n, "x", "")),
                y = hvi_table_find(t, hvi_field_text(n, "y", ""));
   if (x == t->columns || y == t->columns) return;
-  s->d->points[s->index] = (hvi_mark_point){hvi_field_text(n, "label", ""), hvi_table_get(t, 0, x),
-                                            hvi_table_get(t, 0, y)};
-  s->d->panels[s->index].point = &s->d->points[s->index];
+  s->point = (hvi_mark_point){hvi_field_text(n, "label", ""), hvi_table_get(t, 0, x),
+                              hvi_table_get(t, 0, y)};
+  s->panel->point = &s->point;
 }
 
 static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter level) {
@@ -237,25 +238,28 @@ static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter l
   const hvi_node *list = hvi_node_get(node, "series");
   if (!list || list->kind != HVI_NODE_LIST) return wrong(d, node, "a panel needs", "series");
   if (d->panel_count == MOST_PANELS) return wrong(d, node, "too many panels in", d->study->id);
-  sheet s = {.d = d,
-             .index = d->panel_count,
-             .level = level,
-             .axis = {hvi_node_get(node, "x"), hvi_node_get(node, "y")},
-             .low = {INFINITY, INFINITY},
-             .high = {-INFINITY, -INFINITY}};
-  hvi_panel *p = &d->panels[s.index];
-  *p = (hvi_panel){.series = d->series[s.index]};
+  hvi_panel *p = &d->panels[d->panel_count];
+  sheet *s = &d->sheets[d->panel_count];
+  s->d = d;
+  s->panel = p;
+  s->level = level;
+  *p = (hvi_panel){.series = s->series};
+  for (size_t k = 0; k < 2; k++) {
+    s->axis[k] = hvi_node_get(node, k ? "y" : "x");
+    s->low[k] = INFINITY;
+    s->high[k] = -INFINITY;
+  }
   for (const hvi_node *n = list->first; n; n = n->next) {
     const hvi_table *t = table_of(d, n);
     if (t && has_numbers(t, hvi_field_text(node, "unless", NULL))) return HVI_OK;
-    HVI_TRY(add_node(&s, n));
+    HVI_TRY(add_node(s, n));
   }
   if (!p->series_count) return HVI_OK;
-  fill_in(d->titles[s.index], hvi_field_text(node, "title", ""), &s);
-  if (*d->titles[s.index]) p->title = d->titles[s.index];
-  p->x = finish_axis(&s, 0);
-  p->y = finish_axis(&s, 1);
-  add_point(&s, hvi_node_get(node, "point"));
+  fill_in(s->title, hvi_field_text(node, "title", ""), s);
+  if (*s->title) p->title = s->title;
+  p->x = finish_axis(s, 0);
+  p->y = finish_axis(s, 1);
+  add_point(s, hvi_node_get(node, "point"));
   d->panel_count++;
   return HVI_OK;
 }

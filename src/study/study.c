@@ -180,30 +180,17 @@ static hvi_status read_records(session *s, hvi_error *err) {
 }
 
 /* A cell that an earlier run finished. */
-static hvi_status look_up(session *s, bool *found, size_t index, hvi_error *err) {
-  const hvi_cell c = hvi_cell_at(s->study, s->part, index);
-  HVI_OWN char *about = hvi_cell_describe(&c);
+static hvi_status look_up(session *s, bool *found, const hvi_cell *c, hvi_error *err) {
+  HVI_OWN char *about = hvi_cell_describe(c);
   if (!about) return hvi_error_memory(err, "a cell");
   const size_t head = strlen(about) + 1;
   for (size_t i = 0; i < s->kept_count; i++) {
     if (s->kept[i].length <= head || memcmp(s->kept[i].data, about, head) != 0) continue;
     *found = true;
-    s->done += cost_of(&c);
-    return keep(s, index, &s->kept[i], err);
+    s->done += cost_of(c);
+    return keep(s, c->index, &s->kept[i], err);
   }
   return HVI_OK;
-}
-
-static double work_cost(void *context, size_t index) {
-  const session *s = context;
-  const hvi_cell c = hvi_cell_at(s->study, s->part, index);
-  return cost_of(&c);
-}
-
-static size_t work_group(void *context, size_t index) {
-  const session *s = context;
-  const hvi_cell c = hvi_cell_at(s->study, s->part, index);
-  return s->part->kind->group(&c);
 }
 
 static void work_leave(void *context, size_t group) {
@@ -214,19 +201,22 @@ static void work_leave(void *context, size_t group) {
 /* What is timed, or uses all threads itself, runs alone. */
 static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   const hvi_kind *k = p->kind;
-  HVI_OWN bool *done = hvi_alloc(p->cells, sizeof *done);
-  if (!done) return hvi_error_memory(err, "the cells of a study");
+  HVI_OWN hvi_unit *units = hvi_alloc(p->cells, sizeof *units);
+  if (!units) return hvi_error_memory(err, "the cells of a study");
   s->part = p;
-  for (size_t i = 0; i < p->cells && s->kept_count; i++) HVI_TRY(look_up(s, &done[i], i, err));
+  for (size_t i = 0; i < p->cells; i++) {
+    const hvi_cell c = hvi_cell_at(s->study, p, i);
+    units[i] = (hvi_unit){.cost = cost_of(&c), .group = k->group ? k->group(&c) : 0};
+    if (s->kept_count) HVI_TRY(look_up(s, &units[i].taken, &c, err));
+  }
   const hvi_work work = {.count = p->cells,
+                         .units = units,
                          .context = s,
-                         .cost = work_cost,
-                         .group = k->group ? work_group : NULL,
-                         .leave = k->leave ? work_leave : NULL,
                          .run = run_cell,
-                         .accept = accept};
+                         .accept = accept,
+                         .leave = k->leave ? work_leave : NULL};
   const size_t threads = k->flags & HVI_KIND_ALONE ? 1 : s->study->settings->threads;
-  return hvi_work_on_threads(&work, done, threads, &s->study->stopped, err);
+  return hvi_work_on_threads(&work, threads, &s->study->stopped, err);
 }
 
 /* The journal is the study's own, or that of the one whose cells these are. */

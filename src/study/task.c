@@ -15,28 +15,23 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* folder/below/name if it can be read. */
-static char *try_path(const char *folder, const char *below, const char *name) {
-  hvi_text path = {0};
-  if (folder) hvi_text_add(&path, "%s%s/", folder, below);
-  hvi_text_add(&path, "%s", name);
-  if (path.failed || access(path.data, R_OK) != 0) hvi_text_free(&path);
-  return path.data ? hvi_text_take(&path) : NULL;
-}
-
 char *hvi_study_find_file(const char *name) {
-  char here[PATH_MAX] = "";
-  const char *variable = getenv("HVI_DATA");
-  char *found = try_path(NULL, "", name);
-  if (found || name[0] == '/') return found;
-  if (variable && *variable) found = try_path(variable, "", name);
-  if (!found) found = try_path("data", "", name);
+  char here[PATH_MAX] = "", built[PATH_MAX + 16] = "", installed[PATH_MAX + 16] = "";
   const ssize_t length = readlink("/proc/self/exe", here, sizeof here - 1);
   char *slash = length > 0 ? strrchr(here, '/') : NULL;
-  if (slash) *slash = '\0';
-  if (!found && slash) found = try_path(here, "/../data", name);
-  if (!found && slash) found = try_path(here, "/../share/hvi", name);
-  return found;
+  if (slash) {
+    *slash = '\0';
+    snprintf(built, sizeof built, "%s/../data", here);
+    snprintf(installed, sizeof installed, "%s/../share/hvi", here);
+  }
+  if (access(name, R_OK) == 0) return hvi_copy_text(name);
+  const char *const folders[] = {getenv("HVI_DATA"), "data", built, installed};
+  for (size_t i = 0; name[0] != '/' && i < sizeof folders / sizeof *folders; i++) {
+    char *path = folders[i] && *folders[i] ? hvi_path_join(folders[i], name, "") : NULL;
+    if (path && access(path, R_OK) == 0) return path;
+    hvi_free(path);
+  }
+  return NULL;
 }
 
 static bool is_own(const char *policy) { return strcmp(policy, "default") == 0; }

@@ -21,8 +21,9 @@ struct hvi_tuning {
 
 /* What the seeds of one rate ended in. */
 typedef struct trial {
-  double rate, mean, half;
-  size_t seeds, diverged;
+  double rate;
+  hvi_mean error;
+  size_t diverged;
 } trial;
 
 /* A part of another kind may have the plan of the whole. */
@@ -89,13 +90,10 @@ static hvi_status sum_up(trial *t, hvi_study *study, const hvi_part *p, size_t m
   const hvi_table_filter where = {.column = "environment", .word = environment};
   hvi_runs r;
   HVI_TRY(hvi_runs_find(&r, runs, (double)method, &where, 1, err));
-  const hvi_mean m = hvi_runs_mean(&r, r.outer, hvi_table_find(runs, "error"), INFINITY);
-  const bool all = m.count == r.seeds;
-  *t = (trial){.rate = p->methods[method].rate,
-               .mean = all ? m.value : INFINITY,
-               .half = all ? m.half : NAN,
-               .seeds = m.count,
-               .diverged = r.seeds - m.count};
+  t->rate = p->methods[method].rate;
+  t->error = hvi_runs_mean(&r, r.outer, hvi_table_find(runs, "error"), INFINITY);
+  t->diverged = r.seeds - t->error.count;
+  if (t->diverged) t->error.value = INFINITY, t->error.half = NAN;
   hvi_runs_free(&r);
   return HVI_OK;
 }
@@ -118,7 +116,7 @@ static void tell(hvi_text *text, const trial *trials, size_t count) {
   char number[HVI_NUMBER_SIZE];
   for (size_t k = 0; k < count; k++) {
     hvi_text_add(text, " %s%g -> %s", k ? "| " : "", trials[k].rate,
-                 hvi_number_short(number, trials[k].mean, 3));
+                 hvi_number_short(number, trials[k].error.value, 3));
     if (trials[k].diverged) hvi_text_add(text, " (%zu diverged)", trials[k].diverged);
   }
 }
@@ -126,9 +124,9 @@ static void tell(hvi_text *text, const trial *trials, size_t count) {
 static void write_trial(hvi_csv *csv, const char *const words[3], const trial *t, bool best) {
   for (size_t i = 0; i < 3; i++) hvi_csv_text(csv, words[i]);
   hvi_csv_number(csv, t->rate);
-  hvi_csv_number(csv, t->mean);
-  hvi_csv_number(csv, t->half);
-  hvi_csv_count(csv, t->seeds);
+  hvi_csv_number(csv, t->error.value);
+  hvi_csv_number(csv, t->error.half);
+  hvi_csv_count(csv, t->error.count);
   hvi_csv_count(csv, t->diverged);
   hvi_csv_count(csv, best);
   hvi_csv_end(csv);
@@ -147,7 +145,7 @@ static hvi_status compare_rates(hvi_study *study, hvi_part *p, size_t environmen
   hvi_arm_rate(&s, &key);
   for (size_t k = 0; k < count; k++) {
     HVI_TRY(sum_up(&trials[k], study, p, first + k, where, err));
-    if (trials[k].mean < trials[best].mean) best = k;
+    if (trials[k].error.value < trials[best].error.value) best = k;
   }
   if (count == 0) return HVI_OK;
   for (size_t k = 0; k < count; k++)

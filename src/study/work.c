@@ -7,12 +7,6 @@
 
 static const size_t NONE = (size_t)-1;
 
-typedef struct unit {
-  double cost;
-  size_t group;
-  bool taken; /* or done before */
-} unit;
-
 typedef struct group {
   size_t waiting; /* units that nobody has taken */
   size_t active;  /* units under way */
@@ -22,7 +16,6 @@ typedef struct group {
 typedef struct pool {
   const hvi_work *work;
   pthread_mutex_t lock;
-  unit *units;   /* [work->count] */
   group *groups; /* [group_count] */
   size_t *at;    /* [workers] the group that a worker stays with */
   size_t group_count;
@@ -44,11 +37,12 @@ static size_t take(pool *p, size_t worker) {
   const size_t g = p->stopped ? NONE : choose_group(p, worker);
   size_t best = NONE;
   for (size_t i = 0; g != NONE && i < p->work->count; i++) {
-    const unit *u = &p->units[i];
-    if (u->group == g && !u->taken && (best == NONE || u->cost > p->units[best].cost)) best = i;
+    const hvi_unit *u = &p->work->units[i];
+    if (u->group == g && !u->taken && (best == NONE || u->cost > p->work->units[best].cost))
+      best = i;
   }
   if (best == NONE) return NONE;
-  p->units[best].taken = true;
+  p->work->units[best].taken = true;
   p->groups[g].waiting--;
   p->groups[g].active++;
   p->at[worker] = g;
@@ -57,13 +51,13 @@ static size_t take(pool *p, size_t worker) {
 
 static hvi_status give_back(pool *p, size_t i, const hvi_text *bytes, hvi_error *err) {
   const hvi_work *w = p->work;
-  group *g = &p->groups[p->units[i].group];
+  group *g = &p->groups[w->units[i].group];
   hvi_status status = HVI_OK;
   if (bytes->length == 0)
     p->stopped = true;
   else
     status = w->accept(w->context, i, bytes, err);
-  if (--g->active == 0 && g->waiting == 0 && w->leave) w->leave(w->context, p->units[i].group);
+  if (--g->active == 0 && g->waiting == 0 && w->leave) w->leave(w->context, w->units[i].group);
   return status;
 }
 
@@ -83,26 +77,21 @@ static hvi_status run_next(void *context, size_t chunk, size_t worker, hvi_error
   return status;
 }
 
-hvi_status hvi_work_on_threads(const hvi_work *work, const bool *done, size_t threads,
-                               bool *stopped, hvi_error *err) {
+hvi_status hvi_work_on_threads(const hvi_work *work, size_t threads, bool *stopped,
+                               hvi_error *err) {
   pool p = {.work = work, .lock = PTHREAD_MUTEX_INITIALIZER};
+  const hvi_unit *units = work->units, *end = units + work->count;
   size_t pending = 0;
   if (threads == 0) threads = hvi_parallel_cores();
-  HVI_OWN unit *units = p.units = hvi_alloc(work->count, sizeof *units);
+  for (const hvi_unit *u = units; u < end; u++)
+    if (u->group >= p.group_count) p.group_count = u->group + 1;
   HVI_OWN size_t *at = p.at = hvi_alloc(threads, sizeof *at);
-  if (!units || !at) return hvi_error_memory(err, "the cells of a study");
-  for (size_t i = 0; i < threads; i++) at[i] = NONE;
-  for (size_t i = 0; i < work->count; i++) {
-    units[i] = (unit){.cost = work->cost ? work->cost(work->context, i) : 1.0,
-                      .group = work->group ? work->group(work->context, i) : 0,
-                      .taken = done && done[i]};
-    if (units[i].group >= p.group_count) p.group_count = units[i].group + 1;
-  }
   HVI_OWN group *groups = p.groups = hvi_alloc(p.group_count, sizeof *groups);
-  if (!groups) return hvi_error_memory(err, "the cells of a study");
-  for (size_t i = 0; i < work->count; i++) {
-    groups[units[i].group].waiting += !units[i].taken;
-    pending += !units[i].taken;
+  if (!at || !groups) return hvi_error_memory(err, "the cells of a study");
+  for (size_t i = 0; i < threads; i++) at[i] = NONE;
+  for (const hvi_unit *u = units; u < end; u++) {
+    groups[u->group].waiting += !u->taken;
+    pending += !u->taken;
   }
   const hvi_status status = hvi_parallel_run(pending, threads, run_next, &p, err);
   if (p.stopped) *stopped = true;
