@@ -257,7 +257,7 @@ static value named(evaluator *e, const char *at, const char *name) {
   return column_here(e, at, (column_at){t, (size_t)(column - t->column)});
 }
 
-static const hvi_finding *find_finding(const hvi_findings *f, const char *name) {
+static const hvi_measure *find_finding(const hvi_findings *f, const char *name) {
   for (size_t i = 0; i < f->count; i++)
     if (strcmp(f->items[i].name, name) == 0) return &f->items[i];
   return NULL;
@@ -271,13 +271,13 @@ static void add_findings(evaluator *e, const char *from, const char *name, const
   char chosen[sizeof f->items->name];
   if (!f) return;
   clip(chosen, sizeof chosen, name, strlen(name), "");
-  const hvi_finding *same = find_finding(f, chosen);
+  const hvi_measure *same = find_finding(f, chosen);
   if (same && same->value != values[0] && !(isnan(same->value) && isnan(values[0]))) {
     clip(chosen, sizeof chosen, from, (size_t)(e->at - from), "");
     same = find_finding(f, chosen);
   }
   for (size_t k = 0; !same && parts[k] && f->count < HVI_MOST_FINDINGS; k++) {
-    hvi_finding *item = &f->items[f->count++];
+    hvi_measure *item = &f->items[f->count++];
     clip(item->name, sizeof item->name, chosen, strlen(chosen), parts[k]);
     item->value = values[k];
   }
@@ -373,18 +373,16 @@ static value map(evaluator *e, enum kind kind, double (*f)(double), const value 
   return v;
 }
 
-static bool is_factor(const value *v) {
-  return v->over == ONE && v->number > 0.0 && isfinite(v->number);
-}
-
 /* A positive factor stays beside its sample. */
 static value combine(evaluator *e, double (*f)(double, double), value a, value b) {
   need_number(e, &a);
   need_number(e, &b);
-  if (b.over == SEEDS && is_factor(&a) && f == times) return b.number *= a.number, b;
-  if (a.over == SEEDS && is_factor(&b) && (f == times || f == over))
-    return a.number = f(a.number, b.number), a;
-  return zip(e, NUMBER, f, &a, &b);
+  if (f == times && a.over == ONE && b.over == SEEDS) return combine(e, f, b, a);
+  if (a.over != SEEDS || b.over != ONE || !(b.number > 0.0) || isinf(b.number) ||
+      (f != times && f != over))
+    return zip(e, NUMBER, f, &a, &b);
+  a.number = f(a.number, b.number);
+  return a;
 }
 
 static value argument(evaluator *e, const char *end) {

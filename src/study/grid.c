@@ -64,61 +64,52 @@ static hvi_status wrong_level(const hvi_node *n, const char *origin, const char 
   return hvi_error_input(err, "%s:%u: %s", origin, n->line, what);
 }
 
-/* A level that is a map: its values stand under their keys. */
-static hvi_status read_map(hvi_factor *f, size_t level, const hvi_node *map, const char *origin,
-                           hvi_error *err) {
-  for (const hvi_node *n = map->first; n; n = n->next) {
-    size_t k = 0;
-    while (k < f->keys && f->key[k] && strcmp(f->key[k], n->key) != 0) k++;
-    if (n->kind != HVI_NODE_SCALAR || k == f->keys || strchr(n->key, ' '))
-      return wrong_level(n, origin, "a level is a value, or a map of values (at most 12)", err);
-    f->key[k] = n->key;
-    set_level(f, k, level, n->text);
-  }
-  return HVI_OK;
-}
-
-static hvi_status read_list(hvi_factor *f, const hvi_node *list, const char *origin,
-                            hvi_error *err) {
-  const bool maps = list->first && list->first->kind == HVI_NODE_MAP;
-  HVI_TRY(new_factor(f, list->key, list->count, maps ? HVI_MOST_KEYS : 1, err));
+/* A level, or a list of them: values, or maps whose values stand under their keys. */
+static hvi_status read_levels(hvi_factor *f, const hvi_node *node, const char *origin,
+                              hvi_error *err) {
+  const bool list = node->kind == HVI_NODE_LIST;
+  const hvi_node *first = list ? node->first : node;
+  const bool maps = first->kind == HVI_NODE_MAP;
+  size_t level = 0;
+  HVI_TRY(new_factor(f, node->key, list ? node->count : 1, maps ? HVI_MOST_KEYS : 1, err));
   if (maps) f->key[0] = NULL;
   for (size_t k = 0; k < f->keys; k++)
     for (size_t i = 0; i < f->levels; i++) set_level(f, k, i, "");
-  size_t level = 0;
-  for (const hvi_node *n = list->first; n; n = n->next, level++) {
+  for (const hvi_node *n = first; n; n = list ? n->next : NULL, level++) {
     if (n->kind != (maps ? HVI_NODE_MAP : HVI_NODE_SCALAR))
       return wrong_level(n, origin, "the levels of a factor are all values, or all maps", err);
-    if (maps)
-      HVI_TRY(read_map(f, level, n, origin, err));
-    else
-      set_level(f, 0, level, n->text);
+    for (const hvi_node *v = maps ? n->first : n; v; v = maps ? v->next : NULL) {
+      const char *key = maps ? v->key : f->name;
+      size_t k = 0;
+      while (k < f->keys && f->key[k] && strcmp(f->key[k], key) != 0) k++;
+      if (v->kind != HVI_NODE_SCALAR || k == f->keys || strchr(key, ' '))
+        return wrong_level(v, origin, "a level is a value, or a map of values (at most 12)", err);
+      f->key[k] = key;
+      set_level(f, k, level, v->text);
+    }
   }
   while (f->keys > 1 && !f->key[f->keys - 1]) f->keys--;
   return HVI_OK;
 }
 
-/* A list of levels, one level, FIRST..LAST, or "10^-3..10^1, 21 levels". */
+/* Levels as they stand, FIRST..LAST, or "10^-3..10^1, 21 levels". */
 static hvi_status read_factor(hvi_factor *f, const hvi_node *n, const char *origin,
                               hvi_error *err) {
-  if (n->kind == HVI_NODE_LIST && n->count) return read_list(f, n, origin, err);
-  if (n->kind != HVI_NODE_SCALAR) return wrong_level(n, origin, "a factor needs levels", err);
   unsigned long long first, last;
   int low, high, used = 0;
+  if (n->kind == HVI_NODE_LIST && n->count) return read_levels(f, n, origin, err);
+  if (n->kind != HVI_NODE_SCALAR) return wrong_level(n, origin, "a factor needs levels", err);
   if (sscanf(n->text, "10^%3d..10^%3d, %8llu levels%n", &low, &high, &last, &used) == 3 && used &&
       !n->text[used]) {
     if (last < 1 || last > MOST_LEVELS || abs(low) > 99 || abs(high) > 99)
       return wrong_level(n, origin, "a range needs 1 to 100000 levels, 10^-99 to 10^99", err);
     return count_powers(f, n->key, low, high, (size_t)last, err);
   }
-  if (sscanf(n->text, "%llu..%llu%n", &first, &last, &used) == 2 && !n->text[used]) {
-    if (last < first || last - first >= MOST_LEVELS)
-      return wrong_level(n, origin, "a range needs 1 to 100000 levels", err);
-    return count_up(f, n->key, first, (size_t)(last - first) + 1, err);
-  }
-  HVI_TRY(new_factor(f, n->key, 1, 1, err));
-  set_level(f, 0, 0, n->text);
-  return HVI_OK;
+  if (sscanf(n->text, "%llu..%llu%n", &first, &last, &used) != 2 || n->text[used])
+    return read_levels(f, n, origin, err);
+  if (last < first || last - first >= MOST_LEVELS)
+    return wrong_level(n, origin, "a range needs 1 to 100000 levels", err);
+  return count_up(f, n->key, first, (size_t)(last - first) + 1, err);
 }
 
 /* The factors of the file; those under quick or full stand in the place of others of their name. */
