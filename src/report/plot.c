@@ -142,10 +142,10 @@ static void add_quoted(hvi_text *t, const char *text) {
   hvi_text_add(t, "'");
 }
 
-/* A text in which '@' stands for the quoted name. A file beside the script is "'./'.@": one whose
- * name began with '<' would be run, one with '-' or '+' is no file. */
-static void add_named(hvi_text *t, const char *text, const char *name) {
-  hvi_text_fill(t, text, add_quoted, NULL, name);
+/* A text in which '$' and '@' stand for the quoted names. A file beside the script is "'./'.$": one
+ * whose name began with '<' would be run, one with '-' or '+' is no file. */
+static void add_named(hvi_text *t, const char *text, const char *first, const char *second) {
+  hvi_text_fill(t, text, add_quoted, first, second);
 }
 
 static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
@@ -166,7 +166,7 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                "unset mxtics\nunset mytics\n"
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
-  add_named(t, "if (!exists('stem')) stem = './'.@\n", plot->name);
+  add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
   hvi_text_add(t, "do for [format in 'png svg'] {\n"
                   "  if (format eq 'png') {\n"
                   "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
@@ -178,7 +178,7 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                   "  set output stem.'.'.format\n"
                   "  set multiplot\n");
   if (!plot->title) return;
-  add_named(t, "  set label 1 @", plot->title);
+  add_named(t, "  set label 1 $", plot->title, NULL);
   hvi_text_add(t, " at screen 0.5,%.4f center noenhanced font ',13'\n",
                1 - 0.55 * l->title / l->height);
 }
@@ -201,43 +201,40 @@ static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
 static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
   char low[HVI_NUMBER_SIZE];
   const bool held = (mark == HVI_MARK_BAND || axis->floor) && axis->log && axis->low > 0;
-  add_named(t, held ? "(column(@) <= " : "(column(@))", name);
+  add_named(t, held ? "(column($) <= " : "(column($))", name, NULL);
   if (!held) return;
   hvi_number_format(low, axis->low);
   hvi_text_add(t, "%s ? %s", low, low);
-  add_named(t, " : column(@))", name);
+  add_named(t, " : column($))", name, NULL);
 }
 
 static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }
 
+/* A series, and what goes on top of it: the start of a path, the value of a bar. */
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
-  add_named(t, "    './'.@", s->file);
-  if (s->mark == HVI_MARK_BARS)
-    hvi_text_add(t, " using 0:");
-  else
-    add_named(t, p->x.thousands ? " using (column(@)/1000):" : " using (column(@)):", s->x);
+  const bool bars = s->mark == HVI_MARK_BARS;
+  add_named(t,
+            bars             ? "    './'.$ using 0:"
+            : p->x.thousands ? "    './'.$ using (column(@)/1000):"
+                             : "    './'.$ using (column(@)):",
+            s->file, s->x);
   add_column(t, s->y, &p->y, s->mark);
   if (s->mark == HVI_MARK_BAND) {
     hvi_text_add(t, ":");
     add_column(t, s->y2, &p->y, s->mark);
   }
-  if (s->mark == HVI_MARK_BARS) add_named(t, ":xtic(stringcolumn(@))", s->x);
+  if (bars) add_named(t, ":xtic(stringcolumn($))", s->x, NULL);
   hvi_text_add(t, " with %s lt %zu%s notitle", marks[s->mark].with, linetype(s),
                marks[s->mark].weight);
-}
-
-/* What goes on top of a series: the start of a path, the value of a bar. */
-static void add_decoration(hvi_text *t, const hvi_series *s) {
-  if (s->mark != HVI_MARK_PATH && s->mark != HVI_MARK_BARS) return;
-  add_named(t, ", \\\n    './'.@", s->file);
-  if (s->mark == HVI_MARK_PATH) {
-    add_named(t, " every ::0::0 using (column(@)):", s->x);
-    add_named(t, "(column(@)) with points", s->y);
-    hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
-  } else {
-    add_named(t, " using 0:(column(@)):(sprintf('%.3g', column(@))) with labels", s->y);
-    hvi_text_add(t, " offset 0,0.6 tc rgb '#222222' notitle");
-  }
+  if (bars || s->mark == HVI_MARK_PATH) add_named(t, ", \\\n    './'.$", s->file, NULL);
+  if (bars)
+    add_named(t,
+              " using 0:(column($)):(sprintf('%.3g', column($))) with labels"
+              " offset 0,0.6 tc rgb '#222222' notitle",
+              s->y, NULL);
+  if (s->mark != HVI_MARK_PATH) return;
+  add_named(t, " every ::0::0 using (column($)):(column(@)) with points", s->x, s->y);
+  hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
 }
 
 static void add_margins(hvi_text *t, const layout *l, size_t index) {
@@ -253,7 +250,7 @@ static void add_margins(hvi_text *t, const layout *l, size_t index) {
 
 static void add_point(hvi_text *t, const hvi_mark_point *point) {
   char x[HVI_NUMBER_SIZE], y[HVI_NUMBER_SIZE];
-  add_named(t, "  set label 2 @ at ", point->label ? point->label : "");
+  add_named(t, "  set label 2 $ at ", point->label ? point->label : "", NULL);
   hvi_text_add(t, "%s,%s point pt 3 ps 1.4 lc rgb '#000000' offset 0.8,0.8 front\n",
                hvi_number_format(x, point->x), hvi_number_format(y, point->y));
 }
@@ -261,7 +258,7 @@ static void add_point(hvi_text *t, const hvi_mark_point *point) {
 static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t index) {
   const hvi_panel *p = &plot->panels[index];
   add_margins(t, l, index);
-  add_named(t, "  set title @ offset 0,-0.3\n", p->title ? p->title : "");
+  add_named(t, "  set title $ offset 0,-0.3\n", p->title ? p->title : "", NULL);
   add_axis(t, "x", &p->x);
   add_axis(t, "y", &p->y);
   if (is_bars(p))
@@ -273,7 +270,6 @@ static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t
   for (size_t i = 0; i < p->series_count; i++) {
     if (i) hvi_text_add(t, ", \\\n");
     add_series(t, p, &p->series[i]);
-    add_decoration(t, &p->series[i]);
   }
   hvi_text_add(t, "\n  unset label\n");
 }
