@@ -435,13 +435,13 @@ static value reduced(const function *f, double *x, size_t n) {
 static void check_rows(evaluator *e, const char *at, const value *what, const value *which) {
   const function *f = e->rows.of;
   const bool condition = gives_truth(f);
-  const bool both = (f->reduce == COUNT || f->reduce == MEAN) && what->kind != WORD;
+  const bool any = (f->reduce == COUNT || f->reduce == MEAN) && what->kind != WORD;
   if (e->rows.table && e->rows.nested) fail_nested(e);
   if (!e->rows.table && (condition || which))
     fail(e, at, NULL, "'%s' goes over rows: name a column", f->name);
   if (which && which->kind != TRUTH)
     fail(e, at, NULL, "the second argument of '%s' is a condition", f->name);
-  if (!both && (what->kind == WORD || (what->kind == TRUTH) != condition))
+  if (!any && (what->kind == WORD || (what->kind == TRUTH) != condition))
     fail(e, at, NULL, "the first argument of '%s' is a %s", f->name,
          condition ? "condition" : "number");
   if (!e->rows.table) need_number(e, what);

@@ -112,24 +112,21 @@ static double rate_of_file(hvi_study *study, hvi_part *p, size_t method, size_t 
   return *hvi_arm_rate(&s, &key);
 }
 
-static void tell(hvi_text *text, const trial *trials, size_t count) {
+/* A row of the CSV, and a few words. */
+static void report_trial(struct hvi_tuning *o, const char *const words[3], const trial *t,
+                         bool first, bool best) {
   char number[HVI_NUMBER_SIZE];
-  for (size_t k = 0; k < count; k++) {
-    hvi_text_add(text, " %s%g -> %s", k ? "| " : "", trials[k].rate,
-                 hvi_number_short(number, trials[k].error.value, 3));
-    if (trials[k].diverged) hvi_text_add(text, " (%zu diverged)", trials[k].diverged);
-  }
-}
-
-static void write_trial(hvi_csv *csv, const char *const words[3], const trial *t, bool best) {
-  for (size_t i = 0; i < 3; i++) hvi_csv_text(csv, words[i]);
-  hvi_csv_number(csv, t->rate);
-  hvi_csv_number(csv, t->error.value);
-  hvi_csv_number(csv, t->error.half);
-  hvi_csv_count(csv, t->error.count);
-  hvi_csv_count(csv, t->diverged);
-  hvi_csv_count(csv, best);
-  hvi_csv_end(csv);
+  for (size_t i = 0; i < 3; i++) hvi_csv_text(&o->csv, words[i]);
+  hvi_csv_number(&o->csv, t->rate);
+  hvi_csv_number(&o->csv, t->error.value);
+  hvi_csv_number(&o->csv, t->error.half);
+  hvi_csv_count(&o->csv, t->error.count);
+  hvi_csv_count(&o->csv, t->diverged);
+  hvi_csv_count(&o->csv, best);
+  hvi_csv_end(&o->csv);
+  hvi_text_add(&o->text, " %s%g -> %s", first ? "" : "| ", t->rate,
+               hvi_number_short(number, t->error.value, 3));
+  if (t->diverged) hvi_text_add(&o->text, " (%zu diverged)", t->diverged);
 }
 
 /* A method of the file in an environment: its rates are the methods from `first` on. */
@@ -148,10 +145,9 @@ static hvi_status compare_rates(hvi_study *study, hvi_part *p, size_t environmen
     if (trials[k].error.value < trials[best].error.value) best = k;
   }
   if (count == 0) return HVI_OK;
-  for (size_t k = 0; k < count; k++)
-    write_trial(&o->csv, (const char *const[]){where, arm->label, key}, &trials[k], k == best);
   hvi_text_add(&o->text, "%s, %s:", where, arm->label);
-  tell(&o->text, trials, count);
+  for (size_t k = 0; k < count; k++)
+    report_trial(o, (const char *const[]){where, arm->label, key}, &trials[k], k == 0, k == best);
   hvi_text_add(&o->text, "\n  best: %s %g%s; in the file: %g\n", key, trials[best].rate,
                best == 0 || best + 1 == count ? ", at an end of the grid" : "",
                rate_of_file(study, p, first, environment));
