@@ -9,7 +9,6 @@
 
 #include <hvi/tensors.h>
 
-HVI_RELEASE(hvi_policy)
 HVI_RELEASE(hvi_tensors)
 
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {

@@ -145,13 +145,10 @@ hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_erro
   const bool good = root && print_checksum(digits, root) &&
                     json_object_set_new(root, "checksum", json_string(digits)) == 0;
   char *dump = good ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
-  char *text = dump ? hvi_join_texts(dump, "\n") : NULL;
+  HVI_OWN char *text = dump ? hvi_join_texts(dump, "\n") : NULL;
   json_decref(root);
   free(dump);
-  const hvi_status status =
-      text ? hvi_file_write_text(path, text, err) : hvi_error_memory(err, path);
-  hvi_free(text);
-  return status;
+  return text ? hvi_file_write_text(path, text, err) : hvi_error_memory(err, path);
 }
 
 static bool take_claim(hvi_claims *claims, json_t *item) {
@@ -200,12 +197,11 @@ static bool take_all(hvi_claims *claims, json_t *root) {
 
 hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err) {
   *claims = (hvi_claims){0};
-  char *text = NULL;
-  hvi_status status = hvi_file_read_text(&text, path, MAX_BYTES, err);
-  if (status != HVI_OK) return status;
+  HVI_OWN char *text = NULL;
+  HVI_TRY(hvi_file_read_text(&text, path, MAX_BYTES, err));
+  hvi_status status = HVI_OK;
   json_error_t where;
   json_t *root = json_loads(text, 0, &where);
-  hvi_free(text);
   if (!root)
     status = hvi_error_input(err, "'%s' line %d: %s", path, where.line, where.text);
   else if (!checksum_fits(claims, root))

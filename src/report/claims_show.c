@@ -48,17 +48,13 @@ static size_t line_bytes(const char *s, size_t width) {
   return i;
 }
 
-/* Adds one line of *s, padded to width, and moves *s past it. */
-static void add_cell(hvi_text *t, const char **s, size_t width, bool pad) {
-  size_t bytes = line_bytes(*s, width);
-  size_t before = t->length;
+/* Adds one line of *s, padded to width and a gap unless that is 0, and moves *s past it. */
+static void add_cell(hvi_text *t, const char **s, size_t width, size_t gap) {
+  const size_t bytes = line_bytes(*s, width), before = t->length;
   hvi_text_add(t, "%.*s", (int)bytes, *s);
-  if (pad && !t->failed) {
-    size_t shown = hvi_text_width(t->data ? t->data + before : "");
-    if (shown < width) hvi_text_pad(t, ' ', width - shown);
-  }
+  if (gap && !t->failed) hvi_text_pad(t, ' ', width + gap - hvi_text_width(t->data + before));
   *s += bytes;
-  while (**s == ' ') (*s)++;
+  *s += strspn(*s, " ");
 }
 
 static char *measures_text(const hvi_claim *c) {
@@ -72,16 +68,13 @@ static char *measures_text(const hvi_claim *c) {
 
 static void add_row(hvi_text *t, const char *verdict, const char *claim, const char *measured,
                     size_t width) {
-  size_t claim_width = (width - VERDICT - 3 * GAP) / 2;
-  size_t measured_width = width - VERDICT - 3 * GAP - claim_width;
+  const size_t rest = width - VERDICT - 3 * GAP;
   do {
-    size_t start = t->length;
+    const size_t start = t->length;
     hvi_text_pad(t, ' ', GAP);
-    add_cell(t, &verdict, VERDICT, true);
-    hvi_text_pad(t, ' ', GAP);
-    add_cell(t, &claim, claim_width, true);
-    hvi_text_pad(t, ' ', GAP);
-    add_cell(t, &measured, measured_width, false);
+    add_cell(t, &verdict, VERDICT, GAP);
+    add_cell(t, &claim, rest / 2, GAP);
+    add_cell(t, &measured, rest - rest / 2, 0);
     while (!t->failed && t->length > start && t->data[t->length - 1] == ' ')
       t->data[--t->length] = '\0';
     hvi_text_add(t, "\n");
@@ -91,7 +84,7 @@ static void add_row(hvi_text *t, const char *verdict, const char *claim, const c
 static void add_note(hvi_text *t, const char *note, size_t width) {
   while (*note) {
     hvi_text_pad(t, ' ', VERDICT + 2 * GAP);
-    add_cell(t, &note, width - VERDICT - 2 * GAP, false);
+    add_cell(t, &note, width - VERDICT - 2 * GAP, 0);
     hvi_text_add(t, "\n");
   }
 }
@@ -102,11 +95,10 @@ static void add_experiment(hvi_text *t, const hvi_claims *claims, size_t width) 
   if (!claims->count) hvi_text_add(t, "  no claims to judge; the figures are in its folder\n");
   for (size_t i = 0; i < claims->count; i++) {
     const hvi_claim *c = claims->items[i];
-    char *measured = measures_text(c);
+    HVI_OWN char *measured = measures_text(c);
     if (!measured) t->failed = true;
     add_row(t, verdict_of(c), c->text, measured ? measured : "", width);
     if (c->judgement != HVI_HOLDS) add_note(t, c->note, width);
-    hvi_free(measured);
   }
   hvi_text_add(t, "\n");
 }
@@ -164,11 +156,7 @@ static void add_escaped(hvi_text *t, const char *s) {
  * they are steps of a path below the page: what would lead elsewhere comes out as one that leads
  * nowhere. */
 static void add_filled(hvi_text *t, const char *text, const char *first, const char *second) {
-  for (; *text; text++)
-    if (*text == '$' || *text == '@')
-      add_escaped(t, *text == '$' ? first : second);
-    else
-      hvi_text_pad(t, *text, 1);
+  hvi_text_fill(t, text, add_escaped, first, second);
 }
 
 static void add_claim(hvi_text *t, const hvi_claim *c) {
@@ -188,11 +176,9 @@ static void add_claim(hvi_text *t, const hvi_claim *c) {
 }
 
 static bool exists(const char *folder, const char *id, const char *name, const char *ending) {
-  hvi_text path = {0};
+  HVI_OWN_BY(hvi_text_free) hvi_text path = {0};
   hvi_text_add(&path, "%s/%s/%s%s", folder, id, name, ending);
-  bool there = !path.failed && access(path.data, R_OK) == 0;
-  hvi_text_free(&path);
-  return there;
+  return !path.failed && access(path.data, R_OK) == 0;
 }
 
 /* A picture that could not be drawn is named all the same: its script is there. */
@@ -225,7 +211,7 @@ static void add_section(hvi_text *t, const hvi_claims *c, const char *folder) {
 
 hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *folder,
                            hvi_error *err) {
-  hvi_text t = {0};
+  HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   hvi_text_add(&t, "%s<h1>Hidden variational inequalities, reproduced</h1>\n<p class=\"lead\">",
                head);
   add_summary(&t, list, count);
@@ -234,9 +220,6 @@ hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *fol
   hvi_text_add(&t, "</nav>\n");
   for (size_t i = 0; i < count; i++) add_section(&t, &list[i], folder);
   hvi_text_add(&t, "</body>\n</html>\n");
-  char *path = hvi_path_join(folder, "index.html", "");
-  hvi_status status = path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, "index.html");
-  hvi_free(path);
-  hvi_text_free(&t);
-  return status;
+  HVI_OWN char *path = hvi_path_join(folder, "index.html", "");
+  return path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, "index.html");
 }

@@ -5,9 +5,9 @@
 
 hvi_status hvi_csv_open(hvi_csv *csv, const char *path, const char *header, hvi_error *err) {
   *csv = (hvi_csv){0};
-  hvi_status status = hvi_file_create(&csv->file, path, err);
-  if (status == HVI_OK) fprintf(csv->file.stream, "%s\n", header);
-  return status;
+  HVI_TRY(hvi_file_create(&csv->file, path, err));
+  fprintf(csv->file.stream, "%s\n", header);
+  return HVI_OK;
 }
 
 static void begin_cell(hvi_csv *csv) {

@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How a script begins. */
+/* How a script begins; how every panel is framed. */
 #define SCRIPT_START "# Redraw with: gnuplot "
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
@@ -142,19 +142,10 @@ static void add_quoted(hvi_text *t, const char *text) {
   hvi_text_add(t, "'");
 }
 
-/* A text in which '@' stands for the quoted name. A file beside the script is "'./'.@": one whose
- * name began with '<' would be run, one with '-' or '+' is no file. */
-static void add_named(hvi_text *t, const char *text, const char *name) {
-  for (; *text; text++)
-    if (*text == '@')
-      add_quoted(t, name);
-    else
-      hvi_text_pad(t, *text, 1);
-}
-
-static void add_number(hvi_text *t, double x) {
-  char text[HVI_NUMBER_SIZE];
-  hvi_text_add(t, "%s", hvi_number_format(text, x));
+/* A text in which '$' and '@' stand for the quoted names. A file beside the script is "'./'.$": one
+ * whose name began with '<' would be run, one with '-' or '+' is no file. */
+static void add_named(hvi_text *t, const char *text, const char *first, const char *second) {
+  hvi_text_fill(t, text, add_quoted, first, second);
 }
 
 static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
@@ -175,7 +166,7 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                "unset mxtics\nunset mytics\n"
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
-  add_named(t, "if (!exists('stem')) stem = './'.@\n", plot->name);
+  add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
   hvi_text_add(t, "do for [format in 'png svg'] {\n"
                   "  if (format eq 'png') {\n"
                   "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
@@ -187,71 +178,63 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                   "  set output stem.'.'.format\n"
                   "  set multiplot\n");
   if (!plot->title) return;
-  add_named(t, "  set label 1 @", plot->title);
+  add_named(t, "  set label 1 $", plot->title, NULL);
   hvi_text_add(t, " at screen 0.5,%.4f center noenhanced font ',13'\n",
                1 - 0.55 * l->title / l->height);
 }
 
 static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
+  char low[HVI_NUMBER_SIZE] = "*", high[HVI_NUMBER_SIZE] = "*";
+  if (axis->low != 0 || axis->high != 0) {
+    hvi_number_format(low, axis->low);
+    hvi_number_format(high, axis->high);
+  }
   hvi_text_add(t, "  set %slabel ", name);
   add_quoted(t, axis->label ? axis->label : "");
   hvi_text_add(t, "\n  %s logscale %s\n", axis->log ? "set" : "unset", name);
   hvi_text_add(t, "  set format %s '%s'\n", name, axis->log ? "10^{%T}" : "%h");
-  if (axis->low == 0 && axis->high == 0) {
-    hvi_text_add(t, "  set %srange [*:*]\n", name);
-    return;
-  }
-  hvi_text_add(t, "  set %srange [", name);
-  add_number(t, axis->low);
-  hvi_text_add(t, ":");
-  add_number(t, axis->high);
-  hvi_text_add(t, "]\n");
+  hvi_text_add(t, "  set %srange [%s:%s]\n", name, low, high);
 }
 
 /* A column. The edge of a band that leaves a logarithmic axis below runs along its end, as does a
  * line where the axis says so; without that, gnuplot would drop the area. */
 static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
-  if ((mark != HVI_MARK_BAND && !axis->floor) || !axis->log || axis->low <= 0) {
-    add_named(t, "(column(@))", name);
-    return;
-  }
-  add_named(t, "(column(@) <= ", name);
-  add_number(t, axis->low);
-  hvi_text_add(t, " ? ");
-  add_number(t, axis->low);
-  add_named(t, " : column(@))", name);
+  char low[HVI_NUMBER_SIZE];
+  const bool held = (mark == HVI_MARK_BAND || axis->floor) && axis->log && axis->low > 0;
+  add_named(t, held ? "(column($) <= " : "(column($))", name, NULL);
+  if (!held) return;
+  hvi_number_format(low, axis->low);
+  hvi_text_add(t, "%s ? %s", low, low);
+  add_named(t, " : column($))", name, NULL);
 }
 
 static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }
 
+/* A series, and what goes on top of it: the start of a path, the value of a bar. */
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
-  add_named(t, "    './'.@", s->file);
-  if (s->mark == HVI_MARK_BARS)
-    hvi_text_add(t, " using 0:");
-  else
-    add_named(t, p->x.thousands ? " using (column(@)/1000):" : " using (column(@)):", s->x);
+  const bool bars = s->mark == HVI_MARK_BARS;
+  add_named(t,
+            bars             ? "    './'.$ using 0:"
+            : p->x.thousands ? "    './'.$ using (column(@)/1000):"
+                             : "    './'.$ using (column(@)):",
+            s->file, s->x);
   add_column(t, s->y, &p->y, s->mark);
   if (s->mark == HVI_MARK_BAND) {
     hvi_text_add(t, ":");
     add_column(t, s->y2, &p->y, s->mark);
   }
-  if (s->mark == HVI_MARK_BARS) add_named(t, ":xtic(stringcolumn(@))", s->x);
+  if (bars) add_named(t, ":xtic(stringcolumn($))", s->x, NULL);
   hvi_text_add(t, " with %s lt %zu%s notitle", marks[s->mark].with, linetype(s),
                marks[s->mark].weight);
-}
-
-/* What goes on top of a series: the start of a path, the value of a bar. */
-static void add_decoration(hvi_text *t, const hvi_series *s) {
-  if (s->mark != HVI_MARK_PATH && s->mark != HVI_MARK_BARS) return;
-  add_named(t, ", \\\n    './'.@", s->file);
-  if (s->mark == HVI_MARK_PATH) {
-    add_named(t, " every ::0::0 using (column(@)):", s->x);
-    add_named(t, "(column(@)) with points", s->y);
-    hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
-  } else {
-    add_named(t, " using 0:(column(@)):(sprintf('%.3g', column(@))) with labels", s->y);
-    hvi_text_add(t, " offset 0,0.6 tc rgb '#222222' notitle");
-  }
+  if (bars || s->mark == HVI_MARK_PATH) add_named(t, ", \\\n    './'.$", s->file, NULL);
+  if (bars)
+    add_named(t,
+              " using 0:(column($)):(sprintf('%.3g', column($))) with labels"
+              " offset 0,0.6 tc rgb '#222222' notitle",
+              s->y, NULL);
+  if (s->mark != HVI_MARK_PATH) return;
+  add_named(t, " every ::0::0 using (column($)):(column(@)) with points", s->x, s->y);
+  hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
 }
 
 static void add_margins(hvi_text *t, const layout *l, size_t index) {
@@ -266,17 +249,16 @@ static void add_margins(hvi_text *t, const layout *l, size_t index) {
 }
 
 static void add_point(hvi_text *t, const hvi_mark_point *point) {
-  add_named(t, "  set label 2 @ at ", point->label ? point->label : "");
-  add_number(t, point->x);
-  hvi_text_add(t, ",");
-  add_number(t, point->y);
-  hvi_text_add(t, " point pt 3 ps 1.4 lc rgb '#000000' offset 0.8,0.8 front\n");
+  char x[HVI_NUMBER_SIZE], y[HVI_NUMBER_SIZE];
+  add_named(t, "  set label 2 $ at ", point->label ? point->label : "", NULL);
+  hvi_text_add(t, "%s,%s point pt 3 ps 1.4 lc rgb '#000000' offset 0.8,0.8 front\n",
+               hvi_number_format(x, point->x), hvi_number_format(y, point->y));
 }
 
 static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t index) {
   const hvi_panel *p = &plot->panels[index];
   add_margins(t, l, index);
-  add_named(t, "  set title @ offset 0,-0.3\n", p->title ? p->title : "");
+  add_named(t, "  set title $ offset 0,-0.3\n", p->title ? p->title : "", NULL);
   add_axis(t, "x", &p->x);
   add_axis(t, "y", &p->y);
   if (is_bars(p))
@@ -288,7 +270,6 @@ static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t
   for (size_t i = 0; i < p->series_count; i++) {
     if (i) hvi_text_add(t, ", \\\n");
     add_series(t, p, &p->series[i]);
-    add_decoration(t, &p->series[i]);
   }
   hvi_text_add(t, "\n  unset label\n");
 }
@@ -332,36 +313,31 @@ hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
 static hvi_status check_owner(const char *folder, const char *name, hvi_error *err) {
   static const char *const endings[] = {".gp", ".png", ".svg"};
   char line[sizeof SCRIPT_START] = "";
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < sizeof endings / sizeof *endings && !status; i++) {
-    char *path = hvi_path_join(folder, name, endings[i]);
-    FILE *file = path ? fopen(path, "r") : NULL;
-    if (!path) status = hvi_error_memory(err, "a path");
-    if (i == 0 && file && !fgets(line, sizeof line, file)) line[0] = '\0';
-    if (file && strcmp(line, SCRIPT_START) != 0) {
-      status = hvi_error_set(err, HVI_ERROR_IO,
-                             "'%s' is there and hvi did not make it: it is not replaced", path);
-    }
-    if (file) fclose(file);
-    hvi_free(path);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    HVI_OWN char *path = hvi_path_join(folder, name, endings[i]);
+    if (!path) return hvi_error_memory(err, "a path");
+    FILE *file = fopen(path, "r");
+    if (!file) continue;
+    if (i == 0 && !fgets(line, sizeof line, file)) line[0] = '\0';
+    fclose(file);
+    if (strcmp(line, SCRIPT_START) != 0)
+      return hvi_error_set(err, HVI_ERROR_IO,
+                           "'%s' is there and hvi did not make it: it is not replaced", path);
   }
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err) {
   if (!plot->panel_count) return hvi_error_argument(err, "a figure without panels");
-  layout l = lay_out(plot);
-  hvi_text t = {0};
+  const layout l = lay_out(plot);
+  HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   add_preamble(&t, plot, &l);
   for (size_t i = 0; i < plot->panel_count; i++) add_panel(&t, plot, &l, i);
   add_legend(&t, plot, &l);
   hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
-  char *path = hvi_path_join(folder, plot->name, ".gp");
-  hvi_status status = check_owner(folder, plot->name, err);
-  if (!status) status = path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
-  hvi_free(path);
-  hvi_text_free(&t);
-  return status;
+  HVI_OWN char *path = hvi_path_join(folder, plot->name, ".gp");
+  HVI_TRY(check_owner(folder, plot->name, err));
+  return path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
 }
 
 enum { NOT_FOUND = 127, NO_FOLDER = 126, STEM_SIZE = 48 };
@@ -407,15 +383,12 @@ static hvi_status start(pid_t *child, int *input, const char *folder, char *scri
   if (pipe(ends) != 0) return hvi_error_system(err, "open a pipe to", "gnuplot");
   fcntl(ends[0], F_SETFD, FD_CLOEXEC);
   fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+  *input = ends[0];
   *child = fork();
   if (*child == 0) become_gnuplot(folder, script, assign, ends[1]);
-  hvi_status status = HVI_OK;
-  if (*child < 0) {
-    status = hvi_error_system(err, "start", "gnuplot");
-    close(ends[0]);
-  }
+  const hvi_status status = *child < 0 ? hvi_error_system(err, "start", "gnuplot") : HVI_OK;
+  if (status) close(ends[0]);
   close(ends[1]);
-  *input = ends[0];
   return status;
 }
 
@@ -433,8 +406,7 @@ static hvi_status run(const char *folder, char *script, const char *stem, char n
   pid_t child = 0;
   int input = -1;
   snprintf(assign, sizeof assign, "stem='./%s'", stem);
-  hvi_status status = start(&child, &input, folder, script, assign, err);
-  if (status != HVI_OK) return status;
+  HVI_TRY(start(&child, &input, folder, script, assign, err));
   read_complaint(input, complaint, sizeof complaint);
   close(input);
   const int code = wait_for(child);
@@ -442,11 +414,10 @@ static hvi_status run(const char *folder, char *script, const char *stem, char n
     snprintf(note, HVI_PLOT_NOTE,
              "%s/%s is written but not drawn: gnuplot is not installed (Debian: gnuplot-nox)",
              folder, script + 2);
-  else if (code != 0)
-    status = hvi_error_set(err, HVI_ERROR_IO,
-                           "%s/%s is written but not drawn: gnuplot ended with status %d%s%s",
-                           folder, script + 2, code, *complaint ? ": " : "", complaint);
-  return status;
+  if (code == 0 || code == NOT_FOUND) return HVI_OK;
+  return hvi_error_set(err, HVI_ERROR_IO,
+                       "%s/%s is written but not drawn: gnuplot ended with status %d%s%s", folder,
+                       script + 2, code, *complaint ? ": " : "", complaint);
 }
 
 /* A picture's last bytes, blanks apart, say that it is whole. */
@@ -464,45 +435,40 @@ static bool is_whole(FILE *file, const char *ending) {
 /* Puts a picture that is whole in its place, with the mode of the one that it replaces. */
 static hvi_status settle(const char *from, const char *to, const char *ending, hvi_error *err) {
   struct stat old;
-  hvi_status status = HVI_OK;
   FILE *file = fopen(from, "r");
-  if (!file || !is_whole(file, ending)) {
-    status =
-        hvi_error_set(err, HVI_ERROR_IO, "cannot write '%s': the picture is %s; is the disk full?",
-                      to, file ? "cut short" : "missing");
-  }
-  if (status == HVI_OK) status = hvi_file_sync(fileno(file), to, err);
+  hvi_status status = file && is_whole(file, ending)
+                          ? hvi_file_sync(fileno(file), to, err)
+                          : hvi_error_set(err, HVI_ERROR_IO,
+                                          "cannot write '%s': the picture is %s; is the disk full?",
+                                          to, file ? "cut short" : "missing");
   if (file) fclose(file);
-  if (status == HVI_OK && stat(to, &old) == 0) chmod(from, old.st_mode & 07777);
-  if (status == HVI_OK && rename(from, to) != 0) status = hvi_error_system(err, "create", to);
-  return status == HVI_OK ? hvi_folder_sync(to, err) : status;
+  if (status) return status;
+  if (stat(to, &old) == 0) chmod(from, old.st_mode & 07777);
+  return rename(from, to) == 0 ? hvi_folder_sync(to, err) : hvi_error_system(err, "create", to);
 }
 
 hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
                          hvi_error *err) {
+  static const char *const endings[] = {".png", ".svg"};
   char stem[STEM_SIZE];
-  hvi_text script = {0};
+  HVI_OWN_BY(hvi_text_free) hvi_text script = {0};
   note[0] = '\0';
   snprintf(stem, sizeof stem, ".hvi-drawing-%lx", (unsigned long)getpid());
   hvi_text_add(&script, "./%s.gp", name);
   hvi_status status =
       script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
-  hvi_text_free(&script);
-  static const char *const endings[] = {".png", ".svg"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings && !*note; i++) {
-    char *from = hvi_path_join(folder, stem, endings[i]),
-         *to = hvi_path_join(folder, name, endings[i]);
-    if (status == HVI_OK)
+    HVI_OWN char *from = hvi_path_join(folder, stem, endings[i]);
+    HVI_OWN char *to = hvi_path_join(folder, name, endings[i]);
+    if (!status)
       status = from && to ? settle(from, to, endings[i], err) : hvi_error_memory(err, "a path");
-    if (status != HVI_OK && from) unlink(from);
-    hvi_free(from);
-    hvi_free(to);
+    if (status && from) unlink(from);
   }
   return status;
 }
 
 hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err) {
-  const hvi_status status = hvi_plot_write(folder, plot, err);
-  return status ? status : hvi_plot_draw(folder, plot->name, note, err);
+  HVI_TRY(hvi_plot_write(folder, plot, err));
+  return hvi_plot_draw(folder, plot->name, note, err);
 }

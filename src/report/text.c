@@ -33,11 +33,27 @@ void hvi_text_add(hvi_text *t, const char *format, ...) {
   va_end(again);
 }
 
+void hvi_text_bytes(hvi_text *t, const void *bytes, size_t size) {
+  if (!size || !reserve(t, size)) return;
+  memcpy(t->data + t->length, bytes, size);
+  t->length += size;
+}
+
 void hvi_text_pad(hvi_text *t, char c, size_t count) {
   if (!reserve(t, count)) return;
   memset(t->data + t->length, c, count);
   t->length += count;
   t->data[t->length] = '\0';
+}
+
+void hvi_text_fill(hvi_text *t, const char *text, void (*put)(hvi_text *t, const char *text),
+                   const char *first, const char *second) {
+  for (size_t plain; *text; text += *text != '\0') {
+    plain = strcspn(text, "$@");
+    hvi_text_add(t, "%.*s", (int)plain, text);
+    text += plain;
+    if (*text) put(t, *text == '$' ? first : second);
+  }
 }
 
 void hvi_text_settings(hvi_text *t, const hvi_setting_table *table, const void *settings,

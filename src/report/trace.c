@@ -29,15 +29,11 @@ hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_s
   if (s->extra > MOST_EXTRA)
     return hvi_error_argument(err, "a trace takes at most %d columns of the caller's",
                               (int)MOST_EXTRA);
-  hvi_trace *t = hvi_alloc(1, sizeof *t);
-  char *header = t ? header_text(s) : NULL;
-  hvi_status status =
-      header ? hvi_csv_open(&t->csv, path, header, err) : hvi_error_memory(err, "a trace");
-  hvi_free(header);
-  if (status != HVI_OK) {
-    hvi_free(t);
-    return status;
-  }
+  HVI_OWN char *header = header_text(s);
+  hvi_trace *t = header ? hvi_alloc(1, sizeof *t) : NULL;
+  if (!t) return hvi_error_memory(err, "a trace");
+  const hvi_status status = hvi_csv_open(&t->csv, path, header, err);
+  if (status) return hvi_free(t), status;
   t->settings = *s;
   if (t->settings.every == 0) t->settings.every = 1;
   *trace = t;

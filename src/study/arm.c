@@ -4,6 +4,8 @@
 #include "base/suggest.h"
 #include "study/fields.h"
 
+#include <ctype.h>
+
 #define AT(member) .offset = offsetof(hvi_arm, member)
 /* clang-format off */
 static const hvi_setting rows[] = {
@@ -21,6 +23,21 @@ static const hvi_setting rows[] = {
 static const hvi_setting_table table = {"method", sizeof(hvi_arm), rows};
 
 const hvi_setting_table *hvi_arm_table(void) { return &table; }
+
+void hvi_slug(char *slug, size_t size, const char *text) {
+  size_t n = 0;
+  for (; *text && n + 1 < size; text++) {
+    const unsigned char ch = (unsigned char)*text;
+    if (ch < 128 && isalnum(ch))
+      slug[n++] = (char)tolower(ch);
+    else if (ch == '.' && n)
+      slug[n++] = 'p';
+    else if (n && slug[n - 1] != '-')
+      slug[n++] = '-';
+  }
+  while (n && slug[n - 1] == '-') n--;
+  slug[n] = '\0';
+}
 
 static hvi_status apply_method(hvi_arm *c, const hvi_node *node, const hvi_rule *const *rules,
                                const char *origin, hvi_error *err) {
@@ -46,14 +63,12 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
       {.table = hvi_value_table(), .settings = &c->value, .only = "double_sampling lambda returns"},
       {0}};
   const hvi_node *name = map->kind == HVI_NODE_MAP ? hvi_node_get(map, "method") : NULL;
-  hvi_status status = HVI_OK;
   c->settings = hvi_settings_defaults();
   c->settings.stall_window = 0; /* curves run to the end, standing still or not */
   c->value = hvi_value_defaults();
   /* first what the method says, then what the file says */
-  if (name && name->kind == HVI_NODE_SCALAR) status = apply_method(c, name, rules, origin, err);
-  if (!status) status = hvi_field_map(parts, "at", map, origin, err);
-  if (status) return status;
+  if (name && name->kind == HVI_NODE_SCALAR) HVI_TRY(apply_method(c, name, rules, origin, err));
+  HVI_TRY(hvi_field_map(parts, "at", map, origin, err));
   hvi_slug(c->slug, sizeof c->slug, c->label);
   c->eta_given = hvi_node_get(map, "eta") != NULL;
   c->at = hvi_node_get(map, "at");
@@ -64,8 +79,7 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
 
 double *hvi_arm_rate(hvi_settings *s, const char **key) {
   const char *name = s->baseline ? "" : s->optimizer->name;
-  const bool step = strcmp(name, "gd") == 0 || strcmp(name, "momentum") == 0 ||
-                    strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0;
+  const bool step = hvi_words_have("gd momentum adam adamw", name);
   const bool damped = strcmp(name, "lm") == 0;
   *key = step ? "inner_lr" : damped ? "damping" : "eta";
   return step ? &s->inner.lr : damped ? &s->inner.damping : &s->eta;

@@ -4,8 +4,8 @@
  *   or, and, not, one of < <= > >= == !=, + -, * /, then { +- } operand [ "^" operand ]
  *   operand = number | word | name | table "." name | function "(" ... ")" | "(" expression ")"
  *
- * What goes over rows is read once without looking at any (`probe`), which finds errors and the
- * table, and then once a row. After an error nothing is accepted any more, so that every loop ends.
+ * A value is one item, or many: a column is one item a row, a sample one a seed, and operators and
+ * functions go over the items. An error jumps out of it all; what was allocated is the evaluator's.
  */
 #include "study/expression.h"
 
@@ -15,35 +15,37 @@
 #include "study/runs.h"
 
 #include <ctype.h>
+#include <setjmp.h>
 #include <stdarg.h>
 
 enum { DEEPEST = 64, LONGEST = 64 /* of names and words, with the end */ };
 
-typedef enum kind { NUMBER, SAMPLE, TRUTH, WORD } kind;
+enum kind { NUMBER, TRUTH, WORD };
+enum extent { ONE, ROWS, SEEDS };
 
 typedef struct value {
-  kind kind;
-  double number; /* of a sample: the factor before it */
-  hvi_truth truth;
-  size_t count; /* of a sample */
-  double *sample;
+  enum kind kind;
+  enum extent over;
+  double number;      /* of one: its number, or its hvi_truth; of seeds: the factor before them */
+  size_t count;       /* of items */
+  double *many;       /* [count] numbers, truths, or indices of words */
   double noise;       /* in a sample */
   const char *label;  /* the method that a sample is of; NULL: it was computed */
   const char *chosen; /* the method, by lowest or best */
-  char word[LONGEST];
-  const char *const *words; /* that a column may have; NULL: written in the text */
+  char word[LONGEST]; /* of one */
+  const char *const *words; /* of many: what the column may have */
   const char *from, *to;    /* its text */
 } value;
 
-/* Memory of samples, which lives until the end. */
+/* Memory of values, which lives until the end. */
 typedef struct block {
   struct block *next;
   double x[];
 } block;
 
-/* Whether columns may be named, and of which table they are. */
+/* The function that goes over rows, if we are inside of one, and of which table they are. */
 typedef struct row_scope {
-  bool inside;
+  const struct function *of;
   const hvi_table *table; /* NULL: none was named yet */
   const char *nested;     /* what would go over rows, or make a sample, in every row */
 } row_scope;
@@ -55,9 +57,10 @@ typedef struct evaluator {
   const char *where, *first; /* first: the column of the first finding */
   hvi_error *err;
   hvi_status status;
+  jmp_buf failed;
   block *blocks;
-  size_t depth, row;
-  bool probe;
+  hvi_runs runs[3]; /* of the methods that a function is given */
+  size_t depth;
   row_scope rows;
 } evaluator;
 
@@ -76,26 +79,14 @@ typedef struct arguments {
 } arguments;
 
 /* What is made of the numbers of rows or seeds, and of the curve of a seed. */
-typedef enum reduction {
-  MAX,
-  MIN,
-  MEAN,
-  MEDIAN,
-  SUM,
-  COUNT,
-  FIRST,
-  LAST,
-  EVERY,
-  ANY,
-  HALF
-} reduction;
-typedef enum curve { END, AT, SLOPE, R2, TYPICAL, RISE, FINISH } curve;
+enum reduction { MAX, MIN, MEAN, SUM, COUNT, FIRST, LAST, HALF, MEDIAN, EVERY, ANY };
+enum curve { END, AT, SLOPE, R2, TYPICAL, RISE, FINISH };
 
 typedef struct function {
   const char *name;
   value (*call)(evaluator *e, const struct function *f, const char *at);
-  reduction reduce;
-  curve curve;
+  enum reduction reduce;
+  enum curve curve;
   const char *letters; /* of curves, after the column: see read_arguments */
   double (*map)(double x);
   double (*of_two)(double x, double y);
@@ -103,9 +94,8 @@ typedef struct function {
 
 static value expression(evaluator *e);
 
-static value number(double x) { return (value){.kind = NUMBER, .number = x}; }
-static value truth(hvi_truth t) { return (value){.kind = TRUTH, .truth = t}; }
-static hvi_truth truth_of(bool holds) { return holds ? HVI_TRUE : HVI_FALSE; }
+static value number(double x) { return (value){.kind = NUMBER, .number = x, .count = 1}; }
+static value truth(double t) { return (value){.kind = TRUTH, .number = t, .count = 1}; }
 
 /* text[length] in at most size bytes, then `end`; in one line, and with no half of a letter. */
 static void clip(char *out, size_t size, const char *text, size_t length, const char *end) {
@@ -117,10 +107,9 @@ static void clip(char *out, size_t size, const char *text, size_t length, const 
 }
 
 /* `meant` is the nearest known name, or NULL. */
-__attribute__((format(printf, 4, 5))) static value
+__attribute__((format(printf, 4, 5))) _Noreturn static void
 fail(evaluator *e, const char *at, const char *meant, const char *format, ...) {
   enum { BEFORE = 24, SHOWN = 64 };
-  if (e->status) return number(NAN);
   char what[200], place[SHOWN + 4];
   va_list list;
   va_start(list, format);
@@ -134,7 +123,7 @@ fail(evaluator *e, const char *at, const char *meant, const char *format, ...) {
   e->status = hvi_error_input(e->err, "%s: %s in '%s%s'%s%s%s", e->where, what,
                               from > e->text ? "..." : "", place, meant ? "; did you mean '" : "",
                               meant ? meant : "", meant ? "'?" : "");
-  return number(NAN);
+  longjmp(e->failed, 1);
 }
 
 /* The nearer of the two to what was written; NULL when neither is near. */
@@ -143,11 +132,11 @@ static const char *nearer(const char *written, const char *one, const char *othe
 }
 
 static double *take(evaluator *e, size_t count) {
-  size_t bytes;
-  block *b = hvi_multiply_sizes(count + 1, sizeof(double), &bytes) ? hvi_alloc(1, sizeof *b + bytes)
-                                                                   : NULL;
-  if (!b && !e->status) e->status = hvi_error_memory(e->err, "an expression");
-  if (!b) return NULL;
+  block *b = hvi_alloc(count + 1 + sizeof *b / sizeof(double), sizeof(double));
+  if (!b) {
+    e->status = hvi_error_memory(e->err, "an expression");
+    longjmp(e->failed, 1);
+  }
   b->next = e->blocks;
   e->blocks = b;
   return b->x;
@@ -165,104 +154,95 @@ static const char *here(evaluator *e) {
 /* Goes past a symbol, or a whole word. */
 static bool accept(evaluator *e, const char *symbol) {
   const size_t length = strlen(symbol);
-  if (e->status || strncmp(here(e), symbol, length) != 0) return false;
+  if (strncmp(here(e), symbol, length) != 0) return false;
   if (is_letter(*symbol) && is_part(e->at[length])) return false;
   e->at += length;
   return true;
 }
 
-static value missing(evaluator *e, const char *what) {
+_Noreturn static void missing(evaluator *e, const char *what) {
   const char *quote = *here(e) ? "'" : "";
-  return fail(e, e->at, NULL, "%s is missing before %s%.16s%s", what, quote,
-              *e->at ? e->at : "the end", quote);
+  fail(e, e->at, NULL, "%s is missing before %s%.16s%s", what, quote, *e->at ? e->at : "the end",
+       quote);
 }
 
-static bool need(evaluator *e, const char *symbol) {
+static void need(evaluator *e, const char *symbol) {
   const char what[] = {'\'', *symbol, '\'', '\0'};
-  const bool found = accept(e, symbol);
-  if (!found) missing(e, what);
-  return found;
+  if (!accept(e, symbol)) missing(e, what);
 }
 
 /* A name, or a word in quotes of either kind. */
-static bool read_text(evaluator *e, char out[LONGEST], bool quoted) {
+static void read_text(evaluator *e, char out[LONGEST], bool quoted) {
   const char *from = here(e), *to = from;
-  if (e->status) return false;
-  if (quoted && !is_quote(*from)) return fail(e, from, NULL, "a name in quotes is missing"), false;
-  if (!quoted && !is_letter(*from)) return missing(e, "a name"), false;
-  if (quoted && !(to = strchr(from + 1, *from)))
-    return fail(e, from, NULL, "a quote is not closed"), false;
+  if (quoted && !is_quote(*from)) fail(e, from, NULL, "a name in quotes is missing");
+  if (!quoted && !is_letter(*from)) missing(e, "a name");
+  if (quoted && !(to = strchr(from + 1, *from))) fail(e, from, NULL, "a quote is not closed");
   while (!quoted && is_part(*to)) to++;
   e->at = to + quoted;
   from += quoted;
-  if (to - from >= LONGEST)
-    return fail(e, from, NULL, "a name of more than %d bytes", LONGEST - 1), false;
+  if (to - from >= LONGEST) fail(e, from, NULL, "a name of more than %d bytes", LONGEST - 1);
   memcpy(out, from, (size_t)(to - from));
   out[to - from] = '\0';
-  return true;
 }
 
 /* The entry of that name in a list whose entries begin with their name, a NULL after the last. NULL:
  * there is none, and `meant` becomes the nearest one. */
 static const void *look_up(const void *list, size_t size, const char *name, const char **meant) {
   const char *known;
-  for (const char *p = list; p && memcpy(&known, p, sizeof known) && known; p += size)
+  for (const char *p = list; p && memcpy(&known, p, sizeof known) && known; p += size) {
     if (strcmp(known, name) == 0) return p;
-  for (const char *p = list; p && memcpy(&known, p, sizeof known) && known; p += size)
     *meant = nearer(name, known, *meant);
+  }
   return NULL;
 }
 
-static bool find_table(evaluator *e, const char *at, column_at *c, const char *name) {
+static column_at find_column(evaluator *e, const char *at, const hvi_table *t, const char *name) {
   const char *meant = NULL;
-  for (size_t i = 0; i < e->scope->table_count; i++) {
-    c->table = &e->scope->tables[i];
-    if (strcmp(c->table->name, name) == 0) return true;
-    meant = nearer(name, c->table->name, meant);
-  }
-  return fail(e, at, meant, "unknown table '%s'", name), false;
-}
-
-static bool find_column(evaluator *e, const char *at, column_at *c, const char *name) {
-  const char *meant = NULL;
-  const hvi_column *list = c->table ? c->table->column : NULL;
-  const hvi_column *found = look_up(list, sizeof *list, name, &meant);
-  if (!found) return fail(e, at, meant, "unknown column '%s'", name), false;
-  c->index = (size_t)(found - list);
-  return true;
+  const hvi_column *list = t ? t->column : NULL, *found = look_up(list, sizeof *list, name, &meant);
+  if (!found) fail(e, at, meant, "unknown column '%s'", name);
+  return (column_at){t, (size_t)(found - list)};
 }
 
 /* The rest of TABLE.column. */
-static bool read_other(evaluator *e, const char *at, column_at *c, const char *table) {
+static column_at read_other(evaluator *e, const char *at, const char *table) {
   char name[LONGEST];
-  if (!find_table(e, at, c, table)) return false;
-  const char *from = here(e);
-  return read_text(e, name, false) && find_column(e, from, c, name);
+  const char *meant = NULL, *from = here(e);
+  for (const hvi_table *t = e->scope->tables; t < e->scope->tables + e->scope->table_count; t++) {
+    meant = nearer(table, t->name, meant);
+    if (strcmp(t->name, table) != 0) continue;
+    read_text(e, name, false);
+    return find_column(e, from, t, name);
+  }
+  fail(e, at, meant, "unknown table '%s'", table);
 }
 
-static bool read_column(evaluator *e, column_at *c) {
+static column_at read_column(evaluator *e) {
   char name[LONGEST];
   const char *at = here(e);
   const bool quoted = is_quote(*at);
-  if (!read_text(e, name, quoted)) return false;
-  if (quoted ? need(e, ".") : accept(e, ".")) return read_other(e, at, c, name);
-  c->table = e->scope->own;
-  return !e->status && find_column(e, at, c, name);
+  read_text(e, name, quoted);
+  if (quoted) need(e, ".");
+  return quoted || accept(e, ".") ? read_other(e, at, name)
+                                  : find_column(e, at, e->scope->own, name);
+}
+
+static value new_many(evaluator *e, enum kind kind, enum extent over, size_t count) {
+  double *many = take(e, count);
+  return (value){.kind = kind, .over = over, .number = 1.0, .count = count, .many = many};
 }
 
 static value column_here(evaluator *e, const char *at, column_at c) {
   const hvi_column *column = &c.table->column[c.index];
-  if (!e->rows.inside)
-    return fail(e, at, NULL, "column '%s' is not one number; max, mean, end, ... make one of it",
-                column->name);
+  if (!e->rows.of)
+    fail(e, at, NULL, "column '%s' is not one number; max, mean, end, ... make one of it",
+         column->name);
   if (!e->rows.table) e->rows.table = c.table;
   if (e->rows.table != c.table)
-    return fail(e, at, NULL, "'%s' is a column of '%s', and the rows are those of '%s'",
-                column->name, c.table->name, e->rows.table->name);
-  if (!column->words) return number(e->probe ? NAN : hvi_table_get(c.table, e->row, c.index));
-  value v = {.kind = WORD, .words = column->words};
-  const char *word = e->probe ? NULL : hvi_table_word(c.table, e->row, c.index);
-  if (word) clip(v.word, sizeof v.word, word, strlen(word), "");
+    fail(e, at, NULL, "'%s' is a column of '%s', and the rows are those of '%s'", column->name,
+         c.table->name, e->rows.table->name);
+  value v = new_many(e, column->words ? WORD : NUMBER, ROWS, c.table->rows);
+  v.words = column->words;
+  for (size_t i = 0; i < v.count; i++) v.many[i] = hvi_table_get(c.table, i, c.index);
   return v;
 }
 
@@ -271,11 +251,16 @@ static value named(evaluator *e, const char *at, const char *name) {
   const hvi_table *t = e->scope->own;
   const hvi_column *column = look_up(t ? t->column : NULL, sizeof *column, name, &meant);
   const struct hvi_constant *constant =
-      column && e->rows.inside ? NULL
-                               : look_up(e->scope->constants, sizeof *constant, name, &meant);
+      column && e->rows.of ? NULL : look_up(e->scope->constants, sizeof *constant, name, &meant);
   if (constant) return number(constant->value);
-  return column ? column_here(e, at, (column_at){t, (size_t)(column - t->column)})
-                : fail(e, at, meant, "unknown name '%s'", name);
+  if (!column) fail(e, at, meant, "unknown name '%s'", name);
+  return column_here(e, at, (column_at){t, (size_t)(column - t->column)});
+}
+
+static const hvi_measure *find_finding(const hvi_findings *f, const char *name) {
+  for (size_t i = 0; i < f->count; i++)
+    if (strcmp(f->items[i].name, name) == 0) return &f->items[i];
+  return NULL;
 }
 
 /* A finding under `name`, or under the text itself where that already means another value; `parts`
@@ -284,19 +269,15 @@ static void add_findings(evaluator *e, const char *from, const char *name, const
                          const double *values) {
   hvi_findings *f = e->findings;
   char chosen[sizeof f->items->name];
+  if (!f) return;
   clip(chosen, sizeof chosen, name, strlen(name), "");
-  for (size_t i = 0; f && i < f->count; i++) {
-    if (strcmp(f->items[i].name, chosen) != 0) continue;
-    const double x = f->items[i].value;
-    if (x == values[0] || (isnan(x) && isnan(values[0]))) return;
-    char text[sizeof chosen];
-    clip(text, sizeof text, from, (size_t)(e->at - from), "");
-    if (strcmp(text, chosen) == 0) return;
-    strcpy(chosen, text);
-    i = (size_t)-1;
+  const hvi_measure *same = find_finding(f, chosen);
+  if (same && same->value != values[0] && !(isnan(same->value) && isnan(values[0]))) {
+    clip(chosen, sizeof chosen, from, (size_t)(e->at - from), "");
+    same = find_finding(f, chosen);
   }
-  for (size_t k = 0; f && parts[k] && f->count < HVI_MOST_FINDINGS; k++) {
-    hvi_finding *item = &f->items[f->count++];
+  for (size_t k = 0; !same && parts[k] && f->count < HVI_MOST_FINDINGS; k++) {
+    hvi_measure *item = &f->items[f->count++];
     clip(item->name, sizeof item->name, chosen, strlen(chosen), parts[k]);
     item->value = values[k];
   }
@@ -304,10 +285,8 @@ static void add_findings(evaluator *e, const char *from, const char *name, const
 
 static void find_mean(evaluator *e, const char *from, const value *v, const char *y) {
   char name[2 * LONGEST];
-  double *work = take(e, v->count);
-  if (!work) return;
   if (!e->first) e->first = y;
-  const hvi_mean m = hvi_mean_of(v->sample, v->count, work);
+  const hvi_mean m = hvi_mean_of(v->many, v->count, take(e, v->count));
   const bool usual = strcmp(y, e->first) == 0;
   snprintf(name, sizeof name, "%.63s%s%.40s", v->label, usual ? "" : ": ", usual ? "" : y);
   add_findings(e, from, name, (const char *[]){"", v->count > 1 ? ", half width" : NULL, NULL},
@@ -332,17 +311,20 @@ static void find_ratio(evaluator *e, const char *from, const value *a, const val
   add_findings(e, from, name, parts, (double[]){q.ratio, q.low, q.high});
 }
 
-static bool is_numeric(evaluator *e, const value *v) {
-  if (v->kind == TRUTH || v->kind == WORD)
+static void need_number(evaluator *e, const value *v) {
+  if (v->kind != NUMBER)
     fail(e, v->from, NULL, "a number is needed, not a %s", v->kind == TRUTH ? "truth" : "word");
-  return !e->status;
 }
 
-static size_t items(const value *v) { return v->kind == SAMPLE ? v->count : 1; }
+static void need_truth(evaluator *e, const value *v, const char *word) {
+  if (v->kind != TRUTH) fail(e, v->from, NULL, "'%s' takes truths, such as a < b", word);
+}
 
 static double item(const value *v, size_t i) {
-  return v->kind == SAMPLE ? v->sample[i] * v->number : v->number;
+  return v->over == ONE ? v->number : v->many[i] * v->number;
 }
+
+static double *items(value *v) { return v->over == ONE ? &v->number : v->many; }
 
 static double least(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmin(a, b); }
 static double most(double a, double b) { return isnan(a) || isnan(b) ? NAN : fmax(a, b); }
@@ -351,29 +333,56 @@ static double plus(double a, double b) { return a + b; }
 static double minus(double a, double b) { return a - b; }
 static double times(double a, double b) { return a * b; }
 static double over(double a, double b) { return a / b; }
+static double less(double a, double b) { return a < b; }
+static double at_most(double a, double b) { return a <= b; }
+static double more(double a, double b) { return a > b; }
+static double at_least(double a, double b) { return a >= b; }
+static double equal(double a, double b) { return a == b; }
+static double unequal(double a, double b) { return a != b; }
+/* The one that decides alone, then the undecided, then the other. */
+static double both(double a, double b) { return a == HVI_FALSE || b == HVI_FALSE ? 0 : fmax(a, b); }
+static double either(double a, double b) { return a == HVI_TRUE || b == HVI_TRUE ? 1 : fmax(a, b); }
+static double not_so(double a) { return a == HVI_UNDECIDED ? a : 1.0 - a; }
+static double is_finite(double a) { return isfinite(a); }
 
-/* Seeds of two samples, or of the one that is. */
-static bool pair_sizes(evaluator *e, const value *a, const value *b, size_t *count) {
-  *count = a->kind == SAMPLE ? a->count : b->count;
-  if (a->kind == SAMPLE && b->kind == SAMPLE && a->count != b->count)
-    fail(e, a->from, NULL, "samples of %zu and of %zu seeds", a->count, b->count);
-  return !e->status;
+_Noreturn static void fail_nested(evaluator *e) {
+  fail(e, e->rows.nested, NULL, "inside '%s' a row has columns and constants alone",
+       e->rows.of->name);
 }
 
-/* Seed by seed; a number counts for every seed. A positive factor stays beside its sample. */
-static value combine(evaluator *e, double (*f)(double, double), value a, value b) {
-  size_t count;
-  if (e->status || !is_numeric(e, &a) || !is_numeric(e, &b)) return number(NAN);
-  if (a.kind == NUMBER && b.kind == NUMBER) return number(f(a.number, b.number));
-  if (a.kind == NUMBER && a.number > 0.0 && isfinite(a.number) && f == times)
-    return b.number *= a.number, b;
-  if (b.kind == NUMBER && b.number > 0.0 && isfinite(b.number) && (f == times || f == over))
-    return a.number = f(a.number, b.number), a;
-  value v = {.kind = SAMPLE, .number = 1.0};
-  if (!pair_sizes(e, &a, &b, &count) || !(v.sample = take(e, count))) return number(NAN);
-  v.count = count;
-  for (size_t i = 0; i < count; i++) v.sample[i] = f(item(&a, i), item(&b, i));
+/* A value with room for as many items as two have; one item goes with any number. */
+static value room_for(evaluator *e, enum kind kind, const value *a, const value *b) {
+  if (a->over == ONE && b->over == ONE) return (value){.kind = kind, .count = 1};
+  if (a->over != ONE && b->over != ONE && a->over != b->over) fail_nested(e);
+  if (a->over != ONE && b->over != ONE && a->count != b->count)
+    fail(e, a->from, NULL, "samples of %zu and of %zu seeds", a->count, b->count);
+  const value *many = a->over == ONE ? b : a;
+  return new_many(e, kind, many->over, many->count);
+}
+
+static value zip(evaluator *e, enum kind kind, double (*f)(double, double), const value *a,
+                 const value *b) {
+  value v = room_for(e, kind, a, b);
+  for (size_t i = 0; i < v.count; i++) items(&v)[i] = f(item(a, i), item(b, i));
   return v;
+}
+
+static value map(evaluator *e, enum kind kind, double (*f)(double), const value *a) {
+  value v = room_for(e, kind, a, a);
+  for (size_t i = 0; i < v.count; i++) items(&v)[i] = f(item(a, i));
+  return v;
+}
+
+/* A positive factor stays beside its sample. */
+static value combine(evaluator *e, double (*f)(double, double), value a, value b) {
+  need_number(e, &a);
+  need_number(e, &b);
+  if (f == times && a.over == ONE && b.over == SEEDS) return combine(e, f, b, a);
+  if (a.over != SEEDS || b.over != ONE || !(b.number > 0.0) || isinf(b.number) ||
+      (f != times && f != over))
+    return zip(e, NUMBER, f, &a, &b);
+  a.number = f(a.number, b.number);
+  return a;
 }
 
 static value argument(evaluator *e, const char *end) {
@@ -382,29 +391,24 @@ static value argument(evaluator *e, const char *end) {
   return v;
 }
 
+/* A function of one number or two. */
 static value call_map(evaluator *e, const function *f, const char *at) {
-  value a = argument(e, ")");
   (void)at;
-  if (e->status || !is_numeric(e, &a)) return number(NAN);
-  if (a.kind == NUMBER) return number(f->map(a.number));
-  value v = {.kind = SAMPLE, .number = 1.0, .count = a.count, .sample = take(e, a.count)};
-  for (size_t i = 0; v.sample && i < v.count; i++) v.sample[i] = f->map(item(&a, i));
-  return v;
+  const value a = argument(e, f->of_two ? "," : ")");
+  if (f->of_two) return combine(e, f->of_two, a, argument(e, ")"));
+  need_number(e, &a);
+  return map(e, NUMBER, f->map, &a);
 }
 
-static value call_of_two(evaluator *e, const function *f, const char *at) {
-  const value a = argument(e, ","), b = argument(e, ")");
-  (void)at;
-  return combine(e, f->of_two, a, b);
-}
-
+/* Of a sample: whether all of it is. */
 static value call_finite(evaluator *e, const function *f, const char *at) {
-  const value a = argument(e, ")");
   (void)f, (void)at;
-  if (e->status || !is_numeric(e, &a)) return number(NAN);
-  bool all = true;
-  for (size_t i = 0; i < items(&a); i++) all = all && isfinite(item(&a, i));
-  return truth(truth_of(all));
+  const value a = argument(e, ")");
+  need_number(e, &a);
+  const value v = map(e, TRUTH, is_finite, &a);
+  value all = truth(HVI_TRUE);
+  for (size_t i = 0; i < v.count; i++) all.number = both(all.number, item(&v, i));
+  return v.over == ROWS ? v : all;
 }
 
 static bool gives_truth(const function *f) { return f->reduce == EVERY || f->reduce == ANY; }
@@ -418,91 +422,63 @@ static value reduced(const function *f, double *x, size_t n) {
     sum += x[i];
     count += isnan(x[i]) ? 0.0 : 1.0;
   }
-  if (f->reduce == EVERY) return truth(n ? truth_of(low != 0.0) : HVI_UNDECIDED);
-  if (f->reduce == ANY) return truth(truth_of(n && high != 0.0));
+  if (f->reduce == EVERY) return truth(n ? low != 0.0 : HVI_UNDECIDED);
+  if (f->reduce == ANY) return truth(n && high != 0.0);
   if (f->reduce == MEDIAN) return number(isnan(high) ? NAN : hvi_stats_quantile(x, n, 0.5));
-  const double made[] = {[MAX] = high,
-                         [MIN] = low,
-                         [MEAN] = hvi_stats_mean(x, n),
-                         [SUM] = sum,
-                         [COUNT] = count,
-                         [FIRST] = n ? x[0] : NAN,
-                         [LAST] = n ? x[n - 1] : NAN,
-                         [HALF] = hvi_stats_interval95(x, n)};
+  const double first = n ? x[0] : NAN, last = n ? x[n - 1] : NAN;
+  const double mean = hvi_stats_mean(x, n), half = hvi_stats_interval95(x, n);
+  const double made[] = {high, low, mean, sum, count, first, last, half}; /* as in the enum */
   return number(made[f->reduce]);
 }
 
-/* Of a sample: mean and half width leave out seeds without a value. */
-static value reduce_sample(evaluator *e, const function *f, const value *v) {
-  const size_t n = items(v);
-  double *x = take(e, n), *work = take(e, n);
-  if (e->status || !is_numeric(e, v)) return number(NAN);
-  for (size_t i = 0; i < n; i++) x[i] = item(v, i);
-  if (f->reduce != MEAN && f->reduce != HALF) return reduced(f, x, n);
-  const hvi_mean m = hvi_mean_of(x, n, work);
-  return number(f->reduce == MEAN ? m.value : m.half);
-}
-
-static value reduce_rows(evaluator *e, const function *f, const char *what, const char *which) {
-  const hvi_table *t = e->rows.table;
-  double *x = take(e, t->rows);
-  size_t n = 0;
-  for (e->row = 0; e->row < t->rows && !e->status; e->row++) {
-    if (!hvi_table_matches(t, e->row, e->scope->filters, e->scope->filter_count)) continue;
-    e->at = which;
-    if (which && expression(e).truth != HVI_TRUE) continue;
-    e->at = what;
-    const value v = expression(e);
-    /* where rows are counted, those of which a condition is false are not */
-    const double no = f->reduce == COUNT ? NAN : 0.0;
-    x[n++] = v.kind == NUMBER ? v.number : v.truth == HVI_TRUE ? 1.0 : no;
-  }
-  return e->status ? number(NAN) : reduced(f, x, n);
-}
-
-/* What the probe has found must be what the function takes; which may be NULL. */
-static void check_rows(evaluator *e, const function *f, const char *at, const value *what,
-                       const value *which) {
+/* Whether `what`, and `which` if it is not NULL, are what the function takes. */
+static void check_rows(evaluator *e, const char *at, const value *what, const value *which) {
+  const function *f = e->rows.of;
   const bool condition = gives_truth(f);
-  const bool either = (f->reduce == COUNT || f->reduce == MEAN) && what->kind != WORD;
-  if (e->rows.table && e->rows.nested)
-    fail(e, e->rows.nested, NULL, "inside '%s' a row has columns and constants alone", f->name);
-  else if (!e->rows.table && (condition || which))
+  const bool any = (f->reduce == COUNT || f->reduce == MEAN) && what->kind != WORD;
+  if (e->rows.table && e->rows.nested) fail_nested(e);
+  if (!e->rows.table && (condition || which))
     fail(e, at, NULL, "'%s' goes over rows: name a column", f->name);
-  else if (which && which->kind != TRUTH)
+  if (which && which->kind != TRUTH)
     fail(e, at, NULL, "the second argument of '%s' is a condition", f->name);
-  else if (!either && (what->kind == WORD || (what->kind == TRUTH) != condition))
+  if (!any && (what->kind == WORD || (what->kind == TRUTH) != condition))
     fail(e, at, NULL, "the first argument of '%s' is a %s", f->name,
          condition ? "condition" : "number");
+  if (!e->rows.table) need_number(e, what);
 }
 
-/* max(what, which) and its like, over rows or over the seeds of a sample. */
+/* Items that count, of rows those of which the condition is true; how many. */
+static size_t gather(evaluator *e, double *x, const value *what, const value *which) {
+  const hvi_table *t = e->rows.table;
+  /* where rows are counted, those of which a condition is false are not */
+  const double no = e->rows.of->reduce == COUNT ? NAN : 0.0;
+  size_t n = 0;
+  for (size_t i = 0; i < (t ? t->rows : what->count); i++) {
+    if (t && !hvi_table_matches(t, i, e->scope->filters, e->scope->filter_count)) continue;
+    if (item(which, i) != HVI_TRUE) continue;
+    const double made = item(what, i);
+    x[n++] = what->kind == NUMBER || made == HVI_TRUE ? made : no;
+  }
+  return n;
+}
+
+/* max(what, which) and its like, over rows or over the seeds of a sample, of which mean and half
+ * width leave out those without a value. */
 static value call_reduce(evaluator *e, const function *f, const char *at) {
   const row_scope outer = e->rows;
-  const bool probe = e->probe;
-  const char *what = e->at, *which = NULL;
-  e->rows = (row_scope){.inside = true};
-  e->probe = true;
-  value v = expression(e), condition = {0};
-  if (accept(e, ",")) {
-    which = e->at;
-    condition = expression(e);
-  }
+  e->rows = (row_scope){.of = f};
+  const value what = expression(e);
+  const bool chosen = accept(e, ",");
+  const value which = chosen ? expression(e) : truth(HVI_TRUE);
   need(e, ")");
-  const char *end = e->at;
-  if (!e->status) check_rows(e, f, at, &v, which ? &condition : NULL);
-  e->probe = probe;
-  if (e->status || probe) {
-    v = gives_truth(f) ? truth(HVI_UNDECIDED) : number(NAN);
-  } else if (e->rows.table) {
-    v = reduce_rows(e, f, what, which);
-  } else {
-    e->rows.inside = false;
-    e->at = what;
-    v = expression(e);
-    v = reduce_sample(e, f, &v);
+  check_rows(e, at, &what, chosen ? &which : NULL);
+  double *x = take(e, e->rows.table ? e->rows.table->rows : what.count);
+  const size_t n = gather(e, x, &what, &which);
+  value v = reduced(f, x, n);
+  if (!e->rows.table && (f->reduce == MEAN || f->reduce == HALF)) {
+    const hvi_mean m = hvi_mean_of(x, n, take(e, n));
+    v = number(f->reduce == MEAN ? m.value : m.half);
   }
-  e->at = end;
   e->rows = outer;
   e->rows.nested = at;
   return v;
@@ -512,59 +488,62 @@ static value call_reduce(evaluator *e, const function *f, const char *at) {
 static void read_word_of(evaluator *e, const char *name, arguments *a) {
   char word[LONGEST];
   const char *at = here(e), *meant = NULL;
-  column_at c = {.table = a->y.table};
-  if (!find_column(e, at, &c, name) || !read_text(e, word, true)) return;
+  const column_at c = find_column(e, at, a->y.table, name);
+  read_text(e, word, true);
   const char *const *words = c.table->column[c.index].words;
   const char *const *found = look_up(words, sizeof *words, word, &meant);
-  if (!found) {
-    fail(e, at, meant, "unknown %s '%s'", name, word);
-    return;
-  }
+  if (!found) fail(e, at, meant, "unknown %s '%s'", name, word);
   a->word[a->words++] = (double)(found - words);
   a->label = *found;
 }
 
-static double read_number(evaluator *e) {
-  const char *at = here(e);
-  const value v = expression(e);
-  if (v.kind != NUMBER && !(e->probe && v.kind == SAMPLE)) fail(e, at, NULL, "a number is needed");
-  return v.number;
-}
-
 /* Each letter is an argument: m, g a word of column method, group; x a column; n a number; o a
  * number that may be left out. */
-static bool read_arguments(evaluator *e, const char *letters, arguments *a) {
-  size_t numbers = 0;
-  *a = (arguments){.number = {-INFINITY, INFINITY, 1.0}};
-  column_at x;
-  if (!read_column(e, &a->y)) return false;
-  a->x = hvi_table_find(a->y.table, "outer");
-  for (; *letters && !e->status; letters++) {
-    if (*letters == 'o' && !accept(e, ",")) continue;
-    if (*letters != 'o' && !need(e, ",")) return false;
-    if (*letters == 'm' || *letters == 'g') {
-      read_word_of(e, *letters == 'm' ? "method" : "group", a);
-    } else if (*letters == 'x') {
-      if (!read_column(e, &x)) return false;
-      if (x.table != a->y.table) fail(e, e->at, NULL, "columns of two tables");
-      a->x = x.index;
-    } else {
-      const size_t k = *letters == 'o' ? 2 : numbers++;
-      a->number[k] = read_number(e);
-      if (k == 2 && !e->probe && !(a->number[2] >= 1.0))
-        fail(e, e->at, NULL, "a number from 1 is needed");
-    }
+static void read_argument(evaluator *e, char letter, arguments *a, size_t *numbers) {
+  if (letter == 'm' || letter == 'g') {
+    read_word_of(e, letter == 'm' ? "method" : "group", a);
+  } else if (letter == 'x') {
+    const column_at x = read_column(e);
+    if (x.table != a->y.table) fail(e, e->at, NULL, "columns of two tables");
+    a->x = x.index;
+  } else {
+    const size_t k = letter == 'o' ? 2 : (*numbers)++;
+    const char *at = here(e);
+    const value v = expression(e);
+    if (v.kind != NUMBER || v.over != ONE) fail(e, at, NULL, "a number is needed");
+    a->number[k] = v.number;
+    if (k == 2 && !(a->number[2] >= 1.0)) fail(e, e->at, NULL, "a number from 1 is needed");
   }
-  return need(e, ")");
 }
 
-/* Runs of a method, which must have rows unless there is no `label`. */
-static bool find_runs(evaluator *e, const char *at, hvi_runs *r, const hvi_table *t, double method,
-                      const char *label) {
-  const hvi_scope *s = e->scope;
-  if (!e->status) e->status = hvi_runs_find(r, t, method, s->filters, s->filter_count, e->err);
-  if (!e->status && label && r->start[r->seeds] == 0) fail(e, at, NULL, "'%s' has no rows", label);
-  return !e->status;
+static arguments read_arguments(evaluator *e, const function *f, const char *at) {
+  size_t numbers = 0;
+  e->rows.nested = at;
+  arguments a = {.y = read_column(e), .number = {-INFINITY, INFINITY, 1.0}};
+  const hvi_table *t = a.y.table;
+  a.x = hvi_table_find(t, "outer");
+  for (const char *letter = f->letters; *letter; letter++) {
+    if (*letter == 'o' && !accept(e, ",")) continue;
+    if (*letter != 'o') need(e, ",");
+    read_argument(e, *letter, &a, &numbers);
+  }
+  need(e, ")");
+  find_column(e, at, t, "method");
+  /* the last row of a method is the last one even where nothing is counted */
+  if (a.x == t->columns && strcmp(f->letters, "m") != 0) find_column(e, at, t, "outer");
+  if (a.x == t->columns) a.x = a.y.index;
+  return a;
+}
+
+/* Runs number k of the evaluator: those of a method, which must have rows unless it has no label. */
+static const hvi_runs *find_runs(evaluator *e, size_t k, const char *at, const hvi_table *t,
+                                 double method, const char *label) {
+  hvi_runs *r = &e->runs[k];
+  hvi_runs_free(r);
+  e->status = hvi_runs_find(r, t, method, e->scope->filters, e->scope->filter_count, e->err);
+  if (e->status) longjmp(e->failed, 1);
+  if (label && r->start[r->seeds] == 0) fail(e, at, NULL, "'%s' has no rows", label);
+  return r;
 }
 
 /* Column y_noise of the last row, or the constant: what samples of column y contain of noise. */
@@ -579,7 +558,7 @@ static double noise_of(evaluator *e, const hvi_runs *r, const char *y) {
   return hvi_table_get(r->table, r->row[r->start[r->seeds] - 1], column);
 }
 
-static double of_seed(const hvi_runs *r, size_t seed, curve c, const arguments *a) {
+static double of_seed(const hvi_runs *r, size_t seed, enum curve c, const arguments *a) {
   const hvi_window w = {a->number[0], a->number[1], a->number[2]};
   const size_t y = a->y.index;
   if (c == END || c == AT)
@@ -591,162 +570,122 @@ static double of_seed(const hvi_runs *r, size_t seed, curve c, const arguments *
 }
 
 /* One number a seed; without seeds, a number. */
-static value sample_of(evaluator *e, const function *f, const char *at, const hvi_runs *r,
-                       const arguments *a) {
+static value sample_of(evaluator *e, const function *f, const char *at, const arguments *a) {
   const char *y = a->y.table->column[a->y.index].name;
-  value v = {.kind = SAMPLE, .number = 1.0, .count = r->seeds, .label = a->label};
-  v.sample = take(e, r->seeds);
-  for (size_t s = 0; v.sample && s < r->seeds; s++) v.sample[s] = of_seed(r, s, f->curve, a);
-  if (e->status) return number(NAN);
+  const hvi_runs *r = &e->runs[0];
+  value v = new_many(e, NUMBER, SEEDS, r->seeds);
+  v.label = a->label;
+  for (size_t s = 0; s < r->seeds; s++) v.many[s] = of_seed(r, s, f->curve, a);
   if (f->curve == END || f->curve == AT) {
     find_mean(e, at, &v, y);
     v.noise = noise_of(e, r, y);
   }
-  return r->seeded ? v : number(v.sample[0]);
-}
-
-/* Reads the arguments; true when there is something to work out. */
-static bool begin_curve(evaluator *e, const function *f, const char *at, arguments *a) {
-  e->rows.nested = at;
-  if (!read_arguments(e, f->letters, a)) return false;
-  column_at c = {.table = a->y.table};
-  if (!find_column(e, at, &c, "method")) return false;
-  /* the last row of a method is the last one even where nothing is counted */
-  const bool by_steps = strcmp(f->letters, "m") != 0 && a->x == c.table->columns;
-  if (by_steps && !find_column(e, at, &c, "outer")) return false;
-  if (a->x == c.table->columns) a->x = a->y.index;
-  return !e->probe;
+  return r->seeded ? v : number(v.many[0]);
 }
 
 /* A sample, or where the runs finish. */
 static value call_curve(evaluator *e, const function *f, const char *at) {
-  arguments a;
-  hvi_runs r = {0};
-  value v = {.kind = SAMPLE, .number = 1.0};
-  if (!begin_curve(e, f, at, &a)) return v;
-  if (find_runs(e, at, &r, a.y.table, a.word[0], a.label))
-    v = f->curve == FINISH ? number(hvi_runs_finish(&r, a.y.index)) : sample_of(e, f, at, &r, &a);
-  hvi_runs_free(&r);
-  return v;
+  const arguments a = read_arguments(e, f, at);
+  const hvi_runs *r = find_runs(e, 0, at, a.y.table, a.word[0], a.label);
+  return f->curve == FINISH ? number(hvi_runs_finish(r, a.y.index)) : sample_of(e, f, at, &a);
 }
 
 static value call_ordered(evaluator *e, const function *f, const char *at) {
-  arguments a;
-  hvi_runs r[3] = {{0}};
+  const arguments a = read_arguments(e, f, at);
+  const hvi_runs *r = e->runs;
   double ordered = 0.0, all = 0.0, y[3];
-  if (!begin_curve(e, f, at, &a)) return number(NAN);
-  bool found = true;
-  for (size_t k = 0; k < 3 && found; k++)
-    found = find_runs(e, at, &r[k], a.y.table, a.word[k], a.label);
-  for (size_t i = 1; found && i < r[0].start[1]; i++) {
+  for (size_t k = 0; k < 3; k++) find_runs(e, k, at, a.y.table, a.word[k], a.label);
+  for (size_t i = 1; i < r[0].start[1]; i++) {
     const double x = hvi_table_get(a.y.table, r[0].row[i], a.x);
     for (size_t k = 0; k < 3; k++) y[k] = hvi_runs_mean(&r[k], a.x, a.y.index, x).value;
     all += 1.0;
     ordered += y[2] <= y[1] && y[1] < y[0] ? 1.0 : 0.0;
   }
-  for (size_t k = 0; k < 3; k++) hvi_runs_free(&r[k]);
   return number(ordered / all);
 }
 
 /* The first method of the group whose mean is least: anywhere, or at the X that was given. */
-static bool choose_method(evaluator *e, const function *f, arguments *a, hvi_runs *best) {
-  const hvi_table *t = a->y.table;
+static value call_group(evaluator *e, const function *f, const char *at) {
+  arguments a = read_arguments(e, f, at);
+  const hvi_table *t = a.y.table;
   const size_t group = hvi_table_find(t, "group");
   const char *const *words = t->column[hvi_table_find(t, "method")].words;
-  const double X = a->number[0];
-  double lowest = INFINITY;
+  const char *best = NULL;
+  double X = a.number[0], lowest = INFINITY;
   for (size_t m = 0; words && words[m]; m++) {
-    hvi_runs r;
-    double x = X, y = NAN;
-    if (!find_runs(e, e->at, &r, t, (double)m, NULL)) return false;
-    const bool member = r.start[r.seeds] && hvi_table_get(t, r.row[0], group) == a->word[0];
-    if (member && f->letters[1]) y = hvi_runs_mean(&r, a->x, a->y.index, X).value;
-    if (member && !f->letters[1]) y = hvi_runs_least(&r, a->y.index, &x);
-    const bool better = member && (!best->table || y < lowest);
-    hvi_runs_free(better ? best : &r);
-    if (!better) continue;
-    *best = r;
+    const hvi_runs *r = find_runs(e, 1, at, t, (double)m, NULL);
+    if (!r->start[r->seeds] || hvi_table_get(t, r->row[0], group) != a.word[0]) continue;
+    const double y = f->letters[1] ? hvi_runs_mean(r, a.x, a.y.index, X).value
+                                   : hvi_runs_least(r, a.y.index, &X);
+    if (best && !(y < lowest)) continue;
+    const hvi_runs other = e->runs[0];
+    e->runs[0] = e->runs[1];
+    e->runs[1] = other;
+    best = words[m];
     lowest = y;
-    a->label = words[m];
-    a->number[0] = x;
+    a.number[0] = X;
   }
-  return best->table != NULL;
-}
-
-static value call_group(evaluator *e, const function *f, const char *at) {
-  arguments a;
-  hvi_runs best = {0};
-  value v = {.kind = SAMPLE, .number = 1.0};
-  if (!begin_curve(e, f, at, &a)) return v;
-  if (choose_method(e, f, &a, &best))
-    v = sample_of(e, f, at, &best, &a);
-  else
-    fail(e, at, NULL, "no method of group '%s' has rows", a.label);
-  v.chosen = a.label;
-  hvi_runs_free(&best);
+  if (!best) fail(e, at, NULL, "no method of group '%s' has rows", a.label);
+  a.label = best;
+  value v = sample_of(e, f, at, &a);
+  v.chosen = best;
   return v;
 }
 
-static const function functions[] = {
-    {"max", call_reduce, .reduce = MAX},
-    {"min", call_reduce, .reduce = MIN},
-    {"mean", call_reduce, .reduce = MEAN},
-    {"median", call_reduce, .reduce = MEDIAN},
-    {"sum", call_reduce, .reduce = SUM},
-    {"count", call_reduce, .reduce = COUNT},
-    {"first", call_reduce, .reduce = FIRST},
-    {"last", call_reduce, .reduce = LAST},
-    {"every", call_reduce, .reduce = EVERY},
-    {"any", call_reduce, .reduce = ANY},
-    {"half", call_reduce, .reduce = HALF},
-    {"worst", call_reduce, .reduce = MAX},
-    {"end", call_curve, .curve = END, .letters = "m"},
-    {"at", call_curve, .curve = AT, .letters = "mxn"},
-    {"slope", call_curve, .curve = SLOPE, .letters = "mnno"},
-    {"r2", call_curve, .curve = R2, .letters = "mnno"},
-    {"typical", call_curve, .curve = TYPICAL, .letters = "mnn"},
-    {"rise", call_curve, .curve = RISE, .letters = "mo"},
-    {"finish", call_curve, .curve = FINISH, .letters = "m"},
-    {"ordered", call_ordered, .letters = "mmm"},
-    {"lowest", call_group, .curve = AT, .letters = "g"},
-    {"best", call_group, .curve = AT, .letters = "gxn"},
-    {"least", call_of_two, .of_two = least},
-    {"most", call_of_two, .of_two = most},
-    {"finite", call_finite, .reduce = EVERY},
-    {"abs", call_map, .map = fabs},
-    {"sqrt", call_map, .map = sqrt},
-    {"log", call_map, .map = log},
-    {"log10", call_map, .map = log10},
-    {"exp", call_map, .map = exp},
-    {"floor", call_map, .map = floor},
-    {.name = NULL},
-};
-
-static value call(evaluator *e, const char *at, const char *name) {
-  const char *meant = NULL;
-  const function *f = look_up(functions, sizeof *f, name, &meant);
-  return f ? f->call(e, f, at) : fail(e, at, meant, "unknown function '%s'", name);
-}
+static const function functions[] = {{"max", call_reduce, .reduce = MAX},
+                                     {"min", call_reduce, .reduce = MIN},
+                                     {"mean", call_reduce, .reduce = MEAN},
+                                     {"median", call_reduce, .reduce = MEDIAN},
+                                     {"sum", call_reduce, .reduce = SUM},
+                                     {"count", call_reduce, .reduce = COUNT},
+                                     {"first", call_reduce, .reduce = FIRST},
+                                     {"last", call_reduce, .reduce = LAST},
+                                     {"every", call_reduce, .reduce = EVERY},
+                                     {"any", call_reduce, .reduce = ANY},
+                                     {"half", call_reduce, .reduce = HALF},
+                                     {"worst", call_reduce, .reduce = MAX},
+                                     {"end", call_curve, .curve = END, .letters = "m"},
+                                     {"at", call_curve, .curve = AT, .letters = "mxn"},
+                                     {"slope", call_curve, .curve = SLOPE, .letters = "mnno"},
+                                     {"r2", call_curve, .curve = R2, .letters = "mnno"},
+                                     {"typical", call_curve, .curve = TYPICAL, .letters = "mnn"},
+                                     {"rise", call_curve, .curve = RISE, .letters = "mo"},
+                                     {"finish", call_curve, .curve = FINISH, .letters = "m"},
+                                     {"ordered", call_ordered, .letters = "mmm"},
+                                     {"lowest", call_group, .curve = AT, .letters = "g"},
+                                     {"best", call_group, .curve = AT, .letters = "gxn"},
+                                     {"least", call_map, .of_two = least},
+                                     {"most", call_map, .of_two = most},
+                                     {"finite", call_finite, .reduce = EVERY},
+                                     {"abs", call_map, .map = fabs},
+                                     {"sqrt", call_map, .map = sqrt},
+                                     {"log", call_map, .map = log},
+                                     {"log10", call_map, .map = log10},
+                                     {"exp", call_map, .map = exp},
+                                     {"floor", call_map, .map = floor},
+                                     {.name = NULL}};
 
 /* Something that begins with a name, or with a word in quotes. */
 static value operand_named(evaluator *e, const char *at) {
   value v = {.kind = WORD};
-  column_at c;
-  if (!read_text(e, v.word, is_quote(*at))) return number(NAN);
-  if (accept(e, ".")) return read_other(e, at, &c, v.word) ? column_here(e, at, c) : number(NAN);
+  const char *meant = NULL;
+  read_text(e, v.word, is_quote(*at));
+  if (accept(e, ".")) return column_here(e, at, read_other(e, at, v.word));
   if (is_quote(*at)) return v;
-  return accept(e, "(") ? call(e, at, v.word) : named(e, at, v.word);
+  if (!accept(e, "(")) return named(e, at, v.word);
+  const function *f = look_up(functions, sizeof *f, v.word, &meant);
+  if (!f) fail(e, at, meant, "unknown function '%s'", v.word);
+  return f->call(e, f, at);
 }
 
 static value operand(evaluator *e) {
   const char *at = here(e);
-  if (e->status) return number(NAN);
   if (accept(e, "(")) return argument(e, ")");
   if (is_quote(*at) || is_letter(*at)) return operand_named(e, at);
-  if (!isdigit((unsigned char)*at) && *at != '.') return missing(e, "a value");
+  if (!isdigit((unsigned char)*at) && *at != '.') missing(e, "a value");
   char *end;
   const double x = strtod(at, &end);
-  if (end == at) return fail(e, at, NULL, "'.' is no number");
+  if (end == at) fail(e, at, NULL, "'.' is no number");
   e->at = end;
   return number(x);
 }
@@ -763,7 +702,7 @@ static value signed_operand(evaluator *e) {
   value v = operand(e);
   v.from = at;
   if (accept(e, "^")) {
-    if (++e->depth > DEEPEST) return fail(e, e->at, NULL, "too many '^' in one another");
+    if (++e->depth > DEEPEST) fail(e, e->at, NULL, "too many '^' in one another");
     v = combine(e, power, v, signed_operand(e));
     e->depth--;
   }
@@ -771,102 +710,102 @@ static value signed_operand(evaluator *e) {
   return negative ? combine(e, minus, number(0.0), v) : v;
 }
 
+/* Nothing in a row is a word of no letters. */
+static const char *word_at(const value *v, size_t i) {
+  if (!v->words) return v->word;
+  return isnan(v->many[i]) ? "" : v->words[(size_t)v->many[i]];
+}
+
 /* A word in quotes must be one that the column can have. */
-static value compare_words(evaluator *e, const value *a, const value *b, bool equal) {
+static value compare_words(evaluator *e, const value *a, const value *b, bool wanted) {
   const value *text = a->words ? b : a;
   const char *const *words = a->words ? a->words : b->words, *meant = NULL;
   if (words && !text->words && !look_up(words, sizeof *words, text->word, &meant))
-    return fail(e, text->from, meant, "no row can have '%s'", text->word);
-  return truth(truth_of((strcmp(a->word, b->word) == 0) == equal));
+    fail(e, text->from, meant, "no row can have '%s'", text->word);
+  value v = room_for(e, TRUTH, a, b);
+  for (size_t i = 0; i < v.count; i++)
+    items(&v)[i] = (strcmp(word_at(a, i), word_at(b, i)) == 0) == wanted;
+  return v;
 }
 
 /* A sample without its factor and its noise, of which less than a twentieth cannot be told. */
 static double *bare(evaluator *e, const value *v, size_t count) {
   double *x = take(e, count);
-  for (size_t i = 0; x && i < count; i++) {
-    x[i] = v->kind == SAMPLE ? v->sample[i] : v->number;
-    if (v->kind == SAMPLE && v->noise > 0.0 && isfinite(x[i]))
-      x[i] = fmax(x[i] - v->noise, 0.05 * v->noise);
+  for (size_t i = 0; i < count; i++) {
+    x[i] = v->over == ONE ? v->number : v->many[i];
+    if (v->noise > 0.0 && isfinite(x[i])) x[i] = fmax(x[i] - v->noise, 0.05 * v->noise);
   }
   return x;
 }
 
 /* a < b, seed by seed. */
 static value compare_samples(evaluator *e, const char *from, const value *a, const value *b) {
-  size_t n;
-  if (e->probe) return truth(HVI_UNDECIDED);
-  if (!pair_sizes(e, a, b, &n)) return number(NAN);
+  const size_t n = room_for(e, TRUTH, a, b).count;
   const double *x = bare(e, a, n), *y = bare(e, b, n);
-  double *work = take(e, n);
-  if (e->status) return number(NAN);
-  const double margin =
-      (b->kind == SAMPLE ? b->number : 1.0) / (a->kind == SAMPLE ? a->number : 1.0);
-  const hvi_ratio q = hvi_ratio_of(x, y, n, margin, work);
+  const double margin = (b->over == ONE ? 1.0 : b->number) / (a->over == ONE ? 1.0 : a->number);
+  const hvi_ratio q = hvi_ratio_of(x, y, n, margin, take(e, n));
   find_ratio(e, from, a, b, q);
   return truth(q.less > 0 ? HVI_TRUE : q.less < 0 ? HVI_FALSE : HVI_UNDECIDED);
 }
 
-static value compare(evaluator *e, const char *op, value a, value b) {
-  const bool equality = *op == '=' || *op == '!';
-  const double x = a.number, y = b.number;
-  if (e->status) return number(NAN);
-  if (a.kind == WORD && b.kind == WORD && equality) return compare_words(e, &a, &b, *op == '=');
-  if (!is_numeric(e, &a) || !is_numeric(e, &b)) return number(NAN);
-  if (a.kind == NUMBER && b.kind == NUMBER)
-    return truth(truth_of(*op == '!' ? x != y
-                                     : (*op == '<' && x < y) || (*op == '>' && x > y) ||
-                                           (op[1] == '=' && x == y)));
-  if (equality) return fail(e, a.from, NULL, "samples are not compared by '%s'", op);
-  return *op == '<' ? compare_samples(e, a.from, &a, &b) : compare_samples(e, a.from, &b, &a);
-}
-
-static bool is_truth(evaluator *e, const value *v, const char *word) {
-  if (v->kind != TRUTH) fail(e, v->from, NULL, "'%s' takes truths, such as a < b", word);
-  return !e->status;
-}
-
-/* The one that decides alone (false for and, true for or), then the undecided, then the other. */
-static value join(evaluator *e, const char *word, value a, value b) {
-  const hvi_truth winner = truth_of(word[0] == 'o');
-  if (!is_truth(e, &a, word) || !is_truth(e, &b, word)) return number(NAN);
-  if (a.truth == winner || b.truth == winner) return truth(winner);
-  return a.truth == HVI_UNDECIDED ? a : b;
-}
-
 enum { OR, AND, NOT, COMPARISON, TOTAL, PRODUCT, SIGNED };
 
-static const struct operation {
+typedef struct operation {
   const char *symbol;
   int level;
   double (*f)(double, double);
-} operations[] = {
-    {"or", OR, NULL},         {"and", AND, NULL},       {"<=", COMPARISON, NULL},
-    {">=", COMPARISON, NULL}, {"==", COMPARISON, NULL}, {"!=", COMPARISON, NULL},
-    {"<", COMPARISON, NULL},  {">", COMPARISON, NULL},  {"+", TOTAL, plus},
-    {"-", TOTAL, minus},      {"*", PRODUCT, times},    {"/", PRODUCT, over},
-    {NULL, 0, NULL},
-};
+} operation;
 
-static const struct operation *accept_operation(evaluator *e, int level) {
-  const struct operation *o = operations;
+static const operation operations[] = {{"or", OR, either},
+                                       {"and", AND, both},
+                                       {"<=", COMPARISON, at_most},
+                                       {">=", COMPARISON, at_least},
+                                       {"==", COMPARISON, equal},
+                                       {"!=", COMPARISON, unequal},
+                                       {"<", COMPARISON, less},
+                                       {">", COMPARISON, more},
+                                       {"+", TOTAL, plus},
+                                       {"-", TOTAL, minus},
+                                       {"*", PRODUCT, times},
+                                       {"/", PRODUCT, over},
+                                       {NULL, 0, NULL}};
+
+static value compare(evaluator *e, const operation *o, const value *a, const value *b) {
+  const bool equality = o->f == equal || o->f == unequal;
+  if (a->kind == WORD && b->kind == WORD && equality) return compare_words(e, a, b, o->f == equal);
+  need_number(e, a);
+  need_number(e, b);
+  if (a->over != SEEDS && b->over != SEEDS) return zip(e, TRUTH, o->f, a, b);
+  if (equality) fail(e, a->from, NULL, "samples are not compared by '%s'", o->symbol);
+  return *o->symbol == '<' ? compare_samples(e, a->from, a, b) : compare_samples(e, a->from, b, a);
+}
+
+static value operate(evaluator *e, const operation *o, const value *a, const value *b) {
+  if (o->level > COMPARISON) return combine(e, o->f, *a, *b);
+  if (o->level == COMPARISON) return compare(e, o, a, b);
+  need_truth(e, a, o->symbol);
+  need_truth(e, b, o->symbol);
+  return zip(e, TRUTH, o->f, a, b);
+}
+
+static const operation *accept_operation(evaluator *e, int level) {
+  const operation *o = operations;
   while (o->symbol && (o->level != level || !accept(e, o->symbol))) o++;
   return o->symbol ? o : NULL;
 }
 
-static value operation(evaluator *e, int level) {
-  const char *at = here(e);
-  bool negative = false, any_not = false;
+static value read_level(evaluator *e, int level) {
   if (level == SIGNED) return signed_operand(e);
-  while (level == NOT && accept(e, "not")) negative = !negative, any_not = true;
-  value v = operation(e, level + 1);
-  if (any_not && !is_truth(e, &v, "not")) return number(NAN);
-  if (negative && v.truth != HVI_UNDECIDED) v.truth = truth_of(v.truth == HVI_FALSE);
-  const struct operation *o = accept_operation(e, level);
+  const char *at = here(e);
+  size_t nots = 0;
+  while (level == NOT && accept(e, "not")) nots++;
+  value v = read_level(e, level + 1);
+  if (nots) need_truth(e, &v, "not");
+  if (nots % 2) v = map(e, TRUTH, not_so, &v);
+  const operation *o = accept_operation(e, level);
   while (o) {
-    const value b = operation(e, level + 1);
-    v = o->f                  ? combine(e, o->f, v, b)
-        : level == COMPARISON ? compare(e, o->symbol, v, b)
-                              : join(e, o->symbol, v, b);
+    const value b = read_level(e, level + 1);
+    v = operate(e, o, &v, &b);
     v.from = at;
     o = level == COMPARISON ? NULL : accept_operation(e, level);
   }
@@ -876,30 +815,32 @@ static value operation(evaluator *e, int level) {
 }
 
 static value expression(evaluator *e) {
-  if (e->depth == DEEPEST) return fail(e, here(e), NULL, "too many parentheses in one another");
+  if (e->depth == DEEPEST) fail(e, here(e), NULL, "too many parentheses in one another");
   e->depth++;
-  const value v = operation(e, OR);
+  const value v = read_level(e, OR);
   e->depth--;
   return v;
 }
 
-/* Hands the value over. */
-static void hand_over(evaluator *e, hvi_quantity *q, const value *v) {
-  static const hvi_quantity_kind kinds[] = {
-      [NUMBER] = HVI_QUANTITY_NUMBER, [SAMPLE] = HVI_QUANTITY_SAMPLE, [TRUTH] = HVI_QUANTITY_TRUTH};
-  q->kind = kinds[v->kind];
-  q->truth = v->truth;
-  q->number = v->number;
-  if (v->chosen) clip(q->which, sizeof q->which, v->chosen, strlen(v->chosen), "");
-  if (v->kind != SAMPLE) return;
-  q->number = NAN;
-  q->sample = hvi_alloc_doubles(v->count);
-  if (!q->sample) {
-    e->status = hvi_error_memory(e->err, "a sample");
-    return;
+/* Works out the whole text; not finished after an error. */
+static void evaluate(evaluator *e, hvi_quantity *q) {
+  if (setjmp(e->failed)) return;
+  const value v = expression(e);
+  if (*here(e)) fail(e, e->at, NULL, "'%.16s' does not belong here", e->at);
+  if (v.kind == WORD) fail(e, e->text, NULL, "a word is no value");
+  if (v.chosen) clip(q->which, sizeof q->which, v.chosen, strlen(v.chosen), "");
+  if (v.kind == TRUTH) {
+    q->kind = HVI_QUANTITY_TRUTH;
+    q->truth = (hvi_truth)v.number;
+  } else if (v.over == ONE) {
+    q->number = v.number;
+  } else {
+    q->kind = HVI_QUANTITY_SAMPLE;
+    q->sample = hvi_alloc_doubles(v.count);
+    q->count = v.count;
+    if (!q->sample) e->status = hvi_error_memory(e->err, "a sample");
+    for (size_t i = 0; q->sample && i < v.count; i++) q->sample[i] = item(&v, i);
   }
-  q->count = v->count;
-  for (size_t i = 0; i < v->count; i++) q->sample[i] = item(v, i);
 }
 
 void hvi_quantity_free(hvi_quantity *q) {
@@ -913,11 +854,9 @@ hvi_status hvi_expression_eval(hvi_quantity *q, const char *text, const hvi_scop
       .text = text, .at = text, .scope = scope, .findings = findings, .where = where, .err = err};
   if (findings) findings->count = 0;
   *q = (hvi_quantity){.number = NAN};
-  const value v = expression(&e);
-  if (!e.status && *here(&e)) fail(&e, e.at, NULL, "'%.16s' does not belong here", e.at);
-  if (!e.status && v.kind == WORD) fail(&e, text, NULL, "a word is no value");
-  if (!e.status) hand_over(&e, q, &v);
+  evaluate(&e, q);
   if (e.status) hvi_quantity_free(q);
+  for (size_t k = 0; k < 3; k++) hvi_runs_free(&e.runs[k]);
   for (block *b = e.blocks, *next; b; b = next) {
     next = b->next;
     hvi_free(b);

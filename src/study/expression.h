@@ -50,6 +50,7 @@
  */
 #pragma once
 
+#include "report/claims.h"
 #include "study/table.h"
 
 typedef enum hvi_truth { HVI_FALSE, HVI_TRUE, HVI_UNDECIDED } hvi_truth;
@@ -76,15 +77,10 @@ void hvi_quantity_free(hvi_quantity *q);
  *   "M", "M, half width"          mean of a sample by end, at, lowest or best. "M: y" where y is
  * not the first column seen; the text where that means another value "A over B", "..., lower end",
  * "..., upper end"   samples that were compared */
-typedef struct hvi_finding {
-  char name[64];
-  double value;
-} hvi_finding;
-
-enum { HVI_MOST_FINDINGS = 48 };
+enum { HVI_MOST_FINDINGS = HVI_CLAIM_MEASURES };
 typedef struct hvi_findings {
   size_t count;
-  hvi_finding items[HVI_MOST_FINDINGS];
+  hvi_measure items[HVI_MOST_FINDINGS];
 } hvi_findings;
 
 /* Where names are looked up. */

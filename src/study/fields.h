@@ -23,3 +23,5 @@ hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node
 /* "FILE:LINE: KEY: must be a list of 1 to MOST WHAT", unless it is one. */
 hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
                           hvi_error *err);
+/* The text of a map's scalar; `otherwise` where there is none, or no map. */
+const char *hvi_field_text(const hvi_node *map, const char *key, const char *otherwise);

@@ -31,44 +31,40 @@ enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160, SPLITS = 4 };
 static const char *const marks[] = {"line", "thin", "dashed", "points", "cloud",
                                     "path", "band", "bars",   NULL};
 
-/* One figure that is being put together, with all the text that it points to. */
+/* A panel that is being put together, with all the text that it points to: the level it is for, and
+ * what its data span. */
+typedef struct sheet {
+  struct drawing *d;
+  hvi_panel *panel;
+  hvi_table_filter level; /* of the panel's `each`; column NULL: none */
+  const hvi_node *axis[2];
+  double low[2], high[2];
+  hvi_mark_point point;
+  char title[TEXT], labels[2][TEXT];
+  hvi_series series[MOST_SERIES];
+  char files[MOST_SERIES][TEXT];
+} sheet;
+
+/* One figure. */
 typedef struct drawing {
   hvi_study *study;
   hvi_error *err;
   size_t panel_count;
   hvi_panel panels[MOST_PANELS];
-  hvi_series series[MOST_PANELS][MOST_SERIES];
-  hvi_mark_point points[MOST_PANELS];
-  char titles[MOST_PANELS][TEXT], labels[MOST_PANELS][2][TEXT];
-  char files[MOST_PANELS][MOST_SERIES][TEXT];
+  sheet sheets[MOST_PANELS];
 } drawing;
-
-/* A panel that is being put together: the level it is for, and what its data span. */
-typedef struct sheet {
-  drawing *d;
-  size_t index;
-  const hvi_node *node;
-  hvi_table_filter level; /* of the panel's `each`; column NULL: none */
-  const hvi_node *axis[2];
-  double low[2], high[2];
-} sheet;
 
 static hvi_status wrong(const drawing *d, const hvi_node *n, const char *what, const char *word) {
   return hvi_error_input(d->err, "%s:%u: %s '%s'", d->study->origin, n->line, what, word);
 }
 
-static const char *text_of(const hvi_node *map, const char *key, const char *otherwise) {
-  const hvi_node *n = map && map->kind == HVI_NODE_MAP ? hvi_node_get(map, key) : NULL;
-  return n && n->kind == HVI_NODE_SCALAR ? n->text : otherwise;
-}
-
 static double number_of(const hvi_node *map, const char *key, double otherwise) {
-  const char *text = text_of(map, key, NULL);
+  const char *text = hvi_field_text(map, key, NULL);
   return text ? strtod(text, NULL) : otherwise;
 }
 
 static bool flag_of(const hvi_node *map, const char *key) {
-  return strcmp(text_of(map, key, "false"), "true") == 0;
+  return strcmp(hvi_field_text(map, key, "false"), "true") == 0;
 }
 
 /* half_cheetah becomes half cheetah. Returns the length. */
@@ -100,12 +96,8 @@ static void fill_in(char *out, const char *text, const sheet *s) {
   out[used] = '\0';
 }
 
-/* The table that a series names; where it names none, the first. */
 static const hvi_table *table_of(const drawing *d, const hvi_node *n) {
-  const char *name = text_of(n, "table", NULL);
-  for (size_t i = 0; i < d->study->table_count; i++)
-    if (!name || strcmp(d->study->tables[i].name, name) == 0) return &d->study->tables[i];
-  return NULL;
+  return hvi_study_table_named(d->study, hvi_field_text(n, "table", NULL));
 }
 
 static bool has_numbers(const hvi_table *t, const char *column) {
@@ -127,43 +119,40 @@ static void widen(sheet *s, size_t axis, double x, double ceiling) {
 
 static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
                      const hvi_table_filter *filters, size_t count) {
-  const char *names[2] = {series->x, series->y};
+  const size_t x = hvi_table_find(t, series->x), y = hvi_table_find(t, series->y);
   const double limit = number_of(s->axis[1], "ceiling", INFINITY);
-  for (size_t axis = 0; axis < 2; axis++) {
-    const size_t c = hvi_table_find(t, names[axis]), y = hvi_table_find(t, series->y);
-    double first = NAN;
-    for (size_t i = 0; c < t->columns && i < t->rows; i++) {
-      const double x = hvi_table_get(t, i, c);
-      if (!hvi_table_matches(t, i, filters, count)) continue;
-      if (axis == 1 && isnan(first)) first = x;
-      if (y < t->columns && !isnan(hvi_table_get(t, i, y)))
-        widen(s, axis, x, axis && isfinite(limit) ? limit * first : INFINITY);
-    }
+  double first = NAN;
+  for (size_t i = 0; i < t->rows; i++) {
+    if (!hvi_table_matches(t, i, filters, count)) continue;
+    const double value = hvi_table_get(t, i, y);
+    if (isnan(value)) continue;
+    if (isnan(first)) first = value;
+    if (x < t->columns) widen(s, 0, hvi_table_get(t, i, x), INFINITY);
+    widen(s, 1, value, isfinite(limit) ? limit * first : INFINITY);
   }
 }
 
 /* Adds a series of the rows that match; a split table has a file for each combination. */
 static hvi_status add_series(sheet *s, const hvi_node *n, const hvi_table *t,
                              hvi_table_filter *filters, size_t count, const hvi_arm *method) {
-  drawing *d = s->d;
-  hvi_panel *p = &d->panels[s->index];
-  const char *low = text_of(n, "low", NULL), *label = text_of(n, "label", NULL);
-  const char *mark = text_of(n, "mark", low ? "band" : "line");
+  hvi_panel *p = s->panel;
+  const char *low = hvi_field_text(n, "low", NULL), *label = hvi_field_text(n, "label", NULL);
+  const char *mark = hvi_field_text(n, "mark", low ? "band" : "line");
   size_t m = 0;
   while (marks[m] && strcmp(marks[m], mark) != 0) m++;
-  if (!marks[m]) return wrong(d, n, "unknown mark", mark);
-  if (p->series_count == MOST_SERIES) return wrong(d, n, "too many series in", p->title);
-  char *file = d->files[s->index][p->series_count];
+  if (!marks[m]) return wrong(s->d, n, "unknown mark", mark);
+  if (p->series_count == MOST_SERIES) return wrong(s->d, n, "too many series in", p->title);
+  char *file = s->files[p->series_count];
   hvi_split_name(file, TEXT - 4, t, filters, count);
   strcat(file, ".csv");
   if (method && !low && !label) label = method->label;
-  hvi_series *series = &d->series[s->index][p->series_count];
+  hvi_series *series = &s->series[p->series_count];
   *series =
       (hvi_series){.label = low ? NULL : label,
                    .file = file,
-                   .x = text_of(n, "x", "outer"),
-                   .y = text_of(n, "y", low ? low : ""),
-                   .y2 = text_of(n, "high", NULL),
+                   .x = hvi_field_text(n, "x", "outer"),
+                   .y = hvi_field_text(n, "y", low ? low : ""),
+                   .y2 = hvi_field_text(n, "high", NULL),
                    .mark = (hvi_mark)m,
                    .style = (size_t)number_of(n, "style", method ? (double)method->style : 0)};
   if (!has_numbers(t, series->y)) return HVI_OK;
@@ -174,7 +163,7 @@ static hvi_status add_series(sheet *s, const hvi_node *n, const hvi_table *t,
 
 /* Bands are those of the methods that are highlighted, or of all when none is; so are paths. */
 static bool is_shown(const hvi_part *p, size_t method, const hvi_node *n) {
-  const bool path = strcmp(text_of(n, "mark", ""), "path") == 0;
+  const bool path = strcmp(hvi_field_text(n, "mark", ""), "path") == 0;
   bool any = path;
   if (!path && !hvi_node_get(n, "low")) return true;
   for (size_t m = 0; m < p->method_count; m++) any = any || p->methods[m].highlight;
@@ -185,11 +174,11 @@ static bool is_shown(const hvi_part *p, size_t method, const hvi_node *n) {
 static hvi_status add_node(sheet *s, const hvi_node *n) {
   drawing *d = s->d;
   const hvi_table *t = table_of(d, n);
-  const char *each = text_of(n, "each", NULL);
+  const char *each = hvi_field_text(n, "each", NULL);
   const hvi_node *at = hvi_node_get(n, "at");
   hvi_table_filter filters[SPLITS];
   size_t count = 0;
-  if (!t) return wrong(d, n, "unknown table", text_of(n, "table", ""));
+  if (!t) return wrong(d, n, "unknown table", hvi_field_text(n, "table", ""));
   if (s->level.column) filters[count++] = s->level;
   for (const hvi_node *a = at ? at->first : NULL; a && count + 1 < SPLITS; a = a->next) {
     char *end;
@@ -200,35 +189,34 @@ static hvi_status add_node(sheet *s, const hvi_node *n) {
   const size_t c = hvi_table_find(t, each);
   if (c == t->columns) return wrong(d, n, "unknown factor", each);
   const bool methods = strcmp(each, "method") == 0;
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; t->column[c].words && t->column[c].words[i] && !status; i++) {
-    const hvi_part *p = &d->study->parts[t->part];
+  const hvi_part *p = &d->study->parts[t->part];
+  for (size_t i = 0; t->column[c].words && t->column[c].words[i]; i++) {
     filters[count] = (hvi_table_filter){.column = each, .word = t->column[c].words[i]};
     if (methods && !is_shown(p, i, n)) continue;
-    status = add_series(s, n, t, filters, count + 1, methods ? &p->methods[i] : NULL);
+    HVI_TRY(add_series(s, n, t, filters, count + 1, methods ? &p->methods[i] : NULL));
   }
-  return status;
+  return HVI_OK;
 }
 
-static hvi_axis finish_axis(const sheet *s, size_t axis) {
+static hvi_axis finish_axis(sheet *s, size_t axis) {
   const hvi_node *n = s->axis[axis];
-  char *label = s->d->labels[s->index][axis];
-  const char *plain = n && n->kind == HVI_NODE_SCALAR ? n->text : text_of(n, "label", "");
-  fill_in(label, plain, s);
+  const double low = s->low[axis], high = s->high[axis];
+  char *label = s->labels[axis];
+  fill_in(label, n && n->kind == HVI_NODE_SCALAR ? n->text : hvi_field_text(n, "label", ""), s);
   hvi_axis a = {.label = label,
                 .log = flag_of(n, "log"),
                 .floor = flag_of(n, "floor"),
                 .thousands = flag_of(n, "thousands"),
                 .low = number_of(n, "low", 0.0),
                 .high = number_of(n, "high", 0.0)};
-  const bool seen = s->high[axis] >= s->low[axis];
-  if (a.low != 0.0 || a.high != 0.0 || !seen) return a;
+  if (a.low != 0.0 || a.high != 0.0 || !(high >= low)) return a;
   if (flag_of(n, "fit")) {
-    a.low = s->low[axis] / number_of(n, "below", 1.0);
-    a.high = s->high[axis] * number_of(n, "above", 1.0);
+    a.low = low / number_of(n, "below", 1.0);
+    a.high = high * number_of(n, "above", 1.0);
   } else if (a.log) {
-    a = hvi_axis_log(label, s->low[axis], s->high[axis]);
-    a.floor = flag_of(n, "floor");
+    const bool floor = a.floor;
+    a = hvi_axis_log(label, low, high);
+    a.floor = floor;
   }
   return a;
 }
@@ -236,42 +224,42 @@ static hvi_axis finish_axis(const sheet *s, size_t axis) {
 static void add_point(sheet *s, const hvi_node *n) {
   const hvi_table *t = n ? table_of(s->d, n) : NULL;
   if (!t || !t->rows) return;
-  const size_t x = hvi_table_find(t, text_of(n, "x", "")),
-               y = hvi_table_find(t, text_of(n, "y", ""));
+  const size_t x = hvi_table_find(t, hvi_field_text(n, "x", "")),
+               y = hvi_table_find(t, hvi_field_text(n, "y", ""));
   if (x == t->columns || y == t->columns) return;
-  s->d->points[s->index] =
-      (hvi_mark_point){text_of(n, "label", ""), hvi_table_get(t, 0, x), hvi_table_get(t, 0, y)};
-  s->d->panels[s->index].point = &s->d->points[s->index];
+  s->point = (hvi_mark_point){hvi_field_text(n, "label", ""), hvi_table_get(t, 0, x),
+                              hvi_table_get(t, 0, y)};
+  s->panel->point = &s->point;
 }
 
 static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter level) {
   static const char keys[] = "title each x y point series unless";
-  sheet s = {.d = d,
-             .index = d->panel_count,
-             .node = node,
-             .level = level,
-             .low = {INFINITY, INFINITY},
-             .high = {-INFINITY, -INFINITY}};
-  hvi_status status = hvi_field_map(&(hvi_field_part){0}, keys, node, d->study->origin, d->err);
-  if (status) return status;
+  HVI_TRY(hvi_field_map(&(hvi_field_part){0}, keys, node, d->study->origin, d->err));
   const hvi_node *list = hvi_node_get(node, "series");
   if (!list || list->kind != HVI_NODE_LIST) return wrong(d, node, "a panel needs", "series");
-  if (s.index == MOST_PANELS) return wrong(d, node, "too many panels in", d->study->id);
-  hvi_panel *p = &d->panels[s.index];
-  *p = (hvi_panel){.series = d->series[s.index]};
-  s.axis[0] = hvi_node_get(node, "x");
-  s.axis[1] = hvi_node_get(node, "y");
-  for (const hvi_node *n = list->first; n && !status; n = n->next) {
-    const hvi_table *t = table_of(d, n);
-    if (t && has_numbers(t, text_of(node, "unless", NULL))) return HVI_OK;
-    status = add_node(&s, n);
+  if (d->panel_count == MOST_PANELS) return wrong(d, node, "too many panels in", d->study->id);
+  hvi_panel *p = &d->panels[d->panel_count];
+  sheet *s = &d->sheets[d->panel_count];
+  s->d = d;
+  s->panel = p;
+  s->level = level;
+  *p = (hvi_panel){.series = s->series};
+  for (size_t k = 0; k < 2; k++) {
+    s->axis[k] = hvi_node_get(node, k ? "y" : "x");
+    s->low[k] = INFINITY;
+    s->high[k] = -INFINITY;
   }
-  if (status || !p->series_count) return status;
-  fill_in(d->titles[s.index], text_of(node, "title", ""), &s);
-  if (*d->titles[s.index]) p->title = d->titles[s.index];
-  p->x = finish_axis(&s, 0);
-  p->y = finish_axis(&s, 1);
-  add_point(&s, hvi_node_get(node, "point"));
+  for (const hvi_node *n = list->first; n; n = n->next) {
+    const hvi_table *t = table_of(d, n);
+    if (t && has_numbers(t, hvi_field_text(node, "unless", NULL))) return HVI_OK;
+    HVI_TRY(add_node(s, n));
+  }
+  if (!p->series_count) return HVI_OK;
+  fill_in(s->title, hvi_field_text(node, "title", ""), s);
+  if (*s->title) p->title = s->title;
+  p->x = finish_axis(s, 0);
+  p->y = finish_axis(s, 1);
+  add_point(s, hvi_node_get(node, "point"));
   d->panel_count++;
   return HVI_OK;
 }
@@ -289,45 +277,36 @@ static const hvi_part *part_of(const drawing *d, const hvi_node *n) {
 
 /* Once, or for each level of the factor that `each` names. */
 static hvi_status add_each(drawing *d, const hvi_node *n, add_fn add) {
-  const char *each = text_of(n, "each", NULL);
+  const char *each = hvi_field_text(n, "each", NULL);
   if (!each) return add(d, n, (hvi_table_filter){0});
-  const hvi_part *p = part_of(d, n);
-  hvi_status status = HVI_OK;
-  for (size_t f = 0; f < p->factor_count; f++) {
-    const hvi_factor *by = &p->factors[f];
-    if (strcmp(by->name, each) != 0) continue;
-    for (size_t k = 0; k < by->levels && !status; k++)
-      status =
-          add(d, n, (hvi_table_filter){each, by->words[0] ? by->text[k] : NULL, by->number[k]});
-    return status;
-  }
-  return wrong(d, n, "unknown factor", each);
+  const hvi_factor *by = hvi_part_factor(part_of(d, n), each);
+  if (!by) return wrong(d, n, "unknown factor", each);
+  for (size_t k = 0; k < by->levels; k++) HVI_TRY(add(d, n, hvi_factor_level(by, k)));
+  return HVI_OK;
 }
 
 /* The panels of a figure, in one level where it has one. */
 static hvi_status add_panels(drawing *d, const hvi_node *figure, hvi_table_filter level) {
   const hvi_node *list = hvi_node_get(figure, "panels");
-  hvi_status status = HVI_OK;
   if (!list || list->kind != HVI_NODE_LIST) return wrong(d, figure, "a figure needs", "panels");
-  for (const hvi_node *p = list->first; p && !status; p = p->next)
-    status = level.column ? add_panel(d, p, level) : add_each(d, p, add_panel);
-  return status;
+  for (const hvi_node *p = list->first; p; p = p->next)
+    HVI_TRY(level.column ? add_panel(d, p, level) : add_each(d, p, add_panel));
+  return HVI_OK;
 }
 
 static hvi_status draw_one(drawing *d, const hvi_node *n) {
   static const char keys[] = "name title columns each panels";
   hvi_study *study = d->study;
-  hvi_status status = hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, d->err);
-  if (status) return status;
+  char note[HVI_PLOT_NOTE];
+  HVI_TRY(hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, d->err));
   d->panel_count = 0;
-  status = add_each(d, n, add_panels);
-  if (status || !d->panel_count) return status;
-  const hvi_plot plot = {.name = text_of(n, "name", study->id),
-                         .title = text_of(n, "title", study->title),
+  HVI_TRY(add_each(d, n, add_panels));
+  if (!d->panel_count) return HVI_OK;
+  const hvi_plot plot = {.name = hvi_field_text(n, "name", study->id),
+                         .title = hvi_field_text(n, "title", study->title),
                          .columns = (size_t)number_of(n, "columns", 0),
                          .panel_count = d->panel_count,
                          .panels = d->panels};
-  char note[HVI_PLOT_NOTE];
   HVI_TRY(hvi_plot_make(study->folder, &plot, note, d->err));
   if (*note) hvi_study_tell(study, "%s", note);
   hvi_claims_figure(study->claims, plot.name);
@@ -336,15 +315,12 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
 
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err) {
   if (!study->figures) return HVI_OK;
-  drawing *d = hvi_alloc(1, sizeof *d);
+  HVI_OWN drawing *d = hvi_alloc(1, sizeof *d);
   if (!d) return hvi_error_memory(err, "a figure");
   d->study = study;
   d->err = err;
-  hvi_status status = study->figures->kind == HVI_NODE_LIST
-                          ? HVI_OK
-                          : wrong(d, study->figures, "a list is needed for", "figures");
-  for (const hvi_node *n = status ? NULL : study->figures->first; n && !status; n = n->next)
-    status = draw_one(d, n);
-  hvi_free(d);
-  return status;
+  if (study->figures->kind != HVI_NODE_LIST)
+    return wrong(d, study->figures, "a list is needed for", "figures");
+  for (const hvi_node *n = study->figures->first; n; n = n->next) HVI_TRY(draw_one(d, n));
+  return HVI_OK;
 }

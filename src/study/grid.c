@@ -7,63 +7,56 @@
 #include "study/fields.h"
 #include "study/value_plan.h"
 
-enum { MOST_LEVELS = 100000, MOST_KEYS = 12, MOST_CELLS = 10000000 };
-
-static void free_factor(hvi_factor *f) {
-  hvi_free(f->key);
-  hvi_free(f->text);
-  hvi_free(f->number);
-  hvi_free(f->words);
-  hvi_free(f->made);
-  *f = (hvi_factor){0};
-}
+enum { MOST_LEVELS = 100000, MOST_CELLS = 10000000 };
 
 static hvi_status new_factor(hvi_factor *f, const char *name, size_t levels, size_t keys,
                              hvi_error *err) {
   *f = (hvi_factor){.name = name,
                     .levels = levels,
                     .keys = keys,
-                    .key = hvi_alloc(keys + 1, sizeof *f->key),
-                    .text = hvi_alloc(keys * (levels + 1), sizeof *f->text),
-                    .number = hvi_alloc_doubles(keys * levels),
-                    .words = hvi_alloc(keys, sizeof *f->words)};
-  if (f->key && f->text && f->number && f->words) return f->key[0] = name, HVI_OK;
-  free_factor(f);
-  return hvi_error_memory(err, "the grid of a study");
+                    .key = {name},
+                    .text = hvi_alloc(keys * (levels + 1), sizeof *f->text)};
+  return f->text ? HVI_OK : hvi_error_memory(err, "the grid of a study");
+}
+
+static const char **texts_of(const hvi_factor *f, size_t key) {
+  return &f->text[key * (f->levels + 1)];
+}
+
+/* NaN where the text is no number. */
+static double number_of(const char *text) {
+  char *end;
+  const double x = strtod(text, &end);
+  return end != text && !*end ? x : NAN;
 }
 
 static void set_level(hvi_factor *f, size_t key, size_t level, const char *text) {
-  char *end;
-  const double x = strtod(text, &end);
-  const bool number = end != text && !*end;
-  f->text[key * (f->levels + 1) + level] = text;
-  f->number[key * f->levels + level] = number ? x : NAN;
-  f->words[key] = f->words[key] || (*text && !number);
+  texts_of(f, key)[level] = text;
+  if (*text && isnan(number_of(text))) f->words[key] = true;
 }
 
 /* Levels first, first + 1, ...: whole numbers. */
 static hvi_status count_up(hvi_factor *f, const char *name, uint64_t first, size_t levels,
                            hvi_error *err) {
-  hvi_status status = new_factor(f, name, levels, 1, err);
-  if (!status) f->made = hvi_alloc(levels, sizeof *f->made);
-  if (!status && !f->made) return free_factor(f), hvi_error_memory(err, "the grid of a study");
-  for (size_t i = 0; i < levels && !status; i++) {
+  HVI_TRY(new_factor(f, name, levels, 1, err));
+  f->made = hvi_alloc(levels, sizeof *f->made);
+  if (!f->made) return hvi_error_memory(err, "the grid of a study");
+  for (size_t i = 0; i < levels; i++) {
     snprintf(f->made[i], sizeof f->made[i], "%llu", (unsigned long long)(first + i));
     set_level(f, 0, i, f->made[i]);
   }
-  return status;
+  return HVI_OK;
 }
 
 /* Levels 10^low .. 10^high, evenly on a logarithmic axis. */
 static hvi_status count_powers(hvi_factor *f, const char *name, int low, int high, size_t levels,
                                hvi_error *err) {
-  hvi_status status = count_up(f, name, 0, levels, err);
-  for (size_t i = 0; i < levels && !status; i++) {
+  HVI_TRY(count_up(f, name, 0, levels, err));
+  for (size_t i = 0; i < levels; i++) {
     const double share = levels > 1 ? (double)(high - low) * (double)i / (double)(levels - 1) : 0.0;
     snprintf(f->made[i], sizeof f->made[i], "%.17g", pow(10.0, low + share));
-    set_level(f, 0, i, f->made[i]);
   }
-  return status;
+  return HVI_OK;
 }
 
 static hvi_status wrong_level(const hvi_node *n, const char *origin, const char *what,
@@ -71,114 +64,114 @@ static hvi_status wrong_level(const hvi_node *n, const char *origin, const char 
   return hvi_error_input(err, "%s:%u: %s", origin, n->line, what);
 }
 
-/* A level that is a map: its values stand under their keys. */
-static hvi_status read_map(hvi_factor *f, size_t level, const hvi_node *map, const char *origin,
-                           hvi_error *err) {
-  for (const hvi_node *n = map->first; n; n = n->next) {
-    size_t k = 0;
-    while (k < f->keys && f->key[k] && strcmp(f->key[k], n->key) != 0) k++;
-    if (n->kind != HVI_NODE_SCALAR || k == f->keys || strchr(n->key, ' '))
-      return wrong_level(n, origin, "a level is a value, or a map of values (at most 12)", err);
-    f->key[k] = n->key;
-    set_level(f, k, level, n->text);
-  }
-  return HVI_OK;
-}
-
-static hvi_status read_list(hvi_factor *f, const hvi_node *list, const char *origin,
-                            hvi_error *err) {
-  const bool maps = list->first && list->first->kind == HVI_NODE_MAP;
-  hvi_status status = new_factor(f, list->key, list->count, maps ? MOST_KEYS : 1, err);
-  if (status) return status;
+/* A level, or a list of them: values, or maps whose values stand under their keys. */
+static hvi_status read_levels(hvi_factor *f, const hvi_node *node, const char *origin,
+                              hvi_error *err) {
+  const bool list = node->kind == HVI_NODE_LIST;
+  const hvi_node *first = list ? node->first : node;
+  const bool maps = first->kind == HVI_NODE_MAP;
+  size_t level = 0;
+  HVI_TRY(new_factor(f, node->key, list ? node->count : 1, maps ? HVI_MOST_KEYS : 1, err));
   if (maps) f->key[0] = NULL;
   for (size_t k = 0; k < f->keys; k++)
     for (size_t i = 0; i < f->levels; i++) set_level(f, k, i, "");
-  size_t level = 0;
-  for (const hvi_node *n = list->first; n && !status; n = n->next, level++)
+  for (const hvi_node *n = first; n; n = list ? n->next : NULL, level++) {
     if (n->kind != (maps ? HVI_NODE_MAP : HVI_NODE_SCALAR))
-      status = wrong_level(n, origin, "the levels of a factor are all values, or all maps", err);
-    else if (maps)
-      status = read_map(f, level, n, origin, err);
-    else
-      set_level(f, 0, level, n->text);
+      return wrong_level(n, origin, "the levels of a factor are all values, or all maps", err);
+    for (const hvi_node *v = maps ? n->first : n; v; v = maps ? v->next : NULL) {
+      const char *key = maps ? v->key : f->name;
+      size_t k = 0;
+      while (k < f->keys && f->key[k] && strcmp(f->key[k], key) != 0) k++;
+      if (v->kind != HVI_NODE_SCALAR || k == f->keys || strchr(key, ' '))
+        return wrong_level(v, origin, "a level is a value, or a map of values (at most 12)", err);
+      f->key[k] = key;
+      set_level(f, k, level, v->text);
+    }
+  }
   while (f->keys > 1 && !f->key[f->keys - 1]) f->keys--;
-  return status;
+  return HVI_OK;
 }
 
-/* A list of levels, one level, FIRST..LAST, or "10^-3..10^1, 21 levels". */
+/* Levels as they stand, FIRST..LAST, or "10^-3..10^1, 21 levels". */
 static hvi_status read_factor(hvi_factor *f, const hvi_node *n, const char *origin,
                               hvi_error *err) {
-  if (n->kind == HVI_NODE_LIST && n->count) return read_list(f, n, origin, err);
-  if (n->kind != HVI_NODE_SCALAR) return wrong_level(n, origin, "a factor needs levels", err);
   unsigned long long first, last;
-  int low, high;
-  int used = 0;
+  int low, high, used = 0;
+  if (n->kind == HVI_NODE_LIST && n->count) return read_levels(f, n, origin, err);
+  if (n->kind != HVI_NODE_SCALAR) return wrong_level(n, origin, "a factor needs levels", err);
   if (sscanf(n->text, "10^%3d..10^%3d, %8llu levels%n", &low, &high, &last, &used) == 3 && used &&
       !n->text[used]) {
     if (last < 1 || last > MOST_LEVELS || abs(low) > 99 || abs(high) > 99)
       return wrong_level(n, origin, "a range needs 1 to 100000 levels, 10^-99 to 10^99", err);
     return count_powers(f, n->key, low, high, (size_t)last, err);
   }
-  if (sscanf(n->text, "%llu..%llu%n", &first, &last, &used) == 2 && !n->text[used]) {
-    if (last < first || last - first >= MOST_LEVELS)
-      return wrong_level(n, origin, "a range needs 1 to 100000 levels", err);
-    return count_up(f, n->key, first, (size_t)(last - first) + 1, err);
-  }
-  const hvi_status status = new_factor(f, n->key, 1, 1, err);
-  if (!status) set_level(f, 0, 0, n->text);
-  return status;
+  if (sscanf(n->text, "%llu..%llu%n", &first, &last, &used) != 2 || n->text[used])
+    return read_levels(f, n, origin, err);
+  if (last < first || last - first >= MOST_LEVELS)
+    return wrong_level(n, origin, "a range needs 1 to 100000 levels", err);
+  return count_up(f, n->key, first, (size_t)(last - first) + 1, err);
 }
 
 /* The factors of the file; those under quick or full stand in the place of others of their name. */
 static hvi_status read_grid(hvi_part *p, const hvi_node *sized, const char *origin,
                             hvi_error *err) {
-  hvi_status status = HVI_OK;
-  for (const hvi_node *n = p->grid ? p->grid->first : NULL; n && !status; n = n->next) {
+  for (const hvi_node *n = p->grid ? p->grid->first : NULL; n; n = n->next) {
     const hvi_node *other = sized ? hvi_node_get(sized, n->key) : NULL;
     if (p->factor_count + 4 >= HVI_MOST_FACTORS)
       return wrong_level(n, origin, "too many factors", err);
     if (strchr(n->key, ' '))
       return wrong_level(n, origin, "a factor is named by one word: it is a column", err);
-    status = read_factor(&p->factors[p->factor_count++], other ? other : n, origin, err);
+    HVI_TRY(read_factor(&p->factors[p->factor_count++], other ? other : n, origin, err));
   }
-  for (const hvi_node *n = sized ? sized->first : NULL; n && !status; n = n->next)
+  for (const hvi_node *n = sized ? sized->first : NULL; n; n = n->next)
     if (!p->grid || !hvi_node_get(p->grid, n->key))
-      status = wrong_level(n, origin, "this factor is not in the part's own grid", err);
-  return status;
+      return wrong_level(n, origin, "this factor is not in the part's own grid", err);
+  return HVI_OK;
 }
 
-/* Environments, methods and seeds, which the kind asks for. */
-static hvi_status add_own(hvi_part *p, hvi_error *err) {
-  hvi_status status = HVI_OK;
-  if (p->kind->flags & HVI_KIND_REPEATS)
-    status = count_up(&p->factors[p->factor_count++], "repeat", 1, p->scale.repeats, err);
-  if (!status && (p->kind->flags & HVI_KIND_VALUE)) {
-    hvi_factor *f = &p->factors[p->factor_count++];
-    status = new_factor(f, "environment", p->value->environment_count, 1, err);
-    for (size_t i = 0; i < p->value->environment_count && !status; i++)
-      set_level(f, 0, i, p->value->environments[i].environment);
-  }
-  if (!status && (p->kind->flags & HVI_KIND_METHODS)) {
-    hvi_factor *f = &p->factors[p->factor_count++];
-    status = new_factor(f, "method", p->method_count, 1, err);
-    for (size_t i = 0; i < p->method_count && !status; i++)
-      set_level(f, 0, i, p->methods[i].label), f->words[0] = true;
-  }
-  if (!status && (p->kind->flags & HVI_KIND_SEEDS))
-    status = count_up(&p->factors[p->factor_count++], "seed", p->seed, p->scale.instances, err);
-  return status;
-}
-
+/* The factors of the file; then environments, methods and seeds, which the kind asks for. */
 static hvi_status make_factors(hvi_part *p, bool full, const char *origin, hvi_error *err) {
+  const unsigned flags = p->kind->flags;
   p->scale = full ? p->full : p->quick;
   p->factor_count = 0;
-  hvi_status status = read_grid(p, full ? p->full_grid : p->quick_grid, origin, err);
-  return status ? status : add_own(p, err);
+  HVI_TRY(read_grid(p, full ? p->full_grid : p->quick_grid, origin, err));
+  if (flags & HVI_KIND_REPEATS)
+    HVI_TRY(count_up(&p->factors[p->factor_count++], "repeat", 1, p->scale.repeats, err));
+  if (flags & HVI_KIND_VALUE) {
+    hvi_factor *f = &p->factors[p->factor_count++];
+    HVI_TRY(new_factor(f, "environment", p->value->environment_count, 1, err));
+    for (size_t i = 0; i < f->levels; i++)
+      set_level(f, 0, i, p->value->environments[i].environment);
+  }
+  if (flags & HVI_KIND_METHODS) {
+    hvi_factor *f = &p->factors[p->factor_count++];
+    HVI_TRY(new_factor(f, "method", p->method_count, 1, err));
+    for (size_t i = 0; i < f->levels; i++) set_level(f, 0, i, p->methods[i].label);
+    f->words[0] = true;
+  }
+  return flags & HVI_KIND_SEEDS
+             ? count_up(&p->factors[p->factor_count++], "seed", p->seed, p->scale.instances, err)
+             : HVI_OK;
 }
 
 void hvi_part_clear(hvi_part *p) {
-  for (size_t i = 0; i < HVI_MOST_FACTORS; i++) free_factor(&p->factors[i]);
+  for (size_t i = 0; i < HVI_MOST_FACTORS; i++) {
+    hvi_free(p->factors[i].text);
+    hvi_free(p->factors[i].made);
+    p->factors[i] = (hvi_factor){0};
+  }
   p->factor_count = 0;
+}
+
+const hvi_factor *hvi_part_factor(const hvi_part *p, const char *name) {
+  for (const hvi_factor *f = p->factors; f < p->factors + p->factor_count; f++)
+    if (strcmp(f->name, name) == 0) return f;
+  return NULL;
+}
+
+hvi_table_filter hvi_factor_level(const hvi_factor *f, size_t level) {
+  const char *text = f->text[level];
+  return (hvi_table_filter){f->name, f->words[0] ? text : NULL, number_of(text)};
 }
 
 /* The factor that has this key; NULL: none. */
@@ -195,7 +188,7 @@ static bool has_level(const hvi_part *p, const hvi_node *n) {
   size_t i, k;
   const hvi_factor *f = find_key(p, n->key, &i, &k);
   for (size_t level = 0; f && level < f->levels; level++)
-    if (strcmp(f->text[k * (f->levels + 1) + level], n->text) == 0) return true;
+    if (strcmp(texts_of(f, k)[level], n->text) == 0) return true;
   return false;
 }
 
@@ -203,47 +196,45 @@ static bool has_level(const hvi_part *p, const hvi_node *n) {
 static hvi_status check_at(const hvi_part *p, const hvi_part *other, const hvi_arm *arm,
                            const hvi_node *n, const char *origin, hvi_error *err) {
   size_t i, k;
-  const bool size = strcmp(n->key, "size") == 0;
-  if (!size && !find_key(p, n->key, &i, &k))
-    return hvi_setting_find(hvi_settings_table(), n->key)
-               ? HVI_OK
-               : hvi_error_input(err, "%s:%u: '%s' is no factor and no setting", origin, n->line,
-                                 n->key);
-  const bool known = n->kind == HVI_NODE_SCALAR && (size ? hvi_words_have("quick full", n->text)
-                                                         : has_level(p, n) || has_level(other, n));
-  return known
-             ? HVI_OK
-             : hvi_error_input(err, "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
-                               origin, n->line, arm->label, n->key,
-                               n->kind == HVI_NODE_SCALAR ? n->text : "[...]");
+  const bool size = strcmp(n->key, "size") == 0, scalar = n->kind == HVI_NODE_SCALAR;
+  if (!size && !find_key(p, n->key, &i, &k)) {
+    if (hvi_setting_find(hvi_settings_table(), n->key)) return HVI_OK;
+    return hvi_error_input(err, "%s:%u: '%s' is no factor and no setting", origin, n->line, n->key);
+  }
+  if (scalar && size ? hvi_words_have("quick full", n->text)
+                     : scalar && (has_level(p, n) || has_level(other, n)))
+    return HVI_OK;
+  return hvi_error_input(err, "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
+                         origin, n->line, arm->label, n->key, scalar ? n->text : "[...]");
 }
 
-static hvi_status check_arms(const hvi_part *p, bool full, const char *origin, hvi_error *err) {
-  hvi_part other = *p;
-  memset(other.factors, 0, sizeof other.factors);
-  hvi_status status = make_factors(&other, !full, origin, err);
+static hvi_status check_arms(const hvi_part *p, const hvi_part *other, const char *origin,
+                             hvi_error *err) {
   for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++) {
     /* while rates are tuned, methods and seeds are others than those of the file */
     const hvi_node *map = arm->at && arm->rate == 0.0 ? arm->at->first : NULL;
-    for (; map && !status; map = map->next) {
+    for (; map; map = map->next) {
       if (map->kind != HVI_NODE_MAP)
-        status = wrong_level(map, origin, "at must be a list of maps", err);
-      else
-        for (const hvi_node *n = map->first; n && !status; n = n->next)
-          status = check_at(p, &other, arm, n, origin, err);
+        return wrong_level(map, origin, "at must be a list of maps", err);
+      for (const hvi_node *n = map->first; n; n = n->next)
+        HVI_TRY(check_at(p, other, arm, n, origin, err));
     }
   }
-  hvi_part_clear(&other);
-  return status;
+  return HVI_OK;
 }
 
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err) {
-  hvi_status status = make_factors(p, full, origin, err);
+  HVI_TRY(make_factors(p, full, origin, err));
   p->cells = 1;
-  for (size_t i = 0; i < p->factor_count && !status; i++)
+  for (size_t i = 0; i < p->factor_count; i++)
     if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
-      status = hvi_error_input(err, "%s: more than %d cells", origin, MOST_CELLS);
-  return status ? status : check_arms(p, full, origin, err);
+      return hvi_error_input(err, "%s: more than %d cells", origin, MOST_CELLS);
+  hvi_part other = *p;
+  memset(other.factors, 0, sizeof other.factors);
+  hvi_status status = make_factors(&other, !full, origin, err);
+  if (!status) status = check_arms(p, &other, origin, err);
+  hvi_part_clear(&other);
+  return status;
 }
 
 hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index) {
@@ -254,15 +245,14 @@ hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index) {
 }
 
 double hvi_cell_number(const hvi_cell *c, const char *key) {
-  size_t i, k;
-  const hvi_factor *f = find_key(c->part, key, &i, &k);
-  return f ? f->number[k * f->levels + c->level[i]] : NAN;
+  const char *text = hvi_cell_word(c, key);
+  return text ? number_of(text) : NAN;
 }
 
 const char *hvi_cell_word(const hvi_cell *c, const char *key) {
   size_t i, k;
   const hvi_factor *f = find_key(c->part, key, &i, &k);
-  const char *text = f ? f->text[k * (f->levels + 1) + c->level[i]] : "";
+  const char *text = f ? texts_of(f, k)[c->level[i]] : "";
   return *text ? text : NULL;
 }
 
@@ -291,28 +281,26 @@ static const char *level_at(const hvi_cell *c, const hvi_node *n) {
 
 static hvi_status apply_at(hvi_settings *s, const hvi_cell *c, const hvi_node *map,
                            hvi_error *err) {
-  hvi_status status = HVI_OK;
   for (const hvi_node *n = map->first; n; n = n->next) {
     const char *level = level_at(c, n);
     if (level && strcmp(level, n->text) != 0) return HVI_OK;
   }
-  for (const hvi_node *n = map->first; n && !status; n = n->next)
+  for (const hvi_node *n = map->first; n; n = n->next)
     if (!level_at(c, n))
-      status = hvi_field_read(hvi_setting_find(hvi_settings_table(), n->key), s, n,
-                              c->study->origin, err);
-  return status;
+      HVI_TRY(hvi_field_read(hvi_setting_find(hvi_settings_table(), n->key), s, n, c->study->origin,
+                             err));
+  return HVI_OK;
 }
 
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err) {
   const hvi_arm *arm = hvi_cell_method(c);
-  hvi_status status = HVI_OK;
   const char *key;
   *s = arm->settings;
   if ((c->part->kind->flags & HVI_KIND_VALUE) && !arm->eta_given && !s->baseline) s->eta = 1.0;
-  for (const hvi_node *n = arm->at ? arm->at->first : NULL; n && !status; n = n->next)
-    status = apply_at(s, c, n, err);
+  for (const hvi_node *n = arm->at ? arm->at->first : NULL; n; n = n->next)
+    HVI_TRY(apply_at(s, c, n, err));
   if (arm->rate > 0.0) *hvi_arm_rate(s, &key) = arm->rate;
-  return status;
+  return HVI_OK;
 }
 
 uint64_t hvi_cell_seed(const hvi_cell *c) {
@@ -368,7 +356,7 @@ size_t hvi_part_columns(const hvi_part *p, const hvi_column *own, hvi_column *co
       const hvi_column *same = own;
       while (same->name && !hvi_words_have(same->name, f->key[k])) same++;
       if (same->name) continue;
-      columns[n++] = (hvi_column){f->key[k], f->words[k] ? f->text + k * (f->levels + 1) : NULL};
+      columns[n++] = (hvi_column){f->key[k], f->words[k] ? texts_of(f, k) : NULL};
     }
   return n;
 }
@@ -378,6 +366,6 @@ void hvi_cell_levels(const hvi_cell *c, const hvi_table *t, double *row) {
     size_t i, k;
     const hvi_factor *f = find_key(c->part, t->column[j].name, &i, &k);
     if (f)
-      row[j] = t->column[j].words ? (double)c->level[i] : f->number[k * f->levels + c->level[i]];
+      row[j] = t->column[j].words ? (double)c->level[i] : number_of(texts_of(f, k)[c->level[i]]);
   }
 }

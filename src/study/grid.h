@@ -1,6 +1,7 @@
 /* Inside a study: the grid of a part. */
 #pragma once
 
+#include "report/text.h"
 #include "study/study.h"
 
 /* What sizes are read and described by; read.c. */
@@ -8,6 +9,9 @@ const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err);
 void hvi_part_clear(hvi_part *p);
+/* The factor of that name, NULL: there is none; and the rows in which it has a level. */
+const hvi_factor *hvi_part_factor(const hvi_part *p, const char *name);
+hvi_table_filter hvi_factor_level(const hvi_factor *f, size_t level);
 /* Cell number `index` of a part; the last factor varies fastest. */
 hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index);
 /* The columns that the keys of a part's factors make, and their values in a row of the cell. A column
@@ -15,8 +19,21 @@ hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index);
 size_t hvi_part_columns(const hvi_part *p, const hvi_column *own, hvi_column *columns);
 void hvi_cell_levels(const hvi_cell *c, const hvi_table *t, double *row);
 
-/* Whether a table has a CSV for each level of the column. */
-bool hvi_is_split(const hvi_table *t, size_t column);
-/* The name of that CSV: TABLE-LEVEL... for those of the filters that split it. */
+/* The rows of a cell under way, as bytes. */
+struct hvi_rows {
+  const hvi_kind *kind;
+  hvi_text tables[HVI_KIND_TABLES];
+};
+/* They go behind the description of the cell, and from there into the study's tables. tables.c */
+void hvi_rows_pack(hvi_text *bytes, const char *description, const hvi_rows *rows);
+hvi_status hvi_rows_unpack(const hvi_cell *c, const hvi_text *bytes, hvi_error *err);
+
+/* The table whose CSV has this name; the first where that is NULL. NULL: there is none. */
+hvi_table *hvi_study_table_named(const hvi_study *study, const char *name);
+/* Makes the tables of a part's kind. */
+hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err);
+/* A CSV, or one for each level of the columns that split the table. */
+hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, hvi_error *err);
+/* The name of one: TABLE-LEVEL... for those of the filters that split it. */
 void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table_filter *filters,
                     size_t count);

@@ -92,6 +92,7 @@ const char *const *hvi_study_ids(void) { return ids; }
 typedef struct reader {
   hvi_study *study;
   hvi_part *part;
+  const hvi_node *map, *root; /* of the part; of the whole */
   const char *origin;
   hvi_error *err;
 } reader;
@@ -101,17 +102,17 @@ static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
                          what);
 }
 
-static hvi_status find_kind(reader *r, const hvi_node *map) {
+static hvi_status find_kind(reader *r) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
   char where[400];
   if (!name)
-    return hvi_error_input(r->err, "%s:%u: the key 'kind' is missing", r->origin, map->line);
+    return hvi_error_input(r->err, "%s:%u: the key 'kind' is missing", r->origin, r->map->line);
   for (size_t i = 0; hvi_kinds[i]; i++) {
     names[i] = hvi_kinds[i]->name;
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
   }
   if (r->part->kind) return HVI_OK;
-  snprintf(where, sizeof where, "%.300s:%u", r->origin, map->line);
+  snprintf(where, sizeof where, "%.300s:%u", r->origin, r->map->line);
   return hvi_suggest_refuse(r->err, where, "kind", name, names);
 }
 
@@ -122,10 +123,9 @@ static hvi_status find_problem(const reader *r) {
   hvi_part *p = r->part;
   if (!p->problem || !is_path(p->problem)) return HVI_OK;
   const char *slash = strrchr(r->origin, '/');
+  const bool beside = p->problem[0] != '/' && slash;
   hvi_text path = {0};
-  if (p->problem[0] != '/' && slash)
-    hvi_text_add(&path, "%.*s", (int)(slash - r->origin + 1), r->origin);
-  hvi_text_add(&path, "%s", p->problem);
+  hvi_text_add(&path, "%.*s%s", beside ? (int)(slash - r->origin + 1) : 0, r->origin, p->problem);
   p->problem_path = hvi_text_take(&path);
   return p->problem_path ? HVI_OK : hvi_error_memory(r->err, "a path");
 }
@@ -135,24 +135,42 @@ static hvi_status read_options(const reader *r, const hvi_node *map) {
   if (map->kind != HVI_NODE_MAP) return wrong(r, map, "must be a map");
   p->options = hvi_alloc(map->count, sizeof *p->options);
   if (!p->options) return hvi_error_memory(r->err, "options");
-  hvi_status status = HVI_OK;
-  for (const hvi_node *n = map->first; n && !status; n = n->next) {
+  for (const hvi_node *n = map->first; n; n = n->next) {
     const hvi_setting value = {n->key, HVI_SETTING_TEXT, .offset = offsetof(hvi_option, value),
                                .most = 160};
-    p->options[p->option_count].key = n->key;
-    status = hvi_field_read(&value, &p->options[p->option_count++], n, r->origin, r->err);
+    hvi_option *option = &p->options[p->option_count++];
+    option->key = n->key;
+    HVI_TRY(hvi_field_read(&value, option, n, r->origin, r->err));
   }
-  return status;
+  return HVI_OK;
 }
 
-static hvi_status read_scale(const reader *r, hvi_scale *s, const hvi_node **grid,
-                             const hvi_node *map) {
+/* The key of a part, or else of the whole. */
+static const hvi_node *key_of(const reader *r, const char *name) {
+  const hvi_node *n = hvi_node_get(r->map, name);
+  return n ? n : hvi_node_get(r->root, name);
+}
+
+static hvi_status check_grid(const reader *r, const hvi_node *grid) {
+  return grid && grid->kind != HVI_NODE_MAP ? wrong(r, grid, "must be a map of factors") : HVI_OK;
+}
+
+static hvi_status read_size(const reader *r, hvi_scale *s, const hvi_node **grid,
+                            const hvi_node *map) {
   const hvi_field_part parts[] = {{.table = &scale_table, .settings = s}, {0}};
-  const hvi_status status = hvi_field_map(parts, "grid", map, r->origin, r->err);
-  if (!status) *grid = hvi_node_get(map, "grid");
-  return !status && *grid && (*grid)->kind != HVI_NODE_MAP
-             ? wrong(r, *grid, "must be a map of factors")
-             : status;
+  hvi_setting_defaults(&scale_table, s);
+  if (!map) return HVI_OK;
+  HVI_TRY(hvi_field_map(parts, "grid", map, r->origin, r->err));
+  *grid = hvi_node_get(map, "grid");
+  return check_grid(r, *grid);
+}
+
+/* One size is enough: the other is the same. */
+static hvi_status read_sizes(const reader *r) {
+  hvi_part *p = r->part;
+  const hvi_node *quick = key_of(r, "quick"), *full = key_of(r, "full");
+  HVI_TRY(read_size(r, &p->quick, &p->quick_grid, quick ? quick : full));
+  return read_size(r, &p->full, &p->full_grid, full ? full : quick);
 }
 
 const hvi_setting_table *hvi_scale_table(void) { return &scale_table; }
@@ -175,20 +193,20 @@ static hvi_status read_methods(const reader *r, const hvi_node *list) {
   /* rules of networks and of chains share names: the kind tells which are meant */
   const hvi_rule *const *rules =
       p->kind->flags & HVI_KIND_VALUE ? hvi_value_rules() : hvi_trajectory_rules();
-  hvi_status status = hvi_field_list(list, "methods", MOST_METHODS, r->origin, r->err);
-  if (status) return status;
+  HVI_TRY(hvi_field_list(list, "methods", MOST_METHODS, r->origin, r->err));
   p->methods = hvi_alloc(list->count, sizeof *p->methods);
   if (!p->methods) return hvi_error_memory(r->err, "methods");
-  for (const hvi_node *n = list->first; n && !status; n = n->next) {
-    p->methods[p->method_count].style = p->method_count;
-    status = hvi_arm_parse(&p->methods[p->method_count++], n, rules, r->origin, r->err);
-    if (!status) status = check_labels(r, n);
+  for (const hvi_node *n = list->first; n; n = n->next) {
+    hvi_arm *arm = &p->methods[p->method_count];
+    arm->style = p->method_count++;
+    HVI_TRY(hvi_arm_parse(arm, n, rules, r->origin, r->err));
+    HVI_TRY(check_labels(r, n));
   }
-  return status;
+  return HVI_OK;
 }
 
 /* What a part cannot do without. */
-static hvi_status check_part(const reader *r, const hvi_node *map) {
+static hvi_status check_part(const reader *r) {
   const hvi_part *p = r->part;
   const unsigned flags = p->kind ? p->kind->flags : 0;
   const char *lacks = !p->kind                                             ? "kind"
@@ -197,48 +215,28 @@ static hvi_status check_part(const reader *r, const hvi_node *map) {
                       : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
                                                                            : NULL;
   if (!lacks) return HVI_OK;
-  return hvi_error_input(r->err, "%s:%u: the key '%s' is missing%s%s", r->origin, map->line, lacks,
-                         p->kind ? "; it belongs to kind " : "", p->kind ? p->kind->name : "");
-}
-
-/* The key of a part, or else of the whole. */
-static const hvi_node *key_of(const hvi_node *map, const hvi_node *root, const char *name) {
-  const hvi_node *n = hvi_node_get(map, name);
-  return n ? n : hvi_node_get(root, name);
-}
-
-static const char part_keys[] = "options grid quick full methods value";
-
-static hvi_status read_sizes(const reader *r, const hvi_node *map, const hvi_node *root) {
-  hvi_part *p = r->part;
-  const hvi_node *quick = key_of(map, root, "quick"), *full = key_of(map, root, "full");
-  hvi_status status = HVI_OK;
-  hvi_setting_defaults(&scale_table, &p->quick);
-  p->full = p->quick;
-  if (quick) status = read_scale(r, &p->quick, &p->quick_grid, quick);
-  if (!status && full) status = read_scale(r, &p->full, &p->full_grid, full);
-  /* one size is enough: the other is the same */
-  if (!full) p->full = p->quick, p->full_grid = p->quick_grid;
-  if (!quick) p->quick = p->full, p->quick_grid = p->full_grid;
-  return status;
+  return hvi_error_input(r->err, "%s:%u: the key '%s' is missing%s%s", r->origin, r->map->line,
+                         lacks, p->kind ? "; it belongs to kind " : "",
+                         p->kind ? p->kind->name : "");
 }
 
 /* Simple keys have been read, from the whole and then from the part. */
-static hvi_status finish_part(reader *r, const hvi_node *map, const hvi_node *root) {
+static hvi_status finish_part(reader *r, const hvi_node *map) {
   hvi_part *p = r->part;
   const hvi_node *n;
-  hvi_status status = find_kind(r, map);
-  if (!status) status = find_problem(r);
-  if (!status && (n = key_of(map, root, "options"))) status = read_options(r, n);
-  if (!status) status = read_sizes(r, map, root);
-  if (!status && (n = key_of(map, root, "methods"))) status = read_methods(r, n);
-  if (!status && (n = key_of(map, root, "value")))
-    status = hvi_value_plan_parse(&p->value, n, r->origin, r->err);
-  p->grid = key_of(map, root, "grid");
-  if (!status && p->grid && p->grid->kind != HVI_NODE_MAP)
-    status = wrong(r, p->grid, "must be a map of factors");
-  return status ? status : check_part(r, map);
+  r->map = map;
+  HVI_TRY(find_kind(r));
+  HVI_TRY(find_problem(r));
+  if ((n = key_of(r, "options"))) HVI_TRY(read_options(r, n));
+  HVI_TRY(read_sizes(r));
+  if ((n = key_of(r, "methods"))) HVI_TRY(read_methods(r, n));
+  if ((n = key_of(r, "value"))) HVI_TRY(hvi_value_plan_parse(&p->value, n, r->origin, r->err));
+  p->grid = key_of(r, "grid");
+  HVI_TRY(check_grid(r, p->grid));
+  return check_part(r);
 }
+
+static const char part_keys[] = "options grid quick full methods value";
 
 /* What becomes the name of a folder or a file: an id, a part, a figure. */
 static hvi_status check_name(const reader *r, const hvi_node *map, const char *key) {
@@ -252,29 +250,28 @@ static hvi_status check_name(const reader *r, const hvi_node *map, const char *k
                          r->origin, n->line, key, name);
 }
 
-static hvi_status read_parts(reader *r, const hvi_node *root, const hvi_part *whole) {
-  const hvi_node *list = hvi_node_get(root, "parts");
+static hvi_status read_parts(reader *r, const hvi_part *whole) {
+  const hvi_node *list = hvi_node_get(r->root, "parts");
   hvi_study *s = r->study;
-  hvi_status status = HVI_OK;
   if (!list) {
     r->part = &s->parts[s->part_count++];
     *r->part = *whole;
-    return finish_part(r, root, root);
+    return finish_part(r, r->root);
   }
-  status = hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err);
-  for (const hvi_node *n = status ? NULL : list->first; n && !status; n = n->next) {
+  HVI_TRY(hvi_field_list(list, "parts", HVI_MOST_PARTS, r->origin, r->err));
+  for (const hvi_node *n = list->first; n; n = n->next) {
     r->part = &s->parts[s->part_count++];
     *r->part = *whole;
     const hvi_field_part rows[] = {{.table = &part_table, .settings = r->part}, {0}};
-    status = hvi_field_map(rows, part_keys, n, r->origin, r->err);
-    if (!status) status = check_name(r, n, "name");
-    if (!status) status = finish_part(r, n, root);
-    for (const hvi_part *p = s->parts; !status && p < r->part; p++)
+    HVI_TRY(hvi_field_map(rows, part_keys, n, r->origin, r->err));
+    HVI_TRY(check_name(r, n, "name"));
+    HVI_TRY(finish_part(r, n));
+    for (const hvi_part *p = s->parts; p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)
-        status = hvi_error_input(r->err, "%s:%u: a part has the name '%s' already", r->origin,
-                                 n->line, p->name);
+        return hvi_error_input(r->err, "%s:%u: a part has the name '%s' already", r->origin,
+                               n->line, p->name);
   }
-  return status;
+  return HVI_OK;
 }
 
 /* Figures and claims are those of the kind of the first part where the file has none. */
@@ -291,7 +288,7 @@ static hvi_status read_defaults(reader *r) {
   return HVI_OK;
 }
 
-static hvi_status read_document(reader *r, const hvi_node *root) {
+static hvi_status read_document(reader *r) {
   hvi_study *s = r->study;
   hvi_part whole = {0};
   char others[128];
@@ -300,31 +297,32 @@ static hvi_status read_document(reader *r, const hvi_node *root) {
                                  {0}};
   hvi_setting_defaults(&part_table, &whole);
   snprintf(others, sizeof others, "figures claims parts %s", part_keys);
-  hvi_status status = hvi_field_map(rows, others, root, r->origin, r->err);
-  if (!status) status = check_name(r, root, "id");
-  if (!status) status = check_name(r, root, "runs");
-  if (!status) status = read_parts(r, root, &whole);
-  s->figures = hvi_node_get(root, "figures");
-  s->claim_rows = hvi_node_get(root, "claims");
-  for (const hvi_node *n = s->figures ? s->figures->first : NULL; n && !status; n = n->next)
-    status = check_name(r, n, "name");
-  return status ? status : read_defaults(r);
+  HVI_TRY(hvi_field_map(rows, others, r->root, r->origin, r->err));
+  HVI_TRY(check_name(r, r->root, "id"));
+  HVI_TRY(check_name(r, r->root, "runs"));
+  HVI_TRY(read_parts(r, &whole));
+  s->figures = hvi_node_get(r->root, "figures");
+  s->claim_rows = hvi_node_get(r->root, "claims");
+  for (const hvi_node *n = s->figures ? s->figures->first : NULL; n; n = n->next)
+    HVI_TRY(check_name(r, n, "name"));
+  return read_defaults(r);
 }
 
 hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin, hvi_error *err) {
-  *out = NULL;
-  hvi_study *s = hvi_alloc(1, sizeof *s);
+  hvi_study *s = *out = hvi_alloc(1, sizeof *s);
   if (!s) return hvi_error_memory(err, "an experiment");
   s->text = hvi_copy_text(text);
   s->origin = hvi_copy_text(origin);
   reader r = {.study = s, .origin = s->origin, .err = err};
-  hvi_status status = s->text && s->origin ? HVI_OK : hvi_error_memory(err, "an experiment");
-  if (!status) status = hvi_tree_parse(&s->tree, text, origin, err);
-  if (!status) status = read_document(&r, s->tree->root);
-  if (status)
-    hvi_study_free(s);
-  else
-    *out = s;
+  hvi_status status = s->text && s->origin ? hvi_tree_parse(&s->tree, text, origin, err)
+                                           : hvi_error_memory(err, "an experiment");
+  if (!status) {
+    r.root = s->tree->root;
+    status = read_document(&r);
+  }
+  if (!status) return HVI_OK;
+  hvi_study_free(s);
+  *out = NULL;
   return status;
 }
 
@@ -346,26 +344,23 @@ void hvi_study_free(hvi_study *s) {
 static hvi_status parse_embedded(hvi_study **s, const char *name, hvi_error *err) {
   for (const hvi_embedded *f = hvi_embedded_experiments; f->name; f++) {
     if (strcmp(f->name, name) != 0) continue;
-    const hvi_status status = hvi_study_parse(s, f->text, name, err);
-    if (!status) (*s)->builtin = true;
-    return status;
+    HVI_TRY(hvi_study_parse(s, f->text, name, err));
+    (*s)->builtin = true;
+    return HVI_OK;
   }
   const char *near = hvi_suggest(name, ids);
   if (near)
     return hvi_error_input(err, "unknown experiment '%.60s'; did you mean '%s'?", name, near);
-  return hvi_error_input(
-      err,
-      "unknown experiment '%.60s'; `hvi list` names them, and a file of your own "
-      "is given by its path",
-      name);
+  return hvi_error_input(err,
+                         "unknown experiment '%.60s'; `hvi list` names them, and a file of your "
+                         "own is given by its path",
+                         name);
 }
 
 hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {
   *s = NULL;
   if (!is_path(name)) return parse_embedded(s, name, err);
-  char *text = NULL;
-  hvi_status status = hvi_file_read_text(&text, name, MAX_BYTES, err);
-  if (!status) status = hvi_study_parse(s, text, name, err);
-  hvi_free(text);
-  return status;
+  HVI_OWN char *text = NULL;
+  HVI_TRY(hvi_file_read_text(&text, name, MAX_BYTES, err));
+  return hvi_study_parse(s, text, name, err);
 }

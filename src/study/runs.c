@@ -53,17 +53,14 @@ hvi_status hvi_runs_find(hvi_runs *r, const hvi_table *t, double method,
                          const hvi_table_filter *filters, size_t count, hvi_error *err) {
   *r = (hvi_runs){
       .table = t, .outer = hvi_table_find(t, "outer"), .diverged = hvi_table_find(t, "diverged")};
-  levels l = {.seed = hvi_alloc_doubles(t->rows), .level = hvi_alloc(t->rows, sizeof *l.level)};
-  bool done = l.seed && l.level;
-  if (done) {
-    find_levels(&l, t, filters, count);
-    r->seeded = l.count > 0;
-    r->seeds = l.count ? l.count : 1;
-    done = sort_rows(r, &l, method);
-  }
-  hvi_free(l.seed);
-  hvi_free(l.level);
-  if (done) return HVI_OK;
+  HVI_OWN double *seed = hvi_alloc_doubles(t->rows);
+  HVI_OWN size_t *level = hvi_alloc(t->rows, sizeof *level);
+  levels l = {.seed = seed, .level = level};
+  if (!seed || !level) return hvi_error_memory(err, "the runs of a method");
+  find_levels(&l, t, filters, count);
+  r->seeded = l.count > 0;
+  r->seeds = l.count ? l.count : 1;
+  if (sort_rows(r, &l, method)) return HVI_OK;
   hvi_runs_free(r);
   return hvi_error_memory(err, "the runs of a method");
 }

@@ -1,4 +1,10 @@
-/* A study from its cells to its claims. */
+/*
+ * A study from its cells to its claims.
+ *
+ * What a cell leaves is kept in the study's journal behind a description of all that decides it, so
+ * that a changed file takes up what has not changed in it. When all cells are there their rows go
+ * into the tables in the order of the cells.
+ */
 #include "study/study.h"
 
 #include "base/base.h"
@@ -6,34 +12,39 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/suggest.h"
+#include "base/parallel.h"
+#include "io/journal.h"
 #include "io/kept.h"
 #include "report/text.h"
 #include "study/grid.h"
+#include "study/work.h"
 
 #include <hvi/version.h>
 
-#include <ctype.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <unistd.h>
 
-enum { MOST_SPLITS = 4 };
+/* The cells under way, and how far the study is. */
+typedef struct session {
+  hvi_study *study;
+  hvi_part *part;
+  hvi_journal *journal;
+  pthread_mutex_t lock;
+  double total, done; /* costs of cells */
+  hvi_text *results;  /* [cells of the study] */
+  size_t records;     /* in the journal */
+  size_t kept_count;  /* of them, from an earlier run: */
+  hvi_text *kept;
+} session;
 
-void hvi_slug(char *slug, size_t size, const char *text) {
-  size_t n = 0;
-  for (; *text && n + 1 < size; text++) {
-    const unsigned char ch = (unsigned char)*text;
-    if (ch < 128 && isalnum(ch))
-      slug[n++] = (char)tolower(ch);
-    else if (ch == '.' && n)
-      slug[n++] = 'p';
-    else if (n && slug[n - 1] != '-')
-      slug[n++] = '-';
-  }
-  while (n && slug[n - 1] == '-') n--;
-  slug[n] = '\0';
-}
+struct hvi_cell_watch {
+  session *session;
+  double cost, done; /* of the cell */
+  char name[128];    /* in words */
+  bool stopped;
+};
 
 bool hvi_study_progress(hvi_study *study, const char *doing, double share) {
   const hvi_study_settings *s = study->settings;
@@ -54,199 +65,307 @@ char *hvi_study_path(const hvi_study *study, const char *name, const char *endin
   return hvi_path_join(study->folder, name, ending);
 }
 
-/* PART-TABLE, as far as they have names; the study's id where neither has. */
-static void name_table(char *name, size_t size, const hvi_study *study, const hvi_part *p,
-                       const char *table) {
-  snprintf(name, size, "%s%s%s", p->name, *p->name && *table ? "-" : "", table);
-  if (!*name) snprintf(name, size, "%s", study->id);
-}
-
-hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name) {
-  char whole[64];
-  name_table(whole, sizeof whole, study, part, name);
-  for (size_t i = 0; i < study->table_count; i++)
-    if (strcmp(study->tables[i].name, whole) == 0) return &study->tables[i];
-  return NULL;
-}
-
-static hvi_status new_table(hvi_study *study, const hvi_part *part, const char *name,
-                            const hvi_column *columns, size_t count, const char *split,
-                            hvi_error *err) {
-  if (study->table_count == study->table_room) {
-    const size_t room = study->table_room + 16;
-    hvi_table *grown = hvi_alloc(room, sizeof *grown);
-    if (!grown) return hvi_error_memory(err, "the tables of a study");
-    if (study->table_count) memcpy(grown, study->tables, study->table_count * sizeof *grown);
-    hvi_free(study->tables);
-    study->tables = grown;
-    study->table_room = room;
+/* Everything that decides the rows of a cell. */
+char *hvi_cell_describe(const hvi_cell *c) {
+  const hvi_part *p = c->part;
+  hvi_text t = {0};
+  hvi_settings s;
+  hvi_text_add(&t, "hvi %s; kind %s; seed %" PRIu64, hvi_version(), p->kind->name, p->seed);
+  if (p->problem) hvi_text_add(&t, "; problem %s", p->problem);
+  for (size_t i = 0; i < p->option_count; i++)
+    hvi_text_add(&t, "; %s %s", p->options[i].key, p->options[i].value);
+  for (size_t i = 0; i < p->factor_count; i++) {
+    const hvi_factor *f = &p->factors[i];
+    if (strcmp(f->name, "method") == 0) continue; /* its settings, not its label */
+    for (size_t k = 0; k < f->keys; k++)
+      hvi_text_add(&t, "; %s %s", f->key[k], f->text[k * (f->levels + 1) + c->level[i]]);
   }
-  hvi_table *t = &study->tables[study->table_count];
-  HVI_TRY(hvi_table_new(t, name, columns, count, err));
-  t->split = split;
-  t->part = (size_t)(part - study->parts);
-  study->table_count++;
+  hvi_text_settings(&t, hvi_scale_table(), &p->scale, NULL);
+  if ((p->kind->flags & HVI_KIND_METHODS) && hvi_cell_settings(&s, c, NULL) == HVI_OK) {
+    const hvi_arm *arm = hvi_cell_method(c);
+    hvi_text_add(&t, "; method %s", arm->method);
+    hvi_text_settings(&t, hvi_settings_table(), &s, NULL);
+    hvi_text_settings(&t, hvi_value_table(), &arm->value, NULL);
+  }
+  if (p->kind->describe) p->kind->describe(c, &t);
+  return hvi_text_take(&t);
+}
+
+char *hvi_cell_checkpoint(const hvi_cell *c) {
+  HVI_OWN char *about = hvi_cell_describe(c);
+  char name[48];
+  if (!about) return NULL;
+  const uint64_t key = hvi_hash_bytes(HVI_HASH_START, about, strlen(about));
+  snprintf(name, sizeof name, "checkpoints/%016" PRIx64, key);
+  return hvi_study_path(c->study, name, ".checkpoint");
+}
+
+static double cost_of(const hvi_cell *c) {
+  return c->part->kind->cost ? c->part->kind->cost(c) : 1.0;
+}
+
+/* "Surr 50, half_cheetah, seed 3": the levels of a cell in words. */
+static void name_cell(char *text, size_t size, const hvi_cell *c) {
+  size_t used = 0;
+  text[0] = '\0';
+  for (size_t i = c->part->factor_count; i-- > 0 && used + 1 < size;) {
+    const hvi_factor *f = &c->part->factors[i];
+    const char *level = f->text[c->level[i]];
+    if (f->levels < 2 || !*level) continue;
+    const int n = snprintf(text + used, size - used, "%s%s%s%s", used ? ", " : "",
+                           f->words[0] ? "" : f->name, f->words[0] ? "" : " ", level);
+    used += n > 0 ? (size_t)n : 0;
+  }
+  if (!used) snprintf(text, size, "%s", *c->part->name ? c->part->name : c->part->kind->name);
+}
+
+bool hvi_cell_tick(const hvi_cell *c, double share) {
+  struct hvi_cell_watch *w = c->watch;
+  session *s = w->session;
+  pthread_mutex_lock(&s->lock);
+  s->done += share * w->cost - w->done;
+  w->done = share * w->cost;
+  const double all = s->total > 0 ? fmin(s->done / s->total, 1) : 1;
+  w->stopped = w->stopped || s->study->stopped || !hvi_study_progress(s->study, w->name, all);
+  pthread_mutex_unlock(&s->lock);
+  return !w->stopped;
+}
+
+static hvi_status run_cell(void *context, size_t index, hvi_text *bytes, hvi_error *err) {
+  session *s = context;
+  hvi_cell c = hvi_cell_at(s->study, s->part, index);
+  struct hvi_cell_watch watch = {.session = s, .cost = cost_of(&c)};
+  name_cell(watch.name, sizeof watch.name, &c);
+  hvi_rows rows = {.kind = s->part->kind};
+  c.watch = &watch;
+  if (!hvi_cell_tick(&c, 0.0)) return HVI_OK;
+  hvi_status status = s->part->kind->run(&c, &rows, err);
+  if (!status && !watch.stopped) {
+    HVI_OWN char *about = hvi_cell_describe(&c);
+    if (about)
+      hvi_rows_pack(bytes, about, &rows);
+    else
+      status = hvi_error_memory(err, "a cell");
+  }
+  for (size_t k = 0; k < HVI_KIND_TABLES; k++) hvi_text_free(&rows.tables[k]);
+  pthread_mutex_lock(&s->lock);
+  s->done += watch.cost - watch.done;
+  pthread_mutex_unlock(&s->lock);
+  return status;
+}
+
+static hvi_status keep(session *s, size_t index, const hvi_text *bytes, hvi_error *err) {
+  hvi_text *to = &s->results[s->part->first + index];
+  hvi_text_bytes(to, bytes->data, bytes->length);
+  return to->failed ? hvi_error_memory(err, "the rows of a cell") : HVI_OK;
+}
+
+static hvi_status accept(void *context, size_t index, const hvi_text *bytes, hvi_error *err) {
+  session *s = context;
+  HVI_TRY(hvi_journal_append(s->journal, 0, s->records++, bytes->data, bytes->length, err));
+  return keep(s, index, bytes, err);
+}
+
+/* A record is a description and what follows it; anything else is of no use. */
+static hvi_status read_records(session *s, hvi_error *err) {
+  s->kept = hvi_alloc(hvi_journal_kept(s->journal), sizeof *s->kept);
+  if (!s->kept) return hvi_error_memory(err, "a journal");
+  for (size_t size; hvi_journal_has(s->journal, 0, s->records, &size); s->records++) {
+    hvi_text *b = &s->kept[s->kept_count++];
+    *b = (hvi_text){.data = hvi_alloc(size, 1), .length = size};
+    if (!b->data) return hvi_error_memory(err, "a journal");
+    HVI_TRY(hvi_journal_read(s->journal, 0, s->records, b->data, size, err));
+  }
   return HVI_OK;
 }
 
-hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const char *name,
-                               const hvi_column *columns, const char *split, hvi_error *err) {
-  char whole[64];
-  size_t count = 0;
-  while (columns[count].name) count++;
-  name_table(whole, sizeof whole, study, part, name);
-  return new_table(study, part, whole, columns, count, split, err);
+/* A cell that an earlier run finished. */
+static hvi_status look_up(session *s, bool *found, const hvi_cell *c, hvi_error *err) {
+  HVI_OWN char *about = hvi_cell_describe(c);
+  if (!about) return hvi_error_memory(err, "a cell");
+  const size_t head = strlen(about) + 1;
+  for (size_t i = 0; i < s->kept_count; i++) {
+    if (s->kept[i].length <= head || memcmp(s->kept[i].data, about, head) != 0) continue;
+    *found = true;
+    s->done += cost_of(c);
+    return keep(s, c->index, &s->kept[i], err);
+  }
+  return HVI_OK;
 }
 
-/* The tables of a part: one each of its kind's, the factors in front. */
-static hvi_status make_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
-  hvi_status status = HVI_OK;
-  p->first_table = study->table_count;
-  for (size_t k = 0; p->kind->tables[k].name && !status; k++) {
-    hvi_column columns[HVI_MOST_FACTORS * 12 + 64];
-    char name[64];
-    size_t count = hvi_part_columns(p, p->kind->tables[k].columns, columns);
-    for (const hvi_column *c = p->kind->tables[k].columns; c->name; c++) columns[count++] = *c;
-    name_table(name, sizeof name, study, p, p->kind->tables[k].name);
-    const char *split = p->split ? p->split : p->kind->tables[k].split;
-    status = new_table(study, p, name, columns, count, split, err);
+static void work_leave(void *context, size_t group) {
+  const session *s = context;
+  s->part->kind->leave(s->part, group);
+}
+
+/* What is timed, or uses all threads itself, runs alone. */
+static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
+  const hvi_kind *k = p->kind;
+  HVI_OWN hvi_unit *units = hvi_alloc(p->cells, sizeof *units);
+  if (!units) return hvi_error_memory(err, "the cells of a study");
+  s->part = p;
+  for (size_t i = 0; i < p->cells; i++) {
+    const hvi_cell c = hvi_cell_at(s->study, p, i);
+    units[i] = (hvi_unit){.cost = cost_of(&c), .group = k->group ? k->group(&c) : 0};
+    if (s->kept_count) HVI_TRY(look_up(s, &units[i].taken, &c, err));
   }
+  const hvi_work work = {.count = p->cells,
+                         .units = units,
+                         .context = s,
+                         .run = run_cell,
+                         .accept = accept,
+                         .leave = k->leave ? work_leave : NULL};
+  const size_t threads = k->flags & HVI_KIND_ALONE ? 1 : s->study->settings->threads;
+  return hvi_work_on_threads(&work, threads, &s->study->stopped, err);
+}
+
+/* The journal is the study's own, or that of the one whose cells these are. */
+static hvi_status open_journal(session *s, hvi_error *err) {
+  const hvi_study *study = s->study;
+  const hvi_study_settings *o = study->settings;
+  const bool others = study->runs && !study->tuning;
+  HVI_OWN char *folder = hvi_path_join(o->out, others ? study->runs : study->id, "");
+  HVI_OWN char *path = folder ? hvi_path_join(folder, study->tuning ? "tune" : "cells", "") : NULL;
+  if (!path) return hvi_error_memory(err, "a path");
+  HVI_TRY(hvi_folder_make(folder, err));
+  const hvi_journal_rule rule = o->resume || others ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH;
+  hvi_kept head = {
+      .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
+  hvi_status status = hvi_journal_open(&s->journal, path, &head, rule, err);
+  if (status == HVI_ERROR_MISMATCH && !o->resume)
+    status = hvi_journal_open(&s->journal, path, &head, HVI_JOURNAL_FRESH, err);
+  hvi_levels_add(study->claims->levels, head.levels);
+  return status ? status : read_records(s, err);
+}
+
+static hvi_status run_parts(session *s, hvi_error *err) {
+  hvi_study *study = s->study;
+  s->results = hvi_alloc(study->cell_count, sizeof *s->results);
+  if (!s->results) return hvi_error_memory(err, "the cells of a study");
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
+    for (size_t i = 0; i < p->cells; i++) {
+      const hvi_cell c = hvi_cell_at(study, p, i);
+      s->total += cost_of(&c);
+    }
+  HVI_TRY(open_journal(s, err));
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count && !study->stopped; p++)
+    HVI_TRY(run_part(s, p, err));
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count && !study->stopped; p++)
+    for (size_t i = 0; i < p->cells; i++) {
+      const hvi_cell c = hvi_cell_at(study, p, i);
+      HVI_TRY(hvi_rows_unpack(&c, &s->results[p->first + i], err));
+    }
+  return HVI_OK;
+}
+
+static hvi_status run_cells(hvi_study *study, hvi_error *err) {
+  session s = {.study = study, .lock = PTHREAD_MUTEX_INITIALIZER};
+  const hvi_status status = run_parts(&s, err);
+  hvi_journal_close(s.journal);
+  for (size_t i = 0; s.results && i < study->cell_count; i++) hvi_text_free(&s.results[i]);
+  for (size_t i = 0; i < s.kept_count; i++) hvi_text_free(&s.kept[i]);
+  hvi_free(s.kept);
+  hvi_free(s.results);
   return status;
 }
 
 static hvi_status lay_out(hvi_study *study, hvi_error *err) {
-  hvi_status status = HVI_OK;
   study->cell_count = study->table_count = 0;
-  for (size_t i = 0; i < study->part_count && !status; i++) {
+  for (size_t i = 0; i < study->part_count && !study->stopped; i++) {
     hvi_part *p = &study->parts[i];
     p->first = study->cell_count;
     p->cells = 0;
     if (study->tuning && p->method_count == 0) continue; /* it has no rates */
-    status = hvi_part_lay_out(p, study->settings->full, study->origin, err);
+    HVI_TRY(hvi_part_lay_out(p, study->settings->full, study->origin, err));
     study->cell_count += p->cells;
-    if (!status && p->kind->open) status = p->kind->open(study, p, err);
-    if (!status) status = make_tables(study, p, err);
-    if (study->stopped) break;
+    if (p->kind->open) HVI_TRY(p->kind->open(study, p, err));
+    HVI_TRY(hvi_part_tables(study, p, err));
   }
-  return status;
+  return HVI_OK;
 }
 
-void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table_filter *filters,
-                    size_t count) {
-  size_t used = (size_t)snprintf(name, size, "%s", t->name);
-  for (size_t c = 0; c < t->columns; c++)
-    for (size_t i = 0; i < count && used + 2 < size; i++) {
-      char slug[64], number[32];
-      if (strcmp(t->column[c].name, filters[i].column) != 0 || !hvi_is_split(t, c)) continue;
-      if (!filters[i].word) snprintf(number, sizeof number, "%g", filters[i].number);
-      hvi_slug(slug, sizeof slug, filters[i].word ? filters[i].word : number);
-      used += (size_t)snprintf(name + used, size - used, "-%s", slug);
-    }
-}
-
-bool hvi_is_split(const hvi_table *t, size_t column) {
-  return hvi_words_have(t->split, t->column[column].name);
-}
-
-/* The levels of the columns that split a table, in a row. */
-static size_t levels_of(hvi_table_filter *filters, const hvi_table *t, size_t row) {
-  size_t n = 0;
-  for (size_t c = 0; c < t->columns && n < MOST_SPLITS; c++)
-    if (hvi_is_split(t, c))
-      filters[n++] = (hvi_table_filter){t->column[c].name, hvi_table_word(t, row, c),
-                                        hvi_table_get(t, row, c)};
-  return n;
-}
-
-/* A CSV for each combination of levels that there is, written at its first row. */
-static hvi_status write_table(const hvi_study *study, const hvi_table *t, hvi_error *err) {
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < t->rows && !status; i++) {
-    hvi_table_filter filters[MOST_SPLITS];
-    const size_t count = levels_of(filters, t, i);
-    char name[160];
-    size_t before = 0;
-    while (before < i && !hvi_table_matches(t, before, filters, count)) before++;
-    if (before < i) continue;
-    hvi_split_name(name, sizeof name, t, filters, count);
-    char *path = hvi_study_path(study, name, ".csv");
-    status = path ? hvi_table_write(t, path, filters, count, err) : hvi_error_memory(err, "a path");
-    hvi_free(path);
-  }
-  return status;
-}
-
+/* Tables, figures and claims. */
 static hvi_status finish(hvi_study *study, hvi_error *err) {
-  hvi_status status = HVI_OK;
-  for (size_t i = 0; i < study->part_count && !status; i++)
-    if (study->parts[i].kind->derive)
-      status = study->parts[i].kind->derive(study, &study->parts[i], err);
-  for (size_t i = 0; i < study->table_count && !status; i++)
-    status = write_table(study, &study->tables[i], err);
-  if (!status) status = hvi_study_draw(study, err);
-  return status ? status : hvi_study_judge(study, err);
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
+    if (p->kind->derive) HVI_TRY(p->kind->derive(study, p, err));
+  for (size_t i = 0; i < study->table_count; i++)
+    HVI_TRY(hvi_study_write_table(study, &study->tables[i], err));
+  HVI_TRY(hvi_study_draw(study, err));
+  return hvi_study_judge(study, err);
 }
 
 /* Everything that decides the result: the file, its size, what its cells depend on. */
 static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_error *err) {
   uint64_t hash = hvi_hash_bytes(HVI_HASH_START, study->text, strlen(study->text) + 1);
   hash = hvi_hash_count(hash, study->settings->full);
-  for (size_t i = 0; i < study->part_count; i++) {
-    hvi_part *p = &study->parts[i];
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++) {
     const hvi_cell first = hvi_cell_at(study, p, 0);
-    char *about = hvi_cell_describe(&first), *file = NULL;
+    HVI_OWN char *about = hvi_cell_describe(&first), *file = NULL;
     if (!about) return hvi_error_memory(err, "a study");
     hash = hvi_hash_bytes(hash, about, strlen(about) + 1);
-    hvi_free(about);
     for (const hvi_embedded *f = hvi_embedded_problems; p->problem && f->name; f++)
       if (strcmp(f->name, p->problem) == 0) hash = hvi_hash_bytes(hash, f->text, strlen(f->text));
     if (!p->problem_path) continue;
     HVI_TRY(hvi_file_read_text(&file, p->problem_path, (size_t)64 << 20, err));
     hash = hvi_hash_bytes(hash, file, strlen(file));
-    hvi_free(file);
   }
   snprintf(out, size, "%016" PRIx64, hash);
   return HVI_OK;
 }
 
 /* An earlier run counts when it had the same settings. A damaged file, or one of another level of
- * instructions, is an error. */
-static hvi_status look_for_claims(bool *finished, hvi_study *study, const char *hash,
-                                  hvi_error *err) {
-  hvi_claims *claims = study->claims;
+ * instructions, is an error. claims.json says that the folder is complete, so it comes last and goes
+ * first. */
+static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err) {
+  hvi_claims *c = study->claims;
   const char *path = study->claims_path;
-  hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
-  *finished = false;
-  if (!study->settings->resume || access(path, F_OK) != 0) return HVI_OK;
-  hvi_status status = hvi_claims_read(claims, path, err);
-  if (status) return status;
-  *finished = claims->checked && strcmp(claims->settings_hash, hash) == 0;
-  if (*finished) status = hvi_kept_match_levels(&head, path, claims->levels, err);
-  if (status || !*finished) hvi_claims_clear(claims);
-  return status;
+  char hash[sizeof c->settings_hash];
+  HVI_TRY(hash_settings(hash, sizeof hash, study, err));
+  if (study->settings->resume && access(path, F_OK) == 0) {
+    hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
+    HVI_TRY(hvi_claims_read(c, path, err));
+    *finished = c->checked && strcmp(c->settings_hash, hash) == 0;
+    if (*finished) return hvi_kept_match_levels(&head, path, c->levels, err);
+    hvi_claims_clear(c);
+  }
+  remove(path);
+  snprintf(c->settings_hash, sizeof c->settings_hash, "%s", hash);
+  snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
+  snprintf(c->title, sizeof c->title, "%s", study->title);
+  snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
+  return HVI_OK;
 }
 
-hvi_status hvi_study_open(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
-                          hvi_error *err) {
-  *claims = (hvi_claims){0};
-  study->settings = s;
-  study->claims = claims;
+/* While it holds its folder, and its grid is laid out. */
+static hvi_status carry_out(hvi_study *study, hvi_error *err) {
+  const double started = hvi_clock_now();
+  bool finished = false;
+  if (!study->tuning) HVI_TRY(start_claims(&finished, study, err));
+  if (finished || !hvi_study_progress(study, "starting", 0)) return HVI_OK;
+  HVI_TRY(run_cells(study, err));
+  if (study->stopped) return HVI_OK;
+  if (study->tuning) return hvi_study_report_rates(study, err);
+  HVI_TRY(finish(study, err));
+  study->claims->seconds = hvi_clock_now() - started;
+  return study->stopped ? HVI_OK : hvi_claims_write(study->claims, study->claims_path, err);
+}
+
+static hvi_status open_study(hvi_study *study, hvi_error *err) {
   study->stopped = false;
   study->lock = (hvi_lock){-1, NULL};
-  study->folder = hvi_path_join(s->out, study->id, "");
+  study->folder = hvi_path_join(study->settings->out, study->id, "");
   study->claims_path = study->folder ? hvi_study_path(study, "claims.json", "") : NULL;
   if (!study->claims_path) return hvi_error_memory(err, "a path");
-  hvi_status status = hvi_folder_make(study->folder, err);
-  if (!status) status = hvi_lock_take(&study->lock, study->claims_path, err);
-  return status ? status : lay_out(study, err);
+  HVI_TRY(hvi_folder_make(study->folder, err));
+  HVI_TRY(hvi_lock_take(&study->lock, study->claims_path, err));
+  return lay_out(study, err);
 }
 
-void hvi_study_close(hvi_study *study, hvi_status status) {
+static void close_study(hvi_study *study) {
   hvi_lock_release(&study->lock);
-  if (status || study->stopped) hvi_claims_clear(study->claims);
-  for (size_t i = 0; i < study->part_count; i++) {
-    if (study->parts[i].kind->close) study->parts[i].kind->close(&study->parts[i]);
-    hvi_part_clear(&study->parts[i]);
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++) {
+    if (p->kind->close) p->kind->close(p);
+    hvi_part_clear(p);
   }
   for (size_t i = 0; i < study->table_count; i++) hvi_table_free(&study->tables[i]);
   hvi_free(study->tables);
@@ -254,35 +373,18 @@ void hvi_study_close(hvi_study *study, hvi_status status) {
   hvi_free(study->claims_path);
   study->tables = NULL;
   study->folder = study->claims_path = NULL;
-  study->table_count = study->table_room = 0;
-}
-
-/* claims.json says that the folder is complete, so it comes last and goes first. */
-static void start_claims(const hvi_study *study, const char *hash) {
-  hvi_claims *c = study->claims;
-  remove(study->claims_path);
-  snprintf(c->settings_hash, sizeof c->settings_hash, "%s", hash);
-  snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
-  snprintf(c->title, sizeof c->title, "%s", study->title);
-  snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
+  study->table_count = 0;
 }
 
 hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
                          const hvi_study_settings *s, hvi_error *err) {
-  char hash[sizeof claims->settings_hash] = "";
-  bool finished = false;
-  hvi_status status = hvi_study_open(study, claims, s, err);
-  const double started = hvi_clock_now();
-  if (!status && !study->stopped) status = hash_settings(hash, sizeof hash, study, err);
-  if (!status && !study->stopped) status = look_for_claims(&finished, study, hash, err);
-  if (!status && !study->stopped && !finished) {
-    start_claims(study, hash);
-    if (hvi_study_progress(study, "starting", 0)) status = hvi_study_run_cells(study, err);
-    if (!status && !study->stopped) status = finish(study, err);
-    claims->seconds = hvi_clock_now() - started;
-    if (!status && !study->stopped) status = hvi_claims_write(claims, study->claims_path, err);
-  }
-  hvi_study_close(study, status);
+  *claims = (hvi_claims){0};
+  study->settings = s;
+  study->claims = claims;
+  hvi_status status = open_study(study, err);
+  if (!status && !study->stopped) status = carry_out(study, err);
+  close_study(study);
+  if (status || study->stopped) hvi_claims_clear(claims);
   *stopped = study->stopped;
   return status;
 }
@@ -293,26 +395,21 @@ static bool is_among(const hvi_claims *claims, size_t count, const char *id) {
   return false;
 }
 
-static bool read_earlier(hvi_claims *claims, const char *out, const char *id) {
-  hvi_text path = {0};
-  hvi_text_add(&path, "%s/%s/claims.json", out, id);
-  bool read = !path.failed && hvi_claims_read(claims, path.data, NULL) == HVI_OK;
-  hvi_text_free(&path);
-  return read;
-}
-
 /* A shallow copy of the list is enough: only the earlier ones, at its end, are this file's own. */
 hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err) {
   const char *const *ids = hvi_study_ids();
   size_t most = count, shown = count;
   while (ids[most - count]) most++;
-  hvi_claims *list = hvi_alloc(most, sizeof *list);
+  HVI_OWN hvi_claims *list = hvi_alloc(most, sizeof *list);
   if (!list) return hvi_error_memory(err, "index.html");
   if (count) memcpy(list, claims, count * sizeof *list);
-  for (size_t i = 0; ids[i]; i++)
-    if (!is_among(claims, count, ids[i])) shown += read_earlier(&list[shown], out, ids[i]);
-  hvi_status status = hvi_claims_page(list, shown, out, err);
+  for (size_t i = 0; ids[i]; i++) {
+    HVI_OWN char *folder = hvi_path_join(out, ids[i], "");
+    HVI_OWN char *path = folder ? hvi_path_join(folder, "claims.json", "") : NULL;
+    if (path && !is_among(claims, count, ids[i]))
+      shown += hvi_claims_read(&list[shown], path, NULL) == HVI_OK;
+  }
+  const hvi_status status = hvi_claims_page(list, shown, out, err);
   for (size_t i = count; i < shown; i++) hvi_claims_clear(&list[i]);
-  hvi_free(list);
   return status;
 }

@@ -45,18 +45,17 @@ typedef struct hvi_scale {
   size_t measures;  /* evenly spaced */
 } hvi_scale;
 
-enum { HVI_MOST_FACTORS = 10, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
+enum { HVI_MOST_FACTORS = 10, HVI_MOST_KEYS = 12, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
 
 /* What is varied, and over what. A level is a value, or a map of several that vary together: a factor
  * has one key, its name, or those of the maps. */
 typedef struct hvi_factor {
   const char *name; /* "alpha", "environment", "method", "seed" */
   size_t levels, keys;
-  const char **key; /* [keys] and NULL */
+  const char *key[HVI_MOST_KEYS + 1]; /* [keys] and NULL */
+  bool words[HVI_MOST_KEYS];          /* [keys] whether some level is no number */
   const char *
-      *text;      /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
-  double *number; /* [keys][levels]; NaN where not given or no number */
-  bool *words;    /* [keys] whether some level is no number */
+      *text; /* [keys][levels + 1], each ending in NULL: as in the file, "" where not given */
   char (*made)[24]; /* levels that were counted up */
 } hvi_factor;
 
@@ -151,10 +150,11 @@ struct hvi_study {
   const hvi_node *figures, *claim_rows; /* of the file, or the kind's defaults */
   /* while it runs: */
   const hvi_study_settings *settings;
-  bool stopped, tuning;
+  bool stopped;
+  struct hvi_tuning *tuning;  /* while rates are tried; tune.c */
   char *folder, *claims_path; /* OUT/ID, its claims.json */
   hvi_lock lock;
-  size_t cell_count, table_count, table_room;
+  size_t cell_count, table_count;
   hvi_table *tables;
   hvi_claims *claims;
 };
@@ -231,11 +231,7 @@ void hvi_study_tell(const hvi_study *study, const char *format, ...)
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
 
-/* Between these a study holds its folder, and its grid is laid out. study.c */
-hvi_status hvi_study_open(hvi_study *study, hvi_claims *claims, const hvi_study_settings *s,
-                          hvi_error *err);
-void hvi_study_close(hvi_study *study, hvi_status status);
-/* The steps of a run. */
-hvi_status hvi_study_run_cells(hvi_study *study, hvi_error *err); /* cells.c */
-hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);      /* figures.c */
-hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);     /* claims.c */
+/* What is made of the tables of a run. */
+hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);         /* figures.c */
+hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);        /* claims.c */
+hvi_status hvi_study_report_rates(hvi_study *study, hvi_error *err); /* tune.c */

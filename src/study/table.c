@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "report/csv.h"
+#include "report/text.h"
 
 size_t hvi_column_width(const hvi_column *c) {
   size_t words = 0;
@@ -48,10 +49,8 @@ static bool make_room(hvi_table *t) {
   if (t->rows < t->room) return true;
   const size_t room = t->room ? 2 * t->room : 64;
   if (room < t->room || !hvi_multiply_sizes(room, t->columns, &size)) return false;
-  double *at = hvi_alloc_doubles(size);
+  double *at = hvi_grow(t->at, t->rows * t->columns * sizeof *at, size, sizeof *at);
   if (!at) return false;
-  if (t->rows) memcpy(at, t->at, t->rows * t->columns * sizeof *at);
-  hvi_free(t->at);
   t->at = at;
   t->room = room;
   return true;
@@ -118,18 +117,6 @@ static void choose_columns(bool *chosen, const hvi_table *t, const hvi_table_fil
   }
 }
 
-/* "outer,method,error"; hvi_free it. */
-static char *header_of(const hvi_table *t, const bool *chosen) {
-  size_t size = 1, used = 0;
-  for (size_t i = 0; i < t->columns; i++) size += strlen(t->column[i].name) + 1;
-  char *header = hvi_alloc(size, 1);
-  for (size_t i = 0; header && i < t->columns; i++)
-    if (chosen[i])
-      used +=
-          (size_t)snprintf(header + used, size - used, "%s%s", used ? "," : "", t->column[i].name);
-  return header;
-}
-
 static void write_row(hvi_csv *csv, const hvi_table *t, size_t row, const bool *chosen) {
   for (size_t i = 0; i < t->columns; i++) {
     const char *word = hvi_table_word(t, row, i);
@@ -144,20 +131,16 @@ static void write_row(hvi_csv *csv, const hvi_table *t, size_t row, const bool *
 
 hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table_filter *filters,
                            size_t count, hvi_error *err) {
-  hvi_csv csv = {0};
-  hvi_status status = HVI_ERROR_MEMORY;
-  bool *chosen = hvi_alloc(t->columns, sizeof *chosen);
-  if (chosen) choose_columns(chosen, t, filters, count);
-  char *header = chosen ? header_of(t, chosen) : NULL;
-  if (!header)
-    hvi_error_memory(err, "the columns of a table");
-  else
-    status = hvi_csv_open(&csv, path, header, err);
-  for (size_t row = 0; !status && row < t->rows; row++)
+  HVI_OWN_BY(hvi_csv_discard) hvi_csv csv = {0};
+  HVI_OWN_BY(hvi_text_free) hvi_text header = {0};
+  HVI_OWN bool *chosen = hvi_alloc(t->columns, sizeof *chosen);
+  if (!chosen) return hvi_error_memory(err, "the columns of a table");
+  choose_columns(chosen, t, filters, count);
+  for (size_t i = 0; i < t->columns; i++)
+    if (chosen[i]) hvi_text_add(&header, "%s%s", header.length ? "," : "", t->column[i].name);
+  if (header.failed) return hvi_error_memory(err, "the columns of a table");
+  HVI_TRY(hvi_csv_open(&csv, path, header.data ? header.data : "", err));
+  for (size_t row = 0; row < t->rows; row++)
     if (hvi_table_matches(t, row, filters, count)) write_row(&csv, t, row, chosen);
-  if (!status) status = hvi_csv_close(&csv, err);
-  hvi_csv_discard(&csv);
-  hvi_free(header);
-  hvi_free(chosen);
-  return status;
+  return hvi_csv_close(&csv, err);
 }

@@ -15,28 +15,23 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* folder/below/name if it can be read. */
-static char *try_path(const char *folder, const char *below, const char *name) {
-  hvi_text path = {0};
-  if (folder) hvi_text_add(&path, "%s%s/", folder, below);
-  hvi_text_add(&path, "%s", name);
-  if (path.failed || access(path.data, R_OK) != 0) hvi_text_free(&path);
-  return path.data ? hvi_text_take(&path) : NULL;
-}
-
 char *hvi_study_find_file(const char *name) {
-  char here[PATH_MAX] = "";
-  const char *variable = getenv("HVI_DATA");
-  char *found = try_path(NULL, "", name);
-  if (found || name[0] == '/') return found;
-  if (variable && *variable) found = try_path(variable, "", name);
-  if (!found) found = try_path("data", "", name);
+  char here[PATH_MAX] = "", built[PATH_MAX + 16] = "", installed[PATH_MAX + 16] = "";
   const ssize_t length = readlink("/proc/self/exe", here, sizeof here - 1);
   char *slash = length > 0 ? strrchr(here, '/') : NULL;
-  if (slash) *slash = '\0';
-  if (!found && slash) found = try_path(here, "/../data", name);
-  if (!found && slash) found = try_path(here, "/../share/hvi", name);
-  return found;
+  if (slash) {
+    *slash = '\0';
+    snprintf(built, sizeof built, "%s/../data", here);
+    snprintf(installed, sizeof installed, "%s/../share/hvi", here);
+  }
+  if (access(name, R_OK) == 0) return hvi_copy_text(name);
+  const char *const folders[] = {getenv("HVI_DATA"), "data", built, installed};
+  for (size_t i = 0; name[0] != '/' && i < sizeof folders / sizeof *folders; i++) {
+    char *path = folders[i] && *folders[i] ? hvi_path_join(folders[i], name, "") : NULL;
+    if (path && access(path, R_OK) == 0) return path;
+    hvi_free(path);
+  }
+  return NULL;
 }
 
 static bool is_own(const char *policy) { return strcmp(policy, "default") == 0; }
@@ -85,38 +80,32 @@ static hvi_status make_stand_in(const hvi_study_task *t, const char *path, hvi_e
 /* OUT/testsets/ENVIRONMENT-SIZES.safetensors: studies of one run share it. */
 static hvi_status stand_in(char **path, const hvi_study_task *t, hvi_error *err) {
   const hvi_testset_settings *s = &t->source->stand_in;
-  hvi_text text = {0};
+  HVI_OWN_BY(hvi_text_free) hvi_text text = {0};
   hvi_text_add(&text, "%s/testsets", t->study->settings->out);
-  hvi_status status =
-      text.failed ? hvi_error_memory(err, "a path") : hvi_folder_make(text.data, err);
+  if (text.failed) return hvi_error_memory(err, "a path");
+  HVI_TRY(hvi_folder_make(text.data, err));
   hvi_text_add(&text, "/%s-%s-%g-%zu-%zu-%zu.safetensors", t->source->environment,
                t->task.origin.fingerprint, t->part->value->spec.value.gamma, s->states, s->rollouts,
                s->horizon);
   *path = hvi_text_take(&text);
-  if (!status && !*path) status = hvi_error_memory(err, "a path");
-  if (!status && access(*path, R_OK) != 0) status = make_stand_in(t, *path, err);
-  return status;
+  if (!*path) return hvi_error_memory(err, "a path");
+  return access(*path, R_OK) == 0 ? HVI_OK : make_stand_in(t, *path, err);
 }
 
 static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
-  char *path = hvi_study_find_file(t->source->testset);
-  hvi_status status = HVI_OK;
+  HVI_OWN char *path = hvi_study_find_file(t->source->testset);
   if (!path && t->source->stand_in.states > 0 && !t->study->settings->full)
-    status = stand_in(&path, t, err);
-  if (!path && !status) need_testset(t);
-  if (path && !status && !t->study->stopped)
-    status = hvi_task_testset(&t->task, path, t->part->scale.states, err);
-  hvi_free(path);
-  return status;
+    HVI_TRY(stand_in(&path, t, err));
+  if (!path) return need_testset(t), HVI_OK;
+  return t->study->stopped ? HVI_OK : hvi_task_testset(&t->task, path, t->part->scale.states, err);
 }
 
 static hvi_status open_policy(hvi_study_task *t, hvi_error *err) {
   const char *policy = t->source->policy;
-  char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
-  const hvi_status status = hvi_task_open(&t->task, t->source->environment, path, err);
-  if (!status && !path) need_policy(t);
-  hvi_free(path);
-  return status;
+  HVI_OWN char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
+  HVI_TRY(hvi_task_open(&t->task, t->source->environment, path, err));
+  if (!path) need_policy(t);
+  return HVI_OK;
 }
 
 hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_part *part,

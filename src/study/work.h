@@ -8,38 +8,30 @@
  */
 #pragma once
 
+#include "report/text.h"
+
 #include <hvi/error.h>
 
-#include <stdbool.h>
-#include <stddef.h>
-
-/* Bytes that grow. Running out of memory is remembered. */
-typedef struct hvi_bytes {
-  unsigned char *data;
-  size_t size, room;
-  bool failed;
-} hvi_bytes;
-
-void hvi_bytes_add(hvi_bytes *b, const void *data, size_t size);
-void hvi_bytes_free(hvi_bytes *b);
+/* Dear units go first. Those of a group share what is dear to make (a stream of transitions): a worker
+ * stays with its group, then takes one that nobody has, and helps another worker last. */
+typedef struct hvi_unit {
+  double cost; /* about */
+  size_t group;
+  bool taken; /* handed out, or done before */
+} hvi_unit;
 
 typedef struct hvi_work {
   size_t count; /* units 0 .. count-1 */
+  hvi_unit *units;
   void *context;
-  /* About how much work a unit is: dear ones go first. Optional. */
-  double (*cost)(void *context, size_t unit);
-  /* Units of a group share what is dear to make (a stream of transitions): a worker stays with its
-   * group, then takes one that nobody has, and helps another worker last. Optional. */
-  size_t (*group)(void *context, size_t unit);
+  /* The bytes of a unit. Nothing in them: the user wants to stop, and no more is handed out. */
+  hvi_status (*run)(void *context, size_t unit, hvi_text *bytes, hvi_error *err);
+  /* One at a time, in any order. */
+  hvi_status (*accept)(void *context, size_t unit, const hvi_text *bytes, hvi_error *err);
   /* Every unit of the group has been run. Optional. */
   void (*leave)(void *context, size_t group);
-  /* The bytes of a unit. Nothing in them: the user wants to stop, and no more is handed out. */
-  hvi_status (*run)(void *context, size_t unit, size_t worker, hvi_bytes *bytes, hvi_error *err);
-  /* One at a time, in any order. */
-  hvi_status (*accept)(void *context, size_t unit, const hvi_bytes *bytes, hvi_error *err);
 } hvi_work;
 
-/* Runs the units that are not `done` ([count], or NULL) on at most `threads` threads of this process
- * (0: one per core). *stopped: the user stopped it. */
-hvi_status hvi_work_on_threads(const hvi_work *work, const bool *done, size_t threads,
-                               bool *stopped, hvi_error *err);
+/* Runs the units that are not taken on at most `threads` threads of this process (0: one per core).
+ * *stopped becomes true when the user stops it. */
+hvi_status hvi_work_on_threads(const hvi_work *work, size_t threads, bool *stopped, hvi_error *err);

@@ -31,17 +31,10 @@ typedef size_t (*planted_lines)(const char *table);
 
 static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value,
                         planted_lines lines, const violation *v) {
-  const hvi_kind_table *kind = &p->kind->tables[k];
-  hvi_table *t = &s->tables[s->table_count++];
+  hvi_table *t = &s->tables[p->first_table + k];
   hvi_column columns[160];
-  char name[64];
   double row[160];
-  size_t count = hvi_part_columns(p, kind->columns, columns);
-  const size_t own = count;
-  for (const hvi_column *c = kind->columns; c->name; c++) columns[count++] = *c;
-  snprintf(name, sizeof name, "%s%s%s", p->name, *p->name && *kind->name ? "-" : "", kind->name);
-  check_ok(hvi_table_new(t, *name ? name : s->id, columns, count, NULL), NULL);
-  t->part = (size_t)(p - s->parts);
+  const size_t own = hvi_part_columns(p, p->kind->tables[k].columns, columns);
   for (size_t i = 0; i < p->cells; i++) {
     const hvi_cell cell = hvi_cell_at(s, p, i);
     for (size_t line = 0; line < lines(t->name); line++) {
@@ -68,11 +61,10 @@ static void judge_planted(hvi_claims *claims, const char *id, planted_value valu
   *claims = (hvi_claims){0};
   s->settings = &settings;
   s->claims = claims;
-  s->table_room = HVI_MOST_PARTS * HVI_KIND_TABLES;
-  s->tables = hvi_alloc(s->table_room, sizeof *s->tables);
   for (size_t i = 0; i < s->part_count; i++) {
     hvi_part *p = &s->parts[i];
     check_ok(hvi_part_lay_out(p, false, id, &err), &err);
+    check_ok(hvi_part_tables(s, p, &err), &err);
     for (size_t k = 0; p->kind->tables[k].name; k++) plant_table(s, p, k, value, lines, v);
     if (p->kind->flags & HVI_KIND_VALUE) check_ok(p->kind->derive(s, p, &err), &err);
   }
