@@ -123,11 +123,11 @@ void hvi_pool_free(hvi_pool *pool) {
   }
 }
 
-bool hvi_alloc_piece_list(const hvi_piece *list) {
+bool hvi_alloc_array_list(const hvi_array_slot *list) {
   hvi_arena arena = {0};
-  for (const hvi_piece *a = list; a->at; a++) hvi_arena_take(&arena, a->size);
+  for (const hvi_array_slot *a = list; a->at; a++) hvi_arena_take(&arena, a->size);
   arena = (hvi_arena){.base = hvi_alloc_doubles(arena.used), .size = arena.used};
-  for (const hvi_piece *a = list; arena.base && a->at; a++)
+  for (const hvi_array_slot *a = list; arena.base && a->at; a++)
     *a->at = hvi_arena_take(&arena, a->size);
   return arena.base != NULL;
 }

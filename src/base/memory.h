@@ -62,10 +62,10 @@ void *hvi_pool_take(hvi_pool **pool, size_t count, size_t size);
 void hvi_pool_free(hvi_pool *pool);
 
 /* Several arrays in one block, each from a cache line on; the first one is what to free. False, and
- * nothing is changed, when there is no memory: `hvi_alloc_pieces({&x, n}, {&A, n * n})`. */
-typedef struct hvi_piece {
+ * nothing is changed, when there is no memory: `hvi_alloc_arrays({&x, n}, {&A, n * n})`. */
+typedef struct hvi_array_slot {
   double **at;
   size_t size;
-} hvi_piece;
-#define hvi_alloc_pieces(...) hvi_alloc_piece_list((const hvi_piece[]){__VA_ARGS__, {NULL, 0}})
-bool hvi_alloc_piece_list(const hvi_piece *list);
+} hvi_array_slot;
+#define hvi_alloc_arrays(...) hvi_alloc_array_list((const hvi_array_slot[]){__VA_ARGS__, {NULL, 0}})
+bool hvi_alloc_array_list(const hvi_array_slot *list);

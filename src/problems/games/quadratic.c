@@ -234,7 +234,7 @@ hvi_status hvi_quadratic_new(hvi_problem **problem, const hvi_options *o, hvi_er
   const size_t n = v->n, d = v->d ? v->d : n, m = n > d ? n : d;
   draft t = {.n = n, .d = d};
   HVI_TRY(check(v, n, d, err));
-  if (!hvi_alloc_pieces({&t.A, n * n}, {&t.W, n * d}, {&t.basis, n * n}, {&t.theta0, d}, {&t.z, n},
+  if (!hvi_alloc_arrays({&t.A, n * n}, {&t.W, n * d}, {&t.basis, n * n}, {&t.theta0, d}, {&t.z, n},
                         {&t.linear, n}, {&t.lower, n}, {&t.upper, n}, {&t.first, 2 * n * d},
                         {&t.second, 2 * n * n}, {&t.work, 2 * m * m + 4 * m}))
     return hvi_error_memory(err, "a quadratic problem");

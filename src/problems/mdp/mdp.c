@@ -23,7 +23,7 @@ hvi_mdp *hvi_mdp_draft(size_t n, size_t d, double gamma) {
   size_t entries = 0;
   double *none, **phi = d > 0 ? &m->phi : &none;
   if (hvi_multiply_sizes(n, d, &entries) &&
-      hvi_alloc_pieces({&m->reward, n}, {&m->theta0, m->d}, {phi, entries}))
+      hvi_alloc_arrays({&m->reward, n}, {&m->theta0, m->d}, {phi, entries}))
     return m;
   hvi_free(m);
   return NULL;

@@ -353,7 +353,7 @@ hvi_status hvi_credit_new(hvi_problem **problem, const hvi_options *o, hvi_error
   c->one.owned[0] = c->data.x;
   const size_t n = c->data.rows, out = n + FEATURES;
   hvi_single_init(&c->one, &credit_ops, &model_ops, WIDTH, out, CACHE);
-  if (!hvi_alloc_pieces({&c->weights, out}, {&c->solution, out}, {&c->basis, out * WIDTH}))
+  if (!hvi_alloc_arrays({&c->weights, out}, {&c->solution, out}, {&c->basis, out * WIDTH}))
     return hvi_error_memory(err, "the credit problem");
   c->one.owned[1] = c->weights;
   c->eps = v->eps;

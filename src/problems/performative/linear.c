@@ -142,7 +142,7 @@ hvi_status hvi_performative_linear_new(hvi_problem **problem, const hvi_options 
   *problem = &l->one.base;
   l->eps = v->eps;
   HVI_OWN double *inputs = hvi_alloc_doubles(n * n);
-  if (!inputs || !hvi_alloc_pieces({&l->M, n * n}, {&l->b, n}, {&l->z, n}, {&l->theta0, d}))
+  if (!inputs || !hvi_alloc_arrays({&l->M, n * n}, {&l->b, n}, {&l->z, n}, {&l->theta0, d}))
     return hvi_error_memory(err, "performative-linear");
   l->one.owned[0] = l->M;
   l->one.base.solution = l->z;

@@ -340,7 +340,7 @@ hvi_status hvi_credit_rir_new(hvi_problem **problem, const hvi_options *o, hvi_e
   hvi_single_init(&r->one, &rir_ops, &model_ops, DIM, n,
                   1 + block_count(r) * (1 + HIDDEN) * LANES + (n + 1) / 2);
   double *partners;
-  if (!hvi_alloc_pieces({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
+  if (!hvi_alloc_arrays({&r->labels, n}, {&r->weights, n}, {&r->bounds, 2 * n}, {&r->lot, n},
                         {&partners, (n + 1) / 2}))
     return hvi_error_memory(err, "the resampling problem");
   r->one.owned[1] = r->labels;

@@ -266,7 +266,7 @@ static hvi_status make_numbers(hvi_value *v, uint64_t seed, hvi_error *err) {
   hvi_value_spec *s = &v->spec;
   const bool scales = s->center || s->spread;
   double *center = NULL, *inverse = NULL;
-  if (!hvi_alloc_pieces({&v->weights, v->rows}, {&v->theta0, v->one.base.model->dim},
+  if (!hvi_alloc_arrays({&v->weights, v->rows}, {&v->theta0, v->one.base.model->dim},
                         {&center, scales ? v->obs : 0}, {&inverse, scales ? v->obs : 0}))
     return hvi_error_memory(err, "policy evaluation");
   v->one.owned[0] = v->weights;
