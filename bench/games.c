@@ -38,7 +38,7 @@ static const contender contenders[] = {
 _Static_assert(sizeof contenders / sizeof *contenders == GAMES_ROWS, "a row for each");
 
 static hvi_settings settings_of(const contender *c, size_t outer) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, c->method, NULL);
   s.inner_steps = c->inner;
   s.eta = c->eta;

@@ -160,7 +160,7 @@ static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
 /* The method in force, from the defaults and the options. */
 static int choose_method(hvi_evaluate *e, const hvi_args *args) {
   hvi_setup *s = &e->setup;
-  s->settings = hvi_settings_defaults();
+  s->settings = hvi_method_settings("gd");
   s->settings.seed = s->seed = e->spec.seed;
   const bool learns = hvi_method_apply(&s->settings, s->method, hvi_value_rules()) &&
                       s->settings.baseline == HVI_BASELINE_RULE;

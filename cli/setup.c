@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 hvi_setup hvi_setup_new(void) {
-  return (hvi_setup){.method = "gd", .seed = 1, .asked = hvi_settings_defaults()};
+  return (hvi_setup){.method = "auto", .seed = 1, .asked = hvi_settings_defaults()};
 }
 
 void hvi_setup_options(hvi_setup *s, hvi_args *args) {
@@ -23,7 +23,7 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
       {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
       {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
       {.name = "method"},
-      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [gd]"},
+      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"},
       {"player-eta", 0, HVI_SETTING_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"});
   /* clang-format on */
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
@@ -44,7 +44,8 @@ static int unknown_method(const char *name) {
 }
 
 bool hvi_setup_is_plain(const hvi_setup *s) {
-  return !s->settings.baseline && strcmp(s->method, s->settings.optimizer->name) == 0;
+  const hvi_settings *o = &s->settings;
+  return o->automatic || (!o->baseline && strcmp(s->method, o->optimizer->name) == 0);
 }
 
 /* Whether the method sets this field whatever it was before: to the same from two starts. */
@@ -74,6 +75,7 @@ int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
     if (!arg->given || arg->to != &s->asked) continue;
     HVI_STEP(check_setting(s, &arg->setting, arg->option));
     hvi_setting_copy(&arg->setting, &s->settings, &s->asked);
+    hvi_settings_give(&s->settings, arg->setting.name);
   }
   return HVI_EXIT_DONE;
 }
@@ -202,8 +204,10 @@ int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   HVI_STEP(apply_player_eta(s));
   /* what suits a problem suits its surrogates; a rule steps along single samples */
   const bool rule_steps = s->settings.baseline == HVI_BASELINE_RULE;
-  if (!hvi_args_given(args, "eta") && s->problem->eta > 0 && !rule_steps)
+  if (!s->settings.automatic && !hvi_args_given(args, "eta") && s->problem->eta > 0 && !rule_steps)
     s->settings.eta = s->problem->eta;
+  if (s->many) hvi_settings_give(&s->settings, "iters"); /* an ensemble's rows are as many */
+  hvi_settings_choose(&s->settings, s->problem);
   return HVI_EXIT_DONE;
 }
 

@@ -51,8 +51,8 @@ static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value
 
 static hvi_status open_exact(run *r, hvi_error *err) {
   const hvi_settings *o = &r->setup->settings;
-  hvi_settings s = hvi_settings_defaults();
-  hvi_method_apply(&s, "gn", NULL);
+  hvi_settings s = hvi_method_settings("gn");
+  s.rounding = false;
   s.eta = 1.0;
   s.seed = o->seed;
   s.redraw_every = o->redraw_every;

@@ -60,7 +60,8 @@ typedef bool (*hvi_observer)(void *context, const hvi_record *row);
 typedef enum hvi_target {
   HVI_TARGET_PLAIN,      /* z_t - eta F_t */
   HVI_TARGET_OPTIMISTIC, /* z_t - eta (2 F_t - F_{t-1}) */
-  HVI_TARGET_AVERAGED    /* the mean of the last tau plain targets */
+  HVI_TARGET_AVERAGED,   /* the mean of the last tau plain targets */
+  HVI_TARGET_PROXIMAL /* v in Z with v = projection(z_t - eta F(v)): for any monotone F and any eta */
 } hvi_target;
 
 /* Where the target starts from: instead of z_t, a point with the same solution nearer to it. */
@@ -74,7 +75,8 @@ typedef enum hvi_acceleration {
 typedef enum hvi_step_rule {
   HVI_STEP_FIXED,   /* eta as given */
   HVI_STEP_THEOREM, /* 2 mu / (5 L^2): with alpha <= mu / 2L, rate 1 - mu^2 / 5L^2 */
-  HVI_STEP_BEST     /* mu / L^2: smallest bound on the exact step's contraction */
+  HVI_STEP_BEST,    /* mu / L^2: smallest bound on the exact step's contraction */
+  HVI_STEP_ADAPTIVE /* from 1 / L on, by how well targets were reached and what the residual did */
 } hvi_step_rule;
 
 typedef enum hvi_floor {
@@ -95,7 +97,10 @@ typedef enum hvi_baseline {
 
 typedef struct hvi_settings {
   /* the method */
-  const hvi_optimizer *optimizer;
+  bool automatic; /* hvi_solver_new chooses, for its problem, all that is not given */
+  uint64_t
+      given; /* bit i: row i of hvi_settings_table is given, although it may have its default */
+  const hvi_optimizer *optimizer; /* NULL: to be chosen */
   hvi_optimizer_settings inner;
   hvi_baseline baseline; /* replaces the surrogate step when set */
   const hvi_rule *rule;  /* for HVI_BASELINE_RULE: one of the problem's */
@@ -125,8 +130,11 @@ typedef struct hvi_settings {
   size_t max_f_evals;
   double max_seconds;
   double tol;          /* on the residual */
+  bool tol_relative;   /* in units of the first residual, where that is below 1 */
   size_t stall_window; /* outer steps without movement that count as stalled; 0: never */
   double growth_bound; /* residual beyond this many times (1 + first residual) is divergence */
+  bool rounding;       /* a residual at rounding is convergence, with or without a tolerance */
+  size_t restarts; /* adaptive steps: most new starts, drawn around theta0, where a run is stuck */
 
   /* start, randomness, reporting */
   const double *theta0; /* [d]; NULL: the problem's */
@@ -138,8 +146,14 @@ typedef struct hvi_settings {
                       * processor time, or the wall's clock where there are more; 0: not timed */
 } hvi_settings;
 
-/* gd with one inner step, eta 0.1, 1,000 iterations, no tolerance. */
+/* Method auto: what suits a problem is chosen when a solver is made. */
 HVI_API hvi_settings hvi_settings_defaults(void);
+/* Those of a named method: eta 0.1, one inner step, 1,000 iterations, no tolerance. */
+HVI_API hvi_settings hvi_method_settings(const char *name);
+/* What method auto takes for a problem, where the settings are automatic. A member counts as given,
+ * and stays, when it differs from its default, or when hvi_settings_give has named its row. */
+HVI_API void hvi_settings_choose(hvi_settings *s, const hvi_problem *p);
+HVI_API void hvi_settings_give(hvi_settings *s, const char *row);
 /* Names, ranges and defaults of all of them, those of optimizers and rules too. */
 HVI_API const hvi_setting_table *hvi_settings_table(void);
 
@@ -175,6 +189,7 @@ typedef struct hvi_info {
   const char *reason; /* in a few words, e.g. "iteration limit" */
   hvi_record last;    /* the final row */
   double eta;         /* in force after the step rule */
+  size_t restarts;    /* new starts so far */
   size_t inner_total; /* inner steps of all outer steps */
   double alpha_worst; /* largest alpha reached in any outer step */
   size_t best_outer;  /* the iterate with the smallest residual */
@@ -193,6 +208,8 @@ HVI_API void hvi_solver_save(const hvi_solver *s, double *state);
 HVI_API hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err);
 
 HVI_API hvi_info hvi_solver_info(const hvi_solver *s);
+/* In force: those given to hvi_solver_new, with what method auto chose. */
+HVI_API const hvi_settings *hvi_solver_settings(const hvi_solver *s);
 HVI_API void hvi_solver_free(hvi_solver *s);
 
 #ifdef __cplusplus

@@ -276,7 +276,7 @@ const hvi_lanes_kernel *const *hvi_lanes_kernels(void) {
 static hvi_status make_plan(job *j, hvi_error *err) {
   HVI_OWN_BY(drop) instance one = {0};
   HVI_TRY(make(j, 0, j->method, &one, err));
-  if (j->settings->scalar) return HVI_OK;
+  if (j->settings->scalar || j->method->automatic) return HVI_OK;
   return hvi_lanes_plan_new(&j->plan, one.problem, j->method, err);
 }
 
@@ -308,7 +308,10 @@ hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instan
   if (method->observe)
     return hvi_error_argument(
         err, "an ensemble has no observer of single rows: use its progress function");
-  job j = {.make = make_instance, .context = context, .method = method, .settings = s};
+  hvi_settings own = *method;
+  own.rounding = false; /* instances end together, as those in lanes do */
+  hvi_settings_give(&own, "iters");
+  job j = {.make = make_instance, .context = context, .method = &own, .settings = s};
   if (pthread_mutex_init(&j.lock, NULL) != 0) return hvi_error_memory(err, "a lock");
   const hvi_status status = run(&j, ensemble, err);
   pthread_mutex_destroy(&j.lock);

@@ -35,8 +35,8 @@ static bool find_rule(hvi_lanes_rule *rule, const hvi_settings *s) {
 
 static bool settings_fit(const hvi_settings *s) {
   return !s->baseline && s->target == HVI_TARGET_PLAIN && !s->accelerate && !s->alternating &&
-         (s->alpha == 0.0 || s->floor == HVI_FLOOR_ZERO) && s->max_f_evals == 0 &&
-         s->max_seconds == 0.0;
+         s->step_rule != HVI_STEP_ADAPTIVE && (s->alpha == 0.0 || s->floor == HVI_FLOOR_ZERO) &&
+         s->max_f_evals == 0 && s->max_seconds == 0.0;
 }
 
 /* Player k's model as a stack, or NULL when it is something else. */

@@ -63,8 +63,7 @@ hvi_evaluation_spec hvi_evaluation_defaults(void) {
 }
 
 hvi_settings hvi_evaluation_settings(void) {
-  hvi_settings s = hvi_settings_defaults();
-  s.optimizer = &hvi_optimizer_adamw;
+  hvi_settings s = hvi_method_settings("adamw");
   s.inner.lr = 2e-3;
   s.inner.weight_decay = 0.0; /* a leak that the outer loop makes 1 / (1 - gamma) of */
   s.inner_lr_decay = 0.02;

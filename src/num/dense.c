@@ -241,8 +241,11 @@ hvi_status hvi_dense_eigenvalues(double *w, const double *A, size_t n, hvi_error
 
 /* Row-major A is column-major A', so the transposed system is solved. False when A is singular to
  * working precision. */
-static bool solve_lu(double *x, double *LU, double *scratch, lapack_int *pivots, size_t n) {
+bool hvi_dense_solve_in(double *x, double *LU, size_t n, double *work) {
   const lapack_int size = (lapack_int)n;
+  double *scratch = work;
+  lapack_int *pivots = (lapack_int *)(void *)(work + 4 * n);
+  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
   const double norm = LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', size, size, LU, size, scratch);
   double rcond = 0.0;
   return LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, size, size, LU, size, pivots) == 0 &&
@@ -256,11 +259,8 @@ hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n
   if (n == 0) return HVI_OK;
   HVI_OWN double *copy = NULL;
   HVI_TRY(copy_square(&copy, A, n, 6 * n, err));
-  double *scratch = copy + n * n;
-  lapack_int *pivots = (lapack_int *)(void *)(scratch + 4 * n);
   if (x != b) hvi_vec_copy(x, b, n);
-  HVI_OWN_BY(release) const bool held = hvi_blas_hold();
-  if (solve_lu(x, copy, scratch, pivots, n)) return HVI_OK;
+  if (hvi_dense_solve_in(x, copy, n, copy + n * n)) return HVI_OK;
   return hvi_error_input(err, "the matrix (%zu by %zu) is singular", n, n);
 }
 

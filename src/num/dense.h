@@ -59,5 +59,7 @@ bool hvi_dense_eigen(double *w, double *A, size_t n, double *work);
 size_t hvi_dense_eigen_work(size_t n);
 /* Solves A x = b for square A[n][n]; HVI_ERROR_INPUT when A is singular. Allocates. */
 hvi_status hvi_dense_solve(double *x, const double *A, const double *b, size_t n, hvi_error *err);
+/* The same in place: x is b before, A is lost, work has 6 n doubles. False when A is singular. */
+bool hvi_dense_solve_in(double *x, double *A, size_t n, double *work);
 /* A random orthogonal matrix Q[n][n] (Haar, by QR of a normal matrix). Allocates. */
 hvi_status hvi_dense_random_orthogonal(double *Q, size_t n, hvi_rng *rng, hvi_error *err);

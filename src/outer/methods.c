@@ -8,6 +8,8 @@
 #include "outer/solver.h"
 
 static const hvi_method methods[] = {
+    {"auto", "chooses optimizer, targets and steps for the problem, and goes on until it is solved",
+     .baseline = HVI_BASELINE_NONE},
     {"gd", "surrogate, gradient descent inside (Surr-GD)", .optimizer = &hvi_optimizer_gd},
     {"momentum", "surrogate, heavy-ball momentum inside", .optimizer = &hvi_optimizer_momentum},
     {"adam", "surrogate, Adam inside", .optimizer = &hvi_optimizer_adam},
@@ -47,13 +49,16 @@ bool hvi_method_apply(hvi_settings *s, const char *name, const hvi_rule *const *
   const hvi_method *m = hvi_method_find(name);
   for (; !m && rules && *rules; rules++) {
     if (strcmp((*rules)->name, name) != 0) continue;
+    s->automatic = false;
+    s->optimizer = &hvi_optimizer_gd;
     s->baseline = HVI_BASELINE_RULE;
     s->rule = *rules;
     return true;
   }
   if (!m) return false;
+  s->automatic = !m->optimizer && !m->baseline;
   s->baseline = m->baseline;
-  if (m->optimizer) s->optimizer = m->optimizer;
+  s->optimizer = m->optimizer ? m->optimizer : s->automatic ? NULL : &hvi_optimizer_gd;
   if (m->one_step) {
     s->inner_steps = 1;
     s->inner_growth = 0.0;
@@ -66,5 +71,5 @@ const char *hvi_method_family(const hvi_settings *s) {
   if (s->baseline == HVI_BASELINE_ADAM_GDA) return "adam-gda";
   if (s->baseline == HVI_BASELINE_RULE) return s->rule->family ? s->rule->family : s->rule->name;
   if (s->baseline != HVI_BASELINE_NONE) return "baseline";
-  return s->optimizer->name;
+  return s->optimizer ? s->optimizer->name : hvi_optimizer_lm.name;
 }

@@ -20,12 +20,12 @@ _Static_assert(sizeof(hvi_target) == sizeof(int), "choices are stored through in
 
 /* clang-format off */
 static const hvi_setting rows[] = {
-    {"eta", HVI_SETTING_REAL, AT(eta), .range = "(0,inf)", .choices = "theorem|best",
+    {"eta", HVI_SETTING_REAL, AT(eta), .range = "(0,inf)", .choices = "theorem|best|adaptive",
      .second = offsetof(hvi_settings, step_rule), .fallback = "0.1",
-     .help = "step size of the outer loop, or the rule that sets it from mu and L: theorem (2 mu / 5 L^2) or best (mu / L^2)"},
+     .help = "step size of the outer loop, or the rule that sets it from mu and L: theorem (2 mu / 5 L^2) or best (mu / L^2); adaptive: by what is reached"},
     {.name = "outer loop"},
-    {"target", HVI_SETTING_CHOICE, AT(target), .choices = "plain|optimistic|averaged", .used_by = SURROGATE,
-     .help = "plain, optimistic (2 F - F before) or averaged"},
+    {"target", HVI_SETTING_CHOICE, AT(target), .choices = "plain|optimistic|averaged|proximal", .used_by = SURROGATE,
+     .help = "plain, optimistic (2 F - F before), averaged, or proximal (F at the target itself)"},
     {"average", HVI_SETTING_COUNT, AT(average), .range = "[1,1e6]", .fallback = "10", .used_by = SURROGATE,
      .help = "how many targets an averaged target takes"},
     {"accelerate", HVI_SETTING_CHOICE, AT(accelerate), .choices = "none|mode|anderson", .used_by = SURROGATE,
@@ -102,6 +102,10 @@ static const hvi_setting rows[] = {
     {"stall_window", HVI_SETTING_COUNT, NONE, AT(stall_window), .fallback = "200", .help = "outer steps without movement"},
     {"growth_bound", HVI_SETTING_REAL, NONE, AT(growth_bound), .range = "[0,inf)", .fallback = "1e8",
      .help = "residual beyond X (1 + first residual) is divergence"},
+    {"tol_relative", HVI_SETTING_FLAG, AT(tol_relative), .help = "--tol in units of the first residual, where that is below 1"},
+    {"rounding", HVI_SETTING_FLAG, AT(rounding), .fallback = "yes", .help = "a residual at rounding is convergence"},
+    {"restarts", HVI_SETTING_COUNT, AT(restarts), .range = "[0,1e6]", .used_by = SURROGATE,
+     .help = "--eta adaptive: most new starts, drawn around the first, where a run is stuck"},
     {"seed", HVI_SETTING_SEED, AT(seed), .help = "of the draws of a stochastic problem"},
     {0},
 };
@@ -114,8 +118,14 @@ static const hvi_setting_table table = {"solver", sizeof(hvi_settings), rows};
 const hvi_setting_table *hvi_settings_table(void) { return &table; }
 
 hvi_settings hvi_settings_defaults(void) {
-  hvi_settings s = {.optimizer = &hvi_optimizer_gd};
+  hvi_settings s = {.automatic = true};
   hvi_setting_defaults(&table, &s);
+  return s;
+}
+
+hvi_settings hvi_method_settings(const char *name) {
+  hvi_settings s = hvi_settings_defaults();
+  hvi_method_apply(&s, name, NULL);
   return s;
 }
 
@@ -199,6 +209,15 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
        "%s knows no slow mode to correct: Anderson acceleration needs none"},
       {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
+      {!s->baseline && s->target == HVI_TARGET_PROXIMAL &&
+           (in_turn || s->player_eta || accelerate || !hvi_resolvent_fits(p)),
+       HVI_ERROR_UNSUPPORTED,
+       "proximal targets go with one eta, players at once and at most 600 outputs, and not with "
+       "acceleration or samples"},
+      {s->step_rule == HVI_STEP_ADAPTIVE &&
+           (s->baseline || in_turn || s->player_eta || p->ops->draw),
+       HVI_ERROR_UNSUPPORTED,
+       "adaptive steps go with surrogates, one eta, players at once, and not with samples"},
       {accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
        HVI_ERROR_UNSUPPORTED, "acceleration goes with plain targets, one eta and players at once"},
       {accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,

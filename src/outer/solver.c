@@ -52,7 +52,7 @@ static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
 static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const hvi_settings *set = &s->settings;
   hvi_surrogate *l = &part->l;
-  const double grown = set->inner_growth * (double)s->row.outer;
+  const double grown = set->inner_growth * (double)s->row.outer + s->adaptation.more;
   const size_t most = set->inner_steps + (size_t)fmin(grown, 1e15); /* M */
   const double goal = floor + set->alpha * set->alpha * (l->loss0 - floor);
   if (!set->keep_state && set->optimizer->reset)
@@ -128,7 +128,7 @@ static bool sound(const hvi_solver *s) {
 }
 
 /* Fills the row for the current theta and keeps the best iterate. */
-static void record(hvi_solver *s) {
+void hvi_solver_record(hvi_solver *s) {
   const hvi_problem *p = s->problem;
   const size_t n = p->model->out;
   hvi_record *row = &s->row;
@@ -173,12 +173,15 @@ static void count_standing_still(hvi_solver *s) {
 static void decide(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   const double residual = s->row.residual;
+  const double unit = set->tol_relative ? fmin(s->first_residual, 1.0) : 1.0;
   if (!s->sound)
     end(s, HVI_DIVERGED, "a value is not finite");
   else if (set->growth_bound > 0.0 && residual > set->growth_bound * (1.0 + s->first_residual))
     end(s, HVI_DIVERGED, "the residual grew beyond its bound");
-  else if (residual <= set->tol)
+  else if (residual <= set->tol * unit)
     end(s, HVI_CONVERGED, "residual within the tolerance");
+  else if (set->rounding && !s->sample && !matters(s))
+    end(s, HVI_CONVERGED, "residual at rounding");
   else if (set->stall_window > 0 && s->still >= set->stall_window)
     end(s, HVI_STALLED, "the outputs stopped moving although the residual is not small");
   else if (set->max_outer > 0 && s->row.outer >= set->max_outer)
@@ -218,7 +221,7 @@ static void arrive(hvi_solver *s) {
   hvi_solver_set_rates(s);
   draw(s);
   hvi_solver_operate(s);
-  record(s);
+  hvi_solver_record(s);
   /* the largest alpha while there is something left to solve */
   if (!(s->alpha2 <= s->alpha2_worst) && !isnan(s->alpha2) && (s->sample || matters(s)))
     s->alpha2_worst = s->alpha2;
@@ -227,6 +230,7 @@ static void arrive(hvi_solver *s) {
   else if (s->settings.stall_window > 0)
     count_standing_still(s);
   decide(s);
+  if (s->settings.step_rule == HVI_STEP_ADAPTIVE) hvi_solver_adapt(s);
   report(s);
 }
 
@@ -260,3 +264,5 @@ hvi_info hvi_solver_info(const hvi_solver *s) {
   info.alpha_worst = sqrt(s->alpha2_worst);
   return info;
 }
+
+const hvi_settings *hvi_solver_settings(const hvi_solver *s) { return &s->settings; }

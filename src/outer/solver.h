@@ -2,6 +2,7 @@
 #pragma once
 
 #include "surrogate/surrogate.h"
+#include "vi/resolvent.h"
 
 #include <hvi/solver.h>
 
@@ -50,6 +51,16 @@ typedef struct hvi_filter {
 } hvi_filter;
 enum { HVI_FILTER_DOUBLES = sizeof(hvi_filter) / sizeof(double) };
 
+/* Adaptive steps: part of the saved state. Doubles only. */
+typedef struct hvi_adaptation {
+  double eta;
+  double best;     /* smallest residual since the last start */
+  double idle;     /* outer steps since it fell */
+  double failures; /* targets in a row that the inner loop did not come near */
+  double more;     /* inner steps beyond settings.inner_steps: of a start that aims far */
+} hvi_adaptation;
+enum { HVI_ADAPTATION_DOUBLES = sizeof(hvi_adaptation) / sizeof(double) };
+
 typedef struct hvi_accelerator {
   double *z, *f;           /* [n] the corrected point, and F there */
   double *mode, *mode_f;   /* [n] the problem's slow mode, and F's change along it */
@@ -82,6 +93,8 @@ struct hvi_solver {
   hvi_origin origin;
   hvi_past past;
   hvi_accelerator accelerator;
+  hvi_resolvent resolvent; /* for proximal targets */
+  hvi_adaptation adaptation;
   double *anchor;    /* [d] theta_t, where the inner loop draws again */
   double *projected; /* [n] projection of the target: known floor */
   double
@@ -103,6 +116,11 @@ struct hvi_solver {
  * no memory; state.c. */
 hvi_solver *hvi_solver_open(const hvi_settings *settings);
 hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err);
+
+/* Adaptive steps, when F(z_t) is known: another eta, a new start, or the best iterate at the end;
+ * and the eta that they begin with; automatic.c. */
+void hvi_solver_adapt(hvi_solver *s);
+double hvi_solver_first_eta(const hvi_solver *s);
 
 /* Checks settings against the problem; settings.c. */
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);
@@ -132,3 +150,7 @@ bool hvi_solver_draws(const hvi_solver *s, size_t outer);
 /* s->f = F(z) at the current z, with the current draw. */
 void hvi_solver_operate(hvi_solver *s);
 void hvi_solver_set_rates(hvi_solver *s);
+/* The row of the current theta. */
+void hvi_solver_record(hvi_solver *s);
+/* Evaluates the model where the parts stand; state.c. */
+void hvi_solver_stand(hvi_solver *s);

@@ -87,6 +87,8 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->eta = hvi_arena_take(arena, n);
   if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
   if (s->settings.accelerate) place_accelerator(s, arena);
+  if (s->settings.target == HVI_TARGET_PROXIMAL && hvi_resolvent_fits(s->problem))
+    hvi_resolvent_place(&s->resolvent, s->problem, arena);
   if (s->problem->ops->resample) s->anchor = hvi_arena_take(arena, d);
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
@@ -97,7 +99,10 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   const hvi_model *m = s->problem->model;
   const bool fixed = set->step_rule == HVI_STEP_FIXED;
   double eta = set->eta;
-  if (!fixed) {
+  if (set->step_rule == HVI_STEP_ADAPTIVE) {
+    eta = s->adaptation.eta = hvi_solver_first_eta(s);
+    s->adaptation.best = INFINITY;
+  } else if (!fixed) {
     hvi_constants c;
     HVI_TRY(hvi_problem_constants(&c, s->problem, err));
     if (!(c.mu > 0.0)) {
@@ -119,7 +124,7 @@ static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
 }
 
 /* Evaluates the model where the parts stand; a model of samples does so at the first draw. */
-static void stand(hvi_solver *s) {
+void hvi_solver_stand(hvi_solver *s) {
   for (size_t k = 0; k < s->part_count; k++) {
     hvi_surrogate *l = &s->parts[k].l;
     const bool drawn = !s->sample || !l->model->ops->bind || s->row.counts.f_evals > 0;
@@ -154,6 +159,7 @@ hvi_solver *hvi_solver_open(const hvi_settings *settings) {
 
 hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) {
   const hvi_settings *set = &s->settings;
+  hvi_settings_choose(&s->settings, p);
   HVI_TRY(hvi_settings_check(set, p, err));
   s->problem = p;
   s->shrink = 1.0;
@@ -165,6 +171,7 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   s->row.seconds_inner = set->time_inner ? 0.0 : NAN;
   HVI_TRY(take_memory(s, err));
+  if (s->resolvent.A && p->ops->affine) hvi_resolvent_linearise(&s->resolvent, NULL, NULL, NULL);
   HVI_TRY(resolve_step(s, err));
   if (set->baseline == HVI_BASELINE_ADAM_GDA) s->baseline[0] = s->baseline[1] = 1.0;
   const double *theta0 = set->theta0 ? set->theta0 : p->theta0;
@@ -173,7 +180,7 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
     if (set->optimizer->reset) set->optimizer->reset(&set->inner, part->l.model, part->state);
     hvi_vec_copy(part->l.now->theta, theta0 + part->block.theta, part->block.dim);
   }
-  stand(s);
+  hvi_solver_stand(s);
   return HVI_OK;
 }
 
@@ -234,9 +241,9 @@ static void walk_record(walker *w, hvi_solver *s) {
   hvi_record *r = &s->row;
   hvi_counts *c = &r->counts;
   hvi_info *info = &s->info;
-  size_t *const counts[] = {&r->outer,          &r->inner,      &c->f_evals,
-                            &c->model_passes,   &c->grad_evals, &c->env_steps,
-                            &info->inner_total, &s->still,      &info->best_outer};
+  size_t *const counts[] = {&r->outer,         &r->inner,      &c->f_evals,        &c->model_passes,
+                            &c->grad_evals,    &c->env_steps,  &info->inner_total, &s->still,
+                            &info->best_outer, &info->restarts};
   double *const reals[] = {&r->loss0,
                            &r->loss,
                            &r->ratio,
@@ -262,6 +269,7 @@ static size_t walk_all(hvi_solver *s, double *row, bool in) {
   for (size_t k = 0; k < s->part_count; k++)
     walk(&w, s->parts[k].l.now->theta, s->parts[k].block.dim);
   walk(&w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
+  walk(&w, (double *)(void *)&s->adaptation, HVI_ADAPTATION_DOUBLES);
   walk(&w, s->memory, s->saved);
   return w.at;
 }
@@ -299,7 +307,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
   if (s->sample) redraw(s);
-  stand(s);
+  hvi_solver_stand(s);
   hvi_solver_operate(s);
   s->row.counts = counts;
   s->row.theta = s->theta;

@@ -4,6 +4,7 @@
  *   plain        v = z_t - eta Xi^-1 F_t
  *   optimistic   v = z_t - eta Xi^-1 (2 F_t - F_{t-1})
  *   averaged     v = the mean of the last tau plain targets
+ *   proximal     v = the resolvent of F on Z at z_t (vi/resolvent.h)
  *
  * F_{t-1} and the earlier targets are those of the earlier iterates on the current sample. An
  * output of weight zero keeps <eta F, z - z_t> as it is, with v = z_t.
@@ -79,6 +80,15 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
   hvi_vec_scale(v, 1.0 / (double)(others + 1), b->out);
 }
 
+/* Where Newton's method gives up, for a smaller eta, at which v is nearer to z_t. */
+static void proximal(hvi_solver *s, double *v) {
+  hvi_resolvent *r = &s->resolvent;
+  double eta = s->shrink * s->eta[0];
+  if (!s->problem->ops->affine)
+    s->row.counts.f_evals += hvi_resolvent_linearise(r, s->theta, s->z, s->f);
+  while (!hvi_resolvent_solve(r, v, s->z, eta) && eta * r->lipschitz > 0.01) eta *= 0.25;
+}
+
 /* eta F where the weight is zero */
 static void set_linear(const hvi_solver *s, const hvi_block *b, const double *f, double *linear) {
   const double *w = s->problem->weights + b->z, *eta = s->eta + b->z;
@@ -93,6 +103,8 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
     optimistic(s, b, l->target);
   else if (s->settings.target == HVI_TARGET_AVERAGED)
     averaged(s, b, l->target);
+  else if (s->settings.target == HVI_TARGET_PROXIMAL)
+    proximal(s, l->target);
   else
     plain(s, b, z, f, l->target);
   if (l->linear) set_linear(s, b, f, l->linear);

@@ -63,8 +63,9 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
       {.table = hvi_value_table(), .settings = &c->value, .only = "double_sampling lambda returns"},
       {0}};
   const hvi_node *name = map->kind == HVI_NODE_MAP ? hvi_node_get(map, "method") : NULL;
-  c->settings = hvi_settings_defaults();
-  c->settings.stall_window = 0; /* curves run to the end, standing still or not */
+  c->settings = hvi_method_settings("gd");
+  c->settings.stall_window = 0; /* curves run to the end, standing still or not, */
+  c->settings.rounding = false; /* and at rounding too */
   c->value = hvi_value_defaults();
   /* first what the method says, then what the file says */
   if (name && name->kind == HVI_NODE_SCALAR) HVI_TRY(apply_method(c, name, rules, origin, err));

@@ -51,10 +51,10 @@ typedef struct watcher {
  * fresh draw, the same for every method and none that a method was trained on, solved by adaptive
  * Levenberg-Marquardt from theta. */
 static hvi_status retrain(double *gap, watcher *w, const double *theta) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("lm");
   hvi_info info;
-  hvi_method_apply(&s, "lm", NULL);
   s.eta = 1.0;
+  s.rounding = false;
   s.inner_steps = RETRAIN_STEPS;
   s.stall_window = 0;
   s.inner.adapt_damping = true;

@@ -108,7 +108,8 @@ static const hvi_optimizer placed = {.name = "placed",
                                      .step = placed_step};
 
 hvi_settings hvi_lab_settings(const hvi_placement *placement, double eta, size_t steps) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
+  s.rounding = false;
   s.optimizer = &placed;
   s.inner.context = placement;
   s.keep_state = true; /* counts the outer steps */
@@ -216,7 +217,8 @@ static hvi_status place_errors(hvi_lab *lab, const hvi_cell *c, hvi_error *err) 
 static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err) {
   const char *method = hvi_cell_word(c, "method");
   hvi_settings *s = &lab->settings;
-  *s = hvi_settings_defaults();
+  *s = hvi_method_settings("gd");
+  s->rounding = false;
   if (method && !hvi_method_apply(s, method, NULL))
     return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
   for (size_t i = 0; i < c->part->factor_count; i++)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 static hvi_settings method_named(const char *name) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, name, NULL);
   s.max_outer = 40;
   return s;

@@ -5,7 +5,7 @@
 #include "support/starve.h"
 
 static hvi_status run(void *scalar, hvi_error *err) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   s.max_outer = 3;
   const hvi_ensemble_settings es = {.count = 5, .threads = 1, .scalar = *(const bool *)scalar};
   hvi_ensemble *e;
@@ -23,7 +23,7 @@ static void nothing_is_left_behind(void **state) {
 }
 
 static size_t allocations_of(size_t iterations, bool scalar) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, "gn", NULL);
   s.max_outer = iterations;
   allocations_made = 0;

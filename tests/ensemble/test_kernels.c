@@ -89,7 +89,7 @@ static void all_builds_agree(void **state) {
   (void)state;
   const char *const names[] = {"gd", "momentum", "adam", "adamw", "gn", "dgn", "lm"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    hvi_settings s = hvi_settings_defaults();
+    hvi_settings s = hvi_method_settings("gd");
     hvi_method_apply(&s, names[i], NULL);
     s.eta = 0.02;
     s.inner.lr = 0.1;

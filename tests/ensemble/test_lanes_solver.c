@@ -31,7 +31,7 @@ static const trial trials[] = {
 };
 
 static hvi_settings settings_of(const trial *t) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, t->method, NULL);
   s.inner_steps = t->inner;
   s.eta = t->eta;

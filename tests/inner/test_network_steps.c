@@ -182,7 +182,7 @@ static void solver_refused(hvi_model *m, hvi_solve_form linear, const char *word
   const hvi_set set = {.kind = HVI_SET_FREE, .len = m->out};
   const hvi_problem p = {
       .ops = &plain_ops, .model = m, .theta0 = theta, .set_count = 1, .sets = &set};
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_solver *solver;
   hvi_error err;
   s.optimizer = hvi_optimizer_find("lm");

@@ -25,7 +25,7 @@ static void solve(double *theta, const char *method, hvi_solve_form linear, int 
   hvi_error err;
   openblas_set_num_threads(threads);
   check_ok(hvi_builtin_new(&p, "quadratic", options, 2, 1, 0, &err), &err);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, method, NULL);
   s.inner.linear = linear;
   s.max_outer = STEPS;

@@ -168,7 +168,7 @@ static void decay_must_not_be_negative(void **state) {
   static const double bad[] = {-0.1, NAN, INFINITY};
   hvi_problem *p = builtin("pennies", 0);
   for (size_t i = 0; i < 3; i++) {
-    hvi_settings s = hvi_settings_defaults();
+    hvi_settings s = hvi_method_settings("gd");
     hvi_solver *solver;
     hvi_error err;
     s.eta_decay = bad[i];

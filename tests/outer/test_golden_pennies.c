@@ -49,7 +49,7 @@ static void lm_gets_there(void **state) {
 static void a_large_step_fails(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, "phgd", NULL);
   s.eta = 0.1;
   const hvi_info info = run(p, &s);
@@ -69,7 +69,7 @@ static void printed_signs_fail(void **state) {
     static const double etas[] = {0.01, 0.05, 0.1};
     if (strcmp(method->name, "adversary") == 0) continue;
     for (size_t i = 0; i < 3; i++) {
-      hvi_settings s = hvi_settings_defaults();
+      hvi_settings s = hvi_method_settings("gd");
       s.inner_steps = 10;
       hvi_method_apply(&s, method->name, NULL);
       s.eta = etas[i];

@@ -237,7 +237,7 @@ static void a_preset_is_one_inner_step(void **state) {
   (void)state;
   static const char *const names[][2] = {{"phgd", "gn"}, {"gda", "gd"}, {"projected", "gn"}};
   for (size_t i = 0; i < 3; i++) {
-    hvi_settings s = hvi_settings_defaults();
+    hvi_settings s = hvi_method_settings("gd");
     s.inner_steps = 7;
     s.inner_growth = 2.0;
     s.alpha = 0.5;

@@ -16,7 +16,7 @@ static void refused(const hvi_problem *p, const hvi_settings *s, hvi_status stat
 /* One field of the defaults changed to a value that must not be. */
 #define REFUSED(field, value, words)                                                               \
   do {                                                                                             \
-    hvi_settings s_ = hvi_settings_defaults();                                                     \
+    hvi_settings s_ = hvi_method_settings("gd");                                                   \
     s_.field = (value);                                                                            \
     refused(p, &s_, HVI_ERROR_ARGUMENT, (words));                                                  \
   } while (0)
@@ -62,7 +62,7 @@ static void inner_numbers_out_of_range_are_refused(void **state) {
 static void averages_have_a_size(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   s.target = HVI_TARGET_AVERAGED;
   s.average = 0;
   refused(p, &s, HVI_ERROR_ARGUMENT, "average: must be a whole number from 1 to 1e6, not '0'");
@@ -81,7 +81,7 @@ static void what_the_problem_lacks_is_said(void **state) {
   (void)state;
   static const double one[] = {1, 0, 0, 1}, zero[2], holed[] = {0.0, NAN};
   static const double skew[] = {0, 1, -1, 0};
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   toy t;
   toy_init(&t, identity_model(2), one, zero, zero);
   s.alternating = true;
@@ -113,7 +113,7 @@ static void what_the_problem_lacks_is_said(void **state) {
 static void sets_must_cover_the_outputs(void **state) {
   (void)state;
   static const double one[] = {1, 0, 0, 1}, zero[2], start[] = {1.0, 1.0};
-  const hvi_settings s = hvi_settings_defaults();
+  const hvi_settings s = hvi_method_settings("gd");
   hvi_solver *solver = NULL;
   toy t;
   toy_init(&t, identity_model(2), one, zero, start);
@@ -128,7 +128,7 @@ static void sets_must_cover_the_outputs(void **state) {
 
 static void defaults_are_as_documented(void **state) {
   (void)state;
-  const hvi_settings s = hvi_settings_defaults();
+  const hvi_settings s = hvi_method_settings("gd");
   assert_ptr_equal(s.optimizer, hvi_optimizer_find("gd"));
   assert_true(s.eta == 0.1);
   assert_true(s.inner_steps == 1);
@@ -151,7 +151,7 @@ static double eta_of(const hvi_problem *p, const hvi_settings *s) {
 static void step_rules_are_their_formulas(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   s.eta = 0.3;
   check_near(eta_of(p, &s), 0.3, 0.0);
   s.step_rule = HVI_STEP_BEST;

@@ -80,7 +80,7 @@ int main(void) {
   hvi_error err;
   if (!version_agrees()) return 1;
   if (make_game(&game, &err)) return puts(err.text), 1;
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   s.optimizer = &halves;
   s.inner_steps = 20;
   s.tol = 1e-9;

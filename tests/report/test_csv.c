@@ -55,7 +55,7 @@ static char *trace_pennies(const char *path, hvi_trace_settings s) {
   hvi_problem *p = NULL;
   hvi_trace *trace = NULL;
   hvi_solver *solver = NULL;
-  hvi_settings settings = hvi_settings_defaults();
+  hvi_settings settings = hvi_method_settings("gd");
   assert_int_equal(hvi_builtin_new(&p, "pennies", NULL, 0, 0, 0, NULL), HVI_OK);
   assert_int_equal(hvi_trace_open(&trace, path, &s, NULL), HVI_OK);
   settings.max_outer = 10;

@@ -97,7 +97,7 @@ static hvi_settings settings_at(hvi_study *s, size_t method, size_t environment)
     return got;
   }
   fail_msg("no cell of method %zu", method);
-  return hvi_settings_defaults();
+  return hvi_method_settings("gd");
 }
 
 static void lay_out(hvi_study *s, const hvi_study_settings *settings) {

@@ -84,7 +84,7 @@ static hvi_evaluation_spec plain_spec(hvi_collector *c, hvi_settings *settings) 
   s.stream = hvi_stream_of_collector(c);
   s.polyak = 0.0;
   s.settings = settings;
-  *settings = hvi_settings_defaults();
+  *settings = hvi_method_settings("gd");
   hvi_method_apply(settings, "adamw", NULL);
   settings->eta = 1.0;
   settings->inner.lr = 0.01;

@@ -38,7 +38,7 @@ static inline hvi_problem *builtin(const char *name, uint64_t instance) {
 
 /* The defaults with this method, step and number of outer steps; no stall, no growth bound. */
 static inline hvi_settings settings_for(const char *method, double eta, size_t outer) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   assert_true(hvi_method_apply(&s, method, NULL));
   s.eta = eta;
   s.max_outer = outer;

@@ -250,7 +250,7 @@ static void a_solution_on_the_boundary_is_not_covered(void **state) {
 static void bad_calls(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_inspection i;
   hvi_error err;
   check_error(hvi_theory_inspect(&i, p, &s, 0, &err), HVI_ERROR_ARGUMENT, &err, "steps = 0");

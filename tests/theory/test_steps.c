@@ -60,7 +60,7 @@ static void players_have_their_own_step_sizes(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
   const double eta[] = {0.1, 0.3};
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_error err;
   hvi_steps steps;
   s.player_eta = eta;
@@ -79,7 +79,7 @@ static void the_exact_step_attains_kappa(void **state) {
   (void)state;
   static const double etas[] = {0.001, 0.02, 0.0453, 0.09, 0.1, 1.0};
   hvi_problem *p = builtin("pennies", 0);
-  const hvi_settings s = hvi_settings_defaults();
+  const hvi_settings s = hvi_method_settings("gd");
   for (size_t k = 0; k < 6; k++) {
     double rate;
     hvi_error err;
@@ -93,7 +93,7 @@ static void nothing_to_measure_at_the_solution(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
   const double solved[] = {0.0, 0.0};
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   double rate;
   hvi_error err;
   s.theta0 = solved;

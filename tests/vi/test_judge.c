@@ -82,7 +82,7 @@ static void the_judge_agrees_with_the_solver(void **state) {
   static const char *const names[] = {"gd", "phgd", "lm", "extragradient"};
   for (size_t i = 0; i < 8; i++) {
     hvi_problem *p = i < 4 ? builtin("pennies", 0) : builtin("rps", 2);
-    hvi_settings s = hvi_settings_defaults();
+    hvi_settings s = hvi_method_settings("gd");
     hvi_solver *solver;
     hvi_error err;
     s.eta = 0.03;
@@ -109,7 +109,7 @@ static void a_wrong_residual_is_found_out(void **state) {
   static const double A[] = {1, 0, 0, 1}, wrong_b[] = {-1, -1}, b[] = {-1, -2}, theta0[] = {0, 0};
   toy t;
   toy_init(&t, identity_model(2), A, wrong_b, theta0);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_solver *solver;
   hvi_error err;
   s.eta = 0.5;

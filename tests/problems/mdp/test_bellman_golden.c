@@ -53,7 +53,7 @@ static void check_case(golden *const g) {
   check_near(c.mu, g[CONSTANTS].x[0], 1e-13);
   check_near(c.lipschitz, g[CONSTANTS].x[1], 1e-13);
 
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_solver *solver;
   hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;

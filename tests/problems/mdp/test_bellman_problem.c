@@ -44,7 +44,7 @@ static hvi_problem *problem_of(const hvi_mdp_spec *spec) {
 
 static void check_against(const plain *p, const hvi_problem *problem, const char *method,
                           size_t inner, step_fn step) {
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_solver *solver;
   hvi_error err = {HVI_OK, ""};
   double theta[MOST], xi[MOST];
@@ -110,7 +110,7 @@ static void tall_problems_do_value_iteration(void **state) {
   check_ok(hvi_builtin_new(&p, "chain", options, 3, 5, 1, &err), &err);
   const hvi_mdp *m = hvi_mdp_of(p);
   assert_non_null(m);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, "gn", NULL);
   s.eta = 1.0;
   hvi_solver *solver;
@@ -137,7 +137,7 @@ static void solves_reach_the_fixed_point(void **state) {
   plain p = plain_new(50, 6, 4, 0.9, 300);
   const hvi_mdp_spec spec = plain_spec(&p);
   hvi_problem *problem = problem_of(&spec);
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, "gn", NULL);
   s.eta = problem->eta;
   s.tol = 1e-13;

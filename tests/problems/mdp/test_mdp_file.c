@@ -202,7 +202,7 @@ static void the_documented_example_is_right(void **state) {
   labelled(block, "\nL", x, 1);
   check_near(c.lipschitz, x[0], 1e-14);
 
-  hvi_settings s = hvi_settings_defaults();
+  hvi_settings s = hvi_method_settings("gd");
   hvi_method_apply(&s, "gn", NULL);
   s.eta = p->eta;
   hvi_solver *solver;

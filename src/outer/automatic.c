@@ -1,0 +1,165 @@
+/*
+ * Method auto: settings chosen for a problem, and steps that adapt.
+ *
+ * Where F can be linearised, targets are proximal: the resolvent contracts for every eta, so that eta
+ * is bounded by one thing only, whether the model can follow. With
+ *
+ *   ratio = l(theta_{t+1}) / l(theta_t)
+ *
+ * a ratio of at most alpha^2 lets eta grow, and one above a half makes it shrink. As eta grows the
+ * target becomes a solution, and the inner loop, Levenberg-Marquardt on |g(theta) - v|^2, ends there
+ * with its own quadratic rate.
+ *
+ * Where F cannot be linearised (too many outputs), targets are optimistic, and
+ *
+ *   eta_{t+1} = min(1.2 eta_t, 0.4 |z_{t+1} - z_t| / |F(z_{t+1}) - F(z_t)|)
+ *
+ * keeps eta below 1 / 2 L as far as the last step can tell.
+ *
+ * A player in a flat tail (a sigmoid near 1, a softmax near a vertex) does not follow any target. When
+ * the residual has not fallen for a while the run starts anew from a point drawn around theta0. Every
+ * second start aims at a solution at once, with more inner steps: far from the tails that is faster.
+ */
+#include "base/base.h"
+#include "inner/optimizers.h"
+#include "num/vec.h"
+#include "outer/solver.h"
+
+/* Jacobians up to this size are worth forming in every inner step. */
+static const double affordable = 2e7;
+/* Outer steps without progress, and targets missed in a row, after which a run is stuck. */
+enum { MOST_IDLE = 60, MOST_FAILURES = 12 };
+
+static uint64_t bit_of(const hvi_setting *row) {
+  return (uint64_t)1 << (row - hvi_settings_table()->rows);
+}
+
+void hvi_settings_give(hvi_settings *s, const char *name) {
+  const hvi_setting *row = hvi_setting_find(hvi_settings_table(), name);
+  if (row) s->given |= bit_of(row);
+}
+
+static bool given(const hvi_settings *s, const char *name) {
+  const hvi_settings defaults = hvi_settings_defaults();
+  const hvi_setting *row = hvi_setting_find(hvi_settings_table(), name);
+  return (s->given & bit_of(row)) || !hvi_setting_equal(row, s, &defaults);
+}
+
+/* One step of a mean operator's sample: what suits the problem. */
+static void choose_sampled(hvi_settings *s, const hvi_problem *p) {
+  if (!s->optimizer) s->optimizer = &hvi_optimizer_gd;
+  if (!given(s, "eta") && p->eta > 0.0) s->eta = p->eta;
+}
+
+static void choose_limits(hvi_settings *s) {
+  if (!given(s, "tol")) {
+    s->tol = 1e-6;
+    s->tol_relative = true;
+  }
+  if (given(s, "iters") || given(s, "max_evals") || given(s, "max_seconds")) return;
+  s->max_outer = 0;
+  s->max_f_evals = 200000;
+}
+
+void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
+  if (!s->automatic) return;
+  if (p->ops->draw) {
+    choose_sampled(s, p);
+    return;
+  }
+  const bool simple = !s->alternating && !s->player_eta && !s->accelerate;
+  const bool small = (double)p->model->out * (double)p->model->dim <= affordable;
+  if (!s->optimizer) s->optimizer = small ? &hvi_optimizer_lm : &hvi_optimizer_adam;
+  const bool newton = s->optimizer != &hvi_optimizer_adam;
+  if (simple && !given(s, "target"))
+    s->target = hvi_resolvent_fits(p) ? HVI_TARGET_PROXIMAL : HVI_TARGET_OPTIMISTIC;
+  if (simple && !given(s, "eta")) s->step_rule = HVI_STEP_ADAPTIVE;
+  if (!given(s, "inner")) s->inner_steps = newton ? 15 : 50;
+  if (!given(s, "alpha")) s->alpha = 0.3;
+  if (!given(s, "adaptive_damping")) s->inner.adapt_damping = true;
+  if (!newton && !given(s, "inner_lr")) s->inner.lr = 1e-3;
+  if (!given(s, "restarts")) s->restarts = 100;
+  choose_limits(s);
+}
+
+/* 1 / L as far as F is known; otherwise what suits the problem. */
+double hvi_solver_first_eta(const hvi_solver *s) {
+  if (s->resolvent.lipschitz > 0.0) return 1.0 / s->resolvent.lipschitz;
+  return s->problem->eta > 0.0 ? s->problem->eta : 0.1;
+}
+
+static void set_eta(hvi_solver *s, double eta) {
+  s->adaptation.eta = s->info.eta = eta;
+  for (size_t i = 0; i < s->problem->model->out; i++) s->eta[i] = eta;
+}
+
+/* Proximal targets: as far as the model follows. */
+static void follow(hvi_solver *s) {
+  hvi_adaptation *a = &s->adaptation;
+  const double unit = hvi_solver_first_eta(s), alpha = s->settings.alpha, ratio = s->row.ratio;
+  if (ratio <= alpha * alpha) {
+    a->failures = a->more = 0.0;
+    set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
+  } else if (a->more > 0.0) {
+    if (ratio > 0.98) a->failures = MOST_FAILURES + 1;
+  } else if (ratio > 0.5) {
+    a->failures++;
+    set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
+  }
+}
+
+/* Optimistic targets: by the last step's view of L. */
+static void measure(hvi_solver *s) {
+  const size_t n = s->problem->model->out;
+  if (hvi_past_count(s) == 0) return;
+  const double moved = hvi_vec_dist2(s->z, hvi_past_at(s, s->past.z, 1), n);
+  const double change = hvi_vec_dist2(s->f, hvi_past_at(s, s->past.f, 1), n);
+  const double bound = change > 0.0 ? 0.4 * sqrt(moved / change) : INFINITY;
+  set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
+}
+
+/* A point drawn around theta0, nearer to the origin or not. */
+static void start_anew(hvi_solver *s) {
+  hvi_subproblem *part = &s->parts[0];
+  const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
+  const size_t k = ++s->info.restarts;
+  hvi_rng rng = hvi_rng_new(s->settings.seed, "restart", k);
+  for (size_t i = 0; i < part->block.dim; i++)
+    part->l.now->theta[i] = theta0[i] / (double)(1 + k % 3) + 0.5 * hvi_rng_normal(&rng);
+  const bool far = k % 2 == 1 && s->settings.target == HVI_TARGET_PROXIMAL;
+  s->adaptation = (hvi_adaptation){.best = INFINITY,
+                                   .more = far ? 10.0 * (double)s->settings.inner_steps : 0.0};
+  set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
+  if (s->settings.optimizer->reset)
+    s->settings.optimizer->reset(&s->inner, part->l.model, part->state);
+  hvi_solver_stand(s);
+  hvi_solver_operate(s);
+}
+
+/* Where nothing was solved the best iterate is the result. */
+static void return_to_best(hvi_solver *s) {
+  if (!(s->info.best_residual < s->row.residual) && s->sound) return;
+  hvi_vec_copy(s->parts[0].l.now->theta, s->best_theta, s->problem->model->dim);
+  hvi_solver_stand(s);
+  hvi_solver_operate(s);
+  hvi_solver_record(s);
+}
+
+void hvi_solver_adapt(hvi_solver *s) {
+  hvi_adaptation *a = &s->adaptation;
+  const double residual = s->row.residual;
+  if (s->info.outcome != HVI_RUNNING && s->info.outcome != HVI_CONVERGED) return_to_best(s);
+  if (s->info.outcome != HVI_RUNNING || s->row.outer == 0) return;
+  if (residual < 0.9 * a->best) {
+    a->best = residual;
+    a->idle = 0.0;
+  } else {
+    a->idle++;
+  }
+  if (s->settings.target == HVI_TARGET_PROXIMAL)
+    follow(s);
+  else
+    measure(s);
+  const bool stuck = a->idle > MOST_IDLE || a->failures > MOST_FAILURES;
+  if (stuck && s->info.restarts < s->settings.restarts) start_anew(s);
+}

@@ -1,0 +1,141 @@
+/*
+ * A semismooth Newton method. With H(v) = v - z + eta Xi^-1 (A v + b) and P the projection onto Z in
+ * the norm of Xi, the resolvent is the zero of the natural map
+ *
+ *   R(v) = v - P(v - s H(v)),   s = 1 / (1 + eta L)
+ *
+ * P is piecewise linear, D being a derivative: the identity where Z is free, zero where a box is
+ * active, and on a simplex X_i - (1 / w_i) sum_k X_k / sum_k (1 / w_k) over the coordinates that are
+ * positive. Newton's step solves G h = -R with G = I - D (I - s (I + eta Xi^-1 A)). It ends in a few
+ * steps, since R is piecewise linear too, or goes round in circles, and is then given up.
+ */
+#include "vi/resolvent.h"
+
+#include "base/base.h"
+#include "num/dense.h"
+#include "num/vec.h"
+#include "vi/sets.h"
+
+enum { MOST_OUTPUTS = 600, MOST_STEPS = 60 };
+
+bool hvi_resolvent_fits(const hvi_problem *p) {
+  const size_t n = p->model->out;
+  if (p->ops->draw || n > MOST_OUTPUTS) return false;
+  for (size_t i = 0; p->weights && i < n; i++)
+    if (!(p->weights[i] > 0.0)) return false;
+  return true;
+}
+
+void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *arena) {
+  const size_t n = p->model->out;
+  r->problem = p;
+  r->A = hvi_arena_take(arena, n * n);
+  r->G = hvi_arena_take(arena, n * n);
+  r->b = hvi_arena_take(arena, n);
+  r->work = hvi_arena_take(arena, 8 * n);
+}
+
+/* The Frobenius norm of Xi^-1 A bounds its largest singular value. */
+static double frobenius(const hvi_resolvent *r) {
+  const size_t n = r->problem->model->out;
+  const double *w = r->problem->weights;
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += hvi_vec_norm2(r->A + i * n, n) / (w ? w[i] * w[i] : 1.0);
+  return sqrt(sum);
+}
+
+size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
+                               const double *f) {
+  const hvi_problem *p = r->problem;
+  const size_t n = p->model->out;
+  double *at = r->work, *there = r->work + n;
+  if (p->ops->affine) {
+    p->ops->affine(p, r->A, r->b);
+    r->lipschitz = frobenius(r);
+    return 0;
+  }
+  hvi_vec_copy(at, z, n);
+  for (size_t j = 0; j < n; j++) {
+    const double step = 1e-7 * (1.0 + fabs(z[j]));
+    at[j] = z[j] + step;
+    p->ops->operate(p, NULL, theta, at, there);
+    for (size_t i = 0; i < n; i++) r->A[i * n + j] = (there[i] - f[i]) / (at[j] - z[j]);
+    at[j] = z[j];
+  }
+  for (size_t i = 0; i < n; i++) r->b[i] = f[i] - hvi_vec_dot(r->A + i * n, z, n);
+  r->lipschitz = frobenius(r);
+  return n;
+}
+
+/* X[len][n] <- D X, where `at` is the projected point. */
+static void differentiate_simplex(double *X, const double *at, const double *w, size_t len,
+                                  size_t n) {
+  double scale = 0.0;
+  for (size_t i = 0; i < len; i++) scale += at[i] > 0.0 ? 1.0 / (w ? w[i] : 1.0) : 0.0;
+  for (size_t j = 0; j < n; j++) {
+    double sum = 0.0;
+    for (size_t i = 0; i < len; i++) sum += at[i] > 0.0 ? X[i * n + j] : 0.0;
+    for (size_t i = 0; i < len; i++)
+      X[i * n + j] = at[i] > 0.0 ? X[i * n + j] - sum / scale / (w ? w[i] : 1.0) : 0.0;
+  }
+}
+
+static void differentiate_subspace(double *X, const hvi_set *set, const double *w, size_t n,
+                                   double *column) {
+  double *out = column + set->len;
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < set->len; i++) column[i] = X[i * n + j];
+    hvi_set_project(set, w, column, out);
+    for (size_t i = 0; i < set->len; i++) X[i * n + j] = out[i];
+  }
+}
+
+/* G[n][n] <- D G; scratch: 2 n doubles. */
+static void differentiate(const hvi_problem *p, double *G, const double *at, double *scratch) {
+  const size_t n = p->model->out;
+  for (size_t k = 0; k < p->set_count; k++) {
+    const hvi_set *set = &p->sets[k];
+    const double *x = at + set->begin, *w = p->weights ? p->weights + set->begin : NULL;
+    double *rows = G + set->begin * n;
+    if (set->kind == HVI_SET_SIMPLEX) differentiate_simplex(rows, x, w, set->len, n);
+    if (set->kind == HVI_SET_SUBSPACE) differentiate_subspace(rows, set, w, n, scratch);
+    for (size_t i = 0; set->kind == HVI_SET_BOX && i < set->len; i++)
+      if (x[i] <= set->lower[i] || x[i] >= set->upper[i]) hvi_vec_zero(rows + i * n, n);
+  }
+}
+
+/* G = I - D (I - s (I + eta Xi^-1 A)) */
+static void newton_matrix(hvi_resolvent *r, double eta, double s, const double *at,
+                          double *scratch) {
+  const hvi_problem *p = r->problem;
+  const size_t n = p->model->out;
+  for (size_t i = 0; i < n; i++) {
+    const double scale = -s * eta / (p->weights ? p->weights[i] : 1.0);
+    for (size_t j = 0; j < n; j++) r->G[i * n + j] = scale * r->A[i * n + j];
+    r->G[i * n + i] += 1.0 - s;
+  }
+  differentiate(p, r->G, at, scratch);
+  for (size_t i = 0; i < n * n; i++) r->G[i] = -r->G[i];
+  for (size_t i = 0; i < n; i++) r->G[i * n + i] += 1.0;
+}
+
+bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta) {
+  const hvi_problem *p = r->problem;
+  const size_t n = p->model->out;
+  const double s = 1.0 / (1.0 + eta * r->lipschitz), small = 1e-13 * s * (1.0 + hvi_vec_norm(z, n));
+  double *x = r->work, *at = x + n, *scratch = at + n;
+  hvi_vec_copy(v, z, n);
+  for (size_t step = 0; step < MOST_STEPS; step++) {
+    hvi_vec_copy(x, r->b, n);
+    hvi_dense_mul_add(x, r->A, v, n, n);
+    for (size_t i = 0; i < n; i++)
+      x[i] = v[i] - s * (v[i] - z[i] + eta * x[i] / (p->weights ? p->weights[i] : 1.0));
+    hvi_problem_project(p, x, at);
+    for (size_t i = 0; i < n; i++) x[i] = at[i] - v[i];
+    if (hvi_vec_norm(x, n) <= small) return true;
+    newton_matrix(r, eta, s, at, scratch);
+    if (!hvi_dense_solve_in(x, r->G, n, scratch)) return false;
+    hvi_vec_add(v, 1.0, x, n);
+  }
+  return false;
+}

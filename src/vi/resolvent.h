@@ -1,0 +1,36 @@
+/*
+ * The resolvent of F on Z: what a proximal target is.
+ *
+ *   v in Z   with   <v - z + eta Xi^-1 F(v), y - v>_Xi >= 0   for all y in Z
+ *
+ * It solves a strongly monotone inequality in the outputs alone, where F is known and Z is simple: no
+ * model is in it. For small eta it is the projection of the plain target z - eta F(z), for large eta
+ * it comes near a solution. The step to it contracts by 1 / (1 + eta mu) for every eta, and does not
+ * expand where F is only monotone.
+ */
+#pragma once
+
+#include "base/memory.h"
+
+#include <hvi/problem.h>
+
+typedef struct hvi_resolvent {
+  const hvi_problem *problem;
+  double *A, *b;    /* [n][n], [n]: F(z) = A z + b, or F linearised */
+  double lipschitz; /* a bound on that of Xi^-1 F */
+  double *G;        /* [n][n] */
+  double *work;     /* [8][n] */
+} hvi_resolvent;
+
+/* Whether there is one: F without samples, outputs that are not too many, and weights above zero. */
+bool hvi_resolvent_fits(const hvi_problem *p);
+/* Takes its arrays from the arena, or counts them. */
+void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *arena);
+
+/* A and b: the problem's where F is affine, and otherwise F's derivative at z by differences, f being
+ * F(z). Returns how many evaluations of F that took. */
+size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
+                               const double *f);
+
+/* v[n]; false when Newton's method does not get there, as may happen for large eta. */
+bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta);
