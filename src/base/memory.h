@@ -10,11 +10,11 @@ void *hvi_alloc(size_t count, size_t size);
 double *hvi_alloc_doubles(size_t count);
 void hvi_free(void *p);
 /* A local `HVI_OWN double *x` is freed when its block ends, whichever way that is left. */
-#define HVI_OWN __attribute__((cleanup(hvi_free_owned)))
+#define HVI_OWN __attribute__((cleanup(hvi_free_owned), unused))
 void hvi_free_owned(void *pointer_to_pointer);
 /* The same for what a function of its own lets go: `HVI_OWN_BY(hvi_text_free) hvi_text t = {0}`, and
  * after HVI_RELEASE(hvi_problem) at the head of a file `HVI_OWN_BY(hvi_problem_release) hvi_problem *p`. */
-#define HVI_OWN_BY(release) __attribute__((cleanup(release)))
+#define HVI_OWN_BY(release) __attribute__((cleanup(release), unused))
 #define HVI_RELEASE(type)                                                                          \
   static inline void type##_release(type **object) { type##_free(*object); }
 /* As hvi_alloc, with the first `used` bytes of old, which is freed. NULL: old stays. */

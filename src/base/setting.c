@@ -37,15 +37,20 @@ static const struct {
   size_t size;
   const char *rule;
   bool is_number, is_list, is_real;
-} kinds[] = {[HVI_SETTING_SECTION] = {0, ""},
-             [HVI_SETTING_REAL] = {sizeof(double), "a number", .is_number = true, .is_real = true},
-             [HVI_SETTING_COUNT] = {sizeof(size_t), "a whole number", .is_number = true},
-             [HVI_SETTING_SEED] = {sizeof(uint64_t), "a whole number from 0 to 2^64 - 1"},
-             [HVI_SETTING_FLAG] = {sizeof(bool), "yes or no"},
-             [HVI_SETTING_CHOICE] = {sizeof(int), ""},
-             [HVI_SETTING_TEXT] = {sizeof(const char *), "text"},
-             [HVI_SETTING_COUNTS] = {sizeof(size_t), "whole numbers", .is_list = true},
-             [HVI_SETTING_REALS] = {sizeof(double), "numbers", .is_list = true, .is_real = true}};
+} kinds[] = {
+    [HVI_SETTING_SECTION] = {.size = 0, .rule = ""},
+    [HVI_SETTING_REAL] = {.size = sizeof(double),
+                          .rule = "a number",
+                          .is_number = true,
+                          .is_real = true},
+    [HVI_SETTING_COUNT] = {.size = sizeof(size_t), .rule = "a whole number", .is_number = true},
+    [HVI_SETTING_SEED] = {.size = sizeof(uint64_t), .rule = "a whole number from 0 to 2^64 - 1"},
+    [HVI_SETTING_FLAG] = {.size = sizeof(bool), .rule = "yes or no"},
+    [HVI_SETTING_CHOICE] = {.size = sizeof(int), .rule = ""},
+    [HVI_SETTING_TEXT] = {.size = sizeof(const char *), .rule = "text"},
+    [HVI_SETTING_COUNTS] = {.size = sizeof(size_t), .rule = "whole numbers", .is_list = true},
+    [HVI_SETTING_REALS] = {
+        .size = sizeof(double), .rule = "numbers", .is_list = true, .is_real = true}};
 
 /* A member; `second`. */
 static void *member(const hvi_setting *row, const void *settings) {
