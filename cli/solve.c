@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "io/npy.h"
 #include "json.h"
+#include "num/vec.h"
 #include "report/trace.h"
 
 #include <hvi/mdp.h>
@@ -108,7 +109,9 @@ static hvi_status open_trace(run *r, hvi_error *err) {
 
 static void header_stop(const hvi_settings *o) {
   hvi_say("stop      ");
-  if (o->tol > 0) hvi_say("residual <= %s, ", hvi_digits(o->tol, 4, NULL));
+  if (o->tol > 0)
+    hvi_say("residual <= %s%s, ", hvi_digits(o->tol, 4, NULL),
+            o->tol_relative ? " of the first, or of 1" : "");
   if (o->max_outer > 0) hvi_say("%zu outer steps, ", o->max_outer);
   if (o->max_f_evals > 0) hvi_say("%zu evaluations of F, ", o->max_f_evals);
   if (o->max_seconds > 0) hvi_say("%g s, ", o->max_seconds);
@@ -119,12 +122,34 @@ static void header_stop(const hvi_settings *o) {
 /* The step size, or the name of the rule when it differs between instances. */
 static const char *eta_word(const hvi_setup *s, double eta) {
   if (s->player_eta) return "by player";
+  if (s->settings.step_rule == HVI_STEP_ADAPTIVE) return "adaptive";
   return hvi_digits(eta, 4, s->settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best");
+}
+
+static const char *const target_names[] = {[HVI_TARGET_PLAIN] = "plain",
+                                           [HVI_TARGET_OPTIMISTIC] = "optimistic",
+                                           [HVI_TARGET_AVERAGED] = "averaged",
+                                           [HVI_TARGET_PROXIMAL] = "proximal"};
+
+/* Why method auto chose what it did. */
+static void header_reasons(const hvi_setup *s) {
+  const hvi_model *m = s->problem->model;
+  const hvi_settings *o = &s->settings;
+  hvi_say("          %s: a Jacobian has %g entries\n", o->optimizer->name,
+          (double)m->out * (double)m->dim);
+  hvi_say("          %s targets: %s\n", target_names[o->target],
+          s->problem->ops->draw              ? "F is drawn"
+          : o->target != HVI_TARGET_PROXIMAL ? "F is not linearised"
+          : s->problem->ops->affine          ? "F is affine, and its matrix is known"
+                                             : "F is linearised by differences");
 }
 
 static void header_method(const hvi_setup *s, double eta) {
   const hvi_settings *o = &s->settings;
-  hvi_say("method    %s, eta %s", s->method, eta_word(s, eta));
+  hvi_say("method    %s, ", s->method);
+  if (o->automatic)
+    hvi_say("which chose %s, %s targets, ", o->optimizer->name, target_names[o->target]);
+  hvi_say("eta %s", eta_word(s, eta));
   if (!o->baseline) {
     hvi_say(", inner %zu", o->inner_steps);
     if (o->inner_growth > 0) hvi_say(" + %g a step", o->inner_growth);
@@ -142,6 +167,7 @@ void hvi_solve_header(const hvi_setup *s, double eta) {
             strcmp(s->problem->ops->name, "game") == 0 ? "players" : "blocks");
   hvi_say("\n");
   header_method(s, eta);
+  if (s->settings.automatic && hvi_talk.verbose) header_reasons(s);
   header_stop(&s->settings);
   for (const hvi_setting *row = hvi_settings_table()->rows; hvi_talk.verbose && row->name; row++)
     if (hvi_setup_shows(s, row))
@@ -211,7 +237,9 @@ static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
 
 /* A residual well above the tolerance contradicts a solver that has converged. */
 static bool judge_disagrees(const run *r) {
-  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * r->setup->settings.tol;
+  const double size = hvi_vec_norm(r->info.last.z, r->setup->problem->model->out);
+  const double least = fmax(r->setup->settings.tol, 1e-12 * (1.0 + size));
+  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * least;
 }
 
 /* The exit code that the outcome and the judge's word call for. */
@@ -249,6 +277,8 @@ static const char *advice(const run *r) {
   const char *what = complaint(r);
   const size_t inner = r->setup->settings.inner_steps;
   if (!*what) return NULL;
+  if (r->setup->settings.automatic)
+    return hvi_format("%s 'hvi inspect %s' tells more.", what, r->setup->name);
   return hvi_format("%s 'hvi inspect %s --method %s --eta %s%s' tells why.", what, r->setup->name,
                     r->setup->method, hvi_number_format(eta, r->info.eta),
                     inner > 1 ? hvi_format(" --inner %zu", inner) : "");
@@ -265,6 +295,9 @@ static void print_footer(const run *r) {
           i->last.seconds);
   hvi_say("cost      %zu evaluations of F, %zu model passes, %zu gradients\n", c->f_evals,
           c->model_passes, c->grad_evals);
+  if (r->setup->settings.step_rule == HVI_STEP_ADAPTIVE)
+    hvi_say("steps     eta %s at the end, %zu new %s\n", word(i->eta), i->restarts,
+            i->restarts == 1 ? "start" : "starts");
   hvi_say("judge     residual %s, dist2 %s, gap %s\n", word(r->judge.residual),
           word(r->judge.dist2), word(r->judge.gap));
   if (hvi_talk.verbose && isfinite(i->best_residual))
@@ -308,7 +341,7 @@ static void print_json(const run *r) {
                   V("players", m->block_count));
   hvi_json_put(V("method", s->method), V("status", hvi_outcome_name(i->outcome)),
                V("reason", i->reason), V("advice", advice(r)), V("outer", i->last.outer),
-               V("inner", i->inner_total), V("dist2", r->judge.dist2),
+               V("inner", i->inner_total), V("restarts", i->restarts), V("dist2", r->judge.dist2),
                V("residual", r->judge.residual), V("gap", r->judge.gap),
                V("alpha_worst", i->alpha_worst), hvi_value_numbers("theta", i->last.theta, m->dim),
                hvi_value_numbers("z", i->last.z, m->out));

@@ -185,6 +185,8 @@ static bool solves(const hvi_settings *s) {
 /* What does not go together; %s is the problem's name. */
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
+  const bool by_player = in_turn || s->player_eta;
+  const bool proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
   const hvi_acceleration accelerate = s->baseline ? HVI_ACCELERATE_NONE : s->accelerate;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   const struct {
@@ -209,17 +211,14 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
        "%s knows no slow mode to correct: Anderson acceleration needs none"},
       {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
-      {!s->baseline && s->target == HVI_TARGET_PROXIMAL &&
-           (in_turn || s->player_eta || accelerate || !hvi_resolvent_fits(p)),
+      {proximal && (by_player || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,
+       "proximal targets: one eta, players at once, 600 outputs at most, no acceleration or "
+       "samples"},
+      {s->step_rule == HVI_STEP_ADAPTIVE && (s->baseline || by_player || p->ops->draw),
        HVI_ERROR_UNSUPPORTED,
-       "proximal targets go with one eta, players at once and at most 600 outputs, and not with "
-       "acceleration or samples"},
-      {s->step_rule == HVI_STEP_ADAPTIVE &&
-           (s->baseline || in_turn || s->player_eta || p->ops->draw),
-       HVI_ERROR_UNSUPPORTED,
-       "adaptive steps go with surrogates, one eta, players at once, and not with samples"},
-      {accelerate && (s->alternating || s->player_eta || s->target != HVI_TARGET_PLAIN),
-       HVI_ERROR_UNSUPPORTED, "acceleration goes with plain targets, one eta and players at once"},
+       "adaptive steps: surrogates with one eta and players at once, no samples"},
+      {accelerate && (by_player || s->target != HVI_TARGET_PLAIN), HVI_ERROR_UNSUPPORTED,
+       "acceleration goes with plain targets, one eta and players at once"},
       {accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
        "acceleration learns from samples, and needs a new one at each step"},
       {!s->baseline && p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),

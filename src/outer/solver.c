@@ -180,7 +180,7 @@ static void decide(hvi_solver *s) {
     end(s, HVI_DIVERGED, "the residual grew beyond its bound");
   else if (residual <= set->tol * unit)
     end(s, HVI_CONVERGED, "residual within the tolerance");
-  else if (set->rounding && !s->sample && !matters(s))
+  else if (set->rounding && (set->tol == 0.0 || set->tol_relative) && !s->sample && !matters(s))
     end(s, HVI_CONVERGED, "residual at rounding");
   else if (set->stall_window > 0 && s->still >= set->stall_window)
     end(s, HVI_STALLED, "the outputs stopped moving although the residual is not small");
