@@ -1,0 +1,229 @@
+/*
+ * Random games of five kinds (random_games.h) and random instances of two built-in problems. A run
+ * counts as solved when the judge that is made for it finds a residual of at most 1e-6, or 1e-4 where
+ * F is only monotone; games have a judge of their own, instances the library's. A run ends after
+ * 10 seconds with method auto and the best fixed settings, and after 2 with the named methods.
+ *
+ * The performance profile is that of Dolan and Moré without a ratio: the share of all problems that a
+ * method has solved within so many evaluations of F, and within so many seconds.
+ */
+#include "profile.h"
+
+#include "base/base.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/parallel.h"
+#include "random_games.h"
+#include "report/csv.h"
+#include "report/plot.h"
+#include "report/text.h"
+
+#include <hvi/builtin.h>
+#include <hvi/solver.h>
+
+enum { KINDS = RANDOM_KINDS + 2, MOST_METHODS = 24 };
+
+/* What a run came to; evals is NaN where it was not solved. */
+typedef struct outcome {
+  double evals, seconds;
+} outcome;
+
+typedef struct contest {
+  const bench_options *options;
+  size_t method_count;
+  const char *methods[MOST_METHODS];
+  size_t games[MOST_METHODS]; /* of each kind */
+  outcome *outcomes;          /* [method][kind][games] */
+} contest;
+
+static const char *kind_name(size_t kind) {
+  return kind < RANDOM_KINDS ? random_kind_names[kind] : kind == RANDOM_KINDS ? "pennies" : "rps";
+}
+
+/* The best of the fixed settings that were tried on such games. */
+static hvi_settings fixed_settings(void) {
+  hvi_settings s = hvi_method_settings("lm");
+  s.eta = 0.03;
+  s.inner_steps = 10;
+  s.inner.adapt_damping = true;
+  s.target = HVI_TARGET_OPTIMISTIC;
+  s.max_outer = 20000;
+  return s;
+}
+
+static hvi_settings settings_of(const contest *c, size_t method) {
+  const char *name = c->methods[method];
+  hvi_settings s = method == 1 ? fixed_settings() : hvi_method_settings(name);
+  if (s.automatic) s.max_outer = 0; /* seconds alone */
+  s.max_seconds = method < 2 ? 10.0 : 2.0;
+  return s;
+}
+
+typedef struct task {
+  random_game *game;
+  hvi_problem *instance;
+} task;
+
+static void task_free(task *t) {
+  random_game_free(t->game);
+  hvi_problem_free(t->instance);
+}
+
+HVI_RELEASE(hvi_solver)
+
+static double judge(const task *t, const hvi_problem *p, const double *theta) {
+  hvi_certificate certificate;
+  if (t->game) return random_game_residual(t->game, theta);
+  return hvi_problem_judge(&certificate, p, theta, NULL) ? NAN : certificate.residual;
+}
+
+static hvi_status run_one(const contest *c, size_t method, size_t kind, size_t game, outcome *out,
+                          hvi_error *err) {
+  const uint64_t seed = c->options->seed + game;
+  const double tolerance = kind == RANDOM_MONOTONE ? 1e-4 : 1e-6;
+  HVI_OWN_BY(task_free) task t = {0};
+  HVI_OWN_BY(hvi_solver_release) hvi_solver *solver = NULL;
+  if (kind < RANDOM_KINDS)
+    HVI_TRY(random_game_new(&t.game, (random_kind)kind, seed, err));
+  else
+    HVI_TRY(hvi_builtin_new(&t.instance, kind_name(kind), NULL, 0, 1, seed, err));
+  const hvi_problem *p = t.game ? random_game_problem(t.game) : t.instance;
+  hvi_settings s = settings_of(c, method);
+  if (!s.automatic) s.tol = tolerance;
+  const double start = hvi_clock_work(1);
+  *out = (outcome){NAN, NAN};
+  const hvi_status status = hvi_solver_new(&solver, p, &s, err);
+  if (status == HVI_ERROR_UNSUPPORTED)
+    return HVI_OK; /* a method that does not fit solves nothing */
+  if (status) return status;
+  hvi_solver_run(solver);
+  const double seconds = hvi_clock_work(1) - start;
+  const hvi_record last = hvi_solver_info(solver).last;
+  if (judge(&t, p, last.theta) <= tolerance) *out = (outcome){(double)last.counts.f_evals, seconds};
+  return HVI_OK;
+}
+
+static outcome *outcomes_of(const contest *c, size_t method, size_t kind) {
+  return c->outcomes + (method * KINDS + kind) * c->options->games;
+}
+
+static hvi_status run_chunk(void *context, size_t chunk, size_t worker, hvi_error *err) {
+  contest *c = context;
+  const size_t per = KINDS * c->options->games, method = chunk / per,
+               kind = chunk % per / c->options->games, game = chunk % c->options->games;
+  if (game >= c->games[method]) return HVI_OK;
+  if (worker == 0 && !c->options->progress(c->options->context, chunk, c->method_count * per))
+    return hvi_error_io(err, "stopped");
+  return run_one(c, method, kind, game, outcomes_of(c, method, kind) + game, err);
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+/* The costs of what was solved, sorted; returns how many. */
+static size_t solved(double *costs, const outcome *o, size_t count, bool seconds) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!isnan(o[i].evals)) costs[n++] = seconds ? o[i].seconds : o[i].evals;
+  qsort(costs, n, sizeof *costs, by_value);
+  return n;
+}
+
+static solve_row row_of(const contest *c, size_t method, size_t kind, double *costs) {
+  const outcome *o = outcomes_of(c, method, kind);
+  solve_row r = {kind_name(kind), c->methods[method], c->games[method], 0, NAN, NAN, NAN};
+  r.solved = solved(costs, o, r.games, false);
+  if (r.solved == 0) return r;
+  r.evals = costs[r.solved / 2];
+  solved(costs, o, r.games, true);
+  r.seconds = costs[r.solved / 2];
+  r.slowest = costs[r.solved - 1];
+  return r;
+}
+
+/* Columns: the cost, then of each method the share of problems solved within it. */
+static hvi_status write_profile(const contest *c, bool seconds, double *costs, hvi_error *err) {
+  HVI_OWN char *path =
+      hvi_path_join(c->options->out, seconds ? "profile-seconds" : "profile-evals", ".csv");
+  char header[MOST_METHODS * 24] = "cost";
+  for (size_t m = 0; m < c->method_count; m++)
+    snprintf(header + strlen(header), sizeof header - strlen(header), ",%s", c->methods[m]);
+  hvi_csv csv;
+  if (!path) return hvi_error_memory(err, "a path");
+  HVI_TRY(hvi_csv_open(&csv, path, header, err));
+  for (int step = 0; step <= 100; step++) {
+    const double cost =
+        seconds ? pow(10.0, -5.0 + 6.0 * step / 100.0) : pow(10.0, 5.5 * step / 100.0);
+    hvi_csv_number(&csv, cost);
+    for (size_t m = 0; m < c->method_count; m++) {
+      size_t within = 0;
+      for (size_t k = 0; k < KINDS; k++) {
+        const size_t n = solved(costs, outcomes_of(c, m, k), c->games[m], seconds);
+        for (size_t i = 0; i < n; i++) within += costs[i] <= cost;
+      }
+      hvi_csv_number(&csv, (double)within / (double)(KINDS * c->games[m]));
+    }
+    hvi_csv_end(&csv);
+  }
+  return hvi_csv_close(&csv, err);
+}
+
+static hvi_status draw_profile(const contest *c, hvi_error *err) {
+  hvi_series series[2][MOST_METHODS];
+  char note[HVI_PLOT_NOTE];
+  for (size_t k = 0; k < 2; k++)
+    for (size_t m = 0; m < c->method_count; m++)
+      series[k][m] = (hvi_series){.label = k ? NULL : c->methods[m],
+                                  .file = k ? "profile-seconds.csv" : "profile-evals.csv",
+                                  .x = "cost",
+                                  .y = c->methods[m],
+                                  .mark = m < 2 ? HVI_MARK_LINE : HVI_MARK_THIN,
+                                  .style = m};
+  const hvi_axis share = {.label = "share of problems solved", .low = 0.0, .high = 1.0};
+  const hvi_panel panels[] = {{.x = {.label = "evaluations of F", .log = true},
+                               .y = share,
+                               .series_count = c->method_count,
+                               .series = series[0]},
+                              {.x = {.label = "seconds", .log = true},
+                               .y = share,
+                               .series_count = c->method_count,
+                               .series = series[1]}};
+  const hvi_plot plot = {.name = "profile",
+                         .title = "Random problems solved within a cost",
+                         .panel_count = 2,
+                         .panels = panels};
+  return hvi_plot_make(c->options->out, &plot, note, err);
+}
+
+static void list_methods(contest *c) {
+  c->methods[0] = "auto";
+  c->methods[1] = "fixed";
+  c->games[0] = c->games[1] = c->options->games;
+  c->method_count = 2;
+  for (const hvi_method *m = hvi_method_list(); m->name && c->options->named; m++) {
+    if (strcmp(m->name, "auto") == 0 || strcmp(m->name, "adversary") == 0) continue;
+    c->games[c->method_count] =
+        c->options->named < c->options->games ? c->options->named : c->options->games;
+    c->methods[c->method_count++] = m->name;
+  }
+}
+
+hvi_status bench_solve_run(void *all, size_t *done, const bench_options *options, hvi_error *err) {
+  solve_row *rows = all;
+  contest c = {.options = options};
+  list_methods(&c);
+  HVI_OWN outcome *outcomes = c.outcomes =
+      hvi_alloc(c.method_count * KINDS * options->games, sizeof *outcomes);
+  HVI_OWN double *costs = hvi_alloc_doubles(options->games);
+  if (!outcomes || !costs) return hvi_error_memory(err, "a benchmark");
+  if (options->out) HVI_TRY(hvi_folder_make(options->out, err));
+  HVI_TRY(hvi_parallel_run(c.method_count * KINDS * options->games, 0, run_chunk, &c, err));
+  for (size_t m = 0; m < c.method_count; m++)
+    for (size_t k = 0; k < KINDS; k++) rows[(*done)++] = row_of(&c, m, k, costs);
+  if (!options->out) return HVI_OK;
+  HVI_TRY(write_profile(&c, false, costs, err));
+  HVI_TRY(write_profile(&c, true, costs, err));
+  return draw_profile(&c, err);
+}
