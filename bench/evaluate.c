@@ -109,7 +109,8 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
 static void take(work *w, hvi_arena *arena) {
   const hvi_settings *s = &w->settings;
   hvi_surrogate_place(&w->l, w->value->model, w->value->weights, &w->counts, arena);
-  w->state = hvi_arena_take(arena, s->optimizer->state(&s->inner, w->value->model));
+  w->state = hvi_arena_take(
+      arena, s->optimizer->state ? s->optimizer->state(&s->inner, w->value->model) : 0);
   w->f = hvi_arena_take(arena, w->value->model->out);
 }
 
@@ -176,7 +177,7 @@ static void bare_targets(work *w, hvi_rng *rng) {
 
 static void bare_steps(work *w) {
   const hvi_settings *s = &w->settings;
-  s->optimizer->reset(&s->inner, w->value->model, w->state);
+  if (s->optimizer->reset) s->optimizer->reset(&s->inner, w->value->model, w->state);
   for (size_t i = 0; i < EVALUATE_INNER; i++) s->optimizer->step(&s->inner, w->state, &w->l);
 }
 

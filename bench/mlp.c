@@ -197,7 +197,8 @@ static hvi_status stand(work *w, hvi_error *err) {
   hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
   arena = (hvi_arena){.size = arena.used};
   arena.base = w->memory = hvi_alloc_doubles(arena.size);
-  w->state = hvi_alloc_doubles(w->optimizer->state(&w->settings, w->model));
+  w->state =
+      hvi_alloc_doubles(w->optimizer->state ? w->optimizer->state(&w->settings, w->model) : 0);
   double *theta = hvi_alloc_doubles(w->model->dim);
   hvi_status status = HVI_OK;
   if (!w->memory || !w->state || !theta) status = hvi_error_memory(err, "the benchmark's step");
@@ -209,7 +210,7 @@ static hvi_status stand(work *w, hvi_error *err) {
     hvi_surrogate_start(l, theta, NULL);
     hvi_rng_fill_normal(&rng, 0.0, 1.0, w->model->out, l->target);
     hvi_surrogate_freeze(l);
-    w->optimizer->reset(&w->settings, w->model, w->state);
+    if (w->optimizer->reset) w->optimizer->reset(&w->settings, w->model, w->state);
   }
   hvi_free(theta);
   return status;
