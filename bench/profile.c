@@ -52,10 +52,10 @@ static hvi_settings fixed_settings(void) {
 }
 
 static hvi_settings settings_of(const contest *c, size_t method) {
-  const char *name = c->methods[method];
-  hvi_settings s = method == 1 ? fixed_settings() : hvi_method_settings(name);
+  const bool fixed = strcmp(c->methods[method], "fixed") == 0;
+  hvi_settings s = fixed ? fixed_settings() : hvi_method_settings(c->methods[method]);
   if (s.automatic) s.max_outer = 0; /* seconds alone */
-  s.max_seconds = method < 2 ? 10.0 : 2.0;
+  s.max_seconds = fixed || s.automatic ? 10.0 : 2.0;
   return s;
 }
 
@@ -175,12 +175,13 @@ static hvi_status draw_profile(const contest *c, hvi_error *err) {
   char note[HVI_PLOT_NOTE];
   for (size_t k = 0; k < 2; k++)
     for (size_t m = 0; m < c->method_count; m++)
-      series[k][m] = (hvi_series){.label = k ? NULL : c->methods[m],
-                                  .file = k ? "profile-seconds.csv" : "profile-evals.csv",
-                                  .x = "cost",
-                                  .y = c->methods[m],
-                                  .mark = m < 2 ? HVI_MARK_LINE : HVI_MARK_THIN,
-                                  .style = m};
+      series[k][m] =
+          (hvi_series){.label = k ? NULL : c->methods[m],
+                       .file = k ? "profile-seconds.csv" : "profile-evals.csv",
+                       .x = "cost",
+                       .y = c->methods[m],
+                       .mark = c->games[m] == c->options->games ? HVI_MARK_LINE : HVI_MARK_THIN,
+                       .style = m};
   const hvi_axis share = {.label = "share of problems solved", .low = 0.0, .high = 1.0};
   const hvi_panel panels[] = {{.x = {.label = "evaluations of F", .log = true},
                                .y = share,
@@ -197,23 +198,32 @@ static hvi_status draw_profile(const contest *c, hvi_error *err) {
   return hvi_plot_make(c->options->out, &plot, note, err);
 }
 
-static void list_methods(contest *c) {
-  c->methods[0] = "auto";
-  c->methods[1] = "fixed";
-  c->games[0] = c->games[1] = c->options->games;
-  c->method_count = 2;
-  for (const hvi_method *m = hvi_method_list(); m->name && c->options->named; m++) {
-    if (strcmp(m->name, "auto") == 0 || strcmp(m->name, "adversary") == 0) continue;
-    c->games[c->method_count] =
-        c->options->named < c->options->games ? c->options->named : c->options->games;
-    c->methods[c->method_count++] = m->name;
+static void add_method(contest *c, const char *name, size_t games) {
+  c->games[c->method_count] = games < c->options->games ? games : c->options->games;
+  c->methods[c->method_count++] = name;
+}
+
+static hvi_status list_methods(contest *c, hvi_error *err) {
+  const bench_options *o = c->options;
+  if (o->method && strcmp(o->method, "fixed") != 0 && !hvi_method_find(o->method))
+    return hvi_error_argument(
+        err, "there is no method '%s'; 'hvi list' shows them, and there is fixed", o->method);
+  if (o->method) {
+    add_method(c, o->method, o->games);
+    return HVI_OK;
   }
+  add_method(c, "auto", o->games);
+  add_method(c, "fixed", o->games);
+  for (const hvi_method *m = hvi_method_list(); m->name && o->named; m++)
+    if (m->optimizer != hvi_optimizer_find("adversary") && (m->optimizer || m->baseline))
+      add_method(c, m->name, o->named);
+  return HVI_OK;
 }
 
 hvi_status bench_solve_run(void *all, size_t *done, const bench_options *options, hvi_error *err) {
   solve_row *rows = all;
   contest c = {.options = options};
-  list_methods(&c);
+  HVI_TRY(list_methods(&c, err));
   HVI_OWN outcome *outcomes = c.outcomes =
       hvi_alloc(c.method_count * KINDS * options->games, sizeof *outcomes);
   HVI_OWN double *costs = hvi_alloc_doubles(options->games);

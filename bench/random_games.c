@@ -2,7 +2,12 @@
 
 #include "base/base.h"
 
-enum { MOST_PLAYERS = 5, MOST_LAYERS = 3, MOST_PAYOFFS = MOST_PLAYERS * MOST_PLAYERS, MOST_OUT = 6 };
+enum {
+  MOST_PLAYERS = 5,
+  MOST_LAYERS = 3,
+  MOST_PAYOFFS = MOST_PLAYERS * MOST_PLAYERS,
+  MOST_OUT = 6
+};
 
 const char *const random_kind_names[RANDOM_KINDS] = {"two-player", "polymatrix", "quadratic",
                                                      "monotone", "box"};
