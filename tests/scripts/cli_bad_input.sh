@@ -30,7 +30,7 @@ refused $usage 'KEY=VALUE' solve pennies --set =1
 
 # numbers
 for eta in 0 -0.1 nan inf 1e999 0.1x '' ' 0.1' 0x1 1,2; do
-  refused $usage '--eta: must be a number above 0, theorem or best, not ' solve pennies "--eta=$eta"
+  refused $usage '--eta: must be a number above 0, theorem, best or adaptive, not ' solve pennies "--eta=$eta"
 done
 for alpha in 0 1 1.5 -0.5 nan; do
   refused $usage "--alpha: must be a number above 0 and below 1, or none, not '$alpha'" solve pennies --alpha "$alpha"
