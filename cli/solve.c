@@ -7,6 +7,7 @@
 #include "commands.h"
 #include "io/npy.h"
 #include "json.h"
+#include "num/vec.h"
 #include "report/trace.h"
 
 #include <hvi/mdp.h>
@@ -209,9 +210,12 @@ static bool observe(void *context, const hvi_record *row) {
 
 static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
 
-/* A residual well above the tolerance contradicts a solver that has converged. */
+/* A residual well above the tolerance, or above rounding, contradicts a solver that has converged. */
 static bool judge_disagrees(const run *r) {
-  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * r->setup->settings.tol;
+  const hvi_settings *o = &r->setup->settings;
+  const double size = hvi_vec_norm(r->info.last.z, r->setup->problem->model->out);
+  const double least = fmax(o->tol, o->rounding ? 1e-13 * (1.0 + size) : 0.0);
+  return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * least;
 }
 
 /* The exit code that the outcome and the judge's word call for. */
