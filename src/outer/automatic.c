@@ -88,7 +88,7 @@ double hvi_solver_first_eta(const hvi_solver *s) {
   return s->problem->eta > 0.0 ? s->problem->eta : 0.1;
 }
 
-static void set_eta(hvi_solver *s, double eta) {
+void hvi_solver_set_eta(hvi_solver *s, double eta) {
   s->adaptation.eta = s->info.eta = eta;
   for (size_t i = 0; i < s->problem->model->out; i++) s->eta[i] = eta;
 }
@@ -99,12 +99,12 @@ static void follow(hvi_solver *s) {
   const double unit = hvi_solver_first_eta(s), alpha = s->settings.alpha, ratio = s->row.ratio;
   if (ratio <= alpha * alpha) {
     a->failures = a->more = 0.0;
-    set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
+    hvi_solver_set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
   } else if (a->more > 0.0) {
     if (ratio > 0.98) a->failures = MOST_FAILURES + 1;
   } else if (ratio > 0.5) {
     a->failures++;
-    set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
+    hvi_solver_set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
   }
 }
 
@@ -115,7 +115,7 @@ static void measure(hvi_solver *s) {
   const double moved = hvi_vec_dist2(s->z, hvi_past_at(s, s->past.z, 1), n);
   const double change = hvi_vec_dist2(s->f, hvi_past_at(s, s->past.f, 1), n);
   const double bound = change > 0.0 ? 0.4 * sqrt(moved / change) : INFINITY;
-  set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
+  hvi_solver_set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
 }
 
 /* A point drawn around theta0, nearer to the origin or not. */
@@ -129,7 +129,7 @@ static void start_anew(hvi_solver *s) {
   const bool far = k % 2 == 1 && s->settings.target == HVI_TARGET_PROXIMAL;
   s->adaptation = (hvi_adaptation){.best = INFINITY,
                                    .more = far ? 10.0 * (double)s->settings.inner_steps : 0.0};
-  set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
+  hvi_solver_set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
   if (s->settings.optimizer->reset)
     s->settings.optimizer->reset(&s->inner, part->l.model, part->state);
   hvi_solver_stand(s);
