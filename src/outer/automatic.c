@@ -118,7 +118,17 @@ static void measure(hvi_solver *s) {
   hvi_solver_set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
 }
 
-/* A point drawn around theta0, nearer to the origin or not. */
+/* The iterates of the start before are no past of this one: the next target is a plain one. */
+static void forget(hvi_solver *s) {
+  const size_t n = s->problem->model->out;
+  s->still = 0;
+  for (size_t k = 1; k <= hvi_past_count(s); k++) {
+    hvi_vec_copy(hvi_past_at(s, s->past.z, k), s->z, n);
+    hvi_vec_copy(hvi_past_at(s, s->past.f, k), s->f, n);
+  }
+}
+
+/* A point drawn around theta0, nearer to the origin or not; the row becomes its own. */
 static void start_anew(hvi_solver *s) {
   hvi_subproblem *part = &s->parts[0];
   const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
@@ -134,6 +144,8 @@ static void start_anew(hvi_solver *s) {
     s->settings.optimizer->reset(&s->inner, part->l.model, part->state);
   hvi_solver_stand(s);
   hvi_solver_operate(s);
+  hvi_solver_record(s);
+  forget(s);
 }
 
 /* Where nothing was solved the best iterate is the result. */
