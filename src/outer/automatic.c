@@ -150,6 +150,7 @@ static void start_anew(hvi_solver *s) {
 
 /* Where nothing was solved the best iterate is the result. */
 static void return_to_best(hvi_solver *s) {
+  if (isnan(s->info.best_residual)) return; /* not even the start was any good */
   if (!(s->info.best_residual < s->row.residual) && s->sound) return;
   hvi_vec_copy(s->parts[0].l.now->theta, s->best_theta, s->problem->model->dim);
   hvi_solver_stand(s);
