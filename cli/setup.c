@@ -259,7 +259,7 @@ static void problem_json(const hvi_setup *s) {
 }
 
 void hvi_setup_json(const hvi_setup *s, double eta_in_force) {
-  static const char *const rules[] = {"fixed", "theorem", "best"};
+  static const char *const rules[] = {"fixed", "theorem", "best", "adaptive"};
   const hvi_settings *o = &s->settings;
   const hvi_model *m = s->problem->model;
   hvi_json_put(V("method", s->method), V("optimizer", o->baseline ? NULL : o->optimizer->name),

@@ -235,10 +235,11 @@ static bool observe(void *context, const hvi_record *row) {
 
 static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
 
-/* A residual well above the tolerance contradicts a solver that has converged. */
+/* A residual well above the tolerance, or above rounding, contradicts a solver that has converged. */
 static bool judge_disagrees(const run *r) {
+  const hvi_settings *o = &r->setup->settings;
   const double size = hvi_vec_norm(r->info.last.z, r->setup->problem->model->out);
-  const double least = fmax(r->setup->settings.tol, 1e-12 * (1.0 + size));
+  const double least = fmax(o->tol, o->rounding ? 1e-13 * (1.0 + size) : 0.0);
   return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * least;
 }
 

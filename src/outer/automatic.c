@@ -88,7 +88,7 @@ double hvi_solver_first_eta(const hvi_solver *s) {
   return s->problem->eta > 0.0 ? s->problem->eta : 0.1;
 }
 
-static void set_eta(hvi_solver *s, double eta) {
+void hvi_solver_set_eta(hvi_solver *s, double eta) {
   s->adaptation.eta = s->info.eta = eta;
   for (size_t i = 0; i < s->problem->model->out; i++) s->eta[i] = eta;
 }
@@ -99,12 +99,12 @@ static void follow(hvi_solver *s) {
   const double unit = hvi_solver_first_eta(s), alpha = s->settings.alpha, ratio = s->row.ratio;
   if (ratio <= alpha * alpha) {
     a->failures = a->more = 0.0;
-    set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
+    hvi_solver_set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
   } else if (a->more > 0.0) {
     if (ratio > 0.98) a->failures = MOST_FAILURES + 1;
   } else if (ratio > 0.5) {
     a->failures++;
-    set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
+    hvi_solver_set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
   }
 }
 
@@ -115,10 +115,20 @@ static void measure(hvi_solver *s) {
   const double moved = hvi_vec_dist2(s->z, hvi_past_at(s, s->past.z, 1), n);
   const double change = hvi_vec_dist2(s->f, hvi_past_at(s, s->past.f, 1), n);
   const double bound = change > 0.0 ? 0.4 * sqrt(moved / change) : INFINITY;
-  set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
+  hvi_solver_set_eta(s, fmin(1.2 * s->adaptation.eta, bound));
 }
 
-/* A point drawn around theta0, nearer to the origin or not. */
+/* The iterates of the start before are no past of this one: the next target is a plain one. */
+static void forget(hvi_solver *s) {
+  const size_t n = s->problem->model->out;
+  s->still = 0;
+  for (size_t k = 1; k <= hvi_past_count(s); k++) {
+    hvi_vec_copy(hvi_past_at(s, s->past.z, k), s->z, n);
+    hvi_vec_copy(hvi_past_at(s, s->past.f, k), s->f, n);
+  }
+}
+
+/* A point drawn around theta0, nearer to the origin or not; the row becomes its own. */
 static void start_anew(hvi_solver *s) {
   hvi_subproblem *part = &s->parts[0];
   const double *theta0 = s->settings.theta0 ? s->settings.theta0 : s->problem->theta0;
@@ -129,15 +139,18 @@ static void start_anew(hvi_solver *s) {
   const bool far = k % 2 == 1 && s->settings.target == HVI_TARGET_PROXIMAL;
   s->adaptation = (hvi_adaptation){.best = INFINITY,
                                    .more = far ? 10.0 * (double)s->settings.inner_steps : 0.0};
-  set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
+  hvi_solver_set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
   if (s->settings.optimizer->reset)
     s->settings.optimizer->reset(&s->inner, part->l.model, part->state);
   hvi_solver_stand(s);
   hvi_solver_operate(s);
+  hvi_solver_record(s);
+  forget(s);
 }
 
 /* Where nothing was solved the best iterate is the result. */
 static void return_to_best(hvi_solver *s) {
+  if (isnan(s->info.best_residual)) return; /* not even the start was any good */
   if (!(s->info.best_residual < s->row.residual) && s->sound) return;
   hvi_vec_copy(s->parts[0].l.now->theta, s->best_theta, s->problem->model->dim);
   hvi_solver_stand(s);

@@ -121,6 +121,7 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err);
  * and the eta that they begin with; automatic.c. */
 void hvi_solver_adapt(hvi_solver *s);
 double hvi_solver_first_eta(const hvi_solver *s);
+void hvi_solver_set_eta(hvi_solver *s, double eta);
 
 /* Checks settings against the problem; settings.c. */
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);

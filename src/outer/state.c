@@ -300,10 +300,11 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a solve of %s cannot be taken up again",
                          p->ops->name);
   }
-  if (!hvi_vec_finite(state, 9))
+  if (!hvi_vec_finite(state, 10))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
   walk_all(s, (double *)(uintptr_t)state, true);
   hvi_solver_set_rates(s);
+  if (s->settings.step_rule == HVI_STEP_ADAPTIVE) hvi_solver_set_eta(s, s->adaptation.eta);
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
   if (s->sample) redraw(s);

@@ -122,7 +122,9 @@ static void newton_matrix(hvi_resolvent *r, double eta, double s, const double *
 bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta) {
   const hvi_problem *p = r->problem;
   const size_t n = p->model->out;
-  const double s = 1.0 / (1.0 + eta * r->lipschitz), small = 1e-13 * s * (1.0 + hvi_vec_norm(z, n));
+  /* R is s H where Z is free, and known to rounding only */
+  const double s = 1.0 / (1.0 + eta * r->lipschitz), small = fmax(1e-13 * s, 1e-15);
+  const double size = 1.0 + hvi_vec_norm(z, n);
   double *x = r->work, *at = x + n, *scratch = at + n;
   hvi_vec_copy(v, z, n);
   for (size_t step = 0; step < MOST_STEPS; step++) {
@@ -132,7 +134,7 @@ bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double et
       x[i] = v[i] - s * (v[i] - z[i] + eta * x[i] / (p->weights ? p->weights[i] : 1.0));
     hvi_problem_project(p, x, at);
     for (size_t i = 0; i < n; i++) x[i] = at[i] - v[i];
-    if (hvi_vec_norm(x, n) <= small) return true;
+    if (hvi_vec_norm(x, n) <= small * (size + hvi_vec_norm(v, n))) return true;
     newton_matrix(r, eta, s, at, scratch);
     if (!hvi_dense_solve_in(x, r->G, n, scratch)) return false;
     hvi_vec_add(v, 1.0, x, n);

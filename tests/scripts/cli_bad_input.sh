@@ -30,7 +30,7 @@ refused $usage 'KEY=VALUE' solve pennies --set =1
 
 # numbers
 for eta in 0 -0.1 nan inf 1e999 0.1x '' ' 0.1' 0x1 1,2; do
-  refused $usage '--eta: must be a number above 0, theorem or best, not ' solve pennies "--eta=$eta"
+  refused $usage '--eta: must be a number above 0, theorem, best or adaptive, not ' solve pennies "--eta=$eta"
 done
 for alpha in 0 1 1.5 -0.5 nan; do
   refused $usage "--alpha: must be a number above 0 and below 1, or none, not '$alpha'" solve pennies --alpha "$alpha"
@@ -45,17 +45,18 @@ refused $usage 'max-evals: must be a whole number' solve pennies --max-evals 2.5
 refused $usage 'seed: must be a whole number' solve pennies --seed -1
 refused $usage 'seed: must be a whole number' solve pennies --seed 18446744073709551616
 refused $usage 'tol: must be a number' solve pennies --tol -1
-refused $usage 'inner-lr: must be a number' solve pennies --inner-lr 0
+refused $usage 'inner-lr: must be a number' solve pennies --method gd --inner-lr 0
 refused $usage 'damping: must be a number' solve pennies --method lm --damping -1
 refused $usage 'momentum: must be a number at least 0 and below 1' solve pennies --method momentum --momentum 1
-refused $usage 'target: must be plain, optimistic or averaged' solve pennies --target best
+refused $usage 'target: must be plain, optimistic, averaged or proximal' solve pennies --target best
 refused $usage 'linear: must be auto, dense, matrix-free or gram' solve pennies --method gn --linear sparse
 refused $input 'pennies: weight: must be a number from 0 to 100' solve pennies --set weight=-1
 refused $input "weight: must be a number from 0 to 100, not 'x'" solve pennies --set weight=x
 refused $input 'nan' solve pennies --set weight=nan
 
 # options that do not belong together, or not to the method
-refused $usage 'method gd does not use --damping; it is for lm' solve pennies --damping 0.1
+refused $usage 'method gd does not use --damping; it is for lm' solve pennies --method gd --damping 0.1
+refused $usage 'method auto does not use --momentum; it is for momentum' solve pennies --momentum 0.5
 refused $usage 'method gn does not use --inner-lr' solve pennies --method gn --inner-lr 1
 refused $usage 'method extragradient does not use --inner' solve pennies --method extragradient --inner 3
 refused $usage 'method phgd fixes --inner at 1; --method gn' solve pennies --method phgd --inner 5
@@ -87,7 +88,7 @@ refused $input 'truncated' solve pennies --theta0 short.npy
 { npy '3,' && head -c 24 /dev/zero; } >three.npy
 refused $input 'has 3 numbers, and pennies has 2 parameters' solve pennies --theta0 three.npy
 { npy '2,' && head -c 16 /dev/zero; } >good.npy
-expect 0 solve pennies --theta0 good.npy --iters 1
+expect 0 solve pennies --method gd --theta0 good.npy --iters 1
 
 # problem files
 refused $system "'missing.yaml'" solve missing.yaml

@@ -9,7 +9,7 @@ flat() { tr -s ' \n' '  ' <out; }
 tells() { [[ $(flat) == *"$1"* ]] || fail "does not say '$1'"; }
 
 # mu, L and what follows from them
-expect 0 inspect pennies --json
+expect 0 inspect pennies --method gd --json
 near "$(member constants mu)" 0.75 1e-12
 near "$(member constants lipschitz)" 4.0697051490249265 1e-12
 near "$(member rates eta_max)" 0.090566037735849056 1e-12
@@ -49,17 +49,18 @@ verdict unsafe alpha-too-large counterexample --method adversary --eta 0.1
 verdict 'not covered' sampled-constants quadratic --set tanh=1 --method gn --eta 0.02
 verdict 'not covered' not-a-surrogate-method pennies --method extragradient
 verdict 'not covered' variant-of-the-loop pennies --method lm --target optimistic
+verdict 'not covered' variant-of-the-loop pennies # auto: proximal targets, adaptive steps
 
 # the same bits each time; --steps and --iters mean the same
 expect 0 inspect rps --method gd --inner 20 --steps 80 --json
 mv out first
 expect 0 inspect rps --method gd --inner 20 --steps 80 --json
 cmp -s out first || fail "two inspections differ"
-expect 0 inspect pennies --iters 30 --json
+expect 0 inspect pennies --method gd --iters 30 --json
 [[ $(member run outer) == 30 ]] || fail "--iters is not taken for --steps"
 
 # the picture's data and script
-expect 0 inspect pennies --inner 10 --plot pictures
+expect 0 inspect pennies --method gd --inner 10 --plot pictures
 for file in inspect.csv inspect-observed.csv inspect.gp; do
   [[ -s pictures/$file ]] || fail "there is no $file"
 done

@@ -11,6 +11,10 @@ expect 0 solve chain --method gn --tol 1e-10 --json
 [[ $(member status) == converged ]] || fail "gn does not solve the chain"
 near "$(member settings eta)" 1 0
 
+# without a tolerance rounding ends it, and that is a good end
+expect 0 solve chain --method gn --json
+[[ $(member reason) == 'residual at rounding' ]] || fail "gn does not end at rounding"
+
 # Surr-GD; with a fixed count the walk's first steps are those of value iteration
 expect 0 solve chain --method gd --inner 50 --iters 100 --json
 near "$(member outer)" 100 0
@@ -22,7 +26,7 @@ expect 0 solve chain --set features=0 --method gn --tol 1e-9 --json
 
 # the example of the documentation, from every kind of file
 for file in "$HVI_SOURCE_DIR/problems/three-states.yaml" "$data"/good/{inline,csv,market,npy}.yaml; do
-  expect 0 solve "$file" --method gn --tol 1e-13
+  expect 0 solve "$file" --method gn --tol 1e-13 --no-rounding
   said out '^theta +-2 8$'
 done
 expect 0 inspect "$HVI_SOURCE_DIR/problems/three-states.yaml" --method gn

@@ -18,7 +18,7 @@ if [[ -w /dev/full ]]; then
   expect 5 solve pennies --trace /dev/full -q
   said err '^hvi: .*/dev/full'
 fi
-ends 5 closed solve pennies --iters 10 --trace trace.csv
+ends 5 closed solve pennies --method gd --iters 10 --trace trace.csv
 said err '^hvi: cannot write to standard output'
 [[ $(wc -l <trace.csv) == 12 ]] || fail "the trace took the place of a closed stdout"
 

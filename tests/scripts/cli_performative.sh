@@ -7,17 +7,21 @@ credit=$HVI_SOURCE_DIR/tests/data/credit
 
 below() { awk -v x="$1" -v y="$2" 'BEGIN { exit !(x != "null" && x < y) }' || fail "$1 is not below $2"; }
 
-# the stable point in closed form, with plain settings and with an exact inner solve
-expect 0 solve performative-linear --set eps=0.9 --json
+# the stable point in closed form: with plain settings, with an exact inner solve, and by auto, whose
+# residual of 1e-6 is (1 - eps) of the distance at least
+expect 0 solve performative-linear --set eps=0.9 --method gd --json
 below "$(member dist2)" 1e-16
+expect 0 solve performative-linear --set eps=0.9 --json
+[[ $(member status) == converged ]] || fail "auto does not converge"
+below "$(member dist2)" 1e-10
 expect 0 solve performative-linear --set eps=0.9 --method lm --inner 20 --tol 1e-9 --json
 below "$(member dist2)" 1e-16
 [[ $(member status) == converged ]] || fail "not to the tolerance"
 
 # beyond 1: said, and the result is what it is
-expect 4 solve performative-linear --set eps=1.1 --json
+expect 4 solve performative-linear --set eps=1.1 --method gd --json
 [[ $(member status) == diverged ]] || fail "eps = 1.1 does not diverge"
-expect 0 inspect performative-linear --set eps=1.1 --steps 300
+expect 0 inspect performative-linear --set eps=1.1 --method gd --steps 300
 said out 'beta / mu +1.1 +not covered'
 said out 'covered +eps below 1'
 said out 'verdict +unsafe'

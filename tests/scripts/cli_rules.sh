@@ -22,7 +22,8 @@ refused $usage 'method td0 is for chain --set data=trajectory, not for pennies' 
 refused $usage 'method lstd is for chain' solve chain --method lstd
 refused $usage 'method td0 does not use --trace-decay; it is for td-lambda' \
   solve "${trajectory[@]}" --method td0 --trace-decay 0.5
-refused $usage 'method gd does not use --second-rate' solve "${trajectory[@]}" --second-rate 0.5
+refused $usage 'method gd does not use --second-rate' solve "${trajectory[@]}" --method gd --second-rate 0.5
+refused $usage 'method auto does not use --second-rate' solve "${trajectory[@]}" --second-rate 0.5
 refused $usage 'redraw-every is for problems with draws' solve pennies --redraw-every 2
 refused $usage 'redraw-every: must be a whole number' solve "${trajectory[@]}" --redraw-every 0
 refused $usage 'trace-decay: must be a number' solve "${trajectory[@]}" --method td-lambda --trace-decay 2
@@ -39,5 +40,5 @@ awk -v x="$(column to_fixed_point run.csv)" -v y="$(column dist2 run.csv)" \
 for name in exact_value to_true_values mspbe bellman_gap; do
   [[ -n $(column $name run.csv) ]] || fail "no column $name"
 done
-expect 0 solve pennies --iters 5 --trace run.csv -q
+expect 0 solve pennies --method gd --iters 5 --trace run.csv -q
 if grep -q exact_theta run.csv; then fail "a game has no exact update"; fi

@@ -39,11 +39,30 @@ timeless out >first
 solve 0 --method gd --eta 0.1 --inner 10 -q --save theta.npy
 [[ ! -s err ]] || fail "-q talks"
 timeless out | cmp -s - first || fail "two runs differ"
-expect 0 solve pennies --theta0 theta.npy --iters 1 --json
+expect 0 solve pennies --method gd --theta0 theta.npy --iters 1 --json
 [[ $(member settings theta0) == "$(./json theta <first)" ]] || fail "theta.npy holds other bits"
 theta=$(member settings theta0)
-expect 0 solve pennies --theta0 "${theta//[\[\]]/}" --iters 1 --json
+expect 0 solve pennies --method gd --theta0 "${theta//[\[\]]/}" --iters 1 --json
 [[ $(member settings theta0) == "$theta" ]] || fail "a list of numbers was read to other bits"
+
+# the default: auto, to a tolerance of its own, which is relative only where nobody gives one
+expect 0 solve pennies --json
+[[ $(member method) == auto && $(member status) == converged ]] || fail "auto does not solve pennies"
+[[ $(member settings optimizer) == lm && $(member settings target) == proximal &&
+  $(member settings step_rule) == adaptive && $(member settings tol_relative) == true ]] ||
+  fail "other choices"
+near "$(member settings tol)" 1e-6 0
+near "$(member settings max_evals)" 200000 0
+expect 0 solve pennies --tol 1e-6 --eta 0.1 --target plain --json
+[[ $(member settings target) == plain && $(member settings step_rule) == fixed &&
+  $(member settings tol_relative) == false ]] || fail "what is given does not stay"
+near "$(member settings eta)" 0.1 0
+expect 1 solve pennies --max-evals 3
+said err '^not converged: the residual is'
+for problem in rps quadratic counterexample chain performative-linear; do
+  expect 0 solve $problem --json
+  [[ $(member status) == converged ]] || fail "auto does not solve $problem"
+done
 
 # presets and the words for the same thing
 solve 0 --method phgd --eta 0.01
@@ -64,7 +83,7 @@ expect 0 solve pennies --method lm --damping 0.02 --tol 1e-6 --json
 [[ $(member status) == converged ]] || fail "lm does not converge"
 expect 1 solve pennies --method gd --inner 10 --iters 5 --tol 1e-6
 said err '^not converged: the residual is'
-expect 0 solve pennies --max-evals 7 --json
+expect 0 solve pennies --method gd --max-evals 7 --json
 [[ $(member reason) == 'evaluation limit' && $(member counts f_evals) == 7 ]] || fail "7 evaluations"
 expect 4 solve quadratic --method gd --eta 1e6 --json
 [[ $(member status) == diverged ]] || fail "an absurd step size does not diverge"
@@ -80,11 +99,11 @@ said out '^status +limit \(iteration limit\)'
 rows=$(grep -Ec '^ +[0-9]+ ' err)
 ((rows >= 15 && rows <= 25)) || fail "$rows rows in the table"
 if grep -q $'\033' err; then fail "colours although stderr is no terminal"; fi
-expect 0 solve pennies --iters 100 --every 50
+expect 0 solve pennies --method gd --iters 100 --every 50
 [[ $(grep -Ec '^ +(0|50|100) ' err) == 3 && $(grep -Ec '^ +[0-9]+ ' err) == 3 ]] || fail "--every 50"
 
 # the trace: a row for the start and one for each iteration, whole or not at all
-expect 0 solve pennies --iters 10 --trace trace.csv
+expect 0 solve pennies --method gd --iters 10 --trace trace.csv
 columns=outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,grad_evals,env_steps,seconds
 [[ $(head -1 trace.csv) == "$columns"* ]] || fail "other columns: $(head -1 trace.csv)"
 [[ $(wc -l <trace.csv) == 12 ]] || fail "$(wc -l <trace.csv) lines in the trace"
@@ -99,6 +118,6 @@ odd=$'g \x01"\\\xc3\xa9\xff.yaml'
 cp game "$odd"
 expect 0 solve "$odd" --method lm --iters 20 --json
 member problem >/dev/null
-expect 0 solve rps --instance 3 --seed 9 --iters 20
-expect 0 solve pennies --set weight=0.5 --iters 20 --json
+expect 0 solve rps --instance 3 --seed 9 --method gd --iters 20
+expect 0 solve pennies --set weight=0.5 --method gd --iters 20 --json
 near "$(member settings options weight)" 0.5 0

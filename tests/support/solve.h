@@ -36,7 +36,8 @@ static inline hvi_problem *builtin(const char *name, uint64_t instance) {
   return p;
 }
 
-/* The defaults with this method, step and number of outer steps; no stall, no growth bound. */
+/* A method with this step and number of outer steps: no stall, no growth bound, no end at rounding,
+ * so that there are as many rows as steps. */
 static inline hvi_settings settings_for(const char *method, double eta, size_t outer) {
   hvi_settings s = hvi_method_settings("gd");
   assert_true(hvi_method_apply(&s, method, NULL));
@@ -44,6 +45,7 @@ static inline hvi_settings settings_for(const char *method, double eta, size_t o
   s.max_outer = outer;
   s.stall_window = 0;
   s.growth_bound = 0.0;
+  s.rounding = false;
   return s;
 }
 

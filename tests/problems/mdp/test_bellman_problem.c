@@ -51,6 +51,7 @@ static void check_against(const plain *p, const hvi_problem *problem, const char
   hvi_method_apply(&s, method, NULL);
   fill_normal(theta, plain_dim(p), 99);
   s.theta0 = theta;
+  s.rounding = false; /* STEPS of them, at rounding too */
   s.eta = problem->eta;
   s.inner_steps = inner;
   s.inner.lr = rate;
@@ -141,6 +142,7 @@ static void solves_reach_the_fixed_point(void **state) {
   hvi_method_apply(&s, "gn", NULL);
   s.eta = problem->eta;
   s.tol = 1e-13;
+  s.rounding = false; /* which is 1e-13 (1 + |z|), and more than the tolerance */
   hvi_solver *solver;
   hvi_error err = {HVI_OK, ""};
   check_ok(hvi_solver_new(&solver, problem, &s, &err), &err);
