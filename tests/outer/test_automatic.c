@@ -510,9 +510,10 @@ static void rounding_is_convergence(void **state) {
   assert_string_equal(info.reason, "residual at rounding");
   assert_int_equal(info.last.outer, 46); /* 5 / 2^46 < 1e-13 < 5 / 2^45 */
   s.tol = 1e-20;
+  assert_int_equal(halve(5.0, s).last.outer, 69); /* 5 / 2^69 < 1e-20: a tolerance is kept to */
+  s.tol_relative = true;
   assert_int_equal(halve(5.0, s).last.outer, 46);
-  s.rounding = false;
-  assert_int_equal(halve(5.0, s).last.outer, 69); /* 5 / 2^69 < 1e-20 */
+  s.rounding = s.tol_relative = false;
   s.tol = 0.0;
   info = halve(5.0, s);
   assert_int_equal(info.outcome, HVI_LIMIT);
@@ -542,9 +543,10 @@ static void refused(const hvi_problem *p, const hvi_settings *s, const char *wor
 
 static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
   (void)state;
-  static const char *const proximal = "proximal targets go with one eta, players at once and at "
-                                      "most 600 outputs, and not with acceleration or samples";
-  static const char *const adaptive = "adaptive steps go with surrogates, one eta, players at once";
+  static const char *const proximal = "proximal targets: one eta, players at once, 600 outputs at "
+                                      "most, no acceleration or samples";
+  static const char *const adaptive =
+      "adaptive steps: surrogates with one eta and players at once, no samples";
   static const double etas[] = {0.1, 0.1};
   hvi_problem *p = builtin("pennies", 0);
   for (int named = 0; named < 2; named++) {
