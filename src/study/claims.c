@@ -23,7 +23,27 @@
 
 enum { OWN_CONSTANTS = 3, MOST_CONSTANTS = 16 };
 
+/* A row's keys but for the maps `let` and `measures`. */
+typedef struct claim_keys {
+  const char *id, *where, *text, *holds, *note, *each, *table;
+  bool theorem;
+} claim_keys;
+
+/* clang-format off */
+#define AT(member) HVI_SETTING_TEXT, .offset = offsetof(claim_keys, member)
+static const hvi_setting claim_rows[] = {
+    {"id", AT(id), .flags = HVI_SETTING_REQUIRED, .most = 38},
+    {"where", AT(where), .fallback = ""},
+    {"text", AT(text), .flags = HVI_SETTING_REQUIRED},
+    {"holds", AT(holds)}, {"note", AT(note)}, {"each", AT(each)}, {"table", AT(table)},
+    {"theorem", HVI_SETTING_FLAG, .offset = offsetof(claim_keys, theorem)},
+    {0}};
+#undef AT
+/* clang-format on */
+static const hvi_setting_table claim_table = {"claim", sizeof(claim_keys), claim_rows};
+
 typedef struct judge {
+  claim_keys keys;
   hvi_study *study;
   hvi_scope scope;
   struct hvi_constant constants[MOST_CONSTANTS + 1]; /* sizes, then those of `let` */
@@ -47,8 +67,15 @@ static hvi_status number(double *x, const judge *j, const hvi_node *n, const cha
   return status;
 }
 
+static hvi_status need_map(const judge *j, const hvi_node *n) {
+  if (!n || n->kind == HVI_NODE_MAP) return HVI_OK;
+  return hvi_error_input(j->err, "%s:%u: %s must be a map of names and expressions",
+                         j->study->origin, n->line, n->key);
+}
+
 static hvi_status name_numbers(judge *j, const hvi_node *map) {
   struct hvi_constant *c = &j->constants[OWN_CONSTANTS];
+  HVI_TRY(need_map(j, map));
   for (const hvi_node *n = map ? map->first : NULL; n; n = n->next, c++) {
     if (c == &j->constants[MOST_CONSTANTS] || n->kind != HVI_NODE_SCALAR)
       return hvi_error_input(j->err, "%s:%u: let takes at most %d numbers", j->study->origin,
@@ -61,6 +88,7 @@ static hvi_status name_numbers(judge *j, const hvi_node *map) {
 }
 
 static hvi_status add_measures(hvi_claim *c, const judge *j, const hvi_node *map) {
+  HVI_TRY(need_map(j, map));
   for (const hvi_node *n = map ? map->first : NULL; n; n = n->next) {
     double x;
     if (n->kind != HVI_NODE_SCALAR)
@@ -106,18 +134,29 @@ static hvi_status decide(hvi_claim *c, const judge *j, const hvi_node *holds) {
   return HVI_OK;
 }
 
+static hvi_status check_id(const judge *j, const char *id, const hvi_node *row) {
+  const hvi_claims *all = j->study->claims;
+  for (size_t i = 0; i < all->count; i++)
+    if (strcmp(all->items[i]->id, id) == 0)
+      return hvi_error_input(j->err, "%s:%u: a claim has the id '%s' already", j->study->origin,
+                             row->line, id);
+  return HVI_OK;
+}
+
 static hvi_status judge_row(judge *j, const hvi_node *row) {
   char id[64], text[384], slug[24] = "";
   const char *level = j->level;
   if (level) hvi_slug(slug, sizeof slug, level);
-  snprintf(id, sizeof id, "%.38s%s%s", hvi_field_text(row, "id", ""), level ? "-" : "", slug);
-  snprintf(text, sizeof text, "%s%s%s%s", hvi_field_text(row, "text", ""), level ? " (" : "",
-           level ? level : "", level ? ")" : "");
-  hvi_claim *c = hvi_claims_add(j->study->claims, id, hvi_field_text(row, "where", ""), text);
+  snprintf(id, sizeof id, "%.38s%s%s", j->keys.id, level ? "-" : "", slug);
+  snprintf(text, sizeof text, "%s%s%s%s", j->keys.text, level ? " (" : "", level ? level : "",
+           level ? ")" : "");
+  HVI_TRY(check_id(j, id, row));
+  hvi_claim *c = hvi_claims_add(j->study->claims, id, j->keys.where, text);
   if (!c) return hvi_error_memory(j->err, "a claim");
-  c->theorem = strcmp(hvi_field_text(row, "theorem", "false"), "true") == 0;
+  c->theorem = j->keys.theorem;
   const hvi_kind *kind = j->part->kind;
-  const char *why = level && kind->missing ? kind->missing(j->part, level) : NULL;
+  const bool asked = level && kind->missing && !j->study->checking;
+  const char *why = asked ? kind->missing(j->part, level) : NULL;
   if (why) return hvi_claim_note(c, "Not run: %s.", why), HVI_OK;
   j->constants[OWN_CONSTANTS].name = NULL;
   HVI_TRY(name_numbers(j, hvi_node_get(row, "let")));
@@ -130,18 +169,21 @@ static hvi_status judge_row(judge *j, const hvi_node *row) {
 /* A claim, or one for each level of a factor, about the table that it names. */
 static hvi_status judge_each(judge *j, const hvi_node *row) {
   hvi_study *s = j->study;
-  const char *name = hvi_field_text(row, "table", NULL), *each = hvi_field_text(row, "each", NULL);
+  const hvi_factor *by;
+  const hvi_field_part keys[] = {{.table = &claim_table, .settings = &j->keys}, {0}};
+  hvi_setting_defaults(&claim_table, &j->keys);
+  HVI_TRY(hvi_field_map(keys, "let measures", row, s->origin, j->err));
+  if (!j->keys.holds && !hvi_node_get(row, "measures"))
+    return hvi_error_input(j->err, "%s:%u: claim '%s' needs holds, or measures", s->origin,
+                           row->line, j->keys.id);
+  const char *name = j->keys.table, *each = j->keys.each;
   j->scope.own = hvi_study_table_named(s, name);
   j->scope.filter_count = 0;
   j->level = NULL;
-  if (!j->scope.own)
-    return hvi_error_input(j->err, "%s:%u: unknown table '%.60s'", s->origin, row->line,
-                           name ? name : "");
+  if (!j->scope.own) return hvi_study_refuse_table(s, name, row, j->err);
   j->part = &s->parts[j->scope.own->part];
   if (!each) return judge_row(j, row);
-  const hvi_factor *by = hvi_part_factor(j->part, each);
-  if (!by)
-    return hvi_error_input(j->err, "%s:%u: unknown factor '%.60s'", s->origin, row->line, each);
+  HVI_TRY(hvi_part_each(&by, j->part, each, row, s->origin, j->err));
   for (size_t k = 0; k < by->levels; k++) {
     const hvi_table_filter filter = hvi_factor_level(by, k);
     j->scope.filters = &filter;
@@ -153,19 +195,21 @@ static hvi_status judge_each(judge *j, const hvi_node *row) {
 }
 
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
-  static const char keys[] = "id where text holds measures let note each table theorem";
   const hvi_part *first = &study->parts[0];
   judge j = {.study = study,
              .err = err,
-             .scope = {.tables = study->tables, .table_count = study->table_count},
+             .scope = {.tables = study->tables,
+                       .table_count = study->table_count,
+                       .empty = study->checking},
              .constants = {{"iterations", (double)first->scale.iterations},
                            {"instances", (double)first->scale.instances},
                            {"full", study->settings->full}}};
   j.scope.constants = j.constants;
-  for (const hvi_node *n = study->claim_rows ? study->claim_rows->first : NULL; n; n = n->next) {
-    HVI_TRY(hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, err));
-    HVI_TRY(judge_each(&j, n));
-  }
+  const hvi_node *list = study->claim_rows;
+  if (list && list->kind != HVI_NODE_LIST)
+    return hvi_error_input(err, "%s:%u: claims must be a list of maps", study->origin, list->line);
+  for (const hvi_node *n = list ? list->first : NULL; n; n = n->next) HVI_TRY(judge_each(&j, n));
+  if (study->checking) return HVI_OK;
   for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
     if (p->kind->judge) HVI_TRY(p->kind->judge(study, p, err));
   return HVI_OK;

@@ -512,7 +512,8 @@ static void read_argument(evaluator *e, char letter, arguments *a, size_t *numbe
     const value v = expression(e);
     if (v.kind != NUMBER || v.over != ONE) fail(e, at, NULL, "a number is needed");
     a->number[k] = v.number;
-    if (k == 2 && !(a->number[2] >= 1.0)) fail(e, e->at, NULL, "a number from 1 is needed");
+    if (k == 2 && !e->scope->empty && !(a->number[2] >= 1.0))
+      fail(e, e->at, NULL, "a number from 1 is needed");
   }
 }
 
@@ -583,9 +584,18 @@ static value sample_of(evaluator *e, const function *f, const char *at, const ar
   return r->seeded ? v : number(v.many[0]);
 }
 
+/* What a curve of no rows yet gives: a sample where there are seeds. */
+static value not_yet(evaluator *e, const hvi_table *t) {
+  if (hvi_table_find(t, "seed") == t->columns) return number(NAN);
+  value v = new_many(e, NUMBER, SEEDS, 1);
+  v.many[0] = NAN;
+  return v;
+}
+
 /* A sample, or where the runs finish. */
 static value call_curve(evaluator *e, const function *f, const char *at) {
   const arguments a = read_arguments(e, f, at);
+  if (e->scope->empty) return f->curve == FINISH ? number(NAN) : not_yet(e, a.y.table);
   const hvi_runs *r = find_runs(e, 0, at, a.y.table, a.word[0], a.label);
   return f->curve == FINISH ? number(hvi_runs_finish(r, a.y.index)) : sample_of(e, f, at, &a);
 }
@@ -594,6 +604,7 @@ static value call_ordered(evaluator *e, const function *f, const char *at) {
   const arguments a = read_arguments(e, f, at);
   const hvi_runs *r = e->runs;
   double ordered = 0.0, all = 0.0, y[3];
+  if (e->scope->empty) return number(NAN);
   for (size_t k = 0; k < 3; k++) find_runs(e, k, at, a.y.table, a.word[k], a.label);
   for (size_t i = 1; i < r[0].start[1]; i++) {
     const double x = hvi_table_get(a.y.table, r[0].row[i], a.x);
@@ -612,6 +623,7 @@ static value call_group(evaluator *e, const function *f, const char *at) {
   const char *const *words = t->column[hvi_table_find(t, "method")].words;
   const char *best = NULL;
   double X = a.number[0], lowest = INFINITY;
+  if (e->scope->empty) return not_yet(e, t);
   for (size_t m = 0; words && words[m]; m++) {
     const hvi_runs *r = find_runs(e, 1, at, t, (double)m, NULL);
     if (!r->start[r->seeds] || hvi_table_get(t, r->row[0], group) != a.word[0]) continue;

@@ -87,6 +87,7 @@ typedef struct hvi_findings {
 typedef struct hvi_scope {
   const hvi_table *tables; /* [table_count] */
   size_t table_count;
+  bool empty;           /* no table has rows yet: names and kinds of values are looked at alone */
   const hvi_table *own; /* the one that bare column names mean; may be NULL */
   const hvi_table_filter *filters;
   size_t filter_count; /* rows that do not match are not there: the level of `each` */

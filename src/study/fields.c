@@ -26,6 +26,9 @@ hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node
   char where[400], text[LIST_TEXT];
   snprintf(where, sizeof where, "%.300s:%u: %s", origin, node->line, row->name);
   const char *value = text_of(node, text, sizeof text);
+  if (node->kind != HVI_NODE_SCALAR && row->kind == HVI_SETTING_TEXT)
+    return hvi_error_input(err, "%s: must be text, not a %s", where,
+                           node->kind == HVI_NODE_MAP ? "map" : "list");
   if (node->kind == HVI_NODE_MAP) value = "{...}";
   if (node->kind == HVI_NODE_LIST && !list) value = "[...]";
   if (node->kind == HVI_NODE_SCALAR && list) {
@@ -40,10 +43,11 @@ static bool counts(const hvi_field_part *p, const hvi_setting *row) {
   return !p->only || hvi_words_have(p->only, row->name);
 }
 
-static hvi_status refuse_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
-                             const char *origin, hvi_error *err) {
+hvi_status hvi_field_refuse(const hvi_field_part *parts, const char *others, const char *what,
+                            const char *word, const hvi_node *node, const char *origin,
+                            hvi_error *err) {
   const char *names[MOST_KEYS + 1];
-  char words[256], where[400];
+  char words[LIST_TEXT], where[400];
   size_t n = 0;
   snprintf(words, sizeof words, "%s", others ? others : "");
   for (char *w = words; *w && n < MOST_KEYS; w += strspn(w, " ")) {
@@ -56,7 +60,7 @@ static hvi_status refuse_key(const hvi_field_part *parts, const char *others, co
       if (counts(p, row)) names[n++] = row->name;
   names[n] = NULL;
   snprintf(where, sizeof where, "%.300s:%u", origin, node->line);
-  return hvi_suggest_refuse(err, where, "key", node->key, names);
+  return hvi_suggest_refuse(err, where, what, word, names);
 }
 
 static hvi_status read_key(const hvi_field_part *parts, const char *others, const hvi_node *node,
@@ -67,7 +71,7 @@ static hvi_status read_key(const hvi_field_part *parts, const char *others, cons
     if (row && strcmp(row->name, node->key) == 0 && counts(p, row))
       return hvi_field_read(row, p->settings, node, origin, err);
   }
-  return refuse_key(parts, others, node, origin, err);
+  return hvi_field_refuse(parts, others, "key", node->key, node, origin, err);
 }
 
 hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const hvi_node *map,

@@ -20,6 +20,11 @@ hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const 
 /* One setting from a scalar, or a list of scalars. */
 hvi_status hvi_field_read(const hvi_setting *row, void *settings, const hvi_node *node,
                           const char *origin, hvi_error *err);
+/* Refuses a word that is neither one of `names` (with blanks between) nor a row of the parts:
+ * "FILE:LINE: unknown WHAT 'word'; did you mean 'x'?". */
+hvi_status hvi_field_refuse(const hvi_field_part *parts, const char *names, const char *what,
+                            const char *word, const hvi_node *node, const char *origin,
+                            hvi_error *err);
 /* "FILE:LINE: KEY: must be a list of 1 to MOST WHAT", unless it is one. */
 hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
                           hvi_error *err);

@@ -23,13 +23,66 @@
  * what falls below a logarithmic axis runs along its end.
  */
 #include "base/base.h"
+#include "base/suggest.h"
 #include "study/fields.h"
 #include "study/grid.h"
 
-enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160, SPLITS = 4 };
+enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160 };
 
-static const char *const marks[] = {"line", "thin", "dashed", "points", "cloud",
-                                    "path", "band", "bars",   NULL};
+/* Of a figure, or of a panel. */
+typedef struct page_keys {
+  const char *name, *title, *each, *unless;
+  size_t columns;
+} page_keys;
+
+typedef struct axis_keys {
+  const char *label;
+  bool log, floor, thousands, fit;
+  double low, high, least, most, ceiling, below, above; /* least, most, ceiling: NaN for none */
+} axis_keys;
+
+typedef struct series_keys {
+  const char *table, *x, *y, *low, *high, *label, *each;
+  hvi_mark mark;
+  size_t style;
+} series_keys;
+
+/* clang-format off */
+#define NONE HVI_SETTING_NAN_IS_NONE, .fallback = "none"
+#define AT(member) .offset = offsetof(page_keys, member)
+static const hvi_setting page_rows[] = {
+    {"name", HVI_SETTING_TEXT, AT(name)}, {"title", HVI_SETTING_TEXT, AT(title)},
+    {"each", HVI_SETTING_TEXT, AT(each)}, {"unless", HVI_SETTING_TEXT, AT(unless)},
+    {"columns", HVI_SETTING_COUNT, AT(columns), .range = "[1,32]"}, {0}};
+#undef AT
+#define AT(member) .offset = offsetof(axis_keys, member)
+static const hvi_setting axis_rows[] = {
+    {"label", HVI_SETTING_TEXT, AT(label), .fallback = ""},
+    {"log", HVI_SETTING_FLAG, AT(log)}, {"floor", HVI_SETTING_FLAG, AT(floor)},
+    {"thousands", HVI_SETTING_FLAG, AT(thousands)}, {"fit", HVI_SETTING_FLAG, AT(fit)},
+    {"low", HVI_SETTING_REAL, AT(low)}, {"high", HVI_SETTING_REAL, AT(high)},
+    {"least", HVI_SETTING_REAL, NONE, AT(least)}, {"most", HVI_SETTING_REAL, NONE, AT(most)},
+    {"ceiling", HVI_SETTING_REAL, NONE, AT(ceiling), .range = "(0,inf)"},
+    {"below", HVI_SETTING_REAL, AT(below), .fallback = "1", .range = "(0,inf)"},
+    {"above", HVI_SETTING_REAL, AT(above), .fallback = "1", .range = "(0,inf)"},
+    {0}};
+#undef AT
+#define AT(member) .offset = offsetof(series_keys, member)
+static const hvi_setting series_rows[] = {
+    {"table", HVI_SETTING_TEXT, AT(table)}, {"x", HVI_SETTING_TEXT, AT(x), .fallback = "outer"},
+    {"y", HVI_SETTING_TEXT, AT(y)}, {"low", HVI_SETTING_TEXT, AT(low)},
+    {"high", HVI_SETTING_TEXT, AT(high)}, {"label", HVI_SETTING_TEXT, AT(label)},
+    {"each", HVI_SETTING_TEXT, AT(each)},
+    {"mark", HVI_SETTING_CHOICE, AT(mark), .choices = "line|thin|dashed|points|cloud|path|band|bars"},
+    {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]"},
+    {0}};
+#undef AT
+#undef NONE
+/* clang-format on */
+
+static const hvi_setting_table page_table = {"figure", sizeof(page_keys), page_rows};
+static const hvi_setting_table axis_table = {"axis", sizeof(axis_keys), axis_rows};
+static const hvi_setting_table series_table = {"series", sizeof(series_keys), series_rows};
 
 /* A panel that is being put together, with all the text that it points to: the level it is for, and
  * what its data span. */
@@ -37,7 +90,7 @@ typedef struct sheet {
   struct drawing *d;
   hvi_panel *panel;
   hvi_table_filter level; /* of the panel's `each`; column NULL: none */
-  const hvi_node *axis[2];
+  axis_keys axis[2];
   double low[2], high[2];
   hvi_mark_point point;
   char title[TEXT], labels[2][TEXT];
@@ -58,13 +111,25 @@ static hvi_status wrong(const drawing *d, const hvi_node *n, const char *what, c
   return hvi_error_input(d->err, "%s:%u: %s '%s'", d->study->origin, n->line, what, word);
 }
 
-static double number_of(const hvi_node *map, const char *key, double otherwise) {
-  const char *text = hvi_field_text(map, key, NULL);
-  return text ? strtod(text, NULL) : otherwise;
+/* `only` some rows of a table, NULL: all; `others` are read by the caller. */
+static hvi_status read_keys(const drawing *d, const hvi_setting_table *t, void *keys,
+                            const char *only, const char *others, const hvi_node *n) {
+  const hvi_field_part parts[] = {{.table = t, .settings = keys, .only = only}, {0}};
+  hvi_setting_defaults(t, keys);
+  return hvi_field_map(parts, others, n, d->study->origin, d->err);
 }
 
-static bool flag_of(const hvi_node *map, const char *key) {
-  return strcmp(hvi_field_text(map, key, "false"), "true") == 0;
+/* A column that a key of the node names; of words only where these will do. */
+static hvi_status need_column(const drawing *d, const hvi_node *n, const char *key,
+                              const hvi_table *t, bool words) {
+  const hvi_node *given = hvi_node_get(n, key);
+  const char *name = given ? given->text : strcmp(key, "x") == 0 ? "outer" : "";
+  char where[400];
+  size_t c;
+  snprintf(where, sizeof where, "%.300s:%u", d->study->origin, given ? given->line : n->line);
+  HVI_TRY(hvi_table_need(&c, t, "column", name, where, d->err));
+  if (words || !t->column[c].words) return HVI_OK;
+  return hvi_error_input(d->err, "%s: %s: '%s' is a column of words", where, key, name);
 }
 
 /* half_cheetah becomes half cheetah. Returns the length. */
@@ -100,6 +165,12 @@ static const hvi_table *table_of(const drawing *d, const hvi_node *n) {
   return hvi_study_table_named(d->study, hvi_field_text(n, "table", NULL));
 }
 
+static hvi_status need_table(const hvi_table **t, const drawing *d, const hvi_node *n) {
+  *t = table_of(d, n);
+  return *t ? HVI_OK
+            : hvi_study_refuse_table(d->study, hvi_field_text(n, "table", NULL), n, d->err);
+}
+
 static bool has_numbers(const hvi_table *t, const char *column) {
   const size_t c = column ? hvi_table_find(t, column) : t->columns;
   for (size_t i = 0; c < t->columns && i < t->rows; i++)
@@ -108,11 +179,10 @@ static bool has_numbers(const hvi_table *t, const char *column) {
 }
 
 static void widen(sheet *s, size_t axis, double x, double ceiling) {
-  const hvi_node *a = s->axis[axis];
-  const bool log = flag_of(a, "log");
-  if (!isfinite(x) || (log && !(x > 0.0) && !flag_of(a, "floor"))) return;
-  x = fmin(fmin(x, ceiling), number_of(a, "most", INFINITY));
-  x = fmax(x, number_of(a, "least", -INFINITY));
+  const axis_keys *a = &s->axis[axis];
+  if (!isfinite(x) || (a->log && !(x > 0.0) && !a->floor)) return;
+  x = fmin(fmin(x, ceiling), a->most);
+  x = fmax(x, a->least);
   s->low[axis] = fmin(s->low[axis], x);
   s->high[axis] = fmax(s->high[axis], x);
 }
@@ -120,7 +190,7 @@ static void widen(sheet *s, size_t axis, double x, double ceiling) {
 static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
                      const hvi_table_filter *filters, size_t count) {
   const size_t x = hvi_table_find(t, series->x), y = hvi_table_find(t, series->y);
-  const double limit = number_of(s->axis[1], "ceiling", INFINITY);
+  const double limit = s->axis[1].ceiling;
   double first = NAN;
   for (size_t i = 0; i < t->rows; i++) {
     if (!hvi_table_matches(t, i, filters, count)) continue;
@@ -132,87 +202,153 @@ static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
   }
 }
 
+/* What one series is of: its keys, its table, and the rows of it. */
+typedef struct pick {
+  series_keys keys;
+  const hvi_table *table;
+  hvi_table_filter filters[HVI_MOST_SPLITS + 2];
+  size_t count;
+} pick;
+
+/* A series is a whole CSV: what splits the table must be told, and nothing else can be. */
+static hvi_status check_split(const sheet *s, const hvi_node *n, const pick *k) {
+  const hvi_table *t = k->table;
+  for (size_t c = 0; c < t->columns; c++) {
+    const char *name = t->column[c].name;
+    size_t i = 0;
+    while (i < k->count && strcmp(k->filters[i].column, name) != 0) i++;
+    const bool told = i < k->count, split = hvi_words_have(t->split, name);
+    if (told && !split)
+      return hvi_error_input(
+          s->d->err, "%s:%u: table '%s' has all levels of '%s' in one CSV; name it in split",
+          s->d->study->origin, n->line, t->name, name);
+    if (split && !told)
+      return hvi_error_input(s->d->err,
+                             "%s:%u: table '%s' has a CSV for each %s: each: %s, or at, says which",
+                             s->d->study->origin, n->line, t->name, name, name);
+  }
+  return HVI_OK;
+}
+
 /* Adds a series of the rows that match; a split table has a file for each combination. */
-static hvi_status add_series(sheet *s, const hvi_node *n, const hvi_table *t,
-                             hvi_table_filter *filters, size_t count, const hvi_arm *method) {
+static hvi_status add_series(sheet *s, const hvi_node *n, const pick *k, const char *label,
+                             size_t style) {
   hvi_panel *p = s->panel;
-  const char *low = hvi_field_text(n, "low", NULL), *label = hvi_field_text(n, "label", NULL);
-  const char *mark = hvi_field_text(n, "mark", low ? "band" : "line");
-  size_t m = 0;
-  while (marks[m] && strcmp(marks[m], mark) != 0) m++;
-  if (!marks[m]) return wrong(s->d, n, "unknown mark", mark);
-  if (p->series_count == MOST_SERIES) return wrong(s->d, n, "too many series in", p->title);
+  const series_keys *keys = &k->keys;
+  HVI_TRY(check_split(s, n, k));
+  if (p->series_count == MOST_SERIES) return wrong(s->d, n, "too many series in", s->d->study->id);
   char *file = s->files[p->series_count];
-  hvi_split_name(file, TEXT - 4, t, filters, count);
+  hvi_split_name(file, TEXT - 4, k->table, k->filters, k->count);
   strcat(file, ".csv");
-  if (method && !low && !label) label = method->label;
+  if (keys->label) label = keys->label;
   hvi_series *series = &s->series[p->series_count];
-  *series =
-      (hvi_series){.label = low ? NULL : label,
-                   .file = file,
-                   .x = hvi_field_text(n, "x", "outer"),
-                   .y = hvi_field_text(n, "y", low ? low : ""),
-                   .y2 = hvi_field_text(n, "high", NULL),
-                   .mark = (hvi_mark)m,
-                   .style = (size_t)number_of(n, "style", method ? (double)method->style : 0)};
-  if (!has_numbers(t, series->y)) return HVI_OK;
+  *series = (hvi_series){.label = keys->low ? NULL : label,
+                         .file = file,
+                         .x = keys->x,
+                         .y = keys->y ? keys->y : keys->low,
+                         .y2 = keys->high,
+                         .mark = keys->mark,
+                         .style = hvi_node_get(n, "style") ? keys->style : style};
+  if (!has_numbers(k->table, series->y)) return HVI_OK;
   p->series_count++;
-  if (!low) see_rows(s, t, series, filters, count);
+  if (!keys->low) see_rows(s, k->table, series, k->filters, k->count);
   return HVI_OK;
 }
 
 /* Bands are those of the methods that are highlighted, or of all when none is; so are paths. */
-static bool is_shown(const hvi_part *p, size_t method, const hvi_node *n) {
-  const bool path = strcmp(hvi_field_text(n, "mark", ""), "path") == 0;
+static bool is_shown(const hvi_part *p, size_t method, const series_keys *keys) {
+  const bool path = keys->mark == HVI_MARK_PATH;
   bool any = path;
-  if (!path && !hvi_node_get(n, "low")) return true;
+  if (!path && !keys->low) return true;
   for (size_t m = 0; m < p->method_count; m++) any = any || p->methods[m].highlight;
   return !any || p->methods[method].highlight;
+}
+
+/* Whether a column can have what `at` says: a word of its own, or a level of its factor. */
+static hvi_status check_at(const sheet *s, const hvi_node *a, const hvi_table *t) {
+  const hvi_study *study = s->d->study;
+  const hvi_part *p = &study->parts[t->part];
+  char where[400];
+  size_t c;
+  snprintf(where, sizeof where, "%.300s:%u: at", study->origin, a->line);
+  HVI_TRY(hvi_table_need(&c, t, "column", a->key, where, s->d->err));
+  if (a->kind == HVI_NODE_SCALAR) {
+    const char *const *word = t->column[c].words;
+    while (word && *word && strcmp(*word, a->text) != 0) word++;
+    if ((word && *word) || hvi_part_has_level(p, study->settings->full, a)) return HVI_OK;
+  }
+  return hvi_error_input(s->d->err, "%s: '%.60s' is no level of %s", where,
+                         a->kind == HVI_NODE_SCALAR ? a->text : "[...]", a->key);
+}
+
+static hvi_status read_at(const sheet *s, pick *k, const hvi_node *at) {
+  if (at && (at->kind != HVI_NODE_MAP || at->count > HVI_MOST_SPLITS))
+    return hvi_error_input(s->d->err, "%s:%u: at must be a map of 1 to %d levels",
+                           s->d->study->origin, at->line, HVI_MOST_SPLITS);
+  for (const hvi_node *a = at ? at->first : NULL; a; a = a->next) {
+    char *end;
+    HVI_TRY(check_at(s, a, k->table));
+    const double x = strtod(a->text, &end);
+    k->filters[k->count++] = (hvi_table_filter){a->key, *end ? a->text : NULL, x};
+  }
+  return HVI_OK;
+}
+
+static hvi_status read_series(sheet *s, pick *k, const hvi_node *n) {
+  series_keys *keys = &k->keys;
+  HVI_TRY(read_keys(s->d, &series_table, keys, NULL, "at", n));
+  HVI_TRY(need_table(&k->table, s->d, n));
+  if (keys->low && !hvi_node_get(n, "mark")) keys->mark = HVI_MARK_BAND;
+  if (!keys->y && !keys->low) return wrong(s->d, n, "a series needs", "y");
+  if (!keys->low != !keys->high) return wrong(s->d, n, "a band needs", keys->low ? "high" : "low");
+  HVI_TRY(need_column(s->d, n, "x", k->table, keys->mark == HVI_MARK_BARS));
+  if (keys->y) HVI_TRY(need_column(s->d, n, "y", k->table, false));
+  if (keys->low) HVI_TRY(need_column(s->d, n, "low", k->table, false));
+  if (keys->high) HVI_TRY(need_column(s->d, n, "high", k->table, false));
+  if (s->level.column) k->filters[k->count++] = s->level;
+  return read_at(s, k, hvi_node_get(n, "at"));
 }
 
 /* A series, or one for each level of its factor, in the level of its panel. */
 static hvi_status add_node(sheet *s, const hvi_node *n) {
   drawing *d = s->d;
-  const hvi_table *t = table_of(d, n);
-  const char *each = hvi_field_text(n, "each", NULL);
-  const hvi_node *at = hvi_node_get(n, "at");
-  hvi_table_filter filters[SPLITS];
-  size_t count = 0;
-  if (!t) return wrong(d, n, "unknown table", hvi_field_text(n, "table", ""));
-  if (s->level.column) filters[count++] = s->level;
-  for (const hvi_node *a = at ? at->first : NULL; a && count + 1 < SPLITS; a = a->next) {
-    char *end;
-    const double x = strtod(a->text, &end);
-    filters[count++] = (hvi_table_filter){a->key, *end ? a->text : NULL, x};
-  }
-  if (!each) return add_series(s, n, t, filters, count, NULL);
-  const size_t c = hvi_table_find(t, each);
-  if (c == t->columns) return wrong(d, n, "unknown factor", each);
-  const bool methods = strcmp(each, "method") == 0;
+  pick k = {0};
+  HVI_TRY(read_series(s, &k, n));
+  const hvi_table *t = k.table;
+  const char *each = k.keys.each;
+  if (!each) return add_series(s, n, &k, NULL, 0);
   const hvi_part *p = &d->study->parts[t->part];
-  for (size_t i = 0; t->column[c].words && t->column[c].words[i]; i++) {
-    filters[count] = (hvi_table_filter){.column = each, .word = t->column[c].words[i]};
-    if (methods && !is_shown(p, i, n)) continue;
-    HVI_TRY(add_series(s, n, t, filters, count + 1, methods ? &p->methods[i] : NULL));
+  const size_t c = hvi_table_find(t, each);
+  const char *const *words = c < t->columns ? t->column[c].words : NULL;
+  const hvi_factor *by = NULL;
+  if (!words) HVI_TRY(hvi_part_each(&by, p, each, n, d->study->origin, d->err));
+  if (c == t->columns) return need_column(d, n, "each", t, true);
+  const bool methods = strcmp(each, "method") == 0;
+  hvi_table_filter *level = &k.filters[k.count++];
+  for (size_t i = 0; words ? words[i] != NULL : i < by->levels; i++) {
+    *level = words ? (hvi_table_filter){.column = each, .word = words[i]} : hvi_factor_level(by, i);
+    if (methods && !is_shown(p, i, &k.keys)) continue;
+    HVI_TRY(
+        add_series(s, n, &k, words ? words[i] : by->text[i], methods ? p->methods[i].style : i));
   }
   return HVI_OK;
 }
 
 static hvi_axis finish_axis(sheet *s, size_t axis) {
-  const hvi_node *n = s->axis[axis];
+  const axis_keys *k = &s->axis[axis];
   const double low = s->low[axis], high = s->high[axis];
   char *label = s->labels[axis];
-  fill_in(label, n && n->kind == HVI_NODE_SCALAR ? n->text : hvi_field_text(n, "label", ""), s);
+  fill_in(label, k->label, s);
   hvi_axis a = {.label = label,
-                .log = flag_of(n, "log"),
-                .floor = flag_of(n, "floor"),
-                .thousands = flag_of(n, "thousands"),
-                .low = number_of(n, "low", 0.0),
-                .high = number_of(n, "high", 0.0)};
+                .log = k->log,
+                .floor = k->floor,
+                .thousands = k->thousands,
+                .low = k->low,
+                .high = k->high};
   if (a.low != 0.0 || a.high != 0.0 || !(high >= low)) return a;
-  if (flag_of(n, "fit")) {
-    a.low = low / number_of(n, "below", 1.0);
-    a.high = high * number_of(n, "above", 1.0);
+  if (k->fit) {
+    a.low = low / k->below;
+    a.high = high * k->above;
   } else if (a.log) {
     const bool floor = a.floor;
     a = hvi_axis_log(label, low, high);
@@ -221,22 +357,52 @@ static hvi_axis finish_axis(sheet *s, size_t axis) {
   return a;
 }
 
-static void add_point(sheet *s, const hvi_node *n) {
-  const hvi_table *t = n ? table_of(s->d, n) : NULL;
-  if (!t || !t->rows) return;
-  const size_t x = hvi_table_find(t, hvi_field_text(n, "x", "")),
-               y = hvi_table_find(t, hvi_field_text(n, "y", ""));
-  if (x == t->columns || y == t->columns) return;
-  s->point = (hvi_mark_point){hvi_field_text(n, "label", ""), hvi_table_get(t, 0, x),
-                              hvi_table_get(t, 0, y)};
+static hvi_status add_point(sheet *s, const hvi_node *n) {
+  series_keys keys;
+  const hvi_table *t;
+  if (!n) return HVI_OK;
+  HVI_TRY(read_keys(s->d, &series_table, &keys, "table x y label", NULL, n));
+  HVI_TRY(need_table(&t, s->d, n));
+  HVI_TRY(need_column(s->d, n, "x", t, false));
+  HVI_TRY(need_column(s->d, n, "y", t, false));
+  if (!t->rows) return HVI_OK;
+  s->point =
+      (hvi_mark_point){keys.label ? keys.label : "", hvi_table_get(t, 0, hvi_table_find(t, keys.x)),
+                       hvi_table_get(t, 0, hvi_table_find(t, keys.y))};
   s->panel->point = &s->point;
+  return HVI_OK;
+}
+
+/* A map of keys, or the label alone. */
+static hvi_status read_axis(sheet *s, size_t axis, const hvi_node *n) {
+  axis_keys *k = &s->axis[axis];
+  s->low[axis] = INFINITY;
+  s->high[axis] = -INFINITY;
+  hvi_setting_defaults(&axis_table, k);
+  if (!n || n->kind != HVI_NODE_SCALAR)
+    return n ? read_keys(s->d, &axis_table, k, NULL, NULL, n) : HVI_OK;
+  k->label = n->text;
+  return HVI_OK;
+}
+
+/* Its series; `*left_out`: a table of theirs has numbers in the column of `unless`. */
+static hvi_status add_all(sheet *s, const hvi_node *node, const char *unless, bool *left_out) {
+  const hvi_node *list = hvi_node_get(node, "series");
+  if (!list || list->kind != HVI_NODE_LIST) return wrong(s->d, node, "a panel needs", "series");
+  for (const hvi_node *n = list->first; n; n = n->next) {
+    const hvi_table *t = n->kind == HVI_NODE_MAP ? table_of(s->d, n) : NULL;
+    if (t && unless) HVI_TRY(need_column(s->d, node, "unless", t, true));
+    *left_out = t && has_numbers(t, unless);
+    if (*left_out) return HVI_OK;
+    HVI_TRY(add_node(s, n));
+  }
+  return HVI_OK;
 }
 
 static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter level) {
-  static const char keys[] = "title each x y point series unless";
-  HVI_TRY(hvi_field_map(&(hvi_field_part){0}, keys, node, d->study->origin, d->err));
-  const hvi_node *list = hvi_node_get(node, "series");
-  if (!list || list->kind != HVI_NODE_LIST) return wrong(d, node, "a panel needs", "series");
+  page_keys keys;
+  bool left_out = false;
+  HVI_TRY(read_keys(d, &page_table, &keys, "title each unless", "x y point series", node));
   if (d->panel_count == MOST_PANELS) return wrong(d, node, "too many panels in", d->study->id);
   hvi_panel *p = &d->panels[d->panel_count];
   sheet *s = &d->sheets[d->panel_count];
@@ -244,22 +410,14 @@ static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter l
   s->panel = p;
   s->level = level;
   *p = (hvi_panel){.series = s->series};
-  for (size_t k = 0; k < 2; k++) {
-    s->axis[k] = hvi_node_get(node, k ? "y" : "x");
-    s->low[k] = INFINITY;
-    s->high[k] = -INFINITY;
-  }
-  for (const hvi_node *n = list->first; n; n = n->next) {
-    const hvi_table *t = table_of(d, n);
-    if (t && has_numbers(t, hvi_field_text(node, "unless", NULL))) return HVI_OK;
-    HVI_TRY(add_node(s, n));
-  }
-  if (!p->series_count) return HVI_OK;
-  fill_in(s->title, hvi_field_text(node, "title", ""), s);
+  for (size_t k = 0; k < 2; k++) HVI_TRY(read_axis(s, k, hvi_node_get(node, k ? "y" : "x")));
+  HVI_TRY(add_all(s, node, keys.unless, &left_out));
+  HVI_TRY(add_point(s, hvi_node_get(node, "point")));
+  if (left_out || !p->series_count) return HVI_OK;
+  fill_in(s->title, keys.title ? keys.title : "", s);
   if (*s->title) p->title = s->title;
   p->x = finish_axis(s, 0);
   p->y = finish_axis(s, 1);
-  add_point(s, hvi_node_get(node, "point"));
   d->panel_count++;
   return HVI_OK;
 }
@@ -279,8 +437,8 @@ static const hvi_part *part_of(const drawing *d, const hvi_node *n) {
 static hvi_status add_each(drawing *d, const hvi_node *n, add_fn add) {
   const char *each = hvi_field_text(n, "each", NULL);
   if (!each) return add(d, n, (hvi_table_filter){0});
-  const hvi_factor *by = hvi_part_factor(part_of(d, n), each);
-  if (!by) return wrong(d, n, "unknown factor", each);
+  const hvi_factor *by;
+  HVI_TRY(hvi_part_each(&by, part_of(d, n), each, n, d->study->origin, d->err));
   for (size_t k = 0; k < by->levels; k++) HVI_TRY(add(d, n, hvi_factor_level(by, k)));
   return HVI_OK;
 }
@@ -289,22 +447,29 @@ static hvi_status add_each(drawing *d, const hvi_node *n, add_fn add) {
 static hvi_status add_panels(drawing *d, const hvi_node *figure, hvi_table_filter level) {
   const hvi_node *list = hvi_node_get(figure, "panels");
   if (!list || list->kind != HVI_NODE_LIST) return wrong(d, figure, "a figure needs", "panels");
-  for (const hvi_node *p = list->first; p; p = p->next)
+  for (const hvi_node *p = list->first; p; p = p->next) {
+    if (level.column && hvi_field_text(p, "each", NULL))
+      return wrong(d, p, "the figure has an each already; a panel of it cannot have", "each");
     HVI_TRY(level.column ? add_panel(d, p, level) : add_each(d, p, add_panel));
+  }
   return HVI_OK;
 }
 
 static hvi_status draw_one(drawing *d, const hvi_node *n) {
-  static const char keys[] = "name title columns each panels";
   hvi_study *study = d->study;
   char note[HVI_PLOT_NOTE];
-  HVI_TRY(hvi_field_map(&(hvi_field_part){0}, keys, n, study->origin, d->err));
+  page_keys keys;
+  HVI_TRY(read_keys(d, &page_table, &keys, "name title each columns", "panels", n));
+  if (!keys.name) keys.name = study->id;
+  for (const hvi_node *o = study->figures->first; o != n; o = o->next)
+    if (strcmp(hvi_field_text(o, "name", study->id), keys.name) == 0)
+      return wrong(d, n, "there is already a figure", keys.name);
   d->panel_count = 0;
   HVI_TRY(add_each(d, n, add_panels));
   if (!d->panel_count) return HVI_OK;
-  const hvi_plot plot = {.name = hvi_field_text(n, "name", study->id),
-                         .title = hvi_field_text(n, "title", study->title),
-                         .columns = (size_t)number_of(n, "columns", 0),
+  const hvi_plot plot = {.name = keys.name,
+                         .title = keys.title ? keys.title : study->title,
+                         .columns = keys.columns,
                          .panel_count = d->panel_count,
                          .panels = d->panels};
   HVI_TRY(hvi_plot_make(study->folder, &plot, note, d->err));
@@ -314,6 +479,9 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
 }
 
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err) {
+  if (!study->figures && study->default_figures)
+    hvi_study_tell(study, "%s: no figures: those of kind %s do not fit its split, give it its own",
+                   study->id, study->parts[0].kind->name);
   if (!study->figures) return HVI_OK;
   HVI_OWN drawing *d = hvi_alloc(1, sizeof *d);
   if (!d) return hvi_error_memory(err, "a figure");

@@ -165,8 +165,19 @@ void hvi_part_clear(hvi_part *p) {
 
 const hvi_factor *hvi_part_factor(const hvi_part *p, const char *name) {
   for (const hvi_factor *f = p->factors; f < p->factors + p->factor_count; f++)
-    if (strcmp(f->name, name) == 0) return f;
+    if (strcmp(f->name, name) == 0 && strcmp(f->key[0], name) == 0) return f;
   return NULL;
+}
+
+hvi_status hvi_part_each(const hvi_factor **by, const hvi_part *p, const char *each,
+                         const hvi_node *n, const char *origin, hvi_error *err) {
+  char names[HVI_MOST_FACTORS * 64] = "";
+  const hvi_node *key = hvi_node_get(n, "each");
+  if ((*by = hvi_part_factor(p, each))) return HVI_OK;
+  for (const hvi_factor *f = p->factors; f < p->factors + p->factor_count; f++)
+    if (hvi_part_factor(p, f->name))
+      snprintf(names + strlen(names), 64, "%s%.60s", *names ? " " : "", f->name);
+  return hvi_field_refuse(&(hvi_field_part){0}, names, "factor", each, key ? key : n, origin, err);
 }
 
 hvi_table_filter hvi_factor_level(const hvi_factor *f, size_t level) {
@@ -184,12 +195,31 @@ static const hvi_factor *find_key(const hvi_part *p, const char *key, size_t *wh
   return NULL;
 }
 
-static bool has_level(const hvi_part *p, const hvi_node *n) {
+/* In rows numbers are compared: 0.50 is 0.5. */
+static bool has_level(const hvi_part *p, const hvi_node *n, bool rows) {
   size_t i, k;
   const hvi_factor *f = find_key(p, n->key, &i, &k);
-  for (size_t level = 0; f && level < f->levels; level++)
-    if (strcmp(texts_of(f, k)[level], n->text) == 0) return true;
+  for (size_t level = 0; f && level < f->levels; level++) {
+    const char *text = texts_of(f, k)[level];
+    if (strcmp(text, n->text) == 0 || (rows && number_of(text) == number_of(n->text))) return true;
+  }
   return false;
+}
+
+bool hvi_part_has_level(const hvi_part *p, bool full, const hvi_node *n) {
+  hvi_part other = *p;
+  if (has_level(p, n, true)) return true;
+  memset(other.factors, 0, sizeof other.factors);
+  const bool found = make_factors(&other, !full, "", NULL) == HVI_OK && has_level(&other, n, true);
+  hvi_part_clear(&other);
+  return found;
+}
+
+/* Of a built-in problem; NULL: there is no such problem. */
+static const hvi_setting_table *options_of(const char *problem) {
+  const hvi_builtin *b = hvi_builtin_list();
+  while (b->name && strcmp(b->name, problem) != 0) b++;
+  return b->name ? b->options : NULL;
 }
 
 /* Keys of `at` are settings, or factors with one of their levels; `other` is the other size. */
@@ -202,7 +232,7 @@ static hvi_status check_at(const hvi_part *p, const hvi_part *other, const hvi_a
     return hvi_error_input(err, "%s:%u: '%s' is no factor and no setting", origin, n->line, n->key);
   }
   if (scalar && size ? hvi_words_have("quick full", n->text)
-                     : scalar && (has_level(p, n) || has_level(other, n)))
+                     : scalar && (has_level(p, n, false) || has_level(other, n, false)))
     return HVI_OK;
   return hvi_error_input(err, "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
                          origin, n->line, arm->label, n->key, scalar ? n->text : "[...]");
@@ -223,8 +253,70 @@ static hvi_status check_arms(const hvi_part *p, const hvi_part *other, const cha
   return HVI_OK;
 }
 
+/* Whether a key is an option of the built-in problem. */
+static bool is_option(const char *problem, const char *key) {
+  const hvi_setting_table *options = options_of(problem);
+  return options && hvi_setting_find(options, key);
+}
+
+/* Whether a key means something: to the kind, to the problem, or to a method. */
+static bool is_read(const hvi_part *p, const char *key) {
+  const unsigned flags = p->kind->flags;
+  size_t i, k = 0;
+  const hvi_factor *problems = flags & HVI_KIND_VALUE ? NULL : find_key(p, "problem", &i, &k);
+  if (hvi_words_have(p->kind->numbers, key) || hvi_words_have(p->kind->words, key) ||
+      (problems && strcmp(key, "problem") == 0) ||
+      ((flags & HVI_KIND_SETTINGS) && hvi_setting_find(hvi_settings_table(), key)) ||
+      (p->problem && !p->problem_path && is_option(p->problem, key)))
+    return true;
+  for (size_t level = 0; problems && level < problems->levels; level++)
+    if (is_option(texts_of(problems, k)[level], key)) return true;
+  for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++)
+    for (const hvi_node *map = arm->at ? arm->at->first : NULL; map; map = map->next)
+      if (hvi_node_get(map, key)) return true;
+  return false;
+}
+
+static hvi_status refuse_factor(const hvi_part *p, const char *key, const hvi_node *n,
+                                const char *origin, hvi_error *err) {
+  const hvi_setting_table *options = p->problem ? options_of(p->problem) : NULL;
+  const bool lab = p->kind->flags & HVI_KIND_SETTINGS;
+  const hvi_field_part parts[] = {{.table = options ? options : hvi_settings_table()},
+                                  {.table = lab && options ? hvi_settings_table() : NULL},
+                                  {0}};
+  char names[400];
+  snprintf(names, sizeof names, "%s%s%s", p->kind->numbers ? p->kind->numbers : "",
+           p->kind->numbers && p->kind->words ? " " : "", p->kind->words ? p->kind->words : "");
+  if (!lab && hvi_setting_find(hvi_settings_table(), key))
+    return hvi_error_input(err, "%s:%u: '%s' is a setting of methods, and no factor of kind %s",
+                           origin, n->line, key, p->kind->name);
+  return hvi_field_refuse(options || lab ? parts : &parts[2], names, "factor", key, n, origin, err);
+}
+
+/* A key that nothing reads would vary nothing; one that a map has under the factor's own name is a
+ * label. */
+static hvi_status check_factors(const hvi_part *p, const char *origin, hvi_error *err) {
+  const size_t own = p->grid ? p->grid->count : 0;
+  for (size_t i = 0; i < p->factor_count; i++)
+    for (size_t k = 0; own && k < p->factors[i].keys; k++) {
+      const hvi_factor *f = &p->factors[i];
+      const char *key = f->key[k];
+      size_t first, at;
+      find_key(p, key, &first, &at);
+      const hvi_node *n = hvi_node_get(p->grid, p->factors[first].name);
+      if (first != i)
+        return hvi_error_input(err, "%s:%u: '%s' is varied twice", origin, n->line, key);
+      if (i >= own || (f->keys > 1 && strcmp(key, f->name) == 0)) continue;
+      if (!is_read(p, key)) return refuse_factor(p, key, n, origin, err);
+      if (f->words[k] && hvi_words_have(p->kind->numbers, key))
+        return hvi_error_input(err, "%s:%u: %s: levels must be numbers", origin, n->line, key);
+    }
+  return HVI_OK;
+}
+
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err) {
   HVI_TRY(make_factors(p, full, origin, err));
+  HVI_TRY(check_factors(p, origin, err));
   p->cells = 1;
   for (size_t i = 0; i < p->factor_count; i++)
     if (!hvi_multiply_sizes(p->cells, p->factors[i].levels, &p->cells) || p->cells > MOST_CELLS)
@@ -306,13 +398,6 @@ hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err)
 uint64_t hvi_cell_seed(const hvi_cell *c) {
   const char *text = hvi_cell_word(c, "seed");
   return text ? strtoull(text, NULL, 10) : c->part->seed;
-}
-
-/* Whether a key is an option of the built-in problem. */
-static bool is_option(const char *problem, const char *key) {
-  const hvi_builtin *b = hvi_builtin_list();
-  while (b->name && strcmp(b->name, problem) != 0) b++;
-  return b->name && hvi_setting_find(b->options, key);
 }
 
 static hvi_status make_builtin(hvi_problem **p, const hvi_cell *c, const char *problem,

@@ -9,8 +9,13 @@ const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */
 hvi_status hvi_part_lay_out(hvi_part *p, bool full, const char *origin, hvi_error *err);
 void hvi_part_clear(hvi_part *p);
-/* The factor of that name, NULL: there is none; and the rows in which it has a level. */
+/* The factor of that name, which is a column; NULL: there is none. Refused where `each` of the node
+ * names it; and the rows in which it has a level. */
 const hvi_factor *hvi_part_factor(const hvi_part *p, const char *name);
+hvi_status hvi_part_each(const hvi_factor **by, const hvi_part *p, const char *each,
+                         const hvi_node *n, const char *origin, hvi_error *err);
+/* Whether the factor with this key has the level n->text, at this size or the other one. */
+bool hvi_part_has_level(const hvi_part *p, bool full, const hvi_node *n);
 hvi_table_filter hvi_factor_level(const hvi_factor *f, size_t level);
 /* Cell number `index` of a part; the last factor varies fastest. */
 hvi_cell hvi_cell_at(hvi_study *study, hvi_part *part, size_t index);
@@ -28,8 +33,16 @@ struct hvi_rows {
 void hvi_rows_pack(hvi_text *bytes, const char *description, const hvi_rows *rows);
 hvi_status hvi_rows_unpack(const hvi_cell *c, const hvi_text *bytes, hvi_error *err);
 
+/* Lets go of the grid and the tables. study.c */
+void hvi_study_clear(hvi_study *study);
+/* A column of the table, `*index`, refused with the nearest one: "unknown WHAT 'name'; ...". */
+hvi_status hvi_table_need(size_t *index, const hvi_table *t, const char *what, const char *name,
+                          const char *where, hvi_error *err);
 /* The table whose CSV has this name; the first where that is NULL. NULL: there is none. */
 hvi_table *hvi_study_table_named(const hvi_study *study, const char *name);
+/* Refuses the node's `table`, with the nearest there is. */
+hvi_status hvi_study_refuse_table(const hvi_study *study, const char *name, const hvi_node *n,
+                                  hvi_error *err);
 /* Makes the tables of a part's kind. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err);
 /* A CSV, or one for each level of the columns that split the table. */

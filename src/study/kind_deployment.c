@@ -146,6 +146,7 @@ const hvi_kind hvi_kind_deployment = {
     .name = "deployment",
     .summary = "every method, deployment by deployment",
     .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
+    .numbers = "instance retrain_every seed",
     .tables =
         {[DEPLOYMENTS] = {"",
                           {{.name = "deployment dist2 step loss_before loss_after accuracy_before "
@@ -265,6 +266,7 @@ const hvi_kind hvi_kind_deployment_seeds = {
     .name = "deployment-seeds",
     .summary = "errors by deployments, over many seeds",
     .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE,
+    .numbers = "batch growth stable late seed",
     .tables = {[DEPLOYMENTS] = {"", {{.name = "deployment samples mean_square rms"}}, NULL},
                [SUMMARY] = {"summary", {{.name = "seeds mean standard_error exponent"}}, NULL}},
     .run = run_seeds};

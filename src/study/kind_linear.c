@@ -192,6 +192,7 @@ const hvi_kind hvi_kind_linear = {
     .name = "linear",
     .summary = "learners along many trajectories of a chain",
     .flags = HVI_KIND_PROBLEM | HVI_KIND_ALONE,
+    .numbers = "rate decay second_rate",
     .tables =
         {[CURVES] = {"", {{.name = "t" LINEAR_CURVES(MEAN) " residual_limit in_order"}}, "kind"},
          [SUMMARY] = {"summary",

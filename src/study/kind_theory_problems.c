@@ -168,6 +168,9 @@ static hvi_status run_descent(const hvi_cell *c, hvi_rows *rows, hvi_error *err)
 const hvi_kind hvi_kind_theory_descent = {
     .name = "theory-descent",
     .summary = "descent of each step in minimisation",
+    .flags = HVI_KIND_SETTINGS,
+    .numbers = HVI_LAB_NUMBERS,
+    .words = HVI_LAB_WORDS " function",
     .tables = {{"", {{.name = "steps last_over_first excess"}}, NULL}},
     .run = run_descent,
     .describe = hvi_lab_describe};
@@ -221,6 +224,9 @@ static hvi_status run_exact(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 const hvi_kind hvi_kind_theory_exact = {
     .name = "theory-exact",
     .summary = "the rate of the exact step",
+    .flags = HVI_KIND_SETTINGS,
+    .numbers = HVI_LAB_NUMBERS " weight",
+    .words = HVI_LAB_WORDS " regulariser",
     .tables = {{"", {{.name = "monotonicity exact_rate"}}, NULL}},
     .run = run_exact};
 
@@ -324,6 +330,7 @@ static hvi_status run_noise(const hvi_cell *cell, hvi_rows *rows, hvi_error *err
 const hvi_kind hvi_kind_theory_noise = {
     .name = "theory-noise",
     .summary = "the neighbourhood of the stochastic case",
+    .numbers = "mu L sigma eta_share alpha_share",
     .tables = {{"",
                 {{.name =
                       "eta alpha observed interval limit over_recursion last_over_first seeds"}},
@@ -382,5 +389,6 @@ const hvi_kind hvi_kind_theory_pl = {
     .name = "theory-pl",
     .summary = "the PL inequality of a composition",
     .flags = HVI_KIND_PROBLEM,
+    .words = "g",
     .tables = {{"", {{"loss", losses}, {.name = "sigma2 largest2 ratio"}}, "loss"}},
     .run = run_pl};

@@ -57,14 +57,17 @@ static double fastest(const hvi_table *t, size_t column, size_t method, size_t m
   return best;
 }
 
-/* The fastest of a method's repeats, also against GDA where there is one, or the first. */
-static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
+static hvi_status extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_column own[] = {
       {"method", part->factors[part->factor_count - 1].text},
       {.name =
            "milliseconds ratio_to_gda ns_per_iteration f_evals model_passes grad_evals inner f_ns"},
       {0}};
-  HVI_TRY(hvi_study_add_table(study, part, "times", own, NULL, err));
+  return hvi_study_add_table(study, part, "times", own, NULL, err);
+}
+
+/* The fastest of a method's repeats, also against GDA where there is one, or the first. */
+static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *t = hvi_study_table(study, part, "repeats");
   const size_t first = hvi_table_find(t, "milliseconds"), methods = part->method_count;
   const double base = fastest(t, first, hvi_part_method(part, "GDA") % methods, methods);
@@ -86,4 +89,5 @@ const hvi_kind hvi_kind_timing = {
                 {{.name = "milliseconds f_evals model_passes grad_evals inner f_ns"}},
                 NULL}},
     .run = run,
+    .extend = extend,
     .derive = derive};

@@ -259,5 +259,6 @@ const hvi_kind hvi_kind_value = {
     .cost = cost_of,
     .group = group_of,
     .leave = leave,
+    .extend = hvi_value_extend,
     .derive = hvi_value_derive,
     .missing = missing};

@@ -40,5 +40,6 @@ bool hvi_cell_tick_instances(void *cell, size_t done);
 hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,
                                 size_t record_every, hvi_error *err);
 
-/* Derives the tables of kind value; value_tables.c. */
+/* Makes and derives the tables of kind value; value_tables.c. */
+hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err);
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err);

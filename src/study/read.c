@@ -30,6 +30,8 @@
 
 #include <hvi/mdp.h>
 
+#include <unistd.h>
+
 enum { MAX_BYTES = 1 << 20, MOST_METHODS = 64 };
 
 #define AT(member) .offset = offsetof(hvi_scale, member), .range = "[1,1e8]"
@@ -118,15 +120,18 @@ static hvi_status find_kind(reader *r) {
 
 static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
 
-/* A game file is looked for beside the experiment's. */
+/* A file that is looked for beside the experiment's; hvi_free it. */
+static char *beside(const char *origin, const char *name, const char *ending) {
+  const char *slash = *name == '/' ? NULL : strrchr(origin, '/');
+  hvi_text path = {0};
+  hvi_text_add(&path, "%.*s%s%s", slash ? (int)(slash - origin + 1) : 0, origin, name, ending);
+  return hvi_text_take(&path);
+}
+
 static hvi_status find_problem(const reader *r) {
   hvi_part *p = r->part;
   if (!p->problem || !is_path(p->problem)) return HVI_OK;
-  const char *slash = strrchr(r->origin, '/');
-  const bool beside = p->problem[0] != '/' && slash;
-  hvi_text path = {0};
-  hvi_text_add(&path, "%.*s%s", beside ? (int)(slash - r->origin + 1) : 0, r->origin, p->problem);
-  p->problem_path = hvi_text_take(&path);
+  p->problem_path = beside(r->origin, p->problem, "");
   return p->problem_path ? HVI_OK : hvi_error_memory(r->err, "a path");
 }
 
@@ -283,7 +288,8 @@ static hvi_status read_defaults(reader *r) {
   if (!text) return HVI_OK;
   HVI_TRY(hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err));
   const hvi_node *root = s->defaults->root;
-  if (!s->figures) s->figures = hvi_node_get(root, "figures");
+  s->default_figures = !s->figures && hvi_node_get(root, "figures");
+  if (s->default_figures) s->figures = hvi_node_get(root, "figures");
   if (!s->claim_rows) s->claim_rows = hvi_node_get(root, "claims");
   return HVI_OK;
 }
@@ -305,7 +311,8 @@ static hvi_status read_document(reader *r) {
   s->claim_rows = hvi_node_get(r->root, "claims");
   for (const hvi_node *n = s->figures ? s->figures->first : NULL; n; n = n->next)
     HVI_TRY(check_name(r, n, "name"));
-  return read_defaults(r);
+  HVI_TRY(read_defaults(r));
+  return hvi_study_check(s, r->err);
 }
 
 hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin, hvi_error *err) {
@@ -357,10 +364,29 @@ static hvi_status parse_embedded(hvi_study **s, const char *name, hvi_error *err
                          name);
 }
 
+/* Whose cells a file runs: those of a built-in study, or of a file beside it. */
+static hvi_status check_runs(const hvi_study *s, hvi_error *err) {
+  const hvi_node *n = hvi_node_get(s->tree->root, "runs");
+  const char *const *id = ids;
+  while (n && *id && strcmp(*id, s->runs) != 0) id++;
+  if (!n || *id) return HVI_OK;
+  HVI_OWN char *path = beside(s->origin, s->runs, ".yaml");
+  const char *near = hvi_suggest(s->runs, ids);
+  if (path && access(path, F_OK) == 0) return HVI_OK;
+  return hvi_error_input(err, "%s:%u: runs: there is no experiment '%s', and no %s.yaml here%s%s%s",
+                         s->origin, n->line, s->runs, s->runs, near ? "; did you mean '" : "",
+                         near ? near : "", near ? "'?" : "");
+}
+
 hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {
   *s = NULL;
   if (!is_path(name)) return parse_embedded(s, name, err);
   HVI_OWN char *text = NULL;
   HVI_TRY(hvi_file_read_text(&text, name, MAX_BYTES, err));
-  return hvi_study_parse(s, text, name, err);
+  HVI_TRY(hvi_study_parse(s, text, name, err));
+  const hvi_status status = check_runs(*s, err);
+  if (!status) return HVI_OK;
+  hvi_study_free(*s);
+  *s = NULL;
+  return status;
 }

@@ -361,19 +361,22 @@ static hvi_status open_study(hvi_study *study, hvi_error *err) {
   return lay_out(study, err);
 }
 
-static void close_study(hvi_study *study) {
-  hvi_lock_release(&study->lock);
-  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++) {
-    if (p->kind->close) p->kind->close(p);
-    hvi_part_clear(p);
-  }
+void hvi_study_clear(hvi_study *study) {
+  for (size_t i = 0; i < study->part_count; i++) hvi_part_clear(&study->parts[i]);
   for (size_t i = 0; i < study->table_count; i++) hvi_table_free(&study->tables[i]);
   hvi_free(study->tables);
+  study->tables = NULL;
+  study->table_count = 0;
+}
+
+static void close_study(hvi_study *study) {
+  hvi_lock_release(&study->lock);
+  for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
+    if (p->kind->close) p->kind->close(p);
+  hvi_study_clear(study);
   hvi_free(study->folder);
   hvi_free(study->claims_path);
-  study->tables = NULL;
   study->folder = study->claims_path = NULL;
-  study->table_count = 0;
 }
 
 hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,

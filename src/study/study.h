@@ -46,6 +46,7 @@ typedef struct hvi_scale {
 } hvi_scale;
 
 enum { HVI_MOST_FACTORS = 10, HVI_MOST_KEYS = 12, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
+enum { HVI_MOST_SPLITS = 4 /* factors that a table is split by */ };
 
 /* What is varied, and over what. A level is a value, or a map of several that vary together: a factor
  * has one key, its name, or those of the maps. */
@@ -72,12 +73,16 @@ enum {
   HVI_KIND_ALONE = 4,    /* its cells are timed, or use all threads themselves: one after another */
   HVI_KIND_SEEDS = 8,    /* instances are a factor: seeds seed, seed + 1, ... */
   HVI_KIND_REPEATS = 32, /* repeats are a factor, before the methods */
-  HVI_KIND_VALUE = 16    /* needs the key value; its environments are a factor */
+  HVI_KIND_VALUE = 16,   /* needs the key value; its environments are a factor */
+  HVI_KIND_SETTINGS = 64 /* factors that are settings of methods are handed on to them */
 };
 
 typedef struct hvi_kind {
   const char *name, *summary;
   unsigned flags;
+  /* Factors that it reads, with blanks between, as numbers and as words; options of the problem and
+   * keys of `at` need not be named. Others are refused. */
+  const char *numbers, *words;
   hvi_kind_table tables[HVI_KIND_TABLES + 1];
   /* What cells share (environments, streams), into part->shared; optional. */
   hvi_status (*open)(hvi_study *study, hvi_part *part, hvi_error *err);
@@ -89,7 +94,9 @@ typedef struct hvi_kind {
   double (*cost)(const hvi_cell *cell);        /* about; optional: 1 */
   size_t (*group)(const hvi_cell *cell);       /* as in work.h; optional */
   void (*leave)(hvi_part *part, size_t group); /* optional */
-  /* Further tables from those of the cells, before anything is written; optional. */
+  /* Further tables, empty (hvi_study_add_table), and what is worked out for them from those of the
+   * cells before anything is written; optional. */
+  hvi_status (*extend)(hvi_study *study, hvi_part *part, hvi_error *err);
   hvi_status (*derive)(hvi_study *study, hvi_part *part, hvi_error *err);
   /* Claims that no expression can say; optional. */
   hvi_status (*judge)(hvi_study *study, hvi_part *part, hvi_error *err);
@@ -148,9 +155,10 @@ struct hvi_study {
   size_t part_count;
   hvi_part parts[HVI_MOST_PARTS];
   const hvi_node *figures, *claim_rows; /* of the file, or the kind's defaults */
+  bool default_figures;                 /* the kind's; figures is NULL where they do not fit */
   /* while it runs: */
   const hvi_study_settings *settings;
-  bool stopped;
+  bool stopped, checking;     /* checking: no cell has run, and tables are empty */
   struct hvi_tuning *tuning;  /* while rates are tried; tune.c */
   char *folder, *claims_path; /* OUT/ID, its claims.json */
   hvi_lock lock;
@@ -220,7 +228,7 @@ hvi_status hvi_rows_add(hvi_rows *rows, size_t table, const double *values, hvi_
 
 /* The table NAME of a part, while figures and claims are made; NULL: none. */
 hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name);
-/* A further one, for derive: empty, with these columns (ending in a NULL name), split as in
+/* A further one, for extend: empty, with these columns (ending in a NULL name), split as in
  * hvi_kind_table. Tables of the study move when one is added. */
 hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const char *name,
                                const hvi_column *columns, const char *split, hvi_error *err);
@@ -231,6 +239,9 @@ void hvi_study_tell(const hvi_study *study, const char *format, ...)
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
 
+/* Lays out both sizes and goes through figures and claims without a cell: refuses names of what is not
+ * there. check.c */
+hvi_status hvi_study_check(hvi_study *study, hvi_error *err);
 /* What is made of the tables of a run. */
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);         /* figures.c */
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);        /* claims.c */

@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "report/text.h"
 
-enum { MOST_SPLITS = 4, MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
+enum { MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
 
 static size_t columns_of(const hvi_kind_table *t) {
   size_t n = 0;
@@ -68,6 +68,17 @@ hvi_table *hvi_study_table_named(const hvi_study *study, const char *name) {
   return NULL;
 }
 
+hvi_status hvi_study_refuse_table(const hvi_study *study, const char *name, const hvi_node *n,
+                                  hvi_error *err) {
+  const char *names[HVI_MOST_PARTS * 10 + 1] = {NULL};
+  const hvi_node *key = hvi_node_get(n, "table");
+  char where[400];
+  for (size_t i = 0; i < study->table_count && i < HVI_MOST_PARTS * 10; i++)
+    names[i] = study->tables[i].name;
+  snprintf(where, sizeof where, "%.300s:%u", study->origin, key ? key->line : n->line);
+  return hvi_suggest_refuse(err, where, "table", name ? name : "", names);
+}
+
 hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name) {
   char whole[64];
   name_table(whole, study, part, name);
@@ -91,7 +102,7 @@ hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const cha
   return HVI_OK;
 }
 
-/* One each of the kind's, the factors in front. */
+/* One each of the kind's, the factors in front, then those that it adds. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
   p->first_table = study->table_count;
   for (const hvi_kind_table *t = p->kind->tables; t->name; t++) {
@@ -101,7 +112,16 @@ hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
     columns[count].name = NULL;
     HVI_TRY(hvi_study_add_table(study, p, t->name, columns, p->split ? p->split : t->split, err));
   }
-  return HVI_OK;
+  return p->kind->extend ? p->kind->extend(study, p, err) : HVI_OK;
+}
+
+hvi_status hvi_table_need(size_t *index, const hvi_table *t, const char *what, const char *name,
+                          const char *where, hvi_error *err) {
+  const char *names[MOST_COLUMNS + 1] = {NULL};
+  *index = hvi_table_find(t, name);
+  if (*index < t->columns) return HVI_OK;
+  for (size_t i = 0; i < t->columns && i < MOST_COLUMNS; i++) names[i] = t->column[i].name;
+  return hvi_suggest_refuse(err, where, what, name, names);
 }
 
 static bool is_split(const hvi_table *t, size_t column) {
@@ -124,7 +144,7 @@ void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table
 /* The levels of the columns that split a table, in a row. */
 static size_t levels_of(hvi_table_filter *filters, const hvi_table *t, size_t row) {
   size_t n = 0;
-  for (size_t c = 0; c < t->columns && n < MOST_SPLITS; c++)
+  for (size_t c = 0; c < t->columns && n < HVI_MOST_SPLITS; c++)
     if (is_split(t, c))
       filters[n++] = (hvi_table_filter){t->column[c].name, hvi_table_word(t, row, c),
                                         hvi_table_get(t, row, c)};
@@ -134,7 +154,7 @@ static size_t levels_of(hvi_table_filter *filters, const hvi_table *t, size_t ro
 /* A CSV for each combination of levels that there is, written at its first row. */
 hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, hvi_error *err) {
   for (size_t i = 0; i < t->rows; i++) {
-    hvi_table_filter filters[MOST_SPLITS];
+    hvi_table_filter filters[HVI_MOST_SPLITS];
     const size_t count = levels_of(filters, t, i);
     char name[160];
     size_t before = 0;

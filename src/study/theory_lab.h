@@ -54,6 +54,9 @@ typedef struct hvi_lab {
   hvi_settings settings; /* the part's iterations, standing still or not */
 } hvi_lab;
 
+/* The factors that it reads, for its kinds. */
+#define HVI_LAB_NUMBERS "instance alpha_share eta_share mu L alpha eta"
+#define HVI_LAB_WORDS   "set step bias stream method g"
 /* Of a lab that is zero; it must not be moved, and is to be closed, also after an error. */
 hvi_status hvi_lab_open(hvi_lab *lab, const hvi_cell *c, hvi_error *err);
 void hvi_lab_close(hvi_lab *lab);

@@ -167,7 +167,7 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
   "error error_low error_high gap gap_low gap_high ratio ratio_low ratio_high inner inner_low "    \
   "inner_high"
 
-static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
+hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *runs = hvi_study_table(study, part, "runs");
   const hvi_column environment = runs->column[hvi_table_find(runs, "environment")];
   const hvi_column method = runs->column[hvi_table_find(runs, "method")];
@@ -193,7 +193,6 @@ static hvi_status add_tables(hvi_study *study, hvi_part *part, hvi_error *err) {
 }
 
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err) {
-  HVI_TRY(add_tables(study, part, err));
   for (size_t i = 0; i < part->value->environment_count; i++)
     if (!part->kind->missing(part, part->value->environments[i].environment))
       HVI_TRY(fill_environment(study, part, i, err));

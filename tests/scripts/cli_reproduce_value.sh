@@ -41,6 +41,7 @@ cmp -s one two || fail "a resumed run has other bits"
 
 # cells of an experiment that nobody has run are run, and are its own from then on
 sed '1i runs: elsewhere' lqr-values.yaml >others.yaml
+sed 's,^id: .*,id: elsewhere,' lqr-values.yaml >elsewhere.yaml
 expect 0 reproduce others.yaml --out fresh
 [[ -s fresh/elsewhere/cells.partial ]] || fail "the cells are not where 'runs' says"
 

@@ -169,17 +169,17 @@ static void a_small_experiment(void **state) {
       "id: small\ntitle: t\nkind: linear\nproblem: chain\noptions: {data: trajectory}\n"
       "grid: {kind: [walk, blocks]}\nquick: {iterations: 3000, instances: 70}\n"
       "claims:\n"
-      "  - id: walk-falls\n"
+      "  - id: walk-falls\n    text: The walk falls.\n"
       "    holds: >-\n"
       "      every(summary.slope + summary.slope_half < 0, summary.kind == 'walk'\n"
       "      and (summary.curve == 'lspe' or summary.curve == 'surr_10'))\n"
-      "  - id: blocks-fall\n"
+      "  - id: blocks-fall\n    text: t\n"
       "    holds: >-\n"
       "      every(summary.fall + summary.fall_half < 0 and summary.slope + summary.slope_half < "
       "0,\n"
       "      summary.kind == 'blocks' and summary.group == 'parameters')\n"
-      "  - {id: blocks-in-order, holds: 'last(in_order, kind == \"blocks\") == 1'}\n"
-      "  - {id: ends, holds: 'max(t) == 3000 and count(summary.slope) == 42'}\n";
+      "  - {id: blocks-in-order, text: t, holds: 'last(in_order, kind == \"blocks\") == 1'}\n"
+      "  - {id: ends, text: t, holds: 'max(t) == 3000 and count(summary.slope) == 42'}\n";
   char *tables[2];
   hvi_error err;
   for (size_t threads = 1; threads <= 2; threads++) {

@@ -139,6 +139,154 @@ static void bad_files_get_a_line_each(void **state) {
   }
 }
 
+typedef struct bad_rest {
+  const char *rest, *said;
+} bad_rest;
+
+/* Each after two methods, which end in line 5. */
+static void refuse_all(const bad_rest *cases, size_t count, const char *before, const char *after) {
+  for (size_t i = 0; i < count; i++) {
+    char text[2000];
+    hvi_study *s = NULL;
+    hvi_error err = {0};
+    snprintf(text, sizeof text,
+             "%smethods: [{label: a, method: gd}, {label: b, method: lm}]\n%s%s%s", head, before,
+             cases[i].rest, after);
+    check_error(hvi_study_parse(&s, text, "mine.yaml", &err), HVI_ERROR_INPUT, &err, cases[i].said);
+    assert_null(s);
+  }
+}
+
+static void factors_must_mean_something(void **state) {
+  (void)state;
+  static const bad_rest cases[] = {
+      {"grid: {wieght: [0.5, 0.7]}",
+       "mine.yaml:6: unknown factor 'wieght'; did you mean 'weight'?"},
+      {"grid: {zzz: 1}", "unknown factor 'zzz'; there are a1, a2, b1, b2, weight, signs"},
+      {"grid: {eta: 1}", "mine.yaml:6: 'eta' is a setting of methods, and no factor of kind"},
+      {"grid: {weight: 1, shape: [{weight: 2}]}", "mine.yaml:6: 'weight' is varied twice"},
+      {"parts: [{name: p, kind: deployment, grid: {retrain_every: often}}]",
+       "mine.yaml:6: retrain_every: levels must be numbers"},
+      {"split: nonsense", "mine.yaml:6: unknown factor 'nonsense'; there are method"},
+      {"split: method dist2", "mine.yaml:6: unknown factor 'dist2'"},
+      {"split: method method method method method", "mine.yaml:6: split: must be 1 to 4 factors"},
+  };
+  refuse_all(cases, sizeof cases / sizeof *cases, "", "\n");
+}
+
+static void claims_must_say_something(void **state) {
+  (void)state;
+  static const bad_rest whole[] = {
+      {"3", "mine.yaml:6: claims must be a list of maps"},
+      {"[3]", "mine.yaml:6: this entry must be a map of keys and values"},
+      {"[{id: x}]", "mine.yaml:6: the key 'text' is missing"},
+      {"[{text: t, holds: 1 < 2}]", "mine.yaml:6: the key 'id' is missing"},
+      {"[{id: x, text: t}]", "mine.yaml:6: claim 'x' needs holds, or measures"},
+  };
+  static const bad_rest rest[] = {
+      {"}, {id: x, text: t, holds: 1 < 2", "mine.yaml:6: a claim has the id 'x' already"},
+      {", hold: 1", "mine.yaml:6: unknown key 'hold'; did you mean 'holds'?"},
+      {", theorem: maybe", "mine.yaml:6: theorem: must be yes or no, not 'maybe'"},
+      {", where: [1]", "mine.yaml:6: where: must be text, not a list"},
+      {", measures: 3", "mine.yaml:6: measures must be a map of names and expressions"},
+      {", let: 3", "mine.yaml:6: let must be a map of names and expressions"},
+      {", measures: {m: end(dist2)}", "mine.yaml:6: ',' is missing before ')'"},
+      {", measures: {m: 'max(dist)'}", "mine.yaml:6: unknown name 'dist'"},
+      {", note: 'so {far}'", "mine.yaml:6: unknown name 'far'"},
+      {", each: outer", "mine.yaml:6: unknown factor 'outer'; there are method"},
+      {", table: trce", "mine.yaml:6: unknown table 'trce'; did you mean 'trace'?"},
+  };
+  refuse_all(whole, sizeof whole / sizeof *whole, "claims: ", "\n");
+  refuse_all(rest, sizeof rest / sizeof *rest, "claims: [{id: x, text: t, holds: 1 < 2", "}]\n");
+}
+
+static void figures_must_be_of_what_is_there(void **state) {
+  (void)state;
+  static const char series[] = "[{y: dist2, each: method}]";
+  static const bad_rest whole[] = {
+      {"3", "mine.yaml:6: a list is needed for 'figures'"},
+      {"[{name: f}]", "mine.yaml:6: a figure needs 'panels'"},
+      {"[{panels: []}, {name: mine, panels: []}]", "mine.yaml:6: there is already a figure 'mine'"},
+      {"[{colums: 2}]", "mine.yaml:6: unknown key 'colums'; did you mean 'columns'?"},
+      {"[{columns: -1}]", "mine.yaml:6: columns: must be a whole number from 1 to 32, not '-1'"},
+      {"[{columns: text}]", "columns: must be a whole number from 1 to 32, not 'text'"},
+      {"[{title: [1]}]", "mine.yaml:6: title: must be text, not a list"},
+      {"[{each: weight, panels: []}]", "mine.yaml:6: unknown factor 'weight'; there are method"},
+      {"[{each: method, panels: [{each: method}]}]", "the figure has an each already"},
+  };
+  static const bad_rest panels[] = {
+      {"seris: 1", "mine.yaml:6: unknown key 'seris'; did you mean 'series'?"},
+      {"title: t", "mine.yaml:6: a panel needs 'series'"},
+      {"title: {a: 1}", "mine.yaml:6: title: must be text, not a map"},
+      {"y: {lable: d}", "mine.yaml:6: unknown key 'lable'; did you mean 'label'?"},
+      {"y: {log: maybe}", "mine.yaml:6: log: must be yes or no, not 'maybe'"},
+      {"x: {least: text}", "mine.yaml:6: least: must be a number, or none, not 'text'"},
+      {"x: [1]", "mine.yaml:6: x must be a map of keys and values"},
+      {"series: [{y: dist2, each: method}], unless: nope", "mine.yaml:6: unknown column 'nope'"},
+      {"series: [{y: dist2, each: method}], point: {x: z1, y: z}", "unknown column 'z'"},
+      {"series: [{y: dist2, each: method}], point: {mark: line}", "unknown key 'mark'"},
+  };
+  static const bad_rest curves[] = {
+      {"each: method, y: nope", "mine.yaml:6: unknown column 'nope'; there are method, outer"},
+      {"each: method, y: dist2, x: nope", "mine.yaml:6: unknown column 'nope'"},
+      {"each: method, y: method", "mine.yaml:6: y: 'method' is a column of words"},
+      {"each: method", "mine.yaml:6: a series needs 'y'"},
+      {"each: method, low: dist2", "mine.yaml:6: a band needs 'high'"},
+      {"y: dist2, each: outer", "mine.yaml:6: unknown factor 'outer'; there are method"},
+      {"y: dist2", "mine.yaml:6: table 'trace' has a CSV for each method: each: method, or at"},
+      {"y: dist2, table: summary, each: method",
+       "mine.yaml:6: table 'summary' has all levels of 'method' in one CSV; name it in split"},
+      {"y: dist2, table: sumary", "mine.yaml:6: unknown table 'sumary'; did you mean 'summary'?"},
+      {"y: dist2, each: method, style: nan", "style: must be a whole number from 0 to 1000"},
+      {"y: dist2, each: method, mark: dots", "mark: must be line, thin, dashed, points, cloud"},
+      {"y: dist2, each: method, at: {weight: 3}", "mine.yaml:6: at: unknown column 'weight'"},
+      {"y: dist2, at: {method: c}", "mine.yaml:6: at: 'c' is no level of method"},
+      {"y: dist2, at: 3", "mine.yaml:6: at must be a map of 1 to 4 levels"},
+  };
+  refuse_all(whole, sizeof whole / sizeof *whole, "figures: ", "\n");
+  refuse_all(panels, sizeof panels / sizeof *panels, "figures: [{panels: [{", "}]}]\n");
+  refuse_all(curves, sizeof curves / sizeof *curves, "figures: [{panels: [{series: [{", "}]}]}]\n");
+  const char *const good = "methods: [{label: a, method: gd}]\nfigures: [{panels: [{series: ";
+  char text[400];
+  snprintf(text, sizeof text, "%s%s}]}]\n", good, series);
+  hvi_study_free(parse(text));
+}
+
+/* The kind's figures are of its own files; a series goes over the levels of a number too. */
+static void figures_follow_the_split(void **state) {
+  (void)state;
+  static const char rest[] = "methods: [{label: a, method: gd}]\ngrid: {weight: [0.5, 0.75]}\n";
+  char text[600];
+  snprintf(text, sizeof text, "%sfull: {grid: {weight: [0.25]}}\nsplit: weight method\n%s", rest,
+           "figures: [{panels: [{series: [{y: dist2, each: weight, at: {method: a}},"
+           " {y: dist2, each: method, at: {weight: 0.250}}]}]}]\n");
+  hvi_study_free(parse(text));
+  snprintf(text, sizeof text, "%ssplit: weight\n", rest);
+  hvi_study *s = parse(text);
+  assert_true(s->default_figures);
+  assert_null(s->figures);
+  hvi_study_free(s);
+  s = parse(rest);
+  assert_non_null(s->figures);
+  hvi_study_free(s);
+}
+
+static void runs_names_an_experiment(void **state) {
+  hvi_study *s = NULL;
+  hvi_error err;
+  const char *mine = in(*state, "other.yaml");
+  write_file(mine, "id: other\ntitle: t\nkind: trajectory\nproblem: pennies\nruns: penies\n"
+                   "methods: [{label: a, method: gd}]\n");
+  check_error(
+      hvi_study_new(&s, mine, &err), HVI_ERROR_INPUT, &err,
+      "other.yaml:5: runs: there is no experiment 'penies', and no penies.yaml here; did you "
+      "mean 'pennies'?");
+  assert_null(s);
+  write_file(in(*state, "penies.yaml"), "");
+  check_ok(hvi_study_new(&s, in(*state, "other.yaml"), &err), &err);
+  hvi_study_free(s);
+}
+
 static void an_id_is_a_folders_name(void **state) {
   (void)state;
   static const char *const bad[] = {"../up", "a/b", "A", "-a", "a b"};
@@ -191,6 +339,11 @@ int main(void) {
       cmocka_unit_test(keys_reach_the_settings),
       cmocka_unit_test(parts_have_what_they_do_not_give),
       cmocka_unit_test(bad_files_get_a_line_each),
+      cmocka_unit_test(factors_must_mean_something),
+      cmocka_unit_test(claims_must_say_something),
+      cmocka_unit_test(figures_must_be_of_what_is_there),
+      cmocka_unit_test(figures_follow_the_split),
+      cmocka_unit_test(runs_names_an_experiment),
       cmocka_unit_test(an_id_is_a_folders_name),
       cmocka_unit_test(what_is_missing_is_named),
       cmocka_unit_test(unknown_ids_get_the_nearest),

@@ -294,11 +294,12 @@ static void missing_data_are_named(void **state) {
     char text[1000];
     watcher w = {0};
     bool stopped = true;
-    snprintf(text, sizeof text,
-             "id: gone\ntitle: t\nkind: value\nquick: {instances: 2, iterations: 3}\nvalue:\n"
-             "  environments:\n    - {environment: lqr, %s}\nmethods: [{label: a, method: gd}]\n"
-             "claims:\n  - {id: good, each: environment, holds: 'end(error, \"a\") < 1'}\n",
-             cases[i].files);
+    snprintf(
+        text, sizeof text,
+        "id: gone\ntitle: t\nkind: value\nquick: {instances: 2, iterations: 3}\nvalue:\n"
+        "  environments:\n    - {environment: lqr, %s}\nmethods: [{label: a, method: gd}]\n"
+        "claims:\n  - {id: good, text: t, each: environment, holds: 'end(error, \"a\") < 1'}\n",
+        cases[i].files);
     hvi_claims c = run_study(text, (hvi_study_settings){.out = *state}, &w, &stopped);
     assert_false(stopped);
     if (!strstr(w.said, cases[i].said)) fail_msg("%s", w.said);
