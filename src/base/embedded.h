@@ -7,6 +7,6 @@ typedef struct hvi_embedded {
 } hvi_embedded;
 
 extern const hvi_embedded hvi_embedded_problems[];    /* problems/(*).yaml */
-extern const hvi_embedded hvi_embedded_models[];      /* src/rl/mujoco/models/(*).xml; the module */
+extern const hvi_embedded hvi_embedded_models[];      /* models/(*).xml; the module */
 extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
 extern const hvi_embedded hvi_embedded_kinds[];       /* experiments/kinds/(*).yaml; likewise */
