@@ -34,6 +34,7 @@ typedef struct contest {
   const char *methods[MOST_METHODS];
   size_t games[MOST_METHODS]; /* of each kind */
   outcome *outcomes;          /* [method][kind][games] */
+  _Atomic(bool) stopped;
 } contest;
 
 static const char *kind_name(size_t kind) {
@@ -111,9 +112,9 @@ static hvi_status run_chunk(void *context, size_t chunk, size_t worker, hvi_erro
   contest *c = context;
   const size_t per = KINDS * c->options->games, method = chunk / per,
                kind = chunk % per / c->options->games, game = chunk % c->options->games;
-  if (game >= c->games[method]) return HVI_OK;
+  if (game >= c->games[method] || c->stopped) return HVI_OK;
   if (worker == 0 && !c->options->progress(c->options->context, chunk, c->method_count * per))
-    return hvi_error_io(err, "stopped");
+    c->stopped = true;
   return run_one(c, method, kind, game, outcomes_of(c, method, kind) + game, err);
 }
 
@@ -230,6 +231,7 @@ hvi_status bench_solve_run(void *all, size_t *done, const bench_options *options
   if (!outcomes || !costs) return hvi_error_memory(err, "a benchmark");
   if (options->out) HVI_TRY(hvi_folder_make(options->out, err));
   HVI_TRY(hvi_parallel_run(c.method_count * KINDS * options->games, 0, run_chunk, &c, err));
+  if (c.stopped) return HVI_OK;
   for (size_t m = 0; m < c.method_count; m++)
     for (size_t k = 0; k < KINDS; k++) rows[(*done)++] = row_of(&c, m, k, costs);
   if (!options->out) return HVI_OK;

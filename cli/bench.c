@@ -213,7 +213,7 @@ static const struct {
     [SAC] = {"sac", sac, SAC_ROWS, bench_sac_run, sac_text, sac_json},
     [EVALUATE] = {"evaluate", evaluate, EVALUATE_ROWS, bench_evaluate_run, evaluate_text,
                   evaluate_json},
-    [SOLVE] = {"solve", solve, 0, bench_solve_run, solve_text, solve_json},
+    [SOLVE] = {"solve", solve, 1, bench_solve_run, solve_text, solve_json},
 };
 
 /* What was asked for, and what came out. */

@@ -20,3 +20,8 @@ for name in mlp evaluate; do
   [[ $code == 0 || $code == "$interrupted" || $code == 124 ]] || fail "bench $name: exit code $code"
 done
 refused $usage "there is no benchmark 'nothing'" bench nothing
+
+expect 0 bench solve --games 2 --method auto --seed 5 --out profile --json
+[[ $(grep -c '"solved": 2' out) == 7 ]] || fail "auto leaves a problem unsolved"
+[[ -s profile/profile-evals.csv && -s profile/profile-seconds.csv ]] || fail "no profile"
+refused $usage "there is no method 'nothing'" bench solve --method nothing
