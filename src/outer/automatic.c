@@ -39,10 +39,16 @@ void hvi_settings_give(hvi_settings *s, const char *name) {
   if (row) s->given |= bit_of(row);
 }
 
-static bool given(const hvi_settings *s, const char *name) {
+/* What differs from its default counts as given. */
+static void give_changed(hvi_settings *s) {
   const hvi_settings defaults = hvi_settings_defaults();
-  const hvi_setting *row = hvi_setting_find(hvi_settings_table(), name);
-  return (s->given & bit_of(row)) || !hvi_setting_equal(row, s, &defaults);
+  for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
+    if (row->kind != HVI_SETTING_SECTION && !hvi_setting_equal(row, s, &defaults))
+      s->given |= bit_of(row);
+}
+
+static bool given(const hvi_settings *s, const char *name) {
+  return s->given & bit_of(hvi_setting_find(hvi_settings_table(), name));
 }
 
 /* One step of a mean operator's sample: what suits the problem. */
@@ -63,6 +69,7 @@ static void choose_limits(hvi_settings *s) {
 
 void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
   if (!s->automatic) return;
+  give_changed(s);
   if (p->ops->draw) {
     choose_sampled(s, p);
     return;

@@ -640,20 +640,6 @@ static void proximal_steps_contract(void **state) {
   }
 }
 
-typedef struct order {
-  const hvi_problem *problem;
-  hvi_settings settings;
-} order;
-
-static hvi_status make_solver(void *context, hvi_error *err) {
-  const order *o = context;
-  hvi_solver *solver = NULL;
-  const hvi_status status = hvi_solver_new(&solver, o->problem, &o->settings, err);
-  if (status) assert_null(solver);
-  hvi_solver_free(solver);
-  return status;
-}
-
 static void no_memory_is_an_error_and_no_leak(void **state) {
   (void)state;
   hvi_problem *p = builtin("rps", 1);

@@ -56,6 +56,21 @@ static inline hvi_solver *solver_for(const hvi_problem *p, const hvi_settings *s
   return solver;
 }
 
+/* A solver that is made and freed, for starve(): a failed one leaves nothing. */
+typedef struct order {
+  const hvi_problem *problem;
+  hvi_settings settings;
+} order;
+
+static inline hvi_status make_solver(void *context, hvi_error *err) {
+  const order *o = context;
+  hvi_solver *solver = NULL;
+  const hvi_status status = hvi_solver_new(&solver, o->problem, &o->settings, err);
+  if (status) assert_null(solver);
+  hvi_solver_free(solver);
+  return status;
+}
+
 /* Solves with every row kept; the caller frees the solver. */
 static inline hvi_solver *solve_traced(const hvi_problem *p, hvi_settings s, trace *t) {
   t->count = 0;

@@ -7,6 +7,24 @@
 #include <hvi/mdp.h>
 #include <hvi/rng.h>
 
+/* The process of these arrays, which are freed. */
+static inline hvi_mdp *take_mdp(size_t n, double gamma, double *P, double *r, size_t d,
+                                double *phi) {
+  hvi_mdp_spec spec = {.states = n,
+                       .transitions = P,
+                       .reward = r,
+                       .gamma = gamma,
+                       .features = d,
+                       .phi = d ? phi : NULL};
+  hvi_mdp *mdp = NULL;
+  hvi_error err;
+  check_ok(hvi_mdp_new(&mdp, &spec, &err), &err);
+  free(P);
+  free(r);
+  free(phi);
+  return mdp;
+}
+
 /* Dense random rows; rewards U[0,1]; features (1, U[0,1], ...). d = 0: tabular. */
 static inline hvi_mdp *random_mdp(size_t n, size_t d, double gamma, uint64_t seed) {
   hvi_rng rng = hvi_rng_new(seed, "test mdp", 0);
@@ -22,19 +40,7 @@ static inline hvi_mdp *random_mdp(size_t n, size_t d, double gamma, uint64_t see
     r[i] = hvi_rng_uniform(&rng);
     for (size_t k = 0; k < d; k++) phi[i * d + k] = k == 0 ? 1 : hvi_rng_uniform(&rng);
   }
-  hvi_mdp_spec spec = {.states = n,
-                       .transitions = P,
-                       .reward = r,
-                       .gamma = gamma,
-                       .features = d,
-                       .phi = d ? phi : NULL};
-  hvi_mdp *mdp = NULL;
-  hvi_error err;
-  check_ok(hvi_mdp_new(&mdp, &spec, &err), &err);
-  free(P);
-  free(r);
-  free(phi);
-  return mdp;
+  return take_mdp(n, gamma, P, r, d, phi);
 }
 
 /* The lazy reflecting walk with orthonormal polynomials of degree 0 to 2. */
@@ -53,15 +59,7 @@ static inline hvi_mdp *walk_mdp(size_t n, double gamma) {
     phi[3 * i + 1] = sqrt(3.0) * x;
     phi[3 * i + 2] = sqrt(5.0) * (1.5 * x * x - 0.5);
   }
-  hvi_mdp_spec spec = {
-      .states = n, .transitions = P, .reward = r, .gamma = gamma, .features = 3, .phi = phi};
-  hvi_mdp *mdp = NULL;
-  hvi_error err;
-  check_ok(hvi_mdp_new(&mdp, &spec, &err), &err);
-  free(P);
-  free(r);
-  free(phi);
-  return mdp;
+  return take_mdp(n, gamma, P, r, 3, phi);
 }
 
 static inline hvi_problem *along_trajectory(hvi_mdp *mdp, hvi_trajectory_settings s) {
