@@ -643,7 +643,7 @@ static void proximal_steps_contract(void **state) {
 static void no_memory_is_an_error_and_no_leak(void **state) {
   (void)state;
   hvi_problem *p = builtin("rps", 1);
-  order o = {p, hvi_settings_defaults()};
+  solver_order o = {p, hvi_settings_defaults()};
   assert_true(starve(make_solver, &o) >= 3);
   o.settings.target = HVI_TARGET_OPTIMISTIC;
   assert_true(starve(make_solver, &o) >= 3);

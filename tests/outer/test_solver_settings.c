@@ -195,7 +195,7 @@ static void no_memory_is_an_error_and_no_leak(void **state) {
   (void)state;
   hvi_problem *p = builtin("rps", 1);
   for (const hvi_method *method = hvi_method_list(); method->name; method++) {
-    order o = {p, settings_for(method->name, 0.1, 1)};
+    solver_order o = {p, settings_for(method->name, 0.1, 1)};
     o.settings.floor = HVI_FLOOR_ESTIMATED;
     o.settings.target = HVI_TARGET_AVERAGED;
     o.settings.alternating = o.settings.baseline == HVI_BASELINE_NONE;

@@ -57,13 +57,13 @@ static inline hvi_solver *solver_for(const hvi_problem *p, const hvi_settings *s
 }
 
 /* A solver that is made and freed, for starve(): a failed one leaves nothing. */
-typedef struct order {
+typedef struct solver_order {
   const hvi_problem *problem;
   hvi_settings settings;
-} order;
+} solver_order;
 
 static inline hvi_status make_solver(void *context, hvi_error *err) {
-  const order *o = context;
+  const solver_order *o = context;
   hvi_solver *solver = NULL;
   const hvi_status status = hvi_solver_new(&solver, o->problem, &o->settings, err);
   if (status) assert_null(solver);
