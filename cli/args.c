@@ -1,6 +1,7 @@
 #include "args.h"
 
 #include "base/base.h"
+#include "base/file.h"
 #include "base/number.h"
 #include "base/suggest.h"
 #include "talk.h"
@@ -31,6 +32,17 @@ void hvi_args_talk(hvi_args *args) {
   hvi_args_add(
       args, {"quiet", 'q', HVI_SETTING_FLAG, &hvi_talk.quiet, .help = "say nothing but complaints"},
       {"verbose", 'v', HVI_SETTING_FLAG, &hvi_talk.verbose, .help = "say more"});
+}
+
+void hvi_args_force(hvi_args *args) {
+  hvi_args_add(args, {"force", 0, HVI_SETTING_FLAG, &hvi_talk.force,
+                      .help = "replace files that hvi did not make for this"});
+}
+
+int hvi_output_check(const char *path, const char *mark) {
+  if (!path || hvi_talk.force) return HVI_EXIT_DONE;
+  HVI_CALL(hvi_file_ours(path, mark, &hvi_fault));
+  return HVI_EXIT_DONE;
 }
 
 void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,

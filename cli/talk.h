@@ -31,6 +31,7 @@ typedef struct hvi_terminal {
   bool json;    /* --json: the result is an object */
   bool quiet;   /* -q: complaints only */
   bool verbose; /* -v */
+  bool force;   /* --force: files that hvi did not make are replaced */
   bool live;    /* stderr is a terminal: progress may be shown */
   bool colour;  /* and neither NO_COLOR nor TERM=dumb is set */
 } hvi_terminal;

@@ -107,13 +107,14 @@ typedef struct hvi_problem_ops {
 
 struct hvi_problem {
   const hvi_problem_ops *ops;
-  hvi_model *model;       /* owned */
-  const double *theta0;   /* [d], where a solve starts unless told otherwise */
-  const double *weights;  /* [n], diagonal of Xi, zero for linear terms; NULL: identity */
-  const double *solution; /* [n], z* when known; NULL otherwise */
-  size_t sample_bytes;    /* of a draw */
-  bool one_sample;        /* every draw is the same: nothing in it is noise */
-  size_t draw_steps;      /* environment steps that a draw takes */
+  hvi_model *model;           /* owned */
+  const char *const *players; /* [model->block_count] names for people to read; NULL: none */
+  const double *theta0;       /* [d], where a solve starts unless told otherwise */
+  const double *weights;      /* [n], diagonal of Xi, zero for linear terms; NULL: identity */
+  const double *solution;     /* [n], z* when known; NULL otherwise */
+  size_t sample_bytes;        /* of a draw */
+  bool one_sample;            /* every draw is the same: nothing in it is noise */
+  size_t draw_steps;          /* environment steps that a draw takes */
   double eta; /* a step size that suits it, as 1 for F = z - T z; 0: none in particular */
   size_t set_count;
   const hvi_set *sets; /* factors of Z, in order, covering all outputs */

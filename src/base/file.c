@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* fopencookie, flock, realpath */
+#define _GNU_SOURCE /* fopencookie, flock, memmem, realpath */
 #include "base/file.h"
 
 #include "base/base.h"
@@ -80,6 +80,22 @@ static hvi_status begin(hvi_file *f, hvi_error *err) {
 hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
   *f = (hvi_file){.path = resolve(path)};
   return begin(f, err);
+}
+
+hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err) {
+  enum { END = 4096 };
+  char bytes[END];
+  struct stat st;
+  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  const uint64_t size = (uint64_t)st.st_size, ends[] = {0, size > END ? size - END : 0};
+  bool found = false;
+  for (size_t k = 0; fd >= 0 && k < 2 && !found; k++)
+    found = memmem(bytes, hvi_file_read_at(fd, bytes, END, ends[k]), mark, strlen(mark));
+  if (fd >= 0) close(fd);
+  if (found) return HVI_OK;
+  return hvi_error_io(err, "'%s' is there, and hvi did not make it for this: --force replaces it",
+                      path);
 }
 
 hvi_status hvi_file_plain(const char *path, hvi_error *err) {

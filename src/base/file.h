@@ -32,6 +32,10 @@ hvi_status hvi_file_commit(hvi_file *f, hvi_error *err);
 /* Gives up: removes the temporary. Fine after a commit and on a zeroed hvi_file. */
 void hvi_file_discard(hvi_file *f);
 
+/* The rule for what is there already: an error unless path is free, empty, a device or a pipe, or a
+ * file that has `mark` among its first or last 4,096 bytes. A mark is text that only files made for
+ * the same purpose have: a header line of a CSV, a note in a header. */
+hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err);
 /* An error when there is something at path that is not a file: a link, a folder, a device. */
 hvi_status hvi_file_plain(const char *path, hvi_error *err);
 /* path.previous; hvi_free it. NULL without memory. */

@@ -22,6 +22,7 @@ static char said[1024]; /* what the command line said last */
 
 hvi_terminal hvi_talk;
 hvi_error hvi_fault;
+int hvi_complain_fault(void) { return HVI_EXIT_SYSTEM; }
 
 int hvi_complain(int code, const char *format, ...) {
   va_list arguments;
