@@ -66,9 +66,8 @@ static hvi_status open_target(hvi_file *f, hvi_error *err) {
   return f->fd < 0 ? hvi_error_system(err, "open", f->path) : HVI_OK;
 }
 
-static hvi_status begin(hvi_file *f, hvi_error *err) {
-  f->fd = -1;
-  hvi_status status = f->path ? open_target(f, err) : hvi_error_memory(err, "a file name");
+/* The stream over f->fd, where that could be opened. */
+static hvi_status begin(hvi_file *f, hvi_status status, hvi_error *err) {
   if (!status) f->stream = fopencookie(f, "w", (cookie_io_functions_t){.write = write_stream});
   if (f->stream) return HVI_OK;
   if (!status) status = hvi_error_memory(err, "a file");
@@ -78,8 +77,8 @@ static hvi_status begin(hvi_file *f, hvi_error *err) {
 }
 
 hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
-  *f = (hvi_file){.path = resolve(path)};
-  return begin(f, err);
+  *f = (hvi_file){.path = resolve(path), .fd = -1};
+  return begin(f, f->path ? open_target(f, err) : hvi_error_memory(err, "a file name"), err);
 }
 
 hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err) {
@@ -106,10 +105,10 @@ hvi_status hvi_file_plain(const char *path, hvi_error *err) {
 }
 
 hvi_status hvi_file_replace(hvi_file *f, const char *path, hvi_error *err) {
-  *f = (hvi_file){.keep = true};
+  *f = (hvi_file){.keep = true, .fd = -1};
   HVI_TRY(hvi_file_plain(path, err));
   f->path = hvi_copy_text(path);
-  return begin(f, err);
+  return begin(f, f->path ? open_target(f, err) : hvi_error_memory(err, "a file name"), err);
 }
 
 /* Zero, or an errno. What cannot be synced (a pipe, a terminal) need not be. */
@@ -123,6 +122,26 @@ static int sync_fd(int fd) {
 hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err) {
   errno = sync_fd(fd);
   return errno ? hvi_error_system(err, "write", path) : HVI_OK;
+}
+
+static hvi_status open_growing(hvi_file *f, uint64_t keep, hvi_error *err) {
+  if (!f->path) return hvi_error_memory(err, "a file name");
+  HVI_TRY(hvi_file_open_locked(&f->fd, f->path, O_WRONLY, f->path, err));
+  /* a pipe or a terminal cannot be cut and need not be */
+  const bool cut = ftruncate(f->fd, (off_t)keep) == 0 || errno == EINVAL;
+  if (cut && (lseek(f->fd, 0, SEEK_END) >= 0 || errno == ESPIPE)) return HVI_OK;
+  return hvi_error_system(err, "write", f->path);
+}
+
+hvi_status hvi_file_grow(hvi_file *f, const char *path, uint64_t keep, hvi_error *err) {
+  *f = (hvi_file){.path = resolve(path), .fd = -1};
+  return begin(f, open_growing(f, keep, err), err);
+}
+
+hvi_status hvi_file_flush(hvi_file *f, hvi_error *err) {
+  const bool failed = fflush(f->stream) != 0;
+  errno = f->code ? f->code : failed ? EIO : sync_fd(f->fd);
+  return errno ? hvi_error_system(err, "write", f->path) : HVI_OK;
 }
 
 hvi_status hvi_folder_sync(const char *path, hvi_error *err) {

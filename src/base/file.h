@@ -26,10 +26,16 @@ hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err);
 /* The same for a file that hvi keeps for itself: never through a link, and the file that it
  * replaces stays as path.previous. */
 hvi_status hvi_file_replace(hvi_file *f, const char *path, hvi_error *err);
+/* A file that grows in place and can be followed: locked, so that of two runs the second gets an
+ * error, and cut off after its first `keep` bytes. There is no temporary: what was flushed stays,
+ * however the run ends. */
+hvi_status hvi_file_grow(hvi_file *f, const char *path, uint64_t keep, hvi_error *err);
+/* What was written so far goes to the disk; an error also when an earlier write has failed. */
+hvi_status hvi_file_flush(hvi_file *f, hvi_error *err);
 /* Flushes, syncs, closes and renames; on any failure (a full disk too) removes the temporary and
  * leaves an existing target as it was. */
 hvi_status hvi_file_commit(hvi_file *f, hvi_error *err);
-/* Gives up: removes the temporary. Fine after a commit and on a zeroed hvi_file. */
+/* Gives up: removes the temporary; closes what grows. Fine after a commit and on a zeroed hvi_file. */
 void hvi_file_discard(hvi_file *f);
 
 /* The rule for what is there already: an error unless path is free, empty, a device or a pipe, or a

@@ -1,0 +1,72 @@
+#include "io/log.h"
+
+#include "base/base.h"
+
+#include <sys/stat.h>
+
+/* The count that a line begins with: 12,... or {"outer": 12, ... */
+static bool line_number(size_t *number, const char *line) {
+  const char *colon = *line == '{' ? strstr(line, "\": ") : NULL, *at = colon ? colon + 3 : line;
+  if (*at < '0' || *at > '9') return false;
+  *number = (size_t)strtoull(at, NULL, 10);
+  return true;
+}
+
+/* How many bytes at the start of a file are whole lines of steps up to this one. */
+static hvi_status bytes_until(uint64_t *bytes, size_t *last, FILE *file, const char *path,
+                              size_t step, hvi_error *err) {
+  char *line = NULL;
+  size_t size = 0, number;
+  ssize_t length;
+  while ((length = getline(&line, &size, file)) > 0 && line[length - 1] == '\n') {
+    const bool numbered = line_number(&number, line);
+    if (numbered ? number > step : *bytes > 0) break;
+    if (numbered) *last = number;
+    *bytes += (uint64_t)length;
+  }
+  free(line);
+  return ferror(file) ? hvi_error_system(err, "read", path) : HVI_OK;
+}
+
+hvi_status hvi_lines_open(hvi_file *f, const char *path, size_t step, size_t *last,
+                          hvi_error *err) {
+  struct stat st;
+  uint64_t bytes = 0;
+  *last = HVI_LOG_NEW;
+  const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+  if (there && step != HVI_LOG_NEW) {
+    FILE *file = fopen(path, "re");
+    if (!file) return hvi_error_system(err, "open", path);
+    const hvi_status status = bytes_until(&bytes, last, file, path, step, err);
+    fclose(file);
+    HVI_TRY(status);
+  }
+  if (*last == HVI_LOG_NEW) bytes = 0;
+  return hvi_file_grow(f, path, bytes, err);
+}
+
+hvi_status hvi_log_open(hvi_log *log, const char *path, size_t step, hvi_error *err) {
+  *log = (hvi_log){.last = HVI_LOG_NEW};
+  return path ? hvi_lines_open(&log->file, path, step, &log->last, err) : HVI_OK;
+}
+
+void hvi_log_values(hvi_log *log, const hvi_value *v) {
+  FILE *to = log->file.stream;
+  if (!to) return;
+  for (const char *before = "{"; v->kind != HVI_END; v++, before = ", ") {
+    fputs(before, to);
+    hvi_value_write_text(to, v->name);
+    fputs(": ", to);
+    hvi_value_write(to, v);
+  }
+  fputs("}\n", to);
+  fflush(to);
+}
+
+hvi_status hvi_log_flush(hvi_log *log, hvi_error *err) {
+  return log->file.stream ? hvi_file_flush(&log->file, err) : HVI_OK;
+}
+
+hvi_status hvi_log_close(hvi_log *log, hvi_error *err) {
+  return log->file.stream ? hvi_file_commit(&log->file, err) : HVI_OK;
+}
