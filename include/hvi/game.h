@@ -16,6 +16,8 @@
 extern "C" {
 #endif
 
+enum { HVI_NAME_MOST = 40 };
+
 typedef struct hvi_player {
   hvi_model *model;            /* taken over by hvi_game_new, also when it fails */
   const double *theta0;        /* [dim] */
@@ -27,6 +29,8 @@ typedef struct hvi_player {
   double weight;        /* w_i of the regulariser; a negative one is allowed and not monotone */
   const double *centre; /* c_i [out]; NULL: zero */
   const double *linear; /* q_i [out]; NULL: zero */
+  const char *name;     /* for people: at most HVI_NAME_MOST bytes without commas, quotes or control
+                         * characters, no number, and nobody else's; NULL: none */
 } hvi_player;
 
 /* Row player's gradient takes A z_column. */
@@ -43,7 +47,8 @@ typedef struct hvi_game_spec {
   const double *solution;    /* z* [n] or NULL */
 } hvi_game_spec;
 
-/* Copies what it is given, but for the models. hvi_problem_load (builtin.h) reads a game from a
+/* Copies what it is given, but for the models. Where some players have names, player k without one is
+ * called "playerk". hvi_problem_load (builtin.h) reads a game from a
  * YAML file; the schema is in docs/game-files.md. */
 HVI_API hvi_status hvi_game_new(hvi_problem **game, const hvi_game_spec *spec, hvi_error *err);
 

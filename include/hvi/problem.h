@@ -79,7 +79,8 @@ typedef struct hvi_problem_ops {
   void (*draw)(const hvi_problem *p, const double *theta, void *sample, hvi_rng *rng);
   /* Makes a zeroed sample one that has been drawn `draws` times, as far as the next draw depends on
    * it. Optional: for solves that are taken up again, whose sample is then drawn anew at theta as
-   * it is; with redraw_every above 1 that is right only for draws that do not depend on theta. */
+   * it is; with redraw_every above 1 that is right only for draws that do not depend on theta.
+   * Without it the bytes of the sample are saved: they hold no addresses. */
   void (*seek)(const hvi_problem *p, void *sample, size_t draws);
   /* Double sampling: before inner step m, other states for the outputs whose weight is positive.
    * The outputs of weight zero stay what they were. Optional; needs draw and a bound model. */

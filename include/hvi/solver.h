@@ -200,8 +200,7 @@ typedef struct hvi_info {
 
 /*
  * A solve that goes on elsewhere. Between two steps its state is a row of hvi_solver_state doubles;
- * restored into a new solver of the same problem and settings it goes on with the same bits. A
- * problem with samples must be able to seek.
+ * restored into a new solver of the same problem and settings it goes on with the same bits.
  */
 HVI_API size_t hvi_solver_state(const hvi_solver *s);
 HVI_API void hvi_solver_save(const hvi_solver *s, double *state);

@@ -1,9 +1,9 @@
 /*
  * A solver's memory: made in one allocation, saved as a row of doubles, and restored.
  *
- * Saved is everything between two outer steps that the next one depends on. Outputs, F and the
- * sample are not in it; they are worked out again from theta and the generator's state before the
- * last draw, to the same bits.
+ * Saved is everything between two outer steps that the next one depends on. Outputs and F are not in
+ * it; they are worked out again from theta, to the same bits. So is the sample of a problem that can
+ * seek, from the generator's state before the last draw. Other samples are saved.
  */
 #include "base/base.h"
 #include "base/clock.h"
@@ -237,6 +237,16 @@ static void walk_rng(walker *w, hvi_rng *rng) {
   }
 }
 
+/* The sample as it is, where it cannot be drawn again. */
+static void walk_sample(walker *w, const hvi_solver *s) {
+  const size_t bytes = s->sample && !s->problem->ops->seek ? s->problem->sample_bytes : 0;
+  if (w->row && bytes) {
+    double *here = w->row + w->at;
+    memcpy(w->in ? s->sample : (void *)here, w->in ? (void *)here : s->sample, bytes);
+  }
+  w->at += (bytes + sizeof *w->row - 1) / sizeof *w->row;
+}
+
 static void walk_record(walker *w, hvi_solver *s) {
   hvi_record *r = &s->row;
   hvi_counts *c = &r->counts;
@@ -271,6 +281,7 @@ static size_t walk_all(hvi_solver *s, double *row, bool in) {
   walk(&w, (double *)(void *)&s->accelerator.filter, HVI_FILTER_DOUBLES);
   walk(&w, (double *)(void *)&s->adaptation, HVI_ADAPTATION_DOUBLES);
   walk(&w, s->memory, s->saved);
+  walk_sample(&w, s);
   return w.at;
 }
 
@@ -295,11 +306,6 @@ static void redraw(hvi_solver *s) {
 }
 
 hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err) {
-  const hvi_problem *p = s->problem;
-  if (s->sample && !p->ops->seek) {
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "a solve of %s cannot be taken up again",
-                         p->ops->name);
-  }
   if (!hvi_vec_finite(state, 10))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
   walk_all(s, (double *)(uintptr_t)state, true);
@@ -307,7 +313,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   if (s->settings.step_rule == HVI_STEP_ADAPTIVE) hvi_solver_set_eta(s, s->adaptation.eta);
   const hvi_counts counts = s->row.counts;
   if (counts.f_evals == 0) return HVI_OK; /* saved before its first step */
-  if (s->sample) redraw(s);
+  if (s->sample && s->problem->ops->seek) redraw(s);
   hvi_solver_stand(s);
   hvi_solver_operate(s);
   s->row.counts = counts;

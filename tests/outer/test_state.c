@@ -198,24 +198,74 @@ static void a_lift_without_a_step_goes_on(void **state) {
   hvi_problem_free(&w.base);
 }
 
-static void what_cannot_go_on_is_refused(void **state) {
+/* Without seek the sample itself is saved. */
+static void samples_without_seek_are_kept(void **state) {
   (void)state;
   walk w;
   walk_init(&w, 1.0);
   w.base.ops = &without_seek;
+  for (size_t every = 1; every < 4; every++) {
+    hvi_settings s = settings_for("momentum", 0.3, STEPS);
+    s.redraw_every = every;
+    for (size_t cut = 0; cut < 5; cut++) check_cut(&w.base, &s, cut);
+  }
+  hvi_problem_free(&w.base);
+}
+
+/* Draws that depend on theta (a mean that answers), on the past (a trajectory), on both. */
+static void sampled_problems_go_on(void **state) {
+  (void)state;
+  const hvi_option data = {"data", "trajectory"}, draws = {"growth", "0.5"};
+  const struct {
+    const char *name;
+    const hvi_option *option;
+    size_t options;
+  } cases[] = {{"chain", &data, 1}, {"performative-mean", &draws, 1}, {"credit", NULL, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t every = 1; every < 4; every++) {
+      hvi_problem *p = NULL;
+      hvi_error err;
+      check_ok(
+          hvi_builtin_new(&p, cases[i].name, cases[i].option, cases[i].options, 1, 0, &err), &err);
+      hvi_settings s = settings_for("gd", 0.5, STEPS);
+      s.redraw_every = every;
+      check_cut(p, &s, CUT);
+      check_cut(p, &s, CUT + 1);
+      hvi_problem_free(p);
+    }
+}
+
+/* What it chose, its steps and its new starts are part of the state. */
+static void method_auto_goes_on(void **state) {
+  (void)state;
+  static const char *const problems[] = {"pennies", "rps", "quadratic", "performative-linear"};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
+    for (uint64_t instance = 0; instance < 4; instance++) {
+      hvi_problem *p = builtin(problems[i], instance);
+      hvi_settings s = hvi_settings_defaults();
+      s.max_outer = 60;
+      hvi_solver *solver = begin(p, &s);
+      hvi_solver_run(solver);
+      const size_t steps = hvi_solver_info(solver).last.outer;
+      hvi_solver_free(solver);
+      for (size_t cut = 0; cut < steps; cut += 3) check_cut(p, &s, cut);
+      hvi_problem_free(p);
+    }
+}
+
+static void a_state_without_sense_is_refused(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
   const hvi_settings s = settings_for("gd", 0.3, STEPS);
-  hvi_solver *solver = begin(&w.base, &s);
+  hvi_solver *solver = begin(p, &s);
   double *row = calloc(hvi_solver_state(solver), sizeof *row);
   assert_non_null(row);
-  hvi_solver_save(solver, row);
-  hvi_error err;
-  check_error(hvi_solver_restore(solver, row, &err), HVI_ERROR_UNSUPPORTED, &err, "taken up again");
-  w.base.ops = &with_seek;
   row[0] = NAN;
+  hvi_error err;
   check_error(hvi_solver_restore(solver, row, &err), HVI_ERROR_INPUT, &err, "no sense");
   hvi_solver_free(solver);
   free(row);
-  hvi_problem_free(&w.base);
+  hvi_problem_free(p);
 }
 
 int main(void) {
@@ -224,7 +274,10 @@ int main(void) {
       cmocka_unit_test(targets_with_a_past_go_on),
       cmocka_unit_test(samples_are_drawn_again),
       cmocka_unit_test(a_lift_without_a_step_goes_on),
-      cmocka_unit_test(what_cannot_go_on_is_refused),
+      cmocka_unit_test(samples_without_seek_are_kept),
+      cmocka_unit_test(sampled_problems_go_on),
+      cmocka_unit_test(method_auto_goes_on),
+      cmocka_unit_test(a_state_without_sense_is_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

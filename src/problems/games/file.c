@@ -2,7 +2,9 @@
 #include "problems/games/file.h"
 
 #include "base/base.h"
+#include "base/number.h"
 #include "io/yaml.h"
+#include "problems/games/game.h"
 
 /* More than any hidden game needs, and small enough that a hostile file cannot eat the memory. */
 enum {
@@ -241,12 +243,38 @@ static hvi_status read_quadratic(builder *b, const hvi_node *map, size_t k, hvi_
   return HVI_OK;
 }
 
+/* A name, which no player before has. */
+static hvi_status read_name(builder *b, const hvi_node *map, size_t k) {
+  const hvi_node *node = hvi_node_get(map, "name");
+  const char *name = NULL;
+  if (!node) return HVI_OK;
+  HVI_TRY(hvi_reader_text(&b->r, node, &name));
+  const char *fault = hvi_player_name_fault(name);
+  if (fault) return hvi_reader_fail(&b->r, node, "a player's name %s", fault);
+  for (size_t i = 0; i < k; i++)
+    if (b->players[i].name && strcmp(b->players[i].name, name) == 0)
+      return hvi_reader_fail(&b->r, node, "player %zu is called '%s' already", i + 1, name);
+  b->players[k].name = name;
+  return HVI_OK;
+}
+
+/* A player by number, from 1, or by name. */
+static hvi_status read_who(builder *b, const hvi_node *node, size_t *k) {
+  for (*k = 1; node->kind == HVI_NODE_SCALAR && *k <= b->player_count; ++*k)
+    if (b->players[*k - 1].name && strcmp(b->players[*k - 1].name, node->text) == 0) return HVI_OK;
+  double number;
+  if (node->kind == HVI_NODE_SCALAR && !hvi_parse_real(&number, node->text))
+    return hvi_reader_fail(&b->r, node, "no player is called '%.40s'", node->text);
+  return hvi_reader_count(&b->r, node, b->player_count, k);
+}
+
 static hvi_status read_player(builder *b, const hvi_node *map, size_t k) {
   static const char *const known[] = {
       "layers",     "name",    "start", "start_file", "start_sd",    "input",     "input_file",
       "input_size", "outputs", "lower", "upper",      "regulariser", "quadratic", NULL};
   hvi_player *player = &b->players[k];
   HVI_TRY(hvi_reader_keys(&b->r, map, "a player", known));
+  HVI_TRY(read_name(b, map, k));
   HVI_TRY(read_model(&b->r, map, player));
   HVI_TRY(read_start(b, map, k, player));
   HVI_TRY(read_outputs(&b->r, map, player));
@@ -297,8 +325,8 @@ static hvi_status read_pair(builder *b, const hvi_node *map) {
   if (!row || !column)
     return hvi_reader_fail(&b->r, map, "a polymatrix entry needs 'row' and 'column', two players");
   size_t i = 1, j = 1;
-  HVI_TRY(hvi_reader_count(&b->r, row, b->player_count, &i));
-  HVI_TRY(hvi_reader_count(&b->r, column, b->player_count, &j));
+  HVI_TRY(read_who(b, row, &i));
+  HVI_TRY(read_who(b, column, &j));
   hvi_matrix A;
   HVI_TRY(need_matrix(b, map, "a polymatrix entry", b->players[i - 1].model->out,
                       b->players[j - 1].model->out, &A));

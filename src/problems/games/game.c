@@ -9,6 +9,7 @@
 #include "problems/games/game.h"
 
 #include "base/base.h"
+#include "base/number.h"
 #include "num/vec.h"
 #include "problems/single.h"
 
@@ -77,6 +78,7 @@ static void free_game(hvi_problem *p) {
   hvi_model_free(p->model);
   hvi_free(game->payoffs);
   hvi_free(game->sets);
+  hvi_free(game->names);
   hvi_free(game->store);
   hvi_free(game);
 }
@@ -169,6 +171,44 @@ static hvi_status check_spec(const hvi_game_spec *spec, hvi_error *err) {
   for (size_t i = 0; spec->solution && i < n; i++)
     if (!isfinite(spec->solution[i]))
       return hvi_error_input(err, "solution[%zu] is %g, not a finite number", i, spec->solution[i]);
+  return HVI_OK;
+}
+
+const char *hvi_player_name_fault(const char *name) {
+  double number;
+  const size_t length = strlen(name);
+  if (length == 0 || length > HVI_NAME_MOST) return "must have 1 to 40 bytes";
+  if (name[0] == ' ' || name[length - 1] == ' ') return "must not begin or end with a blank";
+  if (hvi_parse_real(&number, name)) return "must not be a number";
+  for (const char *c = name; *c; c++)
+    if ((unsigned char)*c < ' ' || *c == 0x7f || strchr(",\"'`", *c))
+      return "must be without commas, quotes and control characters: it heads a column of a CSV";
+  return NULL;
+}
+
+enum { NAME_SIZE = HVI_NAME_MOST + 1 };
+
+/* Own copies, and names for those who have none; no names at all where nobody has. */
+static hvi_status copy_names(hvi_game *game, const hvi_game_spec *spec, hvi_error *err) {
+  size_t count = 0;
+  for (size_t k = 0; k < spec->player_count; k++) count += spec->players[k].name != NULL;
+  if (count == 0) return HVI_OK;
+  game->names = hvi_alloc(spec->player_count, sizeof *game->names + NAME_SIZE);
+  if (!game->names) return hvi_error_memory(err, "the names of players");
+  char *text = (char *)(game->names + spec->player_count);
+  for (size_t k = 0; k < spec->player_count; k++, text += NAME_SIZE) {
+    const char *name = spec->players[k].name, *fault = name ? hvi_player_name_fault(name) : NULL;
+    if (fault) return hvi_error_input(err, "player %zu: the name %s", k + 1, fault);
+    if (name)
+      strcpy(text, name);
+    else
+      snprintf(text, NAME_SIZE, "player%zu", k + 1);
+    game->names[k] = text;
+    for (size_t i = 0; i < k; i++)
+      if (strcmp(game->names[i], text) == 0)
+        return hvi_error_input(err, "players %zu and %zu have one name, '%s'", i + 1, k + 1, text);
+  }
+  game->base.players = game->names;
   return HVI_OK;
 }
 
@@ -283,6 +323,7 @@ hvi_status hvi_game_new(hvi_problem **problem, const hvi_game_spec *spec, hvi_er
     return status ? status : hvi_error_memory(err, "a game");
   }
   status = join_models(&game->base.model, spec, err);
+  if (!status) status = copy_names(game, spec, err);
   double constant[HVI_GAME_TINY];
   if (!status && game->base.model->out <= HVI_GAME_TINY) affine(&game->base, game->tiny, constant);
   return hvi_problem_settle(problem, &game->base, status);

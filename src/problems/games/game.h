@@ -17,8 +17,11 @@ typedef struct hvi_game {
   double *constant;                           /* [n] */
   hvi_set *sets;                              /* base.sets, to be freed */
   double tiny[HVI_GAME_TINY * HVI_GAME_TINY]; /* [n][n] all blocks, when n is that small */
+  const char **names;                         /* base.players and their texts, in one block */
   double *store;                              /* all numbers of the game in one block */
 } hvi_game;
 
+/* What is wrong with a player's name, in words; NULL: nothing. */
+const char *hvi_player_name_fault(const char *name);
 /* The problem as a game, or NULL when it is something else. */
 const hvi_game *hvi_game_of(const hvi_problem *p);

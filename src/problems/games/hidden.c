@@ -103,7 +103,8 @@ hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, hvi_erro
   for (size_t k = 0; k < 2; k++) {
     reach(&lower[k], &upper[k], a[2 * k], a[2 * k + 1]);
     double sign = k == 1 && v->signs ? -1.0 : 1.0;
-    players[k] = (hvi_player){.theta0 = &theta0[k],
+    players[k] = (hvi_player){.name = k == 0 ? "even" : "odd",
+                              .theta0 = &theta0[k],
                               .set = HVI_SET_BOX,
                               .lower = &lower[k],
                               .upper = &upper[k],
@@ -131,8 +132,11 @@ static hvi_status draw_rps(hvi_problem **problem, double weight, const hvi_optio
     hvi_rng_fill_normal(&rng, 0.0, 1.0, IN, theta0[k]);
     hvi_rng_fill_uniform(&rng, -1.0, 1.0, HIDDEN * IN, first[k]);
     hvi_rng_fill_uniform(&rng, -1.0, 1.0, OUT * HIDDEN, second[k]);
-    players[k] = (hvi_player){
-        .theta0 = theta0[k], .set = HVI_SET_SIMPLEX, .weight = weight, .centre = third};
+    players[k] = (hvi_player){.name = k == 0 ? "row" : "column",
+                              .theta0 = theta0[k],
+                              .set = HVI_SET_SIMPLEX,
+                              .weight = weight,
+                              .centre = third};
     layers[2 * k] = (hvi_layer){.out = HIDDEN, .matrix = first[k], .activation = HVI_CELU};
     layers[2 * k + 1] = (hvi_layer){.out = OUT, .matrix = second[k], .activation = HVI_SOFTMAX};
   }

@@ -82,7 +82,9 @@ static const hvi_stack *player_stack(const hvi_game *game, size_t k) {
 static void write_player(FILE *f, const hvi_game *game, size_t k, const hvi_set *set) {
   const hvi_block *block = &game->base.model->blocks[k];
   const hvi_stack *stack = player_stack(game, k);
-  write_list(f, "  - start: ", game->base.theta0 + block->theta, block->dim, "\n");
+  if (game->base.players) fprintf(f, "  - name: '%s'\n", game->base.players[k]);
+  write_list(f, game->base.players ? "    start: " : "  - start: ",
+             game->base.theta0 + block->theta, block->dim, "\n");
   if (stack->input)
     write_matrix(f, "    input", 4, stack->input, stack->rows, stack->in);
   else if (!stack->layers[0].matrix)
