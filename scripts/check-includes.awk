@@ -20,7 +20,7 @@ BEGIN {
   public("io", "tensors")
   public("rl", "collector env policy sac rollout testset")
   public("model", "mlp model")
-  public("vi", "problem")
+  public("vi", "check problem")
   public("problems", "builtin game mdp performative value")
   public("surrogate", "surrogate")
   public("inner", "optimizer")

@@ -4,6 +4,7 @@
 
 #include <hvi/activation.h>
 #include <hvi/builtin.h>
+#include <hvi/check.h>
 #include <hvi/collector.h>
 #include <hvi/ensemble.h>
 #include <hvi/env.h>

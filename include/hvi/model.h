@@ -54,6 +54,8 @@ typedef struct hvi_model_ops {
   void (*jacobian)(const hvi_model *m, double *cache, const double *theta, double *J);
   /* The model of one player alone; may be NULL when there is only one block. */
   const hvi_model *(*player)(const hvi_model *m, size_t k);
+  /* Gives back the struct and what it owns. Optional: for a model that nobody allocated, such as a
+   * member of a problem's struct. */
   void (*free)(hvi_model *m);
 } hvi_model_ops;
 
@@ -98,6 +100,8 @@ HVI_API hvi_status hvi_affine_new(hvi_model **model, size_t n, size_t d, const d
 /* Several players side by side. Takes the players over, also when it fails. */
 HVI_API hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *players,
                                    hvi_error *err);
+/* Frees a model that nobody has taken over: hvi_players_new, hvi_game_new and hvi_problem.model do.
+ * NULL is fine. */
 HVI_API void hvi_model_free(hvi_model *m);
 
 /* J of one player, row-major [blocks[k].out][blocks[k].dim], at the theta last evaluated with this

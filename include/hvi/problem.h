@@ -103,12 +103,14 @@ typedef struct hvi_problem_ops {
   /* mu and L where the problem knows them without its matrix; optional. */
   hvi_status (*constants)(const hvi_problem *p, hvi_constants *c, hvi_error *err);
   const hvi_rule *const *rules; /* that fit this problem, ending in NULL; optional */
+  /* Gives back the struct and what else the problem owns. The model is gone by then, and p->model
+   * NULL. Optional: for a problem that nobody allocated. */
   void (*free)(hvi_problem *p);
 } hvi_problem_ops;
 
 struct hvi_problem {
   const hvi_problem_ops *ops;
-  hvi_model *model;           /* owned */
+  hvi_model *model;           /* owned: hvi_problem_free frees it, before ops->free */
   const char *const *players; /* [model->block_count] names for people to read; NULL: none */
   const double *theta0;       /* [d], where a solve starts unless told otherwise */
   const double *weights;      /* [n], diagonal of Xi, zero for linear terms; NULL: identity */
@@ -121,6 +123,12 @@ struct hvi_problem {
   const hvi_set *sets; /* factors of Z, in order, covering all outputs */
 };
 
+/*
+ * Frees the model (hvi_model_free), sets p->model to NULL, and calls ops->free. So a problem whose
+ * model came from hvi_stack_new, hvi_players_new and the like has nothing to free for it, and one
+ * whose model is a member of its own struct gives that model no ops->free. Two problems that share a
+ * model: one of them has its pointer set to NULL before it is freed. NULL is fine.
+ */
 HVI_API void hvi_problem_free(hvi_problem *p);
 
 /* out = projection of z onto Z; out is not z. */

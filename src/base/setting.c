@@ -206,6 +206,8 @@ static void put_value(sink *s, const hvi_setting *row, const void *settings) {
     put(s, "%.*s", w.length, w.text);
   } else if (row->kind == HVI_SETTING_CHOICE) {
     put(s, "%d", *(const int *)at);
+  } else if (choice_of(row, settings) != -1) {
+    put(s, "rule %d", *(const int *)second(row, settings));
   } else if (row->kind == HVI_SETTING_SEED) {
     put(s, "%" PRIu64, *(const uint64_t *)at);
   } else if (row->kind == HVI_SETTING_FLAG) {

@@ -299,6 +299,7 @@ static hvi_status run(job *j, hvi_ensemble **ensemble, hvi_error *err) {
 hvi_status hvi_ensemble_run(hvi_ensemble **ensemble, hvi_instance_fn make_instance, void *context,
                             const hvi_settings *method, const hvi_ensemble_settings *s,
                             hvi_error *err) {
+  if (!ensemble) return hvi_error_argument(err, "hvi_ensemble_run: nowhere to put the ensemble");
   *ensemble = NULL;
   if (!make_instance || !method || !s)
     return hvi_error_argument(err, "an ensemble needs instances, a method and settings");

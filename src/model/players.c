@@ -114,7 +114,7 @@ hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *fr
 }
 
 void hvi_model_free(hvi_model *m) {
-  if (m && m->ops->free) m->ops->free(m);
+  if (m && m->ops && m->ops->free) m->ops->free(m);
 }
 
 void hvi_model_jacobian(const hvi_model *m, double *cache, const double *theta, size_t k, double *J,

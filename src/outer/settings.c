@@ -148,26 +148,6 @@ static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi
   return HVI_OK;
 }
 
-/* The problem as such: Z covers the outputs, weights are weights. */
-static hvi_status check_problem(const hvi_problem *p, hvi_error *err) {
-  size_t covered = 0;
-  for (size_t k = 0; k < p->set_count; k++) {
-    if (p->sets[k].begin != covered || p->sets[k].rank > HVI_SET_RANK) break;
-    covered += p->sets[k].len;
-  }
-  if (covered != p->model->out) {
-    return hvi_error_argument(err, "%s: its sets cover %zu of %zu outputs, in order", p->ops->name,
-                              covered, p->model->out);
-  }
-  for (size_t i = 0; p->weights && i < p->model->out; i++) {
-    if (p->weights[i] > 0.0 && isfinite(p->weights[i])) continue;
-    if (p->weights[i] == 0.0 && p->ops->resample) continue;
-    return hvi_error_input(err, "%s: weight %zu is %g: it must be positive", p->ops->name, i + 1,
-                           p->weights[i]);
-  }
-  return HVI_OK;
-}
-
 static bool has_rule(const hvi_problem *p, const hvi_rule *rule) {
   for (size_t k = 0; p->ops->rules && p->ops->rules[k]; k++)
     if (p->ops->rules[k] == rule) return true;
@@ -233,8 +213,11 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
 
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   if (!s->optimizer) return hvi_error_argument(err, "the settings name no inner optimizer");
+  if (!s->optimizer->name || !s->optimizer->step)
+    return hvi_error_argument(err, "the inner optimizer lacks its name or its step");
+  if ((unsigned)s->baseline > HVI_BASELINE_RULE)
+    return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
   HVI_TRY(check_numbers(s, p, err));
-  HVI_TRY(check_problem(p, err));
   if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
                          s->rule ? s->rule->name : "a missing rule", p->ops->name);

@@ -10,6 +10,7 @@
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
+#include "vi/sets.h"
 
 static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   const hvi_model *m = s->problem->model;
@@ -159,6 +160,8 @@ hvi_solver *hvi_solver_open(const hvi_settings *settings) {
 
 hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) {
   const hvi_settings *set = &s->settings;
+  HVI_TRY(hvi_problem_structure(p, err));
+  HVI_TRY(hvi_setting_check(hvi_settings_table(), set, err)); /* before anything is made of them */
   hvi_settings_choose(&s->settings, p);
   HVI_TRY(hvi_settings_check(set, p, err));
   s->problem = p;
@@ -188,6 +191,7 @@ HVI_RELEASE(hvi_solver)
 
 hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *settings,
                           hvi_error *err) {
+  if (!solver) return hvi_error_argument(err, "hvi_solver_new: nowhere to put the solver");
   *solver = NULL;
   if (!p || !settings) return hvi_error_argument(err, "a solver needs a problem and settings");
   HVI_OWN_BY(hvi_solver_release) hvi_solver *s = hvi_solver_open(settings);

@@ -12,12 +12,11 @@ typedef struct hvi_single {
   hvi_model model;
   hvi_block block;
   hvi_set set;    /* free, until the problem says otherwise */
-  void *owned[3]; /* freed with it, as is base.model */
+  void *owned[3]; /* freed with it */
 } hvi_single;
 
 /* What frees most problems of the kind. */
 static inline void hvi_single_free(hvi_problem *p) {
-  hvi_model_free(p->model);
   for (size_t i = 0; i < 3; i++) hvi_free(((hvi_single *)p)->owned[i]);
   hvi_free(p);
 }

@@ -64,6 +64,7 @@ typedef struct altered {
 } altered;
 
 static void altered_free(hvi_problem *p) {
+  ((altered *)p)->original->model = NULL; /* it was p's too, and is gone */
   hvi_problem_free(((altered *)p)->original);
   hvi_free(p);
 }

@@ -9,6 +9,7 @@
 #include "num/stats.h"
 #include "num/vec.h"
 #include "theory/steps.h"
+#include "vi/sets.h"
 
 #include <hvi/theory.h>
 
@@ -396,6 +397,7 @@ hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const h
                               size_t steps, hvi_error *err) {
   if (!out || !p || !s)
     return hvi_error_argument(err, "an inspection needs a problem and settings");
+  HVI_TRY(hvi_problem_structure(p, err));
   if (steps == 0 || steps > MOST_STEPS)
     return hvi_error_argument(err, "steps = %zu: it must lie in [1, %d]", steps, MOST_STEPS);
   trend t;

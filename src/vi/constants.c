@@ -124,7 +124,9 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
 }
 
 hvi_status hvi_problem_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
+  if (!c) return hvi_error_argument(err, "there is no room for constants");
   *c = (hvi_constants){0};
+  HVI_TRY(hvi_problem_structure(p, err));
   if (p->ops->constants) return p->ops->constants(p, c, err);
   if (p->ops->affine && p->model->out <= DENSE_LIMIT) return exact_constants(c, p, err);
   return sampled_constants(c, p, err);

@@ -71,6 +71,8 @@ static void onto_set(const hvi_set *set, const double *w, double *x, double *scr
 
 hvi_status hvi_problem_judge(hvi_certificate *c, const hvi_problem *p, const double *theta,
                              hvi_error *err) {
+  if (!c || !theta) return hvi_error_argument(err, "a judge needs theta and a certificate");
+  HVI_TRY(hvi_problem_structure(p, err));
   const size_t n = p->model->out;
   HVI_OWN double *z = hvi_alloc_doubles(4 * n + p->model->cache);
   if (!z) return hvi_error_memory(err, "the judge");

@@ -226,7 +226,10 @@ void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank) {
   *rank = width;
 }
 
-/* The ops free what the problem owns, the model included. */
+/* The model goes first: it may be a member of the struct that `free` gives back. */
 void hvi_problem_free(hvi_problem *p) {
-  if (p && p->ops->free) p->ops->free(p);
+  if (!p) return;
+  hvi_model_free(p->model);
+  p->model = NULL;
+  if (p->ops && p->ops->free) p->ops->free(p);
 }

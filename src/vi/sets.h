@@ -3,6 +3,9 @@
 
 #include <hvi/problem.h>
 
+/* The part of hvi_problem_check that always runs. */
+hvi_status hvi_problem_structure(const hvi_problem *p, hvi_error *err);
+
 /* out[len] = projection of z[len] onto one factor, in the norm of weights[len]; out is not z. */
 void hvi_set_project(const hvi_set *set, const double *weights, const double *z, double *out);
 

@@ -152,14 +152,11 @@ static double noisy_dist2(const hvi_problem *p, const double *theta) {
   return mean * mean;
 }
 
-static void noisy_free(hvi_problem *p) { hvi_model_free(p->model); }
-
 static const hvi_problem_ops noisy_ops = {.name = "noisy",
                                           .operate = noisy_operate,
                                           .draw = noisy_draw,
                                           .slow_mode = noisy_mode,
-                                          .dist2 = noisy_dist2,
-                                          .free = noisy_free};
+                                          .dist2 = noisy_dist2};
 
 static void noisy_init(noisy *t) {
   double *identity = calloc((size_t)N * N, sizeof *identity);

@@ -527,6 +527,7 @@ static void samples_are_never_at_rounding(void **state) {
   toy t;
   toy_init(&t, identity_model(2), one, zero, zero);
   t.base.ops = &toy_noisy_ops;
+  t.base.sample_bytes = sizeof(double);
   const hvi_settings s = hvi_settings_defaults();
   hvi_solver *solver = solver_for(&t.base, &s);
   assert_int_equal(hvi_solver_run(solver), HVI_LIMIT);
@@ -588,6 +589,7 @@ static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
     else
       refused(&t.base, &s, proximal);
     t.base.ops = &toy_noisy_ops;
+    t.base.sample_bytes = sizeof(double);
     refused(&t.base, &s, proximal);
     s.target = HVI_TARGET_PLAIN;
     s.step_rule = HVI_STEP_ADAPTIVE;

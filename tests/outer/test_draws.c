@@ -101,7 +101,7 @@ static void draw_theta(const hvi_problem *p, const double *theta, void *sample, 
 }
 
 static const hvi_problem_ops deployed_ops = {
-    .name = "deployed", .operate = toy_operate, .draw = draw_theta, .free = toy_release};
+    .name = "deployed", .operate = toy_operate, .draw = draw_theta};
 
 static void deployed_problem(toy *t) {
   toy_init(t, identity_model(2), one, zero, start);

@@ -97,9 +97,11 @@ static void what_the_problem_lacks_is_said(void **state) {
   refused(&t.base, &s, HVI_ERROR_ARGUMENT, "there is no start: give theta0");
   t.base.theta0 = zero;
   t.base.ops = &toy_noisy_ops;
+  t.base.sample_bytes = sizeof(double);
   s.tol = 1e-6;
   refused(&t.base, &s, HVI_ERROR_UNSUPPORTED, "toy is stochastic and has no residual to test");
   t.base.ops = &toy_affine_ops;
+  t.base.sample_bytes = 0;
   t.A = skew;
   s.tol = 0.0;
   s.step_rule = HVI_STEP_THEOREM;

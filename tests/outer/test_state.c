@@ -34,12 +34,9 @@ static void seek(const hvi_problem *p, void *sample, size_t draws) {
   ((position *)sample)->draws = draws;
 }
 
-static void release(hvi_problem *p) { hvi_model_free(p->model); }
-
 static const hvi_problem_ops with_seek = {
-    .name = "walk", .operate = operate, .draw = draw, .seek = seek, .free = release};
-static const hvi_problem_ops without_seek = {
-    .name = "walk", .operate = operate, .draw = draw, .free = release};
+    .name = "walk", .operate = operate, .draw = draw, .seek = seek};
+static const hvi_problem_ops without_seek = {.name = "walk", .operate = operate, .draw = draw};
 
 static void constant_mode(const hvi_problem *p, const void *sample, double *u, double *df,
                           double *test) {
@@ -57,8 +54,7 @@ static const hvi_problem_ops with_lift = {.name = "walk",
                                           .draw = draw,
                                           .seek = seek,
                                           .slow_mode = constant_mode,
-                                          .lift = lift,
-                                          .free = release};
+                                          .lift = lift};
 
 /* g(theta) = own theta + the rest of theta's mean: a constant stays one, to rounding. */
 static void walk_init(walk *w, double own) {

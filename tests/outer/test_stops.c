@@ -281,6 +281,7 @@ static void a_stochastic_problem_follows_its_seed(void **state) {
     toy t;
     plane(&t);
     t.base.ops = &toy_noisy_ops;
+    t.base.sample_bytes = sizeof(double);
     t.noise = 0.5;
     hvi_settings s = settings_for("gd", 0.1, 200);
     s.seed = i / 2;
@@ -304,6 +305,7 @@ static void a_draw_belongs_to_its_row(void **state) {
   toy t;
   plane(&t);
   t.base.ops = &toy_noisy_ops;
+  t.base.sample_bytes = sizeof(double);
   t.noise = 0.5;
   hvi_settings s = settings_for("gd", 0.1, 50);
   s.seed = 9;
@@ -324,6 +326,7 @@ static void a_stochastic_breakdown_leaves_the_last_good_iterate(void **state) {
   toy t;
   plane(&t);
   t.base.ops = &toy_noisy_ops;
+  t.base.sample_bytes = sizeof(double);
   t.noise = 0.5;
   hvi_solver *solver = solve_traced(&t.base, settings_for("gd", 1e30, 100), &rows);
   check_end(solver, HVI_DIVERGED, "a value is not finite");

@@ -48,26 +48,19 @@ static inline void toy_draw(const hvi_problem *p, const double *theta, void *sam
   *(double *)sample = ((const toy *)p)->noise * hvi_rng_normal(rng);
 }
 
-static inline void toy_release(hvi_problem *p) { hvi_model_free(p->model); }
-
 static const hvi_problem_ops toy_affine_ops = {
-    .name = "toy", .operate = toy_operate, .affine = toy_affine, .free = toy_release};
+    .name = "toy", .operate = toy_operate, .affine = toy_affine};
 /* the same F, but nobody is told that it is affine */
-static const hvi_problem_ops toy_opaque_ops = {
-    .name = "toy", .operate = toy_operate, .free = toy_release};
+static const hvi_problem_ops toy_opaque_ops = {.name = "toy", .operate = toy_operate};
 static const hvi_problem_ops toy_noisy_ops = {
-    .name = "toy", .operate = toy_operate, .draw = toy_draw, .free = toy_release};
+    .name = "toy", .operate = toy_operate, .draw = toy_draw};
 
 /* Takes the model over; A, b and theta0 must outlive it. Z is everything unless changed. */
 static inline void toy_init(toy *t, hvi_model *m, const double *A, const double *b,
                             const double *theta0) {
   *t = (toy){.A = A, .b = b};
-  t->base = (hvi_problem){.ops = &toy_affine_ops,
-                          .model = m,
-                          .theta0 = theta0,
-                          .set_count = 1,
-                          .sets = t->sets,
-                          .sample_bytes = sizeof(double)};
+  t->base = (hvi_problem){
+      .ops = &toy_affine_ops, .model = m, .theta0 = theta0, .set_count = 1, .sets = t->sets};
   t->sets[0] = (hvi_set){.kind = HVI_SET_FREE, .len = m->out};
   (void)toy_opaque_ops, (void)toy_noisy_ops;
 }

@@ -75,7 +75,6 @@ static void affine(const hvi_problem *p, double *A, double *b) {
 
 static void free_game(hvi_problem *p) {
   hvi_game *game = (hvi_game *)p;
-  hvi_model_free(p->model);
   hvi_free(game->payoffs);
   hvi_free(game->sets);
   hvi_free(game->names);

@@ -208,6 +208,7 @@ static void operate_bent(const hvi_problem *p, const void *sample, const double 
 }
 
 static void free_bent(hvi_problem *p) {
+  ((bent *)p)->game->model = NULL; /* it was p's too, and is gone */
   hvi_problem_free(((bent *)p)->game);
   hvi_free(p);
 }
