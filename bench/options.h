@@ -15,6 +15,7 @@ typedef struct bench_options {
   size_t named;       /* solve: of them, those that every named method gets */
   uint64_t seed;      /* solve: of the first game */
   const char *out;    /* solve: folder of the performance profile; NULL: none */
+  bool force;         /* solve: also in the place of a picture that hvi did not draw */
   /* Called before each measurement; false stops. */
   bool (*progress)(void *context, size_t done, size_t total);
   void *context;

@@ -195,7 +195,8 @@ static hvi_status draw_profile(const contest *c, hvi_error *err) {
   const hvi_plot plot = {.name = "profile",
                          .title = "Random problems solved within a cost",
                          .panel_count = 2,
-                         .panels = panels};
+                         .panels = panels,
+                         .replace = c->options->force};
   return hvi_plot_make(c->options->out, &plot, note, err);
 }
 

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "report/text.h"
 #include "talk.h"
 
 /* "--inner-lr" of inner_lr. */
@@ -39,10 +40,20 @@ void hvi_args_force(hvi_args *args) {
                       .help = "replace files that hvi did not make for this"});
 }
 
+void hvi_args_jobs(hvi_args *args, size_t *threads) {
+  hvi_args_add(args, {"jobs", 'j', HVI_SETTING_COUNT, threads, .range = "[0,1024]",
+                      .help = "threads (0: one per core); the results are the same for any"});
+}
+
 int hvi_output_check(const char *path, const char *mark) {
-  if (!path || hvi_talk.force) return HVI_EXIT_DONE;
-  HVI_CALL(hvi_file_ours(path, mark, &hvi_fault));
+  if (path) HVI_CALL(hvi_file_ours(path, hvi_talk.force ? NULL : mark, &hvi_fault));
   return HVI_EXIT_DONE;
+}
+
+int hvi_output_check_in(const char *folder, const char *name, const char *mark) {
+  HVI_OWN char *path = hvi_path_join(folder, name, "");
+  if (!path) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for a path");
+  return hvi_output_check(path, mark);
 }
 
 void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,
@@ -81,13 +92,13 @@ bool hvi_args_given(const hvi_args *args, const char *name) {
 
 static int unknown_option(const hvi_args *args, const char *name, size_t length) {
   const char *names[HVI_ARGS_MAX + 2] = {NULL};
-  const char *word = hvi_format("%.*s", (int)(length < 64 ? length : 63), name);
+  const char *word = hvi_format("--%.*s", (int)(length < 64 ? length : 63), name);
   size_t n = 0;
   for (size_t i = 0; i < args->count; i++)
-    if (args->rows[i].kind != HVI_SETTING_SECTION) names[n++] = args->rows[i].option + 2;
-  names[n] = "help";
+    if (args->rows[i].kind != HVI_SETTING_SECTION) names[n++] = args->rows[i].option;
+  names[n] = "--help";
   return hvi_misuse(
-      "%s has no option --%s%s", args->command, word,
+      "%s has no option %s%s", args->command, word,
       hvi_did_you_mean(word, names, hvi_format("'hvi %s --help' lists them", args->command)));
 }
 

@@ -56,10 +56,13 @@ void hvi_args_add_rows(hvi_args *args, const hvi_arg *table);
 /* Adds --json; -q, --quiet and -v, --verbose. */
 void hvi_args_json(hvi_args *args);
 void hvi_args_talk(hvi_args *args);
+/* Adds -j, --jobs: 0, which is what *threads should be before, is one per core. */
+void hvi_args_jobs(hvi_args *args, size_t *threads);
 /* Adds --force, and asks for every file that the command writes before it begins: an exit code when
  * something is there that does not have the mark (hvi_file_ours). path NULL: fine. */
 void hvi_args_force(hvi_args *args);
 int hvi_output_check(const char *path, const char *mark);
+int hvi_output_check_in(const char *folder, const char *name, const char *mark);
 /* Adds an option for each setting of a table, except for those that `left_out` names, as words with
  * blanks between; NULL: all. */
 void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *settings,

@@ -1,6 +1,7 @@
 /* hvi bench: speed, as ratios to limits measured in the same run. */
 #include "args.h"
 #include "base/base.h"
+#include "base/file.h"
 #include "bellman.h"
 #include "commands.h"
 #include "evaluate.h"
@@ -267,6 +268,15 @@ static int run_bench(bench *b) {
   return code;
 }
 
+/* Before hours of work. */
+static int check_out(const char *folder) {
+  if (!folder) return HVI_EXIT_DONE;
+  HVI_CALL(hvi_folder_make(folder, &hvi_fault));
+  HVI_STEP(hvi_output_check_in(folder, "profile-evals.csv", "cost,"));
+  HVI_STEP(hvi_output_check_in(folder, "profile-seconds.csv", "cost,"));
+  return hvi_figure_check(folder, "profile");
+}
+
 static const char summary[] =
     "Measures speed, as ratios to limits measured in the same run. games: one\n"
     "trajectory against a loop written by hand for exactly this game, and random\n"
@@ -306,8 +316,11 @@ int hvi_cli_bench(int argc, char **argv) {
       {"out", 0, HVI_SETTING_TEXT, &b.options.out, .value = "FOLDER", .help = "solve: where the performance profile goes"});
   /* clang-format on */
   hvi_args_json(&args);
+  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
+  b.options.force = hvi_talk.force;
   b.only = args.operand_count == 1 ? args.operands[0] : NULL;
+  HVI_STEP(check_out(b.options.out));
   return run_bench(&b);
 }

@@ -168,8 +168,10 @@ static hvi_status collect(hvi_rollout_job *job, hvi_rollout_report *report, hvi_
 
 static int data_collect(int argc, char **argv) {
   hvi_collect_settings s = hvi_collect_defaults();
-  hvi_rollout_job job = {"transitions", hvi_collect_table(), 'n', &s, &s.run,
-                         collect,       .show = show_job};
+  hvi_rollout_job job = {"transitions", hvi_collect_table(),
+                         'n',           &s,
+                         &s.run,        collect,
+                         show_job,      .mark = "\"contents\":\"transitions\""};
   hvi_args args = {
       "data collect", "ENV --policy FILE --out FILE [OPTION]...",
       "Runs episodes of ENV under a policy and writes their first N transitions, in order:\n"
@@ -213,7 +215,7 @@ static const char testset_summary[] =
 
 static const char testset_examples[] =
     "  hvi testset lqr --policy default --states 1000 --horizon 1000 --out lqr.safetensors\n"
-    "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --threads 2";
+    "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --jobs 2";
 
 static hvi_status make_testset(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
   return hvi_testset_make(job->out, job->task.env, job->task.policy, job->settings, report, err);
@@ -221,8 +223,9 @@ static hvi_status make_testset(hvi_rollout_job *job, hvi_rollout_report *report,
 
 int hvi_cli_testset(int argc, char **argv) {
   hvi_testset_settings s = hvi_testset_defaults();
-  hvi_rollout_job job = {"roll-outs",  hvi_testset_table(), 0, &s, &s.run,
-                         make_testset, .show = show_job};
+  hvi_rollout_job job = {
+      "roll-outs", hvi_testset_table(), 0,        &s,
+      &s.run,      make_testset,        show_job, .mark = "\"contents\":\"test set\""};
   hvi_args args = {argv[0], "ENV --policy FILE --out FILE [OPTION]...", testset_summary,
                    .examples = testset_examples};
   return hvi_rollout_command(&job, &args, argc, argv);

@@ -151,13 +151,14 @@ static bool stop_replay(void *context) {
 
 static int write_files(const replay *r) {
   const size_t shape[] = {r->got.done, r->env->obs + 2};
-  if (r->out_path) HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, &hvi_fault));
+  if (r->out_path)
+    HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, HVI_NPY_ROWS, &hvi_fault));
   if (!r->save_path) return HVI_EXIT_DONE;
   HVI_OWN double *state = hvi_alloc_doubles(r->env->state);
   if (!state)
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
   hvi_env_save(r->env, state);
-  HVI_CALL(hvi_npy_write(r->save_path, state, 1, &r->env->state, &hvi_fault));
+  HVI_CALL(hvi_npy_write(r->save_path, state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
@@ -220,9 +221,12 @@ static int env_replay(int argc, char **argv) {
       {"save-state", 0, HVI_SETTING_TEXT, &r.save_path, .value = "FILE", .help = "write the state at the end, for --state"},
       {"json", 0, HVI_SETTING_FLAG, &hvi_talk.json, .help = "one JSON object on stdout, with the rows unless --out"});
   /* clang-format on */
+  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!r.actions_path) return hvi_misuse("env replay needs --actions FILE");
+  HVI_STEP(hvi_output_check(r.out_path, HVI_NPY_ROWS));
+  HVI_STEP(hvi_output_check(r.save_path, HVI_NPY_STATE));
   r.seeded = hvi_args_given(&args, "seed");
   int code = open_replay(&r, args.operands[0]);
   if (!code) code = run_replay(&r);
@@ -264,25 +268,23 @@ static const char bench_summary[] =
 
 static int env_bench(int argc, char **argv) {
   HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
-  env_bench_options o = {.repeats = 10,
-                         .steps = 1000,
-                         .threads = hvi_parallel_cores(),
-                         .progress = hvi_progress_count};
+  env_bench_options o = {.repeats = 10, .steps = 1000, .progress = hvi_progress_count};
   env_bench_result result;
   bool done;
   hvi_args args = {"env bench", "ENV [OPTION]...", bench_summary,
-                   "  hvi env bench ant --threads 2\n"
+                   "  hvi env bench ant --jobs 2\n"
                    "  hvi env bench half_cheetah --steps 5000 --json",
                    .operand = operand};
   /* clang-format off */
   hvi_args_add(&args,
-      {"threads", 0, HVI_SETTING_COUNT, &o.threads, .range = "[1,1024]", .help = "threads of the batch (one per core)"},
       {"steps", 0, HVI_SETTING_COUNT, &o.steps, .range = "[1,1000000000]", .help = "steps of one measurement"},
       {"repeats", 0, HVI_SETTING_COUNT, &o.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"});
   /* clang-format on */
+  hvi_args_jobs(&args, &o.threads);
   hvi_args_json(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
+  if (o.threads == 0) o.threads = hvi_parallel_cores();
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
   hvi_progress_start("env", o.repeats);
   HVI_CALL(hvi_progress_end(bench_env_run(&result, &done, env, &o, &hvi_fault)));
@@ -305,6 +307,6 @@ int hvi_cli_env(int argc, char **argv) {
                    .examples = "  hvi env list\n"
                                "  hvi env info half_cheetah\n"
                                "  hvi env replay ant --actions actions.npy --out rows.npy\n"
-                               "  hvi env bench ant --threads 2"};
+                               "  hvi env bench ant --jobs 2"};
   return hvi_args_verb(&args, verbs, argc, argv);
 }

@@ -55,7 +55,7 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
   hvi_args_add(args,
       {.name = "run"},
       {"steps", 0, HVI_SETTING_COUNT, &e->steps, .range = "[1,1e9]", .help = "outer steps"},
-      {"threads", 0, HVI_SETTING_COUNT, &e->threads, .range = "[0,1024]", .value = "T",
+      {"jobs", 'j', HVI_SETTING_COUNT, &e->threads, .range = "[0,1024]",
        .help = "threads (0: one per core); the results are the same for any"},
       {"checkpoint-every", 0, HVI_SETTING_COUNT, &e->every, .range = "[1,1e9]", .help = "outer steps between checkpoints"},
       {"resume", 0, HVI_SETTING_FLAG, &e->resume, .help = "go on from the checkpoint, if there is one"},
@@ -361,7 +361,6 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .steps = settings.max_outer,
                     .test_states = 100,
                     .every = 50,
-                    .threads = 1,
                     .task = {.noise = NAN},
                     .spec = hvi_evaluation_defaults()};
   hvi_args args = {argv[0],  "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",

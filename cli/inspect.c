@@ -272,10 +272,17 @@ static const char examples[] =
     "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
     "  hvi inspect my-game.yaml --plot out";
 
+static int check_plot(const char *folder) {
+  HVI_CALL(hvi_folder_make(folder, &hvi_fault));
+  HVI_STEP(hvi_output_check_in(folder, "inspect.csv", "eta,kappa2,rho,"));
+  HVI_STEP(hvi_output_check_in(folder, "inspect-observed.csv", "eta,observed,exact"));
+  return hvi_figure_check(folder, "inspect");
+}
+
 static int inspect(const inspection *s) {
   hvi_inspection i;
   /* before anything is printed */
-  if (s->plot) HVI_CALL(hvi_folder_make(s->plot, &hvi_fault));
+  if (s->plot) HVI_STEP(check_plot(s->plot));
   HVI_CALL(hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &hvi_fault));
   (hvi_talk.json ? print_json : print_table)(s, &i);
   if (s->plot) HVI_CALL(plot_rates(s, &i, &hvi_fault));
@@ -293,6 +300,7 @@ int hvi_cli_inspect(int argc, char **argv) {
       {"plot", 0, HVI_SETTING_TEXT, &s.plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"});
   /* clang-format on */
   hvi_args_json(&args);
+  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   int code = hvi_setup_make(&s.setup, &args);

@@ -84,6 +84,7 @@ static int dispatch(int argc, char **argv) {
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
     return help(argv[2]);
   if (strcmp(name, "--version") == 0) {
+    if (argc > 2) return hvi_misuse("--version stands alone: 'hvi --version'");
     printf("hvi %s\n", hvi_version());
     return HVI_EXIT_DONE;
   }

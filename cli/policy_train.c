@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/parallel.h"
 #include "commands.h"
 #include "io/kept.h"
 #include "report/plot.h"
@@ -32,6 +33,7 @@ enum { MOST_LOG = 1 << 30, LINE_EVERY = 10000, LOOK_EVERY = 32 };
 typedef struct training {
   hvi_sac_settings settings;
   size_t steps, every; /* environment steps in all, and between checkpoints */
+  size_t jobs;         /* 0: as many as are of use */
   bool resume, fresh, accept_other_bits;
   const char *out; /* the policy */
   const char *log; /* NULL: beside the policy */
@@ -238,9 +240,20 @@ static int resume(training *t) {
   return HVI_EXIT_DONE;
 }
 
+/* What is there under the names of the files is hvi's. */
+static int check_files(const training *t) {
+  HVI_OWN char *folder = NULL, *name = NULL;
+  if (!hvi_path_split(&folder, &name, t->log_path, ".csv"))
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for file names");
+  HVI_STEP(hvi_output_check(t->out, "\"algorithm\":\"sac\",\"seed\":\""));
+  HVI_STEP(hvi_output_check(t->log_path, HEADER));
+  return hvi_figure_check(folder, name);
+}
+
 /* The trainer and its log, from a checkpoint or from the beginning. */
 static int open_training(training *t, const char *name) {
   HVI_CALL(name_files(t, &hvi_fault));
+  HVI_STEP(check_files(t));
   HVI_CALL(hvi_env_new(&t->env, name, &hvi_fault));
   HVI_CALL(hvi_lock_take(&t->lock, t->checkpoint, &hvi_fault));
   HVI_CALL(t->fresh && hvi_kept_check(t->checkpoint, &hvi_fault));
@@ -248,9 +261,6 @@ static int open_training(training *t, const char *name) {
   if (there && !t->resume && !t->fresh)
     return hvi_misuse("'%s' is there: --resume goes on from it, --fresh begins anew",
                       t->checkpoint);
-  if (!there && !t->fresh && access(t->out, F_OK) == 0)
-    return hvi_misuse(
-        "'%s' is there and its checkpoint is not: --fresh trains another one in its place", t->out);
   const bool resumed = there && t->resume;
   if (resumed) HVI_STEP(resume(t));
   if (!resumed) HVI_CALL(hvi_sac_new(&t->sac, t->env, &t->settings, &hvi_fault));
@@ -285,11 +295,15 @@ int hvi_cli_policy_train(int argc, char **argv) {
       {"fresh", 0, HVI_SETTING_FLAG, &t.fresh, .help = "begin anew although there is a checkpoint"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &t.accept_other_bits, .help = "go on from what another level of instructions computed"});
   /* clang-format on */
-  hvi_args_settings(&args, hvi_sac_table(), &t.settings, NULL);
+  hvi_args_settings(&args, hvi_sac_table(), &t.settings, "threads");
+  hvi_args_jobs(&args, &t.jobs);
+  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (!t.out) return hvi_misuse("policy train needs --out FILE for the policy");
   if (t.resume && t.fresh) return hvi_misuse("--resume and --fresh are one or the other");
+  const size_t jobs = t.jobs ? t.jobs : hvi_parallel_cores();
+  t.settings.threads = jobs < 2 ? jobs : 2; /* the twin critics */
   int code = open_training(&t, args.operands[0]);
   if (!code) code = train(&t);
   close_training(&t);

@@ -77,6 +77,7 @@ static int print_table(const job *j) {
 static int run_all(job *j) {
   int code = HVI_EXIT_DONE;
   HVI_CALL(hvi_folder_make(j->settings.out, &hvi_fault));
+  HVI_STEP(hvi_output_check_in(j->settings.out, "index.html", "<title>hvi reproduce<"));
   for (size_t i = 0; i < j->count && !code; i++) code = run_one(j, j->experiments[i]);
   const int printed = print_table(j);
   if (code != HVI_EXIT_INTERRUPTED) return code ? code : printed;
@@ -114,15 +115,17 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
       {"full", 0, HVI_SETTING_FLAG, &s->full, .help = "the paper's size or beyond: minutes, for policy\nevaluation hours"},
       {"out", 'o', HVI_SETTING_TEXT, &s->out, .value = "DIR", .help = "where results go (out)"},
-      {"jobs", 'j', HVI_SETTING_COUNT, &s->threads, .range = "[0,1024]", .help = "threads (0: one per core); the results are the same for any"},
       {"resume", 0, HVI_SETTING_FLAG, &s->resume, .help = "keep what an earlier run with the same settings finished"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &s->accept_other_bits, .help = "go on from what another level of instructions computed"},
       {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */
+  hvi_args_jobs(&args, &s->threads);
+  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
+  s->force = hvi_talk.force;
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");

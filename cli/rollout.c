@@ -14,7 +14,8 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
       {"policy", 0, HVI_SETTING_TEXT, &job->policy_path, .value = "FILE",
        .help = "the policy (.safetensors), or 'default': the environment's own"});
   hvi_args_json(args);
-  hvi_args_settings(args, hvi_rollout_table(), job->rollout, NULL);
+  hvi_args_settings(args, hvi_rollout_table(), job->rollout, "threads");
+  hvi_args_jobs(args, &job->rollout->threads);
   if (!job->result)
     hvi_args_add(args,
         {"out", 'o', HVI_SETTING_TEXT, &job->out, .value = "FILE", .help = "where to write (.safetensors)"},
@@ -22,6 +23,7 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
         {"fresh", 0, HVI_SETTING_FLAG, &job->fresh, .help = "throw away what an earlier run left"},
         {"accept-other-bits", 0, HVI_SETTING_FLAG, &job->rollout->accept_other_bits, .help = "go on from what another level of instructions computed"});
   /* clang-format on */
+  if (!job->result) hvi_args_force(args);
   hvi_args_talk(args);
 }
 
@@ -59,6 +61,7 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
   if (!job->policy_path) return hvi_misuse("the policy is missing: --policy FILE");
   if (!job->result && !job->out) return hvi_misuse("the file to write is missing: --out FILE");
   if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
+  HVI_STEP(hvi_output_check(job->out, job->mark));
   HVI_CALL(hvi_task_open(&job->task, env_name, job->policy_path, &hvi_fault));
   s->partial = job->resume  ? HVI_PARTIAL_RESUME
                : job->fresh ? HVI_PARTIAL_FRESH

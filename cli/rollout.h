@@ -19,7 +19,8 @@ struct hvi_rollout_job {
   hvi_status (*run)(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err);
   /* Prints the result; the exit code. */
   int (*show)(const hvi_rollout_job *job, const hvi_rollout_report *report);
-  void *result; /* NULL: it writes a file, --out, which can be resumed */
+  void *result;     /* NULL: it writes a file, --out, which can be resumed, */
+  const char *mark; /* and which has this in its header */
   /* from the command line */
   const char *policy_path, *out;
   bool resume, fresh;
@@ -27,8 +28,8 @@ struct hvi_rollout_job {
   double started, told; /* the clock at the start; when a line of progress was last written */
 };
 
-/* Reads ENV, the options of the table and --policy, --seed, --threads, --json, -q, -v, and for a file
- * --out, --resume, --fresh; runs the job and shows its result, or complains. The exit code. */
+/* Reads ENV, the options of the table and --policy, --seed, --jobs, --json, -q, -v, and for a file
+ * --out, --resume, --fresh, --force; runs the job and shows its result, or complains. The exit code. */
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv);
 
 /* The name without its folders: notes tell nothing about the machine. */

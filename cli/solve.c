@@ -373,7 +373,8 @@ static void write_files(run *r) {
   hvi_trace *trace = r->trace;
   r->trace = NULL;
   if (trace && hvi_trace_close(trace, &r->info.last, &hvi_fault)) r->code = hvi_complain_fault();
-  if (r->asked->save && hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, &hvi_fault))
+  if (r->asked->save &&
+      hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, HVI_NPY_THETA, &hvi_fault))
     r->code = hvi_complain_fault();
 }
 

@@ -58,7 +58,8 @@ const char *hvi_digits(double x, int digits, const char *unknown) {
 }
 
 const char *hvi_did_you_mean(const char *word, const char *const *names, const char *advice) {
-  const char *nearest = hvi_suggest(word, names);
+  /* a word that many other programs have */
+  const char *nearest = hvi_suggest(strcmp(word, "--threads") == 0 ? "--jobs" : word, names);
   return nearest ? hvi_format("; did you mean '%s'?", nearest) : hvi_format("; %s", advice);
 }
 
@@ -69,9 +70,16 @@ const char *hvi_toned(hvi_tone tone, const char *text) {
 
 hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix, hvi_error *err) {
   char note[HVI_PLOT_NOTE];
-  HVI_TRY(hvi_plot_make(folder, plot, note, err));
+  hvi_plot drawn = *plot;
+  drawn.replace = hvi_talk.force;
+  HVI_TRY(hvi_plot_make(folder, &drawn, note, err));
   if (*note) hvi_say("%s%s\n", prefix, note);
   return HVI_OK;
+}
+
+int hvi_figure_check(const char *folder, const char *name) {
+  if (!hvi_talk.force) HVI_CALL(hvi_plot_check(folder, name, &hvi_fault));
+  return HVI_EXIT_DONE;
 }
 
 static volatile sig_atomic_t interrupted;
@@ -92,6 +100,7 @@ static void install_signals(void) {
   action.sa_handler = SIG_IGN;
   action.sa_flags = 0;
   sigaction(SIGPIPE, &action, NULL);
+  sigaction(SIGXFSZ, &action, NULL); /* a limit on files is an error of their writing */
 }
 
 void hvi_talk_start(void) {

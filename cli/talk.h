@@ -76,7 +76,9 @@ typedef enum hvi_tone { HVI_GOOD, HVI_BAD, HVI_WARN, HVI_STRONG } hvi_tone;
 /* The text in colour, where there is one, as by hvi_format. */
 const char *hvi_toned(hvi_tone tone, const char *text);
 
-/* Draws a plot; what there is to remark comes after the prefix. */
+/* Draws a plot; what there is to remark comes after the prefix. Before work begins, the check tells
+ * with an exit code that a picture of others is in its place, unless --force. */
+int hvi_figure_check(const char *folder, const char *name);
 hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix, hvi_error *err);
 
 /* Ctrl-C and SIGTERM as a flag that loops look at, so that results so far are kept: the first signal

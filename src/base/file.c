@@ -3,8 +3,11 @@
 
 #include "base/base.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -34,6 +37,47 @@ static char *resolve(const char *path) {
   return hvi_copy_text(target ? target : path);
 }
 
+/* The folder that a path lies in; the caller owns it. NULL without memory. */
+static char *folder_of(const char *path) {
+  char *folder = hvi_copy_text(path), *slash = folder ? strrchr(folder, '/') : NULL;
+  if (slash) slash[slash == folder] = '\0';
+  if (!folder || slash) return folder;
+  hvi_free(folder);
+  return hvi_copy_text(".");
+}
+
+/* Whether the writer of a temporary is gone. Its process may be one of another machine, so the lock
+ * has a say too: the writer holds it until the file is whole. */
+static bool is_orphan(int folder, const char *name, unsigned long pid) {
+  if (pid == 0 || pid > INT_MAX || kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
+  const int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  const bool unlocked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (fd >= 0) close(fd);
+  return unlocked;
+}
+
+void hvi_file_sweep(const char *start) {
+  HVI_OWN char *path = folder_of(start);
+  DIR *folder = path ? opendir(path) : NULL;
+  const char *slash = strrchr(start, '/'), *base = slash ? slash + 1 : start;
+  for (const struct dirent *e; folder && (e = readdir(folder));) {
+    char *end;
+    if (strncmp(e->d_name, base, strlen(base)) != 0) continue;
+    const unsigned long pid = strtoul(e->d_name + strlen(base), &end, 16);
+    if (*end == '.' && is_orphan(dirfd(folder), e->d_name, pid))
+      unlinkat(dirfd(folder), e->d_name, 0);
+  }
+  if (folder) closedir(folder);
+}
+
+/* The lock on an open file, unless another run has it, or has just removed the file. */
+static bool claim(int fd, const char *path) {
+  struct stat is, named;
+  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  return fstat(fd, &is) == 0 && lstat(path, &named) == 0 && is.st_dev == named.st_dev &&
+         is.st_ino == named.st_ino;
+}
+
 /* Opens a new file beside f->path under a name nobody has. Not mkstemp: its files are private to
  * the user, and asking for the umask would mean changing it for the whole process. A file that is
  * replaced keeps its mode. */
@@ -42,13 +86,19 @@ static hvi_status open_temporary(hvi_file *f, const struct stat *old, hvi_error 
   const size_t size = strlen(f->path) + 64;
   HVI_OWN char *name = hvi_alloc(size, 1);
   if (!name) return hvi_error_memory(err, "a file name");
+  snprintf(name, size, "%s.tmp.", f->path);
+  hvi_file_sweep(name);
   for (unsigned attempt = 0; attempt < 100 && f->fd < 0; attempt++) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(name, size, "%s.tmp.%lx%lx%x", f->path, (unsigned long)getpid(),
+    snprintf(name, size, "%s.tmp.%lx.%lx%x", f->path, (unsigned long)getpid(),
              (unsigned long)now.tv_nsec, attempt);
     f->fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode & 0777);
     if (f->fd < 0 && errno != EEXIST) break;
+    if (f->fd >= 0 && !claim(f->fd, name)) {
+      close(f->fd);
+      f->fd = -1;
+    }
   }
   if (f->fd < 0) return hvi_error_system(err, "create", f->path);
   f->temporary = name;
@@ -81,18 +131,30 @@ hvi_status hvi_file_create(hvi_file *f, const char *path, hvi_error *err) {
   return begin(f, f->path ? open_target(f, err) : hvi_error_memory(err, "a file name"), err);
 }
 
-hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err) {
+static bool has_mark(const char *path, uint64_t size, const char *mark) {
   enum { END = 4096 };
   char bytes[END];
-  struct stat st;
-  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
   const int fd = open(path, O_RDONLY | O_CLOEXEC);
-  const uint64_t size = (uint64_t)st.st_size, ends[] = {0, size > END ? size - END : 0};
+  const uint64_t ends[] = {0, size > END ? size - END : 0};
   bool found = false;
   for (size_t k = 0; fd >= 0 && k < 2 && !found; k++)
     found = memmem(bytes, hvi_file_read_at(fd, bytes, END, ends[k]), mark, strlen(mark));
   if (fd >= 0) close(fd);
-  if (found) return HVI_OK;
+  return found;
+}
+
+hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err) {
+  struct stat st;
+  HVI_OWN char *folder = folder_of(path);
+  if (!folder) return hvi_error_memory(err, "a file name");
+  const bool there = stat(path, &st) == 0;
+  if (there && S_ISDIR(st.st_mode))
+    return hvi_error_io(err, "cannot create '%s': it is a folder", path);
+  if (there && !S_ISREG(st.st_mode)) return HVI_OK;
+  if ((!there && errno != ENOENT) || access(folder, W_OK | X_OK) != 0)
+    return hvi_error_system(err, "create", path);
+  if (!there || !mark || st.st_size == 0 || has_mark(path, (uint64_t)st.st_size, mark))
+    return HVI_OK;
   return hvi_error_io(err, "'%s' is there, and hvi did not make it for this: --force replaces it",
                       path);
 }
@@ -145,11 +207,9 @@ hvi_status hvi_file_flush(hvi_file *f, hvi_error *err) {
 }
 
 hvi_status hvi_folder_sync(const char *path, hvi_error *err) {
-  HVI_OWN char *folder = hvi_copy_text(path);
+  HVI_OWN char *folder = folder_of(path);
   if (!folder) return hvi_error_memory(err, "a file name");
-  char *slash = strrchr(folder, '/');
-  if (slash) slash[slash == folder] = '\0';
-  const int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   /* a folder that may be written and not read cannot be synced */
   if (fd < 0) return HVI_OK;
   const hvi_status status = hvi_file_sync(fd, path, err);
@@ -204,14 +264,6 @@ void hvi_file_discard(hvi_file *f) {
 }
 
 char *hvi_file_previous(const char *path) { return hvi_join_texts(path, ".previous"); }
-
-/* The lock on an open file, unless another run has it, or has just removed the file. */
-static bool claim(int fd, const char *path) {
-  struct stat is, named;
-  if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-  return fstat(fd, &is) == 0 && lstat(path, &named) == 0 && is.st_dev == named.st_dev &&
-         is.st_ino == named.st_ino;
-}
 
 hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
                                 hvi_error *err) {

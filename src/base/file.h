@@ -2,7 +2,8 @@
  * Files that appear whole or not at all, survive a loss of power, and are read with a limit.
  *
  * A file is written under a temporary name in its folder, synced and renamed, and then the folder
- * is synced. A file that is replaced keeps its mode. A signal ends no write.
+ * is synced. A file that is replaced keeps its mode. A signal ends no write. Temporaries that a
+ * killed run left are removed when the same file is made again.
  */
 #pragma once
 
@@ -38,10 +39,14 @@ hvi_status hvi_file_commit(hvi_file *f, hvi_error *err);
 /* Gives up: removes the temporary; closes what grows. Fine after a commit and on a zeroed hvi_file. */
 void hvi_file_discard(hvi_file *f);
 
-/* The rule for what is there already: an error unless path is free, empty, a device or a pipe, or a
- * file that has `mark` among its first or last 4,096 bytes. A mark is text that only files made for
- * the same purpose have: a header line of a CSV, a note in a header. */
+/* The rule for what is there already, and whether a file can be made there at all: an error unless
+ * path is free, empty, a device or a pipe, or a file that has `mark` among its first or last 4,096
+ * bytes. A mark is text that only files made for the same purpose have: a header line of a CSV, a
+ * note in a header; NULL: any file may be replaced. */
 hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err);
+/* Removes what processes that were killed left under names of the form START PID '.' ..., the PID in
+ * hexadecimal. What a living one writes is left alone. */
+void hvi_file_sweep(const char *start);
 /* An error when there is something at path that is not a file: a link, a folder, a device. */
 hvi_status hvi_file_plain(const char *path, hvi_error *err);
 /* path.previous; hvi_free it. NULL without memory. */

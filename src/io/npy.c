@@ -209,8 +209,8 @@ hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_
 }
 
 /* The header of a float64 array in C order. The numbers start at a multiple of 64 bytes, so that
- * they can be mapped. */
-static void write_header(FILE *stream, size_t dims, const size_t *shape) {
+ * they can be mapped. The mark ends the padding. */
+static void write_header(FILE *stream, size_t dims, const size_t *shape, const char *mark) {
   char axes[HVI_NPY_MAX_DIMS * 24] = "", text[sizeof axes + 80];
   for (size_t i = 0, used = 0; i < dims; i++)
     used += (size_t)snprintf(axes + used, sizeof axes - used, "%zu%s", shape[i],
@@ -220,12 +220,14 @@ static void write_header(FILE *stream, size_t dims, const size_t *shape) {
   const int length =
       snprintf(text, sizeof text, "{'descr': '%cf8', 'fortran_order': False, 'shape': (%s), }",
                machine_order, axes);
-  const int padded = (PREFIX_SIZE + length + 1 + 63) / 64 * 64 - PREFIX_SIZE;
-  fprintf(stream, "%s%c%c%c%c%-*s\n", magic, 1, 0, padded & 0xff, padded >> 8, padded - 1, text);
+  const int tail = (int)strlen(mark);
+  const int padded = (PREFIX_SIZE + length + tail + 63) / 64 * 64 - PREFIX_SIZE;
+  fprintf(stream, "%s%c%c%c%c%-*s%s", magic, 1, 0, padded & 0xff, padded >> 8, padded - tail, text,
+          mark);
 }
 
 hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, const size_t *shape,
-                         hvi_error *err) {
+                         const char *mark, hvi_error *err) {
   const hvi_subject f = {path, HVI_ERROR_ARGUMENT, err};
   hvi_file file;
   size_t size;
@@ -234,7 +236,7 @@ hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, cons
   if (!hvi_multiply_shape(&size, dims, shape)) return hvi_refuse(&f, ": the shape is too large");
   HVI_TRY(hvi_file_create(&file, path, err));
   /* a failed write stays in the stream and is found by the commit */
-  write_header(file.stream, dims, shape);
+  write_header(file.stream, dims, shape, mark);
   if (size) fwrite(data, sizeof *data, size, file.stream);
   return hvi_file_commit(&file, err);
 }

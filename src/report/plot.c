@@ -12,6 +12,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/number.h"
 #include "report/text.h"
 
@@ -308,21 +309,16 @@ hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
   return axis;
 }
 
-/* What is there under the figure's names was drawn by hvi: there is a script with its first line.
- */
-static hvi_status check_owner(const char *folder, const char *name, hvi_error *err) {
+/* A script has its first line as a mark. Pictures have none: they are hvi's when a script of hvi's
+ * stands beside them. */
+hvi_status hvi_plot_check(const char *folder, const char *name, hvi_error *err) {
   static const char *const endings[] = {".gp", ".png", ".svg"};
-  char line[sizeof SCRIPT_START] = "";
+  bool script = false;
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     HVI_OWN char *path = hvi_path_join(folder, name, endings[i]);
     if (!path) return hvi_error_memory(err, "a path");
-    FILE *file = fopen(path, "r");
-    if (!file) continue;
-    if (i == 0 && !fgets(line, sizeof line, file)) line[0] = '\0';
-    fclose(file);
-    if (strcmp(line, SCRIPT_START) != 0)
-      return hvi_error_set(err, HVI_ERROR_IO,
-                           "'%s' is there and hvi did not make it: it is not replaced", path);
+    if (i == 0) script = access(path, F_OK) == 0;
+    HVI_TRY(hvi_file_ours(path, i > 0 && script ? NULL : SCRIPT_START, err));
   }
   return HVI_OK;
 }
@@ -336,7 +332,7 @@ hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *e
   add_legend(&t, plot, &l);
   hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
   HVI_OWN char *path = hvi_path_join(folder, plot->name, ".gp");
-  HVI_TRY(check_owner(folder, plot->name, err));
+  if (!plot->replace) HVI_TRY(hvi_plot_check(folder, plot->name, err));
   return path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
 }
 
@@ -453,7 +449,11 @@ hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLO
   char stem[STEM_SIZE];
   HVI_OWN_BY(hvi_text_free) hvi_text script = {0};
   note[0] = '\0';
-  snprintf(stem, sizeof stem, ".hvi-drawing-%lx", (unsigned long)getpid());
+  const int start = snprintf(stem, sizeof stem, ".hvi-drawing-%08x-",
+                             (unsigned)hvi_hash_bytes(HVI_HASH_START, name, strlen(name)));
+  HVI_OWN char *left = hvi_path_join(folder, stem, "");
+  if (left) hvi_file_sweep(left);
+  snprintf(stem + start, sizeof stem - (size_t)start, "%lx", (unsigned long)getpid());
   hvi_text_add(&script, "./%s.gp", name);
   hvi_status status =
       script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);

@@ -65,6 +65,7 @@ typedef struct hvi_plot {
   size_t columns;    /* panels side by side; 0: all of them */
   size_t panel_count;
   const hvi_panel *panels;
+  bool replace; /* also pictures that hvi did not draw */
 } hvi_plot;
 
 enum { HVI_PLOT_NOTE = 400 };
@@ -75,12 +76,14 @@ enum { HVI_PLOT_NOTE = 400 };
  *
  * Names of files may hold anything: they are quoted, and data are named from "./" on, so that none
  * is read as a command. Pictures are drawn under other names and put in place when they are whole;
- * one that hvi did not draw is not replaced. That gnuplot is not installed is no error: data and
+ * one that hvi did not draw is replaced only where the plot says so. That gnuplot is not installed is no error: data and
  * script are there, and the note, otherwise empty, says what to do.
  */
 hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err);
 
+/* An error when a file under the figure's names is not hvi's: for those who ask before they work. */
+hvi_status hvi_plot_check(const char *folder, const char *name, hvi_error *err);
 /* Its parts: the script, and the drawing of a script that is there. */
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
 hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],

@@ -471,7 +471,8 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
                          .title = keys.title ? keys.title : study->title,
                          .columns = keys.columns,
                          .panel_count = d->panel_count,
-                         .panels = d->panels};
+                         .panels = d->panels,
+                         .replace = study->settings->force};
   HVI_TRY(hvi_plot_make(study->folder, &plot, note, d->err));
   if (*note) hvi_study_tell(study, "%s", note);
   hvi_claims_figure(study->claims, plot.name);

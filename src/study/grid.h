@@ -45,8 +45,12 @@ hvi_status hvi_study_refuse_table(const hvi_study *study, const char *name, cons
                                   hvi_error *err);
 /* Makes the tables of a part's kind. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err);
-/* A CSV, or one for each level of the columns that split the table. */
-hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, hvi_error *err);
+/* A CSV, or one for each level of the columns that split the table. check: nothing is written, and
+ * files that are there under these names must be hvi's. */
+hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, bool check,
+                                 hvi_error *err);
+/* The same check of all tables before the cells run, as far as levels tell the names. */
+hvi_status hvi_study_check_tables(hvi_study *study, hvi_error *err);
 /* The name of one: TABLE-LEVEL... for those of the filters that split it. */
 void hvi_split_name(char *name, size_t size, const hvi_table *t, const hvi_table_filter *filters,
                     size_t count);

@@ -16,6 +16,7 @@
 #include "io/journal.h"
 #include "io/kept.h"
 #include "report/text.h"
+#include "study/fields.h"
 #include "study/grid.h"
 #include "study/work.h"
 
@@ -288,8 +289,9 @@ static hvi_status lay_out(hvi_study *study, hvi_error *err) {
 static hvi_status finish(hvi_study *study, hvi_error *err) {
   for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)
     if (p->kind->derive) HVI_TRY(p->kind->derive(study, p, err));
-  for (size_t i = 0; i < study->table_count; i++)
-    HVI_TRY(hvi_study_write_table(study, &study->tables[i], err));
+  for (int check = !study->settings->force; check >= 0; check--)
+    for (size_t i = 0; i < study->table_count; i++)
+      HVI_TRY(hvi_study_write_table(study, &study->tables[i], check, err));
   HVI_TRY(hvi_study_draw(study, err));
   return hvi_study_judge(study, err);
 }
@@ -313,6 +315,19 @@ static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_er
   return HVI_OK;
 }
 
+static const char CLAIMS_MARK[] = "\"settings_hash\": \"";
+
+/* Before anything is computed or removed: what is there under the names of results is hvi's. */
+static hvi_status check_files(hvi_study *study, hvi_error *err) {
+  const hvi_node *figures = study->figures;
+  if (study->settings->force) return HVI_OK;
+  if (study->tuning) return hvi_study_check_rates(study, err);
+  HVI_TRY(hvi_file_ours(study->claims_path, CLAIMS_MARK, err));
+  for (const hvi_node *n = figures ? figures->first : NULL; n; n = n->next)
+    HVI_TRY(hvi_plot_check(study->folder, hvi_field_text(n, "name", study->id), err));
+  return hvi_study_check_tables(study, err);
+}
+
 /* An earlier run counts when it had the same settings. A damaged file, or one of another level of
  * instructions, is an error. claims.json says that the folder is complete, so it comes last and goes
  * first. */
@@ -321,7 +336,8 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
   const char *path = study->claims_path;
   char hash[sizeof c->settings_hash];
   HVI_TRY(hash_settings(hash, sizeof hash, study, err));
-  if (study->settings->resume && access(path, F_OK) == 0) {
+  const bool ours = hvi_file_ours(path, CLAIMS_MARK, NULL) == HVI_OK;
+  if (study->settings->resume && ours && access(path, F_OK) == 0) {
     hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
     HVI_TRY(hvi_claims_read(c, path, err));
     *finished = c->checked && strcmp(c->settings_hash, hash) == 0;
@@ -340,6 +356,7 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
 static hvi_status carry_out(hvi_study *study, hvi_error *err) {
   const double started = hvi_clock_now();
   bool finished = false;
+  HVI_TRY(check_files(study, err));
   if (!study->tuning) HVI_TRY(start_claims(&finished, study, err));
   if (finished || !hvi_study_progress(study, "starting", 0)) return HVI_OK;
   HVI_TRY(run_cells(study, err));

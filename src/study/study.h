@@ -136,6 +136,7 @@ struct hvi_part {
 typedef struct hvi_study_settings {
   const char *out; /* folder; the study's is OUT/ID */
   bool full, resume;
+  bool force;             /* files that hvi did not make are replaced */
   bool accept_other_bits; /* cells of another level of instructions are taken too */
   size_t threads;         /* 0: one per core */
   /* How far a study is; false stops. Optional. */
@@ -246,3 +247,4 @@ hvi_status hvi_study_check(hvi_study *study, hvi_error *err);
 hvi_status hvi_study_draw(hvi_study *study, hvi_error *err);         /* figures.c */
 hvi_status hvi_study_judge(hvi_study *study, hvi_error *err);        /* claims.c */
 hvi_status hvi_study_report_rates(hvi_study *study, hvi_error *err); /* tune.c */
+hvi_status hvi_study_check_rates(const hvi_study *study, hvi_error *err);

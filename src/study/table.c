@@ -4,6 +4,9 @@
 #include "report/csv.h"
 #include "report/text.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 size_t hvi_column_width(const hvi_column *c) {
   size_t words = 0;
   for (const char *at = c->name; *at; at += strspn(at, " ")) {
@@ -143,4 +146,18 @@ hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table
   for (size_t row = 0; row < t->rows; row++)
     if (hvi_table_matches(t, row, filters, count)) write_row(&csv, t, row, chosen);
   return hvi_csv_close(&csv, err);
+}
+
+hvi_status hvi_table_ours(const hvi_table *t, const char *path, hvi_error *err) {
+  char line[4096] = "", *rest;
+  size_t known = 0, all = 0;
+  const int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (fd >= 0) {
+    line[hvi_file_read_at(fd, line, sizeof line - 1, 0)] = '\0';
+    close(fd);
+  }
+  line[strcspn(line, "\r\n")] = '\0';
+  for (char *name = strtok_r(line, ",", &rest); name; name = strtok_r(NULL, ",", &rest), all++)
+    known += hvi_table_find(t, name) < t->columns;
+  return hvi_file_ours(path, all && 2 * known >= all ? NULL : "\1 no file has this \1", err);
 }

@@ -60,3 +60,6 @@ bool hvi_table_matches(const hvi_table *t, size_t row, const hvi_table_filter *f
  * number in these rows, are left out. Without rows it is the header alone. */
 hvi_status hvi_table_write(const hvi_table *t, const char *path, const hvi_table_filter *filters,
                            size_t count, hvi_error *err);
+/* The rule of hvi_file_ours: hvi's are files that have at least half of the names in their first
+ * line in common with the table, for factors come and go. */
+hvi_status hvi_table_ours(const hvi_table *t, const char *path, hvi_error *err);

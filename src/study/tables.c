@@ -151,8 +151,9 @@ static size_t levels_of(hvi_table_filter *filters, const hvi_table *t, size_t ro
   return n;
 }
 
-/* A CSV for each combination of levels that there is, written at its first row. */
-hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, hvi_error *err) {
+/* A CSV for each combination of levels that there is, at its first row. */
+hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, bool check,
+                                 hvi_error *err) {
   for (size_t i = 0; i < t->rows; i++) {
     hvi_table_filter filters[HVI_MOST_SPLITS];
     const size_t count = levels_of(filters, t, i);
@@ -163,7 +164,26 @@ hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, hvi
     hvi_split_name(name, sizeof name, t, filters, count);
     HVI_OWN char *path = hvi_study_path(study, name, ".csv");
     if (!path) return hvi_error_memory(err, "a path");
-    HVI_TRY(hvi_table_write(t, path, filters, count, err));
+    HVI_TRY(check ? hvi_table_ours(t, path, err) : hvi_table_write(t, path, filters, count, err));
   }
   return HVI_OK;
+}
+
+hvi_status hvi_study_check_tables(hvi_study *study, hvi_error *err) {
+  double row[MOST_COLUMNS];
+  for (size_t i = 0; i < MOST_COLUMNS; i++) row[i] = NAN;
+  hvi_status status = HVI_OK;
+  for (hvi_table *t = study->tables; t < study->tables + study->table_count && !status; t++) {
+    hvi_part *p = &study->parts[t->part];
+    const size_t own = (size_t)(t - study->tables) - p->first_table;
+    const bool derived = own >= HVI_KIND_TABLES || !p->kind->tables[own].name;
+    for (size_t i = 0; i < (derived ? 1 : p->cells) && !status; i++) {
+      const hvi_cell c = hvi_cell_at(study, p, i);
+      if (!derived) hvi_cell_levels(&c, t, row);
+      status = hvi_table_add(t, row, err);
+    }
+    if (!status) status = hvi_study_write_table(study, t, true, err);
+    t->rows = 0;
+  }
+  return status;
 }

@@ -172,8 +172,14 @@ static hvi_status report_part(hvi_study *study, hvi_part *p, const hvi_part *fil
   return HVI_OK;
 }
 
+static const char header[] = "environment,method,key,rate,error,half_width,seeds,diverged,best";
+
+hvi_status hvi_study_check_rates(const hvi_study *study, hvi_error *err) {
+  HVI_OWN char *path = hvi_study_path(study, "tune", ".csv");
+  return path ? hvi_file_ours(path, header, err) : hvi_error_memory(err, "a path");
+}
+
 hvi_status hvi_study_report_rates(hvi_study *study, hvi_error *err) {
-  static const char header[] = "environment,method,key,rate,error,half_width,seeds,diverged,best";
   HVI_OWN char *path = hvi_study_path(study, "tune", ".csv");
   if (!path) return hvi_error_memory(err, "a path");
   HVI_TRY(hvi_csv_open(&study->tuning->csv, path, header, err));

@@ -109,7 +109,7 @@ static void what_is_written_is_read(void **state) {
   const size_t dims[] = {0, 1, 2, 3, 8, 2}, sizes[] = {1, 24, 24, 24, 24, 0};
   for (size_t i = 0; i < 6; i++) {
     hvi_array a;
-    assert_int_equal(hvi_npy_write(path, x, dims[i], shapes[i], NULL), HVI_OK);
+    assert_int_equal(hvi_npy_write(path, x, dims[i], shapes[i], HVI_NPY_ROWS, NULL), HVI_OK);
     assert_int_equal(hvi_npy_read(&a, path, 0, NULL), HVI_OK);
     assert_int_equal(a.dims, dims[i]);
     assert_int_equal(a.size, sizes[i]);
@@ -127,7 +127,7 @@ static void many_numbers_are_written(void **state) {
   double *x = hvi_alloc_doubles(n);
   for (size_t i = 0; i < n; i++) x[i] = sqrt((double)i);
   hvi_array a;
-  assert_int_equal(hvi_npy_write(path, x, 1, &n, NULL), HVI_OK);
+  assert_int_equal(hvi_npy_write(path, x, 1, &n, HVI_NPY_ROWS, NULL), HVI_OK);
   assert_int_equal(hvi_npy_read(&a, path, 0, NULL), HVI_OK);
   assert_memory_equal(a.data, x, n * sizeof *x);
   hvi_array_free(&a);
@@ -141,7 +141,7 @@ static void the_header_is_numpys(void **state) {
   const size_t shape[] = {1, 2};
   unsigned char *file;
   size_t size;
-  assert_int_equal(hvi_npy_write(path, x, 2, shape, NULL), HVI_OK);
+  assert_int_equal(hvi_npy_write(path, x, 2, shape, HVI_NPY_ROWS, NULL), HVI_OK);
   assert_int_equal(hvi_file_read_bytes(&file, &size, path, 1000, NULL), HVI_OK);
   assert_int_equal(size, 128 + 16);
   assert_memory_equal(file, "\x93NUMPY\x01\x00\x76\x00", 10);
@@ -328,7 +328,7 @@ static void files_have_limits(void **state) {
   const size_t shape[] = {3};
   hvi_array a;
   hvi_error err;
-  assert_int_equal(hvi_npy_write(path, x, 1, shape, NULL), HVI_OK);
+  assert_int_equal(hvi_npy_write(path, x, 1, shape, HVI_NPY_ROWS, NULL), HVI_OK);
   assert_int_equal(hvi_npy_read(&a, path, 151, &err), HVI_ERROR_INPUT);
   assert_non_null(strstr(err.text, "has 152 bytes; at most 151 are read"));
   assert_null(a.data);
@@ -350,10 +350,10 @@ static void writing_reports_errors(void **state) {
   const size_t one[] = {1};
   hvi_error err;
   unlink(path);
-  assert_int_equal(hvi_npy_write(path, x, 9, nine, &err), HVI_ERROR_ARGUMENT);
-  assert_int_equal(hvi_npy_write(path, x, 2, huge, &err), HVI_ERROR_ARGUMENT);
-  assert_int_equal(hvi_npy_write("/dev/full", x, 1, one, &err), HVI_ERROR_IO);
-  assert_int_equal(hvi_npy_write("/nowhere/x.npy", x, 1, one, &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_npy_write(path, x, 9, nine, HVI_NPY_ROWS, &err), HVI_ERROR_ARGUMENT);
+  assert_int_equal(hvi_npy_write(path, x, 2, huge, HVI_NPY_ROWS, &err), HVI_ERROR_ARGUMENT);
+  assert_int_equal(hvi_npy_write("/dev/full", x, 1, one, HVI_NPY_ROWS, &err), HVI_ERROR_IO);
+  assert_int_equal(hvi_npy_write("/nowhere/x.npy", x, 1, one, HVI_NPY_ROWS, &err), HVI_ERROR_IO);
   assert_int_not_equal(access(path, F_OK), 0);
 }
 

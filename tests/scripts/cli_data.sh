@@ -6,11 +6,11 @@ build_json
 
 collect=(data collect lqr --policy default)
 
-expect 0 "${collect[@]}" -n 10007 --out one --threads 1 --json
+expect 0 "${collect[@]}" -n 10007 --out one --jobs 1 --json
 [[ $(member transitions) == 10007 && $(member truncated) == 10 && $(member terminated) == 0 ]] || fail "counts"
 [[ $(member environment) == lqr && $(member seed) == 1 && $(member mean_length) == 1000 ]] || fail "notes"
 for threads in 2 3; do
-  expect 0 "${collect[@]}" -n 10007 --out many --threads "$threads"
+  expect 0 "${collect[@]}" -n 10007 --out many --jobs "$threads"
   cmp -s one many || fail "$threads threads give other bits"
 done
 said out '^many: 10007 transitions'
@@ -30,10 +30,10 @@ expect 0 data info one --json
 
 # killed at any moment, again and again, then resumed
 n=600000
-expect 0 "${collect[@]}" -n $n --out whole --threads 1
+expect 0 "${collect[@]}" -n $n --out whole --jobs 1
 kills=0
 for pause in 0.02 0.06 0.11 0.03 0.17 0.08; do
-  "$HVI" "${collect[@]}" -n $n --out cut --threads 2 --resume -q >/dev/null 2>&1 &
+  "$HVI" "${collect[@]}" -n $n --out cut --jobs 2 --resume -q >/dev/null 2>&1 &
   pid=$!
   sleep $pause
   kill -9 $pid 2>/dev/null || true
@@ -42,12 +42,12 @@ for pause in 0.02 0.06 0.11 0.03 0.17 0.08; do
   if [[ $code == 137 ]]; then kills=$((kills + 1)); fi
 done
 [[ $kills -ge 1 ]] || fail "no run was killed in time"
-expect 0 "${collect[@]}" -n $n --out cut --threads 2 --resume
+expect 0 "${collect[@]}" -n $n --out cut --jobs 2 --resume
 cmp -s whole cut || fail "a resumed run gives other bits"
 [[ ! -e cut.partial ]] || fail "the partial file is left behind"
 
 # Ctrl-C keeps what is finished and says how to go on
-"$HVI" "${collect[@]}" -n 4e6 --out stopped --threads 2 >out 2>err &
+"$HVI" "${collect[@]}" -n 4e6 --out stopped --jobs 2 >out 2>err &
 pid=$!
 for _ in $(seq 200); do
   if [[ $(stat -c %s stopped.partial 2>/dev/null || echo 0) -gt 100000 ]]; then break; fi

@@ -99,9 +99,10 @@ array huge.npy '2, 2' 1e300 4
 expect $diverged env replay lqr --actions huge.npy --out broken.npy
 said err 'broke at step 1'
 refused $system 'none/rows.npy' env replay pendulum --actions half.npy --out none/rows.npy
-refused $usage 'threads: must be a whole number' env bench pendulum --threads 0
+refused $usage 'jobs: must be a whole number' env bench pendulum --jobs -1
+refused $usage 'no option --threads; did you mean .--jobs' env bench pendulum --threads 2
 
-expect 0 env bench pendulum --steps 100 --repeats 2 --threads 2 --json
+expect 0 env bench pendulum --steps 100 --repeats 2 --jobs 2 --json
 [[ $(member agrees) == true && $(member of_bare) == null && $(member threads) == 2 ]] || fail "bench"
 expect 0 env bench lqr --steps 100 --repeats 1
 said out 'steps per second'
@@ -114,7 +115,7 @@ if [[ $mujoco != true ]]; then
 fi
 expect 0 env info ant-v4 --json
 [[ $(member name) == ant && $(member obs) == 27 ]] || fail "info ant-v4"
-expect 0 env bench half_cheetah --steps 50 --repeats 1 --threads 3 --json
+expect 0 env bench half_cheetah --steps 50 --repeats 1 --jobs 3 --json
 [[ $(member agrees) == true && $(member of_bare) != null ]] || fail "bench half_cheetah"
 
 for case in 'ant 8' 'half_cheetah 6' 'ant-v5 8'; do

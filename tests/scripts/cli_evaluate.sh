@@ -29,7 +29,7 @@ done
 error=$(member score error)
 near "$error" "$(tail -1 one.csv | cut -d, -f7)" 1e-12
 [[ -z $(find . -name '*.tmp*' -o -name '*.partial') ]] || fail "something is left behind"
-expect 0 "${run[@]}" --steps 20 --out two --threads 2
+expect 0 "${run[@]}" --steps 20 --out two --jobs 2
 said out '^error +[0-9.e-]+ \+- '
 said out '^Bellman gap '
 said out '^closed form '

@@ -24,7 +24,7 @@ for moment in 0.05 0.15 0.3; do
 done
 # a row that was cut short, as a crash may leave it
 printf '12' >>killed.csv
-expect 0 "${train[@]}" --out killed.safetensors --resume --threads 2
+expect 0 "${train[@]}" --out killed.safetensors --resume --jobs 2
 for ending in safetensors csv safetensors.checkpoint; do
   cmp "whole.$ending" "killed.$ending" || fail "the resumed run's $ending is not the same"
 done
@@ -99,9 +99,9 @@ expect 0 "${train[@]}" --out whole.safetensors --fresh -q
 refused 4 'no longer finite at step' "${train[@]}" --critic-lr 1e30 --out x.safetensors
 
 # Scores: the same for any number of threads, with an interval.
-expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --threads 1 --json
+expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --jobs 1 --json
 cp out one
-expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --threads 2 --json
+expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --jobs 2 --json
 cmp one out || fail "the score depends on the number of threads"
 [[ $(member episodes) == 5 && $(member mean_length) == 200 && $(member terminated) == 0 ]] ||
   fail "policy score --json"

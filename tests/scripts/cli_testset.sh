@@ -6,14 +6,14 @@ build_json
 
 make=(testset lqr --policy default --states 203 --rollouts 4 --horizon 50 --gamma .9)
 
-expect 0 "${make[@]}" --out one --threads 1 --json
+expect 0 "${make[@]}" --out one --jobs 1 --json
 [[ $(member states) == 203 && $(member rollouts) == 4 && $(member horizon) == 50 ]] || fail "counts"
 near "$(member gamma)" 0.9 1e-15
 [[ $(member contents) == 'test set' ]] || fail "notes"
 [[ $(member truncation below_standard_error) == true && $(member truncation bound) == null ]] || fail "truncation"
 near "$(member truncation share)" 0.005153775207 1e-6
 for threads in 2 3; do
-  expect 0 "${make[@]}" --out many --threads "$threads"
+  expect 0 "${make[@]}" --out many --jobs "$threads"
   cmp -s one many || fail "$threads threads give other bits"
 done
 said out '^many: 203 states, 4 roll-outs of 50 steps each, gamma 0.9$'
@@ -32,10 +32,10 @@ expect 0 data info one --json
 
 # killed at any moment, again and again, then resumed
 long=(testset lqr --policy default --states 1000 --rollouts 10 --horizon 100)
-expect 0 "${long[@]}" --out whole --threads 1
+expect 0 "${long[@]}" --out whole --jobs 1
 kills=0
 for pause in 0.02 0.06 0.11 0.03 0.17 0.08; do
-  "$HVI" "${long[@]}" --out cut --threads 2 --resume -q >/dev/null 2>&1 &
+  "$HVI" "${long[@]}" --out cut --jobs 2 --resume -q >/dev/null 2>&1 &
   pid=$!
   sleep $pause
   kill -9 $pid 2>/dev/null || true
@@ -44,7 +44,7 @@ for pause in 0.02 0.06 0.11 0.03 0.17 0.08; do
   if [[ $code == 137 ]]; then kills=$((kills + 1)); fi
 done
 [[ $kills -ge 1 ]] || fail "no run was killed in time"
-expect 0 "${long[@]}" --out cut --threads 2 --resume
+expect 0 "${long[@]}" --out cut --jobs 2 --resume
 cmp -s whole cut || fail "a resumed run gives other bits"
 [[ ! -e cut.partial ]] || fail "the partial file is left behind"
 
