@@ -4,8 +4,10 @@
  * F is only monotone; games have a judge of their own, instances the library's. A run ends after
  * 10 seconds with method auto and the best fixed settings, and after 2 with the named methods.
  *
- * The performance profile is that of Dolan and Moré without a ratio: the share of all problems that a
- * method has solved within so many evaluations of F, and within so many seconds.
+ * The performance profile is that of Dolan and Moré: the share of problems that a method has solved
+ * within a cost, which is a number of evaluations of F or of seconds, and within a multiple of the
+ * least cost that any method had on the same problem. Multiples are taken over the problems that all
+ * methods ran on.
  */
 #include "profile.h"
 
@@ -23,17 +25,19 @@
 
 enum { KINDS = RANDOM_KINDS + 2, MOST_METHODS = 24 };
 
-/* What a run came to; evals is NaN where it was not solved. */
+/* What a run came to. */
 typedef struct outcome {
-  double evals, seconds;
+  bool solved;
+  double evals, seconds, residual;
+  const char *reason;
 } outcome;
 
 typedef struct contest {
   const bench_options *options;
   size_t method_count;
   const char *methods[MOST_METHODS];
-  size_t games[MOST_METHODS]; /* of each kind */
-  outcome *outcomes;          /* [method][kind][games] */
+  size_t games[MOST_METHODS]; /* in all: the first of each kind, then the second, ... */
+  outcome *outcomes;          /* [method][game][kind] */
   _Atomic(bool) stopped;
 } contest;
 
@@ -92,30 +96,35 @@ static hvi_status run_one(const contest *c, size_t method, size_t kind, size_t g
   hvi_settings s = settings_of(c, method);
   if (!s.automatic) s.tol = tolerance;
   const double start = hvi_clock_work(1);
-  *out = (outcome){NAN, NAN};
+  *out = (outcome){false, NAN, NAN, NAN, "the method does not fit"};
   const hvi_status status = hvi_solver_new(&solver, p, &s, err);
   if (status == HVI_ERROR_UNSUPPORTED)
     return HVI_OK; /* a method that does not fit solves nothing */
   if (status) return status;
   hvi_solver_run(solver);
-  const double seconds = hvi_clock_work(1) - start;
-  const hvi_record last = hvi_solver_info(solver).last;
-  if (judge(&t, p, last.theta) <= tolerance) *out = (outcome){(double)last.counts.f_evals, seconds};
+  out->seconds = hvi_clock_work(1) - start;
+  const hvi_info info = hvi_solver_info(solver);
+  out->residual = judge(&t, p, info.last.theta);
+  out->solved = out->residual <= tolerance;
+  out->evals = (double)info.last.counts.f_evals;
+  out->reason = info.reason;
   return HVI_OK;
 }
 
-static outcome *outcomes_of(const contest *c, size_t method, size_t kind) {
-  return c->outcomes + (method * KINDS + kind) * c->options->games;
+static size_t all_games(const contest *c) { return KINDS * c->options->games; }
+
+static const outcome *outcomes_of(const contest *c, size_t method) {
+  return c->outcomes + method * all_games(c);
 }
 
 static hvi_status run_chunk(void *context, size_t chunk, size_t worker, hvi_error *err) {
   contest *c = context;
-  const size_t per = KINDS * c->options->games, method = chunk / per,
-               kind = chunk % per / c->options->games, game = chunk % c->options->games;
+  const size_t method = chunk / all_games(c), game = chunk % all_games(c);
   if (game >= c->games[method] || c->stopped) return HVI_OK;
-  if (worker == 0 && !c->options->progress(c->options->context, chunk, c->method_count * per))
+  if (worker == 0 &&
+      !c->options->progress(c->options->context, chunk, c->method_count * all_games(c)))
     c->stopped = true;
-  return run_one(c, method, kind, game, outcomes_of(c, method, kind) + game, err);
+  return run_one(c, method, game % KINDS, game / KINDS, &c->outcomes[chunk], err);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -123,31 +132,91 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The costs of what was solved, sorted; returns how many. */
-static size_t solved(double *costs, const outcome *o, size_t count, bool seconds) {
+/* The costs of what was solved of a kind, sorted; returns how many. */
+static size_t sorted(double *costs, const contest *c, size_t method, size_t kind, bool seconds) {
+  const outcome *o = outcomes_of(c, method);
   size_t n = 0;
-  for (size_t i = 0; i < count; i++)
-    if (!isnan(o[i].evals)) costs[n++] = seconds ? o[i].seconds : o[i].evals;
+  for (size_t i = kind; i < c->games[method]; i += KINDS)
+    if (o[i].solved) costs[n++] = seconds ? o[i].seconds : o[i].evals;
   qsort(costs, n, sizeof *costs, by_value);
   return n;
 }
 
 static solve_row row_of(const contest *c, size_t method, size_t kind, double *costs) {
-  const outcome *o = outcomes_of(c, method, kind);
-  solve_row r = {kind_name(kind), c->methods[method], c->games[method], 0, NAN, NAN, NAN};
-  r.solved = solved(costs, o, r.games, false);
+  solve_row r = {kind_name(kind), c->methods[method], 0, 0, NAN, NAN, NAN};
+  for (size_t i = kind; i < c->games[method]; i += KINDS) r.games++;
+  r.solved = sorted(costs, c, method, kind, false);
   if (r.solved == 0) return r;
   r.evals = costs[r.solved / 2];
-  solved(costs, o, r.games, true);
+  sorted(costs, c, method, kind, true);
   r.seconds = costs[r.solved / 2];
   r.slowest = costs[r.solved - 1];
   return r;
 }
 
+/* One line for each run. */
+static hvi_status write_games(const contest *c, hvi_error *err) {
+  HVI_OWN char *path = hvi_path_join(c->options->out, "games", ".csv");
+  hvi_csv csv;
+  if (!path) return hvi_error_memory(err, "a path");
+  HVI_TRY(hvi_csv_open(&csv, path, "kind,seed,method,solved,f_evals,seconds,residual,reason", err));
+  for (size_t m = 0; m < c->method_count; m++)
+    for (size_t i = 0; i < c->games[m]; i++) {
+      const outcome *o = outcomes_of(c, m) + i;
+      hvi_csv_text(&csv, kind_name(i % KINDS));
+      hvi_csv_count(&csv, c->options->seed + i / KINDS);
+      hvi_csv_text(&csv, c->methods[m]);
+      hvi_csv_count(&csv, o->solved);
+      hvi_csv_number(&csv, o->evals);
+      hvi_csv_number(&csv, o->seconds);
+      hvi_csv_number(&csv, o->residual);
+      hvi_csv_text(&csv, o->reason);
+      hvi_csv_end(&csv);
+    }
+  return hvi_csv_close(&csv, err);
+}
+
+typedef struct profile {
+  const char *file, *axis;
+  bool seconds, relative;
+  double low, high; /* powers of ten of the cost */
+} profile;
+
+static const profile profiles[] = {
+    {"profile-evals", "evaluations of F", false, false, 0.0, 5.5},
+    {"profile-seconds", "seconds", true, false, -5.0, 1.0},
+    {"profile-evals-ratio", "evaluations of F, multiples of the least", false, true, 0.0, 4.0},
+    {"profile-seconds-ratio", "seconds, multiples of the least", true, true, 0.0, 4.0}};
+enum { PROFILES = sizeof profiles / sizeof *profiles };
+
+static double cost_of(const outcome *o, bool seconds) {
+  return !o->solved ? INFINITY : seconds ? o->seconds : o->evals;
+}
+
+/* Games that every method ran on. */
+static size_t shared_games(const contest *c) {
+  size_t least = c->games[0];
+  for (size_t m = 1; m < c->method_count; m++) least = c->games[m] < least ? c->games[m] : least;
+  return least;
+}
+
+/* The share of its games that a method solved within a cost. */
+static double share_within(const contest *c, const profile *p, size_t method, double cost) {
+  const size_t games = p->relative ? shared_games(c) : c->games[method];
+  size_t within = 0;
+  for (size_t i = 0; i < games; i++) {
+    double least = INFINITY;
+    for (size_t m = 0; p->relative && m < c->method_count; m++)
+      least = fmin(least, cost_of(outcomes_of(c, m) + i, p->seconds));
+    const double own = cost_of(outcomes_of(c, method) + i, p->seconds);
+    within += isfinite(own) && own <= cost * (p->relative ? least : 1.0);
+  }
+  return (double)within / (double)games;
+}
+
 /* Columns: the cost, then of each method the share of problems solved within it. */
-static hvi_status write_profile(const contest *c, bool seconds, double *costs, hvi_error *err) {
-  HVI_OWN char *path =
-      hvi_path_join(c->options->out, seconds ? "profile-seconds" : "profile-evals", ".csv");
+static hvi_status write_profile(const contest *c, const profile *p, hvi_error *err) {
+  HVI_OWN char *path = hvi_path_join(c->options->out, p->file, ".csv");
   char header[MOST_METHODS * 24] = "cost";
   for (size_t m = 0; m < c->method_count; m++)
     snprintf(header + strlen(header), sizeof header - strlen(header), ",%s", c->methods[m]);
@@ -155,53 +224,44 @@ static hvi_status write_profile(const contest *c, bool seconds, double *costs, h
   if (!path) return hvi_error_memory(err, "a path");
   HVI_TRY(hvi_csv_open(&csv, path, header, err));
   for (int step = 0; step <= 100; step++) {
-    const double cost =
-        seconds ? pow(10.0, -5.0 + 6.0 * step / 100.0) : pow(10.0, 5.5 * step / 100.0);
+    const double cost = pow(10.0, p->low + (p->high - p->low) * step / 100.0);
     hvi_csv_number(&csv, cost);
-    for (size_t m = 0; m < c->method_count; m++) {
-      size_t within = 0;
-      for (size_t k = 0; k < KINDS; k++) {
-        const size_t n = solved(costs, outcomes_of(c, m, k), c->games[m], seconds);
-        for (size_t i = 0; i < n; i++) within += costs[i] <= cost;
-      }
-      hvi_csv_number(&csv, (double)within / (double)(KINDS * c->games[m]));
-    }
+    for (size_t m = 0; m < c->method_count; m++)
+      hvi_csv_number(&csv, share_within(c, p, m, cost));
     hvi_csv_end(&csv);
   }
   return hvi_csv_close(&csv, err);
 }
 
 static hvi_status draw_profile(const contest *c, hvi_error *err) {
-  hvi_series series[2][MOST_METHODS];
-  char note[HVI_PLOT_NOTE];
-  for (size_t k = 0; k < 2; k++)
+  hvi_series series[PROFILES][MOST_METHODS];
+  hvi_panel panels[PROFILES];
+  char note[HVI_PLOT_NOTE], files[PROFILES][32];
+  for (size_t k = 0; k < PROFILES; k++) {
+    snprintf(files[k], sizeof files[k], "%s.csv", profiles[k].file);
     for (size_t m = 0; m < c->method_count; m++)
-      series[k][m] =
-          (hvi_series){.label = k ? NULL : c->methods[m],
-                       .file = k ? "profile-seconds.csv" : "profile-evals.csv",
-                       .x = "cost",
-                       .y = c->methods[m],
-                       .mark = c->games[m] == c->options->games ? HVI_MARK_LINE : HVI_MARK_THIN,
-                       .style = m};
-  const hvi_axis share = {.label = "share of problems solved", .low = 0.0, .high = 1.0};
-  const hvi_panel panels[] = {{.x = {.label = "evaluations of F", .log = true},
-                               .y = share,
-                               .series_count = c->method_count,
-                               .series = series[0]},
-                              {.x = {.label = "seconds", .log = true},
-                               .y = share,
-                               .series_count = c->method_count,
-                               .series = series[1]}};
+      series[k][m] = (hvi_series){.label = k ? NULL : c->methods[m],
+                                  .file = files[k],
+                                  .x = "cost",
+                                  .y = c->methods[m],
+                                  .mark = m < 2 ? HVI_MARK_LINE : HVI_MARK_THIN,
+                                  .style = m};
+    panels[k] =
+        (hvi_panel){.x = {.label = profiles[k].axis, .log = true},
+                    .y = {.label = "share of problems solved", .low = 0.0, .high = 1.0},
+                    .series_count = c->method_count,
+                    .series = series[k]};
+  }
   const hvi_plot plot = {.name = "profile",
                          .title = "Random problems solved within a cost",
-                         .panel_count = 2,
+                         .panel_count = PROFILES,
                          .panels = panels,
                          .replace = c->options->force};
   return hvi_plot_make(c->options->out, &plot, note, err);
 }
 
 static void add_method(contest *c, const char *name, size_t games) {
-  c->games[c->method_count] = games < c->options->games ? games : c->options->games;
+  c->games[c->method_count] = games < all_games(c) ? games : all_games(c);
   c->methods[c->method_count++] = name;
 }
 
@@ -211,11 +271,11 @@ static hvi_status list_methods(contest *c, hvi_error *err) {
     return hvi_error_argument(
         err, "there is no method '%s'; 'hvi list' shows them, and there is fixed", o->method);
   if (o->method) {
-    add_method(c, o->method, o->games);
+    add_method(c, o->method, all_games(c));
     return HVI_OK;
   }
-  add_method(c, "auto", o->games);
-  add_method(c, "fixed", o->games);
+  add_method(c, "auto", all_games(c));
+  add_method(c, "fixed", all_games(c));
   for (const hvi_method *m = hvi_method_list(); m->name && o->named; m++)
     if (m->optimizer != hvi_optimizer_find("adversary") && (m->optimizer || m->baseline))
       add_method(c, m->name, o->named);
@@ -227,16 +287,16 @@ hvi_status bench_solve_run(void *all, size_t *done, const bench_options *options
   contest c = {.options = options};
   HVI_TRY(list_methods(&c, err));
   HVI_OWN outcome *outcomes = c.outcomes =
-      hvi_alloc(c.method_count * KINDS * options->games, sizeof *outcomes);
+      hvi_alloc(c.method_count * all_games(&c), sizeof *outcomes);
   HVI_OWN double *costs = hvi_alloc_doubles(options->games);
   if (!outcomes || !costs) return hvi_error_memory(err, "a benchmark");
   if (options->out) HVI_TRY(hvi_folder_make(options->out, err));
-  HVI_TRY(hvi_parallel_run(c.method_count * KINDS * options->games, 0, run_chunk, &c, err));
+  HVI_TRY(hvi_parallel_run(c.method_count * all_games(&c), 0, run_chunk, &c, err));
   if (c.stopped) return HVI_OK;
   for (size_t m = 0; m < c.method_count; m++)
     for (size_t k = 0; k < KINDS; k++) rows[(*done)++] = row_of(&c, m, k, costs);
   if (!options->out) return HVI_OK;
-  HVI_TRY(write_profile(&c, false, costs, err));
-  HVI_TRY(write_profile(&c, true, costs, err));
+  HVI_TRY(write_games(&c, err));
+  for (size_t k = 0; k < PROFILES; k++) HVI_TRY(write_profile(&c, &profiles[k], err));
   return draw_profile(&c, err);
 }

@@ -15,6 +15,6 @@ typedef struct solve_row {
 
 enum { SOLVE_ROWS = 256 };
 
-/* Fills at most SOLVE_ROWS rows; *done says how many. Writes profile.csv and its picture to
- * options->out. */
+/* Fills at most SOLVE_ROWS rows; *done says how many. Writes games.csv, a line for
+ * each run, the profiles' CSVs and their picture to options->out. */
 hvi_status bench_solve_run(void *rows, size_t *done, const bench_options *options, hvi_error *err);

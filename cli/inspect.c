@@ -109,6 +109,30 @@ static void constants_table(const hvi_inspection *i) {
   row("L", c->lipschitz, "Lipschitz constant");
 }
 
+static void accuracy_rows(const hvi_inspection *i) {
+  printf("inner accuracy\n");
+  if (!isnan(i->alpha)) row("alpha", i->alpha, "asked for");
+  row("alpha reached", i->alpha_worst, hvi_format("worst step; median %.3g", i->alpha_median));
+}
+
+static const char *run_word(const hvi_inspection *i) {
+  return hvi_format("run of %zu steps: %s, residual %.3g", i->outer, hvi_outcome_name(i->outcome),
+                    i->residual);
+}
+
+/* Steps that adapt: of the theorem's bounds none is about them. */
+static void adaptive_tables(const hvi_inspection *i) {
+  const bool proximal = isinf(i->rates.eta_max);
+  printf("step size\n");
+  row("eta", i->eta, "at the end of the run");
+  if (proximal) line("largest eta", "none", "proximal targets: the model alone bounds it");
+  accuracy_rows(i);
+  printf("rate per outer step (%s)\n", i->by_residual ? "squared residual" : "|z - z*|^2");
+  if (proximal) row("resolvent", i->rates.kappa2, "1 / (1 + eta mu)^2 at the last eta");
+  row("observed", i->rate_observed, run_word(i));
+  line("new starts", hvi_format("%zu", i->restarts), "");
+}
+
 static void settings_table(const hvi_inspection *i) {
   const hvi_rates *r = &i->rates;
   printf("step size\n");
@@ -117,9 +141,7 @@ static void settings_table(const hvi_inspection *i) {
   bound("best eta", r->eta_best, "mu / L^2: smallest kappa");
   bound("theorem's eta", r->eta_theorem, "2 mu / 5 L^2");
   if (!isnan(r->rho)) bound("largest eta at alpha", r->eta_alpha, "rho < 1 below");
-  printf("inner accuracy\n");
-  if (!isnan(i->alpha)) row("alpha", i->alpha, "asked for");
-  row("alpha reached", i->alpha_worst, hvi_format("worst step; median %.3g", i->alpha_median));
+  accuracy_rows(i);
   if (!isnan(i->step_share))
     row("share of exact step", i->step_share, "|z_t+1 - z_t| / |z_t^* - z_t|, median");
   bound("largest alpha", r->alpha_max, "mu / L, for any eta");
@@ -133,9 +155,7 @@ static void rates_table(const hvi_inspection *i) {
   row("kappa^2", i->rates.kappa2, "bound for the exact step");
   row("exact step, observed", i->rate_exact, i->by_residual ? "" : "near z*");
   row("rho", i->rates.rho, "bound for these settings");
-  row("observed", i->rate_observed,
-      hvi_format("run of %zu steps: %s, residual %.3g", i->outer, hvi_outcome_name(i->outcome),
-                 i->residual));
+  row("observed", i->rate_observed, run_word(i));
   for (size_t k = 0; k < i->variant_count; k++) {
     const hvi_variant *v = &i->variants[k];
     row(hvi_format("with %zu inner", v->inner), v->rate,
@@ -145,13 +165,22 @@ static void rates_table(const hvi_inspection *i) {
 
 static void print_table(const inspection *s, const hvi_inspection *i) {
   const hvi_settings *o = &s->setup.settings;
+  char text[32];
   printf("problem   %s\nmethod    %s", s->setup.name, s->setup.method);
+  const hvi_setting *target = hvi_setting_find(hvi_settings_table(), "target");
+  if (o->automatic)
+    printf(", which chose %s, %s targets", o->optimizer->name,
+           hvi_setting_format(target, o, text, sizeof text));
   if (!o->baseline) printf(", inner %zu", o->inner_steps);
   printf("\n\n");
   constants_table(i);
   deployment_table(s);
-  settings_table(i);
-  rates_table(i);
+  if (i->obstacle == HVI_OBSTACLE_ADAPTIVE) {
+    adaptive_tables(i);
+  } else {
+    settings_table(i);
+    rates_table(i);
+  }
   printf("\nverdict   %s\n", hvi_verdict_name(i->verdict));
   paragraph("why      ", i->explanation);
   if (*i->advice) paragraph("change   ", i->advice);
@@ -164,12 +193,12 @@ static void run_json(const hvi_inspection *i) {
                   V("eta_theorem", r->eta_theorem), V("eta_alpha", r->eta_alpha),
                   V("alpha_max", r->alpha_max), V("alpha_eta", r->alpha_eta),
                   V("alpha_theorem", r->alpha_theorem), V("rho_theorem", r->rho_theorem));
-  hvi_json_object("run", V("outcome", hvi_outcome_name(i->outcome)), V("converging", i->converging),
-                  V("outer", i->outer), V("dist2", i->dist2), V("residual", i->residual),
-                  V("alpha_median", i->alpha_median), V("alpha_worst", i->alpha_worst),
-                  V("step_share", i->step_share), V("rate", i->rate_observed),
-                  V("rate_exact", i->rate_exact),
-                  V("rate_of", i->by_residual ? "residual2" : "dist2"));
+  hvi_json_object(
+      "run", V("outcome", hvi_outcome_name(i->outcome)), V("converging", i->converging),
+      V("arrived", i->arrived), V("outer", i->outer), V("restarts", i->restarts),
+      V("dist2", i->dist2), V("residual", i->residual), V("alpha_median", i->alpha_median),
+      V("alpha_worst", i->alpha_worst), V("step_share", i->step_share), V("rate", i->rate_observed),
+      V("rate_exact", i->rate_exact), V("rate_of", i->by_residual ? "residual2" : "dist2"));
   hvi_json_open("variants", '[');
   for (const hvi_variant *v = i->variants; v < i->variants + i->variant_count; v++)
     hvi_json_object(NULL, V("inner", v->inner), V("alpha_median", v->alpha_median),
@@ -193,9 +222,15 @@ static void print_json(const inspection *s, const hvi_inspection *i) {
   hvi_json_end();
 }
 
+/* Where the run stands in the picture; steps that adapt have no place in it. */
+static double drawn_eta(const hvi_inspection *i) {
+  return i->obstacle == HVI_OBSTACLE_ADAPTIVE ? NAN : i->eta;
+}
+
 /* As far as the curves are worth drawing. */
 static double last_eta(const hvi_inspection *i) {
-  return 1.25 * fmax(i->eta, fmax(i->rates.eta_max, 0.0));
+  const double mu = i->constants.mu, L = i->constants.lipschitz;
+  return 1.25 * fmax(drawn_eta(i), mu > 0.0 ? 2.0 * mu / (L * L) : 1.0 / L);
 }
 
 static void csv_row(hvi_csv *csv, const double *x, size_t n) {
@@ -256,7 +291,7 @@ static hvi_status plot_rates(const inspection *s, const hvi_inspection *i, hvi_e
   hvi_csv csv;
   HVI_TRY(write_curves(curves, i, err));
   HVI_TRY(hvi_csv_open(&csv, points, "eta,observed,exact", err));
-  csv_row(&csv, (double[]){i->eta, i->rate_observed, i->rate_exact}, 3);
+  csv_row(&csv, (double[]){drawn_eta(i), i->rate_observed, i->rate_exact}, 3);
   HVI_TRY(hvi_csv_close(&csv, err));
   return draw(s, i, err);
 }
@@ -264,7 +299,8 @@ static hvi_status plot_rates(const inspection *s, const hvi_inspection *i, hvi_e
 static const char summary[] =
     "Prints mu and L of PROBLEM, the step sizes and inner accuracies that the convergence theorem\n"
     "allows, the rate it predicts beside the one observed in a short run, and a verdict: safe,\n"
-    "unsafe or not covered, with the setting to change. Options are those of 'hvi solve'.";
+    "unsafe, not covered or, where steps adapt, solved, with the setting to change. Options are\n"
+    "those of 'hvi solve'.";
 
 static const char examples[] =
     "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"

@@ -37,8 +37,9 @@ HVI_API hvi_rates hvi_theory_rates(double mu, double lipschitz, double eta, doub
 typedef enum hvi_verdict {
   HVI_SAFE,        /* the theorem covers these settings, and the run agrees */
   HVI_UNSAFE,      /* the theorem does not cover them, and the run did not converge */
-  HVI_NOT_COVERED, /* the theorem does not cover them, yet the run converged (or showed
-                      nothing: sampled F and no known solution) */
+  HVI_NOT_COVERED, /* the theorem does not cover them, yet the run converged (or showed nothing: too
+                      short, or sampled F and no known solution) */
+  HVI_SOLVED,      /* steps that adapt: the run reached a solution, which is all that is claimed */
   HVI_VERDICT_COUNT
 } hvi_verdict;
 
@@ -56,6 +57,7 @@ typedef enum hvi_obstacle {
   HVI_OBSTACLE_ALPHA_MAX,    /* alpha >= mu / L: too large for any eta */
   HVI_OBSTACLE_ALPHA,        /* alpha too large for this eta */
   HVI_OBSTACLE_SAMPLED,      /* all would be well, but mu and L are only estimates */
+  HVI_OBSTACLE_ADAPTIVE,     /* steps that adapt (method auto): judged by what the run does */
   HVI_OBSTACLE_COUNT
 } hvi_obstacle;
 
@@ -72,23 +74,26 @@ typedef struct hvi_inspection {
   hvi_constants constants;
   double eta;          /* in force (the first player's, where they differ) */
   double alpha;        /* asked for; NaN for a fixed inner count */
-  double alpha_median; /* as reached in the run, measured from the true floor l*; NaN: unknown */
+  double alpha_median; /* as reached in the run, measured from the true floor l* at every step that
+                          is more than rounding; NaN: unknown */
   double alpha_worst;
   double step_share; /* median of |z_{t+1} - z_t| / |z_t^* - z_t| */
-  hvi_rates rates;   /* at eta and alpha_worst (or alpha, when that is larger) */
+  hvi_rates rates;   /* at eta and alpha_worst (or alpha, when that is larger); for proximal targets
+                        kappa2 is (1 + eta mu)^-2, NaN where mu < 0, and eta_max infinite */
 
   double rate_observed; /* per outer step, of |z - z*|^2 (of residual^2 when z* is unknown), over
                            the later half of the steps before rounding takes over */
   double rate_exact;    /* the same for the exact projected step, near z* when that is known */
   bool by_residual;     /* z* is unknown: both rates are the residual's */
   hvi_outcome outcome;
-  size_t outer;
+  size_t outer, restarts;
   double dist2, residual; /* at the end of the run */
   /* Where eta is too large for the exact step, fewer and more inner steps for comparison. */
   size_t variant_count;
   hvi_variant variants[2]; /* in order of inner steps */
 
-  bool converging; /* the run came closer, and was still doing so at the end or had arrived */
+  bool converging; /* the run was still coming closer at the end, or had arrived */
+  bool arrived;    /* at a solution, to its tolerance or to rounding */
   hvi_obstacle obstacle;
   hvi_verdict verdict;
   char explanation[1536]; /* plain sentences: why */
@@ -96,7 +101,8 @@ typedef struct hvi_inspection {
 } hvi_inspection;
 
 /* Looks at a problem under these settings, with a run of at most `steps` outer steps. Tolerance,
- * evaluation limit and observer of the settings are not used. */
+ * evaluation limit and observer of the settings are not used, but for steps that adapt, which end as
+ * they would. */
 HVI_API hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p,
                                       const hvi_settings *s, size_t steps, hvi_error *err);
 

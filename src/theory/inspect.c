@@ -19,8 +19,9 @@ enum { FACTOR = 10, MOST_STEPS = 100000000 };
 
 /* Residual at which the run ends: no iterate comes closer than this and means it. */
 static const double tiny_residual = 1e-14;
-/* Without a promise, a run has to come closer by this factor over its later half. */
-static const double clear_drop = 0.97;
+/* Without a promise, a run has to come closer by the first factor over its later half not to be said
+ * to fail, and by the second from its first quarter to its last to be said to converge. */
+static const double clear_drop = 0.97, clear_fall = 0.01;
 /* Inner solves that leave this much of the loss have made no progress. */
 static const double no_progress = 0.9999;
 
@@ -28,7 +29,8 @@ static const double no_progress = 0.9999;
 typedef struct trend {
   double alpha_late; /* median over the last quarter of the steps */
   double drop;       /* largest value in the last quarter of the run over that in the second */
-  bool arrived;      /* as close as rounding allows */
+  double late_drop;  /* over that in the third */
+  double fall;       /* and over that in the first */
 } trend;
 
 /* The rows of a run. */
@@ -48,7 +50,11 @@ typedef struct history {
  * no sampling. */
 static bool is_plain(const hvi_problem *p, const hvi_settings *s) {
   return !p->ops->draw && !s->baseline && !s->alternating && s->target == HVI_TARGET_PLAIN &&
-         s->eta_decay == 0.0;
+         s->eta_decay == 0.0 && s->step_rule != HVI_STEP_ADAPTIVE;
+}
+
+static bool adapts(const hvi_settings *s) {
+  return s->step_rule == HVI_STEP_ADAPTIVE || (!s->baseline && s->target == HVI_TARGET_PROXIMAL);
 }
 
 /* The alpha test of the solver may use another floor than the true one, so plain steps are measured
@@ -57,8 +63,8 @@ static bool see(void *context, const hvi_step *step, const hvi_record *row) {
   history *h = context;
   if (row->outer == 0) {
     h->floor = hvi_rate_rounding * (1.0 + hvi_vec_norm2(row->z, h->outputs));
-  } else if (h->x[h->rows - 1] > h->floor) {
-    h->alpha[h->measured] = step ? step->alpha : row->alpha;
+  } else if (h->x[h->rows - 1] > h->floor && !(step && isnan(step->reached))) {
+    h->alpha[h->measured] = step ? step->reached : row->alpha;
     h->share[h->measured++] = step ? step->taken / step->exact : NAN;
   }
   h->x[h->rows++] = h->known ? row->dist2 : row->residual * row->residual;
@@ -86,8 +92,11 @@ static void sum_up(hvi_inspection *out, trend *t, const history *h) {
   out->step_share = quantile(h->share, h->measured, 0.5, h->scratch);
   t->alpha_late = quantile(h->alpha + late, h->measured - late, 0.5, h->scratch);
   out->rate_observed = hvi_rate_fit(h->x, n, h->floor, h->scratch);
-  t->drop = n < 4 ? NAN : largest(h->x, n - n / 4, n) / largest(h->x, n / 4, n / 2);
-  t->arrived = n > 0 && h->x[n - 1] <= h->floor;
+  const double late_most = n < 4 ? NAN : largest(h->x, n - n / 4, n);
+  t->drop = n < 4 ? NAN : late_most / largest(h->x, n / 4, n / 2);
+  t->late_drop = n < 4 ? NAN : late_most / largest(h->x, n / 2, n - n / 4);
+  t->fall = n < 4 ? NAN : late_most / largest(h->x, 0, n / 4);
+  out->arrived = out->outcome == HVI_CONVERGED || (n > 0 && h->x[n - 1] <= h->floor);
 }
 
 /* A short run under given settings, and what it did. */
@@ -105,12 +114,15 @@ static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const
   hvi_settings own = *s;
   hvi_info info;
   own.max_outer = steps;
-  own.max_f_evals = 0;
-  own.tol = p->ops->draw ? 0.0 : tiny_residual;
+  if (!adapts(s)) {
+    own.max_f_evals = 0;
+    own.tol = p->ops->draw ? 0.0 : tiny_residual;
+  }
   HVI_TRY(hvi_steps_run(&info, p, &own, is_plain(p, s), see, &h, err));
   out->eta = s->player_eta ? s->player_eta[0] : info.eta;
   out->outcome = info.outcome;
   out->outer = info.last.outer;
+  out->restarts = info.restarts;
   out->dist2 = info.last.dist2;
   out->residual = info.last.residual;
   sum_up(out, t, &h);
@@ -137,6 +149,15 @@ static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const 
   return HVI_OK;
 }
 
+/* What holds for steps that adapt: of the theorem nothing, of the resolvent its contraction. */
+static void proximal_rates(hvi_inspection *out, const hvi_settings *s) {
+  const double mu = out->constants.mu, shrink = 1.0 / (1.0 + out->eta * mu);
+  const bool proximal = s->target == HVI_TARGET_PROXIMAL;
+  out->rates.rho = out->rates.rho_sharp = NAN;
+  out->rates.kappa2 = proximal && mu >= 0.0 ? shrink * shrink : NAN;
+  if (proximal) out->rates.eta_max = INFINITY;
+}
+
 static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
                           const hvi_settings *s, size_t steps, hvi_error *err) {
   HVI_TRY(hvi_problem_constants(&out->constants, p, err));
@@ -145,6 +166,10 @@ static hvi_status measure(hvi_inspection *out, trend *t, const hvi_problem *p,
   out->rates = hvi_theory_rates(out->constants.mu, out->constants.lipschitz, out->eta,
                                 fmax(out->alpha, out->alpha_worst));
   out->by_residual = !p->solution && !p->ops->dist2;
+  if (adapts(s)) {
+    proximal_rates(out, s);
+    return HVI_OK;
+  }
   HVI_TRY(hvi_exact_rate(&out->rate_exact, p, s, out->eta, steps, err));
   return add_variants(out, p, s, steps, err);
 }
@@ -176,6 +201,7 @@ static hvi_obstacle find_obstacle(const hvi_inspection *i, const hvi_problem *p,
                                   const hvi_settings *s) {
   if (s->baseline) return HVI_OBSTACLE_BASELINE;
   if (p->ops->draw) return HVI_OBSTACLE_STOCHASTIC;
+  if (adapts(s)) return HVI_OBSTACLE_ADAPTIVE;
   if (!is_plain(p, s) || unequal_steps(p, s)) return HVI_OBSTACLE_VARIANT;
   if (!(i->constants.mu > 0.0)) return HVI_OBSTACLE_NOT_MONOTONE;
   if (on_boundary(p)) return HVI_OBSTACLE_BOUNDARY;
@@ -185,10 +211,24 @@ static hvi_obstacle find_obstacle(const hvi_inspection *i, const hvi_problem *p,
   return i->constants.exact ? HVI_OBSTACLE_NONE : HVI_OBSTACLE_SAMPLED;
 }
 
+static bool ended_badly(const hvi_inspection *i) {
+  return i->outcome == HVI_DIVERGED || i->outcome == HVI_STALLED;
+}
+
+/* By what was observed alone: arrived, or far closer than before, and from quarter to quarter. */
 static bool converges(const hvi_inspection *i, const trend *t) {
-  if (i->outcome == HVI_DIVERGED || i->outcome == HVI_STALLED) return false;
-  if (t->arrived || i->outcome == HVI_CONVERGED) return true;
-  return t->drop < (i->obstacle == HVI_OBSTACLE_NONE ? 1.0 : clear_drop);
+  if (ended_badly(i) || i->arrived) return i->arrived && !ended_badly(i);
+  if (!(i->rate_observed < 1.0)) return false;
+  return i->obstacle == HVI_OBSTACLE_NONE
+             ? t->drop < 1.0
+             : t->drop < clear_drop && t->late_drop < 1.0 && t->fall < clear_fall;
+}
+
+/* Whether a run that is not said to converge does not show the contrary either: it comes closer too
+ * slowly, or nothing says how close it is. */
+static bool is_open(const hvi_inspection *i, const trend *t) {
+  if (i->converging || ended_badly(i)) return false;
+  return isnan(t->drop) || (t->drop < clear_drop && i->rate_observed < 1.0);
 }
 
 /* Adds to a text of fixed size; what does not fit is cut. */
@@ -282,6 +322,8 @@ static const struct {
     [HVI_OBSTACLE_SAMPLED] = {.explanation =
                                   "By mu and L as sampled the theorem would cover this (rho = "
                                   "{rho:6}), but samples do not bound the constants."},
+    [HVI_OBSTACLE_ADAPTIVE] = {.explanation = "Steps adapt to the run, which is judged by what it "
+                                              "does."},
 };
 
 static const char *quantity(const hvi_inspection *i) {
@@ -294,6 +336,18 @@ static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
     TELL(i, " It does: measured%s, %s grows by a factor %.5g each exact step.",
          i->by_residual ? "" : " near z*", quantity(i), i->rate_exact);
   }
+  if (i->obstacle == HVI_OBSTACLE_ADAPTIVE && isinf(i->rates.eta_max)) {
+    TELL(i, " Targets are proximal: ");
+    if (i->constants.mu > 0.0)
+      TELL(i, "an exact step brings |z-z*| down by 1 / (1 + eta mu), for every eta.");
+    else
+      TELL(i,
+           i->constants.mu < -1e-12 * i->constants.lipschitz
+               ? "F is not monotone on Z (mu = %.4g), and an exact step may lead anywhere."
+               : "F is monotone and not strongly so (mu = %.4g): an exact step does not expand.",
+           i->constants.mu);
+    TELL(i, " What bounds eta is how well the model follows.");
+  }
   if (i->obstacle != HVI_OBSTACLE_NONE) return;
   if (!(i->alpha >= i->alpha_worst)) {
     TELL(i, " This alpha was measured in the run, not asked for: it holds while every inner solve "
@@ -302,18 +356,23 @@ static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
   if (!p->solution) TELL(i, " It takes a solution in the relative interior of Z for granted.");
 }
 
-static void tell_run(hvi_inspection *i, bool stuck) {
+static void tell_run(hvi_inspection *i, bool stuck, bool open) {
   const char *what = quantity(i);
   const double last = i->by_residual ? i->residual * i->residual : i->dist2;
   if (i->outcome == HVI_DIVERGED) {
     TELL(i, " The run diverged after %zu steps.", i->outer);
-  } else if (i->converging && i->rate_observed < 1.0) {
-    TELL(i, " The run converges: %s shrinks by a factor %.5g each step, to %.2g after %zu steps.",
-         what, i->rate_observed, last, i->outer);
+  } else if (i->arrived) {
+    TELL(i, " The run reached a solution: the residual is %.2g after %zu steps.", i->residual,
+         i->outer);
   } else if (i->converging) {
-    TELL(i, " The run converges: %s is %.2g after %zu steps.", what, last, i->outer);
+    TELL(i,
+         " The run comes closer: %s shrinks by a factor %.5g each step, to %.2g after %zu steps.",
+         what, i->rate_observed, last, i->outer);
   } else if (isnan(last)) {
     TELL(i, " Without a known solution or a residual the run does not tell how close it came.");
+  } else if (open) {
+    TELL(i, " The run is too short to tell: after %zu steps %s is %.3g. More steps tell more.",
+         i->outer, what, last);
   } else if (stuck) {
     TELL(i,
          " The run is stuck at a residual of %.3g: the inner solves no longer reduce their loss, "
@@ -322,6 +381,9 @@ static void tell_run(hvi_inspection *i, bool stuck) {
   } else {
     TELL(i, " The run does not converge: after %zu steps %s is %.3g.", i->outer, what, last);
   }
+  if (i->restarts > 0)
+    TELL(i, " It started anew %zu time%s, where it was stuck.", i->restarts,
+         i->restarts == 1 ? "" : "s");
   if (i->obstacle == HVI_OBSTACLE_NONE && !i->converging)
     TELL(i, " That contradicts the theorem: Z is not what the model can reach, or not convex.");
 }
@@ -375,7 +437,11 @@ static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
     if (i->obstacle != HVI_OBSTACLE_ETA) return;
     say(text, size, "; ");
   }
-  if (!advice) advice = i->converging ? "" : "a smaller eta";
+  if (!advice)
+    advice = i->converging ? ""
+             : i->obstacle == HVI_OBSTACLE_ADAPTIVE
+                 ? "another start (--theta0, --seed), or more steps"
+                 : "a smaller eta";
   recite(text, size, i, advice);
   if (i->obstacle != HVI_OBSTACLE_ALPHA_MAX) return;
   say(text, size, "%s%s",
@@ -385,11 +451,15 @@ static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
 }
 
 /* `stuck`: the inner solves have ceased to make progress, and not because the loop has arrived. */
-static void explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings *s, bool stuck) {
+static void explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings *s, bool stuck,
+                    bool open) {
   tell_obstacle(i, p);
-  tell_run(i, stuck);
+  tell_run(i, stuck, open);
   if (i->variant_count > 0 && !stuck) tell_variants(i, s);
   tell_luck(i);
+  if (s->floor == HVI_FLOOR_ESTIMATED && !s->baseline)
+    TELL(i, " Floors are estimated in this run: an estimate may lie above l*, and then the descent "
+            "that the run's alpha test sees is overstated.");
   advise(i, s, stuck);
 }
 
@@ -401,18 +471,22 @@ hvi_status hvi_theory_inspect(hvi_inspection *out, const hvi_problem *p, const h
   if (steps == 0 || steps > MOST_STEPS)
     return hvi_error_argument(err, "steps = %zu: it must lie in [1, %d]", steps, MOST_STEPS);
   trend t;
+  hvi_settings chosen = *s;
+  hvi_settings_choose(&chosen, p);
+  s = &chosen;
   *out = (hvi_inspection){.rate_exact = NAN};
   HVI_TRY(measure(out, &t, p, s, steps, err));
   out->obstacle = find_obstacle(out, p, s);
   out->converging = converges(out, &t);
-  /* a stochastic problem without a known solution shows nothing but its divergence */
-  const bool silent = isnan(t.drop) && out->outcome != HVI_DIVERGED;
+  const bool open = is_open(out, &t);
   if (out->converging)
-    out->verdict = out->obstacle == HVI_OBSTACLE_NONE ? HVI_SAFE : HVI_NOT_COVERED;
+    out->verdict = out->obstacle == HVI_OBSTACLE_NONE                       ? HVI_SAFE
+                   : out->obstacle == HVI_OBSTACLE_ADAPTIVE && out->arrived ? HVI_SOLVED
+                                                                            : HVI_NOT_COVERED;
   else
-    out->verdict = silent ? HVI_NOT_COVERED : HVI_UNSAFE;
-  const bool stuck = !out->converging && out->outcome != HVI_DIVERGED &&
+    out->verdict = open ? HVI_NOT_COVERED : HVI_UNSAFE;
+  const bool stuck = !out->converging && !open && out->outcome != HVI_DIVERGED &&
                      (out->outcome == HVI_STALLED || t.alpha_late > no_progress);
-  explain(out, p, s, stuck);
+  explain(out, p, s, stuck, open);
   return HVI_OK;
 }

@@ -37,8 +37,10 @@ hvi_rates hvi_theory_rates(double mu, double lipschitz, double eta, double alpha
   return r;
 }
 
-static const char *const verdict_names[HVI_VERDICT_COUNT] = {
-    [HVI_SAFE] = "safe", [HVI_UNSAFE] = "unsafe", [HVI_NOT_COVERED] = "not covered"};
+static const char *const verdict_names[HVI_VERDICT_COUNT] = {[HVI_SAFE] = "safe",
+                                                             [HVI_UNSAFE] = "unsafe",
+                                                             [HVI_NOT_COVERED] = "not covered",
+                                                             [HVI_SOLVED] = "solved"};
 
 const char *hvi_verdict_name(hvi_verdict v) {
   return (unsigned)v < HVI_VERDICT_COUNT ? verdict_names[v] : "unknown";
@@ -54,7 +56,8 @@ static const char *const obstacle_names[HVI_OBSTACLE_COUNT] = {
     [HVI_OBSTACLE_ETA] = "eta-too-large",
     [HVI_OBSTACLE_ALPHA_MAX] = "alpha-too-large",
     [HVI_OBSTACLE_ALPHA] = "alpha-too-large-for-eta",
-    [HVI_OBSTACLE_SAMPLED] = "sampled-constants"};
+    [HVI_OBSTACLE_SAMPLED] = "sampled-constants",
+    [HVI_OBSTACLE_ADAPTIVE] = "steps-that-adapt"};
 
 const char *hvi_obstacle_name(hvi_obstacle o) {
   return (unsigned)o < HVI_OBSTACLE_COUNT ? obstacle_names[o] : "unknown";

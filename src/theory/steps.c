@@ -6,6 +6,11 @@
  * in the norm of Xi. The right-hand side does not cancel when l* is large, and both of its terms
  * are non-negative for z in Z.
  *
+ * Where F has a large component normal to a simplex or a subspace, <z - z_t^*, r> is a sum of large
+ * terms that cancel, and eps |r| of it is noise. On a simplex r_i is tau / w_i at every positive
+ * coordinate, and <z - z_t^*, 1> = 0, so tau may be taken off: what is left is zero there, and at the
+ * other coordinates how far they are held at zero. A subspace is orthogonal to all of r.
+ *
  * Exact steps are iterated near z*, from a point on the way to the start, for as long as they stay
  * near: far from z* a bounded Z hides an expanding step, and the iterates end in a cycle along the
  * boundary.
@@ -19,10 +24,10 @@
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings *settings,
                          double eta, hvi_error *err) {
   const size_t n = p->model->out;
-  *s = (hvi_steps){.problem = p, .memory = hvi_alloc_doubles(6 * n)};
+  *s = (hvi_steps){.problem = p, .memory = hvi_alloc_doubles(7 * n)};
   if (!s->memory) return hvi_error_memory(err, "measuring the steps");
-  double **pieces[] = {&s->eta, &s->z, &s->f, &s->target, &s->exact, &s->f_star};
-  for (size_t i = 0; i < 6; i++) *pieces[i] = s->memory + i * n;
+  double **pieces[] = {&s->eta, &s->z, &s->f, &s->target, &s->exact, &s->f_star, &s->push};
+  for (size_t i = 0; i < 7; i++) *pieces[i] = s->memory + i * n;
   for (size_t k = 0; k < p->model->block_count; k++) {
     const hvi_block *b = &p->model->blocks[k];
     const double own = settings->player_eta ? settings->player_eta[k] : eta;
@@ -35,6 +40,17 @@ void hvi_steps_free(hvi_steps *s) { hvi_free(s->memory); }
 
 static double weight(const hvi_problem *p, size_t i) { return p->weights ? p->weights[i] : 1.0; }
 
+/* push of one factor of Z */
+static void find_push(const hvi_steps *s, const hvi_set *set) {
+  double tau = 0.0, most = 0.0;
+  for (size_t i = set->begin; i < set->begin + set->len; i++) {
+    s->push[i] = set->kind == HVI_SET_SUBSPACE ? 0.0 : s->exact[i] - s->target[i];
+    if (s->exact[i] > most) most = s->exact[i], tau = weight(s->problem, i) * s->push[i];
+  }
+  for (size_t i = set->begin; set->kind == HVI_SET_SIMPLEX && i < set->begin + set->len; i++)
+    s->push[i] = s->exact[i] > 0.0 ? 0.0 : fmax(s->push[i] - tau / weight(s->problem, i), 0.0);
+}
+
 void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z) {
   const hvi_problem *p = s->problem;
   hvi_vec_copy(s->z, z, p->model->out);
@@ -43,6 +59,7 @@ void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z) {
   for (size_t i = 0; i < p->model->out; i++)
     s->target[i] = z[i] - s->eta[i] * s->f[i] / weight(p, i);
   hvi_problem_project(p, s->target, s->exact);
+  for (size_t k = 0; k < p->set_count; k++) find_push(s, &p->sets[k]);
 }
 
 static double distance2(const hvi_problem *p, const double *x, const double *y) {
@@ -57,6 +74,17 @@ static double above_floor(const hvi_steps *s, const double *z) {
     slope += weight(s->problem, i) * (z[i] - s->exact[i]) * (s->exact[i] - s->target[i]);
   return fmax(0.5 * distance2(s->problem, z, s->exact) + slope, 0.0);
 }
+
+/* sqrt of twice the surrogate's value above its floor */
+static double above_push(const hvi_steps *s, const double *z) {
+  double slope = 0.0;
+  for (size_t i = 0; i < s->problem->model->out; i++)
+    slope += weight(s->problem, i) * (z[i] - s->exact[i]) * s->push[i];
+  return sqrt(distance2(s->problem, z, s->exact) + 2.0 * fmax(slope, 0.0));
+}
+
+/* Steps below this share of 1 + |z| and of how far the target lies outside Z are rounding. */
+static const double step_rounding = 1e-10;
 
 /* eta |F(z_t) - F(z*)| in the norm dual to Xi's, which is how far apart the targets are. */
 static double change(const hvi_steps *s) {
@@ -80,6 +108,9 @@ hvi_step hvi_steps_measure(const hvi_steps *s, const double *z) {
                 .dist2 = NAN,
                 .contraction = NAN};
   m.alpha = sqrt(m.gap / m.gap0);
+  const double size = 1.0 + hvi_vec_norm(s->z, p->model->out) + m.outside;
+  const double before = above_push(s, s->z);
+  m.reached = before > step_rounding * size ? above_push(s, z) / before : NAN;
   if (p->solution) {
     m.change = change(s);
     m.dist2 = distance2(p, z, p->solution);

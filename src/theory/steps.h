@@ -19,6 +19,8 @@ typedef struct hvi_step {
   double change;      /* eta |F(z_t) - F(z*)|; NaN when z* is unknown */
   double dist2;       /* |z_{t+1} - z*|^2 */
   double contraction; /* dist2 now / before; NaN when z* is unknown */
+  double reached; /* alpha, without the digits that F's part normal to Z costs; NaN where the exact
+                       * step is rounding */
 } hvi_step;
 
 typedef struct hvi_steps {
@@ -28,6 +30,7 @@ typedef struct hvi_steps {
   double *z, *f;  /* [n] z_t, F(z_t) */
   double *target; /* [n] z_t - eta F(z_t) / Xi */
   double *exact;  /* [n] z_t^* */
+  double *push;   /* [n] z_t^* - v, without what is normal to all of Z */
   double *f_star; /* [n] F(z*) */
 } hvi_steps;
 

@@ -49,7 +49,8 @@ verdict unsafe alpha-too-large counterexample --method adversary --eta 0.1
 verdict 'not covered' sampled-constants quadratic --set tanh=1 --method gn --eta 0.02
 verdict 'not covered' not-a-surrogate-method pennies --method extragradient
 verdict 'not covered' variant-of-the-loop pennies --method lm --target optimistic
-verdict 'not covered' variant-of-the-loop pennies # auto: proximal targets, adaptive steps
+verdict solved steps-that-adapt pennies # auto
+verdict unsafe not-monotone pennies --set signs=printed --method gd
 
 # the same bits each time; --steps and --iters mean the same
 expect 0 inspect rps --method gd --inner 20 --steps 80 --json
@@ -61,6 +62,7 @@ expect 0 inspect pennies --method gd --iters 30 --json
 
 # the picture's data and script
 expect 0 inspect pennies --method gd --inner 10 --plot pictures
+expect 0 inspect pennies --plot pictures
 for file in inspect.csv inspect-observed.csv inspect.gp; do
   [[ -s pictures/$file ]] || fail "there is no $file"
 done

@@ -1,8 +1,11 @@
 /* Inspections whose verdict is known, and rates that have a closed form. */
 #include "support/solve.h"
+#include "theory/steps.h"
 
 #include <hvi/game.h>
 #include <hvi/theory.h>
+
+#include <stdio.h>
 
 static hvi_inspection inspect(const hvi_problem *p, const hvi_settings *s, size_t steps) {
   hvi_inspection i;
@@ -247,6 +250,148 @@ static void a_solution_on_the_boundary_is_not_covered(void **state) {
   hvi_problem_free(p);
 }
 
+#define GOLDEN HVI_SOURCE_DIR "/tests/golden/alpha"
+
+static hvi_problem *three_players(uint64_t seed) {
+  hvi_problem *p;
+  hvi_error err;
+  check_ok(hvi_problem_load(&p, GOLDEN ".yaml", seed, 0, &err), &err);
+  return p;
+}
+
+typedef struct measured {
+  const double *alpha;
+  size_t count, compared;
+} measured;
+
+static bool compare(void *context, const hvi_step *step, const hvi_record *row) {
+  measured *m = context;
+  if (!step || isnan(step->reached) || row->outer > m->count) return true;
+  check_near(step->reached, m->alpha[row->outer - 1], 1e-5);
+  m->compared++;
+  return true;
+}
+
+/* tests/golden/alpha.py made the numbers, with 60 digits. F has a component normal to the simplex, so
+ * that losses above their floor are small differences. */
+static void alpha_is_that_of_exact_arithmetic(void **state) {
+  (void)state;
+  FILE *f = fopen(GOLDEN ".csv", "r");
+  unsigned long long seed;
+  char name[8];
+  size_t count, seeds = 0;
+  double theta[16], alpha[300], worst[2] = {0.0, 0.0};
+  assert_non_null(f);
+  while (fscanf(f, "%llu,%7[^,],%zu", &seed, name, &count) == 3) {
+    const bool start = strcmp(name, "theta") == 0;
+    assert_int_equal(count, start ? 16 : 300);
+    for (size_t i = 0; i < count; i++)
+      assert_int_equal(fscanf(f, ",%lf", start ? &theta[i] : &alpha[i]), 1);
+    if (start) continue;
+    for (size_t i = 0; i < count; i++) worst[seeds] = fmax(worst[seeds], alpha[i]);
+    hvi_problem *p = three_players(seed);
+    check_close(p->theta0, theta, 16, 0.0);
+    const hvi_settings s = settings_for("lm", 0.1, 1000);
+    const hvi_inspection i = inspect(p, &s, 1000);
+    check_near(i.alpha_worst, worst[seeds++], 1e-7);
+    measured m = {alpha, count, 0};
+    hvi_info info;
+    hvi_error err;
+    check_ok(hvi_steps_run(&info, p, &s, true, compare, &m, &err), &err);
+    assert_true(m.compared > 250);
+    hvi_problem_free(p);
+  }
+  fclose(f);
+  assert_int_equal(seeds, 2);
+  check_near(worst[1], 0.454, 5e-4);
+}
+
+/* Inner solves to rounding: alpha stays small however long the run is, and so does the verdict. */
+static void rounding_is_not_taken_for_alpha(void **state) {
+  (void)state;
+  hvi_problem *p = three_players(1);
+  hvi_settings s = settings_for("lm", 0.0218, 1000);
+  s.inner.damping = 1e-9;
+  s.inner_steps = 5;
+  for (size_t steps = 700; steps <= 3100; steps += 300) {
+    const hvi_inspection i = inspect(p, &s, steps);
+    check_verdict(&i, HVI_SAFE, HVI_OBSTACLE_NONE);
+    assert_true(i.alpha_worst < 1e-4);
+  }
+  hvi_problem_free(p);
+}
+
+/* A verdict is what the run does: inspected for `steps`, and run on for a hundred times as many. */
+static void a_verdict_rests_on_the_run(void **state) {
+  (void)state;
+  static const char *const methods[] = {"gd", "lm", "phgd", "adam", "ogda"};
+  size_t closer = 0, not_closer = 0, wrong = 0;
+  for (size_t k = 0; k < 60; k++) {
+    hvi_problem *p = k == 0 ? with_option("pennies", "signs", "printed")
+                            : builtin(k % 2 ? "pennies" : "rps", k / 2);
+    hvi_settings s = settings_for(methods[k % 5], k % 3 ? 0.1 : 0.4, 1000);
+    s.inner_steps = k % 4 ? 10 : 1;
+    const hvi_inspection i = inspect(p, &s, 1500);
+    assert_false(i.converging && !i.arrived && !(i.rate_observed < 1.0));
+    s.max_outer = 100000;
+    s.stall_window = 0;
+    hvi_solver *solver = solver_for(p, &s);
+    hvi_solver_run(solver);
+    const double residual = hvi_solver_info(solver).last.residual;
+    if (i.converging && !(residual < 1e-3 * i.residual + 1e-9))
+      fail_msg("%s %d, %s: said to converge at %g, and is at %g", p->ops->name, (int)k,
+               methods[k % 5], i.residual, residual);
+    if (i.verdict == HVI_UNSAFE && residual < 1e-9) wrong++;
+    closer += i.converging;
+    not_closer += i.verdict == HVI_UNSAFE;
+    hvi_solver_free(solver);
+    hvi_problem_free(p);
+  }
+  assert_true(closer > 10 && not_closer > 10);
+  assert_true(5 * wrong < not_closer); /* a few turn round later */
+}
+
+static void adaptive_steps_are_judged_by_the_run(void **state) {
+  (void)state;
+  static const double nowhere[] = {4000.0, 3000.0};
+  const hvi_settings s = hvi_settings_defaults();
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings chosen = s;
+  hvi_settings_choose(&chosen, p);
+  hvi_inspection i = inspect(p, &chosen, 1000);
+  check_verdict(&i, HVI_SOLVED, HVI_OBSTACLE_ADAPTIVE);
+  assert_true(i.arrived && isinf(i.rates.eta_max) && isnan(i.rates.rho) && isnan(i.rate_exact));
+  check_near(i.rates.kappa2, pow(1.0 + 0.75 * i.eta, -2.0), 1e-15);
+  says(i.explanation, "1 / (1 + eta mu), for every eta");
+  assert_string_equal(i.advice, "");
+  i = inspect(p, &s, 1000); /* as they are: hvi_solver_new chooses */
+  check_verdict(&i, HVI_SOLVED, HVI_OBSTACLE_ADAPTIVE);
+  chosen.theta0 = nowhere;
+  i = inspect(p, &chosen, 500);
+  check_verdict(&i, HVI_UNSAFE, HVI_OBSTACLE_ADAPTIVE);
+  assert_true(i.restarts > 0);
+  says(i.explanation, "started anew");
+  says(i.advice, "another start");
+  hvi_problem_free(p);
+  p = with_option("pennies", "signs", "printed");
+  hvi_settings_choose(&chosen, p);
+  chosen.theta0 = NULL;
+  i = inspect(p, &chosen, 1000);
+  says(i.explanation, "F is not monotone on Z (mu = -0.75)");
+  assert_true(isnan(i.rates.kappa2));
+  hvi_problem_free(p);
+}
+
+static void estimated_floors_are_said_to_be_so(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  hvi_settings s = settings_for("lm", 0.02, 100);
+  assert_null(strstr(inspect(p, &s, 50).explanation, "estimated"));
+  s.floor = HVI_FLOOR_ESTIMATED;
+  says(inspect(p, &s, 50).explanation, "may lie above l*");
+  hvi_problem_free(p);
+}
+
 static void bad_calls(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
@@ -274,6 +419,11 @@ int main(void) {
       cmocka_unit_test(other_loops_are_not_covered),
       cmocka_unit_test(without_a_solution_the_residual_tells),
       cmocka_unit_test(a_solution_on_the_boundary_is_not_covered),
+      cmocka_unit_test(alpha_is_that_of_exact_arithmetic),
+      cmocka_unit_test(rounding_is_not_taken_for_alpha),
+      cmocka_unit_test(a_verdict_rests_on_the_run),
+      cmocka_unit_test(adaptive_steps_are_judged_by_the_run),
+      cmocka_unit_test(estimated_floors_are_said_to_be_so),
       cmocka_unit_test(bad_calls),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
