@@ -38,8 +38,9 @@ static int load(job *j, const hvi_args *args) {
     while (ids[count]) count++;
   for (size_t i = 0; i < count; i++) {
     const char *name = args->operand_count ? args->operands[i] : ids[i];
-    HVI_CALL(hvi_study_open(&j->experiments[j->count], name, j->code ? hvi_code_load : NULL,
-                            &hvi_fault));
+    hvi_study **e = &j->experiments[j->count];
+    if (hvi_study_open(e, name, j->code ? hvi_code_load : NULL, &hvi_fault))
+      return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : hvi_complain_fault();
     const char *id = j->experiments[j->count++]->id;
     for (size_t k = 0; k + 1 < j->count; k++)
       if (strcmp(j->experiments[k]->id, id) == 0)

@@ -32,7 +32,8 @@ static const hvi_setting rows[] = {
     {"price", HVI_SETTING_REAL, AT(price), .range = "(0,inf)", .fallback = "10", .help = "a"},
     {"slope", HVI_SETTING_REAL, AT(slope), .range = "(0,inf)", .fallback = "1", .help = "b"},
     {"cost", HVI_SETTING_REAL, AT(cost), .range = "[0,inf)", .fallback = "1", .help = "c"},
-    {"convexity", HVI_SETTING_REAL, AT(convexity), .range = "[0,inf)", .fallback = "0.5", .help = "d"},
+    {"convexity", HVI_SETTING_REAL, AT(convexity), .range = "[0,inf)", .fallback = "0.5",
+     .help = "d"},
     {"half", HVI_SETTING_REAL, AT(half), .range = "(0,inf)", .fallback = "2.5", .help = "h"},
     {0}};
 static const hvi_setting_table options = {"market", sizeof(market_options), rows};
@@ -52,13 +53,15 @@ static void firm_eval(const hvi_model *m, double *cache, const double *theta, do
 }
 
 /* out = J'u */
-static void firm_vjp(const hvi_model *m, double *cache, const double *theta, const double *u, double *out) {
+static void firm_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                     double *out) {
   (void)m, (void)theta;
   for (size_t k = 0; k < DIM; k++) out[k] = cache[0] * w[k] * u[0];
 }
 
 /* out = J v */
-static void firm_jvp(const hvi_model *m, double *cache, const double *theta, const double *v, double *out) {
+static void firm_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                     double *out) {
   (void)m, (void)theta;
   out[0] = cache[0] * (w[0] * v[0] + w[1] * v[1]);
 }
@@ -72,7 +75,8 @@ static hvi_model *firm_new(double half) {
   firm *f = calloc(1, sizeof *f);
   if (!f) return NULL;
   f->block = (hvi_block){.dim = DIM, .out = 1};
-  f->base = (hvi_model){.ops = &firm_ops, .dim = DIM, .out = 1, .cache = 1, .block_count = 1, .blocks = &f->block};
+  f->base = (hvi_model){
+      .ops = &firm_ops, .dim = DIM, .out = 1, .cache = 1, .block_count = 1, .blocks = &f->block};
   f->half = half;
   return &f->base;
 }
@@ -87,8 +91,8 @@ typedef struct market {
   hvi_set box;
 } market;
 
-static void market_operate(const hvi_problem *p, const void *sample, const double *theta, const double *z,
-                           double *f) {
+static void market_operate(const hvi_problem *p, const void *sample, const double *theta,
+                           const double *z, double *f) {
   const market *m = (const market *)p;
   double total = 0.0;
   (void)sample, (void)theta;
@@ -102,7 +106,8 @@ static void market_free(hvi_problem *p) {
   free(p);
 }
 
-static const hvi_problem_ops market_ops = {.name = "market", .operate = market_operate, .free = market_free};
+static const hvi_problem_ops market_ops = {
+    .name = "market", .operate = market_operate, .free = market_free};
 
 /* Players side by side. hvi_players_new takes the firms over, also when it fails. */
 static hvi_status make_model(hvi_model **model, const market_options *o, hvi_error *err) {
@@ -150,8 +155,8 @@ static hvi_status make(hvi_problem **problem, const hvi_options *o, hvi_error *e
 }
 
 /* The one name that hvi looks for. */
-const hvi_plugin hvi_plugin_problem = {HVI_PLUGIN_ABI,
-                                       {"market", "firms that decide how much to produce", &options, make}};
+const hvi_plugin hvi_plugin_problem = {
+    HVI_PLUGIN_ABI, {"market", "firms that decide how much to produce", &options, make}};
 
 /* As a program of its own; `hvi solve own.c` does not look at this. */
 int main(void) {
@@ -159,13 +164,14 @@ int main(void) {
   hvi_solver *solver = NULL;
   hvi_error err;
   const hvi_option five = {"firms", "5"};
-  if (hvi_builtin_make(&p, &hvi_plugin_problem.problem, &five, 1, 1, 0, &err)) return puts(err.text), 1;
+  if (hvi_builtin_make(&p, &hvi_plugin_problem.problem, &five, 1, 1, 0, &err))
+    return puts(err.text), 1;
   const hvi_settings s = hvi_settings_defaults();
   if (hvi_solver_new(&solver, p, &s, &err)) return puts(err.text), 1;
   hvi_solver_run(solver);
   const hvi_info info = hvi_solver_info(solver);
-  printf("%s: each of %zu firms produces %.6f; the closed form is %.6f\n", hvi_outcome_name(info.outcome),
-         p->model->out, info.last.z[0], p->solution[0]);
+  printf("%s: each of %zu firms produces %.6f; the closed form is %.6f\n",
+         hvi_outcome_name(info.outcome), p->model->out, info.last.z[0], p->solution[0]);
   hvi_solver_free(solver);
   hvi_problem_free(p);
   return 0;
