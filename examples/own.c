@@ -101,10 +101,8 @@ static void market_operate(const hvi_problem *p, const void *sample, const doubl
     f[i] = m->cost[i] + m->o.convexity * z[i] * z[i] - m->o.price + m->o.slope * (total + z[i]);
 }
 
-static void market_free(hvi_problem *p) {
-  hvi_model_free(p->model);
-  free(p);
-}
+/* The model is freed before. */
+static void market_free(hvi_problem *p) { free(p); }
 
 static const hvi_problem_ops market_ops = {
     .name = "market", .operate = market_operate, .free = market_free};

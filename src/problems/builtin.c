@@ -5,6 +5,7 @@
 #include "base/suggest.h"
 #include "problems/options.h"
 #include "problems/single.h"
+#include "vi/sets.h"
 
 /* Name, summary, and the stem of its options and of what makes it. */
 #define BUILTINS(ROW)                                                                              \
@@ -57,18 +58,16 @@ static hvi_status parse(void *values, bool *given, const hvi_setting_table *tabl
   return HVI_OK;
 }
 
-/* A maker from outside may forget its error's text, or its problem. */
+/* A maker from outside may forget a part of its problem, or the text of its error. */
 static hvi_status make(hvi_problem **problem, const hvi_builtin *b, const hvi_options *o,
                        hvi_error *err) {
   hvi_error why = {HVI_OK, ""};
   hvi_status status = b->make(problem, o, &why);
-  if (!status && !(*problem && (*problem)->ops && (*problem)->model)) {
-    *problem = NULL;
-    status =
-        hvi_error_input(&why, "%s: what makes it left no problem with ops and a model", b->name);
-  }
+  if (!status && !*problem)
+    status = hvi_error_input(&why, "%s: what makes it left no problem", b->name);
+  if (!status && hvi_problem_structure(*problem, &why)) status = HVI_ERROR_INPUT;
   if (!status) return HVI_OK;
-  if (status < HVI_OK || status >= HVI_STATUS_COUNT) status = HVI_ERROR_INPUT;
+  if ((unsigned)status >= HVI_STATUS_COUNT) status = HVI_ERROR_INPUT;
   hvi_error_set(err, status, "%s%s%s", *why.text ? "" : b->name, *why.text ? "" : ": ",
                 *why.text ? why.text : hvi_status_text(status));
   return hvi_problem_settle(problem, *problem, status);
