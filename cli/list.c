@@ -1,7 +1,9 @@
 /* hvi list: what is built in. */
 #include "base/base.h"
+#include "code.h"
 #include "commands.h"
 #include "json.h"
+#include "problems/options.h"
 #include "setup.h"
 #include "study/study.h"
 
@@ -78,9 +80,10 @@ static void keys_text(const char *problem, const hvi_setting *keys) {
     if (strlen(key_range(key)) > widest) widest = strlen(key_range(key));
   printf("  %-14s %-12s %-*s  %s\n", "key", "default", (int)widest, "values", "meaning");
   for (const hvi_setting *key = keys; key->name; key++)
-    printf("  %-14s %-12s %-*s  %s\n", key->name, key->fallback, (int)widest, key_range(key),
-           key->help);
-  printf("\nhvi solve %s --set %s=%s\n", problem, keys->name, keys->fallback);
+    printf("  %-14s %-12s %-*s  %s\n", key->name, key->fallback ? key->fallback : "-", (int)widest,
+           key_range(key), key->help ? key->help : "");
+  printf("\nhvi solve %s --set %s=%s\n", problem, keys->name,
+         keys->fallback ? keys->fallback : "VALUE");
 }
 
 static void keys_json(const char *problem, const hvi_setting *keys) {
@@ -133,6 +136,7 @@ static int unknown_name(const char *name) {
 
 static int list_one(const char *name) {
   const hvi_builtin *b = hvi_builtin_find(name);
+  if (!b && hvi_names_code(name)) HVI_STEP(hvi_code_find(&b, name));
   const char *about = b ? b->summary : summary_of(name);
   if (!about) return unknown_name(name);
   if (hvi_talk.json) {
@@ -142,7 +146,7 @@ static int list_one(const char *name) {
     printf("%s: %s\n\n", name, about);
   }
   if (b)
-    (hvi_talk.json ? keys_json : keys_text)(name, b->options->rows);
+    (hvi_talk.json ? keys_json : keys_text)(name, hvi_builtin_rows(b));
   else
     method_options(name);
   if (hvi_talk.json) hvi_json_end();
@@ -152,9 +156,10 @@ static int list_one(const char *name) {
 int hvi_cli_list(int argc, char **argv) {
   hvi_args args = {argv[0], "[NAME] [OPTION]...",
                    "Lists the problems, methods, optimizers, experiments and kinds of experiment "
-                   "that are built in;\nwith NAME, the keys of a problem (for --set) or the "
-                   "options of a method.",
-                   "  hvi list\n  hvi list pennies\n  hvi list lm --json", .max = 1};
+                   "that are built in;\nwith NAME, the keys of a problem (for --set; code too: "
+                   "mine.c) or the\noptions of a method.",
+                   "  hvi list\n  hvi list pennies\n  hvi list lm --json\n  hvi list ./mine.so",
+                   .max = 1};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   return args.operand_count == 1 ? list_one(args.operands[0]) : list_all();

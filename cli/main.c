@@ -17,7 +17,7 @@ static const struct command {
   const char *name, *usage, *summary;
   int (*run)(int argc, char **argv);
 } commands[] = {
-    {"solve", "PROBLEM", "solve a built-in problem or one from a YAML file", hvi_cli_solve},
+    {"solve", "PROBLEM", "solve a built-in problem or your own: YAML, a C file, a shared library", hvi_cli_solve},
     {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change", hvi_cli_inspect},
     {"reproduce", "[ID...]", "the figures and claims of the paper", hvi_cli_reproduce},
     {"bench", "[NAME]", "speed, as ratios to limits measured in the same run", hvi_cli_bench},

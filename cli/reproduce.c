@@ -2,6 +2,7 @@
 #include "args.h"
 #include "base/base.h"
 #include "base/file.h"
+#include "code.h"
 #include "commands.h"
 #include "study/study.h"
 #include "talk.h"
@@ -11,6 +12,7 @@ enum { MOST = 64, PARTS = 1000 };
 typedef struct job {
   hvi_study_settings settings;
   bool tune; /* rates instead of results */
+  bool code; /* files may name code */
   size_t count, finished;
   hvi_study *experiments[MOST];
   hvi_claims claims[MOST]; /* [finished] */
@@ -36,7 +38,9 @@ static int load(job *j, const hvi_args *args) {
     while (ids[count]) count++;
   for (size_t i = 0; i < count; i++) {
     const char *name = args->operand_count ? args->operands[i] : ids[i];
-    HVI_CALL(hvi_study_new(&j->experiments[j->count], name, &hvi_fault));
+    hvi_study **e = &j->experiments[j->count];
+    if (hvi_study_open(e, name, j->code ? hvi_code_load : NULL, &hvi_fault))
+      return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : hvi_complain_fault();
     const char *id = j->experiments[j->count++]->id;
     for (size_t k = 0; k + 1 < j->count; k++)
       if (strcmp(j->experiments[k]->id, id) == 0)
@@ -100,7 +104,8 @@ static const char summary[] =
 
 static const char examples[] = "  hvi reproduce\n"
                                "  hvi reproduce pennies rps --full --out results\n"
-                               "  hvi reproduce my-comparison.yaml";
+                               "  hvi reproduce my-comparison.yaml\n"
+                               "  hvi reproduce my-comparison-on-my-code.yaml --allow-code";
 
 int hvi_cli_reproduce(int argc, char **argv) {
   bool quick = false;
@@ -117,6 +122,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"out", 'o', HVI_SETTING_TEXT, &s->out, .value = "DIR", .help = "where results go (out)"},
       {"resume", 0, HVI_SETTING_FLAG, &s->resume, .help = "keep what an earlier run with the same settings finished"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &s->accept_other_bits, .help = "go on from what another level of instructions computed"},
+      {"allow-code", 0, HVI_SETTING_FLAG, &j.code, .help = "run the code (.c, .so) that files name as their problem"},
       {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */

@@ -3,8 +3,10 @@
 
 #include "base/base.h"
 #include "base/number.h"
+#include "code.h"
 #include "io/npy.h"
 #include "json.h"
+#include "problems/options.h"
 
 #include <hvi/mdp.h>
 
@@ -18,7 +20,7 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args,
       {.name = "problem"},
-      {"set", 0, HVI_SETTING_TEXT, &s->set, .repeats = true, .value = "KEY=VALUE", .help = "an option of a built-in problem; repeatable"},
+      {"set", 0, HVI_SETTING_TEXT, &s->set, .repeats = true, .value = "KEY=VALUE", .help = "an option of the problem ('hvi list PROBLEM'); repeatable"},
       {"seed", 0, HVI_SETTING_SEED, &s->seed, .help = "of all random draws"},
       {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
       {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
@@ -117,12 +119,6 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   return check_conflicts(s, args);
 }
 
-const hvi_builtin *hvi_builtin_find(const char *name) {
-  const hvi_builtin *b = hvi_builtin_list();
-  while (b->name && strcmp(b->name, name) != 0) b++;
-  return b->name ? b : NULL;
-}
-
 static bool ends_in(const char *text, const char *ending) {
   size_t n = strlen(text), m = strlen(ending);
   return n >= m && strcmp(text + n - m, ending) == 0;
@@ -151,13 +147,16 @@ static int cut_options(hvi_setup *s) {
 }
 
 static int make_problem(hvi_setup *s, const hvi_args *args) {
-  s->builtin = hvi_builtin_find(s->name) || !names_file(s->name);
-  if (!s->builtin && (s->set.count > 0 || hvi_args_given(args, "instance")))
-    return hvi_misuse("--set and --instance are for built-in problems, and '%s' is a file",
+  s->kind = hvi_builtin_find(s->name);
+  if (!s->kind && hvi_names_code(s->name)) HVI_STEP(hvi_code_find(&s->kind, s->name));
+  const bool file = !s->kind && names_file(s->name);
+  if (file && (s->set.count > 0 || hvi_args_given(args, "instance")))
+    return hvi_misuse("--set and --instance are for built-in problems and code, and '%s' is a file",
                       s->name);
-  HVI_CALL(s->builtin ? hvi_builtin_new(&s->problem, s->name, s->options, s->set.count, s->seed,
+  HVI_CALL(file      ? hvi_problem_load(&s->problem, s->name, s->seed, 0, &hvi_fault)
+           : s->kind ? hvi_builtin_make(&s->problem, s->kind, s->options, s->set.count, s->seed,
                                         s->instance, &hvi_fault)
-                      : hvi_problem_load(&s->problem, s->name, s->seed, 0, &hvi_fault));
+                     : hvi_builtin_new(&s->problem, s->name, NULL, 0, 0, 0, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
@@ -241,11 +240,10 @@ void hvi_setting_json(const hvi_setting *row, const void *settings) {
 
 /* What was asked for; else the default, unless the instance draws its own. */
 static void problem_json(const hvi_setup *s) {
-  const hvi_builtin *b = s->builtin ? hvi_builtin_find(s->name) : NULL;
-  if (!b) return;
+  if (!s->kind) return;
   if (!s->many) hvi_json_put(V("instance", s->instance));
   hvi_json_open("options", '{');
-  for (const hvi_setting *key = b->options->rows; key->name; key++) {
+  for (const hvi_setting *key = hvi_builtin_rows(s->kind); key->name; key++) {
     const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
     double number;
     for (size_t i = 0; i < s->set.count; i++)

@@ -23,17 +23,17 @@ enum { HVI_MOST_NAMES = 96 };
 typedef struct hvi_setup {
   /* as asked for */
   hvi_texts set;           /* key=value */
-  uint64_t seed, instance; /* of a built-in problem */
+  uint64_t seed, instance; /* of a problem that is built in, or code */
   const char *theta0_text; /* a list or a file */
   const char *method;
   const char *player_eta_text;
   hvi_settings asked; /* the other options, before the method has its say */
 
   /* as made */
-  const char *name;    /* the operand */
-  bool builtin;        /* otherwise a file */
-  bool many;           /* stands for random instances 1, 2, ... and not for `instance` */
-  hvi_option *options; /* [set.count] the texts of `set`, cut in two */
+  const char *name;        /* the operand */
+  const hvi_builtin *kind; /* built in, or code of the user's; NULL: a YAML file */
+  bool many;               /* stands for random instances 1, 2, ... and not for `instance` */
+  hvi_option *options;     /* [set.count] the texts of `set`, cut in two */
   hvi_problem *problem;
   hvi_settings settings; /* points to theta0 and player_eta below */
   double *theta0, *player_eta;
@@ -60,8 +60,6 @@ bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);
 /* The settings in force, as members of an object. */
 void hvi_setup_json(const hvi_setup *s, double eta_in_force);
 
-/* NULL: there is none of that name. */
-const hvi_builtin *hvi_builtin_find(const char *name);
 /* Puts the names of all methods into `names`, from place n on, and NULL after them. */
 void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n);
 

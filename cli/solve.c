@@ -434,8 +434,9 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
 }
 
 static const char summary[] =
-    "Solves PROBLEM, a built-in name ('hvi list') or a YAML file, by a sequence of least-squares\n"
-    "problems, each handed to an inner optimizer. Talk goes to stderr, the result to stdout.";
+    "Solves PROBLEM, a built-in name ('hvi list'), a YAML file or code of your own (mine.c is\n"
+    "compiled, mine.so loaded), by a sequence of least-squares problems, each handed to an inner\n"
+    "optimizer. Talk goes to stderr, the result to stdout.";
 
 static const char examples[] =
     "  hvi solve pennies --method gd --eta 0.1 --inner 10 --inner-lr 1\n"
@@ -443,6 +444,7 @@ static const char examples[] =
     "  hvi solve rps --instance 7 --method phgd --eta theorem --json\n"
     "  hvi solve quadratic --set n=20 --set mu=0.5 --method gn --eta best\n"
     "  hvi solve my-game.yaml --theta0 start.npy --alpha 0.1 --inner 500\n"
+    "  hvi solve mine.c --set n=5 --instance 3\n"
     "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
 
 int hvi_cli_solve(int argc, char **argv) {

@@ -52,7 +52,7 @@ static void digest_text(const char *name, const digest *d) {
 static hvi_status make_instance(void *context, size_t index, hvi_problem **problem,
                                 hvi_error *err) {
   const hvi_setup *s = context;
-  return hvi_builtin_new(problem, s->name, s->options, s->set.count, s->seed, index + 1, err);
+  return hvi_builtin_make(problem, s->kind, s->options, s->set.count, s->seed, index + 1, err);
 }
 
 static bool on_progress(void *context, size_t done) {
@@ -149,9 +149,10 @@ int hvi_solve_ensemble(const hvi_solve *s) {
                                           .record_every = s->every ? s->every : every,
                                           .progress = on_progress};
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
-  if (!setup.builtin)
+  if (!setup.kind)
     return hvi_bad_input(
-        "--ensemble draws random instances of a built-in problem, and '%s' is a file", setup.name);
+        "--ensemble draws random instances of a built-in problem or of code, and '%s' is a file",
+        setup.name);
   hvi_solve_header(&setup, common_eta(s));
   hvi_progress_start("instances", s->ensemble);
   HVI_CALL(hvi_progress_end(

@@ -21,7 +21,7 @@ BEGIN {
   public("rl", "collector env policy sac rollout testset")
   public("model", "mlp model")
   public("vi", "check problem")
-  public("problems", "builtin game mdp performative value")
+  public("problems", "builtin game mdp performative plugin value")
   public("surrogate", "surrogate")
   public("inner", "optimizer")
   public("outer", "solver")

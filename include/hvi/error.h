@@ -33,6 +33,13 @@ typedef struct hvi_error {
 /* A few words for a status, e.g. "out of memory". */
 HVI_API const char *hvi_status_text(hvi_status status);
 
+/* Stores status and text (err may be NULL) and returns status, so that it can end a function. */
+HVI_API hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, ...)
+#if defined(__GNUC__)
+    __attribute__((format(printf, 3, 4)))
+#endif
+    ;
+
 #ifdef __cplusplus
 }
 #endif

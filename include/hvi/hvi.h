@@ -16,6 +16,7 @@
 #include <hvi/model.h>
 #include <hvi/optimizer.h>
 #include <hvi/performative.h>
+#include <hvi/plugin.h>
 #include <hvi/policy.h>
 #include <hvi/problem.h>
 #include <hvi/rng.h>

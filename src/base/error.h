@@ -5,10 +5,6 @@
 
 #include <stddef.h>
 
-/* Stores status and text (err may be NULL) and returns status, so that it can end a function. */
-hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 #define hvi_error_input(err, ...)       hvi_error_set(err, HVI_ERROR_INPUT, __VA_ARGS__)
 #define hvi_error_argument(err, ...)    hvi_error_set(err, HVI_ERROR_ARGUMENT, __VA_ARGS__)
 #define hvi_error_unsupported(err, ...) hvi_error_set(err, HVI_ERROR_UNSUPPORTED, __VA_ARGS__)

@@ -50,7 +50,8 @@ static const char *own_file(void) {
 static bool look_in_libdir(search *s, const char *program) {
   char folder[PATH_MAX];
   const char *library = own_file(), *from = library ? library : program;
-  const int needed = snprintf(folder, sizeof folder, "%.*s/%s", (int)folder_length(from), from,
+  const size_t length = library ? folder_length(library) : strlen(program);
+  const int needed = snprintf(folder, sizeof folder, "%.*s/%s", (int)length, from,
                               library ? "hvi" : HVI_MODULE_FOLDER);
   return needed < (int)sizeof folder && look_in(s, folder, (size_t)needed);
 }
@@ -65,11 +66,17 @@ static bool look_in_path(search *s) {
   return false;
 }
 
+bool hvi_program_folder(char folder[PATH_MAX]) {
+  const ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+  folder[length > 0 ? length : 0] = '\0';
+  folder[folder_length(folder)] = '\0';
+  return *folder != '\0';
+}
+
 static hvi_status find(search *s, hvi_error *err) {
   char program[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-  program[length > 0 ? length : 0] = '\0';
-  if (look_in(s, program, folder_length(program)) || look_in_libdir(s, program) || look_in_path(s))
+  hvi_program_folder(program);
+  if (look_in(s, program, strlen(program)) || look_in_libdir(s, program) || look_in_path(s))
     return HVI_OK;
   return hvi_error_unsupported(err, "no libhvi_%s.so in %s; HVI_MODULE_PATH can name more folders",
                                s->name, s->looked);
@@ -79,8 +86,8 @@ static hvi_status find(search *s, hvi_error *err) {
 static bool is_whole(const char *path) {
   ElfW(Ehdr) head;
   struct stat about;
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return true; /* the loader says why */
+  const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe may wait */
+  if (file < 0) return true;                                      /* the loader says why */
   const bool whole =
       fstat(file, &about) == 0 && S_ISREG(about.st_mode) &&
       read(file, &head, sizeof head) == (ssize_t)sizeof head &&
@@ -90,7 +97,7 @@ static bool is_whole(const char *path) {
   return whole;
 }
 
-static hvi_status load(void **handle, const char *path, hvi_error *err) {
+hvi_status hvi_module_load(void **handle, const char *path, hvi_error *err) {
   if (!is_whole(path))
     return hvi_error_unsupported(err, "'%s' is damaged or no shared library", path);
   errno = 0;
@@ -124,7 +131,7 @@ hvi_status hvi_module_open(const hvi_module **module, const char *name, hvi_erro
   void *handle = NULL;
   *module = NULL;
   HVI_TRY(find(&s, err));
-  HVI_TRY(load(&handle, s.path, err));
+  HVI_TRY(hvi_module_load(&handle, s.path, err));
   const hvi_module *m = dlsym(handle, "hvi_module_table");
   hvi_status status = check(m, &s, err);
   if (status) dlclose(handle);

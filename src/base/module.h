@@ -12,6 +12,8 @@
 
 #include <hvi/error.h>
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Raised when this struct or a table of functions behind it changes. */
@@ -32,6 +34,11 @@ typedef struct hvi_module {
 /* Finds, loads, checks and starts a module. HVI_ERROR_UNSUPPORTED, with where it was looked for or
  * what is wrong with it, when it cannot be had. Any thread may call it. */
 hvi_status hvi_module_open(const hvi_module **module, const char *name, hvi_error *err);
+
+/* Loads any shared library by its path, which has a '/'; a file that is damaged is refused. */
+hvi_status hvi_module_load(void **handle, const char *path, hvi_error *err);
+/* The folder that the program lies in; false, and an empty text, where the system does not tell. */
+bool hvi_program_folder(char folder[PATH_MAX]);
 
 /* The file that an open module comes from. */
 const char *hvi_module_path(const hvi_module *module);

@@ -4,8 +4,9 @@
 #include "problems/document.h"
 #include "problems/games/file.h"
 #include "problems/mdp/mdp.h"
+#include "problems/options.h"
 
-#include <hvi/builtin.h>
+#include <hvi/plugin.h>
 
 enum { LONGEST_NAME = 120 };
 static const size_t largest_file = (size_t)16 << 20;
@@ -74,10 +75,21 @@ static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t se
                          d->name, d->root->line);
 }
 
+static hvi_status load_code(hvi_problem **problem, const char *path, uint64_t seed,
+                            uint64_t instance, hvi_error *err) {
+  const hvi_builtin *b;
+  if (path[strlen(path) - 1] == 'c')
+    return hvi_error_unsupported(
+        err, "'%s' is a C file: the program hvi compiles it, the library loads a .so", path);
+  HVI_TRY(hvi_plugin_load(&b, path, err));
+  return hvi_builtin_make(problem, b, NULL, 0, seed, instance, err);
+}
+
 hvi_status hvi_problem_load(hvi_problem **problem, const char *path, uint64_t seed,
                             uint64_t instance, hvi_error *err) {
   if (!problem || !path) return hvi_error_argument(err, "hvi_problem_load: a null pointer");
   *problem = NULL;
+  if (hvi_names_code(path)) return load_code(problem, path, seed, instance, err);
   HVI_OWN_BY(hvi_document_free) hvi_document d = {0};
   HVI_TRY(hvi_document_read(&d, path, err));
   return load(problem, &d, seed, instance, err);

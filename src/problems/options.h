@@ -1,21 +1,9 @@
-/* Built-in problems from inside: a struct of options of each one's own, filled from its table and
- * what was given, and what makes the problem of them. */
+/* Built-in problems from inside, and what a name says about a problem. */
 #pragma once
 
 #include <hvi/builtin.h>
 
 #include <stddef.h>
-
-enum { HVI_OPTIONS_MAX = 16, HVI_OPTIONS_BYTES = 256 };
-
-typedef struct hvi_options {
-  _Alignas(max_align_t) unsigned char values[HVI_OPTIONS_BYTES]; /* the problem's struct */
-  bool given[HVI_OPTIONS_MAX]; /* by the user; in the order of the rows */
-  uint64_t seed, instance;
-} hvi_options;
-
-/* Where it fails it may leave an unfinished problem, which is then freed for it. */
-typedef hvi_status hvi_builtin_fn(hvi_problem **problem, const hvi_options *o, hvi_error *err);
 
 extern const hvi_setting_table hvi_pennies_options, hvi_rps_options, hvi_quadratic_options,
     hvi_counterexample_options, hvi_chain_options, hvi_performative_linear_options,
@@ -23,3 +11,9 @@ extern const hvi_setting_table hvi_pennies_options, hvi_rps_options, hvi_quadrat
 hvi_builtin_fn hvi_pennies_new, hvi_rps_new, hvi_quadratic_new, hvi_counterexample_new,
     hvi_chain_new, hvi_performative_linear_new, hvi_performative_mean_new, hvi_credit_new,
     hvi_credit_rir_new;
+
+/* The rows of its options, ending in a NULL name: none, where it has no table. */
+const hvi_setting *hvi_builtin_rows(const hvi_builtin *b);
+
+/* Whether a name is that of code: NAME.c or NAME.so. */
+bool hvi_names_code(const char *name);

@@ -215,11 +215,11 @@ bool hvi_part_has_level(const hvi_part *p, bool full, const hvi_node *n) {
   return found;
 }
 
-/* Of a built-in problem; NULL: there is no such problem. */
-static const hvi_setting_table *options_of(const char *problem) {
-  const hvi_builtin *b = hvi_builtin_list();
-  while (b->name && strcmp(b->name, problem) != 0) b++;
-  return b->name ? b->options : NULL;
+/* What makes a problem that has options; NULL: a file has none, and neither has what is not there.
+ */
+static const hvi_builtin *maker_of(const hvi_part *p, const char *problem) {
+  const bool own = p->code && p->problem && strcmp(problem, p->problem) == 0;
+  return own ? p->code : hvi_builtin_find(problem);
 }
 
 /* Keys of `at` are settings, or factors with one of their levels; `other` is the other size. */
@@ -253,10 +253,10 @@ static hvi_status check_arms(const hvi_part *p, const hvi_part *other, const cha
   return HVI_OK;
 }
 
-/* Whether a key is an option of the built-in problem. */
-static bool is_option(const char *problem, const char *key) {
-  const hvi_setting_table *options = options_of(problem);
-  return options && hvi_setting_find(options, key);
+/* Whether a key is an option of the problem. */
+static bool is_option(const hvi_part *p, const char *problem, const char *key) {
+  const hvi_builtin *b = maker_of(p, problem);
+  return b && b->options && hvi_setting_find(b->options, key);
 }
 
 /* Whether a key means something: to the kind, to the problem, or to a method. */
@@ -267,10 +267,10 @@ static bool is_read(const hvi_part *p, const char *key) {
   if (hvi_words_have(p->kind->numbers, key) || hvi_words_have(p->kind->words, key) ||
       (problems && strcmp(key, "problem") == 0) ||
       ((flags & HVI_KIND_SETTINGS) && hvi_setting_find(hvi_settings_table(), key)) ||
-      (p->problem && !p->problem_path && is_option(p->problem, key)))
+      (p->problem && is_option(p, p->problem, key)))
     return true;
   for (size_t level = 0; problems && level < problems->levels; level++)
-    if (is_option(texts_of(problems, k)[level], key)) return true;
+    if (is_option(p, texts_of(problems, k)[level], key)) return true;
   for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++)
     for (const hvi_node *map = arm->at ? arm->at->first : NULL; map; map = map->next)
       if (hvi_node_get(map, key)) return true;
@@ -279,7 +279,8 @@ static bool is_read(const hvi_part *p, const char *key) {
 
 static hvi_status refuse_factor(const hvi_part *p, const char *key, const hvi_node *n,
                                 const char *origin, hvi_error *err) {
-  const hvi_setting_table *options = p->problem ? options_of(p->problem) : NULL;
+  const hvi_builtin *b = p->problem ? maker_of(p, p->problem) : NULL;
+  const hvi_setting_table *options = b ? b->options : NULL;
   const bool lab = p->kind->flags & HVI_KIND_SETTINGS;
   const hvi_field_part parts[] = {{.table = options ? options : hvi_settings_table()},
                                   {.table = lab && options ? hvi_settings_table() : NULL},
@@ -409,9 +410,11 @@ static hvi_status make_builtin(hvi_problem **p, const hvi_cell *c, const char *p
   for (size_t i = 0; i < part->factor_count; i++)
     for (size_t k = 0; k < part->factors[i].keys && count < 64; k++) {
       const char *key = part->factors[i].key[k], *text = hvi_cell_word(c, key);
-      if (text && is_option(problem, key)) options[count++] = (hvi_option){key, text};
+      if (text && is_option(part, problem, key)) options[count++] = (hvi_option){key, text};
     }
-  return hvi_builtin_new(p, problem, options, count, part->seed, instance, err);
+  const hvi_builtin *b = maker_of(part, problem);
+  if (b) return hvi_builtin_make(p, b, options, count, part->seed, instance, err);
+  return hvi_builtin_new(p, problem, options, count, part->seed, instance, err); /* refuses */
 }
 
 hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instance, hvi_error *err) {
@@ -420,15 +423,16 @@ hvi_status hvi_cell_problem(hvi_problem **p, const hvi_cell *c, uint64_t instanc
   const char *problem = varied ? varied : part->problem;
   *p = NULL;
   if (!problem) return hvi_error_input(err, "experiment '%s' names no problem", c->study->id);
-  if (varied || !part->problem_path) return make_builtin(p, c, problem, instance, err);
+  if (varied || part->code || !part->problem_path)
+    return make_builtin(p, c, problem, instance, err);
   if (instance > 0)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "experiment '%s': a game file is one fixed game; an ensemble needs a "
-                         "built-in problem, which can be drawn at random",
+                         "built-in problem, or code, which can be drawn at random",
                          c->study->id);
   if (part->option_count)
     return hvi_error_input(
-        err, "experiment '%s': options are for built-in problems; change the game file",
+        err, "experiment '%s': options are for built-in problems and code; change the game file",
         c->study->id);
   return hvi_problem_load(p, part->problem_path, part->seed, 0, err);
 }

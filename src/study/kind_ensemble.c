@@ -30,10 +30,11 @@ hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi
   return hvi_ensemble_run(out, make_instance, (void *)c, &s, &how, err);
 }
 
-/* One row: what is finite goes into the figures, what is not is counted. */
+/* One row: what is finite goes into the figures, what is not is counted. Where no solution is known
+ * the residual stands for the squared distance. */
 static hvi_status add_row(hvi_rows *rows, const hvi_ensemble *e, size_t row, double *scratch,
                           hvi_error *err) {
-  const double *x = e->dist2 + row * e->count;
+  const double *x = (isnan(e->dist2[0]) ? e->residual : e->dist2) + row * e->count;
   size_t n = 0, solved = 0;
   for (size_t i = 0; i < e->count; i++) {
     if (!isfinite(x[i])) continue;

@@ -4,8 +4,8 @@
  *   id: pennies
  *   title: Hidden matching pennies
  *   kind: trajectory            # `hvi list` has the kinds
- *   problem: pennies            # a built-in name, or a game file beside this one
- *   options: {weight: 0.75}     # of a built-in problem
+ *   problem: pennies            # a built-in name, or a file beside this one: a game, code
+ *   options: {weight: 0.75}     # of a built-in problem, or of code
  *   grid: {eps: [0.3, 0.9]}     # what is varied besides methods, environments and seeds
  *   split: eps                  # a CSV for each level of these factors; the kind's own otherwise
  *   seed: 1
@@ -23,6 +23,7 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/suggest.h"
+#include "problems/options.h"
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
@@ -66,7 +67,7 @@ static const hvi_setting part_rows[] = {
     {"name", HVI_SETTING_TEXT, AT(name), .fallback = "", .help = "of a part: begins the names of its files"},
     {"kind", HVI_SETTING_TEXT, AT(kind_name), .help = "trajectory, timing, ensemble, value, ..."},
     {"split", HVI_SETTING_TEXT, AT(split), .help = "factors with a CSV for each level, with blanks between; the kind's own"},
-    {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a game file beside this one"},
+    {"problem", HVI_SETTING_TEXT, AT(problem), .help = "a built-in name, or a file beside this one: a game, a process, code"},
     {"seed", HVI_SETTING_SEED, AT(seed), .fallback = "1", .help = "of everything random"},
     {0},
 };
@@ -96,6 +97,7 @@ typedef struct reader {
   hvi_part *part;
   const hvi_node *map, *root; /* of the part; of the whole */
   const char *origin;
+  hvi_code_fn *load_code; /* NULL: the file may name none */
   hvi_error *err;
 } reader;
 
@@ -128,11 +130,31 @@ static char *beside(const char *origin, const char *name, const char *ending) {
   return hvi_text_take(&path);
 }
 
+/* The key of a part, or else of the whole. */
+static const hvi_node *key_of(const reader *r, const char *name) {
+  const hvi_node *n = hvi_node_get(r->map, name);
+  return n ? n : hvi_node_get(r->root, name);
+}
+
+/* Parts that name the same file have the same code. */
+static hvi_status find_code(const reader *r) {
+  hvi_part *p = r->part;
+  if (!r->load_code)
+    return hvi_error_input(r->err,
+                           "%s:%u: problem: '%s' is code, and a file that names code is run with "
+                           "--allow-code only",
+                           r->origin, key_of(r, "problem")->line, p->problem);
+  for (const hvi_part *q = r->study->parts; q < p && !p->code; q++)
+    if (q->code && strcmp(q->problem_path, p->problem_path) == 0) p->code = q->code;
+  return p->code ? HVI_OK : r->load_code(&p->code, p->problem_path, r->err);
+}
+
 static hvi_status find_problem(const reader *r) {
   hvi_part *p = r->part;
   if (!p->problem || !is_path(p->problem)) return HVI_OK;
   p->problem_path = beside(r->origin, p->problem, "");
-  return p->problem_path ? HVI_OK : hvi_error_memory(r->err, "a path");
+  if (!p->problem_path) return hvi_error_memory(r->err, "a path");
+  return hvi_names_code(p->problem) ? find_code(r) : HVI_OK;
 }
 
 static hvi_status read_options(const reader *r, const hvi_node *map) {
@@ -148,12 +170,6 @@ static hvi_status read_options(const reader *r, const hvi_node *map) {
     HVI_TRY(hvi_field_read(&value, option, n, r->origin, r->err));
   }
   return HVI_OK;
-}
-
-/* The key of a part, or else of the whole. */
-static const hvi_node *key_of(const reader *r, const char *name) {
-  const hvi_node *n = hvi_node_get(r->map, name);
-  return n ? n : hvi_node_get(r->root, name);
 }
 
 static hvi_status check_grid(const reader *r, const hvi_node *grid) {
@@ -315,12 +331,13 @@ static hvi_status read_document(reader *r) {
   return hvi_study_check(s, r->err);
 }
 
-hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin, hvi_error *err) {
+static hvi_status parse(hvi_study **out, const char *text, const char *origin, hvi_code_fn *load,
+                        hvi_error *err) {
   hvi_study *s = *out = hvi_alloc(1, sizeof *s);
   if (!s) return hvi_error_memory(err, "an experiment");
   s->text = hvi_copy_text(text);
   s->origin = hvi_copy_text(origin);
-  reader r = {.study = s, .origin = s->origin, .err = err};
+  reader r = {.study = s, .origin = s->origin, .load_code = load, .err = err};
   hvi_status status = s->text && s->origin ? hvi_tree_parse(&s->tree, text, origin, err)
                                            : hvi_error_memory(err, "an experiment");
   if (!status) {
@@ -331,6 +348,10 @@ hvi_status hvi_study_parse(hvi_study **out, const char *text, const char *origin
   hvi_study_free(s);
   *out = NULL;
   return status;
+}
+
+hvi_status hvi_study_parse(hvi_study **s, const char *text, const char *origin, hvi_error *err) {
+  return parse(s, text, origin, NULL, err);
 }
 
 void hvi_study_free(hvi_study *s) {
@@ -379,11 +400,15 @@ static hvi_status check_runs(const hvi_study *s, hvi_error *err) {
 }
 
 hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {
+  return hvi_study_open(s, name, NULL, err);
+}
+
+hvi_status hvi_study_open(hvi_study **s, const char *name, hvi_code_fn *load, hvi_error *err) {
   *s = NULL;
   if (!is_path(name)) return parse_embedded(s, name, err);
   HVI_OWN char *text = NULL;
   HVI_TRY(hvi_file_read_text(&text, name, MAX_BYTES, err));
-  HVI_TRY(hvi_study_parse(s, text, name, err));
+  HVI_TRY(parse(s, text, name, load, err));
   const hvi_status status = check_runs(*s, err);
   if (!status) return HVI_OK;
   hvi_study_free(*s);

@@ -73,6 +73,7 @@ char *hvi_cell_describe(const hvi_cell *c) {
   hvi_settings s;
   hvi_text_add(&t, "hvi %s; kind %s; seed %" PRIu64, hvi_version(), p->kind->name, p->seed);
   if (p->problem) hvi_text_add(&t, "; problem %s", p->problem);
+  if (p->problem_path) hvi_text_add(&t, "; contents %016" PRIx64, p->file_hash);
   for (size_t i = 0; i < p->option_count; i++)
     hvi_text_add(&t, "; %s %s", p->options[i].key, p->options[i].value);
   for (size_t i = 0; i < p->factor_count; i++) {
@@ -296,20 +297,26 @@ static hvi_status finish(hvi_study *study, hvi_error *err) {
   return hvi_study_judge(study, err);
 }
 
+static hvi_status hash_file(hvi_part *p, hvi_error *err) {
+  HVI_OWN unsigned char *bytes = NULL;
+  size_t size;
+  HVI_TRY(hvi_file_read_bytes(&bytes, &size, p->problem_path, (size_t)64 << 20, err));
+  p->file_hash = hvi_hash_bytes(HVI_HASH_START, bytes, size);
+  return HVI_OK;
+}
+
 /* Everything that decides the result: the file, its size, what its cells depend on. */
 static hvi_status hash_settings(char *out, size_t size, hvi_study *study, hvi_error *err) {
   uint64_t hash = hvi_hash_bytes(HVI_HASH_START, study->text, strlen(study->text) + 1);
   hash = hvi_hash_count(hash, study->settings->full);
   for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++) {
     const hvi_cell first = hvi_cell_at(study, p, 0);
-    HVI_OWN char *about = hvi_cell_describe(&first), *file = NULL;
+    if (p->problem_path) HVI_TRY(hash_file(p, err));
+    HVI_OWN char *about = hvi_cell_describe(&first);
     if (!about) return hvi_error_memory(err, "a study");
     hash = hvi_hash_bytes(hash, about, strlen(about) + 1);
     for (const hvi_embedded *f = hvi_embedded_problems; p->problem && f->name; f++)
       if (strcmp(f->name, p->problem) == 0) hash = hvi_hash_bytes(hash, f->text, strlen(f->text));
-    if (!p->problem_path) continue;
-    HVI_TRY(hvi_file_read_text(&file, p->problem_path, (size_t)64 << 20, err));
-    hash = hvi_hash_bytes(hash, file, strlen(file));
   }
   snprintf(out, size, "%016" PRIx64, hash);
   return HVI_OK;

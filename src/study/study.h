@@ -111,9 +111,11 @@ extern const hvi_kind *const hvi_kinds[];
 struct hvi_part {
   const char *name, *kind_name; /* name begins the names of its files; empty for the only part */
   const hvi_kind *kind;
-  const char *split;   /* factors with a CSV for each level; NULL: as the kind's tables */
-  const char *problem; /* built in, or a file beside the experiment's; NULL: none */
-  char *problem_path;  /* of such a file */
+  const char *split;       /* factors with a CSV for each level; NULL: as the kind's tables */
+  const char *problem;     /* built in, or a file beside the experiment's; NULL: none */
+  char *problem_path;      /* of such a file */
+  uint64_t file_hash;      /* of its contents, while the study runs */
+  const hvi_builtin *code; /* what makes it, where that file is code */
   size_t option_count;
   hvi_option *options;
   uint64_t seed;
@@ -171,6 +173,9 @@ struct hvi_study {
 /* Finds a built-in study by its ID or reads a file (a name with a '/' or a '.'). An unknown ID gives
  * HVI_ERROR_INPUT with the nearest one. */
 hvi_status hvi_study_new(hvi_study **study, const char *name, hvi_error *err);
+/* The same where a file may name code (NAME.c, NAME.so), which `load` finds; NULL: it may not. */
+typedef hvi_status hvi_code_fn(const hvi_builtin **problem, const char *path, hvi_error *err);
+hvi_status hvi_study_open(hvi_study **study, const char *name, hvi_code_fn *load, hvi_error *err);
 /* The same from text; `origin` names it in errors, and a relative problem file is looked for beside
  * it. */
 hvi_status hvi_study_parse(hvi_study **study, const char *text, const char *origin, hvi_error *err);

@@ -171,9 +171,9 @@ hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, boo
 
 hvi_status hvi_study_check_tables(hvi_study *study, hvi_error *err) {
   double row[MOST_COLUMNS];
-  for (size_t i = 0; i < MOST_COLUMNS; i++) row[i] = NAN;
   hvi_status status = HVI_OK;
   for (hvi_table *t = study->tables; t < study->tables + study->table_count && !status; t++) {
+    for (size_t i = 0; i < MOST_COLUMNS; i++) row[i] = NAN;
     hvi_part *p = &study->parts[t->part];
     const size_t own = (size_t)(t - study->tables) - p->first_table;
     const bool derived = own >= HVI_KIND_TABLES || !p->kind->tables[own].name;

@@ -10,17 +10,15 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/module.h"
 #include "report/text.h"
 
 #include <limits.h>
 #include <unistd.h>
 
 char *hvi_study_find_file(const char *name) {
-  char here[PATH_MAX] = "", built[PATH_MAX + 16] = "", installed[PATH_MAX + 16] = "";
-  const ssize_t length = readlink("/proc/self/exe", here, sizeof here - 1);
-  char *slash = length > 0 ? strrchr(here, '/') : NULL;
-  if (slash) {
-    *slash = '\0';
+  char here[PATH_MAX], built[PATH_MAX + 16] = "", installed[PATH_MAX + 16] = "";
+  if (hvi_program_folder(here)) {
     snprintf(built, sizeof built, "%s/../data", here);
     snprintf(installed, sizeof installed, "%s/../share/hvi", here);
   }
