@@ -14,7 +14,7 @@
 #include <ctype.h>
 
 static struct {
-  const char *wanted; /* "env replay" */
+  char wanted[64];    /* "env replay" */
   bool pages, found;  /* the names of all pages instead; whether there was one */
   const char *parent; /* the command that a verb belongs to, or NULL */
   const char *about;  /* of the page to come */
@@ -22,14 +22,11 @@ static struct {
 
 /* Letters that troff would take for something else. */
 static void put_letters(const char *text, size_t n) {
-  static const char *const names[128] = {['-'] = "\\-",   ['\\'] = "\\e",  ['\''] = "\\(aq",
+  static const char *const names[256] = {['-'] = "\\-",   ['\\'] = "\\e",  ['\''] = "\\(aq",
                                          ['^'] = "\\(ha", ['~'] = "\\(ti", ['`'] = "\\(ga"};
-  for (size_t i = 0; i < n; i++) {
-    const char *name = (unsigned char)text[i] < 128 ? names[(unsigned char)text[i]] : NULL;
-    if (name)
-      fputs(name, stdout);
-    else
-      putchar(text[i]);
+  for (; n > 0; n--, text++) {
+    const char *name = names[(unsigned char)*text];
+    printf("%.*s", name ? 4 : 1, name ? name : text);
   }
 }
 
@@ -107,26 +104,20 @@ static void put_option(const hvi_arg *row) {
   put_help(row);
 }
 
-/* The list that a comment names, or NULL. */
-static const hvi_vocabulary *find_list(const char *line, size_t n) {
-  const hvi_vocabulary *v = hvi_vocabularies;
-  if (n < 4 || memcmp(line, ".\\\" ", 4) != 0) return NULL;
-  while (v->word && (strlen(v->word) != n - 4 || memcmp(v->word, line + 4, n - 4) != 0)) v++;
-  return v->word ? v : NULL;
-}
-
 /* man/NAME.roff, where there is one. */
 static void put_rest(const char *name) {
   const hvi_embedded *e = hvi_embedded_man;
   while (e->name && strcmp(e->name, name) != 0) e++;
-  for (const char *line = e->name ? e->text : ""; *line;) {
-    const size_t n = strcspn(line, "\n");
-    const hvi_vocabulary *list = find_list(line, n);
-    if (list)
-      list->list(put_entry);
+  for (const char *line = e->name ? e->text : "", *next; *line; line = next) {
+    const hvi_vocabulary *v = hvi_vocabularies;
+    next = line + strcspn(line, "\n");
+    next += *next == '\n';
+    while (v->word && strncmp(line, hvi_format(".\\\" %s\n", v->word), strlen(v->word) + 5) != 0)
+      v++;
+    if (v->word)
+      v->list(put_entry);
     else
-      printf("%.*s\n", (int)n, line);
-    line += n + (line[n] == '\n');
+      printf("%.*s", (int)(next - line), line);
   }
 }
 
@@ -195,22 +186,24 @@ static void put_overview(void) {
     put_reference(c->name, c[1].name ? "," : "");
 }
 
+static void turn_to(const char *name, int (*run)(int, char **), const char *about,
+                    const char *parent) {
+  char word[32];
+  snprintf(word, sizeof word, "%s", name);
+  book.about = about;
+  book.parent = parent;
+  run(1, (char *[]){word, NULL});
+}
+
 /* Sees the table of a command, and goes on to those of its verbs. */
 static void visit(hvi_args *args, int argc, char **argv) {
-  const char *parent = args->command;
   (void)argc, (void)argv;
+  const bool wanted = strcmp(book.wanted, args->command) == 0;
   if (book.pages) puts(page_name(args->command));
-  if (strcmp(book.wanted, args->command) == 0) {
-    put_command(args);
-    book.found = true;
-  }
-  for (const hvi_verb *v = args->verbs; v && v->name; v++) {
-    char name[32];
-    snprintf(name, sizeof name, "%s", v->name);
-    book.about = v->summary;
-    book.parent = parent;
-    v->run(1, (char *[]){name, NULL});
-  }
+  if (wanted) put_command(args);
+  book.found |= wanted;
+  for (const hvi_verb *v = args->verbs; v && v->name; v++)
+    turn_to(v->name, v->run, v->summary, args->command);
 }
 
 static const char summary[] =
@@ -225,21 +218,13 @@ int hvi_cli_man(int argc, char **argv) {
                {"pages", 0, HVI_SETTING_FLAG, &book.pages, .help = "the names of all pages"});
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   const char *name = args.operand_count > 0 ? args.operands[0] : "";
-  book.wanted = args.operand_count > 1 ? hvi_format("%s %s", name, args.operands[1]) : name;
+  const char *verb = args.operand_count > 1 ? args.operands[1] : "";
+  snprintf(book.wanted, sizeof book.wanted, "%s%s%s", name, *verb ? " " : "", verb);
   if (*name && !hvi_command_find(name)) return hvi_command_unknown(name);
   if (book.pages) puts(page_name(""));
-  if (!*name && !book.pages) {
-    put_overview();
-    return HVI_EXIT_DONE;
-  }
+  if (!*name && !book.pages) put_overview();
   hvi_args_visitor = visit;
-  for (const hvi_command *c = hvi_commands; c->name; c++) {
-    char word[32];
-    snprintf(word, sizeof word, "%s", c->name);
-    book.about = c->summary;
-    book.parent = NULL;
-    c->run(1, (char *[]){word, NULL});
-  }
-  return book.pages || book.found ? HVI_EXIT_DONE
-                                  : hvi_misuse("%s has no '%s'", name, args.operands[1]);
+  for (const hvi_command *c = hvi_commands; c->name; c++)
+    turn_to(c->name, c->run, c->summary, NULL);
+  return book.found || !*name ? HVI_EXIT_DONE : hvi_misuse("%s has no '%s'", name, verb);
 }
