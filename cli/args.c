@@ -7,6 +7,8 @@
 #include "report/text.h"
 #include "talk.h"
 
+void (*hvi_args_visitor)(hvi_args *args, int argc, char **argv);
+
 /* "--inner-lr" of inner_lr. */
 static void name_option(char *option, size_t size, const char *name) {
   snprintf(option, size, "--%s", name);
@@ -84,6 +86,11 @@ static hvi_arg *find_letter(hvi_args *args, char letter) {
   return NULL;
 }
 
+hvi_arg *hvi_args_find(hvi_args *args, const char *word) {
+  if (strncmp(word, "--", 2) == 0) return find(args, word + 2, strcspn(word + 2, "="));
+  return word[0] == '-' && word[1] && !word[2] ? find_letter(args, word[1]) : NULL;
+}
+
 bool hvi_args_given(const hvi_args *args, const char *name) {
   for (size_t i = 0; i < args->count; i++)
     if (args->rows[i].given && is_name(&args->rows[i], name, strlen(name))) return true;
@@ -119,8 +126,7 @@ static int store(hvi_arg *row, const char *text) {
   return hvi_misuse("%s", hvi_fault.text);
 }
 
-/* What the help calls the value. */
-static const char *value_name(const hvi_arg *row) {
+const char *hvi_arg_value(const hvi_arg *row) {
   static const char *const names[] = {
       [HVI_SETTING_REAL] = "X",        [HVI_SETTING_COUNT] = "N",
       [HVI_SETTING_SEED] = "S",        [HVI_SETTING_CHOICE] = "KIND",
@@ -143,7 +149,7 @@ static int read_long(hvi_args *args, const char *word, const char *next, int *us
   if (row->kind == HVI_SETTING_FLAG) return store(row, negated ? "no" : "yes");
   /* what follows a text option is more likely the next option than its value */
   if (!next || (row->kind == HVI_SETTING_TEXT && strncmp(next, "--", 2) == 0))
-    return hvi_misuse("%s needs a value: %s %s", row->option, row->option, value_name(row));
+    return hvi_misuse("%s needs a value: %s %s", row->option, row->option, hvi_arg_value(row));
   *used = 2;
   return store(row, next);
 }
@@ -185,7 +191,7 @@ static int check_operands(const hvi_args *args) {
 }
 
 /* Operands move to the front of argv, in order. */
-static int read_words(hvi_args *args, int argc, char **argv) {
+int hvi_args_read(hvi_args *args, int argc, char **argv) {
   bool options = true;
   args->operands = argv + 1;
   for (int i = 1, used = 1; i < argc; i += used) {
@@ -202,21 +208,25 @@ static int read_words(hvi_args *args, int argc, char **argv) {
       args->operands[args->operand_count++] = word;
     if (code != HVI_EXIT_DONE) return code;
   }
-  return check_operands(args);
+  return HVI_EXIT_DONE;
 }
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 64 };
 
-/* The value that holds when the option is not given, where it is a choice, a flag that is set or a
- * number other than zero, which mostly stands for "none". */
-static const char *default_text(const hvi_arg *row) {
+/* A choice, a flag that is set or a number other than zero, which mostly stands for "none". */
+const char *hvi_arg_default(const hvi_arg *row) {
   char value[128] = "";
-  if (row->kind != HVI_SETTING_TEXT)
+  if (row->kind != HVI_SETTING_TEXT && row->kind != HVI_SETTING_SECTION)
     hvi_setting_format(&row->setting, row->to, value, sizeof value);
-  if (row->kind == HVI_SETTING_FLAG && strcmp(value, "yes") == 0)
-    return hvi_format(" [--no-%s: not]", row->option + 2);
   const bool zero = !*value || hvi_words_have("0 no none nan", value);
-  return zero && row->kind != HVI_SETTING_CHOICE ? "" : hvi_format(" [%s]", value);
+  return zero && row->kind != HVI_SETTING_CHOICE ? "" : hvi_format("%s", value);
+}
+
+static const char *default_text(const hvi_arg *row) {
+  const char *value = hvi_arg_default(row);
+  if (!*value) return "";
+  return row->kind == HVI_SETTING_FLAG ? hvi_format(" [--no-%s: not]", row->option + 2)
+                                       : hvi_format(" [%s]", value);
 }
 
 /* Text broken into lines at blanks, each after the first indented. */
@@ -235,7 +245,7 @@ static void print_wrapped(const char *text, int indent) {
 
 /* "-q, --quiet" or "    --eta X", and what it does. */
 static void print_option(const hvi_arg *row) {
-  const char *value = value_name(row),
+  const char *value = hvi_arg_value(row),
              *letter = row->letter ? hvi_format("-%c, ", row->letter) : "    ";
   if (row->kind == HVI_SETTING_SECTION) {
     printf("\n%s:\n", row->name);
@@ -256,6 +266,10 @@ void hvi_args_line(const hvi_setting *row, const char *value) {
 
 static void print_help(const hvi_args *args) {
   printf("usage: hvi %s %s\n\n%s\n", args->command, args->usage, args->summary);
+  for (const hvi_verb *v = args->verbs; v && v->name; v++)
+    printf("%s  %-9s %s\n",
+           v == args->verbs ? "\nverbs ('hvi help COMMAND VERB' has the options):\n" : "", v->name,
+           v->summary);
   if (args->count == 0 || args->rows[0].kind != HVI_SETTING_SECTION) printf("\noptions:\n");
   for (size_t i = 0; i < args->count; i++) print_option(&args->rows[i]);
   printf("  %-26sthis help\n", "-h, --help");
@@ -264,8 +278,14 @@ static void print_help(const hvi_args *args) {
 
 int hvi_args_parse(hvi_args *args, int argc, char **argv) {
   if (args->operand && args->max == 0) args->min = args->max = 1;
-  if (!asks_for_help(argc, argv)) return read_words(args, argc, argv);
-  print_help(args);
+  if (hvi_args_visitor)
+    hvi_args_visitor(args, argc, argv);
+  else if (asks_for_help(argc, argv))
+    print_help(args);
+  else {
+    HVI_STEP(hvi_args_read(args, argc, argv));
+    return check_operands(args);
+  }
   return HVI_EXIT_HELP;
 }
 
@@ -285,6 +305,7 @@ int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv) 
     if (strcmp(argv[1], v->name) == 0) return v->run(argc - 1, argv + 1);
   if (argc > 1 && argv[1][0] != '-') return unknown_verb(verbs, args->command, argv[1]);
   args->operand = "verb";
+  args->verbs = verbs;
   HVI_STEP(hvi_args_parse(args, argc, argv));
   return unknown_verb(verbs, args->command, args->operands[0]);
 }

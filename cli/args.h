@@ -36,6 +36,13 @@ typedef struct hvi_texts {
   const char *items[HVI_TEXTS_MAX];
 } hvi_texts;
 
+/* A sub-command of a sub-command: `hvi env replay`. */
+typedef struct hvi_verb {
+  const char *name;
+  int (*run)(int argc, char **argv); /* argv[0] is the verb */
+  const char *summary;               /* half a line */
+} hvi_verb;
+
 typedef struct hvi_args {
   const char *command;  /* "solve" */
   const char *usage;    /* what follows it: "PROBLEM [OPTION]..." */
@@ -44,6 +51,7 @@ typedef struct hvi_args {
   size_t min, max;      /* how many operands; max 0 with an `operand`: exactly one */
   const char *operand;  /* what an operand is, for "needs a ..." */
   /* filled in */
+  const hvi_verb *verbs; /* by hvi_args_verb */
   hvi_arg rows[HVI_ARGS_MAX];
   size_t count;
   char **operands; /* [operand_count], in argv */
@@ -71,17 +79,22 @@ void hvi_args_settings(hvi_args *args, const hvi_setting_table *table, void *set
 /* Fills the destinations; the exit code. Reorders argv. */
 int hvi_args_parse(hvi_args *args, int argc, char **argv);
 
+/* When set, hvi_args_parse calls it and returns HVI_EXIT_HELP: the way to the tables of every command,
+ * for completion and the manual. */
+extern void (*hvi_args_visitor)(hvi_args *args, int argc, char **argv);
+/* The reading alone, which does not ask whether there are too few operands, or too many. */
+int hvi_args_read(hvi_args *args, int argc, char **argv);
+
 /* Whether an option stood on the command line; '-' and '_' are the same in names. */
 bool hvi_args_given(const hvi_args *args, const char *name);
+/* The row of "--eta", "--eta=1" or "-o"; NULL: none. */
+hvi_arg *hvi_args_find(hvi_args *args, const char *word);
+/* What the help calls the value; the default as text, or "" where there is none worth telling. */
+const char *hvi_arg_value(const hvi_arg *row);
+const char *hvi_arg_default(const hvi_arg *row);
 
 /* Prints "  --name  value  help" to stdout. */
 void hvi_args_line(const hvi_setting *row, const char *value);
-
-/* A sub-command of a sub-command: `hvi env replay`. */
-typedef struct hvi_verb {
-  const char *name;
-  int (*run)(int argc, char **argv); /* argv[0] is the verb */
-} hvi_verb;
 
 /* Runs the verb that argv[1] names, out of a table that ends with a name of NULL. Without one it
  * answers --help from args, or says which verbs there are. Returns the exit code. */

@@ -310,7 +310,7 @@ int hvi_cli_bench(int argc, char **argv) {
       {"instances", 0, HVI_SETTING_COUNT, &b.options.instances, .range = "[1,1000000]", .help = "instances of an ensemble"},
       {"states", 0, HVI_SETTING_COUNT, &b.options.states, .range = "[8,100000000]", .help = "states of the processes"},
       {"games", 0, HVI_SETTING_COUNT, &b.options.games, .range = "[1,100000]", .help = "solve: random problems of each of seven kinds"},
-      {"method", 0, HVI_SETTING_TEXT, &b.options.method, .value = "NAME", .help = "solve: this method alone, instead of auto and fixed"},
+      {"method", 0, HVI_SETTING_TEXT, &b.options.method, .value = "METHOD", .help = "solve: this method alone, instead of auto and fixed"},
       {"named", 0, HVI_SETTING_COUNT, &b.options.named, .range = "[0,100000]", .help = "solve: of all these, evenly over the kinds, those that every named method gets too, 2 s each"},
       {"seed", 0, HVI_SETTING_SEED, &b.options.seed, .help = "solve: of the first problem of each kind"},
       {"out", 0, HVI_SETTING_TEXT, &b.options.out, .value = "FOLDER", .help = "solve: where the performance profile goes"});

@@ -1,5 +1,27 @@
-/* The sub-commands. argv[0] is the command's name; the result is the exit code. */
+/*
+ * The sub-commands, and the names that their operands and options take.
+ *
+ * A usage ("ENV --policy FILE") and the name of an option's value ("METHOD") say what belongs there:
+ * completion and the manual go by these words.
+ */
 #pragma once
+
+typedef struct hvi_command {
+  const char *name, *usage, *summary;
+  int (*run)(int argc, char **argv); /* argv[0] is the name; the result is the exit code */
+} hvi_command;
+extern const hvi_command hvi_commands[]; /* ending in a name of NULL */
+/* NULL: there is none; hvi_command_unknown then complains. */
+const hvi_command *hvi_command_find(const char *name);
+int hvi_command_unknown(const char *name);
+
+/* What a word such as ENV stands for: all names, each with half a line about it. */
+typedef void hvi_each(const char *name, const char *about);
+typedef struct hvi_vocabulary {
+  const char *word;
+  void (*list)(hvi_each *each);
+} hvi_vocabulary;
+extern const hvi_vocabulary hvi_vocabularies[]; /* ending in a word of NULL */
 
 int hvi_cli_solve(int argc, char **argv);
 int hvi_cli_inspect(int argc, char **argv);
@@ -13,3 +35,7 @@ int hvi_cli_testset(int argc, char **argv);
 int hvi_cli_evaluate(int argc, char **argv);
 int hvi_cli_list(int argc, char **argv);
 int hvi_cli_info(int argc, char **argv);
+int hvi_cli_man(int argc, char **argv);
+int hvi_cli_completion(int argc, char **argv);
+/* What the scripts of `hvi completion` ask for; argv is the command line, to the cursor. */
+int hvi_cli_complete(int argc, char **argv);

@@ -195,11 +195,11 @@ static int data_info(int argc, char **argv) {
 }
 
 int hvi_cli_data(int argc, char **argv) {
-  static const hvi_verb verbs[] = {{"collect", data_collect}, {"info", data_info}, {NULL, NULL}};
-  hvi_args args = {"data", "collect|info [OPTION]...",
-                   "collect   transitions of a policy in an environment\n"
-                   "info      what a data set or a test set holds\n\n"
-                   "'hvi data collect --help' shows the options of one of them.",
+  static const hvi_verb verbs[] = {
+      {"collect", data_collect, "transitions of a policy in an environment"},
+      {"info", data_info, "what a data set or a test set holds"},
+      {0}};
+  hvi_args args = {"data", "collect|info [OPTION]...", "Transitions of a policy as a file.",
                    .examples =
                        "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
                        "  hvi data info lqr.safetensors"};

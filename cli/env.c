@@ -293,17 +293,14 @@ static int env_bench(int argc, char **argv) {
 }
 
 int hvi_cli_env(int argc, char **argv) {
-  static const hvi_verb verbs[] = {{"list", env_list},
-                                   {"info", env_info},
-                                   {"replay", env_replay},
-                                   {"bench", env_bench},
-                                   {NULL, NULL}};
+  static const hvi_verb verbs[] = {
+      {"list", env_list, "the environments that there are"},
+      {"info", env_info, "sizes, ranges and limits of one"},
+      {"replay", env_replay, "what happens under given actions"},
+      {"bench", env_bench, "steps per second, next to the physics alone"},
+      {0}};
   hvi_args args = {"env", "list|info|replay|bench [ENV] [OPTION]...",
-                   "list     the environments that there are\n"
-                   "info     sizes, ranges and limits of one\n"
-                   "replay   what happens under given actions\n"
-                   "bench    steps per second, next to the physics alone\n\n"
-                   "'hvi env replay --help' shows the options of one of them.",
+                   "Environments that policies act in.",
                    .examples = "  hvi env list\n"
                                "  hvi env info half_cheetah\n"
                                "  hvi env replay ant --actions actions.npy --out rows.npy\n"

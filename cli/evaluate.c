@@ -48,7 +48,7 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
   hvi_args_add(args,
       {.name = "method"},
-      {"method", 0, HVI_SETTING_TEXT, &e->setup.method, .value = "NAME",
+      {"method", 0, HVI_SETTING_TEXT, &e->setup.method, .value = "METHOD",
        .help = "an optimizer (adamw), a preset or a baseline ('hvi list'), or td-target, residual-gradient, tdc, tdrc"});
   hvi_args_settings(args, hvi_evaluation_table(), &e->spec, NULL);
   hvi_args_settings(args, hvi_settings_table(), &e->setup.asked, left_out);

@@ -8,12 +8,63 @@
 #include "study/study.h"
 
 #include <hvi/builtin.h>
+#include <hvi/env.h>
 #include <hvi/mdp.h>
 #include <hvi/optimizer.h>
 #include <hvi/solver.h>
 
+HVI_RELEASE(hvi_study)
+
 /* The problem that has rules of its own. */
 static const char rules_problem[] = "chain --set data=trajectory";
+
+static void problems(hvi_each *each) {
+  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) each(b->name, b->summary);
+}
+
+static void plain_methods(hvi_each *each) {
+  for (const hvi_method *m = hvi_method_list(); m->name; m++) each(m->name, m->summary);
+}
+
+static void rules(hvi_each *each) {
+  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) each((*r)->name, (*r)->summary);
+}
+
+static void methods(hvi_each *each) {
+  plain_methods(each);
+  rules(each);
+}
+
+static void names(hvi_each *each) {
+  problems(each);
+  methods(each);
+}
+
+static void environments(hvi_each *each) {
+  size_t count;
+  const hvi_env_kind *kinds = hvi_env_list(&count);
+  for (size_t i = 0; i < count; i++) each(kinds[i].name, kinds[i].summary);
+}
+
+static void experiments(hvi_each *each) {
+  for (const char *const *id = hvi_study_ids(); *id; id++) {
+    HVI_OWN_BY(hvi_study_release) hvi_study *e = NULL;
+    hvi_study_new(&e, *id, NULL);
+    each(*id, e ? e->title : "");
+  }
+}
+
+static void commands(hvi_each *each) {
+  for (const hvi_command *c = hvi_commands; c->name; c++) each(c->name, c->summary);
+}
+
+const hvi_vocabulary hvi_vocabularies[] = {{"PROBLEM", problems},
+                                           {"METHOD", methods},
+                                           {"ENV", environments},
+                                           {"ID", experiments},
+                                           {"NAME", names},
+                                           {"COMMAND", commands},
+                                           {0}};
 
 /* Begins a list: a title, or an array after the one before. */
 static void section(const char *name, const char *title) {
@@ -34,25 +85,19 @@ static void entry(const char *name, const char *text) {
     printf("  %-19s %s\n", name, text);
 }
 
-HVI_RELEASE(hvi_study)
-
 static int list_all(void) {
   if (hvi_talk.json) hvi_json_begin();
   section("problems", "problems (hvi list NAME shows the keys of one):");
-  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) entry(b->name, b->summary);
+  problems(entry);
   section("methods", "\nmethods (hvi list NAME shows the options of one):");
-  for (const hvi_method *m = hvi_method_list(); m->name; m++) entry(m->name, m->summary);
+  plain_methods(entry);
   if (!hvi_talk.json) printf("\nmethods of %s:\n", rules_problem);
-  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) entry((*r)->name, (*r)->summary);
+  rules(entry);
   section("optimizers", "\ninner optimizers:");
   for (const hvi_optimizer *const *o = hvi_optimizer_list(); *o; o++)
     entry((*o)->name, (*o)->summary);
   section("experiments", "\nexperiments (hvi reproduce ID):");
-  for (const char *const *id = hvi_study_ids(); *id; id++) {
-    HVI_OWN_BY(hvi_study_release) hvi_study *e = NULL;
-    hvi_study_new(&e, *id, NULL);
-    entry(*id, e ? e->title : "");
-  }
+  experiments(entry);
   section("kinds", "\nkinds of experiment (kind: in a file of one's own):");
   for (const hvi_kind *const *k = hvi_kinds; *k; k++) entry((*k)->name, (*k)->summary);
   if (hvi_talk.json) hvi_json_end();

@@ -13,10 +13,7 @@
 #include <unistd.h>
 
 /* clang-format off */
-static const struct command {
-  const char *name, *usage, *summary;
-  int (*run)(int argc, char **argv);
-} commands[] = {
+const hvi_command hvi_commands[] = {
     {"solve", "PROBLEM", "solve a built-in problem or your own: YAML, a C file, a shared library", hvi_cli_solve},
     {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change", hvi_cli_inspect},
     {"reproduce", "[ID...]", "the figures and claims of the paper", hvi_cli_reproduce},
@@ -28,10 +25,13 @@ static const struct command {
     {"evaluate", "ENV", "a value network for a policy or its transitions, and how good it is", hvi_cli_evaluate},
     {"list", "[NAME]", "problems, methods, optimizers, experiments and their kinds", hvi_cli_list},
     {"info", "", "version, compiler, processor, libraries", hvi_cli_info},
+    {"man", "[COMMAND]", "the manual page of a command", hvi_cli_man},
+    {"completion", "SHELL", "completion of command lines for bash, zsh and fish", hvi_cli_completion},
+    {0}
 };
 /* clang-format on */
 
-enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+enum { COMMAND_COUNT = sizeof hvi_commands / sizeof *hvi_commands - 1 };
 
 static void print_usage(FILE *out) {
   fputs("usage: hvi COMMAND [ARGUMENT]...\n\n"
@@ -39,7 +39,8 @@ static void print_usage(FILE *out) {
         "commands:\n",
         out);
   for (size_t i = 0; i < COMMAND_COUNT; i++)
-    fprintf(out, "  %-9s %-8s  %s\n", commands[i].name, commands[i].usage, commands[i].summary);
+    fprintf(out, "  %-10s %-9s  %s\n", hvi_commands[i].name, hvi_commands[i].usage,
+            hvi_commands[i].summary);
   fputs("\n"
         "  hvi help COMMAND    the options of a command\n"
         "  hvi --version       the version\n"
@@ -51,28 +52,30 @@ static void print_usage(FILE *out) {
         out);
 }
 
-static const struct command *find(const char *name) {
+const hvi_command *hvi_command_find(const char *name) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
-    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+    if (strcmp(hvi_commands[i].name, name) == 0) return &hvi_commands[i];
   return NULL;
 }
 
-static int unknown_command(const char *name) {
+int hvi_command_unknown(const char *name) {
   const char *names[COMMAND_COUNT + 2] = {[COMMAND_COUNT] = "help"};
-  for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = commands[i].name;
+  for (size_t i = 0; i < COMMAND_COUNT; i++) names[i] = hvi_commands[i].name;
   return hvi_misuse("there is no command '%s'%s", name,
                     hvi_did_you_mean(name, names, "'hvi --help' lists them"));
 }
 
-/* `hvi help NAME`, which stands for `hvi NAME --help`. */
-static int help(char *name) {
+/* `hvi help NAME VERB`, which stands for `hvi NAME VERB --help`. */
+static int help(int argc, char **argv) {
   char dashes[] = "--help";
-  if (!name) {
+  if (argc == 0) {
     print_usage(stdout);
     return HVI_EXIT_DONE;
   }
-  const struct command *c = find(name);
-  return c ? c->run(2, (char *[]){name, dashes, NULL}) : unknown_command(name);
+  const hvi_command *c = hvi_command_find(argv[0]);
+  if (!c) return hvi_command_unknown(argv[0]);
+  return argc == 1 ? c->run(2, (char *[]){argv[0], dashes, NULL})
+                   : c->run(3, (char *[]){argv[0], argv[1], dashes, NULL});
 }
 
 static int dispatch(int argc, char **argv) {
@@ -82,24 +85,26 @@ static int dispatch(int argc, char **argv) {
   }
   const char *name = argv[1];
   if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-    return help(argv[2]);
+    return help(argc - 2, argv + 2);
+  if (strcmp(name, "complete") == 0) return hvi_cli_complete(argc - 2, argv + 2);
   if (strcmp(name, "--version") == 0) {
     if (argc > 2) return hvi_misuse("--version stands alone: 'hvi --version'");
     printf("hvi %s\n", hvi_version());
     return HVI_EXIT_DONE;
   }
   if (name[0] == '-') return hvi_misuse("a command comes first, then its options; not '%s'", name);
-  const struct command *c = find(name);
-  return c ? c->run(argc - 1, argv + 1) : unknown_command(name);
+  const hvi_command *c = hvi_command_find(name);
+  return c ? c->run(argc - 1, argv + 1) : hvi_command_unknown(name);
 }
 
 /* A full disk or a closed pipe shows here at the latest. Of a reader that has left, as `head` does,
  * nothing is said. */
 static int close_stdout(int code) {
   struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-  const bool left = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
   errno = 0;
-  const bool failed = ferror(stdout) != 0;
+  const bool failed =
+      fflush(stdout) != 0 || ferror(stdout) != 0; /* the reader may leave just here */
+  const bool left = errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
   if (fclose(stdout) == 0 && !failed) return code;
   if (left) return HVI_EXIT_PIPE;
   fprintf(stderr, "hvi: cannot write to standard output: %s\n",

@@ -127,15 +127,13 @@ static int policy_info(int argc, char **argv) {
 }
 
 int hvi_cli_policy(int argc, char **argv) {
-  static const hvi_verb verbs[] = {{"train", hvi_cli_policy_train},
-                                   {"score", policy_score},
-                                   {"info", policy_info},
-                                   {NULL, NULL}};
+  static const hvi_verb verbs[] = {
+      {"train", hvi_cli_policy_train, "an actor by soft actor-critic"},
+      {"score", policy_score, "the return of a policy, with its interval"},
+      {"info", policy_info, "what a policy file holds"},
+      {0}};
   hvi_args args = {"policy", "train|score|info [OPTION]...",
-                   "train   an actor by soft actor-critic\n"
-                   "score   the return of a policy, with its interval\n"
-                   "info    what a policy file holds\n\n"
-                   "'hvi policy train --help' shows the options of one of them.",
+                   "Policies: making them, measuring them, and what their files hold.",
                    .examples = "  hvi policy train half_cheetah --seed 1 --out hc.safetensors\n"
                                "  hvi policy score half_cheetah --policy hc.safetensors\n"
                                "  hvi policy info hc.safetensors"};

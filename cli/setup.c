@@ -25,7 +25,7 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
       {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
       {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
       {.name = "method"},
-      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "NAME", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"},
+      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "METHOD", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"},
       {"player-eta", 0, HVI_SETTING_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"});
   /* clang-format on */
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */

@@ -8,8 +8,10 @@ if(TARGET hvi_mujoco)
   install(TARGETS hvi_mujoco LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hvi)
 endif()
 install(DIRECTORY include/hvi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-file(GLOB HVI_MAN_PAGES CONFIGURE_DEPENDS man/*.1)
-install(FILES ${HVI_MAN_PAGES} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(DIRECTORY ${HVI_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES completion/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME hvi)
+install(FILES completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _hvi)
+install(FILES completion/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME hvi.fish)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi)
 
 # Both packages find the prefix from where they lie, so an installed tree can be moved.

@@ -10,3 +10,5 @@ extern const hvi_embedded hvi_embedded_problems[];    /* problems/(*).yaml */
 extern const hvi_embedded hvi_embedded_models[];      /* models/(*).xml; the module */
 extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
 extern const hvi_embedded hvi_embedded_kinds[];       /* experiments/kinds/(*).yaml; likewise */
+extern const hvi_embedded hvi_embedded_man[];         /* man/(*).roff; likewise */
+extern const hvi_embedded hvi_embedded_completion[];  /* completion/(*); likewise */

@@ -221,8 +221,8 @@ static void sampled_problems_go_on(void **state) {
     for (size_t every = 1; every < 4; every++) {
       hvi_problem *p = NULL;
       hvi_error err;
-      check_ok(
-          hvi_builtin_new(&p, cases[i].name, cases[i].option, cases[i].options, 1, 0, &err), &err);
+      check_ok(hvi_builtin_new(&p, cases[i].name, cases[i].option, cases[i].options, 1, 0, &err),
+               &err);
       hvi_settings s = settings_for("gd", 0.5, STEPS);
       s.redraw_every = every;
       check_cut(p, &s, CUT);

@@ -87,17 +87,13 @@ expect 0 "${collect[@]}" -n 40007 --out full --resume --json
 expect 0 "${collect[@]}" -n 40007 --out enough
 cmp -s full enough || fail "after a full disk the bits are others"
 
-# the manual knows every option
-sed 's/\\-/-/g' "$HVI_SOURCE_DIR/man/hvi.1" >manual
+# every verb has its help
 for command in data 'data collect' 'data info' testset; do
   read -ra words <<<"$command"
   expect 0 "${words[@]}" --help
   said out "^usage: hvi $command "
   said out '^EXAMPLES$'
   awk 'length > 100 { exit 1 }' out || fail "$command --help is wider than 100 columns"
-  for option in $(grep -Eo '^ +(-[a-z], )?--[a-z0-9-]+' out | grep -o -- '--[a-z0-9-]*'); do
-    grep -q -- "$option\b" manual || fail "the manual does not know $option of $command"
-  done
 done
 
 # what is wrong is said in one line

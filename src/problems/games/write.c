@@ -83,8 +83,9 @@ static void write_player(FILE *f, const hvi_game *game, size_t k, const hvi_set 
   const hvi_block *block = &game->base.model->blocks[k];
   const hvi_stack *stack = player_stack(game, k);
   if (game->base.players) fprintf(f, "  - name: '%s'\n", game->base.players[k]);
-  write_list(f, game->base.players ? "    start: " : "  - start: ",
-             game->base.theta0 + block->theta, block->dim, "\n");
+  write_list(f,
+             game->base.players ? "    start: " : "  - start: ", game->base.theta0 + block->theta,
+             block->dim, "\n");
   if (stack->input)
     write_matrix(f, "    input", 4, stack->input, stack->rows, stack->in);
   else if (!stack->layers[0].matrix)
