@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 /* clang-format off */
@@ -96,8 +95,7 @@ static int dispatch(int argc, char **argv) {
 /* A full disk or a closed pipe shows here at the latest. Of a reader that has left, as `head` does,
  * nothing is said. */
 static int close_stdout(int code) {
-  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
-  const bool left = poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+  const bool left = hvi_reader_left();
   errno = 0;
   const bool failed = ferror(stdout) != 0;
   if (fclose(stdout) == 0 && !failed) return code;
