@@ -37,6 +37,9 @@ static void keep_least(double *seconds, double start) {
 }
 
 typedef struct work {
+  const bench_options *options;
+  size_t done, total; /* ticks of all rows, for the progress */
+  bool stopped;
   hvi_env *env;
   hvi_policy *policy;
   hvi_collector *collector;
@@ -52,6 +55,13 @@ typedef struct work {
   size_t widths[LAYERS + 1];
   float *a[LAYERS + 1], *d[LAYERS + 1], *weights, *gradient;
 } work;
+
+/* Before each part that takes up to a second; false: stop. */
+static bool go_on(work *w) {
+  const bench_options *o = w->options;
+  w->stopped = w->stopped || (o->progress && !o->progress(o->context, w->done++, w->total));
+  return !w->stopped;
+}
 
 static void free_work(work *w) {
   for (size_t l = 0; l <= LAYERS; l++) {
@@ -100,7 +110,9 @@ static hvi_status make_evaluation(work *w, size_t repeats, hvi_error *err) {
   w->spec.value.lambda = 0.0; /* as its peers have it */
   w->spec.normalise = HVI_NORMALISE_NONE;
   w->spec.schedule = (hvi_schedule){0};
-  status = hvi_collector_need(w->collector, rows, err);
+  for (size_t n = EVALUATE_BATCH; n <= rows && !status && go_on(w); n += EVALUATE_BATCH)
+    status = hvi_collector_need(w->collector, n, err);
+  if (w->stopped) return status;
   if (!status) status = hvi_evaluation_new(&w->evaluation, &w->spec, err);
   if (!status) status = hvi_value_new(&w->value, &w->spec.value, 1, err);
   return status;
@@ -187,7 +199,7 @@ static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error 
   double *values = hvi_alloc_doubles(STATES);
   hvi_status status = values ? HVI_OK : hvi_error_memory(err, "values");
   hvi_score score;
-  for (size_t r = 0; r < repeats * OUTER && !status; r++) {
+  for (size_t r = 0; r < repeats * OUTER && !status && go_on(w); r++) {
     double start = cpu_seconds();
     status = hvi_evaluation_step(w->evaluation, err);
     keep_least(&row->step, start);
@@ -228,7 +240,7 @@ static hvi_status step_seed(void *context, size_t chunk, size_t worker, hvi_erro
 }
 
 /* All take each step at the same time, so that every step that is timed has company. */
-static hvi_status step_together(crowd *c, const work *w, size_t steps, hvi_error *err) {
+static hvi_status step_together(crowd *c, work *w, size_t steps, hvi_error *err) {
   hvi_status status = HVI_OK;
   for (size_t i = 0; i < c->count && !status; i++) {
     hvi_evaluation_spec spec = w->spec;
@@ -236,12 +248,12 @@ static hvi_status step_together(crowd *c, const work *w, size_t steps, hvi_error
     c->seconds[i] = INFINITY;
     status = hvi_evaluation_new(&c->seeds[i], &spec, err);
   }
-  for (size_t r = 0; r < steps && !status; r++)
+  for (size_t r = 0; r < steps && !status && go_on(w); r++)
     status = hvi_parallel_run(c->count, c->count, step_seed, c, err);
   return status;
 }
 
-static hvi_status side_by_side(evaluate_row *row, const work *w, size_t steps, hvi_error *err) {
+static hvi_status side_by_side(evaluate_row *row, work *w, size_t steps, hvi_error *err) {
   const size_t n = hvi_parallel_cores();
   crowd c = {.count = n,
              .seeds = hvi_alloc(n, sizeof *c.seeds),
@@ -261,37 +273,35 @@ static hvi_status side_by_side(evaluate_row *row, const work *w, size_t steps, h
   return status;
 }
 
-static hvi_status measure(evaluate_row *row, const char *name, size_t repeats, hvi_error *err) {
-  work w = {0};
-  hvi_status status = hvi_env_new(&w.env, name, err);
-  if (!status) status = make_policy(&w, err);
-  if (!status) status = make_evaluation(&w, repeats, err);
-  if (!status) status = make_bare(&w, err);
-  if (!status) status = make_products(&w, err);
-  if (!status) {
-    const hvi_collector_cost cost = hvi_collector_spent(w.collector);
-    row->obs = w.env->obs;
-    row->collect = cost.seconds / (double)cost.steps * EVALUATE_BATCH;
-    status = compare(row, &w, repeats, err);
-    if (!status) status = side_by_side(row, &w, repeats * OUTER, err);
-  }
-  free_work(&w);
-  return status;
+static hvi_status measure(evaluate_row *row, work *w, size_t repeats, hvi_error *err) {
+  hvi_status status = hvi_env_new(&w->env, row->env, err);
+  if (!status) status = make_policy(w, err);
+  if (!status) status = make_evaluation(w, repeats, err);
+  if (!status && !w->stopped) status = make_bare(w, err);
+  if (!status && !w->stopped) status = make_products(w, err);
+  if (status || w->stopped) return status;
+  const hvi_collector_cost cost = hvi_collector_spent(w->collector);
+  row->obs = w->env->obs;
+  row->collect = cost.seconds / (double)cost.steps * EVALUATE_BATCH;
+  status = compare(row, w, repeats, err);
+  return status ? status : side_by_side(row, w, repeats * OUTER, err);
 }
 
 hvi_status bench_evaluate_run(void *measured, size_t *done, const bench_options *o,
                               hvi_error *err) {
   evaluate_row *rows = measured;
   static const char *const names[EVALUATE_ROWS] = {"lqr", "half_cheetah", "ant"};
-  const size_t repeats = (o->repeats + OUTER - 1) / OUTER;
+  const size_t repeats = (o->repeats + OUTER - 1) / OUTER, ticks = 3 * repeats * OUTER + 2;
   hvi_status status = HVI_OK;
   for (*done = 0; !status && *done < EVALUATE_ROWS; ++*done) {
-    if (o->progress && !o->progress(o->context, *done, EVALUATE_ROWS)) break;
+    work w = {.options = o, .done = *done * ticks, .total = EVALUATE_ROWS * ticks};
     evaluate_row *row = &rows[*done];
     *row = (evaluate_row){.env = names[*done], .available = !hvi_env_available(names[*done], NULL)};
     if (!row->available) continue;
     row->targets = row->inner = row->sgemm = row->step = row->measure = INFINITY;
-    status = measure(row, names[*done], repeats, err);
+    status = measure(row, &w, repeats, err);
+    free_work(&w);
+    if (w.stopped) break;
   }
   return status;
 }

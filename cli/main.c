@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 /* clang-format off */
@@ -100,11 +99,10 @@ static int dispatch(int argc, char **argv) {
 /* A full disk or a closed pipe shows here at the latest. Of a reader that has left, as `head` does,
  * nothing is said. */
 static int close_stdout(int code) {
-  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
   errno = 0;
   const bool failed =
       fflush(stdout) != 0 || ferror(stdout) != 0; /* the reader may leave just here */
-  const bool left = errno == EPIPE || (poll(&out, 1, 0) == 1 && (out.revents & POLLERR));
+  const bool left = errno == EPIPE || hvi_reader_left();
   if (fclose(stdout) == 0 && !failed) return code;
   if (left) return HVI_EXIT_PIPE;
   fprintf(stderr, "hvi: cannot write to standard output: %s\n",

@@ -43,9 +43,9 @@ typedef struct training {
   hvi_sac *sac;
   FILE *rows;    /* the log, open at its end */
   size_t logged; /* episodes */
-  /* what is shown while it runs */
-  double started;
-  size_t first; /* step */
+  /* what is shown while it runs: when it began, and since when and which step it learns */
+  double started, since;
+  size_t first;
 } training;
 
 /* Names of the files, which belong to the run. */
@@ -171,15 +171,23 @@ static void close_training(training *t) {
   hvi_free(t->log_path);
 }
 
+static void start_progress(training *t, size_t step) {
+  t->first = step;
+  t->since = hvi_clock_now();
+  hvi_progress_start(t->env->name, t->steps > step ? t->steps - step : 1);
+}
+
 static void show(training *t) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
-  const double rate = (double)(r.step - t->first) / fmax(hvi_clock_now() - t->started, 1e-9);
-  if (hvi_talk.live) {
-    if (r.step % LOOK_EVERY != 0) return;
-    hvi_progress_title(
-        hvi_format("step %zu, return %.5g, %.0f steps/s", r.step, r.mean_return, rate));
+  if (r.step == t->settings.start) start_progress(t, r.step); /* steps so far were quick */
+  const double rate = (double)(r.step - t->first) / fmax(hvi_clock_now() - t->since, 1e-9);
+  if (r.step % LOOK_EVERY == 0) {
+    if (hvi_talk.live)
+      hvi_progress_title(
+          hvi_format("step %zu, return %.5g, %.0f steps/s", r.step, r.mean_return, rate));
     hvi_progress_update(r.step - t->first);
-  } else if (r.step % LINE_EVERY == 0) {
+  }
+  if (!hvi_talk.live && r.step % LINE_EVERY == 0) {
     hvi_say("step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n", r.step,
             t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
   }
@@ -192,7 +200,7 @@ static int diverged_or_fault(void) {
 
 /* To the last step, an error, or Ctrl-C. */
 static int run(training *t) {
-  for (size_t step = t->first; step < t->steps;) {
+  for (size_t step = hvi_sac_state(t->sac).step; step < t->steps;) {
     if (hvi_sac_step(t->sac, &hvi_fault)) return diverged_or_fault();
     step++;
     HVI_CALL(log_episode(t, &hvi_fault));
@@ -204,9 +212,8 @@ static int run(training *t) {
 }
 
 static int train(training *t) {
-  t->first = hvi_sac_state(t->sac).step;
   t->started = hvi_clock_now();
-  hvi_progress_start(t->env->name, t->steps > t->first ? t->steps - t->first : 1);
+  start_progress(t, hvi_sac_state(t->sac).step);
   const int code = run(t);
   hvi_progress_clear();
   if (code != HVI_EXIT_DONE && code != HVI_EXIT_INTERRUPTED) return code;

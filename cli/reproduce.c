@@ -135,5 +135,8 @@ int hvi_cli_reproduce(int argc, char **argv) {
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");
+  if (s->full)
+    hvi_say("hvi: the full size takes minutes, for policy evaluation hours; --resume goes on after "
+            "any end\n");
   return run_all(&j);
 }

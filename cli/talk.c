@@ -5,6 +5,8 @@
 #include "base/number.h"
 #include "base/suggest.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
@@ -26,8 +28,15 @@ int hvi_complain(int code, const char *format, ...) {
   return code;
 }
 
+bool hvi_reader_left(void) {
+  struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+  return poll(&out, 1, 0) == 1 && (out.revents & POLLERR);
+}
+
 int hvi_complain_fault(void) {
   const hvi_status s = hvi_fault.status;
+  if (s == HVI_ERROR_IO && strstr(hvi_fault.text, strerror(EPIPE)) && hvi_reader_left())
+    return HVI_EXIT_PIPE; /* it was /dev/stdout */
   const bool system = s == HVI_ERROR_IO || s == HVI_ERROR_MEMORY;
   const int other = system ? HVI_EXIT_SYSTEM : HVI_EXIT_INPUT;
   return hvi_complain(s == HVI_ERROR_ARGUMENT ? HVI_EXIT_USAGE : other, "%s", hvi_fault.text);
@@ -116,12 +125,13 @@ static struct {
   char title[64];
   size_t total;
   double started, shown;
-  bool visible;
+  bool visible, told;
 } bar;
 
 void hvi_progress_start(const char *title, size_t total) {
   bar.started = bar.shown = hvi_clock_now();
   bar.total = total;
+  bar.told = false;
   hvi_progress_title(title);
 }
 
@@ -134,11 +144,22 @@ static const char *time_text(double seconds) {
                   : hvi_format("%lu:%02lu:%02lu", s / 3600, s / 60 % 60, s % 60);
 }
 
+/* Where there is no bar, one line says of a long run that it is long, as soon as that is known. */
+static void announce(double passed, double share) {
+  enum { LOOK_AFTER = 3, LONG = 60 };
+  if (bar.told || passed < LOOK_AFTER || share <= 0.0) return;
+  bar.told = true;
+  if (passed / share > LONG)
+    hvi_say("hvi: %s: this takes about %s\n", bar.title, time_text(passed / share));
+}
+
 void hvi_progress_update(size_t done) {
   static const char full[] = "##############################";
   static const char empty[] = "..............................";
-  if (!hvi_talk.live || hvi_talk.quiet || bar.total == 0) return;
+  if (hvi_talk.quiet || bar.total == 0) return;
   const double now = hvi_clock_now(), share = fmin((double)done / (double)bar.total, 1.0);
+  if (!hvi_talk.live) announce(now - bar.started, share);
+  if (!hvi_talk.live) return;
   const int width = sizeof full - 1, filled = (int)(share * width);
   if (now - bar.shown < 0.1) return;
   bar.shown = now;

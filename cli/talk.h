@@ -45,6 +45,8 @@ int hvi_complain(int code, const char *format, ...) __attribute__((format(printf
 /* The same where the command line is wrong, or the input. */
 #define hvi_misuse(...)    hvi_complain(HVI_EXIT_USAGE, __VA_ARGS__)
 #define hvi_bad_input(...) hvi_complain(HVI_EXIT_INPUT, __VA_ARGS__)
+/* Whether stdout is a pipe that nobody reads any more. */
+bool hvi_reader_left(void);
 /* What the library has to say about a call that failed, and the complaint with the exit code of its
  * status. */
 extern hvi_error hvi_fault;
@@ -86,7 +88,8 @@ hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix
 bool hvi_signals_interrupted(void);
 
 /* A bar with the share done and the time left, on a terminal only and at most ten times a second.
- * There is one at a time. */
+ * There is one at a time. Elsewhere a line tells after three seconds how long it will take, if that is
+ * more than a minute. */
 void hvi_progress_start(const char *title, size_t total);
 void hvi_progress_title(const char *title);
 void hvi_progress_update(size_t done);
