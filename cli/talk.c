@@ -87,7 +87,7 @@ hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix
 }
 
 int hvi_figure_check(const char *folder, const char *name) {
-  if (!hvi_talk.force) HVI_CALL(hvi_plot_check(folder, name, &hvi_fault));
+  if (!hvi_talk.force) HVI_CALL(hvi_plot_check(folder, name, NULL, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 

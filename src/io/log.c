@@ -12,42 +12,44 @@ static bool line_number(size_t *number, const char *line) {
   return true;
 }
 
-/* How many bytes at the start of a file are whole lines of steps up to this one. */
-static hvi_status bytes_until(uint64_t *bytes, size_t *last, FILE *file, const char *path,
+/* How many bytes at the start of a file are its head and whole lines of steps up to this one. */
+static hvi_status bytes_until(uint64_t *bytes, size_t *last, const char *path, const char *head,
                               size_t step, hvi_error *err) {
+  FILE *file = fopen(path, "re");
   char *line = NULL;
   size_t size = 0, number;
   ssize_t length;
-  while ((length = getline(&line, &size, file)) > 0 && line[length - 1] == '\n') {
-    const bool numbered = line_number(&number, line);
-    if (numbered ? number > step : *bytes > 0) break;
-    if (numbered) *last = number;
+  bool other = false;
+  if (!file) return hvi_error_system(err, "open", path);
+  while (!other && (length = getline(&line, &size, file)) > 0 && line[length - 1] == '\n') {
+    const size_t n = *bytes == 0 && head ? strlen(head) : 0;
+    other = n && (strncmp(line, head, n) != 0 || line[n] != '\n');
+    if (!n && (!line_number(&number, line) || number > step)) break;
+    if (!n) *last = number;
     *bytes += (uint64_t)length;
   }
+  const bool failed = ferror(file) != 0;
   free(line);
-  return ferror(file) ? hvi_error_system(err, "read", path) : HVI_OK;
+  fclose(file);
+  if (other) return hvi_error_input(err, "'%s' has other columns: it cannot be gone on with", path);
+  return failed ? hvi_error_system(err, "read", path) : HVI_OK;
 }
 
-hvi_status hvi_lines_open(hvi_file *f, const char *path, size_t step, size_t *last,
-                          hvi_error *err) {
+hvi_status hvi_lines_open(hvi_file *f, const char *path, const char *head, size_t step,
+                          size_t *last, hvi_error *err) {
   struct stat st;
   uint64_t bytes = 0;
   *last = HVI_LOG_NEW;
-  const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
-  if (there && step != HVI_LOG_NEW) {
-    FILE *file = fopen(path, "re");
-    if (!file) return hvi_error_system(err, "open", path);
-    const hvi_status status = bytes_until(&bytes, last, file, path, step, err);
-    fclose(file);
-    HVI_TRY(status);
-  }
-  if (*last == HVI_LOG_NEW) bytes = 0;
-  return hvi_file_grow(f, path, bytes, err);
+  if (step != HVI_LOG_NEW && stat(path, &st) == 0 && S_ISREG(st.st_mode))
+    HVI_TRY(bytes_until(&bytes, last, path, head, step, err));
+  HVI_TRY(hvi_file_grow(f, path, *last == HVI_LOG_NEW ? 0 : bytes, err));
+  if (head && *last == HVI_LOG_NEW) fprintf(f->stream, "%s\n", head);
+  return HVI_OK;
 }
 
 hvi_status hvi_log_open(hvi_log *log, const char *path, size_t step, hvi_error *err) {
   *log = (hvi_log){.last = HVI_LOG_NEW};
-  return path ? hvi_lines_open(&log->file, path, step, &log->last, err) : HVI_OK;
+  return path ? hvi_lines_open(&log->file, path, NULL, step, &log->last, err) : HVI_OK;
 }
 
 void hvi_log_values(hvi_log *log, const hvi_value *v) {

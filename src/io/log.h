@@ -35,7 +35,7 @@ hvi_status hvi_log_flush(hvi_log *log, hvi_error *err);
 /* Fine on a zeroed log, and twice. */
 hvi_status hvi_log_close(hvi_log *log, hvi_error *err);
 
-/* The same for lines of another form, such as rows of a CSV file, whose first line, without a
- * number, stays: opens the file and cuts off what comes after the step. */
-hvi_status hvi_lines_open(hvi_file *file, const char *path, size_t step, size_t *last,
-                          hvi_error *err);
+/* The same for lines of another form, such as rows of a CSV file. `head` is a first line without a
+ * number, or NULL; a file with another one is not gone on with. */
+hvi_status hvi_lines_open(hvi_file *file, const char *path, const char *head, size_t step,
+                          size_t *last, hvi_error *err);

@@ -168,8 +168,8 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
   add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
-  hvi_text_add(t, "do for [format in 'png svg'] {\n"
-                  "  if (format eq 'png') {\n"
+  hvi_text_add(t, "do for [format in '%s'] {\n", plot->format ? plot->format : "png svg");
+  hvi_text_add(t, "  if (format eq 'png') {\n"
                   "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,11' "
                   "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
                   "  } else {\n"
@@ -259,7 +259,8 @@ static void add_point(hvi_text *t, const hvi_mark_point *point) {
 static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t index) {
   const hvi_panel *p = &plot->panels[index];
   add_margins(t, l, index);
-  add_named(t, "  set title $ offset 0,-0.3\n", p->title ? p->title : "", NULL);
+  add_named(t, "  set title $ offset 0,-0.3", p->title ? p->title : "", NULL);
+  hvi_text_add(t, "%s\n", p->plain ? " noenhanced" : "");
   add_axis(t, "x", &p->x);
   add_axis(t, "y", &p->y);
   if (is_bars(p))
@@ -272,7 +273,7 @@ static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t
     if (i) hvi_text_add(t, ", \\\n");
     add_series(t, p, &p->series[i]);
   }
-  hvi_text_add(t, "\n  unset label\n");
+  hvi_text_add(t, "\n  unset label\n%s", p->plain ? "  set title enhanced\n" : "");
 }
 
 static void add_legend(hvi_text *t, const hvi_plot *plot, const layout *l) {
@@ -309,15 +310,23 @@ hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
   return axis;
 }
 
+static const char *const endings[] = {".gp", ".png", ".svg"};
+enum { ENDINGS = sizeof endings / sizeof *endings };
+
+static bool draws(const char *format, const char *ending) {
+  return !format || strcmp(format, ending + 1) == 0;
+}
+
 /* A script has its first line as a mark. Pictures have none: they are hvi's when a script of hvi's
  * stands beside them. */
-hvi_status hvi_plot_check(const char *folder, const char *name, hvi_error *err) {
-  static const char *const endings[] = {".gp", ".png", ".svg"};
+hvi_status hvi_plot_check(const char *folder, const char *name, const char *format,
+                          hvi_error *err) {
   bool script = false;
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+  for (size_t i = 0; i < ENDINGS; i++) {
     HVI_OWN char *path = hvi_path_join(folder, name, endings[i]);
     if (!path) return hvi_error_memory(err, "a path");
     if (i == 0) script = access(path, F_OK) == 0;
+    if (i > 0 && !draws(format, endings[i])) continue;
     HVI_TRY(hvi_file_ours(path, i > 0 && script ? NULL : SCRIPT_START, err));
   }
   return HVI_OK;
@@ -332,7 +341,7 @@ hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *e
   add_legend(&t, plot, &l);
   hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
   HVI_OWN char *path = hvi_path_join(folder, plot->name, ".gp");
-  if (!plot->replace) HVI_TRY(hvi_plot_check(folder, plot->name, err));
+  if (!plot->replace) HVI_TRY(hvi_plot_check(folder, plot->name, plot->format, err));
   return path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
 }
 
@@ -443,9 +452,9 @@ static hvi_status settle(const char *from, const char *to, const char *ending, h
   return rename(from, to) == 0 ? hvi_folder_sync(to, err) : hvi_error_system(err, "create", to);
 }
 
-hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
+hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err) {
-  static const char *const endings[] = {".png", ".svg"};
+  const char *name = plot->name;
   char stem[STEM_SIZE];
   HVI_OWN_BY(hvi_text_free) hvi_text script = {0};
   note[0] = '\0';
@@ -457,10 +466,10 @@ hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLO
   hvi_text_add(&script, "./%s.gp", name);
   hvi_status status =
       script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
-  for (size_t i = 0; i < sizeof endings / sizeof *endings && !*note; i++) {
+  for (size_t i = 1; i < ENDINGS && !*note; i++) {
     HVI_OWN char *from = hvi_path_join(folder, stem, endings[i]);
     HVI_OWN char *to = hvi_path_join(folder, name, endings[i]);
-    if (!status)
+    if (!status && draws(plot->format, endings[i]))
       status = from && to ? settle(from, to, endings[i], err) : hvi_error_memory(err, "a path");
     if (status && from) unlink(from);
   }
@@ -470,5 +479,5 @@ hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLO
 hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err) {
   HVI_TRY(hvi_plot_write(folder, plot, err));
-  return hvi_plot_draw(folder, plot->name, note, err);
+  return hvi_plot_draw(folder, plot, note, err);
 }

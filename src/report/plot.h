@@ -57,6 +57,7 @@ typedef struct hvi_panel {
   size_t series_count;
   const hvi_series *series;
   const hvi_mark_point *point; /* NULL: none */
+  bool plain;                  /* the title is somebody's name: ^ and _ are characters in it */
 } hvi_panel;
 
 typedef struct hvi_plot {
@@ -65,13 +66,14 @@ typedef struct hvi_plot {
   size_t columns;    /* panels side by side; 0: all of them */
   size_t panel_count;
   const hvi_panel *panels;
-  bool replace; /* also pictures that hvi did not draw */
+  const char *format; /* "png" or "svg"; NULL: both */
+  bool replace;       /* also pictures that hvi did not draw */
 } hvi_plot;
 
 enum { HVI_PLOT_NOTE = 400 };
 
 /*
- * Writes folder/NAME.gp and has gnuplot draw NAME.png and NAME.svg. Text is plain UTF-8 except that
+ * Writes folder/NAME.gp and has gnuplot draw NAME.png and NAME.svg, or the one that is asked for. Text is plain UTF-8 except that
  * ^ and _ raise and lower the next {group}, as in gnuplot's enhanced mode.
  *
  * Names of files may hold anything: they are quoted, and data are named from "./" on, so that none
@@ -82,9 +84,10 @@ enum { HVI_PLOT_NOTE = 400 };
 hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err);
 
-/* An error when a file under the figure's names is not hvi's: for those who ask before they work. */
-hvi_status hvi_plot_check(const char *folder, const char *name, hvi_error *err);
+/* An error when a file under the figure's names is not hvi's: for those who ask before they work.
+ * format as in the plot. */
+hvi_status hvi_plot_check(const char *folder, const char *name, const char *format, hvi_error *err);
 /* Its parts: the script, and the drawing of a script that is there. */
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
-hvi_status hvi_plot_draw(const char *folder, const char *name, char note[HVI_PLOT_NOTE],
+hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err);

@@ -1,26 +1,48 @@
 #include "report/trace.h"
 
 #include "base/base.h"
+#include "base/clock.h"
+#include "io/log.h"
 #include "report/csv.h"
-#include "report/text.h"
 
 enum { MOST_EXTRA = 16 };
+static const double FLUSH_EVERY = 0.5; /* seconds */
 
 struct hvi_trace {
   hvi_csv csv;
   hvi_trace_settings settings;
-  size_t last_outer; /* of the last row written */
-  bool any;          /* a row was written */
+  size_t last;    /* of the last row that was there */
+  double flushed; /* on the clock */
 };
+
+void hvi_trace_columns(hvi_text *header, const char *kind, const hvi_problem *p) {
+  const hvi_model *m = p->model;
+  const bool z = strcmp(kind, "z") == 0;
+  for (size_t k = 0, i = 0; k < m->block_count; k++) {
+    const size_t count = z ? m->blocks[k].out : m->blocks[k].dim;
+    for (size_t j = 1; j <= count; j++, i++) {
+      if (p->players)
+        hvi_text_add(header, ",%s_%s_%zu", kind, p->players[k], j);
+      else
+        hvi_text_add(header, ",%s%zu", kind, i + 1);
+    }
+  }
+}
 
 static char *header_text(const hvi_trace_settings *s) {
   hvi_text header = {0};
-  hvi_text_add(&header, "outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,"
-                        "grad_evals,env_steps,seconds,alpha");
-  for (size_t i = 0; i < s->theta; i++) hvi_text_add(&header, ",theta%zu", i + 1);
-  for (size_t i = 0; i < s->z; i++) hvi_text_add(&header, ",z%zu", i + 1);
+  hvi_text_add(&header, HVI_TRACE_START "f_evals,model_passes,grad_evals,env_steps,seconds,alpha");
+  if (s->theta) hvi_trace_columns(&header, "theta", s->problem);
+  if (s->z) hvi_trace_columns(&header, "z", s->problem);
   for (size_t i = 0; i < s->extra; i++) hvi_text_add(&header, ",%s", s->extra_names[i]);
   return hvi_text_take(&header);
+}
+
+/* A header that cannot be written is known at once. */
+static hvi_status open_rows(hvi_trace *t, const char *path, const char *header, hvi_error *err) {
+  const size_t step = t->settings.resumed ? t->settings.step : HVI_LOG_NEW;
+  HVI_TRY(hvi_lines_open(&t->csv.file, path, header, step, &t->last, err));
+  return hvi_file_flush(&t->csv.file, err);
 }
 
 hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_settings *s,
@@ -32,10 +54,9 @@ hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_s
   HVI_OWN char *header = header_text(s);
   hvi_trace *t = header ? hvi_alloc(1, sizeof *t) : NULL;
   if (!t) return hvi_error_memory(err, "a trace");
-  const hvi_status status = hvi_csv_open(&t->csv, path, header, err);
-  if (status) return hvi_free(t), status;
   t->settings = *s;
-  if (t->settings.every == 0) t->settings.every = 1;
+  const hvi_status status = open_rows(t, path, header, err);
+  if (status) return hvi_trace_discard(t), status;
   *trace = t;
   return HVI_OK;
 }
@@ -59,23 +80,30 @@ static void write_row(hvi_trace *t, const hvi_record *r) {
   hvi_csv_count(csv, r->counts.env_steps);
   hvi_csv_number(csv, r->seconds);
   hvi_csv_number(csv, r->alpha);
-  for (size_t i = 0; i < t->settings.theta; i++) hvi_csv_number(csv, r->theta[i]);
-  for (size_t i = 0; i < t->settings.z; i++) hvi_csv_number(csv, r->z[i]);
+  const hvi_model *m = t->settings.problem ? t->settings.problem->model : NULL;
+  for (size_t i = 0; t->settings.theta && i < m->dim; i++) hvi_csv_number(csv, r->theta[i]);
+  for (size_t i = 0; t->settings.z && i < m->out; i++) hvi_csv_number(csv, r->z[i]);
   write_extra(t, r);
   hvi_csv_end(csv);
-  t->last_outer = r->outer;
-  t->any = true;
+  const double now = hvi_clock_now();
+  if (now - t->flushed < FLUSH_EVERY) return;
+  fflush(csv->file.stream);
+  t->flushed = now;
+}
+
+size_t hvi_trace_last(const hvi_trace *t) { return t->last; }
+
+hvi_status hvi_trace_flush(hvi_trace *t, hvi_error *err) {
+  return hvi_file_flush(&t->csv.file, err);
 }
 
 bool hvi_trace_observe(void *context, const hvi_record *row) {
-  hvi_trace *t = context;
-  if (row->outer % t->settings.every == 0) write_row(t, row);
-  return t->settings.next ? t->settings.next(t->settings.next_context, row) : true;
+  write_row(context, row);
+  return true;
 }
 
-hvi_status hvi_trace_close(hvi_trace *t, const hvi_record *last, hvi_error *err) {
-  if (last && (!t->any || last->outer != t->last_outer)) write_row(t, last);
-  hvi_status status = hvi_csv_close(&t->csv, err);
+hvi_status hvi_trace_close(hvi_trace *t, hvi_error *err) {
+  const hvi_status status = hvi_csv_close(&t->csv, err);
   hvi_trace_discard(t);
   return status;
 }

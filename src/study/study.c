@@ -331,7 +331,7 @@ static hvi_status check_files(hvi_study *study, hvi_error *err) {
   if (study->tuning) return hvi_study_check_rates(study, err);
   HVI_TRY(hvi_file_ours(study->claims_path, CLAIMS_MARK, err));
   for (const hvi_node *n = figures ? figures->first : NULL; n; n = n->next)
-    HVI_TRY(hvi_plot_check(study->folder, hvi_field_text(n, "name", study->id), err));
+    HVI_TRY(hvi_plot_check(study->folder, hvi_field_text(n, "name", study->id), NULL, err));
   return hvi_study_check_tables(study, err);
 }
 

@@ -72,17 +72,23 @@ static void rows_of_a_table_keep_their_header(void **state) {
   hvi_file file;
   size_t last;
   assert_int_equal(hvi_file_write_text(path, "outer,x\n0,1\n1,2\n2,3\n", NULL), HVI_OK);
-  assert_int_equal(hvi_lines_open(&file, path, 1, &last, NULL), HVI_OK);
+  assert_int_equal(hvi_lines_open(&file, path, "outer,x", 1, &last, NULL), HVI_OK);
   assert_int_equal(last, 1);
   fputs("2,4\n", file.stream);
   assert_int_equal(hvi_file_commit(&file, NULL), HVI_OK);
   assert_text(path, "outer,x\n0,1\n1,2\n2,4\n");
   /* a header alone is no row to go on from */
   assert_int_equal(hvi_file_write_text(path, "outer,x\n", NULL), HVI_OK);
-  assert_int_equal(hvi_lines_open(&file, path, 1, &last, NULL), HVI_OK);
+  assert_int_equal(hvi_lines_open(&file, path, "outer,x", 1, &last, NULL), HVI_OK);
   assert_int_equal(last, HVI_LOG_NEW);
   assert_int_equal(hvi_file_commit(&file, NULL), HVI_OK);
-  assert_text(path, "");
+  assert_text(path, "outer,x\n");
+  /* other columns are not gone on with, and not touched */
+  hvi_error err;
+  assert_int_equal(hvi_file_write_text(path, "outer,x,y\n0,1,2\n", NULL), HVI_OK);
+  assert_int_equal(hvi_lines_open(&file, path, "outer,x", 1, &last, &err), HVI_ERROR_INPUT);
+  assert_non_null(strstr(err.text, "other columns"));
+  assert_text(path, "outer,x,y\n0,1,2\n");
 }
 
 static void two_runs_do_not_share_a_log(void **state) {

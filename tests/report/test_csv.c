@@ -44,27 +44,32 @@ static void a_folder_that_is_not_there_is_an_error(void **state) {
   assert_non_null(strstr(err.text, "no/such"));
 }
 
-static bool count_rows(void *context, const hvi_record *row) {
-  (void)row;
-  ++*(size_t *)context;
-  return true;
-}
-
-/* Solves pennies for ten iterations with a trace, and returns the file's text. */
-static char *trace_pennies(const char *path, hvi_trace_settings s) {
+/* Solves a game for ten iterations with a trace, or goes on with one from a step, and returns the
+ * file's text. */
+static char *trace_game(const char *path, const char *problem, bool points, size_t step) {
   hvi_problem *p = NULL;
   hvi_trace *trace = NULL;
   hvi_solver *solver = NULL;
   hvi_settings settings = hvi_method_settings("gd");
-  assert_int_equal(hvi_builtin_new(&p, "pennies", NULL, 0, 0, 0, NULL), HVI_OK);
+  assert_int_equal(hvi_builtin_new(&p, problem, NULL, 0, 0, 0, NULL), HVI_OK);
+  const hvi_trace_settings s = {
+      .theta = points, .z = points, .problem = p, .resumed = step > 0, .step = step};
   assert_int_equal(hvi_trace_open(&trace, path, &s, NULL), HVI_OK);
+  if (step > 0) assert_int_equal(hvi_trace_last(trace), step);
   settings.max_outer = 10;
-  settings.observe = hvi_trace_observe;
-  settings.observer_context = trace;
   assert_int_equal(hvi_solver_new(&solver, p, &settings, NULL), HVI_OK);
-  hvi_solver_run(solver);
-  hvi_info info = hvi_solver_info(solver);
-  assert_int_equal(hvi_trace_close(trace, &info.last, NULL), HVI_OK);
+  for (size_t t = 0; t <= 10; t++) {
+    hvi_record row = hvi_solver_info(solver).last;
+    if (t > 0) {
+      hvi_solver_step(solver);
+      row = hvi_solver_info(solver).last;
+    }
+    row.theta = row.theta ? row.theta : p->theta0;
+    row.z = row.z ? row.z : p->solution;
+    row.seconds = 0;
+    if (t > step || step == 0) assert_true(hvi_trace_observe(trace, &row));
+  }
+  assert_int_equal(hvi_trace_close(trace, NULL), HVI_OK);
   hvi_solver_free(solver);
   hvi_problem_free(p);
   return slurp(path);
@@ -77,35 +82,58 @@ static size_t count_lines(const char *text) {
 }
 
 static void a_trace_has_a_row_per_iteration(void **state) {
-  size_t seen = 0;
-  char *text = trace_pennies(in(*state, "trace.csv"),
-                             (hvi_trace_settings){.next = count_rows, .next_context = &seen});
+  char *text = trace_game(in(*state, "trace.csv"), "pennies", false, 0);
   static const char header[] = "outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,"
                                "grad_evals,env_steps,seconds,alpha\n0,0,,,,";
   assert_memory_equal(text, header, sizeof header - 1);
   assert_int_equal(count_lines(text), 12);
-  assert_int_equal(seen, 11);
   hvi_free(text);
 }
 
-static void a_thinned_trace_keeps_the_end(void **state) {
-  char *text =
-      trace_pennies(in(*state, "thin.csv"), (hvi_trace_settings){.every = 4, .theta = 2, .z = 2});
-  assert_int_equal(count_lines(text), 5); /* header, 0, 4, 8 and the last, 10 */
-  assert_non_null(strstr(text, ",alpha,theta1,theta2,z1,z2\n"));
-  assert_non_null(strstr(text, "\n8,"));
-  assert_non_null(strstr(text, "\n10,"));
+static void columns_have_the_names_of_players(void **state) {
+  char *text = trace_game(in(*state, "named.csv"), "pennies", true, 0);
+  assert_non_null(strstr(text, ",alpha,theta_even_1,theta_odd_1,z_even_1,z_odd_1\n"));
   assert_non_null(strstr(text, ",1.25,2.25,")); /* the start, in row 0 */
   hvi_free(text);
+  text = trace_game(in(*state, "numbered.csv"), "counterexample", true, 0);
+  assert_non_null(strstr(text, ",alpha,theta1,theta2,z1,z2\n"));
+  hvi_free(text);
 }
 
-static void a_discarded_trace_leaves_nothing(void **state) {
+static void a_resumed_trace_is_that_of_one_run(void **state) {
+  const char *path = in(*state, "resumed.csv");
+  char *whole = trace_game(path, "pennies", true, 0);
+  for (size_t step = 1; step <= 10; step += 3) {
+    char *text = trace_game(path, "pennies", true, step);
+    assert_string_equal(text, whole);
+    hvi_free(text);
+  }
+  hvi_free(whole);
+}
+
+/* It can be followed: the header and the first row are there before the end. */
+static void a_trace_grows_in_place(void **state) {
   hvi_trace *trace = NULL;
-  hvi_trace_settings s = {0};
-  assert_int_equal(hvi_trace_open(&trace, in(*state, "never.csv"), &s, NULL), HVI_OK);
+  const char *path = in(*state, "grows.csv");
+  const hvi_record row = {0};
+  assert_int_equal(hvi_trace_open(&trace, path, &(hvi_trace_settings){0}, NULL), HVI_OK);
+  assert_true(hvi_trace_observe(trace, &row));
+  char *text = slurp(path);
+  assert_int_equal(count_lines(text), 2);
+  hvi_free(text);
   hvi_trace_discard(trace);
   hvi_trace_discard(NULL);
-  assert_false(exists(in(*state, "never.csv")));
+  assert_true(exists(path));
+}
+
+static void a_full_disk_is_told_at_once(void **state) {
+  (void)state;
+  hvi_trace *trace = NULL;
+  hvi_error err;
+  assert_int_equal(hvi_trace_open(&trace, "/dev/full", &(hvi_trace_settings){0}, &err),
+                   HVI_ERROR_IO);
+  assert_null(trace);
+  assert_non_null(strstr(err.text, "/dev/full"));
 }
 
 int main(void) {
@@ -114,8 +142,10 @@ int main(void) {
       cmocka_unit_test(given_up_leaves_nothing),
       cmocka_unit_test(a_folder_that_is_not_there_is_an_error),
       cmocka_unit_test(a_trace_has_a_row_per_iteration),
-      cmocka_unit_test(a_thinned_trace_keeps_the_end),
-      cmocka_unit_test(a_discarded_trace_leaves_nothing),
+      cmocka_unit_test(columns_have_the_names_of_players),
+      cmocka_unit_test(a_resumed_trace_is_that_of_one_run),
+      cmocka_unit_test(a_trace_grows_in_place),
+      cmocka_unit_test(a_full_disk_is_told_at_once),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -16,15 +16,16 @@ static hvi_status write_sample(const char *folder, const char *title) {
   static const hvi_series bars = {NULL, "data.csv", "name", "high", NULL, HVI_MARK_BARS, 0};
   static const hvi_mark_point point = {"z*", 1, 0.5};
   hvi_panel panels[] = {
-      {"Lines",
-       {.label = "t"},
-       {.label = "y^2", .log = true, .low = 1e-3, .high = 10},
-       5,
-       lines,
-       &point},
-      {"Bars", {0}, {.label = "value"}, 1, &bars, NULL},
+      {.title = "Lines",
+       .x = {.label = "t"},
+       .y = {.label = "y^2", .log = true, .low = 1e-3, .high = 10},
+       .series_count = 5,
+       .series = lines,
+       .point = &point},
+      {.title = "Bars_{2}^", .plain = true, .y = {.label = "value"}, .series_count = 1, .series = &bars},
   };
-  hvi_plot plot = {"sample", title, 2, 2, panels};
+  hvi_plot plot = {
+      .name = "sample", .title = title, .columns = 2, .panel_count = 2, .panels = panels};
   write_file(in(folder, "data.csv"),
              "name,t,low,high\na,0,0.1,1\nb_c,1,0,2\nd,2,,3\ne,3,0.5,inf\n");
   return hvi_plot_write(folder, &plot, NULL);
@@ -44,7 +45,7 @@ static void the_script_names_its_files_relatively(void **state) {
 static void gnuplot_draws_it(void **state) {
   char note[HVI_PLOT_NOTE];
   assert_int_equal(write_sample(*state, "Figure"), HVI_OK);
-  assert_int_equal(hvi_plot_draw(*state, "sample", note, NULL), HVI_OK);
+  assert_int_equal(hvi_plot_draw(*state, &(hvi_plot){.name = "sample"}, note, NULL), HVI_OK);
   if (strstr(note, "not installed")) skip();
   assert_string_equal(note, "");
   char *svg = slurp(in(*state, "sample.svg"));
@@ -64,7 +65,7 @@ static void a_script_that_fails_is_told(void **state) {
   char note[HVI_PLOT_NOTE];
   hvi_error err;
   write_file(in(*state, "broken.gp"), "plot 'no such file' with nonsense\n");
-  const hvi_status status = hvi_plot_draw(*state, "broken", note, &err);
+  const hvi_status status = hvi_plot_draw(*state, &(hvi_plot){.name = "broken"}, note, &err);
   if (strstr(note, "not installed")) skip();
   check_error(status, HVI_ERROR_IO, &err, "broken.gp is written but not drawn");
 }
@@ -73,7 +74,7 @@ static void without_gnuplot_the_note_says_what_to_install(void **state) {
   char note[HVI_PLOT_NOTE], *path = hvi_copy_text(getenv("PATH"));
   assert_non_null(path);
   setenv("PATH", *state, 1);
-  assert_int_equal(hvi_plot_draw(*state, "sample", note, NULL), HVI_OK);
+  assert_int_equal(hvi_plot_draw(*state, &(hvi_plot){.name = "sample"}, note, NULL), HVI_OK);
   setenv("PATH", path, 1);
   hvi_free(path);
   assert_non_null(strstr(note, "gnuplot-nox"));
@@ -131,6 +132,28 @@ static void other_pictures_are_not_replaced(void **state) {
   }
 }
 
+/* One format alone, and by force over what others made. */
+static void one_format_is_drawn(void **state) {
+  static const hvi_panel panel = {.title = "t", .series_count = 1,
+                                  .series = &(hvi_series){NULL, "one.csv", "x", "y", NULL,
+                                                          HVI_MARK_LINE, 0}};
+  hvi_plot plot = {.name = "one", .panel_count = 1, .panels = &panel, .format = "svg"};
+  char note[HVI_PLOT_NOTE];
+  hvi_error err;
+  write_file(in(*state, "one.csv"), "x,y\n1,2\n2,3\n");
+  write_file(in(*state, "one.png"), "precious");
+  check_ok(hvi_plot_make(*state, &plot, note, &err), &err);
+  char *text = slurp(in(*state, "one.png"));
+  assert_string_equal(text, "precious");
+  hvi_free(text);
+  if (*note) return;
+  assert_true(exists(in(*state, "one.svg")));
+  remove(in(*state, "one.gp"));
+  check_error(hvi_plot_check(*state, "one", "svg", &err), HVI_ERROR_IO, &err, "one.svg");
+  plot.replace = true;
+  check_ok(hvi_plot_make(*state, &plot, note, &err), &err);
+}
+
 static void log_axes_end_at_decades(void **state) {
   (void)state;
   hvi_axis a = hvi_axis_log("y", 3e-5, 0.2);
@@ -161,6 +184,7 @@ int main(void) {
       cmocka_unit_test(without_gnuplot_the_note_says_what_to_install),
       cmocka_unit_test(names_are_no_commands),
       cmocka_unit_test(other_pictures_are_not_replaced),
+      cmocka_unit_test(one_format_is_drawn),
       cmocka_unit_test(log_axes_end_at_decades),
       cmocka_unit_test(a_figure_needs_a_panel),
   };
