@@ -45,8 +45,8 @@ typedef struct hvi_model_ops {
    * whose J is constant, tall and too large to decompose: steps then use G, formed once. */
   void (*gram)(const hvi_model *m, const double *weights, double *G);
   /* K = J J', K[n][n], its lower triangle at least, at the theta last evaluated with this cache.
-   * Optional, for models of one block that have it more cheaply than J, such as a network with one
-   * output a row: steps use K when n < d. work: outer_work doubles. */
+   * Optional, for models of one block that have it more cheaply than J, such as a network. work:
+   * outer_work doubles. */
   void (*outer_gram)(const hvi_model *m, double *cache, const double *theta, double *K,
                      double *work);
   /* J[n][d] of a model of one block, where that is cheaper than products with unit vectors;
@@ -68,6 +68,8 @@ struct hvi_model {
   const hvi_block *blocks; /* [block_count], in order, covering everything */
   size_t outer_work;       /* doubles that outer_gram works with */
   double noise;            /* relative rounding error of its products; 0: that of doubles */
+  double flops;            /* of a product J'u, roughly, by which steps are chosen; 0: n d */
+  double outer_flops;      /* of outer_gram; 0: n^2 d */
 };
 
 /* One layer y = activation(W x + b). */
@@ -78,6 +80,13 @@ typedef struct hvi_layer {
   bool train_bias;      /* b is part of theta (bias must then be NULL) */
   hvi_activation activation;
 } hvi_layer;
+
+/* What a stack of fixed inputs computes in. Its interfaces are doubles, whatever is inside. */
+typedef enum hvi_precision {
+  HVI_PRECISION_DOUBLE,   /* kernels of the level of instructions; small stacks in plain loops */
+  HVI_PRECISION_SINGLE,   /* floats inside: half the time, seven digits */
+  HVI_PRECISION_REFERENCE /* doubles in plain loops: the same bits at every level */
+} hvi_precision;
 
 /*
  * A stack of layers. Its input is theta itself (a hidden game's player: fixed matrices, the
@@ -90,6 +99,7 @@ typedef struct hvi_stack_spec {
   size_t rows;         /* 1 when theta is the input */
   size_t layer_count;
   const hvi_layer *layers;
+  hvi_precision precision; /* of fixed inputs; a stack whose input is theta is one of doubles */
 } hvi_stack_spec;
 
 /* The constructors copy what they are given. */
@@ -103,6 +113,11 @@ HVI_API hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *c
 /* Frees a model that nobody has taken over: hvi_players_new, hvi_game_new and hvi_problem.model do.
  * NULL is fine. */
 HVI_API void hvi_model_free(hvi_model *m);
+
+/* Before a model is used: its stacks of fixed inputs, and those of its players, compute in this
+ * precision from now on. *changed, if not NULL, is raised by one for each. */
+HVI_API hvi_status hvi_model_set_precision(hvi_model *m, hvi_precision precision, size_t *changed,
+                                           hvi_error *err);
 
 /* J of one player, row-major [blocks[k].out][blocks[k].dim], at the theta last evaluated with this
  * cache; by its own function, or products with unit vectors, the fewer of J'e and J e. scratch: dim

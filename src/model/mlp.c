@@ -1,13 +1,16 @@
 /*
- * A network as a model: doubles outside, floats inside.
+ * A network as a model: doubles outside; floats, or doubles for players of games, inside.
  *
- * eval narrows theta to floats, turns the matrices (net/net.h) and leaves the activations of all
- * layers in the cache; vjp and jvp read them there, so a value and its gradient are one pass
- * forward and one backward.
+ * eval takes theta over into the network's numbers, turns the matrices (net/net.h) and leaves the
+ * activations of all layers in the cache; vjp and jvp read them there, so a value and its gradient
+ * are one pass forward and one backward.
  *
- * A cache is an array of doubles. It begins with the number of rows that are bound, and goes on
- * with floats: weights, a direction in their layout, a gradient, the inputs (when they are bound),
- * the trace and the threads' scratch.
+ * theta holds what is trained. The network computes with all its matrices and biases: what is fixed
+ * is copied in, and its derivatives are left out.
+ *
+ * A cache is an array of doubles. It begins with the number of rows that are bound, and goes on with
+ * the network's numbers: weights, a direction in their layout, a gradient, the inputs (when they are
+ * bound), the trace and the threads' scratch.
  */
 #include "model/mlp.h"
 
@@ -22,10 +25,10 @@ enum { LINE = 64, MOST_THREADS = 1024 };
 
 _Static_assert(sizeof(size_t) <= sizeof(double), "a count fits into a double of cache");
 
-/* The floats of a cache: after its first double, from a whole cache line on. */
-static float *floats_of(double *cache) {
+/* The network's numbers in a cache, from the n-th on: after its first double, on whole cache lines. */
+static void *numbers_of(const hvi_mlp *mlp, double *cache, size_t n) {
   const uintptr_t at = (uintptr_t)(cache + 1), over = at % LINE;
-  return (float *)(void *)((char *)(cache + 1) + (over ? LINE - over : 0));
+  return hvi_net_at(mlp->net, (char *)(cache + 1) + (over ? LINE - over : 0), n);
 }
 
 static size_t bound_rows(const hvi_mlp *mlp, const double *cache) {
@@ -35,15 +38,37 @@ static size_t bound_rows(const hvi_mlp *mlp, const double *cache) {
 }
 
 static hvi_batch batch_of(const hvi_mlp *mlp, double *cache) {
-  float *at = floats_of(cache);
   return (hvi_batch){.net = mlp->net,
-                     .weights = at + mlp->weights,
+                     .weights = numbers_of(mlp, cache, mlp->weights),
                      .rows = bound_rows(mlp, cache),
-                     .x = mlp->input ? mlp->input : at + mlp->x,
+                     .x = mlp->input ? mlp->input : numbers_of(mlp, cache, mlp->x),
                      .x_row = mlp->x_row,
                      .threads = mlp->threads,
-                     .trace = at + mlp->trace,
-                     .scratch = at + mlp->scratch};
+                     .trace = numbers_of(mlp, cache, mlp->trace),
+                     .scratch = numbers_of(mlp, cache, mlp->scratch)};
+}
+
+/* Where part i lies in theta and among the network's parameters, and how long it is. */
+typedef struct span {
+  size_t theta, parameter, length;
+} span;
+
+static span span_of(const hvi_mlp *mlp, size_t i) {
+  const hvi_mlp_part *part = &mlp->parts[i];
+  return (span){part->offset, mlp->places[i], part->shape[0] * (part->dims == 2 ? part->shape[1] : 1)};
+}
+
+/* Weights that are all fixed, or zero, but for theta's; ready for a pass. */
+static void place(const hvi_mlp *mlp, void *weights, const void *fixed, const double *theta) {
+  const hvi_net *net = mlp->net;
+  if (!mlp->fixed) net->kernels->take(weights, theta, net->dim);
+  if (mlp->fixed && fixed) memcpy(weights, fixed, net->dim * net->kernels->real);
+  if (mlp->fixed && !fixed) memset(weights, 0, net->dim * net->kernels->real);
+  for (size_t i = 0; mlp->fixed && i < mlp->part_count; i++) {
+    const span s = span_of(mlp, i);
+    net->kernels->take(hvi_net_at(net, weights, s.parameter), theta + s.theta, s.length);
+  }
+  hvi_net_prepare(net, weights);
 }
 
 /* Outputs of rows that are not bound. */
@@ -54,10 +79,8 @@ static void clear_rest(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
 
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_mlp *mlp = (const hvi_mlp *)m;
-  float *weights = floats_of(cache) + mlp->weights;
   const hvi_batch b = batch_of(mlp, cache);
-  hvi_bulk_best()->narrow(weights, theta, m->dim);
-  hvi_net_prepare(mlp->net, weights);
+  place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
   hvi_batch_forward(&b, z);
   clear_rest(mlp, &b, z);
   if (mlp->shift == 0.0 && mlp->scale == 1.0) return;
@@ -68,10 +91,15 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
                 double *out) {
   (void)theta;
   const hvi_mlp *mlp = (const hvi_mlp *)m;
-  float *gradient = floats_of(cache) + mlp->gradient;
+  const hvi_net *net = mlp->net;
+  void *gradient = numbers_of(mlp, cache, mlp->gradient);
   const hvi_batch b = batch_of(mlp, cache);
   hvi_batch_backward(&b, u, gradient);
-  hvi_bulk_best()->widen(out, gradient, m->dim);
+  if (!mlp->fixed) net->kernels->give(out, gradient, net->dim);
+  for (size_t i = 0; mlp->fixed && i < mlp->part_count; i++) {
+    const span s = span_of(mlp, i);
+    net->kernels->give(out + s.theta, hvi_net_at(net, gradient, s.parameter), s.length);
+  }
   if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->dim);
 }
 
@@ -79,10 +107,9 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
                 double *out) {
   (void)theta;
   const hvi_mlp *mlp = (const hvi_mlp *)m;
-  float *direction = floats_of(cache) + mlp->direction;
+  void *direction = numbers_of(mlp, cache, mlp->direction);
   const hvi_batch b = batch_of(mlp, cache);
-  hvi_bulk_best()->narrow(direction, v, m->dim);
-  hvi_net_prepare(mlp->net, direction);
+  place(mlp, direction, NULL, v);
   hvi_batch_tangent(&b, direction, out);
   clear_rest(mlp, &b, out);
   if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->out);
@@ -94,7 +121,7 @@ static void bind(const hvi_model *m, double *cache, const void *sample) {
   const hvi_mlp_batch *batch = sample;
   const size_t in = mlp->net->in, rows = batch ? batch->rows : 0;
   const size_t kept = rows < mlp->rows ? rows : mlp->rows;
-  float *x = floats_of(cache) + mlp->x;
+  float *x = numbers_of(mlp, cache, mlp->x);
   memset(x, 0, mlp->rows * mlp->x_row * sizeof *x);
   for (size_t i = 0; i < kept; i++) memcpy(x + i * mlp->x_row, batch->x + i * in, in * sizeof *x);
   memcpy(cache, &kept, sizeof kept);
@@ -105,41 +132,41 @@ static void outer_gram(const hvi_model *m, double *cache, const double *theta, d
   (void)theta;
   const hvi_mlp *mlp = (const hvi_mlp *)m;
   const hvi_batch b = batch_of(mlp, cache);
-  hvi_batch_outer(&b, K, mlp->rows, floats_of(work));
-  for (size_t i = b.rows; i < mlp->rows; i++) hvi_vec_zero(K + i * mlp->rows, mlp->rows);
+  const size_t n = m->out;
+  hvi_batch_outer(&b, K, n, numbers_of(mlp, work, 0));
+  for (size_t i = b.rows * mlp->net->out; i < n; i++) hvi_vec_zero(K + i * n, n);
   const double square = mlp->scale * mlp->scale;
-  for (size_t i = 0; square != 1.0 && i < mlp->rows; i++)
-    hvi_vec_scale(K + i * mlp->rows, square, i + 1);
+  for (size_t i = 0; square != 1.0 && i < n; i++) hvi_vec_scale(K + i * n, square, i + 1);
 }
 
-/* The row of example i of a slice. */
-static void write_row(double *row, const hvi_batch *b, const hvi_slice *s, const float *deltas,
-                      size_t i) {
+/* The row of example i of a slice: of each part that is trained, weights or bias. */
+static void write_row(double *row, const hvi_mlp *mlp, const hvi_batch *b, const hvi_slice *s,
+                      const void *deltas, size_t i) {
   const hvi_net *net = b->net;
-  const float *a = s->x + i * b->x_row;
-  for (size_t l = 0; l < net->layer_count; l++) {
-    const hvi_net_layer *layer = &net->layers[l];
-    const float *d = hvi_net_output(net, (float *)(size_t)deltas, s->rows, l) + i * layer->out;
-    for (size_t j = 0; j < layer->out; j++) {
-      double *w = row + layer->weight + j * layer->in;
-      for (size_t k = 0; k < layer->in; k++) w[k] = (double)(d[j] * a[k]);
-      row[layer->bias + j] = (double)d[j];
-    }
-    a = hvi_net_output(net, s->trace, s->rows, l) + i * layer->out;
+  for (size_t k = 0; k < mlp->part_count; k++) {
+    const hvi_net_layer *layer = &net->layers[mlp->layers[k]];
+    size_t step;
+    const void *input = hvi_slice_input(b, s, mlp->layers[k], &step);
+    const void *a = hvi_net_at(net, input, i * step);
+    const void *d = hvi_net_at(net, hvi_net_output(net, deltas, s->rows, mlp->layers[k]), i * layer->out);
+    double *to = row + mlp->parts[k].offset;
+    if (mlp->parts[k].dims == 1) net->kernels->give(to, d, layer->out);
+    for (size_t j = 0; mlp->parts[k].dims == 2 && j < layer->out; j++)
+      net->kernels->multiples(to + j * layer->in, a, hvi_net_at(net, d, j), layer->in);
   }
 }
 
 /* Those rows of a slice that lie in first .. end, J beginning at `first`. */
-static void write_slice(double *J, const hvi_batch *b, const hvi_slice *s, size_t first,
-                        size_t end) {
-  const hvi_net *net = b->net;
-  float *dy = hvi_batch_dy(b, 0), *deltas = hvi_batch_deltas(b, 0);
+static void write_slice(double *J, const hvi_mlp *mlp, const hvi_batch *b, const hvi_slice *s,
+                        size_t first, size_t end) {
+  const size_t out = b->net->out, dim = mlp->base.dim;
+  void *dy = hvi_batch_dy(b, 0), *deltas = hvi_batch_deltas(b, 0);
   const size_t from = first > s->first ? first : s->first;
   const size_t to = end < s->first + s->rows ? end : s->first + s->rows;
-  for (size_t unit = 0; unit < net->out; unit++) {
+  for (size_t unit = 0; unit < out; unit++) {
     hvi_slice_sensitivity(b, s, unit, dy, deltas);
     for (size_t i = from; i < to; i++)
-      write_row(J + ((i - first) * net->out + unit) * net->dim, b, s, deltas, i - s->first);
+      write_row(J + ((i - first) * out + unit) * dim, mlp, b, s, deltas, i - s->first);
   }
 }
 
@@ -157,9 +184,9 @@ void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first, 
   const size_t bound = end < b.rows ? end : b.rows;
   for (size_t k = first / HVI_NET_ROWS; k * HVI_NET_ROWS < bound; k++) {
     const hvi_slice s = hvi_batch_slice(&b, k);
-    write_slice(J, &b, &s, first, bound);
+    write_slice(J, mlp, &b, &s, first, bound);
   }
-  const size_t row = mlp->net->out * mlp->net->dim, begin = first > bound ? first : bound;
+  const size_t row = mlp->net->out * model->dim, begin = first > bound ? first : bound;
   if (mlp->scale != 1.0 && first < bound) hvi_vec_scale(J, mlp->scale, (bound - first) * row);
   if (begin < end) hvi_vec_zero(J + (begin - first) * row, (end - begin) * row);
 }
@@ -173,6 +200,8 @@ static void free_mlp(hvi_model *m) {
   hvi_mlp *mlp = (hvi_mlp *)m;
   hvi_net_free(mlp->net);
   hvi_free(mlp->input);
+  hvi_free(mlp->fixed);
+  hvi_free(mlp->places);
   hvi_free(mlp);
 }
 
@@ -186,35 +215,38 @@ void hvi_mlp_rescale(hvi_model *m, double shift, double scale) {
   mlp->scale = scale;
 }
 
-static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
-  if (!s || s->rows == 0)
-    return hvi_error_argument(err, "a network needs at least one row of inputs");
-  if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT)
-    return hvi_error_argument(err, "unknown activation %d or %d", (int)s->hidden, (int)s->head);
-  if (s->threads > MOST_THREADS)
-    return hvi_error_argument(err, "%zu threads are too many; at most %d", s->threads,
-                              (int)MOST_THREADS);
-  return HVI_OK;
-}
-
 /* Rows of inputs and the traces of all rows must be countable. */
 static hvi_status check_size(const hvi_mlp *mlp, hvi_error *err) {
-  double floats = (double)mlp->x_row;
+  double numbers = (double)mlp->x_row;
   for (size_t l = 0; l < mlp->net->layer_count; l++)
-    floats += 2.0 * (double)mlp->net->layers[l].out;
-  if (floats * (double)mlp->rows < 1e15) return HVI_OK;
+    numbers += 2.0 * (double)mlp->net->layers[l].out;
+  if (numbers * (double)mlp->rows < 1e15) return HVI_OK;
   return hvi_error_argument(err, "%zu rows are too many for this network", mlp->rows);
 }
 
-static size_t reserve(size_t *at, size_t floats) {
+static size_t reserve(size_t *at, size_t numbers) {
   const size_t begin = *at;
-  *at += hvi_net_aligned(floats + HVI_NET_SLACK);
+  *at += hvi_net_aligned(numbers + HVI_NET_SLACK);
   return begin;
 }
 
-/* Lays out theta, the cache and the work of the Gram form. */
-static void lay_out(hvi_mlp *mlp) {
+/* What a product J'u costs: three products of a layer, two numbers each; J J' a product of
+ * sensitivities for every pair of outputs, and one of inputs for every pair of rows. */
+static void estimate(hvi_mlp *mlp) {
   const hvi_net *net = mlp->net;
+  const double n = (double)mlp->base.out, rows = (double)mlp->rows;
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const double in = (double)net->layers[l].in, out = (double)net->layers[l].out;
+    mlp->base.flops += 6.0 * rows * in * out;
+    mlp->base.outer_flops += n * n * (out + 3.0) + rows * rows * in;
+  }
+  mlp->base.outer_flops += (double)net->out * mlp->base.flops;
+}
+
+/* Lays out the cache and the work of the Gram form. */
+static void lay_out(hvi_mlp *mlp, size_t dim) {
+  const hvi_net *net = mlp->net;
+  const bool doubles = net->kernels->real == sizeof(double);
   size_t at = 0;
   mlp->weights = reserve(&at, net->weights);
   mlp->direction = reserve(&at, net->weights);
@@ -222,73 +254,142 @@ static void lay_out(hvi_mlp *mlp) {
   mlp->x = mlp->input ? 0 : reserve(&at, mlp->rows * mlp->x_row);
   mlp->trace = reserve(&at, hvi_batch_trace(net, mlp->rows));
   mlp->scratch = reserve(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
-  const size_t before = 1 + LINE / sizeof(double), two = sizeof(double) / sizeof(float);
-  const bool single = net->out == 1;
-  mlp->block = (hvi_block){.dim = net->dim, .out = mlp->rows * net->out};
+  const size_t before = 1 + LINE / sizeof(double), each = doubles ? 1 : 2;
+  mlp->block = (hvi_block){.dim = dim, .out = mlp->rows * net->out};
   mlp->ops = (hvi_model_ops){.name = "mlp",
                              .eval = eval,
                              .vjp = vjp,
                              .jvp = jvp,
                              .bind = mlp->input ? NULL : bind,
-                             .outer_gram = single ? outer_gram : NULL,
+                             .outer_gram = outer_gram,
                              .jacobian = jacobian,
                              .free = free_mlp};
   mlp->base = (hvi_model){.ops = &mlp->ops,
-                          .dim = net->dim,
+                          .dim = dim,
                           .out = mlp->rows * net->out,
-                          .cache = before + at / two,
+                          .cache = before + at / each,
                           .block_count = 1,
                           .blocks = &mlp->block,
-                          .noise = FLT_EPSILON};
-  if (single)
-    mlp->base.outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / two;
+                          .outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / each,
+                          .noise = doubles ? 0.0 : FLT_EPSILON};
+  estimate(mlp);
 }
 
-static void name_parts(hvi_mlp *mlp) {
-  mlp->part_count = 2 * mlp->net->layer_count;
-  for (size_t l = 0; l < mlp->net->layer_count; l++) {
-    const hvi_net_layer *layer = &mlp->net->layers[l];
-    hvi_mlp_part *w = &mlp->parts[2 * l], *b = w + 1;
-    *w = (hvi_mlp_part){.offset = layer->weight, .dims = 2, .shape = {layer->out, layer->in}};
-    *b = (hvi_mlp_part){.offset = layer->bias, .dims = 1, .shape = {layer->out}};
-    snprintf(w->name, sizeof w->name, "%zu.weight", 2 * l);
-    snprintf(b->name, sizeof b->name, "%zu.bias", 2 * l);
+/* The next part of theta: a matrix, or a bias, of layer l. */
+static void add_part(hvi_mlp *mlp, size_t l, bool bias, size_t *dim) {
+  const hvi_net_layer *layer = &mlp->net->layers[l];
+  const size_t k = mlp->part_count++;
+  mlp->layers[k] = l;
+  mlp->places[k] = bias ? layer->bias : layer->weight;
+  mlp->parts[k] = (hvi_mlp_part){
+      .offset = *dim, .dims = bias ? 1 : 2, .shape = {layer->out, bias ? 0 : layer->in}};
+  snprintf(mlp->parts[k].name, sizeof mlp->parts[k].name, "%zu.%s", 2 * l, bias ? "bias" : "weight");
+  *dim += layer->out * (bias ? 1 : layer->in);
+}
+
+/* Which matrices and biases are trained; the numbers of the others. Returns the length of theta. */
+static hvi_status take_layers(hvi_mlp *mlp, const hvi_layer *layers, size_t *dim, hvi_error *err) {
+  hvi_net *net = mlp->net;
+  mlp->places = hvi_alloc(4 * net->layer_count, sizeof *mlp->places);
+  if (!mlp->places) return hvi_error_memory(err, "a network");
+  mlp->layers = mlp->places + 2 * net->layer_count;
+  for (size_t l = 0; l < net->layer_count; l++) {
+    hvi_net_layer *to = &net->layers[l];
+    to->fixed_weight = layers[l].matrix != NULL;
+    to->fixed_bias = !layers[l].train_bias;
+    if (!to->fixed_weight) add_part(mlp, l, false, dim);
+    if (!to->fixed_bias) add_part(mlp, l, true, dim);
   }
+  if (*dim == net->dim) return HVI_OK;
+  mlp->fixed = hvi_alloc(net->dim, net->kernels->real);
+  if (!mlp->fixed) return hvi_error_memory(err, "a network's fixed layers");
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *to = &net->layers[l];
+    void *matrix = hvi_net_at(net, mlp->fixed, to->weight), *bias = hvi_net_at(net, mlp->fixed, to->bias);
+    if (layers[l].matrix) net->kernels->take(matrix, layers[l].matrix, to->in * to->out);
+    if (layers[l].bias) net->kernels->take(bias, layers[l].bias, to->out);
+  }
+  return HVI_OK;
 }
 
 static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) {
-  const size_t in = mlp->net->in;
-  if (!hvi_vec_finite(input, mlp->rows * in))
+  const hvi_net *net = mlp->net;
+  if (!hvi_vec_finite(input, mlp->rows * net->in))
     return hvi_error_input(err, "the inputs hold a number that is not finite");
-  mlp->input = hvi_alloc(mlp->rows * mlp->x_row + HVI_NET_SLACK, sizeof *mlp->input);
+  mlp->input = hvi_alloc(mlp->rows * mlp->x_row + HVI_NET_SLACK, net->kernels->real);
   if (!mlp->input) return hvi_error_memory(err, "a network's inputs");
   for (size_t i = 0; i < mlp->rows; i++)
-    hvi_bulk_best()->narrow(mlp->input + i * mlp->x_row, input + i * in, in);
+    net->kernels->take(hvi_net_at(net, mlp->input, i * mlp->x_row), input + i * net->in, net->in);
+  return HVI_OK;
+}
+
+static hvi_status make_net(hvi_net **net, const hvi_stack_spec *spec, hvi_error *err) {
+  HVI_OWN size_t *widths = hvi_alloc(spec->layer_count + 1, sizeof *widths);
+  if (!widths) return hvi_error_memory(err, "a network");
+  for (size_t l = 0; l < spec->layer_count; l++) widths[l] = spec->layers[l].out;
+  const hvi_net_spec shape = {.in = spec->in, .layer_count = spec->layer_count, .widths = widths};
+  HVI_TRY(hvi_net_new(net, &shape, err));
+  for (size_t l = 0; l < spec->layer_count; l++)
+    (*net)->layers[l].activation = spec->layers[l].activation;
+  if (spec->precision != HVI_PRECISION_SINGLE) (*net)->kernels = hvi_net_double_kernel_list()[0];
+  return HVI_OK;
+}
+
+hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
+                           hvi_error *err) {
+  *model = NULL;
+  HVI_OWN_BY(hvi_model_release)
+  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * spec->layer_count * sizeof(hvi_mlp_part));
+  hvi_mlp *mlp = (hvi_mlp *)made;
+  size_t dim = 0;
+  if (!mlp) return hvi_error_memory(err, "a network");
+  made->ops = &mlp->ops;
+  mlp->ops.free = free_mlp;
+  mlp->rows = spec->rows;
+  mlp->threads = threads ? threads : 1;
+  mlp->scale = 1.0;
+  mlp->x_row = hvi_net_aligned(spec->in);
+  HVI_TRY(make_net(&mlp->net, spec, err));
+  HVI_TRY(check_size(mlp, err));
+  HVI_TRY(take_layers(mlp, spec->layers, &dim, err));
+  if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
+  lay_out(mlp, dim);
+  *model = made;
+  made = NULL;
+  return HVI_OK;
+}
+
+static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
+  if (!s || s->rows == 0)
+    return hvi_error_argument(err, "a network needs at least one row of inputs");
+  if (s->in == 0 || s->layer_count == 0 || !s->widths)
+    return hvi_error_argument(err, "a network needs an input and at least one layer");
+  if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT)
+    return hvi_error_argument(err, "unknown activation %d or %d", (int)s->hidden, (int)s->head);
+  if (s->hidden == HVI_SOFTMAX)
+    return hvi_error_argument(err, "softmax is for the head, not for hidden layers");
+  if (s->threads > MOST_THREADS)
+    return hvi_error_argument(err, "%zu threads are too many; at most %d", s->threads,
+                              (int)MOST_THREADS);
   return HVI_OK;
 }
 
 hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
   *model = NULL;
   HVI_TRY(check_spec(spec, err));
-  HVI_OWN_BY(hvi_model_release)
-  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * spec->layer_count * sizeof(hvi_mlp_part));
-  hvi_mlp *mlp = (hvi_mlp *)made;
-  if (!mlp) return hvi_error_memory(err, "a network");
-  made->ops = &mlp->ops;
-  mlp->ops.free = free_mlp;
-  mlp->rows = spec->rows;
-  mlp->threads = spec->threads ? spec->threads : 1;
-  mlp->scale = 1.0;
-  mlp->x_row = hvi_net_aligned(spec->in);
-  const hvi_net_spec shape = {spec->in, spec->layer_count, spec->widths, spec->hidden, spec->head};
-  HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
-  HVI_TRY(check_size(mlp, err));
-  if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
-  name_parts(mlp);
-  lay_out(mlp);
-  *model = made;
-  made = NULL;
-  return HVI_OK;
+  HVI_OWN hvi_layer *layers = hvi_alloc(spec->layer_count, sizeof *layers);
+  if (!layers) return hvi_error_memory(err, "a network");
+  for (size_t l = 0; l < spec->layer_count; l++)
+    layers[l] = (hvi_layer){.out = spec->widths[l],
+                            .train_bias = true,
+                            .activation = l + 1 < spec->layer_count ? spec->hidden : spec->head};
+  const hvi_stack_spec stack = {.in = spec->in,
+                                .input = spec->input,
+                                .rows = spec->rows,
+                                .layer_count = spec->layer_count,
+                                .layers = layers,
+                                .precision = HVI_PRECISION_SINGLE};
+  return hvi_network_new(model, &stack, spec->threads, err);
 }
 
 const hvi_mlp_part *hvi_mlp_parts(const hvi_model *model, size_t *count) {

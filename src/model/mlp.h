@@ -14,12 +14,19 @@ typedef struct hvi_mlp {
   hvi_net *net;
   size_t rows, x_row, threads;
   double shift, scale; /* of the outputs: 0 and 1 unless rescaled */
-  float *input;        /* [rows][x_row]; NULL: in the cache */
-  /* where things lie in a cache, in floats from its first whole cache line */
+  void *input;         /* [rows][x_row] in the network's numbers; NULL: in the cache */
+  void *fixed;         /* the network's parameters, those that are fixed filled in; NULL: none is */
+  /* where things lie in a cache, in the network's numbers from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
   size_t part_count;
-  hvi_mlp_part parts[];
+  size_t *places, *layers; /* [part_count]: where a part lies among the network's parameters; its layer */
+  hvi_mlp_part parts[];    /* of theta */
 } hvi_mlp;
+
+/* The one network of all models: rows of inputs, fixed or (input NULL) bound to samples, through
+ * layers of which any matrix or bias may be fixed. */
+hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
+                           hvi_error *err);
 
 /* The network behind a model, or NULL. */
 const hvi_mlp *hvi_mlp_of(const hvi_model *m);

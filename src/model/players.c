@@ -75,10 +75,11 @@ static const hvi_model_ops chains_ops = {.name = "chains",
                                          .player = player,
                                          .free = drop};
 
-/* Places the players one after another in theta, z and the cache. */
+/* Places the players one after another in theta, z and the cache; `from` may be where they are. */
 static void lay_out(players *p, size_t count, hvi_model *const *from) {
   hvi_model *m = &p->base;
   bool chains = true;
+  *m = (hvi_model){.dim = 0};
   p->blocks = (void *)(p->player + count);
   for (size_t k = 0; k < count; k++) {
     const hvi_model *one = p->player[k] = from[k];
@@ -87,6 +88,7 @@ static void lay_out(players *p, size_t count, hvi_model *const *from) {
     m->dim += one->dim;
     m->out += one->out;
     m->cache += one->cache;
+    m->noise = fmax(m->noise, one->noise);
     chains = chains && hvi_chain_is(one);
   }
   m->block_count = count;
@@ -111,6 +113,21 @@ hvi_status hvi_players_new(hvi_model **model, size_t count, hvi_model *const *fr
   lay_out(p, count, from);
   *model = &p->base;
   return HVI_OK;
+}
+
+hvi_status hvi_model_set_precision(hvi_model *m, hvi_precision precision, size_t *changed,
+                                   hvi_error *err) {
+  if (!m) return hvi_error_argument(err, "hvi_model_set_precision: a null pointer");
+  hvi_stack *stack = hvi_stack_of(m) ? (hvi_stack *)m : NULL;
+  if (stack && changed && stack->input) ++*changed;
+  if (stack) return hvi_stack_set_precision(stack, precision, err);
+  if (m->ops->free != drop) return HVI_OK;
+  players *p = (players *)m;
+  hvi_status status = HVI_OK;
+  for (size_t k = 0; k < m->block_count && !status; k++)
+    status = hvi_model_set_precision(p->player[k], precision, changed, err);
+  lay_out(p, m->block_count, p->player);
+  return status;
 }
 
 void hvi_model_free(hvi_model *m) {

@@ -9,15 +9,22 @@
  *
  * The cache keeps every y_l and every elementwise slope s_l'(a_l), so that the products need no
  * exponential. Rows (several fixed inputs) are independent but for the shared parameters.
+ *
+ * These plain loops are for small stacks, and the reference for the others: with fixed inputs and
+ * more than a few thousand products a row and parameter, a network (model/mlp.h) does the work.
  */
 #include "model/stack.h"
 
 #include "base/base.h"
+#include "model/mlp.h"
 #include "num/dense.h"
 #include "num/vec.h"
 
-/* Up to this many entries a matrix is multiplied in place, above it by BLAS. */
-enum { SMALL = 64 };
+HVI_RELEASE(hvi_model)
+
+/* Up to this many entries a matrix is multiplied in place, above it by BLAS. From so many rows times
+ * parameters on a network is faster. */
+enum { SMALL = 64, NETWORK_LEAST = 2048 };
 
 /* y[n] holds a on entry and softmax(a) on return. */
 static void softmax(double *y, size_t n) {
@@ -164,12 +171,46 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 }
 
 static void free_stack(hvi_model *m) {
+  hvi_model_free(((hvi_stack *)m)->network);
   hvi_free(((hvi_stack *)m)->constants);
   hvi_free(m);
 }
 
 static const hvi_model_ops stack_ops = {
     .name = "stack", .eval = eval, .vjp = vjp, .jvp = jvp, .free = free_stack};
+
+static const hvi_model *network_of(const hvi_model *m) { return ((const hvi_stack *)m)->network; }
+
+static void network_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
+  network_of(m)->ops->eval(network_of(m), cache, theta, z);
+}
+
+static void network_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
+                        double *out) {
+  network_of(m)->ops->vjp(network_of(m), cache, theta, u, out);
+}
+
+static void network_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
+                        double *out) {
+  network_of(m)->ops->jvp(network_of(m), cache, theta, v, out);
+}
+
+static void network_gram(const hvi_model *m, double *cache, const double *theta, double *K,
+                         double *work) {
+  network_of(m)->ops->outer_gram(network_of(m), cache, theta, K, work);
+}
+
+static void network_jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
+  network_of(m)->ops->jacobian(network_of(m), cache, theta, J);
+}
+
+static const hvi_model_ops network_ops = {.name = "network",
+                                          .eval = network_eval,
+                                          .vjp = network_vjp,
+                                          .jvp = network_jvp,
+                                          .outer_gram = network_gram,
+                                          .jacobian = network_jacobian,
+                                          .free = free_stack};
 
 static void chain_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   *z = hvi_chain_value((const hvi_stack *)m, *theta, cache);
@@ -188,7 +229,7 @@ static const hvi_model_ops chain_ops = {
 bool hvi_chain_is(const hvi_model *m) { return m->ops == &chain_ops; }
 
 const hvi_stack *hvi_stack_of(const hvi_model *m) {
-  const bool stack = m && (m->ops == &stack_ops || m->ops == &chain_ops);
+  const bool stack = m && m->ops->free == free_stack;
   return stack ? (const hvi_stack *)m : NULL;
 }
 
@@ -272,7 +313,6 @@ static size_t lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
   s->base = (hvi_model){.ops = &stack_ops,
                         .dim = theta,
                         .out = s->rows * in,
-                        .cache = cache + 2 * s->widest,
                         .block_count = 1,
                         .blocks = &s->block};
   return constants;
@@ -298,10 +338,48 @@ static void copy_constants(hvi_stack *s, const hvi_stack_spec *spec) {
   }
 }
 
+/* The stack's own description, as a network. */
+static hvi_status make_network(hvi_model **network, const hvi_stack *s, hvi_precision precision,
+                               hvi_error *err) {
+  HVI_OWN hvi_layer *layers = hvi_alloc(s->layer_count, sizeof *layers);
+  if (!layers) return hvi_error_memory(err, "a model's layers");
+  for (size_t l = 0; l < s->layer_count; l++) {
+    const hvi_stack_layer *from = &s->layers[l];
+    layers[l] = (hvi_layer){from->out, from->matrix, from->bias, from->train_bias, from->activation};
+  }
+  const hvi_stack_spec spec = {s->in, s->input, s->rows, s->layer_count, layers, precision};
+  return hvi_network_new(network, &spec, 1, err);
+}
+
+hvi_status hvi_stack_set_precision(hvi_stack *s, hvi_precision precision, hvi_error *err) {
+  if ((unsigned)precision > HVI_PRECISION_REFERENCE)
+    return hvi_error_argument(err, "unknown precision %d", (int)precision);
+  const bool large = s->base.dim >= NETWORK_LEAST / s->rows;
+  const bool wanted = precision == HVI_PRECISION_SINGLE || (precision == HVI_PRECISION_DOUBLE && large);
+  HVI_OWN_BY(hvi_model_release) hvi_model *network = NULL;
+  if (s->input && wanted) HVI_TRY(make_network(&network, s, precision, err));
+  hvi_model *m = &s->base, *before = s->network;
+  const hvi_model plain = {.ops = chain_fits(s) ? &chain_ops : &stack_ops,
+                           .cache = s->back + 2 * s->widest};
+  const hvi_model *from = network ? network : &plain;
+  m->ops = network ? &network_ops : plain.ops;
+  m->cache = from->cache;
+  m->outer_work = from->outer_work;
+  m->noise = from->noise;
+  m->flops = from->flops;
+  m->outer_flops = from->outer_flops;
+  s->precision = precision;
+  s->network = network;
+  network = before; /* let go */
+  return HVI_OK;
+}
+
 hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err) {
   *model = NULL;
   HVI_TRY(check_spec(spec, err));
-  HVI_OWN hvi_stack *s = hvi_alloc(1, sizeof *s + spec->layer_count * sizeof *s->layers);
+  HVI_OWN_BY(hvi_model_release)
+  hvi_model *made = hvi_alloc(1, sizeof(hvi_stack) + spec->layer_count * sizeof(hvi_stack_layer));
+  hvi_stack *s = (hvi_stack *)made;
   if (!s) return hvi_error_memory(err, "a model");
   s->in = spec->in;
   s->rows = spec->rows;
@@ -313,9 +391,9 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
   s->constants = hvi_alloc_doubles(constants);
   if (!s->constants) return hvi_error_memory(err, "a model's layers");
   copy_constants(s, spec);
-  if (chain_fits(s)) s->base.ops = &chain_ops;
-  *model = &s->base;
-  s = NULL;
+  HVI_TRY(hvi_stack_set_precision(s, spec->precision, err));
+  *model = made;
+  made = NULL;
   return HVI_OK;
 }
 

@@ -24,11 +24,16 @@ typedef struct hvi_stack {
   size_t layer_count;
   size_t back;   /* where in the cache two scratch vectors of `widest` doubles begin */
   size_t widest; /* rows x the largest width */
+  hvi_precision precision;
+  hvi_model *network; /* that does the work instead of the loops here; NULL: none */
   hvi_stack_layer layers[];
 } hvi_stack;
 
 /* The model as a stack, or NULL when it is something else. */
 const hvi_stack *hvi_stack_of(const hvi_model *m);
+
+/* Goes over to another precision, which makes no difference when theta is the input. */
+hvi_status hvi_stack_set_precision(hvi_stack *s, hvi_precision precision, hvi_error *err);
 
 /*
  * A stack whose every width is one: z = s_L(w_L ... s_1(w_1 theta + b_1) ... + b_L), a player of

@@ -11,13 +11,13 @@
 
 typedef struct hvi_batch {
   const hvi_net *net;
-  const float *weights; /* prepared */
+  const void *weights; /* prepared */
   size_t rows;
-  const float *x; /* [rows][x_row], with HVI_NET_SLACK floats after it */
+  const void *x; /* [rows][x_row], with HVI_NET_SLACK numbers after it */
   size_t x_row;
   size_t threads; /* at least 1 */
-  float *trace;   /* hvi_batch_trace floats, filled by forward and read by the rest */
-  float *scratch; /* hvi_batch_scratch floats */
+  void *trace;    /* hvi_batch_trace numbers, filled by forward and read by the rest */
+  void *scratch;  /* hvi_batch_scratch numbers */
 } hvi_batch;
 
 size_t hvi_batch_trace(const hvi_net *net, size_t rows);
@@ -26,26 +26,28 @@ size_t hvi_batch_scratch(const hvi_net *net, size_t rows, size_t threads);
 /* y[rows][out] */
 void hvi_batch_forward(const hvi_batch *b, double *y);
 /* grad[dim] = J'u, u[rows][out] */
-void hvi_batch_backward(const hvi_batch *b, const double *u, float *grad);
+void hvi_batch_backward(const hvi_batch *b, const double *u, void *grad);
 /* out[rows][out] = J v, with v as `direction`, laid out and prepared as weights */
-void hvi_batch_tangent(const hvi_batch *b, const float *direction, double *out);
+void hvi_batch_tangent(const hvi_batch *b, const void *direction, double *out);
 
 /* One slice of a batch: how many rows, where its trace lies and its inputs. */
 typedef struct hvi_slice {
   size_t first, rows;
-  const float *x;
-  float *trace;
+  const void *x;
+  void *trace;
 } hvi_slice;
 
 hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k);
-/* deltas (hvi_net_trace floats) = how output number `unit` of each row of the slice changes with
- * the sums before the activations; dy: rows * out floats of scratch */
-void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, float *dy,
-                           float *deltas);
+/* The matrix that layer l of a slice multiplies, and how far apart its rows are. */
+const void *hvi_slice_input(const hvi_batch *b, const hvi_slice *s, size_t l, size_t *row);
+/* deltas (hvi_net_trace numbers) = how output number `unit` of each row of the slice changes with
+ * the sums before the activations; dy: rows * out numbers of scratch */
+void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, void *dy,
+                           void *deltas);
 /* The scratch of a worker: for dy and for deltas. */
-float *hvi_batch_dy(const hvi_batch *b, size_t worker);
-float *hvi_batch_deltas(const hvi_batch *b, size_t worker);
+void *hvi_batch_dy(const hvi_batch *b, size_t worker);
+void *hvi_batch_deltas(const hvi_batch *b, size_t worker);
 
-/* K[rows][row] = J J' of a network with one output, without J; its lower triangle at least. */
-void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, float *work);
-size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads); /* floats */
+/* K[rows * out][row] = J J', without J; its lower triangle at least. Without what is fixed. */
+void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, void *work);
+size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads); /* numbers */

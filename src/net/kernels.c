@@ -1,9 +1,9 @@
 /*
- * The kernels of networks, built once per level of instructions: products (net/product_body.h), and
- * here passes over long vectors and matrices (Adam, averages of weights, sums of rows, transposes)
- * and random numbers.
+ * The kernels of networks in single precision, built once per level of instructions: what both
+ * precisions have (net/kernels_body.h), and what the learner needs besides: Adam, averages of
+ * weights, random numbers.
  */
-#include "net/product_body.h"
+#include "net/kernels_body.h"
 #include "num/philox.h"
 
 static void adam(float *theta, float *m, float *v, const float *g, size_t n,
@@ -27,73 +27,6 @@ static void follow(float *target, const float *source, size_t n, float tau) {
     const vf t = load_some(target + i, count);
     store_some(target + i, (load_some(source + i, count) - t) * tau + t, count);
   }
-}
-
-/* Sums of rows in `vectors` vectors of columns; the count is a constant where this is inlined. */
-ALWAYS_INLINE void add_columns(float *out, const float *d, size_t rows, size_t row,
-                               size_t vectors) {
-  vf sum[4] = {{0}, {0}, {0}, {0}};
-  for (size_t i = 0; i < rows; i++, d += row)
-    UNROLL for (size_t v = 0; v < vectors; v++) sum[v] += load(d + v * WIDTH);
-  UNROLL for (size_t v = 0; v < vectors; v++)
-      store(out + v * WIDTH, load(out + v * WIDTH) + sum[v]);
-}
-
-static void add_rows(float *out, const float *d, size_t rows, size_t n, size_t row) {
-  size_t j = 0;
-  for (; j + 4 * WIDTH <= n; j += 4 * WIDTH) add_columns(out + j, d + j, rows, row, 4);
-  for (; j + WIDTH <= n; j += WIDTH) add_columns(out + j, d + j, rows, row, 1);
-  if (j == n) return;
-  vf sum = {0};
-  for (size_t i = 0; i < rows; i++) sum += load_part(d + i * row + j, n - j);
-  store_part(out + j, load_part(out + j, n - j) + sum, n - j);
-}
-
-/* Eight rows and eight columns, transposed in registers: pairs of rows, pairs of pairs, halves. */
-#define PAIR_LOW(x, y)  __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13)
-#define PAIR_HIGH(x, y) __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15)
-#define QUAD_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
-#define QUAD_HIGH(x, y) __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
-#define HALF_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
-#define HALF_HIGH(x, y) __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
-
-ALWAYS_INLINE void transpose_eight(float *out, const float *in, size_t rows, size_t cols) {
-  vh x[8], y[8];
-  UNROLL for (size_t i = 0; i < 8; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
-  UNROLL for (size_t i = 0; i < 8; i += 2) {
-    y[i] = PAIR_LOW(x[i], x[i + 1]);
-    y[i + 1] = PAIR_HIGH(x[i], x[i + 1]);
-  }
-  UNROLL for (size_t i = 0; i < 8; i += 4) {
-    x[i] = QUAD_LOW(y[i], y[i + 2]);
-    x[i + 1] = QUAD_HIGH(y[i], y[i + 2]);
-    x[i + 2] = QUAD_LOW(y[i + 1], y[i + 3]);
-    x[i + 3] = QUAD_HIGH(y[i + 1], y[i + 3]);
-  }
-  UNROLL for (size_t i = 0; i < 4; i++) {
-    y[i] = HALF_LOW(x[i], x[i + 4]);
-    y[i + 4] = HALF_HIGH(x[i], x[i + 4]);
-  }
-  UNROLL for (size_t i = 0; i < 8; i++) memcpy(out + i * rows, &y[i], sizeof y[i]);
-}
-
-/* A block of at most 8 by 8; without registers of eight the plain loop is faster */
-ALWAYS_INLINE void transpose_block(float *out, const float *in, size_t rows, size_t cols,
-                                   size_t height, size_t width) {
-  if (WIDTH >= 8 && height >= 8 && width >= 8) {
-    transpose_eight(out, in, rows, cols);
-    return;
-  }
-  for (size_t i = 0; i < height && i < 8; i++)
-    for (size_t j = 0; j < width && j < 8; j++) out[j * rows + i] = in[i * cols + j];
-}
-
-/* Sixteen columns at a time, so that whole lines of cache are read while they are there. */
-static void transpose(float *out, const float *in, size_t rows, size_t cols) {
-  for (size_t band = 0; band < cols; band += 16)
-    for (size_t i = 0; i < rows; i += 8)
-      for (size_t j = band; j < cols && j < band + 16; j += 8)
-        transpose_block(out + j * rows + i, in + i * cols + j, rows, cols, rows - i, cols - j);
 }
 
 /*
@@ -171,6 +104,5 @@ static void normals(float *out, size_t n, hvi_rng *rng) {
   memcpy(out + i, last, (n - i) * sizeof *out);
 }
 
-const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {HVI_LEVEL_NAME, product,   add_rows, transpose,
-                                                  adam,           follow,    normals,  exponentials,
-                                                  tangents,       logarithms};
+const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {
+    SHARED_KERNELS, .adam = adam, .follow = follow, .normals = normals};

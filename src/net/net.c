@@ -62,6 +62,11 @@ const hvi_net_kernels *const *hvi_net_kernel_list(void) {
   return all + hvi_cpu_builds_skipped();
 }
 
+const hvi_net_kernels *const *hvi_net_double_kernel_list(void) {
+  static const hvi_net_kernels *const all[] = HVI_CPU_BUILDS(hvi_net_double);
+  return all + hvi_cpu_builds_skipped();
+}
+
 hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) {
   *out = NULL;
   HVI_TRY(check_spec(spec, err));
@@ -127,10 +132,11 @@ hvi_status hvi_net_init_orthogonal(const hvi_net *net, float *params, hvi_rng *r
   return HVI_OK;
 }
 
-void hvi_net_prepare(const hvi_net *net, float *weights) {
+void hvi_net_prepare(const hvi_net *net, void *weights) {
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *y = &net->layers[l];
-    net->kernels->transpose(weights + y->transposed, weights + y->weight, y->out, y->in);
+    net->kernels->transpose(hvi_net_at(net, weights, y->transposed),
+                            hvi_net_at(net, weights, y->weight), y->out, y->in);
   }
 }
 
@@ -144,7 +150,7 @@ static size_t output_at(const hvi_net *net, size_t rows, size_t l) {
 static size_t slope_at(const hvi_net *net, size_t rows, size_t l) {
   size_t at = output_at(net, rows, net->layer_count);
   for (size_t i = 0; i < l; i++)
-    if (hvi_activation_keeps(net->layers[i].activation))
+    if (hvi_net_keeps(net->kernels, net->layers[i].activation))
       at += hvi_net_aligned(rows * net->layers[i].out);
   return at;
 }
@@ -153,116 +159,83 @@ size_t hvi_net_trace(const hvi_net *net, size_t rows) {
   return slope_at(net, rows, net->layer_count) + HVI_NET_SLACK;
 }
 
-float *hvi_net_output(const hvi_net *net, float *trace, size_t rows, size_t l) {
-  return trace + output_at(net, rows, l);
+void *hvi_net_output(const hvi_net *net, const void *trace, size_t rows, size_t l) {
+  return hvi_net_at(net, trace, output_at(net, rows, l));
 }
 
-static const float *slope_of(const hvi_net *net, const float *trace, size_t rows, size_t l) {
-  return hvi_activation_keeps(net->layers[l].activation) ? trace + slope_at(net, rows, l) : NULL;
+/* Where the slopes of layer l are, or NULL where they are not kept. */
+static void *slope_of(const hvi_net *net, const void *trace, size_t rows, size_t l) {
+  return hvi_net_keeps(net->kernels, net->layers[l].activation)
+             ? hvi_net_at(net, trace, slope_at(net, rows, l))
+             : NULL;
 }
 
-void hvi_net_forward(const hvi_net *net, const float *weights, size_t rows, const float *x,
-                     size_t x_row, float *trace) {
+void hvi_net_forward(const hvi_net *net, const void *weights, size_t rows, const void *x,
+                     size_t x_row, void *trace) {
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *layer = &net->layers[l];
-    float *y = hvi_net_output(net, trace, rows, l);
+    void *y = hvi_net_output(net, trace, rows, l);
     hvi_product p = hvi_product_of(y, rows, layer->out, layer->in, x, x_row,
-                                   weights + layer->transposed, layer->out);
+                                   hvi_net_at(net, weights, layer->transposed), layer->out);
     p.finish = HVI_FINISH_ACTIVATE;
     p.activation = layer->activation;
-    p.bias = weights + layer->bias;
-    if (hvi_activation_keeps(layer->activation)) p.slope = trace + slope_at(net, rows, l);
+    p.bias = hvi_net_at(net, weights, layer->bias);
+    p.slope = slope_of(net, trace, rows, l);
     net->kernels->product(&p);
     x = y;
     x_row = layer->out;
   }
 }
 
-/* Slopes of activations, by what a forward pass has left: for heads and tangents. The backward pass
- * has its slopes from the kernels. */
-
-/* d = y * (u - <u, y>), row by row: the slope of softmax, which is symmetric */
-static void pull_softmax(float *d, const float *u, const float *y, size_t rows, size_t n) {
-  for (size_t i = 0; i < rows; i++, d += n, u += n, y += n) {
-    float mean = 0.0F;
-    for (size_t j = 0; j < n; j++) mean += u[j] * y[j];
-    for (size_t j = 0; j < n; j++) d[j] = y[j] * (u[j] - mean);
-  }
-}
-
-#define SCALE(kind, value)                                                                         \
-  case kind:                                                                                       \
-    for (size_t j = 0; j < n; j++) d[j] = value;                                                   \
-    break
-
-/* d[n] *= s', from outputs or slopes. */
-static void scale_by_slope(hvi_activation kind, float *restrict d, const float *restrict y,
-                           const float *restrict slope, size_t n) {
-  switch (kind) {
-    SCALE(HVI_SIGMOID, d[j] * y[j] * (1.0F - y[j]));
-    SCALE(HVI_TANH, d[j] * (1.0F - y[j] * y[j]));
-    SCALE(HVI_RELU, y[j] > 0.0F ? d[j] : 0.0F);
-    SCALE(HVI_LEAKY_RELU, y[j] > 0.0F ? d[j] : 0.01F * d[j]);
-    SCALE(HVI_CELU, y[j] > 0.0F ? d[j] : d[j] * (y[j] + 1.0F));
-    SCALE(HVI_GELU, d[j] * slope[j]);
-    SCALE(HVI_SOFTPLUS, d[j] * slope[j]);
-  default:
-    break;
-  }
-}
-
-/* d[rows][out] = u * s' of layer l, by its outputs and slopes in the trace; d may be u. Softmax's
- * slope is symmetric, so this is also what a tangent is multiplied by. */
-static void pull_slope(const hvi_net *net, size_t rows, size_t l, const float *trace,
-                       const float *u, float *d) {
+/* d[rows][out] = u * s' of layer l, by its outputs or slopes in the trace; d may be u. The slopes of
+ * layers below are the products' to apply. */
+static void pull_slope(const hvi_net *net, size_t rows, size_t l, const void *trace, const void *u,
+                       void *d) {
   const hvi_net_layer *layer = &net->layers[l];
-  const float *y = trace + output_at(net, rows, l);
-  if (layer->activation == HVI_SOFTMAX) {
-    pull_softmax(d, u, y, rows, layer->out);
-    return;
-  }
-  const size_t n = rows * layer->out;
-  if (d != u) memcpy(d, u, n * sizeof *d);
-  scale_by_slope(layer->activation, d, y, slope_of(net, trace, rows, l), n);
+  const void *slope = slope_of(net, trace, rows, l), *y = hvi_net_output(net, trace, rows, l);
+  if (d != u) memcpy(d, u, rows * layer->out * net->kernels->real);
+  net->kernels->pull(layer->activation, d, slope ? slope : y, rows, layer->out);
 }
 
 /* dW += D'X, db += D'1; or = when fresh */
 static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t rows,
-                         const float *delta, const float *x, size_t x_row,
+                         const void *delta, const void *x, size_t x_row,
                          const hvi_net_pull *pull) {
-  float *dw = pull->grad + layer->weight, *db = pull->grad + layer->bias;
-  hvi_product p = hvi_product_of(dw, layer->out, layer->in, rows, delta, 1, x, x_row);
+  void *db = hvi_net_at(net, pull->grad, layer->bias);
+  hvi_product p = hvi_product_of(hvi_net_at(net, pull->grad, layer->weight), layer->out, layer->in,
+                                 rows, delta, 1, x, x_row);
   p.a_step = layer->out;
   p.finish = pull->fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
-  net->kernels->product(&p);
-  if (pull->fresh) memset(db, 0, layer->out * sizeof *db);
+  if (!layer->fixed_weight) net->kernels->product(&p);
+  if (layer->fixed_bias) return;
+  if (pull->fresh) memset(db, 0, layer->out * net->kernels->real);
   net->kernels->add_rows(db, delta, rows, layer->out, layer->out);
 }
 
 /* D W, over columns first .. first + n of W; by the layer below's slopes when there is one */
-static void pull_layer(const hvi_net *net, const float *weights, size_t rows, size_t l,
-                       const float *delta, const float *trace, float *out, size_t first, size_t n) {
+static void pull_layer(const hvi_net *net, const void *weights, size_t rows, size_t l,
+                       const void *delta, const void *trace, void *out, size_t first, size_t n) {
   const hvi_net_layer *layer = &net->layers[l];
   hvi_product p = hvi_product_of(out, rows, n, layer->out, delta, layer->out,
-                                 weights + layer->weight + first, layer->in);
+                                 hvi_net_at(net, weights, layer->weight + first), layer->in);
   if (l > 0) {
     p.finish = HVI_FINISH_PULL;
     p.activation = net->layers[l - 1].activation;
-    p.y = trace + output_at(net, rows, l - 1);
+    p.y = hvi_net_output(net, trace, rows, l - 1);
     p.y_slope = slope_of(net, trace, rows, l - 1);
   }
   net->kernels->product(&p);
 }
 
-void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, const float *x,
-                      size_t x_row, const float *trace, const hvi_net_pull *pull) {
+void hvi_net_backward(const hvi_net *net, const void *weights, size_t rows, const void *x,
+                      size_t x_row, const void *trace, const hvi_net_pull *pull) {
   size_t l = net->layer_count - 1;
-  float *delta = hvi_net_output(net, pull->deltas, rows, l);
+  void *delta = hvi_net_output(net, pull->deltas, rows, l);
   pull_slope(net, rows, l, trace, pull->dy, delta);
   for (; l > 0; l--) {
     const hvi_net_layer *layer = &net->layers[l];
-    const float *input = trace + output_at(net, rows, l - 1);
-    float *below = hvi_net_output(net, pull->deltas, rows, l - 1);
+    const void *input = hvi_net_output(net, trace, rows, l - 1);
+    void *below = hvi_net_output(net, pull->deltas, rows, l - 1);
     if (pull->grad) add_gradient(net, layer, rows, delta, input, layer->in, pull);
     pull_layer(net, weights, rows, l, delta, trace, below, 0, layer->in);
     delta = below;
@@ -273,27 +246,27 @@ void hvi_net_backward(const hvi_net *net, const float *weights, size_t rows, con
 }
 
 /* out = a W' + b, or += without b; W' and b from `from`, which is laid out as weights */
-static void add_layer(const hvi_net *net, const hvi_net_layer *layer, const float *from,
-                      size_t rows, const float *a, size_t a_row, float *out, bool first) {
+static void add_layer(const hvi_net *net, const hvi_net_layer *layer, const void *from, size_t rows,
+                      const void *a, size_t a_row, void *out, bool first) {
   hvi_product p = hvi_product_of(out, rows, layer->out, layer->in, a, a_row,
-                                 from + layer->transposed, layer->out);
+                                 hvi_net_at(net, from, layer->transposed), layer->out);
   p.finish = first ? HVI_FINISH_ACTIVATE : HVI_FINISH_ADD;
   p.activation = HVI_IDENTITY;
-  p.bias = first ? from + layer->bias : NULL;
+  p.bias = first ? hvi_net_at(net, from, layer->bias) : NULL;
   net->kernels->product(&p);
 }
 
-void hvi_net_tangent(const hvi_net *net, const float *weights, size_t rows, const float *x,
-                     size_t x_row, const float *trace, const float *direction, float *tangent) {
-  const float *t = NULL; /* NULL: zero */
+void hvi_net_tangent(const hvi_net *net, const void *weights, size_t rows, const void *x,
+                     size_t x_row, const void *trace, const void *direction, void *tangent) {
+  const void *t = NULL; /* NULL: zero */
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *layer = &net->layers[l];
-    float *out = hvi_net_output(net, tangent, rows, l);
+    void *out = hvi_net_output(net, tangent, rows, l);
     add_layer(net, layer, direction, rows, x, x_row, out, true);
     if (t) add_layer(net, layer, weights, rows, t, layer->in, out, false);
     pull_slope(net, rows, l, trace, out, out);
     t = out;
-    x = trace + output_at(net, rows, l);
+    x = hvi_net_output(net, trace, rows, l);
     x_row = layer->out;
   }
 }

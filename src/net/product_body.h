@@ -15,7 +15,12 @@
 #pragma once
 
 #include "net/kernels.h"
-#include "net/simd_body.h"
+
+#if defined(NET_DOUBLE)
+#include "net/double_body.h"
+#else
+#include "net/float_body.h"
+#endif
 
 /*
  * What follows a product on a panel of its rows: activations, and pulling back through them.
@@ -24,23 +29,13 @@
  *
  *   relu 1[y > 0]   leaky 1[y > 0] or 1/100   celu 1[y > 0] or y + 1   tanh 1 - y^2
  *   sigmoid y (1 - y)   softmax u <- y * (u - <u, y>)   gelu, softplus: from an array of slopes
+ *
+ * In doubles celu, tanh and sigmoid have their slopes from such an array too.
  */
-ALWAYS_INLINE vf gelu_of(vf x, vf *slope) {
-  vf bell;
-  const vf phi = normal_of(x, &bell);
-  *slope = x * bell * 0x1.988454p-2f + phi; /* 1 / sqrt(2 pi) */
-  return x * phi;
-}
-
-ALWAYS_INLINE vf softplus_of(vf x, vf *slope) {
-  *slope = sigmoid_of(x);
-  return at_least(x, 0.0f) + log1p_of(exp_of(-magnitude(x)));
-}
-
 /* c[n] <- value, an expression in x, which is a vector of c[n]; slope[n] <- s, which the expression
  * may set, unless slope is NULL */
 #define DEFINE_ACTIVATION(name, value)                                                             \
-  static void name(float *c, float *slope, size_t n) {                                             \
+  static void name(real *c, real *slope, size_t n) {                                             \
     for (size_t i = 0; i < n; i += WIDTH) {                                                        \
       const size_t count = lanes(n - i);                                                           \
       const vf x = load_some(c + i, count);                                                        \
@@ -50,17 +45,17 @@ ALWAYS_INLINE vf softplus_of(vf x, vf *slope) {
     }                                                                                              \
   }
 
-DEFINE_ACTIVATION(relu, at_least(x, 0.0f))
-DEFINE_ACTIVATION(leaky, choose(x < 0.0f, x * 0.01f, x))
-DEFINE_ACTIVATION(celu, choose(x > 0.0f, x, expm1_of(at_most(x, 0.0f))))
-DEFINE_ACTIVATION(sigmoid, sigmoid_of(x))
-DEFINE_ACTIVATION(tangent, tanh_of(x))
-DEFINE_ACTIVATION(gelu, gelu_of(x, &s))
-DEFINE_ACTIVATION(softplus, softplus_of(x, &s))
+DEFINE_ACTIVATION(relu, at_least(x, 0))
+DEFINE_ACTIVATION(leaky, choose(x < 0, x * (real)0.01, x))
+DEFINE_ACTIVATION(celu, celu_and(x, &s))
+DEFINE_ACTIVATION(sigmoid, sigmoid_and(x, &s))
+DEFINE_ACTIVATION(tangent, tanh_and(x, &s))
+DEFINE_ACTIVATION(gelu, gelu_and(x, &s))
+DEFINE_ACTIVATION(softplus, softplus_and(x, &s))
 
 /* c[n] <- value, an expression in u and y, which are vectors of c[n] and of[n] */
 #define DEFINE_PULL(name, value)                                                                   \
-  static void name(float *c, const float *of, size_t n) {                                          \
+  static void name(real *c, const real *of, size_t n) {                                          \
     for (size_t i = 0; i < n; i += WIDTH) {                                                        \
       const size_t count = lanes(n - i);                                                           \
       const vf u = load_some(c + i, count), y = load_some(of + i, count);                          \
@@ -68,53 +63,73 @@ DEFINE_ACTIVATION(softplus, softplus_of(x, &s))
     }                                                                                              \
   }
 
-DEFINE_PULL(pull_relu, choose(y > 0.0f, u, (vf){0}))
-DEFINE_PULL(pull_leaky, choose(y > 0.0f, u, u * 0.01f))
-DEFINE_PULL(pull_celu, (at_most(y, 0.0f) + 1.0f) * u)
-DEFINE_PULL(pull_tanh, (1.0f - y * y) * u)
-DEFINE_PULL(pull_sigmoid, (1.0f - y) * y * u)
+DEFINE_PULL(pull_relu, choose(y > 0, u, (vf){0}))
+DEFINE_PULL(pull_leaky, choose(y > 0, u, u * (real)0.01))
 DEFINE_PULL(pull_slope, (u * y))
+#if !defined(NET_DOUBLE)
+DEFINE_PULL(pull_celu, (at_most(y, 0) + 1) * u)
+DEFINE_PULL(pull_tanh, (1 - y * y) * u)
+DEFINE_PULL(pull_sigmoid, (1 - y) * y * u)
+#endif
 
-static void softmax(float *c, float *slope, size_t n) {
+static void softmax(real *c, real *slope, size_t n) {
   (void)slope;
-  float top = c[0];
+  real top = c[0];
   for (size_t i = 1; i < n; i++) top = c[i] > top ? c[i] : top;
   vf sum = {0};
   for (size_t i = 0; i < n; i += WIDTH) {
     store_part(c + i, exp_of(load_part(c + i, lanes(n - i)) - top), lanes(n - i));
     sum += load_part(c + i, lanes(n - i));
   }
-  const float scale = 1.0f / across(sum);
+  const real scale = 1 / across(sum);
   for (size_t i = 0; i < n; i++) c[i] *= scale;
 }
 
-static void pull_softmax(float *u, const float *y, size_t n) {
+static void pull_softmax(real *u, const real *y, size_t n) {
   vf sum = {0};
   for (size_t i = 0; i < n; i += WIDTH)
     sum += load_part(u + i, lanes(n - i)) * load_part(y + i, lanes(n - i));
-  const float mean = across(sum);
+  const real mean = across(sum);
   for (size_t i = 0; i < n; i++) u[i] = y[i] * (u[i] - mean);
 }
 
-static void (*const activations[HVI_ACTIVATION_COUNT])(float *c, float *slope, size_t n) = {
+/* Those whose slope has an array of its own. */
+#if defined(NET_DOUBLE)
+#define KEPT                                                                                       \
+  (1u << HVI_GELU | 1u << HVI_SOFTPLUS | 1u << HVI_TANH | 1u << HVI_SIGMOID | 1u << HVI_CELU)
+#define PULL_BY(output) pull_slope
+#else
+#define KEPT            (1u << HVI_GELU | 1u << HVI_SOFTPLUS)
+#define PULL_BY(output) output
+#endif
+
+static void (*const activations[HVI_ACTIVATION_COUNT])(real *c, real *slope, size_t n) = {
     [HVI_RELU] = relu,         [HVI_LEAKY_RELU] = leaky, [HVI_TANH] = tangent,
     [HVI_SIGMOID] = sigmoid,   [HVI_CELU] = celu,        [HVI_GELU] = gelu,
     [HVI_SOFTPLUS] = softplus, [HVI_SOFTMAX] = softmax};
 
 /* Those that keep their slopes have them in the place of y. */
-static void (*const pulls[HVI_ACTIVATION_COUNT])(float *u, const float *y, size_t n) = {
-    [HVI_RELU] = pull_relu,       [HVI_LEAKY_RELU] = pull_leaky, [HVI_TANH] = pull_tanh,
-    [HVI_SIGMOID] = pull_sigmoid, [HVI_CELU] = pull_celu,        [HVI_GELU] = pull_slope,
-    [HVI_SOFTPLUS] = pull_slope,  [HVI_SOFTMAX] = pull_softmax};
+static void (*const pulls[HVI_ACTIVATION_COUNT])(real *u, const real *y, size_t n) = {
+    [HVI_RELU] = pull_relu,
+    [HVI_LEAKY_RELU] = pull_leaky,
+    [HVI_TANH] = PULL_BY(pull_tanh),
+    [HVI_SIGMOID] = PULL_BY(pull_sigmoid),
+    [HVI_CELU] = PULL_BY(pull_celu),
+    [HVI_GELU] = pull_slope,
+    [HVI_SOFTPLUS] = pull_slope,
+    [HVI_SOFTMAX] = pull_softmax};
 
 /* n elements from offset `at` of C, y and the slopes */
 static void finish_run(const hvi_product *p, size_t at, size_t n) {
   const hvi_activation s = p->activation;
+  const bool kept = KEPT >> s & 1u;
+  real *c = p->c, *slope = p->slope;
+  const real *from = kept ? p->y_slope : p->y;
   if (s == HVI_IDENTITY) return;
   if (p->finish == HVI_FINISH_PULL)
-    pulls[s](p->c + at, (hvi_activation_keeps(s) ? p->y_slope : p->y) + at, n);
+    pulls[s](c + at, from + at, n);
   else
-    activations[s](p->c + at, hvi_activation_keeps(s) && p->slope ? p->slope + at : NULL, n);
+    activations[s](c + at, kept && slope ? slope + at : NULL, n);
 }
 
 /* Rows first .. first + rows; those without gaps are one run, unless the activation mixes a row. */
@@ -130,17 +145,17 @@ enum { WIDE_TILE = 4 };
 
 /* A few rows of A and of C. */
 typedef struct panel {
-  const float *a;
+  const real *a;
   size_t a_row, a_step;
-  float *c;
+  real *c;
   size_t rows;
 } panel;
 
-ALWAYS_INLINE void put(const hvi_product *p, float *c, size_t j, size_t count, vf sum) {
+ALWAYS_INLINE void put(const hvi_product *p, real *c, size_t j, size_t count, vf sum) {
   if (p->finish == HVI_FINISH_ADD)
     sum = load_some(c + j, count) + sum;
   else if (p->finish == HVI_FINISH_ACTIVATE && p->bias)
-    sum += load_some(p->bias + j, count);
+    sum += load_some((const real *)p->bias + j, count);
   store_some(c + j, sum, count);
 }
 
@@ -149,7 +164,7 @@ ALWAYS_INLINE void put(const hvi_product *p, float *c, size_t j, size_t count, v
 ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
                         size_t vectors, size_t a_row, size_t a_step) {
   vf sum[TILE_ROWS][WIDE_TILE];
-  const float *a = at->a, *b = p->b + j;
+  const real *a = at->a, *b = (const real *)p->b + j;
   const size_t b_row = p->b_row;
   UNROLL for (size_t r = 0; r < rows; r++) {
     UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] = (vf){0};
@@ -200,7 +215,7 @@ DEFINE_TILES(4)
 ALWAYS_INLINE void half_tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
                              size_t a_row, size_t a_step) {
   vh sum[TILE_ROWS];
-  const float *a = at->a, *b = p->b + j;
+  const real *a = at->a, *b = (const real *)p->b + j;
   const size_t b_row = p->b_row;
   UNROLL for (size_t r = 0; r < rows; r++) sum[r] = (vh){0};
   for (size_t l = 0; l < p->k; l++, a += a_step, b += b_row) {
@@ -209,9 +224,9 @@ ALWAYS_INLINE void half_tile(const hvi_product *p, const panel *at, size_t j, si
     UNROLL for (size_t r = 0; r < rows; r++) sum[r] += (a[r * a_row] - (vh){0}) * bs;
   }
   UNROLL for (size_t r = 0; r < rows; r++) {
-    vf whole = {0};
-    memcpy(&whole, &sum[r], sizeof sum[r]);
-    put(p, at->c + r * p->c_row, j, p->n - j, whole);
+    vf full = {0};
+    memcpy(&full, &sum[r], sizeof sum[r]);
+    put(p, at->c + r * p->c_row, j, p->n - j, full);
   }
 }
 
@@ -262,7 +277,7 @@ static void multiply_panel(const hvi_product *p, const panel *at) {
 
 /* The dot products of `rows` rows of A with a contiguous b. */
 ALWAYS_INLINE void dots(const hvi_product *p, size_t i, size_t rows) {
-  const float *a = p->a + i * p->a_row, *b = p->b;
+  const real *a = (const real *)p->a + i * p->a_row, *b = p->b;
   vf sum[8];
   size_t l = 0;
   UNROLL for (size_t r = 0; r < rows; r++) sum[r] = (vf){0};
@@ -276,9 +291,9 @@ ALWAYS_INLINE void dots(const hvi_product *p, size_t i, size_t rows) {
         load_part(a + r * p->a_row + l, p->k - l) * bs;
   }
   for (size_t r = 0; r < rows; r++) {
-    float *c = p->c + (i + r) * p->c_row, value = across(sum[r]);
+    real *c = (real *)p->c + (i + r) * p->c_row, value = across(sum[r]);
     if (p->finish == HVI_FINISH_ADD) value = *c + value;
-    if (p->finish == HVI_FINISH_ACTIVATE && p->bias) value += *p->bias;
+    if (p->finish == HVI_FINISH_ACTIVATE && p->bias) value += *(const real *)p->bias;
     *c = value;
   }
 }
@@ -298,7 +313,8 @@ static void product(const hvi_product *p) {
   for (size_t i = 0, rows; i < p->m; i += rows) {
     const size_t left = p->m - i;
     rows = left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
-    const panel at = {p->a + i * p->a_row, p->a_row, p->a_step, p->c + i * p->c_row, rows};
+    const panel at = {(const real *)p->a + i * p->a_row, p->a_row, p->a_step,
+                      (real *)p->c + i * p->c_row, rows};
     multiply_panel(p, &at);
     finish(p, i, rows);
   }

@@ -126,8 +126,12 @@ static hvi_status make_network(hvi_model **model, const double *inputs, size_t n
   const hvi_layer layers[] = {{.out = hidden, .activation = HVI_TANH},
                               {.out = 1, .activation = HVI_IDENTITY},
                               {.out = 1, .matrix = &scale, .activation = HVI_IDENTITY}};
-  const hvi_stack_spec spec = {
-      .in = n, .input = inputs, .rows = n, .layer_count = 3, .layers = layers};
+  const hvi_stack_spec spec = {.in = n,
+                               .input = inputs,
+                               .rows = n,
+                               .layer_count = 3,
+                               .layers = layers,
+                               .precision = HVI_PRECISION_REFERENCE};
   return hvi_stack_new(model, &spec, err);
 }
 
