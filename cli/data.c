@@ -89,6 +89,7 @@ static void show_dataset(const char *path, const hvi_dataset *d) {
     hvi_json_put(V("transitions", d->count), V("obs", d->obs), V("act", d->act),
                  V("terminated", e.terminated), V("truncated", e.truncated));
     figures_json(figures);
+    hvi_json_put(V("remarks", or_null(d->remarks)));
     return;
   }
   printf("%s: %zu transitions, observations of %zu numbers, actions of %zu\n", path, d->count,
@@ -96,6 +97,7 @@ static void show_dataset(const char *path, const hvi_dataset *d) {
   origin_text(&d->origin);
   printf("%-17s%zu terminated, %zu at the time limit\n", "episodes", e.terminated, e.truncated);
   figures_text(figures);
+  printf("%s", d->remarks);
 }
 
 static void show_testset(const char *path, const hvi_testset *s) {
@@ -123,7 +125,8 @@ static void show_testset(const char *path, const hvi_testset *s) {
   if (hvi_talk.json) {
     origin_json(path, "test set", &s->origin);
     hvi_json_put(V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
-                 V("gamma", s->gamma), V("obs", s->obs), V("state", s->state));
+                 V("gamma", s->gamma > 0.0 ? s->gamma : NAN), V("obs", s->obs),
+                 V("state", s->state));
     figures_json(values);
     hvi_json_open("truncation", '{');
     figures_json(cut);
@@ -131,23 +134,26 @@ static void show_testset(const char *path, const hvi_testset *s) {
     hvi_json_close();
     return;
   }
-  printf("%s: %zu states, %zu roll-outs of %zu steps each, gamma %g\n", path, s->count, s->rollouts,
-         s->horizon, s->gamma);
+  printf("%s: %zu states, %sgamma %s\n", path, s->count,
+         s->rollouts ? hvi_format("%zu roll-outs of %zu steps each, ", s->rollouts, s->horizon)
+                     : "",
+         s->gamma > 0.0 ? hvi_format("%g", s->gamma) : "not known");
   origin_text(&s->origin);
   figures_text(values);
   figures_text(cut);
 }
 
 /* r: of the run that made the file, or NULL. */
-static int file_info(const char *path, const hvi_rollout_report *r) {
+static int file_info(const char *path, const hvi_texts *map, const hvi_rollout_report *r) {
   HVI_OWN_BY(hvi_testset_release) hvi_testset *set = NULL;
   HVI_OWN_BY(hvi_dataset_release) hvi_dataset *data = NULL;
   hvi_tensors *t;
-  HVI_CALL(hvi_tensors_read(&t, path, 0, &hvi_fault));
-  const bool values = hvi_tensors_find(t, "returns") != NULL;
+  HVI_CALL(hvi_tensors_open(&t, path, 0, &hvi_fault));
+  const bool values = hvi_tensors_find(t, "value") || hvi_tensors_find(t, "values");
   hvi_tensors_free(t);
   HVI_CALL(values ? hvi_testset_load(&set, path, &hvi_fault)
-                  : hvi_dataset_load(&data, path, &hvi_fault));
+                  : hvi_dataset_read(&data, path, map ? &(hvi_names){map->count, map->items} : NULL,
+                                     &hvi_fault));
   if (set) show_testset(path, set);
   if (data) show_dataset(path, data);
   if (!hvi_talk.json) return HVI_EXIT_DONE;
@@ -159,7 +165,7 @@ static int file_info(const char *path, const hvi_rollout_report *r) {
 }
 
 static int show_job(const hvi_rollout_job *job, const hvi_rollout_report *report) {
-  return file_info(job->out, report);
+  return file_info(job->out, NULL, report);
 }
 
 static hvi_status collect(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
@@ -186,12 +192,17 @@ static int data_collect(int argc, char **argv) {
 static int data_info(int argc, char **argv) {
   hvi_args args = {
       "data info", "FILE [OPTION]...",
-      "Prints what a data set ('hvi data collect') or a test set ('hvi testset') holds.",
-      "  hvi data info ant-data.safetensors\n  hvi data info ant-testset.safetensors --json",
+      "Prints what a data set ('hvi data collect') or a test set ('hvi testset') holds, and how a\n"
+      "file of others is read: .safetensors, .npz, or a folder of .npy.",
+      "  hvi data info ant-data.safetensors\n  hvi data info ant-testset.safetensors --json\n"
+      "  hvi data info d4rl.npz --map obs=states",
       .operand = "file"};
+  hvi_texts map = {0};
+  hvi_args_add(&args, {"map", 0, HVI_SETTING_TEXT, &map, .value = "COLUMN=NAME", .repeats = true,
+                       .help = "the array NAME is that column of a data set"});
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  return file_info(args.operands[0], NULL);
+  return file_info(args.operands[0], &map, NULL);
 }
 
 int hvi_cli_data(int argc, char **argv) {

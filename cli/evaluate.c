@@ -5,6 +5,7 @@
 #include "base/parallel.h"
 #include "base/suggest.h"
 #include "commands.h"
+#include "evaluate/evaluation.h"
 #include "rollout.h"
 
 #include <unistd.h>
@@ -24,7 +25,8 @@ static const char summary[] =
 static const char examples[] =
     "  hvi evaluate lqr --policy default\n"
     "  hvi evaluate ant --policy ant.safetensors --testset ant-testset.safetensors --out ant-v\n"
-    "  hvi evaluate --data transitions.safetensors --gamma .99 --gap --json";
+    "  hvi evaluate --data transitions.safetensors --gamma .99 --gap --json\n"
+    "  hvi evaluate --data d4rl.npz --map obs=states --testset truth.npz --gamma .99";
 
 /* Options of a solve that have no meaning here, or another name. */
 static const char left_out[] = "iters tol max_evals stall_window growth_bound alternating "
@@ -40,9 +42,14 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
       {.name = "transitions"},
       {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE",
        .help = "the policy (.safetensors), or 'default': the environment's own"},
-      {"data", 0, HVI_SETTING_TEXT, &e->data_path, .value = "FILE", .help = "transitions ('hvi data collect') instead of an environment"},
+      {"data", 0, HVI_SETTING_TEXT, &e->data_path, .value = "FILE",
+       .help = "transitions instead of an environment: .safetensors ('hvi data collect'), .npz, or a folder of .npy"},
+      {"map", 0, HVI_SETTING_TEXT, &e->map, .value = "COLUMN=NAME", .repeats = true,
+       .help = "with --data: the array NAME is that column (obs, action, reward, next_obs, terminated, truncated, done)"},
       {"testset", 0, HVI_SETTING_TEXT, &e->testset_path, .value = "FILE",
-       .help = "states and values to measure the error with ('hvi testset')"},
+       .help = "states and values to measure the error with ('hvi testset', or obs and value of one's own)"},
+      {"standard-error", 0, HVI_SETTING_REAL, &e->standard_error, .range = "[0,inf)",
+       .help = "of each value of a --testset that does not say (0)"},
       {"test-states", 0, HVI_SETTING_COUNT, &e->test_states, .range = "[0,1e9]",
        .help = "without --testset: states of a small one made from ENV first (0: none)"});
   hvi_args_settings(args, hvi_value_table(), &e->spec.value, "draw threads");
@@ -63,7 +70,9 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &e->spec.accept_other_bits, .help = "go on from what another level of instructions computed"},
       {"out", 'o', HVI_SETTING_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
       {"gap", 0, HVI_SETTING_FLAG, &e->gap,
-       .help = "with --data: the Bellman gap on all of the data, at each measurement (otherwise at the end, on one batch)"});
+       .help = "with --data: the Bellman gap on the data, at measurements (otherwise at the end, on one batch)"},
+      {"gap-rows", 0, HVI_SETTING_COUNT, &e->gap_rows, .help = "first rows of --data that the gap is measured on (0: all)"});
+  hvi_args_force(args);
   /* clang-format on */
   hvi_args_json(args);
   hvi_args_talk(args);
@@ -91,6 +100,8 @@ static int check_options(const hvi_evaluate *e) {
       {e->data_path && e->spec.value.replay > 0,
        "--replay goes with an environment; batches of --data are drawn at random from all of them"},
       {e->resume && e->fresh, "--resume and --fresh exclude each other"},
+      {e->env_name && e->map.count > 0, "--map goes with --data"},
+      {!isnan(e->standard_error) && !e->testset_path, "--standard-error goes with --testset"},
       {e->gap && e->env_name,
        "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
       {0}});
@@ -189,12 +200,32 @@ static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
 
 static hvi_status open_data(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
-  HVI_TRY(hvi_task_open_data(&e->task, e->data_path, err));
+  const hvi_names names = {e->map.count, e->map.items};
+  HVI_TRY(hvi_task_open_data(&e->task, e->data_path, &names, err));
+  hvi_say("%s", e->task.data->remarks);
   s->value.data = e->task.data;
   s->value.draw = e->batch > 0 && e->batch < e->task.data->count ? HVI_VALUE_RANDOM : HVI_VALUE_ALL;
   s->normalise_rows = SCALE_ROWS;
-  if (e->gap) s->gap = e->task.data;
+  e->gap_data = *e->task.data;
+  if (e->gap_rows > 0 && e->gap_rows < e->gap_data.count) e->gap_data.count = e->gap_rows;
+  if (e->gap) s->gap = &e->gap_data;
   return HVI_OK;
+}
+
+/* What the gap costs beside the solve, in passes over rows. */
+static void announce_gap(const hvi_evaluate *e) {
+  const size_t each = e->spec.gap_per_decade ? e->spec.gap_per_decade : e->spec.schedule.per_decade;
+  const size_t every = e->spec.gap_per_decade ? 0 : e->spec.schedule.every;
+  size_t times = 0;
+  for (size_t t = 0; t <= e->steps; t++)
+    times += hvi_schedule_due(&(hvi_schedule){.every = every, .per_decade = each}, t, e->steps) &&
+             hvi_schedule_due(&e->spec.schedule, t, e->steps);
+  const size_t rows = e->task.data->count, batch = e->batch && e->batch < rows ? e->batch : rows;
+  const double gap = (double)times * (double)e->spec.gap_settings.steps * (double)e->gap_data.count;
+  const double solve = (double)e->steps * (double)e->setup.settings.inner_steps * (double)batch;
+  hvi_say("Bellman gap: %zu times %zu steps of AdamW on %zu rows, about %.2g times the work of the "
+          "solve\n",
+          times, e->spec.gap_settings.steps, e->gap_data.count, gap / fmax(solve, 1.0));
 }
 
 /* A small test set beside the network. Settings that do not go together are told before, and not
@@ -237,6 +268,19 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
     return hvi_error_argument(err, "'%s' is of seed %llu, not %llu; --fresh makes a new one", path,
                               (unsigned long long)set->origin.seed,
                               (unsigned long long)e->setup.seed);
+  if (set->gamma == 0.0 && !gamma_given)
+    return hvi_error_argument(
+        err, "'%s' does not say for which discount its values are: --gamma X, or a note gamma",
+        path);
+  if (!set->exact && !isnan(e->standard_error))
+    return hvi_error_argument(err, "--standard-error: '%s' has standard errors of its own", path);
+  for (size_t i = 0; !isnan(e->standard_error) && i < set->count; i++)
+    e->task.probe->standard_error[i] = e->standard_error;
+  if (set->exact) {
+    e->task.noise = isnan(e->standard_error) ? 0.0 : e->standard_error * e->standard_error;
+    hvi_say("the test set has no standard_error: its values count as %s\n",
+            isnan(e->standard_error) ? "exact" : hvi_format("known to %g", e->standard_error));
+  }
   e->spec.probe = e->task.probe;
   if (!made && !gamma_given) e->spec.value.gamma = set->gamma;
   return HVI_OK;
@@ -245,7 +289,6 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
 /* Everything, and where an earlier run stood. */
 static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err) {
   bool there = false;
-  HVI_TRY(hvi_evaluate_names(e, err));
   HVI_TRY(hvi_evaluate_claim(e, &there, err));
   e->spec.settings = &e->setup.settings;
   e->spec.value.threads = e->threads ? e->threads : hvi_parallel_cores();
@@ -261,16 +304,18 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
   }
   if (e->task.data && e->batch > e->task.data->count)
     hvi_say("--batch %zu: each step takes all %zu transitions\n", e->batch, e->task.data->count);
+  if (e->gap) announce_gap(e);
   return HVI_OK;
 }
 
-/* A row as it comes. */
-static void show_row(const hvi_evaluation_row *r) {
+/* A row as it comes, with the gap where it is measured. */
+static void show_row(const hvi_evaluate *e, const hvi_evaluation_row *r) {
   if (r->outer == 0)
-    hvi_say("%8s %11s %11s %11s %9s %9s\n", "outer", "error", "relative", "loss", "collect s",
-            "optim. s");
-  hvi_say("%8zu %11s %11s %11s %9.2f %9.2f\n", r->outer, hvi_digits(r->error, 4, "-"),
-          hvi_digits(r->relative, 3, "-"), hvi_digits(r->loss, 4, "-"), r->seconds_collect,
+    hvi_say("%8s %11s %11s %11s%s %9s %9s\n", "outer", "error", "relative", "loss",
+            e->gap ? "         gap" : "", "collect s", "optim. s");
+  hvi_say("%8zu %11s %11s %11s%s %9.2f %9.2f\n", r->outer, hvi_digits(r->error, 4, "-"),
+          hvi_digits(r->relative, 3, "-"), hvi_digits(r->loss, 4, "-"),
+          e->gap ? hvi_format(" %11s", hvi_digits(r->gap, 4, "-")) : "", r->seconds_collect,
           r->seconds_optimise);
 }
 
@@ -280,7 +325,7 @@ static bool show(void *context, const hvi_evaluation *evaluation) {
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(evaluation, &count);
   if (e->shown < count) hvi_progress_clear();
-  while (e->shown < count) show_row(&rows[e->shown++]);
+  while (e->shown < count) show_row(e, &rows[e->shown++]);
   const size_t outer = hvi_evaluation_state(evaluation).outer;
   const double last = rows[count - 1].error;
   hvi_progress_title(isnan(last)
@@ -334,6 +379,8 @@ static int exit_code(const hvi_evaluate *e) {
 }
 
 static int evaluate(hvi_evaluate *e, const hvi_args *args) {
+  HVI_CALL(hvi_evaluate_names(e, &hvi_fault));
+  HVI_STEP(hvi_evaluate_outputs(e));
   HVI_CALL(open_all(e, args, &hvi_fault));
   if (e->interrupted)
     return hvi_complain(
@@ -361,11 +408,14 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .steps = settings.max_outer,
                     .test_states = 100,
                     .every = 50,
+                    .gap_rows = 10000,
+                    .standard_error = NAN,
                     .task = {.noise = NAN},
                     .spec = hvi_evaluation_defaults()};
   hvi_args args = {argv[0],  "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
                    summary,  examples,
                    .max = 1, .operand = "environment"};
+  e.spec.gap_per_decade = 1;
   e.setup.method = settings.optimizer->name;
   e.setup.asked = settings;
   e.setup.asked.rule_settings.adam = true;

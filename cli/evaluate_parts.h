@@ -1,6 +1,7 @@
 /* `hvi evaluate`: the value function of a policy, from an environment or from data. */
 #pragma once
 
+#include "args.h"
 #include "base/file.h"
 #include "evaluate/task.h"
 #include "setup.h"
@@ -21,7 +22,9 @@ typedef struct hvi_evaluate {
   /* as asked for */
   hvi_setup setup; /* the method; its seed is the seed of everything */
   const char *env_name, *policy_path, *data_path, *testset_path, *out;
-  size_t steps, test_states, every, threads;
+  size_t steps, test_states, every, threads, gap_rows;
+  double standard_error; /* of a test set that has none; NaN: exact */
+  hvi_texts map;         /* names of columns in the data */
   bool gap, resume, fresh;
 
   /* as made */
@@ -30,6 +33,7 @@ typedef struct hvi_evaluate {
   char about[HVI_EVALUATION_ABOUT];
   size_t batch; /* new transitions of an outer step */
   hvi_task task;
+  hvi_dataset gap_data;     /* the first rows of the task's */
   hvi_collector *collector; /* NULL: data of a file */
   hvi_evaluation_spec spec; /* its settings are those of the setup */
   hvi_evaluation *evaluation;
@@ -39,8 +43,9 @@ typedef struct hvi_evaluate {
 
 /* Fills in the names of the files, none of which may be one that is read. */
 hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err);
-/* An error when a file is there that hvi did not make, or when another run has them; locked from
- * then on. `there`: a checkpoint is. */
+/* An exit code when a file is there that hvi did not make. */
+int hvi_evaluate_outputs(const hvi_evaluate *e);
+/* An error when another run has them; locked from then on. `there`: a checkpoint is. */
 hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err);
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err);
 /* The learning curve and the calibration. That gnuplot is missing is no error. */

@@ -58,6 +58,8 @@ hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err) {
   return HVI_OK;
 }
 
+static const char pairs_header[] = "predicted,value,standard_error";
+
 /* The columns of a row, and the noise that the error cannot fall below. */
 static const char *trace_header(void) {
   const char *names = "";
@@ -80,32 +82,20 @@ hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
   return hvi_csv_close(&csv, err);
 }
 
-/* A trace that is there is one of hvi's, by its header. */
-static hvi_status check_trace(const hvi_evaluate *e, hvi_error *err) {
-  const char *path = e->file[HVI_FILE_TRACE], *header = trace_header();
-  HVI_OWN char *text = NULL;
-  struct stat st;
-  if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
-  HVI_TRY(hvi_file_read_text(&text, path, (size_t)st.st_size, err));
-  if (strncmp(text, header, strlen(header)) == 0) return HVI_OK;
-  return hvi_error_set(err, HVI_ERROR_IO,
-                       "'%s' is there and is no trace of an evaluation: --out takes another name",
-                       path);
+int hvi_evaluate_outputs(const hvi_evaluate *e) {
+  HVI_STEP(hvi_output_check(e->file[HVI_FILE_NETWORK], "\"contents\":\"value network\""));
+  HVI_STEP(hvi_output_check(e->file[HVI_FILE_TRACE], trace_header()));
+  HVI_STEP(hvi_output_check(e->file[HVI_FILE_PAIRS], pairs_header));
+  return hvi_output_check(e->file[HVI_FILE_TESTSET], "\"contents\":\"test set\"");
 }
 
 hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
-  const char *checkpoint = e->file[HVI_FILE_CHECKPOINT], *network = e->file[HVI_FILE_NETWORK];
+  const char *checkpoint = e->file[HVI_FILE_CHECKPOINT];
   HVI_TRY(hvi_lock_take(&e->lock, checkpoint, err));
   *there = access(checkpoint, F_OK) == 0;
-  const bool told = e->resume || e->fresh;
-  if (*there && !told)
+  if (*there && !e->resume && !e->fresh)
     return hvi_error_argument(err, "'%s' is there: --resume goes on from it, --fresh begins anew",
                               checkpoint);
-  if (!told && access(network, F_OK) == 0)
-    return hvi_error_argument(
-        err, "'%s' is there and its checkpoint is not: --fresh makes another one in its place",
-        network);
-  HVI_TRY(check_trace(e, err));
   return e->fresh ? hvi_kept_check(checkpoint, err) : HVI_OK;
 }
 
@@ -190,7 +180,7 @@ static hvi_status write_calibration(const hvi_evaluate *e, hvi_error *err) {
   for (size_t i = 0; i < p->states; i++)
     memcpy(rows[i], (double[]){predicted[i], p->value[i], p->standard_error[i]}, sizeof *rows);
   qsort(rows, p->states, sizeof *rows, by_value);
-  HVI_TRY(hvi_csv_open(&csv, e->file[HVI_FILE_PAIRS], "predicted,value,standard_error", err));
+  HVI_TRY(hvi_csv_open(&csv, e->file[HVI_FILE_PAIRS], pairs_header, err));
   for (size_t i = 0; i < p->states; i++) {
     for (size_t k = 0; k < 3; k++) hvi_csv_number(&csv, rows[i][k]);
     hvi_csv_end(&csv);
@@ -237,14 +227,28 @@ static hvi_status judge_exactly(const hvi_evaluate *e, hvi_score *score, hvi_err
 
 static const char *number(double x) { return hvi_digits(x, 4, "nan"); }
 
+/* Where the noise of the test set hides what there is to see. */
+static void print_noise(const hvi_score *s) {
+  if (!s->too_noisy) return;
+  printf("too noisy      %.3g %% of the variance of the test set's values is Monte-Carlo noise: "
+         "the true\n"
+         "               values would score an error of %s and a correlation of about %.2f\n",
+         100.0 * s->noise_share, number(s->noise), sqrt(fmax(0.0, 1.0 - s->noise_share)));
+  printf("               the error without noise is %s, and below %s with 97.5 %% confidence;\n"
+         "               more roll-outs make better values (hvi testset --rollouts)\n",
+         number(fmax(0.0, s->clean)), number(fmax(0.0, s->clean + s->clean_interval)));
+}
+
 static void print_score(const hvi_score *s) {
   printf("error          %s +- %s (mean squared, 95 %% over %zu states)\n", number(s->error),
          number(s->interval), s->states);
-  printf("  without noise  %s (Monte-Carlo noise %s)\n", number(s->clean), number(s->noise));
+  printf("  without noise  %s +- %s (Monte-Carlo noise %s)\n", number(s->clean),
+         number(s->clean_interval), number(s->noise));
   printf("  relative       %.3g %% of the values' variance %s; without noise %.3g %%\n",
          100.0 * s->relative, number(s->variance), 100.0 * s->relative_clean);
   printf("calibration    value = %s + %s * predicted, correlation %.5f\n", number(s->intercept),
          number(s->slope), s->correlation);
+  print_noise(s);
 }
 
 static void print_costs(const hvi_evaluate *e, const hvi_evaluation_row *row) {
@@ -282,10 +286,12 @@ static void score_json(const char *name, const hvi_score *s) {
     hvi_json_put(V(name, (char *)NULL));
   else
     hvi_json_object(name, V("states", s->states), V("error", s->error), V("interval", s->interval),
-                    V("noise", s->noise), V("without_noise", s->clean), V("variance", s->variance),
+                    V("noise", s->noise), V("without_noise", s->clean),
+                    V("without_noise_interval", s->clean_interval), V("variance", s->variance),
                     V("relative", s->relative), V("relative_without_noise", s->relative_clean),
                     V("mean_value", s->mean), V("rms_value", s->size), V("intercept", s->intercept),
-                    V("slope", s->slope), V("correlation", s->correlation));
+                    V("slope", s->slope), V("correlation", s->correlation),
+                    V("noise_share", s->noise_share), V("too_noisy", s->too_noisy));
 }
 
 static void network_json(const hvi_evaluate *e) {

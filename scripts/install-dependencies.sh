@@ -4,7 +4,7 @@
 set -euo pipefail
 
 packages=(build-essential cmake pkg-config libopenblas-pthread-dev liblapacke-dev libyaml-dev
-  libjansson-dev libmujoco-dev libcmocka-dev gnuplot-nox clang-format "$@")
+  libjansson-dev libzip-dev libmujoco-dev libcmocka-dev gnuplot-nox clang-format "$@")
 
 # Elsewhere the names of packages differ, so look for what they bring.
 check_tools() {
@@ -13,7 +13,7 @@ check_tools() {
     command -v "$tool" >/dev/null || missing+=("$tool")
   done
   if command -v pkg-config >/dev/null; then
-    for module in openblas lapacke yaml-0.1 jansson cmocka; do
+    for module in openblas lapacke yaml-0.1 jansson libzip cmocka; do
       pkg-config --exists "$module" || missing+=("$module.pc")
     done
   fi

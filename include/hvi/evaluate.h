@@ -35,6 +35,7 @@ typedef struct hvi_score {
   double interval;       /* error +- this covers 95 % (Student's t over the states) */
   double noise;          /* mean of e^2: what the true values would score */
   double clean;          /* error - noise; below 0 by chance where the prediction is perfect */
+  double clean_interval; /* clean +- this covers 95 % */
   double variance;       /* of y over the states */
   double relative;       /* error / variance */
   double relative_clean; /* clean / (variance - noise); NaN where noise is all there is */
@@ -42,6 +43,9 @@ typedef struct hvi_score {
   /* calibration: the least-squares line y = intercept + slope * prediction, and the correlation;
    * NaN where the predictions are all the same */
   double intercept, slope, correlation;
+  double noise_share; /* noise / variance; NaN where all values are the same */
+  bool too_noisy;     /* it is above 0.2: the true values themselves would have a correlation below
+                         0.9, and `clean` is what there is to judge by */
 } hvi_score;
 
 /* predicted[n], value[n], standard_error[n] or NULL: exact values. */
@@ -55,7 +59,7 @@ typedef struct hvi_probe {
   float *observation;     /* [states][obs] */
   double *value;          /* [states] */
   double *standard_error; /* [states] */
-  double gamma;
+  double gamma;           /* 0: not known, and taken to be that of the evaluation */
 } hvi_probe;
 
 HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err);
@@ -159,8 +163,9 @@ typedef struct hvi_evaluation_spec {
   double polyak;
   hvi_stream stream;      /* all zero: the data are all there */
   const hvi_probe *probe; /* for the error; NULL: none */
-  const hvi_dataset *gap; /* data for the Bellman gap at each measurement; NULL: none */
+  const hvi_dataset *gap; /* data for the Bellman gap at measurements; NULL: none */
   hvi_gap_settings gap_settings;
+  size_t gap_per_decade; /* the gap at steps 10^(j / this) and at the end alone; 0: always */
   hvi_schedule schedule;
   bool accept_other_bits; /* restores a state of another level of instructions too */
 } hvi_evaluation_spec;

@@ -87,6 +87,7 @@ HVI_API hvi_status hvi_dataset_collect(const char *path, const hvi_env *env,
                                        const hvi_policy *policy, const hvi_collect_settings *s,
                                        hvi_rollout_report *report, hvi_error *err);
 
+enum { HVI_DATASET_REMARKS = 1024 };
 /* A data set that was read, or that a collector fills. */
 typedef struct hvi_dataset {
   size_t count, obs, act;
@@ -96,10 +97,27 @@ typedef struct hvi_dataset {
   float *next;        /* [count][obs] observation after the step */
   bool *terminated;   /* [count] */
   bool *truncated;    /* [count] */
+  bool cuts_unknown;  /* the file does not say where episodes are cut: no row follows another */
+  char remarks[HVI_DATASET_REMARKS]; /* how the file was read, a sentence a line */
   hvi_provenance origin;
+  void *file; /* whose numbers are columns; NULL: none */
 } hvi_dataset;
 
-/* Notes may be missing; everything else is checked. */
+/* Names of one's own: "obs=my_states" makes the tensor my_states the column obs. */
+typedef struct hvi_names {
+  size_t count;
+  const char *const *items;
+} hvi_names;
+
+/*
+ * Reads a .safetensors or .npz file or a folder of .npy files. Required are obs, reward, next_obs
+ * and one of terminated and done, by these names or by those of D4RL, Gymnasium or Minari, or as
+ * `names` says (NULL: nothing). action and truncated may be missing. next_obs may be missing where
+ * the ends of episodes are known: it is then the next row's obs. docs/data-files.md has the rules.
+ */
+HVI_API hvi_status hvi_dataset_read(hvi_dataset **data, const char *path, const hvi_names *names,
+                                    hvi_error *err);
+/* The same without names. */
 HVI_API hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err);
 HVI_API void hvi_dataset_free(hvi_dataset *data);
 /* Whether the row after this one is there and is the next step of the same episode. */

@@ -1,5 +1,6 @@
 /*
- * Named arrays in one file: .safetensors, as PyTorch, JAX and NumPy users read and write them.
+ * Named arrays: .safetensors files, as PyTorch, JAX and NumPy users read and write them. NumPy's
+ * .npz files and folders of .npy files are read too.
  *
  * A file is eight bytes of header length, a JSON header (name, type, shape and place of each
  * tensor, and a map of text), and raw little-endian numbers. The reader treats a file as hostile:
@@ -21,7 +22,12 @@ enum { HVI_TENSOR_MAX_DIMS = 8 };
 typedef enum hvi_tensor_type {
   HVI_TENSOR_BOOL, /* one byte each, 0 or 1 */
   HVI_TENSOR_U8,
+  HVI_TENSOR_I8,
+  HVI_TENSOR_U16,
+  HVI_TENSOR_I16,
+  HVI_TENSOR_U32,
   HVI_TENSOR_I32,
+  HVI_TENSOR_U64,
   HVI_TENSOR_I64,
   HVI_TENSOR_F16,  /* half precision: nothing here makes them, */
   HVI_TENSOR_BF16, /* but they are read and converted */
@@ -63,6 +69,11 @@ HVI_API hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t ma
 /* The same from the bytes of a file, which are copied; `name` is for the error text. */
 HVI_API hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_t size,
                                       const char *name, hvi_error *err);
+/* The same of a .safetensors file, an .npz file or a folder of .npy files, told apart by what is
+ * there. Of the latter two a single number or text is a note as well, and an array of a type that
+ * is not read (objects, texts, complex numbers) is nothing but a note that says so. */
+HVI_API hvi_status hvi_tensors_open(hvi_tensors **t, const char *path, size_t max_bytes,
+                                    hvi_error *err);
 HVI_API void hvi_tensors_free(hvi_tensors *t);
 
 /* The tensor of that name, or NULL; the note, or NULL. */

@@ -49,24 +49,27 @@ HVI_API hvi_status hvi_testset_make(const char *path, const hvi_env *env, const 
                                     const hvi_testset_settings *s, hvi_rollout_report *report,
                                     hvi_error *err);
 
-/* A test set that was read. */
+/* A test set that was read. A file of others has obs and value at least. */
 typedef struct hvi_testset {
-  size_t count, obs, state, rollouts, horizon;
-  double gamma;
-  double reward_bound;    /* infinite when none is known */
-  double tail;            /* value that stands for the one after the horizon */
-  double *observation;    /* [count][obs] */
-  double *states;         /* [count][state] */
-  double *value;          /* [count] */
-  double *standard_error; /* [count] */
-  double *returns;        /* [count][rollouts] up to the horizon */
-  double *length;         /* [count][rollouts] steps */
-  double *terminated;     /* [count][rollouts] 1 or 0 */
+  size_t count, obs, state, rollouts, horizon; /* the last three 0 where the file does not say */
+  double gamma;                                /* 0: the file does not say */
+  double reward_bound;                         /* infinite when none is known */
+  double tail;                                 /* value that stands for the one after the horizon */
+  double *observation;                         /* [count][obs] */
+  double *states;                              /* [count][state] */
+  double *value;                               /* [count] */
+  double *standard_error;                      /* [count]; 0 where the file does not say */
+  bool exact;                                  /* the file has no standard errors */
+  double *returns;                             /* [count][rollouts] up to the horizon */
+  double *length;                              /* [count][rollouts] steps */
+  double *terminated;                          /* [count][rollouts] 1 or 0 */
   hvi_provenance origin;
 } hvi_testset;
 
-/* Shapes, finite numbers, values and standard errors that belong to their returns, and the notes
- * gamma and horizon are checked. */
+/* Reads a .safetensors or .npz file or a folder of .npy files. Required are obs [n][obs] and value
+ * [n]; standard_error [n] and the note gamma are taken where they are there. With returns, everything
+ * that hvi_testset_make writes has to be there, and values and standard errors are those of their
+ * returns. */
 HVI_API hvi_status hvi_testset_load(hvi_testset **set, const char *path, hvi_error *err);
 HVI_API void hvi_testset_free(hvi_testset *set);
 

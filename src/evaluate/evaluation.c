@@ -43,6 +43,12 @@ static size_t rows_used(const hvi_evaluation *e, size_t outer) {
   return hvi_value_rows(e->problem, (outer + every - 1) / every);
 }
 
+static bool gap_due(const hvi_evaluation *e, size_t outer) {
+  const hvi_schedule s = {.per_decade = e->spec.gap_per_decade};
+  const bool ended = e->solver->info.outcome != HVI_RUNNING;
+  return s.per_decade == 0 || ended || hvi_schedule_due(&s, outer, e->spec.settings->max_outer);
+}
+
 /* A row of the present theta, and its score. */
 static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
                           hvi_error *err) {
@@ -59,7 +65,8 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
     /* a network whose values overflow has no score */
     if (status && status != HVI_ERROR_INPUT) return status;
   }
-  if (finite && e->gap) HVI_TRY(hvi_bellman_gap(&gap, e->gap, theta, &e->spec.gap_settings, err));
+  if (finite && e->gap && gap_due(e, last.outer))
+    HVI_TRY(hvi_bellman_gap(&gap, e->gap, theta, &e->spec.gap_settings, err));
   spent->measure += clock_of(e) - start;
   *row = (hvi_evaluation_row){.outer = last.outer,
                               .inner = last.inner,
@@ -239,7 +246,7 @@ static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
     return hvi_error_input(err, "the test set has observations of length %zu, and the data of %zu",
                            p->obs, d->obs);
   }
-  if (p && p->gamma != s->value.gamma)
+  if (p && p->gamma > 0.0 && p->gamma != s->value.gamma)
     return hvi_error_input(err, "the test set is for gamma %g, not %g", p->gamma, s->value.gamma);
   if (s->gap && s->gap->obs != d->obs) {
     return hvi_error_input(err,

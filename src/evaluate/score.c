@@ -2,7 +2,8 @@
  * Scores of predicted values against values y with standard errors e.
  *
  *   error    = mean (prediction - y)^2,     interval by Student's t over the states
- *   clean    = error - mean e^2,            an unbiased estimate of the error against true values
+ *   clean    = error - mean e^2,            an unbiased estimate of the error against true values;
+ *                                           interval likewise, of (prediction - y)^2 - e^2
  *   relative = error / var y,               relative_clean = clean / (var y - mean e^2)
  *
  * Calibration is the least-squares line of y over the prediction p: slope = cov(p, y) / var p,
@@ -14,6 +15,8 @@
 #include "rl/policy.h"
 
 #include <hvi/evaluate.h>
+
+static const double noisy = 0.2; /* share of the variance */
 
 static double mean_square(const double *x, size_t n) {
   return x ? hvi_vec_norm2(x, n) / (double)n : 0.0;
@@ -49,6 +52,11 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
                        .mean = hvi_stats_mean(value, n),
                        .size = sqrt(mean_square(value, n))};
   score->clean = score->error - score->noise;
+  for (size_t i = 0; standard_error && i < n; i++)
+    square[i] -= standard_error[i] * standard_error[i];
+  score->clean_interval = hvi_stats_interval95(square, n);
+  score->noise_share = score->variance > 0.0 ? score->noise / score->variance : NAN;
+  score->too_noisy = score->noise_share > noisy;
   score->relative = score->variance > 0.0 ? score->error / score->variance : NAN;
   const double spread = score->variance - score->noise;
   score->relative_clean = spread > 0.0 ? score->clean / spread : NAN;

@@ -23,6 +23,8 @@ static const hvi_setting rows[] = {
      .help = "rate of the first of them"},
     {"gap_lr_decay", HVI_SETTING_REAL, AT(gap_settings.lr_decay), .range = "(0,1]", .fallback = "0.995",
      .help = "step k has the rate --gap-lr X^k"},
+    {"gap_per_decade", HVI_SETTING_COUNT, AT(gap_per_decade), .range = "[0,100]",
+     .help = "Bellman gaps between powers of 10 of the outer steps, and one at the end (0: at each measurement)"},
     {"measure_every", HVI_SETTING_COUNT, AT(schedule.every),
      .help = "outer steps from one measurement to the next (0: see --per-decade)"},
     {"per_decade", HVI_SETTING_COUNT, AT(schedule.per_decade), .range = "[0,100]",

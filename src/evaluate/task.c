@@ -15,9 +15,10 @@ hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *polic
   return HVI_OK;
 }
 
-hvi_status hvi_task_open_data(hvi_task *t, const char *path, hvi_error *err) {
+hvi_status hvi_task_open_data(hvi_task *t, const char *path, const hvi_names *names,
+                              hvi_error *err) {
   *t = (hvi_task){.noise = NAN};
-  HVI_TRY(hvi_dataset_load(&t->data, path, err));
+  HVI_TRY(hvi_dataset_read(&t->data, path, names, err));
   t->origin = t->data->origin;
   return HVI_OK;
 }

@@ -15,8 +15,9 @@ typedef struct hvi_task {
 
 /* An environment and a policy: a file, or 'default', the environment's own, or NULL: none. */
 hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy, hvi_error *err);
-/* Transitions of a file. */
-hvi_status hvi_task_open_data(hvi_task *t, const char *path, hvi_error *err);
+/* Transitions of a file; names as in hvi_dataset_read. */
+hvi_status hvi_task_open_data(hvi_task *t, const char *path, const hvi_names *names,
+                              hvi_error *err);
 /* The test set of a file, or its first `states` states where that is not 0. HVI_ERROR_MISMATCH: it
  * is of another environment or policy. */
 hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_error *err);

@@ -61,7 +61,8 @@ static bool take_number(cursor *c, size_t *value) {
 }
 
 typedef struct header {
-  hvi_tensor_type type;
+  char descr[HVI_NPY_DESCR];   /* the type as NumPy names it */
+  hvi_tensor_type type;        /* HVI_TENSOR_TYPE_COUNT: none that is read */
   bool swapped, fortran_order; /* swapped: the bytes of a number are not in the machine's order */
   hvi_array array;             /* without data yet */
   const unsigned char *data;   /* the numbers in the file */
@@ -79,24 +80,39 @@ static bool take_shape(cursor *c, hvi_array *a) {
   return a->dims != 1 || comma;
 }
 
-/* The types that are read, named as NumPy names them. */
-static bool parse_type(header *h, const char *name) {
+/* '<f8', '>i4', '|b1': order of bytes, kind and width. */
+static void parse_type(header *h) {
   static const struct {
-    const char *name;
+    char name[3];
     hvi_tensor_type type;
-  } known[] = {{"<f8", HVI_TENSOR_F64}, {"<f4", HVI_TENSOR_F32},  {"<i8", HVI_TENSOR_I64},
-               {"<i4", HVI_TENSOR_I32}, {"|b1", HVI_TENSOR_BOOL}, {">f8", HVI_TENSOR_F64},
-               {">f4", HVI_TENSOR_F32}};
-  size_t i = 0;
-  while (i < sizeof known / sizeof *known && strcmp(name, known[i].name) != 0) i++;
-  if (i == sizeof known / sizeof *known) return false;
-  h->type = known[i].type;
-  h->swapped = name[0] != '|' && name[0] != machine_order;
-  return true;
+  } known[] = {{"f8", HVI_TENSOR_F64}, {"f4", HVI_TENSOR_F32}, {"f2", HVI_TENSOR_F16},
+               {"i8", HVI_TENSOR_I64}, {"i4", HVI_TENSOR_I32}, {"i2", HVI_TENSOR_I16},
+               {"i1", HVI_TENSOR_I8},  {"u8", HVI_TENSOR_U64}, {"u4", HVI_TENSOR_U32},
+               {"u2", HVI_TENSOR_U16}, {"u1", HVI_TENSOR_U8},  {"b1", HVI_TENSOR_BOOL}};
+  const char order = h->descr[0];
+  h->type = HVI_TENSOR_TYPE_COUNT;
+  for (size_t i = 0; order && i < sizeof known / sizeof *known; i++) {
+    if (strcmp(h->descr + 1, known[i].name) != 0) continue;
+    const bool single = known[i].name[1] == '1';
+    if (single ? order == '|' : order == '<' || order == '>') h->type = known[i].type;
+    h->swapped = !single && order != machine_order;
+  }
+}
+
+/* A structure [('x', '<f4'), ...], whose type is no text. */
+static bool skip_list(cursor *c, char *descr) {
+  size_t depth = 0;
+  if (c->at == c->end || *c->at != '[') return false;
+  do {
+    depth += *c->at == '[';
+    depth -= *c->at == ']';
+  } while (++c->at < c->end && depth > 0);
+  strcpy(descr, "structure");
+  return depth == 0;
 }
 
 /* {"key": value, ...} with each of the three keys once, in any order. */
-static bool take_dictionary(cursor *c, header *h, char *type, size_t type_size) {
+static bool take_dictionary(cursor *c, header *h) {
   static const char *const keys[] = {"descr", "fortran_order", "shape"};
   bool comma = true, seen[3] = {false};
   if (!take(c, "{")) return false;
@@ -107,7 +123,8 @@ static bool take_dictionary(cursor *c, header *h, char *type, size_t type_size) 
     while (k < 3 && strcmp(key, keys[k]) != 0) k++;
     if (k == 3 || seen[k]) return false;
     seen[k] = true;
-    if (k == 0 && !take_string(c, type, type_size)) return false;
+    if (k == 0 && !take_string(c, h->descr, sizeof h->descr) && !skip_list(c, h->descr))
+      return false;
     if (k == 1) h->fortran_order = take(c, "True");
     if (k == 1 && !h->fortran_order && !take(c, "False")) return false;
     if (k == 2 && !take_shape(c, &h->array)) return false;
@@ -138,33 +155,31 @@ static hvi_status locate(cursor *c, const unsigned char *bytes, size_t size, con
   return HVI_OK;
 }
 
-/* Checks everything that comes before the numbers, and that they fill the rest of the file. */
+/* Checks everything that comes before the numbers, and, where their type is read, that they fill
+ * the rest of the file. */
 static hvi_status parse_header(header *h, const unsigned char *bytes, size_t size,
                                const hvi_subject *f) {
-  char type[32];
   cursor c = {0};
   HVI_TRY(locate(&c, bytes, size, f));
   h->data = (const unsigned char *)c.end;
-  if (!take_dictionary(&c, h, type, sizeof type))
+  if (!take_dictionary(&c, h))
     return hvi_refuse(f,
                       " has a .npy header that is not understood near byte %zu; expected {'descr': "
                       "'<f8', 'fortran_order': False, 'shape': (3, 5), } with at most %d axes",
                       (size_t)(c.at - (const char *)bytes), HVI_NPY_MAX_DIMS);
-  if (!parse_type(h, type))
-    return hvi_refuse(
-        f, " holds numbers of type '%s'; <f8, <f4, <i8, <i4, |b1, >f8 and >f4 are read", type);
+  parse_type(h);
   if (!hvi_multiply_shape(&h->array.size, h->array.dims, h->array.shape))
     return hvi_refuse(f, " has a shape too large for any memory");
   const size_t there = size - (size_t)(h->data - bytes),
                needed = h->array.size * hvi_tensor_type_size(h->type);
-  if (there == needed) return HVI_OK;
+  if (there == needed || h->type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
   return hvi_refuse(f, " has %zu bytes of numbers; its shape and type need %zu (%s)", there, needed,
                     there < needed ? "truncated?" : "something was appended?");
 }
 
-/* Walks the array in row-major order; in a Fortran file the first axis is the one that moves by one
- * number. */
-static void load_numbers(double *out, const header *h) {
+/* The numbers in row-major order and the machine's order of bytes. In a Fortran file the first axis
+ * is the one that moves by one number. */
+static void arrange(unsigned char *out, const header *h) {
   const hvi_array *a = &h->array;
   const size_t width = hvi_tensor_type_size(h->type);
   size_t index[HVI_NPY_MAX_DIMS] = {0}, stride[HVI_NPY_MAX_DIMS], step = 1, source = 0;
@@ -173,11 +188,9 @@ static void load_numbers(double *out, const header *h) {
     stride[d] = step;
     step *= a->shape[d];
   }
-  for (size_t i = 0; i < a->size; i++) {
+  for (size_t i = 0; i < a->size; i++, out += width) {
     const unsigned char *number = h->data + source * width;
-    unsigned char turned[sizeof(double)];
-    for (size_t k = 0; k < width; k++) turned[k] = number[width - 1 - k];
-    hvi_tensor_load(&out[i], h->type, h->swapped ? turned : number, 1);
+    for (size_t k = 0; k < width; k++) out[k] = number[h->swapped ? width - 1 - k : k];
     for (size_t d = a->dims; d-- > 0;) {
       source += stride[d];
       if (++index[d] < a->shape[d]) break;
@@ -187,14 +200,45 @@ static void load_numbers(double *out, const header *h) {
   }
 }
 
+hvi_status hvi_npy_tensor(hvi_tensor *t, char descr[HVI_NPY_DESCR], unsigned char *bytes,
+                          size_t size, const char *name, hvi_error *err) {
+  header h = {0};
+  HVI_TRY(parse_header(&h, bytes, size, &(hvi_subject){name, HVI_ERROR_INPUT, err}));
+  const hvi_array *a = &h.array;
+  const size_t width = hvi_tensor_type_size(h.type), all = a->size * width;
+  memcpy(descr, h.descr, sizeof h.descr);
+  t->type = h.type;
+  t->dims = a->dims;
+  memcpy(t->shape, a->shape, sizeof a->shape);
+  t->data = h.data;
+  if (h.type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
+  const bool ordered = !h.swapped && (!h.fortran_order || a->dims < 2);
+  if (ordered && (uintptr_t)h.data % width == 0) return HVI_OK;
+  HVI_OWN unsigned char *turned = ordered ? NULL : hvi_alloc(all, 1);
+  if (!ordered && !turned) return hvi_error_memory(err, "an array");
+  if (!ordered) arrange(turned, &h);
+  memmove(bytes, ordered ? h.data : turned, all);
+  t->data = bytes;
+  return HVI_OK;
+}
+
 hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t size, const char *name,
                           hvi_error *err) {
   header h = {0};
+  const hvi_subject f = {name, HVI_ERROR_INPUT, err};
   *out = (hvi_array){0};
-  HVI_TRY(parse_header(&h, bytes, size, &(hvi_subject){name, HVI_ERROR_INPUT, err}));
+  HVI_TRY(parse_header(&h, bytes, size, &f));
+  if (h.type == HVI_TENSOR_TYPE_COUNT)
+    return hvi_refuse(
+        &f, " holds numbers of type '%s'; f2 to f8, i1 to i8, u1 to u8 and b1 are read", h.descr);
+  HVI_OWN unsigned char *numbers = hvi_alloc(h.array.size, hvi_tensor_type_size(h.type));
   h.array.data = hvi_alloc_doubles(h.array.size);
-  if (!h.array.data) return hvi_error_memory(err, "an array");
-  load_numbers(h.array.data, &h);
+  if (!h.array.data || !numbers) {
+    hvi_free(h.array.data);
+    return hvi_error_memory(err, "an array");
+  }
+  arrange(numbers, &h);
+  hvi_tensor_load(h.array.data, h.type, numbers, h.array.size);
   *out = h.array;
   return HVI_OK;
 }

@@ -2,16 +2,17 @@
  * NumPy's .npy files: one array, a small text header and raw numbers.
  *
  * The reader treats a file as hostile: its size is checked before it is read; header length, shape,
- * type and the number of bytes are checked before the array is allocated. Types read: <f8, <f4,
- * <i8, <i4, |b1, >f8, >f4, C or Fortran order; the result is always row-major doubles.
+ * type and the number of bytes are checked before the array is allocated. Types read: floats of 2,
+ * 4 and 8 bytes, integers of 1 to 8, booleans; either order of bytes, C or Fortran order. The result
+ * is row-major, in the machine's order.
  */
 #pragma once
 
-#include <hvi/error.h>
+#include <hvi/tensors.h>
 
 #include <stddef.h>
 
-enum { HVI_NPY_MAX_DIMS = 8 };
+enum { HVI_NPY_MAX_DIMS = 8, HVI_NPY_DESCR = 32 };
 
 typedef struct hvi_array {
   size_t dims;                    /* number of axes; 0 for a single number */
@@ -30,6 +31,11 @@ hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t siz
 #define HVI_NPY_THETA "\t \t \t \t\t\n"
 #define HVI_NPY_ROWS  "\t \t \t\t \t\n"
 #define HVI_NPY_STATE "\t \t\t \t \t\n"
+/* The same as a tensor, whose numbers lie in `bytes`, aligned as hvi_alloc does, and are put in
+ * order there; the name stays. Of a type that is not read, `descr` tells, t->type is
+ * HVI_TENSOR_TYPE_COUNT, and t->data what stands in the file. */
+hvi_status hvi_npy_tensor(hvi_tensor *t, char descr[HVI_NPY_DESCR], unsigned char *bytes,
+                          size_t size, const char *name, hvi_error *err);
 /* Writes float64, version 1.0, whole or not at all. */
 hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, const size_t *shape,
                          const char *mark, hvi_error *err);

@@ -1,7 +1,7 @@
 /*
  * Tensors in memory, and their numbers as doubles or floats.
  *
- * Every type but I64 goes through double without loss. A result is refused when it is not finite,
+ * Every type but I64 and U64 goes through double without loss. A result is refused when it is not finite,
  * when a float cannot hold it (an F64 beyond FLT_MAX), and when an integer would be rounded: over
  * 2^53 in a double, over 2^24 in a float, unless enough of its last bits are zero. Fractions are
  * rounded to the nearest float.
@@ -20,7 +20,12 @@
   }
 
 LOADER(load_u8, uint8_t)
+LOADER(load_i8, int8_t)
+LOADER(load_u16, uint16_t)
+LOADER(load_i16, int16_t)
+LOADER(load_u32, uint32_t)
 LOADER(load_i32, int32_t)
+LOADER(load_u64, uint64_t)
 LOADER(load_i64, int64_t)
 LOADER(load_f32, float)
 LOADER(load_f64, double)
@@ -62,9 +67,12 @@ static const struct {
   void (*load)(double *out, const unsigned char *p, size_t n);
 } types[HVI_TENSOR_TYPE_COUNT] = {
     [HVI_TENSOR_BOOL] = {"BOOL", 1, load_bool}, [HVI_TENSOR_U8] = {"U8", 1, load_u8},
-    [HVI_TENSOR_I32] = {"I32", 4, load_i32},    [HVI_TENSOR_I64] = {"I64", 8, load_i64},
-    [HVI_TENSOR_F16] = {"F16", 2, load_f16},    [HVI_TENSOR_BF16] = {"BF16", 2, load_bf16},
-    [HVI_TENSOR_F32] = {"F32", 4, load_f32},    [HVI_TENSOR_F64] = {"F64", 8, load_f64},
+    [HVI_TENSOR_I8] = {"I8", 1, load_i8},       [HVI_TENSOR_U16] = {"U16", 2, load_u16},
+    [HVI_TENSOR_I16] = {"I16", 2, load_i16},    [HVI_TENSOR_U32] = {"U32", 4, load_u32},
+    [HVI_TENSOR_I32] = {"I32", 4, load_i32},    [HVI_TENSOR_U64] = {"U64", 8, load_u64},
+    [HVI_TENSOR_I64] = {"I64", 8, load_i64},    [HVI_TENSOR_F16] = {"F16", 2, load_f16},
+    [HVI_TENSOR_BF16] = {"BF16", 2, load_bf16}, [HVI_TENSOR_F32] = {"F32", 4, load_f32},
+    [HVI_TENSOR_F64] = {"F64", 8, load_f64},
 };
 
 size_t hvi_tensor_type_size(hvi_tensor_type type) {
@@ -100,19 +108,22 @@ const char *hvi_tensors_note(const hvi_tensors *t, const char *key) {
 /* Numbers taken at a time: enough to forget the switch, few enough for the first-level cache. */
 enum { BLOCK = 512 };
 
-/* An I64 that a double would round. */
+/* An I64 or U64 that a double would round. */
 static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) {
   const unsigned char *p = t->data;
+  const bool natural = t->type == HVI_TENSOR_U64;
   for (size_t i = 0; i < count; i++) {
-    int64_t x;
+    uint64_t x;
     memcpy(&x, p + i * sizeof x, sizeof x);
-    double rounded = (double)x;
-    /* 2^63, to which the largest are rounded, has no int64_t */
-    if (rounded < 0x1p63 && (int64_t)rounded == x) continue;
+    const bool negative = !natural && x >> 63;
+    const uint64_t size = negative ? 0 - x : x;
+    const double rounded = (double)size;
+    /* 2^64, to which the largest are rounded, has no uint64_t */
+    if (rounded < 0x1p64 && (uint64_t)rounded == size) continue;
     return hvi_error_input(err,
-                           "tensor '%.80s' has %jd at index %zu, which a double cannot hold "
+                           "tensor '%.80s' has %s%ju at index %zu, which a double cannot hold "
                            "exactly (at most 2^53 fits)",
-                           t->name, (intmax_t)x, i);
+                           t->name, negative ? "-" : "", (uintmax_t)size, i);
   }
   return HVI_OK;
 }
@@ -120,7 +131,7 @@ static hvi_status check_long(const hvi_tensor *t, size_t count, hvi_error *err) 
 /* x[n], numbers `first` and on of t, and as floats, unless out is NULL. */
 static hvi_status check_block(float *out, const double *x, size_t n, const hvi_tensor *t,
                               size_t first, hvi_error *err) {
-  const bool exact = t->type == HVI_TENSOR_I32 || t->type == HVI_TENSOR_I64;
+  const bool exact = t->type >= HVI_TENSOR_U32 && t->type <= HVI_TENSOR_I64;
   for (size_t i = 0; i < n; i++) {
     if (!isfinite(x[i]))
       return hvi_error_input(err, "tensor '%.80s' has %s at index %zu; its numbers must be finite",
@@ -142,7 +153,7 @@ static hvi_status convert(double *doubles, float *floats, const hvi_tensor *t, h
   const unsigned char *p = t->data;
   const size_t count = hvi_tensor_count(t), width = hvi_tensor_type_size(t->type);
   double block[BLOCK];
-  if (t->type == HVI_TENSOR_I64) HVI_TRY(check_long(t, count, err));
+  if (t->type == HVI_TENSOR_I64 || t->type == HVI_TENSOR_U64) HVI_TRY(check_long(t, count, err));
   for (size_t i = 0; i < count; i += BLOCK) {
     const size_t n = count - i < BLOCK ? count - i : BLOCK;
     double *x = doubles ? doubles + i : block;

@@ -19,13 +19,7 @@
 
 enum { DATA_ALIGNMENT = 64, CHECKSUM_TEXT = 17 };
 
-/* A file that was read, with its bytes and the document that holds names and notes. */
-typedef struct store {
-  hvi_tensors tensors; /* owned by the store */
-  unsigned char *bytes;
-  json_t *document;
-  bool checked; /* it had a checksum */
-} store;
+typedef hvi_tensors_owner store;
 
 /* A tensor in a file, at bytes begin .. end of the numbers. */
 typedef struct entry {
@@ -43,8 +37,7 @@ static size_t bytes_of(const hvi_tensor *t) {
   return hvi_tensor_count(t) * hvi_tensor_type_size(t->type);
 }
 
-/* Refuses a BOOL that is neither 0 nor 1. */
-static hvi_status check_bools(const hvi_tensor *t, const hvi_subject *f) {
+hvi_status hvi_tensor_check_bools(const hvi_tensor *t, const hvi_subject *f) {
   const unsigned char *p = t->data;
   const size_t count = t->type == HVI_TENSOR_BOOL ? hvi_tensor_count(t) : 0;
   for (size_t i = 0; i < count; i++)
@@ -116,7 +109,9 @@ static hvi_status parse_type(hvi_tensor *t, const json_t *value, const hvi_subje
     if (!strcmp(name, hvi_tensor_type_name(t->type))) return HVI_OK;
   }
   return hvi_refuse(
-      f, " has numbers of type '%.40s'; BOOL, U8, I32, I64, F16, BF16, F32 and F64 are read", name);
+      f,
+      " has numbers of type '%.40s'; BOOL, U8 to U64, I8 to I64, F16, BF16, F32 and F64 are read",
+      name);
 }
 
 static bool take_size(size_t *size, const json_t *value) {
@@ -270,7 +265,7 @@ static hvi_status parse_file(store *s, size_t size, const hvi_subject *f) {
   HVI_TRY(parse_notes(s, f));
   HVI_TRY(check_offsets(entries, t->count, size - data_offset, f));
   place_numbers(s, entries, data_offset);
-  for (size_t i = 0; i < t->count; i++) HVI_TRY(check_bools(&t->items[i], f));
+  for (size_t i = 0; i < t->count; i++) HVI_TRY(hvi_tensor_check_bools(&t->items[i], f));
   return check_sum(s, f);
 }
 
@@ -316,6 +311,8 @@ void hvi_tensors_free(hvi_tensors *t) {
   hvi_free(s->bytes);
   hvi_free(t->items);
   hvi_free(t->notes);
+  for (size_t i = 0; i < s->owned_count; i++) hvi_free(s->owned[i]);
+  hvi_free(s->owned);
   hvi_free(s);
 }
 
@@ -410,7 +407,7 @@ static hvi_status check_tensor(const hvi_tensor *t, const hvi_subject *f) {
   else if (count && !t->data)
     problem = "has no data";
   if (problem) return hvi_refuse(f, ": tensor '%.80s' %s", t->name, problem);
-  return check_bools(t, f);
+  return hvi_tensor_check_bools(t, f);
 }
 
 static int compare_order(const void *a, const void *b) {

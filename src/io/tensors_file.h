@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include "base/error.h"
+
 #include <hvi/tensors.h>
 
 #include <stdbool.h>
@@ -18,6 +20,19 @@ enum { HVI_TENSORS_PREFIX = 8, HVI_TENSORS_MAX_HEADER = 16000000 };
 /* How the map of text is called among the tensors, and the checksum among the notes. */
 #define HVI_TENSORS_NOTES    "__metadata__"
 #define HVI_TENSORS_CHECKSUM "hvi.checksum"
+
+/* What owns tensors that were read. */
+typedef struct hvi_tensors_owner {
+  hvi_tensors tensors;
+  unsigned char *bytes;    /* of a .safetensors file */
+  struct json_t *document; /* that holds its names and notes */
+  bool checked;            /* it had a checksum */
+  size_t owned_count;
+  void **owned; /* names, texts and numbers of other files, each to be freed */
+} hvi_tensors_owner;
+
+/* Refuses a BOOL that is neither 0 nor 1. */
+hvi_status hvi_tensor_check_bools(const hvi_tensor *t, const hvi_subject *file);
 
 /* The header of these tensors, one after the other in this order, and their notes, with a checksum;
  * with the length in front and padded with spaces to a multiple of 64 bytes; hvi_free it. `name` is

@@ -2,6 +2,8 @@
 
 #include "base/base.h"
 #include "base/number.h"
+#include "base/suggest.h"
+#include "io/tensors_file.h"
 
 #include <hvi/version.h>
 
@@ -43,8 +45,22 @@ bool hvi_columns_alloc(void *s, const hvi_columns *columns) {
   return good;
 }
 
+/* Of a file whose numbers are columns; NULL: there is none. */
+static hvi_tensors *owner_of(const void *s, const hvi_columns *columns) {
+  hvi_tensors *t = NULL;
+  if (s && columns->owner) memcpy(&t, (const char *)s + columns->owner, sizeof t);
+  return t;
+}
+
 void hvi_columns_free(void *s, const hvi_columns *columns) {
-  for (size_t k = 0; s && k < columns->count; k++) hvi_free(data_of(s, &columns->items[k]));
+  hvi_tensors *t = owner_of(s, columns);
+  for (size_t k = 0; s && k < columns->count; k++) {
+    void *data = data_of(s, &columns->items[k]);
+    for (size_t i = 0; t && i < t->count; i++)
+      if (t->items[i].data == data) data = NULL;
+    hvi_free(data);
+  }
+  hvi_tensors_free(t);
 }
 
 /* A copy of the doubles x[n] in a narrower type; NULL without memory. */
@@ -157,55 +173,134 @@ static void read_origin(hvi_provenance *o, const hvi_tensors *t) {
 
 /* Reading */
 
-/* Checks the column's tensor against the lengths that are known, or learns them, and takes it over.
- * A file without rows is of no use. */
-static hvi_status load(void *s, const hvi_column *c, const hvi_tensors *file, hvi_error *err) {
-  const hvi_tensor *t = hvi_tensors_find(file, c->name);
-  const size_t dims = c->width ? 2 : 1;
-  if (!t) return hvi_error_input(err, "no tensor '%s'", c->name);
-  if (t->dims != dims) {
-    return hvi_error_input(err, "tensor '%s' has %zu axes, should have %zu", c->name, t->dims,
-                           dims);
+/* "obs=my_name": what follows the name of the column, or NULL. */
+static const char *given_name(const hvi_column *c, const hvi_names *names) {
+  const size_t length = strlen(c->name);
+  const char *given = NULL;
+  for (size_t i = 0; names && i < names->count; i++)
+    if (!strncmp(names->items[i], c->name, length) && names->items[i][length] == '=')
+      given = names->items[i] + length + 1;
+  return given;
+}
+
+/* A column that is not there: what is there instead. */
+static hvi_status miss(const hvi_column *c, const hvi_tensors *t, const hvi_subject *file) {
+  char there[240] = "";
+  const char *note = hvi_tensors_note(t, c->name);
+  for (size_t i = 0, used = 0; i < t->count && used < sizeof there; i++)
+    used += (size_t)snprintf(there + used, sizeof there - used, "%s%.60s", i ? ", " : "",
+                             t->items[i].name);
+  if (note) return hvi_refuse(file, ": '%s' is %.100s", c->name, note);
+  return hvi_refuse(file, ": no tensor '%s'%s%s%s; there are: %s", c->name,
+                    c->others ? " (or " : "", c->others ? c->others : "", c->others ? ")" : "",
+                    *there ? there : "none");
+}
+
+hvi_status hvi_column_find(const hvi_tensor **found, const hvi_column *c, const hvi_tensors *t,
+                           const hvi_names *names, const hvi_subject *file) {
+  const char *given = given_name(c, names);
+  *found = given ? hvi_tensors_find(t, given) : NULL;
+  if (given && !*found)
+    return hvi_refuse(file, ": no tensor '%.80s', which is to be '%s'", given, c->name);
+  for (size_t i = 0; !given && i < t->count; i++) {
+    const hvi_tensor *x = &t->items[i];
+    if (strcmp(x->name, c->name) != 0 && !hvi_words_have(c->others, x->name)) continue;
+    if (*found)
+      return hvi_refuse(file, ": '%s' and '%s' could both be '%s'; --map %s=NAME says which",
+                        (*found)->name, x->name, c->name, c->name);
+    *found = x;
   }
-  for (size_t axis = 0; axis < dims; axis++) {
-    size_t *known = (size_t *)(void *)((char *)s + (axis ? c->width : 0));
-    if (*known == 0) *known = t->shape[axis];
-    if (*known == t->shape[axis] && *known > 0) continue;
-    return hvi_error_input(err, "tensor '%s' has %zu %s, should have %zu", c->name, t->shape[axis],
-                           axis ? "columns" : "rows", *known ? *known : 1);
+  return *found || c->optional ? HVI_OK : miss(c, t, file);
+}
+
+/* Numbers that are 0 or 1, of any type. */
+static hvi_status load_bools(bool *out, const hvi_tensor *t, hvi_error *err) {
+  const size_t width = hvi_tensor_type_size(t->type), count = hvi_tensor_count(t);
+  for (size_t i = 0; i < count; i++) {
+    double x;
+    hvi_tensor_load(&x, t->type, (const unsigned char *)t->data + i * width, 1);
+    if (x != 0.0 && x != 1.0)
+      return hvi_error_input(err, "tensor '%s' has %g in row %zu, should have 0 or 1", t->name, x,
+                             i);
+    out[i] = x == 1.0;
   }
-  if (c->memory == HVI_TENSOR_BOOL && t->type != HVI_TENSOR_BOOL) {
-    return hvi_error_input(err, "tensor '%s' is %s, should be BOOL", c->name,
-                           hvi_tensor_type_name(t->type));
-  }
-  const size_t count = hvi_tensor_count(t);
-  void *data = set_data(s, c, hvi_alloc(count, hvi_tensor_type_size(c->memory)));
-  if (!data) return hvi_error_memory(err, "a tensor");
-  if (c->memory == HVI_TENSOR_F32) return hvi_tensor_floats(data, t, err);
-  if (c->memory == HVI_TENSOR_F64) return hvi_tensor_doubles(data, t, err);
-  for (size_t i = 0; i < count; i++) ((bool *)data)[i] = ((const unsigned char *)t->data)[i] != 0;
   return HVI_OK;
 }
 
-static hvi_status read_all(void *s, const hvi_columns *columns, const hvi_tensors *t,
-                           const hvi_subject *file) {
-  hvi_error inner;
-  for (size_t k = 0; k < columns->count; k++) {
-    if (!load(s, &columns->items[k], t, &inner)) continue;
-    return hvi_error_set(file->err, inner.status, "'%s': %s", file->name, inner.text);
+/* Rows of numbers, or a number a row with or without an axis of its own. A file without rows is of no
+ * use. */
+static hvi_status check_shape(void *s, const hvi_column *c, const hvi_tensor *t, hvi_error *err) {
+  const size_t most = 2, widths = t->dims == 2 ? t->shape[1] : 1;
+  if (t->dims < 1 || t->dims > most || (!c->width && widths != 1)) {
+    return hvi_error_input(err, "tensor '%s' has %zu axes, should have %d", t->name, t->dims,
+                           c->width ? 2 : 1);
   }
-  read_origin((hvi_provenance *)(void *)((char *)s + columns->origin), t);
-  return columns->read_rest ? columns->read_rest(s, t, file) : HVI_OK;
+  for (size_t axis = 0; axis < (c->width ? most : 1); axis++) {
+    size_t *known = (size_t *)(void *)((char *)s + (axis ? c->width : 0));
+    const size_t is = axis ? widths : t->shape[0];
+    if (*known == 0) *known = is;
+    if (*known == is && is > 0) continue;
+    return hvi_error_input(err, "tensor '%s' has %zu %s, should have %zu", t->name, is,
+                           axis ? "columns" : "rows", *known ? *known : 1);
+  }
+  return HVI_OK;
+}
+
+static hvi_status take(void *s, const hvi_columns *columns, const hvi_column *c,
+                       const hvi_tensor *t, hvi_error *err) {
+  HVI_TRY(check_shape(s, c, t, err));
+  void *data = (void *)(uintptr_t)t->data;
+  const bool same = t->type == c->memory && owner_of(s, columns) != NULL;
+  if (!same) data = hvi_alloc(hvi_tensor_count(t), hvi_tensor_type_size(c->memory));
+  set_data(s, c, data);
+  if (!data) return hvi_error_memory(err, "a tensor");
+  if (c->memory == HVI_TENSOR_BOOL) return same ? HVI_OK : load_bools(data, t, err);
+  /* onto themselves floats are checked and nothing else */
+  return c->memory == HVI_TENSOR_F32 ? hvi_tensor_floats(data, t, err)
+                                     : hvi_tensor_doubles(data, t, err);
+}
+
+hvi_status hvi_column_load(void *s, const hvi_columns *columns, const hvi_column *c,
+                           const hvi_tensor *t, const hvi_subject *file) {
+  hvi_error inner;
+  const hvi_status status = take(s, columns, c, t, &inner);
+  if (!status) return HVI_OK;
+  return hvi_error_set(file->err, status, "'%s': %s", file->name, inner.text);
+}
+
+/* Every name is of a column. */
+static hvi_status check_names(const hvi_columns *columns, const hvi_names *names, hvi_error *err) {
+  for (size_t i = 0; names && i < names->count; i++) {
+    bool known = false;
+    for (const hvi_column *c = columns->items; c->name; c++)
+      known = known || given_name(c, &(hvi_names){1, &names->items[i]});
+    if (known) continue;
+    char list[160] = "";
+    for (const hvi_column *c = columns->items; c->name; c++)
+      snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s",
+               c == columns->items ? "" : ", ", c->name);
+    return hvi_error_argument(err, "'%.80s' should be COLUMN=NAME, the column one of %s",
+                              names->items[i], list);
+  }
+  return HVI_OK;
 }
 
 hvi_status hvi_columns_read(void **out, const hvi_columns *columns, const char *path,
-                            hvi_error *err) {
+                            const hvi_names *names, hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   *out = NULL;
-  HVI_TRY(hvi_tensors_read(&t, path, 0, err));
-  void *s = hvi_alloc(1, columns->size);
+  HVI_TRY(check_names(columns, names, err));
+  HVI_TRY(hvi_tensors_open(&t, path, 0, err));
+  char *s = hvi_alloc(1, columns->size);
   if (!s) return hvi_error_memory(err, columns->what);
-  const hvi_status status = read_all(s, columns, t, &(hvi_subject){path, HVI_ERROR_INPUT, err});
+  const hvi_tensors *file = t;
+  if (columns->owner) {
+    memcpy(s + columns->owner, &t, sizeof t);
+    t = NULL;
+  }
+  read_origin((hvi_provenance *)(void *)(s + columns->origin), file);
+  const hvi_status status =
+      columns->read(s, file, names, &(hvi_subject){path, HVI_ERROR_INPUT, err});
   if (!status) {
     *out = s;
     return HVI_OK;

@@ -41,6 +41,8 @@ typedef struct hvi_column {
   const char *name;             /* in the file */
   hvi_tensor_type file, memory; /* types; in memory F32 (float), F64 (double) or BOOL (bool) */
   size_t data, width; /* offsets of the pointer and of a row's length; width 0: a number a row */
+  const char *others; /* further names that files of others give it, with blanks between */
+  bool optional;
 } hvi_column;
 
 typedef struct hvi_columns {
@@ -48,8 +50,10 @@ typedef struct hvi_columns {
   const hvi_column *items;
   const char *what;    /* "a data set", for errors */
   size_t size, origin; /* of the struct; offset of its hvi_provenance */
-  /* After columns and origin: reads other notes and checks the whole; NULL: there is no need. */
-  hvi_status (*read_rest)(void *s, const hvi_tensors *t, const hvi_subject *file);
+  size_t owner;        /* offset of an hvi_tensors *, whose numbers may be columns; 0: none */
+  /* Finds and loads the columns, reads other notes, checks the whole. */
+  hvi_status (*read)(void *s, const hvi_tensors *t, const hvi_names *names,
+                     const hvi_subject *file);
 } hvi_columns;
 
 /* Zeros, as many as rows and widths in the struct say; false without memory. */
@@ -58,6 +62,15 @@ bool hvi_columns_alloc(void *s, const hvi_columns *columns);
 void hvi_columns_free(void *s, const hvi_columns *columns);
 
 /* Reads a file into a struct of its own; numbers must be finite, and rows and widths agree. */
-hvi_status hvi_columns_read(void **s, const hvi_columns *columns, const char *path, hvi_error *err);
+hvi_status hvi_columns_read(void **s, const hvi_columns *columns, const char *path,
+                            const hvi_names *names, hvi_error *err);
+/* The tensor that is this column, under a name that was given or one that is known. NULL: it is
+ * optional and not there. Two candidates are refused, and both named. */
+hvi_status hvi_column_find(const hvi_tensor **found, const hvi_column *c, const hvi_tensors *t,
+                           const hvi_names *names, const hvi_subject *file);
+/* Checks a tensor against the lengths that are known, or learns them, and takes its numbers over: as
+ * they lie where `owner` of the columns says so and the types agree. */
+hvi_status hvi_column_load(void *s, const hvi_columns *columns, const hvi_column *c,
+                           const hvi_tensor *t, const hvi_subject *file);
 hvi_status hvi_columns_write(const char *path, const void *s, const hvi_columns *columns,
                              const hvi_notes *notes, hvi_error *err);

@@ -12,6 +12,8 @@
 
 #include <hvi/version.h>
 
+#include <stdarg.h>
+
 HVI_RELEASE(hvi_collector)
 
 /* clang-format off */
@@ -26,19 +28,28 @@ static const hvi_setting collect_rows[] = {
 
 HVI_ROLLOUT_SETTINGS(collect, collect_rows)
 
+/* `done` is read, into the place of what it stands for, and never written. */
+enum { OBS, ACTION, REWARD, NEXT, TERMINATED, TRUNCATED, WRITTEN, DONE = WRITTEN, COLUMNS };
+
+/* clang-format off */
 #define AT(member) offsetof(hvi_dataset, member)
 static const hvi_column transitions[] = {
-    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(observation), AT(obs)},
-    {"action", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(action), AT(act)},
-    {"reward", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(reward), 0},
-    {"next_obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(next), AT(obs)},
-    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(terminated), 0},
-    {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(truncated), 0},
+    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(observation), AT(obs), "observation observations", false},
+    {"action", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(action), AT(act), "actions", true},
+    {"reward", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(reward), 0, "rewards", false},
+    {"next_obs", HVI_TENSOR_F32, HVI_TENSOR_F32, AT(next), AT(obs), "next_observation next_observations", true},
+    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(terminated), 0, "terminal terminals termination terminations", true},
+    {"truncated", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(truncated), 0, "timeout timeouts truncation truncations", true},
+    {"done", HVI_TENSOR_BOOL, HVI_TENSOR_BOOL, AT(terminated), 0, "dones", true},
+    {0},
 };
-#undef AT
+/* clang-format on */
 
-static const hvi_columns columns = {
-    6, transitions, "a data set", sizeof(hvi_dataset), offsetof(hvi_dataset, origin), NULL};
+static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
+                               const hvi_subject *file);
+static const hvi_columns columns = {WRITTEN,    transitions, "a data set", sizeof(hvi_dataset),
+                                    AT(origin), AT(file),    read_columns};
+#undef AT
 
 /* Episodes with the policy's noise, as long as `rows` rows need. */
 static hvi_rollout_plan plan_of(const hvi_env *env, size_t rows) {
@@ -101,11 +112,156 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
   return hvi_rollout_write(&run, err);
 }
 
-hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
+/* Reading */
+
+static void remark(hvi_dataset *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void remark(hvi_dataset *d, const char *format, ...) {
+  const size_t used = strlen(d->remarks);
+  va_list list;
+  va_start(list, format);
+  vsnprintf(d->remarks + used, sizeof d->remarks - used, format, list);
+  va_end(list);
+}
+
+/* Columns that have another name in the file. */
+static void remark_names(hvi_dataset *d, const hvi_tensor *const *in) {
+  size_t count = 0;
+  for (size_t k = 0; k < COLUMNS; k++)
+    if (in[k] && strcmp(in[k]->name, transitions[k].name) != 0)
+      remark(d, "%s%s is '%.40s'", count++ ? ", " : "", transitions[k].name, in[k]->name);
+  if (count) remark(d, "\n");
+}
+
+static hvi_status load(hvi_dataset *d, size_t column, const hvi_tensor *const *in,
+                       const hvi_subject *file) {
+  return hvi_column_load(d, &columns, &transitions[column], in[column], file);
+}
+
+/* done = terminated or truncated; where only one of the two is known, it gives the other. */
+static hvi_status read_done(hvi_dataset *d, const hvi_tensor *const *in, const hvi_subject *file) {
+  hvi_column rest = transitions[DONE];
+  if (in[TERMINATED]) rest.data = transitions[TRUNCATED].data;
+  HVI_TRY(hvi_column_load(d, &columns, &rest, in[DONE], file));
+  for (size_t i = 0; i < d->count && in[TERMINATED]; i++) {
+    if (d->terminated[i] && !d->truncated[i])
+      return hvi_refuse(file, ": row %zu is terminated and not done", i);
+    d->truncated[i] = d->truncated[i] && !d->terminated[i];
+  }
+  for (size_t i = 0; i < d->count && in[TRUNCATED]; i++)
+    d->terminated[i] = d->terminated[i] && !d->truncated[i];
+  remark(d, "'%.40s' is read as terminated or truncated%s\n", in[DONE]->name,
+         in[TERMINATED] || in[TRUNCATED]
+             ? ""
+             : ", and every end as a termination: the state after it has value 0");
+  return HVI_OK;
+}
+
+/* Where episodes end, and how. */
+static hvi_status read_ends(hvi_dataset *d, const hvi_tensor *const *in, const hvi_subject *file) {
+  if (!in[TERMINATED] && !in[DONE])
+    return hvi_refuse(file, ": no tensor 'terminated' (or terminals, terminations) nor 'done'");
+  if (in[TERMINATED]) HVI_TRY(load(d, TERMINATED, in, file));
+  if (in[TRUNCATED]) HVI_TRY(load(d, TRUNCATED, in, file));
+  if (in[DONE] && !(in[TERMINATED] && in[TRUNCATED])) HVI_TRY(read_done(d, in, file));
+  if (d->truncated) return HVI_OK;
+  d->truncated = hvi_alloc(d->count, sizeof *d->truncated);
+  if (!d->truncated) return hvi_error_memory(file->err, "a tensor");
+  d->cuts_unknown = !in[DONE];
+  if (d->cuts_unknown)
+    remark(d, "no 'truncated': where episodes are cut is not known, and lambda targets and returns "
+              "are refused\n");
+  return HVI_OK;
+}
+
+/* Row `to` is what row `from` was. */
+static void move_row(hvi_dataset *d, size_t to, size_t from) {
+  d->reward[to] = d->reward[from];
+  d->terminated[to] = d->terminated[from];
+  d->truncated[to] = d->truncated[from];
+  if (d->act) memmove(d->action + to * d->act, d->action + from * d->act, d->act * sizeof(float));
+}
+
+/*
+ * obs and next_obs out of one array of observations x[rows]. With a row more for each episode, as
+ * Minari has them one after the other, each row is followed by its successor. With as many rows as
+ * there are steps, as in D4RL, the successor of the last step of an episode is missing: a terminated
+ * row needs none, and any other is dropped.
+ */
+static hvi_status pair_rows(hvi_dataset *d, const float *x, size_t rows, const hvi_subject *file) {
+  const size_t steps = d->count;
+  const bool whole = rows > steps;
+  size_t at = 0, kept = 0;
+  for (size_t i = 0; i < steps && rows >= steps; i++, at++) {
+    const bool ends = d->terminated[i] || d->truncated[i];
+    const bool last = !whole && (ends || i + 1 == steps);
+    if (at + (last ? 0 : 1) >= rows) break;
+    if (last && !d->terminated[i]) { /* the episode is cut a row earlier */
+      if (kept > 0 && !d->terminated[kept - 1]) d->truncated[kept - 1] = true;
+      continue;
+    }
+    memcpy(d->observation + kept * d->obs, x + at * d->obs, d->obs * sizeof *x);
+    memcpy(d->next + kept * d->obs, x + (at + (last ? 0 : 1)) * d->obs, d->obs * sizeof *x);
+    move_row(d, kept++, i);
+    at += whole && (ends || i + 1 == steps);
+  }
+  if (at != rows || (whole && kept < steps) || kept == 0)
+    return hvi_refuse(file,
+                      ": no tensor 'next_obs', and %zu rows of 'obs' do not go with %zu steps: one "
+                      "a step is needed, or one more for each episode",
+                      rows, steps);
+  d->count = kept;
+  remark(d, "no 'next_obs': it is the observation of the row that follows");
+  if (kept < steps)
+    remark(d, "; %zu rows at the ends of episodes, which have none, dropped", steps - kept);
+  remark(d, "\n");
+  return HVI_OK;
+}
+
+static hvi_status derive_next(hvi_dataset *d, const hvi_tensor *x, const hvi_subject *file) {
+  hvi_dataset states = {.obs = 0};
+  if (d->cuts_unknown)
+    return hvi_refuse(file, ": no tensor 'next_obs' (or next_observations); the next row's 'obs' "
+                            "can stand for it where 'truncated' tells the ends of episodes");
+  hvi_status status = hvi_column_load(&states, &columns, &transitions[OBS], x, file);
+  d->obs = states.obs;
+  if (!status) {
+    d->observation = hvi_alloc(d->count, d->obs * sizeof(float));
+    d->next = hvi_alloc(d->count, d->obs * sizeof(float));
+    status = d->observation && d->next ? pair_rows(d, states.observation, states.count, file)
+                                       : hvi_error_memory(file->err, "a tensor");
+  }
+  hvi_free(states.observation);
+  return status;
+}
+
+static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
+                               const hvi_subject *file) {
+  hvi_dataset *d = set;
+  const hvi_tensor *in[COLUMNS];
+  for (size_t k = 0; k < COLUMNS; k++)
+    HVI_TRY(hvi_column_find(&in[k], &transitions[k], t, names, file));
+  remark_names(d, in);
+  HVI_TRY(load(d, REWARD, in, file));
+  HVI_TRY(read_ends(d, in, file));
+  if (in[ACTION])
+    HVI_TRY(load(d, ACTION, in, file));
+  else
+    remark(d, "no 'action': the values of the policy that made the data need none\n");
+  if (!in[NEXT]) return derive_next(d, in[OBS], file);
+  HVI_TRY(load(d, OBS, in, file));
+  return load(d, NEXT, in, file);
+}
+
+hvi_status hvi_dataset_read(hvi_dataset **data, const char *path, const hvi_names *names,
+                            hvi_error *err) {
   void *made;
-  const hvi_status status = hvi_columns_read(&made, &columns, path, err);
+  const hvi_status status = hvi_columns_read(&made, &columns, path, names, err);
   *data = made;
   return status;
+}
+
+hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
+  return hvi_dataset_read(data, path, NULL, err);
 }
 
 void hvi_dataset_free(hvi_dataset *d) {

@@ -24,21 +24,29 @@ static const hvi_setting testset_rows[] = {
 
 HVI_ROLLOUT_SETTINGS(testset, testset_rows)
 
+enum { OBS, STATE, VALUE, ERROR, RETURN, COLUMNS = 7 };
+/* clang-format off */
 #define AT(member) offsetof(hvi_testset, member)
 static const hvi_column testset_columns[] = {
-    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F64, AT(observation), AT(obs)},
-    {"state", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(states), AT(state)},
-    {"value", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(value), 0},
-    {"standard_error", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(standard_error), 0},
-    {"returns", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(returns), AT(rollouts)},
-    {"length", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(length), AT(rollouts)},
-    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts)},
+    {"obs", HVI_TENSOR_F32, HVI_TENSOR_F64, AT(observation), AT(obs), "observation observations", false},
+    {"state", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(states), AT(state), NULL, true},
+    {"value", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(value), 0, "values", false},
+    {"standard_error", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(standard_error), 0, "standard_errors", true},
+    {"returns", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(returns), AT(rollouts), NULL, true},
+    {"length", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(length), AT(rollouts), NULL, true},
+    {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts), NULL, true},
+    {0},
 };
 #undef AT
-static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *file);
-static const hvi_columns columns = {
-    7,        testset_columns, "a test set", sizeof(hvi_testset), offsetof(hvi_testset, origin),
-    read_rest};
+/* clang-format on */
+static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
+                               const hvi_subject *file);
+static const hvi_columns columns = {.count = COLUMNS,
+                                    .items = testset_columns,
+                                    .what = "a test set",
+                                    .size = sizeof(hvi_testset),
+                                    .origin = offsetof(hvi_testset, origin),
+                                    .read = read_columns};
 
 /* Kinds of records in the journal. */
 enum { STATES, RETURNS };
@@ -76,14 +84,15 @@ static double mean_square(const double *x, size_t n, double center) {
 
 hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
   const size_t rollouts = t->count * t->rollouts;
+  const bool told = t->rollouts > 0; /* how the values were made */
   hvi_testset_figures f = {
       .mean_value = hvi_stats_mean(t->value, t->count),
       .sd_value = sqrt(hvi_stats_variance(t->value, t->count)),
       .mean_error = hvi_stats_mean(t->standard_error, t->count),
       .noise_floor = mean_square(t->standard_error, t->count, 0.0),
-      .terminated_share = hvi_stats_mean(t->terminated, rollouts),
-      .mean_length = hvi_stats_mean(t->length, rollouts),
-      .after = weight_after(t),
+      .terminated_share = told ? hvi_stats_mean(t->terminated, rollouts) : NAN,
+      .mean_length = told ? hvi_stats_mean(t->length, rollouts) : NAN,
+      .after = told ? weight_after(t) : NAN,
   };
   double most = 0.0;
   for (size_t i = 0; i < t->count; i++) most = fmax(most, fabs(t->value[i] - t->tail));
@@ -259,17 +268,22 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
 }
 
 static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const hvi_subject *file) {
-  double horizon;
-  HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", file));
+  double horizon = 1.0;
+  const bool told = s->rollouts > 0;
+  if (told || hvi_tensors_note(t, "gamma")) {
+    HVI_TRY(hvi_notes_read_real(&s->gamma, t, "gamma", file));
+    if (!(s->gamma > 0.0 && s->gamma < 1.0))
+      return hvi_refuse(file, ": gamma %g is out of range, which is between 0 and 1", s->gamma);
+  }
+  if (!told) return HVI_OK;
   HVI_TRY(hvi_notes_read_real(&horizon, t, "horizon", file));
   s->reward_bound = INFINITY;
   if (hvi_tensors_note(t, "reward_bound"))
     HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", file));
   if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", file));
-  if (!(s->gamma > 0.0 && s->gamma < 1.0 && horizon >= 1.0 && horizon <= INT_MAX &&
-        s->reward_bound >= 0.0 && isfinite(s->tail))) {
-    return hvi_refuse(file, ": gamma %g, horizon %g, reward bound %g or tail %g is out of range",
-                      s->gamma, horizon, s->reward_bound, s->tail);
+  if (!(horizon >= 1.0 && horizon <= INT_MAX && s->reward_bound >= 0.0 && isfinite(s->tail))) {
+    return hvi_refuse(file, ": horizon %g, reward bound %g or tail %g is out of range", horizon,
+                      s->reward_bound, s->tail);
   }
   s->horizon = (size_t)horizon;
   return HVI_OK;
@@ -277,9 +291,7 @@ static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const hvi_sub
 
 /* Values are what their returns and the tail say, up to rounding; lengths are within the horizon.
  */
-static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *file) {
-  hvi_testset *s = set;
-  HVI_TRY(load_notes(s, t, file));
+static hvi_status check_returns(const hvi_testset *s, const hvi_subject *file) {
   if (s->rollouts < 2)
     return hvi_refuse(file, " has one roll-out a state, should have two or more");
   for (size_t i = 0; i < s->count; i++) {
@@ -298,9 +310,33 @@ static hvi_status read_rest(void *set, const hvi_tensors *t, const hvi_subject *
   return HVI_OK;
 }
 
+/* Roll-outs are told in full, or not at all. */
+static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
+                               const hvi_subject *file) {
+  hvi_testset *s = set;
+  const bool told = hvi_tensors_find(t, "returns") != NULL;
+  for (size_t k = 0; k < COLUMNS; k++) {
+    hvi_column c = testset_columns[k];
+    const hvi_tensor *x;
+    if (k >= RETURN && !told) break;
+    c.optional = c.optional && !told;
+    HVI_TRY(hvi_column_find(&x, &c, t, names, file));
+    if (x) HVI_TRY(hvi_column_load(s, &columns, &c, x, file));
+  }
+  HVI_TRY(load_notes(s, t, file));
+  s->exact = !s->standard_error;
+  if (s->exact) s->standard_error = hvi_alloc_doubles(s->count);
+  if (!s->standard_error) return hvi_error_memory(file->err, "a tensor");
+  for (size_t i = 0; i < s->count; i++)
+    if (s->standard_error[i] < 0.0)
+      return hvi_refuse(file, ": the standard error of state %zu is %g, which is negative", i,
+                        s->standard_error[i]);
+  return told ? check_returns(s, file) : HVI_OK;
+}
+
 hvi_status hvi_testset_load(hvi_testset **set, const char *path, hvi_error *err) {
   void *made;
-  const hvi_status status = hvi_columns_read(&made, &columns, path, err);
+  const hvi_status status = hvi_columns_read(&made, &columns, path, NULL, err);
   *set = made;
   return status;
 }

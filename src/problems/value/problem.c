@@ -215,6 +215,11 @@ static hvi_status check_spec(const hvi_value_spec *s, hvi_error *err) {
         s->lambda);
   if (s->data->count == 0 || s->data->obs == 0)
     return hvi_error_input(err, "the data set has no transitions");
+  if (s->data->cuts_unknown && (s->lambda > 0.0 || s->returns))
+    return hvi_error_input(err,
+                           "%s need 'truncated' (or timeouts): the data do not say where episodes "
+                           "are cut",
+                           s->returns ? "returns" : "lambda targets");
   if (s->draw == HVI_VALUE_ALL && s->buffer > 0)
     return hvi_error_argument(err, "double sampling takes batches, not the whole data set");
   if (s->draw != HVI_VALUE_ALL && s->batch == 0)
