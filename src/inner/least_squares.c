@@ -1,11 +1,18 @@
 /*
- * The least-squares step in five forms, and which of them serves a model.
+ * The least-squares step in five forms, and which of them serves a model. J is block-diagonal over
+ * players, and each player has the form that suits it:
  *
- *   dense        each player's Jacobian formed and decomposed alone: J is block-diagonal
- *   diagonal     one parameter and one output a player: J is a vector
- *   matrix-free  LSMR on J v and J'u of the whole model
+ *   dense        the Jacobian formed and decomposed
+ *   matrix-free  LSMR on J v and J'u
  *   gram         J constant and tall: J'J decomposed once
- *   outer gram   a model with fewer outputs than parameters that has J J' without J
+ *   outer gram   J J' without J, for a player behind a network
+ *
+ * and where each has one parameter and one output there is a form for all of them together:
+ *
+ *   diagonal     J is a vector
+ *
+ * A step has two phases, because the cut-off of a pseudo-inverse is relative to the largest singular
+ * value of all players, as it would be for the whole J: every player prepares, then each solves.
  */
 #include "inner/least_squares.h"
 
@@ -23,91 +30,79 @@ typedef struct linear_step {
   hvi_surrogate *l;
   const double *residual; /* [n] */
   double lambda;          /* 0: the pseudo-inverse */
+  bool again;             /* J is that of the last step, and so is what was made of it */
   double *state;
   double *delta; /* [d] result */
 } linear_step;
+
+/* One player's share of it. */
+typedef struct part {
+  const linear_step *step;
+  const hvi_model *model; /* the player alone */
+  double *cache;
+  const double *theta, *weights, *residual; /* weights: NULL for ones */
+  double *state, *delta;
+  size_t pulls, passes; /* counted */
+  /* without damping, the largest singular value and its square: of this player when it prepares, of
+   * all when it solves */
+  double largest, square;
+} part;
 
 /* False when there is no finite result. */
 typedef struct form {
   const char *name;
   size_t (*state)(const hvi_model *m);
-  bool (*solve)(const linear_step *step);
+  bool (*prepare)(part *p);
+  bool (*solve)(part *p);
 } form;
 
-static double root_weight(const hvi_surrogate *l, size_t i) {
-  return l->weights ? sqrt(l->weights[i]) : 1.0;
+static void pull(part *p, const double *u, double *x) {
+  p->model->ops->vjp(p->model, p->cache, p->theta, u, x);
+  p->pulls++;
+}
+
+static double root_weight(const double *weights, size_t i) {
+  return weights ? sqrt(weights[i]) : 1.0;
 }
 
 /*
- * Dense: each player's Jacobian J_k (n_k x d_k) is formed by products with unit vectors and
- * decomposed alone. The pseudo-inverse's cut-off is relative to the largest singular value over all
- * players, as it would be for the whole J: factor every block first, then solve.
- *
- * State: {r[n] | scratch[d + n] | J and its factors, player by player}. One walk over the players
- * finds every array.
+ * Dense: J (n x d) by the model's own function or products with unit vectors, and decomposed. State:
+ * {r[n] | scratch[d + n] | J | its factors}.
  */
-static size_t block_size(const hvi_block *b) {
-  const size_t svd = hvi_dense_svd_work(b->out, b->dim);
-  const size_t chol = hvi_dense_damped_work(b->out, b->dim);
-  return b->out * b->dim + (svd > chol ? svd : chol);
-}
-
-static double *first_block(const hvi_model *m, double *state) {
-  return state + m->dim + 2 * m->out;
-}
-
 static size_t dense_state(const hvi_model *m) {
-  size_t total = m->dim + 2 * m->out;
-  for (size_t k = 0; k < m->block_count; k++) total += block_size(&m->blocks[k]);
-  return total;
+  const size_t svd = hvi_dense_svd_work(m->out, m->dim);
+  const size_t chol = hvi_dense_damped_work(m->out, m->dim);
+  return m->dim + 2 * m->out + m->out * m->dim + (svd > chol ? svd : chol);
 }
 
-/* J_k and r_k, scaled by sqrt(Xi). */
-static void form_block(double *J, const linear_step *step, size_t k) {
-  const hvi_surrogate *l = step->l;
-  const hvi_block *b = &l->model->blocks[k];
-  double *r = step->state + b->z;
-  hvi_model_jacobian(l->model, l->now->cache, l->now->theta, k, J, step->state + l->model->out);
-  for (size_t i = 0; i < b->out; i++) {
-    const double root = root_weight(l, b->z + i);
-    r[i] = step->residual[b->z + i] * root;
-    if (l->weights) hvi_vec_scale(J + i * b->dim, root, b->dim);
-  }
+static double *dense_jacobian(const part *p) {
+  return p->state + p->model->dim + 2 * p->model->out;
 }
 
-static bool dense_solve(const linear_step *step) {
-  const hvi_model *m = step->l->model;
-  const bool damped = step->lambda > 0.0;
-  double *J = first_block(m, step->state), largest = 0.0;
-  size_t back = 0, forth = 0;
-  bool good = true;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_block *b = &m->blocks[k];
-    double *factors = J + b->out * b->dim;
-    form_block(J, step, k);
-    if (damped) {
-      good &= hvi_dense_damped_solve(step->delta + b->theta, J, step->state + b->z, step->lambda,
-                                     b->out, b->dim, factors);
-    } else {
-      const double top = hvi_dense_svd_factor(J, b->out, b->dim, factors);
-      if (isnan(top)) return false;
-      largest = top > largest ? top : largest;
-    }
-    if (b->out <= b->dim && b->out > back) back = b->out;
-    if (b->out > b->dim && b->dim > forth) forth = b->dim;
-    J += block_size(b);
+/* J and r, scaled by sqrt(Xi). */
+static bool dense_prepare(part *p) {
+  const hvi_model *m = p->model;
+  const size_t n = m->out, d = m->dim;
+  double *r = p->state, *J = dense_jacobian(p);
+  if (!p->step->again) {
+    hvi_model_jacobian(m, p->cache, p->theta, 0, J, r + n);
+    for (size_t i = 0; p->weights && i < n; i++) hvi_vec_scale(J + i * d, sqrt(p->weights[i]), d);
+    *(n <= d ? &p->pulls : &p->passes) += n <= d ? n : d;
   }
-  /* players share a pass: the whole Jacobian costs as many products as its widest block */
-  step->l->counts->grad_evals += back;
-  step->l->counts->model_passes += forth;
-  J = first_block(m, step->state);
-  for (size_t k = 0; k < m->block_count && !damped; k++) {
-    const hvi_block *b = &m->blocks[k];
-    hvi_dense_svd_solve(step->delta + b->theta, step->state + b->z,
-                        step->settings->rank_tol * largest, b->out, b->dim, J + b->out * b->dim);
-    J += block_size(b);
-  }
-  return good;
+  for (size_t i = 0; i < n; i++) r[i] = p->residual[i] * root_weight(p->weights, i);
+  if (p->step->lambda > 0.0) return true;
+  p->largest = hvi_dense_svd_factor(J, n, d, J + n * d);
+  p->square = p->largest * p->largest;
+  return !isnan(p->largest);
+}
+
+static bool dense_solve(part *p) {
+  const size_t n = p->model->out, d = p->model->dim;
+  double *r = p->state, *J = dense_jacobian(p), *factors = J + n * d;
+  if (p->step->lambda > 0.0)
+    return hvi_dense_damped_solve(p->delta, J, r, p->step->lambda, n, d, factors);
+  hvi_dense_svd_solve(p->delta, r, p->step->settings->rank_tol * p->largest, n, d, factors);
+  return true;
 }
 
 /* Diagonal: one product J'1 gives all of J. State: {1[n] | J[d]}. */
@@ -123,11 +118,11 @@ static bool diagonal_solve(const linear_step *step) {
   for (size_t i = 0; i < n; i++) ones[i] = 1.0;
   hvi_surrogate_pull(l, l->now, ones, J);
   for (size_t i = 0; i < n; i++) {
-    const double size = fabs(J[i]) * root_weight(l, i);
+    const double size = fabs(J[i]) * root_weight(l->weights, i);
     largest = size > largest ? size : largest;
   }
   for (size_t i = 0; i < n; i++) {
-    const double size = fabs(J[i]) * root_weight(l, i);
+    const double size = fabs(J[i]) * root_weight(l->weights, i);
     const double weighted = l->weights ? l->weights[i] * J[i] : J[i];
     if (lambda > 0.0)
       step->delta[i] = weighted * r[i] / (weighted * J[i] + lambda);
@@ -144,34 +139,36 @@ static size_t free_state(const hvi_model *m) { return hvi_lsmr_work(m->out, m->d
 
 /* sqrt(Xi) J x and J' sqrt(Xi) y */
 static void apply(void *context, const double *x, double *y) {
-  const linear_step *step = context;
-  hvi_surrogate *l = step->l;
-  l->model->ops->jvp(l->model, l->now->cache, l->now->theta, x, y);
-  for (size_t i = 0; i < l->model->out; i++) y[i] *= root_weight(l, i);
-  l->counts->model_passes++;
+  part *p = context;
+  p->model->ops->jvp(p->model, p->cache, p->theta, x, y);
+  for (size_t i = 0; i < p->model->out; i++) y[i] *= root_weight(p->weights, i);
+  p->passes++;
 }
 
 static void apply_t(void *context, const double *y, double *x) {
-  const linear_step *step = context;
-  hvi_surrogate *l = step->l;
-  double *scaled = step->state + l->model->out;
-  for (size_t i = 0; i < l->model->out; i++) scaled[i] = root_weight(l, i) * y[i];
-  hvi_surrogate_pull(l, l->now, scaled, x);
+  part *p = context;
+  double *scaled = p->state + p->model->out;
+  for (size_t i = 0; i < p->model->out; i++) scaled[i] = root_weight(p->weights, i) * y[i];
+  pull(p, scaled, x);
 }
 
-static bool free_solve(const linear_step *step) {
-  const hvi_optimizer_settings *s = step->settings;
-  const hvi_model *m = step->l->model;
+static bool nothing_to_prepare(part *p) {
+  (void)p;
+  return true;
+}
+
+static bool free_solve(part *p) {
+  const hvi_optimizer_settings *s = p->step->settings;
+  const hvi_model *m = p->model;
   const size_t n = m->out, d = m->dim;
-  double *r = step->state, *work = r + 2 * n;
-  linear_step map = *step;
-  const hvi_linear_map J = {n, d, apply, apply_t, &map};
-  for (size_t i = 0; i < n; i++) r[i] = step->residual[i] * root_weight(step->l, i);
+  double *r = p->state, *work = r + 2 * n;
+  const hvi_linear_map J = {n, d, apply, apply_t, p};
+  for (size_t i = 0; i < n; i++) r[i] = p->residual[i] * root_weight(p->weights, i);
   const size_t most = s->linear_iters ? s->linear_iters : 4 * (n + d);
   /* beyond the rounding of its products there is nothing to gain */
   const double tol = fmax(s->linear_tol, m->noise);
-  hvi_lsmr_solve(step->delta, &J, r, sqrt(step->lambda), tol, most, work);
-  return hvi_vec_finite(step->delta, d);
+  hvi_lsmr_solve(p->delta, &J, r, sqrt(p->step->lambda), tol, most, work);
+  return hvi_vec_finite(p->delta, d);
 }
 
 /*
@@ -187,26 +184,32 @@ static size_t gram_state(const hvi_model *m) {
   return 1 + 3 * d + d * d + m->out + hvi_dense_eigen_work(d);
 }
 
-static bool gram_solve(const linear_step *step) {
-  hvi_surrogate *l = step->l;
-  const hvi_model *m = l->model;
-  const size_t d = m->dim, n = m->out;
-  const double *residual = step->residual, lambda = step->lambda;
-  double *state = step->state;
-  double *S = state + 1, *V = S + d, *g = V + d * d, *c = g + d, *u = c + d;
-  if (memcmp(state, &m, sizeof m) != 0) {
-    m->ops->gram(m, l->weights, V);
-    if (!hvi_dense_eigen(S, V, d, u + n)) return false;
-    memcpy(state, &m, sizeof m);
+static bool gram_prepare(part *p) {
+  const hvi_model *m = p->model;
+  const size_t d = m->dim;
+  double *S = p->state + 1, *V = S + d, *work = V + d * d + 2 * d + m->out;
+  if (memcmp(p->state, &m, sizeof m) != 0) {
+    m->ops->gram(m, p->weights, V);
+    if (!hvi_dense_eigen(S, V, d, work)) return false;
+    memcpy(p->state, &m, sizeof m);
   }
-  for (size_t i = 0; i < n; i++) u[i] = l->weights ? l->weights[i] * residual[i] : residual[i];
-  hvi_surrogate_pull(l, l->now, u, g);
+  p->square = S[d - 1];
+  p->largest = sqrt(fmax(S[d - 1], 0.0));
+  return true;
+}
+
+static bool gram_solve(part *p) {
+  const size_t d = p->model->dim, n = p->model->out;
+  const double lambda = p->step->lambda, tol = p->step->settings->rank_tol;
+  double *S = p->state + 1, *V = S + d, *g = V + d * d, *c = g + d, *u = c + d;
+  for (size_t i = 0; i < n; i++) u[i] = p->weights ? p->weights[i] * p->residual[i] : p->residual[i];
+  pull(p, u, g);
   /* row k of V is the eigenvector of S[k], largest last */
   hvi_dense_mul(c, V, g, d, d);
-  const double least = step->settings->rank_tol * step->settings->rank_tol * S[d - 1];
+  const double least = tol * tol * p->square;
   for (size_t k = 0; k < d; k++) c[k] = lambda > 0.0 || S[k] > least ? c[k] / (S[k] + lambda) : 0.0;
-  hvi_dense_mul_t(step->delta, V, c, d, d);
-  return hvi_vec_finite(step->delta, d);
+  hvi_dense_mul_t(p->delta, V, c, d, d);
+  return hvi_vec_finite(p->delta, d);
 }
 
 /*
@@ -217,26 +220,40 @@ static bool gram_solve(const linear_step *step) {
  * a Cholesky factor of an n x n matrix and one product J'u. Without damping K may be singular, and
  * it is only known up to the model's rounding: a Gauss-Newton step is then the damped one with
  *
- *   lambda = max(rank_tol^2, noise) * largest eigenvalue of S K S,
+ *   lambda = max(rank_tol^2, noise) * largest eigenvalue of S K S, of all players,
  *
- * singular values of J below the root of that share of the largest being rounding. State: {K[n][n],
- * w[n], scratch[n] | the model's}.
+ * singular values of J below the root of that share of the largest being rounding. The factor takes
+ * the lower triangle. Where dampings are tried one after another, the upper triangle and a diagonal
+ * keep K for the next. State: {K[n][n], w[n], scratch[n], diagonal[n] | the model's}.
  */
-enum { POWER_STEPS = 6, MOST_TRIES = 4 };
+enum { POWER_STEPS = 6, MOST_TRIES = 4, BLOCK = 16 };
 
 static size_t outer_state(const hvi_model *m) {
-  return m->out * m->out + 2 * m->out + m->outer_work;
+  return m->out * m->out + 3 * m->out + m->outer_work;
 }
 
-/* The lower triangle of K, scaled by S from both sides; scratch[n] and the model's work follow. */
-static void form_outer(double *K, double *scratch, hvi_surrogate *l) {
-  const size_t n = l->model->out;
-  l->model->ops->outer_gram(l->model, l->now->cache, l->now->theta, K, scratch + n);
-  l->counts->grad_evals++;
-  if (!l->weights) return;
-  for (size_t i = 0; i < n; i++) scratch[i] = sqrt(l->weights[i]);
-  for (size_t i = 0; i < n; i++)
+/* Copies the strict lower triangle of K[n][n] to the upper, or back, in blocks. */
+static void mirror(double *K, size_t n, bool back) {
+  for (size_t top = 0; top < n; top += BLOCK)
+    for (size_t left = 0; left <= top; left += BLOCK)
+      for (size_t i = top; i < n && i < top + BLOCK; i++)
+        for (size_t j = left; j < i && j < left + BLOCK; j++)
+          *(back ? &K[i * n + j] : &K[j * n + i]) = back ? K[j * n + i] : K[i * n + j];
+}
+
+/* The lower triangle of K, scaled by S from both sides. */
+static void form_outer(part *p) {
+  const size_t n = p->model->out;
+  double *K = p->state, *scratch = K + n * n + n, *diagonal = scratch + n;
+  p->model->ops->outer_gram(p->model, p->cache, p->theta, K, diagonal + n);
+  p->pulls++;
+  for (size_t i = 0; p->weights && i < n; i++) scratch[i] = sqrt(p->weights[i]);
+  for (size_t i = 0; p->weights && i < n; i++)
     for (size_t j = 0; j <= i; j++) K[i * n + j] *= scratch[i] * scratch[j];
+  if (p->step->settings->adapt_damping) {
+    mirror(K, n, false);
+    for (size_t i = 0; i < n; i++) diagonal[i] = K[i * n + i];
+  }
 }
 
 /* The largest eigenvalue, by the power method: a share of it is all that is needed. x, y: n each */
@@ -257,80 +274,126 @@ static double largest_eigenvalue(const double *K, double *x, double *y, size_t n
   return top;
 }
 
-static bool outer_solve(const linear_step *step) {
-  hvi_surrogate *l = step->l;
-  const size_t n = l->model->out;
-  const bool damped = step->lambda > 0.0;
-  const double tol = step->settings->rank_tol, noise = fmax(l->model->noise, DBL_EPSILON);
-  double *K = step->state, *w = K + n * n, share = fmax(tol * tol, noise);
+static bool outer_prepare(part *p) {
+  const size_t n = p->model->out;
+  double *K = p->state, *w = K + n * n, *diagonal = w + 2 * n;
+  if (!p->step->again) {
+    form_outer(p);
+  } else {
+    mirror(K, n, true);
+    for (size_t i = 0; i < n; i++) K[i * n + i] = diagonal[i];
+  }
+  if (p->step->lambda > 0.0) return true;
+  p->square = largest_eigenvalue(K, w, w + n, n);
+  p->largest = sqrt(p->square);
+  return p->square <= DBL_MAX;
+}
+
+static bool outer_solve(part *p) {
+  const size_t n = p->model->out;
+  const double tol = p->step->settings->rank_tol, noise = fmax(p->model->noise, DBL_EPSILON);
+  const bool damped = p->step->lambda > 0.0;
+  double *K = p->state, *w = K + n * n, share = fmax(tol * tol, noise);
   bool solved = false;
+  if (!damped && !(p->square > 0.0)) return false;
   for (int tries = 0; !solved && tries < (damped ? 1 : MOST_TRIES); tries++, share *= 10.0) {
-    form_outer(K, w + n, l);
-    const double top = damped ? 0.0 : largest_eigenvalue(K, w, w + n, n);
-    if (!damped && !(top > 0.0 && top <= DBL_MAX)) return false;
+    if (tries > 0) form_outer(p);
     for (size_t i = 0; i < n; i++) {
-      w[i] = step->residual[i] * root_weight(l, i);
-      K[i * n + i] += damped ? step->lambda : share * top;
+      w[i] = p->residual[i] * root_weight(p->weights, i);
+      K[i * n + i] += damped ? p->step->lambda : share * p->square;
     }
     solved = hvi_dense_cholesky_solve(w, K, n, w + n);
   }
   if (!solved) return false;
-  for (size_t i = 0; i < n; i++) w[i] *= root_weight(l, i);
-  hvi_surrogate_pull(l, l->now, w, step->delta);
-  return hvi_vec_finite(step->delta, l->model->dim);
+  for (size_t i = 0; i < n; i++) w[i] *= root_weight(p->weights, i);
+  pull(p, w, p->delta);
+  return hvi_vec_finite(p->delta, p->model->dim);
 }
 
-static const form dense = {"dense", dense_state, dense_solve};
-static const form diagonal = {"diagonal", diagonal_state, diagonal_solve};
-static const form matrix_free = {"matrix-free", free_state, free_solve};
-static const form gram = {"gram", gram_state, gram_solve};
-static const form outer_gram = {"gram", outer_state, outer_solve};
+static const form dense = {"dense", dense_state, dense_prepare, dense_solve};
+static const form matrix_free = {"matrix-free", free_state, nothing_to_prepare, free_solve};
+static const form gram = {"gram", gram_state, gram_prepare, gram_solve};
+static const form outer_gram = {"gram", outer_state, outer_prepare, outer_solve};
 
-/* Above this many entries in a player's Jacobian the automatic choice is not dense, and above these
- * sizes not a Gram matrix. MOST_STATE doubles are the most that any form may take. */
-enum { DENSE_ENTRIES = 1 << 20, GRAM_LIMIT = 4096, OUTER_LIMIT = 8192, MOST_STATE = 1 << 29 };
+/* The automatic choice. Beyond these sizes it is not a Gram matrix, and beyond so many entries not
+ * dense where a decomposition is needed, or where J'J is there instead. MOST_STATE doubles are the
+ * most that any form may take, MOST_DENSE entries the most of a Jacobian that is not asked for. */
+enum { DENSE_ENTRIES = 1 << 20, MOST_DENSE = 1 << 25, GRAM_LIMIT = 4096, OUTER_LIMIT = 8192 };
+enum { MOST_STATE = 1 << 29, LSMR_STEPS = 500 };
 
-static bool small(const hvi_model *m) {
-  for (size_t k = 0; k < m->block_count; k++)
-    if (m->blocks[k].out > DENSE_ENTRIES / m->blocks[k].dim) return false;
-  return true;
+/* Operations of a damped step: forming what is factored, the factor, and the products around it.
+ * LSMR is taken to need as many steps as the smaller side is long, up to LSMR_STEPS. */
+static double cost_of(const form *f, const hvi_optimizer_settings *s, const hvi_model *m) {
+  const double n = (double)m->out, d = (double)m->dim, least = fmin(n, d);
+  const double pass = m->flops > 0.0 ? m->flops : 2.0 * n * d;
+  if (f == &outer_gram)
+    return (m->outer_flops > 0.0 ? m->outer_flops : n * n * d) + n * n * n / 3.0 + pass;
+  if (f == &dense)
+    return (m->ops->jacobian ? 2.0 * n * d : least * pass) + n * d * least + least * least * least / 3.0;
+  const double most = s->linear_iters ? (double)s->linear_iters : (double)LSMR_STEPS;
+  return 2.0 * pass * fmin(least, most);
 }
 
-/* The Gram form of this model, or NULL. */
+/* The Gram form of this player, or NULL. */
 static const form *gram_of(const hvi_model *m) {
-  if (m->ops->outer_gram && m->block_count == 1) return &outer_gram;
-  return m->ops->gram ? &gram : NULL;
+  return m->ops->outer_gram ? &outer_gram : m->ops->gram ? &gram : NULL;
 }
 
-static const form *form_of(const hvi_optimizer_settings *s, const hvi_model *m) {
+/* A pseudo-inverse: J J' knows singular values to the root of the rounding, so it comes first where
+ * J itself is known no better, and otherwise only where J is too large. */
+static const form *undamped_form(const hvi_model *m) {
+  const bool small = m->out <= DENSE_ENTRIES / m->dim;
+  const bool wide = m->ops->outer_gram && m->out < m->dim && m->out <= OUTER_LIMIT;
+  if (wide && (m->noise > 0.0 || !small)) return &outer_gram;
+  if (small) return &dense;
+  return m->ops->gram && m->dim <= GRAM_LIMIT ? &gram : &matrix_free;
+}
+
+static const form *damped_form(const hvi_optimizer_settings *s, const hvi_model *m) {
+  const bool small = m->out <= DENSE_ENTRIES / m->dim;
+  if (m->ops->gram || (small && !m->ops->outer_gram)) return undamped_form(m);
+  const bool fits[] = {true, m->out <= MOST_DENSE / m->dim,
+                       m->ops->outer_gram && m->out <= OUTER_LIMIT};
+  const form *const all[] = {&matrix_free, &dense, &outer_gram}, *best = &matrix_free;
+  for (size_t i = 1; i < 3; i++)
+    if (fits[i] && cost_of(all[i], s, m) <= cost_of(best, s, m)) best = all[i];
+  return best;
+}
+
+/* The form of one player. */
+static const form *form_of(const hvi_optimizer_settings *s, const hvi_model *m, bool damped) {
   if (s->linear == HVI_SOLVE_MATRIX_FREE) return &matrix_free;
-  if (m->dim == m->block_count && m->out == m->block_count) return &diagonal;
   if (s->linear == HVI_SOLVE_DENSE) return &dense;
-  const form *own = gram_of(m);
-  if (s->linear == HVI_SOLVE_GRAM && own) return own;
-  if (own == &outer_gram && m->out < m->dim && m->out <= OUTER_LIMIT) return own;
-  if (small(m)) return &dense;
-  return own == &gram && m->dim <= GRAM_LIMIT ? own : &matrix_free;
+  if (s->linear == HVI_SOLVE_GRAM && gram_of(m)) return gram_of(m);
+  return damped ? damped_form(s, m) : undamped_form(m);
+}
+
+static const hvi_model *player_of(const hvi_model *m, size_t k) {
+  return m->ops->player ? m->ops->player(m, k) : m;
+}
+
+static bool is_diagonal(const hvi_optimizer_settings *s, const hvi_model *m) {
+  return s->linear != HVI_SOLVE_MATRIX_FREE && m->dim == m->block_count &&
+         m->out == m->block_count;
 }
 
 /* The largest matrix of a form, in doubles that do not overflow as sizes would. */
 static double entries(const form *f, const hvi_model *m) {
   const double n = (double)m->out, d = (double)m->dim;
-  double sum = f == &outer_gram ? n * n : f == &gram ? d * d : 0.0;
-  for (size_t k = 0; k < m->block_count && f == &dense; k++)
-    sum += (double)m->blocks[k].out * (double)m->blocks[k].dim;
-  return sum;
+  return f == &outer_gram ? n * n : f == &gram ? d * d : f == &dense ? n * d : 0.0;
 }
 
-hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
-                                   hvi_error *err) {
+static hvi_status check_player(const hvi_optimizer_settings *s, const hvi_model *m, bool damped,
+                               double *total, hvi_error *err) {
   if (s->linear == HVI_SOLVE_GRAM && !gram_of(m)) {
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "this model has no Gram matrix of its own: the linear solver must be "
                          "dense or matrix-free");
   }
-  const form *f = form_of(s, m);
-  if (entries(f, m) <= (double)MOST_STATE && f->state(m) <= MOST_STATE) return HVI_OK;
+  const form *f = form_of(s, m, damped);
+  *total += entries(f, m);
+  if (*total <= (double)MOST_STATE) *total += (double)f->state(m) - entries(f, m);
+  if (*total <= (double)MOST_STATE) return HVI_OK;
   return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                        "the %s form of a step with %zu outputs and %zu parameters needs over 4 "
                        "GiB: %s",
@@ -339,12 +402,80 @@ hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_mo
                                          : "the linear solver must be matrix-free");
 }
 
+/* Damped and not, since an optimizer may take either. */
+hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
+                                   hvi_error *err) {
+  if (is_diagonal(s, m) && s->linear != HVI_SOLVE_GRAM) return HVI_OK;
+  for (int damped = 0; damped < 2; damped++) {
+    double total = 0.0;
+    for (size_t k = 0; k < m->block_count; k++)
+      HVI_TRY(check_player(s, player_of(m, k), damped, &total, err));
+  }
+  return HVI_OK;
+}
+
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m) {
-  return form_of(s, m)->state(m);
+  if (is_diagonal(s, m)) return diagonal_state(m);
+  size_t total[2] = {0, 0};
+  for (size_t k = 0; k < 2 * m->block_count; k++) {
+    const hvi_model *one = player_of(m, k / 2);
+    total[k % 2] += form_of(s, one, k % 2)->state(one);
+  }
+  return total[0] > total[1] ? total[0] : total[1];
+}
+
+static part part_of(const linear_step *step, size_t k, double *state) {
+  const hvi_surrogate *l = step->l;
+  const hvi_block *b = &l->model->blocks[k];
+  return (part){.step = step,
+                .model = player_of(l->model, k),
+                .cache = l->now->cache + b->cache,
+                .theta = l->now->theta + b->theta,
+                .weights = l->weights ? l->weights + b->z : NULL,
+                .residual = step->residual + b->z,
+                .state = state,
+                .delta = step->delta + b->theta};
+}
+
+static void grow(size_t *most, size_t n) { *most = n > *most ? n : *most; }
+
+/* Both phases, over all players. They share a pass: the whole costs as many products as the player
+ * that takes most. */
+static bool solve_players(const linear_step *step) {
+  hvi_surrogate *l = step->l;
+  double largest = 0.0, square = 0.0;
+  bool good = true;
+  for (int phase = 0; phase < 2; phase++) {
+    double *state = step->state;
+    size_t pulls = 0, passes = 0;
+    for (size_t k = 0; k < l->model->block_count && good; k++) {
+      part p = part_of(step, k, state);
+      const form *f = form_of(step->settings, p.model, step->lambda > 0.0);
+      p.largest = largest;
+      p.square = square;
+      good = phase == 0 ? f->prepare(&p) : f->solve(&p);
+      largest = p.largest > largest ? p.largest : largest;
+      square = p.square > square ? p.square : square;
+      grow(&pulls, p.pulls);
+      grow(&passes, p.passes);
+      state += f->state(p.model);
+    }
+    l->counts->grad_evals += pulls;
+    l->counts->model_passes += passes;
+  }
+  return good;
+}
+
+static bool solve(const linear_step *step) {
+  return is_diagonal(step->settings, step->l->model) ? diagonal_solve(step) : solve_players(step);
 }
 
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
                              double *state, hvi_surrogate *l, const double *residual) {
-  const linear_step step = {s, l, residual, lambda, state, delta};
-  return form_of(s, l->model)->solve(&step);
+  return solve(&(linear_step){s, l, residual, lambda, false, state, delta});
+}
+
+bool hvi_least_squares_again(double *delta, const hvi_optimizer_settings *s, double lambda,
+                             double *state, hvi_surrogate *l, const double *residual) {
+  return solve(&(linear_step){s, l, residual, lambda, true, state, delta});
 }

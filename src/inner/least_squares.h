@@ -20,3 +20,7 @@ size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model 
 /* Writes delta[d]; false when there is no finite result. */
 bool hvi_least_squares_solve(double *delta, const hvi_optimizer_settings *s, double lambda,
                              double *state, hvi_surrogate *l, const double *residual);
+
+/* The same for another lambda > 0 and the J of the last call, with adapt_damping set in s. */
+bool hvi_least_squares_again(double *delta, const hvi_optimizer_settings *s, double lambda,
+                             double *state, hvi_surrogate *l, const double *residual);

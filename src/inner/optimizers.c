@@ -170,10 +170,13 @@ static void lm_reset(const hvi_optimizer_settings *s, const hvi_model *m, double
   state[NU] = 2.0;
 }
 
-/* Computes delta for the current lambda and the loss after it. */
-static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
+/* Computes delta for the current lambda and the loss after it; again: at the same J. */
+static bool try_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l, bool again) {
   double *delta = state + DELTA, *linear = delta + l->model->dim;
-  if (!hvi_least_squares_solve(delta, s, state[LAMBDA], linear, l, l->now->residual)) return false;
+  const double *r = l->now->residual, lambda = state[LAMBDA];
+  if (!(again ? hvi_least_squares_again(delta, s, lambda, linear, l, r)
+              : hvi_least_squares_solve(delta, s, lambda, linear, l, r)))
+    return false;
   probe_along(l, delta, 1.0);
   return true;
 }
@@ -189,7 +192,7 @@ static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_su
   const double *g = hvi_surrogate_gradient(l), first = state[LAMBDA];
   for (int tries = 0; tries < MOST_TRIES; tries++) {
     /* without a solution lambda is too small for this J */
-    const bool solved = try_step(s, state, l);
+    const bool solved = try_step(s, state, l, tries > 0);
     const double gain = solved ? l->now->loss - l->next->loss : -1.0;
     const double expected = solved ? predicted_gain(state, l, g) : 1.0;
     if (gain > 0.0 && expected > 0.0) {
@@ -212,7 +215,7 @@ static bool adaptive_step(const hvi_optimizer_settings *s, double *state, hvi_su
 
 static bool lm_step(const hvi_optimizer_settings *s, double *state, hvi_surrogate *l) {
   if (s->adapt_damping) return adaptive_step(s, state, l);
-  if (!try_step(s, state, l)) return false;
+  if (!try_step(s, state, l, false)) return false;
   hvi_surrogate_accept(l);
   return true;
 }
