@@ -372,7 +372,7 @@ static void write_files(run *r) {
   const size_t dim = r->setup->problem->model->dim;
   hvi_trace *trace = r->trace;
   r->trace = NULL;
-  if (trace && hvi_trace_close(trace, &r->info.last, &hvi_fault)) r->code = hvi_complain_fault();
+  if (trace && hvi_trace_close(trace, &hvi_fault)) r->code = hvi_complain_fault();
   if (r->asked->save &&
       hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, HVI_NPY_THETA, &hvi_fault))
     r->code = hvi_complain_fault();
