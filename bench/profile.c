@@ -226,8 +226,7 @@ static hvi_status write_profile(const contest *c, const profile *p, hvi_error *e
   for (int step = 0; step <= 100; step++) {
     const double cost = pow(10.0, p->low + (p->high - p->low) * step / 100.0);
     hvi_csv_number(&csv, cost);
-    for (size_t m = 0; m < c->method_count; m++)
-      hvi_csv_number(&csv, share_within(c, p, m, cost));
+    for (size_t m = 0; m < c->method_count; m++) hvi_csv_number(&csv, share_within(c, p, m, cost));
     hvi_csv_end(&csv);
   }
   return hvi_csv_close(&csv, err);
@@ -246,11 +245,10 @@ static hvi_status draw_profile(const contest *c, hvi_error *err) {
                                   .y = c->methods[m],
                                   .mark = m < 2 ? HVI_MARK_LINE : HVI_MARK_THIN,
                                   .style = m};
-    panels[k] =
-        (hvi_panel){.x = {.label = profiles[k].axis, .log = true},
-                    .y = {.label = "share of problems solved", .low = 0.0, .high = 1.0},
-                    .series_count = c->method_count,
-                    .series = series[k]};
+    panels[k] = (hvi_panel){.x = {.label = profiles[k].axis, .log = true},
+                            .y = {.label = "share of problems solved", .low = 0.0, .high = 1.0},
+                            .series_count = c->method_count,
+                            .series = series[k]};
   }
   const hvi_plot plot = {.name = "profile",
                          .title = "Random problems solved within a cost",

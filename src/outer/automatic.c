@@ -84,6 +84,7 @@ void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
   if (!given(s, "inner")) s->inner_steps = newton ? 15 : 50;
   if (!given(s, "alpha")) s->alpha = 0.3;
   if (!given(s, "adaptive_damping")) s->inner.adapt_damping = true;
+  if (!given(s, "keep_state")) s->keep_state = newton; /* lambda where the last target left it */
   if (!newton && !given(s, "inner_lr")) s->inner.lr = 1e-3;
   if (!given(s, "restarts")) s->restarts = 100;
   choose_limits(s);
@@ -109,7 +110,7 @@ static void follow(hvi_solver *s) {
     hvi_solver_set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
   } else if (a->more > 0.0) {
     if (ratio > 0.98) a->failures = MOST_FAILURES + 1;
-  } else if (ratio > 0.5) {
+  } else if (ratio > 0.5 && !(s->row.residual < 0.99 * a->last)) {
     a->failures++;
     hvi_solver_set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
   }
@@ -180,6 +181,7 @@ void hvi_solver_adapt(hvi_solver *s) {
     follow(s);
   else
     measure(s);
+  a->last = residual;
   const bool stuck = a->idle > MOST_IDLE || a->failures > MOST_FAILURES;
   if (stuck && s->info.restarts < s->settings.restarts) start_anew(s);
 }

@@ -55,6 +55,7 @@ enum { HVI_FILTER_DOUBLES = sizeof(hvi_filter) / sizeof(double) };
 typedef struct hvi_adaptation {
   double eta;
   double best;     /* smallest residual since the last start */
+  double last;     /* residual of the step before */
   double idle;     /* outer steps since it fell */
   double failures; /* targets in a row that the inner loop did not come near */
   double more;     /* inner steps beyond settings.inner_steps: of a start that aims far */

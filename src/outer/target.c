@@ -80,13 +80,13 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
   hvi_vec_scale(v, 1.0 / (double)(others + 1), b->out);
 }
 
-/* Where Newton's method gives up, for a smaller eta, at which v is nearer to z_t. */
+/* Without a resolvent the target is a plain one. */
 static void proximal(hvi_solver *s, double *v) {
   hvi_resolvent *r = &s->resolvent;
-  double eta = s->shrink * s->eta[0];
   if (!s->problem->ops->affine)
     s->row.counts.f_evals += hvi_resolvent_linearise(r, s->theta, s->z, s->f);
-  while (!hvi_resolvent_solve(r, v, s->z, eta) && eta * r->lipschitz > 0.01) eta *= 0.25;
+  if (!(hvi_resolvent_solve(r, v, s->z, s->shrink * s->eta[0]) > 0.0))
+    plain(s, &s->parts[0].block, s->z, s->f, v);
 }
 
 /* eta F where the weight is zero */

@@ -7,7 +7,13 @@
  * P is piecewise linear, D being a derivative: the identity where Z is free, zero where a box is
  * active, and on a simplex X_i - (1 / w_i) sum_k X_k / sum_k (1 / w_k) over the coordinates that are
  * positive. Newton's step solves G h = -R with G = I - D (I - s (I + eta Xi^-1 A)). It ends in a few
- * steps, since R is piecewise linear too, or goes round in circles, and is then given up.
+ * steps, since R is piecewise linear too, or goes round in circles between pieces.
+ *
+ * Then eta is approached from below. The resolvent is a continuous, piecewise rational function of
+ * eta, and for small eta R is nearly constant, so that Newton's method solves it. From that solution
+ * eta grows by factors, which are cut down to their root where Newton's method does not follow. Between
+ * two etas that are near each other one bound becomes active or ceases to be: of two pieces one has
+ * the solution, and Newton's method finds it in two steps.
  */
 #include "vi/resolvent.h"
 
@@ -16,7 +22,8 @@
 #include "num/vec.h"
 #include "vi/sets.h"
 
-enum { MOST_OUTPUTS = 600, MOST_STEPS = 60 };
+/* Newton steps from z, and from the resolvent of a smaller eta; factors that may be cut down. */
+enum { MOST_OUTPUTS = 600, MOST_STEPS = 10, MOST_FOLLOWING = 6, MOST_CUTS = 60 };
 
 bool hvi_resolvent_fits(const hvi_problem *p) {
   const size_t n = p->model->out;
@@ -119,15 +126,15 @@ static void newton_matrix(hvi_resolvent *r, double eta, double s, const double *
   for (size_t i = 0; i < n; i++) r->G[i * n + i] += 1.0;
 }
 
-bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta) {
+/* Newton's method from v on. */
+static bool newton(hvi_resolvent *r, double *v, const double *z, double eta, size_t most) {
   const hvi_problem *p = r->problem;
   const size_t n = p->model->out;
   /* R is s H where Z is free, and known to rounding only */
   const double s = 1.0 / (1.0 + eta * r->lipschitz), small = fmax(1e-13 * s, 1e-15);
   const double size = 1.0 + hvi_vec_norm(z, n);
   double *x = r->work, *at = x + n, *scratch = at + n;
-  hvi_vec_copy(v, z, n);
-  for (size_t step = 0; step < MOST_STEPS; step++) {
+  for (size_t step = 0; step <= most; step++) {
     hvi_vec_copy(x, r->b, n);
     hvi_dense_mul_add(x, r->A, v, n, n);
     for (size_t i = 0; i < n; i++)
@@ -135,9 +142,33 @@ bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double et
     hvi_problem_project(p, x, at);
     for (size_t i = 0; i < n; i++) x[i] = at[i] - v[i];
     if (hvi_vec_norm(x, n) <= small * (size + hvi_vec_norm(v, n))) return true;
+    if (step == most) break;
     newton_matrix(r, eta, s, at, scratch);
     if (!hvi_dense_solve_in(x, r->G, n, scratch)) return false;
     hvi_vec_add(v, 1.0, x, n);
   }
   return false;
+}
+
+double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta) {
+  const size_t n = r->problem->model->out;
+  double *known = r->work + 7 * n, reached = eta, factor = 16.0;
+  for (;; reached /= 16.0) {
+    hvi_vec_copy(v, z, n);
+    if (newton(r, v, z, reached, MOST_STEPS)) break;
+    if (!(reached * r->lipschitz > 1e-3)) return 0.0;
+  }
+  for (size_t cuts = 0; reached < eta && cuts < MOST_CUTS;) {
+    const double next = fmin(reached * factor, eta);
+    hvi_vec_copy(known, v, n);
+    if (newton(r, v, z, next, MOST_FOLLOWING)) {
+      reached = next;
+      factor = fmin(factor * factor, 256.0);
+    } else {
+      hvi_vec_copy(v, known, n);
+      factor = sqrt(factor);
+      cuts++;
+    }
+  }
+  return reached;
 }

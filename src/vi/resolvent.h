@@ -32,5 +32,6 @@ void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *aren
 size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
                                const double *f);
 
-/* v[n]; false when Newton's method does not get there, as may happen for large eta. */
-bool hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta);
+/* v[n]. Returns the eta that v is the resolvent of: the one asked for, or less where F is not monotone
+ * or digits do not suffice, and 0 when there is none. */
+double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta);
