@@ -13,6 +13,8 @@ install(FILES completion/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completi
 install(FILES completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _hvi)
 install(FILES completion/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME hvi.fish)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # Both packages find the prefix from where they lie, so an installed tree can be moved.
 file(RELATIVE_PATH HVI_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

@@ -277,7 +277,7 @@ typedef struct hvi_evaluation_watch {
   void *context;
 } hvi_evaluation_watch;
 
-/* To the end, or as far as the watch lets it. */
+/* To the end, or as far as the watch lets it; NULL: nobody watches. */
 HVI_API hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *watch,
                                       hvi_error *err);
 

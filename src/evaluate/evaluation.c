@@ -158,6 +158,8 @@ static hvi_status keep(const hvi_evaluation *e, const hvi_evaluation_watch *w, h
 }
 
 hvi_status hvi_evaluation_run(hvi_evaluation *e, const hvi_evaluation_watch *w, hvi_error *err) {
+  static const hvi_evaluation_watch nobody = {.seconds = INFINITY};
+  if (!w) w = &nobody;
   const hvi_outcome *now = &e->solver->info.outcome;
   const size_t first = e->solver->row.outer;
   size_t outer = first, kept = first;
