@@ -11,7 +11,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce install format check-format \
+.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce deb install format check-format \
         check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -71,6 +71,15 @@ bench-peers: all ## hvi beside JAX in one run (JAX from PyPI, in .venv/)
 reproduce: packages all ## the figures and claims of the paper, quickly, into out/
 	$(BUILD)/hvi reproduce --out out
 
+deb: ## Debian packages of library, headers, program and module (build-deb/packages/)
+	$(say) 'Debian packages'
+	scripts/install-dependencies.sh dpkg-dev file
+	LDFLAGS="$$(dpkg-buildflags --get LDFLAGS)" $(configure) build-deb -DCMAKE_INSTALL_PREFIX=/usr -DHVI_TESTS=OFF
+	$(compile) build-deb -j$(JOBS)
+	rm -rf build-deb/packages
+	cd build-deb && cpack
+	ls -l build-deb/packages/*.deb
+
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -89,7 +98,7 @@ packages: ## install the Debian packages that are missing
 	scripts/install-dependencies.sh
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz
+	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz build-deb
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'

@@ -1,18 +1,22 @@
-# Headers, libraries, the program, its modules, the manual page, a pkg-config file and a CMake package.
+# Headers, libraries, the program, its modules, manual pages, completion, a pkg-config file and a CMake
+# package. Each rule belongs to a component, which is a Debian package; without a name, to libhvi-dev.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 include(CMakePackageConfigHelpers)
 set(HVI_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/hvi)
 
-install(TARGETS hvi)
-install(TARGETS hvi_shared hvi_static EXPORT hviTargets)
+install(TARGETS hvi COMPONENT program)
+install(TARGETS hvi_shared hvi_static EXPORT hviTargets
+  LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 if(TARGET hvi_mujoco)
-  install(TARGETS hvi_mujoco LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hvi)
+  install(TARGETS hvi_mujoco LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/hvi COMPONENT module)
 endif()
 install(DIRECTORY include/hvi DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
-install(DIRECTORY ${HVI_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES completion/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME hvi)
-install(FILES completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _hvi)
-install(FILES completion/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME hvi.fish)
-install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi)
+install(DIRECTORY ${HVI_MAN}/ DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES completion/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME hvi COMPONENT program)
+install(FILES completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _hvi COMPONENT program)
+install(FILES completion/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME hvi.fish COMPONENT program)
+install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi COMPONENT program)
+install(FILES LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

@@ -13,10 +13,11 @@ static hvi_status open_mujoco(const hvi_mujoco_functions **mujoco, const char *n
   const hvi_status status = hvi_module_open(&module, "mujoco", &why);
   *mujoco = module ? module->functions : NULL;
   if (!status) return HVI_OK;
-  return hvi_error_set(err, status,
-                       "environment '%s' needs MuJoCo (Debian: libmujoco-dev; then build again): "
-                       "%s",
-                       name, why.text);
+  return hvi_error_set(
+      err, status,
+      "environment '%s' needs MuJoCo (Debian: hvi-mujoco, or libmujoco-dev and a new build): "
+      "%s",
+      name, why.text);
 }
 
 static hvi_status new_on_mujoco(hvi_env **env, const char *name, hvi_error *err) {

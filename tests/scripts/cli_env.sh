@@ -106,7 +106,7 @@ said out 'steps per second'
 if [[ $mujoco != true ]]; then
   refused $input 'libmujoco-dev' env info ant
   expect 0 env list
-  said out 'needs MuJoCo \(Debian: libmujoco-dev; then build again\)'
+  said out 'needs MuJoCo \(Debian: hvi-mujoco, or libmujoco-dev and a new build\)'
   exit 0
 fi
 expect 0 env info ant-v4 --json

@@ -19,7 +19,7 @@ cp "$HVI" bin/hvi
 built=$HVI HVI=$scratch/bin/hvi
 expect 0 env list
 said out '^  ant +- +- +MuJoCo +no '
-said out "needs MuJoCo \(Debian: libmujoco-dev; then build again\): no libhvi_mujoco.so in $scratch/bin, "
+said out "needs MuJoCo \(Debian: hvi-mujoco, or libmujoco-dev and a new build\): no libhvi_mujoco.so in $scratch/bin, "
 said out 'HVI_MODULE_PATH can name more folders'
 expect 0 env list --json
 [[ $(member environments 3 available) == false ]] || fail "ant without a module"
