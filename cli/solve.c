@@ -2,19 +2,13 @@
 #include "solve.h"
 
 #include "base/base.h"
-#include "base/file.h"
-#include "base/number.h"
 #include "commands.h"
-#include "io/npy.h"
 #include "json.h"
 #include "num/vec.h"
-#include "report/trace.h"
-
-#include <hvi/mdp.h>
 
 HVI_RELEASE(hvi_solver)
 
-enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20, COLUMNS = 6 };
+enum { DIGITS = 6, SHOWN = 12, TABLE_ROWS = 20 };
 
 /* A solve under way, and what came out. */
 typedef struct run {
@@ -24,88 +18,13 @@ typedef struct run {
   double factor; /* between rows, without --every */
   size_t next;   /* the next iteration to show */
   size_t last;   /* the last one shown; SIZE_MAX: none yet */
-  /* the trace, and what policy evaluation is traced beside */
-  hvi_trace *trace;
-  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
-  hvi_solver *exact;
-  double *difference; /* [d] */
-  double *values;     /* [n] */
+  hvi_solve_files files;
   /* the end; the pointers in info belong to the solver */
   hvi_info info;
   hvi_certificate judge;
-  double first_residual; /* at the start */
-  int code;              /* exit code */
+  char *again; /* the command that looks at the same run */
+  int code;    /* exit code */
 } run;
-
-/*
- * Policy evaluation is traced beside the exact update: gn with one inner step and eta 1, which is
- * LSPE along a trajectory, projected value iteration over all states. Its solver has the seed of the
- * one it is compared with, so it sees the same transitions, and is stepped as far as the row at hand.
- *
- *   exact_theta   |theta - theta_exact|
- *   exact_value   |Phi theta - Phi theta_exact|_Xi
- *
- * The rest is hvi_mdp_measures.
- */
-static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value", "to_fixed_point",
-                                                  "to_true_values", "mspbe",       "bellman_gap"};
-
-static hvi_status open_exact(run *r, hvi_error *err) {
-  const hvi_settings *o = &r->setup->settings;
-  hvi_settings s = hvi_method_settings("gn");
-  s.rounding = false;
-  s.eta = 1.0;
-  s.seed = o->seed;
-  s.redraw_every = o->redraw_every;
-  s.theta0 = o->theta0;
-  s.max_outer = SIZE_MAX;
-  s.stall_window = 0;
-  s.growth_bound = 0.0;
-  r->mdp = hvi_mdp_of(r->setup->problem);
-  if (!r->mdp) return HVI_OK;
-  r->difference = hvi_alloc_doubles(hvi_mdp_features(r->mdp));
-  r->values = hvi_alloc_doubles(hvi_mdp_states(r->mdp));
-  if (!r->difference || !r->values) return hvi_error_memory(err, "the exact update");
-  return hvi_solver_new(&r->exact, r->setup->problem, &s, err);
-}
-
-static void fill(void *context, const hvi_record *row, double *values) {
-  run *r = context;
-  const size_t d = hvi_mdp_features(r->mdp), n = hvi_mdp_states(r->mdp);
-  hvi_mdp_measures m;
-  double theta2 = 0.0, value2 = 0.0;
-  while (hvi_solver_info(r->exact).last.outer < row->outer)
-    if (hvi_solver_step(r->exact) != HVI_RUNNING) break;
-  const hvi_record exact = hvi_solver_info(r->exact).last;
-  /* row 0 is the start, which both share */
-  for (size_t i = 0; row->outer > 0 && i < d; i++) {
-    r->difference[i] = row->theta[i] - exact.theta[i];
-    theta2 += r->difference[i] * r->difference[i];
-  }
-  hvi_mdp_values(r->mdp, r->difference, r->values);
-  for (size_t s = 0; s < n; s++) value2 += hvi_mdp_law(r->mdp)[s] * r->values[s] * r->values[s];
-  if (hvi_mdp_measure(&m, r->mdp, row->theta, NULL) != HVI_OK)
-    m = (hvi_mdp_measures){NAN, NAN, NAN, NAN};
-  const double all[COLUMNS] = {sqrt(theta2),     sqrt(value2), m.to_fixed_point,
-                               m.to_true_values, m.mspbe,      m.bellman_gap};
-  memcpy(values, all, sizeof all);
-}
-
-/* A trace has theta and z too while they are few. */
-static hvi_status open_trace(run *r, hvi_error *err) {
-  const size_t few = 16;
-  const hvi_model *m = r->setup->problem->model;
-  const bool points = m->dim <= few && m->out <= few;
-  if (!r->asked->trace) return HVI_OK;
-  HVI_TRY(open_exact(r, err));
-  const hvi_trace_settings columns = {.theta = points ? m->dim : 0,
-                                      .z = points ? m->out : 0,
-                                      .extra = r->mdp ? COLUMNS : 0,
-                                      .extra_names = column_names,
-                                      .fill = fill,
-                                      .fill_context = r};
-  return hvi_trace_open(&r->trace, r->asked->trace, &columns, err);
-}
 
 static void header_stop(const hvi_settings *o) {
   hvi_say("stop      ");
@@ -165,7 +84,9 @@ void hvi_solve_header(const hvi_setup *s, double eta) {
   if (m->block_count > 1)
     hvi_say(", %zu %s", m->block_count,
             strcmp(s->problem->ops->name, "game") == 0 ? "players" : "blocks");
-  hvi_say("\n");
+  for (size_t k = 0; s->problem->players && k < m->block_count && k < SHOWN; k++)
+    hvi_say("%s%s", k == 0 ? ": " : ", ", s->problem->players[k]);
+  hvi_say("%s\n", s->problem->players && m->block_count > SHOWN ? ", ..." : "");
   header_method(s, eta);
   if (s->settings.automatic && hvi_talk.verbose) header_reasons(s);
   header_stop(&s->settings);
@@ -222,15 +143,19 @@ static void show(run *r, const hvi_record *row) {
 
 static bool observe(void *context, const hvi_record *row) {
   run *r = context;
-  if (row->outer == 0) r->first_residual = row->residual;
   /* the clock is not worth a look at every iteration */
   if (row->outer % 64 == 0) hvi_progress_update(row->outer);
   if (row->outer >= r->next) {
     show(r, row);
     r->next = next_shown(r, row->outer);
   }
-  if (r->trace && !hvi_trace_observe(r->trace, row)) return false;
+  hvi_solve_files_row(&r->files, row);
   return !hvi_signals_interrupted();
+}
+
+/* A gap is infinite where Z is not bounded. */
+static const char *number(double x, int digits) {
+  return isinf(x) ? "unbounded" : hvi_digits(x, digits, "not known");
 }
 
 static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
@@ -245,11 +170,10 @@ static bool judge_disagrees(const run *r) {
 
 /* The exit code that the outcome and the judge's word call for. */
 static int exit_code(const run *r) {
-  if (hvi_signals_interrupted() && r->info.outcome == HVI_STOPPED) return HVI_EXIT_INTERRUPTED;
+  if (r->info.outcome == HVI_STOPPED) return HVI_EXIT_INTERRUPTED;
   if (!r->judge.finite || r->info.outcome == HVI_DIVERGED) return HVI_EXIT_DIVERGED;
   const bool converged = r->info.outcome == HVI_CONVERGED && !judge_disagrees(r);
-  const bool finished = r->info.outcome == HVI_LIMIT && r->setup->settings.tol == 0;
-  return converged || finished ? HVI_EXIT_DONE : HVI_EXIT_SHORT;
+  return converged || r->setup->settings.tol == 0 ? HVI_EXIT_DONE : HVI_EXIT_SHORT;
 }
 
 /* What happened, without what to do about it; "" for a good end. */
@@ -266,23 +190,59 @@ static const char *complaint(const run *r) {
   if (i->outcome == HVI_LIMIT && r->setup->settings.tol > 0)
     return hvi_format("not converged: the residual is %s after %zu outer steps.", word(residual),
                       i->last.outer);
-  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->first_residual)
+  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->files.first_residual)
     return hvi_format("little progress: the residual is %s, and was %s at the start.",
-                      word(residual), word(r->first_residual));
+                      word(residual), word(r->files.first_residual));
   return "";
+}
+
+/* A word as a shell reads it. */
+static void add_word(hvi_text *t, const char *word) {
+  const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                           "0123456789_-+=.,/:%@") == strlen(word);
+  hvi_text_add(t, plain ? " " : " '");
+  for (const char *c = word; *c; c++) {
+    if (*c == '\'')
+      hvi_text_add(t, "'\\''");
+    else
+      hvi_text_pad(t, *c, 1);
+  }
+  hvi_text_add(t, plain ? "" : "'");
+}
+
+static void add_option(hvi_text *t, const hvi_arg *a) {
+  char text[256];
+  const bool single = a->kind == HVI_SETTING_TEXT && !a->repeats;
+  const hvi_texts one = {1, {single ? *(const char *const *)a->to : NULL}};
+  const hvi_texts *texts = a->repeats ? a->to : &one;
+  if (a->kind == HVI_SETTING_FLAG) {
+    hvi_setting_format(&a->setting, a->to, text, sizeof text);
+    hvi_text_add(t, strcmp(text, "no") == 0 ? " --no-%s" : " --%s", a->option + 2);
+  } else if (a->kind == HVI_SETTING_TEXT) {
+    for (size_t i = 0; i < texts->count; i++) {
+      hvi_text_add(t, " %s", a->option);
+      add_word(t, texts->items[i]);
+    }
+  } else {
+    hvi_text_add(t, " %s", a->option);
+    add_word(t, hvi_setting_format(&a->setting, a->to, text, sizeof text));
+  }
+}
+
+/* hvi inspect with all options that were given and that it knows. */
+static char *inspect_command(const hvi_solve *s) {
+  hvi_text t = {0};
+  hvi_text_add(&t, "hvi inspect");
+  add_word(&t, s->setup.name);
+  for (size_t i = 0; i < s->shared_options; i++)
+    if (s->args->rows[i].given) add_option(&t, &s->args->rows[i]);
+  return hvi_text_take(&t);
 }
 
 /* In plain words, what is wrong with the result and where to look; NULL when nothing is. */
 static const char *advice(const run *r) {
-  char eta[HVI_NUMBER_SIZE];
   const char *what = complaint(r);
-  const size_t inner = r->setup->settings.inner_steps;
-  if (!*what) return NULL;
-  if (r->setup->settings.automatic)
-    return hvi_format("%s 'hvi inspect %s' tells more.", what, r->setup->name);
-  return hvi_format("%s 'hvi inspect %s --method %s --eta %s%s' tells why.", what, r->setup->name,
-                    r->setup->method, hvi_number_format(eta, r->info.eta),
-                    inner > 1 ? hvi_format(" --inner %zu", inner) : "");
+  return *what && r->again ? hvi_format("%s \"%s\" tells more.", what, r->again) : NULL;
 }
 
 static void print_footer(const run *r) {
@@ -300,7 +260,7 @@ static void print_footer(const run *r) {
     hvi_say("steps     eta %s at the end, %zu new %s\n", word(i->eta), i->restarts,
             i->restarts == 1 ? "start" : "starts");
   hvi_say("judge     residual %s, dist2 %s, gap %s\n", word(r->judge.residual),
-          word(r->judge.dist2), word(r->judge.gap));
+          word(r->judge.dist2), number(r->judge.gap, 4));
   if (hvi_talk.verbose && isfinite(i->best_residual))
     hvi_say("best      residual %s, dist2 %s, at outer step %zu\n", word(i->best_residual),
             word(i->best_dist2), i->best_outer);
@@ -308,7 +268,7 @@ static void print_footer(const run *r) {
 }
 
 static void print_numbers(const char *name, const double *x, size_t n) {
-  printf("%-10s", name);
+  printf("%-*s", (int)strlen(name) < 10 ? 10 : (int)strlen(name) + 2, name);
   for (size_t i = 0; i < n && i < SHOWN; i++)
     printf("%s%s", i > 0 ? " " : "", hvi_digits(x[i], DIGITS, "nan"));
   if (n > SHOWN) printf(" ... (%zu in all)", n);
@@ -319,6 +279,24 @@ static void print_number(const char *name, double x) {
   printf("%-10s%s\n", name, hvi_digits(x, DIGITS, "not known"));
 }
 
+/* z player by player, with their names in a column. */
+static void print_players(const hvi_problem *p, const double *z) {
+  size_t shown = p->model->block_count, width = 0;
+  if (shown > 2 * SHOWN) shown = SHOWN;
+  for (size_t k = 0; k < shown; k++) {
+    const size_t own = hvi_text_width(p->players[k]);
+    if (own > width) width = own;
+  }
+  for (size_t k = 0; k < shown; k++) {
+    const hvi_block *b = &p->model->blocks[k];
+    const char *name = hvi_format("%-10s%s%*s", k == 0 ? "z" : "", p->players[k],
+                                  (int)(width - hvi_text_width(p->players[k])), "");
+    print_numbers(name, z + b->z, b->out);
+  }
+  if (shown < p->model->block_count)
+    printf("%-10s... (%zu players in all)\n", "", p->model->block_count);
+}
+
 static void print_text(const run *r) {
   const hvi_model *m = r->setup->problem->model;
   printf("%-10s%s\n%-10s%s\n", "problem", r->setup->name, "method", r->setup->method);
@@ -326,9 +304,24 @@ static void print_text(const run *r) {
   printf("%-10s%zu\n", "outer", r->info.last.outer);
   print_number("residual", r->judge.residual);
   print_number("dist2", r->judge.dist2);
-  print_number("gap", r->judge.gap);
+  printf("%-10s%s\n", "gap", number(r->judge.gap, DIGITS));
   print_numbers("theta", r->info.last.theta, m->dim);
-  print_numbers("z", r->info.last.z, m->out);
+  if (r->setup->problem->players)
+    print_players(r->setup->problem, r->info.last.z);
+  else
+    print_numbers("z", r->info.last.z, m->out);
+}
+
+/* Each player's own share, with its name where it has one. */
+static void players_json(const hvi_problem *p, const hvi_record *last) {
+  const hvi_model *m = p->model;
+  if (m->block_count == 1 && !p->players) return;
+  hvi_json_open("players", '[');
+  for (size_t k = 0; k < m->block_count; k++)
+    hvi_json_object(NULL, V("name", p->players ? p->players[k] : NULL),
+                    hvi_value_numbers("theta", last->theta + m->blocks[k].theta, m->blocks[k].dim),
+                    hvi_value_numbers("z", last->z + m->blocks[k].z, m->blocks[k].out));
+  hvi_json_close();
 }
 
 static void print_json(const run *r) {
@@ -346,6 +339,7 @@ static void print_json(const run *r) {
                V("residual", r->judge.residual), V("gap", r->judge.gap),
                V("alpha_worst", i->alpha_worst), hvi_value_numbers("theta", i->last.theta, m->dim),
                hvi_value_numbers("z", i->last.z, m->out));
+  players_json(s->problem, &i->last);
   hvi_json_object("best", V("outer", i->best_outer), V("residual", i->best_residual),
                   V("dist2", i->best_dist2), hvi_value_numbers("theta", i->best_theta, m->dim),
                   hvi_value_numbers("z", i->best_z, m->out));
@@ -355,47 +349,40 @@ static void print_json(const run *r) {
   hvi_json_object("counts", V("f_evals", c->f_evals), V("model_passes", c->model_passes),
                   V("grad_evals", c->grad_evals), V("env_steps", c->env_steps));
   hvi_json_put(V("seconds", i->last.seconds));
+  if (r->asked->checkpoint) hvi_json_put(V("level", (const char *)r->files.head.levels));
   hvi_json_end();
 }
 
-/* Finds out before the iterations whether the file can be made. */
-static hvi_status probe_file(const char *path, hvi_error *err) {
-  hvi_file file;
-  if (!path) return HVI_OK;
-  HVI_TRY(hvi_file_create(&file, path, err));
-  hvi_file_discard(&file);
-  return HVI_OK;
-}
-
-/* Closes the trace and saves theta. A failed file does not keep the result from being printed. */
-static void write_files(run *r) {
-  const size_t dim = r->setup->problem->model->dim;
-  hvi_trace *trace = r->trace;
-  r->trace = NULL;
-  if (trace && hvi_trace_close(trace, &hvi_fault)) r->code = hvi_complain_fault();
-  if (r->asked->save &&
-      hvi_npy_write(r->asked->save, r->info.last.theta, 1, &dim, HVI_NPY_THETA, &hvi_fault))
-    r->code = hvi_complain_fault();
+/* Steps, with checkpoints in between: a failure to write one is told, and the solve goes on. */
+static void run_steps(run *r, hvi_solver *solver) {
+  int code = HVI_EXIT_DONE;
+  do
+    if (hvi_solve_files_keep(&r->files, &hvi_fault)) code = hvi_complain_fault();
+  while (hvi_solver_step(solver) == HVI_RUNNING);
+  hvi_solver_run(solver); /* has ended: the seconds of all of it */
+  r->info = hvi_solver_info(solver);
+  if (r->info.outcome == HVI_STOPPED) r->info.reason = "interrupted";
+  r->code = code;
 }
 
 static int run_solver(run *r, hvi_solver *solver) {
   hvi_solve_header(r->setup, hvi_solver_info(solver).eta);
-  hvi_solver_run(solver);
-  r->info = hvi_solver_info(solver);
+  HVI_STEP(hvi_solve_files_open(&r->files, r->asked, solver));
+  run_steps(r, solver);
   show(r, &r->info.last);
   HVI_CALL(hvi_problem_judge(&r->judge, r->setup->problem, r->info.last.theta, &hvi_fault));
-  r->code = exit_code(r);
-  write_files(r);
+  if (!r->code) r->code = exit_code(r);
+  r->code = hvi_solve_files_close(&r->files, &r->info, r->code);
   print_footer(r);
+  if (r->info.outcome == HVI_STOPPED && r->asked->checkpoint)
+    hvi_say("hvi: interrupted at outer step %zu; --resume goes on from here\n", r->info.last.outer);
   (hvi_talk.json ? print_json : print_text)(r);
   return r->code;
 }
 
 static void close_run(run *r) {
-  if (r->trace) hvi_trace_discard(r->trace);
-  hvi_solver_free(r->exact);
-  hvi_free(r->difference);
-  hvi_free(r->values);
+  hvi_solve_files_free(&r->files);
+  hvi_free(r->again);
 }
 
 static int solve_one(const hvi_solve *s) {
@@ -407,21 +394,19 @@ static int solve_one(const hvi_solve *s) {
            .setup = &s->setup,
            .factor = pow(most, 1.0 / (TABLE_ROWS - 4)),
            .last = SIZE_MAX,
-           .first_residual = NAN};
+           .again = inspect_command(s)};
   settings.observe = observe;
   settings.observer_context = &r;
   hvi_progress_start("solving", settings.max_outer);
-  HVI_CALL(probe_file(s->save, &hvi_fault));
-  HVI_CALL(open_trace(&r, &hvi_fault));
+  HVI_STEP(hvi_solve_files_check(s));
   HVI_CALL(hvi_solver_new(&solver, s->setup.problem, &settings, &hvi_fault));
   return run_solver(&r, solver);
 }
 
 /* What makes no sense for many instances, or only for them. */
 static int check_options(const hvi_solve *s, const hvi_args *args) {
-  static const char *const single[] = {"instance", "theta0", "trace", "save", NULL};
-  if (s->trace && s->save && strcmp(s->trace, s->save) == 0)
-    return hvi_misuse("--trace and --save name the same file '%s'", s->save);
+  static const char *const single[] = {"instance", "theta0", "trace",      "log",
+                                       "plot",     "save",   "checkpoint", NULL};
   if (s->ensemble == 0) {
     if (!hvi_args_given(args, "jobs")) return HVI_EXIT_DONE;
     return hvi_misuse("--jobs goes with --ensemble");
@@ -436,21 +421,26 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
 static const char summary[] =
     "Solves PROBLEM, a built-in name ('hvi list'), a YAML file or code of your own (mine.c is\n"
     "compiled, mine.so loaded), by a sequence of least-squares problems, each handed to an inner\n"
-    "optimizer. Talk goes to stderr, the result to stdout.";
+    "optimizer. Talk goes to stderr, the result to stdout. Trace and log can be followed while they\n"
+    "grow. A checkpoint is what --resume goes on from, to the same bits, however a run ended.";
 
 static const char examples[] =
     "  hvi solve pennies --method gd --eta 0.1 --inner 10 --inner-lr 1\n"
     "  hvi solve pennies --method lm --damping 0.02 --tol 1e-7 --trace run.csv\n"
     "  hvi solve rps --instance 7 --method phgd --eta theorem --json\n"
     "  hvi solve quadratic --set n=20 --set mu=0.5 --method gn --eta best\n"
+    "  hvi solve my-game.yaml --plot run.png --trace run.csv --log run.jsonl\n"
+    "  hvi solve my-game.yaml --checkpoint run.checkpoint --resume\n"
     "  hvi solve my-game.yaml --theta0 start.npy --alpha 0.1 --inner 500\n"
     "  hvi solve mine.c --set n=5 --instance 3\n"
     "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
 
 int hvi_cli_solve(int argc, char **argv) {
-  hvi_solve s = {.setup = hvi_setup_new()};
+  hvi_solve s = {.setup = hvi_setup_new(), .checkpoint_every = 30};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
   hvi_setup_options(&s.setup, &args);
+  s.args = &args;
+  s.shared_options = args.count;
   /* clang-format off */
   hvi_args_add(&args,
       {.name = "many instances"},
@@ -459,10 +449,19 @@ int hvi_cli_solve(int argc, char **argv) {
       {.name = "output"});
   hvi_args_json(&args);
   hvi_args_add(&args,
-      {"trace", 0, HVI_SETTING_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost"},
+      {"trace", 0, HVI_SETTING_TEXT, &s.trace, .value = "FILE.csv", .help = "every iteration, with its cost, theta while it is short, and z"},
+      {"trace-z", 0, HVI_SETTING_FLAG, &s.trace_z, .help = "z in the trace although it has more than 1,000 numbers"},
+      {"log", 0, HVI_SETTING_TEXT, &s.log, .value = "FILE.jsonl", .help = "a JSON object an iteration, as it happens"},
+      {"plot", 0, HVI_SETTING_TEXT, &s.plot, .value = "FILE.png|svg", .help = "a picture: residual, loss ratio, strategies by player"},
       {"save", 0, HVI_SETTING_TEXT, &s.save, .value = "FILE.npy", .help = "the final theta"},
+      {"checkpoint", 0, HVI_SETTING_TEXT, &s.checkpoint, .value = "FILE", .help = "what --resume goes on from"},
+      {"checkpoint-every", 0, HVI_SETTING_REAL, &s.checkpoint_every, .range = "[0,1e9]", .value = "SECONDS", .help = "between checkpoints"},
+      {"resume", 0, HVI_SETTING_FLAG, &s.resume, .help = "go on from the checkpoint, if there is one"},
+      {"fresh", 0, HVI_SETTING_FLAG, &s.fresh, .help = "begin anew although there is a checkpoint"},
+      {"accept-other-bits", 0, HVI_SETTING_FLAG, &s.accept_other_bits, .help = "resume what another level of instructions computed"},
       {"every", 0, HVI_SETTING_COUNT, &s.every, .help = "show each Nth iteration; 0: about twenty rows"});
   /* clang-format on */
+  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   s.setup.many = s.ensemble > 0;

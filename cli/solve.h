@@ -1,14 +1,24 @@
 /* The parts of `hvi solve`. */
 #pragma once
 
+#include "io/kept.h"
+#include "io/log.h"
+#include "report/trace.h"
 #include "setup.h"
+
+#include <hvi/mdp.h>
 
 /* What was asked for. */
 typedef struct hvi_solve {
   hvi_setup setup;
-  const char *trace, *save; /* files, or NULL */
-  size_t every;             /* rows of the table */
-  size_t ensemble, jobs;    /* instances; threads */
+  const char *trace, *log, *plot, *save, *checkpoint; /* files, or NULL */
+  bool trace_z;                                       /* z in the trace, however long */
+  bool resume, fresh, accept_other_bits;
+  double checkpoint_every; /* seconds */
+  size_t every;            /* rows of the table */
+  size_t ensemble, jobs;   /* instances; threads */
+  const hvi_args *args;    /* the command line, whose first rows are those of `hvi inspect` too */
+  size_t shared_options;   /* as many */
 } hvi_solve;
 
 /* Before the iterations: the problem, the method and the rules to stop. eta is NaN where each
@@ -17,3 +27,57 @@ void hvi_solve_header(const hvi_setup *s, double eta);
 
 /* Many random instances; returns the exit code. */
 int hvi_solve_ensemble(const hvi_solve *s);
+
+/* What a picture shows: rows at outer steps 0, stride, 2 stride, ..., the stride doubling as often
+ * as it takes to stay within a thousand. */
+typedef struct hvi_history {
+  const hvi_solve *asked; /* NULL: there is no picture */
+  size_t columns, rows;
+  size_t stride;
+  double *data;    /* [rows][columns] outer, residual, distance, ratio, the outputs shown */
+  size_t *outputs; /* [columns - 4] which these are */
+} hvi_history;
+
+hvi_status hvi_history_open(hvi_history *h, const hvi_solve *asked, hvi_error *err);
+/* A row, if it is due; by force: the last. */
+void hvi_history_add(hvi_history *h, const hvi_record *row, bool force);
+/* The rows of a checkpoint, up to a step; those that do not fit are left. */
+void hvi_history_restore(hvi_history *h, const hvi_tensor *rows, size_t step);
+hvi_status hvi_history_draw(const hvi_history *h, const char *title, hvi_error *err);
+void hvi_history_free(hvi_history *h);
+/* Whether there may be a picture of that name; an exit code. */
+int hvi_history_check(const char *path);
+
+/* The files of a solve that is under way. */
+typedef struct hvi_solve_files {
+  const hvi_solve *asked;
+  hvi_solver *solver;
+  hvi_trace *trace;
+  hvi_log log;
+  hvi_history history;
+  double first_residual; /* at outer step 0; NaN: not there yet */
+  /* what policy evaluation is traced beside */
+  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
+  hvi_solver *exact;
+  double *difference; /* [d] */
+  double *values;     /* [n] */
+  /* the checkpoint */
+  hvi_lock lock;
+  hvi_kept head;
+  char *about;
+  double *state; /* [hvi_solver_state] before the last step */
+  double written; /* on the clock */
+  size_t resumed; /* the outer step that it goes on from; HVI_LOG_NEW: it begins anew */
+} hvi_solve_files;
+
+/* Whether the files may be written, before work begins; an exit code. */
+int hvi_solve_files_check(const hvi_solve *s);
+/* Opens them, and restores the solver where a run is resumed; an exit code. */
+int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *solver);
+/* Before a step: keeps the state, and writes a checkpoint when one is due. */
+hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err);
+/* After it. */
+void hvi_solve_files_row(hvi_solve_files *f, const hvi_record *row);
+/* At the end: completes all of them. The exit code of the last that failed, or `code`. */
+int hvi_solve_files_close(hvi_solve_files *f, const hvi_info *info, int code);
+void hvi_solve_files_free(hvi_solve_files *f);

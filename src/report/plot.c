@@ -70,6 +70,7 @@ static const struct {
   const char *with, *weight;
 } marks[] = {
     [HVI_MARK_LINE] = {"lines", ""},
+    [HVI_MARK_SOLID] = {"lines", " dt solid"},
     [HVI_MARK_THIN] = {"lines", " lw 1"},
     [HVI_MARK_DASHED] = {"lines", " dt (9,6) lw 1.4"},
     [HVI_MARK_POINTS] = {"points", ""},

@@ -13,6 +13,7 @@
 
 typedef enum hvi_mark {
   HVI_MARK_LINE,
+  HVI_MARK_SOLID,  /* without the dashes of its style */
   HVI_MARK_THIN,   /* a thin line, where many cross */
   HVI_MARK_DASHED, /* a thin dashed line: a bound, a prediction */
   HVI_MARK_POINTS,

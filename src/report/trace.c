@@ -15,16 +15,23 @@ struct hvi_trace {
   double flushed; /* on the clock */
 };
 
-void hvi_trace_columns(hvi_text *header, const char *kind, const hvi_problem *p) {
-  const hvi_model *m = p->model;
-  const bool z = strcmp(kind, "z") == 0;
-  for (size_t k = 0, i = 0; k < m->block_count; k++) {
-    const size_t count = z ? m->blocks[k].out : m->blocks[k].dim;
-    for (size_t j = 1; j <= count; j++, i++) {
-      if (p->players)
-        hvi_text_add(header, ",%s_%s_%zu", kind, p->players[k], j);
-      else
-        hvi_text_add(header, ",%s%zu", kind, i + 1);
+static bool is_z(const char *kind) { return strcmp(kind, "z") == 0; }
+
+void hvi_trace_column(hvi_text *t, const char *kind, const hvi_problem *p, size_t k, size_t j) {
+  const hvi_block *b = &p->model->blocks[k];
+  if (p->players)
+    hvi_text_add(t, "%s_%s_%zu", kind, p->players[k], j + 1);
+  else
+    hvi_text_add(t, "%s%zu", kind, (is_z(kind) ? b->z : b->theta) + j + 1);
+}
+
+/* All of them, each after a comma. */
+static void add_columns(hvi_text *header, const char *kind, const hvi_problem *p) {
+  for (size_t k = 0; k < p->model->block_count; k++) {
+    const hvi_block *b = &p->model->blocks[k];
+    for (size_t j = 0; j < (is_z(kind) ? b->out : b->dim); j++) {
+      hvi_text_pad(header, ',', 1);
+      hvi_trace_column(header, kind, p, k, j);
     }
   }
 }
@@ -32,8 +39,8 @@ void hvi_trace_columns(hvi_text *header, const char *kind, const hvi_problem *p)
 static char *header_text(const hvi_trace_settings *s) {
   hvi_text header = {0};
   hvi_text_add(&header, HVI_TRACE_START "f_evals,model_passes,grad_evals,env_steps,seconds,alpha");
-  if (s->theta) hvi_trace_columns(&header, "theta", s->problem);
-  if (s->z) hvi_trace_columns(&header, "z", s->problem);
+  if (s->theta) add_columns(&header, "theta", s->problem);
+  if (s->z) add_columns(&header, "z", s->problem);
   for (size_t i = 0; i < s->extra; i++) hvi_text_add(&header, ",%s", s->extra_names[i]);
   return hvi_text_take(&header);
 }

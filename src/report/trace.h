@@ -45,5 +45,5 @@ hvi_status hvi_trace_close(hvi_trace *trace, hvi_error *err);
 /* Frees the trace; the rows so far stay. */
 void hvi_trace_discard(hvi_trace *trace);
 
-/* ",z1,z2" or ",z_even_1,z_odd_1": a column for every output (z) or parameter (theta). */
-void hvi_trace_columns(hvi_text *header, const char *kind, const hvi_problem *p);
+/* "z2" or, where players have names, "z_odd_1": output j of player k, or parameter ("theta"). */
+void hvi_trace_column(hvi_text *t, const char *kind, const hvi_problem *p, size_t k, size_t j);

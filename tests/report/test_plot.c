@@ -134,9 +134,8 @@ static void other_pictures_are_not_replaced(void **state) {
 
 /* One format alone, and by force over what others made. */
 static void one_format_is_drawn(void **state) {
-  static const hvi_panel panel = {.title = "t", .series_count = 1,
-                                  .series = &(hvi_series){NULL, "one.csv", "x", "y", NULL,
-                                                          HVI_MARK_LINE, 0}};
+  const hvi_series series = {NULL, "one.csv", "x", "y", NULL, HVI_MARK_SOLID, 0};
+  const hvi_panel panel = {.title = "t", .series_count = 1, .series = &series};
   hvi_plot plot = {.name = "one", .panel_count = 1, .panels = &panel, .format = "svg"};
   char note[HVI_PLOT_NOTE];
   hvi_error err;
