@@ -140,5 +140,5 @@ int main(int argc, char **argv) {
   hvi_talk_start();
   openblas_set_num_threads(1); /* the program's own threads work in fixed chunks */
   const int code = hvi_cpu_level_check(&hvi_fault) ? hvi_complain_fault() : dispatch(argc, argv);
-  leave(close_stdout(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : code));
+  leave(close_stdout(code == HVI_EXIT_HELP ? HVI_EXIT_DONE : hvi_signals_exit(code)));
 }

@@ -289,6 +289,9 @@ hvi_status hvi_history_draw(const hvi_history *h, const char *title, hvi_error *
   add_progress(d);
   for (size_t k = 0; k < panels_of(h); k++) d->labelled |= lines_of(h, k) > 1;
   for (size_t k = 0, first = 0; k < panels_of(h); first += lines_of(h, k++)) add_player(d, k, first);
+  const size_t players = model_of(h)->block_count;
+  if (panels_of(h) < players)
+    title = hvi_format("%s; %zu of %zu players", title, panels_of(h), players);
   const hvi_plot plot = {.name = at.name,
                          .title = title,
                          .columns = columns_for(d->panel_count),

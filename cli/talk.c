@@ -91,12 +91,9 @@ int hvi_figure_check(const char *folder, const char *name) {
   return HVI_EXIT_DONE;
 }
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted; /* the signal's number */
 
-static void on_signal(int number) {
-  (void)number;
-  interrupted = 1;
-}
+static void on_signal(int number) { interrupted = number; }
 
 static void install_signals(void) {
   struct sigaction action;
@@ -120,6 +117,10 @@ void hvi_talk_start(void) {
 }
 
 bool hvi_signals_interrupted(void) { return interrupted != 0; }
+
+int hvi_signals_exit(int code) {
+  return code == HVI_EXIT_INTERRUPTED && interrupted == SIGTERM ? 128 + SIGTERM : code;
+}
 
 static struct {
   char title[64];

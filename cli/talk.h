@@ -22,7 +22,7 @@ enum {
   HVI_EXIT_INPUT = 3,         /* a problem, a file's contents or a method that does not fit */
   HVI_EXIT_DIVERGED = 4,      /* diverged, or not finite */
   HVI_EXIT_SYSTEM = 5,        /* input, output or memory that the system refused */
-  HVI_EXIT_INTERRUPTED = 130, /* Ctrl-C or SIGTERM */
+  HVI_EXIT_INTERRUPTED = 130, /* Ctrl-C; after SIGTERM the program ends with 143 */
   HVI_EXIT_PIPE = 141 /* the reader of stdout has left, as if SIGPIPE had ended the program */
 };
 
@@ -86,6 +86,8 @@ hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix
 /* Ctrl-C and SIGTERM as a flag that loops look at, so that results so far are kept: the first signal
  * sets it, a second one ends the program. A closed pipe becomes an ordinary write error. */
 bool hvi_signals_interrupted(void);
+/* The exit code as the shell expects it: 143 in place of 130 where the signal was SIGTERM. */
+int hvi_signals_exit(int code);
 
 /* A bar with the share done and the time left, on a terminal only and at most ten times a second.
  * There is one at a time. Elsewhere a line tells after three seconds how long it will take, if that is
