@@ -128,6 +128,10 @@ static void other_pictures_are_not_replaced(void **state) {
     char *text = slurp(in(*state, files[i]));
     assert_string_equal(text, "precious");
     hvi_free(text);
+    hvi_plot forced = plot;
+    forced.replace = true;
+    assert_int_equal(hvi_plot_write(*state, &forced, &err), HVI_OK);
+    assert_int_equal(hvi_plot_check(*state, "sample", &err), HVI_OK);
     remove(in(*state, files[i]));
   }
 }
