@@ -26,7 +26,7 @@
 HVI_RELEASE(hvi_policy)
 
 static const char HEADER[] =
-    "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean\n";
+    "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean";
 enum { MOST_LOG = 1 << 30, LINE_EVERY = 10000, LOOK_EVERY = 32 };
 
 /* A training run: what was asked for, its files, and the trainer. */
@@ -82,10 +82,9 @@ static hvi_status open_logs(training *t, bool resumed, hvi_error *err) {
   size_t last;
   t->logged = r.episodes;
   if (!resumed) HVI_TRY(keep_rows(t, err));
-  HVI_TRY(hvi_lines_open(&t->rows, t->rows_path, step, &last, err));
+  HVI_TRY(hvi_lines_open(&t->rows, t->rows_path, HEADER, step, &last, err));
   if (last == HVI_LOG_NEW && r.episodes > 0)
     hvi_say("hvi: '%s' is gone; its rows begin anew\n", t->rows_path);
-  if (last == HVI_LOG_NEW) fputs(HEADER, t->rows.stream);
   HVI_TRY(hvi_file_flush(&t->rows, err));
   HVI_TRY(hvi_log_open(&t->json, t->json_path, step, err));
   return hvi_folder_sync(t->rows_path, err);

@@ -111,7 +111,7 @@ cp precious mine.png
 cp precious mine.partial
 refused 5 "mine.csv' is there, and hvi did not make it" "${train[@]}" --steps 100 --out q.safetensors --log mine.csv
 refused 5 "mine.csv' is there, and hvi did not make it" "${train[@]}" --steps 100 --out mine.safetensors --fresh
-refused 5 "mine.csv' is there and is no trace" "${evaluate[@]}" --steps 2 --out mine --fresh
+refused 5 "mine.csv' is there, and hvi did not make it" "${evaluate[@]}" --steps 2 --out mine --fresh
 refused 3 "mine.partial' is there and is not the partial" "${collect[@]}" --out mine --fresh
 rm mine.csv
 expect 5 "${evaluate[@]}" --steps 2 --out mine --fresh
