@@ -1,9 +1,9 @@
 /*
  * hvi policy train: soft actor-critic on an environment, with checkpoints.
  *
- * The log grows row by row, and a row is on its way to the disk before the checkpoint of a later
- * step is. So a checkpoint never knows an episode that the log lacks, and a resumed run cuts off
- * what the log has beyond it: the two go on together.
+ * The logs grow row by row, and a row is on the disk before the checkpoint of a later step is. So a
+ * checkpoint never knows an episode that a log lacks, and a resumed run cuts off what a log has
+ * beyond it: they go on together (io/log.h).
  */
 #include "base/base.h"
 #include "base/clock.h"
@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "commands.h"
 #include "io/kept.h"
+#include "io/log.h"
 #include "report/plot.h"
 #include "report/text.h"
 #include "rollout.h"
@@ -19,14 +20,13 @@
 #include <hvi/sac.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 HVI_RELEASE(hvi_policy)
 
 static const char HEADER[] =
-    "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean\n";
+    "step,episode,return,length,mean_return_10,critic_loss,actor_loss,alpha,entropy,q_mean";
 enum { MOST_LOG = 1 << 30, LINE_EVERY = 10000, LOOK_EVERY = 32 };
 
 /* A training run: what was asked for, its files, and the trainer. */
@@ -36,12 +36,14 @@ typedef struct training {
   size_t jobs;         /* 0: as many as are of use */
   bool resume, fresh, accept_other_bits;
   const char *out; /* the policy */
-  const char *log; /* NULL: beside the policy */
-  char *checkpoint, *log_path;
-  hvi_lock lock; /* on the checkpoint */
+  const char *log; /* NULL: rows beside the policy */
+  char *checkpoint, *rows_path;
+  const char *json_path; /* NULL: none */
+  hvi_lock lock;         /* on the checkpoint */
   hvi_env *env;
   hvi_sac *sac;
-  FILE *rows;    /* the log, open at its end */
+  hvi_file rows; /* the log as CSV, from which the picture is drawn */
+  hvi_log json;  /* and as JSON */
   size_t logged; /* episodes */
   /* what is shown while it runs: when it began, and since when and which step it learns */
   double started, since;
@@ -50,95 +52,78 @@ typedef struct training {
 
 /* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
-  hvi_text log = {0};
-  if (t->log)
-    hvi_text_add(&log, "%s", t->log);
+  hvi_text rows = {0};
+  const size_t length = t->log ? strlen(t->log) : 0, tail = strlen(".jsonl");
+  const bool json = length > tail && strcmp(t->log + length - tail, ".jsonl") == 0;
+  t->json_path = json ? t->log : NULL;
+  if (t->log && !json)
+    hvi_text_add(&rows, "%s", t->log);
   else
-    hvi_text_add(&log, "%.*s.csv", hvi_stem_length(t->out), t->out);
+    hvi_text_add(&rows, "%.*s.csv", hvi_stem_length(t->out), t->out);
   t->checkpoint = hvi_join_texts(t->out, ".checkpoint");
-  t->log_path = hvi_text_take(&log);
-  return t->checkpoint && t->log_path ? HVI_OK : hvi_error_memory(err, "file names");
-}
-
-/* Where the rows up to `step` end. A line that was cut short ends it too. */
-static char *end_of_rows(char *text, size_t step) {
-  char *at = text + strlen(HEADER);
-  for (;;) {
-    char *line_end = strchr(at, '\n'), *comma;
-    if (!line_end) return at;
-    const unsigned long long number = strtoull(at, &comma, 10);
-    if (comma == at || *comma != ',' || number > step) return at;
-    at = line_end + 1;
-  }
-}
-
-/* What is in the log, or NULL when it is new, empty, or a pipe. A file that is no log is left
- * alone. */
-static hvi_status read_log(char **text, const training *t, hvi_error *err) {
-  struct stat st;
-  if (fstat(fileno(t->rows), &st) != 0) return hvi_error_system(err, "read", t->log_path);
-  if (!S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
-  HVI_TRY(hvi_file_read_text(text, t->log_path, MOST_LOG, err));
-  if (strncmp(*text, HEADER, strlen(HEADER)) == 0) return HVI_OK;
-  return hvi_error_input(err, "'%s' is there and is no log of a training: --log takes another name",
-                         t->log_path);
+  t->rows_path = hvi_text_take(&rows);
+  return t->checkpoint && t->rows_path ? HVI_OK : hvi_error_memory(err, "file names");
 }
 
 /* The rows of an earlier run, which this one does not go on with. */
-static hvi_status keep_rows(const training *t, const char *text, hvi_error *err) {
-  HVI_OWN char *previous = hvi_file_previous(t->log_path);
-  return previous ? hvi_file_write_text(previous, text, err) : hvi_error_memory(err, "a file name");
+static hvi_status keep_rows(const training *t, hvi_error *err) {
+  struct stat st;
+  HVI_OWN char *text = NULL, *previous = hvi_file_previous(t->rows_path);
+  if (!previous) return hvi_error_memory(err, "a file name");
+  if (stat(t->rows_path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) return HVI_OK;
+  HVI_TRY(hvi_file_read_text(&text, t->rows_path, MOST_LOG, err));
+  return hvi_file_write_text(previous, text, err);
 }
 
-static hvi_status flush_log(const training *t, hvi_error *err) {
-  return fflush(t->rows) == 0 ? HVI_OK : hvi_error_system(err, "write", t->log_path);
+/* Opens the logs: anew, or cut back to the trainer's step. */
+static hvi_status open_logs(training *t, bool resumed, hvi_error *err) {
+  const hvi_sac_report r = hvi_sac_state(t->sac);
+  const size_t step = resumed ? r.step : HVI_LOG_NEW;
+  size_t last;
+  t->logged = r.episodes;
+  if (!resumed) HVI_TRY(keep_rows(t, err));
+  HVI_TRY(hvi_lines_open(&t->rows, t->rows_path, HEADER, step, &last, err));
+  if (last == HVI_LOG_NEW && r.episodes > 0)
+    hvi_say("hvi: '%s' is gone; its rows begin anew\n", t->rows_path);
+  HVI_TRY(hvi_file_flush(&t->rows, err));
+  HVI_TRY(hvi_log_open(&t->json, t->json_path, step, err));
+  return hvi_folder_sync(t->rows_path, err);
 }
 
-/* Opens the log: anew, or cut back to the trainer's step. */
-static hvi_status open_log(training *t, bool resumed, hvi_error *err) {
-  size_t end = 0;
-  int fd;
-  HVI_OWN char *text = NULL;
-  t->logged = hvi_sac_state(t->sac).episodes;
-  HVI_TRY(hvi_file_open_locked(&fd, t->log_path, O_WRONLY | O_APPEND, t->log_path, err));
-  t->rows = fdopen(fd, "a");
-  if (!t->rows) {
-    close(fd);
-    return hvi_error_system(err, "write", t->log_path);
-  }
-  HVI_TRY(read_log(&text, t, err));
-  if (text && resumed) end = (size_t)(end_of_rows(text, hvi_sac_state(t->sac).step) - text);
-  if (text && !resumed) HVI_TRY(keep_rows(t, text, err));
-  if (resumed && !text) hvi_say("hvi: '%s' is gone; its rows begin anew\n", t->log_path);
-  /* a pipe or a terminal cannot be cut and need not be */
-  if (ftruncate(fd, (off_t)end) != 0 && errno != EINVAL)
-    return hvi_error_system(err, "write", t->log_path);
-  if (end == 0) fputs(HEADER, t->rows);
-  HVI_TRY(flush_log(t, err));
-  return hvi_folder_sync(t->log_path, err);
-}
-
-/* A row, if an episode has ended since the last one. */
+/* A row and a line, if an episode has ended since the last ones. */
 static hvi_status log_episode(training *t, hvi_error *err) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
   char text[HVI_NUMBER_SIZE];
   if (r.episodes == t->logged) return HVI_OK;
   t->logged = r.episodes;
-  const double rest[] = {r.last_return, (double)r.last_length,
-                         r.mean_return, r.critic_loss,
-                         r.actor_loss,  r.alpha,
-                         r.entropy,     r.q_mean};
-  fprintf(t->rows, "%zu,%zu", r.step, r.episodes);
-  for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
-    fprintf(t->rows, ",%s", isnan(rest[i]) ? "" : hvi_number_format(text, rest[i]));
-  fputc('\n', t->rows);
-  return flush_log(t, err);
+  const hvi_value values[] = {V("step", r.step),
+                              V("episode", r.episodes),
+                              V("return", r.last_return),
+                              V("length", r.last_length),
+                              V("mean_return_10", r.mean_return),
+                              V("critic_loss", r.critic_loss),
+                              V("actor_loss", r.actor_loss),
+                              V("alpha", r.alpha),
+                              V("entropy", r.entropy),
+                              V("q_mean", r.q_mean),
+                              {0}};
+  for (const hvi_value *v = values; v->name; v++) {
+    const double x = v->kind == HVI_COUNT ? (double)v->count : v->number;
+    fprintf(t->rows.stream, "%s%s", v > values ? "," : "",
+            isnan(x) ? "" : hvi_number_format(text, x));
+  }
+  fputc('\n', t->rows.stream);
+  hvi_log_values(&t->json, values);
+  if (fflush(t->rows.stream) == 0) return HVI_OK;
+  errno = t->rows.code;
+  return hvi_error_system(err, "write", t->rows_path);
 }
 
-/* The log on the disk, then the checkpoint, then the policy. */
+/* The logs on the disk, then the checkpoint, then the policy. */
 static hvi_status save(training *t, hvi_error *err) {
   HVI_OWN_BY(hvi_policy_release) hvi_policy *policy = NULL;
-  HVI_TRY(hvi_file_sync(fileno(t->rows), t->log_path, err));
+  HVI_TRY(hvi_file_flush(&t->rows, err));
+  HVI_TRY(hvi_log_flush(&t->json, err));
   HVI_TRY(hvi_sac_save(t->sac, t->checkpoint, err));
   HVI_TRY(hvi_sac_policy(t->sac, &policy, err));
   return hvi_policy_save(policy, t->out, err);
@@ -147,9 +132,9 @@ static hvi_status save(training *t, hvi_error *err) {
 /* The learning curve beside the log. Nothing to draw is no error. */
 static hvi_status draw(training *t, hvi_error *err) {
   HVI_OWN char *folder = NULL, *name = NULL;
-  const char *file = hvi_base_name(t->log_path);
+  const char *file = hvi_base_name(t->rows_path);
   if (hvi_sac_state(t->sac).episodes == 0) return HVI_OK;
-  if (!hvi_path_split(&folder, &name, t->log_path, ".csv"))
+  if (!hvi_path_split(&folder, &name, t->rows_path, ".csv"))
     return hvi_error_memory(err, "file names");
   const hvi_series series[] = {
       {"an episode", file, "step", "return", NULL, HVI_MARK_THIN, 7},
@@ -163,12 +148,13 @@ static hvi_status draw(training *t, hvi_error *err) {
 }
 
 static void close_training(training *t) {
-  if (t->rows) fclose(t->rows);
+  hvi_file_discard(&t->rows);
+  hvi_file_discard(&t->json.file);
   hvi_lock_release(&t->lock);
   hvi_sac_free(t->sac);
   hvi_env_free(t->env);
   hvi_free(t->checkpoint);
-  hvi_free(t->log_path);
+  hvi_free(t->rows_path);
 }
 
 static void start_progress(training *t, size_t step) {
@@ -222,7 +208,7 @@ static int train(training *t) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
   printf("%s: %zu steps, %zu episodes, mean return of the last 10: %.6g\n", t->env->name, r.step,
          r.episodes, r.mean_return);
-  printf("policy in %s, log in %s, checkpoint in %s\n", t->out, t->log_path, t->checkpoint);
+  printf("policy in %s, log in %s, checkpoint in %s\n", t->out, t->rows_path, t->checkpoint);
   hvi_say("%.1f s\n", hvi_clock_now() - t->started);
   if (code == HVI_EXIT_DONE) return drawn;
   return hvi_complain(code, "interrupted at step %zu of %zu; --resume goes on from here", r.step,
@@ -250,10 +236,11 @@ static int resume(training *t) {
 /* What is there under the names of the files is hvi's. */
 static int check_files(const training *t) {
   HVI_OWN char *folder = NULL, *name = NULL;
-  if (!hvi_path_split(&folder, &name, t->log_path, ".csv"))
+  if (!hvi_path_split(&folder, &name, t->rows_path, ".csv"))
     return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for file names");
   HVI_STEP(hvi_output_check(t->out, "\"algorithm\":\"sac\",\"seed\":\""));
-  HVI_STEP(hvi_output_check(t->log_path, HEADER));
+  HVI_STEP(hvi_output_check(t->rows_path, HEADER));
+  HVI_STEP(hvi_output_check(t->json_path, "\"mean_return_10\": "));
   return hvi_figure_check(folder, name);
 }
 
@@ -268,10 +255,13 @@ static int open_training(training *t, const char *name) {
   if (there && !t->resume && !t->fresh)
     return hvi_misuse("'%s' is there: --resume goes on from it, --fresh begins anew",
                       t->checkpoint);
+  if (!there && t->resume && access(t->out, F_OK) == 0)
+    return hvi_misuse("'%s' is there and its checkpoint is not: without --resume it is replaced",
+                      t->out);
   const bool resumed = there && t->resume;
   if (resumed) HVI_STEP(resume(t));
   if (!resumed) HVI_CALL(hvi_sac_new(&t->sac, t->env, &t->settings, &hvi_fault));
-  HVI_CALL(open_log(t, resumed, &hvi_fault));
+  HVI_CALL(open_logs(t, resumed, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
@@ -296,7 +286,7 @@ int hvi_cli_policy_train(int argc, char **argv) {
       {.name = "Run"},
       {"out", 'o', HVI_SETTING_TEXT, &t.out, .value = "FILE", .help = "the policy; FILE.checkpoint stands beside it (required)"},
       {"steps", 0, HVI_SETTING_COUNT, &t.steps, .range = "[1,1e12]", .help = "environment steps"},
-      {"log", 0, HVI_SETTING_TEXT, &t.log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv)"},
+      {"log", 0, HVI_SETTING_TEXT, &t.log, .value = "FILE", .help = "a row per episode as CSV (the policy's name with .csv); FILE.jsonl: also a line of JSON"},
       {"checkpoint-every", 0, HVI_SETTING_COUNT, &t.every, .range = "[1,1e12]", .help = "steps between checkpoints"},
       {"resume", 0, HVI_SETTING_FLAG, &t.resume, .help = "go on from the checkpoint, if there is one"},
       {"fresh", 0, HVI_SETTING_FLAG, &t.fresh, .help = "begin anew although there is a checkpoint"},

@@ -228,11 +228,15 @@ static void place_numbers(store *s, const entry *entries, size_t data_offset) {
   }
 }
 
-/* Takes the checksum out of the notes, where there is one, and compares it. */
+/* Takes the checksum out of the notes, where there is one, and compares it. Files that name a level of
+ * instructions have one. */
 static hvi_status check_sum(store *s, const hvi_subject *f) {
   hvi_tensors *t = &s->tensors;
   char is[CHECKSUM_TEXT];
   const char *stated = hvi_tensors_note(t, HVI_TENSORS_CHECKSUM);
+  if (!stated && hvi_tensors_note(t, "level"))
+    return hvi_refuse(f, " is damaged: it has hvi's note 'level' and not its checksum, '%s'",
+                      HVI_TENSORS_CHECKSUM);
   if (!stated) return HVI_OK;
   size_t at = 0;
   while (t->notes[at].text != stated) at++;

@@ -6,13 +6,13 @@
 #include "study/fields.h"
 #include "study/grid.h"
 
-/* The key `split` that holds for a part: its own, or that of the whole. */
-static const hvi_node *split_of(const hvi_study *study, size_t part) {
+/* The key that holds for a part: its own, or that of the whole. */
+static const hvi_node *key_of(const hvi_study *study, size_t part, const char *key) {
   const hvi_node *root = study->tree->root, *list = hvi_node_get(root, "parts");
   const hvi_node *n = list ? list->first : NULL;
   for (; n && part > 0; part--) n = n->next;
-  const hvi_node *own = n ? hvi_node_get(n, "split") : NULL;
-  return own ? own : hvi_node_get(root, "split");
+  const hvi_node *own = n ? hvi_node_get(n, key) : NULL;
+  return own ? own : hvi_node_get(root, key);
 }
 
 /* Whether some table has it as a factor, or as a column of words. */
@@ -31,7 +31,7 @@ static bool can_split(const hvi_study *study, const char *word) {
 
 static hvi_status check_split(const hvi_study *study, size_t part, hvi_error *err) {
   const hvi_part *p = &study->parts[part];
-  const hvi_node *n = p->split ? split_of(study, part) : NULL;
+  const hvi_node *n = p->split ? key_of(study, part, "split") : NULL;
   char names[1000] = "";
   size_t words = 0, used = 0;
   for (const hvi_factor *f = p->factors; f < p->factors + p->factor_count; f++)
@@ -49,6 +49,76 @@ static hvi_status check_split(const hvi_study *study, size_t part, hvi_error *er
   return HVI_OK;
 }
 
+/* A built-in problem, and the level of the factor that names it, where one does. */
+typedef struct choice {
+  const char *name;
+  const hvi_setting_table *options;
+  const hvi_factor *by;
+  size_t level;
+} choice;
+
+/* A value that an option of the problem gets, from a key of the file. */
+static hvi_status check_option(const hvi_study *study, const choice *c, const char *key,
+                               const char *value, const hvi_node *n, hvi_error *err) {
+  const hvi_setting *row = hvi_setting_find(c->options, key);
+  char where[400];
+  if (!row)
+    return hvi_field_refuse((hvi_field_part[]){{.table = c->options}, {0}}, NULL, "option", key, n,
+                            study->origin, err);
+  HVI_OWN void *values = hvi_alloc(1, c->options->size);
+  if (!values) return hvi_error_memory(err, "options");
+  snprintf(where, sizeof where, "%.300s:%u: %s: %s", study->origin, n->line, c->name, key);
+  return hvi_setting_parse(row, values, value, where, err);
+}
+
+/* Options of the part, and levels of factors that are options. */
+static hvi_status check_options(const hvi_study *study, size_t part, const choice *c,
+                                hvi_error *err) {
+  const hvi_part *p = &study->parts[part];
+  const hvi_node *options = key_of(study, part, "options"), *grid = key_of(study, part, "grid"), *n;
+  for (size_t i = 0; options && i < p->option_count; i++) {
+    n = hvi_node_get(options, p->options[i].key);
+    HVI_TRY(check_option(study, c, p->options[i].key, p->options[i].value, n ? n : options, err));
+  }
+  for (const hvi_factor *f = p->factors; grid && f < p->factors + p->factor_count; f++)
+    for (size_t k = 0; k < f->keys; k++)
+      for (size_t l = 0; l < f->levels && hvi_setting_find(c->options, f->key[k]); l++) {
+        const char *value = f->text[k * (f->levels + 1) + l];
+        n = hvi_node_get(grid, f->name);
+        if (*value && (f != c->by || l == c->level))
+          HVI_TRY(check_option(study, c, f->key[k], value, n ? n : grid, err));
+      }
+  return HVI_OK;
+}
+
+static hvi_status find_builtin(const hvi_builtin **b, const char *name, const hvi_node *n,
+                               const hvi_study *study, hvi_error *err) {
+  char all[400] = "";
+  for (*b = hvi_builtin_list(); (*b)->name; ++*b) {
+    if (strcmp((*b)->name, name) == 0) return HVI_OK;
+    snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", *all ? " " : "", (*b)->name);
+  }
+  return hvi_field_refuse(&(hvi_field_part){0}, all, "problem", name, n, study->origin, err);
+}
+
+/* The built-in problems that a part names, and their options; files are read by its cells. */
+static hvi_status check_problem(const hvi_study *study, size_t part, hvi_error *err) {
+  const hvi_part *p = &study->parts[part];
+  const hvi_node *n = key_of(study, part, "problem"), *grid = key_of(study, part, "grid");
+  const hvi_builtin *b;
+  bool varied = (p->kind->flags & HVI_KIND_VALUE) != 0;
+  for (const hvi_factor *f = p->factors; !varied && f < p->factors + p->factor_count; f++)
+    for (size_t k = 0; k < f->keys; k++)
+      for (size_t l = 0; l < f->levels && strcmp(f->key[k], "problem") == 0; l++) {
+        varied = true;
+        HVI_TRY(find_builtin(&b, f->text[k * (f->levels + 1) + l], grid ? grid : n, study, err));
+        HVI_TRY(check_options(study, part, &(choice){b->name, b->options, f, l}, err));
+      }
+  if (varied || !p->problem || p->problem_path) return HVI_OK;
+  HVI_TRY(find_builtin(&b, p->problem, n, study, err));
+  return check_options(study, part, &(choice){b->name, b->options, NULL, 0}, err);
+}
+
 /* Figures of the kind are for files that are split as the kind has it: others have their own. */
 static hvi_status check_figures(hvi_study *study, hvi_error *err) {
   const hvi_status status = hvi_study_draw(study, study->default_figures ? NULL : err);
@@ -59,10 +129,17 @@ static hvi_status check_figures(hvi_study *study, hvi_error *err) {
 
 static hvi_status check_size(hvi_study *study, bool full, hvi_error *err) {
   for (size_t i = 0; i < study->part_count; i++) {
+    const hvi_part *p = &study->parts[i];
+    const hvi_builtin *b;
+    if (p->problem && !p->problem_path)
+      HVI_TRY(find_builtin(&b, p->problem, key_of(study, i, "problem"), study, err));
     HVI_TRY(hvi_part_lay_out(&study->parts[i], full, study->origin, err));
     HVI_TRY(hvi_part_tables(study, &study->parts[i], err));
   }
-  for (size_t i = 0; i < study->part_count; i++) HVI_TRY(check_split(study, i, err));
+  for (size_t i = 0; i < study->part_count; i++) {
+    HVI_TRY(check_problem(study, i, err));
+    HVI_TRY(check_split(study, i, err));
+  }
   HVI_TRY(check_figures(study, err));
   return hvi_study_judge(study, err);
 }

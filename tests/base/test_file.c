@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -14,9 +15,11 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -334,6 +337,96 @@ static void no_memory_is_reported(void **state) {
   assert_content(f->file, "old");
 }
 
+/* A file NAME that process `pid` seems to have left. */
+static void leave_behind(const char *format, int pid) {
+  char path[256];
+  const int used = snprintf(path, sizeof path, "%s/", here.path);
+  snprintf(path + used, sizeof path - (size_t)used, format, (unsigned)pid);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fclose(file);
+}
+
+static bool is_there(const char *format, int pid) {
+  char path[256];
+  const int used = snprintf(path, sizeof path, "%s/", here.path);
+  snprintf(path + used, sizeof path - (size_t)used, format, (unsigned)pid);
+  return access(path, F_OK) == 0;
+}
+
+/* Of the temporaries only those of the same target whose process is gone. */
+static void what_a_killed_run_left_is_removed(void **state) {
+  const pid_t dead = fork();
+  (void)state;
+  if (dead == 0) _exit(0);
+  assert_int_equal(waitpid(dead, NULL, 0), dead);
+  static const char *const stay[] = {"other.tmp.%x.1", "target.tmp.%x",   "target.tmp.%x-1",
+                                     "target.tmp.",    "target.tmp.x.%x", "my-target.tmp.%x.1"};
+  for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) leave_behind(stay[i], dead);
+  leave_behind("target.tmp.%x.1234", dead);
+  leave_behind("target.tmp.%x.5678.previous", dead);
+  leave_behind("target.tmp.%x.locked", dead);
+  leave_behind("target.tmp.%x.1", getpid());
+  leave_behind("target.tmp.%x.1", getppid());
+  char path[256];
+  snprintf(path, sizeof path, "%s/target.tmp.%x.locked", here.path, (unsigned)dead);
+  const int fd = open(path, O_RDONLY);
+  assert_int_equal(flock(fd, LOCK_EX), 0); /* by a process of another machine */
+  assert_int_equal(hvi_file_write_text(here.file, "new", NULL), HVI_OK);
+  assert_content(here.file, "new");
+  assert_false(is_there("target.tmp.%x.1234", dead));
+  assert_false(is_there("target.tmp.%x.5678.previous", dead));
+  assert_true(is_there("target.tmp.%x.locked", dead));
+  assert_true(is_there("target.tmp.%x.1", getpid()));
+  assert_true(is_there("target.tmp.%x.1", getppid()));
+  for (size_t i = 0; i < sizeof stay / sizeof *stay; i++) assert_true(is_there(stay[i], dead));
+  close(fd);
+}
+
+/* A file that is being written is locked, and so no other run takes it for a left-over. */
+static void what_is_written_is_locked(void **state) {
+  hvi_file f;
+  (void)state;
+  assert_int_equal(hvi_file_create(&f, here.file, NULL), HVI_OK);
+  const int fd = open(f.temporary, O_RDONLY);
+  assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), -1);
+  close(fd);
+  hvi_file_discard(&f);
+}
+
+static void what_is_there_is_asked_for(void **state) {
+  static char large[3 * 4096];
+  char below[160];
+  hvi_error err;
+  (void)state;
+  assert_int_equal(hvi_file_ours(here.file, "a,b\n", &err), HVI_OK);
+  assert_int_equal(hvi_file_write_text(here.file, "", NULL), HVI_OK);
+  assert_int_equal(hvi_file_ours(here.file, "a,b\n", &err), HVI_OK);
+  assert_int_equal(hvi_file_write_text(here.file, "a,b\n1,2\n", NULL), HVI_OK);
+  assert_int_equal(hvi_file_ours(here.file, "a,b\n", &err), HVI_OK);
+  assert_int_equal(hvi_file_ours(here.file, "a,c\n", &err), HVI_ERROR_IO);
+  assert_non_null(strstr(err.text, "--force"));
+  assert_int_equal(hvi_file_ours(here.file, NULL, &err), HVI_OK);
+  /* marks count at both ends and not between */
+  for (int at = 0; at < 3; at++) {
+    memset(large, '.', sizeof large - 1);
+    memcpy(large + (at == 0 ? 100 : at == 1 ? 6000 : (int)sizeof large - 100), "mark", 4);
+    assert_int_equal(hvi_file_write_text(here.file, large, NULL), HVI_OK);
+    assert_int_equal(hvi_file_ours(here.file, "mark", &err), at == 1 ? HVI_ERROR_IO : HVI_OK);
+  }
+  assert_int_equal(hvi_file_ours("/dev/null", "mark", &err), HVI_OK);
+  /* what can never be made is told beforehand, also under --force */
+  assert_int_equal(hvi_file_ours(here.path, NULL, &err), HVI_ERROR_IO);
+  assert_non_null(strstr(err.text, "it is a folder"));
+  snprintf(below, sizeof below, "%s/nowhere/x", here.path);
+  assert_int_equal(hvi_file_ours(below, NULL, &err), HVI_ERROR_IO);
+  snprintf(below, sizeof below, "%s/x", here.file);
+  assert_int_equal(hvi_file_ours(below, NULL, &err), HVI_ERROR_IO);
+  refuse = true;
+  assert_int_equal(hvi_file_ours(here.file, "mark", &err), HVI_ERROR_MEMORY);
+  refuse = false;
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter, leave)
 
 int main(void) {
@@ -353,6 +446,9 @@ int main(void) {
       IN_FOLDER(folders_are_made_with_their_parents),
       IN_FOLDER(a_signal_ends_no_write),
       IN_FOLDER(no_memory_is_reported),
+      IN_FOLDER(what_a_killed_run_left_is_removed),
+      IN_FOLDER(what_is_written_is_locked),
+      IN_FOLDER(what_is_there_is_asked_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static void many_numbers_are_written(void **state) {
   hvi_free(x);
 }
 
-/* The bytes numpy.save writes for numpy.array([[1., 2.]]). */
+/* The bytes numpy.save writes for numpy.array([[1., 2.]]), but for the mark, which is of blanks. */
 static void the_header_is_numpys(void **state) {
   (void)state;
   const double x[] = {1.0, 2.0};
@@ -147,7 +147,10 @@ static void the_header_is_numpys(void **state) {
   assert_memory_equal(file, "\x93NUMPY\x01\x00\x76\x00", 10);
   const char *text = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2), }";
   assert_memory_equal(file + 10, text, strlen(text));
-  for (size_t i = 10 + strlen(text); i < 127; i++) assert_int_equal(file[i], ' ');
+  const size_t mark = 128 - strlen(HVI_NPY_ROWS);
+  for (size_t i = 10 + strlen(text); i < mark; i++) assert_int_equal(file[i], ' ');
+  assert_memory_equal(file + mark, HVI_NPY_ROWS, 128 - mark);
+  for (const char *c = HVI_NPY_ROWS; *c; c++) assert_non_null(strchr(" \t\n", *c));
   assert_int_equal(file[127], '\n');
   hvi_free(file);
 }

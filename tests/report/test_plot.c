@@ -22,7 +22,11 @@ static hvi_status write_sample(const char *folder, const char *title) {
        .series_count = 5,
        .series = lines,
        .point = &point},
-      {.title = "Bars_{2}^", .plain = true, .y = {.label = "value"}, .series_count = 1, .series = &bars},
+      {.title = "Bars_{2}^",
+       .plain = true,
+       .y = {.label = "value"},
+       .series_count = 1,
+       .series = &bars},
   };
   hvi_plot plot = {
       .name = "sample", .title = title, .columns = 2, .panel_count = 2, .panels = panels};
@@ -128,6 +132,10 @@ static void other_pictures_are_not_replaced(void **state) {
     char *text = slurp(in(*state, files[i]));
     assert_string_equal(text, "precious");
     hvi_free(text);
+    hvi_plot forced = plot;
+    forced.replace = true;
+    assert_int_equal(hvi_plot_write(*state, &forced, &err), HVI_OK);
+    assert_int_equal(hvi_plot_check(*state, "sample", &err), HVI_OK);
     remove(in(*state, files[i]));
   }
 }

@@ -108,7 +108,7 @@ refused 3 "did you mean 'lqr'" data collect lqrr --policy default --out x
 refused 3 'brings no policy' data collect pendulum --policy default --out x
 refused 3 '' data collect lqr --policy one --out x
 refused 5 'nowhere' data collect lqr --policy nowhere --out x
-refused 5 'nowhere/x.partial' "${collect[@]}" --out nowhere/x
+refused 5 'cannot create .nowhere/x' "${collect[@]}" --out nowhere/x
 refused 5 'nowhere' data info nowhere
 head -c 1000 one >cut-off
 refused 3 'cut-off' data info cut-off

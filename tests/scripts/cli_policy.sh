@@ -29,6 +29,25 @@ for ending in safetensors csv safetensors.checkpoint; do
   cmp "whole.$ending" "killed.$ending" || fail "the resumed run's $ending is not the same"
 done
 
+# The log as JSON: a line an episode, there while the run lasts, cut back with the checkpoint.
+for moment in 0.1 0.3; do
+  "$HVI" "${train[@]}" --out lines.safetensors --log lines.jsonl --resume -q >/dev/null 2>&1 &
+  pid=$!
+  sleep "$moment"
+  kill -KILL "$pid" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || true
+done
+printf '{"step": 12' >>lines.jsonl
+expect 0 "${train[@]}" --out lines.safetensors --log lines.jsonl --resume -q
+cmp whole.csv lines.csv || fail "rows beside a log of JSON"
+[[ $(wc -l <lines.jsonl) == 7 ]] || fail "one line per episode"
+while read -r line; do
+  row=$(./json step <<<"$line"),$(./json episode <<<"$line"),
+  grep -q "^$row" whole.csv || fail "no row $row"
+done <lines.jsonl
+cp whole.csv mine.jsonl
+refused 5 "mine.jsonl' is there, and hvi did not make it" "${train[@]}" --out x.safetensors --log mine.jsonl
+
 # Interrupted: a usable policy, exit code 130, and the run goes on. The signal may come before the
 # program listens, or after the end.
 "$HVI" "${train[@]}" --steps 200000 --out stopped.safetensors -q >out 2>err &
@@ -61,7 +80,7 @@ refused 3 "did you mean 'pendulum'" policy train pendulm --out x.safetensors
 refused 5 'nowhere' "${train[@]}" --out nowhere/x.safetensors
 head -c 20000 whole.safetensors.checkpoint >short.safetensors.checkpoint
 refused 3 'short.safetensors.checkpoint' "${train[@]}" --out short.safetensors --resume
-# What is refused damages nothing: a checkpoint under --fresh, a policy whose checkpoint is gone.
+# What is refused damages nothing: a checkpoint under --fresh, a policy that was to go on without it.
 cp whole.safetensors.checkpoint kept
 refused 2 'hidden' "${train[@]}" --out whole.safetensors --fresh --hidden 0
 refused 5 'nowhere' "${train[@]}" --out whole.safetensors --fresh --log nowhere/x.csv
@@ -69,6 +88,14 @@ cmp -s whole.safetensors.checkpoint kept || fail "a run that was refused took th
 cp whole.safetensors alone.safetensors
 refused 2 'alone.safetensors. is there and its checkpoint is not' "${train[@]}" --out alone.safetensors --resume
 cmp -s whole.safetensors alone.safetensors || fail "a policy without its checkpoint was replaced"
+expect 0 "${train[@]}" --steps 100 --out alone.safetensors -q # a policy of hvi's
+echo mine >foreign.safetensors
+refused 5 "foreign.safetensors' is there, and hvi did not make it" "${train[@]}" --out foreign.safetensors
+[[ ! -e foreign.csv && $(cat foreign.safetensors) == mine ]] || fail "what is refused leaves files"
+expect 0 "${train[@]}" --steps 100 --out foreign.safetensors --force -q
+cp whole.safetensors fig.safetensors
+cp whole.csv fig.png
+refused 5 "fig.png' is there, and hvi did not make it" "${train[@]}" --out fig.safetensors
 
 # Two at once.
 "$HVI" "${train[@]}" --steps 200000 --out busy.safetensors -q >/dev/null 2>&1 &
@@ -121,7 +148,7 @@ said out '^hidden +16 16$'
 said out '^env +pendulum$'
 expect 0 policy info whole.safetensors --json
 [[ $(member notes seed) == 7 && $(member hidden 0) == 16 ]] || fail "policy info --json"
-sed -e 's/hvi.checksum/HVI.checksum/' -e 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
+sed -e 's/hvi.checksum/HVI.checksum/' -e 's/"level"/"LEVEL"/' -e 's/"env":"pendulum"/"env":"\\u001b[m"/' whole.safetensors >loud.safetensors
 expect 0 policy info loud.safetensors
 said out '^env +\?\[m$'
 head -c 300 whole.safetensors >cut.safetensors

@@ -51,3 +51,32 @@ refused 2 'quick.*full|full.*quick' reproduce pennies --quick --full
 refused 5 'file' reproduce pennies --out file/below
 sed 's/inner: 10/iner: 10/' mine.yaml >bad.yaml
 refused 3 "bad.yaml:11: .*'iner'.*did you mean 'inner'" reproduce bad.yaml
+
+# names and values of problems are refused when the file is read, at their line
+problem() { sed "s/^problem: .*/problem: $1/; s/^seed: .*/seed: 1\noptions: $2\ngrid: $3/" small.yaml >bad.yaml; }
+cat >small.yaml <<'Y'
+id: small
+title: small
+kind: trajectory
+problem: pennies
+seed: 1
+quick: {iterations: 2}
+full: {iterations: 2}
+methods: [{label: LM, method: lm}]
+Y
+problem pennies '{weight: 0.7}' '{case: [{problem: pennies, weight: 0.5}, {problem: quadratic, n: 7}]}'
+sed -i '/^options/d' bad.yaml
+expect 0 reproduce bad.yaml --out small.d -q
+problem pennys '{weight: 0.7}' '{signs: [mended]}'
+refused 3 "bad.yaml:4: unknown problem 'pennys'; did you mean 'pennies'" reproduce bad.yaml --out no.d
+problem pennies '{wieght: 0.7}' '{signs: [mended]}'
+refused 3 "bad.yaml:6: unknown option 'wieght'; did you mean 'weight'" reproduce bad.yaml --out no.d
+problem pennies '{weight: much}' '{signs: [mended]}'
+refused 3 "bad.yaml:6: pennies: weight: must be a number" reproduce bad.yaml --out no.d
+problem pennies '{weight: 0.7}' '{signs: [mended, minted]}'
+refused 3 "bad.yaml:7: pennies: signs: must be mended or printed, not 'minted'" reproduce bad.yaml --out no.d
+problem pennies '{}' '{problem: [pennies, rsp]}'
+refused 3 "bad.yaml:7: unknown problem 'rsp'; did you mean 'rps'" reproduce bad.yaml --out no.d
+problem pennies '{}' '{case: [{problem: pennies, weight: 500}, {problem: quadratic, n: 7}]}'
+refused 3 "bad.yaml:7: pennies: weight: must be a number from 0 to 100" reproduce bad.yaml --out no.d
+[[ ! -e no.d ]] || fail "what is refused leaves a folder"

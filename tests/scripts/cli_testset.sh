@@ -64,3 +64,7 @@ refused 2 '203 states cannot be chosen among 10' "${make[@]}" --out x --visits 1
 refused 2 'policy is missing' testset lqr --out x
 refused 3 'unknown environment' testset moon --policy default --out x
 [[ ! -e x && ! -e x.partial ]] || fail "a refused run leaves a file"
+
+# a bit that has changed in the name of the checksum does not make a file pass unchecked
+LC_ALL=C sed 's/hvi\.checksum/hvi.checksuo/' one >flipped
+refused 3 "'flipped' is damaged: it has hvi's note 'level' and not its checksum" data info flipped
