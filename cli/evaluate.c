@@ -39,9 +39,12 @@ static const char shared_by_adam[] = "inner_lr inner_lr_decay";
 static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args,
-      {.name = "transitions"},
+      {.name = "policy"},
       {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE",
-       .help = "the policy (.safetensors), or 'default': the environment's own"},
+       .help = "the policy (.safetensors), or 'default': the environment's own"});
+  hvi_args_settings(args, hvi_policy_table(), &e->policy, NULL);
+  hvi_args_add(args,
+      {.name = "data"},
       {"data", 0, HVI_SETTING_TEXT, &e->data_path, .value = "FILE",
        .help = "transitions instead of an environment: .safetensors ('hvi data collect'), .npz, or a folder of .npy"},
       {"map", 0, HVI_SETTING_TEXT, &e->map, .value = "COLUMN=NAME", .repeats = true,
@@ -187,7 +190,8 @@ static int choose_method(hvi_evaluate *e, const hvi_args *args) {
 static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
   size_t rows;
-  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, err));
+  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, &e->policy, err));
+  hvi_say_policy(e->task.policy);
   if (!hvi_multiply_sizes(s->value.buffer + e->steps + 1, e->batch, &rows)) rows = 0;
   s->value.draw = HVI_VALUE_FRESH;
   s->value.batch = e->batch + s->value.replay;

@@ -24,7 +24,8 @@ typedef struct hvi_evaluate {
   const char *env_name, *policy_path, *data_path, *testset_path, *out;
   size_t steps, test_states, every, threads, gap_rows;
   double standard_error; /* of a test set that has none; NaN: exact */
-  hvi_texts map;         /* names of columns in the data */
+  hvi_policy_options policy;
+  hvi_texts map; /* names of columns in the data */
   bool gap, resume, fresh;
 
   /* as made */

@@ -31,6 +31,7 @@ hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t siz
 #define HVI_NPY_THETA "\t \t \t \t\t\n"
 #define HVI_NPY_ROWS  "\t \t \t\t \t\n"
 #define HVI_NPY_STATE "\t \t\t \t \t\n"
+#define HVI_NPY_ACTIONS "\t\t  \t \t \t\n"
 /* The same as a tensor, whose numbers lie in `bytes`, aligned as hvi_alloc does, and are put in
  * order there; the name stays. Of a type that is not read, `descr` tells, t->type is
  * HVI_TENSOR_TYPE_COUNT, and t->data what stands in the file. */

@@ -299,7 +299,8 @@ static void wrong_headers_are_refused(void **state) {
 
 static void wrong_types_are_refused(void **state) {
   (void)state;
-  const char *const types[] = {"<c16", "|S8", "=f8", "f8", "O", "", "<f16", "<b1", "|f8", "<u1", "<i3"};
+  const char *const types[] = {"<c16", "|S8", "=f8", "f8",  "O",  "",
+                               "<f16", "<b1", "|f8", "<u1", "<i3"};
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
     char text[100], reason[100];
     snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (6,), }",

@@ -306,7 +306,9 @@ static void a_bad_file_is_refused(void **state) {
     hvi_tensor instead;
     const char *words;
   } faults[] = {
-      {0, {"states", HVI_TENSOR_F32, 2, {3, 2}, obs}, "no tensor 'obs' (or observation observations)"},
+      {0,
+       {"states", HVI_TENSOR_F32, 2, {3, 2}, obs},
+       "no tensor 'obs' (or observation observations)"},
       {0, {"obs", HVI_TENSOR_F32, 3, {3, 1, 2}, obs}, "axes"},
       {2, {"reward", HVI_TENSOR_F32, 2, {3, 2}, obs}, "'reward' has 2 axes"},
       {0, {"obs", HVI_TENSOR_F32, 2, {0, 2}, obs}, "0 rows"},
