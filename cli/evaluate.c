@@ -39,9 +39,12 @@ static const char shared_by_adam[] = "inner_lr inner_lr_decay";
 static void add_options(hvi_evaluate *e, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args,
-      {.name = "transitions"},
+      {.name = "policy"},
       {"policy", 0, HVI_SETTING_TEXT, &e->policy_path, .value = "FILE",
-       .help = "the policy (.safetensors), or 'default': the environment's own"},
+       .help = "the policy (.safetensors), or 'default': the environment's own"});
+  hvi_args_settings(args, hvi_policy_table(), &e->policy, NULL);
+  hvi_args_add(args,
+      {.name = "data"},
       {"data", 0, HVI_SETTING_TEXT, &e->data_path, .value = "FILE",
        .help = "transitions instead of an environment: .safetensors ('hvi data collect'), .npz, or a folder of .npy"},
       {"map", 0, HVI_SETTING_TEXT, &e->map, .value = "COLUMN=NAME", .repeats = true,
@@ -69,6 +72,7 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
       {"fresh", 0, HVI_SETTING_FLAG, &e->fresh, .help = "begin anew although there is a checkpoint"},
       {"accept-other-bits", 0, HVI_SETTING_FLAG, &e->spec.accept_other_bits, .help = "go on from what another level of instructions computed"},
       {"out", 'o', HVI_SETTING_TEXT, &e->out, .value = "NAME", .help = "what the names of the files begin with (ENV-value)"},
+      {"log", 0, HVI_SETTING_TEXT, &e->log_path, .value = "FILE.jsonl", .help = "a JSON object an outer step, as it happens"},
       {"gap", 0, HVI_SETTING_FLAG, &e->gap,
        .help = "with --data: the Bellman gap on the data, at measurements (otherwise at the end, on one batch)"},
       {"gap-rows", 0, HVI_SETTING_COUNT, &e->gap_rows, .help = "first rows of --data that the gap is measured on (0: all)"});
@@ -187,7 +191,8 @@ static int choose_method(hvi_evaluate *e, const hvi_args *args) {
 static hvi_status open_environment(hvi_evaluate *e, hvi_error *err) {
   hvi_evaluation_spec *s = &e->spec;
   size_t rows;
-  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, err));
+  HVI_TRY(hvi_task_open(&e->task, e->env_name, e->policy_path, &e->policy, err));
+  hvi_say_policy(e->task.policy);
   if (!hvi_multiply_sizes(s->value.buffer + e->steps + 1, e->batch, &rows)) rows = 0;
   s->value.draw = HVI_VALUE_FRESH;
   s->value.batch = e->batch + s->value.replay;
@@ -300,6 +305,7 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
   if (there && e->resume) {
     HVI_TRY(hvi_evaluation_restore(e->evaluation, e->file[HVI_FILE_CHECKPOINT], e->about, err));
     e->first = hvi_evaluation_state(e->evaluation).outer;
+    e->resumed = true;
     hvi_say("going on from step %zu\n", e->first);
   }
   if (e->task.data && e->batch > e->task.data->count)
@@ -319,11 +325,27 @@ static void show_row(const hvi_evaluate *e, const hvi_evaluation_row *r) {
           r->seconds_optimise);
 }
 
+/* A line for each outer step; what was not measured there is null. On the disk before a checkpoint. */
+static void log_step(hvi_evaluate *e, size_t outer, const hvi_evaluation_row *row) {
+  const hvi_evaluation_row none = {.error = NAN, .relative = NAN, .clean = NAN, .gap = NAN};
+  const hvi_record last = hvi_solver_info(e->evaluation->solver).last;
+  const hvi_seconds *s = &e->evaluation->seconds;
+  if (e->logged != HVI_LOG_NEW && outer <= e->logged) return;
+  if (row->outer != outer) row = &none;
+  hvi_log_put(&e->log, V("outer", outer), V("inner", last.inner), V("loss0", last.loss0),
+              V("loss", last.loss), V("error", row->error), V("without_noise", row->clean),
+              V("relative", row->relative), V("gap", row->gap), V("seconds_collect", s->collect),
+              V("seconds_optimise", s->targets + s->inner));
+  e->logged = outer;
+  if (outer % e->every == 0) hvi_log_flush(&e->log, &hvi_fault);
+}
+
 /* Before each step, and at the end. */
 static bool show(void *context, const hvi_evaluation *evaluation) {
   hvi_evaluate *e = context;
   size_t count;
   const hvi_evaluation_row *rows = hvi_evaluation_rows(evaluation, &count);
+  if (e->log_path) log_step(e, hvi_evaluation_state(evaluation).outer, &rows[count - 1]);
   if (e->shown < count) hvi_progress_clear();
   while (e->shown < count) show_row(e, &rows[e->shown++]);
   const size_t outer = hvi_evaluation_state(evaluation).outer;
@@ -357,9 +379,12 @@ static hvi_status run(hvi_evaluate *e, hvi_error *err) {
                                       .progress = show,
                                       .saved = save_rest,
                                       .context = e};
+  HVI_TRY(hvi_log_open(&e->log, e->log_path, e->resumed ? e->first : HVI_LOG_NEW, err));
+  e->logged = e->log.last;
   hvi_progress_start("", e->steps > e->first ? e->steps - e->first : 1);
-  const hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);
+  hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);
   show(e, e->evaluation);
+  if (!status) status = hvi_log_close(&e->log, err);
   hvi_progress_clear();
   e->interrupted = !status && !hvi_evaluation_state(e->evaluation).done;
   return status || !has_diverged(e) ? status : hvi_evaluate_trace(e, err);
@@ -394,6 +419,7 @@ static int evaluate(hvi_evaluate *e, const hvi_args *args) {
 }
 
 static void close_all(hvi_evaluate *e) {
+  hvi_log_close(&e->log, NULL);
   hvi_lock_release(&e->lock);
   hvi_evaluation_free(e->evaluation);
   hvi_collector_free(e->collector);

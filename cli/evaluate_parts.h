@@ -4,6 +4,7 @@
 #include "args.h"
 #include "base/file.h"
 #include "evaluate/task.h"
+#include "io/log.h"
 #include "setup.h"
 
 /* Names that begin alike: of the two pictures, without an ending, and of the files. */
@@ -21,14 +22,17 @@ enum {
 typedef struct hvi_evaluate {
   /* as asked for */
   hvi_setup setup; /* the method; its seed is the seed of everything */
-  const char *env_name, *policy_path, *data_path, *testset_path, *out;
+  const char *env_name, *policy_path, *data_path, *testset_path, *out, *log_path;
   size_t steps, test_states, every, threads, gap_rows;
   double standard_error; /* of a test set that has none; NaN: exact */
-  hvi_texts map;         /* names of columns in the data */
+  hvi_policy_options policy;
+  hvi_texts map; /* names of columns in the data */
   bool gap, resume, fresh;
 
   /* as made */
-  hvi_lock lock;         /* on the checkpoint */
+  hvi_lock lock; /* on the checkpoint */
+  hvi_log log;
+  size_t logged;         /* outer steps in it; HVI_LOG_NEW: none */
   char *file[HVI_FILES]; /* the test set's: NULL where none is made */
   char about[HVI_EVALUATION_ABOUT];
   size_t batch; /* new transitions of an outer step */
@@ -38,7 +42,7 @@ typedef struct hvi_evaluate {
   hvi_evaluation_spec spec; /* its settings are those of the setup */
   hvi_evaluation *evaluation;
   size_t first, shown; /* the step it started from; rows that were told */
-  bool interrupted;
+  bool interrupted, resumed;
 } hvi_evaluate;
 
 /* Fills in the names of the files, none of which may be one that is read. */

@@ -42,7 +42,7 @@ static const char *const endings[] = {"",
                                       "-testset.safetensors"};
 
 hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err) {
-  const char *const read[] = {e->policy_path, e->data_path, e->testset_path};
+  const char *const read[] = {e->policy_path, e->data_path, e->testset_path, e->log_path};
   const bool makes = e->env_name && !e->testset_path && e->test_states > 0;
   char **file = e->file;
   file[HVI_FILE_CURVE] = make_stem(e);
@@ -85,6 +85,7 @@ hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err) {
 int hvi_evaluate_outputs(const hvi_evaluate *e) {
   HVI_STEP(hvi_output_check(e->file[HVI_FILE_NETWORK], "\"contents\":\"value network\""));
   HVI_STEP(hvi_output_check(e->file[HVI_FILE_TRACE], trace_header()));
+  HVI_STEP(hvi_output_check(e->log_path, "\"seconds_collect\": "));
   HVI_STEP(hvi_output_check(e->file[HVI_FILE_PAIRS], pairs_header));
   return hvi_output_check(e->file[HVI_FILE_TESTSET], "\"contents\":\"test set\"");
 }

@@ -3,7 +3,9 @@
 #include "base/base.h"
 #include "base/suggest.h"
 #include "commands.h"
+#include "io/npy.h"
 #include "json.h"
+#include "num/vec.h"
 #include "rollout.h"
 #include "talk.h"
 
@@ -63,15 +65,6 @@ static int policy_score(int argc, char **argv) {
   return code;
 }
 
-/* Whether a policy of this form has such a tensor. */
-static bool is_used(const hvi_policy *p, const char *name) {
-  if (!p->net) return hvi_words_have("gain std", name);
-  for (size_t l = 1; l < p->net->layer_count; l++)
-    if (hvi_words_have(hvi_format("fc%zu.weight fc%zu.bias", l, l), name)) return true;
-  return hvi_words_have(
-      "fc_mean.weight fc_mean.bias fc_logstd.weight fc_logstd.bias action_scale action_bias", name);
-}
-
 /* Text of a file that may come from anywhere: no control characters reach the terminal. */
 static void print_line(const char *title, const char *text) {
   char line[400];
@@ -82,7 +75,8 @@ static void print_line(const char *title, const char *text) {
 }
 
 static void info_text(const hvi_policy *p, const hvi_tensors *t) {
-  printf("form          %s\n", p->net ? "actor" : "linear-Gaussian");
+  char text[HVI_POLICY_TEXT];
+  printf("form          %s\n", hvi_policy_describe(text, p));
   printf("observation   %zu numbers\n", p->obs);
   printf("action        %zu numbers\n", p->act);
   if (p->net) {
@@ -92,12 +86,14 @@ static void info_text(const hvi_policy *p, const hvi_tensors *t) {
   }
   for (size_t i = 0; i < t->note_count; i++) print_line(t->notes[i].key, t->notes[i].text);
   for (size_t i = 0; i < t->count; i++)
-    if (!is_used(p, t->items[i].name)) print_line("not used", t->items[i].name);
+    if (!hvi_policy_uses(p, t->items[i].name)) print_line("not used", t->items[i].name);
 }
 
 static void info_json(const hvi_policy *p, const hvi_tensors *t) {
+  char text[HVI_POLICY_TEXT];
   hvi_json_begin();
-  hvi_json_put(V("form", p->net ? "actor" : "linear-Gaussian"), V("obs", p->obs), V("act", p->act));
+  hvi_json_put(V("form", p->net ? "actor" : "linear-Gaussian"), V("layout", p->layout),
+               V("actions", hvi_policy_describe(text, p)), V("obs", p->obs), V("act", p->act));
   hvi_json_open("hidden", '[');
   for (size_t l = 0; p->net && l + 1 < p->net->layer_count; l++)
     hvi_json_put(V(NULL, p->net->layers[l].out));
@@ -107,7 +103,7 @@ static void info_json(const hvi_policy *p, const hvi_tensors *t) {
   hvi_json_close();
   hvi_json_open("not_used", '[');
   for (size_t i = 0; i < t->count; i++)
-    if (!is_used(p, t->items[i].name)) hvi_json_put(V(NULL, t->items[i].name));
+    if (!hvi_policy_uses(p, t->items[i].name)) hvi_json_put(V(NULL, t->items[i].name));
   hvi_json_end();
 }
 
@@ -116,14 +112,67 @@ static int policy_info(int argc, char **argv) {
                    "Prints the sizes of a policy, the notes of its file, and tensors\n"
                    "that are there but not used.",
                    "  hvi policy info half_cheetah.safetensors", .operand = "policy file"};
+  hvi_policy_options options = {0};
+  hvi_args_settings(&args, hvi_policy_table(), &options, NULL);
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(hvi_policy_release) hvi_policy *policy = NULL;
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *tensors = NULL;
-  HVI_CALL(hvi_policy_load(&policy, args.operands[0], &hvi_fault));
-  HVI_CALL(hvi_tensors_read(&tensors, args.operands[0], 0, &hvi_fault));
+  HVI_CALL(hvi_policy_read(&policy, args.operands[0], &options, &hvi_fault));
+  HVI_CALL(hvi_tensors_open(&tensors, args.operands[0], 0, &hvi_fault));
   (hvi_talk.json ? info_json : info_text)(policy, tensors);
   return HVI_EXIT_DONE;
+}
+
+/* Mean actions, a batch of rows at a time. */
+static int act_all(const hvi_policy *p, const hvi_array *obs, const char *out) {
+  const size_t rows = obs->size / p->obs, shape[] = {rows, p->act};
+  HVI_OWN double *actions = hvi_alloc(rows, p->act * sizeof *actions);
+  HVI_OWN float *scratch = hvi_alloc(hvi_policy_scratch(p, HVI_POLICY_ROWS), sizeof *scratch);
+  if (!actions || !scratch)
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: %zu actions", rows);
+  for (size_t i = 0; i < rows; i += HVI_POLICY_ROWS) {
+    const size_t n = rows - i < HVI_POLICY_ROWS ? rows - i : HVI_POLICY_ROWS;
+    hvi_policy_act(p, scratch, n, obs->data + i * p->obs, NULL, actions + i * p->act);
+  }
+  if (out) HVI_CALL(hvi_npy_write(out, actions, 2, shape, HVI_NPY_ACTIONS, &hvi_fault));
+  for (size_t i = 0; !out && i < rows * p->act; i++)
+    printf("%.9g%c", actions[i], (i + 1) % p->act ? ' ' : '\n');
+  return HVI_EXIT_DONE;
+}
+
+static int policy_act(int argc, char **argv) {
+  const char *path = NULL, *obs_path = NULL, *out = NULL;
+  hvi_policy_options options = {0};
+  hvi_args args = {
+      "policy act", "ENV --policy FILE --obs FILE [OPTION]...",
+      "Prints the actions of a policy, without noise, in the observations of a file: to\n"
+      "compare with the program that trained it.",
+      "  hvi policy act pendulum --policy sb3-sac.safetensors --obs obs.npy",
+      .operand = "environment"};
+  /* clang-format off */
+  hvi_args_add(&args,
+      {"policy", 0, HVI_SETTING_TEXT, &path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"},
+      {"obs", 0, HVI_SETTING_TEXT, &obs_path, .value = "FILE", .help = ".npy file of observations, one a row"},
+      {"out", 'o', HVI_SETTING_TEXT, &out, .value = "FILE", .help = ".npy file to write instead of stdout"});
+  /* clang-format on */
+  hvi_args_settings(&args, hvi_policy_table(), &options, NULL);
+  hvi_args_talk(&args);
+  hvi_args_force(&args);
+  HVI_STEP(hvi_args_parse(&args, argc, argv));
+  if (!path || !obs_path) return hvi_misuse("policy act needs --policy FILE and --obs FILE");
+  HVI_STEP(hvi_output_check(out, HVI_NPY_ACTIONS));
+  HVI_OWN_BY(hvi_task_close) hvi_task task = {0};
+  HVI_OWN_BY(hvi_array_free) hvi_array obs = {0};
+  HVI_CALL(hvi_task_open(&task, args.operands[0], path, &options, &hvi_fault));
+  hvi_say_policy(task.policy);
+  HVI_CALL(hvi_npy_read(&obs, obs_path, 0, &hvi_fault));
+  const size_t width = task.policy->obs;
+  if (obs.dims != 2 || obs.shape[1] != width)
+    return hvi_bad_input("'%s' should have rows of %zu numbers", obs_path, width);
+  if (!hvi_vec_finite(obs.data, obs.size))
+    return hvi_bad_input("'%s' has a number that is not finite", obs_path);
+  return act_all(task.policy, &obs, out);
 }
 
 int hvi_cli_policy(int argc, char **argv) {
@@ -131,8 +180,9 @@ int hvi_cli_policy(int argc, char **argv) {
       {"train", hvi_cli_policy_train, "an actor by soft actor-critic"},
       {"score", policy_score, "the return of a policy, with its interval"},
       {"info", policy_info, "what a policy file holds"},
+      {"act", policy_act, "its actions in given observations"},
       {0}};
-  hvi_args args = {"policy", "train|score|info [OPTION]...",
+  hvi_args args = {"policy", "train|score|info|act [OPTION]...",
                    "Policies: making them, measuring them, and what their files hold.",
                    .examples = "  hvi policy train half_cheetah --seed 1 --out hc.safetensors\n"
                                "  hvi policy score half_cheetah --policy hc.safetensors\n"

@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "rl/policy.h"
 
 /* Seconds between lines of progress where there is no terminal. */
 static const double TELL_EVERY = 60.0;
@@ -13,6 +14,7 @@ static void add_options(hvi_rollout_job *job, hvi_args *args) {
   hvi_args_add(args,
       {"policy", 0, HVI_SETTING_TEXT, &job->policy_path, .value = "FILE",
        .help = "the policy (.safetensors), or 'default': the environment's own"});
+  hvi_args_settings(args, hvi_policy_table(), &job->policy, NULL);
   hvi_args_json(args);
   hvi_args_settings(args, hvi_rollout_table(), job->rollout, "threads");
   hvi_args_jobs(args, &job->rollout->threads);
@@ -45,6 +47,11 @@ static bool on_progress(void *context, size_t done, size_t total) {
   return !hvi_signals_interrupted();
 }
 
+void hvi_say_policy(const hvi_policy *p) {
+  char text[HVI_POLICY_TEXT];
+  if (p && p->layout) hvi_say("policy of %s\n", hvi_policy_describe(text, p));
+}
+
 const char *hvi_base_name(const char *path) {
   const char *slash = strrchr(path, '/');
   return slash ? slash + 1 : path;
@@ -62,7 +69,8 @@ static int open_job(hvi_rollout_job *job, const char *env_name) {
   if (!job->result && !job->out) return hvi_misuse("the file to write is missing: --out FILE");
   if (job->resume && job->fresh) return hvi_misuse("--resume and --fresh exclude each other");
   HVI_STEP(hvi_output_check(job->out, job->mark));
-  HVI_CALL(hvi_task_open(&job->task, env_name, job->policy_path, &hvi_fault));
+  HVI_CALL(hvi_task_open(&job->task, env_name, job->policy_path, &job->policy, &hvi_fault));
+  hvi_say_policy(job->task.policy);
   s->partial = job->resume  ? HVI_PARTIAL_RESUME
                : job->fresh ? HVI_PARTIAL_FRESH
                             : HVI_PARTIAL_REFUSE;

@@ -23,6 +23,7 @@ struct hvi_rollout_job {
   const char *mark; /* and which has this in its header */
   /* from the command line */
   const char *policy_path, *out;
+  hvi_policy_options policy;
   bool resume, fresh;
   hvi_task task;        /* environment and policy */
   double started, told; /* the clock at the start; when a line of progress was last written */
@@ -31,6 +32,9 @@ struct hvi_rollout_job {
 /* Reads ENV, the options of the table and --policy, --seed, --jobs, --json, -q, -v, and for a file
  * --out, --resume, --fresh, --force; runs the job and shows its result, or complains. The exit code. */
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv);
+
+/* A line on how a file of another trainer is read. */
+void hvi_say_policy(const hvi_policy *p);
 
 /* The name without its folders: notes tell nothing about the machine. */
 const char *hvi_base_name(const char *path);

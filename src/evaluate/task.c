@@ -3,13 +3,14 @@
 #include "base/base.h"
 #include "num/vec.h"
 
-hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy, hvi_error *err) {
+hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy,
+                         const hvi_policy_options *options, hvi_error *err) {
   *t = (hvi_task){.noise = NAN};
   HVI_TRY(hvi_env_new(&t->env, environment, err));
   if (!policy) return HVI_OK;
   HVI_TRY(strcmp(policy, "default") == 0 ? hvi_policy_of_env(&t->policy, t->env, err)
-                                         : hvi_policy_load(&t->policy, policy, err));
-  HVI_TRY(hvi_policy_check(t->policy, t->env, err));
+                                         : hvi_policy_read(&t->policy, policy, options, err));
+  HVI_TRY(hvi_policy_fit(t->policy, t->env, err));
   snprintf(t->origin.environment, sizeof t->origin.environment, "%s", t->env->name);
   hvi_policy_fingerprint(t->origin.fingerprint, t->policy);
   return HVI_OK;

@@ -13,8 +13,10 @@ typedef struct hvi_task {
   double noise;         /* what the true values would score; NaN without a test set */
 } hvi_task;
 
-/* An environment and a policy: a file, or 'default', the environment's own, or NULL: none. */
-hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy, hvi_error *err);
+/* An environment and a policy: a file, or 'default', the environment's own, or NULL: none. Options
+ * are those of hvi_policy_read. */
+hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *policy,
+                         const hvi_policy_options *options, hvi_error *err);
 /* Transitions of a file; names as in hvi_dataset_read. */
 hvi_status hvi_task_open_data(hvi_task *t, const char *path, const hvi_names *names,
                               hvi_error *err);

@@ -26,16 +26,17 @@ hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_
 /* The same from the bytes of a file; `name` is for the error text. */
 hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t size, const char *name,
                           hvi_error *err);
-/* Marks of files that hvi wrote (hvi_file_ours): how the blanks end that a header is padded with. No
- * reader minds them, and a comment would be too much for those that are not Python. */
-#define HVI_NPY_THETA "\t \t \t \t\t\n"
-#define HVI_NPY_ROWS  "\t \t \t\t \t\n"
-#define HVI_NPY_STATE "\t \t\t \t \t\n"
 /* The same as a tensor, whose numbers lie in `bytes`, aligned as hvi_alloc does, and are put in
  * order there; the name stays. Of a type that is not read, `descr` tells, t->type is
  * HVI_TENSOR_TYPE_COUNT, and t->data what stands in the file. */
 hvi_status hvi_npy_tensor(hvi_tensor *t, char descr[HVI_NPY_DESCR], unsigned char *bytes,
                           size_t size, const char *name, hvi_error *err);
+/* Marks of files that hvi wrote (hvi_file_ours): how the blanks end that a header is padded with. No
+ * reader minds them, and a comment would be too much for those that are not Python. */
+#define HVI_NPY_THETA   "\t \t \t \t\t\n"
+#define HVI_NPY_ROWS    "\t \t \t\t \t\n"
+#define HVI_NPY_STATE   "\t \t\t \t \t\n"
+#define HVI_NPY_ACTIONS "\t\t  \t \t \t\n"
 /* Writes float64, version 1.0, whole or not at all. */
 hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, const size_t *shape,
                          const char *mark, hvi_error *err);

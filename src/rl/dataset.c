@@ -241,15 +241,14 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
   for (size_t k = 0; k < COLUMNS; k++)
     HVI_TRY(hvi_column_find(&in[k], &transitions[k], t, names, file));
   remark_names(d, in);
+  if (in[NEXT]) HVI_TRY(load(d, OBS, in, file));
   HVI_TRY(load(d, REWARD, in, file));
   HVI_TRY(read_ends(d, in, file));
   if (in[ACTION])
     HVI_TRY(load(d, ACTION, in, file));
   else
     remark(d, "no 'action': the values of the policy that made the data need none\n");
-  if (!in[NEXT]) return derive_next(d, in[OBS], file);
-  HVI_TRY(load(d, OBS, in, file));
-  return load(d, NEXT, in, file);
+  return in[NEXT] ? load(d, NEXT, in, file) : derive_next(d, in[OBS], file);
 }
 
 hvi_status hvi_dataset_read(hvi_dataset **data, const char *path, const hvi_names *names,

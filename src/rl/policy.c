@@ -13,7 +13,8 @@
  *   df/dm = (1 - y^2) df/dy
  *   df/dh = 3.5 (1 - t^2) (exp(l) e df/dm - w)
  *
- * since -e^2/2 does not depend on the parameters.
+ * since -e^2/2 does not depend on the parameters. That is what is trained here; policies of other
+ * trainers have another l, or none, or a = u clipped to shift +- scale.
  */
 #include "rl/policy.h"
 
@@ -28,10 +29,11 @@
 enum { MOST_LAYERS = 64, ARRAYS = 8 };
 
 static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
+static const float LEAST = -20.0F, MOST = 2.0F; /* of HVI_DEVIATION_CLAMP */
 static const float LOG_SQRT_2PI = 0.918938533F;
 
-hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
-                            const size_t *hidden, hvi_error *err) {
+hvi_status hvi_policy_network(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
+                              const size_t *hidden, hvi_activation activation, hvi_error *err) {
   size_t widths[MOST_LAYERS + 1];
   *out = NULL;
   if (hidden_count > MOST_LAYERS) {
@@ -44,7 +46,7 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  const hvi_net_spec spec = {obs, hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY};
+  const hvi_net_spec spec = {obs, hidden_count + 1, widths, activation, HVI_IDENTITY};
   HVI_TRY(hvi_net_new(&p->net, &spec, err));
   p->weights = hvi_alloc(p->net->weights + 2 * act, sizeof *p->weights);
   if (!p->weights) return hvi_error_memory(err, "a policy");
@@ -54,6 +56,11 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   *out = p;
   p = NULL;
   return HVI_OK;
+}
+
+hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
+                            const size_t *hidden, hvi_error *err) {
+  return hvi_policy_network(out, obs, act, hidden_count, hidden, HVI_RELU, err);
 }
 
 hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const double *gain,
@@ -114,11 +121,74 @@ void hvi_policy_free(hvi_policy *p) {
 size_t hvi_policy_obs(const hvi_policy *p) { return p->obs; }
 size_t hvi_policy_act_size(const hvi_policy *p) { return p->act; }
 
-hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
+/* Up to the rounding of floats. */
+static bool within(double low, double high, double least, double most) {
+  const double slack = 1e-5 * (1.0 + fabs(least) + fabs(most));
+  return low >= least - slack && high <= most + slack;
+}
+
+/* A file without a range has actions in [-1, 1], as networks do, and has to be scaled elsewhere. */
+static hvi_status check_range(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
+  const bool bounded = isfinite(env->low) && isfinite(env->high);
+  for (size_t j = 0; bounded && p->net && j < p->act; j++) {
+    const double half = (double)p->scale[j], middle = (double)p->shift[j];
+    const double low = isfinite(half) ? middle - half : -half, high = middle + half;
+    const bool fits = within(low, high, env->low, env->high);
+    if (fits && (p->form.ranged || within(env->low, env->high, low, high))) continue;
+    return hvi_error_input(
+        err, "the policy's action %zu is in [%g, %g], and those of '%s' in [%g, %g]: %s", j + 1,
+        low, high, env->name, env->low, env->high,
+        "--action-range env scales it, action_scale and action_bias in its file too");
+  }
+  return HVI_OK;
+}
+
+static hvi_status check_sizes(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
   if (p->obs == env->obs && p->act == env->act) return HVI_OK;
   return hvi_error_input(
       err, "the policy takes %zu observations and gives %zu actions, but '%s' has %zu and %zu",
       p->obs, p->act, env->name, env->obs, env->act);
+}
+
+hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
+  HVI_TRY(check_sizes(p, env, err));
+  return check_range(p, env, err);
+}
+
+hvi_status hvi_policy_fit(hvi_policy *p, const hvi_env *env, hvi_error *err) {
+  const bool bounded = isfinite(env->low) && isfinite(env->high);
+  HVI_TRY(check_sizes(p, env, err));
+  if (p->net && p->form.env_range && !p->form.clipped && !bounded) {
+    return hvi_error_input(err,
+                           "the policy's actions, in [-1, 1], are to be scaled to those of '%s', "
+                           "which have no bounds: --action-range file leaves them",
+                           env->name);
+  }
+  for (size_t j = 0; p->net && p->form.env_range && j < p->act; j++) {
+    p->scale[j] = bounded ? (float)(0.5 * (env->high - env->low)) : INFINITY;
+    p->shift[j] = bounded ? (float)(0.5 * (env->high + env->low)) : 0.0F;
+    p->form.ranged = true;
+  }
+  return hvi_policy_check(p, env, err);
+}
+
+char *hvi_policy_describe(char text[HVI_POLICY_TEXT], const hvi_policy *p) {
+  char range[60] = "the environment's range";
+  if (!p->net) {
+    snprintf(text, HVI_POLICY_TEXT, "linear-Gaussian");
+    return text;
+  }
+  if (!p->form.env_range || p->form.ranged) {
+    const double half = (double)p->scale[0], middle = (double)p->shift[0];
+    snprintf(range, sizeof range, "[%g, %g]", isfinite(half) ? middle - half : -half,
+             middle + half);
+  }
+  snprintf(
+      text, HVI_POLICY_TEXT, "%s: %s layers, %s, %s %s", p->layout ? p->layout : "actor",
+      hvi_activation_name(p->net->layer_count > 1 ? p->net->layers[0].activation : HVI_IDENTITY),
+      p->form.deviation == HVI_DEVIATION_NONE ? "deterministic" : "Gaussian",
+      p->form.clipped ? "clipped to" : "squashed by tanh to", range);
+  return text;
 }
 
 /* The squashed Gaussian */
@@ -128,8 +198,11 @@ size_t hvi_squash_size(size_t rows, size_t act) {
 }
 
 void hvi_squash_bind(hvi_squash *s, const hvi_policy *p, float *memory, size_t rows) {
-  *s =
-      (hvi_squash){.act = p->act, .kernels = p->net->kernels, .scale = p->scale, .shift = p->shift};
+  *s = (hvi_squash){.act = p->act,
+                    .kernels = p->net->kernels,
+                    .scale = p->scale,
+                    .shift = p->shift,
+                    .form = p->form};
   float **arrays[ARRAYS] = {&s->mean,  &s->t, &s->log_std, &s->std,
                             &s->noise, &s->y, &s->density, &s->log_density};
   for (size_t i = 0; i < ARRAYS; i++) *arrays[i] = memory + i * hvi_net_aligned(rows * s->act);
@@ -145,17 +218,37 @@ void hvi_squash_read(hvi_squash *s, const float *head, size_t first, size_t rows
   }
 }
 
+/* std of n numbers, from the second head in t. */
+static void find_std(hvi_squash *s, size_t n) {
+  const hvi_deviation kind = s->form.deviation;
+  if (kind == HVI_DEVIATION_NONE) {
+    memset(s->std, 0, n * sizeof *s->std);
+    return;
+  }
+  if (kind == HVI_DEVIATION_RANGE) {
+    s->kernels->tanh(s->t, s->t, n);
+    for (size_t i = 0; i < n; i++) s->log_std[i] = LOW + HALF_RANGE * (s->t[i] + 1.0F);
+  } else {
+    memcpy(s->log_std, s->t, n * sizeof *s->t);
+    for (size_t i = 0; kind == HVI_DEVIATION_CLAMP && i < n; i++)
+      s->log_std[i] = fminf(fmaxf(s->t[i], LEAST), MOST);
+  }
+  s->kernels->exp(s->std, s->log_std, n);
+}
+
 void hvi_squash_sample(hvi_squash *s, size_t rows, float *action, size_t action_row) {
   const size_t n = rows * s->act;
-  s->kernels->tanh(s->t, s->t, n);
-  for (size_t i = 0; i < n; i++) s->log_std[i] = LOW + HALF_RANGE * (s->t[i] + 1.0F);
-  s->kernels->exp(s->std, s->log_std, n);
+  find_std(s, n);
   for (size_t i = 0; i < n; i++) s->y[i] = s->mean[i] + s->std[i] * s->noise[i];
-  s->kernels->tanh(s->y, s->y, n);
+  if (!s->form.clipped) s->kernels->tanh(s->y, s->y, n);
   for (size_t i = 0; i < rows; i++) {
     const float *y = s->y + i * s->act;
     float *a = action + i * action_row;
-    for (size_t j = 0; j < s->act; j++) a[j] = s->scale[j] * y[j] + s->shift[j];
+    for (size_t j = 0; j < s->act; j++) {
+      const float scale = s->scale[j], shift = s->shift[j];
+      a[j] =
+          s->form.clipped ? fminf(fmaxf(y[j], shift - scale), shift + scale) : scale * y[j] + shift;
+    }
   }
 }
 
@@ -246,6 +339,9 @@ void hvi_policy_fingerprint(char text[17], const hvi_policy *p) {
     for (size_t l = 0; l < net->layer_count; l++) hash = hvi_hash_count(hash, net->layers[l].out);
     hash = hvi_hash_bytes(hash, p->weights, net->dim * sizeof *p->weights);
     hash = hvi_hash_bytes(hash, p->scale, 2 * p->act * sizeof *p->scale); /* and shift */
+    const size_t kind = (net->layer_count > 1 ? (size_t)net->layers[0].activation : HVI_RELU);
+    const size_t form = 8 * kind + 2 * (size_t)p->form.deviation + p->form.clipped;
+    if (form != 8 * HVI_RELU) hash = hvi_hash_count(hash, form);
   } else {
     hash = hvi_hash_bytes(hash, p->gain, p->act * (p->obs + 1) * sizeof *p->gain); /* and std */
   }

@@ -10,7 +10,24 @@
 enum { HVI_POLICY_NOTES = 16 };
 HVI_RELEASE(hvi_policy)
 
+/* Where the log std of an action comes from, h being the second head. */
+typedef enum hvi_deviation {
+  HVI_DEVIATION_RANGE, /* -5 + 3.5 (tanh h + 1), CleanRL's SAC and ours */
+  HVI_DEVIATION_CLAMP, /* h, no less than -20 and no more than 2 */
+  HVI_DEVIATION_PLAIN, /* h, often the same in every state */
+  HVI_DEVIATION_NONE   /* no noise */
+} hvi_deviation;
+
+typedef struct hvi_policy_form {
+  hvi_deviation deviation;
+  bool clipped;   /* to shift +- scale, and not squashed by tanh */
+  bool env_range; /* scale and shift are the environment's */
+  bool ranged;    /* scale and shift are known, and not 1 and 0 for want of others */
+} hvi_policy_form;
+
 struct hvi_policy {
+  const char *layout; /* whose names the file has; NULL: our own */
+  hvi_policy_form form;
   size_t obs, act;
   hvi_net *net;                   /* an actor; NULL: linear-Gaussian */
   float *weights, *scale, *shift; /* [net->weights], [act], [act] of an actor, one block */
@@ -23,6 +40,14 @@ struct hvi_policy {
  * 1, shift 0 and weights still zero: fill in the parameters, then hvi_net_prepare. */
 hvi_status hvi_policy_actor(hvi_policy **policy, size_t obs, size_t act, size_t hidden_count,
                             const size_t *hidden, hvi_error *err);
+/* The same with another activation. */
+hvi_status hvi_policy_network(hvi_policy **policy, size_t obs, size_t act, size_t hidden_count,
+                              const size_t *hidden, hvi_activation activation, hvi_error *err);
+/* Whether a policy read from a file uses its tensor of that name. */
+bool hvi_policy_uses(const hvi_policy *policy, const char *name);
+enum { HVI_POLICY_TEXT = 200 };
+/* "Stable-Baselines3 PPO: tanh layers, Gaussian, clipped to [-2, 2]" */
+char *hvi_policy_describe(char text[HVI_POLICY_TEXT], const hvi_policy *policy);
 hvi_status hvi_policy_add_note(hvi_policy *policy, const char *key, const char *text,
                                hvi_error *err);
 
@@ -47,6 +72,7 @@ typedef struct hvi_squash {
   size_t act;
   const hvi_net_kernels *kernels;
   const float *scale, *shift; /* [act] */
+  hvi_policy_form form;
   float *mean, *log_std, *std;
   float *t;                     /* tanh of the second head */
   float *noise;                 /* filled in by the caller */

@@ -1,12 +1,13 @@
 /*
- * Policies as files. An actor is fc1, fc2, ..., fcN, fc_mean, fc_logstd, each with .weight
+ * Policies as files. An actor of ours is fc1, fc2, ..., fcN, fc_mean, fc_logstd, each with .weight
  * [out][in] and .bias [out]; the two heads are one layer here, and are cut apart and joined on the
- * way. Tensors of other names are left alone.
+ * way. A table has the names that other trainers give. Tensors of other names are left alone.
  */
 #include "base/base.h"
+#include "base/suggest.h"
 #include "rl/policy.h"
 
-enum { MOST_HIDDEN = 64 };
+enum { MOST_HIDDEN = 64, LAYER_NAME = 64 };
 static const size_t MOST_BYTES = (size_t)4 << 30;
 
 HVI_RELEASE(hvi_tensors)
@@ -58,10 +59,12 @@ static hvi_status find(const hvi_tensor **found, const hvi_tensors *t, const cha
   const hvi_tensor *x = *found = hvi_tensors_find(t, name);
   const size_t want[2] = {rows, cols}, dims = cols == 0 ? 1 : 2;
   if (!x) {
-    return hvi_refuse(file,
-                      " is no policy: it has no tensor '%s' (an actor has fc1.weight, fc1.bias, "
-                      "..., fc_mean.*, fc_logstd.*; a linear policy gain and std)",
-                      name);
+    return hvi_refuse(
+        file,
+        " is no policy: it has no tensor '%s' (an actor has fc1.weight, fc1.bias, "
+        "..., fc_mean.*, fc_logstd.*, or the names of Stable-Baselines3 or of a Sequential; "
+        "a linear policy gain and std)",
+        name);
   }
   if (x->dims != dims) return hvi_refuse(file, ": %s has %zu axes, not %zu", name, x->dims, dims);
   for (size_t i = 0; i < dims; i++) {
@@ -73,55 +76,172 @@ static hvi_status find(const hvi_tensor **found, const hvi_tensors *t, const cha
   return HVI_OK;
 }
 
-/* What fc1 .. fcN and fc_mean say about the sizes. */
+/*
+ * Whose names a file has, and what they mean. Hidden layers are numbered behind `trunk`: fc1, fc2, ...
+ * or, in a Sequential, every layer that is no activation. The head is `mean`, or the last of these.
+ * Names may all begin with "actor.".
+ */
+typedef struct layout {
+  const char *name, *trunk, *mean; /* mean NULL: the last of the trunk */
+  const char *log_std;             /* a layer, or a vector; NULL: none */
+  bool vector;
+  hvi_activation activation;
+  hvi_policy_form form;
+  bool open; /* the file has to say activation and squash itself */
+} layout;
+
+/* clang-format off */
+static const layout layouts[] = {
+    {NULL, "fc", "fc_mean", "fc_logstd", false, HVI_RELU, {HVI_DEVIATION_RANGE, .clipped = false}, false},
+    {"CleanRL TD3 or DDPG", "fc", "fc_mu", NULL, false, HVI_RELU, {HVI_DEVIATION_NONE, .clipped = false}, false},
+    {"CleanRL PPO", "actor_mean.", NULL, "actor_logstd", true, HVI_TANH, {HVI_DEVIATION_PLAIN, true, .env_range = true}, false},
+    {"Stable-Baselines3 SAC", "latent_pi.", "mu", "log_std", false, HVI_RELU, {HVI_DEVIATION_CLAMP, .env_range = true}, false},
+    {"Stable-Baselines3 TD3 or DDPG", "mu.", NULL, NULL, false, HVI_RELU, {HVI_DEVIATION_NONE, .env_range = true}, false},
+    {"Stable-Baselines3 PPO or A2C", "mlp_extractor.policy_net.", "action_net", "log_std", true, HVI_TANH, {HVI_DEVIATION_PLAIN, true, .env_range = true}, false},
+    {"Sequential", "", NULL, "log_std", true, HVI_RELU, {HVI_DEVIATION_PLAIN, .clipped = false}, true},
+};
+
+#define AT(member) .offset = offsetof(hvi_policy_options, member)
+static const hvi_setting options_rows[] = {
+    {"policy_kind", HVI_SETTING_CHOICE, AT(kind), .choices = "file|deterministic|gaussian", .help = "what the policy is, where not what its file says"},
+    {"policy_activation", HVI_SETTING_CHOICE, AT(activation), .choices = "file|identity|celu|sigmoid||tanh|relu|leaky_relu|gelu|softplus", .help = "of its hidden layers"},
+    {"squash", HVI_SETTING_CHOICE, AT(squash), .choices = "file|tanh|clip", .help = "how its actions are kept in their range"},
+    {"action_range", HVI_SETTING_CHOICE, AT(action_range), .choices = "auto|env|file",
+     .help = "of a squashed policy: scaled to the environment's, or as the file says (auto: the first for Stable-Baselines3)"},
+    {0},
+};
+#undef AT
+/* clang-format on */
+
+static const hvi_setting_table table = {"policy", sizeof(hvi_policy_options), options_rows};
+const hvi_setting_table *hvi_policy_table(void) { return &table; }
+
+bool hvi_policy_uses(const hvi_policy *p, const char *name) {
+  const layout *of = layouts;
+  if (!p->net) return hvi_words_have("gain std", name);
+  if (hvi_words_have("action_scale action_bias", name)) return true;
+  while (of->name != p->layout) of++;
+  if (strncmp(name, "actor.", 6) == 0) name += 6;
+  const char *const parts[] = {of->trunk, of->mean, of->log_std};
+  for (size_t k = 0; k < 3; k++) {
+    const size_t length = parts[k] ? strlen(parts[k]) : 0;
+    if (!parts[k] || strncmp(name, parts[k], length) != 0) continue;
+    const char next = name[length];
+    if (k == 0 ? next >= '0' && next <= '9' : next == '.' || next == '\0') return true;
+  }
+  return false;
+}
+
+/* A layout in a file: its names and sizes. */
 typedef struct shape {
-  size_t obs, act, hidden_count, hidden[MOST_HIDDEN];
+  const layout *of;
+  const char *prefix; /* of all names */
+  size_t obs, act, count, hidden[MOST_HIDDEN + 1];
+  size_t number[MOST_HIDDEN + 1]; /* of the layers of the trunk, in order */
 } shape;
 
+static int by_size(const void *a, const void *b) {
+  const size_t x = *(const size_t *)a, y = *(const size_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The numbers n for which there is PREFIX TRUNK n.weight; false: too many. */
+static bool find_numbers(shape *s, const hvi_tensors *t) {
+  char start[LAYER_NAME];
+  const int length = snprintf(start, sizeof start, "%s%s", s->prefix, s->of->trunk);
+  s->count = 0;
+  for (size_t i = 0; i < t->count; i++) {
+    const char *name = t->items[i].name;
+    if (strncmp(name, start, (size_t)length) != 0 || name[length] < '0' || name[length] > '9')
+      continue;
+    char *end;
+    const size_t number = strtoul(name + length, &end, 10);
+    if (strcmp(end, ".weight") != 0) continue;
+    if (s->count > MOST_HIDDEN) return false;
+    s->number[s->count++] = number;
+  }
+  qsort(s->number, s->count, sizeof *s->number, by_size);
+  return true;
+}
+
+/* The layout of a file, or our own, whose missing tensors are then named. */
+static hvi_status find_layout(shape *s, const hvi_tensors *t, const hvi_subject *file) {
+  static const char *const prefixes[] = {"", "actor."};
+  const size_t count = sizeof layouts / sizeof *layouts;
+  const char *contents = hvi_tensors_note(t, "contents");
+  if (contents && strcmp(contents, "value network") == 0)
+    return hvi_refuse(file, " is no policy: it is a value network");
+  for (size_t k = 0; k < 2 * count; k++) {
+    char name[LAYER_NAME];
+    *s = (shape){.of = &layouts[k % count], .prefix = prefixes[k / count]};
+    snprintf(name, sizeof name, "%s%s.weight", s->prefix, s->of->mean ? s->of->mean : "");
+    if (!find_numbers(s, t))
+      return hvi_refuse(file, " has more than %d hidden layers", (int)MOST_HIDDEN);
+    if (s->of->mean ? hvi_tensors_find(t, name) != NULL : s->count > 0) return HVI_OK;
+  }
+  *s = (shape){.of = layouts, .prefix = ""};
+  return find_numbers(s, t) ? HVI_OK
+                            : hvi_refuse(file, " has more than %d hidden layers", (int)MOST_HIDDEN);
+}
+
+/* Layers follow each other at one distance, ours from 1 on: fc5 without fc4 is a file of something
+ * else. */
+static hvi_status check_numbers(const shape *s, const hvi_subject *file) {
+  const bool ours = strcmp(s->of->trunk, "fc") == 0;
+  const size_t first = ours ? 1 : s->number[0];
+  const size_t step = !ours && s->count > 1 ? s->number[1] - first : 1;
+  for (size_t k = 0; k < s->count; k++) {
+    if (s->number[k] == first + k * step) continue;
+    return hvi_refuse(
+        file, " has '%s%s%zu.weight', which is none of its %zu hidden layers %s%zu, %zu, ...",
+        s->prefix, s->of->trunk, s->number[k], k, s->of->trunk, first, first + step);
+  }
+  return HVI_OK;
+}
+
+/* The name of layer l; of the head, past the last of them. */
+static const char *layer_name(char name[LAYER_NAME], const shape *s, size_t l) {
+  if (l == s->count && s->of->mean)
+    snprintf(name, LAYER_NAME, "%s%s", s->prefix, s->of->mean);
+  else
+    snprintf(name, LAYER_NAME, "%s%s%zu", s->prefix, s->of->trunk, s->number[l]);
+  return name;
+}
+
+/* A tensor LAYER.PART. */
+static hvi_status find_part(const hvi_tensor **x, const hvi_tensors *t, const char *layer,
+                            const char *part, size_t rows, size_t cols, const hvi_subject *file) {
+  char name[LAYER_NAME + 8];
+  snprintf(name, sizeof name, "%s%s", layer, part);
+  return find(x, t, name, rows, cols, file);
+}
+
+/* What the weights say about the sizes. */
 static hvi_status read_shape(shape *s, const hvi_tensors *t, const hvi_subject *file) {
   const hvi_tensor *x;
-  char name[HVI_SHEET_NAME];
+  char name[LAYER_NAME];
   size_t in = SIZE_MAX;
-  *s = (shape){0};
-  for (;;) {
-    snprintf(name, sizeof name, "fc%zu.weight", s->hidden_count + 1);
-    if (!hvi_tensors_find(t, name)) break;
-    if (s->hidden_count == MOST_HIDDEN)
-      return hvi_refuse(file, " has more than %d hidden layers", (int)MOST_HIDDEN);
-    HVI_TRY(find(&x, t, name, SIZE_MAX, in, file));
-    if (s->hidden_count == 0) s->obs = x->shape[1];
-    in = s->hidden[s->hidden_count++] = x->shape[0];
+  HVI_TRY(find_layout(s, t, file));
+  HVI_TRY(check_numbers(s, file));
+  const size_t layers = s->count + (s->of->mean ? 1 : 0);
+  for (size_t l = 0; l < layers; l++) {
+    HVI_TRY(find_part(&x, t, layer_name(name, s, l), ".weight", SIZE_MAX, in, file));
+    if (l == 0) s->obs = x->shape[1];
+    in = s->hidden[l] = x->shape[0];
   }
-  HVI_TRY(find(&x, t, "fc_mean.weight", SIZE_MAX, in, file));
-  s->act = x->shape[0];
-  if (s->hidden_count == 0) s->obs = x->shape[1];
+  s->act = in;
+  if (!s->of->mean) s->count--;
   return HVI_OK;
 }
 
-/* fc5 without fc4 is a file of something else. */
-static hvi_status check_consecutive(const hvi_tensors *t, size_t count, const hvi_subject *file) {
-  for (size_t i = 0; i < t->count; i++) {
-    size_t number = 0;
-    int end = 0;
-    const char *name = t->items[i].name;
-    if (sscanf(name, "fc%4zu.%n", &number, &end) != 1 || end == 0) continue;
-    if (number >= 1 && number <= count) continue;
-    return hvi_refuse(file, " has '%s', which is none of its %zu hidden layers fc1, fc2, ...", name,
-                      count);
-  }
-  return HVI_OK;
-}
-
-static hvi_status read_layers(hvi_policy *p, const hvi_tensors *t, const hvi_subject *file) {
+/* Weight and bias of `out` units from `first` on. */
+static hvi_status read_units(const hvi_policy *p, const hvi_net_layer *y, size_t first, size_t out,
+                             const char *layer, const hvi_tensors *t, const hvi_subject *file) {
   const hvi_tensor *x;
-  HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
-  HVI_TRY(list_layers(&s, p, file->err));
-  for (size_t i = 0; i < s.count; i++) {
-    const hvi_tensor *to = &s.items[i];
-    HVI_TRY(find(&x, t, to->name, to->shape[0], to->shape[1], file));
-    HVI_TRY(hvi_tensor_floats((float *)(size_t)to->data, x, file->err));
-  }
-  return HVI_OK;
+  HVI_TRY(find_part(&x, t, layer, ".weight", out, y->in, file));
+  HVI_TRY(hvi_tensor_floats(p->weights + y->weight + first * y->in, x, file->err));
+  HVI_TRY(find_part(&x, t, layer, ".bias", out, 0, file));
+  return hvi_tensor_floats(p->weights + y->bias + first, x, file->err);
 }
 
 /* One number for all entries, or one for each; CleanRL has them with and without a leading axis. */
@@ -139,21 +259,82 @@ static hvi_status read_per_action(float *out, const hvi_tensors *t, const char *
   return HVI_OK;
 }
 
-static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const hvi_subject *file) {
+/* A word of a note, as its place among the choices of the option's row; 0: there is no note. */
+static hvi_status read_word(int *choice, const hvi_tensors *t, const char *note, const char *row,
+                            const hvi_subject *file) {
+  const char *text = hvi_tensors_note(t, note);
+  hvi_policy_options o = {0};
+  const hvi_setting *of = hvi_setting_find(&table, row);
+  if (!text || *choice) return HVI_OK;
+  hvi_error inner;
+  if (hvi_setting_parse(of, &o, text, note, &inner))
+    return hvi_refuse(file, ": note %s", inner.text);
+  memcpy(choice, (const char *)&o + of->offset, sizeof *choice);
+  return HVI_OK;
+}
+
+/* What options, notes and the layout say, in this order. */
+static hvi_status choose_form(hvi_policy_form *form, hvi_activation *activation, const shape *s,
+                              hvi_policy_options o, const hvi_tensors *t, const hvi_subject *file) {
+  char name[LAYER_NAME];
+  snprintf(name, sizeof name, "%s%s%s", s->prefix, s->of->log_std ? s->of->log_std : "",
+           s->of->vector ? "" : ".weight");
+  const bool noise = s->of->log_std && hvi_tensors_find(t, name);
+  HVI_TRY(read_word(&o.kind, t, "kind", "policy_kind", file));
+  HVI_TRY(read_word(&o.activation, t, "activation", "policy_activation", file));
+  HVI_TRY(read_word(&o.squash, t, "squash", "squash", file));
+  *form = s->of->form;
+  *activation = o.activation ? (hvi_activation)(o.activation - 1) : s->of->activation;
+  if (s->of->open && (!(o.activation || s->count == 0) || !o.squash))
+    return hvi_refuse(file, " does not say how its actions are made: %s",
+                      "--policy-activation and --squash, or notes activation and squash");
+  if (o.squash) form->clipped = o.squash == 2;
+  form->env_range = form->clipped || o.action_range == 1 || (form->env_range && !o.action_range);
+  if (o.kind == 1 || (s->of->open && !noise)) form->deviation = HVI_DEVIATION_NONE;
+  if (o.kind == 2 && !noise) return hvi_refuse(file, " has no '%s', and is not Gaussian", name);
+  if (!noise && form->deviation != HVI_DEVIATION_NONE)
+    return hvi_refuse(file, " is no policy: it has no tensor '%s' (of discrete actions?)", name);
+  return HVI_OK;
+}
+
+static hvi_status read_layers(hvi_policy *p, const shape *s, const hvi_tensors *t,
+                              const hvi_subject *file) {
+  char name[LAYER_NAME];
+  const hvi_net_layer *head = &p->net->layers[s->count];
+  for (size_t l = 0; l < s->count; l++)
+    HVI_TRY(read_units(p, &p->net->layers[l], 0, s->hidden[l], layer_name(name, s, l), t, file));
+  HVI_TRY(read_units(p, head, 0, s->act, layer_name(name, s, s->count), t, file));
+  if (p->form.deviation == HVI_DEVIATION_NONE) return HVI_OK;
+  snprintf(name, sizeof name, "%s%s", s->prefix, s->of->log_std);
+  /* one log std for all states is a head without weights */
+  if (s->of->vector)
+    return read_per_action(p->weights + head->bias + s->act, t, name, s->act, file);
+  return read_units(p, head, s->act, s->act, name, t, file);
+}
+
+static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const hvi_policy_options *o,
+                             const hvi_subject *file) {
   shape s;
+  hvi_policy_form form;
+  hvi_activation activation;
   HVI_TRY(read_shape(&s, t, file));
-  HVI_TRY(check_consecutive(t, s.hidden_count, file));
+  HVI_TRY(choose_form(&form, &activation, &s, *o, t, file));
   const hvi_status status =
-      hvi_policy_actor(out, s.obs, s.act, s.hidden_count, s.hidden, file->err);
+      hvi_policy_network(out, s.obs, s.act, s.count, s.hidden, activation, file->err);
   /* more parameters than a network may have: the file's fault here */
   if (status == HVI_ERROR_ARGUMENT) return hvi_error_input(file->err, "%s", file->err->text);
   if (status) return status;
   hvi_policy *p = *out;
-  HVI_TRY(read_layers(p, t, file));
+  p->layout = s.of->name;
+  p->form = form;
+  HVI_TRY(read_layers(p, &s, t, file));
   HVI_TRY(read_per_action(p->scale, t, "action_scale", s.act, file));
   HVI_TRY(read_per_action(p->shift, t, "action_bias", s.act, file));
-  for (size_t j = 0; j < s.act; j++)
+  p->form.ranged = hvi_tensors_find(t, "action_scale") != NULL;
+  for (size_t j = 0; j < s.act; j++) {
     if (!(p->scale[j] > 0.0F)) return hvi_refuse(file, ": action_scale must be positive");
+    if (form.clipped && !p->form.ranged) p->scale[j] = INFINITY; /* until it meets an environment */
+  }
   hvi_net_prepare(p->net, p->weights);
   return HVI_OK;
 }
@@ -170,21 +351,28 @@ static hvi_status load_linear(hvi_policy **out, const hvi_tensors *t, const hvi_
   return hvi_policy_linear(out, gain->shape[1], gain->shape[0], k, d, file->err);
 }
 
-static hvi_status load(hvi_policy **p, const hvi_tensors *t, const hvi_subject *file) {
-  HVI_TRY((hvi_tensors_find(t, "gain") ? load_linear : load_actor)(p, t, file));
+static hvi_status load(hvi_policy **p, const hvi_tensors *t, const hvi_policy_options *o,
+                       const hvi_subject *file) {
+  HVI_TRY(hvi_tensors_find(t, "gain") ? load_linear(p, t, file) : load_actor(p, t, o, file));
   for (size_t i = 0; i < t->note_count; i++)
     HVI_TRY(hvi_policy_add_note(*p, t->notes[i].key, t->notes[i].text, file->err));
   return HVI_OK;
 }
 
 hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err) {
+  return hvi_policy_read(policy, path, NULL, err);
+}
+
+hvi_status hvi_policy_read(hvi_policy **policy, const char *path, const hvi_policy_options *options,
+                           hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   HVI_OWN_BY(hvi_policy_release) hvi_policy *p = NULL;
   hvi_error local = {HVI_OK, ""};
   *policy = NULL;
   if (!err) err = &local;
-  HVI_TRY(hvi_tensors_read(&t, path, MOST_BYTES, err));
-  const hvi_status status = load(&p, t, &(hvi_subject){path, HVI_ERROR_INPUT, err});
+  HVI_TRY(hvi_tensors_open(&t, path, MOST_BYTES, err));
+  const hvi_policy_options none = {0}, *o = options ? options : &none;
+  const hvi_status status = load(&p, t, o, &(hvi_subject){path, HVI_ERROR_INPUT, err});
   if (status && !strstr(err->text, path))
     return hvi_error_set(err, status, "'%s': %s", path, err->text);
   if (status) return status;
@@ -195,6 +383,8 @@ hvi_status hvi_policy_load(hvi_policy **policy, const char *path, hvi_error *err
 
 hvi_status hvi_policy_save(const hvi_policy *p, const char *path, hvi_error *err) {
   HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
+  if (p->layout)
+    return hvi_error_unsupported(err, "a policy of %s is read and not written", p->layout);
   if (!p->net) {
     HVI_TRY(hvi_sheet_new(&s, 2, err));
     hvi_sheet_add(&s, HVI_TENSOR_F64, p->gain, p->act, p->obs, "gain", "");

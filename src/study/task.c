@@ -101,7 +101,7 @@ static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
 static hvi_status open_policy(hvi_study_task *t, hvi_error *err) {
   const char *policy = t->source->policy;
   HVI_OWN char *path = is_own(policy) ? hvi_copy_text(policy) : hvi_study_find_file(policy);
-  HVI_TRY(hvi_task_open(&t->task, t->source->environment, path, err));
+  HVI_TRY(hvi_task_open(&t->task, t->source->environment, path, NULL, err));
   if (!path) need_policy(t);
   return HVI_OK;
 }

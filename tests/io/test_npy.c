@@ -288,7 +288,7 @@ static void wrong_headers_are_refused(void **state) {
       "{'descr': '<f8', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,6), }",
       "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': (6,), }",
       "{'descr': '<f8', 'fortran_order': False, 'shape': (6,), 'more': 1, }",
-      "{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (6,), }",
+      "{'descr': [('x', '<f8'), 'fortran_order': False, 'shape': (6,), }",
       "{'descr': '<f8\\'', 'fortran_order': False, 'shape': (6,), }",
       "{'descr': '<f8, 'fortran_order': False, 'shape': (6,), }",
       "{'descr': '<f88888888888888888888888888888888888888888', 'fortran_order': False}",
@@ -296,16 +296,19 @@ static void wrong_headers_are_refused(void **state) {
   };
   for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++)
     assert_header_refused(broken[i], "header that is not understood");
+  assert_header_refused("{'descr': [('x', '<f8')], 'fortran_order': False, 'shape': (6,), }",
+                        "of type 'structure'");
 }
 
 static void wrong_types_are_refused(void **state) {
   (void)state;
-  const char *const types[] = {"<c16", "<u8", "|S8", "<f2", "=f8", "f8", "O", "", ">i8", "<f16"};
+  const char *const types[] = {"<c16", "|S8", "=f8", "f8",  "O",  "",
+                               "<f16", "<b1", "|f8", "<u1", "<i3"};
   for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
     char text[100], reason[100];
     snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (6,), }",
              types[i]);
-    snprintf(reason, sizeof reason, "of type '%s'; <f8, <f4, <i8, <i4, |b1, >f8 and >f4 are read",
+    snprintf(reason, sizeof reason, "of type '%s'; f2 to f8, i1 to i8, u1 to u8 and b1 are read",
              types[i]);
     assert_header_refused(text, reason);
   }

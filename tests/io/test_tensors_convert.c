@@ -32,6 +32,11 @@ static void assert_numbers(const hvi_tensor *t, const double *expected) {
 static void every_type_is_converted(void **state) {
   (void)state;
   const unsigned char truths[] = {0, 1}, octets[] = {7, 255};
+  const int8_t tiny[] = {-128, 127};
+  const uint16_t words[] = {0, 65535};
+  const int16_t shorts[] = {-32768, 32767};
+  const uint32_t naturals[] = {1, UINT32_C(1) << 31};
+  const uint64_t large[] = {7, UINT64_C(1) << 63};
   const int32_t ints[] = {-16777216, INT32_MIN};
   const int64_t longs[] = {INT64_MIN, -(INT64_C(1) << 24)};
   const uint16_t halves[] = {0x3c00, 0xc000}, brains[] = {0x3f80, 0xc2f7};
@@ -43,7 +48,12 @@ static void every_type_is_converted(void **state) {
   } cases[] = {
       {tensor(HVI_TENSOR_BOOL, 2, truths), {0, 1}},
       {tensor(HVI_TENSOR_U8, 2, octets), {7, 255}},
+      {tensor(HVI_TENSOR_I8, 2, tiny), {-128, 127}},
+      {tensor(HVI_TENSOR_U16, 2, words), {0, 65535}},
+      {tensor(HVI_TENSOR_I16, 2, shorts), {-32768, 32767}},
+      {tensor(HVI_TENSOR_U32, 2, naturals), {1, 0x1p31}},
       {tensor(HVI_TENSOR_I32, 2, ints), {-16777216, -2147483648.0}},
+      {tensor(HVI_TENSOR_U64, 2, large), {7, 0x1p63}},
       {tensor(HVI_TENSOR_I64, 2, longs), {-0x1p63, -0x1p24}},
       {tensor(HVI_TENSOR_F16, 2, halves), {1, -2}},
       {tensor(HVI_TENSOR_BF16, 2, brains), {1, -123.5}},

@@ -141,12 +141,12 @@ done
 # Levels of instructions.
 HVI_CPU_LEVEL=sse9 refused 2 "HVI_CPU_LEVEL is .*not 'sse9'" list
 if HVI_CPU_LEVEL=avx2 "$HVI" --version >/dev/null 2>&1; then
-  HVI_CPU_LEVEL=baseline expect 0 "${evaluate[@]}" --steps 3 --out level
+  HVI_CPU_LEVEL=baseline expect 0 "${evaluate[@]}" --steps 3 --out level-v
   HVI_CPU_LEVEL=baseline expect 0 "${train[@]}" --steps 100 --out level-policy.safetensors --log level-log.csv --fresh
   HVI_CPU_LEVEL=avx2
   export HVI_CPU_LEVEL
-  refused 3 'baseline instructions.*--accept-other-bits' "${evaluate[@]}" --steps 5 --out level --resume
-  expect 0 "${evaluate[@]}" --steps 5 --out level --resume --accept-other-bits --json
+  refused 3 'baseline instructions.*--accept-other-bits' "${evaluate[@]}" --steps 5 --out level-v --resume
+  expect 0 "${evaluate[@]}" --steps 5 --out level-v --resume --accept-other-bits --json
   [[ $(member level) == baseline+avx2 ]] || fail "the result does not name both levels"
   refused 3 'baseline instructions.*--accept-other-bits' "${train[@]}" --steps 200 --out level-policy.safetensors --log level-log.csv --resume
   expect 0 "${train[@]}" --steps 200 --out level-policy.safetensors --log level-log.csv --resume --accept-other-bits
