@@ -1,0 +1,261 @@
+/*
+ * A model at a point theta, with directions u and v.
+ *
+ * J v is compared with central differences D_k = (g(theta + h v) - g(theta - h v)) / 2h over a ladder
+ * of steps h = 2^-5, 2^-7, ... For each output that step counts at which three neighbours agree best,
+ * and their disagreement is the error of the difference: truncation is seen at large steps, rounding
+ * at small ones. An output is not judged where no step is any good, nor at a kink, where
+ *
+ *   S_k = |g(theta + h v) - 2 g(theta) + g(theta - h v)| / h
+ *
+ * stays while h falls. u is zero at such outputs, and <J'u, v> is then compared with <u, D>.
+ */
+#include "base/base.h"
+#include "num/dense.h"
+#include "num/vec.h"
+#include "vi/checker.h"
+
+static double size_of(const double *x, size_t n) {
+  double most = 0.0;
+  for (size_t i = 0; i < n; i++) most = fabs(x[i]) > most ? fabs(x[i]) : most;
+  return most;
+}
+
+/* |x - y| / max(|x|, |y|), largest entries; NaN where one is not a number. */
+static double differ(const double *x, const double *y, size_t n) {
+  double most = 0.0;
+  for (size_t i = 0; i < n; i++)
+    if (!(fabs(x[i] - y[i]) <= most)) most = fabs(x[i] - y[i]);
+  const double size = fmax(size_of(x, n), size_of(y, n));
+  return most > 0.0 ? most / size : most;
+}
+
+static void spoil(double *x, size_t n) {
+  for (size_t i = 0; i < n; i++) x[i] = NAN;
+}
+
+static bool untouched(const double *guard) {
+  for (size_t i = 0; i < HVI_GUARD; i++)
+    if (guard[i] != -1.5) return false;
+  return true;
+}
+
+/* x[n], written by one of the model's functions, is all numbers, and nothing behind it or behind the
+ * cache was touched. */
+static void judge_array(hvi_checker *c, const char *name, const double *x, size_t n,
+                        const double *cache) {
+  size_t i = 0;
+  while (i < n && isfinite(x[i])) i++;
+  hvi_check_judge(c, HVI_CHECK_ARRAYS, i < n, "%s leaves element %zu of %zu at %g", name, i + 1, n,
+                  i < n ? x[i] : 0.0);
+  hvi_check_judge(c, HVI_CHECK_ARRAYS, !untouched(x + n), "%s writes beyond its %zu results", name,
+                  n);
+  hvi_check_judge(c, HVI_CHECK_ARRAYS, !untouched(cache + c->p->model->cache),
+                  "%s writes beyond the cache of %zu doubles", name, c->p->model->cache);
+}
+
+static void evaluate(const hvi_checker *c, double *cache, const double *theta, double *z) {
+  spoil(z, c->p->model->out);
+  c->p->model->ops->eval(c->p->model, cache, theta, z);
+}
+
+static void pull(const hvi_checker *c, double *cache, const double *u, double *back) {
+  spoil(back, c->p->model->dim);
+  c->p->model->ops->vjp(c->p->model, cache, c->theta, u, back);
+}
+
+static void push(const hvi_checker *c, double *cache, const double *v, double *forth) {
+  spoil(forth, c->p->model->out);
+  c->p->model->ops->jvp(c->p->model, cache, c->theta, v, forth);
+}
+
+/* The same again: with the same cache, in another order, and with one that was elsewhere before. */
+static void check_determinism(hvi_checker *c) {
+  const hvi_model *m = c->p->model;
+  const size_t n = m->out, d = m->dim;
+  for (size_t i = 0; i < d; i++) c->other[i] = c->theta[i] + hvi_rng_normal(&c->rng);
+  m->ops->eval(m, c->used, c->other, c->z_again);
+  for (int round = 0; round < 2; round++) {
+    double *cache = round ? c->used : c->cache;
+    evaluate(c, cache, c->theta, c->z_again);
+    push(c, cache, c->v, c->forth_again);
+    pull(c, cache, c->u, c->back_again);
+    const char *bad = memcmp(c->z, c->z_again, n * sizeof *c->z)               ? "eval"
+                      : memcmp(c->forth, c->forth_again, n * sizeof *c->forth) ? "jvp"
+                      : memcmp(c->back, c->back_again, d * sizeof *c->back)    ? "vjp"
+                                                                               : NULL;
+    hvi_check_judge(c, HVI_CHECK_DETERMINISM, bad != NULL, "%s gives other bits %s", bad ? bad : "",
+                    round ? "after an evaluation elsewhere with the same cache: what depends on theta "
+                            "must be set anew by eval"
+                          : "the second time");
+  }
+}
+
+/* D_k and S_k of every output. */
+static void fill_ladder(hvi_checker *c) {
+  const hvi_model *m = c->p->model;
+  const size_t n = m->out, d = m->dim;
+  double h = 1.0 / 32.0;
+  for (size_t k = 0; k < HVI_LADDER; k++, h /= 4.0) {
+    double *D = c->slopes + k * n, *S = D + HVI_LADDER * n;
+    for (size_t i = 0; i < d; i++) c->other[i] = c->theta[i] + h * c->v[i];
+    evaluate(c, c->used, c->other, D);
+    for (size_t i = 0; i < d; i++) c->other[i] = c->theta[i] - h * c->v[i];
+    evaluate(c, c->used, c->other, S);
+    for (size_t i = 0; i < n; i++) {
+      const double up = D[i], down = S[i];
+      D[i] = (up - down) / (2.0 * h);
+      S[i] = fabs(up - 2.0 * c->z[i] + down) / h;
+    }
+  }
+}
+
+/* The best D of output i, and its error; infinite at a kink and where it is good for nothing. */
+static double best_slope(const hvi_checker *c, size_t i, double *error) {
+  const size_t n = c->p->model->out;
+  const double *D = c->slopes + i, *S = D + HVI_LADDER * n;
+  const double size = size_of(c->z, n);
+  double best = NAN, h = 1.0 / 32.0;
+  *error = INFINITY;
+  for (size_t k = 0; k + 2 < HVI_LADDER; k++, h /= 4.0) {
+    const double mid = D[(k + 1) * n], bar = fabs(D[k * n] - mid) + fabs(mid - D[(k + 2) * n]) +
+                                             16.0 * c->noise * size / h;
+    const bool kink = S[(k + 1) * n] > 0.5 * S[k * n] && S[(k + 1) * n] > 4.0 * bar;
+    if (!(bar < *error) || kink) continue;
+    *error = bar;
+    best = mid;
+  }
+  return best;
+}
+
+/* J v by output, and J'u: u is zero where nothing can be said. */
+static void check_derivatives(hvi_checker *c) {
+  const size_t n = c->p->model->out;
+  double *D = c->work, worst = 0.0, size = 0.0, along = 0.0, error_along = 0.0;
+  size_t at = 0;
+  fill_ladder(c);
+  for (size_t i = 0; i < n; i++) {
+    double error;
+    D[i] = best_slope(c, i, &error);
+    c->f_again[i] = error;
+    if (isfinite(error)) size = fmax(size, fabs(D[i]));
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double error = 2.0 * c->f_again[i];
+    if (!(error <= 0.01 * size)) D[i] = c->u[i] = 0.0; /* not judged */
+    along += c->u[i] * D[i];
+    error_along += fabs(c->u[i]) * error * (c->u[i] != 0.0 ? 1.0 : 0.0);
+    const double excess = c->u[i] != 0.0 ? fabs(c->forth[i] - D[i]) - error : 0.0;
+    if (excess > worst) worst = excess, at = i;
+  }
+  hvi_check_judge(c, HVI_CHECK_JVP, size > 0.0 ? worst / size : 0.0,
+                  "J v of output %zu is %.6g, and differences of g give %.6g", at + 1, c->forth[at],
+                  D[at]);
+  evaluate(c, c->cache, c->theta, c->z);
+  pull(c, c->cache, c->u, c->back);
+  const double back = hvi_vec_dot(c->back, c->v, c->p->model->dim);
+  const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
+  hvi_check_judge(c, HVI_CHECK_VJP,
+                  scale > 0.0 ? fmax(fabs(back - along) - error_along, 0.0) / scale : 0.0,
+                  "<J'u, v> is %.6g, and differences of g give <u, J v> = %.6g%s", back, along,
+                  fabs(back + along) < 1e-3 * fabs(along) ? ": the sign is wrong" : "");
+}
+
+static void check_adjoint(hvi_checker *c) {
+  const size_t n = c->p->model->out, d = c->p->model->dim;
+  const double forth = hvi_vec_dot(c->u, c->forth, n), back = hvi_vec_dot(c->back, c->v, d);
+  const double size = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(c->forth, n)) +
+                      sqrt(hvi_vec_norm2(c->back, d) * hvi_vec_norm2(c->v, d));
+  hvi_check_judge(c, HVI_CHECK_ADJOINT, size > 0.0 ? fabs(forth - back) / size : 0.0,
+                  "<u, J v> is %.9g and <J'u, v> is %.9g", forth, back);
+}
+
+/* One player moves: nobody else does, and its own model says the same as all together. */
+static void check_player(hvi_checker *c) {
+  const hvi_model *m = c->p->model;
+  if (m->block_count < 2) return;
+  const size_t k = (size_t)(hvi_rng_u64(&c->rng) % m->block_count), n = m->out;
+  const hvi_block *b = &m->blocks[k];
+  const hvi_model *one = m->ops->player(m, k);
+  hvi_vec_copy(c->other, c->theta, m->dim);
+  for (size_t i = b->theta; i < b->theta + b->dim; i++) c->other[i] += c->v[i];
+  evaluate(c, c->used, c->other, c->z_again);
+  hvi_vec_copy(c->z_again + b->z, c->z + b->z, b->out);
+  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->z, c->z_again, n),
+                  "parameters of player %zu move the outputs of another", k + 1);
+  /* its own model, with the cache that all together left behind */
+  one->ops->eval(one, c->used + b->cache, c->theta + b->theta, c->z_again);
+  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->z + b->z, c->z_again, b->out),
+                  "the model of player %zu alone has other outputs", k + 1);
+  one->ops->jvp(one, c->cache + b->cache, c->theta + b->theta, c->v + b->theta, c->forth_again);
+  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->forth + b->z, c->forth_again, b->out),
+                  "the model of player %zu alone has another jvp", k + 1);
+  one->ops->vjp(one, c->cache + b->cache, c->theta + b->theta, c->u + b->z, c->back_again);
+  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->back + b->theta, c->back_again, b->dim),
+                  "the model of player %zu alone has another vjp", k + 1);
+}
+
+void hvi_check_model(hvi_checker *c) {
+  const size_t n = c->p->model->out, d = c->p->model->dim;
+  evaluate(c, c->cache, c->theta, c->z);
+  judge_array(c, "eval", c->z, n, c->cache);
+  push(c, c->cache, c->v, c->forth);
+  judge_array(c, "jvp", c->forth, n, c->cache);
+  pull(c, c->cache, c->u, c->back);
+  judge_array(c, "vjp", c->back, d, c->cache);
+  check_determinism(c);
+  check_derivatives(c);
+  check_adjoint(c);
+  check_player(c);
+}
+
+/* y = M x for symmetric M[n][n], of which the lower triangle is there. */
+static void lower_product(double *y, const double *M, const double *x, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    y[i] = 0.0;
+    for (size_t j = 0; j < n; j++) y[i] += x[j] * (j <= i ? M[i * n + j] : M[j * n + i]);
+  }
+}
+
+/* The matrices that a model of one player has, against its products. */
+hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err) {
+  const hvi_model *m = c->p->model;
+  const size_t k = (size_t)(hvi_rng_u64(&c->rng) % m->block_count);
+  const hvi_block *b = &m->blocks[k];
+  const hvi_model *one = m->ops->player ? m->ops->player(m, k) : m;
+  const hvi_model_ops *ops = one->ops;
+  const size_t n = one->out, d = one->dim, most = n > d ? n : d;
+  const double *theta = c->theta + b->theta, *u = c->u + b->z, *v = c->v + b->theta;
+  double *cache = c->cache + b->cache, *back = c->back_again, *forth = c->forth_again;
+  if ((!ops->jacobian && !ops->gram && !ops->outer_gram) || (double)most * (double)most > 2e7)
+    return HVI_OK;
+  HVI_OWN double *M = hvi_alloc_doubles(most * most + one->outer_work + most);
+  if (!M) return hvi_error_memory(err, "a matrix of the model");
+  double *y = M + most * most + one->outer_work;
+  if (ops->jacobian) {
+    ops->jacobian(one, cache, theta, M);
+    hvi_dense_mul(y, M, v, n, d);
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, c->forth + b->z, n),
+                    "jacobian times v is not jvp, player %zu", k + 1);
+    hvi_dense_mul_t(y, M, u, n, d);
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, c->back + b->theta, d),
+                    "jacobian' times u is not vjp, player %zu", k + 1);
+  }
+  if (ops->outer_gram) {
+    ops->outer_gram(one, cache, theta, M, M + most * most);
+    lower_product(y, M, u, n);
+    ops->vjp(one, cache, theta, u, back);
+    ops->jvp(one, cache, theta, back, forth);
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, forth, n), "outer_gram is not J J'");
+  }
+  if (ops->gram) {
+    const double *w = c->p->weights ? c->p->weights + b->z : NULL;
+    ops->gram(one, w, M);
+    hvi_dense_mul(y, M, v, d, d);
+    ops->jvp(one, cache, theta, v, forth);
+    for (size_t i = 0; w && i < n; i++) forth[i] *= w[i];
+    ops->vjp(one, cache, theta, forth, back);
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, back, d), "gram is not J' Xi J");
+  }
+  return HVI_OK;
+}
