@@ -2,18 +2,22 @@
  * A model at a point theta, with directions u and v.
  *
  * J v is compared with central differences D_k = (g(theta + h v) - g(theta - h v)) / 2h over a ladder
- * of steps h = 2^-5, 2^-7, ... For each output that step counts at which three neighbours agree best,
- * and their disagreement is the error of the difference: truncation is seen at large steps, rounding
- * at small ones. An output is not judged where no step is any good, nor at a kink, where
+ * of steps h. Each output takes the step with the smallest error, which is estimated by
  *
+ *   |D_{k-1} - D_k| + |D_k - D_{k+1}| + S_k / 2 + rounding,
  *   S_k = |g(theta + h v) - 2 g(theta) + g(theta - h v)| / h
  *
- * stays while h falls. u is zero at such outputs, and <J'u, v> is then compared with <u, D>.
+ * At a kink, as of ReLU, S_k is the difference of the slopes on both sides, so that either slope is
+ * right. Outputs with large errors are not judged: u is zero there, and <J'u, v> is then compared with
+ * <u, D>.
  */
 #include "base/base.h"
 #include "num/dense.h"
 #include "num/vec.h"
 #include "vi/checker.h"
+
+/* Of the ladder; each of the next is a quarter of the one before. */
+static const double first_step = 1.0 / 128.0;
 
 static double size_of(const double *x, size_t n) {
   double most = 0.0;
@@ -36,7 +40,7 @@ static void spoil(double *x, size_t n) {
 
 static bool untouched(const double *guard) {
   for (size_t i = 0; i < HVI_GUARD; i++)
-    if (guard[i] != -1.5) return false;
+    if (guard[i] != HVI_GUARD_VALUE) return false;
   return true;
 }
 
@@ -84,10 +88,11 @@ static void check_determinism(hvi_checker *c) {
                       : memcmp(c->forth, c->forth_again, n * sizeof *c->forth) ? "jvp"
                       : memcmp(c->back, c->back_again, d * sizeof *c->back)    ? "vjp"
                                                                                : NULL;
-    hvi_check_judge(c, HVI_CHECK_DETERMINISM, bad != NULL, "%s gives other bits %s", bad ? bad : "",
-                    round ? "after an evaluation elsewhere with the same cache: what depends on theta "
-                            "must be set anew by eval"
-                          : "the second time");
+    hvi_check_judge(
+        c, HVI_CHECK_DETERMINISM, bad != NULL, "%s gives other bits %s", bad ? bad : "",
+        round ? "after an evaluation elsewhere with the same cache: what depends on theta "
+                "must be set anew by eval"
+              : "the second time");
   }
 }
 
@@ -95,7 +100,7 @@ static void check_determinism(hvi_checker *c) {
 static void fill_ladder(hvi_checker *c) {
   const hvi_model *m = c->p->model;
   const size_t n = m->out, d = m->dim;
-  double h = 1.0 / 32.0;
+  double h = first_step;
   for (size_t k = 0; k < HVI_LADDER; k++, h /= 4.0) {
     double *D = c->slopes + k * n, *S = D + HVI_LADDER * n;
     for (size_t i = 0; i < d; i++) c->other[i] = c->theta[i] + h * c->v[i];
@@ -110,20 +115,17 @@ static void fill_ladder(hvi_checker *c) {
   }
 }
 
-/* The best D of output i, and its error; infinite at a kink and where it is good for nothing. */
-static double best_slope(const hvi_checker *c, size_t i, double *error) {
+/* The best D of output i, and its error. */
+static double best_slope(const hvi_checker *c, size_t i, double rounding, double *error) {
   const size_t n = c->p->model->out;
   const double *D = c->slopes + i, *S = D + HVI_LADDER * n;
-  const double size = size_of(c->z, n);
-  double best = NAN, h = 1.0 / 32.0;
+  double best = 0.0, h = first_step;
   *error = INFINITY;
-  for (size_t k = 0; k + 2 < HVI_LADDER; k++, h /= 4.0) {
-    const double mid = D[(k + 1) * n], bar = fabs(D[k * n] - mid) + fabs(mid - D[(k + 2) * n]) +
-                                             16.0 * c->noise * size / h;
-    const bool kink = S[(k + 1) * n] > 0.5 * S[k * n] && S[(k + 1) * n] > 4.0 * bar;
-    if (!(bar < *error) || kink) continue;
+  for (size_t k = 0; k + 2 < HVI_LADDER; k++, h /= 4.0, D += n, S += n) {
+    const double bar = fabs(D[0] - D[n]) + fabs(D[n] - D[2 * n]) + 0.5 * S[n] + rounding / h;
+    if (!(bar < *error)) continue;
     *error = bar;
-    best = mid;
+    best = D[n];
   }
   return best;
 }
@@ -131,21 +133,17 @@ static double best_slope(const hvi_checker *c, size_t i, double *error) {
 /* J v by output, and J'u: u is zero where nothing can be said. */
 static void check_derivatives(hvi_checker *c) {
   const size_t n = c->p->model->out;
-  double *D = c->work, worst = 0.0, size = 0.0, along = 0.0, error_along = 0.0;
+  const double rounding = 16.0 * c->noise * size_of(c->z, n);
+  double *D = c->work, *error = c->f, worst = 0.0, along = 0.0, error_along = 0.0;
   size_t at = 0;
   fill_ladder(c);
+  for (size_t i = 0; i < n; i++) D[i] = best_slope(c, i, rounding, &error[i]);
+  const double size = size_of(D, n);
   for (size_t i = 0; i < n; i++) {
-    double error;
-    D[i] = best_slope(c, i, &error);
-    c->f_again[i] = error;
-    if (isfinite(error)) size = fmax(size, fabs(D[i]));
-  }
-  for (size_t i = 0; i < n; i++) {
-    const double error = 2.0 * c->f_again[i];
-    if (!(error <= 0.01 * size)) D[i] = c->u[i] = 0.0; /* not judged */
+    if (!(error[i] <= 0.05 * size)) error[i] = D[i] = c->u[i] = 0.0;
     along += c->u[i] * D[i];
-    error_along += fabs(c->u[i]) * error * (c->u[i] != 0.0 ? 1.0 : 0.0);
-    const double excess = c->u[i] != 0.0 ? fabs(c->forth[i] - D[i]) - error : 0.0;
+    error_along += fabs(c->u[i]) * error[i];
+    const double excess = c->u[i] != 0.0 ? fabs(c->forth[i] - D[i]) - error[i] : 0.0;
     if (excess > worst) worst = excess, at = i;
   }
   hvi_check_judge(c, HVI_CHECK_JVP, size > 0.0 ? worst / size : 0.0,
@@ -155,8 +153,8 @@ static void check_derivatives(hvi_checker *c) {
   pull(c, c->cache, c->u, c->back);
   const double back = hvi_vec_dot(c->back, c->v, c->p->model->dim);
   const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
-  hvi_check_judge(c, HVI_CHECK_VJP,
-                  scale > 0.0 ? fmax(fabs(back - along) - error_along, 0.0) / scale : 0.0,
+  const double excess = fmax(fabs(back - along) - error_along, 0.0);
+  hvi_check_judge(c, HVI_CHECK_VJP, scale > 0.0 ? excess / scale : 0.0,
                   "<J'u, v> is %.6g, and differences of g give <u, J v> = %.6g%s", back, along,
                   fabs(back + along) < 1e-3 * fabs(along) ? ": the sign is wrong" : "");
 }

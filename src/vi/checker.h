@@ -3,8 +3,10 @@
 
 #include <hvi/check.h>
 
-/* Doubles beyond the end of every array that a problem's functions write to. */
-enum { HVI_GUARD = 8 };
+/* Doubles beyond the end of every array that a problem's functions write to, and what they hold. */
+enum { HVI_GUARD = 8, HVI_GUARD_VALUE = -12345 };
+/* Step sizes of differences. */
+enum { HVI_LADDER = 10 };
 
 typedef struct hvi_checker {
   const hvi_problem *p;
@@ -21,19 +23,10 @@ typedef struct hvi_checker {
   double *slopes;       /* [2][HVI_LADDER][n] */
 } hvi_checker;
 
-/* Step sizes of differences: 2^-5, 2^-7, ... */
-enum { HVI_LADDER = 10 };
-
 /* Judges a number, of which the worst is kept with its line. */
 void hvi_check_judge(hvi_checker *c, hvi_check_test test, double value, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The next point: theta around theta0, by `scale` times the spread; u and v anywhere. */
-void hvi_check_move(hvi_checker *c, double scale);
-
-/* Every test of the model at the point. */
+/* Every test of the model at the point, and of its matrices. */
 void hvi_check_model(hvi_checker *c);
 hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err);
-
-/* f[n] = F(z), first filled with what is not a number. */
-void hvi_check_operate(hvi_checker *c, const double *theta, const double *z, double *f);
