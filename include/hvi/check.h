@@ -69,6 +69,13 @@ typedef struct hvi_check_result {
   char text[240];      /* what is wrong, where, and what would be right; empty: nothing */
 } hvi_check_result;
 
+/* On the directions that Z allows, as far as is known. */
+typedef enum hvi_monotonicity {
+  HVI_NOT_MONOTONE,
+  HVI_MONOTONE, /* mu is zero */
+  HVI_STRONGLY_MONOTONE
+} hvi_monotonicity;
+
 typedef struct hvi_check {
   hvi_check_result results[HVI_CHECK_COUNT];
   size_t failed, warned;
@@ -79,7 +86,8 @@ typedef struct hvi_check {
   bool zero_sum;           /* what one player gains the other loses, own terms set aside */
   double mu, lipschitz;    /* over pairs of points: mu is at most, L at least this */
   size_t pairs;            /* that were compared */
-  hvi_constants constants; /* by hvi_problem_constants; NaN: there are none */
+  hvi_constants constants; /* the problem's exact ones, where it has them; else those of pairs */
+  hvi_monotonicity monotonicity; /* by these constants */
 } hvi_check;
 
 /* "passed" */

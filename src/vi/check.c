@@ -296,32 +296,35 @@ static hvi_status check_pairs(hvi_checker *c, hvi_error *err) {
   }
   if (report->theta_in_F) report->affine = report->zero_sum = false;
   report->pairs = found.pairs;
-  report->mu = found.pairs ? found.mu : NAN;
-  report->lipschitz = found.pairs ? found.lipschitz : NAN;
+  report->mu = found.mu;
+  report->lipschitz = found.lipschitz;
+  if (!found.pairs) return hvi_error_input(err, "the outputs do not move around the start");
   return HVI_OK;
 }
 
 /* What pairs say of F, and of the problem's own constants. */
 static hvi_status check_constants(hvi_checker *c, hvi_error *err) {
+  const hvi_problem *p = c->p;
+  const bool dense = p->model->out <= MOST_DENSE;
   hvi_check *r = c->report;
   hvi_constants *known = &r->constants;
   HVI_TRY(check_pairs(c, err));
-  if (r->pairs > 0 && r->lipschitz > 0.0)
-    hvi_check_judge(c, HVI_CHECK_MONOTONE, fmax(-r->mu / r->lipschitz, 0.0),
-                    "F is not monotone: a pair has <F(x) - F(y), x - y> = %.4g |x - y|^2", r->mu);
-  if (hvi_problem_constants(known, c->p, NULL)) {
-    *known = (hvi_constants){NAN, NAN, false, 0};
-  } else if (known->exact && r->pairs > 0) {
-    const double scale = fmax(known->lipschitz, DBL_MIN);
-    hvi_check_judge(
-        c, HVI_CHECK_CONSTANTS,
-        fmax(fmax(known->mu - r->mu,
-                  c->p->model->out <= MOST_DENSE ? r->lipschitz - known->lipschitz : 0.0),
-             0.0) /
-            scale,
-        "mu = %.6g and L = %.6g are given, and a pair has %.6g and %.6g", known->mu,
-        known->lipschitz, r->mu, r->lipschitz);
+  if (p->ops->constants || (p->ops->affine && dense)) hvi_problem_constants(known, p, NULL);
+  if (known->exact) {
+    const double over = dense ? r->lipschitz - known->lipschitz : 0.0;
+    hvi_check_judge(c, HVI_CHECK_CONSTANTS,
+                    fmax(fmax(known->mu - r->mu, over), 0.0) / (known->lipschitz + DBL_MIN),
+                    "mu = %.6g and L = %.6g are given, and a pair has %.6g and %.6g", known->mu,
+                    known->lipschitz, r->mu, r->lipschitz);
+  } else {
+    *known = (hvi_constants){r->mu, r->lipschitz, false, r->pairs};
   }
+  const double mu = fmin(r->mu, known->mu), zero = 1e-9 * known->lipschitz;
+  r->monotonicity = mu > zero     ? HVI_STRONGLY_MONOTONE
+                    : mu >= -zero ? HVI_MONOTONE
+                                  : HVI_NOT_MONOTONE;
+  hvi_check_judge(c, HVI_CHECK_MONOTONE, fmax(-mu / (known->lipschitz + DBL_MIN), 0.0),
+                  "F is not monotone: a pair has <F(x) - F(y), x - y> = %.4g |x - y|^2", mu);
   return HVI_OK;
 }
 

@@ -16,6 +16,8 @@
 #include "num/vec.h"
 #include "vi/checker.h"
 
+#include <float.h>
+
 /* Of the ladder; each of the next is a quarter of the one before. */
 static const double first_step = 1.0 / 128.0;
 
@@ -138,7 +140,7 @@ static void check_derivatives(hvi_checker *c) {
   size_t at = 0;
   fill_ladder(c);
   for (size_t i = 0; i < n; i++) D[i] = best_slope(c, i, rounding, &error[i]);
-  const double size = size_of(D, n);
+  const double size = fmax(size_of(D, n), size_of(c->forth, n));
   for (size_t i = 0; i < n; i++) {
     if (!(error[i] <= 0.05 * size)) error[i] = D[i] = c->u[i] = 0.0;
     along += c->u[i] * D[i];
@@ -146,15 +148,16 @@ static void check_derivatives(hvi_checker *c) {
     const double excess = c->u[i] != 0.0 ? fabs(c->forth[i] - D[i]) - error[i] : 0.0;
     if (excess > worst) worst = excess, at = i;
   }
-  hvi_check_judge(c, HVI_CHECK_JVP, size > 0.0 ? worst / size : 0.0,
+  const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
+  if (!(hvi_vec_norm2(c->u, n) > 0.0)) return; /* it cannot be told */
+  hvi_check_judge(c, HVI_CHECK_JVP, worst / size,
                   "J v of output %zu is %.6g, and differences of g give %.6g", at + 1, c->forth[at],
                   D[at]);
   evaluate(c, c->cache, c->theta, c->z);
   pull(c, c->cache, c->u, c->back);
   const double back = hvi_vec_dot(c->back, c->v, c->p->model->dim);
-  const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
   const double excess = fmax(fabs(back - along) - error_along, 0.0);
-  hvi_check_judge(c, HVI_CHECK_VJP, scale > 0.0 ? excess / scale : 0.0,
+  hvi_check_judge(c, HVI_CHECK_VJP, excess / (scale + DBL_MIN),
                   "<J'u, v> is %.6g, and differences of g give <u, J v> = %.6g%s", back, along,
                   fabs(back + along) < 1e-3 * fabs(along) ? ": the sign is wrong" : "");
 }
@@ -202,8 +205,8 @@ void hvi_check_model(hvi_checker *c) {
   pull(c, c->cache, c->u, c->back);
   judge_array(c, "vjp", c->back, d, c->cache);
   check_determinism(c);
-  check_derivatives(c);
   check_adjoint(c);
+  check_derivatives(c);
   check_player(c);
 }
 
