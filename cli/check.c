@@ -66,6 +66,7 @@ static void print_players(const hvi_problem *p) {
 
 /* By monotonicity: a word, and what it means for a solve. */
 static const char *const kinds[][2] = {
+    {"unknown", "the outputs do not move around the start"},
     {"not monotone", "no method is sure to converge: a solve may go round in circles, or end at a "
                      "point that is no solution"},
     {"monotone", "not strongly: there may be many solutions, and plain targets may go round them; "

@@ -71,6 +71,7 @@ typedef struct hvi_check_result {
 
 /* On the directions that Z allows, as far as is known. */
 typedef enum hvi_monotonicity {
+  HVI_MONOTONICITY_UNKNOWN, /* no two points differ */
   HVI_NOT_MONOTONE,
   HVI_MONOTONE, /* mu is zero */
   HVI_STRONGLY_MONOTONE
