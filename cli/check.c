@@ -16,6 +16,10 @@ typedef struct subject {
   hvi_check report;
 } subject;
 
+static const char *counted(size_t n, const char *thing) {
+  return hvi_format("%zu %s%s", n, thing, n == 1 ? "" : "s");
+}
+
 /* What the outputs of a block are confined to. */
 static const char *set_words(const hvi_problem *p, const hvi_block *b) {
   const hvi_set *first = NULL;
@@ -30,7 +34,8 @@ static const char *set_words(const hvi_problem *p, const hvi_block *b) {
   if (first->kind == HVI_SET_SUBSPACE)
     return hvi_format("in a subspace of dimension %zu", first->rank);
   if (first->kind == HVI_SET_BOX)
-    return hvi_format("in a box, the first from %g to %g", first->lower[0], first->upper[0]);
+    return hvi_format("in %s[%g, %g]", first->len > 1 ? "a box, the first in " : "",
+                      first->lower[0], first->upper[0]);
   return first->kind == HVI_SET_SIMPLEX ? "on a simplex" : "unbounded";
 }
 
@@ -40,9 +45,8 @@ static const char *model_words(const hvi_model *m) {
   size_t trained = 0;
   for (size_t l = 0; l < stack->layer_count; l++)
     trained += !stack->layers[l].matrix || stack->layers[l].train_bias;
-  return hvi_format(
-      "%zu layer%s, %zu trainable, %s", stack->layer_count, stack->layer_count == 1 ? "" : "s",
-      trained, stack->input ? hvi_format("%zu fixed inputs", stack->rows) : "theta is the input");
+  return hvi_format("%s, %zu trainable, %s", counted(stack->layer_count, "layer"), trained,
+                    stack->input ? counted(stack->rows, "fixed input") : "theta is the input");
 }
 
 static const char *player_name(const hvi_problem *p, size_t k) {
@@ -55,11 +59,12 @@ static const hvi_model *player_model(const hvi_problem *p, size_t k) {
 
 static void print_players(const hvi_problem *p) {
   const hvi_model *m = p->model;
-  printf("players   %zu, %zu parameters, %zu outputs\n", m->block_count, m->dim, m->out);
+  printf("players   %zu, %s, %s\n", m->block_count, counted(m->dim, "parameter"),
+         counted(m->out, "output"));
   for (size_t k = 0; k < m->block_count && k < MOST_SHOWN; k++) {
     const hvi_block *b = &m->blocks[k];
-    printf("          %s: %zu to %zu %s (%s)\n", player_name(p, k), b->dim, b->out, set_words(p, b),
-           model_words(player_model(p, k)));
+    printf("          %s: %s, %s %s (%s)\n", player_name(p, k), counted(b->dim, "parameter"),
+           counted(b->out, "output"), set_words(p, b), model_words(player_model(p, k)));
   }
   if (m->block_count > MOST_SHOWN) printf("          ... %zu more\n", m->block_count - MOST_SHOWN);
 }
@@ -77,10 +82,8 @@ static void print_operator(const subject *s) {
   const hvi_check *r = &s->report;
   const hvi_problem *p = s->setup.problem;
   printf("F         %s%s%s, %s\n", r->affine ? "affine" : "not affine",
-         r->theta_in_F ? ", depends on theta" : "",
-         p->model->block_count < 2 ? ""
-         : r->zero_sum             ? ", zero-sum but for players' own terms"
-                                   : ", not zero-sum",
+         r->theta_in_F ? ", reads theta" : "",
+         r->zero_sum ? ", zero-sum but for players' own terms" : "",
          p->ops->draw ? "stochastic" : "without samples");
   printf("kind      %s: mu %s %.5g, L %s %.5g%s\n", kinds[r->monotonicity][0],
          r->constants.exact ? "=" : "<=", r->constants.mu,
@@ -113,8 +116,7 @@ static void print_report(const subject *s) {
     printf("%-12s%-8s  %-10s%s\n", r->name, word, hvi_digits(r->worst, 3, "-"), r->what);
     if (*r->text) printf("            %s\n", r->text);
   }
-  printf("\n%s: %zu failed, %zu warning%s\n", s->report.failed ? "failed" : "passed",
-         s->report.failed, s->report.warned, s->report.warned == 1 ? "" : "s");
+  printf("\n%zu failed, %s\n", s->report.failed, counted(s->report.warned, "warning"));
 }
 
 static void print_json(const subject *s) {
@@ -134,7 +136,7 @@ static void print_json(const subject *s) {
                     V("model", model_words(player_model(p, k))));
   }
   hvi_json_close();
-  hvi_json_object("operator", V("affine", c->affine), V("depends_on_theta", c->theta_in_F),
+  hvi_json_object("operator", V("affine", c->affine), V("reads_theta", c->theta_in_F),
                   V("zero_sum", c->zero_sum), V("stochastic", (bool)(p->ops->draw != NULL)),
                   V("kind", kinds[c->monotonicity][0]), V("mu", c->constants.mu),
                   V("lipschitz", c->constants.lipschitz), V("exact", c->constants.exact),

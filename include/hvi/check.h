@@ -84,7 +84,7 @@ typedef struct hvi_check {
   /* what kind of problem it is, as far as random points can tell */
   bool affine;             /* F is affine in z */
   bool theta_in_F;         /* F changes with theta while z stays */
-  bool zero_sum;           /* what one player gains the other loses, own terms set aside */
+  bool zero_sum;           /* `affine` says so: A_ij = -A_ji' for every two players */
   double mu, lipschitz;    /* over pairs of points: mu is at most, L at least this */
   size_t pairs;            /* that were compared */
   hvi_constants constants; /* the problem's exact ones, where it has them; else those of pairs */

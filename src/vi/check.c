@@ -137,22 +137,19 @@ static void check_point(hvi_checker *c) {
                   "F is not the same the second time");
 }
 
-/* A z + b against F at the point, A and b being the problem's. */
-static void check_affine(hvi_checker *c, const double *A, const double *b) {
-  const size_t n = c->p->model->out;
-  double worst = 0.0;
-  size_t at = 0;
-  for (size_t i = 0; i < n; i++) {
-    double sum = b[i], size = fabs(b[i]) + DBL_MIN;
-    for (size_t j = 0; j < n; j++) {
-      sum += A[i * n + j] * c->z[j];
-      size += fabs(A[i * n + j] * c->z[j]);
+/* Whether A has A_ij = -A_ji' for every two players. */
+static bool cancels(const hvi_model *m, const double *A) {
+  const size_t n = m->out;
+  double most = 0.0, sum = 0.0;
+  for (const hvi_block *b = m->blocks; b < m->blocks + m->block_count; b++) {
+    for (size_t i = b->z; i < b->z + b->out; i++) {
+      for (size_t j = 0; j < b->z; j++) {
+        sum = fmax(sum, fabs(A[i * n + j] + A[j * n + i]));
+        most = fmax(most, fabs(A[i * n + j]));
+      }
     }
-    const double error = fabs(sum - c->f[i]) / fmax(size, fabs(c->f[i]));
-    if (error > worst) worst = error, at = i, c->work[i] = sum;
   }
-  hvi_check_judge(c, HVI_CHECK_AFFINE, worst, "element %zu of F is %.9g, and A z + b is %.9g",
-                  at + 1, c->f[at], worst > 0.0 ? c->work[at] : c->f[at]);
+  return most > 0.0 && sum <= 1e-12 * most;
 }
 
 /* Both caches stand for this sample from now on; NULL: the mean. */
@@ -163,7 +160,7 @@ static void bind(hvi_checker *c, const void *sample) {
   m->ops->bind(m, c->used, sample);
 }
 
-/* J is that of the model on a sample, where there are such. */
+/* J is that of the model on a sample, where there are such; F is the mean. */
 static hvi_status check_points(hvi_checker *c, hvi_error *err) {
   const hvi_problem *p = c->p;
   const size_t n = p->model->out;
@@ -172,18 +169,30 @@ static hvi_status check_points(hvi_checker *c, hvi_error *err) {
   HVI_OWN double *A = hvi_alloc_doubles(matrix ? n * n + n : 1);
   HVI_OWN void *sample = hvi_alloc(1, p->sample_bytes);
   if (!A || !sample) return hvi_error_memory(err, "the operator's matrix");
-  if (matrix) p->ops->affine(p, A, A + n * n);
+  if (matrix) {
+    p->ops->affine(p, A, A + n * n);
+    c->report->zero_sum = cancels(p->model, A);
+  }
   for (c->point = 1; c->point <= c->s->points; c->point++) {
     move(c, c->point > 1);
-    if (draws) p->ops->draw(p, c->theta, sample, &c->rng);
-    bind(c, draws ? sample : NULL);
+    if (draws) {
+      p->ops->draw(p, c->theta, sample, &c->rng);
+      bind(c, sample);
+    }
     hvi_check_model(c);
     if (c->point <= 2) HVI_TRY(hvi_check_matrices(c, err));
+    bind(c, NULL);
+    p->model->ops->eval(p->model, c->cache, c->theta, c->z);
     check_point(c);
-    if (matrix) check_affine(c, A, A + n * n);
+    if (!matrix) continue;
+    hvi_vec_copy(c->work, A + n * n, n);
+    hvi_dense_mul_add(c->work, A, c->z, n, n);
+    size_t at;
+    const double off = apart(c->f, c->work, n, &at);
+    hvi_check_judge(c, HVI_CHECK_AFFINE, off, "element %zu of F is %.9g, and A z + b is %.9g",
+                    at + 1, c->f[at], c->work[at]);
   }
   c->point = 0;
-  bind(c, NULL);
   return HVI_OK;
 }
 
@@ -207,30 +216,6 @@ static double bend(hvi_checker *c) {
   operate(c, NULL, c->work, c->forth);
   for (size_t i = 0; i < n; i++) c->work[i] = 0.5 * (c->f[i] + c->f_again[i]);
   return apart(c->work, c->forth, n, &(size_t){0});
-}
-
-/* <dF_i, dz_i> of player i as player j moves along dz = z_again - z, plus that of j as i moves: none in
- * a zero-sum game. In units of their size, rounding taken off. */
-static double gain(hvi_checker *c) {
-  const hvi_model *m = c->p->model;
-  double sum = 0.0, size = DBL_MIN, rounding = 0.0;
-  const size_t i = (size_t)(hvi_rng_u64(&c->rng) % m->block_count);
-  const size_t j = (i + 1 + (size_t)(hvi_rng_u64(&c->rng) % (m->block_count - 1))) % m->block_count;
-  for (int turn = 0; turn < 4; turn++) {
-    const hvi_block *mover = &m->blocks[turn < 2 ? i : j], *other = &m->blocks[turn < 2 ? j : i];
-    const double side = turn % 2 ? 1.0 : -1.0;
-    hvi_vec_copy(c->work, c->z, m->out);
-    for (size_t a = mover->z; a < mover->z + mover->out; a++)
-      c->work[a] += 1e-4 * side * (c->z_again[a] - c->z[a]);
-    operate(c, NULL, c->work, c->forth);
-    for (size_t a = other->z; a < other->z + other->out; a++) {
-      const double dz = side * (c->z_again[a] - c->z[a]), term = (c->forth[a] - c->f[a]) * dz;
-      sum += term;
-      size += fabs(term);
-      rounding += 8.0 * DBL_EPSILON * fabs(c->f[a] * dz);
-    }
-  }
-  return fmax(fabs(sum) - rounding, 0.0) / size;
 }
 
 /* The pair from the point along which the linearised F is least monotone. */
@@ -279,13 +264,11 @@ static hvi_status check_pairs(hvi_checker *c, hvi_error *err) {
   if (!B) return hvi_error_memory(err, "the directions of Z");
   if (dense) hvi_problem_tangent(p, B, &k);
   report->affine = true;
-  report->zero_sum = p->model->block_count > 1;
   for (size_t i = 0; i < 10 * c->s->points; i++) {
     take_pair(c, i);
     operate(c, NULL, c->z_again, c->forth);
     report->theta_in_F |= memcmp(c->forth, c->f_again, n * sizeof *c->forth) != 0;
     if (report->affine) report->affine = bend(c) <= 1e-9;
-    if (report->zero_sum) report->zero_sum = gain(c) <= 1e-6;
     add_pair(c, &found, dense ? B : NULL, k);
   }
   for (size_t i = 0; i < LINEARISED_POINTS && i < c->s->points && !report->theta_in_F && k > 0 &&
@@ -294,7 +277,8 @@ static hvi_status check_pairs(hvi_checker *c, hvi_error *err) {
     take_pair(c, 6);
     HVI_TRY(add_worst(c, &found, B, k, err));
   }
-  if (report->theta_in_F) report->affine = report->zero_sum = false;
+  if (report->theta_in_F) report->affine = false; /* half-way points have no theta */
+  if (report->results[HVI_CHECK_AFFINE].verdict == HVI_CHECK_PASSED) report->affine = true;
   report->pairs = found.pairs;
   report->mu = found.mu;
   report->lipschitz = found.lipschitz;
@@ -426,27 +410,18 @@ static hvi_status check_draws(hvi_checker *c, hvi_error *err) {
 static hvi_status run(hvi_checker *c, hvi_error *err) {
   const hvi_model *m = c->p->model;
   const size_t d = m->dim + HVI_GUARD, n = m->out + HVI_GUARD, cache = m->cache + HVI_GUARD;
-  const hvi_array_slot arrays[] = {{&c->theta, d},
-                                   {&c->v, d},
-                                   {&c->other, d},
-                                   {&c->back, d},
-                                   {&c->back_again, d},
-                                   {&c->u, n},
-                                   {&c->z, n},
-                                   {&c->z_again, n},
-                                   {&c->forth, n},
-                                   {&c->forth_again, n},
-                                   {&c->f, n},
-                                   {&c->f_again, n},
-                                   {&c->work, n},
-                                   {&c->cache, cache},
-                                   {&c->used, cache},
-                                   {&c->slopes, 2 * HVI_LADDER * m->out + HVI_GUARD},
-                                   {NULL, 0}};
-  if (!hvi_alloc_array_list(arrays)) return hvi_error_memory(err, "a check");
-  HVI_OWN double *memory = c->theta;
-  for (const hvi_array_slot *a = arrays; a->at; a++)
-    for (size_t i = 1; i <= HVI_GUARD; i++) (*a->at)[a->size - i] = HVI_GUARD_VALUE;
+  double **const all[] = {&c->theta,      &c->v,           &c->other, &c->back,
+                          &c->back_again, &c->u,           &c->z,     &c->z_again,
+                          &c->forth,      &c->forth_again, &c->f,     &c->f_again,
+                          &c->work,       &c->cache,       &c->used,  &c->slopes};
+  HVI_OWN double *memory = hvi_alloc_doubles(5 * d + 8 * n + 2 * cache + 2 * HVI_LADDER * n);
+  if (!memory) return hvi_error_memory(err, "a check");
+  double *next = memory;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    *all[i] = next;
+    next += i < 5 ? d : i < 13 ? n : cache;
+    for (size_t k = 1; k <= HVI_GUARD && i < 15; k++) next[-(ptrdiff_t)k] = HVI_GUARD_VALUE;
+  }
   HVI_TRY(check_points(c, err));
   HVI_TRY(check_constants(c, err));
   check_solution(c);

@@ -20,6 +20,8 @@
 
 /* Of the ladder; each of the next is a quarter of the one before. */
 static const double first_step = 1.0 / 128.0;
+/* Matrices with more are not asked for. */
+enum { MOST_ENTRIES = 20000000 };
 
 static double size_of(const double *x, size_t n) {
   double most = 0.0;
@@ -171,29 +173,35 @@ static void check_adjoint(hvi_checker *c) {
                   "<u, J v> is %.9g and <J'u, v> is %.9g", forth, back);
 }
 
-/* One player moves: nobody else does, and its own model says the same as all together. */
+/* One player moves: nobody else does, and its own model says the same as all together, with the cache
+ * that these left behind. */
 static void check_player(hvi_checker *c) {
   const hvi_model *m = c->p->model;
   if (m->block_count < 2) return;
-  const size_t k = (size_t)(hvi_rng_u64(&c->rng) % m->block_count), n = m->out;
+  const size_t k = (size_t)(hvi_rng_u64(&c->rng) % m->block_count);
   const hvi_block *b = &m->blocks[k];
   const hvi_model *one = m->ops->player(m, k);
+  const double *theta = c->theta + b->theta;
+  double *cache = c->cache + b->cache, *z = c->z_again, *forth = c->forth_again;
   hvi_vec_copy(c->other, c->theta, m->dim);
-  for (size_t i = b->theta; i < b->theta + b->dim; i++) c->other[i] += c->v[i];
-  evaluate(c, c->used, c->other, c->z_again);
-  hvi_vec_copy(c->z_again + b->z, c->z + b->z, b->out);
-  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->z, c->z_again, n),
-                  "parameters of player %zu move the outputs of another", k + 1);
-  /* its own model, with the cache that all together left behind */
-  one->ops->eval(one, c->used + b->cache, c->theta + b->theta, c->z_again);
-  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->z + b->z, c->z_again, b->out),
-                  "the model of player %zu alone has other outputs", k + 1);
-  one->ops->jvp(one, c->cache + b->cache, c->theta + b->theta, c->v + b->theta, c->forth_again);
-  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->forth + b->z, c->forth_again, b->out),
-                  "the model of player %zu alone has another jvp", k + 1);
-  one->ops->vjp(one, c->cache + b->cache, c->theta + b->theta, c->u + b->z, c->back_again);
-  hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c->back + b->theta, c->back_again, b->dim),
-                  "the model of player %zu alone has another vjp", k + 1);
+  hvi_vec_add(c->other + b->theta, 1.0, c->v + b->theta, b->dim);
+  evaluate(c, c->used, c->other, z);
+  hvi_vec_copy(z + b->z, c->z + b->z, b->out);
+  const double others = differ(c->z, z, m->out);
+  one->ops->eval(one, c->used + b->cache, theta, z);
+  one->ops->jvp(one, cache, theta, c->v + b->theta, forth);
+  one->ops->vjp(one, cache, theta, c->u + b->z, c->back_again);
+  const struct {
+    double value;
+    const char *text;
+  } found[] = {
+      {others, "parameters of player %zu move the outputs of another"},
+      {differ(c->z + b->z, z, b->out), "the model of player %zu alone has other outputs"},
+      {differ(c->forth + b->z, forth, b->out), "the model of player %zu alone has another jvp"},
+      {differ(c->back + b->theta, c->back_again, b->dim),
+       "the model of player %zu alone has another vjp"}};
+  for (size_t i = 0; i < sizeof found / sizeof *found; i++)
+    hvi_check_judge(c, HVI_CHECK_PLAYERS, found[i].value, found[i].text, k + 1);
 }
 
 void hvi_check_model(hvi_checker *c) {
@@ -228,33 +236,32 @@ hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err) {
   const size_t n = one->out, d = one->dim, most = n > d ? n : d;
   const double *theta = c->theta + b->theta, *u = c->u + b->z, *v = c->v + b->theta;
   double *cache = c->cache + b->cache, *back = c->back_again, *forth = c->forth_again;
-  if ((!ops->jacobian && !ops->gram && !ops->outer_gram) || (double)most * (double)most > 2e7)
-    return HVI_OK;
-  HVI_OWN double *M = hvi_alloc_doubles(most * most + one->outer_work + most);
+  const size_t room = ops->outer_gram ? n * n : ops->jacobian ? n * d : 0;
+  const size_t size = ops->gram && d * d > room ? d * d : room;
+  if (size == 0 || size > MOST_ENTRIES) return HVI_OK;
+  HVI_OWN double *M = hvi_alloc_doubles((size > n * d ? size : n * d) + one->outer_work + most);
   if (!M) return hvi_error_memory(err, "a matrix of the model");
-  double *y = M + most * most + one->outer_work;
+  double *y = M + (size > n * d ? size : n * d), *work = y + most;
   if (ops->jacobian) {
     ops->jacobian(one, cache, theta, M);
     hvi_dense_mul(y, M, v, n, d);
     hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, c->forth + b->z, n),
-                    "jacobian times v is not jvp, player %zu", k + 1);
+                    "jacobian is not jvp's J");
     hvi_dense_mul_t(y, M, u, n, d);
     hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, c->back + b->theta, d),
-                    "jacobian' times u is not vjp, player %zu", k + 1);
+                    "jacobian is not vjp's J");
   }
   if (ops->outer_gram) {
-    ops->outer_gram(one, cache, theta, M, M + most * most);
+    ops->outer_gram(one, cache, theta, M, work);
     lower_product(y, M, u, n);
-    ops->vjp(one, cache, theta, u, back);
-    ops->jvp(one, cache, theta, back, forth);
+    ops->jvp(one, cache, theta, c->back + b->theta, forth);
     hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, forth, n), "outer_gram is not J J'");
   }
   if (ops->gram) {
     const double *w = c->p->weights ? c->p->weights + b->z : NULL;
     ops->gram(one, w, M);
     hvi_dense_mul(y, M, v, d, d);
-    ops->jvp(one, cache, theta, v, forth);
-    for (size_t i = 0; w && i < n; i++) forth[i] *= w[i];
+    for (size_t i = 0; i < n; i++) forth[i] = (w ? w[i] : 1.0) * c->forth[b->z + i];
     ops->vjp(one, cache, theta, forth, back);
     hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, back, d), "gram is not J' Xi J");
   }
