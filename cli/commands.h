@@ -24,6 +24,7 @@ typedef struct hvi_vocabulary {
 extern const hvi_vocabulary hvi_vocabularies[]; /* ending in a word of NULL */
 
 int hvi_cli_solve(int argc, char **argv);
+int hvi_cli_check(int argc, char **argv);
 int hvi_cli_inspect(int argc, char **argv);
 int hvi_cli_reproduce(int argc, char **argv);
 int hvi_cli_bench(int argc, char **argv);

@@ -14,6 +14,7 @@
 /* clang-format off */
 const hvi_command hvi_commands[] = {
     {"solve", "PROBLEM", "solve a built-in problem or your own: YAML, a C file, a shared library", hvi_cli_solve},
+    {"check", "PROBLEM", "what kind of problem it is, and whether its derivatives and sets are right", hvi_cli_check},
     {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change", hvi_cli_inspect},
     {"reproduce", "[ID...]", "the figures and claims of the paper", hvi_cli_reproduce},
     {"bench", "[NAME]", "speed, as ratios to limits measured in the same run", hvi_cli_bench},

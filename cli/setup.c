@@ -16,14 +16,21 @@ hvi_setup hvi_setup_new(void) {
   return (hvi_setup){.method = "auto", .seed = 1, .asked = hvi_settings_defaults()};
 }
 
-void hvi_setup_options(hvi_setup *s, hvi_args *args) {
+void hvi_setup_problem_options(hvi_setup *s, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args,
       {.name = "problem"},
       {"set", 0, HVI_SETTING_TEXT, &s->set, .repeats = true, .value = "KEY=VALUE", .help = "an option of the problem ('hvi list PROBLEM'); repeatable"},
       {"seed", 0, HVI_SETTING_SEED, &s->seed, .help = "of all random draws"},
       {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
-      {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"},
+      {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"});
+  /* clang-format on */
+}
+
+void hvi_setup_options(hvi_setup *s, hvi_args *args) {
+  hvi_setup_problem_options(s, args);
+  /* clang-format off */
+  hvi_args_add(args,
       {.name = "method"},
       {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "METHOD", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"},
       {"player-eta", 0, HVI_SETTING_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"});

@@ -42,6 +42,8 @@ typedef struct hvi_setup {
 hvi_setup hvi_setup_new(void);
 /* Adds two sections of options: the problem's and the method's. Stop rules and limits too. */
 void hvi_setup_options(hvi_setup *s, hvi_args *args);
+/* The first of them alone. */
+void hvi_setup_problem_options(hvi_setup *s, hvi_args *args);
 /* Makes problem and settings from args->operands[0] and the options; returns an exit code. */
 int hvi_setup_make(hvi_setup *s, const hvi_args *args);
 void hvi_setup_free(hvi_setup *s);

@@ -69,6 +69,14 @@ typedef struct hvi_check_result {
   char text[240];      /* what is wrong, where, and what would be right; empty: nothing */
 } hvi_check_result;
 
+/* On the directions that Z allows, as far as is known. */
+typedef enum hvi_monotonicity {
+  HVI_MONOTONICITY_UNKNOWN, /* no two points differ */
+  HVI_NOT_MONOTONE,
+  HVI_MONOTONE, /* mu is zero */
+  HVI_STRONGLY_MONOTONE
+} hvi_monotonicity;
+
 typedef struct hvi_check {
   hvi_check_result results[HVI_CHECK_COUNT];
   size_t failed, warned;
@@ -76,10 +84,11 @@ typedef struct hvi_check {
   /* what kind of problem it is, as far as random points can tell */
   bool affine;             /* F is affine in z */
   bool theta_in_F;         /* F changes with theta while z stays */
-  bool zero_sum;           /* what one player gains the other loses, own terms set aside */
+  bool zero_sum;           /* `affine` says so: A_ij = -A_ji' for every two players */
   double mu, lipschitz;    /* over pairs of points: mu is at most, L at least this */
   size_t pairs;            /* that were compared */
-  hvi_constants constants; /* by hvi_problem_constants; NaN: there are none */
+  hvi_constants constants; /* the problem's exact ones, where it has them; else those of pairs */
+  hvi_monotonicity monotonicity; /* by these constants */
 } hvi_check;
 
 /* "passed" */

@@ -47,20 +47,25 @@ hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi
   return HVI_OK;
 }
 
-static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
-  const size_t n = p->model->out;
-  HVI_OWN double *A = hvi_alloc_doubles(5 * n * n + n);
-  if (!A) return hvi_error_memory(err, "the operator's matrix");
-  double *B = A + n * n, *AB = B + n * n, *Bt = AB + n * n, *C = Bt + n * n, *b = C + n * n;
-  size_t k;
-  p->ops->affine(p, A, b);
-  hvi_problem_tangent(p, B, &k);
-  if (k == 0) return hvi_error_input(err, "the outputs cannot move: Z is a single point");
-  /* C = B' A B */
+void hvi_matrix_restrict(double *C, const double *A, const double *B, size_t n, size_t k,
+                         double *work) {
+  double *AB = work, *Bt = work + n * n;
   hvi_dense_matmul(AB, A, B, n, n, k);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < k; j++) Bt[j * n + i] = B[i * k + j];
   hvi_dense_matmul(C, Bt, AB, k, n, k);
+}
+
+static hvi_status exact_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
+  const size_t n = p->model->out;
+  HVI_OWN double *A = hvi_alloc_doubles(5 * n * n + n);
+  if (!A) return hvi_error_memory(err, "the operator's matrix");
+  double *B = A + n * n, *work = B + n * n, *C = work + 2 * n * n, *b = C + n * n;
+  size_t k;
+  p->ops->affine(p, A, b);
+  hvi_problem_tangent(p, B, &k);
+  if (k == 0) return hvi_error_input(err, "the outputs cannot move: Z is a single point");
+  hvi_matrix_restrict(C, A, B, n, k, work);
   return hvi_matrix_constants(c, C, k, err);
 }
 
@@ -86,12 +91,29 @@ static double operator_norm(const double *df, const double *w, const double *B, 
   return sqrt(sum);
 }
 
+bool hvi_constants_add(hvi_constants *c, const hvi_problem *p, const double *B, size_t k,
+                       double *const x[2], const double *const y[2]) {
+  const double *w = p->weights;
+  const size_t n = p->model->out;
+  double step2 = 0.0;
+  for (size_t j = 0; j < n; j++) {
+    x[0][j] -= y[0][j];
+    x[1][j] -= y[1][j];
+    step2 += (w ? w[j] : 1.0) * x[0][j] * x[0][j];
+  }
+  if (!(step2 > 0.0)) return false;
+  const double before = c->mu;
+  c->mu = fmin(c->mu, hvi_vec_dot(x[1], x[0], n) / step2);
+  c->lipschitz = fmax(c->lipschitz, operator_norm(x[1], w, B, n, k) / sqrt(step2));
+  c->pairs++;
+  return c->mu < before;
+}
+
 static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out, d = p->model->dim;
   /* fewer pairs where each is expensive */
   const size_t most = SAMPLED_OUTPUTS / n, least = most > LEAST_PAIRS ? most : LEAST_PAIRS;
   const bool basis = n <= DENSE_LIMIT;
-  const double *w = p->weights;
   if (!p->theta0)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s has no start to sample F around",
                          p->ops->name);
@@ -106,18 +128,9 @@ static hvi_status sampled_constants(hvi_constants *c, const hvi_problem *p, hvi_
   for (size_t i = 0; i < PAIRS && i < least; i++) {
     /* near and far pairs alike: scales 1/64 .. 4 */
     const double scale = ldexp(1.0, (int)(i % 9) - 6);
-    double step2 = 0.0;
     sample_point(p, &rng, scale, theta, dz, df, cache);
     sample_point(p, &rng, scale, theta, y, fy, cache);
-    for (size_t j = 0; j < n; j++) {
-      dz[j] -= y[j];
-      df[j] -= fy[j];
-      step2 += (w ? w[j] : 1.0) * dz[j] * dz[j];
-    }
-    if (!(step2 > 0.0)) continue;
-    c->mu = fmin(c->mu, hvi_vec_dot(df, dz, n) / step2);
-    c->lipschitz = fmax(c->lipschitz, operator_norm(df, w, B, n, k) / sqrt(step2));
-    c->pairs++;
+    hvi_constants_add(c, p, B, k, (double *[]){dz, df}, (const double *[]){y, fy});
   }
   if (c->pairs == 0) return hvi_error_input(err, "the outputs do not move around the start");
   return HVI_OK;

@@ -13,6 +13,13 @@ void hvi_set_project(const hvi_set *set, const double *weights, const double *z,
  * dimension *rank (at most n) and B' Xi B = I. A subspace's own basis must be of that kind. */
 void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank);
 
+/* C[k][k] = B' A B for A[n][n] and B[n][k]; work: 2 n^2 doubles. */
+void hvi_matrix_restrict(double *C, const double *A, const double *B, size_t n, size_t k,
+                         double *work);
+/* Counts the pair of x = {z, F(z)}, which is lost, and y among the sampled ones; B[n][k] as above, or
+ * NULL. True when it is the least monotone so far. */
+bool hvi_constants_add(hvi_constants *c, const hvi_problem *p, const double *B, size_t k,
+                       double *const x[2], const double *const y[2]);
 /* mu and L of z -> C z, C[k][k]. */
 hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi_error *err);
 /* x[k] <- L^-1 x for lower triangular L[k][k]; A[k][k] <- L^-1 A L^-T. */

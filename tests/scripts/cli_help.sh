@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 build_json
-commands=(solve inspect reproduce env policy data testset evaluate bench list info man completion)
+commands=(solve check inspect reproduce env policy data testset evaluate bench list info man completion)
 
 expect 2
 [[ ! -s out ]] || fail "hvi alone prints to stdout"
