@@ -56,7 +56,7 @@ static hvi_status make(hvi_problem **problem, const hvi_options *o, hvi_error *e
   const point_options *v = o->values;
   point *p = calloc(1, sizeof *p);
   if (!p) return HVI_ERROR_MEMORY;
-  (void)err;
+  (void)problem, (void)err;
   p->at = v->at + (double)o->instance + (o->given[0] ? 0.25 : 0.0) + (o->given[1] ? 0.5 : 0.0);
   p->block = (hvi_block){.dim = 1, .out = 1};
   p->model = (hvi_model){&model_ops, 1, 1, .block_count = 1, .blocks = &p->block};
