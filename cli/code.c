@@ -80,8 +80,8 @@ static hvi_status add_headers(command *c, hvi_error *err) {
   else if (!ask_pkg_config(c))
     return hvi_error_unsupported(
         err,
-        "no headers of hvi in '%s', and pkg-config knows none; HVI_INCLUDE "
-        "can name their folder",
+        "no headers of hvi in '%s', and pkg-config knows none (Debian: libhvi-dev); "
+        "HVI_INCLUDE can name their folder",
         folder);
   return HVI_OK;
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The examples print what examples/README.md shows: its commands are run, and their output is compared
 # with the lines below them. First as built in this tree, then, against a copy that is installed, as a user
-# builds them. Numbers may differ by 2 %: kernels of other instruction sets round differently.
+# builds them. Numbers may differ by 2 %: kernels of other instruction sets round differently. How many
+# steps method auto takes, and how far below its tolerance it ends, is not compared.
 set -euo pipefail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -17,6 +18,7 @@ same() {
     function number(x) { return x ~ /^[-+]?[0-9.]+(e[-+]?[0-9]+)?[,;:]?$/ }
     NR == FNR { line[FNR] = $0; count = FNR; next }
     { n = split(line[FNR], word); if (n != NF) exit 1
+      if (word[1] == $1 && $1 ~ /^(outer|residual|dist2|gap|theta)$/) next
       for (i = 1; i <= n; i++)
         if (word[i] != $i && !(number(word[i]) && number($i) && near($i + 0, word[i] + 0))) exit 1 }
     END { if (FNR != count) exit 1 }' "$1" "$2"
