@@ -53,7 +53,7 @@ static void add_words(command *c, const char *text) {
 }
 
 static bool has_headers(const char *folder) {
-  char path[PATH_MAX + 32];
+  char path[PATH_MAX + 96];
   snprintf(path, sizeof path, "%s/hvi/plugin.h", folder);
   return access(path, R_OK) == 0;
 }
