@@ -53,7 +53,7 @@ static void add_words(command *c, const char *text) {
 }
 
 static bool has_headers(const char *folder) {
-  char path[PATH_MAX + 32];
+  char path[PATH_MAX + 96];
   snprintf(path, sizeof path, "%s/hvi/plugin.h", folder);
   return access(path, R_OK) == 0;
 }
@@ -80,8 +80,8 @@ static hvi_status add_headers(command *c, hvi_error *err) {
   else if (!ask_pkg_config(c))
     return hvi_error_unsupported(
         err,
-        "no headers of hvi in '%s', and pkg-config knows none; HVI_INCLUDE "
-        "can name their folder",
+        "no headers of hvi in '%s', and pkg-config knows none (Debian: libhvi-dev); "
+        "HVI_INCLUDE can name their folder",
         folder);
   return HVI_OK;
 }

@@ -71,8 +71,11 @@ template <class Watch> void watch_by(hvi_settings &s, Watch &watch) {
 
 void solve() {
   const Problem game = rock_paper_scissors();
-  std::size_t rows = 0;
-  auto watch = [&rows](const hvi_record &) { return ++rows < 1000; };
+  double first = 0.0;
+  auto watch = [&first](const hvi_record &row) {
+    if (row.outer == 0) first = row.residual;
+    return row.outer < 1000; // false stops the solve
+  };
   hvi_settings s = hvi_settings_defaults();
   watch_by(s, watch);
   hvi_solver *made = nullptr;
@@ -80,7 +83,7 @@ void solve() {
   const Solver solver(made);
   hvi_solver_run(solver.get());
   const hvi_info info = hvi_solver_info(solver.get());
-  std::printf("hvi %s: %s, %zu rows seen\n", hvi_version(), hvi_outcome_name(info.outcome), rows);
+  std::printf("%s; the residual was %.4f at first\n", hvi_outcome_name(info.outcome), first);
   for (std::size_t i = 0; i < 2; i++)
     std::printf("player %zu: %.4f %.4f %.4f\n", i + 1, info.last.z[3 * i], info.last.z[3 * i + 1],
                 info.last.z[3 * i + 2]);
