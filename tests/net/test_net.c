@@ -62,8 +62,8 @@ static void plain(double *out, const hvi_net *net, const double *p, const double
     for (size_t i = 0; i < layer->out; i++)
       a[i] = p[layer->bias + i] + dot(p + layer->weight + i * layer->in, y, layer->in);
     for (size_t i = 0; i < layer->out; i++) {
-      y[i] = layer->activation == HVI_SOFTMAX ? exp(a[i])
-                                              : (double)activated(layer->activation, a[i]);
+      y[i] =
+          layer->activation == HVI_SOFTMAX ? exp(a[i]) : (double)activated(layer->activation, a[i]);
       sum += y[i];
     }
     for (size_t i = 0; layer->activation == HVI_SOFTMAX && i < layer->out; i++) y[i] /= sum;
@@ -194,7 +194,7 @@ static void a_batch_is_its_slices(void **state) {
   setup s = set_up(HVI_GELU, HVI_IDENTITY, KERNEL_LIST()[0]);
   const size_t d = s.net->dim;
   number *x = normal_numbers(MANY * X_ROW, 12, 1.0),
-        *trace = normal_numbers(hvi_batch_trace(s.net, MANY), 0, 0.0);
+         *trace = normal_numbers(hvi_batch_trace(s.net, MANY), 0, 0.0);
   number *scratch = normal_numbers(hvi_batch_scratch(s.net, MANY, 2), 0, 0.0);
   number *grad = normal_numbers(d, 13, 1.0), *parts = calloc(d, sizeof *parts);
   double y[MANY * 2], u[MANY * 2];

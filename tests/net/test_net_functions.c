@@ -32,7 +32,8 @@ static number *points(double low, double high) {
   number *x = numbers(POINTS);
   hvi_rng rng = hvi_rng_new(12, "points", 0);
   for (size_t i = 0; i < POINTS; i++) {
-    const double wide = pow(10.0, hvi_rng_range(&rng, log10((double)SMALLEST), log10((double)LARGEST)));
+    const double wide =
+        pow(10.0, hvi_rng_range(&rng, log10((double)SMALLEST), log10((double)LARGEST)));
     const double signed_wide = i % 4 == 1 ? wide : -wide;
     x[i] = (number)(i % 2 ? fmin(fmax(signed_wide, low), high) : hvi_rng_range(&rng, low, high));
   }
@@ -44,14 +45,16 @@ static void check_function(const hvi_net_kernels *k, const char *title, const nu
   for (size_t i = 0; i < POINTS; i++) {
     const long double exact = f((long double)x[i]);
     if (!(ulps(y[i], exact) <= bound))
-      fail_msg("%s: %s(%.17g) = %.17g, not %.20Lg", k->name, title, (double)x[i], (double)y[i], exact);
+      fail_msg("%s: %s(%.17g) = %.17g, not %.20Lg", k->name, title, (double)x[i], (double)y[i],
+               exact);
   }
 }
 
 static void functions_are_accurate(void **state) {
   (void)state;
-  number *y = numbers(POINTS), *wide = points(1.06 * LOWEST, 1.06 * HIGHEST), *near = points(-2.0, 2.0),
-        *positive = points((double)SMALLEST, (double)LARGEST), *middle = points(-20.0, 20.0);
+  number *y = numbers(POINTS), *wide = points(1.06 * LOWEST, 1.06 * HIGHEST),
+         *near = points(-2.0, 2.0), *positive = points((double)SMALLEST, (double)LARGEST),
+         *middle = points(-20.0, 20.0);
   FOR_KERNELS(k) {
     k->exp(y, wide, POINTS);
     check_function(k, "exp", y, wide, expl, 1.5);
@@ -104,7 +107,8 @@ static void check_slopes(const hvi_net_kernels *k, number *y, const number *x,
 
 static void activations_are_accurate(void **state) {
   (void)state;
-  number *y = numbers(POINTS), *x = points(fmax(LOWEST, -699.0), fmin(HIGHEST, 699.0)), *middle = points(-12.5, 12.5);
+  number *y = numbers(POINTS), *x = points(fmax(LOWEST, -699.0), fmin(HIGHEST, 699.0)),
+         *middle = points(-12.5, 12.5);
   FOR_KERNELS(k) {
     activate_column(k, HVI_SIGMOID, y, NULL, x, POINTS);
     check_function(k, "sigmoid", y, x, sigmoid_exactly, 3.0);

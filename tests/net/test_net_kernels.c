@@ -8,10 +8,11 @@ typedef struct shape {
   size_t m, n, k;
 } shape;
 
-static const shape shapes[] = {{1, 1, 1},   {1, 12, 17},   {2, 6, 8},    {3, 8, 256}, {4, 16, 23},
-                               {5, 17, 27}, {6, 1, 35},    {7, 35, 12},  {8, 23, 1}, {70, 3, 17}, {64, 64, 64}, {31, 4, 8},  {9, 32, 3},
-                               {11, 33, 5}, {12, 64, 2},   {13, 31, 64}, {3, 129, 7}, {1, 144, 9},
-                               {2, 100, 4}, {17, 48, 100}, {8, 8, 0},    {23, 1, 7},  {6, 4, 300}};
+static const shape shapes[] = {{1, 1, 1},    {1, 12, 17}, {2, 6, 8},   {3, 8, 256}, {4, 16, 23},
+                               {5, 17, 27},  {6, 1, 35},  {7, 35, 12}, {8, 23, 1},  {70, 3, 17},
+                               {64, 64, 64}, {31, 4, 8},  {9, 32, 3},  {11, 33, 5}, {12, 64, 2},
+                               {13, 31, 64}, {3, 129, 7}, {1, 144, 9}, {2, 100, 4}, {17, 48, 100},
+                               {8, 8, 0},    {23, 1, 7},  {6, 4, 300}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* Everything one product touches; C, y and slopes in rows of n + gap numbers. */
@@ -79,8 +80,8 @@ static void check_element(const char *name, const hvi_product *p, size_t i, size
                           double tolerance) {
   const number got = ((const number *)p->c)[i * p->c_row + j];
   if (!(fabs((double)got - exact) <= tolerance)) {
-    fail_msg("%s: %zux%zux%zu, finish %d, activation %d, element (%zu, %zu): %.17g, not %.17g", name,
-             p->m, p->n, p->k, (int)p->finish, (int)p->activation, i, j, (double)got, exact);
+    fail_msg("%s: %zux%zux%zu, finish %d, activation %d, element (%zu, %zu): %.17g, not %.17g",
+             name, p->m, p->n, p->k, (int)p->finish, (int)p->activation, i, j, (double)got, exact);
   }
 }
 
@@ -131,7 +132,8 @@ static void sums_are_chains_of_fma(void **state) {
           const number *a = (const number *)p.a + e / p.n * p.a_row;
           const number *b = (const number *)p.b + e % p.n;
           number sum = 0;
-          for (size_t l = 0; l < p.k; l++) sum = sizeof(number) == sizeof(float)
+          for (size_t l = 0; l < p.k; l++)
+            sum = sizeof(number) == sizeof(float)
                       ? (number)fmaf((float)a[l * p.a_step], (float)b[l * p.b_row], (float)sum)
                       : (number)fma(a[l * p.a_step], b[l * p.b_row], sum);
           assert_true(sum == t.c[e / p.n * p.c_row + e % p.n]);
@@ -220,7 +222,8 @@ static void check_softmax_row(const char *name, const hvi_product *p, size_t i) 
 
 static void check_activated_row(const hvi_net_kernels *k, const hvi_product *p, size_t i) {
   for (size_t j = 0; j < p->n; j++) {
-    double size, x = element(p, i, j, &size) + (p->bias ? (double)((const number *)p->bias)[j] : 0.0);
+    double size,
+        x = element(p, i, j, &size) + (p->bias ? (double)((const number *)p->bias)[j] : 0.0);
     const double tolerance = (double)(p->k + 4) * 2.0 * UNIT * (size + 4.0);
     check_element(k->name, p, i, j, (double)activated(p->activation, x), tolerance);
     if (hvi_net_keeps(k, p->activation))
@@ -280,7 +283,8 @@ static void check_pull(const hvi_net_kernels *k, shape s, hvi_activation a, bool
       const double exact = a == HVI_SOFTMAX ? y * (u - mean) : u * slope;
       const double scale =
           a == HVI_SOFTMAX ? fabs(y) * (size + sizes) : size * (1.0 + y * y + fabs(slope));
-      check_element(k->name, &p, i, j, exact, (double)(s.k + s.n + 4) * 2.0 * UNIT * (scale + 1e-30));
+      check_element(k->name, &p, i, j, exact,
+                    (double)(s.k + s.n + 4) * 2.0 * UNIT * (scale + 1e-30));
     }
   }
   check_gaps(t.c, &p);

@@ -84,7 +84,7 @@ static void rows_are_summed_in_order(void **state) {
     for (size_t n = 1; n < 150; n += n < 40 ? 1 : 17) {
       const size_t rows = 1 + n % 19, row = n + n % 3;
       number *d = random_numbers((rows - 1) * row + n, 1), *out = random_numbers(n, 2),
-            *old = random_numbers(n, 2);
+             *old = random_numbers(n, 2);
       k->add_rows(out, d, rows, n, row);
       for (size_t j = 0; j < n; j++) {
         number sum = 0;
