@@ -5,6 +5,7 @@
  */
 #include "games.h"
 
+#include "network_games.h"
 #include "pennies_loop.h"
 
 #include "base/clock.h"
@@ -35,7 +36,7 @@ static const contender contenders[] = {
     {"rps", "LM(1)", "lm", 1, 0.1, 0.01, 1},
 };
 
-_Static_assert(sizeof contenders / sizeof *contenders == GAMES_ROWS, "a row for each");
+_Static_assert(sizeof contenders / sizeof *contenders == GAMES_SMALL, "a row for each");
 
 static hvi_settings settings_of(const contender *c, size_t outer) {
   hvi_settings s = hvi_method_settings("gd");
@@ -154,7 +155,9 @@ hvi_status bench_games_run(void *measured, size_t *done, const bench_options *o,
   hvi_status status = HVI_OK;
   for (*done = 0; !status && *done < GAMES_ROWS; ++*done) {
     if (o->progress && !o->progress(o->context, *done, GAMES_ROWS)) break;
-    status = measure(&rows[*done], &contenders[*done], o, kept, err);
+    const size_t i = *done;
+    status = i < GAMES_SMALL ? measure(&rows[i], &contenders[i], o, kept, err)
+                             : bench_network_game(&rows[i], i - GAMES_SMALL, o, err);
   }
   hvi_free(kept);
   return status;

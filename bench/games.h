@@ -1,4 +1,5 @@
-/* `hvi bench games`: the loop on small games, next to what a loop written by hand needs. */
+/* `hvi bench games`: the loop on small games, next to what a loop written by hand needs; an inner
+ * step of players behind networks, next to its bare arithmetic. */
 #pragma once
 
 #include "options.h"
@@ -17,9 +18,14 @@ typedef struct games_row {
   double one_by_one; /* per instance, ensemble through the ordinary solver, one thread */
   double model_passes, grad_evals, f_evals; /* per outer step */
   bool agrees; /* general and hand-written end at the same distance, within 1e-9 */
+  /* players behind networks: rows of inputs, width of the hidden layers, seconds of a step and of the
+   * arithmetic alone; NaN when not measured */
+  bool first_order, single;
+  size_t rows, width;
+  double step, limit;
 } games_row;
 
-enum { GAMES_ROWS = 10 };
+enum { GAMES_SMALL = 10, GAMES_NETWORKS = 29, GAMES_ROWS = GAMES_SMALL + GAMES_NETWORKS };
 
 /* Fills rows[GAMES_ROWS], each a games_row; *done says how many before an error or a stop. */
 hvi_status bench_games_run(void *rows, size_t *done, const bench_options *options, hvi_error *err);

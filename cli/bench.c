@@ -17,8 +17,20 @@ static const char *ratio(double above, double below) {
   return isnan(above) || isnan(below) ? "-" : hvi_format("%.2f", above / below);
 }
 
+static void networks_text(const games_row *r, size_t count) {
+  printf("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both\n");
+  printf("  %-6s %-9s %6s %5s %12s %12s %7s\n", "method", "precision", "rows", "w", "us", "limit",
+         "ratio");
+  for (const games_row *end = r + count; r < end; r++)
+    printf("  %-6s %-9s %6zu %5zu %12.1f %12.1f %7s\n", r->label, r->single ? "single" : "double",
+           r->rows, r->width, 1e6 * r->step, 1e6 * r->limit, ratio(r->step, r->limit));
+  printf("  limit: of Adam the bare products, by OpenBLAS or our kernel; of LM those of J J' and a\n"
+         "  Cholesky factor; with --repeats 1 the largest are left out\n");
+}
+
 static void games_text(const void *rows, size_t count, const bench_options *o) {
-  const games_row *first = rows, *end = first + count;
+  const size_t small = count < GAMES_SMALL ? count : GAMES_SMALL;
+  const games_row *first = rows, *end = first + small;
   printf("one trajectory: nanoseconds per outer step\n");
   printf("  %-8s %-8s %10s %10s %7s   %s\n", "game", "method", "hvi", "by hand", "ratio",
          "per step: evaluations of g, J'u, F");
@@ -33,10 +45,18 @@ static void games_text(const void *rows, size_t count, const bench_options *o) {
   for (const games_row *r = first; r < end; r++)
     printf("  %-8s %-8s %10.2f %12.1f %9s\n", r->game, r->label, r->lanes, r->one_by_one,
            ratio(r->one_by_one, r->lanes));
+  if (count > small) networks_text(first + small, count - small);
 }
 
 static void games_json(const void *rows, size_t i) {
   const games_row *r = (const games_row *)rows + i;
+  if (i >= GAMES_SMALL) {
+    hvi_json_object(NULL, V("game", r->game), V("method", r->label),
+                    V("precision", r->single ? "single" : "double"), V("rows", r->rows),
+                    V("width", r->width), V("step_seconds", r->step), V("limit_seconds", r->limit),
+                    V("ratio", r->step / r->limit));
+    return;
+  }
   hvi_json_object(NULL, V("game", r->game), V("method", r->label),
                   V("trajectory_ns", r->trajectory), V("by_hand_ns", r->by_hand),
                   V("ratio", r->trajectory / r->by_hand), V("lanes_ns", r->lanes),
@@ -280,7 +300,8 @@ static int check_out(const char *folder) {
 static const char summary[] =
     "Measures speed, as ratios to limits measured in the same run. games: one\n"
     "trajectory against a loop written by hand for exactly this game, and random\n"
-    "ensembles in SIMD lanes against the ordinary solver. bellman: the products of\n"
+    "ensembles in SIMD lanes against the ordinary solver; players behind networks\n"
+    "against their bare arithmetic. bellman: the products of\n"
     "policy evaluation against the memory's bandwidth. mlp: inner steps on networks\n"
     "against their bare matrix products. sac: updates of soft actor-critic likewise.\n"
     "evaluate: an outer step of policy evaluation, where its time goes, and what it\n"

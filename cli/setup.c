@@ -6,6 +6,7 @@
 #include "code.h"
 #include "io/npy.h"
 #include "json.h"
+#include "model/stack.h"
 #include "problems/options.h"
 
 #include <hvi/mdp.h>
@@ -25,6 +26,7 @@ void hvi_setup_problem_options(hvi_setup *s, hvi_args *args) {
       {"instance", 0, HVI_SETTING_SEED, &s->instance, .value = "I", .help = "0: the fixed instance; 1, 2, ...: random ones"},
       {"theta0", 0, HVI_SETTING_TEXT, &s->theta0_text, .value = "LIST|FILE", .help = "where to start: numbers, or a .npy file"});
   /* clang-format on */
+  hvi_args_settings(args, &hvi_precision_table, &s->precision, NULL);
 }
 
 void hvi_setup_options(hvi_setup *s, hvi_args *args) {
@@ -189,6 +191,15 @@ static int read_theta0(hvi_setup *s) {
   return HVI_EXIT_DONE;
 }
 
+static int apply_precision(const hvi_setup *s, const hvi_args *args) {
+  size_t networks = 0;
+  if (!hvi_args_given(args, "precision")) return HVI_EXIT_DONE;
+  HVI_CALL(hvi_model_set_precision(s->problem->model, s->precision, &networks, &hvi_fault));
+  if (networks > 0 || s->precision == HVI_PRECISION_DOUBLE) return HVI_EXIT_DONE;
+  return hvi_misuse("--precision single is for players with fixed inputs, and %s has none",
+                    s->name);
+}
+
 /* What only problems with samples, or with rules, understand. */
 static int check_problem(const hvi_setup *s, const hvi_args *args) {
   const hvi_rule *const *known = s->problem->ops->rules;
@@ -205,6 +216,7 @@ int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   HVI_STEP(hvi_setup_method(s, args));
   HVI_STEP(cut_options(s));
   HVI_STEP(make_problem(s, args));
+  HVI_STEP(apply_precision(s, args));
   HVI_STEP(read_theta0(s));
   HVI_STEP(check_problem(s, args));
   HVI_STEP(apply_player_eta(s));
@@ -272,7 +284,7 @@ void hvi_setup_json(const hvi_setup *s, double eta_in_force) {
                hvi_value_numbers("player_eta", s->player_eta, m->block_count));
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
     if (hvi_setup_shows(s, row)) hvi_setting_json(row, o);
-  hvi_json_put(V("seed", s->seed));
+  hvi_json_put(V("seed", s->seed), V("precision", m->noise > 0.0 ? "single" : "double"));
   problem_json(s);
   if (!s->many)
     hvi_json_put(hvi_value_numbers("theta0", s->theta0 ? s->theta0 : s->problem->theta0, m->dim));

@@ -25,6 +25,7 @@ typedef struct hvi_setup {
   hvi_texts set;           /* key=value */
   uint64_t seed, instance; /* of a problem that is built in, or code */
   const char *theta0_text; /* a list or a file */
+  hvi_precision precision; /* of networks */
   const char *method;
   const char *player_eta_text;
   hvi_settings asked; /* the other options, before the method has its say */

@@ -3,6 +3,11 @@
 
 #include "model/activation.h"
 
+#include <hvi/setting.h>
+
+/* An hvi_precision as a setting: those that can be asked for by name. */
+extern const hvi_setting_table hvi_precision_table;
+
 typedef struct hvi_stack_layer {
   size_t in, out;
   double *matrix;      /* [out][in] when fixed, NULL when trainable */

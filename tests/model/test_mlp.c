@@ -206,8 +206,7 @@ static void the_gram_matrix_of_outputs_needs_no_jacobian(void **state) {
   for (size_t i = 0; i < NETWORK_CASES; i++) {
     const network_case *c = &network_cases[i];
     hvi_model *m = make_network(c, 1, true);
-    assert_int_equal(m->ops->outer_gram != NULL, m->out == c->rows);
-    const bool check = m->ops->outer_gram && c->rows <= 300;
+    const bool check = c->rows <= 300;
     hvi_model_free(m);
     if (check) check_outer(c);
   }

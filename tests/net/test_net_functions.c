@@ -2,9 +2,9 @@
 #include "net/builds.h"
 
 /* y[n] = s(x[n]), as the product of a column with 1 */
-static void activate_column(const hvi_net_kernels *k, hvi_activation a, float *y, float *slope,
-                            const float *x, size_t n) {
-  float one[1 + HVI_NET_SLACK] = {1.0f};
+static void activate_column(const hvi_net_kernels *k, hvi_activation a, number *y, number *slope,
+                            const number *x, size_t n) {
+  number one[1 + HVI_NET_SLACK] = {1};
   const hvi_product p = {.m = n,
                          .n = 1,
                          .k = 1,
@@ -23,58 +23,92 @@ static void activate_column(const hvi_net_kernels *k, hvi_activation a, float *y
 
 enum { POINTS = 40003 };
 
-/* Over [low, high], and over magnitudes from the smallest to the largest float. */
-static float *points(double low, double high) {
-  float *x = floats(POINTS);
+/* Where exp leaves the numbers. */
+#define HIGHEST log((double)LARGEST)
+#define LOWEST  log((double)SMALLEST)
+
+/* Over [low, high], and over magnitudes from the smallest to the largest number. */
+static number *points(double low, double high) {
+  number *x = numbers(POINTS);
   hvi_rng rng = hvi_rng_new(12, "points", 0);
   for (size_t i = 0; i < POINTS; i++) {
-    const double wide = pow(10.0, hvi_rng_range(&rng, -44.0, 38.5));
+    const double wide =
+        pow(10.0, hvi_rng_range(&rng, log10((double)SMALLEST), log10((double)LARGEST)));
     const double signed_wide = i % 4 == 1 ? wide : -wide;
-    x[i] = (float)(i % 2 ? fmin(fmax(signed_wide, low), high) : hvi_rng_range(&rng, low, high));
+    x[i] = (number)(i % 2 ? fmin(fmax(signed_wide, low), high) : hvi_rng_range(&rng, low, high));
   }
   return x;
 }
 
-static void check_function(const hvi_net_kernels *k, const char *title, const float *y,
-                           const float *x, double (*f)(double), double bound) {
+static void check_function(const hvi_net_kernels *k, const char *title, const number *y,
+                           const number *x, long double (*f)(long double), double bound) {
   for (size_t i = 0; i < POINTS; i++) {
-    const double exact = f((double)x[i]);
-    if (!(float_ulps(y[i], exact) <= bound))
-      fail_msg("%s: %s(%.9g) = %.9g, not %.9g", k->name, title, (double)x[i], (double)y[i], exact);
+    const long double exact = f((long double)x[i]);
+    if (!(ulps(y[i], exact) <= bound))
+      fail_msg("%s: %s(%.17g) = %.17g, not %.20Lg", k->name, title, (double)x[i], (double)y[i],
+               exact);
   }
 }
 
 static void functions_are_accurate(void **state) {
   (void)state;
-  float *y = floats(POINTS), *wide = points(-110.0, 95.0), *near = points(-2.0, 2.0),
-        *positive = points(1e-45, 3.4e38), *middle = points(-12.0, 12.0);
+  number *y = numbers(POINTS), *wide = points(1.06 * LOWEST, 1.06 * HIGHEST),
+         *near = points(-2.0, 2.0), *positive = points((double)SMALLEST, (double)LARGEST),
+         *middle = points(-20.0, 20.0);
   FOR_KERNELS(k) {
     k->exp(y, wide, POINTS);
-    check_function(k, "exp", y, wide, exp, 1.5);
+    check_function(k, "exp", y, wide, expl, 1.5);
     k->exp(y, near, POINTS);
-    check_function(k, "exp", y, near, exp, 1.5);
+    check_function(k, "exp", y, near, expl, 1.5);
     k->tanh(y, middle, POINTS);
-    check_function(k, "tanh", y, middle, tanh, 3.0);
+    check_function(k, "tanh", y, middle, tanhl, 3.0);
     k->tanh(y, near, POINTS);
-    check_function(k, "tanh", y, near, tanh, 3.0);
+    check_function(k, "tanh", y, near, tanhl, 3.0);
     k->log(y, positive, POINTS);
-    check_function(k, "log", y, positive, log, 1.5);
-    for (size_t i = 0; i < POINTS; i++) positive[i] = 0.5f + 1.5f * (float)i / (float)POINTS;
+    check_function(k, "log", y, positive, logl, 1.5);
+    for (size_t i = 0; i < POINTS; i++) positive[i] = (number)(0.5 + 1.5 * (double)i / POINTS);
     k->log(y, positive, POINTS);
-    check_function(k, "log", y, positive, log, 1.5);
+    check_function(k, "log", y, positive, logl, 1.5);
   }
-  float *all[] = {y, wide, near, positive, middle};
+  number *all[] = {y, wide, near, positive, middle};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
-static double sigmoid_exactly(double x) { return activated(HVI_SIGMOID, x); }
-static double softplus_exactly(double x) { return activated(HVI_SOFTPLUS, x); }
-static double celu_exactly(double x) { return activated(HVI_CELU, x); }
-static double gelu_exactly(double x) { return activated(HVI_GELU, x); }
+static long double sigmoid_exactly(long double x) { return activated(HVI_SIGMOID, x); }
+static long double softplus_exactly(long double x) { return activated(HVI_SOFTPLUS, x); }
+static long double celu_exactly(long double x) { return activated(HVI_CELU, x); }
+static long double gelu_exactly(long double x) { return activated(HVI_GELU, x); }
+
+static long double sigmoid_slope(long double x) { return slope_exactly(HVI_SIGMOID, x); }
+static long double softplus_slope(long double x) { return slope_exactly(HVI_SOFTPLUS, x); }
+static long double celu_slope(long double x) { return slope_exactly(HVI_CELU, x); }
+static long double tanh_slope(long double x) { return slope_exactly(HVI_TANH, x); }
+
+/* Those that are kept have their digits in the tails too. */
+static void check_slopes(const hvi_net_kernels *k, number *y, const number *x,
+                         const number *middle) {
+  static const struct {
+    hvi_activation s;
+    long double (*exactly)(long double);
+    double bound;
+  } all[] = {{HVI_SIGMOID, sigmoid_slope, 5.0},
+             {HVI_SOFTPLUS, softplus_slope, 3.0},
+             {HVI_CELU, celu_slope, 1.5},
+             {HVI_TANH, tanh_slope, 5.0}};
+  number *slope = numbers(POINTS);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (!hvi_net_keeps(k, all[i].s)) continue;
+    const number *at = all[i].s == HVI_TANH ? middle : x;
+    activate_column(k, all[i].s, y, slope, at, POINTS);
+    check_function(k, "slope", slope, at, all[i].exactly, all[i].bound);
+  }
+  free(slope);
+}
 
 static void activations_are_accurate(void **state) {
   (void)state;
-  float *y = floats(POINTS), *x = points(-110.0, 110.0), *middle = points(-12.5, 12.5);
+  number *y = numbers(POINTS), *x = points(fmax(LOWEST, -699.0), fmin(HIGHEST, 699.0)),
+         *middle = points(-12.5, 12.5);
   FOR_KERNELS(k) {
     activate_column(k, HVI_SIGMOID, y, NULL, x, POINTS);
     check_function(k, "sigmoid", y, x, sigmoid_exactly, 3.0);
@@ -84,6 +118,7 @@ static void activations_are_accurate(void **state) {
     check_function(k, "celu", y, x, celu_exactly, 1.5);
     activate_column(k, HVI_GELU, y, NULL, middle, POINTS);
     check_function(k, "gelu", y, middle, gelu_exactly, 12.0);
+    check_slopes(k, y, x, middle);
   }
   free(y);
   free(x);
@@ -93,22 +128,22 @@ static void activations_are_accurate(void **state) {
 /* Finite in, finite or infinite out; the largest values are those of the limits. */
 static void extremes_are_tame(void **state) {
   (void)state;
-  const float x[] = {0.0f,  -0.0f,  0x1p-149f, -0x1p-149f, 0x1.fffffep127f, -0x1.fffffep127f,
-                     20.0f, -20.0f, 1e10f,     -1e10f,     88.7f,           -103.9f};
+  const number x[] = {0,  -0.0F, SMALLEST, -SMALLEST, LARGEST, -LARGEST,
+                      20, -20,   1e10F,    -1e10F,    88.7F,   -103.9F};
   enum { N = sizeof x / sizeof *x };
-  float y[N], slope[N];
+  number y[N], slope[N];
   FOR_KERNELS(k) {
     k->exp(y, x, N);
-    assert_true(y[0] == 1.0f);
-    assert_true(y[1] == 1.0f);
+    assert_true(y[0] == 1);
+    assert_true(y[1] == 1);
     assert_true(isinf(y[4]));
-    assert_true(y[5] == 0.0f);
+    assert_true(y[5] == 0);
     assert_true(isfinite(y[10]));
     k->tanh(y, x, N);
-    for (size_t i = 0; i < N; i++) assert_true(fabsf(y[i]) <= 1.0f);
-    assert_true(y[4] == 1.0f);
-    assert_true(y[5] == -1.0f);
-    assert_true(y[6] == 1.0f);
+    for (size_t i = 0; i < N; i++) assert_true(fabs((double)y[i]) <= 1.0);
+    assert_true(y[4] == 1);
+    assert_true(y[5] == -1);
+    assert_true(y[6] == 1);
     assert_true(y[2] == x[2]);
     assert_true(y[3] == x[3]);
     assert_true(signbit(y[1]));
@@ -118,13 +153,13 @@ static void extremes_are_tame(void **state) {
     assert_true(y[1] == -INFINITY);
     assert_true(isnan(y[3]));
     assert_true(isnan(y[5]));
-    assert_true(float_ulps(y[2], log(0x1p-149)) <= 1.0);
-    assert_true(float_ulps(y[4], log(0x1.fffffep127)) <= 1.0);
+    assert_true(ulps(y[2], logl(SMALLEST)) <= 1.0);
+    assert_true(ulps(y[4], logl(LARGEST)) <= 1.0);
     for (int a = 0; a < HVI_ACTIVATION_COUNT; a++) {
       activate_column(k, (hvi_activation)a, y, slope, x, N);
       for (size_t i = 0; i < N; i++) {
         assert_true(isfinite(y[i]));
-        assert_true(!hvi_activation_keeps((hvi_activation)a) || isfinite(slope[i]));
+        assert_true(!hvi_net_keeps(k, (hvi_activation)a) || isfinite(slope[i]));
       }
     }
   }
@@ -133,17 +168,17 @@ static void extremes_are_tame(void **state) {
 /* What is not a number stays so; infinities have their limits. */
 static void what_is_not_finite_passes(void **state) {
   (void)state;
-  const float x[] = {NAN, INFINITY, -INFINITY};
-  float y[3];
+  const number x[] = {NAN, INFINITY, -INFINITY};
+  number y[3];
   FOR_KERNELS(k) {
     k->exp(y, x, 3);
     assert_true(isnan(y[0]));
     assert_true(y[1] == INFINITY);
-    assert_true(y[2] == 0.0f);
+    assert_true(y[2] == 0);
     k->tanh(y, x, 3);
     assert_true(isnan(y[0]));
-    assert_true(y[1] == 1.0f);
-    assert_true(y[2] == -1.0f);
+    assert_true(y[1] == 1);
+    assert_true(y[2] == -1);
     k->log(y, x, 3);
     assert_true(isnan(y[0]));
     assert_true(y[1] == INFINITY);
@@ -158,15 +193,15 @@ static void what_is_not_finite_passes(void **state) {
 static void tanh_is_odd(void **state) {
   (void)state;
   enum { N = 4001 };
-  float x[N], y[N], turned[N];
-  for (size_t i = 0; i < N; i++) x[i] = 12.0f * (float)i / (float)N;
+  number x[N], y[N], turned[N];
+  for (size_t i = 0; i < N; i++) x[i] = 12 * (number)i / (number)N;
   FOR_KERNELS(k) {
     k->tanh(y, x, N);
     for (size_t i = 0; i < N; i++) turned[i] = -x[i];
     k->tanh(turned, turned, N);
     for (size_t i = 0; i < N; i++) {
       assert_true(turned[i] == -y[i]);
-      assert_true(y[i] <= 1.0f);
+      assert_true(y[i] <= 1);
     }
   }
 }

@@ -2,36 +2,37 @@
  * loops in double precision, and against the order of summation that the contract promises. */
 #include "net/builds.h"
 
-static const float guard = 12345.678f;
+static const number guard = 12345;
 
 typedef struct shape {
   size_t m, n, k;
 } shape;
 
-static const shape shapes[] = {{1, 1, 1},   {1, 12, 17},   {2, 6, 8},    {3, 8, 256}, {4, 16, 23},
-                               {5, 17, 27}, {6, 1, 35},    {7, 35, 12},  {8, 23, 1},  {9, 32, 3},
-                               {11, 33, 5}, {12, 64, 2},   {13, 31, 64}, {3, 129, 7}, {1, 144, 9},
-                               {2, 100, 4}, {17, 48, 100}, {8, 8, 0},    {23, 1, 7},  {6, 4, 300}};
+static const shape shapes[] = {{1, 1, 1},    {1, 12, 17}, {2, 6, 8},   {3, 8, 256}, {4, 16, 23},
+                               {5, 17, 27},  {6, 1, 35},  {7, 35, 12}, {8, 23, 1},  {70, 3, 17},
+                               {64, 64, 64}, {31, 4, 8},  {9, 32, 3},  {11, 33, 5}, {12, 64, 2},
+                               {13, 31, 64}, {3, 129, 7}, {1, 144, 9}, {2, 100, 4}, {17, 48, 100},
+                               {8, 8, 0},    {23, 1, 7},  {6, 4, 300}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* Everything one product touches; C, y and slopes in rows of n + gap floats. */
+/* Everything one product touches; C, y and slopes in rows of n + gap numbers. */
 typedef struct bench {
   shape s;
   size_t c_row;
-  float *a, *b, *bias, *y, *slope, *old, *c;
+  number *a, *b, *bias, *y, *slope, *old, *c;
 } bench;
 
 static bench bench_new(shape s, bool down, size_t gap) {
   bench t = {.s = s, .c_row = s.n + gap};
   const size_t size = (s.m - 1) * t.c_row + s.n;
-  t.a = random_floats(down ? s.k * (s.m + gap) : s.m * (s.k + gap), 1);
-  t.b = random_floats(s.k * (s.n + gap) + HVI_NET_SLACK, 2);
+  t.a = random_numbers(down ? s.k * (s.m + gap) : s.m * (s.k + gap), 1);
+  t.b = random_numbers(s.k * (s.n + gap) + HVI_NET_SLACK, 2);
   for (size_t i = 0; i < HVI_NET_SLACK; i++) t.b[s.k * (s.n + gap) + i] = NAN;
-  t.bias = random_floats(s.n, 3);
-  t.y = random_floats(size, 4);
-  t.slope = random_floats(size, 5);
-  t.old = random_floats(size, 6);
-  t.c = floats(size);
+  t.bias = random_numbers(s.n, 3);
+  t.y = random_numbers(size, 4);
+  t.slope = random_numbers(size, 5);
+  t.old = random_numbers(size, 6);
+  t.c = numbers(size);
   for (size_t i = 0; i < size; i++)
     if (i % t.c_row >= s.n) t.old[i] = t.slope[i] = guard;
   memcpy(t.c, t.old, size * sizeof *t.c);
@@ -39,7 +40,7 @@ static bench bench_new(shape s, bool down, size_t gap) {
 }
 
 static void bench_free(bench *t) {
-  float *all[] = {t->a, t->b, t->bias, t->y, t->slope, t->old, t->c};
+  number *all[] = {t->a, t->b, t->bias, t->y, t->slope, t->old, t->c};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
 }
 
@@ -63,26 +64,28 @@ static hvi_product as_product(const bench *t, bool down, size_t gap) {
 
 /* (AB)[i][j], and the sum of magnitudes that its rounding errors are measured by */
 static double element(const hvi_product *p, size_t i, size_t j, double *size) {
-  double sum = 0.0;
+  const number *a = p->a, *b = p->b;
+  long double sum = 0.0L;
   *size = 0.0;
   for (size_t l = 0; l < p->k; l++) {
-    const double term = (double)p->a[i * p->a_row + l * p->a_step] * (double)p->b[l * p->b_row + j];
+    const long double term =
+        (long double)a[i * p->a_row + l * p->a_step] * (long double)b[l * p->b_row + j];
     sum += term;
-    *size += fabs(term);
+    *size += fabs((double)term);
   }
-  return sum;
+  return (double)sum;
 }
 
 static void check_element(const char *name, const hvi_product *p, size_t i, size_t j, double exact,
                           double tolerance) {
-  const float got = p->c[i * p->c_row + j];
+  const number got = ((const number *)p->c)[i * p->c_row + j];
   if (!(fabs((double)got - exact) <= tolerance)) {
-    fail_msg("%s: %zux%zux%zu, finish %d, activation %d, element (%zu, %zu): %.9g, not %.9g", name,
-             p->m, p->n, p->k, (int)p->finish, (int)p->activation, i, j, (double)got, exact);
+    fail_msg("%s: %zux%zux%zu, finish %d, activation %d, element (%zu, %zu): %.17g, not %.17g",
+             name, p->m, p->n, p->k, (int)p->finish, (int)p->activation, i, j, (double)got, exact);
   }
 }
 
-static void check_gaps(const float *x, const hvi_product *p) {
+static void check_gaps(const number *x, const hvi_product *p) {
   for (size_t i = 0; i + 1 < p->m; i++)
     for (size_t j = p->n; j < p->c_row; j++) assert_true(x[i * p->c_row + j] == guard);
 }
@@ -96,7 +99,7 @@ static void check_plain(const hvi_net_kernels *k, shape s, bool down, size_t gap
     for (size_t j = 0; j < s.n; j++) {
       double size, exact = element(&p, i, j, &size);
       if (add) exact += (double)t.old[i * t.c_row + j];
-      check_element(k->name, &p, i, j, exact, (double)(s.k + 1) * 0x1p-24 * (size + 4.0));
+      check_element(k->name, &p, i, j, exact, (double)(s.k + 1) * UNIT * (size + 4.0));
     }
   }
   check_gaps(t.c, &p);
@@ -126,10 +129,14 @@ static void sums_are_chains_of_fma(void **state) {
         const hvi_product p = as_product(&t, down, 3);
         k->product(&p);
         for (size_t e = 0; e < p.m * p.n; e++) {
-          const float *a = p.a + e / p.n * p.a_row, *b = p.b + e % p.n;
-          float sum = 0.0f;
-          for (size_t l = 0; l < p.k; l++) sum = fmaf(a[l * p.a_step], b[l * p.b_row], sum);
-          assert_true(sum == p.c[e / p.n * p.c_row + e % p.n]);
+          const number *a = (const number *)p.a + e / p.n * p.a_row;
+          const number *b = (const number *)p.b + e % p.n;
+          number sum = 0;
+          for (size_t l = 0; l < p.k; l++)
+            sum = sizeof(number) == sizeof(float)
+                      ? (number)fmaf((float)a[l * p.a_step], (float)b[l * p.b_row], (float)sum)
+                      : (number)fma(a[l * p.a_step], b[l * p.b_row], sum);
+          assert_true(sum == t.c[e / p.n * p.c_row + e % p.n]);
         }
         bench_free(&t);
       }
@@ -141,7 +148,7 @@ static void sums_are_chains_of_fma(void **state) {
 static void check_rows_alone(const hvi_net_kernels *k, shape s, hvi_finish finish,
                              hvi_activation activation) {
   bench t = bench_new(s, false, 0);
-  float *all = floats(s.m * s.n);
+  number *all = numbers(s.m * s.n);
   hvi_product p = as_product(&t, false, 0);
   p.finish = finish;
   p.activation = activation;
@@ -152,11 +159,11 @@ static void check_rows_alone(const hvi_net_kernels *k, shape s, hvi_finish finis
     for (size_t i = 0; i < s.m; i += step) {
       hvi_product part = p;
       part.m = s.m - i < step ? s.m - i : step;
-      part.a += i * p.a_row;
-      part.c += i * p.c_row;
-      part.y += i * p.c_row;
-      part.slope += i * p.c_row;
-      part.y_slope += i * p.c_row;
+      part.a = t.a + i * p.a_row;
+      part.c = t.c + i * p.c_row;
+      part.y = t.y + i * p.c_row;
+      part.slope = t.slope + i * p.c_row;
+      part.y_slope = t.slope + i * p.c_row;
       k->product(&part);
     }
     assert_memory_equal(t.c, all, s.m * s.n * sizeof *all);
@@ -180,13 +187,9 @@ static void a_row_does_not_know_the_others(void **state) {
   }
 }
 
-static double kept_slope(hvi_activation a, double x) {
-  if (a == HVI_SOFTPLUS) return 1.0 / (1.0 + exp(-x));
-  return phi(x) + x * exp(-0.5 * x * x) * 0.3989422804014326779;
-}
-
 /* s' from the output y, or from the slope that was kept */
-static double slope_at(hvi_activation a, double y, double kept) {
+static double slope_at(const hvi_net_kernels *k, hvi_activation a, double y, double kept) {
+  if (hvi_net_keeps(k, a)) return kept;
   switch (a) {
   case HVI_CELU:
     return y > 0.0 ? 1.0 : y + 1.0;
@@ -198,9 +201,6 @@ static double slope_at(hvi_activation a, double y, double kept) {
     return y > 0.0 ? 1.0 : 0.0;
   case HVI_LEAKY_RELU:
     return y > 0.0 ? 1.0 : 0.01;
-  case HVI_GELU:
-  case HVI_SOFTPLUS:
-    return kept;
   default:
     return 1.0;
   }
@@ -209,24 +209,26 @@ static double slope_at(hvi_activation a, double y, double kept) {
 static void check_softmax_row(const char *name, const hvi_product *p, size_t i) {
   double x[256], sum = 0.0, top = -INFINITY, size, worst = 0.0;
   for (size_t j = 0; j < p->n; j++) {
-    x[j] = element(p, i, j, &size) + (p->bias ? (double)p->bias[j] : 0.0);
+    x[j] = element(p, i, j, &size) + (p->bias ? (double)((const number *)p->bias)[j] : 0.0);
     top = fmax(top, x[j]);
     worst = fmax(worst, size);
   }
   for (size_t j = 0; j < p->n; j++) sum += exp(x[j] - top);
   for (size_t j = 0; j < p->n; j++) {
     check_element(name, p, i, j, exp(x[j] - top) / sum,
-                  (double)(p->k + 8) * 0x1p-22 * (worst + 4.0));
+                  (double)(p->k + 8) * 4.0 * UNIT * (worst + 4.0));
   }
 }
 
-static void check_activated_row(const char *name, const hvi_product *p, size_t i) {
+static void check_activated_row(const hvi_net_kernels *k, const hvi_product *p, size_t i) {
   for (size_t j = 0; j < p->n; j++) {
-    double size, x = element(p, i, j, &size) + (p->bias ? (double)p->bias[j] : 0.0);
-    const double tolerance = (double)(p->k + 4) * 0x1p-23 * (size + 4.0);
-    check_element(name, p, i, j, activated(p->activation, x), tolerance);
-    if (hvi_activation_keeps(p->activation))
-      check_near((double)p->slope[i * p->c_row + j], kept_slope(p->activation, x), tolerance);
+    double size,
+        x = element(p, i, j, &size) + (p->bias ? (double)((const number *)p->bias)[j] : 0.0);
+    const double tolerance = (double)(p->k + 4) * 2.0 * UNIT * (size + 4.0);
+    check_element(k->name, p, i, j, (double)activated(p->activation, x), tolerance);
+    if (hvi_net_keeps(k, p->activation))
+      check_near((double)((const number *)p->slope)[i * p->c_row + j],
+                 (double)slope_exactly(p->activation, x), tolerance);
   }
 }
 
@@ -242,7 +244,7 @@ static void check_activation(const hvi_net_kernels *k, shape s, hvi_activation a
     if (a == HVI_SOFTMAX)
       check_softmax_row(k->name, &p, i);
     else
-      check_activated_row(k->name, &p, i);
+      check_activated_row(k, &p, i);
   check_gaps(t.c, &p);
   check_gaps(t.slope, &p);
   bench_free(&t);
@@ -277,11 +279,12 @@ static void check_pull(const hvi_net_kernels *k, shape s, hvi_activation a, bool
     for (size_t j = 0; j < s.n; j++) {
       const size_t at = i * t.c_row + j;
       const double u = element(&p, i, j, &size), y = (double)t.y[at];
-      const double slope = slope_at(a, y, (double)t.slope[at]);
+      const double slope = slope_at(k, a, y, (double)t.slope[at]);
       const double exact = a == HVI_SOFTMAX ? y * (u - mean) : u * slope;
       const double scale =
           a == HVI_SOFTMAX ? fabs(y) * (size + sizes) : size * (1.0 + y * y + fabs(slope));
-      check_element(k->name, &p, i, j, exact, (double)(s.k + s.n + 4) * 0x1p-23 * (scale + 1e-30));
+      check_element(k->name, &p, i, j, exact,
+                    (double)(s.k + s.n + 4) * 2.0 * UNIT * (scale + 1e-30));
     }
   }
   check_gaps(t.c, &p);

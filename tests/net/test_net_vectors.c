@@ -14,8 +14,8 @@ static void adam_follows_its_formula(void **state) {
   const double b1 = (double)s.beta1, b2 = (double)s.beta2;
   FOR_KERNELS(k) {
     for (size_t n = 1; n < 70; n += 3) {
-      float *theta = random_floats(n, 1), *m = random_floats(n, 2), *v = random_floats(n, 3),
-            *g = random_floats(n, 4);
+      float *theta = random_numbers(n, 1), *m = random_numbers(n, 2), *v = random_numbers(n, 3),
+            *g = random_numbers(n, 4);
       double *expected = malloc(3 * n * sizeof *expected);
       for (size_t i = 0; i < n; i++) {
         v[i] = fabsf(v[i]);
@@ -45,8 +45,8 @@ static void follow_moves_by_tau(void **state) {
   (void)state;
   FOR_KERNELS(k) {
     for (size_t n = 1; n < 70; n++) {
-      float *target = random_floats(n, 1), *source = random_floats(n, 2),
-            *old = random_floats(n, 1);
+      float *target = random_numbers(n, 1), *source = random_numbers(n, 2),
+            *old = random_numbers(n, 1);
       k->follow(target, source, n, 0.005f);
       for (size_t i = 0; i < n; i++) {
         const double t = (double)old[i], s = (double)source[i];
@@ -67,7 +67,7 @@ static void transposes_are_right(void **state) {
   FOR_KERNELS(k) {
     for (size_t t = 0; t < N * N; t++) {
       const size_t rows = sizes[t / N], cols = sizes[t % N];
-      float *in = random_floats(rows * cols, t), *out = floats(rows * cols);
+      number *in = random_numbers(rows * cols, t), *out = numbers(rows * cols);
       k->transpose(out, in, rows, cols);
       for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < cols; j++) assert_true(out[j * rows + i] == in[i * cols + j]);
@@ -83,11 +83,11 @@ static void rows_are_summed_in_order(void **state) {
   FOR_KERNELS(k) {
     for (size_t n = 1; n < 150; n += n < 40 ? 1 : 17) {
       const size_t rows = 1 + n % 19, row = n + n % 3;
-      float *d = random_floats((rows - 1) * row + n, 1), *out = random_floats(n, 2),
-            *old = random_floats(n, 2);
+      number *d = random_numbers((rows - 1) * row + n, 1), *out = random_numbers(n, 2),
+             *old = random_numbers(n, 2);
       k->add_rows(out, d, rows, n, row);
       for (size_t j = 0; j < n; j++) {
-        float sum = 0.0f;
+        number sum = 0;
         for (size_t i = 0; i < rows; i++) sum += d[i * row + j];
         assert_true(out[j] == old[j] + sum);
       }
@@ -115,7 +115,7 @@ static void block_exactly(double z[4], const hvi_rng *rng, uint64_t block) {
 
 static void check_normals(const hvi_net_kernels *k, hvi_rng rng, size_t n) {
   const hvi_rng start = rng;
-  float *out = floats(n);
+  float *out = numbers(n);
   k->normals(out, n, &rng);
   for (size_t i = 0; i < n; i++) {
     double z[4];
@@ -169,7 +169,7 @@ static void normals_do_not_depend_on_chunks(void **state) {
 static void normals_are_normal(void **state) {
   (void)state;
   enum { N = 1 << 18 };
-  float *x = floats(N);
+  float *x = numbers(N);
   FOR_KERNELS(k) {
     hvi_rng rng = hvi_rng_new(9, "moments", 0);
     k->normals(x, N, &rng);

@@ -1,4 +1,5 @@
-/* The same network twice: in single precision as hvi_mlp, in double as a stack of layers. */
+/* The same network in single precision as hvi_mlp, and as a stack of layers: by default in double
+ * precision and plain loops. */
 #pragma once
 
 #include "support/check.h"
@@ -66,7 +67,7 @@ static inline hvi_model *make_network(const network_case *c, size_t threads, boo
   return m;
 }
 
-static inline hvi_model *make_reference(const network_case *c) {
+static inline hvi_model *make_stack_of(const network_case *c, hvi_precision precision) {
   double *input = network_input(c);
   hvi_layer layers[NETWORK_LAYERS];
   for (size_t l = 0; l < c->layer_count; l++) {
@@ -78,12 +79,17 @@ static inline hvi_model *make_reference(const network_case *c) {
                                .input = input,
                                .rows = c->rows,
                                .layer_count = c->layer_count,
-                               .layers = layers};
+                               .layers = layers,
+                               .precision = precision};
   hvi_model *m;
   hvi_error err;
   check_ok(hvi_stack_new(&m, &spec, &err), &err);
   free(input);
   return m;
+}
+
+static inline hvi_model *make_reference(const network_case *c) {
+  return make_stack_of(c, HVI_PRECISION_REFERENCE);
 }
 
 /* Parameters of a usual size, as floats hold them. */

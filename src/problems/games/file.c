@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/number.h"
 #include "io/yaml.h"
+#include "model/stack.h"
 #include "problems/games/game.h"
 
 /* More than any hidden game needs, and small enough that a hostile file cannot eat the memory. */
@@ -360,9 +361,22 @@ static hvi_status read_solution(builder *b) {
                          "the solution has %zu numbers; the players have %zu outputs", z.rows, n);
 }
 
+/* What the game's networks compute in. */
+static hvi_status read_precision(builder *b, hvi_problem *game) {
+  const hvi_node *node = hvi_node_get(b->root, "precision");
+  const char *word = NULL;
+  hvi_precision precision = HVI_PRECISION_DOUBLE;
+  hvi_error why = {HVI_OK, ""};
+  if (!node) return HVI_OK;
+  HVI_TRY(hvi_reader_text(&b->r, node, &word));
+  if (hvi_setting_parse(hvi_precision_table.rows, &precision, word, NULL, &why))
+    return hvi_reader_fail(&b->r, node, "%s", why.text);
+  return hvi_model_set_precision(game->model, precision, NULL, b->r.err);
+}
+
 static hvi_status read_game(builder *b) {
-  static const char *const known[] = {"players",  "name",          "payoffs", "regulariser",
-                                      "solution", "solution_file", NULL};
+  static const char *const known[] = {"players",  "name",          "payoffs",   "regulariser",
+                                      "solution", "solution_file", "precision", NULL};
   HVI_TRY(hvi_reader_keys(&b->r, b->root, "the game", known));
   HVI_TRY(read_players(b));
   HVI_TRY(read_payoffs(b));
@@ -378,7 +392,12 @@ static hvi_status build(builder *b, hvi_problem **game) {
   hvi_game_spec spec = {b->player_count, b->players, b->payoff_count, b->payoffs, b->solution};
   hvi_error why = {HVI_OK, ""};
   status = hvi_game_new(game, &spec, &why);
-  return status ? hvi_error_set(b->r.err, status, "%s: %s", b->r.name, why.text) : HVI_OK;
+  if (status) return hvi_error_set(b->r.err, status, "%s: %s", b->r.name, why.text);
+  status = read_precision(b, *game);
+  if (!status) return HVI_OK;
+  hvi_problem_free(*game);
+  *game = NULL;
+  return status;
 }
 
 hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t seed,

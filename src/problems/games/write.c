@@ -143,6 +143,7 @@ static void write_game(FILE *f, const hvi_game *game, const char *comment) {
     while (set < game->base.sets + game->base.set_count && set->begin < block->z + block->out)
       set++;
   }
+  if (game->base.model->noise > 0.0) fputs("precision: single\n", f);
   write_payoffs(f, game);
   if (game->base.solution)
     write_list(f, "solution: ", game->base.solution, game->base.model->out, "\n");
