@@ -6,7 +6,7 @@ usage=2 input=3 system=5
 
 # unknown names, with the nearest one
 refused $usage "no command 'slove'; did you mean 'solve'" slove
-refused $usage 'no option --eat; did you mean .eta' solve pennies --eat 0.1
+refused $usage 'no option --eat; did you mean .--eta' solve pennies --eat 0.1
 refused $usage 'no option --zzzzzz; .hvi solve --help' solve pennies --zzzzzz
 refused $usage 'no option -z' solve pennies -z
 refused $usage "unknown method 'lmm'; did you mean 'lm'" solve pennies --method lmm
