@@ -215,7 +215,11 @@ static hvi_status build(random_game *g, const double *start, const double *z, hv
   for (size_t i = 0; i < g->out; i++) ones[i] = 1.0;
   for (size_t k = 0; k < g->player_count; k++) {
     const player *p = &g->players[k];
-    const hvi_stack_spec stack = {.in = p->in, .input = p->input, .rows = p->rows, .layer_count = p->layer_count, .layers = p->layers};
+    const hvi_stack_spec stack = {.in = p->in,
+                                  .input = p->input,
+                                  .rows = p->rows,
+                                  .layer_count = p->layer_count,
+                                  .layers = p->layers};
     hvi_player *q = &players[k];
     const hvi_status status = hvi_stack_new(&q->model, &stack, err);
     for (size_t i = 0; status && i < k; i++) hvi_model_free(players[i].model);

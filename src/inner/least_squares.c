@@ -202,7 +202,8 @@ static bool gram_solve(part *p) {
   const size_t d = p->model->dim, n = p->model->out;
   const double lambda = p->step->lambda, tol = p->step->settings->rank_tol;
   double *S = p->state + 1, *V = S + d, *g = V + d * d, *c = g + d, *u = c + d;
-  for (size_t i = 0; i < n; i++) u[i] = p->weights ? p->weights[i] * p->residual[i] : p->residual[i];
+  for (size_t i = 0; i < n; i++)
+    u[i] = p->weights ? p->weights[i] * p->residual[i] : p->residual[i];
   pull(p, u, g);
   /* row k of V is the eigenvector of S[k], largest last */
   hvi_dense_mul(c, V, g, d, d);
@@ -329,7 +330,8 @@ static double cost_of(const form *f, const hvi_optimizer_settings *s, const hvi_
   if (f == &outer_gram)
     return (m->outer_flops > 0.0 ? m->outer_flops : n * n * d) + n * n * n / 3.0 + pass;
   if (f == &dense)
-    return (m->ops->jacobian ? 2.0 * n * d : least * pass) + n * d * least + least * least * least / 3.0;
+    return (m->ops->jacobian ? 2.0 * n * d : least * pass) + n * d * least +
+           least * least * least / 3.0;
   const double most = s->linear_iters ? (double)s->linear_iters : (double)LSMR_STEPS;
   return 2.0 * pass * fmin(least, most);
 }
@@ -373,8 +375,7 @@ static const hvi_model *player_of(const hvi_model *m, size_t k) {
 }
 
 static bool is_diagonal(const hvi_optimizer_settings *s, const hvi_model *m) {
-  return s->linear != HVI_SOLVE_MATRIX_FREE && m->dim == m->block_count &&
-         m->out == m->block_count;
+  return s->linear != HVI_SOLVE_MATRIX_FREE && m->dim == m->block_count && m->out == m->block_count;
 }
 
 /* The largest matrix of a form, in doubles that do not overflow as sizes would. */

@@ -55,7 +55,8 @@ typedef struct span {
 
 static span span_of(const hvi_mlp *mlp, size_t i) {
   const hvi_mlp_part *part = &mlp->parts[i];
-  return (span){part->offset, mlp->places[i], part->shape[0] * (part->dims == 2 ? part->shape[1] : 1)};
+  return (span){part->offset, mlp->places[i],
+                part->shape[0] * (part->dims == 2 ? part->shape[1] : 1)};
 }
 
 /* Weights that are all fixed, or zero, but for theta's; ready for a pass. */
@@ -148,7 +149,8 @@ static void write_row(double *row, const hvi_mlp *mlp, const hvi_batch *b, const
     size_t step;
     const void *input = hvi_slice_input(b, s, mlp->layers[k], &step);
     const void *a = hvi_net_at(net, input, i * step);
-    const void *d = hvi_net_at(net, hvi_net_output(net, deltas, s->rows, mlp->layers[k]), i * layer->out);
+    const void *d =
+        hvi_net_at(net, hvi_net_output(net, deltas, s->rows, mlp->layers[k]), i * layer->out);
     double *to = row + mlp->parts[k].offset;
     if (mlp->parts[k].dims == 1) net->kernels->give(to, d, layer->out);
     for (size_t j = 0; mlp->parts[k].dims == 2 && j < layer->out; j++)
@@ -264,14 +266,15 @@ static void lay_out(hvi_mlp *mlp, size_t dim) {
                              .outer_gram = outer_gram,
                              .jacobian = jacobian,
                              .free = free_mlp};
-  mlp->base = (hvi_model){.ops = &mlp->ops,
-                          .dim = dim,
-                          .out = mlp->rows * net->out,
-                          .cache = before + at / each,
-                          .block_count = 1,
-                          .blocks = &mlp->block,
-                          .outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / each,
-                          .noise = doubles ? 0.0 : FLT_EPSILON};
+  mlp->base =
+      (hvi_model){.ops = &mlp->ops,
+                  .dim = dim,
+                  .out = mlp->rows * net->out,
+                  .cache = before + at / each,
+                  .block_count = 1,
+                  .blocks = &mlp->block,
+                  .outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / each,
+                  .noise = doubles ? 0.0 : FLT_EPSILON};
   estimate(mlp);
 }
 
@@ -283,7 +286,8 @@ static void add_part(hvi_mlp *mlp, size_t l, bool bias, size_t *dim) {
   mlp->places[k] = bias ? layer->bias : layer->weight;
   mlp->parts[k] = (hvi_mlp_part){
       .offset = *dim, .dims = bias ? 1 : 2, .shape = {layer->out, bias ? 0 : layer->in}};
-  snprintf(mlp->parts[k].name, sizeof mlp->parts[k].name, "%zu.%s", 2 * l, bias ? "bias" : "weight");
+  snprintf(mlp->parts[k].name, sizeof mlp->parts[k].name, "%zu.%s", 2 * l,
+           bias ? "bias" : "weight");
   *dim += layer->out * (bias ? 1 : layer->in);
 }
 
@@ -305,7 +309,8 @@ static hvi_status take_layers(hvi_mlp *mlp, const hvi_layer *layers, size_t *dim
   if (!mlp->fixed) return hvi_error_memory(err, "a network's fixed layers");
   for (size_t l = 0; l < net->layer_count; l++) {
     const hvi_net_layer *to = &net->layers[l];
-    void *matrix = hvi_net_at(net, mlp->fixed, to->weight), *bias = hvi_net_at(net, mlp->fixed, to->bias);
+    void *matrix = hvi_net_at(net, mlp->fixed, to->weight),
+         *bias = hvi_net_at(net, mlp->fixed, to->bias);
     if (layers[l].matrix) net->kernels->take(matrix, layers[l].matrix, to->in * to->out);
     if (layers[l].bias) net->kernels->take(bias, layers[l].bias, to->out);
   }

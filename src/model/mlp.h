@@ -19,8 +19,9 @@ typedef struct hvi_mlp {
   /* where things lie in a cache, in the network's numbers from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
   size_t part_count;
-  size_t *places, *layers; /* [part_count]: where a part lies among the network's parameters; its layer */
-  hvi_mlp_part parts[];    /* of theta */
+  size_t *places,
+      *layers; /* [part_count]: where a part lies among the network's parameters; its layer */
+  hvi_mlp_part parts[]; /* of theta */
 } hvi_mlp;
 
 /* The one network of all models: rows of inputs, fixed or (input NULL) bound to samples, through

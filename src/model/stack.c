@@ -310,11 +310,8 @@ static size_t lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
   }
   s->back = cache;
   s->block = (hvi_block){.dim = theta, .out = s->rows * in};
-  s->base = (hvi_model){.ops = &stack_ops,
-                        .dim = theta,
-                        .out = s->rows * in,
-                        .block_count = 1,
-                        .blocks = &s->block};
+  s->base = (hvi_model){
+      .ops = &stack_ops, .dim = theta, .out = s->rows * in, .block_count = 1, .blocks = &s->block};
   return constants;
 }
 
@@ -345,7 +342,8 @@ static hvi_status make_network(hvi_model **network, const hvi_stack *s, hvi_prec
   if (!layers) return hvi_error_memory(err, "a model's layers");
   for (size_t l = 0; l < s->layer_count; l++) {
     const hvi_stack_layer *from = &s->layers[l];
-    layers[l] = (hvi_layer){from->out, from->matrix, from->bias, from->train_bias, from->activation};
+    layers[l] =
+        (hvi_layer){from->out, from->matrix, from->bias, from->train_bias, from->activation};
   }
   const hvi_stack_spec spec = {s->in, s->input, s->rows, s->layer_count, layers, precision};
   return hvi_network_new(network, &spec, 1, err);
@@ -355,7 +353,8 @@ hvi_status hvi_stack_set_precision(hvi_stack *s, hvi_precision precision, hvi_er
   if ((unsigned)precision > HVI_PRECISION_REFERENCE)
     return hvi_error_argument(err, "unknown precision %d", (int)precision);
   const bool large = s->base.dim >= NETWORK_LEAST / s->rows;
-  const bool wanted = precision == HVI_PRECISION_SINGLE || (precision == HVI_PRECISION_DOUBLE && large);
+  const bool wanted =
+      precision == HVI_PRECISION_SINGLE || (precision == HVI_PRECISION_DOUBLE && large);
   HVI_OWN_BY(hvi_model_release) hvi_model *network = NULL;
   if (s->input && wanted) HVI_TRY(make_network(&network, s, precision, err));
   hvi_model *m = &s->base, *before = s->network;

@@ -263,8 +263,7 @@ static void add_layer(const outer *o, size_t column, size_t l, void *work) {
   for (t.k = column; t.k < slice_count(b->rows); t.k++) {
     t.s = hvi_batch_slice(b, t.k);
     a = hvi_slice_input(b, &t.s, l, &row);
-    if (!layer->fixed_weight)
-      multiply(net, t.q, a, row, work, t.s.rows, t.left.rows, layer->in);
+    if (!layer->fixed_weight) multiply(net, t.q, a, row, work, t.s.rows, t.left.rows, layer->in);
     add_tile(o, &t);
   }
 }

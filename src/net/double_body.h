@@ -116,12 +116,12 @@ ALWAYS_INLINE vf normal_of(vf x, vf *bell) {
   *bell = join(split(high * high * -0.5, (a - high) * (a + high) * -0.5));
   const vf t = (a - 4.0) / (a + 4.0);
   static const double c[] = {
-      0x1.bcb9be8a6aa2dp-34,  -0x1.93dc1553cc918p-33, -0x1.d2de047f2d052p-30, 0x1.fc931ec23a04fp-34,
-      0x1.87aa963b195a4p-27,  0x1.43b781e4cf85fp-27,  -0x1.c1d60bb10708ep-25, -0x1.94b8375c867fcp-24,
-      0x1.b9df2c12bb853p-23,  0x1.632be6eb63a85p-21,  -0x1.bd3e009fa7504p-21, -0x1.20cf0f464fadcp-18,
-      0x1.36d140d5b65eep-18,  0x1.e0a3beaa76472p-16,  -0x1.7e2462abf1acp-15,  -0x1.888dca56504e1p-13,
-      0x1.4eec24ce729dcp-11,  0x1.0a1bd41bfff84p-11,  -0x1.1644dc2f62a9fp-7,  0x1.f9b05f0efaaa9p-6,
-      -0x1.25b6aa96582e3p-4,  0x1.fd751a1fba3f5p-4,   -0x1.5cf97b0ae882bp-3,  0x1.82b4bb8c94dcep-4};
+      0x1.bcb9be8a6aa2dp-34, -0x1.93dc1553cc918p-33, -0x1.d2de047f2d052p-30, 0x1.fc931ec23a04fp-34,
+      0x1.87aa963b195a4p-27, 0x1.43b781e4cf85fp-27,  -0x1.c1d60bb10708ep-25, -0x1.94b8375c867fcp-24,
+      0x1.b9df2c12bb853p-23, 0x1.632be6eb63a85p-21,  -0x1.bd3e009fa7504p-21, -0x1.20cf0f464fadcp-18,
+      0x1.36d140d5b65eep-18, 0x1.e0a3beaa76472p-16,  -0x1.7e2462abf1acp-15,  -0x1.888dca56504e1p-13,
+      0x1.4eec24ce729dcp-11, 0x1.0a1bd41bfff84p-11,  -0x1.1644dc2f62a9fp-7,  0x1.f9b05f0efaaa9p-6,
+      -0x1.25b6aa96582e3p-4, 0x1.fd751a1fba3f5p-4,   -0x1.5cf97b0ae882bp-3,  0x1.82b4bb8c94dcep-4};
   const vf below = *bell * polynomial(t, c, 24);
   return choose(x > 0.0, 1.0 - below, below);
 }

@@ -17,7 +17,6 @@
 
 #include "net/simd_body.h"
 
-
 #define LN2_HIGH 0x1.62e4p-1f
 #define LN2_LOW  0x1.7f7d1cp-20f
 

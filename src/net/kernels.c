@@ -104,5 +104,5 @@ static void normals(float *out, size_t n, hvi_rng *rng) {
   memcpy(out + i, last, (n - i) * sizeof *out);
 }
 
-const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {
-    SHARED_KERNELS, .adam = adam, .follow = follow, .normals = normals};
+const hvi_net_kernels HVI_LEVEL_TABLE(hvi_net) = {SHARED_KERNELS, .adam = adam, .follow = follow,
+                                                  .normals = normals};

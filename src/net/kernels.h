@@ -50,8 +50,8 @@ typedef struct hvi_product {
   size_t c_row;
   hvi_finish finish;
   hvi_activation activation;
-  const void *bias; /* [n] ACTIVATE; NULL: none */
-  void *slope; /* [m][c_row] ACTIVATE: receives s'(.), unless NULL; see hvi_net_keeps */
+  const void *bias;        /* [n] ACTIVATE; NULL: none */
+  void *slope;             /* [m][c_row] ACTIVATE: receives s'(.), unless NULL; see hvi_net_keeps */
   const void *y, *y_slope; /* [m][c_row] PULL: outputs of the layer below, and s'(.) if kept */
 } hvi_product;
 

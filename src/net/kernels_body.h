@@ -7,8 +7,7 @@
 #include "net/product_body.h"
 
 /* Sums of rows in `vectors` vectors of columns; the count is a constant where this is inlined. */
-ALWAYS_INLINE void add_columns(real *out, const real *d, size_t rows, size_t row,
-                               size_t vectors) {
+ALWAYS_INLINE void add_columns(real *out, const real *d, size_t rows, size_t row, size_t vectors) {
   vf sum[4] = {{0}, {0}, {0}, {0}};
   for (size_t i = 0; i < rows; i++, d += row)
     UNROLL for (size_t v = 0; v < vectors; v++) sum[v] += load(d + v * WIDTH);
@@ -148,4 +147,5 @@ DEFINE_MAP(logarithms, log_of(x))
 #define SHARED_KERNELS                                                                             \
   .name = HVI_LEVEL_NAME, .real = sizeof(real), .kept = KEPT, .product = product,                  \
   .add_rows = add_rows, .transpose = transpose, .pull = pull, .take = take, .give = give,          \
-    .add = add, .add_gram = add_gram, .multiples = multiples, .exp = exponentials, .tanh = tangents, .log = logarithms
+  .add = add, .add_gram = add_gram, .multiples = multiples, .exp = exponentials, .tanh = tangents, \
+  .log = logarithms

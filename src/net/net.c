@@ -199,8 +199,7 @@ static void pull_slope(const hvi_net *net, size_t rows, size_t l, const void *tr
 
 /* dW += D'X, db += D'1; or = when fresh */
 static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t rows,
-                         const void *delta, const void *x, size_t x_row,
-                         const hvi_net_pull *pull) {
+                         const void *delta, const void *x, size_t x_row, const hvi_net_pull *pull) {
   void *db = hvi_net_at(net, pull->grad, layer->bias);
   hvi_product p = hvi_product_of(hvi_net_at(net, pull->grad, layer->weight), layer->out, layer->in,
                                  rows, delta, 1, x, x_row);

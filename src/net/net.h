@@ -21,9 +21,9 @@ enum { HVI_NET_ROWS = 256 };
 
 typedef struct hvi_net_layer {
   size_t in, out;
-  size_t weight;     /* where W[out][in] begins among the parameters */
-  size_t bias;       /* where b[out] begins */
-  size_t transposed; /* where W'[in][out] begins behind the parameters */
+  size_t weight;                 /* where W[out][in] begins among the parameters */
+  size_t bias;                   /* where b[out] begins */
+  size_t transposed;             /* where W'[in][out] begins behind the parameters */
   bool fixed_weight, fixed_bias; /* no derivatives are wanted */
   hvi_activation activation;
 } hvi_net_layer;

@@ -35,7 +35,7 @@
 /* c[n] <- value, an expression in x, which is a vector of c[n]; slope[n] <- s, which the expression
  * may set, unless slope is NULL */
 #define DEFINE_ACTIVATION(name, value)                                                             \
-  static void name(real *c, real *slope, size_t n) {                                             \
+  static void name(real *c, real *slope, size_t n) {                                               \
     for (size_t i = 0; i < n; i += WIDTH) {                                                        \
       const size_t count = lanes(n - i);                                                           \
       const vf x = load_some(c + i, count);                                                        \
@@ -46,7 +46,7 @@
   }
 
 DEFINE_ACTIVATION(relu, at_least(x, 0))
-DEFINE_ACTIVATION(leaky, choose(x < 0, x * (real)0.01, x))
+DEFINE_ACTIVATION(leaky, choose(x < 0, x *(real)0.01, x))
 DEFINE_ACTIVATION(celu, celu_and(x, &s))
 DEFINE_ACTIVATION(sigmoid, sigmoid_and(x, &s))
 DEFINE_ACTIVATION(tangent, tanh_and(x, &s))
@@ -55,7 +55,7 @@ DEFINE_ACTIVATION(softplus, softplus_and(x, &s))
 
 /* c[n] <- value, an expression in u and y, which are vectors of c[n] and of[n] */
 #define DEFINE_PULL(name, value)                                                                   \
-  static void name(real *c, const real *of, size_t n) {                                          \
+  static void name(real *c, const real *of, size_t n) {                                            \
     for (size_t i = 0; i < n; i += WIDTH) {                                                        \
       const size_t count = lanes(n - i);                                                           \
       const vf u = load_some(c + i, count), y = load_some(of + i, count);                          \
@@ -64,7 +64,7 @@ DEFINE_ACTIVATION(softplus, softplus_and(x, &s))
   }
 
 DEFINE_PULL(pull_relu, choose(y > 0, u, (vf){0}))
-DEFINE_PULL(pull_leaky, choose(y > 0, u, u * (real)0.01))
+DEFINE_PULL(pull_leaky, choose(y > 0, u, u *(real)0.01))
 DEFINE_PULL(pull_slope, (u * y))
 #if !defined(NET_DOUBLE)
 DEFINE_PULL(pull_celu, (at_most(y, 0) + 1) * u)
@@ -110,14 +110,10 @@ static void (*const activations[HVI_ACTIVATION_COUNT])(real *c, real *slope, siz
 
 /* Those that keep their slopes have them in the place of y. */
 static void (*const pulls[HVI_ACTIVATION_COUNT])(real *u, const real *y, size_t n) = {
-    [HVI_RELU] = pull_relu,
-    [HVI_LEAKY_RELU] = pull_leaky,
-    [HVI_TANH] = PULL_BY(pull_tanh),
-    [HVI_SIGMOID] = PULL_BY(pull_sigmoid),
-    [HVI_CELU] = PULL_BY(pull_celu),
-    [HVI_GELU] = pull_slope,
-    [HVI_SOFTPLUS] = pull_slope,
-    [HVI_SOFTMAX] = pull_softmax};
+    [HVI_RELU] = pull_relu,          [HVI_LEAKY_RELU] = pull_leaky,
+    [HVI_TANH] = PULL_BY(pull_tanh), [HVI_SIGMOID] = PULL_BY(pull_sigmoid),
+    [HVI_CELU] = PULL_BY(pull_celu), [HVI_GELU] = pull_slope,
+    [HVI_SOFTPLUS] = pull_slope,     [HVI_SOFTMAX] = pull_softmax};
 
 /* n elements from offset `at` of C, y and the slopes */
 static void finish_run(const hvi_product *p, size_t at, size_t n) {

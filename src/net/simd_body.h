@@ -102,9 +102,7 @@ ALWAYS_INLINE vf load_part(const real *x, size_t count) {
   return (vf)MM(maskload)(x, first(count));
 }
 
-ALWAYS_INLINE void store_part(real *x, vf v, size_t count) {
-  MM(maskstore)(x, first(count), v);
-}
+ALWAYS_INLINE void store_part(real *x, vf v, size_t count) { MM(maskstore)(x, first(count), v); }
 
 #else
 
@@ -146,8 +144,8 @@ ALWAYS_INLINE vf root(vf x) {
 ALWAYS_INLINE real across(vf x) {
 #if defined(NET_DOUBLE)
 #if defined(__AVX512F__)
-  const vh four = __builtin_shufflevector(x, x, 0, 1, 2, 3) +
-                  __builtin_shufflevector(x, x, 4, 5, 6, 7);
+  const vh four =
+      __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
 #elif defined(__AVX2__)
   const vf four = x;
 #endif

@@ -20,12 +20,11 @@ void hvi_trace_columns(hvi_text *header, const char *kind, const hvi_problem *p)
   const bool z = strcmp(kind, "z") == 0;
   for (size_t k = 0, i = 0; k < m->block_count; k++) {
     const size_t count = z ? m->blocks[k].out : m->blocks[k].dim;
-    for (size_t j = 1; j <= count; j++, i++) {
+    for (size_t j = 1; j <= count; j++, i++)
       if (p->players)
         hvi_text_add(header, ",%s_%s_%zu", kind, p->players[k], j);
       else
         hvi_text_add(header, ",%s%zu", kind, i + 1);
-    }
   }
 }
 

@@ -19,11 +19,11 @@
 typedef struct hvi_trace hvi_trace;
 
 typedef struct hvi_trace_settings {
-  bool theta, z;   /* columns for all parameters, and for all outputs, */
+  bool theta, z;              /* columns for all parameters, and for all outputs, */
   const hvi_problem *problem; /* of this problem */
-  bool resumed;    /* rows after `step` are cut off, and the others stay */
+  bool resumed;               /* rows after `step` are cut off, and the others stay */
   size_t step;
-  size_t extra;    /* columns of the caller's, at the end: */
+  size_t extra; /* columns of the caller's, at the end: */
   const char *const *extra_names;
   void (*fill)(void *context, const hvi_record *row, double *values); /* values[extra] */
   void *fill_context;

@@ -22,7 +22,11 @@ static hvi_status write_sample(const char *folder, const char *title) {
        .series_count = 5,
        .series = lines,
        .point = &point},
-      {.title = "Bars_{2}^", .plain = true, .y = {.label = "value"}, .series_count = 1, .series = &bars},
+      {.title = "Bars_{2}^",
+       .plain = true,
+       .y = {.label = "value"},
+       .series_count = 1,
+       .series = &bars},
   };
   hvi_plot plot = {
       .name = "sample", .title = title, .columns = 2, .panel_count = 2, .panels = panels};
@@ -134,9 +138,10 @@ static void other_pictures_are_not_replaced(void **state) {
 
 /* One format alone, and by force over what others made. */
 static void one_format_is_drawn(void **state) {
-  static const hvi_panel panel = {.title = "t", .series_count = 1,
-                                  .series = &(hvi_series){NULL, "one.csv", "x", "y", NULL,
-                                                          HVI_MARK_LINE, 0}};
+  static const hvi_panel panel = {
+      .title = "t",
+      .series_count = 1,
+      .series = &(hvi_series){NULL, "one.csv", "x", "y", NULL, HVI_MARK_LINE, 0}};
   hvi_plot plot = {.name = "one", .panel_count = 1, .panels = &panel, .format = "svg"};
   char note[HVI_PLOT_NOTE];
   hvi_error err;
