@@ -68,12 +68,6 @@ static void offer_kind(const char *text) {
   }
 }
 
-/* The NAME of an option is whatever people call a thing; that of an operand is one of ours. */
-static void offer_value(const hvi_arg *row) {
-  if (row->setting.choices) offer_choices(row->setting.choices);
-  if (row->value && strcmp(row->value, "NAME") != 0) offer_kind(row->value);
-}
-
 static void offer_options(const hvi_args *args) {
   for (size_t i = 0; i < args->count; i++) {
     const hvi_arg *row = &args->rows[i];
@@ -96,16 +90,16 @@ static void complete(hvi_args *args, int argc, char **argv) {
     at.lead = (size_t)(equals + 1 - at.word);
   for (const hvi_verb *v = args->verbs; !open && v && v->name; v++) offer(v->name, v->summary);
   if (at.verbs_only) return;
-  if (open)
-    offer_value(open);
-  else if (at.word[0] == '-' || (args->operand_count >= args->max && !args->verbs))
+  if (open && open->setting.choices) offer_choices(open->setting.choices);
+  if (open && open->value) offer_kind(open->value);
+  if (open) return;
+  if (at.word[0] == '-' || (args->operand_count >= args->max && !args->verbs))
     offer_options(args);
   else if (!args->verbs)
     offer_kind(args->usage);
 }
 
 int hvi_cli_complete(int argc, char **argv) {
-  const hvi_vocabulary *v = hvi_vocabularies;
   at.word = argc > 0 ? argv[argc - 1] : "";
   at.verbs_only = argc > 1 && hvi_words_have("help man", argv[0]) && at.word[0] != '-';
   argc -= at.verbs_only;
@@ -115,19 +109,13 @@ int hvi_cli_complete(int argc, char **argv) {
     hvi_args_visitor = complete;
     return c ? c->run(argc - 1, argv) : hvi_command_unknown(argv[0]);
   }
-  while (strcmp(v->word, "COMMAND") != 0) v++;
-  v->list(offer);
-  if (at.verbs_only) return HVI_EXIT_DONE;
-  offer("help", "the options of a command");
-  offer("--help", "the commands");
-  offer("--version", "the version");
+  offer_kind("COMMAND");
+  if (!at.verbs_only) offer_choices("help|--help|--version");
   return HVI_EXIT_DONE;
 }
 
-static const char summary[] =
-    "Prints the script by which a shell completes command lines of hvi: commands, options, their "
-    "values,\nnames of problems, methods, environments and experiments, and files.\n"
-    "Packages install it; a line of the shell's own start-up file does otherwise.";
+static const char summary[] = "Prints the script by which a shell completes command lines of hvi. "
+                              "Packages install it.";
 
 static const char examples[] = "  source <(hvi completion bash)\n"
                                "  hvi completion zsh >~/.zfunc/_hvi\n"

@@ -35,11 +35,6 @@ static void methods(hvi_each *each) {
   rules(each);
 }
 
-static void names(hvi_each *each) {
-  problems(each);
-  methods(each);
-}
-
 static void environments(hvi_each *each) {
   size_t count;
   const hvi_env_kind *kinds = hvi_env_list(&count);
@@ -58,13 +53,9 @@ static void commands(hvi_each *each) {
   for (const hvi_command *c = hvi_commands; c->name; c++) each(c->name, c->summary);
 }
 
-const hvi_vocabulary hvi_vocabularies[] = {{"PROBLEM", problems},
-                                           {"METHOD", methods},
-                                           {"ENV", environments},
-                                           {"ID", experiments},
-                                           {"NAME", names},
-                                           {"COMMAND", commands},
-                                           {0}};
+const hvi_vocabulary hvi_vocabularies[] = {{"PROBLEM", problems}, {"METHOD", methods},
+                                           {"ENV", environments}, {"ID", experiments},
+                                           {"COMMAND", commands}, {0}};
 
 /* Begins a list: a title, or an array after the one before. */
 static void section(const char *name, const char *title) {
@@ -199,9 +190,9 @@ static int list_one(const char *name) {
 }
 
 int hvi_cli_list(int argc, char **argv) {
-  hvi_args args = {argv[0], "[NAME] [OPTION]...",
+  hvi_args args = {argv[0], "[PROBLEM|METHOD] [OPTION]...",
                    "Lists the problems, methods, optimizers, experiments and kinds of experiment "
-                   "that are built in;\nwith NAME, the keys of a problem (for --set; code too: "
+                   "that are built in;\nwith a name, the keys of a problem (for --set; code too: "
                    "mine.c) or the\noptions of a method.",
                    "  hvi list\n  hvi list pennies\n  hvi list lm --json\n  hvi list ./mine.so",
                    .max = 1};

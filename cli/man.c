@@ -146,14 +146,9 @@ static void put_head(const char *name, const char *about) {
   fputs(".SH SYNOPSIS\n", stdout);
 }
 
-static void put_synopsis(const char *command, const char *usage) {
-  put_usage(hvi_format("hvi %s", command));
-  if (*usage) put_usage(usage);
-}
-
 static void put_command(const hvi_args *args) {
   put_head(page_name(args->command), book.about);
-  put_synopsis(args->command, args->usage);
+  put_usage(hvi_format("hvi %s %s", args->command, args->usage));
   fputs(".SH DESCRIPTION\n", stdout);
   put_prose(args->summary);
   for (const hvi_verb *v = args->verbs; v && v->name; v++) put_entry(v->name, v->summary);
@@ -175,11 +170,7 @@ static void put_command(const hvi_args *args) {
 
 static void put_overview(void) {
   put_head("hvi", "solve hidden monotone variational inequalities with surrogate losses");
-  for (const hvi_command *c = hvi_commands; c->name; c++) {
-    put_synopsis(c->name, c->usage);
-    puts(".br");
-  }
-  puts("\\fBhvi help\\fR [\\fICOMMAND\\fR]\n.br\n\\fBhvi \\-\\-version\\fR");
+  put_usage("hvi COMMAND [ARGUMENT]...");
   put_rest("hvi");
   puts(".SH SEE ALSO");
   for (const hvi_command *c = hvi_commands; c->name; c++)

@@ -108,7 +108,6 @@ zpty shell 'PS1="> " TERM=dumb zsh -f -i'
 zpty -w shell "autoload -Uz compinit; compinit -u -D; source '$FOLDER/zsh'; echo rea''dy"
 zpty -r shell text $'*\nready*'
 zpty -w -n shell "$1"$'\t\x01echo "<\x05>"\n'
-zpty -r -t shell text $'*\n<*>*' || sleep 1
 zpty -r shell text $'*\n<*>*'
 print -r -- "${${text##*$'\n'<}%%>*}"
 ZSH

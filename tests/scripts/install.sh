@@ -20,12 +20,22 @@ lib=$(dirname "$(find "$prefix" -name libhvi.so)")
 pkgconfig=$lib/pkgconfig
 version=$(PKG_CONFIG_PATH=$pkgconfig pkg-config --modversion hvi)
 
-for file in bin/hvi include/hvi/hvi.h share/man/man1/hvi.1; do
+for file in bin/hvi include/hvi/hvi.h share/man/man1/hvi.1 share/man/man1/hvi-policy-train.1 share/doc/hvi/LICENSE \
+  share/bash-completion/completions/hvi share/zsh/vendor-completions/_hvi share/fish/vendor_completions.d/hvi.fish; do
   [[ -e $prefix/$file ]] || fail "$file is not there"
 done
 if grep -rIl -e "$HVI_SOURCE_DIR" -e "$HVI_BUILD_DIR" "$prefix"; then
   fail "the files above name the build tree"
 fi
+
+# Each file is in one package, and the library's holds the library alone.
+for part in library development program module; do
+  cmake --install "$HVI_BUILD_DIR" --prefix "$scratch/parts/$part" --component $part >"$scratch/log" || fail "$(cat "$scratch/log")"
+  (cd "$scratch/parts/$part" 2>/dev/null && find . ! -type d) || true
+done | grep -v -e /copyright$ -e /changelog | sort >"$scratch/parts.txt"
+(cd "$prefix" && find . ! -type d) | sort | diff - "$scratch/parts.txt" || fail "packages and installation differ"
+found=$(cd "$scratch/parts/library" && find . ! -type d ! -name 'libhvi.so.*' ! -path './share/doc/libhvi*')
+[[ -z $found ]] || fail "the library's package also has" $found
 
 soname=$(objdump -p "$lib/libhvi.so" | awk '$1 == "SONAME" { print $2 }')
 [[ $soname == "libhvi.so.${version%%.*}" ]] || fail "the SONAME is $soname"
