@@ -91,16 +91,30 @@ int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
+/* ": even, odd", or "" where players have no names. */
+static const char *player_names(const hvi_problem *p) {
+  const char *text = "";
+  for (size_t k = 0; p->players && k < p->model->block_count && k < 8; k++)
+    text = hvi_format("%s%s%s", text, k == 0 ? ": " : ", ", k < 7 ? p->players[k] : "...");
+  return text;
+}
+
 static int apply_player_eta(hvi_setup *s) {
   const char *text = s->player_eta_text;
   size_t count, players = s->problem->model->block_count;
   if (!text) return HVI_EXIT_DONE;
-  s->player_eta = hvi_parse_reals(&count, text); /* the solver checks them */
+  s->player_eta = hvi_parse_reals(&count, text);
   if (!s->player_eta)
     return hvi_misuse("--player-eta: must be numbers such as 0.1,0.2, not '%s'", text);
   if (count != players)
-    return hvi_bad_input("--player-eta has %zu numbers, and %s has %zu players", count, s->name,
-                         players);
+    return hvi_bad_input("--player-eta has %zu numbers, and %s has %zu players%s", count, s->name,
+                         players, player_names(s->problem));
+  for (size_t k = 0; k < players; k++)
+    if (!(s->player_eta[k] > 0))
+      return hvi_misuse("--player-eta: that of %s must be a number above 0, not '%s'",
+                        s->problem->players ? s->problem->players[k]
+                                            : hvi_format("player %zu", k + 1),
+                        hvi_digits(s->player_eta[k], 6, "nan"));
   s->settings.player_eta = s->player_eta;
   return HVI_EXIT_DONE;
 }

@@ -201,12 +201,11 @@ static void add_word(hvi_text *t, const char *word) {
   const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                            "0123456789_-+=.,/:%@") == strlen(word);
   hvi_text_add(t, plain ? " " : " '");
-  for (const char *c = word; *c; c++) {
+  for (const char *c = word; *c; c++)
     if (*c == '\'')
       hvi_text_add(t, "'\\''");
     else
       hvi_text_pad(t, *c, 1);
-  }
   hvi_text_add(t, plain ? "" : "'");
 }
 
@@ -366,8 +365,9 @@ static void run_steps(run *r, hvi_solver *solver) {
 }
 
 static int run_solver(run *r, hvi_solver *solver) {
-  hvi_solve_header(r->setup, hvi_solver_info(solver).eta);
   HVI_STEP(hvi_solve_files_open(&r->files, r->asked, solver));
+  hvi_solve_header(r->setup, hvi_solver_info(solver).eta);
+  hvi_solve_files_tell(&r->files);
   run_steps(r, solver);
   show(r, &r->info.last);
   HVI_CALL(hvi_problem_judge(&r->judge, r->setup->problem, r->info.last.theta, &hvi_fault));
@@ -421,7 +421,8 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
 static const char summary[] =
     "Solves PROBLEM, a built-in name ('hvi list'), a YAML file or code of your own (mine.c is\n"
     "compiled, mine.so loaded), by a sequence of least-squares problems, each handed to an inner\n"
-    "optimizer. Talk goes to stderr, the result to stdout. Trace and log can be followed while they\n"
+    "optimizer. Talk goes to stderr, the result to stdout. Trace and log can be followed while "
+    "they\n"
     "grow. A checkpoint is what --resume goes on from, to the same bits, however a run ended.";
 
 static const char examples[] =

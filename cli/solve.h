@@ -3,6 +3,7 @@
 
 #include "io/kept.h"
 #include "io/log.h"
+#include "report/text.h"
 #include "report/trace.h"
 #include "setup.h"
 
@@ -65,7 +66,7 @@ typedef struct hvi_solve_files {
   hvi_lock lock;
   hvi_kept head;
   char *about;
-  double *state; /* [hvi_solver_state] before the last step */
+  double *state;  /* [hvi_solver_state] before the last step */
   double written; /* on the clock */
   size_t resumed; /* the outer step that it goes on from; HVI_LOG_NEW: it begins anew */
 } hvi_solve_files;
@@ -74,6 +75,8 @@ typedef struct hvi_solve_files {
 int hvi_solve_files_check(const hvi_solve *s);
 /* Opens them, and restores the solver where a run is resumed; an exit code. */
 int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *solver);
+/* What there is to remark about them. */
+void hvi_solve_files_tell(const hvi_solve_files *f);
 /* Before a step: keeps the state, and writes a checkpoint when one is due. */
 hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err);
 /* After it. */

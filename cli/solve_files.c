@@ -75,15 +75,17 @@ static void fill(void *context, const hvi_record *row, double *values) {
   memcpy(values, all, sizeof all);
 }
 
+static bool has_z(const hvi_solve *s) {
+  return s->setup.problem->model->out <= MOST_Z || s->trace_z;
+}
+
 /* A trace has theta too while it is short, and z unless that makes a thousand columns. */
 static hvi_status open_trace(hvi_solve_files *f, hvi_error *err) {
   const hvi_model *m = f->asked->setup.problem->model;
-  const bool z = m->out <= MOST_Z || f->asked->trace_z;
   if (!f->asked->trace) return HVI_OK;
   HVI_TRY(open_exact(f, err));
-  if (!z) hvi_say("trace     without z: %zu columns; --trace-z has them\n", m->out);
   const hvi_trace_settings columns = {.theta = m->dim <= FEW,
-                                      .z = z,
+                                      .z = has_z(f->asked),
                                       .problem = f->asked->setup.problem,
                                       .resumed = f->resumed != HVI_LOG_NEW,
                                       .step = f->resumed,
@@ -102,8 +104,9 @@ int hvi_solve_files_check(const hvi_solve *s) {
       if (paths[i] && paths[j] && strcmp(paths[i], paths[j]) == 0)
         return hvi_misuse("--%s and --%s name the same file '%s'", names[i], names[j], paths[i]);
   if (!s->checkpoint && (s->resume || s->fresh || s->accept_other_bits))
-    return hvi_misuse("--%s goes with --checkpoint",
-                      s->resume ? "resume" : s->fresh ? "fresh" : "accept-other-bits");
+    return hvi_misuse("--%s goes with --checkpoint", s->resume  ? "resume"
+                                                     : s->fresh ? "fresh"
+                                                                : "accept-other-bits");
   if (s->resume && s->fresh) return hvi_misuse("--resume and --fresh exclude each other");
   if (s->trace_z && !s->trace) return hvi_misuse("--trace-z goes with --trace");
   HVI_STEP(hvi_output_check(s->trace, HVI_TRACE_START));
@@ -142,16 +145,17 @@ static hvi_status describe(hvi_solve_files *f, hvi_error *err) {
   HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   uint64_t hash = 0;
   HVI_TRY(fingerprint(&hash, s, err));
-  hvi_text_add(&t, "problem %s; seed %llu; instance %llu", hvi_builtin_find(s->name) ? s->name : "from a file",
-               (unsigned long long)s->seed, (unsigned long long)s->instance);
+  hvi_text_add(&t, "problem %s; seed %llu; instance %llu",
+               hvi_builtin_find(s->name) ? s->name : "from a file", (unsigned long long)s->seed,
+               (unsigned long long)s->instance);
   for (size_t i = 0; i < s->set.count; i++) hvi_text_add(&t, "; %s", s->set.items[i]);
   hvi_text_add(&t, "; problem of contents %016llx; method %s; optimizer %s",
                (unsigned long long)hash, s->method, o->baseline ? "none" : o->optimizer->name);
   if (s->player_eta) hvi_text_add(&t, "; player_eta %s", s->player_eta_text);
   hvi_text_settings(&t, hvi_settings_table(), o, hvi_method_family(o));
   f->about = hvi_text_take(&t);
-  f->head = (hvi_kept){
-      .kind = KIND, .about = f->about, .accept_other_bits = f->asked->accept_other_bits};
+  f->head =
+      (hvi_kept){.kind = KIND, .about = f->about, .accept_other_bits = f->asked->accept_other_bits};
   return f->about ? HVI_OK : hvi_error_memory(err, "a checkpoint");
 }
 
@@ -182,7 +186,6 @@ static hvi_status restore(hvi_solve_files *f, hvi_error *err) {
   if (at.counts.f_evals == 0) return HVI_OK; /* of a run that ended where it began */
   f->resumed = at.outer;
   hvi_history_restore(&f->history, hvi_tensors_find(t, "picture"), at.outer);
-  hvi_say("resumed   at outer step %zu, after %.3g s\n", at.outer, at.seconds);
   return HVI_OK;
 }
 
@@ -206,8 +209,8 @@ static int open_checkpoint(hvi_solve_files *f) {
 
 /* A file that a resumed run adds to begins where the run went on when it was not there before. */
 static void remark(const hvi_solve_files *f, const char *path, size_t last) {
-  if (path && f->resumed != HVI_LOG_NEW && last != f->resumed)
-    hvi_say("hvi: '%s' lacks rows before outer step %zu\n", path, f->resumed + 1);
+  if (last != f->resumed)
+    hvi_say("          '%s' lacks rows before outer step %zu\n", path, f->resumed + 1);
 }
 
 int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *solver) {
@@ -217,9 +220,18 @@ int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *sol
   HVI_STEP(open_checkpoint(f));
   HVI_CALL(open_trace(f, &hvi_fault));
   HVI_CALL(hvi_log_open(&f->log, s->log, f->resumed, &hvi_fault));
-  if (f->trace) remark(f, s->trace, hvi_trace_last(f->trace));
-  remark(f, s->log, f->log.last);
   return HVI_EXIT_DONE;
+}
+
+void hvi_solve_files_tell(const hvi_solve_files *f) {
+  const hvi_solve *s = f->asked;
+  const hvi_record at = hvi_solver_info(f->solver).last;
+  if (f->trace && !has_z(s))
+    hvi_say("trace     without z: %zu columns; --trace-z has them\n", s->setup.problem->model->out);
+  if (f->resumed == HVI_LOG_NEW) return;
+  hvi_say("resumed   at outer step %zu, after %.3g s\n", at.outer, at.seconds);
+  if (f->trace) remark(f, s->trace, hvi_trace_last(f->trace));
+  if (s->log) remark(f, s->log, f->log.last);
 }
 
 hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err) {

@@ -20,7 +20,8 @@ enum {
   MOST_PLAYERS = 10, /* that have a panel */
   MOST_LINES = 40,   /* in it */
   MOST_LABELS = 8,   /* outputs that are told apart by colour */
-  NAME_SIZE = 80
+  TITLE_SIZE = 80,
+  NAME_SIZE = 24
 };
 
 static const char START[] = "outer,residual,distance,ratio,alpha2";
@@ -132,24 +133,17 @@ typedef struct drawing {
   size_t series_count, panel_count;
   hvi_series series[2 * MOST_PLAYERS * MOST_LINES + FIXED];
   hvi_panel panels[MOST_PLAYERS + 2];
-  char titles[MOST_PLAYERS][2 * NAME_SIZE];
+  char titles[MOST_PLAYERS][2 * TITLE_SIZE];
   char names[MOST_PLAYERS * MOST_LINES][NAME_SIZE]; /* of columns */
   char solutions[MOST_PLAYERS * MOST_LINES][NAME_SIZE];
 } drawing;
 
-/* Output j of player k: the column's name, and the one of its solution. */
-static hvi_status name_columns(drawing *d, hvi_error *err) {
-  const hvi_history *h = d->h;
-  for (size_t k = 0, i = 0; k < panels_of(h); k++)
-    for (size_t j = 0; j < lines_of(h, k); j++, i++) {
-      HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
-      const size_t output = h->outputs[i] - model_of(h)->blocks[k].z;
-      hvi_trace_column(&t, "z", h->asked->setup.problem, k, output);
-      if (t.failed) return hvi_error_memory(err, "names of columns");
-      snprintf(d->names[i], NAME_SIZE, "%s", t.data);
-      snprintf(d->solutions[i], NAME_SIZE, "z*%s", t.data + 1);
-    }
-  return HVI_OK;
+/* Columns are called by number here: in a name, gnuplot would read some characters as its own. */
+static void name_columns(drawing *d) {
+  for (size_t i = 0; i < d->h->columns - FIXED; i++) {
+    snprintf(d->names[i], NAME_SIZE, "z%zu", d->h->outputs[i] + 1);
+    snprintf(d->solutions[i], NAME_SIZE, "z*%zu", d->h->outputs[i] + 1);
+  }
 }
 
 static bool has_solution(const hvi_history *h) { return h->asked->setup.problem->solution; }
@@ -178,15 +172,16 @@ static hvi_status write_data(const drawing *d, const char *path, hvi_error *err)
 }
 
 static void add_series(drawing *d, const char *label, const char *y, hvi_mark mark, size_t style) {
-  d->series[d->series_count++] =
-      (hvi_series){.label = label, .file = d->file, .x = "outer", .y = y, .mark = mark, .style = style};
+  d->series[d->series_count++] = (hvi_series){
+      .label = label, .file = d->file, .x = "outer", .y = y, .mark = mark, .style = style};
   d->panels[d->panel_count].series_count++;
 }
 
 /* Begins a panel, whose series follow. */
 static hvi_panel *begin_panel(drawing *d, const char *title) {
   hvi_panel *p = &d->panels[d->panel_count];
-  *p = (hvi_panel){.title = title, .x = {.label = "outer step"}, .series = d->series + d->series_count};
+  *p = (hvi_panel){
+      .title = title, .x = {.label = "outer step"}, .series = d->series + d->series_count};
   return p;
 }
 
@@ -205,7 +200,10 @@ static void add_progress(drawing *d) {
   for (size_t i = RESIDUAL; i < FIXED; i++) range_of(d->h, i, &low[i], &high[i]);
   const bool residual = high[RESIDUAL] > 0, distance = high[DISTANCE] > 0;
   if (residual || distance) {
-    begin_panel(d, residual && distance ? "residual and distance" : residual ? "residual" : "distance")->y =
+    begin_panel(d, residual && distance ? "residual and distance"
+                   : residual           ? "residual"
+                                        : "distance")
+        ->y =
         hvi_axis_log("", fmin(low[RESIDUAL], low[DISTANCE]), fmax(high[RESIDUAL], high[DISTANCE]));
     d->panels[d->panel_count].y.floor = true;
     if (residual) add_series(d, "residual", "residual", HVI_MARK_SOLID, 6);
@@ -252,20 +250,20 @@ static void add_player(drawing *d, size_t k, size_t first) {
   const bool few = b->out <= MOST_LABELS;
   char *title = d->titles[k];
   if (p->players)
-    snprintf(title, NAME_SIZE, "%s", p->players[k]);
+    snprintf(title, TITLE_SIZE, "%s", p->players[k]);
   else if (p->model->block_count > 1)
-    snprintf(title, NAME_SIZE, "player %zu", k + 1);
+    snprintf(title, TITLE_SIZE, "player %zu", k + 1);
   else
-    snprintf(title, NAME_SIZE, "outputs");
+    snprintf(title, TITLE_SIZE, "outputs");
   if (count < b->out)
-    snprintf(title + strlen(title), NAME_SIZE, ": %zu of %zu outputs", count, b->out);
+    snprintf(title + strlen(title), TITLE_SIZE, ": %zu of %zu outputs", count, b->out);
   hvi_panel *panel = begin_panel(d, title);
   panel->plain = true;
   panel->y = strategy_axis(p, b);
   for (size_t j = 0; j < count; j++) {
     const size_t style = styles[j % MOST_LABELS];
-    add_series(d, few && d->labelled ? labels[j] : NULL, d->names[first + j], few ? HVI_MARK_LINE : HVI_MARK_THIN,
-               style);
+    add_series(d, few && d->labelled ? labels[j] : NULL, d->names[first + j],
+               few ? HVI_MARK_LINE : HVI_MARK_THIN, style);
     if (few && has_solution(d->h))
       add_series(d, "solution", d->solutions[first + j], HVI_MARK_DASHED, style);
   }
@@ -284,11 +282,12 @@ hvi_status hvi_history_draw(const hvi_history *h, const char *title, hvi_error *
   if (!d || !file) return hvi_error_memory(err, "a picture");
   d->h = h;
   d->file = file;
-  HVI_TRY(name_columns(d, err));
+  name_columns(d);
   HVI_TRY(write_data(d, at.data, err));
   add_progress(d);
   for (size_t k = 0; k < panels_of(h); k++) d->labelled |= lines_of(h, k) > 1;
-  for (size_t k = 0, first = 0; k < panels_of(h); first += lines_of(h, k++)) add_player(d, k, first);
+  for (size_t k = 0, first = 0; k < panels_of(h); first += lines_of(h, k++))
+    add_player(d, k, first);
   const size_t players = model_of(h)->block_count;
   if (panels_of(h) < players)
     title = hvi_format("%s; %zu of %zu players", title, panels_of(h), players);

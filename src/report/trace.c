@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "io/log.h"
 #include "report/csv.h"
+#include "report/text.h"
 
 enum { MOST_EXTRA = 16 };
 static const double FLUSH_EVERY = 0.5; /* seconds */
@@ -15,24 +16,16 @@ struct hvi_trace {
   double flushed; /* on the clock */
 };
 
-static bool is_z(const char *kind) { return strcmp(kind, "z") == 0; }
-
-void hvi_trace_column(hvi_text *t, const char *kind, const hvi_problem *p, size_t k, size_t j) {
-  const hvi_block *b = &p->model->blocks[k];
-  if (p->players)
-    hvi_text_add(t, "%s_%s_%zu", kind, p->players[k], j + 1);
-  else
-    hvi_text_add(t, "%s%zu", kind, (is_z(kind) ? b->z : b->theta) + j + 1);
-}
-
-/* All of them, each after a comma. */
+/* A column for every output (z) or parameter (theta), each after a comma. */
 static void add_columns(hvi_text *header, const char *kind, const hvi_problem *p) {
-  for (size_t k = 0; k < p->model->block_count; k++) {
-    const hvi_block *b = &p->model->blocks[k];
-    for (size_t j = 0; j < (is_z(kind) ? b->out : b->dim); j++) {
-      hvi_text_pad(header, ',', 1);
-      hvi_trace_column(header, kind, p, k, j);
-    }
+  const bool z = strcmp(kind, "z") == 0;
+  for (size_t k = 0, i = 1; k < p->model->block_count; k++) {
+    const size_t count = z ? p->model->blocks[k].out : p->model->blocks[k].dim;
+    for (size_t j = 1; j <= count; j++, i++)
+      if (p->players)
+        hvi_text_add(header, ",%s_%s_%zu", kind, p->players[k], j);
+      else
+        hvi_text_add(header, ",%s%zu", kind, i);
   }
 }
 

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include "report/text.h"
-
 #include <hvi/solver.h>
 
 typedef struct hvi_trace hvi_trace;
@@ -44,6 +42,3 @@ hvi_status hvi_trace_flush(hvi_trace *trace, hvi_error *err);
 hvi_status hvi_trace_close(hvi_trace *trace, hvi_error *err);
 /* Frees the trace; the rows so far stay. */
 void hvi_trace_discard(hvi_trace *trace);
-
-/* "z2" or, where players have names, "z_odd_1": output j of player k, or parameter ("theta"). */
-void hvi_trace_column(hvi_text *t, const char *kind, const hvi_problem *p, size_t k, size_t j);

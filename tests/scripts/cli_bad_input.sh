@@ -73,7 +73,7 @@ refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 1,two
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 1,,2
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 nan,1
 refused $input 'has 3 numbers, and pennies has 2 players' solve pennies --player-eta 1,2,3
-refused $usage "player_eta: must be a number above 0, not '-0.1'" solve pennies --player-eta 0.1,-0.1
+refused $usage "player-eta: that of odd must be a number above 0, not '-0.1'" solve pennies --player-eta 0.1,-0.1
 refused $system "'missing.npy'" solve pennies --theta0 missing.npy
 mkdir folder.npy
 refused $system "'folder.npy'.*not a regular file" solve pennies --theta0 folder.npy

@@ -32,10 +32,10 @@ said err '^hvi: cannot write to standard output'
 [[ $(cat code) == 141 ]] || fail "a closed pipe ends in $(cat code)"
 [[ ! -s err ]] || fail "a closed pipe is complained about"
 
-# Ctrl-C: the results so far, a complete trace, exit code 130
+# Ctrl-C: the results so far, a complete trace, exit code 130; SIGTERM: 143
 interrupt() {
-  local signal=$1 code=0 pid
-  shift
+  local signal=$1 expected=$2 code=0 pid
+  shift 2
   : >err
   "$HVI" "$@" >out 2>err &
   pid=$!
@@ -45,16 +45,16 @@ interrupt() {
   done
   kill "-$signal" "$pid"
   wait "$pid" || code=$?
-  [[ $code == 130 ]] || fail "$signal: exit code $code"
+  [[ $code == "$expected" ]] || fail "$signal: exit code $code"
 }
 endless=(solve pennies --iters 0 --max-seconds 60 --stall-window 0 --method gd --eta 1e-9)
-interrupt INT "${endless[@]}" --trace trace.csv
-said out '^status +stopped'
-said err '^status +stopped'
+interrupt INT 130 "${endless[@]}" --trace trace.csv
+said out '^status +stopped \(interrupted\)$'
+said err '^status +stopped \(interrupted\)'
 last=$(tail -1 trace.csv)
 [[ $(tail -c 1 trace.csv | od -An -c | tr -d ' ') == '\n' ]] || fail "the trace ends within a row"
 said out "^outer +${last%%,*}\$"
-interrupt TERM "${endless[@]}"
+interrupt TERM 143 "${endless[@]}"
 
 # on a terminal there are colours, unless NO_COLOR is set
 if script -qec true /dev/null >/dev/null 2>&1; then # where a terminal can be had

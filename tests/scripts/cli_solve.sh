@@ -13,11 +13,11 @@ near "$(member dist2)" 2.1e-11 0.024
 [[ $(member outer) == 1000 && $(member inner) == 10000 ]] || fail "other counts of steps"
 solve 0 --method gn --eta 0.01 --inner 1
 near "$(member dist2)" 1.6e-7 0.031
-solve 1 --method gn --eta 0.01 --inner 5
+solve 0 --method gn --eta 0.01 --inner 5
 near "$(member dist2)" 0.107 0.01
 [[ $(member status) == stalled ]] || fail "GN(5) is not called stalled"
 said err 'hvi inspect pennies --method gn --eta 0.01 --inner 5'
-solve 1 --method gn --eta 0.1 --inner 1
+solve 0 --method gn --eta 0.1 --inner 1
 near "$(member dist2)" 0.5 0.01
 [[ $(member status) == stalled && $(member advice) == *inspect* ]] || fail "does not say why"
 
@@ -102,11 +102,58 @@ if grep -q $'\033' err; then fail "colours although stderr is no terminal"; fi
 expect 0 solve pennies --method gd --iters 100 --every 50
 [[ $(grep -Ec '^ +(0|50|100) ' err) == 3 && $(grep -Ec '^ +[0-9]+ ' err) == 3 ]] || fail "--every 50"
 
-# the trace: a row for the start and one for each iteration, whole or not at all
+# stalled is short of a tolerance only where there is one
+expect 1 solve pennies --method gn --eta 0.1 --tol 1e-6
+said err '^stalled at dist2'
+# the hint looks at the same run: every option that was given, as a shell reads it
+expect 1 solve rps --seed 4 --instance 3 --set weight=0.01 --method lm --target optimistic --damping 1e-3 \
+  --adaptive-damping --no-keep-state --iters 20 --tol 1e-9 --every 5
+said err '"hvi inspect rps --set weight=0.01 --seed 4 --instance 3 --method lm --target optimistic .*--no-keep-state'
+hint=$(sed -n 's/.*"hvi \(inspect .*\)" tells more\./\1/p' err)
+for option in --damping --adaptive-damping '--iters 20' '--tol 1e-09'; do
+  [[ $hint == *" $option"* ]] || fail "the hint lacks $option: $hint"
+done
+[[ $hint != *--every* ]] || fail "inspect does not know --every"
+eval "expect 0 $hint --json"
+near "$(member settings damping)" 1e-3 0
+cp "$HVI_SOURCE_DIR/problems/rps.yaml" "a game; it's.yaml"
+expect 1 solve "a game; it's.yaml" --max-evals 3
+eval "expect 0 $(sed -n 's/.*"hvi \(inspect .*\)" tells more\./\1/p' err)"
+expect 0 solve counterexample
+said out '^gap +unbounded$'
+expect 0 solve counterexample --json
+[[ $(member gap) == null ]] || fail "a gap that is not bounded is no number"
+
+# players have names
+expect 0 solve pennies --json
+[[ $(./json players 1 name <out) == odd && $(member players 0 z) == "[${z:=$(member z | tr -d '[] ' | cut -d, -f1)}]" ]] ||
+  fail "players of pennies: $(member players)"
+expect 0 solve pennies
+said err '2 players: even, odd$'
+said out '^z +even  0\.5$'
+said out '^          odd   0\.5$'
+refused 3 '2 players: even, odd' solve pennies --player-eta 1,2,3
+refused 2 'odd.*above 0' solve pennies --player-eta 1,-2
+
+# the trace: a row for the start and one for each iteration
 expect 0 solve pennies --method gd --iters 10 --trace trace.csv
 columns=outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,grad_evals,env_steps,seconds
 [[ $(head -1 trace.csv) == "$columns"* ]] || fail "other columns: $(head -1 trace.csv)"
 [[ $(wc -l <trace.csv) == 12 ]] || fail "$(wc -l <trace.csv) lines in the trace"
+[[ $(head -1 trace.csv) == *,alpha,theta_even_1,theta_odd_1,z_even_1,z_odd_1 ]] ||
+  fail "columns without names: $(head -1 trace.csv)"
+# z is there however many parameters there are, up to a thousand columns or as asked for
+expect 0 solve quadratic --set n=100 --method gd --iters 2 --trace long.csv
+[[ $(head -1 long.csv) == *,alpha,z1,*,z100 ]] || fail "no z in a long trace"
+cat >wide.yaml <<'END'
+players:
+  - {name: all, input_size: 3, start_sd: 1, layers: [{trainable: true, out: 1001}]}
+END
+expect 0 solve wide.yaml --method gd --iters 2 --trace wide.csv
+said err '^trace +without z: 1001 columns; --trace-z'
+[[ $(head -1 wide.csv) == *,alpha ]] || fail "a thousand columns unasked"
+expect 0 solve wide.yaml --method gd --iters 2 --trace wide.csv --trace-z
+[[ $(head -1 wide.csv) == *,z_all_1001 ]] || fail "--trace-z has no z"
 [[ $(find . -name '*.tmp*' -o -name '.trace*') == "" ]] || fail "a temporary file is left"
 
 # a game from a file, and the other built-in problems
