@@ -143,6 +143,34 @@ static void refuses_bad_players(void **state) {
                 "set kind 17");
 }
 
+static void names_are_copied_and_checked(void **state) {
+  (void)state;
+  char own[] = "me";
+  hvi_player players[] = {{.theta0 = zeros, .name = own, .model = identity(1)},
+                          {.theta0 = zeros, .model = identity(1)}};
+  hvi_problem *p = build(&(hvi_game_spec){2, players, 0, NULL, NULL});
+  own[0] = 'x';
+  assert_string_equal(p->players[0], "me");
+  assert_string_equal(p->players[1], "player2");
+  hvi_problem_free(p);
+  static const char *const bad[][2] = {{"", "1 to 40 bytes"},
+                                       {"01234567890123456789012345678901234567890", "40 bytes"},
+                                       {" a", "blank"},
+                                       {"a ", "blank"},
+                                       {"1e3", "a number"},
+                                       {"a,b", "commas"},
+                                       {"a\"b", "quotes"},
+                                       {"a'b", "quotes"},
+                                       {"a\nb", "control"},
+                                       {"a\x7f", "control"}};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    refuse_player((hvi_player){.theta0 = zeros, .name = bad[i][0]}, HVI_ERROR_INPUT, bad[i][1]);
+  players[0] = (hvi_player){.theta0 = zeros, .name = "player2", .model = identity(1)};
+  players[1] = (hvi_player){.theta0 = zeros, .model = identity(1)};
+  refuse(&(hvi_game_spec){2, players, 0, NULL, NULL}, HVI_ERROR_INPUT,
+         "players 1 and 2 have one name, 'player2'");
+}
+
 static void refuses_bad_games(void **state) {
   (void)state;
   const double nan[] = {0, 1, NAN, 0};
@@ -173,6 +201,7 @@ static void refuses_bad_games(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(zero_sum),
+      cmocka_unit_test(names_are_copied_and_checked),
       cmocka_unit_test(polymatrix_of_three),
       cmocka_unit_test(keeps_its_own_copies),
       cmocka_unit_test(sets_cover_the_outputs),

@@ -136,6 +136,25 @@ static void player_regulariser_comes_first(void **state) {
   hvi_problem_free(p);
 }
 
+static void players_are_called_by_their_names(void **state) {
+  (void)state;
+  hvi_problem *p = parse("players:\n  - {name: the house, start: [0]}\n  - {start: [0]}\n"
+                         "  - {name: \xc3\xa9lan, start: [0]}\n"
+                         "payoffs:\n  polymatrix:\n"
+                         "    - {row: \xc3\xa9lan, column: the house, matrix: [[7]]}\n"
+                         "    - {row: 2, column: \xc3\xa9lan, matrix: [[5]]}\n",
+                         0, 0);
+  static const char *const names[] = {"the house", "player2", "\xc3\xa9lan"};
+  for (size_t k = 0; k < 3; k++) assert_string_equal(p->players[k], names[k]);
+  double f[3];
+  operate(p, (const double[]){1, 10, 100}, f);
+  assert_true(f[0] == 0 && f[1] == 500 && f[2] == 7);
+  hvi_problem_free(p);
+  p = parse("players:\n  - {start: [0]}\n  - {start: [0]}\n", 0, 0);
+  assert_null(p->players);
+  hvi_problem_free(p);
+}
+
 /* Writes, reads back, and compares every number of the game. */
 static void check_round_trip(const hvi_problem *p) {
   char *text;
@@ -147,6 +166,9 @@ static void check_round_trip(const hvi_problem *p) {
   const hvi_game *a = hvi_game_of(p), *b = hvi_game_of(q);
   check_same_bits(a->weight, b->weight, a->player_count);
   check_same_bits(a->constant, b->constant, p->model->out);
+  for (size_t k = 0; p->players && k < a->player_count; k++)
+    assert_string_equal(p->players[k], q->players[k]);
+  assert_int_equal(p->players == NULL, q->players == NULL);
   assert_int_equal(a->payoff_count, b->payoff_count);
   for (size_t k = 0; k < a->payoff_count; k++) {
     size_t size =
@@ -265,6 +287,7 @@ int main(void) {
       cmocka_unit_test(instances_draw_their_starts),
       cmocka_unit_test(quadratic_takes_the_symmetric_part),
       cmocka_unit_test(player_regulariser_comes_first),
+      cmocka_unit_test(players_are_called_by_their_names),
       cmocka_unit_test(games_read_back_to_the_same_bits),
       cmocka_unit_test(what_has_no_yaml_form_is_refused),
       cmocka_unit_test(files_are_written),
