@@ -96,6 +96,16 @@ static hvi_status open_trace(hvi_solve_files *f, hvi_error *err) {
   return hvi_trace_open(&f->trace, f->asked->trace, &columns, err);
 }
 
+/* Only a checkpoint of a solve is ever replaced, also by force. */
+static int check_checkpoint(const char *path) {
+  if (!path) return HVI_EXIT_DONE;
+  HVI_CALL(hvi_kept_check(path, &hvi_fault));
+  HVI_CALL(hvi_file_ours(path, NULL, &hvi_fault));
+  if (!hvi_file_ours(path, KIND, NULL)) return HVI_EXIT_DONE;
+  return hvi_complain(HVI_EXIT_SYSTEM, "'%s' is there and is no %s: it is not replaced", path,
+                      KIND);
+}
+
 int hvi_solve_files_check(const hvi_solve *s) {
   const char *const names[] = {"trace", "log", "plot", "save", "checkpoint"};
   const char *const paths[] = {s->trace, s->log, s->plot, s->save, s->checkpoint};
@@ -112,7 +122,7 @@ int hvi_solve_files_check(const hvi_solve *s) {
   HVI_STEP(hvi_output_check(s->trace, HVI_TRACE_START));
   HVI_STEP(hvi_output_check(s->log, LOG_MARK));
   HVI_STEP(hvi_output_check(s->save, HVI_NPY_THETA));
-  HVI_STEP(hvi_output_check(s->checkpoint, KIND));
+  HVI_STEP(check_checkpoint(s->checkpoint));
   return s->plot ? hvi_history_check(s->plot) : HVI_EXIT_DONE;
 }
 
@@ -194,8 +204,6 @@ static int open_checkpoint(hvi_solve_files *f) {
   const char *path = f->asked->checkpoint;
   if (!path) return HVI_EXIT_DONE;
   HVI_CALL(hvi_lock_take(&f->lock, path, &hvi_fault));
-  if (hvi_talk.force && hvi_file_ours(path, KIND, NULL)) unlink(path);
-  HVI_CALL(hvi_kept_check(path, &hvi_fault));
   const bool there = access(path, F_OK) == 0;
   if (there && !f->asked->resume && !f->asked->fresh)
     return hvi_misuse("'%s' is there: --resume goes on from it, --fresh begins anew", path);

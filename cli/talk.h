@@ -17,7 +17,7 @@
 enum {
   HVI_EXIT_HELP = -1,         /* done, too: there is nothing to do after --help */
   HVI_EXIT_DONE = 0,          /* to the tolerance, or all iterations when no tolerance was set */
-  HVI_EXIT_SHORT = 1,         /* stopped short of the tolerance, or stalled */
+  HVI_EXIT_SHORT = 1,         /* stopped short of the tolerance */
   HVI_EXIT_USAGE = 2,         /* the command line is wrong */
   HVI_EXIT_INPUT = 3,         /* a problem, a file's contents or a method that does not fit */
   HVI_EXIT_DIVERGED = 4,      /* diverged, or not finite */

@@ -103,12 +103,21 @@ wait $! 2>/dev/null || true
 [[ $(wc -l <grow.csv) -gt 100 ]] || fail "a killed run leaves no trace"
 
 # files of others stay; by force they go
-for option in trace:m.csv log:m.jsonl plot:m.png save:m.npy checkpoint:m.ck; do
+for option in trace:m.csv log:m.jsonl plot:m.png save:m.npy; do
   echo precious >"${option#*:}"
   refused 5 "m\..* is there, and hvi did not make it for this: --force" solve pennies "--${option%:*}" "${option#*:}" -q
   [[ $(cat "${option#*:}") == precious ]] || fail "${option#*:} is gone"
   expect 0 solve pennies "--${option%:*}" "${option#*:}" --force -q
   [[ $(head -c 8 "${option#*:}" | tr -d '\0') != precious ]] || fail "--force does not replace ${option#*:}"
+done
+echo precious >m.ck
+expect 0 data collect lqr --policy default -n 10 --out rows -q
+for file in m.ck rows; do # no state that could be resumed
+  cp $file kept
+  for option in --fresh --force --resume; do
+    refused 5 "'$file' is there and .*: it is not replaced" solve pennies --checkpoint $file $option -q
+  done
+  cmp -s $file kept || fail "$file is gone"
 done
 for option in trace:m.csv log:m.jsonl plot:m.png save:m.npy; do # what it made itself it replaces
   expect 0 solve pennies "--${option%:*}" "${option#*:}" -q

@@ -153,16 +153,12 @@ static void names_are_copied_and_checked(void **state) {
   assert_string_equal(p->players[0], "me");
   assert_string_equal(p->players[1], "player2");
   hvi_problem_free(p);
-  static const char *const bad[][2] = {{"", "1 to 40 bytes"},
-                                       {"01234567890123456789012345678901234567890", "40 bytes"},
-                                       {" a", "blank"},
-                                       {"a ", "blank"},
-                                       {"1e3", "a number"},
-                                       {"a,b", "commas"},
-                                       {"a\"b", "quotes"},
-                                       {"a'b", "quotes"},
-                                       {"a\nb", "control"},
-                                       {"a\x7f", "control"}};
+  static const char *const bad[][2] = {
+      {"", "1 to 40 bytes"}, {"01234567890123456789012345678901234567890", "40 bytes"},
+      {" a", "blank"},       {"a ", "blank"},
+      {"1e3", "a number"},   {"a,b", "commas"},
+      {"a\"b", "quotes"},    {"a'b", "quotes"},
+      {"a\nb", "control"},   {"a\x7f", "control"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     refuse_player((hvi_player){.theta0 = zeros, .name = bad[i][0]}, HVI_ERROR_INPUT, bad[i][1]);
   players[0] = (hvi_player){.theta0 = zeros, .name = "player2", .model = identity(1)};
