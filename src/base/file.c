@@ -143,16 +143,14 @@ static bool has_mark(const char *path, uint64_t size, const char *mark) {
   return found;
 }
 
+/* Whether a file can be made is found by making one and giving it up. */
 hvi_status hvi_file_ours(const char *path, const char *mark, hvi_error *err) {
   struct stat st;
-  HVI_OWN char *folder = folder_of(path);
-  if (!folder) return hvi_error_memory(err, "a file name");
+  hvi_file probe;
   const bool there = stat(path, &st) == 0;
-  if (there && S_ISDIR(st.st_mode))
-    return hvi_error_io(err, "cannot create '%s': it is a folder", path);
-  if (there && !S_ISREG(st.st_mode)) return HVI_OK;
-  if ((!there && errno != ENOENT) || access(folder, W_OK | X_OK) != 0)
-    return hvi_error_system(err, "create", path);
+  if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return HVI_OK;
+  HVI_TRY(hvi_file_create(&probe, path, err));
+  hvi_file_discard(&probe);
   if (!there || !mark || st.st_size == 0 || has_mark(path, (uint64_t)st.st_size, mark))
     return HVI_OK;
   return hvi_error_io(err, "'%s' is there, and hvi did not make it for this: --force replaces it",

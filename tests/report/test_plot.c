@@ -135,7 +135,7 @@ static void other_pictures_are_not_replaced(void **state) {
     hvi_plot forced = plot;
     forced.replace = true;
     assert_int_equal(hvi_plot_write(*state, &forced, &err), HVI_OK);
-    assert_int_equal(hvi_plot_check(*state, "sample", &err), HVI_OK);
+    assert_int_equal(hvi_plot_check(*state, "sample", NULL, &err), HVI_OK);
     remove(in(*state, files[i]));
   }
 }

@@ -56,7 +56,7 @@ done
 kill -TERM $pid
 code=0
 wait $pid || code=$?
-[[ $code == 130 ]] || fail "an interrupted run ends with $code"
+[[ $code == 143 ]] || fail "an interrupted run ends with $code"
 said err '^hvi: interrupted; --resume goes on from here \(stopped.partial\)$'
 [[ ! -e stopped && -s stopped.partial ]] || fail "an interrupted run leaves other files"
 refused 2 'stopped.partial.*--resume.*--fresh' "${collect[@]}" -n 4e6 --out stopped

@@ -23,14 +23,27 @@ said err '^hvi: cannot write to standard output'
 [[ $(wc -l <trace.csv) == 12 ]] || fail "the trace took the place of a closed stdout"
 
 # a reader that has left: not a word, and the code of SIGPIPE
-{
-  sleep 0.3
-  code=0
-  "$HVI" list 2>err || code=$?
-  echo "$code" >code
-} | true
-[[ $(cat code) == 141 ]] || fail "a closed pipe ends in $(cat code)"
-[[ ! -s err ]] || fail "a closed pipe is complained about"
+left() {
+  {
+    sleep 0.3
+    code=0
+    "$HVI" "$@" 2>err || code=$?
+    echo "$code" >code
+  } | true
+  [[ $(cat code) == 141 ]] || fail "$*: a closed pipe ends in $(cat code)"
+  [[ ! -s err ]] || fail "$*: a closed pipe is complained about"
+}
+left list
+left --help
+left solve pennies --json -q
+left solve pennies --trace /dev/stdout -q
+left inspect pennies
+left env list
+left data collect lqr --policy default -n 10 --out d.safetensors -q
+left policy score lqr --policy default --episodes 2 -q
+left evaluate lqr --policy default --steps 1 --test-states 5 --hidden 4 --out e -q
+left reproduce pennies --out out.d -q
+left bench games --repeats 1 --iters 10 --instances 1 -q
 
 # Ctrl-C: the results so far, a complete trace, exit code 130; SIGTERM: 143
 interrupt() {
@@ -67,3 +80,14 @@ if script -qec true /dev/null >/dev/null 2>&1; then # where a terminal can be ha
   on_terminal "env TERM=dumb"
   if grep -q $'\033' shown; then fail "colours on a dumb terminal"; fi
 fi
+
+# without a terminal a long run says that it is long
+"$HVI" testset lqr --policy default --states 1e6 --out long.safetensors 2>err >/dev/null &
+pid=$!
+for ((i = 0; i < 600; i++)); do
+  grep -q 'roll-outs: this takes about [0-9:]*$' err && break
+  sleep 0.1
+done
+kill -INT "$pid"
+wait "$pid" || true
+said err 'roll-outs: this takes about'

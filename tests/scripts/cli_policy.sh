@@ -24,7 +24,7 @@ for moment in 0.05 0.15 0.3; do
 done
 # a row that was cut short, as a crash may leave it
 printf '12' >>killed.csv
-expect 0 "${train[@]}" --out killed.safetensors --resume --jobs 2
+expect 0 "${train[@]}" --out killed.safetensors --resume --jobs 1
 for ending in safetensors csv safetensors.checkpoint; do
   cmp "whole.$ending" "killed.$ending" || fail "the resumed run's $ending is not the same"
 done
@@ -128,8 +128,10 @@ refused 4 'no longer finite at step' "${train[@]}" --critic-lr 1e30 --out x.safe
 # Scores: the same for any number of threads, with an interval.
 expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --jobs 1 --json
 cp out one
-expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --jobs 2 --json
-cmp one out || fail "the score depends on the number of threads"
+for jobs in 0 2 3; do
+  expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --jobs $jobs --json
+  cmp one out || fail "the score depends on the number of threads"
+done
 [[ $(member episodes) == 5 && $(member mean_length) == 200 && $(member terminated) == 0 ]] ||
   fail "policy score --json"
 [[ $(member half_width_95) != null ]] || fail "no interval"
