@@ -210,10 +210,10 @@ void hvi_evaluation_describe(char text[HVI_EVALUATION_ABOUT], const hvi_evaluati
   char item[2400]; /* three of them fit */
   size_t used = (size_t)snprintf(
       text, HVI_EVALUATION_ABOUT,
-      "environment %s; policy %s; rows %zu; test states %zu; gap %s; data and test set %016" PRIx64
+      "environment %s; policy %s; rows %zu; test states %zu; gap %zu; data and test set %016" PRIx64
       "; method %s %d; steps %zu",
       data ? data->origin.environment : "", data ? data->origin.fingerprint : "",
-      fixed ? fixed->count : 0, s->probe ? s->probe->states : 0, s->gap ? "yes" : "no",
+      fixed ? fixed->count : 0, s->probe ? s->probe->states : 0, s->gap ? s->gap->count : 0,
       hash_contents(fixed, s->probe), rule ? s->settings->rule->name : family,
       (int)s->settings->baseline,
       /* a longer run of a stream has other rows to start over with */

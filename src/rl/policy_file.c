@@ -136,7 +136,7 @@ bool hvi_policy_uses(const hvi_policy *p, const char *name) {
 typedef struct shape {
   const layout *of;
   const char *prefix; /* of all names */
-  size_t obs, act, count, hidden[MOST_HIDDEN + 1];
+  size_t obs, act, count, hidden[MOST_HIDDEN + 2];
   size_t number[MOST_HIDDEN + 1]; /* of the layers of the trunk, in order */
 } shape;
 
@@ -145,8 +145,8 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The numbers n for which there is PREFIX TRUNK n.weight; false: too many. */
-static bool find_numbers(shape *s, const hvi_tensors *t) {
+/* The numbers n for which there is PREFIX TRUNK n.weight. */
+static hvi_status find_numbers(shape *s, const hvi_tensors *t, const hvi_subject *file) {
   char start[LAYER_NAME];
   const int length = snprintf(start, sizeof start, "%s%s", s->prefix, s->of->trunk);
   s->count = 0;
@@ -157,31 +157,29 @@ static bool find_numbers(shape *s, const hvi_tensors *t) {
     char *end;
     const size_t number = strtoul(name + length, &end, 10);
     if (strcmp(end, ".weight") != 0) continue;
-    if (s->count > MOST_HIDDEN) return false;
+    if (s->count > MOST_HIDDEN)
+      return hvi_refuse(file, " has more than %d hidden layers", (int)MOST_HIDDEN);
     s->number[s->count++] = number;
   }
   qsort(s->number, s->count, sizeof *s->number, by_size);
-  return true;
+  return HVI_OK;
 }
 
 /* The layout of a file, or our own, whose missing tensors are then named. */
 static hvi_status find_layout(shape *s, const hvi_tensors *t, const hvi_subject *file) {
-  static const char *const prefixes[] = {"", "actor."};
+  static const char *const prefixes[] = {"", "actor.", ""};
   const size_t count = sizeof layouts / sizeof *layouts;
   const char *contents = hvi_tensors_note(t, "contents");
   if (contents && strcmp(contents, "value network") == 0)
     return hvi_refuse(file, " is no policy: it is a value network");
-  for (size_t k = 0; k < 2 * count; k++) {
+  for (size_t k = 0; k <= 2 * count; k++) {
     char name[LAYER_NAME];
     *s = (shape){.of = &layouts[k % count], .prefix = prefixes[k / count]};
     snprintf(name, sizeof name, "%s%s.weight", s->prefix, s->of->mean ? s->of->mean : "");
-    if (!find_numbers(s, t))
-      return hvi_refuse(file, " has more than %d hidden layers", (int)MOST_HIDDEN);
-    if (s->of->mean ? hvi_tensors_find(t, name) != NULL : s->count > 0) return HVI_OK;
+    HVI_TRY(find_numbers(s, t, file));
+    if (s->of->mean ? hvi_tensors_find(t, name) != NULL : s->count > 0) break;
   }
-  *s = (shape){.of = layouts, .prefix = ""};
-  return find_numbers(s, t) ? HVI_OK
-                            : hvi_refuse(file, " has more than %d hidden layers", (int)MOST_HIDDEN);
+  return HVI_OK;
 }
 
 /* Layers follow each other at one distance, ours from 1 on: fc5 without fc4 is a file of something
@@ -293,7 +291,8 @@ static hvi_status choose_form(hvi_policy_form *form, hvi_activation *activation,
   if (o.kind == 1 || (s->of->open && !noise)) form->deviation = HVI_DEVIATION_NONE;
   if (o.kind == 2 && !noise) return hvi_refuse(file, " has no '%s', and is not Gaussian", name);
   if (!noise && form->deviation != HVI_DEVIATION_NONE)
-    return hvi_refuse(file, " is no policy: it has no tensor '%s' (of discrete actions?)", name);
+    return hvi_refuse(file, " is no policy: it has no tensor '%s' (discrete actions, or gSDE?)",
+                      name);
   return HVI_OK;
 }
 

@@ -324,6 +324,35 @@ static void test_resume_offline(void **state) {
   check_resume(&b, &s);
 }
 
+/* With a schedule of their own gaps are those of the full one, and NaN in between. */
+static void test_gaps_now_and_then(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = s.gap = &t.data;
+  s.value.draw = HVI_VALUE_RANDOM;
+  s.gap_settings.steps = 3;
+  s.schedule = (hvi_schedule){.every = 1};
+  hvi_evaluation *all = start(&s);
+  s.gap_per_decade = 1;
+  hvi_evaluation *some = start(&s);
+  advance(all, STEPS);
+  advance(some, STEPS);
+  size_t count;
+  const hvi_evaluation_row *x = hvi_evaluation_rows(all, &count),
+                           *y = hvi_evaluation_rows(some, &count);
+  assert_int_equal(count, STEPS + 1);
+  for (size_t i = 0; i < count; i++) {
+    const bool due = i == 0 || i == 1 || i == 10 || i == STEPS;
+    assert_int_equal(isnan(y[i].gap), !due);
+    if (due) check_same_bits(&y[i].gap, &x[i].gap, 1);
+  }
+  hvi_evaluation_free(all);
+  hvi_evaluation_free(some);
+}
+
 /* Returns are known when the rows after them are: all are collected first, and charged as they are
  * used. */
 static void test_returns_of_a_stream(void **state) {
@@ -587,6 +616,7 @@ int main(void) {
                                      IN_FOLDER(test_resume_skips),
                                      IN_FOLDER(test_resume_double_sampling),
                                      IN_FOLDER(test_resume_offline),
+                                     IN_FOLDER(test_gaps_now_and_then),
                                      cmocka_unit_test(test_polyak),
                                      cmocka_unit_test(test_normalise),
                                      IN_FOLDER(test_run),

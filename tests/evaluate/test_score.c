@@ -24,6 +24,17 @@ static void test_by_hand(void **state) {
   check_near(s.mean, 4.0, 1e-14);
   check_near(s.size, sqrt(26.0), 1e-14);
   assert_int_equal(s.states, FEW);
+  /* squares less e^2 are 0 1 3 0 5: variance (3.24 + 0.64 + 1.44 + 3.24 + 10.24) / 4 = 4.7 */
+  check_near(s.clean_interval, 2.7764451051978 * sqrt(4.7 / 5.0), 1e-9);
+  check_near(s.noise_share, 1.2 / 12.5, 1e-14);
+  assert_false(s.too_noisy);
+  for (size_t i = 0; i < FEW; i++) p[i] = 1.6;
+  check_ok(hvi_score_values(&s, FEW, y, y, p, &err), &err);
+  check_near(s.noise_share, 2.56 / 12.5, 1e-14);
+  assert_true(s.too_noisy);
+  for (size_t i = 0; i < FEW; i++) p[i] = 7.0;
+  check_ok(hvi_score_values(&s, FEW, y, p, NULL, &err), &err);
+  assert_true(isnan(s.noise_share) && !s.too_noisy);
 }
 
 /* y = 3 - 2 p exactly. */

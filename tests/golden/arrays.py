@@ -39,6 +39,18 @@ arrays = dict(
 np.savez(f"{out}/stored.npz", **arrays)
 np.savez_compressed(f"{out}/deflated.npz", **arrays)
 
+# data sets and test sets, for tests/scripts/cli_evaluate.sh
+rng = np.random.default_rng(1)
+obs, steps = rng.normal(size=(120, 3)).astype(np.float32), np.arange(120)
+episodes = dict(rewards=rng.normal(size=120), terminals=steps == 49)
+np.savez_compressed(
+    f"{out}/d4rl.npz", observations=obs, actions=rng.normal(size=(120, 1)), timeouts=(steps + 1) % 60 == 0,
+    infos=np.array([{}], dtype=object), env="hopper", **episodes)
+np.savez_compressed(f"{out}/cut.npz", observations=obs, after=np.roll(obs, -1, 0), **episodes)
+np.savez(f"{out}/objects.npz", obs=np.array([None, 1], dtype=object), next_obs=obs, done=steps == 9, **episodes)
+np.savez(f"{out}/plain.npz", obs=obs[:20], value=rng.normal(size=20))
+np.savez(f"{out}/truth.npz", obs=obs[:20], value=rng.normal(size=20), standard_error=np.full(20, 0.9), gamma=0.9)
+
 
 def npy(a):
     f = io.BytesIO()

@@ -71,8 +71,8 @@ static void folders_are_read(void **state) {
   hvi_error err;
   const double x[] = {1, 2, 3, 4};
   check_error(hvi_tensors_open(&t, f, 0, &err), HVI_ERROR_INPUT, &err, "folder without .npy");
-  check_ok(hvi_npy_write(in(f, "b.npy"), x, 2, (const size_t[]){2, 2}, &err), &err);
-  check_ok(hvi_npy_write(in(f, "a.npy"), x, 1, (const size_t[]){3}, &err), &err);
+  check_ok(hvi_npy_write(in(f, "b.npy"), x, 2, (const size_t[]){2, 2}, HVI_NPY_ROWS, &err), &err);
+  check_ok(hvi_npy_write(in(f, "a.npy"), x, 1, (const size_t[]){3}, HVI_NPY_ROWS, &err), &err);
   check_ok(hvi_file_write_text(in(f, "notes.txt"), "no array", &err), &err);
   check_ok(hvi_tensors_open(&t, f, 0, &err), &err);
   assert_int_equal(t->count, 2);

@@ -196,12 +196,43 @@ static void notes_say_what_options_do_not(void **state) {
   check_error(hvi_policy_load(&p, path, &err), HVI_ERROR_INPUT, &err, "is a value network");
 }
 
+static void too_many_layers_are_refused(void **state) {
+  const char *path = in(*state, "deep.safetensors");
+  static const float one = 1.0F;
+  for (size_t layers = 64; layers < 67; layers++) {
+    char names[68][2][24];
+    hvi_tensor items[68 * 2 + 2];
+    hvi_policy *p;
+    hvi_error err;
+    for (size_t l = 0; l <= layers; l++) {
+      if (l < layers)
+        snprintf(names[l][0], 24, "fc%zu.weight", l + 1);
+      else
+        strcpy(names[l][0], "fc_mu.weight");
+      if (l < layers)
+        snprintf(names[l][1], 24, "fc%zu.bias", l + 1);
+      else
+        strcpy(names[l][1], "fc_mu.bias");
+      items[2 * l] = (hvi_tensor){names[l][0], HVI_TENSOR_F32, 2, {1, 1}, &one};
+      items[2 * l + 1] = (hvi_tensor){names[l][1], HVI_TENSOR_F32, 1, {1}, &one};
+    }
+    check_ok(hvi_tensors_write(path, items, 2 * (layers + 1), NULL, 0, &err), &err);
+    const hvi_status status = hvi_policy_load(&p, path, &err);
+    if (layers == 64)
+      check_ok(status, &err);
+    else
+      check_error(status, HVI_ERROR_INPUT, &err, "64 hidden layers");
+    hvi_policy_free(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(policies_act_as_their_trainers_do),
       cmocka_unit_test(what_does_not_fit_is_refused),
       cmocka_unit_test(ranges_come_from_environments),
       cmocka_unit_test(notes_say_what_options_do_not),
+      cmocka_unit_test(too_many_layers_are_refused),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

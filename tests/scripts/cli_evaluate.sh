@@ -109,6 +109,10 @@ near "$(member gamma)" 0.9 1e-15
 expect 0 "${offline[@]}" --batch 0 --gap --out all --method td-target --json
 [[ $(member bellman transitions) == 500 && $(member score) == null ]] || fail "the gap on all data"
 [[ $(tail -1 all.csv | cut -d, -f12) != "" ]] || fail "no gap in the trace"
+said err '^Bellman gap: 3 times 500 steps of AdamW on 500 rows, about .* times the work of the solve'
+said err ' gap collect s'
+expect 0 "${offline[@]}" --batch 0 --gap --gap-rows 100 --gap-per-decade 0 --gap-steps 20 --out first --inner 2 --json
+[[ $(member bellman transitions) == 100 && $(grep -c '^[0-9]*,\([^,]*,\)\{10\}[0-9]' first.csv) == 9 ]] || fail "gaps of some rows"
 expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double --json
 
 # targets that look further ahead
@@ -161,6 +165,46 @@ transitions() {
 obs=obs:F32:10,2:80 action=action:F32:10,1:40 reward=reward:F32:10:40 next=next_obs:F32:10,2:80
 ends=terminated:BOOL:10:10 cuts=truncated:BOOL:10:10
 mine=(evaluate --hidden 4 --steps 2 --batch 5 --out x --data)
+
+# arrays of NumPy: names of D4RL, texts and objects beside them, a folder, a map, test sets without a simulator
+golden=$HVI_SOURCE_DIR/tests/golden/arrays
+small=(--hidden 4 --steps 3 --batch 50 --inner 2)
+expect 0 evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/truth.npz" --out npz --json
+said err "no 'next_obs'"
+near "$(member gamma)" 0.9 1e-15
+[[ $(member score states) == 20 && $(member score too_noisy) == true ]] || fail "a test set of obs and value"
+near "$(member score noise_share)" 0.6303259425693 1e-9 # numpy: 0.81 / value.var(ddof=1)
+expect 0 evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/truth.npz" --out loud
+said out '^too noisy .*Monte-Carlo noise'
+refused 2 "does not say for which discount" evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/plain.npz" --out x -q
+expect 0 evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/plain.npz" --gamma .9 --standard-error .5 --out se --json
+near "$(member score noise)" 0.25 1e-12
+refused 2 'has standard errors of its own' evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/truth.npz" --standard-error 1 --out x -q
+refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --standard-error 1 --out x
+refused 2 'goes with --data' "${run[@]}" --map obs=x --out x
+refused 2 'should be COLUMN=NAME' evaluate --data "$golden/d4rl.npz" --map states=x --out x
+refused 2 'should be COLUMN=NAME' evaluate --data "$golden/d4rl.npz" --map obs --out x
+refused 3 "no tensor 'x', which is to be 'obs'" evaluate --data "$golden/d4rl.npz" --map obs=x --out x
+refused 3 "lambda targets need 'truncated'" evaluate --data "$golden/cut.npz" --map next_obs=after --batch 0 --lambda .5 --out x -q
+refused 3 "'obs' is an array of type '|O'" evaluate --data "$golden/objects.npz" --out x
+mkdir folder empty
+refused 3 'folder without .npy' evaluate --data empty --out x
+printf nonsense >folder/obs.npy
+refused 3 "'obs.npy' is not a .npy file" evaluate --data folder --out x
+printf 'PK\3\4nonsense' >broken.npz
+refused 3 'no .npz file that can be read' evaluate --data broken.npz --out x
+expect 0 data info "$golden/d4rl.npz" --json
+[[ $(member transitions) == 118 && $(member remarks) == *"terminated is 'terminals'"* ]] || fail "info of an archive"
+
+# a log, which a resumed run goes on with
+expect 0 "${run[@]}" --steps 4 --out logged --log logged.jsonl
+expect 0 "${run[@]}" --steps 7 --out logged --log logged.jsonl --resume
+[[ $(wc -l <logged.jsonl) == 8 && $(tail -1 logged.jsonl) == '{"outer": 7, '*'"error": '[0-9]* ]] || fail "the log"
+echo mine >mine.jsonl
+refused 5 'hvi did not make it' "${run[@]}" --steps 4 --out logged --fresh --log mine.jsonl
+expect 0 "${run[@]}" --steps 4 --out logged --fresh --log mine.jsonl --force
+echo mine >taken.safetensors
+refused 5 'hvi did not make it' "${run[@]}" --steps 4 --out taken
 
 # data of one's own, good and bad
 transitions good "$obs" "$action" "$reward" "$next" "$ends" "$cuts"

@@ -157,7 +157,29 @@ head -c 300 whole.safetensors >cut.safetensors
 refused 3 'cut.safetensors' policy info cut.safetensors
 refused 3 'no policy' policy info whole.safetensors.checkpoint
 
-for verb in train score info; do
+# policies of others: what they are, their actions, and what does not fit
+golden=$HVI_SOURCE_DIR/tests/golden/policies
+expect 0 policy info "$golden/sb3-ppo.safetensors" --json
+[[ $(member layout) == "Stable-Baselines3 PPO or A2C" && $(member not_used) == '[]' ]] || fail "info of another's policy"
+expect 0 policy info "$golden/sequential.safetensors" --squash clip --policy-activation gelu
+said out '^form +Sequential: gelu layers, deterministic, clipped to'
+refused 3 'does not say how its actions are made' policy info "$golden/sequential.safetensors"
+refused 2 "squash: must be" policy info "$golden/sequential.safetensors" --squash hard
+refused 3 "takes 4 observations and gives 2 actions, but 'pendulum' has 3 and 1" policy score pendulum --policy "$golden/sb3-sac.safetensors"
+# two observations of zeros
+{
+  printf '\x93NUMPY\1\0\x76\0%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3), }"
+  head -c 48 /dev/zero
+} >obs.npy
+expect 0 policy act pendulum --policy whole.safetensors --obs obs.npy
+[[ $(wc -l <out) == 2 && $(uniq out | wc -l) == 1 ]] || fail "actions: $(cat out)"
+expect 0 policy act pendulum --policy whole.safetensors --obs obs.npy --out actions.npy
+[[ $(stat -c %s actions.npy) == 144 ]] || fail "a file of two actions"
+refused 5 'hvi did not make it' policy act pendulum --policy whole.safetensors --obs obs.npy --out obs.npy
+refused 3 'should have rows of 4 numbers' policy act lqr --policy default --obs obs.npy
+refused 2 'needs --policy FILE and --obs' policy act pendulum --obs obs.npy
+
+for verb in train score info act; do
   expect 0 policy "$verb" --help
   said out "^usage: hvi policy $verb"
 done
