@@ -153,6 +153,13 @@ make_so undefined "hvi_status nobody(hvi_problem **, const hvi_options *, hvi_er
 refused $input "cannot load './undefined.so': .*undefined symbol: nobody" solve undefined.so
 sed 's/f\[i\] = /f[i] = 0.0 \/ 0.0 * /' own.c >nan.c
 expect 4 solve nan.c --method gd -q
+# a crash of the code is one of the program; of files that appear whole there is nothing
+sed 's/double total = 0.0;/double total = 0.0; static int calls; if (++calls > 20) abort();/' own.c >crash.c
+code=0
+(ulimit -c 0; exec "$HVI" solve crash.c --method gd --save theta.npy -q >out 2>err) 2>/dev/null || code=$?
+((code == 134)) || fail "a crash: exit code $code"
+[[ ! -s out && -z $(find . -name 'theta.npy*') ]] || fail "a crash left a result"
+tidy
 refused $usage "are for built-in problems and code, and '.*three-states.yaml' is a file" \
   solve "$HVI_SOURCE_DIR/problems/three-states.yaml" --set n=1
 
