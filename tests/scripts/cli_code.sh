@@ -212,5 +212,12 @@ CC=$scratch/counted expect 0 reproduce study/many.yaml --allow-code --out result
 awk -F, 'NR > 1 && ($7 != $7 + 0 || $8 != 0) { exit 1 }' results/many/one-ensemble-gn.csv || fail "an ensemble of code"
 sed 's/firms: \[2, 3\]/frims: [2, 3]/' study/many.yaml >study/typo.yaml
 refused $input "unknown factor 'frims'; did you mean 'firms'\?" reproduce study/typo.yaml --allow-code
+sed 's/firms: 4/frims: 4/' study/market.yaml >study/option.yaml
+refused $input "study/option.yaml:5: unknown option 'frims'; did you mean 'firms'\?" reproduce study/option.yaml --allow-code
+sed 's/firms: 4/firms: 400/' study/market.yaml >study/option.yaml
+refused $input "study/option.yaml:5: market: firms: must be a whole number from 1 to 100" reproduce study/option.yaml --allow-code
+cp lazy.so study
+sed 's/own.c/lazy.so/' study/market.yaml >study/option.yaml
+refused $input "study/option.yaml:5: unknown option 'firms'" reproduce study/option.yaml --allow-code
 printf 'problem: [own.so]\n' >study/game.yaml
 refused $input "a problem has 'players'" solve study/game.yaml
