@@ -86,7 +86,7 @@ typedef struct market {
   hvi_problem base;
   market_options o;
   double cost[MOST], lower[MOST], upper[MOST], solution[MOST], theta0[MOST * DIM];
-  char name[MOST][16];
+  char name[MOST][32];
   const char *names[MOST];
   hvi_set box;
 } market;

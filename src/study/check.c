@@ -3,6 +3,7 @@
  * figures and claims is held against tables that have no rows yet.
  */
 #include "base/base.h"
+#include "problems/options.h"
 #include "study/fields.h"
 #include "study/grid.h"
 
@@ -49,7 +50,7 @@ static hvi_status check_split(const hvi_study *study, size_t part, hvi_error *er
   return HVI_OK;
 }
 
-/* A built-in problem, and the level of the factor that names it, where one does. */
+/* A problem with options, and the level of the factor that names it, where one does. */
 typedef struct choice {
   const char *name;
   const hvi_setting_table *options;
@@ -101,7 +102,8 @@ static hvi_status find_builtin(const hvi_builtin **b, const char *name, const hv
   return hvi_field_refuse(&(hvi_field_part){0}, all, "problem", name, n, study->origin, err);
 }
 
-/* The built-in problems that a part names, and their options; files are read by its cells. */
+/* The problems that a part names, built in or code, and their options; other files are read by its
+ * cells. */
 static hvi_status check_problem(const hvi_study *study, size_t part, hvi_error *err) {
   const hvi_part *p = &study->parts[part];
   const hvi_node *n = key_of(study, part, "problem"), *grid = key_of(study, part, "grid");
@@ -114,9 +116,12 @@ static hvi_status check_problem(const hvi_study *study, size_t part, hvi_error *
         HVI_TRY(find_builtin(&b, f->text[k * (f->levels + 1) + l], grid ? grid : n, study, err));
         HVI_TRY(check_options(study, part, &(choice){b->name, b->options, f, l}, err));
       }
-  if (varied || !p->problem || p->problem_path) return HVI_OK;
-  HVI_TRY(find_builtin(&b, p->problem, n, study, err));
-  return check_options(study, part, &(choice){b->name, b->options, NULL, 0}, err);
+  if (varied || !p->problem || (p->problem_path && !p->code)) return HVI_OK;
+  b = p->code;
+  if (!b) HVI_TRY(find_builtin(&b, p->problem, n, study, err));
+  const hvi_setting_table bare = {b->name, 0, hvi_builtin_rows(b)};
+  const hvi_setting_table *options = b->options ? b->options : &bare;
+  return check_options(study, part, &(choice){b->name, options, NULL, 0}, err);
 }
 
 /* Figures of the kind are for files that are split as the kind has it: others have their own. */

@@ -34,7 +34,7 @@ run_all() {
       echo "$line"
     elif [[ $line == '$ '* ]]; then
       echo "$line"
-      bash -c "${line#'$ '}" 2>&1 </dev/null || fail "$1: ${line#'$ '}"
+      bash -o pipefail -c "${line#'$ '}" 2>&1 </dev/null || fail "$1: ${line#'$ '}"
       ran=$((ran + 1))
     fi
   done <README.md >README.new
