@@ -4,8 +4,8 @@
  *   A_0 = X,   A_l = s_l(A_{l-1} W_l' + b_l),   z = A_L, row after row
  *
  * theta is W_1 b_1 W_2 b_2 ..., each W row-major [out][in] as PyTorch has it, so theta is what
- * torch.nn.utils.parameters_to_vector gives. It is double, as everywhere; networks compute in
- * single precision inside (hvi_stack_new makes the same network in double precision, slower).
+ * torch.nn.utils.parameters_to_vector gives. It is double, as everywhere; these networks compute in
+ * single precision inside (hvi_stack_new makes the same network in double precision).
  *
  * A cache holds the weights as floats and all activations: for 27 inputs, two hidden layers of 256
  * and 4,096 rows, 11 MB. The Jacobian of a network is never formed unless it is asked for.

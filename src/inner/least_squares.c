@@ -440,21 +440,22 @@ static part part_of(const linear_step *step, size_t k, double *state) {
 
 static void grow(size_t *most, size_t n) { *most = n > *most ? n : *most; }
 
-/* Both phases, over all players. They share a pass: the whole costs as many products as the player
- * that takes most. */
+/* Both phases, over all players; with damping there is nothing to wait for. Players share a pass: the
+ * whole costs as many products as the one that takes most. */
 static bool solve_players(const linear_step *step) {
   hvi_surrogate *l = step->l;
+  const bool damped = step->lambda > 0.0;
   double largest = 0.0, square = 0.0;
   bool good = true;
-  for (int phase = 0; phase < 2; phase++) {
+  for (int phase = 0; phase < (damped ? 1 : 2); phase++) {
     double *state = step->state;
     size_t pulls = 0, passes = 0;
     for (size_t k = 0; k < l->model->block_count && good; k++) {
       part p = part_of(step, k, state);
-      const form *f = form_of(step->settings, p.model, step->lambda > 0.0);
+      const form *f = form_of(step->settings, p.model, damped);
       p.largest = largest;
       p.square = square;
-      good = phase == 0 ? f->prepare(&p) : f->solve(&p);
+      good = (phase > 0 || f->prepare(&p)) && ((phase == 0 && !damped) || f->solve(&p));
       largest = p.largest > largest ? p.largest : largest;
       square = p.square > square ? p.square : square;
       grow(&pulls, p.pulls);

@@ -11,7 +11,7 @@
  * exponential. Rows (several fixed inputs) are independent but for the shared parameters.
  *
  * These plain loops are for small stacks, and the reference for the others: with fixed inputs and
- * more than a few thousand products a row and parameter, a network (model/mlp.h) does the work.
+ * more than NETWORK_LEAST products forward, a network (model/mlp.h) does the work.
  */
 #include "model/stack.h"
 
@@ -23,8 +23,8 @@
 HVI_RELEASE(hvi_model)
 
 /* Up to this many entries a matrix is multiplied in place, above it by BLAS. From so many rows times
- * parameters on a network is faster. */
-enum { SMALL = 64, NETWORK_LEAST = 2048 };
+ * parameters on a network does the work: it is then at least twice as fast. */
+enum { SMALL = 64, NETWORK_LEAST = 1024 };
 
 /* y[n] holds a on entry and softmax(a) on return. */
 static void softmax(double *y, size_t n) {

@@ -7,7 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* Shorter loops are not worth a call. */
@@ -33,10 +32,6 @@ typedef struct hvi_bulk {
                const hvi_adam_rates *r, size_t n);
   void (*narrow)(float *out, const double *x, size_t n);
   void (*widen)(double *out, const float *x, size_t n);
-  /* out += x */
-  void (*add)(float *out, const float *x, size_t n);
-  /* out += p (q + 1), or out = p (q + 1) when fresh */
-  void (*add_gram)(double *out, const float *p, const float *q, bool fresh, size_t n);
 } hvi_bulk;
 
 extern const hvi_bulk hvi_bulk_baseline, hvi_bulk_avx2, hvi_bulk_avx512;

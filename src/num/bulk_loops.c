@@ -34,17 +34,5 @@ static void widen(double *restrict out, const float *restrict x, size_t n) {
   for (size_t i = 0; i < n; i++) out[i] = (double)x[i];
 }
 
-static void add(float *restrict out, const float *restrict x, size_t n) {
-  for (size_t i = 0; i < n; i++) out[i] += x[i];
-}
-
-static void add_gram(double *restrict out, const float *restrict p, const float *restrict q,
-                     bool fresh, size_t n) {
-  if (fresh)
-    for (size_t i = 0; i < n; i++) out[i] = (double)(p[i] * (q[i] + 1.0F));
-  else
-    for (size_t i = 0; i < n; i++) out[i] += (double)(p[i] * (q[i] + 1.0F));
-}
-
-const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {HVI_LEVEL_NAME, descend, momentum, adam,
-                                            narrow,         widen,   add,      add_gram};
+const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {HVI_LEVEL_NAME, descend, momentum,
+                                            adam,           narrow,  widen};

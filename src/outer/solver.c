@@ -160,7 +160,9 @@ static void report(hvi_solver *s) {
 
 /* Whether the residual is more than rounding. */
 static bool matters(const hvi_solver *s) {
-  return s->row.residual > hvi_rounding * (1.0 + sqrt(hvi_vec_norm2(s->z, s->problem->model->out)));
+  const hvi_model *m = s->problem->model;
+  const double unit = fmax(hvi_rounding, 4.0 * m->noise); /* a few layers of it */
+  return s->row.residual > unit * (1.0 + sqrt(hvi_vec_norm2(s->z, m->out)));
 }
 
 static void count_standing_still(hvi_solver *s) {

@@ -1,4 +1,4 @@
-/* Adam, averages, transposes, sums of rows and normal draws, in every build of the kernels. */
+/* Adam, averages and normal draws, in every build of the kernels in single precision. */
 #include "net/builds.h"
 
 #include "num/philox.h"
@@ -55,44 +55,6 @@ static void follow_moves_by_tau(void **state) {
       k->follow(target, target, n, 0.5f);
       free(target);
       free(source);
-      free(old);
-    }
-  }
-}
-
-static void transposes_are_right(void **state) {
-  (void)state;
-  const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 24, 35, 64};
-  enum { N = sizeof sizes / sizeof *sizes };
-  FOR_KERNELS(k) {
-    for (size_t t = 0; t < N * N; t++) {
-      const size_t rows = sizes[t / N], cols = sizes[t % N];
-      number *in = random_numbers(rows * cols, t), *out = numbers(rows * cols);
-      k->transpose(out, in, rows, cols);
-      for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < cols; j++) assert_true(out[j * rows + i] == in[i * cols + j]);
-      free(in);
-      free(out);
-    }
-  }
-}
-
-/* In single precision and in order, so that the bits are given. */
-static void rows_are_summed_in_order(void **state) {
-  (void)state;
-  FOR_KERNELS(k) {
-    for (size_t n = 1; n < 150; n += n < 40 ? 1 : 17) {
-      const size_t rows = 1 + n % 19, row = n + n % 3;
-      number *d = random_numbers((rows - 1) * row + n, 1), *out = random_numbers(n, 2),
-             *old = random_numbers(n, 2);
-      k->add_rows(out, d, rows, n, row);
-      for (size_t j = 0; j < n; j++) {
-        number sum = 0;
-        for (size_t i = 0; i < rows; i++) sum += d[i * row + j];
-        assert_true(out[j] == old[j] + sum);
-      }
-      free(d);
-      free(out);
       free(old);
     }
   }
@@ -198,8 +160,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(adam_follows_its_formula),
       cmocka_unit_test(follow_moves_by_tau),
-      cmocka_unit_test(transposes_are_right),
-      cmocka_unit_test(rows_are_summed_in_order),
       cmocka_unit_test(normals_are_those_of_the_stream),
       cmocka_unit_test(normals_do_not_depend_on_chunks),
       cmocka_unit_test(normals_are_normal),

@@ -59,6 +59,12 @@ static const model_case model_cases[] = {
   {"products in plain loops beyond the small ones", 1, {{12, 0, 2, {{20, HVI_TANH, 'f', 'f'}, {10, HVI_SIGMOID, 'f', '-'}}}}},
   {"products by BLAS", 1, {{70, 0, 3, {{60, HVI_TANH, 'f', 'f'}, {50, HVI_CELU, 'f', '-'}, {45, HVI_SOFTMAX, 'f', '-'}}}}},
   {"network with products by BLAS", 1, {{50, 3, 2, {{55, HVI_SIGMOID, 't', 't'}, {4, HVI_IDENTITY, 't', 't'}}}}},
+  {"deep", 1, {{6, 0, 5, {{8, HVI_TANH, 'f', 'f'}, {8, HVI_GELU, 't', 't'}, {8, HVI_CELU, 'f', '-'}, {8, HVI_SOFTPLUS, 't', 't'}, {5, HVI_SOFTMAX, 'f', 'f'}}}}},
+  {"two players alike", 2, {{1, 0, 2, {{1, HVI_CELU, 'f', '-'}, {1, HVI_SIGMOID, 'f', '-'}}},
+                            {1, 0, 2, {{1, HVI_CELU, 'f', '-'}, {1, HVI_SIGMOID, 'f', '-'}}}}},
+  {"three players of unequal sizes", 3, {{5, 0, 2, {{4, HVI_CELU, 'f', '-'}, {3, HVI_SOFTMAX, 'f', '-'}}},
+                                         {2, 0, 1, {{6, HVI_TANH, 'f', 'f'}}},
+                                         {3, 5, 2, {{4, HVI_GELU, 't', 't'}, {1, HVI_IDENTITY, 't', '-'}}}}},
   {"network on the kernels", 1, {{8, 70, 3, {{17, HVI_TANH, 't', 't'}, {64, HVI_SIGMOID, 't', 't'}, {3, HVI_SOFTMAX, 't', 't'}}}}},
   {"kernels, softmax inside, one unit", 1, {{3, 64, 4, {{17, HVI_SOFTMAX, 't', '-'}, {1, HVI_TANH, 't', 't'}, {9, HVI_CELU, 't', 't'}, {3, HVI_SOFTPLUS, 't', '-'}}}}},
   {"kernels, trainable among fixed layers", 1, {{5, 61, 4, {{30, HVI_GELU, 'f', 'f'}, {16, HVI_LEAKY_RELU, 't', '-'}, {7, HVI_TANH, 'f', 't'}, {4, HVI_SIGMOID, 't', 'f'}}}}},
@@ -66,12 +72,6 @@ static const model_case model_cases[] = {
   {"a network, a network and a small stack", 3, {{4, 40, 2, {{20, HVI_TANH, 't', 't'}, {2, HVI_SOFTMAX, 't', 't'}}},
                                                  {5, 0, 2, {{4, HVI_CELU, 'f', '-'}, {3, HVI_SOFTMAX, 'f', '-'}}},
                                                  {3, 33, 2, {{18, HVI_SIGMOID, 't', 't'}, {3, HVI_IDENTITY, 't', '-'}}}}},
-  {"deep", 1, {{6, 0, 5, {{8, HVI_TANH, 'f', 'f'}, {8, HVI_GELU, 't', 't'}, {8, HVI_CELU, 'f', '-'}, {8, HVI_SOFTPLUS, 't', 't'}, {5, HVI_SOFTMAX, 'f', 'f'}}}}},
-  {"two players alike", 2, {{1, 0, 2, {{1, HVI_CELU, 'f', '-'}, {1, HVI_SIGMOID, 'f', '-'}}},
-                            {1, 0, 2, {{1, HVI_CELU, 'f', '-'}, {1, HVI_SIGMOID, 'f', '-'}}}}},
-  {"three players of unequal sizes", 3, {{5, 0, 2, {{4, HVI_CELU, 'f', '-'}, {3, HVI_SOFTMAX, 'f', '-'}}},
-                                         {2, 0, 1, {{6, HVI_TANH, 'f', 'f'}}},
-                                         {3, 5, 2, {{4, HVI_GELU, 't', 't'}, {1, HVI_IDENTITY, 't', '-'}}}}},
 };
 /* clang-format on */
 
