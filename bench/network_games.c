@@ -56,10 +56,9 @@ static void free_work(work *w) {
 }
 
 static hvi_status make_players(hvi_model **model, const games_row *row, hvi_error *err) {
-  const hvi_layer layers[LAYERS] = {
-      {.out = row->width, .train_bias = true, .activation = HVI_TANH},
-      {.out = row->width, .train_bias = true, .activation = HVI_TANH},
-      {.out = OUT, .train_bias = true, .activation = HVI_SOFTMAX}};
+  const hvi_layer layers[LAYERS] = {{.out = row->width, .train_bias = true, .activation = HVI_TANH},
+                                    {.out = row->width, .train_bias = true, .activation = HVI_TANH},
+                                    {.out = OUT, .train_bias = true, .activation = HVI_SOFTMAX}};
   double *input = draw(row->rows * IN, 1.0);
   if (!input) return hvi_error_memory(err, "the benchmark's inputs");
   const hvi_stack_spec spec = {.in = IN,
@@ -243,7 +242,8 @@ static hvi_status measure(games_row *row, size_t repeats, hvi_error *err) {
 
 hvi_status bench_network_game(games_row *row, size_t i, const bench_options *o, hvi_error *err) {
   static const size_t rows[] = {1, 64, 1000, 10000}, widths[] = {16, 64, 512};
-  static const size_t exact[NETWORK_GAMES_LM][2] = {{1, 64}, {64, 16}, {64, 64}, {64, 512}, {500, 64}};
+  static const size_t exact[NETWORK_GAMES_LM][2] = {
+      {1, 64}, {64, 16}, {64, 64}, {64, 512}, {500, 64}};
   const bool first_order = i < NETWORK_GAMES_ADAM;
   const size_t k = i - NETWORK_GAMES_ADAM;
   *row = (games_row){.game = "network",

@@ -24,8 +24,9 @@ static void networks_text(const games_row *r, size_t count) {
   for (const games_row *end = r + count; r < end; r++)
     printf("  %-6s %-9s %6zu %5zu %12.1f %12.1f %7s\n", r->label, r->single ? "single" : "double",
            r->rows, r->width, 1e6 * r->step, 1e6 * r->limit, ratio(r->step, r->limit));
-  printf("  limit: of Adam the bare products, by OpenBLAS or our kernel; of LM those of J J' and a\n"
-         "  Cholesky factor; with --repeats 1 the largest are left out\n");
+  printf(
+      "  limit: of Adam the bare products, by OpenBLAS or our kernel; of LM those of J J' and a\n"
+      "  Cholesky factor; with --repeats 1 the largest are left out\n");
 }
 
 static void games_text(const void *rows, size_t count, const bench_options *o) {

@@ -201,12 +201,11 @@ static void add_word(hvi_text *t, const char *word) {
   const bool plain = *word && strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                            "0123456789_-+=.,/:%@") == strlen(word);
   hvi_text_add(t, plain ? " " : " '");
-  for (const char *c = word; *c; c++) {
+  for (const char *c = word; *c; c++)
     if (*c == '\'')
       hvi_text_add(t, "'\\''");
     else
       hvi_text_pad(t, *c, 1);
-  }
   hvi_text_add(t, plain ? "" : "'");
 }
 
@@ -421,7 +420,8 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
 static const char summary[] =
     "Solves PROBLEM, a built-in name ('hvi list'), a YAML file or code of your own (mine.c is\n"
     "compiled, mine.so loaded), by a sequence of least-squares problems, each handed to an inner\n"
-    "optimizer. Talk goes to stderr, the result to stdout. Trace and log can be followed while they\n"
+    "optimizer. Talk goes to stderr, the result to stdout. Trace and log can be followed while "
+    "they\n"
     "grow. A checkpoint is what --resume goes on from, to the same bits, however a run ended.";
 
 static const char examples[] =

@@ -65,7 +65,7 @@ typedef struct hvi_solve_files {
   hvi_lock lock;
   hvi_kept head;
   char *about;
-  double *state; /* [hvi_solver_state] before the last step */
+  double *state;  /* [hvi_solver_state] before the last step */
   double written; /* on the clock */
   size_t resumed; /* the outer step that it goes on from; HVI_LOG_NEW: it begins anew */
 } hvi_solve_files;

@@ -102,8 +102,9 @@ int hvi_solve_files_check(const hvi_solve *s) {
       if (paths[i] && paths[j] && strcmp(paths[i], paths[j]) == 0)
         return hvi_misuse("--%s and --%s name the same file '%s'", names[i], names[j], paths[i]);
   if (!s->checkpoint && (s->resume || s->fresh || s->accept_other_bits))
-    return hvi_misuse("--%s goes with --checkpoint",
-                      s->resume ? "resume" : s->fresh ? "fresh" : "accept-other-bits");
+    return hvi_misuse("--%s goes with --checkpoint", s->resume  ? "resume"
+                                                     : s->fresh ? "fresh"
+                                                                : "accept-other-bits");
   if (s->resume && s->fresh) return hvi_misuse("--resume and --fresh exclude each other");
   if (s->trace_z && !s->trace) return hvi_misuse("--trace-z goes with --trace");
   HVI_STEP(hvi_output_check(s->trace, HVI_TRACE_START));
@@ -142,16 +143,17 @@ static hvi_status describe(hvi_solve_files *f, hvi_error *err) {
   HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   uint64_t hash = 0;
   HVI_TRY(fingerprint(&hash, s, err));
-  hvi_text_add(&t, "problem %s; seed %llu; instance %llu", hvi_builtin_find(s->name) ? s->name : "from a file",
-               (unsigned long long)s->seed, (unsigned long long)s->instance);
+  hvi_text_add(&t, "problem %s; seed %llu; instance %llu",
+               hvi_builtin_find(s->name) ? s->name : "from a file", (unsigned long long)s->seed,
+               (unsigned long long)s->instance);
   for (size_t i = 0; i < s->set.count; i++) hvi_text_add(&t, "; %s", s->set.items[i]);
   hvi_text_add(&t, "; problem of contents %016llx; method %s; optimizer %s",
                (unsigned long long)hash, s->method, o->baseline ? "none" : o->optimizer->name);
   if (s->player_eta) hvi_text_add(&t, "; player_eta %s", s->player_eta_text);
   hvi_text_settings(&t, hvi_settings_table(), o, hvi_method_family(o));
   f->about = hvi_text_take(&t);
-  f->head = (hvi_kept){
-      .kind = KIND, .about = f->about, .accept_other_bits = f->asked->accept_other_bits};
+  f->head =
+      (hvi_kept){.kind = KIND, .about = f->about, .accept_other_bits = f->asked->accept_other_bits};
   return f->about ? HVI_OK : hvi_error_memory(err, "a checkpoint");
 }
 

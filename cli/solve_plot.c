@@ -178,15 +178,16 @@ static hvi_status write_data(const drawing *d, const char *path, hvi_error *err)
 }
 
 static void add_series(drawing *d, const char *label, const char *y, hvi_mark mark, size_t style) {
-  d->series[d->series_count++] =
-      (hvi_series){.label = label, .file = d->file, .x = "outer", .y = y, .mark = mark, .style = style};
+  d->series[d->series_count++] = (hvi_series){
+      .label = label, .file = d->file, .x = "outer", .y = y, .mark = mark, .style = style};
   d->panels[d->panel_count].series_count++;
 }
 
 /* Begins a panel, whose series follow. */
 static hvi_panel *begin_panel(drawing *d, const char *title) {
   hvi_panel *p = &d->panels[d->panel_count];
-  *p = (hvi_panel){.title = title, .x = {.label = "outer step"}, .series = d->series + d->series_count};
+  *p = (hvi_panel){
+      .title = title, .x = {.label = "outer step"}, .series = d->series + d->series_count};
   return p;
 }
 
@@ -205,7 +206,10 @@ static void add_progress(drawing *d) {
   for (size_t i = RESIDUAL; i < FIXED; i++) range_of(d->h, i, &low[i], &high[i]);
   const bool residual = high[RESIDUAL] > 0, distance = high[DISTANCE] > 0;
   if (residual || distance) {
-    begin_panel(d, residual && distance ? "residual and distance" : residual ? "residual" : "distance")->y =
+    begin_panel(d, residual && distance ? "residual and distance"
+                   : residual           ? "residual"
+                                        : "distance")
+        ->y =
         hvi_axis_log("", fmin(low[RESIDUAL], low[DISTANCE]), fmax(high[RESIDUAL], high[DISTANCE]));
     d->panels[d->panel_count].y.floor = true;
     if (residual) add_series(d, "residual", "residual", HVI_MARK_SOLID, 6);
@@ -264,8 +268,8 @@ static void add_player(drawing *d, size_t k, size_t first) {
   panel->y = strategy_axis(p, b);
   for (size_t j = 0; j < count; j++) {
     const size_t style = styles[j % MOST_LABELS];
-    add_series(d, few && d->labelled ? labels[j] : NULL, d->names[first + j], few ? HVI_MARK_LINE : HVI_MARK_THIN,
-               style);
+    add_series(d, few && d->labelled ? labels[j] : NULL, d->names[first + j],
+               few ? HVI_MARK_LINE : HVI_MARK_THIN, style);
     if (few && has_solution(d->h))
       add_series(d, "solution", d->solutions[first + j], HVI_MARK_DASHED, style);
   }
@@ -288,7 +292,8 @@ hvi_status hvi_history_draw(const hvi_history *h, const char *title, hvi_error *
   HVI_TRY(write_data(d, at.data, err));
   add_progress(d);
   for (size_t k = 0; k < panels_of(h); k++) d->labelled |= lines_of(h, k) > 1;
-  for (size_t k = 0, first = 0; k < panels_of(h); first += lines_of(h, k++)) add_player(d, k, first);
+  for (size_t k = 0, first = 0; k < panels_of(h); first += lines_of(h, k++))
+    add_player(d, k, first);
   const size_t players = model_of(h)->block_count;
   if (panels_of(h) < players)
     title = hvi_format("%s; %zu of %zu players", title, panels_of(h), players);
