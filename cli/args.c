@@ -266,10 +266,9 @@ void hvi_args_line(const hvi_setting *row, const char *value) {
 
 static void print_help(const hvi_args *args) {
   printf("usage: hvi %s %s\n\n%s\n", args->command, args->usage, args->summary);
+  if (args->verbs) printf("\nverbs ('hvi help %s VERB' has the options of one):\n", args->command);
   for (const hvi_verb *v = args->verbs; v && v->name; v++)
-    printf("%s  %-9s %s\n",
-           v == args->verbs ? "\nverbs ('hvi help COMMAND VERB' has the options):\n" : "", v->name,
-           v->summary);
+    printf("  %-9s %s\n", v->name, v->summary);
   if (args->count == 0 || args->rows[0].kind != HVI_SETTING_SECTION) printf("\noptions:\n");
   for (size_t i = 0; i < args->count; i++) print_option(&args->rows[i]);
   printf("  %-26sthis help\n", "-h, --help");

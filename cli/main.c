@@ -42,7 +42,7 @@ static void print_usage(FILE *out) {
     fprintf(out, "  %-10s %-9s  %s\n", hvi_commands[i].name, hvi_commands[i].usage,
             hvi_commands[i].summary);
   fputs("\n"
-        "  hvi help COMMAND    the options of a command\n"
+        "  hvi help COMMAND    the options of a command, or of a verb: hvi help env replay\n"
         "  hvi --version       the version\n"
         "\n"
         "EXAMPLES\n"

@@ -1,11 +1,7 @@
-# Every page that `hvi man` has, into FOLDER; the overview last, since it stands for all of them.
+# Every page that `hvi man` has, into FOLDER; the overview, which the build looks at, last.
 file(REMOVE_RECURSE ${FOLDER})
 file(MAKE_DIRECTORY ${FOLDER})
-function(hvi_run output)
-  execute_process(COMMAND ${HVI} man ${ARGN} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  set(${output} "${text}" PARENT_SCOPE)
-endfunction()
-hvi_run(pages --pages)
+execute_process(COMMAND ${HVI} man --pages OUTPUT_VARIABLE pages COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" pages "${pages}")
 list(REVERSE pages)
 foreach(page ${pages})

@@ -60,7 +60,7 @@ static library also needs the suggested packages.")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${HVI_SHLIB} (= ${HVI_DEB_VERSION})")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "pkg-config")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS
-  "libopenblas-pthread-dev, liblapacke-dev, libyaml-dev, libjansson-dev")
+  "libopenblas-pthread-dev, liblapacke-dev, libyaml-dev, libjansson-dev, libzip-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SHLIBDEPS OFF)
 hvi_package(program hvi math
   "hidden monotone variational inequalities - program"

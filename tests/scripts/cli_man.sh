@@ -20,6 +20,8 @@ for page in "${pages[@]}"; do
   for section in NAME SYNOPSIS DESCRIPTION EXAMPLES 'SEE ALSO'; do
     grep -qx ".SH $section" "$page.1" || fail "$page has no section $section"
   done
+  twice=$(grep '^.SH' "$page.1" | sort | uniq -d)
+  [[ -z $twice ]] || fail "$page has two sections $twice"
   if command -v mandoc >/dev/null; then
     mandoc -T lint -W warning "$page.1" >err || fail "mandoc on $page"
   fi
@@ -52,7 +54,7 @@ sed -e 's/\\-/-/g' hvi.1 >text
 for name in $(sed -n '1,/^inner/s/^  \([a-z0-9-]*\) .*/\1/p' out); do
   grep -qx -- ".B $name" text || fail "hvi(1) does not know $name"
 done
-for code in 0 1 2 3 4 5 130 141; do grep -qx ".B $code" text || fail "hvi(1) does not explain exit code $code"; done
+for code in 0 1 2 3 4 5 130 141 143; do grep -qx ".B $code" text || fail "hvi(1) does not explain exit code $code"; done
 
 refused 2 "did you mean 'solve'" man slove
 refused 2 "env has no 'repaly'" man env repaly
