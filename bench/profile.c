@@ -89,7 +89,7 @@ static hvi_status run_one(const contest *c, size_t method, size_t kind, size_t g
   HVI_OWN_BY(task_free) task t = {0};
   HVI_OWN_BY(hvi_solver_release) hvi_solver *solver = NULL;
   if (kind < RANDOM_KINDS)
-    HVI_TRY(random_game_new(&t.game, (random_kind)kind, seed, err));
+    HVI_TRY(random_game_new(&t.game, (random_kind)kind, c->options->large, seed, err));
   else
     HVI_TRY(hvi_builtin_new(&t.instance, kind_name(kind), NULL, 0, 1, seed, err));
   const hvi_problem *p = t.game ? random_game_problem(t.game) : t.instance;
