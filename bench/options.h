@@ -13,6 +13,7 @@ typedef struct bench_options {
   size_t games;       /* solve: of each kind */
   const char *method; /* solve: this one alone; NULL: auto and fixed */
   size_t named;       /* solve: of all of them, those that every named method gets */
+  bool large;         /* solve: games of hundreds to thousands of outputs */
   uint64_t seed;      /* solve: of the first game */
   const char *out;    /* solve: folder of the performance profile; NULL: none */
   bool force;         /* solve: also in the place of a picture that hvi did not draw */

@@ -2,7 +2,8 @@
  * Random games of five kinds (random_games.h) and random instances of two built-in problems. A run
  * counts as solved when the judge that is made for it finds a residual of at most 1e-6, or 1e-4 where
  * F is only monotone; games have a judge of their own, instances the library's. A run ends after
- * 10 seconds with method auto and the best fixed settings, and after 2 with the named methods.
+ * 10 seconds with method auto and the best fixed settings, after 2 with the named methods, and after a
+ * minute where games are large.
  *
  * The performance profile is that of Dolan and Moré: the share of problems that a method has solved
  * within a cost, which is a number of evaluations of F or of seconds, and within a multiple of the
@@ -60,7 +61,7 @@ static hvi_settings settings_of(const contest *c, size_t method) {
   const bool fixed = strcmp(c->methods[method], "fixed") == 0;
   hvi_settings s = fixed ? fixed_settings() : hvi_method_settings(c->methods[method]);
   if (s.automatic) s.max_outer = 0; /* seconds alone */
-  s.max_seconds = fixed || s.automatic ? 10.0 : 2.0;
+  s.max_seconds = c->options->large ? 60.0 : fixed || s.automatic ? 10.0 : 2.0;
   return s;
 }
 
@@ -89,7 +90,7 @@ static hvi_status run_one(const contest *c, size_t method, size_t kind, size_t g
   HVI_OWN_BY(task_free) task t = {0};
   HVI_OWN_BY(hvi_solver_release) hvi_solver *solver = NULL;
   if (kind < RANDOM_KINDS)
-    HVI_TRY(random_game_new(&t.game, (random_kind)kind, seed, err));
+    HVI_TRY(random_game_new(&t.game, (random_kind)kind, c->options->large, seed, err));
   else
     HVI_TRY(hvi_builtin_new(&t.instance, kind_name(kind), NULL, 0, 1, seed, err));
   const hvi_problem *p = t.game ? random_game_problem(t.game) : t.instance;
@@ -111,7 +112,10 @@ static hvi_status run_one(const contest *c, size_t method, size_t kind, size_t g
   return HVI_OK;
 }
 
-static size_t all_games(const contest *c) { return KINDS * c->options->games; }
+/* Large ones are games alone. */
+static size_t kinds(const contest *c) { return c->options->large ? RANDOM_KINDS : KINDS; }
+
+static size_t all_games(const contest *c) { return kinds(c) * c->options->games; }
 
 static const outcome *outcomes_of(const contest *c, size_t method) {
   return c->outcomes + method * all_games(c);
@@ -124,7 +128,7 @@ static hvi_status run_chunk(void *context, size_t chunk, size_t worker, hvi_erro
   if (worker == 0 &&
       !c->options->progress(c->options->context, chunk, c->method_count * all_games(c)))
     c->stopped = true;
-  return run_one(c, method, game % KINDS, game / KINDS, &c->outcomes[chunk], err);
+  return run_one(c, method, game % kinds(c), game / kinds(c), &c->outcomes[chunk], err);
 }
 
 static int by_value(const void *a, const void *b) {
@@ -136,7 +140,7 @@ static int by_value(const void *a, const void *b) {
 static size_t sorted(double *costs, const contest *c, size_t method, size_t kind, bool seconds) {
   const outcome *o = outcomes_of(c, method);
   size_t n = 0;
-  for (size_t i = kind; i < c->games[method]; i += KINDS)
+  for (size_t i = kind; i < c->games[method]; i += kinds(c))
     if (o[i].solved) costs[n++] = seconds ? o[i].seconds : o[i].evals;
   qsort(costs, n, sizeof *costs, by_value);
   return n;
@@ -144,7 +148,7 @@ static size_t sorted(double *costs, const contest *c, size_t method, size_t kind
 
 static solve_row row_of(const contest *c, size_t method, size_t kind, double *costs) {
   solve_row r = {kind_name(kind), c->methods[method], 0, 0, NAN, NAN, NAN};
-  for (size_t i = kind; i < c->games[method]; i += KINDS) r.games++;
+  for (size_t i = kind; i < c->games[method]; i += kinds(c)) r.games++;
   r.solved = sorted(costs, c, method, kind, false);
   if (r.solved == 0) return r;
   r.evals = costs[r.solved / 2];
@@ -163,8 +167,8 @@ static hvi_status write_games(const contest *c, hvi_error *err) {
   for (size_t m = 0; m < c->method_count; m++)
     for (size_t i = 0; i < c->games[m]; i++) {
       const outcome *o = outcomes_of(c, m) + i;
-      hvi_csv_text(&csv, kind_name(i % KINDS));
-      hvi_csv_count(&csv, c->options->seed + i / KINDS);
+      hvi_csv_text(&csv, kind_name(i % kinds(c)));
+      hvi_csv_count(&csv, c->options->seed + i / kinds(c));
       hvi_csv_text(&csv, c->methods[m]);
       hvi_csv_count(&csv, o->solved);
       hvi_csv_number(&csv, o->evals);
@@ -292,7 +296,7 @@ hvi_status bench_solve_run(void *all, size_t *done, const bench_options *options
   HVI_TRY(hvi_parallel_run(c.method_count * all_games(&c), 0, run_chunk, &c, err));
   if (c.stopped) return HVI_OK;
   for (size_t m = 0; m < c.method_count; m++)
-    for (size_t k = 0; k < KINDS; k++) rows[(*done)++] = row_of(&c, m, k, costs);
+    for (size_t k = 0; k < kinds(&c); k++) rows[(*done)++] = row_of(&c, m, k, costs);
   if (!options->out) return HVI_OK;
   HVI_TRY(write_games(&c, err));
   for (size_t k = 0; k < PROFILES; k++) HVI_TRY(write_profile(&c, &profiles[k], err));

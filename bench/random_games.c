@@ -6,7 +6,9 @@ enum {
   MOST_PLAYERS = 5,
   MOST_LAYERS = 3,
   MOST_PAYOFFS = MOST_PLAYERS * MOST_PLAYERS,
-  MOST_OUT = 6
+  MOST_OUT = 6,
+  MOST_WIDTH = 1024, /* of a layer */
+  MOST_COLUMNS = 40  /* of G in a player's own G G' */
 };
 
 const char *const random_kind_names[RANDOM_KINDS] = {"two-player", "polymatrix", "quadratic",
@@ -21,6 +23,7 @@ typedef struct player {
 
 struct random_game {
   random_kind kind;
+  bool large;
   hvi_pool *pool; /* of all arrays */
   hvi_problem *problem;
   size_t player_count, payoff_count, out;
@@ -54,10 +57,11 @@ static hvi_activation last_activation(random_kind kind) {
 static void draw_player(random_game *g, player *p, hvi_rng *rng) {
   static const hvi_activation hidden[] = {HVI_TANH, HVI_CELU, HVI_SOFTPLUS, HVI_GELU,
                                           HVI_LEAKY_RELU};
-  const bool network = hvi_rng_uniform(rng) < 0.5;
-  const size_t out = pick(rng, 2, MOST_OUT);
-  p->layer_count = pick(rng, 1, MOST_LAYERS);
-  p->rows = network ? pick(rng, 1, 6) : 1;
+  const bool network = hvi_rng_uniform(rng) < (g->large ? 0.75 : 0.5);
+  const size_t out = network || !g->large ? pick(rng, 2, MOST_OUT) : pick(rng, 300, 800);
+  const size_t least = g->large ? 16 : 2, most = g->large ? 40 : 12; /* hidden units beyond out */
+  p->layer_count = g->large && network ? pick(rng, 2, MOST_LAYERS) : pick(rng, 1, MOST_LAYERS);
+  p->rows = !network ? 1 : g->large ? pick(rng, 80, 300) : pick(rng, 1, 6);
   p->in = network ? pick(rng, 2, 6) : out + pick(rng, 0, 2 * out);
   p->input = network ? normal(g, rng, 1.0, p->rows * p->in) : NULL;
   p->dim = network ? 0 : p->in;
@@ -65,7 +69,7 @@ static void draw_player(random_game *g, player *p, hvi_rng *rng) {
   for (size_t l = 0; l < p->layer_count; l++) {
     hvi_layer *y = &p->layers[l];
     const bool last = l + 1 == p->layer_count;
-    y->out = last ? out : out + pick(rng, 2, 12);
+    y->out = last ? out : out + pick(rng, least, most);
     y->activation = last ? last_activation(g->kind) : hidden[pick(rng, 0, 4)];
     y->train_bias = network;
     y->matrix = network ? NULL : normal(g, rng, 1.0 / sqrt((double)in), y->out * in);
@@ -103,7 +107,7 @@ static void softmax(double *x, size_t n) {
 
 /* One row of a player's outputs. */
 static void forward(const player *p, const double *theta, size_t row, double *z) {
-  double x[64], y[64];
+  double x[3 * MOST_WIDTH], y[MOST_WIDTH];
   const double *weights = p->input ? theta : theta + p->in;
   const double *input = p->input ? p->input + row * p->in : theta;
   memcpy(x, input, p->in * sizeof *x);
@@ -149,7 +153,7 @@ static void operate(const random_game *g, const double *z, double *f) {
 
 /* Onto the simplex: the largest k with x_k above the mean excess of the k largest, by sorting. */
 static void project_simplex(double *x, size_t n) {
-  double sorted[64], sum = 0.0, tau = 0.0;
+  double sorted[MOST_WIDTH], sum = 0.0, tau = 0.0;
   for (size_t i = 0; i < n; i++) {
     size_t k = i;
     for (; k > 0 && sorted[k - 1] < x[i]; k--) sorted[k] = sorted[k - 1];
@@ -199,10 +203,10 @@ static void draw_payoffs(random_game *g, double scale, hvi_rng *rng) {
       g->payoffs[g->payoff_count++] = (hvi_payoff){j, i, B};
     }
   for (size_t i = 0; own && i < g->player_count; i++) {
-    const size_t n = g->players[i].out;
-    double *G = normal(g, rng, sqrt(scale / (double)n), n * n), *Q = take(g, n * n);
-    for (size_t k = 0; Q && k < n * n * n; k++)
-      Q[k / n] += G[k / (n * n) * n + k % n] * G[k / n % n * n + k % n];
+    const size_t n = g->players[i].out, w = n < MOST_COLUMNS ? n : MOST_COLUMNS;
+    double *G = normal(g, rng, sqrt(scale / (double)n), n * w), *Q = take(g, n * n);
+    for (size_t k = 0; Q && k < n * n * w; k++)
+      Q[k / w] += G[k / (n * w) * w + k % w] * G[k / w % n * w + k % w];
     g->payoffs[g->payoff_count++] = (hvi_payoff){i, i, Q};
   }
 }
@@ -266,11 +270,13 @@ static hvi_status draw(random_game *g, hvi_rng *rng, hvi_error *err) {
 
 HVI_RELEASE(random_game)
 
-hvi_status random_game_new(random_game **game, random_kind kind, uint64_t seed, hvi_error *err) {
+hvi_status random_game_new(random_game **game, random_kind kind, bool large, uint64_t seed,
+                           hvi_error *err) {
   HVI_OWN_BY(random_game_release) random_game *g = hvi_alloc(1, sizeof *g);
   hvi_rng rng = hvi_rng_new(seed, random_kind_names[kind], 0);
   if (!g) return hvi_error_memory(err, "a random game");
   g->kind = kind;
+  g->large = large;
   HVI_TRY(draw(g, &rng, err));
   *game = g;
   g = NULL;

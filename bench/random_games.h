@@ -11,7 +11,9 @@
  *   monotone     zero-sum, softmax players, no regulariser: F is only monotone
  *   box          one to three sigmoid players in the unit box, own quadratic losses
  *
- * Half of the players have fixed layers whose input is theta, half are networks with fixed inputs.
+ * Half of the players have fixed layers whose input is theta, half are networks with fixed inputs. The
+ * small games have up to some hundred outputs. In the large ones networks have 80 to 300 inputs, three
+ * players in four are networks, and the others have 300 to 800 outputs.
  */
 #pragma once
 
@@ -32,7 +34,8 @@ extern const char *const random_kind_names[RANDOM_KINDS];
 
 typedef struct random_game random_game;
 
-hvi_status random_game_new(random_game **game, random_kind kind, uint64_t seed, hvi_error *err);
+hvi_status random_game_new(random_game **game, random_kind kind, bool large, uint64_t seed,
+                           hvi_error *err);
 const hvi_problem *random_game_problem(const random_game *g);
 /* |z - projection(z - F(z))| at z = g(theta), all of it computed here. */
 double random_game_residual(const random_game *g, const double *theta);

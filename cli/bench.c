@@ -334,6 +334,7 @@ int hvi_cli_bench(int argc, char **argv) {
       {"games", 0, HVI_SETTING_COUNT, &b.options.games, .range = "[1,100000]", .help = "solve: random problems of each of seven kinds"},
       {"method", 0, HVI_SETTING_TEXT, &b.options.method, .value = "METHOD", .help = "solve: this method alone, instead of auto and fixed"},
       {"named", 0, HVI_SETTING_COUNT, &b.options.named, .range = "[0,100000]", .help = "solve: of all these, evenly over the kinds, those that every named method gets too, 2 s each"},
+      {"large", 0, HVI_SETTING_FLAG, &b.options.large, .help = "solve: five kinds of games of hundreds to thousands of outputs, a minute each"},
       {"seed", 0, HVI_SETTING_SEED, &b.options.seed, .help = "solve: of the first problem of each kind"},
       {"out", 0, HVI_SETTING_TEXT, &b.options.out, .value = "FOLDER", .help = "solve: where the performance profile goes"});
   /* clang-format on */

@@ -69,9 +69,13 @@ static bool fixes(const char *method, const hvi_setting *row, const hvi_settings
 }
 
 static int check_setting(const hvi_setup *s, const hvi_setting *row, const char *option) {
+  const hvi_settings *o = &s->settings;
+  const bool chosen = o->automatic && o->optimizer;
   char text[64];
-  if (!hvi_setting_used(row, hvi_method_family(&s->settings)))
-    return hvi_misuse("method %s does not use %s; it is for %s", s->method, option, row->used_by);
+  if (!hvi_setting_used(row, hvi_method_family(o)))
+    return hvi_misuse("method %s does not use %s; it is for %s",
+                      chosen ? hvi_format("auto, which chose %s,", o->optimizer->name) : s->method,
+                      option, row->used_by);
   const bool same = hvi_setting_equal(row, &s->asked, &s->settings);
   const bool preset = !s->settings.baseline && !hvi_setup_is_plain(s);
   if (same || !preset || !fixes(s->method, row, &s->asked)) return HVI_EXIT_DONE;
@@ -240,7 +244,8 @@ int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
     s->settings.eta = s->problem->eta;
   if (s->many) hvi_settings_give(&s->settings, "iters"); /* an ensemble's rows are as many */
   hvi_settings_choose(&s->settings, s->problem);
-  return HVI_EXIT_DONE;
+  /* once more, since an optimizer is chosen now */
+  return s->settings.automatic ? hvi_setup_apply(s, args) : HVI_EXIT_DONE;
 }
 
 void hvi_setup_free(hvi_setup *s) {

@@ -5,6 +5,7 @@
 #include "commands.h"
 #include "json.h"
 #include "num/vec.h"
+#include "outer/solver.h"
 
 HVI_RELEASE(hvi_solver)
 
@@ -50,17 +51,12 @@ static const char *const target_names[] = {[HVI_TARGET_PLAIN] = "plain",
                                            [HVI_TARGET_AVERAGED] = "averaged",
                                            [HVI_TARGET_PROXIMAL] = "proximal"};
 
-/* Why method auto chose what it did. */
-static void header_reasons(const hvi_setup *s) {
-  const hvi_model *m = s->problem->model;
-  const hvi_settings *o = &s->settings;
-  hvi_say("          %s: a Jacobian has %g entries\n", o->optimizer->name,
-          (double)m->out * (double)m->dim);
-  hvi_say("          %s targets: %s\n", target_names[o->target],
-          s->problem->ops->draw              ? "F is drawn"
-          : o->target != HVI_TARGET_PROXIMAL ? "F is not linearised"
-          : s->problem->ops->affine          ? "F is affine, and its matrix is known"
-                                             : "F is linearised by differences");
+/* Why method auto chose what it did, a line for each decision. */
+static void header_reasons(const hvi_setup *s, double eta) {
+  char text[2048];
+  hvi_settings_reasons(&s->settings, s->problem, eta, text, sizeof text);
+  for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
+    hvi_say("          %s\n", line);
 }
 
 static void header_method(const hvi_setup *s, double eta) {
@@ -88,7 +84,7 @@ void hvi_solve_header(const hvi_setup *s, double eta) {
     hvi_say("%s%s", k == 0 ? ": " : ", ", s->problem->players[k]);
   hvi_say("%s\n", s->problem->players && m->block_count > SHOWN ? ", ..." : "");
   header_method(s, eta);
-  if (s->settings.automatic && hvi_talk.verbose) header_reasons(s);
+  if (s->settings.automatic && hvi_talk.verbose) header_reasons(s, eta);
   header_stop(&s->settings);
   for (const hvi_setting *row = hvi_settings_table()->rows; hvi_talk.verbose && row->name; row++)
     if (hvi_setup_shows(s, row))

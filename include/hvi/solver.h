@@ -174,7 +174,7 @@ HVI_API const hvi_method *hvi_method_list(void);
  * (a problem's are problem->ops->rules); false when there is none of that name. */
 HVI_API bool hvi_method_apply(hvi_settings *s, const char *name, const hvi_rule *const *rules);
 /* What the used_by of hvi_settings_table calls it: an optimizer's or a rule's name, "adam-gda" or
- * "baseline". */
+ * "baseline"; two names where method auto has not chosen yet. */
 HVI_API const char *hvi_method_family(const hvi_settings *s);
 
 HVI_API hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_settings *s,

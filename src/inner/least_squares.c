@@ -415,6 +415,20 @@ hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_mo
   return HVI_OK;
 }
 
+double hvi_least_squares_cost(const hvi_optimizer_settings *s, const hvi_model *m,
+                              const char **name) {
+  double total = 0.0, most = -1.0;
+  *name = "diagonal";
+  for (size_t k = 0; !is_diagonal(s, m) && k < m->block_count; k++) {
+    const hvi_model *player = player_of(m, k);
+    const form *f = form_of(s, player, true);
+    const double cost = cost_of(f, s, player);
+    total += cost;
+    if (cost > most) most = cost, *name = f == &outer_gram ? "J J'" : f == &gram ? "J'J" : f->name;
+  }
+  return total;
+}
+
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m) {
   if (is_diagonal(s, m)) return diagonal_state(m);
   size_t total[2] = {0, 0};

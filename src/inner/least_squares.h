@@ -14,6 +14,10 @@
 hvi_status hvi_least_squares_check(const hvi_optimizer_settings *s, const hvi_model *m,
                                    hvi_error *err);
 
+/* Operations of a damped step of all players, and the name of the form that takes most of them. */
+double hvi_least_squares_cost(const hvi_optimizer_settings *s, const hvi_model *m,
+                              const char **name);
+
 /* Doubles of state; the layout is private. */
 size_t hvi_least_squares_state(const hvi_optimizer_settings *s, const hvi_model *m);
 

@@ -6,9 +6,12 @@
  *
  *   ratio = l(theta_{t+1}) / l(theta_t)
  *
- * a ratio of at most alpha^2 lets eta grow, and one above a half makes it shrink. As eta grows the
+ * a ratio of at most alpha^2 lets eta grow. One above a half makes it shrink, unless the residual fell:
+ * where solutions are many, the nearest need not be one that the model reaches, and targets and
+ * outputs come nearer to each other step by step, as alternating projections do. As eta grows the
  * target becomes a solution, and the inner loop, Levenberg-Marquardt on |g(theta) - v|^2, ends there
- * with its own quadratic rate.
+ * with its own quadratic rate. Its lambda is kept from target to target: a player whose sigmoid is
+ * nearly flat needs one far below the first.
  *
  * Where F cannot be linearised (too many outputs), targets are optimistic, and
  *
@@ -21,14 +24,18 @@
  * second start aims at a solution at once, with more inner steps: far from the tails that is faster.
  */
 #include "base/base.h"
+#include "inner/least_squares.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
 
-/* Jacobians up to this size are worth forming in every inner step. */
-static const double affordable = 2e7;
-/* Outer steps without progress, and targets missed in a row, after which a run is stuck. */
-enum { MOST_IDLE = 60, MOST_FAILURES = 12 };
+#include <stdarg.h>
+
+/* Least-squares steps of at most so many operations are worth it. */
+static const double affordable = 4e10;
+/* Outer steps without progress, and targets missed in a row, after which a run is stuck; targets come
+ * half-way to after which eta grows all the same. */
+enum { MOST_IDLE = 60, MOST_FAILURES = 12, MOST_WAITS = 3 };
 
 static uint64_t bit_of(const hvi_setting *row) {
   return (uint64_t)1 << (row - hvi_settings_table()->rows);
@@ -75,19 +82,69 @@ void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
     return;
   }
   const bool simple = !s->alternating && !s->player_eta && !s->accelerate;
-  const bool small = (double)p->model->out * (double)p->model->dim <= affordable;
-  if (!s->optimizer) s->optimizer = small ? &hvi_optimizer_lm : &hvi_optimizer_adam;
-  const bool newton = s->optimizer != &hvi_optimizer_adam;
-  if (simple && !given(s, "target"))
-    s->target = hvi_resolvent_fits(p) ? HVI_TARGET_PROXIMAL : HVI_TARGET_OPTIMISTIC;
+  const char *form;
+  if (!s->optimizer)
+    s->optimizer = hvi_least_squares_cost(&s->inner, p->model, &form) <= affordable
+                       ? &hvi_optimizer_lm
+                       : &hvi_optimizer_adam;
+  const hvi_optimizer *o = s->optimizer;
+  const bool newton = o == &hvi_optimizer_lm || o == &hvi_optimizer_gn || o == &hvi_optimizer_dgn;
+  const bool adam = o == &hvi_optimizer_adam || o == &hvi_optimizer_adamw;
+  if (simple && !given(s, "target") && hvi_resolvent_fits(p)) s->target = HVI_TARGET_PROXIMAL;
   if (simple && !given(s, "eta")) s->step_rule = HVI_STEP_ADAPTIVE;
   if (!given(s, "inner")) s->inner_steps = newton ? 15 : 50;
   if (!given(s, "alpha")) s->alpha = 0.3;
-  if (!given(s, "adaptive_damping")) s->inner.adapt_damping = true;
-  if (!given(s, "keep_state")) s->keep_state = newton; /* lambda where the last target left it */
-  if (!newton && !given(s, "inner_lr")) s->inner.lr = 1e-3;
-  if (!given(s, "restarts")) s->restarts = 100;
+  if (!given(s, "adaptive_damping")) s->inner.adapt_damping = o == &hvi_optimizer_lm;
+  /* lambda where the last target left it */
+  if (!given(s, "keep_state")) s->keep_state = newton;
+  if (adam && !given(s, "inner_lr")) s->inner.lr = 1e-3;
+  if (!given(s, "restarts")) s->restarts = 1000;
   choose_limits(s);
+}
+
+__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *format,
+                                                      ...) {
+  const size_t used = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + used, size - used, format, args);
+  va_end(args);
+}
+
+void hvi_settings_reasons(const hvi_settings *s, const hvi_problem *p, double eta, char *text,
+                          size_t size) {
+  const char *form;
+  const double cost = hvi_least_squares_cost(&s->inner, p->model, &form);
+  const bool proximal = s->target == HVI_TARGET_PROXIMAL, exact = hvi_resolvent_is_exact(p);
+  *text = '\0';
+  if (p->ops->draw) {
+    add(text, size, "F is drawn, and has no residual: one step for each sample\n");
+    return;
+  }
+  add(text, size, "%s: lm's step would take %.2g operations, and up to %.0e are worth it\n",
+      s->optimizer->name, cost, affordable);
+  add(text, size, "linear solve: %s, the cheapest for these sizes\n", form);
+  add(text, size, "target: %s\n",
+      given(s, "target") ? "as given"
+      : !proximal        ? "plain, which goes with the other settings"
+      : !exact           ? "proximal, approached by evaluations of F, since outputs are many"
+      : p->ops->affine   ? "proximal, solved exactly, since F is affine"
+                         : "proximal, solved with F linearised by differences at each step");
+  if (s->step_rule == HVI_STEP_ADAPTIVE)
+    add(text, size, "eta: from %.4g (%s) on as far as the model follows\n", eta,
+        exact && proximal && p->ops->affine ? "1 / L" : "the problem's, or 0.1");
+  else
+    add(text, size, "eta: %.4g, as given or with the other settings\n", eta);
+  add(text, size, "alpha: %g%s, with at most %zu inner steps%s\n", s->alpha,
+      given(s, "alpha") ? ", as given" : ", reached before eta grows", s->inner_steps,
+      s->keep_state ? ", which begin with the last lambda" : "");
+  add(text, size, "tolerance: %g%s\n", s->tol,
+      given(s, "tol") ? ", as given" : " of the first residual, or of 1 where that is more");
+  const bool own = s->max_f_evals > 0 && !given(s, "max_evals");
+  add(text, size, "limit: %s\n",
+      own ? "evaluations of F, which every machine counts alike" : "as given");
+  add(text, size, "new starts: up to %zu, after %d steps without progress or %d targets missed\n",
+      s->step_rule == HVI_STEP_ADAPTIVE ? s->restarts : 0, MOST_IDLE, MOST_FAILURES);
 }
 
 /* 1 / L as far as F is known; otherwise what suits the problem. */
@@ -105,11 +162,20 @@ void hvi_solver_set_eta(hvi_solver *s, double eta) {
 static void follow(hvi_solver *s) {
   hvi_adaptation *a = &s->adaptation;
   const double unit = hvi_solver_first_eta(s), alpha = s->settings.alpha, ratio = s->row.ratio;
-  if (ratio <= alpha * alpha) {
+  const size_t evals = s->resolvent.evals;
+  if (evals == HVI_RESOLVENT_EVALS) {
+    hvi_solver_set_eta(s, 0.5 * a->eta); /* as far as evaluations of F carry */
+  } else if (ratio <= alpha * alpha) {
     a->failures = a->more = 0.0;
+    if (evals > HVI_RESOLVENT_EVALS / 4) return;
     hvi_solver_set_eta(s, fmin(a->eta * (s->row.inner <= 4 ? 4.0 : 2.0), 1e8 * unit));
   } else if (a->more > 0.0) {
     if (ratio > 0.98) a->failures = MOST_FAILURES + 1;
+  } else if (ratio <= 0.5 && evals <= HVI_RESOLVENT_EVALS / 4 &&
+             s->row.residual < 0.999 * a->last) {
+    if (++a->waits < MOST_WAITS) return;
+    a->waits = 0.0;
+    hvi_solver_set_eta(s, fmin(2.0 * a->eta, 1e8 * unit));
   } else if (ratio > 0.5 && !(s->row.residual < 0.99 * a->last)) {
     a->failures++;
     hvi_solver_set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
@@ -144,7 +210,7 @@ static void start_anew(hvi_solver *s) {
   hvi_rng rng = hvi_rng_new(s->settings.seed, "restart", k);
   for (size_t i = 0; i < part->block.dim; i++)
     part->l.now->theta[i] = theta0[i] / (double)(1 + k % 3) + 0.5 * hvi_rng_normal(&rng);
-  const bool far = k % 2 == 1 && s->settings.target == HVI_TARGET_PROXIMAL;
+  const bool far = k % 2 == 1 && s->settings.target == HVI_TARGET_PROXIMAL && s->resolvent.exact;
   s->adaptation = (hvi_adaptation){.best = INFINITY,
                                    .more = far ? 10.0 * (double)s->settings.inner_steps : 0.0};
   hvi_solver_set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
@@ -156,11 +222,16 @@ static void start_anew(hvi_solver *s) {
   forget(s);
 }
 
-/* Where nothing was solved the best iterate is the result. */
-static void return_to_best(hvi_solver *s) {
+void hvi_solver_settle(hvi_solver *s) {
+  const hvi_settings *set = &s->settings;
+  const bool short_of_it = s->info.outcome != HVI_RUNNING && s->info.outcome != HVI_CONVERGED;
+  if (!short_of_it || s->sample || !(set->automatic || set->step_rule == HVI_STEP_ADAPTIVE)) return;
   if (isnan(s->info.best_residual)) return; /* not even the start was any good */
   if (!(s->info.best_residual < s->row.residual) && s->sound) return;
-  hvi_vec_copy(s->parts[0].l.now->theta, s->best_theta, s->problem->model->dim);
+  for (size_t k = 0; k < s->part_count; k++) {
+    const hvi_subproblem *part = &s->parts[k];
+    hvi_vec_copy(part->l.now->theta, s->best_theta + part->block.theta, part->block.dim);
+  }
   hvi_solver_stand(s);
   hvi_solver_operate(s);
   hvi_solver_record(s);
@@ -169,7 +240,6 @@ static void return_to_best(hvi_solver *s) {
 void hvi_solver_adapt(hvi_solver *s) {
   hvi_adaptation *a = &s->adaptation;
   const double residual = s->row.residual;
-  if (s->info.outcome != HVI_RUNNING && s->info.outcome != HVI_CONVERGED) return_to_best(s);
   if (s->info.outcome != HVI_RUNNING || s->row.outer == 0) return;
   if (residual < 0.9 * a->best) {
     a->best = residual;

@@ -71,5 +71,5 @@ const char *hvi_method_family(const hvi_settings *s) {
   if (s->baseline == HVI_BASELINE_ADAM_GDA) return "adam-gda";
   if (s->baseline == HVI_BASELINE_RULE) return s->rule->family ? s->rule->family : s->rule->name;
   if (s->baseline != HVI_BASELINE_NONE) return "baseline";
-  return s->optimizer ? s->optimizer->name : hvi_optimizer_lm.name;
+  return s->optimizer ? s->optimizer->name : "lm adam"; /* method auto chooses one of these */
 }

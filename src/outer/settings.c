@@ -192,8 +192,7 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
       {proximal && (by_player || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,
-       "proximal targets: one eta, players at once, 600 outputs at most, no acceleration or "
-       "samples"},
+       "proximal targets: one eta, players at once, no acceleration or samples"},
       {s->step_rule == HVI_STEP_ADAPTIVE && (s->baseline || by_player || p->ops->draw),
        HVI_ERROR_UNSUPPORTED,
        "adaptive steps: surrogates with one eta and players at once, no samples"},

@@ -48,6 +48,10 @@ static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
   return more;
 }
 
+/* Adaptive steps: an inner loop ends after so many steps in a row that leave this much of the loss. */
+enum { MOST_POOR = 3 };
+static const double poor_step = 0.95;
+
 /* Descends one surrogate; returns the number of steps taken. */
 static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const hvi_settings *set = &s->settings;
@@ -60,11 +64,16 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const bool resamples = s->problem->ops->resample;
   l->unseen = resamples;
   if (resamples) hvi_vec_copy(s->anchor, l->now->theta, l->model->dim);
-  size_t steps = 0;
+  /* a target that lies off the model's range is left once it is as near as it comes */
+  const bool patient = set->step_rule != HVI_STEP_ADAPTIVE || !set->inner.adapt_damping;
+  size_t steps = 0, poor = 0;
   while (steps < most && (set->alpha == 0.0 || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
+    const double before = l->now->loss;
     if (!inner_step(s, part)) break;
     steps++;
+    poor = l->now->loss > poor_step * before ? poor + 1 : 0;
+    if (!patient && poor >= MOST_POOR) break;
   }
   return steps;
 }
@@ -154,8 +163,9 @@ static void report(hvi_solver *s) {
   const hvi_settings *set = &s->settings;
   if (!set->observe) return;
   s->row.alpha = sqrt(s->alpha2);
-  if (!set->observe(set->observer_context, &s->row) && s->info.outcome == HVI_RUNNING)
-    end(s, HVI_STOPPED, "stopped by the observer");
+  if (set->observe(set->observer_context, &s->row) || s->info.outcome != HVI_RUNNING) return;
+  end(s, HVI_STOPPED, "stopped by the observer");
+  hvi_solver_settle(s);
 }
 
 /* Whether the residual is more than rounding. */
@@ -233,6 +243,7 @@ static void arrive(hvi_solver *s) {
     count_standing_still(s);
   decide(s);
   if (s->settings.step_rule == HVI_STEP_ADAPTIVE) hvi_solver_adapt(s);
+  hvi_solver_settle(s);
   report(s);
 }
 

@@ -57,6 +57,7 @@ typedef struct hvi_adaptation {
   double best;     /* smallest residual since the last start */
   double last;     /* residual of the step before */
   double idle;     /* outer steps since it fell */
+  double waits;    /* targets that it came half-way to */
   double failures; /* targets in a row that the inner loop did not come near */
   double more;     /* inner steps beyond settings.inner_steps: of a start that aims far */
 } hvi_adaptation;
@@ -118,11 +119,17 @@ struct hvi_solver {
 hvi_solver *hvi_solver_open(const hvi_settings *settings);
 hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err);
 
-/* Adaptive steps, when F(z_t) is known: another eta, a new start, or the best iterate at the end;
- * and the eta that they begin with; automatic.c. */
+/* Adaptive steps, when F(z_t) is known: another eta or a new start; automatic.c, as what follows. */
 void hvi_solver_adapt(hvi_solver *s);
+/* Where method auto, or steps that adapt, ended short of a solution: the best iterate is the result. */
+void hvi_solver_settle(hvi_solver *s);
+/* The eta that adaptive steps begin with. */
 double hvi_solver_first_eta(const hvi_solver *s);
 void hvi_solver_set_eta(hvi_solver *s, double eta);
+
+/* Why method auto chose what it did for the problem, eta being the first: a line for each decision. */
+void hvi_settings_reasons(const hvi_settings *s, const hvi_problem *p, double eta, char *text,
+                          size_t size);
 
 /* Checks settings against the problem; settings.c. */
 hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_error *err);

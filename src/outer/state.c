@@ -174,7 +174,8 @@ hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err) 
   s->row = (hvi_record){.loss0 = NAN, .loss = NAN, .ratio = NAN, .alpha = NAN};
   s->row.seconds_inner = set->time_inner ? 0.0 : NAN;
   HVI_TRY(take_memory(s, err));
-  if (s->resolvent.A && p->ops->affine) hvi_resolvent_linearise(&s->resolvent, NULL, NULL, NULL);
+  if (s->resolvent.exact && p->ops->affine)
+    hvi_resolvent_linearise(&s->resolvent, NULL, NULL, NULL);
   HVI_TRY(resolve_step(s, err));
   if (set->baseline == HVI_BASELINE_ADAM_GDA) s->baseline[0] = s->baseline[1] = 1.0;
   const double *theta0 = set->theta0 ? set->theta0 : p->theta0;

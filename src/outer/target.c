@@ -83,6 +83,11 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
 /* Without a resolvent the target is a plain one. */
 static void proximal(hvi_solver *s, double *v) {
   hvi_resolvent *r = &s->resolvent;
+  if (!r->exact) {
+    r->evals = hvi_resolvent_approach(r, v, s->theta, s->z, s->f, s->shrink * s->eta[0]);
+    s->row.counts.f_evals += r->evals;
+    return;
+  }
   if (!s->problem->ops->affine)
     s->row.counts.f_evals += hvi_resolvent_linearise(r, s->theta, s->z, s->f);
   if (!(hvi_resolvent_solve(r, v, s->z, s->shrink * s->eta[0]) > 0.0))

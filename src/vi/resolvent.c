@@ -14,6 +14,15 @@
  * eta grows by factors, which are cut down to their root where Newton's method does not follow. Between
  * two etas that are near each other one bound becomes active or ceases to be: of two pieces one has
  * the solution, and Newton's method finds it in two steps.
+ *
+ * With more outputs the resolvent is approached by evaluations of F alone, with Malitsky's adaptive
+ * golden ratio algorithm (2020) on H, which needs no constant of F:
+ *
+ *   u_k     = ((phi - 1) v_k + u_{k-1}) / phi
+ *   v_{k+1} = P(u_k - s_k H(v_k)),   s_k = min(rho s_{k-1}, q |v_k - v_{k-1}|^2 / |H_k - H_{k-1}|^2)
+ *
+ * with phi = 3/2, rho = 1/phi + 1/phi^2 and q = phi^2 / (4 s_{k-2}). H is strongly monotone, so this
+ * converges linearly, in some (1 + eta L) / (1 + eta mu) steps for each digit, of which one suffices.
  */
 #include "vi/resolvent.h"
 
@@ -26,19 +35,23 @@
 enum { MOST_OUTPUTS = 600, MOST_STEPS = 10, MOST_FOLLOWING = 6, MOST_CUTS = 60 };
 
 bool hvi_resolvent_fits(const hvi_problem *p) {
-  const size_t n = p->model->out;
-  if (p->ops->draw || n > MOST_OUTPUTS) return false;
-  for (size_t i = 0; p->weights && i < n; i++)
+  if (p->ops->draw) return false;
+  for (size_t i = 0; p->weights && i < p->model->out; i++)
     if (!(p->weights[i] > 0.0)) return false;
   return true;
 }
 
+bool hvi_resolvent_is_exact(const hvi_problem *p) { return p->model->out <= MOST_OUTPUTS; }
+
 void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *arena) {
   const size_t n = p->model->out;
   r->problem = p;
-  r->A = hvi_arena_take(arena, n * n);
-  r->G = hvi_arena_take(arena, n * n);
-  r->b = hvi_arena_take(arena, n);
+  r->exact = hvi_resolvent_is_exact(p);
+  if (r->exact) {
+    r->A = hvi_arena_take(arena, n * n);
+    r->G = hvi_arena_take(arena, n * n);
+    r->b = hvi_arena_take(arena, n);
+  }
   r->work = hvi_arena_take(arena, 8 * n);
 }
 
@@ -171,4 +184,54 @@ double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double 
     }
   }
   return reached;
+}
+
+/* h[n] = H(v) */
+static void shifted(const hvi_resolvent *r, double *h, const double *theta, const double *v,
+                    const double *z, double eta) {
+  const hvi_problem *p = r->problem;
+  p->ops->operate(p, NULL, theta, v, h);
+  for (size_t i = 0; i < p->model->out; i++)
+    h[i] = v[i] - z[i] + eta * h[i] / (p->weights ? p->weights[i] : 1.0);
+}
+
+/* |v - P(v - H(v))|; scratch: 2 n doubles. */
+static double natural(const hvi_resolvent *r, const double *v, const double *h, double *scratch) {
+  const size_t n = r->problem->model->out;
+  for (size_t i = 0; i < n; i++) scratch[i] = v[i] - h[i];
+  hvi_problem_project(r->problem, scratch, scratch + n);
+  return sqrt(hvi_vec_dist2(v, scratch + n, n));
+}
+
+size_t hvi_resolvent_approach(const hvi_resolvent *r, double *v, const double *theta,
+                              const double *z, const double *f, double eta) {
+  const hvi_problem *p = r->problem;
+  const size_t n = p->model->out;
+  const double phi = 1.5, rho = 1.0 / phi + 1.0 / (phi * phi);
+  double *u = r->work, *h = u + n, *before = h + n, *h_before = before + n, *x = h_before + n;
+  double s = 1e-3 / (1.0 + eta), s_before = s; /* from a small step on it is measured */
+  hvi_vec_copy(u, z, n);
+  hvi_vec_copy(before, z, n);
+  for (size_t i = 0; i < n; i++) {
+    h_before[i] = eta * f[i] / (p->weights ? p->weights[i] : 1.0);
+    x[i] = z[i] - s * h_before[i];
+  }
+  hvi_problem_project(p, x, v);
+  for (size_t k = 1;; k++) {
+    shifted(r, h, theta, v, z, eta);
+    const double moved = hvi_vec_dist2(v, before, n), change = hvi_vec_dist2(h, h_before, n);
+    const double measured = phi * phi / (4.0 * s_before) * moved / change;
+    const double next = k == 1 ? 0.5 * sqrt(moved / change) : fmin(rho * s, measured);
+    const bool near = natural(r, v, h, x) <= 0.1 * sqrt(hvi_vec_dist2(v, z, n));
+    if (near || k == HVI_RESOLVENT_EVALS || !isfinite(next)) return k;
+    s_before = k == 1 ? next : s;
+    s = next;
+    for (size_t i = 0; i < n; i++) {
+      u[i] = ((phi - 1.0) * v[i] + u[i]) / phi;
+      x[i] = u[i] - s * h[i];
+    }
+    hvi_vec_copy(before, v, n);
+    hvi_vec_copy(h_before, h, n);
+    hvi_problem_project(p, x, v);
+  }
 }

@@ -14,16 +14,23 @@
 
 #include <hvi/problem.h>
 
+/* Evaluations of F that an approached resolvent may take. */
+enum { HVI_RESOLVENT_EVALS = 400 };
+
 typedef struct hvi_resolvent {
   const hvi_problem *problem;
+  bool exact;       /* solved with A and b, or approached by evaluations of F */
   double *A, *b;    /* [n][n], [n]: F(z) = A z + b, or F linearised */
   double lipschitz; /* a bound on that of Xi^-1 F */
   double *G;        /* [n][n] */
   double *work;     /* [8][n] */
+  size_t evals;     /* that the last one took, where it was approached */
 } hvi_resolvent;
 
-/* Whether there is one: F without samples, outputs that are not too many, and weights above zero. */
+/* Whether there is one: F without samples, and weights above zero. */
 bool hvi_resolvent_fits(const hvi_problem *p);
+/* Whether it is solved exactly, with few outputs, or approached. */
+bool hvi_resolvent_is_exact(const hvi_problem *p);
 /* Takes its arrays from the arena, or counts them. */
 void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *arena);
 
@@ -35,3 +42,8 @@ size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const doub
 /* v[n]. Returns the eta that v is the resolvent of: the one asked for, or less where F is not monotone
  * or digits do not suffice, and 0 when there is none. */
 double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta);
+
+/* v[n] near the resolvent, f being F(z): its natural residual is a tenth of |v - z|. Returns how many
+ * evaluations of F that took, HVI_RESOLVENT_EVALS where it did not get there. */
+size_t hvi_resolvent_approach(const hvi_resolvent *r, double *v, const double *theta,
+                              const double *z, const double *f, double eta);

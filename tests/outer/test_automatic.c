@@ -46,7 +46,9 @@ static void random_games_are_solved(void **state) {
 
 /* What is chosen, of a problem of these sizes. */
 static hvi_settings chosen(hvi_settings s, size_t n, size_t d, const hvi_problem_ops *ops) {
-  hvi_model m = {.out = n, .dim = d};
+  static const hvi_model_ops plain = {.name = "plain"};
+  const hvi_block all = {.dim = d, .out = n};
+  hvi_model m = {.ops = &plain, .out = n, .dim = d, .block_count = 1, .blocks = &all};
   const hvi_problem p = {.ops = ops, .model = &m, .eta = 0.7};
   hvi_settings_choose(&s, &p);
   return s;
@@ -64,28 +66,40 @@ static void choices_follow_the_size(void **state) {
   const hvi_settings defaults = hvi_settings_defaults();
   assert_true(defaults.automatic);
   assert_null(defaults.optimizer);
-  hvi_settings s = chosen(defaults, 600, 33333, &toy_affine_ops); /* n d just below 2e7 */
+  hvi_settings s = chosen(defaults, 600, 33333, &toy_affine_ops); /* 4e10 operations, just below */
   assert_ptr_equal(s.optimizer, hvi_optimizer_find("lm"));
   assert_int_equal(s.target, HVI_TARGET_PROXIMAL);
   assert_int_equal(s.step_rule, HVI_STEP_ADAPTIVE);
   assert_int_equal(s.inner_steps, 15);
   assert_true(s.alpha == 0.3);
   assert_true(s.inner.adapt_damping);
-  assert_int_equal(s.restarts, 100);
+  assert_int_equal(s.restarts, 1000);
   check_limits(&s);
 
-  s = chosen(defaults, 600, 33334, &toy_affine_ops); /* and just above */
+  s = chosen(defaults, 600, 40000, &toy_affine_ops); /* and just above */
   assert_ptr_equal(s.optimizer, hvi_optimizer_find("adam"));
   assert_int_equal(s.target, HVI_TARGET_PROXIMAL);
   assert_int_equal(s.inner_steps, 50);
   assert_true(s.inner.lr == 1e-3);
   check_limits(&s);
 
-  s = chosen(defaults, 601, 601, &toy_affine_ops); /* too many outputs for a resolvent */
+  s = chosen(defaults, 3000, 3000, &toy_affine_ops); /* a resolvent that is approached */
   assert_ptr_equal(s.optimizer, hvi_optimizer_find("lm"));
-  assert_int_equal(s.target, HVI_TARGET_OPTIMISTIC);
+  assert_int_equal(s.target, HVI_TARGET_PROXIMAL);
   assert_int_equal(s.step_rule, HVI_STEP_ADAPTIVE);
   check_limits(&s);
+
+  static const char *const names[] = {"gd", "momentum", "adam", "adamw", "gn", "dgn", "lm"};
+  for (size_t k = 0; k < 7; k++) { /* an optimizer that is given has what suits it */
+    s = defaults;
+    s.optimizer = hvi_optimizer_find(names[k]);
+    s = chosen(s, 5, 5, &toy_affine_ops);
+    const bool adam = k == 2 || k == 3, newton = k > 3;
+    assert_true(s.inner.lr == (adam ? 1e-3 : 1.0));
+    assert_int_equal(s.inner_steps, newton ? 15 : 50);
+    assert_int_equal(s.keep_state, newton);
+    assert_int_equal(s.inner.adapt_damping, k == 6);
+  }
 }
 
 /* A problem with samples has no residual: one step each, with the step size that suits it. */
@@ -371,6 +385,15 @@ static void a_saved_solve_goes_on_in_the_same_bits(void **state) {
   p = builtin("rps", 2);
   check_every_cut(p, hvi_settings_defaults());
   hvi_problem_free(p);
+  /* new starts of both sorts, targets missed and come half-way to, until there are no more starts */
+  static const double nowhere[] = {4000.0, 3000.0};
+  p = builtin("pennies", 0);
+  s = hvi_settings_defaults();
+  s.theta0 = nowhere;
+  s.restarts = 3;
+  s.max_outer = 90;
+  check_every_cut(p, s);
+  hvi_problem_free(p);
 }
 
 /* F(z) = A z + b + z^3, not told to be affine: linearised anew at each step. */
@@ -390,9 +413,9 @@ static void operators_that_are_not_affine_are_solved(void **state) {
   hvi_problem_free(&t.base);
 }
 
-/* More outputs than a resolvent takes: optimistic targets with measured steps. */
-static void many_outputs_are_solved(void **state) {
-  (void)state;
+/* More outputs than an exact resolvent takes: it is approached by evaluations of F, or, with optimistic
+ * targets, steps are measured. */
+static void check_many_outputs(hvi_target target) {
   enum { N = 620 };
   double *A = calloc(N * N, sizeof *A), *b = calloc(2 * N, sizeof *b), *start = b + N;
   assert_true(A && b);
@@ -404,13 +427,16 @@ static void many_outputs_are_solved(void **state) {
   fill_normal(b, 2 * N, 90);
   toy t;
   toy_init(&t, identity_model(N), A, b, start);
+  size_t calls = 0;
+  t.calls = &calls;
   hvi_settings s = hvi_settings_defaults();
   s.optimizer = hvi_optimizer_find("gd"); /* one exact step on the identity */
-  s.inner.lr = 1.0;
-  hvi_settings_give(&s, "inner_lr");
+  if (target == HVI_TARGET_OPTIMISTIC) s.target = target;
   hvi_solver *solver = solver_for(&t.base, &s);
-  assert_int_equal(hvi_solver_settings(solver)->target, HVI_TARGET_OPTIMISTIC);
+  assert_int_equal(hvi_solver_settings(solver)->target, target);
   assert_int_equal(hvi_solver_run(solver), HVI_CONVERGED);
+  assert_int_equal(calls, hvi_solver_info(solver).last.counts.f_evals);
+  if (target == HVI_TARGET_PROXIMAL) check_every_cut(&t.base, s);
   assert_int_equal(hvi_solver_info(solver).restarts, 0);
   hvi_certificate c;
   hvi_error err;
@@ -420,6 +446,87 @@ static void many_outputs_are_solved(void **state) {
   hvi_problem_free(&t.base);
   free(A);
   free(b);
+}
+
+static void many_outputs_are_solved(void **state) {
+  (void)state;
+  check_many_outputs(HVI_TARGET_PROXIMAL);
+  check_many_outputs(HVI_TARGET_OPTIMISTIC);
+}
+
+/* F that is linearised, and a limit on its evaluations: one outer step more at most. */
+static void evaluations_keep_to_their_limit(void **state) {
+  (void)state;
+  enum { N = 12 };
+  double A[N * N] = {0}, b[N], start[N];
+  for (size_t i = 0; i < N; i++) {
+    A[i * N + i] = 0.1;
+    A[i * N + (i + 1) % N] += 2.0;
+    A[(i + 1) % N * N + i] -= 2.0;
+  }
+  fill_normal(b, N, 91);
+  fill_normal(start, N, 92);
+  for (size_t limit = 1; limit < 60; limit += 7) {
+    toy t;
+    toy_init(&t, identity_model(N), A, b, start);
+    t.base.ops = &toy_opaque_ops;
+    t.cubic = 1.0;
+    size_t calls = 0;
+    t.calls = &calls;
+    hvi_settings s = hvi_settings_defaults();
+    s.max_f_evals = limit;
+    hvi_solver *solver = solver_for(&t.base, &s);
+    hvi_solver_run(solver);
+    assert_int_equal(calls, hvi_solver_info(solver).last.counts.f_evals);
+    assert_true(calls <= limit + N + 2);
+    hvi_solver_free(solver);
+    hvi_problem_free(&t.base);
+  }
+}
+
+/* Stops after so many rows, having noted the least residual. */
+typedef struct stopper {
+  size_t rows;
+  double least;
+} stopper;
+
+static bool stop_later(void *context, const hvi_record *row) {
+  stopper *s = context;
+  s->least = fmin(s->least, row->residual);
+  return s->rows-- > 1;
+}
+
+/* Where the observer stops a solve; also players in turn, each with its own part of theta. */
+static void an_observer_that_stops_gets_the_best_iterate(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  for (size_t k = 1; k < 120; k++) {
+    stopper stop = {k, INFINITY};
+    hvi_settings s = k % 2 ? far_settings() : hvi_settings_defaults();
+    s.alternating = k % 2 == 0;
+    if (s.alternating) s.eta = 0.3, s.tol = 1e-14;
+    s.observe = stop_later;
+    s.observer_context = &stop;
+    hvi_solver *solver = solver_for(p, &s);
+    const hvi_outcome outcome = hvi_solver_run(solver);
+    const hvi_info info = hvi_solver_info(solver);
+    if (outcome == HVI_STOPPED) check_near(info.last.residual, stop.least, 1e-15);
+    hvi_certificate c;
+    hvi_error err;
+    check_ok(hvi_problem_judge(&c, p, info.last.theta, &err), &err);
+    check_near(info.last.residual, c.residual, 1e-14);
+    hvi_solver_free(solver);
+  }
+  hvi_settings s = hvi_method_settings("lm"); /* a named method: the last one, whatever it is */
+  s.eta = 0.5;
+  stopper stop = {200, INFINITY};
+  s.observe = stop_later;
+  s.observer_context = &stop;
+  hvi_solver *solver = solver_for(p, &s);
+  assert_int_equal(hvi_solver_run(solver), HVI_STOPPED);
+  assert_true(hvi_solver_info(solver).last.residual > stop.least);
+  hvi_solver_free(solver);
+  hvi_problem_free(p);
 }
 
 /* Wherever a limit falls, also within a flat tail or just after a new start. */
@@ -544,8 +651,9 @@ static void refused(const hvi_problem *p, const hvi_settings *s, const char *wor
 
 static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
   (void)state;
-  static const char *const proximal = "proximal targets: one eta, players at once, 600 outputs at "
-                                      "most, no acceleration or samples";
+  static const char *const proximal =
+      "proximal targets: one eta, players at once, no acceleration or "
+      "samples";
   static const char *const adaptive =
       "adaptive steps: surrogates with one eta and players at once, no samples";
   static const double etas[] = {0.1, 0.1};
@@ -584,10 +692,7 @@ static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
     toy_init(&t, identity_model(n), zero, zero, zero);
     s = hvi_method_settings("gd");
     s.target = HVI_TARGET_PROXIMAL;
-    if (n == 600)
-      hvi_solver_free(solver_for(&t.base, &s));
-    else
-      refused(&t.base, &s, proximal);
+    hvi_solver_free(solver_for(&t.base, &s));
     t.base.ops = &toy_noisy_ops;
     t.base.sample_bytes = sizeof(double);
     refused(&t.base, &s, proximal);
@@ -683,6 +788,8 @@ int main(void) {
       cmocka_unit_test(a_saved_solve_goes_on_in_the_same_bits),
       cmocka_unit_test(operators_that_are_not_affine_are_solved),
       cmocka_unit_test(many_outputs_are_solved),
+      cmocka_unit_test(evaluations_keep_to_their_limit),
+      cmocka_unit_test(an_observer_that_stops_gets_the_best_iterate),
       cmocka_unit_test(a_limit_returns_the_best_iterate),
       cmocka_unit_test(divergence_returns_what_was_good),
       cmocka_unit_test(a_relative_tolerance_is_of_the_first_residual),

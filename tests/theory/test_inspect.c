@@ -321,7 +321,7 @@ static void rounding_is_not_taken_for_alpha(void **state) {
   hvi_problem_free(p);
 }
 
-/* A verdict is what the run does: inspected for `steps`, and run on for a hundred times as many. */
+/* A verdict is what the run does: inspected for `steps`, and run on for twenty times as many. */
 static void a_verdict_rests_on_the_run(void **state) {
   (void)state;
   static const char *const methods[] = {"gd", "lm", "phgd", "adam", "ogda"};
@@ -333,12 +333,12 @@ static void a_verdict_rests_on_the_run(void **state) {
     s.inner_steps = k % 4 ? 10 : 1;
     const hvi_inspection i = inspect(p, &s, 1500);
     assert_false(i.converging && !i.arrived && !(i.rate_observed < 1.0));
-    s.max_outer = 100000;
+    s.max_outer = 30000;
     s.stall_window = 0;
     hvi_solver *solver = solver_for(p, &s);
     hvi_solver_run(solver);
     const double residual = hvi_solver_info(solver).last.residual;
-    if (i.converging && !(residual < 1e-3 * i.residual + 1e-9))
+    if (i.converging && !(residual < 0.05 * i.residual + 1e-9))
       fail_msg("%s %d, %s: said to converge at %g, and is at %g", p->ops->name, (int)k,
                methods[k % 5], i.residual, residual);
     if (i.verdict == HVI_UNSAFE && residual < 1e-9) wrong++;

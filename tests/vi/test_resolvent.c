@@ -445,21 +445,66 @@ static void differences_are_the_derivative(void **state) {
 
 static void it_fits_or_not(void **state) {
   (void)state;
-  hvi_model small = {.out = 600}, large = {.out = 601};
+  hvi_model m = {.out = 600};
   double w[600];
   for (size_t i = 0; i < 600; i++) w[i] = 1.0;
-  hvi_problem p = {.ops = &toy_affine_ops, .model = &small};
+  hvi_problem p = {.ops = &toy_affine_ops, .model = &m};
   assert_true(hvi_resolvent_fits(&p));
   p.weights = w;
   assert_true(hvi_resolvent_fits(&p));
   w[599] = 0.0;
   assert_false(hvi_resolvent_fits(&p));
   p.weights = NULL;
-  p.model = &large;
-  assert_false(hvi_resolvent_fits(&p));
-  p.model = &small;
   p.ops = &toy_noisy_ops;
   assert_false(hvi_resolvent_fits(&p));
+  hvi_arena arena = {0};
+  hvi_resolvent r = {0};
+  p.ops = &toy_affine_ops;
+  hvi_resolvent_place(&r, &p, &arena);
+  assert_true(r.exact && arena.used >= 2 * 600 * 600);
+  m.out = 601;
+  arena = (hvi_arena){0};
+  hvi_resolvent_place(&r, &p, &arena);
+  assert_true(!r.exact && arena.used < 601 * 10);
+}
+
+/* The same resolvent by evaluations of F: within a tenth of the step, also where F is not affine. */
+static void approached_resolvents_are_near(void **state) {
+  (void)state;
+  enum { N = 16 };
+  for (uint64_t k = 0; k < 40; k++) {
+    monotone m;
+    size_t calls = 0;
+    double z[N], v[N], w[N];
+    hvi_rng rng = hvi_rng_new(8, "approach", k);
+    monotone_init(&m, N, 0.02, k % 2, 6000 + k);
+    m.t.base.set_count = 2;
+    m.t.sets[0] = (hvi_set){.kind = HVI_SET_SIMPLEX, .len = 9};
+    m.t.sets[1] = (hvi_set){.kind = HVI_SET_FREE, .begin = 9, .len = 7};
+    bench at = bench_of(&m.t.base);
+    m.t.calls = &calls;
+    draw_point(&m.t.base, z, &rng);
+    for (double eta = 1e-3; eta < 10.0; eta *= 7.0) {
+      assert_true(hvi_resolvent_solve(&at.r, w, z, eta) == eta);
+      double f[N];
+      toy_operate(&m.t.base, NULL, NULL, z, f);
+      calls = 0;
+      const size_t evals = hvi_resolvent_approach(&at.r, v, m.zero, z, f, eta);
+      assert_int_equal(calls, evals);
+      assert_true(evals < HVI_RESOLVENT_EVALS);
+      double far = 0.0, step = 0.0;
+      for (size_t i = 0; i < N; i++) {
+        far += weight(&m.t.base, i) * (v[i] - w[i]) * (v[i] - w[i]);
+        step += weight(&m.t.base, i) * (w[i] - z[i]) * (w[i] - z[i]);
+      }
+      /* |v - w| <= (1 + Lipschitz of H) |natural residual|, H being strongly monotone */
+      const double bound = 0.15 * (2.0 + eta * at.r.lipschitz) * 5.0;
+      assert_true(sqrt(far) <= bound * sqrt(step));
+      if (eta * at.r.lipschitz < 1.0) assert_true(sqrt(far) <= 0.3 * sqrt(step));
+    }
+    bench_end(&at);
+    hvi_problem_free(&m.t.base);
+  }
 }
 
 int main(void) {
@@ -475,6 +520,7 @@ int main(void) {
       cmocka_unit_test(what_cannot_be_solved_ends),
       cmocka_unit_test(differences_are_the_derivative),
       cmocka_unit_test(it_fits_or_not),
+      cmocka_unit_test(approached_resolvents_are_near),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
