@@ -59,9 +59,9 @@ static void draw_player(random_game *g, player *p, hvi_rng *rng) {
                                           HVI_LEAKY_RELU};
   const bool network = hvi_rng_uniform(rng) < (g->large ? 0.75 : 0.5);
   const size_t out = network || !g->large ? pick(rng, 2, MOST_OUT) : pick(rng, 300, 800);
-  const size_t least = g->large ? 16 : 2, most = g->large ? 40 : 12; /* hidden units beyond out */
-  p->layer_count = g->large && network ? pick(rng, 2, MOST_LAYERS) : pick(rng, 1, MOST_LAYERS);
-  p->rows = !network ? 1 : g->large ? pick(rng, 80, 300) : pick(rng, 1, 6);
+  const size_t least = g->large ? 24 : 2, most = g->large ? 60 : 12; /* hidden units beyond out */
+  p->layer_count = g->large && network ? MOST_LAYERS : pick(rng, 1, MOST_LAYERS);
+  p->rows = !network ? 1 : g->large ? pick(rng, 60, 250) : pick(rng, 1, 6);
   p->in = network ? pick(rng, 2, 6) : out + pick(rng, 0, 2 * out);
   p->input = network ? normal(g, rng, 1.0, p->rows * p->in) : NULL;
   p->dim = network ? 0 : p->in;

@@ -12,8 +12,8 @@
  *   box          one to three sigmoid players in the unit box, own quadratic losses
  *
  * Half of the players have fixed layers whose input is theta, half are networks with fixed inputs. The
- * small games have up to some hundred outputs. In the large ones networks have 80 to 300 inputs, three
- * players in four are networks, and the others have 300 to 800 outputs.
+ * small games have up to some hundred outputs. In the large ones three players in four are networks with
+ * 60 to 250 inputs and two hidden layers, and the others have 300 to 800 outputs.
  */
 #pragma once
 
