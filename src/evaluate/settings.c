@@ -41,10 +41,9 @@ const hvi_setting_table *hvi_evaluation_table(void) { return &table; }
 
 const hvi_setting_table *hvi_setting_table_at(size_t index) {
   const hvi_setting_table *const all[] = {
-      hvi_settings_table(), hvi_value_table(),   hvi_evaluation_table(),
-      hvi_sac_table(),      hvi_rollout_table(), hvi_collect_table(),
-      hvi_returns_table(),  hvi_testset_table(), hvi_policy_table(),
-      hvi_check_table()};
+      hvi_settings_table(), hvi_value_table(),   hvi_evaluation_table(), hvi_sac_table(),
+      hvi_rollout_table(),  hvi_collect_table(), hvi_returns_table(),    hvi_testset_table(),
+      hvi_policy_table(),   hvi_check_table()};
   return index < sizeof all / sizeof *all ? all[index] : NULL;
 }
 
