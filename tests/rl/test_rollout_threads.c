@@ -145,6 +145,7 @@ static hvi_policy *actor(size_t obs, size_t act) {
   check_ok(hvi_policy_actor(&p, obs, act, 2, hidden, &err), &err);
   hvi_net_init_kaiming(p->net, p->weights, &rng);
   hvi_net_prepare(p->net, p->weights);
+  p->form.ranged = true; /* [-1, 1] is meant, whatever the environment allows */
   return p;
 }
 
