@@ -87,6 +87,8 @@ int hvi_evaluate_outputs(const hvi_evaluate *e) {
   HVI_STEP(hvi_output_check(e->file[HVI_FILE_TRACE], trace_header()));
   HVI_STEP(hvi_output_check(e->log_path, "\"seconds_collect\": "));
   HVI_STEP(hvi_output_check(e->file[HVI_FILE_PAIRS], pairs_header));
+  HVI_STEP(hvi_figure_check_beside(e->file[HVI_FILE_TRACE]));
+  HVI_STEP(hvi_figure_check_beside(e->file[HVI_FILE_PAIRS]));
   return hvi_output_check(e->file[HVI_FILE_TESTSET], "\"contents\":\"test set\"");
 }
 

@@ -235,13 +235,10 @@ static int resume(training *t) {
 
 /* What is there under the names of the files is hvi's. */
 static int check_files(const training *t) {
-  HVI_OWN char *folder = NULL, *name = NULL;
-  if (!hvi_path_split(&folder, &name, t->rows_path, ".csv"))
-    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for file names");
   HVI_STEP(hvi_output_check(t->out, "\"algorithm\":\"sac\",\"seed\":\""));
   HVI_STEP(hvi_output_check(t->rows_path, HEADER));
   HVI_STEP(hvi_output_check(t->json_path, "\"mean_return_10\": "));
-  return hvi_figure_check(folder, name);
+  return hvi_figure_check_beside(t->rows_path);
 }
 
 /* The trainer and its log, from a checkpoint or from the beginning. */

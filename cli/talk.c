@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/number.h"
 #include "base/suggest.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -89,6 +90,13 @@ hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix
 int hvi_figure_check(const char *folder, const char *name) {
   if (!hvi_talk.force) HVI_CALL(hvi_plot_check(folder, name, NULL, &hvi_fault));
   return HVI_EXIT_DONE;
+}
+
+int hvi_figure_check_beside(const char *csv) {
+  HVI_OWN char *folder = NULL, *name = NULL;
+  if (!hvi_path_split(&folder, &name, csv, ".csv"))
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for file names");
+  return hvi_figure_check(folder, name);
 }
 
 static volatile sig_atomic_t interrupted; /* the signal's number */

@@ -81,6 +81,7 @@ const char *hvi_toned(hvi_tone tone, const char *text);
 /* Draws a plot; what there is to remark comes after the prefix. Before work begins, the check tells
  * with an exit code that a picture of others is in its place, unless --force. */
 int hvi_figure_check(const char *folder, const char *name);
+int hvi_figure_check_beside(const char *csv); /* of the same name */
 hvi_status hvi_draw(const char *folder, const hvi_plot *plot, const char *prefix, hvi_error *err);
 
 /* Ctrl-C and SIGTERM as a flag that loops look at, so that results so far are kept: the first signal

@@ -114,9 +114,8 @@ refused 5 "mine.csv' is there, and hvi did not make it" "${train[@]}" --steps 10
 refused 5 "mine.csv' is there, and hvi did not make it" "${evaluate[@]}" --steps 2 --out mine --fresh
 refused 3 "mine.partial' is there and is not the partial" "${collect[@]}" --out mine --fresh
 rm mine.csv
-expect 5 "${evaluate[@]}" --steps 2 --out mine --fresh
-said err "mine.png' is there, and hvi did not make it"
-[[ -s mine.safetensors && -s mine.csv ]] || fail "without its picture an evaluation is lost"
+refused 5 "mine.png' is there, and hvi did not make it" "${evaluate[@]}" --steps 2 --out mine --fresh
+[[ ! -e mine.safetensors && ! -e mine.csv ]] || fail "an evaluation begins although its picture is refused"
 for file in precious mine.png mine.partial; do
   [[ $(cat "$file") == precious ]] || fail "$file was changed"
 done
