@@ -159,6 +159,23 @@ expect 0 solve wide.yaml --method gd --iters 2 --trace wide.csv --trace-z
 # a game from a file, and the other built-in problems
 expect 0 solve "$HVI_SOURCE_DIR/problems/rps.yaml" --method lm --iters 20 --json
 [[ $(member dimensions players) == 2 ]] || fail "rps.yaml has other players"
+
+# players behind networks: another precision, another rounding, and no game without networks
+cat >network.yaml <<'YAML'
+players:
+  - {start_sd: 1, input: [[1, 2], [3, 4]], layers: [{trainable: true, out: 3, activation: softmax}]}
+  - {start_sd: 1, input: [[1], [2]], layers: [{trainable: true, out: 4, bias: trainable, activation: tanh}]}
+regulariser: {weight: 1, centre: 0.3}
+YAML
+expect 0 solve network.yaml --method lm --iters 5 --json
+[[ $(member settings precision) == double ]] || fail "players of a game are not in double precision"
+double=$(member residual)
+expect 0 solve network.yaml --method lm --iters 5 --precision single --json
+[[ $(member settings precision) == single ]] || fail "--precision single is not in force"
+[[ $(member residual) != "$double" ]] || fail "--precision single changes nothing"
+near "$(member residual)" "$double" 1e-3
+refused $usage "precision single is for players with fixed inputs, and rps has none" solve rps --precision single
+refused $usage "precision: must be double or single, not 'half'" solve network.yaml --precision half
 cp "$HVI_SOURCE_DIR/problems/rps.yaml" game
 expect 0 solve game --method lm --iters 20
 odd=$'g \x01"\\\xc3\xa9\xff.yaml'

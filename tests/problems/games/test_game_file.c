@@ -233,6 +233,32 @@ static void files_are_written(void **state) {
   hvi_problem_free(q);
 }
 
+/* A game in single precision is one when it is read back. */
+static void precision_is_written(void **state) {
+  (void)state;
+  static const char text[] =
+      "players:\n"
+      "  - {start_sd: 1, input: [[1, 2], [3, 4]], layers: [{trainable: true, out: 2, activation: "
+      "softmax}]}\n"
+      "  - {start: [0.5]}\n"
+      "precision: single\n";
+  char path[] = "/tmp/hvi_game_XXXXXX";
+  int fd = mkstemp(path);
+  assert_true(fd >= 0);
+  close(fd);
+  hvi_problem *p;
+  hvi_error err;
+  check_ok(hvi_game_parse(&p, text, "text", ".", 1, 0, &err), &err);
+  assert_true(p->model->noise > 0.0);
+  check_ok(hvi_game_write_yaml(path, p, NULL, &err), &err);
+  hvi_problem *q = load(path);
+  assert_true(q->model->noise == p->model->noise);
+  check_same_problem(p, q);
+  unlink(path);
+  hvi_problem_free(p);
+  hvi_problem_free(q);
+}
+
 /* The game reader's own words: hvi_problem_load asks for the kind of the file first. */
 static hvi_status read_game(hvi_problem **p, const char *path, hvi_error *err) {
   hvi_document d;
@@ -291,6 +317,7 @@ int main(void) {
       cmocka_unit_test(games_read_back_to_the_same_bits),
       cmocka_unit_test(what_has_no_yaml_form_is_refused),
       cmocka_unit_test(files_are_written),
+      cmocka_unit_test(precision_is_written),
       cmocka_unit_test(bad_files_get_one_line),
       cmocka_unit_test(unreadable_files_get_one_line),
       cmocka_unit_test(embedded_text_names_no_files),
