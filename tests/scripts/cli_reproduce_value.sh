@@ -6,7 +6,7 @@ set -euo pipefail
 
 awk '/^```yaml$/ { on = 1; next } /^```/ { on = 0 } on' "$HVI_SOURCE_DIR/docs/deep-evaluation.md" >lqr-values.yaml
 expect 0 reproduce lqr-values.yaml --out out.d
-said err 'lqr-testset.safetensors is not there; made one of 100 states'
+said err 'lqr-095-testset.safetensors is not there; made one of 100 states'
 for file in summary.csv claims.json lqr-values.gp outer-lqr-td-0.csv seconds-lqr-lm-1.csv runs.csv; do
   [[ -s out.d/lqr-values/$file ]] || fail "out.d/lqr-values/$file is missing"
 done
