@@ -33,9 +33,10 @@ static const char *set_words(const hvi_problem *p, const hvi_block *b) {
   if (first->kind == HVI_SET_SIMPLEX && count > 1) return hvi_format("on %zu simplices", count);
   if (first->kind == HVI_SET_SUBSPACE)
     return hvi_format("in a subspace of dimension %zu", first->rank);
+  const size_t at = b->z > first->begin ? b->z - first->begin : 0;
   if (first->kind == HVI_SET_BOX)
-    return hvi_format("in %s[%g, %g]", first->len > 1 ? "a box, the first in " : "",
-                      first->lower[0], first->upper[0]);
+    return hvi_format("in %s[%g, %g]", b->out > 1 ? "a box, the first in " : "", first->lower[at],
+                      first->upper[at]);
   return first->kind == HVI_SET_SIMPLEX ? "on a simplex" : "unbounded";
 }
 
@@ -74,8 +75,7 @@ static const char *const kinds[][2] = {
     {"unknown", "the outputs do not move around the start"},
     {"not monotone", "no method is sure to converge: a solve may go round in circles, or end at a "
                      "point that is no solution"},
-    {"monotone", "not strongly: there may be many solutions, and plain targets may go round them; "
-                 "auto, proximal and optimistic targets do not"},
+    {"monotone", "not strongly: there may be many solutions, and plain targets may go round them"},
     {"strongly monotone", "there is one solution, and the theorems apply: see 'hvi inspect'"}};
 
 static void print_operator(const subject *s) {
