@@ -90,7 +90,7 @@ static void print_operator(const subject *s) {
          r->constants.exact ? "=" : ">=", r->constants.lipschitz,
          r->constants.exact ? "" : hvi_format(" over %zu pairs", r->constants.pairs));
   printf("          %s\n", kinds[r->monotonicity][1]);
-  if (r->monotonicity == HVI_NOT_MONOTONE && p->model->out <= MOST_SHOWN)
+  if (r->mu < 0.0 && r->monotonicity == HVI_NOT_MONOTONE && p->model->out <= MOST_SHOWN)
     for (int side = 0; side < 2; side++) {
       printf("          %s", side ? "and y =" : "worst pair: x =");
       for (size_t i = 0; i < p->model->out; i++)

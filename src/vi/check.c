@@ -309,7 +309,7 @@ static hvi_status check_constants(hvi_checker *c, hvi_error *err) {
                     : mu >= -zero ? HVI_MONOTONE
                                   : HVI_NOT_MONOTONE;
   hvi_check_judge(c, HVI_CHECK_MONOTONE, fmax(-mu / (known->lipschitz + DBL_MIN), 0.0),
-                  "F is not monotone: a pair has <F(x) - F(y), x - y> = %.4g |x - y|^2", mu);
+                  "<F(x) - F(y), x - y> goes down to %.4g |x - y|^2: F is not monotone", mu);
   return HVI_OK;
 }
 

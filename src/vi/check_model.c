@@ -4,7 +4,7 @@
  * J v is compared with central differences D_k = (g(theta + h v) - g(theta - h v)) / 2h over a ladder
  * of steps h. Each output takes the step with the smallest error, which is estimated by
  *
- *   |D_{k-1} - D_k| + |D_k - D_{k+1}| + S_k / 2 + rounding,
+ *   |D_{k-1} - D_k| + |D_k - D_{k+1}| + (S_{k-1} + S_k + S_{k+1}) / 2 + rounding,
  *   S_k = |g(theta + h v) - 2 g(theta) + g(theta - h v)| / h
  *
  * At a kink, as of ReLU, S_k is the difference of the slopes on both sides, so that either slope is
@@ -100,11 +100,11 @@ static void check_determinism(hvi_checker *c) {
   }
 }
 
-/* D_k and S_k of every output. */
-static void fill_ladder(hvi_checker *c) {
-  const hvi_model *m = c->p->model;
-  const size_t n = m->out, d = m->dim;
-  double h = first_step;
+/* D_k and S_k of every output. Returns the rounding of g: as the model has it, or as the differences at
+ * the smallest steps show it. */
+static double fill_ladder(hvi_checker *c) {
+  const size_t n = c->p->model->out, d = c->p->model->dim;
+  double h = first_step, rounding = 16.0 * c->noise * size_of(c->z, n);
   for (size_t k = 0; k < HVI_LADDER; k++, h /= 4.0) {
     double *D = c->slopes + k * n, *S = D + HVI_LADDER * n;
     for (size_t i = 0; i < d; i++) c->other[i] = c->theta[i] + h * c->v[i];
@@ -115,8 +115,10 @@ static void fill_ladder(hvi_checker *c) {
       const double up = D[i], down = S[i];
       D[i] = (up - down) / (2.0 * h);
       S[i] = fabs(up - 2.0 * c->z[i] + down) / h;
+      if (k + 2 >= HVI_LADDER) rounding = fmax(rounding, 4.0 * h * fabs(D[i] - (D - n)[i]));
     }
   }
+  return rounding;
 }
 
 /* The best D of output i, and its error. */
@@ -126,7 +128,8 @@ static double best_slope(const hvi_checker *c, size_t i, double rounding, double
   double best = 0.0, h = first_step;
   *error = INFINITY;
   for (size_t k = 0; k + 2 < HVI_LADDER; k++, h /= 4.0, D += n, S += n) {
-    const double bar = fabs(D[0] - D[n]) + fabs(D[n] - D[2 * n]) + 0.5 * S[n] + rounding / h;
+    const double bar =
+        fabs(D[0] - D[n]) + fabs(D[n] - D[2 * n]) + 0.5 * (S[0] + S[n] + S[2 * n]) + rounding / h;
     if (!(bar < *error)) continue;
     *error = bar;
     best = D[n];
@@ -137,10 +140,9 @@ static double best_slope(const hvi_checker *c, size_t i, double rounding, double
 /* J v by output, and J'u: u is zero where nothing can be said. */
 static void check_derivatives(hvi_checker *c) {
   const size_t n = c->p->model->out;
-  const double rounding = 16.0 * c->noise * size_of(c->z, n);
   double *D = c->work, *error = c->f, worst = 0.0, along = 0.0, error_along = 0.0;
   size_t at = 0;
-  fill_ladder(c);
+  const double rounding = fill_ladder(c);
   for (size_t i = 0; i < n; i++) D[i] = best_slope(c, i, rounding, &error[i]);
   const double size = fmax(size_of(D, n), size_of(c->forth, n));
   for (size_t i = 0; i < n; i++) {

@@ -1,7 +1,6 @@
 /*
- * Every model of the registry: both products against central differences, against each other
- * (<u, J v> = <J'u, v>) and against the dense Jacobian; the same bits every time; sense at the far
- * ends.
+ * Every model of the registry: both products against the dense Jacobian; the same bits every time;
+ * sense at the far ends. Differences, adjoint and blocks are the checker's: test_check.c.
  */
 #include "support/models.h"
 
@@ -10,48 +9,6 @@ static void evaluate(const bench *b) { b->m->ops->eval(b->m, b->cache, b->theta,
 static void products(const bench *b) {
   b->m->ops->vjp(b->m, b->cache, b->theta, b->u, b->back);
   b->m->ops->jvp(b->m, b->cache, b->theta, b->v, b->forth);
-}
-
-/* forth = (g(theta + h v) - g(theta - h v)) / 2h, by a bench of its own */
-static void central_difference(const bench *b, double *out) {
-  const double h = 1e-5;
-  bench other = bench_new(b->m, 0);
-  for (size_t i = 0; i < b->m->dim; i++) other.theta[i] = b->theta[i] + h * b->v[i];
-  evaluate(&other);
-  memcpy(out, other.z, b->m->out * sizeof *out);
-  for (size_t i = 0; i < b->m->dim; i++) other.theta[i] = b->theta[i] - h * b->v[i];
-  evaluate(&other);
-  for (size_t i = 0; i < b->m->out; i++) out[i] = (out[i] - other.z[i]) / (2.0 * h);
-  bench_free(&other);
-}
-
-static void check_differences(const hvi_model *m) {
-  for (uint64_t round = 0; round < 5; round++) {
-    bench b = bench_new(m, round);
-    double *slope = calloc(m->out, sizeof *slope);
-    evaluate(&b);
-    products(&b);
-    central_difference(&b, slope);
-    check_relative(b.forth, slope, m->out, 1e-7);
-    const double there = dot(b.u, slope, m->out), back = dot(b.back, b.v, m->dim);
-    const double size = sqrt(dot(b.u, b.u, m->out) * dot(slope, slope, m->out));
-    check_near(back, there, 1e-7 * size);
-    free(slope);
-    bench_free(&b);
-  }
-}
-
-static void check_adjoint(const hvi_model *m) {
-  for (uint64_t round = 0; round < 10; round++) {
-    bench b = bench_new(m, 100 + round);
-    evaluate(&b);
-    products(&b);
-    const double forth = dot(b.u, b.forth, m->out), back = dot(b.back, b.v, m->dim);
-    const double size = sqrt(dot(b.u, b.u, m->out) * dot(b.forth, b.forth, m->out)) +
-                        sqrt(dot(b.v, b.v, m->dim) * dot(b.back, b.back, m->dim));
-    check_near(back, forth, 1e-12 * size);
-    bench_free(&b);
-  }
 }
 
 /* Row i of the whole Jacobian by vjp, column j by jvp, both against the blocks. */
@@ -120,26 +77,6 @@ static void check_far_ends(const hvi_model *m) {
   }
 }
 
-/* Blocks cover parameters, outputs and cache without gap or overlap. */
-static void check_blocks(const hvi_model *m) {
-  size_t theta = 0, z = 0;
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_block *b = &m->blocks[k];
-    assert_int_equal(b->theta, theta);
-    assert_int_equal(b->z, z);
-    theta += b->dim;
-    z += b->out;
-    if (!m->ops->player) continue;
-    const hvi_model *one = m->ops->player(m, k);
-    assert_int_equal(one->dim, b->dim);
-    assert_int_equal(one->out, b->out);
-    assert_true(b->cache + one->cache <= m->cache);
-  }
-  assert_int_equal(theta, m->dim);
-  assert_int_equal(z, m->out);
-  assert_true(m->ops->player || m->block_count == 1);
-}
-
 static void for_every_model(void (*check)(const hvi_model *m)) {
   for (size_t i = 0; i < MODEL_CASES; i++) {
     print_message("%s\n", model_cases[i].name);
@@ -147,16 +84,6 @@ static void for_every_model(void (*check)(const hvi_model *m)) {
     check(m);
     hvi_model_free(m);
   }
-}
-
-static void products_match_central_differences(void **state) {
-  (void)state;
-  for_every_model(check_differences);
-}
-
-static void products_are_adjoint(void **state) {
-  (void)state;
-  for_every_model(check_adjoint);
 }
 
 static void the_jacobian_matches_both_products(void **state) {
@@ -172,11 +99,6 @@ static void evaluation_is_deterministic(void **state) {
 static void saturation_is_finite(void **state) {
   (void)state;
   for_every_model(check_far_ends);
-}
-
-static void blocks_cover_everything(void **state) {
-  (void)state;
-  for_every_model(check_blocks);
 }
 
 static void an_affine_model_is_its_formula(void **state) {
@@ -238,12 +160,9 @@ static void one_player_is_the_player(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products_match_central_differences),
-      cmocka_unit_test(products_are_adjoint),
       cmocka_unit_test(the_jacobian_matches_both_products),
       cmocka_unit_test(evaluation_is_deterministic),
       cmocka_unit_test(saturation_is_finite),
-      cmocka_unit_test(blocks_cover_everything),
       cmocka_unit_test(an_affine_model_is_its_formula),
       cmocka_unit_test(theta_is_laid_out_as_documented),
       cmocka_unit_test(one_player_is_the_player),
