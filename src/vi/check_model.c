@@ -29,13 +29,14 @@ static double size_of(const double *x, size_t n) {
   return most;
 }
 
-/* |x - y| / max(|x|, |y|), largest entries; NaN where one is not a number. */
-static double differ(const double *x, const double *y, size_t n) {
-  double most = 0.0;
+/* |x - y| / max(|x|, |y|), largest entries, without what rounding of the outputs explains; NaN where one
+ * is not a number. */
+static double differ(const hvi_checker *c, const double *x, const double *y, size_t n) {
+  double most = 16.0 * c->noise * size_of(c->z, c->p->model->out);
+  const double slack = most, size = fmax(size_of(x, n), size_of(y, n));
   for (size_t i = 0; i < n; i++)
     if (!(fabs(x[i] - y[i]) <= most)) most = fabs(x[i] - y[i]);
-  const double size = fmax(size_of(x, n), size_of(y, n));
-  return most > 0.0 ? most / size : most;
+  return (most - slack) / (size + DBL_MIN);
 }
 
 static void spoil(double *x, size_t n) {
@@ -154,7 +155,7 @@ static void check_derivatives(hvi_checker *c) {
   }
   const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
   if (!(hvi_vec_norm2(c->u, n) > 0.0)) return; /* it cannot be told */
-  hvi_check_judge(c, HVI_CHECK_JVP, worst / size,
+  hvi_check_judge(c, HVI_CHECK_JVP, worst / (size + DBL_MIN),
                   "J v of output %zu is %.6g, and differences of g give %.6g", at + 1, c->forth[at],
                   D[at]);
   evaluate(c, c->cache, c->theta, c->z);
@@ -169,9 +170,10 @@ static void check_derivatives(hvi_checker *c) {
 static void check_adjoint(hvi_checker *c) {
   const size_t n = c->p->model->out, d = c->p->model->dim;
   const double forth = hvi_vec_dot(c->u, c->forth, n), back = hvi_vec_dot(c->back, c->v, d);
-  const double size = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(c->forth, n)) +
-                      sqrt(hvi_vec_norm2(c->back, d) * hvi_vec_norm2(c->v, d));
-  hvi_check_judge(c, HVI_CHECK_ADJOINT, size > 0.0 ? fabs(forth - back) / size : 0.0,
+  const double u = hvi_vec_norm(c->u, n), slack = 16.0 * c->noise * u * hvi_vec_norm(c->z, n);
+  const double size =
+      u * hvi_vec_norm(c->forth, n) + hvi_vec_norm(c->back, d) * hvi_vec_norm(c->v, d);
+  hvi_check_judge(c, HVI_CHECK_ADJOINT, fmax(fabs(forth - back) - slack, 0.0) / (size + DBL_MIN),
                   "<u, J v> is %.9g and <J'u, v> is %.9g", forth, back);
 }
 
@@ -189,7 +191,7 @@ static void check_player(hvi_checker *c) {
   hvi_vec_add(c->other + b->theta, 1.0, c->v + b->theta, b->dim);
   evaluate(c, c->used, c->other, z);
   hvi_vec_copy(z + b->z, c->z + b->z, b->out);
-  const double others = differ(c->z, z, m->out);
+  const double others = differ(c, c->z, z, m->out);
   one->ops->eval(one, c->used + b->cache, theta, z);
   one->ops->jvp(one, cache, theta, c->v + b->theta, forth);
   one->ops->vjp(one, cache, theta, c->u + b->z, c->back_again);
@@ -198,9 +200,9 @@ static void check_player(hvi_checker *c) {
     const char *text;
   } found[] = {
       {others, "parameters of player %zu move the outputs of another"},
-      {differ(c->z + b->z, z, b->out), "the model of player %zu alone has other outputs"},
-      {differ(c->forth + b->z, forth, b->out), "the model of player %zu alone has another jvp"},
-      {differ(c->back + b->theta, c->back_again, b->dim),
+      {differ(c, c->z + b->z, z, b->out), "the model of player %zu alone has other outputs"},
+      {differ(c, c->forth + b->z, forth, b->out), "the model of player %zu alone has another jvp"},
+      {differ(c, c->back + b->theta, c->back_again, b->dim),
        "the model of player %zu alone has another vjp"}};
   for (size_t i = 0; i < sizeof found / sizeof *found; i++)
     hvi_check_judge(c, HVI_CHECK_PLAYERS, found[i].value, found[i].text, k + 1);
@@ -247,17 +249,17 @@ hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err) {
   if (ops->jacobian) {
     ops->jacobian(one, cache, theta, M);
     hvi_dense_mul(y, M, v, n, d);
-    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, c->forth + b->z, n),
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(c, y, c->forth + b->z, n),
                     "jacobian is not jvp's J");
     hvi_dense_mul_t(y, M, u, n, d);
-    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, c->back + b->theta, d),
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(c, y, c->back + b->theta, d),
                     "jacobian is not vjp's J");
   }
   if (ops->outer_gram) {
     ops->outer_gram(one, cache, theta, M, work);
     lower_product(y, M, u, n);
     ops->jvp(one, cache, theta, c->back + b->theta, forth);
-    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, forth, n), "outer_gram is not J J'");
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(c, y, forth, n), "outer_gram is not J J'");
   }
   if (ops->gram) {
     const double *w = c->p->weights ? c->p->weights + b->z : NULL;
@@ -265,7 +267,7 @@ hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err) {
     hvi_dense_mul(y, M, v, d, d);
     for (size_t i = 0; i < n; i++) forth[i] = (w ? w[i] : 1.0) * c->forth[b->z + i];
     ops->vjp(one, cache, theta, forth, back);
-    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(y, back, d), "gram is not J' Xi J");
+    hvi_check_judge(c, HVI_CHECK_MATRICES, differ(c, y, back, d), "gram is not J' Xi J");
   }
   return HVI_OK;
 }
