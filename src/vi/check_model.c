@@ -154,12 +154,12 @@ static void check_derivatives(hvi_checker *c) {
     if (excess > worst) worst = excess, at = i;
   }
   const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
+  evaluate(c, c->cache, c->theta, c->z);
+  pull(c, c->cache, c->u, c->back);
   if (!(hvi_vec_norm2(c->u, n) > 0.0)) return; /* it cannot be told */
   hvi_check_judge(c, HVI_CHECK_JVP, worst / (size + DBL_MIN),
                   "J v of output %zu is %.6g, and differences of g give %.6g", at + 1, c->forth[at],
                   D[at]);
-  evaluate(c, c->cache, c->theta, c->z);
-  pull(c, c->cache, c->u, c->back);
   const double back = hvi_vec_dot(c->back, c->v, c->p->model->dim);
   const double excess = fmax(fabs(back - along) - error_along, 0.0);
   hvi_check_judge(c, HVI_CHECK_VJP, excess / (scale + DBL_MIN),
