@@ -541,7 +541,7 @@ static void choices_out_of_range_are_refused(void **state) {
       s[2].floor = (hvi_floor)bad;
       s[3].step_rule = (hvi_step_rule)bad;
       s[4].baseline = (hvi_baseline)bad;
-      s[5].inner.linear = bad;
+      s[5].inner.linear = (hvi_solve_form)bad;
       for (size_t i = 0; i < 6; i++) {
         hvi_solver *solver;
         assert_int_equal(hvi_solver_new(&solver, &t.base, &s[i], NULL), HVI_ERROR_ARGUMENT);
