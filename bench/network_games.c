@@ -232,7 +232,7 @@ static double flops_of(const games_row *r) {
 /* Large measurements are steadier, and a few of them are enough; none when there is one repeat. */
 static size_t repeats_of(const games_row *row, const bench_options *o) {
   const double flops = flops_of(row), most = fmax(2.0, 2e10 / flops);
-  if (o->repeats == 1 && flops > 1e9) return 0;
+  if (o->repeats == 1) return flops <= 1e9;
   return 50.0 * (double)o->repeats < most ? 50 * o->repeats : (size_t)most;
 }
 
