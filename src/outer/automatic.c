@@ -13,6 +13,9 @@
  * with its own quadratic rate. Its lambda is kept from target to target: a player whose sigmoid is
  * nearly flat needs one far below the first.
  *
+ * A solution at a corner of a simplex is only approached: the residual falls ever more slowly, and any
+ * fall keeps eta.
+ *
  * Where F cannot be linearised (too many outputs), targets are optimistic, and
  *
  *   eta_{t+1} = min(1.2 eta_t, 0.4 |z_{t+1} - z_t| / |F(z_{t+1}) - F(z_t)|)
@@ -33,7 +36,7 @@
 
 /* Least-squares steps of at most so many operations are worth it. */
 static const double affordable = 4e10;
-/* Outer steps without progress, and targets missed in a row, after which a run is stuck; targets come
+/* Outer steps without progress, and targets missed since, after which a run is stuck; targets come
  * half-way to after which eta grows all the same. */
 enum { MOST_IDLE = 60, MOST_FAILURES = 12, MOST_WAITS = 3 };
 
@@ -69,8 +72,8 @@ static void choose_limits(hvi_settings *s) {
     s->tol = 1e-6;
     s->tol_relative = true;
   }
+  if (!given(s, "iters")) s->max_outer = 0;
   if (given(s, "iters") || given(s, "max_evals") || given(s, "max_seconds")) return;
-  s->max_outer = 0;
   s->max_f_evals = 200000;
 }
 
@@ -176,7 +179,7 @@ static void follow(hvi_solver *s) {
     if (++a->waits < MOST_WAITS) return;
     a->waits = 0.0;
     hvi_solver_set_eta(s, fmin(2.0 * a->eta, 1e8 * unit));
-  } else if (ratio > 0.5 && !(s->row.residual < 0.99 * a->last)) {
+  } else if (ratio > 0.5 && !(s->row.residual < 0.999 * a->last)) {
     a->failures++;
     hvi_solver_set_eta(s, fmax(a->eta * 0.25, 1e-4 * unit));
   }
@@ -243,7 +246,7 @@ void hvi_solver_adapt(hvi_solver *s) {
   if (s->info.outcome != HVI_RUNNING || s->row.outer == 0) return;
   if (residual < 0.9 * a->best) {
     a->best = residual;
-    a->idle = 0.0;
+    a->idle = a->failures = 0.0;
   } else {
     a->idle++;
   }

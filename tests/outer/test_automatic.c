@@ -197,6 +197,7 @@ static void what_differs_from_the_default_stays(void **state) {
   s = chosen(s, 2, 2, &toy_affine_ops);
   assert_true(s.max_seconds == 3.0);
   assert_int_equal(s.max_f_evals, 0);
+  assert_int_equal(s.max_outer, 0);
   assert_true(s.inner.lr == 0.02);
   assert_int_equal(s.inner_steps, 50);
 
@@ -411,6 +412,46 @@ static void operators_that_are_not_affine_are_solved(void **state) {
   assert_int_equal(info.restarts, 0);
   check_every_cut(&t.base, hvi_settings_defaults());
   hvi_problem_free(&t.base);
+}
+
+/* Two networks choose between three actions in each of sixteen situations. The solution has
+ * probabilities of zero, which a softmax only approaches: the residual falls ever more slowly, and a
+ * new start would throw away what was reached. */
+static void solutions_at_corners_are_approached(void **state) {
+  (void)state;
+  enum { ROWS = 16, ACTIONS = 3, IN = 4, WIDTH = 24, OUT = ROWS * ACTIONS };
+  static double A[OUT * OUT], minus[OUT * OUT];
+  double x[ROWS * IN], theta0[2][WIDTH * (IN + 1) + ACTIONS * (WIDTH + 1)];
+  fill_normal(x, ROWS * IN, 91);
+  fill_normal(A, OUT * OUT, 92);
+  fill_normal(theta0[0], sizeof theta0 / sizeof(double), 93);
+  for (size_t i = 0; i < OUT; i++)
+    for (size_t j = 0; j < OUT; j++) {
+      if (i / ACTIONS != j / ACTIONS) A[i * OUT + j] = 0.0;
+      minus[j * OUT + i] = -A[i * OUT + j];
+    }
+  const hvi_layer layers[] = {{.out = WIDTH, .train_bias = true, .activation = HVI_TANH},
+                              {.out = ACTIONS, .train_bias = true, .activation = HVI_SOFTMAX}};
+  const hvi_stack_spec network = {
+      .in = IN, .input = x, .rows = ROWS, .layer_count = 2, .layers = layers};
+  hvi_player players[2];
+  hvi_error err;
+  for (size_t k = 0; k < 2; k++) {
+    for (size_t i = 0; i < sizeof theta0[k] / sizeof(double); i++) theta0[k][i] *= 0.3;
+    players[k] =
+        (hvi_player){.theta0 = theta0[k], .set = HVI_SET_SIMPLEX, .parts = ROWS, .weight = 0.5};
+    check_ok(hvi_stack_new(&players[k].model, &network, &err), &err);
+  }
+  hvi_problem *game;
+  check_ok(hvi_game_new(&game,
+                        &(hvi_game_spec){.player_count = 2,
+                                         .players = players,
+                                         .payoff_count = 2,
+                                         .payoffs = (hvi_payoff[]){{0, 1, A}, {1, 0, minus}}},
+                        &err),
+           &err);
+  assert_int_equal(check_solved(game, "corners", 0).restarts, 0);
+  hvi_problem_free(game);
 }
 
 /* More outputs than an exact resolvent takes: it is approached by evaluations of F, or, with optimistic
@@ -787,6 +828,7 @@ int main(void) {
       cmocka_unit_test(the_same_seed_gives_the_same_bits),
       cmocka_unit_test(a_saved_solve_goes_on_in_the_same_bits),
       cmocka_unit_test(operators_that_are_not_affine_are_solved),
+      cmocka_unit_test(solutions_at_corners_are_approached),
       cmocka_unit_test(many_outputs_are_solved),
       cmocka_unit_test(evaluations_keep_to_their_limit),
       cmocka_unit_test(an_observer_that_stops_gets_the_best_iterate),
