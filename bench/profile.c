@@ -256,6 +256,7 @@ static hvi_status draw_profile(const contest *c, hvi_error *err) {
   }
   const hvi_plot plot = {.name = "profile",
                          .title = "Random problems solved within a cost",
+                         .columns = 2,
                          .panel_count = PROFILES,
                          .panels = panels,
                          .replace = c->options->force};
