@@ -53,10 +53,10 @@ expect 0 solve pennies --json
   fail "other choices"
 near "$(member settings tol)" 1e-6 0
 near "$(member settings max_evals)" 200000 0
-expect 0 solve pennies --tol 1e-6 --eta 0.1 --target plain --json
+expect 0 solve pennies --tol 1e-6 --eta 0.04 --target plain --json
 [[ $(member settings target) == plain && $(member settings step_rule) == fixed &&
   $(member settings tol_relative) == false ]] || fail "what is given does not stay"
-near "$(member settings eta)" 0.1 0
+near "$(member settings eta)" 0.04 0
 expect 1 solve pennies --max-evals 3
 said err '^not converged: the residual is'
 for problem in rps quadratic counterexample chain performative-linear; do
@@ -174,8 +174,8 @@ expect 0 solve network.yaml --method lm --iters 5 --precision single --json
 [[ $(member settings precision) == single ]] || fail "--precision single is not in force"
 [[ $(member residual) != "$double" ]] || fail "--precision single changes nothing"
 near "$(member residual)" "$double" 1e-3
-refused $usage "precision single is for players with fixed inputs, and rps has none" solve rps --precision single
-refused $usage "precision: must be double or single, not 'half'" solve network.yaml --precision half
+refused 2 "precision single is for players with fixed inputs, and rps has none" solve rps --precision single
+refused 2 "precision: must be double or single, not 'half'" solve network.yaml --precision half
 cp "$HVI_SOURCE_DIR/problems/rps.yaml" game
 expect 0 solve game --method lm --iters 20
 odd=$'g \x01"\\\xc3\xa9\xff.yaml'
