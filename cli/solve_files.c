@@ -81,19 +81,16 @@ static bool has_z(const hvi_solve *s) {
 
 /* A trace has theta too while it is short, and z unless that makes a thousand columns. */
 static hvi_status open_trace(hvi_solve_files *f, hvi_error *err) {
-  const hvi_model *m = f->asked->setup.problem->model;
-  if (!f->asked->trace) return HVI_OK;
-  HVI_TRY(open_exact(f, err));
-  const hvi_trace_settings columns = {.theta = m->dim <= FEW,
-                                      .z = has_z(f->asked),
-                                      .problem = f->asked->setup.problem,
-                                      .resumed = f->resumed != HVI_LOG_NEW,
-                                      .step = f->resumed,
-                                      .extra = f->mdp ? COLUMNS : 0,
-                                      .extra_names = column_names,
-                                      .fill = fill,
-                                      .fill_context = f};
-  return hvi_trace_open(&f->trace, f->asked->trace, &columns, err);
+  const hvi_problem *p = f->asked->setup.problem;
+  if (f->asked->trace) HVI_TRY(open_exact(f, err));
+  f->trace = (hvi_trace){.theta = p->model->dim <= FEW,
+                         .z = has_z(f->asked),
+                         .problem = p,
+                         .extra = f->mdp ? COLUMNS : 0,
+                         .extra_names = column_names,
+                         .fill = fill,
+                         .fill_context = f};
+  return hvi_trace_open(&f->trace, f->asked->trace, f->resumed, err);
 }
 
 /* Only a checkpoint of a solve is ever replaced, also by force. */
@@ -123,7 +120,7 @@ int hvi_solve_files_check(const hvi_solve *s) {
   HVI_STEP(hvi_output_check(s->log, LOG_MARK));
   HVI_STEP(hvi_output_check(s->save, HVI_NPY_THETA));
   HVI_STEP(check_checkpoint(s->checkpoint));
-  return s->plot ? hvi_history_check(s->plot) : HVI_EXIT_DONE;
+  return hvi_picture_check(s->plot);
 }
 
 /* What the problem is, in a number: start, outputs and F there, and the solution. Six digits of what
@@ -170,15 +167,14 @@ static hvi_status describe(hvi_solve_files *f, hvi_error *err) {
 }
 
 static hvi_status write_checkpoint(hvi_solve_files *f, hvi_error *err) {
-  const hvi_history *h = &f->history;
   const size_t size = hvi_solver_state(f->solver);
   hvi_tensor items[] = {{"solver", HVI_TENSOR_F64, 1, {size}, f->state},
-                        {"first_residual", HVI_TENSOR_F64, 1, {1}, &f->first_residual},
-                        {"picture", HVI_TENSOR_F64, 2, {h->rows, h->columns}, h->data}};
-  const hvi_tensors t = {.count = h->rows > 0 ? 3 : 2, .items = items};
+                        {"first_residual", HVI_TENSOR_F64, 1, {1}, &f->first_residual}};
+  const hvi_tensors t = {.count = 2, .items = items};
   f->written = hvi_clock_now();
-  HVI_TRY(f->trace ? hvi_trace_flush(f->trace, err) : HVI_OK);
+  HVI_TRY(hvi_log_flush(&f->trace.log, err));
   HVI_TRY(hvi_log_flush(&f->log, err));
+  HVI_TRY(hvi_log_flush(&f->picture.rows, err));
   return hvi_kept_write(&f->head, f->asked->checkpoint, &t, err);
 }
 
@@ -193,9 +189,7 @@ static hvi_status restore(hvi_solve_files *f, hvi_error *err) {
   HVI_TRY(hvi_solver_restore(f->solver, state->data, err));
   f->first_residual = *(const double *)first->data;
   const hvi_record at = hvi_solver_info(f->solver).last;
-  if (at.counts.f_evals == 0) return HVI_OK; /* of a run that ended where it began */
-  f->resumed = at.outer;
-  hvi_history_restore(&f->history, hvi_tensors_find(t, "picture"), at.outer);
+  if (at.counts.f_evals > 0) f->resumed = at.outer; /* otherwise it ended where it began */
   return HVI_OK;
 }
 
@@ -216,30 +210,30 @@ static int open_checkpoint(hvi_solve_files *f) {
 }
 
 /* A file that a resumed run adds to begins where the run went on when it was not there before. */
-static void remark(const hvi_solve_files *f, const char *path, size_t last) {
-  if (last != f->resumed)
-    hvi_say("          '%s' lacks rows before outer step %zu\n", path, f->resumed + 1);
+static void remark(const hvi_solve_files *f, const hvi_log *log) {
+  if (log->file.stream && log->last != f->resumed)
+    hvi_say("          '%s' lacks rows before outer step %zu\n", log->file.path, f->resumed + 1);
 }
 
 int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *solver) {
   *f = (hvi_solve_files){
       .asked = s, .solver = solver, .first_residual = NAN, .resumed = HVI_LOG_NEW};
-  HVI_CALL(hvi_history_open(&f->history, s, &hvi_fault));
   HVI_STEP(open_checkpoint(f));
   HVI_CALL(open_trace(f, &hvi_fault));
-  HVI_CALL(hvi_log_open(&f->log, s->log, f->resumed, &hvi_fault));
+  HVI_CALL(hvi_log_open(&f->log, s->log, NULL, f->resumed, &hvi_fault));
+  HVI_CALL(hvi_picture_open(&f->picture, s, f->resumed, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
 void hvi_solve_files_tell(const hvi_solve_files *f) {
   const hvi_solve *s = f->asked;
   const hvi_record at = hvi_solver_info(f->solver).last;
-  if (f->trace && !has_z(s))
+  if (s->trace && !has_z(s))
     hvi_say("trace     without z: %zu columns; --trace-z has them\n", s->setup.problem->model->out);
   if (f->resumed == HVI_LOG_NEW) return;
   hvi_say("resumed   at outer step %zu, after %.3g s\n", at.outer, at.seconds);
-  if (f->trace) remark(f, s->trace, hvi_trace_last(f->trace));
-  if (s->log) remark(f, s->log, f->log.last);
+  remark(f, &f->trace.log);
+  remark(f, &f->log);
 }
 
 hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err) {
@@ -250,41 +244,36 @@ hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err) {
 }
 
 void hvi_solve_files_row(hvi_solve_files *f, const hvi_record *r) {
-  const hvi_counts *c = &r->counts;
   const hvi_info now = hvi_solver_info(f->solver);
+  hvi_value values[HVI_RECORD_VALUES + 4] = {{0}}, *end = values + HVI_RECORD_VALUES;
   if (r->outer == 0) f->first_residual = r->residual;
-  if (f->trace) hvi_trace_observe(f->trace, r);
-  hvi_log_put(&f->log, V("outer", r->outer), V("inner", r->inner), V("loss0", r->loss0),
-              V("loss", r->loss), V("ratio", r->ratio), V("alpha", r->alpha), V("dist2", r->dist2),
-              V("residual", r->residual), V("eta", now.eta), V("restarts", now.restarts),
-              V("f_evals", c->f_evals), V("model_passes", c->model_passes),
-              V("grad_evals", c->grad_evals), V("env_steps", c->env_steps),
-              V("seconds", r->seconds), V("status", hvi_outcome_name(now.outcome)));
-  hvi_history_add(&f->history, r, now.outcome != HVI_RUNNING);
+  hvi_trace_row(&f->trace, r);
+  hvi_record_values(values, r);
+  end[0] = V("eta", now.eta);
+  end[1] = V("restarts", now.restarts);
+  end[2] = V("status", hvi_outcome_name(now.outcome));
+  hvi_log_values(&f->log, values);
+  hvi_picture_row(&f->picture, r, now.outcome != HVI_RUNNING);
 }
 
 int hvi_solve_files_close(hvi_solve_files *f, const hvi_info *info, int code) {
-  const hvi_setup *s = &f->asked->setup;
-  hvi_trace *trace = f->trace;
-  f->trace = NULL;
+  const hvi_solve *s = f->asked;
+  hvi_log *const logs[] = {&f->trace.log, &f->log, &f->picture.rows};
   if (f->state && info->outcome == HVI_STOPPED) hvi_solver_save(f->solver, f->state);
-  if (trace && hvi_trace_close(trace, &hvi_fault)) code = hvi_complain_fault();
-  if (hvi_log_close(&f->log, &hvi_fault)) code = hvi_complain_fault();
+  for (size_t i = 0; i < 3; i++)
+    if (hvi_log_close(logs[i], &hvi_fault)) code = hvi_complain_fault();
   if (f->state && write_checkpoint(f, &hvi_fault)) code = hvi_complain_fault();
-  if (f->asked->save && hvi_npy_write(f->asked->save, info->last.theta, 1, &s->problem->model->dim,
-                                      HVI_NPY_THETA, &hvi_fault))
+  if (s->save && hvi_npy_write(s->save, info->last.theta, 1, &s->setup.problem->model->dim,
+                               HVI_NPY_THETA, &hvi_fault))
     code = hvi_complain_fault();
-  hvi_history_add(&f->history, &info->last, true);
-  const char *title = hvi_format("%s, %s: %s after %zu outer steps", s->name, s->method,
-                                 hvi_outcome_name(info->outcome), info->last.outer);
-  if (hvi_history_draw(&f->history, title, &hvi_fault)) code = hvi_complain_fault();
+  if (hvi_picture_draw(&f->picture, info, &hvi_fault)) code = hvi_complain_fault();
   return code;
 }
 
 void hvi_solve_files_free(hvi_solve_files *f) {
-  hvi_trace_discard(f->trace);
+  hvi_log_close(&f->trace.log, NULL);
   hvi_log_close(&f->log, NULL);
-  hvi_history_free(&f->history);
+  hvi_picture_free(&f->picture);
   hvi_solver_free(f->exact);
   hvi_free(f->difference);
   hvi_free(f->values);

@@ -7,38 +7,31 @@
  * Where players have names, parameters and outputs are theta_NAME_1, z_NAME_1, ... counted within the
  * player. The file grows under its own name (io/log.h): rows go to it twice a second, and a killed run
  * leaves those that did, the last perhaps cut short.
- *
- * Put hvi_trace_observe and the trace into the solver's settings as observer and context.
  */
 #pragma once
 
+#include "io/log.h"
+
 #include <hvi/solver.h>
 
-typedef struct hvi_trace hvi_trace;
+enum { HVI_RECORD_VALUES = 13, HVI_TRACE_EXTRA = 16 };
 
-typedef struct hvi_trace_settings {
+typedef struct hvi_trace {
   bool theta, z;              /* columns for all parameters, and for all outputs, */
   const hvi_problem *problem; /* of this problem */
-  bool resumed;               /* rows after `step` are cut off, and the others stay */
-  size_t step;
-  size_t extra; /* columns of the caller's, at the end: */
+  size_t extra;               /* columns of the caller's, at the end, at most HVI_TRACE_EXTRA: */
   const char *const *extra_names;
   void (*fill)(void *context, const hvi_record *row, double *values); /* values[extra] */
   void *fill_context;
-} hvi_trace_settings;
+  hvi_log log; /* opened below; flushed and closed as any */
+} hvi_trace;
 
 /* How every trace begins. */
 #define HVI_TRACE_START "outer,inner,loss0,loss,ratio,dist2,residual,"
 
-hvi_status hvi_trace_open(hvi_trace **trace, const char *path, const hvi_trace_settings *s,
-                          hvi_error *err);
-/* An hvi_observer; context is the trace. */
-bool hvi_trace_observe(void *context, const hvi_record *row);
-/* The number of the last row that was there when it was opened; HVI_LOG_NEW: none. */
-size_t hvi_trace_last(const hvi_trace *trace);
-/* To the disk. */
-hvi_status hvi_trace_flush(hvi_trace *trace, hvi_error *err);
-/* Frees the trace, also when it fails. */
-hvi_status hvi_trace_close(hvi_trace *trace, hvi_error *err);
-/* Frees the trace; the rows so far stay. */
-void hvi_trace_discard(hvi_trace *trace);
+/* What a row of any file about a solve has, in the trace's order. */
+void hvi_record_values(hvi_value values[HVI_RECORD_VALUES], const hvi_record *row);
+
+/* path NULL: there is no trace. Rows after the step are cut off. */
+hvi_status hvi_trace_open(hvi_trace *trace, const char *path, size_t step, hvi_error *err);
+void hvi_trace_row(hvi_trace *trace, const hvi_record *row);

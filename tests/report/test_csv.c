@@ -48,14 +48,12 @@ static void a_folder_that_is_not_there_is_an_error(void **state) {
  * file's text. */
 static char *trace_game(const char *path, const char *problem, bool points, size_t step) {
   hvi_problem *p = NULL;
-  hvi_trace *trace = NULL;
   hvi_solver *solver = NULL;
   hvi_settings settings = hvi_method_settings("gd");
   assert_int_equal(hvi_builtin_new(&p, problem, NULL, 0, 0, 0, NULL), HVI_OK);
-  const hvi_trace_settings s = {
-      .theta = points, .z = points, .problem = p, .resumed = step > 0, .step = step};
-  assert_int_equal(hvi_trace_open(&trace, path, &s, NULL), HVI_OK);
-  if (step > 0) assert_int_equal(hvi_trace_last(trace), step);
+  hvi_trace trace = {.theta = points, .z = points, .problem = p};
+  assert_int_equal(hvi_trace_open(&trace, path, step > 0 ? step : HVI_LOG_NEW, NULL), HVI_OK);
+  if (step > 0) assert_int_equal(trace.log.last, step);
   settings.max_outer = 10;
   assert_int_equal(hvi_solver_new(&solver, p, &settings, NULL), HVI_OK);
   for (size_t t = 0; t <= 10; t++) {
@@ -67,9 +65,9 @@ static char *trace_game(const char *path, const char *problem, bool points, size
     row.theta = row.theta ? row.theta : p->theta0;
     row.z = row.z ? row.z : p->solution;
     row.seconds = 0;
-    if (t > step || step == 0) assert_true(hvi_trace_observe(trace, &row));
+    if (t > step || step == 0) hvi_trace_row(&trace, &row);
   }
-  assert_int_equal(hvi_trace_close(trace, NULL), HVI_OK);
+  assert_int_equal(hvi_log_close(&trace.log, NULL), HVI_OK);
   hvi_solver_free(solver);
   hvi_problem_free(p);
   return slurp(path);
@@ -113,26 +111,28 @@ static void a_resumed_trace_is_that_of_one_run(void **state) {
 
 /* It can be followed: the header and the first row are there before the end. */
 static void a_trace_grows_in_place(void **state) {
-  hvi_trace *trace = NULL;
+  hvi_trace trace = {0};
   const char *path = in(*state, "grows.csv");
   const hvi_record row = {0};
-  assert_int_equal(hvi_trace_open(&trace, path, &(hvi_trace_settings){0}, NULL), HVI_OK);
-  assert_true(hvi_trace_observe(trace, &row));
+  assert_int_equal(hvi_trace_open(&trace, path, HVI_LOG_NEW, NULL), HVI_OK);
+  hvi_trace_row(&trace, &row);
   char *text = slurp(path);
   assert_int_equal(count_lines(text), 2);
   hvi_free(text);
-  hvi_trace_discard(trace);
-  hvi_trace_discard(NULL);
+  assert_int_equal(hvi_log_close(&trace.log, NULL), HVI_OK);
+  assert_int_equal(hvi_log_close(&trace.log, NULL), HVI_OK);
   assert_true(exists(path));
 }
 
 static void a_full_disk_is_told_at_once(void **state) {
   (void)state;
-  hvi_trace *trace = NULL;
+  hvi_trace trace = {0};
   hvi_error err;
-  assert_int_equal(hvi_trace_open(&trace, "/dev/full", &(hvi_trace_settings){0}, &err),
-                   HVI_ERROR_IO);
-  assert_null(trace);
+  assert_int_equal(hvi_trace_open(&trace, "/dev/full", HVI_LOG_NEW, &err), HVI_ERROR_IO);
+  assert_null(trace.log.file.stream);
+  hvi_trace_row(&trace, &(hvi_record){0}); /* does nothing */
+  trace.extra = HVI_TRACE_EXTRA + 1;
+  assert_int_equal(hvi_trace_open(&trace, "/dev/null", HVI_LOG_NEW, NULL), HVI_ERROR_ARGUMENT);
   assert_non_null(strstr(err.text, "/dev/full"));
 }
 
