@@ -245,14 +245,10 @@ hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err) {
 
 void hvi_solve_files_row(hvi_solve_files *f, const hvi_record *r) {
   const hvi_info now = hvi_solver_info(f->solver);
-  hvi_value values[HVI_RECORD_VALUES + 4] = {{0}}, *end = values + HVI_RECORD_VALUES;
   if (r->outer == 0) f->first_residual = r->residual;
   hvi_trace_row(&f->trace, r);
-  hvi_record_values(values, r);
-  end[0] = V("eta", now.eta);
-  end[1] = V("restarts", now.restarts);
-  end[2] = V("status", hvi_outcome_name(now.outcome));
-  hvi_log_values(&f->log, values);
+  hvi_log_put(&f->log, HVI_RECORD_VALUES(r), V("eta", now.eta), V("restarts", now.restarts),
+              V("status", hvi_outcome_name(now.outcome)));
   hvi_picture_row(&f->picture, r, now.outcome != HVI_RUNNING);
 }
 

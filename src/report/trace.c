@@ -3,24 +3,6 @@
 #include "base/base.h"
 #include "report/text.h"
 
-void hvi_record_values(hvi_value values[HVI_RECORD_VALUES], const hvi_record *r) {
-  const hvi_counts *c = &r->counts;
-  const hvi_value all[HVI_RECORD_VALUES] = {V("outer", r->outer),
-                                            V("inner", r->inner),
-                                            V("loss0", r->loss0),
-                                            V("loss", r->loss),
-                                            V("ratio", r->ratio),
-                                            V("dist2", r->dist2),
-                                            V("residual", r->residual),
-                                            V("f_evals", c->f_evals),
-                                            V("model_passes", c->model_passes),
-                                            V("grad_evals", c->grad_evals),
-                                            V("env_steps", c->env_steps),
-                                            V("seconds", r->seconds),
-                                            V("alpha", r->alpha)};
-  memcpy(values, all, sizeof all);
-}
-
 /* A column for every output (z) or parameter (theta), each after a comma. */
 static void add_columns(hvi_text *header, const char *kind, const hvi_problem *p) {
   const bool z = strcmp(kind, "z") == 0;
@@ -55,12 +37,10 @@ hvi_status hvi_trace_open(hvi_trace *t, const char *path, size_t step, hvi_error
 
 void hvi_trace_row(hvi_trace *t, const hvi_record *r) {
   double extra[HVI_TRACE_EXTRA];
-  hvi_value values[HVI_RECORD_VALUES + 4] = {{0}}, *end = values + HVI_RECORD_VALUES;
   if (!t->log.file.stream) return;
-  hvi_record_values(values, r);
-  if (t->theta) *end++ = hvi_value_numbers("theta", r->theta, t->problem->model->dim);
-  if (t->z) *end++ = hvi_value_numbers("z", r->z, t->problem->model->out);
   if (t->extra) t->fill(t->fill_context, r, extra);
-  *end = hvi_value_numbers("extra", extra, t->extra);
-  hvi_log_values(&t->log, values);
+  hvi_log_put(&t->log, HVI_RECORD_VALUES(r),
+              hvi_value_numbers("theta", r->theta, t->theta ? t->problem->model->dim : 0),
+              hvi_value_numbers("z", r->z, t->z ? t->problem->model->out : 0),
+              hvi_value_numbers("extra", extra, t->extra));
 }

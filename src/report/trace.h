@@ -14,7 +14,7 @@
 
 #include <hvi/solver.h>
 
-enum { HVI_RECORD_VALUES = 13, HVI_TRACE_EXTRA = 16 };
+enum { HVI_TRACE_EXTRA = 16 };
 
 typedef struct hvi_trace {
   bool theta, z;              /* columns for all parameters, and for all outputs, */
@@ -29,8 +29,13 @@ typedef struct hvi_trace {
 /* How every trace begins. */
 #define HVI_TRACE_START "outer,inner,loss0,loss,ratio,dist2,residual,"
 
-/* What a row of any file about a solve has, in the trace's order. */
-void hvi_record_values(hvi_value values[HVI_RECORD_VALUES], const hvi_record *row);
+/* What a row of any file about a solve has. */
+#define HVI_RECORD_VALUES(r)                                                                       \
+  V("outer", (r)->outer), V("inner", (r)->inner), V("loss0", (r)->loss0), V("loss", (r)->loss),    \
+      V("ratio", (r)->ratio), V("dist2", (r)->dist2), V("residual", (r)->residual),                \
+      V("f_evals", (r)->counts.f_evals), V("model_passes", (r)->counts.model_passes),              \
+      V("grad_evals", (r)->counts.grad_evals), V("env_steps", (r)->counts.env_steps),              \
+      V("seconds", (r)->seconds), V("alpha", (r)->alpha)
 
 /* path NULL: there is no trace. Rows after the step are cut off. */
 hvi_status hvi_trace_open(hvi_trace *trace, const char *path, size_t step, hvi_error *err);
