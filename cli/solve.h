@@ -4,7 +4,6 @@
 #include "io/kept.h"
 #include "io/log.h"
 #include "report/text.h"
-#include "report/trace.h"
 #include "setup.h"
 
 #include <hvi/mdp.h>
@@ -28,6 +27,33 @@ void hvi_solve_header(const hvi_setup *s, double eta);
 
 /* Many random instances; returns the exit code. */
 int hvi_solve_ensemble(const hvi_solve *s);
+
+/* How every trace begins. */
+#define HVI_TRACE_START "outer,inner,loss0,loss,ratio,dist2,residual,"
+
+/* What a row of any file about a solve has. */
+#define HVI_RECORD_VALUES(r)                                                                       \
+  V("outer", (r)->outer), V("inner", (r)->inner), V("loss0", (r)->loss0), V("loss", (r)->loss),    \
+      V("ratio", (r)->ratio), V("dist2", (r)->dist2), V("residual", (r)->residual),                \
+      V("f_evals", (r)->counts.f_evals), V("model_passes", (r)->counts.model_passes),              \
+      V("grad_evals", (r)->counts.grad_evals), V("env_steps", (r)->counts.env_steps),              \
+      V("seconds", (r)->seconds), V("alpha", (r)->alpha)
+
+typedef struct hvi_solve_trace {
+  const hvi_solve *asked; /* NULL: there is no trace */
+  hvi_log log;
+  /* what policy evaluation is traced beside */
+  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
+  hvi_solver *exact;
+  double *difference, *values; /* [d], [n] */
+} hvi_solve_trace;
+
+/* Rows after the step are cut off. */
+hvi_status hvi_trace_open(hvi_solve_trace *t, const hvi_solve *asked, size_t step, hvi_error *err);
+void hvi_trace_row(hvi_solve_trace *t, const hvi_record *row);
+void hvi_trace_free(hvi_solve_trace *t);
+/* Whether it has columns for z. */
+bool hvi_trace_has_z(const hvi_solve *s);
 
 /* The picture of a solve, and the rows that it is drawn from. */
 enum { HVI_PICTURE_PLAYERS = 10, HVI_PICTURE_LINES = 40 }; /* at most; lines of a player */
@@ -56,15 +82,10 @@ void hvi_picture_free(hvi_picture *p);
 typedef struct hvi_solve_files {
   const hvi_solve *asked;
   hvi_solver *solver;
-  hvi_trace trace;
+  hvi_solve_trace trace;
   hvi_log log;
   hvi_picture picture;
   double first_residual; /* at outer step 0; NaN: not there yet */
-  /* what policy evaluation is traced beside */
-  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
-  hvi_solver *exact;
-  double *difference; /* [d] */
-  double *values;     /* [n] */
   /* the checkpoint */
   hvi_lock lock;
   hvi_kept head;

@@ -18,80 +18,7 @@
 
 HVI_RELEASE(hvi_tensors)
 
-enum { COLUMNS = 6, FEW = 16, MOST_Z = 1000 };
 static const char KIND[] = "checkpoint of a solve", LOG_MARK[] = "\"loss0\": ";
-
-/*
- * Policy evaluation is traced beside the exact update: gn with one inner step and eta 1, which is
- * LSPE along a trajectory, projected value iteration over all states. Its solver has the seed of the
- * one it is compared with, so it sees the same transitions, and is stepped as far as the row at hand.
- *
- *   exact_theta   |theta - theta_exact|
- *   exact_value   |Phi theta - Phi theta_exact|_Xi
- *
- * The rest is hvi_mdp_measures.
- */
-static const char *const column_names[COLUMNS] = {"exact_theta",    "exact_value", "to_fixed_point",
-                                                  "to_true_values", "mspbe",       "bellman_gap"};
-
-static hvi_status open_exact(hvi_solve_files *f, hvi_error *err) {
-  const hvi_settings *o = &f->asked->setup.settings;
-  hvi_settings s = hvi_method_settings("gn");
-  s.rounding = false;
-  s.eta = 1.0;
-  s.seed = o->seed;
-  s.redraw_every = o->redraw_every;
-  s.theta0 = o->theta0;
-  s.max_outer = SIZE_MAX;
-  s.stall_window = 0;
-  s.growth_bound = 0.0;
-  f->mdp = hvi_mdp_of(f->asked->setup.problem);
-  if (!f->mdp) return HVI_OK;
-  f->difference = hvi_alloc_doubles(hvi_mdp_features(f->mdp));
-  f->values = hvi_alloc_doubles(hvi_mdp_states(f->mdp));
-  if (!f->difference || !f->values) return hvi_error_memory(err, "the exact update");
-  return hvi_solver_new(&f->exact, f->asked->setup.problem, &s, err);
-}
-
-static void fill(void *context, const hvi_record *row, double *values) {
-  hvi_solve_files *f = context;
-  const size_t d = hvi_mdp_features(f->mdp), n = hvi_mdp_states(f->mdp);
-  hvi_mdp_measures m;
-  double theta2 = 0.0, value2 = 0.0;
-  while (hvi_solver_info(f->exact).last.outer < row->outer)
-    if (hvi_solver_step(f->exact) != HVI_RUNNING) break;
-  const hvi_record exact = hvi_solver_info(f->exact).last;
-  /* row 0 is the start, which both share */
-  for (size_t i = 0; row->outer > 0 && i < d; i++) {
-    f->difference[i] = row->theta[i] - exact.theta[i];
-    theta2 += f->difference[i] * f->difference[i];
-  }
-  hvi_mdp_values(f->mdp, f->difference, f->values);
-  for (size_t s = 0; s < n; s++) value2 += hvi_mdp_law(f->mdp)[s] * f->values[s] * f->values[s];
-  if (hvi_mdp_measure(&m, f->mdp, row->theta, NULL) != HVI_OK)
-    m = (hvi_mdp_measures){NAN, NAN, NAN, NAN};
-  const double all[COLUMNS] = {sqrt(theta2),     sqrt(value2), m.to_fixed_point,
-                               m.to_true_values, m.mspbe,      m.bellman_gap};
-  memcpy(values, all, sizeof all);
-}
-
-static bool has_z(const hvi_solve *s) {
-  return s->setup.problem->model->out <= MOST_Z || s->trace_z;
-}
-
-/* A trace has theta too while it is short, and z unless that makes a thousand columns. */
-static hvi_status open_trace(hvi_solve_files *f, hvi_error *err) {
-  const hvi_problem *p = f->asked->setup.problem;
-  if (f->asked->trace) HVI_TRY(open_exact(f, err));
-  f->trace = (hvi_trace){.theta = p->model->dim <= FEW,
-                         .z = has_z(f->asked),
-                         .problem = p,
-                         .extra = f->mdp ? COLUMNS : 0,
-                         .extra_names = column_names,
-                         .fill = fill,
-                         .fill_context = f};
-  return hvi_trace_open(&f->trace, f->asked->trace, f->resumed, err);
-}
 
 /* Only a checkpoint of a solve is ever replaced, also by force. */
 static int check_checkpoint(const char *path) {
@@ -219,7 +146,7 @@ int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *sol
   *f = (hvi_solve_files){
       .asked = s, .solver = solver, .first_residual = NAN, .resumed = HVI_LOG_NEW};
   HVI_STEP(open_checkpoint(f));
-  HVI_CALL(open_trace(f, &hvi_fault));
+  HVI_CALL(hvi_trace_open(&f->trace, s, f->resumed, &hvi_fault));
   HVI_CALL(hvi_log_open(&f->log, s->log, NULL, f->resumed, &hvi_fault));
   HVI_CALL(hvi_picture_open(&f->picture, s, f->resumed, &hvi_fault));
   return HVI_EXIT_DONE;
@@ -228,7 +155,7 @@ int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *sol
 void hvi_solve_files_tell(const hvi_solve_files *f) {
   const hvi_solve *s = f->asked;
   const hvi_record at = hvi_solver_info(f->solver).last;
-  if (s->trace && !has_z(s))
+  if (s->trace && !hvi_trace_has_z(s))
     hvi_say("trace     without z: %zu columns; --trace-z has them\n", s->setup.problem->model->out);
   if (f->resumed == HVI_LOG_NEW) return;
   hvi_say("resumed   at outer step %zu, after %.3g s\n", at.outer, at.seconds);
@@ -267,12 +194,9 @@ int hvi_solve_files_close(hvi_solve_files *f, const hvi_info *info, int code) {
 }
 
 void hvi_solve_files_free(hvi_solve_files *f) {
-  hvi_log_close(&f->trace.log, NULL);
+  hvi_trace_free(&f->trace);
   hvi_log_close(&f->log, NULL);
   hvi_picture_free(&f->picture);
-  hvi_solver_free(f->exact);
-  hvi_free(f->difference);
-  hvi_free(f->values);
   hvi_free(f->about);
   hvi_free(f->state);
   hvi_lock_release(&f->lock);

@@ -142,6 +142,9 @@ columns=outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,grad_ev
 [[ $(wc -l <trace.csv) == 12 ]] || fail "$(wc -l <trace.csv) lines in the trace"
 [[ $(head -1 trace.csv) == *,alpha,theta_even_1,theta_odd_1,z_even_1,z_odd_1 ]] ||
   fail "columns without names: $(head -1 trace.csv)"
+[[ $(sed -n 2p trace.csv) == 0,0,,,,*,1.25,2.25,* ]] || fail "row 0 is not the start: $(sed -n 2p trace.csv)"
+expect 0 solve counterexample --method gd --iters 10 --trace trace.csv
+[[ $(head -1 trace.csv) == *,alpha,theta1,theta2,z1,z2 ]] || fail "columns without numbers"
 # z is there however many parameters there are, up to a thousand columns or as asked for
 expect 0 solve quadratic --set n=100 --method gd --iters 2 --trace long.csv
 [[ $(head -1 long.csv) == *,alpha,z1,*,z100 ]] || fail "no z in a long trace"
