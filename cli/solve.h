@@ -85,7 +85,6 @@ typedef struct hvi_solve_files {
   hvi_solve_trace trace;
   hvi_log log;
   hvi_picture picture;
-  double first_residual; /* at outer step 0; NaN: not there yet */
   /* the checkpoint */
   hvi_lock lock;
   hvi_kept head;

@@ -94,10 +94,8 @@ static hvi_status describe(hvi_solve_files *f, hvi_error *err) {
 }
 
 static hvi_status write_checkpoint(hvi_solve_files *f, hvi_error *err) {
-  const size_t size = hvi_solver_state(f->solver);
-  hvi_tensor items[] = {{"solver", HVI_TENSOR_F64, 1, {size}, f->state},
-                        {"first_residual", HVI_TENSOR_F64, 1, {1}, &f->first_residual}};
-  const hvi_tensors t = {.count = 2, .items = items};
+  hvi_tensor state = {"solver", HVI_TENSOR_F64, 1, {hvi_solver_state(f->solver)}, f->state};
+  const hvi_tensors t = {.count = 1, .items = &state};
   f->written = hvi_clock_now();
   HVI_TRY(hvi_log_flush(&f->trace.log, err));
   HVI_TRY(hvi_log_flush(&f->log, err));
@@ -108,13 +106,11 @@ static hvi_status write_checkpoint(hvi_solve_files *f, hvi_error *err) {
 static hvi_status restore(hvi_solve_files *f, hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   HVI_TRY(hvi_kept_read(&t, &f->head, f->asked->checkpoint, err));
-  const hvi_tensor *state = hvi_tensors_find(t, "solver"),
-                   *first = hvi_tensors_find(t, "first_residual");
-  if (!state || state->type != HVI_TENSOR_F64 || !first || first->type != HVI_TENSOR_F64 ||
-      hvi_tensor_count(state) != hvi_solver_state(f->solver) || hvi_tensor_count(first) != 1)
+  const hvi_tensor *state = hvi_tensors_find(t, "solver");
+  if (!state || state->type != HVI_TENSOR_F64 ||
+      hvi_tensor_count(state) != hvi_solver_state(f->solver))
     return hvi_error_input(err, "'%s' is no checkpoint of this problem", f->asked->checkpoint);
   HVI_TRY(hvi_solver_restore(f->solver, state->data, err));
-  f->first_residual = *(const double *)first->data;
   const hvi_record at = hvi_solver_info(f->solver).last;
   if (at.counts.f_evals > 0) f->resumed = at.outer; /* otherwise it ended where it began */
   return HVI_OK;
@@ -143,8 +139,7 @@ static void remark(const hvi_solve_files *f, const hvi_log *log) {
 }
 
 int hvi_solve_files_open(hvi_solve_files *f, const hvi_solve *s, hvi_solver *solver) {
-  *f = (hvi_solve_files){
-      .asked = s, .solver = solver, .first_residual = NAN, .resumed = HVI_LOG_NEW};
+  *f = (hvi_solve_files){.asked = s, .solver = solver, .resumed = HVI_LOG_NEW};
   HVI_STEP(open_checkpoint(f));
   HVI_CALL(hvi_trace_open(&f->trace, s, f->resumed, &hvi_fault));
   HVI_CALL(hvi_log_open(&f->log, s->log, NULL, f->resumed, &hvi_fault));
@@ -172,7 +167,6 @@ hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err) {
 
 void hvi_solve_files_row(hvi_solve_files *f, const hvi_record *r) {
   const hvi_info now = hvi_solver_info(f->solver);
-  if (r->outer == 0) f->first_residual = r->residual;
   hvi_trace_row(&f->trace, r);
   hvi_log_put(&f->log, HVI_RECORD_VALUES(r), V("eta", now.eta), V("restarts", now.restarts),
               V("status", hvi_outcome_name(now.outcome)));

@@ -110,7 +110,7 @@ expect 1 solve rps --seed 4 --instance 3 --set weight=0.01 --method lm --target 
   --adaptive-damping --no-keep-state --iters 20 --tol 1e-9 --every 5
 said err '"hvi inspect rps --set weight=0.01 --seed 4 --instance 3 --method lm --target optimistic .*--no-keep-state'
 hint=$(sed -n 's/.*"hvi \(inspect .*\)" tells more\./\1/p' err)
-for option in --damping --adaptive-damping '--iters 20' '--tol 1e-09'; do
+for option in --damping --adaptive-damping '--iters 20' '--tol 1e-9'; do
   [[ $hint == *" $option"* ]] || fail "the hint lacks $option: $hint"
 done
 [[ $hint != *--every* ]] || fail "inspect does not know --every"
