@@ -52,8 +52,8 @@ typedef struct training {
 /* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
   hvi_text rows = {0};
-  const size_t length = t->log ? strlen(t->log) : 0, tail = strlen(".jsonl");
-  const bool json = length > tail && strcmp(t->log + length - tail, ".jsonl") == 0;
+  const char *ending = t->log ? strrchr(t->log, '.') : NULL;
+  const bool json = ending && ending > t->log && strcmp(ending, ".jsonl") == 0;
   t->json_path = json ? t->log : NULL;
   if (t->log && !json)
     hvi_text_add(&rows, "%s", t->log);

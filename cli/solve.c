@@ -22,9 +22,10 @@ typedef struct run {
   hvi_solve_files files;
   /* the end; the pointers in info belong to the solver */
   hvi_info info;
-  hvi_certificate judge, start; /* of the result, and of the start */
-  char *again;                  /* the command that looks at the same run */
-  int code;                     /* exit code */
+  hvi_certificate judge;
+  double first; /* residual, before any step; NaN: F is sampled */
+  char *again;  /* the command that looks at the same run */
+  int code;     /* exit code */
 } run;
 
 static void header_stop(const hvi_settings *o) {
@@ -184,9 +185,9 @@ static const char *complaint(const run *r) {
   if (i->outcome == HVI_LIMIT && r->setup->settings.tol > 0)
     return hvi_format("not converged: the residual is %s after %zu outer steps.", word(residual),
                       i->last.outer);
-  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->start.residual)
+  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->first)
     return hvi_format("little progress: the residual is %s, and was %s at the start.",
-                      word(residual), word(r->start.residual));
+                      word(residual), word(r->first));
   return "";
 }
 
@@ -346,17 +347,9 @@ static void run_steps(run *r, hvi_solver *solver) {
   while (hvi_solver_step(solver) == HVI_RUNNING);
   hvi_solver_run(solver); /* has ended: the seconds of all of it */
   r->info = hvi_solver_info(solver);
+  r->first = isnan(r->info.last.residual) ? NAN : solver->first_residual;
   if (r->info.outcome == HVI_STOPPED) r->info.reason = "interrupted";
   r->code = code;
-}
-
-static hvi_status judge(run *r) {
-  const hvi_problem *p = r->setup->problem;
-  const double *theta0 = r->setup->theta0 ? r->setup->theta0 : p->theta0;
-  r->start.residual = NAN;
-  if (r->info.outcome == HVI_LIMIT && !isnan(r->info.last.residual))
-    HVI_TRY(hvi_problem_judge(&r->start, p, theta0, &hvi_fault));
-  return hvi_problem_judge(&r->judge, p, r->info.last.theta, &hvi_fault);
 }
 
 static int run_solver(run *r, hvi_solver *solver) {
@@ -365,7 +358,7 @@ static int run_solver(run *r, hvi_solver *solver) {
   hvi_solve_files_tell(&r->files);
   run_steps(r, solver);
   show(r, &r->info.last);
-  HVI_CALL(judge(r));
+  HVI_CALL(hvi_problem_judge(&r->judge, r->setup->problem, r->info.last.theta, &hvi_fault));
   if (!r->code) r->code = exit_code(r);
   r->code = hvi_solve_files_close(&r->files, &r->info, r->code);
   print_footer(r);

@@ -23,7 +23,7 @@ enum {
   ALL_STEPS = 1000,
   MOST_BYTES = 1 << 30,
   MOST_LABELS = 8, /* outputs that are told apart by colour */
-  TITLE_SIZE = 80
+  TITLE_SIZE = 128
 };
 
 static const char START[] = "outer,residual,distance,ratio,alpha2";
@@ -114,7 +114,7 @@ typedef struct drawing {
   size_t series_count, panel_count;
   hvi_series series[2 * HVI_PICTURE_PLAYERS * HVI_PICTURE_LINES + FIXED];
   hvi_panel panels[HVI_PICTURE_PLAYERS + 2];
-  char titles[HVI_PICTURE_PLAYERS][2 * TITLE_SIZE];
+  char titles[HVI_PICTURE_PLAYERS][TITLE_SIZE];
 } drawing;
 
 static void add_series(drawing *d, const char *label, size_t column, hvi_mark mark, size_t style) {
@@ -169,21 +169,17 @@ static void add_progress(drawing *d) {
 
 /* From the bounds of a player's outputs, where they have some. */
 static hvi_axis strategy_axis(const hvi_problem *p, const hvi_block *b) {
-  const hvi_set *set = p->sets;
-  for (size_t i = 0; i < p->set_count && p->sets[i].begin <= b->z; i++) set = &p->sets[i];
-  double low = 0, high = 1;
-  if (set->kind == HVI_SET_BOX) {
-    low = INFINITY;
-    high = -INFINITY;
-    for (size_t i = 0; i < set->len; i++) {
-      low = fmin(low, set->lower[i]);
-      high = fmax(high, set->upper[i]);
-    }
+  const hvi_set *set = p->sets, *end = p->sets + p->set_count;
+  while (set + 1 < end && set[1].begin <= b->z) set++;
+  const bool box = set->kind == HVI_SET_BOX;
+  double low = box ? INFINITY : 0, high = box ? -INFINITY : 1;
+  for (size_t i = 0; box && i < set->len; i++) {
+    low = fmin(low, set->lower[i]);
+    high = fmax(high, set->upper[i]);
   }
-  const bool bounded = set->kind == HVI_SET_SIMPLEX || set->kind == HVI_SET_BOX;
   const double margin = 0.02 * (high - low);
-  if (!bounded || !isfinite(margin) || !(margin > 0)) return (hvi_axis){0};
-  return (hvi_axis){.low = low - margin, .high = high + margin};
+  const bool bounded = (box || set->kind == HVI_SET_SIMPLEX) && margin > 0 && isfinite(margin);
+  return bounded ? (hvi_axis){.low = low - margin, .high = high + margin} : (hvi_axis){0};
 }
 
 /* Strategies of player k, whose first line is number `first` of all. */
@@ -195,16 +191,12 @@ static void add_player(drawing *d, size_t k, size_t first) {
   const hvi_block *b = &p->model->blocks[k];
   const size_t count = lines_of(b), column = FIXED + first;
   const bool few = b->out <= MOST_LABELS;
-  char *title = d->titles[k];
-  if (p->players)
-    snprintf(title, TITLE_SIZE, "%s", p->players[k]);
-  else if (p->model->block_count > 1)
-    snprintf(title, TITLE_SIZE, "player %zu", k + 1);
-  else
-    snprintf(title, TITLE_SIZE, "outputs");
-  if (count < b->out)
-    snprintf(title + strlen(title), TITLE_SIZE, ": %zu of %zu outputs", count, b->out);
-  begin_panel(d, title, strategy_axis(p, b))->plain = true;
+  const char *name = p->players                  ? p->players[k]
+                     : p->model->block_count > 1 ? hvi_format("player %zu", k + 1)
+                                                 : "outputs";
+  const char *share = count < b->out ? hvi_format(": %zu of %zu outputs", count, b->out) : "";
+  snprintf(d->titles[k], TITLE_SIZE, "%.*s%s", (int)(TITLE_SIZE - 1 - strlen(share)), name, share);
+  begin_panel(d, d->titles[k], strategy_axis(p, b))->plain = true;
   for (size_t j = 0; j < count; j++) {
     const size_t style = styles[j % MOST_LABELS];
     add_series(d, few && d->labelled ? labels[j] : NULL, column + j,

@@ -434,16 +434,14 @@ hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI
                          hvi_error *err) {
   const char *name = plot->name;
   char stem[STEM_SIZE];
-  HVI_OWN_BY(hvi_text_free) hvi_text script = {0};
+  HVI_OWN char *script = hvi_path_join(".", name, ".gp");
   note[0] = '\0';
   const int start = snprintf(stem, sizeof stem, ".hvi-drawing-%08x-",
                              (unsigned)hvi_hash_bytes(HVI_HASH_START, name, strlen(name)));
   HVI_OWN char *left = hvi_path_join(folder, stem, "");
   if (left) hvi_file_sweep(left);
   snprintf(stem + start, sizeof stem - (size_t)start, "%lx", (unsigned long)getpid());
-  hvi_text_add(&script, "./%s.gp", name);
-  hvi_status status =
-      script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
+  hvi_status status = script ? run(folder, script, stem, note, err) : hvi_error_memory(err, name);
   for (size_t i = 1; i < ENDINGS && !*note; i++) {
     HVI_OWN char *from = hvi_path_join(folder, stem, endings[i]);
     HVI_OWN char *to = hvi_path_join(folder, name, endings[i]);
