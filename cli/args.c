@@ -119,7 +119,7 @@ static int store_texts(hvi_arg *row, const char *text) {
 }
 
 static int store(hvi_arg *row, const char *text) {
-  row->given = true;
+  row->given = text;
   if (row->repeats) return store_texts(row, text);
   if (!hvi_setting_parse(&row->setting, row->to, text, row->option, &hvi_fault))
     return HVI_EXIT_DONE;

@@ -26,7 +26,7 @@ typedef struct hvi_arg {
   const char *help;      /* it is broken into lines; \n breaks too */
   hvi_setting setting;   /* the row of a table, `to` being the struct, or made up of the above */
   char option[64];       /* "--inner-lr" */
-  bool given;            /* set by the parser */
+  const char *given;     /* set by the parser: its text, the last one; NULL: not given */
 } hvi_arg;
 
 enum { HVI_ARGS_MAX = 96, HVI_TEXTS_MAX = 64 };

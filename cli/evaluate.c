@@ -379,7 +379,7 @@ static hvi_status run(hvi_evaluate *e, hvi_error *err) {
                                       .progress = show,
                                       .saved = save_rest,
                                       .context = e};
-  HVI_TRY(hvi_log_open(&e->log, e->log_path, e->resumed ? e->first : HVI_LOG_NEW, err));
+  HVI_TRY(hvi_log_open(&e->log, e->log_path, NULL, e->resumed ? e->first : HVI_LOG_NEW, err));
   e->logged = e->log.last;
   hvi_progress_start("", e->steps > e->first ? e->steps - e->first : 1);
   hvi_status status = hvi_evaluation_run(e->evaluation, &watch, err);

@@ -8,7 +8,6 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/number.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "io/kept.h"
@@ -42,7 +41,7 @@ typedef struct training {
   hvi_lock lock;         /* on the checkpoint */
   hvi_env *env;
   hvi_sac *sac;
-  hvi_file rows; /* the log as CSV, from which the picture is drawn */
+  hvi_log rows;  /* the log as CSV, from which the picture is drawn */
   hvi_log json;  /* and as JSON */
   size_t logged; /* episodes */
   /* what is shown while it runs: when it began, and since when and which step it learns */
@@ -53,8 +52,8 @@ typedef struct training {
 /* Names of the files, which belong to the run. */
 static hvi_status name_files(training *t, hvi_error *err) {
   hvi_text rows = {0};
-  const size_t length = t->log ? strlen(t->log) : 0, tail = strlen(".jsonl");
-  const bool json = length > tail && strcmp(t->log + length - tail, ".jsonl") == 0;
+  const char *ending = t->log ? strrchr(t->log, '.') : NULL;
+  const bool json = ending && ending > t->log && strcmp(ending, ".jsonl") == 0;
   t->json_path = json ? t->log : NULL;
   if (t->log && !json)
     hvi_text_add(&rows, "%s", t->log);
@@ -79,21 +78,18 @@ static hvi_status keep_rows(const training *t, hvi_error *err) {
 static hvi_status open_logs(training *t, bool resumed, hvi_error *err) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
   const size_t step = resumed ? r.step : HVI_LOG_NEW;
-  size_t last;
   t->logged = r.episodes;
   if (!resumed) HVI_TRY(keep_rows(t, err));
-  HVI_TRY(hvi_lines_open(&t->rows, t->rows_path, HEADER, step, &last, err));
-  if (last == HVI_LOG_NEW && r.episodes > 0)
+  HVI_TRY(hvi_log_open(&t->rows, t->rows_path, HEADER, step, err));
+  if (t->rows.last == HVI_LOG_NEW && r.episodes > 0)
     hvi_say("hvi: '%s' is gone; its rows begin anew\n", t->rows_path);
-  HVI_TRY(hvi_file_flush(&t->rows, err));
-  HVI_TRY(hvi_log_open(&t->json, t->json_path, step, err));
+  HVI_TRY(hvi_log_open(&t->json, t->json_path, NULL, step, err));
   return hvi_folder_sync(t->rows_path, err);
 }
 
 /* A row and a line, if an episode has ended since the last ones. */
 static hvi_status log_episode(training *t, hvi_error *err) {
   const hvi_sac_report r = hvi_sac_state(t->sac);
-  char text[HVI_NUMBER_SIZE];
   if (r.episodes == t->logged) return HVI_OK;
   t->logged = r.episodes;
   const hvi_value values[] = {V("step", r.step),
@@ -107,22 +103,17 @@ static hvi_status log_episode(training *t, hvi_error *err) {
                               V("entropy", r.entropy),
                               V("q_mean", r.q_mean),
                               {0}};
-  for (const hvi_value *v = values; v->name; v++) {
-    const double x = v->kind == HVI_COUNT ? (double)v->count : v->number;
-    fprintf(t->rows.stream, "%s%s", v > values ? "," : "",
-            isnan(x) ? "" : hvi_number_format(text, x));
-  }
-  fputc('\n', t->rows.stream);
+  hvi_log_values(&t->rows, values);
   hvi_log_values(&t->json, values);
-  if (fflush(t->rows.stream) == 0) return HVI_OK;
-  errno = t->rows.code;
+  if (fflush(t->rows.file.stream) == 0) return HVI_OK;
+  errno = t->rows.file.code;
   return hvi_error_system(err, "write", t->rows_path);
 }
 
 /* The logs on the disk, then the checkpoint, then the policy. */
 static hvi_status save(training *t, hvi_error *err) {
   HVI_OWN_BY(hvi_policy_release) hvi_policy *policy = NULL;
-  HVI_TRY(hvi_file_flush(&t->rows, err));
+  HVI_TRY(hvi_log_flush(&t->rows, err));
   HVI_TRY(hvi_log_flush(&t->json, err));
   HVI_TRY(hvi_sac_save(t->sac, t->checkpoint, err));
   HVI_TRY(hvi_sac_policy(t->sac, &policy, err));
@@ -148,8 +139,8 @@ static hvi_status draw(training *t, hvi_error *err) {
 }
 
 static void close_training(training *t) {
-  hvi_file_discard(&t->rows);
-  hvi_file_discard(&t->json.file);
+  hvi_log_close(&t->rows, NULL);
+  hvi_log_close(&t->json, NULL);
   hvi_lock_release(&t->lock);
   hvi_sac_free(t->sac);
   hvi_env_free(t->env);

@@ -23,8 +23,9 @@ typedef struct run {
   /* the end; the pointers in info belong to the solver */
   hvi_info info;
   hvi_certificate judge;
-  char *again; /* the command that looks at the same run */
-  int code;    /* exit code */
+  double first; /* residual, before any step; NaN: F is sampled */
+  char *again;  /* the command that looks at the same run */
+  int code;     /* exit code */
 } run;
 
 static void header_stop(const hvi_settings *o) {
@@ -46,11 +47,6 @@ static const char *eta_word(const hvi_setup *s, double eta) {
   return hvi_digits(eta, 4, s->settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best");
 }
 
-static const char *const target_names[] = {[HVI_TARGET_PLAIN] = "plain",
-                                           [HVI_TARGET_OPTIMISTIC] = "optimistic",
-                                           [HVI_TARGET_AVERAGED] = "averaged",
-                                           [HVI_TARGET_PROXIMAL] = "proximal"};
-
 /* Why method auto chose what it did, a line for each decision. */
 static void header_reasons(const hvi_setup *s, double eta) {
   char text[2048];
@@ -61,9 +57,12 @@ static void header_reasons(const hvi_setup *s, double eta) {
 
 static void header_method(const hvi_setup *s, double eta) {
   const hvi_settings *o = &s->settings;
+  const hvi_setting *target = hvi_setting_find(hvi_settings_table(), "target");
+  char text[32];
   hvi_say("method    %s, ", s->method);
   if (o->automatic)
-    hvi_say("which chose %s, %s targets, ", o->optimizer->name, target_names[o->target]);
+    hvi_say("which chose %s, %s targets, ", o->optimizer->name,
+            hvi_setting_format(target, o, text, sizeof text));
   hvi_say("eta %s", eta_word(s, eta));
   if (!o->baseline) {
     hvi_say(", inner %zu", o->inner_steps);
@@ -186,9 +185,9 @@ static const char *complaint(const run *r) {
   if (i->outcome == HVI_LIMIT && r->setup->settings.tol > 0)
     return hvi_format("not converged: the residual is %s after %zu outer steps.", word(residual),
                       i->last.outer);
-  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->files.first_residual)
+  if (i->outcome == HVI_LIMIT && residual > 0.1 * r->first)
     return hvi_format("little progress: the residual is %s, and was %s at the start.",
-                      word(residual), word(r->files.first_residual));
+                      word(residual), word(r->first));
   return "";
 }
 
@@ -206,21 +205,13 @@ static void add_word(hvi_text *t, const char *word) {
 }
 
 static void add_option(hvi_text *t, const hvi_arg *a) {
-  char text[256];
-  const bool single = a->kind == HVI_SETTING_TEXT && !a->repeats;
-  const hvi_texts one = {1, {single ? *(const char *const *)a->to : NULL}};
-  const hvi_texts *texts = a->repeats ? a->to : &one;
-  if (a->kind == HVI_SETTING_FLAG) {
-    hvi_setting_format(&a->setting, a->to, text, sizeof text);
-    hvi_text_add(t, strcmp(text, "no") == 0 ? " --no-%s" : " --%s", a->option + 2);
-  } else if (a->kind == HVI_SETTING_TEXT) {
-    for (size_t i = 0; i < texts->count; i++) {
-      hvi_text_add(t, " %s", a->option);
-      add_word(t, texts->items[i]);
-    }
-  } else {
-    hvi_text_add(t, " %s", a->option);
-    add_word(t, hvi_setting_format(&a->setting, a->to, text, sizeof text));
+  char text[16] = "";
+  const bool flag = a->kind == HVI_SETTING_FLAG;
+  if (flag) hvi_setting_format(&a->setting, a->to, text, sizeof text);
+  const hvi_texts one = {1, {a->given}}, *texts = a->repeats ? a->to : &one;
+  for (size_t i = 0; i < texts->count; i++) {
+    hvi_text_add(t, " --%s%s", strcmp(text, "no") == 0 ? "no-" : "", a->option + 2);
+    if (!flag) add_word(t, texts->items[i]);
   }
 }
 
@@ -356,6 +347,7 @@ static void run_steps(run *r, hvi_solver *solver) {
   while (hvi_solver_step(solver) == HVI_RUNNING);
   hvi_solver_run(solver); /* has ended: the seconds of all of it */
   r->info = hvi_solver_info(solver);
+  r->first = isnan(r->info.last.residual) ? NAN : solver->first_residual;
   if (r->info.outcome == HVI_STOPPED) r->info.reason = "interrupted";
   r->code = code;
 }

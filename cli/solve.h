@@ -4,7 +4,6 @@
 #include "io/kept.h"
 #include "io/log.h"
 #include "report/text.h"
-#include "report/trace.h"
 #include "setup.h"
 
 #include <hvi/mdp.h>
@@ -29,39 +28,63 @@ void hvi_solve_header(const hvi_setup *s, double eta);
 /* Many random instances; returns the exit code. */
 int hvi_solve_ensemble(const hvi_solve *s);
 
-/* What a picture shows: rows at outer steps 0, stride, 2 stride, ..., the stride doubling as often
- * as it takes to stay within a thousand. */
-typedef struct hvi_history {
-  const hvi_solve *asked; /* NULL: there is no picture */
-  size_t columns, rows;
-  size_t stride;
-  double *data;    /* [rows][columns] outer, residual, distance, ratio, the outputs shown */
-  size_t *outputs; /* [columns - 4] which these are */
-} hvi_history;
+/* How every trace begins. */
+#define HVI_TRACE_START "outer,inner,loss0,loss,ratio,dist2,residual,"
 
-hvi_status hvi_history_open(hvi_history *h, const hvi_solve *asked, hvi_error *err);
-/* A row, if it is due; by force: the last. */
-void hvi_history_add(hvi_history *h, const hvi_record *row, bool force);
-/* The rows of a checkpoint, up to a step; those that do not fit are left. */
-void hvi_history_restore(hvi_history *h, const hvi_tensor *rows, size_t step);
-hvi_status hvi_history_draw(const hvi_history *h, const char *title, hvi_error *err);
-void hvi_history_free(hvi_history *h);
-/* Whether there may be a picture of that name; an exit code. */
-int hvi_history_check(const char *path);
+/* What a row of any file about a solve has. */
+#define HVI_RECORD_VALUES(r)                                                                       \
+  V("outer", (r)->outer), V("inner", (r)->inner), V("loss0", (r)->loss0), V("loss", (r)->loss),    \
+      V("ratio", (r)->ratio), V("dist2", (r)->dist2), V("residual", (r)->residual),                \
+      V("f_evals", (r)->counts.f_evals), V("model_passes", (r)->counts.model_passes),              \
+      V("grad_evals", (r)->counts.grad_evals), V("env_steps", (r)->counts.env_steps),              \
+      V("seconds", (r)->seconds), V("alpha", (r)->alpha)
+
+typedef struct hvi_solve_trace {
+  const hvi_solve *asked; /* NULL: there is no trace */
+  hvi_log log;
+  /* what policy evaluation is traced beside */
+  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
+  hvi_solver *exact;
+  double *difference, *values; /* [d], [n] */
+} hvi_solve_trace;
+
+/* Rows after the step are cut off. */
+hvi_status hvi_trace_open(hvi_solve_trace *t, const hvi_solve *asked, size_t step, hvi_error *err);
+void hvi_trace_row(hvi_solve_trace *t, const hvi_record *row);
+void hvi_trace_free(hvi_solve_trace *t);
+/* Whether it has columns for z. */
+bool hvi_trace_has_z(const hvi_solve *s);
+
+/* The picture of a solve, and the rows that it is drawn from. */
+enum { HVI_PICTURE_PLAYERS = 10, HVI_PICTURE_LINES = 40 }; /* at most; lines of a player */
+
+typedef struct hvi_picture {
+  const hvi_setup *setup; /* NULL: there is no picture */
+  char *folder, *name, *data;
+  const char *format;
+  hvi_log rows;
+  bool empty;   /* there are none */
+  size_t count; /* of outputs, and which they are */
+  size_t outputs[HVI_PICTURE_PLAYERS * HVI_PICTURE_LINES];
+} hvi_picture;
+
+/* Whether there may be a picture of that name, or NULL; an exit code. */
+int hvi_picture_check(const char *path);
+/* Rows after the step are cut off. */
+hvi_status hvi_picture_open(hvi_picture *p, const hvi_solve *asked, size_t step, hvi_error *err);
+/* A row, if it is due, or the last. */
+void hvi_picture_row(hvi_picture *p, const hvi_record *row, bool last);
+/* At the end, when the rows are closed. */
+hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_error *err);
+void hvi_picture_free(hvi_picture *p);
 
 /* The files of a solve that is under way. */
 typedef struct hvi_solve_files {
   const hvi_solve *asked;
   hvi_solver *solver;
-  hvi_trace *trace;
+  hvi_solve_trace trace;
   hvi_log log;
-  hvi_history history;
-  double first_residual; /* at outer step 0; NaN: not there yet */
-  /* what policy evaluation is traced beside */
-  const hvi_mdp *mdp; /* NULL: no process is behind the problem */
-  hvi_solver *exact;
-  double *difference; /* [d] */
-  double *values;     /* [n] */
+  hvi_picture picture;
   /* the checkpoint */
   hvi_lock lock;
   hvi_kept head;

@@ -198,9 +198,14 @@ hvi_status hvi_file_grow(hvi_file *f, const char *path, uint64_t keep, hvi_error
   return begin(f, open_growing(f, keep, err), err);
 }
 
+/* Zero, or the errno of what kept some of the data from the disk. */
+static int flush(hvi_file *f) {
+  const bool failed = ferror(f->stream) || fflush(f->stream) != 0;
+  return f->code ? f->code : failed ? EIO : sync_fd(f->fd);
+}
+
 hvi_status hvi_file_flush(hvi_file *f, hvi_error *err) {
-  const bool failed = fflush(f->stream) != 0;
-  errno = f->code ? f->code : failed ? EIO : sync_fd(f->fd);
+  errno = flush(f);
   return errno ? hvi_error_system(err, "write", f->path) : HVI_OK;
 }
 
@@ -215,10 +220,8 @@ hvi_status hvi_folder_sync(const char *path, hvi_error *err) {
   return status;
 }
 
-/* Zero, or the errno of what kept some of the data from the disk. */
 static int flush_and_close(hvi_file *f) {
-  const bool failed = ferror(f->stream) || fflush(f->stream) != 0;
-  int code = f->code ? f->code : failed ? EIO : sync_fd(f->fd);
+  int code = flush(f);
   fclose(f->stream);
   if (close(f->fd) != 0 && !code && errno != EINTR) code = errno;
   f->stream = NULL;

@@ -8,6 +8,7 @@
  *
  * gnuplot runs as a program, without a shell and with its output captured.
  */
+#define _GNU_SOURCE /* memfd_create */
 #include "report/plot.h"
 
 #include "base/base.h"
@@ -18,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -363,39 +365,12 @@ static void become_gnuplot(const char *folder, char *script, char *assign, int o
   _exit(NOT_FOUND);
 }
 
-/* Keeps the first line that says something; reads to the end so that the child never blocks. */
-static void read_complaint(int input, char *line, size_t size) {
-  char buffer[512];
-  size_t used = 0;
-  bool done = false;
-  for (;;) {
-    ssize_t n = read(input, buffer, sizeof buffer);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    for (ssize_t i = 0; i < n && !done; i++) {
-      if (buffer[i] == '\n')
-        done = used > 0 && strstr(line, "line ") != NULL;
-      else if (used + 1 < size)
-        line[used++] = buffer[i];
-      line[used] = '\0';
-      if (buffer[i] == '\n' && !done) line[used = 0] = '\0';
-    }
-  }
-}
-
-static hvi_status start(pid_t *child, int *input, const char *folder, char *script, char *assign,
-                        hvi_error *err) {
-  int ends[2];
-  if (pipe(ends) != 0) return hvi_error_system(err, "open a pipe to", "gnuplot");
-  fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-  fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-  *input = ends[0];
-  *child = fork();
-  if (*child == 0) become_gnuplot(folder, script, assign, ends[1]);
-  const hvi_status status = *child < 0 ? hvi_error_system(err, "start", "gnuplot") : HVI_OK;
-  if (status) close(ends[0]);
-  close(ends[1]);
-  return status;
+/* The first line that says something. */
+static void find_complaint(char *complaint, size_t size, int said) {
+  char text[4096], *rest = NULL;
+  text[hvi_file_read_at(said, text, sizeof text - 1, 0)] = '\0';
+  for (char *l = strtok_r(text, "\n", &rest); l && !*complaint; l = strtok_r(NULL, "\n", &rest))
+    if (strstr(l, "line ")) snprintf(complaint, size, "%s", l);
 }
 
 static int wait_for(pid_t child) {
@@ -409,13 +384,15 @@ static int wait_for(pid_t child) {
 static hvi_status run(const char *folder, char *script, const char *stem, char note[HVI_PLOT_NOTE],
                       hvi_error *err) {
   char assign[STEM_SIZE + 16], complaint[256] = "";
-  pid_t child = 0;
-  int input = -1;
+  const int said = memfd_create("gnuplot", MFD_CLOEXEC);
   snprintf(assign, sizeof assign, "stem='./%s'", stem);
-  HVI_TRY(start(&child, &input, folder, script, assign, err));
-  read_complaint(input, complaint, sizeof complaint);
-  close(input);
-  const int code = wait_for(child);
+  const pid_t child = said >= 0 ? fork() : -1;
+  if (child == 0) become_gnuplot(folder, script, assign, said);
+  const hvi_status status = child < 0 ? hvi_error_system(err, "start", "gnuplot") : HVI_OK;
+  const int code = status ? 0 : wait_for(child);
+  if (code) find_complaint(complaint, sizeof complaint, said);
+  if (said >= 0) close(said);
+  if (status) return status;
   if (code == NOT_FOUND)
     snprintf(note, HVI_PLOT_NOTE,
              "%s/%s is written but not drawn: gnuplot is not installed (Debian: gnuplot-nox)",
@@ -457,16 +434,14 @@ hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI
                          hvi_error *err) {
   const char *name = plot->name;
   char stem[STEM_SIZE];
-  HVI_OWN_BY(hvi_text_free) hvi_text script = {0};
+  HVI_OWN char *script = hvi_path_join(".", name, ".gp");
   note[0] = '\0';
   const int start = snprintf(stem, sizeof stem, ".hvi-drawing-%08x-",
                              (unsigned)hvi_hash_bytes(HVI_HASH_START, name, strlen(name)));
   HVI_OWN char *left = hvi_path_join(folder, stem, "");
   if (left) hvi_file_sweep(left);
   snprintf(stem + start, sizeof stem - (size_t)start, "%lx", (unsigned long)getpid());
-  hvi_text_add(&script, "./%s.gp", name);
-  hvi_status status =
-      script.failed ? hvi_error_memory(err, name) : run(folder, script.data, stem, note, err);
+  hvi_status status = script ? run(folder, script, stem, note, err) : hvi_error_memory(err, name);
   for (size_t i = 1; i < ENDINGS && !*note; i++) {
     HVI_OWN char *from = hvi_path_join(folder, stem, endings[i]);
     HVI_OWN char *to = hvi_path_join(folder, name, endings[i]);

@@ -53,10 +53,10 @@ expect 0 solve pennies --json
   fail "other choices"
 near "$(member settings tol)" 1e-6 0
 near "$(member settings max_evals)" 200000 0
-expect 0 solve pennies --tol 1e-6 --eta 0.1 --target plain --json
+expect 0 solve pennies --tol 1e-6 --eta 0.04 --target plain --json
 [[ $(member settings target) == plain && $(member settings step_rule) == fixed &&
   $(member settings tol_relative) == false ]] || fail "what is given does not stay"
-near "$(member settings eta)" 0.1 0
+near "$(member settings eta)" 0.04 0
 expect 1 solve pennies --max-evals 3
 said err '^not converged: the residual is'
 for problem in rps quadratic counterexample chain performative-linear; do
@@ -110,7 +110,7 @@ expect 1 solve rps --seed 4 --instance 3 --set weight=0.01 --method lm --target 
   --adaptive-damping --no-keep-state --iters 20 --tol 1e-9 --every 5
 said err '"hvi inspect rps --set weight=0.01 --seed 4 --instance 3 --method lm --target optimistic .*--no-keep-state'
 hint=$(sed -n 's/.*"hvi \(inspect .*\)" tells more\./\1/p' err)
-for option in --damping --adaptive-damping '--iters 20' '--tol 1e-09'; do
+for option in --damping --adaptive-damping '--iters 20' '--tol 1e-9'; do
   [[ $hint == *" $option"* ]] || fail "the hint lacks $option: $hint"
 done
 [[ $hint != *--every* ]] || fail "inspect does not know --every"
@@ -142,6 +142,9 @@ columns=outer,inner,loss0,loss,ratio,dist2,residual,f_evals,model_passes,grad_ev
 [[ $(wc -l <trace.csv) == 12 ]] || fail "$(wc -l <trace.csv) lines in the trace"
 [[ $(head -1 trace.csv) == *,alpha,theta_even_1,theta_odd_1,z_even_1,z_odd_1 ]] ||
   fail "columns without names: $(head -1 trace.csv)"
+[[ $(sed -n 2p trace.csv) == 0,0,,,,*,1.25,2.25,* ]] || fail "row 0 is not the start: $(sed -n 2p trace.csv)"
+expect 0 solve counterexample --method gd --iters 10 --trace trace.csv
+[[ $(head -1 trace.csv) == *,alpha,theta1,theta2,z1,z2 ]] || fail "columns without numbers"
 # z is there however many parameters there are, up to a thousand columns or as asked for
 expect 0 solve quadratic --set n=100 --method gd --iters 2 --trace long.csv
 [[ $(head -1 long.csv) == *,alpha,z1,*,z100 ]] || fail "no z in a long trace"
@@ -174,8 +177,8 @@ expect 0 solve network.yaml --method lm --iters 5 --precision single --json
 [[ $(member settings precision) == single ]] || fail "--precision single is not in force"
 [[ $(member residual) != "$double" ]] || fail "--precision single changes nothing"
 near "$(member residual)" "$double" 1e-3
-refused $usage "precision single is for players with fixed inputs, and rps has none" solve rps --precision single
-refused $usage "precision: must be double or single, not 'half'" solve network.yaml --precision half
+refused 2 "precision single is for players with fixed inputs, and rps has none" solve rps --precision single
+refused 2 "precision: must be double or single, not 'half'" solve network.yaml --precision half
 cp "$HVI_SOURCE_DIR/problems/rps.yaml" game
 expect 0 solve game --method lm --iters 20
 odd=$'g \x01"\\\xc3\xa9\xff.yaml'

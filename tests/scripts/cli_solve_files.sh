@@ -81,6 +81,14 @@ done
 refused 2 'exclude each other' solve pennies --checkpoint d --resume --fresh
 refused 2 '--trace and --log name the same file' solve pennies --trace d --log d
 refused 2 'for one instance' solve pennies --ensemble 3 --log d
+# a trace from any step on is that of one run
+timeless() { cut -d, -f1-11,13- "$1"; }
+expect 0 solve pennies --method gd --iters 10 --trace one.csv
+for ((step = 2; step <= 10; step += 2)); do
+  expect 0 solve pennies --method gd --iters $step --checkpoint s --trace s.csv --fresh
+  expect 0 solve pennies --method gd --iters 10 --checkpoint s --trace s.csv --resume
+  cmp -s <(timeless one.csv) <(timeless s.csv) || fail "a trace that goes on from step $step differs"
+done
 # a trace that has other columns, or that has gone
 expect 0 solve pennies --method gd --iters 5 --checkpoint t --trace t.csv
 expect 0 solve pennies --method gd --iters 9 --checkpoint t --trace u.csv --resume
@@ -127,6 +135,7 @@ if [[ -w /dev/full ]]; then
     expect 5 solve pennies "--$option" /dev/full -q
     said err "^hvi: cannot write '/dev/full'"
   done
+  refused 5 '/dev/full' solve pennies --trace /dev/full -q # at once
 fi
 for option in trace:no/x log:no/x save:no/x checkpoint:no/x plot:no/x.png; do
   refused 5 "no/x" solve pennies "--${option%:*}" "${option#*:}" -q
