@@ -12,206 +12,168 @@
 #include "sac.h"
 #include "talk.h"
 
-/* "0.97", or "-" where one of the two was not measured. */
-static const char *ratio(double above, double below) {
-  return isnan(above) || isnan(below) ? "-" : hvi_format("%.2f", above / below);
+/* Rows [from, to) as a table. */
+static void table(const char *title, void (*show)(const void *rows, size_t i), const void *rows,
+                  size_t from, size_t to) {
+  hvi_table_begin(title);
+  for (size_t i = from; i < to; i++) show(rows, i);
 }
 
-static void networks_text(const games_row *r, size_t count) {
-  printf("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both\n");
-  printf("  %-6s %-9s %6s %5s %12s %12s %7s\n", "method", "precision", "rows", "w", "us", "limit",
-         "ratio");
-  for (const games_row *end = r + count; r < end; r++)
-    printf("  %-6s %-9s %6zu %5zu %12.1f %12.1f %7s\n", r->label, r->single ? "single" : "double",
-           r->rows, r->width, 1e6 * r->step, 1e6 * r->limit, ratio(r->step, r->limit));
-  printf(
-      "  limit: of Adam the bare products, by OpenBLAS or our kernel, and the update; of LM the\n"
-      "  products of J J' and a Cholesky factor; with --repeats 1 the largest are left out\n");
+static void network_row(const games_row *r) {
+  hvi_table_row(J("game", r->game), CELL("method", -6, 0, 1, "method", r->label),
+                CELL("precision", -9, 0, 1, "precision", r->single ? "single" : "double"),
+                CELL("rows", 6, 0, 1, "rows", r->rows), CELL("w", 5, 0, 1, "width", r->width),
+                CELL("us", 12, 1, 1e6, "step_seconds", r->step),
+                CELL("limit", 12, 1, 1e6, "limit_seconds", r->limit),
+                CELL("ratio", 7, 2, 1, "ratio", r->step / r->limit));
+}
+
+static void games_show(const void *rows, size_t i) {
+  const games_row *r = (const games_row *)rows + i;
+  if (i >= GAMES_SMALL) {
+    network_row(r);
+    return;
+  }
+  hvi_table_row(
+      CELL("game", -8, 0, 1, "game", r->game), CELL("method", -8, 0, 1, "method", r->label),
+      CELL("hvi", 8, 1, 1, "trajectory_ns", r->trajectory),
+      CELL("by hand", 8, 1, 1, "by_hand_ns", r->by_hand),
+      CELL("ratio", 6, 2, 1, "ratio", r->trajectory / r->by_hand),
+      CELL("g", 5, -3, 1, "model_passes", r->model_passes),
+      CELL("J'u", 5, -3, 1, "grad_evals", r->grad_evals),
+      CELL("F", 5, -3, 1, "f_evals", r->f_evals), CELL("lanes", 8, 2, 1, "lanes_ns", r->lanes),
+      CELL("one by one", 10, 1, 1, "one_by_one_ns", r->one_by_one),
+      CELL("speed-up", 8, 2, 1, NULL, r->one_by_one / r->lanes), J("agrees", r->agrees),
+      LINE("", "", NULL, r->agrees ? "" : "(the two disagree: this is a defect)"));
 }
 
 static void games_text(const void *rows, size_t count, const bench_options *o) {
   const size_t small = count < GAMES_SMALL ? count : GAMES_SMALL;
-  const games_row *first = rows, *end = first + small;
-  printf("one trajectory: nanoseconds per outer step\n");
-  printf("  %-8s %-8s %10s %10s %7s   %s\n", "game", "method", "hvi", "by hand", "ratio",
-         "per step: evaluations of g, J'u, F");
-  for (const games_row *r = first; r < end; r++)
-    printf("  %-8s %-8s %10.1f %10s %7s   %.3g, %.3g, %.3g%s\n", r->game, r->label, r->trajectory,
-           isnan(r->by_hand) ? "-" : hvi_format("%.1f", r->by_hand),
-           ratio(r->trajectory, r->by_hand), r->model_passes, r->grad_evals, r->f_evals,
-           r->agrees ? "" : "   (the two disagree: this is a defect)");
-  printf("\nensemble of %zu instances, one thread: nanoseconds per outer step and instance\n",
+  table("nanoseconds per outer step", games_show, rows, 0, small);
+  printf("  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
+         "  lanes, one by one: an ensemble of %zu instances, one thread, per instance\n",
          o->instances);
-  printf("  %-8s %-8s %10s %12s %9s\n", "game", "method", "lanes", "one by one", "speed-up");
-  for (const games_row *r = first; r < end; r++)
-    printf("  %-8s %-8s %10.2f %12.1f %9s\n", r->game, r->label, r->lanes, r->one_by_one,
-           ratio(r->one_by_one, r->lanes));
-  if (count > small) networks_text(first + small, count - small);
-}
-
-static void games_json(const void *rows, size_t i) {
-  const games_row *r = (const games_row *)rows + i;
-  if (i >= GAMES_SMALL) {
-    hvi_json_object(NULL, V("game", r->game), V("method", r->label),
-                    V("precision", r->single ? "single" : "double"), V("rows", r->rows),
-                    V("width", r->width), V("step_seconds", r->step), V("limit_seconds", r->limit),
-                    V("ratio", r->step / r->limit));
-    return;
-  }
-  hvi_json_object(NULL, V("game", r->game), V("method", r->label),
-                  V("trajectory_ns", r->trajectory), V("by_hand_ns", r->by_hand),
-                  V("ratio", r->trajectory / r->by_hand), V("lanes_ns", r->lanes),
-                  V("one_by_one_ns", r->one_by_one), V("model_passes", r->model_passes),
-                  V("grad_evals", r->grad_evals), V("f_evals", r->f_evals), V("agrees", r->agrees));
+  if (count == small) return;
+  table("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both", games_show,
+        rows, small, count);
+  puts("  limit: of Adam the bare products, by OpenBLAS or our kernel, and the update; of LM the\n"
+       "  products of J J' and a Cholesky factor; with --repeats 1 the largest are left out");
 }
 
 static double bandwidth(const bellman_row *r) { return r->bytes / r->seconds; }
 
-static void bellman_text(const void *measured, size_t count, const bench_options *o) {
-  const bellman_row *r = measured;
-  const double limit = bandwidth(&r[BELLMAN_TRIAD]);
-  printf("policy evaluation with %zu states, one thread: products and memory bandwidth\n",
-         o->states);
-  printf("  %-10s %-18s %10s %8s %10s\n", "product", "matrix", "ms", "GB/s", "of triad");
-  for (size_t i = 0; i < count; i++, r++) {
-    printf("  %-10s %-18s %10.2f %8.2f %10s\n", r->label, r->matrix, 1e3 * r->seconds,
-           1e-9 * bandwidth(r), ratio(bandwidth(r), limit));
-  }
-  printf("  bytes that must move; a gather from anywhere moves a whole cache line for its 8\n");
-}
-
-static void bellman_json(const void *rows, size_t i) {
+static void bellman_show(const void *rows, size_t i) {
   const bellman_row *all = rows, *r = all + i;
-  hvi_json_object(NULL, V("product", r->label), V("matrix", r->matrix), V("seconds", r->seconds),
-                  V("gb_per_s", 1e-9 * bandwidth(r)),
-                  V("of_triad", bandwidth(r) / bandwidth(&all[BELLMAN_TRIAD])));
+  hvi_table_row(
+      CELL("product", -10, 0, 1, "product", r->label),
+      CELL("matrix", -18, 0, 1, "matrix", r->matrix), CELL("ms", 10, 2, 1e3, "seconds", r->seconds),
+      CELL("GB/s", 8, 2, 1, "gb_per_s", 1e-9 * bandwidth(r)),
+      CELL("of triad", 10, 2, 1, "of_triad", bandwidth(r) / bandwidth(&all[BELLMAN_TRIAD])));
 }
 
-/* Rows of lm come after the gradient descent on the same network and batch. */
+static void bellman_text(const void *rows, size_t count, const bench_options *o) {
+  table(hvi_format("policy evaluation with %zu states, one thread: products and memory bandwidth",
+                   o->states),
+        bellman_show, rows, 0, count);
+  puts("  bytes that must move; a gather from anywhere moves a whole cache line for its 8");
+}
+
+static void mlp_show(const void *rows, size_t i) {
+  const mlp_row *r = (const mlp_row *)rows + i, *gradient = r;
+  const double rate = r->first_order ? r->flops / r->step : NAN;
+  while (gradient > (const mlp_row *)rows && strcmp(gradient->optimizer, "gd") != 0) gradient--;
+  hvi_table_row(CELL("layers", 6, 0, 1, "hidden_layers", r->hidden),
+                CELL("batch", 6, 0, 1, "batch", r->batch),
+                CELL("optimizer", -9, 0, 1, "optimizer", r->optimizer),
+                CELL("us", 12, 1, 1e6, "step_seconds", r->step), J("sgemm_seconds", r->sgemm),
+                J("own_seconds", r->own), CELL("GFLOP/s", 8, 1, 1, "gflop_per_s", 1e-9 * rate),
+                CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / r->step),
+                CELL("of own", 9, 2, 1, "of_own", r->own / r->step),
+                CELL("of best", 9, 2, 1, "of_best", rate / r->peak),
+                CELL("of gd", 9, 2, 1, NULL, r->step / gradient->step));
+}
+
 static void mlp_text(const void *rows, size_t count, const bench_options *o) {
-  const mlp_row *first = rows, *end = first + count;
-  double gradient = NAN;
   (void)o;
-  printf("inner steps on networks 27-256x..-1, one thread, by its processor time\n");
-  printf("  %6s %6s %-9s %12s %8s %9s %9s %9s\n", "layers", "batch", "optimizer", "us", "GFLOP/s",
-         "of sgemm", "of own", "of best");
-  for (const mlp_row *r = first; r < end; r++)
-    if (r->first_order)
-      printf("  %6zu %6zu %-9s %12.1f %8.1f %9s %9s %9s\n", r->hidden, r->batch, r->optimizer,
-             1e6 * r->step, 1e-9 * r->flops / r->step, ratio(r->sgemm, r->step),
-             ratio(r->own, r->step), ratio(r->flops / r->step, r->peak));
-  printf("  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the step's\n"
-         "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n");
-  printf("\none exact damped step, lm(1) through J J': in gradient steps\n");
-  printf("  %6s %6s %12s %8s\n", "layers", "batch", "us", "steps");
-  for (const mlp_row *r = first; r < end; r++) {
-    if (strcmp(r->optimizer, "gd") == 0) gradient = r->step;
-    if (!r->first_order)
-      printf("  %6zu %6zu %12.1f %8s\n", r->hidden, r->batch, 1e6 * r->step,
-             ratio(r->step, gradient));
-  }
+  table("inner steps on networks 27-256x..-1, one thread, by its processor time", mlp_show, rows, 0,
+        count);
+  puts(
+      "  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the step's\n"
+      "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n"
+      "  of gd: the step's time over that of gradient descent; lm is one exact damped step, lm(1)\n"
+      "  through J J'");
 }
 
-static void mlp_json(const void *rows, size_t i) {
-  const mlp_row *r = (const mlp_row *)rows + i;
-  hvi_json_open(NULL, '{');
-  hvi_json_put(V("hidden_layers", r->hidden), V("batch", r->batch), V("optimizer", r->optimizer),
-               V("step_seconds", r->step), V("sgemm_seconds", r->sgemm), V("own_seconds", r->own),
-               V("of_sgemm", r->sgemm / r->step), V("of_own", r->own / r->step));
-  if (r->first_order)
-    hvi_json_put(V("gflop_per_s", 1e-9 * r->flops / r->step),
-                 V("of_best", r->flops / r->step / r->peak));
-  hvi_json_close();
+static void sac_show(const void *rows, size_t i) {
+  const sac_row *r = (const sac_row *)rows + i;
+  const double both = r->critics + r->actor;
+  hvi_table_row(CELL("sizes of", -14, 0, 1, "env", r->env),
+                CELL("critics, ms", 12, 2, 1e3, "critics_seconds", r->critics),
+                CELL("actor, ms", 9, 2, 1e3, "actor_seconds", r->actor),
+                CELL("both, ms", 9, 2, 1e3, "update_seconds", both), J("sgemm_seconds", r->sgemm),
+                CELL("GFLOP/s", 8, 1, 1, "gflop_per_s", 1e-9 * r->flops / both),
+                CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / both));
 }
 
 static void sac_text(const void *rows, size_t count, const bench_options *o) {
-  const sac_row *r = rows;
   (void)o;
-  printf("soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
-         "thread, by its processor time\n");
-  printf("  %-14s %9s %9s %9s %8s %9s\n", "sizes of", "critics", "actor", "both", "GFLOP/s",
-         "of sgemm");
-  for (size_t i = 0; i < count; i++, r++) {
-    const double both = r->critics + r->actor;
-    printf("  %-14s %6.2f ms %6.2f ms %6.2f ms %8.1f %9s\n", r->env, 1e3 * r->critics,
-           1e3 * r->actor, 1e3 * both, 1e-9 * r->flops / both, ratio(r->sgemm, both));
-  }
-  printf("  of sgemm: the bare products' time by OpenBLAS over the updates'\n");
+  table("soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
+        "thread, by its processor time",
+        sac_show, rows, 0, count);
+  puts("  of sgemm: the bare products' time by OpenBLAS over the updates'");
 }
 
-static void sac_json(const void *rows, size_t i) {
-  const sac_row *r = (const sac_row *)rows + i;
-  const double both = r->critics + r->actor;
-  hvi_json_object(NULL, V("env", r->env), V("critics_seconds", r->critics),
-                  V("actor_seconds", r->actor), V("update_seconds", both),
-                  V("sgemm_seconds", r->sgemm), V("of_sgemm", r->sgemm / both),
-                  V("gflop_per_s", 1e-9 * r->flops / both));
+static void evaluate_show(const void *rows, size_t i) {
+  const evaluate_row *r = (const evaluate_row *)rows + i;
+  const double overhead = r->step / (r->targets + r->inner) - 1.0;
+  if (r->available)
+    hvi_table_row(CELL("environment", -13, 0, 1, "env", r->env),
+                  CELL("collect", 9, 2, 1e3, "collect_seconds", r->collect),
+                  CELL("targets", 9, 2, 1e3, "targets_seconds", r->targets),
+                  CELL("inner", 9, 1, 1e3, "inner_seconds", r->inner), J("sgemm_seconds", r->sgemm),
+                  CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / r->inner),
+                  J("step_seconds", r->step), CELL("loop, %", 9, 2, 100.0, "overhead", overhead),
+                  CELL("cores", 5, 0, 1, "cores", r->cores),
+                  J("step_seconds_on_all_cores", r->together),
+                  CELL("seeds, %", 9, 1, 100.0, NULL, r->together / r->step - 1.0),
+                  CELL("measure", 9, 2, 1e3, "measure_seconds", r->measure));
+  else if (!hvi_talk.json)
+    printf("  %-13s not in this build\n", r->env);
 }
 
 static void evaluate_text(const void *rows, size_t count, const bench_options *o) {
-  const evaluate_row *r = rows;
   (void)o;
-  size_t cores = 1;
-  printf("policy evaluation, batches of %d, 256 and 256 hidden units, %d steps of adamw: an outer\n"
-         "step, one thread, by its processor time, ms\n",
-         EVALUATE_BATCH, EVALUATE_INNER);
-  printf("  %-13s %9s %9s %9s %9s %9s %9s %9s\n", "environment", "collect", "targets", "inner",
-         "of sgemm", "loop", "seeds", "measure");
-  for (size_t i = 0; i < count; i++, r++) {
-    if (!r->available) {
-      printf("  %-13s not in this build\n", r->env);
-      continue;
-    }
-    cores = r->cores;
-    printf("  %-13s %9.2f %9.2f %9.1f %9s %+8.2f%% %+8.1f%% %9.2f\n", r->env, 1e3 * r->collect,
-           1e3 * r->targets, 1e3 * r->inner, ratio(r->sgemm, r->inner),
-           100.0 * (r->step / (r->targets + r->inner) - 1.0), 100.0 * (r->together / r->step - 1.0),
-           1e3 * r->measure);
-  }
-  printf(
-      "  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
-      "  loop: what the evaluation's own loop takes beyond targets and inner steps done bare\n"
-      "  seeds: what a step takes more when each core runs an evaluation of its own (%zu cores)\n"
-      "  measure: the error on 1000 states\n",
-      cores);
+  table(hvi_format("policy evaluation, batches of %d, 256 and 256 hidden units, %d steps of adamw: "
+                   "an outer\nstep, one thread, by its processor time, ms",
+                   EVALUATE_BATCH, EVALUATE_INNER),
+        evaluate_show, rows, 0, count);
+  puts("  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
+       "  loop: what the evaluation's own loop takes beyond targets and inner steps done bare\n"
+       "  seeds: what a step takes more when each core runs an evaluation of its own\n"
+       "  measure: the error on 1000 states");
 }
 
-static void evaluate_json(const void *rows, size_t i) {
-  const evaluate_row *r = (const evaluate_row *)rows + i;
-  if (!r->available) return;
-  hvi_json_object(NULL, V("env", r->env), V("collect_seconds", r->collect),
-                  V("targets_seconds", r->targets), V("inner_seconds", r->inner),
-                  V("sgemm_seconds", r->sgemm), V("of_sgemm", r->sgemm / r->inner),
-                  V("step_seconds", r->step),
-                  V("overhead", r->step / (r->targets + r->inner) - 1.0), V("cores", r->cores),
-                  V("step_seconds_on_all_cores", r->together), V("measure_seconds", r->measure));
+static void solve_show(const void *rows, size_t i) {
+  const solve_row *r = (const solve_row *)rows + i;
+  hvi_table_row(
+      CELL("method", -14, 0, 1, "method", r->method), CELL("kind", -12, 0, 1, "kind", r->kind),
+      CELL("solved", 6, 0, 1, "solved", r->solved), CELL("of", 6, 0, 1, "games", r->games),
+      CELL("F evals", 10, -4, 1, "f_evals", r->evals),
+      CELL("seconds", 12, -3, 1, "seconds", r->seconds),
+      CELL("slowest", 10, -3, 1, "slowest_seconds", r->slowest));
 }
 
 static void solve_text(const void *rows, size_t count, const bench_options *o) {
-  const solve_row *r = rows;
-  printf("random problems, %zu of each kind, seeds from %llu\n", o->games,
-         (unsigned long long)o->seed);
-  printf("  %-14s %-12s %12s %10s %12s %10s\n", "method", "kind", "solved", "F evals", "seconds",
-         "slowest");
-  for (size_t i = 0; i < count; i++, r++)
-    printf("  %-14s %-12s %5zu of %-4zu %10s %12s %10s\n", r->method, r->kind, r->solved, r->games,
-           hvi_digits(r->evals, 4, "-"), hvi_digits(r->seconds, 3, "-"),
-           hvi_digits(r->slowest, 3, "-"));
-  printf(
-      "  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of its "
-      "own;\n"
-      "  medians over what was solved, by processor time; fixed: lm with adaptive damping, inner\n"
-      "  10, eta 0.03, optimistic targets, 20,000 outer steps\n");
+  table(hvi_format("random problems, %zu of each kind, seeds from %llu", o->games,
+                   (unsigned long long)o->seed),
+        solve_show, rows, 0, count);
+  puts("  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of its "
+       "own;\n"
+       "  medians over what was solved, by processor time; fixed: lm with adaptive damping, inner\n"
+       "  10, eta 0.03, optimistic targets, 20,000 outer steps");
 }
 
-static void solve_json(const void *rows, size_t i) {
-  const solve_row *r = (const solve_row *)rows + i;
-  hvi_json_object(NULL, V("method", r->method), V("kind", r->kind), V("games", r->games),
-                  V("solved", r->solved), V("f_evals", r->evals), V("seconds", r->seconds),
-                  V("slowest_seconds", r->slowest));
-}
-
-/* Each measures rows, and prints them for people or, one by one, as JSON. */
+/* Each measures rows, and shows them one by one: as JSON, or in tables. */
 static games_row games[GAMES_ROWS];
 static bellman_row bellman[BELLMAN_ROWS];
 static mlp_row mlp[MLP_ROWS];
@@ -227,15 +189,15 @@ static const struct {
   size_t count;
   hvi_status (*run)(void *rows, size_t *done, const bench_options *o, hvi_error *err);
   void (*text)(const void *rows, size_t count, const bench_options *o);
-  void (*json)(const void *rows, size_t i);
+  void (*show)(const void *rows, size_t i);
 } benchmarks[BENCHMARKS] = {
-    [GAMES] = {"games", games, GAMES_ROWS, bench_games_run, games_text, games_json},
-    [BELLMAN] = {"bellman", bellman, BELLMAN_ROWS, bench_bellman_run, bellman_text, bellman_json},
-    [MLP] = {"mlp", mlp, MLP_ROWS, bench_mlp_run, mlp_text, mlp_json},
-    [SAC] = {"sac", sac, SAC_ROWS, bench_sac_run, sac_text, sac_json},
+    [GAMES] = {"games", games, GAMES_ROWS, bench_games_run, games_text, games_show},
+    [BELLMAN] = {"bellman", bellman, BELLMAN_ROWS, bench_bellman_run, bellman_text, bellman_show},
+    [MLP] = {"mlp", mlp, MLP_ROWS, bench_mlp_run, mlp_text, mlp_show},
+    [SAC] = {"sac", sac, SAC_ROWS, bench_sac_run, sac_text, sac_show},
     [EVALUATE] = {"evaluate", evaluate, EVALUATE_ROWS, bench_evaluate_run, evaluate_text,
-                  evaluate_json},
-    [SOLVE] = {"solve", solve, 1, bench_solve_run, solve_text, solve_json},
+                  evaluate_show},
+    [SOLVE] = {"solve", solve, 1, bench_solve_run, solve_text, solve_show},
 };
 
 /* What was asked for, and what came out. */
@@ -267,7 +229,7 @@ static void print_json(const bench *b) {
     if (k == GAMES) hvi_json_put(V("outer", o->outer), V("instances", o->instances));
     if (k == BELLMAN) hvi_json_put(V("states", o->states));
     hvi_json_open(benchmarks[k].name, '[');
-    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].json(benchmarks[k].rows, i);
+    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].show(benchmarks[k].rows, i);
     hvi_json_close();
   }
   hvi_json_end();

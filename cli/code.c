@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* ST_NOEXEC */
+#define _GNU_SOURCE /* ST_NOEXEC, nftw */
 #include "code.h"
 
 #include "base/base.h"
@@ -7,9 +7,9 @@
 
 #include <hvi/plugin.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -151,15 +151,10 @@ static hvi_status make_folder(char folder[PATH_MAX], hvi_error *err) {
   return mkdtemp(folder) ? HVI_OK : hvi_error_system(err, "make a folder in", under);
 }
 
-static void remove_folder(const char *folder) {
-  char path[PATH_MAX + 300];
-  DIR *entries = opendir(folder);
-  for (struct dirent *e = entries ? readdir(entries) : NULL; e; e = readdir(entries)) {
-    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-    unlink(path);
-  }
-  if (entries) closedir(entries);
-  rmdir(folder);
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
+  (void)about, (void)kind, (void)where;
+  remove(path);
+  return 0;
 }
 
 static hvi_status compile(const hvi_builtin **problem, const char *source, hvi_error *err) {
@@ -175,7 +170,11 @@ static hvi_status compile(const hvi_builtin **problem, const char *source, hvi_e
   hvi_status status = make_command(&c, source, object, err);
   if (!status) status = run(&c, source, err);
   if (!status) status = hvi_plugin_load(problem, object, err);
-  remove_folder(folder); /* what is loaded stays loaded */
+  /* refusals name the file that the user has */
+  for (char *at; status && err && (at = strstr(err->text, object));)
+    hvi_error_set(err, status, "%.*s%s%s", (int)(at - err->text), err->text, source,
+                  at + strlen(object));
+  nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS); /* what is loaded stays loaded */
   return status;
 }
 

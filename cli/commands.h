@@ -22,6 +22,9 @@ typedef struct hvi_vocabulary {
   void (*list)(hvi_each *each);
 } hvi_vocabulary;
 extern const hvi_vocabulary hvi_vocabularies[]; /* ending in a word of NULL */
+/* NULL for a name of one of these vocabularies, which have blanks between; otherwise the nearest, or
+ * the advice, as hvi_did_you_mean has it. */
+const char *hvi_name_unknown(const char *vocabularies, const char *word, const char *advice);
 
 int hvi_cli_solve(int argc, char **argv);
 int hvi_cli_check(int argc, char **argv);

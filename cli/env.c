@@ -15,23 +15,6 @@ HVI_RELEASE(hvi_env)
 
 static const char operand[] = "name of an environment";
 
-static void list_row(const hvi_env_kind *kind, const hvi_env *env) {
-  const char *needs = kind->needs ? kind->needs : "-";
-  printf("  %-13s %5s %5s  %-8s %-5s  %s\n", kind->name, env ? hvi_format("%zu", env->obs) : "-",
-         env ? hvi_format("%zu", env->act) : "-", needs, env ? "yes" : "no", kind->summary);
-}
-
-static void list_json(const hvi_env_kind *kind, const hvi_env *env) {
-  hvi_json_open(NULL, '{');
-  hvi_json_put(V("name", kind->name), V("summary", kind->summary), V("needs", kind->needs),
-               V("available", (bool)(env != NULL)));
-  if (env)
-    hvi_json_put(V("obs", env->obs), V("act", env->act));
-  else
-    hvi_json_put(V("missing", hvi_fault.text));
-  hvi_json_close();
-}
-
 static int list_all(void) {
   size_t count;
   const hvi_env_kind *kinds = hvi_env_list(&count);
@@ -41,7 +24,13 @@ static int list_all(void) {
     const hvi_status status = hvi_env_new(&env, kinds[k].name, &hvi_fault);
     if (status && status != HVI_ERROR_UNSUPPORTED) return hvi_complain_fault();
     if (status && !missing.status) missing = hvi_fault;
-    (hvi_talk.json ? list_json : list_row)(&kinds[k], env);
+    hvi_table_row(
+        CELL("name", -13, 0, 1, "name", kinds[k].name),
+        CELL("obs", 5, 0, 1, "obs", env ? (double)env->obs : NAN),
+        CELL("act", 5, 0, 1, "act", env ? (double)env->act : NAN),
+        CELL("needs", -8, 0, 1, "needs", kinds[k].needs), J("available", (bool)(env != NULL)),
+        CELL("there", -5, 0, 1, NULL, env ? "yes" : "no"),
+        J("missing", env ? NULL : hvi_fault.text), CELL("", 0, 0, 1, "summary", kinds[k].summary));
   }
   if (missing.status && !hvi_talk.json) printf("\n%s\n", missing.text);
   return HVI_EXIT_DONE;
@@ -54,37 +43,11 @@ static int env_list(int argc, char **argv) {
                    .examples = "  hvi env list\n  hvi env list --json"};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  if (!hvi_talk.json) {
-    printf("  %-13s %5s %5s  %-8s %-5s\n", "name", "obs", "act", "needs", "there");
-    return list_all();
-  }
   hvi_json_begin();
   hvi_json_open("environments", '[');
   const int code = list_all();
   hvi_json_end();
   return code;
-}
-
-static void info_json(const hvi_env *env) {
-  hvi_json_begin();
-  hvi_json_put(V("name", env->name), V("obs", env->obs), V("act", env->act), V("state", env->state),
-               V("low", env->low), V("high", env->high), V("time_limit", env->time_limit),
-               V("dt", env->dt), V("noisy", env->noisy), V("reward_bound", env->reward_bound));
-  hvi_json_end();
-}
-
-static void info_text(const hvi_env *env) {
-  printf("name          %s\n", env->name);
-  printf("observation   %zu numbers\n", env->obs);
-  if (isfinite(env->low))
-    printf("action        %zu numbers in [%g, %g]\n", env->act, env->low, env->high);
-  else
-    printf("action        %zu numbers, any\n", env->act);
-  printf("saved state   %zu numbers\n", env->state);
-  printf("time limit    %zu steps\n", env->time_limit);
-  if (env->dt > 0.0) printf("a step        %g s\n", env->dt);
-  printf("noise         %s\n", env->noisy ? "at the start and in every step" : "at the start only");
-  if (isfinite(env->reward_bound)) printf("reward        at most %g in size\n", env->reward_bound);
 }
 
 static int env_info(int argc, char **argv) {
@@ -95,7 +58,18 @@ static int env_info(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
-  (hvi_talk.json ? info_json : info_text)(env);
+  const char *range = isfinite(env->low) ? hvi_format(" numbers in [%g, %g]", env->low, env->high)
+                                         : " numbers, any";
+  hvi_json_begin();
+  hvi_show(
+      LINE("name", "", "name", env->name), LINE("observation", " numbers", "obs", env->obs),
+      LINE("action", range, "act", env->act), LINE("saved state", " numbers", "state", env->state),
+      J("low", env->low), J("high", env->high),
+      LINE("time limit", " steps", "time_limit", env->time_limit),
+      LINE(env->dt > 0.0 ? "a step" : NULL, " s", "dt", env->dt), J("noisy", env->noisy),
+      LINE("noise", "", NULL, env->noisy ? "at the start and in every step" : "at the start only"),
+      LINE("reward", " at most, in size", "reward_bound", env->reward_bound));
+  hvi_json_end();
   return HVI_EXIT_DONE;
 }
 

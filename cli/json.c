@@ -1,6 +1,9 @@
 #include "json.h"
 
 #include "base/base.h"
+#include "talk.h"
+
+#include <inttypes.h>
 
 static struct {
   size_t depth;
@@ -27,6 +30,7 @@ void hvi_json_begin(void) {
 }
 
 void hvi_json_open(const char *name, char bracket) {
+  if (!hvi_talk.json) return;
   begin(name);
   putchar(bracket);
   json.brackets[json.depth++] = bracket;
@@ -34,6 +38,7 @@ void hvi_json_open(const char *name, char bracket) {
 }
 
 void hvi_json_close(void) {
+  if (!hvi_talk.json) return;
   json.depth--;
   if (json.filled) break_line();
   putchar(json.brackets[json.depth] == '{' ? '}' : ']');
@@ -42,12 +47,59 @@ void hvi_json_close(void) {
 
 void hvi_json_end(void) {
   while (json.depth > 0) hvi_json_close();
-  putchar('\n');
+  if (hvi_talk.json) putchar('\n');
 }
 
 void hvi_json_values(const hvi_value *v) {
-  for (; v->kind != HVI_END; v++) {
+  for (; hvi_talk.json && v->kind != HVI_END; v++) {
     begin(v->name);
     hvi_value_write(stdout, v);
   }
+}
+
+static void put_members(const hvi_shown *s) {
+  for (; s->value.kind != HVI_END; s++)
+    if (s->value.name) hvi_json_values((const hvi_value[]){s->value, {0}});
+}
+
+/* NULL: there is nothing to tell. */
+static const char *text_of(const hvi_shown *s) {
+  if (s->value.kind == HVI_TEXT) return s->value.text;
+  if (s->value.kind == HVI_COUNT) return hvi_format("%" PRIu64, s->value.count);
+  if (s->value.kind != HVI_NUMBER || !isfinite(s->value.number)) return NULL;
+  const double x = s->value.number * (s->scale != 0.0 ? s->scale : 1.0);
+  return s->digits > 0 ? hvi_format("%.*f", s->digits, x)
+                       : hvi_digits(x, s->digits < 0 ? -s->digits : 6, NULL);
+}
+
+void hvi_show_lines(const hvi_shown *s) {
+  if (hvi_talk.json) put_members(s);
+  for (; !hvi_talk.json && s->value.kind != HVI_END; s++)
+    if (s->title && text_of(s)) printf("%-17s%s%s\n", s->title, text_of(s), s->unit);
+}
+
+static bool headed; /* the table under way has its line of titles */
+
+void hvi_table_begin(const char *title) {
+  if (!hvi_talk.json) puts(title);
+  headed = false;
+}
+
+static void put_line(const hvi_shown *s, bool titles) {
+  putchar(' ');
+  for (; s->value.kind != HVI_END; s++) {
+    const char *text = titles ? s->title : text_of(s);
+    if (s->title) printf(" %*s", s->width, text ? text : "-");
+  }
+  putchar('\n');
+}
+
+void hvi_table_cells(const hvi_shown *s) {
+  hvi_json_open(NULL, '{');
+  put_members(s);
+  hvi_json_close();
+  if (hvi_talk.json) return;
+  if (!headed) put_line(s, true);
+  headed = true;
+  put_line(s, false);
 }
