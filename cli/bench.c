@@ -12,6 +12,15 @@
 #include "sac.h"
 #include "talk.h"
 
+/* As asked for. */
+static bench_options options = {.repeats = 20,
+                                .outer = 1000,
+                                .instances = 1000,
+                                .states = 1000000,
+                                .games = 10,
+                                .seed = 1,
+                                .progress = hvi_progress_count};
+
 /* Rows [from, to) as a table. */
 static void table(const char *title, void (*show)(const void *rows, size_t i), const void *rows,
                   size_t from, size_t to) {
@@ -47,12 +56,12 @@ static void games_show(const void *rows, size_t i) {
       LINE("", "", NULL, r->agrees ? "" : "(the two disagree: this is a defect)"));
 }
 
-static void games_text(const void *rows, size_t count, const bench_options *o) {
+static void games_text(const void *rows, size_t count) {
   const size_t small = count < GAMES_SMALL ? count : GAMES_SMALL;
   table("nanoseconds per outer step", games_show, rows, 0, small);
   printf("  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
          "  lanes, one by one: an ensemble of %zu instances, one thread, per instance\n",
-         o->instances);
+         options.instances);
   if (count == small) return;
   table("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both", games_show,
         rows, small, count);
@@ -71,9 +80,9 @@ static void bellman_show(const void *rows, size_t i) {
       CELL("of triad", 10, 2, 1, "of_triad", bandwidth(r) / bandwidth(&all[BELLMAN_TRIAD])));
 }
 
-static void bellman_text(const void *rows, size_t count, const bench_options *o) {
+static void bellman_text(const void *rows, size_t count) {
   table(hvi_format("policy evaluation with %zu states, one thread: products and memory bandwidth",
-                   o->states),
+                   options.states),
         bellman_show, rows, 0, count);
   puts("  bytes that must move; a gather from anywhere moves a whole cache line for its 8");
 }
@@ -93,8 +102,7 @@ static void mlp_show(const void *rows, size_t i) {
                 CELL("of gd", 9, 2, 1, NULL, r->step / gradient->step));
 }
 
-static void mlp_text(const void *rows, size_t count, const bench_options *o) {
-  (void)o;
+static void mlp_text(const void *rows, size_t count) {
   table("inner steps on networks 27-256x..-1, one thread, by its processor time", mlp_show, rows, 0,
         count);
   puts(
@@ -115,8 +123,7 @@ static void sac_show(const void *rows, size_t i) {
                 CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / both));
 }
 
-static void sac_text(const void *rows, size_t count, const bench_options *o) {
-  (void)o;
+static void sac_text(const void *rows, size_t count) {
   table("soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
         "thread, by its processor time",
         sac_show, rows, 0, count);
@@ -141,8 +148,7 @@ static void evaluate_show(const void *rows, size_t i) {
     printf("  %-13s not in this build\n", r->env);
 }
 
-static void evaluate_text(const void *rows, size_t count, const bench_options *o) {
-  (void)o;
+static void evaluate_text(const void *rows, size_t count) {
   table(hvi_format("policy evaluation, batches of %d, 256 and 256 hidden units, %d steps of adamw: "
                    "an outer\nstep, one thread, by its processor time, ms",
                    EVALUATE_BATCH, EVALUATE_INNER),
@@ -163,9 +169,9 @@ static void solve_show(const void *rows, size_t i) {
       CELL("slowest", 10, -3, 1, "slowest_seconds", r->slowest));
 }
 
-static void solve_text(const void *rows, size_t count, const bench_options *o) {
-  table(hvi_format("random problems, %zu of each kind, seeds from %llu", o->games,
-                   (unsigned long long)o->seed),
+static void solve_text(const void *rows, size_t count) {
+  table(hvi_format("random problems, %zu of each kind, seeds from %llu", options.games,
+                   (unsigned long long)options.seed),
         solve_show, rows, 0, count);
   puts("  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of its "
        "own;\n"
@@ -188,7 +194,7 @@ static const struct {
   void *rows;
   size_t count;
   hvi_status (*run)(void *rows, size_t *done, const bench_options *o, hvi_error *err);
-  void (*text)(const void *rows, size_t count, const bench_options *o);
+  void (*text)(const void *rows, size_t count);
   void (*show)(const void *rows, size_t i);
 } benchmarks[BENCHMARKS] = {
     [GAMES] = {"games", games, GAMES_ROWS, bench_games_run, games_text, games_show},
@@ -200,54 +206,45 @@ static const struct {
     [SOLVE] = {"solve", solve, 1, bench_solve_run, solve_text, solve_show},
 };
 
-/* What was asked for, and what came out. */
-typedef struct bench {
-  const char *only; /* the name of a benchmark, or NULL for all */
-  bench_options options;
-  bool run[BENCHMARKS];
-  size_t done[BENCHMARKS]; /* rows, before an error or a stop */
-} bench;
+static bool ran[BENCHMARKS];
+static size_t done[BENCHMARKS]; /* rows, before an error or a stop */
 
-static int run_one(bench *b, size_t k) {
-  b->run[k] = true;
+static int run_one(size_t k, bool alone) {
+  ran[k] = true;
   hvi_progress_start(benchmarks[k].name, benchmarks[k].count);
-  HVI_CALL(hvi_progress_end(
-      benchmarks[k].run(benchmarks[k].rows, &b->done[k], &b->options, &hvi_fault)));
-  if (!hvi_talk.json) {
-    if (!b->only && k > 0) printf("\n");
-    benchmarks[k].text(benchmarks[k].rows, b->done[k], &b->options);
-  }
-  return b->done[k] < benchmarks[k].count ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
+  HVI_CALL(hvi_progress_end(benchmarks[k].run(benchmarks[k].rows, &done[k], &options, &hvi_fault)));
+  if (!hvi_talk.json && !alone && k > 0) printf("\n");
+  if (!hvi_talk.json) benchmarks[k].text(benchmarks[k].rows, done[k]);
+  return done[k] < benchmarks[k].count ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
-static void print_json(const bench *b) {
-  const bench_options *o = &b->options;
+static void print_json(void) {
   hvi_json_begin();
-  hvi_json_put(V("repeats", o->repeats));
+  hvi_json_put(V("repeats", options.repeats));
   for (size_t k = 0; k < BENCHMARKS; k++) {
-    if (!b->run[k]) continue;
-    if (k == GAMES) hvi_json_put(V("outer", o->outer), V("instances", o->instances));
-    if (k == BELLMAN) hvi_json_put(V("states", o->states));
+    if (!ran[k]) continue;
+    if (k == GAMES) hvi_json_put(V("outer", options.outer), V("instances", options.instances));
+    if (k == BELLMAN) hvi_json_put(V("states", options.states));
     hvi_json_open(benchmarks[k].name, '[');
-    for (size_t i = 0; i < b->done[k]; i++) benchmarks[k].show(benchmarks[k].rows, i);
+    for (size_t i = 0; i < done[k]; i++) benchmarks[k].show(benchmarks[k].rows, i);
     hvi_json_close();
   }
   hvi_json_end();
 }
 
-static int run_bench(bench *b) {
+/* only: the name of a benchmark, or NULL for all. */
+static int run_bench(const char *only) {
   int code = HVI_EXIT_DONE;
-  bool known = !b->only;
+  bool known = !only;
   for (size_t k = 0; k < BENCHMARKS && code == HVI_EXIT_DONE; k++) {
-    if (b->only ? strcmp(b->only, benchmarks[k].name) != 0 : k == SOLVE) continue;
+    if (only ? strcmp(only, benchmarks[k].name) != 0 : k == SOLVE) continue;
     known = true;
-    code = run_one(b, k);
+    code = run_one(k, only != NULL);
   }
   if (!known)
     return hvi_misuse(
-        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, solve",
-        b->only);
-  if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json(b);
+        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, solve", only);
+  if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json();
   return code;
 }
 
@@ -277,35 +274,27 @@ static const char examples[] =
     "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate\n  hvi bench solve --games 20";
 
 int hvi_cli_bench(int argc, char **argv) {
-  bench b = {.options = {.repeats = 20,
-                         .outer = 1000,
-                         .instances = 1000,
-                         .states = 1000000,
-                         .games = 10,
-                         .seed = 1,
-                         .progress = hvi_progress_count}};
   hvi_args args = {"bench",  "[games|bellman|mlp|sac|evaluate|solve] [OPTION]...",
                    summary,  examples,
                    .max = 1, .operand = "name of a benchmark"};
   /* clang-format off */
   hvi_args_add(&args,
-      {"repeats", 0, HVI_SETTING_COUNT, &b.options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
-      {"iters", 0, HVI_SETTING_COUNT, &b.options.outer, .range = "[10,100000000]", .help = "outer steps of one trajectory"},
-      {"instances", 0, HVI_SETTING_COUNT, &b.options.instances, .range = "[1,1000000]", .help = "instances of an ensemble"},
-      {"states", 0, HVI_SETTING_COUNT, &b.options.states, .range = "[8,100000000]", .help = "states of the processes"},
-      {"games", 0, HVI_SETTING_COUNT, &b.options.games, .range = "[1,100000]", .help = "solve: random problems of each of seven kinds"},
-      {"method", 0, HVI_SETTING_TEXT, &b.options.method, .value = "METHOD", .help = "solve: this method alone, instead of auto and fixed"},
-      {"named", 0, HVI_SETTING_COUNT, &b.options.named, .range = "[0,100000]", .help = "solve: of all these, evenly over the kinds, those that every named method gets too, 2 s each"},
-      {"large", 0, HVI_SETTING_FLAG, &b.options.large, .help = "solve: five kinds of games of hundreds to thousands of outputs, a minute each"},
-      {"seed", 0, HVI_SETTING_SEED, &b.options.seed, .help = "solve: of the first problem of each kind"},
-      {"out", 0, HVI_SETTING_TEXT, &b.options.out, .value = "FOLDER", .help = "solve: where the performance profile goes"});
+      {"repeats", 0, HVI_SETTING_COUNT, &options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},
+      {"iters", 0, HVI_SETTING_COUNT, &options.outer, .range = "[10,100000000]", .help = "outer steps of one trajectory"},
+      {"instances", 0, HVI_SETTING_COUNT, &options.instances, .range = "[1,1000000]", .help = "instances of an ensemble"},
+      {"states", 0, HVI_SETTING_COUNT, &options.states, .range = "[8,100000000]", .help = "states of the processes"},
+      {"games", 0, HVI_SETTING_COUNT, &options.games, .range = "[1,100000]", .help = "solve: random problems of each of seven kinds"},
+      {"method", 0, HVI_SETTING_TEXT, &options.method, .value = "METHOD", .help = "solve: this method alone, instead of auto and fixed"},
+      {"named", 0, HVI_SETTING_COUNT, &options.named, .range = "[0,100000]", .help = "solve: of all these, evenly over the kinds, those that every named method gets too, 2 s each"},
+      {"large", 0, HVI_SETTING_FLAG, &options.large, .help = "solve: five kinds of games of hundreds to thousands of outputs, a minute each"},
+      {"seed", 0, HVI_SETTING_SEED, &options.seed, .help = "solve: of the first problem of each kind"},
+      {"out", 0, HVI_SETTING_TEXT, &options.out, .value = "FOLDER", .help = "solve: where the performance profile goes"});
   /* clang-format on */
   hvi_args_json(&args);
   hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  b.options.force = hvi_talk.force;
-  b.only = args.operand_count == 1 ? args.operands[0] : NULL;
-  HVI_STEP(check_out(b.options.out));
-  return run_bench(&b);
+  options.force = hvi_talk.force;
+  HVI_STEP(check_out(options.out));
+  return run_bench(args.operand_count == 1 ? args.operands[0] : NULL);
 }

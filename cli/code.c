@@ -21,35 +21,31 @@ enum { MOST_WORDS = 250, NOT_FOUND = 127 };
 
 /* A command line under construction. No shell sees it. */
 typedef struct command {
-  hvi_pool *words;
+  char text[1 << 15]; /* its words */
   char *argv[MOST_WORDS + 1];
-  size_t count;
-  bool failed;
+  size_t used, count;
+  bool failed; /* there was no room */
 } command;
 
-static void free_command(command *c) { hvi_pool_free(c->words); }
+static void add_word(command *c, const char *begin, const char *text, size_t length) {
+  const size_t room = sizeof c->text - c->used;
+  char *word = c->text + c->used;
+  const int size = snprintf(word, room, "%s%.*s", begin, (int)length, text) + 1;
+  if ((size_t)size > room || c->count == MOST_WORDS) c->failed = true;
+  if (c->failed) return;
+  c->argv[c->count++] = word;
+  c->used += (size_t)size;
+}
 
-static char *add_word(command *c, const char *begin, const char *text) {
-  const size_t size = strlen(begin) + strlen(text) + 1;
-  char *word = c->count < MOST_WORDS ? hvi_pool_take(&c->words, size, 1) : NULL;
-  if (word)
-    snprintf(c->argv[c->count++] = word, size, "%s%s", begin, text);
-  else
-    c->failed = true;
-  return word;
+static void add_path(command *c, const char *begin, const char *path) {
+  add_word(c, begin, path, strlen(path));
 }
 
 /* Each word of a text, as the shell would cut it where nothing is quoted. */
 static void add_words(command *c, const char *text) {
   static const char blanks[] = " \t\n";
-  char *rest = NULL, *copy = text ? add_word(c, "", text) : NULL;
-  if (!copy) return;
-  c->count--; /* the copy is no word itself */
-  for (char *w = strtok_r(copy, blanks, &rest); w; w = strtok_r(NULL, blanks, &rest))
-    if (c->count < MOST_WORDS)
-      c->argv[c->count++] = w;
-    else
-      c->failed = true;
+  for (size_t n; text && *(text += strspn(text, blanks)); text += n)
+    add_word(c, "", text, n = strcspn(text, blanks));
 }
 
 static bool has_headers(const char *folder) {
@@ -76,7 +72,7 @@ static hvi_status add_headers(command *c, hvi_error *err) {
   if (hvi_program_folder(program))
     snprintf(folder, sizeof folder, "%s/" HVI_INCLUDE_FOLDER, program);
   if ((told && *told) || has_headers(folder))
-    add_word(c, "-I", told && *told ? told : folder);
+    add_path(c, "-I", told && *told ? told : folder);
   else if (!ask_pkg_config(c))
     return hvi_error_unsupported(
         err,
@@ -95,14 +91,16 @@ static hvi_status make_command(command *c, const char *source, const char *objec
   add_words(c, getenv("CPPFLAGS"));
   add_words(c, getenv("CFLAGS"));
   add_words(c, getenv("LDFLAGS"));
-  add_word(c, "", "-o");
-  add_word(c, "", object);
-  add_word(c, *source == '/' ? "" : "./", source); /* no option, whatever it is called */
+  add_words(c, "-o");
+  add_path(c, "", object);
+  add_path(c, *source == '/' ? "" : "./", source); /* no option, whatever it is called */
   add_words(c, getenv("LDLIBS"));
-  add_word(c, "", "-lm");
-  return c->failed ? hvi_error_input(err, "CC, CFLAGS and the like have more than %d words",
-                                     (int)MOST_WORDS)
-                   : HVI_OK;
+  add_words(c, "-lm");
+  return c->failed
+             ? hvi_error_input(err,
+                               "CC, CFLAGS and the like have more than %d words or are too long",
+                               (int)MOST_WORDS)
+             : HVI_OK;
 }
 
 /* The child: only calls that are safe after fork in a program with threads. */
@@ -165,7 +163,7 @@ static hvi_status compile(const hvi_builtin **problem, const char *source, hvi_e
     return hvi_error_system(err, "open", source);
   if (!S_ISREG(about.st_mode)) return hvi_error_input(err, "'%s' is not a file", source);
   HVI_TRY(make_folder(folder, err));
-  HVI_OWN_BY(free_command) command c = {0};
+  command c = {.used = 0};
   snprintf(object, sizeof object, "%s/%.*sso", folder, (int)strlen(name) - 1, name);
   hvi_status status = make_command(&c, source, object, err);
   if (!status) status = run(&c, source, err);

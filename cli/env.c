@@ -1,15 +1,11 @@
 /* hvi env: the environments, what they are like, what they answer to actions, and their speed. */
 #include "env.h"
-#include "args.h"
 #include "base/base.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "io/npy.h"
 #include "json.h"
-#include "num/vec.h"
-#include "talk.h"
-
-#include <hvi/rollout.h>
+#include "rollout.h"
 
 HVI_RELEASE(hvi_env)
 
@@ -86,21 +82,11 @@ typedef struct replay {
   hvi_replay got;
 } replay;
 
-/* An .npy file of finite numbers in rows of `width`; one row may come without its axis. */
-static int read_rows(hvi_array *a, const char *path, size_t width, const char *what) {
-  HVI_CALL(hvi_npy_read(a, path, 0, &hvi_fault));
-  const bool flat = a->dims == 1 && (a->shape[0] == width || width == 1);
-  if (!flat && !(a->dims == 2 && a->shape[1] == width))
-    return hvi_bad_input("'%s' should have rows of %zu numbers: %s", path, width, what);
-  if (!hvi_vec_finite(a->data, a->size))
-    return hvi_bad_input("'%s' has a number that is not finite", path);
-  return HVI_EXIT_DONE;
-}
-
 static int load_state(replay *r) {
   const size_t size = r->env->state;
   HVI_OWN_BY(hvi_array_free) hvi_array state = {0};
-  HVI_STEP(read_rows(&state, r->state_path, size, hvi_format("a saved state of %s", r->env->name)));
+  HVI_STEP(
+      hvi_read_rows(&state, r->state_path, size, hvi_format("a saved state of %s", r->env->name)));
   if (state.size != size)
     return hvi_bad_input("'%s' has %zu states; one is needed", r->state_path, state.size / size);
   hvi_env_restore(r->env, state.data);
@@ -109,8 +95,8 @@ static int load_state(replay *r) {
 
 static int open_replay(replay *r, const char *name) {
   HVI_CALL(hvi_env_new(&r->env, name, &hvi_fault));
-  HVI_STEP(read_rows(&r->actions, r->actions_path, r->env->act,
-                     hvi_format("an action of %s each", r->env->name)));
+  HVI_STEP(hvi_read_rows(&r->actions, r->actions_path, r->env->act,
+                         hvi_format("an action of %s each", r->env->name)));
   if (r->state_path) HVI_STEP(load_state(r));
   r->steps = r->actions.size / r->env->act;
   r->rows = hvi_alloc(r->steps, (r->env->obs + 2) * sizeof(double));
@@ -210,28 +196,26 @@ static int env_replay(int argc, char **argv) {
   return code;
 }
 
-static void bench_text(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
-  printf("%s, %zu steps, the fastest of %zu: steps per second\n", env->name, o->steps, o->repeats);
-  printf("  one environment        %12.0f", 1.0 / r->one);
-  if (!isnan(r->bare))
-    printf("   %.3f of the bare loop\n  bare loop of mj_step   %12.0f", r->bare / r->one,
-           1.0 / r->bare);
-  printf("\n");
-  printf("  batch of %3zu, 1 thread %13.0f\n", r->batch, 1.0 / r->batch_one);
-  printf("  the same, %2zu threads   %12.0f   %.2f times one thread\n", o->threads,
-         1.0 / r->batch_all, r->batch_one / r->batch_all);
-  if (!r->agrees) printf("  two runs that should agree do not: this is a defect\n");
-}
+#define RATE(label, after, name, seconds)                                                          \
+  { .value = V(name, 1.0 / (seconds)), .title = label, .unit = after, .digits = 1 }
 
-static void bench_json(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
+static void show_bench(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
+  if (!hvi_talk.json)
+    printf("%s, %zu steps, the fastest of %zu: steps per second\n", env->name, o->steps,
+           o->repeats);
   hvi_json_begin();
-  hvi_json_put(V("name", env->name), V("steps", o->steps), V("repeats", o->repeats),
-               V("threads", o->threads), V("batch", r->batch), V("steps_per_s", 1.0 / r->one),
-               V("bare_steps_per_s", 1.0 / r->bare), V("of_bare", r->bare / r->one),
-               V("batch_steps_per_s_1_thread", 1.0 / r->batch_one),
-               V("batch_steps_per_s", 1.0 / r->batch_all),
-               V("scaling", r->batch_one / r->batch_all), V("agrees", r->agrees));
+  hvi_show(J("name", env->name), J("steps", o->steps), J("repeats", o->repeats),
+           J("threads", o->threads), J("batch", r->batch),
+           RATE("one environment", "", "steps_per_s", r->one),
+           RATE("bare loop", " of mj_step", "bare_steps_per_s", r->bare),
+           LINE("one of bare", "", "of_bare", r->bare / r->one),
+           RATE("batch", hvi_format(" with %zu of them on 1 thread", r->batch),
+                "batch_steps_per_s_1_thread", r->batch_one),
+           RATE("", hvi_format(" on %zu threads", o->threads), "batch_steps_per_s", r->batch_all),
+           LINE("", " times one thread", "scaling", r->batch_one / r->batch_all),
+           J("agrees", r->agrees));
   hvi_json_end();
+  if (!r->agrees && !hvi_talk.json) puts("two runs that should agree do not: this is a defect");
 }
 
 static const char bench_summary[] =
@@ -262,7 +246,7 @@ static int env_bench(int argc, char **argv) {
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
   hvi_progress_start("env", o.repeats);
   HVI_CALL(hvi_progress_end(bench_env_run(&result, &done, env, &o, &hvi_fault)));
-  if (done) (hvi_talk.json ? bench_json : bench_text)(env, &result, &o);
+  if (done) show_bench(env, &result, &o);
   return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 

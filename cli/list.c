@@ -172,7 +172,7 @@ static int list_one(const char *name) {
   hvi_json_put(V("kind", b ? "problem" : "method"), V("name", name), V("summary", about));
   if (!hvi_talk.json) printf("%s: %s\n\n", name, about);
   if (b)
-    show_keys(name, hvi_builtin_rows(b));
+    show_keys(name, hvi_builtin_table(b).rows);
   else
     method_options(name);
   hvi_json_end();

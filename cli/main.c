@@ -46,7 +46,9 @@ static void print_usage(FILE *out) {
         "  hvi --version       the version\n"
         "\n"
         "EXAMPLES\n"
-        "  hvi solve pennies --method gd --inner 10 --inner-lr 1\n"
+        "  hvi solve pennies\n"
+        "  hvi solve my-game.yaml --trace run.csv\n"
+        "  hvi check mine.c\n"
         "  hvi inspect pennies --method gn --eta 0.1\n"
         "  hvi reproduce pennies --quick --out out\n",
         out);
@@ -65,17 +67,20 @@ int hvi_command_unknown(const char *name) {
                     hvi_did_you_mean(name, names, "'hvi --help' lists them"));
 }
 
+static bool asks_for_help(const char *word) {
+  return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 /* `hvi help NAME VERB`, which stands for `hvi NAME VERB --help`. */
 static int help(int argc, char **argv) {
   char dashes[] = "--help";
-  if (argc == 0) {
+  if (argc == 0 || asks_for_help(argv[0])) {
     print_usage(stdout);
     return HVI_EXIT_DONE;
   }
   const hvi_command *c = hvi_command_find(argv[0]);
   if (!c) return hvi_command_unknown(argv[0]);
-  return argc == 1 ? c->run(2, (char *[]){argv[0], dashes, NULL})
-                   : c->run(3, (char *[]){argv[0], argv[1], dashes, NULL});
+  return c->run(argc == 1 ? 2 : 3, (char *[]){argv[0], argc == 1 ? dashes : argv[1], dashes, NULL});
 }
 
 static int dispatch(int argc, char **argv) {
@@ -84,8 +89,7 @@ static int dispatch(int argc, char **argv) {
     return HVI_EXIT_USAGE;
   }
   const char *name = argv[1];
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-    return help(argc - 2, argv + 2);
+  if (asks_for_help(name)) return help(argc - 2, argv + 2);
   if (strcmp(name, "complete") == 0) return hvi_cli_complete(argc - 2, argv + 2);
   if (strcmp(name, "--version") == 0) {
     if (argc > 2) return hvi_misuse("--version stands alone: 'hvi --version'");

@@ -3,11 +3,8 @@
 #include "base/base.h"
 #include "base/suggest.h"
 #include "commands.h"
-#include "io/npy.h"
 #include "json.h"
-#include "num/vec.h"
 #include "rollout.h"
-#include "talk.h"
 
 #include <hvi/tensors.h>
 
@@ -155,12 +152,8 @@ static int policy_act(int argc, char **argv) {
   HVI_OWN_BY(hvi_array_free) hvi_array obs = {0};
   HVI_CALL(hvi_task_open(&task, args.operands[0], path, &options, &hvi_fault));
   hvi_say_policy(task.policy);
-  HVI_CALL(hvi_npy_read(&obs, obs_path, 0, &hvi_fault));
-  const size_t width = task.policy->obs;
-  if (obs.dims != 2 || obs.shape[1] != width)
-    return hvi_bad_input("'%s' should have rows of %zu numbers", obs_path, width);
-  if (!hvi_vec_finite(obs.data, obs.size))
-    return hvi_bad_input("'%s' has a number that is not finite", obs_path);
+  HVI_STEP(hvi_read_rows(&obs, obs_path, task.policy->obs,
+                         hvi_format("an observation of %s each", task.env->name)));
   return act_all(task.policy, &obs, out);
 }
 

@@ -270,7 +270,7 @@ static void problem_json(const hvi_setup *s) {
   if (!s->kind) return;
   if (!s->many) hvi_json_put(V("instance", s->instance));
   hvi_json_open("options", '{');
-  for (const hvi_setting *key = hvi_builtin_rows(s->kind); key->name; key++) {
+  for (const hvi_setting *key = hvi_builtin_table(s->kind).rows; key->name; key++) {
     const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
     double number;
     for (size_t i = 0; i < s->set.count; i++)

@@ -135,7 +135,7 @@ make='static hvi_status make(hvi_problem **p, const hvi_options *o, hvi_error *e
 make_so none 'int something;'
 refused $input "'none.so' has no hvi_plugin_problem, which <hvi/plugin.h> asks for" solve none.so
 refused $input "'none.c' has no hvi_plugin_problem, which <hvi/plugin.h> asks for" solve none.c
-make_so lost 'int nowhere(void); const void *const hvi_plugin_problem = (const void *)nowhere;'
+make_so lost 'int nowhere(void), f(void); int f(void) { return nowhere(); }'
 refused $input "cannot load 'lost.c': lost.c: undefined symbol: nowhere" solve lost.c
 make_so abi "$make return HVI_OK; } $problem {HVI_PLUGIN_ABI + 1, {\"x\", \"y\", NULL, make}};"
 refused $input "'abi.so' was compiled for another hvi than .*; compile it again" solve abi.so
