@@ -104,7 +104,7 @@ int hvi_cli_complete(int argc, char **argv) {
   argc -= at.verbs_only;
   argv += at.verbs_only;
   if (argc > 1) {
-    const hvi_command *c = hvi_command_find(argv[0]);
+    const hvi_verb *c = hvi_verb_find(hvi_commands, argv[0]);
     hvi_args_visitor = complete;
     return c ? c->run(argc - 1, argv) : hvi_command_unknown(argv[0]);
   }

@@ -167,8 +167,8 @@ static int data_info(int argc, char **argv) {
 
 int hvi_cli_data(int argc, char **argv) {
   static const hvi_verb verbs[] = {
-      {"collect", data_collect, "transitions of a policy in an environment"},
-      {"info", data_info, "what a data set or a test set holds"},
+      {"collect", data_collect, "transitions of a policy in an environment", "ENV"},
+      {"info", data_info, "what a data set or a test set holds", "FILE"},
       {0}};
   hvi_args args = {"data", "collect|info [OPTION]...", "Transitions of a policy as a file.",
                    .examples =

@@ -78,7 +78,8 @@ typedef struct replay {
   hvi_env *env;
   hvi_array actions; /* [steps][act] */
   size_t steps;
-  double *rows; /* [steps][obs + 2] */
+  double *rows;  /* [steps][obs + 2] */
+  double *state; /* [state] at the end, in the same piece of memory */
   hvi_replay got;
 } replay;
 
@@ -99,9 +100,12 @@ static int open_replay(replay *r, const char *name) {
                          hvi_format("an action of %s each", r->env->name)));
   if (r->state_path) HVI_STEP(load_state(r));
   r->steps = r->actions.size / r->env->act;
-  r->rows = hvi_alloc(r->steps, (r->env->obs + 2) * sizeof(double));
-  if (r->rows) return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
+  const size_t size = r->steps * (r->env->obs + 2); /* the file had these steps */
+  r->rows = hvi_alloc_doubles(size + r->env->state);
+  if (!r->rows)
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
+  r->state = r->rows + size;
+  return HVI_EXIT_DONE;
 }
 
 static bool stop_replay(void *context) {
@@ -111,18 +115,15 @@ static bool stop_replay(void *context) {
 
 static int write_files(const replay *r) {
   const size_t shape[] = {r->got.done, r->env->obs + 2};
+  hvi_env_save(r->env, r->state);
   if (r->out_path)
     HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, HVI_NPY_ROWS, &hvi_fault));
-  if (!r->save_path) return HVI_EXIT_DONE;
-  HVI_OWN double *state = hvi_alloc_doubles(r->env->state);
-  if (!state)
-    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
-  hvi_env_save(r->env, state);
-  HVI_CALL(hvi_npy_write(r->save_path, state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
+  if (r->save_path)
+    HVI_CALL(hvi_npy_write(r->save_path, r->state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
-static void replay_json(const replay *r) {
+static void show_replay(const replay *r) {
   const size_t obs = r->env->obs, shown = r->out_path ? 0 : r->got.done;
   hvi_json_begin();
   hvi_json_put(V("name", r->env->name), V("steps", r->got.done), V("return", r->got.sum),
@@ -133,9 +134,7 @@ static void replay_json(const replay *r) {
     hvi_json_object(NULL, hvi_value_numbers("observation", row, obs), V("reward", row[obs]),
                     V("terminated", (bool)(row[obs + 1] != 0.0)));
   hvi_json_end();
-}
-
-static void replay_text(const replay *r) {
+  if (hvi_talk.json) return;
   printf("%s: %zu steps, return %.17g\n", r->env->name, r->got.done, r->got.sum);
   if (r->got.limit_at) printf("the time limit was reached at step %zu\n", r->got.limit_at);
   if (r->got.terminated && !r->got.broken)
@@ -147,7 +146,7 @@ static int run_replay(replay *r) {
   if (!r->state_path) hvi_env_reset(r->env, noise);
   r->got = hvi_env_replay(r->env, r->actions.data, r->steps, noise, r->rows, stop_replay, NULL);
   HVI_STEP(write_files(r));
-  (hvi_talk.json ? replay_json : replay_text)(r);
+  show_replay(r);
   if (r->got.broken)
     return hvi_complain(
         HVI_EXIT_DIVERGED,
@@ -252,10 +251,10 @@ static int env_bench(int argc, char **argv) {
 
 int hvi_cli_env(int argc, char **argv) {
   static const hvi_verb verbs[] = {
-      {"list", env_list, "the environments that there are"},
-      {"info", env_info, "sizes, ranges and limits of one"},
-      {"replay", env_replay, "what happens under given actions"},
-      {"bench", env_bench, "steps per second, next to the physics alone"},
+      {"list", env_list, "the environments that there are", ""},
+      {"info", env_info, "sizes, ranges and limits of one", "ENV"},
+      {"replay", env_replay, "what happens under given actions", "ENV"},
+      {"bench", env_bench, "steps per second, next to the physics alone", "ENV"},
       {0}};
   hvi_args args = {"env", "list|info|replay|bench [ENV] [OPTION]...",
                    "Environments that policies act in.",

@@ -51,7 +51,7 @@ static void experiments(hvi_each *each) {
 }
 
 static void commands(hvi_each *each) {
-  for (const hvi_command *c = hvi_commands; c->name; c++) each(c->name, c->summary);
+  for (const hvi_verb *c = hvi_commands; c->name; c++) each(c->name, c->summary);
 }
 
 const hvi_vocabulary hvi_vocabularies[] = {{"PROBLEM", problems}, {"METHOD", methods},
@@ -120,29 +120,24 @@ static const char *key_range(const hvi_setting *key) {
                     key->choices ? key->choices : "");
 }
 
-static void keys_text(const char *problem, const hvi_setting *keys) {
-  size_t widest = strlen("values");
-  if (!keys->name) {
-    puts("It has no keys.");
-    return;
-  }
-  for (const hvi_setting *key = keys; key->name; key++)
-    if (strlen(key_range(key)) > widest) widest = strlen(key_range(key));
-  printf("  %-14s %-12s %-*s  %s\n", "key", "default", (int)widest, "values", "meaning");
-  for (const hvi_setting *key = keys; key->name; key++)
-    printf("  %-14s %-12s %-*s  %s\n", key->name, key->fallback ? key->fallback : "-", (int)widest,
-           key_range(key), key->help ? key->help : "");
-  printf("\nhvi solve %s --set %s=%s\n", problem, keys->name,
-         keys->fallback ? keys->fallback : "VALUE");
-}
-
 static void show_keys(const char *problem, const hvi_setting *keys) {
-  if (!hvi_talk.json) keys_text(problem, keys);
+  int widest = (int)strlen("values");
+  for (const hvi_setting *key = keys; key->name; key++)
+    if ((int)strlen(key_range(key)) > widest) widest = (int)strlen(key_range(key));
   hvi_json_open("keys", '[');
   for (const hvi_setting *key = keys; key->name; key++)
-    hvi_json_object(NULL, V("name", key->name), V("default", key->fallback),
-                    V("choices", key->choices), V("range", key->range),
-                    V("integer", (bool)(key->kind == HVI_SETTING_COUNT)), V("help", key->help));
+    hvi_table_row(CELL("key", -14, 0, 1, "name", key->name),
+                  CELL("default", -12, 0, 1, "default", key->fallback),
+                  CELL("values", -widest - 1, 0, 1, NULL, key_range(key)),
+                  J("choices", key->choices), J("range", key->range),
+                  J("integer", (bool)(key->kind == HVI_SETTING_COUNT)),
+                  CELL("meaning", 0, 0, 1, "help", key->help));
+  if (hvi_talk.json) return;
+  if (keys->name)
+    printf("\nhvi solve %s --set %s=%s\n", problem, keys->name,
+           keys->fallback ? keys->fallback : "VALUE");
+  else
+    puts("It has no keys.");
 }
 
 static void method_options(const char *method) {

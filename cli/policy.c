@@ -159,10 +159,10 @@ static int policy_act(int argc, char **argv) {
 
 int hvi_cli_policy(int argc, char **argv) {
   static const hvi_verb verbs[] = {
-      {"train", hvi_cli_policy_train, "an actor by soft actor-critic"},
-      {"score", policy_score, "the return of a policy, with its interval"},
-      {"info", policy_info, "what a policy file holds"},
-      {"act", policy_act, "its actions in given observations"},
+      {"train", hvi_cli_policy_train, "an actor by soft actor-critic", "ENV"},
+      {"score", policy_score, "the return of a policy, with its interval", "ENV"},
+      {"info", policy_info, "what a policy file holds", "FILE"},
+      {"act", policy_act, "its actions in given observations", "ENV"},
       {0}};
   hvi_args args = {"policy", "train|score|info|act [OPTION]...",
                    "Policies: making them, measuring them, and what their files hold.",
