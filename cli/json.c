@@ -1,6 +1,7 @@
 #include "json.h"
 
 #include "base/base.h"
+#include "base/number.h"
 #include "talk.h"
 
 #include <inttypes.h>
@@ -62,20 +63,25 @@ static void put_members(const hvi_shown *s) {
     if (s->value.name) hvi_json_values((const hvi_value[]){s->value, {0}});
 }
 
-/* NULL: there is nothing to tell. */
+/* NULL: there is nothing to tell. The next call writes over it. */
 static const char *text_of(const hvi_shown *s) {
+  static char text[HVI_NUMBER_SIZE + 64];
+  const double x = s->value.kind == HVI_NUMBER ? s->value.number : 0.0;
+  const double scaled = s->scale != 0.0 ? s->scale * x : x;
   if (s->value.kind == HVI_TEXT) return s->value.text;
-  if (s->value.kind == HVI_COUNT) return hvi_format("%" PRIu64, s->value.count);
-  if (s->value.kind != HVI_NUMBER || !isfinite(s->value.number)) return NULL;
-  const double x = s->value.number * (s->scale != 0.0 ? s->scale : 1.0);
-  return s->digits > 0 ? hvi_format("%.*f", s->digits, x)
-                       : hvi_digits(x, s->digits < 0 ? -s->digits : 6, NULL);
+  if (s->value.kind == HVI_COUNT)
+    snprintf(text, sizeof text, "%" PRIu64, s->value.count);
+  else if (s->digits > 0)
+    snprintf(text, sizeof text, "%.*f", s->digits, scaled);
+  else
+    hvi_number_short(text, scaled, s->digits < 0 ? -s->digits : 6);
+  return isfinite(x) ? text : NULL;
 }
 
 void hvi_show_lines(const hvi_shown *s) {
   if (hvi_talk.json) put_members(s);
-  for (; !hvi_talk.json && s->value.kind != HVI_END; s++)
-    if (s->title && text_of(s)) printf("%-17s%s%s\n", s->title, text_of(s), s->unit);
+  for (const char *text; !hvi_talk.json && s->value.kind != HVI_END; s++)
+    if (s->title && (text = text_of(s))) printf("%-17s%s%s\n", s->title, text, s->unit);
 }
 
 static bool headed; /* the table under way has its line of titles */
