@@ -21,13 +21,6 @@ static bench_options options = {.repeats = 20,
                                 .seed = 1,
                                 .progress = hvi_progress_count};
 
-/* Rows [from, to) as a table. */
-static void table(const char *title, void (*show)(const void *rows, size_t i), const void *rows,
-                  size_t from, size_t to) {
-  hvi_table_begin(title);
-  for (size_t i = from; i < to; i++) show(rows, i);
-}
-
 static void network_row(const games_row *r) {
   hvi_table_row(J("game", r->game), CELL("method", -6, 0, 1, "method", r->label),
                 CELL("precision", -9, 0, 1, "precision", r->single ? "single" : "double"),
@@ -39,6 +32,8 @@ static void network_row(const games_row *r) {
 
 static void games_show(const void *rows, size_t i) {
   const games_row *r = (const games_row *)rows + i;
+  if (i == GAMES_SMALL)
+    hvi_table_begin("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both");
   if (i >= GAMES_SMALL) {
     network_row(r);
     return;
@@ -56,19 +51,6 @@ static void games_show(const void *rows, size_t i) {
       LINE("", "", NULL, r->agrees ? "" : "(the two disagree: this is a defect)"));
 }
 
-static void games_text(const void *rows, size_t count) {
-  const size_t small = count < GAMES_SMALL ? count : GAMES_SMALL;
-  table("nanoseconds per outer step", games_show, rows, 0, small);
-  printf("  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
-         "  lanes, one by one: an ensemble of %zu instances, one thread, per instance\n",
-         options.instances);
-  if (count == small) return;
-  table("\ntwo players behind networks 8-w-w-4, one thread: an inner step of both", games_show,
-        rows, small, count);
-  puts("  limit: of Adam the bare products, by OpenBLAS or our kernel, and the update; of LM the\n"
-       "  products of J J' and a Cholesky factor; with --repeats 1 the largest are left out");
-}
-
 static double bandwidth(const bellman_row *r) { return r->bytes / r->seconds; }
 
 static void bellman_show(const void *rows, size_t i) {
@@ -78,13 +60,6 @@ static void bellman_show(const void *rows, size_t i) {
       CELL("matrix", -18, 0, 1, "matrix", r->matrix), CELL("ms", 10, 2, 1e3, "seconds", r->seconds),
       CELL("GB/s", 8, 2, 1, "gb_per_s", 1e-9 * bandwidth(r)),
       CELL("of triad", 10, 2, 1, "of_triad", bandwidth(r) / bandwidth(&all[BELLMAN_TRIAD])));
-}
-
-static void bellman_text(const void *rows, size_t count) {
-  table(hvi_format("policy evaluation with %zu states, one thread: products and memory bandwidth",
-                   options.states),
-        bellman_show, rows, 0, count);
-  puts("  bytes that must move; a gather from anywhere moves a whole cache line for its 8");
 }
 
 static void mlp_show(const void *rows, size_t i) {
@@ -102,16 +77,6 @@ static void mlp_show(const void *rows, size_t i) {
                 CELL("of gd", 9, 2, 1, NULL, r->step / gradient->step));
 }
 
-static void mlp_text(const void *rows, size_t count) {
-  table("inner steps on networks 27-256x..-1, one thread, by its processor time", mlp_show, rows, 0,
-        count);
-  puts(
-      "  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the step's\n"
-      "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n"
-      "  of gd: the step's time over that of gradient descent; lm is one exact damped step, lm(1)\n"
-      "  through J J'");
-}
-
 static void sac_show(const void *rows, size_t i) {
   const sac_row *r = (const sac_row *)rows + i;
   const double both = r->critics + r->actor;
@@ -121,13 +86,6 @@ static void sac_show(const void *rows, size_t i) {
                 CELL("both, ms", 9, 2, 1e3, "update_seconds", both), J("sgemm_seconds", r->sgemm),
                 CELL("GFLOP/s", 8, 1, 1, "gflop_per_s", 1e-9 * r->flops / both),
                 CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / both));
-}
-
-static void sac_text(const void *rows, size_t count) {
-  table("soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
-        "thread, by its processor time",
-        sac_show, rows, 0, count);
-  puts("  of sgemm: the bare products' time by OpenBLAS over the updates'");
 }
 
 static void evaluate_show(const void *rows, size_t i) {
@@ -148,17 +106,6 @@ static void evaluate_show(const void *rows, size_t i) {
     printf("  %-13s not in this build\n", r->env);
 }
 
-static void evaluate_text(const void *rows, size_t count) {
-  table(hvi_format("policy evaluation, batches of %d, 256 and 256 hidden units, %d steps of adamw: "
-                   "an outer\nstep, one thread, by its processor time, ms",
-                   EVALUATE_BATCH, EVALUATE_INNER),
-        evaluate_show, rows, 0, count);
-  puts("  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
-       "  loop: what the evaluation's own loop takes beyond targets and inner steps done bare\n"
-       "  seeds: what a step takes more when each core runs an evaluation of its own\n"
-       "  measure: the error on 1000 states");
-}
-
 static void solve_show(const void *rows, size_t i) {
   const solve_row *r = (const solve_row *)rows + i;
   hvi_table_row(
@@ -167,16 +114,6 @@ static void solve_show(const void *rows, size_t i) {
       CELL("F evals", 10, -4, 1, "f_evals", r->evals),
       CELL("seconds", 12, -3, 1, "seconds", r->seconds),
       CELL("slowest", 10, -3, 1, "slowest_seconds", r->slowest));
-}
-
-static void solve_text(const void *rows, size_t count) {
-  table(hvi_format("random problems, %zu of each kind, seeds from %llu", options.games,
-                   (unsigned long long)options.seed),
-        solve_show, rows, 0, count);
-  puts("  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of its "
-       "own;\n"
-       "  medians over what was solved, by processor time; fixed: lm with adaptive damping, inner\n"
-       "  10, eta 0.03, optimistic targets, 20,000 outer steps");
 }
 
 /* Each measures rows, and shows them one by one: as JSON, or in tables. */
@@ -189,32 +126,78 @@ static solve_row solve[SOLVE_ROWS];
 
 enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, SOLVE, BENCHMARKS };
 
+#define BENCHMARK(name, count) #name, name, count, bench_##name##_run, name##_show
+
 static const struct {
   const char *name;
   void *rows;
   size_t count;
   hvi_status (*run)(void *rows, size_t *done, const bench_options *o, hvi_error *err);
-  void (*text)(const void *rows, size_t count);
   void (*show)(const void *rows, size_t i);
+  const char *title, *notes;
 } benchmarks[BENCHMARKS] = {
-    [GAMES] = {"games", games, GAMES_ROWS, bench_games_run, games_text, games_show},
-    [BELLMAN] = {"bellman", bellman, BELLMAN_ROWS, bench_bellman_run, bellman_text, bellman_show},
-    [MLP] = {"mlp", mlp, MLP_ROWS, bench_mlp_run, mlp_text, mlp_show},
-    [SAC] = {"sac", sac, SAC_ROWS, bench_sac_run, sac_text, sac_show},
-    [EVALUATE] = {"evaluate", evaluate, EVALUATE_ROWS, bench_evaluate_run, evaluate_text,
-                  evaluate_show},
-    [SOLVE] = {"solve", solve, 1, bench_solve_run, solve_text, solve_show},
+    [GAMES] =
+        {BENCHMARK(games, GAMES_ROWS), "nanoseconds per outer step",
+         "  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
+         "  lanes, one by one: an ensemble, one thread, per instance\n"
+         "  limit: of Adam the bare products, by OpenBLAS or our kernel, and the update; of LM\n"
+         "  the products of J J' and a Cholesky factor; with --repeats 1 the largest are left "
+         "out"},
+    [BELLMAN] =
+        {BENCHMARK(bellman, BELLMAN_ROWS),
+         "policy evaluation, one thread: products and memory bandwidth",
+         "  bytes that must move; a gather from anywhere moves a whole cache line for its 8"},
+    [MLP] =
+        {BENCHMARK(mlp, MLP_ROWS),
+         "inner steps on networks 27-256x..-1, one thread, by its processor time",
+         "  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the "
+         "step's\n"
+         "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n"
+         "  of gd: the step's time over that of gradient descent; lm is one exact damped step,\n"
+         "  lm(1) through J J'"},
+    [SAC] =
+        {BENCHMARK(sac, SAC_ROWS),
+         "soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
+         "thread, by its processor time",
+         "  of sgemm: the bare products' time by OpenBLAS over the updates'"},
+    [EVALUATE] =
+        {BENCHMARK(evaluate, EVALUATE_ROWS),
+         "policy evaluation, 256 and 256 hidden units: an outer step, one thread, by its\n"
+         "processor time, ms",
+         "  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
+         "  loop: what the evaluation's own loop takes beyond targets and inner steps done "
+         "bare\n"
+         "  seeds: what a step takes more when each core runs an evaluation of its own\n"
+         "  measure: the error on 1000 states"},
+    [SOLVE] =
+        {BENCHMARK(solve, 1), "random problems",
+         "  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of "
+         "its own;\n"
+         "  medians over what was solved, by processor time; fixed: lm with adaptive damping,\n"
+         "  inner 10, eta 0.03, optimistic targets, 20,000 outer steps"},
 };
 
 static bool ran[BENCHMARKS];
 static size_t done[BENCHMARKS]; /* rows, before an error or a stop */
 
+static void print_text(size_t k, bool alone) {
+  if (!alone && k > 0) printf("\n");
+  hvi_table_begin(benchmarks[k].title);
+  if (k == GAMES) printf("(ensembles of %zu instances)\n", options.instances);
+  if (k == BELLMAN) printf("(%zu states)\n", options.states);
+  if (k == EVALUATE) printf("(batches of %d, %d steps of adamw)\n", EVALUATE_BATCH, EVALUATE_INNER);
+  if (k == SOLVE)
+    printf("(%zu of each kind, seeds from %llu)\n", options.games,
+           (unsigned long long)options.seed);
+  for (size_t i = 0; i < done[k]; i++) benchmarks[k].show(benchmarks[k].rows, i);
+  puts(benchmarks[k].notes);
+}
+
 static int run_one(size_t k, bool alone) {
   ran[k] = true;
   hvi_progress_start(benchmarks[k].name, benchmarks[k].count);
   HVI_CALL(hvi_progress_end(benchmarks[k].run(benchmarks[k].rows, &done[k], &options, &hvi_fault)));
-  if (!hvi_talk.json && !alone && k > 0) printf("\n");
-  if (!hvi_talk.json) benchmarks[k].text(benchmarks[k].rows, done[k]);
+  if (!hvi_talk.json) print_text(k, alone);
   return done[k] < benchmarks[k].count ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
