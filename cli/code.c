@@ -84,8 +84,8 @@ static hvi_status add_headers(command *c, hvi_error *err) {
 
 /* cc -shared ... -o OBJECT SOURCE, with the variables that make has too. */
 static hvi_status make_command(command *c, const char *source, const char *object, hvi_error *err) {
-  const char *compiler = getenv("CC");
-  add_words(c, compiler && *compiler ? compiler : "cc");
+  add_words(c, getenv("CC"));
+  if (c->count == 0) add_words(c, "cc");
   add_words(c, "-shared -fPIC -O2 -Wall -ffp-contract=off");
   HVI_TRY(add_headers(c, err));
   add_words(c, getenv("CPPFLAGS"));

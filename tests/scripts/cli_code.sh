@@ -70,6 +70,7 @@ said err undeclared
 [[ $(tail -1 err) == "hvi: 'wrong.c' does not compile; see "*" above" ]] || fail "wrong.c"
 tidy
 CFLAGS='-DUSELESS  -O1' CPPFLAGS=-Wno-all LDFLAGS=-s LDLIBS=-lm expect 0 solve -q own.c
+CC=' ' expect 0 solve -q own.c
 CFLAGS=--no-such-option expect $input solve own.c
 said err no-such-option
 CFLAGS=-save-temps=obj expect 0 solve -q own.c
