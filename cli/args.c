@@ -268,7 +268,7 @@ static void print_help(const hvi_args *args) {
   printf("usage: hvi %s %s\n\n%s\n", args->command, args->usage, args->summary);
   if (args->verbs) printf("\nverbs ('hvi help %s VERB' has the options of one):\n", args->command);
   for (const hvi_verb *v = args->verbs; v && v->name; v++)
-    printf("  %-9s %s\n", v->name, v->summary);
+    printf("  %-9s %-4s  %s\n", v->name, v->usage, v->summary);
   if (args->count == 0 || args->rows[0].kind != HVI_SETTING_SECTION) printf("\noptions:\n");
   for (size_t i = 0; i < args->count; i++) print_option(&args->rows[i]);
   printf("  %-26sthis help\n", "-h, --help");
@@ -288,6 +288,11 @@ int hvi_args_parse(hvi_args *args, int argc, char **argv) {
   return HVI_EXIT_HELP;
 }
 
+const hvi_verb *hvi_verb_find(const hvi_verb *verbs, const char *name) {
+  while (verbs->name && strcmp(verbs->name, name) != 0) verbs++;
+  return verbs->name ? verbs : NULL;
+}
+
 enum { MOST_VERBS = 8 };
 
 static int unknown_verb(const hvi_verb *verbs, const char *command, const char *word) {
@@ -300,8 +305,8 @@ static int unknown_verb(const hvi_verb *verbs, const char *command, const char *
 }
 
 int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv) {
-  for (const hvi_verb *v = verbs; argc > 1 && v->name; v++)
-    if (strcmp(argv[1], v->name) == 0) return v->run(argc - 1, argv + 1);
+  const hvi_verb *v = argc > 1 ? hvi_verb_find(verbs, argv[1]) : NULL;
+  if (v) return v->run(argc - 1, argv + 1);
   if (argc > 1 && argv[1][0] != '-') return unknown_verb(verbs, args->command, argv[1]);
   args->operand = "verb";
   args->verbs = verbs;

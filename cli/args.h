@@ -36,11 +36,12 @@ typedef struct hvi_texts {
   const char *items[HVI_TEXTS_MAX];
 } hvi_texts;
 
-/* A sub-command of a sub-command: `hvi env replay`. */
+/* A sub-command, and a sub-command of one: `hvi env replay`. Tables end in a name of NULL. */
 typedef struct hvi_verb {
   const char *name;
-  int (*run)(int argc, char **argv); /* argv[0] is the verb */
+  int (*run)(int argc, char **argv); /* argv[0] is the name; the result is the exit code */
   const char *summary;               /* half a line */
+  const char *usage;                 /* its first operand */
 } hvi_verb;
 
 typedef struct hvi_args {
@@ -96,6 +97,8 @@ const char *hvi_arg_default(const hvi_arg *row);
 /* Prints "  --name  value  help" to stdout. */
 void hvi_args_line(const hvi_setting *row, const char *value);
 
-/* Runs the verb that argv[1] names, out of a table that ends with a name of NULL. Without one it
+/* NULL: there is none. */
+const hvi_verb *hvi_verb_find(const hvi_verb *verbs, const char *name);
+/* Runs the verb that argv[1] names. Without one it
  * answers --help from args, or says which verbs there are. Returns the exit code. */
 int hvi_args_verb(hvi_args *args, const hvi_verb *verbs, int argc, char **argv);

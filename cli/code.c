@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* ST_NOEXEC */
+#define _GNU_SOURCE /* ST_NOEXEC, nftw */
 #include "code.h"
 
 #include "base/base.h"
@@ -7,9 +7,9 @@
 
 #include <hvi/plugin.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -21,35 +21,31 @@ enum { MOST_WORDS = 250, NOT_FOUND = 127 };
 
 /* A command line under construction. No shell sees it. */
 typedef struct command {
-  hvi_pool *words;
+  char text[1 << 15]; /* its words */
   char *argv[MOST_WORDS + 1];
-  size_t count;
-  bool failed;
+  size_t used, count;
+  bool failed; /* there was no room */
 } command;
 
-static void free_command(command *c) { hvi_pool_free(c->words); }
+static void add_word(command *c, const char *begin, const char *text, size_t length) {
+  const size_t room = sizeof c->text - c->used;
+  char *word = c->text + c->used;
+  const int size = snprintf(word, room, "%s%.*s", begin, (int)length, text) + 1;
+  if ((size_t)size > room || c->count == MOST_WORDS) c->failed = true;
+  if (c->failed) return;
+  c->argv[c->count++] = word;
+  c->used += (size_t)size;
+}
 
-static char *add_word(command *c, const char *begin, const char *text) {
-  const size_t size = strlen(begin) + strlen(text) + 1;
-  char *word = c->count < MOST_WORDS ? hvi_pool_take(&c->words, size, 1) : NULL;
-  if (word)
-    snprintf(c->argv[c->count++] = word, size, "%s%s", begin, text);
-  else
-    c->failed = true;
-  return word;
+static void add_path(command *c, const char *begin, const char *path) {
+  add_word(c, begin, path, strlen(path));
 }
 
 /* Each word of a text, as the shell would cut it where nothing is quoted. */
 static void add_words(command *c, const char *text) {
   static const char blanks[] = " \t\n";
-  char *rest = NULL, *copy = text ? add_word(c, "", text) : NULL;
-  if (!copy) return;
-  c->count--; /* the copy is no word itself */
-  for (char *w = strtok_r(copy, blanks, &rest); w; w = strtok_r(NULL, blanks, &rest))
-    if (c->count < MOST_WORDS)
-      c->argv[c->count++] = w;
-    else
-      c->failed = true;
+  for (size_t n; text && *(text += strspn(text, blanks)); text += n)
+    add_word(c, "", text, n = strcspn(text, blanks));
 }
 
 static bool has_headers(const char *folder) {
@@ -76,7 +72,7 @@ static hvi_status add_headers(command *c, hvi_error *err) {
   if (hvi_program_folder(program))
     snprintf(folder, sizeof folder, "%s/" HVI_INCLUDE_FOLDER, program);
   if ((told && *told) || has_headers(folder))
-    add_word(c, "-I", told && *told ? told : folder);
+    add_path(c, "-I", told && *told ? told : folder);
   else if (!ask_pkg_config(c))
     return hvi_error_unsupported(
         err,
@@ -88,21 +84,23 @@ static hvi_status add_headers(command *c, hvi_error *err) {
 
 /* cc -shared ... -o OBJECT SOURCE, with the variables that make has too. */
 static hvi_status make_command(command *c, const char *source, const char *object, hvi_error *err) {
-  const char *compiler = getenv("CC");
-  add_words(c, compiler && *compiler ? compiler : "cc");
+  add_words(c, getenv("CC"));
+  if (c->count == 0) add_words(c, "cc");
   add_words(c, "-shared -fPIC -O2 -Wall -ffp-contract=off");
   HVI_TRY(add_headers(c, err));
   add_words(c, getenv("CPPFLAGS"));
   add_words(c, getenv("CFLAGS"));
   add_words(c, getenv("LDFLAGS"));
-  add_word(c, "", "-o");
-  add_word(c, "", object);
-  add_word(c, *source == '/' ? "" : "./", source); /* no option, whatever it is called */
+  add_words(c, "-o");
+  add_path(c, "", object);
+  add_path(c, *source == '/' ? "" : "./", source); /* no option, whatever it is called */
   add_words(c, getenv("LDLIBS"));
-  add_word(c, "", "-lm");
-  return c->failed ? hvi_error_input(err, "CC, CFLAGS and the like have more than %d words",
-                                     (int)MOST_WORDS)
-                   : HVI_OK;
+  add_words(c, "-lm");
+  return c->failed
+             ? hvi_error_input(err,
+                               "CC, CFLAGS and the like have more than %d words or are too long",
+                               (int)MOST_WORDS)
+             : HVI_OK;
 }
 
 /* The child: only calls that are safe after fork in a program with threads. */
@@ -151,15 +149,10 @@ static hvi_status make_folder(char folder[PATH_MAX], hvi_error *err) {
   return mkdtemp(folder) ? HVI_OK : hvi_error_system(err, "make a folder in", under);
 }
 
-static void remove_folder(const char *folder) {
-  char path[PATH_MAX + 300];
-  DIR *entries = opendir(folder);
-  for (struct dirent *e = entries ? readdir(entries) : NULL; e; e = readdir(entries)) {
-    snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-    unlink(path);
-  }
-  if (entries) closedir(entries);
-  rmdir(folder);
+static int remove_entry(const char *path, const struct stat *about, int kind, struct FTW *where) {
+  (void)about, (void)kind, (void)where;
+  remove(path);
+  return 0;
 }
 
 static hvi_status compile(const hvi_builtin **problem, const char *source, hvi_error *err) {
@@ -170,12 +163,16 @@ static hvi_status compile(const hvi_builtin **problem, const char *source, hvi_e
     return hvi_error_system(err, "open", source);
   if (!S_ISREG(about.st_mode)) return hvi_error_input(err, "'%s' is not a file", source);
   HVI_TRY(make_folder(folder, err));
-  HVI_OWN_BY(free_command) command c = {0};
+  command c = {.used = 0};
   snprintf(object, sizeof object, "%s/%.*sso", folder, (int)strlen(name) - 1, name);
   hvi_status status = make_command(&c, source, object, err);
   if (!status) status = run(&c, source, err);
   if (!status) status = hvi_plugin_load(problem, object, err);
-  remove_folder(folder); /* what is loaded stays loaded */
+  /* refusals name the file that the user has */
+  for (char *at; status && err && (at = strstr(err->text, object));)
+    hvi_error_set(err, status, "%.*s%s%s", (int)(at - err->text), err->text, source,
+                  at + strlen(object));
+  nftw(folder, remove_entry, 8, FTW_DEPTH | FTW_PHYS); /* what is loaded stays loaded */
   return status;
 }
 

@@ -6,13 +6,10 @@
  */
 #pragma once
 
-typedef struct hvi_command {
-  const char *name, *usage, *summary;
-  int (*run)(int argc, char **argv); /* argv[0] is the name; the result is the exit code */
-} hvi_command;
-extern const hvi_command hvi_commands[]; /* ending in a name of NULL */
-/* NULL: there is none; hvi_command_unknown then complains. */
-const hvi_command *hvi_command_find(const char *name);
+#include "args.h"
+
+extern const hvi_verb hvi_commands[];
+/* Complains of a name that is none of them. */
 int hvi_command_unknown(const char *name);
 
 /* What a word such as ENV stands for: all names, each with half a line about it. */
@@ -22,6 +19,9 @@ typedef struct hvi_vocabulary {
   void (*list)(hvi_each *each);
 } hvi_vocabulary;
 extern const hvi_vocabulary hvi_vocabularies[]; /* ending in a word of NULL */
+/* NULL for a name of one of these vocabularies, which have blanks between; otherwise the nearest, or
+ * the advice, as hvi_did_you_mean has it. */
+const char *hvi_name_unknown(const char *vocabularies, const char *word, const char *advice);
 
 int hvi_cli_solve(int argc, char **argv);
 int hvi_cli_check(int argc, char **argv);

@@ -54,17 +54,16 @@ static void offer_keys(void) {
 
 /* What "ENV", "[ID|FILE]...", "LIST|FILE", "FILE.csv" or "games|mlp" stand for. */
 static void offer_kind(const char *text) {
-  static const char *const places[][2] = {
-      {"FILE", ":files"}, {"PROBLEM", ":files"}, {"DIR", ":folders"}, {"FOLDER", ":folders"}};
   text += *text == '[';
   if (islower((unsigned char)*text)) offer_choices(text);
   if (strncmp(text, "KEY=", 4) == 0) offer_keys();
   for (size_t n; isupper((unsigned char)*text); text += n + (text[n] == '|')) {
     n = strcspn(text, "| ].");
+    const char *word = hvi_format("%.*s", (int)n, text);
     for (const hvi_vocabulary *v = hvi_vocabularies; v->word; v++)
-      if (strlen(v->word) == n && memcmp(v->word, text, n) == 0) v->list(offer);
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-      if (strlen(places[i][0]) == n && memcmp(places[i][0], text, n) == 0) puts(places[i][1]);
+      if (strcmp(v->word, word) == 0) v->list(offer);
+    if (hvi_words_have("FILE PROBLEM", word)) puts(":files");
+    if (hvi_words_have("DIR FOLDER", word)) puts(":folders");
   }
 }
 
@@ -105,7 +104,7 @@ int hvi_cli_complete(int argc, char **argv) {
   argc -= at.verbs_only;
   argv += at.verbs_only;
   if (argc > 1) {
-    const hvi_command *c = hvi_command_find(argv[0]);
+    const hvi_verb *c = hvi_verb_find(hvi_commands, argv[0]);
     hvi_args_visitor = complete;
     return c ? c->run(argc - 1, argv) : hvi_command_unknown(argv[0]);
   }

@@ -8,8 +8,6 @@
 #include <hvi/tensors.h>
 #include <hvi/testset.h>
 
-#include <inttypes.h>
-
 HVI_RELEASE(hvi_dataset)
 HVI_RELEASE(hvi_testset)
 
@@ -41,106 +39,69 @@ static episodes count_episodes(const hvi_dataset *d) {
   return e;
 }
 
-/* A number of the text, the JSON object, or both; where it is not finite the text has no line. */
-typedef struct figure {
-  const char *key;          /* NULL: not in the JSON */
-  const char *label, *unit; /* NULL: not in the text; both NULL: the end */
-  double value;
-} figure;
-
-static void figures_text(const figure *f) {
-  for (; f->key || f->label; f++)
-    if (f->label && isfinite(f->value))
-      printf("%-17s%s%s\n", f->label, hvi_digits(f->value, 6, NULL), f->unit);
-}
-
-static void figures_json(const figure *f) {
-  for (; f->key || f->label; f++)
-    if (f->key) hvi_json_put(V(f->key, f->value));
-}
-
-static void origin_text(const hvi_provenance *o) {
-  printf("%-17s%s\n", "environment", *o->environment ? o->environment : "unknown");
-  printf("%-17s%s (%s)\n", "policy", *o->policy ? o->policy : "unknown",
-         *o->fingerprint ? o->fingerprint : "no fingerprint");
-  printf("%-17s%" PRIu64 "\n", "seed", o->seed);
-  printf("%-17s%s\n", "made by hvi", *o->version ? o->version : "unknown");
-  if (o->broken) printf("%-17s%zu\n", "failed physics", o->broken);
-}
-
 static const char *or_null(const char *text) { return *text ? text : NULL; }
 
-static void origin_json(const char *path, const char *contents, const hvi_provenance *o) {
+static const char *or_unknown(const char *text) { return *text ? text : "unknown"; }
+
+/* Opens the object; the text begins with a line on what the file holds. */
+static void show_origin(const char *path, const char *contents, const hvi_provenance *o) {
   hvi_json_begin();
-  hvi_json_put(V("file", path), V("contents", contents), V("environment", or_null(o->environment)),
-               V("policy", or_null(o->policy)), V("fingerprint", or_null(o->fingerprint)),
-               V("version", or_null(o->version)), V("level", or_null(o->levels)),
-               V("seed", o->seed), V("broken", o->broken));
+  hvi_show(J("file", path), J("contents", contents), J("environment", or_null(o->environment)),
+           J("policy", or_null(o->policy)), J("fingerprint", or_null(o->fingerprint)),
+           LINE("environment", "", NULL, or_unknown(o->environment)),
+           LINE("policy",
+                *o->fingerprint ? hvi_format(" (%s)", o->fingerprint) : " (no fingerprint)", NULL,
+                or_unknown(o->policy)),
+           LINE("seed", "", "seed", o->seed), J("version", or_null(o->version)),
+           LINE("made by hvi", "", NULL, or_unknown(o->version)), J("level", or_null(o->levels)),
+           LINE(o->broken ? "failed physics" : NULL, "", "broken", o->broken));
 }
 
 static void show_dataset(const char *path, const hvi_dataset *d) {
   const episodes e = count_episodes(d);
-  const figure figures[] = {{"mean_reward", "mean reward", "", e.reward},
-                            {"mean_return", "mean return", " of whole episodes", e.mean_return},
-                            {"mean_length", "mean length", " steps", e.length},
-                            {0}};
-  if (hvi_talk.json) {
-    origin_json(path, "transitions", &d->origin);
-    hvi_json_put(V("transitions", d->count), V("obs", d->obs), V("act", d->act),
-                 V("terminated", e.terminated), V("truncated", e.truncated));
-    figures_json(figures);
-    hvi_json_put(V("remarks", or_null(d->remarks)));
-    return;
-  }
-  printf("%s: %zu transitions, observations of %zu numbers, actions of %zu\n", path, d->count,
-         d->obs, d->act);
-  origin_text(&d->origin);
-  printf("%-17s%zu terminated, %zu at the time limit\n", "episodes", e.terminated, e.truncated);
-  figures_text(figures);
-  printf("%s", d->remarks);
+  if (!hvi_talk.json)
+    printf("%s: %zu transitions, observations of %zu numbers, actions of %zu\n", path, d->count,
+           d->obs, d->act);
+  show_origin(path, "transitions", &d->origin);
+  hvi_show(J("transitions", d->count), J("obs", d->obs), J("act", d->act),
+           LINE("episodes", hvi_format(" terminated, %zu at the time limit", e.truncated),
+                "terminated", e.terminated),
+           J("truncated", e.truncated), LINE("mean reward", "", "mean_reward", e.reward),
+           LINE("mean return", " of whole episodes", "mean_return", e.mean_return),
+           LINE("mean length", " steps", "mean_length", e.length),
+           J("remarks", or_null(d->remarks)));
+  if (!hvi_talk.json) printf("%s", d->remarks);
 }
 
 static void show_testset(const char *path, const hvi_testset *s) {
   const hvi_testset_figures f = hvi_testset_judge(s);
-  const figure values[] = {
-      {"mean_value", "mean value", "", f.mean_value},
-      {"sd_value", "spread of values", " (standard deviation over states)", f.sd_value},
-      {"mean_standard_error", "standard error", " on average", f.mean_error},
-      {"noise_floor", "noise floor", " (mean squared standard error)", f.noise_floor},
-      {"terminated_share", NULL, NULL, f.terminated_share},
-      {NULL, "terminated", " % of roll-outs", 100.0 * f.terminated_share},
-      {"mean_length", "mean length", " steps", f.mean_length},
-      {0}};
-  const figure cut[] = {
-      {"share", "after horizon", " of a value (gamma^H)", f.after},
-      {"tail", NULL, NULL, s->tail},
-      {"put_back", "  put back", ", from the mean value", f.put_back},
-      {"typical", "  lacking",
-       f.below_error ? " typically, below the mean standard error"
-                     : " typically, NOT below the mean standard error: take a longer horizon",
-       f.missing_typical},
-      {"largest", "  at most", ", by the values found", f.missing_most},
-      {"bound", "  at most", ", by the bound on rewards", f.missing_bound},
-      {0}};
-  if (hvi_talk.json) {
-    origin_json(path, "test set", &s->origin);
-    hvi_json_put(V("states", s->count), V("rollouts", s->rollouts), V("horizon", s->horizon),
-                 V("gamma", s->gamma > 0.0 ? s->gamma : NAN), V("obs", s->obs),
-                 V("state", s->state));
-    figures_json(values);
-    hvi_json_open("truncation", '{');
-    figures_json(cut);
-    hvi_json_put(V("below_standard_error", f.below_error));
-    hvi_json_close();
-    return;
-  }
-  printf("%s: %zu states, %sgamma %s\n", path, s->count,
-         s->rollouts ? hvi_format("%zu roll-outs of %zu steps each, ", s->rollouts, s->horizon)
-                     : "",
-         s->gamma > 0.0 ? hvi_format("%g", s->gamma) : "not known");
-  origin_text(&s->origin);
-  figures_text(values);
-  figures_text(cut);
+  if (!hvi_talk.json)
+    printf("%s: %zu states, %sgamma %s\n", path, s->count,
+           s->rollouts ? hvi_format("%zu roll-outs of %zu steps each, ", s->rollouts, s->horizon)
+                       : "",
+           s->gamma > 0.0 ? hvi_format("%g", s->gamma) : "not known");
+  show_origin(path, "test set", &s->origin);
+  hvi_show(J("states", s->count), J("rollouts", s->rollouts), J("horizon", s->horizon),
+           J("gamma", s->gamma > 0.0 ? s->gamma : NAN), J("obs", s->obs), J("state", s->state),
+           LINE("mean value", "", "mean_value", f.mean_value),
+           LINE("spread of values", " (standard deviation over states)", "sd_value", f.sd_value),
+           LINE("standard error", " on average", "mean_standard_error", f.mean_error),
+           LINE("noise floor", " (mean squared standard error)", "noise_floor", f.noise_floor),
+           J("terminated_share", f.terminated_share),
+           LINE("terminated", " % of roll-outs", NULL, 100.0 * f.terminated_share),
+           LINE("mean length", " steps", "mean_length", f.mean_length));
+  hvi_json_open("truncation", '{');
+  hvi_show(LINE("after horizon", " of a value (gamma^H)", "share", f.after), J("tail", s->tail),
+           LINE("  put back", ", from the mean value", "put_back", f.put_back),
+           LINE("  lacking",
+                f.below_error
+                    ? " typically, below the mean standard error"
+                    : " typically, NOT below the mean standard error: take a longer horizon",
+                "typical", f.missing_typical),
+           LINE("  at most", ", by the values found", "largest", f.missing_most),
+           LINE("  at most", ", by the bound on rewards", "bound", f.missing_bound),
+           J("below_standard_error", f.below_error));
+  hvi_json_close();
 }
 
 /* r: of the run that made the file, or NULL. */
@@ -156,7 +117,6 @@ static int file_info(const char *path, const hvi_texts *map, const hvi_rollout_r
                                      &hvi_fault));
   if (set) show_testset(path, set);
   if (data) show_dataset(path, data);
-  if (!hvi_talk.json) return HVI_EXIT_DONE;
   if (r)
     hvi_json_object("run", V("steps", r->steps), V("seconds", r->seconds),
                     V("resumed_groups", r->resumed), V("damaged_bytes", r->damaged));
@@ -207,8 +167,8 @@ static int data_info(int argc, char **argv) {
 
 int hvi_cli_data(int argc, char **argv) {
   static const hvi_verb verbs[] = {
-      {"collect", data_collect, "transitions of a policy in an environment"},
-      {"info", data_info, "what a data set or a test set holds"},
+      {"collect", data_collect, "transitions of a policy in an environment", "ENV"},
+      {"info", data_info, "what a data set or a test set holds", "FILE"},
       {0}};
   hvi_args args = {"data", "collect|info [OPTION]...", "Transitions of a policy as a file.",
                    .examples =

@@ -1,36 +1,15 @@
 /* hvi env: the environments, what they are like, what they answer to actions, and their speed. */
 #include "env.h"
-#include "args.h"
 #include "base/base.h"
 #include "base/parallel.h"
 #include "commands.h"
 #include "io/npy.h"
 #include "json.h"
-#include "num/vec.h"
-#include "talk.h"
-
-#include <hvi/rollout.h>
+#include "rollout.h"
 
 HVI_RELEASE(hvi_env)
 
 static const char operand[] = "name of an environment";
-
-static void list_row(const hvi_env_kind *kind, const hvi_env *env) {
-  const char *needs = kind->needs ? kind->needs : "-";
-  printf("  %-13s %5s %5s  %-8s %-5s  %s\n", kind->name, env ? hvi_format("%zu", env->obs) : "-",
-         env ? hvi_format("%zu", env->act) : "-", needs, env ? "yes" : "no", kind->summary);
-}
-
-static void list_json(const hvi_env_kind *kind, const hvi_env *env) {
-  hvi_json_open(NULL, '{');
-  hvi_json_put(V("name", kind->name), V("summary", kind->summary), V("needs", kind->needs),
-               V("available", (bool)(env != NULL)));
-  if (env)
-    hvi_json_put(V("obs", env->obs), V("act", env->act));
-  else
-    hvi_json_put(V("missing", hvi_fault.text));
-  hvi_json_close();
-}
 
 static int list_all(void) {
   size_t count;
@@ -41,7 +20,13 @@ static int list_all(void) {
     const hvi_status status = hvi_env_new(&env, kinds[k].name, &hvi_fault);
     if (status && status != HVI_ERROR_UNSUPPORTED) return hvi_complain_fault();
     if (status && !missing.status) missing = hvi_fault;
-    (hvi_talk.json ? list_json : list_row)(&kinds[k], env);
+    hvi_table_row(
+        CELL("name", -13, 0, 1, "name", kinds[k].name),
+        CELL("obs", 5, 0, 1, "obs", env ? (double)env->obs : NAN),
+        CELL("act", 5, 0, 1, "act", env ? (double)env->act : NAN),
+        CELL("needs", -8, 0, 1, "needs", kinds[k].needs), J("available", (bool)(env != NULL)),
+        CELL("there", -5, 0, 1, NULL, env ? "yes" : "no"),
+        J("missing", env ? NULL : hvi_fault.text), CELL("", 0, 0, 1, "summary", kinds[k].summary));
   }
   if (missing.status && !hvi_talk.json) printf("\n%s\n", missing.text);
   return HVI_EXIT_DONE;
@@ -54,37 +39,11 @@ static int env_list(int argc, char **argv) {
                    .examples = "  hvi env list\n  hvi env list --json"};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  if (!hvi_talk.json) {
-    printf("  %-13s %5s %5s  %-8s %-5s\n", "name", "obs", "act", "needs", "there");
-    return list_all();
-  }
   hvi_json_begin();
   hvi_json_open("environments", '[');
   const int code = list_all();
   hvi_json_end();
   return code;
-}
-
-static void info_json(const hvi_env *env) {
-  hvi_json_begin();
-  hvi_json_put(V("name", env->name), V("obs", env->obs), V("act", env->act), V("state", env->state),
-               V("low", env->low), V("high", env->high), V("time_limit", env->time_limit),
-               V("dt", env->dt), V("noisy", env->noisy), V("reward_bound", env->reward_bound));
-  hvi_json_end();
-}
-
-static void info_text(const hvi_env *env) {
-  printf("name          %s\n", env->name);
-  printf("observation   %zu numbers\n", env->obs);
-  if (isfinite(env->low))
-    printf("action        %zu numbers in [%g, %g]\n", env->act, env->low, env->high);
-  else
-    printf("action        %zu numbers, any\n", env->act);
-  printf("saved state   %zu numbers\n", env->state);
-  printf("time limit    %zu steps\n", env->time_limit);
-  if (env->dt > 0.0) printf("a step        %g s\n", env->dt);
-  printf("noise         %s\n", env->noisy ? "at the start and in every step" : "at the start only");
-  if (isfinite(env->reward_bound)) printf("reward        at most %g in size\n", env->reward_bound);
 }
 
 static int env_info(int argc, char **argv) {
@@ -95,7 +54,18 @@ static int env_info(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
-  (hvi_talk.json ? info_json : info_text)(env);
+  const char *range = isfinite(env->low) ? hvi_format(" numbers in [%g, %g]", env->low, env->high)
+                                         : " numbers, any";
+  hvi_json_begin();
+  hvi_show(
+      LINE("name", "", "name", env->name), LINE("observation", " numbers", "obs", env->obs),
+      LINE("action", range, "act", env->act), LINE("saved state", " numbers", "state", env->state),
+      J("low", env->low), J("high", env->high),
+      LINE("time limit", " steps", "time_limit", env->time_limit),
+      LINE(env->dt > 0.0 ? "a step" : NULL, " s", "dt", env->dt), J("noisy", env->noisy),
+      LINE("noise", "", NULL, env->noisy ? "at the start and in every step" : "at the start only"),
+      LINE("reward", " at most, in size", "reward_bound", env->reward_bound));
+  hvi_json_end();
   return HVI_EXIT_DONE;
 }
 
@@ -108,25 +78,16 @@ typedef struct replay {
   hvi_env *env;
   hvi_array actions; /* [steps][act] */
   size_t steps;
-  double *rows; /* [steps][obs + 2] */
+  double *rows;  /* [steps][obs + 2] */
+  double *state; /* [state] at the end, in the same piece of memory */
   hvi_replay got;
 } replay;
-
-/* An .npy file of finite numbers in rows of `width`; one row may come without its axis. */
-static int read_rows(hvi_array *a, const char *path, size_t width, const char *what) {
-  HVI_CALL(hvi_npy_read(a, path, 0, &hvi_fault));
-  const bool flat = a->dims == 1 && (a->shape[0] == width || width == 1);
-  if (!flat && !(a->dims == 2 && a->shape[1] == width))
-    return hvi_bad_input("'%s' should have rows of %zu numbers: %s", path, width, what);
-  if (!hvi_vec_finite(a->data, a->size))
-    return hvi_bad_input("'%s' has a number that is not finite", path);
-  return HVI_EXIT_DONE;
-}
 
 static int load_state(replay *r) {
   const size_t size = r->env->state;
   HVI_OWN_BY(hvi_array_free) hvi_array state = {0};
-  HVI_STEP(read_rows(&state, r->state_path, size, hvi_format("a saved state of %s", r->env->name)));
+  HVI_STEP(
+      hvi_read_rows(&state, r->state_path, size, hvi_format("a saved state of %s", r->env->name)));
   if (state.size != size)
     return hvi_bad_input("'%s' has %zu states; one is needed", r->state_path, state.size / size);
   hvi_env_restore(r->env, state.data);
@@ -135,13 +96,16 @@ static int load_state(replay *r) {
 
 static int open_replay(replay *r, const char *name) {
   HVI_CALL(hvi_env_new(&r->env, name, &hvi_fault));
-  HVI_STEP(read_rows(&r->actions, r->actions_path, r->env->act,
-                     hvi_format("an action of %s each", r->env->name)));
+  HVI_STEP(hvi_read_rows(&r->actions, r->actions_path, r->env->act,
+                         hvi_format("an action of %s each", r->env->name)));
   if (r->state_path) HVI_STEP(load_state(r));
   r->steps = r->actions.size / r->env->act;
-  r->rows = hvi_alloc(r->steps, (r->env->obs + 2) * sizeof(double));
-  if (r->rows) return HVI_EXIT_DONE;
-  return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
+  const size_t size = r->steps * (r->env->obs + 2); /* the file had these steps */
+  r->rows = hvi_alloc_doubles(size + r->env->state);
+  if (!r->rows)
+    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
+  r->state = r->rows + size;
+  return HVI_EXIT_DONE;
 }
 
 static bool stop_replay(void *context) {
@@ -151,18 +115,15 @@ static bool stop_replay(void *context) {
 
 static int write_files(const replay *r) {
   const size_t shape[] = {r->got.done, r->env->obs + 2};
+  hvi_env_save(r->env, r->state);
   if (r->out_path)
     HVI_CALL(hvi_npy_write(r->out_path, r->rows, 2, shape, HVI_NPY_ROWS, &hvi_fault));
-  if (!r->save_path) return HVI_EXIT_DONE;
-  HVI_OWN double *state = hvi_alloc_doubles(r->env->state);
-  if (!state)
-    return hvi_complain(HVI_EXIT_SYSTEM, "out of memory: a replay of %zu steps", r->steps);
-  hvi_env_save(r->env, state);
-  HVI_CALL(hvi_npy_write(r->save_path, state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
+  if (r->save_path)
+    HVI_CALL(hvi_npy_write(r->save_path, r->state, 1, &r->env->state, HVI_NPY_STATE, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
-static void replay_json(const replay *r) {
+static void show_replay(const replay *r) {
   const size_t obs = r->env->obs, shown = r->out_path ? 0 : r->got.done;
   hvi_json_begin();
   hvi_json_put(V("name", r->env->name), V("steps", r->got.done), V("return", r->got.sum),
@@ -173,9 +134,7 @@ static void replay_json(const replay *r) {
     hvi_json_object(NULL, hvi_value_numbers("observation", row, obs), V("reward", row[obs]),
                     V("terminated", (bool)(row[obs + 1] != 0.0)));
   hvi_json_end();
-}
-
-static void replay_text(const replay *r) {
+  if (hvi_talk.json) return;
   printf("%s: %zu steps, return %.17g\n", r->env->name, r->got.done, r->got.sum);
   if (r->got.limit_at) printf("the time limit was reached at step %zu\n", r->got.limit_at);
   if (r->got.terminated && !r->got.broken)
@@ -187,7 +146,7 @@ static int run_replay(replay *r) {
   if (!r->state_path) hvi_env_reset(r->env, noise);
   r->got = hvi_env_replay(r->env, r->actions.data, r->steps, noise, r->rows, stop_replay, NULL);
   HVI_STEP(write_files(r));
-  (hvi_talk.json ? replay_json : replay_text)(r);
+  show_replay(r);
   if (r->got.broken)
     return hvi_complain(
         HVI_EXIT_DIVERGED,
@@ -236,28 +195,26 @@ static int env_replay(int argc, char **argv) {
   return code;
 }
 
-static void bench_text(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
-  printf("%s, %zu steps, the fastest of %zu: steps per second\n", env->name, o->steps, o->repeats);
-  printf("  one environment        %12.0f", 1.0 / r->one);
-  if (!isnan(r->bare))
-    printf("   %.3f of the bare loop\n  bare loop of mj_step   %12.0f", r->bare / r->one,
-           1.0 / r->bare);
-  printf("\n");
-  printf("  batch of %3zu, 1 thread %13.0f\n", r->batch, 1.0 / r->batch_one);
-  printf("  the same, %2zu threads   %12.0f   %.2f times one thread\n", o->threads,
-         1.0 / r->batch_all, r->batch_one / r->batch_all);
-  if (!r->agrees) printf("  two runs that should agree do not: this is a defect\n");
-}
+#define RATE(label, after, name, seconds)                                                          \
+  { .value = V(name, 1.0 / (seconds)), .title = label, .unit = after, .digits = 1 }
 
-static void bench_json(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
+static void show_bench(const hvi_env *env, const env_bench_result *r, const env_bench_options *o) {
+  if (!hvi_talk.json)
+    printf("%s, %zu steps, the fastest of %zu: steps per second\n", env->name, o->steps,
+           o->repeats);
   hvi_json_begin();
-  hvi_json_put(V("name", env->name), V("steps", o->steps), V("repeats", o->repeats),
-               V("threads", o->threads), V("batch", r->batch), V("steps_per_s", 1.0 / r->one),
-               V("bare_steps_per_s", 1.0 / r->bare), V("of_bare", r->bare / r->one),
-               V("batch_steps_per_s_1_thread", 1.0 / r->batch_one),
-               V("batch_steps_per_s", 1.0 / r->batch_all),
-               V("scaling", r->batch_one / r->batch_all), V("agrees", r->agrees));
+  hvi_show(J("name", env->name), J("steps", o->steps), J("repeats", o->repeats),
+           J("threads", o->threads), J("batch", r->batch),
+           RATE("one environment", "", "steps_per_s", r->one),
+           RATE("bare loop", " of mj_step", "bare_steps_per_s", r->bare),
+           LINE("one of bare", "", "of_bare", r->bare / r->one),
+           RATE("batch", hvi_format(" with %zu of them on 1 thread", r->batch),
+                "batch_steps_per_s_1_thread", r->batch_one),
+           RATE("", hvi_format(" on %zu threads", o->threads), "batch_steps_per_s", r->batch_all),
+           LINE("", " times one thread", "scaling", r->batch_one / r->batch_all),
+           J("agrees", r->agrees));
   hvi_json_end();
+  if (!r->agrees && !hvi_talk.json) puts("two runs that should agree do not: this is a defect");
 }
 
 static const char bench_summary[] =
@@ -288,16 +245,16 @@ static int env_bench(int argc, char **argv) {
   HVI_CALL(hvi_env_new(&env, args.operands[0], &hvi_fault));
   hvi_progress_start("env", o.repeats);
   HVI_CALL(hvi_progress_end(bench_env_run(&result, &done, env, &o, &hvi_fault)));
-  if (done) (hvi_talk.json ? bench_json : bench_text)(env, &result, &o);
+  if (done) show_bench(env, &result, &o);
   return hvi_signals_interrupted() ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
 int hvi_cli_env(int argc, char **argv) {
   static const hvi_verb verbs[] = {
-      {"list", env_list, "the environments that there are"},
-      {"info", env_info, "sizes, ranges and limits of one"},
-      {"replay", env_replay, "what happens under given actions"},
-      {"bench", env_bench, "steps per second, next to the physics alone"},
+      {"list", env_list, "the environments that there are", ""},
+      {"info", env_info, "sizes, ranges and limits of one", "ENV"},
+      {"replay", env_replay, "what happens under given actions", "ENV"},
+      {"bench", env_bench, "steps per second, next to the physics alone", "ENV"},
       {0}};
   hvi_args args = {"env", "list|info|replay|bench [ENV] [OPTION]...",
                    "Environments that policies act in.",

@@ -55,41 +55,19 @@ static const char *find_program(const char *name) {
   return NULL;
 }
 
-typedef struct facts {
-  const char *cpu, *features, *kernel, *blas, *blas_core, *gnuplot;
-  size_t cores;
-  const hvi_module *mujoco; /* NULL: hvi_fault says why */
-} facts;
-
-static void print_text(const facts *f) {
-  printf("version   %s\ncompiler  %s\nbuild     %s\n", hvi_version(), COMPILER, HVI_BUILD_TYPE);
-  printf("cpu       %s\nfeatures %s\n", f->cpu, f->features);
-  printf("ensemble  %s kernel, %d instances side by side\n", f->kernel, (int)HVI_LANES);
-  printf("threads   %zu\n", f->cores);
-  printf("blas      %s (%s)\n", f->blas, f->blas_core);
-  printf("gnuplot   %s\n", f->gnuplot ? f->gnuplot : "not found: reproduce draws no pictures");
-  printf("mujoco    %s\n", f->mujoco
-                               ? hvi_format("%s %s (%s)", f->mujoco->needs,
-                                            f->mujoco->needs_version(), hvi_module_path(f->mujoco))
-                               : hvi_fault.text);
-}
-
-static void print_json(const facts *f) {
-  hvi_json_begin();
-  hvi_json_put(V("version", hvi_version()), V("compiler", COMPILER), V("build", HVI_BUILD_TYPE),
-               V("cpu", f->cpu), V("cpu_features", f->features + (*f->features == ' ')),
-               V("ensemble_kernel", f->kernel), V("ensemble_lanes", (size_t)HVI_LANES),
-               V("threads", f->cores), V("blas", f->blas), V("blas_core", f->blas_core),
-               V("gnuplot", f->gnuplot));
-  hvi_json_open("modules", '[');
-  if (f->mujoco)
-    hvi_json_object(NULL, V("name", "mujoco"), V("available", (bool)true),
-                    V("needs", f->mujoco->needs), V("needs_version", f->mujoco->needs_version()),
-                    V("path", hvi_module_path(f->mujoco)));
+/* The module of MuJoCo, or hvi_fault. */
+static void show_mujoco(void) {
+  const hvi_module *m;
+  const bool there = hvi_module_open(&m, "mujoco", &hvi_fault) == HVI_OK;
+  if (!hvi_talk.json)
+    hvi_show(LINE("mujoco", "", NULL,
+                  there ? hvi_format("%s %s (%s)", m->needs, m->needs_version(), hvi_module_path(m))
+                        : hvi_fault.text));
+  else if (there)
+    hvi_json_object(NULL, V("name", "mujoco"), V("available", there), V("needs", m->needs),
+                    V("needs_version", m->needs_version()), V("path", hvi_module_path(m)));
   else
-    hvi_json_object(NULL, V("name", "mujoco"), V("available", (bool)false),
-                    V("missing", hvi_fault.text));
-  hvi_json_end();
+    hvi_json_object(NULL, V("name", "mujoco"), V("available", there), V("missing", hvi_fault.text));
 }
 
 int hvi_cli_info(int argc, char **argv) {
@@ -98,14 +76,21 @@ int hvi_cli_info(int argc, char **argv) {
                    .examples = "  hvi info\n  hvi info --json"};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  facts f = {.cpu = cpu_name(),
-             .features = cpu_features(),
-             .kernel = hvi_lanes_kernels()[0]->name,
-             .blas = openblas_get_config(),
-             .blas_core = openblas_get_corename(),
-             .gnuplot = find_program("gnuplot"),
-             .cores = hvi_parallel_cores()};
-  hvi_module_open(&f.mujoco, "mujoco", &hvi_fault);
-  (hvi_talk.json ? print_json : print_text)(&f);
+  const char *gnuplot = find_program("gnuplot"), *features = cpu_features(),
+             *kernel = hvi_lanes_kernels()[0]->name, *blas = openblas_get_config(),
+             *core = openblas_get_corename();
+  hvi_json_begin();
+  hvi_show(LINE("version", "", "version", hvi_version()),
+           LINE("compiler", "", "compiler", COMPILER), LINE("build", "", "build", HVI_BUILD_TYPE),
+           LINE("cpu", "", "cpu", cpu_name()),
+           LINE("features", "", "cpu_features", features + (*features == ' ')),
+           LINE("ensemble", " kernel", "ensemble_kernel", kernel),
+           LINE("", " instances side by side", "ensemble_lanes", (size_t)HVI_LANES),
+           LINE("threads", "", "threads", hvi_parallel_cores()), LINE("blas", "", "blas", blas),
+           LINE("", " kernels", "blas_core", core), LINE("gnuplot", "", "gnuplot", gnuplot),
+           LINE("gnuplot", "", NULL, gnuplot ? NULL : "not found: reproduce draws no pictures"));
+  hvi_json_open("modules", '[');
+  show_mujoco();
+  hvi_json_end();
   return HVI_EXIT_DONE;
 }

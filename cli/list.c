@@ -1,5 +1,6 @@
 /* hvi list: what is built in. */
 #include "base/base.h"
+#include "base/suggest.h"
 #include "code.h"
 #include "commands.h"
 #include "json.h"
@@ -50,34 +51,47 @@ static void experiments(hvi_each *each) {
 }
 
 static void commands(hvi_each *each) {
-  for (const hvi_command *c = hvi_commands; c->name; c++) each(c->name, c->summary);
+  for (const hvi_verb *c = hvi_commands; c->name; c++) each(c->name, c->summary);
 }
 
 const hvi_vocabulary hvi_vocabularies[] = {{"PROBLEM", problems}, {"METHOD", methods},
                                            {"ENV", environments}, {"ID", experiments},
                                            {"COMMAND", commands}, {0}};
 
+static struct {
+  const char *names[96], *word, *about;
+  size_t count;
+} known;
+
+static void look_at(const char *name, const char *about) {
+  if (known.count + 1 < sizeof known.names / sizeof *known.names) known.names[known.count++] = name;
+  if (strcmp(name, known.word) == 0) known.about = about;
+}
+
+const char *hvi_name_unknown(const char *vocabularies, const char *word, const char *advice) {
+  memset(&known, 0, sizeof known);
+  known.word = word;
+  for (const hvi_vocabulary *v = hvi_vocabularies; v->word; v++)
+    if (hvi_words_have(vocabularies, v->word)) v->list(look_at);
+  return known.about ? NULL : hvi_did_you_mean(word, known.names, advice);
+}
+
 /* Begins a list: a title, or an array after the one before. */
 static void section(const char *name, const char *title) {
   static bool open;
-  if (!hvi_talk.json) {
-    puts(title);
-    return;
-  }
   if (open) hvi_json_close();
   hvi_json_open(name, '[');
   open = true;
+  if (!hvi_talk.json) puts(title);
 }
 
 static void entry(const char *name, const char *text) {
-  if (hvi_talk.json)
-    hvi_json_object(NULL, V("name", name), V("summary", text));
-  else
-    printf("  %-19s %s\n", name, text);
+  hvi_json_object(NULL, V("name", name), V("summary", text));
+  if (!hvi_talk.json) printf("  %-19s %s\n", name, text);
 }
 
 static int list_all(void) {
-  if (hvi_talk.json) hvi_json_begin();
+  hvi_json_begin();
   section("problems", "problems (hvi list NAME shows the keys of one):");
   problems(entry);
   section("methods", "\nmethods (hvi list NAME shows the options of one):");
@@ -91,7 +105,7 @@ static int list_all(void) {
   experiments(entry);
   section("kinds", "\nkinds of experiment (kind: in a file of one's own):");
   for (const hvi_kind *const *k = hvi_kinds; *k; k++) entry((*k)->name, (*k)->summary);
-  if (hvi_talk.json) hvi_json_end();
+  hvi_json_end();
   return HVI_EXIT_DONE;
 }
 
@@ -106,86 +120,57 @@ static const char *key_range(const hvi_setting *key) {
                     key->choices ? key->choices : "");
 }
 
-static void keys_text(const char *problem, const hvi_setting *keys) {
-  size_t widest = strlen("values");
-  if (!keys->name) {
-    puts("It has no keys.");
-    return;
-  }
+static void show_keys(const char *problem, const hvi_setting *keys) {
+  int widest = (int)strlen("values");
   for (const hvi_setting *key = keys; key->name; key++)
-    if (strlen(key_range(key)) > widest) widest = strlen(key_range(key));
-  printf("  %-14s %-12s %-*s  %s\n", "key", "default", (int)widest, "values", "meaning");
-  for (const hvi_setting *key = keys; key->name; key++)
-    printf("  %-14s %-12s %-*s  %s\n", key->name, key->fallback ? key->fallback : "-", (int)widest,
-           key_range(key), key->help ? key->help : "");
-  printf("\nhvi solve %s --set %s=%s\n", problem, keys->name,
-         keys->fallback ? keys->fallback : "VALUE");
-}
-
-static void keys_json(const char *problem, const hvi_setting *keys) {
-  (void)problem;
+    if ((int)strlen(key_range(key)) > widest) widest = (int)strlen(key_range(key));
   hvi_json_open("keys", '[');
   for (const hvi_setting *key = keys; key->name; key++)
-    hvi_json_object(NULL, V("name", key->name), V("default", key->fallback),
-                    V("choices", key->choices), V("range", key->range),
-                    V("integer", (bool)(key->kind == HVI_SETTING_COUNT)), V("help", key->help));
+    hvi_table_row(CELL("key", -14, 0, 1, "name", key->name),
+                  CELL("default", -12, 0, 1, "default", key->fallback),
+                  CELL("values", -widest - 1, 0, 1, NULL, key_range(key)),
+                  J("choices", key->choices), J("range", key->range),
+                  J("integer", (bool)(key->kind == HVI_SETTING_COUNT)),
+                  CELL("meaning", 0, 0, 1, "help", key->help));
+  if (hvi_talk.json) return;
+  if (keys->name)
+    printf("\nhvi solve %s --set %s=%s\n", problem, keys->name,
+           keys->fallback ? keys->fallback : "VALUE");
+  else
+    puts("It has no keys.");
 }
 
 static void method_options(const char *method) {
   hvi_settings s = hvi_settings_defaults();
   char text[64];
-  if (hvi_talk.json)
-    hvi_json_open("options", '{');
-  else
-    printf("  %-20s %-12s %s\n", "option", "default", "meaning");
+  hvi_json_open("options", '{');
+  if (!hvi_talk.json) printf("  %-20s %-12s %s\n", "option", "default", "meaning");
   hvi_method_apply(&s, method, hvi_trajectory_rules());
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++) {
     if (!row->used_by || !hvi_setting_used(row, hvi_method_family(&s))) continue;
     hvi_setting_format(row, &s, text, sizeof text);
-    if (hvi_talk.json)
-      hvi_json_put(V(row->name, text));
-    else
-      hvi_args_line(row, text);
+    hvi_json_put(V(row->name, text));
+    if (!hvi_talk.json) hvi_args_line(row, text);
   }
   if (!hvi_talk.json)
     printf("\nhvi solve %s --method %s\n", hvi_method_find(method) ? "pennies" : rules_problem,
            method);
 }
 
-/* One line about a method or a rule, or NULL. */
-static const char *summary_of(const char *name) {
-  const hvi_method *m = hvi_method_find(name);
-  if (m) return m->summary;
-  const hvi_rule *const *r = hvi_trajectory_rules();
-  while (*r && strcmp((*r)->name, name) != 0) r++;
-  return *r ? (*r)->summary : NULL;
-}
-
-static int unknown_name(const char *name) {
-  const char *names[HVI_MOST_NAMES];
-  size_t n = 0;
-  for (const hvi_builtin *b = hvi_builtin_list(); b->name; b++) names[n++] = b->name;
-  hvi_method_names(names, n);
-  return hvi_bad_input("there is no problem or method '%s'%s", name,
-                       hvi_did_you_mean(name, names, "'hvi list' shows all"));
-}
-
 static int list_one(const char *name) {
   const hvi_builtin *b = hvi_builtin_find(name);
   if (!b && hvi_names_code(name)) HVI_STEP(hvi_code_find(&b, name));
-  const char *about = b ? b->summary : summary_of(name);
-  if (!about) return unknown_name(name);
-  if (hvi_talk.json) {
-    hvi_json_begin();
-    hvi_json_put(V("kind", b ? "problem" : "method"), V("name", name), V("summary", about));
-  } else {
-    printf("%s: %s\n\n", name, about);
-  }
+  const char *nearest = b ? NULL : hvi_name_unknown("PROBLEM METHOD", name, "'hvi list' shows all");
+  if (nearest) return hvi_bad_input("there is no problem or method '%s'%s", name, nearest);
+  const char *about = b ? b->summary : known.about;
+  hvi_json_begin();
+  hvi_json_put(V("kind", b ? "problem" : "method"), V("name", name), V("summary", about));
+  if (!hvi_talk.json) printf("%s: %s\n\n", name, about);
   if (b)
-    (hvi_talk.json ? keys_json : keys_text)(name, hvi_builtin_rows(b));
+    show_keys(name, hvi_builtin_table(b).rows);
   else
     method_options(name);
-  if (hvi_talk.json) hvi_json_end();
+  hvi_json_end();
   return HVI_EXIT_DONE;
 }
 

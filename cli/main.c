@@ -12,21 +12,21 @@
 #include <unistd.h>
 
 /* clang-format off */
-const hvi_command hvi_commands[] = {
-    {"solve", "PROBLEM", "solve a built-in problem or your own: YAML, a C file, a shared library", hvi_cli_solve},
-    {"check", "PROBLEM", "what kind of problem it is, and whether its derivatives and sets are right", hvi_cli_check},
-    {"inspect", "PROBLEM", "what theory says about a problem and a method, and what to change", hvi_cli_inspect},
-    {"reproduce", "[ID...]", "the figures and claims of the paper", hvi_cli_reproduce},
-    {"bench", "[NAME]", "speed, as ratios to limits measured in the same run", hvi_cli_bench},
-    {"env", "VERB", "environments: what there is, replays of actions, speed", hvi_cli_env},
-    {"policy", "VERB", "policies: training by soft actor-critic, scores", hvi_cli_policy},
-    {"data", "VERB", "transitions of a policy as a file, and what such files hold", hvi_cli_data},
-    {"testset", "ENV", "states that a policy visits, with their Monte-Carlo values", hvi_cli_testset},
-    {"evaluate", "ENV", "a value network for a policy or its transitions, and how good it is", hvi_cli_evaluate},
-    {"list", "[NAME]", "problems, methods, optimizers, experiments and their kinds", hvi_cli_list},
-    {"info", "", "version, compiler, processor, libraries", hvi_cli_info},
-    {"man", "[COMMAND]", "the manual page of a command", hvi_cli_man},
-    {"completion", "SHELL", "completion of command lines for bash, zsh and fish", hvi_cli_completion},
+const hvi_verb hvi_commands[] = {
+    {"solve", hvi_cli_solve, "solve a built-in problem or your own: YAML, a C file, a shared library", "PROBLEM"},
+    {"check", hvi_cli_check, "what kind of problem it is, and whether its derivatives and sets are right", "PROBLEM"},
+    {"inspect", hvi_cli_inspect, "what theory says about a problem and a method, and what to change", "PROBLEM"},
+    {"reproduce", hvi_cli_reproduce, "the figures and claims of the paper", "[ID...]"},
+    {"bench", hvi_cli_bench, "speed, as ratios to limits measured in the same run", "[NAME]"},
+    {"env", hvi_cli_env, "environments: what there is, replays of actions, speed", "VERB"},
+    {"policy", hvi_cli_policy, "policies: training by soft actor-critic, scores", "VERB"},
+    {"data", hvi_cli_data, "transitions of a policy as a file, and what such files hold", "VERB"},
+    {"testset", hvi_cli_testset, "states that a policy visits, with their Monte-Carlo values", "ENV"},
+    {"evaluate", hvi_cli_evaluate, "a value network for a policy or its transitions, and how good it is", "ENV"},
+    {"list", hvi_cli_list, "problems, methods, optimizers, experiments and their kinds", "[NAME]"},
+    {"info", hvi_cli_info, "version, compiler, processor, libraries", ""},
+    {"man", hvi_cli_man, "the manual page of a command", "[COMMAND]"},
+    {"completion", hvi_cli_completion, "completion of command lines for bash, zsh and fish", "SHELL"},
     {0}
 };
 /* clang-format on */
@@ -38,24 +38,19 @@ static void print_usage(FILE *out) {
         "Solves hidden monotone variational inequalities with surrogate losses.\n\n"
         "commands:\n",
         out);
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    fprintf(out, "  %-10s %-9s  %s\n", hvi_commands[i].name, hvi_commands[i].usage,
-            hvi_commands[i].summary);
+  for (const hvi_verb *c = hvi_commands; c->name; c++)
+    fprintf(out, "  %-10s %-9s  %s\n", c->name, c->usage, c->summary);
   fputs("\n"
         "  hvi help COMMAND    the options of a command, or of a verb: hvi help env replay\n"
         "  hvi --version       the version\n"
         "\n"
         "EXAMPLES\n"
-        "  hvi solve pennies --method gd --inner 10 --inner-lr 1\n"
+        "  hvi solve pennies\n"
+        "  hvi solve my-game.yaml --trace run.csv\n"
+        "  hvi check mine.c\n"
         "  hvi inspect pennies --method gn --eta 0.1\n"
         "  hvi reproduce pennies --quick --out out\n",
         out);
-}
-
-const hvi_command *hvi_command_find(const char *name) {
-  for (size_t i = 0; i < COMMAND_COUNT; i++)
-    if (strcmp(hvi_commands[i].name, name) == 0) return &hvi_commands[i];
-  return NULL;
 }
 
 int hvi_command_unknown(const char *name) {
@@ -65,17 +60,20 @@ int hvi_command_unknown(const char *name) {
                     hvi_did_you_mean(name, names, "'hvi --help' lists them"));
 }
 
+static bool asks_for_help(const char *word) {
+  return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
 /* `hvi help NAME VERB`, which stands for `hvi NAME VERB --help`. */
 static int help(int argc, char **argv) {
   char dashes[] = "--help";
-  if (argc == 0) {
+  if (argc == 0 || asks_for_help(argv[0])) {
     print_usage(stdout);
     return HVI_EXIT_DONE;
   }
-  const hvi_command *c = hvi_command_find(argv[0]);
+  const hvi_verb *c = hvi_verb_find(hvi_commands, argv[0]);
   if (!c) return hvi_command_unknown(argv[0]);
-  return argc == 1 ? c->run(2, (char *[]){argv[0], dashes, NULL})
-                   : c->run(3, (char *[]){argv[0], argv[1], dashes, NULL});
+  return c->run(argc == 1 ? 2 : 3, (char *[]){argv[0], argc == 1 ? dashes : argv[1], dashes, NULL});
 }
 
 static int dispatch(int argc, char **argv) {
@@ -84,8 +82,7 @@ static int dispatch(int argc, char **argv) {
     return HVI_EXIT_USAGE;
   }
   const char *name = argv[1];
-  if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0)
-    return help(argc - 2, argv + 2);
+  if (asks_for_help(name)) return help(argc - 2, argv + 2);
   if (strcmp(name, "complete") == 0) return hvi_cli_complete(argc - 2, argv + 2);
   if (strcmp(name, "--version") == 0) {
     if (argc > 2) return hvi_misuse("--version stands alone: 'hvi --version'");
@@ -93,7 +90,7 @@ static int dispatch(int argc, char **argv) {
     return HVI_EXIT_DONE;
   }
   if (name[0] == '-') return hvi_misuse("a command comes first, then its options; not '%s'", name);
-  const hvi_command *c = hvi_command_find(name);
+  const hvi_verb *c = hvi_verb_find(hvi_commands, name);
   return c ? c->run(argc - 1, argv + 1) : hvi_command_unknown(name);
 }
 

@@ -173,17 +173,15 @@ static void put_overview(void) {
   put_usage("hvi COMMAND [ARGUMENT]...");
   put_rest("hvi");
   puts(".SH SEE ALSO");
-  for (const hvi_command *c = hvi_commands; c->name; c++)
-    put_reference(c->name, c[1].name ? "," : "");
+  for (const hvi_verb *c = hvi_commands; c->name; c++) put_reference(c->name, c[1].name ? "," : "");
 }
 
-static void turn_to(const char *name, int (*run)(int, char **), const char *about,
-                    const char *parent) {
+static void turn_to(const hvi_verb *v, const char *parent) {
   char word[32];
-  snprintf(word, sizeof word, "%s", name);
-  book.about = about;
+  snprintf(word, sizeof word, "%s", v->name);
+  book.about = v->summary;
   book.parent = parent;
-  run(1, (char *[]){word, NULL});
+  v->run(1, (char *[]){word, NULL});
 }
 
 /* Sees the table of a command, and goes on to those of its verbs. */
@@ -193,8 +191,7 @@ static void visit(hvi_args *args, int argc, char **argv) {
   if (book.pages) puts(page_name(args->command));
   if (wanted) put_command(args);
   book.found |= wanted;
-  for (const hvi_verb *v = args->verbs; v && v->name; v++)
-    turn_to(v->name, v->run, v->summary, args->command);
+  for (const hvi_verb *v = args->verbs; v && v->name; v++) turn_to(v, args->command);
 }
 
 static const char summary[] =
@@ -211,11 +208,10 @@ int hvi_cli_man(int argc, char **argv) {
   const char *name = args.operand_count > 0 ? args.operands[0] : "";
   const char *verb = args.operand_count > 1 ? args.operands[1] : "";
   snprintf(book.wanted, sizeof book.wanted, "%s%s%s", name, *verb ? " " : "", verb);
-  if (*name && !hvi_command_find(name)) return hvi_command_unknown(name);
+  if (*name && !hvi_verb_find(hvi_commands, name)) return hvi_command_unknown(name);
   if (book.pages) puts(page_name(""));
   if (!*name && !book.pages) put_overview();
   hvi_args_visitor = visit;
-  for (const hvi_command *c = hvi_commands; c->name; c++)
-    turn_to(c->name, c->run, c->summary, NULL);
+  for (const hvi_verb *c = hvi_commands; c->name; c++) turn_to(c, NULL);
   return book.found || !*name ? HVI_EXIT_DONE : hvi_misuse("%s has no '%s'", name, verb);
 }

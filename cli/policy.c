@@ -3,11 +3,8 @@
 #include "base/base.h"
 #include "base/suggest.h"
 #include "commands.h"
-#include "io/npy.h"
 #include "json.h"
-#include "num/vec.h"
 #include "rollout.h"
-#include "talk.h"
 
 #include <hvi/tensors.h>
 
@@ -18,35 +15,27 @@ static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_er
                              err);
 }
 
-static void score_text(const hvi_rollout_job *job, const hvi_returns *r) {
+static int show_score(const hvi_rollout_job *job, const hvi_rollout_report *report) {
+  const hvi_returns *r = *(hvi_returns *const *)job->result;
   const hvi_returns_settings *s = job->settings;
-  printf("%s, %zu episodes, %s actions\n", job->task.env->name, r->episodes,
-         s->deterministic ? "mean" : "sampled");
-  printf("mean return   %.6g%s\n", r->mean,
-         isnan(r->half_width) ? "" : hvi_format(" +- %.3g (95 %%)", r->half_width));
-  printf("deviation     %.4g\n", r->sd);
-  printf("range         %.6g .. %.6g\n", r->least, r->most);
-  printf("length        %.6g (%.0f .. %.0f), %zu ended before the time limit\n", r->mean_length,
-         r->shortest, r->longest, r->terminated);
-}
-
-static void score_json(const hvi_rollout_job *job, const hvi_returns *r) {
-  const hvi_returns_settings *s = job->settings;
+  (void)report;
+  if (!hvi_talk.json)
+    printf("%s, %zu episodes, %s actions\n", job->task.env->name, r->episodes,
+           s->deterministic ? "mean" : "sampled");
   hvi_json_begin();
-  hvi_json_put(V("env", job->task.env->name), V("policy", job->policy_path),
-               V("episodes", r->episodes), V("seed", s->run.seed),
-               V("deterministic", s->deterministic), V("mean", r->mean),
-               V("half_width_95", r->half_width), V("sd", r->sd), V("min", r->least),
-               V("max", r->most), V("mean_length", r->mean_length), V("terminated", r->terminated),
-               hvi_value_numbers("returns", r->returns, r->episodes),
+  hvi_show(J("env", job->task.env->name), J("policy", job->policy_path), J("episodes", r->episodes),
+           J("seed", s->run.seed), J("deterministic", s->deterministic),
+           LINE("mean return",
+                isnan(r->half_width) ? "" : hvi_format(" +- %.3g (95 %%)", r->half_width), "mean",
+                r->mean),
+           J("half_width_95", r->half_width), LINE("deviation", "", "sd", r->sd),
+           LINE("range", hvi_format(" .. %.6g", r->most), "min", r->least), J("max", r->most),
+           LINE("length", hvi_format(" (%.0f .. %.0f)", r->shortest, r->longest), "mean_length",
+                r->mean_length),
+           LINE("terminated", " before the time limit", "terminated", r->terminated));
+  hvi_json_put(hvi_value_numbers("returns", r->returns, r->episodes),
                hvi_value_numbers("lengths", r->length, r->episodes));
   hvi_json_end();
-}
-
-static int show_score(const hvi_rollout_job *job, const hvi_rollout_report *report) {
-  hvi_returns *const *returns = job->result;
-  (void)report;
-  (hvi_talk.json ? score_json : score_text)(job, *returns);
   return HVI_EXIT_DONE;
 }
 
@@ -66,44 +55,41 @@ static int policy_score(int argc, char **argv) {
 }
 
 /* Text of a file that may come from anywhere: no control characters reach the terminal. */
-static void print_line(const char *title, const char *text) {
+static void show_note(const char *title, const char *name, const char *text) {
   char line[400];
-  snprintf(line, sizeof line, "%-13s %s", title, text);
+  if (hvi_talk.json) {
+    hvi_json_put(V(name, text));
+    return;
+  }
+  snprintf(line, sizeof line, "%-16s %s", title, text);
   for (char *c = line; *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
   puts(line);
 }
 
-static void info_text(const hvi_policy *p, const hvi_tensors *t) {
+static void show_policy(const hvi_policy *p, const hvi_tensors *t) {
   char text[HVI_POLICY_TEXT];
-  printf("form          %s\n", hvi_policy_describe(text, p));
-  printf("observation   %zu numbers\n", p->obs);
-  printf("action        %zu numbers\n", p->act);
-  if (p->net) {
-    printf("hidden       ");
-    for (size_t l = 0; l + 1 < p->net->layer_count; l++) printf(" %zu", p->net->layers[l].out);
-    printf("\nparameters    %zu\n", p->net->dim);
-  }
-  for (size_t i = 0; i < t->note_count; i++) print_line(t->notes[i].key, t->notes[i].text);
-  for (size_t i = 0; i < t->count; i++)
-    if (!hvi_policy_uses(p, t->items[i].name)) print_line("not used", t->items[i].name);
-}
-
-static void info_json(const hvi_policy *p, const hvi_tensors *t) {
-  char text[HVI_POLICY_TEXT];
+  const char *hidden = "";
+  for (size_t l = 0; p->net && l + 1 < p->net->layer_count; l++)
+    hidden = hvi_format("%s%s%zu", hidden, l > 0 ? " " : "", p->net->layers[l].out);
+  hvi_policy_describe(text, p);
   hvi_json_begin();
-  hvi_json_put(V("form", p->net ? "actor" : "linear-Gaussian"), V("layout", p->layout),
-               V("actions", hvi_policy_describe(text, p)), V("obs", p->obs), V("act", p->act));
+  hvi_show(J("form", p->net ? "actor" : "linear-Gaussian"), J("layout", p->layout),
+           LINE("form", "", "actions", (const char *)text),
+           LINE("observation", " numbers", "obs", p->obs),
+           LINE("action", " numbers", "act", p->act));
+  if (p->net) hvi_show(LINE("hidden", "", NULL, hidden), LINE("parameters", "", NULL, p->net->dim));
   hvi_json_open("hidden", '[');
   for (size_t l = 0; p->net && l + 1 < p->net->layer_count; l++)
     hvi_json_put(V(NULL, p->net->layers[l].out));
   hvi_json_close();
   hvi_json_open("notes", '{');
-  for (size_t i = 0; i < t->note_count; i++) hvi_json_put(V(t->notes[i].key, t->notes[i].text));
+  for (size_t i = 0; i < t->note_count; i++)
+    show_note(t->notes[i].key, t->notes[i].key, t->notes[i].text);
   hvi_json_close();
   hvi_json_open("not_used", '[');
   for (size_t i = 0; i < t->count; i++)
-    if (!hvi_policy_uses(p, t->items[i].name)) hvi_json_put(V(NULL, t->items[i].name));
+    if (!hvi_policy_uses(p, t->items[i].name)) show_note("not used", NULL, t->items[i].name);
   hvi_json_end();
 }
 
@@ -120,7 +106,7 @@ static int policy_info(int argc, char **argv) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *tensors = NULL;
   HVI_CALL(hvi_policy_read(&policy, args.operands[0], &options, &hvi_fault));
   HVI_CALL(hvi_tensors_open(&tensors, args.operands[0], 0, &hvi_fault));
-  (hvi_talk.json ? info_json : info_text)(policy, tensors);
+  show_policy(policy, tensors);
   return HVI_EXIT_DONE;
 }
 
@@ -166,21 +152,17 @@ static int policy_act(int argc, char **argv) {
   HVI_OWN_BY(hvi_array_free) hvi_array obs = {0};
   HVI_CALL(hvi_task_open(&task, args.operands[0], path, &options, &hvi_fault));
   hvi_say_policy(task.policy);
-  HVI_CALL(hvi_npy_read(&obs, obs_path, 0, &hvi_fault));
-  const size_t width = task.policy->obs;
-  if (obs.dims != 2 || obs.shape[1] != width)
-    return hvi_bad_input("'%s' should have rows of %zu numbers", obs_path, width);
-  if (!hvi_vec_finite(obs.data, obs.size))
-    return hvi_bad_input("'%s' has a number that is not finite", obs_path);
+  HVI_STEP(hvi_read_rows(&obs, obs_path, task.policy->obs,
+                         hvi_format("an observation of %s each", task.env->name)));
   return act_all(task.policy, &obs, out);
 }
 
 int hvi_cli_policy(int argc, char **argv) {
   static const hvi_verb verbs[] = {
-      {"train", hvi_cli_policy_train, "an actor by soft actor-critic"},
-      {"score", policy_score, "the return of a policy, with its interval"},
-      {"info", policy_info, "what a policy file holds"},
-      {"act", policy_act, "its actions in given observations"},
+      {"train", hvi_cli_policy_train, "an actor by soft actor-critic", "ENV"},
+      {"score", policy_score, "the return of a policy, with its interval", "ENV"},
+      {"info", policy_info, "what a policy file holds", "FILE"},
+      {"act", policy_act, "its actions in given observations", "ENV"},
       {0}};
   hvi_args args = {"policy", "train|score|info|act [OPTION]...",
                    "Policies: making them, measuring them, and what their files hold.",

@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "num/vec.h"
 #include "rl/policy.h"
 
 /* Seconds between lines of progress where there is no terminal. */
@@ -45,6 +46,16 @@ static bool on_progress(void *context, size_t done, size_t total) {
     job->told = now;
   }
   return !hvi_signals_interrupted();
+}
+
+int hvi_read_rows(hvi_array *a, const char *path, size_t width, const char *what) {
+  HVI_CALL(hvi_npy_read(a, path, 0, &hvi_fault));
+  const bool flat = a->dims == 1 && (a->shape[0] == width || width == 1);
+  if (!flat && !(a->dims == 2 && a->shape[1] == width))
+    return hvi_bad_input("'%s' should have rows of %zu numbers: %s", path, width, what);
+  if (!hvi_vec_finite(a->data, a->size))
+    return hvi_bad_input("'%s' has a number that is not finite", path);
+  return HVI_EXIT_DONE;
 }
 
 void hvi_say_policy(const hvi_policy *p) {

@@ -4,6 +4,7 @@
 
 #include "args.h"
 #include "evaluate/task.h"
+#include "io/npy.h"
 #include "talk.h"
 
 #include <hvi/rollout.h>
@@ -33,6 +34,8 @@ struct hvi_rollout_job {
  * --out, --resume, --fresh, --force; runs the job and shows its result, or complains. The exit code. */
 int hvi_rollout_command(hvi_rollout_job *job, hvi_args *args, int argc, char **argv);
 
+/* An .npy file of finite numbers in rows of `width`, `what` each; one row may come without its axis. */
+int hvi_read_rows(hvi_array *a, const char *path, size_t width, const char *what);
 /* A line on how a file of another trainer is read. */
 void hvi_say_policy(const hvi_policy *p);
 

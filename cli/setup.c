@@ -4,6 +4,7 @@
 #include "base/base.h"
 #include "base/number.h"
 #include "code.h"
+#include "commands.h"
 #include "io/npy.h"
 #include "json.h"
 #include "model/stack.h"
@@ -39,19 +40,6 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   /* clang-format on */
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
-}
-
-void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n) {
-  for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
-  for (const hvi_rule *const *r = hvi_trajectory_rules(); *r; r++) names[n++] = (*r)->name;
-  names[n] = NULL;
-}
-
-static int unknown_method(const char *name) {
-  const char *names[HVI_MOST_NAMES];
-  hvi_method_names(names, 0);
-  return hvi_misuse("unknown method '%s'%s", name,
-                    hvi_did_you_mean(name, names, "'hvi list' shows them"));
 }
 
 bool hvi_setup_is_plain(const hvi_setup *s) {
@@ -141,7 +129,8 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   s->settings = hvi_settings_defaults();
   s->settings.seed = s->seed;
   if (!hvi_method_apply(&s->settings, s->method, hvi_trajectory_rules()))
-    return unknown_method(s->method);
+    return hvi_misuse("unknown method '%s'%s", s->method,
+                      hvi_name_unknown("METHOD", s->method, "'hvi list' shows them"));
   HVI_STEP(hvi_setup_apply(s, args));
   return check_conflicts(s, args);
 }
@@ -281,7 +270,7 @@ static void problem_json(const hvi_setup *s) {
   if (!s->kind) return;
   if (!s->many) hvi_json_put(V("instance", s->instance));
   hvi_json_open("options", '{');
-  for (const hvi_setting *key = hvi_builtin_rows(s->kind); key->name; key++) {
+  for (const hvi_setting *key = hvi_builtin_table(s->kind).rows; key->name; key++) {
     const char *value = s->many || s->instance > 0 ? NULL : key->fallback;
     double number;
     for (size_t i = 0; i < s->set.count; i++)

@@ -18,8 +18,6 @@
 #include <hvi/builtin.h>
 #include <hvi/solver.h>
 
-enum { HVI_MOST_NAMES = 96 };
-
 typedef struct hvi_setup {
   /* as asked for */
   hvi_texts set;           /* key=value */
@@ -62,9 +60,6 @@ bool hvi_setup_is_plain(const hvi_setup *s);
 bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row);
 /* The settings in force, as members of an object. */
 void hvi_setup_json(const hvi_setup *s, double eta_in_force);
-
-/* Puts the names of all methods into `names`, from place n on, and NULL after them. */
-void hvi_method_names(const char *names[HVI_MOST_NAMES], size_t n);
 
 /* A setting as a member. */
 void hvi_setting_json(const hvi_setting *row, const void *settings);

@@ -35,9 +35,9 @@ const hvi_builtin *hvi_builtin_find(const char *name) {
   return b->name ? b : NULL;
 }
 
-const hvi_setting *hvi_builtin_rows(const hvi_builtin *b) {
+hvi_setting_table hvi_builtin_table(const hvi_builtin *b) {
   static const hvi_setting none = {0};
-  return b->options ? b->options->rows : &none;
+  return b->options ? *b->options : (hvi_setting_table){b->name, 0, &none};
 }
 
 /* Defaults, then what was given. Refusals begin with the table's name. */
@@ -77,15 +77,14 @@ hvi_status hvi_builtin_make(hvi_problem **problem, const hvi_builtin *b, const h
                             size_t option_count, uint64_t seed, uint64_t instance, hvi_error *err) {
   if (!problem || !b || (option_count && !options))
     return hvi_error_argument(err, "hvi_builtin_make: a null pointer");
-  const hvi_setting *rows = hvi_builtin_rows(b);
-  const hvi_setting_table bare = {b->name, 0, rows}, *table = b->options ? b->options : &bare;
+  const hvi_setting_table table = hvi_builtin_table(b);
   size_t count = 0;
   *problem = NULL;
-  while (rows[count].name) count++;
-  HVI_OWN void *values = hvi_alloc(1, table->size);
+  while (table.rows[count].name) count++;
+  HVI_OWN void *values = hvi_alloc(1, table.size);
   HVI_OWN bool *given = hvi_alloc(count, sizeof *given);
   if (!values || !given) return hvi_error_memory(err, b->name);
-  HVI_TRY(parse(values, given, table, options, option_count, err));
+  HVI_TRY(parse(values, given, &table, options, option_count, err));
   const hvi_options o = {values, given, seed, instance};
   return make(problem, b, &o, err);
 }

@@ -12,8 +12,8 @@ hvi_builtin_fn hvi_pennies_new, hvi_rps_new, hvi_quadratic_new, hvi_counterexamp
     hvi_chain_new, hvi_performative_linear_new, hvi_performative_mean_new, hvi_credit_new,
     hvi_credit_rir_new;
 
-/* The rows of its options, ending in a NULL name: none, where it has no table. */
-const hvi_setting *hvi_builtin_rows(const hvi_builtin *b);
+/* The table of its options; where it has none, one without rows. */
+hvi_setting_table hvi_builtin_table(const hvi_builtin *b);
 
 /* Whether a name is that of code: NAME.c or NAME.so. */
 bool hvi_names_code(const char *name);

@@ -117,11 +117,9 @@ static hvi_status check_problem(const hvi_study *study, size_t part, hvi_error *
         HVI_TRY(check_options(study, part, &(choice){b->name, b->options, f, l}, err));
       }
   if (varied || !p->problem || (p->problem_path && !p->code)) return HVI_OK;
-  b = p->code;
-  if (!b) HVI_TRY(find_builtin(&b, p->problem, n, study, err));
-  const hvi_setting_table bare = {b->name, 0, hvi_builtin_rows(b)};
-  const hvi_setting_table *options = b->options ? b->options : &bare;
-  return check_options(study, part, &(choice){b->name, options, NULL, 0}, err);
+  b = p->code ? p->code : hvi_builtin_find(p->problem); /* check_size has looked */
+  const hvi_setting_table options = hvi_builtin_table(b);
+  return check_options(study, part, &(choice){b->name, &options, NULL, 0}, err);
 }
 
 /* Figures of the kind are for files that are split as the kind has it: others have their own. */

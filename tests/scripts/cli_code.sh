@@ -70,6 +70,7 @@ said err undeclared
 [[ $(tail -1 err) == "hvi: 'wrong.c' does not compile; see "*" above" ]] || fail "wrong.c"
 tidy
 CFLAGS='-DUSELESS  -O1' CPPFLAGS=-Wno-all LDFLAGS=-s LDLIBS=-lm expect 0 solve -q own.c
+CC=' ' expect 0 solve -q own.c
 CFLAGS=--no-such-option expect $input solve own.c
 said err no-such-option
 CFLAGS=-save-temps=obj expect 0 solve -q own.c
@@ -134,8 +135,9 @@ problem='const hvi_plugin hvi_plugin_problem ='
 make='static hvi_status make(hvi_problem **p, const hvi_options *o, hvi_error *err) { (void)p, (void)o, (void)err;'
 make_so none 'int something;'
 refused $input "'none.so' has no hvi_plugin_problem, which <hvi/plugin.h> asks for" solve none.so
-expect $input solve none.c
-said err "has no hvi_plugin_problem"
+refused $input "'none.c' has no hvi_plugin_problem, which <hvi/plugin.h> asks for" solve none.c
+make_so lost 'int nowhere(void), f(void); int f(void) { return nowhere(); }'
+refused $input "cannot load 'lost.c': lost.c: undefined symbol: nowhere" solve lost.c
 make_so abi "$make return HVI_OK; } $problem {HVI_PLUGIN_ABI + 1, {\"x\", \"y\", NULL, make}};"
 refused $input "'abi.so' was compiled for another hvi than .*; compile it again" solve abi.so
 make_so empty "$problem {HVI_PLUGIN_ABI, {\"x\", \"y\"}};"

@@ -139,6 +139,8 @@ expect 0 policy score pendulum --policy whole.safetensors --episodes 5 --determi
 if cmp -s one out; then fail "the mean action gives the same returns as sampled ones"; fi
 expect 0 policy score lqr --policy default --episodes 3
 said out '^mean return +-'
+said out '^range +-[0-9.]+ \.\. -[0-9.]+$'
+said out '^length +1000 \(1000 \.\. 1000\)$'
 refused 3 'takes 3 observations and gives 1 actions, but .lqr. has' policy score lqr --policy whole.safetensors
 refused 3 "brings no policy" policy score pendulum --policy default
 refused 5 'missing.safetensors' policy score pendulum --policy missing.safetensors
