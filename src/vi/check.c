@@ -182,28 +182,19 @@ static bool cancels(const hvi_model *m, const double *A) {
 static hvi_status check_points(hvi_checker *c, hvi_error *err) {
   const hvi_problem *p = c->p;
   const size_t n = p->model->out;
-  const bool matrix = p->ops->affine && n <= MOST_DENSE,
-             draws = p->ops->draw && p->model->ops->bind;
-  HVI_OWN double *A = hvi_alloc_doubles(matrix ? n * n + n : 1);
-  HVI_OWN void *sample = hvi_alloc(1, p->sample_bytes);
-  if (!A || !sample) return hvi_error_memory(err, "the operator's matrix");
-  if (matrix) {
-    p->ops->affine(p, A, A + n * n);
-    c->report->zero_sum = cancels(p->model, A);
-  }
   for (c->point = 1; c->point <= c->s->points; c->point++) {
     move(c, c->point > 1);
-    if (draws) {
-      p->ops->draw(p, c->theta, sample, &c->rng);
-      bind(c, sample);
+    if (p->ops->draw && p->model->ops->bind) {
+      p->ops->draw(p, c->theta, c->sample, &c->rng);
+      bind(c, c->sample);
     }
     hvi_check_model(c);
     if (c->point <= 2) HVI_TRY(hvi_check_matrices(c, err));
     check_point(c);
-    if (!matrix) continue;
-    hvi_vec_copy(c->work, A + n * n, n);
-    hvi_dense_mul_add(c->work, A, c->z, n, n);
+    if (!p->ops->affine || !c->A) continue;
     size_t at;
+    hvi_vec_copy(c->work, c->b, n);
+    hvi_dense_mul_add(c->work, c->A, c->z, n, n);
     const double off = apart(c->f, c->work, n, &at);
     hvi_check_judge(c, HVI_CHECK_AFFINE, off, "element %zu of F is %.9g, and A z + b is %.9g",
                     at + 1, c->f[at], c->work[at]);
@@ -212,15 +203,14 @@ static hvi_status check_points(hvi_checker *c, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Counts the pair (z, f), (z_again, f_again), and keeps it when it is the worst. B[n][k] are the
- * directions of Z, or NULL. */
-static void add_pair(hvi_checker *c, const double *B, size_t k) {
+/* Counts the pair (z, f), (z_again, f_again), and keeps it when it is the worst. */
+static void add_pair(hvi_checker *c) {
   const size_t n = c->p->model->out;
   double *const x[] = {c->z, c->f};
   const double *const y[] = {c->z_again, c->f_again};
   if (!(apart(c->z, c->z_again, n, &(size_t){0}) > 1e-6)) return;
   hvi_vec_copy(c->u, c->z, n);
-  if (!hvi_constants_add(&c->report->constants, c->p, B, k, x, y) || !c->s->pair) return;
+  if (!hvi_constants_add(&c->report->constants, c->p, c->B, c->rank, x, y) || !c->s->pair) return;
   hvi_vec_copy(c->s->pair, c->u, n);
   hvi_vec_copy(c->s->pair + n, c->z_again, n);
 }
@@ -235,23 +225,23 @@ static double bend(hvi_checker *c) {
 }
 
 /* The pair from the point along which the linearised F is least monotone. */
-static hvi_status add_worst(hvi_checker *c, const double *B, size_t k, hvi_error *err) {
-  const size_t n = c->p->model->out;
-  HVI_OWN double *A = NULL;
-  double *b, *C, *w, *work, *eigen;
-  if (!hvi_alloc_arrays({&A, n * n}, {&b, n}, {&C, k * k}, {&w, k}, {&work, 2 * n * n},
+static hvi_status add_worst(hvi_checker *c, hvi_error *err) {
+  const size_t n = c->p->model->out, k = c->rank;
+  HVI_OWN double *C = NULL;
+  double *w, *work, *eigen;
+  if (!hvi_alloc_arrays({&C, k * k}, {&w, k}, {&work, 2 * n * n},
                         {&eigen, hvi_dense_eigen_work(k)}))
     return hvi_error_memory(err, "a linear operator");
-  hvi_problem_linearise(c->p, A, b, c->theta, c->z, c->f, work);
-  hvi_matrix_restrict(C, A, B, n, k, work);
+  hvi_problem_linearise(c->p, c->A, c->b, c->theta, c->z, c->f, work);
+  hvi_matrix_restrict(C, c->A, c->B, n, k, work);
   for (size_t i = 0; i < k; i++)
     for (size_t j = 0; j <= i; j++)
       C[i * k + j] = C[j * k + i] = 0.5 * (C[i * k + j] + C[j * k + i]);
   if (!hvi_dense_eigen(w, C, k, eigen)) return HVI_OK;
-  hvi_dense_mul(c->z_again, B, C, n, k);
+  hvi_dense_mul(c->z_again, c->B, C, n, k);
   for (size_t i = 0; i < n; i++) c->z_again[i] = c->z[i] + 1e-3 * c->z_again[i];
   operate(c, NULL, c->z_again, c->f_again);
-  add_pair(c, B, k);
+  add_pair(c);
   return HVI_OK;
 }
 
@@ -265,29 +255,23 @@ static void take_pair(hvi_checker *c, size_t i) {
 }
 
 static hvi_status check_pairs(hvi_checker *c, hvi_error *err) {
-  const hvi_problem *p = c->p;
-  const size_t n = p->model->out;
-  const bool dense = n <= MOST_DENSE;
+  const size_t n = c->p->model->out;
   hvi_check *r = c->report;
-  size_t k = 0;
-  HVI_OWN double *B = hvi_alloc_doubles(dense ? n * n : 1);
-  if (!B) return hvi_error_memory(err, "the directions of Z");
-  if (dense) hvi_problem_tangent(p, B, &k);
   bool straight = true;
   for (size_t i = 0; i < 10 * c->s->points; i++) {
     take_pair(c, i);
     operate(c, NULL, c->z_again, c->forth);
     r->theta_in_F |= memcmp(c->forth, c->f_again, n * sizeof *c->forth) != 0;
     straight = straight && bend(c) <= 1e-9;
-    add_pair(c, dense ? B : NULL, k);
+    add_pair(c);
   }
   /* points half way have no theta */
   r->affine =
       r->results[HVI_CHECK_AFFINE].verdict == HVI_CHECK_PASSED || (straight && !r->theta_in_F);
-  if (r->theta_in_F || k == 0 || n > MOST_LINEARISED) return HVI_OK;
+  if (r->theta_in_F || c->rank == 0 || n > MOST_LINEARISED) return HVI_OK;
   for (size_t i = 0; i < LINEARISED_POINTS && i < c->s->points; i++) {
     take_pair(c, 6);
-    HVI_TRY(add_worst(c, B, k, err));
+    HVI_TRY(add_worst(c, err));
   }
   return HVI_OK;
 }
@@ -295,7 +279,6 @@ static hvi_status check_pairs(hvi_checker *c, hvi_error *err) {
 /* What pairs say of F, and of the problem's own constants. */
 static hvi_status check_constants(hvi_checker *c, hvi_error *err) {
   const hvi_problem *p = c->p;
-  const bool dense = p->model->out <= MOST_DENSE;
   hvi_check *r = c->report;
   hvi_constants *known = &r->constants, own = {0};
   known->mu = INFINITY;
@@ -305,12 +288,12 @@ static hvi_status check_constants(hvi_checker *c, hvi_error *err) {
   r->lipschitz = known->lipschitz;
   if (r->pairs == 0) known->mu = 0.0;
   if (r->pairs == 0) return HVI_OK;
-  if (p->ops->constants || (p->ops->affine && dense))
+  if (p->ops->constants || (p->ops->affine && c->A))
     if (hvi_problem_constants(&own, p, err) == HVI_ERROR_MEMORY) return HVI_ERROR_MEMORY;
   if (own.exact) {
     *known = own;
     hvi_check_judge(c, HVI_CHECK_CONSTANTS,
-                    fmax(own.mu - r->mu, dense ? r->lipschitz - own.lipschitz : 0.0) /
+                    fmax(own.mu - r->mu, c->B ? r->lipschitz - own.lipschitz : 0.0) /
                         (own.lipschitz + DBL_MIN),
                     "mu = %.6g and L = %.6g are given, and a pair has %.6g and %.6g", own.mu,
                     own.lipschitz, r->mu, r->lipschitz);
@@ -379,13 +362,18 @@ static void check_solution(hvi_checker *c) {
                   "the residual at the known solution is %.4g, and should be zero", residual);
 }
 
-static hvi_status check_draws(hvi_checker *c, hvi_error *err) {
+/* Whether z or f differ in a bit from those that came again. */
+static bool changed(const hvi_checker *c) {
+  const size_t bytes = c->p->model->out * sizeof *c->z;
+  return memcmp(c->z, c->z_again, bytes) || memcmp(c->f, c->f_again, bytes);
+}
+
+static void check_draws(hvi_checker *c) {
   const hvi_problem *p = c->p;
-  const size_t n = p->model->out, bytes = n * sizeof *c->z, times = 5;
-  if (!p->ops->draw) return HVI_OK;
-  HVI_OWN char *one = hvi_alloc(2, p->sample_bytes);
-  if (!one) return hvi_error_memory(err, "two samples");
-  char *two = one + p->sample_bytes;
+  const size_t n = p->model->out, times = 5;
+  char *one = c->sample, *two = one + p->sample_bytes;
+  if (!p->ops->draw) return;
+  memset(one, 0, 2 * p->sample_bytes);
   hvi_rng a = c->rng, b = c->rng, before = a;
   move(c, 1.0);
   for (c->point = 1; c->point <= times; c->point++) {
@@ -396,25 +384,22 @@ static hvi_status check_draws(hvi_checker *c, hvi_error *err) {
     evaluate(c, two, c->z_again, c->f_again);
     hvi_check_judge(c, HVI_CHECK_DRAWS, !hvi_vec_finite(c->z, n) || !hvi_vec_finite(c->f, n),
                     "outputs or F of a sample are not finite");
-    hvi_check_judge(c, HVI_CHECK_DRAWS,
-                    memcmp(c->z, c->z_again, bytes) || memcmp(c->f, c->f_again, bytes),
-                    "two draws with the same generator differ");
+    hvi_check_judge(c, HVI_CHECK_DRAWS, changed(c), "two draws with the same generator differ");
   }
   c->point = 0;
-  if (!p->ops->seek) return HVI_OK;
+  if (!p->ops->seek) return;
   memset(two, 0, p->sample_bytes);
   p->ops->seek(p, two, times - 1);
   p->ops->draw(p, c->theta, two, &before);
   evaluate(c, two, c->z_again, c->f_again);
-  hvi_check_judge(c, HVI_CHECK_SEEK,
-                  memcmp(c->z, c->z_again, bytes) || memcmp(c->f, c->f_again, bytes),
-                  "draw %zu differs from the one after seek to %zu", times, times - 1);
-  return HVI_OK;
+  hvi_check_judge(c, HVI_CHECK_SEEK, changed(c), "draw %zu differs from the one after seek to %zu",
+                  times, times - 1);
 }
 
 static hvi_status run(hvi_checker *c, hvi_error *err) {
   const hvi_model *m = c->p->model;
   const size_t d = m->dim + HVI_GUARD, n = m->out + HVI_GUARD, cache = m->cache + HVI_GUARD;
+  const bool dense = m->out <= MOST_DENSE;
   const hvi_array_slot arrays[] = {{&c->theta, d},
                                    {&c->v, d},
                                    {&c->other, d},
@@ -433,14 +418,23 @@ static hvi_status run(hvi_checker *c, hvi_error *err) {
                                    {&c->slopes, 2 * HVI_LADDER * n},
                                    {0}};
   if (!hvi_alloc_array_list(arrays)) return hvi_error_memory(err, "a check");
-  HVI_OWN double *memory = c->theta;
+  HVI_OWN double *memory = c->theta, *A = NULL;
+  HVI_OWN void *sample = c->sample = hvi_alloc(2, c->p->sample_bytes);
+  if (dense && hvi_alloc_arrays({&A, n * n}, {&c->b, n}, {&c->B, n * n})) c->A = A;
+  if (!sample || (dense && !A)) return hvi_error_memory(err, "the operator's matrix");
   for (const hvi_array_slot *a = arrays; a->at; a++)
     for (size_t k = 1; k <= HVI_GUARD; k++) (*a->at)[a->size - k] = HVI_GUARD_VALUE;
+  if (dense) hvi_problem_tangent(c->p, c->B, &c->rank);
+  if (dense && c->p->ops->affine) {
+    c->p->ops->affine(c->p, c->A, c->b);
+    c->report->zero_sum = cancels(m, c->A);
+  }
   HVI_TRY(check_points(c, err));
   HVI_TRY(check_constants(c, err));
   check_solution(c);
   check_reach(c);
-  return check_draws(c, err);
+  check_draws(c);
+  return HVI_OK;
 }
 
 hvi_status hvi_problem_check(hvi_check *report, const hvi_problem *p, const hvi_check_settings *s,

@@ -31,6 +31,10 @@ typedef struct hvi_checker {
   };
   double *cache, *used; /* [cache] zeros at first, and one that has been elsewhere before */
   double *slopes;       /* [2][HVI_LADDER][n] */
+  double *A, *b;        /* [n][n], [n]: F(z) = A z + b, or F linearised; NULL: too large */
+  double *B;            /* [n][rank] the directions of Z; NULL: too large */
+  size_t rank;
+  void *sample; /* two of them */
 } hvi_checker;
 
 /* Judges a number, of which the worst is kept with its line. One that is not a number is the worst. */
