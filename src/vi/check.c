@@ -88,11 +88,10 @@ void hvi_check_judge(hvi_checker *c, hvi_check_test test, double value, const ch
 
 /* The next point: theta around theta0, by `scale` times the spread; u and v anywhere. */
 static void move(hvi_checker *c, double scale) {
-  const hvi_model *m = c->p->model;
-  for (size_t i = 0; i < m->dim; i++)
+  for (size_t i = 0; i < c->d; i++)
     c->theta[i] = c->p->theta0[i] + c->s->spread * scale * hvi_rng_normal(&c->rng);
-  hvi_rng_fill_normal(&c->rng, 0.0, 1.0, m->dim, c->v);
-  hvi_rng_fill_normal(&c->rng, 0.0, 1.0, m->out, c->u);
+  hvi_rng_fill_normal(&c->rng, 0.0, 1.0, c->d, c->v);
+  hvi_rng_fill_normal(&c->rng, 0.0, 1.0, c->n, c->u);
 }
 
 double hvi_check_size(const double *x, size_t n) {
@@ -129,28 +128,27 @@ void hvi_check_written(hvi_checker *c, hvi_check_test test, const char *what, co
 
 /* f[n] = F(z), which was not a number before. */
 static void operate(const hvi_checker *c, const void *sample, const double *z, double *f) {
-  for (size_t i = 0; i < c->p->model->out; i++) f[i] = NAN;
+  for (size_t i = 0; i < c->n; i++) f[i] = NAN;
   c->p->ops->operate(c->p, sample, c->theta, z, f);
 }
 
 /* Both caches stand for this sample from now on; NULL: the mean. */
 static void bind(hvi_checker *c, const void *sample) {
-  const hvi_model *m = c->p->model;
-  if (!m->ops->bind) return;
-  m->ops->bind(m, c->cache, sample);
-  m->ops->bind(m, c->used, sample);
+  if (!c->m->ops->bind) return;
+  c->m->ops->bind(c->m, c->cache, sample);
+  c->m->ops->bind(c->m, c->used, sample);
 }
 
 /* The model's outputs and F on a sample, or the mean. */
 static void evaluate(hvi_checker *c, const void *sample, double *z, double *f) {
   bind(c, sample);
-  c->p->model->ops->eval(c->p->model, c->cache, c->theta, z);
+  c->m->ops->eval(c->m, c->cache, c->theta, z);
   operate(c, sample, z, f);
 }
 
 /* Set and operator at the point. */
 static void check_point(hvi_checker *c) {
-  const size_t n = c->p->model->out;
+  const size_t n = c->n;
   size_t at;
   evaluate(c, NULL, c->z, c->f);
   operate(c, NULL, c->z, c->f_again);
@@ -181,10 +179,9 @@ static bool cancels(const hvi_model *m, const double *A) {
 /* J is that of the model on a sample, where there are such; F is the mean. */
 static hvi_status check_points(hvi_checker *c, hvi_error *err) {
   const hvi_problem *p = c->p;
-  const size_t n = p->model->out;
   for (c->point = 1; c->point <= c->s->points; c->point++) {
     move(c, c->point > 1);
-    if (p->ops->draw && p->model->ops->bind) {
+    if (p->ops->draw && c->m->ops->bind) {
       p->ops->draw(p, c->theta, c->sample, &c->rng);
       bind(c, c->sample);
     }
@@ -193,9 +190,9 @@ static hvi_status check_points(hvi_checker *c, hvi_error *err) {
     check_point(c);
     if (!p->ops->affine || !c->A) continue;
     size_t at;
-    hvi_vec_copy(c->work, c->b, n);
-    hvi_dense_mul_add(c->work, c->A, c->z, n, n);
-    const double off = apart(c->f, c->work, n, &at);
+    hvi_vec_copy(c->work, c->b, c->n);
+    hvi_dense_mul_add(c->work, c->A, c->z, c->n, c->n);
+    const double off = apart(c->f, c->work, c->n, &at);
     hvi_check_judge(c, HVI_CHECK_AFFINE, off, "element %zu of F is %.9g, and A z + b is %.9g",
                     at + 1, c->f[at], c->work[at]);
   }
@@ -205,7 +202,7 @@ static hvi_status check_points(hvi_checker *c, hvi_error *err) {
 
 /* Counts the pair (z, f), (z_again, f_again), and keeps it when it is the worst. */
 static void add_pair(hvi_checker *c) {
-  const size_t n = c->p->model->out;
+  const size_t n = c->n;
   double *const x[] = {c->z, c->f};
   const double *const y[] = {c->z_again, c->f_again};
   if (!(apart(c->z, c->z_again, n, &(size_t){0}) > 1e-6)) return;
@@ -217,7 +214,7 @@ static void add_pair(hvi_checker *c) {
 
 /* Half way between two outputs: whether F is there half way too. */
 static double bend(hvi_checker *c) {
-  const size_t n = c->p->model->out;
+  const size_t n = c->n;
   for (size_t i = 0; i < n; i++) c->work[i] = 0.5 * (c->z[i] + c->z_again[i]);
   operate(c, NULL, c->work, c->forth);
   for (size_t i = 0; i < n; i++) c->work[i] = 0.5 * (c->f[i] + c->f_again[i]);
@@ -226,7 +223,7 @@ static double bend(hvi_checker *c) {
 
 /* The pair from the point along which the linearised F is least monotone. */
 static hvi_status add_worst(hvi_checker *c, hvi_error *err) {
-  const size_t n = c->p->model->out, k = c->rank;
+  const size_t n = c->n, k = c->rank;
   HVI_OWN double *C = NULL;
   double *w, *work, *eigen;
   if (!hvi_alloc_arrays({&C, k * k}, {&w, k}, {&work, 2 * n * n},
@@ -255,7 +252,7 @@ static void take_pair(hvi_checker *c, size_t i) {
 }
 
 static hvi_status check_pairs(hvi_checker *c, hvi_error *err) {
-  const size_t n = c->p->model->out;
+  const size_t n = c->n;
   hvi_check *r = c->report;
   bool straight = true;
   for (size_t i = 0; i < 10 * c->s->points; i++) {
@@ -309,12 +306,11 @@ static hvi_status check_constants(hvi_checker *c, hvi_error *err) {
 
 /* How far the outputs go, at so many times a step from the start. */
 static void widen(hvi_checker *c, double scale, double *low, double *high) {
-  const hvi_model *m = c->p->model;
-  for (size_t i = 0; i < m->out; i++) low[i] = INFINITY, high[i] = -INFINITY;
+  for (size_t i = 0; i < c->n; i++) low[i] = INFINITY, high[i] = -INFINITY;
   for (size_t k = 0; k < REACH_DRAWS; k++) {
     move(c, scale / c->s->spread);
-    m->ops->eval(m, c->cache, c->theta, c->z);
-    for (size_t i = 0; i < m->out; i++) {
+    c->m->ops->eval(c->m, c->cache, c->theta, c->z);
+    for (size_t i = 0; i < c->n; i++) {
       low[i] = fmin(low[i], c->z[i]);
       high[i] = fmax(high[i], c->z[i]);
     }
@@ -349,28 +345,27 @@ static void check_reach(hvi_checker *c) {
 
 static void check_solution(hvi_checker *c) {
   const hvi_problem *p = c->p;
-  const size_t n = p->model->out;
   size_t at;
   if (!p->solution || c->report->theta_in_F) return;
   hvi_problem_project(p, p->solution, c->work);
-  const double outside = apart(p->solution, c->work, n, &at);
+  const double outside = apart(p->solution, c->work, c->n, &at);
   hvi_check_judge(c, HVI_CHECK_SOLUTION, outside, "element %zu of the solution, %.6g, is not in Z",
                   at + 1, p->solution[at]);
   operate(c, NULL, p->solution, c->f);
   const double residual = hvi_problem_residual(p, p->solution, c->f);
-  hvi_check_judge(c, HVI_CHECK_SOLUTION, residual / (1.0 + hvi_vec_norm(p->solution, n)),
+  hvi_check_judge(c, HVI_CHECK_SOLUTION, residual / (1.0 + hvi_vec_norm(p->solution, c->n)),
                   "the residual at the known solution is %.4g, and should be zero", residual);
 }
 
 /* Whether z or f differ in a bit from those that came again. */
 static bool changed(const hvi_checker *c) {
-  const size_t bytes = c->p->model->out * sizeof *c->z;
+  const size_t bytes = c->n * sizeof *c->z;
   return memcmp(c->z, c->z_again, bytes) || memcmp(c->f, c->f_again, bytes);
 }
 
 static void check_draws(hvi_checker *c) {
   const hvi_problem *p = c->p;
-  const size_t n = p->model->out, times = 5;
+  const size_t times = 5;
   char *one = c->sample, *two = one + p->sample_bytes;
   if (!p->ops->draw) return;
   memset(one, 0, 2 * p->sample_bytes);
@@ -382,7 +377,7 @@ static void check_draws(hvi_checker *c) {
     p->ops->draw(p, c->theta, two, &b);
     evaluate(c, one, c->z, c->f);
     evaluate(c, two, c->z_again, c->f_again);
-    hvi_check_judge(c, HVI_CHECK_DRAWS, !hvi_vec_finite(c->z, n) || !hvi_vec_finite(c->f, n),
+    hvi_check_judge(c, HVI_CHECK_DRAWS, !hvi_vec_finite(c->z, c->n) || !hvi_vec_finite(c->f, c->n),
                     "outputs or F of a sample are not finite");
     hvi_check_judge(c, HVI_CHECK_DRAWS, changed(c), "two draws with the same generator differ");
   }
@@ -397,9 +392,8 @@ static void check_draws(hvi_checker *c) {
 }
 
 static hvi_status run(hvi_checker *c, hvi_error *err) {
-  const hvi_model *m = c->p->model;
-  const size_t d = m->dim + HVI_GUARD, n = m->out + HVI_GUARD, cache = m->cache + HVI_GUARD;
-  const bool dense = m->out <= MOST_DENSE;
+  const size_t d = c->d + HVI_GUARD, n = c->n + HVI_GUARD, cache = c->m->cache + HVI_GUARD;
+  const bool dense = c->n <= MOST_DENSE;
   const hvi_array_slot arrays[] = {{&c->theta, d},
                                    {&c->v, d},
                                    {&c->other, d},
@@ -427,7 +421,7 @@ static hvi_status run(hvi_checker *c, hvi_error *err) {
   if (dense) hvi_problem_tangent(c->p, c->B, &c->rank);
   if (dense && c->p->ops->affine) {
     c->p->ops->affine(c->p, c->A, c->b);
-    c->report->zero_sum = cancels(m, c->A);
+    c->report->zero_sum = cancels(c->m, c->A);
   }
   HVI_TRY(check_points(c, err));
   HVI_TRY(check_constants(c, err));
@@ -443,11 +437,13 @@ hvi_status hvi_problem_check(hvi_check *report, const hvi_problem *p, const hvi_
   if (report) *report = (hvi_check){0};
   HVI_TRY(hvi_problem_structure(p, err));
   if (!report) return HVI_OK;
-  hvi_checker c = {.p = p, .s = s ? s : &defaults, .report = report};
+  const hvi_model *m = p->model;
+  hvi_checker c = {
+      .p = p, .m = m, .n = m->out, .d = m->dim, .s = s ? s : &defaults, .report = report};
   HVI_TRY(hvi_setting_check(&table, c.s, err));
   if (!p->theta0)
     return hvi_error_argument(err, "%s: there is no theta0 to check around", p->ops->name);
-  c.noise = fmax(p->model->noise, DBL_EPSILON);
+  c.noise = fmax(m->noise, DBL_EPSILON);
   c.rng = hvi_rng_new(c.s->seed, "check", 0);
   for (size_t i = 0; i < HVI_CHECK_COUNT; i++)
     report->results[i] = (hvi_check_result){

@@ -39,9 +39,7 @@ static void call(const hvi_model *m, int function, double *cache, const double *
 }
 
 /* What rounding of the outputs explains. */
-static double slack(const hvi_checker *c) {
-  return 16.0 * c->noise * hvi_check_size(c->z, c->p->model->out);
-}
+static double slack(const hvi_checker *c) { return 16.0 * c->noise * hvi_check_size(c->z, c->n); }
 
 /* |x - y| / max(|x|, |y|), largest entries, without the slack. */
 static double differ(const hvi_checker *c, const double *x, const double *y, size_t n) {
@@ -50,10 +48,11 @@ static double differ(const hvi_checker *c, const double *x, const double *y, siz
 }
 
 static void check_arrays(hvi_checker *c) {
-  const hvi_model *m = c->p->model;
+  const hvi_model *m = c->m;
+  double *const got[] = {c->z, c->forth, c->back};
   for (int k = 0; k < FUNCTIONS; k++) {
-    call(m, k, c->cache, c->theta, c->u, c->v, c->got[k]);
-    hvi_check_written(c, HVI_CHECK_ARRAYS, names[k], names[k], c->got[k], length(m, k));
+    call(m, k, c->cache, c->theta, c->u, c->v, got[k]);
+    hvi_check_written(c, HVI_CHECK_ARRAYS, names[k], names[k], got[k], length(m, k));
     hvi_check_judge(c, HVI_CHECK_ARRAYS, !hvi_check_untouched(c->cache + m->cache),
                     "%s writes beyond the cache of %zu doubles", names[k], m->cache);
   }
@@ -61,15 +60,17 @@ static void check_arrays(hvi_checker *c) {
 
 /* The same again: with the same cache, in another order, and with one that was elsewhere before. */
 static void check_determinism(hvi_checker *c) {
-  const hvi_model *m = c->p->model;
+  const hvi_model *m = c->m;
+  double *const got[] = {c->z, c->forth, c->back};
+  double *const again[] = {c->z_again, c->forth_again, c->back_again};
   for (size_t i = 0; i < m->dim; i++) c->other[i] = c->theta[i] + hvi_rng_normal(&c->rng);
   call(m, EVAL, c->used, c->other, NULL, NULL, c->z_again);
   for (int i = 0; i < 2 * FUNCTIONS; i++) {
     const int k = i % FUNCTIONS;
     const bool used = i >= FUNCTIONS;
-    call(m, k, used ? c->used : c->cache, c->theta, c->u, c->v, c->again[k]);
+    call(m, k, used ? c->used : c->cache, c->theta, c->u, c->v, again[k]);
     hvi_check_judge(c, HVI_CHECK_DETERMINISM,
-                    memcmp(c->got[k], c->again[k], length(m, k) * sizeof(double)) != 0,
+                    memcmp(got[k], again[k], length(m, k) * sizeof(double)) != 0,
                     "%s gives other bits %s", names[k],
                     used ? "after an evaluation elsewhere with the same cache: what depends on "
                            "theta must be set "
@@ -81,13 +82,13 @@ static void check_determinism(hvi_checker *c) {
 /* D_k and S_k of every output. Returns the rounding of g: as the model has it, or as the differences at
  * the smallest steps show it. */
 static double fill_ladder(hvi_checker *c) {
-  const size_t n = c->p->model->out, d = c->p->model->dim;
+  const size_t n = c->n;
   double h = first_step, rounding = slack(c);
   for (size_t k = 0; k < HVI_LADDER; k++, h /= 4.0) {
     double *D = c->slopes + k * n, *S = D + HVI_LADDER * n;
     for (int side = 0; side < 2; side++) {
-      for (size_t i = 0; i < d; i++) c->other[i] = c->theta[i] + (side ? -h : h) * c->v[i];
-      call(c->p->model, EVAL, c->used, c->other, NULL, NULL, side ? S : D);
+      for (size_t i = 0; i < c->d; i++) c->other[i] = c->theta[i] + (side ? -h : h) * c->v[i];
+      call(c->m, EVAL, c->used, c->other, NULL, NULL, side ? S : D);
     }
     for (size_t i = 0; i < n; i++) {
       const double up = D[i], down = S[i];
@@ -101,7 +102,7 @@ static double fill_ladder(hvi_checker *c) {
 
 /* The best D of output i, and its error. */
 static double best_slope(const hvi_checker *c, size_t i, double rounding, double *error) {
-  const size_t n = c->p->model->out;
+  const size_t n = c->n;
   const double *D = c->slopes + i, *S = D + HVI_LADDER * n;
   double best = 0.0, h = first_step;
   *error = INFINITY;
@@ -117,8 +118,7 @@ static double best_slope(const hvi_checker *c, size_t i, double rounding, double
 
 /* J v by output, and J'u: u is zero where nothing can be said. */
 static void check_derivatives(hvi_checker *c) {
-  const hvi_model *m = c->p->model;
-  const size_t n = m->out;
+  const size_t n = c->n;
   double *D = c->work, *error = c->f, worst = 0.0, along = 0.0, error_along = 0.0;
   size_t at = 0;
   const double rounding = fill_ladder(c);
@@ -132,20 +132,20 @@ static void check_derivatives(hvi_checker *c) {
     if (excess > worst) worst = excess, at = i;
   }
   const double scale = sqrt(hvi_vec_norm2(c->u, n) * hvi_vec_norm2(D, n));
-  call(m, EVAL, c->cache, c->theta, NULL, NULL, c->z);
-  call(m, VJP, c->cache, c->theta, c->u, NULL, c->back);
+  call(c->m, EVAL, c->cache, c->theta, NULL, NULL, c->z);
+  call(c->m, VJP, c->cache, c->theta, c->u, NULL, c->back);
   if (!(hvi_vec_norm2(c->u, n) > 0.0)) return; /* it cannot be told */
   hvi_check_judge(c, HVI_CHECK_JVP, worst / (size + DBL_MIN),
                   "J v of output %zu is %.6g, and differences of g give %.6g", at + 1, c->forth[at],
                   D[at]);
-  const double back = hvi_vec_dot(c->back, c->v, m->dim);
+  const double back = hvi_vec_dot(c->back, c->v, c->d);
   hvi_check_judge(c, HVI_CHECK_VJP, (fabs(back - along) - error_along) / (scale + DBL_MIN),
                   "<J'u, v> is %.6g, and differences of g give <u, J v> = %.6g%s", back, along,
                   fabs(back + along) < 1e-3 * fabs(along) ? ": the sign is wrong" : "");
 }
 
 static void check_adjoint(hvi_checker *c) {
-  const size_t n = c->p->model->out, d = c->p->model->dim;
+  const size_t n = c->n, d = c->d;
   const double forth = hvi_vec_dot(c->u, c->forth, n), back = hvi_vec_dot(c->back, c->v, d);
   const double u = hvi_vec_norm(c->u, n), rounding = 16.0 * c->noise * u * hvi_vec_norm(c->z, n);
   const double size =
@@ -157,8 +157,8 @@ static void check_adjoint(hvi_checker *c) {
 /* One player moves: nobody else does, and its own model says the same as all together, with the cache
  * that these left behind. */
 static void check_player(hvi_checker *c) {
-  static const char *const texts[FUNCTIONS] = {"outputs", "jvp", "vjp"};
-  const hvi_model *m = c->p->model;
+  static const char *const what[FUNCTIONS] = {"other outputs", "another jvp", "another vjp"};
+  const hvi_model *m = c->m;
   if (m->block_count < 2) return;
   const size_t k = (size_t)(hvi_rng_u64(&c->rng) % m->block_count);
   const hvi_block *b = &m->blocks[k];
@@ -169,13 +169,13 @@ static void check_player(hvi_checker *c) {
   hvi_vec_copy(c->z_again + b->z, c->z + b->z, b->out);
   hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c, c->z, c->z_again, m->out),
                   "parameters of player %zu move the outputs of another", k + 1);
+  const double *const got[] = {c->z + b->z, c->forth + b->z, c->back + b->theta};
+  double *const again[] = {c->z_again, c->forth_again, c->back_again};
   for (int i = 0; i < FUNCTIONS; i++) {
-    const double *all = c->got[i] + (i == VJP ? b->theta : b->z);
     call(one, i, (i == EVAL ? c->used : c->cache) + b->cache, c->theta + b->theta, c->u + b->z,
-         c->v + b->theta, c->again[i]);
-    hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c, all, c->again[i], length(one, i)),
-                    "the model of player %zu alone has %s %s", k + 1,
-                    i == EVAL ? "other" : "another", texts[i]);
+         c->v + b->theta, again[i]);
+    hvi_check_judge(c, HVI_CHECK_PLAYERS, differ(c, got[i], again[i], length(one, i)),
+                    "the model of player %zu alone has %s", k + 1, what[i]);
   }
 }
 
@@ -197,7 +197,7 @@ static void lower_product(double *y, const double *M, const double *x, size_t n)
 
 /* The matrices that a model of one player has, against its products. */
 hvi_status hvi_check_matrices(hvi_checker *c, hvi_error *err) {
-  const hvi_model *m = c->p->model;
+  const hvi_model *m = c->m;
   const size_t k = (size_t)(hvi_rng_u64(&c->rng) % m->block_count);
   const hvi_block *b = &m->blocks[k];
   const hvi_model *one = m->ops->player ? m->ops->player(m, k) : m;

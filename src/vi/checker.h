@@ -9,6 +9,8 @@ enum { HVI_GUARD = 8, HVI_GUARD_VALUE = -12345, HVI_LADDER = 10 };
 
 typedef struct hvi_checker {
   const hvi_problem *p;
+  const hvi_model *m; /* the problem's */
+  size_t n, d, rank;  /* outputs, parameters, directions of Z */
   const hvi_check_settings *s;
   hvi_check *report;
   hvi_rng rng;
@@ -16,25 +18,13 @@ typedef struct hvi_checker {
   double noise;                   /* of the model's products, that of doubles at least */
   double *theta, *v, *other;      /* [d] */
   double *u, *f, *f_again, *work; /* [n] */
-  /* what eval, jvp and vjp gave, [n], [n] and [d], and gave again */
-  union {
-    double *got[3];
-    struct {
-      double *z, *forth, *back;
-    };
-  };
-  union {
-    double *again[3];
-    struct {
-      double *z_again, *forth_again, *back_again;
-    };
-  };
+  double *z, *forth, *back;       /* [n], [n], [d] what eval, jvp and vjp gave, */
+  double *z_again, *forth_again, *back_again; /* and gave again */
   double *cache, *used; /* [cache] zeros at first, and one that has been elsewhere before */
   double *slopes;       /* [2][HVI_LADDER][n] */
   double *A, *b;        /* [n][n], [n]: F(z) = A z + b, or F linearised; NULL: too large */
   double *B;            /* [n][rank] the directions of Z; NULL: too large */
-  size_t rank;
-  void *sample; /* two of them */
+  void *sample;         /* two of them */
 } hvi_checker;
 
 /* Judges a number, of which the worst is kept with its line. One that is not a number is the worst. */
