@@ -40,7 +40,9 @@ static const char *set_words(const hvi_problem *p, const hvi_block *b) {
   return first->kind == HVI_SET_SIMPLEX ? "on a simplex" : "unbounded";
 }
 
-static const char *model_words(const hvi_model *m) {
+/* The model of player k. */
+static const char *model_words(const hvi_problem *p, size_t k) {
+  const hvi_model *m = p->model->ops->player ? p->model->ops->player(p->model, k) : p->model;
   const hvi_stack *stack = hvi_stack_of(m);
   if (!stack) return m->ops->name ? m->ops->name : "a model of its own";
   size_t trained = 0;
@@ -54,10 +56,6 @@ static const char *player_name(const hvi_problem *p, size_t k) {
   return p->players ? p->players[k] : hvi_format("player %zu", k + 1);
 }
 
-static const hvi_model *player_model(const hvi_problem *p, size_t k) {
-  return p->model->ops->player ? p->model->ops->player(p->model, k) : p->model;
-}
-
 static void print_players(const hvi_problem *p) {
   const hvi_model *m = p->model;
   printf("players   %zu, %s, %s\n", m->block_count, counted(m->dim, "parameter"),
@@ -65,7 +63,7 @@ static void print_players(const hvi_problem *p) {
   for (size_t k = 0; k < m->block_count && k < MOST_SHOWN; k++) {
     const hvi_block *b = &m->blocks[k];
     printf("          %s: %s, %s %s (%s)\n", player_name(p, k), counted(b->dim, "parameter"),
-           counted(b->out, "output"), set_words(p, b), model_words(player_model(p, k)));
+           counted(b->out, "output"), set_words(p, b), model_words(p, k));
   }
   if (m->block_count > MOST_SHOWN) printf("          ... %zu more\n", m->block_count - MOST_SHOWN);
 }
@@ -80,40 +78,38 @@ static const char *const kinds[][2] = {
 
 static void print_operator(const subject *s) {
   const hvi_check *r = &s->report;
+  const hvi_constants *k = &r->constants;
   const hvi_problem *p = s->setup.problem;
+  const size_t n = p->model->out;
   printf("F         %s%s%s, %s\n", r->affine ? "affine" : "not affine",
          r->theta_in_F ? ", reads theta" : "",
          r->zero_sum ? ", zero-sum but for players' own terms" : "",
          p->ops->draw ? "stochastic" : "without samples");
-  printf("kind      %s: mu %s %.5g, L %s %.5g%s\n", kinds[r->monotonicity][0],
-         r->constants.exact ? "=" : "<=", r->constants.mu,
-         r->constants.exact ? "=" : ">=", r->constants.lipschitz,
-         r->constants.exact ? "" : hvi_format(" over %zu pairs", r->constants.pairs));
-  printf("          %s\n", kinds[r->monotonicity][1]);
-  if (r->mu < 0.0 && r->monotonicity == HVI_NOT_MONOTONE && p->model->out <= MOST_SHOWN)
-    for (int side = 0; side < 2; side++) {
-      printf("          %s", side ? "and y =" : "worst pair: x =");
-      for (size_t i = 0; i < p->model->out; i++)
-        printf(" %.5g", s->settings.pair[(size_t)side * p->model->out + i]);
-      putchar('\n');
-    }
+  printf("kind      %s: mu %s %.5g, L %s %.5g%s\n          %s\n", kinds[r->monotonicity][0],
+         k->exact ? "=" : "<=", k->mu, k->exact ? "=" : ">=", k->lipschitz,
+         k->exact ? "" : hvi_format(" over %zu pairs", k->pairs), kinds[r->monotonicity][1]);
+  if (!(r->mu < 0.0 && r->monotonicity == HVI_NOT_MONOTONE && n <= MOST_SHOWN)) return;
+  for (size_t i = 0; i < 2 * n; i++) {
+    if (i % n == 0) printf("          %s", i ? "and y =" : "worst pair: x =");
+    printf(" %.5g%s", s->settings.pair[i], i % n == n - 1 ? "\n" : "");
+  }
 }
 
 static void print_report(const subject *s) {
   const hvi_settings *o = &s->setup.settings;
-  char target[32], eta[32];
   const hvi_setting_table *t = hvi_settings_table();
-  hvi_setting_format(hvi_setting_find(t, "target"), o, target, sizeof target);
-  hvi_setting_format(hvi_setting_find(t, "eta"), o, eta, sizeof eta);
+  char target[32], eta[32];
   printf("problem   %s\n", s->setup.name);
   print_players(s->setup.problem);
   print_operator(s);
   printf("solution  %s\nauto      %s inside, %s targets, eta %s\n\n",
-         s->setup.problem->solution ? "known" : "not known", o->optimizer->name, target, eta);
-  for (const hvi_check_result *r = s->report.results; r < s->report.results + HVI_CHECK_COUNT;
-       r++) {
-    const char *word = hvi_check_verdict_name(r->verdict);
-    printf("%-12s%-8s  %-10s%s\n", r->name, word, hvi_digits(r->worst, 3, "-"), r->what);
+         s->setup.problem->solution ? "known" : "not known", o->optimizer->name,
+         hvi_setting_format(hvi_setting_find(t, "target"), o, target, sizeof target),
+         hvi_setting_format(hvi_setting_find(t, "eta"), o, eta, sizeof eta));
+  for (size_t i = 0; i < HVI_CHECK_COUNT; i++) {
+    const hvi_check_result *r = &s->report.results[i];
+    printf("%-12s%-8s  %-10s%s\n", r->name, hvi_check_verdict_name(r->verdict),
+           hvi_digits(r->worst, 3, "-"), r->what);
     if (*r->text) printf("            %s\n", r->text);
   }
   printf("\n%zu failed, %s\n", s->report.failed, counted(s->report.warned, "warning"));
@@ -132,8 +128,7 @@ static void print_json(const subject *s) {
   for (size_t k = 0; k < p->model->block_count; k++) {
     const hvi_block *b = &p->model->blocks[k];
     hvi_json_object(NULL, V("name", player_name(p, k)), V("parameters", b->dim),
-                    V("outputs", b->out), V("set", set_words(p, b)),
-                    V("model", model_words(player_model(p, k))));
+                    V("outputs", b->out), V("set", set_words(p, b)), V("model", model_words(p, k)));
   }
   hvi_json_close();
   hvi_json_object("operator", V("affine", c->affine), V("reads_theta", c->theta_in_F),

@@ -25,7 +25,7 @@ extern "C" {
 typedef struct hvi_check_settings {
   size_t points;    /* random points and directions for each test */
   double spread;    /* theta = theta0 + spread * normal; the first point is theta0 itself */
-  double tolerance; /* relative error of derivatives; other limits follow from it */
+  double tolerance; /* relative error of derivatives; limits of other errors follow from it */
   uint64_t seed;
   double *pair; /* [2][n] takes the two points at which F is least monotone; NULL: not wanted */
 } hvi_check_settings;

@@ -47,6 +47,25 @@ hvi_status hvi_matrix_constants(hvi_constants *c, const double *C, size_t k, hvi
   return HVI_OK;
 }
 
+size_t hvi_problem_linearise(const hvi_problem *p, double *A, double *b, const double *theta,
+                             const double *z, const double *f, double *work) {
+  const size_t n = p->model->out;
+  double *at = work, *there = work + n;
+  if (p->ops->affine) {
+    p->ops->affine(p, A, b);
+    return 0;
+  }
+  hvi_vec_copy(at, z, n);
+  for (size_t j = 0; j < n; j++) {
+    at[j] = z[j] + 1e-7 * (1.0 + fabs(z[j]));
+    p->ops->operate(p, NULL, theta, at, there);
+    for (size_t i = 0; i < n; i++) A[i * n + j] = (there[i] - f[i]) / (at[j] - z[j]);
+    at[j] = z[j];
+  }
+  for (size_t i = 0; i < n; i++) b[i] = f[i] - hvi_vec_dot(A + i * n, z, n);
+  return n;
+}
+
 void hvi_matrix_restrict(double *C, const double *A, const double *B, size_t n, size_t k,
                          double *work) {
   double *AB = work, *Bt = work + n * n;

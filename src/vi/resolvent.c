@@ -52,7 +52,7 @@ void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *aren
     r->G = hvi_arena_take(arena, n * n);
     r->b = hvi_arena_take(arena, n);
   }
-  r->work = hvi_arena_take(arena, 8 * n);
+  r->work = hvi_arena_take(arena, 9 * n);
 }
 
 /* The Frobenius norm of Xi^-1 A bounds its largest singular value. */
@@ -66,25 +66,9 @@ static double frobenius(const hvi_resolvent *r) {
 
 size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
                                const double *f) {
-  const hvi_problem *p = r->problem;
-  const size_t n = p->model->out;
-  double *at = r->work, *there = r->work + n;
-  if (p->ops->affine) {
-    p->ops->affine(p, r->A, r->b);
-    r->lipschitz = frobenius(r);
-    return 0;
-  }
-  hvi_vec_copy(at, z, n);
-  for (size_t j = 0; j < n; j++) {
-    const double step = 1e-7 * (1.0 + fabs(z[j]));
-    at[j] = z[j] + step;
-    p->ops->operate(p, NULL, theta, at, there);
-    for (size_t i = 0; i < n; i++) r->A[i * n + j] = (there[i] - f[i]) / (at[j] - z[j]);
-    at[j] = z[j];
-  }
-  for (size_t i = 0; i < n; i++) r->b[i] = f[i] - hvi_vec_dot(r->A + i * n, z, n);
+  const size_t evals = hvi_problem_linearise(r->problem, r->A, r->b, theta, z, f, r->work);
   r->lipschitz = frobenius(r);
-  return n;
+  return evals;
 }
 
 /* X[len][n] <- D X, where `at` is the projected point. */
@@ -165,7 +149,7 @@ static bool newton(hvi_resolvent *r, double *v, const double *z, double eta, siz
 
 double hvi_resolvent_solve(hvi_resolvent *r, double *v, const double *z, double eta) {
   const size_t n = r->problem->model->out;
-  double *known = r->work + 7 * n, reached = eta, factor = 16.0;
+  double *known = r->work + 8 * n, reached = eta, factor = 16.0;
   for (;; reached /= 16.0) {
     hvi_vec_copy(v, z, n);
     if (newton(r, v, z, reached, MOST_STEPS)) break;

@@ -23,7 +23,7 @@ typedef struct hvi_resolvent {
   double *A, *b;    /* [n][n], [n]: F(z) = A z + b, or F linearised */
   double lipschitz; /* a bound on that of Xi^-1 F */
   double *G;        /* [n][n] */
-  double *work;     /* [8][n] */
+  double *work;     /* [9][n] */
   size_t evals;     /* that the last one took, where it was approached */
 } hvi_resolvent;
 
@@ -34,8 +34,7 @@ bool hvi_resolvent_is_exact(const hvi_problem *p);
 /* Takes its arrays from the arena, or counts them. */
 void hvi_resolvent_place(hvi_resolvent *r, const hvi_problem *p, hvi_arena *arena);
 
-/* A and b: the problem's where F is affine, and otherwise F's derivative at z by differences, f being
- * F(z). Returns how many evaluations of F that took. */
+/* A and b by hvi_problem_linearise, f being F(z). Returns how many evaluations of F that took. */
 size_t hvi_resolvent_linearise(hvi_resolvent *r, const double *theta, const double *z,
                                const double *f);
 

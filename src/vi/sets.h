@@ -13,6 +13,10 @@ void hvi_set_project(const hvi_set *set, const double *weights, const double *z,
  * dimension *rank (at most n) and B' Xi B = I. A subspace's own basis must be of that kind. */
 void hvi_problem_tangent(const hvi_problem *p, double *B, size_t *rank);
 
+/* A[n][n] and b[n]: the problem's where F is affine, and otherwise F's derivative at z by differences,
+ * f being F(z). Returns how many evaluations of F that took. work: 2 n doubles. */
+size_t hvi_problem_linearise(const hvi_problem *p, double *A, double *b, const double *theta,
+                             const double *z, const double *f, double *work);
 /* C[k][k] = B' A B for A[n][n] and B[n][k]; work: 2 n^2 doubles. */
 void hvi_matrix_restrict(double *C, const double *A, const double *B, size_t n, size_t k,
                          double *work);

@@ -5,27 +5,17 @@
 #include "base/base.h"
 #include "vi/sets.h"
 
-#include <stdarg.h>
-
-/* A fault, and the line about it; `who` is put before it. */
 #define REFUSE_IF(fault, ...)                                                                      \
   do {                                                                                             \
-    if (fault) return refuse(err, who, __VA_ARGS__);                                               \
+    if (fault) return hvi_error_argument(err, __VA_ARGS__);                                        \
   } while (0)
 
-static hvi_status refuse(hvi_error *err, const char *who, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static hvi_status refuse(hvi_error *err, const char *who, const char *format, ...) {
-  char text[400];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return hvi_error_argument(err, "%s: %s", who, text);
+/* Puts a name before the line of a fault. */
+static hvi_status name_fault(hvi_error *err, hvi_status status, const char *who) {
+  return status && err ? hvi_error_set(err, status, "%s: %s", who, err->text) : status;
 }
 
-static hvi_status check_model(const hvi_model *m, const char *who, hvi_error *err) {
+static hvi_status check_model(const hvi_model *m, hvi_error *err) {
   REFUSE_IF(!m, "there is no model");
   REFUSE_IF(!m->ops, "the model has no ops");
   REFUSE_IF(!m->ops->eval, "the model has no eval");
@@ -42,13 +32,13 @@ static hvi_status check_model(const hvi_model *m, const char *who, hvi_error *er
 }
 
 /* A player's own model has the sizes of its block. */
-static hvi_status check_player(const hvi_model *m, size_t k, const char *who, hvi_error *err) {
+static hvi_status check_player(const hvi_model *m, size_t k, hvi_error *err) {
   const hvi_block *b = &m->blocks[k];
   const hvi_model *one = m->ops->player(m, k);
   REFUSE_IF(!one, "ops->player gives no model for player %zu", k + 1);
-  char text[96];
-  snprintf(text, sizeof text, "%.40s: player %zu", who, k + 1);
-  HVI_TRY(check_model(one, text, err));
+  char who[32];
+  snprintf(who, sizeof who, "player %zu", k + 1);
+  HVI_TRY(name_fault(err, check_model(one, err), who));
   REFUSE_IF(one->dim != b->dim || one->out != b->out || one->block_count != 1,
             "the model of player %zu has %zu parameters and %zu outputs, its block %zu and %zu",
             k + 1, one->dim, one->out, b->dim, b->out);
@@ -57,7 +47,7 @@ static hvi_status check_player(const hvi_model *m, size_t k, const char *who, hv
   return HVI_OK;
 }
 
-static hvi_status check_blocks(const hvi_model *m, const char *who, hvi_error *err) {
+static hvi_status check_blocks(const hvi_model *m, hvi_error *err) {
   size_t theta = 0, z = 0;
   REFUSE_IF(m->block_count > 1 && !m->ops->player,
             "a model of %zu players needs ops->player, the model of one of them", m->block_count);
@@ -72,7 +62,7 @@ static hvi_status check_blocks(const hvi_model *m, const char *who, hvi_error *e
               m->out);
     theta += b->dim;
     z += b->out;
-    if (m->ops->player) HVI_TRY(check_player(m, k, who, err));
+    if (m->ops->player) HVI_TRY(check_player(m, k, err));
   }
   REFUSE_IF(theta != m->dim || z != m->out,
             "the blocks cover %zu of %zu parameters and %zu of %zu outputs", theta, m->dim, z,
@@ -80,30 +70,24 @@ static hvi_status check_blocks(const hvi_model *m, const char *who, hvi_error *e
   return HVI_OK;
 }
 
-static hvi_status check_set(const hvi_set *s, size_t k, const char *who, hvi_error *err) {
-  switch (s->kind) {
-  case HVI_SET_FREE:
-  case HVI_SET_SIMPLEX:
-    return HVI_OK;
-  case HVI_SET_BOX:
-    REFUSE_IF(!s->lower || !s->upper, "set %zu is a box without %s bounds", k + 1,
-              s->lower ? "upper" : "lower");
-    for (size_t i = 0; i < s->len; i++)
-      REFUSE_IF(!(s->lower[i] <= s->upper[i]), "set %zu: lower[%zu] = %g is above upper[%zu] = %g",
-                k + 1, i, s->lower[i], i, s->upper[i]);
-    return HVI_OK;
-  case HVI_SET_SUBSPACE:
-    REFUSE_IF(!s->basis, "set %zu is a subspace without a basis", k + 1);
-    REFUSE_IF(s->rank == 0 || s->rank > s->len || s->rank > HVI_SET_RANK,
-              "set %zu: a rank of %zu in %zu outputs: it must lie in [1, %zu]", k + 1, s->rank,
-              s->len, s->len < HVI_SET_RANK ? s->len : (size_t)HVI_SET_RANK);
-    return HVI_OK;
-  }
-  REFUSE_IF(true, "set %zu is of kind %d: there is no such kind", k + 1, (int)s->kind);
+static hvi_status check_set(const hvi_set *s, size_t k, hvi_error *err) {
+  const bool box = s->kind == HVI_SET_BOX, subspace = s->kind == HVI_SET_SUBSPACE;
+  const size_t most = s->len < HVI_SET_RANK ? s->len : (size_t)HVI_SET_RANK;
+  REFUSE_IF(!box && !subspace && s->kind != HVI_SET_FREE && s->kind != HVI_SET_SIMPLEX,
+            "set %zu is of kind %d: there is no such kind", k + 1, (int)s->kind);
+  REFUSE_IF(box && (!s->lower || !s->upper), "set %zu is a box without %s bounds", k + 1,
+            s->lower ? "upper" : "lower");
+  for (size_t i = 0; box && i < s->len; i++)
+    REFUSE_IF(!(s->lower[i] <= s->upper[i]), "set %zu: lower[%zu] = %g is above upper[%zu] = %g",
+              k + 1, i, s->lower[i], i, s->upper[i]);
+  REFUSE_IF(subspace && !s->basis, "set %zu is a subspace without a basis", k + 1);
+  REFUSE_IF(subspace && (s->rank == 0 || s->rank > most),
+            "set %zu: a rank of %zu in %zu outputs: it must lie in [1, %zu]", k + 1, s->rank,
+            s->len, most);
   return HVI_OK;
 }
 
-static hvi_status check_sets(const hvi_problem *p, const char *who, hvi_error *err) {
+static hvi_status check_sets(const hvi_problem *p, hvi_error *err) {
   const size_t n = p->model->out;
   size_t covered = 0;
   REFUSE_IF(p->set_count > 0 && !p->sets, "there are no sets, and set_count is %zu", p->set_count);
@@ -113,7 +97,7 @@ static hvi_status check_sets(const hvi_problem *p, const char *who, hvi_error *e
               k + 1, s->begin, covered);
     REFUSE_IF(s->len == 0 || s->len > n - covered, "set %zu has a len of %zu, of %zu outputs",
               k + 1, s->len, n);
-    HVI_TRY(check_set(s, k, who, err));
+    HVI_TRY(check_set(s, k, err));
     covered += s->len;
   }
   REFUSE_IF(covered != n, "its sets cover %zu of %zu outputs", covered, n);
@@ -126,7 +110,7 @@ static hvi_status check_sets(const hvi_problem *p, const char *who, hvi_error *e
 }
 
 /* Functions that go together, and what else the struct holds. */
-static hvi_status check_rest(const hvi_problem *p, const char *who, hvi_error *err) {
+static hvi_status check_rest(const hvi_problem *p, hvi_error *err) {
   const hvi_problem_ops *ops = p->ops;
   REFUSE_IF(ops->draw && !p->sample_bytes, "it draws samples, and sample_bytes is 0");
   REFUSE_IF(!ops->draw && p->sample_bytes, "sample_bytes is %zu, and there is no draw",
@@ -143,15 +127,17 @@ static hvi_status check_rest(const hvi_problem *p, const char *who, hvi_error *e
   return HVI_OK;
 }
 
-hvi_status hvi_problem_structure(const hvi_problem *p, hvi_error *err) {
-  const char *who = "problem";
-  if (!p) return hvi_error_argument(err, "there is no problem");
-  REFUSE_IF(!p->ops, "it has no ops");
-  REFUSE_IF(!p->ops->name, "its ops have no name");
-  who = p->ops->name;
+static hvi_status check_all(const hvi_problem *p, hvi_error *err) {
   REFUSE_IF(!p->ops->operate, "its ops have no operate, the operator F");
-  HVI_TRY(check_model(p->model, who, err));
-  HVI_TRY(check_blocks(p->model, who, err));
-  HVI_TRY(check_sets(p, who, err));
-  return check_rest(p, who, err);
+  HVI_TRY(check_model(p->model, err));
+  HVI_TRY(check_blocks(p->model, err));
+  HVI_TRY(check_sets(p, err));
+  return check_rest(p, err);
+}
+
+hvi_status hvi_problem_structure(const hvi_problem *p, hvi_error *err) {
+  REFUSE_IF(!p, "there is no problem");
+  REFUSE_IF(!p->ops, "problem: it has no ops");
+  REFUSE_IF(!p->ops->name, "problem: its ops have no name");
+  return name_fault(err, check_all(p, err), p->ops->name);
 }
