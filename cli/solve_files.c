@@ -16,8 +16,6 @@
 
 #include <unistd.h>
 
-HVI_RELEASE(hvi_tensors)
-
 enum { COLUMNS = 6, FEW = 16, MOST_Z = 1000 };
 static const char KIND[] = "checkpoint of a solve", LOG_MARK[] = "\"loss0\": ";
 

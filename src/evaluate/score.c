@@ -88,9 +88,7 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
   if (!p->observation || !p->value || !p->standard_error)
     return hvi_error_memory(err, "a test set");
   for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
-  *probe = p;
-  p = NULL;
-  return HVI_OK;
+  HVI_GIVE(probe, p);
 }
 
 static double quadratic(const double *P, const double *x, size_t n) {

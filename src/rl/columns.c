@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-HVI_RELEASE(hvi_tensors)
-
 enum { MOST_COLUMNS = 8 };
 
 static void *data_of(const void *s, const hvi_column *c) {

@@ -396,9 +396,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   const hvi_rollout_plan plan = plan_of(env, capacity);
   c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
   HVI_TRY(hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err));
-  *collector = c;
-  c = NULL;
-  return HVI_OK;
+  HVI_GIVE(collector, c);
 }
 
 void hvi_collector_free(hvi_collector *c) {

@@ -32,8 +32,8 @@ static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
 static const float LEAST = -20.0F, MOST = 2.0F; /* of HVI_DEVIATION_CLAMP */
 static const float LOG_SQRT_2PI = 0.918938533F;
 
-hvi_status hvi_policy_network(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
-                              const size_t *hidden, hvi_activation activation, hvi_error *err) {
+hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
+                            const size_t *hidden, hvi_activation activation, hvi_error *err) {
   size_t widths[MOST_LAYERS + 1];
   *out = NULL;
   if (hidden_count > MOST_LAYERS) {
@@ -53,14 +53,7 @@ hvi_status hvi_policy_network(hvi_policy **out, size_t obs, size_t act, size_t h
   p->scale = p->weights + p->net->weights;
   p->shift = p->scale + act;
   for (size_t j = 0; j < act; j++) p->scale[j] = 1.0F;
-  *out = p;
-  p = NULL;
-  return HVI_OK;
-}
-
-hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
-                            const size_t *hidden, hvi_error *err) {
-  return hvi_policy_network(out, obs, act, hidden_count, hidden, HVI_RELU, err);
+  HVI_GIVE(out, p);
 }
 
 hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const double *gain,
@@ -83,9 +76,7 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
   p->std = p->gain + size;
   hvi_vec_copy(p->gain, gain, size);
   hvi_vec_copy(p->std, std, act);
-  *out = p;
-  p = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, p);
 }
 
 hvi_status hvi_policy_of_env(hvi_policy **policy, const hvi_env *env, hvi_error *err) {
