@@ -26,7 +26,7 @@ typedef struct hvi_evaluate {
   size_t steps, test_states, every, threads, gap_rows;
   double standard_error; /* of a test set that has none; NaN: exact */
   hvi_policy_options policy;
-  hvi_texts map; /* names of columns in the data */
+  hvi_texts map, testset_map; /* names of columns in the data and in the test set */
   bool gap, resume, fresh;
 
   /* as made */

@@ -10,6 +10,7 @@
  * intercept = mean y - slope * mean p. Sums are of centred numbers.
  */
 #include "base/base.h"
+#include "num/dense.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "rl/policy.h"
@@ -91,12 +92,6 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
   HVI_GIVE(probe, p);
 }
 
-static double quadratic(const double *P, const double *x, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(P + i * n, x, n);
-  return sum;
-}
-
 hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *env,
                            const hvi_policy *policy, hvi_error *err) {
   const hvi_lqr *lqr = hvi_env_lqr(env);
@@ -117,7 +112,7 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
   HVI_TRY(hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err));
   HVI_TRY(hvi_probe_of_testset(probe, set, err));
   for (size_t i = 0; i < set->count; i++) {
-    (*probe)->value[i] = -(quadratic(P, set->observation + i * n, n) + c);
+    (*probe)->value[i] = -(hvi_dense_quadratic(P, set->observation + i * n, n) + c);
     (*probe)->standard_error[i] = 0.0;
   }
   return HVI_OK;
