@@ -296,8 +296,13 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
 
 /* Everything, and where an earlier run stood. */
 static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err) {
-  bool there = false;
-  HVI_TRY(hvi_evaluate_claim(e, &there, err));
+  const char *checkpoint = e->file[HVI_FILE_CHECKPOINT];
+  HVI_TRY(hvi_lock_take(&e->lock, checkpoint, err));
+  const bool there = access(checkpoint, F_OK) == 0;
+  if (there && !e->resume && !e->fresh)
+    return hvi_error_argument(err, "'%s' is there: --resume goes on from it, --fresh begins anew",
+                              checkpoint);
+  if (e->fresh) HVI_TRY(hvi_kept_check(checkpoint, err));
   e->spec.settings = &e->setup.settings;
   e->spec.value.threads = e->threads ? e->threads : hvi_parallel_cores();
   HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
@@ -306,7 +311,7 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
   HVI_TRY(hvi_evaluation_new(&e->evaluation, &e->spec, err));
   hvi_evaluation_describe(e->about, &e->spec);
   if (there && e->resume) {
-    HVI_TRY(hvi_evaluation_restore(e->evaluation, e->file[HVI_FILE_CHECKPOINT], e->about, err));
+    HVI_TRY(hvi_evaluation_restore(e->evaluation, checkpoint, e->about, err));
     e->first = hvi_evaluation_state(e->evaluation).outer;
     e->resumed = true;
     hvi_say("going on from step %zu\n", e->first);

@@ -49,8 +49,6 @@ typedef struct hvi_evaluate {
 hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err);
 /* An exit code when a file is there that hvi did not make. */
 int hvi_evaluate_outputs(const hvi_evaluate *e);
-/* An error when another run has them; locked from then on. `there`: a checkpoint is. */
-hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err);
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err);
 /* The learning curve and the calibration. That gnuplot is missing is no error. */
 hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err);

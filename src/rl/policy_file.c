@@ -377,8 +377,9 @@ hvi_status hvi_policy_read(hvi_policy **policy, const char *path, const hvi_poli
 
 hvi_status hvi_policy_save(const hvi_policy *p, const char *path, hvi_error *err) {
   HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
-  if (p->layout)
-    return hvi_error_unsupported(err, "a policy of %s is read and not written", p->layout);
+  if (p->layout || p->form.deviation != HVI_DEVIATION_RANGE || p->form.clipped)
+    return hvi_error_unsupported(err, "a policy of %s is read and not written",
+                                 p->layout ? p->layout : "another form");
   if (!p->net) {
     HVI_TRY(hvi_sheet_new(&s, 2, err));
     hvi_sheet_add(&s, HVI_TENSOR_F64, p->gain, p->act, p->obs, "gain", "");

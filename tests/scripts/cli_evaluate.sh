@@ -181,6 +181,8 @@ expect 0 evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/pla
 near "$(member score noise)" 0.25 1e-12
 refused 2 'has standard errors of its own' evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/truth.npz" --standard-error 1 --out x -q
 refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --standard-error 1 --out x
+refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --testset-map value=x --out x
+refused 3 "no tensor 'x', which is to be 'value'" evaluate --data "$golden/d4rl.npz" --testset "$golden/truth.npz" --testset-map value=x --out x -q
 refused 2 'goes with --data' "${run[@]}" --map obs=x --out x
 refused 2 'should be COLUMN=NAME' evaluate --data "$golden/d4rl.npz" --map states=x --out x
 refused 2 'should be COLUMN=NAME' evaluate --data "$golden/d4rl.npz" --map obs --out x
