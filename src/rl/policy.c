@@ -92,16 +92,17 @@ hvi_status hvi_policy_of_env(hvi_policy **policy, const hvi_env *env, hvi_error 
 
 hvi_status hvi_policy_add_note(hvi_policy *p, const char *key, const char *text, hvi_error *err) {
   if (p->note_count == HVI_POLICY_NOTES) return HVI_OK;
-  char *own = hvi_pool_take(&p->pool, strlen(key) + strlen(text) + 2, 1);
-  if (!own) return hvi_error_memory(err, "a policy's notes");
-  p->notes[p->note_count++] = (hvi_tensor_note){strcpy(own, key), own + strlen(key) + 1};
-  strcpy(own + strlen(key) + 1, text);
-  return HVI_OK;
+  hvi_tensor_note note = {hvi_copy_text(key), hvi_copy_text(text)};
+  p->notes[p->note_count++] = note;
+  return note.key && note.text ? HVI_OK : hvi_error_memory(err, "a policy's notes");
 }
 
 void hvi_policy_free(hvi_policy *p) {
   if (!p) return;
-  hvi_pool_free(p->pool);
+  for (size_t i = 0; i < p->note_count; i++) {
+    hvi_free((void *)(size_t)p->notes[i].key);
+    hvi_free((void *)(size_t)p->notes[i].text);
+  }
   hvi_net_free(p->net);
   hvi_free(p->weights);
   hvi_free(p->gain);

@@ -31,9 +31,8 @@ struct hvi_policy {
   hvi_net *net;                   /* an actor; NULL: linear-Gaussian */
   float *weights, *scale, *shift; /* [net->weights], [act], [act] of an actor, one block */
   double *gain, *std;             /* [act][obs], [act] of the other, one block */
-  size_t note_count;              /* text that goes into its file, in the pool */
+  size_t note_count;              /* text that goes into its file, copied */
   hvi_tensor_note notes[HVI_POLICY_NOTES];
-  hvi_pool *pool;
 };
 
 /* An actor with hidden layers of these widths and a head of 2 act outputs, means first; scale 1,

@@ -37,7 +37,6 @@ struct hvi_runner {
   hvi_rollout_plan plan;
   size_t threads;
   worker *workers; /* [threads] */
-  hvi_pool *pool;  /* of all arrays */
   size_t row_bytes, record_bytes;
   unsigned char *records; /* one for each thread, or for each group where there is no journal */
   uint64_t first;         /* episode of group 0 */
@@ -360,15 +359,13 @@ hvi_status hvi_runner_read(hvi_runner *r, size_t number, hvi_rollout_group *grou
 
 /* Threads and memory */
 
-static hvi_status fill_worker(hvi_runner *r, worker *w, hvi_error *err) {
+static hvi_status fill_worker(const hvi_runner *r, worker *w, hvi_error *err) {
   const hvi_env *env = r->run->env;
   const size_t width = r->plan.width;
-  const size_t numbers = width * (env->obs + env->act) + env->obs;
-  const size_t scratch = hvi_policy_scratch(r->run->policy, width);
-  w->slots = hvi_pool_take(&r->pool, width, sizeof *w->slots);
-  w->policy_rng = hvi_pool_take(&r->pool, width, sizeof *w->policy_rng);
-  w->obs = hvi_pool_take(&r->pool, numbers, sizeof *w->obs);
-  w->scratch = hvi_pool_take(&r->pool, scratch, sizeof *w->scratch);
+  w->slots = hvi_alloc(width, sizeof *w->slots);
+  w->policy_rng = hvi_alloc(width, sizeof *w->policy_rng);
+  w->obs = hvi_alloc_doubles(width * (env->obs + env->act) + env->obs);
+  w->scratch = hvi_alloc(hvi_policy_scratch(r->run->policy, width), sizeof *w->scratch);
   if (!w->slots || !w->policy_rng || !w->obs || !w->scratch)
     return hvi_error_memory(err, "roll-outs");
   w->action = w->obs + width * env->obs;
@@ -393,8 +390,8 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
   if (!hvi_multiply_sizes(plan->steps, r->row_bytes, &rows) || rows > SIZE_MAX / 2 ||
       !hvi_multiply_sizes(plan->group, sizeof(hvi_return) + rows, &r->record_bytes))
     return hvi_error_memory(err, "a group of roll-outs");
-  r->records = hvi_pool_take(&r->pool, run->journal ? r->threads : groups, r->record_bytes);
-  r->workers = hvi_pool_take(&r->pool, r->threads, sizeof *r->workers);
+  r->records = hvi_alloc(run->journal ? r->threads : groups, r->record_bytes);
+  r->workers = hvi_alloc(r->threads, sizeof *r->workers);
   if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
   for (size_t i = 0; i < r->threads; i++) HVI_TRY(fill_worker(r, &r->workers[i], err));
   HVI_GIVE(runner, r);
@@ -403,10 +400,15 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
 void hvi_runner_free(hvi_runner *r) {
   if (!r) return;
   for (size_t k = 0; r->workers && k < r->threads; k++) {
-    const worker *w = &r->workers[k];
+    worker *w = &r->workers[k];
     for (size_t i = 0; w->slots && i < r->plan.width; i++) hvi_env_free(w->slots[i].env);
+    hvi_free(w->slots);
+    hvi_free(w->policy_rng);
+    hvi_free(w->obs);
+    hvi_free(w->scratch);
   }
-  hvi_pool_free(r->pool);
+  hvi_free(r->workers);
+  hvi_free(r->records);
   hvi_free(r);
 }
 
