@@ -207,6 +207,12 @@ refused 5 'hvi did not make it' "${run[@]}" --steps 4 --out logged --fresh --log
 expect 0 "${run[@]}" --steps 4 --out logged --fresh --log mine.jsonl --force
 echo mine >taken.safetensors
 refused 5 'hvi did not make it' "${run[@]}" --steps 4 --out taken
+for picture in drawn.png drawn-calibration.svg; do
+  echo mine >$picture
+  refused 5 "$picture' is there, and hvi did not make it" "${run[@]}" --steps 4 --out drawn
+  [[ $(<$picture) == mine && ! -e drawn.checkpoint ]] || fail "$picture was replaced"
+  rm $picture
+done
 
 # data of one's own, good and bad
 transitions good "$obs" "$action" "$reward" "$next" "$ends" "$cuts"
