@@ -124,7 +124,7 @@ bool hvi_policy_uses(const hvi_policy *p, const char *name) {
 typedef struct shape {
   const layout *of;
   const char *prefix; /* of all names */
-  size_t obs, act, hidden, widths[MOST_HIDDEN + 1];
+  size_t obs, act, hidden, widths[MOST_HIDDEN + 2];
   size_t count, number[MOST_HIDDEN + 1]; /* of the layers of the trunk, in order */
   char names[MOST_HIDDEN + 2][LAYER_NAME], log_std[LAYER_NAME]; /* of the layers; the head last */
 } shape;
