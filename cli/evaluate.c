@@ -51,6 +51,8 @@ static void add_options(hvi_evaluate *e, hvi_args *args) {
        .help = "with --data: the array NAME is that column (obs, action, reward, next_obs, terminated, truncated, done)"},
       {"testset", 0, HVI_SETTING_TEXT, &e->testset_path, .value = "FILE",
        .help = "states and values to measure the error with ('hvi testset', or obs and value of one's own)"},
+      {"testset-map", 0, HVI_SETTING_TEXT, &e->testset_map, .value = "COLUMN=NAME", .repeats = true,
+       .help = "with --testset: the array NAME is that column (obs, value, standard_error)"},
       {"standard-error", 0, HVI_SETTING_REAL, &e->standard_error, .range = "[0,inf)",
        .help = "of each value of a --testset that does not say (0)"},
       {"test-states", 0, HVI_SETTING_COUNT, &e->test_states, .range = "[0,1e9]",
@@ -105,6 +107,7 @@ static int check_options(const hvi_evaluate *e) {
        "--replay goes with an environment; batches of --data are drawn at random from all of them"},
       {e->resume && e->fresh, "--resume and --fresh exclude each other"},
       {e->env_name && e->map.count > 0, "--map goes with --data"},
+      {e->testset_map.count > 0 && !e->testset_path, "--testset-map goes with --testset"},
       {!isnan(e->standard_error) && !e->testset_path, "--standard-error goes with --testset"},
       {e->gap && e->env_name,
        "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
@@ -261,10 +264,12 @@ static hvi_status make_testset(hvi_evaluate *e, const char *path, hvi_error *err
 /* The one that was asked for, or a small one, which may be of an earlier run. */
 static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err) {
   const char *made = e->file[HVI_FILE_TESTSET], *path = made ? made : e->testset_path;
+  const hvi_names names = {e->testset_map.count, e->testset_map.items};
+  const double known = isnan(e->standard_error) ? 0.0 : e->standard_error;
   if (!path) return HVI_OK;
   if (made && !(e->resume && access(made, F_OK) == 0)) HVI_TRY(make_testset(e, made, err));
   if (e->interrupted) return HVI_OK;
-  HVI_TRY(hvi_task_testset(&e->task, path, 0, err));
+  HVI_TRY(hvi_task_testset(&e->task, path, &names, 0, err));
   const hvi_testset *set = e->task.testset;
   if (made && set->count != e->test_states)
     return hvi_error_argument(err, "'%s' has %zu states, not %zu; --fresh makes a new one", path,
@@ -279,13 +284,11 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
         path);
   if (!set->exact && !isnan(e->standard_error))
     return hvi_error_argument(err, "--standard-error: '%s' has standard errors of its own", path);
-  for (size_t i = 0; !isnan(e->standard_error) && i < set->count; i++)
-    e->task.probe->standard_error[i] = e->standard_error;
-  if (set->exact) {
-    e->task.noise = isnan(e->standard_error) ? 0.0 : e->standard_error * e->standard_error;
+  for (size_t i = 0; set->exact && i < set->count; i++) e->task.probe->standard_error[i] = known;
+  if (set->exact) e->task.noise = known * known;
+  if (set->exact)
     hvi_say("the test set has no standard_error: its values count as %s\n",
-            isnan(e->standard_error) ? "exact" : hvi_format("known to %g", e->standard_error));
-  }
+            isnan(e->standard_error) ? "exact" : hvi_format("known to %g", known));
   e->spec.probe = e->task.probe;
   if (!made && !gamma_given) e->spec.value.gamma = set->gamma;
   return HVI_OK;
@@ -293,8 +296,13 @@ static hvi_status open_testset(hvi_evaluate *e, bool gamma_given, hvi_error *err
 
 /* Everything, and where an earlier run stood. */
 static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err) {
-  bool there = false;
-  HVI_TRY(hvi_evaluate_claim(e, &there, err));
+  const char *checkpoint = e->file[HVI_FILE_CHECKPOINT];
+  HVI_TRY(hvi_lock_take(&e->lock, checkpoint, err));
+  const bool there = access(checkpoint, F_OK) == 0;
+  if (there && !e->resume && !e->fresh)
+    return hvi_error_argument(err, "'%s' is there: --resume goes on from it, --fresh begins anew",
+                              checkpoint);
+  if (e->fresh) HVI_TRY(hvi_kept_check(checkpoint, err));
   e->spec.settings = &e->setup.settings;
   e->spec.value.threads = e->threads ? e->threads : hvi_parallel_cores();
   HVI_TRY(e->env_name ? open_environment(e, err) : open_data(e, err));
@@ -303,7 +311,7 @@ static hvi_status open_all(hvi_evaluate *e, const hvi_args *args, hvi_error *err
   HVI_TRY(hvi_evaluation_new(&e->evaluation, &e->spec, err));
   hvi_evaluation_describe(e->about, &e->spec);
   if (there && e->resume) {
-    HVI_TRY(hvi_evaluation_restore(e->evaluation, e->file[HVI_FILE_CHECKPOINT], e->about, err));
+    HVI_TRY(hvi_evaluation_restore(e->evaluation, checkpoint, e->about, err));
     e->first = hvi_evaluation_state(e->evaluation).outer;
     e->resumed = true;
     hvi_say("going on from step %zu\n", e->first);

@@ -26,7 +26,7 @@ typedef struct hvi_evaluate {
   size_t steps, test_states, every, threads, gap_rows;
   double standard_error; /* of a test set that has none; NaN: exact */
   hvi_policy_options policy;
-  hvi_texts map; /* names of columns in the data */
+  hvi_texts map, testset_map; /* names of columns in the data and in the test set */
   bool gap, resume, fresh;
 
   /* as made */
@@ -49,8 +49,6 @@ typedef struct hvi_evaluate {
 hvi_status hvi_evaluate_names(hvi_evaluate *e, hvi_error *err);
 /* An exit code when a file is there that hvi did not make. */
 int hvi_evaluate_outputs(const hvi_evaluate *e);
-/* An error when another run has them; locked from then on. `there`: a checkpoint is. */
-hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err);
 hvi_status hvi_evaluate_trace(const hvi_evaluate *e, hvi_error *err);
 /* The learning curve and the calibration. That gnuplot is missing is no error. */
 hvi_status hvi_evaluate_draw(const hvi_evaluate *e, hvi_error *err);

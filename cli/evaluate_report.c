@@ -3,14 +3,12 @@
 #include "evaluate_parts.h"
 
 #include "base/suggest.h"
-#include "io/kept.h"
 #include "json.h"
 #include "report/csv.h"
 #include "report/text.h"
 #include "rollout.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 HVI_RELEASE(hvi_probe)
 
@@ -90,16 +88,6 @@ int hvi_evaluate_outputs(const hvi_evaluate *e) {
   HVI_STEP(hvi_figure_check_beside(e->file[HVI_FILE_TRACE]));
   HVI_STEP(hvi_figure_check_beside(e->file[HVI_FILE_PAIRS]));
   return hvi_output_check(e->file[HVI_FILE_TESTSET], "\"contents\":\"test set\"");
-}
-
-hvi_status hvi_evaluate_claim(hvi_evaluate *e, bool *there, hvi_error *err) {
-  const char *checkpoint = e->file[HVI_FILE_CHECKPOINT];
-  HVI_TRY(hvi_lock_take(&e->lock, checkpoint, err));
-  *there = access(checkpoint, F_OK) == 0;
-  if (*there && !e->resume && !e->fresh)
-    return hvi_error_argument(err, "'%s' is there: --resume goes on from it, --fresh begins anew",
-                              checkpoint);
-  return e->fresh ? hvi_kept_check(checkpoint, err) : HVI_OK;
 }
 
 /* What a learning curve can show: the error, where there is a test set, or else the Bellman gap, or

@@ -6,10 +6,6 @@
 #include "json.h"
 #include "rollout.h"
 
-#include <hvi/tensors.h>
-
-HVI_RELEASE(hvi_tensors)
-
 static hvi_status score(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
   return hvi_rollout_returns(job->result, job->task.env, job->task.policy, job->settings, report,
                              err);

@@ -16,8 +16,6 @@
 
 #include <unistd.h>
 
-HVI_RELEASE(hvi_tensors)
-
 static const char KIND[] = "checkpoint of a solve", LOG_MARK[] = "\"loss0\": ";
 
 /* Only a checkpoint of a solve is ever replaced, also by force. */

@@ -1,6 +1,6 @@
 /* The reader of .npz archives: any bytes either make arrays whose numbers can all be read, or one
  * line of error. */
-#include "io/npz.h"
+#include "io/tensors_file.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -17,6 +17,14 @@
     if (tried_) return tried_;                                                                     \
   } while (0)
 
+/* Returns HVI_OK and hands over what the block owns: *out = own. */
+#define HVI_GIVE(out, own)                                                                         \
+  do {                                                                                             \
+    *(out) = (own);                                                                                \
+    (own) = NULL;                                                                                  \
+    return HVI_OK;                                                                                 \
+  } while (0)
+
 /* The usual text for a failed allocation of `what`. */
 hvi_status hvi_error_memory(hvi_error *err, const char *what);
 

@@ -165,8 +165,6 @@ static hvi_status take_over(hvi_evaluation *e, const hvi_tensors *t, const char 
   return unpack_rows(e, rows, count, err);
 }
 
-HVI_RELEASE(hvi_tensors)
-
 hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const char *about,
                                   hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;

@@ -318,9 +318,7 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   if (spec->polyak > 0.0 && !e->mean) return hvi_error_memory(err, "an evaluation");
   HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, 0), &e->seconds.ahead, err));
   HVI_TRY(keep_row(e, err)); /* the start, measured */
-  *evaluation = e;
-  e = NULL;
-  return HVI_OK;
+  HVI_GIVE(evaluation, e);
 }
 
 void hvi_evaluation_free(hvi_evaluation *e) {

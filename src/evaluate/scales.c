@@ -57,12 +57,8 @@ hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t ro
   if (rows == 0 || rows > data->count)
     return hvi_error_input(err, "scales need rows of data: %zu of %zu", rows, data->count);
   HVI_OWN double *G = hvi_alloc_doubles(rows);
-  scales->center = hvi_alloc_doubles(data->obs);
-  scales->spread = hvi_alloc_doubles(data->obs);
-  if (!G || !scales->center || !scales->spread) {
-    hvi_scales_free(scales);
+  if (!G || !hvi_alloc_arrays({&scales->center, data->obs}, {&scales->spread, data->obs}))
     return hvi_error_memory(err, "the scales of a data set");
-  }
   scale_states(scales, data, rows);
   scales->shift = constant(data, rows, gamma);
   fill_returns(G, data, rows, gamma, scales->shift);
@@ -72,7 +68,6 @@ hvi_status hvi_scales_new(hvi_scales *scales, const hvi_dataset *data, size_t ro
 }
 
 void hvi_scales_free(hvi_scales *scales) {
-  hvi_free(scales->center);
-  hvi_free(scales->spread);
+  hvi_free(scales->center); /* and spread */
   *scales = (hvi_scales){.scale = 1.0};
 }

@@ -10,6 +10,7 @@
  * intercept = mean y - slope * mean p. Sums are of centred numbers.
  */
 #include "base/base.h"
+#include "num/dense.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "rl/policy.h"
@@ -88,15 +89,7 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
   if (!p->observation || !p->value || !p->standard_error)
     return hvi_error_memory(err, "a test set");
   for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
-  *probe = p;
-  p = NULL;
-  return HVI_OK;
-}
-
-static double quadratic(const double *P, const double *x, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(P + i * n, x, n);
-  return sum;
+  HVI_GIVE(probe, p);
 }
 
 hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_env *env,
@@ -119,7 +112,7 @@ hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, const hvi_
   HVI_TRY(hvi_lqr_value(lqr, policy->gain, policy->std, set->gamma, P, &c, err));
   HVI_TRY(hvi_probe_of_testset(probe, set, err));
   for (size_t i = 0; i < set->count; i++) {
-    (*probe)->value[i] = -(quadratic(P, set->observation + i * n, n) + c);
+    (*probe)->value[i] = -(hvi_dense_quadratic(P, set->observation + i * n, n) + c);
     (*probe)->standard_error[i] = 0.0;
   }
   return HVI_OK;

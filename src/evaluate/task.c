@@ -39,8 +39,9 @@ static hvi_status check_origin(const hvi_task *t, const char *path, hvi_error *e
   return HVI_OK;
 }
 
-hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_error *err) {
-  HVI_TRY(hvi_testset_load(&t->testset, path, err));
+hvi_status hvi_task_testset(hvi_task *t, const char *path, const hvi_names *names, size_t states,
+                            hvi_error *err) {
+  HVI_TRY(hvi_testset_read(&t->testset, path, names, err));
   HVI_TRY(check_origin(t, path, err));
   HVI_TRY(hvi_probe_of_testset(&t->probe, t->testset, err));
   hvi_probe *p = t->probe;

@@ -20,8 +20,9 @@ hvi_status hvi_task_open(hvi_task *t, const char *environment, const char *polic
 /* Transitions of a file; names as in hvi_dataset_read. */
 hvi_status hvi_task_open_data(hvi_task *t, const char *path, const hvi_names *names,
                               hvi_error *err);
-/* The test set of a file, or its first `states` states where that is not 0. HVI_ERROR_MISMATCH: it
- * is of another environment or policy. */
-hvi_status hvi_task_testset(hvi_task *t, const char *path, size_t states, hvi_error *err);
+/* The test set of a file, or its first `states` states where that is not 0; names as above.
+ * HVI_ERROR_MISMATCH: it is of another environment or policy. */
+hvi_status hvi_task_testset(hvi_task *t, const char *path, const hvi_names *names, size_t states,
+                            hvi_error *err);
 /* Good for a task that failed to open too, and for one of zeros. */
 void hvi_task_close(hvi_task *t);

@@ -4,7 +4,6 @@
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/suggest.h"
-#include "io/tensors_file.h"
 
 #include <hvi/version.h>
 
@@ -12,8 +11,6 @@
 static const char HEAD_KEY[] = "hvi.kept", ABOUT_KEY[] = "about";
 static const char TENSORS_START[] = "{\"" HVI_TENSORS_NOTES "\":{\"" HVI_TENSORS_CHECKSUM "\":\"";
 enum { OWN_NOTES = 2 };
-
-HVI_RELEASE(hvi_tensors)
 
 void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   if (!more) more = hvi_cpu_level_name(hvi_cpu_level());
@@ -95,13 +92,12 @@ hvi_status hvi_kept_write(hvi_kept *k, const char *path, const hvi_tensors *t, h
   return hvi_tensors_store(path, &all, true, err);
 }
 
-static hvi_status read_checked(hvi_tensors **t, const char *path, hvi_error *err) {
+static hvi_status read_checked(hvi_tensors **out, const char *path, hvi_error *err) {
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   HVI_TRY(hvi_file_plain(path, err));
-  HVI_TRY(hvi_tensors_read(t, path, 0, err));
-  if (hvi_tensors_checked(*t)) return HVI_OK;
-  hvi_tensors_free(*t);
-  *t = NULL;
-  return hvi_error_input(err, "it has no checksum");
+  HVI_TRY(hvi_tensors_read(&t, path, 0, err));
+  if (!((hvi_tensors_owner *)t->owned)->checked) return hvi_error_input(err, "it has no checksum");
+  HVI_GIVE(out, t);
 }
 
 static hvi_status complain_damaged(const char *path, const char *why, hvi_error *err) {
@@ -114,16 +110,14 @@ static hvi_status complain_damaged(const char *path, const char *why, hvi_error 
       why, previous, path);
 }
 
-hvi_status hvi_kept_read(hvi_tensors **t, hvi_kept *k, const char *path, hvi_error *err) {
+hvi_status hvi_kept_read(hvi_tensors **out, hvi_kept *k, const char *path, hvi_error *err) {
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   hvi_error why = {HVI_OK, ""};
-  *t = NULL;
-  hvi_status status = read_checked(t, path, &why);
+  *out = NULL;
+  const hvi_status status = read_checked(&t, path, &why);
   if (status == HVI_ERROR_INPUT) return complain_damaged(path, why.text, err);
   if (status) return hvi_error_set(err, status, "%s", why.text);
-  const char *line = hvi_tensors_note(*t, HEAD_KEY), *about = hvi_tensors_note(*t, ABOUT_KEY);
-  status = hvi_kept_match(k, path, line && about ? line : "", about, err);
-  if (!status) return HVI_OK;
-  hvi_tensors_free(*t);
-  *t = NULL;
-  return status;
+  const char *line = hvi_tensors_note(t, HEAD_KEY), *about = hvi_tensors_note(t, ABOUT_KEY);
+  HVI_TRY(hvi_kept_match(k, path, line && about ? line : "", about, err));
+  HVI_GIVE(out, t);
 }

@@ -22,9 +22,7 @@
  */
 #pragma once
 
-#include <hvi/tensors.h>
-
-#include <stdbool.h>
+#include "io/tensors_file.h"
 
 enum { HVI_LEVELS_TEXT = 40, HVI_KEPT_HEAD = 160 };
 

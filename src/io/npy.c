@@ -62,41 +62,34 @@ static bool take_number(cursor *c, size_t *value) {
 
 typedef struct header {
   char descr[HVI_NPY_DESCR];   /* the type as NumPy names it */
-  hvi_tensor_type type;        /* HVI_TENSOR_TYPE_COUNT: none that is read */
   bool swapped, fortran_order; /* swapped: the bytes of a number are not in the machine's order */
-  hvi_array array;             /* without data yet */
-  const unsigned char *data;   /* the numbers in the file */
+  size_t size;                 /* product of the shape */
+  hvi_tensor t;                /* type HVI_TENSOR_TYPE_COUNT: none that is read; data in the file */
 } header;
 
 /* (), (3,), (3, 5), (3, 5,): a tuple of one number needs its comma. */
-static bool take_shape(cursor *c, hvi_array *a) {
+static bool take_shape(cursor *c, hvi_tensor *t) {
   bool comma = false;
   if (!take(c, "(")) return false;
-  for (a->dims = 0; !take(c, ")"); a->dims++) {
-    if (a->dims == HVI_NPY_MAX_DIMS || (a->dims > 0 && !comma)) return false;
-    if (!take_number(c, &a->shape[a->dims])) return false;
+  for (t->dims = 0; !take(c, ")"); t->dims++) {
+    if (t->dims == HVI_TENSOR_MAX_DIMS || (t->dims > 0 && !comma)) return false;
+    if (!take_number(c, &t->shape[t->dims])) return false;
     comma = take(c, ",");
   }
-  return a->dims != 1 || comma;
+  return t->dims != 1 || comma;
 }
 
-/* '<f8', '>i4', '|b1': order of bytes, kind and width. */
+/* '<f8', '>i4', '|b1': order of bytes, kind and width, which make F64, I32, BOOL. */
 static void parse_type(header *h) {
-  static const struct {
-    char name[3];
-    hvi_tensor_type type;
-  } known[] = {{"f8", HVI_TENSOR_F64}, {"f4", HVI_TENSOR_F32}, {"f2", HVI_TENSOR_F16},
-               {"i8", HVI_TENSOR_I64}, {"i4", HVI_TENSOR_I32}, {"i2", HVI_TENSOR_I16},
-               {"i1", HVI_TENSOR_I8},  {"u8", HVI_TENSOR_U64}, {"u4", HVI_TENSOR_U32},
-               {"u2", HVI_TENSOR_U16}, {"u1", HVI_TENSOR_U8},  {"b1", HVI_TENSOR_BOOL}};
-  const char order = h->descr[0];
-  h->type = HVI_TENSOR_TYPE_COUNT;
-  for (size_t i = 0; order && i < sizeof known / sizeof *known; i++) {
-    if (strcmp(h->descr + 1, known[i].name) != 0) continue;
-    const bool single = known[i].name[1] == '1';
-    if (single ? order == '|' : order == '<' || order == '>') h->type = known[i].type;
-    h->swapped = !single && order != machine_order;
-  }
+  const char *d = h->descr;
+  const bool single = strlen(d) == 3 && d[2] == '1';
+  char name[16] = "BOOL";
+  h->t.type = HVI_TENSOR_TYPE_COUNT;
+  if (strlen(d) != 3 || !strchr(single ? "|" : "<>", d[0])) return;
+  if (strcmp(d + 1, "b1") != 0)
+    snprintf(name, sizeof name, "%c%d", d[1] - 'a' + 'A', 8 * (d[2] - '0'));
+  h->t.type = hvi_tensor_type_find(name);
+  h->swapped = !single && d[0] != machine_order;
 }
 
 /* A structure [('x', '<f4'), ...], whose type is no text. */
@@ -127,7 +120,7 @@ static bool take_dictionary(cursor *c, header *h) {
       return false;
     if (k == 1) h->fortran_order = take(c, "True");
     if (k == 1 && !h->fortran_order && !take(c, "False")) return false;
-    if (k == 2 && !take_shape(c, &h->array)) return false;
+    if (k == 2 && !take_shape(c, &h->t)) return false;
     comma = take(c, ",");
   }
   skip_space(c);
@@ -161,18 +154,18 @@ static hvi_status parse_header(header *h, const unsigned char *bytes, size_t siz
                                const hvi_subject *f) {
   cursor c = {0};
   HVI_TRY(locate(&c, bytes, size, f));
-  h->data = (const unsigned char *)c.end;
+  h->t.data = c.end;
+  const size_t there = size - (size_t)(c.end - (const char *)bytes);
   if (!take_dictionary(&c, h))
     return hvi_refuse(f,
                       " has a .npy header that is not understood near byte %zu; expected {'descr': "
                       "'<f8', 'fortran_order': False, 'shape': (3, 5), } with at most %d axes",
-                      (size_t)(c.at - (const char *)bytes), HVI_NPY_MAX_DIMS);
+                      (size_t)(c.at - (const char *)bytes), HVI_TENSOR_MAX_DIMS);
   parse_type(h);
-  if (!hvi_multiply_shape(&h->array.size, h->array.dims, h->array.shape))
+  if (!hvi_multiply_shape(&h->size, h->t.dims, h->t.shape))
     return hvi_refuse(f, " has a shape too large for any memory");
-  const size_t there = size - (size_t)(h->data - bytes),
-               needed = h->array.size * hvi_tensor_type_size(h->type);
-  if (there == needed || h->type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
+  const size_t needed = h->size * hvi_tensor_type_size(h->t.type);
+  if (there == needed || h->t.type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
   return hvi_refuse(f, " has %zu bytes of numbers; its shape and type need %zu (%s)", there, needed,
                     there < needed ? "truncated?" : "something was appended?");
 }
@@ -180,45 +173,40 @@ static hvi_status parse_header(header *h, const unsigned char *bytes, size_t siz
 /* The numbers in row-major order and the machine's order of bytes. In a Fortran file the first axis
  * is the one that moves by one number. */
 static void arrange(unsigned char *out, const header *h) {
-  const hvi_array *a = &h->array;
-  const size_t width = hvi_tensor_type_size(h->type);
-  size_t index[HVI_NPY_MAX_DIMS] = {0}, stride[HVI_NPY_MAX_DIMS], step = 1, source = 0;
-  for (size_t k = 0; k < a->dims; k++) {
-    const size_t d = h->fortran_order ? k : a->dims - 1 - k;
+  const hvi_tensor *t = &h->t;
+  const size_t width = hvi_tensor_type_size(t->type);
+  size_t index[HVI_TENSOR_MAX_DIMS] = {0}, stride[HVI_TENSOR_MAX_DIMS], step = 1, source = 0;
+  for (size_t k = 0; k < t->dims; k++) {
+    const size_t d = h->fortran_order ? k : t->dims - 1 - k;
     stride[d] = step;
-    step *= a->shape[d];
+    step *= t->shape[d];
   }
-  for (size_t i = 0; i < a->size; i++, out += width) {
-    const unsigned char *number = h->data + source * width;
+  for (size_t i = 0; i < h->size; i++, out += width) {
+    const unsigned char *number = (const unsigned char *)t->data + source * width;
     for (size_t k = 0; k < width; k++) out[k] = number[h->swapped ? width - 1 - k : k];
-    for (size_t d = a->dims; d-- > 0;) {
+    for (size_t d = t->dims; d-- > 0;) {
       source += stride[d];
-      if (++index[d] < a->shape[d]) break;
-      source -= stride[d] * a->shape[d];
+      if (++index[d] < t->shape[d]) break;
+      source -= stride[d] * t->shape[d];
       index[d] = 0;
     }
   }
 }
 
 hvi_status hvi_npy_tensor(hvi_tensor *t, char descr[HVI_NPY_DESCR], unsigned char *bytes,
-                          size_t size, const char *name, hvi_error *err) {
-  header h = {0};
-  HVI_TRY(parse_header(&h, bytes, size, &(hvi_subject){name, HVI_ERROR_INPUT, err}));
-  const hvi_array *a = &h.array;
-  const size_t width = hvi_tensor_type_size(h.type), all = a->size * width;
+                          size_t size, const hvi_subject *f) {
+  header h = {.t = *t};
+  HVI_TRY(parse_header(&h, bytes, size, f));
+  const size_t all = h.size * hvi_tensor_type_size(h.t.type);
   memcpy(descr, h.descr, sizeof h.descr);
-  t->type = h.type;
-  t->dims = a->dims;
-  memcpy(t->shape, a->shape, sizeof a->shape);
-  t->data = h.data;
-  if (h.type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
-  const bool ordered = !h.swapped && (!h.fortran_order || a->dims < 2);
-  if (ordered && (uintptr_t)h.data % width == 0) return HVI_OK;
-  HVI_OWN unsigned char *turned = ordered ? NULL : hvi_alloc(all, 1);
-  if (!ordered && !turned) return hvi_error_memory(err, "an array");
-  if (!ordered) arrange(turned, &h);
-  memmove(bytes, ordered ? h.data : turned, all);
+  *t = h.t;
+  if (t->type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
   t->data = bytes;
+  const bool ordered = !h.swapped && (!h.fortran_order || t->dims < 2);
+  HVI_OWN unsigned char *turned = ordered ? NULL : hvi_alloc(all, 1);
+  if (!ordered && !turned) return hvi_error_memory(f->err, "an array");
+  if (!ordered) arrange(turned, &h);
+  memmove(bytes, ordered ? h.t.data : turned, all);
   return HVI_OK;
 }
 
@@ -228,18 +216,16 @@ hvi_status hvi_npy_decode(hvi_array *out, const unsigned char *bytes, size_t siz
   const hvi_subject f = {name, HVI_ERROR_INPUT, err};
   *out = (hvi_array){0};
   HVI_TRY(parse_header(&h, bytes, size, &f));
-  if (h.type == HVI_TENSOR_TYPE_COUNT)
+  if (h.t.type == HVI_TENSOR_TYPE_COUNT)
     return hvi_refuse(
         &f, " holds numbers of type '%s'; f2 to f8, i1 to i8, u1 to u8 and b1 are read", h.descr);
-  HVI_OWN unsigned char *numbers = hvi_alloc(h.array.size, hvi_tensor_type_size(h.type));
-  h.array.data = hvi_alloc_doubles(h.array.size);
-  if (!h.array.data || !numbers) {
-    hvi_free(h.array.data);
-    return hvi_error_memory(err, "an array");
-  }
+  HVI_OWN unsigned char *numbers = hvi_alloc(h.size, hvi_tensor_type_size(h.t.type));
+  double *data = numbers ? hvi_alloc_doubles(h.size) : NULL;
+  if (!data) return hvi_error_memory(err, "an array");
   arrange(numbers, &h);
-  hvi_tensor_load(h.array.data, h.type, numbers, h.array.size);
-  *out = h.array;
+  hvi_tensor_load(data, h.t.type, numbers, h.size);
+  *out = (hvi_array){.dims = h.t.dims, .size = h.size, .data = data};
+  memcpy(out->shape, h.t.shape, sizeof out->shape);
   return HVI_OK;
 }
 
@@ -255,7 +241,7 @@ hvi_status hvi_npy_read(hvi_array *out, const char *path, size_t max_bytes, hvi_
 /* The header of a float64 array in C order. The numbers start at a multiple of 64 bytes, so that
  * they can be mapped. The mark ends the padding. */
 static void write_header(FILE *stream, size_t dims, const size_t *shape, const char *mark) {
-  char axes[HVI_NPY_MAX_DIMS * 24] = "", text[sizeof axes + 80];
+  char axes[HVI_TENSOR_MAX_DIMS * 24] = "", text[sizeof axes + 80];
   for (size_t i = 0, used = 0; i < dims; i++)
     used += (size_t)snprintf(axes + used, sizeof axes - used, "%zu%s", shape[i],
                              dims == 1      ? ","
@@ -275,8 +261,9 @@ hvi_status hvi_npy_write(const char *path, const double *data, size_t dims, cons
   const hvi_subject f = {path, HVI_ERROR_ARGUMENT, err};
   hvi_file file;
   size_t size;
-  if (dims > HVI_NPY_MAX_DIMS)
-    return hvi_refuse(&f, ": an array of %zu axes; at most %d are written", dims, HVI_NPY_MAX_DIMS);
+  if (dims > HVI_TENSOR_MAX_DIMS)
+    return hvi_refuse(&f, ": an array of %zu axes; at most %d are written", dims,
+                      HVI_TENSOR_MAX_DIMS);
   if (!hvi_multiply_shape(&size, dims, shape)) return hvi_refuse(&f, ": the shape is too large");
   HVI_TRY(hvi_file_create(&file, path, err));
   /* a failed write stays in the stream and is found by the commit */

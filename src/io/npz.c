@@ -1,5 +1,11 @@
-#include "io/npz.h"
-
+/*
+ * NumPy's .npz files, which are zip archives of .npy files, stored or deflated; and folders of .npy
+ * files. Both become tensors under the names of their arrays.
+ *
+ * The readers treat a file as hostile: the number of arrays, their sizes, what compression can make
+ * of the bytes there are, and the sum of all are checked before memory is taken. Nothing is written
+ * anywhere, so that names may hold what they like.
+ */
 #include "base/base.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -12,31 +18,31 @@
 #include <unistd.h>
 #include <zip.h>
 
-enum { MOST_ARRAYS = 10000, MOST_NOTE = 1000, OWNED = 3 }; /* of an array: name, numbers, note */
+enum { MOST_ARRAYS = 10000, MOST_NOTE = 1000 };
 /* What deflate can make of a byte, and of nothing. */
 enum { MOST_RATIO = 1040, MOST_OF_NOTHING = 1024 };
 
-HVI_RELEASE(hvi_tensors)
-
+/* Room for `most` arrays. */
 static hvi_status new_store(hvi_tensors **out, size_t most, hvi_error *err) {
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   hvi_tensors_owner *s = hvi_alloc(1, sizeof *s);
   if (!s) return hvi_error_memory(err, "a list of arrays");
-  *out = &s->tensors;
-  s->tensors.owned = s;
-  s->tensors.items = hvi_alloc(most, sizeof *s->tensors.items);
-  s->tensors.notes = hvi_alloc(most, sizeof *s->tensors.notes);
-  s->owned = hvi_alloc(most, OWNED * sizeof *s->owned);
-  if (s->tensors.items && s->tensors.notes && s->owned) return HVI_OK;
-  hvi_tensors_free(*out);
-  *out = NULL;
-  return hvi_error_memory(err, "a list of arrays");
+  t = &s->tensors;
+  t->owned = s;
+  t->items = hvi_pool_take(&s->pool, most, sizeof *t->items);
+  t->notes = hvi_pool_take(&s->pool, most, sizeof *t->notes);
+  if (!t->items || !t->notes) return hvi_error_memory(err, "a list of arrays");
+  HVI_GIVE(out, t);
 }
 
-/* From here on the store frees it. */
-static void *own(hvi_tensors *t, void *block) {
+/* The first bytes of a text, in the store. */
+static hvi_status keep_text(const char **out, hvi_tensors *t, const char *text, size_t length,
+                            hvi_error *err) {
   hvi_tensors_owner *s = t->owned;
-  if (block) s->owned[s->owned_count++] = block;
-  return block;
+  char *copy = hvi_pool_take(&s->pool, length + 1, 1);
+  if (!copy) return hvi_error_memory(err, "the names of arrays");
+  *out = memcpy(copy, text, length);
+  return HVI_OK;
 }
 
 /* A single text, <U5 (four bytes a letter) or |S5, in printable ASCII; false: it is none. */
@@ -59,40 +65,38 @@ static bool read_text(char text[MOST_NOTE], const hvi_tensor *x, const char *des
 /* A single number or text, and what an array lacks, become notes. */
 static hvi_status add_note(hvi_tensors *t, const hvi_tensor *x, const char *descr, size_t there,
                            hvi_error *err) {
+  const bool known = x->type != HVI_TENSOR_TYPE_COUNT;
+  hvi_tensor_note *note = &t->notes[t->note_count];
   char text[MOST_NOTE];
   double number;
-  if (x->type == HVI_TENSOR_TYPE_COUNT && !read_text(text, x, descr, there))
-    snprintf(text, sizeof text, "an array of type '%s', which is not read", descr);
-  else if (x->type != HVI_TENSOR_TYPE_COUNT && x->dims > 0)
-    return HVI_OK;
-  else if (x->type != HVI_TENSOR_TYPE_COUNT) {
+  if (known && x->dims > 0) return HVI_OK;
+  if (known) {
     hvi_tensor_load(&number, x->type, x->data, 1);
     hvi_number_format(text, number);
+  } else if (!read_text(text, x, descr, there)) {
+    snprintf(text, sizeof text, "an array of type '%s', which is not read", descr);
   }
-  const char *copy = own(t, hvi_copy_text(text));
-  if (!copy) return hvi_error_memory(err, "a note");
-  t->notes[t->note_count++] = (hvi_tensor_note){x->name, copy};
+  note->key = x->name;
+  HVI_TRY(keep_text(&note->text, t, text, strlen(text), err));
+  t->note_count++;
   return HVI_OK;
 }
 
 /* Takes over the bytes of a .npy file. `name` ends in .npy; file: what contains it. */
-static hvi_status add_array(hvi_tensors *t, const char *name, unsigned char *bytes, size_t size,
+static hvi_status add_array(hvi_tensors *t, const char *name, unsigned char **bytes, size_t size,
                             const hvi_subject *file) {
   char subject[sizeof file->err->text], descr[HVI_NPY_DESCR];
-  own(t, bytes);
-  char *own_name = own(t, hvi_copy_text(name));
-  if (!own_name) return hvi_error_memory(file->err, "the name of an array");
-  own_name[strlen(name) - 4] = '\0';
-  hvi_tensor x = {.name = own_name};
+  hvi_tensor x = {0};
+  HVI_TRY(keep_text(&x.name, t, name, strlen(name) - 4, file->err));
   snprintf(subject, sizeof subject, "%.400s': '%.80s", file->name, name);
   const hvi_subject f = {subject, HVI_ERROR_INPUT, file->err};
-  for (size_t i = 0; i < t->count; i++)
-    if (strcmp(t->items[i].name, own_name) == 0) return hvi_refuse(&f, " is there twice");
-  HVI_TRY(hvi_npy_tensor(&x, descr, bytes, size, subject, file->err));
-  const size_t there = size - (size_t)((const unsigned char *)x.data - bytes);
+  if (hvi_tensors_find(t, x.name)) return hvi_refuse(&f, " is there twice");
+  HVI_TRY(hvi_npy_tensor(&x, descr, *bytes, size, &f));
+  const size_t there = size - (size_t)((const unsigned char *)x.data - *bytes);
   HVI_TRY(add_note(t, &x, descr, there, file->err));
   if (x.type == HVI_TENSOR_TYPE_COUNT) return HVI_OK;
   t->items[t->count++] = x;
+  *bytes = NULL;
   return hvi_tensor_check_bools(&x, file);
 }
 
@@ -131,23 +135,16 @@ static hvi_status check_member(const zip_stat_t *st, size_t *left, const hvi_sub
 }
 
 /* All of it, and the end, where libzip compares the checksum. */
-static hvi_status read_member(unsigned char **bytes, zip_t *z, zip_uint64_t index,
+static hvi_status read_member(unsigned char *bytes, zip_t *z, zip_uint64_t index,
                               const zip_stat_t *st, const hvi_subject *f) {
   unsigned char more;
-  HVI_OWN unsigned char *block = hvi_alloc((size_t)st->size, 1);
-  if (!block) return hvi_error_memory(f->err, "an array of an archive");
   HVI_OWN_BY(close_member) zip_file_t *member = zip_fopen_index(z, index, 0);
   if (!member) return hvi_refuse(f, ": '%.80s' cannot be read: %s", st->name, zip_strerror(z));
-  size_t used = 0;
-  for (zip_int64_t n = 1; n > 0 && used<st->size; used += n> 0 ? (size_t)n : 0)
-    n = zip_fread(member, block + used, st->size - used);
-  if (used < st->size || zip_fread(member, &more, 1) != 0)
-    return hvi_refuse(f, ": '%.80s' is damaged: %s", st->name,
-                      zip_error_code_zip(zip_file_get_error(member)) ? zip_file_strerror(member)
-                                                                     : "not of the size it states");
-  *bytes = block;
-  block = NULL;
-  return HVI_OK;
+  const zip_int64_t got = zip_fread(member, bytes, st->size);
+  if (got >= 0 && (zip_uint64_t)got == st->size && zip_fread(member, &more, 1) == 0) return HVI_OK;
+  return hvi_refuse(f, ": '%.80s' is damaged: %s", st->name,
+                    zip_error_code_zip(zip_file_get_error(member)) ? zip_file_strerror(member)
+                                                                   : "not of the size it states");
 }
 
 static hvi_status read_archive(hvi_tensors **out, zip_t *z, size_t left, const hvi_subject *f) {
@@ -158,102 +155,88 @@ static hvi_status read_archive(hvi_tensors **out, zip_t *z, size_t left, const h
   HVI_TRY(new_store(&t, (size_t)count, f->err));
   for (zip_uint64_t i = 0; i < (zip_uint64_t)count; i++) {
     zip_stat_t st;
-    unsigned char *bytes = NULL;
     if (zip_stat_index(z, i, 0, &st) != 0)
       return hvi_refuse(f, " has a member that cannot be read: %s", zip_strerror(z));
     HVI_TRY(check_member(&st, &left, f));
     if (!is_npy(st.name)) continue;
-    HVI_TRY(read_member(&bytes, z, i, &st, f));
-    HVI_TRY(add_array(t, st.name, bytes, (size_t)st.size, f));
+    HVI_OWN unsigned char *bytes = hvi_alloc((size_t)st.size, 1);
+    if (!bytes) return hvi_error_memory(f->err, "an array of an archive");
+    HVI_TRY(read_member(bytes, z, i, &st, f));
+    HVI_TRY(add_array(t, st.name, &bytes, (size_t)st.size, f));
   }
-  *out = t;
-  t = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, t);
 }
 
 /* From a source, which is let go. */
-static hvi_status open_archive(hvi_tensors **t, zip_source_t *source, size_t max_bytes,
+static hvi_status open_archive(hvi_tensors **t, zip_source_t *source, size_t most,
                                const hvi_subject *f) {
   zip_error_t problem;
   zip_error_init(&problem);
-  *t = NULL;
   if (!source) return hvi_error_memory(f->err, "an archive");
   HVI_OWN_BY(close_archive) zip_t *z = zip_open_from_source(source, ZIP_RDONLY, &problem);
-  if (!z) {
-    hvi_refuse(f, " is no .npz file that can be read: %s", zip_error_strerror(&problem));
-    zip_source_free(source);
-    zip_error_fini(&problem);
-    return f->status;
-  }
-  return read_archive(t, z, max_bytes ? max_bytes : hvi_memory_size(), f);
-}
-
-hvi_status hvi_npz_read(hvi_tensors **t, const char *path, size_t max_bytes, hvi_error *err) {
-  return open_archive(t, zip_source_file_create(path, 0, -1, NULL), max_bytes,
-                      &(hvi_subject){path, HVI_ERROR_INPUT, err});
+  if (z) return read_archive(t, z, most, f);
+  hvi_refuse(f, " is no .npz file that can be read: %s", zip_error_strerror(&problem));
+  zip_source_free(source);
+  zip_error_fini(&problem);
+  return f->status;
 }
 
 hvi_status hvi_npz_decode(hvi_tensors **t, const unsigned char *bytes, size_t size,
                           size_t max_bytes, const char *name, hvi_error *err) {
+  *t = NULL;
   return open_archive(t, zip_source_buffer_create(bytes, size, 0, NULL), max_bytes,
                       &(hvi_subject){name, HVI_ERROR_INPUT, err});
 }
 
 /* Folders */
 
+typedef struct listing {
+  struct dirent **items;
+  int count;
+} listing;
+
+static void free_listing(listing *l) {
+  for (int i = 0; i < l->count; i++) free(l->items[i]);
+  free(l->items);
+}
+
 static int is_array(const struct dirent *e) { return is_npy(e->d_name); }
 
-static void free_list(struct dirent **list, int count) {
-  for (int i = 0; i < count; i++) free(list[i]);
-  free(list);
-}
-
-static hvi_status read_folder(hvi_tensors *t, struct dirent **list, size_t count, size_t left,
-                              const hvi_subject *f) {
-  for (size_t i = 0; i < count; i++) {
-    unsigned char *bytes;
+static hvi_status read_folder(hvi_tensors **out, size_t left, const hvi_subject *f) {
+  HVI_OWN_BY(free_listing) listing l = {0};
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
+  l.count = scandir(f->name, &l.items, is_array, alphasort);
+  if (l.count < 0) return hvi_error_system(f->err, "read", f->name);
+  if (l.count == 0) return hvi_refuse(f, " is a folder without .npy files");
+  if (l.count > MOST_ARRAYS)
+    return hvi_refuse(f, " has %d .npy files; at most %d are read", l.count, MOST_ARRAYS);
+  HVI_TRY(new_store(&t, (size_t)l.count, f->err));
+  for (int i = 0; i < l.count; i++) {
+    const char *name = l.items[i]->d_name;
     size_t size;
-    HVI_OWN char *path = hvi_alloc(strlen(f->name) + strlen(list[i]->d_name) + 2, 1);
+    HVI_OWN unsigned char *bytes = NULL;
+    HVI_OWN char *path = hvi_alloc(strlen(f->name) + strlen(name) + 2, 1);
     if (!path) return hvi_error_memory(f->err, "the name of a file");
-    sprintf(path, "%s/%s", f->name, list[i]->d_name);
+    sprintf(path, "%s/%s", f->name, name);
     HVI_TRY(hvi_file_read_bytes(&bytes, &size, path, left, f->err));
     left -= size;
-    HVI_TRY(add_array(t, list[i]->d_name, bytes, size, f));
+    HVI_TRY(add_array(t, name, &bytes, size, f));
   }
-  return HVI_OK;
-}
-
-hvi_status hvi_npy_folder_read(hvi_tensors **out, const char *path, size_t max_bytes,
-                               hvi_error *err) {
-  const hvi_subject f = {path, HVI_ERROR_INPUT, err};
-  struct dirent **list = NULL;
-  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
-  *out = NULL;
-  const int count = scandir(path, &list, is_array, alphasort);
-  if (count < 0) return hvi_error_system(err, "read", path);
-  hvi_status status = HVI_OK;
-  if (count == 0) status = hvi_refuse(&f, " is a folder without .npy files");
-  if (count > MOST_ARRAYS)
-    status = hvi_refuse(&f, " has %d .npy files; at most %d are read", count, MOST_ARRAYS);
-  if (!status) status = new_store(&t, (size_t)count, err);
-  if (!status)
-    status = read_folder(t, list, (size_t)count, max_bytes ? max_bytes : hvi_memory_size(), &f);
-  free_list(list, count);
-  if (status) return status;
-  *out = t;
-  t = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, t);
 }
 
 hvi_status hvi_tensors_open(hvi_tensors **t, const char *path, size_t max_bytes, hvi_error *err) {
+  const hvi_subject f = {path, HVI_ERROR_INPUT, err};
+  const size_t most = max_bytes ? max_bytes : hvi_memory_size();
   struct stat st;
   char magic[4] = "";
   *t = NULL;
-  if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-    return hvi_npy_folder_read(t, path, max_bytes, err);
-  const int fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? open(path, O_RDONLY) : -1;
+  const bool there = stat(path, &st) == 0;
+  if (there && S_ISDIR(st.st_mode)) return read_folder(t, most, &f);
+  const int fd = there && S_ISREG(st.st_mode) ? open(path, O_RDONLY) : -1;
   const bool archive = fd >= 0 && hvi_file_read_at(fd, magic, 4, 0) == 4 &&
                        (!memcmp(magic, "PK\3\4", 4) || !memcmp(magic, "PK\5\6", 4));
   if (fd >= 0) close(fd);
-  return (archive ? hvi_npz_read : hvi_tensors_read)(t, path, max_bytes, err);
+  if (!archive) return hvi_tensors_read(t, path, max_bytes, err);
+  return open_archive(t, zip_source_file_create(path, 0, -1, NULL), most, &f);
 }

@@ -83,6 +83,12 @@ const char *hvi_tensor_type_name(hvi_tensor_type type) {
   return (unsigned)type < HVI_TENSOR_TYPE_COUNT ? types[type].name : "unknown";
 }
 
+hvi_tensor_type hvi_tensor_type_find(const char *name) {
+  hvi_tensor_type type = HVI_TENSOR_BOOL;
+  while (type < HVI_TENSOR_TYPE_COUNT && strcmp(types[type].name, name) != 0) type++;
+  return type;
+}
+
 void hvi_tensor_load(double *out, hvi_tensor_type type, const unsigned char *data, size_t n) {
   types[type].load(out, data, n);
 }

@@ -104,10 +104,8 @@ static hvi_status parse_document(json_t **document, const unsigned char *text, s
 static hvi_status parse_type(hvi_tensor *t, const json_t *value, const hvi_subject *f) {
   const char *name = json_string_value(value);
   if (!name) return hvi_refuse(f, " has no dtype; it is a text such as \"F32\"");
-  for (int i = 0; i < HVI_TENSOR_TYPE_COUNT; i++) {
-    t->type = (hvi_tensor_type)i;
-    if (!strcmp(name, hvi_tensor_type_name(t->type))) return HVI_OK;
-  }
+  t->type = hvi_tensor_type_find(name);
+  if (t->type < HVI_TENSOR_TYPE_COUNT) return HVI_OK;
   return hvi_refuse(
       f,
       " has numbers of type '%.40s'; BOOL, U8 to U64, I8 to I64, F16, BF16, F32 and F64 are read",
@@ -165,7 +163,7 @@ static hvi_status parse_notes(store *s, const hvi_subject *f) {
   json_t *map = json_object_get(s->document, HVI_TENSORS_NOTES), *value;
   if (map && !json_is_object(map))
     return hvi_refuse(f, ": %s is not an object; it is a map from text to text", HVI_TENSORS_NOTES);
-  t->notes = hvi_alloc(json_object_size(map), sizeof *t->notes);
+  t->notes = hvi_pool_take(&s->pool, json_object_size(map), sizeof *t->notes);
   if (!t->notes) return hvi_error_memory(f->err, "a list of notes");
   const char *key;
   json_object_foreach(map, key, value) {
@@ -257,7 +255,7 @@ static hvi_status parse_file(store *s, size_t size, const hvi_subject *f) {
   HVI_TRY(parse_document(&s->document, s->bytes + HVI_TENSORS_PREFIX, length, f));
   const size_t most = json_object_size(s->document), data_offset = HVI_TENSORS_PREFIX + length;
   HVI_OWN entry *entries = hvi_alloc(most, sizeof *entries);
-  t->items = hvi_alloc(most, sizeof *t->items);
+  t->items = hvi_pool_take(&s->pool, most, sizeof *t->items);
   if (!entries || !t->items) return hvi_error_memory(f->err, "a list of tensors");
   const char *key;
   json_t *value;
@@ -276,19 +274,17 @@ static hvi_status parse_file(store *s, size_t size, const hvi_subject *f) {
 /* Takes the bytes, or frees them. */
 static hvi_status take_bytes(hvi_tensors **out, unsigned char *bytes, size_t size, const char *name,
                              hvi_error *err) {
+  HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
   store *s = hvi_alloc(1, sizeof *s);
   if (!s) {
     hvi_free(bytes);
     return hvi_error_memory(err, "a list of tensors");
   }
   *s = (store){.bytes = bytes, .tensors.owned = s};
-  const hvi_status status = parse_file(s, size, &(hvi_subject){name, HVI_ERROR_INPUT, err});
-  if (status) hvi_tensors_free(&s->tensors);
-  if (!status) *out = &s->tensors;
-  return status;
+  t = &s->tensors;
+  HVI_TRY(parse_file(s, size, &(hvi_subject){name, HVI_ERROR_INPUT, err}));
+  HVI_GIVE(out, t);
 }
-
-bool hvi_tensors_checked(const hvi_tensors *t) { return ((const store *)t->owned)->checked; }
 
 hvi_status hvi_tensors_read(hvi_tensors **t, const char *path, size_t max_bytes, hvi_error *err) {
   *t = NULL;
@@ -311,12 +307,10 @@ hvi_status hvi_tensors_decode(hvi_tensors **t, const unsigned char *bytes, size_
 void hvi_tensors_free(hvi_tensors *t) {
   if (!t) return;
   store *s = t->owned;
+  for (size_t i = 0; !s->bytes && i < t->count; i++) hvi_free((void *)(uintptr_t)t->items[i].data);
   json_decref(s->document);
   hvi_free(s->bytes);
-  hvi_free(t->items);
-  hvi_free(t->notes);
-  for (size_t i = 0; i < s->owned_count; i++) hvi_free(s->owned[i]);
-  hvi_free(s->owned);
+  hvi_pool_free(s->pool);
   hvi_free(s);
 }
 
@@ -380,10 +374,8 @@ static hvi_status pad_header(unsigned char **header, size_t *size, const json_t 
   memset(bytes + HVI_TENSORS_PREFIX + length, ' ', total - HVI_TENSORS_PREFIX - length);
   for (int i = 0; i < HVI_TENSORS_PREFIX; i++)
     bytes[i] = (unsigned char)((uint64_t)(total - HVI_TENSORS_PREFIX) >> 8 * i);
-  *header = bytes;
   *size = total;
-  bytes = NULL;
-  return HVI_OK;
+  HVI_GIVE(header, bytes);
 }
 
 hvi_status hvi_tensors_header_write(unsigned char **header, size_t *size, const hvi_tensors *t,

@@ -32,6 +32,12 @@ static void gemv_add(double *y, CBLAS_TRANSPOSE trans, const double *A, const do
   cblas_dgemv(CblasRowMajor, trans, (int)m, (int)n, 1.0, A, (int)n, x, 1, 1.0, y, 1);
 }
 
+double hvi_dense_quadratic(const double *A, const double *x, size_t n) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(A + i * n, x, n);
+  return sum;
+}
+
 void hvi_dense_mul(double *y, const double *A, const double *x, size_t m, size_t n) {
   hvi_vec_zero(y, m);
   hvi_dense_mul_add(y, A, x, m, n);

@@ -10,8 +10,6 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-HVI_RELEASE(hvi_tensors)
-
 enum { MOST_COLUMNS = 8 };
 
 static void *data_of(const void *s, const hvi_column *c) {
@@ -63,9 +61,11 @@ void hvi_columns_free(void *s, const hvi_columns *columns) {
   hvi_tensors_free(t);
 }
 
+HVI_RELEASE(hvi_pool)
+
 /* A copy of the doubles x[n] in a narrower type; NULL without memory. */
-static void *narrow(hvi_tensor_type type, const double *x, size_t n) {
-  void *data = hvi_alloc(n, hvi_tensor_type_size(type));
+static void *narrow(hvi_pool **pool, hvi_tensor_type type, const double *x, size_t n) {
+  void *data = hvi_pool_take(pool, n, hvi_tensor_type_size(type));
   for (size_t i = 0; data && i < n; i++) {
     if (type == HVI_TENSOR_F32) ((float *)data)[i] = (float)x[i];
     if (type == HVI_TENSOR_I32) ((int32_t *)data)[i] = (int32_t)x[i];
@@ -77,20 +77,15 @@ static void *narrow(hvi_tensor_type type, const double *x, size_t n) {
 hvi_status hvi_columns_write(const char *path, const void *s, const hvi_columns *columns,
                              const hvi_notes *notes, hvi_error *err) {
   hvi_tensor items[MOST_COLUMNS];
-  void *own[MOST_COLUMNS] = {NULL};
-  bool good = true;
+  HVI_OWN_BY(hvi_pool_release) hvi_pool *pool = NULL;
   for (size_t k = 0; k < columns->count; k++) {
     const hvi_column *c = &columns->items[k];
     items[k] = tensor_of(s, c);
-    if (c->file == c->memory) continue;
-    items[k].data = own[k] = narrow(c->file, items[k].data, hvi_tensor_count(&items[k]));
-    good = good && own[k];
+    if (c->file != c->memory)
+      items[k].data = narrow(&pool, c->file, items[k].data, hvi_tensor_count(&items[k]));
+    if (!items[k].data) return hvi_error_memory(err, columns->what);
   }
-  const hvi_status status =
-      good ? hvi_tensors_write(path, items, columns->count, notes->items, notes->count, err)
-           : hvi_error_memory(err, columns->what);
-  for (size_t k = 0; k < columns->count; k++) hvi_free(own[k]);
-  return status;
+  return hvi_tensors_write(path, items, columns->count, notes->items, notes->count, err);
 }
 
 /* Notes */
@@ -285,10 +280,10 @@ static hvi_status check_names(const hvi_columns *columns, const hvi_names *names
   return HVI_OK;
 }
 
-hvi_status hvi_columns_read(void **out, const hvi_columns *columns, const char *path,
+hvi_status hvi_columns_read(void *out, const hvi_columns *columns, const char *path,
                             const hvi_names *names, hvi_error *err) {
   HVI_OWN_BY(hvi_tensors_release) hvi_tensors *t = NULL;
-  *out = NULL;
+  memset(out, 0, sizeof(void *));
   HVI_TRY(check_names(columns, names, err));
   HVI_TRY(hvi_tensors_open(&t, path, 0, err));
   char *s = hvi_alloc(1, columns->size);
@@ -301,11 +296,8 @@ hvi_status hvi_columns_read(void **out, const hvi_columns *columns, const char *
   read_origin((hvi_provenance *)(void *)(s + columns->origin), file);
   const hvi_status status =
       columns->read(s, file, names, &(hvi_subject){path, HVI_ERROR_INPUT, err});
-  if (!status) {
-    *out = s;
-    return HVI_OK;
-  }
-  hvi_columns_free(s, columns);
-  hvi_free(s);
+  if (!status) memcpy(out, &s, sizeof s);
+  if (status) hvi_columns_free(s, columns);
+  if (status) hvi_free(s);
   return status;
 }

@@ -61,8 +61,9 @@ bool hvi_columns_alloc(void *s, const hvi_columns *columns);
 /* Frees the columns; not the struct, which may be NULL. */
 void hvi_columns_free(void *s, const hvi_columns *columns);
 
-/* Reads a file into a struct of its own; numbers must be finite, and rows and widths agree. */
-hvi_status hvi_columns_read(void **s, const hvi_columns *columns, const char *path,
+/* Reads a file into a struct of its own, to which `out` points then; numbers must be finite, and
+ * rows and widths agree. */
+hvi_status hvi_columns_read(void *out, const hvi_columns *columns, const char *path,
                             const hvi_names *names, hvi_error *err);
 /* The tensor that is this column, under a name that was given or one that is known. NULL: it is
  * optional and not there. Two candidates are refused, and both named. */

@@ -132,8 +132,10 @@ static void remark_names(hvi_dataset *d, const hvi_tensor *const *in) {
   if (count) remark(d, "\n");
 }
 
+/* A column where it is there. */
 static hvi_status load(hvi_dataset *d, size_t column, const hvi_tensor *const *in,
                        const hvi_subject *file) {
+  if (!in[column]) return HVI_OK;
   return hvi_column_load(d, &columns, &transitions[column], in[column], file);
 }
 
@@ -160,8 +162,8 @@ static hvi_status read_done(hvi_dataset *d, const hvi_tensor *const *in, const h
 static hvi_status read_ends(hvi_dataset *d, const hvi_tensor *const *in, const hvi_subject *file) {
   if (!in[TERMINATED] && !in[DONE])
     return hvi_refuse(file, ": no tensor 'terminated' (or terminals, terminations) nor 'done'");
-  if (in[TERMINATED]) HVI_TRY(load(d, TERMINATED, in, file));
-  if (in[TRUNCATED]) HVI_TRY(load(d, TRUNCATED, in, file));
+  HVI_TRY(load(d, TERMINATED, in, file));
+  HVI_TRY(load(d, TRUNCATED, in, file));
   if (in[DONE] && !(in[TERMINATED] && in[TRUNCATED])) HVI_TRY(read_done(d, in, file));
   if (d->truncated) return HVI_OK;
   d->truncated = hvi_alloc(d->count, sizeof *d->truncated);
@@ -222,16 +224,14 @@ static hvi_status derive_next(hvi_dataset *d, const hvi_tensor *x, const hvi_sub
   if (d->cuts_unknown)
     return hvi_refuse(file, ": no tensor 'next_obs' (or next_observations); the next row's 'obs' "
                             "can stand for it where 'truncated' tells the ends of episodes");
-  hvi_status status = hvi_column_load(&states, &columns, &transitions[OBS], x, file);
+  const hvi_status status = hvi_column_load(&states, &columns, &transitions[OBS], x, file);
+  HVI_OWN float *rows = states.observation;
+  if (status) return status;
   d->obs = states.obs;
-  if (!status) {
-    d->observation = hvi_alloc(d->count, d->obs * sizeof(float));
-    d->next = hvi_alloc(d->count, d->obs * sizeof(float));
-    status = d->observation && d->next ? pair_rows(d, states.observation, states.count, file)
-                                       : hvi_error_memory(file->err, "a tensor");
-  }
-  hvi_free(states.observation);
-  return status;
+  d->observation = hvi_alloc(d->count, d->obs * sizeof *rows);
+  d->next = hvi_alloc(d->count, d->obs * sizeof *rows);
+  if (!d->observation || !d->next) return hvi_error_memory(file->err, "a tensor");
+  return pair_rows(d, rows, states.count, file);
 }
 
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
@@ -244,19 +244,15 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
   if (in[NEXT]) HVI_TRY(load(d, OBS, in, file));
   HVI_TRY(load(d, REWARD, in, file));
   HVI_TRY(read_ends(d, in, file));
-  if (in[ACTION])
-    HVI_TRY(load(d, ACTION, in, file));
-  else
+  HVI_TRY(load(d, ACTION, in, file));
+  if (!in[ACTION])
     remark(d, "no 'action': the values of the policy that made the data need none\n");
   return in[NEXT] ? load(d, NEXT, in, file) : derive_next(d, in[OBS], file);
 }
 
 hvi_status hvi_dataset_read(hvi_dataset **data, const char *path, const hvi_names *names,
                             hvi_error *err) {
-  void *made;
-  const hvi_status status = hvi_columns_read(&made, &columns, path, names, err);
-  *data = made;
-  return status;
+  return hvi_columns_read(data, &columns, path, names, err);
 }
 
 hvi_status hvi_dataset_load(hvi_dataset **data, const char *path, hvi_error *err) {
@@ -396,9 +392,7 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   const hvi_rollout_plan plan = plan_of(env, capacity);
   c->group_rows = HVI_ROLLOUT_GROUP * plan.steps;
   HVI_TRY(hvi_runner_new(&c->runner, &c->run, &plan, c->threads, err));
-  *collector = c;
-  c = NULL;
-  return HVI_OK;
+  HVI_GIVE(collector, c);
 }
 
 void hvi_collector_free(hvi_collector *c) {

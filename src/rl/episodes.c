@@ -79,9 +79,7 @@ hvi_status hvi_rollout_returns(hvi_returns **returns, const hvi_env *env, const 
   HVI_TRY(hvi_rollout_all(&runner, &run, &plan, err));
   if (run.stopped) return HVI_OK;
   HVI_TRY(gather(made, runner, err));
-  *returns = made;
-  made = NULL;
-  return HVI_OK;
+  HVI_GIVE(returns, made);
 }
 
 void hvi_returns_free(hvi_returns *s) {

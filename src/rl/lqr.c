@@ -53,15 +53,9 @@ static void reset(hvi_env *env, hvi_rng *rng) {
   for (size_t i = 0; i < STATES; i++) l->x[i] = rng ? hvi_rng_normal(rng) : 0.0;
 }
 
-static double quadratic(const double *G, const double *x, size_t n) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; i++) sum += x[i] * hvi_vec_dot(G + i * n, x, n);
-  return sum;
-}
-
 static hvi_transition step(hvi_env *env, const double *u, hvi_rng *rng) {
   lqr *l = (lqr *)env;
-  const double cost = quadratic(Q, l->x, STATES) + quadratic(R, u, ACTIONS);
+  const double cost = hvi_dense_quadratic(Q, l->x, STATES) + hvi_dense_quadratic(R, u, ACTIONS);
   double next[STATES];
   hvi_dense_mul(next, A, l->x, STATES, STATES);
   hvi_dense_mul_add(next, B, u, STATES, ACTIONS);

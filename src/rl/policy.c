@@ -32,8 +32,8 @@ static const float LOW = -5.0F, HALF_RANGE = 3.5F, EPSILON = 1e-6F;
 static const float LEAST = -20.0F, MOST = 2.0F; /* of HVI_DEVIATION_CLAMP */
 static const float LOG_SQRT_2PI = 0.918938533F;
 
-hvi_status hvi_policy_network(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
-                              const size_t *hidden, hvi_activation activation, hvi_error *err) {
+hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
+                            const size_t *hidden, hvi_activation activation, hvi_error *err) {
   size_t widths[MOST_LAYERS + 1];
   *out = NULL;
   if (hidden_count > MOST_LAYERS) {
@@ -53,14 +53,7 @@ hvi_status hvi_policy_network(hvi_policy **out, size_t obs, size_t act, size_t h
   p->scale = p->weights + p->net->weights;
   p->shift = p->scale + act;
   for (size_t j = 0; j < act; j++) p->scale[j] = 1.0F;
-  *out = p;
-  p = NULL;
-  return HVI_OK;
-}
-
-hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hidden_count,
-                            const size_t *hidden, hvi_error *err) {
-  return hvi_policy_network(out, obs, act, hidden_count, hidden, HVI_RELU, err);
+  HVI_GIVE(out, p);
 }
 
 hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const double *gain,
@@ -83,9 +76,7 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
   p->std = p->gain + size;
   hvi_vec_copy(p->gain, gain, size);
   hvi_vec_copy(p->std, std, act);
-  *out = p;
-  p = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, p);
 }
 
 hvi_status hvi_policy_of_env(hvi_policy **policy, const hvi_env *env, hvi_error *err) {
@@ -127,12 +118,21 @@ static bool within(double low, double high, double least, double most) {
   return low >= least - slack && high <= most + slack;
 }
 
+/* The least or, sign 1, the greatest that action j can be. */
+static double end_of(const hvi_policy *p, size_t j, double sign) {
+  return (double)p->shift[j] + sign * (double)p->scale[j];
+}
+
+static bool bounded(const hvi_env *env) { return isfinite(env->low) && isfinite(env->high); }
+
 /* A file without a range has actions in [-1, 1], as networks do, and has to be scaled elsewhere. */
-static hvi_status check_range(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
-  const bool bounded = isfinite(env->low) && isfinite(env->high);
-  for (size_t j = 0; bounded && p->net && j < p->act; j++) {
-    const double half = (double)p->scale[j], middle = (double)p->shift[j];
-    const double low = isfinite(half) ? middle - half : -half, high = middle + half;
+hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
+  if (p->obs != env->obs || p->act != env->act)
+    return hvi_error_input(
+        err, "the policy takes %zu observations and gives %zu actions, but '%s' has %zu and %zu",
+        p->obs, p->act, env->name, env->obs, env->act);
+  for (size_t j = 0; bounded(env) && p->net && j < p->act; j++) {
+    const double low = end_of(p, j, -1.0), high = end_of(p, j, 1.0);
     const bool fits = within(low, high, env->low, env->high);
     if (fits && (p->form.ranged || within(env->low, env->high, low, high))) continue;
     return hvi_error_input(
@@ -143,30 +143,16 @@ static hvi_status check_range(const hvi_policy *p, const hvi_env *env, hvi_error
   return HVI_OK;
 }
 
-static hvi_status check_sizes(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
-  if (p->obs == env->obs && p->act == env->act) return HVI_OK;
-  return hvi_error_input(
-      err, "the policy takes %zu observations and gives %zu actions, but '%s' has %zu and %zu",
-      p->obs, p->act, env->name, env->obs, env->act);
-}
-
-hvi_status hvi_policy_check(const hvi_policy *p, const hvi_env *env, hvi_error *err) {
-  HVI_TRY(check_sizes(p, env, err));
-  return check_range(p, env, err);
-}
-
 hvi_status hvi_policy_fit(hvi_policy *p, const hvi_env *env, hvi_error *err) {
-  const bool bounded = isfinite(env->low) && isfinite(env->high);
-  HVI_TRY(check_sizes(p, env, err));
-  if (p->net && p->form.env_range && !p->form.clipped && !bounded) {
+  const bool scaled = p->net && p->form.env_range && p->act == env->act;
+  if (scaled && p->obs == env->obs && !p->form.clipped && !bounded(env))
     return hvi_error_input(err,
                            "the policy's actions, in [-1, 1], are to be scaled to those of '%s', "
                            "which have no bounds: --action-range file leaves them",
                            env->name);
-  }
-  for (size_t j = 0; p->net && p->form.env_range && j < p->act; j++) {
-    p->scale[j] = bounded ? (float)(0.5 * (env->high - env->low)) : INFINITY;
-    p->shift[j] = bounded ? (float)(0.5 * (env->high + env->low)) : 0.0F;
+  for (size_t j = 0; scaled && j < p->act; j++) {
+    p->scale[j] = bounded(env) ? (float)(0.5 * (env->high - env->low)) : INFINITY;
+    p->shift[j] = bounded(env) ? (float)(0.5 * (env->high + env->low)) : 0.0F;
     p->form.ranged = true;
   }
   return hvi_policy_check(p, env, err);
@@ -178,11 +164,8 @@ char *hvi_policy_describe(char text[HVI_POLICY_TEXT], const hvi_policy *p) {
     snprintf(text, HVI_POLICY_TEXT, "linear-Gaussian");
     return text;
   }
-  if (!p->form.env_range || p->form.ranged) {
-    const double half = (double)p->scale[0], middle = (double)p->shift[0];
-    snprintf(range, sizeof range, "[%g, %g]", isfinite(half) ? middle - half : -half,
-             middle + half);
-  }
+  if (!p->form.env_range || p->form.ranged)
+    snprintf(range, sizeof range, "[%g, %g]", end_of(p, 0, -1.0), end_of(p, 0, 1.0));
   snprintf(
       text, HVI_POLICY_TEXT, "%s: %s layers, %s, %s %s", p->layout ? p->layout : "actor",
       hvi_activation_name(p->net->layer_count > 1 ? p->net->layers[0].activation : HVI_IDENTITY),

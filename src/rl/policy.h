@@ -1,11 +1,10 @@
 /* Inside a policy, for those that make one: the trainer and the reader of files. */
 #pragma once
 
-#include "base/memory.h"
+#include "io/tensors_file.h"
 #include "net/net.h"
 
 #include <hvi/policy.h>
-#include <hvi/tensors.h>
 
 enum { HVI_POLICY_NOTES = 16 };
 HVI_RELEASE(hvi_policy)
@@ -36,13 +35,10 @@ struct hvi_policy {
   hvi_tensor_note notes[HVI_POLICY_NOTES];
 };
 
-/* An actor with hidden relu layers of these widths and a head of 2 act outputs, means first; scale
- * 1, shift 0 and weights still zero: fill in the parameters, then hvi_net_prepare. */
+/* An actor with hidden layers of these widths and a head of 2 act outputs, means first; scale 1,
+ * shift 0 and weights still zero: fill in the parameters, then hvi_net_prepare. */
 hvi_status hvi_policy_actor(hvi_policy **policy, size_t obs, size_t act, size_t hidden_count,
-                            const size_t *hidden, hvi_error *err);
-/* The same with another activation. */
-hvi_status hvi_policy_network(hvi_policy **policy, size_t obs, size_t act, size_t hidden_count,
-                              const size_t *hidden, hvi_activation activation, hvi_error *err);
+                            const size_t *hidden, hvi_activation activation, hvi_error *err);
 /* Whether a policy read from a file uses its tensor of that name. */
 bool hvi_policy_uses(const hvi_policy *policy, const char *name);
 enum { HVI_POLICY_TEXT = 200 };
@@ -52,7 +48,7 @@ hvi_status hvi_policy_add_note(hvi_policy *policy, const char *key, const char *
                                hvi_error *err);
 
 /* Tensors to write from or to read into, with their names. */
-enum { HVI_SHEET_NAME = 32 };
+enum { HVI_SHEET_NAME = 80 };
 typedef struct hvi_sheet {
   size_t count;
   hvi_tensor *items;

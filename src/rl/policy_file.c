@@ -10,8 +10,6 @@
 enum { MOST_HIDDEN = 64, LAYER_NAME = 64 };
 static const size_t MOST_BYTES = (size_t)4 << 30;
 
-HVI_RELEASE(hvi_tensors)
-
 hvi_status hvi_sheet_new(hvi_sheet *s, size_t most, hvi_error *err) {
   *s = (hvi_sheet){.items = hvi_alloc(most, sizeof *s->items),
                    .names = hvi_alloc(most, sizeof *s->names)};
@@ -36,21 +34,6 @@ static void add_units(hvi_sheet *s, const char *layer, const float *w, const hvi
                       size_t first, size_t out) {
   hvi_sheet_add(s, HVI_TENSOR_F32, w + y->weight + first * y->in, out, y->in, layer, ".weight");
   hvi_sheet_add(s, HVI_TENSOR_F32, w + y->bias + first, out, 0, layer, ".bias");
-}
-
-/* A sheet of an actor's layers, with room for two tensors more. */
-static hvi_status list_layers(hvi_sheet *s, const hvi_policy *p, hvi_error *err) {
-  char name[HVI_SHEET_NAME];
-  const hvi_net_layer *layers = p->net->layers;
-  const size_t hidden = p->net->layer_count - 1;
-  HVI_TRY(hvi_sheet_new(s, 2 * hidden + 6, err));
-  for (size_t l = 0; l < hidden; l++) {
-    snprintf(name, sizeof name, "fc%zu", l + 1);
-    add_units(s, name, p->weights, &layers[l], 0, layers[l].out);
-  }
-  add_units(s, "fc_mean", p->weights, &layers[hidden], 0, p->act);
-  add_units(s, "fc_logstd", p->weights, &layers[hidden], p->act, p->act);
-  return HVI_OK;
 }
 
 /* A tensor of rows by cols (cols 0: a vector of `rows`; rows or cols SIZE_MAX: any). */
@@ -116,12 +99,17 @@ static const hvi_setting options_rows[] = {
 static const hvi_setting_table table = {"policy", sizeof(hvi_policy_options), options_rows};
 const hvi_setting_table *hvi_policy_table(void) { return &table; }
 
+/* Without what all names may begin with. */
+static const char *bare(const char *name) {
+  return strncmp(name, "actor.", 6) == 0 ? name + 6 : name;
+}
+
 bool hvi_policy_uses(const hvi_policy *p, const char *name) {
   const layout *of = layouts;
   if (!p->net) return hvi_words_have("gain std", name);
   if (hvi_words_have("action_scale action_bias", name)) return true;
   while (of->name != p->layout) of++;
-  if (strncmp(name, "actor.", 6) == 0) name += 6;
+  name = bare(name);
   const char *const parts[] = {of->trunk, of->mean, of->log_std};
   for (size_t k = 0; k < 3; k++) {
     const size_t length = parts[k] ? strlen(parts[k]) : 0;
@@ -136,8 +124,9 @@ bool hvi_policy_uses(const hvi_policy *p, const char *name) {
 typedef struct shape {
   const layout *of;
   const char *prefix; /* of all names */
-  size_t obs, act, count, hidden[MOST_HIDDEN + 2];
-  size_t number[MOST_HIDDEN + 1]; /* of the layers of the trunk, in order */
+  size_t obs, act, hidden, widths[MOST_HIDDEN + 2];
+  size_t count, number[MOST_HIDDEN + 1]; /* of the layers of the trunk, in order */
+  char names[MOST_HIDDEN + 2][LAYER_NAME], log_std[LAYER_NAME]; /* of the layers; the head last */
 } shape;
 
 static int by_size(const void *a, const void *b) {
@@ -149,7 +138,6 @@ static int by_size(const void *a, const void *b) {
 static hvi_status find_numbers(shape *s, const hvi_tensors *t, const hvi_subject *file) {
   char start[LAYER_NAME];
   const int length = snprintf(start, sizeof start, "%s%s", s->prefix, s->of->trunk);
-  s->count = 0;
   for (size_t i = 0; i < t->count; i++) {
     const char *name = t->items[i].name;
     if (strncmp(name, start, (size_t)length) != 0 || name[length] < '0' || name[length] > '9')
@@ -165,13 +153,26 @@ static hvi_status find_numbers(shape *s, const hvi_tensors *t, const hvi_subject
   return HVI_OK;
 }
 
+/* What is known by its names, and not read. */
+static hvi_status check_kind(const hvi_tensors *t, const hvi_subject *file) {
+  const char *contents = hvi_tensors_note(t, "contents");
+  if (contents && strcmp(contents, "value network") == 0)
+    return hvi_refuse(file, " is no policy: it is a value network");
+  for (size_t i = 0; i < t->count; i++) {
+    const hvi_tensor *x = &t->items[i];
+    if (strcmp(bare(x->name), "log_std") == 0 && x->dims == 2 && x->shape[0] > 1)
+      return hvi_refuse(file, " explores by gSDE (use_sde): '%s' is a matrix; %s", x->name,
+                        "policies with one log std for each action, or with a layer, are read");
+    if (strncmp(x->name, "q_net.", 6) == 0)
+      return hvi_refuse(file, " is no policy of continuous actions: '%.80s' is of a DQN", x->name);
+  }
+  return HVI_OK;
+}
+
 /* The layout of a file, or our own, whose missing tensors are then named. */
 static hvi_status find_layout(shape *s, const hvi_tensors *t, const hvi_subject *file) {
   static const char *const prefixes[] = {"", "actor.", ""};
   const size_t count = sizeof layouts / sizeof *layouts;
-  const char *contents = hvi_tensors_note(t, "contents");
-  if (contents && strcmp(contents, "value network") == 0)
-    return hvi_refuse(file, " is no policy: it is a value network");
   for (size_t k = 0; k <= 2 * count; k++) {
     char name[LAYER_NAME];
     *s = (shape){.of = &layouts[k % count], .prefix = prefixes[k / count]};
@@ -197,49 +198,43 @@ static hvi_status check_numbers(const shape *s, const hvi_subject *file) {
   return HVI_OK;
 }
 
-/* The name of layer l; of the head, past the last of them. */
-static const char *layer_name(char name[LAYER_NAME], const shape *s, size_t l) {
-  if (l == s->count && s->of->mean)
-    snprintf(name, LAYER_NAME, "%s%s", s->prefix, s->of->mean);
-  else
-    snprintf(name, LAYER_NAME, "%s%s%zu", s->prefix, s->of->trunk, s->number[l]);
-  return name;
-}
-
-/* A tensor LAYER.PART. */
-static hvi_status find_part(const hvi_tensor **x, const hvi_tensors *t, const char *layer,
-                            const char *part, size_t rows, size_t cols, const hvi_subject *file) {
-  char name[LAYER_NAME + 8];
-  snprintf(name, sizeof name, "%s%s", layer, part);
-  return find(x, t, name, rows, cols, file);
+/* From the numbers of the layers. */
+static void name_layers(shape *s) {
+  for (size_t k = 0; k < s->count; k++)
+    snprintf(s->names[k], LAYER_NAME, "%s%s%zu", s->prefix, s->of->trunk, s->number[k]);
+  s->hidden = s->of->mean ? s->count : s->count - 1;
+  if (s->of->mean) snprintf(s->names[s->hidden], LAYER_NAME, "%s%s", s->prefix, s->of->mean);
+  if (s->of->log_std) snprintf(s->log_std, LAYER_NAME, "%s%s", s->prefix, s->of->log_std);
 }
 
 /* What the weights say about the sizes. */
 static hvi_status read_shape(shape *s, const hvi_tensors *t, const hvi_subject *file) {
   const hvi_tensor *x;
-  char name[LAYER_NAME];
-  size_t in = SIZE_MAX;
+  HVI_TRY(check_kind(t, file));
   HVI_TRY(find_layout(s, t, file));
   HVI_TRY(check_numbers(s, file));
-  const size_t layers = s->count + (s->of->mean ? 1 : 0);
-  for (size_t l = 0; l < layers; l++) {
-    HVI_TRY(find_part(&x, t, layer_name(name, s, l), ".weight", SIZE_MAX, in, file));
+  name_layers(s);
+  for (size_t l = 0; l <= s->hidden; l++) {
+    char name[LAYER_NAME + 8];
+    snprintf(name, sizeof name, "%s.weight", s->names[l]);
+    HVI_TRY(find(&x, t, name, SIZE_MAX, l ? s->widths[l - 1] : SIZE_MAX, file));
     if (l == 0) s->obs = x->shape[1];
-    in = s->hidden[l] = x->shape[0];
+    s->act = s->widths[l] = x->shape[0];
   }
-  s->act = in;
-  if (!s->of->mean) s->count--;
   return HVI_OK;
 }
 
-/* Weight and bias of `out` units from `first` on. */
-static hvi_status read_units(const hvi_policy *p, const hvi_net_layer *y, size_t first, size_t out,
-                             const char *layer, const hvi_tensors *t, const hvi_subject *file) {
-  const hvi_tensor *x;
-  HVI_TRY(find_part(&x, t, layer, ".weight", out, y->in, file));
-  HVI_TRY(hvi_tensor_floats(p->weights + y->weight + first * y->in, x, file->err));
-  HVI_TRY(find_part(&x, t, layer, ".bias", out, 0, file));
-  return hvi_tensor_floats(p->weights + y->bias + first, x, file->err);
+/* An actor's layers, to write from or to read into, with room for two tensors more; noise: the log
+ * std is a layer among them. */
+static hvi_status list_layers(hvi_sheet *sheet, const hvi_policy *p, const shape *s, bool noise,
+                              hvi_error *err) {
+  const hvi_net_layer *layers = p->net->layers;
+  HVI_TRY(hvi_sheet_new(sheet, 2 * s->hidden + 6, err));
+  for (size_t l = 0; l < s->hidden; l++)
+    add_units(sheet, s->names[l], p->weights, &layers[l], 0, layers[l].out);
+  add_units(sheet, s->names[s->hidden], p->weights, &layers[s->hidden], 0, p->act);
+  if (noise) add_units(sheet, s->log_std, p->weights, &layers[s->hidden], p->act, p->act);
+  return HVI_OK;
 }
 
 /* One number for all entries, or one for each; CleanRL has them with and without a leading axis. */
@@ -274,41 +269,43 @@ static hvi_status read_word(int *choice, const hvi_tensors *t, const char *note,
 /* What options, notes and the layout say, in this order. */
 static hvi_status choose_form(hvi_policy_form *form, hvi_activation *activation, const shape *s,
                               hvi_policy_options o, const hvi_tensors *t, const hvi_subject *file) {
-  char name[LAYER_NAME];
-  snprintf(name, sizeof name, "%s%s%s", s->prefix, s->of->log_std ? s->of->log_std : "",
-           s->of->vector ? "" : ".weight");
+  char name[LAYER_NAME + 8];
+  snprintf(name, sizeof name, "%s%s", s->log_std, s->of->vector ? "" : ".weight");
   const bool noise = s->of->log_std && hvi_tensors_find(t, name);
   HVI_TRY(read_word(&o.kind, t, "kind", "policy_kind", file));
   HVI_TRY(read_word(&o.activation, t, "activation", "policy_activation", file));
   HVI_TRY(read_word(&o.squash, t, "squash", "squash", file));
   *form = s->of->form;
   *activation = o.activation ? (hvi_activation)(o.activation - 1) : s->of->activation;
-  if (s->of->open && (!(o.activation || s->count == 0) || !o.squash))
+  if (s->of->open && (!(o.activation || s->hidden == 0) || !o.squash))
     return hvi_refuse(file, " does not say how its actions are made: %s",
                       "--policy-activation and --squash, or notes activation and squash");
   if (o.squash) form->clipped = o.squash == 2;
   form->env_range = form->clipped || o.action_range == 1 || (form->env_range && !o.action_range);
   if (o.kind == 1 || (s->of->open && !noise)) form->deviation = HVI_DEVIATION_NONE;
   if (o.kind == 2 && !noise) return hvi_refuse(file, " has no '%s', and is not Gaussian", name);
-  if (!noise && form->deviation != HVI_DEVIATION_NONE)
-    return hvi_refuse(file, " is no policy: it has no tensor '%s' (discrete actions, or gSDE?)",
+  if (!noise && s->of->vector && !s->of->open)
+    return hvi_refuse(file, " has discrete actions, which are not read: there is no tensor '%s'",
                       name);
+  if (!noise && form->deviation != HVI_DEVIATION_NONE)
+    return hvi_refuse(file, " is no policy: it has no tensor '%s'", name);
   return HVI_OK;
 }
 
-static hvi_status read_layers(hvi_policy *p, const shape *s, const hvi_tensors *t,
+static hvi_status read_layers(const hvi_policy *p, const shape *s, const hvi_tensors *t,
                               const hvi_subject *file) {
-  char name[LAYER_NAME];
-  const hvi_net_layer *head = &p->net->layers[s->count];
-  for (size_t l = 0; l < s->count; l++)
-    HVI_TRY(read_units(p, &p->net->layers[l], 0, s->hidden[l], layer_name(name, s, l), t, file));
-  HVI_TRY(read_units(p, head, 0, s->act, layer_name(name, s, s->count), t, file));
-  if (p->form.deviation == HVI_DEVIATION_NONE) return HVI_OK;
-  snprintf(name, sizeof name, "%s%s", s->prefix, s->of->log_std);
+  const bool noise = p->form.deviation != HVI_DEVIATION_NONE;
+  HVI_OWN_BY(hvi_sheet_free) hvi_sheet sheet = {0};
+  HVI_TRY(list_layers(&sheet, p, s, noise && !s->of->vector, file->err));
+  for (size_t i = 0; i < sheet.count; i++) {
+    const hvi_tensor *to = &sheet.items[i], *x;
+    HVI_TRY(find(&x, t, to->name, to->shape[0], to->shape[1], file));
+    HVI_TRY(hvi_tensor_floats((float *)(uintptr_t)to->data, x, file->err));
+  }
+  if (!noise || !s->of->vector) return HVI_OK;
   /* one log std for all states is a head without weights */
-  if (s->of->vector)
-    return read_per_action(p->weights + head->bias + s->act, t, name, s->act, file);
-  return read_units(p, head, s->act, s->act, name, t, file);
+  return read_per_action(p->weights + p->net->layers[s->hidden].bias + s->act, t, s->log_std,
+                         s->act, file);
 }
 
 static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const hvi_policy_options *o,
@@ -319,7 +316,7 @@ static hvi_status load_actor(hvi_policy **out, const hvi_tensors *t, const hvi_p
   HVI_TRY(read_shape(&s, t, file));
   HVI_TRY(choose_form(&form, &activation, &s, *o, t, file));
   const hvi_status status =
-      hvi_policy_network(out, s.obs, s.act, s.count, s.hidden, activation, file->err);
+      hvi_policy_actor(out, s.obs, s.act, s.hidden, s.widths, activation, file->err);
   /* more parameters than a network may have: the file's fault here */
   if (status == HVI_ERROR_ARGUMENT) return hvi_error_input(file->err, "%s", file->err->text);
   if (status) return status;
@@ -375,21 +372,23 @@ hvi_status hvi_policy_read(hvi_policy **policy, const char *path, const hvi_poli
   if (status && !strstr(err->text, path))
     return hvi_error_set(err, status, "'%s': %s", path, err->text);
   if (status) return status;
-  *policy = p;
-  p = NULL;
-  return HVI_OK;
+  HVI_GIVE(policy, p);
 }
 
 hvi_status hvi_policy_save(const hvi_policy *p, const char *path, hvi_error *err) {
   HVI_OWN_BY(hvi_sheet_free) hvi_sheet s = {0};
-  if (p->layout)
-    return hvi_error_unsupported(err, "a policy of %s is read and not written", p->layout);
+  if (p->layout || p->form.deviation != HVI_DEVIATION_RANGE || p->form.clipped)
+    return hvi_error_unsupported(err, "a policy of %s is read and not written",
+                                 p->layout ? p->layout : "another form");
   if (!p->net) {
     HVI_TRY(hvi_sheet_new(&s, 2, err));
     hvi_sheet_add(&s, HVI_TENSOR_F64, p->gain, p->act, p->obs, "gain", "");
     hvi_sheet_add(&s, HVI_TENSOR_F64, p->std, p->act, 0, "std", "");
   } else {
-    HVI_TRY(list_layers(&s, p, err));
+    shape names = {.of = layouts, .prefix = "", .count = p->net->layer_count - 1};
+    for (size_t k = 0; k < names.count; k++) names.number[k] = k + 1;
+    name_layers(&names);
+    HVI_TRY(list_layers(&s, p, &names, true, err));
     bool plain = true;
     for (size_t j = 0; j < p->act; j++) plain = plain && p->scale[j] == 1.0F && p->shift[j] == 0.0F;
     if (!plain) {

@@ -394,9 +394,7 @@ hvi_status hvi_runner_new(hvi_runner **runner, hvi_rollout_run *run, const hvi_r
   r->workers = hvi_alloc(r->threads, sizeof *r->workers);
   if (!r->records || !r->workers) return hvi_error_memory(err, "a group of roll-outs");
   for (size_t i = 0; i < r->threads; i++) HVI_TRY(fill_worker(r, &r->workers[i], err));
-  *runner = r;
-  r = NULL;
-  return HVI_OK;
+  HVI_GIVE(runner, r);
 }
 
 void hvi_runner_free(hvi_runner *r) {

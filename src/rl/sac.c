@@ -116,7 +116,8 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   widths[s->hidden_count] = 1;
   const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
                                HVI_IDENTITY};
-  HVI_TRY(hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, err));
+  HVI_TRY(hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, HVI_RELU,
+                           err));
   HVI_TRY(hvi_net_new(&sac->critic_net, &critic, err));
   hvi_arena arena = {0};
   take_all(sac, &arena);
@@ -179,9 +180,7 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
   HVI_TRY(hvi_env_clone(env, &sac->env, err));
   HVI_TRY(allocate(sac, err));
   start(sac);
-  *out = sac;
-  sac = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, sac);
 }
 
 void hvi_sac_free(hvi_sac *sac) {
@@ -342,10 +341,8 @@ hvi_status hvi_sac_policy(const hvi_sac *sac, hvi_policy **out, hvi_error *err) 
   const hvi_sac_settings *s = &sac->settings;
   *out = NULL;
   HVI_OWN_BY(hvi_policy_release) hvi_policy *p = NULL;
-  HVI_TRY(hvi_policy_actor(&p, sac->obs, sac->act, s->hidden_count, s->hidden, err));
+  HVI_TRY(hvi_policy_actor(&p, sac->obs, sac->act, s->hidden_count, s->hidden, HVI_RELU, err));
   HVI_TRY(add_notes(p, sac, err));
   memcpy(p->weights, sac->policy->weights, (p->net->weights + 2 * p->act) * sizeof *p->weights);
-  *out = p;
-  p = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, p);
 }

@@ -9,7 +9,6 @@ enum { STATE_TENSORS = 17, COUNTERS = 12, MOST_SETTINGS = 16, SETTING_TEXT = 192
 static const char KIND[] = "checkpoint of a training";
 
 HVI_RELEASE(hvi_sac)
-HVI_RELEASE(hvi_tensors)
 _Static_assert(sizeof(hvi_sac_counts) == COUNTERS * sizeof(int64_t), "counters are a tensor");
 
 static void add_learner(hvi_sheet *s, const hvi_sac_learner *x, const char *name) {
@@ -163,7 +162,5 @@ hvi_status hvi_sac_load(hvi_sac **out, const hvi_env *env, const char *path, boo
   HVI_TRY(hvi_sac_new(&sac, env, &settings, err));
   HVI_TRY(fill_in(sac, t, &file));
   memcpy(sac->levels, head.levels, sizeof sac->levels);
-  *out = sac;
-  sac = NULL;
-  return HVI_OK;
+  HVI_GIVE(out, sac);
 }

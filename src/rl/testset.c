@@ -41,12 +41,9 @@ static const hvi_column testset_columns[] = {
 /* clang-format on */
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
                                const hvi_subject *file);
-static const hvi_columns columns = {.count = COLUMNS,
-                                    .items = testset_columns,
-                                    .what = "a test set",
-                                    .size = sizeof(hvi_testset),
-                                    .origin = offsetof(hvi_testset, origin),
-                                    .read = read_columns};
+static const hvi_columns columns = {
+    COLUMNS, testset_columns, "a test set", sizeof(hvi_testset), offsetof(hvi_testset, origin),
+    0,       read_columns};
 
 /* Kinds of records in the journal. */
 enum { STATES, RETURNS };
@@ -334,9 +331,11 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
   return told ? check_returns(s, file) : HVI_OK;
 }
 
+hvi_status hvi_testset_read(hvi_testset **set, const char *path, const hvi_names *names,
+                            hvi_error *err) {
+  return hvi_columns_read(set, &columns, path, names, err);
+}
+
 hvi_status hvi_testset_load(hvi_testset **set, const char *path, hvi_error *err) {
-  void *made;
-  const hvi_status status = hvi_columns_read(&made, &columns, path, NULL, err);
-  *set = made;
-  return status;
+  return hvi_testset_read(set, path, NULL, err);
 }

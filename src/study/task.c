@@ -95,7 +95,8 @@ static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
   if (!path && t->source->stand_in.states > 0 && !t->study->settings->full)
     HVI_TRY(stand_in(&path, t, err));
   if (!path) return need_testset(t), HVI_OK;
-  return t->study->stopped ? HVI_OK : hvi_task_testset(&t->task, path, t->part->scale.states, err);
+  return t->study->stopped ? HVI_OK
+                           : hvi_task_testset(&t->task, path, NULL, t->part->scale.states, err);
 }
 
 static hvi_status open_policy(hvi_study_task *t, hvi_error *err) {

@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 import torch
 from safetensors.torch import save_file
-from stable_baselines3 import A2C, DDPG, PPO, SAC, TD3
+from stable_baselines3 import A2C, DDPG, DQN, PPO, SAC, TD3
 from torch import nn
 
 OBS, ACT, LOW, HIGH = 4, 2, -1.5, 2.5
@@ -89,3 +89,19 @@ with torch.no_grad():
     plain = nn.Sequential(nn.Linear(OBS, 6), nn.GELU(), nn.Linear(6, ACT))
     stir(plain)
     keep("sequential", plain.state_dict(), obs, plain(x).clip(LOW, HIGH).numpy())
+
+
+class Discrete(Box):
+    action_space = gym.spaces.Discrete(3)
+
+
+# What is refused by its names: exploration by gSDE, and discrete actions.
+for name, kind, env, options in (
+    ("sac-gsde", SAC, Box, dict(use_sde=True)),
+    ("ppo-gsde", PPO, Box, dict(use_sde=True)),
+    ("ppo-discrete", PPO, Discrete, {}),
+    ("dqn", DQN, Discrete, {}),
+):
+    model = kind("MlpPolicy", env(), policy_kwargs=dict(net_arch=[6, 5]), device="cpu", **options)
+    state = {k: v.contiguous().clone() for k, v in actor_only(model.policy.state_dict()).items()}
+    save_file(state, f"{here}/refused-{name}.safetensors")

@@ -237,6 +237,17 @@ static void values_alone_make_a_test_set(void **state) {
   hvi_probe_free(probe);
   hvi_testset_free(set);
 
+  /* under names of one's own */
+  const hvi_tensor named[] = {numbers("s", states, ROWS, 2), numbers("v", rewards, ROWS, 1)};
+  const char *const both[] = {"obs=s", "value=v"}, *const none[] = {"reward=v"};
+  check_ok(hvi_tensors_write(here.file, named, 2, NULL, 0, &err), &err);
+  check_error(hvi_testset_load(&set, here.file, &err), HVI_ERROR_INPUT, &err, "no tensor 'obs'");
+  check_error(hvi_testset_read(&set, here.file, &(hvi_names){1, none}, &err), HVI_ERROR_ARGUMENT,
+              &err, "one of obs, state, value, standard_error");
+  check_ok(hvi_testset_read(&set, here.file, &(hvi_names){2, both}, &err), &err);
+  assert_true(set->value[5] == 6.0 && set->observation[3] == 3.0);
+  hvi_testset_free(set);
+
   const hvi_tensor full[] = {numbers("observations", states, ROWS, 2),
                              numbers("values", rewards, ROWS, 0),
                              numbers("standard_error", errors, ROWS, 0)};

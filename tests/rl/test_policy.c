@@ -10,7 +10,7 @@ static const size_t hidden[] = {20, 33};
 static hvi_policy *new_actor(uint64_t seed) {
   hvi_error err;
   hvi_policy *p;
-  check_ok(hvi_policy_actor(&p, OBS, ACT, 2, hidden, &err), &err);
+  check_ok(hvi_policy_actor(&p, OBS, ACT, 2, hidden, HVI_RELU, &err), &err);
   hvi_rng rng = hvi_rng_new(seed, "tests", 0);
   hvi_net_init_kaiming(p->net, p->weights, &rng);
   for (size_t i = 0; i < p->net->dim; i++) p->weights[i] *= 2.0F;

@@ -132,6 +132,18 @@ static void what_does_not_fit_is_refused(void **state) {
   refuse("sequential", NULL, &box, "--policy-activation and --squash");
 }
 
+/* Actors of Stable-Baselines3 whose names look like those of others: gSDE, and discrete actions. */
+static void other_kinds_are_refused_by_name(void **state) {
+  (void)state;
+  const hvi_policy_options still = {.kind = 1}, clipped = {.activation = HVI_TANH + 1, .squash = 2};
+  refuse("refused-sac-gsde", NULL, &box, "gSDE (use_sde): 'actor.log_std' is a matrix");
+  refuse("refused-ppo-gsde", NULL, &box, "gSDE (use_sde): 'log_std' is a matrix");
+  refuse("refused-ppo-gsde", &still, &box, "gSDE (use_sde)");
+  refuse("refused-ppo-discrete", NULL, &box, "discrete actions, which are not read");
+  refuse("refused-ppo-discrete", &still, &box, "there is no tensor 'log_std'");
+  refuse("refused-dqn", &clipped, &box, "'q_net.q_net.0.bias' is of a DQN");
+}
+
 /* Clipping without bounds leaves actions alone; a policy that met no environment does not fit one. */
 static void ranges_come_from_environments(void **state) {
   (void)state;
@@ -230,6 +242,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(policies_act_as_their_trainers_do),
       cmocka_unit_test(what_does_not_fit_is_refused),
+      cmocka_unit_test(other_kinds_are_refused_by_name),
       cmocka_unit_test(ranges_come_from_environments),
       cmocka_unit_test(notes_say_what_options_do_not),
       cmocka_unit_test(too_many_layers_are_refused),

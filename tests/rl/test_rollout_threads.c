@@ -142,7 +142,7 @@ static hvi_policy *actor(size_t obs, size_t act) {
   hvi_policy *p;
   hvi_error err;
   hvi_rng rng = hvi_rng_new(2, "actor", 0);
-  check_ok(hvi_policy_actor(&p, obs, act, 2, hidden, &err), &err);
+  check_ok(hvi_policy_actor(&p, obs, act, 2, hidden, HVI_RELU, &err), &err);
   hvi_net_init_kaiming(p->net, p->weights, &rng);
   hvi_net_prepare(p->net, p->weights);
   p->form.ranged = true; /* [-1, 1] is meant, whatever the environment allows */

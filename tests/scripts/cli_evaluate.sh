@@ -181,6 +181,8 @@ expect 0 evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/pla
 near "$(member score noise)" 0.25 1e-12
 refused 2 'has standard errors of its own' evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/truth.npz" --standard-error 1 --out x -q
 refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --standard-error 1 --out x
+refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --testset-map value=x --out x
+refused 3 "no tensor 'x', which is to be 'value'" evaluate --data "$golden/d4rl.npz" --testset "$golden/truth.npz" --testset-map value=x --out x -q
 refused 2 'goes with --data' "${run[@]}" --map obs=x --out x
 refused 2 'should be COLUMN=NAME' evaluate --data "$golden/d4rl.npz" --map states=x --out x
 refused 2 'should be COLUMN=NAME' evaluate --data "$golden/d4rl.npz" --map obs --out x
@@ -205,6 +207,12 @@ refused 5 'hvi did not make it' "${run[@]}" --steps 4 --out logged --fresh --log
 expect 0 "${run[@]}" --steps 4 --out logged --fresh --log mine.jsonl --force
 echo mine >taken.safetensors
 refused 5 'hvi did not make it' "${run[@]}" --steps 4 --out taken
+for picture in drawn.png drawn-calibration.svg; do
+  echo mine >$picture
+  refused 5 "$picture' is there, and hvi did not make it" "${run[@]}" --steps 4 --out drawn
+  [[ $(<$picture) == mine && ! -e drawn.checkpoint ]] || fail "$picture was replaced"
+  rm $picture
+done
 
 # data of one's own, good and bad
 transitions good "$obs" "$action" "$reward" "$next" "$ends" "$cuts"
