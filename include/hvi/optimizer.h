@@ -15,8 +15,8 @@ extern "C" {
 
 /* A form that would need more than 4 GiB is refused when a solver is made. */
 typedef enum hvi_solve_form {
-  HVI_SOLVE_AUTO,        /* for each player what costs least; undamped, dense up to a million entries */
-  HVI_SOLVE_DENSE,       /* a player's Jacobian, decomposed: about 3 n d doubles */
+  HVI_SOLVE_AUTO,  /* for each player what costs least; undamped, dense up to a million entries */
+  HVI_SOLVE_DENSE, /* a player's Jacobian, decomposed: about 3 n d doubles */
   HVI_SOLVE_MATRIX_FREE, /* LSMR on J v and J'u: about 4 d + 3 n doubles */
   HVI_SOLVE_GRAM         /* J J' (n^2 doubles) or J'J (d^2), where the model has it */
 } hvi_solve_form;

@@ -34,5 +34,4 @@ static void widen(double *restrict out, const float *restrict x, size_t n) {
   for (size_t i = 0; i < n; i++) out[i] = (double)x[i];
 }
 
-const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {HVI_LEVEL_NAME, descend, momentum,
-                                            adam,           narrow,  widen};
+const hvi_bulk HVI_LEVEL_TABLE(hvi_bulk) = {HVI_LEVEL_NAME, descend, momentum, adam, narrow, widen};
