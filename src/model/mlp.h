@@ -1,6 +1,7 @@
 /* A network's inside, shared by the files of this folder. */
 #pragma once
 
+#include "model/stack.h"
 #include "net/batch.h"
 #include "num/bulk.h"
 
@@ -8,8 +9,8 @@
 #include <hvi/tensors.h>
 
 typedef struct hvi_mlp {
-  hvi_model base;
-  hvi_model_ops ops; /* which of the optional ones there are depends on inputs and outputs */
+  hvi_network_model model;
+  hvi_model_ops ops; /* bind is for inputs that are not fixed */
   hvi_block block;
   hvi_net *net;
   size_t rows, x_row, threads;
@@ -19,8 +20,6 @@ typedef struct hvi_mlp {
   /* where things lie in a cache, in the network's numbers from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
   size_t part_count;
-  size_t *places,
-      *layers; /* [part_count]: where a part lies among the network's parameters; its layer */
   hvi_mlp_part parts[]; /* of theta */
 } hvi_mlp;
 
