@@ -264,16 +264,9 @@ static size_t name_parts(hvi_mlp *mlp) {
   return dim;
 }
 
-/* Which matrices and biases are trained, and the numbers of the others. */
-static hvi_status take_layers(hvi_mlp *mlp, const hvi_layer *layers, hvi_error *err) {
-  hvi_net *net = mlp->net;
-  bool fixed = false;
-  for (size_t l = 0; l < net->layer_count; l++) {
-    net->layers[l].fixed_weight = layers[l].matrix != NULL;
-    net->layers[l].fixed_bias = !layers[l].train_bias;
-    fixed = fixed || layers[l].matrix || !layers[l].train_bias;
-  }
-  if (!fixed) return HVI_OK;
+/* The numbers of what is not trained. */
+static hvi_status take_fixed(hvi_mlp *mlp, const hvi_layer *layers, hvi_error *err) {
+  const hvi_net *net = mlp->net;
   mlp->fixed = hvi_alloc(net->dim, net->kernels->real);
   if (!mlp->fixed) return hvi_error_memory(err, "a network's fixed layers");
   for (size_t l = 0; l < net->layer_count; l++) {
@@ -297,18 +290,6 @@ static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) 
   return HVI_OK;
 }
 
-static hvi_status make_net(hvi_net **net, const hvi_stack_spec *spec, hvi_error *err) {
-  HVI_OWN size_t *widths = hvi_alloc(spec->layer_count + 1, sizeof *widths);
-  if (!widths) return hvi_error_memory(err, "a network");
-  for (size_t l = 0; l < spec->layer_count; l++) widths[l] = spec->layers[l].out;
-  const hvi_net_spec shape = {.in = spec->in, .layer_count = spec->layer_count, .widths = widths};
-  HVI_TRY(hvi_net_new(net, &shape, err));
-  for (size_t l = 0; l < spec->layer_count; l++)
-    (*net)->layers[l].activation = spec->layers[l].activation;
-  if (spec->precision != HVI_PRECISION_SINGLE) (*net)->kernels = hvi_net_double_kernel_list()[0];
-  return HVI_OK;
-}
-
 hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
                            hvi_error *err) {
   *model = NULL;
@@ -324,11 +305,14 @@ hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t
   mlp->threads = threads ? threads : 1;
   mlp->scale = 1.0;
   mlp->x_row = hvi_net_aligned(spec->in);
-  HVI_TRY(make_net(&mlp->net, spec, err));
+  const hvi_net_spec shape = {spec->in, spec->layer_count, .layers = spec->layers};
+  HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
+  if (spec->precision != HVI_PRECISION_SINGLE) mlp->net->kernels = hvi_net_double_kernel_list()[0];
   HVI_TRY(check_size(mlp, err));
-  HVI_TRY(take_layers(mlp, spec->layers, err));
+  const size_t dim = name_parts(mlp);
+  if (dim < mlp->net->dim) HVI_TRY(take_fixed(mlp, spec->layers, err));
   if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
-  lay_out(mlp, name_parts(mlp));
+  lay_out(mlp, dim);
   *model = made;
   made = NULL;
   return HVI_OK;

@@ -68,19 +68,22 @@ static double distance2(const hvi_problem *p, const double *x, const double *y) 
   return sum;
 }
 
-static double above_floor(const hvi_steps *s, const double *z) {
-  double slope = 0.0;
+/* <z - z_t^*, r>, by r as it is, or without what is normal to all of Z */
+static double slope(const hvi_steps *s, const double *z, bool push) {
+  double sum = 0.0;
   for (size_t i = 0; i < s->problem->model->out; i++)
-    slope += weight(s->problem, i) * (z[i] - s->exact[i]) * (s->exact[i] - s->target[i]);
-  return fmax(0.5 * distance2(s->problem, z, s->exact) + slope, 0.0);
+    sum += weight(s->problem, i) * (z[i] - s->exact[i]) *
+           (push ? s->push[i] : s->exact[i] - s->target[i]);
+  return sum;
+}
+
+static double above_floor(const hvi_steps *s, const double *z) {
+  return fmax(0.5 * distance2(s->problem, z, s->exact) + slope(s, z, false), 0.0);
 }
 
 /* sqrt of twice the surrogate's value above its floor */
 static double above_push(const hvi_steps *s, const double *z) {
-  double slope = 0.0;
-  for (size_t i = 0; i < s->problem->model->out; i++)
-    slope += weight(s->problem, i) * (z[i] - s->exact[i]) * s->push[i];
-  return sqrt(distance2(s->problem, z, s->exact) + 2.0 * fmax(slope, 0.0));
+  return sqrt(distance2(s->problem, z, s->exact) + 2.0 * fmax(slope(s, z, true), 0.0));
 }
 
 /* Steps below this share of 1 + |z| and of how far the target lies outside Z are rounding. */
