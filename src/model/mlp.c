@@ -290,65 +290,50 @@ static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) 
   return HVI_OK;
 }
 
-hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
-                           hvi_error *err) {
-  *model = NULL;
+static hvi_status make(hvi_model **model, const hvi_net_spec *shape, size_t rows,
+                       const double *input, hvi_precision precision, size_t threads,
+                       hvi_error *err) {
   HVI_OWN_BY(hvi_model_release)
-  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * spec->layer_count * sizeof(hvi_mlp_part));
+  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * shape->layer_count * sizeof(hvi_mlp_part));
   hvi_mlp *mlp = (hvi_mlp *)made;
   if (!mlp) return hvi_error_memory(err, "a network");
   made->ops = &mlp->ops;
   mlp->model.network = mlp;
   mlp->ops = mlp_ops;
-  if (spec->input) mlp->ops.bind = NULL;
-  mlp->rows = spec->rows;
+  if (input) mlp->ops.bind = NULL;
+  mlp->rows = rows;
   mlp->threads = threads ? threads : 1;
   mlp->scale = 1.0;
-  mlp->x_row = hvi_net_aligned(spec->in);
-  const hvi_net_spec shape = {spec->in, spec->layer_count, .layers = spec->layers};
-  HVI_TRY(hvi_net_new(&mlp->net, &shape, err));
-  if (spec->precision != HVI_PRECISION_SINGLE) mlp->net->kernels = hvi_net_double_kernel_list()[0];
+  mlp->x_row = hvi_net_aligned(shape->in);
+  HVI_TRY(hvi_net_new(&mlp->net, shape, err));
+  if (precision != HVI_PRECISION_SINGLE) mlp->net->kernels = hvi_net_double_kernel_list()[0];
   HVI_TRY(check_size(mlp, err));
   const size_t dim = name_parts(mlp);
-  if (dim < mlp->net->dim) HVI_TRY(take_fixed(mlp, spec->layers, err));
-  if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
+  if (dim < mlp->net->dim) HVI_TRY(take_fixed(mlp, shape->layers, err));
+  if (input) HVI_TRY(take_input(mlp, input, err));
   lay_out(mlp, dim);
   *model = made;
   made = NULL;
   return HVI_OK;
 }
 
-static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
+hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *s, hvi_error *err) {
+  const hvi_net_spec shape = {s->in, s->layer_count, .layers = s->layers};
+  *model = NULL;
+  return make(model, &shape, s->rows, s->input, s->precision, 1, err);
+}
+
+hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *s, hvi_error *err) {
+  *model = NULL;
   if (!s || s->rows == 0)
     return hvi_error_argument(err, "a network needs at least one row of inputs");
-  if (s->in == 0 || s->layer_count == 0 || !s->widths)
-    return hvi_error_argument(err, "a network needs an input and at least one layer");
   if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT)
     return hvi_error_argument(err, "unknown activation %d or %d", (int)s->hidden, (int)s->head);
-  if (s->hidden == HVI_SOFTMAX)
-    return hvi_error_argument(err, "softmax is for the head, not for hidden layers");
   if (s->threads > MOST_THREADS)
     return hvi_error_argument(err, "%zu threads are too many; at most %d", s->threads,
                               (int)MOST_THREADS);
-  return HVI_OK;
-}
-
-hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
-  *model = NULL;
-  HVI_TRY(check_spec(spec, err));
-  HVI_OWN hvi_layer *layers = hvi_alloc(spec->layer_count, sizeof *layers);
-  if (!layers) return hvi_error_memory(err, "a network");
-  for (size_t l = 0; l < spec->layer_count; l++)
-    layers[l] = (hvi_layer){.out = spec->widths[l],
-                            .train_bias = true,
-                            .activation = l + 1 < spec->layer_count ? spec->hidden : spec->head};
-  const hvi_stack_spec stack = {.in = spec->in,
-                                .input = spec->input,
-                                .rows = spec->rows,
-                                .layer_count = spec->layer_count,
-                                .layers = layers,
-                                .precision = HVI_PRECISION_SINGLE};
-  return hvi_network_new(model, &stack, spec->threads, err);
+  const hvi_net_spec shape = {s->in, s->layer_count, s->widths, s->hidden, s->head, NULL};
+  return make(model, &shape, s->rows, s->input, HVI_PRECISION_SINGLE, s->threads, err);
 }
 
 const hvi_mlp_part *hvi_mlp_parts(const hvi_model *model, size_t *count) {

@@ -25,8 +25,7 @@ typedef struct hvi_mlp {
 
 /* The one network of all models: rows of inputs, fixed or (input NULL) bound to samples, through
  * layers of which any matrix or bias may be fixed. */
-hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
-                           hvi_error *err);
+hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err);
 
 /* The network behind a model, or NULL. */
 const hvi_mlp *hvi_mlp_of(const hvi_model *m);

@@ -318,7 +318,7 @@ static hvi_status make_network(hvi_model **network, const hvi_stack *s, hvi_prec
         (hvi_layer){from->out, from->matrix, from->bias, from->train_bias, from->activation};
   }
   const hvi_stack_spec spec = {s->in, s->input, s->rows, s->layer_count, layers, precision};
-  return hvi_network_new(network, &spec, 1, err);
+  return hvi_network_new(network, &spec, err);
 }
 
 hvi_status hvi_stack_set_precision(hvi_stack *s, hvi_precision precision, hvi_error *err) {

@@ -24,10 +24,10 @@
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings *settings,
                          double eta, hvi_error *err) {
   const size_t n = p->model->out;
-  *s = (hvi_steps){.problem = p, .memory = hvi_alloc_doubles(7 * n)};
-  if (!s->memory) return hvi_error_memory(err, "measuring the steps");
-  double **pieces[] = {&s->eta, &s->z, &s->f, &s->target, &s->exact, &s->f_star, &s->push};
-  for (size_t i = 0; i < 7; i++) *pieces[i] = s->memory + i * n;
+  *s = (hvi_steps){.problem = p};
+  if (!hvi_alloc_arrays({&s->eta, n}, {&s->z, n}, {&s->f, n}, {&s->target, n}, {&s->exact, n},
+                        {&s->f_star, n}, {&s->push, n}))
+    return hvi_error_memory(err, "measuring the steps");
   for (size_t k = 0; k < p->model->block_count; k++) {
     const hvi_block *b = &p->model->blocks[k];
     const double own = settings->player_eta ? settings->player_eta[k] : eta;
@@ -36,7 +36,7 @@ hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings 
   return HVI_OK;
 }
 
-void hvi_steps_free(hvi_steps *s) { hvi_free(s->memory); }
+void hvi_steps_free(hvi_steps *s) { hvi_free(s->eta); }
 
 static double weight(const hvi_problem *p, size_t i) { return p->weights ? p->weights[i] : 1.0; }
 
