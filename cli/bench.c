@@ -25,8 +25,8 @@ static void networks_text(const games_row *r, size_t count) {
     printf("  %-6s %-9s %6zu %5zu %12.1f %12.1f %7s\n", r->label, r->single ? "single" : "double",
            r->rows, r->width, 1e6 * r->step, 1e6 * r->limit, ratio(r->step, r->limit));
   printf(
-      "  limit: of Adam the bare products, by OpenBLAS or our kernel, and the update; of LM the\n"
-      "  products of J J' and a Cholesky factor; with --repeats 1 the largest are left out\n");
+      "  limit: the bare products, by OpenBLAS or our kernel, and of Adam the update; of LM J J'\n"
+      "  and a Cholesky factor; with --repeats 1 the largest are left out\n");
 }
 
 static void games_text(const void *rows, size_t count, const bench_options *o) {

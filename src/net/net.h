@@ -13,7 +13,6 @@
 #include "net/kernels.h"
 
 #include <hvi/error.h>
-#include <hvi/model.h>
 #include <hvi/rng.h>
 
 #include <stdint.h>
