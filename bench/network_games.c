@@ -4,8 +4,8 @@
  *
  *   adam   the products of a pass forward and back, by OpenBLAS or by the library's own kernel,
  *          whichever is faster here, and the update of all parameters
- *   lm     P = D D' for every layer by OpenBLAS's dsyrk, where D has a row for each output, and a
- *          Cholesky factor by LAPACK: a step through J J'
+ *   lm     the same products, then a step through J J': P = D D' for every layer by OpenBLAS's dsyrk,
+ *          where D has a row for each output, and a Cholesky factor by LAPACK
  *
  * The fastest of several repeats counts, for each alone, by the thread's own clock.
  */
@@ -241,15 +241,15 @@ static hvi_status measure(games_row *row, size_t repeats, hvi_error *err) {
   matrices m = {0};
   hvi_status status = make_work(&w, row, err);
   if (!status) status = make_matrices(&m, row, err);
-  double products = INFINITY, rest = row->first_order ? INFINITY : 0.0;
+  double products = INFINITY, rest = INFINITY;
   row->step = INFINITY;
   for (size_t r = 0; r < repeats && !status; r++) {
     const double start = cpu_seconds();
     w.optimizer->step(&w.settings, w.state, &w.l);
     row->step = fmin(row->step, cpu_seconds() - start);
-    time_limit(&products, &m, row->first_order ? by_blas : by_lapack);
-    if (row->first_order) time_limit(&products, &m, by_own_kernel);
-    if (row->first_order) time_limit(&rest, &m, update);
+    time_limit(&products, &m, by_blas);
+    time_limit(&products, &m, by_own_kernel);
+    time_limit(&rest, &m, row->first_order ? update : by_lapack);
   }
   row->limit = products + rest;
   free_matrices(&m);

@@ -140,9 +140,8 @@ static const struct {
         {BENCHMARK(games, GAMES_ROWS), "nanoseconds per outer step",
          "  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
          "  lanes, one by one: an ensemble, one thread, per instance\n"
-         "  limit: of Adam the bare products, by OpenBLAS or our kernel, and the update; of LM\n"
-         "  the products of J J' and a Cholesky factor; with --repeats 1 the largest are left "
-         "out"},
+         "  limit: the bare products, by OpenBLAS or our kernel, and of Adam the update; of LM J J'\n"
+         "  and a Cholesky factor; with --repeats 1 the largest are left out"},
     [BELLMAN] =
         {BENCHMARK(bellman, BELLMAN_ROWS),
          "policy evaluation, one thread: products and memory bandwidth",

@@ -72,15 +72,6 @@ struct hvi_model {
   double outer_flops;      /* of outer_gram; 0: n^2 d */
 };
 
-/* One layer y = activation(W x + b). */
-typedef struct hvi_layer {
-  size_t out;           /* length of y */
-  const double *matrix; /* W[out][in] row-major when fixed; NULL: trainable */
-  const double *bias;   /* b[out] when fixed; NULL: none, or trainable */
-  bool train_bias;      /* b is part of theta (bias must then be NULL) */
-  hvi_activation activation;
-} hvi_layer;
-
 /* What a stack of fixed inputs computes in. Its interfaces are doubles, whatever is inside. */
 typedef enum hvi_precision {
   HVI_PRECISION_DOUBLE,   /* kernels of the level of instructions; small stacks in plain loops */

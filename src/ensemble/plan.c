@@ -52,7 +52,7 @@ static bool player_fits(const hvi_stack *stack) {
     const bool curved = layer->activation == HVI_GELU || layer->activation == HVI_SOFTPLUS;
     if (!layer->matrix || layer->train_bias || curved) return false;
   }
-  const hvi_model *m = &stack->base;
+  const hvi_model *m = &stack->model.base;
   return m->out <= MOST_RANK || m->dim <= MOST_RANK;
 }
 

@@ -52,7 +52,7 @@ typedef struct part {
 typedef struct form {
   const char *name;
   size_t (*state)(const hvi_model *m);
-  bool (*prepare)(part *p);
+  bool (*prepare)(part *p); /* NULL: nothing */
   bool (*solve)(part *p);
 } form;
 
@@ -150,11 +150,6 @@ static void apply_t(void *context, const double *y, double *x) {
   double *scaled = p->state + p->model->out;
   for (size_t i = 0; i < p->model->out; i++) scaled[i] = root_weight(p->weights, i) * y[i];
   pull(p, scaled, x);
-}
-
-static bool nothing_to_prepare(part *p) {
-  (void)p;
-  return true;
 }
 
 static bool free_solve(part *p) {
@@ -312,7 +307,7 @@ static bool outer_solve(part *p) {
 }
 
 static const form dense = {"dense", dense_state, dense_prepare, dense_solve};
-static const form matrix_free = {"matrix-free", free_state, nothing_to_prepare, free_solve};
+static const form matrix_free = {"matrix-free", free_state, NULL, free_solve};
 static const form gram = {"gram", gram_state, gram_prepare, gram_solve};
 static const form outer_gram = {"gram", outer_state, outer_prepare, outer_solve};
 
@@ -469,7 +464,8 @@ static bool solve_players(const linear_step *step) {
       const form *f = form_of(step->settings, p.model, damped);
       p.largest = largest;
       p.square = square;
-      good = (phase > 0 || f->prepare(&p)) && ((phase == 0 && !damped) || f->solve(&p));
+      good =
+          (phase > 0 || !f->prepare || f->prepare(&p)) && ((phase == 0 && !damped) || f->solve(&p));
       largest = p.largest > largest ? p.largest : largest;
       square = p.square > square ? p.square : square;
       grow(&pulls, p.pulls);

@@ -25,6 +25,11 @@ enum { LINE = 64, MOST_THREADS = 1024 };
 
 _Static_assert(sizeof(size_t) <= sizeof(double), "a count fits into a double of cache");
 
+/* The ops below serve the network's own model and a stack's alike. */
+static const hvi_mlp *network_of(const hvi_model *m) {
+  return ((const hvi_network_model *)m)->network;
+}
+
 /* The network's numbers in a cache, from the n-th on: after its first double, on whole cache lines. */
 static void *numbers_of(const hvi_mlp *mlp, double *cache, size_t n) {
   const uintptr_t at = (uintptr_t)(cache + 1), over = at % LINE;
@@ -48,26 +53,27 @@ static hvi_batch batch_of(const hvi_mlp *mlp, double *cache) {
                      .scratch = numbers_of(mlp, cache, mlp->scratch)};
 }
 
-/* Where part i lies in theta and among the network's parameters, and how long it is. */
+/* Where part i of theta lies among the network's parameters, and how long it is: the matrix of a
+ * layer, then its bias; nothing where that is fixed. */
 typedef struct span {
-  size_t theta, parameter, length;
+  size_t parameter, length;
 } span;
 
-static span span_of(const hvi_mlp *mlp, size_t i) {
-  const hvi_mlp_part *part = &mlp->parts[i];
-  return (span){part->offset, mlp->places[i],
-                part->shape[0] * (part->dims == 2 ? part->shape[1] : 1)};
+static span span_of(const hvi_net *net, size_t i) {
+  const hvi_net_layer *y = &net->layers[i / 2];
+  return i % 2 ? (span){y->bias, y->fixed_bias ? 0 : y->out}
+               : (span){y->weight, y->fixed_weight ? 0 : y->in * y->out};
 }
 
 /* Weights that are all fixed, or zero, but for theta's; ready for a pass. */
 static void place(const hvi_mlp *mlp, void *weights, const void *fixed, const double *theta) {
   const hvi_net *net = mlp->net;
-  if (!mlp->fixed) net->kernels->take(weights, theta, net->dim);
   if (mlp->fixed && fixed) memcpy(weights, fixed, net->dim * net->kernels->real);
   if (mlp->fixed && !fixed) memset(weights, 0, net->dim * net->kernels->real);
-  for (size_t i = 0; mlp->fixed && i < mlp->part_count; i++) {
-    const span s = span_of(mlp, i);
-    net->kernels->take(hvi_net_at(net, weights, s.parameter), theta + s.theta, s.length);
+  for (size_t i = 0; i < 2 * net->layer_count; i++) {
+    const span s = span_of(net, i);
+    net->kernels->take(hvi_net_at(net, weights, s.parameter), theta, s.length);
+    theta += s.length;
   }
   hvi_net_prepare(net, weights);
 }
@@ -79,7 +85,7 @@ static void clear_rest(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
 }
 
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
-  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
   place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
   hvi_batch_forward(&b, z);
@@ -91,15 +97,16 @@ static void eval(const hvi_model *m, double *cache, const double *theta, double 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *out) {
   (void)theta;
-  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_mlp *mlp = network_of(m);
   const hvi_net *net = mlp->net;
   void *gradient = numbers_of(mlp, cache, mlp->gradient);
   const hvi_batch b = batch_of(mlp, cache);
   hvi_batch_backward(&b, u, gradient);
-  if (!mlp->fixed) net->kernels->give(out, gradient, net->dim);
-  for (size_t i = 0; mlp->fixed && i < mlp->part_count; i++) {
-    const span s = span_of(mlp, i);
-    net->kernels->give(out + s.theta, hvi_net_at(net, gradient, s.parameter), s.length);
+  double *to = out;
+  for (size_t i = 0; i < 2 * net->layer_count; i++) {
+    const span s = span_of(net, i);
+    net->kernels->give(to, hvi_net_at(net, gradient, s.parameter), s.length);
+    to += s.length;
   }
   if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->dim);
 }
@@ -107,7 +114,7 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
                 double *out) {
   (void)theta;
-  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_mlp *mlp = network_of(m);
   void *direction = numbers_of(mlp, cache, mlp->direction);
   const hvi_batch b = batch_of(mlp, cache);
   place(mlp, direction, NULL, v);
@@ -118,7 +125,7 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 
 /* Copies the inputs into rows of x_row floats, the rest of each row being 0. */
 static void bind(const hvi_model *m, double *cache, const void *sample) {
-  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_mlp *mlp = network_of(m);
   const hvi_mlp_batch *batch = sample;
   const size_t in = mlp->net->in, rows = batch ? batch->rows : 0;
   const size_t kept = rows < mlp->rows ? rows : mlp->rows;
@@ -131,7 +138,7 @@ static void bind(const hvi_model *m, double *cache, const void *sample) {
 static void outer_gram(const hvi_model *m, double *cache, const double *theta, double *K,
                        double *work) {
   (void)theta;
-  const hvi_mlp *mlp = (const hvi_mlp *)m;
+  const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
   const size_t n = m->out;
   hvi_batch_outer(&b, K, n, numbers_of(mlp, work, 0));
@@ -140,62 +147,25 @@ static void outer_gram(const hvi_model *m, double *cache, const double *theta, d
   for (size_t i = 0; square != 1.0 && i < n; i++) hvi_vec_scale(K + i * n, square, i + 1);
 }
 
-/* The row of example i of a slice: of each part that is trained, weights or bias. */
-static void write_row(double *row, const hvi_mlp *mlp, const hvi_batch *b, const hvi_slice *s,
-                      const void *deltas, size_t i) {
-  const hvi_net *net = b->net;
-  for (size_t k = 0; k < mlp->part_count; k++) {
-    const hvi_net_layer *layer = &net->layers[mlp->layers[k]];
-    size_t step;
-    const void *input = hvi_slice_input(b, s, mlp->layers[k], &step);
-    const void *a = hvi_net_at(net, input, i * step);
-    const void *d =
-        hvi_net_at(net, hvi_net_output(net, deltas, s->rows, mlp->layers[k]), i * layer->out);
-    double *to = row + mlp->parts[k].offset;
-    if (mlp->parts[k].dims == 1) net->kernels->give(to, d, layer->out);
-    for (size_t j = 0; mlp->parts[k].dims == 2 && j < layer->out; j++)
-      net->kernels->multiples(to + j * layer->in, a, hvi_net_at(net, d, j), layer->in);
-  }
+static void jacobian_rows(const hvi_mlp *mlp, double *cache, size_t first, size_t end, double *J) {
+  const hvi_batch b = batch_of(mlp, cache);
+  const size_t row = mlp->net->out * mlp->model.base.dim;
+  const size_t bound = end < b.rows ? end : b.rows, begin = first > bound ? first : bound;
+  hvi_batch_jacobian(&b, first, bound, J, mlp->model.base.dim);
+  if (mlp->scale != 1.0 && first < bound) hvi_vec_scale(J, mlp->scale, (bound - first) * row);
+  hvi_vec_zero(J + (begin - first) * row, (end - begin) * row);
 }
 
-/* Those rows of a slice that lie in first .. end, J beginning at `first`. */
-static void write_slice(double *J, const hvi_mlp *mlp, const hvi_batch *b, const hvi_slice *s,
-                        size_t first, size_t end) {
-  const size_t out = b->net->out, dim = mlp->base.dim;
-  void *dy = hvi_batch_dy(b, 0), *deltas = hvi_batch_deltas(b, 0);
-  const size_t from = first > s->first ? first : s->first;
-  const size_t to = end < s->first + s->rows ? end : s->first + s->rows;
-  for (size_t unit = 0; unit < out; unit++) {
-    hvi_slice_sensitivity(b, s, unit, dy, deltas);
-    for (size_t i = from; i < to; i++)
-      write_row(J + ((i - first) * out + unit) * dim, mlp, b, s, deltas, i - s->first);
-  }
-}
-
-/*
- * Rows of the Jacobian. With D_l the sensitivities of one output of example i, the part of its row
- * that belongs to layer l is the outer product D_l[i] A_{l-1}[i]' for W_l, and D_l[i] for b_l. One
- * backward pass a slice and output, without gradients.
- */
 void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first, size_t count,
                            double *J) {
   const hvi_mlp *mlp = hvi_mlp_of(model);
   if (!mlp || first >= mlp->rows) return;
-  const hvi_batch b = batch_of(mlp, cache);
-  const size_t end = count < mlp->rows - first ? first + count : mlp->rows;
-  const size_t bound = end < b.rows ? end : b.rows;
-  for (size_t k = first / HVI_NET_ROWS; k * HVI_NET_ROWS < bound; k++) {
-    const hvi_slice s = hvi_batch_slice(&b, k);
-    write_slice(J, mlp, &b, &s, first, bound);
-  }
-  const size_t row = mlp->net->out * model->dim, begin = first > bound ? first : bound;
-  if (mlp->scale != 1.0 && first < bound) hvi_vec_scale(J, mlp->scale, (bound - first) * row);
-  if (begin < end) hvi_vec_zero(J + (begin - first) * row, (end - begin) * row);
+  jacobian_rows(mlp, cache, first, count < mlp->rows - first ? first + count : mlp->rows, J);
 }
 
 static void jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
   (void)theta;
-  hvi_mlp_jacobian_rows(m, cache, 0, ((const hvi_mlp *)m)->rows, J);
+  jacobian_rows(network_of(m), cache, 0, network_of(m)->rows, J);
 }
 
 static void free_mlp(hvi_model *m) {
@@ -203,9 +173,17 @@ static void free_mlp(hvi_model *m) {
   hvi_net_free(mlp->net);
   hvi_free(mlp->input);
   hvi_free(mlp->fixed);
-  hvi_free(mlp->places);
   hvi_free(mlp);
 }
+
+static const hvi_model_ops mlp_ops = {.name = "mlp",
+                                      .eval = eval,
+                                      .vjp = vjp,
+                                      .jvp = jvp,
+                                      .bind = bind,
+                                      .outer_gram = outer_gram,
+                                      .jacobian = jacobian,
+                                      .free = free_mlp};
 
 const hvi_mlp *hvi_mlp_of(const hvi_model *m) {
   return m && m->ops->free == free_mlp ? (const hvi_mlp *)m : NULL;
@@ -236,13 +214,13 @@ static size_t reserve(size_t *at, size_t numbers) {
  * sensitivities for every pair of outputs, and one of inputs for every pair of rows. */
 static void estimate(hvi_mlp *mlp) {
   const hvi_net *net = mlp->net;
-  const double n = (double)mlp->base.out, rows = (double)mlp->rows;
+  const double n = (double)mlp->model.base.out, rows = (double)mlp->rows;
   for (size_t l = 0; l < net->layer_count; l++) {
     const double in = (double)net->layers[l].in, out = (double)net->layers[l].out;
-    mlp->base.flops += 6.0 * rows * in * out;
-    mlp->base.outer_flops += n * n * (out + 3.0) + rows * rows * in;
+    mlp->model.base.flops += 6.0 * rows * in * out;
+    mlp->model.base.outer_flops += n * n * (out + 3.0) + rows * rows * in;
   }
-  mlp->base.outer_flops += (double)net->out * mlp->base.flops;
+  mlp->model.base.outer_flops += (double)net->out * mlp->model.base.flops;
 }
 
 /* Lays out the cache and the work of the Gram form. */
@@ -258,15 +236,7 @@ static void lay_out(hvi_mlp *mlp, size_t dim) {
   mlp->scratch = reserve(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
   const size_t before = 1 + LINE / sizeof(double), each = doubles ? 1 : 2;
   mlp->block = (hvi_block){.dim = dim, .out = mlp->rows * net->out};
-  mlp->ops = (hvi_model_ops){.name = "mlp",
-                             .eval = eval,
-                             .vjp = vjp,
-                             .jvp = jvp,
-                             .bind = mlp->input ? NULL : bind,
-                             .outer_gram = outer_gram,
-                             .jacobian = jacobian,
-                             .free = free_mlp};
-  mlp->base =
+  mlp->model.base =
       (hvi_model){.ops = &mlp->ops,
                   .dim = dim,
                   .out = mlp->rows * net->out,
@@ -278,33 +248,25 @@ static void lay_out(hvi_mlp *mlp, size_t dim) {
   estimate(mlp);
 }
 
-/* The next part of theta: a matrix, or a bias, of layer l. */
-static void add_part(hvi_mlp *mlp, size_t l, bool bias, size_t *dim) {
-  const hvi_net_layer *layer = &mlp->net->layers[l];
-  const size_t k = mlp->part_count++;
-  mlp->layers[k] = l;
-  mlp->places[k] = bias ? layer->bias : layer->weight;
-  mlp->parts[k] = (hvi_mlp_part){
-      .offset = *dim, .dims = bias ? 1 : 2, .shape = {layer->out, bias ? 0 : layer->in}};
-  snprintf(mlp->parts[k].name, sizeof mlp->parts[k].name, "%zu.%s", 2 * l,
-           bias ? "bias" : "weight");
-  *dim += layer->out * (bias ? 1 : layer->in);
+/* The table of theta's parts, and theta's length. */
+static size_t name_parts(hvi_mlp *mlp) {
+  size_t dim = 0;
+  for (size_t i = 0; i < 2 * mlp->net->layer_count; i++) {
+    const hvi_net_layer *layer = &mlp->net->layers[i / 2];
+    const size_t bias = i % 2, length = span_of(mlp->net, i).length;
+    if (length == 0) continue;
+    hvi_mlp_part *part = &mlp->parts[mlp->part_count++];
+    *part = (hvi_mlp_part){
+        .offset = dim, .dims = 2 - bias, .shape = {layer->out, bias ? 0 : layer->in}};
+    snprintf(part->name, sizeof part->name, "%zu.%s", i - bias, bias ? "bias" : "weight");
+    dim += length;
+  }
+  return dim;
 }
 
-/* Which matrices and biases are trained; the numbers of the others. Returns the length of theta. */
-static hvi_status take_layers(hvi_mlp *mlp, const hvi_layer *layers, size_t *dim, hvi_error *err) {
-  hvi_net *net = mlp->net;
-  mlp->places = hvi_alloc(4 * net->layer_count, sizeof *mlp->places);
-  if (!mlp->places) return hvi_error_memory(err, "a network");
-  mlp->layers = mlp->places + 2 * net->layer_count;
-  for (size_t l = 0; l < net->layer_count; l++) {
-    hvi_net_layer *to = &net->layers[l];
-    to->fixed_weight = layers[l].matrix != NULL;
-    to->fixed_bias = !layers[l].train_bias;
-    if (!to->fixed_weight) add_part(mlp, l, false, dim);
-    if (!to->fixed_bias) add_part(mlp, l, true, dim);
-  }
-  if (*dim == net->dim) return HVI_OK;
+/* The numbers of what is not trained. */
+static hvi_status take_fixed(hvi_mlp *mlp, const hvi_layer *layers, hvi_error *err) {
+  const hvi_net *net = mlp->net;
   mlp->fixed = hvi_alloc(net->dim, net->kernels->real);
   if (!mlp->fixed) return hvi_error_memory(err, "a network's fixed layers");
   for (size_t l = 0; l < net->layer_count; l++) {
@@ -328,73 +290,50 @@ static hvi_status take_input(hvi_mlp *mlp, const double *input, hvi_error *err) 
   return HVI_OK;
 }
 
-static hvi_status make_net(hvi_net **net, const hvi_stack_spec *spec, hvi_error *err) {
-  HVI_OWN size_t *widths = hvi_alloc(spec->layer_count + 1, sizeof *widths);
-  if (!widths) return hvi_error_memory(err, "a network");
-  for (size_t l = 0; l < spec->layer_count; l++) widths[l] = spec->layers[l].out;
-  const hvi_net_spec shape = {.in = spec->in, .layer_count = spec->layer_count, .widths = widths};
-  HVI_TRY(hvi_net_new(net, &shape, err));
-  for (size_t l = 0; l < spec->layer_count; l++)
-    (*net)->layers[l].activation = spec->layers[l].activation;
-  if (spec->precision != HVI_PRECISION_SINGLE) (*net)->kernels = hvi_net_double_kernel_list()[0];
-  return HVI_OK;
-}
-
-hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
-                           hvi_error *err) {
-  *model = NULL;
+static hvi_status make(hvi_model **model, const hvi_net_spec *shape, size_t rows,
+                       const double *input, hvi_precision precision, size_t threads,
+                       hvi_error *err) {
   HVI_OWN_BY(hvi_model_release)
-  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * spec->layer_count * sizeof(hvi_mlp_part));
+  hvi_model *made = hvi_alloc(1, sizeof(hvi_mlp) + 2 * shape->layer_count * sizeof(hvi_mlp_part));
   hvi_mlp *mlp = (hvi_mlp *)made;
-  size_t dim = 0;
   if (!mlp) return hvi_error_memory(err, "a network");
   made->ops = &mlp->ops;
-  mlp->ops.free = free_mlp;
-  mlp->rows = spec->rows;
+  mlp->model.network = mlp;
+  mlp->ops = mlp_ops;
+  if (input) mlp->ops.bind = NULL;
+  mlp->rows = rows;
   mlp->threads = threads ? threads : 1;
   mlp->scale = 1.0;
-  mlp->x_row = hvi_net_aligned(spec->in);
-  HVI_TRY(make_net(&mlp->net, spec, err));
+  mlp->x_row = hvi_net_aligned(shape->in);
+  HVI_TRY(hvi_net_new(&mlp->net, shape, err));
+  if (precision != HVI_PRECISION_SINGLE) mlp->net->kernels = hvi_net_double_kernel_list()[0];
   HVI_TRY(check_size(mlp, err));
-  HVI_TRY(take_layers(mlp, spec->layers, &dim, err));
-  if (spec->input) HVI_TRY(take_input(mlp, spec->input, err));
+  const size_t dim = name_parts(mlp);
+  if (dim < mlp->net->dim) HVI_TRY(take_fixed(mlp, shape->layers, err));
+  if (input) HVI_TRY(take_input(mlp, input, err));
   lay_out(mlp, dim);
   *model = made;
   made = NULL;
   return HVI_OK;
 }
 
-static hvi_status check_spec(const hvi_mlp_spec *s, hvi_error *err) {
+hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *s, hvi_error *err) {
+  const hvi_net_spec shape = {s->in, s->layer_count, .layers = s->layers};
+  *model = NULL;
+  return make(model, &shape, s->rows, s->input, s->precision, 1, err);
+}
+
+hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *s, hvi_error *err) {
+  *model = NULL;
   if (!s || s->rows == 0)
     return hvi_error_argument(err, "a network needs at least one row of inputs");
-  if (s->in == 0 || s->layer_count == 0 || !s->widths)
-    return hvi_error_argument(err, "a network needs an input and at least one layer");
   if ((unsigned)s->hidden >= HVI_ACTIVATION_COUNT || (unsigned)s->head >= HVI_ACTIVATION_COUNT)
     return hvi_error_argument(err, "unknown activation %d or %d", (int)s->hidden, (int)s->head);
-  if (s->hidden == HVI_SOFTMAX)
-    return hvi_error_argument(err, "softmax is for the head, not for hidden layers");
   if (s->threads > MOST_THREADS)
     return hvi_error_argument(err, "%zu threads are too many; at most %d", s->threads,
                               (int)MOST_THREADS);
-  return HVI_OK;
-}
-
-hvi_status hvi_mlp_new(hvi_model **model, const hvi_mlp_spec *spec, hvi_error *err) {
-  *model = NULL;
-  HVI_TRY(check_spec(spec, err));
-  HVI_OWN hvi_layer *layers = hvi_alloc(spec->layer_count, sizeof *layers);
-  if (!layers) return hvi_error_memory(err, "a network");
-  for (size_t l = 0; l < spec->layer_count; l++)
-    layers[l] = (hvi_layer){.out = spec->widths[l],
-                            .train_bias = true,
-                            .activation = l + 1 < spec->layer_count ? spec->hidden : spec->head};
-  const hvi_stack_spec stack = {.in = spec->in,
-                                .input = spec->input,
-                                .rows = spec->rows,
-                                .layer_count = spec->layer_count,
-                                .layers = layers,
-                                .precision = HVI_PRECISION_SINGLE};
-  return hvi_network_new(model, &stack, spec->threads, err);
+  const hvi_net_spec shape = {s->in, s->layer_count, s->widths, s->hidden, s->head, NULL};
+  return make(model, &shape, s->rows, s->input, HVI_PRECISION_SINGLE, s->threads, err);
 }
 
 const hvi_mlp_part *hvi_mlp_parts(const hvi_model *model, size_t *count) {

@@ -1,6 +1,7 @@
 /* A network's inside, shared by the files of this folder. */
 #pragma once
 
+#include "model/stack.h"
 #include "net/batch.h"
 #include "num/bulk.h"
 
@@ -8,8 +9,8 @@
 #include <hvi/tensors.h>
 
 typedef struct hvi_mlp {
-  hvi_model base;
-  hvi_model_ops ops; /* which of the optional ones there are depends on inputs and outputs */
+  hvi_network_model model;
+  hvi_model_ops ops; /* bind is for inputs that are not fixed */
   hvi_block block;
   hvi_net *net;
   size_t rows, x_row, threads;
@@ -19,15 +20,12 @@ typedef struct hvi_mlp {
   /* where things lie in a cache, in the network's numbers from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
   size_t part_count;
-  size_t *places,
-      *layers; /* [part_count]: where a part lies among the network's parameters; its layer */
   hvi_mlp_part parts[]; /* of theta */
 } hvi_mlp;
 
 /* The one network of all models: rows of inputs, fixed or (input NULL) bound to samples, through
  * layers of which any matrix or bias may be fixed. */
-hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, size_t threads,
-                           hvi_error *err);
+hvi_status hvi_network_new(hvi_model **model, const hvi_stack_spec *spec, hvi_error *err);
 
 /* The network behind a model, or NULL. */
 const hvi_mlp *hvi_mlp_of(const hvi_model *m);

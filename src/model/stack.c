@@ -171,7 +171,7 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
 }
 
 static void free_stack(hvi_model *m) {
-  hvi_model_free(((hvi_stack *)m)->network);
+  hvi_model_free((hvi_model *)((hvi_stack *)m)->model.network);
   hvi_free(((hvi_stack *)m)->constants);
   hvi_free(m);
 }
@@ -185,39 +185,6 @@ static const hvi_setting precisions[] = {
     {.name = NULL}};
 
 const hvi_setting_table hvi_precision_table = {"precision", sizeof(hvi_precision), precisions};
-
-static const hvi_model *network_of(const hvi_model *m) { return ((const hvi_stack *)m)->network; }
-
-static void network_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
-  network_of(m)->ops->eval(network_of(m), cache, theta, z);
-}
-
-static void network_vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
-                        double *out) {
-  network_of(m)->ops->vjp(network_of(m), cache, theta, u, out);
-}
-
-static void network_jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
-                        double *out) {
-  network_of(m)->ops->jvp(network_of(m), cache, theta, v, out);
-}
-
-static void network_gram(const hvi_model *m, double *cache, const double *theta, double *K,
-                         double *work) {
-  network_of(m)->ops->outer_gram(network_of(m), cache, theta, K, work);
-}
-
-static void network_jacobian(const hvi_model *m, double *cache, const double *theta, double *J) {
-  network_of(m)->ops->jacobian(network_of(m), cache, theta, J);
-}
-
-static const hvi_model_ops network_ops = {.name = "network",
-                                          .eval = network_eval,
-                                          .vjp = network_vjp,
-                                          .jvp = network_jvp,
-                                          .outer_gram = network_gram,
-                                          .jacobian = network_jacobian,
-                                          .free = free_stack};
 
 static void chain_eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   *z = hvi_chain_value((const hvi_stack *)m, *theta, cache);
@@ -317,8 +284,6 @@ static size_t lay_out(hvi_stack *s, const hvi_stack_spec *spec) {
   }
   s->back = cache;
   s->block = (hvi_block){.dim = theta, .out = s->rows * in};
-  s->base = (hvi_model){
-      .ops = &stack_ops, .dim = theta, .out = s->rows * in, .block_count = 1, .blocks = &s->block};
   return constants;
 }
 
@@ -353,29 +318,31 @@ static hvi_status make_network(hvi_model **network, const hvi_stack *s, hvi_prec
         (hvi_layer){from->out, from->matrix, from->bias, from->train_bias, from->activation};
   }
   const hvi_stack_spec spec = {s->in, s->input, s->rows, s->layer_count, layers, precision};
-  return hvi_network_new(network, &spec, 1, err);
+  return hvi_network_new(network, &spec, err);
 }
 
 hvi_status hvi_stack_set_precision(hvi_stack *s, hvi_precision precision, hvi_error *err) {
   if ((unsigned)precision > HVI_PRECISION_REFERENCE)
     return hvi_error_argument(err, "unknown precision %d", (int)precision);
-  const bool large = s->base.dim >= NETWORK_LEAST / s->rows;
+  const bool large = s->block.dim >= NETWORK_LEAST / s->rows;
   const bool wanted =
       precision == HVI_PRECISION_SINGLE || (precision == HVI_PRECISION_DOUBLE && large);
   HVI_OWN_BY(hvi_model_release) hvi_model *network = NULL;
   if (s->input && wanted) HVI_TRY(make_network(&network, s, precision, err));
-  hvi_model *m = &s->base, *before = s->network;
-  const hvi_model plain = {.ops = chain_fits(s) ? &chain_ops : &stack_ops,
-                           .cache = s->back + 2 * s->widest};
-  const hvi_model *from = network ? network : &plain;
-  m->ops = network ? &network_ops : plain.ops;
-  m->cache = from->cache;
-  m->outer_work = from->outer_work;
-  m->noise = from->noise;
-  m->flops = from->flops;
-  m->outer_flops = from->outer_flops;
+  hvi_model *m = &s->model.base, *before = (hvi_model *)s->model.network;
+  const hvi_model plain = {
+      .dim = s->block.dim, .out = s->block.out, .cache = s->back + 2 * s->widest, .block_count = 1};
+  *m = network ? *network : plain;
+  m->blocks = &s->block;
+  m->ops = chain_fits(s) ? &chain_ops : &stack_ops;
+  if (network) {
+    s->ops = *network->ops;
+    s->ops.name = "network";
+    s->ops.free = free_stack;
+    m->ops = &s->ops;
+  }
   s->precision = precision;
-  s->network = network;
+  s->model.network = (hvi_mlp *)network;
   network = before; /* let go */
   return HVI_OK;
 }
@@ -387,11 +354,12 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
   hvi_model *made = hvi_alloc(1, sizeof(hvi_stack) + spec->layer_count * sizeof(hvi_stack_layer));
   hvi_stack *s = (hvi_stack *)made;
   if (!s) return hvi_error_memory(err, "a model");
+  made->ops = &stack_ops;
   s->in = spec->in;
   s->rows = spec->rows;
   s->layer_count = spec->layer_count;
   const size_t constants = lay_out(s, spec);
-  if (s->base.dim == 0)
+  if (s->block.dim == 0)
     return hvi_error_input(err,
                            "the model has no parameters: its input and all its layers are fixed");
   s->constants = hvi_alloc_doubles(constants);

@@ -20,8 +20,16 @@ typedef struct hvi_stack_layer {
   double w, b; /* of a chain: the one entry of matrix and bias */
 } hvi_stack_layer;
 
-typedef struct hvi_stack {
+/* What a model begins with for which a network (model/mlp.h) may do the work, with ops that find it
+ * here. */
+typedef struct hvi_network_model {
   hvi_model base;
+  struct hvi_mlp *network; /* NULL: none does */
+} hvi_network_model;
+
+typedef struct hvi_stack {
+  hvi_network_model model;
+  hvi_model_ops ops; /* of the network, when there is one */
   hvi_block block;
   size_t in, rows;   /* input length; number of fixed inputs, 1 when theta is the input */
   double *input;     /* [rows][in] when fixed, NULL when theta begins with it */
@@ -30,7 +38,6 @@ typedef struct hvi_stack {
   size_t back;   /* where in the cache two scratch vectors of `widest` doubles begin */
   size_t widest; /* rows x the largest width */
   hvi_precision precision;
-  hvi_model *network; /* that does the work instead of the loops here; NULL: none */
   hvi_stack_layer layers[];
 } hvi_stack;
 

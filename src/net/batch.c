@@ -16,31 +16,42 @@
 
 static size_t slice_count(size_t rows) { return (rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS; }
 
+/* Rows of the first slice, which has most. */
+static size_t slice_rows(size_t rows) { return rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS; }
+
 static size_t slice_trace(const hvi_net *net, size_t rows) {
-  return hvi_net_aligned(hvi_net_trace(net, rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS));
-}
-
-hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k) {
-  const size_t first = k * HVI_NET_ROWS, left = b->rows - first;
-  return (hvi_slice){.first = first,
-                     .rows = left < HVI_NET_ROWS ? left : HVI_NET_ROWS,
-                     .x = hvi_net_at(b->net, b->x, first * b->x_row),
-                     .trace = hvi_net_at(b->net, b->trace, k * slice_trace(b->net, b->rows))};
-}
-
-const void *hvi_slice_input(const hvi_batch *b, const hvi_slice *s, size_t l, size_t *row) {
-  *row = l == 0 ? b->x_row : b->net->layers[l].in;
-  return l == 0 ? s->x : hvi_net_output(b->net, s->trace, s->rows, l - 1);
+  return hvi_net_aligned(hvi_net_trace(net, slice_rows(rows)));
 }
 
 size_t hvi_batch_trace(const hvi_net *net, size_t rows) {
   return slice_count(rows) * slice_trace(net, rows);
 }
 
+/* One slice of a batch: which rows, their inputs, and where their trace lies. */
+typedef struct slice {
+  size_t first, rows;
+  const void *x;
+  void *trace;
+} slice;
+
+static slice slice_of(const hvi_batch *b, size_t k) {
+  const size_t first = k * HVI_NET_ROWS;
+  return (slice){.first = first,
+                 .rows = slice_rows(b->rows - first),
+                 .x = hvi_net_at(b->net, b->x, first * b->x_row),
+                 .trace = hvi_net_at(b->net, b->trace, k * slice_trace(b->net, b->rows))};
+}
+
+/* The matrix that layer l of a slice multiplies, and how far apart its rows are. */
+static const void *layer_input(const hvi_batch *b, const slice *s, size_t l, size_t *row) {
+  *row = l == 0 ? b->x_row : b->net->layers[l].in;
+  return l == 0 ? s->x : hvi_net_output(b->net, s->trace, s->rows, l - 1);
+}
+
 /* A worker's scratch: dy[rows][out], then deltas or tangents, then a gradient when there are
  * several workers. */
 static size_t slice_outputs(const hvi_net *net, size_t rows) {
-  return hvi_net_aligned((rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS) * net->out + HVI_NET_SLACK);
+  return hvi_net_aligned(slice_rows(rows) * net->out + HVI_NET_SLACK);
 }
 
 static size_t worker_scratch(const hvi_net *net, size_t rows, size_t threads) {
@@ -52,16 +63,12 @@ size_t hvi_batch_scratch(const hvi_net *net, size_t rows, size_t threads) {
   return threads * worker_scratch(net, rows, threads);
 }
 
-void *hvi_batch_dy(const hvi_batch *b, size_t worker) {
+static void *dy_of(const hvi_batch *b, size_t worker) {
   return hvi_net_at(b->net, b->scratch, worker * worker_scratch(b->net, b->rows, b->threads));
 }
 
-void *hvi_batch_deltas(const hvi_batch *b, size_t worker) {
-  return hvi_net_at(b->net, hvi_batch_dy(b, worker), slice_outputs(b->net, b->rows));
-}
-
-static void *gradient_of(const hvi_batch *b, size_t worker) {
-  return hvi_net_at(b->net, hvi_batch_deltas(b, worker), slice_trace(b->net, b->rows));
+static void *deltas_of(const hvi_batch *b, size_t worker) {
+  return hvi_net_at(b->net, dy_of(b, worker), slice_outputs(b->net, b->rows));
 }
 
 /* What the chunks of one pass share. */
@@ -82,8 +89,8 @@ static hvi_status value_slice(void *context, size_t chunk, size_t worker, hvi_er
   const pass *p = context;
   const hvi_batch *b = p->b;
   const hvi_net *net = b->net;
-  const hvi_slice s = hvi_batch_slice(b, chunk);
-  void *to = p->direction ? hvi_batch_deltas(b, worker) : s.trace;
+  const slice s = slice_of(b, chunk);
+  void *to = p->direction ? deltas_of(b, worker) : s.trace;
   if (p->direction)
     hvi_net_tangent(net, b->weights, s.rows, s.x, b->x_row, s.trace, p->direction, to);
   else
@@ -93,39 +100,32 @@ static hvi_status value_slice(void *context, size_t chunk, size_t worker, hvi_er
   return HVI_OK;
 }
 
-void hvi_batch_forward(const hvi_batch *b, double *y) {
-  pass p = {.b = b, .y = y};
-  hvi_parallel_run(slice_count(b->rows), b->threads, value_slice, &p, NULL);
-}
+void hvi_batch_forward(const hvi_batch *b, double *y) { hvi_batch_tangent(b, NULL, y); }
 
 void hvi_batch_tangent(const hvi_batch *b, const void *direction, double *out) {
   pass p = {.b = b, .y = out, .direction = direction};
   hvi_parallel_run(slice_count(b->rows), b->threads, value_slice, &p, NULL);
 }
 
-/* What is pulled back through a slice, in a worker's scratch. */
-static hvi_net_pull pull_of(const hvi_batch *b, const hvi_slice *s, size_t worker,
-                            const double *u) {
-  const size_t out = b->net->out;
-  void *dy = hvi_batch_dy(b, worker);
-  b->net->kernels->take(dy, u + s->first * out, s->rows * out);
-  return (hvi_net_pull){.dy = dy, .deltas = hvi_batch_deltas(b, worker), .fresh = true};
-}
-
 static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)err;
   pass *p = context;
   const hvi_batch *b = p->b;
-  const hvi_slice s = hvi_batch_slice(b, chunk);
-  hvi_net_pull pull = pull_of(b, &s, worker, p->u);
-  pull.grad = gradient_of(b, worker);
-  hvi_net_backward(b->net, b->weights, s.rows, s.x, b->x_row, s.trace, &pull);
+  const hvi_net *net = b->net;
+  const slice s = slice_of(b, chunk);
+  const bool alone = b->threads == 1;
+  hvi_net_pull pull = {.dy = dy_of(b, worker), .deltas = deltas_of(b, worker)};
+  pull.grad = alone ? p->grad : hvi_net_at(net, pull.deltas, slice_trace(net, b->rows));
+  pull.fresh = !alone || chunk == 0;
+  net->kernels->take(dy_of(b, worker), p->u + s.first * net->out, s.rows * net->out);
+  hvi_net_backward(net, b->weights, s.rows, s.x, b->x_row, s.trace, &pull);
+  if (alone) return HVI_OK;
   pthread_mutex_lock(&p->lock);
   while (p->added != chunk) pthread_cond_wait(&p->moved, &p->lock);
   if (chunk == 0)
-    memcpy(p->grad, pull.grad, b->net->dim * b->net->kernels->real);
+    memcpy(p->grad, pull.grad, net->dim * net->kernels->real);
   else
-    b->net->kernels->add(p->grad, pull.grad, b->net->dim);
+    net->kernels->add(p->grad, pull.grad, net->dim);
   p->added++;
   pthread_cond_broadcast(&p->moved);
   pthread_mutex_unlock(&p->lock);
@@ -133,29 +133,21 @@ static hvi_status backward_slice(void *context, size_t chunk, size_t worker, hvi
 }
 
 void hvi_batch_backward(const hvi_batch *b, const double *u, void *grad) {
-  const size_t slices = slice_count(b->rows);
-  if (b->threads > 1) {
-    pass p = {.b = b, .u = u, .grad = grad};
-    pthread_mutex_init(&p.lock, NULL);
-    pthread_cond_init(&p.moved, NULL);
-    hvi_parallel_run(slices, b->threads, backward_slice, &p, NULL);
-    pthread_cond_destroy(&p.moved);
-    pthread_mutex_destroy(&p.lock);
-    return;
-  }
-  for (size_t k = 0; k < slices; k++) {
-    const hvi_slice s = hvi_batch_slice(b, k);
-    hvi_net_pull pull = pull_of(b, &s, 0, u);
-    pull.grad = grad;
-    pull.fresh = k == 0;
-    hvi_net_backward(b->net, b->weights, s.rows, s.x, b->x_row, s.trace, &pull);
-  }
+  pass p = {.b = b, .u = u, .grad = grad};
+  pthread_mutex_init(&p.lock, NULL);
+  pthread_cond_init(&p.moved, NULL);
+  hvi_parallel_run(slice_count(b->rows), b->threads, backward_slice, &p, NULL);
+  pthread_cond_destroy(&p.moved);
+  pthread_mutex_destroy(&p.lock);
 }
 
-void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, void *dy,
-                           void *deltas) {
+/* deltas (hvi_net_trace numbers) = how output number `unit` of each row of the slice changes with
+ * the sums before the activations */
+static void find_sensitivity(const hvi_batch *b, const slice *s, size_t unit, size_t worker,
+                             void *deltas) {
   const hvi_net *net = b->net;
   const double one = 1.0;
+  void *dy = dy_of(b, worker);
   memset(dy, 0, s->rows * net->out * net->kernels->real);
   for (size_t i = 0; i < s->rows; i++)
     net->kernels->take(hvi_net_at(net, dy, i * net->out + unit), &one, 1);
@@ -164,9 +156,44 @@ void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, 
 }
 
 /*
- * K = J J'. The row of J that belongs to output a of example i is, layer by layer, the outer product
- * of D_l[i, a] and (A_{l-1}[i], 1), and the inner product of two outer products is the product of
- * two inner products:
+ * Rows of J. With D_l the sensitivities of one output of example i, the part of its row that belongs
+ * to layer l is the outer product D_l[i] A_{l-1}[i]' for W_l, and D_l[i] for b_l. One backward pass
+ * a slice and output, without gradients.
+ */
+static void write_row(double *row, const hvi_batch *b, const slice *s, const void *deltas,
+                      size_t i) {
+  const hvi_net *net = b->net;
+  for (size_t l = 0; l < net->layer_count; l++) {
+    const hvi_net_layer *layer = &net->layers[l];
+    size_t step;
+    const void *input = layer_input(b, s, l, &step), *a = hvi_net_at(net, input, i * step);
+    const void *d = hvi_net_at(net, hvi_net_output(net, deltas, s->rows, l), i * layer->out);
+    for (size_t j = 0; !layer->fixed_weight && j < layer->out; j++, row += layer->in)
+      net->kernels->multiples(row, a, hvi_net_at(net, d, j), layer->in);
+    if (layer->fixed_bias) continue;
+    net->kernels->give(row, d, layer->out);
+    row += layer->out;
+  }
+}
+
+void hvi_batch_jacobian(const hvi_batch *b, size_t first, size_t end, double *J, size_t row) {
+  const size_t out = b->net->out;
+  void *deltas = deltas_of(b, 0);
+  for (size_t k = first / HVI_NET_ROWS; k * HVI_NET_ROWS < end; k++) {
+    const slice s = slice_of(b, k);
+    const size_t from = first > s.first ? first : s.first;
+    const size_t to = end < s.first + s.rows ? end : s.first + s.rows;
+    for (size_t unit = 0; unit < out; unit++) {
+      find_sensitivity(b, &s, unit, 0, deltas);
+      for (size_t i = from; i < to; i++)
+        write_row(J + ((i - first) * out + unit) * row, b, &s, deltas, i - s.first);
+    }
+  }
+}
+
+/*
+ * K = J J'. The row of J that belongs to output a of example i is a sum over layers of outer
+ * products, and the inner product of two outer products is the product of two inner products:
  *
  *   K[i, a][j, b] = sum_l <D_l[i, a], D_l[j, b]> (<A_{l-1}[i], A_{l-1}[j]> + 1)
  *
@@ -176,8 +203,6 @@ void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, 
  * tiles of one slice of columns, at and below the diagonal, so no two threads write to the same
  * place.
  */
-static size_t slice_rows(size_t rows) { return rows < HVI_NET_ROWS ? rows : HVI_NET_ROWS; }
-
 static size_t tile_size(size_t rows) {
   return hvi_net_aligned(slice_rows(rows) * slice_rows(rows) + HVI_NET_SLACK);
 }
@@ -203,14 +228,10 @@ typedef struct outer {
   void *deltas, *workspaces;
 } outer;
 
-static void *workspace_of(const outer *o, size_t worker) {
-  return hvi_net_at(o->b->net, o->workspaces, worker * worker_size(o->b->net, o->b->rows));
-}
-
 /* Sensitivities of one output of a slice's rows. */
-static void *unit_deltas(const outer *o, size_t slice, size_t unit) {
+static void *unit_deltas(const outer *o, size_t k, size_t unit) {
   const hvi_net *net = o->b->net;
-  return hvi_net_at(net, o->deltas, (slice * net->out + unit) * slice_trace(net, o->b->rows));
+  return hvi_net_at(net, o->deltas, (k * net->out + unit) * slice_trace(net, o->b->rows));
 }
 
 /* c[m][n] = a bt, a[m][k] in rows of a_row, bt[k][n] */
@@ -220,72 +241,58 @@ static void multiply(const hvi_net *net, void *c, const void *a, size_t a_row, c
   net->kernels->product(&p);
 }
 
-/* A tile of a layer: two slices, the room for D' of the left one and for P, and Q. */
-typedef struct tile {
-  size_t k, column, l;
-  hvi_slice s, left;
-  void *dt, *p, *q;
-} tile;
-
-static void add_tile(const outer *o, const tile *t) {
-  const hvi_net *net = o->b->net;
-  const hvi_net_layer *layer = &net->layers[t->l];
-  const size_t out = net->out, m = t->s.rows, n = t->left.rows, wide = layer->out;
-  const double more = layer->fixed_bias ? 0.0 : 1.0;
-  for (size_t b = 0; b < out; b++) {
-    const void *left = hvi_net_output(net, unit_deltas(o, t->column, b), n, t->l);
-    net->kernels->transpose(t->dt, left, n, wide);
-    for (size_t a = 0; a < out; a++) {
-      const void *d = hvi_net_output(net, unit_deltas(o, t->k, a), m, t->l);
-      double *K = o->K + (t->s.first * out + a) * o->row + t->left.first * out + b;
-      multiply(net, t->p, d, wide, t->dt, m, n, wide);
-      for (size_t i = 0; i < m; i++)
-        net->kernels->add_gram(K + i * out * o->row, hvi_net_at(net, t->p, i * n),
-                               hvi_net_at(net, t->q, i * n), more, n, out);
-    }
-  }
-}
-
 /* Adds layer l to the tiles of a slice of columns. */
-static void add_layer(const outer *o, size_t column, size_t l, void *work) {
+static void add_layer(const outer *o, size_t column, size_t l, void *at) {
   const hvi_batch *b = o->b;
   const hvi_net *net = b->net;
   const hvi_net_layer *layer = &net->layers[l];
-  if (layer->fixed_weight && layer->fixed_bias) return;
-  tile t = {.column = column, .l = l, .left = hvi_batch_slice(b, column)};
-  t.dt = hvi_net_at(net, work, transposed_size(net, b->rows));
-  t.p = hvi_net_at(net, t.dt, transposed_size(net, b->rows));
-  t.q = hvi_net_at(net, t.p, tile_size(b->rows));
-  memset(t.q, 0, tile_size(b->rows) * net->kernels->real);
+  const size_t out = net->out, wide = layer->out;
+  const slice left = slice_of(b, column);
+  void *dt = hvi_net_at(net, at, transposed_size(net, b->rows));
+  void *p = hvi_net_at(net, dt, transposed_size(net, b->rows));
+  void *q = hvi_net_at(net, p, tile_size(b->rows));
   size_t row;
-  const void *a = hvi_slice_input(b, &t.left, l, &row);
-  net->kernels->transpose(work, a, t.left.rows, row);
-  for (t.k = column; t.k < slice_count(b->rows); t.k++) {
-    t.s = hvi_batch_slice(b, t.k);
-    a = hvi_slice_input(b, &t.s, l, &row);
-    if (!layer->fixed_weight) multiply(net, t.q, a, row, work, t.s.rows, t.left.rows, layer->in);
-    add_tile(o, &t);
+  const void *a = layer_input(b, &left, l, &row);
+  if (layer->fixed_weight && layer->fixed_bias) return;
+  memset(q, 0, tile_size(b->rows) * net->kernels->real);
+  net->kernels->transpose(at, a, left.rows, row);
+  for (size_t k = column; k < slice_count(b->rows); k++) {
+    const slice s = slice_of(b, k);
+    a = layer_input(b, &s, l, &row);
+    if (!layer->fixed_weight) multiply(net, q, a, row, at, s.rows, left.rows, layer->in);
+    for (size_t pair = 0; pair < out * out; pair++) {
+      const size_t unit = pair % out, other = pair / out;
+      const void *d = hvi_net_output(net, unit_deltas(o, k, unit), s.rows, l);
+      const void *e = hvi_net_output(net, unit_deltas(o, column, other), left.rows, l);
+      double *K = o->K + (s.first * out + unit) * o->row + left.first * out + other;
+      if (unit == 0) net->kernels->transpose(dt, e, left.rows, wide);
+      multiply(net, p, d, wide, dt, s.rows, left.rows, wide);
+      for (size_t i = 0; i < s.rows; i++)
+        net->kernels->add_gram(K + i * out * o->row, hvi_net_at(net, p, i * left.rows),
+                               hvi_net_at(net, q, i * left.rows), !layer->fixed_bias, left.rows,
+                               out);
+    }
   }
 }
 
 static hvi_status do_column(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)err;
   const outer *o = context;
-  const hvi_slice left = hvi_batch_slice(o->b, chunk);
-  const size_t out = o->b->net->out;
-  for (size_t i = left.first * out; i < o->b->rows * out; i++)
-    memset(o->K + i * o->row + left.first * out, 0, left.rows * out * sizeof *o->K);
-  for (size_t l = 0; l < o->b->net->layer_count; l++)
-    add_layer(o, chunk, l, workspace_of(o, worker));
+  const hvi_net *net = o->b->net;
+  const slice left = slice_of(o->b, chunk);
+  void *work = hvi_net_at(net, o->workspaces, worker * worker_size(net, o->b->rows));
+  for (size_t i = left.first * net->out; i < o->b->rows * net->out; i++)
+    memset(o->K + i * o->row + left.first * net->out, 0, left.rows * net->out * sizeof *o->K);
+  for (size_t l = 0; l < net->layer_count; l++) add_layer(o, chunk, l, work);
   return HVI_OK;
 }
 
 static hvi_status do_deltas(void *context, size_t chunk, size_t worker, hvi_error *err) {
   (void)err;
   const outer *o = context;
-  const hvi_slice s = hvi_batch_slice(o->b, chunk);
+  const slice s = slice_of(o->b, chunk);
   for (size_t unit = 0; unit < o->b->net->out; unit++)
-    hvi_slice_sensitivity(o->b, &s, unit, hvi_batch_dy(o->b, worker), unit_deltas(o, chunk, unit));
+    find_sensitivity(o->b, &s, unit, worker, unit_deltas(o, chunk, unit));
   return HVI_OK;
 }
 

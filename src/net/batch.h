@@ -30,24 +30,8 @@ void hvi_batch_backward(const hvi_batch *b, const double *u, void *grad);
 /* out[rows][out] = J v, with v as `direction`, laid out and prepared as weights */
 void hvi_batch_tangent(const hvi_batch *b, const void *direction, double *out);
 
-/* One slice of a batch: how many rows, where its trace lies and its inputs. */
-typedef struct hvi_slice {
-  size_t first, rows;
-  const void *x;
-  void *trace;
-} hvi_slice;
-
-hvi_slice hvi_batch_slice(const hvi_batch *b, size_t k);
-/* The matrix that layer l of a slice multiplies, and how far apart its rows are. */
-const void *hvi_slice_input(const hvi_batch *b, const hvi_slice *s, size_t l, size_t *row);
-/* deltas (hvi_net_trace numbers) = how output number `unit` of each row of the slice changes with
- * the sums before the activations; dy: rows * out numbers of scratch */
-void hvi_slice_sensitivity(const hvi_batch *b, const hvi_slice *s, size_t unit, void *dy,
-                           void *deltas);
-/* The scratch of a worker: for dy and for deltas. */
-void *hvi_batch_dy(const hvi_batch *b, size_t worker);
-void *hvi_batch_deltas(const hvi_batch *b, size_t worker);
-
+/* J[(end - first) * out][row]: rows of J of the examples first .. end, without what is fixed */
+void hvi_batch_jacobian(const hvi_batch *b, size_t first, size_t end, double *J, size_t row);
 /* K[rows * out][row] = J J', without J; its lower triangle at least. Without what is fixed. */
 void hvi_batch_outer(const hvi_batch *b, double *K, size_t row, void *work);
 size_t hvi_batch_outer_work(const hvi_net *net, size_t rows, size_t threads); /* numbers */

@@ -27,61 +27,48 @@ static void add_rows(void *to, const void *from, size_t rows, size_t n, size_t r
   store_part(out + j, load_part(out + j, n - j) + sum, n - j);
 }
 
-#if defined(NET_DOUBLE)
+/* Four rows and four columns of 64 bits, transposed in registers: pairs of rows, halves. */
+typedef int64_t vw __attribute__((vector_size(32)));
 
-enum { SIDE = 4 };
-#define PAIR_LOW(x, y)  __builtin_shufflevector(x, y, 0, 4, 2, 6)
-#define PAIR_HIGH(x, y) __builtin_shufflevector(x, y, 1, 5, 3, 7)
-#define HALF_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 4, 5)
-#define HALF_HIGH(x, y) __builtin_shufflevector(x, y, 2, 3, 6, 7)
-
-/* Four rows and four columns, transposed in registers: pairs of rows, halves. */
-ALWAYS_INLINE void transpose_square(real *out, const real *in, size_t rows, size_t cols) {
-  vh x[4], y[4];
-  UNROLL for (size_t i = 0; i < 4; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
+ALWAYS_INLINE void transpose_words(vw x[4]) {
+  vw y[4];
   UNROLL for (size_t i = 0; i < 4; i += 2) {
-    y[i] = PAIR_LOW(x[i], x[i + 1]);
-    y[i + 1] = PAIR_HIGH(x[i], x[i + 1]);
+    y[i] = __builtin_shufflevector(x[i], x[i + 1], 0, 4, 2, 6);
+    y[i + 1] = __builtin_shufflevector(x[i], x[i + 1], 1, 5, 3, 7);
   }
   UNROLL for (size_t i = 0; i < 2; i++) {
-    x[i] = HALF_LOW(y[i], y[i + 2]);
-    x[i + 2] = HALF_HIGH(y[i], y[i + 2]);
+    x[i] = __builtin_shufflevector(y[i], y[i + 2], 0, 1, 4, 5);
+    x[i + 2] = __builtin_shufflevector(y[i], y[i + 2], 2, 3, 6, 7);
   }
-  UNROLL for (size_t i = 0; i < 4; i++) memcpy(out + i * rows, &x[i], sizeof x[i]);
 }
 
-#else
+/* SIDE rows and SIDE columns. In floats the words are pairs from two rows: of columns 0, 1, 4, 5 and
+ * of 2, 3, 6, 7. */
+enum { SIDE = 32 / sizeof(real) };
 
-enum { SIDE = 8 };
-#define PAIR_LOW(x, y)  __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13)
-#define PAIR_HIGH(x, y) __builtin_shufflevector(x, y, 2, 10, 3, 11, 6, 14, 7, 15)
-#define QUAD_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
-#define QUAD_HIGH(x, y) __builtin_shufflevector(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
-#define HALF_LOW(x, y)  __builtin_shufflevector(x, y, 0, 1, 2, 3, 8, 9, 10, 11)
-#define HALF_HIGH(x, y) __builtin_shufflevector(x, y, 4, 5, 6, 7, 12, 13, 14, 15)
-
-/* Eight rows and eight columns: pairs of rows, pairs of pairs, halves. */
 ALWAYS_INLINE void transpose_square(real *out, const real *in, size_t rows, size_t cols) {
-  vh x[8], y[8];
-  UNROLL for (size_t i = 0; i < 8; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
-  UNROLL for (size_t i = 0; i < 8; i += 2) {
-    y[i] = PAIR_LOW(x[i], x[i + 1]);
-    y[i + 1] = PAIR_HIGH(x[i], x[i + 1]);
-  }
-  UNROLL for (size_t i = 0; i < 8; i += 4) {
-    x[i] = QUAD_LOW(y[i], y[i + 2]);
-    x[i + 1] = QUAD_HIGH(y[i], y[i + 2]);
-    x[i + 2] = QUAD_LOW(y[i + 1], y[i + 3]);
-    x[i + 3] = QUAD_HIGH(y[i + 1], y[i + 3]);
-  }
+#if defined(NET_DOUBLE)
+  vw x[SIDE];
+  UNROLL for (size_t i = 0; i < SIDE; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
+  transpose_words(x);
+  UNROLL for (size_t i = 0; i < SIDE; i++) memcpy(out + i * rows, &x[i], sizeof x[i]);
+#else
+  vh x[SIDE];
+  vw low[4], high[4];
+  UNROLL for (size_t i = 0; i < SIDE; i++) memcpy(&x[i], in + i * cols, sizeof x[i]);
   UNROLL for (size_t i = 0; i < 4; i++) {
-    y[i] = HALF_LOW(x[i], x[i + 4]);
-    y[i + 4] = HALF_HIGH(x[i], x[i + 4]);
+    const vh a = x[2 * i], b = x[2 * i + 1];
+    low[i] = (vw)__builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+    high[i] = (vw)__builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
   }
-  UNROLL for (size_t i = 0; i < 8; i++) memcpy(out + i * rows, &y[i], sizeof y[i]);
-}
-
+  transpose_words(low);
+  transpose_words(high);
+  UNROLL for (size_t i = 0; i < 4; i++) {
+    memcpy(out + (i + i / 2 * 2) * rows, &low[i], sizeof low[i]);
+    memcpy(out + (i + i / 2 * 2 + 2) * rows, &high[i], sizeof high[i]);
+  }
 #endif
+}
 
 /* A block of at most SIDE by SIDE; without registers as long the plain loop is faster */
 ALWAYS_INLINE void transpose_block(real *out, const real *in, size_t rows, size_t cols,

@@ -17,17 +17,24 @@
 
 enum { MOST_PARAMETERS = 1 << 30 };
 
+static hvi_layer layer_of(const hvi_net_spec *s, size_t l) {
+  if (s->layers) return s->layers[l];
+  const hvi_activation activation = l + 1 < s->layer_count ? s->hidden : s->head;
+  return (hvi_layer){.out = s->widths[l], .train_bias = true, .activation = activation};
+}
+
 static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
-  if (s->in == 0 || s->layer_count == 0 || !s->widths)
+  if (s->in == 0 || s->layer_count == 0 || !(s->widths || s->layers))
     return hvi_error_argument(err, "a network needs an input and at least one layer");
   if (s->hidden == HVI_SOFTMAX)
     return hvi_error_argument(err, "softmax is for the head, not for hidden layers");
   size_t in = s->in;
   double dim = 0.0;
   for (size_t l = 0; l < s->layer_count; l++) {
-    if (s->widths[l] == 0) return hvi_error_argument(err, "layer %zu has no units", l + 1);
-    dim += ((double)in + 1.0) * (double)s->widths[l];
-    in = s->widths[l];
+    const size_t out = layer_of(s, l).out;
+    if (out == 0) return hvi_error_argument(err, "layer %zu has no units", l + 1);
+    dim += ((double)in + 1.0) * (double)out;
+    in = out;
   }
   if (dim > (double)MOST_PARAMETERS)
     return hvi_error_argument(err, "%.0f parameters are too many; at most %d", dim,
@@ -39,12 +46,16 @@ static hvi_status check_spec(const hvi_net_spec *s, hvi_error *err) {
 static void lay_out(hvi_net *net, const hvi_net_spec *s) {
   size_t in = s->in, at = 0;
   for (size_t l = 0; l < s->layer_count; l++) {
-    hvi_net_layer *y = &net->layers[l];
-    *y = (hvi_net_layer){.in = in, .out = s->widths[l], .weight = at};
-    y->bias = y->weight + y->in * y->out;
-    y->activation = l + 1 < s->layer_count ? s->hidden : s->head;
-    at = y->bias + y->out;
-    in = y->out;
+    const hvi_layer from = layer_of(s, l);
+    net->layers[l] = (hvi_net_layer){.in = in,
+                                     .out = from.out,
+                                     .weight = at,
+                                     .bias = at + in * from.out,
+                                     .fixed_weight = from.matrix != NULL,
+                                     .fixed_bias = !from.train_bias,
+                                     .activation = from.activation};
+    at += (in + 1) * from.out;
+    in = from.out;
     if (in > net->widest) net->widest = in;
   }
   net->dim = at;

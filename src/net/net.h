@@ -42,6 +42,8 @@ typedef struct hvi_net_spec {
   size_t layer_count;   /* with the head */
   const size_t *widths; /* [layer_count]; the last is the number of outputs */
   hvi_activation hidden, head;
+  const hvi_layer
+      *layers; /* [layer_count] instead of these: widths, activations, what is trained */
 } hvi_net_spec;
 
 /* Number n of an array of the network's numbers. */
@@ -49,8 +51,8 @@ static inline void *hvi_net_at(const hvi_net *net, const void *array, size_t n) 
   return (void *)((uintptr_t)array + n * net->kernels->real);
 }
 
-/* Floats, all trained. Before it is used, layers may get activations of their own and become fixed,
- * and the kernels may be others: hvi_net_double_kernel_list has those that make it one of doubles. */
+/* Floats. Before it is used the kernels may be others: hvi_net_double_kernel_list has those that make
+ * it one of doubles. */
 hvi_status hvi_net_new(hvi_net **net, const hvi_net_spec *spec, hvi_error *err);
 void hvi_net_free(hvi_net *net);
 

@@ -14,13 +14,8 @@
  */
 #pragma once
 
+#include "net/elementary_body.h"
 #include "net/kernels.h"
-
-#if defined(NET_DOUBLE)
-#include "net/double_body.h"
-#else
-#include "net/float_body.h"
-#endif
 
 /*
  * What follows a product on a panel of its rows: activations, and pulling back through them.

@@ -142,34 +142,15 @@ ALWAYS_INLINE vf root(vf x) {
 
 /* The sum of all lanes, halves added to halves. */
 ALWAYS_INLINE real across(vf x) {
+  vq q[BYTES / 16];
+  memcpy(q, &x, sizeof x);
+  UNROLL for (size_t half = BYTES / 32; half > 0; half /= 2) {
+    UNROLL for (size_t i = 0; i < half; i++) q[i] += q[i + half];
+  }
 #if defined(NET_DOUBLE)
-#if defined(__AVX512F__)
-  const vh four =
-      __builtin_shufflevector(x, x, 0, 1, 2, 3) + __builtin_shufflevector(x, x, 4, 5, 6, 7);
-#elif defined(__AVX2__)
-  const vf four = x;
-#endif
-#if defined(__AVX2__)
-  const vq two =
-      __builtin_shufflevector(four, four, 0, 1) + __builtin_shufflevector(four, four, 2, 3);
+  return q[0][0] + q[0][1];
 #else
-  const vq two = x;
-#endif
-  return two[0] + two[1];
-#else
-#if defined(__AVX512F__)
-  const vh eight = __builtin_shufflevector(x, x, 0, 1, 2, 3, 4, 5, 6, 7) +
-                   __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15);
-#elif defined(__AVX2__)
-  const vf eight = x;
-#endif
-#if defined(__AVX2__)
-  const vq four = __builtin_shufflevector(eight, eight, 0, 1, 2, 3) +
-                  __builtin_shufflevector(eight, eight, 4, 5, 6, 7);
-#else
-  const vq four = x;
-#endif
-  return (four[0] + four[2]) + (four[1] + four[3]);
+  return (q[0][0] + q[0][2]) + (q[0][1] + q[0][3]);
 #endif
 }
 

@@ -46,7 +46,7 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
   if (!p) return hvi_error_memory(err, "a policy");
   p->obs = obs;
   p->act = act;
-  const hvi_net_spec spec = {obs, hidden_count + 1, widths, activation, HVI_IDENTITY};
+  const hvi_net_spec spec = {obs, hidden_count + 1, widths, activation, HVI_IDENTITY, NULL};
   HVI_TRY(hvi_net_new(&p->net, &spec, err));
   p->weights = hvi_alloc(p->net->weights + 2 * act, sizeof *p->weights);
   if (!p->weights) return hvi_error_memory(err, "a policy");

@@ -114,8 +114,8 @@ static hvi_status allocate(hvi_sac *sac, hvi_error *err) {
   size_t widths[MOST_HIDDEN + 1];
   memcpy(widths, s->hidden, s->hidden_count * sizeof *widths);
   widths[s->hidden_count] = 1;
-  const hvi_net_spec critic = {sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU,
-                               HVI_IDENTITY};
+  const hvi_net_spec critic = {
+      sac->obs + sac->act, s->hidden_count + 1, widths, HVI_RELU, HVI_IDENTITY, NULL};
   HVI_TRY(hvi_policy_actor(&sac->policy, sac->obs, sac->act, s->hidden_count, s->hidden, HVI_RELU,
                            err));
   HVI_TRY(hvi_net_new(&sac->critic_net, &critic, err));

@@ -103,14 +103,10 @@ static void sum_up(hvi_inspection *out, trend *t, const history *h) {
 static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const hvi_settings *s,
                       size_t steps, hvi_error *err) {
   const size_t rows = steps + 1;
-  HVI_OWN double *memory = hvi_alloc_doubles(4 * rows);
-  if (!memory) return hvi_error_memory(err, "watching a run");
-  history h = {.outputs = p->model->out,
-               .known = p->solution || p->ops->dist2,
-               .x = memory,
-               .alpha = memory + rows,
-               .share = memory + 2 * rows,
-               .scratch = memory + 3 * rows};
+  history h = {.outputs = p->model->out, .known = p->solution || p->ops->dist2};
+  if (!hvi_alloc_arrays({&h.x, rows}, {&h.alpha, rows}, {&h.share, rows}, {&h.scratch, rows}))
+    return hvi_error_memory(err, "watching a run");
+  HVI_OWN double *owned = h.x;
   hvi_settings own = *s;
   hvi_info info;
   own.max_outer = steps;

@@ -24,10 +24,10 @@
 hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings *settings,
                          double eta, hvi_error *err) {
   const size_t n = p->model->out;
-  *s = (hvi_steps){.problem = p, .memory = hvi_alloc_doubles(7 * n)};
-  if (!s->memory) return hvi_error_memory(err, "measuring the steps");
-  double **pieces[] = {&s->eta, &s->z, &s->f, &s->target, &s->exact, &s->f_star, &s->push};
-  for (size_t i = 0; i < 7; i++) *pieces[i] = s->memory + i * n;
+  *s = (hvi_steps){.problem = p};
+  if (!hvi_alloc_arrays({&s->eta, n}, {&s->z, n}, {&s->f, n}, {&s->target, n}, {&s->exact, n},
+                        {&s->f_star, n}, {&s->push, n}))
+    return hvi_error_memory(err, "measuring the steps");
   for (size_t k = 0; k < p->model->block_count; k++) {
     const hvi_block *b = &p->model->blocks[k];
     const double own = settings->player_eta ? settings->player_eta[k] : eta;
@@ -36,7 +36,7 @@ hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings 
   return HVI_OK;
 }
 
-void hvi_steps_free(hvi_steps *s) { hvi_free(s->memory); }
+void hvi_steps_free(hvi_steps *s) { hvi_free(s->eta); }
 
 static double weight(const hvi_problem *p, size_t i) { return p->weights ? p->weights[i] : 1.0; }
 
@@ -68,19 +68,22 @@ static double distance2(const hvi_problem *p, const double *x, const double *y) 
   return sum;
 }
 
-static double above_floor(const hvi_steps *s, const double *z) {
-  double slope = 0.0;
+/* <z - z_t^*, r>, by r as it is, or without what is normal to all of Z */
+static double slope(const hvi_steps *s, const double *z, bool push) {
+  double sum = 0.0;
   for (size_t i = 0; i < s->problem->model->out; i++)
-    slope += weight(s->problem, i) * (z[i] - s->exact[i]) * (s->exact[i] - s->target[i]);
-  return fmax(0.5 * distance2(s->problem, z, s->exact) + slope, 0.0);
+    sum += weight(s->problem, i) * (z[i] - s->exact[i]) *
+           (push ? s->push[i] : s->exact[i] - s->target[i]);
+  return sum;
+}
+
+static double above_floor(const hvi_steps *s, const double *z) {
+  return fmax(0.5 * distance2(s->problem, z, s->exact) + slope(s, z, false), 0.0);
 }
 
 /* sqrt of twice the surrogate's value above its floor */
 static double above_push(const hvi_steps *s, const double *z) {
-  double slope = 0.0;
-  for (size_t i = 0; i < s->problem->model->out; i++)
-    slope += weight(s->problem, i) * (z[i] - s->exact[i]) * s->push[i];
-  return sqrt(distance2(s->problem, z, s->exact) + 2.0 * fmax(slope, 0.0));
+  return sqrt(distance2(s->problem, z, s->exact) + 2.0 * fmax(slope(s, z, true), 0.0));
 }
 
 /* Steps below this share of 1 + |z| and of how far the target lies outside Z are rounding. */

@@ -25,8 +25,7 @@ typedef struct hvi_step {
 
 typedef struct hvi_steps {
   const hvi_problem *problem;
-  double *memory;
-  double *eta;    /* [n] */
+  double *eta;    /* [n]; this and all others: one block */
   double *z, *f;  /* [n] z_t, F(z_t) */
   double *target; /* [n] z_t - eta F(z_t) / Xi */
   double *exact;  /* [n] z_t^* */

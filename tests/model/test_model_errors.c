@@ -116,10 +116,10 @@ static void no_memory_is_an_error_and_no_leak(void **state) {
   hvi_stack_spec spec = {.in = 2, .input = numbers, .rows = 3, .layer_count = 2, .layers = layers};
   /* the model with its layers; the input, a matrix and a bias */
   assert_int_equal(starve(stack_from, &spec), 2);
-  /* and on the kernels: layers for a while, the network, widths for a while, its net, its parts, what
-   * is fixed, the inputs */
+  /* and on the kernels: layers for a while, the network, its net, what is fixed,
+   * the inputs */
   spec.precision = HVI_PRECISION_SINGLE;
-  assert_int_equal(starve(stack_from, &spec), 2 + 7);
+  assert_int_equal(starve(stack_from, &spec), 2 + 5);
 }
 
 static hvi_status players_of(void *context, hvi_error *err) {

@@ -44,7 +44,7 @@ static hvi_model *make_kernels(size_t rows, size_t width, size_t out, hvi_activa
                             stack->layers[l].train_bias, stack->layers[l].activation};
   const hvi_stack_spec spec = {
       .in = 3, .input = stack->input, .rows = rows, .layer_count = 3, .layers = layers};
-  check_ok(hvi_network_new(&network, &spec, 1, &err), &err);
+  check_ok(hvi_network_new(&network, &spec, &err), &err);
   hvi_model_free(m);
   return network;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every header compiles alone: the public ones as C11 and as C++17 with nothing but themselves, the
-# internal ones as C11.
+# internal ones as C11, and the bodies of kernels in either precision.
 set -euo pipefail
 cd "$HVI_SOURCE_DIR"
 warnings=(-Wall -Wextra -Wpedantic -Werror -fsyntax-only)
@@ -24,4 +24,6 @@ read -ra flags <<<"$(pkg-config --cflags openblas lapacke yaml-0.1 jansson)"
 find src -name '*.h' | sort | while read -r header; do
   alone "${CC:-cc}" -xc -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc "${flags[@]}" \
     "\"${header#src/}\""
+  [[ $header != src/net/*_body.h ]] ||
+    alone "${CC:-cc}" -xc -std=c11 -DNET_DOUBLE -Iinclude -Isrc "\"${header#src/}\""
 done

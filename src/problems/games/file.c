@@ -121,9 +121,10 @@ static hvi_status read_layers(hvi_reader *r, const hvi_node *map, hvi_stack_spec
 }
 
 /* The player's model; on simplices there is one for each fixed input. */
-static hvi_status read_model(hvi_reader *r, const hvi_node *map, hvi_player *player) {
+static hvi_status read_model(hvi_reader *r, const hvi_node *map, hvi_precision precision,
+                             hvi_player *player) {
   hvi_layer layers[MOST_LAYERS] = {{.out = 0}};
-  hvi_stack_spec stack = {.layers = layers};
+  hvi_stack_spec stack = {.layers = layers, .precision = precision};
   HVI_TRY(read_layers(r, map, &stack, layers));
   hvi_error why = {HVI_OK, ""};
   hvi_status status = hvi_stack_new(&player->model, &stack, &why);
@@ -138,6 +139,7 @@ typedef struct builder {
   hvi_reader r;
   uint64_t seed, instance;
   const hvi_node *root;
+  hvi_precision precision; /* of the players' networks */
   size_t player_count;
   hvi_player *players; /* [player_count]; a model that is NULL is not made yet */
   size_t payoff_count;
@@ -276,7 +278,7 @@ static hvi_status read_player(builder *b, const hvi_node *map, size_t k) {
   hvi_player *player = &b->players[k];
   HVI_TRY(hvi_reader_keys(&b->r, map, "a player", known));
   HVI_TRY(read_name(b, map, k));
-  HVI_TRY(read_model(&b->r, map, player));
+  HVI_TRY(read_model(&b->r, map, b->precision, player));
   HVI_TRY(read_start(b, map, k, player));
   HVI_TRY(read_outputs(&b->r, map, player));
   HVI_TRY(read_regulariser(b, map, player));
@@ -361,23 +363,22 @@ static hvi_status read_solution(builder *b) {
                          "the solution has %zu numbers; the players have %zu outputs", z.rows, n);
 }
 
-/* What the game's networks compute in. */
-static hvi_status read_precision(builder *b, hvi_problem *game) {
+static hvi_status read_precision(builder *b) {
   const hvi_node *node = hvi_node_get(b->root, "precision");
   const char *word = NULL;
-  hvi_precision precision = HVI_PRECISION_DOUBLE;
   hvi_error why = {HVI_OK, ""};
   if (!node) return HVI_OK;
   HVI_TRY(hvi_reader_text(&b->r, node, &word));
-  if (hvi_setting_parse(hvi_precision_table.rows, &precision, word, NULL, &why))
+  if (hvi_setting_parse(hvi_precision_table.rows, &b->precision, word, NULL, &why))
     return hvi_reader_fail(&b->r, node, "%s", why.text);
-  return hvi_model_set_precision(game->model, precision, NULL, b->r.err);
+  return HVI_OK;
 }
 
 static hvi_status read_game(builder *b) {
   static const char *const known[] = {"players",  "name",          "payoffs",   "regulariser",
                                       "solution", "solution_file", "precision", NULL};
   HVI_TRY(hvi_reader_keys(&b->r, b->root, "the game", known));
+  HVI_TRY(read_precision(b));
   HVI_TRY(read_players(b));
   HVI_TRY(read_payoffs(b));
   return read_solution(b);
@@ -392,12 +393,7 @@ static hvi_status build(builder *b, hvi_problem **game) {
   hvi_game_spec spec = {b->player_count, b->players, b->payoff_count, b->payoffs, b->solution};
   hvi_error why = {HVI_OK, ""};
   status = hvi_game_new(game, &spec, &why);
-  if (status) return hvi_error_set(b->r.err, status, "%s: %s", b->r.name, why.text);
-  status = read_precision(b, *game);
-  if (!status) return HVI_OK;
-  hvi_problem_free(*game);
-  *game = NULL;
-  return status;
+  return status ? hvi_error_set(b->r.err, status, "%s: %s", b->r.name, why.text) : HVI_OK;
 }
 
 hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t seed,
