@@ -136,12 +136,12 @@ static const struct {
   void (*show)(const void *rows, size_t i);
   const char *title, *notes;
 } benchmarks[BENCHMARKS] = {
-    [GAMES] =
-        {BENCHMARK(games, GAMES_ROWS), "nanoseconds per outer step",
-         "  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
-         "  lanes, one by one: an ensemble, one thread, per instance\n"
-         "  limit: the bare products, by OpenBLAS or our kernel, and of Adam the update; of LM J J'\n"
-         "  and a Cholesky factor; with --repeats 1 the largest are left out"},
+    [GAMES] = {BENCHMARK(games, GAMES_ROWS), "nanoseconds per outer step",
+               "  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
+               "  lanes, one by one: an ensemble, one thread, per instance\n"
+               "  limit: the bare products, by OpenBLAS or our kernel, and of Adam the update; of "
+               "LM J J'\n"
+               "  and a Cholesky factor; with --repeats 1 the largest are left out"},
     [BELLMAN] =
         {BENCHMARK(bellman, BELLMAN_ROWS),
          "policy evaluation, one thread: products and memory bandwidth",
