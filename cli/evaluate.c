@@ -10,7 +10,7 @@
 
 #include <unistd.h>
 
-enum { SCALE_ROWS = 10000 }; /* of a file */
+enum { SCALE_ROWS = 10000, GAP_ROWS = 10000 }; /* of a file */
 
 static const char summary[] =
     "Trains a network for the value function of a policy: on fresh batches from ENV and the\n"
@@ -109,6 +109,7 @@ static int check_options(const hvi_evaluate *e) {
       {e->env_name && e->map.count > 0, "--map goes with --data"},
       {e->testset_map.count > 0 && !e->testset_path, "--testset-map goes with --testset"},
       {!isnan(e->standard_error) && !e->testset_path, "--standard-error goes with --testset"},
+      {e->gap_rows != GAP_ROWS && !e->gap, "--gap-rows goes with --gap"},
       {e->gap && e->env_name,
        "--gap goes with --data; otherwise the Bellman gap is that of the last batch"},
       {0}});
@@ -442,7 +443,7 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .steps = settings.max_outer,
                     .test_states = 100,
                     .every = 50,
-                    .gap_rows = 10000,
+                    .gap_rows = GAP_ROWS,
                     .standard_error = NAN,
                     .task = {.noise = NAN},
                     .spec = hvi_evaluation_defaults()};

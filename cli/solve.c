@@ -228,7 +228,9 @@ static char *inspect_command(const hvi_solve *s) {
 /* In plain words, what is wrong with the result and where to look; NULL when nothing is. */
 static const char *advice(const run *r) {
   const char *what = complaint(r);
-  return *what && r->again ? hvi_format("%s \"%s\" tells more.", what, r->again) : NULL;
+  if (!*what || !r->again) return NULL;
+  const char *own = hvi_builtin_find(r->setup->name) ? "" : ", and 'hvi check' tests the problem";
+  return hvi_format("%s \"%s\" tells more%s.", what, r->again, own);
 }
 
 static void print_footer(const run *r) {

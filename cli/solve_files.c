@@ -40,6 +40,8 @@ int hvi_solve_files_check(const hvi_solve *s) {
                                                      : s->fresh ? "fresh"
                                                                 : "accept-other-bits");
   if (s->resume && s->fresh) return hvi_misuse("--resume and --fresh exclude each other");
+  if (!s->checkpoint && hvi_args_given(s->args, "checkpoint-every"))
+    return hvi_misuse("--checkpoint-every goes with --checkpoint");
   if (s->trace_z && !s->trace) return hvi_misuse("--trace-z goes with --trace");
   HVI_STEP(hvi_output_check(s->trace, HVI_TRACE_START));
   HVI_STEP(hvi_output_check(s->log, LOG_MARK));
@@ -159,8 +161,10 @@ void hvi_solve_files_tell(const hvi_solve_files *f) {
 hvi_status hvi_solve_files_keep(hvi_solve_files *f, hvi_error *err) {
   if (!f->state) return HVI_OK;
   hvi_solver_save(f->solver, f->state);
-  const bool due = hvi_clock_now() - f->written >= f->asked->checkpoint_every;
-  return due ? write_checkpoint(f, err) : HVI_OK;
+  if (hvi_clock_now() - f->written < f->asked->checkpoint_every) return HVI_OK;
+  const hvi_status status = write_checkpoint(f, err);
+  if (status) f->written = INFINITY; /* told once; the end tries again */
+  return status;
 }
 
 void hvi_solve_files_row(hvi_solve_files *f, const hvi_record *r) {

@@ -106,13 +106,20 @@ static hvi_status open_temporary(hvi_file *f, const struct stat *old, hvi_error 
   return !old || fchmod(f->fd, mode) == 0 ? HVI_OK : hvi_error_system(err, "create", f->path);
 }
 
+/* Opens without waiting for whoever reads a pipe: without a reader it is an error. */
+static int open_at_once(const char *path, int flags) {
+  const int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
+  if (fd >= 0) fcntl(fd, F_SETFL, flags & ~O_CREAT);
+  return fd;
+}
+
 /* A device or a pipe (/dev/stdout) is written in place: renaming over it would destroy it. */
 static hvi_status open_target(hvi_file *f, hvi_error *err) {
   struct stat st;
   const bool there = stat(f->path, &st) == 0;
   if (!there || S_ISREG(st.st_mode)) return open_temporary(f, there ? &st : NULL, err);
   if (S_ISDIR(st.st_mode)) return hvi_error_io(err, "cannot create '%s': it is a folder", f->path);
-  f->fd = open(f->path, O_WRONLY | O_CLOEXEC);
+  f->fd = open_at_once(f->path, O_WRONLY);
   return f->fd < 0 ? hvi_error_system(err, "open", f->path) : HVI_OK;
 }
 
@@ -185,7 +192,10 @@ hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err) {
 }
 
 static hvi_status open_growing(hvi_file *f, uint64_t keep, hvi_error *err) {
+  struct stat st;
   if (!f->path) return hvi_error_memory(err, "a file name");
+  if (lstat(f->path, &st) == 0 && S_ISLNK(st.st_mode))
+    return hvi_error_io(err, "cannot create '%s': it is a link to nothing", f->path);
   HVI_TRY(hvi_file_open_locked(&f->fd, f->path, O_WRONLY, f->path, err));
   /* a pipe or a terminal cannot be cut and need not be */
   const bool cut = ftruncate(f->fd, (off_t)keep) == 0 || errno == EINVAL;
@@ -269,7 +279,7 @@ char *hvi_file_previous(const char *path) { return hvi_join_texts(path, ".previo
 hvi_status hvi_file_open_locked(int *fd, const char *path, int flags, const char *owner,
                                 hvi_error *err) {
   struct stat st;
-  *fd = open(path, flags | O_CREAT | O_CLOEXEC, 0666);
+  *fd = open_at_once(path, flags | O_CREAT);
   if (*fd < 0) return hvi_error_system(err, "create", path);
   if (fstat(*fd, &st) == 0 && !S_ISREG(st.st_mode)) return HVI_OK;
   if (claim(*fd, path)) return HVI_OK;
