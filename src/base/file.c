@@ -110,6 +110,7 @@ static hvi_status open_temporary(hvi_file *f, const struct stat *old, hvi_error 
 static int open_at_once(const char *path, int flags) {
   const int fd = open(path, flags | O_NONBLOCK | O_CLOEXEC, 0666);
   if (fd >= 0) fcntl(fd, F_SETFL, flags & ~O_CREAT);
+  if (fd < 0 && errno == ENXIO) errno = EPIPE;
   return fd;
 }
 
@@ -194,7 +195,7 @@ hvi_status hvi_file_sync(int fd, const char *path, hvi_error *err) {
 static hvi_status open_growing(hvi_file *f, uint64_t keep, hvi_error *err) {
   struct stat st;
   if (!f->path) return hvi_error_memory(err, "a file name");
-  if (lstat(f->path, &st) == 0 && S_ISLNK(st.st_mode))
+  if (lstat(f->path, &st) == 0 && S_ISLNK(st.st_mode) && stat(f->path, &st) != 0)
     return hvi_error_io(err, "cannot create '%s': it is a link to nothing", f->path);
   HVI_TRY(hvi_file_open_locked(&f->fd, f->path, O_WRONLY, f->path, err));
   /* a pipe or a terminal cannot be cut and need not be */

@@ -130,6 +130,16 @@ done
 for option in trace:m.csv log:m.jsonl plot:m.png save:m.npy; do # what it made itself it replaces
   expect 0 solve pennies "--${option%:*}" "${option#*:}" -q
 done
+# a pipe that nobody reads and a link to nothing are refused at once
+mkfifo unread
+ln -s nowhere dangling
+for option in trace log; do
+  refused 5 "cannot create 'unread'" solve pennies "--$option" unread -q
+  refused 5 "cannot create 'dangling': it is a link to nothing" solve pennies "--$option" dangling -q
+done
+[[ ! -e nowhere ]] || fail "a file was made behind a link to nothing"
+refused 2 'goes with --checkpoint' solve pennies --checkpoint-every 3
+
 if [[ -w /dev/full ]]; then
   for option in trace log save; do
     expect 5 solve pennies "--$option" /dev/full -q
