@@ -16,7 +16,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { ACTIONS = 1000, ENVS_PER_THREAD = 8 };
 
@@ -39,21 +38,15 @@ static const double *action_of(const rig *r, size_t step) {
 }
 
 /* The processor time of this thread: what others do on the machine does not count. */
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static double time_env(rig *r) {
   hvi_rng rng = hvi_rng_new(1, "bench", 1);
   hvi_env_restore(r->env, r->origin);
-  const double begin = cpu_seconds();
+  const double begin = hvi_clock_work(1);
   for (size_t t = 0; t < r->options->steps; t++) {
     hvi_env_step(r->env, action_of(r, t), &rng);
     hvi_env_observe(r->env, r->obs);
   }
-  const double seconds = cpu_seconds() - begin;
+  const double seconds = hvi_clock_work(1) - begin;
   hvi_env_save(r->env, r->state);
   return seconds / (double)r->options->steps;
 }
@@ -61,9 +54,9 @@ static double time_env(rig *r) {
 /* The loop that there is nothing to take away from. */
 static double time_bare(rig *r) {
   hvi_env_restore(r->start, r->origin);
-  const double begin = cpu_seconds();
+  const double begin = hvi_clock_work(1);
   r->mujoco->bare_steps(r->start, r->actions, ACTIONS, r->options->steps);
-  const double seconds = cpu_seconds() - begin;
+  const double seconds = hvi_clock_work(1) - begin;
   hvi_env_save(r->start, r->bare);
   if (memcmp(r->bare, r->state, r->env->state * sizeof(double)) != 0) r->agrees = false;
   return seconds / (double)r->options->steps;

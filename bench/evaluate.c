@@ -11,6 +11,7 @@
  */
 #include "evaluate.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/parallel.h"
@@ -22,18 +23,11 @@
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { HIDDEN = 256, LAYERS = 3, STATES = 1000, OUTER = 4 };
 
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void keep_least(double *seconds, double start) {
-  *seconds = fmin(*seconds, cpu_seconds() - start);
+  *seconds = fmin(*seconds, hvi_clock_work(1) - start);
 }
 
 typedef struct work {
@@ -200,19 +194,19 @@ static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error 
   hvi_status status = values ? HVI_OK : hvi_error_memory(err, "values");
   hvi_score score;
   for (size_t r = 0; r < repeats * OUTER && !status && go_on(w); r++) {
-    double start = cpu_seconds();
+    double start = hvi_clock_work(1);
     status = hvi_evaluation_step(w->evaluation, err);
     keep_least(&row->step, start);
-    start = cpu_seconds();
+    start = hvi_clock_work(1);
     bare_targets(w, &rng);
     keep_least(&row->targets, start);
-    start = cpu_seconds();
+    start = hvi_clock_work(1);
     bare_steps(w);
     keep_least(&row->inner, start);
-    start = cpu_seconds();
+    start = hvi_clock_work(1);
     for (size_t i = 0; i < EVALUATE_INNER; i++) multiply(w);
     keep_least(&row->sgemm, start);
-    start = cpu_seconds();
+    start = hvi_clock_work(1);
     if (!status)
       status = hvi_value_predict(w->value, w->l.now->theta, data->observation, STATES, values, err);
     if (!status) status = hvi_score_values(&score, STATES, values, values, NULL, err);
@@ -232,7 +226,7 @@ typedef struct crowd {
 
 static hvi_status step_seed(void *context, size_t chunk, size_t worker, hvi_error *err) {
   const crowd *c = context;
-  const double start = cpu_seconds();
+  const double start = hvi_clock_work(1);
   const hvi_status status = hvi_evaluation_step(c->seeds[chunk], err);
   keep_least(&c->seconds[chunk], start);
   c->worker[chunk] = worker;

@@ -9,8 +9,10 @@
  */
 #include "mlp.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "inner_step.h"
 #include "net/net.h"
 #include "surrogate/surrogate.h"
 
@@ -19,16 +21,8 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <time.h>
 
 enum { IN = 27, WIDTH = 256, MOST_LAYERS = 17, LARGE = 1024 };
-
-/* Of this thread: a machine that does other things as well takes less of it than of the clock. */
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static const size_t depths[] = {2, 16}, batches[] = {256, 1000, 4096};
 static const char *const optimizers[] = {"gd", "adamw", "lm"};
@@ -154,28 +148,12 @@ static void by_large_blas(const products *p) {
 }
 
 static void time_products(double *seconds, const products *p, void (*multiply)(const products *p)) {
-  const double start = cpu_seconds();
+  const double start = hvi_clock_work(1);
   multiply(p);
-  *seconds = fmin(*seconds, cpu_seconds() - start);
+  *seconds = fmin(*seconds, hvi_clock_work(1) - start);
 }
 
-/* A frozen surrogate and an optimizer at work on it. */
-typedef struct work {
-  hvi_model *model;
-  hvi_surrogate l;
-  hvi_counts counts;
-  const hvi_optimizer *optimizer;
-  hvi_optimizer_settings settings;
-  double *memory, *state;
-} work;
-
-static void free_work(work *w) {
-  hvi_free(w->state);
-  hvi_free(w->memory);
-  hvi_model_free(w->model);
-}
-
-static hvi_status make_model(work *w, const hvi_net_spec *net, size_t batch, hvi_error *err) {
+static hvi_status make_model(inner_step *w, const hvi_net_spec *net, size_t batch, hvi_error *err) {
   double *input = hvi_alloc_doubles(batch * IN);
   if (!input) return hvi_error_memory(err, "the benchmark's inputs");
   hvi_rng rng = hvi_rng_new(1, "inputs", 0);
@@ -192,43 +170,26 @@ static hvi_status make_model(work *w, const hvi_net_spec *net, size_t batch, hvi
   return status;
 }
 
-static hvi_status stand(work *w, hvi_error *err) {
-  hvi_arena arena = {0};
-  hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
-  arena = (hvi_arena){.size = arena.used};
-  arena.base = w->memory = hvi_alloc_doubles(arena.size);
-  w->state =
-      hvi_alloc_doubles(w->optimizer->state ? w->optimizer->state(&w->settings, w->model) : 0);
-  double *theta = hvi_alloc_doubles(w->model->dim);
-  hvi_status status = HVI_OK;
-  if (!w->memory || !w->state || !theta) status = hvi_error_memory(err, "the benchmark's step");
+static hvi_status stand(inner_step *w, hvi_error *err) {
+  const size_t d = w->model->dim, n = w->model->out;
+  HVI_TRY(inner_step_place(w, err));
+  HVI_OWN double *theta = hvi_alloc_doubles(d), *target = hvi_alloc_doubles(n);
+  if (!theta || !target) return hvi_error_memory(err, "the benchmark's step");
   hvi_rng rng = hvi_rng_new(1, "theta0", 0);
-  if (!status) status = hvi_mlp_init(w->model, theta, HVI_INIT_KAIMING, &rng, err);
-  if (!status) {
-    hvi_surrogate *l = &w->l;
-    hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
-    hvi_surrogate_start(l, theta, NULL);
-    hvi_rng_fill_normal(&rng, 0.0, 1.0, w->model->out, l->target);
-    hvi_surrogate_freeze(l);
-    if (w->optimizer->reset) w->optimizer->reset(&w->settings, w->model, w->state);
-  }
-  hvi_free(theta);
-  return status;
+  HVI_TRY(hvi_mlp_init(w->model, theta, HVI_INIT_KAIMING, &rng, err));
+  hvi_rng_fill_normal(&rng, 0.0, 1.0, n, target);
+  inner_step_freeze(w, theta, target);
+  return HVI_OK;
 }
 
-static hvi_status make_work(work *w, const hvi_net_spec *net, const mlp_row *row, hvi_error *err) {
-  *w =
-      (work){.optimizer = hvi_optimizer_find(row->optimizer), .settings = hvi_optimizer_defaults()};
+static hvi_status make_work(inner_step *w, const hvi_net_spec *net, const mlp_row *row,
+                            hvi_error *err) {
+  *w = (inner_step){.optimizer = hvi_optimizer_find(row->optimizer),
+                    .settings = hvi_optimizer_defaults()};
   w->settings.lr = 1e-5;
   w->settings.damping = (double)row->batch;
   const hvi_status status = make_model(w, net, row->batch, err);
   return status ? status : stand(w, err);
-}
-
-static void time_step(double *seconds, work *w) {
-  const double start = cpu_seconds();
-  w->optimizer->step(&w->settings, w->state, &w->l);
-  *seconds = fmin(*seconds, cpu_seconds() - start);
 }
 
 static double flops_of(const hvi_net *net, size_t batch) {
@@ -245,14 +206,14 @@ static size_t repeats_of(const mlp_row *row, const bench_options *o) {
   return (double)o->repeats < most ? o->repeats : (size_t)most;
 }
 
-static void compare(mlp_row *row, work *w, const products *p, const bench_options *o) {
+static void compare(mlp_row *row, inner_step *w, const products *p, const bench_options *o) {
   double large = INFINITY;
   row->flops = flops_of(p->net, p->batch);
   const size_t repeats = repeats_of(row, o);
   for (size_t r = 0; r < repeats; r++) {
-    time_step(&row->step, w);
+    inner_step_time(&row->step, w);
     time_products(&row->sgemm, p, by_blas);
-    time_step(&row->step, w);
+    inner_step_time(&row->step, w);
     time_products(&row->own, p, by_own_kernel);
     if (r % 4 == 0) time_products(&large, p, by_large_blas);
   }
@@ -268,7 +229,7 @@ static hvi_status measure(mlp_row *row, const bench_options *o, hvi_error *err) 
                             .widths = widths,
                             .hidden = HVI_RELU,
                             .head = HVI_IDENTITY};
-  work w;
+  inner_step w;
   products p;
   hvi_status status = make_work(&w, &net, row, err);
   if (!status) {
@@ -276,7 +237,7 @@ static hvi_status measure(mlp_row *row, const bench_options *o, hvi_error *err) 
     if (!status) compare(row, &w, &p, o);
     free_products(&p);
   }
-  free_work(&w);
+  inner_step_free(&w);
   return status;
 }
 

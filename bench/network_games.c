@@ -11,8 +11,10 @@
  */
 #include "network_games.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "inner_step.h"
 #include "net/net.h"
 #include "num/bulk.h"
 #include "surrogate/surrogate.h"
@@ -23,37 +25,14 @@
 #include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
-#include <time.h>
 
 enum { IN = 8, OUT = 4, LAYERS = 3, PLAYERS = 2 };
-
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double *draw(size_t n, double sd) {
   double *x = hvi_alloc_doubles(n + HVI_NET_SLACK);
   hvi_rng rng = hvi_rng_new(1, "network games", n);
   if (x) hvi_rng_fill_normal(&rng, 0.0, sd, n, x);
   return x;
-}
-
-/* A frozen surrogate of both players, and an optimizer at work on it. */
-typedef struct work {
-  hvi_model *model;
-  hvi_surrogate l;
-  hvi_counts counts;
-  const hvi_optimizer *optimizer;
-  hvi_optimizer_settings settings;
-  double *memory, *state;
-} work;
-
-static void free_work(work *w) {
-  hvi_free(w->state);
-  hvi_free(w->memory);
-  hvi_model_free(w->model);
 }
 
 static hvi_status make_players(hvi_model **model, const games_row *row, hvi_error *err) {
@@ -78,30 +57,16 @@ static hvi_status make_players(hvi_model **model, const games_row *row, hvi_erro
   return status;
 }
 
-static hvi_status make_work(work *w, const games_row *row, hvi_error *err) {
-  *w = (work){.optimizer = hvi_optimizer_find(row->first_order ? "adam" : "lm"),
-              .settings = hvi_optimizer_defaults()};
+static hvi_status make_work(inner_step *w, const games_row *row, hvi_error *err) {
+  *w = (inner_step){.optimizer = hvi_optimizer_find(row->first_order ? "adam" : "lm"),
+                    .settings = hvi_optimizer_defaults()};
   w->settings.lr = 1e-5;
-  hvi_status status = make_players(&w->model, row, err);
-  if (status) return status;
-  hvi_arena arena = {0};
-  hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
-  arena = (hvi_arena){.size = arena.used};
-  arena.base = w->memory = hvi_alloc_doubles(arena.size);
-  w->state = hvi_alloc_doubles(w->optimizer->state(&w->settings, w->model));
-  double *theta = draw(w->model->dim, 0.2), *target = draw(w->model->out, 0.5);
-  if (w->memory && w->state && theta && target) {
-    hvi_surrogate_place(&w->l, w->model, NULL, &w->counts, &arena);
-    hvi_surrogate_start(&w->l, theta, NULL);
-    for (size_t i = 0; i < w->model->out; i++) w->l.target[i] = target[i];
-    hvi_surrogate_freeze(&w->l);
-    w->optimizer->reset(&w->settings, w->model, w->state);
-  } else {
-    status = hvi_error_memory(err, "the benchmark's step");
-  }
-  hvi_free(theta);
-  hvi_free(target);
-  return status;
+  HVI_TRY(make_players(&w->model, row, err));
+  HVI_TRY(inner_step_place(w, err));
+  HVI_OWN double *theta = draw(w->model->dim, 0.2), *target = draw(w->model->out, 0.5);
+  if (!theta || !target) return hvi_error_memory(err, "the benchmark's step");
+  inner_step_freeze(w, theta, target);
+  return HVI_OK;
 }
 
 /* One player's matrices: activations and sensitivities of all layers, weights and their gradient. As
@@ -218,9 +183,9 @@ static void by_lapack(const matrices *x) {
 }
 
 static void time_limit(double *seconds, const matrices *m, void (*limit)(const matrices *m)) {
-  const double start = cpu_seconds();
+  const double start = hvi_clock_work(1);
   for (int k = 0; k < PLAYERS; k++) limit(m);
-  *seconds = fmin(*seconds, cpu_seconds() - start);
+  *seconds = fmin(*seconds, hvi_clock_work(1) - start);
 }
 
 static double flops_of(const games_row *r) {
@@ -237,23 +202,21 @@ static size_t repeats_of(const games_row *row, const bench_options *o) {
 }
 
 static hvi_status measure(games_row *row, size_t repeats, hvi_error *err) {
-  work w;
+  inner_step w;
   matrices m = {0};
   hvi_status status = make_work(&w, row, err);
   if (!status) status = make_matrices(&m, row, err);
   double products = INFINITY, rest = INFINITY;
   row->step = INFINITY;
   for (size_t r = 0; r < repeats && !status; r++) {
-    const double start = cpu_seconds();
-    w.optimizer->step(&w.settings, w.state, &w.l);
-    row->step = fmin(row->step, cpu_seconds() - start);
+    inner_step_time(&row->step, &w);
     time_limit(&products, &m, by_blas);
     time_limit(&products, &m, by_own_kernel);
     time_limit(&rest, &m, row->first_order ? update : by_lapack);
   }
   row->limit = products + rest;
   free_matrices(&m);
-  free_work(&w);
+  inner_step_free(&w);
   return status;
 }
 

@@ -12,6 +12,7 @@
  */
 #include "sac.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "rl/sac.h"
@@ -19,15 +20,8 @@
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 enum { TRANSITIONS = 100000, DELAY = 2 };
-
-static double cpu_seconds(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* An environment that has sizes and nothing else. */
 static void reset_empty(hvi_env *env, hvi_rng *rng) {
@@ -117,13 +111,13 @@ static float *some_floats(size_t n) {
 static void compare(sac_row *row, hvi_sac *sac, products *p, size_t repeats) {
   double critics = INFINITY, actor = INFINITY, bare = INFINITY;
   for (size_t r = 0; r < repeats + 2; r++) {
-    const double t0 = cpu_seconds();
+    const double t0 = hvi_clock_work(1);
     hvi_sac_update_critics(sac);
-    const double t1 = cpu_seconds();
+    const double t1 = hvi_clock_work(1);
     hvi_sac_update_actor(sac);
-    const double t2 = cpu_seconds();
+    const double t2 = hvi_clock_work(1);
     all_products(p);
-    const double t3 = cpu_seconds();
+    const double t3 = hvi_clock_work(1);
     if (r < 2) continue;
     critics = fmin(critics, t1 - t0);
     actor = fmin(actor, t2 - t1);

@@ -37,6 +37,14 @@ hvi_status hvi_error_set(hvi_error *err, hvi_status status, const char *format, 
   return status;
 }
 
+void hvi_append(char *text, size_t size, const char *format, ...) {
+  const size_t used = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + used, size - used, format, args);
+  va_end(args);
+}
+
 hvi_status hvi_error_place(hvi_error *err, hvi_status status, const char *name, size_t line) {
   if (!err) return status;
   if (line == 0) return hvi_error_set(err, status, "'%s'%s", name, err->text);

@@ -25,6 +25,10 @@
     return HVI_OK;                                                                                 \
   } while (0)
 
+/* Adds to a text of `size` bytes; what does not fit is cut. */
+void hvi_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* The usual text for a failed allocation of `what`. */
 hvi_status hvi_error_memory(hvi_error *err, const char *what);
 

@@ -32,8 +32,6 @@
 #include "num/vec.h"
 #include "outer/solver.h"
 
-#include <stdarg.h>
-
 /* Least-squares steps of at most so many operations are worth it. */
 static const double affordable = 4e10;
 /* Outer steps without progress, and targets missed since, after which a run is stuck; targets come
@@ -105,15 +103,6 @@ void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
   choose_limits(s);
 }
 
-__attribute__((format(printf, 3, 4))) static void add(char *text, size_t size, const char *format,
-                                                      ...) {
-  const size_t used = strlen(text);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text + used, size - used, format, args);
-  va_end(args);
-}
-
 void hvi_settings_reasons(const hvi_settings *s, const hvi_problem *p, double eta, char *text,
                           size_t size) {
   const char *form;
@@ -121,33 +110,34 @@ void hvi_settings_reasons(const hvi_settings *s, const hvi_problem *p, double et
   const bool proximal = s->target == HVI_TARGET_PROXIMAL, exact = hvi_resolvent_is_exact(p);
   *text = '\0';
   if (p->ops->draw) {
-    add(text, size, "F is drawn, and has no residual: one step for each sample\n");
+    hvi_append(text, size, "F is drawn, and has no residual: one step for each sample\n");
     return;
   }
-  add(text, size, "%s: lm's step would take %.2g operations, and up to %.0e are worth it\n",
-      s->optimizer->name, cost, affordable);
-  add(text, size, "linear solve: %s, the cheapest for these sizes\n", form);
-  add(text, size, "target: %s\n",
-      given(s, "target") ? "as given"
-      : !proximal        ? "plain, which goes with the other settings"
-      : !exact           ? "proximal, approached by evaluations of F, since outputs are many"
-      : p->ops->affine   ? "proximal, solved exactly, since F is affine"
-                         : "proximal, solved with F linearised by differences at each step");
+  hvi_append(text, size, "%s: lm's step would take %.2g operations, and up to %.0e are worth it\n",
+             s->optimizer->name, cost, affordable);
+  hvi_append(text, size, "linear solve: %s, the cheapest for these sizes\n", form);
+  hvi_append(text, size, "target: %s\n",
+             given(s, "target") ? "as given"
+             : !proximal        ? "plain, which goes with the other settings"
+             : !exact           ? "proximal, approached by evaluations of F, since outputs are many"
+             : p->ops->affine   ? "proximal, solved exactly, since F is affine"
+                                : "proximal, solved with F linearised by differences at each step");
   if (s->step_rule == HVI_STEP_ADAPTIVE)
-    add(text, size, "eta: from %.4g (%s) on as far as the model follows\n", eta,
-        exact && proximal && p->ops->affine ? "1 / L" : "the problem's, or 0.1");
+    hvi_append(text, size, "eta: from %.4g (%s) on as far as the model follows\n", eta,
+               exact && proximal && p->ops->affine ? "1 / L" : "the problem's, or 0.1");
   else
-    add(text, size, "eta: %.4g, as given or with the other settings\n", eta);
-  add(text, size, "alpha: %g%s, with at most %zu inner steps%s\n", s->alpha,
-      given(s, "alpha") ? ", as given" : ", reached before eta grows", s->inner_steps,
-      s->keep_state ? ", which begin with the last lambda" : "");
-  add(text, size, "tolerance: %g%s\n", s->tol,
-      given(s, "tol") ? ", as given" : " of the first residual, or of 1 where that is more");
+    hvi_append(text, size, "eta: %.4g, as given or with the other settings\n", eta);
+  hvi_append(text, size, "alpha: %g%s, with at most %zu inner steps%s\n", s->alpha,
+             given(s, "alpha") ? ", as given" : ", reached before eta grows", s->inner_steps,
+             s->keep_state ? ", which begin with the last lambda" : "");
+  hvi_append(text, size, "tolerance: %g%s\n", s->tol,
+             given(s, "tol") ? ", as given" : " of the first residual, or of 1 where that is more");
   const bool own = s->max_f_evals > 0 && !given(s, "max_evals");
-  add(text, size, "limit: %s\n",
-      own ? "evaluations of F, which every machine counts alike" : "as given");
-  add(text, size, "new starts: up to %zu, after %d steps without progress or %d targets missed\n",
-      s->step_rule == HVI_STEP_ADAPTIVE ? s->restarts : 0, MOST_IDLE, MOST_FAILURES);
+  hvi_append(text, size, "limit: %s\n",
+             own ? "evaluations of F, which every machine counts alike" : "as given");
+  hvi_append(text, size,
+             "new starts: up to %zu, after %d steps without progress or %d targets missed\n",
+             s->step_rule == HVI_STEP_ADAPTIVE ? s->restarts : 0, MOST_IDLE, MOST_FAILURES);
 }
 
 /* 1 / L as far as F is known; otherwise what suits the problem. */

@@ -12,8 +12,6 @@
 
 #include <hvi/version.h>
 
-#include <stdarg.h>
-
 HVI_RELEASE(hvi_collector)
 
 /* clang-format off */
@@ -114,22 +112,15 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
 
 /* Reading */
 
-static void remark(hvi_dataset *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void remark(hvi_dataset *d, const char *format, ...) {
-  const size_t used = strlen(d->remarks);
-  va_list list;
-  va_start(list, format);
-  vsnprintf(d->remarks + used, sizeof d->remarks - used, format, list);
-  va_end(list);
-}
+#define REMARK(d, ...) hvi_append((d)->remarks, sizeof(d)->remarks, __VA_ARGS__)
 
 /* Columns that have another name in the file. */
 static void remark_names(hvi_dataset *d, const hvi_tensor *const *in) {
   size_t count = 0;
   for (size_t k = 0; k < COLUMNS; k++)
     if (in[k] && strcmp(in[k]->name, transitions[k].name) != 0)
-      remark(d, "%s%s is '%.40s'", count++ ? ", " : "", transitions[k].name, in[k]->name);
-  if (count) remark(d, "\n");
+      REMARK(d, "%s%s is '%.40s'", count++ ? ", " : "", transitions[k].name, in[k]->name);
+  if (count) REMARK(d, "\n");
 }
 
 /* A column where it is there. */
@@ -151,7 +142,7 @@ static hvi_status read_done(hvi_dataset *d, const hvi_tensor *const *in, const h
   }
   for (size_t i = 0; i < d->count && in[TRUNCATED]; i++)
     d->terminated[i] = d->terminated[i] && !d->truncated[i];
-  remark(d, "'%.40s' is read as terminated or truncated%s\n", in[DONE]->name,
+  REMARK(d, "'%.40s' is read as terminated or truncated%s\n", in[DONE]->name,
          in[TERMINATED] || in[TRUNCATED]
              ? ""
              : ", and every end as a termination: the state after it has value 0");
@@ -170,7 +161,7 @@ static hvi_status read_ends(hvi_dataset *d, const hvi_tensor *const *in, const h
   if (!d->truncated) return hvi_error_memory(file->err, "a tensor");
   d->cuts_unknown = !in[DONE];
   if (d->cuts_unknown)
-    remark(d, "no 'truncated': where episodes are cut is not known, and lambda targets and returns "
+    REMARK(d, "no 'truncated': where episodes are cut is not known, and lambda targets and returns "
               "are refused\n");
   return HVI_OK;
 }
@@ -212,10 +203,10 @@ static hvi_status pair_rows(hvi_dataset *d, const float *x, size_t rows, const h
                       "a step is needed, or one more for each episode",
                       rows, steps);
   d->count = kept;
-  remark(d, "no 'next_obs': it is the observation of the row that follows");
+  REMARK(d, "no 'next_obs': it is the observation of the row that follows");
   if (kept < steps)
-    remark(d, "; %zu rows at the ends of episodes, which have none, dropped", steps - kept);
-  remark(d, "\n");
+    REMARK(d, "; %zu rows at the ends of episodes, which have none, dropped", steps - kept);
+  REMARK(d, "\n");
   return HVI_OK;
 }
 
@@ -246,7 +237,7 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
   HVI_TRY(read_ends(d, in, file));
   HVI_TRY(load(d, ACTION, in, file));
   if (!in[ACTION])
-    remark(d, "no 'action': the values of the policy that made the data need none\n");
+    REMARK(d, "no 'action': the values of the policy that made the data need none\n");
   return in[NEXT] ? load(d, NEXT, in, file) : derive_next(d, in[OBS], file);
 }
 

@@ -13,8 +13,6 @@
 
 #include <hvi/theory.h>
 
-#include <stdarg.h>
-
 enum { FACTOR = 10, MOST_STEPS = 100000000 };
 
 /* Residual at which the run ends: no iterate comes closer than this and means it. */
@@ -227,17 +225,7 @@ static bool is_open(const hvi_inspection *i, const trend *t) {
   return isnan(t->drop) || (t->drop < clear_drop && i->rate_observed < 1.0);
 }
 
-/* Adds to a text of fixed size; what does not fit is cut. */
-__attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, const char *format,
-                                                      ...) {
-  const size_t used = strlen(text);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text + used, size - used, format, args);
-  va_end(args);
-}
-
-#define TELL(i, ...) say((i)->explanation, sizeof(i)->explanation, __VA_ARGS__)
+#define TELL(i, ...) hvi_append((i)->explanation, sizeof(i)->explanation, __VA_ARGS__)
 
 static double value_of(const hvi_inspection *i, const char *name) {
   const hvi_rates *r = &i->rates;
@@ -268,10 +256,10 @@ static void recite(char *text, size_t size, const hvi_inspection *i, const char 
     const size_t plain = strcspn(sentence, "{");
     char name[16];
     int digits, length = 0;
-    say(text, size, "%.*s", (int)plain, sentence);
+    hvi_append(text, size, "%.*s", (int)plain, sentence);
     sentence += plain;
     if (sscanf(sentence, "{%15[a-z0-9_]:%d}%n", name, &digits, &length) != 2) return;
-    say(text, size, "%.*g", digits, value_of(i, name));
+    hvi_append(text, size, "%.*g", digits, value_of(i, name));
     sentence += length;
   }
 }
@@ -427,11 +415,11 @@ static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
   const size_t size = sizeof i->advice;
   const char *advice = obstacles[i->obstacle].advice;
   if (stuck && i->obstacle != HVI_OBSTACLE_NOT_MONOTONE) {
-    say(text, size,
-        "keep theta off the flat parts of g: lm with more damping, a smaller eta, or "
-        "another start");
+    hvi_append(text, size,
+               "keep theta off the flat parts of g: lm with more damping, a smaller eta, or "
+               "another start");
     if (i->obstacle != HVI_OBSTACLE_ETA) return;
-    say(text, size, "; ");
+    hvi_append(text, size, "; ");
   }
   if (!advice)
     advice = i->converging ? ""
@@ -440,10 +428,10 @@ static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
                  : "a smaller eta";
   recite(text, size, i, advice);
   if (i->obstacle != HVI_OBSTACLE_ALPHA_MAX) return;
-  say(text, size, "%s%s",
-      s->alpha > 0.0 ? "ask for that alpha, allow more inner steps, or take "
-                     : "more inner steps, or ",
-      strcmp(s->optimizer->name, "lm") == 0 ? "less damping" : "lm as the inner optimizer");
+  hvi_append(text, size, "%s%s",
+             s->alpha > 0.0 ? "ask for that alpha, allow more inner steps, or take "
+                            : "more inner steps, or ",
+             strcmp(s->optimizer->name, "lm") == 0 ? "less damping" : "lm as the inner optimizer");
 }
 
 /* `stuck`: the inner solves have ceased to make progress, and not because the loop has arrived. */
