@@ -4,7 +4,6 @@
 #include "base/base.h"
 #include "commands.h"
 #include "json.h"
-#include "num/vec.h"
 #include "outer/solver.h"
 
 HVI_RELEASE(hvi_solver)
@@ -158,8 +157,8 @@ static const char *word(double x) { return hvi_digits(x, 4, "not known"); }
 /* A residual well above the tolerance, or above rounding, contradicts a solver that has converged. */
 static bool judge_disagrees(const run *r) {
   const hvi_settings *o = &r->setup->settings;
-  const double size = hvi_vec_norm(r->info.last.z, r->setup->problem->model->out);
-  const double least = fmax(o->tol, o->rounding ? 1e-13 * (1.0 + size) : 0.0);
+  const double rounding = hvi_solver_rounding(r->setup->problem->model, r->info.last.z);
+  const double least = fmax(o->tol, o->rounding ? rounding : 0.0);
   return r->info.outcome == HVI_CONVERGED && r->judge.residual > 2 * least;
 }
 

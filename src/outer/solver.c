@@ -168,11 +168,14 @@ static void report(hvi_solver *s) {
   hvi_solver_settle(s);
 }
 
+double hvi_solver_rounding(const hvi_model *m, const double *z) {
+  const double unit = fmax(hvi_rounding, 4.0 * m->noise); /* a few layers of it */
+  return unit * (1.0 + sqrt(hvi_vec_norm2(z, m->out)));
+}
+
 /* Whether the residual is more than rounding. */
 static bool matters(const hvi_solver *s) {
-  const hvi_model *m = s->problem->model;
-  const double unit = fmax(hvi_rounding, 4.0 * m->noise); /* a few layers of it */
-  return s->row.residual > unit * (1.0 + sqrt(hvi_vec_norm2(s->z, m->out)));
+  return s->row.residual > hvi_solver_rounding(s->problem->model, s->z);
 }
 
 static void count_standing_still(hvi_solver *s) {

@@ -10,6 +10,8 @@
 static const double hvi_still_share = 1e-9;
 /* Residuals below this (relative to 1 + |z|) are rounding, not a stall. */
 static const double hvi_rounding = 1e-13;
+/* The same for a model, which may round more coarsely. */
+double hvi_solver_rounding(const hvi_model *m, const double *z);
 
 /* One surrogate and who moves in it: everybody at once, or one player of an alternating loop. */
 typedef struct hvi_subproblem {
