@@ -43,6 +43,20 @@ double hvi_stats_quantile(double *x, size_t n, double q) {
   return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
 }
 
+hvi_stats_range hvi_stats_share95(double share, size_t n) {
+  const double all = (double)n, start = lgamma(all + 1.0);
+  hvi_stats_range r = {0.0, share};
+  double below = 0.0; /* P(at most k) */
+  if (!(share > 0.0 && share < 1.0)) return (hvi_stats_range){share, share};
+  for (double k = 0.0; k <= all && below < 0.975; k++) {
+    below += exp(start - lgamma(k + 1.0) - lgamma(all - k + 1.0) + k * log(share) +
+                 (all - k) * log1p(-share));
+    r.high = k / all;
+    if (below < 0.025) r.low = (k + 1.0) / all;
+  }
+  return r;
+}
+
 /* P(|T| <= sqrt(v) tan(angle)) */
 static double two_sided_probability(double angle, size_t v) {
   double c = cos(angle), s = sin(angle), odd = (double)(v % 2);

@@ -102,16 +102,20 @@ hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const cha
   return HVI_OK;
 }
 
-/* One each of the kind's, the factors in front, then those that it adds. */
+hvi_status hvi_part_add_table(hvi_study *study, const hvi_part *p, const hvi_kind_table *t,
+                              hvi_error *err) {
+  hvi_column columns[MOST_COLUMNS];
+  size_t count = hvi_part_columns(p, t->columns, columns);
+  for (const hvi_column *c = t->columns; c->name; c++) columns[count++] = *c;
+  columns[count].name = NULL;
+  return hvi_study_add_table(study, p, t->name, columns, p->split ? p->split : t->split, err);
+}
+
+/* One each of the kind's, then those that it adds. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
   p->first_table = study->table_count;
-  for (const hvi_kind_table *t = p->kind->tables; t->name; t++) {
-    hvi_column columns[MOST_COLUMNS];
-    size_t count = hvi_part_columns(p, t->columns, columns);
-    for (const hvi_column *c = t->columns; c->name; c++) columns[count++] = *c;
-    columns[count].name = NULL;
-    HVI_TRY(hvi_study_add_table(study, p, t->name, columns, p->split ? p->split : t->split, err));
-  }
+  for (const hvi_kind_table *t = p->kind->tables; t->name; t++)
+    HVI_TRY(hvi_part_add_table(study, p, t, err));
   return p->kind->extend ? p->kind->extend(study, p, err) : HVI_OK;
 }
 
