@@ -3,8 +3,8 @@
  * with 95 % intervals; where each instance ends; and, pair by pair of methods, on how many instances
  * one ends nearer than the other.
  *
- * Where eta is tuned it is one for all instances: the one with the least geometric mean of where they
- * end.
+ * Where eta is tuned it is one for all instances: the one that solves most of them, and of equal ones
+ * the one with the least median.
  */
 #include "base/base.h"
 #include "num/stats.h"
@@ -83,11 +83,11 @@ static hvi_status try_eta(double *score, void *context, const hvi_settings *s, h
   const trial *t = context;
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
   HVI_TRY(hvi_ensemble_of_cell(&e, t->cell, s, s->max_outer, err));
-  const double *end = row_of(e, e->rows - 1);
-  *score = 0.0;
-  for (size_t i = 0; i < e->count; i++)
-    *score += log(fmin(fmax(end[i], HVI_STUDY_ROUNDING), 1e300));
-  return add_row(t->rows, TRIED, s->eta, e, e->rows - 1, t->scratch, err);
+  HVI_TRY(add_row(t->rows, TRIED, s->eta, e, e->rows - 1, t->scratch, err));
+  const double *sorted = t->scratch, median = sorted[e->count / 2];
+  *score = isfinite(median) ? median / (1.0 + median) : 1.0;
+  for (size_t i = 0; i < e->count; i++) *score += !(sorted[i] < solved_below);
+  return HVI_OK;
 }
 
 /* Where an instance ends, the line through log10 of its distances, and how far it rose again. */
