@@ -4,6 +4,8 @@
 #include "report/text.h"
 #include "study/study.h"
 
+enum { HVI_MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
+
 /* What sizes are read and described by; read.c. */
 const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */

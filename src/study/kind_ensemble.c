@@ -139,25 +139,20 @@ static hvi_status compare(hvi_study *study, hvi_part *p, size_t cell, size_t oth
   hvi_table *t = hvi_study_table(study, p, "pairs");
   const hvi_table *ends = hvi_study_table(study, p, "ends");
   const hvi_cell c = hvi_cell_at(study, p, cell);
-  double *row = hvi_alloc_doubles(t->columns), all = (double)p->scale.instances;
-  double nearer = 0.0, tied = 0.0;
+  double row[HVI_MOST_COLUMNS], all = (double)p->scale.instances, nearer = 0.0, tied = 0.0;
   for (size_t i = 0; i < p->scale.instances; i++) {
     const double a = fmax(*hvi_ensemble_end(ends, p, cell, i), HVI_STUDY_ROUNDING);
     const double b = fmax(*hvi_ensemble_end(ends, p, other, i), HVI_STUDY_ROUNDING);
     nearer += a < b;
     tied += a == b;
   }
-  if (!row) return hvi_error_memory(err, "pairs of methods");
   const double share = nearer / (all - tied);
   const hvi_stats_range r = hvi_stats_share95(share, (size_t)(all - tied));
+  const double own[] = {
+      (double)(other % p->method_count), nearer / all, tied / all, share, r.low, r.high};
   hvi_cell_levels(&c, t, row);
-  memcpy(
-      row + hvi_table_find(t, "other"),
-      (double[]){(double)(other % p->method_count), nearer / all, tied / all, share, r.low, r.high},
-      6 * sizeof *row);
-  const hvi_status status = hvi_table_add(t, row, err);
-  hvi_free(row);
-  return status;
+  memcpy(row + t->columns - sizeof own / sizeof *own, own, sizeof own);
+  return hvi_table_add(t, row, err);
 }
 
 static hvi_status derive(hvi_study *study, hvi_part *p, hvi_error *err) {

@@ -22,11 +22,6 @@
 enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7 };
 
 static const char *const labels[METHODS] = {"PHGD", "LM(1)", "LM(5)", "GD(10)", "GD(100)", "GDA"};
-#define STATEMENTS                                                                                 \
-  "phgd_linear lm1_linear gda_poor gda_unstable gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5"
-static const char *const statements[] = {
-    "phgd_linear",      "lm1_linear",    "gda_poor",        "gda_unstable", "gd10_beats_gda",
-    "gd10_beats_gd100", "lm1_beats_lm5", "all_with_margin", "all",          NULL};
 static const double choice_margin = 10;
 
 /* A method on a game. */
@@ -88,20 +83,17 @@ static bool is_shipped(const hvi_cell *c, size_t instance) {
 }
 
 static hvi_status extend(hvi_study *study, hvi_part *part, hvi_error *err) {
-  /* the factors in front, but not the method */
-  const hvi_kind_table tables[] = {
-      {"",
-       {{.name = "method instance phgd lm1 lm5 gd10 gd100 gda " STATEMENTS
-                 " all_with_margin all shipped"}},
-       NULL},
-      {"shares",
-       {{.name = "method"}, {"statement", statements}, {.name = "games share low high"}},
-       NULL}};
+  /* `method` is here so that it is not among the factors in front, and is never written */
+  const hvi_kind_table table = {
+      "",
+      {{.name = "method instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor "
+                "gda_unstable gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 all_with_margin all "
+                "shipped"}},
+      NULL};
   for (size_t k = 0; k < METHODS; k++)
     if (hvi_part_method(part, labels[k]) == part->method_count)
       return hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
-  HVI_TRY(hvi_part_add_table(study, part, &tables[0], err));
-  return hvi_part_add_table(study, part, &tables[1], err);
+  return hvi_part_add_table(study, part, &table, err);
 }
 
 /* The statements on one game; `first` is the cell of the first method. */
@@ -122,35 +114,18 @@ static void judge_row(double *row, const hvi_table *ends, const hvi_part *p, siz
   row[CLAIMS + 2] = NAN;
 }
 
-/* All games where one of the factors' levels holds, and how many of them show each statement. */
-static hvi_status scan(hvi_study *study, hvi_part *p, size_t first, hvi_error *err) {
-  hvi_table *t = hvi_study_table(study, p, ""), *shares = hvi_study_table(study, p, "shares");
-  const hvi_table *ends = hvi_study_table(study, p, "ends");
-  const hvi_cell c = hvi_cell_at(study, p, first);
-  const size_t own = hvi_table_find(t, "method"), games = p->scale.instances;
-  double row[HVI_MOST_FACTORS * HVI_MOST_KEYS + 32], held[CLAIMS + 2] = {0};
-  hvi_cell_levels(&c, t, row);
-  for (size_t game = 0; game < games; game++) {
-    judge_row(row + own, ends, p, first, game);
-    for (size_t k = 0; k < CLAIMS + 2; k++) held[k] += row[own + 2 + METHODS + k];
-    HVI_TRY(hvi_table_add(t, row, err));
-  }
-  for (size_t k = 0; k < CLAIMS + 2; k++) {
-    const double share = held[k] / (double)games;
-    const hvi_stats_range r = hvi_stats_share95(share, games);
-    const double values[] = {NAN, (double)k, held[k], share, r.low, r.high};
-    memcpy(row + own, values, sizeof values);
-    HVI_TRY(hvi_table_add(shares, row, err));
-  }
-  return HVI_OK;
-}
-
 /* Marks the first game with room to spare, at the first level of all factors, and writes it. */
 static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
-  for (size_t cell = 0; cell < part->cells; cell += part->method_count)
-    HVI_TRY(scan(study, part, cell, err));
-  hvi_table *t = hvi_study_table(study, part, "");
+  hvi_table *t = hvi_study_table(study, part, ""), *ends = hvi_study_table(study, part, "ends");
   const size_t margin = hvi_table_find(t, "all_with_margin"), games = part->scale.instances;
+  double row[HVI_MOST_COLUMNS];
+  for (size_t i = 0; i < part->cells / part->method_count * games; i++) {
+    const size_t first = i / games * part->method_count;
+    const hvi_cell c = hvi_cell_at(study, part, first);
+    hvi_cell_levels(&c, t, row);
+    judge_row(row + hvi_table_find(t, "method"), ends, part, first, i % games);
+    HVI_TRY(hvi_table_add(t, row, err));
+  }
   size_t chosen = games, clear = 0;
   for (size_t i = games; i-- > 0;)
     if (hvi_table_get(t, i, margin) != 0.0) chosen = i, clear++;

@@ -74,29 +74,6 @@ static hvi_status solve(hvi_info *info, keeper *k, const hvi_settings *s, bool t
   return k->status;
 }
 
-static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
-  keeper *k = context;
-  hvi_info info;
-  HVI_TRY(solve(&info, k, s, true));
-  const hvi_record *last = &info.last;
-  const hvi_constants *c = &k->constants;
-  const hvi_rates r = hvi_theory_rates(c->mu, c->lipschitz, info.eta, info.alpha_worst);
-  const double end = isnan(last->dist2) ? last->residual : last->dist2;
-  const double row[] = {(double)info.outcome,
-                        info.eta,
-                        (double)last->outer,
-                        last->dist2,
-                        last->residual,
-                        (double)last->counts.grad_evals,
-                        info.alpha_worst,
-                        r.alpha_eta,
-                        r.rho,
-                        pow(r.rho, (double)last->outer) * k->dist2[0],
-                        r.rho < 1.0 ? (double)s->inner_steps : NAN};
-  *score = info.outcome == HVI_DIVERGED ? INFINITY : fmax(end, HVI_STUDY_ROUNDING);
-  return hvi_rows_add(k->rows, TRIED, row, err);
-}
-
 /* Of the ratios after the start that are finite. */
 static double median(double *ratio, size_t rows) {
   size_t n = 0;
@@ -105,10 +82,14 @@ static double median(double *ratio, size_t rows) {
   return hvi_stats_quantile(ratio, n, 0.5);
 }
 
-static hvi_status sum_up(keeper *k, hvi_info info, hvi_error *err) {
+/* Where a run ended, and what the theorem says of it: its distance is at most `bound` where the run is
+ * covered, which is rho < 1; then `covered` is the number of inner steps. */
+static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t inner) {
   const hvi_record *last = &info.last;
   const hvi_stats_line line = hvi_stats_log_line(k->dist2, k->rows_seen, HVI_STUDY_ROUNDING);
   const double *z = k->problem->model->out == 2 ? k->problem->solution : NULL;
+  const hvi_rates r =
+      hvi_theory_rates(k->constants.mu, k->constants.lipschitz, info.eta, info.alpha_worst);
   const double row[] = {(double)info.outcome,
                         (double)last->outer,
                         (double)info.inner_total,
@@ -122,9 +103,24 @@ static hvi_status sum_up(keeper *k, hvi_info info, hvi_error *err) {
                         (double)last->counts.grad_evals,
                         last->seconds,
                         info.eta,
+                        info.alpha_worst,
+                        r.alpha_eta,
+                        r.rho,
+                        pow(r.rho, (double)last->outer) * k->dist2[0],
+                        r.rho < 1.0 ? (double)inner : NAN,
                         z ? z[0] : NAN,
                         z ? z[1] : NAN};
-  return hvi_rows_add(k->rows, SUMMARY, row, err);
+  return hvi_rows_add(k->rows, table, row, k->err);
+}
+
+static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
+  keeper *k = context;
+  hvi_info info;
+  (void)err;
+  HVI_TRY(solve(&info, k, s, true));
+  const double end = isnan(info.last.dist2) ? info.last.residual : info.last.dist2;
+  *score = info.outcome == HVI_DIVERGED ? INFINITY : fmax(end, HVI_STUDY_ROUNDING);
+  return sum_up(k, TRIED, info, s->inner_steps);
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
@@ -155,8 +151,17 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_TRY(solve(&info, &k, &s, false));
   k.last[COLUMNS - 1] = info.outcome == HVI_DIVERGED ? 1.0 : NAN;
   HVI_TRY(hvi_rows_add(rows, TRACE, k.last, err));
-  return sum_up(&k, info, err);
+  return sum_up(&k, SUMMARY, info, s.inner_steps);
 }
+
+#define ENDS                                                                                       \
+  {                                                                                                \
+    {"outcome", hvi_outcome_words}, {                                                              \
+      .name = "outer inner_total dist2 residual decades_per_iteration r2 median_ratio f_evals "    \
+              "model_passes grad_evals seconds eta alpha_worst alpha_bound rho bound covered "     \
+              "solution1 solution2"                                                                \
+    }                                                                                              \
+  }
 
 /* Parameters and outputs are rows' columns where there are at most 16 of them. */
 const hvi_kind hvi_kind_trajectory = {
@@ -173,15 +178,6 @@ const hvi_kind hvi_kind_trajectory = {
                           "theta15 theta16 z1 z2 z3 z4 z5 z6 z7 z8 z9 z10 z11 z12 z13 z14 z15 z16 "
                           "diverged"}},
                     "method"},
-         [SUMMARY] = {"summary",
-                      {{"outcome", hvi_outcome_words},
-                       {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio "
-                                "f_evals model_passes grad_evals seconds eta solution1 solution2"}},
-                      NULL},
-         [TRIED] = {"tried",
-                    {{"outcome", hvi_outcome_words},
-                     {.name =
-                          "eta outer dist2 residual grad_evals alpha_worst alpha_bound rho bound "
-                          "covered"}},
-                    NULL}},
+         [SUMMARY] = {"summary", ENDS, NULL},
+         [TRIED] = {"tried", ENDS, NULL}},
     .run = run};
