@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/file.h"
 #include "io/json.h"
+#include "num/stats.h"
 #include "report/text.h"
 
 #include <unistd.h>
@@ -82,13 +83,16 @@ static hvi_shape look(const hvi_points *p, const hvi_panel *panel, hvi_mark mark
   if (!count) return (hvi_shape){0};
   size_t k = last;
   while (k > first && !(y[k - 1] <= top)) k--;
-  const double unit = panel->x.thousands ? 1000 : 1;
+  double at = x[k];
+  if (k > first && y[k] > top && y[k - 1] > 0) /* where the line meets the top */
+    at = x[k - 1] + (x[k] - x[k - 1]) * (panel->y.log ? log(top / y[k - 1]) / log(y[k] / y[k - 1])
+                                                      : (top - y[k - 1]) / (y[k] - y[k - 1]));
   return (hvi_shape){.few = count < 15 && mark != HVI_MARK_THIN,
                      .diverged = y[last] > top ||
                                  (last + 1 < p->count && isinf(y[last + 1]) && x[last + 1] <= end),
                      .rose = y[last] > 100 * fabs(y[first]),
                      .end = x[last],
-                     .x = x[k] / unit,
+                     .x = panel->x.thousands ? at / 1000 : at,
                      .y = fmin(y[k], top)};
 }
 
@@ -106,20 +110,12 @@ hvi_status hvi_panel_look(hvi_shape *shapes, const char *folder, const hvi_panel
   return HVI_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 hvi_status hvi_plot_edges(double **edges, size_t *count, const char *folder, const hvi_series *map,
                           const hvi_axis *axis, bool of_y, hvi_error *err) {
   HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
   HVI_TRY(hvi_points_read(&p, folder, map, err));
   double *levels = p.at[of_y];
-  size_t n = 0;
-  if (p.count) qsort(levels, p.count, sizeof *levels, ascending);
-  for (size_t i = 0; i < p.count; i++)
-    if (n == 0 || levels[i] > levels[n - 1]) levels[n++] = levels[i];
+  const size_t n = p.count ? hvi_stats_distinct(levels, p.count) : 0;
   double *e = *edges = hvi_alloc_doubles(n + 1);
   if (!e) return hvi_error_memory(err, "a map");
   *count = n ? n + 1 : 0;

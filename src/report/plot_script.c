@@ -25,8 +25,8 @@ static const char FRAME[] =
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
 enum {
-  LEFT = 92,
-  RIGHT = 28,
+  LEFT = 102,
+  RIGHT = 24,
   COLOURS = 92, /* a colour bar with its tics and label, beside a map */
   TOP = 40,
   TOP_BARE = 12, /* no panel has a title */
@@ -360,7 +360,7 @@ static void add_map(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
   hvi_text_add(t, " with boxxyerror lc palette notitle");
 }
 
-/* A series, and what goes on top of it: the start of a path, the value of a bar. */
+/* A series, and the start of a path on top of it. */
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s, bool few) {
   const bool bars = s->mark == HVI_MARK_BARS, spread = s->y2 != NULL;
   if (s->mark == HVI_MARK_VERTICAL) hvi_text_add(t, "    NaN notitle");
@@ -378,18 +378,12 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s, boo
     add_column(t, s->y2, &p->y, s);
   }
   hvi_text_add(t, " with %s lt %zu%s notitle",
-               bars && spread ? "yerrorbars lc rgb '#222222' pt -1 lw 1.4"
+               bars && spread ? "yerrorbars ps 0 lc rgb '#222222' lw 1.4"
                : few          ? "linespoints"
                               : marks[s->mark].with,
                linetype(s), marks[s->mark].weight);
-  if (bars && spread) return;
-  if (bars || s->mark == HVI_MARK_PATH) add_named(t, ", \\\n    './'.$", s->file, NULL);
-  if (bars)
-    add_named(t,
-              " using 0:(column($)):(sprintf('%.3g', column($))) with labels"
-              " offset 0,0.6 tc rgb '#222222' notitle",
-              s->y, NULL);
   if (s->mark != HVI_MARK_PATH) return;
+  add_named(t, ", \\\n    './'.$", s->file, NULL);
   add_named(t, " every ::0::0 using (column($)):(column(@)) with points", s->x, s->y);
   hvi_text_add(t, " lt %zu ps 1.2 notitle", linetype(s));
 }
@@ -433,17 +427,19 @@ static void add_vertical(hvi_text *t, const hvi_axis *x, const hvi_series *s) {
                linetype(s), marks[s->mark].weight);
 }
 
-/* The names below bars, each as wide as its bar has room. */
+/* Below each bar its name, as wide as there is room, and its value. */
 static hvi_status name_bars(hvi_text *t, const layout *l, const char *folder, const hvi_series *s,
                             hvi_error *err) {
   HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
   char text[256];
   HVI_TRY(hvi_points_read(&p, folder, s, err));
   hvi_text_add(t,
-               "  set boxwidth 0.6\n  set offsets 0.6,0.6,0,0\n  unset grid\n  set grid ytics" GRID
+               "  set boxwidth 0.6\n  set offsets 0.1,0.1,0,0\n  unset grid\n  set grid ytics" GRID
                "  set xtics noenhanced (");
   for (size_t i = 0; i < p.count; i++) {
     wrap(text, sizeof text, p.names[i], l->area_width / (double)p.count - 8, FONT);
+    const size_t used = strlen(text);
+    snprintf(text + used, sizeof text - used, "\n%.3g", p.at[1][i]);
     add_named(t, i ? ", $" : "$", text, NULL);
     hvi_text_add(t, " %zu", i);
   }

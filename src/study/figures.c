@@ -151,15 +151,17 @@ static void fill_in(char *out, const char *text, const sheet *s) {
     const size_t name = *text == '{' ? strcspn(text + 1, "}") : 0;
     const bool level = name && s->level.column && strncmp(text + 1, s->level.column, name) == 0;
     const bool steps = name && strncmp(text + 1, "iterations", name) == 0;
+    const bool seeds = name && strncmp(text + 1, "instances", name) == 0;
     if (level && s->level.word)
       used += put_words(out + used, s->level.word);
     else if (level)
       used += (size_t)snprintf(out + used, 40, "%g", s->level.number);
-    else if (steps)
-      used += (size_t)snprintf(out + used, 40, "%zu", p->scale.iterations);
+    else if (steps || seeds)
+      used +=
+          (size_t)snprintf(out + used, 40, "%zu", seeds ? p->scale.instances : p->scale.iterations);
     else
       out[used++] = *text;
-    text += level || steps ? name + 2 : 1;
+    text += level || steps || seeds ? name + 2 : 1;
   }
   out[used] = '\0';
 }
