@@ -57,6 +57,14 @@ hvi_stats_range hvi_stats_share95(double share, size_t n) {
   return r;
 }
 
+size_t hvi_stats_distinct(double *x, size_t n) {
+  size_t count = 0;
+  qsort(x, n, sizeof *x, compare);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || x[i] != x[count - 1]) x[count++] = x[i];
+  return count;
+}
+
 /* P(|T| <= sqrt(v) tan(angle)) */
 static double two_sided_probability(double angle, size_t v) {
   double c = cos(angle), s = sin(angle), odd = (double)(v % 2);

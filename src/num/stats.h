@@ -17,6 +17,8 @@ typedef struct hvi_stats_range {
   double low, high;
 } hvi_stats_range;
 hvi_stats_range hvi_stats_share95(double share, size_t n);
+/* Moves the distinct values to the front, in ascending order; returns how many there are. */
+size_t hvi_stats_distinct(double *x, size_t n);
 /* Half width of the 95 % Student-t interval of the mean; NaN for n < 2. */
 double hvi_stats_interval95(const double *x, size_t n);
 /* Slope of the least-squares line through (i, y[i]), i = 0 .. n-1; NaN for n < 2. */
