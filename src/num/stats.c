@@ -11,6 +11,9 @@
 #include "num/stats.h"
 
 #include "base/base.h"
+#include "num/vec.h"
+
+#include <hvi/rng.h>
 
 static const double half_pi = 1.570796326794896619;
 
@@ -124,4 +127,72 @@ hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor) {
   for (size_t i = 0; i < n; i++)
     if (isfinite(y[i]) && y[i] > floor) hvi_stats_fit_add(&fit, (double)i, log10(y[i]));
   return hvi_stats_fit_line(&fit);
+}
+
+hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
+                               const void *context, size_t n, hvi_error *err) {
+  HVI_OWN double *weight = hvi_alloc_doubles(n + HVI_BOOTSTRAP);
+  if (!weight) return hvi_error_memory(err, "a bootstrap");
+  double *found = weight + n;
+  size_t count = 0;
+  for (uint64_t b = 0; n >= 2 && b < HVI_BOOTSTRAP; b++) {
+    hvi_rng rng = hvi_rng_new(1, "bootstrap", b);
+    memset(weight, 0, n * sizeof *weight);
+    for (size_t i = 0; i < n; i++) weight[(uint64_t)hvi_rng_u32(&rng) * n >> 32] += 1.0;
+    found[count] = statistic(context, weight, n);
+    if (!isnan(found[count])) count++;
+  }
+  range->low = hvi_stats_quantile(found, count, 0.025);
+  range->high = hvi_stats_quantile(found, count, 0.975);
+  return HVI_OK;
+}
+
+static double mean_of(const void *x, const double *weight, size_t n) {
+  return hvi_vec_dot(weight, x, n) / (double)n;
+}
+
+hvi_status hvi_stats_bootstrap_mean(hvi_stats_range *range, const double *x, size_t n,
+                                    hvi_error *err) {
+  return hvi_stats_bootstrap(range, mean_of, x, n, err);
+}
+
+typedef struct ordered {
+  const double *x; /* ascending */
+  double q;
+} ordered;
+
+/* Number k, from 0, of the sample. */
+static double pick(const double *x, const double *weight, size_t n, double k) {
+  size_t i = 0;
+  for (double before = weight[0]; before <= k && i + 1 < n; before += weight[i]) i++;
+  return x[i];
+}
+
+static double quantile_of(const void *context, const double *weight, size_t n) {
+  const ordered *o = context;
+  const double position = o->q * (double)(n - 1), below = floor(position), part = position - below;
+  const double low = pick(o->x, weight, n, below);
+  return part == 0.0 || isinf(low) ? low : low + part * (pick(o->x, weight, n, below + 1.0) - low);
+}
+
+hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
+                                        hvi_error *err) {
+  HVI_OWN double *sorted = hvi_copy_doubles(x, n);
+  if (!sorted) return hvi_error_memory(err, "a bootstrap");
+  qsort(sorted, n, sizeof *sorted, compare);
+  return hvi_stats_bootstrap(range, quantile_of, &(ordered){sorted, q}, n, err);
+}
+
+typedef struct fraction {
+  const double *above, *below;
+} fraction;
+
+static double ratio_of(const void *context, const double *weight, size_t n) {
+  const fraction *f = context;
+  return hvi_vec_dot(weight, f->above, n) / hvi_vec_dot(weight, f->below, n);
+}
+
+hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
+                                     const double *below, size_t n, hvi_error *err) {
+  return hvi_stats_bootstrap(range, ratio_of, &(fraction){above, below}, n, err);
 }
