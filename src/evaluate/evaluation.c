@@ -49,6 +49,16 @@ static bool gap_due(const hvi_evaluation *e, size_t outer) {
   return s.per_decade == 0 || ended || hvi_schedule_due(&s, outer, e->spec.settings->max_outer);
 }
 
+static const hvi_score no_score = {.error = NAN,
+                                   .interval = NAN,
+                                   .error_low = NAN,
+                                   .error_high = NAN,
+                                   .clean = NAN,
+                                   .relative = NAN,
+                                   .relative_clean = NAN,
+                                   .usual.error = NAN,
+                                   .rare.error = NAN};
+
 /* A row of the present theta, and its score. */
 static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
                           hvi_error *err) {
@@ -58,8 +68,7 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
   const bool finite = e->solver->info.outcome != HVI_DIVERGED;
   hvi_seconds *spent = &e->seconds;
   hvi_gap gap = {.gap = NAN};
-  *s = (hvi_score){
-      .error = NAN, .interval = NAN, .clean = NAN, .relative = NAN, .relative_clean = NAN};
+  *s = no_score;
   if (finite && e->spec.probe) {
     const hvi_status status = hvi_probe_score(s, e->spec.probe, e->problem, theta, NULL, err);
     /* a network whose values overflow has no score */
@@ -79,6 +88,10 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
                               .clean = s->clean,
                               .relative = s->relative,
                               .relative_clean = s->relative_clean,
+                              .error_low = s->error_low,
+                              .error_high = s->error_high,
+                              .error_usual = s->usual.error,
+                              .error_rare = s->rare.error,
                               .gap = gap.gap,
                               .grad_evals = last.counts.grad_evals,
                               .model_passes = last.counts.model_passes + successors,

@@ -1,7 +1,8 @@
 /*
  * Scores of predicted values against values y with standard errors e.
  *
- *   error    = mean (prediction - y)^2,     interval by Student's t over the states
+ *   error    = mean (prediction - y)^2,     interval by Student's t over the states, or by the
+ *                                           bootstrap over episodes
  *   clean    = error - mean e^2,            an unbiased estimate of the error against true values;
  *                                           interval likewise, of (prediction - y)^2 - e^2
  *   relative = error / var y,               relative_clean = clean / (var y - mean e^2)
@@ -61,8 +62,65 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
   score->relative = score->variance > 0.0 ? score->error / score->variance : NAN;
   const double spread = score->variance - score->noise;
   score->relative_clean = spread > 0.0 ? score->clean / spread : NAN;
+  score->error_low = score->error - score->interval;
+  score->error_high = score->error + score->interval;
+  score->usual.error = score->usual.noise = score->rare.error = score->rare.noise = NAN;
   calibrate(score, predicted, value, n);
   return HVI_OK;
+}
+
+static double square(double x) { return x * x; }
+
+/* Sums over each episode are all that drawing episodes needs. */
+static hvi_status draw_episodes(hvi_score *s, const hvi_probe *p, const double *predicted,
+                                hvi_error *err) {
+  HVI_OWN double *error = hvi_alloc_doubles(3 * p->episodes);
+  if (!error) return hvi_error_memory(err, "the episodes of a score");
+  double *clean = error + p->episodes, *count = clean + p->episodes;
+  for (size_t i = 0; i < p->states; i++) {
+    const double e = square(predicted[i] - p->value[i]);
+    error[p->episode[i]] += e;
+    clean[p->episode[i]] += e - square(p->standard_error[i]);
+    count[p->episode[i]] += 1.0;
+  }
+  /* the first states alone may leave episodes out */
+  for (size_t k = 0; k < p->episodes; k++) {
+    if (count[k] == 0.0) continue;
+    error[s->episodes] = error[k];
+    clean[s->episodes] = clean[k];
+    count[s->episodes++] = count[k];
+  }
+  hvi_stats_range range, without;
+  HVI_TRY(hvi_stats_bootstrap_ratio(&range, error, count, s->episodes, err));
+  HVI_TRY(hvi_stats_bootstrap_ratio(&without, clean, count, s->episodes, err));
+  s->error_low = range.low;
+  s->error_high = range.high;
+  s->interval = 0.5 * (range.high - range.low);
+  s->clean_interval = 0.5 * (without.high - without.low);
+  return HVI_OK;
+}
+
+static void tell_classes_apart(hvi_score *s, const hvi_probe *p, const double *predicted) {
+  struct hvi_class_score all[2] = {{0}};
+  for (size_t i = 0; i < p->states; i++) {
+    struct hvi_class_score *c = &all[p->rare[i]];
+    c->states++;
+    c->error += square(predicted[i] - p->value[i]);
+    c->noise += square(p->standard_error[i]);
+  }
+  for (size_t k = 0; k < 2; k++) {
+    all[k].error /= (double)all[k].states; /* 0/0 where there are none */
+    all[k].noise /= (double)all[k].states;
+  }
+  s->usual = all[0];
+  s->rare = all[1];
+}
+
+hvi_status hvi_probe_compare(hvi_score *score, const hvi_probe *p, const double *predicted,
+                             hvi_error *err) {
+  HVI_TRY(hvi_score_values(score, p->states, predicted, p->value, p->standard_error, err));
+  if (p->rare) tell_classes_apart(score, p, predicted);
+  return p->episode ? draw_episodes(score, p, predicted, err) : HVI_OK;
 }
 
 void hvi_probe_free(hvi_probe *probe) {
@@ -70,10 +128,42 @@ void hvi_probe_free(hvi_probe *probe) {
   hvi_free(probe->observation);
   hvi_free(probe->value);
   hvi_free(probe->standard_error);
+  hvi_free(probe->episode);
+  hvi_free(probe->rare);
   hvi_free(probe);
 }
 
 HVI_RELEASE(hvi_probe)
+
+/* Episodes numbered from 0 without a gap. */
+static hvi_status number_episodes(hvi_probe *p, const hvi_testset *set, hvi_error *err) {
+  HVI_OWN double *known = hvi_copy_doubles(set->episode, set->count);
+  p->episode = hvi_alloc(set->count, sizeof *p->episode);
+  if (!known || !p->episode) return hvi_error_memory(err, "the episodes of a test set");
+  p->episodes = hvi_stats_distinct(known, set->count);
+  for (size_t i = 0; i < set->count; i++) {
+    size_t low = 0, high = p->episodes;
+    while (high - low > 1) {
+      const size_t middle = (low + high) / 2;
+      *(known[middle] <= set->episode[i] ? &low : &high) = middle;
+    }
+    p->episode[i] = low;
+  }
+  return HVI_OK;
+}
+
+static hvi_status mark_rare(hvi_probe *p, const hvi_testset *set, hvi_error *err) {
+  hvi_class_figures usual, others;
+  p->rare = hvi_alloc(set->count, sizeof *p->rare);
+  if (!p->rare) return hvi_error_memory(err, "the classes of a test set");
+  for (size_t i = 0; i < set->count; i++) p->rare[i] = set->label[i] > 0.0;
+  HVI_TRY(hvi_testset_class(&usual, set, 0, err));
+  HVI_TRY(hvi_testset_class(&others, set, 1, err));
+  snprintf(p->class_names[0], sizeof *p->class_names, "%s", usual.name);
+  snprintf(p->class_names[1], sizeof *p->class_names, "%s",
+           set->classes == 2 ? others.name : "others");
+  return HVI_OK;
+}
 
 /* States with values to compare with: those of a test set, or in closed form on lqr. */
 hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err) {
@@ -89,6 +179,8 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
   if (!p->observation || !p->value || !p->standard_error)
     return hvi_error_memory(err, "a test set");
   for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
+  if (set->episode) HVI_TRY(number_episodes(p, set, err));
+  if (set->label) HVI_TRY(mark_rare(p, set, err));
   HVI_GIVE(probe, p);
 }
 
@@ -125,5 +217,5 @@ hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe, const hvi_p
   if (!predicted) predicted = own;
   if (!predicted) return hvi_error_memory(err, "predicted values");
   HVI_TRY(hvi_value_predict(value, theta, probe->observation, n, predicted, err));
-  return hvi_score_values(score, n, predicted, probe->value, probe->standard_error, err);
+  return hvi_probe_compare(score, probe, predicted, err);
 }
