@@ -65,14 +65,12 @@ HVI_API hvi_status hvi_score_values(hvi_score *score, size_t n, const double *pr
 /* The states of a test set, as the networks see them, with their values; or any other states. */
 typedef struct hvi_probe {
   size_t states, obs;
-  float *observation;      /* [states][obs] */
-  double *value;           /* [states] */
-  double *standard_error;  /* [states] */
-  double gamma;            /* 0: not known, and taken to be that of the evaluation */
-  size_t episodes;         /* 0: not known */
-  size_t *episode;         /* [states] below `episodes`; NULL: not known */
-  bool *rare;              /* [states] not of the usual class; NULL: there are no classes */
-  char class_names[2][32]; /* of the usual class, and of the others */
+  float *observation;     /* [states][obs] */
+  double *value;          /* [states] */
+  double *standard_error; /* [states] */
+  double gamma;           /* 0: not known, and taken to be that of the evaluation */
+  double *episode;        /* [states] as in hvi_testset; NULL: not known */
+  double *label;          /* [states] likewise; 0 is the usual class */
 } hvi_probe;
 
 HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err);

@@ -192,7 +192,7 @@ static uint64_t hash_contents(const hvi_dataset *d, const hvi_probe *p) {
     hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
     hash = hvi_hash_bytes(hash, p->standard_error, p->states * sizeof *p->standard_error);
     if (p->episode) hash = hvi_hash_bytes(hash, p->episode, p->states * sizeof *p->episode);
-    if (p->rare) hash = hvi_hash_bytes(hash, p->rare, p->states * sizeof *p->rare);
+    if (p->label) hash = hvi_hash_bytes(hash, p->label, p->states * sizeof *p->label);
   }
   return hash;
 }

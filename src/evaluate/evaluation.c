@@ -49,16 +49,6 @@ static bool gap_due(const hvi_evaluation *e, size_t outer) {
   return s.per_decade == 0 || ended || hvi_schedule_due(&s, outer, e->spec.settings->max_outer);
 }
 
-static const hvi_score no_score = {.error = NAN,
-                                   .interval = NAN,
-                                   .error_low = NAN,
-                                   .error_high = NAN,
-                                   .clean = NAN,
-                                   .relative = NAN,
-                                   .relative_clean = NAN,
-                                   .usual.error = NAN,
-                                   .rare.error = NAN};
-
 /* A row of the present theta, and its score. */
 static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score *s,
                           hvi_error *err) {
@@ -68,7 +58,9 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
   const bool finite = e->solver->info.outcome != HVI_DIVERGED;
   hvi_seconds *spent = &e->seconds;
   hvi_gap gap = {.gap = NAN};
-  *s = no_score;
+  *s = (hvi_score){.usual.error = NAN, .rare.error = NAN};
+  s->error = s->interval = s->error_low = s->error_high = NAN;
+  s->clean = s->relative = s->relative_clean = NAN;
   if (finite && e->spec.probe) {
     const hvi_status status = hvi_probe_score(s, e->spec.probe, e->problem, theta, NULL, err);
     /* a network whose values overflow has no score */

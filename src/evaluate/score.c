@@ -74,25 +74,27 @@ static double square(double x) { return x * x; }
 /* Sums over each episode are all that drawing episodes needs. */
 static hvi_status draw_episodes(hvi_score *s, const hvi_probe *p, const double *predicted,
                                 hvi_error *err) {
-  HVI_OWN double *error = hvi_alloc_doubles(3 * p->episodes);
+  size_t most = 0, used = 0;
+  for (size_t i = 0; i < p->states; i++) most = (size_t)fmax((double)most, p->episode[i] + 1.0);
+  HVI_OWN double *error = hvi_alloc_doubles(3 * most);
   if (!error) return hvi_error_memory(err, "the episodes of a score");
-  double *clean = error + p->episodes, *count = clean + p->episodes;
+  double *clean = error + most, *count = clean + most;
   for (size_t i = 0; i < p->states; i++) {
-    const double e = square(predicted[i] - p->value[i]);
-    error[p->episode[i]] += e;
-    clean[p->episode[i]] += e - square(p->standard_error[i]);
-    count[p->episode[i]] += 1.0;
+    const size_t k = (size_t)p->episode[i];
+    error[k] += square(predicted[i] - p->value[i]);
+    clean[k] -= square(p->standard_error[i]);
+    count[k] += 1.0;
   }
-  /* the first states alone may leave episodes out */
-  for (size_t k = 0; k < p->episodes; k++) {
+  for (size_t k = 0; k < most; k++) { /* not all have a state here */
     if (count[k] == 0.0) continue;
-    error[s->episodes] = error[k];
-    clean[s->episodes] = clean[k];
-    count[s->episodes++] = count[k];
+    clean[used] = error[k] + clean[k];
+    error[used] = error[k];
+    count[used++] = count[k];
   }
   hvi_stats_range range, without;
-  HVI_TRY(hvi_stats_bootstrap_ratio(&range, error, count, s->episodes, err));
-  HVI_TRY(hvi_stats_bootstrap_ratio(&without, clean, count, s->episodes, err));
+  HVI_TRY(hvi_stats_bootstrap_ratio(&range, error, count, used, err));
+  HVI_TRY(hvi_stats_bootstrap_ratio(&without, clean, count, used, err));
+  s->episodes = used;
   s->error_low = range.low;
   s->error_high = range.high;
   s->interval = 0.5 * (range.high - range.low);
@@ -100,26 +102,24 @@ static hvi_status draw_episodes(hvi_score *s, const hvi_probe *p, const double *
   return HVI_OK;
 }
 
-static void tell_classes_apart(hvi_score *s, const hvi_probe *p, const double *predicted) {
-  struct hvi_class_score all[2] = {{0}};
+static struct hvi_class_score score_class(const hvi_probe *p, const double *predicted, bool rare) {
+  struct hvi_class_score c = {0};
   for (size_t i = 0; i < p->states; i++) {
-    struct hvi_class_score *c = &all[p->rare[i]];
-    c->states++;
-    c->error += square(predicted[i] - p->value[i]);
-    c->noise += square(p->standard_error[i]);
+    if ((p->label[i] > 0.0) != rare) continue;
+    c.states++;
+    c.error += square(predicted[i] - p->value[i]);
+    c.noise += square(p->standard_error[i]);
   }
-  for (size_t k = 0; k < 2; k++) {
-    all[k].error /= (double)all[k].states; /* 0/0 where there are none */
-    all[k].noise /= (double)all[k].states;
-  }
-  s->usual = all[0];
-  s->rare = all[1];
+  c.error /= (double)c.states; /* 0/0 where there are none */
+  c.noise /= (double)c.states;
+  return c;
 }
 
 hvi_status hvi_probe_compare(hvi_score *score, const hvi_probe *p, const double *predicted,
                              hvi_error *err) {
   HVI_TRY(hvi_score_values(score, p->states, predicted, p->value, p->standard_error, err));
-  if (p->rare) tell_classes_apart(score, p, predicted);
+  if (p->label) score->usual = score_class(p, predicted, false);
+  if (p->label) score->rare = score_class(p, predicted, true);
   return p->episode ? draw_episodes(score, p, predicted, err) : HVI_OK;
 }
 
@@ -129,41 +129,11 @@ void hvi_probe_free(hvi_probe *probe) {
   hvi_free(probe->value);
   hvi_free(probe->standard_error);
   hvi_free(probe->episode);
-  hvi_free(probe->rare);
+  hvi_free(probe->label);
   hvi_free(probe);
 }
 
 HVI_RELEASE(hvi_probe)
-
-/* Episodes numbered from 0 without a gap. */
-static hvi_status number_episodes(hvi_probe *p, const hvi_testset *set, hvi_error *err) {
-  HVI_OWN double *known = hvi_copy_doubles(set->episode, set->count);
-  p->episode = hvi_alloc(set->count, sizeof *p->episode);
-  if (!known || !p->episode) return hvi_error_memory(err, "the episodes of a test set");
-  p->episodes = hvi_stats_distinct(known, set->count);
-  for (size_t i = 0; i < set->count; i++) {
-    size_t low = 0, high = p->episodes;
-    while (high - low > 1) {
-      const size_t middle = (low + high) / 2;
-      *(known[middle] <= set->episode[i] ? &low : &high) = middle;
-    }
-    p->episode[i] = low;
-  }
-  return HVI_OK;
-}
-
-static hvi_status mark_rare(hvi_probe *p, const hvi_testset *set, hvi_error *err) {
-  hvi_class_figures usual, others;
-  p->rare = hvi_alloc(set->count, sizeof *p->rare);
-  if (!p->rare) return hvi_error_memory(err, "the classes of a test set");
-  for (size_t i = 0; i < set->count; i++) p->rare[i] = set->label[i] > 0.0;
-  HVI_TRY(hvi_testset_class(&usual, set, 0, err));
-  HVI_TRY(hvi_testset_class(&others, set, 1, err));
-  snprintf(p->class_names[0], sizeof *p->class_names, "%s", usual.name);
-  snprintf(p->class_names[1], sizeof *p->class_names, "%s",
-           set->classes == 2 ? others.name : "others");
-  return HVI_OK;
-}
 
 /* States with values to compare with: those of a test set, or in closed form on lqr. */
 hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err) {
@@ -175,12 +145,13 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
                    .gamma = set->gamma,
                    .observation = hvi_alloc(set->count, set->obs * sizeof(float)),
                    .value = hvi_copy_doubles(set->value, set->count),
-                   .standard_error = hvi_copy_doubles(set->standard_error, set->count)};
-  if (!p->observation || !p->value || !p->standard_error)
+                   .standard_error = hvi_copy_doubles(set->standard_error, set->count),
+                   .episode = set->episode ? hvi_copy_doubles(set->episode, set->count) : NULL,
+                   .label = set->label ? hvi_copy_doubles(set->label, set->count) : NULL};
+  if (!p->observation || !p->value || !p->standard_error || !p->episode != !set->episode ||
+      !p->label != !set->label)
     return hvi_error_memory(err, "a test set");
   for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
-  if (set->episode) HVI_TRY(number_episodes(p, set, err));
-  if (set->label) HVI_TRY(mark_rare(p, set, err));
   HVI_GIVE(probe, p);
 }
 

@@ -36,14 +36,18 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-double hvi_stats_quantile(double *x, size_t n, double q) {
-  if (n == 0 || !(q >= 0.0 && q <= 1.0)) return NAN;
-  qsort(x, n, sizeof *x, compare);
+static double quantile_of_sorted(const double *x, size_t n, double q) {
   double position = q * (double)(n - 1);
   size_t below = (size_t)position;
   if (below + 1 >= n) return x[n - 1];
   double part = position - (double)below;
   return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
+}
+
+double hvi_stats_quantile(double *x, size_t n, double q) {
+  if (n == 0 || !(q >= 0.0 && q <= 1.0)) return NAN;
+  qsort(x, n, sizeof *x, compare);
+  return quantile_of_sorted(x, n, q);
 }
 
 size_t hvi_stats_distinct(double *x, size_t n) {
@@ -147,52 +151,40 @@ hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
   return HVI_OK;
 }
 
-static double mean_of(const void *x, const double *weight, size_t n) {
-  return hvi_vec_dot(weight, x, n) / (double)n;
-}
-
-hvi_status hvi_stats_bootstrap_mean(hvi_stats_range *range, const double *x, size_t n,
-                                    hvi_error *err) {
-  return hvi_stats_bootstrap(range, mean_of, x, n, err);
-}
-
-typedef struct ordered {
-  const double *x; /* ascending */
-  double q;
-} ordered;
-
-/* Number k, from 0, of the sample. */
-static double pick(const double *x, const double *weight, size_t n, double k) {
-  size_t i = 0;
-  for (double before = weight[0]; before <= k && i + 1 < n; before += weight[i]) i++;
-  return x[i];
-}
-
-static double quantile_of(const void *context, const double *weight, size_t n) {
-  const ordered *o = context;
-  const double position = o->q * (double)(n - 1), below = floor(position), part = position - below;
-  const double low = pick(o->x, weight, n, below);
-  return part == 0.0 || isinf(low) ? low : low + part * (pick(o->x, weight, n, below + 1.0) - low);
-}
-
-hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
-                                        hvi_error *err) {
-  HVI_OWN double *sorted = hvi_copy_doubles(x, n);
-  if (!sorted) return hvi_error_memory(err, "a bootstrap");
-  qsort(sorted, n, sizeof *sorted, compare);
-  return hvi_stats_bootstrap(range, quantile_of, &(ordered){sorted, q}, n, err);
-}
-
+/* Over sums below, or over the number of units. */
 typedef struct fraction {
   const double *above, *below;
 } fraction;
 
 static double ratio_of(const void *context, const double *weight, size_t n) {
   const fraction *f = context;
-  return hvi_vec_dot(weight, f->above, n) / hvi_vec_dot(weight, f->below, n);
+  const double below = f->below ? hvi_vec_dot(weight, f->below, n) : (double)n;
+  return hvi_vec_dot(weight, f->above, n) / below;
 }
 
 hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
                                      const double *below, size_t n, hvi_error *err) {
   return hvi_stats_bootstrap(range, ratio_of, &(fraction){above, below}, n, err);
+}
+
+typedef struct ordered {
+  const double *x; /* ascending */
+  double *sample, q;
+} ordered;
+
+static double quantile_of(const void *context, const double *weight, size_t n) {
+  const ordered *o = context;
+  double *next = o->sample;
+  for (size_t i = 0; i < n; i++)
+    for (double w = weight[i]; w > 0.0; w--) *next++ = o->x[i];
+  return quantile_of_sorted(o->sample, n, o->q);
+}
+
+hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
+                                        hvi_error *err) {
+  HVI_OWN double *sorted = hvi_alloc_doubles(2 * n);
+  if (!sorted) return hvi_error_memory(err, "a bootstrap");
+  hvi_vec_copy(sorted, x, n);
+  qsort(sorted, n, sizeof *sorted, compare);
+  return hvi_stats_bootstrap(range, quantile_of, &(ordered){sorted, sorted + n, q}, n, err);
 }

@@ -49,13 +49,15 @@ typedef struct hvi_stats_range {
 typedef double hvi_statistic(const void *context, const double *weight, size_t n);
 hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
                                const void *context, size_t n, hvi_error *err);
+/* The sum of above over the sum of below: a mean over all members of clusters, of which above[i] is
+ * the sum and below[i] the number. Without `below` the mean of above. */
+hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
+                                     const double *below, size_t n, hvi_error *err);
 /* The mean of x; a share where x is 0 or 1. */
-hvi_status hvi_stats_bootstrap_mean(hvi_stats_range *range, const double *x, size_t n,
-                                    hvi_error *err);
+static inline hvi_status hvi_stats_bootstrap_mean(hvi_stats_range *range, const double *x, size_t n,
+                                                  hvi_error *err) {
+  return hvi_stats_bootstrap_ratio(range, x, NULL, n, err);
+}
 /* The quantile q, as hvi_stats_quantile has it: 0.5 for the median. Infinite values are fine. */
 hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
                                         hvi_error *err);
-/* The sum of above over the sum of below: a mean over all members of clusters, of which above[i] is
- * the sum and below[i] the number of members. */
-hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
-                                     const double *below, size_t n, hvi_error *err);

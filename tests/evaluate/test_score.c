@@ -92,14 +92,9 @@ static void test_episodes_and_classes(void **state) {
   (void)state;
   enum { EPISODES = 300, STATES = 5 * EPISODES };
   static double p[STATES], y[STATES], e[STATES], offset[EPISODES];
-  static size_t episode[STATES];
-  static bool rare[STATES];
-  const hvi_probe probe = {.states = STATES,
-                           .value = y,
-                           .standard_error = e,
-                           .episodes = EPISODES,
-                           .episode = episode,
-                           .rare = rare};
+  static double episode[STATES], rare[STATES];
+  const hvi_probe probe = {
+      .states = STATES, .value = y, .standard_error = e, .episode = episode, .label = rare};
   hvi_score s, plain;
   hvi_error err;
   double sum[EPISODES] = {0}, count[EPISODES] = {0}, squares = 0.0, less = 0.0, by[2] = {0};
@@ -108,14 +103,15 @@ static void test_episodes_and_classes(void **state) {
   fill_normal(y, STATES, 8);
   for (size_t i = 0; i < STATES; i++) {
     const size_t k = i % 3 ? i % EPISODES : i % 30;
-    episode[i] = k;
-    rare[i] = k % 10 == 0;
-    e[i] = rare[i] ? 0.5 : 0.1;
-    p[i] = y[i] + offset[k] * (rare[i] ? 3.0 : 1.0);
+    const bool odd = k % 10 == 0;
+    episode[i] = (double)(7 * k); /* with gaps */
+    rare[i] = odd ? (double)(1 + i % 2) : 0.0;
+    e[i] = odd ? 0.5 : 0.1;
+    p[i] = y[i] + offset[k] * (odd ? 3.0 : 1.0);
     sum[k] += pow(p[i] - y[i], 2.0);
     count[k] += 1.0;
-    by[rare[i]] += pow(p[i] - y[i], 2.0);
-    states[rare[i]]++;
+    by[odd] += pow(p[i] - y[i], 2.0);
+    states[odd]++;
   }
   check_ok(hvi_probe_compare(&s, &probe, p, &err), &err);
   check_ok(hvi_score_values(&plain, STATES, p, y, e, &err), &err);
@@ -142,8 +138,7 @@ static void test_episodes_and_classes(void **state) {
   check_near(s.usual.noise, 0.01, 1e-12);
   check_near(s.rare.noise, 0.25, 1e-12);
   /* one episode says nothing about others */
-  const hvi_probe one = {
-      .states = 2, .value = y, .standard_error = e, .episodes = 1, .episode = (size_t[]){0, 0}};
+  const hvi_probe one = {.states = 2, .value = y, .standard_error = e, .episode = (double[]){3, 3}};
   check_ok(hvi_probe_compare(&s, &one, p, &err), &err);
   assert_true(isnan(s.error_low) && isnan(s.interval) && s.episodes == 1 && isfinite(s.error));
 }
