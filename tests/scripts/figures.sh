@@ -89,6 +89,6 @@ near "$(./json panels 0 series 1 x 0 <out.d/all/all.json)" 0.09 1e-6
 sed '0,/translate([0-9.]*,/s//translate(-5,/' "$picture" >moved.svg
 LC_ALL=C awk -f "$HVI_SOURCE_DIR/scripts/check-svg.awk" moved.svg >found && fail "a text left the canvas unseen"
 grep -q 'leaves the canvas' found || fail "it is not said which"
-sed 's/font-size="14.00"/font-size="20.00"/' "$picture" >moved.svg
+sed 's/font-size="14.00"/font-size="34.00"/' "$picture" >moved.svg
 LC_ALL=C awk -f "$HVI_SOURCE_DIR/scripts/check-svg.awk" moved.svg >found && fail "texts on each other are not seen"
 grep -q "lies on" found || fail "it is not said which lie on each other"
