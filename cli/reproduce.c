@@ -115,6 +115,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   HVI_OWN_BY(free_job)
   job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message}};
   hvi_study_settings *s = &j.settings;
+  const hvi_made made = hvi_made_now(argc, argv);
   /* clang-format off */
   hvi_args_add(&args,
       {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
@@ -132,6 +133,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
   s->force = hvi_talk.force;
+  s->made = &made;
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");

@@ -16,7 +16,8 @@ const char *hvi_judgement_name(hvi_judgement j) {
   static const char *const names[HVI_JUDGEMENT_COUNT] = {[HVI_NOT_JUDGED] = "not judged",
                                                          [HVI_HOLDS] = "holds",
                                                          [HVI_HOLDS_NOT] = "does not hold",
-                                                         [HVI_NOT_DECIDED] = "not decided"};
+                                                         [HVI_NOT_DECIDED] = "not decided",
+                                                         [HVI_NEEDS_FULL] = "needs --full"};
   return (size_t)j < HVI_JUDGEMENT_COUNT ? names[j] : NULL;
 }
 
@@ -56,15 +57,46 @@ void hvi_claim_note(hvi_claim *c, const char *format, ...) {
   va_end(args);
 }
 
-void hvi_claims_figure(hvi_claims *claims, const char *name) {
+void hvi_claims_figure(hvi_claims *claims, const char *name, const char *paper, const char *shows) {
   const size_t n = claims->figure_count;
-  char(*figures)[64] = hvi_grow(claims->figures, n * sizeof *figures, n + 1, sizeof *figures);
-  if (!figures) {
+  hvi_claim_figure *all = hvi_grow(claims->figures, n * sizeof *all, n + 1, sizeof *all);
+  if (!all) {
     claims->failed = true;
     return;
   }
-  snprintf(figures[claims->figure_count++], sizeof *figures, "%s", name);
-  claims->figures = figures;
+  claims->figures = all;
+  hvi_claim_figure *f = &all[claims->figure_count++];
+  snprintf(f->name, sizeof f->name, "%s", name);
+  snprintf(f->paper, sizeof f->paper, "%s", paper ? paper : "");
+  snprintf(f->shows, sizeof f->shows, "%s", shows ? shows : "");
+}
+
+static bool is_lower_end(const char *name) {
+  const char *end = strstr(name, ", lower end");
+  return end && strcmp(end, ", lower end") == 0;
+}
+
+hvi_claim_number hvi_claim_number_at(const hvi_claim *c, size_t i) {
+  const hvi_measure *m = &c->measures[i];
+  hvi_claim_number n = {.value = m->value, .low = NAN, .high = NAN};
+  memcpy(n.name, m->name, sizeof n.name);
+  if (i + 2 >= c->measure_count || !is_lower_end(m[1].name)) return n;
+  n.low = m[1].value;
+  n.high = m[2].value;
+  return n;
+}
+
+hvi_claim_number hvi_claim_number_of(const hvi_claim *c) {
+  size_t i = 1;
+  if (*c->number.name || !c->measure_count) return c->number;
+  while (i < c->measure_count && !is_lower_end(c->measures[i].name)) i++;
+  return hvi_claim_number_at(c, i < c->measure_count ? i - 1 : 0);
+}
+
+const hvi_claim *hvi_claims_find(const hvi_claims *claims, const char *id) {
+  for (size_t i = 0; i < claims->count; i++)
+    if (strcmp(claims->items[i]->id, id) == 0) return claims->items[i];
+  return NULL;
 }
 
 size_t hvi_claims_tally(const hvi_claims *list, size_t count, bool theorem, hvi_judgement j) {
@@ -95,6 +127,36 @@ static double number_of(const json_t *v) {
   return strcmp(json_string_value(v), "inf") == 0 ? INFINITY : -INFINITY;
 }
 
+/* Texts that may be empty, and are then left out: their names, and where a struct has them. */
+typedef struct text_row {
+  const char *name;
+  size_t offset, size;
+} text_row;
+#define ROW(type, member)                                                                          \
+  { #member, offsetof(type, member), sizeof((type *)0)->member }
+static const text_row claim_texts[] = {ROW(hvi_claim, seeds), ROW(hvi_claim, tuning), {0}};
+static const text_row figure_texts[] = {
+    ROW(hvi_claim_figure, paper), ROW(hvi_claim_figure, shows), {0}};
+static const text_row claims_texts[] = {ROW(hvi_claims, paper), ROW(hvi_claims, shows), {0}};
+static const text_row made_texts[] = {ROW(hvi_made, version), ROW(hvi_made, commit),
+                                      ROW(hvi_made, command), ROW(hvi_made, date),
+                                      ROW(hvi_made, machine), {0}};
+#undef ROW
+
+static void set_texts(json_t *to, const text_row *rows, const void *from) {
+  for (; rows->name; rows++) {
+    const char *text = (const char *)from + rows->offset;
+    if (*text) json_object_set_new(to, rows->name, json_string(text));
+  }
+}
+
+static void get_texts(void *to, const text_row *rows, const json_t *from) {
+  for (; rows->name; rows++) {
+    const char *text = json_string_value(json_object_get(from, rows->name));
+    if (text) snprintf((char *)to + rows->offset, rows->size, "%s", text);
+  }
+}
+
 static json_t *claim_json(const hvi_claim *c) {
   const bool judged = c->judgement == HVI_HOLDS || c->judgement == HVI_HOLDS_NOT;
   json_t *measured = json_object();
@@ -105,6 +167,11 @@ static json_t *claim_json(const hvi_claim *c) {
                             judged ? json_boolean(c->judgement == HVI_HOLDS) : json_null(),
                             "verdict", hvi_judgement_name(c->judgement), "note", c->note);
   if (c->theorem) json_object_set_new(claim, "theorem", json_true());
+  if (*c->number.name)
+    json_object_set_new(claim, "number",
+                        json_pack("[s, o, o, o]", c->number.name, json_number(c->number.value),
+                                  json_number(c->number.low), json_number(c->number.high)));
+  set_texts(claim, claim_texts, c);
   return claim;
 }
 
@@ -112,12 +179,19 @@ static json_t *claims_json(const hvi_claims *claims) {
   json_t *list = json_array(), *figures = json_array();
   for (size_t i = 0; i < claims->count; i++)
     json_array_append_new(list, claim_json(claims->items[i]));
-  for (size_t i = 0; i < claims->figure_count; i++)
-    json_array_append_new(figures, json_string(claims->figures[i]));
-  return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "schema_version",
-                   SCHEMA_VERSION, "experiment", claims->experiment, "title", claims->title, "mode",
-                   claims->mode, "settings_hash", claims->settings_hash, "level", claims->levels,
-                   "seconds", claims->seconds, "figures", figures, "claims", list);
+  for (size_t i = 0; i < claims->figure_count; i++) {
+    json_t *figure = json_pack("{s:s}", "name", claims->figures[i].name);
+    set_texts(figure, figure_texts, &claims->figures[i]);
+    json_array_append_new(figures, figure);
+  }
+  json_t *root =
+      json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "schema_version", SCHEMA_VERSION,
+                "experiment", claims->experiment, "title", claims->title, "mode", claims->mode,
+                "settings_hash", claims->settings_hash, "level", claims->levels, "seconds",
+                claims->seconds, "figures", figures, "claims", list);
+  set_texts(root, claims_texts, claims);
+  set_texts(root, made_texts, &claims->made);
+  return root;
 }
 
 /* The checksum of everything else in it; false without memory. */
@@ -164,9 +238,29 @@ static bool take_claim(hvi_claims *claims, json_t *item) {
   if (!c) return false;
   json_object_foreach(measured, name, value) hvi_claim_measure(c, name, number_of(value));
   if (json_is_boolean(holds)) c->judgement = json_is_true(holds) ? HVI_HOLDS : HVI_HOLDS_NOT;
-  if (strcmp(verdict, hvi_judgement_name(HVI_NOT_DECIDED)) == 0) c->judgement = HVI_NOT_DECIDED;
+  for (hvi_judgement j = HVI_NOT_DECIDED; j < HVI_JUDGEMENT_COUNT; j++)
+    if (strcmp(verdict, hvi_judgement_name(j)) == 0) c->judgement = j;
   c->theorem = theorem;
+  const json_t *number = json_object_get(item, "number");
+  if (json_is_string(json_array_get(number, 0))) {
+    c->number = (hvi_claim_number){.value = number_of(json_array_get(number, 1)),
+                                   .low = number_of(json_array_get(number, 2)),
+                                   .high = number_of(json_array_get(number, 3))};
+    snprintf(c->number.name, sizeof c->number.name, "%s",
+             json_string_value(json_array_get(number, 0)));
+  }
+  get_texts(c, claim_texts, item);
   hvi_claim_note(c, "%s", note);
+  return true;
+}
+
+/* A map, or, in older files, its name alone. */
+static bool take_figure(hvi_claims *claims, const json_t *item) {
+  const json_t *name = json_is_object(item) ? json_object_get(item, "name") : item;
+  if (!json_is_string(name)) return false;
+  hvi_claims_figure(claims, json_string_value(name), NULL, NULL);
+  if (claims->failed) return false;
+  get_texts(&claims->figures[claims->figure_count - 1], figure_texts, item);
   return true;
 }
 
@@ -185,11 +279,10 @@ static bool take_all(hvi_claims *claims, json_t *root) {
   snprintf(claims->mode, sizeof claims->mode, "%s", mode);
   snprintf(claims->settings_hash, sizeof claims->settings_hash, "%s", hash);
   snprintf(claims->levels, sizeof claims->levels, "%s", levels);
-  for (size_t i = 0; i < json_array_size(figures); i++) {
-    const char *name = json_string_value(json_array_get(figures, i));
-    if (!name) return false;
-    hvi_claims_figure(claims, name);
-  }
+  get_texts(claims, claims_texts, root);
+  get_texts(&claims->made, made_texts, root);
+  for (size_t i = 0; i < json_array_size(figures); i++)
+    if (!take_figure(claims, json_array_get(figures, i))) return false;
   for (size_t i = 0; i < json_array_size(list); i++)
     if (!take_claim(claims, json_array_get(list, i))) return false;
   return true;

@@ -33,6 +33,7 @@ static void add_summary(hvi_text *t, const hvi_claims *list, size_t count) {
   }
   hvi_text_add(t, "%zu claims: %zu hold, %zu do not hold", all, claims[HVI_HOLDS],
                claims[HVI_HOLDS_NOT]);
+  if (claims[HVI_NEEDS_FULL]) hvi_text_add(t, ", %zu need --full", claims[HVI_NEEDS_FULL]);
   if (claims[HVI_NOT_DECIDED]) hvi_text_add(t, ", %zu not decided", claims[HVI_NOT_DECIDED]);
   hvi_text_add(t, ", %zu not judged", claims[HVI_NOT_JUDGED]);
 }
@@ -163,7 +164,8 @@ static void add_claim(hvi_text *t, const hvi_claim *c) {
   static const char *const classes[] = {[HVI_NOT_JUDGED] = "open",
                                         [HVI_HOLDS] = "yes",
                                         [HVI_HOLDS_NOT] = "no",
-                                        [HVI_NOT_DECIDED] = "open"};
+                                        [HVI_NOT_DECIDED] = "open",
+                                        [HVI_NEEDS_FULL] = "open"};
   char number[HVI_NUMBER_SIZE];
   add_filled(t, "<tr><td class=\"v $\">@</td><td>", classes[c->judgement], verdict_of(c));
   add_filled(t, "$<div class=\"where\">@</div>", c->text, c->where);
@@ -202,7 +204,7 @@ static void add_section(hvi_text *t, const hvi_claims *c, const char *folder) {
              " &middot; <a href=\"./$/\">data</a> &middot; <a "
              "href=\"./$/claims.json\">claims.json</a></p>\n",
              c->experiment, "");
-  for (size_t i = 0; i < c->figure_count; i++) add_figure(t, c, c->figures[i], folder);
+  for (size_t i = 0; i < c->figure_count; i++) add_figure(t, c, c->figures[i].name, folder);
   if (c->count)
     hvi_text_add(t, "<table>\n<tr><th>verdict</th><th>claim</th><th>measured</th></tr>\n");
   for (size_t i = 0; i < c->count; i++) add_claim(t, c->items[i]);

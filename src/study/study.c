@@ -356,6 +356,9 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
   snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
   snprintf(c->title, sizeof c->title, "%s", study->title);
   snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
+  snprintf(c->paper, sizeof c->paper, "%s", study->paper ? study->paper : "");
+  snprintf(c->shows, sizeof c->shows, "%s", study->shows ? study->shows : "");
+  if (study->settings->made) c->made = *study->settings->made;
   return HVI_OK;
 }
 

@@ -12,17 +12,22 @@ static hvi_claims sample(void) {
                   .title = "Hidden <matching> pennies",
                   .mode = "quick",
                   .settings_hash = "0123456789abcdef",
+                  .paper = "It converges.",
+                  .made = {.version = "0.1.0", .commit = "abc123", .machine = "two cores"},
                   .seconds = 1.5};
   hvi_claim *a = hvi_claims_add(&c, "linear", "Section 5.1", "PHGD converges linearly.");
   hvi_claim_measure(a, "slope", -0.1);
   hvi_claim_measure(a, "nothing", NAN);
   hvi_claim_measure(a, "far", INFINITY);
   hvi_claim_decide(a, HVI_HOLDS);
+  a->number = (hvi_claim_number){"far", INFINITY, 1.0, NAN};
+  snprintf(a->seeds, sizeof a->seeds, "20 seeds, 1 to 20");
+  snprintf(a->tuning, sizeof a->tuning, "five seeds");
   hvi_claim *b = hvi_claims_add(&c, "marginal", "Section 5.1", "Inner steps & F: \"cheap\".");
   hvi_claim_decide(b, HVI_HOLDS_NOT);
   hvi_claim_note(b, "ratio %d", 46);
   hvi_claims_add(&c, "open", "nowhere", "Not judged.");
-  hvi_claims_figure(&c, "pennies");
+  hvi_claims_figure(&c, "pennies", "The paper.", NULL);
   return c;
 }
 
@@ -39,7 +44,7 @@ static void reading_gives_back_what_was_written(void **state) {
   assert_true(back.seconds == c.seconds);
   assert_int_equal(back.count, c.count);
   assert_int_equal(back.figure_count, 1);
-  assert_string_equal(back.figures[0], "pennies");
+  assert_string_equal(back.figures[0].name, "pennies");
   for (size_t i = 0; i < c.count; i++) {
     const hvi_claim *x = c.items[i], *y = back.items[i];
     assert_string_equal(x->id, y->id);
@@ -49,7 +54,14 @@ static void reading_gives_back_what_was_written(void **state) {
     assert_int_equal(x->judgement, y->judgement);
     assert_int_equal(x->theorem, y->theorem);
     assert_int_equal(x->measure_count, y->measure_count);
+    assert_string_equal(x->seeds, y->seeds);
+    assert_string_equal(x->tuning, y->tuning);
+    assert_string_equal(x->number.name, y->number.name);
   }
+  assert_true(back.items[0]->number.value == INFINITY && back.items[0]->number.low == 1.0);
+  assert_memory_equal(&back.made, &c.made, sizeof c.made);
+  assert_string_equal(back.paper, c.paper);
+  assert_string_equal(back.figures[0].paper, "The paper.");
   const hvi_measure *m = find_claim(&back, "linear")->measures;
   assert_true(m[0].value == -0.1);
   assert_true(isnan(m[1].value));
@@ -183,7 +195,7 @@ static void nothing_in_the_claims_is_a_tag(void **state) {
   snprintf(c.experiment, sizeof c.experiment, "%s", evil);
   snprintf(c.title, sizeof c.title, "%s", evil);
   snprintf(c.mode, sizeof c.mode, "%s", "\"><script>");
-  hvi_claims_figure(&c, evil);
+  hvi_claims_figure(&c, evil, evil, evil);
   hvi_claim *a = hvi_claims_add(&c, evil, evil, evil);
   hvi_claim_measure(a, evil, 1.0);
   hvi_claim_note(a, "%s", evil);

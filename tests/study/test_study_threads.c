@@ -183,6 +183,48 @@ static void a_comparison_of_ones_own(void **state) {
   hvi_claims_clear(&c);
 }
 
+#define LQR                                                                                        \
+  "kind: value\nseed: 5\nquick: {iterations: 6, instances: 3, batch: 20, measures: 4}\nvalue:\n"   \
+  "  environments: [{environment: lqr, policy: default, testset: nowhere,"                         \
+  " stand_in: {states: 30, rollouts: 3, horizon: 50}}]\n"                                          \
+  "  hidden: [8]\n  gamma: 0.9\n  checkpoint: 0\n  tune: {tuned: 'five seeds, quick'}\nmethods:\n" \
+  "  - {label: A, method: adamw, keep_state: true, inner_lr: 0.01}\n"                              \
+  "  - {label: B, method: adamw, inner: 10, inner_lr: 0.01}\n"
+
+/* What a summary shows: given as a measure, an expression, with an interval, or not at all. */
+static void claims_have_a_number_and_say_what_they_rest_on(void **state) {
+  const hvi_made made = {.version = "1", .commit = "abc", .command = "hvi", .date = "today"};
+  bool stopped;
+  hvi_claims c =
+      run_study("id: words\ntitle: t\npaper: It says.\nshows: It shows. Twice.\n" LQR "claims:\n"
+                "  - {id: a, text: t, holds: 'end(error, \"A\") < end(error, \"B\")'}\n"
+                "  - {id: b, text: t, holds: 'end(error, \"A\") < end(error, \"B\")', number: y,"
+                " measures: {x: 3, y: 5}, needs: full}\n"
+                "  - {id: c, text: t, measures: {x: 3}, number: 'end(error, \"A\")'}\n"
+                "  - {id: d, text: t, measures: {x: 3}, number: {two: [2, 1, 4]}}\n"
+                "  - {id: e, text: t, measures: {x: 3, y: 4}}\n",
+                (hvi_study_settings){.out = *state, .made = &made}, NULL, &stopped);
+  hvi_claim_number n[5];
+  for (size_t i = 0; i < 5; i++) n[i] = hvi_claim_number_of(c.items[i]);
+  const hvi_claim *a = c.items[0];
+  assert_string_equal(n[0].name, "A over B");
+  assert_true(n[0].low < n[0].value && n[0].value < n[0].high);
+  assert_int_equal(c.items[1]->judgement, HVI_NEEDS_FULL);
+  assert_true(strcmp(n[1].name, "y") == 0 && n[1].value == 5);
+  assert_string_equal(a->measures[0].name, "A");
+  check_near(n[2].value, a->measures[0].value, 1e-12 * n[2].value);
+  check_near(n[2].high - n[2].value, a->measures[1].value, 1e-9 * n[2].value);
+  assert_string_equal(n[3].name, "two");
+  assert_true(n[3].value == 2 && n[3].low == 1 && n[3].high == 4);
+  assert_true(n[4].value == 3 && isnan(n[4].low));
+  assert_string_equal(a->seeds, "3 seeds, 5 to 7");
+  assert_string_equal(a->tuning, "five seeds, quick");
+  assert_string_equal(c.paper, "It says.");
+  assert_string_equal(c.shows, "It shows. Twice.");
+  assert_memory_equal(&c.made, &made, sizeof made);
+  hvi_claims_clear(&c);
+}
+
 static void timing_times(void **state) {
   finish_study("id: clock\ntitle: t\nkind: timing\nproblem: pennies\n"
                "quick: {iterations: 100, repeats: 2}\nmethods:\n"
@@ -248,6 +290,7 @@ int main(void) {
       cmocka_unit_test(a_changed_file_keeps_its_other_cells),
       cmocka_unit_test(the_page_keeps_earlier_experiments),
       cmocka_unit_test(a_comparison_of_ones_own),
+      cmocka_unit_test(claims_have_a_number_and_say_what_they_rest_on),
       cmocka_unit_test(timing_times),
       cmocka_unit_test(kinds_and_what_they_need),
   };
