@@ -71,9 +71,10 @@ static int run_one(job *j, hvi_study *e) {
 
 static int print_table(const job *j) {
   if (!j->finished) return HVI_EXIT_DONE;
-  HVI_OWN char *table = hvi_claims_table(j->claims, j->finished, 0);
+  HVI_OWN char *table = hvi_claims_table(j->claims, j->finished, 0, hvi_talk.verbose);
   if (!table) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the table of claims");
   fputs(table, stdout);
+  hvi_say("The report: %s/index.html\n", j->settings.out);
   return HVI_EXIT_DONE;
 }
 

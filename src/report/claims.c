@@ -113,6 +113,8 @@ void hvi_claims_clear(hvi_claims *claims) {
   for (size_t i = 0; i < claims->count; i++) hvi_free(claims->items[i]);
   hvi_free(claims->items);
   hvi_free(claims->figures);
+  if (claims->full) hvi_claims_clear(claims->full);
+  hvi_free(claims->full);
   *claims = (hvi_claims){0};
 }
 

@@ -84,7 +84,9 @@ typedef struct hvi_claims {
   char paper[HVI_CLAIM_WORDS], shows[HVI_CLAIM_WORDS]; /* of all of it */
   size_t figure_count;
   hvi_claim_figure *figures;
-  bool failed; /* no memory: the list is incomplete */
+  struct hvi_claims *full; /* the shipped result at full size, for comparison; NULL: none */
+  char outdated[200];      /* why that one is out of date; empty: it is not */
+  bool failed;             /* no memory: the list is incomplete */
 } hvi_claims;
 
 hvi_claim *hvi_claims_add(hvi_claims *claims, const char *id, const char *where, const char *text);
@@ -109,10 +111,15 @@ void hvi_claims_clear(hvi_claims *claims);
 hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_error *err);
 hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err);
 
-/* The closing table, aligned, at most `width` columns wide (0: 100): hvi_free it; NULL without
- * memory. */
-char *hvi_claims_table(const hvi_claims *list, size_t count, size_t width);
-
-/* folder/index.html: figures and claims of all experiments on one static page. */
-hvi_status hvi_claims_page(const hvi_claims *list, size_t count, const char *folder,
-                           hvi_error *err);
+/* The closing table: a line each, or all measures and notes; at most `width` columns wide (0: 100).
+ * hvi_free it; NULL without memory. */
+char *hvi_claims_table(const hvi_claims *list, size_t count, size_t width, bool details);
+/* Adds "16 theorems verified, 0 violated; 81 claims: 67 hold, ...": what a correct program cannot
+ * violate is counted apart. */
+struct hvi_text;
+void hvi_claims_summary(struct hvi_text *t, const hvi_claims *list, size_t count);
+/* The judgement's name; a theorem is verified or violated. */
+const char *hvi_claim_verdict(const hvi_claim *c);
+/* "0.086 [0.061, 0.12]", empty where there is nothing to show. Returns text. */
+enum { HVI_CLAIM_NUMBER = 112 };
+char *hvi_claim_number_show(char text[HVI_CLAIM_NUMBER], const hvi_claim *c);

@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "io/journal.h"
 #include "io/kept.h"
+#include "report/page.h"
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
@@ -415,6 +416,7 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   if (!status && !study->stopped) status = carry_out(study, err);
   close_study(study);
   if (status || study->stopped) hvi_claims_clear(claims);
+  if (study->builtin && claims->count) hvi_study_attach_full(claims, s->out);
   *stopped = study->stopped;
   return status;
 }
@@ -436,8 +438,10 @@ hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t coun
   for (size_t i = 0; ids[i]; i++) {
     HVI_OWN char *folder = hvi_path_join(out, ids[i], "");
     HVI_OWN char *path = folder ? hvi_path_join(folder, "claims.json", "") : NULL;
-    if (path && !is_among(claims, count, ids[i]))
-      shown += hvi_claims_read(&list[shown], path, NULL) == HVI_OK;
+    if (!path || is_among(claims, count, ids[i])) continue;
+    if (hvi_claims_read(&list[shown], path, NULL) || strcmp(list[shown].experiment, ids[i]) != 0)
+      continue;
+    hvi_study_attach_full(&list[shown++], out);
   }
   const hvi_status status = hvi_claims_page(list, shown, out, err);
   for (size_t i = count; i < shown; i++) hvi_claims_clear(&list[i]);

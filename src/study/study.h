@@ -197,6 +197,9 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
  * best; hvi_free the text. tune.c */
 hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
                           hvi_error *err);
+/* Adds the result at full size that came with the program, where there is one, to a quick one of a
+ * built-in study, and copies what a page shows of it to OUT/ID/full. shipped.c */
+void hvi_study_attach_full(hvi_claims *claims, const char *out);
 /* Writes OUT/index.html: the studies given, and the paper's others that OUT has from before. */
 hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err);
 

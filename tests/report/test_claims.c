@@ -2,6 +2,7 @@
 #include "report/folder.h"
 
 #include "report/claims.h"
+#include "report/page.h"
 #include "report/text.h"
 #include "support/claims.h"
 
@@ -129,7 +130,7 @@ static void theorems_are_counted_apart(void **state) {
   assert_int_equal(hvi_claims_tally(list, 2, false, HVI_HOLDS), 1);
   static const char summary[] = "1 theorems verified, 1 violated, 1 not judged; 3 claims: 1 hold, "
                                 "1 do not hold, 1 not judged";
-  char *table = hvi_claims_table(list, 2, 0);
+  char *table = hvi_claims_table(list, 2, 0, true);
   assert_non_null(strstr(table, summary));
   assert_non_null(strstr(table, "  verified       An inequality."));
   assert_non_null(strstr(table, "  violated       An inequality."));
@@ -158,7 +159,7 @@ static void no_line_of_the_table_is_too_wide(void **state) {
                      "A claim of many words that has to be wrapped over several lines — with a "
                      "dash that takes one column and three bytes.");
   for (int i = 0; i < 9; i++) hvi_claim_measure(a, "a measure with a name", 1.0 / 3);
-  char *table = hvi_claims_table(&c, 1, 72);
+  char *table = hvi_claims_table(&c, 1, 72, true);
   assert_non_null(strstr(table, "pennies: Hidden <matching> pennies (quick, 1.5 s)\n"));
   assert_non_null(strstr(table, "  holds          PHGD converges linearly."));
   assert_non_null(strstr(table, "  does not hold  "));
