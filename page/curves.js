@@ -320,6 +320,8 @@ function addLegend(root, figure, hidden, redraw) {
 
 function draw(figure, data) {
   const root = element("div", "curves"), hidden = new Set(), all = [];
+  const columns = data.columns || data.panels.length;
+  root.style.setProperty("--columns", columns <= 3 ? columns : columns % 3 ? 2 : 3);
   addLegend(root, data, hidden, () => all.forEach((f) => f()));
   for (const panel of data.panels) {
     const host = element("div", "panel", root), kind = { x: !!(panel.x && panel.x.log), y: !!(panel.y && panel.y.log) };

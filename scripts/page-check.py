@@ -6,7 +6,7 @@ numbers of which no curve is drawn. Presses every button once and again. Screens
 """
 import base64, json, os, pathlib, shutil, subprocess, sys, tempfile
 
-SLICE = 5000  # pixels of a screenshot's height
+SLICE = 1600  # pixels of a screenshot's height
 
 # What the page says of itself, after everything on it was opened, drawn and touched.
 LOOK = """(async () => {

@@ -46,21 +46,26 @@ static void add_words(hvi_text *t, const char *text, const char *words) {
   if (*words) add_filled(t, text, words, "");
 }
 
-/* A cell with the verdict, and its number below where that is asked for. */
-static void add_verdict(hvi_text *t, const hvi_claim *c, const char *of) {
+/* A cell with the verdict; `of` which size is said where columns have no heads, and then the number
+ * stands below. */
+static void add_verdict(hvi_text *t, const hvi_claim *c, const char *of, bool numbered) {
   static const char *const classes[] = {[HVI_NOT_JUDGED] = "open",
                                         [HVI_HOLDS] = "yes",
                                         [HVI_HOLDS_NOT] = "no",
                                         [HVI_NOT_DECIDED] = "open",
                                         [HVI_NEEDS_FULL] = "full"};
+  char number[HVI_CLAIM_NUMBER] = "";
   add_filled(t, "<td class=\"v $\" data-of=\"@\">", classes[c->judgement], of);
-  add_filled(t, "$</td>", hvi_claim_verdict(c), "");
+  add_filled(t, "$", hvi_claim_verdict(c), "");
+  if (numbered) add_words(t, "<span class=\"of\">$</span>", hvi_claim_number_show(number, c));
+  hvi_text_add(t, "</td>");
 }
 
-static void add_number(hvi_text *t, const hvi_claim *c, const char *more) {
+/* Begins a cell. */
+static void add_number(hvi_text *t, const hvi_claim *c) {
   char number[HVI_CLAIM_NUMBER];
   const bool any = *hvi_claim_number_show(number, c) != '\0';
-  hvi_text_add(t, "<td class=\"n%s\">", any || *more ? "" : " empty");
+  hvi_text_add(t, "<td class=\"n%s\">", any || c->measure_count ? "" : " empty");
   if (any)
     add_filled(t, "<b>$</b><span class=\"of\">@</span>", number, hvi_claim_number_of(c).name);
 }
@@ -70,28 +75,27 @@ static void add_statement(page *p, const hvi_claims *e, const hvi_claim *c) {
   const hvi_claim *full = e->full ? hvi_claims_find(e->full, c->id) : NULL;
   add_filled(t, "<tr><td><a href=\"#$.@\">", e->experiment, c->id);
   add_filled(t, "$</a></td>", c->text, "");
-  add_verdict(t, c, e->mode);
-  add_number(t, c, "");
+  add_verdict(t, c, e->mode, false);
+  add_number(t, c);
   hvi_text_add(t, "</td>");
-  if (full) {
-    add_verdict(t, full, *e->outdated ? "full size, out of date" : "full size");
-    add_number(t, full, "");
-    hvi_text_add(t, "</td></tr>\n");
-  } else
-    hvi_text_add(t, "<td class=\"empty\"></td><td class=\"empty\"></td></tr>\n");
+  if (full)
+    add_verdict(t, full, *e->outdated ? "full size, out of date" : "full size", true);
+  else
+    hvi_text_add(t, "<td class=\"empty\"></td>");
+  hvi_text_add(t, "</tr>\n");
 }
 
 static void add_statements(page *p, bool theorem) {
   hvi_text *t = &p->text;
   hvi_text_add(t, "<table>\n<thead><tr><th>statement</th><th>verdict</th><th>number</th>"
-                  "<th>full size</th><th>number</th></tr></thead>\n");
+                  "<th>at full size</th></tr></thead>\n");
   for (size_t i = 0; i < p->count; i++) {
     const hvi_claims *e = &p->list[i];
     size_t rows = 0;
     for (size_t k = 0; k < e->count; k++) {
       if (e->items[k]->theorem != theorem) continue;
       if (!rows++)
-        add_filled(t, "<tbody><tr><th colspan=\"5\"><a href=\"#$\">@</a></th></tr>\n",
+        add_filled(t, "<tbody><tr><th colspan=\"4\"><a href=\"#$\">@</a></th></tr>\n",
                    e->experiment, e->title);
       add_statement(p, e, e->items[k]);
     }
@@ -134,11 +138,11 @@ static void add_run(page *p) {
 
 static void add_claim(hvi_text *t, const hvi_claim *c) {
   char number[HVI_NUMBER_SIZE];
-  add_verdict(t, c, "");
+  add_verdict(t, c, "", false);
   add_filled(t, "<td>$<div class=\"where\">@</div>", c->text, c->where);
   add_words(t, "<div class=\"note\">$</div>", c->note);
   hvi_text_add(t, "</td>");
-  add_number(t, c, c->measure_count ? "measures" : "");
+  add_number(t, c);
   if (c->measure_count)
     hvi_text_add(t, "<details><summary>all measures</summary><dl class=\"measures\">");
   for (size_t i = 0; i < c->measure_count; i++)
