@@ -3,7 +3,7 @@
 (function () {
 "use strict";
 const NS = "http://www.w3.org/2000/svg";
-const W = 400, H = 270, LEFT = 62, RIGHT = 12, TOP = 8, BOTTOM = 46;
+const W = 400, H = 270, LEFT = 62, RIGHT = 18, TOP = 8, BOTTOM = 46;
 const DASHES = { dashed: "5 4" };
 
 function make(name, attributes, parent) {
@@ -297,12 +297,19 @@ function addScales(host, panel, kind, redraw) {
   }
 }
 
-function addLegend(root, figure, hidden, redraw) {
-  const seen = new Map();
-  for (const p of figure.panels) for (const s of p.series) if (s.label && !seen.has(s.label)) seen.set(s.label, s);
-  if (seen.size < 2) return;
+// Which labels several panels share, and in which panel the others are.
+function shareLabels(panels) {
+  const of = new Map();
+  for (const p of panels) for (const s of p.series) if (s.label) of.set(s.label, (of.get(s.label) || new Set()).add(p));
+  const keys = (inside) => (p) => { const seen = new Map(); for (const s of p.series) if (s.label && of.get(s.label).size > 1 !== inside && !seen.has(s.label)) seen.set(s.label, s); return seen; };
+  const shared = new Map(panels.flatMap((p) => [...keys(false)(p)]).reverse());
+  return { shared: new Map([...shared].reverse()), own: keys(true) };
+}
+
+function addLegend(root, keys, hidden, redraw) {
+  if (!keys.size) return;
   const row = element("div", "legend", root);
-  for (const [label, s] of seen) {
+  for (const [label, s] of keys) {
     const b = element("button", "", row), key = make("svg", { width: 22, height: 10 }, b);
     b.type = "button";
     b.title = "hide or show";
@@ -322,7 +329,8 @@ function draw(figure, data) {
   const root = element("div", "curves"), hidden = new Set(), all = [];
   const columns = data.columns || data.panels.length;
   root.style.setProperty("--columns", columns <= 3 ? columns : columns % 3 ? 2 : 3);
-  addLegend(root, data, hidden, () => all.forEach((f) => f()));
+  const labels = data.panels.length > 1 ? shareLabels(data.panels) : { shared: new Map(), own: (p) => new Map(p.series.filter((s) => s.label).map((s) => [s.label, s])) };
+  addLegend(root, labels.shared, hidden, () => all.forEach((f) => f()));
   for (const panel of data.panels) {
     const host = element("div", "panel", root), kind = { x: !!(panel.x && panel.x.log), y: !!(panel.y && panel.y.log) };
     if (panel.title) write(element("h4", "", host), panel.title);
@@ -330,6 +338,7 @@ function draw(figure, data) {
     const redraw = () => drawPanel(host, panel, hidden, kind);
     all.push(redraw);
     redraw();
+    addLegend(host, labels.own(panel), hidden, redraw);
     addScales(host, panel, kind, redraw);
   }
   const still = figure.querySelector(".still");

@@ -57,7 +57,8 @@ static void add_verdict(hvi_text *t, const hvi_claim *c, const char *of, bool nu
   char number[HVI_CLAIM_NUMBER] = "";
   add_filled(t, "<td class=\"v $\" data-of=\"@\">", classes[c->judgement], of);
   add_filled(t, "$", hvi_claim_verdict(c), "");
-  if (numbered) add_words(t, "<span class=\"of\">$</span>", hvi_claim_number_show(number, c));
+  if (numbered && *hvi_claim_number_show(number, c))
+    add_filled(t, "<span class=\"of\">$<br>@</span>", number, hvi_claim_number_of(c).name);
   hvi_text_add(t, "</td>");
 }
 
@@ -221,10 +222,8 @@ static void add_result(page *p, const hvi_claims *e, const char *path, bool anch
   hvi_text_add(t, " &middot; %.1f s", e->seconds);
   add_words(t, " &middot; $", e->made.date);
   add_words(t, " &middot; commit $", e->made.commit);
-  add_filled(t,
-             " &middot; <a href=\"./$/\">CSV files</a> &middot; <a href=\"./$/claims.json\">"
-             "claims.json</a></p>\n",
-             path, "");
+  add_filled(t, " &middot; <a href=\"./$/\">@</a>", path, anchors ? "CSV files" : "files");
+  add_filled(t, " &middot; <a href=\"./$/claims.json\">claims.json</a></p>\n", path, "");
   for (size_t i = 0; i < e->figure_count; i++) add_figure(p, path, &e->figures[i]);
   if (anchors) add_words(t, "<p>$</p>\n", e->shows);
   add_claims(t, e, anchors);
@@ -251,20 +250,24 @@ static void add_sections(page *p) {
   for (size_t i = 0; i < p->count; i++) add_section(p, &p->list[i]);
 }
 
+static void add_grounds(hvi_text *t, const hvi_claims *e) {
+  for (size_t k = 0; k < e->count; k++) {
+    const hvi_claim *c = e->items[k];
+    add_filled(t, "<tr><td><a href=\"#$.@\">$: @</a></td>", e->experiment, c->id);
+    add_filled(t, "<td>$</td><td>@</td>", c->seeds, c->tuning);
+    add_filled(t, "<td>$</td><td>@</td></tr>\n", e->mode,
+               *e->made.commit ? e->made.commit : "commit not told");
+  }
+}
+
 static void add_statistics(page *p) {
-  hvi_text *t = &p->text;
-  hvi_text_add(t, "<table>\n<thead><tr><th>claim</th><th>seeds</th><th>tuning of rates</th>"
-                  "<th>size</th><th>commit</th></tr></thead>\n<tbody>\n");
-  for (size_t i = 0; i < p->count; i++)
-    for (size_t k = 0; k < p->list[i].count; k++) {
-      const hvi_claims *e = &p->list[i];
-      const hvi_claim *c = e->items[k];
-      add_filled(t, "<tr><td><a href=\"#$.@\">$: @</a></td>", e->experiment, c->id);
-      add_filled(t, "<td>$</td><td>@</td>", c->seeds, *c->tuning ? c->tuning : "none");
-      add_filled(t, "<td>$</td><td>@</td></tr>\n", e->mode,
-                 *e->made.commit ? e->made.commit : "unknown");
-    }
-  hvi_text_add(t, "</tbody>\n</table>\n");
+  hvi_text_add(&p->text, "<table>\n<thead><tr><th>claim</th><th>seeds</th><th>tuning of rates</th>"
+                         "<th>size</th><th>commit</th></tr></thead>\n<tbody>\n");
+  for (size_t i = 0; i < p->count; i++) {
+    add_grounds(&p->text, &p->list[i]);
+    if (p->list[i].full) add_grounds(&p->text, p->list[i].full);
+  }
+  hvi_text_add(&p->text, "</tbody>\n</table>\n");
 }
 
 static const char *embedded(const char *name) {
