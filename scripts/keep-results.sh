@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # keep-results.sh OUT COMMIT ID...: copies what `hvi reproduce ID --full --out OUT` has written to docs/results/ID:
-# the figures with their numbers, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was built from, this
-# machine, on which it is run after the experiment, and the day. Cells and checkpoints stay behind.
+# the figures with their numbers, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was
+# built from, this machine, on which it is run after the experiment, and the day. Cells and checkpoints stay behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

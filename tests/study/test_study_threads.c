@@ -3,6 +3,8 @@
 #include "study/running.h"
 #include "support/claims.h"
 
+#include <stdlib.h>
+
 #define TWO                                                                                        \
   "methods:\n"                                                                                     \
   "  - {label: LM, method: lm, eta: 0.1, inner: 1, damping: 0.02, highlight: true}\n"              \
@@ -167,6 +169,40 @@ static void the_page_keeps_earlier_experiments(void **state) {
   hvi_free(page);
 }
 
+/* A result that came with the program: found among data, shown, copied once, labelled. */
+static void shipped_results_are_found_and_copied(void **state) {
+  hvi_error err;
+  char path[300];
+  hvi_claims full = {.experiment = "pennies", .title = "t", .mode = "full"};
+  hvi_claims_figure(&full, "pennies", NULL, NULL);
+  hvi_claims_add(&full, "phgd-linear", "", "as shipped");
+  snprintf(path, sizeof path, "%s/data/results/pennies", (const char *)*state);
+  check_ok(hvi_folder_make(path, &err), &err);
+  check_ok(hvi_claims_write(&full, in(path, "claims.json"), &err), &err);
+  write_file(in(path, "pennies.png"), "picture");
+  write_file(in(path, "outdated.txt"), "an older test set\nmore\n");
+  hvi_claims_clear(&full);
+  hvi_claims c = {.experiment = "pennies", .mode = "quick"};
+  assert_int_equal(setenv("HVI_DATA", in(*state, "data"), 1), 0);
+  hvi_study_attach_full(&c, *state);
+  assert_non_null(c.full);
+  assert_string_equal(c.outdated, "an older test set");
+  assert_string_equal(hvi_claims_find(c.full, "phgd-linear")->text, "as shipped");
+  char *copied = slurp(in(*state, "pennies/full/pennies.png"));
+  assert_string_equal(copied, "picture");
+  assert_true(exists(in(*state, "pennies/full/claims.json")));
+  hvi_free(copied);
+  hvi_claims_clear(&c);
+  c = (hvi_claims){.experiment = "pennies", .mode = "full"}; /* is compared with nothing */
+  hvi_study_attach_full(&c, *state);
+  assert_null(c.full);
+  write_file(in(path, "claims.json"), "{}"); /* damaged: not shown */
+  c = (hvi_claims){.experiment = "pennies", .mode = "quick"};
+  hvi_study_attach_full(&c, *state);
+  assert_null(c.full);
+  unsetenv("HVI_DATA");
+}
+
 static void a_comparison_of_ones_own(void **state) {
   bool stopped;
   hvi_claims c = run_study("id: own\ntitle: t\nkind: trajectory\nproblem: quadratic\n"
@@ -289,6 +325,7 @@ int main(void) {
       cmocka_unit_test(resuming_runs_only_what_is_not_done),
       cmocka_unit_test(a_changed_file_keeps_its_other_cells),
       cmocka_unit_test(the_page_keeps_earlier_experiments),
+      cmocka_unit_test(shipped_results_are_found_and_copied),
       cmocka_unit_test(a_comparison_of_ones_own),
       cmocka_unit_test(claims_have_a_number_and_say_what_they_rest_on),
       cmocka_unit_test(timing_times),
