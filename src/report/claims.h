@@ -109,6 +109,7 @@ void hvi_claims_clear(hvi_claims *claims);
 
 /* claims.json. Reading is for runs that resume: a file of another shape is HVI_ERROR_INPUT. */
 hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_error *err);
+struct json_t *hvi_claims_json(const hvi_claims *claims); /* without its checksum */
 hvi_status hvi_claims_read(hvi_claims *claims, const char *path, hvi_error *err);
 
 /* The closing table: a line each, or all measures and notes; at most `width` columns wide (0: 100).
