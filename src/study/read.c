@@ -49,7 +49,7 @@ static const hvi_setting scale_rows[] = {
     {"gradients", HVI_SETTING_COUNT, NONE, AT(gradients), .help = "value: that each method may compute, instead of iterations"},
     {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
     {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
-    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "value: evenly spaced"},
+    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "evenly spaced; of kind value, trajectory and ensemble"},
     {0},
 };
 #undef AT

@@ -223,6 +223,8 @@ hvi_status hvi_cell_choice(size_t *at, const hvi_cell *c, const char *factor,
 /* Its method, and the settings that hold at its levels (the key `at` of a method). */
 const hvi_arm *hvi_cell_method(const hvi_cell *c);
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err);
+/* Levels that are settings of methods, but for the keys `but`. */
+hvi_status hvi_cell_hand_on(hvi_settings *s, const hvi_cell *c, const char *but, hvi_error *err);
 /* The part's seed, or the level of `seed`. */
 uint64_t hvi_cell_seed(const hvi_cell *c);
 /* The part's problem. Factors that are options of it are handed on to it; instance 0 is the fixed
