@@ -13,7 +13,9 @@
  *
  * kind: theory-counterexample. F(z) = [[1, 1], [-1, 1]] z, and an inner solver that ends at
  * v + alpha Q (z_t - v), alpha = 1/sqrt(2), Q the rotation by 45 degrees, which turns every step
- * into z - eta (z_2, -z_1). So |z| grows by sqrt(1 + eta^2) whatever eta is.
+ * into z - eta (z_2, -z_1). So |z| grows by sqrt(1 + eta^2) whatever eta is. For any alpha it grows
+ * by sqrt((1 - eta k)^2 + eta^2), k = 1 - sqrt(2) alpha. With alpha < 1/sqrt(2) = mu / L a small eta
+ * shrinks it, from there on none does: the theorem's bound on alpha is sharp.
  *
  * kind: theory-vanishing. Inner errors that only tend to zero. With kappa the contraction of the
  * exact step,
@@ -79,12 +81,19 @@ static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
 static hvi_status run_growth(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
   tally t = {.least = INFINITY, .alpha_least = INFINITY};
+  hvi_constants k;
   HVI_TRY(hvi_lab_open(&lab, c, err));
+  HVI_TRY(hvi_problem_constants(&k, lab.problem, err));
   HVI_TRY(hvi_lab_run(&lab, see, &t, err));
-  const double expected = sqrt(1.0 + lab.eta * lab.eta), least = sqrt(t.least), most = sqrt(t.most);
+  const double expected = hypot(1.0 - lab.eta * (1.0 - sqrt(2.0) * lab.alpha), lab.eta);
+  const double least = sqrt(t.least), most = sqrt(t.most);
   const double error = fmax(fabs(least / expected - 1.0), fabs(most / expected - 1.0));
   const double alpha = fmax(fabs(t.alpha_least - lab.alpha), fabs(t.alpha_most - lab.alpha));
-  const double row[] = {lab.eta, least - 1.0, most - 1.0, expected - 1.0, error, alpha};
+  const double row[] = {least - 1.0,
+                        most - 1.0,     expected - 1.0,
+                        error,          alpha,
+                        k.mu / k.lipschitz, (most - 1.0) / lab.eta,
+                        (expected - 1.0) / lab.eta};
   return hvi_rows_add(rows, 0, row, err);
 }
 
@@ -109,7 +118,8 @@ const hvi_kind hvi_kind_theory_counterexample = {
     .numbers = HVI_LAB_NUMBERS,
     .words = HVI_LAB_WORDS,
     .tables = {{"",
-                {{.name = "eta least_growth largest_growth expected error alpha_error"}},
+                {{.name = "least_growth largest_growth expected error alpha_error "
+                          "mu_over_L per_eta expected_per_eta"}},
                 NULL}},
     .run = run_growth,
     .describe = hvi_lab_describe};
