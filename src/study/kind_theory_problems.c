@@ -339,13 +339,14 @@ static hvi_status compare(hvi_rows *rows, const course *c, hvi_error *err) {
   const double shrink = 1.0 - c->eta * c->mu + c->alpha * c->alpha;
   const double add = c->eta * c->eta * (1.0 + c->c) * c->sigma * c->sigma;
   double bound = hvi_stats_mean(c->halves, c->seeds), first = bound, last = bound;
-  double tail = 0.0, spread = 0.0, tail_count = 0.0, over_recursion = 0.0;
+  double tail = 0.0, spread = 0.0, tail_count = 0.0, over_recursion = 0.0, above = 0.0;
   for (size_t t = 1; t <= c->steps; t++) {
     const double *at = c->halves + t * c->seeds;
     const double interval = c->sigma > 0.0 ? hvi_stats_interval95(at, c->seeds) : 0.0;
     last = hvi_stats_mean(at, c->seeds);
     bound = shrink * bound + add;
     over_recursion = fmax(over_recursion, (last + interval) / bound);
+    above = fmax(above, (last - interval) / bound);
     if (t <= c->steps - c->steps / 4) continue;
     tail += last;
     spread += interval;
@@ -358,7 +359,9 @@ static hvi_status compare(hvi_rows *rows, const course *c, hvi_error *err) {
                         tail / tail_count,
                         spread / tail_count,
                         limit,
+                        tail / tail_count / limit,
                         over_recursion,
+                        above,
                         last / first,
                         (double)c->seeds,
                         alpha2 > 0.0 ? c->descent / all / alpha2 : 1.0,
@@ -408,7 +411,7 @@ const hvi_kind hvi_kind_theory_noise = {
     .summary = "the neighbourhood of the stochastic case",
     .numbers = "mu L sigma eta_share alpha_share ratio chance",
     .tables = {{"",
-                {{.name = "eta alpha observed interval limit over_recursion last_over_first seeds "
-                          "descent failing coercive lipschitz"}},
+                {{.name = "eta alpha observed interval limit share over_recursion above_recursion "
+                          "last_over_first seeds descent failing coercive lipschitz"}},
                 "eta_share alpha_share"}},
     .run = run_noise};

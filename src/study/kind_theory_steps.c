@@ -93,7 +93,7 @@ static hvi_status run_growth(const hvi_cell *c, hvi_rows *rows, hvi_error *err) 
                         most - 1.0,     expected - 1.0,
                         error,          alpha,
                         k.mu / k.lipschitz, (most - 1.0) / lab.eta,
-                        (expected - 1.0) / lab.eta};
+                        sqrt(2.0) * lab.alpha - 1.0};
   return hvi_rows_add(rows, 0, row, err);
 }
 
@@ -119,7 +119,7 @@ const hvi_kind hvi_kind_theory_counterexample = {
     .words = HVI_LAB_WORDS,
     .tables = {{"",
                 {{.name = "least_growth largest_growth expected error alpha_error "
-                          "mu_over_L per_eta expected_per_eta"}},
+                          "mu_over_L per_eta per_eta_limit"}},
                 NULL}},
     .run = run_growth,
     .describe = hvi_lab_describe};

@@ -237,10 +237,10 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_OWN_BY(descent_close) descent d = {0};
   HVI_TRY(descent_open(&d, c, err));
   const size_t n = d.bench.model->out, dim = d.bench.model->dim;
-  double sigma[MOST] = {0.0}, first = 0.0, gap = d.gap0, over = 0.0, squeeze = 0.0;
+  const bool traced = hvi_cell_level(c, "instance") + hvi_cell_level(c, "far") == 0;
+  double sigma[MOST] = {0.0}, first = 0.0, before = INFINITY, gap = d.gap0, over = 0.0, squeeze = 0.0;
   place at;
-  for (size_t s = 0; s <= c->part->scale.iterations; s++) {
-    const double promised = d.gap0 * pow(d.rho2, (double)s);
+  for (size_t s = 0; s <= c->part->scale.iterations; s++, before = gap) {
     gap = d.l.now->loss - d.floor;
     hvi_vec_copy(at.theta, d.l.now->theta, dim);
     see(&at, &d.bench, d.l.target, false);
@@ -249,11 +249,12 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
     /* below, both are rounding */
     if (gap > 1e-20 * d.gap0 + 1e-12 * d.floor) {
       const double least = sigma[n - 1] * sigma[n - 1] * 2.0 * d.l.now->loss;
-      over = fmax(over, gap / promised);
+      over = fmax(over, gap / before / d.rho2);
       squeeze = fmax(squeeze, fmax(least, hvi_vec_norm2(at.gradient, dim)) / (2.0 * d.L * gap));
     }
-    const double row[] = {(double)s, sqrt(gap / d.gap0), sqrt(promised / d.gap0), sigma[n - 1]};
-    if (s % (1 + c->part->scale.iterations / 200) == 0) HVI_TRY(hvi_rows_add(rows, 1, row, err));
+    const double row[] = {(double)s, sqrt(gap / d.gap0), pow(d.rho2, 0.5 * (double)s), sigma[n - 1]};
+    if (traced && s % (1 + c->part->scale.iterations / 400) == 0)
+      HVI_TRY(hvi_rows_add(rows, 1, row, err));
     if (s == c->part->scale.iterations || !d.optimizer->step(&d.settings, d.state, &d.l)) break;
   }
   const double row[] = {
@@ -262,9 +263,9 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return hvi_rows_add(rows, 0, row, err);
 }
 
-/* alpha at the end; over: the largest alpha_s^2 / rho^(2 s); squeeze: the largest of the first two
+/* alpha at the end; over: the largest alpha_{s+1}^2 / alpha_s^2 / rho^2; squeeze: the largest of the first two
  * over the third term above; sigma_left: the least singular value at the end over that at the start;
- * missed: |g(theta) - v| at the end over that at the start. */
+ * missed: |g(theta) - v| at the end over that at the start. The first of the levels leave their path. */
 const hvi_kind hvi_kind_theory_inner = {
     .name = "theory-inner",
     .summary = "inner steps on one surrogate: alpha = rho^s, and targets far away",
