@@ -21,7 +21,7 @@
  *
  * Both games are printed with a plus before player 2's regulariser, so that F loses
  * 2 w (z_2 - c_2): its symmetric part is then diag(w, -w), and the exact step expands for every
- * eta. With the level printed of the factor `regulariser` the game is the printed one; `weight` is w.
+ * eta. The games' option signs=printed is that.
  *
  * kind: theory-noise. The stochastic theorem: F_xi(z) = A (z - z*) + xi, E xi = 0, E |xi|^2 =
  * sigma^2. Then
@@ -61,7 +61,7 @@ enum { N = 8 }; /* variables of theory-descent */
 typedef struct altered {
   hvi_problem base;
   hvi_problem *original;
-  double by;       /* the weight of a regulariser, or sigma */
+  double by;       /* sigma */
   double L, slope; /* noise: the theorem's L, and how fast it may grow; 0: it does not */
   double Q[N * N]; /* of the valleys */
 } altered;
@@ -179,47 +179,11 @@ const hvi_kind hvi_kind_theory_descent = {
     .run = run_descent,
     .describe = hvi_lab_describe};
 
-/* The printed signs put back into a mended game. */
-static void misprint_operate(const hvi_problem *p, const void *sample, const double *theta,
-                             const double *z, double *f) {
-  const altered *a = (const altered *)p;
-  const hvi_block *second = &p->model->blocks[1];
-  a->original->ops->operate(a->original, sample, theta, z, f);
-  for (size_t i = second->z; i < second->z + second->out; i++)
-    f[i] -= 2.0 * a->by * (z[i] - p->solution[i]);
-}
-
-static void misprint_affine(const hvi_problem *p, double *A, double *b) {
-  const altered *a = (const altered *)p;
-  const hvi_block *second = &p->model->blocks[1];
-  a->original->ops->affine(a->original, A, b);
-  for (size_t i = second->z; i < second->z + second->out; i++) {
-    A[i * p->model->out + i] -= 2.0 * a->by;
-    b[i] += 2.0 * a->by * p->solution[i];
-  }
-}
-
-static const hvi_problem_ops misprint_ops = {.name = "misprint",
-                                             .operate = misprint_operate,
-                                             .affine = misprint_affine,
-                                             .free = altered_free};
-
-static hvi_status put_back(hvi_problem **p, const hvi_cell *c, hvi_error *err) {
-  const hvi_problem *game = *p;
-  const double weight = hvi_cell_number(c, "weight");
-  if (isnan(weight) || game->model->block_count < 2 || !game->solution || !game->ops->affine)
-    return hvi_error_input(err, "%s: a regulariser needs a game of two and its weight",
-                           c->study->origin);
-  return alter(p, &misprint_ops, weight, err);
-}
-
 static hvi_status run_exact(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const char *sign = hvi_cell_word(c, "regulariser");
   HVI_OWN_BY(hvi_lab_close) hvi_lab lab = {0};
   hvi_constants k;
   double rate;
   HVI_TRY(hvi_lab_open(&lab, c, err));
-  if (sign && strcmp(sign, "printed") == 0) HVI_TRY(put_back(&lab.problem, c, err));
   HVI_TRY(hvi_problem_constants(&k, lab.problem, err));
   HVI_TRY(hvi_exact_rate(&rate, lab.problem, &lab.settings, lab.eta, lab.settings.max_outer, err));
   return hvi_rows_add(rows, 0, (double[]){k.mu, rate}, err);
@@ -229,8 +193,8 @@ const hvi_kind hvi_kind_theory_exact = {
     .name = "theory-exact",
     .summary = "the rate of the exact step",
     .flags = HVI_KIND_SETTINGS,
-    .numbers = HVI_LAB_NUMBERS " weight",
-    .words = HVI_LAB_WORDS " regulariser",
+    .numbers = HVI_LAB_NUMBERS,
+    .words = HVI_LAB_WORDS,
     .tables = {{"", {{.name = "monotonicity exact_rate"}}, NULL}},
     .run = run_exact};
 
@@ -267,9 +231,9 @@ typedef struct course {
   double mu, L, slope, sigma, eta, alpha, c, chance;
   size_t steps, seeds;
   uint64_t first_seed;
-  double *halves;          /* [steps + 1][seeds] 1/2 |z_t - z*|^2 */
-  size_t seed;             /* of the run under way */
-  double descent, failing; /* sums of l_t(theta_{t+1}) / l_t(theta_t), and of it above alpha^2 */
+  double *halves;             /* [steps + 1][seeds] 1/2 |z_t - z*|^2 */
+  size_t seed;                /* of the run under way */
+  double descent, failing;    /* sums of l_t(theta_{t+1}) / l_t(theta_t), and of it above alpha^2 */
   double coercive, lipschitz; /* largest, over what is assumed */
 } course;
 
@@ -389,7 +353,9 @@ static hvi_status choose_steps(course *c, const hvi_cell *cell, hvi_error *err) 
   const double steps = 16.0 / (c->eta * c->mu - c->alpha * c->alpha);
   if (!(steps >= 4.0 && steps <= 1e6 && c->sigma >= 0.0 && c->slope >= 0.0 && c->chance > 0.0))
     return hvi_error_input(
-        err, "%s: kind theory-noise needs mu, L, sigma, eta_share and alpha_share < 1",
+        err,
+        "%s: kind theory-noise needs mu, L, sigma, eta_share, alpha_share < 1, and where they are "
+        "given ratio >= L / mu and chance > 0",
         cell->study->origin);
   c->steps = (size_t)steps;
   return HVI_OK;

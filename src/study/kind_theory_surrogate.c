@@ -41,7 +41,6 @@
 #include "num/dense.h"
 #include "num/vec.h"
 #include "study/kinds.h"
-#include "surrogate/surrogate.h"
 
 enum { MOST = 16 };
 
@@ -57,7 +56,7 @@ typedef struct bench {
   hvi_problem *problem;
   const hvi_model *model;
   double *cache;
-  double low, high, beta;
+  double low, steep, high, beta; /* steep: the least singular value where phi is steepest */
 } bench;
 
 static void bench_close(bench *b) {
@@ -81,6 +80,7 @@ static hvi_status bench_open(bench *b, const hvi_cell *c, uint64_t instance, hvi
   hvi_vec_scale(J, 1.0 / slopes[g][0], m->out * m->dim);
   HVI_TRY(hvi_dense_singular_values(s, J, m->out, m->dim, err));
   b->low = slopes[g][1] * s[m->out - 1];
+  b->steep = slopes[g][2] * s[m->out - 1];
   b->high = slopes[g][2] * s[0];
   for (size_t i = 0; i < m->out; i++)
     b->beta = fmax(b->beta, slopes[g][3] * hvi_vec_norm2(J + i * m->dim, m->dim));
@@ -175,96 +175,110 @@ const hvi_kind hvi_kind_theory_pl = {
                 "loss"}},
     .run = run_pl};
 
-/* One surrogate and an optimizer at work on it. */
+/* F(z) = z - v: with eta = 1 every outer step has the target v, and its inner step is the next on one
+ * and the same surrogate. */
+typedef struct toward {
+  hvi_problem base;
+  double v[MOST];
+} toward;
+
+static void toward_operate(const hvi_problem *p, const void *sample, const double *theta,
+                           const double *z, double *f) {
+  (void)sample, (void)theta;
+  for (size_t i = 0; i < p->model->out; i++) f[i] = z[i] - ((const toward *)p)->v[i];
+}
+
+static const hvi_problem_ops toward_ops = {.name = "toward", .operate = toward_operate};
+
 typedef struct descent {
   bench bench;
-  hvi_surrogate l;
-  hvi_counts counts;
-  const hvi_optimizer *optimizer;
-  hvi_optimizer_settings settings;
-  double *memory, *state;
-  double L, rho2, floor, gap0;
+  toward to;
+  double far, L, rho2, floor;
+  bool traced;
+  size_t every; /* steps between rows */
+  hvi_rows *rows;
+  double gap0, gap, over, squeeze, sigma, missed;
+  hvi_status status;
+  hvi_error *err;
 } descent;
 
-static void descent_close(descent *d) {
-  bench_close(&d->bench);
-  hvi_free(d->memory);
-  hvi_free(d->state);
+static bool observe(void *context, const hvi_record *row) {
+  descent *d = context;
+  const size_t n = d->bench.model->out, dim = d->bench.model->dim;
+  const double before = d->gap;
+  double sigma[MOST];
+  place at;
+  hvi_vec_copy(at.theta, row->theta, dim);
+  see(&at, &d->bench, d->to.v, false);
+  d->status = hvi_dense_singular_values(sigma, at.J, n, dim, d->err);
+  d->gap = at.value - d->floor;
+  d->sigma = sigma[n - 1];
+  d->missed = sqrt(2.0 * at.value) / d->far;
+  if (row->outer == 0) d->gap0 = d->gap;
+  /* below, both are rounding */
+  if (d->gap > 1e-20 * d->gap0 + 1e-12 * d->floor) {
+    const double least =
+        fmax(d->sigma * d->sigma * 2.0 * at.value, hvi_vec_norm2(at.gradient, dim));
+    if (row->outer) d->over = fmax(d->over, d->gap / before / d->rho2);
+    d->squeeze = fmax(d->squeeze, least / (2.0 * d->L * d->gap));
+  }
+  const double s = (double)row->outer;
+  const double values[] = {s, sqrt(fmax(d->gap, 0.0) / d->gap0), pow(d->rho2, 0.5 * s)};
+  if (!d->status && d->traced && row->outer % d->every == 0)
+    d->status = hvi_rows_add(d->rows, 1, values, d->err);
+  return !d->status;
 }
 
 /* The target: `far` from where it starts, in a random direction. */
 static void aim(descent *d, const hvi_cell *c) {
   const bench *b = &d->bench;
   const size_t n = b->model->out;
-  const double far = hvi_cell_number_or(c, "far", 1.0);
-  double nearest[MOST];
+  double start[MOST], nearest[MOST], *v = d->to.v;
   hvi_rng rng = hvi_rng_new(c->part->seed, "far", hvi_cell_instance(c));
-  hvi_surrogate_start(&d->l, b->problem->theta0, NULL);
-  hvi_rng_fill_normal(&rng, 0.0, 1.0, n, d->l.target);
-  hvi_vec_scale(d->l.target, far / hvi_vec_norm(d->l.target, n), n);
-  hvi_vec_add(d->l.target, 1.0, d->l.now->z, n);
-  hvi_surrogate_freeze(&d->l);
-  hvi_problem_project(b->problem, d->l.target, nearest);
-  d->floor = 0.5 * hvi_vec_dist2(nearest, d->l.target, n);
-  d->gap0 = d->l.now->loss - d->floor;
-  d->L = b->high * b->high + b->beta * sqrt((double)n) * far;
+  d->to.base = *b->problem;
+  d->to.base.ops = &toward_ops;
+  d->to.base.solution = NULL;
+  b->model->ops->eval(b->model, b->cache, b->problem->theta0, start);
+  hvi_rng_fill_normal(&rng, 0.0, 1.0, n, v);
+  hvi_vec_scale(v, d->far / hvi_vec_norm(v, n), n);
+  hvi_vec_add(v, 1.0, start, n);
+  hvi_problem_project(b->problem, v, nearest);
+  d->floor = 0.5 * hvi_vec_dist2(nearest, v, n);
+  d->L = b->high * b->high + b->beta * sqrt((double)n) * d->far;
   d->rho2 = 1.0 - b->low * b->low / d->L;
-  d->settings.lr = 1.0 / d->L;
-  d->settings.factor = 0.5;
-}
-
-static hvi_status descent_open(descent *d, const hvi_cell *c, hvi_error *err) {
-  HVI_TRY(bench_open(&d->bench, c, hvi_cell_instance(c), err));
-  const char *method = hvi_cell_word(c, "method");
-  const hvi_model *m = d->bench.model;
-  hvi_arena arena = {0};
-  d->optimizer = hvi_optimizer_find(method ? method : "gd");
-  if (!d->optimizer)
-    return hvi_error_input(err, "%s: unknown optimizer '%.60s'", c->study->origin, method);
-  hvi_surrogate_place(&d->l, m, NULL, NULL, &arena);
-  arena = (hvi_arena){.size = arena.used};
-  arena.base = d->memory = hvi_alloc_doubles(arena.size);
-  d->settings = hvi_optimizer_defaults();
-  d->state = hvi_alloc_doubles(d->optimizer->state ? d->optimizer->state(&d->settings, m) : 1);
-  if (!d->memory || !d->state) return hvi_error_memory(err, "a surrogate");
-  hvi_surrogate_place(&d->l, m, NULL, &d->counts, &arena);
-  if (d->optimizer->reset) d->optimizer->reset(&d->settings, m, d->state);
-  aim(d, c);
-  return HVI_OK;
 }
 
 static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  HVI_OWN_BY(descent_close) descent d = {0};
-  HVI_TRY(descent_open(&d, c, err));
-  const size_t n = d.bench.model->out, dim = d.bench.model->dim;
-  const bool traced = hvi_cell_level(c, "instance") + hvi_cell_level(c, "far") == 0;
-  double sigma[MOST] = {0.0}, first = 0.0, before = INFINITY, gap = d.gap0, over = 0.0, squeeze = 0.0;
-  place at;
-  for (size_t s = 0; s <= c->part->scale.iterations; s++, before = gap) {
-    gap = d.l.now->loss - d.floor;
-    hvi_vec_copy(at.theta, d.l.now->theta, dim);
-    see(&at, &d.bench, d.l.target, false);
-    HVI_TRY(hvi_dense_singular_values(sigma, at.J, n, dim, err));
-    if (s == 0) first = sigma[n - 1];
-    /* below, both are rounding */
-    if (gap > 1e-20 * d.gap0 + 1e-12 * d.floor) {
-      const double least = sigma[n - 1] * sigma[n - 1] * 2.0 * d.l.now->loss;
-      over = fmax(over, gap / before / d.rho2);
-      squeeze = fmax(squeeze, fmax(least, hvi_vec_norm2(at.gradient, dim)) / (2.0 * d.L * gap));
-    }
-    const double row[] = {(double)s, sqrt(gap / d.gap0), pow(d.rho2, 0.5 * (double)s), sigma[n - 1]};
-    if (traced && s % (1 + c->part->scale.iterations / 400) == 0)
-      HVI_TRY(hvi_rows_add(rows, 1, row, err));
-    if (s == c->part->scale.iterations || !d.optimizer->step(&d.settings, d.state, &d.l)) break;
-  }
-  const double row[] = {
-      d.L, sqrt(d.rho2), sqrt(fmax(gap, 0.0) / d.gap0),
-      over, squeeze, sigma[n - 1] / first, sqrt(2.0 * d.l.now->loss) / hvi_cell_number_or(c, "far", 1.0)};
+  const char *method = hvi_cell_word(c, "method");
+  const size_t steps = c->part->scale.iterations;
+  descent d = {.far = hvi_cell_number_or(c, "far", 1.0),
+               .traced = hvi_cell_level(c, "instance") + hvi_cell_level(c, "far") == 0,
+               .every = 1 + steps / 400,
+               .rows = rows,
+               .err = err};
+  HVI_OWN_BY(bench_close) bench b = {0};
+  hvi_settings s = hvi_method_settings("gd");
+  hvi_info info;
+  HVI_TRY(bench_open(&b, c, hvi_cell_instance(c), err));
+  d.bench = b;
+  aim(&d, c);
+  if (method && !hvi_method_apply(&s, method, NULL))
+    return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
+  s.rounding = false;
+  s.eta = 1.0;
+  s.inner_steps = 1;
+  s.inner.lr = 1.0 / d.L;
+  s.inner.factor = 0.5;
+  s.max_outer = steps;
+  s.stall_window = 0;
+  HVI_TRY(hvi_solve(&info, &d.to.base, &s, observe, &d, err));
+  HVI_TRY(d.status);
+  const double row[] = {d.L, sqrt(d.rho2), d.over, d.squeeze, d.sigma / b.steep, d.missed};
   return hvi_rows_add(rows, 0, row, err);
 }
 
-/* alpha at the end; over: the largest alpha_{s+1}^2 / alpha_s^2 / rho^2; squeeze: the largest of the first two
- * over the third term above; sigma_left: the least singular value at the end over that at the start;
+/* over: the largest alpha_{s+1}^2 / alpha_s^2 / rho^2; squeeze: the largest of the first two
+ * over the third term above; sigma_left: the least singular value at the end over what it is at most;
  * missed: |g(theta) - v| at the end over that at the start. The first of the levels leave their path. */
 const hvi_kind hvi_kind_theory_inner = {
     .name = "theory-inner",
@@ -272,6 +286,6 @@ const hvi_kind hvi_kind_theory_inner = {
     .flags = HVI_KIND_PROBLEM,
     .numbers = "instance far",
     .words = "g method",
-    .tables = {{"", {{.name = "smoothness rho alpha over squeeze sigma_left missed"}}, NULL},
-               {"path", {{.name = "step alpha promised sigma"}}, "g method"}},
+    .tables = {{"", {{.name = "smoothness rho over squeeze sigma_left missed"}}, NULL},
+               {"path", {{.name = "step alpha promised"}}, "g method"}},
     .run = run_inner};
