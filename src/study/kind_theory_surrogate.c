@@ -1,41 +1,32 @@
 /*
  * One frozen surrogate, f(theta) = 1/2 |r(theta)|^2 with r = g(theta) - v, and why gradient descent
- * solves it fast (the paper's Section 4). Models are z = phi(W theta), phi elementwise, so that
- * everywhere
+ * solves it fast (the paper's Section 4). Models are z = phi(W theta), phi elementwise, so that J =
+ * diag(phi') W, and everywhere
  *
- *   J = diag(phi') W,   low <= singular values of J' <= high,   |grad g_i(a) - grad g_i(b)| <= beta |a - b|
+ *   low <= singular values of J' <= high,   |grad g_i(a) - grad g_i(b)| <= beta |a - b|
  *
  * with low = inf phi' s_min(W), high = sup phi' s_max(W), beta = sup |phi''| max_i |w_i|^2.
  *
- * kind: theory-pl. At random points, the Polyak-Lojasiewicz inequality of a composition: for f mu-PL
- * and sigma_min the smallest singular value of J',
+ * kind: theory-pl. At random points, the Polyak-Lojasiewicz inequality of a composition,
  *
  *   |grad (f o g)(theta)|^2 >= 2 mu sigma_min(theta)^2 (f(g(theta)) - inf f)
  *
- * at every theta, and hence with any lower bound on the singular values. (The proof drops the 2 on
- * the way; the statement keeps it.) Sampled for f(z) = 1/2 |z - v|^2, which is the surrogate and
- * 1-PL, and for f(z) = sum x_i^2 + 3 sin^2 x_i, x = z - v, which is 1/32-PL and not convex.
- *
- * At random pairs, the smoothness of the surrogate, with C = |r(b)|_1:
+ * for f mu-PL: for f(z) = 1/2 |z - v|^2, which is the surrogate and 1-PL, and for f(z) = sum x_i^2 +
+ * 3 sin^2 x_i, x = z - v, which is 1/32-PL and not convex. (The proof drops the 2 on the way.)
+ * At random pairs, the smoothness of the surrogate, with C = |r(b)|_1, of one of the two alone:
  *
  *   |grad f(a) - grad f(b)| <= (high^2 + beta C) |a - b|
  *
- * What the proof needs of M = J(a)' - J(b)' is sup |M v|_2 over |v|_1 <= 1: the length of its longest
- * column, at most beta |a - b|. What it prints is sup |M v|_1 over |v|_2 <= 1, which is the maximum of
- * |M's|_2 over signs s, and beyond beta |a - b|. Note that C is of one of the two points: it needs no
- * bound on r elsewhere.
+ * What the proof needs of M = J(a)' - J(b)' is sup |M v|_2 over |v|_1 <= 1, the length of its longest
+ * column. What it prints is sup |M v|_1 over |v|_2 <= 1, the maximum of |M's|_2 over signs s.
  *
- * kind: theory-inner. Steps of an inner optimizer on a surrogate whose target is `far` away from the
- * start. By the two, gradient descent of step 1 / L, L = high^2 + beta sqrt(n) |r(theta_0)|, gives
+ * kind: theory-inner. Inner steps on a surrogate whose target is `far` from the start. By the two,
+ * gradient descent of step 1 / L, L = high^2 + beta sqrt(n) |r(theta_0)|, gives alpha = rho^s:
  *
- *   alpha_s^2 = (f(theta_s) - f*) / (f(theta_0) - f*) <= rho^(2 s),   rho^2 = 1 - low^2 / L
+ *   (f(theta_s) - f*) / (f(theta_0) - f*) <= rho^(2 s),   rho^2 = 1 - low^2 / L
  *
- * so alpha = rho^s after s steps. And if low > 0 then f* = 0 however far the target is: the outputs
- * are unbounded. Where they are bounded and v is outside, the proof has it that
- *
- *   sigma_min(theta)^2 |r(theta)|^2 <= |grad f(theta)|^2 <= 2 L (f(theta) - f*)
- *
- * so that the least singular value goes to zero on the way.
+ * and if low > 0 every target is reached: the outputs are unbounded. Where they are bounded and v is
+ * outside, sigma_min(theta)^2 |r|^2 <= |grad f|^2 <= 2 L (f - f*), so that sigma_min goes to zero.
  */
 #include "base/base.h"
 #include "num/dense.h"
@@ -66,8 +57,12 @@ static void bench_close(bench *b) {
 
 static hvi_status bench_open(bench *b, const hvi_cell *c, uint64_t instance, hvi_error *err) {
   double theta[MOST] = {0.0}, z[MOST], J[MOST * MOST], scratch[2 * MOST], s[MOST];
-  size_t g;
-  HVI_TRY(hvi_cell_choice(&g, c, "g", shapes, err));
+  size_t g = 0;
+  for (size_t i = 0; i < c->part->option_count; i++)
+    if (strcmp(c->part->options[i].key, "g") == 0)
+      return hvi_error_input(err, "%s: g is a factor of kind %s", c->study->origin,
+                             c->part->kind->name);
+  if (hvi_cell_word(c, "g")) HVI_TRY(hvi_cell_choice(&g, c, "g", shapes, err));
   HVI_TRY(hvi_cell_problem(&b->problem, c, instance, err));
   const hvi_model *m = b->model = b->problem->model;
   if (m->dim < m->out || m->dim > MOST)
@@ -152,7 +147,7 @@ static hvi_status run_pl(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   static const double scales[] = {0.1, 1.0, 3.0};
   HVI_OWN_BY(bench_close) bench b = {0};
   HVI_TRY(bench_open(&b, c, 1, err));
-  hvi_rng rng = hvi_rng_new(c->part->seed, hvi_cell_word(c, "g"), 0);
+  hvi_rng rng = hvi_rng_new(c->part->seed, "pl", hvi_cell_level(c, "g"));
   for (size_t i = 0; i < c->part->scale.instances; i++) {
     double row[8] = {(double)(i % 2)};
     HVI_TRY(draw(row, &b, scales[i / 2 % 3], &rng, err));
@@ -277,8 +272,8 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   return hvi_rows_add(rows, 0, row, err);
 }
 
-/* over: the largest alpha_{s+1}^2 / alpha_s^2 / rho^2; squeeze: the largest of the first two
- * over the third term above; sigma_left: the least singular value at the end over what it is at most;
+/* over: the largest alpha_{s+1}^2 / alpha_s^2 / rho^2; squeeze: the largest of the first two of the
+ * three terms above over the third; sigma_left: the least singular value at the end over what it is at most;
  * missed: |g(theta) - v| at the end over that at the start. The first of the levels leave their path. */
 const hvi_kind hvi_kind_theory_inner = {
     .name = "theory-inner",
