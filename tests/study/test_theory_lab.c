@@ -152,6 +152,7 @@ static void errors_of_a_given_length(void **state) {
 
 typedef struct lottery {
   double steps, failing, sum; /* of alpha^2 as reached */
+  double root, taken;         /* sums of alpha, and of |z_{t+1} - z_t|^2 / eta^2 |F|^2 */
 } lottery;
 
 static bool see_chance(void *context, const hvi_step *step, const hvi_record *row) {
@@ -160,6 +161,8 @@ static bool see_chance(void *context, const hvi_step *step, const hvi_record *ro
   if (!step) return true;
   l->steps++;
   l->sum += step->gap / step->gap0;
+  l->root += step->alpha;
+  l->taken += step->taken * step->taken / (step->change * step->change);
   l->failing += step->alpha > 0.3 * (1.0 + 1e-6);
   /* none, or alpha^2 / chance */
   if (step->alpha > 1e-6) check_near(step->gap / step->gap0, 0.09 / 0.2, 1e-9);
@@ -181,6 +184,9 @@ static void errors_in_expectation(void **state) {
   }
   check_near(l.failing / l.steps, 0.2, 0.03); /* nearly five standard errors */
   check_near(l.sum / l.steps / 0.09, 1.0, 0.15);
+  /* the two bounds of the stochastic proof: E |error| <= alpha eta |F|, and of the step's square */
+  assert_true(l.root / l.steps <= 0.3);
+  assert_true(l.taken / l.steps <= 2.0 * (1.0 + 0.09));
   hvi_problem_free(p);
 }
 

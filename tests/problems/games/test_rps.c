@@ -107,6 +107,29 @@ static void printed_signs_are_not_monotone(void **state) {
   }
 }
 
+/* A softmax sums to one, so J'(1, 1, 1) = 0: the singular values of J' have no lower bound. */
+static void softmax_has_no_lower_bound(void **state) {
+  (void)state;
+  for (uint64_t instance = 0; instance < 5; instance++) {
+    hvi_problem *p = make("rps", NULL, 0, 2, instance);
+    const hvi_model *m = p->model;
+    double *cache = doubles(m->cache), z[6], pulled[10], largest = 0.0;
+    m->ops->eval(m, cache, p->theta0, z);
+    for (size_t k = 0; k < 2; k++) {
+      double u[6] = {0};
+      for (size_t i = 0; i < 3; i++) u[3 * k + i] = 1.0;
+      m->ops->vjp(m, cache, p->theta0, u, pulled);
+      for (size_t j = 0; j < 10; j++) assert_true(fabs(pulled[j]) < 1e-15);
+      u[3 * k] = -1.0;
+      m->ops->vjp(m, cache, p->theta0, u, pulled);
+      for (size_t j = 0; j < 10; j++) largest = fmax(largest, fabs(pulled[j]));
+    }
+    assert_true(largest > 1e-3);
+    free(cache);
+    hvi_problem_free(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operator_is_the_formula),
@@ -115,6 +138,7 @@ int main(void) {
       cmocka_unit_test(shipped_file_is_instance_zero),
       cmocka_unit_test(weight_of_the_file_can_be_set),
       cmocka_unit_test(printed_signs_are_not_monotone),
+      cmocka_unit_test(softmax_has_no_lower_bound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
