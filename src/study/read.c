@@ -48,6 +48,7 @@ static const hvi_setting scale_rows[] = {
     {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
     {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
     {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "value: evenly spaced"},
+    {"gamma", HVI_SETTING_REAL, NONE, .offset = offsetof(hvi_scale, gamma), .range = "[0,1)", .help = "value: discount, instead of that in `value`"},
     {0},
 };
 #undef AT
