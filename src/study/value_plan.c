@@ -11,6 +11,8 @@ static const hvi_setting environment_rows[] = {
     {"environment", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(environment), .most = 160, .help = "name of the environment"},
     {"policy", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(policy), .most = 160, .help = "file, or default: the environment's own"},
     {"testset", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(testset), .most = 160, .help = "file with states and their values"},
+    {"clocks", HVI_SETTING_REALS, AT(clocks), .second = offsetof(hvi_value_environment, clock_count), .most = HVI_MOST_CLOCKS, .range = "(0,inf)",
+     .help = "steps a second of the simulators named by the study's clocks"},
     {0},
 };
 #undef AT
@@ -74,6 +76,21 @@ static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, con
   return HVI_OK;
 }
 
+/* Names of other simulators, whose speeds the environments give. */
+static hvi_status read_clocks(hvi_value_plan *p, const hvi_node *list, const char *origin,
+                              hvi_error *err) {
+  size_t count = 0;
+  p->clock_names[count++] = "this simulator";
+  if (!list) return HVI_OK;
+  HVI_TRY(hvi_field_list(list, "names", HVI_MOST_CLOCKS, origin, err));
+  for (const hvi_node *n = list->first; n; n = n->next) {
+    if (n->kind != HVI_NODE_SCALAR)
+      return hvi_error_input(err, "%s:%u: clocks: must be a list of names", origin, n->line);
+    p->clock_names[count++] = n->text;
+  }
+  return HVI_OK;
+}
+
 /* The study owns the plan, also when this fails. */
 hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
                                 hvi_error *err) {
@@ -97,7 +114,8 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
   p->spec.normalise = HVI_NORMALISE_NONE;
   p->spec.schedule.per_decade = 0;
   p->spec.polyak = 0.0;
-  HVI_TRY(hvi_field_map(parts, "environments tune", map, origin, err));
+  HVI_TRY(hvi_field_map(parts, "environments tune clocks", map, origin, err));
+  HVI_TRY(read_clocks(p, hvi_node_get(map, "clocks"), origin, err));
   if (!environments)
     return hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
   HVI_TRY(read_environments(p, environments, origin, err));

@@ -192,12 +192,13 @@ hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   }
   HVI_TRY(hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err));
   HVI_TRY(hvi_study_add_table(study, part, "levels", levels, "environment axis", err));
-  return hvi_study_add_table(study, part, "summary", summary, NULL, err);
+  HVI_TRY(hvi_study_add_table(study, part, "summary", summary, NULL, err));
+  return part->scale.offline ? HVI_OK : hvi_value_clock_extend(study, part, err);
 }
 
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   for (size_t i = 0; i < part->value->environment_count; i++)
     if (!part->kind->missing(part, part->value->environments[i].environment))
       HVI_TRY(fill_environment(study, part, i, err));
-  return HVI_OK;
+  return part->scale.offline ? HVI_OK : hvi_value_clock_derive(study, part, err);
 }
