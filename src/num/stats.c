@@ -43,6 +43,14 @@ double hvi_stats_quantile(double *x, size_t n, double q) {
   return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
 }
 
+size_t hvi_stats_distinct(double *x, size_t n) {
+  size_t count = 0;
+  qsort(x, n, sizeof *x, compare);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || x[i] != x[count - 1]) x[count++] = x[i];
+  return count;
+}
+
 /* P(|T| <= sqrt(v) tan(angle)) */
 static double two_sided_probability(double angle, size_t v) {
   double c = cos(angle), s = sin(angle), odd = (double)(v % 2);

@@ -10,6 +10,8 @@ double hvi_stats_variance(const double *x, size_t n);
 /* Quantile q in [0, 1] by linear interpolation (NumPy's default); sorts x in place. NaN for an
  * empty sample. Infinite values have their place in the order. */
 double hvi_stats_quantile(double *x, size_t n, double q);
+/* Moves the distinct values to the front, in ascending order; returns how many there are. */
+size_t hvi_stats_distinct(double *x, size_t n);
 /* Half width of the 95 % Student-t interval of the mean; NaN for n < 2. */
 double hvi_stats_interval95(const double *x, size_t n);
 /* Slope of the least-squares line through (i, y[i]), i = 0 .. n-1; NaN for n < 2. */
