@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/number.h"
+#include "report/plot_data.h"
 #include "report/text.h"
 
 #include <errno.h>
@@ -26,6 +27,12 @@
 
 /* How a script begins; how every panel is framed. */
 #define SCRIPT_START "# Redraw with: gnuplot "
+#define GRID         " back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
+static const char FRAME[] = "  set border 3 lc rgb '#444444'\n"
+                            "  set xtics nomirror\n  set ytics nomirror\n  set cbtics\n"
+                            "  set tics nomirror out scale 0.6 tc rgb '#222222'\n"
+                            "  unset mxtics\n  unset mytics\n  unset mcbtics\n"
+                            "  set grid" GRID "  set style fill transparent solid 0.15 noborder\n";
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
 enum {
@@ -34,6 +41,7 @@ enum {
   BAR_WIDTH = 640,
   LEFT = 92,
   RIGHT = 28,
+  COLOURS = 92, /* a colour bar with its tics and label, beside a map */
   TOP = 40,
   TOP_BARE = 12, /* no panel has a title */
   BOTTOM = 62,
@@ -49,6 +57,7 @@ static const double LOWEST = 1e-16;
 typedef struct layout {
   size_t columns, rows;       /* of panels */
   double area, width, height; /* of one plotting area; of the figure */
+  double right;               /* of a plotting area, to the next panel */
   double title, top;          /* height of the title strip; of a panel's title */
   size_t entries, per_row;    /* of the legend */
   size_t legend_width;        /* of its longest label, in letters */
@@ -67,6 +76,10 @@ static const struct {
 };
 enum { STYLE_COUNT = sizeof styles / sizeof *styles };
 
+const char hvi_mark_choices[] = "line|solid|thin|dashed|points|cloud|path|band|bars|map|vertical";
+/* Cells of a map that have no number. */
+static const char MISSING[] = "#BDBDBD";
+
 /* How gnuplot draws a mark, and how strongly. */
 static const struct {
   const char *with, *weight;
@@ -80,7 +93,13 @@ static const struct {
     [HVI_MARK_PATH] = {"lines", ""},
     [HVI_MARK_BAND] = {"filledcurves", ""},
     [HVI_MARK_BARS] = {"boxes fs solid 0.85 noborder", ""},
+    [HVI_MARK_MAP] = {"boxes fs solid 1 noborder", " lc rgb '#BDBDBD'"}, /* in the legend */
+    [HVI_MARK_VERTICAL] = {"lines", " dt (4,3) lw 1.4"},
 };
+
+const char *hvi_series_colour(const hvi_series *s) {
+  return s->mark == HVI_MARK_MAP ? MISSING : styles[s->style % STYLE_COUNT].colour;
+}
 
 static bool is_bars(const hvi_panel *p) {
   return p->series_count && p->series[0].mark == HVI_MARK_BARS;
@@ -124,9 +143,12 @@ static layout lay_out(const hvi_plot *plot) {
   l.area = plot->panel_count == 1 ? BAR_WIDTH : AREA_WIDTH;
   l.title = plot->title ? TITLE : 0;
   l.top = TOP_BARE;
-  for (size_t i = 0; i < plot->panel_count; i++)
+  l.right = RIGHT;
+  for (size_t i = 0; i < plot->panel_count; i++) {
     if (plot->panels[i].title) l.top = TOP;
-  l.width = (double)l.columns * (LEFT + l.area + RIGHT);
+    if (plot->panels[i].z.label) l.right = RIGHT + COLOURS;
+  }
+  l.width = (double)l.columns * (LEFT + l.area + l.right);
   measure_legend(&l, plot);
   l.height = l.title + (double)l.rows * (l.top + AREA_HEIGHT + BOTTOM) + l.legend;
   return l;
@@ -163,11 +185,9 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
     hvi_text_add(t, "set linetype %zu lc rgb '%s' dt %s lw 2 pt 7 ps 0.7\n", i + 1,
                  styles[i].colour, styles[i].dash);
   hvi_text_add(t,
-               "set style fill transparent solid 0.15 noborder\n"
-               "set border 3 lc rgb '#444444'\n"
-               "set tics nomirror out scale 0.6 tc rgb '#222222'\n"
-               "set grid back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
-               "unset mxtics\nunset mytics\n"
+               "set palette defined (0 '#440154', 1 '#472C7A', 2 '#3B518B', 3 '#2C718E', "
+               "4 '#21908D', 5 '#27AD81', 6 '#5CC863', 7 '#AADC32', 8 '#FDE725')\n"
+               "edge(e,x,up) = word(e, up + sum [i=1:words(e)] (x >= word(e,i))) + 0\n"
                "wide = %.0f\nhigh = %.0f\n",
                l->width, l->height);
   add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
@@ -200,11 +220,16 @@ static void add_axis(hvi_text *t, const char *name, const hvi_axis *axis) {
   hvi_text_add(t, "  set %srange [%s:%s]\n", name, low, high);
 }
 
-/* A column. The edge of a band that leaves a logarithmic axis below runs along its end, as does a
- * line where the axis says so; without that, gnuplot would drop the area. */
-static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_mark mark) {
+/* The edge of a band that leaves a logarithmic axis below runs along its end, as does a line where
+ * the axis says so; without that, gnuplot would drop the area, or the cell of a map. */
+bool hvi_series_held(const hvi_series *s, const hvi_axis *y) {
+  const bool always = s->mark == HVI_MARK_BAND || s->mark == HVI_MARK_MAP;
+  return (always || y->floor) && y->log && y->low > 0;
+}
+
+static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, const hvi_series *s) {
   char low[HVI_NUMBER_SIZE];
-  const bool held = (mark == HVI_MARK_BAND || axis->floor) && axis->log && axis->low > 0;
+  const bool held = hvi_series_held(s, axis);
   add_named(t, held ? "(column($) <= " : "(column($))", name, NULL);
   if (!held) return;
   hvi_number_format(low, axis->low);
@@ -214,18 +239,31 @@ static void add_column(hvi_text *t, const char *name, const hvi_axis *axis, hvi_
 
 static size_t linetype(const hvi_series *s) { return s->style % STYLE_COUNT + 1; }
 
+/* Cells between the edges that surround them. What has no number lets the ground show. */
+static void add_map(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
+  add_named(t, "    './'.$ using (abs(column(@)) < 1e300 ? ", s->file, s->y2);
+  add_named(t, "column($) : NaN):(column(@))", s->x, s->y);
+  add_named(t, ":(edge(ex,column($),0)):(edge(ex,column($),1))", s->x, NULL);
+  add_named(t, ":(edge(ey,column($),0)):(edge(ey,column($),1)):", s->y, NULL);
+  add_column(t, s->y2, &p->z, s);
+  hvi_text_add(t, " with boxxyerror lc palette notitle");
+}
+
 /* A series, and what goes on top of it: the start of a path, the value of a bar. */
 static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
   const bool bars = s->mark == HVI_MARK_BARS;
+  if (s->mark == HVI_MARK_VERTICAL) hvi_text_add(t, "    NaN notitle");
+  if (s->mark == HVI_MARK_MAP) add_map(t, p, s);
+  if (s->mark >= HVI_MARK_MAP) return;
   add_named(t,
             bars             ? "    './'.$ using 0:"
             : p->x.thousands ? "    './'.$ using (column(@)/1000):"
                              : "    './'.$ using (column(@)):",
             s->file, s->x);
-  add_column(t, s->y, &p->y, s->mark);
+  add_column(t, s->y, &p->y, s);
   if (s->mark == HVI_MARK_BAND) {
     hvi_text_add(t, ":");
-    add_column(t, s->y2, &p->y, s->mark);
+    add_column(t, s->y2, &p->y, s);
   }
   if (bars) add_named(t, ":xtic(stringcolumn($))", s->x, NULL);
   hvi_text_add(t, " with %s lt %zu%s notitle", marks[s->mark].with, linetype(s),
@@ -243,13 +281,16 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s) {
 
 static void add_margins(hvi_text *t, const layout *l, size_t index) {
   double column = (double)(index % l->columns), row = (double)(index / l->columns);
-  double left = column * (LEFT + l->area + RIGHT) + LEFT;
+  double left = column * (LEFT + l->area + l->right) + LEFT;
   double top = l->title + row * (l->top + AREA_HEIGHT + BOTTOM) + l->top;
   hvi_text_add(t,
                "  set lmargin at screen %.5f\n  set rmargin at screen %.5f\n"
                "  set tmargin at screen %.5f\n  set bmargin at screen %.5f\n",
                left / l->width, (left + l->area) / l->width, 1 - top / l->height,
                1 - (top + AREA_HEIGHT) / l->height);
+  hvi_text_add(t, "  set colorbox user origin screen %.5f,%.5f size screen %.5f,%.5f noborder\n",
+               (left + l->area + 12) / l->width, 1 - (top + AREA_HEIGHT) / l->height, 14 / l->width,
+               AREA_HEIGHT / l->height);
 }
 
 static void add_point(hvi_text *t, const hvi_mark_point *point) {
@@ -259,8 +300,42 @@ static void add_point(hvi_text *t, const hvi_mark_point *point) {
                hvi_number_format(x, point->x), hvi_number_format(y, point->y));
 }
 
-static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t index) {
+/* Before a map is drawn: the edges of its cells and, over the whole of it, the colour of what has no
+ * number. */
+static hvi_status prepare_map(hvi_text *t, const char *folder, const hvi_panel *p,
+                              const hvi_series *s, hvi_error *err) {
+  char text[HVI_NUMBER_SIZE];
+  for (int y = 0; y < 2; y++) {
+    const char name = y ? 'y' : 'x';
+    HVI_OWN double *edges = NULL;
+    size_t count;
+    HVI_TRY(hvi_plot_edges(&edges, &count, folder, s, y ? &p->y : &p->x, y, err));
+    hvi_text_add(t, "  e%c = '", name);
+    for (size_t i = 0; i < count; i++) hvi_text_add(t, "%s ", hvi_number_format(text, edges[i]));
+    hvi_text_add(t, "'\n");
+    if (count)
+      hvi_text_add(t, "  set %crange [word(e%c,1):word(e%c,%zu)]\n", name, name, name, count);
+  }
+  add_axis(t, "cb", &p->z);
+  hvi_text_add(t,
+               "  set object 1 rectangle from graph 0,0 to graph 1,1 fs solid 1 noborder fc rgb "
+               "'%s' behind\n  unset grid\n  set style fill solid 1 noborder\n",
+               MISSING);
+  return HVI_OK;
+}
+
+/* A line across; what is outside of the axis would be drawn there. */
+static void add_vertical(hvi_text *t, const hvi_axis *x, const hvi_series *s) {
+  const double at = strtod(s->x, NULL);
+  if ((x->low != 0 || x->high != 0) && (at < x->low || at > x->high)) return;
+  hvi_text_add(t, "  set arrow from %.15g,graph 0 to %.15g,graph 1 nohead lt %zu%s front\n", at, at,
+               linetype(s), marks[s->mark].weight);
+}
+
+static hvi_status add_panel(hvi_text *t, const char *folder, const hvi_plot *plot, const layout *l,
+                            size_t index, hvi_error *err) {
   const hvi_panel *p = &plot->panels[index];
+  hvi_text_add(t, "%s", FRAME);
   add_margins(t, l, index);
   add_named(t, "  set title $ offset 0,-0.3", p->title ? p->title : "", NULL);
   hvi_text_add(t, "%s\n", p->plain ? " noenhanced" : "");
@@ -268,15 +343,21 @@ static void add_panel(hvi_text *t, const hvi_plot *plot, const layout *l, size_t
   add_axis(t, "y", &p->y);
   if (is_bars(p))
     hvi_text_add(t, "  set boxwidth 0.6\n  set offsets 0.2,0.2,0,0\n"
-                    "  set xtics noenhanced\n  unset grid\n  set grid ytics back lt -1 lc rgb "
-                    "'#E4E4E4' dt solid lw 1\n");
+                    "  set xtics noenhanced\n  unset grid\n  set grid ytics" GRID);
   if (p->point) add_point(t, p->point);
+  for (size_t i = 0; i < p->series_count; i++) {
+    const hvi_series *s = &p->series[i];
+    if (s->mark == HVI_MARK_MAP) HVI_TRY(prepare_map(t, folder, p, s, err));
+    if (s->mark == HVI_MARK_VERTICAL) add_vertical(t, &p->x, s);
+  }
   hvi_text_add(t, "  plot \\\n");
   for (size_t i = 0; i < p->series_count; i++) {
     if (i) hvi_text_add(t, ", \\\n");
     add_series(t, p, &p->series[i]);
   }
-  hvi_text_add(t, "\n  unset label\n%s", p->plain ? "  set title enhanced\n" : "");
+  hvi_text_add(t, "\n  unset label\n  unset arrow\n  unset object\n%s",
+               p->plain ? "  set title enhanced\n" : "");
+  return HVI_OK;
 }
 
 static void add_legend(hvi_text *t, const hvi_plot *plot, const layout *l) {
@@ -298,10 +379,7 @@ static void add_legend(hvi_text *t, const hvi_plot *plot, const layout *l) {
                    linetype(s), marks[s->mark].weight);
       add_quoted(t, s->label);
     }
-  /* the next terminal starts from the same settings */
-  hvi_text_add(t, "\n  set border 3 lc rgb '#444444'\n"
-                  "  set tics nomirror out scale 0.6 tc rgb '#222222'\n"
-                  "  set grid back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n");
+  hvi_text_add(t, "\n");
 }
 
 hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
@@ -313,8 +391,8 @@ hvi_axis hvi_axis_log(const char *label, double smallest, double largest) {
   return axis;
 }
 
-static const char *const endings[] = {".gp", ".png", ".svg"};
-enum { ENDINGS = sizeof endings / sizeof *endings };
+static const char *const endings[] = {".gp", ".png", ".svg", ".json"};
+enum { ENDINGS = sizeof endings / sizeof *endings, PICTURES = 3 };
 
 static bool draws(const char *format, const char *ending) {
   return !format || strcmp(format, ending + 1) == 0;
@@ -340,7 +418,7 @@ hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *e
   const layout l = lay_out(plot);
   HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
   add_preamble(&t, plot, &l);
-  for (size_t i = 0; i < plot->panel_count; i++) add_panel(&t, plot, &l, i);
+  for (size_t i = 0; i < plot->panel_count; i++) HVI_TRY(add_panel(&t, folder, plot, &l, i, err));
   add_legend(&t, plot, &l);
   hvi_text_add(&t, "  unset multiplot\n  unset output\n}\n");
   HVI_OWN char *path = hvi_path_join(folder, plot->name, ".gp");
@@ -442,7 +520,7 @@ hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI
   if (left) hvi_file_sweep(left);
   snprintf(stem + start, sizeof stem - (size_t)start, "%lx", (unsigned long)getpid());
   hvi_status status = script ? run(folder, script, stem, note, err) : hvi_error_memory(err, name);
-  for (size_t i = 1; i < ENDINGS && !*note; i++) {
+  for (size_t i = 1; i < PICTURES && !*note; i++) {
     HVI_OWN char *from = hvi_path_join(folder, stem, endings[i]);
     HVI_OWN char *to = hvi_path_join(folder, name, endings[i]);
     if (!status && draws(plot->format, endings[i]))
@@ -455,5 +533,6 @@ hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI
 hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err) {
   HVI_TRY(hvi_plot_write(folder, plot, err));
+  if (draws(plot->format, ".json")) HVI_TRY(hvi_plot_json(folder, plot, err));
   return hvi_plot_draw(folder, plot, note, err);
 }
