@@ -85,10 +85,25 @@ const hvi_setting_table *hvi_study_table_at(size_t index) {
   return index < count ? own[index] : hvi_value_table_at(index - count);
 }
 
-static const char *const ids[] = {
-    "pennies",       "pennies-time", "pennies-random", "rps",         "rps-random", "theory",
-    "linear",        "performative", "half-cheetah",   "ant",         "ant-deep",   "offline-gap",
-    "offline-error", "second-order", "alpha",          "accelerated", "baselines",  NULL};
+static const char *const ids[] = {"pennies",
+                                  "pennies-time",
+                                  "pennies-random",
+                                  "rps",
+                                  "rps-random",
+                                  "theory",
+                                  "linear",
+                                  "performative",
+                                  "half-cheetah",
+                                  "ant",
+                                  "ant-deep",
+                                  "offline-gap",
+                                  "offline-error",
+                                  "plateau",
+                                  "second-order",
+                                  "alpha",
+                                  "accelerated",
+                                  "baselines",
+                                  NULL};
 
 const char *const *hvi_study_ids(void) { return ids; }
 

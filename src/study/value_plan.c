@@ -49,9 +49,10 @@ const hvi_setting_table *hvi_value_table_at(size_t index) {
 static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map,
                                    const char *origin, hvi_error *err) {
   const hvi_field_part parts[] = {{.table = &environment_table, .settings = p}, {0}};
-  const hvi_field_part sizes[] = {
-      {.table = hvi_testset_table(), .settings = &p->stand_in, .only = "states rollouts horizon episodes"},
-      {0}};
+  const hvi_field_part sizes[] = {{.table = hvi_testset_table(),
+                                   .settings = &p->stand_in,
+                                   .only = "states rollouts horizon episodes"},
+                                  {0}};
   HVI_TRY(hvi_field_map(parts, "stand_in", map, origin, err));
   const hvi_node *stand_in = hvi_node_get(map, "stand_in");
   if (!stand_in) return HVI_OK;
