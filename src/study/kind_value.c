@@ -259,15 +259,15 @@ const hvi_kind hvi_kind_value = {
     .name = "value",
     .summary = "policy evaluation with networks, several seeds",
     .flags = HVI_KIND_METHODS | HVI_KIND_SEEDS | HVI_KIND_VALUE,
-    .tables =
-        {{"runs",
-          {{.name =
-                "outer inner loss0 loss ratio alpha error interval clean relative "
-                "relative_clean gap gap_relative grad_evals model_passes env_steps seconds_collect "
-                "seconds_targets seconds_inner seconds_optimise seconds seconds_measure "
-                "error_noise batches work threshold diverged"},
-           {"group", groups}},
-          NULL}},
+    .tables = {{"runs",
+                {{.name = "outer inner loss0 loss ratio alpha error interval clean relative "
+                          "relative_clean error_low error_high error_usual error_rare gap "
+                          "gap_relative "
+                          "grad_evals model_passes env_steps seconds_collect seconds_targets "
+                          "seconds_inner seconds_optimise seconds seconds_measure error_noise "
+                          "batches work threshold diverged"},
+                 {"group", groups}},
+                NULL}},
     .open = open_part,
     .close = close_part,
     .run = run,
