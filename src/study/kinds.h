@@ -65,3 +65,6 @@ const double *hvi_ensemble_end(const hvi_table *ends, const hvi_part *p, size_t 
 /* Makes and derives the tables of kind value; value_tables.c. */
 hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err);
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err);
+/* Those about the cost of data, online; value_clock.c. */
+hvi_status hvi_value_clock_extend(hvi_study *study, const hvi_part *part, hvi_error *err);
+hvi_status hvi_value_clock_derive(hvi_study *study, const hvi_part *part, hvi_error *err);
