@@ -221,13 +221,7 @@ static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err)
   s->rounding = false;
   if (method && !hvi_method_apply(s, method, NULL))
     return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
-  for (size_t i = 0; i < c->part->factor_count; i++)
-    for (size_t k = 0; k < c->part->factors[i].keys; k++) {
-      const char *key = c->part->factors[i].key[k], *text = hvi_cell_word(c, key);
-      const hvi_setting *row = text ? hvi_setting_find(hvi_settings_table(), key) : NULL;
-      if (row && strcmp(key, "alpha") != 0 && strcmp(key, "eta") != 0)
-        HVI_TRY(hvi_setting_parse(row, s, text, NULL, err));
-    }
+  HVI_TRY(hvi_cell_hand_on(s, c, "alpha eta", err));
   if (!isnan(lab->alpha)) s->inner.error_alpha = lab->alpha;
   s->eta = lab->eta;
   s->max_outer = c->part->scale.iterations;
