@@ -48,9 +48,6 @@ hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor);
  * set of samples. NaN for n < 2.
  */
 enum { HVI_BOOTSTRAP = 1000 };
-typedef struct hvi_stats_range {
-  double low, high;
-} hvi_stats_range;
 /* Of a sample in which unit i is weight[i] times, which adds up to n. NaN: the sample has none, and
  * is left out. */
 typedef double hvi_statistic(const void *context, const double *weight, size_t n);

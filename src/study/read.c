@@ -50,6 +50,7 @@ static const hvi_setting scale_rows[] = {
     {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
     {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
     {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "evenly spaced; of kind value, trajectory and ensemble"},
+    {"gamma", HVI_SETTING_REAL, NONE, .offset = offsetof(hvi_scale, gamma), .range = "[0,1)", .help = "value: discount, instead of that in `value`"},
     {0},
 };
 #undef AT
@@ -90,10 +91,25 @@ const hvi_setting_table *hvi_study_table_at(size_t index) {
   return index < count ? own[index] : hvi_value_table_at(index - count);
 }
 
-static const char *const ids[] = {
-    "pennies",       "pennies-time", "pennies-random", "rps",         "rps-random", "theory",
-    "linear",        "performative", "half-cheetah",   "ant",         "ant-deep",   "offline-gap",
-    "offline-error", "second-order", "alpha",          "accelerated", "baselines",  NULL};
+static const char *const ids[] = {"pennies",
+                                  "pennies-time",
+                                  "pennies-random",
+                                  "rps",
+                                  "rps-random",
+                                  "theory",
+                                  "linear",
+                                  "performative",
+                                  "half-cheetah",
+                                  "ant",
+                                  "ant-deep",
+                                  "offline-gap",
+                                  "offline-error",
+                                  "plateau",
+                                  "second-order",
+                                  "alpha",
+                                  "accelerated",
+                                  "baselines",
+                                  NULL};
 
 const char *const *hvi_study_ids(void) { return ids; }
 

@@ -79,7 +79,8 @@ char *hvi_cell_describe(const hvi_cell *c) {
     hvi_text_add(&t, "; %s %s", p->options[i].key, p->options[i].value);
   for (size_t i = 0; i < p->factor_count; i++) {
     const hvi_factor *f = &p->factors[i];
-    if (strcmp(f->name, "method") == 0) continue; /* its settings, not its label */
+    /* of methods their settings, not their label */
+    if ((p->kind->flags & HVI_KIND_METHODS) && strcmp(f->name, "method") == 0) continue;
     for (size_t k = 0; k < f->keys; k++)
       hvi_text_add(&t, "; %s %s", f->key[k], f->text[k * (f->levels + 1) + c->level[i]]);
   }

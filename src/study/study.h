@@ -43,6 +43,7 @@ typedef struct hvi_scale {
   size_t states;    /* of the test set; 0: all */
   size_t width;     /* of all hidden layers, instead of those in `value` */
   size_t measures;  /* evenly spaced */
+  double gamma;     /* instead of that in `value`; 0: that one */
 } hvi_scale;
 
 enum { HVI_MOST_FACTORS = 10, HVI_MOST_KEYS = 12, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };

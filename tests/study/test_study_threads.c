@@ -41,9 +41,8 @@ static const struct {
     {"theory-steps", "problem: quadratic\nquick: {iterations: 30}\nsplit: bias\n"
                      "grid: {shape: [{mu: 1, L: 2, g: identity}], instance: 1..2,"
                      " bias: [aside, random], alpha_share: [0, 0.5], eta_share: 0.5}\n"},
-    {"theory-counterexample",
-     "problem: counterexample\nquick: {iterations: 9}\ngrid: {method: "
-     "adversary, alpha: 0.7071067811865475, eta: '10^-1..10^0, 3 levels'}\n"},
+    {"theory-inner", "problem: quadratic\noptions: {n: 4, d: 6}\nquick: {iterations: 20}\n"
+                     "grid: {g: [celu, tanh], method: [gd, dgn], far: [3, 5]}\n"},
     {"theory-descent",
      "problem: quadratic\noptions: {rotation: 0}\nquick: {iterations: 99}\ngrid: "
      "{function: [convex, valleys], g: identity, alpha: 0.5, bias: [aside], stream: 1}\n"},
@@ -54,8 +53,8 @@ static const struct {
                      "identity}], sigma: [0, 1], eta_share: 1, alpha_share: 0.5}\n"},
     {"theory-pl", "problem: quadratic\noptions: {n: 4, d: 6}\nquick: {instances: 9}\n"
                   "grid: {g: [tanh, linear]}\n"},
-    {"theory-exact", "quick: {iterations: 200}\ngrid: {game: [{problem: pennies, weight: 0.75}], "
-                     "regulariser: [mended, printed], eta: 0.1}\n"},
+    {"theory-exact", "quick: {iterations: 200}\ngrid: {problem: [pennies, rps], "
+                     "signs: [mended, printed], eta: 0.1}\n"},
     {"theory-alpha", "quick: {iterations: 50}\n"
                      "grid: {problem: pennies, step: [best, theorem, 0.1], alpha: [0.7, 0.9]}\n"},
 };
