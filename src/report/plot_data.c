@@ -3,6 +3,7 @@
 #include "base/base.h"
 #include "base/file.h"
 #include "io/json.h"
+#include "num/stats.h"
 #include "report/text.h"
 
 #include <unistd.h>
@@ -12,15 +13,7 @@ enum { COLUMNS = 3, MOST_POINTS = 400, BUCKETS = (MOST_POINTS - 2) / 4 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
 static const char *const members[] = {"x", "y", "y2"};
 
-/* The columns of a series: x, y, and y2 of a band or z of a map. */
-typedef struct points {
-  size_t count;
-  double *at[COLUMNS]; /* [count]; x counts the names of bars */
-  char **names;        /* of bars */
-  char *text;
-} points;
-
-static void clear(points *p) {
+void hvi_points_clear(hvi_points *p) {
   hvi_free(p->at[0]);
   hvi_free(p->names);
   hvi_free(p->text);
@@ -41,7 +34,7 @@ static char *cut_field(char **at, bool *last) {
   return field;
 }
 
-static void read_row(points *p, char **at, const size_t place[COLUMNS]) {
+static void read_row(hvi_points *p, char **at, const size_t place[COLUMNS]) {
   bool last = false;
   for (size_t k = 0; !last; k++) {
     char *field = cut_field(at, &last);
@@ -52,8 +45,7 @@ static void read_row(points *p, char **at, const size_t place[COLUMNS]) {
   p->count++;
 }
 
-/* A file that is not there has no points, as for gnuplot. */
-static hvi_status read_points(points *p, const char *folder, const hvi_series *s, hvi_error *err) {
+hvi_status hvi_points_read(hvi_points *p, const char *folder, const hvi_series *s, hvi_error *err) {
   const char *const wanted[COLUMNS] = {s->x, s->y, s->y2};
   size_t place[COLUMNS] = {SIZE_MAX, SIZE_MAX, SIZE_MAX}, lines = 1;
   bool last = false;
@@ -77,20 +69,53 @@ static hvi_status read_points(points *p, const char *folder, const hvi_series *s
   return HVI_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
+static hvi_shape look(const hvi_points *p, const hvi_panel *panel, hvi_mark mark) {
+  const double *x = p->at[0], *y = p->at[1];
+  const double top = panel->y.low != 0 || panel->y.high != 0 ? panel->y.high : INFINITY;
+  const double end = panel->x.high != 0 ? panel->x.high : INFINITY;
+  const bool line = mark == HVI_MARK_LINE || mark == HVI_MARK_SOLID || mark == HVI_MARK_THIN;
+  size_t count = 0, first = 0, last = 0;
+  for (size_t i = 0; line && i < p->count; i++) {
+    if (!isfinite(y[i]) || x[i] > end) continue;
+    if (!count++) first = i;
+    last = i;
+  }
+  if (!count) return (hvi_shape){0};
+  size_t k = last;
+  while (k > first && !(y[k - 1] <= top)) k--;
+  double at = x[k];
+  if (k > first && y[k] > top && y[k - 1] > 0) /* where the line meets the top */
+    at = x[k - 1] + (x[k] - x[k - 1]) * (panel->y.log ? log(top / y[k - 1]) / log(y[k] / y[k - 1])
+                                                      : (top - y[k - 1]) / (y[k] - y[k - 1]));
+  return (hvi_shape){.few = count < 15 && mark != HVI_MARK_THIN,
+                     .diverged = y[last] > top ||
+                                 (last + 1 < p->count && isinf(y[last + 1]) && x[last + 1] <= end),
+                     .rose = y[last] > 100 * fabs(y[first]),
+                     .end = x[last],
+                     .x = panel->x.thousands ? at / 1000 : at,
+                     .y = fmin(y[k], top)};
+}
+
+hvi_status hvi_panel_look(hvi_shape *shapes, const char *folder, const hvi_panel *panel,
+                          hvi_error *err) {
+  double end = -INFINITY;
+  for (size_t i = 0; i < panel->series_count; i++) {
+    HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
+    HVI_TRY(hvi_points_read(&p, folder, &panel->series[i], err));
+    shapes[i] = look(&p, panel, panel->series[i].mark);
+    if (shapes[i].end > end) end = shapes[i].end;
+  }
+  for (size_t i = 0; i < panel->series_count; i++)
+    shapes[i].diverged |= shapes[i].rose && shapes[i].end < end;
+  return HVI_OK;
 }
 
 hvi_status hvi_plot_edges(double **edges, size_t *count, const char *folder, const hvi_series *map,
                           const hvi_axis *axis, bool of_y, hvi_error *err) {
-  HVI_OWN_BY(clear) points p = {0};
-  HVI_TRY(read_points(&p, folder, map, err));
+  HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
+  HVI_TRY(hvi_points_read(&p, folder, map, err));
   double *levels = p.at[of_y];
-  size_t n = 0;
-  if (p.count) qsort(levels, p.count, sizeof *levels, ascending);
-  for (size_t i = 0; i < p.count; i++)
-    if (n == 0 || levels[i] > levels[n - 1]) levels[n++] = levels[i];
+  const size_t n = p.count ? hvi_stats_distinct(levels, p.count) : 0;
   double *e = *edges = hvi_alloc_doubles(n + 1);
   if (!e) return hvi_error_memory(err, "a map");
   *count = n ? n + 1 : 0;
@@ -103,7 +128,7 @@ hvi_status hvi_plot_edges(double **edges, size_t *count, const char *folder, con
 }
 
 /* In which part of the axis a point lies; on a logarithmic one the first steps are far apart. */
-static size_t bucket_of(const points *p, size_t i, bool log_x) {
+static size_t bucket_of(const hvi_points *p, size_t i, bool log_x) {
   const double first = p->at[0][1], last = p->at[0][p->count - 1], x = p->at[0][i];
   double share = (double)i / (double)p->count;
   if (log_x && first > 0 && last > first)
@@ -113,7 +138,7 @@ static size_t bucket_of(const points *p, size_t i, bool log_x) {
 
 /* Leaves the ends and, of each part, the least and the greatest values of two columns; a part
  * without any leaves its first point, which is a gap. */
-static void thin_out(points *p, bool path, bool log_x) {
+static void thin_out(hvi_points *p, bool path, bool log_x) {
   size_t kept = 0;
   for (size_t begin = 0, end; begin < p->count; begin = end) {
     const size_t bucket = bucket_of(p, begin, log_x);
@@ -154,7 +179,7 @@ static void put_axis(FILE *to, const char *before, const hvi_axis *a) {
 }
 
 /* One column, as the script draws it: in thousands, and held at the end of its axis. */
-static void put_column(FILE *to, const hvi_panel *panel, const hvi_series *s, const points *p,
+static void put_column(FILE *to, const hvi_panel *panel, const hvi_series *s, const hvi_points *p,
                        size_t c) {
   const bool map = s->mark == HVI_MARK_MAP;
   const hvi_axis *y = map ? &panel->z : &panel->y;
@@ -175,10 +200,10 @@ static void put_column(FILE *to, const hvi_panel *panel, const hvi_series *s, co
 }
 
 static hvi_status put_series(FILE *to, const char *folder, const hvi_panel *panel, size_t i,
-                             hvi_error *err) {
+                             const hvi_shape *shape, hvi_error *err) {
   const hvi_series *s = &panel->series[i];
-  HVI_OWN_BY(clear) points p = {0};
-  HVI_TRY(read_points(&p, folder, s, err));
+  HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
+  HVI_TRY(hvi_points_read(&p, folder, s, err));
   if (p.count > MOST_POINTS && s->mark != HVI_MARK_MAP && s->mark != HVI_MARK_BARS)
     thin_out(&p, s->mark == HVI_MARK_PATH, panel->x.log);
   put_text(to, i ? ",\n{\"label\":" : "\n{\"label\":", s->label);
@@ -189,6 +214,7 @@ static hvi_status put_series(FILE *to, const char *folder, const hvi_panel *pane
   if (s->mark == HVI_MARK_VERTICAL) fprintf(to, ",\"x\":[%.7g],\"y\":[]", strtod(s->x, NULL));
   for (size_t c = 0; s->mark != HVI_MARK_VERTICAL && c < COLUMNS; c++)
     if (c < 2 || s->y2) put_column(to, panel, s, &p, c);
+  if (shape->diverged) fprintf(to, ",\"diverged\":[%.7g,%.7g]", shape->x, shape->y);
   putc('}', to);
   return HVI_OK;
 }
@@ -199,7 +225,11 @@ static hvi_status put_panel(FILE *to, const char *folder, const hvi_panel *p, hv
   put_axis(to, ",\"y\":", &p->y);
   if (p->z.label) put_axis(to, ",\"z\":", &p->z);
   fputs(",\"series\":[", to);
-  for (size_t i = 0; i < p->series_count; i++) HVI_TRY(put_series(to, folder, p, i, err));
+  HVI_OWN hvi_shape *shapes = hvi_alloc(p->series_count + 1, sizeof *shapes);
+  if (!shapes) return hvi_error_memory(err, "a figure");
+  HVI_TRY(hvi_panel_look(shapes, folder, p, err));
+  for (size_t i = 0; i < p->series_count; i++)
+    HVI_TRY(put_series(to, folder, p, i, &shapes[i], err));
   fputs("],\"point\":", to);
   if (!p->point) return fputs("null}", to), HVI_OK;
   put_text(to, "{\"label\":", p->point->label);

@@ -1,10 +1,10 @@
 /*
  * What is worked out of the rows of all cells of a study of kind value. Tables:
  *   outer, batches, seconds, gradients
- *                               the mean over the seeds of every measure, with the ends of its 95 %
- *                               interval, on that axis; a CSV for each environment and method
+ *                               the median over the seeds of every measure, with the quartiles,
+ *                               on that axis; a CSV for each environment and method
  *   thresholds                  where methods with a threshold ended
- *   levels                      horizontal lines: the lowest mean of all, and the test set's noise
+ *   levels                      horizontal lines: the lowest median of all, and the test set's noise
  *   summary                     a row a method
  */
 #include "base/base.h"
@@ -40,17 +40,20 @@ static double mean_of_row(const hvi_runs *r, size_t axis, size_t row) {
   return sum / n;
 }
 
-/* A row of a table: `at`, and of every measure where column x is X the mean and the ends of its
- * interval, where it is finite; then how many errors are. */
-static hvi_status add_means(group *g, const char *table, double at, size_t x, double X,
-                            hvi_error *err) {
+/* A row of a table: `at`, and of every measure where column x is X the median over the seeds and its
+ * quartiles, infinite where as many runs diverged; then how many errors are finite. On a logarithmic
+ * axis an interval around a mean would reach below zero. */
+static hvi_status add_medians(group *g, const char *table, double at, size_t x, double X,
+                              hvi_error *err) {
+  static const double quantiles[] = {0.5, 0.25, 0.75};
   double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, at}, *to = row + 3;
   for (size_t k = 0; k < MEASURES; k++) {
     const hvi_mean m = hvi_runs_mean(&g->r, x, column(g, measures[k]), X);
-    const bool known = isfinite(m.value);
-    *to++ = known ? m.value : NAN;
-    *to++ = known ? m.value - m.half : NAN;
-    *to++ = known ? m.value + m.half : NAN;
+    double *values = g->r.work; /* that the mean is of */
+    size_t n = 0;
+    for (size_t s = 0; s < g->r.seeds; s++)
+      if (!isnan(values[s])) values[n++] = values[s];
+    for (size_t q = 0; q < 3; q++) *to++ = hvi_stats_quantile(values, n, quantiles[q]);
     if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
   }
   return hvi_table_add(hvi_study_table(g->study, g->part, table), row, err);
@@ -62,7 +65,7 @@ static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
     const double x = mean_of_row(&g->r, x_column, i);
     if (isnan(x)) return HVI_OK;
     if (axis == SECONDS && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
-    HVI_TRY(add_means(g, axes[axis], x, x_column, x, err));
+    HVI_TRY(add_medians(g, axes[axis], x, x_column, x, err));
   }
 }
 
@@ -104,9 +107,16 @@ static hvi_status add_summary(group *g, hvi_error *err) {
 /* What the lines of an environment span and reach. */
 typedef struct span {
   double x[LEVELS][2]; /* smallest positive, and largest */
-  double lowest[2];    /* mean error, and gap, of methods that regress on Bellman targets */
+  double lowest[2];    /* median error, and gap */
   double noise;
 } span;
+
+/* The median of a measure in a row of a method in an environment. */
+static double lowest_in(const hvi_table *t, size_t row, const group *g, size_t measure) {
+  const bool here = hvi_table_get(t, row, 0) == (double)g->environment &&
+                    hvi_table_get(t, row, 1) == (double)g->method;
+  return here ? hvi_table_get(t, row, 3 + 3 * measure) : NAN;
+}
 
 static void widen(span *s, const group *g) {
   for (size_t i = 0; i < g->r.start[g->r.seeds]; i++)
@@ -116,10 +126,9 @@ static void widen(span *s, const group *g) {
       s->x[a][0] = fmin(s->x[a][0], x);
       s->x[a][1] = fmax(s->x[a][1], x);
     }
-  for (size_t k = 0; k < 2 && !g->part->methods[g->method].value.returns; k++) {
-    double where;
-    s->lowest[k] = fmin(s->lowest[k], hvi_runs_least(&g->r, column(g, measures[k]), &where));
-  }
+  const hvi_table *t = hvi_study_table(g->study, g->part, "outer");
+  for (size_t i = 0; i < t->rows; i++)
+    for (size_t k = 0; k < 2; k++) s->lowest[k] = fmin(s->lowest[k], lowest_in(t, i, g, k));
   s->noise = last_mean(g, "error_noise");
 }
 
@@ -143,7 +152,7 @@ static hvi_status fill_method(group *g, hvi_error *err) {
   const double alpha = g->part->methods[g->method].settings.alpha;
   for (size_t a = 0; a < AXES; a++) HVI_TRY(add_curve(g, a, err));
   if (alpha > 0.0)
-    HVI_TRY(add_means(g, "thresholds", alpha * alpha, column(g, "outer"), INFINITY, err));
+    HVI_TRY(add_medians(g, "thresholds", alpha * alpha, column(g, "outer"), INFINITY, err));
   return add_summary(g, err);
 }
 
@@ -165,7 +174,7 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
   return add_levels(&g, &s, err);
 }
 
-/* The columns of a mean and the ends of its interval, for every measure. */
+/* The columns of a median and its quartiles, for every measure. */
 #define MEANS                                                                                      \
   "error error_low error_high gap gap_low gap_high gap_relative gap_relative_low "                 \
   "gap_relative_high ratio ratio_low ratio_high inner inner_low inner_high"

@@ -247,7 +247,7 @@ static void not_decided_is_written_and_read(void **state) {
   check_ok(hvi_claims_write(&c, path, NULL), NULL);
   check_ok(hvi_claims_read(&again, path, NULL), NULL);
   assert_int_equal(again.items[0]->judgement, HVI_NOT_DECIDED);
-  char *table = hvi_claims_table(&again, 1, 0);
+  char *table = hvi_claims_table(&again, 1, 0, true);
   assert_non_null(strstr(table, "1 claims: 0 hold, 0 do not hold, 1 not decided, 0 not judged\n"));
   hvi_free(table);
   unlink(path);
