@@ -19,6 +19,8 @@ folder=$(mkdir -p "${2:-$1}" && cd "${2:-$1}" && pwd)
 for tool in dpkg-query ldd objdump readelf strip xz; do
   command -v "$tool" >/dev/null || fail "$tool is missing"
 done
+[[ -x $build/bundle/hvi ]] || fail "'$build' lacks the program: cmake --build '$build' --target hvi hvi_bundle man"
+! grep -E '^CMAKE_C(XX)?_FLAGS(_RELEASE)?:.*-m' "$build/CMakeCache.txt" || fail "flags as above may ask for more than x86-64"
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:[^=]*=//p' "$build/CMakeCache.txt")
 name=hvi-$version-x86_64
 scratch=$(mktemp -d)

@@ -67,7 +67,7 @@ typedef struct hvi_testset {
   double *returns;                             /* [count][rollouts] up to the horizon */
   double *length;                              /* [count][rollouts] steps */
   double *terminated;                          /* [count][rollouts] 1 or 0 */
-  double *episode;                             /* [count] its number; NULL: not known */
+  double *episode;                             /* [count] its number, below 1e7; NULL: not known */
   double *label;                               /* [count] its class; NULL: there are none */
   size_t classes;                              /* labels are below it */
   char class_names[128];                       /* with blanks between; may be empty */
@@ -107,7 +107,8 @@ typedef struct hvi_class_figures {
   double mean_value;
   double variance_share; /* of the sum of (value - mean of all)^2 */
 } hvi_class_figures;
-/* label: below set->classes, or set->classes for all states. */
+/* label: below set->classes, or set->classes for all states. A name is a number where the file has
+ * none. */
 HVI_API hvi_status hvi_testset_class(hvi_class_figures *f, const hvi_testset *set, size_t label,
                                      hvi_error *err);
 

@@ -372,15 +372,14 @@ static void add_series(hvi_text *t, const hvi_panel *p, const hvi_series *s, boo
                              : "    './'.$ using (column(@)):",
             s->file, s->x);
   add_column(t, s->y, &p->y, s);
-  if (spread) {
-    if (bars) add_named(t, ":(column($))", s->y, NULL);
-    hvi_text_add(t, ":");
-    add_column(t, s->y2, &p->y, s);
+  if (spread && bars) {
+    add_named(t, ":(0):(column($) - column(@)) with vectors nohead lc rgb '#222222' lw 1.6 notitle",
+              s->y2, s->y);
+    return;
   }
-  hvi_text_add(t, " with %s lt %zu%s notitle",
-               bars && spread ? "yerrorbars ps 0 lc rgb '#222222' lw 1.4"
-               : few          ? "linespoints"
-                              : marks[s->mark].with,
+  if (spread) hvi_text_add(t, ":");
+  if (spread) add_column(t, s->y2, &p->y, s);
+  hvi_text_add(t, " with %s lt %zu%s notitle", few ? "linespoints" : marks[s->mark].with,
                linetype(s), marks[s->mark].weight);
   if (s->mark != HVI_MARK_PATH) return;
   add_named(t, ", \\\n    './'.$", s->file, NULL);

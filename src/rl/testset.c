@@ -17,7 +17,7 @@ static const hvi_setting testset_rows[] = {
     {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "(0,1)", .fallback = "0.99", .help = "discount"},
     {"visits", HVI_SETTING_COUNT, AT(visits), .range = "[0,1e10]",
      .help = "visited states to choose from at least, in whole episodes (0: five times --states)"},
-    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e6]", .fallback = "200",
+    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e5]", .fallback = "200",
      .help = "episodes to choose from at least (or --states of them, where that is fewer)"},
     {0},
 };
@@ -53,8 +53,8 @@ static const hvi_columns columns = {
 enum { STATES, RETURNS };
 /* Roll-outs start from groups of states; so many of them run side by side. */
 enum { GROUP_STATES = 8, WIDTH = 16 };
-/* Classes of a file that does not name them. */
-enum { MOST_CLASSES = 100 };
+/* Episodes, and classes of a file that does not name them. */
+enum { MOST_EPISODES = 10000000, MOST_CLASSES = 100 };
 
 static const size_t NOT_CHOSEN = SIZE_MAX;
 
@@ -359,20 +359,26 @@ static hvi_status check_returns(const hvi_testset *s, const hvi_subject *file) {
   return HVI_OK;
 }
 
-/* Counts the classes; labels are theirs. */
-static hvi_status load_classes(hvi_testset *s, const hvi_tensors *t, const hvi_subject *file) {
+/* Numbers of episodes or classes, of which there are `below`. */
+static hvi_status check_numbers(const double *x, const hvi_testset *s, size_t below,
+                                const char *what, const hvi_subject *file) {
+  for (size_t i = 0; x && i < s->count; i++)
+    if (!(x[i] >= 0.0 && x[i] < (double)below && x[i] == floor(x[i])))
+      return hvi_refuse(file, ": state %zu is of %s %g, should be a whole number below %zu", i,
+                        what, x[i], below);
+  return HVI_OK;
+}
+
+static hvi_status load_groups(hvi_testset *s, const hvi_tensors *t, const hvi_subject *file) {
   const char *names = hvi_tensors_note(t, "classes");
-  size_t most = names ? 1 : MOST_CLASSES;
-  for (const char *c = names; c && *c; c++) most += *c == ' ';
-  s->classes = names ? most : 0;
+  size_t named = names ? 1 : 0;
+  for (const char *c = names; c && *c; c++) named += *c == ' ';
+  HVI_TRY(check_numbers(s->episode, s, MOST_EPISODES, "episode", file));
+  HVI_TRY(check_numbers(s->label, s, names ? named : MOST_CLASSES, "class", file));
   snprintf(s->class_names, sizeof s->class_names, "%s", names ? names : "");
-  for (size_t i = 0; i < s->count; i++) {
-    const double x = s->label[i];
-    if (!(x >= 0.0 && x < (double)most && x == floor(x)))
-      return hvi_refuse(file, ": state %zu is of class %g, should be a whole number below %zu", i,
-                        x, most);
-    if (x >= (double)s->classes) s->classes = (size_t)x + 1;
-  }
+  s->classes = s->label ? named : 0;
+  for (size_t i = 0; s->label && i < s->count; i++)
+    s->classes = (size_t)fmax((double)s->classes, s->label[i] + 1.0);
   return HVI_OK;
 }
 
@@ -390,7 +396,7 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
     if (x) HVI_TRY(hvi_column_load(s, &columns, &c, x, file));
   }
   HVI_TRY(load_notes(s, t, file));
-  if (s->label) HVI_TRY(load_classes(s, t, file));
+  HVI_TRY(load_groups(s, t, file));
   s->exact = !s->standard_error;
   if (s->exact) s->standard_error = hvi_alloc_doubles(s->count);
   if (!s->standard_error) return hvi_error_memory(file->err, "a tensor");

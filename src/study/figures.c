@@ -4,6 +4,7 @@
  *   figures:
  *     - name: theory-bounds         # the study's id where there is none
  *       title: ...                  # the study's title
+ *       paper: ...                  # what the paper says of it, and what it shows, for the page
  *       columns: 2                  # panels side by side; all of them
  *       each: environment           # all panels for each level of a factor
  *       panels:
@@ -34,7 +35,7 @@ enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160, AXES = 3 };
 
 /* Of a figure, or of a panel. */
 typedef struct page_keys {
-  const char *name, *title, *each, *unless;
+  const char *name, *title, *each, *unless, *paper, *shows;
   size_t columns;
 } page_keys;
 
@@ -56,6 +57,8 @@ typedef struct series_keys {
 static const hvi_setting page_rows[] = {
     {"name", HVI_SETTING_TEXT, AT(name)}, {"title", HVI_SETTING_TEXT, AT(title)},
     {"each", HVI_SETTING_TEXT, AT(each)}, {"unless", HVI_SETTING_TEXT, AT(unless)},
+    {"paper", HVI_SETTING_TEXT, AT(paper), .most = HVI_CLAIM_WORDS - 1},
+    {"shows", HVI_SETTING_TEXT, AT(shows), .most = HVI_CLAIM_WORDS - 1},
     {"columns", HVI_SETTING_COUNT, AT(columns), .range = "[1,32]"}, {0}};
 #undef AT
 #define AT(member) .offset = offsetof(axis_keys, member)
@@ -510,7 +513,7 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
   hvi_study *study = d->study;
   char note[HVI_PLOT_NOTE];
   page_keys keys;
-  HVI_TRY(read_keys(d, &page_table, &keys, "name title each columns", "panels", n));
+  HVI_TRY(read_keys(d, &page_table, &keys, "name title each columns paper shows", "panels", n));
   if (!keys.name) keys.name = study->id;
   for (const hvi_node *o = study->figures->first; o != n; o = o->next)
     if (strcmp(hvi_field_text(o, "name", study->id), keys.name) == 0)
@@ -526,7 +529,7 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
                          .replace = study->settings->force};
   HVI_TRY(hvi_plot_make(study->folder, &plot, note, d->err));
   if (*note) hvi_study_tell(study, "%s", note);
-  hvi_claims_figure(study->claims, plot.name);
+  hvi_claims_figure(study->claims, plot.name, keys.paper, keys.shows);
   return HVI_OK;
 }
 

@@ -63,7 +63,7 @@ static hvi_status extend(hvi_study *study, hvi_part *part, hvi_error *err) {
       {"method", part->factors[part->factor_count - 1].text},
       {.name =
            "milliseconds ratio_to_gda ns_per_iteration f_evals model_passes grad_evals inner f_ns "
-           "quartile1 median quartile3"},
+           "median quartile3"},
       {0}};
   return hvi_study_add_table(study, part, "times", own, NULL, err);
 }
@@ -79,12 +79,12 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   const double base = fastest(t, first, hvi_part_method(part, "GDA") % methods, methods);
   for (size_t m = 0; m < methods; m++) {
     const double best = fastest(t, first, m, methods), *counts = t->at + m * t->columns + first + 1;
-    double row[12] = {(double)m, best, best / base, 1e6 * best / (double)part->scale.iterations};
+    double row[11] = {(double)m, best, best / base, 1e6 * best / (double)part->scale.iterations};
     for (size_t k = 0; k < 4; k++) row[4 + k] = counts[k];
     row[8] = fastest(t, first + 5, m, methods);
     for (size_t i = 0; i < repeats; i++) all[i] = hvi_table_get(t, i * methods + m, first);
-    for (size_t k = 0; k < 3; k++)
-      row[9 + k] = hvi_stats_quantile(all, repeats, 0.25 * (double)(k + 1));
+    row[9] = hvi_stats_quantile(all, repeats, 0.5);
+    row[10] = hvi_stats_quantile(all, repeats, 0.75);
     HVI_TRY(hvi_table_add(hvi_study_table(study, part, "times"), row, err));
   }
   return HVI_OK;

@@ -12,8 +12,8 @@
 #define HVI_KINDS(KIND) \
   KIND(trajectory) KIND(timing) KIND(ensemble) KIND(rps_scan) \
   KIND(deployment) KIND(deployment_seeds) KIND(linear) KIND(value) \
-  KIND(theory_steps) KIND(theory_counterexample) KIND(theory_vanishing) KIND(theory_descent) \
-  KIND(theory_noise) KIND(theory_pl) KIND(theory_exact) KIND(theory_alpha)
+  KIND(theory_steps) KIND(theory_vanishing) KIND(theory_descent) \
+  KIND(theory_noise) KIND(theory_pl) KIND(theory_inner) KIND(theory_exact) KIND(theory_alpha)
 /* clang-format on */
 #define HVI_KIND_DECLARE(name) extern const hvi_kind hvi_kind_##name;
 HVI_KINDS(HVI_KIND_DECLARE)
@@ -65,3 +65,6 @@ const double *hvi_ensemble_end(const hvi_table *ends, const hvi_part *p, size_t 
 /* Makes and derives the tables of kind value; value_tables.c. */
 hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err);
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err);
+/* Those about the cost of data, online; value_clock.c. */
+hvi_status hvi_value_clock_extend(hvi_study *study, const hvi_part *part, hvi_error *err);
+hvi_status hvi_value_clock_derive(hvi_study *study, const hvi_part *part, hvi_error *err);

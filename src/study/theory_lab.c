@@ -74,6 +74,10 @@ static void find_place(double *aim, double *exact, double *d, const hvi_placemen
     gap += 0.5 * back * back + back * (exact[i] - l->target[i]);
   }
   gap *= place->alpha * place->alpha;
+  if (place->chance > 0.0 && place->chance < 1.0) {
+    hvi_rng rng = hvi_rng_new(place->seed, "chance", outer);
+    gap = hvi_rng_range(&rng, 0.0, 1.0) < place->chance ? gap / place->chance : 0.0;
+  }
   const double length = place->length ? place->length(outer) : 2.0 * sqrt(2.0 * fmax(gap, 0.0));
   choose(d, aim, place, l, exact, outer);
   fit(d, aim, place->problem, exact, length);

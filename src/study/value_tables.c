@@ -1,6 +1,7 @@
 /*
  * What is worked out of the rows of all cells of a study of kind value. Tables:
- *   outer, seconds, gradients   the median over the seeds of every measure, with the quartiles,
+ *   outer, batches, seconds, gradients
+ *                               the median over the seeds of every measure, with the quartiles,
  *                               on that axis; a CSV for each environment and method
  *   thresholds                  where methods with a threshold ended
  *   levels                      horizontal lines: the lowest median of all, and the test set's noise
@@ -11,10 +12,12 @@
 #include "study/kinds.h"
 #include "study/runs.h"
 
-enum { MEASURES = 4, AXES = 3 /* with curves */, LEVELS /* with levels */ };
-static const char *const measures[MEASURES] = {"error", "gap", "ratio", "inner"};
-static const char *const axes[] = {"outer", "seconds", "gradients", "threshold", NULL};
-static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "threshold"};
+enum { MEASURES = 5, AXES = 4 /* with curves */, LEVELS /* with levels */ };
+enum { SECONDS = 1, THRESHOLD = LEVELS - 1 /* axes that are logarithmic */ };
+static const char *const measures[MEASURES] = {"error", "gap", "gap_relative", "ratio", "inner"};
+static const char *const axes[] = {"outer", "seconds", "gradients", "batches", "threshold", NULL};
+static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "batches",
+                                           "threshold"};
 
 /* A method in an environment, while tables are filled. */
 typedef struct group {
@@ -61,7 +64,7 @@ static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
   for (size_t i = 0;; i++) {
     const double x = mean_of_row(&g->r, x_column, i);
     if (isnan(x)) return HVI_OK;
-    if (axis == 1 && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
+    if (axis == SECONDS && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
     HVI_TRY(add_medians(g, axes[axis], x, x_column, x, err));
   }
 }
@@ -135,7 +138,7 @@ static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
   const double gap = isfinite(s->lowest[1]) ? s->lowest[1] : NAN;
   for (size_t i = 0; i < 2 * LEVELS; i++) {
     const size_t a = i / 2;
-    const double x = i % 2 ? s->x[a][1] : a % 2 ? s->x[a][0] : 0.0;
+    const double x = i % 2 ? s->x[a][1] : a == SECONDS || a == THRESHOLD ? s->x[a][0] : 0.0;
     const double noise = s->noise > 0.0 ? s->noise : NAN;
     const double row[] = {(double)g->environment, (double)a, x, error, gap, noise};
     if (s->x[a][1] == 0.0) continue; /* no method has a threshold */
@@ -173,8 +176,8 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
 
 /* The columns of a median and its quartiles, for every measure. */
 #define MEANS                                                                                      \
-  "error error_low error_high gap gap_low gap_high ratio ratio_low ratio_high inner inner_low "    \
-  "inner_high"
+  "error error_low error_high gap gap_low gap_high gap_relative gap_relative_low "                 \
+  "gap_relative_high ratio ratio_low ratio_high inner inner_low inner_high"
 
 hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *runs = hvi_study_table(study, part, "runs");
@@ -198,12 +201,13 @@ hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   }
   HVI_TRY(hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err));
   HVI_TRY(hvi_study_add_table(study, part, "levels", levels, "environment axis", err));
-  return hvi_study_add_table(study, part, "summary", summary, NULL, err);
+  HVI_TRY(hvi_study_add_table(study, part, "summary", summary, NULL, err));
+  return part->scale.offline ? HVI_OK : hvi_value_clock_extend(study, part, err);
 }
 
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   for (size_t i = 0; i < part->value->environment_count; i++)
     if (!part->kind->missing(part, part->value->environments[i].environment))
       HVI_TRY(fill_environment(study, part, i, err));
-  return HVI_OK;
+  return part->scale.offline ? HVI_OK : hvi_value_clock_derive(study, part, err);
 }

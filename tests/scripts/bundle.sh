@@ -3,7 +3,7 @@
 # from a path with blanks too, and for a user who may not write there.
 set -euo pipefail
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+trap 'rm -rf --one-file-system "$scratch"' EXIT
 root=$scratch/root
 
 fail() {
@@ -57,18 +57,18 @@ for file in README LICENSE share/doc/hvi/licences/libmujoco2.2.2 share/doc/hvi/l
   [[ -s $bundle/$file ]] || fail "$file is not there"
 done
 
-# inside FOLDER USER ARGUMENT...: the program of FOLDER in the empty root. Where nothing may be mounted,
-# /proc has the one link that counts.
+# inside FOLDER USER ARGUMENT...: the program of FOLDER in the empty root. /proc is mounted only where the
+# mount is the test's own and ends with it; elsewhere it has the one link that counts.
 inside() {
   local folder=$1 user=$2
   shift 2
   "${enter[@]}" bash -c '
-    root=$1 folder=$2 user=$3; shift 3
-    if ! mount --rbind /proc "$root/proc" 2>/dev/null; then
+    root=$1 folder=$2 user=$3 own=$4; shift 4
+    if ((!own)) || ! mount --rbind /proc "$root/proc" 2>/dev/null; then
       mkdir -p "$root/proc/self" && ln -sfn "$folder/bin/hvi" "$root/proc/self/exe"
     fi
     exec env -i "$(command -v chroot)" ${user:+"--userspec=$user"} "$root" "$folder/bin/hvi" "$@"' \
-    bash "$root" "$folder" "$user" "$@" >"$scratch/out" 2>"$scratch/err" ||
+    bash "$root" "$folder" "$user" "${#enter[@]}" "$@" >"$scratch/out" 2>"$scratch/err" ||
     fail "'hvi $*' ended with $? and said: $(cat "$scratch/out" "$scratch/err")"
 }
 said() { grep -Eq "$1" "$scratch/out" "$scratch/err" || fail "nothing like '$1' in: $(cat "$scratch/out" "$scratch/err")"; }
