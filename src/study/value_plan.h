@@ -29,7 +29,6 @@ typedef struct hvi_value_plan {
   size_t tune_seeds, tune_first;
   size_t rate_count;
   double rates[HVI_MOST_RATES];
-  const char *tuned; /* how the rates in the file were chosen; NULL: not told */
 } hvi_value_plan;
 
 hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, const char *origin,
