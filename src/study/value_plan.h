@@ -27,6 +27,7 @@ typedef struct hvi_value_plan {
   double checkpoint;                            /* seconds between checkpoints of a cell */
   /* tuning: seeds tune_first, tune_first + 1, ..., none of them reported */
   size_t tune_seeds, tune_first;
+  const char *tuned; /* how the file's rates were found; NULL: not said */
   size_t rate_count;
   double rates[HVI_MOST_RATES];
 } hvi_value_plan;
