@@ -122,8 +122,11 @@ static void run_on(void **state) {
                  {.label = "100 steps, state kept", .end = 1e3, .spread = 0.04, .seconds = 1},
                  {0}};
   expect("plateau", q, "plateau-kept-half-cheetah", HVI_HOLDS);
+  expect("plateau", q, "plateau-decay-half-cheetah", HVI_HOLDS_NOT);
   expect("plateau", q, "plateau-rest-half-cheetah", HVI_HOLDS_NOT);
-  q[1].end = 5e2;
+  q[1].end = 1e3;
+  expect("plateau", q, "plateau-decay-half-cheetah", HVI_HOLDS);
+  q[0].end = 5e2;
   expect("plateau", q, "plateau-kept-half-cheetah", HVI_HOLDS_NOT);
 }
 
