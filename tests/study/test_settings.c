@@ -72,7 +72,7 @@ static const char *after(const char *text, const char *where) {
 
 static const char *from_command_line(const hvi_setting_table *t, const hvi_setting *row,
                                      const char *value) {
-  char word[512], where[64];
+  char word[1024], where[64];
   char *argv[] = {word, word, NULL};
   void *s = defaults_of(t);
   hvi_args args = {.command = "test", .usage = ""};
