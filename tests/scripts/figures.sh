@@ -75,9 +75,14 @@ expect 0 reproduce diverged.yaml --out out.d
 [[ $(grep -c 'front$' out.d/diverged/diverged.gp) == 1 ]] || fail "not one cross"
 grep -q '>diverged<' out.d/diverged/diverged.svg || fail "the legend does not name the cross"
 
+# shipped ones, but at seed 1: the draws of reports are not for tests
 ids="pennies-time pennies linear theory"
 [[ -z ${HVI_SANITIZE-} ]] || ids=pennies-time
-for id in $ids; do expect 0 reproduce "$id" --out out.d; done
+for id in $ids; do
+  sed 's/^seed: .*/seed: 1/' "$HVI_SOURCE_DIR/experiments/$id.yaml" >"$id.yaml"
+  ! grep -q '^ *seed: 20' "$id.yaml" || fail "$id has seeds that are kept for reports"
+  expect 0 reproduce "$id.yaml" --out out.d
+done
 for gp in out.d/*/*.gp; do
   svg=${gp%.gp}.svg json=${gp%.gp}.json
   LC_ALL=C awk -f "$HVI_SOURCE_DIR/scripts/check-svg.awk" "$svg" >found || fail "$(cat found)"
