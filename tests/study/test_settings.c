@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-static char said[1024]; /* what the command line said last */
+static char said[4096]; /* what the command line said last */
 
 hvi_terminal hvi_talk;
 hvi_error hvi_fault;
@@ -91,7 +91,7 @@ static const char *from_command_line(const hvi_setting_table *t, const hvi_setti
 static const char *from_yaml(const hvi_setting_table *t, const hvi_setting *row, const char *value,
                              hvi_error *err) {
   const bool list = row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
-  char text[512], where[128];
+  char text[1024], where[128];
   void *s = defaults_of(t);
   hvi_tree *tree = NULL;
   snprintf(text, sizeof text, list ? "%s: ['%s']\n" : "%s: '%s'\n", row->name, value);
