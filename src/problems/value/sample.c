@@ -35,6 +35,13 @@ size_t hvi_value_sample_bytes(const hvi_value *v) {
   return sizeof s + LINE + lay_out(v, &s, NULL) * sizeof(double);
 }
 
+size_t hvi_value_rows_seen(const hvi_value *v, const hvi_value_sample *s) {
+  const size_t count = v->spec.data->count, fresh = v->spec.batch - v->spec.replay;
+  const size_t draws = v->spec.first + s->draws;
+  if (v->spec.draw != HVI_VALUE_FRESH || draws > count / fresh) return count;
+  return draws * fresh;
+}
+
 /* The k-th of the rows to draw from. */
 static size_t row_of(const hvi_value *v, size_t k) { return v->returns ? v->usable[k] : k; }
 

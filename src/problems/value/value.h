@@ -42,6 +42,17 @@ void hvi_value_draw_sample(const hvi_problem *p, const double *theta, void *samp
 void hvi_value_seek(const hvi_problem *p, void *sample, size_t draws);
 void hvi_value_resample(const hvi_problem *p, void *sample, size_t m);
 
+/* Rows of the data that draws have gone through; all of them unless draws are fresh. */
+size_t hvi_value_rows_seen(const hvi_value *v, const hvi_value_sample *s);
+
+/* Whether `row` is the next step of the row before; problem.c. */
+bool hvi_value_follows(const hvi_value *v, size_t row);
+
+/* LSTD on the last layer; modes.c. */
+size_t hvi_value_modes(const hvi_problem *p, size_t *work);
+size_t hvi_value_equations(const hvi_problem *p, const void *sample, const double *theta,
+                           const hvi_modes_settings *set, hvi_modes *m);
+
 /* Inputs and outputs without derivatives; values.c. */
 /* x[obs] = (s - center) / spread */
 void hvi_value_scale_state(const hvi_value *v, float *x, const float *s);
@@ -50,6 +61,13 @@ size_t hvi_value_scratch(const hvi_value *v);
 /* V_theta of rows source[index[i]][obs], or of source[i][obs] without an index: values[rows]. */
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
                        const size_t *index, size_t rows, double *values);
+
+/* Makes scratch ready for theta; then the last layer's inputs of up to HVI_NET_ROWS rows, which
+ * lie as far apart as they are many, or hvi_value_input_row where there are no hidden layers. */
+void hvi_value_prepare(const hvi_value *v, float *scratch, const double *theta);
+const float *hvi_value_features(const hvi_value *v, float *scratch, const float *source,
+                                const size_t *index, size_t rows);
+size_t hvi_value_input_row(const hvi_value *v);
 
 /* Fills in returns and usable; sample.c. */
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);
