@@ -11,7 +11,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce deb install format check-format \
+.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce deb bundle install format check-format \
         check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -80,6 +80,13 @@ deb: ## Debian packages of library, headers, program and module (build-deb/packa
 	cd build-deb && cpack
 	ls -l build-deb/packages/*.deb
 
+bundle: ## one tarball that runs without an installation (build-bundle/)
+	$(say) 'a bundle'
+	scripts/install-dependencies.sh xz-utils
+	env -u CFLAGS -u CXXFLAGS -u LDFLAGS $(configure) build-bundle -DCMAKE_INSTALL_LIBDIR=lib -DHVI_TESTS=OFF
+	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle man
+	scripts/bundle.sh build-bundle
+
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
@@ -98,7 +105,7 @@ packages: ## install the Debian packages that are missing
 	scripts/install-dependencies.sh
 
 clean: ## remove every build folder
-	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz build-deb
+	rm -rf $(BUILD) build-asan build-tsan build-valgrind build-clang build-fuzz build-deb build-bundle
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'

@@ -73,7 +73,26 @@ static void show_dataset(const char *path, const hvi_dataset *d) {
   if (!hvi_talk.json) printf("%s", d->remarks);
 }
 
-static void show_testset(const char *path, const hvi_testset *s) {
+/* How many episodes there are, and what few states may carry the variance. */
+static hvi_status show_classes(const hvi_testset *s, hvi_error *err) {
+  hvi_class_figures f;
+  HVI_TRY(hvi_testset_class(&f, s, s->classes, err));
+  hvi_show(LINE(f.episodes ? "episodes" : NULL, "", "episodes", f.episodes));
+  if (s->classes) hvi_table_begin("classes of states:");
+  hvi_json_open("classes", '[');
+  for (size_t k = 0; k < s->classes; k++) {
+    HVI_TRY(hvi_testset_class(&f, s, k, err));
+    hvi_table_row(CELL("class", -12, 0, 1, "name", (const char *)f.name),
+                  CELL("states", 8, 0, 1, "count", f.count),
+                  CELL("episodes", 8, 0, 1, "episodes", f.episodes),
+                  CELL("mean value", 11, -4, 1, "mean_value", f.mean_value),
+                  CELL("% of variance", 13, 1, 100, "variance_share", f.variance_share));
+  }
+  hvi_json_close();
+  return HVI_OK;
+}
+
+static hvi_status show_testset(const char *path, const hvi_testset *s, hvi_error *err) {
   const hvi_testset_figures f = hvi_testset_judge(s);
   if (!hvi_talk.json)
     printf("%s: %zu states, %sgamma %s\n", path, s->count,
@@ -102,6 +121,7 @@ static void show_testset(const char *path, const hvi_testset *s) {
            LINE("  at most", ", by the bound on rewards", "bound", f.missing_bound),
            J("below_standard_error", f.below_error));
   hvi_json_close();
+  return show_classes(s, err);
 }
 
 /* r: of the run that made the file, or NULL. */
@@ -115,7 +135,7 @@ static int file_info(const char *path, const hvi_texts *map, const hvi_rollout_r
   HVI_CALL(values ? hvi_testset_load(&set, path, &hvi_fault)
                   : hvi_dataset_read(&data, path, map ? &(hvi_names){map->count, map->items} : NULL,
                                      &hvi_fault));
-  if (set) show_testset(path, set);
+  if (set) HVI_CALL(show_testset(path, set, &hvi_fault));
   if (data) show_dataset(path, data);
   if (r)
     hvi_json_object("run", V("steps", r->steps), V("seconds", r->seconds),

@@ -230,9 +230,26 @@ static void print_noise(const hvi_score *s) {
          number(fmax(0.0, s->clean)), number(fmax(0.0, s->clean + s->clean_interval)));
 }
 
-static void print_score(const hvi_score *s) {
-  printf("error          %s +- %s (mean squared, 95 %% over %zu states)\n", number(s->error),
-         number(s->interval), s->states);
+/* The usual class of states, or the others. */
+static const char *class_name(const hvi_evaluate *e, size_t label) {
+  const hvi_testset *set = e->task.testset;
+  hvi_class_figures f;
+  if (!set || !set->label) return NULL;
+  if (label > 0 && set->classes != 2) return "others";
+  return hvi_testset_class(&f, set, label, &hvi_fault) ? NULL : hvi_format("%s", f.name);
+}
+
+static void print_score(const hvi_evaluate *e, const hvi_score *s) {
+  const struct hvi_class_score *const classes[] = {&s->usual, &s->rare};
+  printf("error          %s%s (mean squared, %s%zu states%s)\n", number(s->error),
+         s->episodes ? hvi_format(", 95 %%: %s to %s", number(s->error_low), number(s->error_high))
+                     : hvi_format(" +- %s", number(s->interval)),
+         s->episodes ? "" : "95 % over ", s->states,
+         s->episodes ? hvi_format(" of %zu episodes", s->episodes) : "");
+  for (size_t k = 0; k < 2; k++)
+    if (classes[k]->states > 0)
+      printf("  %-14s %s in %zu states (Monte-Carlo noise %s)\n", class_name(e, k),
+             number(classes[k]->error), classes[k]->states, number(classes[k]->noise));
   printf("  without noise  %s +- %s (Monte-Carlo noise %s)\n", number(s->clean),
          number(s->clean_interval), number(s->noise));
   printf("  relative       %.3g %% of the values' variance %s; without noise %.3g %%\n",
@@ -260,7 +277,7 @@ static void print_summary(const hvi_evaluate *e, const hvi_evaluation_result *r,
          v->data->obs);
   for (size_t i = 0; i < v->hidden_count; i++) printf("-%zu", v->hidden[i]);
   printf("-1 in %s\n", e->file[HVI_FILE_NETWORK]);
-  if (r->score.states > 0) print_score(&r->score);
+  if (r->score.states > 0) print_score(e, &r->score);
   if (exact->states > 0)
     printf("closed form    error %s +- %s: root %.3g %% of the root mean square value, %.3g %% of\n"
            "               the variance\n",
@@ -272,17 +289,22 @@ static void print_summary(const hvi_evaluate *e, const hvi_evaluation_result *r,
   printf("trace in %s, checkpoint in %s\n", e->file[HVI_FILE_TRACE], e->file[HVI_FILE_CHECKPOINT]);
 }
 
-static void score_json(const char *name, const hvi_score *s) {
+static void score_json(const hvi_evaluate *e, const char *name, const hvi_score *s) {
   if (s->states == 0)
     hvi_json_put(V(name, (char *)NULL));
   else
-    hvi_json_object(name, V("states", s->states), V("error", s->error), V("interval", s->interval),
-                    V("noise", s->noise), V("without_noise", s->clean),
+    hvi_json_object(name, V("states", s->states), V("episodes", s->episodes), V("error", s->error),
+                    V("error_low", s->error_low), V("error_high", s->error_high),
+                    V("interval", s->interval), V("noise", s->noise), V("without_noise", s->clean),
                     V("without_noise_interval", s->clean_interval), V("variance", s->variance),
                     V("relative", s->relative), V("relative_without_noise", s->relative_clean),
                     V("mean_value", s->mean), V("rms_value", s->size), V("intercept", s->intercept),
                     V("slope", s->slope), V("correlation", s->correlation),
-                    V("noise_share", s->noise_share), V("too_noisy", s->too_noisy));
+                    V("noise_share", s->noise_share), V("too_noisy", s->too_noisy),
+                    V("class_usual", class_name(e, 0)), V("states_usual", s->usual.states),
+                    V("error_usual", s->usual.error), V("noise_usual", s->usual.noise),
+                    V("class_rare", class_name(e, 1)), V("states_rare", s->rare.states),
+                    V("error_rare", s->rare.error), V("noise_rare", s->rare.noise));
 }
 
 static void network_json(const hvi_evaluate *e) {
@@ -322,8 +344,8 @@ static void print_json(const hvi_evaluate *e, const hvi_evaluation_result *r,
                V("status", e->interrupted ? "interrupted" : hvi_outcome_name(now.outcome)),
                V("outer", now.outer), V("inner", now.inner_total), V("level", now.levels));
   network_json(e);
-  score_json("score", &r->score);
-  score_json("closed_form", exact);
+  score_json(e, "score", &r->score);
+  score_json(e, "closed_form", exact);
   hvi_json_object("bellman", V("gap", r->gap.gap), V("error", r->gap.error),
                   V("least", r->gap.least), V("transitions", r->gap_rows));
   hvi_json_object("counts", V("grad_evals", last->grad_evals),

@@ -46,6 +46,10 @@ typedef struct hvi_env_ops {
   void (*save)(const hvi_env *env, double *state);
   void (*restore)(hvi_env *env, const double *state);
   void (*free)(hvi_env *env);
+  /* Classes of states that test sets tell apart, the usual one first: their names, with blanks
+   * between, and which one an observation is of. Optional, both or none. */
+  const char *classes;
+  size_t (*classify)(const hvi_env *env, const double *obs);
 } hvi_env_ops;
 
 struct hvi_env {

@@ -31,11 +31,13 @@ extern "C" {
  */
 typedef struct hvi_score {
   size_t states;
-  double error;          /* mean of (prediction - y)^2 */
-  double interval;       /* error +- this covers 95 % (Student's t over the states) */
-  double noise;          /* mean of e^2: what the true values would score */
+  double error;    /* mean of (prediction - y)^2 */
+  double interval; /* error +- this covers 95 % (Student's t over the states); with episodes
+                            half of what is between the two that follow */
+  double error_low, error_high; /* cover 95 %: bootstrap over episodes, or error -+ interval */
+  double noise;                 /* mean of e^2: what the true values would score */
   double clean;          /* error - noise; below 0 by chance where the prediction is perfect */
-  double clean_interval; /* clean +- this covers 95 % */
+  double clean_interval; /* clean +- this covers 95 %, as interval does */
   double variance;       /* of y over the states */
   double relative;       /* error / variance */
   double relative_clean; /* clean / (variance - noise); NaN where noise is all there is */
@@ -46,6 +48,13 @@ typedef struct hvi_score {
   double noise_share; /* noise / variance; NaN where all values are the same */
   bool too_noisy;     /* it is above 0.2: the true values themselves would have a correlation below
                          0.9, and `clean` is what there is to judge by */
+  size_t episodes;    /* that the states are from; 0: not known */
+  /* States of the environment's usual class, and of the others; error and noise are NaN where there
+   * are none. Without classes both are empty. */
+  struct hvi_class_score {
+    size_t states;
+    double error, noise;
+  } usual, rare;
 } hvi_score;
 
 /* predicted[n], value[n], standard_error[n] or NULL: exact values. */
@@ -60,6 +69,8 @@ typedef struct hvi_probe {
   double *value;          /* [states] */
   double *standard_error; /* [states] */
   double gamma;           /* 0: not known, and taken to be that of the evaluation */
+  double *episode;        /* [states] as in hvi_testset; NULL: not known */
+  double *label;          /* [states] likewise; 0 is the usual class */
 } hvi_probe;
 
 HVI_API hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_error *err);
@@ -69,6 +80,10 @@ HVI_API hvi_status hvi_probe_exact(hvi_probe **probe, const hvi_testset *set, co
                                    const hvi_policy *policy, hvi_error *err);
 HVI_API void hvi_probe_free(hvi_probe *probe);
 
+/* hvi_score_values for the states of a probe, with its episodes and classes: states of one episode
+ * are alike, so whole episodes are drawn anew for the intervals. */
+HVI_API hvi_status hvi_probe_compare(hvi_score *score, const hvi_probe *probe,
+                                     const double *predicted, hvi_error *err);
 /* Score of a value problem's network; predicted[states], or NULL. */
 HVI_API hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe,
                                    const hvi_problem *value, const double *theta, double *predicted,
@@ -189,6 +204,7 @@ typedef struct hvi_evaluation_row {
   double loss0, loss, ratio; /* of this outer step, as in hvi_record */
   double alpha;
   double error, interval, clean, relative, relative_clean; /* as in hvi_score */
+  double error_low, error_high, error_usual, error_rare;   /* likewise: usual.error, rare.error */
   double gap;
   size_t grad_evals;
   size_t model_passes;     /* over a batch of states, or of their successors */

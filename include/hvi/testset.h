@@ -3,8 +3,10 @@
  *
  * States. Whole episodes are run, numbered 0, 1, 2, ... with generators (seed,
  * "visit-environment", e) and (seed, "visit-policy", e), until at least `visits` states have been
- * visited; an episode's last state, in which no action is taken, does not count. `states` of them
- * are drawn uniformly without replacement, in random order: the first k are a sample too.
+ * visited in at least `episodes` episodes; an episode's last state, in which no action is taken,
+ * does not count. `states` of them are drawn uniformly without replacement, in random order: the
+ * first k are a sample too. States of one episode are alike, so the file says of which each one is;
+ * and of which class, where the environment has classes.
  *
  * Values. From state i, R roll-outs start with generators (seed, "rollout-environment", i R + r)
  * and (seed, "rollout-policy", i R + r). Each adds up gamma^t reward_t over H steps, or fewer when
@@ -36,15 +38,17 @@ typedef struct hvi_testset_settings {
   size_t rollouts; /* of each state; 2 or more */
   size_t horizon;  /* steps of a roll-out */
   double gamma;
-  size_t visits; /* states to choose from; 0: five times `states` */
+  size_t visits;   /* states to choose from at least; 0: five times `states` */
+  size_t episodes; /* to choose from at least, but for more than there are `states` */
 } hvi_testset_settings;
 
-/* Seed 1, one thread per core, 10,000 states, 10 roll-outs of 500 steps, gamma 0.99. */
+/* Seed 1, one thread per core, 10,000 states of 200 episodes, 10 roll-outs of 500 steps, gamma 0.99. */
 HVI_API hvi_testset_settings hvi_testset_defaults(void);
 HVI_API const hvi_setting_table *hvi_testset_table(void); /* but for `run` */
 
 /* Writes a .safetensors file: obs F32 [n][obs], state F64 [n][state] (for hvi_env_restore), value,
- * standard_error F64 [n], returns F64 [n][R], length I32 [n][R], terminated BOOL [n][R]. */
+ * standard_error F64 [n], returns F64 [n][R], length I32 [n][R], terminated BOOL [n][R], episode I32
+ * [n], and class I32 [n] with the note `classes` where the environment has classes. */
 HVI_API hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
                                     const hvi_testset_settings *s, hvi_rollout_report *report,
                                     hvi_error *err);
@@ -63,13 +67,17 @@ typedef struct hvi_testset {
   double *returns;                             /* [count][rollouts] up to the horizon */
   double *length;                              /* [count][rollouts] steps */
   double *terminated;                          /* [count][rollouts] 1 or 0 */
+  double *episode;                             /* [count] its number, below 1e7; NULL: not known */
+  double *label;                               /* [count] its class; NULL: there are none */
+  size_t classes;                              /* labels are below it */
+  char class_names[128];                       /* with blanks between; may be empty */
   hvi_provenance origin;
 } hvi_testset;
 
 /* Reads a .safetensors or .npz file or a folder of .npy files. Required are obs [n][obs] and value
- * [n]; standard_error [n] and the note gamma are taken where they are there. With returns, everything
- * that hvi_testset_make writes has to be there, and values and standard errors are those of their
- * returns. `names` are names of one's own, as in hvi_dataset_read (NULL: none). */
+ * [n]; standard_error, episode and class [n] and the note gamma are taken where they are there. With
+ * returns, everything that hvi_testset_make writes but for episode and class has to be there, and
+ * values and standard errors are those of their returns. `names` are names of one's own, as in hvi_dataset_read (NULL: none). */
 HVI_API hvi_status hvi_testset_read(hvi_testset **set, const char *path, const hvi_names *names,
                                     hvi_error *err);
 /* The same without names. */
@@ -91,6 +99,18 @@ typedef struct hvi_testset_figures {
   bool below_error;       /* missing_typical is below the mean standard error */
 } hvi_testset_figures;
 HVI_API hvi_testset_figures hvi_testset_judge(const hvi_testset *set);
+
+/* The states of a class, or all of them. */
+typedef struct hvi_class_figures {
+  char name[32];
+  size_t count, episodes; /* states, and the episodes that they are from; 0: not known */
+  double mean_value;
+  double variance_share; /* of the sum of (value - mean of all)^2 */
+} hvi_class_figures;
+/* label: below set->classes, or set->classes for all states. A name is a number where the file has
+ * none. */
+HVI_API hvi_status hvi_testset_class(hvi_class_figures *f, const hvi_testset *set, size_t label,
+                                     hvi_error *err);
 
 #ifdef __cplusplus
 }

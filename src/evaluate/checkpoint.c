@@ -17,7 +17,8 @@
 #define REAL(member)  {#member, HVI_SETTING_REAL, .offset = offsetof(hvi_evaluation_row, member)}
 static const hvi_setting members[] = {
     COUNT(outer), COUNT(inner), REAL(loss0), REAL(loss), REAL(ratio), REAL(alpha),
-    REAL(error), REAL(interval), REAL(clean), REAL(relative), REAL(relative_clean), REAL(gap),
+    REAL(error), REAL(interval), REAL(clean), REAL(relative), REAL(relative_clean),
+    REAL(error_low), REAL(error_high), REAL(error_usual), REAL(error_rare), REAL(gap),
     COUNT(grad_evals), COUNT(model_passes), COUNT(env_steps),
     REAL(seconds_collect), REAL(seconds_targets), REAL(seconds_inner), REAL(seconds_optimise),
     REAL(seconds), REAL(seconds_measure),
@@ -191,6 +192,8 @@ static uint64_t hash_contents(const hvi_dataset *d, const hvi_probe *p) {
     hash = hvi_hash_bytes(hash, p->observation, p->states * p->obs * sizeof *p->observation);
     hash = hvi_hash_bytes(hash, p->value, p->states * sizeof *p->value);
     hash = hvi_hash_bytes(hash, p->standard_error, p->states * sizeof *p->standard_error);
+    if (p->episode) hash = hvi_hash_bytes(hash, p->episode, p->states * sizeof *p->episode);
+    if (p->label) hash = hvi_hash_bytes(hash, p->label, p->states * sizeof *p->label);
   }
   return hash;
 }

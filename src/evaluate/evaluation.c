@@ -58,8 +58,9 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
   const bool finite = e->solver->info.outcome != HVI_DIVERGED;
   hvi_seconds *spent = &e->seconds;
   hvi_gap gap = {.gap = NAN};
-  *s = (hvi_score){
-      .error = NAN, .interval = NAN, .clean = NAN, .relative = NAN, .relative_clean = NAN};
+  *s = (hvi_score){.usual.error = NAN, .rare.error = NAN};
+  s->error = s->interval = s->error_low = s->error_high = NAN;
+  s->clean = s->relative = s->relative_clean = NAN;
   if (finite && e->spec.probe) {
     const hvi_status status = hvi_probe_score(s, e->spec.probe, e->problem, theta, NULL, err);
     /* a network whose values overflow has no score */
@@ -79,6 +80,10 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
                               .clean = s->clean,
                               .relative = s->relative,
                               .relative_clean = s->relative_clean,
+                              .error_low = s->error_low,
+                              .error_high = s->error_high,
+                              .error_usual = s->usual.error,
+                              .error_rare = s->rare.error,
                               .gap = gap.gap,
                               .grad_evals = last.counts.grad_evals,
                               .model_passes = last.counts.model_passes + successors,

@@ -1,7 +1,8 @@
 /*
  * Scores of predicted values against values y with standard errors e.
  *
- *   error    = mean (prediction - y)^2,     interval by Student's t over the states
+ *   error    = mean (prediction - y)^2,     interval by Student's t over the states, or by the
+ *                                           bootstrap over episodes
  *   clean    = error - mean e^2,            an unbiased estimate of the error against true values;
  *                                           interval likewise, of (prediction - y)^2 - e^2
  *   relative = error / var y,               relative_clean = clean / (var y - mean e^2)
@@ -61,8 +62,65 @@ hvi_status hvi_score_values(hvi_score *score, size_t n, const double *predicted,
   score->relative = score->variance > 0.0 ? score->error / score->variance : NAN;
   const double spread = score->variance - score->noise;
   score->relative_clean = spread > 0.0 ? score->clean / spread : NAN;
+  score->error_low = score->error - score->interval;
+  score->error_high = score->error + score->interval;
+  score->usual.error = score->usual.noise = score->rare.error = score->rare.noise = NAN;
   calibrate(score, predicted, value, n);
   return HVI_OK;
+}
+
+static double square(double x) { return x * x; }
+
+/* Sums over each episode are all that drawing episodes needs. */
+static hvi_status draw_episodes(hvi_score *s, const hvi_probe *p, const double *predicted,
+                                hvi_error *err) {
+  size_t most = 0, used = 0;
+  for (size_t i = 0; i < p->states; i++) most = (size_t)fmax((double)most, p->episode[i] + 1.0);
+  HVI_OWN double *error = hvi_alloc_doubles(3 * most);
+  if (!error) return hvi_error_memory(err, "the episodes of a score");
+  double *clean = error + most, *count = clean + most;
+  for (size_t i = 0; i < p->states; i++) {
+    const size_t k = (size_t)p->episode[i];
+    error[k] += square(predicted[i] - p->value[i]);
+    clean[k] -= square(p->standard_error[i]);
+    count[k] += 1.0;
+  }
+  for (size_t k = 0; k < most; k++) { /* not all have a state here */
+    if (count[k] == 0.0) continue;
+    clean[used] = error[k] + clean[k];
+    error[used] = error[k];
+    count[used++] = count[k];
+  }
+  hvi_stats_range range, without;
+  HVI_TRY(hvi_stats_bootstrap_ratio(&range, error, count, used, err));
+  HVI_TRY(hvi_stats_bootstrap_ratio(&without, clean, count, used, err));
+  s->episodes = used;
+  s->error_low = range.low;
+  s->error_high = range.high;
+  s->interval = 0.5 * (range.high - range.low);
+  s->clean_interval = 0.5 * (without.high - without.low);
+  return HVI_OK;
+}
+
+static struct hvi_class_score score_class(const hvi_probe *p, const double *predicted, bool rare) {
+  struct hvi_class_score c = {0};
+  for (size_t i = 0; i < p->states; i++) {
+    if ((p->label[i] > 0.0) != rare) continue;
+    c.states++;
+    c.error += square(predicted[i] - p->value[i]);
+    c.noise += square(p->standard_error[i]);
+  }
+  c.error /= (double)c.states; /* 0/0 where there are none */
+  c.noise /= (double)c.states;
+  return c;
+}
+
+hvi_status hvi_probe_compare(hvi_score *score, const hvi_probe *p, const double *predicted,
+                             hvi_error *err) {
+  HVI_TRY(hvi_score_values(score, p->states, predicted, p->value, p->standard_error, err));
+  if (p->label) score->usual = score_class(p, predicted, false);
+  if (p->label) score->rare = score_class(p, predicted, true);
+  return p->episode ? draw_episodes(score, p, predicted, err) : HVI_OK;
 }
 
 void hvi_probe_free(hvi_probe *probe) {
@@ -70,6 +128,8 @@ void hvi_probe_free(hvi_probe *probe) {
   hvi_free(probe->observation);
   hvi_free(probe->value);
   hvi_free(probe->standard_error);
+  hvi_free(probe->episode);
+  hvi_free(probe->label);
   hvi_free(probe);
 }
 
@@ -85,8 +145,11 @@ hvi_status hvi_probe_of_testset(hvi_probe **probe, const hvi_testset *set, hvi_e
                    .gamma = set->gamma,
                    .observation = hvi_alloc(set->count, set->obs * sizeof(float)),
                    .value = hvi_copy_doubles(set->value, set->count),
-                   .standard_error = hvi_copy_doubles(set->standard_error, set->count)};
-  if (!p->observation || !p->value || !p->standard_error)
+                   .standard_error = hvi_copy_doubles(set->standard_error, set->count),
+                   .episode = set->episode ? hvi_copy_doubles(set->episode, set->count) : NULL,
+                   .label = set->label ? hvi_copy_doubles(set->label, set->count) : NULL};
+  if (!p->observation || !p->value || !p->standard_error || !p->episode != !set->episode ||
+      !p->label != !set->label)
     return hvi_error_memory(err, "a test set");
   for (size_t i = 0; i < set->count * set->obs; i++) p->observation[i] = (float)set->observation[i];
   HVI_GIVE(probe, p);
@@ -125,5 +188,5 @@ hvi_status hvi_probe_score(hvi_score *score, const hvi_probe *probe, const hvi_p
   if (!predicted) predicted = own;
   if (!predicted) return hvi_error_memory(err, "predicted values");
   HVI_TRY(hvi_value_predict(value, theta, probe->observation, n, predicted, err));
-  return hvi_score_values(score, n, predicted, probe->value, probe->standard_error, err);
+  return hvi_probe_compare(score, probe, predicted, err);
 }

@@ -11,6 +11,9 @@
 #include "num/stats.h"
 
 #include "base/base.h"
+#include "num/vec.h"
+
+#include <hvi/rng.h>
 
 static const double half_pi = 1.570796326794896619;
 
@@ -33,14 +36,26 @@ static int compare(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-double hvi_stats_quantile(double *x, size_t n, double q) {
-  if (n == 0 || !(q >= 0.0 && q <= 1.0)) return NAN;
-  qsort(x, n, sizeof *x, compare);
+static double quantile_of_sorted(const double *x, size_t n, double q) {
   double position = q * (double)(n - 1);
   size_t below = (size_t)position;
   if (below + 1 >= n) return x[n - 1];
   double part = position - (double)below;
   return part == 0.0 || isinf(x[below]) ? x[below] : x[below] + part * (x[below + 1] - x[below]);
+}
+
+double hvi_stats_quantile(double *x, size_t n, double q) {
+  if (n == 0 || !(q >= 0.0 && q <= 1.0)) return NAN;
+  qsort(x, n, sizeof *x, compare);
+  return quantile_of_sorted(x, n, q);
+}
+
+size_t hvi_stats_distinct(double *x, size_t n) {
+  size_t count = 0;
+  qsort(x, n, sizeof *x, compare);
+  for (size_t i = 0; i < n; i++)
+    if (i == 0 || x[i] != x[count - 1]) x[count++] = x[i];
+  return count;
 }
 
 /* P(|T| <= sqrt(v) tan(angle)) */
@@ -116,4 +131,60 @@ hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor) {
   for (size_t i = 0; i < n; i++)
     if (isfinite(y[i]) && y[i] > floor) hvi_stats_fit_add(&fit, (double)i, log10(y[i]));
   return hvi_stats_fit_line(&fit);
+}
+
+hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
+                               const void *context, size_t n, hvi_error *err) {
+  HVI_OWN double *weight = hvi_alloc_doubles(n + HVI_BOOTSTRAP);
+  if (!weight) return hvi_error_memory(err, "a bootstrap");
+  double *found = weight + n;
+  size_t count = 0;
+  for (uint64_t b = 0; n >= 2 && b < HVI_BOOTSTRAP; b++) {
+    hvi_rng rng = hvi_rng_new(1, "bootstrap", b);
+    memset(weight, 0, n * sizeof *weight);
+    for (size_t i = 0; i < n; i++) weight[(uint64_t)hvi_rng_u32(&rng) * n >> 32] += 1.0;
+    found[count] = statistic(context, weight, n);
+    if (!isnan(found[count])) count++;
+  }
+  range->low = hvi_stats_quantile(found, count, 0.025);
+  range->high = hvi_stats_quantile(found, count, 0.975);
+  return HVI_OK;
+}
+
+/* Over sums below, or over the number of units. */
+typedef struct fraction {
+  const double *above, *below;
+} fraction;
+
+static double ratio_of(const void *context, const double *weight, size_t n) {
+  const fraction *f = context;
+  const double below = f->below ? hvi_vec_dot(weight, f->below, n) : (double)n;
+  return hvi_vec_dot(weight, f->above, n) / below;
+}
+
+hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
+                                     const double *below, size_t n, hvi_error *err) {
+  return hvi_stats_bootstrap(range, ratio_of, &(fraction){above, below}, n, err);
+}
+
+typedef struct ordered {
+  const double *x; /* ascending */
+  double *sample, q;
+} ordered;
+
+static double quantile_of(const void *context, const double *weight, size_t n) {
+  const ordered *o = context;
+  double *next = o->sample;
+  for (size_t i = 0; i < n; i++)
+    for (double w = weight[i]; w > 0.0; w--) *next++ = o->x[i];
+  return quantile_of_sorted(o->sample, n, o->q);
+}
+
+hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
+                                        hvi_error *err) {
+  HVI_OWN double *sorted = hvi_alloc_doubles(2 * n);
+  if (!sorted) return hvi_error_memory(err, "a bootstrap");
+  hvi_vec_copy(sorted, x, n);
+  qsort(sorted, n, sizeof *sorted, compare);
+  return hvi_stats_bootstrap(range, quantile_of, &(ordered){sorted, sorted + n, q}, n, err);
 }

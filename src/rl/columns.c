@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 
-enum { MOST_COLUMNS = 8 };
+enum { MOST_COLUMNS = 9 };
 
 static void *data_of(const void *s, const hvi_column *c) {
   void *data;

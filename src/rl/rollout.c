@@ -253,7 +253,8 @@ static hvi_status simulate(const hvi_runner *r, worker *w, hvi_error *err) {
 /* Groups of episodes and their records */
 
 static size_t group_count(const hvi_rollout_plan *p) {
-  const size_t episodes = p->episodes ? p->episodes : p->rows; /* one has one row at least */
+  const size_t most = p->rows > p->least ? p->rows : p->least; /* an episode has one row at least */
+  const size_t episodes = p->episodes ? p->episodes : most;
   return episodes / p->group + (episodes % p->group != 0);
 }
 
@@ -277,16 +278,21 @@ static bool in_journal(const hvi_rollout_run *run, const hvi_rollout_plan *p, si
 static bool enough(const hvi_rollout_run *run, const hvi_rollout_plan *p, size_t *groups,
                    size_t *rows) {
   size_t size;
-  while (*rows < p->rows && hvi_journal_has(run->journal, p->kind, *groups, &size)) {
+  while ((*rows < p->rows || *groups * p->group < p->least) &&
+         hvi_journal_has(run->journal, p->kind, *groups, &size)) {
     *rows += rows_in(p, row_bytes(p, run->env), size);
     ++*groups;
   }
-  return p->rows > 0 && *rows >= p->rows;
+  return p->rows > 0 && *rows >= p->rows && *groups * p->group >= p->least;
 }
 
 size_t hvi_rollout_left(const hvi_rollout_run *run, const hvi_rollout_plan *p) {
   size_t groups = 0, rows = 0, episodes = 0;
-  if (p->rows > 0) return enough(run, p, &groups, &rows) ? 0 : p->rows - rows;
+  if (p->rows > 0 && enough(run, p, &groups, &rows)) return 0;
+  if (p->rows > 0) {
+    const size_t made = groups * p->group, least = made < p->least ? p->least - made : 0;
+    return rows + least * p->steps < p->rows ? p->rows - rows : least * p->steps;
+  }
   for (size_t g = 0; g < group_count(p); g++)
     if (!in_journal(run, p, g)) episodes += group_size(p, g);
   return episodes * p->steps;
@@ -414,7 +420,8 @@ void hvi_runner_free(hvi_runner *r) {
 
 hvi_status hvi_rollout_all(hvi_runner **runner, hvi_rollout_run *run, const hvi_rollout_plan *plan,
                            hvi_error *err) {
-  const size_t groups = group_count(plan), likely = plan->rows / (plan->group * plan->steps) + 1;
+  const size_t groups = group_count(plan),
+               likely = (plan->rows / plan->steps + plan->least) / plan->group + 1;
   HVI_TRY(hvi_runner_new(runner, run, plan, plan->rows ? likely : groups, err));
   return hvi_runner_run(*runner, 0, groups, err);
 }

@@ -88,7 +88,8 @@ typedef struct hvi_rollout_plan {
   size_t steps;                           /* of an episode at most */
   size_t group;                           /* episodes of a group, */
   size_t width;                           /* of which so many run at once; 0: all */
-  size_t rows;                            /* that all groups need together, in a journal; or */
+  size_t rows;                            /* that all groups need together, in a journal, */
+  size_t least;                           /* with so many episodes at least; or */
   size_t episodes;                        /* how many there are, the last group being cut */
   const double *starts;                   /* [][state] to start from; NULL: reset */
   size_t per_start;                       /* episodes from each of them */

@@ -16,7 +16,9 @@ static const hvi_setting testset_rows[] = {
     {"horizon", HVI_SETTING_COUNT, AT(horizon), .range = "[1,1e9]", .fallback = "500", .help = "steps of a roll-out"},
     {"gamma", HVI_SETTING_REAL, AT(gamma), .range = "(0,1)", .fallback = "0.99", .help = "discount"},
     {"visits", HVI_SETTING_COUNT, AT(visits), .range = "[0,1e10]",
-     .help = "visited states to choose from, in whole episodes (0: five times --states)"},
+     .help = "visited states to choose from at least, in whole episodes (0: five times --states)"},
+    {"episodes", HVI_SETTING_COUNT, AT(episodes), .range = "[1,1e5]", .fallback = "200",
+     .help = "episodes to choose from at least (or --states of them, where that is fewer)"},
     {0},
 };
 #undef AT
@@ -24,7 +26,7 @@ static const hvi_setting testset_rows[] = {
 
 HVI_ROLLOUT_SETTINGS(testset, testset_rows)
 
-enum { OBS, STATE, VALUE, ERROR, RETURN, COLUMNS = 7 };
+enum { RETURN = 4, EPISODE = 7, CLASS, COLUMNS };
 /* clang-format off */
 #define AT(member) offsetof(hvi_testset, member)
 static const hvi_column testset_columns[] = {
@@ -35,6 +37,8 @@ static const hvi_column testset_columns[] = {
     {"returns", HVI_TENSOR_F64, HVI_TENSOR_F64, AT(returns), AT(rollouts), NULL, true},
     {"length", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(length), AT(rollouts), NULL, true},
     {"terminated", HVI_TENSOR_BOOL, HVI_TENSOR_F64, AT(terminated), AT(rollouts), NULL, true},
+    {"episode", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(episode), 0, NULL, true},
+    {"class", HVI_TENSOR_I32, HVI_TENSOR_F64, AT(label), 0, NULL, true},
     {0},
 };
 #undef AT
@@ -49,6 +53,8 @@ static const hvi_columns columns = {
 enum { STATES, RETURNS };
 /* Roll-outs start from groups of states; so many of them run side by side. */
 enum { GROUP_STATES = 8, WIDTH = 16 };
+/* Episodes, and classes of a file that does not name them. */
+enum { MOST_EPISODES = 10000000, MOST_CLASSES = 100 };
 
 static const size_t NOT_CHOSEN = SIZE_MAX;
 
@@ -101,6 +107,34 @@ hvi_testset_figures hvi_testset_judge(const hvi_testset *t) {
   return f;
 }
 
+/* Word number k, or the number itself where there are no words. */
+static void name_class(char name[32], const char *words, size_t k) {
+  snprintf(name, 32, "%zu", k);
+  while (k-- > 0 && *words) words += strcspn(words, " ") + 1;
+  if (*words) snprintf(name, 32, "%.*s", (int)strcspn(words, " "), words);
+}
+
+hvi_status hvi_testset_class(hvi_class_figures *f, const hvi_testset *t, size_t label,
+                             hvi_error *err) {
+  HVI_OWN double *episode = hvi_alloc_doubles(t->count);
+  if (!episode) return hvi_error_memory(err, "the episodes of a class");
+  const double mean = hvi_stats_mean(t->value, t->count);
+  double sum = 0.0, squares = 0.0;
+  *f = (hvi_class_figures){.name = "all"};
+  if (label < t->classes) name_class(f->name, t->class_names, label);
+  for (size_t i = 0; i < t->count; i++) {
+    if (label < t->classes && t->label[i] != (double)label) continue;
+    if (t->episode) episode[f->count] = t->episode[i];
+    sum += t->value[i];
+    squares += (t->value[i] - mean) * (t->value[i] - mean);
+    f->count++;
+  }
+  f->episodes = t->episode ? hvi_stats_distinct(episode, f->count) : 0;
+  f->mean_value = sum / (double)f->count;
+  f->variance_share = squares / (mean_square(t->value, t->count, mean) * (double)t->count);
+  return HVI_OK;
+}
+
 /* The states: whole episodes, and a uniform choice among the states on their way. */
 
 /* row[visited]: which row of the test set a visited state becomes. The first `count` entries of a
@@ -118,24 +152,32 @@ static void choose(size_t *row, size_t *order, size_t visited, size_t count, uin
   }
 }
 
-static hvi_status copy_states(const hvi_testset *t, hvi_runner *runner, const size_t *row,
-                              size_t visited, hvi_error *err) {
+/* x: saved state and observation. */
+static void copy_state(const hvi_testset *t, const hvi_env *env, size_t row, size_t episode,
+                       const double *x) {
+  memcpy(t->states + row * t->state, x, t->state * sizeof *x);
+  memcpy(t->observation + row * t->obs, x + t->state, t->obs * sizeof *x);
+  t->episode[row] = (double)episode;
+  if (t->label) t->label[row] = (double)env->ops->classify(env, x + t->state);
+}
+
+static hvi_status copy_states(const hvi_rollout_run *run, hvi_runner *runner, const size_t *row,
+                              size_t episodes, hvi_error *err) {
+  const hvi_testset *t = run->set;
   hvi_rollout_group group;
-  for (size_t g = 0, seen = 0; seen < visited; g++) {
+  for (size_t g = 0, e = 0; e < episodes; g++) {
     HVI_TRY(hvi_runner_read(runner, g, &group, err));
     const double *x = group.data;
-    for (size_t i = 0; i < group.rows && seen < visited; i++, seen++) {
-      if (row[seen] != NOT_CHOSEN) {
-        memcpy(t->states + row[seen] * t->state, x, t->state * sizeof *x);
-        memcpy(t->observation + row[seen] * t->obs, x + t->state, t->obs * sizeof *x);
-      }
-      x += t->state + t->obs;
+    for (size_t k = 0; k < group.count && e < episodes; k++, e++) {
+      for (const double *end = x + (size_t)group.episodes[k].length * (t->state + t->obs); x < end;
+           x += t->state + t->obs, row++)
+        if (*row != NOT_CHOSEN) copy_state(t, run->env, *row, e, x);
     }
   }
   return HVI_OK;
 }
 
-/* Fills in observation and states. */
+/* Fills in observation, states, episode and label. */
 static hvi_status fill_states(hvi_rollout_run *run, const hvi_rollout_plan *plan, hvi_error *err) {
   hvi_testset *set = run->set;
   hvi_rollout_group group;
@@ -144,18 +186,20 @@ static hvi_status fill_states(hvi_rollout_run *run, const hvi_rollout_plan *plan
   HVI_TRY(hvi_rollout_all(&runner, run, plan, err));
   if (run->stopped) return HVI_OK;
   /* what there is to choose from: whole episodes, as few as give enough states */
-  for (size_t g = 0; visited < plan->rows; g++) {
+  for (size_t g = 0; visited < plan->rows || episodes < plan->least; g++) {
     HVI_TRY(hvi_runner_read(runner, g, &group, err));
     set->origin.broken += group.broken;
-    for (size_t e = 0; e < group.count && visited < plan->rows; e++, episodes++)
+    for (size_t e = 0; e < group.count && (visited < plan->rows || episodes < plan->least); e++) {
       visited += (size_t)group.episodes[e].length;
+      episodes++;
+    }
   }
   HVI_OWN size_t *row = hvi_alloc(visited, 2 * sizeof *row);
   if (!row) return hvi_error_memory(err, "a choice of states");
   choose(row, row + visited, visited, set->count, run->settings->seed);
   hvi_notes_add(&run->notes, "visited", "%zu", visited);
   hvi_notes_add(&run->notes, "episodes", "%zu", episodes);
-  return copy_states(set, runner, row, visited, err);
+  return copy_states(run, runner, row, episodes, err);
 }
 
 /* The returns: from each state R roll-outs, which the time limit does not end. */
@@ -231,9 +275,12 @@ static void add_results(hvi_notes *n, const hvi_testset *set) {
 hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_policy *policy,
                             const hvi_testset_settings *s, hvi_rollout_report *report,
                             hvi_error *err) {
+  hvi_columns own = columns;
   HVI_OWN_BY(hvi_rollout_end) hvi_rollout_run run = {0};
   HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   HVI_TRY(check(s, err));
+  if (!env->ops->classes) own.count = CLASS;
+  const size_t least = s->episodes < s->states ? s->episodes : s->states;
   const size_t visits = s->visits ? s->visits : 5 * s->states;
   hvi_testset set = {.count = s->states,
                      .obs = env->obs,
@@ -248,17 +295,22 @@ hvi_status hvi_testset_make(const char *path, const hvi_env *env, const hvi_poli
   hvi_notes_add(&run.notes, "horizon", "%zu", s->horizon);
   hvi_notes_real(&run.notes, "gamma", s->gamma);
   hvi_notes_add(&run.notes, "visits", "%zu", visits);
-  HVI_TRY(hvi_rollout_open(&run, path, &set, &columns, err));
+  hvi_notes_add(&run.notes, "least_episodes", "%zu", least);
+  if (env->ops->classes) hvi_notes_add(&run.notes, "classes", "%s", env->ops->classes);
+  HVI_TRY(hvi_rollout_open(&run, path, &set, &own, err));
   const hvi_rollout_plan states = {.keep = HVI_KEEP_STATES,
                                    .kind = STATES,
                                    .env_stream = "visit-environment",
                                    .policy_stream = "visit-policy",
                                    .steps = env->time_limit,
                                    .group = HVI_ROLLOUT_GROUP,
-                                   .rows = visits};
+                                   .rows = visits,
+                                   .least = least};
   const hvi_rollout_plan returns = returns_plan(&set);
-  run.total = hvi_rollout_left(&run, &states) + hvi_rollout_left(&run, &returns);
+  const size_t visiting = hvi_rollout_left(&run, &states);
+  run.total = visiting + hvi_rollout_left(&run, &returns);
   HVI_TRY(fill_states(&run, &states, err));
+  run.done = visiting; /* which was an estimate */
   if (!run.stopped) HVI_TRY(fill_returns(&run, &returns, err));
   if (!run.stopped) add_results(&run.notes, &set);
   return hvi_rollout_write(&run, err);
@@ -307,6 +359,29 @@ static hvi_status check_returns(const hvi_testset *s, const hvi_subject *file) {
   return HVI_OK;
 }
 
+/* Numbers of episodes or classes, of which there are `below`. */
+static hvi_status check_numbers(const double *x, const hvi_testset *s, size_t below,
+                                const char *what, const hvi_subject *file) {
+  for (size_t i = 0; x && i < s->count; i++)
+    if (!(x[i] >= 0.0 && x[i] < (double)below && x[i] == floor(x[i])))
+      return hvi_refuse(file, ": state %zu is of %s %g, should be a whole number below %zu", i,
+                        what, x[i], below);
+  return HVI_OK;
+}
+
+static hvi_status load_groups(hvi_testset *s, const hvi_tensors *t, const hvi_subject *file) {
+  const char *names = hvi_tensors_note(t, "classes");
+  size_t named = names ? 1 : 0;
+  for (const char *c = names; c && *c; c++) named += *c == ' ';
+  HVI_TRY(check_numbers(s->episode, s, MOST_EPISODES, "episode", file));
+  HVI_TRY(check_numbers(s->label, s, names ? named : MOST_CLASSES, "class", file));
+  snprintf(s->class_names, sizeof s->class_names, "%s", names ? names : "");
+  s->classes = s->label ? named : 0;
+  for (size_t i = 0; s->label && i < s->count; i++)
+    s->classes = (size_t)fmax((double)s->classes, s->label[i] + 1.0);
+  return HVI_OK;
+}
+
 /* Roll-outs are told in full, or not at all. */
 static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names *names,
                                const hvi_subject *file) {
@@ -315,12 +390,13 @@ static hvi_status read_columns(void *set, const hvi_tensors *t, const hvi_names 
   for (size_t k = 0; k < COLUMNS; k++) {
     hvi_column c = testset_columns[k];
     const hvi_tensor *x;
-    if (k >= RETURN && !told) break;
-    c.optional = c.optional && !told;
+    if (k >= RETURN && k < EPISODE && !told) continue;
+    c.optional = c.optional && (!told || k >= EPISODE);
     HVI_TRY(hvi_column_find(&x, &c, t, names, file));
     if (x) HVI_TRY(hvi_column_load(s, &columns, &c, x, file));
   }
   HVI_TRY(load_notes(s, t, file));
+  HVI_TRY(load_groups(s, t, file));
   s->exact = !s->standard_error;
   if (s->exact) s->standard_error = hvi_alloc_doubles(s->count);
   if (!s->standard_error) return hvi_error_memory(file->err, "a tensor");

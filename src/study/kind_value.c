@@ -15,7 +15,7 @@
 
 /* What a method is: it minimises surrogates (more than one inner step, or a threshold), does not, or
  * regresses on returns. */
-enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 25 };
+enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 29 };
 static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 
 /* What the cells share. */
@@ -247,9 +247,10 @@ const hvi_kind hvi_kind_value = {
     .flags = HVI_KIND_METHODS | HVI_KIND_SEEDS | HVI_KIND_VALUE,
     .tables = {{"runs",
                 {{.name = "outer inner loss0 loss ratio alpha error interval clean relative "
-                          "relative_clean gap grad_evals model_passes env_steps seconds_collect "
-                          "seconds_targets seconds_inner seconds_optimise seconds seconds_measure "
-                          "error_noise threshold diverged"},
+                          "relative_clean error_low error_high error_usual error_rare gap "
+                          "grad_evals model_passes env_steps seconds_collect seconds_targets "
+                          "seconds_inner seconds_optimise seconds seconds_measure error_noise "
+                          "threshold diverged"},
                  {"group", groups}},
                 NULL}},
     .open = open_part,

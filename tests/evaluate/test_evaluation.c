@@ -21,6 +21,7 @@ static void bench_open(bench *b) {
   hvi_testset_settings s = hvi_testset_defaults();
   s.run.threads = 1;
   s.states = 40;
+  s.episodes = 5;
   s.rollouts = 4;
   s.horizon = 60;
   s.gamma = 0.9;

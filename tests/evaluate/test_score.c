@@ -3,6 +3,8 @@
 
 #include <hvi/evaluate.h>
 
+#include <math.h>
+
 enum { MANY = 20000, FEW = 5 };
 
 static void test_by_hand(void **state) {
@@ -85,6 +87,62 @@ static void test_noise_is_subtracted(void **state) {
   check_near(s.clean, 0.0, 4.0 * s.interval / 2.0);
 }
 
+/* Episodes of unlike size, in each of which all errors are the same; two classes. */
+static void test_episodes_and_classes(void **state) {
+  (void)state;
+  enum { EPISODES = 300, STATES = 5 * EPISODES };
+  static double p[STATES], y[STATES], e[STATES], offset[EPISODES];
+  static double episode[STATES], rare[STATES];
+  const hvi_probe probe = {
+      .states = STATES, .value = y, .standard_error = e, .episode = episode, .label = rare};
+  hvi_score s, plain;
+  hvi_error err;
+  double sum[EPISODES] = {0}, count[EPISODES] = {0}, squares = 0.0, less = 0.0, by[2] = {0};
+  size_t states[2] = {0};
+  fill_normal(offset, EPISODES, 7);
+  fill_normal(y, STATES, 8);
+  for (size_t i = 0; i < STATES; i++) {
+    const size_t k = i % 3 ? i % EPISODES : i % 30;
+    const bool odd = k % 10 == 0;
+    episode[i] = (double)(7 * k); /* with gaps */
+    rare[i] = odd ? (double)(1 + i % 2) : 0.0;
+    e[i] = odd ? 0.5 : 0.1;
+    p[i] = y[i] + offset[k] * (odd ? 3.0 : 1.0);
+    sum[k] += pow(p[i] - y[i], 2.0);
+    count[k] += 1.0;
+    by[odd] += pow(p[i] - y[i], 2.0);
+    states[odd]++;
+  }
+  check_ok(hvi_probe_compare(&s, &probe, p, &err), &err);
+  check_ok(hvi_score_values(&plain, STATES, p, y, e, &err), &err);
+  check_near(s.error, (by[0] + by[1]) / STATES, 1e-12);
+  size_t seen = 0;
+  for (size_t k = 0; k < EPISODES; k++) {
+    seen += count[k] > 0.0;
+    squares += pow(sum[k] - s.error * count[k], 2.0);
+    less += pow(sum[k] - count[k] * (s.clean + pow(k % 10 == 0 ? 0.5 : 0.1, 2.0)), 2.0);
+  }
+  assert_true(seen < EPISODES);
+  assert_int_equal(s.episodes, seen);
+  /* the linearised variance of a ratio of sums; of a few heavy episodes, so not symmetric */
+  check_near(s.interval, 1.96 * sqrt(squares) / STATES, 0.15 * s.interval);
+  check_near(s.clean_interval, 1.96 * sqrt(less) / STATES, 0.15 * s.clean_interval);
+  check_near(s.error_high - s.error_low, 2.0 * s.interval, 1e-12);
+  assert_true(s.error_low < s.error && s.error < s.error_high);
+  assert_true(s.interval > 2.0 * plain.interval); /* states are not independent */
+  assert_true(plain.error_low == plain.error - plain.interval && plain.episodes == 0);
+  assert_true(isnan(plain.usual.error) && isnan(plain.rare.error) && plain.rare.states == 0);
+  assert_true(s.usual.states == states[0] && s.rare.states == states[1]);
+  check_near(s.usual.error, by[0] / (double)states[0], 1e-12);
+  check_near(s.rare.error, by[1] / (double)states[1], 1e-12);
+  check_near(s.usual.noise, 0.01, 1e-12);
+  check_near(s.rare.noise, 0.25, 1e-12);
+  /* one episode says nothing about others */
+  const hvi_probe one = {.states = 2, .value = y, .standard_error = e, .episode = (double[]){3, 3}};
+  check_ok(hvi_probe_compare(&s, &one, p, &err), &err);
+  assert_true(isnan(s.error_low) && isnan(s.interval) && s.episodes == 1 && isfinite(s.error));
+}
+
 static void test_refusals(void **state) {
   (void)state;
   const double good[2] = {1, 2}, bad[2] = {1, NAN};
@@ -98,6 +156,7 @@ static void test_refusals(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_by_hand), cmocka_unit_test(test_calibration),
-      cmocka_unit_test(test_noise_is_subtracted), cmocka_unit_test(test_refusals)};
+      cmocka_unit_test(test_noise_is_subtracted), cmocka_unit_test(test_episodes_and_classes),
+      cmocka_unit_test(test_refusals)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,6 +262,39 @@ static void values_alone_make_a_test_set(void **state) {
   const hvi_tensor bad[] = {plain[0], plain[1], numbers("standard_error", wrong, ROWS, 0)};
   check_ok(hvi_tensors_write(here.file, bad, 3, NULL, 0, &err), &err);
   check_error(hvi_testset_load(&set, here.file, &err), HVI_ERROR_INPUT, &err, "state 2 is -1");
+  /* episodes and classes of one's own */
+  static const double episode[ROWS] = {7, 900000, 7, 2, 7, 7}, label[ROWS] = {0, 2, 0, 1, 0, 0};
+  static const double fraction[ROWS] = {0, 0, 0.5, 0, 0, 0};
+  const hvi_tensor grouped[] = {plain[0], plain[1], numbers("episode", episode, ROWS, 0),
+                                numbers("class", label, ROWS, 0)};
+  const hvi_tensor_note names[] = {{"classes", "plain odd"}, {"classes", "plain odd rest"}};
+  check_ok(hvi_tensors_write(here.file, grouped, 4, NULL, 0, &err), &err);
+  check_ok(hvi_testset_load(&set, here.file, &err), &err);
+  assert_true(set->classes == 3);
+  check_ok(hvi_probe_of_testset(&probe, set, &err), &err);
+  check_close(probe->episode, episode, ROWS, 0.0);
+  check_close(probe->label, label, ROWS, 0.0);
+  hvi_class_figures c;
+  check_ok(hvi_testset_class(&c, set, 1, &err), &err);
+  assert_string_equal(c.name, "1");
+  check_ok(hvi_testset_class(&c, set, 3, &err), &err);
+  assert_true(c.episodes == 3 && c.count == ROWS);
+  hvi_probe_free(probe);
+  hvi_testset_free(set);
+  check_ok(hvi_tensors_write(here.file, grouped, 4, &names[1], 1, &err), &err);
+  check_ok(hvi_testset_load(&set, here.file, &err), &err);
+  check_ok(hvi_testset_class(&c, set, 2, &err), &err);
+  assert_string_equal(c.name, "rest");
+  assert_true(c.count == 1 && c.episodes == 1 && c.mean_value == 2.0);
+  check_near(c.variance_share, 2.25 / 17.5, 1e-12);
+  hvi_testset_free(set);
+  check_ok(hvi_tensors_write(here.file, grouped, 4, names, 1, &err), &err);
+  check_error(hvi_testset_load(&set, here.file, &err), HVI_ERROR_INPUT, &err,
+              "state 1 is of class 2, should be a whole number below 2");
+  const hvi_tensor torn[] = {plain[0], plain[1], numbers("episode", fraction, ROWS, 0)};
+  check_ok(hvi_tensors_write(here.file, torn, 3, NULL, 0, &err), &err);
+  check_error(hvi_testset_load(&set, here.file, &err), HVI_ERROR_INPUT, &err,
+              "state 2 is of episode 0.5, should be");
   const hvi_tensor half[] = {plain[0], plain[1], numbers("returns", states, ROWS, 2)};
   check_ok(hvi_tensors_write(here.file, half, 3, NULL, 0, &err), &err);
   check_error(hvi_testset_load(&set, here.file, &err), HVI_ERROR_INPUT, &err, "no tensor 'state'");

@@ -52,6 +52,32 @@ static void settings(void **state) {
   }
 }
 
+/* Flipped is what MuJoCo's own rotation of the torso says, in any position. */
+static void flipped_is_upside_down(void **state) {
+  (void)state;
+  static const char *names[] = {"ant", "half_cheetah", "ant-v5"};
+  hvi_rng rng = hvi_rng_new(5, "flipped", 0);
+  for (int k = 0; k < 3; k++) {
+    const mjModel *m;
+    mjData *d;
+    hvi_env *env = make(names[k], &m, &d);
+    double obs[105];
+    size_t flipped = 0;
+    assert_string_equal(env->ops->classes, "upright flipped");
+    for (int trial = 0; trial < 200; trial++) {
+      for (int i = 0; i < m->nq; i++) d->qpos[i] = hvi_rng_range(&rng, -3.0, 3.0);
+      if (k != 1) mju_normalize4(d->qpos + 3);
+      mj_forward(m, d);
+      hvi_env_observe(env, obs);
+      const size_t label = env->ops->classify(env, obs);
+      assert_int_equal(label, d->xmat[9 + 8] < 0.0);
+      flipped += label;
+    }
+    assert_in_range(flipped, 50, 150);
+    hvi_env_free(env);
+  }
+}
+
 static void ant_bodies(void **state) {
   (void)state;
   static const double torso[] = {0.327249234749, 0.008181230869, 0.008181230869, 0.008181230869},
@@ -275,9 +301,13 @@ static void needs_mujoco(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
 #ifdef HVI_WITH_MUJOCO
-      cmocka_unit_test(settings),           cmocka_unit_test(ant_bodies),
-      cmocka_unit_test(ant_joints),         cmocka_unit_test(half_cheetah_bodies),
-      cmocka_unit_test(half_cheetah_limbs), cmocka_unit_test(contacts),
+      cmocka_unit_test(settings),
+      cmocka_unit_test(flipped_is_upside_down),
+      cmocka_unit_test(ant_bodies),
+      cmocka_unit_test(ant_joints),
+      cmocka_unit_test(half_cheetah_bodies),
+      cmocka_unit_test(half_cheetah_limbs),
+      cmocka_unit_test(contacts),
       cmocka_unit_test(deep_in_the_floor),
 #else
       cmocka_unit_test(needs_mujoco),

@@ -93,19 +93,23 @@ static void returns_are_those_of_a_plain_loop(void **state) {
   hvi_env_free(env);
 }
 
-/* All states visited in the first episodes, by the definition: [*count][2]. */
-static double *visited_states(size_t wanted, size_t *count) {
+enum { MOST_VISITED = 10000 };
+
+/* All states visited in the first episodes, by the definition: [*count][2], and their episodes. */
+static double *visited_states(size_t wanted, size_t least, size_t *count, size_t *episode) {
   hvi_env *env = mortal_new();
   hvi_policy *policy = mortal_policy();
   float *scratch = hvi_alloc(hvi_policy_scratch(policy, 1), sizeof *scratch);
-  double *all = hvi_alloc_doubles((wanted + MORTAL_LIMIT) * MORTAL_OBS), action;
+  double *all = hvi_alloc_doubles(MOST_VISITED * MORTAL_OBS), action;
   *count = 0;
-  for (uint64_t e = 0; *count < wanted; e++) {
+  for (uint64_t e = 0; *count < wanted || e < least; e++) {
     hvi_rng env_rng = hvi_rng_new(3, "visit-environment", e);
     hvi_rng policy_rng = hvi_rng_new(3, "visit-policy", e);
     hvi_transition step = {0};
     hvi_env_reset(env, &env_rng);
     while (!step.terminated && !step.truncated) {
+      assert_true(*count < MOST_VISITED);
+      episode[*count] = e;
       double *obs = all + MORTAL_OBS * (*count)++;
       hvi_env_observe(env, obs);
       hvi_policy_act(policy, scratch, 1, obs, &policy_rng, &action);
@@ -129,18 +133,27 @@ static size_t find(const double *all, size_t count, const double *row) {
 static void states_are_visited_ones_each_once(void **state) {
   (void)state;
   hvi_testset_settings s = settings(300, 2);
+  static const struct {
+    size_t visits, wanted, episodes, least;
+  } cases[] = {{0, 1500, 1, 1}, {301, 301, 1, 1}, {301, 301, 200, 200}, {301, 301, 999, 300}};
+  static size_t episode[MOST_VISITED];
   s.rollouts = 2;
   s.horizon = 1;
-  for (size_t k = 0; k < 2; k++) {
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
     size_t count;
-    s.visits = k == 0 ? 0 : 301;
-    double *all = visited_states(k == 0 ? 1500 : 301, &count), place = 0.0;
+    s.visits = cases[k].visits;
+    s.episodes = cases[k].episodes;
+    double *all = visited_states(cases[k].wanted, cases[k].least, &count, episode), place = 0.0;
+    if (k > 0)
+      assert_true(count - cases[k].wanted < MORTAL_LIMIT ||
+                  episode[count - 1] + 1 == cases[k].least);
     bool *seen = hvi_alloc(count, sizeof *seen);
     make(here.file, &s);
     hvi_testset *t = load(here.file);
     for (size_t i = 0; i < t->count; i++) {
       const size_t at = find(all, count, t->states + i * t->state);
       assert_false(seen[at]);
+      assert_true(t->episode[i] == (double)episode[at]);
       seen[at] = true;
       place += (double)at / (double)count / (double)t->count;
       for (size_t j = 0; j < t->obs; j++)
@@ -153,10 +166,62 @@ static void states_are_visited_ones_each_once(void **state) {
     for (size_t i = 0; i < 150; i++)
       place += (double)find(all, count, t->states + i * t->state) / (double)count / 150.0;
     check_near(place, 0.5, 4.0 * sqrt(1.0 / 12.0 / 150.0));
+    assert_null(t->label);
     hvi_testset_free(t);
     hvi_free(seen);
     hvi_free(all);
   }
+}
+
+/* Early and late states of an episode. */
+static size_t mortal_class(const hvi_env *env, const double *obs) {
+  (void)env;
+  return obs[0] >= 10.0;
+}
+
+static void classes_are_the_environments(void **state) {
+  (void)state;
+  hvi_env_ops ops = mortal_ops;
+  hvi_env *env = mortal_new();
+  hvi_policy *policy = mortal_policy();
+  const hvi_testset_settings s = settings(300, 2);
+  hvi_error err;
+  ops.classes = "early late";
+  ops.classify = mortal_class;
+  env->ops = &ops;
+  check_ok(hvi_testset_make(here.file, env, policy, &s, NULL, &err), &err);
+  hvi_testset *t = load(here.file);
+  assert_int_equal(t->classes, 2);
+  double sum[3] = {0}, squares[3] = {0}, mean = 0.0;
+  size_t count[3] = {0}, episodes[3] = {0};
+  static bool seen[3][1000];
+  for (size_t i = 0; i < t->count; i++) mean += t->value[i] / 300.0;
+  for (size_t i = 0; i < t->count; i++) {
+    const size_t label = t->observation[i * t->obs] >= 10.0;
+    assert_true(t->label[i] == (double)label);
+    for (size_t k = label; k < 3; k += 2 - label) {
+      bool *known = &seen[k][(size_t)t->episode[i]];
+      sum[k] += t->value[i];
+      squares[k] += pow(t->value[i] - mean, 2.0);
+      episodes[k] += !*known;
+      *known = true;
+      count[k]++;
+    }
+  }
+  static const char *const names[] = {"early", "late", "all"};
+  assert_true(count[0] > 50 && count[1] > 50 && count[2] == 300);
+  for (size_t k = 0; k < 3; k++) {
+    hvi_class_figures f;
+    check_ok(hvi_testset_class(&f, t, k, &err), &err);
+    assert_string_equal(f.name, names[k]);
+    assert_int_equal(f.count, count[k]);
+    assert_int_equal(f.episodes, episodes[k]);
+    check_near(f.mean_value, sum[k] / (double)count[k], 1e-12);
+    check_near(f.variance_share, squares[k] / squares[2], 1e-12);
+  }
+  hvi_testset_free(t);
+  hvi_policy_free(policy);
+  hvi_env_free(env);
 }
 
 /* V = sum over all t of (0.95 gamma)^t, whatever the state: the clock of the time limit stands
@@ -250,7 +315,7 @@ static void what_cannot_be_is_refused(void **state) {
   bad[2].horizon = 0;
   bad[3].gamma = 1.0;
   bad[4].visits = 9;
-  bad[5] = (hvi_testset_settings){bad[5].run, 1000000000, 1000000, 1000000000, 0.9, 0};
+  bad[5] = (hvi_testset_settings){bad[5].run, 1000000000, 1000000, 1000000000, 0.9, 0, 1};
   for (size_t k = 0; k < 6; k++) {
     check_error(hvi_testset_make(here.file, env, policy, &bad[k], NULL, &err), HVI_ERROR_ARGUMENT,
                 &err, words[k]);
@@ -361,6 +426,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(returns_are_those_of_a_plain_loop, enter, leave),
       cmocka_unit_test_setup_teardown(states_are_visited_ones_each_once, enter, leave),
+      cmocka_unit_test_setup_teardown(classes_are_the_environments, enter, leave),
       cmocka_unit_test_setup_teardown(values_are_those_of_the_endless_task, enter, leave),
       cmocka_unit_test_setup_teardown(any_number_of_threads_gives_the_same_bits, enter, leave),
       cmocka_unit_test_setup_teardown(a_stopped_run_goes_on_to_the_same_bits, enter, leave),

@@ -30,7 +30,7 @@ error=$(member score error)
 near "$error" "$(tail -1 one.csv | cut -d, -f7)" 1e-12
 [[ -z $(find . -name '*.tmp*' -o -name '*.partial') ]] || fail "something is left behind"
 expect 0 "${run[@]}" --steps 20 --out two --jobs 2
-said out '^error +[0-9.e-]+ \+- '
+said out '^error +[0-9.e-]+, 95 %: [0-9.e-]+ to [0-9.e-]+ \(mean squared, [0-9]+ states of [0-9]+ episodes\)$'
 said out '^Bellman gap '
 said out '^closed form '
 cmp -s one.safetensors two.safetensors || fail "two threads give another network"
@@ -108,11 +108,11 @@ near "$(member gamma)" 0.9 1e-15
 [[ $(member environment) == null && $(member closed_form) == null ]] || fail "offline"
 expect 0 "${offline[@]}" --batch 0 --gap --out all --method td-target --json
 [[ $(member bellman transitions) == 500 && $(member score) == null ]] || fail "the gap on all data"
-[[ $(tail -1 all.csv | cut -d, -f12) != "" ]] || fail "no gap in the trace"
+[[ $(tail -1 all.csv | cut -d, -f16) != "" ]] || fail "no gap in the trace"
 said err '^Bellman gap: 3 times 500 steps of AdamW on 500 rows, about .* times the work of the solve'
 said err ' gap collect s'
 expect 0 "${offline[@]}" --batch 0 --gap --gap-rows 100 --gap-per-decade 0 --gap-steps 20 --out first --inner 2 --json
-[[ $(member bellman transitions) == 100 && $(grep -c '^[0-9]*,\([^,]*,\)\{10\}[0-9]' first.csv) == 9 ]] || fail "gaps of some rows"
+[[ $(member bellman transitions) == 100 && $(grep -c '^[0-9]*,\([^,]*,\)\{14\}[0-9]' first.csv) == 9 ]] || fail "gaps of some rows"
 expect 0 "${offline[@]}" --inner 5 --double-sampling 3 --batch 50 --out double --json
 
 # targets that look further ahead
@@ -179,6 +179,30 @@ said out '^too noisy .*Monte-Carlo noise'
 refused 2 "does not say for which discount" evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/plain.npz" --out x -q
 expect 0 evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/plain.npz" --gamma .9 --standard-error .5 --out se --json
 near "$(member score noise)" 0.25 1e-12
+
+# episodes and classes of one's own: of four states the first is of another class, in an episode of its own
+zero='\0\0\0\0\0\0\0\0' one='\0\0\0\0\0\0\xf0\x3f'
+mkdir grouped
+{ npy 4,3 && printf "$zero$one$zero$zero$one$one$one$zero$one$zero$one$zero"; } >grouped/obs.npy
+for name in value episode class; do { npy 4, && printf "$one$zero$zero$zero"; } >grouped/$name.npy; done
+grouped=(evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset grouped --gamma .9)
+expect 0 "${grouped[@]}" --out apart --json
+[[ $(member score episodes) == 2 && $(member score class_rare) == 1 && $(member score states_rare) == 1 ]] ||
+  fail "episodes or classes"
+whole=$(member score error) usual=$(member score error_usual) rare=$(member score error_rare)
+near "$whole" "$(awk "BEGIN { print 0.75 * $usual + 0.25 * $rare }")" 1e-5
+for pair in error_low:$usual:$rare error_high:$rare:$usual; do
+  IFS=: read -r name this other <<<"$pair" # of two episodes, a sample may have one alone
+  bound=$(awk "BEGIN { min = $this < $other ? $this : $other; max = $this < $other ? $other : $this; print \"$name\" ~ /low/ ? min : max }")
+  near "$(member score $name)" "$bound" 1e-5
+done
+[[ $(head -1 apart.csv) == *,error_low,error_high,error_usual,error_rare,gap,* ]] || fail "columns of the trace"
+expect 0 "${grouped[@]}" --out words
+said out '^error .*\(mean squared, 4 states of 2 episodes\)$'
+said out '^  0 +[0-9.e-]+ in 3 states '
+said out '^  1 +[0-9.e-]+ in 1 states '
+expect 0 data info grouped --json
+[[ $(member classes 0 count) == 3 && $(member classes 1 episodes) == 1 ]] || fail "data info: classes"
 refused 2 'has standard errors of its own' evaluate --data "$golden/d4rl.npz" "${small[@]}" --testset "$golden/truth.npz" --standard-error 1 --out x -q
 refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --standard-error 1 --out x
 refused 2 'goes with --testset' evaluate --data "$golden/d4rl.npz" --testset-map value=x --out x

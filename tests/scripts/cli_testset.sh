@@ -25,10 +25,15 @@ expect 0 "${make[@]}" --out short --horizon 1
 said out 'NOT below the mean standard error'
 
 expect 0 data info one
+said out '^episodes +1[0-9][0-9]$'
 said out '^standard error +[0-9.e-]+ on average$'
 said out '^noise floor '
 expect 0 data info one --json
 [[ $(member contents) == 'test set' && $(member environment) == lqr ]] || fail "data info --json"
+[[ $(member classes) == '[]' ]] || fail "lqr has no classes"
+few=$(member episodes)
+expect 0 "${make[@]}" --out few --episodes 3 --visits 203 --json
+[[ $few -gt 100 && $(member episodes) == 3 ]] || fail "$few episodes, and $(member episodes)"
 
 # killed at any moment, again and again, then resumed
 long=(testset lqr --policy default --states 1000 --rollouts 10 --horizon 100)

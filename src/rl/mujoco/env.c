@@ -133,6 +133,10 @@ static hvi_status clone(const hvi_env *env, hvi_env **copy, hvi_error *err) {
   return HVI_OK;
 }
 
+static size_t classify(const hvi_env *env, const double *obs) {
+  return ((const hvi_mujoco_env *)env)->robot->flipped(obs) ? 1 : 0;
+}
+
 static const hvi_env_ops ops = {.name = "mujoco",
                                 .clone = clone,
                                 .reset = reset,
@@ -140,7 +144,9 @@ static const hvi_env_ops ops = {.name = "mujoco",
                                 .observe = observe,
                                 .save = save,
                                 .restore = restore,
-                                .free = release};
+                                .free = release,
+                                .classes = "upright flipped",
+                                .classify = classify};
 
 static hvi_env describe(const hvi_robot *robot, const mjModel *m) {
   const size_t nq = (size_t)m->nq, nv = (size_t)m->nv;
@@ -175,6 +181,11 @@ static bool healthy(const hvi_mujoco_env *e) {
          hvi_vec_finite(e->data->qvel, (size_t)e->model->nv);
 }
 
+/* The z component of the torso's up vector, from its quaternion w x y z in obs[1..4]. */
+static bool ant_flipped(const double *obs) {
+  return 1.0 - 2.0 * (obs[2] * obs[2] + obs[3] * obs[3]) < 0.0;
+}
+
 static double contact_cost(const hvi_mujoco_env *e) {
   double sum = 0.0;
   for (size_t i = 0; i < force_count(e); i++) {
@@ -197,6 +208,9 @@ static hvi_transition judge_ant(const hvi_mujoco_env *e, double velocity, const 
  */
 static double root_x(const mjData *data) { return data->qpos[0]; }
 
+/* By the torso's pitch, which turns on beyond a full turn. */
+static bool half_cheetah_flipped(const double *obs) { return cos(obs[1]) < 0.0; }
+
 static hvi_transition judge_half_cheetah(const hvi_mujoco_env *e, double velocity,
                                          const double *action) {
   return (hvi_transition){.reward = velocity - 0.1 * hvi_vec_norm2(action, e->env.act)};
@@ -204,9 +218,9 @@ static hvi_transition judge_half_cheetah(const hvi_mujoco_env *e, double velocit
 
 static const hvi_robot robots[] = {
     /* name, model, hidden, quaternion, forces */
-    {"half_cheetah", "half_cheetah", 1, 0, false, root_x, judge_half_cheetah},
-    {"ant", "ant", 2, 3, false, torso_x, judge_ant},
-    {"ant-v5", "ant", 2, 3, true, torso_x, judge_ant},
+    {"half_cheetah", "half_cheetah", 1, 0, false, root_x, judge_half_cheetah, half_cheetah_flipped},
+    {"ant", "ant", 2, 3, false, torso_x, judge_ant, ant_flipped},
+    {"ant-v5", "ant", 2, 3, true, torso_x, judge_ant, ant_flipped},
 };
 
 static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {

@@ -51,6 +51,7 @@ typedef struct hvi_robot {
   double (*position)(const mjData *data);
   /* Reward and termination of a step that ended well and went forward at `velocity`. */
   hvi_transition (*judge)(const hvi_mujoco_env *env, double velocity, const double *action);
+  bool (*flipped)(const double *obs);
 } hvi_robot;
 
 struct hvi_mujoco_env {
