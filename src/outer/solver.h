@@ -75,9 +75,8 @@ typedef struct hvi_accelerator {
   bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
                             * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
-  hvi_modes modes;      /* LSTD's equations, */
-  double *trial;        /* [k][k] and */
-  double *solution;     /* [8 k] what solving them takes */
+  hvi_modes modes;         /* LSTD's equations, and what solving them takes: */
+  double *trial, *change;  /* [k][k], [8 k] */
 } hvi_accelerator;
 
 struct hvi_solver {

@@ -62,12 +62,11 @@ size_t hvi_value_scratch(const hvi_value *v);
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
                        const size_t *index, size_t rows, double *values);
 
-/* Makes scratch ready for theta; then the last layer's inputs of up to HVI_NET_ROWS rows, which
- * lie as far apart as they are many, or hvi_value_input_row where there are no hidden layers. */
+/* Makes scratch ready for theta; then the inputs of the last layer for up to HVI_NET_ROWS rows of
+ * source, `stride` apart. */
 void hvi_value_prepare(const hvi_value *v, float *scratch, const double *theta);
 const float *hvi_value_features(const hvi_value *v, float *scratch, const float *source,
-                                const size_t *index, size_t rows);
-size_t hvi_value_input_row(const hvi_value *v);
+                                const size_t *index, size_t rows, size_t *stride);
 
 /* Fills in returns and usable; sample.c. */
 hvi_status hvi_value_find_returns(hvi_value *v, hvi_error *err);

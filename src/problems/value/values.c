@@ -75,13 +75,12 @@ void hvi_value_prepare(const hvi_value *v, float *scratch, const double *theta) 
   hvi_net_prepare(v->net, scratch);
 }
 
-size_t hvi_value_input_row(const hvi_value *v) { return aligned(v->obs); }
-
 const float *hvi_value_features(const hvi_value *v, float *scratch, const float *source,
-                                const size_t *index, size_t rows) {
+                                const size_t *index, size_t rows, size_t *stride) {
+  const size_t layers = v->net->layer_count;
   float *x = scratch + aligned(v->net->weights);
   const float *trace = evaluate(v, scratch, x, source, index, rows);
-  const size_t layers = v->net->layer_count;
+  *stride = layers > 1 ? v->net->layers[layers - 1].in : aligned(v->obs);
   return layers > 1 ? hvi_net_output(v->net, trace, rows, layers - 2) : x;
 }
 
