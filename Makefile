@@ -3,6 +3,8 @@ BUILD        ?= build
 PREFIX       ?= /usr/local
 JOBS         ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+OUT          ?= out
+PAGE_IDS     ?= pennies rps theory
 
 configure = cmake --log-level=NOTICE -S . -B
 compile   = cmake --build
@@ -11,8 +13,8 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce deb bundle install format check-format \
-        check-includes packages clean help
+.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce page-check deb bundle install format \
+        check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
 	$(configure) $(BUILD)
@@ -69,7 +71,13 @@ bench-peers: all ## hvi beside JAX in one run (JAX from PyPI, in .venv/)
 	.venv/bin/python bench/peers/games_jax.py $(BUILD)/hvi
 
 reproduce: packages all ## the figures and claims of the paper, quickly, into out/
-	$(BUILD)/hvi reproduce --out out
+	$(BUILD)/hvi reproduce --out $(OUT)
+
+page-check: all ## OUT/index.html (out/, made quickly if it is not there) in headless Chromium; shots in build/page/
+	$(say) 'the report in a browser'
+	scripts/install-dependencies.sh chromium python3
+	test -e $(OUT)/index.html || $(BUILD)/hvi reproduce $(PAGE_IDS) --out $(OUT) --quiet
+	python3 scripts/page-check.py $(OUT) $(BUILD)/page
 
 deb: ## Debian packages of library, headers, program and module (build-deb/packages/)
 	$(say) 'Debian packages'

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "args.h"
+#include "report/claims.h"
 
 extern const hvi_verb hvi_commands[];
 /* Complains of a name that is none of them. */
@@ -36,6 +37,8 @@ int hvi_cli_testset(int argc, char **argv);
 int hvi_cli_evaluate(int argc, char **argv);
 int hvi_cli_list(int argc, char **argv);
 int hvi_cli_info(int argc, char **argv);
+/* The program, the machine, the time and this command. */
+hvi_made hvi_made_now(int argc, char **argv);
 int hvi_cli_man(int argc, char **argv);
 int hvi_cli_completion(int argc, char **argv);
 /* What the scripts of `hvi completion` ask for; argv is the command line, to the cursor. */

@@ -1,9 +1,11 @@
 /* hvi info: which program this is, and what it runs on. */
 #include "args.h"
 #include "base/base.h"
+#include "base/cpu.h"
 #include "base/module.h"
 #include "base/parallel.h"
 #include "commands.h"
+#include "commit.h"
 #include "ensemble/lanes.h"
 #include "json.h"
 #include "talk.h"
@@ -11,6 +13,7 @@
 #include <hvi/version.h>
 
 #include <cblas.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef __clang__
@@ -41,6 +44,20 @@ static const char *cpu_name(void) {
   if (!colon) return "not known";
   const char *name = colon + 1 + strspn(colon + 1, " \t");
   return hvi_format("%.*s", (int)strcspn(name, "\n"), name);
+}
+
+hvi_made hvi_made_now(int argc, char **argv) {
+  hvi_made m = {.commit = HVI_COMMIT};
+  const time_t now = time(NULL);
+  struct tm parts;
+  size_t used = (size_t)snprintf(m.command, sizeof m.command, "hvi");
+  for (int i = 0; i < argc && used < sizeof m.command; i++)
+    used += (size_t)snprintf(m.command + used, sizeof m.command - used, " %s", argv[i]);
+  snprintf(m.version, sizeof m.version, "%s", hvi_version());
+  snprintf(m.machine, sizeof m.machine, "%.100s, %zu cores, %s", cpu_name(), hvi_parallel_cores(),
+           hvi_cpu_level_name(hvi_cpu_level()));
+  if (gmtime_r(&now, &parts)) strftime(m.date, sizeof m.date, "%Y-%m-%d %H:%M UTC", &parts);
+  return m;
 }
 
 /* Where a program would be found on the PATH; NULL: nowhere. */
@@ -80,7 +97,7 @@ int hvi_cli_info(int argc, char **argv) {
              *kernel = hvi_lanes_kernels()[0]->name, *blas = openblas_get_config(),
              *core = openblas_get_corename();
   hvi_json_begin();
-  hvi_show(LINE("version", "", "version", hvi_version()),
+  hvi_show(LINE("version", "", "version", hvi_version()), LINE("commit", "", "commit", HVI_COMMIT),
            LINE("compiler", "", "compiler", COMPILER), LINE("build", "", "build", HVI_BUILD_TYPE),
            LINE("cpu", "", "cpu", cpu_name()),
            LINE("features", "", "cpu_features", features + (*features == ' ')),

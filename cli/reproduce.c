@@ -71,9 +71,10 @@ static int run_one(job *j, hvi_study *e) {
 
 static int print_table(const job *j) {
   if (!j->finished) return HVI_EXIT_DONE;
-  HVI_OWN char *table = hvi_claims_table(j->claims, j->finished, 0);
+  HVI_OWN char *table = hvi_claims_table(j->claims, j->finished, 0, hvi_talk.verbose);
   if (!table) return hvi_complain(HVI_EXIT_SYSTEM, "out of memory for the table of claims");
   fputs(table, stdout);
+  hvi_say("The report: %s/index.html\n", j->settings.out);
   return HVI_EXIT_DONE;
 }
 
@@ -115,6 +116,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   HVI_OWN_BY(free_job)
   job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message}};
   hvi_study_settings *s = &j.settings;
+  const hvi_made made = hvi_made_now(argc, argv);
   /* clang-format off */
   hvi_args_add(&args,
       {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
@@ -132,6 +134,7 @@ int hvi_cli_reproduce(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
   s->force = hvi_talk.force;
+  s->made = &made;
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");

@@ -17,11 +17,12 @@ typedef struct digest {
   size_t finite;
   double mean;
   double quantiles[QUANTILES];
+  double low, high; /* 95 % interval of the median */
 } digest;
 
 /* Of e->dist2 or e->residual at a row. scratch: a double for each instance. */
 static digest digest_of(const double *values, const hvi_ensemble *e, size_t row, double *scratch) {
-  digest d = {.mean = NAN};
+  digest d = {.mean = NAN, .low = NAN, .high = NAN};
   values += row * e->count;
   for (size_t i = 0; i < e->count; i++)
     if (isfinite(values[i])) scratch[d.finite++] = values[i];
@@ -30,6 +31,9 @@ static digest digest_of(const double *values, const hvi_ensemble *e, size_t row,
   d.mean = hvi_stats_mean(scratch, d.finite);
   for (size_t k = 0; k < QUANTILES; k++)
     d.quantiles[k] = hvi_stats_quantile(scratch, d.finite, levels[k]);
+  const hvi_stats_range middle = hvi_stats_share95(0.5, d.finite);
+  d.low = hvi_stats_quantile(scratch, d.finite, middle.low);
+  d.high = hvi_stats_quantile(scratch, d.finite, middle.high);
   return d;
 }
 
@@ -39,6 +43,7 @@ static void digest_json(const char *name, const double *values, const hvi_ensemb
   hvi_json_open(name, '{');
   hvi_json_put(V("finite", d.finite), V("mean", d.mean));
   for (size_t k = 0; k < QUANTILES; k++) hvi_json_put(V(level_names[k], d.quantiles[k]));
+  hvi_json_put(V("median_low", d.low), V("median_high", d.high));
   hvi_json_close();
 }
 

@@ -16,7 +16,8 @@ install(FILES completion/bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completi
 install(FILES completion/zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions RENAME _hvi COMPONENT program)
 install(FILES completion/fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d RENAME hvi.fish COMPONENT program)
 install(DIRECTORY data/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi COMPONENT program)
-install(DIRECTORY docs/results DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi COMPONENT program)
+install(DIRECTORY docs/results/ DESTINATION ${CMAKE_INSTALL_DATADIR}/hvi/results COMPONENT program
+  FILES_MATCHING PATTERN "README.md" PATTERN "claims.json" PATTERN "*.png" PATTERN "*.json" PATTERN "*.txt")
 install(FILES LICENSE CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -63,7 +63,7 @@ is_claim() {
   while read -r id each; do
     [[ $2 == "$id" && -z $each ]] && return 0
     level=${2#"$id"-}
-    [[ $each && $level != "$2" ]] && grep -qw -- "${level//-/[-_]}" "experiments/$1.yaml" && return 0
+    [[ $each && $level != "$2" ]] && grep -qw -- "${level//-/[-_ ]}" "experiments/$1.yaml" && return 0
   done < <(claims_of "experiments/$1.yaml")
   return 1
 }

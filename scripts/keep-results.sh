@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # keep-results.sh OUT COMMIT ID...: copies what `hvi reproduce ID --full --out OUT` has written to docs/results/ID:
-# the figures, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was built from, this
-# machine, on which it is run after the experiment, and the day. Cells and checkpoints stay behind.
+# the figures with their numbers, the tables, the claims, the tuning, and in made-by.txt the command, the commit it was
+# built from, this machine, on which it is run after the experiment, and the day. Cells and checkpoints stay behind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,7 +20,7 @@ for id; do
   }
   rm -rf "$to.new"
   mkdir -p "$to.new"
-  cp "$from"/*.png "$from/claims.json" "$from"/*.csv "$to.new"
+  cp "$from"/*.png "$from"/*.json "$from"/*.csv "$to.new"
   {
     echo "command  hvi reproduce $id --full"
     echo "seeds    those of experiments/$id.yaml"

@@ -110,6 +110,10 @@ HVI_API hvi_gap_settings hvi_gap_defaults(void);
 typedef struct hvi_gap {
   double gap;
   double error, least; /* BE(theta, theta), and the infimum as found */
+  /* gap / the variance of the present targets: the share of what is to be explained that a refit
+   * would still gain. The gap itself grows with the square of the values' level: values that are
+   * all near 0 have a small one however wrong they are. */
+  double relative;
 } hvi_gap;
 
 /* `value` is a value problem that draws HVI_VALUE_ALL, without a buffer and with lambda 0. Its data
@@ -155,6 +159,7 @@ HVI_API hvi_stream hvi_stream_of_collector(hvi_collector *c);
 typedef struct hvi_schedule {
   size_t every;      /* multiples of it; 0: none */
   size_t per_decade; /* steps 10^(j / per_decade), rounded; 0: none */
+  size_t gradients;  /* and each time that so many more were computed; 0: not */
 } hvi_schedule;
 
 /* What is scaled as the first rows of the data suggest. */
@@ -172,6 +177,7 @@ typedef struct hvi_evaluation_spec {
   /* Of the loop; the evaluation's solver has a copy. seed and observer are not used, max_seconds is
    * of `seconds`. */
   const hvi_settings *settings;
+  size_t max_gradients; /* ends with the outer step in which so many are reached; 0: no limit */
   /* What is measured and saved: 0: theta_t. Otherwise the mean of theta_1 .. theta_t in which
    * theta_s weighs about s^polyak; targets are made with theta_t all the same. The noise of single
    * batches averages out, and theta lags behind by t / (polyak + 2) steps. */
@@ -205,7 +211,7 @@ typedef struct hvi_evaluation_row {
   double alpha;
   double error, interval, clean, relative, relative_clean; /* as in hvi_score */
   double error_low, error_high, error_usual, error_rare;   /* likewise: usual.error, rare.error */
-  double gap;
+  double gap, gap_relative;
   size_t grad_evals;
   size_t model_passes;     /* over a batch of states, or of their successors */
   size_t env_steps;        /* rows of the batches used so far; all rows where there is no stream */
@@ -236,7 +242,7 @@ typedef struct hvi_evaluation_status {
   bool done;           /* the outcome is no longer HVI_RUNNING */
   hvi_outcome outcome; /* HVI_LIMIT is the usual end */
   const char *reason;
-  size_t outer, inner_total;
+  size_t outer, inner_total, grad_evals;
   size_t max_outer;   /* where it ends at the latest */
   const char *levels; /* of instructions that had a part in it, '+' between */
 } hvi_evaluation_status;

@@ -81,9 +81,10 @@ typedef enum hvi_step_rule {
 } hvi_step_rule;
 
 typedef enum hvi_floor {
-  HVI_FLOOR_ZERO,     /* l* = 0: the target can be reached */
-  HVI_FLOOR_KNOWN,    /* l* = 1/2 |v - projection(v)|^2: Z is known */
-  HVI_FLOOR_ESTIMATED /* l* as an adaptive Levenberg-Marquardt solve from theta_t finds it */
+  HVI_FLOOR_ZERO,      /* l* = 0: the target can be reached */
+  HVI_FLOOR_KNOWN,     /* l* = 1/2 |v - projection(v)|^2: Z is known */
+  HVI_FLOOR_ESTIMATED, /* l* as an adaptive Levenberg-Marquardt solve from theta_t finds it */
+  HVI_FLOOR_RUNNING    /* the least that a longer solve by the same optimizer reached lately */
 } hvi_floor;
 
 /* Methods that are not surrogate methods, for comparison. Each steps along V = J'F by eta * lr. */

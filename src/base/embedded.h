@@ -12,3 +12,4 @@ extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; t
 extern const hvi_embedded hvi_embedded_kinds[];       /* experiments/kinds/(*).yaml; likewise */
 extern const hvi_embedded hvi_embedded_man[];         /* man/(*).roff; likewise */
 extern const hvi_embedded hvi_embedded_completion[];  /* completion/(*); likewise */
+extern const hvi_embedded hvi_embedded_page[];        /* page/(*); likewise */

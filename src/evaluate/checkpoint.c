@@ -19,6 +19,7 @@ static const hvi_setting members[] = {
     COUNT(outer), COUNT(inner), REAL(loss0), REAL(loss), REAL(ratio), REAL(alpha),
     REAL(error), REAL(interval), REAL(clean), REAL(relative), REAL(relative_clean),
     REAL(error_low), REAL(error_high), REAL(error_usual), REAL(error_rare), REAL(gap),
+    REAL(gap_relative),
     COUNT(grad_evals), COUNT(model_passes), COUNT(env_steps),
     REAL(seconds_collect), REAL(seconds_targets), REAL(seconds_inner), REAL(seconds_optimise),
     REAL(seconds), REAL(seconds_measure),
@@ -115,7 +116,8 @@ static hvi_status unpack_rows(hvi_evaluation *e, const double *x, size_t count, 
   for (size_t i = 0; i < count; i++) {
     hvi_evaluation_row row = {0};
     for (size_t j = 0; j < COLUMNS; j++) set_cell(&row, j, x[i * COLUMNS + j]);
-    const bool due = hvi_schedule_due(&e->spec.schedule, row.outer, e->spec.settings->max_outer);
+    const hvi_schedule *s = &e->spec.schedule; /* by gradients: there is one way only */
+    const bool due = s->gradients || hvi_schedule_due(s, row.outer, e->spec.settings->max_outer);
     if (due || (ended && i + 1 == count)) HVI_TRY(hvi_evaluation_add(e, &row, err));
   }
   return HVI_OK;

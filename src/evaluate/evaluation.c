@@ -57,7 +57,7 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
   const size_t successors = e->spec.value.returns ? 0 : last.counts.f_evals;
   const bool finite = e->solver->info.outcome != HVI_DIVERGED;
   hvi_seconds *spent = &e->seconds;
-  hvi_gap gap = {.gap = NAN};
+  hvi_gap gap = {.gap = NAN, .relative = NAN};
   *s = (hvi_score){.usual.error = NAN, .rare.error = NAN};
   s->error = s->interval = s->error_low = s->error_high = NAN;
   s->clean = s->relative = s->relative_clean = NAN;
@@ -85,6 +85,7 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
                               .error_usual = s->usual.error,
                               .error_rare = s->rare.error,
                               .gap = gap.gap,
+                              .gap_relative = gap.relative,
                               .grad_evals = last.counts.grad_evals,
                               .model_passes = last.counts.model_passes + successors,
                               .env_steps = rows_used(e, last.outer),
@@ -120,11 +121,13 @@ void hvi_evaluation_decide(hvi_evaluation *e) {
   hvi_info *info = &e->solver->info;
   const size_t last = e->spec.settings->max_outer;
   const double spent = e->seconds.collect + e->seconds.targets + e->seconds.inner;
+  const size_t gradients = e->spec.max_gradients, computed = e->solver->row.counts.grad_evals;
   const bool there = last > 0 && e->solver->row.outer >= last;
+  const bool full = gradients > 0 && computed >= gradients;
   const bool late = e->max_seconds > 0.0 && spent >= e->max_seconds;
-  if (info->outcome != HVI_RUNNING || !(there || late)) return;
+  if (info->outcome != HVI_RUNNING || !(there || late || full)) return;
   info->outcome = HVI_LIMIT;
-  info->reason = there ? "iteration limit" : "time limit";
+  info->reason = there ? "iteration limit" : full ? "gradient limit" : "time limit";
 }
 
 /* mean_t = (1 - h) mean_{t-1} + h theta_t with h = (q + 1) / (t + q): weights like t^q */
@@ -139,7 +142,8 @@ static void average(hvi_evaluation *e, size_t t) {
 static hvi_status step(hvi_evaluation *e, hvi_error *err) {
   const hvi_settings *set = e->spec.settings;
   const hvi_record *row = &e->solver->row;
-  const size_t outer = row->outer + 1;
+  const size_t outer = row->outer + 1, gradients = row->counts.grad_evals;
+  const hvi_schedule *when = &e->spec.schedule;
   double ahead = e->seconds.ahead;
   HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err));
   const double start = clock_of(e), before = row->seconds_inner;
@@ -153,7 +157,9 @@ static hvi_status step(hvi_evaluation *e, hvi_error *err) {
   e->seconds.ahead = ahead;
   hvi_evaluation_decide(e);
   const bool running = e->solver->info.outcome == HVI_RUNNING;
-  if (running && !hvi_schedule_due(&e->spec.schedule, outer, set->max_outer)) return HVI_OK;
+  const bool more =
+      when->gradients && row->counts.grad_evals / when->gradients > gradients / when->gradients;
+  if (running && !more && !hvi_schedule_due(when, outer, set->max_outer)) return HVI_OK;
   return keep_row(e, err);
 }
 
@@ -224,13 +230,15 @@ static hvi_status judge_gap(const hvi_evaluation *e, hvi_evaluation_result *r, h
   if (known) search.steps = 0;
   HVI_TRY(hvi_gap_problem(&p, &e->spec.value, &rows, err));
   HVI_TRY(hvi_bellman_gap(&r->gap, p, hvi_evaluation_theta(e), &search, err));
-  if (known) r->gap.gap = r->last.gap, r->gap.least = r->gap.error - r->last.gap;
+  if (!known) return HVI_OK;
+  r->gap.gap = r->last.gap, r->gap.relative = r->last.gap_relative;
+  r->gap.least = r->gap.error - r->last.gap;
   return HVI_OK;
 }
 
 hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
   const double *theta = hvi_evaluation_theta(e);
-  *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN}};
+  *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN, NAN}};
   if (e->solver->info.outcome == HVI_DIVERGED) return HVI_OK;
   if (r->last.outer < e->solver->row.outer)
     HVI_TRY(measure(e, &r->last, &r->score, err));
@@ -344,6 +352,7 @@ hvi_evaluation_status hvi_evaluation_state(const hvi_evaluation *e) {
                                  .reason = s->info.reason,
                                  .outer = s->row.outer,
                                  .inner_total = s->info.inner_total,
+                                 .grad_evals = s->row.counts.grad_evals,
                                  .max_outer = e->spec.settings->max_outer,
                                  .levels = e->levels};
 }

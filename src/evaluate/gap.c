@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "evaluate/evaluation.h"
 #include "inner/optimizers.h"
+#include "num/stats.h"
 #include "surrogate/surrogate.h"
 
 /* The targets of theta on all of the data; f[out] is scratch. */
@@ -73,5 +74,6 @@ hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double 
   gap->error = 2.0 * l.loss0;
   gap->least = 2.0 * infimum(&l, s, o, state);
   gap->gap = gap->error - gap->least;
+  gap->relative = gap->gap / hvi_stats_variance(l.target, m->out);
   return HVI_OK;
 }

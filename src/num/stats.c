@@ -50,6 +50,20 @@ double hvi_stats_quantile(double *x, size_t n, double q) {
   return quantile_of_sorted(x, n, q);
 }
 
+hvi_stats_range hvi_stats_share95(double share, size_t n) {
+  hvi_stats_range r = {0.0, share};
+  const double all = (double)n, odds = share / (1.0 - share);
+  double term = all * log1p(-share), below = 0.0; /* log P(k), P(at most k) */
+  if (!(share > 0.0 && share < 1.0)) return (hvi_stats_range){share, share};
+  for (double k = 0.0; k <= all && below < 0.975; k++) {
+    below += exp(term);
+    term += log(odds * (all - k) / (k + 1.0));
+    r.high = k / all;
+    if (below < 0.025) r.low = (k + 1.0) / all;
+  }
+  return r;
+}
+
 size_t hvi_stats_distinct(double *x, size_t n) {
   size_t count = 0;
   qsort(x, n, sizeof *x, compare);

@@ -12,6 +12,13 @@ double hvi_stats_variance(const double *x, size_t n);
 /* Quantile q in [0, 1] by linear interpolation (NumPy's default); sorts x in place. NaN for an
  * empty sample. Infinite values have their place in the order. */
 double hvi_stats_quantile(double *x, size_t n, double q);
+/* 95 % interval of a share of n, what a bootstrap gives in the limit of many resamples: quantiles of
+ * the binomial law, as shares. Of a share of a half it gives the quantiles between which the median
+ * lies, whatever the law of the sample. */
+typedef struct hvi_stats_range {
+  double low, high;
+} hvi_stats_range;
+hvi_stats_range hvi_stats_share95(double share, size_t n);
 /* Moves the distinct values to the front, in ascending order; returns how many there are. */
 size_t hvi_stats_distinct(double *x, size_t n);
 /* Half width of the 95 % Student-t interval of the mean; NaN for n < 2. */
@@ -41,9 +48,6 @@ hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor);
  * set of samples. NaN for n < 2.
  */
 enum { HVI_BOOTSTRAP = 1000 };
-typedef struct hvi_stats_range {
-  double low, high;
-} hvi_stats_range;
 /* Of a sample in which unit i is weight[i] times, which adds up to n. NaN: the sample has none, and
  * is left out. */
 typedef double hvi_statistic(const void *context, const double *weight, size_t n);

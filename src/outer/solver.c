@@ -67,7 +67,9 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   /* a target that lies off the model's range is left once it is as near as it comes */
   const bool patient = set->step_rule != HVI_STEP_ADAPTIVE || !set->inner.adapt_damping;
   size_t steps = 0, poor = 0;
-  while (steps < most && (set->alpha == 0.0 || l->now->loss > goal)) {
+  /* a floor of an earlier batch may lie above this one's start: one step is taken all the same */
+  const size_t least = set->floor == HVI_FLOOR_RUNNING;
+  while (steps < most && (set->alpha == 0.0 || steps < least || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
     const double before = l->now->loss;
     if (!inner_step(s, part)) break;

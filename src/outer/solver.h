@@ -18,8 +18,9 @@ typedef struct hvi_subproblem {
   hvi_surrogate l;
   hvi_block block;     /* its share of theta and z; the whole of both when simultaneous */
   double *state;       /* the optimizer's */
-  hvi_surrogate floor; /* estimated floor: the same surrogate, solved on the side */
+  hvi_surrogate floor; /* estimated and running floors: the same surrogate, solved on the side */
   double *floor_state;
+  double *least; /* running floor: as last looked for; part of the saved state */
 } hvi_subproblem;
 
 /* The last iterates, newest at slot (t - 1) mod depth. z and F are theirs on the current sample:
@@ -146,6 +147,8 @@ void hvi_solver_baseline_step(hvi_solver *s);
 /* Freezes a part's target; its floor l*; target.c. */
 void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part);
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part);
+/* Who looks for it on the side. */
+const hvi_optimizer *hvi_floor_optimizer(const hvi_settings *s);
 /* Earlier iterates, k = 1 the last: how many are known, and theirs. */
 size_t hvi_past_count(const hvi_solver *s);
 double *hvi_past_at(const hvi_solver *s, double *z_or_f, size_t k);

@@ -48,6 +48,7 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
     const hvi_optimizer *o = set->optimizer;
     s->parts[k].state =
         hvi_arena_take(arena, o->state ? o->state(&set->inner, part_model(s, k)) : 0);
+    if (set->floor == HVI_FLOOR_RUNNING) s->parts[k].least = hvi_arena_take(arena, 1);
   }
 }
 
@@ -70,10 +71,10 @@ static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {
       s->part_count > 1 ? whole->blocks[k] : (hvi_block){.dim = whole->dim, .out = whole->out};
   const double *weights = s->problem->weights ? s->problem->weights + part->block.z : NULL;
   hvi_surrogate_place(&part->l, m, weights, &s->row.counts, arena);
-  if (set->floor == HVI_FLOOR_ESTIMATED) {
-    hvi_surrogate_place(&part->floor, m, weights, &s->row.counts, arena);
-    part->floor_state = hvi_arena_take(arena, hvi_optimizer_lm.state(&set->inner, m));
-  }
+  if (set->floor < HVI_FLOOR_ESTIMATED) return;
+  const hvi_optimizer *o = hvi_floor_optimizer(set);
+  hvi_surrogate_place(&part->floor, m, weights, &s->row.counts, arena);
+  part->floor_state = hvi_arena_take(arena, o->state ? o->state(&set->inner, m) : 0);
 }
 
 /* Every array of the solver, from an arena that counts or from one that gives. */

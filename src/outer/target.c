@@ -9,6 +9,7 @@
  * F_{t-1} and the earlier targets are those of the earlier iterates on the current sample. An
  * output of weight zero keeps <eta F, z - z_t> as it is, with v = z_t.
  */
+#include "base/base.h"
 #include "inner/optimizers.h"
 #include "num/vec.h"
 #include "outer/solver.h"
@@ -117,8 +118,9 @@ void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {
   hvi_surrogate_freeze(l);
 }
 
-/* Steps of the side solve behind an estimated floor. */
-enum { FLOOR_STEPS = 50 };
+/* Steps of the side solve behind an estimated floor. A running one is looked for at every so many
+ * outer steps, by so many times the inner loop's cap. */
+enum { FLOOR_STEPS = 50, FLOOR_EVERY = 20, FLOOR_REACH = 4 };
 
 /* l* from the projection of the target onto Z, factor by factor. */
 static double known_floor(const hvi_solver *s, const hvi_subproblem *part) {
@@ -137,24 +139,49 @@ static double known_floor(const hvi_solver *s, const hvi_subproblem *part) {
   return 0.5 * sum;
 }
 
-/* l* as adaptive Levenberg-Marquardt finds it from theta_t: never below the true one. */
-static double estimated_floor(hvi_solver *s, hvi_subproblem *part) {
+const hvi_optimizer *hvi_floor_optimizer(const hvi_settings *s) {
+  return s->floor == HVI_FLOOR_RUNNING ? s->optimizer : &hvi_optimizer_lm;
+}
+
+/* The least loss that the side solve finds from theta_t: never below the true one. Adaptive
+ * Levenberg-Marquardt ends where it gets no further; first-order steps may rise on the way. */
+static double side_solve(hvi_solver *s, hvi_subproblem *part, size_t steps) {
+  const hvi_optimizer *o = hvi_floor_optimizer(&s->settings);
   hvi_surrogate *l = &part->floor;
-  hvi_optimizer_settings lm = s->settings.inner;
-  lm.adapt_damping = true;
+  hvi_optimizer_settings set = s->inner;
+  set.adapt_damping = set.adapt_damping || o == &hvi_optimizer_lm;
   hvi_vec_copy(l->target, part->l.target, l->model->out);
   hvi_surrogate_start(l, part->l.now->theta, s->sample);
   hvi_surrogate_freeze(l);
-  hvi_optimizer_lm.reset(&lm, l->model, part->floor_state);
-  for (int i = 0; i < FLOOR_STEPS; i++) {
+  double least = l->loss0;
+  if (o->reset) o->reset(&set, l->model, part->floor_state);
+  for (size_t i = 0; i < steps; i++) {
     const double before = l->now->loss;
-    if (!hvi_optimizer_lm.step(&lm, part->floor_state, l)) break;
-    if (before - l->now->loss <= 1e-14 * l->loss0) break;
+    if (!o->step(&set, part->floor_state, l)) break;
+    least = fmin(least, l->now->loss);
+    if (o == &hvi_optimizer_lm && before - l->now->loss <= 1e-14 * l->loss0) break;
   }
-  return l->now->loss;
+  return least;
+}
+
+/* A network with more parameters than a batch has rows can fit it: l* is then 0, and says nothing.
+ * What the loop's own steps can reach is not. That moves slowly from batch to batch, and is looked
+ * for now and then; between, a batch that starts below it has itself for a floor. */
+static double running_floor(hvi_solver *s, hvi_subproblem *part) {
+  if (s->row.outer % FLOOR_EVERY == 0)
+    *part->least = side_solve(s, part, FLOOR_REACH * s->settings.inner_steps);
+  return fmin(*part->least, part->l.loss0);
 }
 
 double hvi_solver_floor(hvi_solver *s, hvi_subproblem *part) {
-  if (s->settings.floor == HVI_FLOOR_ZERO) return 0.0;
-  return s->settings.floor == HVI_FLOOR_KNOWN ? known_floor(s, part) : estimated_floor(s, part);
+  switch (s->settings.floor) {
+  case HVI_FLOOR_KNOWN:
+    return known_floor(s, part);
+  case HVI_FLOOR_ESTIMATED:
+    return side_solve(s, part, FLOOR_STEPS);
+  case HVI_FLOOR_RUNNING:
+    return running_floor(s, part);
+  default:
+    return 0.0;
+  }
 }

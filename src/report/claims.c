@@ -16,7 +16,8 @@ const char *hvi_judgement_name(hvi_judgement j) {
   static const char *const names[HVI_JUDGEMENT_COUNT] = {[HVI_NOT_JUDGED] = "not judged",
                                                          [HVI_HOLDS] = "holds",
                                                          [HVI_HOLDS_NOT] = "does not hold",
-                                                         [HVI_NOT_DECIDED] = "not decided"};
+                                                         [HVI_NOT_DECIDED] = "not decided",
+                                                         [HVI_NEEDS_FULL] = "needs --full"};
   return (size_t)j < HVI_JUDGEMENT_COUNT ? names[j] : NULL;
 }
 
@@ -56,15 +57,46 @@ void hvi_claim_note(hvi_claim *c, const char *format, ...) {
   va_end(args);
 }
 
-void hvi_claims_figure(hvi_claims *claims, const char *name) {
+void hvi_claims_figure(hvi_claims *claims, const char *name, const char *paper, const char *shows) {
   const size_t n = claims->figure_count;
-  char(*figures)[64] = hvi_grow(claims->figures, n * sizeof *figures, n + 1, sizeof *figures);
-  if (!figures) {
+  hvi_claim_figure *all = hvi_grow(claims->figures, n * sizeof *all, n + 1, sizeof *all);
+  if (!all) {
     claims->failed = true;
     return;
   }
-  snprintf(figures[claims->figure_count++], sizeof *figures, "%s", name);
-  claims->figures = figures;
+  claims->figures = all;
+  hvi_claim_figure *f = &all[claims->figure_count++];
+  snprintf(f->name, sizeof f->name, "%s", name);
+  snprintf(f->paper, sizeof f->paper, "%s", paper ? paper : "");
+  snprintf(f->shows, sizeof f->shows, "%s", shows ? shows : "");
+}
+
+static bool is_lower_end(const char *name) {
+  const char *end = strstr(name, ", lower end");
+  return end && strcmp(end, ", lower end") == 0;
+}
+
+hvi_claim_number hvi_claim_number_at(const hvi_claim *c, size_t i) {
+  const hvi_measure *m = &c->measures[i];
+  hvi_claim_number n = {.value = m->value, .low = NAN, .high = NAN};
+  memcpy(n.name, m->name, sizeof n.name);
+  if (i + 2 >= c->measure_count || !is_lower_end(m[1].name)) return n;
+  n.low = m[1].value;
+  n.high = m[2].value;
+  return n;
+}
+
+hvi_claim_number hvi_claim_number_of(const hvi_claim *c) {
+  size_t i = 1;
+  if (*c->number.name || !c->measure_count) return c->number;
+  while (i < c->measure_count && !is_lower_end(c->measures[i].name)) i++;
+  return hvi_claim_number_at(c, i < c->measure_count ? i - 1 : 0);
+}
+
+const hvi_claim *hvi_claims_find(const hvi_claims *claims, const char *id) {
+  for (size_t i = 0; i < claims->count; i++)
+    if (strcmp(claims->items[i]->id, id) == 0) return claims->items[i];
+  return NULL;
 }
 
 size_t hvi_claims_tally(const hvi_claims *list, size_t count, bool theorem, hvi_judgement j) {
@@ -81,6 +113,8 @@ void hvi_claims_clear(hvi_claims *claims) {
   for (size_t i = 0; i < claims->count; i++) hvi_free(claims->items[i]);
   hvi_free(claims->items);
   hvi_free(claims->figures);
+  if (claims->full) hvi_claims_clear(claims->full);
+  hvi_free(claims->full);
   *claims = (hvi_claims){0};
 }
 
@@ -95,29 +129,78 @@ static double number_of(const json_t *v) {
   return strcmp(json_string_value(v), "inf") == 0 ? INFINITY : -INFINITY;
 }
 
+/* Texts by the names that they have in the file, and where a struct has them. */
+typedef struct text_row {
+  const char *name;
+  size_t offset, size;
+  bool needed;
+} text_row;
+/* clang-format off */
+#define ROW(type, name, member) {name, offsetof(type, member), sizeof((type *)0)->member, false}
+#define NEEDED(type, name, member) {name, offsetof(type, member), sizeof((type *)0)->member, true}
+static const text_row claim_texts[] = {
+    NEEDED(hvi_claim, "id", id), NEEDED(hvi_claim, "where", where), NEEDED(hvi_claim, "claim", text),
+    NEEDED(hvi_claim, "note", note), ROW(hvi_claim, "seeds", seeds), ROW(hvi_claim, "tuning", tuning), {0}};
+static const text_row figure_texts[] = {
+    NEEDED(hvi_claim_figure, "name", name), ROW(hvi_claim_figure, "paper", paper),
+    ROW(hvi_claim_figure, "shows", shows), {0}};
+static const text_row claims_texts[] = {
+    NEEDED(hvi_claims, "experiment", experiment), NEEDED(hvi_claims, "title", title),
+    NEEDED(hvi_claims, "mode", mode), NEEDED(hvi_claims, "settings_hash", settings_hash),
+    ROW(hvi_claims, "level", levels), ROW(hvi_claims, "version", made.version),
+    ROW(hvi_claims, "commit", made.commit), ROW(hvi_claims, "command", made.command),
+    ROW(hvi_claims, "date", made.date), ROW(hvi_claims, "machine", made.machine),
+    ROW(hvi_claims, "paper", paper), ROW(hvi_claims, "shows", shows), {0}};
+#undef ROW
+#undef NEEDED
+/* clang-format on */
+
+static json_t *set_texts(json_t *to, const text_row *rows, const void *from) {
+  for (; rows->name; rows++)
+    json_object_set_new(to, rows->name, json_string((const char *)from + rows->offset));
+  return to;
+}
+
+/* False where one is missing that is needed. */
+static bool get_texts(void *to, const text_row *rows, const json_t *from) {
+  for (; rows->name; rows++) {
+    const char *text = json_string_value(json_object_get(from, rows->name));
+    if (!text && rows->needed) return false;
+    snprintf((char *)to + rows->offset, rows->size, "%s", text ? text : "");
+  }
+  return true;
+}
+
 static json_t *claim_json(const hvi_claim *c) {
   const bool judged = c->judgement == HVI_HOLDS || c->judgement == HVI_HOLDS_NOT;
-  json_t *measured = json_object();
+  const hvi_claim_number *n = &c->number;
+  json_t *claim = set_texts(json_object(), claim_texts, c), *measured = json_object();
   for (size_t i = 0; i < c->measure_count; i++)
     json_object_set_new(measured, c->measures[i].name, json_number(c->measures[i].value));
-  json_t *claim = json_pack("{s:s, s:s, s:s, s:o, s:o, s:s, s:s}", "id", c->id, "where", c->where,
-                            "claim", c->text, "measured", measured, "holds",
-                            judged ? json_boolean(c->judgement == HVI_HOLDS) : json_null(),
-                            "verdict", hvi_judgement_name(c->judgement), "note", c->note);
+  json_object_set_new(claim, "measured", measured);
+  json_object_set_new(claim, "holds",
+                      judged ? json_boolean(c->judgement == HVI_HOLDS) : json_null());
+  json_object_set_new(claim, "verdict", json_string(hvi_judgement_name(c->judgement)));
   if (c->theorem) json_object_set_new(claim, "theorem", json_true());
+  if (*n->name)
+    json_object_set_new(claim, "number",
+                        json_pack("[s, o, o, o]", n->name, json_number(n->value),
+                                  json_number(n->low), json_number(n->high)));
   return claim;
 }
 
-static json_t *claims_json(const hvi_claims *claims) {
+json_t *hvi_claims_json(const hvi_claims *claims) {
   json_t *list = json_array(), *figures = json_array();
+  json_t *root =
+      set_texts(json_pack("{s:i}", "schema_version", SCHEMA_VERSION), claims_texts, claims);
   for (size_t i = 0; i < claims->count; i++)
     json_array_append_new(list, claim_json(claims->items[i]));
   for (size_t i = 0; i < claims->figure_count; i++)
-    json_array_append_new(figures, json_string(claims->figures[i]));
-  return json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:f, s:o, s:o}", "schema_version",
-                   SCHEMA_VERSION, "experiment", claims->experiment, "title", claims->title, "mode",
-                   claims->mode, "settings_hash", claims->settings_hash, "level", claims->levels,
-                   "seconds", claims->seconds, "figures", figures, "claims", list);
+    json_array_append_new(figures, set_texts(json_object(), figure_texts, &claims->figures[i]));
+  json_object_set_new(root, "seconds", json_real(claims->seconds));
+  json_object_set_new(root, "figures", figures);
+  json_object_set_new(root, "claims", list);
+  return root;
 }
 
 /* The checksum of everything else in it; false without memory. */
@@ -141,7 +224,7 @@ static bool checksum_fits(hvi_claims *claims, json_t *root) {
 
 hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_error *err) {
   char digits[17];
-  json_t *root = claims->failed ? NULL : claims_json(claims);
+  json_t *root = claims->failed ? NULL : hvi_claims_json(claims);
   const bool good = root && print_checksum(digits, root) &&
                     json_object_set_new(root, "checksum", json_string(digits)) == 0;
   char *dump = good ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
@@ -152,44 +235,46 @@ hvi_status hvi_claims_write(const hvi_claims *claims, const char *path, hvi_erro
 }
 
 static bool take_claim(hvi_claims *claims, json_t *item) {
-  const char *id, *where, *text, *note, *verdict = "", *name;
-  json_t *measured, *holds, *value;
+  const char *verdict = "", *name;
+  json_t *measured, *holds, *value, *number = NULL;
   int theorem = 0;
-  if (json_unpack(item, "{s:s, s:s, s:s, s:s, s?s, s:o, s:o, s?b}", "id", &id, "where", &where,
-                  "claim", &text, "note", &note, "verdict", &verdict, "measured", &measured,
-                  "holds", &holds, "theorem", &theorem) ||
+  hvi_claim *c = hvi_claims_add(claims, "", "", "");
+  if (!c || !get_texts(c, claim_texts, item) ||
+      json_unpack(item, "{s?s, s:o, s:o, s?b, s?o}", "verdict", &verdict, "measured", &measured,
+                  "holds", &holds, "theorem", &theorem, "number", &number) ||
       !json_is_object(measured))
     return false;
-  hvi_claim *c = hvi_claims_add(claims, id, where, text);
-  if (!c) return false;
   json_object_foreach(measured, name, value) hvi_claim_measure(c, name, number_of(value));
   if (json_is_boolean(holds)) c->judgement = json_is_true(holds) ? HVI_HOLDS : HVI_HOLDS_NOT;
-  if (strcmp(verdict, hvi_judgement_name(HVI_NOT_DECIDED)) == 0) c->judgement = HVI_NOT_DECIDED;
+  for (hvi_judgement j = HVI_NOT_DECIDED; j < HVI_JUDGEMENT_COUNT; j++)
+    if (strcmp(verdict, hvi_judgement_name(j)) == 0) c->judgement = j;
   c->theorem = theorem;
-  hvi_claim_note(c, "%s", note);
+  c->number = (hvi_claim_number){.value = number_of(json_array_get(number, 1)),
+                                 .low = number_of(json_array_get(number, 2)),
+                                 .high = number_of(json_array_get(number, 3))};
+  name = json_string_value(json_array_get(number, 0));
+  snprintf(c->number.name, sizeof c->number.name, "%s", name ? name : "");
   return true;
 }
 
+/* A map, or, in older files, its name alone. */
+static bool take_figure(hvi_claims *claims, const json_t *item) {
+  const char *name = json_string_value(item);
+  hvi_claims_figure(claims, name ? name : "", NULL, NULL);
+  if (claims->failed || name) return !claims->failed;
+  return get_texts(&claims->figures[claims->figure_count - 1], figure_texts, item);
+}
+
 static bool take_all(hvi_claims *claims, json_t *root) {
-  const char *experiment, *title, *mode, *hash, *levels = "";
   json_t *list, *figures;
   int version;
-  if (json_unpack(root, "{s:i, s:s, s:s, s:s, s:s, s?s, s?F, s:o, s:o}", "schema_version", &version,
-                  "experiment", &experiment, "title", &title, "mode", &mode, "settings_hash", &hash,
-                  "level", &levels, "seconds", &claims->seconds, "figures", &figures, "claims",
-                  &list) ||
+  if (!get_texts(claims, claims_texts, root) ||
+      json_unpack(root, "{s:i, s?F, s:o, s:o}", "schema_version", &version, "seconds",
+                  &claims->seconds, "figures", &figures, "claims", &list) ||
       version != SCHEMA_VERSION || !json_is_array(list) || !json_is_array(figures))
     return false;
-  snprintf(claims->experiment, sizeof claims->experiment, "%s", experiment);
-  snprintf(claims->title, sizeof claims->title, "%s", title);
-  snprintf(claims->mode, sizeof claims->mode, "%s", mode);
-  snprintf(claims->settings_hash, sizeof claims->settings_hash, "%s", hash);
-  snprintf(claims->levels, sizeof claims->levels, "%s", levels);
-  for (size_t i = 0; i < json_array_size(figures); i++) {
-    const char *name = json_string_value(json_array_get(figures, i));
-    if (!name) return false;
-    hvi_claims_figure(claims, name);
-  }
+  for (size_t i = 0; i < json_array_size(figures); i++)
+    if (!take_figure(claims, json_array_get(figures, i))) return false;
   for (size_t i = 0; i < json_array_size(list); i++)
     if (!take_claim(claims, json_array_get(list, i))) return false;
   return true;

@@ -11,25 +11,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* In the order of hvi_mark_choices. */
 typedef enum hvi_mark {
   HVI_MARK_LINE,
   HVI_MARK_SOLID,  /* without the dashes of its style */
   HVI_MARK_THIN,   /* a thin line, where many cross */
   HVI_MARK_DASHED, /* a thin dashed line: a bound, a prediction */
   HVI_MARK_POINTS,
-  HVI_MARK_CLOUD, /* small points, where there are thousands */
-  HVI_MARK_PATH,  /* a line with a dot where it starts */
-  HVI_MARK_BAND,  /* the area between y and y2, pale */
-  HVI_MARK_BARS   /* y by name: x is a column of labels */
+  HVI_MARK_CLOUD,   /* small points, where there are thousands */
+  HVI_MARK_PATH,    /* a line with a dot where it starts */
+  HVI_MARK_BAND,    /* the area between y and y2, pale */
+  HVI_MARK_BARS,    /* y by name: x is a column of labels */
+  HVI_MARK_MAP,     /* cells of a grid of x and y, coloured by z; those without a number in grey */
+  HVI_MARK_VERTICAL /* a line across, at a number */
 } hvi_mark;
 
+/* Their names in files: "line|solid|..." */
+extern const char hvi_mark_choices[];
+
 /* One series. Columns are named as in the CSV's header. Series with the same style share a colour
- * and a dash, also across panels; only those with a label stand in the legend. */
+ * and a dash, also across panels; only those with a label stand in the legend: that of a map is the
+ * name of its cells without a number. */
 typedef struct hvi_series {
   const char *label; /* NULL: not in the legend */
   const char *file;  /* CSV in the figure's folder */
-  const char *x, *y;
-  const char *y2; /* band: the other edge */
+  const char *x, *y; /* vertical: x is the number itself */
+  const char *y2;    /* band: the other edge; map: the column that colours */
   hvi_mark mark;
   size_t style; /* 0, 1, 2, ... */
 } hvi_series;
@@ -55,6 +62,7 @@ typedef struct hvi_mark_point {
 typedef struct hvi_panel {
   const char *title;
   hvi_axis x, y;
+  hvi_axis z; /* colours of maps; no label: there is none */
   size_t series_count;
   const hvi_series *series;
   const hvi_mark_point *point; /* NULL: none */
@@ -74,7 +82,8 @@ typedef struct hvi_plot {
 enum { HVI_PLOT_NOTE = 400 };
 
 /*
- * Writes folder/NAME.gp and has gnuplot draw NAME.png and NAME.svg, or the one that is asked for. Text is plain UTF-8 except that
+ * Writes folder/NAME.gp and has gnuplot draw NAME.png and NAME.svg, or the one that is asked for. Without
+ * a format NAME.json has the same figure with its numbers, for pages. Text is plain UTF-8 except that
  * ^ and _ raise and lower the next {group}, as in gnuplot's enhanced mode.
  *
  * Names of files may hold anything: they are quoted, and data are named from "./" on, so that none

@@ -15,6 +15,9 @@ static const hvi_setting rows[] = {
     {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]", .help = "of its lines; its place in the list unless told otherwise"},
     {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_arm, rate_count),
      .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "what its rate is tuned over"},
+    {"normalise", HVI_SETTING_CHOICE, AT(normalise), .choices = "none|states|all", .help = "value: what is scaled as the first data suggest; the study's"},
+    {"passes", HVI_SETTING_COUNT, AT(passes), .range = "[1,1e6]", .fallback = "1", .help = "value: outer steps that each batch serves"},
+    {"times", HVI_SETTING_COUNT, AT(times), .range = "[1,1e6]", .fallback = "1", .help = "value: times the study's iterations, on fresh data"},
     {0},
 };
 /* clang-format on */
@@ -67,11 +70,13 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
   c->settings.stall_window = 0; /* curves run to the end, standing still or not, */
   c->settings.rounding = false; /* and at rounding too */
   c->value = hvi_value_defaults();
+  c->passes = c->times = 1;
   /* first what the method says, then what the file says */
   if (name && name->kind == HVI_NODE_SCALAR) HVI_TRY(apply_method(c, name, rules, origin, err));
   HVI_TRY(hvi_field_map(parts, "at", map, origin, err));
   hvi_slug(c->slug, sizeof c->slug, c->label);
   c->eta_given = hvi_node_get(map, "eta") != NULL;
+  c->normalise_given = hvi_node_get(map, "normalise") != NULL;
   c->at = hvi_node_get(map, "at");
   if (c->at && c->at->kind != HVI_NODE_LIST)
     return hvi_error_input(err, "%s:%u: at must be a list of maps", origin, c->at->line);

@@ -10,8 +10,7 @@
 
 #include "io/yaml.h"
 
-#include <hvi/solver.h>
-#include <hvi/value.h>
+#include <hvi/evaluate.h>
 
 enum { HVI_MOST_RATES = 16 };
 
@@ -23,8 +22,11 @@ typedef struct hvi_arm {
   size_t style;       /* of its lines; its place in the list unless told otherwise */
   bool highlight;     /* its path, or its band, is drawn */
   /* policy evaluation: */
-  bool eta_given;
-  hvi_value_spec value; /* buffer, lambda and returns of it are the arm's own */
+  bool eta_given, normalise_given;
+  hvi_normalisation normalise; /* instead of the study's, where given */
+  size_t passes;               /* outer steps that each batch serves, as many more of them */
+  size_t times;                /* so many times the study's iterations, on fresh data */
+  hvi_value_spec value;        /* buffer, lambda and returns of it are the arm's own */
   size_t rate_count;
   double rates[HVI_MOST_RATES]; /* what hvi_arm_rate is chosen from; none: the study's */
   double rate;                  /* while it is tuned, instead of the file's; 0: the file's */

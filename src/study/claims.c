@@ -12,6 +12,9 @@
  *       each: environment               # a claim for each level of a factor
  *       table: curves                   # that bare names mean; the study's first
  *       theorem: true                   # a correct program cannot violate it: verified, not found
+ *       needs: full                     # the quick size cannot decide it
+ *       number: share of collection     # that a summary shows: a measure, or an expression, or
+ *                                       # {NAME: EXPRESSION}, {NAME: [EXPRESSION, LOW, HIGH]}
  *
  * What `holds` looks at is measured by itself (expression.h). Expressions in braces in a note are
  * worked out.
@@ -20,13 +23,15 @@
 #include "study/expression.h"
 #include "study/fields.h"
 #include "study/grid.h"
+#include "study/runs.h"
 
 enum { OWN_CONSTANTS = 3, MOST_CONSTANTS = 16 };
 
-/* A row's keys but for the maps `let` and `measures`. */
+/* A row's keys but for the maps `let` and `measures`, and `number`. */
 typedef struct claim_keys {
   const char *id, *where, *text, *holds, *note, *each, *table;
   bool theorem;
+  int needs; /* 1: the full size */
 } claim_keys;
 
 /* clang-format off */
@@ -37,6 +42,7 @@ static const hvi_setting claim_rows[] = {
     {"text", AT(text), .flags = HVI_SETTING_REQUIRED},
     {"holds", AT(holds)}, {"note", AT(note)}, {"each", AT(each)}, {"table", AT(table)},
     {"theorem", HVI_SETTING_FLAG, .offset = offsetof(claim_keys, theorem)},
+    {"needs", HVI_SETTING_CHOICE, .offset = offsetof(claim_keys, needs), .choices = "quick|full", .fallback = "quick"},
     {0}};
 #undef AT
 /* clang-format on */
@@ -134,6 +140,52 @@ static hvi_status decide(hvi_claim *c, const judge *j, const hvi_node *holds) {
   return HVI_OK;
 }
 
+/* An expression with its interval: that of a sample is Student's t. */
+static hvi_status find_number(hvi_claim_number *to, const judge *j, const hvi_node *n) {
+  HVI_OWN_BY(hvi_quantity_free) hvi_quantity q = {0};
+  to->low = to->high = NAN;
+  const hvi_node *first = n->kind == HVI_NODE_LIST ? n->first : n;
+  const bool pair = n->kind == HVI_NODE_LIST && n->count == 3;
+  if ((first != n && !pair) || first->kind != HVI_NODE_SCALAR)
+    return hvi_error_input(j->err, "%s:%u: number is an expression, or [value, low, high]",
+                           j->study->origin, n->line);
+  HVI_TRY(evaluate(&q, j, n, first->text, NULL));
+  to->value = q.kind == HVI_QUANTITY_TRUTH ? (double)q.truth : q.number;
+  if (q.kind == HVI_QUANTITY_SAMPLE) {
+    const hvi_mean m = hvi_mean_of(q.sample, q.count, q.sample);
+    to->value = m.value;
+    to->low = m.value - m.half;
+    to->high = m.value + m.half;
+  }
+  if (!pair) return HVI_OK;
+  HVI_TRY(number(&to->low, j, n, first->next->text));
+  return number(&to->high, j, n, first->next->next->text);
+}
+
+/* A measure by its name, with its interval where it has one; or an expression. */
+static hvi_status add_number(hvi_claim *c, const judge *j, const hvi_node *n) {
+  const bool map = n->kind == HVI_NODE_MAP && n->count == 1;
+  const char *name = map ? n->first->key : n->kind == HVI_NODE_SCALAR ? n->text : c->id;
+  snprintf(c->number.name, sizeof c->number.name, "%s", name);
+  for (size_t i = 0; i < c->measure_count && !map; i++)
+    if (strcmp(c->measures[i].name, name) == 0)
+      return c->number = hvi_claim_number_at(c, i), HVI_OK;
+  return find_number(&c->number, j, map ? n->first : n);
+}
+
+/* How many seeds it rests on, and how its methods' rates were chosen. */
+static void tell_seeds(hvi_claim *c, const hvi_part *p) {
+  const unsigned long long first = p->seed, count = p->scale.instances;
+  if (p->kind->flags & HVI_KIND_SEEDS)
+    snprintf(c->seeds, sizeof c->seeds, "%llu seeds, %llu to %llu", count, first,
+             first + count - 1);
+  else if (p->counts_instances)
+    snprintf(c->seeds, sizeof c->seeds, "%llu instances, seed %llu", count, first);
+  else
+    snprintf(c->seeds, sizeof c->seeds, "seed %llu", first);
+  if (p->value && p->value->tuned) snprintf(c->tuning, sizeof c->tuning, "%s", p->value->tuned);
+}
+
 static hvi_status check_id(const judge *j, const char *id, const hvi_node *row) {
   const hvi_claims *all = j->study->claims;
   for (size_t i = 0; i < all->count; i++)
@@ -154,6 +206,7 @@ static hvi_status judge_row(judge *j, const hvi_node *row) {
   hvi_claim *c = hvi_claims_add(j->study->claims, id, j->keys.where, text);
   if (!c) return hvi_error_memory(j->err, "a claim");
   c->theorem = j->keys.theorem;
+  tell_seeds(c, j->part);
   const hvi_kind *kind = j->part->kind;
   const bool asked = level && kind->missing && !j->study->checking;
   const char *why = asked ? kind->missing(j->part, level) : NULL;
@@ -161,8 +214,11 @@ static hvi_status judge_row(judge *j, const hvi_node *row) {
   j->constants[OWN_CONSTANTS].name = NULL;
   HVI_TRY(name_numbers(j, hvi_node_get(row, "let")));
   HVI_TRY(add_measures(c, j, hvi_node_get(row, "measures")));
-  const hvi_node *holds = hvi_node_get(row, "holds"), *note = hvi_node_get(row, "note");
+  const hvi_node *holds = hvi_node_get(row, "holds"), *note = hvi_node_get(row, "note"),
+                 *one = hvi_node_get(row, "number");
   if (holds) HVI_TRY(decide(c, j, holds));
+  if (one) HVI_TRY(add_number(c, j, one));
+  if (j->keys.needs && !j->study->settings->full) hvi_claim_decide(c, HVI_NEEDS_FULL);
   return note ? add_note(c, j, note) : HVI_OK;
 }
 
@@ -172,7 +228,7 @@ static hvi_status judge_each(judge *j, const hvi_node *row) {
   const hvi_factor *by;
   const hvi_field_part keys[] = {{.table = &claim_table, .settings = &j->keys}, {0}};
   hvi_setting_defaults(&claim_table, &j->keys);
-  HVI_TRY(hvi_field_map(keys, "let measures", row, s->origin, j->err));
+  HVI_TRY(hvi_field_map(keys, "let measures number", row, s->origin, j->err));
   if (!j->keys.holds && !hvi_node_get(row, "measures"))
     return hvi_error_input(j->err, "%s:%u: claim '%s' needs holds, or measures", s->origin,
                            row->line, j->keys.id);

@@ -79,7 +79,7 @@ typedef struct arguments {
 } arguments;
 
 /* What is made of the numbers of rows or seeds, and of the curve of a seed. */
-enum reduction { MAX, MIN, MEAN, SUM, COUNT, FIRST, LAST, HALF, MEDIAN, EVERY, ANY };
+enum reduction { MAX, MIN, MEAN, SUM, COUNT, FIRST, LAST, HALF, LOW, HIGH, MEDIAN, EVERY, ANY };
 enum curve { END, AT, SLOPE, R2, TYPICAL, RISE, FINISH };
 
 typedef struct function {
@@ -427,7 +427,10 @@ static value reduced(const function *f, double *x, size_t n) {
   if (f->reduce == MEDIAN) return number(isnan(high) ? NAN : hvi_stats_quantile(x, n, 0.5));
   const double first = n ? x[0] : NAN, last = n ? x[n - 1] : NAN;
   const double mean = hvi_stats_mean(x, n), half = hvi_stats_interval95(x, n);
-  const double made[] = {high, low, mean, sum, count, first, last, half}; /* as in the enum */
+  const bool bounds = f->reduce == LOW || f->reduce == HIGH;
+  const hvi_stats_range share = hvi_stats_share95(bounds ? mean : NAN, n);
+  const double made[] = {high,  low,  mean, sum,       count,
+                         first, last, half, share.low, share.high}; /* as in the enum */
   return number(made[f->reduce]);
 }
 
@@ -435,7 +438,8 @@ static value reduced(const function *f, double *x, size_t n) {
 static void check_rows(evaluator *e, const char *at, const value *what, const value *which) {
   const function *f = e->rows.of;
   const bool condition = gives_truth(f);
-  const bool any = (f->reduce == COUNT || f->reduce == MEAN) && what->kind != WORD;
+  const bool share = f->reduce == MEAN || f->reduce == LOW || f->reduce == HIGH;
+  const bool any = (f->reduce == COUNT || share) && what->kind != WORD;
   if (e->rows.table && e->rows.nested) fail_nested(e);
   if (!e->rows.table && (condition || which))
     fail(e, at, NULL, "'%s' goes over rows: name a column", f->name);
@@ -655,6 +659,8 @@ static const function functions[] = {{"max", call_reduce, .reduce = MAX},
                                      {"every", call_reduce, .reduce = EVERY},
                                      {"any", call_reduce, .reduce = ANY},
                                      {"half", call_reduce, .reduce = HALF},
+                                     {"low", call_reduce, .reduce = LOW},
+                                     {"high", call_reduce, .reduce = HIGH},
                                      {"worst", call_reduce, .reduce = MAX},
                                      {"end", call_curve, .curve = END, .letters = "m"},
                                      {"at", call_curve, .curve = AT, .letters = "mxn"},

@@ -10,8 +10,9 @@
  * Rows. Inside max, min, mean, median, sum, count, first, last, every and any the first argument is
  * worked out in each row of the table, where a name is a column or a constant; the second one, if
  * there is one, says which rows count. `method == "PHGD"` compares words. every and any give a
- * truth. count takes a number (rows that have one) or a condition, mean a condition too: a share. What is not a number in one row
- * makes the whole not a number, so that no claim holds because of it: leave it out with finite(x).
+ * truth. count takes a number (rows that have one) or a condition, mean a condition too: a share, of
+ * which low and high are the ends of its 95 % interval. What is not a number in one row makes the
+ * whole not a number, so that no claim holds because of it: leave it out with finite(x).
  * Of no rows sum and count are 0, any is false, every is not decided, the others are NaN.
  *
  * Curves. Where rows belong to a method (column `method`) they are its curve over `outer`, once for

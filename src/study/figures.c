@@ -4,6 +4,7 @@
  *   figures:
  *     - name: theory-bounds         # the study's id where there is none
  *       title: ...                  # the study's title
+ *       paper: ...                  # what the paper says of it, and what it shows, for the page
  *       columns: 2                  # panels side by side; all of them
  *       each: environment           # all panels for each level of a factor
  *       panels:
@@ -15,6 +16,8 @@
  *             - {table: trace, x: outer, y: dist2, each: method}
  *             - {table: rate, x: rho, y: away, label: away from z*, mark: points, style: 1}
  *             - {table: outer, x: outer, low: error_low, high: error_high, each: method}
+ *             - {table: scan, x: eta, y: inner, z: dist2, mark: map, label: diverged}
+ *             - {mark: vertical, x: 0.09, label: 2 mu / L^2}     # or x: a column of `table`
  *           point: {table: solution, x: z1, y: z2, label: z*}
  *           unless: z3              # left out where the tables of its series have this column
  *
@@ -23,15 +26,16 @@
  * what falls below a logarithmic axis runs along its end.
  */
 #include "base/base.h"
+#include "base/number.h"
 #include "base/suggest.h"
 #include "study/fields.h"
 #include "study/grid.h"
 
-enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160 };
+enum { MOST_PANELS = 32, MOST_SERIES = 160, TEXT = 160, AXES = 3 };
 
 /* Of a figure, or of a panel. */
 typedef struct page_keys {
-  const char *name, *title, *each, *unless;
+  const char *name, *title, *each, *unless, *paper, *shows;
   size_t columns;
 } page_keys;
 
@@ -42,7 +46,7 @@ typedef struct axis_keys {
 } axis_keys;
 
 typedef struct series_keys {
-  const char *table, *x, *y, *low, *high, *label, *each;
+  const char *table, *x, *y, *z, *low, *high, *label, *each;
   hvi_mark mark;
   size_t style;
 } series_keys;
@@ -53,6 +57,8 @@ typedef struct series_keys {
 static const hvi_setting page_rows[] = {
     {"name", HVI_SETTING_TEXT, AT(name)}, {"title", HVI_SETTING_TEXT, AT(title)},
     {"each", HVI_SETTING_TEXT, AT(each)}, {"unless", HVI_SETTING_TEXT, AT(unless)},
+    {"paper", HVI_SETTING_TEXT, AT(paper), .most = HVI_CLAIM_WORDS - 1},
+    {"shows", HVI_SETTING_TEXT, AT(shows), .most = HVI_CLAIM_WORDS - 1},
     {"columns", HVI_SETTING_COUNT, AT(columns), .range = "[1,32]"}, {0}};
 #undef AT
 #define AT(member) .offset = offsetof(axis_keys, member)
@@ -70,10 +76,10 @@ static const hvi_setting axis_rows[] = {
 #define AT(member) .offset = offsetof(series_keys, member)
 static const hvi_setting series_rows[] = {
     {"table", HVI_SETTING_TEXT, AT(table)}, {"x", HVI_SETTING_TEXT, AT(x), .fallback = "outer"},
-    {"y", HVI_SETTING_TEXT, AT(y)}, {"low", HVI_SETTING_TEXT, AT(low)},
+    {"y", HVI_SETTING_TEXT, AT(y)}, {"z", HVI_SETTING_TEXT, AT(z)}, {"low", HVI_SETTING_TEXT, AT(low)},
     {"high", HVI_SETTING_TEXT, AT(high)}, {"label", HVI_SETTING_TEXT, AT(label)},
     {"each", HVI_SETTING_TEXT, AT(each)},
-    {"mark", HVI_SETTING_CHOICE, AT(mark), .choices = "line|thin|dashed|points|cloud|path|band|bars"},
+    {"mark", HVI_SETTING_CHOICE, AT(mark), .choices = hvi_mark_choices},
     {"style", HVI_SETTING_COUNT, AT(style), .range = "[0,1000]"},
     {0}};
 #undef AT
@@ -90,10 +96,10 @@ typedef struct sheet {
   struct drawing *d;
   hvi_panel *panel;
   hvi_table_filter level; /* of the panel's `each`; column NULL: none */
-  axis_keys axis[2];
-  double low[2], high[2];
+  axis_keys axis[AXES];
+  double low[AXES], high[AXES];
   hvi_mark_point point;
-  char title[TEXT], labels[2][TEXT];
+  char title[TEXT], labels[AXES][TEXT];
   hvi_series series[MOST_SERIES];
   char files[MOST_SERIES][TEXT];
 } sheet;
@@ -148,15 +154,17 @@ static void fill_in(char *out, const char *text, const sheet *s) {
     const size_t name = *text == '{' ? strcspn(text + 1, "}") : 0;
     const bool level = name && s->level.column && strncmp(text + 1, s->level.column, name) == 0;
     const bool steps = name && strncmp(text + 1, "iterations", name) == 0;
+    const bool seeds = name && strncmp(text + 1, "instances", name) == 0;
     if (level && s->level.word)
       used += put_words(out + used, s->level.word);
     else if (level)
       used += (size_t)snprintf(out + used, 40, "%g", s->level.number);
-    else if (steps)
-      used += (size_t)snprintf(out + used, 40, "%zu", p->scale.iterations);
+    else if (steps || seeds)
+      used +=
+          (size_t)snprintf(out + used, 40, "%zu", seeds ? p->scale.instances : p->scale.iterations);
     else
       out[used++] = *text;
-    text += level || steps ? name + 2 : 1;
+    text += level || steps || seeds ? name + 2 : 1;
   }
   out[used] = '\0';
 }
@@ -190,6 +198,8 @@ static void widen(sheet *s, size_t axis, double x, double ceiling) {
 static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
                      const hvi_table_filter *filters, size_t count) {
   const size_t x = hvi_table_find(t, series->x), y = hvi_table_find(t, series->y);
+  const bool map = series->mark == HVI_MARK_MAP;
+  const size_t z = map ? hvi_table_find(t, series->y2) : t->columns;
   const double limit = s->axis[1].ceiling;
   double first = NAN;
   for (size_t i = 0; i < t->rows; i++) {
@@ -199,6 +209,7 @@ static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
     if (isnan(first)) first = value;
     if (x < t->columns) widen(s, 0, hvi_table_get(t, i, x), INFINITY);
     widen(s, 1, value, isfinite(limit) ? limit * first : INFINITY);
+    if (z < t->columns) widen(s, 2, hvi_table_get(t, i, z), INFINITY);
   }
 }
 
@@ -230,6 +241,39 @@ static hvi_status check_split(const sheet *s, const hvi_node *n, const pick *k) 
   return HVI_OK;
 }
 
+/* The label of a map is that of its cells without a number, where there are any. */
+static void name_missing(hvi_series *series, const pick *k) {
+  const hvi_table *t = k->table;
+  const size_t z = hvi_table_find(t, k->keys.z);
+  bool whole = true;
+  for (size_t i = 0; i < t->rows; i++)
+    if (hvi_table_matches(t, i, k->filters, k->count))
+      whole = whole && isfinite(hvi_table_get(t, i, z));
+  series->label = whole ? NULL : k->keys.label ? k->keys.label : "diverged";
+}
+
+/* A number, or a column of a table, which gives a line for each of its values; the first is labelled. */
+static hvi_status add_verticals(sheet *s, const hvi_node *n, const pick *k) {
+  const hvi_table *t = k->table;
+  const size_t c = t ? hvi_table_find(t, k->keys.x) : 0, old = s->panel->series_count;
+  const size_t style = hvi_node_get(n, "style") ? k->keys.style : 6;
+  for (size_t i = 0; i < (t ? t->rows : 1); i++) {
+    const size_t at = s->panel->series_count;
+    if (t && !hvi_table_matches(t, i, k->filters, k->count)) continue;
+    if (at == MOST_SERIES) return wrong(s->d, n, "too many series in", s->d->study->id);
+    const double x = t ? hvi_table_get(t, i, c) : strtod(k->keys.x, NULL);
+    if (!isfinite(x) || (at > old && strtod(s->series[at - 1].x, NULL) == x)) continue;
+    hvi_number_format(s->files[at], x);
+    s->series[at] = (hvi_series){.label = at > old ? NULL : k->keys.label,
+                                 .x = s->files[at],
+                                 .mark = HVI_MARK_VERTICAL,
+                                 .style = style};
+    s->panel->series_count++;
+    widen(s, 0, x, INFINITY);
+  }
+  return HVI_OK;
+}
+
 /* Adds a series of the rows that match; a split table has a file for each combination. */
 static hvi_status add_series(sheet *s, const hvi_node *n, const pick *k, const char *label,
                              size_t style) {
@@ -246,9 +290,10 @@ static hvi_status add_series(sheet *s, const hvi_node *n, const pick *k, const c
                          .file = file,
                          .x = keys->x,
                          .y = keys->y ? keys->y : keys->low,
-                         .y2 = keys->high,
+                         .y2 = keys->z ? keys->z : keys->high,
                          .mark = keys->mark,
                          .style = hvi_node_get(n, "style") ? keys->style : style};
+  if (keys->z) name_missing(series, k);
   if (!has_numbers(k->table, series->y)) return HVI_OK;
   p->series_count++;
   if (!keys->low) see_rows(s, k->table, series, k->filters, k->count);
@@ -297,14 +342,19 @@ static hvi_status read_at(const sheet *s, pick *k, const hvi_node *at) {
 static hvi_status read_series(sheet *s, pick *k, const hvi_node *n) {
   series_keys *keys = &k->keys;
   HVI_TRY(read_keys(s->d, &series_table, keys, NULL, "at", n));
+  const bool vertical = keys->mark == HVI_MARK_VERTICAL, map = keys->mark == HVI_MARK_MAP;
+  double x;
+  if (vertical && hvi_parse_real(&x, keys->x)) return HVI_OK;
   HVI_TRY(need_table(&k->table, s->d, n));
   if (keys->low && !hvi_node_get(n, "mark")) keys->mark = HVI_MARK_BAND;
-  if (!keys->y && !keys->low) return wrong(s->d, n, "a series needs", "y");
+  if (!keys->z != !map) return wrong(s->d, n, map ? "a map needs" : "only a map has", "z");
+  if (!keys->y && !keys->low && !vertical) return wrong(s->d, n, "a series needs", "y");
   if (!keys->low != !keys->high) return wrong(s->d, n, "a band needs", keys->low ? "high" : "low");
   HVI_TRY(need_column(s->d, n, "x", k->table, keys->mark == HVI_MARK_BARS));
   if (keys->y) HVI_TRY(need_column(s->d, n, "y", k->table, false));
   if (keys->low) HVI_TRY(need_column(s->d, n, "low", k->table, false));
   if (keys->high) HVI_TRY(need_column(s->d, n, "high", k->table, false));
+  if (keys->z) HVI_TRY(need_column(s->d, n, "z", k->table, false));
   if (s->level.column) k->filters[k->count++] = s->level;
   return read_at(s, k, hvi_node_get(n, "at"));
 }
@@ -314,6 +364,7 @@ static hvi_status add_node(sheet *s, const hvi_node *n) {
   drawing *d = s->d;
   pick k = {0};
   HVI_TRY(read_series(s, &k, n));
+  if (k.keys.mark == HVI_MARK_VERTICAL) return add_verticals(s, n, &k);
   const hvi_table *t = k.table;
   const char *each = k.keys.each;
   if (!each) return add_series(s, n, &k, NULL, 0);
@@ -401,8 +452,8 @@ static hvi_status add_all(sheet *s, const hvi_node *node, const char *unless, bo
 
 static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter level) {
   page_keys keys;
-  bool left_out = false;
-  HVI_TRY(read_keys(d, &page_table, &keys, "title each unless", "x y point series", node));
+  bool left_out = false, data = false;
+  HVI_TRY(read_keys(d, &page_table, &keys, "title each unless", "x y z point series", node));
   if (d->panel_count == MOST_PANELS) return wrong(d, node, "too many panels in", d->study->id);
   hvi_panel *p = &d->panels[d->panel_count];
   sheet *s = &d->sheets[d->panel_count];
@@ -410,14 +461,17 @@ static hvi_status add_panel(drawing *d, const hvi_node *node, hvi_table_filter l
   s->panel = p;
   s->level = level;
   *p = (hvi_panel){.series = s->series};
-  for (size_t k = 0; k < 2; k++) HVI_TRY(read_axis(s, k, hvi_node_get(node, k ? "y" : "x")));
+  static const char *const axes[AXES] = {"x", "y", "z"};
+  for (size_t k = 0; k < AXES; k++) HVI_TRY(read_axis(s, k, hvi_node_get(node, axes[k])));
   HVI_TRY(add_all(s, node, keys.unless, &left_out));
   HVI_TRY(add_point(s, hvi_node_get(node, "point")));
-  if (left_out || !p->series_count) return HVI_OK;
+  for (size_t i = 0; i < p->series_count; i++) data |= s->series[i].mark != HVI_MARK_VERTICAL;
+  if (left_out || !data) return HVI_OK;
   fill_in(s->title, keys.title ? keys.title : "", s);
   if (*s->title) p->title = s->title;
   p->x = finish_axis(s, 0);
   p->y = finish_axis(s, 1);
+  if (s->high[2] >= s->low[2]) p->z = finish_axis(s, 2);
   d->panel_count++;
   return HVI_OK;
 }
@@ -459,7 +513,7 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
   hvi_study *study = d->study;
   char note[HVI_PLOT_NOTE];
   page_keys keys;
-  HVI_TRY(read_keys(d, &page_table, &keys, "name title each columns", "panels", n));
+  HVI_TRY(read_keys(d, &page_table, &keys, "name title each columns paper shows", "panels", n));
   if (!keys.name) keys.name = study->id;
   for (const hvi_node *o = study->figures->first; o != n; o = o->next)
     if (strcmp(hvi_field_text(o, "name", study->id), keys.name) == 0)
@@ -475,7 +529,7 @@ static hvi_status draw_one(drawing *d, const hvi_node *n) {
                          .replace = study->settings->force};
   HVI_TRY(hvi_plot_make(study->folder, &plot, note, d->err));
   if (*note) hvi_study_tell(study, "%s", note);
-  hvi_claims_figure(study->claims, plot.name);
+  hvi_claims_figure(study->claims, plot.name, keys.paper, keys.shows);
   return HVI_OK;
 }
 

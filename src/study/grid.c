@@ -385,10 +385,21 @@ static hvi_status apply_at(hvi_settings *s, const hvi_cell *c, const hvi_node *m
   return HVI_OK;
 }
 
+hvi_status hvi_cell_hand_on(hvi_settings *s, const hvi_cell *c, const char *but, hvi_error *err) {
+  for (size_t i = 0; i < c->part->factor_count; i++)
+    for (size_t k = 0; k < c->part->factors[i].keys; k++) {
+      const char *key = c->part->factors[i].key[k], *text = hvi_cell_word(c, key);
+      const hvi_setting *row = text ? hvi_setting_find(hvi_settings_table(), key) : NULL;
+      if (row && !hvi_words_have(but, key)) HVI_TRY(hvi_setting_parse(row, s, text, key, err));
+    }
+  return HVI_OK;
+}
+
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err) {
   const hvi_arm *arm = hvi_cell_method(c);
   const char *key;
   *s = arm->settings;
+  if (c->part->kind->flags & HVI_KIND_SETTINGS) HVI_TRY(hvi_cell_hand_on(s, c, NULL, err));
   if ((c->part->kind->flags & HVI_KIND_VALUE) && !arm->eta_given && !s->baseline) s->eta = 1.0;
   for (const hvi_node *n = arm->at ? arm->at->first : NULL; n; n = n->next)
     HVI_TRY(apply_at(s, c, n, err));

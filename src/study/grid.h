@@ -4,6 +4,8 @@
 #include "report/text.h"
 #include "study/study.h"
 
+enum { HVI_MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
+
 /* What sizes are read and described by; read.c. */
 const hvi_setting_table *hvi_scale_table(void);
 /* Chooses the size and makes the factors; hvi_part_clear frees them, also after an error. */
@@ -43,6 +45,9 @@ hvi_table *hvi_study_table_named(const hvi_study *study, const char *name);
 /* Refuses the node's `table`, with the nearest there is. */
 hvi_status hvi_study_refuse_table(const hvi_study *study, const char *name, const hvi_node *n,
                                   hvi_error *err);
+/* A table of the part, with the factors in front. */
+hvi_status hvi_part_add_table(hvi_study *study, const hvi_part *p, const hvi_kind_table *t,
+                              hvi_error *err);
 /* Makes the tables of a part's kind. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err);
 /* A CSV, or one for each level of the columns that split the table. check: nothing is written, and

@@ -1,11 +1,21 @@
-/* kind: ensemble. Every method on many random instances: mean, median, quartiles, share solved. */
+/*
+ * kind: ensemble. Every method on many random instances: mean, median and quartiles, share solved,
+ * with 95 % intervals; where each instance ends; and, pair by pair of methods, on how many instances
+ * one ends nearer than the other.
+ *
+ * Where eta is tuned it is one for all instances: the one that solves most of them, and of equal ones
+ * the one with the least median.
+ */
 #include "base/base.h"
 #include "num/stats.h"
+#include "study/grid.h"
 #include "study/kinds.h"
+#include "study/runs.h"
 
 #include <hvi/ensemble.h>
 
-enum { ROWS = 200 }; /* about this many rows in a table */
+enum { ENSEMBLE, TRIED, ENDS };
+enum { ROWS = 200 }; /* about this many rows of a method */
 static const double solved_below = 1e-6;
 
 bool hvi_cell_tick_instances(void *context, size_t done) {
@@ -30,47 +40,135 @@ hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi
   return hvi_ensemble_run(out, make_instance, (void *)c, &s, &how, err);
 }
 
-/* One row: what is finite goes into the figures, what is not is counted. Where no solution is known
- * the residual stands for the squared distance. */
-static hvi_status add_row(hvi_rows *rows, const hvi_ensemble *e, size_t row, double *scratch,
-                          hvi_error *err) {
-  const double *x = (isnan(e->dist2[0]) ? e->residual : e->dist2) + row * e->count;
+/* Where no solution is known the residual stands for the squared distance. */
+static const double *row_of(const hvi_ensemble *e, size_t row) {
+  return (isnan(e->dist2[0]) ? e->residual : e->dist2) + row * e->count;
+}
+
+/* One row; scratch[count]. What diverged is infinite, and the mean is without it. */
+static hvi_status add_row(hvi_rows *rows, size_t table, double eta, const hvi_ensemble *e,
+                          size_t row, double *scratch, hvi_error *err) {
+  const size_t count = e->count;
   size_t n = 0, solved = 0;
-  for (size_t i = 0; i < e->count; i++) {
-    if (!isfinite(x[i])) continue;
-    solved += x[i] < solved_below;
-    scratch[n++] = x[i];
-  }
-  const double mean = n ? hvi_stats_mean(scratch, n) : NAN;
+  memcpy(scratch, row_of(e, row), count * sizeof *scratch);
+  const double median = hvi_stats_quantile(scratch, count, 0.5); /* sorts */
+  while (n < count && isfinite(scratch[n])) solved += scratch[n++] < solved_below;
+  const double share = (double)solved / (double)count;
+  const hvi_stats_range middle = hvi_stats_share95(0.5, count);
+  const hvi_stats_range shares = hvi_stats_share95(share, count);
   const double values[] = {(double)e->outer[row],
-                           mean,
-                           hvi_stats_quantile(scratch, n, 0.5),
-                           hvi_stats_quantile(scratch, n, 0.25),
-                           hvi_stats_quantile(scratch, n, 0.75),
-                           (double)solved / (double)e->count,
-                           (double)(e->count - n) / (double)e->count};
-  return hvi_rows_add(rows, 0, values, err);
+                           hvi_stats_mean(scratch, n),
+                           median,
+                           hvi_stats_quantile(scratch, count, 0.25),
+                           hvi_stats_quantile(scratch, count, 0.75),
+                           share,
+                           (double)(count - n) / (double)count,
+                           hvi_stats_quantile(scratch, count, middle.low),
+                           hvi_stats_quantile(scratch, count, middle.high),
+                           shares.low,
+                           shares.high,
+                           eta};
+  return hvi_rows_add(rows, table, values, err);
 }
 
 HVI_RELEASE(hvi_ensemble)
 
-static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const size_t every = c->part->scale.iterations / ROWS;
+typedef struct trial {
+  const hvi_cell *cell;
+  hvi_rows *rows;
+  double *scratch; /* [rows of an ensemble or instances, whichever are more] */
+} trial;
+
+static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
+  const trial *t = context;
   HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
-  hvi_settings s;
-  HVI_TRY(hvi_cell_settings(&s, c, err));
-  HVI_TRY(hvi_ensemble_of_cell(&e, c, &s, every ? every : 1, err));
-  HVI_OWN double *scratch = hvi_alloc_doubles(e->count);
-  if (!scratch) return hvi_error_memory(err, "an ensemble");
-  for (size_t i = 0; i < e->rows; i++) HVI_TRY(add_row(rows, e, i, scratch, err));
+  HVI_TRY(hvi_ensemble_of_cell(&e, t->cell, s, s->max_outer, err));
+  HVI_TRY(add_row(t->rows, TRIED, s->eta, e, e->rows - 1, t->scratch, err));
+  const double *sorted = t->scratch, median = sorted[e->count / 2];
+  *score = isfinite(median) ? median / (1.0 + median) : 1.0;
+  for (size_t i = 0; i < e->count; i++) *score += !(sorted[i] < solved_below);
   return HVI_OK;
 }
 
-const hvi_kind hvi_kind_ensemble = {
-    .name = "ensemble",
-    .summary = "every method on many random instances",
-    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE,
-    .tables = {{"ensemble",
-                {{.name = "outer mean median quartile1 quartile3 solved diverged"}},
-                "method"}},
-    .run = run};
+/* Where an instance ends, the line through log10 of its distances, and how far it rose again. */
+static hvi_status add_ends(hvi_rows *rows, const hvi_ensemble *e, size_t every, double *y,
+                           hvi_error *err) {
+  for (size_t k = 0; k < e->count; k++) {
+    for (size_t i = 0; i < e->rows; i++) y[i] = row_of(e, i)[k];
+    const hvi_stats_line line = hvi_stats_log_line(y, e->rows, HVI_STUDY_ROUNDING);
+    const double row[] = {(double)(k + 1), y[e->rows - 1], line.slope / (double)every, line.r2,
+                          hvi_rise_of(y, e->rows)};
+    HVI_TRY(hvi_rows_add(rows, ENDS, row, err));
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_ensemble_cell(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
+  const hvi_scale *size = &c->part->scale;
+  const size_t every = size->iterations / (size->measures ? size->measures : ROWS);
+  HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
+  HVI_OWN double *scratch = hvi_alloc_doubles(size->instances + size->iterations + 2);
+  hvi_settings s;
+  if (!scratch) return hvi_error_memory(err, "an ensemble");
+  HVI_TRY(hvi_cell_settings(&s, c, err));
+  s.max_outer = size->iterations;
+  HVI_TRY(hvi_cell_tune(&s, c, try_eta, &(trial){c, rows, scratch}, err));
+  HVI_TRY(hvi_ensemble_of_cell(&e, c, &s, every ? every : 1, err));
+  for (size_t i = 0; i < e->rows; i++) HVI_TRY(add_row(rows, ENSEMBLE, s.eta, e, i, scratch, err));
+  return add_ends(rows, e, every ? every : 1, scratch, err);
+}
+
+const double *hvi_ensemble_end(const hvi_table *ends, const hvi_part *p, size_t cell,
+                               size_t instance) {
+  const size_t row = cell * p->scale.instances + instance;
+  return &ends->at[row * ends->columns + hvi_table_find(ends, "dist2")];
+}
+
+static hvi_status extend(hvi_study *study, hvi_part *p, hvi_error *err) {
+  const char *const *words = p->factors[p->factor_count - 1].text;
+  const hvi_kind_table pairs = {
+      "pairs",
+      {{"method", words}, {"other", words}, {.name = "nearer tied share share_low share_high"}},
+      NULL};
+  return hvi_part_add_table(study, p, &pairs, err);
+}
+
+/* Methods run on the same instances. The share is of those that differ by more than rounding. */
+static hvi_status compare(hvi_study *study, hvi_part *p, size_t cell, size_t other,
+                          hvi_error *err) {
+  hvi_table *t = hvi_study_table(study, p, "pairs");
+  const hvi_table *ends = hvi_study_table(study, p, "ends");
+  const hvi_cell c = hvi_cell_at(study, p, cell);
+  double row[HVI_MOST_COLUMNS], all = (double)p->scale.instances, nearer = 0.0, tied = 0.0;
+  for (size_t i = 0; i < p->scale.instances; i++) {
+    const double a = fmax(*hvi_ensemble_end(ends, p, cell, i), HVI_STUDY_ROUNDING);
+    const double b = fmax(*hvi_ensemble_end(ends, p, other, i), HVI_STUDY_ROUNDING);
+    nearer += a < b;
+    tied += a == b;
+  }
+  const double share = nearer / (all - tied);
+  const hvi_stats_range r = hvi_stats_share95(share, (size_t)(all - tied));
+  const double own[] = {
+      (double)(other % p->method_count), nearer / all, tied / all, share, r.low, r.high};
+  hvi_cell_levels(&c, t, row);
+  memcpy(row + t->columns - sizeof own / sizeof *own, own, sizeof own);
+  return hvi_table_add(t, row, err);
+}
+
+static hvi_status derive(hvi_study *study, hvi_part *p, hvi_error *err) {
+  const size_t methods = p->method_count;
+  for (size_t cell = 0; cell < p->cells; cell++)
+    for (size_t m = 0, other = cell - cell % methods; m < methods; m++, other++)
+      if (other != cell) HVI_TRY(compare(study, p, cell, other, err));
+  return HVI_OK;
+}
+
+const hvi_kind hvi_kind_ensemble = {.name = "ensemble",
+                                    .summary = "every method on many random instances",
+                                    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE |
+                                             HVI_KIND_SETTINGS,
+                                    .numbers = HVI_TUNED,
+                                    .tables = {HVI_ENSEMBLE_TABLES},
+                                    .run = hvi_ensemble_cell,
+                                    .extend = extend,
+                                    .derive = derive};

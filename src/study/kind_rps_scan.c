@@ -15,42 +15,19 @@
 #include "num/stats.h"
 #include "num/vec.h"
 #include "problems/games/file.h"
+#include "study/grid.h"
 #include "study/kinds.h"
 #include "study/runs.h"
 
-enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7, COLUMNS = 17, EVERY = 10 };
+enum { PHGD, LM1, LM5, GD10, GD100, GDA, METHODS, CLAIMS = 7 };
 
 static const char *const labels[METHODS] = {"PHGD", "LM(1)", "LM(5)", "GD(10)", "GD(100)", "GDA"};
 static const double choice_margin = 10;
-
-HVI_RELEASE(hvi_ensemble)
 
 /* A method on a game. */
 typedef struct measure {
   double end, slope, r2, rise;
 } measure;
-
-/* Method k on all games: m[instances][METHODS], of every tenth squared distance. */
-static hvi_status measure_method(measure *m, size_t k, const hvi_cell *c, hvi_error *err) {
-  const size_t method = hvi_part_method(c->part, labels[k]);
-  HVI_OWN_BY(hvi_ensemble_release) hvi_ensemble *e = NULL;
-  if (method == c->part->method_count)
-    return hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
-  HVI_TRY(hvi_ensemble_of_cell(&e, c, &c->part->methods[method].settings, EVERY, err));
-  HVI_OWN double *y = hvi_alloc_doubles(e->rows);
-  if (!y) return hvi_error_memory(err, "a scan");
-  for (size_t game = 0; game < e->count; game++) {
-    for (size_t i = 0; i < e->rows; i++) y[i] = e->dist2[i * e->count + game];
-    const hvi_stats_line line = hvi_stats_log_line(y, e->rows, HVI_STUDY_ROUNDING);
-    const double last = y[e->rows - 1];
-    m[game * METHODS + k] =
-        (measure){.end = isfinite(last) ? fmax(last, HVI_STUDY_ROUNDING) : INFINITY,
-                  .slope = line.slope / EVERY,
-                  .r2 = line.r2,
-                  .rise = hvi_rise_of(y, e->rows)};
-  }
-  return HVI_OK;
-}
 
 static bool is_linear(measure m, double margin) {
   return m.slope < 0 && m.r2 >= 0.95 && m.end * margin <= 1e-3;
@@ -76,26 +53,6 @@ static bool judge_game(double holds[CLAIMS], const measure m[METHODS], double ma
     every = every && all[k];
   }
   return every;
-}
-
-static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const size_t games = c->part->scale.instances;
-  HVI_OWN measure *all = hvi_alloc(games, METHODS * sizeof *all);
-  if (!all) return hvi_error_memory(err, "a scan");
-  for (size_t k = 0; k < METHODS; k++) {
-    HVI_TRY(measure_method(all, k, c, err));
-    if (!hvi_cell_tick(c, (double)(k + 1) / METHODS)) return HVI_OK;
-  }
-  for (size_t i = 0; i < games; i++) {
-    const measure *m = all + i * METHODS;
-    double row[COLUMNS] = {(double)(i + 1)}, clearly[CLAIMS];
-    for (size_t k = 0; k < METHODS; k++) row[1 + k] = m[k].end;
-    row[COLUMNS - 3] = judge_game(clearly, m, choice_margin);
-    row[COLUMNS - 2] = judge_game(row + 1 + METHODS, m, 1);
-    row[COLUMNS - 1] = NAN;
-    HVI_TRY(hvi_rows_add(rows, 0, row, err));
-  }
-  return HVI_OK;
 }
 
 /* The chosen game as a file: problems/rps.yaml is a copy of it. */
@@ -125,30 +82,65 @@ static bool is_shipped(const hvi_cell *c, size_t instance) {
          hvi_vec_dist2(shipped->theta0, drawn->theta0, shipped->model->dim) == 0;
 }
 
-/* Marks the first game with room to spare, and writes it. */
-static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
-  hvi_table *t = hvi_study_table(study, part, "");
-  const size_t margin = hvi_table_find(t, "all_with_margin"), first = hvi_table_find(t, "instance");
-  size_t chosen = t->rows, clear = 0;
-  for (size_t i = 0; i < t->rows; i++) {
-    if (hvi_table_get(t, i, margin) == 0.0) continue;
-    if (clear++ == 0) chosen = i;
-  }
-  if (chosen == t->rows) return HVI_OK;
-  const hvi_cell c = {.study = study, .part = part};
-  const size_t instance = (size_t)hvi_table_get(t, chosen, first);
-  t->at[chosen * t->columns + hvi_table_find(t, "shipped")] = is_shipped(&c, instance);
-  return write_chosen(&c, instance, t->rows, clear, err);
+static hvi_status extend(hvi_study *study, hvi_part *part, hvi_error *err) {
+  /* `method` is here so that it is not among the factors in front, and is never written */
+  const hvi_kind_table table = {
+      "",
+      {{.name = "method instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor "
+                "gda_unstable gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 all_with_margin all "
+                "shipped"}},
+      NULL};
+  for (size_t k = 0; k < METHODS; k++)
+    if (hvi_part_method(part, labels[k]) == part->method_count)
+      return hvi_error_input(err, "kind rps-scan lacks the method %s", labels[k]);
+  return hvi_part_add_table(study, part, &table, err);
 }
 
-const hvi_kind hvi_kind_rps_scan = {
-    .name = "rps-scan",
-    .summary = "how often the statements about rps hold",
-    .flags = HVI_KIND_PROBLEM | HVI_KIND_ALONE,
-    .tables = {{"",
-                {{.name = "instance phgd lm1 lm5 gd10 gd100 gda phgd_linear lm1_linear gda_poor "
-                          "gda_unstable gd10_beats_gda gd10_beats_gd100 lm1_beats_lm5 "
-                          "all_with_margin all shipped"}},
-                NULL}},
-    .run = run,
-    .derive = derive};
+/* The statements on one game; `first` is the cell of the first method. */
+static void judge_row(double *row, const hvi_table *ends, const hvi_part *p, size_t first,
+                      size_t game) {
+  measure m[METHODS];
+  double clearly[CLAIMS];
+  *row++ = NAN;
+  *row++ = (double)(game + 1);
+  for (size_t k = 0; k < METHODS; k++) {
+    const double *end = hvi_ensemble_end(ends, p, first + hvi_part_method(p, labels[k]), game);
+    const double floor = isfinite(*end) ? fmax(*end, HVI_STUDY_ROUNDING) : INFINITY;
+    m[k] = (measure){floor, end[1], end[2], end[3]};
+    *row++ = floor;
+  }
+  row[CLAIMS] = judge_game(clearly, m, choice_margin);
+  row[CLAIMS + 1] = judge_game(row, m, 1);
+  row[CLAIMS + 2] = NAN;
+}
+
+/* Marks the first game with room to spare, at the first level of all factors, and writes it. */
+static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
+  hvi_table *t = hvi_study_table(study, part, ""), *ends = hvi_study_table(study, part, "ends");
+  const size_t margin = hvi_table_find(t, "all_with_margin"), games = part->scale.instances;
+  double row[HVI_MOST_COLUMNS];
+  for (size_t i = 0; i < part->cells / part->method_count * games; i++) {
+    const size_t first = i / games * part->method_count;
+    const hvi_cell c = hvi_cell_at(study, part, first);
+    hvi_cell_levels(&c, t, row);
+    judge_row(row + hvi_table_find(t, "method"), ends, part, first, i % games);
+    HVI_TRY(hvi_table_add(t, row, err));
+  }
+  size_t chosen = games, clear = 0;
+  for (size_t i = games; i-- > 0;)
+    if (hvi_table_get(t, i, margin) != 0.0) chosen = i, clear++;
+  if (chosen == games) return HVI_OK;
+  const hvi_cell c = {.study = study, .part = part};
+  t->at[chosen * t->columns + hvi_table_find(t, "shipped")] = is_shipped(&c, chosen + 1);
+  return write_chosen(&c, chosen + 1, games, clear, err);
+}
+
+const hvi_kind hvi_kind_rps_scan = {.name = "rps-scan",
+                                    .summary = "how often the statements about rps hold",
+                                    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_ALONE |
+                                             HVI_KIND_SETTINGS,
+                                    .numbers = HVI_TUNED,
+                                    .tables = {HVI_ENSEMBLE_TABLES},
+                                    .run = hvi_ensemble_cell,
+                                    .extend = extend,
+                                    .derive = derive};

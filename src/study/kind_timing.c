@@ -4,6 +4,7 @@
  */
 #include "base/base.h"
 #include "base/clock.h"
+#include "num/stats.h"
 #include "study/kinds.h"
 
 /* One evaluation of F at the start, the fastest of 20 batches. */
@@ -61,21 +62,29 @@ static hvi_status extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_column own[] = {
       {"method", part->factors[part->factor_count - 1].text},
       {.name =
-           "milliseconds ratio_to_gda ns_per_iteration f_evals model_passes grad_evals inner f_ns"},
+           "milliseconds ratio_to_gda ns_per_iteration f_evals model_passes grad_evals inner f_ns "
+           "median quartile3"},
       {0}};
   return hvi_study_add_table(study, part, "times", own, NULL, err);
 }
 
-/* The fastest of a method's repeats, also against GDA where there is one, or the first. */
+/* The fastest of a method's repeats, also against GDA where there is one, or the first; and how they
+ * spread. */
 static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *t = hvi_study_table(study, part, "repeats");
   const size_t first = hvi_table_find(t, "milliseconds"), methods = part->method_count;
+  const size_t repeats = t->rows / methods;
+  HVI_OWN double *all = hvi_alloc_doubles(repeats + 1);
+  if (!all) return hvi_error_memory(err, "a timing");
   const double base = fastest(t, first, hvi_part_method(part, "GDA") % methods, methods);
   for (size_t m = 0; m < methods; m++) {
     const double best = fastest(t, first, m, methods), *counts = t->at + m * t->columns + first + 1;
-    double row[9] = {(double)m, best, best / base, 1e6 * best / (double)part->scale.iterations};
+    double row[11] = {(double)m, best, best / base, 1e6 * best / (double)part->scale.iterations};
     for (size_t k = 0; k < 4; k++) row[4 + k] = counts[k];
     row[8] = fastest(t, first + 5, m, methods);
+    for (size_t i = 0; i < repeats; i++) all[i] = hvi_table_get(t, i * methods + m, first);
+    row[9] = hvi_stats_quantile(all, repeats, 0.5);
+    row[10] = hvi_stats_quantile(all, repeats, 0.75);
     HVI_TRY(hvi_table_add(hvi_study_table(study, part, "times"), row, err));
   }
   return HVI_OK;

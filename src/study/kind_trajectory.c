@@ -1,10 +1,18 @@
-/* kind: trajectory. Every method on the fixed instance: a row an outer iteration. */
+/*
+ * kind: trajectory. Every method on the fixed instance: a row an outer iteration.
+ *
+ * Where eta is tuned (hvi_cell_tune) the trace is that of the eta that ends nearest, and `tried` has a
+ * row for each: where it ends, and whether the theorem covers it, which is rho < 1 at this eta and the
+ * worst alpha of the run. With `gradients` a run ends once so many have been computed.
+ */
 #include "base/base.h"
 #include "num/stats.h"
 #include "study/kinds.h"
 #include "study/runs.h"
 
-enum { TRACE, SUMMARY };
+#include <hvi/theory.h>
+
+enum { TRACE, SUMMARY, TRIED };
 enum { SHOWN = 16, FIRST_THETA = 13, COLUMNS = FIRST_THETA + 2 * SHOWN + 1 };
 
 typedef struct keeper {
@@ -12,6 +20,9 @@ typedef struct keeper {
   hvi_rows *rows;
   const hvi_problem *problem;
   size_t every;
+  double gradients; /* that a run may compute */
+  hvi_constants constants;
+  bool trying;          /* nothing of the trace is kept */
   double last[COLUMNS]; /* held back until it is known whether it is the last */
   bool held;
   double *dist2, *ratio; /* [rows] of all iterations */
@@ -45,14 +56,22 @@ static void fill(double *x, const hvi_record *r, const hvi_problem *p) {
 
 static bool keep(void *context, const hvi_record *r) {
   keeper *k = context;
-  if (k->held) k->status = hvi_rows_add(k->rows, TRACE, k->last, k->err);
+  if (k->held && !k->trying) k->status = hvi_rows_add(k->rows, TRACE, k->last, k->err);
   k->held = r->outer % k->every == 0;
   fill(k->last, r, k->problem);
   k->dist2[k->rows_seen] = r->dist2;
   k->ratio[k->rows_seen++] = r->ratio;
   const double all = (double)k->cell->part->scale.iterations;
   if (r->outer % 256 == 0 && !hvi_cell_tick(k->cell, (double)r->outer / all)) return false;
-  return k->status == HVI_OK;
+  return k->status == HVI_OK && (double)r->counts.grad_evals < k->gradients;
+}
+
+static hvi_status solve(hvi_info *info, keeper *k, const hvi_settings *s, bool trying) {
+  k->trying = trying;
+  k->rows_seen = 0;
+  k->held = false;
+  HVI_TRY(hvi_solve(info, k->problem, s, keep, k, k->err));
+  return k->status;
 }
 
 /* Of the ratios after the start that are finite. */
@@ -63,10 +82,14 @@ static double median(double *ratio, size_t rows) {
   return hvi_stats_quantile(ratio, n, 0.5);
 }
 
-static hvi_status sum_up(keeper *k, hvi_info info, hvi_error *err) {
+/* Where a run ended, and what the theorem says of it: its distance is at most `bound` where the run is
+ * covered, which is rho < 1; then `covered` is the number of inner steps. */
+static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t inner) {
   const hvi_record *last = &info.last;
   const hvi_stats_line line = hvi_stats_log_line(k->dist2, k->rows_seen, HVI_STUDY_ROUNDING);
   const double *z = k->problem->model->out == 2 ? k->problem->solution : NULL;
+  const hvi_rates r =
+      hvi_theory_rates(k->constants.mu, k->constants.lipschitz, info.eta, info.alpha_worst);
   const double row[] = {(double)info.outcome,
                         (double)last->outer,
                         (double)info.inner_total,
@@ -80,13 +103,28 @@ static hvi_status sum_up(keeper *k, hvi_info info, hvi_error *err) {
                         (double)last->counts.grad_evals,
                         last->seconds,
                         info.eta,
+                        info.alpha_worst,
+                        r.alpha_eta,
+                        r.rho,
+                        pow(r.rho, (double)last->outer) * k->dist2[0],
+                        r.rho < 1.0 ? (double)inner : NAN,
                         z ? z[0] : NAN,
                         z ? z[1] : NAN};
-  return hvi_rows_add(k->rows, SUMMARY, row, err);
+  return hvi_rows_add(k->rows, table, row, k->err);
+}
+
+static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {
+  keeper *k = context;
+  hvi_info info;
+  (void)err;
+  HVI_TRY(solve(&info, k, s, true));
+  const double end = isnan(info.last.dist2) ? info.last.residual : info.last.dist2;
+  *score = info.outcome == HVI_DIVERGED ? INFINITY : fmax(end, HVI_STUDY_ROUNDING);
+  return sum_up(k, TRIED, info, s->inner_steps);
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
-  const size_t most = c->part->scale.iterations + 2;
+  const size_t most = c->part->scale.iterations + 2, measures = c->part->scale.measures;
   HVI_OWN double *memory = hvi_alloc_doubles(2 * most);
   HVI_OWN_BY(hvi_problem_release) hvi_problem *p = NULL;
   hvi_settings s;
@@ -97,24 +135,40 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   keeper k = {.cell = c,
               .rows = rows,
               .problem = p,
-              .every = most > 20000 ? 10 : 1,
+              .every = measures       ? 1 + (most - 3) / measures
+                       : most > 20000 ? 10
+                                      : 1,
+              .gradients = hvi_cell_number_or(c, "gradients", INFINITY),
+              .constants = {.mu = NAN, .lipschitz = NAN},
               .dist2 = memory,
               .ratio = memory + most,
               .err = err};
   s.max_outer = c->part->scale.iterations;
   s.seed = c->part->seed;
-  HVI_TRY(hvi_solve(&info, p, &s, keep, &k, err));
-  HVI_TRY(k.status);
+  if (hvi_cell_word(c, "eta_levels") && hvi_problem_constants(&k.constants, p, NULL))
+    k.constants.mu = NAN;
+  HVI_TRY(hvi_cell_tune(&s, c, try_eta, &k, err));
+  HVI_TRY(solve(&info, &k, &s, false));
   k.last[COLUMNS - 1] = info.outcome == HVI_DIVERGED ? 1.0 : NAN;
   HVI_TRY(hvi_rows_add(rows, TRACE, k.last, err));
-  return sum_up(&k, info, err);
+  return sum_up(&k, SUMMARY, info, s.inner_steps);
 }
+
+#define ENDS                                                                                       \
+  {                                                                                                \
+    {"outcome", hvi_outcome_words}, {                                                              \
+      .name = "outer inner_total dist2 residual decades_per_iteration r2 median_ratio f_evals "    \
+              "model_passes grad_evals seconds eta alpha_worst alpha_bound rho bound covered "     \
+              "solution1 solution2"                                                                \
+    }                                                                                              \
+  }
 
 /* Parameters and outputs are rows' columns where there are at most 16 of them. */
 const hvi_kind hvi_kind_trajectory = {
     .name = "trajectory",
     .summary = "every method on one problem, step by step",
-    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS,
+    .flags = HVI_KIND_PROBLEM | HVI_KIND_METHODS | HVI_KIND_SETTINGS,
+    .numbers = "gradients " HVI_TUNED,
     .tables =
         {[TRACE] = {"trace",
                     {{.name =
@@ -124,9 +178,6 @@ const hvi_kind hvi_kind_trajectory = {
                           "theta15 theta16 z1 z2 z3 z4 z5 z6 z7 z8 z9 z10 z11 z12 z13 z14 z15 z16 "
                           "diverged"}},
                     "method"},
-         [SUMMARY] = {"summary",
-                      {{"outcome", hvi_outcome_words},
-                       {.name = "outer inner dist2 residual decades_per_iteration r2 median_ratio "
-                                "f_evals model_passes grad_evals seconds eta solution1 solution2"}},
-                      NULL}},
+         [SUMMARY] = {"summary", ENDS, NULL},
+         [TRIED] = {"tried", ENDS, NULL}},
     .run = run};

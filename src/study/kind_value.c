@@ -15,7 +15,7 @@
 
 /* What a method is: it minimises surrogates (more than one inner step, or a threshold), does not, or
  * regresses on returns. */
-enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 29 };
+enum { SURROGATE, OTHER, OF_RETURNS, COLUMNS = 40 };
 static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 
 /* What the cells share. */
@@ -29,11 +29,10 @@ static size_t batch_of(const hvi_part *p) { return p->scale.batch ? p->scale.bat
 
 static size_t measures_of(const hvi_part *p) { return p->scale.measures ? p->scale.measures : 40; }
 
-/* Outer steps of a method: as many gradients for each where the size says so. */
-static size_t steps_of(const hvi_part *p, const hvi_settings *s) {
-  if (!p->scale.gradients) return p->scale.iterations;
-  const size_t inner = s->baseline || !s->inner_steps ? 1 : s->inner_steps;
-  return p->scale.gradients > inner ? p->scale.gradients / inner : 1;
+/* Outer steps of a method, at most: each has a gradient, where the budget is one of gradients. */
+static size_t steps_of(const hvi_part *p, const hvi_arm *arm) {
+  if (p->scale.gradients) return p->scale.gradients;
+  return p->scale.iterations * arm->times * arm->passes;
 }
 
 static const hvi_study_task *task_of(const hvi_cell *c) {
@@ -57,7 +56,8 @@ static double cost_of(const hvi_cell *c) {
   double inner = s.baseline ? 2.0 : (double)s.inner_steps;
   if (s.alpha > 0.0) inner *= 0.5;
   const double gap = c->part->value->gap ? 500.0 * (double)measures_of(c->part) : 0.0;
-  return (double)steps_of(c->part, &s) * (inner + 1.0) + gap;
+  const double steps = (double)steps_of(c->part, hvi_cell_method(c));
+  return (c->part->scale.gradients ? steps * (inner + 1.0) / inner : steps * (inner + 1.0)) + gap;
 }
 
 /* The stream of a cell, long enough for all of its group: for their buffers, their steps, and the
@@ -67,7 +67,7 @@ static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error
   shared *s = p->shared;
   size_t batches = 0;
   for (const hvi_arm *arm = p->methods; arm < p->methods + p->method_count; arm++) {
-    const size_t own = arm->value.buffer + steps_of(p, &arm->settings) + 1;
+    const size_t own = arm->value.buffer + steps_of(p, arm) / arm->passes + 1;
     if (own > batches) batches = own;
   }
   const size_t rows = p->scale.offline ? p->scale.offline : batches * batch_of(p);
@@ -83,12 +83,20 @@ static hvi_status spec_of(hvi_evaluation_spec *e, hvi_settings *s, const hvi_cel
   *e = p->value->spec;
   hvi_value_spec *v = &e->value;
   HVI_TRY(hvi_cell_settings(s, c, err));
-  const size_t steps = s->max_outer = steps_of(p, s);
+  const size_t steps = s->max_outer = steps_of(p, arm), gradients = p->scale.gradients;
+  if (arm->passes > 1) s->redraw_every = arm->passes;
+  if (arm->normalise_given) e->normalise = arm->normalise;
   e->settings = s;
+  e->max_gradients = gradients;
   e->seed = hvi_cell_seed(c);
   e->accept_other_bits = c->study->settings->accept_other_bits;
   e->probe = task_of(c)->task.probe;
-  e->schedule.every = steps > measures_of(p) ? steps / measures_of(p) : 1;
+  const size_t span = steps > measures_of(p) ? steps / measures_of(p) : 1;
+  if (gradients)
+    e->schedule = (hvi_schedule){.gradients = span};
+  else
+    e->schedule.every = span;
+  v->gamma = hvi_part_gamma(p);
   for (size_t i = 0; p->scale.width && i < v->hidden_count; i++) v->hidden[i] = p->scale.width;
   v->batch = batch_of(p);
   v->buffer = arm->value.buffer;
@@ -114,7 +122,9 @@ static hvi_status fill_data(hvi_evaluation_spec *e, hvi_stream_reader *reader, c
 static bool on_step(void *context, const hvi_evaluation *e) {
   const hvi_cell *c = context;
   const hvi_evaluation_status state = hvi_evaluation_state(e);
-  return hvi_cell_tick(c, (double)state.outer / (double)state.max_outer);
+  const size_t gradients = c->part->scale.gradients;
+  return hvi_cell_tick(c, gradients ? (double)state.grad_evals / (double)gradients
+                                    : (double)state.outer / (double)state.max_outer);
 }
 
 static double group_of_method(const hvi_evaluation_spec *e) {
@@ -126,6 +136,7 @@ static double group_of_method(const hvi_evaluation_spec *e) {
 /* The measurements, and what a judge wants to know beside them. */
 static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, const hvi_evaluation *e,
                            double noise, hvi_error *err) {
+  const bool online = spec->stream.grow;
   size_t count;
   const hvi_evaluation_row *r = hvi_evaluation_rows(e, &count);
   const bool diverged = hvi_evaluation_state(e).outcome == HVI_DIVERGED;
@@ -136,6 +147,8 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
     for (; hvi_evaluation_column(k); k++) x[k] = hvi_evaluation_cell(&r[i], k);
     if (r[i].outer == 0) x[1] = NAN; /* inner steps: there was none yet to take any */
     x[k++] = noise;
+    x[k++] = online ? (double)r[i].env_steps / (double)spec->value.batch : (double)r[i].outer;
+    x[k++] = ((double)r[i].model_passes + 2.0 * (double)r[i].grad_evals) / 3.0;
     x[k++] = alpha > 0.0 ? alpha * alpha : NAN;
     x[k++] = i + 1 == count && diverged ? 1.0 : NAN;
     x[k] = group_of_method(spec);
@@ -192,8 +205,8 @@ static void describe(const hvi_cell *c, hvi_text *t) {
     return;
   }
   hvi_evaluation_describe(text, &spec);
-  hvi_text_add(t, "; policy %s; gap %d; %s", task->task.origin.fingerprint, c->part->value->gap,
-               text);
+  hvi_text_add(t, "; policy %s; gap %d; steps %zu; %s", task->task.origin.fingerprint,
+               c->part->value->gap, settings.max_outer, text);
 }
 
 static void close_part(hvi_part *part) {
@@ -239,7 +252,8 @@ static const char *missing(const hvi_part *part, const char *environment) {
   return NULL;
 }
 
-/* The columns of hvi_evaluation_column; the noise in `error`; the threshold alpha^2; whether it
+/* The columns of hvi_evaluation_column; the noise in `error`; batches of data used; work in inner
+ * steps, of which a pass is a third and a gradient the rest; the threshold alpha^2; whether it
  * diverged; what the method is. */
 const hvi_kind hvi_kind_value = {
     .name = "value",
@@ -248,9 +262,10 @@ const hvi_kind hvi_kind_value = {
     .tables = {{"runs",
                 {{.name = "outer inner loss0 loss ratio alpha error interval clean relative "
                           "relative_clean error_low error_high error_usual error_rare gap "
+                          "gap_relative "
                           "grad_evals model_passes env_steps seconds_collect seconds_targets "
                           "seconds_inner seconds_optimise seconds seconds_measure error_noise "
-                          "threshold diverged"},
+                          "batches work threshold diverged"},
                  {"group", groups}},
                 NULL}},
     .open = open_part,

@@ -35,3 +35,22 @@ hvi_status hvi_solve(hvi_info *info, const hvi_problem *p, const hvi_settings *s
   hvi_solver_free(solver);
   return HVI_OK;
 }
+
+hvi_status hvi_cell_tune(hvi_settings *s, const hvi_cell *c, hvi_score_fn *score, void *context,
+                         hvi_error *err) {
+  const double low = hvi_cell_number(c, "eta_low"), high = hvi_cell_number(c, "eta_high");
+  const double levels = hvi_cell_number(c, "eta_levels");
+  double best = INFINITY, x;
+  if (isnan(low) && isnan(high) && isnan(levels)) return HVI_OK;
+  if (!(low > 0.0 && high > low && levels >= 2.0))
+    return hvi_error_input(err, "%s: eta_low, eta_high and eta_levels: 0 < low < high, from 2 on",
+                           c->study->origin);
+  hvi_settings trial = *s;
+  trial.step_rule = HVI_STEP_FIXED;
+  for (double i = 0.0; i < levels; i++) {
+    trial.eta = low * pow(high / low, i / (levels - 1.0));
+    HVI_TRY(score(&x, context, &trial, err));
+    if (i == 0.0 || x < best) *s = trial, best = x;
+  }
+  return HVI_OK;
+}

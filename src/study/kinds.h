@@ -12,8 +12,8 @@
 #define HVI_KINDS(KIND) \
   KIND(trajectory) KIND(timing) KIND(ensemble) KIND(rps_scan) \
   KIND(deployment) KIND(deployment_seeds) KIND(linear) KIND(value) \
-  KIND(theory_steps) KIND(theory_counterexample) KIND(theory_vanishing) KIND(theory_descent) \
-  KIND(theory_noise) KIND(theory_pl) KIND(theory_exact) KIND(theory_alpha)
+  KIND(theory_steps) KIND(theory_vanishing) KIND(theory_descent) \
+  KIND(theory_noise) KIND(theory_pl) KIND(theory_inner) KIND(theory_exact) KIND(theory_alpha)
 /* clang-format on */
 #define HVI_KIND_DECLARE(name) extern const hvi_kind hvi_kind_##name;
 HVI_KINDS(HVI_KIND_DECLARE)
@@ -34,12 +34,37 @@ size_t hvi_part_method(const hvi_part *p, const char *label);
 hvi_status hvi_solve(hvi_info *info, const hvi_problem *p, const hvi_settings *s,
                      hvi_observer observe, void *context, hvi_error *err);
 
+/* Where a part has these factors a method's eta is the one, of so many from low to high and evenly on
+ * a logarithmic axis, whose score is least: the first of equal ones. `score` runs a method. */
+#define HVI_TUNED "eta_low eta_high eta_levels"
+typedef hvi_status hvi_score_fn(double *score, void *context, const hvi_settings *s,
+                                hvi_error *err);
+hvi_status hvi_cell_tune(hvi_settings *s, const hvi_cell *c, hvi_score_fn *score, void *context,
+                         hvi_error *err);
+
 /* For work that tells how many of the part's instances are done: hvi_cell_tick of the cell. */
 bool hvi_cell_tick_instances(void *cell, size_t done);
 /* A method on the part's instances 1, 2, ..., as many as its size says, over all threads. */
 hvi_status hvi_ensemble_of_cell(hvi_ensemble **out, const hvi_cell *c, const hvi_settings *method,
                                 size_t record_every, hvi_error *err);
 
+/* A cell of kind ensemble, and its tables; rows of `ends` are those of the part's instances, cell by
+ * cell: the end of an instance, then decades an iteration, r2 and rise of its distances. */
+hvi_status hvi_ensemble_cell(const hvi_cell *c, hvi_rows *rows, hvi_error *err);
+const double *hvi_ensemble_end(const hvi_table *ends, const hvi_part *p, size_t cell,
+                               size_t instance);
+#define HVI_ENSEMBLE_COLUMNS                                                                       \
+  "outer mean median quartile1 quartile3 solved diverged median_low median_high solved_low "       \
+  "solved_high eta"
+#define HVI_ENSEMBLE_TABLES                                                                        \
+  {"ensemble", {{.name = HVI_ENSEMBLE_COLUMNS}}, "method"},                                        \
+      {"tried", {{.name = HVI_ENSEMBLE_COLUMNS}}, "method"}, {                                     \
+    "ends", {{.name = "instance dist2 decades_per_iteration r2 rise"}}, NULL                       \
+  }
+
 /* Makes and derives the tables of kind value; value_tables.c. */
 hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err);
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err);
+/* Those about the cost of data, online; value_clock.c. */
+hvi_status hvi_value_clock_extend(hvi_study *study, const hvi_part *part, hvi_error *err);
+hvi_status hvi_value_clock_derive(hvi_study *study, const hvi_part *part, hvi_error *err);

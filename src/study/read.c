@@ -3,6 +3,8 @@
  *
  *   id: pennies
  *   title: Hidden matching pennies
+ *   paper: PHGD converges linearly.   # what the paper says, and
+ *   shows: ...                  # what the figures show, for the page
  *   kind: trajectory            # `hvi list` has the kinds
  *   problem: pennies            # a built-in name, or a file beside this one: a game, code
  *   options: {weight: 0.75}     # of a built-in problem, or of code
@@ -47,7 +49,8 @@ static const hvi_setting scale_rows[] = {
     {"gradients", HVI_SETTING_COUNT, NONE, AT(gradients), .help = "value: that each method may compute, instead of iterations"},
     {"states", HVI_SETTING_COUNT, NONE, AT(states), .help = "value: of the test set; none: all"},
     {"width", HVI_SETTING_COUNT, NONE, AT(width), .help = "value: of all hidden layers, instead of those in `value`"},
-    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "value: evenly spaced"},
+    {"measures", HVI_SETTING_COUNT, NONE, AT(measures), .help = "evenly spaced; of kind value, trajectory and ensemble"},
+    {"gamma", HVI_SETTING_REAL, NONE, .offset = offsetof(hvi_scale, gamma), .range = "[0,1)", .help = "value: discount, instead of that in `value`"},
     {0},
 };
 #undef AT
@@ -58,6 +61,10 @@ static const hvi_setting study_rows[] = {
     {"id", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(id), .help = "name of its folder: a-z, 0-9 and '-'"},
     {"title", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(title), .help = "of its figures"},
     {"runs", HVI_SETTING_TEXT, AT(runs), .help = "another study that makes the same cells"},
+#undef AT
+#define AT(member) .offset = offsetof(hvi_study, member), .most = HVI_CLAIM_WORDS - 1
+    {"paper", HVI_SETTING_TEXT, AT(paper), .help = "what the paper says: a sentence or two"},
+    {"shows", HVI_SETTING_TEXT, AT(shows), .help = "what its figures show: two sentences"},
     {0},
 };
 #undef AT
@@ -84,10 +91,25 @@ const hvi_setting_table *hvi_study_table_at(size_t index) {
   return index < count ? own[index] : hvi_value_table_at(index - count);
 }
 
-static const char *const ids[] = {
-    "pennies",       "pennies-time", "pennies-random", "rps",         "rps-random", "theory",
-    "linear",        "performative", "half-cheetah",   "ant",         "ant-deep",   "offline-gap",
-    "offline-error", "second-order", "alpha",          "accelerated", "baselines",  NULL};
+static const char *const ids[] = {"pennies",
+                                  "pennies-time",
+                                  "pennies-random",
+                                  "rps",
+                                  "rps-random",
+                                  "theory",
+                                  "linear",
+                                  "performative",
+                                  "half-cheetah",
+                                  "ant",
+                                  "ant-deep",
+                                  "offline-gap",
+                                  "offline-error",
+                                  "plateau",
+                                  "second-order",
+                                  "alpha",
+                                  "accelerated",
+                                  "baselines",
+                                  NULL};
 
 const char *const *hvi_study_ids(void) { return ids; }
 
@@ -190,6 +212,8 @@ static hvi_status read_size(const reader *r, hvi_scale *s, const hvi_node **grid
 static hvi_status read_sizes(const reader *r) {
   hvi_part *p = r->part;
   const hvi_node *quick = key_of(r, "quick"), *full = key_of(r, "full");
+  p->counts_instances =
+      (quick && hvi_node_get(quick, "instances")) || (full && hvi_node_get(full, "instances"));
   HVI_TRY(read_size(r, &p->quick, &p->quick_grid, quick ? quick : full));
   return read_size(r, &p->full, &p->full_grid, full ? full : quick);
 }

@@ -80,6 +80,14 @@ static double get(const hvi_runs *r, size_t seed, size_t i, size_t column) {
   return hvi_table_get(r->table, r->row[r->start[seed] + i], column);
 }
 
+static double place_of(const hvi_runs *r, size_t seed, size_t i, size_t x) {
+  return get(r, seed, i, x) + (r->times != 0.0 ? r->times * get(r, seed, i, r->also) : 0.0);
+}
+
+double hvi_runs_last(const hvi_runs *r, size_t seed, size_t x) {
+  return place_of(r, seed, rows_of(r, seed) - 1, x);
+}
+
 static double last_of(const hvi_runs *r, size_t seed, size_t column) {
   return get(r, seed, rows_of(r, seed) - 1, column);
 }
@@ -99,7 +107,7 @@ static double between(double x0, double y0, double x1, double y1, double x) {
 double hvi_runs_value(const hvi_runs *r, size_t seed, size_t x, size_t y, double X) {
   double x0 = NAN, y0 = NAN;
   for (size_t i = 0; i < rows_of(r, seed); i++) {
-    const double x1 = get(r, seed, i, x), y1 = get(r, seed, i, y);
+    const double x1 = place_of(r, seed, i, x), y1 = get(r, seed, i, y);
     if (isnan(y1)) continue;
     if (x1 == X) return y1;
     if (x1 > X) return isnan(y0) ? NAN : between(x0, y0, x1, y1, X);

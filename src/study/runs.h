@@ -24,6 +24,8 @@ typedef struct hvi_runs {
   size_t *start;          /* [seeds + 1] in `row` */
   size_t *row;            /* of the table, by seed */
   double *work;           /* [2 seeds], or the rows of a run */
+  size_t also;            /* where times is not 0: column x counts with times this one added */
+  double times;
 } hvi_runs;
 
 /* Rows that match the filters and whose column `method` has the word of that index. */
@@ -35,6 +37,8 @@ void hvi_runs_free(hvi_runs *r);
  * where both are positive). Past the end the last value, infinite for a run that diverged or whose
  * y has become NaN after it was a number. NaN before the first row that has one. */
 double hvi_runs_value(const hvi_runs *r, size_t seed, size_t x, size_t y, double X);
+/* x in the last row of a run. */
+double hvi_runs_last(const hvi_runs *r, size_t seed, size_t x);
 /* The smallest x at which a run ended that did not diverge; of all, where all did. */
 double hvi_runs_finish(const hvi_runs *r, size_t x);
 

@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "io/journal.h"
 #include "io/kept.h"
+#include "report/page.h"
 #include "report/text.h"
 #include "study/fields.h"
 #include "study/grid.h"
@@ -78,7 +79,8 @@ char *hvi_cell_describe(const hvi_cell *c) {
     hvi_text_add(&t, "; %s %s", p->options[i].key, p->options[i].value);
   for (size_t i = 0; i < p->factor_count; i++) {
     const hvi_factor *f = &p->factors[i];
-    if (strcmp(f->name, "method") == 0) continue; /* its settings, not its label */
+    /* of methods their settings, not their label */
+    if ((p->kind->flags & HVI_KIND_METHODS) && strcmp(f->name, "method") == 0) continue;
     for (size_t k = 0; k < f->keys; k++)
       hvi_text_add(&t, "; %s %s", f->key[k], f->text[k * (f->levels + 1) + c->level[i]]);
   }
@@ -356,6 +358,9 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
   snprintf(c->experiment, sizeof c->experiment, "%s", study->id);
   snprintf(c->title, sizeof c->title, "%s", study->title);
   snprintf(c->mode, sizeof c->mode, "%s", study->settings->full ? "full" : "quick");
+  snprintf(c->paper, sizeof c->paper, "%s", study->paper ? study->paper : "");
+  snprintf(c->shows, sizeof c->shows, "%s", study->shows ? study->shows : "");
+  if (study->settings->made) c->made = *study->settings->made;
   return HVI_OK;
 }
 
@@ -412,6 +417,7 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
   if (!status && !study->stopped) status = carry_out(study, err);
   close_study(study);
   if (status || study->stopped) hvi_claims_clear(claims);
+  if (study->builtin && claims->count) hvi_study_attach_full(claims, s->out);
   *stopped = study->stopped;
   return status;
 }
@@ -433,8 +439,10 @@ hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t coun
   for (size_t i = 0; ids[i]; i++) {
     HVI_OWN char *folder = hvi_path_join(out, ids[i], "");
     HVI_OWN char *path = folder ? hvi_path_join(folder, "claims.json", "") : NULL;
-    if (path && !is_among(claims, count, ids[i]))
-      shown += hvi_claims_read(&list[shown], path, NULL) == HVI_OK;
+    if (!path || is_among(claims, count, ids[i])) continue;
+    if (hvi_claims_read(&list[shown], path, NULL) || strcmp(list[shown].experiment, ids[i]) != 0)
+      continue;
+    hvi_study_attach_full(&list[shown++], out);
   }
   const hvi_status status = hvi_claims_page(list, shown, out, err);
   for (size_t i = count; i < shown; i++) hvi_claims_clear(&list[i]);

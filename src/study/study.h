@@ -43,6 +43,7 @@ typedef struct hvi_scale {
   size_t states;    /* of the test set; 0: all */
   size_t width;     /* of all hidden layers, instead of those in `value` */
   size_t measures;  /* evenly spaced */
+  double gamma;     /* instead of that in `value`; 0: that one */
 } hvi_scale;
 
 enum { HVI_MOST_FACTORS = 10, HVI_MOST_KEYS = 12, HVI_MOST_PARTS = 24, HVI_KIND_TABLES = 3 };
@@ -120,6 +121,7 @@ struct hvi_part {
   hvi_option *options;
   uint64_t seed;
   hvi_scale quick, full;
+  bool counts_instances; /* the file says how many */
   const hvi_node *grid, *quick_grid,
       *full_grid; /* the file's factors; quick and full replace some */
   size_t method_count;
@@ -141,6 +143,7 @@ typedef struct hvi_study_settings {
   bool force;             /* files that hvi did not make are replaced */
   bool accept_other_bits; /* cells of another level of instructions are taken too */
   size_t threads;         /* 0: one per core */
+  const hvi_made *made;   /* what claims.json says of the run; NULL: nothing */
   /* How far a study is; false stops. Optional. */
   bool (*progress)(void *context, const char *id, const char *doing, double share);
   /* A line worth telling, e.g. that gnuplot is missing. Optional. */
@@ -151,7 +154,8 @@ typedef struct hvi_study_settings {
 struct hvi_study {
   /* the file: */
   const char *id, *title;
-  char *origin, *text; /* what errors begin with; the file itself */
+  const char *paper, *shows; /* what the paper says, and what the figures show; NULL: not told */
+  char *origin, *text;       /* what errors begin with; the file itself */
   hvi_tree *tree, *defaults;
   bool builtin;     /* one of the program's own */
   const char *runs; /* another study that makes the same cells; NULL: none */
@@ -194,6 +198,9 @@ hvi_status hvi_study_run(hvi_claims *claims, bool *stopped, hvi_study *study,
  * best; hvi_free the text. tune.c */
 hvi_status hvi_study_tune(char **text, bool *stopped, hvi_study *study, const hvi_study_settings *s,
                           hvi_error *err);
+/* Adds the result at full size that came with the program, where there is one, to a quick one of a
+ * built-in study, and copies what a page shows of it to OUT/ID/full. shipped.c */
+void hvi_study_attach_full(hvi_claims *claims, const char *out);
 /* Writes OUT/index.html: the studies given, and the paper's others that OUT has from before. */
 hvi_status hvi_study_page(const char *out, const hvi_claims *claims, size_t count, hvi_error *err);
 
@@ -217,6 +224,8 @@ hvi_status hvi_cell_choice(size_t *at, const hvi_cell *c, const char *factor,
 /* Its method, and the settings that hold at its levels (the key `at` of a method). */
 const hvi_arm *hvi_cell_method(const hvi_cell *c);
 hvi_status hvi_cell_settings(hvi_settings *s, const hvi_cell *c, hvi_error *err);
+/* Levels that are settings of methods, but for the keys `but`. */
+hvi_status hvi_cell_hand_on(hvi_settings *s, const hvi_cell *c, const char *but, hvi_error *err);
 /* The part's seed, or the level of `seed`. */
 uint64_t hvi_cell_seed(const hvi_cell *c);
 /* The part's problem. Factors that are options of it are handed on to it; instance 0 is the fixed

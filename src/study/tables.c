@@ -10,8 +10,6 @@
 #include "base/suggest.h"
 #include "report/text.h"
 
-enum { MOST_COLUMNS = HVI_MOST_FACTORS * HVI_MOST_KEYS + 64 };
-
 static size_t columns_of(const hvi_kind_table *t) {
   size_t n = 0;
   for (const hvi_column *c = t->columns; c->name; c++) n += hvi_column_width(c);
@@ -36,7 +34,7 @@ void hvi_rows_pack(hvi_text *bytes, const char *description, const hvi_rows *row
 
 hvi_status hvi_rows_unpack(const hvi_cell *c, const hvi_text *bytes, hvi_error *err) {
   const char *at = bytes->data + strlen(bytes->data) + 1, *end = bytes->data + bytes->length;
-  double row[MOST_COLUMNS];
+  double row[HVI_MOST_COLUMNS];
   const hvi_kind_table *kind = c->part->kind->tables;
   for (hvi_table *t = &c->study->tables[c->part->first_table]; kind->name; kind++, t++) {
     const size_t own = columns_of(kind);
@@ -102,25 +100,29 @@ hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const cha
   return HVI_OK;
 }
 
-/* One each of the kind's, the factors in front, then those that it adds. */
+hvi_status hvi_part_add_table(hvi_study *study, const hvi_part *p, const hvi_kind_table *t,
+                              hvi_error *err) {
+  hvi_column columns[HVI_MOST_COLUMNS];
+  size_t count = hvi_part_columns(p, t->columns, columns);
+  for (const hvi_column *c = t->columns; c->name; c++) columns[count++] = *c;
+  columns[count].name = NULL;
+  return hvi_study_add_table(study, p, t->name, columns, p->split ? p->split : t->split, err);
+}
+
+/* One each of the kind's, then those that it adds. */
 hvi_status hvi_part_tables(hvi_study *study, hvi_part *p, hvi_error *err) {
   p->first_table = study->table_count;
-  for (const hvi_kind_table *t = p->kind->tables; t->name; t++) {
-    hvi_column columns[MOST_COLUMNS];
-    size_t count = hvi_part_columns(p, t->columns, columns);
-    for (const hvi_column *c = t->columns; c->name; c++) columns[count++] = *c;
-    columns[count].name = NULL;
-    HVI_TRY(hvi_study_add_table(study, p, t->name, columns, p->split ? p->split : t->split, err));
-  }
+  for (const hvi_kind_table *t = p->kind->tables; t->name; t++)
+    HVI_TRY(hvi_part_add_table(study, p, t, err));
   return p->kind->extend ? p->kind->extend(study, p, err) : HVI_OK;
 }
 
 hvi_status hvi_table_need(size_t *index, const hvi_table *t, const char *what, const char *name,
                           const char *where, hvi_error *err) {
-  const char *names[MOST_COLUMNS + 1] = {NULL};
+  const char *names[HVI_MOST_COLUMNS + 1] = {NULL};
   *index = hvi_table_find(t, name);
   if (*index < t->columns) return HVI_OK;
-  for (size_t i = 0; i < t->columns && i < MOST_COLUMNS; i++) names[i] = t->column[i].name;
+  for (size_t i = 0; i < t->columns && i < HVI_MOST_COLUMNS; i++) names[i] = t->column[i].name;
   return hvi_suggest_refuse(err, where, what, name, names);
 }
 
@@ -170,10 +172,10 @@ hvi_status hvi_study_write_table(const hvi_study *study, const hvi_table *t, boo
 }
 
 hvi_status hvi_study_check_tables(hvi_study *study, hvi_error *err) {
-  double row[MOST_COLUMNS];
+  double row[HVI_MOST_COLUMNS];
   hvi_status status = HVI_OK;
   for (hvi_table *t = study->tables; t < study->tables + study->table_count && !status; t++) {
-    for (size_t i = 0; i < MOST_COLUMNS; i++) row[i] = NAN;
+    for (size_t i = 0; i < HVI_MOST_COLUMNS; i++) row[i] = NAN;
     hvi_part *p = &study->parts[t->part];
     const size_t own = (size_t)(t - study->tables) - p->first_table;
     const bool derived = own >= HVI_KIND_TABLES || !p->kind->tables[own].name;

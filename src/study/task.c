@@ -58,6 +58,10 @@ static bool on_rollouts(void *study, size_t done, size_t total) {
   return hvi_study_progress(study, "a test set", 0.05 * (double)done / (double)(total ? total : 1));
 }
 
+double hvi_part_gamma(const hvi_part *p) {
+  return p->scale.gamma > 0.0 ? p->scale.gamma : p->value->spec.value.gamma;
+}
+
 static hvi_status make_stand_in(const hvi_study_task *t, const char *path, hvi_error *err) {
   hvi_testset_settings s = t->source->stand_in;
   hvi_rollout_report report = {0};
@@ -67,11 +71,11 @@ static hvi_status make_stand_in(const hvi_study_task *t, const char *path, hvi_e
                                  .policy_name = t->source->policy,
                                  .progress = on_rollouts,
                                  .progress_context = t->study};
-  s.gamma = t->part->value->spec.value.gamma;
+  s.gamma = hvi_part_gamma(t->part);
   const hvi_status status = hvi_testset_make(path, t->task.env, t->task.policy, &s, &report, err);
   if (!status && !report.stopped)
-    hvi_study_tell(t->study, "%s: %s is not there; made one of %zu states in %.1f s", t->study->id,
-                   t->source->testset, s.states, report.seconds);
+    hvi_study_tell(t->study, "%s: no test set %s for gamma %g; made one of %zu states in %.1f s",
+                   t->study->id, t->source->testset, s.gamma, s.states, report.seconds);
   return status;
 }
 
@@ -83,7 +87,7 @@ static hvi_status stand_in(char **path, const hvi_study_task *t, hvi_error *err)
   if (text.failed) return hvi_error_memory(err, "a path");
   HVI_TRY(hvi_folder_make(text.data, err));
   hvi_text_add(&text, "/%s-%s-%g-%zu-%zu-%zu.safetensors", t->source->environment,
-               t->task.origin.fingerprint, t->part->value->spec.value.gamma, s->states, s->rollouts,
+               t->task.origin.fingerprint, hvi_part_gamma(t->part), s->states, s->rollouts,
                s->horizon);
   *path = hvi_text_take(&text);
   if (!*path) return hvi_error_memory(err, "a path");
@@ -91,7 +95,9 @@ static hvi_status stand_in(char **path, const hvi_study_task *t, hvi_error *err)
 }
 
 static hvi_status open_testset(hvi_study_task *t, hvi_error *err) {
-  HVI_OWN char *path = hvi_study_find_file(t->source->testset);
+  /* the file is for the discount in `value` */
+  const bool own = hvi_part_gamma(t->part) == t->part->value->spec.value.gamma;
+  HVI_OWN char *path = own ? hvi_study_find_file(t->source->testset) : NULL;
   if (!path && t->source->stand_in.states > 0 && !t->study->settings->full)
     HVI_TRY(stand_in(&path, t, err));
   if (!path) return need_testset(t), HVI_OK;

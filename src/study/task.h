@@ -20,6 +20,8 @@ typedef struct hvi_study_task {
   char missing[400]; /* what it needs to run; empty: nothing */
 } hvi_study_task;
 
+/* The discount at the size that is run. */
+double hvi_part_gamma(const hvi_part *part);
 /* A file of data in one of those places; NULL when it is nowhere. The caller frees it. */
 char *hvi_study_find_file(const char *name);
 

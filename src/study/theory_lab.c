@@ -74,6 +74,10 @@ static void find_place(double *aim, double *exact, double *d, const hvi_placemen
     gap += 0.5 * back * back + back * (exact[i] - l->target[i]);
   }
   gap *= place->alpha * place->alpha;
+  if (place->chance > 0.0 && place->chance < 1.0) {
+    hvi_rng rng = hvi_rng_new(place->seed, "chance", outer);
+    gap = hvi_rng_range(&rng, 0.0, 1.0) < place->chance ? gap / place->chance : 0.0;
+  }
   const double length = place->length ? place->length(outer) : 2.0 * sqrt(2.0 * fmax(gap, 0.0));
   choose(d, aim, place, l, exact, outer);
   fit(d, aim, place->problem, exact, length);
@@ -221,13 +225,7 @@ static hvi_status choose_method(hvi_lab *lab, const hvi_cell *c, hvi_error *err)
   s->rounding = false;
   if (method && !hvi_method_apply(s, method, NULL))
     return hvi_error_input(err, "%s: unknown method '%.60s'", c->study->origin, method);
-  for (size_t i = 0; i < c->part->factor_count; i++)
-    for (size_t k = 0; k < c->part->factors[i].keys; k++) {
-      const char *key = c->part->factors[i].key[k], *text = hvi_cell_word(c, key);
-      const hvi_setting *row = text ? hvi_setting_find(hvi_settings_table(), key) : NULL;
-      if (row && strcmp(key, "alpha") != 0 && strcmp(key, "eta") != 0)
-        HVI_TRY(hvi_setting_parse(row, s, text, NULL, err));
-    }
+  HVI_TRY(hvi_cell_hand_on(s, c, "alpha eta", err));
   if (!isnan(lab->alpha)) s->inner.error_alpha = lab->alpha;
   s->eta = lab->eta;
   s->max_outer = c->part->scale.iterations;

@@ -25,6 +25,7 @@ typedef struct hvi_placement {
   bool direct; /* g is the identity: theta is z */
   hvi_bias bias;
   double alpha;
+  double chance; /* below 1: of an alpha^2 / chance, none otherwise; 0 or 1: alpha in every step */
   double (*length)(size_t outer); /* of the error; NULL: by alpha */
   uint64_t seed;
 } hvi_placement;

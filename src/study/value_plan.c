@@ -11,16 +11,19 @@ static const hvi_setting environment_rows[] = {
     {"environment", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(environment), .most = 160, .help = "name of the environment"},
     {"policy", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(policy), .most = 160, .help = "file, or default: the environment's own"},
     {"testset", HVI_SETTING_TEXT, HVI_SETTING_REQUIRED, AT(testset), .most = 160, .help = "file with states and their values"},
+    {"clocks", HVI_SETTING_REALS, AT(clocks), .second = offsetof(hvi_value_environment, clock_count), .most = HVI_MOST_CLOCKS, .range = "(0,inf)",
+     .help = "steps a second of the simulators named by the study's clocks"},
     {0},
 };
 #undef AT
 
 #define AT(member) .offset = offsetof(hvi_value_plan, member)
 static const hvi_setting tune_rows[] = {
-    {"seeds", HVI_SETTING_COUNT, AT(tune_seeds), .range = "[1,1000]", .fallback = "3", .help = "how many, none of them reported"},
+    {"seeds", HVI_SETTING_COUNT, AT(tune_seeds), .range = "[1,1000]", .fallback = "5", .help = "how many, none of them reported"},
     {"first", HVI_SETTING_COUNT, AT(tune_first), .range = "[0,1e15]", .fallback = "1001", .help = "the first of them"},
     {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_value_plan, rate_count),
      .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "the grid of methods that have none of their own"},
+    {"tuned", HVI_SETTING_TEXT, HVI_SETTING_NO_RESULT, AT(tuned), .most = 399, .help = "how the rates in the file were chosen"},
     {0},
 };
 
@@ -46,9 +49,10 @@ const hvi_setting_table *hvi_value_table_at(size_t index) {
 static hvi_status read_environment(hvi_value_environment *p, const hvi_node *map,
                                    const char *origin, hvi_error *err) {
   const hvi_field_part parts[] = {{.table = &environment_table, .settings = p}, {0}};
-  const hvi_field_part sizes[] = {
-      {.table = hvi_testset_table(), .settings = &p->stand_in, .only = "states rollouts horizon"},
-      {0}};
+  const hvi_field_part sizes[] = {{.table = hvi_testset_table(),
+                                   .settings = &p->stand_in,
+                                   .only = "states rollouts horizon episodes"},
+                                  {0}};
   HVI_TRY(hvi_field_map(parts, "stand_in", map, origin, err));
   const hvi_node *stand_in = hvi_node_get(map, "stand_in");
   if (!stand_in) return HVI_OK;
@@ -69,6 +73,21 @@ static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, con
       if (strcmp(other->environment, last->environment) == 0)
         return hvi_error_input(err, "%s:%u: environment '%.60s' is there twice", origin, n->line,
                                last->environment);
+  }
+  return HVI_OK;
+}
+
+/* Names of other simulators, whose speeds the environments give. */
+static hvi_status read_clocks(hvi_value_plan *p, const hvi_node *list, const char *origin,
+                              hvi_error *err) {
+  size_t count = 0;
+  p->clock_names[count++] = "this simulator";
+  if (!list) return HVI_OK;
+  HVI_TRY(hvi_field_list(list, "names", HVI_MOST_CLOCKS, origin, err));
+  for (const hvi_node *n = list->first; n; n = n->next) {
+    if (n->kind != HVI_NODE_SCALAR)
+      return hvi_error_input(err, "%s:%u: clocks: must be a list of names", origin, n->line);
+    p->clock_names[count++] = n->text;
   }
   return HVI_OK;
 }
@@ -96,7 +115,8 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
   p->spec.normalise = HVI_NORMALISE_NONE;
   p->spec.schedule.per_decade = 0;
   p->spec.polyak = 0.0;
-  HVI_TRY(hvi_field_map(parts, "environments tune", map, origin, err));
+  HVI_TRY(hvi_field_map(parts, "environments tune clocks", map, origin, err));
+  HVI_TRY(read_clocks(p, hvi_node_get(map, "clocks"), origin, err));
   if (!environments)
     return hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
   HVI_TRY(read_environments(p, environments, origin, err));

@@ -1,9 +1,10 @@
 /*
  * What is worked out of the rows of all cells of a study of kind value. Tables:
- *   outer, seconds, gradients   the mean over the seeds of every measure, with the ends of its 95 %
- *                               interval, on that axis; a CSV for each environment and method
+ *   outer, batches, seconds, gradients
+ *                               the median over the seeds of every measure, with the quartiles,
+ *                               on that axis; a CSV for each environment and method
  *   thresholds                  where methods with a threshold ended
- *   levels                      horizontal lines: the lowest mean of all, and the test set's noise
+ *   levels                      horizontal lines: the lowest median of all, and the test set's noise
  *   summary                     a row a method
  */
 #include "base/base.h"
@@ -11,10 +12,12 @@
 #include "study/kinds.h"
 #include "study/runs.h"
 
-enum { MEASURES = 4, AXES = 3 /* with curves */, LEVELS /* with levels */ };
-static const char *const measures[MEASURES] = {"error", "gap", "ratio", "inner"};
-static const char *const axes[] = {"outer", "seconds", "gradients", "threshold", NULL};
-static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "threshold"};
+enum { MEASURES = 5, AXES = 4 /* with curves */, LEVELS /* with levels */ };
+enum { SECONDS = 1, THRESHOLD = LEVELS - 1 /* axes that are logarithmic */ };
+static const char *const measures[MEASURES] = {"error", "gap", "gap_relative", "ratio", "inner"};
+static const char *const axes[] = {"outer", "seconds", "gradients", "batches", "threshold", NULL};
+static const char *const axis_columns[] = {"outer", "seconds", "grad_evals", "batches",
+                                           "threshold"};
 
 /* A method in an environment, while tables are filled. */
 typedef struct group {
@@ -37,17 +40,20 @@ static double mean_of_row(const hvi_runs *r, size_t axis, size_t row) {
   return sum / n;
 }
 
-/* A row of a table: `at`, and of every measure where column x is X the mean and the ends of its
- * interval, where it is finite; then how many errors are. */
-static hvi_status add_means(group *g, const char *table, double at, size_t x, double X,
-                            hvi_error *err) {
+/* A row of a table: `at`, and of every measure where column x is X the median over the seeds and its
+ * quartiles, infinite where as many runs diverged; then how many errors are finite. On a logarithmic
+ * axis an interval around a mean would reach below zero. */
+static hvi_status add_medians(group *g, const char *table, double at, size_t x, double X,
+                              hvi_error *err) {
+  static const double quantiles[] = {0.5, 0.25, 0.75};
   double row[3 + 3 * MEASURES + 1] = {(double)g->environment, (double)g->method, at}, *to = row + 3;
   for (size_t k = 0; k < MEASURES; k++) {
     const hvi_mean m = hvi_runs_mean(&g->r, x, column(g, measures[k]), X);
-    const bool known = isfinite(m.value);
-    *to++ = known ? m.value : NAN;
-    *to++ = known ? m.value - m.half : NAN;
-    *to++ = known ? m.value + m.half : NAN;
+    double *values = g->r.work; /* that the mean is of */
+    size_t n = 0;
+    for (size_t s = 0; s < g->r.seeds; s++)
+      if (!isnan(values[s])) values[n++] = values[s];
+    for (size_t q = 0; q < 3; q++) *to++ = hvi_stats_quantile(values, n, quantiles[q]);
     if (k == 0) row[3 + 3 * MEASURES] = (double)m.count;
   }
   return hvi_table_add(hvi_study_table(g->study, g->part, table), row, err);
@@ -58,8 +64,8 @@ static hvi_status add_curve(group *g, size_t axis, hvi_error *err) {
   for (size_t i = 0;; i++) {
     const double x = mean_of_row(&g->r, x_column, i);
     if (isnan(x)) return HVI_OK;
-    if (axis == 1 && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
-    HVI_TRY(add_means(g, axes[axis], x, x_column, x, err));
+    if (axis == SECONDS && !(x > 0.0)) continue; /* it has no place on a logarithmic axis */
+    HVI_TRY(add_medians(g, axes[axis], x, x_column, x, err));
   }
 }
 
@@ -101,9 +107,16 @@ static hvi_status add_summary(group *g, hvi_error *err) {
 /* What the lines of an environment span and reach. */
 typedef struct span {
   double x[LEVELS][2]; /* smallest positive, and largest */
-  double lowest[2];    /* mean error, and gap, of methods that regress on Bellman targets */
+  double lowest[2];    /* median error, and gap */
   double noise;
 } span;
+
+/* The median of a measure in a row of a method in an environment. */
+static double lowest_in(const hvi_table *t, size_t row, const group *g, size_t measure) {
+  const bool here = hvi_table_get(t, row, 0) == (double)g->environment &&
+                    hvi_table_get(t, row, 1) == (double)g->method;
+  return here ? hvi_table_get(t, row, 3 + 3 * measure) : NAN;
+}
 
 static void widen(span *s, const group *g) {
   for (size_t i = 0; i < g->r.start[g->r.seeds]; i++)
@@ -113,10 +126,9 @@ static void widen(span *s, const group *g) {
       s->x[a][0] = fmin(s->x[a][0], x);
       s->x[a][1] = fmax(s->x[a][1], x);
     }
-  for (size_t k = 0; k < 2 && !g->part->methods[g->method].value.returns; k++) {
-    double where;
-    s->lowest[k] = fmin(s->lowest[k], hvi_runs_least(&g->r, column(g, measures[k]), &where));
-  }
+  const hvi_table *t = hvi_study_table(g->study, g->part, "outer");
+  for (size_t i = 0; i < t->rows; i++)
+    for (size_t k = 0; k < 2; k++) s->lowest[k] = fmin(s->lowest[k], lowest_in(t, i, g, k));
   s->noise = last_mean(g, "error_noise");
 }
 
@@ -126,7 +138,7 @@ static hvi_status add_levels(const group *g, const span *s, hvi_error *err) {
   const double gap = isfinite(s->lowest[1]) ? s->lowest[1] : NAN;
   for (size_t i = 0; i < 2 * LEVELS; i++) {
     const size_t a = i / 2;
-    const double x = i % 2 ? s->x[a][1] : a % 2 ? s->x[a][0] : 0.0;
+    const double x = i % 2 ? s->x[a][1] : a == SECONDS || a == THRESHOLD ? s->x[a][0] : 0.0;
     const double noise = s->noise > 0.0 ? s->noise : NAN;
     const double row[] = {(double)g->environment, (double)a, x, error, gap, noise};
     if (s->x[a][1] == 0.0) continue; /* no method has a threshold */
@@ -140,7 +152,7 @@ static hvi_status fill_method(group *g, hvi_error *err) {
   const double alpha = g->part->methods[g->method].settings.alpha;
   for (size_t a = 0; a < AXES; a++) HVI_TRY(add_curve(g, a, err));
   if (alpha > 0.0)
-    HVI_TRY(add_means(g, "thresholds", alpha * alpha, column(g, "outer"), INFINITY, err));
+    HVI_TRY(add_medians(g, "thresholds", alpha * alpha, column(g, "outer"), INFINITY, err));
   return add_summary(g, err);
 }
 
@@ -162,10 +174,10 @@ static hvi_status fill_environment(hvi_study *study, const hvi_part *part, size_
   return add_levels(&g, &s, err);
 }
 
-/* The columns of a mean and the ends of its interval, for every measure. */
+/* The columns of a median and its quartiles, for every measure. */
 #define MEANS                                                                                      \
-  "error error_low error_high gap gap_low gap_high ratio ratio_low ratio_high inner inner_low "    \
-  "inner_high"
+  "error error_low error_high gap gap_low gap_high gap_relative gap_relative_low "                 \
+  "gap_relative_high ratio ratio_low ratio_high inner inner_low inner_high"
 
 hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   const hvi_table *runs = hvi_study_table(study, part, "runs");
@@ -189,12 +201,13 @@ hvi_status hvi_value_extend(hvi_study *study, hvi_part *part, hvi_error *err) {
   }
   HVI_TRY(hvi_study_add_table(study, part, "thresholds", thresholds, "environment", err));
   HVI_TRY(hvi_study_add_table(study, part, "levels", levels, "environment axis", err));
-  return hvi_study_add_table(study, part, "summary", summary, NULL, err);
+  HVI_TRY(hvi_study_add_table(study, part, "summary", summary, NULL, err));
+  return part->scale.offline ? HVI_OK : hvi_value_clock_extend(study, part, err);
 }
 
 hvi_status hvi_value_derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   for (size_t i = 0; i < part->value->environment_count; i++)
     if (!part->kind->missing(part, part->value->environments[i].environment))
       HVI_TRY(fill_environment(study, part, i, err));
-  return HVI_OK;
+  return part->scale.offline ? HVI_OK : hvi_value_clock_derive(study, part, err);
 }

@@ -538,6 +538,35 @@ static void test_schedule(void **state) {
   hvi_evaluation_free(e);
 }
 
+/* A budget in gradients ends with the step that reaches it; rows stand at equal distances of them,
+ * whatever the steps take. */
+static void test_budget_of_gradients(void **state) {
+  (void)state;
+  bench b = {0};
+  transitions t;
+  size_t count;
+  transitions_init(&t);
+  hvi_evaluation_spec s = small_spec(&b);
+  s.value.data = &t.data;
+  s.value.draw = HVI_VALUE_ALL;
+  b.settings.inner_steps = 7;
+  b.settings.max_outer = 1000;
+  s.max_gradients = 100;
+  s.schedule = (hvi_schedule){.gradients = 25};
+  hvi_evaluation *e = start(&s);
+  check_ok(hvi_evaluation_run(e, NULL, NULL), NULL);
+  const hvi_evaluation_status end = hvi_evaluation_state(e);
+  const hvi_evaluation_row *rows = hvi_evaluation_rows(e, &count);
+  const size_t at[] = {0, 28, 56, 77, 105};
+  assert_int_equal(end.outcome, HVI_LIMIT);
+  assert_string_equal(end.reason, "gradient limit");
+  assert_int_equal(end.grad_evals, 105);
+  assert_int_equal(end.outer, 15);
+  assert_int_equal(count, sizeof at / sizeof *at);
+  for (size_t i = 0; i < count; i++) assert_int_equal(rows[i].grad_evals, at[i]);
+  hvi_evaluation_free(e);
+}
+
 static void test_refusals(void **state) {
   (void)state;
   bench b;
@@ -627,6 +656,7 @@ int main(void) {
                                      IN_FOLDER(test_rows),
                                      cmocka_unit_test(test_charges),
                                      cmocka_unit_test(test_schedule),
+                                     cmocka_unit_test(test_budget_of_gradients),
                                      IN_FOLDER(test_refusals),
                                      IN_FOLDER(test_strange_checkpoints)};
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -228,6 +228,36 @@ static void the_jacobian_is_counted(void **state) {
   tear_down(&x);
 }
 
+/* Where the residual vanishes at the minimum each step squares the error, up to a factor. */
+static void the_error_is_squared_where_the_residual_vanishes(void **state) {
+  (void)state;
+  setup x;
+  double least[3], off[3], cache[64];
+  set_up(&x, &model_cases[7], false); /* tanh, four outputs of three parameters */
+  assert_true(x.m->dim == 3 && x.m->cache <= 64);
+  fill_normal(least, 3, 1);
+  x.m->ops->eval(x.m, cache, least, x.target);
+  fill_normal(off, 3, 5);
+  for (int j = 0; j < 3; j++) x.theta[j] = least[j] + 0.03 * off[j];
+  rig_free(&x.r);
+  rig_init(&x.r, x.m, NULL, x.theta, x.target);
+  rig_use(&x.r, "gn");
+  double before = 0.0, error = 0.0;
+  int squared = 0;
+  for (int k = 0; k < 6; k++, before = error) {
+    error = 0.0;
+    for (int j = 0; j < 3; j++) error = hypot(error, x.r.l.now->theta[j] - least[j]);
+    if (k && error > 1e-12) {
+      assert_true(error < 10.0 * before * before);
+      squared++;
+    }
+    rig_step(&x.r);
+  }
+  assert_true(squared >= 2);
+  assert_true(error < 1e-12);
+  tear_down(&x);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_dense_step_is_the_pseudo_inverse),
@@ -235,6 +265,7 @@ int main(void) {
       cmocka_unit_test(matrix_free_is_dense),
       cmocka_unit_test(players_share_one_cut_off),
       cmocka_unit_test(numbers_share_the_cut_off_too),
+      cmocka_unit_test(the_error_is_squared_where_the_residual_vanishes),
       cmocka_unit_test(armijo_comes_down),
       cmocka_unit_test(armijo_stops_at_the_minimum),
       cmocka_unit_test(the_jacobian_is_counted),

@@ -84,6 +84,26 @@ static void the_two_methods_agree(void **state) {
   assert_near(before - here, here - after, 1e-6);
 }
 
+/* Bin(10, 0.3): P(0) = 0.0282, P(<= 5) = 0.9527, P(<= 6) = 0.9894. Bin(1000, 0.5) by SciPy. */
+static void shares_have_binomial_intervals(void **state) {
+  (void)state;
+  hvi_stats_range r = hvi_stats_share95(0.3, 10);
+  assert_near(r.low, 0.0, 0.0);
+  assert_near(r.high, 0.6, 0.0);
+  r = hvi_stats_share95(0.5, 1000);
+  assert_near(r.low, 0.469, 1e-15);
+  assert_near(r.high, 0.531, 1e-15);
+  for (int end = 0; end < 2; end++) {
+    r = hvi_stats_share95(end, 20);
+    assert_near(r.low, end, 0.0);
+    assert_near(r.high, end, 0.0);
+  }
+  assert_true(isnan(hvi_stats_share95(NAN, 10).low));
+  r = hvi_stats_share95(0.999, 100000); /* the first terms are below the least double */
+  assert_near(r.low, 0.999 - 1.96 * sqrt(0.999e-3 / 1e5), 1.5e-5);
+  assert_near(r.high, 0.999 + 1.96 * sqrt(0.999e-3 / 1e5), 1.5e-5);
+}
+
 static void the_slope_of_a_line(void **state) {
   (void)state;
   double y[50];
@@ -96,9 +116,13 @@ static void the_slope_of_a_line(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(mean_and_variance),     cmocka_unit_test(variance_survives_a_large_mean),
-      cmocka_unit_test(quantiles_interpolate), cmocka_unit_test(the_interval_uses_student_t),
-      cmocka_unit_test(the_two_methods_agree), cmocka_unit_test(the_slope_of_a_line),
+      cmocka_unit_test(mean_and_variance),
+      cmocka_unit_test(variance_survives_a_large_mean),
+      cmocka_unit_test(quantiles_interpolate),
+      cmocka_unit_test(the_interval_uses_student_t),
+      cmocka_unit_test(the_two_methods_agree),
+      cmocka_unit_test(the_slope_of_a_line),
+      cmocka_unit_test(shares_have_binomial_intervals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -208,6 +208,21 @@ static void a_target_outside_the_box(void **state) {
   }
   hvi_solver_free(solver);
 
+  /* a longer solve by the same steps: from above, and near after 4,000 of them */
+  s.floor = HVI_FLOOR_RUNNING;
+  s.optimizer = hvi_method_find("gd")->optimizer;
+  solver = solve_traced(&t.base, s, &rows);
+  for (size_t k = 1; k < rows.count; k++) {
+    const hvi_record *row = &rows.rows[k];
+    const double a2 = row->alpha * row->alpha, floor = (row->loss - a2 * row->loss0) / (1.0 - a2);
+    assert_true(floor >= 0.125 - 1e-12);
+    check_near(floor, 0.125, 2e-3);
+    assert_true(row->alpha <= 0.8);
+    assert_true(row->inner >= 1);
+    assert_true(row->inner < 1000);
+  }
+  hvi_solver_free(solver);
+
   /* against zero the goal cannot be reached, and the cap ends every step */
   s.floor = HVI_FLOOR_ZERO;
   s.inner_steps = 50;

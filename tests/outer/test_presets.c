@@ -98,6 +98,41 @@ static void phgd_on_pennies(void **state) {
   hvi_problem_free(p);
 }
 
+/* z' = -F(z) on pennies to the time given, by small steps of the classical Runge-Kutta method. */
+static void flow(double z[2], double time) {
+  enum { SMALL = 2000 };
+  const double h = time / SMALL;
+  for (int t = 0; t < SMALL; t++) {
+    double k[4][2], at[2] = {z[0], z[1]};
+    for (int i = 0; i < 4; i++) {
+      k[i][0] = 2 * (2 * at[1] - 1) - 0.75 * (at[0] - 0.5);
+      k[i][1] = -2 * (2 * at[0] - 1) - 0.75 * (at[1] - 0.5);
+      for (int j = 0; j < 2; j++) at[j] = z[j] + (i < 2 ? 0.5 : 1.0) * h * k[i][j];
+    }
+    for (int j = 0; j < 2; j++) z[j] += h / 6.0 * (k[0][j] + 2 * k[1][j] + 2 * k[2][j] + k[3][j]);
+  }
+}
+
+/* PHGD is an Euler method for the flow of the outputs: to the same time, half of eta has half of
+ * the error. */
+static void phgd_tends_to_the_flow(void **state) {
+  (void)state;
+  hvi_problem *p = builtin("pennies", 0);
+  double exact[2], before = NAN;
+  for (size_t steps = 25; steps <= 100; steps *= 2) {
+    const hvi_settings s = settings_for("phgd", 0.25 / (double)steps, steps);
+    hvi_solver *solver = solve_traced(p, s, &rows);
+    memcpy(exact, rows.z[0], sizeof exact);
+    flow(exact, 0.25);
+    const double error = hypot(rows.z[steps][0] - exact[0], rows.z[steps][1] - exact[1]);
+    assert_true(error < 0.05);
+    if (steps > 25) check_near(before / error, 2.0, 0.15);
+    before = error;
+    hvi_solver_free(solver);
+  }
+  hvi_problem_free(p);
+}
+
 static void phgd_on_a_random_game(void **state) {
   (void)state;
   random_game g;
@@ -271,6 +306,7 @@ static void methods_are_found_by_name(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(phgd_on_pennies),
+      cmocka_unit_test(phgd_tends_to_the_flow),
       cmocka_unit_test(phgd_on_a_random_game),
       cmocka_unit_test(phgd_without_a_matrix),
       cmocka_unit_test(gda_on_the_games),

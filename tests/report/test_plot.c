@@ -40,7 +40,7 @@ static void the_script_names_its_files_relatively(void **state) {
   char *script = slurp(in(*state, "sample.gp"));
   assert_null(strstr(script, *state));
   assert_non_null(strstr(script, "'A title'.\"\\047\".'s quote'"));
-  assert_non_null(strstr(script, "title 'it'.\"\\047\".'s one'"));
+  assert_non_null(strstr(script, "label 'it'.\"\\047\".'s one'"));
   assert_non_null(strstr(script, "logscale y"));
   assert_non_null(strstr(script, "10^{%T}"));
   hvi_free(script);

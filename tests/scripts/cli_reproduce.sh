@@ -25,6 +25,15 @@ for file in trace-0p5-lm.csv trace-0p75-gd-10.csv summary-0p75-lm.csv weights-di
   [[ -s out.d/weights/$file ]] || fail "out.d/weights/$file is missing"
 done
 [[ $(wc -l <out.d/weights/trace-0p5-lm.csv) == 302 ]] || fail "not a header and 301 rows of a level"
+said out '^  holds          LM ends nearer to the solution than GD\(10\). \(0.5\)  .*-0.00415$'
+said err '^The report: out.d/index.html$'
+expect 0 reproduce weights.yaml --out out.d -v
+said out 'decades a step of LM -0.00415; LM 0.0058'
+for key in version commit command date machine; do
+  grep -q "^  \"$key\": \"..*\"" out.d/weights/claims.json || fail "claims.json does not name the $key"
+done
+grep -q '<dt>command</dt><dd>hvi reproduce weights.yaml --out out.d -v</dd>' out.d/index.html ||
+  fail "the page does not name the command"
 sed 's/end(dist2, "LM") </end(dist2, "LM") >/' weights.yaml >other.yaml
 expect 0 reproduce other.yaml --out other.d
 said out '^3 claims: 1 hold, 2 do not hold'
@@ -34,6 +43,15 @@ for name in ../up a/b .hidden; do
   sed "s|weights-distance  |$name |" weights.yaml >bad.yaml
   refused 3 'name must be made of a-z, 0-9 and .-.' reproduce bad.yaml --out bad.d
 done
+
+# what the quick size cannot decide is not judged by it, and is counted apart
+sed 's/id: lm-nearer/id: lm-nearer\n    needs: full/; s/iterations: 3000/iterations: 300/' weights.yaml >needs.yaml
+expect 0 reproduce needs.yaml --out needs.d
+said out '^  needs --full   LM ends nearer'
+said out '^3 claims: 1 hold, 0 do not hold, 2 need --full, 0 not judged'
+expect 0 reproduce needs.yaml --out needs.d --full
+said out '^  (holds|does not hold)  +LM ends nearer'
+said out '^4 claims: [0-9] hold, [0-9] do not hold, 0 not judged'
 
 # a finished one is not run again with --resume, and gives the same table
 expect 0 reproduce pennies --out out.d

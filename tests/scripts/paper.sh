@@ -30,7 +30,7 @@ refused() {
 }
 
 accepted "| \`alg:surr\` | code | \`hvi_solver_new\` in \`$home\` |" '| | test | `test_presets:phgd_on_pennies` |' \
-  '| | claim | `theory/rate`, `ant/lowest-ant`, `offline-gap/gap-per-second-ant` |' 'run `hvi list`'
+  '| | claim | `theory/rate`, `ant/lowest-ant`, `offline-gap/gap-per-second-reset-ant` |' 'run `hvi list`'
 refused "no function 'hvi_solver_knew'" '`hvi_solver_knew`'
 refused "is not defined in 'src/base/error.c'" '`hvi_solver_new` in `src/base/error.c`'
 refused "no test 'test_presets:phgd_on_penny'" '`test_presets:phgd_on_penny`'

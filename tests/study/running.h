@@ -97,8 +97,8 @@ static inline double number_in_csv(const csv *t, size_t row, const char *column)
 }
 
 static inline bool is_clock(const char *name) {
-  return strstr(name, "seconds") || strstr(name, "_ns") || strncmp(name, "ns_", 3) == 0 ||
-         strcmp(name, "ratio_to_gda") == 0;
+  return strstr(name, "seconds") || strstr(name, "clocks") || strstr(name, "_ns") ||
+         strncmp(name, "ns_", 3) == 0 || strcmp(name, "ratio_to_gda") == 0;
 }
 
 static inline void same_csv(const char *name, const char *one, const char *other) {

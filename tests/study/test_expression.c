@@ -169,6 +169,8 @@ static void over_rows(void **state) {
                {"count(largest)", 3.0},
                {"count(largest <= rho)", 2.0},
                {"mean(largest <= rho)", 0.5},
+               {"low(largest <= rho)", 0.0},
+               {"high(largest <= rho)", 1.0},
                {"mean(largest <= rho, finite(largest))", 2.0 / 3.0},
                {"count(rho, case == 'surrogate')", 2.0},
                {"first(rho, alpha > 0)", 0.8},

@@ -9,6 +9,7 @@ static double deployment_value(const hvi_cell *c, const char *part, const char *
                                size_t line) {
   const bool rir = strcmp(part, "rir") == 0;
   const double eps = hvi_cell_number(c, "eps"), delta = hvi_cell_number(c, "delta");
+  const double gamma = hvi_cell_number(c, "gamma");
   if (strcmp(column, "deployment") == 0) return (double)line;
   if (strcmp(column, "dist2") == 0) return line < 2 ? 1.0 : 1e-20;
   if (strcmp(column, "dist2_end") == 0)
@@ -16,6 +17,7 @@ static double deployment_value(const hvi_cell *c, const char *part, const char *
   if (strcmp(column, "gap_end") == 0)
     return rir ? (delta < 0.5 ? 0.9 : 0.2) : eps < 0.5 ? 1e-12 : INFINITY;
   if (strcmp(column, "growth") == 0) return 1.21;
+  if (strcmp(column, "contraction") == 0 && !isnan(gamma)) return gamma * gamma;
   if (strcmp(column, "contraction") == 0) return strcmp(part, "linear") ? 0.99 : eps * eps;
   if (strcmp(column, "loss_end") == 0) return 0.1;
   if (strcmp(column, "dim") == 0) return hvi_cell_number(c, "rows");
@@ -57,6 +59,11 @@ static void violations_are_found(void **state) {
        {"beyond-summary", "dist2_end", "optimistic, η = 0.3", "kind", "skew", 0.5, 0}},
       {"linear-beyond", {"beyond-summary", "dist2_end", "η = 0.45", "kind", "orthogonal", NAN, 0}},
       {"linear-beyond", {"beyond-summary", "growth", "RRM, η = 1", "kind", "orthogonal", 0.9, 0}},
+      {"pbe", {"pbe-summary", "contraction", "RRM", "gamma", "0.9", 0.82, 0}},
+      {"pbe", {"pbe-summary", "contraction", "RRM", "gamma", "0.5", 0.2, 0}},
+      {"pbe", {"pbe-summary", "dist2_end", "RRM", "gamma", "0.99", 1.0, 0}},
+      {"pbe", {"pbe-summary", "dist2_end", "RRM", "kind", "blocks", NAN, 0}},
+      {NULL, {"pbe-summary", "contraction", "Surr-GD(10)", "gamma", "0.9", 0.9, 0}},
       {"mean-stable", {"mean-greedy-summary", "mean", NULL, NULL, NULL, 100.1, 0}},
       {"mean-greedy-lazy", {"mean-greedy", "samples", NULL, NULL, NULL, 30000, 0}},
       {"mean-greedy-lazy", {"mean-lazy-summary", "exponent", NULL, NULL, NULL, -1.0, 0}},

@@ -136,8 +136,7 @@ static double distance(size_t method, size_t line) {
 static double rps_value(const hvi_cell *c, const char *table, const char *column, size_t line) {
   static const double ratios[] = {0.1, 0.5, 0.2, 0.6, 0.3, 0.7};
   const size_t method = hvi_cell_level(c, "method");
-  const size_t at = strcmp(table, "trace") == 0 ? line : ROWS - 1;
-  if (strcmp(table, "scan") == 0) return 1.0;
+  const size_t at = strstr(table, "trace") ? line : ROWS - 1;
   if (strcmp(column, "outer") == 0) return 10.0 * (double)at;
   if (strcmp(column, "dist2") == 0) return distance(method, at);
   if (strcmp(column, "ratio") == 0) return at ? ratios[method] : NAN;
@@ -146,14 +145,16 @@ static double rps_value(const hvi_cell *c, const char *table, const char *column
   return NAN;
 }
 
-static size_t rps_lines(const char *table) { return strcmp(table, "trace") == 0 ? ROWS : 1; }
+static size_t rps_lines(const char *table) { return strstr(table, "trace") ? ROWS : 1; }
+
+enum { SENTENCES = 8 }; /* of the paper, at the given step sizes: the first claims of the file */
 
 static size_t failing(void) {
   hvi_claims claims;
   size_t count = 0;
   judge_planted(&claims, "rps", rps_value, rps_lines, NULL);
-  assert_int_equal(claims.count, 9);
-  for (size_t i = 0; i < claims.count; i++) {
+  assert_true(claims.count > SENTENCES);
+  for (size_t i = 0; i < SENTENCES; i++) {
     count += claims.items[i]->judgement == HVI_HOLDS_NOT;
     assert_int_not_equal(claims.items[i]->judgement, HVI_NOT_DECIDED);
   }

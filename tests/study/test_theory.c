@@ -12,9 +12,13 @@ static const char *const good[][3] = {
     {"rate-theorem", "mu L contraction", "1 2 0.94  1 5 0.99"},
     {"step-bound", "bound exact_rate", "below 0.98  above 1.01  printed 3.5"},
     {"signs", "problem monotonicity exact_rate", "pennies -0.75 1.1  rps -0.2 1.01"},
-    {"counterexample", "eta least_growth error alpha_error", "0.1 0.005 1e-16 1e-12"},
+    {"counterexample", "eta least_growth largest_growth alpha_error",
+     "0.75 0.25 0.25 1e-12"}, /* sqrt(1 + 9 / 16) */
     {"counterexample-mended", "alpha bias rho contraction",
      "0.1 away 0.9 0.8  0.7 away 0.999 0.99"},
+    {"sharp", "alpha eta least_growth largest_growth mu_over_L", /* by the closed form */
+     "0.5 0.001 -0.00029239307244899315 -0.00029239307244899315 0.70710678118654752  "
+     "0.70710678118654752 0.75 0.25 0.25 0.70710678118654752"},
     {"scalar", "function alpha steps excess last_over_first",
      "convex 0.5 9 1e-15 1e-9  valleys 0.5 9 -1e-3 1e-8"},
     {"lemma-box", "changes outside error gap", "10 5 1 1"},
@@ -23,25 +27,40 @@ static const char *const good[][3] = {
     {"vanishing", "errors last_over_first recursion alpha_late mu_over_L",
      "harmonic 0.01 1 0.1 0.5  root 0.03 1 0.1 0.5  bursts 0.01 1 9 0.5  constant 0.3 1 0.1 0.5"},
     {"noise",
-     "sigma eta_share alpha_share observed interval limit over_recursion last_over_first seeds",
-     "0 1 0.5 1e-9 0 0 0.9 1e-9 40  0.1 1 0.5 0.001 1e-4 0.01 0.9 0.1 40  "
-     "10 1 0.5 10 1 100 0.9 0.1 40"},
-    {"pl", "ratio sigma2 largest2", "2 1 4  5 0 4"},
+     "sigma eta_share alpha_share observed interval limit over_recursion last_over_first seeds "
+     "coercive lipschitz",
+     "0 1 0.5 1e-9 0 0 0.9 1e-9 40 0.6 0.9  0.1 1 0.5 0.001 1e-4 0.01 0.9 0.1 40 0.6 0.9  "
+     "10 1 0.5 10 1 100 0.9 0.1 40 0.6 0.9"},
+    {"noise-chance", "observed interval limit above_recursion seeds descent failing",
+     "0.01 0.001 0.1 0.9 40 1.01 0.5  0.01 0.001 0.1 0.9 40 0.99 0.1"},
+    {"noise-worst",
+     "ratio alpha_share observed interval limit share above_recursion coercive lipschitz",
+     "4 0 0.2 0.01 1 0.2 0.9 1 0.9  40 0.4 0.38 0.01 1 0.38 0.9 1 0.9"},
+    {"pl", "loss ratio sigma2 largest2 smooth smooth_short norm_mended norm_printed",
+     "square 2 1 4 0.9 1.5 -0.1 0.5  wavy 5 0 4 7 7 -0.1 -0.1"},
+    {"inner", "over squeeze", "0.9 0.9  0.4 0.5"},
+    {"unbounded", "far missed", "1 1e-16  1000000 1e-16"},
+    {"bounded", "sigma_left squeeze", "0.1 0.2"},
     {"alpha",
-     "problem step alpha alpha_worst alpha_eta alpha_max kappa2 reached outer_reached grad_evals",
-     "pennies best 0.1 0.1 0.2 0.2 0.9 1 30 100  pennies best 0.7 0.7 0.2 0.2 0.9 1 50 80  "
-     "pennies theorem 0.7 0.7 0.2 0.2 0.9 1 50 80  pennies 0.1 0.1 0.1 -1 0.2 1.1 0 nan 500  "
-     "pennies 0.1 0.7 0.7 -1 0.2 1.1 1 50 80  rps best 0.7 0.7 0.2 0.3 0.9 1 50 80  "
-     "rps theorem 0.7 0.7 0.2 0.3 0.9 1 50 80  rps 0.1 0.7 0.7 0.2 0.3 0.9 1 50 80"},
+     "problem step alpha alpha_worst alpha_eta alpha_max kappa2 reached outer_reached grad_evals "
+     "inner outer",
+     "pennies best 0.1 0.1 0.2 0.2 0.9 1 30 100 9000 30  "
+     "pennies best 0.7 0.7 0.2 0.2 0.9 1 50 80 500 50  "
+     "pennies theorem 0.7 0.7 0.2 0.2 0.9 1 50 80 500 50  "
+     "pennies 0.1 0.1 0.1 -1 0.2 1.1 0 nan 500 9000 30  "
+     "pennies 0.1 0.7 0.7 -1 0.2 1.1 1 50 80 500 50  rps best 0.7 0.7 0.2 0.3 0.9 1 50 80 500 50  "
+     "rps theorem 0.7 0.7 0.2 0.3 0.9 1 50 80 500 50  rps 0.1 0.7 0.7 0.2 0.3 0.9 1 50 80 500 50  "
+     "rps theorem 0.9 0.9 0.2 0.3 0.9 1 60 90 300 60"},
 };
-enum { TABLES = sizeof good / sizeof *good };
+enum { TABLES = sizeof good / sizeof *good, CLAIMS = 24 };
 
-static const char *const words[] = {"below",  "above",   "printed",  "pennies", "rps", "away",
-                                    "convex", "valleys", "best",     "theorem", "0.1", "harmonic",
-                                    "root",   "bursts",  "constant", NULL};
+static const char *const words[] = {"below",  "above",   "printed",  "pennies", "rps",  "away",
+                                    "convex", "valleys", "best",     "theorem", "0.1",  "harmonic",
+                                    "root",   "bursts",  "constant", "square",  "wavy", NULL};
 
 static bool is_wordy(const char *column) {
-  static const char *const wordy[] = {"bound", "problem", "bias", "function", "errors", "step"};
+  static const char *const wordy[] = {"bound",  "problem", "bias", "function",
+                                      "errors", "step",    "loss"};
   for (size_t i = 0; i < sizeof wordy / sizeof *wordy; i++)
     if (strcmp(wordy[i], column) == 0) return true;
   return false;
@@ -114,7 +133,7 @@ static void judge(hvi_claims *claims, const plant *plants, size_t count) {
   for (size_t i = 0; i < TABLES; i++) hvi_table_free(&tables[i]);
   study->tables = NULL;
   hvi_study_free(study);
-  assert_int_equal(claims->count, 16);
+  assert_int_equal(claims->count, CLAIMS);
 }
 
 /* All hold but this one; NULL: all do. */
@@ -137,10 +156,14 @@ static const plant violations[] = {
     {"signs", 1, "monotonicity", 0.2, "signs"},
     {"signs", 0, "exact_rate", 0.999, "signs"},
     {"counterexample", 0, "least_growth", -1e-3, "counterexample"},
-    {"counterexample", 0, "error", 1e-11, "counterexample"},
+    {"counterexample", 0, "largest_growth", 0.2500001, "counterexample"},
     {"counterexample", 0, "alpha_error", 1e-8, "counterexample"},
     {"counterexample-mended", 0, "contraction", 0.91, "counterexample-mended"},
     {"counterexample-mended", 1, "contraction", 1.0, "counterexample-mended"},
+    {"sharp", 0, "largest_growth", 1e-6, "counterexample-sharp"},
+    {"sharp", 1, "least_growth", -1e-7, "counterexample-sharp"},
+    {"sharp", 0, "mu_over_L", 0.72, "counterexample-sharp"},
+    {"sharp", 1, "largest_growth", 0.2500001, "counterexample-sharp"},
     {"scalar", 1, "excess", 1e-9, "scalar-descent"},
     {"scalar", 0, "last_over_first", 1e-3, "scalar-convergence"},
     {"lemma-simplex", 0, "error", 1.01, "lemma"},
@@ -153,11 +176,33 @@ static const plant violations[] = {
     {"noise", 1, "interval", 0.02, "neighbourhood"},
     {"noise", 2, "observed", 1.0, "neighbourhood-sigma"},
     {"noise", 0, "last_over_first", 0.1, "neighbourhood-sigma"},
+    {"noise", 1, "coercive", 1.1, "co-coercivity"},
+    {"noise-worst", 0, "coercive", 1.01, "co-coercivity"},
+    {"noise-worst", 1, "lipschitz", 1.01, "co-coercivity"},
+    {"noise-chance", 0, "descent", 1.2, "expected-descent"},
+    {"noise-chance", 1, "failing", 0.0, "expected-descent"},
+    {"noise-chance", 0, "above_recursion", 1.1, "expected-descent"},
+    {"noise-chance", 0, "interval", 0.2, "expected-descent"},
+    {"noise-worst", 1, "share", 0.3, "neighbourhood-worst"},
+    {"noise-worst", 1, "observed", 2.0, "neighbourhood-worst"},
+    {"noise-worst", 0, "above_recursion", 1.2, "neighbourhood-worst"},
+    {"pl", 0, "smooth", 1.01, "smoothness"},
+    {"pl", 0, "smooth_short", 0.9, "smoothness"},
+    {"pl", 1, "norm_mended", 0.1, "smoothness"},
+    {"pl", 0, "norm_printed", -0.1, "smoothness"},
+    {"inner", 0, "over", 1.01, "inner-rate"},
+    {"inner", 1, "squeeze", 1.1, "inner-rate"},
+    {"unbounded", 1, "missed", 1e-3, "unbounded"},
+    {"unbounded", 1, "far", 10.0, "unbounded"},
+    {"bounded", 0, "sigma_left", 0.9, "unbounded"},
+    {"bounded", 0, "squeeze", 1.5, "unbounded"},
     {"pl", 0, "sigma2", 2.1, "pl"},
     {"pl", 0, "largest2", 1.9, "pl"},
     {"alpha", 0, "reached", 0.0, "alpha-covered"},
     {"alpha", 0, "grad_evals", 10.0, "alpha-cost"},
     {"alpha", 5, "reached", 0.0, "alpha-cost"},
+    {"alpha", 8, "inner", 900.0, "few-steps"},
+    {"alpha", 0, "inner", 300.0, "few-steps"},
     {"alpha", 4, "outer_reached", NAN, "alpha-damping"},
 };
 
@@ -214,7 +259,8 @@ static void theorems_are_marked(void **state) {
   judge(&claims, NULL, 0);
   for (size_t i = 0; i < claims.count; i++) {
     const char *id = claims.items[i]->id;
-    const bool seen = strcmp(id, "alpha-cost") == 0 || strcmp(id, "alpha-damping") == 0;
+    const bool seen = strcmp(id, "alpha-cost") == 0 || strcmp(id, "few-steps") == 0 ||
+                      strcmp(id, "alpha-damping") == 0 || strcmp(id, "neighbourhood-worst") == 0;
     assert_int_equal(claims.items[i]->theorem, !seen);
   }
   hvi_claims_clear(&claims);
@@ -223,8 +269,8 @@ static void theorems_are_marked(void **state) {
 static void grids_have_their_cells(void **state) {
   (void)state;
   static const size_t cells[2][TABLES] = {
-      {600, 24, 9, 8, 21, 10, 32, 180, 180, 18, 4, 24, 4, 72},
-      {9000, 90, 60, 8, 81, 10, 64, 1200, 1200, 120, 4, 24, 4, 132}};
+      {600, 24, 9, 8, 21, 10, 60, 32, 180, 180, 18, 4, 24, 12, 6, 4, 30, 40, 10, 72},
+      {9000, 90, 60, 8, 81, 10, 96, 64, 1200, 1200, 120, 4, 24, 12, 126, 4, 300, 400, 40, 132}};
   hvi_study *study;
   hvi_error err;
   check_ok(hvi_study_new(&study, "theory", &err), &err);
@@ -250,7 +296,7 @@ static const char small[] =
     "            bias: [aside, random], alpha_share: [0, 0.5], eta_share: 0.5}}\n"
     "  - {name: sets, kind: theory-steps, problem: quadratic, quick: {iterations: 30},\n"
     "     grid: {set: [box, simplex], stream: cell, bias: [random, over], alpha: 0.5, eta: 0.04}}\n"
-    "  - {name: growth, kind: theory-counterexample, problem: counterexample, quick: {iterations: "
+    "  - {name: growth, kind: theory-steps, problem: counterexample, quick: {iterations: "
     "9},\n"
     "     grid: {method: adversary, alpha: 0.7071067811865475, eta: '10^-1..10^0, 3 levels'}}\n"
     "  - {name: descent, kind: theory-descent, problem: quadratic, options: {rotation: 0},\n"
@@ -262,12 +308,16 @@ static const char small[] =
     "  - {name: noise, kind: theory-noise, problem: quadratic, quick: {instances: 3},\n"
     "     grid: {shape: [{mu: 1, L: 2, g: identity}], sigma: [0, 1], eta_share: 1, alpha_share: "
     "0.5}}\n"
+    "  - {name: worst, kind: theory-noise, problem: quadratic, quick: {instances: 3},\n"
+    "     grid: {shape: [{mu: 1, L: 1, g: identity}], sigma: 1, eta_share: 1, alpha_share: 0.5,\n"
+    "            ratio: 4, chance: [1, 0.2]}}\n"
+    "  - {name: inner, kind: theory-inner, problem: quadratic, options: {n: 4, d: 6},\n"
+    "     quick: {iterations: 20}, grid: {g: [celu, tanh], method: [gd, dgn], far: 3}}\n"
     "  - {name: pl, kind: theory-pl, problem: quadratic, options: {n: 4, d: 6}, quick: {instances: "
     "9},\n"
     "     grid: {g: [tanh, linear]}}\n"
     "  - {name: exact, kind: theory-exact, quick: {iterations: 200},\n"
-    "     grid: {game: [{problem: pennies, weight: 0.75}], regulariser: [mended, printed], eta: "
-    "0.1}}\n"
+    "     grid: {problem: [pennies, rps], signs: [mended, printed], eta: 0.1}}\n"
     "  - {name: alpha, kind: theory-alpha, quick: {iterations: 50},\n"
     "     grid: {problem: pennies, step: [best, theorem, 0.1], alpha: [0.7, 0.9]}}\n";
 
@@ -324,8 +374,8 @@ static void threads_and_stops_change_no_bit(void **state) {
   strcat(one, "/small");
   strcat(three, "/small");
   strcat(resumed, "/small");
-  assert_int_equal(same_files(one, three), 17);
-  assert_int_equal(same_files(one, resumed), 17);
+  assert_int_equal(same_files(one, three), 23);
+  assert_int_equal(same_files(one, resumed), 23);
 }
 
 static void check_refused(void **state, const char *part, const char *expected) {
@@ -353,8 +403,13 @@ static void wrong_cells_are_refused(void **state) {
        "grid: {bias: away, g: identity, errors: rot, eta: 0.1}",
        "did you mean 'root'"},
       {"kind: theory-noise\nproblem: quadratic\ngrid: {sigma: 1}", "alpha_share"},
-      {"kind: theory-pl\nproblem: quadratic\noptions: {n: 8, d: 4}", "n <= d"},
-      {"kind: theory-exact\nproblem: quadratic\ngrid: {regulariser: printed, eta: 0.1}", "weight"},
+      {"kind: theory-noise\nproblem: quadratic\n"
+       "grid: {mu: 1, L: 5, sigma: 1, eta_share: 1, alpha_share: 0, ratio: 2}",
+       "ratio"},
+      {"kind: theory-pl\nproblem: quadratic\noptions: {n: 8, d: 4}\ngrid: {g: linear}", "n <= d"},
+      {"kind: theory-pl\nproblem: quadratic\ngrid: {g: relu}", "g"},
+      {"kind: theory-inner\nproblem: quadratic\noptions: {n: 4}\ngrid: {g: celu, method: gdd}",
+       "gdd"},
       {"kind: theory-alpha\nproblem: pennies\ngrid: {step: wide, alpha: 0.5}", "eta"},
       {"kind: theory-steps\nproblem: quadratic\ngrid: {eta: '10^-3..10^1, 0 levels'}", "levels"},
   };
@@ -371,7 +426,7 @@ static void every_claim_holds(void **state) {
   check_ok(hvi_study_new(&study, "theory", &err), &err);
   check_ok(hvi_study_run(&claims, &stopped, study, &(hvi_study_settings){.out = *state}, &err),
            &err);
-  assert_int_equal(claims.count, 16);
+  assert_int_equal(claims.count, CLAIMS);
   check_only(&claims, NULL, "what was measured");
   assert_true(exists(in(*state, "theory/rate-away.csv")));
   hvi_claims_clear(&claims);

@@ -150,6 +150,46 @@ static void errors_of_a_given_length(void **state) {
   hvi_problem_free(p);
 }
 
+typedef struct lottery {
+  double steps, failing, sum; /* of alpha^2 as reached */
+  double root, taken;         /* sums of alpha, and of |z_{t+1} - z_t|^2 / eta^2 |F|^2 */
+} lottery;
+
+static bool see_chance(void *context, const hvi_step *step, const hvi_record *row) {
+  (void)row;
+  lottery *l = context;
+  if (!step) return true;
+  l->steps++;
+  l->sum += step->gap / step->gap0;
+  l->root += step->alpha;
+  l->taken += step->taken * step->taken / (step->change * step->change);
+  l->failing += step->alpha > 0.3 * (1.0 + 1e-6);
+  /* none, or alpha^2 / chance */
+  if (step->alpha > 1e-6) check_near(step->gap / step->gap0, 0.09 / 0.2, 1e-9);
+  return true;
+}
+
+/* Descent by alpha^2 on average, though one step in five fails it. */
+static void errors_in_expectation(void **state) {
+  (void)state;
+  hvi_problem *p = quadratic(false);
+  hvi_info info;
+  hvi_error err;
+  lottery l = {0};
+  for (uint64_t seed = 1; seed <= 40; seed++) {
+    const hvi_placement place = {
+        .problem = p, .direct = true, .alpha = 0.3, .chance = 0.2, .seed = seed};
+    const hvi_settings s = hvi_lab_settings(&place, 0.02, 100);
+    check_ok(hvi_steps_run(&info, p, &s, true, see_chance, &l, &err), &err);
+  }
+  check_near(l.failing / l.steps, 0.2, 0.03); /* nearly five standard errors */
+  check_near(l.sum / l.steps / 0.09, 1.0, 0.15);
+  /* the two bounds of the stochastic proof: E |error| <= alpha eta |F|, and of the step's square */
+  assert_true(l.root / l.steps <= 0.3);
+  assert_true(l.taken / l.steps <= 2.0 * (1.0 + 0.09));
+  hvi_problem_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(errors_are_exactly_alpha),
@@ -157,6 +197,7 @@ int main(void) {
       cmocka_unit_test(constrained_problems_are_solved_inside),
       cmocka_unit_test(away_is_the_worst_direction),
       cmocka_unit_test(errors_of_a_given_length),
+      cmocka_unit_test(errors_in_expectation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

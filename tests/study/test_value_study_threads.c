@@ -218,6 +218,48 @@ static void the_summary_has_median_and_worst(void **state) {
   free_csv(&runs);
 }
 
+/* Passes go over the same batches, times over more of them; both count in outer steps. The table of
+ * costs is worked out anew from runs.csv. */
+static void more_passes_and_more_data(void **state) {
+  char text[4000];
+  snprintf(text, sizeof text,
+           "id: more\ntitle: t\nkind: value\n"
+           "quick: {iterations: 10, instances: 2, batch: 20, gamma: 0.8, measures: 10}\nvalue:\n%s"
+           "  hidden: [8]\n  gamma: 0.9\n  clocks: [slow]\nmethods:\n"
+           "  - {label: one, method: adamw, keep_state: true, inner_lr: 0.01}\n"
+           "  - {label: passes, method: adamw, keep_state: true, inner_lr: 0.01, passes: 3}\n"
+           "  - {label: times, method: adamw, keep_state: true, inner_lr: 0.01, times: 2}\n"
+           "  - {label: scaled, method: adamw, keep_state: true, inner_lr: 0.01, normalise: all}\n",
+           lqr);
+  char *clocks = strstr(text, "testset:"); /* a speed of its own: 20 rows take a second */
+  memmove(clocks + 14, clocks, strlen(clocks) + 1);
+  memcpy(clocks, "clocks: [20], ", 14);
+  finish_study(text, (hvi_study_settings){.out = *state, .threads = 2});
+  csv t = read_csv(in(*state, "more/runs.csv")), c = read_csv(in(*state, "more/costs.csv"));
+  const range one = rows_of(&t, "one", "1"), passes = rows_of(&t, "passes", "1"),
+              times = rows_of(&t, "times", "1"), scaled = rows_of(&t, "scaled", "1");
+  const struct {
+    range r;
+    double outer, batches;
+  } ends[] = {{one, 10, 10}, {passes, 30, 10}, {times, 20, 20}, {scaled, 10, 10}};
+  for (size_t i = 0; i < 4; i++) {
+    check_near(number_in_csv(&t, ends[i].r.last - 1, "outer"), ends[i].outer, 0.0);
+    check_near(number_in_csv(&t, ends[i].r.last - 1, "batches"), ends[i].batches, 0.0);
+  }
+  /* the same network on the same batches: equal after one pass, and after as many batches */
+  const double end = number_in_csv(&t, one.last - 1, "error");
+  check_near(number_in_csv(&t, times.first + 5, "error"), end, 0.0);
+  assert_true(number_in_csv(&t, scaled.last - 1, "error") != end);
+  /* where data cost all, a method stands where its batches are those of the first */
+  size_t i = 0;
+  while (strcmp(cell_of(&c, i, "method"), "times") != 0) i++;
+  check_near(number_in_csv(&c, i + 24 * 2, "cost"), 1e5, 1e-6);
+  check_near(number_in_csv(&c, i + 24 * 2, "error"), end, 1e-3 * end);
+  csv k = read_csv(in(*state, "more/clocks-lqr-slow.csv"));
+  check_near(number_in_csv(&k, 0, "batch_ms"), 1000.0, 1e-9);
+  free_csv(&t), free_csv(&c), free_csv(&k);
+}
+
 static void tuning_names_the_best(void **state) {
   hvi_study *study = NULL;
   hvi_error err;
@@ -233,8 +275,25 @@ static void tuning_names_the_best(void **state) {
   assert_non_null(strstr(text, "lqr, Surr 10: 0.001 -> "));
   csv t = read_csv(in(*state, "grid/tune.csv"));
   size_t best = 0;
-  for (size_t i = 0; i < t.rows; i++) best += strcmp(cell_of(&t, i, "best"), "1") == 0;
-  assert_int_equal(t.rows, 2 * METHODS);
+  for (size_t i = 0; i < t.rows; i++) {
+    const double median = number_in_csv(&t, i, "median"), worst = number_in_csv(&t, i, "worst");
+    const char *method = cell_of(&t, i, "method");
+    const bool lost = strcmp(cell_of(&t, i, "rejected"), "1") == 0, top = i + 1 == t.rows;
+    assert_true(median <= worst || isinf(worst));
+    /* no descent: more than one inner step, and more loss after them than before */
+    const bool several = strcmp(method, "TD(0)") != 0 && strcmp(method, "tdc") != 0;
+    assert_int_equal(lost, several && number_in_csv(&t, i, "ratio") > 1.0);
+    if (strcmp(cell_of(&t, i, "best"), "1") != 0) continue;
+    best++;
+    assert_false(lost);
+    /* inside of its grid, or the grid was extended as far as it goes */
+    const bool first = i == 0 || strcmp(cell_of(&t, i - 1, "method"), method) != 0;
+    const bool last = top || strcmp(cell_of(&t, i + 1, "method"), method) != 0;
+    size_t rates = 0;
+    for (size_t k = 0; k < t.rows; k++) rates += strcmp(cell_of(&t, k, "method"), method) == 0;
+    assert_true((!first && !last) || rates >= 6);
+  }
+  assert_true(t.rows > 2 * METHODS);
   assert_int_equal(best, METHODS);
   free_csv(&t);
   hvi_free(text);
@@ -329,6 +388,7 @@ int main(void) {
       cmocka_unit_test(only_changed_cells_are_run),
       cmocka_unit_test(offline_runs_have_a_budget_of_gradients),
       cmocka_unit_test(the_summary_has_median_and_worst),
+      cmocka_unit_test(more_passes_and_more_data),
       cmocka_unit_test(tuning_names_the_best),
       cmocka_unit_test(tuning_can_be_resumed),
       cmocka_unit_test(missing_data_are_named),

@@ -60,6 +60,36 @@ static void the_printed_bound_is_too_large(void **state) {
   assert_true(hvi_theory_rates(1.0, 5.0, 0.99 * 2.0 / 25.0, 0.0).kappa2 < 1.0);
 }
 
+/* The proof prints "eta = 2 mu / L^2" over its last step: with it rho is above one for every alpha. */
+static void the_eta_of_the_proof_is_a_misprint(void **state) {
+  (void)state;
+  for (double L = 1.0; L < 20.0; L *= 1.5) {
+    const hvi_rates r = hvi_theory_rates(1.0, L, 2.0 / (L * L), 0.5 / L);
+    assert_true(r.rho > 1.0);
+    assert_true(hvi_theory_rates(1.0, L, r.eta_theorem, 0.5 / L).rho <=
+                1.0 - 0.2 / (L * L) + 1e-15);
+  }
+}
+
+/* The stochastic theorem names no strong monotonicity, but has mu in its bound. F = 0 with noise
+ * F_xi = xi satisfies all that it names, with every L: E |F_xi|^2 = sigma^2 <= 2 sigma^2. The iterates
+ * are a random walk, E 1/2 |z_t|^2 = t / 2 eta^2 sigma^2, beyond the neighbourhood of any mu > 0. */
+static void without_strong_monotonicity_the_walk_leaves(void **state) {
+  (void)state;
+  enum { WALKS = 200, STEPS = 3000 };
+  const double m = 1.0, L = 1.0, c = 2.0, eta = 1.0 / (2.0 * (1.0 + c) * L);
+  const double neighbourhood = eta * eta * (1.0 + c) / (eta * m);
+  double mean = 0.0;
+  for (uint64_t k = 0; k < WALKS; k++) {
+    hvi_rng rng = hvi_rng_new(1, "walk", k);
+    double z = 0.0;
+    for (int t = 0; t < STEPS; t++) z -= eta * (hvi_rng_uniform(&rng) < 0.5 ? -1.0 : 1.0);
+    mean += 0.5 * z * z / WALKS;
+  }
+  check_near(mean / (0.5 * STEPS * eta * eta), 1.0, 0.3);
+  assert_true(mean > 50.0 * neighbourhood);
+}
+
 static void nothing_is_allowed_without_monotonicity(void **state) {
   (void)state;
   const hvi_rates r = hvi_theory_rates(-0.75, sqrt(square), 0.01, 0.1);
@@ -96,6 +126,8 @@ int main(void) {
       cmocka_unit_test(errors_add_up),
       cmocka_unit_test(the_bounds_are_where_rho_is_one),
       cmocka_unit_test(the_printed_bound_is_too_large),
+      cmocka_unit_test(the_eta_of_the_proof_is_a_misprint),
+      cmocka_unit_test(without_strong_monotonicity_the_walk_leaves),
       cmocka_unit_test(nothing_is_allowed_without_monotonicity),
       cmocka_unit_test(names),
   };

@@ -39,6 +39,7 @@ typedef struct pennies_options {
 
 typedef struct rps_options {
   double weight;
+  int signs;
 } rps_options;
 
 #define AT(member) .offset = offsetof(pennies_options, member)
@@ -60,6 +61,8 @@ const hvi_setting_table hvi_pennies_options = {"pennies", sizeof(pennies_options
 const hvi_setting_table hvi_rps_options = {"rps", sizeof(rps_options), (const hvi_setting[]){
     {"weight", HVI_SETTING_REAL, .range = "[0,100]", .fallback = "0.2",
      .help = "of the regulariser, which is mu"},
+    {"signs", HVI_SETTING_CHOICE, .offset = offsetof(rps_options, signs), .choices = "mended|printed",
+     .fallback = "mended", .help = "of the regulariser; as printed, F is not monotone"},
     {0}}};
 const hvi_setting_table hvi_counterexample_options = {"counterexample", 0, (const hvi_setting[]){{0}}};
 /* clang-format on */
@@ -118,7 +121,7 @@ hvi_status hvi_pennies_new(hvi_problem **problem, const hvi_options *o, hvi_erro
   return make_pair(problem, players, layers, 1, payoffs, half, err);
 }
 
-static hvi_status draw_rps(hvi_problem **problem, double weight, const hvi_options *o,
+static hvi_status draw_rps(hvi_problem **problem, const double weights[2], const hvi_options *o,
                            hvi_error *err) {
   enum { IN = 5, HIDDEN = 4, OUT = 3 };
   /* A is skew, so -A' is A itself */
@@ -135,7 +138,7 @@ static hvi_status draw_rps(hvi_problem **problem, double weight, const hvi_optio
     players[k] = (hvi_player){.name = k == 0 ? "row" : "column",
                               .theta0 = theta0[k],
                               .set = HVI_SET_SIMPLEX,
-                              .weight = weight,
+                              .weight = weights[k],
                               .centre = third};
     layers[2 * k] = (hvi_layer){.out = HIDDEN, .matrix = first[k], .activation = HVI_CELU};
     layers[2 * k + 1] = (hvi_layer){.out = OUT, .matrix = second[k], .activation = HVI_SOFTMAX};
@@ -145,17 +148,18 @@ static hvi_status draw_rps(hvi_problem **problem, double weight, const hvi_optio
 }
 
 hvi_status hvi_rps_new(hvi_problem **problem, const hvi_options *o, hvi_error *err) {
-  const double weight = ((const rps_options *)(const void *)o->values)->weight;
-  if (o->instance > 0) return draw_rps(problem, weight, o, err);
+  const rps_options *v = (const void *)o->values;
+  const double weights[2] = {v->weight, v->signs ? -v->weight : v->weight};
+  if (o->instance > 0) return draw_rps(problem, weights, o, err);
   const hvi_embedded *file = hvi_embedded_problems;
   while (file->name && strcmp(file->name, "rps") != 0) file++;
   if (!file->name)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "rps: this build lacks problems/rps.yaml");
   hvi_status status = hvi_game_parse(problem, file->text, "rps.yaml", NULL, 0, 0, err);
-  if (status || !o->given[0]) return status;
+  if (status || !(o->given[0] || v->signs)) return status;
   hvi_game *game = (hvi_game *)*problem;
-  for (size_t k = 0; k < game->player_count; k++) game->weight[k] = weight;
-  for (size_t i = 0; i < game->base.model->out; i++) game->constant[i] = -weight * (1.0 / 3.0);
+  for (size_t k = 0; k < 2; k++) game->weight[k] = weights[k];
+  for (size_t i = 0; i < 6; i++) game->constant[i] = -weights[i / 3] * (1.0 / 3.0);
   return HVI_OK;
 }
 

@@ -84,6 +84,52 @@ static void weight_of_the_file_can_be_set(void **state) {
   hvi_problem_free(q);
 }
 
+/* As printed player 2's regulariser has the other sign, and F is not monotone: mu = -0.2. */
+static void printed_signs_are_not_monotone(void **state) {
+  (void)state;
+  const hvi_option printed[] = {{"signs", "printed"}, {"weight", "0.2"}};
+  const double z[6] = {0.2, 0.5, 0.3, 0.6, 0.3, 0.1};
+  for (uint64_t instance = 0; instance < 2; instance++) {
+    hvi_problem *p = make("rps", NULL, 0, 1, instance);
+    hvi_problem *q = make("rps", printed, instance ? 2 : 1, 1, instance);
+    double f[6], g[6];
+    operate(p, z, f);
+    operate(q, z, g);
+    for (size_t i = 0; i < 6; i++)
+      check_near(f[i] - g[i], i < 3 ? 0.0 : 0.4 * (z[i] - 1.0 / 3), 1e-15);
+    hvi_constants k;
+    hvi_error err;
+    check_ok(hvi_problem_constants(&k, q, &err), &err);
+    check_near(k.mu, -0.2, 1e-12);
+    assert_true(residual_at_solution(q) < 1e-15);
+    hvi_problem_free(p);
+    hvi_problem_free(q);
+  }
+}
+
+/* A softmax sums to one, so J'(1, 1, 1) = 0: the singular values of J' have no lower bound. */
+static void softmax_has_no_lower_bound(void **state) {
+  (void)state;
+  for (uint64_t instance = 0; instance < 5; instance++) {
+    hvi_problem *p = make("rps", NULL, 0, 2, instance);
+    const hvi_model *m = p->model;
+    double *cache = doubles(m->cache), z[6], pulled[10], largest = 0.0;
+    m->ops->eval(m, cache, p->theta0, z);
+    for (size_t k = 0; k < 2; k++) {
+      double u[6] = {0};
+      for (size_t i = 0; i < 3; i++) u[3 * k + i] = 1.0;
+      m->ops->vjp(m, cache, p->theta0, u, pulled);
+      for (size_t j = 0; j < 10; j++) assert_true(fabs(pulled[j]) < 1e-15);
+      u[3 * k] = -1.0;
+      m->ops->vjp(m, cache, p->theta0, u, pulled);
+      for (size_t j = 0; j < 10; j++) largest = fmax(largest, fabs(pulled[j]));
+    }
+    assert_true(largest > 1e-3);
+    free(cache);
+    hvi_problem_free(p);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(operator_is_the_formula),
@@ -91,6 +137,8 @@ int main(void) {
       cmocka_unit_test(zero_plays_the_solution),
       cmocka_unit_test(shipped_file_is_instance_zero),
       cmocka_unit_test(weight_of_the_file_can_be_set),
+      cmocka_unit_test(printed_signs_are_not_monotone),
+      cmocka_unit_test(softmax_has_no_lower_bound),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -190,6 +190,44 @@ static void residual_is_the_projected_bellman_error(void **state) {
   }
 }
 
+/* 1/2 |Phi theta - T Phi deployed|^2_Xi: what a model loses on the targets that another one's values
+ * bring about. */
+static double loss_of(const plain *p, const double *xi, const double *theta,
+                      const double *deployed) {
+  double z[MOST], y[MOST], at[MOST], sum = 0.0;
+  plain_values(at, p, deployed);
+  plain_bellman(y, p, at);
+  plain_values(z, p, theta);
+  for (size_t i = 0; i < p->n; i++) sum += 0.5 * xi[i] * (z[i] - y[i]) * (z[i] - y[i]);
+  return sum;
+}
+
+/* The projected fixed point is performatively stable: no other theta loses less on the targets that
+ * it brings about. Another theta is not: retraining gains, and ends nearer by gamma or more. */
+static void the_solution_is_performatively_stable(void **state) {
+  (void)state;
+  plain p = plain_new(30, 5, 0, 0.9, 700);
+  const hvi_mdp_spec spec = plain_spec(&p);
+  hvi_problem *problem = problem_of(&spec);
+  double xi[MOST], stable[5], other[5], retrained[5], beta, mu;
+  problem->ops->sensitivity(problem, &beta, &mu);
+  check_near(beta / mu, 0.9, 1e-15);
+  plain_law(xi, &p);
+  plain_fixed_point(stable, &p, xi);
+  for (uint64_t k = 0; k < 50; k++) {
+    fill_normal(other, 5, k);
+    for (size_t j = 0; j < 5; j++) other[j] = stable[j] + 0.1 * other[j];
+    assert_true(loss_of(&p, xi, other, stable) > loss_of(&p, xi, stable, stable));
+    memcpy(retrained, other, sizeof other);
+    value_iteration(&p, xi, retrained);
+    assert_true(loss_of(&p, xi, retrained, other) < loss_of(&p, xi, other, other));
+    const double far = problem->ops->dist2(problem, other);
+    assert_true(problem->ops->dist2(problem, retrained) <= 0.81 * far * (1.0 + 1e-12));
+  }
+  hvi_problem_free(problem);
+  plain_free(&p);
+}
+
 /* The paper prints r - gamma v for r + gamma v: the fixed point
  * would be another one. */
 static void the_printed_sign_of_gamma_is_wrong(void **state) {
@@ -229,6 +267,7 @@ int main(void) {
       cmocka_unit_test(tall_problems_do_value_iteration),
       cmocka_unit_test(solves_reach_the_fixed_point),
       cmocka_unit_test(residual_is_the_projected_bellman_error),
+      cmocka_unit_test(the_solution_is_performatively_stable),
       cmocka_unit_test(the_printed_sign_of_gamma_is_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

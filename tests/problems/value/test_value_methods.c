@@ -138,6 +138,47 @@ static void the_threshold_ends_algorithm_4(void **state) {
   source_free(src);
 }
 
+/* Algorithm 4 as printed, m from 0: "while l / l_0 >= alpha^2 and m <= M", then theta^(M). Returns the
+ * steps taken; `last` is the last iterate, and `printed` the one that the listing returns: where the
+ * loop ended before M there is none, and it stays what it was. */
+static size_t printed_loop(const hvi_value *v, size_t M, double lr, double share, double *last,
+                           double *printed) {
+  double loss0, loss, ignored, theta[MOST];
+  const size_t d = v->one.base.model->dim;
+  memcpy(theta, v->one.base.theta0, d * sizeof *theta);
+  algorithm_2(v, 0, 0, lr, 0.0, theta, &loss0, &loss);
+  size_t m = 0;
+  while (loss / loss0 >= share && m <= M) {
+    /* m + 1 steps from the start, as the targets are those of the start */
+    memcpy(theta, v->one.base.theta0, d * sizeof *theta);
+    algorithm_2(v, 0, ++m, lr, 0.0, theta, &ignored, &loss);
+    if (m == M) memcpy(printed, theta, d * sizeof *theta);
+  }
+  memcpy(last, theta, d * sizeof *theta);
+  return m;
+}
+
+static void the_printed_algorithm_4_miscounts(void **state) {
+  (void)state;
+  source src = lqr_rows(12, N);
+  const hvi_value_spec spec = small_spec(src.data, N);
+  hvi_problem *p = value_problem(&spec);
+  double last[MOST], printed[MOST];
+  /* a threshold that is never met: one step more than M, of which the listing forgets the last */
+  assert_int_equal(printed_loop(hvi_value_of(p), 5, 0.02, 0.0, last, printed), 6);
+  double moved = 0.0;
+  for (size_t j = 0; j < p->model->dim; j++) moved = fmax(moved, fabs(last[j] - printed[j]));
+  assert_true(moved > 1e-6);
+  /* one that is met early: theta^(M) does not exist */
+  for (size_t j = 0; j < p->model->dim; j++) printed[j] = NAN;
+  assert_true(printed_loop(hvi_value_of(p), 30, 0.02, 0.7, last, printed) < 30);
+  assert_true(isnan(printed[0]));
+  /* a ratio equal to the threshold ends Definition 2.1, not this loop */
+  assert_int_equal(printed_loop(hvi_value_of(p), 5, 0.02, 1.0, last, printed), 1);
+  hvi_problem_free(p);
+  source_free(src);
+}
+
 /* With one batch in the data both terms are on it. */
 static void the_same_batch_twice_is_algorithm_2(void **state) {
   (void)state;
@@ -197,6 +238,7 @@ int main(void) {
       cmocka_unit_test(one_step_is_td0),
       cmocka_unit_test(several_steps_are_algorithm_2),
       cmocka_unit_test(the_threshold_ends_algorithm_4),
+      cmocka_unit_test(the_printed_algorithm_4_miscounts),
       cmocka_unit_test(the_same_batch_twice_is_algorithm_2),
       cmocka_unit_test(different_batches_are_algorithm_3),
   };
