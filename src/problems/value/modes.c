@@ -10,9 +10,7 @@
  *
  * Features are those of theta as it is, so that a step costs a pass over its rows. A run may have
  * gone through more rows than a step is to look at. Chunks of them are then taken, in two strata.
- * The rarest are taken always, with weight 1: those whose states are farthest from the mean of all,
- * by the mean of ((s - mean) / spread)^2. (Ant on its back, in one episode of a hundred: 10 to 18
- * times the mean; other chunks: up to 2.) Of the others every so manieth is taken, not the same ones
+ * The rarest (rare.c) are taken always, with weight 1; of the others every so manieth, not the same ones
  * at the next draw, with a weight that makes up for those that are not.
  */
 #include "base/base.h"
@@ -20,9 +18,8 @@
 #include "num/vec.h"
 #include "problems/value/value.h"
 
-enum { LONGEST = HVI_NET_ROWS, SHORTEST = 16 }; /* rows of a chunk */
+enum { LONGEST = HVI_NET_ROWS };
 enum { MOST_RARE = 1024 };                      /* chunks */
-enum { SPARSE = 4 };                            /* every so manieth row tells how rare a chunk is */
 
 typedef struct chunk {
   size_t first, count;
@@ -40,9 +37,7 @@ typedef struct tableau {
   double *delta;       /* [LONGEST] */
   double *trace;       /* [k] z of the last row, */
   size_t last;         /* which this was */
-  double *rarity;      /* [MOST_RARE] of the rarest chunks, the rarest first, */
-  size_t *rarest;      /* and which they are */
-  double *mean, *unit; /* [obs] of states; 1 / variance */
+  hvi_value_rare rare; /* [MOST_RARE] chunks */
   size_t chunks, rows; /* done; rows that the network was evaluated on */
 } tableau;
 
@@ -54,10 +49,7 @@ static size_t place(tableau *t, double *base) {
   t->z = hvi_arena_take(&arena, LONGEST * t->k);
   t->delta = hvi_arena_take(&arena, LONGEST);
   t->trace = hvi_arena_take(&arena, t->k);
-  t->rarity = hvi_arena_take(&arena, MOST_RARE);
-  t->rarest = (size_t *)(void *)hvi_arena_take(&arena, MOST_RARE);
-  t->mean = hvi_arena_take(&arena, t->v->obs);
-  t->unit = hvi_arena_take(&arena, t->v->obs);
+  hvi_value_place_rare(t->v, &t->rare, MOST_RARE, &arena);
   return arena.used;
 }
 
@@ -138,52 +130,9 @@ static chunk chunk_at(const tableau *t, size_t rows, size_t index) {
   return (chunk){first, left < t->length ? left : t->length};
 }
 
-static void find_spread(tableau *t, size_t rows) {
-  const size_t obs = t->v->obs;
-  const double share = 1.0 / (double)((rows + SPARSE - 1) / SPARSE);
-  hvi_vec_zero(t->mean, obs);
-  hvi_vec_zero(t->unit, obs);
-  for (size_t i = 0; i < rows; i += SPARSE)
-    for (size_t j = 0; j < obs; j++) {
-      const double x = (double)t->v->spec.data->observation[i * obs + j];
-      t->mean[j] += share * x;
-      t->unit[j] += share * x * x;
-    }
-  for (size_t j = 0; j < obs; j++) {
-    const double variance = t->unit[j] - t->mean[j] * t->mean[j];
-    t->unit[j] = variance > 1e-12 * t->unit[j] ? 1.0 / variance : 0.0;
-  }
-}
-
-static double rarity_of(const tableau *t, chunk c) {
-  const size_t obs = t->v->obs;
-  double sum = 0.0;
-  for (size_t i = 0; i < c.count; i += SPARSE)
-    for (size_t j = 0; j < obs; j++) {
-      const double s = (double)t->v->spec.data->observation[(c.first + i) * obs + j];
-      sum += (s - t->mean[j]) * (s - t->mean[j]) * t->unit[j];
-    }
-  return sum / (double)((c.count + SPARSE - 1) / SPARSE);
-}
-
-/* The `most` rarest of all chunks, by insertion. */
-static void find_rarest(tableau *t, size_t rows, size_t chunks, size_t most) {
-  find_spread(t, rows);
-  for (size_t c = 0; c < chunks; c++) {
-    const double rarity = rarity_of(t, chunk_at(t, rows, c));
-    size_t at = c < most ? c : most;
-    for (; at > 0 && rarity > t->rarity[at - 1]; at--) {
-      if (at == most) continue;
-      t->rarity[at] = t->rarity[at - 1];
-      t->rarest[at] = t->rarest[at - 1];
-    }
-    if (at < most) t->rarity[at] = rarity, t->rarest[at] = c;
-  }
-}
-
 static bool is_rare(const tableau *t, size_t c, size_t rare) {
   for (size_t i = 0; i < rare; i++)
-    if (t->rarest[i] == c) return true;
+    if (t->rare.chunk[i] == c) return true;
   return false;
 }
 
@@ -192,8 +141,8 @@ static void add_some(tableau *t, size_t rows, size_t chunks, size_t most, size_t
   const size_t others = most - rare;
   const double stride = (double)chunks / (double)others;
   const double phase = fmod(0.6180339887498949 * (double)(t->v->spec.first + t->s->draws), 1.0);
-  find_rarest(t, rows, chunks, rare);
-  for (size_t i = 0; i < rare; i++) add_chunk(t, chunk_at(t, rows, t->rarest[i]), 1.0);
+  hvi_value_find_rarest(t->v, &t->rare, rows, t->length, rare);
+  for (size_t i = 0; i < rare; i++) add_chunk(t, chunk_at(t, rows, t->rare.chunk[i]), 1.0);
   for (size_t i = 0; i < others; i++) {
     const size_t c = (size_t)(((double)i + phase) * stride);
     if (is_rare(t, c, rare)) continue;
@@ -213,8 +162,7 @@ size_t hvi_value_equations(const hvi_problem *p, const void *sample, const doubl
   hvi_vec_zero(m->G, t.k * t.k);
   hvi_vec_zero(m->R, t.k * t.k);
   hvi_value_prepare(v, t.s->scratch, theta);
-  t.length = v->spec.batch / 4 > SHORTEST ? v->spec.batch / 4 : SHORTEST; /* both halves at once */
-  if (t.length > LONGEST) t.length = LONGEST;
+  t.length = hvi_value_chunk(v);
   const size_t rows = hvi_value_rows_seen(v, t.s), chunks = (rows + t.length - 1) / t.length;
   const size_t most = (set->rows + t.length - 1) / t.length;
   const size_t rare = (size_t)(set->rare * (double)most);
