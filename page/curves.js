@@ -84,6 +84,11 @@ function span(panel, hidden, axis, log) {
   const same = !!stated.log === log && !(stated.low === 0 && stated.high === 0);
   if (same && given(stated.low)) low = stated.low;
   if (same && given(stated.high)) high = stated.high;
+  const map = panel.series.find(isMap);
+  if (map && !(same && given(stated.low))) {
+    const all = [...new Set(axis === "x" ? map.x : map.y)].sort((a, b) => a - b), n = all.length;
+    if (n > 1 && (!log || all[0] > 0)) [low, high] = log ? [all[0] / Math.sqrt(all[1] / all[0]), all[n - 1] * Math.sqrt(all[n - 1] / all[n - 2])] : [all[0] - (all[1] - all[0]) / 2, all[n - 1] + (all[n - 1] - all[n - 2]) / 2];
+  }
   if (!(low <= high)) [low, high] = log ? [1, 10] : [0, 1];
   if (low === high) [low, high] = log ? [low / 2, high * 2] : [low - 0.5, high + 0.5];
   return [low, high];
@@ -169,39 +174,62 @@ function drawPoints(g, s, x, y, radius) {
   });
 }
 
-function drawMap(g, s, x, y) {
-  const xs = [...new Set(s.x)].sort((a, b) => a - b), ys = [...new Set(s.y)].sort((a, b) => a - b);
-  const finite = values(s.z).filter((v) => typeof v === "number" && isFinite(v));
-  const log = finite.every((v) => v > 0) && Math.max(...finite) > 100 * Math.min(...finite);
-  const f = log ? Math.log10 : (v) => v, low = f(Math.min(...finite)), high = f(Math.max(...finite));
-  const cell = (all, v, axis) => {
-    const i = all.indexOf(v), at = all.map(axis.at);
-    const a = i ? (at[i - 1] + at[i]) / 2 : at[i] - (at[1] - at[0]) / 2, b = i + 1 < at.length ? (at[i] + at[i + 1]) / 2 : at[i] + (at[i] - at[i - 1]) / 2;
-    return [Math.min(a, b), Math.abs(b - a)];
+// Colours from low to high, as in the picture.
+const PALETTE = ["#440154", "#472C7A", "#3B518B", "#2C718E", "#21908D", "#27AD81", "#5CC863", "#AADC32", "#FDE725"];
+
+// Where a value of a map lies on its scale, from 0 to 1; NaN for what is no number.
+function mapScale(panel, s) {
+  const stated = panel.z || {}, finite = values(s.z).filter((v) => typeof v === "number" && (!stated.log || v > 0));
+  const f = stated.log ? Math.log10 : (v) => v;
+  const given = (v) => typeof v === "number" && (!stated.log || v > 0) && !(stated.low === 0 && stated.high === 0);
+  const low = given(stated.low) ? stated.low : Math.min(...finite), high = given(stated.high) ? stated.high : Math.max(...finite);
+  const at = (v) => (typeof v !== "number" ? NaN : stated.log && v <= low ? 0 : Math.min(1, Math.max(0, (f(v) - f(low)) / (f(high) - f(low) || 1))));
+  return { at, low, high, fill: (v) => { const t = at(v); return isNaN(t) ? "#BDBDBD" : PALETTE[Math.min(PALETTE.length - 1, Math.floor(t * PALETTE.length))]; } };
+}
+
+function drawMap(g, panel, s, x, y) {
+  const side = (list, axis) => {
+    const all = [...new Set(list)].sort((a, b) => a - b), at = all.map(axis.at);
+    const edge = (i) => (at.length < 2 ? at[0] + (i ? 10 : -10) : i === 0 ? 1.5 * at[0] - at[1] / 2 : i === at.length ? 1.5 * at[i - 1] - at[i - 2] / 2 : (at[i - 1] + at[i]) / 2);
+    return new Map(all.map((v, i) => [v, [Math.min(edge(i), edge(i + 1)), Math.abs(edge(i + 1) - edge(i))]]));
   };
+  const columns = side(s.x, x), rows = side(s.y, y), scale = mapScale(panel, s);
   s.x.forEach((a, i) => {
-    const v = s.z[i], [cx, w] = cell(xs, a, x), [cy, h] = cell(ys, s.y[i], y);
-    const t = typeof v === "number" ? (f(v) - low) / (high - low || 1) : NaN;
-    make("rect", { x: cx, y: cy, width: w + 0.3, height: h + 0.3, fill: isNaN(t) ? "var(--line)" : `hsl(${230 - 190 * t} 65% ${28 + 50 * t}%)` }, g);
+    const [cx, w] = columns.get(a), [cy, h] = rows.get(s.y[i]);
+    make("rect", { x: cx, y: cy, width: w + 0.4, height: h + 0.4, fill: scale.fill(s.z[i]) }, g);
   });
 }
 
+// The colours of a map with the ends of its scale, below the panel.
+function addMapKey(host, panel) {
+  const s = panel.series.find(isMap);
+  if (!s) return;
+  const scale = mapScale(panel, s), row = element("div", "scales", host);
+  write(element("span", "", row), ((panel.z && panel.z.label) || "") + "  " + number(scale.low));
+  const key = make("svg", { width: 9 * PALETTE.length, height: 12 }, row);
+  PALETTE.forEach((c, i) => make("rect", { x: 9 * i, y: 0, width: 9.5, height: 12, fill: c }, key));
+  write(element("span", "", row), number(scale.high));
+}
+
+// Bars by name; a series with two ends is the spread of the bars that it lies on.
 function drawBars(g, svg, panel, shown, y) {
   const names = [...new Set(shown.filter(isBars).flatMap((s) => values(s.x)))];
   const width = (W - RIGHT - LEFT) / Math.max(names.length, 1), floor = y.at(y.log ? y.range[0] : Math.max(0, y.range[0]));
-  shown.filter(isBars).forEach((s, k, all) => s.x.forEach((name, i) => {
-    const v = s.y[i], w = (0.7 * width) / all.length, left = LEFT + width * (names.indexOf(name) + 0.15) + w * k;
-    if (typeof v === "number") make("rect", { x: left, y: Math.min(y.at(v), floor), width: w, height: Math.abs(floor - y.at(v)), fill: colour(s), "data-name": name }, g);
-  }));
-  const angle = names.length > 5 ? -28 : 0;
+  for (const s of shown.filter(isBars)) s.x.forEach((name, i) => {
+    const v = s.y[i], second = values(s.y2)[i], middle = LEFT + width * (names.indexOf(name) + 0.5);
+    if (typeof v !== "number") return;
+    if (typeof second === "number") make("line", { x1: middle, x2: middle, y1: y.at(v), y2: y.at(second), stroke: "var(--ink)", "stroke-width": 1.6 }, g);
+    else if (!s.y2) make("rect", { x: middle - 0.3 * width, y: Math.min(y.at(v), floor), width: 0.6 * width, height: Math.abs(floor - y.at(v)), fill: colour(s), "data-name": name }, g);
+  });
+  const angle = names.some((name) => String(name).length * 6 > width) ? -28 : 0;
   names.forEach((name, i) => {
     const at = LEFT + width * (i + 0.5), to = H - BOTTOM + 13;
     write(make("text", { class: "tick", x: at, y: to, "text-anchor": angle ? "end" : "middle", transform: `rotate(${angle} ${at} ${to})` }, svg), name);
   });
 }
 
-function drawSeries(g, s, x, y) {
-  if (s.mark === "map") return drawMap(g, s, x, y);
+function drawSeries(g, panel, s, x, y) {
+  if (s.mark === "map") return drawMap(g, panel, s, x, y);
   if (s.mark === "band") return drawBand(g, s, x, y);
   if (s.mark === "points") return drawPoints(g, s, x, y, 3);
   if (s.mark === "cloud") return drawPoints(g, s, x, y, 1.2);
@@ -250,8 +278,9 @@ function addHover(svg, host, tip, panel, shown, x, y) {
     const name = event.target.getAttribute("data-name");
     const px = ((event.clientX - box.left) / box.width) * W, py = ((event.clientY - box.top) / box.height) * H;
     if (name) {
-      const s = shown.find((b) => isBars(b) && b.x.includes(name)), i = s.x.indexOf(name), second = values(s.y2)[i];
-      return show(name, [number(s.y[i]) + (typeof second === "number" ? " to " + number(second) : "")], px, py);
+      const of = (both) => shown.filter((b) => isBars(b) && !!b.y2 === both && b.x.includes(name));
+      const tell = (s, list) => number(values(list)[s.x.indexOf(name)]);
+      return show(name, [...of(false).map((s) => tell(s, s.y)), ...of(true).map((s) => tell(s, s.y) + " to " + tell(s, s.y2))], px, py);
     }
     const at = nearest(shown, x, y, px, py);
     if (!at) return leave();
@@ -277,7 +306,7 @@ function drawPanel(host, panel, hidden, kind) {
   make("rect", { x: LEFT, y: TOP - 4, width: W - LEFT - RIGHT + 4, height: H - TOP - BOTTOM + 4 }, make("clipPath", { id: clip }, svg));
   const g = make("g", { "clip-path": `url(#${clip})` }, svg);
   if (bars) drawBars(g, svg, panel, shown, y);
-  for (const s of [...shown.filter((b) => b.mark === "map" || b.mark === "band"), ...shown.filter((b) => b.mark !== "map" && b.mark !== "band" && !isBars(b))]) drawSeries(g, s, x, y);
+  for (const s of [...shown.filter((b) => b.mark === "map" || b.mark === "band"), ...shown.filter((b) => b.mark !== "map" && b.mark !== "band" && !isBars(b))]) drawSeries(g, panel, s, x, y);
   if (panel.point && typeof panel.point.x === "number") {
     make("path", { d: `M${x.at(panel.point.x) - 5} ${y.at(panel.point.y)}h10m-5 -5v10`, stroke: "var(--ink)", "stroke-width": 1.6 }, g);
     write(make("text", { x: x.at(panel.point.x) + 7, y: y.at(panel.point.y) - 6 }, g), panel.point.label);
@@ -314,7 +343,7 @@ function addLegend(root, keys, hidden, redraw) {
     b.type = "button";
     b.title = "hide or show";
     b.setAttribute("aria-pressed", "true");
-    if (s.mark === "points" || s.mark === "cloud" || isBars(s)) make("circle", { cx: 11, cy: 5, r: 4, fill: colour(s) }, key);
+    if (s.mark === "points" || s.mark === "cloud" || isBars(s) || isMap(s)) make("circle", { cx: 11, cy: 5, r: 4, fill: colour(s) }, key);
     else make("path", { d: "M0 5H22", stroke: colour(s), "stroke-width": 2.5, "stroke-dasharray": DASHES[s.mark] || "" }, key);
     write(b, label);
     b.addEventListener("click", () => {
@@ -339,6 +368,7 @@ function draw(figure, data) {
     all.push(redraw);
     redraw();
     addLegend(host, labels.own(panel), hidden, redraw);
+    addMapKey(host, panel);
     addScales(host, panel, kind, redraw);
   }
   const still = figure.querySelector(".still");

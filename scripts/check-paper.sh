@@ -8,6 +8,9 @@
 #   path/to/file.ext     a file of the tree
 #   kind:label           a label of the paper's LaTeX, or one of ours; a row's label occurs once
 #   hvi ..., make ...    a command
+# A row of the table of verdicts, "| statement | verdict | number | decided at | claims |", is compared with
+# docs/results/ID/claims.json where that is there: "holds" and "verified" ask that all its claims hold, "holds for ..."
+# that one does, "does not hold" that none does, "not decided" that one is not.
 # With --fix the file behind "in" becomes the one that defines the function now.
 set -euo pipefail
 fix=false
@@ -93,5 +96,38 @@ done < <(grep -noE '`hvi_[a-z0-9_]+` in `[^`]+`' "$page")
 while read -r label; do
   complain "$(grep -nF "| $label " "$page" | tail -1 | cut -d: -f1)" "label $label stands there twice"
 done < <(grep -oE '^\| `[^`]+`' "$page" | cut -c3- | sort | uniq -d)
+
+# "ID/CLAIM VERDICT" for each claim of the full results.
+for file in docs/results/*/claims.json; do
+  [[ -f $file ]] || continue
+  id=${file#docs/results/} id=${id%/claims.json}
+  awk -F'"' -v id="$id" '$2 == "id" { claim = $4 } $2 == "verdict" { print id "/" claim, $4 }' "$file"
+done >"$scratch/verdicts"
+
+# How the claims of a row came out: "2 1 0" hold, do not, are not decided.
+tell() {
+  local claim found counts=(0 0 0)
+  for claim in $(grep -oE '`[a-z0-9-]+/[a-z0-9-]+`' <<<"$1" | tr -d '`'); do
+    found=$(grep "^$claim " "$scratch/verdicts" | cut -d' ' -f2- || true)
+    case $found in
+    holds) counts[0]=$((counts[0] + 1)) ;;
+    'does not hold') counts[1]=$((counts[1] + 1)) ;;
+    'not decided') counts[2]=$((counts[2] + 1)) ;;
+    esac
+  done
+  echo "${counts[@]}"
+}
+
+while IFS='|' read -r line _ verdict _ _ claims _; do
+  read -r yes no open <<<"$(tell "$claims")"
+  ((yes + no + open)) || continue
+  case $verdict in
+  ' holds for '*) ((yes)) ;;
+  ' holds'* | ' verified'*) ((no + open == 0)) ;;
+  ' does not hold'*) ((yes + open == 0)) ;;
+  ' not decided'*) ((open)) ;;
+  *) false ;;
+  esac || complain "${line%:}" "the verdict is '${verdict//  /}', docs/results have $yes that hold, $no that do not, $open open"
+done < <(grep -nE '^\| [^`|]+\|[^|]+\|[^|]*\|[^|]*\|[^|]*\|$' "$page" | sed -E 's/^([0-9]+):\|/\1:|/')
 
 exit $status

@@ -30,6 +30,7 @@ function measure(text, size, k, c, sum) {
 /<text>/ {
   size = attribute(group, "font-size") + 0
   wide = 0; words = ""
+  if (!sub(/<text><tspan/, "<tspan")) sub(/<text>/, "<tspan>") # plain text has no spans
   count = split($0, span, "<tspan")
   for (s = 2; s <= count; s++) {
     own = attribute(span[s], "font-size")

@@ -37,7 +37,7 @@ typedef struct hvi_score {
   double error_low, error_high; /* cover 95 %: bootstrap over episodes, or error -+ interval */
   double noise;                 /* mean of e^2: what the true values would score */
   double clean;          /* error - noise; below 0 by chance where the prediction is perfect */
-  double clean_interval; /* clean +- this covers 95 %, as interval does */
+  double clean_interval; /* clean +- this covers 95 % (Student's t over states, or episodes) */
   double variance;       /* of y over the states */
   double relative;       /* error / variance */
   double relative_clean; /* clean / (variance - noise); NaN where noise is all there is */

@@ -4,7 +4,7 @@
  *   error    = mean (prediction - y)^2,     interval by Student's t over the states, or by the
  *                                           bootstrap over episodes
  *   clean    = error - mean e^2,            an unbiased estimate of the error against true values;
- *                                           interval likewise, of (prediction - y)^2 - e^2
+ *                                           interval by t, of (prediction - y)^2 - e^2
  *   relative = error / var y,               relative_clean = clean / (var y - mean e^2)
  *
  * Calibration is the least-squares line of y over the prediction p: slope = cov(p, y) / var p,
@@ -91,14 +91,16 @@ static hvi_status draw_episodes(hvi_score *s, const hvi_probe *p, const double *
     error[used] = error[k];
     count[used++] = count[k];
   }
-  hvi_stats_range range, without;
+  hvi_stats_range range;
   HVI_TRY(hvi_stats_bootstrap_ratio(&range, error, count, used, err));
-  HVI_TRY(hvi_stats_bootstrap_ratio(&without, clean, count, used, err));
+  /* the ratio of sums, linearised: short of a second bootstrap */
+  for (size_t k = 0; k < used; k++)
+    clean[k] = (clean[k] - s->clean * count[k]) * (double)used / (double)p->states;
   s->episodes = used;
   s->error_low = range.low;
   s->error_high = range.high;
   s->interval = 0.5 * (range.high - range.low);
-  s->clean_interval = 0.5 * (without.high - without.low);
+  s->clean_interval = hvi_stats_interval95(clean, used);
   return HVI_OK;
 }
 

@@ -48,7 +48,7 @@ typedef struct hvi_claim {
   char text[384]; /* the claim, in our words */
   char note[512];
   char seeds[64];   /* "20 seeds, 1 to 20" */
-  char tuning[400]; /* how its rates were chosen; empty: nothing to choose, or not told */
+  char tuning[404]; /* how its rates were chosen; empty: nothing to choose, or not told */
   bool theorem;     /* verified: a correct program cannot violate it */
   hvi_claim_number number;
   hvi_judgement judgement;

@@ -21,9 +21,9 @@ static const hvi_setting environment_rows[] = {
 static const hvi_setting tune_rows[] = {
     {"seeds", HVI_SETTING_COUNT, AT(tune_seeds), .range = "[1,1000]", .fallback = "5", .help = "how many, none of them reported"},
     {"first", HVI_SETTING_COUNT, AT(tune_first), .range = "[0,1e15]", .fallback = "1001", .help = "the first of them"},
+    {"tuned", HVI_SETTING_TEXT, HVI_SETTING_NO_RESULT, AT(tuned), .most = 400, .help = "how the rates of the file were found: seeds, size, date"},
     {"rates", HVI_SETTING_REALS, HVI_SETTING_NOT_EMPTY | HVI_SETTING_DISTINCT, AT(rates), .second = offsetof(hvi_value_plan, rate_count),
      .most = HVI_MOST_RATES, .range = "(0,inf)", .help = "the grid of methods that have none of their own"},
-    {"tuned", HVI_SETTING_TEXT, HVI_SETTING_NO_RESULT, AT(tuned), .most = 399, .help = "how the rates in the file were chosen"},
     {0},
 };
 

@@ -126,7 +126,7 @@ static void test_episodes_and_classes(void **state) {
   assert_int_equal(s.episodes, seen);
   /* the linearised variance of a ratio of sums; of a few heavy episodes, so not symmetric */
   check_near(s.interval, 1.96 * sqrt(squares) / STATES, 0.15 * s.interval);
-  check_near(s.clean_interval, 1.96 * sqrt(less) / STATES, 0.15 * s.clean_interval);
+  check_near(s.clean_interval, 1.96 * sqrt(less) / STATES, 0.02 * s.clean_interval);
   check_near(s.error_high - s.error_low, 2.0 * s.interval, 1e-12);
   assert_true(s.error_low < s.error && s.error < s.error_high);
   assert_true(s.interval > 2.0 * plain.interval); /* states are not independent */

@@ -2,8 +2,9 @@
 #include "report/folder.h"
 #include "support/check.h"
 
-#include "report/plot.h"
+#include "report/plot_data.h"
 
+#include <jansson.h>
 #include <math.h>
 
 static hvi_status write_sample(const char *folder, const char *title) {
@@ -161,6 +162,75 @@ static void one_format_is_drawn(void **state) {
   check_ok(hvi_plot_make(*state, &plot, note, &err), &err);
 }
 
+/* Halfway between levels, by ratios on a logarithmic axis. */
+static void cells_of_maps_meet_halfway(void **state) {
+  const hvi_series map = {NULL, "map.csv", "x", "y", "z", HVI_MARK_MAP, 0};
+  write_file(in(*state, "map.csv"), "x,y,z\n1,2,3\n1,6,\n100,2,inf\n100,6,1\n10000,2,5\n");
+  static const double expected[2][4] = {{0.1, 10, 1000, 100000}, {0, 4, 8}};
+  for (int y = 0; y < 2; y++) {
+    double *edges = NULL;
+    size_t count;
+    const hvi_axis axis = {.log = y == 0};
+    assert_int_equal(hvi_plot_edges(&edges, &count, *state, &map, &axis, y, NULL), HVI_OK);
+    assert_int_equal(count, y ? 3 : 4);
+    for (size_t i = 0; i < count; i++)
+      assert_true(fabs(edges[i] - expected[y][i]) <= 1e-12 * expected[y][i]);
+    hvi_free(edges);
+  }
+}
+
+static double member(const json_t *series, const char *name, size_t i) {
+  return json_number_value(json_array_get(json_object_get(series, name), i));
+}
+
+/* Ends and extremes stay, and what is between is at most 400 points in their order. A number that is
+ * not finite is null, and text is escaped. */
+static void the_json_is_thin_and_complete(void **state) {
+  enum { ROWS = 5000 };
+  char *csv = hvi_alloc(ROWS + 1, 32), note[HVI_PLOT_NOTE];
+  size_t used = (size_t)sprintf(csv, "x,y,z\n");
+  for (int i = 1; i <= ROWS; i++)
+    used += (size_t)sprintf(csv + used, "%d,%d,%s\n", i,
+                            i == 7      ? -3
+                            : i == 4321 ? 9
+                                        : i % 3,
+                            i == 2 ? "inf" : "1");
+  write_file(in(*state, "long.csv"), csv);
+  hvi_free(csv);
+  write_file(in(*state, "short.csv"), "x,y\n1,1\n2,inf\n3,\n");
+  const hvi_series series[] = {{"a \"b\"", "long.csv", "x", "y", NULL, HVI_MARK_LINE, 3},
+                               {NULL, "short.csv", "x", "y", NULL, HVI_MARK_LINE, 1},
+                               {"at", NULL, "2.5", NULL, NULL, HVI_MARK_VERTICAL, 0}};
+  for (int log_x = 0; log_x < 2; log_x++) {
+    const hvi_panel panel = {.x = {.log = log_x}, .series_count = 3, .series = series};
+    const hvi_plot plot = {.name = "thin", .panel_count = 1, .panels = &panel, .replace = true};
+    assert_int_equal(hvi_plot_make(*state, &plot, note, NULL), HVI_OK);
+    json_t *root = json_load_file(in(*state, "thin.json"), 0, NULL);
+    const json_t *all =
+        json_object_get(json_array_get(json_object_get(root, "panels"), 0), "series");
+    const json_t *s = json_array_get(all, 0), *x = json_object_get(s, "x");
+    const size_t n = json_array_size(x);
+    assert_string_equal(json_string_value(json_object_get(s, "label")), "a \"b\"");
+    assert_in_range(n, 100, 400);
+    assert_true(member(s, "x", 0) == 1 && member(s, "x", n - 1) == ROWS);
+    bool low = false, high = false;
+    for (size_t i = 0; i < n; i++) {
+      low |= member(s, "y", i) == -3 && member(s, "x", i) == 7;
+      high |= member(s, "y", i) == 9 && member(s, "x", i) == 4321;
+      assert_true(i == 0 || member(s, "x", i) > member(s, "x", i - 1));
+    }
+    assert_true(low && high);
+    s = json_array_get(all, 1);
+    assert_true(json_is_null(json_array_get(json_object_get(s, "y"), 1)));
+    assert_true(json_is_null(json_array_get(json_object_get(s, "y"), 2)));
+    assert_true(member(s, "diverged", 0) == 1); /* infinity follows */
+    s = json_array_get(all, 2);
+    assert_string_equal(json_string_value(json_object_get(s, "mark")), "vertical");
+    assert_true(member(s, "x", 0) == 2.5);
+    json_decref(root);
+  }
+}
+
 static void log_axes_end_at_decades(void **state) {
   (void)state;
   hvi_axis a = hvi_axis_log("y", 3e-5, 0.2);
@@ -192,6 +262,8 @@ int main(void) {
       cmocka_unit_test(names_are_no_commands),
       cmocka_unit_test(other_pictures_are_not_replaced),
       cmocka_unit_test(one_format_is_drawn),
+      cmocka_unit_test(cells_of_maps_meet_halfway),
+      cmocka_unit_test(the_json_is_thin_and_complete),
       cmocka_unit_test(log_axes_end_at_decades),
       cmocka_unit_test(a_figure_needs_a_panel),
   };

@@ -9,7 +9,8 @@ build_json
 # what figures can have, with words that are too long
 cat >all.yaml <<'YAML'
 id: all
-title: A title that is much longer than any figure is wide, so that it must be laid out in several lines, one below another
+title: A title that is longer than a figure of two panels with bars of colours is wide, so that it must have
+  several lines, and all of them in plain sight
 kind: trajectory
 problem: quadratic
 options: {n: 3}
@@ -36,9 +37,14 @@ figures:
         x: {label: μ, log: true, low: 0.2, high: 0.9}
         y: {label: L, log: true, low: 30, high: 45}
         series: [{table: summary, x: mu, y: L, mark: points, at: {method: small}}]
+  - name: all-lines
+    panels:
+      - {x: t, y: {label: distance, log: true}, series: [{table: trace, x: outer, y: dist2, each: method, mark: thin}]}
 YAML
 expect 0 reproduce all.yaml --out out.d
 script=out.d/all/all.gp picture=out.d/all/all.svg
+[[ $(grep -c '>A title\|>[a-z ]*sight<' "$picture") == 2 ]] || fail "the title is not on two lines"
+grep -q "'summary-small.csv' using (column('mu')):(column('L')) with points" "$script" || fail "points are no points"
 grep -q 'with boxxyerror lc palette' "$script" || fail "no map"
 [[ $(grep -c 'set arrow from [0-9.]*,graph 0' "$script") == 6 ]] || fail "not six lines across"
 grep -q "set xtics ('0.2' 0.2, '0.5' 0.5)" "$script" || fail "no tics between powers of ten: x"

@@ -12,7 +12,7 @@ fail() {
 
 "$check" "$HVI_SOURCE_DIR" || fail "PAPER.md names what is not there"
 
-for folder in src cli tests experiments docs; do
+for folder in src cli tests experiments; do
   ln -s "$HVI_SOURCE_DIR/$folder" "$scratch/$folder"
 done
 home=$(cd "$HVI_SOURCE_DIR" && grep -rlE --include='*.c' '^hvi_status hvi_solver_new\(' src)
@@ -44,6 +44,29 @@ refused "no file 'docs/none.md'" '`docs/none.md`'
 refused "PAPER.md:2: no function" 'fine' '`hvi_none`'
 refused "of no kind" '`lambda`'
 refused 'twice' '| `eq:vi` | a |' '| `eq:vi` | b |'
+
+# verdicts against the results of full runs
+mkdir -p "$scratch/docs/results/theory"
+cat >"$scratch/docs/results/theory/claims.json" <<'END'
+  "claims": [
+    { "a": 0,
+      "id": "rate",
+      "verdict": "holds",
+    },
+      "id": "lemma",
+      "verdict": "does not hold",
+      "id": "signs",
+      "verdict": "not decided",
+END
+accepted '| a | holds | 1 | full | `theory/rate` |' '| a | verified | 1 | full | `theory/rate` |' \
+  '| a | holds for α < 1 | 1 | full | `theory/rate`, `theory/lemma` |' '| a | does not hold | 1 | full | `theory/lemma` |' \
+  '| a | not decided | 1 | full | `theory/signs` |' '| a | does not hold | 1 | quick | `ant/lowest-ant` |'
+refused 'PAPER.md:2: the verdict' 'fine' '| a | holds | 1 | full | `theory/lemma` |'
+refused 'the verdict' '| a | verified | 1 | full | `theory/rate`, `theory/signs` |'
+refused 'the verdict' '| a | does not hold | 1 | full | `theory/rate` |'
+refused 'the verdict' '| a | holds for α < 1 | 1 | full | `theory/lemma` |'
+refused 'the verdict' '| a | not decided | 1 | full | `theory/rate` |'
+refused 'the verdict' '| a | perhaps | 1 | full | `theory/rate` |'
 
 echo '`hvi_solver_new` in `src/gone.c`' >"$scratch/PAPER.md"
 "$check" --fix "$scratch" || fail "--fix leaves a fault"
