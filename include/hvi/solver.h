@@ -117,8 +117,8 @@ typedef struct hvi_settings {
   size_t average; /* tau, for the averaged target */
   hvi_acceleration accelerate;
   hvi_modes_settings modes; /* of LSTD */
-  size_t memory;    /* iterates that Anderson acceleration looks back at, 1 to 8 */
-  bool alternating; /* players in turn instead of at once */
+  size_t memory;            /* iterates that Anderson acceleration looks back at, 1 to 8 */
+  bool alternating;         /* players in turn instead of at once */
 
   /* the inner loop */
   size_t inner_steps;    /* M: fixed count, or cap when alpha is set */

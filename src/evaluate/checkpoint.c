@@ -55,7 +55,8 @@ static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
   const bool skips = s->grow && s->find && s->skip && v->draw == HVI_VALUE_FRESH;
   /* the buffer's batches are the first of the data; replay, returns and LSTD ask for all */
   const bool lstd = e->spec.settings->accelerate == HVI_ACCELERATE_LSTD;
-  if (!skips || lstd || v->buffer > 0 || v->replay > 0 || v->returns) return (hvi_collector_mark){0};
+  if (!skips || lstd || v->buffer > 0 || v->replay > 0 || v->returns)
+    return (hvi_collector_mark){0};
   const size_t row = hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
   return row > 0 ? s->find(s->context, row) : (hvi_collector_mark){0};
 }

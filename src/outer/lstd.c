@@ -46,9 +46,14 @@
 #include "num/vec.h"
 #include "outer/solver.h"
 
-size_t hvi_modes_count(const hvi_problem *p) {
+static size_t count_of(const hvi_problem *p) {
   size_t work;
   return p->ops->modes(p, &work);
+}
+
+bool hvi_modes_fit(const hvi_problem *p) {
+  enum { MOST = 4096 };
+  return p->ops->modes && p->ops->equations && count_of(p) <= MOST;
 }
 
 void hvi_modes_place(hvi_solver *s, hvi_arena *arena) {
@@ -139,7 +144,7 @@ void hvi_solver_correct_modes(hvi_solver *s) {
   const hvi_problem *p = s->problem;
   hvi_accelerator *a = &s->accelerator;
   hvi_surrogate *l = &s->parts[0].l;
-  const size_t k = hvi_modes_count(p), n = p->model->out;
+  const size_t k = count_of(p), n = p->model->out;
   const size_t rows = p->ops->equations(p, s->sample, s->theta, &s->settings.modes, &a->modes);
   s->row.counts.model_passes += (rows + n - 1) / n;
   const bool noisy = s->sample && !p->one_sample;

@@ -171,8 +171,8 @@ static bool solves(const hvi_settings *s) {
 /* What does not go together; %s is the problem's name. */
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
-  const bool by_player = in_turn || s->player_eta;
-  const bool proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
+  const bool by_player = in_turn || s->player_eta,
+             proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
   const hvi_acceleration accelerate = s->baseline ? HVI_ACCELERATE_NONE : s->accelerate;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   const struct {
@@ -193,12 +193,10 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
       {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
        "theta0 holds a number that is not finite"},
-      {accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
-       "%s knows no slow mode to correct: Anderson acceleration needs none"},
-      {accelerate == HVI_ACCELERATE_LSTD && !p->ops->equations, HVI_ERROR_UNSUPPORTED,
-       "%s has no equations for LSTD: mode or Anderson acceleration may do"},
-      {accelerate == HVI_ACCELERATE_LSTD && p->ops->modes && hvi_modes_count(p) > HVI_MODES_MOST,
-       HVI_ERROR_UNSUPPORTED, "%s has more slow modes than the 4,096 that LSTD solves for"},
+      {(accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode) ||
+           (accelerate == HVI_ACCELERATE_LSTD && !hvi_modes_fit(p)),
+       HVI_ERROR_UNSUPPORTED,
+       "%s has no slow mode, or no equations for LSTD: Anderson acceleration needs none"},
       {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
       {proximal && (by_player || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,

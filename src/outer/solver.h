@@ -40,8 +40,6 @@ typedef struct hvi_origin {
 
 /* Iterates that Anderson acceleration may look back at. */
 enum { HVI_MEMORY_MOST = 8 };
-/* Slow modes that LSTD solves for. */
-enum { HVI_MODES_MOST = 4096 };
 
 /* What is known of the error along the slow mode: part of the saved state. Doubles only. */
 typedef struct hvi_filter {
@@ -76,8 +74,8 @@ typedef struct hvi_accelerator {
   bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
                             * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
-  hvi_modes modes;         /* LSTD's equations, and what solving them takes: */
-  double *trial, *change;  /* [k][k], [8 k] */
+  hvi_modes modes;        /* LSTD's equations, and what solving them takes: */
+  double *trial, *change; /* [k][k], [8 k] */
 } hvi_accelerator;
 
 struct hvi_solver {
@@ -161,7 +159,7 @@ void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
 /* The same by LSTD, which needs nothing from one step to the next; lstd.c. */
 void hvi_solver_correct_modes(hvi_solver *s);
-size_t hvi_modes_count(const hvi_problem *p);
+bool hvi_modes_fit(const hvi_problem *p);
 void hvi_modes_place(hvi_solver *s, hvi_arena *arena);
 
 /* Makes the part's theta and z part of the solver's; solver.c, as what follows. */

@@ -37,7 +37,8 @@ static void eliminate(double *x, double *A, double *b, size_t n) {
 static hvi_mdp *two_blocks(size_t half, size_t d, double gamma, double leak, uint64_t seed) {
   const size_t n = 2 * half;
   hvi_rng rng = hvi_rng_new(seed, "test blocks", 0);
-  double *P = calloc(n * n, sizeof *P), *r = calloc(n, sizeof *r), *phi = calloc(n * d, sizeof *phi);
+  double *P = calloc(n * n, sizeof *P), *r = calloc(n, sizeof *r),
+         *phi = calloc(n * d, sizeof *phi);
   assert_true(P && r && phi);
   for (size_t i = 0; i < n; i++) {
     double sum = 0.0;
@@ -171,7 +172,8 @@ static hvi_value_spec walk_spec(const hvi_dataset *data, hvi_value_draw draw, si
 }
 
 /* scale (tanh(W s + b), 1), theta being W b w c */
-static void features_of(double *x, const hvi_value_spec *spec, const double *theta, const float *s) {
+static void features_of(double *x, const hvi_value_spec *spec, const double *theta,
+                        const float *s) {
   for (size_t j = 0; j < HIDDEN; j++) {
     double sum = theta[HIDDEN * SEEN + j];
     for (size_t i = 0; i < SEEN; i++) sum += theta[j * SEEN + i] * (double)s[i];

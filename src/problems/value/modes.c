@@ -14,13 +14,12 @@
  * at the next draw, with a weight that makes up for those that are not.
  */
 #include "base/base.h"
-#include <stdlib.h>
 #include "num/dense.h"
 #include "num/vec.h"
 #include "problems/value/value.h"
 
 enum { LONGEST = HVI_NET_ROWS };
-enum { MOST_RARE = 1024 };                      /* chunks */
+enum { MOST_RARE = 1024 }; /* chunks */
 
 typedef struct chunk {
   size_t first, count;
@@ -147,7 +146,7 @@ static void add_some(tableau *t, size_t rows, size_t chunks, size_t most, size_t
   for (size_t i = 0; i < others; i++) {
     const size_t c = (size_t)(((double)i + phase) * stride);
     if (is_rare(t, c, rare)) continue;
-    add_chunk(t, chunk_at(t, rows, c), pow((double)(chunks - rare) / (double)others, getenv("W") ? atof(getenv("W")) : 0.5));
+    add_chunk(t, chunk_at(t, rows, c), (double)(chunks - rare) / (double)others);
   }
 }
 

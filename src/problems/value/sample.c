@@ -80,7 +80,8 @@ static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *
   if (rare > 0) fresh_from_rare(v, s, fresh, rare, &own);
   const bool all = fresh == 0 || t >= count / fresh; /* otherwise those up to here */
   const double there = (double)(all ? count : (t + 1) * fresh);
-  for (size_t i = fresh + rare; i < n; i++) s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * there));
+  for (size_t i = fresh + rare; i < n; i++)
+    s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * there));
 }
 
 /* A batch of the buffer, behind the fresh one. */

@@ -61,9 +61,9 @@ static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_
   const hvi_value *v = p->v;
   const size_t first = slice * HVI_NET_ROWS, left = p->rows - first;
   const size_t count = left < HVI_NET_ROWS ? left : HVI_NET_ROWS;
-  const float *trace =
-      evaluate(v, p->weights, p->workers + worker * worker_scratch(v),
-               p->index ? p->source : p->source + first * v->obs, p->index ? p->index + first : NULL, count);
+  const float *trace = evaluate(v, p->weights, p->workers + worker * worker_scratch(v),
+                                p->index ? p->source : p->source + first * v->obs,
+                                p->index ? p->index + first : NULL, count);
   const float *y = hvi_net_output(v->net, trace, count, v->net->layer_count - 1);
   for (size_t i = 0; i < count; i++)
     p->values[first + i] = v->spec.shift + v->spec.scale * (double)y[i];

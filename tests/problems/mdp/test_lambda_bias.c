@@ -123,7 +123,8 @@ static void targets_settle_at_their_own_fixed_point(void **state) {
     hvi_solver *solver = solver_for(p, &s);
     hvi_error err;
     hvi_solver_run(solver);
-    check_ok(hvi_value_predict(p, hvi_solver_info(solver).last.theta, obs, CYCLE, z[k], &err), &err);
+    check_ok(hvi_value_predict(p, hvi_solver_info(solver).last.theta, obs, CYCLE, z[k], &err),
+             &err);
     fixed_point(own[k], &c, spec.lambda);
     if (!(apart(&c, z[k], own[k]) < 0.1))
       fail_msg("lambda %g: %g from the closed form", spec.lambda, apart(&c, z[k], own[k]));
