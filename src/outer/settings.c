@@ -168,6 +168,12 @@ static bool solves(const hvi_settings *s) {
           o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED);
 }
 
+static bool lacks_modes(const hvi_problem *p, hvi_acceleration a) {
+  return a == HVI_ACCELERATE_MODE   ? !p->ops->slow_mode
+         : a == HVI_ACCELERATE_LSTD ? !hvi_modes_fit(p)
+                                    : false;
+}
+
 /* What does not go together; %s is the problem's name. */
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
@@ -193,9 +199,7 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
       {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
        "theta0 holds a number that is not finite"},
-      {(accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode) ||
-           (accelerate == HVI_ACCELERATE_LSTD && !hvi_modes_fit(p)),
-       HVI_ERROR_UNSUPPORTED,
+      {lacks_modes(p, accelerate), HVI_ERROR_UNSUPPORTED,
        "%s has no slow mode, or no equations for LSTD: Anderson acceleration needs none"},
       {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
