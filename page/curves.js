@@ -3,7 +3,7 @@
 (function () {
 "use strict";
 const NS = "http://www.w3.org/2000/svg";
-const W = 400, H = 270, LEFT = 62, RIGHT = 18, TOP = 8, BOTTOM = 46;
+const W = 370, H = 255, LEFT = 62, RIGHT = 18, TOP = 8, BOTTOM = 46;
 const DASHES = { dashed: "5 4" };
 
 function make(name, attributes, parent) {
@@ -85,7 +85,7 @@ function span(panel, hidden, axis, log) {
   if (same && given(stated.low)) low = stated.low;
   if (same && given(stated.high)) high = stated.high;
   const map = panel.series.find(isMap);
-  if (map && !(same && given(stated.low))) {
+  if (map) {
     const all = [...new Set(axis === "x" ? map.x : map.y)].sort((a, b) => a - b), n = all.length;
     if (n > 1 && (!log || all[0] > 0)) [low, high] = log ? [all[0] / Math.sqrt(all[1] / all[0]), all[n - 1] * Math.sqrt(all[n - 1] / all[n - 2])] : [all[0] - (all[1] - all[0]) / 2, all[n - 1] + (all[n - 1] - all[n - 2]) / 2];
   }
@@ -271,7 +271,7 @@ function addHover(svg, host, tip, panel, shown, x, y) {
     const box = svg.getBoundingClientRect(), k = box.width / W, left = cx * k;
     tip.style.left = tip.style.right = "auto";
     tip.style[left > box.width / 2 ? "right" : "left"] = (left > box.width / 2 ? box.width - left + 10 : left + 10) + "px";
-    tip.style.top = svg.offsetTop + Math.max(0, cy * k - 20) + "px";
+    tip.style.top = box.top - host.getBoundingClientRect().top + Math.max(0, cy * k - 20) + "px";
   };
   svg.addEventListener("pointermove", (event) => {
     const box = svg.getBoundingClientRect();

@@ -37,7 +37,7 @@ void hvi_claims_summary(hvi_text *t, const hvi_claims *list, size_t count) {
   if (verified) {
     hvi_text_add(t, "%zu theorems verified, %zu violated", theorems[HVI_HOLDS],
                  theorems[HVI_HOLDS_NOT]);
-    const size_t open = theorems[HVI_NOT_DECIDED] + theorems[HVI_NOT_JUDGED];
+    const size_t open = verified - theorems[HVI_HOLDS] - theorems[HVI_HOLDS_NOT];
     if (open) hvi_text_add(t, ", %zu not judged", open);
     hvi_text_add(t, "; ");
   }
@@ -115,10 +115,12 @@ static void add_line(hvi_text *t, const hvi_claims *claims, const hvi_claim *c, 
   const size_t wide = last ? hvi_text_width(last) : 0, rest = width - VERDICT - 3 * GAP;
   const size_t room = rest > wide + 20 ? rest - wide : 20, before = t->length + VERDICT + 2 * GAP;
   const bool cut = hvi_text_width(text) > room;
+  const char *level = strrchr(text, '('); /* of `each`: what tells such claims apart stays */
+  if (!cut || !level || text[strlen(text) - 1] != ')' || 2 * strlen(level) > room) level = "";
   hvi_text_pad(t, ' ', GAP);
   add_cell(t, &verdict, VERDICT, GAP);
-  add_cell(t, &text, cut ? room - 3 : room, 0);
-  if (cut) hvi_text_add(t, "...");
+  add_cell(t, &text, cut ? room - 4 - hvi_text_width(level) : room, 0);
+  if (cut) hvi_text_add(t, "...%s%s", *level ? " " : "", level);
   if (wide && !t->failed) hvi_text_pad(t, ' ', room + GAP - hvi_text_width(t->data + before));
   hvi_text_add(t, "%s\n", last ? last : "");
 }
@@ -143,7 +145,7 @@ static void add_experiment(hvi_text *t, const hvi_claims *claims, size_t width, 
     if (details) add_details(t, c, width);
     if (!details && !counted) add_line(t, claims, c, width);
   }
-  if (verified) hvi_text_add(t, "  %zu theorems verified\n", verified);
+  if (verified) hvi_text_add(t, "  %zu theorem%s verified\n", verified, verified > 1 ? "s" : "");
   hvi_text_add(t, "\n");
 }
 

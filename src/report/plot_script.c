@@ -272,7 +272,8 @@ static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
   hvi_text_add(t, ".gp\n"
                   "set encoding utf8\n"
                   "set datafile separator comma\n"
-                  "set datafile columnheaders\n");
+                  "set datafile columnheaders\n"
+                  "set clip two\n");
   for (size_t i = 0; i < STYLE_COUNT; i++)
     hvi_text_add(t, "set linetype %zu lc rgb '%s' dt %s lw 2 pt 7 ps 0.7\n", i + 1,
                  styles[i].colour, styles[i].dash);

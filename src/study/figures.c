@@ -201,13 +201,16 @@ static void see_rows(sheet *s, const hvi_table *t, const hvi_series *series,
   const bool map = series->mark == HVI_MARK_MAP;
   const size_t z = map ? hvi_table_find(t, series->y2) : t->columns;
   const double limit = s->axis[1].ceiling;
+  /* where an axis ends with the data, these are bounds and levels along it */
+  const bool level =
+      s->axis[0].fit && (series->mark == HVI_MARK_DASHED || series->mark == HVI_MARK_THIN);
   double first = NAN;
   for (size_t i = 0; i < t->rows; i++) {
     if (!hvi_table_matches(t, i, filters, count)) continue;
     const double value = hvi_table_get(t, i, y);
     if (isnan(value)) continue;
     if (isnan(first)) first = value;
-    if (x < t->columns) widen(s, 0, hvi_table_get(t, i, x), INFINITY);
+    if (x < t->columns && !level) widen(s, 0, hvi_table_get(t, i, x), INFINITY);
     widen(s, 1, value, isfinite(limit) ? limit * first : INFINITY);
     if (z < t->columns) widen(s, 2, hvi_table_get(t, i, z), INFINITY);
   }
@@ -256,7 +259,10 @@ static void name_missing(hvi_series *series, const pick *k) {
 static hvi_status add_verticals(sheet *s, const hvi_node *n, const pick *k) {
   const hvi_table *t = k->table;
   const size_t c = t ? hvi_table_find(t, k->keys.x) : 0, old = s->panel->series_count;
-  const size_t style = hvi_node_get(n, "style") ? k->keys.style : 6;
+  size_t style = 6; /* black, then others that few methods have */
+  for (size_t i = 0; i < old; i++)
+    style += s->series[i].mark == HVI_MARK_VERTICAL && s->series[i].label && style < 9;
+  if (hvi_node_get(n, "style")) style = k->keys.style;
   for (size_t i = 0; i < (t ? t->rows : 1); i++) {
     const size_t at = s->panel->series_count;
     if (t && !hvi_table_matches(t, i, k->filters, k->count)) continue;

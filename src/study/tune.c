@@ -148,14 +148,17 @@ static hvi_status sum_up(trial *t, hvi_study *study, const hvi_part *p, size_t m
 /* The rate that the file has in this environment. */
 static double rate_of_file(hvi_study *study, hvi_part *p, size_t method, size_t environment) {
   const char *key;
-  hvi_settings s = p->methods[method].settings;
-  p->methods[method].rate = 0.0;
+  hvi_arm *arm = &p->methods[method];
+  const double tried = arm->rate;
+  hvi_settings s = arm->settings;
+  arm->rate = 0.0;
   for (size_t i = 0; i < p->cells; i++) {
     const hvi_cell c = hvi_cell_at(study, p, i);
     if (hvi_cell_level(&c, "method") != method || hvi_cell_level(&c, "environment") != environment)
       continue;
     if (hvi_cell_settings(&s, &c, NULL) == HVI_OK) break;
   }
+  arm->rate = tried;
   return *hvi_arm_rate(&s, &key);
 }
 

@@ -51,10 +51,13 @@ static void plant_table(hvi_study *s, hvi_part *p, size_t k, planted_value value
   }
 }
 
+/* Claims that the quick size cannot decide are judged too; the grid is the quick one all the same. */
+static bool planted_full = false;
+
 /* Judges the claims of the study `id`, with at most one violation (NULL: none). hvi_claims_clear. */
 static void judge_planted(hvi_claims *claims, const char *id, planted_value value,
                           planted_lines lines, const violation *v) {
-  const hvi_study_settings settings = {0};
+  const hvi_study_settings settings = {.full = planted_full};
   hvi_error err;
   hvi_study *s;
   check_ok(hvi_study_new(&s, id, &err), &err);

@@ -162,8 +162,11 @@ static void factors_must_mean_something(void **state) {
   static const bad_rest cases[] = {
       {"grid: {wieght: [0.5, 0.7]}",
        "mine.yaml:6: unknown factor 'wieght'; did you mean 'weight'?"},
-      {"grid: {zzz: 1}", "unknown factor 'zzz'; there are a1, a2, b1, b2, weight, signs"},
-      {"grid: {eta: 1}", "mine.yaml:6: 'eta' is a setting of methods, and no factor of kind"},
+      {"grid: {zzz: 1}",
+       "unknown factor 'zzz'; there are gradients, eta_low, eta_high, eta_levels, "
+       "a1, a2, b1, b2, weight, signs, eta"},
+      {"parts: [{name: p, kind: timing, grid: {eta: 1}}]",
+       "mine.yaml:6: 'eta' is a setting of methods, and no factor of kind timing"},
       {"grid: {weight: 1, shape: [{weight: 2}]}", "mine.yaml:6: 'weight' is varied twice"},
       {"parts: [{name: p, kind: deployment, grid: {retrain_every: often}}]",
        "mine.yaml:6: retrain_every: levels must be numbers"},

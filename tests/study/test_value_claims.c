@@ -122,8 +122,11 @@ static void run_on(void **state) {
                  {.label = "100 steps, state kept", .end = 1e3, .spread = 0.04, .seconds = 1},
                  {0}};
   expect("plateau", q, "plateau-kept-half-cheetah", HVI_HOLDS);
+  expect("plateau", q, "plateau-decay-half-cheetah", HVI_HOLDS_NOT);
   expect("plateau", q, "plateau-rest-half-cheetah", HVI_HOLDS_NOT);
-  q[1].end = 5e2;
+  q[1].end = 1e3;
+  expect("plateau", q, "plateau-decay-half-cheetah", HVI_HOLDS);
+  q[0].end = 5e2;
   expect("plateau", q, "plateau-kept-half-cheetah", HVI_HOLDS_NOT);
 }
 
@@ -157,9 +160,9 @@ static void offline(void **state) {
   expect("offline-error", good, "error-per-gradient-half-cheetah", HVI_HOLDS);
   expect("offline-error", good, "error-per-second-half-cheetah", HVI_HOLDS);
   memcpy(p, good, sizeof p);
-  p[2].gap = 2e-2;
+  p[2].gap = 0.2;
   expect("offline-gap", p, "gap-falls-reset-half-cheetah", HVI_HOLDS_NOT);
-  p[2].gap = 1e-2;
+  p[2].gap = 0.1;
   p[2].spread = 0.5;
   expect("offline-gap", p, "gap-falls-reset-half-cheetah", HVI_NOT_DECIDED);
   p[1].gap = 0.2;
@@ -256,6 +259,7 @@ static void not_decided_is_written_and_read(void **state) {
 }
 
 int main(void) {
+  planted_full = true;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(more_steps),       cmocka_unit_test(run_on),
       cmocka_unit_test(lowest),           cmocka_unit_test(on_the_clock),
