@@ -68,6 +68,28 @@ typedef struct hvi_rule {
                double *state, double *theta);
 } hvi_rule;
 
+/* How several slow modes are found: what hvi_problem_ops.equations may ask of the data. */
+typedef struct hvi_modes_settings {
+  double lambda; /* of the traces that F is tested with */
+  size_t rows;   /* of the data, at most; 0: all that were seen */
+  double rare;   /* share of these rows that is kept for the rarest states */
+} hvi_modes_settings;
+
+typedef struct hvi_equations {
+  double *A; /* [k][k] */
+  double *b; /* [k] */
+} hvi_equations;
+
+/* The equations of k slow modes: of the last k parameters, on which the outputs depend linearly.
+ * Moved by x, they leave b - A x of b. Samples are in two halves, whose sum is all of them; what is
+ * exact is in the first. */
+typedef struct hvi_modes {
+  hvi_equations half[2];
+  double *G;    /* [k][k] x'G x: what they add to the outputs, squared */
+  double *R;    /* [k][k] x'R x: how much of that is not slow */
+  double *work; /* as much as was asked for */
+} hvi_modes;
+
 typedef struct hvi_problem_ops {
   const char *name;
   /* f = F(z). Some operators need theta too. `sample` is the current draw of a stochastic problem,
@@ -93,6 +115,12 @@ typedef struct hvi_problem_ops {
   /* Moves theta such that the outputs on every sample move by c u: the loop then starts its inner
    * steps from there, instead of asking them to go there. Optional, with slow_mode. */
   void (*lift)(const hvi_problem *p, double *theta, double c);
+  /* Several slow modes at once: how many, k, with the doubles of work that their equations take; and
+   * the equations at theta, on all data that were drawn so far as far as `s` goes. Returns the rows
+   * that the model was evaluated on. Both or neither. */
+  size_t (*modes)(const hvi_problem *p, size_t *work);
+  size_t (*equations)(const hvi_problem *p, const void *sample, const double *theta,
+                      const hvi_modes_settings *s, hvi_modes *m);
   /* F(z) = A z + b written out, A[n][n] row-major; optional: NULL when F is not affine. */
   void (*affine)(const hvi_problem *p, double *A, double *b);
   /* |.|^2 to the solution, where |z - z*|^2 is not the right measure; optional. */

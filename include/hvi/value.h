@@ -69,6 +69,7 @@ typedef struct hvi_value_spec {
   size_t batch;        /* N */
   size_t replay;       /* how many of the N rows of a fresh draw are drawn again; less than N. The
                           policy is the same throughout, so old rows are as good as new ones */
+  double replay_rare;  /* share of these that is drawn from the rarest states so far */
   size_t buffer;       /* K batches, the first of the data, for double sampling; 0: none */
   size_t first;        /* draws of an earlier run that this one goes on after */
   size_t hidden_count; /* 0: linear in s */

@@ -53,8 +53,10 @@ static hvi_collector_mark mark_of(const hvi_evaluation *e, size_t outer) {
   const hvi_value_spec *v = &e->spec.value;
   const hvi_stream *s = &e->spec.stream;
   const bool skips = s->grow && s->find && s->skip && v->draw == HVI_VALUE_FRESH;
-  /* the buffer's batches are the first of the data; replay and returns ask for all */
-  if (!skips || v->buffer > 0 || v->replay > 0 || v->returns) return (hvi_collector_mark){0};
+  /* the buffer's batches are the first of the data; replay, returns and LSTD ask for all */
+  const bool lstd = e->spec.settings->accelerate == HVI_ACCELERATE_LSTD;
+  if (!skips || lstd || v->buffer > 0 || v->replay > 0 || v->returns)
+    return (hvi_collector_mark){0};
   const size_t row = hvi_evaluation_rows_at(e, outer > 0 ? outer - 1 : 0) - v->batch;
   return row > 0 ? s->find(s->context, row) : (hvi_collector_mark){0};
 }

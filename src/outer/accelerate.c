@@ -311,6 +311,10 @@ static void correct_anderson(hvi_solver *s) {
 void hvi_solver_correct(hvi_solver *s) {
   hvi_accelerator *a = &s->accelerator;
   const size_t n = s->problem->model->out;
+  if (s->settings.accelerate == HVI_ACCELERATE_LSTD) {
+    hvi_solver_correct_modes(s);
+    return;
+  }
   hvi_vec_copy(a->z, s->z, n);
   hvi_vec_copy(a->f, s->f, n);
   a->corrected = false;
@@ -321,6 +325,7 @@ void hvi_solver_correct(hvi_solver *s) {
 
 void hvi_solver_learn(hvi_solver *s) {
   hvi_surrogate *l = &s->parts[0].l;
+  if (s->settings.accelerate == HVI_ACCELERATE_LSTD) return;
   if (s->problem->ops->slow_mode)
     s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
   /* nothing has evaluated the corrected theta */

@@ -28,8 +28,14 @@ static const hvi_setting rows[] = {
      .help = "plain, optimistic (2 F - F before), averaged, or proximal (F at the target itself)"},
     {"average", HVI_SETTING_COUNT, AT(average), .range = "[1,1e6]", .fallback = "10", .used_by = SURROGATE,
      .help = "how many targets an averaged target takes"},
-    {"accelerate", HVI_SETTING_CHOICE, AT(accelerate), .choices = "none|mode|anderson", .used_by = SURROGATE,
-     .help = "start each step nearer to the solution: none, mode (the problem's slow mode taken off) or anderson"},
+    {"accelerate", HVI_SETTING_CHOICE, AT(accelerate), .choices = "none|mode|anderson|lstd", .used_by = SURROGATE,
+     .help = "start each step nearer to the solution: none, mode (the problem's slow mode taken off), anderson, or lstd (several, on the last layer)"},
+    {"lstd_lambda", HVI_SETTING_REAL, AT(modes.lambda), .range = "[0,1]", .fallback = "0.9", .used_by = SURROGATE,
+     .help = "lstd: lambda of its traces"},
+    {"lstd_rows", HVI_SETTING_COUNT, AT(modes.rows), .range = "[0,1e8]", .fallback = "10000", .used_by = SURROGATE,
+     .help = "lstd: transitions of all that were seen that a step looks at (0: all)"},
+    {"lstd_rare", HVI_SETTING_REAL, AT(modes.rare), .range = "[0,1]", .fallback = "0.25", .used_by = SURROGATE,
+     .help = "lstd: share of these that is for the rarest states"},
     {"memory", HVI_SETTING_COUNT, AT(memory), .range = "[1,8]", .fallback = "5", .used_by = SURROGATE,
      .help = "iterates that anderson looks back at"},
     {"alternating", HVI_SETTING_FLAG, AT(alternating), .used_by = SURROGATE,
@@ -162,11 +168,17 @@ static bool solves(const hvi_settings *s) {
           o == &hvi_optimizer_adversary || s->floor == HVI_FLOOR_ESTIMATED);
 }
 
+static bool lacks_modes(const hvi_problem *p, hvi_acceleration a) {
+  return a == HVI_ACCELERATE_MODE   ? !p->ops->slow_mode
+         : a == HVI_ACCELERATE_LSTD ? !hvi_modes_fit(p)
+                                    : false;
+}
+
 /* What does not go together; %s is the problem's name. */
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
-  const bool by_player = in_turn || s->player_eta;
-  const bool proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
+  const bool by_player = in_turn || s->player_eta,
+             proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
   const hvi_acceleration accelerate = s->baseline ? HVI_ACCELERATE_NONE : s->accelerate;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   const struct {
@@ -187,8 +199,8 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
       {theta0 && !hvi_vec_finite(theta0, p->model->dim), HVI_ERROR_INPUT,
        "theta0 holds a number that is not finite"},
-      {accelerate == HVI_ACCELERATE_MODE && !p->ops->slow_mode, HVI_ERROR_UNSUPPORTED,
-       "%s knows no slow mode to correct: Anderson acceleration needs none"},
+      {lacks_modes(p, accelerate), HVI_ERROR_UNSUPPORTED,
+       "%s has no slow mode, or no equations for LSTD: Anderson acceleration needs none"},
       {accelerate == HVI_ACCELERATE_ANDERSON && p->ops->resample, HVI_ERROR_ARGUMENT,
        "Anderson acceleration does not go with double sampling"},
       {proximal && (by_player || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,

@@ -74,6 +74,8 @@ typedef struct hvi_accelerator {
   bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
                             * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
+  hvi_modes modes;        /* LSTD's equations, and what solving them takes: */
+  double *trial, *change; /* [k][k], [8 k] */
 } hvi_accelerator;
 
 struct hvi_solver {
@@ -155,6 +157,10 @@ void hvi_past_renew(hvi_solver *s);
  * left. The step itself is the same, and so are its fixed points; accelerate.c. */
 void hvi_solver_correct(hvi_solver *s);
 void hvi_solver_learn(hvi_solver *s);
+/* The same by LSTD, which needs nothing from one step to the next; lstd.c. */
+void hvi_solver_correct_modes(hvi_solver *s);
+bool hvi_modes_fit(const hvi_problem *p);
+void hvi_modes_place(hvi_solver *s, hvi_arena *arena);
 
 /* Makes the part's theta and z part of the solver's; solver.c, as what follows. */
 void hvi_solver_gather(hvi_solver *s, const hvi_subproblem *part);

@@ -60,6 +60,7 @@ static void place_accelerator(hvi_solver *s, hvi_arena *arena) {
   a->steps = hvi_arena_take(arena, depth * n);
   a->changes = hvi_arena_take(arena, (depth + 1) * n);
   a->filter.variance = INFINITY;
+  if (s->settings.accelerate == HVI_ACCELERATE_LSTD) hvi_modes_place(s, arena);
 }
 
 static void place_part(hvi_solver *s, size_t k, hvi_arena *arena) {

@@ -57,14 +57,15 @@ static hvi_status apply_method(hvi_arm *c, const hvi_node *node, const hvi_rule 
 
 hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const *rules,
                          const char *origin, hvi_error *err) {
-  const hvi_field_part parts[] = {
-      {.table = &table, .settings = c},
-      /* the experiment says how long to run, and has the seed */
-      {.table = hvi_settings_table(),
-       .settings = &c->settings,
-       .not = "iters max_evals max_seconds stall_window seed"},
-      {.table = hvi_value_table(), .settings = &c->value, .only = "double_sampling lambda returns"},
-      {0}};
+  const hvi_field_part parts[] = {{.table = &table, .settings = c},
+                                  /* the experiment says how long to run, and has the seed */
+                                  {.table = hvi_settings_table(),
+                                   .settings = &c->settings,
+                                   .not = "iters max_evals max_seconds stall_window seed"},
+                                  {.table = hvi_value_table(),
+                                   .settings = &c->value,
+                                   .only = "double_sampling lambda returns replay replay_rare"},
+                                  {0}};
   const hvi_node *name = map->kind == HVI_NODE_MAP ? hvi_node_get(map, "method") : NULL;
   c->settings = hvi_method_settings("gd");
   c->settings.stall_window = 0; /* curves run to the end, standing still or not, */

@@ -98,7 +98,9 @@ static hvi_status spec_of(hvi_evaluation_spec *e, hvi_settings *s, const hvi_cel
     e->schedule.every = span;
   v->gamma = hvi_part_gamma(p);
   for (size_t i = 0; p->scale.width && i < v->hidden_count; i++) v->hidden[i] = p->scale.width;
-  v->batch = batch_of(p);
+  v->replay = arm->value.replay * batch_of(p) / 1000; /* beside each 1,000 fresh rows */
+  v->replay_rare = arm->value.replay_rare;
+  v->batch = batch_of(p) + v->replay;
   v->buffer = arm->value.buffer;
   v->lambda = arm->value.lambda;
   v->returns = arm->value.returns;
@@ -147,7 +149,8 @@ static hvi_status add_rows(hvi_rows *rows, const hvi_evaluation_spec *spec, cons
     for (; hvi_evaluation_column(k); k++) x[k] = hvi_evaluation_cell(&r[i], k);
     if (r[i].outer == 0) x[1] = NAN; /* inner steps: there was none yet to take any */
     x[k++] = noise;
-    x[k++] = online ? (double)r[i].env_steps / (double)spec->value.batch : (double)r[i].outer;
+    x[k++] = online ? (double)r[i].env_steps / (double)(spec->value.batch - spec->value.replay)
+                    : (double)r[i].outer;
     x[k++] = ((double)r[i].model_passes + 2.0 * (double)r[i].grad_evals) / 3.0;
     x[k++] = alpha > 0.0 ? alpha * alpha : NAN;
     x[k++] = i + 1 == count && diverged ? 1.0 : NAN;

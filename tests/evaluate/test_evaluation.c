@@ -142,6 +142,12 @@ static void test_resume_online(void **state) {
   check_resume(&b, &s);
   s.value.lambda = hvi_evaluation_defaults().value.lambda; /* it fades from draw to draw */
   check_resume(&b, &s);
+  b.settings.accelerate = HVI_ACCELERATE_LSTD; /* all rows are made again */
+  assert_int_equal(check_resume_at(20, &b, &s), 0);
+  s.value.replay = s.value.batch / 4;
+  s.value.replay_rare = 0.5;
+  check_resume(&b, &s);
+  s.value.replay = 0;
   b.settings.keep_state = true;
   b.settings.accelerate = HVI_ACCELERATE_NONE;
   b.settings.target = HVI_TARGET_OPTIMISTIC;

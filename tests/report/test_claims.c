@@ -128,7 +128,7 @@ static void theorems_are_counted_apart(void **state) {
     assert_int_equal(hvi_claims_tally(list, 2, true, judgements[i]), 1);
   }
   assert_int_equal(hvi_claims_tally(list, 2, false, HVI_HOLDS), 1);
-  static const char summary[] = "1 theorems verified, 1 violated, 1 not judged; 3 claims: 1 hold, "
+  static const char summary[] = "1 theorem verified, 1 violated, 1 not judged; 3 claims: 1 hold, "
                                 "1 do not hold, 1 not judged";
   char *table = hvi_claims_table(list, 2, 0, false);
   assert_non_null(strstr(table, "  1 theorem verified\n")); /* counted; the others are listed */

@@ -133,6 +133,32 @@ static void slow_mode(const hvi_problem *p, const void *sample, double *u, doubl
   hvi_vec_copy(df, e->mode_f, e->mdp->n);
 }
 
+/* All parameters; exactly. */
+static size_t modes(const hvi_problem *p, size_t *work) {
+  *work = 0;
+  return p->model->dim;
+}
+
+/* Phi' Xi (I - gamma P) Phi c = Phi' Xi (r - (I - gamma P) Phi theta) */
+static size_t equations(const hvi_problem *p, const void *sample, const double *theta,
+                        const hvi_modes_settings *s, hvi_modes *e) {
+  const hvi_mdp *m = ((const evaluation *)p)->mdp;
+  const size_t d = m->d;
+  (void)sample, (void)s;
+  hvi_vec_zero(e->G, d * d);
+  if (m->phi) {
+    hvi_vec_copy(e->half[0].A, m->C, d * d);
+    hvi_vec_copy(e->half[0].b, m->b, d);
+    hvi_vec_copy(e->G, m->gram, d * d);
+  } else {
+    affine(p, e->half[0].A, e->half[0].b);
+    hvi_vec_scale(e->half[0].b, -1.0, d);
+    for (size_t j = 0; j < d; j++) e->G[j * d + j] = m->law[j];
+  }
+  for (size_t j = 0; j < d; j++) e->half[0].b[j] -= hvi_vec_dot(e->half[0].A + j * d, theta, d);
+  return 0;
+}
+
 /* z' = argmin 1/2 |z' - T z|^2: the gradient moves by gamma P, of norm at most gamma with Xi. */
 static void sensitivity(const hvi_problem *p, double *beta, double *mu) {
   *beta = ((const evaluation *)p)->mdp->gamma;
@@ -166,6 +192,8 @@ static hvi_status fill(evaluation *e, hvi_error *err) {
                              .operate = operate,
                              .affine = n <= AFFINE_STATES ? affine : NULL,
                              .slow_mode = slow_mode,
+                             .modes = modes,
+                             .equations = equations,
                              .dist2 = dist2,
                              .sensitivity = sensitivity,
                              .constants = m->phi ? constants : NULL,

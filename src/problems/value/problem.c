@@ -34,8 +34,7 @@ static double future(const hvi_value *v, size_t row) {
   return v->returns || v->spec.data->terminated[row] ? 0.0 : 1.0;
 }
 
-/* Whether `row` is the next step of the row before. */
-static bool follows(const hvi_value *v, size_t row) {
+bool hvi_value_follows(const hvi_value *v, size_t row) {
   const hvi_dataset *d = v->spec.data;
   if (row == 0) return false;
   return v->ordered ? !d->terminated[row - 1] && !d->truncated[row - 1]
@@ -51,7 +50,7 @@ static double lambda_of(const hvi_value *v, const hvi_value_sample *s) {
 /* Whether targets look from row i of a draw to row i + 1. */
 static bool looks_on(const hvi_value *v, const hvi_value_sample *s, size_t i) {
   return v->spec.lambda > 0.0 && i + 1 < v->spec.batch - v->spec.replay &&
-         s->row[i + 1] == s->row[i] + 1 && follows(v, s->row[i + 1]);
+         s->row[i + 1] == s->row[i] + 1 && hvi_value_follows(v, s->row[i + 1]);
 }
 
 /* Targets from the values of the successors, in place. */
@@ -87,10 +86,10 @@ static void operate(const hvi_problem *p, const void *sample, const double *thet
 
 /* w of a row, by that of the row before */
 static double trace_of(const hvi_value *v, size_t row, size_t before, double trace) {
-  if (row == before + 1) return follows(v, row) ? 1.0 + v->spec.gamma * trace : 1.0;
+  if (row == before + 1) return hvi_value_follows(v, row) ? 1.0 + v->spec.gamma * trace : 1.0;
   double power = 1.0;
   trace = 1.0;
-  for (; power > 1e-4 && follows(v, row); row--) trace += power *= v->spec.gamma;
+  for (; power > 1e-4 && hvi_value_follows(v, row); row--) trace += power *= v->spec.gamma;
   return trace;
 }
 
@@ -157,6 +156,8 @@ static const hvi_setting settings[] = {
      .help = "transitions of an outer step; of --data at random (0, or more than there are: all of them)"},
     {"replay", HVI_SETTING_COUNT, AT(replay), .range = "[0,1e8]",
      .help = "with ENV: as many transitions of earlier batches, at random, join them"},
+    {"replay_rare", HVI_SETTING_REAL, AT(replay_rare), .range = "[0,1]",
+     .help = "share of --replay that is drawn from the rarest states"},
     {"draw", HVI_SETTING_CHOICE, AT(draw), .choices = "fresh|random|all",
      .help = "rows of a batch: fresh ones in their order, at random, or all of the data"},
     {"double_sampling", HVI_SETTING_COUNT, AT(buffer), .range = "[0,1e6]",
@@ -314,6 +315,7 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
   if (!v) return hvi_error_memory(err, "policy evaluation");
   v->spec = *spec;
   v->obs = spec->data->obs;
+  const bool bootstraps = spec->buffer == 0 && !spec->returns;
   const bool plain = spec->buffer == 0 && spec->lambda == 0.0 && !spec->returns;
   v->ops = (hvi_problem_ops){.name = "value",
                              .operate = operate,
@@ -322,6 +324,8 @@ hvi_status hvi_value_new(hvi_problem **problem, const hvi_value_spec *spec, uint
                              .resample = spec->buffer > 0 ? hvi_value_resample : NULL,
                              .slow_mode = slow_mode,
                              .lift = lift,
+                             .modes = bootstraps ? hvi_value_modes : NULL,
+                             .equations = bootstraps ? hvi_value_equations : NULL,
                              .sensitivity = sensitivity,
                              .constants = constants,
                              .rules = plain ? hvi_value_rules() : NULL,

@@ -17,7 +17,7 @@
 #include "base/base.h"
 #include "problems/value/value.h"
 
-enum { LINE = 64 };
+enum { LINE = 64, MOST_RARE = 16 }; /* bytes; chunks that rare rows are replayed from */
 
 /* Places the arrays behind the struct, or counts their doubles when `base` is NULL. */
 static size_t lay_out(const hvi_value *v, hvi_value_sample *s, double *base) {
@@ -25,6 +25,7 @@ static size_t lay_out(const hvi_value *v, hvi_value_sample *s, double *base) {
   s->row = (size_t *)(void *)hvi_arena_take(&arena, v->spec.batch);
   s->x = (float *)(void *)hvi_arena_take(&arena, (v->rows * v->obs + 1) / 2);
   s->scratch = (float *)(void *)hvi_arena_take(&arena, (hvi_value_scratch(v) + 1) / 2);
+  if (v->spec.replay_rare > 0.0) hvi_value_place_rare(v, &s->rare, MOST_RARE, &arena);
   s->batch = (hvi_mlp_batch){.x = s->x, .rows = v->rows};
   return arena.used;
 }
@@ -35,8 +36,31 @@ size_t hvi_value_sample_bytes(const hvi_value *v) {
   return sizeof s + LINE + lay_out(v, &s, NULL) * sizeof(double);
 }
 
+size_t hvi_value_rows_seen(const hvi_value *v, const hvi_value_sample *s) {
+  const size_t count = v->spec.data->count, fresh = v->spec.batch - v->spec.replay;
+  const size_t draws = v->spec.first + s->draws;
+  if (v->spec.draw != HVI_VALUE_FRESH || draws > count / fresh) return count;
+  return draws * fresh;
+}
+
 /* The k-th of the rows to draw from. */
 static size_t row_of(const hvi_value *v, size_t k) { return v->returns ? v->usable[k] : k; }
+
+/* Rows of the rarest chunks so far: one in a hundred of all chunks, at random. */
+static void fresh_from_rare(const hvi_value *v, hvi_value_sample *s, size_t first, size_t count,
+                            hvi_rng *rng) {
+  s->draws++; /* with this one */
+  const size_t rows = hvi_value_rows_seen(v, s), length = hvi_value_chunk(v);
+  s->draws--;
+  const size_t chunks = rows / length;
+  size_t most = 1 + chunks / 100;
+  if (most > MOST_RARE) most = MOST_RARE;
+  hvi_value_find_rarest(v, &s->rare, chunks * length, length, most);
+  for (size_t i = 0; i < count; i++) {
+    const size_t chunk = s->rare.chunk[(size_t)(hvi_rng_uniform(rng) * (double)most)];
+    s->row[first + i] = chunk * length + (size_t)(hvi_rng_uniform(rng) * (double)length);
+  }
+}
 
 static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *rng) {
   const size_t n = v->spec.batch, t = v->spec.first + s->draws;
@@ -52,9 +76,12 @@ static void choose_rows(const hvi_value *v, hvi_value_sample *s, const hvi_rng *
     s->row[i] = row_of(v, next);
     if (++next == count) next = 0;
   }
+  const size_t rare = (size_t)(v->spec.replay_rare * (double)v->spec.replay);
+  if (rare > 0) fresh_from_rare(v, s, fresh, rare, &own);
   const bool all = fresh == 0 || t >= count / fresh; /* otherwise those up to here */
   const double there = (double)(all ? count : (t + 1) * fresh);
-  for (size_t i = fresh; i < n; i++) s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * there));
+  for (size_t i = fresh + rare; i < n; i++)
+    s->row[i] = row_of(v, (size_t)(hvi_rng_uniform(&own) * there));
 }
 
 /* A batch of the buffer, behind the fresh one. */

@@ -43,22 +43,45 @@ typedef struct pass {
   double *values;
 } pass;
 
+/* A slice through the network, in a worker's room: its trace. */
+static float *evaluate(const hvi_value *v, const float *weights, float *x, const float *source,
+                       const size_t *index, size_t count) {
+  float *trace = x + inputs(v);
+  for (size_t i = 0; i < count; i++) {
+    const size_t from = index ? index[i] : i;
+    hvi_value_scale_state(v, x + i * aligned(v->obs), source + from * v->obs);
+  }
+  hvi_net_forward(v->net, weights, count, x, aligned(v->obs), trace);
+  return trace;
+}
+
 static hvi_status forward_slice(void *context, size_t slice, size_t worker, hvi_error *err) {
   (void)err;
   const pass *p = context;
   const hvi_value *v = p->v;
   const size_t first = slice * HVI_NET_ROWS, left = p->rows - first;
   const size_t count = left < HVI_NET_ROWS ? left : HVI_NET_ROWS;
-  float *x = p->workers + worker * worker_scratch(v), *trace = x + inputs(v);
-  for (size_t i = 0; i < count; i++) {
-    const size_t from = p->index ? p->index[first + i] : first + i;
-    hvi_value_scale_state(v, x + i * aligned(v->obs), p->source + from * v->obs);
-  }
-  hvi_net_forward(v->net, p->weights, count, x, aligned(v->obs), trace);
+  const float *trace = evaluate(v, p->weights, p->workers + worker * worker_scratch(v),
+                                p->index ? p->source : p->source + first * v->obs,
+                                p->index ? p->index + first : NULL, count);
   const float *y = hvi_net_output(v->net, trace, count, v->net->layer_count - 1);
   for (size_t i = 0; i < count; i++)
     p->values[first + i] = v->spec.shift + v->spec.scale * (double)y[i];
   return HVI_OK;
+}
+
+void hvi_value_prepare(const hvi_value *v, float *scratch, const double *theta) {
+  hvi_bulk_best()->narrow(scratch, theta, v->net->dim);
+  hvi_net_prepare(v->net, scratch);
+}
+
+const float *hvi_value_features(const hvi_value *v, float *scratch, const float *source,
+                                const size_t *index, size_t rows, size_t *stride) {
+  const size_t layers = v->net->layer_count;
+  float *x = scratch + aligned(v->net->weights);
+  const float *trace = evaluate(v, scratch, x, source, index, rows);
+  *stride = layers > 1 ? v->net->layers[layers - 1].in : aligned(v->obs);
+  return layers > 1 ? hvi_net_output(v->net, trace, rows, layers - 2) : x;
 }
 
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
@@ -70,8 +93,7 @@ void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, 
             .index = index,
             .rows = rows,
             .values = values};
-  hvi_bulk_best()->narrow(p.weights, theta, v->net->dim);
-  hvi_net_prepare(v->net, p.weights);
+  hvi_value_prepare(v, scratch, theta);
   hvi_parallel_run((rows + HVI_NET_ROWS - 1) / HVI_NET_ROWS, v->spec.threads, forward_slice, &p,
                    NULL);
 }
