@@ -331,8 +331,9 @@ function shareLabels(panels) {
   const of = new Map();
   for (const p of panels) for (const s of p.series) if (s.label) of.set(s.label, (of.get(s.label) || new Set()).add(p));
   const keys = (inside) => (p) => { const seen = new Map(); for (const s of p.series) if (s.label && of.get(s.label).size > 1 !== inside && !seen.has(s.label)) seen.set(s.label, s); return seen; };
-  const shared = new Map(panels.flatMap((p) => [...keys(false)(p)]).reverse());
-  return { shared: new Map([...shared].reverse()), own: keys(true) };
+  const shared = new Map();
+  for (const p of panels) for (const [label, s] of keys(false)(p)) if (!shared.has(label)) shared.set(label, s);
+  return { shared, own: keys(true) };
 }
 
 function addLegend(root, keys, hidden, redraw) {

@@ -35,8 +35,8 @@ void hvi_claims_summary(hvi_text *t, const hvi_claims *list, size_t count) {
     all += claims[j] = hvi_claims_tally(list, count, false, (hvi_judgement)j);
   }
   if (verified) {
-    hvi_text_add(t, "%zu theorems verified, %zu violated", theorems[HVI_HOLDS],
-                 theorems[HVI_HOLDS_NOT]);
+    hvi_text_add(t, "%zu theorem%s verified, %zu violated", theorems[HVI_HOLDS],
+                 theorems[HVI_HOLDS] == 1 ? "" : "s", theorems[HVI_HOLDS_NOT]);
     const size_t open = verified - theorems[HVI_HOLDS] - theorems[HVI_HOLDS_NOT];
     if (open) hvi_text_add(t, ", %zu not judged", open);
     hvi_text_add(t, "; ");

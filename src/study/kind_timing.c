@@ -63,7 +63,7 @@ static hvi_status extend(hvi_study *study, hvi_part *part, hvi_error *err) {
       {"method", part->factors[part->factor_count - 1].text},
       {.name =
            "milliseconds ratio_to_gda ns_per_iteration f_evals model_passes grad_evals inner f_ns "
-           "median quartile3"},
+           "milliseconds_median milliseconds_quartile3"},
       {0}};
   return hvi_study_add_table(study, part, "times", own, NULL, err);
 }

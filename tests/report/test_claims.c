@@ -17,7 +17,7 @@ static hvi_claims sample(void) {
                   .made = {.version = "0.1.0", .commit = "abc123", .machine = "two cores"},
                   .seconds = 1.5};
   hvi_claim *a = hvi_claims_add(&c, "linear", "Section 5.1", "PHGD converges linearly.");
-  hvi_claim_measure(a, "slope", -0.1);
+  hvi_claim_measure(a, "slope", -0.125);
   hvi_claim_measure(a, "nothing", NAN);
   hvi_claim_measure(a, "far", INFINITY);
   hvi_claim_decide(a, HVI_HOLDS);
@@ -64,7 +64,7 @@ static void reading_gives_back_what_was_written(void **state) {
   assert_string_equal(back.paper, c.paper);
   assert_string_equal(back.figures[0].paper, "The paper.");
   const hvi_measure *m = find_claim(&back, "linear")->measures;
-  assert_true(m[0].value == -0.1);
+  assert_true(m[0].value == -0.125);
   assert_true(isnan(m[1].value));
   assert_true(m[2].value == INFINITY);
   hvi_claims_clear(&c);
@@ -128,7 +128,7 @@ static void theorems_are_counted_apart(void **state) {
     assert_int_equal(hvi_claims_tally(list, 2, true, judgements[i]), 1);
   }
   assert_int_equal(hvi_claims_tally(list, 2, false, HVI_HOLDS), 1);
-  static const char summary[] = "1 theorems verified, 1 violated, 1 not judged; 3 claims: 1 hold, "
+  static const char summary[] = "1 theorem verified, 1 violated, 1 not judged; 3 claims: 1 hold, "
                                 "1 do not hold, 1 not judged";
   char *table = hvi_claims_table(list, 2, 0, false);
   assert_non_null(strstr(table, "  1 theorem verified\n")); /* counted; the others are listed */

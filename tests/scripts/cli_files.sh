@@ -36,7 +36,7 @@ rule s.npy "${replay[@]}" --save-state s.npy
 for file in inspect.csv inspect-observed.csv inspect.gp; do rule in.d/$file "${inspect[@]}"; done
 for file in profile-evals.csv profile-seconds.csv profile.gp; do rule in.d/$file "${bench[@]}"; done
 for file in out.d/pennies/{claims.json,summary.csv,trace-lm.csv,pennies.gp} out.d/index.html; do
-  rule $file reproduce pennies --out out.d -q
+  rule $file reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out out.d -q
 done
 
 # files of other options are not of this one
@@ -49,9 +49,9 @@ rm in.d/inspect.gp
 refused 5 "inspect.png' $foreign" "${inspect[@]}"
 expect 0 "${inspect[@]}" --force
 rm out.d/pennies/pennies.gp
-refused 5 "pennies.png' $foreign" reproduce pennies --out out.d -q
+refused 5 "pennies.png' $foreign" reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out out.d -q
 [[ -s out.d/pennies/claims.json ]] || fail "what is refused has removed claims.json"
-expect 0 reproduce pennies --out out.d -q --resume --force
+expect 0 reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out out.d -q --resume --force
 
 # results stay hvi's when an experiment's factors change
 cat >grid.yaml <<'Y'

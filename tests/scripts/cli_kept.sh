@@ -62,15 +62,15 @@ done
 
 # The cells of a study: a changed record is computed again, a changed head is refused, and changed
 # claims are not believed.
-expect 0 reproduce pennies --out study -q
+expect 0 reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out study -q
 cp out table
 cells=study/pennies/cells.partial
 cp study/pennies/claims.json claims
 sed -i 's/"seconds": [0-9.]*/"seconds": 0.25/' study/pennies/claims.json
-refused 3 "claims.json' is damaged" reproduce pennies --out study --resume -q
+refused 3 "claims.json' is damaged" reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out study --resume -q
 rm study/pennies/claims.json
 flip $cells 40
-refused 3 "cells.partial' is damaged at its beginning" reproduce pennies --out study --resume -q
+refused 3 "cells.partial' is damaged at its beginning" reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out study --resume -q
 flip $cells 40
 cp $cells good
 size=$(stat -c %s good)
@@ -78,7 +78,7 @@ for ((at = 200; at < size; at += size / 7)); do
   cp good $cells
   flip $cells "$at"
   rm -f study/pennies/claims.json
-  expect 0 reproduce pennies --out study --resume -q
+  expect 0 reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out study --resume -q
   diff -q <(sed 's/, [0-9.]* s)$//' out) <(sed 's/, [0-9.]* s)$//' table) >/dev/null || fail "a changed cell changes the result"
 done
 grep -q '"level": "[a-z0-9]*"' study/pennies/claims.json || fail "claims.json does not name the level"
@@ -152,11 +152,11 @@ if HVI_CPU_LEVEL=avx2 "$HVI" --version >/dev/null 2>&1; then
   expect 0 policy info level-policy.safetensors --json
   [[ $(member notes level) == baseline+avx2 ]] || fail "the policy does not name both levels"
   unset HVI_CPU_LEVEL
-  HVI_CPU_LEVEL=baseline expect 0 reproduce pennies --out level.d -q
-  refused 3 'baseline instructions.*--accept-other-bits' reproduce pennies --out level.d --resume -q
+  HVI_CPU_LEVEL=baseline expect 0 reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out level.d -q
+  refused 3 'baseline instructions.*--accept-other-bits' reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out level.d --resume -q
   rm level.d/pennies/claims.json
-  refused 3 'baseline instructions.*--accept-other-bits' reproduce pennies --out level.d --resume -q
-  expect 0 reproduce pennies --out level.d --resume --accept-other-bits -q
+  refused 3 'baseline instructions.*--accept-other-bits' reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out level.d --resume -q
+  expect 0 reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out level.d --resume --accept-other-bits -q
   grep -q '"level": "baseline+avx' level.d/pennies/claims.json || fail "the claims do not name both levels"
 fi
 

@@ -42,7 +42,7 @@ left env list
 left data collect lqr --policy default -n 10 --out d.safetensors -q
 left policy score lqr --policy default --episodes 2 -q
 left evaluate lqr --policy default --steps 1 --test-states 5 --hidden 4 --out e -q
-left reproduce pennies --out out.d -q
+left reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out out.d -q
 left bench games --repeats 1 --iters 10 --instances 1 -q
 
 # Ctrl-C: the results so far, a complete trace, exit code 130; SIGTERM: 143

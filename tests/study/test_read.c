@@ -244,7 +244,7 @@ static void figures_must_be_of_what_is_there(void **state) {
        "mine.yaml:6: table 'summary' has all levels of 'method' in one CSV; name it in split"},
       {"y: dist2, table: sumary", "mine.yaml:6: unknown table 'sumary'; did you mean 'summary'?"},
       {"y: dist2, each: method, style: nan", "style: must be a whole number from 0 to 1000"},
-      {"y: dist2, each: method, mark: dots", "mark: must be line, thin, dashed, points, cloud"},
+      {"y: dist2, each: method, mark: dots", "mark: must be line, solid, thin, dashed, points"},
       {"y: dist2, each: method, at: {weight: 3}", "mine.yaml:6: at: unknown column 'weight'"},
       {"y: dist2, at: {method: c}", "mine.yaml:6: at: 'c' is no level of method"},
       {"y: dist2, at: 3", "mine.yaml:6: at must be a map of 1 to 4 levels"},

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-static char said[1024]; /* what the command line said last */
+static char said[4096]; /* what the command line said last */
 
 hvi_terminal hvi_talk;
 hvi_error hvi_fault;
@@ -72,7 +72,7 @@ static const char *after(const char *text, const char *where) {
 
 static const char *from_command_line(const hvi_setting_table *t, const hvi_setting *row,
                                      const char *value) {
-  char word[512], where[64];
+  char word[1024], where[64];
   char *argv[] = {word, word, NULL};
   void *s = defaults_of(t);
   hvi_args args = {.command = "test", .usage = ""};
@@ -91,12 +91,12 @@ static const char *from_command_line(const hvi_setting_table *t, const hvi_setti
 static const char *from_yaml(const hvi_setting_table *t, const hvi_setting *row, const char *value,
                              hvi_error *err) {
   const bool list = row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS;
-  char text[512], where[128];
+  char text[1024], where[128];
   void *s = defaults_of(t);
   hvi_tree *tree = NULL;
   snprintf(text, sizeof text, list ? "%s: ['%s']\n" : "%s: '%s'\n", row->name, value);
   snprintf(where, sizeof where, "f.yaml:1: %s", row->name);
-  assert_int_equal(hvi_tree_parse(&tree, text, "f.yaml", err), HVI_OK);
+  if (hvi_tree_parse(&tree, text, "f.yaml", err)) fail_msg("%s", err->text);
   const hvi_field_part parts[] = {{.table = t, .settings = s}, {0}};
   const hvi_status status = hvi_field_map(parts, NULL, tree->root, "f.yaml", err);
   hvi_tree_free(tree);
@@ -137,7 +137,7 @@ static void check_call(const hvi_setting_table *t, const hvi_setting *row, const
 static size_t refusals;
 
 static void refused_alike(const hvi_setting_table *t, const hvi_setting *row, const char *value) {
-  char words[512];
+  char words[2048];
   hvi_error err;
   snprintf(words, sizeof words, "%s", from_command_line(t, row, value));
   assert_string_equal(from_yaml(t, row, value, &err), words);
@@ -200,7 +200,7 @@ static void lists_and_texts_have_an_end(void **state) {
   for (size_t i = 0; (t = table_at(i)); i++) {
     for (const hvi_setting *row = t->rows; row->name; row++) {
       void *s = defaults_of(t);
-      char text[512] = "";
+      char text[1024] = "";
       if (row->kind == HVI_SETTING_COUNTS || row->kind == HVI_SETTING_REALS) {
         for (size_t k = 0; k <= row->most; k++) sprintf(text + strlen(text), "%zu,", k + 1);
         text[strlen(text) - 1] = '\0';
@@ -212,7 +212,7 @@ static void lists_and_texts_have_an_end(void **state) {
         memset(text, 'x', row->most + 1);
         refused_alike(t, row, text);
         *(const char **)(void *)((char *)s + row->offset) = text;
-        char words[512];
+        char words[2048];
         snprintf(words, sizeof words, "%s", from_command_line(t, row, text));
         check_call(t, row, s, words);
         seen++;
