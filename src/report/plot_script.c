@@ -303,7 +303,9 @@ static void add_tics(hvi_text *t, const char *name, const hvi_axis *axis) {
   const double low = axis->low * (1 - 1e-9), high = axis->high * (1 + 1e-9);
   const double first = floor(log10(low)), last = floor(log10(high));
   if (!axis->log || !(axis->low > 0) || last - first >= 2 || pow(10, last - 1) >= low) return;
-  for (size_t k = 0, count = 0; k < 2 && count < 2; k++) {
+  size_t count = 0;
+  for (size_t k = 0; k < 2 && count < 2; k++) {
+    count = 0;
     hvi_text_add(t, "  set %stics (", name);
     for (double e = first; e <= last; e++) {
       double factors[12];
