@@ -246,6 +246,20 @@ static void log_axes_end_at_decades(void **state) {
   assert_true(a.high == 0);
 }
 
+/* Two labels at least, also where 1, 2 and 5 have but one within the axis. */
+static void narrow_log_axes_have_two_labels(void **state) {
+  static const hvi_series line = {NULL, "data.csv", "t", "low", NULL, HVI_MARK_LINE, 0};
+  const hvi_panel panel = {.x = {.log = true, .low = 1.1e-3, .high = 2.8e-3},
+                           .y = {.low = 0, .high = 1},
+                           .series_count = 1,
+                           .series = &line};
+  const hvi_plot plot = {.name = "narrow", .panel_count = 1, .panels = &panel};
+  assert_int_equal(hvi_plot_write(*state, &plot, NULL), HVI_OK);
+  char *script = slurp(in(*state, "narrow.gp"));
+  assert_non_null(strstr(script, "set xtics ('0.0015' 0.0015, '0.002' 0.002, '0.0025' 0.0025)"));
+  hvi_free(script);
+}
+
 static void a_figure_needs_a_panel(void **state) {
   hvi_error err;
   hvi_plot empty = {.name = "empty"};
@@ -265,6 +279,7 @@ int main(void) {
       cmocka_unit_test(cells_of_maps_meet_halfway),
       cmocka_unit_test(the_json_is_thin_and_complete),
       cmocka_unit_test(log_axes_end_at_decades),
+      cmocka_unit_test(narrow_log_axes_have_two_labels),
       cmocka_unit_test(a_figure_needs_a_panel),
   };
   return cmocka_run_group_tests(tests, make_folder, remove_folder);
