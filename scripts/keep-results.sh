@@ -20,13 +20,17 @@ for id; do
   }
   rm -rf "$to.new"
   mkdir -p "$to.new"
-  cp "$from"/*.png "$from"/*.json "$from"/*.csv "$to.new"
+  cp "$from"/*.png "$from"/*.json "$to.new"
+  # long traces stay behind: the figures' JSON has their curves, and the command makes them again
+  find "$from" -maxdepth 1 -name '*.csv' -size -200k -exec cp -t "$to.new" {} +
+  left=$(find "$from" -maxdepth 1 -name '*.csv' -size +199k -printf '%f\n' | sort | paste -sd' ')
   {
     echo "command  hvi reproduce $id --full"
     echo "seeds    those of experiments/$id.yaml"
     echo "commit   $commit"
     echo "machine  $machine"
     echo "date     $(date -u -r "$from/claims.json" +%Y-%m-%d)"
+    echo "left out ${left:-nothing}"
   } >"$to.new/made-by.txt"
   rm -rf "$to"
   mv "$to.new" "$to"
