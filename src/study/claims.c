@@ -195,6 +195,16 @@ static hvi_status check_id(const judge *j, const char *id, const hvi_node *row) 
   return HVI_OK;
 }
 
+/* What a quick run cannot decide, by the file or as it turned out. */
+static void ask_for_full(hvi_claim *c, const judge *j) {
+  const size_t used = strlen(c->note);
+  const bool open = c->judgement == HVI_NOT_DECIDED && j->study->builtin;
+  if (!j->keys.needs && !open) return;
+  hvi_claim_decide(c, HVI_NEEDS_FULL);
+  if (open && !j->keys.needs)
+    snprintf(c->note + used, sizeof c->note - used, "%sThis size leaves it open.", used ? " " : "");
+}
+
 static hvi_status judge_row(judge *j, const hvi_node *row) {
   char id[64], text[384], slug[24] = "";
   const char *level = j->level;
@@ -218,8 +228,9 @@ static hvi_status judge_row(judge *j, const hvi_node *row) {
                  *one = hvi_node_get(row, "number");
   if (holds) HVI_TRY(decide(c, j, holds));
   if (one) HVI_TRY(add_number(c, j, one));
-  if (j->keys.needs && !j->study->settings->full) hvi_claim_decide(c, HVI_NEEDS_FULL);
-  return note ? add_note(c, j, note) : HVI_OK;
+  if (note) HVI_TRY(add_note(c, j, note));
+  if (!j->study->settings->full) ask_for_full(c, j);
+  return HVI_OK;
 }
 
 /* A claim, or one for each level of a factor, about the table that it names. */
