@@ -350,6 +350,7 @@ static hvi_status read_series(sheet *s, pick *k, const hvi_node *n) {
   HVI_TRY(read_keys(s->d, &series_table, keys, NULL, "at", n));
   const bool vertical = keys->mark == HVI_MARK_VERTICAL, map = keys->mark == HVI_MARK_MAP;
   double x;
+  if (vertical && !hvi_node_get(n, "x")) return wrong(s->d, n, "a vertical line needs", "x");
   if (vertical && hvi_parse_real(&x, keys->x)) return HVI_OK;
   HVI_TRY(need_table(&k->table, s->d, n));
   if (keys->low && !hvi_node_get(n, "mark")) keys->mark = HVI_MARK_BAND;

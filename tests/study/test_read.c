@@ -244,6 +244,7 @@ static void figures_must_be_of_what_is_there(void **state) {
        "mine.yaml:6: table 'summary' has all levels of 'method' in one CSV; name it in split"},
       {"y: dist2, table: sumary", "mine.yaml:6: unknown table 'sumary'; did you mean 'summary'?"},
       {"y: dist2, each: method, style: nan", "style: must be a whole number from 0 to 1000"},
+      {"mark: vertical, label: a", "a vertical line needs 'x'"},
       {"y: dist2, each: method, mark: dots", "mark: must be line, solid, thin, dashed, points"},
       {"y: dist2, each: method, at: {weight: 3}", "mine.yaml:6: at: unknown column 'weight'"},
       {"y: dist2, at: {method: c}", "mine.yaml:6: at: 'c' is no level of method"},
