@@ -21,6 +21,8 @@ for id; do
   rm -rf "$to.new"
   mkdir -p "$to.new"
   cp "$from"/*.png "$from"/*.json "$to.new"
+  # the command without folders of this machine; the checksum, which was of the other, goes
+  sed -i -E -z "s|\"command\": \"[^\"]*\"|\"command\": \"hvi reproduce $id --full\"|; s|,\n  \"checksum\": \"[^\"]*\"||" "$to.new/claims.json"
   # long traces stay behind: the figures' JSON has their curves, and the command makes them again
   find "$from" -maxdepth 1 -name '*.csv' -size -200k -exec cp -t "$to.new" {} +
   left=$(find "$from" -maxdepth 1 -name '*.csv' -size +199k -printf '%f\n' | sort | paste -sd' ')
