@@ -1,0 +1,60 @@
+/*
+ * Networks that learn side by side on a device (net/device.h).
+ *
+ * Each evaluation is a thread that runs the ordinary solver. What its network computes goes to the
+ * device: the thread posts a job and waits. One thread of the gang hands all jobs that wait, of one
+ * kind and shape, to the device together; descents that take longer than others go on while new ones
+ * join. So the solver, its checkpoints and every method are the same code on both, and a device is
+ * busy as long as any thread has something to compute.
+ *
+ * A device that fails takes the gang with it: from then on nothing more is computed, outputs are NaN,
+ * and hvi_gang_failure tells why. Whoever runs the solver asks after each step, and goes back to the
+ * last checkpoint.
+ */
+#pragma once
+
+#include "net/device.h"
+#include "net/net.h"
+
+typedef struct hvi_gang hvi_gang;     /* shared by all threads */
+typedef struct hvi_member hvi_member; /* one network; of one thread at a time */
+
+/* Opens module `gpu`, or takes other functions (an emulation), and starts the gang's thread.
+ * HVI_ERROR_UNSUPPORTED, with a line that says what is missing, where there is no device. */
+hvi_status hvi_gang_open(hvi_gang **gang, hvi_device_precision precision, hvi_error *err);
+hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *functions,
+                              hvi_device_precision precision, hvi_error *err);
+/* After its members are gone. NULL is fine. */
+void hvi_gang_close(hvi_gang *gang);
+/* "NVIDIA H200 ..." and the level that checkpoints carry. */
+const hvi_device_about *hvi_gang_about(const hvi_gang *gang);
+/* HVI_OK, or why the device no longer computes. */
+hvi_status hvi_gang_failure(hvi_gang *gang, hvi_error *err);
+/* Seconds that the device has computed, and that it had nothing to do while members existed. */
+void hvi_gang_seconds(hvi_gang *gang, double *busy, double *idle);
+
+/* Whether a device can compute this network: one output, activations that it knows, nothing fixed. */
+bool hvi_gang_fits(const hvi_net *net);
+hvi_status hvi_member_new(hvi_member **m, hvi_gang *gang, const hvi_net *net, hvi_error *err);
+void hvi_member_free(hvi_member *m);
+hvi_gang *hvi_member_gang(const hvi_member *m);
+/* Seconds of the device that this member has used. */
+double hvi_member_seconds(const hvi_member *m);
+
+/* theta[net->dim], x[rows][x_row], y[rows]: outputs, J'u and J v. */
+void hvi_member_eval(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
+                     double *y);
+void hvi_member_pull(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
+                     const double *u, double *gradient);
+void hvi_member_push(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
+                     const double *v, double *y);
+
+/* A descent from theta, which becomes where it ended; y[rows]: the outputs there. The state of the
+ * optimizer stays on the device until it is read. */
+void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_row, size_t rows,
+                        hvi_device_descent *d, double *y);
+/* The state {beta1^k, beta2^k, m[dim], v[dim]}, as Adam's of inner/optimizers.c; momentum's is v[dim]
+ * in place of m. After `write` the next descent goes on from it. */
+void hvi_member_read_state(hvi_member *m, double power[2], double *first, double *second);
+void hvi_member_write_state(hvi_member *m, const double power[2], const double *first,
+                            const double *second);
