@@ -1,0 +1,55 @@
+/* A device, its networks and its descents, as host code sees them. */
+#pragma once
+
+#include "gpu/gpu.cuh"
+
+extern "C" {
+#include "base/error.h"
+}
+
+/* A chunk of steps, captured once and replayed: what its kernels' arguments depend on. */
+struct graph_key {
+  hvi_device_shape shape;
+  int count, most_rows, most_parts, most_tiles, steps, ends;
+};
+enum { MOST_GRAPHS = 64 };
+
+struct hvi_device {
+  cudaStream_t stream;
+  cudaEvent_t begun, ended;
+  hvi_device_precision precision;
+  int major, minor, processors, clock; /* kHz */
+  gpu_job *jobs, *jobs_host; /* [room], on the device and pinned */
+  progress *states, *states_host;
+  size_t room;
+  float *scratch; /* slots */
+  size_t scratch_floats;
+  graph_key keys[MOST_GRAPHS];
+  cudaGraphExec_t graphs[MOST_GRAPHS];
+  size_t graph_count;
+};
+
+struct hvi_device_net {
+  hvi_device *device;
+  hvi_device_shape shape;
+  float *numbers;  /* theta, m, v */
+  progress *state; /* behind them */
+  float *more;     /* gradient or direction; NULL until one is wanted */
+  float *x, *y;    /* [rows] */
+  double *targets; /* [4][rows]: target, weight, linear, u */
+  size_t rows;     /* there is room for */
+};
+
+/* HVI_OK, or what CUDA says: HVI_ERROR_MEMORY or HVI_ERROR_IO. */
+hvi_status hvi_gpu_check(cudaError_t e, const char *what, hvi_error *err);
+#define GPU_TRY(call, what) HVI_TRY(hvi_gpu_check((call), (what), err))
+
+/* A launch of jobs whose table is filled in; what of a descent's kernels comes in `steps` steps. */
+hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps, bool ends,
+                             hvi_error *err);
+/* Fills the table for jobs that have what they need, with slots; how many of them fit. */
+hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
+                              size_t count, launch *l, hvi_error *err);
+hvi_status hvi_gpu_measure(hvi_device *d, const hvi_device_shape *s, size_t nets, size_t rows,
+                           hvi_device_times *times, hvi_error *err);
+extern const hvi_device_functions hvi_gpu_functions;

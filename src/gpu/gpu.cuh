@@ -1,0 +1,173 @@
+/* What the files of this folder share: jobs as the device sees them, and the kernels' launches. */
+#pragma once
+
+#include "gpu/plan.h"
+
+#include <cuda_runtime.h>
+
+/* How far a descent is; on the device, between launches too. */
+struct progress {
+  double power[2];    /* beta1^k, beta2^k */
+  double loss, least; /* where it stands; the least after a step */
+  double lr;          /* of the next step */
+  float rate, root,
+      shrink; /* of the step under way: lr / (1 - power0), 1 / (1 - power1), lr decay */
+  int steps;
+  int going;        /* a step is under way, or has not been decided on */
+  unsigned arrived; /* tiles whose loss is there */
+};
+
+/* A job on the device. Pointers are the device's. */
+struct gpu_job {
+  float *theta, *m, *v;                   /* [numbers] */
+  const float *x;                         /* [rows][padded inputs] */
+  const double *target, *weight, *linear; /* [rows]; linear NULL: none */
+  const double *u;                        /* [rows] pull */
+  const float *direction;                 /* [numbers] push */
+  float *y;                               /* [rows] */
+  float *gradient;                        /* [numbers] pull */
+  float *slot;                            /* gpu/plan.h */
+  progress *state;
+  int rows, part_rows, parts;
+  int head_rows, head_tiles;
+  int careful; /* its losses count: values are of single precision in every step */
+  int fresh, forget;
+  int rule, most, at_least;
+  double shift, scale, goal, lr, lr_factor, beta1, beta2, epsilon, decay;
+};
+
+/* A launch: the same for all its kernels. */
+struct launch {
+  cudaStream_t stream;
+  const gpu_job *jobs; /* [count] */
+  int count;
+  int most_rows, most_parts, most_tiles; /* of a job */
+  hvi_device_precision precision;
+};
+
+/* What a pass over the layers is for. */
+enum pass_kind {
+  FOR_OUTPUTS, /* values alone */
+  FOR_STEP,    /* a step of a descent: of jobs that are going */
+  FOR_END,     /* the loss where a descent ended: of jobs with no step left */
+  FOR_PULL,    /* values and slopes for J'u */
+  FOR_PUSH     /* values and tangents */
+};
+
+/* layers.cu: H_l for all hidden layers; tangents; D_l and the parts' sums of gradients, from D of the
+ * last hidden layer. */
+void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s);
+void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind);
+
+/* step.cu: a descent's start; outputs; the head's loss, slopes and sums, with the decision whether a
+ * step is taken; the step, or the gradient. */
+void hvi_gpu_begin(const launch *l, const hvi_device_shape *s);
+void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
+/* The jobs' states, one after the other. */
+void hvi_gpu_collect(const launch *l, progress *to);
+
+/* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
+cudaError_t hvi_gpu_allow_memory(void);
+
+/* cublas.cu: microseconds of the products of a step; NaN where cuBLAS is not installed. */
+double hvi_gpu_bare_products(const hvi_device_shape *shape, size_t nets, size_t rows, int tf32,
+                             hvi_error *err);
+
+/* Whether a pass of this kind concerns a job. */
+__device__ inline bool concerns(const gpu_job &j, pass_kind kind) {
+  if (kind == FOR_STEP) return j.state->going;
+  if (kind == FOR_END) return j.state->going && j.state->steps >= j.most;
+  return true;
+}
+
+/* Layer l as a kernel sees it, l = 1 .. layer_count; the head is the last. */
+struct layer {
+  int l, in, out;
+  int lead_in, lead_out; /* padded */
+  size_t weight, bias;   /* where W_l and b_l begin */
+  size_t numbers;        /* of all layers */
+  size_t below, here;    /* numbers of a row in the values H before H_{l-1}, and before H_l, */
+  size_t all;            /* and in all of them */
+  hvi_activation activation;
+};
+
+static inline layer layer_of(const hvi_device_shape *s, int l) {
+  layer y = {};
+  y.l = l;
+  y.in = (int)s->width[l - 1], y.out = (int)s->width[l];
+  y.lead_in = (int)hvi_device_padded(y.in), y.lead_out = (int)hvi_device_padded(y.out);
+  y.weight = hvi_device_weight(s, l - 1), y.bias = hvi_device_bias(s, l - 1);
+  y.numbers = hvi_device_numbers(s);
+  y.below = l > 1 ? hvi_gpu_values(s, 1, l - 1) : 0;
+  y.here = hvi_gpu_values(s, 1, l);
+  y.all = hvi_gpu_values(s, 1, s->layer_count);
+  y.activation = s->activation;
+  return y;
+}
+
+/* What goes into the layer; H_l; D of this layer and of the one below; sums of parts; the
+ * head's sums of tiles, and losses. */
+__device__ inline const float *inputs_of(const gpu_job &j, const layer &y) {
+  return y.l == 1 ? j.x : j.slot + j.rows * y.below;
+}
+__device__ inline float *values_of(const gpu_job &j, const layer &y) {
+  return j.slot + j.rows * y.here;
+}
+__device__ inline float *slopes_of(const gpu_job &j, const layer &y) {
+  return j.slot + j.rows * (y.all + y.here);
+}
+__device__ inline float *slopes_below(const gpu_job &j, const layer &y) {
+  return j.slot + j.rows * (y.all + y.below);
+}
+__device__ inline float *sums_of(const gpu_job &j, const layer &y, int part) {
+  return j.slot + 2 * j.rows * y.all + part * y.numbers;
+}
+__device__ inline float *head_sums_of(const gpu_job &j, const layer &y, int tile) {
+  return sums_of(j, y, j.parts) + tile * (y.lead_in + y.lead_out);
+}
+__device__ inline double *losses_of(const gpu_job &j, const layer &y) {
+  return (double *)head_sums_of(j, y, j.head_tiles);
+}
+
+/* s(x), and s'(x) by s(x). Kernels have dozens of these in a row: all but ReLU are calls. */
+static __device__ __noinline__ float activate_by_name(hvi_activation a, float x) {
+  switch (a) {
+  case HVI_LEAKY_RELU:
+    return x > 0.0f ? x : 0.01f * x;
+  case HVI_TANH:
+    return tanhf(x);
+  case HVI_SIGMOID:
+    return 1.0f / (1.0f + expf(-x));
+  case HVI_CELU:
+    return x > 0.0f ? x : expm1f(x);
+  case HVI_SOFTPLUS:
+    return fmaxf(x, 0.0f) + log1pf(expf(-fabsf(x)));
+  default:
+    return x;
+  }
+}
+static __device__ __noinline__ float slope_by_name(hvi_activation a, float h) {
+  switch (a) {
+  case HVI_LEAKY_RELU:
+    return h > 0.0f ? 1.0f : 0.01f;
+  case HVI_TANH:
+    return 1.0f - h * h;
+  case HVI_SIGMOID:
+    return h * (1.0f - h);
+  case HVI_CELU:
+    return h > 0.0f ? 1.0f : 1.0f + h;
+  case HVI_SOFTPLUS:
+    return -expm1f(-h);
+  default:
+    return 1.0f;
+  }
+}
+__device__ inline float activate(hvi_activation a, float x) {
+  return a == HVI_RELU ? fmaxf(x, 0.0f) : activate_by_name(a, x);
+}
+__device__ inline float slope_at(hvi_activation a, float h) {
+  return a == HVI_RELU ? (h > 0.0f ? 1.0f : 0.0f) : slope_by_name(a, h);
+}

@@ -1,0 +1,246 @@
+/*
+ * The hidden layers of many networks at once, forward and backward.
+ *
+ *   H_0 = X,   H_l = s(H_{l-1} W_l' + b_l)                                   values
+ *   T_l = s'(H_l) (T_{l-1} W_l' + H_{l-1} V_l' + v_l)                        tangents along (V, v)
+ *   D_{l-1} = s'(H_{l-1}) (D_l W_l),   dW_l = D_l' H_{l-1},   db_l = D_l' 1  slopes and gradients
+ *
+ * A block computes one tile of one network's product (product.cuh); blockIdx.y is the network. Bias,
+ * activation and slope are applied to a tile before it leaves the registers. A layer's slopes and its
+ * gradients both need D_l alone, so they are one launch: tiles of slopes first, then, for each part of
+ * the rows, those of gradients. Tiles are large where the networks fill the device with them, small
+ * otherwise.
+ */
+#include "gpu/gpu.cuh"
+#include "gpu/product.cuh"
+
+/* Bytes of shared memory for the products of a kernel. */
+template <class T> constexpr int shared_bytes() {
+  constexpr int values = stage<T, true, true>::BYTES, slopes = stage<T, true, false>::BYTES,
+                gradients = stage<T, false, false>::BYTES;
+  constexpr int two = values > slopes ? values : slopes;
+  return two > gradients ? two : gradients;
+}
+
+__device__ inline int tiles_of(int n, int tile) { return (n + tile - 1) / tile; }
+
+/* W_l: outputs by padded inputs. */
+__device__ inline operand weights_of(const float *numbers, const layer &y) {
+  return {numbers + y.weight, y.lead_in, y.out, y.lead_in};
+}
+
+template <class T, product_mode MODE>
+__device__ inline void add_values(accumulator<T> &acc, const gpu_job &j, const operand &a, int m,
+                                  const operand &b, int n) {
+  if (MODE == ONCE && j.careful)
+    add_product<T, true, true, false, TRIPLE>(acc, a, m, b, n);
+  else
+    add_product<T, true, true, false, MODE>(acc, a, m, b, n);
+}
+
+/* A tile of H_l. */
+template <class T, product_mode MODE>
+__global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
+    forward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const int across = tiles_of(y.out, T::BN);
+  const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
+  if (m >= j.rows || !concerns(j, kind)) return;
+  accumulator<T> acc;
+  clear(acc);
+  const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in};
+  add_values<T, MODE>(acc, j, x, m, weights_of(j.theta, y), n);
+  const float *bias = j.theta + y.bias;
+  const int out = y.out, lead = y.lead_out;
+  float *h = values_of(j, y);
+  for_pairs(acc, m, n, [&](int row, int column, float2 z) {
+    if (row >= j.rows || column >= lead) return;
+    const float first = column < out ? activate(y.activation, z.x + bias[column]) : 0.0f;
+    const float second = column + 1 < out ? activate(y.activation, z.y + bias[column + 1]) : 0.0f;
+    *(float2 *)(h + (size_t)row * lead + column) = make_float2(first, second);
+  });
+}
+
+/* A tile of T_l, H_l being there; tangents take the place of slopes. */
+template <class T, product_mode MODE>
+__global__ void __launch_bounds__(T::THREADS, T::RESIDENT) tangent_tile(const gpu_job *jobs, const layer y) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const int across = tiles_of(y.out, T::BN);
+  const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
+  if (m >= j.rows) return;
+  const int out = y.out, lead = y.lead_out;
+  const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in};
+  const operand before = {slopes_below(j, y), y.lead_in, j.rows, y.lead_in};
+  accumulator<T> acc;
+  clear(acc);
+  if (y.l > 1) add_product<T, true, true, false, MODE>(acc, before, m, weights_of(j.theta, y), n);
+  add_product<T, true, true, false, MODE>(acc, x, m, weights_of(j.direction, y), n);
+  const float *bias = j.direction + y.bias, *h = values_of(j, y);
+  float *tangent = slopes_of(j, y);
+  for_pairs(acc, m, n, [&](int row, int column, float2 z) {
+    if (row >= j.rows || column >= lead) return;
+    const size_t at = (size_t)row * lead + column;
+    const float2 v = *(const float2 *)(h + at);
+    const float first = column < out ? slope_at(y.activation, v.x) * (z.x + bias[column]) : 0.0f;
+    const float second =
+        column + 1 < out ? slope_at(y.activation, v.y) * (z.y + bias[column + 1]) : 0.0f;
+    *(float2 *)(tangent + at) = make_float2(first, second);
+  });
+}
+
+/* A tile of D_{l-1}. */
+template <class T, product_mode MODE>
+__device__ inline void slopes_tile(const gpu_job &j, const layer &y, int m, int n) {
+  const int in = y.in, lead = y.lead_in;
+  const operand d = {slopes_of(j, y), y.lead_out, j.rows, y.lead_out};
+  const operand w = {j.theta + y.weight, lead, lead, y.out}; /* by columns: k runs over its rows */
+  accumulator<T> acc;
+  clear(acc);
+  add_product<T, true, false, false, MODE>(acc, d, m, w, n);
+  const float *h = inputs_of(j, y);
+  float *to = slopes_below(j, y);
+  for_pairs(acc, m, n, [&](int row, int column, float2 z) {
+    if (row >= j.rows || column >= lead) return;
+    const size_t at = (size_t)row * lead + column;
+    const float2 v = *(const float2 *)(h + at);
+    const float first = column < in ? z.x * slope_at(y.activation, v.x) : 0.0f;
+    const float second = column + 1 < in ? z.y * slope_at(y.activation, v.y) : 0.0f;
+    *(float2 *)(to + at) = make_float2(first, second);
+  });
+}
+
+/* A tile of dW_l, and with its first columns db_l, over one part of the rows. */
+template <class T, product_mode MODE>
+__device__ inline void gradients_tile(const gpu_job &j, const layer &y, int part, int m, int n) {
+  const int first = part * j.part_rows, rows = min(j.part_rows, j.rows - first), lead = y.lead_in;
+  const operand d = {slopes_of(j, y) + (size_t)first * y.lead_out, y.lead_out, y.lead_out, rows};
+  const operand h = {inputs_of(j, y) + (size_t)first * lead, lead, lead, rows};
+  accumulator<T> acc;
+  clear(acc);
+  add_product<T, false, false, true, MODE>(acc, d, m, h, n);
+  float *sums = sums_of(j, y, part), *weight = sums + y.weight, *bias = sums + y.bias;
+  for_pairs(acc, m, n, [&](int row, int column, float2 z) {
+    if (row < y.out && column < lead) *(float2 *)(weight + (size_t)row * lead + column) = z;
+  });
+  if (n == 0)
+    for_row_sums(acc, m, [&](int row, float sum) {
+      if (row < y.lead_out) bias[row] = sum;
+    });
+}
+
+/* Tiles of D_{l-1}, if l > 1, then those of dW_l for each part. */
+template <class T, product_mode MODE>
+__global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
+    backward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
+  const gpu_job &j = jobs[blockIdx.y];
+  if (!concerns(j, kind)) return;
+  const int across = tiles_of(y.in, T::BN);
+  const int down = y.l > 1 ? tiles_of(j.rows, T::BM) : 0;
+  int at = blockIdx.x;
+  if (at < down * across) {
+    slopes_tile<T, MODE>(j, y, at / across * T::BM, at % across * T::BN);
+    return;
+  }
+  at -= down * across;
+  const int each = tiles_of(y.out, T::BM) * across, part = at / each;
+  if (part >= j.parts) return;
+  at %= each;
+  gradients_tile<T, MODE>(j, y, part, at / across * T::BM, at % across * T::BN);
+}
+
+/* Large tiles where they are enough for two blocks on most processors of a device; for products with
+ * few columns never. */
+static bool many(const launch *l, size_t tiles, size_t columns) {
+  return tiles * l->count >= 200 && columns > 64;
+}
+
+template <class T, product_mode MODE>
+static void forward_as(const launch *l, const hvi_device_shape *s, int k, pass_kind kind) {
+  const size_t tiles = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
+  forward_tile<T, MODE>
+      <<<dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(), l->stream>>>(
+          l->jobs, layer_of(s, k), kind);
+}
+
+template <class T, product_mode MODE>
+static void backward_as(const launch *l, const hvi_device_shape *s, int k, pass_kind kind) {
+  const size_t across = hvi_gpu_tiles(s->width[k - 1], T::BN);
+  const size_t slopes = k > 1 ? hvi_gpu_tiles(l->most_rows, T::BM) * across : 0;
+  const size_t gradients = hvi_gpu_tiles(s->width[k], T::BM) * across * l->most_parts;
+  backward_tile<T, MODE><<<dim3((unsigned)(slopes + gradients), l->count), T::THREADS,
+                           shared_bytes<T>(), l->stream>>>(l->jobs, layer_of(s, k), kind);
+}
+
+template <product_mode MODE>
+static void forward_in(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  for (int k = 1; k < (int)s->layer_count; k++) {
+    const size_t out = s->width[k];
+    const size_t tiles =
+        hvi_gpu_tiles(l->most_rows, large_tile::BM) * hvi_gpu_tiles(out, large_tile::BN);
+    if (many(l, tiles, out))
+      forward_as<large_tile, MODE>(l, s, k, kind);
+    else
+      forward_as<small_tile, MODE>(l, s, k, kind);
+  }
+}
+
+template <product_mode MODE>
+static void backward_in(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  for (int k = (int)s->layer_count - 1; k > 0; k--) {
+    const size_t in = s->width[k - 1], across = hvi_gpu_tiles(in, large_tile::BN);
+    const size_t tiles = across * (hvi_gpu_tiles(l->most_rows, large_tile::BM) +
+                                   l->most_parts * hvi_gpu_tiles(s->width[k], large_tile::BM));
+    if (many(l, tiles, in))
+      backward_as<large_tile, MODE>(l, s, k, kind);
+    else
+      backward_as<small_tile, MODE>(l, s, k, kind);
+  }
+}
+
+/* Losses, outputs and products of the user's are of single precision whatever the steps are in. */
+void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  if (l->precision == HVI_DEVICE_FP32)
+    forward_in<SINGLE>(l, s, kind);
+  else if (l->precision == HVI_DEVICE_TF32 && kind == FOR_STEP)
+    forward_in<ONCE>(l, s, kind);
+  else
+    forward_in<TRIPLE>(l, s, kind);
+}
+
+void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  if (l->precision == HVI_DEVICE_FP32)
+    backward_in<SINGLE>(l, s, kind);
+  else if (l->precision == HVI_DEVICE_TF32)
+    backward_in<ONCE>(l, s, kind);
+  else
+    backward_in<TRIPLE>(l, s, kind);
+}
+
+void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s) {
+  using T = small_tile;
+  for (int k = 1; k < (int)s->layer_count; k++) {
+    const size_t tiles = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
+    tangent_tile<T, TRIPLE>
+        <<<dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(), l->stream>>>(
+            l->jobs, layer_of(s, k));
+  }
+}
+
+template <class KERNEL> static cudaError_t allow(KERNEL kernel, int bytes) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+}
+
+template <class T, product_mode MODE> static cudaError_t allow_tiles() {
+  const cudaError_t e = allow(forward_tile<T, MODE>, shared_bytes<T>());
+  return e ? e : allow(backward_tile<T, MODE>, shared_bytes<T>());
+}
+
+cudaError_t hvi_gpu_allow_memory(void) {
+  cudaError_t e = allow_tiles<large_tile, TRIPLE>();
+  if (!e) e = allow_tiles<large_tile, SINGLE>();
+  if (!e) e = allow_tiles<large_tile, ONCE>();
+  if (!e) e = allow_tiles<small_tile, TRIPLE>();
+  if (!e) e = allow_tiles<small_tile, SINGLE>();
+  if (!e) e = allow_tiles<small_tile, ONCE>();
+  return e ? e : allow(tangent_tile<small_tile, TRIPLE>, shared_bytes<small_tile>());
+}

@@ -1,0 +1,442 @@
+/*
+ * Module `gpu`: devices, networks in their memory, and jobs (net/device.h).
+ *
+ * A run uploads what new jobs bring, writes one table of all jobs, and launches kernels over that
+ * table (layers.cu, step.cu). Descents go in chunks of steps. A chunk is a graph that is captured once
+ * for each size of a gang and replayed: its kernels read everything that changes from the table and
+ * from the networks' own memory.
+ *
+ * Slots, the memory of a step, are given to the jobs of a launch and taken back after it. Where not all
+ * jobs find one, they run in turns.
+ *
+ * A failure of CUDA is final; only a lack of memory is told before anything has happened to a job.
+ */
+#include "gpu/device.cuh"
+
+#include "base/module.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <hvi/version.h>
+
+hvi_status hvi_gpu_check(cudaError_t e, const char *what, hvi_error *err) {
+  if (e == cudaSuccess) return HVI_OK;
+  if (e == cudaErrorMemoryAllocation) {
+    cudaGetLastError(); /* this one leaves the device as it was */
+    return hvi_error_set(err, HVI_ERROR_MEMORY, "the GPU has no memory for %s", what);
+  }
+  return hvi_error_set(err, HVI_ERROR_IO, "the GPU failed at %s: %s", what, cudaGetErrorString(e));
+}
+
+static void close_device(hvi_device *d) {
+  if (!d) return;
+  for (size_t i = 0; i < d->graph_count; i++) cudaGraphExecDestroy(d->graphs[i]);
+  cudaFree(d->jobs);
+  cudaFree(d->states);
+  cudaFree(d->scratch);
+  cudaFreeHost(d->jobs_host);
+  cudaFreeHost(d->states_host);
+  if (d->begun) cudaEventDestroy(d->begun);
+  if (d->ended) cudaEventDestroy(d->ended);
+  if (d->stream) cudaStreamDestroy(d->stream);
+  delete d;
+}
+
+static hvi_status prepare(hvi_device *d, hvi_error *err) {
+  int device = 0;
+  GPU_TRY(cudaGetDevice(&device), "its choice");
+  GPU_TRY(cudaDeviceGetAttribute(&d->major, cudaDevAttrComputeCapabilityMajor, device), "a look");
+  GPU_TRY(cudaDeviceGetAttribute(&d->minor, cudaDevAttrComputeCapabilityMinor, device), "a look");
+  GPU_TRY(cudaDeviceGetAttribute(&d->processors, cudaDevAttrMultiProcessorCount, device), "a look");
+  GPU_TRY(cudaDeviceGetAttribute(&d->clock, cudaDevAttrClockRate, device), "a look");
+  if (d->major < 8)
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
+                         "the GPU has compute capability %d.%d; 8.0 or more is needed", d->major,
+                         d->minor);
+  GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
+  GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
+  GPU_TRY(cudaEventCreate(&d->begun), "a clock");
+  GPU_TRY(cudaEventCreate(&d->ended), "a clock");
+  return HVI_OK;
+}
+
+static hvi_status open_device(hvi_device **device, hvi_device_precision precision, hvi_error *err) {
+  int count = 0;
+  *device = NULL;
+  const cudaError_t e = cudaGetDeviceCount(&count);
+  if (e != cudaSuccess || count == 0)
+    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "no GPU: %s",
+                         e != cudaSuccess ? cudaGetErrorString(e) : "the driver knows of none");
+  hvi_device *d = new hvi_device();
+  d->precision = precision;
+  const hvi_status status = prepare(d, err);
+  if (status)
+    close_device(d);
+  else
+    *device = d;
+  return status;
+}
+
+static hvi_status describe(hvi_device *d, hvi_device_about *about, hvi_error *err) {
+  static const char *const precisions[] = {"tf32x3", "fp32", "tf32"};
+  cudaDeviceProp p;
+  int device = 0, driver = 0, runtime = 0;
+  GPU_TRY(cudaGetDevice(&device), "a look");
+  GPU_TRY(cudaGetDeviceProperties(&p, device), "a look");
+  GPU_TRY(cudaDriverGetVersion(&driver), "a look");
+  GPU_TRY(cudaRuntimeGetVersion(&runtime), "a look");
+  GPU_TRY(cudaMemGetInfo(&about->free_memory, &about->memory), "a look");
+  snprintf(about->name, sizeof about->name, "%.127s", p.name);
+  snprintf(about->level, sizeof about->level, "cuda-sm%d%d-%s", d->major, d->minor,
+           precisions[d->precision]);
+  snprintf(about->driver, sizeof about->driver, "CUDA %d.%d, run-time %d.%d", driver / 1000,
+           driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+  about->processors = (size_t)d->processors;
+  return HVI_OK;
+}
+
+static void free_net(hvi_device_net *n) {
+  if (!n) return;
+  cudaFree(n->numbers);
+  cudaFree(n->more);
+  cudaFree(n->x);
+  cudaFree(n->y);
+  cudaFree(n->targets);
+  delete n;
+}
+
+static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
+                          hvi_error *err) {
+  const size_t numbers = hvi_device_numbers(shape), bytes = 3 * numbers * sizeof(float);
+  const double powers[2] = {1.0, 1.0};
+  *net = NULL;
+  hvi_device_net *n = new hvi_device_net();
+  n->device = d;
+  n->shape = *shape;
+  hvi_status status = hvi_gpu_check(cudaMalloc(&n->numbers, bytes + sizeof(progress)),
+                                    "a network", err);
+  if (!status) {
+    n->state = (progress *)(void *)(n->numbers + 3 * numbers);
+    status = hvi_gpu_check(cudaMemset(n->numbers, 0, bytes + sizeof(progress)), "a network", err);
+  }
+  if (!status)
+    status = hvi_gpu_check(cudaMemcpy(n->state->power, powers, sizeof powers, cudaMemcpyDefault),
+                           "a network", err);
+  if (status)
+    free_net(n);
+  else
+    *net = n;
+  return status;
+}
+
+static hvi_status get_state(hvi_device_net *n, double power[2], float *m, float *v, hvi_error *err) {
+  const size_t numbers = hvi_device_numbers(&n->shape), bytes = numbers * sizeof(float);
+  GPU_TRY(cudaMemcpy(m, n->numbers + numbers, bytes, cudaMemcpyDefault), "a state");
+  GPU_TRY(cudaMemcpy(v, n->numbers + 2 * numbers, bytes, cudaMemcpyDefault), "a state");
+  GPU_TRY(cudaMemcpy(power, n->state->power, 2 * sizeof *power, cudaMemcpyDefault), "a state");
+  return HVI_OK;
+}
+
+static hvi_status put_state(hvi_device_net *n, const double power[2], const float *m, const float *v,
+                            hvi_error *err) {
+  const size_t numbers = hvi_device_numbers(&n->shape), bytes = numbers * sizeof(float);
+  GPU_TRY(cudaMemcpy(n->numbers + numbers, m, bytes, cudaMemcpyDefault), "a state");
+  GPU_TRY(cudaMemcpy(n->numbers + 2 * numbers, v, bytes, cudaMemcpyDefault), "a state");
+  GPU_TRY(cudaMemcpy(n->state->power, power, 2 * sizeof *power, cudaMemcpyDefault), "a state");
+  return HVI_OK;
+}
+
+static void *host_alloc(size_t bytes) {
+  void *p = NULL;
+  if (cudaMallocHost(&p, bytes) == cudaSuccess) return p;
+  cudaGetLastError();
+  return NULL;
+}
+
+static void host_free(void *p) { cudaFreeHost(p); }
+
+/* Room for so many rows. */
+static hvi_status grow_net(hvi_device_net *n, size_t rows, hvi_error *err) {
+  if (rows <= n->rows) return HVI_OK;
+  cudaFree(n->x);
+  cudaFree(n->y);
+  cudaFree(n->targets);
+  n->x = n->y = NULL;
+  n->targets = NULL;
+  n->rows = 0;
+  const size_t in = hvi_device_padded(n->shape.width[0]);
+  GPU_TRY(cudaMalloc(&n->x, rows * in * sizeof(float)), "a batch");
+  GPU_TRY(cudaMalloc(&n->y, rows * sizeof(float)), "a batch");
+  GPU_TRY(cudaMalloc(&n->targets, 4 * rows * sizeof(double)), "a batch");
+  n->rows = rows;
+  return HVI_OK;
+}
+
+static hvi_status upload(hvi_device *d, void *to, const void *from, size_t bytes, hvi_error *err) {
+  return !from ? HVI_OK
+               : hvi_gpu_check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, d->stream),
+                               "an upload", err);
+}
+
+/* What a new job brings. */
+static hvi_status begin_job(hvi_device *d, hvi_device_kind kind, hvi_device_job *j, hvi_error *err) {
+  hvi_device_net *n = j->net;
+  const size_t numbers = hvi_device_numbers(&n->shape), of_rows = j->rows * sizeof(double);
+  HVI_TRY(grow_net(n, j->rows, err));
+  if (!n->more && (kind == HVI_DEVICE_PULL || kind == HVI_DEVICE_PUSH))
+    GPU_TRY(cudaMalloc(&n->more, numbers * sizeof(float)), "a gradient");
+  HVI_TRY(upload(d, n->x, j->x, j->rows * hvi_device_padded(n->shape.width[0]) * sizeof(float), err));
+  HVI_TRY(upload(d, n->numbers, j->theta, numbers * sizeof(float), err));
+  if (kind == HVI_DEVICE_PULL) HVI_TRY(upload(d, n->targets + 3 * n->rows, j->u, of_rows, err));
+  if (kind == HVI_DEVICE_PUSH) HVI_TRY(upload(d, n->more, j->v, numbers * sizeof(float), err));
+  if (kind != HVI_DEVICE_DESCEND) return HVI_OK;
+  HVI_TRY(upload(d, n->targets, j->descent.target, of_rows, err));
+  HVI_TRY(upload(d, n->targets + n->rows, j->descent.weight, of_rows, err));
+  return upload(d, n->targets + 2 * n->rows, j->descent.linear, of_rows, err);
+}
+
+/* A job as kernels see it, but for its slot. */
+static gpu_job table_row(const hvi_device_job *j) {
+  const hvi_device_net *n = j->net;
+  const hvi_device_descent *s = &j->descent;
+  const size_t numbers = hvi_device_numbers(&n->shape);
+  gpu_job g = {};
+  g.theta = n->numbers, g.m = g.theta + numbers, g.v = g.m + numbers;
+  g.x = n->x, g.y = n->y;
+  g.target = n->targets, g.weight = n->targets + n->rows;
+  g.linear = s->linear ? n->targets + 2 * n->rows : NULL;
+  g.u = n->targets + 3 * n->rows;
+  g.direction = g.gradient = n->more;
+  g.state = n->state;
+  g.rows = (int)j->rows;
+  g.part_rows = (int)hvi_gpu_part_rows(j->rows);
+  g.parts = (int)hvi_gpu_parts(j->rows);
+  g.head_rows = (int)hvi_gpu_head_rows(j->rows), g.head_tiles = (int)hvi_gpu_head_tiles(j->rows);
+  g.careful = isfinite(s->goal) || s->least_wanted;
+  g.fresh = !j->begun, g.forget = s->forget;
+  g.rule = s->rule, g.most = (int)s->most, g.at_least = (int)s->at_least;
+  g.shift = s->shift, g.scale = s->scale, g.goal = s->goal;
+  g.lr = s->lr, g.lr_factor = s->lr_factor, g.decay = s->decay;
+  g.beta1 = s->beta1, g.beta2 = s->beta2, g.epsilon = s->epsilon;
+  return g;
+}
+
+static void forget_graphs(hvi_device *d) {
+  for (size_t i = 0; i < d->graph_count; i++) cudaGraphExecDestroy(d->graphs[i]);
+  d->graph_count = 0;
+}
+
+static hvi_status grow_table(hvi_device *d, size_t count, hvi_error *err) {
+  if (count <= d->room) return HVI_OK;
+  const size_t room = count > 128 ? 2 * count : 128;
+  forget_graphs(d); /* they know the table's place */
+  cudaFree(d->jobs);
+  cudaFree(d->states);
+  cudaFreeHost(d->jobs_host);
+  cudaFreeHost(d->states_host);
+  d->jobs = d->jobs_host = NULL;
+  d->states = d->states_host = NULL;
+  d->room = 0;
+  GPU_TRY(cudaMalloc(&d->jobs, room * sizeof *d->jobs), "a table of jobs");
+  GPU_TRY(cudaMalloc(&d->states, room * sizeof *d->states), "a table of jobs");
+  GPU_TRY(cudaMallocHost(&d->jobs_host, room * sizeof *d->jobs), "a table of jobs");
+  GPU_TRY(cudaMallocHost(&d->states_host, room * sizeof *d->states), "a table of jobs");
+  d->room = room;
+  return HVI_OK;
+}
+
+/* Floats of slots for jobs; values alone where nothing else is computed. */
+static size_t slot_floats(hvi_device_kind kind, const hvi_device_job *j) {
+  const hvi_device_shape *s = &j->net->shape;
+  if (kind != HVI_DEVICE_EVAL) return hvi_gpu_slot(s, j->rows);
+  return (hvi_gpu_values(s, j->rows, s->layer_count) + 63) / 64 * 64;
+}
+
+/* Scratch for as many jobs as possible, one at least. */
+static hvi_status grow_scratch(hvi_device *d, size_t all, size_t least, hvi_error *err) {
+  if (all <= d->scratch_floats) return HVI_OK;
+  size_t free_bytes = 0, total = 0;
+  GPU_TRY(cudaMemGetInfo(&free_bytes, &total), "a look");
+  const size_t most = d->scratch_floats + free_bytes / sizeof(float) / 10 * 8;
+  size_t floats = all + all / 4 < most ? all + all / 4 : most;
+  if (floats <= d->scratch_floats && least <= d->scratch_floats) return HVI_OK;
+  if (floats < least) floats = least;
+  cudaFree(d->scratch);
+  d->scratch = NULL;
+  d->scratch_floats = 0;
+  GPU_TRY(cudaMalloc(&d->scratch, floats * sizeof(float)), "the values of a step");
+  d->scratch_floats = floats;
+  return HVI_OK;
+}
+
+hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
+                              size_t count, launch *l, hvi_error *err) {
+  size_t all = 0, least = 0, used = 0;
+  for (size_t i = 0; i < count; i++) {
+    const size_t own = slot_floats(kind, jobs[i]);
+    all += own;
+    if (own > least) least = own;
+  }
+  HVI_TRY(grow_table(d, count, err));
+  HVI_TRY(grow_scratch(d, all, least, err));
+  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision};
+  for (size_t i = 0; i < count; i++) {
+    const size_t own = slot_floats(kind, jobs[i]);
+    if (used + own > d->scratch_floats) break;
+    gpu_job *g = &d->jobs_host[l->count++];
+    *g = table_row(jobs[i]);
+    g->slot = d->scratch + used;
+    used += own;
+    if (g->rows > l->most_rows) l->most_rows = g->rows;
+    if (g->parts > l->most_parts) l->most_parts = g->parts;
+    if (g->head_tiles > l->most_tiles) l->most_tiles = g->head_tiles;
+  }
+  return upload(d, d->jobs, d->jobs_host, l->count * sizeof *d->jobs, err);
+}
+
+/* The kernels of a chunk, and of the loss after its last step where a descent may end. */
+static void put_steps(const hvi_device_shape *s, const launch *l, int steps, bool ends) {
+  for (int i = 0; i < steps; i++) {
+    hvi_gpu_forward(l, s, FOR_STEP);
+    hvi_gpu_head(l, s, FOR_STEP);
+    hvi_gpu_backward(l, s, FOR_STEP);
+    hvi_gpu_update(l, s, FOR_STEP);
+  }
+  if (!ends) return;
+  hvi_gpu_forward(l, s, FOR_END);
+  hvi_gpu_head(l, s, FOR_END);
+}
+
+static hvi_status capture(hvi_device *d, const hvi_device_shape *s, const launch *l,
+                          const graph_key *key, hvi_error *err) {
+  cudaGraph_t graph = NULL;
+  if (d->graph_count == MOST_GRAPHS) forget_graphs(d);
+  GPU_TRY(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal), "a graph");
+  put_steps(s, l, key->steps, key->ends);
+  GPU_TRY(cudaStreamEndCapture(d->stream, &graph), "a graph");
+  const cudaError_t e = cudaGraphInstantiate(&d->graphs[d->graph_count], graph, 0);
+  cudaGraphDestroy(graph);
+  GPU_TRY(e, "a graph");
+  d->keys[d->graph_count++] = *key;
+  return HVI_OK;
+}
+
+hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps, bool ends,
+                             hvi_error *err) {
+  graph_key key;
+  memset(&key, 0, sizeof key);
+  key.shape = *s;
+  key.count = l->count, key.most_rows = l->most_rows, key.most_parts = l->most_parts, key.most_tiles = l->most_tiles;
+  key.steps = steps, key.ends = ends;
+  size_t i = 0;
+  while (i < d->graph_count && memcmp(&d->keys[i], &key, sizeof key) != 0) i++;
+  if (i == d->graph_count) {
+    HVI_TRY(capture(d, s, l, &key, err));
+    i = d->graph_count - 1;
+  }
+  GPU_TRY(cudaGraphLaunch(d->graphs[i], d->stream), "a graph");
+  return HVI_OK;
+}
+
+static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, launch *l, size_t steps,
+                                  hvi_error *err) {
+  const hvi_device_shape *s = &jobs[0]->net->shape;
+  size_t most = 0, least = (size_t)-1;
+  bool fresh = false;
+  for (int i = 0; i < l->count; i++) {
+    const size_t left = jobs[i]->descent.most - (jobs[i]->begun ? jobs[i]->descent.steps : 0);
+    if (left > most) most = left;
+    if (left < least) least = left;
+    fresh = fresh || !jobs[i]->begun;
+  }
+  if (fresh) hvi_gpu_begin(l, s);
+  const size_t chunk = steps < most ? steps : most;
+  HVI_TRY(hvi_gpu_run_steps(d, s, l, (int)chunk, least <= chunk, err));
+  hvi_gpu_collect(l, d->states);
+  GPU_TRY(cudaGetLastError(), "a launch");
+  return upload(d, d->states_host, d->states, l->count * sizeof *d->states, err);
+}
+
+static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *s, const launch *l,
+                                  hvi_error *err) {
+  if (kind == HVI_DEVICE_EVAL) {
+    hvi_gpu_forward(l, s, FOR_OUTPUTS);
+    hvi_gpu_outputs(l, s, FOR_OUTPUTS);
+  } else if (kind == HVI_DEVICE_PULL) {
+    hvi_gpu_forward(l, s, FOR_PULL);
+    hvi_gpu_head(l, s, FOR_PULL);
+    hvi_gpu_backward(l, s, FOR_PULL);
+    hvi_gpu_update(l, s, FOR_PULL);
+  } else {
+    hvi_gpu_forward(l, s, FOR_PUSH);
+    hvi_gpu_tangents(l, s);
+    hvi_gpu_outputs(l, s, FOR_PUSH);
+  }
+  GPU_TRY(cudaGetLastError(), "a launch");
+  return HVI_OK;
+}
+
+/* What has come of a job; its results are on their way where it is done. */
+static hvi_status end_job(hvi_device *d, hvi_device_kind kind, hvi_device_job *j,
+                          const progress *state, hvi_error *err) {
+  const size_t bytes = hvi_device_numbers(&j->net->shape) * sizeof(float);
+  j->begun = j->done = true;
+  if (kind == HVI_DEVICE_DESCEND) {
+    j->descent.steps = (size_t)state->steps;
+    j->descent.loss = state->loss;
+    j->descent.least = state->least;
+    j->done = !state->going;
+    if (j->done) HVI_TRY(upload(d, j->result, j->net->numbers, bytes, err));
+  }
+  if (kind == HVI_DEVICE_PULL) return upload(d, j->result, j->net->more, bytes, err);
+  return j->done && j->y ? upload(d, j->y, j->net->y, j->rows * sizeof(float), err) : HVI_OK;
+}
+
+/* As many of the jobs as find room. */
+static hvi_status run_some(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
+                           size_t count, size_t steps, size_t *ran, hvi_error *err) {
+  const hvi_device_shape *s = &jobs[0]->net->shape;
+  launch l;
+  float spent = 0.0f;
+  HVI_TRY(hvi_gpu_place_jobs(d, kind, jobs, count, &l, err));
+  GPU_TRY(cudaEventRecord(d->begun, d->stream), "a clock");
+  HVI_TRY(kind == HVI_DEVICE_DESCEND ? launch_descents(d, jobs, &l, steps, err)
+                                     : launch_products(kind, s, &l, err));
+  GPU_TRY(cudaEventRecord(d->ended, d->stream), "a clock");
+  GPU_TRY(cudaStreamSynchronize(d->stream), "a computation");
+  GPU_TRY(cudaEventElapsedTime(&spent, d->begun, d->ended), "a clock");
+  for (int i = 0; i < l.count; i++) {
+    jobs[i]->seconds += 1e-3 * spent / l.count;
+    HVI_TRY(end_job(d, kind, jobs[i], &d->states_host[i], err));
+  }
+  *ran = (size_t)l.count;
+  return HVI_OK;
+}
+
+static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs, size_t count,
+                      size_t steps, hvi_error *err) {
+  for (size_t i = 0; i < count; i++)
+    if (!jobs[i]->begun) HVI_TRY(begin_job(d, kind, jobs[i], err));
+  for (size_t at = 0, ran; at < count; at += ran)
+    HVI_TRY(run_some(d, kind, jobs + at, count - at, steps, &ran, err));
+  GPU_TRY(cudaStreamSynchronize(d->stream), "a download");
+  return HVI_OK;
+}
+
+const hvi_device_functions hvi_gpu_functions = {open_device, close_device, describe,   new_net,
+                                                free_net,    get_state,    put_state,  host_alloc,
+                                                host_free,   run,          hvi_gpu_measure};
+
+#define TEXT_OF(x) #x
+#define VERSION_TEXT(major, minor) TEXT_OF(major) "." TEXT_OF(minor)
+static const char *runtime_version(void) {
+  return VERSION_TEXT(__CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__);
+}
+
+extern "C" {
+HVI_API extern const hvi_module hvi_module_table;
+const hvi_module hvi_module_table = {HVI_MODULE_ABI, "gpu",           hvi_version, "CUDA run-time",
+                                     runtime_version, NULL,           &hvi_gpu_functions};
+}

@@ -1,0 +1,272 @@
+/*
+ * The head of the networks, the surrogate's loss, and the optimizer's step.
+ *
+ * With h_i the last hidden values of row i and w, b the head's parameters,
+ *
+ *   y_i = w'h_i + b,   r_i = shift + scale y_i - target_i,   u_i = scale (weight_i r_i + linear_i),
+ *   l = sum_i 1/2 weight_i r_i^2 + linear_i r_i,
+ *   D_i = u_i s'(h_i) w,   dw = sum_i u_i h_i,   db = sum_i u_i.
+ *
+ * A block takes one tile of a network's rows, and a warp every eighth of them. The last block of a
+ * network to arrive adds the tiles' losses in a fixed order, compares the loss with the goal, and decides whether there is a step: blocks
+ * of later kernels read that decision. So a network that has reached its goal stands still while others
+ * go on, and the host need not look.
+ *
+ * r, u and l are doubles: a residual is a small difference of large numbers.
+ *
+ * The update adds the parts' or tiles' sums of gradients in their order and takes the step in one pass over the
+ * parameters, four numbers to a thread.
+ */
+#include "gpu/gpu.cuh"
+
+enum { THREADS = 256, WARPS = THREADS / 32 };
+
+/* y of a row by one warp: w'h + b; every lane has it. */
+__device__ inline float row_output(const float *h, const float *w, float b, int lead) {
+  float sum = 0.0f;
+  for (int k = 4 * (threadIdx.x % 32); k < lead; k += 128) {
+    const float4 x = *(const float4 *)(h + k), c = *(const float4 *)(w + k);
+    sum = fmaf(x.x, c.x, fmaf(x.y, c.y, fmaf(x.z, c.z, fmaf(x.w, c.w, sum))));
+  }
+  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(~0u, sum, lane);
+  return sum + b;
+}
+
+/* Outputs, or the tangents' w't + v'h + b'. */
+__global__ void __launch_bounds__(THREADS)
+    outputs_of_rows(const gpu_job *jobs, const layer y, bool tangents) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const int row = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lead = y.lead_in;
+  if (row >= j.rows) return;
+  const float *h = inputs_of(j, y) + (size_t)row * lead;
+  float out;
+  if (tangents) {
+    const float bias = j.direction[y.bias];
+    out = row_output(h, j.direction + y.weight, bias, lead);
+    if (y.l > 1)
+      out += row_output(slopes_below(j, y) + (size_t)row * lead, j.theta + y.weight, 0.0f, lead);
+  } else {
+    out = row_output(h, j.theta + y.weight, j.theta[y.bias], lead);
+  }
+  if (threadIdx.x % 32 == 0) j.y[row] = out;
+}
+
+/* u of a row, and its share of the loss. */
+__device__ inline double row_loss(const gpu_job &j, int row, float y, double *u) {
+  const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
+  const double linear = j.linear ? j.linear[row] : 0.0;
+  *u = j.scale * (w * r + linear);
+  return 0.5 * w * r * r + linear * r;
+}
+
+/* Over a warp, in a fixed order; the result is lane 0's. */
+__device__ inline double warp_sum(double x) {
+  for (int lane = 16; lane > 0; lane /= 2) x += __shfl_down_sync(~0u, x, lane);
+  return x;
+}
+
+/* The loss is known: is there another step, and with which rates? */
+__device__ inline void decide(const gpu_job &j, double loss) {
+  progress &p = *j.state;
+  p.arrived = 0;
+  p.loss = loss;
+  if (p.steps > 0 && !(loss >= p.least)) p.least = loss;
+  const bool free = isinf(j.goal) || p.steps < j.at_least;
+  p.going = p.steps < j.most && (free || loss > j.goal);
+  if (!p.going) return;
+  p.steps++;
+  p.power[0] *= j.beta1;
+  p.power[1] *= j.beta2;
+  const bool adam = j.rule == HVI_DEVICE_ADAM;
+  p.rate = (float)(adam ? p.lr / (1.0 - p.power[0]) : p.lr);
+  p.root = (float)(1.0 / (1.0 - p.power[1]));
+  p.shrink = (float)(p.lr * j.decay);
+  p.lr *= j.lr_factor;
+}
+
+/* u of a tile's rows, shared by its block, and the tile's loss, which is thread 0's. */
+__device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind kind, int first,
+                                   int end, float *u) {
+  __shared__ double loss[WARPS];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, lead = y.lead_in;
+  const float *H = inputs_of(j, y), *w = j.theta + y.weight, bias = j.theta[y.bias];
+  double sum = 0.0;
+  for (int row = first + warp; row < end; row += WARPS) {
+    double of_row;
+    if (kind == FOR_PULL) {
+      of_row = j.u[row];
+    } else {
+      const float out = row_output(H + (size_t)row * lead, w, bias, lead);
+      sum += row_loss(j, row, out, &of_row);
+      if (lane == 0) j.y[row] = out;
+    }
+    if (lane == 0) u[row - first] = (float)of_row;
+  }
+  if (lane == 0) loss[warp] = sum;
+  __syncthreads();
+  for (int i = 1; threadIdx.x == 0 && i < WARPS; i++) sum += loss[i];
+  return sum;
+}
+
+/* D of a tile's rows; dw and db over them. */
+__device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, int end, const float *u,
+                                   float *sums) {
+  __shared__ float4 part[WARPS][32];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, lead = y.lead_in;
+  const float *H = inputs_of(j, y), *w = j.theta + y.weight;
+  float *D = slopes_below(j, y);
+  for (int begin = 0; begin < lead; begin += 128) {
+    const int k = begin + 4 * lane;
+    float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (k < lead) {
+      const float4 c = *(const float4 *)(w + k); /* zero beyond the width, and so is D */
+      for (int row = first + warp; row < end; row += WARPS) {
+        const float4 h = *(const float4 *)(H + (size_t)row * lead + k);
+        const float x = u[row - first];
+        sum.x = fmaf(x, h.x, sum.x), sum.y = fmaf(x, h.y, sum.y);
+        sum.z = fmaf(x, h.z, sum.z), sum.w = fmaf(x, h.w, sum.w);
+        if (y.l == 1) continue;
+        *(float4 *)(D + (size_t)row * lead + k) = make_float4(
+            x * c.x * slope_at(y.activation, h.x), x * c.y * slope_at(y.activation, h.y),
+            x * c.z * slope_at(y.activation, h.z), x * c.w * slope_at(y.activation, h.w));
+      }
+    }
+    part[warp][lane] = sum;
+    __syncthreads();
+    if (warp == 0 && k < lead) {
+      for (int i = 1; i < WARPS; i++) {
+        const float4 x = part[i][lane];
+        sum.x += x.x, sum.y += x.y, sum.z += x.z, sum.w += x.w;
+      }
+      *(float4 *)(sums + k) = sum;
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x >= y.lead_out) return;
+  float bias = 0.0f;
+  for (int i = 0; threadIdx.x == 0 && i < end - first; i++) bias += u[i];
+  sums[lead + threadIdx.x] = bias;
+}
+
+__global__ void __launch_bounds__(THREADS)
+    head_of_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
+  extern __shared__ float u[]; /* [head_rows] */
+  __shared__ bool last;
+  const gpu_job &j = jobs[blockIdx.y];
+  const int tile = blockIdx.x;
+  if (tile >= j.head_tiles || !concerns(j, kind)) return;
+  const int first = tile * j.head_rows, end = min(first + j.head_rows, j.rows);
+  const double loss = residuals(j, y, kind, first, end, u);
+  if (kind != FOR_END) head_slopes(j, y, first, end, u, head_sums_of(j, y, tile));
+  if (kind == FOR_PULL) return;
+  double *losses = losses_of(j, y);
+  if (threadIdx.x == 0) {
+    losses[tile] = loss;
+    __threadfence();
+    last = atomicAdd(&j.state->arrived, 1u) + 1 == (unsigned)j.head_tiles;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last || threadIdx.x >= 32) return;
+  double sum = 0.0;
+  for (int i = threadIdx.x; i < j.head_tiles; i += 32) sum += __ldcg(losses + i);
+  sum = warp_sum(sum);
+  if (threadIdx.x == 0) decide(j, sum);
+}
+
+__device__ inline float step_of(const gpu_job &j, const progress &p, float theta, float g, float *m,
+                                float *v) {
+  if (j.rule == HVI_DEVICE_GD) return theta - p.rate * g;
+  const float b1 = (float)j.beta1, b2 = (float)j.beta2;
+  if (j.rule == HVI_DEVICE_MOMENTUM) {
+    *m = b1 * *m + g;
+    return theta - p.rate * *m;
+  }
+  *m = b1 * *m + (float)(1.0 - j.beta1) * g;
+  *v = b2 * *v + (float)(1.0 - j.beta2) * g * g;
+  const float down = p.rate * *m / (sqrtf(p.root * *v) + (float)j.epsilon);
+  return theta - (down + p.shrink * theta);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    update_numbers(const gpu_job *jobs, const layer y, pass_kind kind) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
+  if (at >= y.numbers || !concerns(j, kind)) return;
+  const bool head = at >= y.weight;
+  const float *sums = head ? head_sums_of(j, y, 0) + (at - y.weight) : sums_of(j, y, 0) + at;
+  const size_t each = head ? y.lead_in + y.lead_out : y.numbers;
+  const int count = head ? j.head_tiles : j.parts;
+  float4 g = *(const float4 *)sums;
+#pragma unroll 4
+  for (int i = 1; i < count; i++) {
+    const float4 x = *(const float4 *)(sums + i * each);
+    g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
+  }
+  if (kind == FOR_PULL) {
+    *(float4 *)(j.gradient + at) = g;
+    return;
+  }
+  const progress &p = *j.state;
+  float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
+  theta.x = step_of(j, p, theta.x, g.x, &m.x, &v.x);
+  theta.y = step_of(j, p, theta.y, g.y, &m.y, &v.y);
+  theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
+  theta.w = step_of(j, p, theta.w, g.w, &m.w, &v.w);
+  *(float4 *)(j.theta + at) = theta;
+  if (j.rule == HVI_DEVICE_GD) return;
+  *(float4 *)(j.m + at) = m;
+  if (j.rule == HVI_DEVICE_ADAM) *(float4 *)(j.v + at) = v;
+}
+
+/* Descents that are new: at their start, and with nothing behind them where they are to forget. */
+__global__ void __launch_bounds__(THREADS) begin_descent(const gpu_job *jobs, size_t numbers) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
+  if (!j.fresh) return;
+  if (at == 0) {
+    progress &p = *j.state;
+    p.steps = 0;
+    p.going = 1;
+    p.arrived = 0;
+    p.lr = j.lr;
+    p.loss = p.least = INFINITY;
+    if (j.forget) p.power[0] = p.power[1] = 1.0;
+  }
+  if (at >= numbers || !j.forget) return;
+  *(float4 *)(j.m + at) = *(float4 *)(j.v + at) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+__global__ void collect_states(const gpu_job *jobs, int count, progress *to) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = *jobs[i].state;
+}
+
+static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
+  return dim3((unsigned)hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS), l->count);
+}
+
+static layer head_of(const hvi_device_shape *s) { return layer_of(s, (int)s->layer_count); }
+
+void hvi_gpu_begin(const launch *l, const hvi_device_shape *s) {
+  begin_descent<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, hvi_device_numbers(s));
+}
+
+void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  const dim3 grid((unsigned)hvi_gpu_tiles(l->most_rows, THREADS / 32), l->count);
+  outputs_of_rows<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind == FOR_PUSH);
+}
+
+void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  const int rows = (int)hvi_gpu_head_rows(l->most_rows);
+  head_of_tile<<<dim3(l->most_tiles, l->count), THREADS, rows * sizeof(float), l->stream>>>(
+      l->jobs, head_of(s), kind);
+}
+
+void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  update_numbers<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind);
+}
+
+void hvi_gpu_collect(const launch *l, progress *to) {
+  collect_states<<<(l->count + 127) / 128, 128, 0, l->stream>>>(l->jobs, l->count, to);
+}
