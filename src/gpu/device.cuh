@@ -19,7 +19,7 @@ struct hvi_device {
   cudaEvent_t begun, ended;
   hvi_device_precision precision;
   int major, minor, processors, clock; /* kHz */
-  gpu_job *jobs, *jobs_host; /* [room], on the device and pinned */
+  gpu_job *jobs, *jobs_host;           /* [room], on the device and pinned */
   progress *states, *states_host;
   size_t room;
   float *scratch; /* slots */
@@ -32,12 +32,13 @@ struct hvi_device {
 struct hvi_device_net {
   hvi_device *device;
   hvi_device_shape shape;
-  float *numbers;  /* theta, m, v */
-  progress *state; /* behind them */
-  float *more;     /* gradient or direction; NULL until one is wanted */
-  float *x, *y;    /* [rows] */
-  double *targets; /* [4][rows]: target, weight, linear, u */
-  size_t rows;     /* there is room for */
+  float *numbers;   /* theta, m, v */
+  progress *state;  /* behind them, */
+  magnitudes *tops; /* and behind it */
+  float *more;      /* gradient or direction; NULL until one is wanted */
+  float *x, *y;     /* [rows] */
+  double *targets;  /* [4][rows]: target, weight, linear, u */
+  size_t rows;      /* there is room for */
 };
 
 /* HVI_OK, or what CUDA says: HVI_ERROR_MEMORY or HVI_ERROR_IO. */
@@ -45,8 +46,8 @@ hvi_status hvi_gpu_check(cudaError_t e, const char *what, hvi_error *err);
 #define GPU_TRY(call, what) HVI_TRY(hvi_gpu_check((call), (what), err))
 
 /* A launch of jobs whose table is filled in; what of a descent's kernels comes in `steps` steps. */
-hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps, bool ends,
-                             hvi_error *err);
+hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps,
+                             bool ends, hvi_error *err);
 /* Fills the table for jobs that have what they need, with slots; how many of them fit. */
 hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
                               size_t count, launch *l, hvi_error *err);

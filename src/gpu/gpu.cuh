@@ -17,6 +17,13 @@ struct progress {
   unsigned arrived; /* tiles whose loss is there */
 };
 
+/* Bits of the largest numbers, without signs, of what products read (product.cuh): inputs, parameters, a
+ * direction, H_l and D_l or T_l. Those of parameters are the largest since the descent began. */
+struct magnitudes {
+  unsigned x, theta, direction;
+  unsigned h[HVI_DEVICE_MOST_LAYERS + 1], d[HVI_DEVICE_MOST_LAYERS + 1];
+};
+
 /* A job on the device. Pointers are the device's. */
 struct gpu_job {
   float *theta, *m, *v;                   /* [numbers] */
@@ -28,6 +35,7 @@ struct gpu_job {
   float *gradient;                        /* [numbers] pull */
   float *slot;                            /* gpu/plan.h */
   progress *state;
+  magnitudes *tops;
   int rows, part_rows, parts;
   int head_rows, head_tiles;
   int careful; /* its losses count: values are of single precision in every step */
@@ -60,9 +68,9 @@ void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind)
 void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s);
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind);
 
-/* step.cu: a descent's start; outputs; the head's loss, slopes and sums, with the decision whether a
+/* step.cu: what new jobs start with, their magnitudes among it; outputs; the head's loss, slopes and sums, with the decision whether a
  * step is taken; the step, or the gradient. */
-void hvi_gpu_begin(const launch *l, const hvi_device_shape *s);
+void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind);
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
@@ -106,6 +114,10 @@ static inline layer layer_of(const hvi_device_shape *s, int l) {
   y.all = hvi_gpu_values(s, 1, s->layer_count);
   y.activation = s->activation;
   return y;
+}
+
+__device__ inline unsigned top_of_inputs(const gpu_job &j, const layer &y) {
+  return y.l == 1 ? j.tops->x : j.tops->h[y.l - 1];
 }
 
 /* What goes into the layer; H_l; D of this layer and of the one below; sums of parts; the

@@ -25,8 +25,8 @@ template <class T> constexpr int shared_bytes() {
 __device__ inline int tiles_of(int n, int tile) { return (n + tile - 1) / tile; }
 
 /* W_l: outputs by padded inputs. */
-__device__ inline operand weights_of(const float *numbers, const layer &y) {
-  return {numbers + y.weight, y.lead_in, y.out, y.lead_in};
+__device__ inline operand weights_of(const float *numbers, const layer &y, unsigned top) {
+  return {numbers + y.weight, y.lead_in, y.out, y.lead_in, top};
 }
 
 template <class T, product_mode MODE>
@@ -48,35 +48,41 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
   if (m >= j.rows || !concerns(j, kind)) return;
   accumulator<T> acc;
   clear(acc);
-  const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in};
-  add_values<T, MODE>(acc, j, x, m, weights_of(j.theta, y), n);
+  const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in, top_of_inputs(j, y)};
+  add_values<T, MODE>(acc, j, x, m, weights_of(j.theta, y, j.tops->theta), n);
   const float *bias = j.theta + y.bias;
   const int out = y.out, lead = y.lead_out;
-  float *h = values_of(j, y);
+  float *h = values_of(j, y), top = 0.0f;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
     if (row >= j.rows || column >= lead) return;
     const float first = column < out ? activate(y.activation, z.x + bias[column]) : 0.0f;
     const float second = column + 1 < out ? activate(y.activation, z.y + bias[column + 1]) : 0.0f;
     *(float2 *)(h + (size_t)row * lead + column) = make_float2(first, second);
+    top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
   });
+  raise_top(&j.tops->h[y.l], top);
 }
 
 /* A tile of T_l, H_l being there; tangents take the place of slopes. */
 template <class T, product_mode MODE>
-__global__ void __launch_bounds__(T::THREADS, T::RESIDENT) tangent_tile(const gpu_job *jobs, const layer y) {
+__global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
+    tangent_tile(const gpu_job *jobs, const layer y) {
   const gpu_job &j = jobs[blockIdx.y];
   const int across = tiles_of(y.out, T::BN);
   const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
   if (m >= j.rows) return;
   const int out = y.out, lead = y.lead_out;
-  const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in};
-  const operand before = {slopes_below(j, y), y.lead_in, j.rows, y.lead_in};
+  const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in, top_of_inputs(j, y)};
+  const operand before = {slopes_below(j, y), y.lead_in, j.rows, y.lead_in, j.tops->d[y.l - 1]};
   accumulator<T> acc;
   clear(acc);
-  if (y.l > 1) add_product<T, true, true, false, MODE>(acc, before, m, weights_of(j.theta, y), n);
-  add_product<T, true, true, false, MODE>(acc, x, m, weights_of(j.direction, y), n);
+  if (y.l > 1)
+    add_product<T, true, true, false, MODE>(acc, before, m, weights_of(j.theta, y, j.tops->theta),
+                                            n);
+  add_product<T, true, true, false, MODE>(acc, x, m, weights_of(j.direction, y, j.tops->direction),
+                                          n);
   const float *bias = j.direction + y.bias, *h = values_of(j, y);
-  float *tangent = slopes_of(j, y);
+  float *tangent = slopes_of(j, y), top = 0.0f;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
     if (row >= j.rows || column >= lead) return;
     const size_t at = (size_t)row * lead + column;
@@ -85,20 +91,23 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT) tangent_tile(const gp
     const float second =
         column + 1 < out ? slope_at(y.activation, v.y) * (z.y + bias[column + 1]) : 0.0f;
     *(float2 *)(tangent + at) = make_float2(first, second);
+    top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
   });
+  raise_top(&j.tops->d[y.l], top);
 }
 
 /* A tile of D_{l-1}. */
 template <class T, product_mode MODE>
 __device__ inline void slopes_tile(const gpu_job &j, const layer &y, int m, int n) {
   const int in = y.in, lead = y.lead_in;
-  const operand d = {slopes_of(j, y), y.lead_out, j.rows, y.lead_out};
-  const operand w = {j.theta + y.weight, lead, lead, y.out}; /* by columns: k runs over its rows */
+  const operand d = {slopes_of(j, y), y.lead_out, j.rows, y.lead_out, j.tops->d[y.l]};
+  const operand w = {j.theta + y.weight, lead, lead, y.out,
+                     j.tops->theta}; /* by columns: k runs over its rows */
   accumulator<T> acc;
   clear(acc);
   add_product<T, true, false, false, MODE>(acc, d, m, w, n);
   const float *h = inputs_of(j, y);
-  float *to = slopes_below(j, y);
+  float *to = slopes_below(j, y), top = 0.0f;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
     if (row >= j.rows || column >= lead) return;
     const size_t at = (size_t)row * lead + column;
@@ -106,15 +115,18 @@ __device__ inline void slopes_tile(const gpu_job &j, const layer &y, int m, int 
     const float first = column < in ? z.x * slope_at(y.activation, v.x) : 0.0f;
     const float second = column + 1 < in ? z.y * slope_at(y.activation, v.y) : 0.0f;
     *(float2 *)(to + at) = make_float2(first, second);
+    top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
   });
+  raise_top(&j.tops->d[y.l - 1], top);
 }
 
 /* A tile of dW_l, and with its first columns db_l, over one part of the rows. */
 template <class T, product_mode MODE>
 __device__ inline void gradients_tile(const gpu_job &j, const layer &y, int part, int m, int n) {
   const int first = part * j.part_rows, rows = min(j.part_rows, j.rows - first), lead = y.lead_in;
-  const operand d = {slopes_of(j, y) + (size_t)first * y.lead_out, y.lead_out, y.lead_out, rows};
-  const operand h = {inputs_of(j, y) + (size_t)first * lead, lead, lead, rows};
+  const operand d = {slopes_of(j, y) + (size_t)first * y.lead_out, y.lead_out, y.lead_out, rows,
+                     j.tops->d[y.l]};
+  const operand h = {inputs_of(j, y) + (size_t)first * lead, lead, lead, rows, top_of_inputs(j, y)};
   accumulator<T> acc;
   clear(acc);
   add_product<T, false, false, true, MODE>(acc, d, m, h, n);

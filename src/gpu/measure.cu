@@ -44,8 +44,8 @@ struct workload {
   std::vector<hvi_device_job *> list;
 };
 
-static hvi_status make(workload *w, hvi_device *d, const hvi_device_shape *s, size_t nets, size_t rows,
-                       hvi_error *err) {
+static hvi_status make(workload *w, hvi_device *d, const hvi_device_shape *s, size_t nets,
+                       size_t rows, hvi_error *err) {
   const size_t in = hvi_device_padded(s->width[0]), numbers = hvi_device_numbers(s);
   w->x.resize(rows * in), w->theta.resize(numbers), w->y.resize(rows), w->result.resize(numbers);
   w->target.assign(rows, 1.0), w->weight.assign(rows, 1.0 / (double)rows);

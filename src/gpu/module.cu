@@ -109,17 +109,18 @@ static void free_net(hvi_device_net *n) {
 
 static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
                           hvi_error *err) {
-  const size_t numbers = hvi_device_numbers(shape), bytes = 3 * numbers * sizeof(float);
+  const size_t numbers = hvi_device_numbers(shape);
+  const size_t bytes = 3 * numbers * sizeof(float) + sizeof(progress) + sizeof(magnitudes);
   const double powers[2] = {1.0, 1.0};
   *net = NULL;
   hvi_device_net *n = new hvi_device_net();
   n->device = d;
   n->shape = *shape;
-  hvi_status status = hvi_gpu_check(cudaMalloc(&n->numbers, bytes + sizeof(progress)),
-                                    "a network", err);
+  hvi_status status = hvi_gpu_check(cudaMalloc(&n->numbers, bytes), "a network", err);
   if (!status) {
     n->state = (progress *)(void *)(n->numbers + 3 * numbers);
-    status = hvi_gpu_check(cudaMemset(n->numbers, 0, bytes + sizeof(progress)), "a network", err);
+    n->tops = (magnitudes *)(void *)(n->state + 1);
+    status = hvi_gpu_check(cudaMemset(n->numbers, 0, bytes), "a network", err);
   }
   if (!status)
     status = hvi_gpu_check(cudaMemcpy(n->state->power, powers, sizeof powers, cudaMemcpyDefault),
@@ -131,7 +132,8 @@ static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_
   return status;
 }
 
-static hvi_status get_state(hvi_device_net *n, double power[2], float *m, float *v, hvi_error *err) {
+static hvi_status get_state(hvi_device_net *n, double power[2], float *m, float *v,
+                            hvi_error *err) {
   const size_t numbers = hvi_device_numbers(&n->shape), bytes = numbers * sizeof(float);
   GPU_TRY(cudaMemcpy(m, n->numbers + numbers, bytes, cudaMemcpyDefault), "a state");
   GPU_TRY(cudaMemcpy(v, n->numbers + 2 * numbers, bytes, cudaMemcpyDefault), "a state");
@@ -139,8 +141,8 @@ static hvi_status get_state(hvi_device_net *n, double power[2], float *m, float 
   return HVI_OK;
 }
 
-static hvi_status put_state(hvi_device_net *n, const double power[2], const float *m, const float *v,
-                            hvi_error *err) {
+static hvi_status put_state(hvi_device_net *n, const double power[2], const float *m,
+                            const float *v, hvi_error *err) {
   const size_t numbers = hvi_device_numbers(&n->shape), bytes = numbers * sizeof(float);
   GPU_TRY(cudaMemcpy(n->numbers + numbers, m, bytes, cudaMemcpyDefault), "a state");
   GPU_TRY(cudaMemcpy(n->numbers + 2 * numbers, v, bytes, cudaMemcpyDefault), "a state");
@@ -181,13 +183,15 @@ static hvi_status upload(hvi_device *d, void *to, const void *from, size_t bytes
 }
 
 /* What a new job brings. */
-static hvi_status begin_job(hvi_device *d, hvi_device_kind kind, hvi_device_job *j, hvi_error *err) {
+static hvi_status begin_job(hvi_device *d, hvi_device_kind kind, hvi_device_job *j,
+                            hvi_error *err) {
   hvi_device_net *n = j->net;
   const size_t numbers = hvi_device_numbers(&n->shape), of_rows = j->rows * sizeof(double);
   HVI_TRY(grow_net(n, j->rows, err));
   if (!n->more && (kind == HVI_DEVICE_PULL || kind == HVI_DEVICE_PUSH))
     GPU_TRY(cudaMalloc(&n->more, numbers * sizeof(float)), "a gradient");
-  HVI_TRY(upload(d, n->x, j->x, j->rows * hvi_device_padded(n->shape.width[0]) * sizeof(float), err));
+  HVI_TRY(
+      upload(d, n->x, j->x, j->rows * hvi_device_padded(n->shape.width[0]) * sizeof(float), err));
   HVI_TRY(upload(d, n->numbers, j->theta, numbers * sizeof(float), err));
   if (kind == HVI_DEVICE_PULL) HVI_TRY(upload(d, n->targets + 3 * n->rows, j->u, of_rows, err));
   if (kind == HVI_DEVICE_PUSH) HVI_TRY(upload(d, n->more, j->v, numbers * sizeof(float), err));
@@ -209,7 +213,7 @@ static gpu_job table_row(const hvi_device_job *j) {
   g.linear = s->linear ? n->targets + 2 * n->rows : NULL;
   g.u = n->targets + 3 * n->rows;
   g.direction = g.gradient = n->more;
-  g.state = n->state;
+  g.state = n->state, g.tops = n->tops;
   g.rows = (int)j->rows;
   g.part_rows = (int)hvi_gpu_part_rows(j->rows);
   g.parts = (int)hvi_gpu_parts(j->rows);
@@ -323,12 +327,13 @@ static hvi_status capture(hvi_device *d, const hvi_device_shape *s, const launch
   return HVI_OK;
 }
 
-hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps, bool ends,
-                             hvi_error *err) {
+hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps,
+                             bool ends, hvi_error *err) {
   graph_key key;
   memset(&key, 0, sizeof key);
   key.shape = *s;
-  key.count = l->count, key.most_rows = l->most_rows, key.most_parts = l->most_parts, key.most_tiles = l->most_tiles;
+  key.count = l->count, key.most_rows = l->most_rows, key.most_parts = l->most_parts,
+  key.most_tiles = l->most_tiles;
   key.steps = steps, key.ends = ends;
   size_t i = 0;
   while (i < d->graph_count && memcmp(&d->keys[i], &key, sizeof key) != 0) i++;
@@ -340,8 +345,8 @@ hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l
   return HVI_OK;
 }
 
-static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, launch *l, size_t steps,
-                                  hvi_error *err) {
+static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, launch *l,
+                                  size_t steps, hvi_error *err) {
   const hvi_device_shape *s = &jobs[0]->net->shape;
   size_t most = 0, least = (size_t)-1;
   bool fresh = false;
@@ -351,7 +356,7 @@ static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, la
     if (left < least) least = left;
     fresh = fresh || !jobs[i]->begun;
   }
-  if (fresh) hvi_gpu_begin(l, s);
+  if (fresh) hvi_gpu_begin(l, s, FOR_STEP);
   const size_t chunk = steps < most ? steps : most;
   HVI_TRY(hvi_gpu_run_steps(d, s, l, (int)chunk, least <= chunk, err));
   hvi_gpu_collect(l, d->states);
@@ -361,6 +366,7 @@ static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, la
 
 static hvi_status launch_products(hvi_device_kind kind, const hvi_device_shape *s, const launch *l,
                                   hvi_error *err) {
+  hvi_gpu_begin(l, s, kind == HVI_DEVICE_PUSH ? FOR_PUSH : FOR_OUTPUTS);
   if (kind == HVI_DEVICE_EVAL) {
     hvi_gpu_forward(l, s, FOR_OUTPUTS);
     hvi_gpu_outputs(l, s, FOR_OUTPUTS);
@@ -415,8 +421,8 @@ static hvi_status run_some(hvi_device *d, hvi_device_kind kind, hvi_device_job *
   return HVI_OK;
 }
 
-static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs, size_t count,
-                      size_t steps, hvi_error *err) {
+static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
+                      size_t count, size_t steps, hvi_error *err) {
   for (size_t i = 0; i < count; i++)
     if (!jobs[i]->begun) HVI_TRY(begin_job(d, kind, jobs[i], err));
   for (size_t at = 0, ran; at < count; at += ran)
@@ -425,11 +431,11 @@ static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const
   return HVI_OK;
 }
 
-const hvi_device_functions hvi_gpu_functions = {open_device, close_device, describe,   new_net,
-                                                free_net,    get_state,    put_state,  host_alloc,
-                                                host_free,   run,          hvi_gpu_measure};
+const hvi_device_functions hvi_gpu_functions = {
+    open_device, close_device, describe,  new_net, free_net,       get_state,
+    put_state,   host_alloc,   host_free, run,     hvi_gpu_measure};
 
-#define TEXT_OF(x) #x
+#define TEXT_OF(x)                 #x
 #define VERSION_TEXT(major, minor) TEXT_OF(major) "." TEXT_OF(minor)
 static const char *runtime_version(void) {
   return VERSION_TEXT(__CUDACC_VER_MAJOR__, __CUDACC_VER_MINOR__);
@@ -437,6 +443,6 @@ static const char *runtime_version(void) {
 
 extern "C" {
 HVI_API extern const hvi_module hvi_module_table;
-const hvi_module hvi_module_table = {HVI_MODULE_ABI, "gpu",           hvi_version, "CUDA run-time",
-                                     runtime_version, NULL,           &hvi_gpu_functions};
+const hvi_module hvi_module_table = {HVI_MODULE_ABI,  "gpu", hvi_version,       "CUDA run-time",
+                                     runtime_version, NULL,  &hvi_gpu_functions};
 }

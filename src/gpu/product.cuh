@@ -11,17 +11,20 @@
  * are one function. Both pass through shared memory in slabs of BK along k, STAGES of them in flight
  * (cp.async). What lies beyond the matrices is filled with zeros.
  *
- * Warps share the tile in a grid of WARPS_M by WARPS_N. A warp goes through a slab in steps of 8 along
- * k, by mma.m16n8k8. With lane = 4 g + t a thread holds rows g and g + 8 of each 16 and columns 2 t
+ * Warps share the tile in a grid of WARPS_M by WARPS_N. A warp goes through a slab in steps of 16 along
+ * k, by mma.m16n8k16. With lane = 4 g + t a thread holds rows g and g + 8 of each 16 and columns 2 t
  * and 2 t + 1 of each 8 of C. A number's sum runs over k in order, whatever the tile is.
  *
- * Precision: TF32 has 11 bits. x = high + low with high rounded to them, and
+ * Precision: half-precision numbers have 11 bits, as those of TF32 have, at twice the speed, but a narrow
+ * range. So an operand is multiplied by the power of two that brings its largest number below 2^15; its
+ * largest number (`top`) was found by the kernel that wrote it. With x = high + low, high rounded to 11
+ * bits and low to another 11,
  *
  *   a b ~ low_a high_b + high_a low_b + high_a high_b
  *
  * leaves an error of about 2^-22, that of single precision. The unit cuts its sums off instead of
- * rounding them, so each 8 of k are summed there from zero and added here. `SINGLE` is the same loop
- * on the plain units.
+ * rounding them, so each 16 of k are summed there from zero and added here. `ONCE` is the last of the
+ * three products alone. `SINGLE` is the same loop on the plain units.
  *
  * Rows of a slab are 4 numbers longer than BK, or 8 longer than BM or BN: the threads of a warp then
  * read 32 different banks in both layouts.
@@ -29,6 +32,8 @@
 #pragma once
 
 #include "net/device.h"
+
+#include <cuda_fp16.h>
 
 #ifndef V_BK
 #define V_BK 16
@@ -56,8 +61,9 @@ enum { BK = V_BK, STAGES = V_ST };
 struct operand {
   const float *at;
   int lead;
-  int count;  /* rows of A or B, as counted along the tile */
-  int length; /* along k */
+  int count;    /* rows of A or B, as counted along the tile */
+  int length;   /* along k */
+  unsigned top; /* the bits of the largest of its numbers, without signs */
 };
 
 template <int M, int N, int WM, int WN, int BLOCKS> struct tile {
@@ -101,19 +107,31 @@ __device__ inline void fetch(float *to, const operand &x, int first, int k) {
   }
 }
 
+/* 16 of k at once, of half-precision pairs: a thread has those of k = t, t + 4 and of k = t + 8, t + 12.
+ * Which they are does not matter, as long as it is the same for A and B. */
 __device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
-  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, "
-               "{%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* To the nearest number of 11 bits; the unit ignores those after them. */
-__device__ inline unsigned high_part(float x) {
-  return (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
+/* Two numbers to 11 bits each, and what is left of them. */
+template <bool LOW>
+__device__ inline void split(float x, float y, float scale, unsigned &high, unsigned &low) {
+  x *= scale, y *= scale;
+  const __half2 h = __floats2half2_rn(x, y);
+  high = *(const unsigned *)&h;
+  if (!LOW) return;
+  const float2 f = __half22float2(h);
+  const __half2 l = __floats2half2_rn(x - f.x, y - f.y);
+  low = *(const unsigned *)&l;
 }
-__device__ inline unsigned low_part(float x, unsigned high) {
-  return __float_as_uint(x - __uint_as_float(high));
+
+/* The power of two that brings numbers of at most `top`, given by its bits, below 2^15. */
+__device__ inline float scale_of(unsigned top) {
+  const int e = min(max((int)(top >> 23) - 127, -100), 100);
+  return top == 0 ? 1.0f : __uint_as_float((unsigned)(127 + 14 - e) << 23);
 }
 
 enum product_mode { TRIPLE, SINGLE, ONCE }; /* as hvi_device_precision */
@@ -125,41 +143,37 @@ template <class T> struct accumulator {
 
 /* One slab, on the tensor cores. */
 template <class T, bool A_ROWS, bool B_ROWS, bool SUMS, product_mode MODE>
-__device__ inline void add_slab(accumulator<T> &acc, const float *a, const float *b) {
+__device__ inline void add_slab(accumulator<T> &acc, const float *a, const float *b, float scale_a,
+                                float scale_b) {
   using A = slab<A_ROWS, T::BM>;
   using B = slab<B_ROWS, T::BN>;
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int m0 = warp / T::WARPS_N * (16 * T::MT), n0 = warp % T::WARPS_N * (8 * T::NT);
 #pragma unroll
-  for (int k = 0; k < BK; k += 8) {
+  for (int k = 0; k < BK; k += 16) {
+    constexpr bool LOW = MODE == TRIPLE;
     unsigned bh[T::NT][2], bl[T::NT][2];
 #pragma unroll
     for (int n = 0; n < T::NT; n++)
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const float x = b[B::at(n0 + 8 * n + g, k + t + 4 * i)];
-        bh[n][i] = high_part(x);
-        if (MODE == TRIPLE) bl[n][i] = low_part(x, bh[n][i]);
-      }
+      for (int i = 0; i < 2; i++)
+        split<LOW>(b[B::at(n0 + 8 * n + g, k + t + 8 * i)],
+                   b[B::at(n0 + 8 * n + g, k + t + 8 * i + 4)], scale_b, bh[n][i], bl[n][i]);
 #pragma unroll
     for (int m = 0; m < T::MT; m++) {
       unsigned ah[4], al[4];
 #pragma unroll
       for (int i = 0; i < 4; i++) {
-        const float x = a[A::at(m0 + 16 * m + g + 8 * (i % 2), k + t + 4 * (i / 2))];
-        if (SUMS) acc.sum[m][i % 2] += x;
-        ah[i] = high_part(x);
-        if (MODE == TRIPLE) al[i] = low_part(x, ah[i]);
+        const int row = m0 + 16 * m + g + 8 * (i % 2), at = k + t + 8 * (i / 2);
+        const float x = a[A::at(row, at)], y = a[A::at(row, at + 4)];
+        if (SUMS) acc.sum[m][i % 2] += x + y;
+        split<LOW>(x, y, scale_a, ah[i], al[i]);
       }
 #pragma unroll
       for (int n = 0; n < T::NT; n++) {
         float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-        if (MODE == ONCE) {
-          multiply(acc.c[m][n], ah, bh[n]);
-          continue;
-        }
-        multiply(c, al, bh[n]);
-        multiply(c, ah, bl[n]);
+        if (LOW) multiply(c, al, bh[n]);
+        if (LOW) multiply(c, ah, bl[n]);
         multiply(c, ah, bh[n]);
 #pragma unroll
         for (int i = 0; i < 4; i++) acc.c[m][n][i] += c[i];
@@ -215,6 +229,7 @@ __device__ inline void add_product(accumulator<T> &acc, const operand &A, int m,
   extern __shared__ __align__(16) float shared[];
   constexpr int EACH = stage<T, A_ROWS, B_ROWS>::FLOATS, OF_A = slab<A_ROWS, T::BM>::FLOATS;
   const int length = A.length > B.length ? A.length : B.length, slabs = (length + BK - 1) / BK;
+  const float scale_a = scale_of(A.top), scale_b = scale_of(B.top);
   __syncthreads(); /* whoever used shared memory before is done */
   for (int s = 0; s < STAGES - 1; s++) {
     if (s < slabs) {
@@ -237,8 +252,22 @@ __device__ inline void add_product(accumulator<T> &acc, const operand &A, int m,
     if (MODE == SINGLE)
       add_slab_single<T, A_ROWS, B_ROWS, SUMS>(acc, a, b);
     else
-      add_slab<T, A_ROWS, B_ROWS, SUMS, MODE>(acc, a, b);
+      add_slab<T, A_ROWS, B_ROWS, SUMS, MODE>(acc, a, b, scale_a, scale_b);
   }
+  if (MODE == SINGLE) return;
+  const float back = 1.0f / scale_a / scale_b;
+#pragma unroll
+  for (int i = 0; i < T::MT; i++)
+#pragma unroll
+    for (int j = 0; j < T::NT; j++)
+#pragma unroll
+      for (int q = 0; q < 4; q++) acc.c[i][j][q] *= back;
+}
+
+/* The largest of a warp's numbers without signs into *top, by its bits, which are in the same order. */
+__device__ inline void raise_top(unsigned *top, float largest) {
+  const unsigned bits = __reduce_max_sync(~0u, __float_as_uint(largest));
+  if (threadIdx.x % 32 == 0) atomicMax(top, bits);
 }
 
 /* Calls put(row, column, two numbers) for all of this thread's pairs in a tile at (m, n). */

@@ -18,6 +18,7 @@
  * parameters, four numbers to a thread.
  */
 #include "gpu/gpu.cuh"
+#include "gpu/product.cuh"
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
@@ -109,12 +110,12 @@ __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind k
 }
 
 /* D of a tile's rows; dw and db over them. */
-__device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, int end, const float *u,
-                                   float *sums) {
+__device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, int end,
+                                   const float *u, float *sums) {
   __shared__ float4 part[WARPS][32];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, lead = y.lead_in;
   const float *H = inputs_of(j, y), *w = j.theta + y.weight;
-  float *D = slopes_below(j, y);
+  float *D = slopes_below(j, y), top = 0.0f;
   for (int begin = 0; begin < lead; begin += 128) {
     const int k = begin + 4 * lane;
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -126,9 +127,11 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
         sum.x = fmaf(x, h.x, sum.x), sum.y = fmaf(x, h.y, sum.y);
         sum.z = fmaf(x, h.z, sum.z), sum.w = fmaf(x, h.w, sum.w);
         if (y.l == 1) continue;
-        *(float4 *)(D + (size_t)row * lead + k) = make_float4(
+        const float4 d = make_float4(
             x * c.x * slope_at(y.activation, h.x), x * c.y * slope_at(y.activation, h.y),
             x * c.z * slope_at(y.activation, h.z), x * c.w * slope_at(y.activation, h.w));
+        top = fmaxf(fmaxf(top, fmaxf(fabsf(d.x), fabsf(d.y))), fmaxf(fabsf(d.z), fabsf(d.w)));
+        *(float4 *)(D + (size_t)row * lead + k) = d;
       }
     }
     part[warp][lane] = sum;
@@ -142,6 +145,7 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
     }
     __syncthreads();
   }
+  if (y.l > 1) raise_top(&j.tops->d[y.l - 1], top);
   if (threadIdx.x >= y.lead_out) return;
   float bias = 0.0f;
   for (int i = 0; threadIdx.x == 0 && i < end - first; i++) bias += u[i];
@@ -188,25 +192,24 @@ __device__ inline float step_of(const gpu_job &j, const progress &p, float theta
   return theta - (down + p.shrink * theta);
 }
 
-__global__ void __launch_bounds__(THREADS)
-    update_numbers(const gpu_job *jobs, const layer y, pass_kind kind) {
-  const gpu_job &j = jobs[blockIdx.y];
-  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
-  if (at >= y.numbers || !concerns(j, kind)) return;
-  const bool head = at >= y.weight;
-  const float *sums = head ? head_sums_of(j, y, 0) + (at - y.weight) : sums_of(j, y, 0) + at;
-  const size_t each = head ? y.lead_in + y.lead_out : y.numbers;
-  const int count = head ? j.head_tiles : j.parts;
+/* Sums of parts, or of the head's tiles, in their order. */
+__device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t at) {
+  const bool of_head = at >= head.weight;
+  const float *sums =
+      of_head ? head_sums_of(j, head, 0) + (at - head.weight) : sums_of(j, head, 0) + at;
+  const size_t each = of_head ? head.lead_in + head.lead_out : head.numbers;
+  const int count = of_head ? j.head_tiles : j.parts;
   float4 g = *(const float4 *)sums;
 #pragma unroll 4
   for (int i = 1; i < count; i++) {
     const float4 x = *(const float4 *)(sums + i * each);
     g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
   }
-  if (kind == FOR_PULL) {
-    *(float4 *)(j.gradient + at) = g;
-    return;
-  }
+  return g;
+}
+
+/* The step of four numbers; the largest of them. */
+__device__ inline float step_at(const gpu_job &j, size_t at, float4 g) {
   const progress &p = *j.state;
   float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
   theta.x = step_of(j, p, theta.x, g.x, &m.x, &v.x);
@@ -214,17 +217,41 @@ __global__ void __launch_bounds__(THREADS)
   theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
   theta.w = step_of(j, p, theta.w, g.w, &m.w, &v.w);
   *(float4 *)(j.theta + at) = theta;
-  if (j.rule == HVI_DEVICE_GD) return;
-  *(float4 *)(j.m + at) = m;
+  if (j.rule != HVI_DEVICE_GD) *(float4 *)(j.m + at) = m;
   if (j.rule == HVI_DEVICE_ADAM) *(float4 *)(j.v + at) = v;
+  return fmaxf(fmaxf(fabsf(theta.x), fabsf(theta.y)), fmaxf(fabsf(theta.z), fabsf(theta.w)));
 }
 
-/* Descents that are new: at their start, and with nothing behind them where they are to forget. */
-__global__ void __launch_bounds__(THREADS) begin_descent(const gpu_job *jobs, size_t numbers) {
+/* Also forgets the magnitudes of this step: all products that read them are done. */
+__global__ void __launch_bounds__(THREADS)
+    update_numbers(const gpu_job *jobs, const layer head, pass_kind kind) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
+  if (!concerns(j, kind)) return;
+  float top = 0.0f;
+  if (at < head.numbers) {
+    const float4 g = gradient_at(j, head, at);
+    if (kind == FOR_PULL)
+      *(float4 *)(j.gradient + at) = g;
+    else
+      top = step_at(j, at, g);
+  }
+  if (kind == FOR_PULL) return;
+  raise_top(&j.tops->theta, top);
+  if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
+    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
+}
+
+/* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
+__global__ void __launch_bounds__(THREADS)
+    begin_job(const gpu_job *jobs, size_t numbers, bool descends) {
   const gpu_job &j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
-  if (at == 0) {
+  if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
+    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
+  if (at == 0) j.tops->x = j.tops->theta = j.tops->direction = 0u;
+  if (at == 0 && descends) {
     progress &p = *j.state;
     p.steps = 0;
     p.going = 1;
@@ -233,8 +260,25 @@ __global__ void __launch_bounds__(THREADS) begin_descent(const gpu_job *jobs, si
     p.loss = p.least = INFINITY;
     if (j.forget) p.power[0] = p.power[1] = 1.0;
   }
-  if (at >= numbers || !j.forget) return;
+  if (at >= numbers || !descends || !j.forget) return;
   *(float4 *)(j.m + at) = *(float4 *)(j.v + at) = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+}
+
+__device__ inline float largest_at(const float *x, size_t at, size_t count) {
+  if (at >= count) return 0.0f;
+  const float4 q = *(const float4 *)(x + at);
+  return fmaxf(fmaxf(fabsf(q.x), fabsf(q.y)), fmaxf(fabsf(q.z), fabsf(q.w)));
+}
+
+/* Magnitudes of what new jobs have brought. */
+__global__ void __launch_bounds__(THREADS)
+    survey_job(const gpu_job *jobs, size_t numbers, int lead, bool push) {
+  const gpu_job &j = jobs[blockIdx.y];
+  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
+  if (!j.fresh) return;
+  raise_top(&j.tops->x, largest_at(j.x, at, (size_t)j.rows * lead));
+  raise_top(&j.tops->theta, largest_at(j.theta, at, numbers));
+  if (push) raise_top(&j.tops->direction, largest_at(j.direction, at, numbers));
 }
 
 __global__ void collect_states(const gpu_job *jobs, int count, progress *to) {
@@ -248,8 +292,12 @@ static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
 
 static layer head_of(const hvi_device_shape *s) { return layer_of(s, (int)s->layer_count); }
 
-void hvi_gpu_begin(const launch *l, const hvi_device_shape *s) {
-  begin_descent<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, hvi_device_numbers(s));
+void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  const size_t numbers = hvi_device_numbers(s), lead = hvi_device_padded(s->width[0]);
+  const size_t most = numbers > l->most_rows * lead ? numbers : l->most_rows * lead;
+  const dim3 grid((unsigned)hvi_gpu_tiles(most, 4 * THREADS), l->count);
+  begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
+  survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead, kind == FOR_PUSH);
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
