@@ -87,7 +87,6 @@ hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_
 }
 
 void hvi_streams_close(hvi_streams *all) {
-  if (!all->streams) return;
   pthread_mutex_lock(&all->lock);
   all->ended = true;
   pthread_cond_broadcast(&all->asked);
