@@ -127,8 +127,7 @@ static hvi_status open_one(void *context, hvi_error *err) {
   hvi_streams all = {0};
   (void)context;
   hvi_status status = hvi_streams_open(&all, 2, 1, err);
-  if (!status)
-    status = hvi_stream_reader_open(&r, &all.streams[1], &task, 1, BATCH, BATCH, err);
+  if (!status) status = hvi_stream_reader_open(&r, &all.streams[1], &task, 1, BATCH, BATCH, err);
   hvi_streams_close(&all);
   return status;
 }
