@@ -20,15 +20,16 @@ void hvi_args_device(hvi_args *args, hvi_device_options *o) {
 }
 
 int hvi_device_open(hvi_gang **gang, const hvi_device_options *o, const char *useless) {
+  const bool may = o->asked == HVI_ON_EITHER;
   *gang = NULL;
   if (o->asked == HVI_ON_CPU) return HVI_EXIT_DONE;
-  if (o->asked == HVI_ON_GPU) {
-    HVI_CALL(hvi_gang_open(gang, o->precision, &hvi_fault));
-    return HVI_EXIT_DONE;
-  }
-  const char *why = useless;
+  const char *why = may ? useless : NULL;
   if (!why && hvi_gang_open(gang, o->precision, &hvi_fault)) why = hvi_fault.text;
-  if (why) hvi_say("hvi: --device auto is the CPU: %s\n", why);
+  if (why && !may) return hvi_complain_fault();
+  if (why)
+    hvi_say("hvi: --device auto is the CPU: %s\n", why);
+  else
+    hvi_say("hvi: networks learn on %s\n", hvi_gang_about(*gang)->name);
   return HVI_EXIT_DONE;
 }
 

@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "commands.h"
 #include "evaluate/evaluation.h"
+#include "model/mlp.h"
 #include "rollout.h"
 
 #include <unistd.h>
@@ -422,6 +423,8 @@ static int evaluate(hvi_evaluate *e, const hvi_args *args) {
     return hvi_complain(
         HVI_EXIT_INTERRUPTED,
         "interrupted while the test set was being made; --resume goes on from here");
+  if (device && !hvi_mlp_member(hvi_evaluation_problem(e->evaluation)->model))
+    hvi_say("hvi: this network, or this method, stays on the CPU\n");
   HVI_CALL(hvi_device_lost(device, run(e, &hvi_fault)));
   HVI_CALL(hvi_device_lost(device, hvi_evaluate_report(e, &hvi_fault)));
   const bool drawn = has_diverged(e) || !hvi_evaluate_draw(e, &hvi_fault);

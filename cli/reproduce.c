@@ -92,7 +92,6 @@ static int open_device(job *j) {
   const char *name = hvi_gang_about(j->settings.device)->name;
   const size_t used = strlen(j->made.machine);
   snprintf(j->made.machine + used, sizeof j->made.machine - used, ", %s", name);
-  hvi_say("hvi: networks learn on %s\n", name);
   return HVI_EXIT_DONE;
 }
 

@@ -260,9 +260,9 @@ static void tell(hvi_study *study, hvi_part *part) {
                       : waited > 0.5 * idle ? "collection"
                                             : "the processor's share of learning";
   hvi_study_tell(study,
-                 "%s: device busy %.1f s of %.1f s; a learner waited %.1f s for data: %s was the "
-                 "bottleneck",
-                 study->id, busy, busy + idle, waited, which);
+                 "%s%s%s: device busy %.1f s of %.1f s; a learner waited %.1f s for data: %s was "
+                 "the bottleneck",
+                 study->id, *part->name ? " " : "", part->name, busy, busy + idle, waited, which);
 }
 
 static const char *missing(const hvi_part *part, const char *environment) {

@@ -6,13 +6,15 @@
  * Whoever makes batches has taken the stream, and holds no lock meanwhile. That is the first reader
  * who needs them; or, where learning leaves the cores free, threads that run ahead: at the stream
  * that is least ahead of its furthest reader, and LEAD batches ahead at most. The rows are the same.
+ * Episodes are made eight at a time: with LEAD above eight of the usual batches (an episode of 1,000
+ * rows) the next eight are begun before the last ones are used up.
  */
 #include "study/stream.h"
 
 #include "base/base.h"
 #include "base/clock.h"
 
-enum { LEAD = 8 };
+enum { LEAD = 16 };
 
 /* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of
  * what is asked for. */

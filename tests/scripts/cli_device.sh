@@ -91,3 +91,5 @@ bits whole.csv >one
 bits broken.csv >two
 cmp -s one two || fail "evaluate, taken up again: other bits"
 refused $input 'emulated.*--accept-other-bits' "${evaluate[@]}" --out broken --resume -q
+expect 0 "${evaluate[@]}" --out second --device gpu --method lm
+said err '^hvi: this network, or this method, stays on the CPU$'

@@ -7,7 +7,7 @@
 
 #include <sched.h>
 
-enum { SEEDS = 3, READERS = 9, BATCH = 70, BATCHES = 30, MOST_AHEAD = 8 };
+enum { SEEDS = 3, READERS = 9, BATCH = 70, BATCHES = 40, MOST_AHEAD = 16 };
 
 static hvi_task task;
 

@@ -11,6 +11,7 @@
 
 static hvi_status start(hvi_error *err);
 
+extern hvi_module hvi_module_table;
 HVI_API hvi_module hvi_module_table = {.abi = HVI_MODULE_ABI,
                                        .name = "gpu",
                                        .version = hvi_version,
