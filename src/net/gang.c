@@ -33,7 +33,7 @@ struct hvi_gang {
   hvi_error failure; /* HVI_OK: none */
   size_t members;
   bool computes;
-  double busy, idle, since; /* seconds until `since` */
+  double busy, idle, since;     /* seconds until `since` */
   hvi_member *batch[MOST_JOBS]; /* of the gang's thread */
   hvi_device_job *jobs[MOST_JOBS];
 };
@@ -273,9 +273,8 @@ hvi_status hvi_member_new(hvi_member **member, hvi_gang *g, const hvi_net *net, 
   if (!m) return hvi_error_memory(err, "a network on a device");
   m->gang = g;
   m->layout = net;
-  m->shape = (hvi_device_shape){.layer_count = net->layer_count,
-                                .width = {net->in},
-                                .activation = net->layers[0].activation};
+  m->shape = (hvi_device_shape){
+      .layer_count = net->layer_count, .width = {net->in}, .activation = net->layers[0].activation};
   for (size_t l = 0; l < net->layer_count; l++) m->shape.width[l + 1] = net->layers[l].out;
   m->numbers = hvi_device_numbers(&m->shape);
   pthread_cond_init(&m->ready, NULL);

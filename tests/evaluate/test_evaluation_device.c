@@ -127,17 +127,27 @@ static const struct {
   const char *name;
   void (*apply)(bench *b);
 } methods[] = {
-    {"adamw, state reset", adamw_reset}, {"adamw, state kept", adamw_kept},
-    {"td", td},                          {"gd", surrogate_gd},
-    {"momentum", momentum},              {"adam", adam},
-    {"threshold", threshold},            {"running floor", running_floor},
-    {"double sampling", double_sampling},{"lambda", lambda},
-    {"accelerated", accelerated},        {"lstd", lstd},
-    {"optimistic", optimistic},          {"td-target", td_target},
+    {"adamw, state reset", adamw_reset},
+    {"adamw, state kept", adamw_kept},
+    {"td", td},
+    {"gd", surrogate_gd},
+    {"momentum", momentum},
+    {"adam", adam},
+    {"threshold", threshold},
+    {"running floor", running_floor},
+    {"double sampling", double_sampling},
+    {"lambda", lambda},
+    {"accelerated", accelerated},
+    {"lstd", lstd},
+    {"optimistic", optimistic},
+    {"td-target", td_target},
     {"residual gradient", residual_gradient},
-    {"tdc", tdc},                        {"tdrc", tdrc},
-    {"returns", returns},                {"normalised", normalised},
-    {"polyak", polyak},                  {"gaps", gaps},
+    {"tdc", tdc},
+    {"tdrc", tdrc},
+    {"returns", returns},
+    {"normalised", normalised},
+    {"polyak", polyak},
+    {"gaps", gaps},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -310,7 +320,8 @@ static void a_lost_device_leaves_a_good_checkpoint(void **state) {
     b.spec.value.device = g = open_gang((emulation){.fail_at = n});
     hvi_status status = hvi_evaluation_new(&e, &b.spec, &err);
     if (!status) status = hvi_evaluation_run(e, &watch, &err);
-    check_error(status, HVI_ERROR_IO, &err, "the emulated device is lost; the last checkpoint is good");
+    check_error(status, HVI_ERROR_IO, &err,
+                "the emulated device is lost; the last checkpoint is good");
     if (e) assert_int_equal(hvi_evaluation_save(e, here.other, "this", &err), HVI_ERROR_IO);
     hvi_evaluation_free(e);
     hvi_gang_close(g);

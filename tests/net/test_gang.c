@@ -117,8 +117,8 @@ static size_t descend_here(bench *b, const inner_loop *t, hvi_optimizer_settings
   size_t steps = 0;
   *least = INFINITY;
   if (t->optimizer->reset) t->optimizer->reset(&s, b->m, b->state);
-  while (steps < t->most && (t->share == 0.0 || steps < t->at_least ||
-                             b->l.now->loss > t->share * b->l.loss0)) {
+  while (steps < t->most &&
+         (t->share == 0.0 || steps < t->at_least || b->l.now->loss > t->share * b->l.loss0)) {
     assert_true(t->optimizer->step(&s, b->state, &b->l));
     *least = fmin(*least, b->l.now->loss);
     s.lr *= t->factor;
@@ -161,11 +161,11 @@ static void check_descent(hvi_gang *g, const network_case *c, const inner_loop *
 static void descents_are_those_of_the_optimizers(void **state) {
   (void)state;
   const inner_loop loops[] = {
-      {&hvi_optimizer_gd, 25, 0, 0.0, 1.0},       {&hvi_optimizer_momentum, 25, 0, 0.0, 1.0},
-      {&hvi_optimizer_adam, 10, 0, 0.0, 1.0},     {&hvi_optimizer_adamw, 25, 0, 0.0, 1.0},
-      {&hvi_optimizer_adamw, 1, 0, 0.0, 1.0},     {&hvi_optimizer_adamw, 30, 0, 0.0, 0.9},
-      {&hvi_optimizer_adamw, 200, 0, 0.8, 1.0},   {&hvi_optimizer_adamw, 200, 0, 2.0, 1.0},
-      {&hvi_optimizer_adamw, 200, 1, 2.0, 1.0},   {&hvi_optimizer_gd, 0, 0, 0.0, 1.0},
+      {&hvi_optimizer_gd, 25, 0, 0.0, 1.0},     {&hvi_optimizer_momentum, 25, 0, 0.0, 1.0},
+      {&hvi_optimizer_adam, 10, 0, 0.0, 1.0},   {&hvi_optimizer_adamw, 25, 0, 0.0, 1.0},
+      {&hvi_optimizer_adamw, 1, 0, 0.0, 1.0},   {&hvi_optimizer_adamw, 30, 0, 0.0, 0.9},
+      {&hvi_optimizer_adamw, 200, 0, 0.8, 1.0}, {&hvi_optimizer_adamw, 200, 0, 2.0, 1.0},
+      {&hvi_optimizer_adamw, 200, 1, 2.0, 1.0}, {&hvi_optimizer_gd, 0, 0, 0.0, 1.0},
   };
   hvi_gang *g = open_gang((emulation){0});
   for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
