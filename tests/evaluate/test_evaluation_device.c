@@ -221,7 +221,7 @@ static void methods_are_the_same_on_both(void **state) {
     check_rows(cpu, device, 1e-5, methods[k].name);
     check_gaps(cpu, device);
     const hvi_evaluation_row *last = &device->rows[device->count - 1];
-    const double used = hvi_mlp_seconds(device->problem->model);
+    const double used = hvi_member_seconds(hvi_mlp_member(device->problem->model));
     assert_true(used > 0.0 && last->seconds_optimise + last->seconds_measure >= used);
     hvi_evaluation_free(cpu);
     hvi_evaluation_free(device);

@@ -65,7 +65,8 @@ static void products_are_those_of_doubles(void **state) {
       check_relative(b.back, a.back, d, 1e-6);
       check_relative(b.forth, a.forth, n, 1e-6);
     }
-    assert_true(hvi_mlp_seconds(b.m) > 5.9e-6 && hvi_mlp_seconds(b.m) < 6.1e-6);
+    assert_true(hvi_member_seconds(hvi_mlp_member(b.m)) > 5.9e-6 &&
+                hvi_member_seconds(hvi_mlp_member(b.m)) < 6.1e-6);
     for (int i = 0; i < 2; i++) hvi_model_free(models[i]);
     free(a.memory), free(b.memory);
   }
@@ -218,7 +219,7 @@ static void *learn(void *context) {
   keep(a, power, 2);
   keep(a, v, 2 * m->dim);
   keep(a, b.l.now->theta, m->dim);
-  a->seconds = hvi_mlp_seconds(m);
+  a->seconds = hvi_member_seconds(hvi_mlp_member(m));
   bench_close(&b);
   free(theta), free(v);
   return NULL;
@@ -322,8 +323,8 @@ static void a_lost_device_gives_nothing(void **state) {
   m->ops->vjp(m, b.cache, b.theta, b.u, b.back);
   m->ops->jvp(m, b.cache, b.theta, b.v, b.forth);
   check_nan(b.z, m->out), check_nan(b.back, m->dim), check_nan(b.forth, m->out);
-  hvi_member_read_state(hvi_mlp_member(m), NULL, b.back, b.v);
-  check_nan(b.back, m->dim), check_nan(b.v, m->dim);
+  hvi_member_read_state(hvi_mlp_member(m), NULL, b.v, NULL);
+  for (size_t i = 0; i < m->dim; i++) assert_true(b.v[i] == 0.0); /* as it was */
   hvi_member_write_state(hvi_mlp_member(m), NULL, before, NULL);
   size_t row;
   assert_null(hvi_member_inputs(hvi_mlp_member(m), 100000, &row));
