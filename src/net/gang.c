@@ -101,18 +101,13 @@ static size_t gather(hvi_gang *g) {
   return count;
 }
 
-static void finish(hvi_member *m, hvi_status status) {
-  m->status = status;
-  m->waiting = false;
-  pthread_cond_signal(&m->ready);
-}
-
-/* Calls on a device: what belongs to one member. */
+/* Zeros, and what fills up a row stays so. */
 static float *take(const hvi_member *m, size_t count) {
   float *p = m->gang->functions->host_alloc(count * sizeof *p);
   return p ? memset(p, 0, count * sizeof *p) : NULL;
 }
 
+/* Calls of the device for one member. */
 static hvi_status make(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   m->theta = take(m, m->numbers);
@@ -138,8 +133,7 @@ static hvi_status make_room(hvi_member *m, hvi_error *err) {
   if (m->x) f->host_free(m->x);
   if (m->y) f->host_free(m->y);
   m->room = 0;
-  m->x =
-      take(m, m->wanted * hvi_device_padded(m->shape.width[0])); /* what fills up a row stays 0 */
+  m->x = take(m, m->wanted * hvi_device_padded(m->shape.width[0]));
   m->y = take(m, m->wanted);
   if (!m->x || !m->y) return hvi_error_memory(err, "rows on their way to the device");
   m->room = m->wanted;
@@ -177,10 +171,12 @@ static void serve_some(hvi_gang *g) {
   if (status && head->err) *head->err = why;
   for (size_t i = 0; i < count; i++) {
     hvi_member *m = g->batch[i];
-    if (status || m->call || m->job.done)
-      finish(m, status);
-    else
+    m->waiting = !status && !m->call && !m->job.done;
+    m->status = status;
+    if (m->waiting)
       append(g, m);
+    else
+      pthread_cond_signal(&m->ready);
   }
 }
 

@@ -8,8 +8,8 @@
  * busy as long as any thread has something to compute.
  *
  * A device that fails takes the gang with it: from then on nothing more is computed, outputs are NaN,
- * parameters and states stay what they are, and hvi_gang_failure tells why. Whoever runs the solver asks after each step, and goes back to the
- * last checkpoint.
+ * parameters and states stay what they are, and hvi_gang_failure tells why. Whoever runs the solver
+ * asks after each step, and goes back to the last checkpoint.
  */
 #pragma once
 
