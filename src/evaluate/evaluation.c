@@ -24,17 +24,17 @@ bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
 
 /* The thread's clock and the device's. */
 static double clock_of(const hvi_evaluation *e) {
-  const hvi_model *gap = e->gap ? e->gap->model : NULL;
-  return hvi_clock_work(e->spec.settings->time_inner) +
-         hvi_member_seconds(hvi_mlp_member(e->problem->model)) +
-         hvi_member_seconds(hvi_mlp_member(gap));
+  const hvi_member *m = hvi_mlp_member(e->problem->model);
+  const hvi_member *gap = e->gap ? hvi_mlp_member(e->gap->model) : NULL;
+  return hvi_clock_work(e->spec.settings->time_inner) + hvi_member_seconds(m) +
+         hvi_member_seconds(gap);
 }
 
 hvi_status hvi_evaluation_device(const hvi_evaluation *e, hvi_error *err) {
   const hvi_member *m = hvi_mlp_member(e->problem->model);
   hvi_error why;
-  const hvi_status status = m ? hvi_gang_failure(hvi_member_gang(m), &why) : HVI_OK;
-  return status ? hvi_error_set(err, status, "%s; the last checkpoint is good", why.text) : HVI_OK;
+  if (!m || !hvi_gang_failure(hvi_member_gang(m), &why)) return HVI_OK;
+  return hvi_error_set(err, why.status, "%s; the last checkpoint is good", why.text);
 }
 
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer) {
@@ -253,20 +253,17 @@ static hvi_status judge_gap(const hvi_evaluation *e, hvi_evaluation_result *r, h
   return HVI_OK;
 }
 
-static hvi_status judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
+hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
   const double *theta = hvi_evaluation_theta(e);
   *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN, NAN}};
   if (e->solver->info.outcome == HVI_DIVERGED) return HVI_OK;
+  hvi_status status = HVI_OK;
   if (r->last.outer < e->solver->row.outer)
-    HVI_TRY(measure(e, &r->last, &r->score, err));
+    status = measure(e, &r->last, &r->score, err);
   else if (e->spec.probe && isfinite(r->last.error))
-    HVI_TRY(hvi_probe_score(&r->score, e->spec.probe, e->problem, theta, NULL, err));
-  return judge_gap(e, r, err);
-}
-
-hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
-  const hvi_status status = judge(e, r, err);
-  HVI_TRY(hvi_evaluation_device(e, err)); /* which is then the cause */
+    status = hvi_probe_score(&r->score, e->spec.probe, e->problem, theta, NULL, err);
+  if (!status) status = judge_gap(e, r, err);
+  HVI_TRY(hvi_evaluation_device(e, err)); /* the cause, where it is lost */
   return status;
 }
 

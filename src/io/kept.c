@@ -22,16 +22,11 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   }
 }
 
-/* What this run computes with. */
-static void add_own(char levels[HVI_LEVELS_TEXT], const hvi_kept *k) {
-  hvi_levels_add(levels, NULL);
-  if (k->device) hvi_levels_add(levels, k->device);
-}
-
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels,
                                  hvi_error *err) {
   char own[HVI_LEVELS_TEXT] = "";
-  add_own(own, k);
+  hvi_levels_add(own, NULL);
+  if (k->device) hvi_levels_add(own, k->device);
   if (strcmp(levels, own) != 0 && !k->accept_other_bits)
     return hvi_error_input(
         err,
@@ -44,7 +39,8 @@ hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *leve
 }
 
 void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k) {
-  add_own(k->levels, k);
+  hvi_levels_add(k->levels, NULL);
+  if (k->device) hvi_levels_add(k->levels, k->device);
   snprintf(line, HVI_KEPT_HEAD, "%s; hvi %s; level %s", k->kind, hvi_version(), k->levels);
 }
 

@@ -94,12 +94,11 @@ static void rescale(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
-  if (mlp->member) {
+  if (!mlp->member) place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
+  if (mlp->member)
     hvi_member_eval(mlp->member, theta, b.x, b.x_row, b.rows, z);
-  } else {
-    place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
+  else
     hvi_batch_forward(&b, z);
-  }
   rescale(mlp, &b, z);
 }
 
@@ -137,12 +136,11 @@ static void jvp(const hvi_model *m, double *cache, const double *theta, const do
   const hvi_mlp *mlp = network_of(m);
   void *direction = numbers_of(mlp, cache, mlp->direction);
   const hvi_batch b = batch_of(mlp, cache);
-  if (mlp->member) {
+  if (!mlp->member) place(mlp, direction, NULL, v);
+  if (mlp->member)
     hvi_member_push(mlp->member, theta, b.x, b.x_row, b.rows, v, out);
-  } else {
-    place(mlp, direction, NULL, v);
+  else
     hvi_batch_tangent(&b, direction, out);
-  }
   clear_rest(mlp, &b, out);
   if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->out);
 }
@@ -183,7 +181,7 @@ static void jacobian_rows(const hvi_mlp *mlp, double *cache, size_t first, size_
 void hvi_mlp_jacobian_rows(const hvi_model *model, double *cache, size_t first, size_t count,
                            double *J) {
   const hvi_mlp *mlp = hvi_mlp_of(model);
-  if (!mlp || first >= mlp->rows) return;
+  if (!mlp || mlp->member || first >= mlp->rows) return;
   jacobian_rows(mlp, cache, first, count < mlp->rows - first ? first + count : mlp->rows, J);
 }
 

@@ -29,10 +29,9 @@ struct hvi_gang {
   pthread_mutex_t lock; /* of what follows, and of members' waiting, status and next */
   pthread_cond_t work;
   hvi_member *first, *last; /* the queue */
-  bool closing;
+  bool closing, computes;
   hvi_error failure; /* HVI_OK: none */
   size_t members;
-  bool computes;
   double busy, idle, since;     /* seconds until `since` */
   hvi_member *batch[MOST_JOBS]; /* of the gang's thread */
   hvi_device_job *jobs[MOST_JOBS];
@@ -49,11 +48,11 @@ struct hvi_member {
   bool known;            /* the device has theta */
   float *x, *y;          /* [room][padded inputs], [room] */
   size_t room, wanted;
+  bool puts;      /* its state, or gets it */
   float *moments; /* [2][numbers] */
-  double power[2];
-  double seconds;
+  double power[2], seconds;
 
-  device_call call; /* what is asked for: this, or if NULL */
+  device_call call; /* what is asked for: this or, where it is NULL, the job */
   hvi_device_kind kind;
   hvi_device_job job;
   bool waiting;
@@ -102,22 +101,20 @@ static size_t gather(hvi_gang *g) {
   return count;
 }
 
-static void finish(hvi_member *m, hvi_status status) {
-  m->status = status;
-  m->waiting = false;
-  pthread_cond_signal(&m->ready);
+/* Zeros, and what fills up a row stays so. */
+static float *take(const hvi_member *m, size_t count) {
+  float *p = m->gang->functions->host_alloc(count * sizeof *p);
+  return p ? memset(p, 0, count * sizeof *p) : NULL;
 }
 
-/* Calls on a device: what belongs to one member. */
+/* Calls of the device for one member. */
 static hvi_status make(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
-  m->theta = f->host_alloc(m->numbers * sizeof *m->theta);
-  m->vector = f->host_alloc(m->numbers * sizeof *m->vector);
+  m->theta = take(m, m->numbers);
+  m->vector = take(m, m->numbers);
   m->moments = hvi_alloc(2 * m->numbers, sizeof *m->moments);
   if (!m->theta || !m->vector || !m->moments)
     return hvi_error_memory(err, "a network's way to the device");
-  memset(m->theta, 0, m->numbers * sizeof *m->theta);
-  memset(m->vector, 0, m->numbers * sizeof *m->vector);
   return f->net_new(&m->net, m->gang->device, &m->shape, err);
 }
 
@@ -133,26 +130,21 @@ static hvi_status release(hvi_member *m, hvi_error *err) {
 
 static hvi_status make_room(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
-  const size_t inputs = m->wanted * hvi_device_padded(m->shape.width[0]) * sizeof *m->x;
   if (m->x) f->host_free(m->x);
   if (m->y) f->host_free(m->y);
   m->room = 0;
-  m->x = f->host_alloc(inputs);
-  m->y = f->host_alloc(m->wanted * sizeof *m->y);
+  m->x = take(m, m->wanted * hvi_device_padded(m->shape.width[0]));
+  m->y = take(m, m->wanted);
   if (!m->x || !m->y) return hvi_error_memory(err, "rows on their way to the device");
-  memset(m->x, 0, inputs); /* what fills up a row stays 0 */
   m->room = m->wanted;
   return HVI_OK;
 }
 
-static hvi_status get_state(hvi_member *m, hvi_error *err) {
+static hvi_status move_state(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
-  return f->state_get(m->net, m->power, m->moments, m->moments + m->numbers, err);
-}
-
-static hvi_status put_state(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  return f->state_put(m->net, m->power, m->moments, m->moments + m->numbers, err);
+  float *first = m->moments, *second = first + m->numbers;
+  return m->puts ? f->state_put(m->net, m->power, first, second, err)
+                 : f->state_get(m->net, m->power, first, second, err);
 }
 
 /* What the head of the queue asks for; the lock is let go meanwhile. */
@@ -172,15 +164,19 @@ static void serve_some(hvi_gang *g) {
     pthread_mutex_lock(&g->lock);
     count_seconds(g);
     g->computes = false;
+    g->members += head->call == make && head->net;
+    g->members -= head->call == release && head->net;
     if (status && head->call != make) g->failure = why, g->failure.status = status;
   }
   if (status && head->err) *head->err = why;
   for (size_t i = 0; i < count; i++) {
     hvi_member *m = g->batch[i];
-    if (status || m->call || m->job.done)
-      finish(m, status);
-    else
+    m->waiting = !status && !m->call && !m->job.done;
+    m->status = status;
+    if (m->waiting)
       append(g, m);
+    else
+      pthread_cond_signal(&m->ready);
   }
 }
 
@@ -223,12 +219,9 @@ hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *funct
   pthread_cond_init(&g->work, NULL);
   if (!status && pthread_create(&g->thread, NULL, serve, g) != 0)
     status = hvi_error_set(err, HVI_ERROR_MEMORY, "the system gives no thread for the device");
-  if (!status) {
-    *gang = g;
-    return HVI_OK;
-  }
-  if (g->device) functions->close(g->device);
-  hvi_free(g);
+  if (!status) *gang = g;
+  if (status && g->device) functions->close(g->device);
+  if (status) hvi_free(g);
   return status;
 }
 
@@ -293,26 +286,15 @@ hvi_status hvi_member_new(hvi_member **member, hvi_gang *g, const hvi_net *net, 
   for (size_t l = 0; l < net->layer_count; l++) m->shape.width[l + 1] = net->layers[l].out;
   m->numbers = hvi_device_numbers(&m->shape);
   pthread_cond_init(&m->ready, NULL);
-  pthread_mutex_lock(&g->lock);
-  count_seconds(g);
-  g->members++;
-  pthread_mutex_unlock(&g->lock);
   const hvi_status status = ask(m, make, err);
-  if (status)
-    hvi_member_free(m);
-  else
-    *member = m;
+  if (!status) *member = m;
+  if (status) hvi_member_free(m);
   return status;
 }
 
 void hvi_member_free(hvi_member *m) {
   if (!m) return;
-  hvi_gang *g = m->gang;
   ask(m, release, NULL);
-  pthread_mutex_lock(&g->lock);
-  count_seconds(g);
-  g->members--;
-  pthread_mutex_unlock(&g->lock);
   pthread_cond_destroy(&m->ready);
   hvi_free(m->moments);
   hvi_free(m);
@@ -330,7 +312,7 @@ static size_t row_length(const hvi_member *m, size_t l, size_t r) {
 /* Into the device's layout; whether a number there has changed. */
 static bool pack(const hvi_member *m, float *to, const double *from) {
   bool changed = false;
-  for (size_t l = 0; l < m->shape.layer_count; l++) {
+  for (size_t l = 0; l < m->shape.layer_count; l++)
     for (size_t r = 0, n; r <= m->shape.width[l + 1]; r++, from += n, to += hvi_device_padded(n)) {
       n = row_length(m, l, r);
       for (size_t j = 0; j < n; j++) {
@@ -339,17 +321,15 @@ static bool pack(const hvi_member *m, float *to, const double *from) {
         to[j] = number;
       }
     }
-  }
   return changed;
 }
 
 static void unpack(const hvi_member *m, double *to, const float *from) {
-  for (size_t l = 0; l < m->shape.layer_count; l++) {
+  for (size_t l = 0; l < m->shape.layer_count; l++)
     for (size_t r = 0, n; r <= m->shape.width[l + 1]; r++, to += n, from += hvi_device_padded(n)) {
       n = row_length(m, l, r);
       for (size_t j = 0; j < n; j++) to[j] = (double)from[j];
     }
-  }
 }
 
 static void fill(double *x, size_t n, const float *from) {
@@ -421,17 +401,15 @@ void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_r
   m->theta = reached;
 }
 
-void hvi_member_read_state(hvi_member *m, double *power, double *first, double *second) {
-  if (ask(m, get_state, NULL)) return;
+void hvi_member_move_state(hvi_member *m, double *power, double *first, double *second, bool put) {
+  m->puts = put;
+  if (put) {
+    for (int i = 0; i < 2; i++) m->power[i] = power ? power[i] : 1.0;
+    pack(m, m->moments, first);
+    if (second) pack(m, m->moments + m->numbers, second);
+  }
+  if (ask(m, move_state, NULL) || put) return;
   if (power) power[0] = m->power[0], power[1] = m->power[1];
   unpack(m, first, m->moments);
   if (second) unpack(m, second, m->moments + m->numbers);
-}
-
-void hvi_member_write_state(hvi_member *m, const double *power, const double *first,
-                            const double *second) {
-  for (int i = 0; i < 2; i++) m->power[i] = power ? power[i] : 1.0;
-  pack(m, m->moments, first);
-  if (second) pack(m, m->moments + m->numbers, second);
-  ask(m, put_state, NULL);
 }

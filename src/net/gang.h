@@ -8,8 +8,8 @@
  * busy as long as any thread has something to compute.
  *
  * A device that fails takes the gang with it: from then on nothing more is computed, outputs are NaN,
- * parameters and states stay what they are, and hvi_gang_failure tells why. Whoever runs the solver asks after each step, and goes back to the
- * last checkpoint.
+ * parameters and states stay what they are, and hvi_gang_failure tells why. Whoever runs the solver
+ * asks after each step, and goes back to the last checkpoint.
  */
 #pragma once
 
@@ -57,7 +57,5 @@ void hvi_member_push(hvi_member *m, const double *theta, const float *x, size_t 
 void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_row, size_t rows,
                         hvi_device_descent *d, double *y);
 /* The state {beta1^k, beta2^k, m[dim], v[dim]}, as Adam's of inner/optimizers.c; momentum has m alone,
- * and NULL in place of the others. After `write` the next descent goes on from it. */
-void hvi_member_read_state(hvi_member *m, double *power, double *first, double *second);
-void hvi_member_write_state(hvi_member *m, const double *power, const double *first,
-                            const double *second);
+ * and NULL in place of the others. After a `put` the next descent goes on from it. */
+void hvi_member_move_state(hvi_member *m, double *power, double *first, double *second, bool put);

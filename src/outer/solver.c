@@ -41,24 +41,16 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   hvi_surrogate_measure(l, l->now);
 }
 
-/* What inner steps are timed by, a device's seconds included; 0 where nobody asks. */
-static double inner_clock(const hvi_solver *s, const hvi_model *m) {
-  const size_t timed = s->settings.time_inner;
-  return timed ? hvi_clock_work(timed) + hvi_member_seconds(hvi_mlp_member(m)) : 0.0;
-}
-
-/* theta <- A(l, theta): one step, or the descent of a model that takes its steps itself. How many. */
+/* theta <- A(l, theta), one step or the descent of a model that takes steps itself; how many, with
+ * their seconds where they are asked for. */
 static size_t inner_steps(hvi_solver *s, hvi_subproblem *part, hvi_device_descent *there) {
-  const double start = inner_clock(s, part->l.model);
-  size_t steps = 1;
-  if (there) {
-    hvi_surrogate_descend(&part->l, there);
-    steps = there->steps;
-    there->forget = false;
-  } else if (!s->settings.optimizer->step(&s->inner, part->state, &part->l)) {
-    steps = 0;
-  }
-  s->row.seconds_inner += inner_clock(s, part->l.model) - start;
+  const size_t timed = s->settings.time_inner;
+  const hvi_member *m = hvi_mlp_member(part->l.model);
+  const double start = timed ? hvi_clock_work(timed) + hvi_member_seconds(m) : 0.0;
+  if (there) hvi_surrogate_descend(&part->l, there);
+  const size_t steps =
+      there ? there->steps : s->settings.optimizer->step(&s->inner, part->state, &part->l);
+  if (timed) s->row.seconds_inner += hvi_clock_work(timed) + hvi_member_seconds(m) - start;
   return steps;
 }
 
@@ -85,11 +77,11 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   const size_t least = set->floor == HVI_FLOOR_RUNNING;
   hvi_device_descent d;
   const bool there = hvi_optimizer_descent(&d, set->optimizer, &s->inner) && l->model->ops->descend;
-  d.forget = !set->keep_state;
   if (set->alpha > 0.0) d.goal = goal;
   while (steps < most && (set->alpha == 0.0 || steps < least || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
     const double before = l->now->loss;
+    d.forget = !set->keep_state && steps == 0;
     d.most = resamples ? 1 : most - steps;
     d.at_least = steps < least;
     const size_t taken = inner_steps(s, part, there ? &d : NULL);

@@ -297,16 +297,12 @@ static size_t walk_all(hvi_solver *s, double *row, bool in) {
 void hvi_solver_move_state(const hvi_solver *s, const hvi_subproblem *part, bool put) {
   hvi_member *member = hvi_mlp_member(part->l.model);
   hvi_device_descent d;
-  if (!member || !s->settings.keep_state || !s->settings.optimizer->state ||
+  double *x = part->state, *second = x + 2 + part->block.dim;
+  if (!member || !s->settings.keep_state ||
       !hvi_optimizer_descent(&d, s->settings.optimizer, &s->inner))
     return;
-  const bool adam = d.rule == HVI_DEVICE_ADAM;
-  double *power = adam ? part->state : NULL, *first = part->state + (adam ? 2 : 0);
-  double *second = adam ? first + part->block.dim : NULL;
-  if (put)
-    hvi_member_write_state(member, power, first, second);
-  else
-    hvi_member_read_state(member, power, first, second);
+  if (d.rule == HVI_DEVICE_ADAM) hvi_member_move_state(member, x, x + 2, second, put);
+  if (d.rule == HVI_DEVICE_MOMENTUM) hvi_member_move_state(member, NULL, x, NULL, put);
 }
 
 /* A walk that counts or copies out only reads the solver, and one that copies in only the state. */

@@ -215,7 +215,7 @@ static void *learn(void *context) {
     m->ops->jvp(m, b.l.now->cache, b.l.now->theta, b.l.gradient, b.l.weighted);
     keep(a, b.l.weighted, m->out);
   }
-  hvi_member_read_state(hvi_mlp_member(m), power, v, v + m->dim);
+  hvi_member_move_state(hvi_mlp_member(m), power, v, v + m->dim, false);
   keep(a, power, 2);
   keep(a, v, 2 * m->dim);
   keep(a, b.l.now->theta, m->dim);
@@ -278,9 +278,9 @@ static void the_state_moves_with_a_network(void **state) {
     hvi_surrogate_descend(&first.l, &d);
     assert_int_equal(d.steps, 13);
     double *two = k == 0 ? v + m->dim : NULL;
-    hvi_member_read_state(hvi_mlp_member(first.m), k == 0 ? power : NULL, v, two);
+    hvi_member_move_state(hvi_mlp_member(first.m), k == 0 ? power : NULL, v, two, false);
     bench_open(&second, join(g, &cases[1]), first.l.now->theta, false);
-    hvi_member_write_state(hvi_mlp_member(second.m), k == 0 ? power : NULL, v, two);
+    hvi_member_move_state(hvi_mlp_member(second.m), k == 0 ? power : NULL, v, two, true);
     d.most = 7;
     hvi_surrogate_descend(&second.l, &d);
     assert_memory_equal(second.l.now->theta, whole.l.now->theta, m->dim * sizeof *theta);
@@ -323,9 +323,9 @@ static void a_lost_device_gives_nothing(void **state) {
   m->ops->vjp(m, b.cache, b.theta, b.u, b.back);
   m->ops->jvp(m, b.cache, b.theta, b.v, b.forth);
   check_nan(b.z, m->out), check_nan(b.back, m->dim), check_nan(b.forth, m->out);
-  hvi_member_read_state(hvi_mlp_member(m), NULL, b.v, NULL);
+  hvi_member_move_state(hvi_mlp_member(m), NULL, b.v, NULL, false);
   for (size_t i = 0; i < m->dim; i++) assert_true(b.v[i] == 0.0); /* as it was */
-  hvi_member_write_state(hvi_mlp_member(m), NULL, before, NULL);
+  hvi_member_move_state(hvi_mlp_member(m), NULL, before, NULL, true);
   size_t row;
   assert_null(hvi_member_inputs(hvi_mlp_member(m), 100000, &row));
   hvi_member *other;
