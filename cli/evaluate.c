@@ -6,6 +6,7 @@
 #include "base/suggest.h"
 #include "commands.h"
 #include "evaluate/evaluation.h"
+#include "model/mlp.h"
 #include "rollout.h"
 
 #include <unistd.h>
@@ -415,13 +416,17 @@ static int exit_code(const hvi_evaluate *e) {
 static int evaluate(hvi_evaluate *e, const hvi_args *args) {
   HVI_CALL(hvi_evaluate_names(e, &hvi_fault));
   HVI_STEP(hvi_evaluate_outputs(e));
-  HVI_CALL(open_all(e, args, &hvi_fault));
+  HVI_STEP(hvi_device_open(&e->spec.value.device, &e->device, NULL));
+  hvi_gang *device = e->spec.value.device;
+  HVI_CALL(hvi_device_lost(device, open_all(e, args, &hvi_fault)));
   if (e->interrupted)
     return hvi_complain(
         HVI_EXIT_INTERRUPTED,
         "interrupted while the test set was being made; --resume goes on from here");
-  HVI_CALL(run(e, &hvi_fault));
-  HVI_CALL(hvi_evaluate_report(e, &hvi_fault));
+  if (device && !hvi_mlp_member(hvi_evaluation_problem(e->evaluation)->model))
+    hvi_say("hvi: this network, or this method, stays on the CPU\n");
+  HVI_CALL(hvi_device_lost(device, run(e, &hvi_fault)));
+  HVI_CALL(hvi_device_lost(device, hvi_evaluate_report(e, &hvi_fault)));
   const bool drawn = has_diverged(e) || !hvi_evaluate_draw(e, &hvi_fault);
   const int code = drawn ? HVI_EXIT_DONE : hvi_complain_fault(), end = exit_code(e);
   return end ? end : code;
@@ -433,6 +438,7 @@ static void close_all(hvi_evaluate *e) {
   hvi_evaluation_free(e->evaluation);
   hvi_collector_free(e->collector);
   hvi_task_close(&e->task);
+  hvi_gang_close(e->spec.value.device);
   for (size_t i = 0; i < HVI_FILES; i++) hvi_free(e->file[i]);
 }
 
@@ -455,6 +461,7 @@ int hvi_cli_evaluate(int argc, char **argv) {
   e.setup.asked = settings;
   e.setup.asked.rule_settings.adam = true;
   add_options(&e, &args);
+  hvi_args_device(&args, &e.device);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   e.env_name = args.operand_count == 1 ? args.operands[0] : NULL;
   e.batch = e.spec.value.batch;

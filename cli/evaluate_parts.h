@@ -3,6 +3,7 @@
 
 #include "args.h"
 #include "base/file.h"
+#include "device.h"
 #include "evaluate/task.h"
 #include "io/log.h"
 #include "setup.h"
@@ -26,6 +27,7 @@ typedef struct hvi_evaluate {
   size_t steps, test_states, every, threads, gap_rows;
   double standard_error; /* of a test set that has none; NaN: exact */
   hvi_policy_options policy;
+  hvi_device_options device;
   hvi_texts map, testset_map; /* names of columns in the data and in the test set */
   bool gap, resume, fresh;
 

@@ -8,6 +8,7 @@
 #include "commit.h"
 #include "ensemble/lanes.h"
 #include "json.h"
+#include "net/gang.h"
 #include "talk.h"
 
 #include <hvi/version.h>
@@ -87,6 +88,27 @@ static void show_mujoco(void) {
     hvi_json_object(NULL, V("name", "mujoco"), V("available", there), V("missing", hvi_fault.text));
 }
 
+/* The device that networks can learn on, likewise. */
+static void show_device(void) {
+  const double GIB = 1024.0 * 1024.0 * 1024.0;
+  hvi_gang *gang = NULL;
+  const bool there = hvi_gang_open(&gang, HVI_DEVICE_TF32X3, &hvi_fault) == HVI_OK;
+  const hvi_device_about *d = there ? hvi_gang_about(gang) : NULL;
+  if (!hvi_talk.json)
+    hvi_show(LINE("gpu", "", NULL,
+                  d ? hvi_format("%s, %.0f GiB, %.0f of them free, driver %s, level %s", d->name,
+                                 (double)d->memory / GIB, (double)d->free_memory / GIB, d->driver,
+                                 d->level)
+                    : hvi_fault.text));
+  else if (d)
+    hvi_json_object(NULL, V("name", "gpu"), V("available", there), V("device", d->name),
+                    V("memory", d->memory), V("free_memory", d->free_memory),
+                    V("driver", d->driver), V("level", d->level));
+  else
+    hvi_json_object(NULL, V("name", "gpu"), V("available", there), V("missing", hvi_fault.text));
+  hvi_gang_close(gang);
+}
+
 int hvi_cli_info(int argc, char **argv) {
   hvi_args args = {argv[0], "[OPTION]...",
                    "Prints the version, how the program was built, and what it runs on.",
@@ -108,6 +130,7 @@ int hvi_cli_info(int argc, char **argv) {
            LINE("gnuplot", "", NULL, gnuplot ? NULL : "not found: reproduce draws no pictures"));
   hvi_json_open("modules", '[');
   show_mujoco();
+  show_device();
   hvi_json_end();
   return HVI_EXIT_DONE;
 }

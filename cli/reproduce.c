@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "code.h"
 #include "commands.h"
+#include "device.h"
 #include "study/study.h"
 #include "talk.h"
 
@@ -11,6 +12,8 @@ enum { MOST = 64, PARTS = 1000 };
 
 typedef struct job {
   hvi_study_settings settings;
+  hvi_device_options device;
+  hvi_made made;
   bool tune; /* rates instead of results */
   bool code; /* files may name code */
   size_t count, finished;
@@ -54,9 +57,10 @@ static int run_one(job *j, hvi_study *e) {
   HVI_OWN char *text = NULL;
   hvi_claims *claims = &j->claims[j->finished];
   hvi_progress_start(e->id, PARTS);
-  HVI_CALL(hvi_progress_end(j->tune
-                                ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
-                                : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault)));
+  const hvi_status status =
+      hvi_progress_end(j->tune ? hvi_study_tune(&text, &stopped, e, &j->settings, &hvi_fault)
+                               : hvi_study_run(claims, &stopped, e, &j->settings, &hvi_fault));
+  HVI_CALL(hvi_device_lost(j->settings.device, status));
   if (stopped) return HVI_EXIT_INTERRUPTED;
   if (j->tune) {
     fputs(text, stdout);
@@ -78,6 +82,19 @@ static int print_table(const job *j) {
   return HVI_EXIT_DONE;
 }
 
+/* A device is of use where networks learn. The report names it with the machine. */
+static int open_device(job *j) {
+  bool learns = false;
+  for (size_t i = 0; i < j->count; i++) learns = learns || hvi_study_learns(j->experiments[i]);
+  HVI_STEP(hvi_device_open(&j->settings.device, &j->device,
+                           learns ? NULL : "no network learns in these experiments"));
+  if (!j->settings.device) return HVI_EXIT_DONE;
+  const char *name = hvi_gang_about(j->settings.device)->name;
+  const size_t used = strlen(j->made.machine);
+  snprintf(j->made.machine + used, sizeof j->made.machine - used, ", %s", name);
+  return HVI_EXIT_DONE;
+}
+
 /* What is finished is kept and shown, however the run ends. */
 static int run_all(job *j) {
   int code = HVI_EXIT_DONE;
@@ -94,6 +111,7 @@ static int run_all(job *j) {
 static void free_job(job *j) {
   for (size_t i = 0; i < j->count; i++) hvi_study_free(j->experiments[i]);
   for (size_t i = 0; i < j->finished; i++) hvi_claims_clear(&j->claims[i]);
+  hvi_gang_close(j->settings.device);
 }
 
 static const char summary[] =
@@ -114,9 +132,9 @@ int hvi_cli_reproduce(int argc, char **argv) {
                    summary,     examples,
                    .max = MOST, .operand = "an experiment's ID or file"};
   HVI_OWN_BY(free_job)
-  job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message}};
+  job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message},
+           .made = hvi_made_now(argc, argv)};
   hvi_study_settings *s = &j.settings;
-  const hvi_made made = hvi_made_now(argc, argv);
   /* clang-format off */
   hvi_args_add(&args,
       {"quick", 0, HVI_SETTING_FLAG, &quick, .help = "seconds: the size that shows the point (default)"},
@@ -128,16 +146,18 @@ int hvi_cli_reproduce(int argc, char **argv) {
       {"tune", 0, HVI_SETTING_FLAG, &j.tune,
        .help = "try the rates of the file's grids on seeds of their own, write\ntune.csv and tell the best (experiments of kind value)"});
   /* clang-format on */
+  hvi_args_device(&args, &j.device);
   hvi_args_jobs(&args, &s->threads);
   hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   if (quick && s->full) return hvi_misuse("--quick and --full are one or the other");
   s->force = hvi_talk.force;
-  s->made = &made;
+  s->made = &j.made;
   HVI_STEP(load(&j, &args));
   if (j.tune && args.operand_count == 0)
     return hvi_misuse("--tune takes the experiments to tune by name");
+  HVI_STEP(open_device(&j));
   if (s->full)
     hvi_say("hvi: the full size takes minutes, for policy evaluation hours; --resume goes on after "
             "any end\n");

@@ -22,18 +22,6 @@ static void freeze(hvi_surrogate *l, const hvi_problem *p, const double *theta, 
   hvi_surrogate_freeze(l);
 }
 
-static double infimum(hvi_surrogate *l, const hvi_gap_settings *s, hvi_optimizer_settings o,
-                      double *state) {
-  double least = l->loss0;
-  hvi_optimizer_adamw.reset(&o, l->model, state);
-  for (size_t k = 0; k < s->steps; k++) {
-    o.lr = s->lr * pow(s->lr_decay, (double)k);
-    hvi_optimizer_adamw.step(&o, state, l);
-    least = fmin(least, l->now->loss);
-  }
-  return least;
-}
-
 static bool fits(const hvi_problem *p) {
   if (!p->ops->draw || !p->model->ops->bind || !p->weights) return false;
   for (size_t i = 0; i < p->model->out; i++)
@@ -54,7 +42,7 @@ hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, cons
 
 hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double *theta,
                            const hvi_gap_settings *s, hvi_error *err) {
-  const hvi_optimizer_settings o = hvi_optimizer_defaults();
+  hvi_optimizer_settings o = hvi_optimizer_defaults();
   const hvi_model *m = value->model;
   hvi_counts counts = {0};
   hvi_surrogate l;
@@ -72,7 +60,9 @@ hvi_status hvi_bellman_gap(hvi_gap *gap, const hvi_problem *value, const double 
   hvi_surrogate_place(&l, m, value->weights, &counts, &arena);
   freeze(&l, value, theta, sample, f);
   gap->error = 2.0 * l.loss0;
-  gap->least = 2.0 * infimum(&l, s, o, state);
+  o.lr = s->lr;
+  const hvi_optimizer *adamw = &hvi_optimizer_adamw;
+  gap->least = 2.0 * hvi_optimizer_search(&l, adamw, o, state, s->steps, s->lr_decay);
   gap->gap = gap->error - gap->least;
   gap->relative = gap->gap / hvi_stats_variance(l.target, m->out);
   return HVI_OK;

@@ -39,6 +39,7 @@
 #include "inner/least_squares.h"
 #include "num/bulk.h"
 #include "num/vec.h"
+#include "surrogate/surrogate.h"
 
 /* Every step counts, whether it lowers the loss or not. */
 static bool go_to_next(hvi_surrogate *l) {
@@ -256,6 +257,46 @@ const hvi_optimizer hvi_optimizer_lm = {
 const hvi_optimizer hvi_optimizer_adversary = {
     "adversary", "errs by exactly alpha in a rotated direction (the paper's counterexample)",
     adversary_state, NULL, adversary_step};
+
+bool hvi_optimizer_descent(hvi_device_descent *d, const hvi_optimizer *o,
+                           const hvi_optimizer_settings *s) {
+  const bool momentum = o == &hvi_optimizer_momentum, decays = o == &hvi_optimizer_adamw;
+  const bool adam = o == &hvi_optimizer_adam || decays;
+  const hvi_device_rule plain = momentum ? HVI_DEVICE_MOMENTUM : HVI_DEVICE_GD;
+  *d = (hvi_device_descent){.rule = adam ? HVI_DEVICE_ADAM : plain,
+                            .lr = s->lr,
+                            .lr_factor = 1.0,
+                            .beta1 = momentum ? s->momentum : s->beta1,
+                            .beta2 = s->beta2,
+                            .epsilon = s->epsilon,
+                            .decay = decays ? s->weight_decay : 0.0,
+                            .goal = -INFINITY};
+  return adam || momentum || o == &hvi_optimizer_gd;
+}
+
+/* Adaptive Levenberg-Marquardt ends where it gets no further; first-order steps may rise on the way. */
+double hvi_optimizer_search(hvi_surrogate *l, const hvi_optimizer *o, hvi_optimizer_settings s,
+                            double *state, size_t steps, double lr_factor) {
+  double least = l->loss0;
+  hvi_device_descent d;
+  if (hvi_optimizer_descent(&d, o, &s) && l->model->ops->descend) {
+    d.forget = d.least_wanted = true;
+    d.lr_factor = lr_factor;
+    d.most = steps;
+    hvi_surrogate_descend(l, &d);
+    return fmin(least, d.least);
+  }
+  const double lr = s.lr;
+  if (o->reset) o->reset(&s, l->model, state);
+  for (size_t k = 0; k < steps; k++) {
+    const double before = l->now->loss;
+    s.lr = lr * pow(lr_factor, (double)k);
+    if (!o->step(&s, state, l)) break;
+    least = fmin(least, l->now->loss);
+    if (o == &hvi_optimizer_lm && before - l->now->loss <= 1e-14 * l->loss0) break;
+  }
+  return least;
+}
 
 static const hvi_optimizer *const optimizers[] = {
     &hvi_optimizer_gd,    &hvi_optimizer_momentum,  &hvi_optimizer_adam,

@@ -18,6 +18,8 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "inner/optimizers.h"
+#include "model/mlp.h"
 #include "num/vec.h"
 
 #include <float.h>
@@ -39,13 +41,17 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   hvi_surrogate_measure(l, l->now);
 }
 
-/* theta <- A(l, theta), with its seconds where they are asked for. */
-static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
+/* theta <- A(l, theta), one step or the descent of a model that takes steps itself; how many, with
+ * their seconds where they are asked for. */
+static size_t inner_steps(hvi_solver *s, hvi_subproblem *part, hvi_device_descent *there) {
   const size_t timed = s->settings.time_inner;
-  const double start = timed ? hvi_clock_work(timed) : 0.0;
-  const bool more = s->settings.optimizer->step(&s->inner, part->state, &part->l);
-  if (timed) s->row.seconds_inner += hvi_clock_work(timed) - start;
-  return more;
+  const hvi_member *m = hvi_mlp_member(part->l.model);
+  const double start = timed ? hvi_clock_work(timed) + hvi_member_seconds(m) : 0.0;
+  if (there) hvi_surrogate_descend(&part->l, there);
+  const size_t steps =
+      there ? there->steps : s->settings.optimizer->step(&s->inner, part->state, &part->l);
+  if (timed) s->row.seconds_inner += hvi_clock_work(timed) + hvi_member_seconds(m) - start;
+  return steps;
 }
 
 /* Adaptive steps: an inner loop ends after so many steps in a row that leave this much of the loss. */
@@ -69,11 +75,18 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   size_t steps = 0, poor = 0;
   /* a floor of an earlier batch may lie above this one's start: one step is taken all the same */
   const size_t least = set->floor == HVI_FLOOR_RUNNING;
+  hvi_device_descent d;
+  const bool there = hvi_optimizer_descent(&d, set->optimizer, &s->inner) && l->model->ops->descend;
+  if (set->alpha > 0.0) d.goal = goal;
   while (steps < most && (set->alpha == 0.0 || steps < least || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
     const double before = l->now->loss;
-    if (!inner_step(s, part)) break;
-    steps++;
+    d.forget = !set->keep_state && steps == 0;
+    d.most = resamples ? 1 : most - steps;
+    d.at_least = steps < least;
+    const size_t taken = inner_steps(s, part, there ? &d : NULL);
+    if (taken == 0) break;
+    steps += taken;
     poor = l->now->loss > poor_step * before ? poor + 1 : 0;
     if (!patient && poor >= MOST_POOR) break;
   }

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "inner/optimizers.h"
+#include "model/mlp.h"
 #include "num/vec.h"
 #include "outer/solver.h"
 #include "vi/sets.h"
@@ -43,13 +44,15 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
   const bool adam = set->baseline == HVI_BASELINE_ADAM_GDA,
              rule = set->baseline == HVI_BASELINE_RULE;
   const size_t size = rule ? set->rule->state(s->problem) : adam ? 2 + 2 * d : d;
-  if (set->baseline) s->baseline = hvi_arena_take(arena, size);
   for (size_t k = 0; k < s->part_count; k++) {
     const hvi_optimizer *o = set->optimizer;
     s->parts[k].state =
         hvi_arena_take(arena, o->state ? o->state(&set->inner, part_model(s, k)) : 0);
     if (set->floor == HVI_FLOOR_RUNNING) s->parts[k].least = hvi_arena_take(arena, 1);
   }
+  const size_t kept = rule && set->rule->kept ? set->rule->kept(s->problem) : hvi_arena_need(size);
+  s->saved = arena->used + (set->baseline ? kept : 0);
+  if (set->baseline) s->baseline = hvi_arena_take(arena, size);
 }
 
 static void place_accelerator(hvi_solver *s, hvi_arena *arena) {
@@ -82,7 +85,6 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   const hvi_model *m = s->problem->model;
   const size_t n = m->out, d = m->dim;
   place_saved(s, arena);
-  s->saved = arena->used;
   s->f = hvi_arena_take(arena, n);
   s->all_z = hvi_arena_take(arena, n);
   s->projected = hvi_arena_take(arena, n);
@@ -292,12 +294,24 @@ static size_t walk_all(hvi_solver *s, double *row, bool in) {
   return w.at;
 }
 
+void hvi_solver_move_state(const hvi_solver *s, const hvi_subproblem *part, bool put) {
+  hvi_member *member = hvi_mlp_member(part->l.model);
+  hvi_device_descent d;
+  double *x = part->state, *second = x + 2 + part->block.dim;
+  if (!member || !s->settings.keep_state ||
+      !hvi_optimizer_descent(&d, s->settings.optimizer, &s->inner))
+    return;
+  if (d.rule == HVI_DEVICE_ADAM) hvi_member_move_state(member, x, x + 2, second, put);
+  if (d.rule == HVI_DEVICE_MOMENTUM) hvi_member_move_state(member, NULL, x, NULL, put);
+}
+
 /* A walk that counts or copies out only reads the solver, and one that copies in only the state. */
 size_t hvi_solver_state(const hvi_solver *s) {
   return walk_all((hvi_solver *)(uintptr_t)s, NULL, false);
 }
 
 void hvi_solver_save(const hvi_solver *s, double *state) {
+  for (size_t k = 0; k < s->part_count; k++) hvi_solver_move_state(s, &s->parts[k], false);
   walk_all((hvi_solver *)(uintptr_t)s, state, false);
 }
 
@@ -316,6 +330,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   if (!hvi_vec_finite(state, 10))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
   walk_all(s, (double *)(uintptr_t)state, true);
+  for (size_t k = 0; k < s->part_count; k++) hvi_solver_move_state(s, &s->parts[k], true);
   hvi_solver_set_rates(s);
   if (s->settings.step_rule == HVI_STEP_ADAPTIVE) hvi_solver_set_eta(s, s->adaptation.eta);
   const hvi_counts counts = s->row.counts;

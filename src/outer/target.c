@@ -143,8 +143,7 @@ const hvi_optimizer *hvi_floor_optimizer(const hvi_settings *s) {
   return s->floor == HVI_FLOOR_RUNNING ? s->optimizer : &hvi_optimizer_lm;
 }
 
-/* The least loss that the side solve finds from theta_t: never below the true one. Adaptive
- * Levenberg-Marquardt ends where it gets no further; first-order steps may rise on the way. */
+/* The least loss that the side solve finds from theta_t: never below the true one. */
 static double side_solve(hvi_solver *s, hvi_subproblem *part, size_t steps) {
   const hvi_optimizer *o = hvi_floor_optimizer(&s->settings);
   hvi_surrogate *l = &part->floor;
@@ -153,14 +152,9 @@ static double side_solve(hvi_solver *s, hvi_subproblem *part, size_t steps) {
   hvi_vec_copy(l->target, part->l.target, l->model->out);
   hvi_surrogate_start(l, part->l.now->theta, s->sample);
   hvi_surrogate_freeze(l);
-  double least = l->loss0;
-  if (o->reset) o->reset(&set, l->model, part->floor_state);
-  for (size_t i = 0; i < steps; i++) {
-    const double before = l->now->loss;
-    if (!o->step(&set, part->floor_state, l)) break;
-    least = fmin(least, l->now->loss);
-    if (o == &hvi_optimizer_lm && before - l->now->loss <= 1e-14 * l->loss0) break;
-  }
+  hvi_solver_move_state(s, part, false); /* a device has one state of a network only */
+  const double least = hvi_optimizer_search(l, o, set, part->floor_state, steps, 1.0);
+  hvi_solver_move_state(s, part, true);
   return least;
 }
 

@@ -2,13 +2,17 @@
  * kind: value. Policy evaluation with networks: every method on every seed of every environment.
  *
  * The policy does not depend on theta, so all methods of a seed see the same batches, which are
- * simulated once (task.h), and each is charged for them. The seed gives the first parameters too.
- * A cell is an evaluation (hvi/evaluate.h) with checkpoints; its rows are the measurements.
+ * simulated once (stream.h), and each is charged for them. The seed gives the first parameters too.
+ * A cell is an evaluation (hvi/evaluate.h) with checkpoints; its rows are the measurements. Where
+ * networks learn on a device all cells run at once, and threads collect ahead of them.
  */
 #include "base/base.h"
 #include "base/file.h"
+#include "base/parallel.h"
+#include "net/gang.h"
 #include "report/text.h"
 #include "study/kinds.h"
+#include "study/stream.h"
 #include "study/task.h"
 
 #include <unistd.h>
@@ -21,8 +25,7 @@ static const char *const groups[] = {"surrogate", "other", "returns", NULL};
 /* What the cells share. */
 typedef struct shared {
   hvi_study_task tasks[HVI_MOST_ENVIRONMENTS];
-  size_t stream_count;
-  hvi_shared_stream streams[]; /* [environments][seeds] */
+  hvi_streams streams; /* [environments][seeds] */
 } shared;
 
 static size_t batch_of(const hvi_part *p) { return p->scale.batch ? p->scale.batch : 1000; }
@@ -46,7 +49,7 @@ static size_t group_of(const hvi_cell *c) {
 
 static void leave(hvi_part *part, size_t group) {
   shared *s = part->shared;
-  hvi_shared_stream_close(&s->streams[group]);
+  hvi_shared_stream_close(&s->streams.streams[group]);
 }
 
 /* In inner steps; a threshold ends them about half way. */
@@ -71,8 +74,8 @@ static hvi_status open_reader(hvi_stream_reader *r, const hvi_cell *c, hvi_error
     if (own > batches) batches = own;
   }
   const size_t rows = p->scale.offline ? p->scale.offline : batches * batch_of(p);
-  return hvi_stream_reader_open(r, &s->streams[group_of(c)], &task_of(c)->task, hvi_cell_seed(c),
-                                batch_of(p), rows, err);
+  return hvi_stream_reader_open(r, &s->streams.streams[group_of(c)], &task_of(c)->task,
+                                hvi_cell_seed(c), batch_of(p), rows, err);
 }
 
 /* What a cell evaluates, but for its transitions. */
@@ -96,6 +99,7 @@ static hvi_status spec_of(hvi_evaluation_spec *e, hvi_settings *s, const hvi_cel
     e->schedule = (hvi_schedule){.gradients = span};
   else
     e->schedule.every = span;
+  v->device = c->study->settings->device;
   v->gamma = hvi_part_gamma(p);
   for (size_t i = 0; p->scale.width && i < v->hidden_count; i++) v->hidden[i] = p->scale.width;
   v->replay = arm->value.replay * batch_of(p) / 1000; /* beside each 1,000 fresh rows */
@@ -215,18 +219,16 @@ static void describe(const hvi_cell *c, hvi_text *t) {
 static void close_part(hvi_part *part) {
   shared *s = part->shared;
   if (!s) return;
+  hvi_streams_close(&s->streams);
   for (size_t i = 0; i < HVI_MOST_ENVIRONMENTS; i++) hvi_task_close(&s->tasks[i].task);
-  for (size_t i = 0; i < s->stream_count; i++) {
-    hvi_shared_stream_close(&s->streams[i]);
-    pthread_mutex_destroy(&s->streams[i].lock);
-  }
   hvi_free(s);
   part->shared = NULL;
 }
 
 static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
   const size_t streams = part->value->environment_count * part->scale.instances;
-  shared *s = part->shared = hvi_alloc(1, sizeof *s + streams * sizeof *s->streams);
+  const size_t cores = study->settings->threads ? study->settings->threads : hvi_parallel_cores();
+  shared *s = part->shared = hvi_alloc(1, sizeof *s);
   HVI_OWN char *folder = hvi_study_path(study, "checkpoints", "");
   if (!s || !folder) return hvi_error_memory(err, "a study");
   if (part->value->gap && !part->scale.offline)
@@ -234,9 +236,7 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
                            "experiment '%s': the Bellman gap is that of a fixed data set; give "
                            "`offline`, its size, under quick and full",
                            study->id);
-  for (; s->stream_count < streams; s->stream_count++)
-    if (pthread_mutex_init(&s->streams[s->stream_count].lock, NULL) != 0)
-      return hvi_error_memory(err, "a study");
+  HVI_TRY(hvi_streams_open(&s->streams, streams, study->settings->device ? cores : 0, err));
   HVI_TRY(hvi_folder_make(folder, err));
   for (size_t i = 0; i < part->value->environment_count && !study->stopped; i++) {
     HVI_TRY(hvi_study_task_open(&s->tasks[i], study, part, i, err));
@@ -245,6 +245,24 @@ static hvi_status open_part(hvi_study *study, hvi_part *part, hvi_error *err) {
                      part->value->environments[i].environment, s->tasks[i].missing);
   }
   return HVI_OK;
+}
+
+/* Which of the two learning waited for. */
+static void tell(hvi_study *study, hvi_part *part) {
+  const shared *s = part->shared;
+  hvi_gang *device = study->settings->device;
+  double busy, idle;
+  if (!device || s->streams.readers == 0) return;
+  hvi_gang_seconds(device, &busy, &idle);
+  busy -= part->busy, idle -= part->idle;
+  const double waited = s->streams.waited / (double)s->streams.readers;
+  const char *which = busy >= idle          ? "the device"
+                      : waited > 0.5 * idle ? "collection"
+                                            : "the processor's share of learning";
+  hvi_study_tell(study,
+                 "%s%s%s: device busy %.1f s of %.1f s; a learner waited %.1f s for data: %s was "
+                 "the bottleneck",
+                 study->id, *part->name ? " " : "", part->name, busy, busy + idle, waited, which);
 }
 
 static const char *missing(const hvi_part *part, const char *environment) {
@@ -278,6 +296,7 @@ const hvi_kind hvi_kind_value = {
     .cost = cost_of,
     .group = group_of,
     .leave = leave,
+    .tell = tell,
     .extend = hvi_value_extend,
     .derive = hvi_value_derive,
     .missing = missing};

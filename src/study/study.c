@@ -15,6 +15,7 @@
 #include "base/parallel.h"
 #include "io/journal.h"
 #include "io/kept.h"
+#include "net/gang.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "study/fields.h"
@@ -27,6 +28,8 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <unistd.h>
+
+enum { MOST_AT_ONCE = 1024 }; /* cells on a device, a thread each */
 
 /* The cells under way, and how far the study is. */
 typedef struct session {
@@ -202,9 +205,29 @@ static void work_leave(void *context, size_t group) {
   s->part->kind->leave(s->part, group);
 }
 
-/* What is timed, or uses all threads itself, runs alone. */
+bool hvi_study_learns(const hvi_study *study) {
+  bool learns = false;
+  for (size_t i = 0; i < study->part_count; i++)
+    learns = learns || (study->parts[i].kind->flags & HVI_KIND_VALUE);
+  return learns;
+}
+
+/* The level of the device that the study's cells use; NULL: none. */
+static const char *device_level(const hvi_study *study) {
+  const hvi_gang *device = study->settings->device;
+  return device && hvi_study_learns(study) ? hvi_gang_about(device)->level : NULL;
+}
+
+/* What is timed, or uses all threads itself, runs alone. A device serves all that learn at once. */
+static size_t threads_for(const hvi_part *p, const hvi_study_settings *s) {
+  if (p->kind->flags & HVI_KIND_ALONE) return 1;
+  if (!s->device || !(p->kind->flags & HVI_KIND_VALUE)) return s->threads;
+  return p->cells < MOST_AT_ONCE ? p->cells : MOST_AT_ONCE;
+}
+
 static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
   const hvi_kind *k = p->kind;
+  hvi_study *study = s->study;
   HVI_OWN hvi_unit *units = hvi_alloc(p->cells, sizeof *units);
   if (!units) return hvi_error_memory(err, "the cells of a study");
   s->part = p;
@@ -219,8 +242,10 @@ static hvi_status run_part(session *s, hvi_part *p, hvi_error *err) {
                          .run = run_cell,
                          .accept = accept,
                          .leave = k->leave ? work_leave : NULL};
-  const size_t threads = k->flags & HVI_KIND_ALONE ? 1 : s->study->settings->threads;
-  return hvi_work_on_threads(&work, threads, &s->study->stopped, err);
+  if (study->settings->device) hvi_gang_seconds(study->settings->device, &p->busy, &p->idle);
+  HVI_TRY(hvi_work_on_threads(&work, threads_for(p, study->settings), &study->stopped, err));
+  if (k->tell && !study->stopped) k->tell(study, p);
+  return HVI_OK;
 }
 
 /* The journal is the study's own, or that of the one whose cells these are. */
@@ -233,8 +258,10 @@ static hvi_status open_journal(session *s, hvi_error *err) {
   if (!path) return hvi_error_memory(err, "a path");
   HVI_TRY(hvi_folder_make(folder, err));
   const hvi_journal_rule rule = o->resume || others ? HVI_JOURNAL_RESUME : HVI_JOURNAL_FRESH;
-  hvi_kept head = {
-      .kind = "journal of cells", .about = "", .accept_other_bits = o->accept_other_bits};
+  hvi_kept head = {.kind = "journal of cells",
+                   .about = "",
+                   .device = device_level(study),
+                   .accept_other_bits = o->accept_other_bits};
   hvi_status status = hvi_journal_open(&s->journal, path, &head, rule, err);
   if (status == HVI_ERROR_MISMATCH && !o->resume)
     status = hvi_journal_open(&s->journal, path, &head, HVI_JOURNAL_FRESH, err);
@@ -347,7 +374,8 @@ static hvi_status start_claims(bool *finished, hvi_study *study, hvi_error *err)
   HVI_TRY(hash_settings(hash, sizeof hash, study, err));
   const bool ours = hvi_file_ours(path, CLAIMS_MARK, NULL) == HVI_OK;
   if (study->settings->resume && ours && access(path, F_OK) == 0) {
-    hvi_kept head = {.accept_other_bits = study->settings->accept_other_bits};
+    hvi_kept head = {.device = device_level(study),
+                     .accept_other_bits = study->settings->accept_other_bits};
     HVI_TRY(hvi_claims_read(c, path, err));
     *finished = c->checked && strcmp(c->settings_hash, hash) == 0;
     if (*finished) return hvi_kept_match_levels(&head, path, c->levels, err);

@@ -26,6 +26,7 @@
 #include <hvi/solver.h>
 
 struct hvi_text;
+struct hvi_gang;
 typedef struct hvi_study hvi_study;
 typedef struct hvi_part hvi_part;
 typedef struct hvi_cell hvi_cell;
@@ -92,9 +93,10 @@ typedef struct hvi_kind {
   hvi_status (*run)(const hvi_cell *cell, hvi_rows *rows, hvi_error *err);
   /* More that decides a cell's rows than file, levels and settings: contents of files; optional. */
   void (*describe)(const hvi_cell *cell, struct hvi_text *text);
-  double (*cost)(const hvi_cell *cell);        /* about; optional: 1 */
-  size_t (*group)(const hvi_cell *cell);       /* as in work.h; optional */
-  void (*leave)(hvi_part *part, size_t group); /* optional */
+  double (*cost)(const hvi_cell *cell);           /* about; optional: 1 */
+  size_t (*group)(const hvi_cell *cell);          /* as in work.h; optional */
+  void (*leave)(hvi_part *part, size_t group);    /* optional */
+  void (*tell)(hvi_study *study, hvi_part *part); /* how its cells ran, after the last; optional */
   /* Further tables, empty (hvi_study_add_table), and what is worked out for them from those of the
    * cells before anything is written; optional. */
   hvi_status (*extend)(hvi_study *study, hvi_part *part, hvi_error *err);
@@ -133,6 +135,7 @@ struct hvi_part {
   hvi_factor factors[HVI_MOST_FACTORS]; /* of the file, then environment, method, seed */
   size_t first, cells;                  /* its cells among the study's */
   size_t first_table;                   /* its tables among the study's, one each of the kind's */
+  double busy, idle;                    /* seconds of a device before its cells */
   void *shared;                         /* the kind's */
 };
 
@@ -140,10 +143,11 @@ struct hvi_part {
 typedef struct hvi_study_settings {
   const char *out; /* folder; the study's is OUT/ID */
   bool full, resume;
-  bool force;             /* files that hvi did not make are replaced */
-  bool accept_other_bits; /* cells of another level of instructions are taken too */
-  size_t threads;         /* 0: one per core */
-  const hvi_made *made;   /* what claims.json says of the run; NULL: nothing */
+  bool force;              /* files that hvi did not make are replaced */
+  bool accept_other_bits;  /* cells of another level of instructions are taken too */
+  size_t threads;          /* 0: one per core */
+  struct hvi_gang *device; /* that networks of kind value learn on; NULL: the processor */
+  const hvi_made *made;    /* what claims.json says of the run; NULL: nothing */
   /* How far a study is; false stops. Optional. */
   bool (*progress)(void *context, const char *id, const char *doing, double share);
   /* A line worth telling, e.g. that gnuplot is missing. Optional. */
@@ -251,6 +255,8 @@ hvi_status hvi_study_add_table(hvi_study *study, const hvi_part *part, const cha
 char *hvi_study_path(const hvi_study *study, const char *name, const char *ending);
 void hvi_study_tell(const hvi_study *study, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Whether it has cells for a device. */
+bool hvi_study_learns(const hvi_study *study);
 /* False: the user wants to stop. */
 bool hvi_study_progress(hvi_study *study, const char *doing, double share);
 

@@ -1,11 +1,4 @@
-/*
- * Tasks as a study has them, and streams: transitions of a seed, simulated once and read by several
- * threads.
- *
- * A collector's rows never move, so a reader needs no copy, only a data set of its own whose count
- * is what it has asked for. Collection is charged by batches: what the first k batches cost is
- * settled when they are made, and is the same for every reader.
- */
+/* Tasks as a study has them. */
 #include "study/task.h"
 
 #include "base/base.h"
@@ -126,60 +119,5 @@ hvi_status hvi_study_task_open(hvi_study_task *t, hvi_study *study, const hvi_pa
     return HVI_OK;
   }
   if (status && err) *err = why;
-  return status;
-}
-
-void hvi_shared_stream_close(hvi_shared_stream *s) {
-  hvi_collector_free(s->collector);
-  hvi_free(s->price);
-  s->collector = NULL;
-  s->price = NULL;
-}
-
-hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *s,
-                                  const hvi_task *task, uint64_t seed, size_t batch, size_t rows,
-                                  hvi_error *err) {
-  hvi_status status = HVI_OK;
-  pthread_mutex_lock(&s->lock);
-  if (!s->collector) {
-    s->batch = batch;
-    s->batches = (rows + batch - 1) / batch;
-    s->priced = 0;
-    s->price = hvi_alloc_doubles(s->batches + 1);
-    status = s->price ? hvi_collector_new(&s->collector, task->env, task->policy, seed, 1,
-                                          s->batches * batch, err)
-                      : hvi_error_memory(err, "a stream");
-    if (status) hvi_shared_stream_close(s);
-  }
-  if (!status) *reader = (hvi_stream_reader){s, *hvi_collector_data(s->collector)};
-  pthread_mutex_unlock(&s->lock);
-  reader->data.count = 0;
-  return status;
-}
-
-/* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of
- * what is asked for. */
-static void settle(hvi_shared_stream *s, size_t batches) {
-  const hvi_collector_cost cost = hvi_collector_spent(s->collector);
-  const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
-  for (; s->priced < batches; s->priced++)
-    s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
-}
-
-hvi_status hvi_stream_reader_grow(void *context, size_t rows, double *seconds, hvi_error *err) {
-  hvi_stream_reader *reader = context;
-  hvi_shared_stream *s = reader->stream;
-  const size_t batches = (rows + s->batch - 1) / s->batch;
-  if (batches > s->batches)
-    return hvi_error_argument(err, "%zu rows of a stream of %zu", rows, s->batches * s->batch);
-  pthread_mutex_lock(&s->lock);
-  hvi_status status = HVI_OK;
-  if (batches > s->priced) status = hvi_collector_need(s->collector, batches * s->batch, err);
-  if (!status) {
-    settle(s, batches);
-    *seconds = s->price[batches];
-    if (rows > reader->data.count) reader->data.count = rows;
-  }
-  pthread_mutex_unlock(&s->lock);
   return status;
 }

@@ -1,0 +1,186 @@
+/*
+ * A collector's rows never move, so a reader needs no copy, only a data set of its own whose count
+ * is what it has asked for. Collection is charged by batches: what the first k batches cost is
+ * settled when they are made, and is the same for every reader.
+ *
+ * Whoever makes batches has taken the stream, and holds no lock meanwhile. That is the first reader
+ * who needs them; or, where learning leaves the cores free, threads that run ahead: at the stream
+ * that is least ahead of its furthest reader, and LEAD batches ahead at most. The rows are the same.
+ * Episodes are made eight at a time: with LEAD above eight of the usual batches (an episode of 1,000
+ * rows) the next eight are begun before the last ones are used up.
+ */
+#include "study/stream.h"
+
+#include "base/base.h"
+#include "base/clock.h"
+
+enum { LEAD = 16 };
+
+/* Prices of batches that are new, at the mean speed so far: episodes are made in groups, ahead of
+ * what is asked for. */
+static void settle(hvi_shared_stream *s, size_t batches) {
+  const hvi_collector_cost cost = hvi_collector_spent(s->collector);
+  const double each = cost.steps > 0 ? cost.seconds * (double)s->batch / (double)cost.steps : 0.0;
+  for (; s->priced < batches; s->priced++)
+    s->price[s->priced + 1] = fmax(s->price[s->priced], each * (double)(s->priced + 1));
+}
+
+/* While a stream is taken it is nobody else's, and the lock is free. */
+static void take(hvi_shared_stream *s) {
+  s->taken = true;
+  pthread_mutex_unlock(&s->among->lock);
+}
+
+static void give_back(hvi_shared_stream *s) {
+  pthread_mutex_lock(&s->among->lock);
+  s->taken = false;
+  pthread_cond_broadcast(&s->made);
+}
+
+static hvi_status make(hvi_shared_stream *s, size_t batches, hvi_error *err) {
+  take(s);
+  const hvi_status status = hvi_collector_need(s->collector, batches * s->batch, err);
+  give_back(s);
+  if (!status) settle(s, batches);
+  return status;
+}
+
+/* The stream that a thread goes on with; NULL: all are far enough. */
+static hvi_shared_stream *least_ahead(const hvi_streams *all) {
+  hvi_shared_stream *best = NULL;
+  ptrdiff_t least = LEAD;
+  for (hvi_shared_stream *s = all->streams; s < all->streams + all->count; s++) {
+    const ptrdiff_t ahead = (ptrdiff_t)s->priced - (ptrdiff_t)s->wanted;
+    if (!s->collector || s->taken || s->failure.status || s->priced == s->batches) continue;
+    if (ahead < least) best = s, least = ahead;
+  }
+  return best;
+}
+
+static void *run_ahead(void *argument) {
+  hvi_streams *all = argument;
+  pthread_mutex_lock(&all->lock);
+  while (!all->ended) {
+    hvi_shared_stream *s = least_ahead(all);
+    hvi_error why = {HVI_OK, ""};
+    if (!s)
+      pthread_cond_wait(&all->asked, &all->lock);
+    else if (make(s, s->priced + 1, &why))
+      s->failure = why;
+  }
+  pthread_mutex_unlock(&all->lock);
+  return NULL;
+}
+
+hvi_status hvi_streams_open(hvi_streams *all, size_t count, size_t threads, hvi_error *err) {
+  *all = (hvi_streams){.lock = PTHREAD_MUTEX_INITIALIZER, .asked = PTHREAD_COND_INITIALIZER};
+  all->streams = hvi_alloc(count, sizeof *all->streams);
+  all->threads = hvi_alloc(threads, sizeof *all->threads);
+  if (!all->streams || !all->threads) return hvi_error_memory(err, "streams of transitions");
+  for (; all->count < count; all->count++)
+    all->streams[all->count] = (hvi_shared_stream){.among = all, .made = PTHREAD_COND_INITIALIZER};
+  /* as many as the system allows */
+  pthread_mutex_lock(&all->lock);
+  while (all->thread_count < threads &&
+         pthread_create(&all->threads[all->thread_count], NULL, run_ahead, all) == 0)
+    all->thread_count++;
+  pthread_mutex_unlock(&all->lock);
+  return HVI_OK;
+}
+
+void hvi_streams_close(hvi_streams *all) {
+  pthread_mutex_lock(&all->lock);
+  all->ended = true;
+  pthread_cond_broadcast(&all->asked);
+  pthread_mutex_unlock(&all->lock);
+  for (size_t i = 0; i < all->thread_count; i++) pthread_join(all->threads[i], NULL);
+  for (size_t i = 0; i < all->count; i++) hvi_shared_stream_close(&all->streams[i]);
+  hvi_free(all->threads);
+  hvi_free(all->streams);
+}
+
+void hvi_shared_stream_close(hvi_shared_stream *s) {
+  pthread_mutex_lock(&s->among->lock);
+  while (s->taken) pthread_cond_wait(&s->made, &s->among->lock);
+  hvi_collector_free(s->collector);
+  hvi_free(s->price);
+  s->collector = NULL;
+  s->price = NULL;
+  s->wanted = s->priced = 0;
+  s->failure.status = HVI_OK;
+  pthread_mutex_unlock(&s->among->lock);
+}
+
+/* Room for the first reader's rows. */
+static hvi_status begin(hvi_shared_stream *s, const hvi_task *task, uint64_t seed, size_t rows,
+                        hvi_error *err) {
+  hvi_collector *c = NULL;
+  take(s);
+  double *price = hvi_alloc_doubles(s->batches + 1);
+  const hvi_status status = price
+                                ? hvi_collector_new(&c, task->env, task->policy, seed, 1, rows, err)
+                                : hvi_error_memory(err, "a stream");
+  if (status) hvi_free(price);
+  give_back(s);
+  if (status) return status;
+  s->collector = c;
+  s->data = *hvi_collector_data(c);
+  s->data.count = 0;
+  s->price = price;
+  return HVI_OK;
+}
+
+hvi_status hvi_stream_reader_open(hvi_stream_reader *reader, hvi_shared_stream *s,
+                                  const hvi_task *task, uint64_t seed, size_t batch, size_t rows,
+                                  hvi_error *err) {
+  hvi_streams *all = s->among;
+  hvi_status status = HVI_OK;
+  pthread_mutex_lock(&all->lock);
+  while (!s->collector && s->taken) pthread_cond_wait(&s->made, &all->lock);
+  if (!s->collector) {
+    s->batch = batch;
+    s->batches = (rows + batch - 1) / batch;
+    status = begin(s, task, seed, s->batches * batch, err);
+  }
+  if (!status) *reader = (hvi_stream_reader){s, s->data};
+  all->readers++;
+  pthread_mutex_unlock(&all->lock);
+  return status;
+}
+
+static void wait_for(hvi_shared_stream *s) {
+  const double start = hvi_clock_now();
+  pthread_cond_wait(&s->made, &s->among->lock);
+  s->among->waited += hvi_clock_now() - start;
+}
+
+/* Has the first batches made; with the lock. */
+static hvi_status reach(hvi_shared_stream *s, size_t batches, hvi_error *err) {
+  hvi_streams *all = s->among;
+  if (batches > s->wanted) {
+    s->wanted = batches;
+    pthread_cond_signal(&all->asked);
+  }
+  while (s->priced < batches) {
+    if (s->failure.status) return hvi_error_set(err, s->failure.status, "%s", s->failure.text);
+    if (s->taken || all->thread_count > 0)
+      wait_for(s);
+    else
+      HVI_TRY(make(s, batches, err));
+  }
+  return HVI_OK;
+}
+
+hvi_status hvi_stream_reader_grow(void *context, size_t rows, double *seconds, hvi_error *err) {
+  hvi_stream_reader *reader = context;
+  hvi_shared_stream *s = reader->stream;
+  const size_t batches = (rows + s->batch - 1) / s->batch;
+  if (batches > s->batches)
+    return hvi_error_argument(err, "%zu rows of a stream of %zu", rows, s->batches * s->batch);
+  pthread_mutex_lock(&s->among->lock);
+  const hvi_status status = reach(s, batches, err);
+  if (!status) *seconds = s->price[batches];
+  pthread_mutex_unlock(&s->among->lock);
+  if (!status && rows > reader->data.count) reader->data.count = rows;
+  return status;
+}

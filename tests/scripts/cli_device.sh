@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# --device: none there, and an emulated one as module `gpu`: reproduce, evaluate, info; lost half-way,
+# and taken up again on another device.
+set -euo pipefail
+. "$HVI_SOURCE_DIR/tests/cli/common.sh"
+build_json
+input=3 system=5
+mkdir bin # where no module lies beside the program
+cp "$HVI" bin/hvi
+HVI=$scratch/bin/hvi
+unset HVI_MODULE_PATH
+
+cat >study.yaml <<'END'
+id: small
+title: t
+kind: value
+quick: {iterations: 15, instances: 3, batch: 20, measures: 3}
+value:
+  environments: [{environment: lqr, policy: default, testset: nowhere, stand_in: {states: 30, rollouts: 3, horizon: 50}}]
+  hidden: [8]
+  gamma: 0.9
+  checkpoint: 0
+methods:
+  - {label: TD(0), method: adamw, keep_state: true, inner_lr: 0.01}
+  - {label: Surr 10, method: adamw, inner: 10, inner_lr: 0.01}
+END
+evaluate=(evaluate lqr --policy default --steps 6 --batch 50 --test-states 10 --hidden 8 --checkpoint-every 2)
+
+# none: an error where one is asked for, and a line where it would have been welcome
+refused $input 'no libhvi_gpu.so in .*HVI_MODULE_PATH' reproduce study.yaml --device gpu
+refused $input 'no libhvi_gpu.so in .*HVI_MODULE_PATH' "${evaluate[@]}" --device gpu
+refused 2 '--device: must be .*auto' reproduce study.yaml --device tpu
+expect 0 reproduce study.yaml --out cpu
+! grep -q device err || fail "the CPU is the default, and nothing to talk about"
+expect 0 reproduce study.yaml --out auto --device auto
+said err '^hvi: --device auto is the CPU: no libhvi_gpu.so in '
+expect 0 reproduce pennies --device auto --out pennies.d
+said err '^hvi: --device auto is the CPU: no network learns in these experiments$'
+expect 0 "${evaluate[@]}" --device auto
+said err '^hvi: --device auto is the CPU: no libhvi_gpu.so in '
+expect 0 info
+said out '^gpu +no libhvi_gpu.so in '
+expect 0 info --json
+[[ $(member modules 1 available) == false ]] || fail "info --json: a device where there is none"
+
+export HVI_MODULE_PATH=$HVI_BUILD_DIR/tests/emulated
+expect 0 info
+said out '^gpu +emulated.* driver .* level emulated'
+expect 0 info --json
+[[ $(member modules 1 level) == emulated* ]] || fail "info --json: no level of the device"
+
+# one that is there
+for how in gpu auto; do
+  expect 0 reproduce study.yaml --out $how --device $how --force
+  said err '^hvi: networks learn on '
+  said err '^hvi: small: device busy [0-9.]+ s of [0-9.]+ s; a learner waited [0-9.]+ s for data: .* was the bottleneck$'
+done
+grep -q '"level": ".*emulated' gpu/small/claims.json || fail "claims.json does not name the device"
+
+# the rows without clocks
+bits() {
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) clock[i] = $i ~ /^seconds/ }
+    { for (i = 1; i <= NF; i++) if (!clock[i]) printf "%s,", $i; print "" }' "$1"
+}
+bits gpu/small/runs.csv >one
+bits auto/small/runs.csv >two
+cmp -s one two || fail "two runs on a device differ"
+bits cpu/small/runs.csv >two
+! cmp -s one two || fail "the emulated device has the bits of the processor"
+
+# lost half-way: a line with how to go on
+HVI_EMULATED_FAILS=40 expect $system reproduce study.yaml --out lost --device gpu -q
+[[ $(wc -l <err) == 1 ]] || fail "not one line about a device that is lost"
+said err '^hvi: the emulated device is lost; .*--resume goes on .*--device cpu --accept-other-bits$'
+[[ ! -e lost/small/claims.json ]] || fail "claims of a device that is lost"
+compgen -G 'lost/small/checkpoints/*.checkpoint' >/dev/null || fail "no checkpoint to go on from"
+cp -r lost other
+expect 0 reproduce study.yaml --out lost --device gpu --resume
+bits lost/small/runs.csv >two
+cmp -s one two || fail "taken up again on the device it has other bits"
+refused $input 'emulated.*--accept-other-bits' reproduce study.yaml --out other --resume -q
+expect 0 reproduce study.yaml --out other --resume --device cpu --accept-other-bits
+grep -q '"level": ".*emulated' other/small/claims.json || fail "claims.json does not name both"
+
+# the same for one network
+expect 0 "${evaluate[@]}" --out whole --device gpu
+HVI_EMULATED_FAILS=20 expect $system "${evaluate[@]}" --out broken --device gpu
+said err '^hvi: the emulated device is lost; .*--resume goes on '
+expect 0 "${evaluate[@]}" --out broken --device gpu --resume
+bits whole.csv >one
+bits broken.csv >two
+cmp -s one two || fail "evaluate, taken up again: other bits"
+refused $input 'emulated.*--accept-other-bits' "${evaluate[@]}" --out broken --resume -q
+expect 0 "${evaluate[@]}" --out second --device gpu --method lm
+said err '^hvi: this network, or this method, stays on the CPU$'
