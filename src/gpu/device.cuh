@@ -7,12 +7,18 @@ extern "C" {
 #include "base/error.h"
 }
 
-/* A chunk of steps, captured once and replayed: what its kernels' arguments depend on. */
-struct graph_key {
+/* A chunk of steps: what its kernels' arguments depend on. One that comes again and again is captured
+ * as a graph. */
+struct chunk {
   hvi_device_shape shape;
   int count, most_rows, most_parts, most_tiles, steps, ends;
 };
-enum { MOST_GRAPHS = 64 };
+struct known_chunk {
+  chunk key;
+  int uses;
+  cudaGraphExec_t graph; /* NULL: not captured */
+};
+enum { MOST_CHUNKS = 128, USES_BEFORE_CAPTURE = 3 };
 
 struct hvi_device {
   cudaStream_t stream;
@@ -24,9 +30,8 @@ struct hvi_device {
   size_t room;
   float *scratch; /* slots */
   size_t scratch_floats;
-  graph_key keys[MOST_GRAPHS];
-  cudaGraphExec_t graphs[MOST_GRAPHS];
-  size_t graph_count;
+  known_chunk chunks[MOST_CHUNKS];
+  size_t chunk_count; /* ever known; the latest have taken the place of the first */
 };
 
 struct hvi_device_net {

@@ -2,8 +2,8 @@
  * Module `gpu`: devices, networks in their memory, and jobs (net/device.h).
  *
  * A run uploads what new jobs bring, writes one table of all jobs, and launches kernels over that
- * table (layers.cu, step.cu). Descents go in chunks of steps. A chunk is a graph that is captured once
- * for each size of a gang and replayed: its kernels read everything that changes from the table and
+ * table (layers.cu, step.cu). Descents go in chunks of steps. A chunk that
+ * comes again, for a gang of the same size, is a graph: its kernels read everything that changes from the table and
  * from the networks' own memory.
  *
  * Slots, the memory of a step, are given to the jobs of a launch and taken back after it. Where not all
@@ -30,9 +30,17 @@ hvi_status hvi_gpu_check(cudaError_t e, const char *what, hvi_error *err) {
   return hvi_error_set(err, HVI_ERROR_IO, "the GPU failed at %s: %s", what, cudaGetErrorString(e));
 }
 
+static void forget_chunks(hvi_device *d) {
+  for (known_chunk &c : d->chunks) {
+    if (c.graph) cudaGraphExecDestroy(c.graph);
+    c = known_chunk{};
+  }
+  d->chunk_count = 0;
+}
+
 static void close_device(hvi_device *d) {
   if (!d) return;
-  for (size_t i = 0; i < d->graph_count; i++) cudaGraphExecDestroy(d->graphs[i]);
+  forget_chunks(d);
   cudaFree(d->jobs);
   cudaFree(d->states);
   cudaFree(d->scratch);
@@ -227,15 +235,10 @@ static gpu_job table_row(const hvi_device_job *j) {
   return g;
 }
 
-static void forget_graphs(hvi_device *d) {
-  for (size_t i = 0; i < d->graph_count; i++) cudaGraphExecDestroy(d->graphs[i]);
-  d->graph_count = 0;
-}
-
 static hvi_status grow_table(hvi_device *d, size_t count, hvi_error *err) {
   if (count <= d->room) return HVI_OK;
   const size_t room = count > 128 ? 2 * count : 128;
-  forget_graphs(d); /* they know the table's place */
+  forget_chunks(d); /* they know the table's place */
   cudaFree(d->jobs);
   cudaFree(d->states);
   cudaFreeHost(d->jobs_host);
@@ -313,36 +316,39 @@ static void put_steps(const hvi_device_shape *s, const launch *l, int steps, boo
   hvi_gpu_head(l, s, FOR_END);
 }
 
-static hvi_status capture(hvi_device *d, const hvi_device_shape *s, const launch *l,
-                          const graph_key *key, hvi_error *err) {
+static hvi_status capture(hvi_device *d, const launch *l, known_chunk *c, hvi_error *err) {
   cudaGraph_t graph = NULL;
-  if (d->graph_count == MOST_GRAPHS) forget_graphs(d);
   GPU_TRY(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal), "a graph");
-  put_steps(s, l, key->steps, key->ends);
+  put_steps(&c->key.shape, l, c->key.steps, c->key.ends);
   GPU_TRY(cudaStreamEndCapture(d->stream, &graph), "a graph");
-  const cudaError_t e = cudaGraphInstantiate(&d->graphs[d->graph_count], graph, 0);
+  const cudaError_t e = cudaGraphInstantiate(&c->graph, graph, 0);
   cudaGraphDestroy(graph);
-  GPU_TRY(e, "a graph");
-  d->keys[d->graph_count++] = *key;
-  return HVI_OK;
+  return hvi_gpu_check(e, "a graph", err);
+}
+
+/* The chunk with that key, new where it is not known. */
+static known_chunk *find_chunk(hvi_device *d, const chunk *key) {
+  for (known_chunk &c : d->chunks)
+    if (c.uses > 0 && memcmp(&c.key, key, sizeof *key) == 0) return &c;
+  known_chunk *c = &d->chunks[d->chunk_count++ % MOST_CHUNKS];
+  if (c->graph) cudaGraphExecDestroy(c->graph);
+  *c = known_chunk{};
+  memcpy(&c->key, key, sizeof *key);
+  return c;
 }
 
 hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps,
                              bool ends, hvi_error *err) {
-  graph_key key;
+  chunk key;
   memset(&key, 0, sizeof key);
-  key.shape = *s;
-  key.count = l->count, key.most_rows = l->most_rows, key.most_parts = l->most_parts,
-  key.most_tiles = l->most_tiles;
-  key.steps = steps, key.ends = ends;
-  size_t i = 0;
-  while (i < d->graph_count && memcmp(&d->keys[i], &key, sizeof key) != 0) i++;
-  if (i == d->graph_count) {
-    HVI_TRY(capture(d, s, l, &key, err));
-    i = d->graph_count - 1;
-  }
-  GPU_TRY(cudaGraphLaunch(d->graphs[i], d->stream), "a graph");
-  return HVI_OK;
+  memcpy(&key.shape, s, sizeof *s);
+  key.count = l->count, key.most_rows = l->most_rows, key.most_parts = l->most_parts;
+  key.most_tiles = l->most_tiles, key.steps = steps, key.ends = ends;
+  known_chunk *c = find_chunk(d, &key);
+  if (++c->uses > USES_BEFORE_CAPTURE && !c->graph) HVI_TRY(capture(d, l, c, err));
+  if (c->graph) return hvi_gpu_check(cudaGraphLaunch(c->graph, d->stream), "a graph", err);
+  put_steps(s, l, steps, ends);
+  return hvi_gpu_check(cudaGetLastError(), "a launch", err);
 }
 
 static hvi_status launch_descents(hvi_device *d, hvi_device_job *const *jobs, launch *l,
