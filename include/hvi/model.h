@@ -21,6 +21,7 @@ extern "C" {
 #endif
 
 typedef struct hvi_model hvi_model;
+typedef struct hvi_device_descent hvi_device_descent; /* of this library: net/device.h */
 
 /* A player's share of the parameters and of the outputs. J is block-diagonal over players, and no
  * method ever multiplies it out. */
@@ -52,6 +53,10 @@ typedef struct hvi_model_ops {
   /* J[n][d] of a model of one block, where that is cheaper than products with unit vectors;
    * optional. */
   void (*jacobian)(const hvi_model *m, double *cache, const double *theta, double *J);
+  /* Many steps of a first-order optimizer in one call, for a network on a device; optional. theta
+   * becomes where they ended, z its outputs. The optimizer's state stays with the model. */
+  void (*descend)(const hvi_model *m, double *cache, double *theta, hvi_device_descent *d,
+                  double *z);
   /* The model of one player alone; may be NULL when there is only one block. */
   const hvi_model *(*player)(const hvi_model *m, size_t k);
   /* Gives back the struct and what it owns. Optional: for a model that nobody allocated, such as a

@@ -52,6 +52,8 @@ typedef enum hvi_value_draw {
 
 enum { HVI_VALUE_MOST_LAYERS = 64 };
 
+typedef struct hvi_gang hvi_gang; /* a device that networks learn on, and outlives them */
+
 typedef struct hvi_value_spec {
   const hvi_dataset *data; /* outlives the problem; rows may be added while it is in use, step by
                               step where those before them are */
@@ -80,6 +82,8 @@ typedef struct hvi_value_spec {
   const double *center, *spread; /* [obs] */
   double shift, scale;           /* 0 and 1: none */
   size_t threads;                /* that share a batch, with the same bits; 0: 1 */
+  /* Where the network computes, if it can; one thread at a time then uses the problem. NULL: here. */
+  hvi_gang *device;
 } hvi_value_spec;
 
 /* obs-256-256-1 ReLU, gamma 0.99, fresh batches of 1,000. */

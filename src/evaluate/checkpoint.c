@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/hash.h"
 #include "evaluate/evaluation.h"
+#include "model/mlp.h"
 
 #include <inttypes.h>
 
@@ -66,9 +67,11 @@ static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t 
 }
 
 static hvi_kept head_of(const hvi_evaluation *e, const char *about) {
+  const hvi_member *m = hvi_mlp_member(e->problem->model);
   hvi_kept head = {.kind = "checkpoint of an evaluation",
                    .about = about ? about : "",
-                   .accept_other_bits = e->spec.accept_other_bits};
+                   .accept_other_bits = e->spec.accept_other_bits,
+                   .device = m ? hvi_gang_about(hvi_member_gang(m))->level : NULL};
   memcpy(head.levels, e->levels, sizeof head.levels);
   return head;
 }
@@ -80,6 +83,7 @@ hvi_status hvi_evaluation_save(const hvi_evaluation *e, const char *path, const 
   HVI_OWN double *rows = hvi_alloc_doubles(e->count * COLUMNS);
   if (!solver || !rows) return hvi_error_memory(err, "a checkpoint");
   hvi_solver_save(e->solver, solver);
+  HVI_TRY(hvi_evaluation_device(e, err));
   for (size_t i = 0; i < e->count * COLUMNS; i++)
     rows[i] = hvi_evaluation_cell(&e->rows[i / COLUMNS], i % COLUMNS);
   const hvi_collector_mark place = mark_of(e, outer);
@@ -177,6 +181,7 @@ hvi_status hvi_evaluation_restore(hvi_evaluation *e, const char *path, const cha
   head.levels[0] = '\0'; /* those of the file come first */
   HVI_TRY(hvi_kept_read(&t, &head, path, err));
   HVI_TRY(take_over(e, t, path, err));
+  HVI_TRY(hvi_evaluation_device(e, err));
   memcpy(e->levels, head.levels, sizeof e->levels);
   return HVI_OK;
 }

@@ -9,6 +9,8 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "inner/optimizers.h"
+#include "model/mlp.h"
 #include "num/vec.h"
 
 bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
@@ -20,7 +22,18 @@ bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
   return false;
 }
 
-static double clock_of(const hvi_evaluation *e) { return hvi_clock_work(e->spec.value.threads); }
+/* The thread's clock and the device's. */
+static double clock_of(const hvi_evaluation *e) {
+  return hvi_clock_work(e->spec.settings->time_inner) + hvi_mlp_seconds(e->problem->model) +
+         (e->gap ? hvi_mlp_seconds(e->gap->model) : 0.0);
+}
+
+hvi_status hvi_evaluation_device(const hvi_evaluation *e, hvi_error *err) {
+  const hvi_member *m = hvi_mlp_member(e->problem->model);
+  hvi_error why;
+  const hvi_status status = m ? hvi_gang_failure(hvi_member_gang(m), &why) : HVI_OK;
+  return status ? hvi_error_set(err, status, "%s; the last checkpoint is good", why.text) : HVI_OK;
+}
 
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer) {
   return hvi_value_rows(e->problem, outer / e->spec.settings->redraw_every + 1);
@@ -68,6 +81,7 @@ static hvi_status measure(hvi_evaluation *e, hvi_evaluation_row *row, hvi_score 
   }
   if (finite && e->gap && gap_due(e, last.outer))
     HVI_TRY(hvi_bellman_gap(&gap, e->gap, theta, &e->spec.gap_settings, err));
+  HVI_TRY(hvi_evaluation_device(e, err));
   spent->measure += clock_of(e) - start;
   *row = (hvi_evaluation_row){.outer = last.outer,
                               .inner = last.inner,
@@ -148,6 +162,7 @@ static hvi_status step(hvi_evaluation *e, hvi_error *err) {
   HVI_TRY(hvi_evaluation_grow(e, hvi_evaluation_rows_at(e, outer), &ahead, err));
   const double start = clock_of(e), before = row->seconds_inner;
   hvi_solver_step(e->solver);
+  HVI_TRY(hvi_evaluation_device(e, err));
   average(e, outer);
   const double seconds = clock_of(e) - start;
   const double inner = set->baseline ? seconds : row->seconds_inner - before;
@@ -236,7 +251,7 @@ static hvi_status judge_gap(const hvi_evaluation *e, hvi_evaluation_result *r, h
   return HVI_OK;
 }
 
-hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
+static hvi_status judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
   const double *theta = hvi_evaluation_theta(e);
   *r = (hvi_evaluation_result){.last = e->rows[e->count - 1], .gap = {NAN, NAN, NAN, NAN}};
   if (e->solver->info.outcome == HVI_DIVERGED) return HVI_OK;
@@ -245,6 +260,12 @@ hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi
   else if (e->spec.probe && isfinite(r->last.error))
     HVI_TRY(hvi_probe_score(&r->score, e->spec.probe, e->problem, theta, NULL, err));
   return judge_gap(e, r, err);
+}
+
+hvi_status hvi_evaluation_judge(hvi_evaluation *e, hvi_evaluation_result *r, hvi_error *err) {
+  const hvi_status status = judge(e, r, err);
+  HVI_TRY(hvi_evaluation_device(e, err)); /* which is then the cause */
+  return status;
 }
 
 static hvi_status check(const hvi_evaluation_spec *s, hvi_error *err) {
@@ -310,6 +331,23 @@ static void adapt_settings(hvi_evaluation *e, hvi_settings *s) {
   s->time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
 }
 
+/* A device takes first-order steps; others are taken here. */
+static void choose_device(hvi_evaluation *e) {
+  const hvi_settings *s = e->spec.settings;
+  hvi_device_descent d;
+  const bool first_order = hvi_optimizer_descent(&d, s->optimizer, &s->inner);
+  if (!s->baseline && (!first_order || s->floor == HVI_FLOOR_ESTIMATED))
+    e->spec.value.device = NULL;
+}
+
+/* A network that fits has joined it. The thread then waits for the device, whose clock is another. */
+static void note_device(hvi_evaluation *e) {
+  const hvi_member *m = hvi_mlp_member(e->problem->model);
+  if (!m) return;
+  hvi_levels_add(e->levels, hvi_gang_about(hvi_member_gang(m))->level);
+  e->solver->settings.time_inner = 1;
+}
+
 HVI_RELEASE(hvi_evaluation)
 
 hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_spec *spec,
@@ -324,7 +362,9 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   hvi_levels_add(e->levels, NULL);
   HVI_TRY(first_rows(e, err));
   HVI_TRY(normalise(e, err));
+  choose_device(e);
   HVI_TRY(hvi_value_new(&e->problem, &e->spec.value, spec->seed, err));
+  note_device(e);
   if (spec->gap) HVI_TRY(hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err));
   HVI_TRY(hvi_solver_fill(e->solver, e->problem, err));
   if (spec->polyak > 0.0) e->mean = hvi_copy_doubles(e->solver->theta, e->problem->model->dim);

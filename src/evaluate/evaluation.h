@@ -33,6 +33,8 @@ struct hvi_evaluation {
 hvi_status hvi_gap_problem(hvi_problem **value, const hvi_value_spec *spec, const hvi_dataset *data,
                            hvi_error *err);
 
+/* HVI_OK, or why its device no longer computes. */
+hvi_status hvi_evaluation_device(const hvi_evaluation *e, hvi_error *err);
 /* Rows of data that the draws up to that of outer step `outer` go through. */
 size_t hvi_evaluation_rows_at(const hvi_evaluation *e, size_t outer);
 /* Has the stream grow so far; *seconds as charged. Nothing without a stream. */

@@ -25,6 +25,15 @@ static void freeze(hvi_surrogate *l, const hvi_problem *p, const double *theta, 
 static double infimum(hvi_surrogate *l, const hvi_gap_settings *s, hvi_optimizer_settings o,
                       double *state) {
   double least = l->loss0;
+  hvi_device_descent d;
+  if (l->model->ops->descend && hvi_optimizer_descent(&d, &hvi_optimizer_adamw, &o)) {
+    d.forget = d.least_wanted = true;
+    d.lr = s->lr;
+    d.lr_factor = s->lr_decay;
+    d.most = s->steps;
+    hvi_surrogate_descend(l, &d);
+    return fmin(least, d.least);
+  }
   hvi_optimizer_adamw.reset(&o, l->model, state);
   for (size_t k = 0; k < s->steps; k++) {
     o.lr = s->lr * pow(s->lr_decay, (double)k);

@@ -257,6 +257,23 @@ const hvi_optimizer hvi_optimizer_adversary = {
     "adversary", "errs by exactly alpha in a rotated direction (the paper's counterexample)",
     adversary_state, NULL, adversary_step};
 
+bool hvi_optimizer_descent(hvi_device_descent *d, const hvi_optimizer *o,
+                           const hvi_optimizer_settings *s) {
+  const bool momentum = o == &hvi_optimizer_momentum, decays = o == &hvi_optimizer_adamw;
+  const bool adam = o == &hvi_optimizer_adam || decays;
+  *d = (hvi_device_descent){.rule = adam       ? HVI_DEVICE_ADAM
+                                    : momentum ? HVI_DEVICE_MOMENTUM
+                                               : HVI_DEVICE_GD,
+                            .lr = s->lr,
+                            .lr_factor = 1.0,
+                            .beta1 = momentum ? s->momentum : s->beta1,
+                            .beta2 = s->beta2,
+                            .epsilon = s->epsilon,
+                            .decay = decays ? s->weight_decay : 0.0,
+                            .goal = -INFINITY};
+  return adam || momentum || o == &hvi_optimizer_gd;
+}
+
 static const hvi_optimizer *const optimizers[] = {
     &hvi_optimizer_gd,    &hvi_optimizer_momentum,  &hvi_optimizer_adam,
     &hvi_optimizer_adamw, &hvi_optimizer_gn,        &hvi_optimizer_dgn,

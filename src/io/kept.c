@@ -22,9 +22,16 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   }
 }
 
+/* What this run computes with. */
+static void add_own(char levels[HVI_LEVELS_TEXT], const hvi_kept *k) {
+  hvi_levels_add(levels, NULL);
+  if (k->device) hvi_levels_add(levels, k->device);
+}
+
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels,
                                  hvi_error *err) {
-  const char *own = hvi_cpu_level_name(hvi_cpu_level());
+  char own[HVI_LEVELS_TEXT] = "";
+  add_own(own, k);
   if (strcmp(levels, own) != 0 && !k->accept_other_bits)
     return hvi_error_input(
         err,
@@ -32,12 +39,12 @@ hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *leve
         "HVI_CPU_LEVEL sets the level, --accept-other-bits mixes them",
         path, levels, own);
   hvi_levels_add(k->levels, levels);
-  hvi_levels_add(k->levels, NULL);
+  hvi_levels_add(k->levels, own);
   return HVI_OK;
 }
 
 void hvi_kept_head(char line[HVI_KEPT_HEAD], hvi_kept *k) {
-  hvi_levels_add(k->levels, NULL);
+  add_own(k->levels, k);
   snprintf(line, HVI_KEPT_HEAD, "%s; hvi %s; level %s", k->kind, hvi_version(), k->levels);
 }
 
@@ -56,7 +63,7 @@ static hvi_status complain_other(const char *path, const char *was, const char *
 hvi_status hvi_kept_match(hvi_kept *k, const char *path, const char *line, const char *about,
                           hvi_error *err) {
   char kind[32], version[32], levels[HVI_LEVELS_TEXT];
-  if (sscanf(line, "%31[^;]; hvi %31[^;]; level %39[a-z0-9+]", kind, version, levels) != 3 ||
+  if (sscanf(line, "%31[^;]; hvi %31[^;]; level %63[a-z0-9+-]", kind, version, levels) != 3 ||
       strcmp(kind, k->kind) != 0)
     return hvi_error_input(err, "'%s' is no %s", path, k->kind);
   if (strcmp(version, hvi_version()) != 0)

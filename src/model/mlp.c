@@ -10,7 +10,7 @@
  *
  * A cache is an array of doubles. It begins with the number of rows that are bound, and goes on with
  * the network's numbers: weights, a direction in their layout, a gradient, the inputs (when they are
- * bound), the trace and the threads' scratch.
+ * bound), the trace and the threads' scratch. That of a network on a device has the inputs alone.
  */
 #include "model/mlp.h"
 
@@ -84,26 +84,47 @@ static void clear_rest(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
   if (b->rows < mlp->rows) hvi_vec_zero(z + b->rows * out, (mlp->rows - b->rows) * out);
 }
 
+/* z from the network's own outputs, those of the bound rows. */
+static void rescale(const hvi_mlp *mlp, const hvi_batch *b, double *z) {
+  clear_rest(mlp, b, z);
+  if (mlp->shift == 0.0 && mlp->scale == 1.0) return;
+  for (size_t i = 0; i < mlp->model.base.out; i++) z[i] = mlp->shift + mlp->scale * z[i];
+}
+
 static void eval(const hvi_model *m, double *cache, const double *theta, double *z) {
   const hvi_mlp *mlp = network_of(m);
   const hvi_batch b = batch_of(mlp, cache);
-  place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
-  hvi_batch_forward(&b, z);
-  clear_rest(mlp, &b, z);
-  if (mlp->shift == 0.0 && mlp->scale == 1.0) return;
-  for (size_t i = 0; i < m->out; i++) z[i] = mlp->shift + mlp->scale * z[i];
+  if (mlp->member) {
+    hvi_member_eval(mlp->member, theta, b.x, b.x_row, b.rows, z);
+  } else {
+    place(mlp, numbers_of(mlp, cache, mlp->weights), mlp->fixed, theta);
+    hvi_batch_forward(&b, z);
+  }
+  rescale(mlp, &b, z);
+}
+
+static void descend(const hvi_model *m, double *cache, double *theta, hvi_device_descent *d,
+                    double *z) {
+  const hvi_mlp *mlp = network_of(m);
+  const hvi_batch b = batch_of(mlp, cache);
+  d->shift = mlp->shift;
+  d->scale = mlp->scale;
+  hvi_member_descend(mlp->member, theta, b.x, b.x_row, b.rows, d, z);
+  rescale(mlp, &b, z);
 }
 
 static void vjp(const hvi_model *m, double *cache, const double *theta, const double *u,
                 double *out) {
-  (void)theta;
   const hvi_mlp *mlp = network_of(m);
   const hvi_net *net = mlp->net;
   void *gradient = numbers_of(mlp, cache, mlp->gradient);
   const hvi_batch b = batch_of(mlp, cache);
-  hvi_batch_backward(&b, u, gradient);
   double *to = out;
-  for (size_t i = 0; i < 2 * net->layer_count; i++) {
+  if (mlp->member)
+    hvi_member_pull(mlp->member, theta, b.x, b.x_row, b.rows, u, out);
+  else
+    hvi_batch_backward(&b, u, gradient);
+  for (size_t i = 0; !mlp->member && i < 2 * net->layer_count; i++) {
     const span s = span_of(net, i);
     net->kernels->give(to, hvi_net_at(net, gradient, s.parameter), s.length);
     to += s.length;
@@ -113,12 +134,15 @@ static void vjp(const hvi_model *m, double *cache, const double *theta, const do
 
 static void jvp(const hvi_model *m, double *cache, const double *theta, const double *v,
                 double *out) {
-  (void)theta;
   const hvi_mlp *mlp = network_of(m);
   void *direction = numbers_of(mlp, cache, mlp->direction);
   const hvi_batch b = batch_of(mlp, cache);
-  place(mlp, direction, NULL, v);
-  hvi_batch_tangent(&b, direction, out);
+  if (mlp->member) {
+    hvi_member_push(mlp->member, theta, b.x, b.x_row, b.rows, v, out);
+  } else {
+    place(mlp, direction, NULL, v);
+    hvi_batch_tangent(&b, direction, out);
+  }
   clear_rest(mlp, &b, out);
   if (mlp->scale != 1.0) hvi_vec_scale(out, mlp->scale, m->out);
 }
@@ -170,6 +194,7 @@ static void jacobian(const hvi_model *m, double *cache, const double *theta, dou
 
 static void free_mlp(hvi_model *m) {
   hvi_mlp *mlp = (hvi_mlp *)m;
+  hvi_member_free(mlp->member);
   hvi_net_free(mlp->net);
   hvi_free(mlp->input);
   hvi_free(mlp->fixed);
@@ -226,14 +251,14 @@ static void estimate(hvi_mlp *mlp) {
 /* Lays out the cache and the work of the Gram form. */
 static void lay_out(hvi_mlp *mlp, size_t dim) {
   const hvi_net *net = mlp->net;
-  const bool doubles = net->kernels->real == sizeof(double);
+  const bool doubles = net->kernels->real == sizeof(double), here = !mlp->member;
   size_t at = 0;
-  mlp->weights = reserve(&at, net->weights);
-  mlp->direction = reserve(&at, net->weights);
-  mlp->gradient = reserve(&at, net->dim);
+  mlp->weights = reserve(&at, here ? net->weights : 0);
+  mlp->direction = reserve(&at, here ? net->weights : 0);
+  mlp->gradient = reserve(&at, here ? net->dim : 0);
   mlp->x = mlp->input ? 0 : reserve(&at, mlp->rows * mlp->x_row);
-  mlp->trace = reserve(&at, hvi_batch_trace(net, mlp->rows));
-  mlp->scratch = reserve(&at, hvi_batch_scratch(net, mlp->rows, mlp->threads));
+  mlp->trace = reserve(&at, here ? hvi_batch_trace(net, mlp->rows) : 0);
+  mlp->scratch = reserve(&at, here ? hvi_batch_scratch(net, mlp->rows, mlp->threads) : 0);
   const size_t before = 1 + LINE / sizeof(double), each = doubles ? 1 : 2;
   mlp->block = (hvi_block){.dim = dim, .out = mlp->rows * net->out};
   mlp->model.base =
@@ -246,6 +271,26 @@ static void lay_out(hvi_mlp *mlp, size_t dim) {
                   .outer_work = before + hvi_batch_outer_work(net, mlp->rows, mlp->threads) / each,
                   .noise = doubles ? 0.0 : FLT_EPSILON};
   estimate(mlp);
+}
+
+hvi_status hvi_mlp_join(hvi_model *m, hvi_gang *gang, hvi_error *err) {
+  hvi_mlp *mlp = (hvi_mlp *)m;
+  HVI_TRY(hvi_member_new(&mlp->member, gang, mlp->net, err));
+  mlp->ops.descend = descend;
+  mlp->ops.outer_gram = NULL;
+  mlp->ops.jacobian = NULL;
+  lay_out(mlp, m->dim);
+  return HVI_OK;
+}
+
+hvi_member *hvi_mlp_member(const hvi_model *m) {
+  const hvi_mlp *mlp = hvi_mlp_of(m);
+  return mlp ? mlp->member : NULL;
+}
+
+double hvi_mlp_seconds(const hvi_model *m) {
+  const hvi_member *member = hvi_mlp_member(m);
+  return member ? hvi_member_seconds(member) : 0.0;
 }
 
 /* The table of theta's parts, and theta's length. */

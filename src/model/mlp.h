@@ -3,6 +3,7 @@
 
 #include "model/stack.h"
 #include "net/batch.h"
+#include "net/gang.h"
 #include "num/bulk.h"
 
 #include <hvi/mlp.h>
@@ -19,6 +20,7 @@ typedef struct hvi_mlp {
   void *fixed;         /* the network's parameters, those that are fixed filled in; NULL: none is */
   /* where things lie in a cache, in the network's numbers from its first whole cache line */
   size_t weights, direction, gradient, x, trace, scratch;
+  hvi_member *member; /* on a device; NULL: the network computes here */
   size_t part_count;
   hvi_mlp_part parts[]; /* of theta */
 } hvi_mlp;
@@ -32,6 +34,13 @@ const hvi_mlp *hvi_mlp_of(const hvi_model *m);
 
 /* From now on z = shift + scale * network. Products are scaled after the network's own. */
 void hvi_mlp_rescale(hvi_model *m, double shift, double scale);
+
+/* Before the model is used: from now on it computes on the gang's device, which must fit. What takes
+ * the trace of a pass, J J' and J, is no longer there. */
+hvi_status hvi_mlp_join(hvi_model *m, hvi_gang *gang, hvi_error *err);
+/* Its place on a device, or NULL; seconds of the device that it has used, 0 without one. */
+hvi_member *hvi_mlp_member(const hvi_model *m);
+double hvi_mlp_seconds(const hvi_model *m);
 
 /* hvi_mlp_save with notes. */
 hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char *path,

@@ -41,6 +41,9 @@ hvi_gang *hvi_member_gang(const hvi_member *m);
 /* Seconds of the device that this member has used. */
 double hvi_member_seconds(const hvi_member *m);
 
+/* Room for the inputs of so many rows, `row` numbers apart, which the next call takes where its x is
+ * NULL: states are then gathered in place. NULL: the device has failed. */
+float *hvi_member_inputs(hvi_member *m, size_t rows, size_t *row);
 /* theta[net->dim], x[rows][x_row], y[rows]: outputs, J'u and J v. */
 void hvi_member_eval(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
                      double *y);
@@ -49,12 +52,12 @@ void hvi_member_pull(hvi_member *m, const double *theta, const float *x, size_t 
 void hvi_member_push(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
                      const double *v, double *y);
 
-/* A descent from theta, which becomes where it ended; y[rows]: the outputs there. The state of the
- * optimizer stays on the device until it is read. */
+/* A descent from theta, which becomes where it ended, in the digits of floats; without a step it stays
+ * what it is. y[rows]: the outputs there. The optimizer's state stays on the device until it is read. */
 void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_row, size_t rows,
                         hvi_device_descent *d, double *y);
-/* The state {beta1^k, beta2^k, m[dim], v[dim]}, as Adam's of inner/optimizers.c; momentum's is v[dim]
- * in place of m. After `write` the next descent goes on from it. */
+/* The state {beta1^k, beta2^k, m[dim], v[dim]}, as Adam's of inner/optimizers.c; momentum has m alone,
+ * and NULL in place of the others. After `write` the next descent goes on from it. */
 void hvi_member_read_state(hvi_member *m, double power[2], double *first, double *second);
 void hvi_member_write_state(hvi_member *m, const double power[2], const double *first,
                             const double *second);

@@ -209,6 +209,7 @@ static void start_anew(hvi_solver *s) {
   hvi_solver_set_eta(s, (far ? 1e6 : 1.0) * hvi_solver_first_eta(s));
   if (s->settings.optimizer->reset)
     s->settings.optimizer->reset(&s->inner, part->l.model, part->state);
+  hvi_solver_move_state(s, part, true);
   hvi_solver_stand(s);
   hvi_solver_operate(s);
   hvi_solver_record(s);

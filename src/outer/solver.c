@@ -18,6 +18,8 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "inner/optimizers.h"
+#include "model/mlp.h"
 #include "num/vec.h"
 
 #include <float.h>
@@ -39,13 +41,36 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
   hvi_surrogate_measure(l, l->now);
 }
 
-/* theta <- A(l, theta), with its seconds where they are asked for. */
-static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
+/* What inner steps are timed by, a device's seconds included; 0 where nobody asks. */
+static double inner_clock(const hvi_solver *s, const hvi_model *m) {
   const size_t timed = s->settings.time_inner;
-  const double start = timed ? hvi_clock_work(timed) : 0.0;
+  return timed ? hvi_clock_work(timed) + hvi_mlp_seconds(m) : 0.0;
+}
+
+/* theta <- A(l, theta) */
+static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
+  const double start = inner_clock(s, part->l.model);
   const bool more = s->settings.optimizer->step(&s->inner, part->state, &part->l);
-  if (timed) s->row.seconds_inner += hvi_clock_work(timed) - start;
+  s->row.seconds_inner += inner_clock(s, part->l.model) - start;
   return more;
+}
+
+/* The inner loop of a model that takes steps itself: all at once, or one by one where each is on
+ * another sample. */
+static size_t descend_there(hvi_solver *s, hvi_surrogate *l, hvi_device_descent *d) {
+  const size_t most = d->most;
+  size_t steps = 0;
+  if (l->unseen) d->most = 1;
+  while (steps < most) {
+    if (l->unseen) resample(s, l, steps);
+    const double start = inner_clock(s, l->model);
+    hvi_surrogate_descend(l, d);
+    s->row.seconds_inner += inner_clock(s, l->model) - start;
+    steps += d->steps;
+    d->forget = false;
+    if (!l->unseen || d->steps == 0) break;
+  }
+  return steps;
 }
 
 /* Adaptive steps: an inner loop ends after so many steps in a row that leave this much of the loss. */
@@ -69,6 +94,14 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   size_t steps = 0, poor = 0;
   /* a floor of an earlier batch may lie above this one's start: one step is taken all the same */
   const size_t least = set->floor == HVI_FLOOR_RUNNING;
+  hvi_device_descent d;
+  if (l->model->ops->descend && hvi_optimizer_descent(&d, set->optimizer, &s->inner)) {
+    d.forget = !set->keep_state;
+    d.most = most;
+    d.at_least = least;
+    if (set->alpha > 0.0) d.goal = goal;
+    return descend_there(s, l, &d);
+  }
   while (steps < most && (set->alpha == 0.0 || steps < least || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
     const double before = l->now->loss;

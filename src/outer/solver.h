@@ -124,6 +124,9 @@ struct hvi_solver {
 hvi_solver *hvi_solver_open(const hvi_settings *settings);
 hvi_status hvi_solver_fill(hvi_solver *s, const hvi_problem *p, hvi_error *err);
 
+/* Where a device keeps the optimizer's state between steps: into part->state, or (put) from it. */
+void hvi_solver_move_state(const hvi_solver *s, const hvi_subproblem *part, bool put);
+
 /* Adaptive steps, when F(z_t) is known: another eta or a new start; automatic.c, as what follows. */
 void hvi_solver_adapt(hvi_solver *s);
 /* Where method auto, or steps that adapt, ended short of a solution: the best iterate is the result. */

@@ -8,6 +8,7 @@
 #include "base/base.h"
 #include "base/clock.h"
 #include "inner/optimizers.h"
+#include "model/mlp.h"
 #include "num/vec.h"
 #include "outer/solver.h"
 #include "vi/sets.h"
@@ -292,12 +293,28 @@ static size_t walk_all(hvi_solver *s, double *row, bool in) {
   return w.at;
 }
 
+void hvi_solver_move_state(const hvi_solver *s, const hvi_subproblem *part, bool put) {
+  hvi_member *member = hvi_mlp_member(part->l.model);
+  hvi_device_descent d;
+  if (!member || !s->settings.keep_state || !s->settings.optimizer->state ||
+      !hvi_optimizer_descent(&d, s->settings.optimizer, &s->inner))
+    return;
+  const bool adam = d.rule == HVI_DEVICE_ADAM;
+  double *power = adam ? part->state : NULL, *first = part->state + (adam ? 2 : 0);
+  double *second = adam ? first + part->block.dim : NULL;
+  if (put)
+    hvi_member_write_state(member, power, first, second);
+  else
+    hvi_member_read_state(member, power, first, second);
+}
+
 /* A walk that counts or copies out only reads the solver, and one that copies in only the state. */
 size_t hvi_solver_state(const hvi_solver *s) {
   return walk_all((hvi_solver *)(uintptr_t)s, NULL, false);
 }
 
 void hvi_solver_save(const hvi_solver *s, double *state) {
+  for (size_t k = 0; k < s->part_count; k++) hvi_solver_move_state(s, &s->parts[k], false);
   walk_all((hvi_solver *)(uintptr_t)s, state, false);
 }
 
@@ -316,6 +333,7 @@ hvi_status hvi_solver_restore(hvi_solver *s, const double *state, hvi_error *err
   if (!hvi_vec_finite(state, 10))
     return hvi_error_input(err, "the saved state of the solve makes no sense");
   walk_all(s, (double *)(uintptr_t)state, true);
+  for (size_t k = 0; k < s->part_count; k++) hvi_solver_move_state(s, &s->parts[k], true);
   hvi_solver_set_rates(s);
   if (s->settings.step_rule == HVI_STEP_ADAPTIVE) hvi_solver_set_eta(s, s->adaptation.eta);
   const hvi_counts counts = s->row.counts;

@@ -154,6 +154,15 @@ static double side_solve(hvi_solver *s, hvi_subproblem *part, size_t steps) {
   hvi_surrogate_start(l, part->l.now->theta, s->sample);
   hvi_surrogate_freeze(l);
   double least = l->loss0;
+  hvi_device_descent d;
+  if (l->model->ops->descend && hvi_optimizer_descent(&d, o, &set)) {
+    d.forget = d.least_wanted = true;
+    d.most = steps;
+    hvi_solver_move_state(s, part, false); /* the model has one state only */
+    hvi_surrogate_descend(l, &d);
+    hvi_solver_move_state(s, part, true);
+    return fmin(least, d.least);
+  }
   if (o->reset) o->reset(&set, l->model, part->floor_state);
   for (size_t i = 0; i < steps; i++) {
     const double before = l->now->loss;

@@ -5,6 +5,7 @@
 #include "surrogate/surrogate.h"
 
 #include "base/base.h"
+#include "net/device.h"
 #include "num/vec.h"
 
 void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,
@@ -48,6 +49,17 @@ void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *samp
 }
 
 void hvi_surrogate_freeze(hvi_surrogate *l) { l->loss0 = hvi_surrogate_measure(l, l->now); }
+
+void hvi_surrogate_descend(hvi_surrogate *l, hvi_device_descent *d) {
+  d->target = l->target;
+  d->weight = l->weights;
+  d->linear = l->linear;
+  l->model->ops->descend(l->model, l->now->cache, l->now->theta, d, l->now->z);
+  hvi_surrogate_measure(l, l->now);
+  if (l->unseen) l->now->loss = NAN;
+  l->counts->grad_evals += d->steps;
+  l->counts->model_passes += l->unseen ? 0 : d->steps;
+}
 
 double hvi_surrogate_probe(hvi_surrogate *l) {
   if (l->unseen) return l->next->loss = NAN;

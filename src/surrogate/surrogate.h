@@ -26,5 +26,8 @@ static inline void hvi_surrogate_pull(const hvi_surrogate *l, const hvi_point *p
 void hvi_surrogate_start(hvi_surrogate *l, const double *theta, const void *sample);
 /* Residual and loss of a point whose z is known. */
 double hvi_surrogate_measure(const hvi_surrogate *l, hvi_point *p);
+/* Steps that the model takes itself, by ops->descend: weights and targets are the surrogate's, and
+ * `now` is where they end. */
+void hvi_surrogate_descend(hvi_surrogate *l, hvi_device_descent *d);
 /* Freezes l->target: residual, loss and loss0 at `now`, without a model pass. */
 void hvi_surrogate_freeze(hvi_surrogate *l);
