@@ -15,7 +15,8 @@
 typedef struct check_options {
   const hvi_device_functions *functions;
   hvi_device_precision precision;
-  bool quick; /* small and few */
+  bool quick;       /* small and few */
+  const char *only; /* this group alone; NULL: all */
   uint64_t seed;
 } check_options;
 
@@ -40,7 +41,8 @@ typedef struct check {
 /* Runs all groups; 0, or 1 after a failure. HVI_EXIT codes are the program's. */
 int check_run(const check_options *options);
 
-void check_begin(check *c, const char *group);
+/* False where the group is not asked for. */
+bool check_begin(check *c, const char *group);
 void check_end(check *c);
 /* Counts a comparison; one that fails says why, with the first few of a group told. */
 void check_that(check *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -139,32 +139,40 @@ static hvi_device_shape shape_of(check *c, size_t i) {
   return check_shape(c, 1 + i, c->options->quick ? 40 : 300, check_activation(i));
 }
 
-void check_bits(check *c) {
-  enum { COUNT = 100, SHAPES = 3 };
-  learner *all[SHAPES];
-  hvi_device_shape shape[SHAPES];
-  for (size_t s = 0; s < SHAPES; s++) {
-    shape[s] = shape_of(c, s);
-    check_begin(c, "learners");
-    all[s] = learners_new(c, COUNT, &shape[s], c->options->quick ? 70 : 1111);
-    if (!all[s]) check_end(c);
+enum { COUNT = 100, SHAPES = 3 };
+
+static void others(check *c, learner *all) {
+  for (int kind = HVI_DEVICE_EVAL; kind <= HVI_DEVICE_DESCEND; kind++)
+    among_others(c, all, COUNT, (hvi_device_kind)kind);
+}
+
+static void chunks(check *c, learner *all) {
+  for (int rule = HVI_DEVICE_GD; rule <= HVI_DEVICE_ADAM; rule++)
+    in_chunks(c, all, COUNT / 5, (hvi_device_rule)rule);
+}
+
+static void states(check *c, learner *all) {
+  for (int rule = HVI_DEVICE_GD; rule <= HVI_DEVICE_ADAM; rule++) {
+    with_state(c, all, (hvi_device_rule)rule);
+    continued(c, all, (hvi_device_rule)rule);
   }
-  check_begin(c, "others");
-  for (size_t s = 0; s < SHAPES; s++)
-    for (int kind = HVI_DEVICE_EVAL; all[s] && kind <= HVI_DEVICE_DESCEND; kind++)
-      among_others(c, all[s], COUNT, (hvi_device_kind)kind);
-  check_end(c);
-  check_begin(c, "chunks");
-  for (size_t s = 0; s < SHAPES; s++)
-    for (int rule = HVI_DEVICE_GD; all[s] && rule <= HVI_DEVICE_ADAM; rule++)
-      in_chunks(c, all[s], 20, (hvi_device_rule)rule);
-  check_end(c);
-  check_begin(c, "state");
-  for (size_t s = 0; s < SHAPES; s++)
-    for (int rule = HVI_DEVICE_GD; all[s] && rule <= HVI_DEVICE_ADAM; rule++) {
-      with_state(c, all[s], (hvi_device_rule)rule);
-      continued(c, all[s], (hvi_device_rule)rule);
+}
+
+static const struct {
+  const char *name;
+  size_t learners;
+  void (*compare)(check *c, learner *all);
+} groups[] = {{"others", COUNT, others}, {"chunks", COUNT / 5, chunks}, {"state", 1, states}};
+
+void check_bits(check *c) {
+  for (size_t g = 0; g < sizeof groups / sizeof *groups; g++) {
+    if (!check_begin(c, groups[g].name)) continue;
+    for (size_t s = 0; s < SHAPES; s++) {
+      const hvi_device_shape shape = shape_of(c, s);
+      learner *all = learners_new(c, groups[g].learners, &shape, c->options->quick ? 70 : 1111);
+      if (all) groups[g].compare(c, all);
+      learners_free(c, all, groups[g].learners);
     }
-  check_end(c);
-  for (size_t s = 0; s < SHAPES; s++) learners_free(c, all[s], COUNT);
+    check_end(c);
+  }
 }

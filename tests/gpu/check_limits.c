@@ -100,11 +100,11 @@ static void least_on_the_way(check *c, learner *l) {
 }
 
 void check_thresholds(check *c) {
-  check_begin(c, "thresholds");
-  for (size_t s = 0; s < (c->options->quick ? 2 : 6); s++) {
+  if (!check_begin(c, "thresholds")) return;
+  for (size_t s = 0; s < (c->options->quick ? 2 : 4); s++) {
     const hvi_device_shape shape =
         check_shape(c, 2 + s % 3, c->options->quick ? 20 : 120, s % 2 ? HVI_TANH : HVI_CELU);
-    learner *all = learners_new(c, LEARNERS, &shape, c->options->quick ? 40 : 300);
+    learner *all = learners_new(c, LEARNERS, &shape, c->options->quick ? 40 : 100);
     if (!all) break;
     for (int rule = HVI_DEVICE_GD; rule <= HVI_DEVICE_ADAM; rule++)
       with_goals(c, all, (hvi_device_rule)rule, s % 2 ? 7 : 100);
@@ -125,7 +125,7 @@ void check_memory(check *c) {
   learner l;
   hvi_device_net *net = NULL;
   hvi_error err = {.text = ""};
-  check_begin(c, "memory");
+  if (!check_begin(c, "memory")) return;
   if (learner_new(c, &l, &shape, 50)) {
     learner_set(&l, NULL);
     HVI_OWN float *before = hvi_alloc(l.rows, sizeof *before);

@@ -12,28 +12,35 @@ static bool read_precision(bool *wanted, const char *name) {
   return false;
 }
 
+static bool read_seed(uint64_t *seed, const char *text) {
+  char *end = NULL;
+  *seed = strtoull(text, &end, 10);
+  return *text && !*end;
+}
+
+static bool read_one(check_options *o, bool *wanted, const char *name, const char *value) {
+  if (strcmp(name, "--seed") == 0) return read_seed(&o->seed, value);
+  if (strcmp(name, "--precision") == 0) return read_precision(wanted, value);
+  if (strcmp(name, "--only") != 0) return false;
+  o->only = value;
+  return true;
+}
+
 bool options_read(check_options *o, bool *wanted, int argc, char **argv) {
   bool any = false;
   o->seed = 1;
   for (int i = 1; i < argc; i++) {
-    const char *value = i + 1 < argc ? argv[i + 1] : "";
-    char *end = NULL;
     if (strcmp(argv[i], "--quick") == 0) {
       o->quick = true;
-      continue;
-    }
-    const bool seed = strcmp(argv[i], "--seed") == 0;
-    if (seed) o->seed = strtoull(value, &end, 10);
-    const bool good = seed ? *value && !*end
-                           : strcmp(argv[i], "--precision") == 0 && read_precision(wanted, value);
-    any = any || !seed;
-    if (!good) {
-      fprintf(stderr, "'%s %s' is not known; there are: --quick, --seed N, --precision %s|%s|%s\n",
-              argv[i], value, names[0], names[1], names[2]);
+    } else if (i + 1 < argc && read_one(o, wanted, argv[i], argv[i + 1])) {
+      i++;
+    } else {
+      fprintf(stderr, "'%s' is not understood; there are: --quick, --seed N, --only GROUP, --precision %s|%s|%s\n",
+              argv[i], names[0], names[1], names[2]);
       return false;
     }
-    i++;
   }
+  for (size_t p = 0; p < PRECISIONS; p++) any = any || wanted[p];
   for (size_t p = 0; p < PRECISIONS; p++) wanted[p] = wanted[p] || !any;
   return true;
 }

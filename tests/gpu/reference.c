@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 8 };
+enum { LANES = REFERENCE_LANES };
 
 static size_t padded(size_t n) { return (n + 7) / 8 * 8; }
 
@@ -118,27 +118,32 @@ void reference_eval(reference *r, const double *theta, size_t rows, const float 
   }
 }
 
-double reference_margin(reference *r, const double *theta, const float *x) {
+/* |a| / |terms of a| of one unit, where it is less than before. */
+static void closer(double *margin, const double *w, double b, size_t in, const double *z) {
+  double a[LANES], squares[LANES];
+  affine(a, w, b, in, z);
+  for (size_t k = 0; k < LANES; k++) squares[k] = b * b;
+  for (size_t i = 0; i < in; i++)
+    for (size_t k = 0; k < LANES; k++)
+      squares[k] += w[i] * z[i * LANES + k] * w[i] * z[i * LANES + k];
+  for (size_t k = 0; k < LANES; k++) margin[k] = fmin(margin[k], fabs(a[k]) / sqrt(squares[k]));
+}
+
+void reference_margin(reference *r, const double *theta, size_t rows, const float *x,
+                      double *margin) {
   const hvi_device_shape *s = r->shape;
   const double *w = theta;
-  double margin = INFINITY;
-  load(r, 1, x);
+  double all[LANES];
+  for (size_t k = 0; k < LANES; k++) all[k] = INFINITY;
+  load(r, rows, x);
   forward(r, theta);
   for (size_t l = 0; l + 1 < s->layer_count; l++) {
     const size_t in = s->width[l], out = s->width[l + 1];
-    for (size_t o = 0; o < out; o++) {
-      const double *row = w + o * padded(in), b = w[out * padded(in) + o];
-      double a = b, squares = b * b;
-      for (size_t i = 0; i < in; i++) {
-        const double term = row[i] * r->value[l][i * LANES];
-        a += term;
-        squares += term * term;
-      }
-      margin = fmin(margin, fabs(a) / sqrt(squares));
-    }
+    for (size_t o = 0; o < out; o++)
+      closer(all, w + o * padded(in), w[out * padded(in) + o], in, r->value[l]);
     w = after(w, in, out);
   }
-  return margin;
+  memcpy(margin, all, rows * sizeof *margin);
 }
 
 /* Layer l's share of the gradient, and delta of the layer before it. */
@@ -214,8 +219,9 @@ double reference_loss(const hvi_device_descent *d, size_t rows, const double *y,
     const double e = d->shift + d->scale * y[i] - d->target[i];
     const double square = 0.5 * d->weight[i] * e * e, line = d->linear ? d->linear[i] * e : 0.0;
     loss += square + line;
-    *size += (fabs(d->weight[i] * e) + (d->linear ? fabs(d->linear[i]) : 0.0)) *
-             (fabs(d->shift) + fabs(d->scale * y[i]) + fabs(d->target[i]));
+    const double terms = fabs(d->shift) + fabs(d->scale * y[i]) + fabs(d->target[i]);
+    *size += fabs(d->weight[i]) * (fabs(e) + 1e-5 * terms) * terms;
+    if (d->linear) *size += fabs(d->linear[i]) * terms;
     if (u) u[i] = d->scale * (d->weight[i] * e + (d->linear ? d->linear[i] : 0.0));
   }
   return loss;

@@ -28,11 +28,14 @@ void reference_pull(reference *r, const double *theta, size_t rows, const float 
 void reference_push(reference *r, const double *theta, size_t rows, const float *x, const double *v,
                     double *y);
 
-/* The least |a| / |terms of a| of one row over all hidden units: how far it is from a kink. */
-double reference_margin(reference *r, const double *theta, const float *x);
+/* The least |a| / |terms of a| of each row over all hidden units: how far it is from a kink. At most
+ * REFERENCE_LANES rows. */
+enum { REFERENCE_LANES = 8 };
+void reference_margin(reference *r, const double *theta, size_t rows, const float *x,
+                      double *margin);
 
 /* l of the descent at outputs y; u[rows], if not NULL, becomes dl/dy. *size: how much l changes, at most,
- * when all that r_i is made of changes by a share of itself, over that share. */
+ * when all that r_i is made of changes by a share 1e-5 of itself, over that share. */
 double reference_loss(const hvi_device_descent *d, size_t rows, const double *y, double *u,
                       double *size);
 
