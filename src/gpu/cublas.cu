@@ -12,9 +12,8 @@
  * All products of a step are one graph; the median of rounds of replays counts. Operands are random:
  * with zeros a device draws less power and runs faster.
  */
-#include "cublas.h"
+#include "gpu/gpu.cuh"
 
-#include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <stdint.h>
 

@@ -89,6 +89,7 @@ static bool has_kink(hvi_activation a) { return a == HVI_RELU || a == HVI_LEAKY_
 /* Inputs; where units have a kink, rows that come too near to one are drawn again: there the gradient
  * is one of two that differ by more than rounding. */
 static void fill_rows(check *c, const learner *l, reference *r, const double *theta, size_t first) {
+  const double near = c->options->precision == HVI_DEVICE_TF32 ? 2e-3 : 3e-6;
   const size_t in = l->shape->width[0], row = hvi_device_padded(in);
   const size_t left = l->rows - first, count = left < REFERENCE_LANES ? left : REFERENCE_LANES;
   float *x = l->x + first * row;
@@ -96,7 +97,7 @@ static void fill_rows(check *c, const learner *l, reference *r, const double *th
   for (int tries = 0; tries < 20; tries++) {
     bool good = true;
     for (size_t i = 0; i < count; i++) {
-      if (margin[i] > 3e-6) continue;
+      if (margin[i] > near) continue;
       good = false;
       for (size_t j = 0; j < in; j++) x[i * row + j] = (float)hvi_rng_normal(&c->rng);
     }
@@ -174,12 +175,19 @@ void learners_free(check *c, learner *all, size_t count) {
   hvi_free(all);
 }
 
+/* The curvature is about |J|^2, the sum of the squares of all units: of the order of their number. */
+static double rate_of(const hvi_device_shape *s, hvi_device_rule rule) {
+  double units = 0.0;
+  for (size_t l = 0; l <= s->layer_count; l++) units += (double)s->width[l];
+  return rule == HVI_DEVICE_ADAM ? 1e-3 : (rule == HVI_DEVICE_GD ? 0.1 : 0.02) / units;
+}
+
 hvi_device_descent learner_descent(const learner *l, hvi_device_rule rule, size_t most) {
   return (hvi_device_descent){.target = l->target,
                               .weight = l->weight,
                               .scale = 1.0,
                               .rule = rule,
-                              .lr = rule == HVI_DEVICE_ADAM ? 1e-3 : 0.02 / (double)l->shape->layer_count,
+                              .lr = rate_of(l->shape, rule),
                               .lr_factor = 1.0,
                               .beta1 = 0.9,
                               .beta2 = 0.999,

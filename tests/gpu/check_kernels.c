@@ -96,7 +96,7 @@ static void compare_linear(check *c, size_t kind, learner *all, size_t count) {
 }
 
 /* Losses, outputs and parameters where a descent ends. The parameters' error is measured by how far
- * they have moved, and a little by how large they are, since they are rounded; Adam's first steps have
+ * they have moved, and a little by how large they are, since each step rounds them; Adam's first steps have
  * the sign of numbers that may be rounding alone. */
 static void compare_answer(check *c, const learner *l, const answer *a) {
   const hvi_device_descent *d = &l->job.descent;
@@ -104,7 +104,7 @@ static void compare_answer(check *c, const learner *l, const answer *a) {
   double size = 0.0, moved = 0.0;
   reference_loss(&a->descent, l->rows, a->y, NULL, &size);
   for (size_t i = 0; i < l->numbers; i++) moved += pow(a->theta[i] - (double)l->theta[i], 2.0);
-  moved = sqrt(moved) + 2e-3 * length(a->theta, l->numbers);
+  moved = sqrt(moved) + 1e-3 * (double)(1 + d->steps) * length(a->theta, l->numbers);
   const double scale = fmax(length(a->y, l->rows), sqrt((double)l->rows));
   check_that(c, d->steps == a->descent.steps, "%zu steps, not %zu, " WHERE, d->steps,
              a->descent.steps, OF(l));
