@@ -66,6 +66,8 @@ typedef struct hvi_rule {
   /* theta_t -> theta_{t+1} in place, with the step size in force. */
   void (*step)(const hvi_rule_settings *s, const hvi_problem *p, const void *sample, double eta,
                double *state, double *theta);
+  /* How much of the state, from its start, the next step depends on; NULL: all of it. */
+  size_t (*kept)(const hvi_problem *p);
 } hvi_rule;
 
 /* How several slow modes are found: what hvi_problem_ops.equations may ask of the data. */

@@ -8,7 +8,6 @@
 #include "base/base.h"
 #include "base/hash.h"
 #include "evaluate/evaluation.h"
-#include "model/mlp.h"
 
 #include <inttypes.h>
 
@@ -67,11 +66,10 @@ static hvi_tensor matrix(const char *name, const double *x, size_t rows, size_t 
 }
 
 static hvi_kept head_of(const hvi_evaluation *e, const char *about) {
-  const hvi_member *m = hvi_mlp_member(e->problem->model);
   hvi_kept head = {.kind = "checkpoint of an evaluation",
                    .about = about ? about : "",
                    .accept_other_bits = e->spec.accept_other_bits,
-                   .device = m ? hvi_gang_about(hvi_member_gang(m))->level : NULL};
+                   .device = e->device};
   memcpy(head.levels, e->levels, sizeof head.levels);
   return head;
 }

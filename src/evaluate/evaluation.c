@@ -24,8 +24,10 @@ bool hvi_schedule_due(const hvi_schedule *s, size_t outer, size_t last) {
 
 /* The thread's clock and the device's. */
 static double clock_of(const hvi_evaluation *e) {
-  return hvi_clock_work(e->spec.settings->time_inner) + hvi_mlp_seconds(e->problem->model) +
-         (e->gap ? hvi_mlp_seconds(e->gap->model) : 0.0);
+  const hvi_model *gap = e->gap ? e->gap->model : NULL;
+  return hvi_clock_work(e->spec.settings->time_inner) +
+         hvi_member_seconds(hvi_mlp_member(e->problem->model)) +
+         hvi_member_seconds(hvi_mlp_member(gap));
 }
 
 hvi_status hvi_evaluation_device(const hvi_evaluation *e, hvi_error *err) {
@@ -331,21 +333,19 @@ static void adapt_settings(hvi_evaluation *e, hvi_settings *s) {
   s->time_inner = e->spec.value.threads > 1 ? e->spec.value.threads : 1;
 }
 
-/* A device takes first-order steps; others are taken here. */
-static void choose_device(hvi_evaluation *e) {
-  const hvi_settings *s = e->spec.settings;
+/* A device takes first-order steps of networks that it can compute; others are taken here. */
+static hvi_status make_problem(hvi_evaluation *e, hvi_settings *s, hvi_error *err) {
   hvi_device_descent d;
   const bool first_order = hvi_optimizer_descent(&d, s->optimizer, &s->inner);
   if (!s->baseline && (!first_order || s->floor == HVI_FLOOR_ESTIMATED))
     e->spec.value.device = NULL;
-}
-
-/* A network that fits has joined it. The thread then waits for the device, whose clock is another. */
-static void note_device(hvi_evaluation *e) {
+  HVI_TRY(hvi_value_new(&e->problem, &e->spec.value, e->spec.seed, err));
   const hvi_member *m = hvi_mlp_member(e->problem->model);
-  if (!m) return;
-  hvi_levels_add(e->levels, hvi_gang_about(hvi_member_gang(m))->level);
-  e->solver->settings.time_inner = 1;
+  if (!m) return HVI_OK;
+  e->device = hvi_gang_about(hvi_member_gang(m))->level;
+  hvi_levels_add(e->levels, e->device);
+  s->time_inner = 1; /* the thread waits for the device, whose clock is another */
+  return HVI_OK;
 }
 
 HVI_RELEASE(hvi_evaluation)
@@ -362,9 +362,7 @@ hvi_status hvi_evaluation_new(hvi_evaluation **evaluation, const hvi_evaluation_
   hvi_levels_add(e->levels, NULL);
   HVI_TRY(first_rows(e, err));
   HVI_TRY(normalise(e, err));
-  choose_device(e);
-  HVI_TRY(hvi_value_new(&e->problem, &e->spec.value, spec->seed, err));
-  note_device(e);
+  HVI_TRY(make_problem(e, &e->solver->settings, err));
   if (spec->gap) HVI_TRY(hvi_gap_problem(&e->gap, &e->spec.value, spec->gap, err));
   HVI_TRY(hvi_solver_fill(e->solver, e->problem, err));
   if (spec->polyak > 0.0) e->mean = hvi_copy_doubles(e->solver->theta, e->problem->model->dim);

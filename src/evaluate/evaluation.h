@@ -21,6 +21,7 @@ struct hvi_evaluation {
   hvi_problem *problem;
   hvi_problem *gap; /* the same network on the gap's data; NULL: none */
   hvi_solver *solver;
+  const char *device; /* the level of the one that its network computes on; NULL: none */
   hvi_seconds seconds;
   double *mean; /* [d] of the thetas so far; NULL: without polyak */
   hvi_evaluation_row *rows;

@@ -27,10 +27,10 @@
 enum { HVI_LEVELS_TEXT = 64, HVI_KEPT_HEAD = 192 };
 
 typedef struct hvi_kept {
-  const char *kind;             /* a word, such as "evaluation" */
-  const char *about;            /* items, each ended by a semicolon or a newline */
-  bool accept_other_bits;       /* files of other levels of instructions too */
-  const char *device;           /* that computes beside the instructions, by its level; NULL: none */
+  const char *kind;       /* a word, such as "evaluation" */
+  const char *about;      /* items, each ended by a semicolon or a newline */
+  bool accept_other_bits; /* files of other levels of instructions too */
+  const char *device;     /* that computes beside the instructions, by its level; NULL: none */
   char levels[HVI_LEVELS_TEXT]; /* that had a part so far, in order, '+' between; reading adds the
                                    file's, and both reading and writing the one in use */
 } hvi_kept;

@@ -288,11 +288,6 @@ hvi_member *hvi_mlp_member(const hvi_model *m) {
   return mlp ? mlp->member : NULL;
 }
 
-double hvi_mlp_seconds(const hvi_model *m) {
-  const hvi_member *member = hvi_mlp_member(m);
-  return member ? hvi_member_seconds(member) : 0.0;
-}
-
 /* The table of theta's parts, and theta's length. */
 static size_t name_parts(hvi_mlp *mlp) {
   size_t dim = 0;

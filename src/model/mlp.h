@@ -38,9 +38,8 @@ void hvi_mlp_rescale(hvi_model *m, double shift, double scale);
 /* Before the model is used: from now on it computes on the gang's device, which must fit. What takes
  * the trace of a pass, J J' and J, is no longer there. */
 hvi_status hvi_mlp_join(hvi_model *m, hvi_gang *gang, hvi_error *err);
-/* Its place on a device, or NULL; seconds of the device that it has used, 0 without one. */
+/* Its place on a device, or NULL. */
 hvi_member *hvi_mlp_member(const hvi_model *m);
-double hvi_mlp_seconds(const hvi_model *m);
 
 /* hvi_mlp_save with notes. */
 hvi_status hvi_mlp_write(const hvi_model *model, const double *theta, const char *path,

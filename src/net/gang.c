@@ -33,7 +33,7 @@ struct hvi_gang {
   hvi_error failure; /* HVI_OK: none */
   size_t members;
   bool computes;
-  double busy, idle, since; /* seconds until `since` */
+  double busy, idle, since;     /* seconds until `since` */
   hvi_member *batch[MOST_JOBS]; /* of the gang's thread */
   hvi_device_job *jobs[MOST_JOBS];
 };
@@ -42,9 +42,8 @@ typedef hvi_status (*device_call)(hvi_member *m, hvi_error *err);
 
 struct hvi_member {
   hvi_gang *gang;
-  const hvi_net *layout;
   hvi_device_shape shape;
-  size_t numbers; /* of parameters on the device */
+  size_t dim, numbers; /* of parameters: here, and in the device's layout */
   hvi_device_net *net;
   float *theta, *vector; /* [numbers] */
   bool known;            /* the device has theta */
@@ -109,6 +108,19 @@ static void finish(hvi_member *m, hvi_status status) {
   pthread_cond_signal(&m->ready);
 }
 
+/* Calls on a device: what belongs to one member. */
+static hvi_status make(hvi_member *m, hvi_error *err) {
+  const hvi_device_functions *f = m->gang->functions;
+  m->theta = f->host_alloc(m->numbers * sizeof *m->theta);
+  m->vector = f->host_alloc(m->numbers * sizeof *m->vector);
+  m->moments = hvi_alloc(2 * m->numbers, sizeof *m->moments);
+  if (!m->theta || !m->vector || !m->moments)
+    return hvi_error_memory(err, "a network's way to the device");
+  memset(m->theta, 0, m->numbers * sizeof *m->theta);
+  memset(m->vector, 0, m->numbers * sizeof *m->vector);
+  return f->net_new(&m->net, m->gang->device, &m->shape, err);
+}
+
 static hvi_status release(hvi_member *m, hvi_error *err) {
   const hvi_device_functions *f = m->gang->functions;
   (void)err;
@@ -117,6 +129,30 @@ static hvi_status release(hvi_member *m, hvi_error *err) {
     if (buffers[i]) f->host_free(buffers[i]);
   if (m->net) f->net_free(m->net);
   return HVI_OK;
+}
+
+static hvi_status make_room(hvi_member *m, hvi_error *err) {
+  const hvi_device_functions *f = m->gang->functions;
+  const size_t inputs = m->wanted * hvi_device_padded(m->shape.width[0]) * sizeof *m->x;
+  if (m->x) f->host_free(m->x);
+  if (m->y) f->host_free(m->y);
+  m->room = 0;
+  m->x = f->host_alloc(inputs);
+  m->y = f->host_alloc(m->wanted * sizeof *m->y);
+  if (!m->x || !m->y) return hvi_error_memory(err, "rows on their way to the device");
+  memset(m->x, 0, inputs); /* what fills up a row stays 0 */
+  m->room = m->wanted;
+  return HVI_OK;
+}
+
+static hvi_status get_state(hvi_member *m, hvi_error *err) {
+  const hvi_device_functions *f = m->gang->functions;
+  return f->state_get(m->net, m->power, m->moments, m->moments + m->numbers, err);
+}
+
+static hvi_status put_state(hvi_member *m, hvi_error *err) {
+  const hvi_device_functions *f = m->gang->functions;
+  return f->state_put(m->net, m->power, m->moments, m->moments + m->numbers, err);
 }
 
 /* What the head of the queue asks for; the lock is let go meanwhile. */
@@ -136,7 +172,7 @@ static void serve_some(hvi_gang *g) {
     pthread_mutex_lock(&g->lock);
     count_seconds(g);
     g->computes = false;
-    if (status && !head->call) g->failure = why, g->failure.status = status;
+    if (status && head->call != make) g->failure = why, g->failure.status = status;
   }
   if (status && head->err) *head->err = why;
   for (size_t i = 0; i < count; i++) {
@@ -173,17 +209,6 @@ static hvi_status ask(hvi_member *m, device_call call, hvi_error *err) {
   const hvi_status status = m->status;
   pthread_mutex_unlock(&g->lock);
   return status;
-}
-
-/* A call without which no member can go on. */
-static bool must(hvi_member *m, device_call call) {
-  hvi_error why = {HVI_OK, ""};
-  const hvi_status status = ask(m, call, &why);
-  hvi_gang *g = m->gang;
-  pthread_mutex_lock(&g->lock);
-  if (status && !g->failure.status) g->failure = why, g->failure.status = status;
-  pthread_mutex_unlock(&g->lock);
-  return !status;
 }
 
 hvi_status hvi_gang_open_with(hvi_gang **gang, const hvi_device_functions *functions,
@@ -257,25 +282,14 @@ bool hvi_gang_fits(const hvi_net *net) {
   return true;
 }
 
-static hvi_status make(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  m->theta = f->host_alloc(m->numbers * sizeof *m->theta);
-  m->vector = f->host_alloc(m->numbers * sizeof *m->vector);
-  if (!m->theta || !m->vector) return hvi_error_memory(err, "a network's way to the device");
-  memset(m->theta, 0, m->numbers * sizeof *m->theta);
-  memset(m->vector, 0, m->numbers * sizeof *m->vector);
-  return f->net_new(&m->net, m->gang->device, &m->shape, err);
-}
-
 hvi_status hvi_member_new(hvi_member **member, hvi_gang *g, const hvi_net *net, hvi_error *err) {
   *member = NULL;
   hvi_member *m = hvi_alloc(1, sizeof *m);
   if (!m) return hvi_error_memory(err, "a network on a device");
   m->gang = g;
-  m->layout = net;
-  m->shape = (hvi_device_shape){.layer_count = net->layer_count,
-                                .width = {net->in},
-                                .activation = net->layers[0].activation};
+  m->dim = net->dim;
+  m->shape = (hvi_device_shape){
+      .layer_count = net->layer_count, .width = {net->in}, .activation = net->layers[0].activation};
   for (size_t l = 0; l < net->layer_count; l++) m->shape.width[l + 1] = net->layers[l].out;
   m->numbers = hvi_device_numbers(&m->shape);
   pthread_cond_init(&m->ready, NULL);
@@ -306,32 +320,23 @@ void hvi_member_free(hvi_member *m) {
 
 hvi_gang *hvi_member_gang(const hvi_member *m) { return m->gang; }
 
-double hvi_member_seconds(const hvi_member *m) { return m->seconds; }
+double hvi_member_seconds(const hvi_member *m) { return m ? m->seconds : 0.0; }
 
-/* Part i of the parameters, the matrix of a layer or its bias, here and there. */
-typedef struct part {
-  size_t rows, length; /* of the network's own */
-  size_t here, there;  /* where it begins */
-} part;
-
-static part part_of(const hvi_member *m, size_t i) {
-  const hvi_net_layer *y = &m->layout->layers[i / 2];
-  return i % 2 ? (part){1, y->out, y->bias, hvi_device_bias(&m->shape, i / 2)}
-               : (part){y->out, y->in, y->weight, hvi_device_weight(&m->shape, i / 2)};
+/* Both layouts are rows one after the other: those of a layer's matrix and, as its last, the bias. */
+static size_t row_length(const hvi_member *m, size_t l, size_t r) {
+  return r < m->shape.width[l + 1] ? m->shape.width[l] : m->shape.width[l + 1];
 }
 
 /* Into the device's layout; whether a number there has changed. */
 static bool pack(const hvi_member *m, float *to, const double *from) {
   bool changed = false;
-  for (size_t i = 0; i < 2 * m->shape.layer_count; i++) {
-    const part p = part_of(m, i);
-    const double *x = from + p.here;
-    float *y = to + p.there;
-    for (size_t r = 0; r < p.rows; r++, x += p.length, y += hvi_device_padded(p.length)) {
-      for (size_t j = 0; j < p.length; j++) {
-        const float number = (float)x[j];
-        changed |= y[j] != number;
-        y[j] = number;
+  for (size_t l = 0; l < m->shape.layer_count; l++) {
+    for (size_t r = 0, n; r <= m->shape.width[l + 1]; r++, from += n, to += hvi_device_padded(n)) {
+      n = row_length(m, l, r);
+      for (size_t j = 0; j < n; j++) {
+        const float number = (float)from[j];
+        changed |= to[j] != number;
+        to[j] = number;
       }
     }
   }
@@ -339,12 +344,11 @@ static bool pack(const hvi_member *m, float *to, const double *from) {
 }
 
 static void unpack(const hvi_member *m, double *to, const float *from) {
-  for (size_t i = 0; i < 2 * m->shape.layer_count; i++) {
-    const part p = part_of(m, i);
-    const size_t row = hvi_device_padded(p.length);
-    for (size_t r = 0; r < p.rows; r++)
-      for (size_t j = 0; j < p.length; j++)
-        to[p.here + r * p.length + j] = (double)from[p.there + r * row + j];
+  for (size_t l = 0; l < m->shape.layer_count; l++) {
+    for (size_t r = 0, n; r <= m->shape.width[l + 1]; r++, to += n, from += hvi_device_padded(n)) {
+      n = row_length(m, l, r);
+      for (size_t j = 0; j < n; j++) to[j] = (double)from[j];
+    }
   }
 }
 
@@ -352,24 +356,10 @@ static void fill(double *x, size_t n, const float *from) {
   for (size_t i = 0; i < n; i++) x[i] = from ? (double)from[i] : NAN;
 }
 
-static hvi_status make_room(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  const size_t inputs = m->wanted * hvi_device_padded(m->shape.width[0]) * sizeof *m->x;
-  if (m->x) f->host_free(m->x);
-  if (m->y) f->host_free(m->y);
-  m->room = 0;
-  m->x = f->host_alloc(inputs);
-  m->y = f->host_alloc(m->wanted * sizeof *m->y);
-  if (!m->x || !m->y) return hvi_error_memory(err, "rows on their way to the device");
-  memset(m->x, 0, inputs); /* what fills up a row stays 0 */
-  m->room = m->wanted;
-  return HVI_OK;
-}
-
 float *hvi_member_inputs(hvi_member *m, size_t rows, size_t *row) {
   *row = hvi_device_padded(m->shape.width[0]);
   m->wanted = rows;
-  return rows <= m->room || must(m, make_room) ? m->x : NULL;
+  return rows <= m->room || !ask(m, make_room, NULL) ? m->x : NULL;
 }
 
 /* Has the device do the job, of which what is of its kind has been filled in. */
@@ -405,7 +395,7 @@ void hvi_member_pull(hvi_member *m, const double *theta, const float *x, size_t 
   if (compute(m, HVI_DEVICE_PULL, theta, x, x_row, rows))
     unpack(m, gradient, m->vector);
   else
-    fill(gradient, m->layout->dim, NULL);
+    fill(gradient, m->dim, NULL);
 }
 
 void hvi_member_push(hvi_member *m, const double *theta, const float *x, size_t x_row, size_t rows,
@@ -431,40 +421,17 @@ void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_r
   m->theta = reached;
 }
 
-static hvi_status get_state(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  return f->state_get(m->net, m->power, m->moments, m->moments + m->numbers, err);
-}
-
-static hvi_status put_state(hvi_member *m, hvi_error *err) {
-  const hvi_device_functions *f = m->gang->functions;
-  return f->state_put(m->net, m->power, m->moments, m->moments + m->numbers, err);
-}
-
-/* Room for the state on the host, which few members ever need. */
-static hvi_status make_moments(hvi_member *m, hvi_error *err) {
-  m->moments = hvi_alloc(2 * m->numbers, sizeof *m->moments);
-  return m->moments ? HVI_OK : hvi_error_memory(err, "an optimizer's state");
-}
-
-void hvi_member_read_state(hvi_member *m, double power[2], double *first, double *second) {
-  const bool known = (m->moments || must(m, make_moments)) && must(m, get_state);
-  for (int i = 0; power && i < 2; i++) power[i] = known ? m->power[i] : NAN;
-  if (!known) {
-    fill(first, m->layout->dim, NULL);
-    if (second) fill(second, m->layout->dim, NULL);
-    return;
-  }
+void hvi_member_read_state(hvi_member *m, double *power, double *first, double *second) {
+  if (ask(m, get_state, NULL)) return;
+  if (power) power[0] = m->power[0], power[1] = m->power[1];
   unpack(m, first, m->moments);
   if (second) unpack(m, second, m->moments + m->numbers);
 }
 
-void hvi_member_write_state(hvi_member *m, const double power[2], const double *first,
+void hvi_member_write_state(hvi_member *m, const double *power, const double *first,
                             const double *second) {
-  if (!m->moments && !must(m, make_moments)) return;
   for (int i = 0; i < 2; i++) m->power[i] = power ? power[i] : 1.0;
-  memset(m->moments, 0, 2 * m->numbers * sizeof *m->moments);
   pack(m, m->moments, first);
   if (second) pack(m, m->moments + m->numbers, second);
-  must(m, put_state);
+  ask(m, put_state, NULL);
 }

@@ -8,7 +8,7 @@
  * busy as long as any thread has something to compute.
  *
  * A device that fails takes the gang with it: from then on nothing more is computed, outputs are NaN,
- * and hvi_gang_failure tells why. Whoever runs the solver asks after each step, and goes back to the
+ * parameters and states stay what they are, and hvi_gang_failure tells why. Whoever runs the solver asks after each step, and goes back to the
  * last checkpoint.
  */
 #pragma once
@@ -38,7 +38,7 @@ bool hvi_gang_fits(const hvi_net *net);
 hvi_status hvi_member_new(hvi_member **m, hvi_gang *gang, const hvi_net *net, hvi_error *err);
 void hvi_member_free(hvi_member *m);
 hvi_gang *hvi_member_gang(const hvi_member *m);
-/* Seconds of the device that this member has used. */
+/* Seconds of the device that this member has used; 0 for NULL. */
 double hvi_member_seconds(const hvi_member *m);
 
 /* Room for the inputs of so many rows, `row` numbers apart, which the next call takes where its x is
@@ -58,6 +58,6 @@ void hvi_member_descend(hvi_member *m, double *theta, const float *x, size_t x_r
                         hvi_device_descent *d, double *y);
 /* The state {beta1^k, beta2^k, m[dim], v[dim]}, as Adam's of inner/optimizers.c; momentum has m alone,
  * and NULL in place of the others. After `write` the next descent goes on from it. */
-void hvi_member_read_state(hvi_member *m, double power[2], double *first, double *second);
-void hvi_member_write_state(hvi_member *m, const double power[2], const double *first,
+void hvi_member_read_state(hvi_member *m, double *power, double *first, double *second);
+void hvi_member_write_state(hvi_member *m, const double *power, const double *first,
                             const double *second);

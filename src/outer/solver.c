@@ -44,32 +44,21 @@ static void resample(hvi_solver *s, hvi_surrogate *l, size_t m) {
 /* What inner steps are timed by, a device's seconds included; 0 where nobody asks. */
 static double inner_clock(const hvi_solver *s, const hvi_model *m) {
   const size_t timed = s->settings.time_inner;
-  return timed ? hvi_clock_work(timed) + hvi_mlp_seconds(m) : 0.0;
+  return timed ? hvi_clock_work(timed) + hvi_member_seconds(hvi_mlp_member(m)) : 0.0;
 }
 
-/* theta <- A(l, theta) */
-static bool inner_step(hvi_solver *s, hvi_subproblem *part) {
+/* theta <- A(l, theta): one step, or the descent of a model that takes its steps itself. How many. */
+static size_t inner_steps(hvi_solver *s, hvi_subproblem *part, hvi_device_descent *there) {
   const double start = inner_clock(s, part->l.model);
-  const bool more = s->settings.optimizer->step(&s->inner, part->state, &part->l);
-  s->row.seconds_inner += inner_clock(s, part->l.model) - start;
-  return more;
-}
-
-/* The inner loop of a model that takes steps itself: all at once, or one by one where each is on
- * another sample. */
-static size_t descend_there(hvi_solver *s, hvi_surrogate *l, hvi_device_descent *d) {
-  const size_t most = d->most;
-  size_t steps = 0;
-  if (l->unseen) d->most = 1;
-  while (steps < most) {
-    if (l->unseen) resample(s, l, steps);
-    const double start = inner_clock(s, l->model);
-    hvi_surrogate_descend(l, d);
-    s->row.seconds_inner += inner_clock(s, l->model) - start;
-    steps += d->steps;
-    d->forget = false;
-    if (!l->unseen || d->steps == 0) break;
+  size_t steps = 1;
+  if (there) {
+    hvi_surrogate_descend(&part->l, there);
+    steps = there->steps;
+    there->forget = false;
+  } else if (!s->settings.optimizer->step(&s->inner, part->state, &part->l)) {
+    steps = 0;
   }
+  s->row.seconds_inner += inner_clock(s, part->l.model) - start;
   return steps;
 }
 
@@ -95,18 +84,17 @@ static size_t descend(hvi_solver *s, hvi_subproblem *part, double floor) {
   /* a floor of an earlier batch may lie above this one's start: one step is taken all the same */
   const size_t least = set->floor == HVI_FLOOR_RUNNING;
   hvi_device_descent d;
-  if (l->model->ops->descend && hvi_optimizer_descent(&d, set->optimizer, &s->inner)) {
-    d.forget = !set->keep_state;
-    d.most = most;
-    d.at_least = least;
-    if (set->alpha > 0.0) d.goal = goal;
-    return descend_there(s, l, &d);
-  }
+  const bool there = hvi_optimizer_descent(&d, set->optimizer, &s->inner) && l->model->ops->descend;
+  d.forget = !set->keep_state;
+  if (set->alpha > 0.0) d.goal = goal;
   while (steps < most && (set->alpha == 0.0 || steps < least || l->now->loss > goal)) {
     if (resamples) resample(s, l, steps);
     const double before = l->now->loss;
-    if (!inner_step(s, part)) break;
-    steps++;
+    d.most = resamples ? 1 : most - steps;
+    d.at_least = steps < least;
+    const size_t taken = inner_steps(s, part, there ? &d : NULL);
+    if (taken == 0) break;
+    steps += taken;
     poor = l->now->loss > poor_step * before ? poor + 1 : 0;
     if (!patient && poor >= MOST_POOR) break;
   }

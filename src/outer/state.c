@@ -44,13 +44,15 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
   const bool adam = set->baseline == HVI_BASELINE_ADAM_GDA,
              rule = set->baseline == HVI_BASELINE_RULE;
   const size_t size = rule ? set->rule->state(s->problem) : adam ? 2 + 2 * d : d;
-  if (set->baseline) s->baseline = hvi_arena_take(arena, size);
   for (size_t k = 0; k < s->part_count; k++) {
     const hvi_optimizer *o = set->optimizer;
     s->parts[k].state =
         hvi_arena_take(arena, o->state ? o->state(&set->inner, part_model(s, k)) : 0);
     if (set->floor == HVI_FLOOR_RUNNING) s->parts[k].least = hvi_arena_take(arena, 1);
   }
+  const size_t kept = rule && set->rule->kept ? set->rule->kept(s->problem) : hvi_arena_need(size);
+  s->saved = arena->used + (set->baseline ? kept : 0);
+  if (set->baseline) s->baseline = hvi_arena_take(arena, size);
 }
 
 static void place_accelerator(hvi_solver *s, hvi_arena *arena) {
@@ -83,7 +85,6 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   const hvi_model *m = s->problem->model;
   const size_t n = m->out, d = m->dim;
   place_saved(s, arena);
-  s->saved = arena->used;
   s->f = hvi_arena_take(arena, n);
   s->all_z = hvi_arena_take(arena, n);
   s->projected = hvi_arena_take(arena, n);

@@ -401,12 +401,11 @@ static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const
   if (count > emulated.most_jobs) emulated.most_jobs = count;
   const bool fails = ++emulated.runs == emulated.fail_at;
   INSIST(emulated.fail_at == 0 || emulated.runs <= emulated.fail_at);
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count; i++)
     if (kind == HVI_DEVICE_DESCEND)
       get_on(jobs[i], steps);
     else
       run_once(kind, jobs[i]);
-  }
   leave();
   return fails ? hvi_error_set(err, HVI_ERROR_IO, "the emulated device is lost") : HVI_OK;
 }

@@ -100,19 +100,19 @@ static void lstd(const hvi_rule_settings *s, const hvi_problem *p, const void *s
 
 /* clang-format off */
 static const hvi_rule rules[] = {
-    {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0},
+    {"td0", "temporal differences: theta += h delta phi", NULL, 0, 1, no_state, td0, NULL},
     {"td-lambda", "temporal differences with accumulating traces (--trace-decay)", NULL, 0, 1,
-     vector_state, td_lambda},
+     vector_state, td_lambda, NULL},
     {"tdc", "temporal differences with gradient correction (--second-rate)", NULL, 0, 1,
-     vector_state, tdc},
+     vector_state, tdc, NULL},
     {"gtd2", "gradient temporal differences, second version (--second-rate)", NULL, 0, 1,
-     vector_state, gtd2},
+     vector_state, gtd2, NULL},
     {"residual-gradient", "descends the squared Bellman error of single transitions; another limit",
-     NULL, 0, 1, no_state, residual_gradient},
+     NULL, 0, 1, no_state, residual_gradient, NULL},
 };
 const hvi_rule hvi_trajectory_lstd = {
     "lstd", "least-squares temporal differences: solves with the running means", NULL, 0, 0,
-    lstd_state, lstd};
+    lstd_state, lstd, NULL};
 /* clang-format on */
 
 const hvi_rule *const hvi_trajectory_rule_list[] = {

@@ -62,6 +62,12 @@ static size_t workspace_size(const hvi_problem *p) {
   return arena.used;
 }
 
+/* Up to the moments. */
+static size_t kept_size(const hvi_problem *p) {
+  const size_t d = p->model->dim;
+  return hvi_arena_need(3) + hvi_arena_need(d) + 2 * hvi_arena_need(2 * d);
+}
+
 /* The state at this step, with V(s). */
 static workspace begin_step(const hvi_problem *p, const void *sample, double *state,
                             const double *theta) {
@@ -187,13 +193,13 @@ static void tdrc(const hvi_rule_settings *s, const hvi_problem *p, const void *s
 /* clang-format off */
 static const hvi_rule rules[] = {
     {"td-target", "temporal differences against a target network that follows (--second-rate)",
-     "td-target rules-of-networks", 2, 1, workspace_size, td_target},
+     "td-target rules-of-networks", 2, 1, workspace_size, td_target, kept_size},
     {"residual-gradient", "descends the squared error of sampled transitions; another limit",
-     "residual-gradient rules-of-networks", 2, 2, workspace_size, residual_gradient},
+     "residual-gradient rules-of-networks", 2, 2, workspace_size, residual_gradient, kept_size},
     {"tdc", "temporal differences with gradient correction (--second-rate)",
-     "tdc rules-of-networks", 3, 3, workspace_size, tdc},
+     "tdc rules-of-networks", 3, 3, workspace_size, tdc, kept_size},
     {"tdrc", "tdc with its second weights drawn to zero (--second-rate)",
-     "tdrc rules-of-networks", 3, 3, workspace_size, tdrc},
+     "tdrc rules-of-networks", 3, 3, workspace_size, tdrc, kept_size},
 };
 /* clang-format on */
 

@@ -84,22 +84,16 @@ const float *hvi_value_features(const hvi_value *v, float *scratch, const float 
   return layers > 1 ? hvi_net_output(v->net, trace, rows, layers - 2) : x;
 }
 
-/* hvi_value_forward on a device. */
-static void forward_there(const hvi_value *v, hvi_member *member, const double *theta,
-                          const float *source, const size_t *index, size_t rows, double *values) {
-  size_t row;
-  float *x = hvi_member_inputs(member, rows, &row);
-  for (size_t i = 0; x && i < rows; i++)
-    hvi_value_scale_state(v, x + i * row, source + (index ? index[i] : i) * v->obs);
-  hvi_member_eval(member, theta, NULL, 0, rows, values);
-  for (size_t i = 0; i < rows; i++) values[i] = v->spec.shift + v->spec.scale * values[i];
-}
-
 void hvi_value_forward(const hvi_value *v, float *scratch, const double *theta, const float *source,
                        const size_t *index, size_t rows, double *values) {
   hvi_member *member = hvi_mlp_member(v->one.base.model);
   if (member) {
-    forward_there(v, member, theta, source, index, rows, values);
+    size_t row;
+    float *x = hvi_member_inputs(member, rows, &row);
+    for (size_t i = 0; x && i < rows; i++)
+      hvi_value_scale_state(v, x + i * row, source + (index ? index[i] : i) * v->obs);
+    hvi_member_eval(member, theta, NULL, 0, rows, values);
+    for (size_t i = 0; i < rows; i++) values[i] = v->spec.shift + v->spec.scale * values[i];
     return;
   }
   pass p = {.v = v,
