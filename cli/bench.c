@@ -183,11 +183,12 @@ static const struct {
          "bare\n"
          "  seeds: what a step takes more when each core runs an evaluation of its own\n"
          "  measure: the error on 1000 states"},
-    [GPU] = {BENCHMARK(gpu, GPU_ROWS),
-             "a step of AdamW on a GPU, networks 27-256x..-1, batches of 1000: all seeds together, us",
-             "  cuBLAS: the bare products, strided and batched, in one graph; floor: the arithmetic at "
-             "the\n"
-             "  device's peak for that precision; of cuBLAS, of floor: the step's time over theirs"},
+    [GPU] =
+        {BENCHMARK(gpu, GPU_ROWS),
+         "a step of AdamW on a GPU, networks 27-256x..-1, batches of 1000: all seeds together, us",
+         "  cuBLAS: the bare products, strided and batched, in one graph; floor: the arithmetic at "
+         "the\n"
+         "  device's peak for that precision; of cuBLAS, of floor: the step's time over theirs"},
     [SOLVE] =
         {BENCHMARK(solve, 1), "random problems",
          "  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of "
@@ -245,7 +246,8 @@ static int run_bench(const char *only) {
   }
   if (!known)
     return hvi_misuse(
-        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, gpu, solve", only);
+        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, gpu, solve",
+        only);
   if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json();
   return code;
 }
@@ -274,7 +276,8 @@ static const char summary[] =
 
 static const char examples[] =
     "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman\n"
-    "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate\n  hvi bench gpu\n  hvi bench solve --games 20";
+    "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate\n  hvi bench gpu\n  hvi bench solve "
+    "--games 20";
 
 int hvi_cli_bench(int argc, char **argv) {
   hvi_args args = {"bench",  "[games|bellman|mlp|sac|evaluate|gpu|solve] [OPTION]...",

@@ -25,7 +25,14 @@ namespace {
 constexpr int ROUNDS = 5, REPLAYS = 20;
 
 /* Of cublas_v2.h and library_types.h, so that they are not needed to build. */
-enum { OP_N = 0, OP_T = 1, REAL_32F = 0, COMPUTE_32F = 68, COMPUTE_32F_TF32 = 77, DEFAULT_ALGO = -1 };
+enum {
+  OP_N = 0,
+  OP_T = 1,
+  REAL_32F = 0,
+  COMPUTE_32F = 68,
+  COMPUTE_32F_TF32 = 77,
+  DEFAULT_ALGO = -1
+};
 typedef struct cublasContext *handle_t;
 
 typedef struct library {
@@ -33,9 +40,9 @@ typedef struct library {
   int (*destroy)(handle_t);
   int (*set_stream)(handle_t, cudaStream_t);
   int (*set_workspace)(handle_t, void *, size_t);
-  int (*multiply)(handle_t, int, int, int, int, int, const void *, const void *, int, int, long long,
-                  const void *, int, int, long long, const void *, void *, int, int, long long, int,
-                  int, int);
+  int (*multiply)(handle_t, int, int, int, int, int, const void *, const void *, int, int,
+                  long long, const void *, int, int, long long, const void *, void *, int, int,
+                  long long, int, int, int);
 } library;
 
 /* What the products of one measurement share. */
@@ -61,9 +68,9 @@ template <typename F> bool find(F *function, void *library, const char *name) {
 /* Stays open: its own threads and handlers do not survive a dlclose. */
 bool open_library(library *l) {
   void *file = nullptr;
-  for (const char *name : {"libcublas.so.13", "libcublas.so.12",
-                           "/usr/local/cuda/lib64/libcublas.so.13",
-                           "/usr/local/cuda/lib64/libcublas.so.12"})
+  for (const char *name :
+       {"libcublas.so.13", "libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.13",
+        "/usr/local/cuda/lib64/libcublas.so.12"})
     if (!file) file = dlopen(name, RTLD_NOW | RTLD_LOCAL);
   return file && find(&l->create, file, "cublasCreate_v2") &&
          find(&l->destroy, file, "cublasDestroy_v2") &&
@@ -96,7 +103,7 @@ size_t outputs(const bench *b, size_t l) {
   return at;
 }
 
-matrix layer(const bench *b, float *base, size_t l) {
+matrix values(const bench *b, float *base, size_t l) {
   const size_t row = hvi_device_padded(b->shape->width[l]);
   return {base + outputs(b, l), row, b->rows * row};
 }
@@ -109,13 +116,13 @@ matrix weight(const bench *b, float *base, size_t l) {
 void step(bench *b) {
   const size_t *width = b->shape->width, rows = b->rows;
   for (size_t l = 0; l < b->shape->layer_count; l++)
-    multiply(b, layer(b, b->a, l + 1), rows, width[l + 1], width[l], layer(b, b->a, l), OP_N,
+    multiply(b, values(b, b->a, l + 1), rows, width[l + 1], width[l], values(b, b->a, l), OP_N,
              weight(b, b->weights, l), OP_T);
   for (size_t l = b->shape->layer_count; l-- > 0;) {
-    multiply(b, weight(b, b->gradient, l), width[l + 1], width[l], rows, layer(b, b->d, l + 1),
-             OP_T, layer(b, b->a, l), OP_N);
+    multiply(b, weight(b, b->gradient, l), width[l + 1], width[l], rows, values(b, b->d, l + 1),
+             OP_T, values(b, b->a, l), OP_N);
     if (l > 0)
-      multiply(b, layer(b, b->d, l), rows, width[l], width[l + 1], layer(b, b->d, l + 1), OP_N,
+      multiply(b, values(b, b->d, l), rows, width[l], width[l + 1], values(b, b->d, l + 1), OP_N,
                weight(b, b->weights, l), OP_N);
   }
 }
@@ -148,7 +155,8 @@ bool prepare(bench *b) {
 
 void release(bench *b) {
   if (b->handle) b->cublas.destroy(b->handle);
-  for (void *p : {(void *)b->weights, (void *)b->gradient, (void *)b->a, (void *)b->d, b->workspace})
+  for (void *p :
+       {(void *)b->weights, (void *)b->gradient, (void *)b->a, (void *)b->d, b->workspace})
     cudaFree(p);
   if (b->stream) cudaStreamDestroy(b->stream);
 }
@@ -179,7 +187,8 @@ double time_step(bench *b) {
   cudaGraphExec_t ready = nullptr;
   double us = NAN;
   step(b);
-  if (!b->failed && cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
+  if (!b->failed &&
+      cudaStreamBeginCapture(b->stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess) {
     step(b);
     const bool captured = cudaStreamEndCapture(b->stream, &graph) == cudaSuccess && !b->failed;
     if (captured && cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess)
@@ -203,7 +212,8 @@ double hvi_gpu_bare_products(const hvi_device_shape *shape, size_t nets, size_t 
   double us = NAN;
   if (prepare(&b)) us = time_step(&b);
   release(&b);
-  const cudaError_t left = cudaGetLastError(); /* a failure here is not to be found by a later call */
+  const cudaError_t left =
+      cudaGetLastError(); /* a failure here is not to be found by a later call */
   if (std::isnan(us))
     hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "the products by cuBLAS failed: %s",
                   left ? cudaGetErrorString(left) : "the library does not say why");

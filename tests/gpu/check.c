@@ -45,7 +45,8 @@ void check_error(check *c, double error, double limit, const char *format, ...) 
   va_start(list, format);
   c->count++;
   const bool good = error <= limit; /* a NaN is not */
-  if (!isnan(c->error) && !(error / limit <= c->error / c->limit)) c->error = error, c->limit = limit;
+  if (!isnan(c->error) && !(error / limit <= c->error / c->limit))
+    c->error = error, c->limit = limit;
   if (!good) fail_with(c, format, list);
   va_end(list);
 }
@@ -59,7 +60,7 @@ size_t check_pick(check *c, size_t low, size_t high) {
   return low + hvi_rng_u64(&c->rng) % (high - low + 1);
 }
 
-static const hvi_activation activations[] = {HVI_RELU, HVI_TANH,     HVI_CELU,    HVI_LEAKY_RELU,
+static const hvi_activation activations[] = {HVI_RELU,    HVI_TANH,     HVI_CELU,    HVI_LEAKY_RELU,
                                              HVI_SIGMOID, HVI_SOFTPLUS, HVI_IDENTITY};
 const size_t check_activation_count = sizeof activations / sizeof *activations;
 hvi_activation check_activation(size_t i) { return activations[i % check_activation_count]; }
@@ -288,9 +289,8 @@ static check_limits limits_of(hvi_device_precision p) {
   return (check_limits){2e-6, 1e-5, 1e-5};
 }
 
-static const char *const names[] = {[HVI_DEVICE_TF32X3] = "tf32x3",
-                                    [HVI_DEVICE_FP32] = "fp32",
-                                    [HVI_DEVICE_TF32] = "tf32"};
+static const char *const names[] = {
+    [HVI_DEVICE_TF32X3] = "tf32x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_TF32] = "tf32"};
 
 int check_run(const check_options *options) {
   check c = {.options = options,

@@ -55,7 +55,8 @@ static void among_others(check *c, learner *all, size_t count, hvi_device_kind k
     const learner first = all[0]; /* changes places: jobs are given in another order */
     all[0] = all[place];
     all[place] = first;
-    if (learners_run(c, kind, all, n, 10)) same(c, &alone, &all[place], kind, "with others:", others[k]);
+    if (learners_run(c, kind, all, n, 10))
+      same(c, &alone, &all[place], kind, "with others:", others[k]);
     const learner back = all[place];
     all[place] = all[0];
     all[0] = back;

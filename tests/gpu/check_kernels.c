@@ -40,7 +40,8 @@ static void compare_push(check *c, const learner *l, rig *g) {
   /* an output's terms cancel as they do in eval: their size is taken from the length of J'y */
   const double size = length(g->y, l->rows);
   reference_pull(&g->r, g->theta, l->rows, l->x, g->y, g->gradient);
-  const double terms = length(g->gradient, l->numbers) * length(g->v, l->numbers) / fmax(size, 1e-300);
+  const double terms =
+      length(g->gradient, l->numbers) * length(g->v, l->numbers) / fmax(size, 1e-300);
   check_error(c, distance(l->y, g->y, l->rows) / fmax(size, 0.1 * terms), c->limits.gradient,
               "J v, " WHERE, OF(l));
 }
@@ -112,9 +113,9 @@ static void compare_answer(check *c, const learner *l, const answer *a) {
               d->loss, a->descent.loss, OF(l));
   check_error(c, fabs(d->least - a->descent.least) / size, limit, "least %.9g, not %.9g, " WHERE,
               d->least, a->descent.least, OF(l));
-  check_error(c, distance(l->y, a->y, l->rows) / scale, limit, "outputs after steps, " WHERE, OF(l));
-  check_error(c, distance(l->result, a->theta, l->numbers) / moved,
-              fmin(1.0, 10.0 * limit),
+  check_error(c, distance(l->y, a->y, l->rows) / scale, limit, "outputs after steps, " WHERE,
+              OF(l));
+  check_error(c, distance(l->result, a->theta, l->numbers) / moved, fmin(1.0, 10.0 * limit),
               "parameters after %zu steps, rule %d, " WHERE, d->steps, (int)d->rule, OF(l));
   check_padding(c, l);
 }
@@ -141,8 +142,7 @@ static void compare_descents(check *c, hvi_device_rule rule, size_t most, learne
 }
 
 enum { KINDS = 6 }; /* three of them linear, then three rules */
-static const char *const kind_names[KINDS] = {"eval", "pull",     "push",
-                                              "gd",   "momentum", "adam"};
+static const char *const kind_names[KINDS] = {"eval", "pull", "push", "gd", "momentum", "adam"};
 
 /* Descents of 1 to `most` steps. */
 static void compare(check *c, size_t kind, size_t most, learner *all, size_t count) {
@@ -196,8 +196,9 @@ void check_kernels(check *c) {
 
 void check_large(check *c) {
   const size_t width = c->options->quick ? 3 : 100;
-  const hvi_device_shape shape = {
-      .layer_count = 3, .width = {c->options->quick ? 2 : 27, width, width, 1}, .activation = HVI_CELU};
+  const hvi_device_shape shape = {.layer_count = 3,
+                                  .width = {c->options->quick ? 2 : 27, width, width, 1},
+                                  .activation = HVI_CELU};
   learner l;
   if (!check_begin(c, "rows")) return;
   if (learner_new(c, &l, &shape, 100000)) {

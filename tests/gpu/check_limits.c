@@ -94,8 +94,9 @@ static void least_on_the_way(check *c, learner *l) {
   if (wild)
     c->left_out++;
   else if (learners_run(c, HVI_DEVICE_DESCEND, l, 1, 5))
-    check_error(c, fabs(l->job.descent.least - a.descent.least) / fmax(a.descent.least, 1e-3 * a.losses[0]),
-                100.0 * c->limits.descent, "least %.9g, not %.9g", l->job.descent.least, a.descent.least);
+    check_error(
+        c, fabs(l->job.descent.least - a.descent.least) / fmax(a.descent.least, 1e-3 * a.losses[0]),
+        100.0 * c->limits.descent, "least %.9g, not %.9g", l->job.descent.least, a.descent.least);
   answer_free(&a);
 }
 

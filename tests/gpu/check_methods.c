@@ -138,18 +138,22 @@ static hvi_evaluation_spec spec_of(const check *c, const method *m, const proces
 }
 
 /* Outputs on all states, by the CPU's network for both. */
-static void compare_outputs(check *c, const method *m, hvi_evaluation *const e[2],
-                            const process *p, size_t outer) {
+static void compare_outputs(check *c, const method *m, hvi_evaluation *const e[2], const process *p,
+                            size_t outer) {
   const hvi_problem *value = hvi_evaluation_problem(e[0]);
   const size_t n = p->data.count;
   HVI_OWN double *here = hvi_alloc_doubles(2 * n);
   double *there = here + n, difference = 0.0;
   hvi_error err;
   if (!here) return;
-  if (!check_call(c, hvi_value_predict(value, hvi_evaluation_theta(e[0]), p->data.observation, n,
-                                       here, &err), &err) ||
-      !check_call(c, hvi_value_predict(value, hvi_evaluation_theta(e[1]), p->data.observation, n,
-                                       there, &err), &err))
+  if (!check_call(
+          c,
+          hvi_value_predict(value, hvi_evaluation_theta(e[0]), p->data.observation, n, here, &err),
+          &err) ||
+      !check_call(
+          c,
+          hvi_value_predict(value, hvi_evaluation_theta(e[1]), p->data.observation, n, there, &err),
+          &err))
     return;
   for (size_t i = 0; i < n; i++) difference += (here[i] - there[i]) * (here[i] - there[i]);
   check_error(c, sqrt(difference) / length(here, n), c->limits.descent,
@@ -166,7 +170,8 @@ static void compare_rows(check *c, const method *m, hvi_evaluation *const e[2]) 
   size_t count[2];
   const hvi_evaluation_row *here = hvi_evaluation_rows(e[0], &count[0]);
   const hvi_evaluation_row *there = hvi_evaluation_rows(e[1], &count[1]);
-  check_that(c, count[0] == count[1], "%s: %zu measurements, not %zu", m->label, count[1], count[0]);
+  check_that(c, count[0] == count[1], "%s: %zu measurements, not %zu", m->label, count[1],
+             count[0]);
   for (size_t i = 0; i < count[0] && i < count[1]; i++) {
     check_that(c, here[i].inner == there[i].inner, "%s: %zu inner steps, not %zu", m->label,
                there[i].inner, here[i].inner);
@@ -174,8 +179,8 @@ static void compare_rows(check *c, const method *m, hvi_evaluation *const e[2]) 
                 "%s: first loss of step %zu: %.9g, not %.9g", m->label, here[i].outer,
                 there[i].loss0, here[i].loss0);
     check_error(c, relative(here[i].loss, there[i].loss), c->limits.descent,
-                "%s: last loss of step %zu: %.9g, not %.9g", m->label, here[i].outer,
-                there[i].loss, here[i].loss);
+                "%s: last loss of step %zu: %.9g, not %.9g", m->label, here[i].outer, there[i].loss,
+                here[i].loss);
   }
 }
 
@@ -188,12 +193,12 @@ static void compare_method(check *c, hvi_gang *gang, const method *m, const proc
   spec.value.device = gang;
   good = good && check_call(c, hvi_evaluation_new(&e[1], &spec, &err), &err);
   for (size_t outer = 1; good && outer <= settings.max_outer; outer++) {
-    for (int i = 0; good && i < 2; i++)
-      good = check_call(c, hvi_evaluation_step(e[i], &err), &err);
+    for (int i = 0; good && i < 2; i++) good = check_call(c, hvi_evaluation_step(e[i], &err), &err);
     if (good) compare_outputs(c, m, e, p, outer);
   }
   if (good) {
-    const bool joined = strcmp(hvi_evaluation_state(e[0]).levels, hvi_evaluation_state(e[1]).levels) != 0;
+    const bool joined =
+        strcmp(hvi_evaluation_state(e[0]).levels, hvi_evaluation_state(e[1]).levels) != 0;
     check_that(c, joined, "%s: nothing was computed on the device", m->label);
     compare_rows(c, m, e);
   }

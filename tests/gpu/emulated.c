@@ -18,7 +18,8 @@ static void spoil(hvi_device_kind kind, hvi_device_job *job, size_t jobs, size_t
   const bool descent = kind == HVI_DEVICE_DESCEND;
   if (!job->done) return;
   if (is("outputs") && kind == HVI_DEVICE_EVAL) job->y[job->rows - 1] *= 1.001F;
-  if (is("gradient") && kind == HVI_DEVICE_PULL) job->result[0] += 0.01F * fabsf(job->result[0]) + 0.01F;
+  if (is("gradient") && kind == HVI_DEVICE_PULL)
+    job->result[0] += 0.01F * fabsf(job->result[0]) + 0.01F;
   if (is("tangent") && kind == HVI_DEVICE_PUSH) job->y[0] = -job->y[0];
   if (is("loss") && descent) job->descent.loss *= 1.0001;
   if (is("others") && jobs > 1 && kind == HVI_DEVICE_EVAL) job->y[0] = nextafterf(job->y[0], 9.0F);

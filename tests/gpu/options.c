@@ -2,9 +2,8 @@
 
 #include "base/base.h"
 
-static const char *const names[PRECISIONS] = {[HVI_DEVICE_TF32X3] = "tf32x3",
-                                              [HVI_DEVICE_FP32] = "fp32",
-                                              [HVI_DEVICE_TF32] = "tf32"};
+static const char *const names[PRECISIONS] = {
+    [HVI_DEVICE_TF32X3] = "tf32x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_TF32] = "tf32"};
 
 static bool read_precision(bool *wanted, const char *name) {
   for (size_t p = 0; p < PRECISIONS; p++)
@@ -35,7 +34,9 @@ bool options_read(check_options *o, bool *wanted, int argc, char **argv) {
     } else if (i + 1 < argc && read_one(o, wanted, argv[i], argv[i + 1])) {
       i++;
     } else {
-      fprintf(stderr, "'%s' is not understood; there are: --quick, --seed N, --only GROUP, --precision %s|%s|%s\n",
+      fprintf(stderr,
+              "'%s' is not understood; there are: --quick, --seed N, --only GROUP, --precision "
+              "%s|%s|%s\n",
               argv[i], names[0], names[1], names[2]);
       return false;
     }

@@ -241,9 +241,9 @@ static void step(const hvi_device_descent *d, double lr, size_t n, double *theta
     } else {
       s->m[i] = d->beta1 * s->m[i] + (1.0 - d->beta1) * g[i];
       s->v[i] = d->beta2 * s->v[i] + (1.0 - d->beta2) * g[i] * g[i];
-      theta[i] = (1.0 - lr * d->decay) * theta[i] -
-                 lr * (s->m[i] / (1.0 - s->power[0])) /
-                     (sqrt(s->v[i] / (1.0 - s->power[1])) + d->epsilon);
+      theta[i] =
+          (1.0 - lr * d->decay) * theta[i] -
+          lr * (s->m[i] / (1.0 - s->power[0])) / (sqrt(s->v[i] / (1.0 - s->power[1])) + d->epsilon);
     }
   }
 }

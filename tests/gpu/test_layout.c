@@ -38,8 +38,7 @@ static void places_do_not_overlap(void **state) {
       assert_int_equal(hvi_device_weight(&s, l) % HVI_DEVICE_PAD, 0);
       assert_int_equal(hvi_device_bias(&s, l) % HVI_DEVICE_PAD, 0);
       for (size_t o = 0; o < s.width[l + 1]; o++) {
-        for (size_t i = 0; i < s.width[l]; i++)
-          taken[hvi_device_weight(&s, l) + o * row + i]++;
+        for (size_t i = 0; i < s.width[l]; i++) taken[hvi_device_weight(&s, l) + o * row + i]++;
         taken[hvi_device_bias(&s, l) + o]++;
       }
       numbers += s.width[l + 1] * (s.width[l] + 1);

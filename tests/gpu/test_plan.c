@@ -17,8 +17,8 @@ static void parts_cover_the_rows(void **state) {
 static void parts_are_those_by_hand(void **state) {
   (void)state;
   const size_t known[][3] = {/* rows, rows of a part, parts */
-                             {1, 256, 1},     {256, 256, 1},      {257, 256, 2},
-                             {1000, 256, 4},  {8192, 256, 32},    {8193, 288, 29},
+                             {1, 256, 1},      {256, 256, 1},     {257, 256, 2},
+                             {1000, 256, 4},   {8192, 256, 32},   {8193, 288, 29},
                              {10000, 320, 32}, {100000, 3136, 32}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     assert_int_equal(hvi_gpu_part_rows(known[i][0]), known[i][1]);
