@@ -85,12 +85,12 @@ static void fill_theta(check *c, const hvi_device_shape *s, float *theta, double
   }
 }
 
-static bool has_kink(hvi_activation a) { return a == HVI_RELU || a == HVI_LEAKY_RELU; }
+bool check_has_kink(hvi_activation a) { return a == HVI_RELU || a == HVI_LEAKY_RELU; }
 
 /* Inputs; where units have a kink, rows that come too near to one are drawn again: there the gradient
  * is one of two that differ by more than rounding. */
 static void fill_rows(check *c, const learner *l, reference *r, const double *theta, size_t first) {
-  const double near = c->options->precision == HVI_DEVICE_TF32 ? 2e-3 : 3e-6;
+  const double near = c->options->precision == HVI_DEVICE_TF32 ? 2e-3 : 1e-5;
   const size_t in = l->shape->width[0], row = hvi_device_padded(in);
   const size_t left = l->rows - first, count = left < REFERENCE_LANES ? left : REFERENCE_LANES;
   float *x = l->x + first * row;
@@ -102,7 +102,7 @@ static void fill_rows(check *c, const learner *l, reference *r, const double *th
       good = false;
       for (size_t j = 0; j < in; j++) x[i * row + j] = (float)hvi_rng_normal(&c->rng);
     }
-    if (good || !has_kink(l->shape->activation)) return;
+    if (good || !check_has_kink(l->shape->activation)) return;
     reference_margin(r, theta, count, x, margin);
   }
 }
@@ -180,7 +180,8 @@ void learners_free(check *c, learner *all, size_t count) {
 static double rate_of(const hvi_device_shape *s, hvi_device_rule rule) {
   double units = 0.0;
   for (size_t l = 0; l <= s->layer_count; l++) units += (double)s->width[l];
-  return rule == HVI_DEVICE_ADAM ? 1e-3 : (rule == HVI_DEVICE_GD ? 0.1 : 0.02) / units;
+  return rule == HVI_DEVICE_ADAM ? fmin(1e-3, 0.3 / units)
+                                 : (rule == HVI_DEVICE_GD ? 0.1 : 0.02) / units;
 }
 
 hvi_device_descent learner_descent(const learner *l, hvi_device_rule rule, size_t most) {

@@ -66,6 +66,7 @@ typedef struct learner {
 
 hvi_device_shape check_shape(check *c, size_t layers, size_t widest, hvi_activation activation);
 hvi_activation check_activation(size_t i);
+bool check_has_kink(hvi_activation a);
 extern const size_t check_activation_count;
 
 /* Random; frees itself and is false after a failure. */
