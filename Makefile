@@ -13,7 +13,7 @@ say       = @printf '\n== %s\n'
 
 .NOTPARALLEL:
 MAKEFLAGS += --no-print-directory
-.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce page-check deb bundle install format \
+.PHONY: all test suite asan tsan valgrind clang fuzz bench bench-peers reproduce page-check gpu-check deb bundle install format \
         check-format check-includes packages clean help
 
 all: ## build the libraries, the program and the tests in build/
@@ -79,7 +79,13 @@ page-check: all ## OUT/index.html (out/, made quickly if it is not there) in hea
 	test -e $(OUT)/index.html || $(BUILD)/hvi reproduce $(PAGE_IDS) --out $(OUT) --quiet
 	python3 scripts/page-check.py $(OUT) $(BUILD)/page
 
-deb: ## Debian packages of library, headers, program and module (build-deb/packages/)
+gpu-check: ## the module for GPUs on this machine's, against double precision; log in docs/results/gpu/
+	$(say) 'the GPU against double precision'
+	$(configure) $(BUILD) -DHVI_GPU=ON
+	$(compile) $(BUILD) -j$(JOBS) --target hvi hvi_gpu_check
+	scripts/gpu-check.sh $(BUILD) docs/results/gpu/check.txt
+
+deb: ## Debian packages of library, headers, program and modules (build-deb/packages/)
 	$(say) 'Debian packages'
 	scripts/install-dependencies.sh dpkg-dev file
 	LDFLAGS="$$(dpkg-buildflags --get LDFLAGS)" $(configure) build-deb -DCMAKE_INSTALL_PREFIX=/usr -DHVI_TESTS=OFF
@@ -88,12 +94,12 @@ deb: ## Debian packages of library, headers, program and module (build-deb/packa
 	cd build-deb && cpack
 	ls -l build-deb/packages/*.deb
 
-bundle: ## one tarball that runs without an installation (build-bundle/)
+bundle: ## one tarball that runs without an installation (build-bundle/); GPU_CHECK=1 adds hvi-gpu-check
 	$(say) 'a bundle'
 	scripts/install-dependencies.sh xz-utils
 	env -u CFLAGS -u CXXFLAGS -u LDFLAGS $(configure) build-bundle -DCMAKE_INSTALL_LIBDIR=lib -DHVI_TESTS=OFF
-	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle man
-	scripts/bundle.sh build-bundle
+	$(compile) build-bundle -j$(JOBS) --target hvi hvi_bundle man $(if $(GPU_CHECK),hvi_gpu_check_bundle)
+	GPU_CHECK=$(GPU_CHECK) scripts/bundle.sh build-bundle
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install $(BUILD) --prefix $(PREFIX)

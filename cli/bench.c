@@ -6,6 +6,7 @@
 #include "commands.h"
 #include "evaluate.h"
 #include "games.h"
+#include "gpu.h"
 #include "json.h"
 #include "mlp.h"
 #include "profile.h"
@@ -116,15 +117,29 @@ static void solve_show(const void *rows, size_t i) {
       CELL("slowest", 10, -3, 1, "slowest_seconds", r->slowest));
 }
 
+static void gpu_show(const void *rows, size_t i) {
+  const gpu_row *r = (const gpu_row *)rows + i;
+  hvi_table_row(CELL("layers", 6, 0, 1, "hidden_layers", r->hidden),
+                CELL("seeds", 6, 0, 1, "seeds", r->seeds),
+                CELL("precision", -9, 0, 1, "precision", r->precision),
+                CELL("us", 9, 1, 1e6, "step_seconds", 1e-6 * r->us.step),
+                CELL("cuBLAS", 9, 1, 1e6, "cublas_seconds", 1e-6 * r->us.products),
+                CELL("floor", 9, 1, 1e6, "floor_seconds", 1e-6 * r->us.floor),
+                CELL("of cuBLAS", 10, 2, 1, "of_cublas", r->us.step / r->us.products),
+                CELL("of floor", 10, 2, 1, "of_floor", r->us.step / r->us.floor));
+}
+
 /* Each measures rows, and shows them one by one: as JSON, or in tables. */
 static games_row games[GAMES_ROWS];
 static bellman_row bellman[BELLMAN_ROWS];
 static mlp_row mlp[MLP_ROWS];
 static sac_row sac[SAC_ROWS];
 static evaluate_row evaluate[EVALUATE_ROWS];
+static gpu_row gpu[GPU_ROWS];
 static solve_row solve[SOLVE_ROWS];
 
-enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, SOLVE, BENCHMARKS };
+/* From GPU on, those that run only when they are named. */
+enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, GPU, SOLVE, BENCHMARKS };
 
 #define BENCHMARK(name, count) #name, name, count, bench_##name##_run, name##_show
 
@@ -168,6 +183,12 @@ static const struct {
          "bare\n"
          "  seeds: what a step takes more when each core runs an evaluation of its own\n"
          "  measure: the error on 1000 states"},
+    [GPU] =
+        {BENCHMARK(gpu, GPU_ROWS),
+         "a step of AdamW on a GPU, networks 27-256x..-1, batches of 1000: all seeds together, us",
+         "  cuBLAS: the bare products, strided and batched, in one graph; floor: the arithmetic at "
+         "the\n"
+         "  device's peak for that precision; of cuBLAS, of floor: the step's time over theirs"},
     [SOLVE] =
         {BENCHMARK(solve, 1), "random problems",
          "  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of "
@@ -219,13 +240,14 @@ static int run_bench(const char *only) {
   int code = HVI_EXIT_DONE;
   bool known = !only;
   for (size_t k = 0; k < BENCHMARKS && code == HVI_EXIT_DONE; k++) {
-    if (only ? strcmp(only, benchmarks[k].name) != 0 : k == SOLVE) continue;
+    if (only ? strcmp(only, benchmarks[k].name) != 0 : k >= GPU) continue;
     known = true;
     code = run_one(k, only != NULL);
   }
   if (!known)
     return hvi_misuse(
-        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, solve", only);
+        "there is no benchmark '%s'; there are: games, bellman, mlp, sac, evaluate, gpu, solve",
+        only);
   if (hvi_talk.json && (code == HVI_EXIT_DONE || code == HVI_EXIT_INTERRUPTED)) print_json();
   return code;
 }
@@ -248,15 +270,17 @@ static const char summary[] =
     "against their bare matrix products. sac: updates of soft actor-critic likewise.\n"
     "evaluate: an outer step of policy evaluation, where its time goes, and what it\n"
     "costs when every core runs one.\n"
-    "The fastest of several repeats counts. solve: how many random problems method\n"
-    "auto and others solve, and at what cost; it runs only when it is named.";
+    "The fastest of several repeats counts. Two run only when they are named. gpu:\n"
+    "steps of many networks on a GPU against cuBLAS and the device's peak. solve: how\n"
+    "many random problems method auto and others solve, and at what cost.";
 
 static const char examples[] =
     "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman\n"
-    "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate\n  hvi bench solve --games 20";
+    "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate\n  hvi bench gpu\n  hvi bench solve "
+    "--games 20";
 
 int hvi_cli_bench(int argc, char **argv) {
-  hvi_args args = {"bench",  "[games|bellman|mlp|sac|evaluate|solve] [OPTION]...",
+  hvi_args args = {"bench",  "[games|bellman|mlp|sac|evaluate|gpu|solve] [OPTION]...",
                    summary,  examples,
                    .max = 1, .operand = "name of a benchmark"};
   /* clang-format off */

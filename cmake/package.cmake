@@ -3,6 +3,7 @@
 #   libhvi-dev   headers, the static library, pkg-config and CMake files, documents and examples
 #   hvi          the program, its data, manual pages and completion
 #   hvi-mujoco   the module of the environments on MuJoCo, so that nothing else needs MuJoCo
+#   hvi-gpu      the module of networks on a GPU, where nvcc is installed; it needs the driver alone
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "") # each package has its own
 set(CPACK_OUTPUT_FILE_PREFIX packages)
@@ -74,5 +75,10 @@ if(TARGET hvi_mujoco)
   hvi_package(module hvi-mujoco math
     "hidden monotone variational inequalities - MuJoCo environments"
     "${HVI_ABOUT}This is the module of the environments half_cheetah and ant.")
+endif()
+if(TARGET hvi_gpu)
+  hvi_package(gpu hvi-gpu math
+    "hidden monotone variational inequalities - networks on a GPU"
+    "${HVI_ABOUT}This is the module that learns on GPUs by NVIDIA, Ampere and later.")
 endif()
 include(CPack)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# One tarball that runs without an installation: the program, its module, data, and every shared library
+# One tarball that runs without an installation: the program, its modules, data, and every shared library
 # that they need but glibc's. The build folder has the targets hvi, man and hvi_bundle.
 # Usage: bundle.sh BUILD [FOLDER]     writes FOLDER/hvi-VERSION-x86_64.tar.xz, in BUILD without FOLDER
-# The environment: XZ_OPT for xz (-6 -T2), SOURCE_DATE_EPOCH for the files' times (the last commit's).
+# The environment: GPU_CHECK=1 for hvi-gpu-check too (target hvi_gpu_check_bundle), XZ_OPT for xz (-6 -T2), SOURCE_DATE_EPOCH for the files' times (the last commit's).
 set -euo pipefail
 newest_glibc=2.36 # of Debian 12: what a bundle may ask for
 glibc='^(ld-linux-x86-64|lib(c|m|mvec|dl|rt|pthread|util|resolv|anl|nsl|BrokenLocale|thread_db))\.so\.[0-9]+$'
@@ -29,10 +29,15 @@ top=$scratch/$name
 umask 022
 
 # The installed program is replaced by the one that looks for libraries from where it lies.
-for part in program module; do
+for part in program module gpu; do
   cmake --install "$build" --prefix "$top" --component $part --strip >"$scratch/log" || fail "$(cat "$scratch/log")"
 done
 cp "$build/bundle/hvi" "$top/bin/hvi"
+if [[ ${GPU_CHECK-} ]]; then
+  [[ -x $build/bundle/hvi-gpu-check ]] || fail "'$build' lacks hvi-gpu-check: cmake --build '$build' --target hvi_gpu_check_bundle"
+  cp "$build/bundle/hvi-gpu-check" "$source/scripts/gpu-check.sh" "$top/bin/"
+  strip "$top/bin/hvi-gpu-check"
+fi
 strip "$top/bin/hvi"
 module=$(find "$top" -name libhvi_mujoco.so)
 [[ $module ]] || fail "'$build' has no module for MuJoCo"
@@ -74,7 +79,7 @@ grep -oh '/usr/share/common-licenses/[A-Za-z0-9.-]*[A-Za-z0-9]' "$licences"/* | 
 done
 
 # Nothing but glibc may come from elsewhere, and no newer one than promised.
-mapfile -t binaries < <(find "$top/bin" "$libraries" -type f)
+mapfile -t binaries < <(find "$top/bin" "$libraries" -type f ! -name '*.sh')
 for binary in "${binaries[@]}"; do
   while read -r soname; do
     [[ $soname =~ $glibc || -e $libraries/$soname ]] || fail "${binary##*/} needs $soname, which is not bundled"
@@ -97,7 +102,7 @@ It runs on x86-64 Linux with glibc $wants or later ('ldd --version' tells), from
 installed. A link to bin/hvi may lie on the PATH. Kernels use AVX2 or AVX-512 where the processor has them.
 
   bin/hvi             the program
-  lib/hvi             the module for MuJoCo, and the libraries: Debian's, as they are
+  lib/hvi             the modules for MuJoCo and GPUs, and the libraries: Debian's, as they are
   include/hvi         headers, for problems of your own in C (these need a compiler)
   share/hvi           trained policies, test sets, results of full runs
   share/man           manual pages; 'bin/hvi man' prints them too

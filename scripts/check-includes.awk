@@ -14,6 +14,10 @@ BEGIN {
   # Reinforcement learning stands on networks; models of the solver and it do not see each other.
   level["rl"] = shown["rl"] = level["model"]
 
+  # The module for GPUs stands on networks, and nobody includes it.
+  level["gpu"] = level["model"]
+  shown["gpu"] = level["cli"]
+
   # Public headers, by the layer that implements them.
   public("base", "error export setting version")
   public("num", "activation rng sparse")

@@ -3,7 +3,7 @@
 set -euo pipefail
 . "$HVI_SOURCE_DIR/tests/cli/common.sh"
 build_json
-usage=2 interrupted=130
+usage=2 input=3 interrupted=130
 
 expect 0 bench games --repeats 1 --iters 10 --instances 8 --json
 [[ $(member instances) == 8 ]] || fail "games"
@@ -20,6 +20,11 @@ for name in mlp evaluate; do
   [[ $code == 0 || $code == "$interrupted" || $code == 124 ]] || fail "bench $name: exit code $code"
 done
 refused $usage "there is no benchmark 'nothing'" bench nothing
+# no device, no module: one line says what is missing
+mkdir bare
+cp "$HVI" bare/hvi
+HVI_MODULE_PATH='' HVI=$scratch/bare/hvi refused $input 'no libhvi_gpu.so in ' bench gpu
+HVI_MODULE_PATH='' HVI=$scratch/bare/hvi refused $input 'no libhvi_gpu.so in ' bench gpu --json
 
 expect 0 bench solve --games 2 --method auto --seed 5 --out profile --json
 [[ $(grep -c '"solved": 2' out) == 7 ]] || fail "auto leaves a problem unsolved"

@@ -29,7 +29,7 @@ if grep -rIl -e "$HVI_SOURCE_DIR" -e "$HVI_BUILD_DIR" "$prefix"; then
 fi
 
 # Each file is in one package, and the library's holds the library alone.
-for part in library development program module; do
+for part in library development program module gpu; do
   cmake --install "$HVI_BUILD_DIR" --prefix "$scratch/parts/$part" --component $part >"$scratch/log" || fail "$(cat "$scratch/log")"
   (cd "$scratch/parts/$part" 2>/dev/null && find . ! -type d) || true
 done | grep -v -e /copyright$ -e /changelog | sort >"$scratch/parts.txt"
@@ -51,6 +51,13 @@ for file in "$prefix/bin/hvi" "$lib/libhvi.so"; do
   ! physics "$file" || fail "$file needs the above"
 done
 ! grep -rIil mujoco "$pkgconfig" "$lib/cmake" || fail "the files above name MuJoCo"
+gpu=$lib/hvi/libhvi_gpu.so
+[[ ! -e $HVI_BUILD_DIR/libhvi_gpu.so || -e $gpu ]] || fail "the module for GPUs is not installed"
+if [[ -e $gpu ]]; then
+  found=$(nm -D --defined-only "$gpu" | awk '{ print $3 }')
+  [[ $found == hvi_module_table ]] || fail "the module for GPUs exports" $found
+  ! ldd "$gpu" | grep -Ei 'cuda|cublas|cusolver|stdc\+\+' || fail "$gpu needs the above"
+fi
 module=$lib/hvi/libhvi_mujoco.so
 [[ ! -e $HVI_BUILD_DIR/libhvi_mujoco.so || -e $module ]] || fail "the module is not installed"
 if [[ -e $module ]]; then

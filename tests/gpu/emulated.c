@@ -1,0 +1,66 @@
+/*
+ * The whole of hvi-gpu-check on the emulated device: that it can pass; and on one with a planted fault,
+ * that it fails.
+ *
+ *   gpu_check_emulated [FAULT] [OPTION of hvi-gpu-check]...
+ */
+#include "base/base.h"
+#include "options.h"
+#include "support/emulated_device.h"
+
+static const char *fault = "";
+static hvi_device_functions faulty;
+
+static bool is(const char *name) { return strcmp(fault, name) == 0; }
+
+/* Where the fault shows in a job that has just been run with others; `before`: steps until then. */
+static void spoil(hvi_device_kind kind, hvi_device_job *job, size_t jobs, size_t steps) {
+  const bool descent = kind == HVI_DEVICE_DESCEND;
+  if (!job->done) return;
+  if (is("outputs") && kind == HVI_DEVICE_EVAL) job->y[job->rows - 1] *= 1.001F;
+  if (is("gradient") && kind == HVI_DEVICE_PULL)
+    job->result[0] += 0.01F * fabsf(job->result[0]) + 0.01F;
+  if (is("tangent") && kind == HVI_DEVICE_PUSH) job->y[0] = -job->y[0];
+  if (is("loss") && descent) job->descent.loss *= 1.0001;
+  if (is("others") && jobs > 1 && kind == HVI_DEVICE_EVAL) job->y[0] = nextafterf(job->y[0], 9.0F);
+  if (is("chunks") && descent && steps == 3) job->result[0] = nextafterf(job->result[0], 9.0F);
+  if (is("goal") && descent && job->descent.goal > -INFINITY) job->descent.steps++;
+}
+
+static hvi_status run(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
+                      size_t count, size_t steps, hvi_error *err) {
+  const hvi_status status = emulated_device()->run(d, kind, jobs, count, steps, err);
+  for (size_t i = 0; i < count; i++) spoil(kind, jobs[i], count, steps);
+  return status;
+}
+
+/* The state that is kept has lost an average. */
+static hvi_status state_put(hvi_device_net *net, const double power[2], const float *m,
+                            const float *v, hvi_error *err) {
+  return emulated_device()->state_put(net, power, m, is("state") ? m : v, err);
+}
+
+/* The emulation has the host's memory, and ends where that does. */
+static hvi_status net_new(hvi_device_net **net, hvi_device *d, const hvi_device_shape *shape,
+                          hvi_error *err) {
+  const hvi_device_shape small = {.layer_count = 1, .width = {1, 1}};
+  if (hvi_device_numbers(shape) < 100000000) return emulated_device()->net_new(net, d, shape, err);
+  if (is("memory")) return emulated_device()->net_new(net, d, &small, err);
+  return hvi_error_memory(err, "a network on the device");
+}
+
+int main(int argc, char **argv) {
+  check_options options = {0};
+  bool wanted[PRECISIONS] = {false};
+  if (argc > 1 && argv[1][0] != '-') {
+    fault = argv[1];
+    argv++, argc--;
+  }
+  if (!options_read(&options, wanted, argc, argv)) return 2;
+  faulty = *emulated_device();
+  faulty.run = run;
+  faulty.net_new = net_new;
+  faulty.state_put = state_put;
+  options.functions = &faulty;
+  return options_run(&options, wanted);
+}
