@@ -85,6 +85,12 @@ static void running_floor(bench *b) {
   b->settings.keep_state = true;
   b->settings.floor = HVI_FLOOR_RUNNING;
 }
+/* A side solve of few steps, above which some batches do not start. */
+static void high_floor(bench *b) {
+  running_floor(b);
+  b->settings.inner_steps = 1;
+  b->settings.inner.lr = 1e-4;
+}
 static void double_sampling(bench *b) {
   b->spec.value.buffer = 3;
   b->settings.inner_steps = 5;
@@ -135,6 +141,7 @@ static const struct {
     {"adam", adam},
     {"threshold", threshold},
     {"running floor", running_floor},
+    {"high floor", high_floor},
     {"double sampling", double_sampling},
     {"lambda", lambda},
     {"accelerated", accelerated},
