@@ -144,9 +144,12 @@ __device__ inline double *losses_of(const gpu_job &j, const layer &y) {
   return (double *)head_sums_of(j, y, j.head_tiles);
 }
 
-/* s(x), and s'(x) by s(x). Kernels have dozens of these in a row: all but ReLU are calls. */
+/* s(x), and s'(x) by s(x). Kernels have dozens of these in a row: ReLU has a path of its
+ * own, the others are calls. */
 static __device__ __noinline__ float activate_by_name(hvi_activation a, float x) {
   switch (a) {
+  case HVI_RELU:
+    return fmaxf(x, 0.0f);
   case HVI_LEAKY_RELU:
     return x > 0.0f ? x : 0.01f * x;
   case HVI_TANH:
@@ -163,6 +166,8 @@ static __device__ __noinline__ float activate_by_name(hvi_activation a, float x)
 }
 static __device__ __noinline__ float slope_by_name(hvi_activation a, float h) {
   switch (a) {
+  case HVI_RELU:
+    return h > 0.0f ? 1.0f : 0.0f;
   case HVI_LEAKY_RELU:
     return h > 0.0f ? 1.0f : 0.01f;
   case HVI_TANH:
@@ -177,9 +182,9 @@ static __device__ __noinline__ float slope_by_name(hvi_activation a, float h) {
     return 1.0f;
   }
 }
-__device__ inline float activate(hvi_activation a, float x) {
-  return a == HVI_RELU ? fmaxf(x, 0.0f) : activate_by_name(a, x);
+template <bool RELU> __device__ inline float activate(hvi_activation a, float x) {
+  return RELU ? fmaxf(x, 0.0f) : activate_by_name(a, x);
 }
-__device__ inline float slope_at(hvi_activation a, float h) {
-  return a == HVI_RELU ? (h > 0.0f ? 1.0f : 0.0f) : slope_by_name(a, h);
+template <bool RELU> __device__ inline float slope_at(hvi_activation a, float h) {
+  return RELU ? (h > 0.0f ? 1.0f : 0.0f) : slope_by_name(a, h);
 }

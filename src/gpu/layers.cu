@@ -14,12 +14,12 @@
 #include "gpu/gpu.cuh"
 #include "gpu/product.cuh"
 
-/* Bytes of shared memory for the products of a kernel. */
+/* Bytes of shared memory for the products of a kernel: two slabs of each operand. */
 template <class T> constexpr int shared_bytes() {
-  constexpr int values = stage<T, true, true>::BYTES, slopes = stage<T, true, false>::BYTES,
-                gradients = stage<T, false, false>::BYTES;
+  constexpr int values = slab_bytes<T, true, true>, slopes = slab_bytes<T, true, false>,
+                gradients = slab_bytes<T, false, false>;
   constexpr int two = values > slopes ? values : slopes;
-  return two > gradients ? two : gradients;
+  return 2 * (two > gradients ? two : gradients);
 }
 
 __device__ inline int tiles_of(int n, int tile) { return (n + tile - 1) / tile; }
@@ -30,44 +30,62 @@ __device__ inline operand weights_of(const float *numbers, const layer &y, unsig
 }
 
 template <class T, product_mode MODE>
-__device__ inline void add_values(accumulator<T> &acc, const gpu_job &j, const operand &a, int m,
-                                  const operand &b, int n) {
+__device__ inline void multiply_values(accumulator<T> &acc, const gpu_job &j, const operand &a,
+                                       int m, const operand &b, int n) {
   if (MODE == ONCE && j.careful)
-    add_product<T, true, true, false, TRIPLE>(acc, a, m, b, n);
+    multiply_tile<T, true, true, TRIPLE>(acc, a, m, b, n, nobody());
   else
-    add_product<T, true, true, false, MODE>(acc, a, m, b, n);
+    multiply_tile<T, true, true, MODE>(acc, a, m, b, n, nobody());
+}
+
+/* H_l from a tile of H_{l-1} W_l'. */
+template <bool RELU, class T>
+__device__ inline void put_values(const accumulator<T> &acc, const gpu_job &j, const layer &y,
+                                  int m, int n) {
+  const float *bias = j.theta + y.bias;
+  float *h = values_of(j, y), top = 0.0f;
+  for_pairs(acc, m, n, [&](int row, int column, float2 z) {
+    if (row >= j.rows || column >= y.lead_out) return;
+    const float2 b = *(const float2 *)(bias + column);
+    const float first = column < y.out ? activate<RELU>(y.activation, z.x + b.x) : 0.0f;
+    const float second = column + 1 < y.out ? activate<RELU>(y.activation, z.y + b.y) : 0.0f;
+    *(float2 *)(h + (size_t)row * y.lead_out + column) = make_float2(first, second);
+    top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
+  });
+  raise_top(&j.tops->h[y.l], top);
 }
 
 /* A tile of H_l. */
 template <class T, product_mode MODE>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     forward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const int across = tiles_of(y.out, T::BN);
   const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
   if (m >= j.rows || !concerns(j, kind)) return;
   accumulator<T> acc;
-  clear(acc);
   const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in, top_of_inputs(j, y)};
-  add_values<T, MODE>(acc, j, x, m, weights_of(j.theta, y, j.tops->theta), n);
-  const float *bias = j.theta + y.bias;
-  const int out = y.out, lead = y.lead_out;
-  float *h = values_of(j, y), top = 0.0f;
-  for_pairs(acc, m, n, [&](int row, int column, float2 z) {
-    if (row >= j.rows || column >= lead) return;
-    const float first = column < out ? activate(y.activation, z.x + bias[column]) : 0.0f;
-    const float second = column + 1 < out ? activate(y.activation, z.y + bias[column + 1]) : 0.0f;
-    *(float2 *)(h + (size_t)row * lead + column) = make_float2(first, second);
-    top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
-  });
-  raise_top(&j.tops->h[y.l], top);
+  multiply_values<T, MODE>(acc, j, x, m, weights_of(j.theta, y, j.tops->theta), n);
+  if (y.activation == HVI_RELU)
+    put_values<true>(acc, j, y, m, n);
+  else
+    put_values<false>(acc, j, y, m, n);
+}
+
+template <class T> __device__ inline void add(accumulator<T> &acc, const accumulator<T> &x) {
+#pragma unroll
+  for (int m = 0; m < T::MT; m++)
+#pragma unroll
+    for (int n = 0; n < T::NT; n++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) acc.c[m][n][i] += x.c[m][n][i];
 }
 
 /* A tile of T_l, H_l being there; tangents take the place of slopes. */
 template <class T, product_mode MODE>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     tangent_tile(const gpu_job *jobs, const layer y) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const int across = tiles_of(y.out, T::BN);
   const int m = blockIdx.x / across * T::BM, n = blockIdx.x % across * T::BN;
   if (m >= j.rows) return;
@@ -75,76 +93,112 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
   const operand x = {inputs_of(j, y), y.lead_in, j.rows, y.lead_in, top_of_inputs(j, y)};
   const operand before = {slopes_below(j, y), y.lead_in, j.rows, y.lead_in, j.tops->d[y.l - 1]};
   accumulator<T> acc;
-  clear(acc);
-  if (y.l > 1)
-    add_product<T, true, true, false, MODE>(acc, before, m, weights_of(j.theta, y, j.tops->theta),
-                                            n);
-  add_product<T, true, true, false, MODE>(acc, x, m, weights_of(j.direction, y, j.tops->direction),
-                                          n);
+  accumulator<T> other;
+  multiply_tile<T, true, true, MODE>(acc, x, m, weights_of(j.direction, y, j.tops->direction), n,
+                                     nobody());
+  if (y.l > 1) {
+    __syncthreads();
+    multiply_tile<T, true, true, MODE>(other, before, m, weights_of(j.theta, y, j.tops->theta), n,
+                                       nobody());
+    add(acc, other);
+  }
   const float *bias = j.direction + y.bias, *h = values_of(j, y);
   float *tangent = slopes_of(j, y), top = 0.0f;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
     if (row >= j.rows || column >= lead) return;
     const size_t at = (size_t)row * lead + column;
     const float2 v = *(const float2 *)(h + at);
-    const float first = column < out ? slope_at(y.activation, v.x) * (z.x + bias[column]) : 0.0f;
+    const float first =
+        column < out ? slope_at<false>(y.activation, v.x) * (z.x + bias[column]) : 0.0f;
     const float second =
-        column + 1 < out ? slope_at(y.activation, v.y) * (z.y + bias[column + 1]) : 0.0f;
+        column + 1 < out ? slope_at<false>(y.activation, v.y) * (z.y + bias[column + 1]) : 0.0f;
     *(float2 *)(tangent + at) = make_float2(first, second);
     top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
   });
   raise_top(&j.tops->d[y.l], top);
 }
 
-/* A tile of D_{l-1}. */
-template <class T, product_mode MODE>
-__device__ inline void slopes_tile(const gpu_job &j, const layer &y, int m, int n) {
-  const int in = y.in, lead = y.lead_in;
-  const operand d = {slopes_of(j, y), y.lead_out, j.rows, y.lead_out, j.tops->d[y.l]};
-  const operand w = {j.theta + y.weight, lead, lead, y.out,
-                     j.tops->theta}; /* by columns: k runs over its rows */
-  accumulator<T> acc;
-  clear(acc);
-  add_product<T, true, false, false, MODE>(acc, d, m, w, n);
+/* D_{l-1} from a tile of D_l W_l. */
+template <bool RELU, class T>
+__device__ inline void put_slopes(const accumulator<T> &acc, const gpu_job &j, const layer &y,
+                                  int m, int n) {
   const float *h = inputs_of(j, y);
   float *to = slopes_below(j, y), top = 0.0f;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
-    if (row >= j.rows || column >= lead) return;
-    const size_t at = (size_t)row * lead + column;
+    if (row >= j.rows || column >= y.lead_in) return;
+    const size_t at = (size_t)row * y.lead_in + column;
     const float2 v = *(const float2 *)(h + at);
-    const float first = column < in ? z.x * slope_at(y.activation, v.x) : 0.0f;
-    const float second = column + 1 < in ? z.y * slope_at(y.activation, v.y) : 0.0f;
+    const float first = column < y.in ? z.x * slope_at<RELU>(y.activation, v.x) : 0.0f;
+    const float second = column + 1 < y.in ? z.y * slope_at<RELU>(y.activation, v.y) : 0.0f;
     *(float2 *)(to + at) = make_float2(first, second);
     top = fmaxf(top, fmaxf(fabsf(first), fabsf(second)));
   });
   raise_top(&j.tops->d[y.l - 1], top);
 }
 
+/* A tile of D_{l-1}. */
+template <class T, product_mode MODE>
+__device__ inline void slopes_tile(const gpu_job &j, const layer &y, int m, int n) {
+  const int lead = y.lead_in;
+  const operand d = {slopes_of(j, y), y.lead_out, j.rows, y.lead_out, j.tops->d[y.l]};
+  const operand w = {j.theta + y.weight, lead, lead, y.out,
+                     j.tops->theta}; /* by columns: k runs over its rows */
+  accumulator<T> acc;
+  multiply_tile<T, true, false, MODE>(acc, d, m, w, n, nobody());
+  if (y.activation == HVI_RELU)
+    put_slopes<true>(acc, j, y, m, n);
+  else
+    put_slopes<false>(acc, j, y, m, n);
+}
+
+/* db_l of a tile: a thread has sums over some k of four columns, as its parcels came. They are added in
+ * the order of k modulo a slab, which is the same for all tiles. */
+template <class T>
+__device__ inline void add_bias(const float4 *sums, float *to, int m, int count) {
+  extern __shared__ __align__(16) char shared[];
+  float *all = (float *)shared; /* [BK][BM] */
+  constexpr int ACROSS = T::BM / 4, COUNT = parcel<T::BM, T::THREADS>::COUNT;
+  __syncthreads();
+  for (int i = 0; i < COUNT; i++) {
+    const int at = threadIdx.x + i * T::THREADS;
+    *(float4 *)(all + at / ACROSS * T::BM + 4 * (at % ACROSS)) = sums[i];
+  }
+  __syncthreads();
+  if (threadIdx.x >= T::BM || m + threadIdx.x >= count) return;
+  float sum = 0.0f;
+  for (int k = 0; k < BK; k++) sum += all[k * T::BM + threadIdx.x];
+  to[m + threadIdx.x] = sum;
+}
+
 /* A tile of dW_l, and with its first columns db_l, over one part of the rows. */
 template <class T, product_mode MODE>
 __device__ inline void gradients_tile(const gpu_job &j, const layer &y, int part, int m, int n) {
+  using P = parcel<T::BM, T::THREADS>;
   const int first = part * j.part_rows, rows = min(j.part_rows, j.rows - first), lead = y.lead_in;
   const operand d = {slopes_of(j, y) + (size_t)first * y.lead_out, y.lead_out, y.lead_out, rows,
                      j.tops->d[y.l]};
   const operand h = {inputs_of(j, y) + (size_t)first * lead, lead, lead, rows, top_of_inputs(j, y)};
   accumulator<T> acc;
-  clear(acc);
-  add_product<T, false, false, true, MODE>(acc, d, m, h, n);
-  float *sums = sums_of(j, y, part), *weight = sums + y.weight, *bias = sums + y.bias;
+  float4 of_k[P::COUNT] = {};
+  multiply_tile<T, false, false, MODE>(acc, d, m, h, n, [&](const P &p) {
+#pragma unroll
+    for (int i = 0; i < P::COUNT; i++) {
+      of_k[i].x += p.x[i].x, of_k[i].y += p.x[i].y;
+      of_k[i].z += p.x[i].z, of_k[i].w += p.x[i].w;
+    }
+  });
+  float *sums = sums_of(j, y, part), *weight = sums + y.weight;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
     if (row < y.out && column < lead) *(float2 *)(weight + (size_t)row * lead + column) = z;
   });
-  if (n == 0)
-    for_row_sums(acc, m, [&](int row, float sum) {
-      if (row < y.lead_out) bias[row] = sum;
-    });
+  if (n == 0) add_bias<T>(of_k, sums + y.bias, m, y.lead_out);
 }
 
 /* Tiles of D_{l-1}, if l > 1, then those of dW_l for each part. */
 template <class T, product_mode MODE>
 __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     backward_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   if (!concerns(j, kind)) return;
   const int across = tiles_of(y.in, T::BN);
   const int down = y.l > 1 ? tiles_of(j.rows, T::BM) : 0;

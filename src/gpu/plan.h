@@ -31,7 +31,7 @@ enum {
 /* Rows of a part: a multiple of the step, such that there are not too many parts. */
 static inline size_t hvi_gpu_part_rows(size_t rows) {
   const size_t fair = (rows + HVI_GPU_MOST_PARTS - 1) / HVI_GPU_MOST_PARTS;
-  const size_t each = fair > HVI_GPU_PART_ROWS ? fair : HVI_GPU_PART_ROWS;
+  const size_t least = HVI_GPU_PART_ROWS, each = fair > least ? fair : least;
   return (each + HVI_GPU_ROW_STEP - 1) / HVI_GPU_ROW_STEP * HVI_GPU_ROW_STEP;
 }
 

@@ -36,7 +36,7 @@ __device__ inline float row_output(const float *h, const float *w, float b, int 
 /* Outputs, or the tangents' w't + v'h + b'. */
 __global__ void __launch_bounds__(THREADS)
     outputs_of_rows(const gpu_job *jobs, const layer y, bool tangents) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const int row = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lead = y.lead_in;
   if (row >= j.rows) return;
   const float *h = inputs_of(j, y) + (size_t)row * lead;
@@ -110,6 +110,7 @@ __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind k
 }
 
 /* D of a tile's rows; dw and db over them. */
+template <bool RELU>
 __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, int end,
                                    const float *u, float *sums) {
   __shared__ float4 part[WARPS][32];
@@ -127,9 +128,10 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
         sum.x = fmaf(x, h.x, sum.x), sum.y = fmaf(x, h.y, sum.y);
         sum.z = fmaf(x, h.z, sum.z), sum.w = fmaf(x, h.w, sum.w);
         if (y.l == 1) continue;
-        const float4 d = make_float4(
-            x * c.x * slope_at(y.activation, h.x), x * c.y * slope_at(y.activation, h.y),
-            x * c.z * slope_at(y.activation, h.z), x * c.w * slope_at(y.activation, h.w));
+        const float4 d = make_float4(x * c.x * slope_at<RELU>(y.activation, h.x),
+                                     x * c.y * slope_at<RELU>(y.activation, h.y),
+                                     x * c.z * slope_at<RELU>(y.activation, h.z),
+                                     x * c.w * slope_at<RELU>(y.activation, h.w));
         top = fmaxf(fmaxf(top, fmaxf(fabsf(d.x), fabsf(d.y))), fmaxf(fabsf(d.z), fabsf(d.w)));
         *(float4 *)(D + (size_t)row * lead + k) = d;
       }
@@ -156,12 +158,15 @@ __global__ void __launch_bounds__(THREADS)
     head_of_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
   extern __shared__ float u[]; /* [head_rows] */
   __shared__ bool last;
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const int tile = blockIdx.x;
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
   const int first = tile * j.head_rows, end = min(first + j.head_rows, j.rows);
   const double loss = residuals(j, y, kind, first, end, u);
-  if (kind != FOR_END) head_slopes(j, y, first, end, u, head_sums_of(j, y, tile));
+  if (kind != FOR_END && y.activation == HVI_RELU)
+    head_slopes<true>(j, y, first, end, u, head_sums_of(j, y, tile));
+  else if (kind != FOR_END)
+    head_slopes<false>(j, y, first, end, u, head_sums_of(j, y, tile));
   if (kind == FOR_PULL) return;
   double *losses = losses_of(j, y);
   if (threadIdx.x == 0) {
@@ -225,7 +230,7 @@ __device__ inline float step_at(const gpu_job &j, size_t at, float4 g) {
 /* Also forgets the magnitudes of this step: all products that read them are done. */
 __global__ void __launch_bounds__(THREADS)
     update_numbers(const gpu_job *jobs, const layer head, pass_kind kind) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!concerns(j, kind)) return;
   float top = 0.0f;
@@ -245,7 +250,7 @@ __global__ void __launch_bounds__(THREADS)
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
 __global__ void __launch_bounds__(THREADS)
     begin_job(const gpu_job *jobs, size_t numbers, bool descends) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
   if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
@@ -273,7 +278,7 @@ __device__ inline float largest_at(const float *x, size_t at, size_t count) {
 /* Magnitudes of what new jobs have brought. */
 __global__ void __launch_bounds__(THREADS)
     survey_job(const gpu_job *jobs, size_t numbers, int lead, bool push) {
-  const gpu_job &j = jobs[blockIdx.y];
+  const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!j.fresh) return;
   raise_top(&j.tops->x, largest_at(j.x, at, (size_t)j.rows * lead));
