@@ -14,11 +14,3 @@ hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t see
                          uint64_t instance, hvi_error *err);
 hvi_status hvi_game_parse(hvi_problem **game, const char *text, const char *name,
                           const char *folder, uint64_t seed, uint64_t instance, hvi_error *err);
-
-/* The text of a game whose players are stacks of layers (hvi_free it). It reads back to the same
- * bits. `comment`, one or more lines or NULL, is put on top. */
-hvi_status hvi_game_format(char **text, const hvi_problem *game, const char *comment,
-                           hvi_error *err);
-/* The same into a file. */
-hvi_status hvi_game_write_yaml(const char *path, const hvi_problem *game, const char *comment,
-                               hvi_error *err);
