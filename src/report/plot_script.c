@@ -11,7 +11,6 @@
 #include "base/base.h"
 #include "base/number.h"
 #include "report/plot_data.h"
-#include "report/text.h"
 
 /* How every panel is framed. */
 #define GRID " back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
@@ -56,8 +55,8 @@ typedef struct layout {
   double right, width, height;    /* right of an area; of the figure */
   double title, top, legend;      /* heights of the title, of a panel's title, of a legend */
   bool own;                       /* each panel has a legend */
-  hvi_shape *shapes;              /* of all series, panel by panel */
-  entry *entries;                 /* of the legend that is being drawn */
+  const hvi_plot_data *data;
+  entry *entries; /* of the legend that is being drawn */
 } layout;
 
 /* Okabe and Ito's colours, told apart with any kind of colour vision, without the pale yellow;
@@ -153,17 +152,17 @@ static bool has_families(const hvi_plot *plot) {
 
 /* The entries of panels first to last: labels not seen before, then what diverged. */
 static size_t gather(layout *l, const hvi_plot *plot, size_t first, size_t last) {
-  const hvi_shape *shape = l->shapes;
+  const hvi_points *p = l->data->series;
   size_t count = 0;
   bool diverged = false;
   for (size_t i = 0; i <= last; i++)
-    for (size_t j = 0; j < plot->panels[i].series_count; j++, shape++) {
+    for (size_t j = 0; j < plot->panels[i].series_count; j++, p++) {
       const hvi_series *s = &plot->panels[i].series[j];
       bool seen = i < first || !s->label || is_bars(&plot->panels[i]);
       for (size_t k = 0; k < count && !seen; k++)
         seen = strcmp(l->entries[k].series->label, s->label) == 0;
-      diverged |= i >= first && shape->diverged;
-      if (!seen) l->entries[count++] = (entry){s, shape->few};
+      diverged |= i >= first && p->shape.diverged;
+      if (!seen) l->entries[count++] = (entry){s, p->shape.few};
     }
   if (diverged) l->entries[count++] = (entry){NULL, false};
   return count;
@@ -195,13 +194,10 @@ static void measure_legend(layout *l, const hvi_plot *plot) {
   }
 }
 
-static hvi_status lay_out(layout *l, const char *folder, const hvi_plot *plot, hvi_error *err) {
+static hvi_status lay_out(layout *l, const hvi_plot *plot, hvi_error *err) {
   char text[1024];
-  size_t series = 0;
-  for (size_t i = 0; i < plot->panel_count; i++) series += plot->panels[i].series_count;
-  l->shapes = hvi_alloc(series + 1, sizeof *l->shapes);
-  l->entries = hvi_alloc(series + 1, sizeof *l->entries);
-  if (!l->shapes || !l->entries) return hvi_error_memory(err, "a figure");
+  l->entries = hvi_alloc(l->data->count + 1, sizeof *l->entries);
+  if (!l->entries) return hvi_error_memory(err, "a figure");
   l->columns = plot->columns ? plot->columns : plot->panel_count;
   if (l->columns > plot->panel_count) l->columns = plot->panel_count;
   l->rows = (plot->panel_count + l->columns - 1) / l->columns;
@@ -210,7 +206,6 @@ static hvi_status lay_out(layout *l, const char *folder, const hvi_plot *plot, h
   l->top = TOP_BARE;
   l->right = RIGHT;
   l->own = has_families(plot);
-  hvi_shape *shape = l->shapes;
   for (size_t i = 0; i < plot->panel_count; i++) {
     const hvi_panel *p = &plot->panels[i];
     if (p->title)
@@ -218,8 +213,6 @@ static hvi_status lay_out(layout *l, const char *folder, const hvi_plot *plot, h
           l->top,
           TOP + LINE * (double)(wrap(text, sizeof text, p->title, l->area_width + 60, FONT) - 1));
     if (p->z.label) l->right = RIGHT + COLOURS;
-    HVI_TRY(hvi_panel_look(shape, folder, p, err));
-    shape += p->series_count;
   }
   l->width = (double)l->columns * panel_width(l);
   if (plot->title)
@@ -399,14 +392,14 @@ static void add_point(hvi_text *t, const hvi_mark_point *point) {
 
 /* Before a map is drawn: the edges of its cells and, over the whole of it, the colour of what has no
  * number. */
-static hvi_status prepare_map(hvi_text *t, const char *folder, const hvi_panel *p,
-                              const hvi_series *s, hvi_error *err) {
+static hvi_status prepare_map(hvi_text *t, const hvi_panel *p, const hvi_points *map,
+                              hvi_error *err) {
   char text[HVI_NUMBER_SIZE];
   for (int y = 0; y < 2; y++) {
     const char name = y ? 'y' : 'x';
     HVI_OWN double *edges = NULL;
     size_t count;
-    HVI_TRY(hvi_plot_edges(&edges, &count, folder, s, y ? &p->y : &p->x, y, err));
+    HVI_TRY(hvi_plot_edges(&edges, &count, map, y ? &p->y : &p->x, y, err));
     hvi_text_add(t, "  e%c = '", name);
     for (size_t i = 0; i < count; i++) hvi_text_add(t, "%s ", hvi_number_format(text, edges[i]));
     hvi_text_add(t, "'\n");
@@ -430,23 +423,19 @@ static void add_vertical(hvi_text *t, const hvi_axis *x, const hvi_series *s) {
 }
 
 /* Below each bar its name, as wide as there is room, and its value. */
-static hvi_status name_bars(hvi_text *t, const layout *l, const char *folder, const hvi_series *s,
-                            hvi_error *err) {
-  HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
+static void name_bars(hvi_text *t, const layout *l, const hvi_points *p) {
   char text[256];
-  HVI_TRY(hvi_points_read(&p, folder, s, err));
   hvi_text_add(t,
                "  set boxwidth 0.6\n  set offsets 0.1,0.1,0,0\n  unset grid\n  set grid ytics" GRID
                "  set xtics noenhanced (");
-  for (size_t i = 0; i < p.count; i++) {
-    wrap(text, sizeof text, p.names[i], l->area_width / (double)p.count - 8, FONT);
+  for (size_t i = 0; i < p->count; i++) {
+    wrap(text, sizeof text, p->names[i], l->area_width / (double)p->count - 8, FONT);
     const size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "\n%.3g", p.at[1][i]);
+    snprintf(text + used, sizeof text - used, "\n%.3g", p->at[1][i]);
     add_named(t, i ? ", $" : "$", text, NULL);
     hvi_text_add(t, " %zu", i);
   }
   hvi_text_add(t, ")\n");
-  return HVI_OK;
 }
 
 /* One entry of a legend, its sample from x on. */
@@ -513,44 +502,40 @@ static void add_frame(hvi_text *t, layout *l, const hvi_plot *plot, size_t index
   add_legend(t, l, plot, index, l->own ? x : 0, l->own ? bottom + BOTTOM : l->height - l->legend);
 }
 
-static hvi_status add_panel(hvi_text *t, const char *folder, const hvi_plot *plot, layout *l,
-                            size_t index, hvi_error *err) {
+static hvi_status add_panel(hvi_text *t, const hvi_plot *plot, layout *l, size_t index,
+                            hvi_error *err) {
   const hvi_panel *p = &plot->panels[index];
-  const hvi_shape *shape = l->shapes;
-  for (size_t i = 0; i < index; i++) shape += plot->panels[i].series_count;
+  const hvi_points *data = hvi_plot_points(l->data, plot, index);
   add_frame(t, l, plot, index);
   add_range(t, "x", &p->x);
   add_range(t, "y", &p->y);
-  if (is_bars(p)) HVI_TRY(name_bars(t, l, folder, p->series, err));
+  if (is_bars(p)) name_bars(t, l, data);
   if (p->point) add_point(t, p->point);
   for (size_t i = 0; i < p->series_count; i++) {
     const hvi_series *s = &p->series[i];
-    if (s->mark == HVI_MARK_MAP) HVI_TRY(prepare_map(t, folder, p, s, err));
+    if (s->mark == HVI_MARK_MAP) HVI_TRY(prepare_map(t, p, &data[i], err));
     if (s->mark == HVI_MARK_VERTICAL) add_vertical(t, &p->x, s);
-    if (shape[i].diverged)
+    if (data[i].shape.diverged)
       hvi_text_add(t, "  set label '' at %.9g,%.9g point lt %zu pt 2 ps 1.1 lw 2 front\n",
-                   shape[i].x, shape[i].y, linetype(s));
+                   data[i].shape.x, data[i].shape.y, linetype(s));
   }
   hvi_text_add(t, "  plot \\\n");
   for (size_t i = 0; i < p->series_count; i++) {
     if (i) hvi_text_add(t, ", \\\n");
-    add_series(t, p, &p->series[i], shape[i].few);
+    add_series(t, p, &p->series[i], data[i].shape.few);
   }
   hvi_text_add(t, "\n  unset label\n  unset arrow\n  unset object\n");
   return HVI_OK;
 }
 
-static void clear(layout *l) {
-  hvi_free(l->shapes);
-  hvi_free(l->entries);
-}
-
-hvi_status hvi_plot_script(hvi_text *t, const char *folder, const hvi_plot *plot, hvi_error *err) {
-  HVI_OWN_BY(clear) layout l = {0};
-  HVI_TRY(lay_out(&l, folder, plot, err));
+hvi_status hvi_plot_script(hvi_text *t, const hvi_plot *plot, const hvi_plot_data *data,
+                           hvi_error *err) {
+  layout l = {.data = data};
+  HVI_TRY(lay_out(&l, plot, err));
+  HVI_OWN entry *entries = l.entries;
   add_preamble(t, plot, &l);
   add_title(t, &l, plot);
-  for (size_t i = 0; i < plot->panel_count; i++) HVI_TRY(add_panel(t, folder, plot, &l, i, err));
+  for (size_t i = 0; i < plot->panel_count; i++) HVI_TRY(add_panel(t, plot, &l, i, err));
   hvi_text_add(t, "  unset multiplot\n  unset output\n}\n");
   return HVI_OK;
 }
