@@ -1,6 +1,7 @@
 #include "args.h"
 
 #include "base/base.h"
+#include "base/embedded.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/suggest.h"
@@ -275,8 +276,26 @@ static void print_help(const hvi_args *args) {
   if (args->examples) printf("\nEXAMPLES\n%s\n", args->examples);
 }
 
+/* help/env-replay.txt of "env replay": the summary, then the examples. */
+static void read_texts(hvi_args *args) {
+  static const char title[] = "\n\nEXAMPLES\n";
+  static char text[4096];
+  const hvi_embedded *e = hvi_embedded_help;
+  snprintf(text, sizeof text, "%s", args->command);
+  for (char *c = text; *c; c++)
+    if (*c == ' ') *c = '-';
+  while (e->name && strcmp(e->name, text) != 0) e++;
+  const char *found = e->name ? e->text : "\n";
+  snprintf(text, sizeof text, "%.*s", (int)strlen(found) - 1, found);
+  char *end = strstr(text, title);
+  if (end) *end = '\0';
+  args->summary = text;
+  args->examples = end ? end + strlen(title) : NULL;
+}
+
 int hvi_args_parse(hvi_args *args, int argc, char **argv) {
   if (args->operand && args->max == 0) args->min = args->max = 1;
+  if (!args->summary) read_texts(args);
   if (hvi_args_visitor)
     hvi_args_visitor(args, argc, argv);
   else if (asks_for_help(argc, argv))

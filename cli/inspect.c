@@ -218,17 +218,6 @@ static void print_json(const inspection *s, const hvi_inspection *i) {
   hvi_json_end();
 }
 
-static const char summary[] =
-    "Prints mu and L of PROBLEM, the step sizes and inner accuracies that the convergence theorem\n"
-    "allows, the rate it predicts beside the one observed in a short run, and a verdict: safe,\n"
-    "unsafe, not covered or, where steps adapt, solved, with the setting to change. Options are\n"
-    "those of 'hvi solve'.";
-
-static const char examples[] =
-    "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"
-    "  hvi inspect pennies --method lm --eta theorem --alpha 0.09 --inner 50\n"
-    "  hvi inspect rps --method phgd --eta best --steps 500 --json";
-
 static int inspect(const inspection *s) {
   hvi_inspection i;
   HVI_CALL(hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &hvi_fault));
@@ -238,7 +227,7 @@ static int inspect(const inspection *s) {
 
 int hvi_cli_inspect(int argc, char **argv) {
   inspection s = {.setup = hvi_setup_new(), .steps = 1000};
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_options(&s.setup, &args);
   /* clang-format off */
   hvi_args_add(&args,

@@ -11,5 +11,6 @@ extern const hvi_embedded hvi_embedded_models[];      /* models/(*).xml; the mod
 extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
 extern const hvi_embedded hvi_embedded_kinds[];       /* experiments/kinds/(*).yaml; likewise */
 extern const hvi_embedded hvi_embedded_man[];         /* man/(*).roff; likewise */
+extern const hvi_embedded hvi_embedded_help[];        /* help/(*).txt; likewise */
 extern const hvi_embedded hvi_embedded_completion[];  /* completion/(*); likewise */
 extern const hvi_embedded hvi_embedded_page[];        /* page/(*); likewise */
