@@ -1,25 +1,7 @@
 /*
- * The file of a study.
- *
- *   id: pennies
- *   title: Hidden matching pennies
- *   paper: PHGD converges linearly.   # what the paper says, and
- *   shows: ...                  # what the figures show, for the page
- *   kind: trajectory            # `hvi list` has the kinds
- *   problem: pennies            # a built-in name, or a file beside this one: a game, code
- *   options: {weight: 0.75}     # of a built-in problem, or of code
- *   grid: {eps: [0.3, 0.9]}     # what is varied besides methods, environments and seeds
- *   split: eps                  # a CSV for each level of these factors; the kind's own otherwise
- *   seed: 1
- *   quick: {iterations: 1000}
- *   full: {iterations: 10000, grid: {eps: [0.3, 0.6, 0.9]}}
- *   methods:
- *     - {label: PHGD, method: phgd, eta: 0.01}
- *   figures: ...                # figures.c; the kind's own where there are none
- *   claims: ...                 # claims.c
- *
- * Several runs in one study stand under `parts`, a list of maps with a name and the same keys; what a
- * part does not give is that of the whole.
+ * The file of a study: docs/experiments.md has its keys. Several runs in one study stand under
+ * `parts`, a list of maps with a name and the same keys; what a part does not give is that of the
+ * whole.
  */
 #include "base/base.h"
 #include "base/embedded.h"
