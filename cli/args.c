@@ -280,13 +280,11 @@ static void print_help(const hvi_args *args) {
 static void read_texts(hvi_args *args) {
   static const char title[] = "\n\nEXAMPLES\n";
   static char text[4096];
-  const hvi_embedded *e = hvi_embedded_help;
   snprintf(text, sizeof text, "%s", args->command);
   for (char *c = text; *c; c++)
     if (*c == ' ') *c = '-';
-  while (e->name && strcmp(e->name, text) != 0) e++;
-  const char *found = e->name ? e->text : "\n";
-  snprintf(text, sizeof text, "%.*s", (int)strlen(found) - 1, found);
+  const char *found = hvi_embedded_find(hvi_embedded_help, text);
+  snprintf(text, sizeof text, "%.*s", found ? (int)strlen(found) - 1 : 0, found ? found : "");
   char *end = strstr(text, title);
   if (end) *end = '\0';
   args->summary = text;

@@ -106,9 +106,8 @@ static void put_option(const hvi_arg *row) {
 
 /* man/NAME.roff, where there is one. */
 static void put_rest(const char *name) {
-  const hvi_embedded *e = hvi_embedded_man;
-  while (e->name && strcmp(e->name, name) != 0) e++;
-  for (const char *line = e->name ? e->text : "", *next; *line; line = next) {
+  const char *text = hvi_embedded_find(hvi_embedded_man, name);
+  for (const char *line = text ? text : "", *next; *line; line = next) {
     const hvi_vocabulary *v = hvi_vocabularies;
     next = line + strcspn(line, "\n");
     next += *next == '\n';

@@ -1,7 +1,7 @@
 /*
  * From a description to a gnuplot script. Everything is laid out here in pixels, because gnuplot's
  * own margins would let panels of one figure differ in size, and its terminals disagree about how
- * wide a text is:
+ * wide a text is. What is the same in all scripts stands in page/plot.gp and page/panel.gp.
  *
  *   title
  *   panel  panel  panel      each: margin for its axis, then the plotting area
@@ -9,18 +9,9 @@
  *                            panels that have nothing in common
  */
 #include "base/base.h"
+#include "base/embedded.h"
 #include "base/number.h"
 #include "report/plot_data.h"
-
-/* How every panel is framed. */
-#define GRID " back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
-static const char FRAME[] =
-    "  set border 3 lc rgb '#444444'\n"
-    "  set xtics autofreq nomirror enhanced\n  set ytics autofreq nomirror\n"
-    "  set cbtics autofreq\n"
-    "  set tics nomirror out scale 0.6 tc rgb '#222222'\n"
-    "  unset mxtics\n  unset mytics\n  unset mcbtics\n  unset offsets\n"
-    "  set grid" GRID "  set style fill transparent solid 0.15 noborder\n";
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
 enum {
@@ -262,32 +253,13 @@ static void add_title(hvi_text *t, const layout *l, const hvi_plot *plot) {
 static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
   hvi_text_add(t, HVI_SCRIPT_START);
   for (const char *c = plot->name; *c; c++) hvi_text_pad(t, (unsigned char)*c < ' ' ? '?' : *c, 1);
-  hvi_text_add(t, ".gp\n"
-                  "set encoding utf8\n"
-                  "set datafile separator comma\n"
-                  "set datafile columnheaders\n"
-                  "set clip two\n");
+  hvi_text_add(t, ".gp\nwide = %.0f\nhigh = %.0f\nformats = '%s'\n", l->width, l->height,
+               plot->format ? plot->format : "png svg");
+  add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
   for (size_t i = 0; i < STYLE_COUNT; i++)
     hvi_text_add(t, "set linetype %zu lc rgb '%s' dt %s lw 2 pt 7 ps 0.7\n", i + 1,
                  styles[i].colour, styles[i].dash);
-  hvi_text_add(t,
-               "set palette defined (0 '#440154', 1 '#472C7A', 2 '#3B518B', 3 '#2C718E', "
-               "4 '#21908D', 5 '#27AD81', 6 '#5CC863', 7 '#AADC32', 8 '#FDE725')\n"
-               "edge(e,x,up) = word(e, up + sum [i=1:words(e)] (x >= word(e,i))) + 0\n"
-               "wide = %.0f\nhigh = %.0f\n",
-               l->width, l->height);
-  add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
-  hvi_text_add(t, "do for [format in '%s'] {\n", plot->format ? plot->format : "png svg");
-  /* a point is 4/3 pixels */
-  hvi_text_add(t, "  if (format eq 'png') {\n"
-                  "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,10.5' "
-                  "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
-                  "  } else {\n"
-                  "    set terminal svg size wide,high enhanced font 'DejaVu Sans,14' "
-                  "dashlength 1.2 background '#FFFFFF'\n"
-                  "  }\n"
-                  "  set output stem.'.'.format\n"
-                  "  set multiplot\n  unset key\n");
+  hvi_text_add(t, "%s", hvi_embedded_find(hvi_embedded_page, "plot"));
 }
 
 /* Tics of a logarithmic axis on which there are not two powers of ten. */
@@ -425,9 +397,8 @@ static void add_vertical(hvi_text *t, const hvi_axis *x, const hvi_series *s) {
 /* Below each bar its name, as wide as there is room, and its value. */
 static void name_bars(hvi_text *t, const layout *l, const hvi_points *p) {
   char text[256];
-  hvi_text_add(t,
-               "  set boxwidth 0.6\n  set offsets 0.1,0.1,0,0\n  unset grid\n  set grid ytics" GRID
-               "  set xtics noenhanced (");
+  hvi_text_add(t, "  set boxwidth 0.6\n  set offsets 0.1,0.1,0,0\n  set grid noxtics\n"
+                  "  set xtics noenhanced (");
   for (size_t i = 0; i < p->count; i++) {
     wrap(text, sizeof text, p->names[i], l->area_width / (double)p->count - 8, FONT);
     const size_t used = strlen(text);
@@ -483,7 +454,7 @@ static void add_frame(hvi_text *t, layout *l, const hvi_plot *plot, size_t index
   const double top = l->title + (double)(index / l->columns) * below + l->top;
   const double bottom = top + l->area_height, middle = (top + bottom) / 2;
   char text[1024];
-  hvi_text_add(t, "%s", FRAME);
+  hvi_text_add(t, "%s", hvi_embedded_find(hvi_embedded_page, "panel"));
   hvi_text_add(t,
                "  set lmargin at screen %.5f\n  set rmargin at screen %.5f\n"
                "  set tmargin at screen %.5f\n  set bmargin at screen %.5f\n"

@@ -304,9 +304,7 @@ static hvi_status read_parts(reader *r, const hvi_part *whole) {
 /* Figures and claims are those of the kind of the first part where the file has none. */
 static hvi_status read_defaults(reader *r) {
   hvi_study *s = r->study;
-  const char *text = NULL;
-  for (const hvi_embedded *f = hvi_embedded_kinds; f->name; f++)
-    if (strcmp(f->name, s->parts[0].kind->name) == 0) text = f->text;
+  const char *text = hvi_embedded_find(hvi_embedded_kinds, s->parts[0].kind->name);
   if (!text) return HVI_OK;
   HVI_TRY(hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err));
   const hvi_node *root = s->defaults->root;
@@ -376,9 +374,9 @@ void hvi_study_free(hvi_study *s) {
 }
 
 static hvi_status parse_embedded(hvi_study **s, const char *name, hvi_error *err) {
-  for (const hvi_embedded *f = hvi_embedded_experiments; f->name; f++) {
-    if (strcmp(f->name, name) != 0) continue;
-    HVI_TRY(hvi_study_parse(s, f->text, name, err));
+  const char *text = hvi_embedded_find(hvi_embedded_experiments, name);
+  if (text) {
+    HVI_TRY(hvi_study_parse(s, text, name, err));
     (*s)->builtin = true;
     return HVI_OK;
   }
