@@ -232,7 +232,12 @@ static void add_quoted(hvi_text *t, const char *text) {
 /* A text in which '$' and '@' stand for the quoted names. A file beside the script is "'./'.$": one
  * whose name began with '<' would be run, one with '-' or '+' is no file. */
 static void add_named(hvi_text *t, const char *text, const char *first, const char *second) {
-  hvi_text_fill(t, text, add_quoted, first, second);
+  for (size_t plain; *text; text += *text != '\0') {
+    plain = strcspn(text, "$@");
+    hvi_text_add(t, "%.*s", (int)plain, text);
+    text += plain;
+    if (*text) add_quoted(t, *text == '$' ? first : second);
+  }
 }
 
 /* A text, wrapped, whose first line is at a place in pixels from the corner. */

@@ -5,9 +5,6 @@
 
 #include <hvi/game.h>
 
-/* Names of those kinds of sets that a file can ask for, by their numbers; ends in NULL. */
-extern const char *const hvi_game_sets[];
-
 /* Makes the game that a document or a text describes. `name` opens error texts; matrices in files are
  * looked for in `folder`, and there can be none when it is NULL. */
 hvi_status hvi_game_read(hvi_problem **game, const hvi_document *d, uint64_t seed,
