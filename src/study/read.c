@@ -73,25 +73,13 @@ const hvi_setting_table *hvi_study_table_at(size_t index) {
   return index < count ? own[index] : hvi_value_table_at(index - count);
 }
 
-static const char *const ids[] = {"pennies",
-                                  "pennies-time",
-                                  "pennies-random",
-                                  "rps",
-                                  "rps-random",
-                                  "theory",
-                                  "linear",
-                                  "performative",
-                                  "half-cheetah",
-                                  "ant",
-                                  "ant-deep",
-                                  "offline-gap",
-                                  "offline-error",
-                                  "plateau",
-                                  "second-order",
-                                  "alpha",
-                                  "accelerated",
-                                  "baselines",
-                                  NULL};
+/* As a reader of the paper meets them. */
+/* clang-format off */
+static const char *const ids[] = {
+    "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", "linear",
+    "performative", "half-cheetah", "ant", "ant-deep", "offline-gap", "offline-error", "plateau",
+    "second-order", "alpha", "accelerated", "baselines", NULL};
+/* clang-format on */
 
 const char *const *hvi_study_ids(void) { return ids; }
 
@@ -112,7 +100,6 @@ static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
 
 static hvi_status find_kind(reader *r) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
-  char where[400];
   if (!name)
     return hvi_error_input(r->err, "%s:%u: the key 'kind' is missing", r->origin, r->map->line);
   for (size_t i = 0; hvi_kinds[i]; i++) {
@@ -120,8 +107,8 @@ static hvi_status find_kind(reader *r) {
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
   }
   if (r->part->kind) return HVI_OK;
-  snprintf(where, sizeof where, "%.300s:%u", r->origin, r->map->line);
-  return hvi_suggest_refuse(r->err, where, "kind", name, names);
+  return hvi_error_place(r->err, hvi_suggest_refuse(r->err, NULL, "kind", name, names), r->origin,
+                         r->map->line);
 }
 
 static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
