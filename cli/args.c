@@ -1,6 +1,7 @@
 #include "args.h"
 
 #include "base/base.h"
+#include "base/embedded.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/suggest.h"
@@ -275,8 +276,24 @@ static void print_help(const hvi_args *args) {
   if (args->examples) printf("\nEXAMPLES\n%s\n", args->examples);
 }
 
+/* help/env-replay.txt of "env replay": the summary, then the examples. */
+static void read_texts(hvi_args *args) {
+  static const char title[] = "\n\nEXAMPLES\n";
+  static char text[4096];
+  snprintf(text, sizeof text, "%s", args->command);
+  for (char *c = text; *c; c++)
+    if (*c == ' ') *c = '-';
+  const char *found = hvi_embedded_find(hvi_embedded_help, text);
+  snprintf(text, sizeof text, "%.*s", found ? (int)strlen(found) - 1 : 0, found ? found : "");
+  char *end = strstr(text, title);
+  if (end) *end = '\0';
+  args->summary = text;
+  args->examples = end ? end + strlen(title) : NULL;
+}
+
 int hvi_args_parse(hvi_args *args, int argc, char **argv) {
   if (args->operand && args->max == 0) args->min = args->max = 1;
+  if (!args->summary) read_texts(args);
   if (hvi_args_visitor)
     hvi_args_visitor(args, argc, argv);
   else if (asks_for_help(argc, argv))

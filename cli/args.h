@@ -2,7 +2,7 @@
  * The command line of a sub-command, read from a table of options.
  *
  *   double eta = 0.1;
- *   hvi_args args = {"solve", "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
+ *   hvi_args args = {"solve", "PROBLEM [OPTION]...", .operand = "problem"};   // and help/solve.txt
  *   hvi_args_add(&args, {.name = "eta", .kind = HVI_SETTING_REAL, .to = &eta, .range = "(0,inf)",
  *                        .help = "step size of the outer loop (0.1)"});
  *   HVI_STEP(hvi_args_parse(&args, argc, argv));   // --help, or a mistake
@@ -45,12 +45,13 @@ typedef struct hvi_verb {
 } hvi_verb;
 
 typedef struct hvi_args {
-  const char *command;  /* "solve" */
-  const char *usage;    /* what follows it: "PROBLEM [OPTION]..." */
-  const char *summary;  /* what it does, a line or more, without a newline at the end */
-  const char *examples; /* lines for the EXAMPLES section, without a newline at the end */
-  size_t min, max;      /* how many operands; max 0 with an `operand`: exactly one */
-  const char *operand;  /* what an operand is, for "needs a ..." */
+  const char *command; /* "solve" */
+  const char *usage;   /* what follows it: "PROBLEM [OPTION]..." */
+  const char *summary; /* what it does, a line or more, without a newline at the end */
+  const char
+      *examples;   /* lines for the EXAMPLES section, likewise; NULL: help/COMMAND.txt has both */
+  size_t min, max; /* how many operands; max 0 with an `operand`: exactly one */
+  const char *operand; /* what an operand is, for "needs a ..." */
   /* filled in */
   const hvi_verb *verbs; /* by hvi_args_verb */
   hvi_arg rows[HVI_ARGS_MAX];

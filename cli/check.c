@@ -162,19 +162,9 @@ static int check(subject *s) {
   return status ? hvi_complain_fault() : HVI_EXIT_DONE;
 }
 
-static const char summary[] =
-    "Says what kind of problem PROBLEM is: players, sets, whether F is affine, zero-sum, "
-    "monotone.\n"
-    "Then tests what a solve relies on at random points: derivatives, adjoint, caches, sets,\n"
-    "constants, samples. A test that fails gives exit code 3; a warning is no failure.";
-
-static const char examples[] = "  hvi check pennies\n"
-                               "  hvi check my-game.yaml --points 100\n"
-                               "  hvi check ./mine.c --set n=5 --json";
-
 int hvi_cli_check(int argc, char **argv) {
   subject s = {.setup = hvi_setup_new(), .settings = hvi_check_defaults()};
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_problem_options(&s.setup, &args);
   hvi_args_add(&args, {.name = "tests"});
   hvi_args_settings(&args, hvi_check_table(), &s.settings, "seed");

@@ -113,20 +113,12 @@ int hvi_cli_complete(int argc, char **argv) {
   return HVI_EXIT_DONE;
 }
 
-static const char summary[] = "Prints the script by which a shell completes command lines of hvi. "
-                              "Packages install it.";
-
-static const char examples[] = "  source <(hvi completion bash)\n"
-                               "  hvi completion zsh >~/.zfunc/_hvi\n"
-                               "  hvi completion fish >~/.config/fish/completions/hvi.fish";
-
 int hvi_cli_completion(int argc, char **argv) {
-  hvi_args args = {argv[0], "bash|zsh|fish", summary, examples, .operand = "shell"};
+  hvi_args args = {argv[0], "bash|zsh|fish", .operand = "shell"};
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  for (const hvi_embedded *e = hvi_embedded_completion; e->name; e++)
-    if (strcmp(e->name, args.operands[0]) == 0) {
-      fputs(e->text, stdout);
-      return HVI_EXIT_DONE;
-    }
-  return hvi_misuse("completion: must be one of bash, zsh, fish, not '%s'", args.operands[0]);
+  const char *script = hvi_embedded_find(hvi_embedded_completion, args.operands[0]);
+  if (!script)
+    return hvi_misuse("completion: must be one of bash, zsh, fish, not '%s'", args.operands[0]);
+  fputs(script, stdout);
+  return HVI_EXIT_DONE;
 }

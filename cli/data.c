@@ -158,25 +158,12 @@ static int data_collect(int argc, char **argv) {
                          'n',           &s,
                          &s.run,        collect,
                          show_job,      .mark = "\"contents\":\"transitions\""};
-  hvi_args args = {
-      "data collect", "ENV --policy FILE --out FILE [OPTION]...",
-      "Runs episodes of ENV under a policy and writes their first N transitions, in order:\n"
-      "obs, action, reward, next_obs, terminated, truncated. A run that was stopped, also by\n"
-      "kill -9, goes on with --resume and ends in the same bits.",
-      .examples =
-          "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
-          "  hvi data collect ant --policy ant.safetensors -n 1e6 --out ant-data.safetensors"};
+  hvi_args args = {"data collect", .usage = "ENV --policy FILE --out FILE [OPTION]..."};
   return hvi_rollout_command(&job, &args, argc, argv);
 }
 
 static int data_info(int argc, char **argv) {
-  hvi_args args = {
-      "data info", "FILE [OPTION]...",
-      "Prints what a data set ('hvi data collect') or a test set ('hvi testset') holds, and how a\n"
-      "file of others is read: .safetensors, .npz, or a folder of .npy.",
-      "  hvi data info ant-data.safetensors\n  hvi data info ant-testset.safetensors --json\n"
-      "  hvi data info d4rl.npz --map obs=states",
-      .operand = "file"};
+  hvi_args args = {"data info", "FILE [OPTION]...", .operand = "file"};
   hvi_texts map = {0};
   hvi_args_add(&args, {"map", 0, HVI_SETTING_TEXT, &map, .value = "COLUMN=NAME", .repeats = true,
                        .help = "the array NAME is that column of a data set"});
@@ -190,23 +177,9 @@ int hvi_cli_data(int argc, char **argv) {
       {"collect", data_collect, "transitions of a policy in an environment", "ENV"},
       {"info", data_info, "what a data set or a test set holds", "FILE"},
       {0}};
-  hvi_args args = {"data", "collect|info [OPTION]...", "Transitions of a policy as a file.",
-                   .examples =
-                       "  hvi data collect lqr --policy default -n 10000 --out lqr.safetensors\n"
-                       "  hvi data info lqr.safetensors"};
+  hvi_args args = {"data", .usage = "collect|info [OPTION]..."};
   return hvi_args_verb(&args, verbs, argc, argv);
 }
-
-static const char testset_summary[] =
-    "Chooses states that the policy visits in ENV and writes their values by Monte Carlo: from\n"
-    "each, R roll-outs of H steps under the sampled policy, discounted, ended by termination and\n"
-    "not by the time limit; with standard errors and the size of what the horizon cuts off. A\n"
-    "run that was stopped, also by kill -9, goes on with --resume and ends in the same bits.\n"
-    "'hvi data info FILE' prints what a test set holds.";
-
-static const char testset_examples[] =
-    "  hvi testset lqr --policy default --states 1000 --horizon 1000 --out lqr.safetensors\n"
-    "  hvi testset ant --policy ant.safetensors --out ant-testset.safetensors --jobs 2";
 
 static hvi_status make_testset(hvi_rollout_job *job, hvi_rollout_report *report, hvi_error *err) {
   return hvi_testset_make(job->out, job->task.env, job->task.policy, job->settings, report, err);
@@ -217,7 +190,6 @@ int hvi_cli_testset(int argc, char **argv) {
   hvi_rollout_job job = {
       "roll-outs", hvi_testset_table(), 0,        &s,
       &s.run,      make_testset,        show_job, .mark = "\"contents\":\"test set\""};
-  hvi_args args = {argv[0], "ENV --policy FILE --out FILE [OPTION]...", testset_summary,
-                   .examples = testset_examples};
+  hvi_args args = {argv[0], .usage = "ENV --policy FILE --out FILE [OPTION]..."};
   return hvi_rollout_command(&job, &args, argc, argv);
 }

@@ -33,10 +33,7 @@ static int list_all(void) {
 }
 
 static int env_list(int argc, char **argv) {
-  hvi_args args = {"env list", "[OPTION]...",
-                   "Lists the environments, with the lengths of an observation and an action, and "
-                   "which of them\nneed a library and have it.",
-                   .examples = "  hvi env list\n  hvi env list --json"};
+  hvi_args args = {"env list", .usage = "[OPTION]..."};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   hvi_json_begin();
@@ -47,9 +44,7 @@ static int env_list(int argc, char **argv) {
 }
 
 static int env_info(int argc, char **argv) {
-  hvi_args args = {"env info", "ENV [OPTION]...",
-                   "Prints the sizes, ranges and limits of an environment.",
-                   "  hvi env info ant\n  hvi env info pendulum --json", .operand = operand};
+  hvi_args args = {"env info", "ENV [OPTION]...", .operand = operand};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
@@ -154,20 +149,9 @@ static int run_replay(replay *r) {
   return r->got.done < r->steps && !r->got.terminated ? HVI_EXIT_INTERRUPTED : HVI_EXIT_DONE;
 }
 
-static const char replay_summary[] = "Gives an environment the actions of a file and keeps what it "
-                                     "answers. Stops where the episode\n"
-                                     "terminates; the time limit is passed over. Observations, "
-                                     "states and rewards repeat to the bit.";
-
-static const char replay_examples[] =
-    "  hvi env replay ant --actions a.npy --out rows.npy\n"
-    "  hvi env replay half_cheetah --actions a.npy --save-state s.npy\n"
-    "  hvi env replay half_cheetah --actions b.npy --state s.npy --json";
-
 static int env_replay(int argc, char **argv) {
   replay r = {0};
-  hvi_args args = {"env replay", "ENV --actions FILE [OPTION]...", replay_summary, replay_examples,
-                   .operand = operand};
+  hvi_args args = {"env replay", "ENV --actions FILE [OPTION]...", .operand = operand};
   /* clang-format off */
   hvi_args_add(&args,
       {"actions", 0, HVI_SETTING_TEXT, &r.actions_path, .value = "FILE", .help = ".npy file of actions, one row a step"},
@@ -217,21 +201,12 @@ static void show_bench(const hvi_env *env, const env_bench_result *r, const env_
   if (!r->agrees && !hvi_talk.json) puts("two runs that should agree do not: this is a defect");
 }
 
-static const char bench_summary[] =
-    "Measures steps per second under random actions: of one environment against a loop that calls\n"
-    "mj_step and nothing else on the same states, and of a batch on one thread and on several. "
-    "The\n"
-    "measurements are repeated in turn, and the fastest of each counts.";
-
 static int env_bench(int argc, char **argv) {
   HVI_OWN_BY(hvi_env_release) hvi_env *env = NULL;
   env_bench_options o = {.repeats = 10, .steps = 1000, .progress = hvi_progress_count};
   env_bench_result result;
   bool done;
-  hvi_args args = {"env bench", "ENV [OPTION]...", bench_summary,
-                   "  hvi env bench ant --jobs 2\n"
-                   "  hvi env bench half_cheetah --steps 5000 --json",
-                   .operand = operand};
+  hvi_args args = {"env bench", "ENV [OPTION]...", .operand = operand};
   /* clang-format off */
   hvi_args_add(&args,
       {"steps", 0, HVI_SETTING_COUNT, &o.steps, .range = "[1,1000000000]", .help = "steps of one measurement"},
@@ -256,11 +231,6 @@ int hvi_cli_env(int argc, char **argv) {
       {"replay", env_replay, "what happens under given actions", "ENV"},
       {"bench", env_bench, "steps per second, next to the physics alone", "ENV"},
       {0}};
-  hvi_args args = {"env", "list|info|replay|bench [ENV] [OPTION]...",
-                   "Environments that policies act in.",
-                   .examples = "  hvi env list\n"
-                               "  hvi env info half_cheetah\n"
-                               "  hvi env replay ant --actions actions.npy --out rows.npy\n"
-                               "  hvi env bench ant --jobs 2"};
+  hvi_args args = {"env", .usage = "list|info|replay|bench [ENV] [OPTION]..."};
   return hvi_args_verb(&args, verbs, argc, argv);
 }

@@ -164,14 +164,11 @@ static void apply_defaults(hvi_evaluate *e, const hvi_args *args) {
     s->settings.accelerate = HVI_ACCELERATE_NONE;
 }
 
-/* Targets look further where rows follow each other and nobody asked for something else. Anderson's
- * method judges its noise by parts of a batch as if they had no rows in common. */
+/* Targets look further where rows follow each other and nobody asked for something else. */
 static void choose_lambda(hvi_evaluate *e, const hvi_args *args) {
-  const hvi_settings *s = &e->setup.settings;
   hvi_value_spec *v = &e->spec.value;
   const bool own = !hvi_setup_is_plain(&e->setup);
-  const bool fits =
-      !own && !v->returns && !e->data_path && s->accelerate != HVI_ACCELERATE_ANDERSON;
+  const bool fits = !own && !v->returns && !e->data_path;
   if (!fits && !hvi_args_given(args, "lambda")) v->lambda = 0.0;
   const bool fades = v->lambda > 0.0 && v->lambda < 1.0 && !own && !e->data_path;
   if (!fades && !hvi_args_given(args, "lambda-decay")) v->lambda_decay = 0.0;

@@ -1,22 +1,18 @@
 /* hvi inspect: what theory says about a problem and a method, and what a short run does. */
 #include "base/base.h"
-#include "base/file.h"
 #include "commands.h"
 #include "json.h"
-#include "report/csv.h"
-#include "report/text.h"
 #include "setup.h"
 
 #include <hvi/performative.h>
 #include <hvi/theory.h>
 
-enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88, POINTS = 200 };
+enum { DIGITS = 5, NAME = 22, NUMBER = 12, WIDTH = 88 };
 
 /* What was asked for. */
 typedef struct inspection {
   hvi_setup setup;
-  size_t steps;     /* of the run */
-  const char *plot; /* folder, or NULL */
+  size_t steps; /* of the run */
 } inspection;
 
 /* One row: a name, a number, and a remark. */
@@ -222,121 +218,23 @@ static void print_json(const inspection *s, const hvi_inspection *i) {
   hvi_json_end();
 }
 
-/* Where the run stands in the picture; steps that adapt have no place in it. */
-static double drawn_eta(const hvi_inspection *i) {
-  return i->obstacle == HVI_OBSTACLE_ADAPTIVE ? NAN : i->eta;
-}
-
-/* As far as the curves are worth drawing. */
-static double last_eta(const hvi_inspection *i) {
-  const double mu = i->constants.mu, L = i->constants.lipschitz;
-  return 1.25 * fmax(drawn_eta(i), mu > 0.0 ? 2.0 * mu / (L * L) : 1.0 / L);
-}
-
-static void csv_row(hvi_csv *csv, const double *x, size_t n) {
-  for (size_t i = 0; i < n; i++) hvi_csv_number(csv, x[i]);
-  hvi_csv_end(csv);
-}
-
-static hvi_status write_curves(const char *path, const hvi_inspection *i, hvi_error *err) {
-  const double mu = i->constants.mu, lipschitz = i->constants.lipschitz;
-  hvi_csv csv;
-  HVI_TRY(hvi_csv_open(&csv, path, "eta,kappa2,rho,rho_theorem,one", err));
-  for (int k = 0; k <= POINTS; k++) {
-    const double eta = last_eta(i) * k / POINTS;
-    const hvi_rates r = hvi_theory_rates(mu, lipschitz, eta, fmax(i->alpha, i->alpha_worst));
-    const hvi_rates small = hvi_theory_rates(mu, lipschitz, eta, r.alpha_theorem);
-    csv_row(&csv, (double[]){eta, r.kappa2, r.rho, small.rho, 1.0}, 5);
-  }
-  return hvi_csv_close(&csv, err);
-}
-
-/* From below everything to a little above one: a large rho may leave the picture. */
-static hvi_axis rate_axis(const hvi_inspection *i) {
-  const hvi_constants *c = &i->constants;
-  const hvi_rates last = hvi_theory_rates(c->mu, c->lipschitz, last_eta(i), 0.0);
-  const hvi_rates best = hvi_theory_rates(c->mu, c->lipschitz, fmax(last.eta_best, 0.0), 0.0);
-  const double low = fmin(best.kappa2, fmin(i->rate_observed, i->rate_exact));
-  const double high = fmax(last.kappa2, fmax(i->rate_observed, i->rate_exact));
-  const double margin = 0.3 * (fmax(high, 1.0) - fmin(low, 1.0)) + 1e-6;
-  return (hvi_axis){.label = "rate of |z - z*|^2 per outer step",
-                    .low = fmin(low, 1.0) - margin,
-                    .high = fmax(high, 1.0) + margin};
-}
-
-static hvi_status draw(const inspection *s, const hvi_inspection *i, hvi_error *err) {
-  static const char curves[] = "inspect.csv", points[] = "inspect-observed.csv";
-  const hvi_series series[] = {
-      {"κ², exact step", curves, "eta", "kappa2", NULL, HVI_MARK_LINE, 0},
-      {"ρ at the α reached", curves, "eta", "rho", NULL, HVI_MARK_LINE, 1},
-      {"ρ at α = μ / 2L", curves, "eta", "rho_theorem", NULL, HVI_MARK_LINE, 4},
-      {NULL, curves, "eta", "one", NULL, HVI_MARK_DASHED, 7},
-      {"observed", points, "eta", "observed", NULL, HVI_MARK_POINTS, 3},
-      {"observed, exact step", points, "eta", "exact", NULL, HVI_MARK_POINTS, 2}};
-  const hvi_panel panel = {.x = {.label = "η"},
-                           .y = rate_axis(i),
-                           .series_count = sizeof series / sizeof *series,
-                           .series = series};
-  const hvi_plot plot = {
-      .name = "inspect", .title = s->setup.name, .panel_count = 1, .panels = &panel};
-  return hvi_draw(s->plot, &plot, "", err);
-}
-
-/* FOLDER/inspect.{csv,gp,png,svg}: the theorem's rates over eta, and where the settings stand. The
- * folder exists. */
-static hvi_status plot_rates(const inspection *s, const hvi_inspection *i, hvi_error *err) {
-  HVI_OWN char *curves = hvi_path_join(s->plot, "inspect", ".csv");
-  HVI_OWN char *points = hvi_path_join(s->plot, "inspect-observed", ".csv");
-  if (!curves || !points) return hvi_error_memory(err, "a path");
-  hvi_csv csv;
-  HVI_TRY(write_curves(curves, i, err));
-  HVI_TRY(hvi_csv_open(&csv, points, "eta,observed,exact", err));
-  csv_row(&csv, (double[]){drawn_eta(i), i->rate_observed, i->rate_exact}, 3);
-  HVI_TRY(hvi_csv_close(&csv, err));
-  return draw(s, i, err);
-}
-
-static const char summary[] =
-    "Prints mu and L of PROBLEM, the step sizes and inner accuracies that the convergence theorem\n"
-    "allows, the rate it predicts beside the one observed in a short run, and a verdict: safe,\n"
-    "unsafe, not covered or, where steps adapt, solved, with the setting to change. Options are\n"
-    "those of 'hvi solve'.";
-
-static const char examples[] =
-    "  hvi inspect pennies --method gd --inner 10 --eta 0.1\n"
-    "  hvi inspect pennies --method lm --eta theorem --alpha 0.09 --inner 50\n"
-    "  hvi inspect rps --method phgd --eta best --steps 500 --json\n"
-    "  hvi inspect my-game.yaml --plot out";
-
-static int check_plot(const char *folder) {
-  HVI_CALL(hvi_folder_make(folder, &hvi_fault));
-  HVI_STEP(hvi_output_check_in(folder, "inspect.csv", "eta,kappa2,rho,"));
-  HVI_STEP(hvi_output_check_in(folder, "inspect-observed.csv", "eta,observed,exact"));
-  return hvi_figure_check(folder, "inspect");
-}
-
 static int inspect(const inspection *s) {
   hvi_inspection i;
-  /* before anything is printed */
-  if (s->plot) HVI_STEP(check_plot(s->plot));
   HVI_CALL(hvi_theory_inspect(&i, s->setup.problem, &s->setup.settings, s->steps, &hvi_fault));
   (hvi_talk.json ? print_json : print_table)(s, &i);
-  if (s->plot) HVI_CALL(plot_rates(s, &i, &hvi_fault));
   return HVI_EXIT_DONE;
 }
 
 int hvi_cli_inspect(int argc, char **argv) {
   inspection s = {.setup = hvi_setup_new(), .steps = 1000};
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_options(&s.setup, &args);
   /* clang-format off */
   hvi_args_add(&args,
       {.name = "inspection"},
-      {"steps", 0, HVI_SETTING_COUNT, &s.steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"},
-      {"plot", 0, HVI_SETTING_TEXT, &s.plot, .value = "FOLDER", .help = "a picture of the rates over eta: inspect.png there"});
+      {"steps", 0, HVI_SETTING_COUNT, &s.steps, .range = "[1,1e8]", .help = "outer steps of the run (1000, or --iters)"});
   /* clang-format on */
   hvi_args_json(&args);
-  hvi_args_force(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   int code = hvi_setup_make(&s.setup, &args);

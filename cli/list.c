@@ -175,12 +175,7 @@ static int list_one(const char *name) {
 }
 
 int hvi_cli_list(int argc, char **argv) {
-  hvi_args args = {argv[0], "[PROBLEM|METHOD] [OPTION]...",
-                   "Lists the problems, methods, optimizers, experiments and kinds of experiment "
-                   "that are built in;\nwith a name, the keys of a problem (for --set; code too: "
-                   "mine.c) or the\noptions of a method.",
-                   "  hvi list\n  hvi list pennies\n  hvi list lm --json\n  hvi list ./mine.so",
-                   .max = 1};
+  hvi_args args = {argv[0], "[PROBLEM|METHOD] [OPTION]...", .max = 1};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   return args.operand_count == 1 ? list_one(args.operands[0]) : list_all();

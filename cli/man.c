@@ -106,9 +106,8 @@ static void put_option(const hvi_arg *row) {
 
 /* man/NAME.roff, where there is one. */
 static void put_rest(const char *name) {
-  const hvi_embedded *e = hvi_embedded_man;
-  while (e->name && strcmp(e->name, name) != 0) e++;
-  for (const char *line = e->name ? e->text : "", *next; *line; line = next) {
+  const char *text = hvi_embedded_find(hvi_embedded_man, name);
+  for (const char *line = text ? text : "", *next; *line; line = next) {
     const hvi_vocabulary *v = hvi_vocabularies;
     next = line + strcspn(line, "\n");
     next += *next == '\n';
@@ -194,14 +193,8 @@ static void visit(hvi_args *args, int argc, char **argv) {
   for (const hvi_verb *v = args->verbs; v && v->name; v++) turn_to(v, args->command);
 }
 
-static const char summary[] =
-    "Prints the manual page of a command, or of one of its verbs, and without "
-    "a name the overview,\nas text for man(1).";
-
 int hvi_cli_man(int argc, char **argv) {
-  hvi_args args = {argv[0], "[COMMAND [VERB]] [OPTION]...", summary,
-                   "  hvi man solve | man -l -\n  hvi man policy train >hvi-policy-train.1",
-                   .max = 2};
+  hvi_args args = {argv[0], "[COMMAND [VERB]] [OPTION]...", .max = 2};
   hvi_args_add(&args,
                {"pages", 0, HVI_SETTING_FLAG, &book.pages, .help = "the names of all pages"});
   HVI_STEP(hvi_args_parse(&args, argc, argv));

@@ -40,11 +40,7 @@ static int policy_score(int argc, char **argv) {
   hvi_returns *returns = NULL;
   hvi_rollout_job job = {"episodes", hvi_returns_table(), 'n', &s, &s.run, score,
                          show_score, .result = &returns};
-  hvi_args args = {"policy score", "ENV --policy FILE [OPTION]...",
-                   "Runs whole episodes under a policy and prints their mean return with its 95 %\n"
-                   "Student interval, and their lengths. Rewards are not discounted.",
-                   .examples = "  hvi policy score half_cheetah --policy half_cheetah.safetensors\n"
-                               "  hvi policy score lqr --policy default --episodes 100 --json"};
+  hvi_args args = {"policy score", .usage = "ENV --policy FILE [OPTION]..."};
   const int code = hvi_rollout_command(&job, &args, argc, argv);
   hvi_returns_free(returns);
   return code;
@@ -90,10 +86,7 @@ static void show_policy(const hvi_policy *p, const hvi_tensors *t) {
 }
 
 static int policy_info(int argc, char **argv) {
-  hvi_args args = {"policy info", "FILE [OPTION]...",
-                   "Prints the sizes of a policy, the notes of its file, and tensors\n"
-                   "that are there but not used.",
-                   "  hvi policy info half_cheetah.safetensors", .operand = "policy file"};
+  hvi_args args = {"policy info", "FILE [OPTION]...", .operand = "policy file"};
   hvi_policy_options options = {0};
   hvi_args_settings(&args, hvi_policy_table(), &options, NULL);
   hvi_args_json(&args);
@@ -126,12 +119,8 @@ static int act_all(const hvi_policy *p, const hvi_array *obs, const char *out) {
 static int policy_act(int argc, char **argv) {
   const char *path = NULL, *obs_path = NULL, *out = NULL;
   hvi_policy_options options = {0};
-  hvi_args args = {
-      "policy act", "ENV --policy FILE --obs FILE [OPTION]...",
-      "Prints the actions of a policy, without noise, in the observations of a file: to\n"
-      "compare with the program that trained it.",
-      "  hvi policy act pendulum --policy sb3-sac.safetensors --obs obs.npy",
-      .operand = "environment"};
+  hvi_args args = {"policy act", "ENV --policy FILE --obs FILE [OPTION]...",
+                   .operand = "environment"};
   /* clang-format off */
   hvi_args_add(&args,
       {"policy", 0, HVI_SETTING_TEXT, &path, .value = "FILE", .help = "the policy (.safetensors), or 'default': the environment's own"},
@@ -160,10 +149,6 @@ int hvi_cli_policy(int argc, char **argv) {
       {"info", policy_info, "what a policy file holds", "FILE"},
       {"act", policy_act, "its actions in given observations", "ENV"},
       {0}};
-  hvi_args args = {"policy", "train|score|info|act [OPTION]...",
-                   "Policies: making them, measuring them, and what their files hold.",
-                   .examples = "  hvi policy train half_cheetah --seed 1 --out hc.safetensors\n"
-                               "  hvi policy score half_cheetah --policy hc.safetensors\n"
-                               "  hvi policy info hc.safetensors"};
+  hvi_args args = {"policy", .usage = "train|score|info|act [OPTION]..."};
   return hvi_args_verb(&args, verbs, argc, argv);
 }

@@ -253,22 +253,9 @@ static int open_training(training *t, const char *name) {
   return HVI_EXIT_DONE;
 }
 
-static const char summary[] =
-    "Trains an actor by soft actor-critic. Writes the policy, a log with its picture,\n"
-    "and checkpoints from which --resume goes on to the same bits, however the run\n"
-    "ended. Ctrl-C leaves a usable policy and a checkpoint.\n"
-    "The replay buffer takes 4 (2 obs + act + 2) bytes a transition as it fills:\n"
-    "168 MB for a million of half_cheetah's, 256 MB of ant's; twice that for a moment\n"
-    "when a run is resumed.";
-
-static const char examples[] =
-    "  hvi policy train half_cheetah --seed 1 --out half_cheetah.safetensors\n"
-    "  hvi policy train pendulum --steps 20000 --start 1000 --out p.safetensors";
-
 int hvi_cli_policy_train(int argc, char **argv) {
   training t = {.settings = hvi_sac_defaults(), .steps = 1000000, .every = 50000};
-  hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", summary, examples,
-                   .operand = "environment"};
+  hvi_args args = {"policy train", "ENV --out FILE [OPTION]...", .operand = "environment"};
   /* clang-format off */
   hvi_args_add(&args,
       {.name = "Run"},

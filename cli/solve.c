@@ -407,27 +407,9 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
-static const char summary[] =
-    "Solves PROBLEM, a built-in name ('hvi list'), a YAML file or code of your own (mine.c is\n"
-    "compiled, mine.so loaded), by a sequence of least-squares problems, each handed to an inner\n"
-    "optimizer. Talk goes to stderr, the result to stdout. Trace and log can be followed while "
-    "they\n"
-    "grow. A checkpoint is what --resume goes on from, to the same bits, however a run ended.";
-
-static const char examples[] =
-    "  hvi solve pennies --method gd --eta 0.1 --inner 10 --inner-lr 1\n"
-    "  hvi solve pennies --method lm --damping 0.02 --tol 1e-7 --trace run.csv\n"
-    "  hvi solve rps --instance 7 --method phgd --eta theorem --json\n"
-    "  hvi solve quadratic --set n=20 --set mu=0.5 --method gn --eta best\n"
-    "  hvi solve my-game.yaml --plot run.png --trace run.csv --log run.jsonl\n"
-    "  hvi solve my-game.yaml --checkpoint run.checkpoint --resume\n"
-    "  hvi solve my-game.yaml --theta0 start.npy --alpha 0.1 --inner 500\n"
-    "  hvi solve mine.c --set n=5 --instance 3\n"
-    "  hvi solve pennies --ensemble 1000 --jobs 2 --method lm";
-
 int hvi_cli_solve(int argc, char **argv) {
   hvi_solve s = {.setup = hvi_setup_new(), .checkpoint_every = 30};
-  hvi_args args = {argv[0], "PROBLEM [OPTION]...", summary, examples, .operand = "problem"};
+  hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_options(&s.setup, &args);
   s.args = &args;
   s.shared_options = args.count;

@@ -218,7 +218,7 @@ hvi_status hvi_picture_draw(const hvi_picture *p, const hvi_info *info, hvi_erro
   d->picture = p;
   d->problem = p->setup->problem;
   d->file = hvi_base_name(p->data);
-  HVI_TRY(hvi_table_read(&d->data, p->data, MOST_BYTES, err));
+  HVI_TRY(hvi_table_read(&d->data, p->data, HVI_TABLE_NAMED, MOST_BYTES, err));
   add_progress(d);
   for (size_t k = 0; k < players; k++) d->labelled |= m->blocks[k].out > 1;
   for (size_t k = 0, first = 0; k < players; first += lines_of(&m->blocks[k++]))

@@ -69,8 +69,7 @@ typedef enum hvi_acceleration {
   HVI_ACCELERATE_NONE,
   HVI_ACCELERATE_MODE, /* the error along the problem's slow mode taken off, as far as it is known
                         */
-  HVI_ACCELERATE_ANDERSON, /* and along the last `memory` differences of iterates */
-  HVI_ACCELERATE_LSTD      /* along several slow modes at once, by LSTD on the last layer */
+  HVI_ACCELERATE_LSTD  /* along several slow modes at once, by LSTD on the last layer */
 } hvi_acceleration;
 
 typedef enum hvi_step_rule {
@@ -117,7 +116,6 @@ typedef struct hvi_settings {
   size_t average; /* tau, for the averaged target */
   hvi_acceleration accelerate;
   hvi_modes_settings modes; /* of LSTD */
-  size_t memory;            /* iterates that Anderson acceleration looks back at, 1 to 8 */
   bool alternating;         /* players in turn instead of at once */
 
   /* the inner loop */

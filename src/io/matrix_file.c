@@ -1,16 +1,12 @@
 /*
- * Two formats of text.
- *
- *   .csv   Numbers between commas. Empty lines and lines that begin with # are skipped; a first
- *          line without any number is a header. Every line has as many fields as the first.
- *   .mtx   "%%MatrixMarket matrix coordinate real general" (or integer), comments that begin with
- *          %, a line "rows columns entries", then one entry a line: row, column, value, counted
- *          from 1.
+ * An .mtx file is "%%MatrixMarket matrix coordinate real general" (or integer), comments that begin
+ * with %, a line "rows columns entries", then one entry a line: row, column, value, counted from 1.
  */
 #include "io/matrix_file.h"
 
 #include "base/base.h"
 #include "base/file.h"
+#include "io/csv_table.h"
 #include "io/npy.h"
 #include "num/sparse.h"
 
@@ -26,97 +22,6 @@ typedef struct reader {
   size_t line;    /* the number of its line */
 } reader;
 
-/* How much of a word or field an error text shows. */
-static int shown(const char *text, const char *ends) {
-  const size_t width = strcspn(text, ends);
-  return width < 40 ? (int)width : 40;
-}
-
-/* Not strspn, which under a sanitizer looks at all of the text each time. */
-static const char *skip_blanks(const char *at) {
-  while (*at == ' ' || *at == '\t' || *at == '\r') at++;
-  return at;
-}
-
-static void next_line(reader *r) {
-  r->at += strcspn(r->at, "\n");
-  r->at += *r->at == '\n';
-  r->line++;
-}
-
-/* Moves to the next line of a .csv that counts; false at the end. */
-static bool find_line(reader *r) {
-  for (; *r->at; next_line(r)) {
-    const char *first = skip_blanks(r->at);
-    if (*first != '\n' && *first != '#' && *first != '\0') return true;
-  }
-  return false;
-}
-
-static bool number_at(const char *at, double *x, const char **end) {
-  char *stop;
-  if (*at == '\n' || *at == '\0') return false; /* strtod would go on to the next line */
-  *x = strtod(at, &stop);
-  *end = skip_blanks(stop);
-  return stop != at && (**end == ',' || **end == '\n' || **end == '\0');
-}
-
-/* Reads the numbers of the current line into x, which has room for `columns`. */
-static hvi_status read_line(const reader *r, double *x, size_t columns) {
-  const char *end, *at = skip_blanks(r->at);
-  for (size_t j = 0;; j++) {
-    if (j == columns)
-      return hvi_refuse(&r->file, ", line %zu has more than the %zu columns of the first", r->line,
-                        columns);
-    if (!number_at(at, &x[j], &end)) {
-      const int width = shown(at, ",\r\n");
-      if (!width) return hvi_refuse(&r->file, ", line %zu, column %zu is empty", r->line, j + 1);
-      return hvi_refuse(&r->file, ", line %zu, column %zu: '%.*s' is not a number", r->line, j + 1,
-                        width, at);
-    }
-    if (!isfinite(x[j]))
-      return hvi_refuse(&r->file, ", line %zu, column %zu is %g, which is not finite", r->line,
-                        j + 1, x[j]);
-    if (*end != ',' && j + 1 < columns)
-      return hvi_refuse(&r->file, ", line %zu has %zu columns; the first has %zu", r->line, j + 1,
-                        columns);
-    if (*end != ',') return HVI_OK;
-    at = skip_blanks(end + 1);
-  }
-}
-
-/* A line of names: not one of its fields is a number. */
-static bool is_header(const char *line) {
-  const char *end;
-  double x;
-  for (;; line++) {
-    line = skip_blanks(line);
-    if (number_at(line, &x, &end)) return false;
-    line += strcspn(line, ",\n");
-    if (*line != ',') return true;
-  }
-}
-
-hvi_status hvi_csv_parse(hvi_matrix_file *out, const char *text, const char *name, hvi_error *err) {
-  reader r = {{name, HVI_ERROR_INPUT, err}, text, 1};
-  *out = (hvi_matrix_file){0};
-  if (find_line(&r) && is_header(r.at)) next_line(&r);
-  if (!find_line(&r)) return hvi_refuse(&r.file, " has no numbers");
-  size_t size = 0, rows = 0, columns = 1;
-  for (reader s = r; find_line(&s); next_line(&s)) rows++;
-  for (const char *c = r.at; *c && *c != '\n'; c++) columns += *c == ',';
-  /* a number and what parts it from the next take two bytes: there cannot be more of them */
-  if (!hvi_multiply_sizes(rows, columns, &size) || size > strlen(r.at) / 2 + 1)
-    return hvi_refuse(&r.file, " has %zu columns in its first line and fewer in others", columns);
-  HVI_OWN double *data = hvi_alloc_doubles(size);
-  if (!data) return hvi_error_memory(err, "a matrix");
-  for (size_t i = 0; find_line(&r); i++, next_line(&r))
-    HVI_TRY(read_line(&r, data + i * columns, columns));
-  *out = (hvi_matrix_file){rows, columns, data, {0}};
-  data = NULL;
-  return HVI_OK;
-}
-
 static const char word_ends[] = " \t\r\n";
 
 /* Goes past the blanks, lines and comments before the next word of an .mtx; false at the end. */
@@ -130,7 +35,8 @@ static bool find_word(reader *r) {
 }
 
 static hvi_status refuse_word(const reader *r, const char *what) {
-  return hvi_refuse(&r->file, ", line %zu: '%.*s' is not %s", r->line, shown(r->at, word_ends),
+  const size_t width = strcspn(r->at, word_ends);
+  return hvi_refuse(&r->file, ", line %zu: '%.*s' is not %s", r->line, width < 40 ? (int)width : 40,
                     r->at, what);
 }
 
@@ -247,7 +153,14 @@ hvi_status hvi_matrix_file_read(hvi_matrix_file *out, const char *path, hvi_erro
         err, "'%s' is not a matrix that can be read; those end in .npy, .csv or .mtx", name);
   HVI_OWN char *text = NULL;
   HVI_TRY(hvi_file_read_text(&text, path, largest_file, err));
-  return csv ? hvi_csv_parse(out, text, name, err) : hvi_market_parse(out, text, name, err);
+  if (!csv) return hvi_market_parse(out, text, name, err);
+  hvi_table t;
+  const hvi_status status = hvi_table_parse(&t, text, name, HVI_TABLE_PLAIN, err);
+  text = NULL;
+  *out = (hvi_matrix_file){t.rows, t.columns, t.data, {0}};
+  t.data = NULL;
+  hvi_table_clear(&t);
+  return status;
 }
 
 void hvi_matrix_file_free(hvi_matrix_file *m) {

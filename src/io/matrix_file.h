@@ -1,6 +1,5 @@
 /*
- * Matrices in files, by the ending of the name: .npy (one or two axes), .csv (numbers between
- * commas) and .mtx (MatrixMarket, "matrix coordinate real general").
+ * Matrices in files, by the ending of the name: .npy (one or two axes), .csv (io/csv_table.h) and .mtx (MatrixMarket, "matrix coordinate real general").
  *
  * Files are treated as hostile: sizes are checked before anything is allocated, and every number
  * must be finite. Errors name the file, the line and the column.
@@ -23,7 +22,6 @@ void hvi_matrix_file_free(hvi_matrix_file *m);
 /* Writes a sparse matrix out in full; an error when that is over 2^27 numbers. */
 hvi_status hvi_matrix_file_fill(hvi_matrix_file *m, hvi_error *err);
 
-/* From a text that has been read; `name` opens error texts. */
-hvi_status hvi_csv_parse(hvi_matrix_file *out, const char *text, const char *name, hvi_error *err);
+/* An .mtx file that has been read; `name` opens error texts. */
 hvi_status hvi_market_parse(hvi_matrix_file *out, const char *text, const char *name,
                             hvi_error *err);

@@ -2,12 +2,10 @@
 
 #include "base/base.h"
 #include "base/suggest.h"
-#include "io/npy.h"
 
 #include <yaml.h>
 
 enum { DEEPEST = 16, MOST_KEYS = 100, LONGEST_PATH = 4096 };
-static const size_t largest_npy = (size_t)256 << 20;
 
 typedef struct parser {
   hvi_tree *tree;
@@ -245,30 +243,33 @@ hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool
   return HVI_OK;
 }
 
-static hvi_status read_npy(hvi_reader *r, const hvi_node *node, size_t dims, hvi_matrix *A) {
+hvi_status hvi_reader_file(hvi_reader *r, const hvi_node *node, hvi_matrix_file *out) {
   const char *file = NULL;
+  char path[LONGEST_PATH];
   HVI_TRY(hvi_reader_text(r, node, &file));
   if (!r->folder) return hvi_reader_fail(r, node, "no other files can be named here");
-  char path[LONGEST_PATH];
-  int length = file[0] == '/' ? snprintf(path, sizeof path, "%s", file)
-                              : snprintf(path, sizeof path, "%s/%s", r->folder, file);
+  const int length = file[0] == '/' ? snprintf(path, sizeof path, "%s", file)
+                                    : snprintf(path, sizeof path, "%s/%s", r->folder, file);
   if (length < 0 || length >= (int)sizeof path)
     return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
-  HVI_OWN_BY(hvi_array_free) hvi_array array = {0};
-  const hvi_status status = hvi_npy_read(&array, path, largest_npy, r->err);
+  const hvi_status status = hvi_matrix_file_read(out, path, r->err);
+  return status ? hvi_error_place(r->err, status, r->name, node->line) : HVI_OK;
+}
+
+static hvi_status read_file(hvi_reader *r, const hvi_node *node, size_t dims, hvi_matrix *A) {
+  HVI_OWN_BY(hvi_matrix_file_free) hvi_matrix_file m = {0};
+  HVI_TRY(hvi_reader_file(r, node, &m));
+  const hvi_status status = hvi_matrix_file_fill(&m, r->err);
   if (status) return hvi_error_place(r->err, status, r->name, node->line);
-  if (array.dims != dims)
-    return hvi_reader_fail(r, node, "%.200s has %zu axes; expected %zu", file, array.dims, dims);
-  if (array.size == 0) return hvi_reader_fail(r, node, "%.200s has no numbers", file);
-  double *data = hvi_reader_doubles(r, array.size);
+  const size_t size = m.rows * m.columns;
+  if (size == 0) return hvi_reader_fail(r, node, "%.200s has no numbers", node->text);
+  if (dims == 1 && m.rows != 1 && m.columns != 1)
+    return hvi_reader_fail(r, node, "%.200s has %zu x %zu numbers; expected a column", node->text,
+                           m.rows, m.columns);
+  double *data = hvi_reader_doubles(r, size);
   if (!data) return hvi_error_memory(r->err, r->name);
-  for (size_t i = 0; i < array.size; i++) {
-    data[i] = array.data[i];
-    if (!isfinite(data[i]))
-      return hvi_reader_fail(r, node, "number %zu of %.200s is %g, which is not finite", i + 1,
-                             file, data[i]);
-  }
-  *A = (hvi_matrix){array.shape[0], dims == 2 ? array.shape[1] : 1, data, node};
+  memcpy(data, m.data, size * sizeof *data);
+  *A = (hvi_matrix){dims == 1 ? size : m.rows, dims == 1 ? 1 : m.columns, data, node};
   return HVI_OK;
 }
 
@@ -308,7 +309,7 @@ static hvi_status read_array(hvi_reader *r, const hvi_node *map, const char *key
   *A = (hvi_matrix){0, 0, NULL, map};
   if (list && file)
     return hvi_reader_fail(r, file, "give either %s or %s, not both", key, file_key);
-  if (file) return read_npy(r, file, dims, A);
+  if (file) return read_file(r, file, dims, A);
   if (!list) return HVI_OK;
   return dims == 2 ? read_rows(r, list, A) : read_list(r, list, A);
 }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/matrix_file.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +41,7 @@ const hvi_node *hvi_node_get(const hvi_node *map, const char *key);
 
 typedef struct hvi_reader {
   const char *name;   /* of the file, for error texts */
-  const char *folder; /* that names of .npy files are relative to; NULL: there can be none */
+  const char *folder; /* that names of other files are relative to; NULL: there can be none */
   hvi_error *err;
   hvi_pool *pool; /* of what hvi_reader_doubles gave out */
 } hvi_reader;
@@ -67,7 +68,10 @@ hvi_status hvi_reader_text(hvi_reader *r, const hvi_node *node, const char **tex
 hvi_status hvi_reader_vector(hvi_reader *r, const hvi_node *node, size_t n, bool infinite,
                              const double **x);
 
-/* A matrix: rows under `key`, or an .npy file's name under `key`_file. Neither: *A is NULL. */
+/* A matrix in the file that the node names. */
+hvi_status hvi_reader_file(hvi_reader *r, const hvi_node *node, hvi_matrix_file *out);
+
+/* A matrix: rows under `key`, or a file's name under `key`_file. Neither: *A is NULL. */
 typedef struct hvi_matrix {
   size_t rows, columns;
   const double *data; /* row-major */

@@ -147,8 +147,8 @@ hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor) {
   return hvi_stats_fit_line(&fit);
 }
 
-hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
-                               const void *context, size_t n, hvi_error *err) {
+hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
+                                     const double *below, size_t n, hvi_error *err) {
   HVI_OWN double *weight = hvi_alloc_doubles(n + HVI_BOOTSTRAP);
   if (!weight) return hvi_error_memory(err, "a bootstrap");
   double *found = weight + n;
@@ -157,48 +157,10 @@ hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
     hvi_rng rng = hvi_rng_new(1, "bootstrap", b);
     memset(weight, 0, n * sizeof *weight);
     for (size_t i = 0; i < n; i++) weight[(uint64_t)hvi_rng_u32(&rng) * n >> 32] += 1.0;
-    found[count] = statistic(context, weight, n);
-    if (!isnan(found[count])) count++;
+    found[count] = hvi_vec_dot(weight, above, n) / hvi_vec_dot(weight, below, n);
+    if (!isnan(found[count])) count++; /* otherwise the sample has no member */
   }
   range->low = hvi_stats_quantile(found, count, 0.025);
   range->high = hvi_stats_quantile(found, count, 0.975);
   return HVI_OK;
-}
-
-/* Over sums below, or over the number of units. */
-typedef struct fraction {
-  const double *above, *below;
-} fraction;
-
-static double ratio_of(const void *context, const double *weight, size_t n) {
-  const fraction *f = context;
-  const double below = f->below ? hvi_vec_dot(weight, f->below, n) : (double)n;
-  return hvi_vec_dot(weight, f->above, n) / below;
-}
-
-hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
-                                     const double *below, size_t n, hvi_error *err) {
-  return hvi_stats_bootstrap(range, ratio_of, &(fraction){above, below}, n, err);
-}
-
-typedef struct ordered {
-  const double *x; /* ascending */
-  double *sample, q;
-} ordered;
-
-static double quantile_of(const void *context, const double *weight, size_t n) {
-  const ordered *o = context;
-  double *next = o->sample;
-  for (size_t i = 0; i < n; i++)
-    for (double w = weight[i]; w > 0.0; w--) *next++ = o->x[i];
-  return quantile_of_sorted(o->sample, n, o->q);
-}
-
-hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
-                                        hvi_error *err) {
-  HVI_OWN double *sorted = hvi_alloc_doubles(2 * n);
-  if (!sorted) return hvi_error_memory(err, "a bootstrap");
-  hvi_vec_copy(sorted, x, n);
-  qsort(sorted, n, sizeof *sorted, compare);
-  return hvi_stats_bootstrap(range, quantile_of, &(ordered){sorted, sorted + n, q}, n, err);
 }

@@ -41,27 +41,13 @@ hvi_stats_line hvi_stats_fit_line(const hvi_stats_fit *f);
 hvi_stats_line hvi_stats_log_line(const double *y, size_t n, double floor);
 
 /*
- * 95 % intervals by the bootstrap: HVI_BOOTSTRAP times n units are drawn with replacement from the n
- * that there are, and the interval reaches from the 2.5 % to the 97.5 % quantile of the statistic of
- * such samples. Units have to be independent: whole episodes, not their states. The generator is
- * always the same, so that a result has one interval, and two statistics of the same units have one
- * set of samples. NaN for n < 2.
+ * The 95 % interval, by the bootstrap, of the sum of above over the sum of below: a mean over all
+ * members of clusters, of which above[i] is the sum and below[i] the number. HVI_BOOTSTRAP times n
+ * clusters are drawn with replacement from the n that there are, and the interval reaches from the
+ * 2.5 % to the 97.5 % quantile of the ratio in such samples. Clusters have to be independent: whole
+ * episodes, not their states. The generator is always the same, so that a result has one interval,
+ * and two statistics of the same clusters have one set of samples. NaN for n < 2.
  */
 enum { HVI_BOOTSTRAP = 1000 };
-/* Of a sample in which unit i is weight[i] times, which adds up to n. NaN: the sample has none, and
- * is left out. */
-typedef double hvi_statistic(const void *context, const double *weight, size_t n);
-hvi_status hvi_stats_bootstrap(hvi_stats_range *range, hvi_statistic *statistic,
-                               const void *context, size_t n, hvi_error *err);
-/* The sum of above over the sum of below: a mean over all members of clusters, of which above[i] is
- * the sum and below[i] the number. Without `below` the mean of above. */
 hvi_status hvi_stats_bootstrap_ratio(hvi_stats_range *range, const double *above,
                                      const double *below, size_t n, hvi_error *err);
-/* The mean of x; a share where x is 0 or 1. */
-static inline hvi_status hvi_stats_bootstrap_mean(hvi_stats_range *range, const double *x, size_t n,
-                                                  hvi_error *err) {
-  return hvi_stats_bootstrap_ratio(range, x, NULL, n, err);
-}
-/* The quantile q, as hvi_stats_quantile has it: 0.5 for the median. Infinite values are fine. */
-hvi_status hvi_stats_bootstrap_quantile(hvi_stats_range *range, const double *x, size_t n, double q,
-                                        hvi_error *err);

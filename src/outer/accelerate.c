@@ -155,159 +155,6 @@ static void correct_mode(hvi_solver *s) {
   if (!isnan(S)) move(s, sampled ? believed(s, S, c, slope) - a->filter.mean : c);
 }
 
-/*
- * Anderson acceleration in output space: before an outer step, z_t moves within the span of the
- * differences D_k = z_t - z_{t-k} to other iterates, F being taken as affine there with changes
- * G_k = F_t - F_{t-k}. Galerkin's condition <D_j, F(z')> = 0 gives
- *
- *   sum_k <D_j, G_k> c_k = -<D_j, F>,     z' = z + sum_k c_k D_k,
- *
- * which is Anderson's method of type I, and for policy evaluation LSTD in that span. Type II, which
- * minimises |F(z')|, would be biased by sampled successors as residual gradients are.
- *
- * Where a slow mode u, with change G and test v, has been corrected before, what is known of it
- * (above) must stay true: so differences are taken without it, D_k - a_k u and G_k -
- * a_k G with <v, G_k - a_k G> = 0.
- *
- * On a sample the right side b is noisy. With S its covariance, from parts of the sample, noise
- * alone would make W = b'S^-1 b about K, with a standard deviation of sqrt(2 K). Of the correction
- * a share max(0, 1 - (K + 3 sqrt(2 K)) / W) is taken: James and Stein's rule, three deviations
- * stricter, because here it is applied again at every step.
- */
-enum { ANDERSON_PARTS = 40, MOST = HVI_MEMORY_MOST };
-
-typedef struct galerkin {
-  double A[MOST][MOST], S[MOST][MOST]; /* <D_j, G_k>; covariance of b */
-  double b[MOST];
-  double *D[MOST], *G[MOST]; /* [n] each */
-  double scale[MOST];        /* 1 / |D_k| */
-} galerkin;
-
-/* Below this share of |z| a difference is mostly rounding, and so is a pivot of the system. */
-static const double least_difference = 1e-10, least_pivot = 1e-10;
-
-static void subtract(double *out, const double *x, const double *y, size_t n) {
-  for (size_t i = 0; i < n; i++) out[i] = x[i] - y[i];
-}
-
-/* D_k and G_k of the earlier iterates, until the first that z_t can hardly be told from. */
-static size_t look_back(const hvi_solver *s, galerkin *g) {
-  const hvi_accelerator *a = &s->accelerator;
-  const size_t n = s->problem->model->out;
-  const double least = least_difference * least_difference * hvi_vec_norm2(s->z, n);
-  const double slope = a->corrected ? hvi_vec_dot(a->mode_test, a->mode_f, n) : 0.0;
-  size_t k = 0;
-  for (; k < hvi_past_count(s); k++) {
-    double *D = g->D[k] = a->steps + k * n, *G = g->G[k] = a->changes + k * n;
-    subtract(D, s->z, hvi_past_at(s, s->past.z, k + 1), n);
-    subtract(G, s->f, hvi_past_at(s, s->past.f, k + 1), n);
-    if (!(hvi_vec_norm2(D, n) > least)) break;
-    if (slope > 0.0) {
-      const double share = hvi_vec_dot(a->mode_test, G, n) / slope;
-      hvi_vec_add(D, -share, a->mode, n);
-      hvi_vec_add(G, -share, a->mode_f, n);
-    }
-    const double size2 = hvi_vec_norm2(D, n);
-    g->scale[k] = size2 > least ? 1.0 / sqrt(size2) : 0.0;
-  }
-  return k;
-}
-
-/* Adds outputs first .. last to A and b, and what they gave b to S. */
-static void add_part(const hvi_solver *s, galerkin *g, size_t count, size_t first, size_t last) {
-  double part[MOST] = {0};
-  for (size_t i = first; i < last; i++) {
-    for (size_t j = 0; j < count; j++) {
-      const double d = g->scale[j] * g->D[j][i];
-      part[j] -= d * s->accelerator.f[i];
-      for (size_t k = 0; k < count; k++) g->A[j][k] += d * g->scale[k] * g->G[k][i];
-    }
-  }
-  for (size_t j = 0; j < count; j++) {
-    g->b[j] += part[j];
-    for (size_t k = 0; k < count; k++) g->S[j][k] += part[j] * part[k];
-  }
-}
-
-/* x = A^-1 b by elimination with row pivoting; false when A is singular to rounding. */
-static bool solve(double A[MOST][MOST], const double *b, double *x, size_t n) {
-  double M[MOST][MOST + 1], size = 0.0; /* A | b */
-  for (size_t i = 0; i < n; i++) {
-    hvi_vec_copy(M[i], A[i], n);
-    M[i][n] = b[i];
-    size = fmax(size, fabs(A[i][i]));
-  }
-  for (size_t c = 0; c < n; c++) {
-    size_t top = c;
-    for (size_t i = c + 1; i < n; i++) top = fabs(M[i][c]) > fabs(M[top][c]) ? i : top;
-    if (!(fabs(M[top][c]) > least_pivot * size)) return false;
-    for (size_t j = c; j <= n; j++) {
-      const double kept = M[c][j];
-      M[c][j] = M[top][j];
-      M[top][j] = kept;
-    }
-    for (size_t i = c + 1; i < n; i++) {
-      const double share = M[i][c] / M[c][c];
-      for (size_t j = c; j <= n; j++) M[i][j] -= share * M[c][j];
-    }
-  }
-  for (size_t i = n; i-- > 0;) {
-    x[i] = M[i][n];
-    for (size_t j = i + 1; j < n; j++) x[i] -= M[i][j] * x[j];
-    x[i] /= M[i][i];
-  }
-  return true;
-}
-
-/* The share of the correction to take; 1 without noise. S is that of a sum of ANDERSON_PARTS draws. */
-static double share_of(const hvi_solver *s, const galerkin *g, size_t count) {
-  const double bessel = (double)ANDERSON_PARTS / (ANDERSON_PARTS - 1);
-  double S[MOST][MOST], x[MOST];
-  if (!s->sample || s->problem->one_sample) return 1.0;
-  for (size_t j = 0; j < count; j++)
-    for (size_t k = 0; k < count; k++)
-      S[j][k] = bessel * (g->S[j][k] - g->b[j] * g->b[k] / ANDERSON_PARTS);
-  if (!solve(S, g->b, x, count)) return 0.0;
-  const double wald = hvi_vec_dot(x, g->b, count);
-  const double noise = (double)count + 3.0 * sqrt(2.0 * (double)count);
-  return wald > noise ? 1.0 - noise / wald : 0.0;
-}
-
-/* |F|^2 in the norm of the step */
-static double size2(const hvi_solver *s, const double *f) {
-  const double *w = s->problem->weights;
-  double sum = 0.0;
-  for (size_t i = 0; i < s->problem->model->out; i++) sum += f[i] * f[i] / (w ? w[i] : 1.0);
-  return sum;
-}
-
-/* To z + sum_k c_k D_k, if |F| comes down as far as it is affine: differences that are rounding
- * promise anything. */
-static void move_within(hvi_solver *s, const galerkin *g, const double *c, size_t count) {
-  const size_t n = s->problem->model->out;
-  double *z = s->accelerator.z, *f = s->accelerator.f;
-  double *promised = s->accelerator.changes + s->past.depth * n;
-  hvi_vec_copy(promised, f, n);
-  for (size_t k = 0; k < count; k++) hvi_vec_add(promised, c[k], g->G[k], n);
-  if (!(size2(s, promised) < size2(s, f))) return;
-  hvi_vec_copy(f, promised, n);
-  for (size_t k = 0; k < count; k++) hvi_vec_add(z, c[k], g->D[k], n);
-}
-
-static void correct_anderson(hvi_solver *s) {
-  const size_t n = s->problem->model->out;
-  galerkin g = {0};
-  size_t count = look_back(s, &g);
-  for (size_t part = 0; part < ANDERSON_PARTS; part++)
-    add_part(s, &g, count, part * n / ANDERSON_PARTS, (part + 1) * n / ANDERSON_PARTS);
-  double c[MOST];
-  /* the oldest go first when the differences are dependent */
-  while (count > 0 && !solve(g.A, g.b, c, count)) count--;
-  const double share = count > 0 ? share_of(s, &g, count) : 0.0;
-  for (size_t k = 0; k < count; k++) c[k] *= share * g.scale[k];
-  if (share > 0.0) move_within(s, &g, c, count);
-}
-
 void hvi_solver_correct(hvi_solver *s) {
   hvi_accelerator *a = &s->accelerator;
   const size_t n = s->problem->model->out;
@@ -319,15 +166,13 @@ void hvi_solver_correct(hvi_solver *s) {
   hvi_vec_copy(a->f, s->f, n);
   a->corrected = false;
   s->origin = (hvi_origin){.z = a->z, .f = a->f};
-  if (s->problem->ops->slow_mode) correct_mode(s);
-  if (s->settings.accelerate == HVI_ACCELERATE_ANDERSON) correct_anderson(s);
+  correct_mode(s);
 }
 
 void hvi_solver_learn(hvi_solver *s) {
   hvi_surrogate *l = &s->parts[0].l;
   if (s->settings.accelerate == HVI_ACCELERATE_LSTD) return;
-  if (s->problem->ops->slow_mode)
-    s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
+  s->accelerator.filter.mean = l->unseen ? 0.0 : along_mode(s, l->now->residual, l->weights);
   /* nothing has evaluated the corrected theta */
   const bool lifted = s->accelerator.corrected && s->problem->ops->lift;
   if (lifted && s->row.inner == 0) hvi_surrogate_start(l, NULL, NULL);

@@ -38,9 +38,6 @@ typedef struct hvi_origin {
   double shift;        /* what a correction has added to every output that is not in z yet */
 } hvi_origin;
 
-/* Iterates that Anderson acceleration may look back at. */
-enum { HVI_MEMORY_MOST = 8 };
-
 /* What is known of the error along the slow mode: part of the saved state. Doubles only. */
 typedef struct hvi_filter {
   double steps;                /* samples seen */
@@ -67,11 +64,10 @@ typedef struct hvi_adaptation {
 enum { HVI_ADAPTATION_DOUBLES = sizeof(hvi_adaptation) / sizeof(double) };
 
 typedef struct hvi_accelerator {
-  double *z, *f;           /* [n] the corrected point, and F there */
-  double *mode, *mode_f;   /* [n] the problem's slow mode, and F's change along it */
-  double *mode_test;       /* [n] what F is tested with for it */
-  double *steps, *changes; /* [memory][n], [memory + 1][n]: Anderson's differences of z and F */
-  bool corrected;          /* along the mode at this step: theta_t where the problem can lift it, z
+  double *z, *f;         /* [n] the corrected point, and F there */
+  double *mode, *mode_f; /* [n] the problem's slow mode, and F's change along it */
+  double *mode_test;     /* [n] what F is tested with for it */
+  bool corrected;        /* along the mode at this step: theta_t where the problem can lift it, z
                             * being its output to rounding only, otherwise the target's origin */
   hvi_filter filter;
   hvi_modes modes;        /* LSTD's equations, and what solving them takes: */

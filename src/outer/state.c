@@ -18,15 +18,14 @@ static const hvi_model *part_model(const hvi_solver *s, size_t k) {
   return s->part_count == 1 ? m : m->ops->player(m, k);
 }
 
-/* How many earlier iterates are looked back at, by targets or an acceleration, and room for them. */
+/* How many earlier iterates are looked back at, by targets, and room for them. */
 static void place_past(hvi_solver *s, hvi_arena *arena) {
   const hvi_settings *set = &s->settings;
   const hvi_model *m = s->problem->model;
   hvi_past *past = &s->past;
-  past->depth = set->target == HVI_TARGET_OPTIMISTIC         ? 1
-                : set->target == HVI_TARGET_AVERAGED         ? set->average
-                : set->accelerate == HVI_ACCELERATE_ANDERSON ? set->memory
-                                                             : 0;
+  past->depth = set->target == HVI_TARGET_OPTIMISTIC ? 1
+                : set->target == HVI_TARGET_AVERAGED ? set->average
+                                                     : 0;
   if (past->depth == 0) return;
   past->z = hvi_arena_take(arena, past->depth * m->out);
   past->f = hvi_arena_take(arena, past->depth * m->out);
@@ -56,12 +55,10 @@ static void place_saved(hvi_solver *s, hvi_arena *arena) {
 }
 
 static void place_accelerator(hvi_solver *s, hvi_arena *arena) {
-  const size_t n = s->problem->model->out, depth = s->past.depth;
+  const size_t n = s->problem->model->out;
   hvi_accelerator *a = &s->accelerator;
   double **const arrays[] = {&a->z, &a->f, &a->mode, &a->mode_f, &a->mode_test};
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) *arrays[i] = hvi_arena_take(arena, n);
-  a->steps = hvi_arena_take(arena, depth * n);
-  a->changes = hvi_arena_take(arena, (depth + 1) * n);
   a->filter.variance = INFINITY;
   if (s->settings.accelerate == HVI_ACCELERATE_LSTD) hvi_modes_place(s, arena);
 }

@@ -28,11 +28,7 @@ typedef struct scope {
   const struct scope *outer;
 } scope;
 
-static const char *embedded(const char *name) {
-  const hvi_embedded *f = hvi_embedded_page;
-  while (f->name && strcmp(f->name, name) != 0) f++;
-  return f->name ? f->text : "";
-}
+static const char *embedded(const char *name) { return hvi_embedded_find(hvi_embedded_page, name); }
 
 static void add_value(hvi_text *t, const json_t *v, bool raw) {
   static const char special[] = "&<>\"'";

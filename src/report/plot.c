@@ -52,11 +52,15 @@ hvi_status hvi_plot_check(const char *folder, const char *name, const char *form
 
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err) {
   if (!plot->panel_count) return hvi_error_argument(err, "a figure without panels");
+  HVI_OWN_BY(hvi_plot_data_clear) hvi_plot_data data = {0};
   HVI_OWN_BY(hvi_text_free) hvi_text t = {0};
-  HVI_TRY(hvi_plot_script(&t, folder, plot, err));
+  HVI_TRY(hvi_plot_read(&data, folder, plot, err));
+  HVI_TRY(hvi_plot_script(&t, plot, &data, err));
   HVI_OWN char *path = hvi_path_join(folder, plot->name, ".gp");
   if (!plot->replace) HVI_TRY(hvi_plot_check(folder, plot->name, plot->format, err));
-  return path ? hvi_text_write(&t, path, err) : hvi_error_memory(err, plot->name);
+  if (!path) return hvi_error_memory(err, plot->name);
+  HVI_TRY(hvi_text_write(&t, path, err));
+  return draws(plot->format, ".json") ? hvi_plot_json(folder, plot, &data, err) : HVI_OK;
 }
 
 enum { NOT_FOUND = 127, NO_FOLDER = 126, STEM_SIZE = 48 };
@@ -166,6 +170,5 @@ hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI
 hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err) {
   HVI_TRY(hvi_plot_write(folder, plot, err));
-  if (draws(plot->format, ".json")) HVI_TRY(hvi_plot_json(folder, plot, err));
   return hvi_plot_draw(folder, plot, note, err);
 }

@@ -97,7 +97,7 @@ hvi_status hvi_plot_make(const char *folder, const hvi_plot *plot, char note[HVI
 /* An error when a file under the figure's names is not hvi's: for those who ask before they work.
  * format as in the plot. */
 hvi_status hvi_plot_check(const char *folder, const char *name, const char *format, hvi_error *err);
-/* Its parts: the script, and the drawing of a script that is there. */
+/* Its parts: the script and the JSON, and the drawing of a script that is there. */
 hvi_status hvi_plot_write(const char *folder, const hvi_plot *plot, hvi_error *err);
 hvi_status hvi_plot_draw(const char *folder, const hvi_plot *plot, char note[HVI_PLOT_NOTE],
                          hvi_error *err);

@@ -4,7 +4,6 @@
 #include "base/file.h"
 #include "io/json.h"
 #include "num/stats.h"
-#include "report/text.h"
 
 #include <unistd.h>
 
@@ -13,60 +12,42 @@ enum { COLUMNS = 3, MOST_POINTS = 400, BUCKETS = (MOST_POINTS - 2) / 4 };
 static const size_t MOST_BYTES = (size_t)1 << 30;
 static const char *const members[] = {"x", "y", "y2"};
 
-void hvi_points_clear(hvi_points *p) {
-  hvi_free(p->at[0]);
-  hvi_free(p->names);
-  hvi_free(p->text);
-}
-
-/* The next field of a row, cut out in place; `*last` of its line. */
-static char *cut_field(char **at, bool *last) {
-  char *field = *at, *out = field, *in = field;
-  bool quoted = false;
-  for (; *in && (quoted || (*in != ',' && *in != '\n')); in++)
-    if (*in != '"' || (quoted && in[1] == '"'))
-      *out++ = *in, in += *in == '"';
-    else
-      quoted = !quoted;
-  *last = *in != ',';
-  *at = in + (*in != '\0');
-  *out = '\0';
-  return field;
-}
-
-static void read_row(hvi_points *p, char **at, const size_t place[COLUMNS]) {
-  bool last = false;
-  for (size_t k = 0; !last; k++) {
-    char *field = cut_field(at, &last);
-    for (size_t c = 0; c < COLUMNS; c++)
-      if (place[c] == k) p->at[c][p->count] = *field ? strtod(field, NULL) : NAN;
-    if (place[0] == k) p->names[p->count] = field;
-  }
-  p->count++;
-}
-
-hvi_status hvi_points_read(hvi_points *p, const char *folder, const hvi_series *s, hvi_error *err) {
+static hvi_status read_series(hvi_points *p, const char *folder, const hvi_series *s,
+                              hvi_error *err) {
   const char *const wanted[COLUMNS] = {s->x, s->y, s->y2};
-  size_t place[COLUMNS] = {SIZE_MAX, SIZE_MAX, SIZE_MAX}, lines = 1;
-  bool last = false;
   HVI_OWN char *path = hvi_path_join(folder, s->file ? s->file : "", "");
   if (!path) return hvi_error_memory(err, "a path");
   if (!s->file || access(path, F_OK) != 0) return HVI_OK;
-  HVI_TRY(hvi_file_read_text(&p->text, path, MOST_BYTES, err));
-  for (const char *c = p->text; *c; c++) lines += *c == '\n';
-  p->names = hvi_alloc(lines, sizeof *p->names);
-  p->at[0] = hvi_alloc_doubles(COLUMNS * lines);
+  HVI_TRY(hvi_table_read(&p->table, path, HVI_TABLE_MIXED, MOST_BYTES, err));
+  const hvi_table *t = &p->table;
+  p->names = hvi_alloc(t->rows, sizeof *p->names);
+  p->at[0] = hvi_alloc_doubles(COLUMNS * t->rows);
   if (!p->names || !p->at[0]) return hvi_error_memory(err, "a figure");
-  for (size_t i = 0; i < COLUMNS * lines; i++) p->at[0][i] = NAN;
-  for (size_t c = 1; c < COLUMNS; c++) p->at[c] = p->at[0] + c * lines;
-  char *at = p->text;
-  for (size_t k = 0; !last; k++) {
-    const char *name = cut_field(&at, &last);
-    for (size_t c = 0; c < COLUMNS; c++)
-      if (wanted[c] && strcmp(wanted[c], name) == 0) place[c] = k;
+  p->count = t->rows;
+  for (size_t c = 0; c < COLUMNS; c++) {
+    const size_t k = wanted[c] ? hvi_table_column(t, wanted[c]) : t->columns;
+    p->at[c] = p->at[0] + c * t->rows;
+    for (size_t i = 0; i < t->rows; i++) {
+      p->at[c][i] = k < t->columns ? t->data[i * t->columns + k] : NAN;
+      if (c == 0 && k < t->columns) p->names[i] = t->cells[i * t->columns + k];
+    }
   }
-  while (*at) read_row(p, &at, place);
   return HVI_OK;
+}
+
+hvi_points *hvi_plot_points(const hvi_plot_data *data, const hvi_plot *plot, size_t panel) {
+  hvi_points *first = data->series;
+  for (size_t i = 0; i < panel; i++) first += plot->panels[i].series_count;
+  return first;
+}
+
+void hvi_plot_data_clear(hvi_plot_data *data) {
+  for (size_t i = 0; i < data->count; i++) {
+    hvi_free(data->series[i].at[0]);
+    hvi_free(data->series[i].names);
+    hvi_table_clear(&data->series[i].table);
+  }
+  hvi_free(data->series);
 }
 
 static hvi_shape look(const hvi_points *p, const hvi_panel *panel, hvi_mark mark) {
@@ -96,28 +77,37 @@ static hvi_shape look(const hvi_points *p, const hvi_panel *panel, hvi_mark mark
                      .y = fmin(y[k], top)};
 }
 
-hvi_status hvi_panel_look(hvi_shape *shapes, const char *folder, const hvi_panel *panel,
-                          hvi_error *err) {
+static hvi_status read_panel(hvi_points *p, const char *folder, const hvi_panel *panel,
+                             hvi_error *err) {
   double end = -INFINITY;
   for (size_t i = 0; i < panel->series_count; i++) {
-    HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
-    HVI_TRY(hvi_points_read(&p, folder, &panel->series[i], err));
-    shapes[i] = look(&p, panel, panel->series[i].mark);
-    if (shapes[i].end > end) end = shapes[i].end;
+    HVI_TRY(read_series(&p[i], folder, &panel->series[i], err));
+    p[i].shape = look(&p[i], panel, panel->series[i].mark);
+    if (p[i].shape.end > end) end = p[i].shape.end;
   }
   for (size_t i = 0; i < panel->series_count; i++)
-    shapes[i].diverged |= shapes[i].rose && shapes[i].end < end;
+    p[i].shape.diverged |= p[i].shape.rose && p[i].shape.end < end;
   return HVI_OK;
 }
 
-hvi_status hvi_plot_edges(double **edges, size_t *count, const char *folder, const hvi_series *map,
+hvi_status hvi_plot_read(hvi_plot_data *data, const char *folder, const hvi_plot *plot,
+                         hvi_error *err) {
+  size_t count = 0;
+  for (size_t i = 0; i < plot->panel_count; i++) count += plot->panels[i].series_count;
+  *data = (hvi_plot_data){.series = hvi_alloc(count + 1, sizeof *data->series)};
+  if (!data->series) return hvi_error_memory(err, "a figure");
+  data->count = count;
+  for (size_t i = 0; i < plot->panel_count; i++)
+    HVI_TRY(read_panel(hvi_plot_points(data, plot, i), folder, &plot->panels[i], err));
+  return HVI_OK;
+}
+
+hvi_status hvi_plot_edges(double **edges, size_t *count, const hvi_points *map,
                           const hvi_axis *axis, bool of_y, hvi_error *err) {
-  HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
-  HVI_TRY(hvi_points_read(&p, folder, map, err));
-  double *levels = p.at[of_y];
-  const size_t n = p.count ? hvi_stats_distinct(levels, p.count) : 0;
-  double *e = *edges = hvi_alloc_doubles(n + 1);
-  if (!e) return hvi_error_memory(err, "a map");
+  HVI_OWN double *levels = hvi_copy_doubles(map->at[of_y], map->count);
+  double *e = *edges = hvi_alloc_doubles(map->count + 1);
+  if (!levels || !e) return hvi_error_memory(err, "a map");
+  const size_t n = map->count ? hvi_stats_distinct(levels, map->count) : 0;
   *count = n ? n + 1 : 0;
   for (size_t i = 0; axis->log && i < n; i++) levels[i] = log(levels[i]);
   for (size_t i = 1; i < n; i++) e[i] = (levels[i - 1] + levels[i]) / 2;
@@ -199,13 +189,11 @@ static void put_column(FILE *to, const hvi_panel *panel, const hvi_series *s, co
   putc(']', to);
 }
 
-static hvi_status put_series(FILE *to, const char *folder, const hvi_panel *panel, size_t i,
-                             const hvi_shape *shape, hvi_error *err) {
+static void put_series(FILE *to, const hvi_panel *panel, size_t i, hvi_points *p) {
   const hvi_series *s = &panel->series[i];
-  HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
-  HVI_TRY(hvi_points_read(&p, folder, s, err));
-  if (p.count > MOST_POINTS && s->mark != HVI_MARK_MAP && s->mark != HVI_MARK_BARS)
-    thin_out(&p, s->mark == HVI_MARK_PATH, panel->x.log);
+  const hvi_shape *shape = &p->shape;
+  if (p->count > MOST_POINTS && s->mark != HVI_MARK_MAP && s->mark != HVI_MARK_BARS)
+    thin_out(p, s->mark == HVI_MARK_PATH, panel->x.log);
   put_text(to, i ? ",\n{\"label\":" : "\n{\"label\":", s->label);
   const char *mark = hvi_mark_choices;
   for (size_t k = 0; k < s->mark; k++) mark = strchr(mark, '|') + 1;
@@ -213,33 +201,28 @@ static hvi_status put_series(FILE *to, const char *folder, const hvi_panel *pane
           s->style, hvi_series_colour(s));
   if (s->mark == HVI_MARK_VERTICAL) fprintf(to, ",\"x\":[%.7g],\"y\":[]", strtod(s->x, NULL));
   for (size_t c = 0; s->mark != HVI_MARK_VERTICAL && c < COLUMNS; c++)
-    if (c < 2 || s->y2) put_column(to, panel, s, &p, c);
+    if (c < 2 || s->y2) put_column(to, panel, s, p, c);
   if (shape->diverged) fprintf(to, ",\"diverged\":[%.7g,%.7g]", shape->x, shape->y);
   putc('}', to);
-  return HVI_OK;
 }
 
-static hvi_status put_panel(FILE *to, const char *folder, const hvi_panel *p, hvi_error *err) {
+static void put_panel(FILE *to, const hvi_panel *p, hvi_points *points) {
   put_text(to, "{\"title\":", p->title);
   put_axis(to, ",\"x\":", &p->x);
   put_axis(to, ",\"y\":", &p->y);
   if (p->z.label) put_axis(to, ",\"z\":", &p->z);
   fputs(",\"series\":[", to);
-  HVI_OWN hvi_shape *shapes = hvi_alloc(p->series_count + 1, sizeof *shapes);
-  if (!shapes) return hvi_error_memory(err, "a figure");
-  HVI_TRY(hvi_panel_look(shapes, folder, p, err));
-  for (size_t i = 0; i < p->series_count; i++)
-    HVI_TRY(put_series(to, folder, p, i, &shapes[i], err));
-  fputs("],\"point\":", to);
-  if (!p->point) return fputs("null}", to), HVI_OK;
+  for (size_t i = 0; i < p->series_count; i++) put_series(to, p, i, &points[i]);
+  fputs(p->point ? "],\"point\":" : "],\"point\":null}", to);
+  if (!p->point) return;
   put_text(to, "{\"label\":", p->point->label);
   put_number(to, ",\"x\":", p->point->x);
   put_number(to, ",\"y\":", p->point->y);
   fputs("}}", to);
-  return HVI_OK;
 }
 
-hvi_status hvi_plot_json(const char *folder, const hvi_plot *plot, hvi_error *err) {
+hvi_status hvi_plot_json(const char *folder, const hvi_plot *plot, const hvi_plot_data *data,
+                         hvi_error *err) {
   HVI_OWN char *path = hvi_path_join(folder, plot->name, ".json");
   HVI_OWN_BY(hvi_file_discard) hvi_file file = {0};
   if (!path) return hvi_error_memory(err, "a path");
@@ -250,7 +233,7 @@ hvi_status hvi_plot_json(const char *folder, const hvi_plot *plot, hvi_error *er
   fprintf(to, ",\"columns\":%zu,\"panels\":[", plot->columns ? plot->columns : plot->panel_count);
   for (size_t i = 0; i < plot->panel_count; i++) {
     fputs(i ? ",\n" : "\n", to);
-    HVI_TRY(put_panel(to, folder, &plot->panels[i], err));
+    put_panel(to, &plot->panels[i], hvi_plot_points(data, plot, i));
   }
   fputs("]}\n", to);
   return hvi_file_commit(&file, err);

@@ -1,7 +1,7 @@
 /*
  * From a description to a gnuplot script. Everything is laid out here in pixels, because gnuplot's
  * own margins would let panels of one figure differ in size, and its terminals disagree about how
- * wide a text is:
+ * wide a text is. What is the same in all scripts stands in page/plot.gp and page/panel.gp.
  *
  *   title
  *   panel  panel  panel      each: margin for its axis, then the plotting area
@@ -9,19 +9,9 @@
  *                            panels that have nothing in common
  */
 #include "base/base.h"
+#include "base/embedded.h"
 #include "base/number.h"
 #include "report/plot_data.h"
-#include "report/text.h"
-
-/* How every panel is framed. */
-#define GRID " back lt -1 lc rgb '#E4E4E4' dt solid lw 1\n"
-static const char FRAME[] =
-    "  set border 3 lc rgb '#444444'\n"
-    "  set xtics autofreq nomirror enhanced\n  set ytics autofreq nomirror\n"
-    "  set cbtics autofreq\n"
-    "  set tics nomirror out scale 0.6 tc rgb '#222222'\n"
-    "  unset mxtics\n  unset mytics\n  unset mcbtics\n  unset offsets\n"
-    "  set grid" GRID "  set style fill transparent solid 0.15 noborder\n";
 
 /* Pixels of the SVG; the PNG has the same layout at twice the resolution. */
 enum {
@@ -56,8 +46,8 @@ typedef struct layout {
   double right, width, height;    /* right of an area; of the figure */
   double title, top, legend;      /* heights of the title, of a panel's title, of a legend */
   bool own;                       /* each panel has a legend */
-  hvi_shape *shapes;              /* of all series, panel by panel */
-  entry *entries;                 /* of the legend that is being drawn */
+  const hvi_plot_data *data;
+  entry *entries; /* of the legend that is being drawn */
 } layout;
 
 /* Okabe and Ito's colours, told apart with any kind of colour vision, without the pale yellow;
@@ -153,17 +143,17 @@ static bool has_families(const hvi_plot *plot) {
 
 /* The entries of panels first to last: labels not seen before, then what diverged. */
 static size_t gather(layout *l, const hvi_plot *plot, size_t first, size_t last) {
-  const hvi_shape *shape = l->shapes;
+  const hvi_points *p = l->data->series;
   size_t count = 0;
   bool diverged = false;
   for (size_t i = 0; i <= last; i++)
-    for (size_t j = 0; j < plot->panels[i].series_count; j++, shape++) {
+    for (size_t j = 0; j < plot->panels[i].series_count; j++, p++) {
       const hvi_series *s = &plot->panels[i].series[j];
       bool seen = i < first || !s->label || is_bars(&plot->panels[i]);
       for (size_t k = 0; k < count && !seen; k++)
         seen = strcmp(l->entries[k].series->label, s->label) == 0;
-      diverged |= i >= first && shape->diverged;
-      if (!seen) l->entries[count++] = (entry){s, shape->few};
+      diverged |= i >= first && p->shape.diverged;
+      if (!seen) l->entries[count++] = (entry){s, p->shape.few};
     }
   if (diverged) l->entries[count++] = (entry){NULL, false};
   return count;
@@ -195,13 +185,10 @@ static void measure_legend(layout *l, const hvi_plot *plot) {
   }
 }
 
-static hvi_status lay_out(layout *l, const char *folder, const hvi_plot *plot, hvi_error *err) {
+static hvi_status lay_out(layout *l, const hvi_plot *plot, hvi_error *err) {
   char text[1024];
-  size_t series = 0;
-  for (size_t i = 0; i < plot->panel_count; i++) series += plot->panels[i].series_count;
-  l->shapes = hvi_alloc(series + 1, sizeof *l->shapes);
-  l->entries = hvi_alloc(series + 1, sizeof *l->entries);
-  if (!l->shapes || !l->entries) return hvi_error_memory(err, "a figure");
+  l->entries = hvi_alloc(l->data->count + 1, sizeof *l->entries);
+  if (!l->entries) return hvi_error_memory(err, "a figure");
   l->columns = plot->columns ? plot->columns : plot->panel_count;
   if (l->columns > plot->panel_count) l->columns = plot->panel_count;
   l->rows = (plot->panel_count + l->columns - 1) / l->columns;
@@ -210,7 +197,6 @@ static hvi_status lay_out(layout *l, const char *folder, const hvi_plot *plot, h
   l->top = TOP_BARE;
   l->right = RIGHT;
   l->own = has_families(plot);
-  hvi_shape *shape = l->shapes;
   for (size_t i = 0; i < plot->panel_count; i++) {
     const hvi_panel *p = &plot->panels[i];
     if (p->title)
@@ -218,8 +204,6 @@ static hvi_status lay_out(layout *l, const char *folder, const hvi_plot *plot, h
           l->top,
           TOP + LINE * (double)(wrap(text, sizeof text, p->title, l->area_width + 60, FONT) - 1));
     if (p->z.label) l->right = RIGHT + COLOURS;
-    HVI_TRY(hvi_panel_look(shape, folder, p, err));
-    shape += p->series_count;
   }
   l->width = (double)l->columns * panel_width(l);
   if (plot->title)
@@ -248,7 +232,12 @@ static void add_quoted(hvi_text *t, const char *text) {
 /* A text in which '$' and '@' stand for the quoted names. A file beside the script is "'./'.$": one
  * whose name began with '<' would be run, one with '-' or '+' is no file. */
 static void add_named(hvi_text *t, const char *text, const char *first, const char *second) {
-  hvi_text_fill(t, text, add_quoted, first, second);
+  for (size_t plain; *text; text += *text != '\0') {
+    plain = strcspn(text, "$@");
+    hvi_text_add(t, "%.*s", (int)plain, text);
+    text += plain;
+    if (*text) add_quoted(t, *text == '$' ? first : second);
+  }
 }
 
 /* A text, wrapped, whose first line is at a place in pixels from the corner. */
@@ -269,32 +258,13 @@ static void add_title(hvi_text *t, const layout *l, const hvi_plot *plot) {
 static void add_preamble(hvi_text *t, const hvi_plot *plot, const layout *l) {
   hvi_text_add(t, HVI_SCRIPT_START);
   for (const char *c = plot->name; *c; c++) hvi_text_pad(t, (unsigned char)*c < ' ' ? '?' : *c, 1);
-  hvi_text_add(t, ".gp\n"
-                  "set encoding utf8\n"
-                  "set datafile separator comma\n"
-                  "set datafile columnheaders\n"
-                  "set clip two\n");
+  hvi_text_add(t, ".gp\nwide = %.0f\nhigh = %.0f\nformats = '%s'\n", l->width, l->height,
+               plot->format ? plot->format : "png svg");
+  add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
   for (size_t i = 0; i < STYLE_COUNT; i++)
     hvi_text_add(t, "set linetype %zu lc rgb '%s' dt %s lw 2 pt 7 ps 0.7\n", i + 1,
                  styles[i].colour, styles[i].dash);
-  hvi_text_add(t,
-               "set palette defined (0 '#440154', 1 '#472C7A', 2 '#3B518B', 3 '#2C718E', "
-               "4 '#21908D', 5 '#27AD81', 6 '#5CC863', 7 '#AADC32', 8 '#FDE725')\n"
-               "edge(e,x,up) = word(e, up + sum [i=1:words(e)] (x >= word(e,i))) + 0\n"
-               "wide = %.0f\nhigh = %.0f\n",
-               l->width, l->height);
-  add_named(t, "if (!exists('stem')) stem = './'.$\n", plot->name, NULL);
-  hvi_text_add(t, "do for [format in '%s'] {\n", plot->format ? plot->format : "png svg");
-  /* a point is 4/3 pixels */
-  hvi_text_add(t, "  if (format eq 'png') {\n"
-                  "    set terminal pngcairo size 2*wide,2*high enhanced font 'DejaVu Sans,10.5' "
-                  "fontscale 2 linewidth 2 pointscale 2 dashlength 1.2 background '#FFFFFF'\n"
-                  "  } else {\n"
-                  "    set terminal svg size wide,high enhanced font 'DejaVu Sans,14' "
-                  "dashlength 1.2 background '#FFFFFF'\n"
-                  "  }\n"
-                  "  set output stem.'.'.format\n"
-                  "  set multiplot\n  unset key\n");
+  hvi_text_add(t, "%s", hvi_embedded_find(hvi_embedded_page, "plot"));
 }
 
 /* Tics of a logarithmic axis on which there are not two powers of ten. */
@@ -399,14 +369,14 @@ static void add_point(hvi_text *t, const hvi_mark_point *point) {
 
 /* Before a map is drawn: the edges of its cells and, over the whole of it, the colour of what has no
  * number. */
-static hvi_status prepare_map(hvi_text *t, const char *folder, const hvi_panel *p,
-                              const hvi_series *s, hvi_error *err) {
+static hvi_status prepare_map(hvi_text *t, const hvi_panel *p, const hvi_points *map,
+                              hvi_error *err) {
   char text[HVI_NUMBER_SIZE];
   for (int y = 0; y < 2; y++) {
     const char name = y ? 'y' : 'x';
     HVI_OWN double *edges = NULL;
     size_t count;
-    HVI_TRY(hvi_plot_edges(&edges, &count, folder, s, y ? &p->y : &p->x, y, err));
+    HVI_TRY(hvi_plot_edges(&edges, &count, map, y ? &p->y : &p->x, y, err));
     hvi_text_add(t, "  e%c = '", name);
     for (size_t i = 0; i < count; i++) hvi_text_add(t, "%s ", hvi_number_format(text, edges[i]));
     hvi_text_add(t, "'\n");
@@ -430,23 +400,18 @@ static void add_vertical(hvi_text *t, const hvi_axis *x, const hvi_series *s) {
 }
 
 /* Below each bar its name, as wide as there is room, and its value. */
-static hvi_status name_bars(hvi_text *t, const layout *l, const char *folder, const hvi_series *s,
-                            hvi_error *err) {
-  HVI_OWN_BY(hvi_points_clear) hvi_points p = {0};
+static void name_bars(hvi_text *t, const layout *l, const hvi_points *p) {
   char text[256];
-  HVI_TRY(hvi_points_read(&p, folder, s, err));
-  hvi_text_add(t,
-               "  set boxwidth 0.6\n  set offsets 0.1,0.1,0,0\n  unset grid\n  set grid ytics" GRID
-               "  set xtics noenhanced (");
-  for (size_t i = 0; i < p.count; i++) {
-    wrap(text, sizeof text, p.names[i], l->area_width / (double)p.count - 8, FONT);
+  hvi_text_add(t, "  set boxwidth 0.6\n  set offsets 0.1,0.1,0,0\n  set grid noxtics\n"
+                  "  set xtics noenhanced (");
+  for (size_t i = 0; i < p->count; i++) {
+    wrap(text, sizeof text, p->names[i], l->area_width / (double)p->count - 8, FONT);
     const size_t used = strlen(text);
-    snprintf(text + used, sizeof text - used, "\n%.3g", p.at[1][i]);
+    snprintf(text + used, sizeof text - used, "\n%.3g", p->at[1][i]);
     add_named(t, i ? ", $" : "$", text, NULL);
     hvi_text_add(t, " %zu", i);
   }
   hvi_text_add(t, ")\n");
-  return HVI_OK;
 }
 
 /* One entry of a legend, its sample from x on. */
@@ -494,7 +459,7 @@ static void add_frame(hvi_text *t, layout *l, const hvi_plot *plot, size_t index
   const double top = l->title + (double)(index / l->columns) * below + l->top;
   const double bottom = top + l->area_height, middle = (top + bottom) / 2;
   char text[1024];
-  hvi_text_add(t, "%s", FRAME);
+  hvi_text_add(t, "%s", hvi_embedded_find(hvi_embedded_page, "panel"));
   hvi_text_add(t,
                "  set lmargin at screen %.5f\n  set rmargin at screen %.5f\n"
                "  set tmargin at screen %.5f\n  set bmargin at screen %.5f\n"
@@ -513,44 +478,40 @@ static void add_frame(hvi_text *t, layout *l, const hvi_plot *plot, size_t index
   add_legend(t, l, plot, index, l->own ? x : 0, l->own ? bottom + BOTTOM : l->height - l->legend);
 }
 
-static hvi_status add_panel(hvi_text *t, const char *folder, const hvi_plot *plot, layout *l,
-                            size_t index, hvi_error *err) {
+static hvi_status add_panel(hvi_text *t, const hvi_plot *plot, layout *l, size_t index,
+                            hvi_error *err) {
   const hvi_panel *p = &plot->panels[index];
-  const hvi_shape *shape = l->shapes;
-  for (size_t i = 0; i < index; i++) shape += plot->panels[i].series_count;
+  const hvi_points *data = hvi_plot_points(l->data, plot, index);
   add_frame(t, l, plot, index);
   add_range(t, "x", &p->x);
   add_range(t, "y", &p->y);
-  if (is_bars(p)) HVI_TRY(name_bars(t, l, folder, p->series, err));
+  if (is_bars(p)) name_bars(t, l, data);
   if (p->point) add_point(t, p->point);
   for (size_t i = 0; i < p->series_count; i++) {
     const hvi_series *s = &p->series[i];
-    if (s->mark == HVI_MARK_MAP) HVI_TRY(prepare_map(t, folder, p, s, err));
+    if (s->mark == HVI_MARK_MAP) HVI_TRY(prepare_map(t, p, &data[i], err));
     if (s->mark == HVI_MARK_VERTICAL) add_vertical(t, &p->x, s);
-    if (shape[i].diverged)
+    if (data[i].shape.diverged)
       hvi_text_add(t, "  set label '' at %.9g,%.9g point lt %zu pt 2 ps 1.1 lw 2 front\n",
-                   shape[i].x, shape[i].y, linetype(s));
+                   data[i].shape.x, data[i].shape.y, linetype(s));
   }
   hvi_text_add(t, "  plot \\\n");
   for (size_t i = 0; i < p->series_count; i++) {
     if (i) hvi_text_add(t, ", \\\n");
-    add_series(t, p, &p->series[i], shape[i].few);
+    add_series(t, p, &p->series[i], data[i].shape.few);
   }
   hvi_text_add(t, "\n  unset label\n  unset arrow\n  unset object\n");
   return HVI_OK;
 }
 
-static void clear(layout *l) {
-  hvi_free(l->shapes);
-  hvi_free(l->entries);
-}
-
-hvi_status hvi_plot_script(hvi_text *t, const char *folder, const hvi_plot *plot, hvi_error *err) {
-  HVI_OWN_BY(clear) layout l = {0};
-  HVI_TRY(lay_out(&l, folder, plot, err));
+hvi_status hvi_plot_script(hvi_text *t, const hvi_plot *plot, const hvi_plot_data *data,
+                           hvi_error *err) {
+  layout l = {.data = data};
+  HVI_TRY(lay_out(&l, plot, err));
+  HVI_OWN entry *entries = l.entries;
   add_preamble(t, plot, &l);
   add_title(t, &l, plot);
-  for (size_t i = 0; i < plot->panel_count; i++) HVI_TRY(add_panel(t, folder, plot, &l, i, err));
+  for (size_t i = 0; i < plot->panel_count; i++) HVI_TRY(add_panel(t, plot, &l, i, err));
   hvi_text_add(t, "  unset multiplot\n  unset output\n}\n");
   return HVI_OK;
 }

@@ -46,16 +46,6 @@ void hvi_text_pad(hvi_text *t, char c, size_t count) {
   t->data[t->length] = '\0';
 }
 
-void hvi_text_fill(hvi_text *t, const char *text, void (*put)(hvi_text *t, const char *text),
-                   const char *first, const char *second) {
-  for (size_t plain; *text; text += *text != '\0') {
-    plain = strcspn(text, "$@");
-    hvi_text_add(t, "%.*s", (int)plain, text);
-    text += plain;
-    if (*text) put(t, *text == '$' ? first : second);
-  }
-}
-
 void hvi_text_settings(hvi_text *t, const hvi_setting_table *table, const void *settings,
                        const char *method) {
   char text[4096];

@@ -17,9 +17,6 @@ void hvi_text_add(hvi_text *t, const char *format, ...) __attribute__((format(pr
 void hvi_text_bytes(hvi_text *t, const void *bytes, size_t size);
 /* Adds a count of the same character. */
 void hvi_text_pad(hvi_text *t, char c, size_t count);
-/* Adds a text in which `put` writes `first` for each '$' and `second` for each '@'. */
-void hvi_text_fill(hvi_text *t, const char *text, void (*put)(hvi_text *t, const char *text),
-                   const char *first, const char *second);
 /* Adds "; " and a description of settings (hvi_setting_describe). */
 void hvi_text_settings(hvi_text *t, const hvi_setting_table *table, const void *settings,
                        const char *method);

@@ -45,14 +45,13 @@ void hvi_slug(char *slug, size_t size, const char *text) {
 static hvi_status apply_method(hvi_arm *c, const hvi_node *node, const hvi_rule *const *rules,
                                const char *origin, hvi_error *err) {
   const char *names[64];
-  char where[400];
   size_t n = 0;
   if (hvi_method_apply(&c->settings, node->text, rules)) return HVI_OK;
   for (const hvi_method *m = hvi_method_list(); m->name; m++) names[n++] = m->name;
   for (; *rules; rules++) names[n++] = (*rules)->name;
   names[n] = NULL;
-  snprintf(where, sizeof where, "%.300s:%u", origin, node->line);
-  return hvi_suggest_refuse(err, where, "method", node->text, names);
+  return hvi_error_place(err, hvi_suggest_refuse(err, NULL, "method", node->text, names), origin,
+                         node->line);
 }
 
 hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const *rules,

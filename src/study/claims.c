@@ -1,23 +1,6 @@
 /*
- * The claims of a study, as rows of its file.
- *
- *   claims:
- *     - id: more-steps
- *       where: Section 5.2.2            # in the paper
- *       text: 50 inner steps are no worse than 10.
- *       let: {nearest: min(dist2)}      # numbers with a name, for the expressions below
- *       holds: end(error, "Surr 50") <= 1.05 * end(error, "Surr 10")
- *       measures: {share of collection: mean(end(seconds_collect, "TD(0)") / end(seconds, "TD(0)"))}
- *       note: judged at the last iteration, {outer} steps
- *       each: environment               # a claim for each level of a factor
- *       table: curves                   # that bare names mean; the study's first
- *       theorem: true                   # a correct program cannot violate it: verified, not found
- *       needs: full                     # the quick size cannot decide it
- *       number: share of collection     # that a summary shows: a measure, or an expression, or
- *                                       # {NAME: EXPRESSION}, {NAME: [EXPRESSION, LOW, HIGH]}
- *
- * What `holds` looks at is measured by itself (expression.h). Expressions in braces in a note are
- * worked out.
+ * The claims of a study, as rows of its file: `claims` in docs/experiments.md. What `holds` looks at
+ * is measured by itself (expression.h). Expressions in braces in a note are worked out.
  */
 #include "base/base.h"
 #include "study/expression.h"

@@ -59,7 +59,7 @@ typedef struct evaluator {
   hvi_status status;
   jmp_buf failed;
   block *blocks;
-  hvi_runs runs[3]; /* of the methods that a function is given */
+  hvi_runs runs[2]; /* of a method, and of those of its group that were looked at */
   size_t depth;
   row_scope rows;
 } evaluator;
@@ -72,10 +72,10 @@ typedef struct column_at {
 /* What a function of curves was given. */
 typedef struct arguments {
   column_at y;
-  size_t x, words;
-  double word[3]; /* indices of methods, or of a group */
+  size_t x;
+  double word; /* index of a method, or of a group */
   double number[3];
-  const char *label; /* the last word */
+  const char *label; /* the word */
 } arguments;
 
 /* What is made of the numbers of rows or seeds, and of the curve of a seed. */
@@ -497,7 +497,7 @@ static void read_word_of(evaluator *e, const char *name, arguments *a) {
   const char *const *words = c.table->column[c.index].words;
   const char *const *found = look_up(words, sizeof *words, word, &meant);
   if (!found) fail(e, at, meant, "unknown %s '%s'", name, word);
-  a->word[a->words++] = (double)(found - words);
+  a->word = (double)(found - words);
   a->label = *found;
 }
 
@@ -600,23 +600,8 @@ static value not_yet(evaluator *e, const hvi_table *t) {
 static value call_curve(evaluator *e, const function *f, const char *at) {
   const arguments a = read_arguments(e, f, at);
   if (e->scope->empty) return f->curve == FINISH ? number(NAN) : not_yet(e, a.y.table);
-  const hvi_runs *r = find_runs(e, 0, at, a.y.table, a.word[0], a.label);
+  const hvi_runs *r = find_runs(e, 0, at, a.y.table, a.word, a.label);
   return f->curve == FINISH ? number(hvi_runs_finish(r, a.y.index)) : sample_of(e, f, at, &a);
-}
-
-static value call_ordered(evaluator *e, const function *f, const char *at) {
-  const arguments a = read_arguments(e, f, at);
-  const hvi_runs *r = e->runs;
-  double ordered = 0.0, all = 0.0, y[3];
-  if (e->scope->empty) return number(NAN);
-  for (size_t k = 0; k < 3; k++) find_runs(e, k, at, a.y.table, a.word[k], a.label);
-  for (size_t i = 1; i < r[0].start[1]; i++) {
-    const double x = hvi_table_get(a.y.table, r[0].row[i], a.x);
-    for (size_t k = 0; k < 3; k++) y[k] = hvi_runs_mean(&r[k], a.x, a.y.index, x).value;
-    all += 1.0;
-    ordered += y[2] <= y[1] && y[1] < y[0] ? 1.0 : 0.0;
-  }
-  return number(ordered / all);
 }
 
 /* The first method of the group whose mean is least: anywhere, or at the X that was given. */
@@ -630,7 +615,7 @@ static value call_group(evaluator *e, const function *f, const char *at) {
   if (e->scope->empty) return not_yet(e, t);
   for (size_t m = 0; words && words[m]; m++) {
     const hvi_runs *r = find_runs(e, 1, at, t, (double)m, NULL);
-    if (!r->start[r->seeds] || hvi_table_get(t, r->row[0], group) != a.word[0]) continue;
+    if (!r->start[r->seeds] || hvi_table_get(t, r->row[0], group) != a.word) continue;
     const double y = f->letters[1] ? hvi_runs_mean(r, a.x, a.y.index, X).value
                                    : hvi_runs_least(r, a.y.index, &X);
     if (best && !(y < lowest)) continue;
@@ -669,7 +654,6 @@ static const function functions[] = {{"max", call_reduce, .reduce = MAX},
                                      {"typical", call_curve, .curve = TYPICAL, .letters = "mnn"},
                                      {"rise", call_curve, .curve = RISE, .letters = "mo"},
                                      {"finish", call_curve, .curve = FINISH, .letters = "m"},
-                                     {"ordered", call_ordered, .letters = "mmm"},
                                      {"lowest", call_group, .curve = AT, .letters = "g"},
                                      {"best", call_group, .curve = AT, .letters = "gxn"},
                                      {"least", call_map, .of_two = least},
@@ -874,7 +858,7 @@ hvi_status hvi_expression_eval(hvi_quantity *q, const char *text, const hvi_scop
   *q = (hvi_quantity){.number = NAN};
   evaluate(&e, q);
   if (e.status) hvi_quantity_free(q);
-  for (size_t k = 0; k < 3; k++) hvi_runs_free(&e.runs[k]);
+  for (size_t k = 0; k < 2; k++) hvi_runs_free(&e.runs[k]);
   for (block *b = e.blocks, *next; b; b = next) {
     next = b->next;
     hvi_free(b);

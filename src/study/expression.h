@@ -28,11 +28,10 @@
  *   typical(y, "M", a, b)  the median of y over outer from a to b
  *   rise(y, "M")           the largest y[t] / y[s], s < t: how far it rose again; rise(y, "M", 10)
  *                          looks at every tenth outer step
- *   lowest(y, "G")         among methods whose column `group` is G: y of the method and at the
- * outer step where the mean over the seeds is least of all; best(y, "G", x, X): of the method whose
- * mean at X is least ordered(y, "A", "B", "C")  the share of A's outer steps, the start left out,
- * at which the means over the seeds have C <= B < A Without a column `seed`, or with nothing in it,
- * samples are numbers. A sample of one seed decides nothing. mean(S), half(S) (95 % Student's t),
+ *   lowest(y, "G")         among methods whose column `group` is G: y of the method and at the outer
+ *                          step where the mean over the seeds is least of all
+ *   best(y, "G", x, X)     of the method whose mean at X is least
+ * Without a column `seed`, or with nothing in it, samples are numbers. A sample of one seed decides nothing. mean(S), half(S) (95 % Student's t),
  * median(S) and worst(S) make numbers of a sample; mean and half leave out seeds without a value,
  * and are infinite and NaN where one diverged.
  *

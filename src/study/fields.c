@@ -47,7 +47,7 @@ hvi_status hvi_field_refuse(const hvi_field_part *parts, const char *others, con
                             const char *word, const hvi_node *node, const char *origin,
                             hvi_error *err) {
   const char *names[MOST_KEYS + 1];
-  char words[LIST_TEXT], where[400];
+  char words[LIST_TEXT];
   size_t n = 0;
   snprintf(words, sizeof words, "%s", others ? others : "");
   for (char *w = words; *w && n < MOST_KEYS; w += strspn(w, " ")) {
@@ -59,8 +59,7 @@ hvi_status hvi_field_refuse(const hvi_field_part *parts, const char *others, con
     for (const hvi_setting *row = p->table->rows; row->name && n < MOST_KEYS; row++)
       if (counts(p, row)) names[n++] = row->name;
   names[n] = NULL;
-  snprintf(where, sizeof where, "%.300s:%u", origin, node->line);
-  return hvi_suggest_refuse(err, where, what, word, names);
+  return hvi_error_place(err, hvi_suggest_refuse(err, NULL, what, word, names), origin, node->line);
 }
 
 static hvi_status read_key(const hvi_field_part *parts, const char *others, const hvi_node *node,

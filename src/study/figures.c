@@ -1,29 +1,10 @@
 /*
- * The figures of a study, as its file (or its kind) describes them.
- *
- *   figures:
- *     - name: theory-bounds         # the study's id where there is none
- *       title: ...                  # the study's title
- *       paper: ...                  # what the paper says of it, and what it shows, for the page
- *       columns: 2                  # panels side by side; all of them
- *       each: environment           # all panels for each level of a factor
- *       panels:
- *         - title: "eps = {eps}"    # levels in braces
- *           each: eps               # a panel for each level of a factor
- *           x: {label: t, log: true, fit: true}
- *           y: {label: error, log: true, least: 1e-6, most: 10, ceiling: 2}
- *           series:
- *             - {table: trace, x: outer, y: dist2, each: method}
- *             - {table: rate, x: rho, y: away, label: away from z*, mark: points, style: 1}
- *             - {table: outer, x: outer, low: error_low, high: error_high, each: method}
- *             - {table: scan, x: eta, y: inner, z: dist2, mark: map, label: diverged}
- *             - {mark: vertical, x: 0.09, label: 2 mu / L^2}     # or x: a column of `table`
- *           point: {table: solution, x: z1, y: z2, label: z*}
- *           unless: z3              # left out where the tables of its series have this column
+ * The figures of a study, as its file (or its kind) describes them: `figures` in docs/experiments.md.
  *
  * A logarithmic axis spans the decades of its data: of those from `least` to `most`, and without
  * what rises above `ceiling` times its start. `fit` makes an axis end where the data do. With `floor`
- * what falls below a logarithmic axis runs along its end.
+ * what falls below a logarithmic axis runs along its end. A panel with `unless` is left out where the
+ * tables of its series have that column.
  */
 #include "base/base.h"
 #include "base/number.h"

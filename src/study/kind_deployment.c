@@ -63,8 +63,7 @@ static hvi_status retrain(double *gap, watcher *w, const double *theta) {
   s.seed = hvi_cell_seed(w->cell) + 1000003;
   HVI_TRY(hvi_solve(&info, w->problem, &s, NULL, NULL, w->err));
   *gap = info.last.loss0 - info.last.loss;
-  const double row[] = {(double)w->count, *gap};
-  return w->traced ? hvi_rows_add(w->rows, RETRAINED, row, w->err) : HVI_OK;
+  return w->traced ? hvi_rows_put(w->rows, RETRAINED, w->err, (double)w->count, *gap) : HVI_OK;
 }
 
 static hvi_status add_deployment(watcher *w, const hvi_record *r) {
@@ -98,19 +97,12 @@ static hvi_status sum_up(watcher *w, hvi_outcome outcome, const hvi_settings *s,
   const deployment *first = &w->first, *last = &w->last;
   hvi_constants c = {.mu = NAN, .lipschitz = 1.0}; /* with another eta nothing is promised */
   if (s->step_rule == HVI_STEP_THEOREM) HVI_TRY(hvi_problem_constants(&c, w->problem, err));
-  const double row[] = {outcome,
-                        last->number,
-                        first->dist2,
-                        away ? INFINITY : last->dist2,
-                        first->measures.gap,
-                        away ? INFINITY : last->measures.gap,
-                        last->measures.loss_after,
-                        w->contraction,
-                        last->dist2 / w->before.dist2,
-                        hvi_theory_rates(c.mu, c.lipschitz, 0.0, 0.0).rho_theorem,
-                        (double)w->problem->model->dim,
-                        w->cover.parameter_limit};
-  return hvi_rows_add(w->rows, SUMMARY, row, err);
+  return hvi_rows_put(w->rows, SUMMARY, err, outcome, last->number, first->dist2,
+                      away ? INFINITY : last->dist2, first->measures.gap,
+                      away ? INFINITY : last->measures.gap, last->measures.loss_after,
+                      w->contraction, last->dist2 / w->before.dist2,
+                      hvi_theory_rates(c.mu, c.lipschitz, 0.0, 0.0).rho_theorem,
+                      (double)w->problem->model->dim, w->cover.parameter_limit);
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
@@ -226,14 +218,12 @@ static hvi_status add_rows(hvi_rows *rows, const seeds *all, hvi_error *err) {
     for (size_t i = 0; i < all->count; i++) square += last[i] * last[i];
     square /= n;
     if (!((double)t < late)) add_point(&l, log(samples), log(square));
-    const double values[] = {(double)t, samples, square, sqrt(square)};
-    HVI_TRY(hvi_rows_add(rows, DEPLOYMENTS, values, err));
+    HVI_TRY(hvi_rows_put(rows, DEPLOYMENTS, err, (double)t, samples, square, sqrt(square)));
     t = after(t, all->settings.max_outer);
   }
-  const double values[] = {n, all->stable + hvi_stats_mean(last, all->count),
-                           sqrt(hvi_stats_variance(last, all->count) / n),
-                           (l.n * l.xy - l.x * l.y) / (l.n * l.xx - l.x * l.x)};
-  return hvi_rows_add(rows, SUMMARY, values, err);
+  return hvi_rows_put(rows, SUMMARY, err, n, all->stable + hvi_stats_mean(last, all->count),
+                      sqrt(hvi_stats_variance(last, all->count) / n),
+                      (l.n * l.xy - l.x * l.y) / (l.n * l.xx - l.x * l.x));
 }
 
 /* Where errors are measured from; the problem must have one parameter. */

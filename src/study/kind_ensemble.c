@@ -56,19 +56,11 @@ static hvi_status add_row(hvi_rows *rows, size_t table, double eta, const hvi_en
   const double share = (double)solved / (double)count;
   const hvi_stats_range middle = hvi_stats_share95(0.5, count);
   const hvi_stats_range shares = hvi_stats_share95(share, count);
-  const double values[] = {(double)e->outer[row],
-                           hvi_stats_mean(scratch, n),
-                           median,
-                           hvi_stats_quantile(scratch, count, 0.25),
-                           hvi_stats_quantile(scratch, count, 0.75),
-                           share,
-                           (double)(count - n) / (double)count,
-                           hvi_stats_quantile(scratch, count, middle.low),
-                           hvi_stats_quantile(scratch, count, middle.high),
-                           shares.low,
-                           shares.high,
-                           eta};
-  return hvi_rows_add(rows, table, values, err);
+  return hvi_rows_put(
+      rows, table, err, (double)e->outer[row], hvi_stats_mean(scratch, n), median,
+      hvi_stats_quantile(scratch, count, 0.25), hvi_stats_quantile(scratch, count, 0.75), share,
+      (double)(count - n) / (double)count, hvi_stats_quantile(scratch, count, middle.low),
+      hvi_stats_quantile(scratch, count, middle.high), shares.low, shares.high, eta);
 }
 
 HVI_RELEASE(hvi_ensemble)
@@ -96,9 +88,8 @@ static hvi_status add_ends(hvi_rows *rows, const hvi_ensemble *e, size_t every, 
   for (size_t k = 0; k < e->count; k++) {
     for (size_t i = 0; i < e->rows; i++) y[i] = row_of(e, i)[k];
     const hvi_stats_line line = hvi_stats_log_line(y, e->rows, HVI_STUDY_ROUNDING);
-    const double row[] = {(double)(k + 1), y[e->rows - 1], line.slope / (double)every, line.r2,
-                          hvi_rise_of(y, e->rows)};
-    HVI_TRY(hvi_rows_add(rows, ENDS, row, err));
+    HVI_TRY(hvi_rows_put(rows, ENDS, err, (double)(k + 1), y[e->rows - 1],
+                         line.slope / (double)every, line.r2, hvi_rise_of(y, e->rows)));
   }
   return HVI_OK;
 }

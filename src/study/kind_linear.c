@@ -148,9 +148,8 @@ static hvi_status add_curve(hvi_rows *rows, const hvi_linear_result *r, size_t c
   const double level = 0.01 * hvi_linear_mean(r, early, HVI_LINEAR_THETA).value;
   const double group = (curve >= HVI_LINEAR_VALUE) + (curve >= HVI_LINEAR_GOAL);
   const double below = hvi_linear_below(r, curve, level);
-  const double values[] = {group,     (double)curve, fall.value, fall.half, slope.value, slope.half,
-                           end.value, end.half,      below,      limits[0], limits[1]};
-  return hvi_rows_add(rows, SUMMARY, values, err);
+  return hvi_rows_put(rows, SUMMARY, err, group, (double)curve, fall.value, fall.half, slope.value,
+                      slope.half, end.value, end.half, below, limits[0], limits[1]);
 }
 
 static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {

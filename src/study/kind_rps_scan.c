@@ -2,7 +2,7 @@
  * kind: rps-scan. The paper shows one random game of rock-paper-scissors and does not print its
  * matrices. Its statements do not hold for most games, so the choice of one is part of the result:
  * here every statement is judged on many random games, the counts are reported, and the shipped game
- * is the first one on which all of them hold with a factor of ten to spare.
+ * (problems/rps.yaml) is the first one on which all of them hold with a factor of ten to spare.
  *
  * Every statement is made of four numbers a method: where it ends, slope and fit of log10 of the
  * squared distance, and the largest rise, max over s < t of dist2[t] / dist2[s].
@@ -14,7 +14,6 @@
 #include "base/base.h"
 #include "num/stats.h"
 #include "num/vec.h"
-#include "problems/games/file.h"
 #include "study/grid.h"
 #include "study/kinds.h"
 #include "study/runs.h"
@@ -53,23 +52,6 @@ static bool judge_game(double holds[CLAIMS], const measure m[METHODS], double ma
     every = every && all[k];
   }
   return every;
-}
-
-/* The chosen game as a file: problems/rps.yaml is a copy of it. */
-static hvi_status write_chosen(const hvi_cell *c, size_t instance, size_t count, size_t clear,
-                               hvi_error *err) {
-  char comment[400];
-  HVI_OWN_BY(hvi_problem_release) hvi_problem *game = NULL;
-  HVI_OWN char *path = hvi_study_path(c->study, "chosen-game", ".yaml");
-  snprintf(comment, sizeof comment,
-           "Hidden rock-paper-scissors: softmax(A2 CELU(A1 theta)) for each player.\n"
-           "Random instance %zu of seed %llu: the first on which every statement of the paper's\n"
-           "Section 5.1 holds with each comparison by a factor of %g; of %zu instances %zu do.\n"
-           "Chosen and written by `hvi reproduce rps`, which reports the whole scan.",
-           instance, (unsigned long long)c->part->seed, choice_margin, count, clear);
-  if (!path) return hvi_error_memory(err, "a path");
-  HVI_TRY(hvi_cell_problem(&game, c, instance, err));
-  return hvi_game_write_yaml(path, game, comment, err);
 }
 
 /* Whether the shipped game starts where the chosen instance does: the draw is the same. */
@@ -114,7 +96,7 @@ static void judge_row(double *row, const hvi_table *ends, const hvi_part *p, siz
   row[CLAIMS + 2] = NAN;
 }
 
-/* Marks the first game with room to spare, at the first level of all factors, and writes it. */
+/* Marks the first game with room to spare, at the first level of all factors: 1 where it is shipped. */
 static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
   hvi_table *t = hvi_study_table(study, part, ""), *ends = hvi_study_table(study, part, "ends");
   const size_t margin = hvi_table_find(t, "all_with_margin"), games = part->scale.instances;
@@ -126,13 +108,12 @@ static hvi_status derive(hvi_study *study, hvi_part *part, hvi_error *err) {
     judge_row(row + hvi_table_find(t, "method"), ends, part, first, i % games);
     HVI_TRY(hvi_table_add(t, row, err));
   }
-  size_t chosen = games, clear = 0;
-  for (size_t i = games; i-- > 0;)
-    if (hvi_table_get(t, i, margin) != 0.0) chosen = i, clear++;
-  if (chosen == games) return HVI_OK;
+  size_t chosen = 0;
+  while (chosen < games && hvi_table_get(t, chosen, margin) == 0.0) chosen++;
   const hvi_cell c = {.study = study, .part = part};
-  t->at[chosen * t->columns + hvi_table_find(t, "shipped")] = is_shipped(&c, chosen + 1);
-  return write_chosen(&c, chosen + 1, games, clear, err);
+  if (chosen < games)
+    t->at[chosen * t->columns + hvi_table_find(t, "shipped")] = is_shipped(&c, chosen + 1);
+  return HVI_OK;
 }
 
 const hvi_kind hvi_kind_rps_scan = {.name = "rps-scan",

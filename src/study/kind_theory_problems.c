@@ -165,8 +165,7 @@ static hvi_status run_descent(const hvi_cell *c, hvi_rows *rows, hvi_error *err)
   lab.settings.tol = tolerance;
   lab.settings.eta = 1.0 / smoothness;
   HVI_TRY(hvi_lab_run(&lab, see, &d, err));
-  const double row[] = {d.steps, d.length / d.first_length, d.excess};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, d.steps, d.length / d.first_length, d.excess);
 }
 
 const hvi_kind hvi_kind_theory_descent = {
@@ -318,21 +317,10 @@ static hvi_status compare(hvi_rows *rows, const course *c, hvi_error *err) {
   }
   const double limit = add / (c->eta * c->mu - c->alpha * c->alpha);
   const double all = (double)c->steps * (double)c->seeds, alpha2 = c->alpha * c->alpha;
-  const double row[] = {c->eta,
-                        c->alpha,
-                        tail / tail_count,
-                        spread / tail_count,
-                        limit,
-                        tail / tail_count / limit,
-                        over_recursion,
-                        above,
-                        last / first,
-                        (double)c->seeds,
-                        alpha2 > 0.0 ? c->descent / all / alpha2 : 1.0,
-                        alpha2 > 0.0 ? c->failing / all : 0.0,
-                        c->coercive,
-                        c->lipschitz};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, c->eta, c->alpha, tail / tail_count, spread / tail_count, limit,
+                      tail / tail_count / limit, over_recursion, above, last / first,
+                      (double)c->seeds, alpha2 > 0.0 ? c->descent / all / alpha2 : 1.0,
+                      alpha2 > 0.0 ? c->failing / all : 0.0, c->coercive, c->lipschitz);
 }
 
 /* The largest eta solves a quadratic equation, as c has alpha in it: this stays just below its root. */

@@ -76,22 +76,10 @@ static hvi_status run_steps(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_TRY(hvi_lab_run(&lab, see, &t, err));
   const hvi_rates *r = &lab.rates;
   const double least = sqrt(t.least) - 1.0, most = sqrt(t.most) - 1.0;
-  const double row[] = {lab.alpha,
-                        lab.eta,
-                        r->rho,
-                        r->rho_sharp,
-                        t.most,
-                        t.steps,
-                        t.changes,
-                        t.outside,
-                        t.error,
-                        t.gap,
-                        least,
-                        most,
-                        most / lab.eta,
-                        fmax(lab.alpha - t.alpha_least, t.alpha_most - lab.alpha),
-                        k.mu / k.lipschitz};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, lab.alpha, lab.eta, r->rho, r->rho_sharp, t.most, t.steps,
+                      t.changes, t.outside, t.error, t.gap, least, most, most / lab.eta,
+                      fmax(lab.alpha - t.alpha_least, t.alpha_most - lab.alpha),
+                      k.mu / k.lipschitz);
 }
 
 /* Contraction, error and gap are the largest, the latter two over their bounds; steps is how many
@@ -162,8 +150,8 @@ static hvi_status run_vanishing(const hvi_cell *c, hvi_rows *rows, hvi_error *er
              .err = err};
   HVI_TRY(hvi_lab_run(&lab, follow, &t, err));
   HVI_TRY(t.status);
-  const double row[] = {lab.eta, t.last / t.first, t.recursion, t.alpha_late, lab.rates.alpha_max};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, lab.eta, t.last / t.first, t.recursion, t.alpha_late,
+                      lab.rates.alpha_max);
 }
 
 const hvi_kind hvi_kind_theory_vanishing = {
@@ -212,20 +200,9 @@ static hvi_status run_alpha(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   HVI_TRY(hvi_lab_run(&lab, add_up, &b, err));
   const double outer = (double)b.count, median = hvi_stats_quantile(alphas, b.count, 0.5);
   const hvi_rates *r = &lab.rates;
-  const double row[] = {lab.eta,
-                        outer,
-                        b.inner,
-                        b.grad_evals,
-                        b.reached,
-                        b.capped,
-                        median,
-                        b.alpha_worst,
-                        b.reached ? outer : NAN,
-                        b.reached ? b.grad_evals : NAN,
-                        r->alpha_max,
-                        r->alpha_eta,
-                        r->kappa2};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, lab.eta, outer, b.inner, b.grad_evals, b.reached, b.capped,
+                      median, b.alpha_worst, b.reached ? outer : NAN,
+                      b.reached ? b.grad_evals : NAN, r->alpha_max, r->alpha_eta, r->kappa2);
 }
 
 const hvi_kind hvi_kind_theory_alpha = {

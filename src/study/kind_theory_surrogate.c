@@ -268,8 +268,8 @@ static hvi_status run_inner(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   s.stall_window = 0;
   HVI_TRY(hvi_solve(&info, &d.to.base, &s, observe, &d, err));
   HVI_TRY(d.status);
-  const double row[] = {d.L, sqrt(d.rho2), d.over, d.squeeze, d.sigma / b.steep, d.missed};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, d.L, sqrt(d.rho2), d.over, d.squeeze, d.sigma / b.steep,
+                      d.missed);
 }
 
 /* over: the largest alpha_{s+1}^2 / alpha_s^2 / rho^2; squeeze: the largest of the first two of the

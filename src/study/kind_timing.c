@@ -42,13 +42,9 @@ static hvi_status run(const hvi_cell *c, hvi_rows *rows, hvi_error *err) {
   const double seconds = hvi_clock_now() - start;
   const hvi_info info = hvi_solver_info(solver);
   const hvi_counts *n = &info.last.counts;
-  const double row[] = {info.last.outer < s.max_outer ? NAN : 1e3 * seconds,
-                        (double)n->f_evals,
-                        (double)n->model_passes,
-                        (double)n->grad_evals,
-                        (double)info.inner_total,
-                        1e9 * f_seconds};
-  return hvi_rows_add(rows, 0, row, err);
+  return hvi_rows_put(rows, 0, err, info.last.outer < s.max_outer ? NAN : 1e3 * seconds,
+                      (double)n->f_evals, (double)n->model_passes, (double)n->grad_evals,
+                      (double)info.inner_total, 1e9 * f_seconds);
 }
 
 /* The least of a column over the repeats of a method, which come round all methods. */

@@ -90,27 +90,13 @@ static hvi_status sum_up(const keeper *k, size_t table, hvi_info info, size_t in
   const double *z = k->problem->model->out == 2 ? k->problem->solution : NULL;
   const hvi_rates r =
       hvi_theory_rates(k->constants.mu, k->constants.lipschitz, info.eta, info.alpha_worst);
-  const double row[] = {(double)info.outcome,
-                        (double)last->outer,
-                        (double)info.inner_total,
-                        last->dist2,
-                        last->residual,
-                        line.slope,
-                        line.r2,
-                        median(k->ratio, k->rows_seen),
-                        (double)last->counts.f_evals,
-                        (double)last->counts.model_passes,
-                        (double)last->counts.grad_evals,
-                        last->seconds,
-                        info.eta,
-                        info.alpha_worst,
-                        r.alpha_eta,
-                        r.rho,
-                        pow(r.rho, (double)last->outer) * k->dist2[0],
-                        r.rho < 1.0 ? (double)inner : NAN,
-                        z ? z[0] : NAN,
-                        z ? z[1] : NAN};
-  return hvi_rows_add(k->rows, table, row, k->err);
+  return hvi_rows_put(k->rows, table, k->err, (double)info.outcome, (double)last->outer,
+                      (double)info.inner_total, last->dist2, last->residual, line.slope, line.r2,
+                      median(k->ratio, k->rows_seen), (double)last->counts.f_evals,
+                      (double)last->counts.model_passes, (double)last->counts.grad_evals,
+                      last->seconds, info.eta, info.alpha_worst, r.alpha_eta, r.rho,
+                      pow(r.rho, (double)last->outer) * k->dist2[0],
+                      r.rho < 1.0 ? (double)inner : NAN, z ? z[0] : NAN, z ? z[1] : NAN);
 }
 
 static hvi_status try_eta(double *score, void *context, const hvi_settings *s, hvi_error *err) {

@@ -1,25 +1,7 @@
 /*
- * The file of a study.
- *
- *   id: pennies
- *   title: Hidden matching pennies
- *   paper: PHGD converges linearly.   # what the paper says, and
- *   shows: ...                  # what the figures show, for the page
- *   kind: trajectory            # `hvi list` has the kinds
- *   problem: pennies            # a built-in name, or a file beside this one: a game, code
- *   options: {weight: 0.75}     # of a built-in problem, or of code
- *   grid: {eps: [0.3, 0.9]}     # what is varied besides methods, environments and seeds
- *   split: eps                  # a CSV for each level of these factors; the kind's own otherwise
- *   seed: 1
- *   quick: {iterations: 1000}
- *   full: {iterations: 10000, grid: {eps: [0.3, 0.6, 0.9]}}
- *   methods:
- *     - {label: PHGD, method: phgd, eta: 0.01}
- *   figures: ...                # figures.c; the kind's own where there are none
- *   claims: ...                 # claims.c
- *
- * Several runs in one study stand under `parts`, a list of maps with a name and the same keys; what a
- * part does not give is that of the whole.
+ * The file of a study: docs/experiments.md has its keys. Several runs in one study stand under
+ * `parts`, a list of maps with a name and the same keys; what a part does not give is that of the
+ * whole.
  */
 #include "base/base.h"
 #include "base/embedded.h"
@@ -91,25 +73,13 @@ const hvi_setting_table *hvi_study_table_at(size_t index) {
   return index < count ? own[index] : hvi_value_table_at(index - count);
 }
 
-static const char *const ids[] = {"pennies",
-                                  "pennies-time",
-                                  "pennies-random",
-                                  "rps",
-                                  "rps-random",
-                                  "theory",
-                                  "linear",
-                                  "performative",
-                                  "half-cheetah",
-                                  "ant",
-                                  "ant-deep",
-                                  "offline-gap",
-                                  "offline-error",
-                                  "plateau",
-                                  "second-order",
-                                  "alpha",
-                                  "accelerated",
-                                  "baselines",
-                                  NULL};
+/* As a reader of the paper meets them. */
+/* clang-format off */
+static const char *const ids[] = {
+    "pennies", "pennies-time", "pennies-random", "rps", "rps-random", "theory", "linear",
+    "performative", "half-cheetah", "ant", "ant-deep", "offline-gap", "offline-error", "plateau",
+    "second-order", "alpha", "accelerated", "baselines", NULL};
+/* clang-format on */
 
 const char *const *hvi_study_ids(void) { return ids; }
 
@@ -130,7 +100,6 @@ static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
 
 static hvi_status find_kind(reader *r) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
-  char where[400];
   if (!name)
     return hvi_error_input(r->err, "%s:%u: the key 'kind' is missing", r->origin, r->map->line);
   for (size_t i = 0; hvi_kinds[i]; i++) {
@@ -138,8 +107,8 @@ static hvi_status find_kind(reader *r) {
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
   }
   if (r->part->kind) return HVI_OK;
-  snprintf(where, sizeof where, "%.300s:%u", r->origin, r->map->line);
-  return hvi_suggest_refuse(r->err, where, "kind", name, names);
+  return hvi_error_place(r->err, hvi_suggest_refuse(r->err, NULL, "kind", name, names), r->origin,
+                         r->map->line);
 }
 
 static bool is_path(const char *name) { return strpbrk(name, "/.") != NULL; }
@@ -322,9 +291,7 @@ static hvi_status read_parts(reader *r, const hvi_part *whole) {
 /* Figures and claims are those of the kind of the first part where the file has none. */
 static hvi_status read_defaults(reader *r) {
   hvi_study *s = r->study;
-  const char *text = NULL;
-  for (const hvi_embedded *f = hvi_embedded_kinds; f->name; f++)
-    if (strcmp(f->name, s->parts[0].kind->name) == 0) text = f->text;
+  const char *text = hvi_embedded_find(hvi_embedded_kinds, s->parts[0].kind->name);
   if (!text) return HVI_OK;
   HVI_TRY(hvi_tree_parse(&s->defaults, text, s->parts[0].kind->name, r->err));
   const hvi_node *root = s->defaults->root;
@@ -394,9 +361,9 @@ void hvi_study_free(hvi_study *s) {
 }
 
 static hvi_status parse_embedded(hvi_study **s, const char *name, hvi_error *err) {
-  for (const hvi_embedded *f = hvi_embedded_experiments; f->name; f++) {
-    if (strcmp(f->name, name) != 0) continue;
-    HVI_TRY(hvi_study_parse(s, f->text, name, err));
+  const char *text = hvi_embedded_find(hvi_embedded_experiments, name);
+  if (text) {
+    HVI_TRY(hvi_study_parse(s, text, name, err));
     (*s)->builtin = true;
     return HVI_OK;
   }

@@ -244,6 +244,8 @@ char *hvi_cell_describe(const hvi_cell *c);
 
 /* Appends a row of the kind's table number `table`: values in the order of its columns. */
 hvi_status hvi_rows_add(hvi_rows *rows, size_t table, const double *values, hvi_error *err);
+#define hvi_rows_put(rows, table, err, ...)                                                        \
+  hvi_rows_add(rows, table, (const double[]){__VA_ARGS__}, err)
 
 /* The table NAME of a part, while figures and claims are made; NULL: none. */
 hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name);

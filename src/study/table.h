@@ -36,6 +36,7 @@ hvi_status hvi_table_new(hvi_table *t, const char *name, const hvi_column *colum
 void hvi_table_free(hvi_table *t);
 /* Appends row[columns]. In a column of words an index that has no word is refused. */
 hvi_status hvi_table_add(hvi_table *t, const double *row, hvi_error *err);
+#define hvi_table_put(t, err, ...) hvi_table_add(t, (const double[]){__VA_ARGS__}, err)
 
 /* The column of that name; t->columns when there is none. */
 size_t hvi_table_find(const hvi_table *t, const char *name);

@@ -70,11 +70,10 @@ hvi_status hvi_study_refuse_table(const hvi_study *study, const char *name, cons
                                   hvi_error *err) {
   const char *names[HVI_MOST_PARTS * 10 + 1] = {NULL};
   const hvi_node *key = hvi_node_get(n, "table");
-  char where[400];
   for (size_t i = 0; i < study->table_count && i < HVI_MOST_PARTS * 10; i++)
     names[i] = study->tables[i].name;
-  snprintf(where, sizeof where, "%.300s:%u", study->origin, key ? key->line : n->line);
-  return hvi_suggest_refuse(err, where, "table", name ? name : "", names);
+  return hvi_error_place(err, hvi_suggest_refuse(err, NULL, "table", name ? name : "", names),
+                         study->origin, key ? key->line : n->line);
 }
 
 hvi_table *hvi_study_table(hvi_study *study, const hvi_part *part, const char *name) {

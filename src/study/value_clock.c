@@ -69,29 +69,16 @@ static hvi_status add_cost(pair *p, size_t at, hvi_ratio *q, hvi_error *err) {
   *q = ratio_of(p);
   const hvi_mean m = hvi_mean_of(p->error + n, n, p->error + 4 * n);
   const bool known = isfinite(m.value);
-  const double mean[] = {environment,
-                         method,
-                         cost,
-                         known ? m.value : NAN,
-                         known ? m.value - m.half : NAN,
-                         known ? m.value + m.half : NAN,
-                         q->ratio,
-                         q->low,
-                         q->high};
-  HVI_TRY(hvi_table_add(table(p, "breakeven"), mean, err));
+  HVI_TRY(hvi_table_put(table(p, "breakeven"), err, environment, method, cost,
+                        known ? m.value : NAN, known ? m.value - m.half : NAN,
+                        known ? m.value + m.half : NAN, q->ratio, q->low, q->high));
   for (size_t s = 0; s < n; s++) {
     const size_t row = p->own.row[p->own.start[s]];
     const double e = p->error[n + s];
-    const double one[] = {environment,
-                          method,
-                          hvi_table_get(runs, row, seed),
-                          (double)at,
-                          cost,
-                          isfinite(e) ? e : NAN,
+    HVI_TRY(hvi_table_put(table(p, "costs"), err, environment, method,
+                          hvi_table_get(runs, row, seed), (double)at, cost, isfinite(e) ? e : NAN,
                           hvi_table_get(runs, row, column(p, "error_noise")),
-                          isfinite(e) ? NAN : 1.0,
-                          hvi_table_get(runs, row, column(p, "group"))};
-    HVI_TRY(hvi_table_add(table(p, "costs"), one, err));
+                          isfinite(e) ? NAN : 1.0, hvi_table_get(runs, row, column(p, "group"))));
   }
   return HVI_OK;
 }
@@ -104,8 +91,8 @@ static hvi_status add_method(pair *p, hvi_error *err) {
     from = q.ratio < 1.0 ? fmin(from, cost_at(i)) : INFINITY;
     surely = q.less > 0 ? fmin(surely, cost_at(i)) : INFINITY;
   }
-  const double row[] = {(double)p->environment, (double)p->method, from, surely};
-  return hvi_table_add(table(p, "wins"), row, err);
+  return hvi_table_put(table(p, "wins"), err, (double)p->environment, (double)p->method, from,
+                       surely);
 }
 
 /* What a batch costs in inner steps: here, as the first method has paid for it, and elsewhere. */
@@ -124,9 +111,8 @@ static hvi_status add_clocks(const pair *p, hvi_error *err) {
     const double seconds =
         i == 0 ? collect / batches : rows / part->value->environments[p->environment].clocks[i - 1];
     if (!(seconds > 0.0) || !isfinite(seconds)) continue;
-    const double row[] = {(double)p->environment, (double)i, seconds / step, 1000.0 * seconds,
-                          1000.0 * step};
-    HVI_TRY(hvi_table_add(table(p, "clocks"), row, err));
+    HVI_TRY(hvi_table_put(table(p, "clocks"), err, (double)p->environment, (double)i,
+                          seconds / step, 1000.0 * seconds, 1000.0 * step));
   }
   return HVI_OK;
 }

@@ -326,8 +326,7 @@ static void test_resume_offline(void **state) {
   s.gap_settings.steps = 3;
   check_resume(&b, &s);
   s.value.draw = HVI_VALUE_ALL;
-  b.settings.accelerate = HVI_ACCELERATE_ANDERSON;
-  b.settings.memory = 3;
+  b.settings.accelerate = HVI_ACCELERATE_LSTD;
   check_resume(&b, &s);
 }
 

@@ -122,16 +122,15 @@ static void samples_have_no_tolerance(void **state) {
   hvi_problem_free(p);
 }
 
-/* Players in turn, with steps of their own or accelerated: fixed steps to plain targets. */
+/* Players in turn, or with steps of their own: fixed steps to plain targets. */
 static void other_loops_keep_plain_targets(void **state) {
   (void)state;
   static const double etas[] = {0.05, 0.05};
   hvi_problem *p = builtin("pennies", 0);
-  for (int variant = 0; variant < 3; variant++) {
+  for (int variant = 0; variant < 2; variant++) {
     hvi_settings s = hvi_settings_defaults();
     s.alternating = variant == 0;
     s.player_eta = variant == 1 ? etas : NULL;
-    s.accelerate = variant == 2 ? HVI_ACCELERATE_ANDERSON : HVI_ACCELERATE_NONE;
     s.eta = 0.05;
     hvi_solver *solver = solver_for(p, &s);
     const hvi_settings *in_force = hvi_solver_settings(solver);
@@ -708,9 +707,6 @@ static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
     refused(p, &s, proximal);
     s = fine;
     s.player_eta = etas;
-    refused(p, &s, proximal);
-    s = fine;
-    s.accelerate = HVI_ACCELERATE_ANDERSON;
     refused(p, &s, proximal);
     fine.target = HVI_TARGET_PLAIN;
     fine.step_rule = HVI_STEP_ADAPTIVE;

@@ -152,7 +152,7 @@ static void targets_with_a_past_go_on(void **state) {
   s.average = 5;
   check_cut(p, &s, 3);
   s.target = HVI_TARGET_PLAIN;
-  s.accelerate = HVI_ACCELERATE_ANDERSON;
+  s.accelerate = HVI_ACCELERATE_MODE;
   check_cut(p, &s, CUT);
   hvi_problem_free(p);
 }

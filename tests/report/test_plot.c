@@ -167,16 +167,21 @@ static void cells_of_maps_meet_halfway(void **state) {
   const hvi_series map = {NULL, "map.csv", "x", "y", "z", HVI_MARK_MAP, 0};
   write_file(in(*state, "map.csv"), "x,y,z\n1,2,3\n1,6,\n100,2,inf\n100,6,1\n10000,2,5\n");
   static const double expected[2][4] = {{0.1, 10, 1000, 100000}, {0, 4, 8}};
+  const hvi_panel panel = {.series_count = 1, .series = &map};
+  const hvi_plot plot = {.panel_count = 1, .panels = &panel};
+  hvi_plot_data data;
+  assert_int_equal(hvi_plot_read(&data, *state, &plot, NULL), HVI_OK);
   for (int y = 0; y < 2; y++) {
     double *edges = NULL;
     size_t count;
     const hvi_axis axis = {.log = y == 0};
-    assert_int_equal(hvi_plot_edges(&edges, &count, *state, &map, &axis, y, NULL), HVI_OK);
+    assert_int_equal(hvi_plot_edges(&edges, &count, data.series, &axis, y, NULL), HVI_OK);
     assert_int_equal(count, y ? 3 : 4);
     for (size_t i = 0; i < count; i++)
       assert_true(fabs(edges[i] - expected[y][i]) <= 1e-12 * expected[y][i]);
     hvi_free(edges);
   }
+  hvi_plot_data_clear(&data);
 }
 
 static double member(const json_t *series, const char *name, size_t i) {

@@ -18,8 +18,8 @@ offers 'env evaluate' e
 offers 'list info replay bench' env ''
 offers 'list info replay bench' help env ''
 offers '' help solve ''
-offers '--method --memory' solve --me
-offers '--memory' solve pennies --method gd --me
+offers '--alternating --alpha' solve --al
+offers '--alternating' solve pennies --alpha .5 --al
 offers 'gd gn gda gtd2' solve pennies --method g
 offers '--method=gd --method=gn --method=gda --method=gtd2' solve --method=g
 offers 'plain optimistic averaged proximal' solve --target ''
@@ -74,7 +74,7 @@ in_bash() {
   [[ $got == "$want" ]] || fail "bash, $*: '$got', not '$want'"
 }
 in_bash 'solve' hvi so
-in_bash '--method --memory' hvi solve --me
+in_bash '--alternating --alpha' hvi solve --al
 in_bash 'gd gn gda gtd2' hvi solve --method = g
 in_bash 'plain optimistic averaged proximal' hvi solve --target =
 in_bash 'mended printed' hvi solve pennies --set signs =
@@ -90,7 +90,7 @@ if command -v fish >/dev/null; then
     [[ $got == "$1 " ]] || fail "fish, $2: '$got', not '$1'"
   }
   in_fish 'solve' 'hvi so'
-  in_fish '--memory --method' 'hvi solve --me'
+  in_fish '--alpha --alternating' 'hvi solve --al'
   in_fish 'gd gda gn gtd2' 'hvi solve --method g'
   in_fish 'game.yaml' 'hvi solve ga'
   in_fish 'results/' 'hvi reproduce -o re'

@@ -127,8 +127,6 @@ refused 2 'lambda: must be a number' "${run[@]}" --lambda 1.1 --out x
 refused 2 'lambda-decay: must be a number' "${run[@]}" --lambda-decay -1 --out x
 refused 2 'lambda goes with an optimizer' "${run[@]}" --lambda .5 --returns --out x
 refused 2 'lambda goes with an optimizer' evaluate lqr --policy default --lambda .5 --method tdc --out x
-expect 0 "${run[@]}" --steps 2 --out ahead-not --accelerate anderson --json
-[[ $(member settings lambda) == 0 && $(member settings lambda_decay) == 0 ]] || fail "lambda with anderson"
 refused 2 'lambda-decay goes with' "${run[@]}" --lambda 0 --lambda-decay 1 --out x
 refused 2 'rows at random' "${offline[@]}" --inner 5 --batch 50 --lambda .5 --out x
 

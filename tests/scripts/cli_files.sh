@@ -12,7 +12,6 @@ testset=(testset lqr --policy default --states 8 --rollouts 2 --horizon 10 -q)
   head -c 64 /dev/zero
 } >actions.npy
 replay=(env replay lqr --actions actions.npy -q)
-inspect=(inspect pennies --method gd --eta 0.1 --plot in.d -q)
 bench=(bench solve --games 1 --method gd --out in.d -q)
 
 # rule FILE OPTION COMMAND...: FILE, which the command writes, in its three states.
@@ -33,7 +32,6 @@ rule d.safetensors "${collect[@]}" --out d.safetensors
 rule t.safetensors "${testset[@]}" --out t.safetensors
 rule r.npy "${replay[@]}" --out r.npy
 rule s.npy "${replay[@]}" --save-state s.npy
-for file in inspect.csv inspect-observed.csv inspect.gp; do rule in.d/$file "${inspect[@]}"; done
 for file in profile-evals.csv profile-seconds.csv profile.gp; do rule in.d/$file "${bench[@]}"; done
 for file in out.d/pennies/{claims.json,summary.csv,trace-lm.csv,pennies.gp} out.d/index.html; do
   rule $file reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out out.d -q
@@ -45,9 +43,9 @@ refused 5 "s.npy' $foreign" "${replay[@]}" --out s.npy
 refused 5 "actions.npy' $foreign" "${replay[@]}" --out actions.npy
 
 # pictures have no mark: without a script beside them they are not hvi's
-rm in.d/inspect.gp
-refused 5 "inspect.png' $foreign" "${inspect[@]}"
-expect 0 "${inspect[@]}" --force
+rm in.d/profile.gp
+refused 5 "profile.png' $foreign" "${bench[@]}"
+expect 0 "${bench[@]}" --force
 rm out.d/pennies/pennies.gp
 refused 5 "pennies.png' $foreign" reproduce "$HVI_SOURCE_DIR/tests/data/pennies.yaml" --out out.d -q
 [[ -s out.d/pennies/claims.json ]] || fail "what is refused has removed claims.json"
@@ -110,7 +108,7 @@ left=$(printf %x $!)
 expect 0 "${collect[@]}" --out d.safetensors --force
 [[ ! -e d.safetensors.tmp.$left.1 ]] || fail "a temporary stays"
 [[ -e other.safetensors.tmp.$left.1 ]] || fail "the temporary of another file is gone"
-"$HVI" "${inspect[@]}" >/dev/null
+"$HVI" "${bench[@]}" >/dev/null
 if compgen -G 'in.d/.hvi-drawing*' >/dev/null; then fail "a drawing is left"; fi
 
 # every core is the default, and the bits are those of one

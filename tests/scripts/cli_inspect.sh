@@ -60,13 +60,6 @@ cmp -s out first || fail "two inspections differ"
 expect 0 inspect pennies --method gd --iters 30 --json
 [[ $(member run outer) == 30 ]] || fail "--iters is not taken for --steps"
 
-# the picture's data and script
-expect 0 inspect pennies --method gd --inner 10 --plot pictures
-expect 0 inspect pennies --plot pictures
-for file in inspect.csv inspect-observed.csv inspect.gp; do
-  [[ -s pictures/$file ]] || fail "there is no $file"
-done
-
 # what is refused
 refused 2 'steps' inspect pennies --steps 0
 refused 2 'problem' inspect
@@ -74,5 +67,3 @@ refused 3 "did you mean 'pennies'" inspect penies
 refused 2 'eta' inspect pennies --eta -1
 refused 2 'alpha' inspect pennies --alpha 1.5
 refused 2 'method' inspect pennies --method gradients
-touch file
-refused 5 'file' inspect pennies --steps 10 --plot file/folder

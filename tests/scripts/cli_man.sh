@@ -47,7 +47,7 @@ done
 # what a table says is there: choices, range, default
 sed -e 's/\\f.//g' -e 's/\\-/-/g' hvi-solve.1 >text
 grep -A4 -x -- '--eta X|theorem|best|adaptive' text | tr '\n' ' ' | grep -q 'A number above 0, theorem' || fail "the range of --eta"
-grep -A4 -x -- '--memory N' text | tr '\n' ' ' | grep -q 'from 1 to 8; default 5\.' || fail "the range of --memory"
+grep -A4 -x -- '--average N' text | tr '\n' ' ' | grep -q 'from 1 to 1e6; default 10\.' || fail "the range of --average"
 grep -A4 -x -- '--target plain|optimistic|averaged|proximal' text | grep -q 'Default plain' || fail "the default of --target"
 expect 0 list
 sed -e 's/\\-/-/g' hvi.1 >text

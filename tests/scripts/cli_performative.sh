@@ -59,7 +59,7 @@ refused 3 "text.csv:3: column 4 \('age'\): 'old' is not a number" solve credit -
 refused 3 "there is no column 'NumberOfDependents'" solve credit-rir --set data="$credit/bad/missing_column.csv"
 refused 3 'truncated.csv:12: 9 fields' solve credit --set data="$credit/bad/truncated.csv"
 awk 'BEGIN { for (i = 0; i < 1000000; i++) printf "a,"; print "a" }' >wide.csv
-refused 3 'wide.csv:1: more than 4096 columns' solve credit --set data=wide.csv
+refused 3 'wide.csv:2: the file has a first line and no data' solve credit --set data=wide.csv
 refused 5 'nowhere.csv' solve credit --set data=nowhere.csv
 refused 3 'eps: must be a number from 0 to 1e6' solve credit --set eps=-1
 refused 3 'delta: must be a number from 0.001 to 0.999' solve credit-rir --set delta=1

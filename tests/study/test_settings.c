@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+const hvi_embedded hvi_embedded_help[] = {{NULL, NULL}};
+
 static char said[4096]; /* what the command line said last */
 
 hvi_terminal hvi_talk;

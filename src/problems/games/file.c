@@ -16,7 +16,8 @@ enum {
   MOST_IDENTITY = 1000
 };
 
-const char *const hvi_game_sets[] = {"free", "box", "simplex", NULL};
+/* Kinds of sets that a file can ask for, by their numbers. */
+static const char *const sets[] = {"free", "box", "simplex", NULL};
 
 static hvi_status read_activation(hvi_reader *r, const hvi_node *layer,
                                   hvi_activation *activation) {
@@ -186,8 +187,8 @@ static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *p
     return hvi_reader_fail(r, lower ? lower : upper, "bounds need 'outputs: box'");
   if (!kind) return HVI_OK;
   size_t k = 0;
-  while (hvi_game_sets[k] && strcmp(kind, hvi_game_sets[k]) != 0) k++;
-  if (!hvi_game_sets[k])
+  while (sets[k] && strcmp(kind, sets[k]) != 0) k++;
+  if (!sets[k])
     return hvi_reader_fail(r, node, "outputs '%.40s' must be simplex, box or free", kind);
   player->set = (hvi_set_kind)k;
   if (!box) return HVI_OK;

@@ -151,11 +151,8 @@ hvi_status hvi_rps_new(hvi_problem **problem, const hvi_options *o, hvi_error *e
   const rps_options *v = (const void *)o->values;
   const double weights[2] = {v->weight, v->signs ? -v->weight : v->weight};
   if (o->instance > 0) return draw_rps(problem, weights, o, err);
-  const hvi_embedded *file = hvi_embedded_problems;
-  while (file->name && strcmp(file->name, "rps") != 0) file++;
-  if (!file->name)
-    return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "rps: this build lacks problems/rps.yaml");
-  hvi_status status = hvi_game_parse(problem, file->text, "rps.yaml", NULL, 0, 0, err);
+  const char *file = hvi_embedded_find(hvi_embedded_problems, "rps");
+  hvi_status status = hvi_game_parse(problem, file, "rps.yaml", NULL, 0, 0, err);
   if (status || !(o->given[0] || v->signs)) return status;
   hvi_game *game = (hvi_game *)*problem;
   for (size_t k = 0; k < 2; k++) game->weight[k] = weights[k];

@@ -2,14 +2,11 @@
 #include "base/base.h"
 #include "problems/mdp/mdp.h"
 
-#include "io/matrix_file.h"
 #include "io/yaml.h"
 #include "num/vec.h"
 #include "problems/document.h"
 
 HVI_RELEASE(hvi_mdp)
-
-enum { LONGEST_PATH = 4096 };
 
 /* Matrices, each under its key or in a file under key_file. */
 enum { TRANSITIONS, REWARDS, FEATURES, THETA0, SOURCES };
@@ -24,25 +21,6 @@ typedef struct builder {
   double gamma;
   bool trajectory;
 } builder;
-
-/* A failure of what knows no lines, with the node's. */
-static hvi_status fail_at(builder *b, const hvi_node *node, const hvi_error *why) {
-  return hvi_error_set(b->r.err, why->status, "%s:%u: %.380s", b->r.name, node->line, why->text);
-}
-
-static hvi_status read_file(builder *b, const hvi_node *node, hvi_matrix_file *out) {
-  hvi_reader *r = &b->r;
-  const char *file = NULL;
-  char path[LONGEST_PATH];
-  HVI_TRY(hvi_reader_text(r, node, &file));
-  if (!r->folder) return hvi_reader_fail(r, node, "no other files can be named here");
-  const int length = file[0] == '/' ? snprintf(path, sizeof path, "%s", file)
-                                    : snprintf(path, sizeof path, "%s/%s", r->folder, file);
-  if (length < 0 || length >= (int)sizeof path)
-    return hvi_reader_fail(r, node, "the path of '%.60s...' is too long", file);
-  hvi_error why = {HVI_OK, ""};
-  return hvi_matrix_file_read(out, path, &why) ? fail_at(b, node, &why) : HVI_OK;
-}
 
 static hvi_status read_source(builder *b, size_t k) {
   char file_key[32];
@@ -59,7 +37,7 @@ static hvi_status read_source(builder *b, size_t k) {
     *out = (hvi_matrix_file){A.rows, A.columns, hvi_copy_doubles(A.data, A.rows * A.columns), {0}};
     return out->data ? HVI_OK : hvi_error_memory(b->r.err, b->r.name);
   }
-  HVI_TRY(file ? read_file(b, file, out) : HVI_OK);
+  HVI_TRY(file ? hvi_reader_file(&b->r, file, out) : HVI_OK);
   if (is_column[k] && out->rows == 1) {
     /* a row will do */
     out->rows = out->columns;
@@ -84,10 +62,10 @@ static hvi_status check_shapes(builder *b) {
     return hvi_reader_fail(&b->r, b->node[FEATURES], "%zu features are too many; at most %d", d,
                            (int)HVI_SET_RANK);
   /* numbers written out, whatever the files were; P may stay sparse */
-  hvi_error why = {HVI_OK, ""};
-  for (size_t k = REWARDS; k < SOURCES; k++)
-    if (b->node[k] && !b->read[k].data && hvi_matrix_file_fill(&b->read[k], &why))
-      return fail_at(b, b->node[k], &why);
+  for (size_t k = REWARDS; k < SOURCES; k++) {
+    const hvi_status status = b->node[k] ? hvi_matrix_file_fill(&b->read[k], b->r.err) : HVI_OK;
+    if (status) return hvi_error_place(b->r.err, status, b->r.name, b->node[k]->line);
+  }
   return HVI_OK;
 }
 

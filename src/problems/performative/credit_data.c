@@ -97,7 +97,7 @@ static hvi_status allocate(hvi_credit_data *data, size_t rows, hvi_error *err) {
 static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_error *err) {
   HVI_OWN_BY(hvi_table_clear) hvi_table t = {0};
   size_t at[COLUMNS];
-  HVI_TRY(hvi_table_read(&t, path, max_bytes, err));
+  HVI_TRY(hvi_table_read(&t, path, HVI_TABLE_NAMED, max_bytes, err));
   HVI_TRY(find_columns(at, &t, path, err));
   HVI_TRY(allocate(data, t.rows, err));
   data->rows = 0;

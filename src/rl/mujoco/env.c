@@ -227,10 +227,9 @@ static hvi_status env_new(hvi_env **env, const char *name, hvi_error *err) {
   const hvi_robot *robot = robots, *const end = robots + sizeof robots / sizeof *robots;
   while (robot < end && strcmp(robot->name, name) != 0) robot++;
   if (robot == end) return hvi_error_input(err, "the module mujoco has no environment '%s'", name);
-  const hvi_embedded *file = hvi_embedded_models;
-  while (strcmp(file->name, robot->model) != 0) file++;
+  const char *text = hvi_embedded_find(hvi_embedded_models, robot->model);
   hvi_mujoco_model *shared;
-  HVI_TRY(hvi_mujoco_load(&shared, robot->model, file->text, err));
+  HVI_TRY(hvi_mujoco_load(&shared, robot->model, text, err));
   const hvi_env described = describe(robot, shared->model);
   const hvi_status status = attach(env, &described, robot, shared, err);
   hvi_mujoco_leave(shared);

@@ -155,110 +155,6 @@ static void players_are_called_by_their_names(void **state) {
   hvi_problem_free(p);
 }
 
-/* Writes, reads back, and compares every number of the game. */
-static void check_round_trip(const hvi_problem *p) {
-  char *text;
-  hvi_error err = {HVI_OK, ""};
-  if (hvi_game_format(&text, p, "two lines\nof comment", &err)) fail_msg("%s", err.text);
-  assert_memory_equal(text, "# two lines\n# of comment\nplayers:", 33);
-  hvi_problem *q = parse(text, 0, 0);
-  check_same_problem(p, q);
-  const hvi_game *a = hvi_game_of(p), *b = hvi_game_of(q);
-  check_same_bits(a->weight, b->weight, a->player_count);
-  check_same_bits(a->constant, b->constant, p->model->out);
-  for (size_t k = 0; p->players && k < a->player_count; k++)
-    assert_string_equal(p->players[k], q->players[k]);
-  assert_int_equal(p->players == NULL, q->players == NULL);
-  assert_int_equal(a->payoff_count, b->payoff_count);
-  for (size_t k = 0; k < a->payoff_count; k++) {
-    size_t size =
-        p->model->blocks[a->payoffs[k].row].out * p->model->blocks[a->payoffs[k].column].out;
-    check_same_bits(a->payoffs[k].matrix, b->payoffs[k].matrix, size);
-  }
-  hvi_free(text);
-  hvi_problem_free(q);
-}
-
-static void games_read_back_to_the_same_bits(void **state) {
-  (void)state;
-  static const char *const names[] = {"pennies", "rps", "counterexample", "quadratic"};
-  for (size_t i = 0; i < 4; i++)
-    for (uint64_t instance = 0; instance < 5; instance++) {
-      hvi_problem *p = make(names[i], NULL, 0, 8, instance);
-      check_round_trip(p);
-      hvi_problem_free(p);
-    }
-  static const char *const models[] = {"celu", "tanh", "softplus", "identity"};
-  for (size_t i = 0; i < 4; i++) {
-    hvi_option option = {"g", models[i]};
-    hvi_problem *p = make("quadratic", &option, 1, 8, 0);
-    check_round_trip(p);
-    hvi_problem_free(p);
-  }
-  for (size_t i = 0; i < 2; i++) {
-    char *text = documented(i);
-    hvi_problem *p = parse(text, 1, 0);
-    check_round_trip(p);
-    hvi_problem_free(p);
-    hvi_free(text);
-  }
-}
-
-static void what_has_no_yaml_form_is_refused(void **state) {
-  (void)state;
-  hvi_option bent = {"tanh", "1"}, narrow = {"d", "4"};
-  hvi_option *options[] = {&bent, &narrow};
-  for (size_t i = 0; i < 2; i++) {
-    hvi_problem *p = make("quadratic", options[i], 1, 0, 0);
-    char *text;
-    hvi_error err;
-    assert_int_equal(hvi_game_format(&text, p, NULL, &err), HVI_ERROR_UNSUPPORTED);
-    assert_null(text);
-    hvi_problem_free(p);
-  }
-}
-
-static void files_are_written(void **state) {
-  (void)state;
-  char path[] = "/tmp/hvi_game_XXXXXX";
-  int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  close(fd);
-  hvi_problem *p = make("rps", NULL, 0, 1, 1);
-  assert_int_equal(hvi_game_write_yaml(path, p, NULL, NULL), HVI_OK);
-  hvi_problem *q = load(path);
-  check_same_problem(p, q);
-  unlink(path);
-  hvi_problem_free(p);
-  hvi_problem_free(q);
-}
-
-/* A game in single precision is one when it is read back. */
-static void precision_is_written(void **state) {
-  (void)state;
-  static const char text[] =
-      "players:\n"
-      "  - {start_sd: 1, input: [[1, 2], [3, 4]], layers: [{trainable: true, out: 2, activation: "
-      "softmax}]}\n"
-      "  - {start: [0.5]}\n"
-      "precision: single\n";
-  char path[] = "/tmp/hvi_game_XXXXXX";
-  int fd = mkstemp(path);
-  assert_true(fd >= 0);
-  close(fd);
-  hvi_problem *p;
-  hvi_error err;
-  check_ok(hvi_game_parse(&p, text, "text", ".", 1, 0, &err), &err);
-  assert_true(p->model->noise > 0.0);
-  check_ok(hvi_game_write_yaml(path, p, NULL, &err), &err);
-  hvi_problem *q = load(path);
-  assert_true(q->model->noise == p->model->noise);
-  check_same_problem(p, q);
-  unlink(path);
-  hvi_problem_free(p);
-  hvi_problem_free(q);
-}
-
 /* The game reader's own words: hvi_problem_load asks for the kind of the file first. */
 static hvi_status read_game(hvi_problem **p, const char *path, hvi_error *err) {
   hvi_document d;
@@ -314,10 +210,6 @@ int main(void) {
       cmocka_unit_test(quadratic_takes_the_symmetric_part),
       cmocka_unit_test(player_regulariser_comes_first),
       cmocka_unit_test(players_are_called_by_their_names),
-      cmocka_unit_test(games_read_back_to_the_same_bits),
-      cmocka_unit_test(what_has_no_yaml_form_is_refused),
-      cmocka_unit_test(files_are_written),
-      cmocka_unit_test(precision_is_written),
       cmocka_unit_test(bad_files_get_one_line),
       cmocka_unit_test(unreadable_files_get_one_line),
       cmocka_unit_test(embedded_text_names_no_files),

@@ -104,7 +104,7 @@ static void bad_files(void **state) {
       {"all_missing", "every row lacks a value"},
       {"constant", "feature 9 is the same in all 41 complete rows"},
       {"empty", ":1: the file is empty"},
-      {"extra_field", ":3: 13 fields, and the first line names 12 columns"},
+      {"extra_field", ":3: 13 fields, and the first line has 12"},
       {"header_only", "the file has a first line and no data"},
       {"huge", ":3: column 7 ('MonthlyIncome'): '1e999' is not a number"},
       {"label", ":4: SeriousDlqin2yrs is 2; it must be 0 or 1"},
@@ -112,7 +112,7 @@ static void bad_files(void **state) {
       {"one_label", "all complete rows have the same label"},
       {"quote", ":3: a quoted field is not closed"},
       {"text", ":3: column 4 ('age'): 'old' is not a number"},
-      {"truncated", ":12: 9 fields, and the first line names 12 columns"},
+      {"truncated", ":12: 9 fields, and the first line has 12"},
   };
   static const char *const problems[] = {"credit", "credit-rir"};
   for (size_t i = 0; i < 2 * sizeof cases / sizeof *cases; i++) {

@@ -136,7 +136,7 @@ static void every_target_keeps_the_solution(void **state) {
     if (variant == 1) s.target = HVI_TARGET_OPTIMISTIC;
     if (variant == 2) s.target = HVI_TARGET_AVERAGED, s.average = 4;
     if (variant == 3) s.accelerate = HVI_ACCELERATE_MODE;
-    if (variant == 4) s.accelerate = HVI_ACCELERATE_ANDERSON, s.memory = 2;
+    if (variant == 4) s.accelerate = HVI_ACCELERATE_LSTD;
     check_below(error_after(&spec, s, theta), 1.6 * arrived_error);
   }
 }
