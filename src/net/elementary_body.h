@@ -83,16 +83,17 @@ static const float normal_terms[] = {
 
 static const real half = (real)0.5, fraction_scale = (real)(1LL << FRACTION_BITS);
 
-/* exp(x + low) = 2^k (1 + p); `low` carries bits of the exponent that x has no room for. */
+/* exp(x - less) = 2^k (1 + p); `less` carries bits of the exponent that x has no room for. Taking off
+ * a zero is free, where adding one is not: -0 + 0 is 0. */
 typedef struct power {
   vf p;
   vu k; /* two's complement, so that what a NaN leaves here cannot overflow */
 } power;
 
-ALWAYS_INLINE power split(vf x, vf low) {
+ALWAYS_INLINE power split(vf x, vf less) {
   const real round = (real)1.5 * fraction_scale;
-  const vf sum = (x + low) * LOG2_E + round, k = sum - round;
-  const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) + low;
+  const vf sum = (x - less) * LOG2_E + round, k = sum - round;
+  const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) - less;
   return (power){POLYNOMIAL(r, exp_terms) * (r * r) + r, (vu)sum - (vu)splat(round)};
 }
 
@@ -143,7 +144,7 @@ ALWAYS_INLINE vf log_of(vf x) {
  * far out, its rounding would be all of the error. */
 ALWAYS_INLINE vf normal_of(vf x, vf *bell) {
   const vf a = at_most(magnitude(x), NORMAL_MOST), high = (vf)((vi)a & ~(whole)LOW_HALF);
-  *bell = join(split(high * high * -half, (a - high) * (a + high) * -half));
+  *bell = join(split(high * high * -half, (a - high) * (a + high) * half));
   const vf t = (a - NORMAL_MIDDLE) / (a + NORMAL_MIDDLE);
   const vf below = *bell * POLYNOMIAL(t, normal_terms);
   return choose(x > 0, 1 - below, below);
