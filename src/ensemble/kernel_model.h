@@ -30,12 +30,11 @@ ALWAYS_INLINE vf add_terms(vf sum, int l, const hvi_lane *w, size_t stride, cons
   return sum;
 }
 
-/* y = sum_i w[i * stride] x[i], n >= 1 */
+/* y = sum_i w[i * stride] x[i] */
 static inline void product(hvi_lane *y, const hvi_lane *w, size_t stride, const hvi_lane *x,
                            size_t n) {
   for (int l = 0; l < HVI_LANES; l += WIDTH)
-    store(y->at + l,
-          add_terms(part(w, l) * part(x, l), l, w + stride, stride, x + 1, n - 1));
+    store(y->at + l, add_terms((vf){0}, l, w, stride, x, n));
 }
 
 /* y = s(w x + b) and its slope; b may be NULL. The expression in a sets s, the slope. */
@@ -43,8 +42,8 @@ static inline void product(hvi_lane *y, const hvi_lane *w, size_t stride, const 
   static inline void name(hvi_lane *y, hvi_lane *slope, const hvi_lane *w, const hvi_lane *x,      \
                           size_t in, const hvi_lane *b) {                                          \
     for (int l = 0; l < HVI_LANES; l += WIDTH) {                                                   \
-      vf a = add_terms(part(w, l) * part(x, l), l, w + 1, 1, x + 1, in - 1), s;                    \
-      if (b) a += part(b, l);                                                                      \
+      vf s;                                                                                        \
+      const vf a = add_terms(b ? part(b, l) : (vf){0}, l, w, 1, x, in);                            \
       store(y->at + l, value);                                                                     \
       store(slope->at + l, s);                                                                     \
     }                                                                                              \
@@ -117,6 +116,18 @@ static inline void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lan
   }
 }
 
+/* out = W' (s'(a) u) of a layer with one input: in one go */
+static inline void pull_narrow(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *out,
+                               const hvi_lane *u) {
+  const hvi_lane *slope = s + layer->slope, *W = s + layer->matrix;
+  for (int l = 0; l < HVI_LANES; l += WIDTH) {
+    vf sum = {0};
+    for (size_t i = 0; i < layer->out; i++)
+      sum += part(W + i, l) * (part(slope + i, l) * part(u + i, l));
+    store(out->at + l, sum);
+  }
+}
+
 /* out = J' u for one player */
 static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s,
                        const hvi_lane *u, hvi_lane *out) {
@@ -125,8 +136,12 @@ static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *playe
     const hvi_lanes_layer *layer = &plan->layers[player->first_layer + j];
     const hvi_lane *W = s + layer->matrix;
     hvi_lane *to = j == 0 ? out : down;
-    pull(layer, s, delta, u);
-    for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
+    if (layer->in == 1 && layer->activation != HVI_SOFTMAX) {
+      pull_narrow(layer, s, to, u);
+    } else {
+      pull(layer, s, delta, u);
+      for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
+    }
     u = down;
   }
 }

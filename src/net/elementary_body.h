@@ -169,21 +169,21 @@ ALWAYS_INLINE vf celu_and(vf x, vf *slope) {
 
 ALWAYS_INLINE vf tanh_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(magnitude(x) * -2, &less), q = 1 / (e + 1);
+  const vf e = exp_and_less(minus_magnitude(x) * 2, &less), q = 1 / (e + 1);
   *slope = 4 * e * (q * q);
   return (vf)((vi)magnitude(less * q) | ((vi)x & SIGN_BIT));
 }
 
 ALWAYS_INLINE vf sigmoid_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(-magnitude(x), &less), q = 1 / (e + 1);
+  const vf e = exp_and_less(minus_magnitude(x), &less), q = 1 / (e + 1);
   *slope = e * (q * q);
   return choose(x < 0, e * q, q);
 }
 
 ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(-magnitude(x), &less), u = e + 1, q = 1 / u;
+  const vf e = exp_and_less(minus_magnitude(x), &less), u = e + 1, q = 1 / u;
   *slope = choose(x < 0, e * q, q);
   return at_least(x, 0) + (log_of_positive(u) + (e - (u - 1)) * q);
 }
@@ -193,19 +193,19 @@ ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
 ALWAYS_INLINE vf tanh_and(vf x, vf *slope) {
   vf less;
   (void)slope;
-  exp_and_less(magnitude(x) * -2, &less);
+  exp_and_less(minus_magnitude(x) * 2, &less);
   return (vf)((vi)magnitude(less / (less + 2)) | ((vi)x & SIGN_BIT));
 }
 
 /* by an exponential that cannot overflow */
 ALWAYS_INLINE vf sigmoid_and(vf x, vf *slope) {
-  const vf e = exp_of(-magnitude(x));
+  const vf e = exp_of(minus_magnitude(x));
   (void)slope;
   return choose(x < 0, e, splat(1)) / (e + 1);
 }
 
 ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
-  const vf e = exp_of(-magnitude(x)), u = e + 1;
+  const vf e = exp_of(minus_magnitude(x)), u = e + 1;
   *slope = sigmoid_and(x, slope);
   return at_least(x, 0) + (log_of_positive(u) + (e - (u - 1)) / u);
 }

@@ -120,6 +120,7 @@ ALWAYS_INLINE void store_part(real *x, vf v, size_t count) { memcpy(x, &v, count
 ALWAYS_INLINE vf choose(vi mask, vf x, vf y) { return (vf)((mask & (vi)x) | (~mask & (vi)y)); }
 
 ALWAYS_INLINE vf magnitude(vf x) { return (vf)((vi)x & ~SIGN_BIT); }
+ALWAYS_INLINE vf minus_magnitude(vf x) { return (vf)((vi)x | SIGN_BIT); }
 
 /* A NaN in x stays: maximum and minimum of the hardware give their second operand then. */
 #if defined(__x86_64__)
