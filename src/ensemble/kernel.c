@@ -333,7 +333,7 @@ static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_st
     if (plan->method->alpha > 0.0 && !keep_running(plan, s)) break;
     inner_step(plan, s);
     forward(plan, s);
-    measure(plan, s);
+    if (record || i + 1 < inner_steps) measure(plan, s);
   }
   if (record) loss(plan, s, s + HVI_SLOT_LOSS);
   evaluate(plan, s, record);

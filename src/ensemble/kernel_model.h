@@ -23,9 +23,11 @@ static inline void lane_copy(hvi_lane *restrict out, const hvi_lane *restrict x,
 /* WIDTH lanes of x */
 ALWAYS_INLINE vf part(const hvi_lane *x, int l) { return load(x->at + l); }
 
-/* sum + w[0] x[0] + w[stride] x[1] + .., in this order; the sums stay in registers */
+/* sum + w[0] x[0] + w[stride] x[1] + .., in this order; the sums stay in registers. One term alone
+ * has a loop over lanes of its own, into which the compiler splits what uses this. */
 ALWAYS_INLINE vf add_terms(vf sum, int l, const hvi_lane *w, size_t stride, const hvi_lane *x,
                            size_t n) {
+  if (n == 1) return sum + part(w, l) * part(x, l);
   for (size_t i = 0; i < n; i++) sum += part(w + i * stride, l) * part(x + i, l);
   return sum;
 }
@@ -121,8 +123,8 @@ static inline void pull_narrow(const hvi_lanes_layer *layer, const hvi_lane *s, 
                                const hvi_lane *u) {
   const hvi_lane *slope = s + layer->slope, *W = s + layer->matrix;
   for (int l = 0; l < HVI_LANES; l += WIDTH) {
-    vf sum = {0};
-    for (size_t i = 0; i < layer->out; i++)
+    vf sum = part(W, l) * (part(slope, l) * part(u, l));
+    for (size_t i = 1; i < layer->out; i++)
       sum += part(W + i, l) * (part(slope + i, l) * part(u + i, l));
     store(out->at + l, sum);
   }
