@@ -150,6 +150,28 @@ ALWAYS_INLINE void put(const hvi_product *p, real *c, size_t j, size_t count, vf
   store_some(c + j, sum, count);
 }
 
+/* The sums of a tile with all its columns, what they become being decided once. */
+ALWAYS_INLINE void put_whole(const hvi_product *p, real *c, size_t j, size_t rows, size_t vectors,
+                             vf sum[TILE_ROWS][WIDE_TILE]) {
+  const real *bias = p->finish == HVI_FINISH_ACTIVATE ? p->bias : NULL;
+  const size_t c_row = p->c_row;
+  c += j;
+  if (p->finish == HVI_FINISH_ADD) {
+    UNROLL for (size_t r = 0; r < rows; r++) {
+      UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] =
+          load(c + r * c_row + v * WIDTH) + sum[r][v];
+    }
+  } else if (bias) {
+    UNROLL for (size_t v = 0; v < vectors; v++) {
+      const vf b = load(bias + j + v * WIDTH);
+      UNROLL for (size_t r = 0; r < rows; r++) sum[r][v] += b;
+    }
+  }
+  UNROLL for (size_t r = 0; r < rows; r++) {
+    UNROLL for (size_t v = 0; v < vectors; v++) store(c + r * c_row + v * WIDTH, sum[r][v]);
+  }
+}
+
 /* rows x vectors sums at column j; both counts and one of A's strides are constants where this is
  * inlined. */
 ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
@@ -167,6 +189,10 @@ ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t 
       const vf as = splat(a[r * a_row]);
       UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] += as * bs[v];
     }
+  }
+  if (p->n - j >= vectors * WIDTH) {
+    put_whole(p, at->c, j, rows, vectors, sum);
+    return;
   }
   UNROLL for (size_t r = 0; r < rows; r++) {
     UNROLL for (size_t v = 0; v < vectors; v++) {

@@ -29,7 +29,10 @@ typedef uint32_t bits;
 #endif
 
 #if defined(__AVX512F__)
-enum { BYTES = 64, TILE_ROWS = 8 };
+#ifndef TR
+#define TR 8
+#endif
+enum { BYTES = 64, TILE_ROWS = TR };
 #define MM_NAME(operation, suffix) _mm512_##operation##_##suffix
 #elif defined(__AVX2__)
 enum { BYTES = 32, TILE_ROWS = 6 };
