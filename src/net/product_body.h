@@ -152,7 +152,7 @@ ALWAYS_INLINE void put(const hvi_product *p, real *c, size_t j, size_t count, vf
 
 /* The sums of a tile with all its columns, what they become being decided once. */
 ALWAYS_INLINE void put_whole(const hvi_product *p, real *c, size_t j, size_t rows, size_t vectors,
-                             vf sum[TILE_ROWS][WIDE_TILE]) {
+                             vf sum[TALL_ROWS][WIDE_TILE]) {
   const real *bias = p->finish == HVI_FINISH_ACTIVATE ? p->bias : NULL;
   const size_t c_row = p->c_row;
   c += j;
@@ -176,7 +176,7 @@ ALWAYS_INLINE void put_whole(const hvi_product *p, real *c, size_t j, size_t row
  * inlined. */
 ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
                         size_t vectors, size_t a_row, size_t a_step) {
-  vf sum[TILE_ROWS][WIDE_TILE];
+  vf sum[TALL_ROWS][WIDE_TILE];
   const real *a = at->a, *b = (const real *)p->b + j;
   const size_t b_row = p->b_row;
   UNROLL for (size_t r = 0; r < rows; r++) {
@@ -210,7 +210,7 @@ ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j,
   if (at->rows == 3) tile(p, at, j, 3, vectors, a_row, a_step);
   if (vectors == WIDE_TILE) return;
   if (at->rows == 4) tile(p, at, j, 4, vectors, a_row, a_step);
-  if (at->rows > 4) tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
+  if (at->rows == TILE_ROWS) tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
 }
 
 /* One of A's strides is 1, which the compiler should know. */
@@ -218,6 +218,8 @@ ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j,
   static void tile_##vectors(const hvi_product *p, const panel *at, size_t j) {                    \
     if (at->a_step == 1)                                                                           \
       tile_of_rows(p, at, j, vectors, at->a_row, 1);                                               \
+    else if (at->rows > (size_t)TILE_ROWS && vectors < WIDE_TILE)                                  \
+      tile(p, at, j, TALL_ROWS, vectors, 1, at->a_step);                                           \
     else                                                                                           \
       tile_of_rows(p, at, j, vectors, 1, at->a_step);                                              \
   }
@@ -231,7 +233,7 @@ DEFINE_TILES(4)
 /* Half a vector of columns: such FMAs take half the time. */
 ALWAYS_INLINE void half_tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
                              size_t a_row, size_t a_step) {
-  vh sum[TILE_ROWS];
+  vh sum[TALL_ROWS];
   const real *a = at->a, *b = (const real *)p->b + j;
   const size_t b_row = p->b_row;
   UNROLL for (size_t r = 0; r < rows; r++) sum[r] = (vh){0};
@@ -255,6 +257,8 @@ static void tile_half(const hvi_product *p, const panel *at, size_t j) {
       half_tile(p, &row, j, 1, at->a_row, at->a_step);
   } else if (at->a_step == 1) {
     half_tile(p, at, j, TILE_ROWS, at->a_row, 1);
+  } else if (at->rows > (size_t)TILE_ROWS) {
+    half_tile(p, at, j, TALL_ROWS, 1, at->a_step);
   } else {
     half_tile(p, at, j, TILE_ROWS, 1, at->a_step);
   }
@@ -284,11 +288,33 @@ static void multiply_rest(const hvi_product *p, const panel *at, size_t j) {
 
 #endif
 
-static void multiply_panel(const hvi_product *p, const panel *at) {
+/* What is still to be fetched, and how much of it with each tile: evenly, since the few misses that
+ * a core can have under way would else stand in the way of its own. */
+typedef struct fetch {
+  const char *at, *end;
+  size_t share;
+} fetch;
+
+static void fetch_share(fetch *f) {
+  for (size_t k = 0; k < f->share && f->at < f->end; k++, f->at += 64)
+    __builtin_prefetch(f->at, 0, 2);
+}
+
+static fetch fetch_of(const hvi_product *p) {
+  const size_t tiles = (p->m / TILE_ROWS + 1) * (p->n / (2 * WIDTH) + 1);
+  fetch f = {.at = p->next, .share = p->next_size / 64 / tiles + 1};
+  if (f.at) f.end = f.at + p->next_size;
+  return f;
+}
+
+static void multiply_panel(const hvi_product *p, const panel *at, fetch *f) {
   size_t j = 0;
   if (at->rows < 4)
     for (; j + WIDE_TILE * WIDTH <= p->n; j += WIDE_TILE * WIDTH) tile_4(p, at, j);
-  for (; j + 2 * WIDTH <= p->n; j += 2 * WIDTH) tile_2(p, at, j);
+  for (; j + 2 * WIDTH <= p->n; j += 2 * WIDTH) {
+    fetch_share(f);
+    tile_2(p, at, j);
+  }
   if (j < p->n) multiply_rest(p, at, j);
 }
 
@@ -327,12 +353,14 @@ static void product(const hvi_product *p) {
     product_of_one_column(p);
     return;
   }
+  const size_t tall = p->a_step == 1 ? TILE_ROWS : TALL_ROWS;
+  fetch f = fetch_of(p);
   for (size_t i = 0, rows; i < p->m; i += rows) {
     const size_t left = p->m - i;
-    rows = left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
+    rows = left >= tall ? tall : left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
     const panel at = {(const real *)p->a + i * p->a_row, p->a_row, p->a_step,
                       (real *)p->c + i * p->c_row, rows};
-    multiply_panel(p, &at);
+    multiply_panel(p, &at, &f);
     finish(p, i, rows);
   }
 }

@@ -32,16 +32,19 @@ typedef uint32_t bits;
 #ifndef TR
 #define TR 8
 #endif
-enum { BYTES = 64, TILE_ROWS = TR };
+#ifndef TT
+#define TT 12
+#endif
+enum { BYTES = 64, TILE_ROWS = TR, TALL_ROWS = TT };
 #define MM_NAME(operation, suffix) _mm512_##operation##_##suffix
 #elif defined(__AVX2__)
-enum { BYTES = 32, TILE_ROWS = 6 };
+enum { BYTES = 32, TILE_ROWS = 6, TALL_ROWS = 6 };
 #define MM_NAME(operation, suffix) _mm256_##operation##_##suffix
 #elif defined(__x86_64__)
-enum { BYTES = 16, TILE_ROWS = 6 };
+enum { BYTES = 16, TILE_ROWS = 6, TALL_ROWS = 6 };
 #define MM_NAME(operation, suffix) _mm_##operation##_##suffix
 #else
-enum { BYTES = 16, TILE_ROWS = 8 };
+enum { BYTES = 16, TILE_ROWS = 8, TALL_ROWS = 8 };
 #endif
 #define MM_OF(operation, suffix) MM_NAME(operation, suffix)
 #define MM(operation)            MM_OF(operation, SUFFIX)
