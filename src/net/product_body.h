@@ -5,8 +5,9 @@
  *
  * Rows come in panels of TILE_ROWS: the panel of A stays in L1 while B streams past it from L2, and
  * the panel of C is finished while it is there. Nothing is packed: at these sizes the tiles reach
- * 99 of 100 of what the FMA units can do. More rows to a tile would not be faster, and their
- * addresses would not fit the integer registers.
+ * 99 of 100 of what the FMA units can do. B passes once per panel, so a taller tile asks less of L2;
+ * where A is read down its columns a tile has TALL_ROWS, as many as the registers hold. Along rows
+ * their addresses would not fit the integer registers, and it has TILE_ROWS.
  *
  * Few rows have too few sums to hide the latency of an FMA in a narrow tile; they take wide ones.
  * One column (a head with one output) would leave all lanes but one idle: there lane j sums over

@@ -29,13 +29,7 @@ typedef uint32_t bits;
 #endif
 
 #if defined(__AVX512F__)
-#ifndef TR
-#define TR 8
-#endif
-#ifndef TT
-#define TT 12
-#endif
-enum { BYTES = 64, TILE_ROWS = TR, TALL_ROWS = TT };
+enum { BYTES = 64, TILE_ROWS = 8, TALL_ROWS = 12 };
 #define MM_NAME(operation, suffix) _mm512_##operation##_##suffix
 #elif defined(__AVX2__)
 enum { BYTES = 32, TILE_ROWS = 6, TALL_ROWS = 6 };
