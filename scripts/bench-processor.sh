@@ -27,12 +27,11 @@ compile() { # compile NAME SOURCE LEVEL FLAG...: FOLDER/NAME/SOURCE.o
 }
 
 link() { # link OUT FILE...
-  local out=$1 libraries
+  local out=$1
   shift
-  libraries=$(pkg-config --static --libs openblas lapacke yaml-0.1 jansson libzip)
-  # shellcheck disable=SC2086
-  cc "${flags[@]}" -I"$root/include" -I"$root/src" -I"$root/bench" -I"$folder" -o "$folder/$out" "$@" \
-    "$root/build/src/libhvi.a" ${LINK:-} $libraries -lm -lpthread
+  cc -static "${flags[@]}" -I"$root/include" -I"$root/src" -I"$root/bench" -I"$folder" \
+    -o "$folder/$out" "$@" "$root/build/src/libhvi.a" -llapacke -lopenblas -lgfortran -lquadmath \
+    -lyaml -ljansson -lm -lpthread
 }
 
 build() {
@@ -41,12 +40,13 @@ build() {
   : >"$folder/variants.h"
   for tiles in 8,8 8,12 8,14 12,12 14,14 6,12; do
     local name=tile${tiles/,/_}
-    copy "$name" net/simd_body.h 'TILE_ROWS = 8, TALL_ROWS = 12' "TILE_ROWS = ${tiles%,*}, TALL_ROWS = ${tiles#*,}"
+    copy "$name" net/simd_body.h 'TILE_ROWS = 8, TALL_ROWS = 12' \
+      "TILE_ROWS = ${tiles%,*}, TALL_ROWS = ${tiles#*,}"
     compile "$name" net/kernels.c "$name" "${avx512[@]}"
     echo "VARIANT($name)" >>"$folder/variants.h"
     objects+=("$folder/$name/$name.o")
   done
-  LINK=-static link products "$root/bench/processor/products.c" "$root/bench/peak.c" "${objects[@]}"
+  link products "$root/bench/processor/products.c" "$root/bench/peak.c" "${objects[@]}"
   for lanes in 32 48 64 96 128; do
     copy "lanes$lanes" ensemble/lanes.h 'HVI_LANES = 64' "HVI_LANES = $lanes"
     objects=()
@@ -54,7 +54,8 @@ build() {
     compile "lanes$lanes" ensemble/kernel.c avx2 -O3 -march=x86-64-v3 -ffp-contract=fast
     compile "lanes$lanes" ensemble/kernel.c baseline -O3
     for source in plan ensemble; do compile "lanes$lanes" ensemble/$source.c $source; done
-    link "in_$lanes" "$root/bench/processor/lanes.c" "$folder/lanes$lanes"/{avx512,avx2,baseline,plan,ensemble}.o
+    link "in_$lanes" "$root/bench/processor/lanes.c" \
+      "$folder/lanes$lanes"/{avx512,avx2,baseline,plan,ensemble}.o
   done
 }
 
