@@ -8,6 +8,7 @@
 
 #include "ensemble/lanes.h"
 #define NET_DOUBLE
+#define WHOLE_TAILS
 #include "net/elementary_body.h"
 
 #include <math.h>

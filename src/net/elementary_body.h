@@ -110,12 +110,20 @@ ALWAYS_INLINE vf exp_of(vf x) {
   return join(split(at_most(at_least(x, EXP_LEAST), EXP_MOST), (vf){0}));
 }
 
-/* exp(x) for LESS_LEAST <= x <= 0, and exp(x) - 1 beside it, which in floats is -1 below that */
+/* exp(x) for LESS_LEAST <= x <= 0, and exp(x) - 1 beside it, which in floats is -1 below that. With
+ * WHOLE_TAILS exp(x) for all x <= 0: 2^k is made 2^128 too large, and underflows gradually. */
 ALWAYS_INLINE vf exp_and_less(vf x, vf *less) {
+#if defined(WHOLE_TAILS)
+  const power e = split(at_least(x, EXP_LEAST), (vf){0});
+  const vf large = power_of_two(e.k + 128), small = large * 0x1p-128;
+  *less = e.p * small + (small - 1);
+  return (e.p * large + large) * 0x1p-128;
+#else
   const power e = split(at_least(x, LESS_LEAST), (vf){0});
   const vf scale = power_of_two(e.k);
   *less = e.p * scale + (scale - 1);
   return e.p * scale + scale;
+#endif
 }
 
 /* log(x) for 0 < x < infinity */
