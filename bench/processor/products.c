@@ -85,9 +85,9 @@ static void measure(const shape *s, int kind) {
 }
 
 int main(void) {
-  static const shape shapes[] = {{256, 256, 256, 1, false}, {232, 256, 256, 1, false},
+  static const shape shapes[] = {{256, 256, 256, 1, false},  {232, 256, 256, 1, false},
                                  {256, 256, 256, 16, false}, {256, 256, 256, 16, true},
-                                 {256, 28, 256, 1, false},  {256, 32, 32, 1, false}};
+                                 {256, 28, 256, 1, false},   {256, 32, 32, 1, false}};
   for (size_t l = 0; l <= LAYERS; l++) {
     a[l] = numbers();
     d[l] = numbers();

@@ -56,8 +56,8 @@ DEFINE_UNIT(identity_unit, (s = splat(1.0), a))
 DEFINE_UNIT(celu_unit, celu_and(a, &s))
 DEFINE_UNIT(sigmoid_unit, sigmoid_and(a, &s))
 DEFINE_UNIT(tanh_unit, tanh_and(a, &s))
-DEFINE_UNIT(relu_unit, (s = choose(a > 0, splat(1.0), splat(0.0)), a * s))
-DEFINE_UNIT(leaky_unit, (s = choose(a > 0, splat(1.0), splat(0.01)), a * s))
+DEFINE_UNIT(relu_unit, (s = choose(a > 0, splat(1.0), splat(0.0)), a *s))
+DEFINE_UNIT(leaky_unit, (s = choose(a > 0, splat(1.0), splat(0.01)), a *s))
 
 static inline void softmax(hvi_lane *y, size_t n) {
   for (int l = 0; l < HVI_LANES; l += WIDTH) {

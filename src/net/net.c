@@ -201,7 +201,8 @@ void hvi_net_forward(const hvi_net *net, const void *weights, size_t rows, const
     p.bias = hvi_net_at(net, weights, layer->bias);
     p.slope = slope_of(net, trace, rows, l);
     if (l + 1 < net->layer_count)
-      fetch_next(net, &p, hvi_net_at(net, weights, layer[1].transposed), layer[1].in * layer[1].out);
+      fetch_next(net, &p, hvi_net_at(net, weights, layer[1].transposed),
+                 layer[1].in * layer[1].out);
     net->kernels->product(&p);
     x = y;
     x_row = layer->out;
