@@ -29,7 +29,7 @@ compile() { # compile NAME SOURCE LEVEL FLAG...: FOLDER/NAME/SOURCE.o
 link() { # link OUT FILE...
   local out=$1
   shift
-  cc -static "${flags[@]}" -I"$root/include" -I"$root/src" -I"$root/bench" -I"$folder" \
+  cc -s -static "${flags[@]}" -I"$root/include" -I"$root/src" -I"$root/bench" -I"$folder" \
     -o "$folder/$out" "$@" "$root/build/src/libhvi.a" -llapacke -lopenblas -lgfortran -lquadmath \
     -lyaml -ljansson -lm -lpthread
 }
