@@ -16,6 +16,7 @@
 #include "base/memory.h"
 #include "base/parallel.h"
 #include "num/vec.h"
+#include "peak.h"
 #include "surrogate/surrogate.h"
 
 #include <hvi/evaluate.h>
@@ -170,6 +171,13 @@ static void multiply(const work *w) {
   }
 }
 
+/* Of all the inner steps. */
+static double flops_of(const work *w) {
+  double products = -(double)(w->widths[0] * w->widths[1]);
+  for (size_t l = 0; l < LAYERS; l++) products += 3.0 * (double)(w->widths[l] * w->widths[l + 1]);
+  return 2.0 * EVALUATE_INNER * EVALUATE_BATCH * products;
+}
+
 /* A draw, the model at it, F, and the target. */
 static void bare_targets(work *w, hvi_rng *rng) {
   hvi_surrogate *l = &w->l;
@@ -193,6 +201,7 @@ static hvi_status compare(evaluate_row *row, work *w, size_t repeats, hvi_error 
   double *values = hvi_alloc_doubles(STATES);
   hvi_status status = values ? HVI_OK : hvi_error_memory(err, "values");
   hvi_score score;
+  row->fma = flops_of(w) / bench_peak(true);
   for (size_t r = 0; r < repeats * OUTER && !status && go_on(w); r++) {
     double start = hvi_clock_work(1);
     status = hvi_evaluation_step(w->evaluation, err);

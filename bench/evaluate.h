@@ -18,6 +18,7 @@ typedef struct evaluate_row {
   double targets;  /* draw, values at the states and their successors */
   double inner;    /* the inner steps */
   double sgemm;    /* their bare products by OpenBLAS */
+  double fma;      /* the same at the speed of FMAs in registers: see peak.h */
   double step;     /* targets and inner steps by the evaluation's own loop */
   size_t cores;    /* that run an evaluation each, at the same time: */
   double together; /* step, on the slowest of them */

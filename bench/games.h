@@ -23,6 +23,7 @@ typedef struct games_row {
   bool first_order, single;
   size_t rows, width;
   double step, limit;
+  double fma; /* the arithmetic at the speed of FMAs in registers: see peak.h */
 } games_row;
 
 enum { GAMES_SMALL = 10, GAMES_NETWORKS = 29, GAMES_ROWS = GAMES_SMALL + GAMES_NETWORKS };

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "inner_step.h"
 #include "net/net.h"
+#include "peak.h"
 #include "surrogate/surrogate.h"
 
 #include <hvi/mlp.h>
@@ -217,6 +218,7 @@ static void compare(mlp_row *row, inner_step *w, const products *p, const bench_
     time_products(&row->own, p, by_own_kernel);
     if (r % 4 == 0) time_products(&large, p, by_large_blas);
   }
+  row->fma = bench_peak(true);
   row->peak = 2.0 * LARGE * LARGE * LARGE / large;
 }
 

@@ -19,6 +19,7 @@ typedef struct mlp_row {
   double sgemm;     /* the same products by OpenBLAS, whole batch, one thread */
   double own;       /* the same products by the library's kernel, in slices */
   double peak; /* floating-point operations a second of OpenBLAS's sgemm at 1024 x 1024 x 1024 */
+  double fma;  /* floating-point operations a second of FMAs in registers: see peak.h */
 } mlp_row;
 
 enum { MLP_ROWS = 18 };

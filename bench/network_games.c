@@ -17,6 +17,7 @@
 #include "inner_step.h"
 #include "net/net.h"
 #include "num/bulk.h"
+#include "peak.h"
 #include "surrogate/surrogate.h"
 
 #include <hvi/optimizer.h>
@@ -215,6 +216,7 @@ static hvi_status measure(games_row *row, size_t repeats, hvi_error *err) {
     time_limit(&rest, &m, row->first_order ? update : by_lapack);
   }
   row->limit = products + rest;
+  row->fma = flops_of(row) / bench_peak(row->single);
   free_matrices(&m);
   inner_step_free(&w);
   return status;
@@ -234,7 +236,8 @@ hvi_status bench_network_game(games_row *row, size_t i, const bench_options *o, 
                      .width = first_order ? widths[i / 2 % 3] : exact[k][1],
                      .agrees = true,
                      .step = NAN,
-                     .limit = NAN};
+                     .limit = NAN,
+                     .fma = NAN};
   const size_t repeats = repeats_of(row, o);
   return repeats ? measure(row, repeats, err) : HVI_OK;
 }

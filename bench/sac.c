@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "peak.h"
 #include "rl/sac.h"
 
 #include <cblas.h>
@@ -127,6 +128,7 @@ static void compare(sac_row *row, hvi_sac *sac, products *p, size_t repeats) {
   row->actor = actor / DELAY;
   row->sgemm = bare / DELAY;
   row->flops = p->flops / DELAY;
+  row->fma = bench_peak(true);
 }
 
 static hvi_status measure(sac_row *row, size_t repeats, hvi_error *err) {

@@ -17,6 +17,7 @@ typedef struct sac_row {
   double critics, actor;
   double flops; /* of the products */
   double sgemm; /* the same products by OpenBLAS, one thread */
+  double fma;   /* floating-point operations a second of FMAs in registers: see peak.h */
 } sac_row;
 
 enum { SAC_ROWS = 2 };

@@ -28,7 +28,8 @@ static void network_row(const games_row *r) {
                 CELL("rows", 6, 0, 1, "rows", r->rows), CELL("w", 5, 0, 1, "width", r->width),
                 CELL("us", 12, 1, 1e6, "step_seconds", r->step),
                 CELL("limit", 12, 1, 1e6, "limit_seconds", r->limit),
-                CELL("ratio", 7, 2, 1, "ratio", r->step / r->limit));
+                CELL("ratio", 7, 2, 1, "ratio", r->step / r->limit),
+                CELL("of FMA", 7, 2, 1, "of_fma", r->fma / r->step));
 }
 
 static void games_show(const void *rows, size_t i) {
@@ -75,6 +76,7 @@ static void mlp_show(const void *rows, size_t i) {
                 CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / r->step),
                 CELL("of own", 9, 2, 1, "of_own", r->own / r->step),
                 CELL("of best", 9, 2, 1, "of_best", rate / r->peak),
+                CELL("of FMA", 7, 2, 1, "of_fma", rate / r->fma),
                 CELL("of gd", 9, 2, 1, NULL, r->step / gradient->step));
 }
 
@@ -86,7 +88,8 @@ static void sac_show(const void *rows, size_t i) {
                 CELL("actor, ms", 9, 2, 1e3, "actor_seconds", r->actor),
                 CELL("both, ms", 9, 2, 1e3, "update_seconds", both), J("sgemm_seconds", r->sgemm),
                 CELL("GFLOP/s", 8, 1, 1, "gflop_per_s", 1e-9 * r->flops / both),
-                CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / both));
+                CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / both),
+                CELL("of FMA", 7, 2, 1, "of_fma", r->flops / both / r->fma));
 }
 
 static void evaluate_show(const void *rows, size_t i) {
@@ -98,7 +101,8 @@ static void evaluate_show(const void *rows, size_t i) {
                   CELL("targets", 9, 2, 1e3, "targets_seconds", r->targets),
                   CELL("inner", 9, 1, 1e3, "inner_seconds", r->inner), J("sgemm_seconds", r->sgemm),
                   CELL("of sgemm", 9, 2, 1, "of_sgemm", r->sgemm / r->inner),
-                  J("step_seconds", r->step), CELL("loop, %", 9, 2, 100.0, "overhead", overhead),
+                  CELL("of FMA", 7, 2, 1, "of_fma", r->fma / r->inner), J("step_seconds", r->step),
+                  CELL("loop, %", 9, 2, 100.0, "overhead", overhead),
                   CELL("cores", 5, 0, 1, "cores", r->cores),
                   J("step_seconds_on_all_cores", r->together),
                   CELL("seeds, %", 9, 1, 100.0, NULL, r->together / r->step - 1.0),
@@ -167,18 +171,21 @@ static const struct {
          "  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the "
          "step's\n"
          "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n"
+         "  of FMA: over those of FMAs that stay in registers, which nothing exceeds\n"
          "  of gd: the step's time over that of gradient descent; lm is one exact damped step,\n"
          "  lm(1) through J J'"},
     [SAC] =
         {BENCHMARK(sac, SAC_ROWS),
          "soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
          "thread, by its processor time",
-         "  of sgemm: the bare products' time by OpenBLAS over the updates'"},
+         "  of sgemm: the bare products' time by OpenBLAS over the updates'\n"
+         "  of FMA: their speed over that of FMAs that stay in registers"},
     [EVALUATE] =
         {BENCHMARK(evaluate, EVALUATE_ROWS),
          "policy evaluation, 256 and 256 hidden units: an outer step, one thread, by its\n"
          "processor time, ms",
          "  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
+         "  of FMA: their speed over that of FMAs that stay in registers\n"
          "  loop: what the evaluation's own loop takes beyond targets and inner steps done "
          "bare\n"
          "  seeds: what a step takes more when each core runs an evaluation of its own\n"

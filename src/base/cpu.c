@@ -2,6 +2,8 @@
 
 #include "base/base.h"
 
+#include <unistd.h>
+
 static const char *const names[] = {
     [HVI_CPU_BASELINE] = "baseline", [HVI_CPU_AVX2] = "avx2", [HVI_CPU_AVX512] = "avx512"};
 enum { LEVELS = sizeof names / sizeof *names };
@@ -48,4 +50,12 @@ hvi_status hvi_cpu_level_check(hvi_error *err) {
                               text);
   return hvi_error_unsupported(err, "HVI_CPU_LEVEL asks for %s, and this machine has %s at most",
                                text, names[most]);
+}
+
+size_t hvi_cpu_l2(void) {
+  long bytes = 0;
+#if defined(_SC_LEVEL2_CACHE_SIZE)
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return bytes > 0 ? (size_t)bytes : (size_t)1 << 20;
 }

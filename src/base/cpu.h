@@ -24,6 +24,10 @@ const char *hvi_cpu_level_name(enum hvi_cpu_level level);
 /* An error when HVI_CPU_LEVEL is no level, or one that this machine does not have. */
 hvi_status hvi_cpu_level_check(hvi_error *err);
 
+/* Bytes of a core's second-level cache; 1 MiB where the system does not say. No result depends on
+ * it, only what is fetched ahead of its use. */
+size_t hvi_cpu_l2(void);
+
 /* A table of functions in all its builds, fastest first and ending in NULL, for a list that starts
  * at hvi_cpu_builds_skipped(): cmake/levels.cmake makes them. */
 #if defined(__x86_64__)

@@ -128,7 +128,7 @@ static inline void forget(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
-  hvi_lane *f = s + plan->f, product_row;
+  hvi_lane *f = s + plan->f;
   const hvi_lane *z = s + plan->z;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
@@ -142,9 +142,10 @@ static inline void operate(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->payoff_count; k++) {
     const hvi_lanes_payoff *a = &plan->payoffs[k];
     for (size_t i = 0; i < a->rows; i++) {
-      hvi_lane *restrict to = f + a->row + i;
-      product(&product_row, s + a->matrix + i * a->columns, 1, z + a->column, a->columns);
-      for (int l = 0; l < HVI_LANES; l++) to->at[l] += product_row.at[l];
+      hvi_lane *to = f + a->row + i;
+      const hvi_lane *row = s + a->matrix + i * a->columns;
+      for (int l = 0; l < HVI_LANES; l += WIDTH)
+        store(to->at + l, add_terms(part(to, l), l, row, 1, z + a->column, a->columns));
     }
   }
 }
@@ -239,18 +240,20 @@ static inline void loss(const hvi_lanes_plan *plan, const hvi_lane *s, hvi_lane 
   for (int l = 0; l < HVI_LANES; l++) out->at[l] *= 0.5;
 }
 
-/* target = z - eta F */
+/* target = z - eta F,  r = z - target */
 static inline void freeze(const hvi_lanes_plan *plan, hvi_lane *s) {
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_lanes_player *p = &plan->players[k];
     const hvi_lane *restrict eta = s + p->eta;
     for (size_t i = p->z; i < p->z + p->out; i++) {
       const hvi_lane *restrict z = s + plan->z + i, *restrict f = s + plan->f + i;
-      hvi_lane *restrict target = s + plan->target + i;
-      for (int l = 0; l < HVI_LANES; l++) target->at[l] = z->at[l] - eta->at[l] * f->at[l];
+      hvi_lane *restrict target = s + plan->target + i, *restrict r = s + plan->r + i;
+      for (int l = 0; l < HVI_LANES; l++) {
+        target->at[l] = z->at[l] - eta->at[l] * f->at[l];
+        r->at[l] = z->at[l] - target->at[l];
+      }
     }
   }
-  measure(plan, s);
 }
 
 /* Lanes whose loss is down to alpha^2 of the first stop running; true while some run. */
@@ -292,22 +295,19 @@ static inline void count_still(const hvi_lanes_plan *plan, hvi_lane *s) {
 }
 
 static inline bool ended(const hvi_lanes_plan *plan, const hvi_lane *s) {
-  const hvi_lane *restrict theta = s + plan->theta, *restrict f = s + plan->f;
-  const hvi_lane *restrict size2 = s + HVI_SLOT_RESIDUAL2, *restrict bound2 = s + HVI_SLOT_BOUND2;
-  const hvi_lane *restrict still = s + HVI_SLOT_STILL, *restrict active = s + HVI_SLOT_ACTIVE;
-  hvi_lane zero; /* NaN where something is not finite; F is where z is not */
-  lane_fill(&zero, 0.0);
-  for (size_t i = 0; i < plan->d; i++)
-    for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * theta[i].at[l];
-  for (size_t i = 0; i < plan->n; i++)
-    for (int l = 0; l < HVI_LANES; l++) zero.at[l] += 0.0 * f[i].at[l];
-  uint64_t any = 0;
-  for (int l = 0; l < HVI_LANES; l++) {
-    const bool fine = (size2->at[l] <= bound2->at[l]) & (size2->at[l] > plan->tol2) &
-                      (zero.at[l] == 0.0) & (still->at[l] < plan->stall_window);
-    any |= ((active->at[l] != 0.0) & !fine) ? 1U : 0U;
+  vi any = {0};
+  for (int l = 0; l < HVI_LANES; l += WIDTH) {
+    const vf size2 = part(s + HVI_SLOT_RESIDUAL2, l), still = part(s + HVI_SLOT_STILL, l);
+    vf zero = {0}; /* NaN where something is not finite; F is where z is not */
+    for (size_t i = 0; i < plan->d; i++) zero += 0.0 * part(s + plan->theta + i, l);
+    for (size_t i = 0; i < plan->n; i++) zero += 0.0 * part(s + plan->f + i, l);
+    const vi fine = (size2 <= part(s + HVI_SLOT_BOUND2, l)) & (size2 > plan->tol2) & (zero == 0) &
+                    (still < plan->stall_window);
+    any |= (part(s + HVI_SLOT_ACTIVE, l) != 0) & ~fine;
   }
-  return any != 0;
+  whole some = 0;
+  for (int i = 0; i < (int)WIDTH; i++) some |= any[i];
+  return some != 0;
 }
 
 static inline void evaluate(const hvi_lanes_plan *plan, hvi_lane *s, bool record) {
@@ -333,21 +333,12 @@ static inline void step(const hvi_lanes_plan *plan, hvi_lane *s, size_t inner_st
     if (plan->method->alpha > 0.0 && !keep_running(plan, s)) break;
     inner_step(plan, s);
     forward(plan, s);
-    measure(plan, s);
+    if (record || i + 1 < inner_steps) measure(plan, s);
   }
   if (record) loss(plan, s, s + HVI_SLOT_LOSS);
   evaluate(plan, s, record);
   if (watch) count_still(plan, s);
 }
 
-static inline void exponentials(double *restrict y, double *restrict m, const double *restrict x,
-                                size_t n) {
-  double same;
-  for (size_t i = 0; i < n; i++) {
-    y[i] = hvi_simd_exp(x[i]);
-    m[i] = hvi_simd_expm1(x[i], &same);
-  }
-}
-
 const hvi_lanes_kernel HVI_LEVEL_TABLE(hvi_lanes) = {
-    .name = HVI_LEVEL_NAME, .start = start, .step = step, .ended = ended, .exp = exponentials};
+    .name = HVI_LEVEL_NAME, .start = start, .step = step, .ended = ended};

@@ -7,7 +7,9 @@
 #pragma once
 
 #include "ensemble/lanes.h"
-#include "num/simd_exp.h"
+#define NET_DOUBLE
+#define WHOLE_TAILS
+#include "net/elementary_body.h"
 
 #include <math.h>
 
@@ -19,92 +21,72 @@ static inline void lane_copy(hvi_lane *restrict out, const hvi_lane *restrict x,
   for (size_t i = 0; i < n; i++) out[i] = x[i];
 }
 
-/* y = w0 x0 + .. + w_{n-1} x_{n-1}, or y += that; both flags are constants where this is inlined */
-static inline __attribute__((always_inline)) void terms(hvi_lane *restrict y,
-                                                        const hvi_lane *restrict w, size_t stride,
-                                                        const hvi_lane *restrict x, int n,
-                                                        bool add) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    double sum = w->at[l] * x->at[l];
-    if (n > 1) sum += w[stride].at[l] * x[1].at[l];
-    if (n > 2) sum += w[2 * stride].at[l] * x[2].at[l];
-    if (n > 3) sum += w[3 * stride].at[l] * x[3].at[l];
-    y->at[l] = add ? y->at[l] + sum : sum;
+/* WIDTH lanes of x */
+ALWAYS_INLINE vf part(const hvi_lane *x, int l) { return load(x->at + l); }
+
+/* sum + w[0] x[0] + w[stride] x[1] + .., in this order; the sums stay in registers. One term alone
+ * has a loop over lanes of its own, into which the compiler splits what uses this. */
+ALWAYS_INLINE vf add_terms(vf sum, int l, const hvi_lane *w, size_t stride, const hvi_lane *x,
+                           size_t n) {
+  if (n == 1) return sum + part(w, l) * part(x, l);
+  for (size_t i = 0; i < n; i++) sum += part(w + i * stride, l) * part(x + i, l);
+  return sum;
+}
+
+/* y = sum_i w[i * stride] x[i] */
+static inline void product(hvi_lane *y, const hvi_lane *w, size_t stride, const hvi_lane *x,
+                           size_t n) {
+  for (int l = 0; l < HVI_LANES; l += WIDTH)
+    store(y->at + l, add_terms((vf){0}, l, w, stride, x, n));
+}
+
+/* y = s(w x + b) and its slope; b may be NULL. The expression in a sets s, the slope. */
+#define DEFINE_UNIT(name, value)                                                                   \
+  static inline void name(hvi_lane *y, hvi_lane *slope, const hvi_lane *w, const hvi_lane *x,      \
+                          size_t in, const hvi_lane *b) {                                          \
+    for (int l = 0; l < HVI_LANES; l += WIDTH) {                                                   \
+      vf s;                                                                                        \
+      const vf a = add_terms(b ? part(b, l) : (vf){0}, l, w, 1, x, in);                            \
+      store(y->at + l, value);                                                                     \
+      store(slope->at + l, s);                                                                     \
+    }                                                                                              \
+  }
+
+DEFINE_UNIT(identity_unit, (s = splat(1.0), a))
+DEFINE_UNIT(celu_unit, celu_and(a, &s))
+DEFINE_UNIT(sigmoid_unit, sigmoid_and(a, &s))
+DEFINE_UNIT(tanh_unit, tanh_and(a, &s))
+DEFINE_UNIT(relu_unit, (s = choose(a > 0, splat(1.0), splat(0.0)), a *s))
+DEFINE_UNIT(leaky_unit, (s = choose(a > 0, splat(1.0), splat(0.01)), a *s))
+
+static inline void softmax(hvi_lane *y, size_t n) {
+  for (int l = 0; l < HVI_LANES; l += WIDTH) {
+    vf top = part(y, l), sum = {0};
+    for (size_t i = 1; i < n; i++) top = choose(part(y + i, l) > top, part(y + i, l), top);
+    for (size_t i = 0; i < n; i++) {
+      const vf e = exp_of(part(y + i, l) - top);
+      store(y[i].at + l, e);
+      sum += e;
+    }
+    sum = 1 / sum;
+    for (size_t i = 0; i < n; i++) store(y[i].at + l, part(y + i, l) * sum);
   }
 }
 
-/* y = sum_i w[i * stride] x[i], in groups of four after the remainder; n >= 1 */
-static inline void product(hvi_lane *restrict y, const hvi_lane *restrict w, size_t stride,
-                           const hvi_lane *restrict x, size_t n) {
-  size_t i = (n - 1) % 4 + 1;
-  if (i == 1) terms(y, w, stride, x, 1, false);
-  if (i == 2) terms(y, w, stride, x, 2, false);
-  if (i == 3) terms(y, w, stride, x, 3, false);
-  if (i == 4) terms(y, w, stride, x, 4, false);
-  for (; i < n; i += 4) terms(y, w + i * stride, stride, x + i, 4, true);
-}
-
-static inline void celu(hvi_lane *restrict y, hvi_lane *restrict slope) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double a = y->at[l], below = a > 0.0 ? 0.0 : a;
-    const double value = hvi_simd_expm1(below, &slope->at[l]);
-    y->at[l] = a > 0.0 ? a : value;
+/* All units of a layer; no plan has another activation. */
+static inline void activate(const hvi_lanes_layer *layer, hvi_lane *s, const hvi_lane *x) {
+  const size_t in = layer->in, kind = layer->activation;
+  for (size_t i = 0; i < layer->out; i++) {
+    hvi_lane *y = s + layer->y + i, *slope = s + layer->slope + i;
+    const hvi_lane *w = s + layer->matrix + i * in, *b = layer->biased ? s + layer->bias + i : NULL;
+    if (kind == HVI_IDENTITY || kind == HVI_SOFTMAX) identity_unit(y, slope, w, x, in, b);
+    if (kind == HVI_CELU) celu_unit(y, slope, w, x, in, b);
+    if (kind == HVI_SIGMOID) sigmoid_unit(y, slope, w, x, in, b);
+    if (kind == HVI_TANH) tanh_unit(y, slope, w, x, in, b);
+    if (kind == HVI_RELU) relu_unit(y, slope, w, x, in, b);
+    if (kind == HVI_LEAKY_RELU) leaky_unit(y, slope, w, x, in, b);
   }
-}
-
-/* With e = exp(-|a|): y = 1 / (1 + e), or e / (1 + e) left of zero; y (1 - y) = e / (1 + e)^2. */
-static inline void sigmoid(hvi_lane *restrict y, hvi_lane *restrict slope) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double a = y->at[l];
-    const double e = hvi_simd_exp(a > 0.0 ? -a : a), inverse = 1.0 / (1.0 + e);
-    y->at[l] = a > 0.0 ? inverse : e * inverse;
-    slope->at[l] = e * inverse * inverse;
-  }
-}
-
-/* With e = exp(-2 |a|): |y| = (1 - e) / (1 + e), 1 - y^2 = 4 e / (1 + e)^2. */
-static inline void hyperbolic_tangent(hvi_lane *restrict y, hvi_lane *restrict slope) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    double e;
-    const double a = y->at[l], m = hvi_simd_expm1(a > 0.0 ? -2.0 * a : 2.0 * a, &e);
-    const double inverse = 1.0 / (1.0 + e);
-    y->at[l] = (a > 0.0 ? -m : m) * inverse;
-    slope->at[l] = 4.0 * e * inverse * inverse;
-  }
-}
-
-static inline void leaky(hvi_lane *restrict y, hvi_lane *restrict slope, double below) {
-  for (int l = 0; l < HVI_LANES; l++) {
-    const double s = y->at[l] > 0.0 ? 1.0 : below;
-    slope->at[l] = s;
-    y->at[l] *= s;
-  }
-}
-
-static inline void softmax(hvi_lane *restrict y, size_t n) {
-  hvi_lane top = y[0], sum;
-  for (size_t i = 1; i < n; i++)
-    for (int l = 0; l < HVI_LANES; l++) top.at[l] = y[i].at[l] > top.at[l] ? y[i].at[l] : top.at[l];
-  for (size_t i = 0; i < n; i++)
-    for (int l = 0; l < HVI_LANES; l++) y[i].at[l] = hvi_simd_exp(y[i].at[l] - top.at[l]);
-  sum = y[0];
-  for (size_t i = 1; i < n; i++)
-    for (int l = 0; l < HVI_LANES; l++) sum.at[l] += y[i].at[l];
-  for (int l = 0; l < HVI_LANES; l++) sum.at[l] = 1.0 / sum.at[l];
-  for (size_t i = 0; i < n; i++)
-    for (int l = 0; l < HVI_LANES; l++) y[i].at[l] *= sum.at[l];
-}
-
-/* The identity does nothing; no plan has another. */
-static inline void activate(size_t kind, hvi_lane *restrict y, hvi_lane *restrict slope, size_t n) {
-  if (kind == HVI_SOFTMAX) softmax(y, n);
-  for (size_t i = 0; i < n; i++) {
-    if (kind == HVI_CELU) celu(y + i, slope + i);
-    if (kind == HVI_SIGMOID) sigmoid(y + i, slope + i);
-    if (kind == HVI_TANH) hyperbolic_tangent(y + i, slope + i);
-    if (kind == HVI_RELU) leaky(y + i, slope + i, 0.0);
-    if (kind == HVI_LEAKY_RELU) leaky(y + i, slope + i, 0.01);
-  }
+  if (kind == HVI_SOFTMAX) softmax(s + layer->y, layer->out);
 }
 
 /* z = g(theta), slopes filled */
@@ -114,15 +96,8 @@ static inline void forward(const hvi_lanes_plan *plan, hvi_lane *s) {
     const hvi_lane *x = s + plan->theta + player->theta;
     for (size_t j = 0; j < player->layer_count; j++) {
       const hvi_lanes_layer *layer = &plan->layers[player->first_layer + j];
-      hvi_lane *y = s + layer->y;
-      const hvi_lane *W = s + layer->matrix, *b = s + layer->bias;
-      for (size_t i = 0; i < layer->out; i++) {
-        product(y + i, W + i * layer->in, 1, x, layer->in);
-        if (!layer->biased) continue;
-        for (int l = 0; l < HVI_LANES; l++) y[i].at[l] += b[i].at[l];
-      }
-      activate(layer->activation, y, s + layer->slope, layer->out);
-      x = y;
+      activate(layer, s, x);
+      x = s + layer->y;
     }
   }
 }
@@ -144,6 +119,18 @@ static inline void pull(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lan
   }
 }
 
+/* out = W' (s'(a) u) of a layer with one input: in one go */
+static inline void pull_narrow(const hvi_lanes_layer *layer, const hvi_lane *s, hvi_lane *out,
+                               const hvi_lane *u) {
+  const hvi_lane *slope = s + layer->slope, *W = s + layer->matrix;
+  for (int l = 0; l < HVI_LANES; l += WIDTH) {
+    vf sum = part(W, l) * (part(slope, l) * part(u, l));
+    for (size_t i = 1; i < layer->out; i++)
+      sum += part(W + i, l) * (part(slope + i, l) * part(u + i, l));
+    store(out->at + l, sum);
+  }
+}
+
 /* out = J' u for one player */
 static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *player, hvi_lane *s,
                        const hvi_lane *u, hvi_lane *out) {
@@ -151,9 +138,13 @@ static inline void vjp(const hvi_lanes_plan *plan, const hvi_lanes_player *playe
   for (size_t j = player->layer_count; j-- > 0;) {
     const hvi_lanes_layer *layer = &plan->layers[player->first_layer + j];
     const hvi_lane *W = s + layer->matrix;
-    pull(layer, s, delta, u);
     hvi_lane *to = j == 0 ? out : down;
-    for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
+    if (layer->in == 1 && layer->activation != HVI_SOFTMAX) {
+      pull_narrow(layer, s, to, u);
+    } else {
+      pull(layer, s, delta, u);
+      for (size_t i = 0; i < layer->in; i++) product(to + i, W + i, layer->in, delta, layer->out);
+    }
     u = down;
   }
 }

@@ -115,8 +115,6 @@ typedef struct hvi_lanes_kernel {
   void (*step)(const hvi_lanes_plan *plan, hvi_lane *slots, size_t inner_steps, bool record);
   /* True: some active lane stalled, left (tol, bound] or is not finite. */
   bool (*ended)(const hvi_lanes_plan *plan, const hvi_lane *slots);
-  /* y = exp(x) and m = exp(x) - 1 for x <= 0: for the test of their accuracy */
-  void (*exp)(double *y, double *m, const double *x, size_t n);
 } hvi_lanes_kernel;
 
 extern const hvi_lanes_kernel hvi_lanes_baseline, hvi_lanes_avx2, hvi_lanes_avx512;

@@ -83,16 +83,17 @@ static const float normal_terms[] = {
 
 static const real half = (real)0.5, fraction_scale = (real)(1LL << FRACTION_BITS);
 
-/* exp(x + low) = 2^k (1 + p); `low` carries bits of the exponent that x has no room for. */
+/* exp(x - less) = 2^k (1 + p); `less` carries bits of the exponent that x has no room for. Taking off
+ * a zero is free, where adding one is not: -0 + 0 is 0. */
 typedef struct power {
   vf p;
   vu k; /* two's complement, so that what a NaN leaves here cannot overflow */
 } power;
 
-ALWAYS_INLINE power split(vf x, vf low) {
+ALWAYS_INLINE power split(vf x, vf less) {
   const real round = (real)1.5 * fraction_scale;
-  const vf sum = (x + low) * LOG2_E + round, k = sum - round;
-  const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) + low;
+  const vf sum = (x - less) * LOG2_E + round, k = sum - round;
+  const vf r = ((x - k * LN2_HIGH) - k * LN2_LOW) - less;
   return (power){POLYNOMIAL(r, exp_terms) * (r * r) + r, (vu)sum - (vu)splat(round)};
 }
 
@@ -109,12 +110,20 @@ ALWAYS_INLINE vf exp_of(vf x) {
   return join(split(at_most(at_least(x, EXP_LEAST), EXP_MOST), (vf){0}));
 }
 
-/* exp(x) for LESS_LEAST <= x <= 0, and exp(x) - 1 beside it, which in floats is -1 below that */
+/* exp(x) for LESS_LEAST <= x <= 0, and exp(x) - 1 beside it, which in floats is -1 below that. With
+ * WHOLE_TAILS exp(x) for all x <= 0: 2^k is made 2^128 too large, and underflows gradually. */
 ALWAYS_INLINE vf exp_and_less(vf x, vf *less) {
+#if defined(WHOLE_TAILS)
+  const power e = split(at_least(x, EXP_LEAST), (vf){0});
+  const vf large = power_of_two(e.k + 128), small = large * 0x1p-128;
+  *less = e.p * small + (small - 1);
+  return (e.p * large + large) * 0x1p-128;
+#else
   const power e = split(at_least(x, LESS_LEAST), (vf){0});
   const vf scale = power_of_two(e.k);
   *less = e.p * scale + (scale - 1);
   return e.p * scale + scale;
+#endif
 }
 
 /* log(x) for 0 < x < infinity */
@@ -143,7 +152,7 @@ ALWAYS_INLINE vf log_of(vf x) {
  * far out, its rounding would be all of the error. */
 ALWAYS_INLINE vf normal_of(vf x, vf *bell) {
   const vf a = at_most(magnitude(x), NORMAL_MOST), high = (vf)((vi)a & ~(whole)LOW_HALF);
-  *bell = join(split(high * high * -half, (a - high) * (a + high) * -half));
+  *bell = join(split(high * high * -half, (a - high) * (a + high) * half));
   const vf t = (a - NORMAL_MIDDLE) / (a + NORMAL_MIDDLE);
   const vf below = *bell * POLYNOMIAL(t, normal_terms);
   return choose(x > 0, 1 - below, below);
@@ -168,21 +177,21 @@ ALWAYS_INLINE vf celu_and(vf x, vf *slope) {
 
 ALWAYS_INLINE vf tanh_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(magnitude(x) * -2, &less), q = 1 / (e + 1);
+  const vf e = exp_and_less(minus_magnitude(x) * 2, &less), q = 1 / (e + 1);
   *slope = 4 * e * (q * q);
   return (vf)((vi)magnitude(less * q) | ((vi)x & SIGN_BIT));
 }
 
 ALWAYS_INLINE vf sigmoid_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(-magnitude(x), &less), q = 1 / (e + 1);
+  const vf e = exp_and_less(minus_magnitude(x), &less), q = 1 / (e + 1);
   *slope = e * (q * q);
   return choose(x < 0, e * q, q);
 }
 
 ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
   vf less;
-  const vf e = exp_and_less(-magnitude(x), &less), u = e + 1, q = 1 / u;
+  const vf e = exp_and_less(minus_magnitude(x), &less), u = e + 1, q = 1 / u;
   *slope = choose(x < 0, e * q, q);
   return at_least(x, 0) + (log_of_positive(u) + (e - (u - 1)) * q);
 }
@@ -192,19 +201,19 @@ ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
 ALWAYS_INLINE vf tanh_and(vf x, vf *slope) {
   vf less;
   (void)slope;
-  exp_and_less(magnitude(x) * -2, &less);
+  exp_and_less(minus_magnitude(x) * 2, &less);
   return (vf)((vi)magnitude(less / (less + 2)) | ((vi)x & SIGN_BIT));
 }
 
 /* by an exponential that cannot overflow */
 ALWAYS_INLINE vf sigmoid_and(vf x, vf *slope) {
-  const vf e = exp_of(-magnitude(x));
+  const vf e = exp_of(minus_magnitude(x));
   (void)slope;
   return choose(x < 0, e, splat(1)) / (e + 1);
 }
 
 ALWAYS_INLINE vf softplus_and(vf x, vf *slope) {
-  const vf e = exp_of(-magnitude(x)), u = e + 1;
+  const vf e = exp_of(minus_magnitude(x)), u = e + 1;
   *slope = sigmoid_and(x, slope);
   return at_least(x, 0) + (log_of_positive(u) + (e - (u - 1)) / u);
 }

@@ -53,6 +53,8 @@ typedef struct hvi_product {
   const void *bias;        /* [n] ACTIVATE; NULL: none */
   void *slope;             /* [m][c_row] ACTIVATE: receives s'(.), unless NULL; see hvi_net_keeps */
   const void *y, *y_slope; /* [m][c_row] PULL: outputs of the layer below, and s'(.) if kept */
+  const void *next;        /* what the next product streams, fetched into L2 meanwhile; or NULL */
+  size_t next_size;        /* in bytes */
 } hvi_product;
 
 /* C = AB with rows of A and B that begin a_row and b_row apart, and rows of C without gaps. */

@@ -88,6 +88,7 @@ hvi_status hvi_net_new(hvi_net **out, const hvi_net_spec *spec, hvi_error *err) 
   net->in = spec->in;
   net->layer_count = spec->layer_count;
   net->kernels = hvi_net_kernel_list()[0];
+  net->cache = hvi_cpu_l2();
   lay_out(net, spec);
   *out = net;
   return HVI_OK;
@@ -181,6 +182,13 @@ static void *slope_of(const hvi_net *net, const void *trace, size_t rows, size_t
              : NULL;
 }
 
+/* What the next product streams is fetched during this one where the cache has no room for all. */
+static void fetch_next(const hvi_net *net, hvi_product *p, const void *matrix, size_t count) {
+  if (net->weights * net->kernels->real <= net->cache) return;
+  p->next = matrix;
+  p->next_size = count * net->kernels->real;
+}
+
 void hvi_net_forward(const hvi_net *net, const void *weights, size_t rows, const void *x,
                      size_t x_row, void *trace) {
   for (size_t l = 0; l < net->layer_count; l++) {
@@ -192,6 +200,9 @@ void hvi_net_forward(const hvi_net *net, const void *weights, size_t rows, const
     p.activation = layer->activation;
     p.bias = hvi_net_at(net, weights, layer->bias);
     p.slope = slope_of(net, trace, rows, l);
+    if (l + 1 < net->layer_count)
+      fetch_next(net, &p, hvi_net_at(net, weights, layer[1].transposed),
+                 layer[1].in * layer[1].out);
     net->kernels->product(&p);
     x = y;
     x_row = layer->out;
@@ -208,13 +219,21 @@ static void pull_slope(const hvi_net *net, size_t rows, size_t l, const void *tr
   net->kernels->pull(layer->activation, d, slope ? slope : y, rows, layer->out);
 }
 
+/* X[rows][row] */
+typedef struct input {
+  const void *x;
+  size_t row;
+} input;
+
 /* dW += D'X, db += D'1; or = when fresh */
-static void add_gradient(const hvi_net *net, const hvi_net_layer *layer, size_t rows,
-                         const void *delta, const void *x, size_t x_row, const hvi_net_pull *pull) {
+static void add_gradient(const hvi_net *net, const void *weights, const hvi_net_layer *layer,
+                         size_t rows, const void *delta, input in, const hvi_net_pull *pull) {
   void *db = hvi_net_at(net, pull->grad, layer->bias);
   hvi_product p = hvi_product_of(hvi_net_at(net, pull->grad, layer->weight), layer->out, layer->in,
-                                 rows, delta, 1, x, x_row);
+                                 rows, delta, 1, in.x, in.row);
   p.a_step = layer->out;
+  if (layer > net->layers)
+    fetch_next(net, &p, hvi_net_at(net, weights, layer->weight), layer->in * layer->out);
   p.finish = pull->fresh ? HVI_FINISH_STORE : HVI_FINISH_ADD;
   if (!layer->fixed_weight) net->kernels->product(&p);
   if (layer->fixed_bias) return;
@@ -234,6 +253,8 @@ static void pull_layer(const hvi_net *net, const void *weights, size_t rows, siz
     p.y = hvi_net_output(net, trace, rows, l - 1);
     p.y_slope = slope_of(net, trace, rows, l - 1);
   }
+  if (l > 1)
+    fetch_next(net, &p, hvi_net_output(net, trace, rows, l - 2), rows * net->layers[l - 1].in);
   net->kernels->product(&p);
 }
 
@@ -244,13 +265,13 @@ void hvi_net_backward(const hvi_net *net, const void *weights, size_t rows, cons
   pull_slope(net, rows, l, trace, pull->dy, delta);
   for (; l > 0; l--) {
     const hvi_net_layer *layer = &net->layers[l];
-    const void *input = hvi_net_output(net, trace, rows, l - 1);
+    const input in = {hvi_net_output(net, trace, rows, l - 1), layer->in};
     void *below = hvi_net_output(net, pull->deltas, rows, l - 1);
-    if (pull->grad) add_gradient(net, layer, rows, delta, input, layer->in, pull);
+    if (pull->grad) add_gradient(net, weights, layer, rows, delta, in, pull);
     pull_layer(net, weights, rows, l, delta, trace, below, 0, layer->in);
     delta = below;
   }
-  if (pull->grad) add_gradient(net, net->layers, rows, delta, x, x_row, pull);
+  if (pull->grad) add_gradient(net, weights, net->layers, rows, delta, (input){x, x_row}, pull);
   if (pull->dx)
     pull_layer(net, weights, rows, 0, delta, trace, pull->dx, pull->dx_first, pull->dx_count);
 }

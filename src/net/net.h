@@ -33,6 +33,7 @@ typedef struct hvi_net {
   size_t dim;     /* parameters */
   size_t weights; /* numbers that weights take: parameters, transposed matrices, slack */
   size_t layer_count, widest;
+  size_t cache; /* bytes: what is larger is fetched from behind it, ahead of its use */
   const hvi_net_kernels *kernels;
   hvi_net_layer layers[];
 } hvi_net;

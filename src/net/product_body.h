@@ -5,8 +5,9 @@
  *
  * Rows come in panels of TILE_ROWS: the panel of A stays in L1 while B streams past it from L2, and
  * the panel of C is finished while it is there. Nothing is packed: at these sizes the tiles reach
- * 99 of 100 of what the FMA units can do. More rows to a tile would not be faster, and their
- * addresses would not fit the integer registers.
+ * 99 of 100 of what the FMA units can do. B passes once per panel, so a taller tile asks less of L2;
+ * where A is read down its columns a tile has TALL_ROWS, as many as the registers hold. Along rows
+ * their addresses would not fit the integer registers, and it has TILE_ROWS.
  *
  * Few rows have too few sums to hide the latency of an FMA in a narrow tile; they take wide ones.
  * One column (a head with one output) would leave all lanes but one idle: there lane j sums over
@@ -150,11 +151,33 @@ ALWAYS_INLINE void put(const hvi_product *p, real *c, size_t j, size_t count, vf
   store_some(c + j, sum, count);
 }
 
+/* The sums of a tile with all its columns, what they become being decided once. */
+ALWAYS_INLINE void put_whole(const hvi_product *p, real *c, size_t j, size_t rows, size_t vectors,
+                             vf sum[TALL_ROWS][WIDE_TILE]) {
+  const real *bias = p->finish == HVI_FINISH_ACTIVATE ? p->bias : NULL;
+  const size_t c_row = p->c_row;
+  c += j;
+  if (p->finish == HVI_FINISH_ADD) {
+    UNROLL for (size_t r = 0; r < rows; r++) {
+      UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] =
+          load(c + r * c_row + v * WIDTH) + sum[r][v];
+    }
+  } else if (bias) {
+    UNROLL for (size_t v = 0; v < vectors; v++) {
+      const vf b = load(bias + j + v * WIDTH);
+      UNROLL for (size_t r = 0; r < rows; r++) sum[r][v] += b;
+    }
+  }
+  UNROLL for (size_t r = 0; r < rows; r++) {
+    UNROLL for (size_t v = 0; v < vectors; v++) store(c + r * c_row + v * WIDTH, sum[r][v]);
+  }
+}
+
 /* rows x vectors sums at column j; both counts and one of A's strides are constants where this is
  * inlined. */
 ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
                         size_t vectors, size_t a_row, size_t a_step) {
-  vf sum[TILE_ROWS][WIDE_TILE];
+  vf sum[TALL_ROWS][WIDE_TILE];
   const real *a = at->a, *b = (const real *)p->b + j;
   const size_t b_row = p->b_row;
   UNROLL for (size_t r = 0; r < rows; r++) {
@@ -167,6 +190,10 @@ ALWAYS_INLINE void tile(const hvi_product *p, const panel *at, size_t j, size_t 
       const vf as = splat(a[r * a_row]);
       UNROLL for (size_t v = 0; v < vectors; v++) sum[r][v] += as * bs[v];
     }
+  }
+  if (p->n - j >= vectors * WIDTH) {
+    put_whole(p, at->c, j, rows, vectors, sum);
+    return;
   }
   UNROLL for (size_t r = 0; r < rows; r++) {
     UNROLL for (size_t v = 0; v < vectors; v++) {
@@ -184,7 +211,7 @@ ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j,
   if (at->rows == 3) tile(p, at, j, 3, vectors, a_row, a_step);
   if (vectors == WIDE_TILE) return;
   if (at->rows == 4) tile(p, at, j, 4, vectors, a_row, a_step);
-  if (at->rows > 4) tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
+  if (at->rows == TILE_ROWS) tile(p, at, j, TILE_ROWS, vectors, a_row, a_step);
 }
 
 /* One of A's strides is 1, which the compiler should know. */
@@ -192,6 +219,8 @@ ALWAYS_INLINE void tile_of_rows(const hvi_product *p, const panel *at, size_t j,
   static void tile_##vectors(const hvi_product *p, const panel *at, size_t j) {                    \
     if (at->a_step == 1)                                                                           \
       tile_of_rows(p, at, j, vectors, at->a_row, 1);                                               \
+    else if (at->rows > (size_t)TILE_ROWS && vectors < WIDE_TILE)                                  \
+      tile(p, at, j, TALL_ROWS, vectors, 1, at->a_step);                                           \
     else                                                                                           \
       tile_of_rows(p, at, j, vectors, 1, at->a_step);                                              \
   }
@@ -205,7 +234,7 @@ DEFINE_TILES(4)
 /* Half a vector of columns: such FMAs take half the time. */
 ALWAYS_INLINE void half_tile(const hvi_product *p, const panel *at, size_t j, size_t rows,
                              size_t a_row, size_t a_step) {
-  vh sum[TILE_ROWS];
+  vh sum[TALL_ROWS];
   const real *a = at->a, *b = (const real *)p->b + j;
   const size_t b_row = p->b_row;
   UNROLL for (size_t r = 0; r < rows; r++) sum[r] = (vh){0};
@@ -229,6 +258,8 @@ static void tile_half(const hvi_product *p, const panel *at, size_t j) {
       half_tile(p, &row, j, 1, at->a_row, at->a_step);
   } else if (at->a_step == 1) {
     half_tile(p, at, j, TILE_ROWS, at->a_row, 1);
+  } else if (at->rows > (size_t)TILE_ROWS) {
+    half_tile(p, at, j, TALL_ROWS, 1, at->a_step);
   } else {
     half_tile(p, at, j, TILE_ROWS, 1, at->a_step);
   }
@@ -258,11 +289,33 @@ static void multiply_rest(const hvi_product *p, const panel *at, size_t j) {
 
 #endif
 
-static void multiply_panel(const hvi_product *p, const panel *at) {
+/* What is still to be fetched, and how much of it with each tile: evenly, since the few misses that
+ * a core can have under way would else stand in the way of its own. */
+typedef struct fetch {
+  const char *at, *end;
+  size_t share;
+} fetch;
+
+static void fetch_share(fetch *f) {
+  for (size_t k = 0; k < f->share && f->at < f->end; k++, f->at += 64)
+    __builtin_prefetch(f->at, 0, 2);
+}
+
+static fetch fetch_of(const hvi_product *p) {
+  const size_t tiles = (p->m / TILE_ROWS + 1) * (p->n / (2 * WIDTH) + 1);
+  fetch f = {.at = p->next, .share = p->next_size / 64 / tiles + 1};
+  if (f.at) f.end = f.at + p->next_size;
+  return f;
+}
+
+static void multiply_panel(const hvi_product *p, const panel *at, fetch *f) {
   size_t j = 0;
   if (at->rows < 4)
     for (; j + WIDE_TILE * WIDTH <= p->n; j += WIDE_TILE * WIDTH) tile_4(p, at, j);
-  for (; j + 2 * WIDTH <= p->n; j += 2 * WIDTH) tile_2(p, at, j);
+  for (; j + 2 * WIDTH <= p->n; j += 2 * WIDTH) {
+    fetch_share(f);
+    tile_2(p, at, j);
+  }
   if (j < p->n) multiply_rest(p, at, j);
 }
 
@@ -301,12 +354,14 @@ static void product(const hvi_product *p) {
     product_of_one_column(p);
     return;
   }
+  const size_t tall = p->a_step == 1 ? TILE_ROWS : TALL_ROWS;
+  fetch f = fetch_of(p);
   for (size_t i = 0, rows; i < p->m; i += rows) {
     const size_t left = p->m - i;
-    rows = left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
+    rows = left >= tall ? tall : left >= TILE_ROWS ? TILE_ROWS : left >= 4 ? 4 : left;
     const panel at = {(const real *)p->a + i * p->a_row, p->a_row, p->a_step,
                       (real *)p->c + i * p->c_row, rows};
-    multiply_panel(p, &at);
+    multiply_panel(p, &at, &f);
     finish(p, i, rows);
   }
 }

@@ -29,16 +29,16 @@ typedef uint32_t bits;
 #endif
 
 #if defined(__AVX512F__)
-enum { BYTES = 64, TILE_ROWS = 8 };
+enum { BYTES = 64, TILE_ROWS = 8, TALL_ROWS = 12 };
 #define MM_NAME(operation, suffix) _mm512_##operation##_##suffix
 #elif defined(__AVX2__)
-enum { BYTES = 32, TILE_ROWS = 6 };
+enum { BYTES = 32, TILE_ROWS = 6, TALL_ROWS = 6 };
 #define MM_NAME(operation, suffix) _mm256_##operation##_##suffix
 #elif defined(__x86_64__)
-enum { BYTES = 16, TILE_ROWS = 6 };
+enum { BYTES = 16, TILE_ROWS = 6, TALL_ROWS = 6 };
 #define MM_NAME(operation, suffix) _mm_##operation##_##suffix
 #else
-enum { BYTES = 16, TILE_ROWS = 8 };
+enum { BYTES = 16, TILE_ROWS = 8, TALL_ROWS = 8 };
 #endif
 #define MM_OF(operation, suffix) MM_NAME(operation, suffix)
 #define MM(operation)            MM_OF(operation, SUFFIX)
@@ -120,6 +120,7 @@ ALWAYS_INLINE void store_part(real *x, vf v, size_t count) { memcpy(x, &v, count
 ALWAYS_INLINE vf choose(vi mask, vf x, vf y) { return (vf)((mask & (vi)x) | (~mask & (vi)y)); }
 
 ALWAYS_INLINE vf magnitude(vf x) { return (vf)((vi)x & ~SIGN_BIT); }
+ALWAYS_INLINE vf minus_magnitude(vf x) { return (vf)((vi)x | SIGN_BIT); }
 
 /* A NaN in x stays: maximum and minimum of the hardware give their second operand then. */
 #if defined(__x86_64__)
