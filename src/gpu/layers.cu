@@ -151,47 +151,53 @@ __device__ inline void slopes_tile(const gpu_job &j, const layer &y, int m, int 
     put_slopes<false>(acc, j, y, m, n);
 }
 
-/* db_l of a tile: a thread has sums over some k of four columns, as its parcels came. They are added in
- * the order of k modulo a slab, which is the same for all tiles. */
-template <class T>
-__device__ inline void add_bias(const float4 *sums, float *to, int m, int count) {
-  extern __shared__ __align__(16) char shared[];
-  float *all = (float *)shared; /* [BK][BM] */
-  constexpr int ACROSS = T::BM / 4, COUNT = parcel<T::BM, T::THREADS>::COUNT;
-  __syncthreads();
-  for (int i = 0; i < COUNT; i++) {
-    const int at = threadIdx.x + i * T::THREADS;
-    *(float4 *)(all + at / ACROSS * T::BM + 4 * (at % ACROSS)) = sums[i];
+/* db_l: sums of D_l over k, one for each residue of k modulo RESIDUES, and then those in order: the same
+ * for all tiles. A thread's parcels are of four columns and of one residue, or of several in turn. */
+enum { RESIDUES = 16 };
+template <class T> struct bias_sums {
+  using P = parcel<T::BM, T::DEPTH, T::THREADS>;
+  static constexpr int ACROSS = T::BM / 4, DOWN = T::THREADS / ACROSS, COUNT = RESIDUES / DOWN;
+  static_assert(T::THREADS % ACROSS == 0 && RESIDUES % DOWN == 0, "a thread keeps to its columns");
+  float4 sum[COUNT] = {};
+
+  __device__ void operator()(const P &p) {
+#pragma unroll
+    for (int i = 0; i < P::COUNT; i++) {
+      float4 &s = sum[i % COUNT];
+      s.x += p.x[i].x, s.y += p.x[i].y, s.z += p.x[i].z, s.w += p.x[i].w;
+    }
   }
-  __syncthreads();
-  if (threadIdx.x >= T::BM || m + threadIdx.x >= count) return;
-  float sum = 0.0f;
-  for (int k = 0; k < BK; k++) sum += all[k * T::BM + threadIdx.x];
-  to[m + threadIdx.x] = sum;
-}
+
+  __device__ void put(float *to, int m, int count) const {
+    extern __shared__ __align__(16) char shared[];
+    float *all = (float *)shared; /* [RESIDUES][BM] */
+    const int across = threadIdx.x % ACROSS, down = threadIdx.x / ACROSS;
+    __syncthreads();
+    for (int i = 0; i < COUNT; i++)
+      *(float4 *)(all + (down + i * DOWN) * T::BM + 4 * across) = sum[i];
+    __syncthreads();
+    if (threadIdx.x >= T::BM || m + threadIdx.x >= count) return;
+    float total = 0.0f;
+    for (int k = 0; k < RESIDUES; k++) total += all[k * T::BM + threadIdx.x];
+    to[m + threadIdx.x] = total;
+  }
+};
 
 /* A tile of dW_l, and with its first columns db_l, over one part of the rows. */
 template <class T, product_mode MODE>
 __device__ inline void gradients_tile(const gpu_job &j, const layer &y, int part, int m, int n) {
-  using P = parcel<T::BM, T::THREADS>;
   const int first = part * j.part_rows, rows = min(j.part_rows, j.rows - first), lead = y.lead_in;
   const operand d = {slopes_of(j, y) + (size_t)first * y.lead_out, y.lead_out, y.lead_out, rows,
                      j.tops->d[y.l]};
   const operand h = {inputs_of(j, y) + (size_t)first * lead, lead, lead, rows, top_of_inputs(j, y)};
   accumulator<T> acc;
-  float4 of_k[P::COUNT] = {};
-  multiply_tile<T, false, false, MODE>(acc, d, m, h, n, [&](const P &p) {
-#pragma unroll
-    for (int i = 0; i < P::COUNT; i++) {
-      of_k[i].x += p.x[i].x, of_k[i].y += p.x[i].y;
-      of_k[i].z += p.x[i].z, of_k[i].w += p.x[i].w;
-    }
-  });
+  bias_sums<T> bias;
+  multiply_tile<T, false, false, MODE>(acc, d, m, h, n, bias);
   float *sums = sums_of(j, y, part), *weight = sums + y.weight;
   for_pairs(acc, m, n, [&](int row, int column, float2 z) {
     if (row < y.out && column < lead) *(float2 *)(weight + (size_t)row * lead + column) = z;
   });
-  if (n == 0) add_bias<T>(of_k, sums + y.bias, m, y.lead_out);
+  if (n == 0) bias.put(sums + y.bias, m, y.lead_out);
 }
 
 /* Tiles of D_{l-1}, if l > 1, then those of dW_l for each part. */

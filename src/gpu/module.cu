@@ -226,7 +226,7 @@ static gpu_job table_row(const hvi_device_job *j) {
   g.part_rows = (int)hvi_gpu_part_rows(j->rows);
   g.parts = (int)hvi_gpu_parts(j->rows);
   g.head_rows = (int)hvi_gpu_head_rows(j->rows), g.head_tiles = (int)hvi_gpu_head_tiles(j->rows);
-  g.careful = isfinite(s->goal) || s->least_wanted;
+  g.careful = s->goal > -INFINITY || s->least_wanted;
   g.fresh = !j->begun, g.forget = s->forget;
   g.rule = s->rule, g.most = (int)s->most, g.at_least = (int)s->at_least;
   g.shift = s->shift, g.scale = s->scale, g.goal = s->goal;

@@ -8,8 +8,8 @@
  *   slopes     D W      A = D by rows,       B = W by columns    k: outputs
  *   gradients  D'H      A = D by columns,    B = H by columns    k: examples
  *
- * are one function. They go through the product in slabs of 16 along k: while a slab is multiplied the
- * next one is on its way from memory to registers, from where it is rounded into the other half of
+ * are one function. They go through the product in slabs along k: while a slab is multiplied the next
+ * one is on its way from memory to registers, from where it is rounded into the other half of
  * shared memory. What lies beyond the matrices is zero.
  *
  * Precision: half-precision numbers have 11 bits, as those of TF32 have, at twice the speed, but a narrow
@@ -20,15 +20,15 @@
  *   a b ~ low_a high_b + high_a low_b + high_a high_b
  *
  * leaves an error of about 2^-22, that of single precision. The unit cuts its sums off instead of
- * rounding them, so the 16 of a slab are summed there from zero and added here. `ONCE` is the last of
+ * rounding them, so each GROUP of k are summed there from zero and added here. `ONCE` is the last of
  * the three products alone. `SINGLE` keeps single precision, and multiplies on the plain units.
  *
  * Warps share the tile in a grid of WARPS_M by WARPS_N; each multiplies by mma.m16n8k16. With lane = 4 g
  * + t a thread holds rows g and g + 8 of each 16 and columns 2 t and 2 t + 1 of each 8 of C. A number's
  * sum runs over k in order, whatever the tile is.
  *
- * In shared memory a row of a slab by rows has 16 high halves, 16 low ones and 16 bytes more; a slab by
- * columns has 16 rows of high halves and 16 of low ones, each 16 bytes longer than the tile. Eight rows
+ * In shared memory a row of a slab by rows has high halves, low ones and 16 bytes more; a slab by
+ * columns has lines of high halves and lines of low ones, each 16 bytes longer than the tile. Eight rows
  * that ldmatrix reads are then in different banks. Numbers of `SINGLE` take the place of both halves.
  */
 #pragma once
@@ -37,7 +37,7 @@
 
 #include <cuda_fp16.h>
 
-enum { BK = 16 };
+enum { GROUP = 16 };
 
 /* A matrix operand: `lead` numbers from one row (or column) to the next. */
 struct operand {
@@ -48,32 +48,39 @@ struct operand {
   unsigned top; /* the bits of the largest of its numbers, without signs */
 };
 
-/* Blocks of a processor are told to the compiler, which divides the registers by them. */
-template <int M, int N, int WM, int WN, int BLOCKS> struct tile {
-  static constexpr int BM = M, BN = N, WARPS_M = WM, WARPS_N = WN, THREADS = 32 * WM * WN;
+/* DEPTH: a slab's length along k. Blocks of a processor are told to the compiler, which divides the
+ * registers by them. */
+template <int M, int N, int K, int WM, int WN, int BLOCKS> struct tile {
+  static constexpr int BM = M, BN = N, DEPTH = K;
+  static constexpr int WARPS_M = WM, WARPS_N = WN, THREADS = 32 * WM * WN;
   static constexpr int MT = M / WM / 16, NT = N / WN / 8; /* fragments of a warp */
   static constexpr int RESIDENT = BLOCKS;
 };
 #if V_VARIANT == 1
-using large_tile = tile<128, 64, 2, 2, 4>;
+using large_tile = tile<64, 128, 16, 2, 4, 3>;
 #elif V_VARIANT == 2
-using large_tile = tile<64, 128, 2, 4, 2>;
+using large_tile = tile<64, 128, 32, 2, 4, 2>;
 #elif V_VARIANT == 3
-using large_tile = tile<128, 64, 4, 2, 2>;
+using large_tile = tile<64, 64, 32, 2, 2, 4>;
+#elif V_VARIANT == 4
+using large_tile = tile<64, 64, 16, 2, 2, 6>;
+#elif V_VARIANT == 5
+using large_tile = tile<64, 256, 16, 2, 4, 2>;
 #else
-using large_tile = tile<128, 128, 2, 4, 2>;
+using large_tile = tile<128, 128, 16, 2, 4, 2>;
 #endif
-using small_tile = tile<32, 64, 2, 2, 4>;
+using small_tile = tile<32, 64, 64, 2, 2, 3>;
 
 enum product_mode { TRIPLE, SINGLE, ONCE }; /* as hvi_device_precision */
 
 /* A slab of ROWS rows in shared memory, in bytes. */
-template <bool BY_ROWS, int ROWS> struct slab {
-  static constexpr int LINE = BY_ROWS ? 80 : 2 * ROWS + 16; /* from a row, or a k, to the next */
-  static constexpr int LOW = BY_ROWS ? 32 : BK * LINE;      /* from high halves to low ones */
-  static constexpr int BYTES = BY_ROWS ? ROWS * LINE : 2 * BK * LINE;
-  static constexpr int SINGLE_LINE = BY_ROWS ? 80 : 4 * ROWS + 16;
-  static_assert(BY_ROWS || BK * SINGLE_LINE <= BYTES, "numbers take the place of both halves");
+template <bool BY_ROWS, int ROWS, int DEPTH> struct slab {
+  /* from a row, or a k, to the next, and from high halves to low ones */
+  static constexpr int LINE = BY_ROWS ? 4 * DEPTH + 16 : 2 * ROWS + 16;
+  static constexpr int LOW = BY_ROWS ? 2 * DEPTH : DEPTH * LINE;
+  static constexpr int BYTES = BY_ROWS ? ROWS * LINE : 2 * DEPTH * LINE;
+  static constexpr int SINGLE_LINE = BY_ROWS ? LINE : 4 * ROWS + 16;
+  static_assert(BY_ROWS || DEPTH * SINGLE_LINE <= BYTES, "numbers take the place of both halves");
   /* Where four halves along the line begin. */
   __device__ static int at(int row, int k) {
     return BY_ROWS ? row * LINE + 2 * k : k * LINE + 2 * row;
@@ -84,22 +91,24 @@ template <bool BY_ROWS, int ROWS> struct slab {
 };
 
 template <class T, bool A_ROWS, bool B_ROWS>
-constexpr int slab_bytes = slab<A_ROWS, T::BM>::BYTES + slab<B_ROWS, T::BN>::BYTES;
+constexpr int slab_bytes =
+    slab<A_ROWS, T::BM, T::DEPTH>::BYTES + slab<B_ROWS, T::BN, T::DEPTH>::BYTES;
 
 /* A thread's share of a slab on its way. */
-template <int ROWS, int THREADS> struct parcel {
-  static constexpr int COUNT = ROWS * BK / 4 / THREADS;
+template <int ROWS_, int DEPTH_, int THREADS_> struct parcel {
+  static constexpr int ROWS = ROWS_, DEPTH = DEPTH_, THREADS = THREADS_;
+  static constexpr int COUNT = ROWS * DEPTH / 4 / THREADS;
   float4 x[COUNT];
 };
 
-/* Rows first .. of an operand, numbers k .. k + BK. */
-template <bool BY_ROWS, int ROWS, int THREADS>
-__device__ inline void fetch(parcel<ROWS, THREADS> &p, const operand &x, int first, int k) {
-  constexpr int ACROSS = BY_ROWS ? BK / 4 : ROWS / 4;
+/* Rows first .. of an operand, numbers k .. k + DEPTH. */
+template <bool BY_ROWS, class P>
+__device__ inline void fetch(P &p, const operand &x, int first, int k) {
+  constexpr int ACROSS = BY_ROWS ? P::DEPTH / 4 : P::ROWS / 4;
 #pragma unroll
-  for (int i = 0; i < p.COUNT; i++) {
-    const int down = (threadIdx.x + i * THREADS) / ACROSS;
-    const int across = 4 * ((threadIdx.x + i * THREADS) % ACROSS);
+  for (int i = 0; i < P::COUNT; i++) {
+    const int down = (threadIdx.x + i * P::THREADS) / ACROSS;
+    const int across = 4 * ((threadIdx.x + i * P::THREADS) % ACROSS);
     const int row = first + (BY_ROWS ? down : across), at = k + (BY_ROWS ? across : down);
     const size_t from = BY_ROWS ? (size_t)row * x.lead + at : (size_t)at * x.lead + row;
     p.x[i] = row < x.count && at < x.length ? *(const float4 *)(x.at + from)
@@ -120,14 +129,14 @@ __device__ inline void round_four(float4 x, float scale, uint2 &high, uint2 &low
   low = make_uint2(*(const unsigned *)&l, *(const unsigned *)&m);
 }
 
-template <bool BY_ROWS, int ROWS, int THREADS, product_mode MODE>
-__device__ inline void store(char *to, const parcel<ROWS, THREADS> &p, float scale) {
-  using S = slab<BY_ROWS, ROWS>;
-  constexpr int ACROSS = BY_ROWS ? BK / 4 : ROWS / 4;
+template <bool BY_ROWS, product_mode MODE, class P>
+__device__ inline void store(char *to, const P &p, float scale) {
+  using S = slab<BY_ROWS, P::ROWS, P::DEPTH>;
+  constexpr int ACROSS = BY_ROWS ? P::DEPTH / 4 : P::ROWS / 4;
 #pragma unroll
-  for (int i = 0; i < p.COUNT; i++) {
-    const int down = (threadIdx.x + i * THREADS) / ACROSS;
-    const int across = 4 * ((threadIdx.x + i * THREADS) % ACROSS);
+  for (int i = 0; i < P::COUNT; i++) {
+    const int down = (threadIdx.x + i * P::THREADS) / ACROSS;
+    const int across = 4 * ((threadIdx.x + i * P::THREADS) % ACROSS);
     const int row = BY_ROWS ? down : across, k = BY_ROWS ? across : down;
     if (MODE == SINGLE) {
       *(float4 *)(to + S::single_at(row, k)) = p.x[i];
@@ -179,33 +188,44 @@ template <class T> struct accumulator { float c[T::MT][T::NT][4]; };
 /* One slab, on the tensor cores. */
 template <class T, bool A_ROWS, bool B_ROWS, bool LOW>
 __device__ inline void add_slab(accumulator<T> &acc, const char *a, const char *b) {
-  using A = slab<A_ROWS, T::BM>;
-  using B = slab<B_ROWS, T::BN>;
-  const int warp = threadIdx.x / 32;
-  const int m0 = warp / T::WARPS_N * (16 * T::MT), n0 = warp % T::WARPS_N * (8 * T::NT);
-  a += corner<A, A_ROWS>(m0, true);
-  b += corner<B, B_ROWS>(n0, false);
+  using A = slab<A_ROWS, T::BM, T::DEPTH>;
+  using B = slab<B_ROWS, T::BN, T::DEPTH>;
+  constexpr int IN_GROUP = GROUP / 16;
   constexpr int A_STEP = A_ROWS ? 16 * A::LINE : 32, B_STEP = B_ROWS ? 16 * B::LINE : 32;
-  unsigned bh[T::NT / 2][4], bl[T::NT / 2][4];
+  constexpr int A_ON = A_ROWS ? 32 : 16 * A::LINE, B_ON = B_ROWS ? 32 : 16 * B::LINE;
+  const int warp = threadIdx.x / 32;
+  a += corner<A, A_ROWS>(warp / T::WARPS_N * (16 * T::MT), true);
+  b += corner<B, B_ROWS>(warp % T::WARPS_N * (8 * T::NT), false);
 #pragma unroll
-  for (int n = 0; n < T::NT / 2; n++) {
-    load_four<!B_ROWS>(bh[n], b + n * B_STEP);
-    if (LOW) load_four<!B_ROWS>(bl[n], b + n * B_STEP + B::LOW);
-  }
+  for (int k = 0; k < T::DEPTH / GROUP; k++, a += IN_GROUP * A_ON, b += IN_GROUP * B_ON) {
+    unsigned bh[IN_GROUP][T::NT / 2][4], bl[IN_GROUP][T::NT / 2][4];
 #pragma unroll
-  for (int m = 0; m < T::MT; m++) {
-    unsigned ah[4], al[4];
-    load_four<!A_ROWS>(ah, a + m * A_STEP);
-    if (LOW) load_four<!A_ROWS>(al, a + m * A_STEP + A::LOW);
+    for (int q = 0; q < IN_GROUP; q++)
 #pragma unroll
-    for (int n = 0; n < T::NT; n++) {
-      const unsigned *h = bh[n / 2] + n % 2 * 2, *l = bl[n / 2] + n % 2 * 2;
-      float c[4] = {0.0f, 0.0f, 0.0f, 0.0f};
-      if (LOW) multiply(c, al, h);
-      if (LOW) multiply(c, ah, l);
-      multiply(c, ah, h);
+      for (int n = 0; n < T::NT / 2; n++) {
+        load_four<!B_ROWS>(bh[q][n], b + q * B_ON + n * B_STEP);
+        if (LOW) load_four<!B_ROWS>(bl[q][n], b + q * B_ON + n * B_STEP + B::LOW);
+      }
 #pragma unroll
-      for (int i = 0; i < 4; i++) acc.c[m][n][i] += c[i];
+    for (int m = 0; m < T::MT; m++) {
+      float c[T::NT][4] = {};
+#pragma unroll
+      for (int q = 0; q < IN_GROUP; q++) {
+        unsigned ah[4], al[4];
+        load_four<!A_ROWS>(ah, a + q * A_ON + m * A_STEP);
+        if (LOW) load_four<!A_ROWS>(al, a + q * A_ON + m * A_STEP + A::LOW);
+#pragma unroll
+        for (int n = 0; n < T::NT; n++) {
+          const unsigned *h = bh[q][n / 2] + n % 2 * 2, *l = bl[q][n / 2] + n % 2 * 2;
+          if (LOW) multiply(c[n], al, h);
+          if (LOW) multiply(c[n], ah, l);
+          multiply(c[n], ah, h);
+        }
+      }
+#pragma unroll
+      for (int n = 0; n < T::NT; n++)
+#pragma unroll
+        for (int i = 0; i < 4; i++) acc.c[m][n][i] += c[n][i];
     }
   }
 }
@@ -213,11 +233,11 @@ __device__ inline void add_slab(accumulator<T> &acc, const char *a, const char *
 /* One slab on the plain units; a thread has the same numbers of C. */
 template <class T, bool A_ROWS, bool B_ROWS>
 __device__ inline void add_slab_single(accumulator<T> &acc, const char *a, const char *b) {
-  using A = slab<A_ROWS, T::BM>;
-  using B = slab<B_ROWS, T::BN>;
+  using A = slab<A_ROWS, T::BM, T::DEPTH>;
+  using B = slab<B_ROWS, T::BN, T::DEPTH>;
   const int warp = threadIdx.x / 32, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
   const int m0 = warp / T::WARPS_N * (16 * T::MT) + g, n0 = warp % T::WARPS_N * (8 * T::NT) + 2 * t;
-  for (int k = 0; k < BK; k++) {
+  for (int k = 0; k < T::DEPTH; k++) {
     float x[T::MT][2], y[T::NT][2];
 #pragma unroll
     for (int m = 0; m < T::MT; m++)
@@ -240,13 +260,13 @@ __device__ inline void add_slab_single(accumulator<T> &acc, const char *a, const
 /* acc = rows m.. of A times rows n.. of B, over all of k. seen(parcel) is called for each of A's. */
 template <class T, bool A_ROWS, bool B_ROWS, product_mode MODE, class SEEN>
 __device__ inline void multiply_tile(accumulator<T> &acc, const operand &A, int m, const operand &B,
-                                     int n, SEEN seen) {
+                                     int n, SEEN &&seen) {
   extern __shared__ __align__(16) char shared[];
-  constexpr int EACH = slab_bytes<T, A_ROWS, B_ROWS>, OF_A = slab<A_ROWS, T::BM>::BYTES;
-  const int length = max(A.length, B.length), slabs = (length + BK - 1) / BK;
+  constexpr int EACH = slab_bytes<T, A_ROWS, B_ROWS>, OF_A = slab<A_ROWS, T::BM, T::DEPTH>::BYTES;
+  const int length = max(A.length, B.length), slabs = (length + T::DEPTH - 1) / T::DEPTH;
   const float scale_a = scale_of(A.top), scale_b = scale_of(B.top);
-  parcel<T::BM, T::THREADS> a;
-  parcel<T::BN, T::THREADS> b;
+  parcel<T::BM, T::DEPTH, T::THREADS> a;
+  parcel<T::BN, T::DEPTH, T::THREADS> b;
 #pragma unroll
   for (int i = 0; i < T::MT; i++)
 #pragma unroll
@@ -257,13 +277,13 @@ __device__ inline void multiply_tile(accumulator<T> &acc, const operand &A, int 
   fetch<B_ROWS>(b, B, n, 0);
   for (int s = 0; s < slabs; s++) {
     char *here = shared + s % 2 * EACH;
-    store<A_ROWS, T::BM, T::THREADS, MODE>(here, a, scale_a);
-    store<B_ROWS, T::BN, T::THREADS, MODE>(here + OF_A, b, scale_b);
+    store<A_ROWS, MODE>(here, a, scale_a);
+    store<B_ROWS, MODE>(here + OF_A, b, scale_b);
     seen(a);
     __syncthreads(); /* all of slab s is there, and nobody reads slab s - 1 any more */
     if (s + 1 < slabs) {
-      fetch<A_ROWS>(a, A, m, (s + 1) * BK);
-      fetch<B_ROWS>(b, B, n, (s + 1) * BK);
+      fetch<A_ROWS>(a, A, m, (s + 1) * T::DEPTH);
+      fetch<B_ROWS>(b, B, n, (s + 1) * T::DEPTH);
     }
     if (MODE == SINGLE)
       add_slab_single<T, A_ROWS, B_ROWS>(acc, here, here + OF_A);

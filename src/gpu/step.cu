@@ -72,7 +72,7 @@ __device__ inline void decide(const gpu_job &j, double loss) {
   p.arrived = 0;
   p.loss = loss;
   if (p.steps > 0 && !(loss >= p.least)) p.least = loss;
-  const bool free = isinf(j.goal) || p.steps < j.at_least;
+  const bool free = j.goal == -INFINITY || p.steps < j.at_least;
   p.going = p.steps < j.most && (free || loss > j.goal);
   if (!p.going) return;
   p.steps++;
