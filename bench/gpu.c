@@ -14,7 +14,7 @@ static const struct {
   const char *name;
   hvi_device_precision precision;
 } precisions[GPU_PRECISIONS] = {
-    {"tf32x3", HVI_DEVICE_TF32X3}, {"fp32", HVI_DEVICE_FP32}, {"tf32", HVI_DEVICE_TF32}};
+    {"fp16x3", HVI_DEVICE_FP16X3}, {"fp32", HVI_DEVICE_FP32}, {"fp16", HVI_DEVICE_FP16}};
 
 static hvi_status measure(gpu_row *row, const hvi_device_functions *f, hvi_device_precision p,
                           hvi_error *err) {

@@ -8,8 +8,8 @@
 static const hvi_setting rows[] = {
     {"device", HVI_SETTING_CHOICE, AT(asked), .choices = "cpu|gpu|auto",
      .help = "where networks learn: cpu, as the shipped results did; gpu; or auto, a GPU that is there and of use"},
-    {"device_precision", HVI_SETTING_CHOICE, AT(precision), .choices = "tf32x3|fp32|tf32",
-     .help = "products on a GPU: tf32x3, with the errors of fp32; fp32; or tf32, about 1e-3 in gradients"},
+    {"device_precision", HVI_SETTING_CHOICE, AT(precision), .choices = "fp16x3|fp32|fp16",
+     .help = "products on a GPU: fp16x3, with the errors of fp32; fp32; or fp16, about 1e-3 in gradients"},
     {.name = NULL}};
 #undef AT
 /* clang-format on */

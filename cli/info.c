@@ -92,7 +92,7 @@ static void show_mujoco(void) {
 static void show_device(void) {
   const double GIB = 1024.0 * 1024.0 * 1024.0;
   hvi_gang *gang = NULL;
-  const bool there = hvi_gang_open(&gang, HVI_DEVICE_TF32X3, &hvi_fault) == HVI_OK;
+  const bool there = hvi_gang_open(&gang, HVI_DEVICE_FP16X3, &hvi_fault) == HVI_OK;
   const hvi_device_about *d = there ? hvi_gang_about(gang) : NULL;
   if (!hvi_talk.json)
     hvi_show(LINE("gpu", "", NULL,

@@ -273,7 +273,7 @@ static void backward_in(const launch *l, const hvi_device_shape *s, pass_kind ki
 void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   if (l->precision == HVI_DEVICE_FP32)
     forward_in<SINGLE>(l, s, kind);
-  else if (l->precision == HVI_DEVICE_TF32 && kind == FOR_STEP)
+  else if (l->precision == HVI_DEVICE_FP16 && kind == FOR_STEP)
     forward_in<ONCE>(l, s, kind);
   else
     forward_in<TRIPLE>(l, s, kind);
@@ -282,7 +282,7 @@ void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind)
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   if (l->precision == HVI_DEVICE_FP32)
     backward_in<SINGLE>(l, s, kind);
-  else if (l->precision == HVI_DEVICE_TF32)
+  else if (l->precision == HVI_DEVICE_FP16)
     backward_in<ONCE>(l, s, kind);
   else
     backward_in<TRIPLE>(l, s, kind);

@@ -11,10 +11,10 @@
 #include <cmath>
 #include <vector>
 
-/* Operations a second: fused multiply-adds of all processors at the highest clock. TF32 units of a
- * processor do 1,024 a cycle on Hopper and later, 512 on Ampere; plain ones 128. */
+/* Operations a second: fused multiply-adds of all processors at the highest clock. Half-precision units
+ * of a processor do 2,048 a cycle on Hopper and later, 1,024 on Ampere; plain ones 128. */
 static double peak_of(const hvi_device *d) {
-  const double each = d->precision == HVI_DEVICE_FP32 ? 128.0 : d->major >= 9 ? 1024.0 : 512.0;
+  const double each = d->precision == HVI_DEVICE_FP32 ? 128.0 : d->major >= 9 ? 2048.0 : 1024.0;
   return 2.0 * each * d->processors * 1e3 * d->clock;
 }
 
@@ -22,7 +22,7 @@ static double floor_of(const hvi_device *d, const hvi_device_shape *s, size_t ne
   double products = 0.0;
   for (size_t l = 0; l < s->layer_count; l++) products += (double)(s->width[l] * s->width[l + 1]);
   const double flops = 2.0 * (3.0 * products - (double)(s->width[0] * s->width[1]));
-  const double times = d->precision == HVI_DEVICE_TF32X3 ? 3.0 : 1.0;
+  const double times = d->precision == HVI_DEVICE_FP16X3 ? 3.0 : 1.0;
   return 1e6 * times * flops * (double)(nets * rows) / peak_of(d);
 }
 

@@ -88,7 +88,7 @@ static hvi_status open_device(hvi_device **device, hvi_device_precision precisio
 }
 
 static hvi_status describe(hvi_device *d, hvi_device_about *about, hvi_error *err) {
-  static const char *const precisions[] = {"tf32x3", "fp32", "tf32"};
+  static const char *const precisions[] = {"fp16x3", "fp32", "fp16"};
   cudaDeviceProp p;
   int device = 0, driver = 0, runtime = 0;
   GPU_TRY(cudaGetDevice(&device), "a look");

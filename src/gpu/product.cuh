@@ -37,7 +37,7 @@
 
 #include <cuda_fp16.h>
 
-enum { GROUP = 16 };
+enum { GROUP = 32 };
 
 /* A matrix operand: `lead` numbers from one row (or column) to the next. */
 struct operand {
@@ -57,17 +57,17 @@ template <int M, int N, int K, int WM, int WN, int BLOCKS> struct tile {
   static constexpr int RESIDENT = BLOCKS;
 };
 #if V_VARIANT == 1
-using large_tile = tile<64, 128, 16, 2, 4, 3>;
+using large_tile = tile<64, 128, 16, 2, 4, 2>;
 #elif V_VARIANT == 2
 using large_tile = tile<64, 128, 32, 2, 4, 2>;
 #elif V_VARIANT == 3
-using large_tile = tile<64, 64, 32, 2, 2, 4>;
+using large_tile = tile<128, 128, 16, 4, 4, 1>;
 #elif V_VARIANT == 4
-using large_tile = tile<64, 64, 16, 2, 2, 6>;
+using large_tile = tile<64, 64, 32, 2, 2, 4>;
 #elif V_VARIANT == 5
-using large_tile = tile<64, 256, 16, 2, 4, 2>;
+using large_tile = tile<128, 64, 32, 4, 2, 2>;
 #else
-using large_tile = tile<128, 128, 16, 2, 4, 2>;
+using large_tile = tile<128, 128, 32, 4, 4, 1>;
 #endif
 using small_tile = tile<32, 64, 64, 2, 2, 3>;
 
@@ -183,50 +183,58 @@ __device__ inline float scale_of(unsigned top) {
   return top == 0 ? 1.0f : __uint_as_float((unsigned)(127 + 14 - e) << 23);
 }
 
-template <class T> struct accumulator { float c[T::MT][T::NT][4]; };
+/* C, and the sums of the group under way. */
+template <class T> struct accumulator {
+  float c[T::MT][T::NT][4], group[T::MT][T::NT][4];
+};
 
-/* One slab, on the tensor cores. */
+template <class T> __device__ inline void end_group(accumulator<T> &acc) {
+#pragma unroll
+  for (int m = 0; m < T::MT; m++)
+#pragma unroll
+    for (int n = 0; n < T::NT; n++)
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        acc.c[m][n][i] += acc.group[m][n][i];
+        acc.group[m][n][i] = 0.0f;
+      }
+}
+
+/* Slab s, on the tensor cores. The three products of a fragment follow each other at a distance: each has
+ * to wait for the one before. */
 template <class T, bool A_ROWS, bool B_ROWS, bool LOW>
-__device__ inline void add_slab(accumulator<T> &acc, const char *a, const char *b) {
+__device__ inline void add_slab(accumulator<T> &acc, const char *a, const char *b, int s) {
   using A = slab<A_ROWS, T::BM, T::DEPTH>;
   using B = slab<B_ROWS, T::BN, T::DEPTH>;
-  constexpr int IN_GROUP = GROUP / 16;
   constexpr int A_STEP = A_ROWS ? 16 * A::LINE : 32, B_STEP = B_ROWS ? 16 * B::LINE : 32;
   constexpr int A_ON = A_ROWS ? 32 : 16 * A::LINE, B_ON = B_ROWS ? 32 : 16 * B::LINE;
   const int warp = threadIdx.x / 32;
   a += corner<A, A_ROWS>(warp / T::WARPS_N * (16 * T::MT), true);
   b += corner<B, B_ROWS>(warp % T::WARPS_N * (8 * T::NT), false);
 #pragma unroll
-  for (int k = 0; k < T::DEPTH / GROUP; k++, a += IN_GROUP * A_ON, b += IN_GROUP * B_ON) {
-    unsigned bh[IN_GROUP][T::NT / 2][4], bl[IN_GROUP][T::NT / 2][4];
+  for (int k = 0; k < T::DEPTH / 16; k++, a += A_ON, b += B_ON) {
+    unsigned ah[T::MT][4], al[T::MT][4], bh[T::NT / 2][4], bl[T::NT / 2][4];
 #pragma unroll
-    for (int q = 0; q < IN_GROUP; q++)
+    for (int m = 0; m < T::MT; m++) load_four<!A_ROWS>(ah[m], a + m * A_STEP);
 #pragma unroll
-      for (int n = 0; n < T::NT / 2; n++) {
-        load_four<!B_ROWS>(bh[q][n], b + q * B_ON + n * B_STEP);
-        if (LOW) load_four<!B_ROWS>(bl[q][n], b + q * B_ON + n * B_STEP + B::LOW);
-      }
+    for (int n = 0; n < T::NT / 2; n++) load_four<!B_ROWS>(bh[n], b + n * B_STEP);
 #pragma unroll
-    for (int m = 0; m < T::MT; m++) {
-      float c[T::NT][4] = {};
+    for (int m = 0; LOW && m < T::MT; m++) load_four<!A_ROWS>(al[m], a + m * A_STEP + A::LOW);
 #pragma unroll
-      for (int q = 0; q < IN_GROUP; q++) {
-        unsigned ah[4], al[4];
-        load_four<!A_ROWS>(ah, a + q * A_ON + m * A_STEP);
-        if (LOW) load_four<!A_ROWS>(al, a + q * A_ON + m * A_STEP + A::LOW);
+    for (int n = 0; LOW && n < T::NT / 2; n++) load_four<!B_ROWS>(bl[n], b + n * B_STEP + B::LOW);
 #pragma unroll
-        for (int n = 0; n < T::NT; n++) {
-          const unsigned *h = bh[q][n / 2] + n % 2 * 2, *l = bl[q][n / 2] + n % 2 * 2;
-          if (LOW) multiply(c[n], al, h);
-          if (LOW) multiply(c[n], ah, l);
-          multiply(c[n], ah, h);
-        }
-      }
+    for (int m = 0; LOW && m < T::MT; m++)
 #pragma unroll
-      for (int n = 0; n < T::NT; n++)
+      for (int n = 0; n < T::NT; n++) multiply(acc.group[m][n], al[m], bh[n / 2] + n % 2 * 2);
 #pragma unroll
-        for (int i = 0; i < 4; i++) acc.c[m][n][i] += c[n][i];
-    }
+    for (int m = 0; LOW && m < T::MT; m++)
+#pragma unroll
+      for (int n = 0; n < T::NT; n++) multiply(acc.group[m][n], ah[m], bl[n / 2] + n % 2 * 2);
+#pragma unroll
+    for (int m = 0; m < T::MT; m++)
+#pragma unroll
+      for (int n = 0; n < T::NT; n++) multiply(acc.group[m][n], ah[m], bh[n / 2] + n % 2 * 2);
+    if (((s * T::DEPTH + 16 * k) / 16 + 1) % (GROUP / 16) == 0) end_group(acc);
   }
 }
 
@@ -272,7 +280,7 @@ __device__ inline void multiply_tile(accumulator<T> &acc, const operand &A, int 
 #pragma unroll
     for (int j = 0; j < T::NT; j++)
 #pragma unroll
-      for (int q = 0; q < 4; q++) acc.c[i][j][q] = 0.0f;
+      for (int q = 0; q < 4; q++) acc.c[i][j][q] = acc.group[i][j][q] = 0.0f;
   fetch<A_ROWS>(a, A, m, 0);
   fetch<B_ROWS>(b, B, n, 0);
   for (int s = 0; s < slabs; s++) {
@@ -288,9 +296,10 @@ __device__ inline void multiply_tile(accumulator<T> &acc, const operand &A, int 
     if (MODE == SINGLE)
       add_slab_single<T, A_ROWS, B_ROWS>(acc, here, here + OF_A);
     else
-      add_slab<T, A_ROWS, B_ROWS, MODE == TRIPLE>(acc, here, here + OF_A);
+      add_slab<T, A_ROWS, B_ROWS, MODE == TRIPLE>(acc, here, here + OF_A, s);
   }
   if (MODE == SINGLE) return;
+  end_group(acc);
   const float back = 1.0f / scale_a / scale_b;
 #pragma unroll
   for (int i = 0; i < T::MT; i++)

@@ -22,15 +22,25 @@
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
-/* y of a row by one warp: w'h + b; every lane has it. */
-__device__ inline float row_output(const float *h, const float *w, float b, int lead) {
-  float sum = 0.0f;
+/* y of `ROWS` rows by one warp: w'h + b; every lane has them. Rows beyond the last are the last. */
+template <int ROWS>
+__device__ inline void row_outputs(float (&y)[ROWS], const float *H, int row, int step, int last,
+                                   const float *w, float b, int lead) {
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) y[i] = 0.0f;
   for (int k = 4 * (threadIdx.x % 32); k < lead; k += 128) {
-    const float4 x = *(const float4 *)(h + k), c = *(const float4 *)(w + k);
-    sum = fmaf(x.x, c.x, fmaf(x.y, c.y, fmaf(x.z, c.z, fmaf(x.w, c.w, sum))));
+    const float4 c = *(const float4 *)(w + k);
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) {
+      const float4 x = *(const float4 *)(H + (size_t)min(row + i * step, last) * lead + k);
+      y[i] = fmaf(x.x, c.x, fmaf(x.y, c.y, fmaf(x.z, c.z, fmaf(x.w, c.w, y[i]))));
+    }
   }
-  for (int lane = 16; lane > 0; lane /= 2) sum += __shfl_xor_sync(~0u, sum, lane);
-  return sum + b;
+  for (int lane = 16; lane > 0; lane /= 2)
+#pragma unroll
+    for (int i = 0; i < ROWS; i++) y[i] += __shfl_xor_sync(~0u, y[i], lane);
+#pragma unroll
+  for (int i = 0; i < ROWS; i++) y[i] += b;
 }
 
 /* Outputs, or the tangents' w't + v'h + b'. */
@@ -39,24 +49,19 @@ __global__ void __launch_bounds__(THREADS)
   const gpu_job j = jobs[blockIdx.y];
   const int row = blockIdx.x * (THREADS / 32) + threadIdx.x / 32, lead = y.lead_in;
   if (row >= j.rows) return;
-  const float *h = inputs_of(j, y) + (size_t)row * lead;
-  float out;
-  if (tangents) {
-    const float bias = j.direction[y.bias];
-    out = row_output(h, j.direction + y.weight, bias, lead);
-    if (y.l > 1)
-      out += row_output(slopes_below(j, y) + (size_t)row * lead, j.theta + y.weight, 0.0f, lead);
-  } else {
-    out = row_output(h, j.theta + y.weight, j.theta[y.bias], lead);
-  }
-  if (threadIdx.x % 32 == 0) j.y[row] = out;
+  const float *numbers = tangents ? j.direction : j.theta;
+  float out[1], more[1] = {0.0f};
+  row_outputs(out, inputs_of(j, y), row, 0, row, numbers + y.weight, numbers[y.bias], lead);
+  if (tangents && y.l > 1)
+    row_outputs(more, slopes_below(j, y), row, 0, row, j.theta + y.weight, 0.0f, lead);
+  if (threadIdx.x % 32 == 0) j.y[row] = out[0] + more[0];
 }
 
 /* u of a row, and its share of the loss. */
-__device__ inline double row_loss(const gpu_job &j, int row, float y, double *u) {
+__device__ inline double row_loss(const gpu_job &j, int row, float y, float *u) {
   const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
   const double linear = j.linear ? j.linear[row] : 0.0;
-  *u = j.scale * (w * r + linear);
+  *u = (float)(j.scale * (w * r + linear));
   return 0.5 * w * r * r + linear * r;
 }
 
@@ -85,24 +90,30 @@ __device__ inline void decide(const gpu_job &j, double loss) {
   p.lr *= j.lr_factor;
 }
 
-/* u of a tile's rows, shared by its block, and the tile's loss, which is thread 0's. */
+/* u of a tile's rows, shared by its block, and the tile's loss, which is thread 0's. A warp takes four
+ * rows at once; lanes 0 to 3 look after one each. */
 __device__ inline double residuals(const gpu_job &j, const layer &y, pass_kind kind, int first,
                                    int end, float *u) {
+  enum { AT_ONCE = 4 };
   __shared__ double loss[WARPS];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, lead = y.lead_in;
-  const float *H = inputs_of(j, y), *w = j.theta + y.weight, bias = j.theta[y.bias];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   double sum = 0.0;
-  for (int row = first + warp; row < end; row += WARPS) {
-    double of_row;
+  for (int row = first + warp; row < end; row += AT_ONCE * WARPS) {
+    const int own = row + lane * WARPS;
+    const bool mine = lane < AT_ONCE && own < end;
     if (kind == FOR_PULL) {
-      of_row = j.u[row];
-    } else {
-      const float out = row_output(H + (size_t)row * lead, w, bias, lead);
-      sum += row_loss(j, row, out, &of_row);
-      if (lane == 0) j.y[row] = out;
+      if (mine) u[own - first] = (float)j.u[own];
+      continue;
     }
-    if (lane == 0) u[row - first] = (float)of_row;
+    float out[AT_ONCE];
+    row_outputs(out, inputs_of(j, y), row, WARPS, end - 1, j.theta + y.weight, j.theta[y.bias],
+                y.lead_in);
+    const float value = lane == 0 ? out[0] : lane == 1 ? out[1] : lane == 2 ? out[2] : out[3];
+    if (!mine) continue;
+    sum += row_loss(j, own, value, &u[own - first]);
+    j.y[own] = value;
   }
+  sum = warp_sum(sum);
   if (lane == 0) loss[warp] = sum;
   __syncthreads();
   for (int i = 1; threadIdx.x == 0 && i < WARPS; i++) sum += loss[i];
@@ -122,6 +133,7 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
     float4 sum = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     if (k < lead) {
       const float4 c = *(const float4 *)(w + k); /* zero beyond the width, and so is D */
+#pragma unroll 4
       for (int row = first + warp; row < end; row += WARPS) {
         const float4 h = *(const float4 *)(H + (size_t)row * lead + k);
         const float x = u[row - first];

@@ -28,9 +28,9 @@ typedef struct hvi_device_net hvi_device_net; /* a network's parameters and stat
 /* How products are computed. Losses, and what a threshold or a floor is compared with, are of single
  * precision or better in all of them. */
 typedef enum hvi_device_precision {
-  HVI_DEVICE_TF32X3, /* three TF32 products each: errors as those of single precision */
+  HVI_DEVICE_FP16X3, /* three half-precision products each: errors as those of single precision */
   HVI_DEVICE_FP32,   /* single precision */
-  HVI_DEVICE_TF32    /* one TF32 product: relative errors of gradients about 1e-3 */
+  HVI_DEVICE_FP16    /* one product of numbers of 11 bits: gradients' relative errors about 1e-3 */
 } hvi_device_precision;
 
 /* Widths of a network with one output and an identity at its end. Activations of hidden layers are
@@ -124,7 +124,7 @@ typedef struct hvi_device_job {
 
 typedef struct hvi_device_about {
   char name[128];             /* "NVIDIA H200" */
-  char level[48];             /* what the bits depend on: "cuda-sm90-tf32x3" */
+  char level[48];             /* what the bits depend on: "cuda-sm90-fp16x3" */
   char driver[48];            /* of the driver and of the run-time library */
   size_t memory, free_memory; /* bytes */
   size_t processors;

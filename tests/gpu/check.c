@@ -90,7 +90,7 @@ bool check_has_kink(hvi_activation a) { return a == HVI_RELU || a == HVI_LEAKY_R
 /* Inputs; where units have a kink, rows that come too near to one are drawn again: there the gradient
  * is one of two that differ by more than rounding. */
 static void fill_rows(check *c, const learner *l, reference *r, const double *theta, size_t first) {
-  const double near = c->options->precision == HVI_DEVICE_TF32 ? 2e-3 : 1e-5;
+  const double near = c->options->precision == HVI_DEVICE_FP16 ? 2e-3 : 1e-5;
   const size_t in = l->shape->width[0], row = hvi_device_padded(in);
   const size_t left = l->rows - first, count = left < REFERENCE_LANES ? left : REFERENCE_LANES;
   float *x = l->x + first * row;
@@ -286,12 +286,12 @@ bool answer_new(answer *a, const learner *l, const hvi_device_descent *d) {
 void answer_free(answer *a) { hvi_free(a->block); }
 
 static check_limits limits_of(hvi_device_precision p) {
-  if (p == HVI_DEVICE_TF32) return (check_limits){2e-3, 2e-2, 2e-2};
+  if (p == HVI_DEVICE_FP16) return (check_limits){2e-3, 2e-2, 2e-2};
   return (check_limits){2e-6, 1e-5, 1e-5};
 }
 
 static const char *const names[] = {
-    [HVI_DEVICE_TF32X3] = "tf32x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_TF32] = "tf32"};
+    [HVI_DEVICE_FP16X3] = "fp16x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_FP16] = "tf32"};
 
 int check_run(const check_options *options) {
   check c = {.options = options,

@@ -33,14 +33,14 @@ static void rig_free(rig *g) {
  * thousand is on the other side of its own, and after a step a few are in any precision: the slope of
  * such a unit is another, and gradients differ by more than rounding. */
 static double gradient_limit(const check *c, const learner *l) {
-  const bool coarse = c->options->precision == HVI_DEVICE_TF32;
+  const bool coarse = c->options->precision == HVI_DEVICE_FP16;
   return (coarse && check_has_kink(l->shape->activation) ? 10.0 : 1.0) * c->limits.gradient;
 }
 
 static double descent_limit(const check *c, const learner *l) {
   const hvi_device_descent *d = &l->job.descent;
   const double rule = d->rule == HVI_DEVICE_ADAM ? 5.0 : 1.0;
-  const bool coarse = c->options->precision == HVI_DEVICE_TF32;
+  const bool coarse = c->options->precision == HVI_DEVICE_FP16;
   const bool kinks = check_has_kink(l->shape->activation) && (d->steps > 1 || coarse);
   return rule * (kinks ? 20.0 : 1.0) * c->limits.descent;
 }

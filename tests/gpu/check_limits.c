@@ -7,7 +7,7 @@ enum { LEARNERS = 20, MOST = 30 };
 
 /* The step that the reference stops at; MOST + 1 where a loss on the way is too near to the goal. */
 static size_t stop_of(const check *c, const answer *a, double goal) {
-  const double near = c->options->precision == HVI_DEVICE_TF32 ? 2e-2 : 1e-5;
+  const double near = c->options->precision == HVI_DEVICE_FP16 ? 2e-2 : 1e-5;
   for (size_t k = 0; k <= MOST; k++) {
     if (fabs(a->losses[k] - goal) <= near * fabs(goal)) return MOST + 1;
     if (a->losses[k] <= goal) return k;

@@ -1,7 +1,7 @@
 /*
  * hvi-gpu-check: whether the GPU of this machine computes what it should (tests/gpu/check.h).
  *
- *   hvi-gpu-check [--quick] [--seed N] [--only GROUP] [--precision tf32x3|fp32|tf32]
+ *   hvi-gpu-check [--quick] [--seed N] [--only GROUP] [--precision fp16x3|fp32|tf32]
  *
  * Without --precision, all three. Exit code 0: all good; 1: something failed; 2: a wrong option; 3: there
  * is no device.
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
   hvi_error err;
   if (hvi_module_open(&module, "gpu", &err)) return fprintf(stderr, "%s\n", err.text), 3;
   options.functions = module->functions;
-  if (options.functions->open(&device, HVI_DEVICE_TF32X3, &err))
+  if (options.functions->open(&device, HVI_DEVICE_FP16X3, &err))
     return fprintf(stderr, "%s\n", err.text), 3;
   options.functions->close(device);
   return options_run(&options, wanted);

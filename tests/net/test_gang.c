@@ -363,7 +363,7 @@ static void not_every_network_fits(void **state) {
   }
   hvi_gang *g = NULL;
   hvi_error err;
-  const hvi_status status = hvi_gang_open(&g, HVI_DEVICE_TF32X3, &err);
+  const hvi_status status = hvi_gang_open(&g, HVI_DEVICE_FP16X3, &err);
   if (status) check_error(status, HVI_ERROR_UNSUPPORTED, &err, "");
   hvi_gang_close(g);
 }
