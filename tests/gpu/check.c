@@ -291,7 +291,7 @@ static check_limits limits_of(hvi_device_precision p) {
 }
 
 static const char *const names[] = {
-    [HVI_DEVICE_FP16X3] = "fp16x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_FP16] = "tf32"};
+    [HVI_DEVICE_FP16X3] = "fp16x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_FP16] = "fp16"};
 
 int check_run(const check_options *options) {
   check c = {.options = options,

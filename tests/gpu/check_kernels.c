@@ -29,7 +29,7 @@ static void rig_free(rig *g) {
   (l)->shape->layer_count, (l)->shape->width[0], hvi_activation_name((l)->shape->activation),      \
       (l)->rows
 
-/* Inputs keep away from kinks as far as single precision goes, at the start. With TF32 a unit in a
+/* Inputs keep away from kinks as far as single precision goes, at the start. With 11 bits a unit in a
  * thousand is on the other side of its own, and after a step a few are in any precision: the slope of
  * such a unit is another, and gradients differ by more than rounding. */
 static double gradient_limit(const check *c, const learner *l) {

@@ -1,7 +1,7 @@
 /*
  * hvi-gpu-check: whether the GPU of this machine computes what it should (tests/gpu/check.h).
  *
- *   hvi-gpu-check [--quick] [--seed N] [--only GROUP] [--precision fp16x3|fp32|tf32]
+ *   hvi-gpu-check [--quick] [--seed N] [--only GROUP] [--precision fp16x3|fp32|fp16]
  *
  * Without --precision, all three. Exit code 0: all good; 1: something failed; 2: a wrong option; 3: there
  * is no device.

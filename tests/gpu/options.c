@@ -3,7 +3,7 @@
 #include "base/base.h"
 
 static const char *const names[PRECISIONS] = {
-    [HVI_DEVICE_FP16X3] = "fp16x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_FP16] = "tf32"};
+    [HVI_DEVICE_FP16X3] = "fp16x3", [HVI_DEVICE_FP32] = "fp32", [HVI_DEVICE_FP16] = "fp16"};
 
 static bool read_precision(bool *wanted, const char *name) {
   for (size_t p = 0; p < PRECISIONS; p++)
