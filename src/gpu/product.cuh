@@ -56,19 +56,7 @@ template <int M, int N, int K, int WM, int WN, int BLOCKS> struct tile {
   static constexpr int MT = M / WM / 16, NT = N / WN / 8; /* fragments of a warp */
   static constexpr int RESIDENT = BLOCKS;
 };
-#if V_VARIANT == 1
-using large_tile = tile<64, 128, 16, 2, 4, 2>;
-#elif V_VARIANT == 2
-using large_tile = tile<64, 128, 32, 2, 4, 2>;
-#elif V_VARIANT == 3
-using large_tile = tile<128, 128, 16, 4, 4, 1>;
-#elif V_VARIANT == 4
-using large_tile = tile<64, 64, 32, 2, 2, 4>;
-#elif V_VARIANT == 5
-using large_tile = tile<128, 64, 32, 4, 2, 2>;
-#else
 using large_tile = tile<128, 128, 32, 4, 4, 1>;
-#endif
 using small_tile = tile<32, 64, 64, 2, 2, 3>;
 
 enum product_mode { TRIPLE, SINGLE, ONCE }; /* as hvi_device_precision */
