@@ -8,5 +8,5 @@ folders=()
 for folder in include src cli; do
   [[ -d $folder ]] && folders+=("$folder")
 done
-find "${folders[@]}" \( -name '*.[ch]' -o -name '*.cpp' \) -print0 | sort -z |
+find "${folders[@]}" \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 --no-run-if-empty awk -f "$scripts/check-includes.awk"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Formats every C file in place, or with --check fails on one that is not formatted.
+# Formats every file of C, C++ and CUDA in place, or with --check fails on one that is not formatted.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -12,5 +12,5 @@ folders=()
 for folder in include src cli tests bench fuzz examples; do
   [[ -d $folder ]] && folders+=("$folder")
 done
-find "${folders[@]}" \( -name '*.[ch]' -o -name '*.cpp' \) -print0 | sort -z |
+find "${folders[@]}" \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 | sort -z |
   xargs -0 --no-run-if-empty "$tool" "${mode[@]}"

@@ -7,6 +7,9 @@
 
 #include <hvi/version.h>
 
+/* The last word on a run of which a device, or one of several, computed a part only: the others are
+ * those of a run that is all the device's. */
+static const char MIXED[] = "mixed";
 /* How the notes of the head are called, and how a header begins. */
 static const char HEAD_KEY[] = "hvi.kept", ABOUT_KEY[] = "about";
 static const char TENSORS_START[] = "{\"" HVI_TENSORS_NOTES "\":{\"" HVI_TENSORS_CHECKSUM "\":\"";
@@ -22,19 +25,34 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   }
 }
 
+/* Whether another device had a part than this one, or none; NULL: than none. */
+static bool other_device(const char *levels, const char *device) {
+  bool found = !device;
+  for (size_t n; *levels; levels += n + (levels[n] == '+')) {
+    n = strcspn(levels, "+");
+    if (hvi_words_find("baseline+avx2+avx512", '+', levels, n) >= 0) continue;
+    if (hvi_words_find(device, '+', levels, n) < 0) return true;
+    found = true;
+  }
+  return !found;
+}
+
 hvi_status hvi_kept_match_levels(hvi_kept *k, const char *path, const char *levels,
                                  hvi_error *err) {
   char own[HVI_LEVELS_TEXT] = "";
   hvi_levels_add(own, NULL);
   if (k->device) hvi_levels_add(own, k->device);
+  const bool other = other_device(levels, k->device);
   if (strcmp(levels, own) != 0 && !k->accept_other_bits)
     return hvi_error_input(
         err,
-        "'%s' was computed with %s instructions, not with %s, and would go on with other bits: "
-        "HVI_CPU_LEVEL sets the level, --accept-other-bits mixes them",
-        path, levels, own);
+        "'%s' was computed with %s%s, not with %s, and would go on with other bits: %s, "
+        "--accept-other-bits mixes them",
+        path, levels, other ? "" : " instructions", own,
+        other ? "--device says where networks learn" : "HVI_CPU_LEVEL sets the level");
   hvi_levels_add(k->levels, levels);
   hvi_levels_add(k->levels, own);
+  if (other) hvi_levels_add(k->levels, MIXED);
   return HVI_OK;
 }
 

@@ -9,7 +9,8 @@
  *   settings   A head names what the file is, the version of hvi, and everything that its bits
  *              depend on. A file of another run is refused with the first item that differs.
  *   bits       The head names the level of instructions too (base/cpu.h). A file of another one is
- *              refused unless the caller accepts other bits; the result then names all levels.
+ *              refused unless the caller accepts other bits; the result then names all levels, and
+ *              that it is mixed where a device computed a part only.
  *   power      It appears whole or not at all: written under another name, synced, renamed, and the
  *              folder is synced (base/file.h).
  *   others     Never written or read through a symbolic link, never put in the place of a file that

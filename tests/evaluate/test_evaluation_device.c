@@ -276,12 +276,12 @@ static void check_change(bench *b, hvi_gang *from, hvi_gang *to, const char *met
   b->spec.accept_other_bits = false;
   hvi_evaluation *second = start(b, to);
   check_error(hvi_evaluation_restore(second, here.file, "this", &err), HVI_ERROR_INPUT, &err,
-              "would go on with other bits");
+              "would go on with other bits: --device says");
   hvi_evaluation_free(second);
   b->spec.accept_other_bits = true;
   second = start(b, to);
   check_ok(hvi_evaluation_restore(second, here.file, "this", &err), &err);
-  assert_non_null(strstr(hvi_evaluation_state(second).levels, "+emulated-1"));
+  assert_non_null(strstr(hvi_evaluation_state(second).levels, "+emulated-1+mixed"));
   advance(second, STEPS - CUT);
   check_rows(whole, second, 1e-5, method);
   hvi_evaluation_free(whole);

@@ -3,30 +3,39 @@
 
 #include "gpu/plan.h"
 
-/* Parts cover all rows once, in order, none is empty, and there are not too many. */
+static void check_cover(size_t rows, size_t each, size_t pieces, size_t most) {
+  assert_true(pieces >= 1 && pieces <= most);
+  assert_int_equal(each % HVI_GPU_ROW_STEP, 0);
+  assert_true((pieces - 1) * each < rows && rows <= pieces * each);
+}
+
+/* Parts, and the head's tiles, cover all rows once, in order, none is empty, and there are not too
+ * many. */
 static void parts_cover_the_rows(void **state) {
   (void)state;
   for (size_t rows = 1; rows < 300000; rows += rows < 3000 ? 1 : 997) {
-    const size_t each = hvi_gpu_part_rows(rows), parts = hvi_gpu_parts(rows);
-    assert_true(parts >= 1 && parts <= HVI_GPU_MOST_PARTS);
-    assert_int_equal(each % HVI_GPU_ROW_STEP, 0);
-    assert_true((parts - 1) * each < rows && rows <= parts * each);
+    check_cover(rows, hvi_gpu_part_rows(rows), hvi_gpu_parts(rows), HVI_GPU_MOST_PARTS);
+    check_cover(rows, hvi_gpu_head_rows(rows), hvi_gpu_head_tiles(rows), HVI_GPU_MOST_HEAD_TILES);
   }
 }
 
 static void parts_are_those_by_hand(void **state) {
   (void)state;
-  const size_t known[][3] = {/* rows, rows of a part, parts */
-                             {1, 256, 1},      {256, 256, 1},     {257, 256, 2},
-                             {1000, 256, 4},   {8192, 256, 32},   {8193, 288, 29},
-                             {10000, 320, 32}, {100000, 3136, 32}};
+  const size_t known[][5] = {/* rows, rows of a part, parts, rows of a tile of the head, tiles */
+                             {1, 256, 1, 32, 1},        {256, 256, 1, 32, 8},
+                             {257, 256, 2, 32, 9},      {1000, 256, 4, 32, 32},
+                             {8192, 256, 32, 32, 256},  {8193, 288, 29, 64, 129},
+                             {10000, 320, 32, 64, 157}, {100000, 3136, 32, 416, 241}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     assert_int_equal(hvi_gpu_part_rows(known[i][0]), known[i][1]);
     assert_int_equal(hvi_gpu_parts(known[i][0]), known[i][2]);
+    assert_int_equal(hvi_gpu_head_rows(known[i][0]), known[i][3]);
+    assert_int_equal(hvi_gpu_head_tiles(known[i][0]), known[i][4]);
   }
 }
 
-/* Values, slopes, sums and losses of a slot follow each other, and end within it. Losses are doubles. */
+/* Values, slopes, sums, the head's sums and losses of a slot follow each other, and end within it.
+ * Losses are doubles. The head's sums are a row of weights and a bias, both padded to 8. */
 static void slots_have_room(void **state) {
   (void)state;
   hvi_rng rng = hvi_rng_new(1, "plan", 0);
@@ -42,10 +51,12 @@ static void slots_have_room(void **state) {
     }
     assert_int_equal(hvi_gpu_values(&s, rows, s.layer_count), values);
     assert_int_equal(hvi_gpu_sums(&s, rows), 2 * values);
-    const size_t losses = hvi_gpu_losses(&s, rows), parts = hvi_gpu_parts(rows);
-    assert_int_equal(losses, 2 * values + parts * hvi_device_numbers(&s));
+    const size_t head = hvi_gpu_head_sums(&s, rows), losses = hvi_gpu_losses(&s, rows);
+    const size_t tiles = hvi_gpu_head_tiles(rows);
+    assert_int_equal(head, 2 * values + hvi_gpu_parts(rows) * hvi_device_numbers(&s));
+    assert_int_equal(losses, head + tiles * ((s.width[s.layer_count - 1] + 7) / 8 * 8 + 8));
     assert_int_equal(losses % 2, 0);
-    assert_true(hvi_gpu_slot(&s, rows) >= losses + 2 * parts);
+    assert_true(hvi_gpu_slot(&s, rows) >= losses + 2 * tiles);
     assert_int_equal(hvi_gpu_slot(&s, rows) % 64, 0);
   }
 }

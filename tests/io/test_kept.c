@@ -145,6 +145,36 @@ static void another_level_is_refused_or_noted(void **state) {
   check_error(load(here.file, &err), HVI_ERROR_INPUT, &err, both);
 }
 
+/* What a device had a part in is of the device alone, or says that it is mixed. */
+static void a_device_is_named_and_so_is_a_mixture(void **state) {
+  (void)state;
+  static const struct {
+    const char *file, *device, *said, *result; /* of instructions the baseline */
+  } cases[] = {{"baseline", "", NULL, "baseline"},
+               {"baseline+one-a", "one-a", NULL, "baseline+one-a"},
+               {"baseline", "one-a", "--device", "baseline+one-a+mixed"},
+               {"baseline+one-a", "", "--device", "baseline+one-a+mixed"},
+               {"baseline+one-a", "two", "--device", "baseline+one-a+two+mixed"},
+               {"baseline+one-a+mixed", "one-a", "--device", "baseline+one-a+mixed"},
+               {"baseline+one-a+mixed", "", "--device", "baseline+one-a+mixed"},
+               {"avx2+one-a", "one-a", "HVI_CPU_LEVEL", "avx2+one-a+baseline"},
+               {"avx2", "", "HVI_CPU_LEVEL", "avx2+baseline"}};
+  setenv("HVI_CPU_LEVEL", "baseline", 1);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    hvi_error err = {HVI_OK, ""};
+    hvi_kept k = {.device = *cases[i].device ? cases[i].device : NULL};
+    const hvi_status status = hvi_kept_match_levels(&k, "file", cases[i].file, &err);
+    if (!cases[i].said) check_ok(status, &err);
+    if (cases[i].said) check_error(status, HVI_ERROR_INPUT, &err, cases[i].said);
+    assert_int_equal(strstr(err.text, "--device") != NULL,
+                     strstr(err.text, "HVI_CPU") == NULL && status);
+    k.accept_other_bits = true;
+    check_ok(hvi_kept_match_levels(&k, "file", cases[i].file, &err), &err);
+    assert_string_equal(k.levels, cases[i].result);
+  }
+  unsetenv("HVI_CPU_LEVEL");
+}
+
 static void links_and_foreign_files_are_left_alone(void **state) {
   (void)state;
   hvi_error err;
@@ -213,6 +243,7 @@ int main(void) {
       IN_FOLDER(the_one_before_is_kept_and_offered),
       IN_FOLDER(other_settings_are_named),
       IN_FOLDER(another_level_is_refused_or_noted),
+      cmocka_unit_test(a_device_is_named_and_so_is_a_mixture),
       IN_FOLDER(links_and_foreign_files_are_left_alone),
       IN_FOLDER(a_replaced_file_keeps_its_mode),
       IN_FOLDER(of_two_runs_the_second_is_refused),

@@ -55,7 +55,7 @@ for how in gpu auto; do
   said err '^hvi: networks learn on '
   said err '^hvi: small: device busy [0-9.]+ s of [0-9.]+ s; a learner waited [0-9.]+ s for data: .* was the bottleneck$'
 done
-grep -q '"level": ".*emulated' gpu/small/claims.json || fail "claims.json does not name the device"
+grep -q '"level": "[a-z0-9]*+emulated[^+]*"' gpu/small/claims.json || fail "claims.json does not name the device"
 
 # the rows without clocks
 bits() {
@@ -78,9 +78,9 @@ cp -r lost other
 expect 0 reproduce study.yaml --out lost --device gpu --resume
 bits lost/small/runs.csv >two
 cmp -s one two || fail "taken up again on the device it has other bits"
-refused $input 'emulated.*--accept-other-bits' reproduce study.yaml --out other --resume -q
+refused $input 'emulated.*--device says.*--accept-other-bits' reproduce study.yaml --out other --resume -q
 expect 0 reproduce study.yaml --out other --resume --device cpu --accept-other-bits
-grep -q '"level": ".*emulated' other/small/claims.json || fail "claims.json does not name both"
+grep -q '"level": ".*emulated.*+mixed"' other/small/claims.json || fail "claims.json does not name both"
 
 # the same for one network
 expect 0 "${evaluate[@]}" --out whole --device gpu
@@ -90,6 +90,6 @@ expect 0 "${evaluate[@]}" --out broken --device gpu --resume
 bits whole.csv >one
 bits broken.csv >two
 cmp -s one two || fail "evaluate, taken up again: other bits"
-refused $input 'emulated.*--accept-other-bits' "${evaluate[@]}" --out broken --resume -q
+refused $input 'emulated.*--device says.*--accept-other-bits' "${evaluate[@]}" --out broken --resume -q
 expect 0 "${evaluate[@]}" --out second --device gpu --method lm
 said err '^hvi: this network, or this method, stays on the CPU$'
