@@ -1,4 +1,4 @@
-/* The module does the timing (net/device.h, `measure`): here are sizes and precisions. */
+/* The module does the timing (gpu/device.h, `measure`): here are sizes and precisions. */
 #include "gpu.h"
 
 #include "base/error.h"

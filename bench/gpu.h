@@ -2,7 +2,7 @@
  * the arithmetic at the device's peak in the same run. */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 #include "options.h"
 
 /* Networks 27-256x..-1, batches of 1,000 each. */

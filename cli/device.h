@@ -2,7 +2,7 @@
 #pragma once
 
 #include "args.h"
-#include "net/gang.h"
+#include "gpu/gang.h"
 
 typedef enum hvi_device_asked { HVI_ON_CPU, HVI_ON_GPU, HVI_ON_EITHER } hvi_device_asked;
 

@@ -8,7 +8,7 @@
 #include "commit.h"
 #include "ensemble/lanes.h"
 #include "json.h"
-#include "net/gang.h"
+#include "gpu/gang.h"
 #include "talk.h"
 
 #include <hvi/version.h>

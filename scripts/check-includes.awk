@@ -2,7 +2,7 @@
 # layers with a smaller number; two layers with the same number do not see each other.
 
 BEGIN {
-  split("base num io net model vi surrogate inner outer theory api report study cli", order, " ")
+  split("base num io net gpu model vi surrogate inner outer theory api report study cli", order, " ")
   for (i in order) level[order[i]] = shown[order[i]] = i
   level["ensemble"] = shown["ensemble"] = level["theory"]
   level["evaluate"] = shown["evaluate"] = level["theory"]
@@ -13,10 +13,6 @@ BEGIN {
 
   # Reinforcement learning stands on networks; models of the solver and it do not see each other.
   level["rl"] = shown["rl"] = level["model"]
-
-  # The module for GPUs stands on networks, and nobody includes it.
-  level["gpu"] = level["model"]
-  shown["gpu"] = level["cli"]
 
   # Public headers, by the layer that implements them.
   public("base", "error export setting version")

@@ -1,5 +1,5 @@
 /*
- * Module `gpu`: devices, networks in their memory, and jobs (net/device.h).
+ * Module `gpu`: devices, networks in their memory, and jobs (gpu/device.h).
  *
  * A run uploads what new jobs bring, writes one table of all jobs, and launches kernels over that
  * table (layers.cu, step.cu). Descents go in chunks of steps. A chunk that

@@ -19,7 +19,7 @@
  */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 
 enum {
   HVI_GPU_PART_ROWS = 256,

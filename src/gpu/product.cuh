@@ -33,7 +33,7 @@
  */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 
 #include <cuda_fp16.h>
 

@@ -1,7 +1,7 @@
 /* The built-in inner optimizers. */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 
 #include <hvi/optimizer.h>
 

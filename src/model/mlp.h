@@ -3,7 +3,7 @@
 
 #include "model/stack.h"
 #include "net/batch.h"
-#include "net/gang.h"
+#include "gpu/gang.h"
 #include "num/bulk.h"
 
 #include <hvi/mlp.h>

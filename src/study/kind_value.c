@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "base/file.h"
 #include "base/parallel.h"
-#include "net/gang.h"
+#include "gpu/gang.h"
 #include "report/text.h"
 #include "study/kinds.h"
 #include "study/stream.h"

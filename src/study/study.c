@@ -15,7 +15,7 @@
 #include "base/parallel.h"
 #include "io/journal.h"
 #include "io/kept.h"
-#include "net/gang.h"
+#include "gpu/gang.h"
 #include "report/page.h"
 #include "report/text.h"
 #include "study/fields.h"

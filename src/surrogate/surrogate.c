@@ -5,7 +5,7 @@
 #include "surrogate/surrogate.h"
 
 #include "base/base.h"
-#include "net/device.h"
+#include "gpu/device.h"
 #include "num/vec.h"
 
 void hvi_surrogate_place(hvi_surrogate *l, const hvi_model *m, const double *weights,

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 #include "reference.h"
 
 #include <hvi/rng.h>

@@ -8,7 +8,7 @@
 #include "check.h"
 
 #include "base/base.h"
-#include "net/gang.h"
+#include "gpu/gang.h"
 
 #include <hvi/evaluate.h>
 

@@ -1,11 +1,11 @@
 /*
- * Networks of a device (net/device.h) by plain loops in double precision: what a device is compared
+ * Networks of a device (gpu/device.h) by plain loops in double precision: what a device is compared
  * with. Nothing here is shared with the library or with a device, but the shape and the descent's
  * description.
  */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 
 typedef struct reference {
   const hvi_device_shape *shape;

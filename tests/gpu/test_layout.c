@@ -1,7 +1,7 @@
-/* The layout of parameters on a device (net/device.h), against one that is counted out by hand. */
+/* The layout of parameters on a device (gpu/device.h), against one that is counted out by hand. */
 #include "support/check.h"
 
-#include "net/device.h"
+#include "gpu/device.h"
 
 static void rows_are_filled_up(void **state) {
   (void)state;

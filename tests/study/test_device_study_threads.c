@@ -1,7 +1,7 @@
 /* Studies of kind value on a device, an emulated one: all cells at once, resumed, and lost. */
 #include "study/running.h"
 
-#include "net/gang.h"
+#include "gpu/gang.h"
 #include "support/emulated_device.h"
 
 enum { METHODS = 4, SEEDS = 3 };

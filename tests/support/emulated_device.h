@@ -1,11 +1,11 @@
 /*
- * A device (net/device.h) in plain loops, to try a gang of networks on without one. It insists on the
+ * A device (gpu/device.h) in plain loops, to try a gang of networks on without one. It insists on the
  * contract: one caller at a time, zeros where rows are filled up, jobs that come back unchanged, and
  * nothing left when it is closed; where that is broken the program ends.
  */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 
 typedef struct emulation {
   size_t fail_at;    /* the run that fails, from 1 on; 0: none */

@@ -10,7 +10,7 @@
  *   vector   a direction or a gradient, and where a descent ended; it then changes places with theta
  *   x, y     inputs and outputs of as many rows as were ever asked for
  */
-#include "net/gang.h"
+#include "gpu/gang.h"
 
 #include "base/base.h"
 #include "base/clock.h"

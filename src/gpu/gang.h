@@ -1,5 +1,5 @@
 /*
- * Networks that learn side by side on a device (net/device.h).
+ * Networks that learn side by side on a device (gpu/device.h).
  *
  * Each evaluation is a thread that runs the ordinary solver. What its network computes goes to the
  * device: the thread posts a job and waits. One thread of the gang hands all jobs that wait, of one
@@ -13,7 +13,7 @@
  */
 #pragma once
 
-#include "net/device.h"
+#include "gpu/device.h"
 #include "net/net.h"
 
 typedef struct hvi_gang hvi_gang;     /* shared by all threads */
