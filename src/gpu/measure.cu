@@ -5,7 +5,7 @@
  * A step of one network has, for each row, 2 (3 P - P_1) operations, P being the products of all
  * layers and P_1 those of the first, whose inputs need no slopes.
  */
-#include "gpu/device.cuh"
+#include "gpu/host.cuh"
 
 #include <algorithm>
 #include <cmath>

@@ -1,17 +1,17 @@
 /*
  * Module `gpu`: devices, networks in their memory, and jobs (gpu/device.h).
  *
- * A run uploads what new jobs bring, writes one table of all jobs, and launches kernels over that
- * table (layers.cu, step.cu). Descents go in chunks of steps. A chunk that
- * comes again, for a gang of the same size, is a graph: its kernels read everything that changes from the table and
- * from the networks' own memory.
+ * A run uploads what new jobs bring, writes one table of all jobs, and launches kernels over that table
+ * (layers.cu, step.cu). Descents go in chunks of steps. A chunk that comes again, for a gang of the same
+ * size, is captured as a graph: its kernels read everything that changes from the table and from the
+ * networks' own memory.
  *
  * Slots, the memory of a step, are given to the jobs of a launch and taken back after it. Where not all
  * jobs find one, they run in turns.
  *
  * A failure of CUDA is final; only a lack of memory is told before anything has happened to a job.
  */
-#include "gpu/device.cuh"
+#include "gpu/host.cuh"
 
 #include "base/module.h"
 

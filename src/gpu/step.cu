@@ -8,14 +8,14 @@
  *   D_i = u_i s'(h_i) w,   dw = sum_i u_i h_i,   db = sum_i u_i.
  *
  * A block takes one tile of a network's rows, and a warp every eighth of them. The last block of a
- * network to arrive adds the tiles' losses in a fixed order, compares the loss with the goal, and decides whether there is a step: blocks
- * of later kernels read that decision. So a network that has reached its goal stands still while others
- * go on, and the host need not look.
+ * network to arrive adds the tiles' losses in a fixed order, compares the loss with the goal, and decides
+ * whether there is a step: blocks of later kernels read that decision. So a network that has reached its
+ * goal stands still while others go on, and the host need not look.
  *
  * r, u and l are doubles: a residual is a small difference of large numbers.
  *
- * The update adds the parts' or tiles' sums of gradients in their order and takes the step in one pass over the
- * parameters, four numbers to a thread.
+ * The update adds the sums of gradients, of parts or of the head's tiles, in their order, and takes the
+ * step in one pass over the parameters, four numbers to a thread.
  */
 #include "gpu/gpu.cuh"
 #include "gpu/product.cuh"

@@ -50,10 +50,11 @@ struct hvi_device_net {
 hvi_status hvi_gpu_check(cudaError_t e, const char *what, hvi_error *err);
 #define GPU_TRY(call, what) HVI_TRY(hvi_gpu_check((call), (what), err))
 
-/* A launch of jobs whose table is filled in; what of a descent's kernels comes in `steps` steps. */
+/* Launches so many steps of descents whose table is filled in and, where one may end with them, the pass
+ * that tells its loss. */
 hvi_status hvi_gpu_run_steps(hvi_device *d, const hvi_device_shape *s, launch *l, int steps,
                              bool ends, hvi_error *err);
-/* Fills the table for jobs that have what they need, with slots; how many of them fit. */
+/* Fills the table for jobs that the device has the inputs of: l->count of them found a slot. */
 hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
                               size_t count, launch *l, hvi_error *err);
 hvi_status hvi_gpu_measure(hvi_device *d, const hvi_device_shape *s, size_t nets, size_t rows,
