@@ -7,8 +7,8 @@
 #include "commands.h"
 #include "commit.h"
 #include "ensemble/lanes.h"
-#include "json.h"
 #include "gpu/gang.h"
+#include "json.h"
 #include "talk.h"
 
 #include <hvi/version.h>

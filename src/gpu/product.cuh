@@ -172,9 +172,7 @@ __device__ inline float scale_of(unsigned top) {
 }
 
 /* C, and the sums of the group under way. */
-template <class T> struct accumulator {
-  float c[T::MT][T::NT][4], group[T::MT][T::NT][4];
-};
+template <class T> struct accumulator { float c[T::MT][T::NT][4], group[T::MT][T::NT][4]; };
 
 template <class T> __device__ inline void end_group(accumulator<T> &acc) {
 #pragma unroll

@@ -1,9 +1,9 @@
 /* A network's inside, shared by the files of this folder. */
 #pragma once
 
+#include "gpu/gang.h"
 #include "model/stack.h"
 #include "net/batch.h"
-#include "gpu/gang.h"
 #include "num/bulk.h"
 
 #include <hvi/mlp.h>
