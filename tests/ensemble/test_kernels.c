@@ -138,9 +138,9 @@ static void activations_are_accurate(void **state) {
     hvi_activation s;
     double bound[2];
   } all[] = {{HVI_CELU, {2.0, 2.0}},
-             {HVI_SIGMOID, {4.0, 6.0}},
-             {HVI_TANH, {4.0, 6.0}},
-             {HVI_SOFTMAX, {4.0, 0.0}}};
+             {HVI_SIGMOID, {3.0, 5.0}},
+             {HVI_TANH, {4.0, 5.0}},
+             {HVI_SOFTMAX, {3.0, 0.0}}};
   const double width[] = {800.0, 380.0, 40.0, 2.0, 1e-3};
   const hvi_settings settings = hvi_method_settings("gd");
   for (size_t j = 0; j < sizeof all / sizeof *all; j++) {
