@@ -225,10 +225,9 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
   if ((unsigned)s->baseline > HVI_BASELINE_RULE)
     return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
   HVI_TRY(check_numbers(s, p, err));
-  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
+  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
                          s->rule ? s->rule->name : "a missing rule", p->ops->name);
-  }
   HVI_TRY(check_fit(s, p, err));
   return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }

@@ -316,10 +316,9 @@ static const char *quantity(const hvi_inspection *i) {
 
 static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
   recite(i->explanation, sizeof i->explanation, i, obstacles[i->obstacle].explanation);
-  if (i->obstacle == HVI_OBSTACLE_ETA && i->rate_exact > 1.0) {
+  if (i->obstacle == HVI_OBSTACLE_ETA && i->rate_exact > 1.0)
     TELL(i, " It does: measured%s, %s grows by a factor %.5g each exact step.",
          i->by_residual ? "" : " near z*", quantity(i), i->rate_exact);
-  }
   if (i->obstacle == HVI_OBSTACLE_ADAPTIVE && isinf(i->rates.eta_max)) {
     TELL(i, " Targets are proximal: ");
     if (i->constants.mu > 0.0)
@@ -333,10 +332,9 @@ static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
     TELL(i, " What bounds eta is how well the model follows.");
   }
   if (i->obstacle != HVI_OBSTACLE_NONE) return;
-  if (!(i->alpha >= i->alpha_worst)) {
+  if (!(i->alpha >= i->alpha_worst))
     TELL(i, " This alpha was measured in the run, not asked for: it holds while every inner solve "
             "does as well.");
-  }
   if (!p->solution) TELL(i, " It takes a solution in the relative interior of Z for granted.");
 }
 
