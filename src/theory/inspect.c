@@ -113,7 +113,7 @@ static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const
     own.tol = p->ops->draw ? 0.0 : tiny_residual;
   }
   HVI_TRY(hvi_steps_run(&info, p, &own, is_plain(p, s), see, &h, err));
-  out->eta = s->player_eta ? s->player_eta[0] : info.eta;
+  out->eta = info.eta;
   out->outcome = info.outcome;
   out->outer = info.last.outer;
   out->restarts = info.restarts;
@@ -129,7 +129,7 @@ static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const 
   const size_t own = s->inner_steps;
   const size_t others[] = {own < FACTOR ? 1 : own / FACTOR, own * FACTOR};
   if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0 ||
-      !is_plain(p, s) || s->player_eta)
+      !is_plain(p, s))
     return HVI_OK;
   for (size_t k = own > 1 ? 0 : 1; k < (own < MOST_STEPS / FACTOR ? 2 : 1); k++) {
     hvi_settings settings = *s;
@@ -185,18 +185,12 @@ static bool on_boundary(const hvi_problem *p) {
   return false;
 }
 
-static bool unequal_steps(const hvi_problem *p, const hvi_settings *s) {
-  for (size_t k = 1; s->player_eta && k < p->model->block_count; k++)
-    if (s->player_eta[k] != s->player_eta[0]) return true;
-  return false;
-}
-
 static hvi_obstacle find_obstacle(const hvi_inspection *i, const hvi_problem *p,
                                   const hvi_settings *s) {
   if (s->baseline) return HVI_OBSTACLE_BASELINE;
   if (p->ops->draw) return HVI_OBSTACLE_STOCHASTIC;
   if (adapts(s)) return HVI_OBSTACLE_ADAPTIVE;
-  if (!is_plain(p, s) || unequal_steps(p, s)) return HVI_OBSTACLE_VARIANT;
+  if (!is_plain(p, s)) return HVI_OBSTACLE_VARIANT;
   if (!(i->constants.mu > 0.0)) return HVI_OBSTACLE_NOT_MONOTONE;
   if (on_boundary(p)) return HVI_OBSTACLE_BOUNDARY;
   if (!(i->eta < i->rates.eta_max)) return HVI_OBSTACLE_ETA;
