@@ -190,9 +190,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   HVI_OWN_BY(hvi_solver_release) hvi_solver *s = hvi_solver_open(settings);
   if (!s) return hvi_error_memory(err, "the solver");
   HVI_TRY(hvi_solver_fill(s, p, err));
-  *solver = s;
-  s = NULL;
-  return HVI_OK;
+  HVI_GIVE(solver, s);
 }
 
 void hvi_solver_free(hvi_solver *s) {
