@@ -293,7 +293,7 @@ static void read_texts(hvi_args *args) {
 
 int hvi_args_parse(hvi_args *args, int argc, char **argv) {
   if (args->operand && args->max == 0) args->min = args->max = 1;
-  if (!args->summary) read_texts(args);
+  read_texts(args);
   if (hvi_args_visitor)
     hvi_args_visitor(args, argc, argv);
   else if (asks_for_help(argc, argv))

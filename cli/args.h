@@ -47,13 +47,11 @@ typedef struct hvi_verb {
 typedef struct hvi_args {
   const char *command; /* "solve" */
   const char *usage;   /* what follows it: "PROBLEM [OPTION]..." */
-  const char *summary; /* what it does, a line or more, without a newline at the end */
-  const char
-      *examples;   /* lines for the EXAMPLES section, likewise; NULL: help/COMMAND.txt has both */
-  size_t min, max; /* how many operands; max 0 with an `operand`: exactly one */
+  size_t min, max;     /* how many operands; max 0 with an `operand`: exactly one */
   const char *operand; /* what an operand is, for "needs a ..." */
   /* filled in */
-  const hvi_verb *verbs; /* by hvi_args_verb */
+  const char *summary, *examples; /* from help/COMMAND.txt: what it does, and lines for EXAMPLES */
+  const hvi_verb *verbs;          /* by hvi_args_verb */
   hvi_arg rows[HVI_ARGS_MAX];
   size_t count;
   char **operands; /* [operand_count], in argv */

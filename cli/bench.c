@@ -1,6 +1,7 @@
 /* hvi bench: speed, as ratios to limits measured in the same run. */
 #include "args.h"
 #include "base/base.h"
+#include "base/embedded.h"
 #include "base/file.h"
 #include "bellman.h"
 #include "commands.h"
@@ -147,69 +148,32 @@ enum { GAMES, BELLMAN, MLP, SAC, EVALUATE, GPU, SOLVE, BENCHMARKS };
 
 #define BENCHMARK(name, count) #name, name, count, bench_##name##_run, name##_show
 
+/* help/bench-NAME.txt has the title, an empty line, and notes. */
 static const struct {
   const char *name;
   void *rows;
   size_t count;
   hvi_status (*run)(void *rows, size_t *done, const bench_options *o, hvi_error *err);
   void (*show)(const void *rows, size_t i);
-  const char *title, *notes;
 } benchmarks[BENCHMARKS] = {
-    [GAMES] = {BENCHMARK(games, GAMES_ROWS), "nanoseconds per outer step",
-               "  hvi, by hand: one trajectory; g, J'u, F: its evaluations per step\n"
-               "  lanes, one by one: an ensemble, one thread, per instance\n"
-               "  limit: the bare products, by OpenBLAS or our kernel, and of Adam the update; of "
-               "LM J J'\n"
-               "  and a Cholesky factor; with --repeats 1 the largest are left out"},
-    [BELLMAN] =
-        {BENCHMARK(bellman, BELLMAN_ROWS),
-         "policy evaluation, one thread: products and memory bandwidth",
-         "  bytes that must move; a gather from anywhere moves a whole cache line for its 8"},
-    [MLP] =
-        {BENCHMARK(mlp, MLP_ROWS),
-         "inner steps on networks 27-256x..-1, one thread, by its processor time",
-         "  of sgemm, of own: the bare products' time by OpenBLAS, by our kernel, over the "
-         "step's\n"
-         "  of best: GFLOP/s over those of OpenBLAS's sgemm at 1024 x 1024 x 1024\n"
-         "  of FMA: over those of FMAs that stay in registers, which nothing exceeds\n"
-         "  of gd: the step's time over that of gradient descent; lm is one exact damped step,\n"
-         "  lm(1) through J J'"},
-    [SAC] =
-        {BENCHMARK(sac, SAC_ROWS),
-         "soft actor-critic, batch 256, hidden 256 and 256: an environment step's updates, one\n"
-         "thread, by its processor time",
-         "  of sgemm: the bare products' time by OpenBLAS over the updates'\n"
-         "  of FMA: their speed over that of FMAs that stay in registers"},
-    [EVALUATE] =
-        {BENCHMARK(evaluate, EVALUATE_ROWS),
-         "policy evaluation, 256 and 256 hidden units: an outer step, one thread, by its\n"
-         "processor time, ms",
-         "  of sgemm: the bare products' time by OpenBLAS over the inner steps'\n"
-         "  of FMA: their speed over that of FMAs that stay in registers\n"
-         "  loop: what the evaluation's own loop takes beyond targets and inner steps done "
-         "bare\n"
-         "  seeds: what a step takes more when each core runs an evaluation of its own\n"
-         "  measure: the error on 1000 states"},
-    [GPU] =
-        {BENCHMARK(gpu, GPU_ROWS),
-         "a step of AdamW on a GPU, networks 27-256x..-1, batches of 1000: all seeds together, us",
-         "  cuBLAS: the bare products, strided and batched, in one graph; floor: the arithmetic at "
-         "the\n"
-         "  device's peak for that precision; of cuBLAS, of floor: the step's time over theirs"},
-    [SOLVE] =
-        {BENCHMARK(solve, 1), "random problems",
-         "  solved: a residual of 1e-6, or 1e-4 where F is only monotone, found by a judge of "
-         "its own;\n"
-         "  medians over what was solved, by processor time; fixed: lm with adaptive damping,\n"
-         "  inner 10, eta 0.03, optimistic targets, 20,000 outer steps"},
+    [GAMES] = {BENCHMARK(games, GAMES_ROWS)},
+    [BELLMAN] = {BENCHMARK(bellman, BELLMAN_ROWS)},
+    [MLP] = {BENCHMARK(mlp, MLP_ROWS)},
+    [SAC] = {BENCHMARK(sac, SAC_ROWS)},
+    [EVALUATE] = {BENCHMARK(evaluate, EVALUATE_ROWS)},
+    [GPU] = {BENCHMARK(gpu, GPU_ROWS)},
+    [SOLVE] = {BENCHMARK(solve, 1)},
 };
 
 static bool ran[BENCHMARKS];
 static size_t done[BENCHMARKS]; /* rows, before an error or a stop */
 
 static void print_text(size_t k, bool alone) {
+  const char *title =
+      hvi_embedded_find(hvi_embedded_help, hvi_format("bench-%s", benchmarks[k].name));
+  const char *notes = strstr(title, "\n\n");
   if (!alone && k > 0) printf("\n");
-  hvi_table_begin(benchmarks[k].title);
+  hvi_table_begin(hvi_format("%.*s", (int)(notes - title), title));
   if (k == GAMES) printf("(ensembles of %zu instances)\n", options.instances);
   if (k == BELLMAN) printf("(%zu states)\n", options.states);
   if (k == EVALUATE) printf("(batches of %d, %d steps of adamw)\n", EVALUATE_BATCH, EVALUATE_INNER);
@@ -217,7 +181,7 @@ static void print_text(size_t k, bool alone) {
     printf("(%zu of each kind, seeds from %llu)\n", options.games,
            (unsigned long long)options.seed);
   for (size_t i = 0; i < done[k]; i++) benchmarks[k].show(benchmarks[k].rows, i);
-  puts(benchmarks[k].notes);
+  fputs(notes + 2, stdout);
 }
 
 static int run_one(size_t k, bool alone) {
@@ -268,28 +232,9 @@ static int check_out(const char *folder) {
   return hvi_figure_check(folder, "profile");
 }
 
-static const char summary[] =
-    "Measures speed, as ratios to limits measured in the same run. games: one\n"
-    "trajectory against a loop written by hand for exactly this game, and random\n"
-    "ensembles in SIMD lanes against the ordinary solver; players behind networks\n"
-    "against their bare arithmetic. bellman: the products of\n"
-    "policy evaluation against the memory's bandwidth. mlp: inner steps on networks\n"
-    "against their bare matrix products. sac: updates of soft actor-critic likewise.\n"
-    "evaluate: an outer step of policy evaluation, where its time goes, and what it\n"
-    "costs when every core runs one.\n"
-    "The fastest of several repeats counts. Two run only when they are named. gpu:\n"
-    "steps of many networks on a GPU against cuBLAS and the device's peak. solve: how\n"
-    "many random problems method auto and others solve, and at what cost.";
-
-static const char examples[] =
-    "  hvi bench\n  hvi bench games --repeats 50 --json\n  hvi bench bellman\n"
-    "  hvi bench mlp\n  hvi bench sac\n  hvi bench evaluate\n  hvi bench gpu\n  hvi bench solve "
-    "--games 20";
-
 int hvi_cli_bench(int argc, char **argv) {
-  hvi_args args = {"bench",  "[games|bellman|mlp|sac|evaluate|gpu|solve] [OPTION]...",
-                   summary,  examples,
-                   .max = 1, .operand = "name of a benchmark"};
+  hvi_args args = {argv[0], "[games|bellman|mlp|sac|evaluate|gpu|solve] [OPTION]...", .max = 1,
+                   .operand = "name of a benchmark"};
   /* clang-format off */
   hvi_args_add(&args,
       {"repeats", 0, HVI_SETTING_COUNT, &options.repeats, .range = "[1,1000000]", .help = "repeats of each measurement"},

@@ -13,22 +13,6 @@
 
 enum { SCALE_ROWS = 10000, GAP_ROWS = 10000 }; /* of a file */
 
-static const char summary[] =
-    "Trains a network for the value function of a policy: on fresh batches from ENV and the\n"
-    "policy, or on the transitions of a file. Each outer step freezes the targets\n"
-    "r + gamma V(s'), or those of TD(lambda), and hands the fit to an inner optimizer.\n"
-    "Writes NAME.safetensors (the network), NAME.csv (a row per measurement), NAME.png (the\n"
-    "learning curve) and NAME-calibration.png (predicted against Monte-Carlo value), and a\n"
-    "summary to stdout.\n"
-    "NAME.checkpoint is what --resume goes on from, to the same bits, however a run ended.\n"
-    "Ctrl-C leaves a checkpoint and a usable network.";
-
-static const char examples[] =
-    "  hvi evaluate lqr --policy default\n"
-    "  hvi evaluate ant --policy ant.safetensors --testset ant-testset.safetensors --out ant-v\n"
-    "  hvi evaluate --data transitions.safetensors --gamma .99 --gap --json\n"
-    "  hvi evaluate --data d4rl.npz --map obs=states --testset truth.npz --gamma .99";
-
 /* Options of a solve that have no meaning here, or another name. */
 static const char left_out[] = "iters tol max_evals stall_window growth_bound alternating "
                                "trace_decay error_alpha error_angle seed";
@@ -450,9 +434,8 @@ int hvi_cli_evaluate(int argc, char **argv) {
                     .standard_error = NAN,
                     .task = {.noise = NAN},
                     .spec = hvi_evaluation_defaults()};
-  hvi_args args = {argv[0],  "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...",
-                   summary,  examples,
-                   .max = 1, .operand = "environment"};
+  hvi_args args = {argv[0], "ENV --policy FILE [OPTION]... | --data FILE [OPTION]...", .max = 1,
+                   .operand = "environment"};
   e.spec.gap_per_decade = 1;
   e.setup.method = settings.optimizer->name;
   e.setup.asked = settings;

@@ -110,9 +110,7 @@ static void show_device(void) {
 }
 
 int hvi_cli_info(int argc, char **argv) {
-  hvi_args args = {argv[0], "[OPTION]...",
-                   "Prints the version, how the program was built, and what it runs on.",
-                   .examples = "  hvi info\n  hvi info --json"};
+  hvi_args args = {argv[0], .usage = "[OPTION]..."};
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   const char *gnuplot = find_program("gnuplot"), *features = cpu_features(),

@@ -1,6 +1,7 @@
 /* hvi: the program. Finds the sub-command and makes sure that what it printed has arrived. */
 #include "base/base.h"
 #include "base/cpu.h"
+#include "base/embedded.h"
 #include "commands.h"
 #include "talk.h"
 
@@ -40,17 +41,7 @@ static void print_usage(FILE *out) {
         out);
   for (const hvi_verb *c = hvi_commands; c->name; c++)
     fprintf(out, "  %-10s %-9s  %s\n", c->name, c->usage, c->summary);
-  fputs("\n"
-        "  hvi help COMMAND    the options of a command, or of a verb: hvi help env replay\n"
-        "  hvi --version       the version\n"
-        "\n"
-        "EXAMPLES\n"
-        "  hvi solve pennies\n"
-        "  hvi solve my-game.yaml --trace run.csv\n"
-        "  hvi check mine.c\n"
-        "  hvi inspect pennies --method gn --eta 0.1\n"
-        "  hvi reproduce pennies --quick --out out\n",
-        out);
+  fprintf(out, "\n%s", hvi_embedded_find(hvi_embedded_help, "hvi"));
 }
 
 int hvi_command_unknown(const char *name) {

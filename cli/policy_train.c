@@ -164,10 +164,9 @@ static void show(training *t) {
           hvi_format("step %zu, return %.5g, %.0f steps/s", r.step, r.mean_return, rate));
     hvi_progress_update(r.step - t->first);
   }
-  if (!hvi_talk.live && r.step % LINE_EVERY == 0) {
+  if (!hvi_talk.live && r.step % LINE_EVERY == 0)
     hvi_say("step %zu of %zu, return %.6g (mean of 10), %.0f steps/s, %.0f min left\n", r.step,
             t->steps, r.mean_return, rate, (double)(t->steps - r.step) / rate / 60.0);
-  }
 }
 
 static int diverged_or_fault(void) {

@@ -114,23 +114,10 @@ static void free_job(job *j) {
   hvi_gang_close(j->settings.device);
 }
 
-static const char summary[] =
-    "Runs experiments of the paper (all of them when none is named; `hvi list` has the\n"
-    "IDs) or from YAML files of your own. Each writes DIR/ID/ with its data as CSV, a\n"
-    "gnuplot script, PNG and SVG, and claims.json; DIR/index.html shows everything.\n"
-    "Ends in a table of all claims. A claim that does not hold is a result, not an\n"
-    "error.";
-
-static const char examples[] = "  hvi reproduce\n"
-                               "  hvi reproduce pennies rps --full --out results\n"
-                               "  hvi reproduce my-comparison.yaml\n"
-                               "  hvi reproduce my-comparison-on-my-code.yaml --allow-code";
-
 int hvi_cli_reproduce(int argc, char **argv) {
   bool quick = false;
-  hvi_args args = {"reproduce", "[ID|FILE]... [OPTION]...",
-                   summary,     examples,
-                   .max = MOST, .operand = "an experiment's ID or file"};
+  hvi_args args = {argv[0], "[ID|FILE]... [OPTION]...", .max = MOST,
+                   .operand = "an experiment's ID or file"};
   HVI_OWN_BY(free_job)
   job j = {.settings = {.out = "out", .progress = show_progress, .message = show_message},
            .made = hvi_made_now(argc, argv)};

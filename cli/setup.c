@@ -35,8 +35,7 @@ void hvi_setup_options(hvi_setup *s, hvi_args *args) {
   /* clang-format off */
   hvi_args_add(args,
       {.name = "method"},
-      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "METHOD", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"},
-      {"player-eta", 0, HVI_SETTING_TEXT, &s->player_eta_text, .value = "LIST", .help = "one step size for each player"});
+      {"method", 0, HVI_SETTING_TEXT, &s->method, .value = "METHOD", .help = "an optimizer, a preset or a baseline ('hvi list') [auto]"});
   /* clang-format on */
   /* the seed is the problem's too, and rules of networks are for `hvi evaluate` */
   hvi_args_settings(args, hvi_settings_table(), &s->asked, "seed adam copy_every");
@@ -83,40 +82,10 @@ int hvi_setup_apply(hvi_setup *s, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
-/* ": even, odd", or "" where players have no names. */
-static const char *player_names(const hvi_problem *p) {
-  const char *text = "";
-  for (size_t k = 0; p->players && k < p->model->block_count && k < 8; k++)
-    text = hvi_format("%s%s%s", text, k == 0 ? ": " : ", ", k < 7 ? p->players[k] : "...");
-  return text;
-}
-
-static int apply_player_eta(hvi_setup *s) {
-  const char *text = s->player_eta_text;
-  size_t count, players = s->problem->model->block_count;
-  if (!text) return HVI_EXIT_DONE;
-  s->player_eta = hvi_parse_reals(&count, text);
-  if (!s->player_eta)
-    return hvi_misuse("--player-eta: must be numbers such as 0.1,0.2, not '%s'", text);
-  if (count != players)
-    return hvi_bad_input("--player-eta has %zu numbers, and %s has %zu players%s", count, s->name,
-                         players, player_names(s->problem));
-  for (size_t k = 0; k < players; k++)
-    if (!(s->player_eta[k] > 0))
-      return hvi_misuse("--player-eta: that of %s must be a number above 0, not '%s'",
-                        s->problem->players ? s->problem->players[k]
-                                            : hvi_format("player %zu", k + 1),
-                        hvi_digits(s->player_eta[k], 6, "nan"));
-  s->settings.player_eta = s->player_eta;
-  return HVI_EXIT_DONE;
-}
-
 /* Options that cannot stand together. */
 static int check_conflicts(const hvi_setup *s, const hvi_args *args) {
-  static const char *const pairs[][2] = {{"eta", "player-eta"}, {"factor", "line-search"}};
-  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-    if (hvi_args_given(args, pairs[i][0]) && hvi_args_given(args, pairs[i][1]))
-      return hvi_misuse("--%s and --%s exclude each other", pairs[i][0], pairs[i][1]);
+  if (hvi_args_given(args, "factor") && hvi_args_given(args, "line-search"))
+    return hvi_misuse("--factor and --line-search exclude each other");
   if (hvi_args_given(args, "average") && s->settings.target != HVI_TARGET_AVERAGED)
     return hvi_misuse("--average goes with --target averaged");
   if (s->settings.max_outer == 0 && s->settings.tol == 0 && s->settings.max_f_evals == 0 &&
@@ -226,7 +195,6 @@ int hvi_setup_make(hvi_setup *s, const hvi_args *args) {
   HVI_STEP(apply_precision(s, args));
   HVI_STEP(read_theta0(s));
   HVI_STEP(check_problem(s, args));
-  HVI_STEP(apply_player_eta(s));
   /* what suits a problem suits its surrogates; a rule steps along single samples */
   const bool rule_steps = s->settings.baseline == HVI_BASELINE_RULE;
   if (!s->settings.automatic && !hvi_args_given(args, "eta") && s->problem->eta > 0 && !rule_steps)
@@ -241,7 +209,6 @@ void hvi_setup_free(hvi_setup *s) {
   hvi_problem_free(s->problem);
   hvi_free(s->options);
   hvi_free(s->theta0);
-  hvi_free(s->player_eta);
 }
 
 bool hvi_setup_shows(const hvi_setup *s, const hvi_setting *row) {
@@ -288,8 +255,7 @@ void hvi_setup_json(const hvi_setup *s, double eta_in_force) {
   const hvi_settings *o = &s->settings;
   const hvi_model *m = s->problem->model;
   hvi_json_put(V("method", s->method), V("optimizer", o->baseline ? NULL : o->optimizer->name),
-               V("eta", eta_in_force), V("step_rule", rules[o->step_rule]),
-               hvi_value_numbers("player_eta", s->player_eta, m->block_count));
+               V("eta", eta_in_force), V("step_rule", rules[o->step_rule]));
   for (const hvi_setting *row = hvi_settings_table()->rows; row->name; row++)
     if (hvi_setup_shows(s, row)) hvi_setting_json(row, o);
   hvi_json_put(V("seed", s->seed), V("precision", m->noise > 0.0 ? "single" : "double"));

@@ -25,7 +25,6 @@ typedef struct hvi_setup {
   const char *theta0_text; /* a list or a file */
   hvi_precision precision; /* of networks */
   const char *method;
-  const char *player_eta_text;
   hvi_settings asked; /* the other options, before the method has its say */
 
   /* as made */
@@ -34,8 +33,8 @@ typedef struct hvi_setup {
   bool many;               /* stands for random instances 1, 2, ... and not for `instance` */
   hvi_option *options;     /* [set.count] the texts of `set`, cut in two */
   hvi_problem *problem;
-  hvi_settings settings; /* points to theta0 and player_eta below */
-  double *theta0, *player_eta;
+  hvi_settings settings; /* points to theta0 below */
+  double *theta0;
 } hvi_setup;
 
 hvi_setup hvi_setup_new(void);

@@ -41,7 +41,6 @@ static void header_stop(const hvi_settings *o) {
 
 /* The step size, or the name of the rule when it differs between instances. */
 static const char *eta_word(const hvi_setup *s, double eta) {
-  if (s->player_eta) return "by player";
   if (s->settings.step_rule == HVI_STEP_ADAPTIVE) return "adaptive";
   return hvi_digits(eta, 4, s->settings.step_rule == HVI_STEP_THEOREM ? "by theorem" : "best");
 }

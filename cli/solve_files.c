@@ -85,7 +85,6 @@ static hvi_status describe(hvi_solve_files *f, hvi_error *err) {
   for (size_t i = 0; i < s->set.count; i++) hvi_text_add(&t, "; %s", s->set.items[i]);
   hvi_text_add(&t, "; problem of contents %016llx; method %s; optimizer %s",
                (unsigned long long)hash, s->method, o->baseline ? "none" : o->optimizer->name);
-  if (s->player_eta) hvi_text_add(&t, "; player_eta %s", s->player_eta_text);
   hvi_text_settings(&t, hvi_settings_table(), o, hvi_method_family(o));
   f->about = hvi_text_take(&t);
   f->head =

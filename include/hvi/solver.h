@@ -110,8 +110,7 @@ typedef struct hvi_settings {
   /* the outer step */
   hvi_step_rule step_rule;
   double eta;
-  double eta_decay;         /* step t uses eta / (1 + eta_decay t) */
-  const double *player_eta; /* [players] replaces eta when set */
+  double eta_decay; /* step t uses eta / (1 + eta_decay t) */
   hvi_target target;
   size_t average; /* tau, for the averaged target */
   hvi_acceleration accelerate;

@@ -15,6 +15,7 @@ static inline const char *hvi_embedded_find(const hvi_embedded *table, const cha
 }
 
 extern const hvi_embedded hvi_embedded_problems[];    /* problems/(*).yaml */
+extern const hvi_embedded hvi_embedded_theory[];      /* help/theory/(*).txt */
 extern const hvi_embedded hvi_embedded_models[];      /* models/(*).xml; the module */
 extern const hvi_embedded hvi_embedded_experiments[]; /* experiments/(*).yaml; the program only */
 extern const hvi_embedded hvi_embedded_kinds[];       /* experiments/kinds/(*).yaml; likewise */

@@ -347,9 +347,7 @@ static hvi_status read_open(unsigned char **bytes, size_t *size, int fd, const c
   *size = hvi_file_read_at(fd, content, there, 0);
   if (*size < there && errno) return hvi_error_system(err, "read", path);
   content[*size] = 0;
-  *bytes = content;
-  content = NULL;
-  return HVI_OK;
+  HVI_GIVE(bytes, content);
 }
 
 hvi_status hvi_file_read_bytes(unsigned char **bytes, size_t *size, const char *path,

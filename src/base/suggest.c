@@ -78,3 +78,12 @@ int hvi_words_find(const char *words, char separator, const char *word, size_t l
 bool hvi_words_have(const char *words, const char *word) {
   return hvi_words_find(words, ' ', word, strlen(word)) >= 0;
 }
+
+size_t hvi_words_split(const char **names, size_t most, char *words) {
+  char *rest = NULL;
+  size_t n = 0;
+  for (char *w = strtok_r(words, " ", &rest); w && n + 1 < most; w = strtok_r(NULL, " ", &rest))
+    names[n++] = w;
+  names[n] = NULL;
+  return n;
+}

@@ -23,3 +23,5 @@ hvi_status hvi_suggest_refuse(hvi_error *err, const char *where, const char *wha
 int hvi_words_find(const char *words, char separator, const char *word, size_t length);
 /* Whether a word is one of `words`, which have blanks between them; NULL: none. */
 bool hvi_words_have(const char *words, const char *word);
+/* names[most] become the words of a text, which is cut up; a NULL comes after them. How many. */
+size_t hvi_words_split(const char **names, size_t most, char *words);

@@ -116,8 +116,6 @@ static size_t place_linear(hvi_lanes_plan *plan, hvi_lanes_player *player) {
 }
 
 static void place_players(hvi_lanes_plan *plan, double *lane, const hvi_problem *p, double eta) {
-  const hvi_settings *s = plan->method;
-  const bool own_eta = s->player_eta && s->step_rule == HVI_STEP_FIXED;
   size_t used = 0, scratch = 0;
   for (size_t k = 0; k < plan->player_count; k++) {
     const hvi_block *block = &p->model->blocks[k];
@@ -129,7 +127,7 @@ static void place_players(hvi_lanes_plan *plan, double *lane, const hvi_problem 
                                  .z = block->z,
                                  .layer_count = stack->layer_count,
                                  .first_layer = used,
-                                 .eta = take(plan, lane, own_eta ? &s->player_eta[k] : &eta, 1),
+                                 .eta = take(plan, lane, &eta, 1),
                                  .weight = take(plan, lane, &hvi_game_of(p)->weight[k], 1)};
     place_layers(plan, lane, player, stack);
     used += stack->layer_count;

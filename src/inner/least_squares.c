@@ -381,11 +381,10 @@ static double entries(const form *f, const hvi_model *m) {
 
 static hvi_status check_player(const hvi_optimizer_settings *s, const hvi_model *m, bool damped,
                                double *total, hvi_error *err) {
-  if (s->linear == HVI_SOLVE_GRAM && !gram_of(m)) {
+  if (s->linear == HVI_SOLVE_GRAM && !gram_of(m))
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "this model has no Gram matrix of its own: the linear solver must be "
                          "dense or matrix-free");
-  }
   const form *f = form_of(s, m, damped);
   *total += entries(f, m);
   if (*total <= (double)MOST_STATE) *total += (double)f->state(m) - entries(f, m);

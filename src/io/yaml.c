@@ -154,18 +154,18 @@ void hvi_reader_clear(hvi_reader *r) {
 }
 
 hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what,
-                           const char *const *known) {
+                           const char *known) {
+  char words[200];
+  const char *names[20];
+  snprintf(words, sizeof words, "%s", known);
+  hvi_words_split(names, sizeof names / sizeof *names, words);
   if (map->kind != HVI_NODE_MAP)
-    return hvi_reader_fail(r, map, "%s must have keys (such as '%s: ...')", what, known[0]);
+    return hvi_reader_fail(r, map, "%s must have keys (such as '%s: ...')", what, names[0]);
   for (const hvi_node *child = map->first; child; child = child->next) {
-    size_t k = 0;
-    while (known[k] && strcmp(known[k], child->key) != 0) k++;
-    if (known[k]) continue;
-    const char *near = hvi_suggest(child->key, known);
-    if (near)
-      return hvi_reader_fail(r, child, "unknown key '%.60s' in %s; did you mean '%s'?", child->key,
-                             what, near);
-    return hvi_reader_fail(r, child, "unknown key '%.60s' in %s", child->key, what);
+    if (hvi_words_have(known, child->key)) continue;
+    const char *near = hvi_suggest(child->key, names);
+    return hvi_reader_fail(r, child, "unknown key '%.60s' in %s%s%s%s", child->key, what,
+                           near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   return HVI_OK;
 }

@@ -53,9 +53,8 @@ double *hvi_reader_doubles(hvi_reader *r, size_t n);
 /* HVI_ERROR_INPUT with "name:line: " before the text. */
 #define hvi_reader_fail(r, node, ...) hvi_error_line((r)->err, (r)->name, (node)->line, __VA_ARGS__)
 
-/* The node must be a map with no other keys than these, which end in NULL. */
-hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what,
-                           const char *const *known);
+/* The node must be a map with no other keys than these, which have blanks between. */
+hvi_status hvi_reader_keys(hvi_reader *r, const hvi_node *map, const char *what, const char *known);
 
 /* A number, or a fraction such as 1/3; infinite only where that makes sense. */
 hvi_status hvi_reader_number(hvi_reader *r, const hvi_node *node, bool infinite, double *x);

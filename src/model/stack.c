@@ -366,9 +366,7 @@ hvi_status hvi_stack_new(hvi_model **model, const hvi_stack_spec *spec, hvi_erro
   if (!s->constants) return hvi_error_memory(err, "a model's layers");
   copy_constants(s, spec);
   HVI_TRY(hvi_stack_set_precision(s, spec->precision, err));
-  *model = made;
-  made = NULL;
-  return HVI_OK;
+  HVI_GIVE(model, made);
 }
 
 hvi_status hvi_affine_new(hvi_model **model, size_t n, size_t d, const double *A, const double *b,

@@ -107,7 +107,7 @@ static double believed(hvi_solver *s, double S, double c, double slope) {
   hvi_filter *f = &s->accelerator.filter;
   const double news = c + f->mean, a2 = slope * slope;
   grow_older(f, S, a2, news);
-  const double step = s->shrink * s->eta[0] * along_mode(s, s->accelerator.mode_f, NULL);
+  const double step = s->shrink * s->info.eta * along_mode(s, s->accelerator.mode_f, NULL);
   const double best = isinf(f->variance) ? 1.0 : f->variance * a2 / (1.0 + f->variance * a2);
   if (alarmed(f, a2, news)) {
     const double mean = f->news / f->weight;

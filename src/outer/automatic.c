@@ -82,7 +82,7 @@ void hvi_settings_choose(hvi_settings *s, const hvi_problem *p) {
     choose_sampled(s, p);
     return;
   }
-  const bool simple = !s->alternating && !s->player_eta && !s->accelerate;
+  const bool simple = !s->alternating && !s->accelerate;
   const char *form;
   if (!s->optimizer)
     s->optimizer = hvi_least_squares_cost(&s->inner, p->model, &form) <= affordable
@@ -146,10 +146,7 @@ double hvi_solver_first_eta(const hvi_solver *s) {
   return s->problem->eta > 0.0 ? s->problem->eta : 0.1;
 }
 
-void hvi_solver_set_eta(hvi_solver *s, double eta) {
-  s->adaptation.eta = s->info.eta = eta;
-  for (size_t i = 0; i < s->problem->model->out; i++) s->eta[i] = eta;
-}
+void hvi_solver_set_eta(hvi_solver *s, double eta) { s->adaptation.eta = s->info.eta = eta; }
 
 /* Proximal targets: as far as the model follows. */
 static void follow(hvi_solver *s) {

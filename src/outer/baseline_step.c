@@ -82,7 +82,7 @@ void hvi_solver_baseline_step(hvi_solver *s) {
                                           [HVI_BASELINE_ADAM_GDA] = adam,
                                           [HVI_BASELINE_RULE] = rule};
   hvi_surrogate *l = &s->parts[0].l;
-  steps[s->settings.baseline](s, l, s->shrink * s->eta[0] * s->settings.inner.lr);
+  steps[s->settings.baseline](s, l, s->shrink * s->info.eta * s->settings.inner.lr);
   /* a model that is bound to a sample is evaluated on the next one */
   const bool rebound = l->model->ops->bind && hvi_solver_draws(s, s->row.outer + 1);
   if (s->settings.baseline != HVI_BASELINE_ALTERNATING_GDA && !rebound)

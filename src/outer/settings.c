@@ -135,20 +135,12 @@ hvi_settings hvi_method_settings(const char *name) {
 
 hvi_optimizer_settings hvi_optimizer_defaults(void) { return hvi_settings_defaults().inner; }
 
-/* One of settings.player_eta. */
-static const hvi_setting_table player_table = {
-    "player", sizeof(double),
-    (const hvi_setting[]){{"player_eta", HVI_SETTING_REAL, .range = "(0,inf)"}, {0}}};
-
-static hvi_status check_numbers(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
+static hvi_status check_numbers(const hvi_settings *s, hvi_error *err) {
   HVI_TRY(hvi_setting_check(&table, s, err));
-  for (size_t k = 0; s->player_eta && k < p->model->block_count; k++)
-    HVI_TRY(hvi_setting_check(&player_table, &s->player_eta[k], err));
   if (s->max_outer == 0 && s->max_f_evals == 0 && s->max_seconds == 0.0 && s->tol == 0.0 &&
-      !s->observe) {
+      !s->observe)
     return hvi_error_argument(err,
                               "nothing ends this solve: set a limit, a tolerance or an observer");
-  }
   return HVI_OK;
 }
 
@@ -175,8 +167,7 @@ static bool lacks_modes(const hvi_problem *p, hvi_acceleration a) {
 /* What does not go together; %s is the problem's name. */
 static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_error *err) {
   const bool in_turn = s->alternating || s->baseline == HVI_BASELINE_ALTERNATING_GDA;
-  const bool by_player = in_turn || s->player_eta,
-             proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
+  const bool proximal = !s->baseline && s->target == HVI_TARGET_PROXIMAL;
   const hvi_acceleration accelerate = s->baseline ? HVI_ACCELERATE_NONE : s->accelerate;
   const double *theta0 = s->theta0 ? s->theta0 : p->theta0;
   const struct {
@@ -190,8 +181,6 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
        "%s has one player: alternating needs at least two"},
       {in_turn && p->ops->draw && p->model->ops->bind, HVI_ERROR_UNSUPPORTED,
        "%s: a model of samples cannot alternate between its players"},
-      {s->baseline && s->player_eta, HVI_ERROR_UNSUPPORTED,
-       "a baseline takes one eta for all players"},
       {p->ops->resample && s->redraw_every > 1, HVI_ERROR_UNSUPPORTED,
        "double sampling needs a new sample at each step"},
       {!theta0, HVI_ERROR_ARGUMENT, "there is no start: give theta0"},
@@ -199,13 +188,12 @@ static hvi_status check_fit(const hvi_settings *s, const hvi_problem *p, hvi_err
        "theta0 holds a number that is not finite"},
       {lacks_modes(p, accelerate), HVI_ERROR_UNSUPPORTED,
        "%s has no slow mode, or no equations for LSTD"},
-      {proximal && (by_player || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,
-       "proximal targets: one eta, players at once, no acceleration or samples"},
-      {s->step_rule == HVI_STEP_ADAPTIVE && (s->baseline || by_player || p->ops->draw),
-       HVI_ERROR_UNSUPPORTED,
-       "adaptive steps: surrogates with one eta and players at once, no samples"},
-      {accelerate && (by_player || s->target != HVI_TARGET_PLAIN), HVI_ERROR_UNSUPPORTED,
-       "acceleration goes with plain targets, one eta and players at once"},
+      {proximal && (in_turn || accelerate || !hvi_resolvent_fits(p)), HVI_ERROR_UNSUPPORTED,
+       "proximal targets: players at once, no acceleration or samples"},
+      {s->step_rule == HVI_STEP_ADAPTIVE && (s->baseline || in_turn || p->ops->draw),
+       HVI_ERROR_UNSUPPORTED, "adaptive steps: surrogates with players at once, no samples"},
+      {accelerate && (in_turn || s->target != HVI_TARGET_PLAIN), HVI_ERROR_UNSUPPORTED,
+       "acceleration goes with plain targets and players at once"},
       {accelerate && s->redraw_every > 1 && p->ops->draw, HVI_ERROR_UNSUPPORTED,
        "acceleration learns from samples, and needs a new one at each step"},
       {!s->baseline && p->ops->resample && (solves(s) || s->alpha > 0.0 || s->inner.line_search),
@@ -224,11 +212,10 @@ hvi_status hvi_settings_check(const hvi_settings *s, const hvi_problem *p, hvi_e
     return hvi_error_argument(err, "the inner optimizer lacks its name or its step");
   if ((unsigned)s->baseline > HVI_BASELINE_RULE)
     return hvi_error_argument(err, "baseline %d: there is no such method", (int)s->baseline);
-  HVI_TRY(check_numbers(s, p, err));
-  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule)) {
+  HVI_TRY(check_numbers(s, err));
+  if (s->baseline == HVI_BASELINE_RULE && !has_rule(p, s->rule))
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "%s does not apply to %s",
                          s->rule ? s->rule->name : "a missing rule", p->ops->name);
-  }
   HVI_TRY(check_fit(s, p, err));
   return solves(s) ? hvi_least_squares_check(&s->inner, p->model, err) : HVI_OK;
 }

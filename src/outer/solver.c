@@ -195,7 +195,7 @@ static bool matters(const hvi_solver *s) {
 
 static void count_standing_still(hvi_solver *s) {
   const size_t n = s->problem->model->out;
-  const double residual = s->row.residual, exact = hvi_still_share * s->eta[0] * residual;
+  const double residual = s->row.residual, exact = hvi_still_share * s->info.eta * residual;
   const bool still = hvi_vec_dist2(s->z, s->z_last, n) <= exact * exact && matters(s);
   s->still = still ? s->still + 1 : 0;
 }

@@ -87,7 +87,6 @@ struct hvi_solver {
   hvi_rng rng, rng_before; /* now, and before the current draw */
 
   /* the step */
-  double *eta;                  /* [n] the output's player's */
   double shrink;                /* what eta_decay leaves of it at this step */
   hvi_optimizer_settings inner; /* with the rate of this step */
   size_t part_count;

@@ -86,7 +86,6 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   s->all_z = hvi_arena_take(arena, n);
   s->projected = hvi_arena_take(arena, n);
   s->all_theta = hvi_arena_take(arena, d);
-  s->eta = hvi_arena_take(arena, n);
   if (s->past.depth > 0 && s->problem->ops->draw) s->past.cache = hvi_arena_take(arena, m->cache);
   if (s->settings.accelerate) place_accelerator(s, arena);
   if (s->settings.target == HVI_TARGET_PROXIMAL && hvi_resolvent_fits(s->problem))
@@ -95,33 +94,25 @@ static void place(hvi_solver *s, hvi_arena *arena) {
   for (size_t k = 0; k < s->part_count; k++) place_part(s, k, arena);
 }
 
-/* The step rule's eta for all outputs, the settings' for all, or each player's own. */
+/* The step rule's eta, or the settings'. */
 static hvi_status resolve_step(hvi_solver *s, hvi_error *err) {
   const hvi_settings *set = &s->settings;
-  const hvi_model *m = s->problem->model;
-  const bool fixed = set->step_rule == HVI_STEP_FIXED;
   double eta = set->eta;
   if (set->step_rule == HVI_STEP_ADAPTIVE) {
     eta = s->adaptation.eta = hvi_solver_first_eta(s);
     s->adaptation.best = INFINITY;
-  } else if (!fixed) {
+  } else if (set->step_rule != HVI_STEP_FIXED) {
     hvi_constants c;
     HVI_TRY(hvi_problem_constants(&c, s->problem, err));
-    if (!(c.mu > 0.0)) {
+    if (!(c.mu > 0.0))
       return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                            "%s is not strongly monotone (mu = %.4g): no step rule applies, give "
                            "eta",
                            s->problem->ops->name, c.mu);
-    }
     const double best = c.mu / (c.lipschitz * c.lipschitz);
     eta = set->step_rule == HVI_STEP_BEST ? best : 0.4 * best;
   }
-  for (size_t k = 0; k < m->block_count; k++) {
-    const hvi_block *b = &m->blocks[k];
-    const double own = fixed && set->player_eta ? set->player_eta[k] : eta;
-    for (size_t i = b->z; i < b->z + b->out; i++) s->eta[i] = own;
-  }
-  s->info.eta = s->eta[0];
+  s->info.eta = eta;
   return HVI_OK;
 }
 
@@ -199,9 +190,7 @@ hvi_status hvi_solver_new(hvi_solver **solver, const hvi_problem *p, const hvi_s
   HVI_OWN_BY(hvi_solver_release) hvi_solver *s = hvi_solver_open(settings);
   if (!s) return hvi_error_memory(err, "the solver");
   HVI_TRY(hvi_solver_fill(s, p, err));
-  *solver = s;
-  s = NULL;
-  return HVI_OK;
+  HVI_GIVE(solver, s);
 }
 
 void hvi_solver_free(hvi_solver *s) {

@@ -55,11 +55,9 @@ static void keep(hvi_solver *s, const hvi_subproblem *part) {
 static void plain(const hvi_solver *s, const hvi_block *b, const double *z, const double *f,
                   double *v) {
   const double *w = s->problem->weights ? s->problem->weights + b->z : NULL;
-  const double *eta = s->eta + b->z;
-  for (size_t i = 0; i < b->out; i++) {
-    const double step = s->shrink * eta[i];
+  const double step = s->shrink * s->info.eta;
+  for (size_t i = 0; i < b->out; i++)
     v[i] = !w ? z[i] - step * f[i] : w[i] > 0.0 ? z[i] - step * f[i] / w[i] : z[i];
-  }
 }
 
 static void optimistic(hvi_solver *s, const hvi_block *b, double *v) {
@@ -85,20 +83,20 @@ static void averaged(hvi_solver *s, const hvi_block *b, double *v) {
 static void proximal(hvi_solver *s, double *v) {
   hvi_resolvent *r = &s->resolvent;
   if (!r->exact) {
-    r->evals = hvi_resolvent_approach(r, v, s->theta, s->z, s->f, s->shrink * s->eta[0]);
+    r->evals = hvi_resolvent_approach(r, v, s->theta, s->z, s->f, s->shrink * s->info.eta);
     s->row.counts.f_evals += r->evals;
     return;
   }
   if (!s->problem->ops->affine)
     s->row.counts.f_evals += hvi_resolvent_linearise(r, s->theta, s->z, s->f);
-  if (!(hvi_resolvent_solve(r, v, s->z, s->shrink * s->eta[0]) > 0.0))
+  if (!(hvi_resolvent_solve(r, v, s->z, s->shrink * s->info.eta) > 0.0))
     plain(s, &s->parts[0].block, s->z, s->f, v);
 }
 
 /* eta F where the weight is zero */
 static void set_linear(const hvi_solver *s, const hvi_block *b, const double *f, double *linear) {
-  const double *w = s->problem->weights + b->z, *eta = s->eta + b->z;
-  for (size_t i = 0; i < b->out; i++) linear[i] = w[i] > 0.0 ? 0.0 : s->shrink * eta[i] * f[i];
+  const double *w = s->problem->weights + b->z, step = s->shrink * s->info.eta;
+  for (size_t i = 0; i < b->out; i++) linear[i] = w[i] > 0.0 ? 0.0 : step * f[i];
 }
 
 void hvi_solver_set_target(hvi_solver *s, hvi_subproblem *part) {

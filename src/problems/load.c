@@ -1,6 +1,7 @@
 /* Problem files: parsed once, and made into what their keys say. */
 #include "base/base.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "problems/document.h"
 #include "problems/games/file.h"
 #include "problems/mdp/mdp.h"
@@ -56,18 +57,17 @@ static hvi_status load_process(hvi_problem **problem, const hvi_document *d, uin
   return hvi_trajectory_problem_new(problem, mdp, &s, err);
 }
 
-/* Whether a map has one of the keys, which end in NULL. */
-static bool has_any(const hvi_node *root, const char *const *keys) {
-  while (*keys && !hvi_node_get(root, *keys)) keys++;
-  return root->kind == HVI_NODE_MAP && *keys;
+/* Whether a map has one of the keys, which have blanks between. */
+static bool has_any(const hvi_node *root, const char *keys) {
+  const hvi_node *n = root->kind == HVI_NODE_MAP ? root->first : NULL;
+  while (n && !hvi_words_have(keys, n->key)) n = n->next;
+  return n != NULL;
 }
 
 static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t seed,
                        uint64_t instance, hvi_error *err) {
-  static const char *const game[] = {"players", "payoffs", NULL};
-  static const char *const process[] = {"transitions", "transitions_file", "states",
-                                        "rewards",     "rewards_file",     NULL};
-  if (has_any(d->root, game)) return hvi_game_read(problem, d, seed, instance, err);
+  static const char process[] = "transitions transitions_file states rewards rewards_file";
+  if (has_any(d->root, "players payoffs")) return hvi_game_read(problem, d, seed, instance, err);
   if (has_any(d->root, process)) return load_process(problem, d, seed, instance, err);
   return hvi_error_input(err,
                          "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "

@@ -226,10 +226,9 @@ static hvi_status load_bools(bool *out, const hvi_tensor *t, hvi_error *err) {
  * use. */
 static hvi_status check_shape(void *s, const hvi_column *c, const hvi_tensor *t, hvi_error *err) {
   const size_t most = 2, widths = t->dims == 2 ? t->shape[1] : 1;
-  if (t->dims < 1 || t->dims > most || (!c->width && widths != 1)) {
+  if (t->dims < 1 || t->dims > most || (!c->width && widths != 1))
     return hvi_error_input(err, "tensor '%s' has %zu axes, should have %d", t->name, t->dims,
                            c->width ? 2 : 1);
-  }
   for (size_t axis = 0; axis < (c->width ? most : 1); axis++) {
     size_t *known = (size_t *)(void *)((char *)s + (axis ? c->width : 0));
     const size_t is = axis ? widths : t->shape[0];

@@ -88,12 +88,11 @@ hvi_status hvi_dataset_collect(const char *path, const hvi_env *env, const hvi_p
   HVI_TRY(hvi_rollout_begin(&run, env, policy, &table, s, report, err));
   /* a data set is put together in memory, and read there */
   const size_t row = (2 * env->obs + env->act + 1) * sizeof(float) + 2, most = hvi_memory_size();
-  if (s->transitions > most / row) {
+  if (s->transitions > most / row)
     return hvi_error_argument(err,
                               "%zu transitions of %s take %zu bytes each, more than the memory of "
                               "this machine, %zu bytes",
                               s->transitions, env->name, row, most);
-  }
   hvi_dataset d = {.count = s->transitions, .obs = env->obs, .act = env->act};
   hvi_notes_begin(&run.notes, "transitions", env, policy, s->run.seed);
   hvi_notes_add(&run.notes, "transitions", "%zu", s->transitions);
@@ -308,10 +307,9 @@ static hvi_status run_round(hvi_collector *c, hvi_error *err) {
 }
 
 hvi_status hvi_collector_need(hvi_collector *c, size_t rows, hvi_error *err) {
-  if (rows > c->capacity) {
+  if (rows > c->capacity)
     return hvi_error_argument(err, "%zu rows are more than the %zu that the collector has room for",
                               rows, c->capacity);
-  }
   hvi_status status = HVI_OK;
   const double start = hvi_clock_work(c->threads);
   const bool more = c->filled < rows;
@@ -342,11 +340,10 @@ hvi_status hvi_collector_skip(hvi_collector *c, hvi_collector_mark mark, hvi_err
   const bool there = mark.row <= c->filled;
   const bool fits = there ? known.row == mark.row && known.episode == mark.episode
                           : mark.row <= c->capacity && mark.episode > c->episode;
-  if (!fits) {
+  if (!fits)
     return hvi_error_argument(
         err, "episode %zu does not begin at row %zu of at most %zu: the mark is of another run",
         (size_t)mark.episode, mark.row, c->capacity);
-  }
   if (there) return HVI_OK;
   c->data.truncated[mark.row - 1] = true; /* what follows is another episode */
   c->skipped += mark.row - c->filled;
@@ -364,10 +361,9 @@ hvi_status hvi_collector_new(hvi_collector **collector, const hvi_env *env,
   if (!c) return hvi_error_memory(err, "a collector");
   c->settings = (hvi_rollout_settings){.seed = seed, .threads = threads};
   HVI_TRY(hvi_rollout_begin(&c->run, env, policy, hvi_rollout_table(), &c->settings, NULL, err));
-  if (capacity == 0 || capacity > SIZE_MAX / 2) {
+  if (capacity == 0 || capacity > SIZE_MAX / 2)
     return hvi_error_argument(err, "a collector needs room for a transition at "
                                    "least, and for what memory can hold at most");
-  }
   c->capacity = capacity;
   c->threads = hvi_rollout_threads(&c->settings);
   c->data = (hvi_dataset){.count = capacity, .obs = env->obs, .act = env->act};

@@ -133,10 +133,9 @@ hvi_status hvi_lqr_value(const hvi_lqr *l, const double *gain, const double *std
   hvi_dense_matmul(work, l->R, gain, l->m, l->m, l->n);
   hvi_dense_matmul_t_add(P, gain, work, l->m, l->n, l->n);
   *c = INFINITY;
-  if (!sum_up(P, T, l->n, work)) {
+  if (!sum_up(P, T, l->n, work))
     return hvi_error_input(
         err, "the policy's value is infinite: sqrt(gamma) (A + B K) does not contract");
-  }
   *c = constant(P, l, std, gamma);
   return HVI_OK;
 }

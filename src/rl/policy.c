@@ -36,10 +36,9 @@ hvi_status hvi_policy_actor(hvi_policy **out, size_t obs, size_t act, size_t hid
                             const size_t *hidden, hvi_activation activation, hvi_error *err) {
   size_t widths[MOST_LAYERS + 1];
   *out = NULL;
-  if (hidden_count > MOST_LAYERS) {
+  if (hidden_count > MOST_LAYERS)
     return hvi_error_input(err, "an actor has at most %d hidden layers, not %zu", (int)MOST_LAYERS,
                            hidden_count);
-  }
   if (hidden_count > 0) memcpy(widths, hidden, hidden_count * sizeof *widths);
   widths[hidden_count] = 2 * act;
   HVI_OWN_BY(hvi_policy_release) hvi_policy *p = hvi_alloc(1, sizeof *p);
@@ -60,10 +59,9 @@ hvi_status hvi_policy_linear(hvi_policy **out, size_t obs, size_t act, const dou
                              const double *std, hvi_error *err) {
   size_t size = 0;
   *out = NULL;
-  if (obs == 0 || act == 0 || !gain || !std || !hvi_multiply_sizes(obs, act, &size)) {
+  if (obs == 0 || act == 0 || !gain || !std || !hvi_multiply_sizes(obs, act, &size))
     return hvi_error_argument(err,
                               "a linear policy needs an observation, an action, a gain and std");
-  }
   if (!hvi_vec_finite(gain, size) || !hvi_vec_finite(std, act))
     return hvi_error_input(err, "a linear policy's gain and std must be finite");
   for (size_t j = 0; j < act; j++)

@@ -166,11 +166,10 @@ hvi_status hvi_sac_new(hvi_sac **out, const hvi_env *env, const hvi_sac_settings
                        hvi_error *err) {
   *out = NULL;
   HVI_TRY(hvi_setting_check(&table, s, err));
-  if (!isfinite(env->low) || !isfinite(env->high)) {
+  if (!isfinite(env->low) || !isfinite(env->high))
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED,
                          "SAC needs actions within a range, and those of '%s' have none",
                          env->name);
-  }
   HVI_OWN_BY(hvi_sac_release) hvi_sac *sac = hvi_alloc(1, sizeof *sac);
   if (!sac) return hvi_error_memory(err, "the trainer");
   sac->settings = *s;

@@ -94,12 +94,11 @@ static hvi_status read_items(const hvi_sheet *s, const hvi_tensors *t, const hvi
     const hvi_tensor *item = &s->items[i], *x = hvi_tensors_find(t, item->name);
     const size_t count = hvi_tensor_count(item);
     void *data = (void *)(size_t)item->data;
-    if (!x || x->type != item->type || hvi_tensor_count(x) != count) {
+    if (!x || x->type != item->type || hvi_tensor_count(x) != count)
       return hvi_refuse(file,
                         " is no checkpoint of this training: tensor '%s' is missing or is not %s "
                         "of %zu numbers",
                         item->name, hvi_tensor_type_name(item->type), count);
-    }
     /* bytes, except that floats are looked at: NaN would spread through everything */
     if (item->type == HVI_TENSOR_F32)
       HVI_TRY(hvi_tensor_floats(data, x, file->err));

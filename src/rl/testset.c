@@ -246,10 +246,9 @@ static hvi_status fill_returns(hvi_rollout_run *run, const hvi_rollout_plan *pla
 
 static hvi_status check(const hvi_testset_settings *s, hvi_error *err) {
   size_t rollouts, steps, visits;
-  if (s->visits && s->visits < s->states) {
+  if (s->visits && s->visits < s->states)
     return hvi_error_argument(err, "%zu states cannot be chosen among %zu visited ones", s->states,
                               s->visits);
-  }
   if (s->horizon > INT_MAX || !hvi_multiply_sizes(s->states, s->rollouts, &rollouts) ||
       !hvi_multiply_sizes(rollouts, s->horizon, &steps) ||
       !hvi_multiply_sizes(s->states, 5, &visits))
@@ -330,10 +329,9 @@ static hvi_status load_notes(hvi_testset *s, const hvi_tensors *t, const hvi_sub
   if (hvi_tensors_note(t, "reward_bound"))
     HVI_TRY(hvi_notes_read_real(&s->reward_bound, t, "reward_bound", file));
   if (hvi_tensors_note(t, "tail")) HVI_TRY(hvi_notes_read_real(&s->tail, t, "tail", file));
-  if (!(horizon >= 1.0 && horizon <= INT_MAX && s->reward_bound >= 0.0 && isfinite(s->tail))) {
+  if (!(horizon >= 1.0 && horizon <= INT_MAX && s->reward_bound >= 0.0 && isfinite(s->tail)))
     return hvi_refuse(file, ": horizon %g, reward bound %g or tail %g is out of range", horizon,
                       s->reward_bound, s->tail);
-  }
   s->horizon = (size_t)horizon;
   return HVI_OK;
 }

@@ -48,13 +48,8 @@ hvi_status hvi_field_refuse(const hvi_field_part *parts, const char *others, con
                             hvi_error *err) {
   const char *names[MOST_KEYS + 1];
   char words[LIST_TEXT];
-  size_t n = 0;
   snprintf(words, sizeof words, "%s", others ? others : "");
-  for (char *w = words; *w && n < MOST_KEYS; w += strspn(w, " ")) {
-    names[n++] = w;
-    w += strcspn(w, " ");
-    if (*w) *w++ = '\0';
-  }
+  size_t n = hvi_words_split(names, MOST_KEYS + 1, words);
   for (const hvi_field_part *p = parts; p->table; p++)
     for (const hvi_setting *row = p->table->rows; row->name && n < MOST_KEYS; row++)
       if (counts(p, row)) names[n++] = row->name;

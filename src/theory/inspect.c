@@ -2,10 +2,11 @@
  * An inspection: constants, a run under the settings as they are, the exact step beside it, and,
  * where eta is too large for the exact step, the same run with fewer and with more inner steps.
  * Then which condition of the theorem fails, whether the run converged, and what follows, in
- * sentences: the theorem's view, the run's, and what to change. Those of the tables name numbers of
- * the inspection: {eta:4} is eta with four digits.
+ * sentences: the theorem's view, the run's, and what to change. They stand in
+ * help/theory/inspect.txt and name numbers of the inspection: {eta:4} is eta with four digits.
  */
 #include "base/base.h"
+#include "base/embedded.h"
 #include "num/stats.h"
 #include "num/vec.h"
 #include "theory/steps.h"
@@ -113,7 +114,7 @@ static hvi_status run(hvi_inspection *out, trend *t, const hvi_problem *p, const
     own.tol = p->ops->draw ? 0.0 : tiny_residual;
   }
   HVI_TRY(hvi_steps_run(&info, p, &own, is_plain(p, s), see, &h, err));
-  out->eta = s->player_eta ? s->player_eta[0] : info.eta;
+  out->eta = info.eta;
   out->outcome = info.outcome;
   out->outer = info.last.outer;
   out->restarts = info.restarts;
@@ -129,7 +130,7 @@ static hvi_status add_variants(hvi_inspection *out, const hvi_problem *p, const 
   const size_t own = s->inner_steps;
   const size_t others[] = {own < FACTOR ? 1 : own / FACTOR, own * FACTOR};
   if (!(out->constants.mu > 0.0 && out->eta >= out->rates.eta_max) || s->alpha != 0.0 ||
-      !is_plain(p, s) || s->player_eta)
+      !is_plain(p, s))
     return HVI_OK;
   for (size_t k = own > 1 ? 0 : 1; k < (own < MOST_STEPS / FACTOR ? 2 : 1); k++) {
     hvi_settings settings = *s;
@@ -185,18 +186,12 @@ static bool on_boundary(const hvi_problem *p) {
   return false;
 }
 
-static bool unequal_steps(const hvi_problem *p, const hvi_settings *s) {
-  for (size_t k = 1; s->player_eta && k < p->model->block_count; k++)
-    if (s->player_eta[k] != s->player_eta[0]) return true;
-  return false;
-}
-
 static hvi_obstacle find_obstacle(const hvi_inspection *i, const hvi_problem *p,
                                   const hvi_settings *s) {
   if (s->baseline) return HVI_OBSTACLE_BASELINE;
   if (p->ops->draw) return HVI_OBSTACLE_STOCHASTIC;
   if (adapts(s)) return HVI_OBSTACLE_ADAPTIVE;
-  if (!is_plain(p, s) || unequal_steps(p, s)) return HVI_OBSTACLE_VARIANT;
+  if (!is_plain(p, s)) return HVI_OBSTACLE_VARIANT;
   if (!(i->constants.mu > 0.0)) return HVI_OBSTACLE_NOT_MONOTONE;
   if (on_boundary(p)) return HVI_OBSTACLE_BOUNDARY;
   if (!(i->eta < i->rates.eta_max)) return HVI_OBSTACLE_ETA;
@@ -227,6 +222,10 @@ static bool is_open(const hvi_inspection *i, const trend *t) {
 
 #define TELL(i, ...) hvi_append((i)->explanation, sizeof(i)->explanation, __VA_ARGS__)
 
+static const char *quantity(const hvi_inspection *i) {
+  return i->by_residual ? "the squared residual" : "|z-z*|^2";
+}
+
 static double value_of(const hvi_inspection *i, const char *name) {
   const hvi_rates *r = &i->rates;
   const struct {
@@ -244,132 +243,77 @@ static double value_of(const hvi_inspection *i, const char *name) {
                 {"eta_alpha", r->eta_alpha},
                 {"alpha_max", r->alpha_max},
                 {"alpha_eta", r->alpha_eta},
-                {"alpha_theorem", r->alpha_theorem}};
+                {"alpha_theorem", r->alpha_theorem},
+                {"rate", i->rate_observed},
+                {"rate_exact", i->rate_exact},
+                {"outer", (double)i->outer},
+                {"residual", i->residual},
+                {"last", i->by_residual ? i->residual * i->residual : i->dist2},
+                {"percent", 100.0 * i->step_share}};
   for (size_t k = 0; k < sizeof values / sizeof *values; k++)
     if (strcmp(values[k].name, name) == 0) return values[k].value;
   return NAN;
 }
 
-/* Adds a sentence of the tables. */
+/* The sentence of that name; "": there is none. */
+static const char *find_sentence(const char *name, const char *more) {
+  const size_t length = strlen(name), rest = strlen(more);
+  const char *line = hvi_embedded_find(hvi_embedded_theory, "inspect");
+  while (*line && (strncmp(line, name, length) != 0 || strncmp(line + length, more, rest) != 0 ||
+                   line[length + rest] != ':'))
+    line += strcspn(line, "\n") + 1;
+  return *line ? line + length + rest + 2 : "";
+}
+
+/* Adds a sentence to what is there. */
 static void recite(char *text, size_t size, const hvi_inspection *i, const char *sentence) {
-  while (*sentence) {
-    const size_t plain = strcspn(sentence, "{");
+  if (*text && *sentence) hvi_append(text, size, " ");
+  while (*sentence && *sentence != '\n') {
+    const size_t plain = strcspn(sentence, "{\n");
     char name[16];
-    int digits, length = 0;
+    int digits = 0, length = 0;
     hvi_append(text, size, "%.*s", (int)plain, sentence);
     sentence += plain;
-    if (sscanf(sentence, "{%15[a-z0-9_]:%d}%n", name, &digits, &length) != 2) return;
-    hvi_append(text, size, "%.*g", digits, value_of(i, name));
-    sentence += length;
+    if (sscanf(sentence, "{%15[a-z0-9_]:%d}%n", name, &digits, &length) == 2)
+      hvi_append(text, size, "%.*g", digits, value_of(i, name));
+    else if (*sentence == '{') /* {what} */
+      hvi_append(text, size, "%s", quantity(i));
+    sentence += length ? (size_t)length : strcspn(sentence, "}\n") + (*sentence == '{');
   }
 }
 
-static const struct {
-  const char *explanation, *advice; /* without advice a smaller eta, should the run not converge */
-} obstacles[HVI_OBSTACLE_COUNT] = {
-    [HVI_OBSTACLE_NONE] = {.explanation =
-                               "The theorem covers eta = {eta:4} with alpha = {alpha:3}: |z-z*|^2 "
-                               "shrinks at least by a factor rho = {rho:6} each step."},
-    [HVI_OBSTACLE_BASELINE] = {"This method steps in the parameters without a surrogate: the "
-                               "theorem does not speak of it.",
-                               "for a guarantee a surrogate method, such as lm or gd with alpha "
-                               "{alpha_theorem:3}, and eta {eta_theorem:4}"},
-    [HVI_OBSTACLE_STOCHASTIC] = {"F is sampled: with a fixed eta the iterates at best reach a "
-                                 "neighbourhood of z*, whose size grows with eta and with the "
-                                 "noise.",
-                                 "a smaller eta for a smaller neighbourhood"},
-    [HVI_OBSTACLE_VARIANT] = {"The theorem is about plain targets, one constant eta and all "
-                              "players at once; this is another loop.",
-                              "for a guarantee a plain target, one constant eta and all players "
-                              "at once"},
-    [HVI_OBSTACLE_NOT_MONOTONE] = {"F is not strongly monotone on Z (mu = {mu:4}): no eta and no "
-                                   "alpha is covered, and even the exact step need not converge.",
-                                   "the problem, not the settings: F needs a regulariser that "
-                                   "makes mu positive"},
-    [HVI_OBSTACLE_BOUNDARY] =
-        {.explanation = "The known solution lies on the boundary of Z; the theorem's bound "
-                        "on the inner error needs it in the relative interior."},
-    [HVI_OBSTACLE_ETA] =
-        {"eta = {eta:4} is beyond 2 mu / L^2 = {eta_max:4}: there the exact step "
-         "may expand (kappa^2 = {kappa2:5}), and no alpha is small enough.",
-         "eta below {eta_max:4}; {eta_best:4} (mu / L^2) has the smallest kappa, and "
-         "{eta_theorem:4} (the theorem's) allows alpha up to {alpha_theorem:3}"},
-    [HVI_OBSTACLE_ALPHA_MAX] = {"The inner solves leave alpha = {alpha:3} ({alpha_median:3} in "
-                                "the median), and from mu / L = {alpha_max:3} on no eta is "
-                                "covered.",
-                                "alpha at most {alpha_theorem:3} (mu / 2L) with eta "
-                                "{eta_theorem:4} (the theorem's): "},
-    [HVI_OBSTACLE_ALPHA] = {"alpha = {alpha:3} is too large for eta = {eta:4} (rho = {rho:5}): at "
-                            "this eta alpha has to stay below {alpha_eta:3}, at this alpha eta "
-                            "below {eta_alpha:4}.",
-                            "eta below {eta_alpha:4}, or alpha below {alpha_eta:3}"},
-    [HVI_OBSTACLE_SAMPLED] = {.explanation =
-                                  "By mu and L as sampled the theorem would cover this (rho = "
-                                  "{rho:6}), but samples do not bound the constants."},
-    [HVI_OBSTACLE_ADAPTIVE] = {.explanation = "Steps adapt to the run, which is judged by what it "
-                                              "does."},
-};
-
-static const char *quantity(const hvi_inspection *i) {
-  return i->by_residual ? "the squared residual" : "|z-z*|^2";
+static void tell(hvi_inspection *i, const char *name) {
+  recite(i->explanation, sizeof i->explanation, i, find_sentence(name, ""));
 }
 
 static void tell_obstacle(hvi_inspection *i, const hvi_problem *p) {
-  recite(i->explanation, sizeof i->explanation, i, obstacles[i->obstacle].explanation);
-  if (i->obstacle == HVI_OBSTACLE_ETA && i->rate_exact > 1.0) {
-    TELL(i, " It does: measured%s, %s grows by a factor %.5g each exact step.",
-         i->by_residual ? "" : " near z*", quantity(i), i->rate_exact);
-  }
+  const double mu = i->constants.mu;
+  tell(i, hvi_obstacle_name(i->obstacle));
+  if (i->obstacle == HVI_OBSTACLE_ETA && i->rate_exact > 1.0)
+    tell(i, i->by_residual ? "exact step" : "exact step, near");
   if (i->obstacle == HVI_OBSTACLE_ADAPTIVE && isinf(i->rates.eta_max)) {
-    TELL(i, " Targets are proximal: ");
-    if (i->constants.mu > 0.0)
-      TELL(i, "an exact step brings |z-z*| down by 1 / (1 + eta mu), for every eta.");
-    else
-      TELL(i,
-           i->constants.mu < -1e-12 * i->constants.lipschitz
-               ? "F is not monotone on Z (mu = %.4g), and an exact step may lead anywhere."
-               : "F is monotone and not strongly so (mu = %.4g): an exact step does not expand.",
-           i->constants.mu);
-    TELL(i, " What bounds eta is how well the model follows.");
+    tell(i, mu > 0.0                               ? "proximal, strongly monotone"
+            : mu < -1e-12 * i->constants.lipschitz ? "proximal, not monotone"
+                                                   : "proximal, monotone");
+    tell(i, "proximal");
   }
   if (i->obstacle != HVI_OBSTACLE_NONE) return;
-  if (!(i->alpha >= i->alpha_worst)) {
-    TELL(i, " This alpha was measured in the run, not asked for: it holds while every inner solve "
-            "does as well.");
-  }
-  if (!p->solution) TELL(i, " It takes a solution in the relative interior of Z for granted.");
+  if (!(i->alpha >= i->alpha_worst)) tell(i, "alpha measured");
+  if (!p->solution) tell(i, "interior");
 }
 
 static void tell_run(hvi_inspection *i, bool stuck, bool open) {
-  const char *what = quantity(i);
-  const double last = i->by_residual ? i->residual * i->residual : i->dist2;
-  if (i->outcome == HVI_DIVERGED) {
-    TELL(i, " The run diverged after %zu steps.", i->outer);
-  } else if (i->arrived) {
-    TELL(i, " The run reached a solution: the residual is %.2g after %zu steps.", i->residual,
-         i->outer);
-  } else if (i->converging) {
-    TELL(i,
-         " The run comes closer: %s shrinks by a factor %.5g each step, to %.2g after %zu steps.",
-         what, i->rate_observed, last, i->outer);
-  } else if (isnan(last)) {
-    TELL(i, " Without a known solution or a residual the run does not tell how close it came.");
-  } else if (open) {
-    TELL(i, " The run is too short to tell: after %zu steps %s is %.3g. More steps tell more.",
-         i->outer, what, last);
-  } else if (stuck) {
-    TELL(i,
-         " The run is stuck at a residual of %.3g: the inner solves no longer reduce their loss, "
-         "because theta stands on a flat part of g.",
-         i->residual);
-  } else {
-    TELL(i, " The run does not converge: after %zu steps %s is %.3g.", i->outer, what, last);
-  }
+  tell(i, i->outcome == HVI_DIVERGED   ? "diverged"
+          : i->arrived                 ? "arrived"
+          : i->converging              ? "converging"
+          : isnan(value_of(i, "last")) ? "not told"
+          : open                       ? "open"
+          : stuck                      ? "stuck"
+                                       : "failing");
   if (i->restarts > 0)
     TELL(i, " It started anew %zu time%s, where it was stuck.", i->restarts,
          i->restarts == 1 ? "" : "s");
-  if (i->obstacle == HVI_OBSTACLE_NONE && !i->converging)
-    TELL(i, " That contradicts the theorem: Z is not what the model can reach, or not convex.");
+  if (i->obstacle == HVI_OBSTACLE_NONE && !i->converging) tell(i, "contradiction");
 }
 
 /* With eta too large for the exact step: what fewer and more inner steps do to it. */
@@ -379,7 +323,7 @@ static void tell_variants(hvi_inspection *i, const hvi_settings *s) {
   const size_t count = i->variant_count + 1, at = i->variants[0].inner < own.inner;
   hvi_variant all[3], best = all[at] = own;
   for (size_t k = 0; k + 1 < count; k++) all[k < at ? k : k + 1] = i->variants[k];
-  TELL(i, " An imperfect inner solve takes only part of the exact step, which damps it:");
+  tell(i, "damped");
   for (size_t k = 0; k < count; k++) {
     TELL(i, " %zu inner step%s %.3g %% of it (rate %.4f)%s", all[k].inner,
          all[k].inner == 1 ? " takes" : "s take", 100.0 * all[k].step_share, all[k].rate,
@@ -398,37 +342,27 @@ static void tell_variants(hvi_inspection *i, const hvi_settings *s) {
 
 /* Why settings that the theorem does not cover do well all the same. */
 static void tell_luck(hvi_inspection *i) {
-  if (!i->converging ||
-      (i->obstacle != HVI_OBSTACLE_ALPHA && i->obstacle != HVI_OBSTACLE_ALPHA_MAX))
-    return;
-  TELL(i, " The theorem guards against the worst errors of that size; these ");
-  if (i->step_share < 0.95) {
-    TELL(i, "mostly shorten the step (to %.3g %% of the exact one) and act like a smaller eta.",
-         100.0 * i->step_share);
-  } else {
-    TELL(i, "are milder.");
-  }
+  const bool errs = i->obstacle == HVI_OBSTACLE_ALPHA || i->obstacle == HVI_OBSTACLE_ALPHA_MAX;
+  if (i->converging && errs) tell(i, i->step_share < 0.95 ? "shorter" : "milder");
 }
 
+/* Without advice of its own an obstacle asks for a smaller eta, should the run not converge. */
 static void advise(hvi_inspection *i, const hvi_settings *s, bool stuck) {
   char *text = i->advice;
   const size_t size = sizeof i->advice;
-  const char *advice = obstacles[i->obstacle].advice;
+  const char *advice = find_sentence(hvi_obstacle_name(i->obstacle), ", change");
   if (stuck && i->obstacle != HVI_OBSTACLE_NOT_MONOTONE) {
-    hvi_append(text, size,
-               "keep theta off the flat parts of g: lm with more damping, a smaller eta, or "
-               "another start");
+    recite(text, size, i, find_sentence("stuck", ", change"));
     if (i->obstacle != HVI_OBSTACLE_ETA) return;
-    hvi_append(text, size, "; ");
+    hvi_append(text, size, ";");
   }
-  if (!advice)
-    advice = i->converging ? ""
-             : i->obstacle == HVI_OBSTACLE_ADAPTIVE
+  if (!*advice && !i->converging)
+    advice = i->obstacle == HVI_OBSTACLE_ADAPTIVE
                  ? "another start (--theta0, --seed), or more steps"
                  : "a smaller eta";
   recite(text, size, i, advice);
   if (i->obstacle != HVI_OBSTACLE_ALPHA_MAX) return;
-  hvi_append(text, size, "%s%s",
+  hvi_append(text, size, " %s%s",
              s->alpha > 0.0 ? "ask for that alpha, allow more inner steps, or take "
                             : "more inner steps, or ",
              strcmp(s->optimizer->name, "lm") == 0 ? "less damping" : "lm as the inner optimizer");
@@ -441,9 +375,7 @@ static void explain(hvi_inspection *i, const hvi_problem *p, const hvi_settings 
   tell_run(i, stuck, open);
   if (i->variant_count > 0 && !stuck) tell_variants(i, s);
   tell_luck(i);
-  if (s->floor == HVI_FLOOR_ESTIMATED && !s->baseline)
-    TELL(i, " Floors are estimated in this run: an estimate may lie above l*, and then the descent "
-            "that the run's alpha test sees is overstated.");
+  if (s->floor == HVI_FLOOR_ESTIMATED && !s->baseline) tell(i, "floors");
   advise(i, s, stuck);
 }
 

@@ -21,22 +21,16 @@
 #include "num/stats.h"
 #include "num/vec.h"
 
-hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings *settings,
-                         double eta, hvi_error *err) {
+hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, double eta, hvi_error *err) {
   const size_t n = p->model->out;
-  *s = (hvi_steps){.problem = p};
-  if (!hvi_alloc_arrays({&s->eta, n}, {&s->z, n}, {&s->f, n}, {&s->target, n}, {&s->exact, n},
-                        {&s->f_star, n}, {&s->push, n}))
+  *s = (hvi_steps){.problem = p, .eta = eta};
+  if (!hvi_alloc_arrays({&s->z, n}, {&s->f, n}, {&s->target, n}, {&s->exact, n}, {&s->f_star, n},
+                        {&s->push, n}))
     return hvi_error_memory(err, "measuring the steps");
-  for (size_t k = 0; k < p->model->block_count; k++) {
-    const hvi_block *b = &p->model->blocks[k];
-    const double own = settings->player_eta ? settings->player_eta[k] : eta;
-    for (size_t i = b->z; i < b->z + b->out; i++) s->eta[i] = own;
-  }
   return HVI_OK;
 }
 
-void hvi_steps_free(hvi_steps *s) { hvi_free(s->eta); }
+void hvi_steps_free(hvi_steps *s) { hvi_free(s->z); }
 
 static double weight(const hvi_problem *p, size_t i) { return p->weights ? p->weights[i] : 1.0; }
 
@@ -56,8 +50,7 @@ void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z) {
   hvi_vec_copy(s->z, z, p->model->out);
   p->ops->operate(p, NULL, theta, z, s->f);
   if (p->solution) p->ops->operate(p, NULL, theta, p->solution, s->f_star);
-  for (size_t i = 0; i < p->model->out; i++)
-    s->target[i] = z[i] - s->eta[i] * s->f[i] / weight(p, i);
+  for (size_t i = 0; i < p->model->out; i++) s->target[i] = z[i] - s->eta * s->f[i] / weight(p, i);
   hvi_problem_project(p, s->target, s->exact);
   for (size_t k = 0; k < p->set_count; k++) find_push(s, &p->sets[k]);
 }
@@ -93,7 +86,7 @@ static const double step_rounding = 1e-10;
 static double change(const hvi_steps *s) {
   double sum = 0.0;
   for (size_t i = 0; i < s->problem->model->out; i++) {
-    const double d = s->eta[i] * (s->f[i] - s->f_star[i]);
+    const double d = s->eta * (s->f[i] - s->f_star[i]);
     sum += d * d / weight(s->problem, i);
   }
   return sqrt(sum);
@@ -150,7 +143,7 @@ hvi_status hvi_steps_run(hvi_info *info, const hvi_problem *p, const hvi_setting
   own.observe = observe;
   own.observer_context = &w;
   HVI_TRY(hvi_solver_new(&solver, p, &own, err));
-  HVI_TRY(hvi_steps_new(&w.steps, p, s, hvi_solver_info(solver).eta, err));
+  HVI_TRY(hvi_steps_new(&w.steps, p, hvi_solver_info(solver).eta, err));
   hvi_solver_run(solver);
   *info = hvi_solver_info(solver);
   hvi_steps_free(&w.steps);
@@ -216,7 +209,7 @@ hvi_status hvi_exact_rate(double *rate, const hvi_problem *p, const hvi_settings
   HVI_OWN_BY(hvi_steps_free) hvi_steps s = {0};
   HVI_OWN double *z = hvi_alloc_doubles(n + 2 * (steps + 1) + p->model->cache);
   if (!z) return hvi_error_memory(err, "the exact projected step");
-  HVI_TRY(hvi_steps_new(&s, p, settings, eta, err));
+  HVI_TRY(hvi_steps_new(&s, p, eta, err));
   double *x = z + n, *logs = x + steps + 1;
   p->model->ops->eval(p->model, logs + steps + 1, theta, z);
   *rate = rate_from(&s, theta, z, x, logs, steps);

@@ -25,7 +25,7 @@ typedef struct hvi_step {
 
 typedef struct hvi_steps {
   const hvi_problem *problem;
-  double *eta;    /* [n]; this and all others: one block */
+  double eta;
   double *z, *f;  /* [n] z_t, F(z_t) */
   double *target; /* [n] z_t - eta F(z_t) / Xi */
   double *exact;  /* [n] z_t^* */
@@ -33,9 +33,8 @@ typedef struct hvi_steps {
   double *f_star; /* [n] F(z*) */
 } hvi_steps;
 
-/* eta is the step size in force; the settings' player_eta goes before it. */
-hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, const hvi_settings *settings,
-                         double eta, hvi_error *err);
+/* eta is the step size in force. */
+hvi_status hvi_steps_new(hvi_steps *s, const hvi_problem *p, double eta, hvi_error *err);
 /* Stands at z_t = g(theta_t). */
 void hvi_steps_stand(hvi_steps *s, const double *theta, const double *z);
 /* The step from where it stands to z; does not move. */

@@ -140,9 +140,6 @@ static void agree_on_outer_options(void **state) {
   s.step_rule = HVI_STEP_BEST;
   compare(make_builtin, "rps", &s);
   s.step_rule = HVI_STEP_FIXED;
-  s.player_eta = own;
-  compare(make_builtin, "pennies", &s);
-  s.player_eta = NULL;
   s.inner_growth = 0.5;
   compare(make_builtin, "pennies", &s);
   s.theta0 = own;

@@ -122,25 +122,21 @@ static void samples_have_no_tolerance(void **state) {
   hvi_problem_free(p);
 }
 
-/* Players in turn, or with steps of their own: fixed steps to plain targets. */
+/* Players in turn: fixed steps to plain targets. */
 static void other_loops_keep_plain_targets(void **state) {
   (void)state;
-  static const double etas[] = {0.05, 0.05};
   hvi_problem *p = builtin("pennies", 0);
-  for (int variant = 0; variant < 2; variant++) {
-    hvi_settings s = hvi_settings_defaults();
-    s.alternating = variant == 0;
-    s.player_eta = variant == 1 ? etas : NULL;
-    s.eta = 0.05;
-    hvi_solver *solver = solver_for(p, &s);
-    const hvi_settings *in_force = hvi_solver_settings(solver);
-    assert_ptr_equal(in_force->optimizer, hvi_optimizer_find("lm"));
-    assert_int_equal(in_force->target, HVI_TARGET_PLAIN);
-    assert_int_equal(in_force->step_rule, HVI_STEP_FIXED);
-    check_limits(in_force);
-    assert_int_equal(hvi_solver_run(solver), HVI_CONVERGED);
-    hvi_solver_free(solver);
-  }
+  hvi_settings s = hvi_settings_defaults();
+  s.alternating = true;
+  s.eta = 0.05;
+  hvi_solver *solver = solver_for(p, &s);
+  const hvi_settings *in_force = hvi_solver_settings(solver);
+  assert_ptr_equal(in_force->optimizer, hvi_optimizer_find("lm"));
+  assert_int_equal(in_force->target, HVI_TARGET_PLAIN);
+  assert_int_equal(in_force->step_rule, HVI_STEP_FIXED);
+  check_limits(in_force);
+  assert_int_equal(hvi_solver_run(solver), HVI_CONVERGED);
+  hvi_solver_free(solver);
   hvi_problem_free(p);
 }
 
@@ -691,12 +687,9 @@ static void refused(const hvi_problem *p, const hvi_settings *s, const char *wor
 
 static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
   (void)state;
-  static const char *const proximal =
-      "proximal targets: one eta, players at once, no acceleration or "
-      "samples";
-  static const char *const adaptive =
-      "adaptive steps: surrogates with one eta and players at once, no samples";
-  static const double etas[] = {0.1, 0.1};
+  static const char *const proximal = "proximal targets: players at once, no acceleration or "
+                                      "samples";
+  static const char *const adaptive = "adaptive steps: surrogates with players at once, no samples";
   hvi_problem *p = builtin("pennies", 0);
   for (int named = 0; named < 2; named++) {
     hvi_settings fine = named ? hvi_method_settings("gn") : hvi_settings_defaults();
@@ -705,16 +698,10 @@ static void what_does_not_go_with_proximal_targets_is_refused(void **state) {
     hvi_solver_free(solver_for(p, &s));
     s.alternating = true;
     refused(p, &s, proximal);
-    s = fine;
-    s.player_eta = etas;
-    refused(p, &s, proximal);
     fine.target = HVI_TARGET_PLAIN;
     fine.step_rule = HVI_STEP_ADAPTIVE;
     s = fine;
     s.alternating = true;
-    refused(p, &s, adaptive);
-    s = fine;
-    s.player_eta = etas;
     refused(p, &s, adaptive);
   }
   hvi_settings s = hvi_method_settings("extragradient");

@@ -29,7 +29,6 @@ static void numbers_out_of_range_are_refused(void **state) {
   REFUSED(eta, -0.5, "eta: must be a number above 0, theorem, best or adaptive, not '-0.5'");
   REFUSED(eta, NAN, "eta: must be a number above 0, theorem, best or adaptive, not 'nan'");
   REFUSED(eta, INFINITY, "eta: must be a number above 0, theorem, best or adaptive, not 'inf'");
-  REFUSED(player_eta, ((double[]){0.1, -1.0}), "player_eta: must be a number above 0, not '-1'");
   REFUSED(alpha, 1.0, "alpha: must be a number above 0 and below 1, or none, not '1'");
   REFUSED(alpha, -0.1, "alpha: must be a number above 0 and below 1, or none, not '-0.1'");
   REFUSED(alpha, NAN, "alpha: must be a number above 0 and below 1, or none, not 'nan'");

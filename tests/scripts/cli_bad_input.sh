@@ -61,7 +61,6 @@ refused $usage 'method gn does not use --inner-lr' solve pennies --method gn --i
 refused $usage 'method extragradient does not use --inner' solve pennies --method extragradient --inner 3
 refused $usage 'method phgd fixes --inner at 1; --method gn' solve pennies --method phgd --inner 5
 refused $usage 'method gda fixes --alpha at none; --method gd' solve pennies --method gda --alpha 0.5
-refused $usage 'eta and --player-eta exclude' solve pennies --eta 0.1 --player-eta 0.1,0.2
 refused $usage 'factor and --line-search exclude' solve pennies --method dgn --factor 0.1 --line-search
 refused $usage 'average goes with --target averaged' solve pennies --average 5
 refused $usage 'nothing would stop this' solve pennies --iters 0
@@ -72,8 +71,6 @@ refused $input 'has 3 numbers, and pennies has 2 parameters' solve pennies --the
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 1,two
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 1,,2
 refused $usage 'neither numbers .* nor a .npy file' solve pennies --theta0 nan,1
-refused $input 'has 3 numbers, and pennies has 2 players' solve pennies --player-eta 1,2,3
-refused $usage "player-eta: that of odd must be a number above 0, not '-0.1'" solve pennies --player-eta 0.1,-0.1
 refused $system "'missing.npy'" solve pennies --theta0 missing.npy
 mkdir folder.npy
 refused $system "'folder.npy'.*not a regular file" solve pennies --theta0 folder.npy

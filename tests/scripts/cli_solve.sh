@@ -132,8 +132,6 @@ expect 0 solve pennies
 said err '2 players: even, odd$'
 said out '^z +even  0\.5$'
 said out '^          odd   0\.5$'
-refused 3 '2 players: even, odd' solve pennies --player-eta 1,2,3
-refused 2 'odd.*above 0' solve pennies --player-eta 1,-2
 
 # the trace: a row for the start and one for each iteration
 expect 0 solve pennies --method gd --iters 10 --trace trace.csv

@@ -46,7 +46,7 @@ static void measured_alpha_is_the_solvers(void **state) {
     s.floor = HVI_FLOOR_KNOWN;
     s.observe = compare;
     s.observer_context = &c;
-    check_ok(hvi_steps_new(&c.steps, p, &s, s.eta, &err), &err);
+    check_ok(hvi_steps_new(&c.steps, p, s.eta, &err), &err);
     hvi_solver *solver = solver_for(p, &s);
     hvi_solver_run(solver);
     assert_true(c.worst_alpha < 1e-9);
@@ -56,20 +56,17 @@ static void measured_alpha_is_the_solvers(void **state) {
   }
 }
 
-static void players_have_their_own_step_sizes(void **state) {
+static void the_target_is_a_step_along_F(void **state) {
   (void)state;
   hvi_problem *p = builtin("pennies", 0);
-  const double eta[] = {0.1, 0.3};
-  hvi_settings s = hvi_method_settings("gd");
   hvi_error err;
   hvi_steps steps;
-  s.player_eta = eta;
-  check_ok(hvi_steps_new(&steps, p, &s, 0.1, &err), &err);
+  check_ok(hvi_steps_new(&steps, p, 0.1, &err), &err);
   const double z[] = {0.6, 0.6};
   hvi_steps_stand(&steps, p->theta0, z);
   /* F = (-4 0.1 + .75 0.1, 4 0.1 + .75 0.1) */
   check_near(steps.target[0], 0.6 - 0.1 * (-0.325), 1e-14);
-  check_near(steps.target[1], 0.6 - 0.3 * 0.475, 1e-14);
+  check_near(steps.target[1], 0.6 - 0.1 * 0.475, 1e-14);
   hvi_steps_free(&steps);
   hvi_problem_free(p);
 }
@@ -105,7 +102,7 @@ static void nothing_to_measure_at_the_solution(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(measured_alpha_is_the_solvers),
-      cmocka_unit_test(players_have_their_own_step_sizes),
+      cmocka_unit_test(the_target_is_a_step_along_F),
       cmocka_unit_test(the_exact_step_attains_kappa),
       cmocka_unit_test(nothing_to_measure_at_the_solution),
   };

@@ -42,10 +42,8 @@ static bool is_word(const hvi_node *node, const char *word) {
 
 /* A layer with *in inputs; zero: as many as its matrix has columns, which *in is then. */
 static hvi_status read_layer(hvi_reader *r, const hvi_node *map, hvi_layer *layer, size_t *in) {
-  static const char *const known[] = {"matrix", "matrix_file", "trainable", "out",
-                                      "bias",   "activation",  NULL};
   hvi_matrix W = {.data = NULL};
-  HVI_TRY(hvi_reader_keys(r, map, "a layer", known));
+  HVI_TRY(hvi_reader_keys(r, map, "a layer", "matrix matrix_file trainable out bias activation"));
   HVI_TRY(read_activation(r, map, &layer->activation));
   HVI_TRY(hvi_reader_matrix(r, map, "matrix", &W));
   const hvi_node *node = hvi_node_get(map, "trainable"), *out = hvi_node_get(map, "out");
@@ -204,11 +202,10 @@ static hvi_status read_outputs(hvi_reader *r, const hvi_node *map, hvi_player *p
 }
 
 static hvi_status read_regulariser(builder *b, const hvi_node *map, hvi_player *player) {
-  static const char *const known[] = {"weight", "centre", NULL};
   const hvi_node *node = hvi_node_get(map, "regulariser");
   if (!node) node = hvi_node_get(b->root, "regulariser");
   if (!node) return HVI_OK;
-  HVI_TRY(hvi_reader_keys(&b->r, node, "a regulariser", known));
+  HVI_TRY(hvi_reader_keys(&b->r, node, "a regulariser", "weight centre"));
   const hvi_node *weight = hvi_node_get(node, "weight"), *centre = hvi_node_get(node, "centre");
   if (!weight) return hvi_reader_fail(&b->r, node, "a regulariser needs 'weight'");
   HVI_TRY(hvi_reader_number(&b->r, weight, false, &player->weight));
@@ -229,11 +226,10 @@ static hvi_status need_matrix(builder *b, const hvi_node *map, const char *what,
 
 /* Loss 1/2 z'Qz + q'z of a player: F gets the symmetric part of Q, and q. */
 static hvi_status read_quadratic(builder *b, const hvi_node *map, size_t k, hvi_player *player) {
-  static const char *const known[] = {"matrix", "matrix_file", "linear", NULL};
   const hvi_node *node = hvi_node_get(map, "quadratic");
   if (!node) return HVI_OK;
   size_t n = player->model->out;
-  HVI_TRY(hvi_reader_keys(&b->r, node, "quadratic", known));
+  HVI_TRY(hvi_reader_keys(&b->r, node, "quadratic", "matrix matrix_file linear"));
   const hvi_node *linear = hvi_node_get(node, "linear");
   if (linear) HVI_TRY(hvi_reader_vector(&b->r, linear, n, false, &player->linear));
   if (linear && !hvi_node_get(node, "matrix") && !hvi_node_get(node, "matrix_file")) return HVI_OK;
@@ -273,11 +269,10 @@ static hvi_status read_who(builder *b, const hvi_node *node, size_t *k) {
 }
 
 static hvi_status read_player(builder *b, const hvi_node *map, size_t k) {
-  static const char *const known[] = {
-      "layers",     "name",    "start", "start_file", "start_sd",    "input",     "input_file",
-      "input_size", "outputs", "lower", "upper",      "regulariser", "quadratic", NULL};
   hvi_player *player = &b->players[k];
-  HVI_TRY(hvi_reader_keys(&b->r, map, "a player", known));
+  HVI_TRY(hvi_reader_keys(&b->r, map, "a player",
+                          "layers name start start_file start_sd input input_file input_size "
+                          "outputs lower upper regulariser quadratic"));
   HVI_TRY(read_name(b, map, k));
   HVI_TRY(read_model(&b->r, map, b->precision, player));
   HVI_TRY(read_start(b, map, k, player));
@@ -305,8 +300,7 @@ static hvi_status read_players(builder *b) {
 
 /* Player 1 pays z_1'A z_2 to player 2: F_1 = A z_2, F_2 = -A' z_1. */
 static hvi_status read_zero_sum(builder *b, const hvi_node *node) {
-  static const char *const known[] = {"matrix", "matrix_file", NULL};
-  HVI_TRY(hvi_reader_keys(&b->r, node, "zero_sum", known));
+  HVI_TRY(hvi_reader_keys(&b->r, node, "zero_sum", "matrix matrix_file"));
   if (b->player_count != 2)
     return hvi_reader_fail(&b->r, node, "zero_sum is for two players; there are %zu",
                            b->player_count);
@@ -323,8 +317,7 @@ static hvi_status read_zero_sum(builder *b, const hvi_node *node) {
 }
 
 static hvi_status read_pair(builder *b, const hvi_node *map) {
-  static const char *const known[] = {"row", "column", "matrix", "matrix_file", NULL};
-  HVI_TRY(hvi_reader_keys(&b->r, map, "a polymatrix entry", known));
+  HVI_TRY(hvi_reader_keys(&b->r, map, "a polymatrix entry", "row column matrix matrix_file"));
   const hvi_node *row = hvi_node_get(map, "row"), *column = hvi_node_get(map, "column");
   if (!row || !column)
     return hvi_reader_fail(&b->r, map, "a polymatrix entry needs 'row' and 'column', two players");
@@ -339,10 +332,9 @@ static hvi_status read_pair(builder *b, const hvi_node *map) {
 }
 
 static hvi_status read_payoffs(builder *b) {
-  static const char *const known[] = {"zero_sum", "polymatrix", NULL};
   const hvi_node *node = hvi_node_get(b->root, "payoffs");
   if (!node) return HVI_OK;
-  HVI_TRY(hvi_reader_keys(&b->r, node, "payoffs", known));
+  HVI_TRY(hvi_reader_keys(&b->r, node, "payoffs", "zero_sum polymatrix"));
   const hvi_node *zero_sum = hvi_node_get(node, "zero_sum");
   const hvi_node *list = hvi_node_get(node, "polymatrix");
   if (zero_sum) HVI_TRY(read_zero_sum(b, zero_sum));
@@ -376,9 +368,8 @@ static hvi_status read_precision(builder *b) {
 }
 
 static hvi_status read_game(builder *b) {
-  static const char *const known[] = {"players",  "name",          "payoffs",   "regulariser",
-                                      "solution", "solution_file", "precision", NULL};
-  HVI_TRY(hvi_reader_keys(&b->r, b->root, "the game", known));
+  HVI_TRY(hvi_reader_keys(&b->r, b->root, "the game",
+                          "players name payoffs regulariser solution solution_file precision"));
   HVI_TRY(read_precision(b));
   HVI_TRY(read_players(b));
   HVI_TRY(read_payoffs(b));

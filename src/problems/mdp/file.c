@@ -84,12 +84,9 @@ static hvi_status read_settings(builder *b) {
 }
 
 static hvi_status build(builder *b, hvi_mdp **mdp) {
-  static const char *const known[] = {
-      "transitions", "transitions_file", "rewards",       "rewards_file",
-      "gamma",       "features",         "features_file", "theta0",
-      "theta0_file", "states",           "data",          "name",
-      NULL};
-  HVI_TRY(hvi_reader_keys(&b->r, b->root, "the process", known));
+  HVI_TRY(hvi_reader_keys(&b->r, b->root, "the process",
+                          "transitions transitions_file rewards rewards_file gamma features "
+                          "features_file theta0 theta0_file states data name"));
   HVI_TRY(read_settings(b));
   for (size_t k = 0; k < SOURCES; k++) HVI_TRY(read_source(b, k));
   for (size_t k = TRANSITIONS; k <= REWARDS; k++)
@@ -110,9 +107,7 @@ static hvi_status build(builder *b, hvi_mdp **mdp) {
   hvi_error why = {HVI_OK, ""};
   if (hvi_mdp_finish(m, &why))
     return hvi_error_set(b->r.err, why.status, "%s: %.380s", b->r.name, why.text);
-  *mdp = m;
-  m = NULL;
-  return HVI_OK;
+  HVI_GIVE(mdp, m);
 }
 
 hvi_status hvi_mdp_read(hvi_mdp **mdp, bool *trajectory, const hvi_document *d, hvi_error *err) {

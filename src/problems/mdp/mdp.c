@@ -65,9 +65,7 @@ hvi_status hvi_mdp_new(hvi_mdp **mdp, const hvi_mdp_spec *spec, hvi_error *err) 
     m->P = hvi_copy_doubles(spec->transitions, entries);
   if (!spec->sparse && !m->P) return hvi_error_memory(err, "the transitions");
   HVI_TRY(hvi_mdp_finish(m, err));
-  *mdp = m;
-  m = NULL;
-  return HVI_OK;
+  HVI_GIVE(mdp, m);
 }
 
 static hvi_status check_rows(hvi_mdp *m, hvi_error *err) {
