@@ -71,12 +71,15 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
 }
 
 static hvi_status open_device(hvi_device **device, hvi_device_precision precision, hvi_error *err) {
-  int count = 0;
+  int count = 0, driver = 0;
   *device = NULL;
   const cudaError_t e = cudaGetDeviceCount(&count);
+  cudaDriverGetVersion(&driver); /* 0: none */
   if (e != cudaSuccess || count == 0)
     return hvi_error_set(err, HVI_ERROR_UNSUPPORTED, "no GPU: %s",
-                         e != cudaSuccess ? cudaGetErrorString(e) : "the driver knows of none");
+                         driver == 0        ? "no NVIDIA driver is installed"
+                         : e != cudaSuccess ? cudaGetErrorString(e)
+                                            : "the driver knows of none");
   hvi_device *d = new hvi_device();
   d->precision = precision;
   const hvi_status status = prepare(d, err);
