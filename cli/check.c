@@ -162,7 +162,10 @@ static int check(subject *s) {
   return status ? hvi_complain_fault() : HVI_EXIT_DONE;
 }
 
+static void close_subject(subject *s) { hvi_setup_free(&s->setup); }
+
 int hvi_cli_check(int argc, char **argv) {
+  HVI_OWN_BY(close_subject)
   subject s = {.setup = hvi_setup_new(), .settings = hvi_check_defaults()};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_problem_options(&s.setup, &args);
@@ -170,8 +173,6 @@ int hvi_cli_check(int argc, char **argv) {
   hvi_args_settings(&args, hvi_check_table(), &s.settings, "seed");
   hvi_args_json(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  int code = hvi_setup_make(&s.setup, &args);
-  if (!code) code = check(&s);
-  hvi_setup_free(&s.setup);
-  return code;
+  HVI_STEP(hvi_setup_make(&s.setup, &args));
+  return check(&s);
 }

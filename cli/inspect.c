@@ -225,8 +225,10 @@ static int inspect(const inspection *s) {
   return HVI_EXIT_DONE;
 }
 
+static void close_inspection(inspection *s) { hvi_setup_free(&s->setup); }
+
 int hvi_cli_inspect(int argc, char **argv) {
-  inspection s = {.setup = hvi_setup_new(), .steps = 1000};
+  HVI_OWN_BY(close_inspection) inspection s = {.setup = hvi_setup_new(), .steps = 1000};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_options(&s.setup, &args);
   /* clang-format off */
@@ -237,11 +239,9 @@ int hvi_cli_inspect(int argc, char **argv) {
   hvi_args_json(&args);
   hvi_args_talk(&args);
   HVI_STEP(hvi_args_parse(&args, argc, argv));
-  int code = hvi_setup_make(&s.setup, &args);
+  HVI_STEP(hvi_setup_make(&s.setup, &args));
   const size_t iters = s.setup.settings.max_outer;
   if (hvi_args_given(&args, "iters") && !hvi_args_given(&args, "steps") && iters > 0)
     s.steps = iters;
-  if (!code) code = inspect(&s);
-  hvi_setup_free(&s.setup);
-  return code;
+  return inspect(&s);
 }

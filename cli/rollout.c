@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/clock.h"
+#include "base/suggest.h"
 #include "num/vec.h"
 #include "rl/policy.h"
 
@@ -69,9 +70,8 @@ const char *hvi_base_name(const char *path) {
 }
 
 int hvi_stem_length(const char *path) {
-  const size_t length = strlen(path), tail = strlen(".safetensors");
-  const bool ends = length > tail && strcmp(path + length - tail, ".safetensors") == 0;
-  return (int)(ends ? length - tail : length);
+  const size_t tail = hvi_ends_in(path, ".safetensors") ? strlen(".safetensors") : 0;
+  return (int)(strlen(path) - tail);
 }
 
 static int open_job(hvi_rollout_job *job, const char *env_name) {

@@ -3,6 +3,7 @@
 
 #include "base/base.h"
 #include "base/number.h"
+#include "base/suggest.h"
 #include "code.h"
 #include "commands.h"
 #include "io/npy.h"
@@ -104,13 +105,8 @@ int hvi_setup_method(hvi_setup *s, const hvi_args *args) {
   return check_conflicts(s, args);
 }
 
-static bool ends_in(const char *text, const char *ending) {
-  size_t n = strlen(text), m = strlen(ending);
-  return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
 static bool names_file(const char *name) {
-  return strchr(name, '/') || ends_in(name, ".yaml") || ends_in(name, ".yml") ||
+  return strchr(name, '/') || hvi_ends_in(name, ".yaml") || hvi_ends_in(name, ".yml") ||
          access(name, F_OK) == 0;
 }
 
@@ -152,7 +148,7 @@ static int read_theta0(hvi_setup *s) {
   if (!text) return HVI_EXIT_DONE;
   s->theta0 = hvi_parse_reals(&array.size, text);
   if (!s->theta0) {
-    if (!ends_in(text, ".npy") && access(text, F_OK) != 0)
+    if (!hvi_ends_in(text, ".npy") && access(text, F_OK) != 0)
       return hvi_misuse("--theta0 '%s' is neither numbers such as 1.25,2.25 nor a .npy file", text);
     HVI_CALL(hvi_npy_read(&array, text, 0, &hvi_fault));
     s->theta0 = array.data;

@@ -406,8 +406,10 @@ static int check_options(const hvi_solve *s, const hvi_args *args) {
   return HVI_EXIT_DONE;
 }
 
+static void close_solve(hvi_solve *s) { hvi_setup_free(&s->setup); }
+
 int hvi_cli_solve(int argc, char **argv) {
-  hvi_solve s = {.setup = hvi_setup_new(), .checkpoint_every = 30};
+  HVI_OWN_BY(close_solve) hvi_solve s = {.setup = hvi_setup_new(), .checkpoint_every = 30};
   hvi_args args = {argv[0], "PROBLEM [OPTION]...", .operand = "problem"};
   hvi_setup_options(&s.setup, &args);
   s.args = &args;
@@ -437,8 +439,6 @@ int hvi_cli_solve(int argc, char **argv) {
   HVI_STEP(hvi_args_parse(&args, argc, argv));
   s.setup.many = s.ensemble > 0;
   HVI_STEP(check_options(&s, &args));
-  int code = hvi_setup_make(&s.setup, &args);
-  if (!code) code = s.ensemble > 0 ? hvi_solve_ensemble(&s) : solve_one(&s);
-  hvi_setup_free(&s.setup);
-  return code;
+  HVI_STEP(hvi_setup_make(&s.setup, &args));
+  return s.ensemble > 0 ? hvi_solve_ensemble(&s) : solve_one(&s);
 }

@@ -87,3 +87,8 @@ size_t hvi_words_split(const char **names, size_t most, char *words) {
   names[n] = NULL;
   return n;
 }
+
+bool hvi_ends_in(const char *text, const char *ending) {
+  const size_t n = strlen(text), m = strlen(ending);
+  return n > m && strcmp(text + n - m, ending) == 0;
+}

@@ -25,3 +25,5 @@ int hvi_words_find(const char *words, char separator, const char *word, size_t l
 bool hvi_words_have(const char *words, const char *word);
 /* names[most] become the words of a text, which is cut up; a NULL comes after them. How many. */
 size_t hvi_words_split(const char **names, size_t most, char *words);
+/* Whether a text ends in this, and is longer. */
+bool hvi_ends_in(const char *text, const char *ending);

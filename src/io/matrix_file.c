@@ -6,6 +6,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/suggest.h"
 #include "io/csv_table.h"
 #include "io/npy.h"
 #include "num/sparse.h"
@@ -121,11 +122,6 @@ hvi_status hvi_market_parse(hvi_matrix_file *out, const char *text, const char *
   return hvi_sparse_gather(&out->sparse, out->rows, out->columns, count, row, column, value, err);
 }
 
-static bool ends_in(const char *text, const char *ending) {
-  const size_t n = strlen(text), m = strlen(ending);
-  return n >= m && strcmp(text + n - m, ending) == 0;
-}
-
 static hvi_status read_npy(hvi_matrix_file *out, const char *path, const char *name,
                            hvi_error *err) {
   HVI_OWN_BY(hvi_array_free) hvi_array array = {0};
@@ -146,9 +142,9 @@ hvi_status hvi_matrix_file_read(hvi_matrix_file *out, const char *path, hvi_erro
   const char *slash = strrchr(path, '/');
   /* a long path would leave no room for the rest of an error text */
   const char *name = slash && strlen(path) > LONGEST_NAME ? slash + 1 : path;
-  if (ends_in(path, ".npy")) return read_npy(out, path, name, err);
-  const bool csv = ends_in(path, ".csv");
-  if (!csv && !ends_in(path, ".mtx"))
+  if (hvi_ends_in(path, ".npy")) return read_npy(out, path, name, err);
+  const bool csv = hvi_ends_in(path, ".csv");
+  if (!csv && !hvi_ends_in(path, ".mtx"))
     return hvi_error_input(
         err, "'%s' is not a matrix that can be read; those end in .npy, .csv or .mtx", name);
   HVI_OWN char *text = NULL;

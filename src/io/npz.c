@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/suggest.h"
 #include "io/npy.h"
 #include "io/tensors_file.h"
 
@@ -100,11 +101,6 @@ static hvi_status add_array(hvi_tensors *t, const char *name, unsigned char **by
   return hvi_tensor_check_bools(&x, file);
 }
 
-static bool is_npy(const char *name) {
-  const size_t length = strlen(name);
-  return length > 4 && strcmp(name + length - 4, ".npy") == 0;
-}
-
 /* Archives */
 
 static void close_archive(zip_t **z) {
@@ -158,7 +154,7 @@ static hvi_status read_archive(hvi_tensors **out, zip_t *z, size_t left, const h
     if (zip_stat_index(z, i, 0, &st) != 0)
       return hvi_refuse(f, " has a member that cannot be read: %s", zip_strerror(z));
     HVI_TRY(check_member(&st, &left, f));
-    if (!is_npy(st.name)) continue;
+    if (!hvi_ends_in(st.name, ".npy")) continue;
     HVI_OWN unsigned char *bytes = hvi_alloc((size_t)st.size, 1);
     if (!bytes) return hvi_error_memory(f->err, "an array of an archive");
     HVI_TRY(read_member(bytes, z, i, &st, f));
@@ -200,7 +196,7 @@ static void free_listing(listing *l) {
   free(l->items);
 }
 
-static int is_array(const struct dirent *e) { return is_npy(e->d_name); }
+static int is_array(const struct dirent *e) { return hvi_ends_in(e->d_name, ".npy"); }
 
 static hvi_status read_folder(hvi_tensors **out, size_t left, const hvi_subject *f) {
   HVI_OWN_BY(free_listing) listing l = {0};

@@ -37,9 +37,9 @@ static hvi_status complain_syntax(parser *p) {
   if (e->error == YAML_READER_ERROR)
     return hvi_error_input(p->err, "%s: not a text file: %s at byte %zu", p->name,
                            e->problem ? e->problem : "unreadable", e->problem_offset);
-  return hvi_error_input(p->err, "%s:%u: not YAML: %s%s%s", p->name, line_of(e->problem_mark),
-                         e->problem ? e->problem : "cannot be read", e->context ? ", " : "",
-                         e->context ? e->context : "");
+  return hvi_error_line(p->err, p->name, line_of(e->problem_mark), "not YAML: %s%s%s",
+                        e->problem ? e->problem : "cannot be read", e->context ? ", " : "",
+                        e->context ? e->context : "");
 }
 
 static hvi_status next_event(parser *p, yaml_event_t *event) {

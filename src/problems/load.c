@@ -69,10 +69,9 @@ static hvi_status load(hvi_problem **problem, const hvi_document *d, uint64_t se
   static const char process[] = "transitions transitions_file states rewards rewards_file";
   if (has_any(d->root, "players payoffs")) return hvi_game_read(problem, d, seed, instance, err);
   if (has_any(d->root, process)) return load_process(problem, d, seed, instance, err);
-  return hvi_error_input(err,
-                         "%s:%u: a problem has 'players' (a game) or 'transitions' (a Markov "
-                         "process), and this has neither",
-                         d->name, d->root->line);
+  return hvi_error_line(err, d->name, d->root->line,
+                        "a problem has 'players' (a game) or 'transitions' (a Markov "
+                        "process), and this has neither");
 }
 
 static hvi_status load_code(hvi_problem **problem, const char *path, uint64_t seed,

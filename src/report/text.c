@@ -2,6 +2,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/suggest.h"
 
 #include <stdarg.h>
 
@@ -81,11 +82,10 @@ char *hvi_path_join(const char *folder, const char *name, const char *ending) {
 
 bool hvi_path_split(char **folder, char **name, const char *path, const char *ending) {
   const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-  const size_t tail = strlen(ending), length = strlen(base);
-  const bool ends = length > tail && strcmp(base + length - tail, ending) == 0;
+  const size_t tail = hvi_ends_in(base, ending) ? strlen(ending) : 0;
   hvi_text f = {0}, n = {0};
   hvi_text_add(&f, "%.*s", slash && slash > path ? (int)(slash - path) : 1, slash ? path : ".");
-  hvi_text_add(&n, "%.*s", (int)(ends ? length - tail : length), base);
+  hvi_text_add(&n, "%.*s", (int)(strlen(base) - tail), base);
   *folder = hvi_text_take(&f);
   *name = hvi_text_take(&n);
   return *folder && *name;

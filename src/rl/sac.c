@@ -11,8 +11,6 @@
 
 #include <hvi/version.h>
 
-HVI_RELEASE(hvi_sac)
-
 enum { MOST_HIDDEN = sizeof((hvi_sac_settings){0}.hidden) / sizeof(size_t) };
 
 #define AT(member) .offset = offsetof(hvi_sac_settings, member)

@@ -6,6 +6,8 @@
 
 #include <hvi/sac.h>
 
+HVI_RELEASE(hvi_sac)
+
 enum { HVI_SAC_RECENT = 10 };
 
 /*

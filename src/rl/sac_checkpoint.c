@@ -8,7 +8,6 @@
 enum { STATE_TENSORS = 17, COUNTERS = 12, MOST_SETTINGS = 16, SETTING_TEXT = 192 };
 static const char KIND[] = "checkpoint of a training";
 
-HVI_RELEASE(hvi_sac)
 _Static_assert(sizeof(hvi_sac_counts) == COUNTERS * sizeof(int64_t), "counters are a tensor");
 
 static void add_learner(hvi_sheet *s, const hvi_sac_learner *x, const char *name) {

@@ -79,7 +79,7 @@ hvi_status hvi_arm_parse(hvi_arm *c, const hvi_node *map, const hvi_rule *const 
   c->normalise_given = hvi_node_get(map, "normalise") != NULL;
   c->at = hvi_node_get(map, "at");
   if (c->at && c->at->kind != HVI_NODE_LIST)
-    return hvi_error_input(err, "%s:%u: at must be a list of maps", origin, c->at->line);
+    return hvi_error_line(err, origin, c->at->line, "at must be a list of maps");
   return HVI_OK;
 }
 

@@ -42,8 +42,8 @@ static hvi_status check_split(const hvi_study *study, size_t part, hvi_error *er
     char word[64];
     snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
     if (words++ == HVI_MOST_SPLITS)
-      return hvi_error_input(err, "%s:%u: split: must be 1 to %d factors", study->origin, n->line,
-                             HVI_MOST_SPLITS);
+      return hvi_error_line(err, study->origin, n->line, "split: must be 1 to %d factors",
+                            HVI_MOST_SPLITS);
     if (!can_split(study, word))
       return hvi_field_refuse(&(hvi_field_part){0}, names, "factor", word, n, study->origin, err);
   }

@@ -41,6 +41,8 @@ typedef struct judge {
   hvi_error *err;
 } judge;
 
+#define fail(j, n, ...) hvi_error_line((j)->err, (j)->study->origin, (n)->line, __VA_ARGS__)
+
 static hvi_status evaluate(hvi_quantity *q, const judge *j, const hvi_node *n, const char *text,
                            hvi_findings *findings) {
   char where[300];
@@ -58,8 +60,7 @@ static hvi_status number(double *x, const judge *j, const hvi_node *n, const cha
 
 static hvi_status need_map(const judge *j, const hvi_node *n) {
   if (!n || n->kind == HVI_NODE_MAP) return HVI_OK;
-  return hvi_error_input(j->err, "%s:%u: %s must be a map of names and expressions",
-                         j->study->origin, n->line, n->key);
+  return fail(j, n, "%s must be a map of names and expressions", n->key);
 }
 
 static hvi_status name_numbers(judge *j, const hvi_node *map) {
@@ -67,8 +68,7 @@ static hvi_status name_numbers(judge *j, const hvi_node *map) {
   HVI_TRY(need_map(j, map));
   for (const hvi_node *n = map ? map->first : NULL; n; n = n->next, c++) {
     if (c == &j->constants[MOST_CONSTANTS] || n->kind != HVI_NODE_SCALAR)
-      return hvi_error_input(j->err, "%s:%u: let takes at most %d numbers", j->study->origin,
-                             n->line, MOST_CONSTANTS - OWN_CONSTANTS);
+      return fail(j, n, "let takes at most %d numbers", MOST_CONSTANTS - OWN_CONSTANTS);
     HVI_TRY(number(&c->value, j, n, n->text));
     c[0].name = n->key;
     c[1].name = NULL;
@@ -80,9 +80,7 @@ static hvi_status add_measures(hvi_claim *c, const judge *j, const hvi_node *map
   HVI_TRY(need_map(j, map));
   for (const hvi_node *n = map ? map->first : NULL; n; n = n->next) {
     double x;
-    if (n->kind != HVI_NODE_SCALAR)
-      return hvi_error_input(j->err, "%s:%u: a measure is an expression", j->study->origin,
-                             n->line);
+    if (n->kind != HVI_NODE_SCALAR) return fail(j, n, "a measure is an expression");
     HVI_TRY(number(&x, j, n, n->text));
     hvi_claim_measure(c, n->key, x);
   }
@@ -115,8 +113,7 @@ static hvi_status decide(hvi_claim *c, const judge *j, const hvi_node *holds) {
   hvi_findings findings;
   HVI_TRY(evaluate(&q, j, holds, holds->text, &findings));
   if (q.kind != HVI_QUANTITY_TRUTH)
-    return hvi_error_input(j->err, "%s:%u: '%s' is neither true nor false", j->study->origin,
-                           holds->line, holds->text);
+    return fail(j, holds, "'%s' is neither true nor false", holds->text);
   hvi_claim_decide(c, judgements[q.truth]);
   for (size_t i = 0; i < findings.count; i++)
     hvi_claim_measure(c, findings.items[i].name, findings.items[i].value);
@@ -130,8 +127,7 @@ static hvi_status find_number(hvi_claim_number *to, const judge *j, const hvi_no
   const hvi_node *first = n->kind == HVI_NODE_LIST ? n->first : n;
   const bool pair = n->kind == HVI_NODE_LIST && n->count == 3;
   if ((first != n && !pair) || first->kind != HVI_NODE_SCALAR)
-    return hvi_error_input(j->err, "%s:%u: number is an expression, or [value, low, high]",
-                           j->study->origin, n->line);
+    return fail(j, n, "number is an expression, or [value, low, high]");
   HVI_TRY(evaluate(&q, j, n, first->text, NULL));
   to->value = q.kind == HVI_QUANTITY_TRUTH ? (double)q.truth : q.number;
   if (q.kind == HVI_QUANTITY_SAMPLE) {
@@ -173,8 +169,7 @@ static hvi_status check_id(const judge *j, const char *id, const hvi_node *row) 
   const hvi_claims *all = j->study->claims;
   for (size_t i = 0; i < all->count; i++)
     if (strcmp(all->items[i]->id, id) == 0)
-      return hvi_error_input(j->err, "%s:%u: a claim has the id '%s' already", j->study->origin,
-                             row->line, id);
+      return fail(j, row, "a claim has the id '%s' already", id);
   return HVI_OK;
 }
 
@@ -224,8 +219,7 @@ static hvi_status judge_each(judge *j, const hvi_node *row) {
   hvi_setting_defaults(&claim_table, &j->keys);
   HVI_TRY(hvi_field_map(keys, "let measures number", row, s->origin, j->err));
   if (!j->keys.holds && !hvi_node_get(row, "measures"))
-    return hvi_error_input(j->err, "%s:%u: claim '%s' needs holds, or measures", s->origin,
-                           row->line, j->keys.id);
+    return fail(j, row, "claim '%s' needs holds, or measures", j->keys.id);
   const char *name = j->keys.table, *each = j->keys.each;
   j->scope.own = hvi_study_table_named(s, name);
   j->scope.filter_count = 0;
@@ -257,7 +251,7 @@ hvi_status hvi_study_judge(hvi_study *study, hvi_error *err) {
   j.scope.constants = j.constants;
   const hvi_node *list = study->claim_rows;
   if (list && list->kind != HVI_NODE_LIST)
-    return hvi_error_input(err, "%s:%u: claims must be a list of maps", study->origin, list->line);
+    return hvi_error_line(err, study->origin, list->line, "claims must be a list of maps");
   for (const hvi_node *n = list ? list->first : NULL; n; n = n->next) HVI_TRY(judge_each(&j, n));
   if (study->checking) return HVI_OK;
   for (hvi_part *p = study->parts; p < study->parts + study->part_count; p++)

@@ -71,22 +71,22 @@ static hvi_status read_key(const hvi_field_part *parts, const char *others, cons
 hvi_status hvi_field_map(const hvi_field_part *parts, const char *others, const hvi_node *map,
                          const char *origin, hvi_error *err) {
   if (map->kind != HVI_NODE_MAP)
-    return hvi_error_input(err, "%s:%u: %s must be a map of keys and values", origin, map->line,
-                           key_of(map));
+    return hvi_error_line(err, origin, map->line, "%s must be a map of keys and values",
+                          key_of(map));
   for (const hvi_node *n = map->first; n; n = n->next)
     HVI_TRY(read_key(parts, others, n, origin, err));
   for (const hvi_field_part *p = parts; p->table; p++)
     for (const hvi_setting *row = p->table->rows; row->name; row++)
       if (row->flags & HVI_SETTING_REQUIRED && !hvi_node_get(map, row->name))
-        return hvi_error_input(err, "%s:%u: the key '%s' is missing", origin, map->line, row->name);
+        return hvi_error_line(err, origin, map->line, "the key '%s' is missing", row->name);
   return HVI_OK;
 }
 
 hvi_status hvi_field_list(const hvi_node *node, const char *what, size_t most, const char *origin,
                           hvi_error *err) {
   if (node->kind == HVI_NODE_LIST && node->count > 0 && node->count <= most) return HVI_OK;
-  return hvi_error_input(err, "%s:%u: %s: must be a list of 1 to %zu %s", origin, node->line,
-                         key_of(node), most, what);
+  return hvi_error_line(err, origin, node->line, "%s: must be a list of 1 to %zu %s", key_of(node),
+                        most, what);
 }
 
 const char *hvi_field_text(const hvi_node *map, const char *key, const char *otherwise) {

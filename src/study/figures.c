@@ -94,8 +94,10 @@ typedef struct drawing {
   sheet sheets[MOST_PANELS];
 } drawing;
 
+#define fail(d, n, ...) hvi_error_line((d)->err, (d)->study->origin, (n)->line, __VA_ARGS__)
+
 static hvi_status wrong(const drawing *d, const hvi_node *n, const char *what, const char *word) {
-  return hvi_error_input(d->err, "%s:%u: %s '%s'", d->study->origin, n->line, what, word);
+  return fail(d, n, "%s '%s'", what, word);
 }
 
 /* `only` some rows of a table, NULL: all; `others` are read by the caller. */
@@ -214,13 +216,11 @@ static hvi_status check_split(const sheet *s, const hvi_node *n, const pick *k) 
     while (i < k->count && strcmp(k->filters[i].column, name) != 0) i++;
     const bool told = i < k->count, split = hvi_words_have(t->split, name);
     if (told && !split)
-      return hvi_error_input(
-          s->d->err, "%s:%u: table '%s' has all levels of '%s' in one CSV; name it in split",
-          s->d->study->origin, n->line, t->name, name);
+      return fail(s->d, n, "table '%s' has all levels of '%s' in one CSV; name it in split",
+                  t->name, name);
     if (split && !told)
-      return hvi_error_input(s->d->err,
-                             "%s:%u: table '%s' has a CSV for each %s: each: %s, or at, says which",
-                             s->d->study->origin, n->line, t->name, name, name);
+      return fail(s->d, n, "table '%s' has a CSV for each %s: each: %s, or at, says which", t->name,
+                  name, name);
   }
   return HVI_OK;
 }
@@ -315,8 +315,7 @@ static hvi_status check_at(const sheet *s, const hvi_node *a, const hvi_table *t
 
 static hvi_status read_at(const sheet *s, pick *k, const hvi_node *at) {
   if (at && (at->kind != HVI_NODE_MAP || at->count > HVI_MOST_SPLITS))
-    return hvi_error_input(s->d->err, "%s:%u: at must be a map of 1 to %d levels",
-                           s->d->study->origin, at->line, HVI_MOST_SPLITS);
+    return fail(s->d, at, "at must be a map of 1 to %d levels", HVI_MOST_SPLITS);
   for (const hvi_node *a = at ? at->first : NULL; a; a = a->next) {
     char *end;
     HVI_TRY(check_at(s, a, k->table));

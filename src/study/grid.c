@@ -61,7 +61,7 @@ static hvi_status count_powers(hvi_factor *f, const char *name, int low, int hig
 
 static hvi_status wrong_level(const hvi_node *n, const char *origin, const char *what,
                               hvi_error *err) {
-  return hvi_error_input(err, "%s:%u: %s", origin, n->line, what);
+  return hvi_error_line(err, origin, n->line, "%s", what);
 }
 
 /* A level, or a list of them: values, or maps whose values stand under their keys. */
@@ -229,13 +229,14 @@ static hvi_status check_at(const hvi_part *p, const hvi_part *other, const hvi_a
   const bool size = strcmp(n->key, "size") == 0, scalar = n->kind == HVI_NODE_SCALAR;
   if (!size && !find_key(p, n->key, &i, &k)) {
     if (hvi_setting_find(hvi_settings_table(), n->key)) return HVI_OK;
-    return hvi_error_input(err, "%s:%u: '%s' is no factor and no setting", origin, n->line, n->key);
+    return hvi_error_line(err, origin, n->line, "'%s' is no factor and no setting", n->key);
   }
   if (scalar && size ? hvi_words_have("quick full", n->text)
                      : scalar && (has_level(p, n, false) || has_level(other, n, false)))
     return HVI_OK;
-  return hvi_error_input(err, "%s:%u: '%s': at names %s '%.60s', which is none of its levels",
-                         origin, n->line, arm->label, n->key, scalar ? n->text : "[...]");
+  return hvi_error_line(err, origin, n->line,
+                        "'%s': at names %s '%.60s', which is none of its levels", arm->label,
+                        n->key, scalar ? n->text : "[...]");
 }
 
 static hvi_status check_arms(const hvi_part *p, const hvi_part *other, const char *origin,
@@ -289,8 +290,9 @@ static hvi_status refuse_factor(const hvi_part *p, const char *key, const hvi_no
   snprintf(names, sizeof names, "%s%s%s", p->kind->numbers ? p->kind->numbers : "",
            p->kind->numbers && p->kind->words ? " " : "", p->kind->words ? p->kind->words : "");
   if (!lab && hvi_setting_find(hvi_settings_table(), key))
-    return hvi_error_input(err, "%s:%u: '%s' is a setting of methods, and no factor of kind %s",
-                           origin, n->line, key, p->kind->name);
+    return hvi_error_line(err, origin, n->line,
+                          "'%s' is a setting of methods, and no factor of kind %s", key,
+                          p->kind->name);
   return hvi_field_refuse(options || lab ? parts : &parts[2], names, "factor", key, n, origin, err);
 }
 
@@ -305,12 +307,11 @@ static hvi_status check_factors(const hvi_part *p, const char *origin, hvi_error
       size_t first, at;
       find_key(p, key, &first, &at);
       const hvi_node *n = hvi_node_get(p->grid, p->factors[first].name);
-      if (first != i)
-        return hvi_error_input(err, "%s:%u: '%s' is varied twice", origin, n->line, key);
+      if (first != i) return hvi_error_line(err, origin, n->line, "'%s' is varied twice", key);
       if (i >= own || (f->keys > 1 && strcmp(key, f->name) == 0)) continue;
       if (!is_read(p, key)) return refuse_factor(p, key, n, origin, err);
       if (f->words[k] && hvi_words_have(p->kind->numbers, key))
-        return hvi_error_input(err, "%s:%u: %s: levels must be numbers", origin, n->line, key);
+        return hvi_error_line(err, origin, n->line, "%s: levels must be numbers", key);
     }
   return HVI_OK;
 }

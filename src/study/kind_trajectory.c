@@ -32,21 +32,13 @@ typedef struct keeper {
 } keeper;
 
 static void fill(double *x, const hvi_record *r, const hvi_problem *p) {
-  const double head[] = {(double)r->outer,
-                         (double)r->inner,
-                         r->loss0,
-                         r->loss,
-                         r->ratio,
-                         r->dist2,
-                         r->residual,
-                         (double)r->counts.f_evals,
-                         (double)r->counts.model_passes,
-                         (double)r->counts.grad_evals,
-                         (double)r->counts.env_steps,
-                         r->seconds,
-                         r->alpha};
   const size_t d = p->model->dim, n = p->model->out;
-  memcpy(x, head, sizeof head);
+  const hvi_counts *c = &r->counts;
+  memcpy(x,
+         (const double[]){(double)r->outer, (double)r->inner, r->loss0, r->loss, r->ratio, r->dist2,
+                          r->residual, (double)c->f_evals, (double)c->model_passes,
+                          (double)c->grad_evals, (double)c->env_steps, r->seconds, r->alpha},
+         FIRST_THETA * sizeof *x);
   for (size_t i = 0; i < SHOWN; i++) {
     x[FIRST_THETA + i] = d <= SHOWN && i < d ? r->theta[i] : NAN;
     x[FIRST_THETA + SHOWN + i] = n <= SHOWN && i < n ? r->z[i] : NAN;

@@ -93,15 +93,15 @@ typedef struct reader {
   hvi_error *err;
 } reader;
 
+#define fail(r, n, ...) hvi_error_line((r)->err, (r)->origin, (n)->line, __VA_ARGS__)
+
 static hvi_status wrong(const reader *r, const hvi_node *n, const char *what) {
-  return hvi_error_input(r->err, "%s:%u: %s %s", r->origin, n->line, n->key ? n->key : "this entry",
-                         what);
+  return fail(r, n, "%s %s", n->key ? n->key : "this entry", what);
 }
 
 static hvi_status find_kind(reader *r) {
   const char *names[32] = {NULL}, *name = r->part->kind_name;
-  if (!name)
-    return hvi_error_input(r->err, "%s:%u: the key 'kind' is missing", r->origin, r->map->line);
+  if (!name) return fail(r, r->map, "the key 'kind' is missing");
   for (size_t i = 0; hvi_kinds[i]; i++) {
     names[i] = hvi_kinds[i]->name;
     if (strcmp(name, names[i]) == 0) r->part->kind = hvi_kinds[i];
@@ -131,10 +131,10 @@ static const hvi_node *key_of(const reader *r, const char *name) {
 static hvi_status find_code(const reader *r) {
   hvi_part *p = r->part;
   if (!r->load_code)
-    return hvi_error_input(r->err,
-                           "%s:%u: problem: '%s' is code, and a file that names code is run with "
-                           "--allow-code only",
-                           r->origin, key_of(r, "problem")->line, p->problem);
+    return hvi_error_line(r->err, r->origin, key_of(r, "problem")->line,
+                          "problem: '%s' is code, and a file that names code is run with "
+                          "--allow-code only",
+                          p->problem);
   for (const hvi_part *q = r->study->parts; q < p && !p->code; q++)
     if (q->code && strcmp(q->problem_path, p->problem_path) == 0) p->code = q->code;
   return p->code ? HVI_OK : r->load_code(&p->code, p->problem_path, r->err);
@@ -192,13 +192,10 @@ const hvi_setting_table *hvi_scale_table(void) { return &scale_table; }
 /* Files are named after slugs, legends after labels: neither may repeat. */
 static hvi_status check_labels(const reader *r, const hvi_node *n) {
   const hvi_arm *first = r->part->methods, *last = &first[r->part->method_count - 1];
-  if (!last->slug[0])
-    return hvi_error_input(r->err, "%s:%u: label '%s' needs a letter or a digit", r->origin,
-                           n->line, last->label);
+  if (!last->slug[0]) return fail(r, n, "label '%s' needs a letter or a digit", last->label);
   for (const hvi_arm *c = first; c < last; c++)
     if (strcmp(c->slug, last->slug) == 0)
-      return hvi_error_input(r->err, "%s:%u: labels '%s' and '%s' are too alike", r->origin,
-                             n->line, c->label, last->label);
+      return fail(r, n, "labels '%s' and '%s' are too alike", c->label, last->label);
   return HVI_OK;
 }
 
@@ -229,9 +226,8 @@ static hvi_status check_part(const reader *r) {
                       : (flags & HVI_KIND_VALUE) && !p->value              ? "value"
                                                                            : NULL;
   if (!lacks) return HVI_OK;
-  return hvi_error_input(r->err, "%s:%u: the key '%s' is missing%s%s", r->origin, r->map->line,
-                         lacks, p->kind ? "; it belongs to kind " : "",
-                         p->kind ? p->kind->name : "");
+  return fail(r, r->map, "the key '%s' is missing%s%s", lacks,
+              p->kind ? "; it belongs to kind " : "", p->kind ? p->kind->name : "");
 }
 
 /* Simple keys have been read, from the whole and then from the part. */
@@ -260,8 +256,7 @@ static hvi_status check_name(const reader *r, const hvi_node *map, const char *k
   if (strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name) && *name &&
       *name != '-' && strlen(name) < 60)
     return HVI_OK;
-  return hvi_error_input(r->err, "%s:%u: %s must be made of a-z, 0-9 and '-', not '%.60s'",
-                         r->origin, n->line, key, name);
+  return fail(r, n, "%s must be made of a-z, 0-9 and '-', not '%.60s'", key, name);
 }
 
 static hvi_status read_parts(reader *r, const hvi_part *whole) {
@@ -282,8 +277,7 @@ static hvi_status read_parts(reader *r, const hvi_part *whole) {
     HVI_TRY(finish_part(r, n));
     for (const hvi_part *p = s->parts; p < r->part; p++)
       if (strcmp(p->name, r->part->name) == 0)
-        return hvi_error_input(r->err, "%s:%u: a part has the name '%s' already", r->origin,
-                               n->line, p->name);
+        return fail(r, n, "a part has the name '%s' already", p->name);
   }
   return HVI_OK;
 }
@@ -385,9 +379,9 @@ static hvi_status check_runs(const hvi_study *s, hvi_error *err) {
   HVI_OWN char *path = beside(s->origin, s->runs, ".yaml");
   const char *near = hvi_suggest(s->runs, ids);
   if (path && access(path, F_OK) == 0) return HVI_OK;
-  return hvi_error_input(err, "%s:%u: runs: there is no experiment '%s', and no %s.yaml here%s%s%s",
-                         s->origin, n->line, s->runs, s->runs, near ? "; did you mean '" : "",
-                         near ? near : "", near ? "'?" : "");
+  return hvi_error_line(
+      err, s->origin, n->line, "runs: there is no experiment '%s', and no %s.yaml here%s%s%s",
+      s->runs, s->runs, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 hvi_status hvi_study_new(hvi_study **s, const char *name, hvi_error *err) {

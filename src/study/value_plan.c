@@ -71,8 +71,8 @@ static hvi_status read_environments(hvi_value_plan *p, const hvi_node *list, con
     HVI_TRY(read_environment(last, n, origin, err));
     for (const hvi_value_environment *other = p->environments; other < last; other++)
       if (strcmp(other->environment, last->environment) == 0)
-        return hvi_error_input(err, "%s:%u: environment '%.60s' is there twice", origin, n->line,
-                               last->environment);
+        return hvi_error_line(err, origin, n->line, "environment '%.60s' is there twice",
+                              last->environment);
   }
   return HVI_OK;
 }
@@ -86,7 +86,7 @@ static hvi_status read_clocks(hvi_value_plan *p, const hvi_node *list, const cha
   HVI_TRY(hvi_field_list(list, "names", HVI_MOST_CLOCKS, origin, err));
   for (const hvi_node *n = list->first; n; n = n->next) {
     if (n->kind != HVI_NODE_SCALAR)
-      return hvi_error_input(err, "%s:%u: clocks: must be a list of names", origin, n->line);
+      return hvi_error_line(err, origin, n->line, "clocks: must be a list of names");
     p->clock_names[count++] = n->text;
   }
   return HVI_OK;
@@ -118,7 +118,7 @@ hvi_status hvi_value_plan_parse(hvi_value_plan **plan, const hvi_node *map, cons
   HVI_TRY(hvi_field_map(parts, "environments tune clocks", map, origin, err));
   HVI_TRY(read_clocks(p, hvi_node_get(map, "clocks"), origin, err));
   if (!environments)
-    return hvi_error_input(err, "%s:%u: value needs the key 'environments'", origin, map->line);
+    return hvi_error_line(err, origin, map->line, "value needs the key 'environments'");
   HVI_TRY(read_environments(p, environments, origin, err));
   return own ? hvi_field_map(tune, NULL, own, origin, err) : HVI_OK;
 }

@@ -14,8 +14,6 @@
 #include "problems/mdp/mdp.h"
 #include "problems/options.h"
 
-HVI_RELEASE(hvi_mdp)
-
 typedef struct chain_options {
   int kind, data, scale;
   size_t states, features, branch, wait;

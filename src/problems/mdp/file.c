@@ -6,8 +6,6 @@
 #include "num/vec.h"
 #include "problems/document.h"
 
-HVI_RELEASE(hvi_mdp)
-
 /* Matrices, each under its key or in a file under key_file. */
 enum { TRANSITIONS, REWARDS, FEATURES, THETA0, SOURCES };
 static const char *const keys[SOURCES] = {"transitions", "rewards", "features", "theta0"};

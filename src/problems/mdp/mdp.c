@@ -11,8 +11,6 @@
 #include "num/sparse.h"
 #include "num/vec.h"
 
-HVI_RELEASE(hvi_mdp)
-
 /* Rows of P may miss 1 by this much: numbers written with ten digits. */
 static const double row_slack = 1e-9;
 

@@ -4,9 +4,13 @@
  */
 #pragma once
 
+#include "base/memory.h"
+
 #include <hvi/mdp.h>
 
 #include <stdint.h>
+
+HVI_RELEASE(hvi_mdp)
 
 struct hvi_mdp {
   size_t n, d;  /* states; features, n when tabular */

@@ -17,8 +17,6 @@
 /* Up to here F is also written out as a matrix. */
 enum { AFFINE_STATES = 2000 };
 
-HVI_RELEASE(hvi_mdp)
-
 typedef struct evaluation {
   hvi_single one;
   hvi_problem_ops ops;   /* which of the optional ones there are depends on the size */

@@ -30,8 +30,6 @@
 #include "num/vec.h"
 #include "problems/mdp/mdp.h"
 
-HVI_RELEASE(hvi_mdp)
-
 /* A pivot below this share of its diagonal entry is rounding: the features seen so far are
  * dependent, and its row of R is zero. */
 static const double least_pivot = 1e-14;

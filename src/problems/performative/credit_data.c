@@ -110,8 +110,8 @@ static hvi_status read_records(hvi_credit_data *data, const char *path, hvi_erro
     }
     if (!complete) continue;
     if (x[LABEL] != 0.0 && x[LABEL] != 1.0)
-      return hvi_error_input(err, "%s:%zu: %s is %g; it must be 0 or 1", path, i + 2, names[LABEL],
-                             x[LABEL]);
+      return hvi_error_line(err, path, i + 2, "%s is %g; it must be 0 or 1", names[LABEL],
+                            x[LABEL]);
     data->y[data->rows++] = x[LABEL];
   }
   if (data->rows) return HVI_OK;
