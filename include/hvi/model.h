@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 typedef struct hvi_model hvi_model;
-typedef struct hvi_device_descent hvi_device_descent; /* of this library: net/device.h */
+typedef struct hvi_device_descent hvi_device_descent; /* of this library: gpu/device.h */
 
 /* A player's share of the parameters and of the outputs. J is block-diagonal over players, and no
  * method ever multiplies it out. */

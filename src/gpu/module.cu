@@ -15,6 +15,7 @@
 
 #include "base/module.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -231,7 +232,8 @@ static gpu_job table_row(const hvi_device_job *j) {
   g.head_rows = (int)hvi_gpu_head_rows(j->rows), g.head_tiles = (int)hvi_gpu_head_tiles(j->rows);
   g.careful = s->goal > -INFINITY || s->least_wanted;
   g.fresh = !j->begun, g.forget = s->forget;
-  g.rule = s->rule, g.most = (int)s->most, g.at_least = (int)s->at_least;
+  g.rule = s->rule, g.at_least = (int)s->at_least;
+  g.most = s->most < INT_MAX ? (int)s->most : INT_MAX;
   g.shift = s->shift, g.scale = s->scale, g.goal = s->goal;
   g.lr = s->lr, g.lr_factor = s->lr_factor, g.decay = s->decay;
   g.beta1 = s->beta1, g.beta2 = s->beta2, g.epsilon = s->epsilon;

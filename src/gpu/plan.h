@@ -25,7 +25,9 @@ enum {
   HVI_GPU_PART_ROWS = 256,
   HVI_GPU_MOST_PARTS = 32,
   HVI_GPU_ROW_STEP = 32,
-  HVI_GPU_MOST_HEAD_TILES = 256
+  HVI_GPU_MOST_HEAD_TILES =
+      256, /* but for tiles of so many rows: a block has a number of each at hand */
+  HVI_GPU_MOST_HEAD_ROWS = 8192
 };
 
 /* Rows of a part: a multiple of the step, such that there are not too many parts. */
@@ -42,7 +44,8 @@ static inline size_t hvi_gpu_parts(size_t rows) {
 
 static inline size_t hvi_gpu_head_rows(size_t rows) {
   const size_t fair = (rows + HVI_GPU_MOST_HEAD_TILES - 1) / HVI_GPU_MOST_HEAD_TILES;
-  return (fair + HVI_GPU_ROW_STEP - 1) / HVI_GPU_ROW_STEP * HVI_GPU_ROW_STEP;
+  const size_t most = HVI_GPU_MOST_HEAD_ROWS, each = fair < most ? fair : most;
+  return (each + HVI_GPU_ROW_STEP - 1) / HVI_GPU_ROW_STEP * HVI_GPU_ROW_STEP;
 }
 static inline size_t hvi_gpu_head_tiles(size_t rows) {
   const size_t each = hvi_gpu_head_rows(rows);

@@ -25,12 +25,20 @@ void hvi_levels_add(char levels[HVI_LEVELS_TEXT], const char *more) {
   }
 }
 
+static bool is_of_cpu(const char *level, size_t length) {
+  for (int i = HVI_CPU_BASELINE; i <= HVI_CPU_AVX512; i++) {
+    const char *name = hvi_cpu_level_name((enum hvi_cpu_level)i);
+    if (strlen(name) == length && memcmp(name, level, length) == 0) return true;
+  }
+  return false;
+}
+
 /* Whether another device had a part than this one, or none; NULL: than none. */
 static bool other_device(const char *levels, const char *device) {
   bool found = !device;
   for (size_t n; *levels; levels += n + (levels[n] == '+')) {
     n = strcspn(levels, "+");
-    if (hvi_words_find("baseline+avx2+avx512", '+', levels, n) >= 0) continue;
+    if (is_of_cpu(levels, n)) continue;
     if (hvi_words_find(device, '+', levels, n) < 0) return true;
     found = true;
   }

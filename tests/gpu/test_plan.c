@@ -21,11 +21,11 @@ static void parts_cover_the_rows(void **state) {
 
 static void parts_are_those_by_hand(void **state) {
   (void)state;
-  const size_t known[][5] = {/* rows, rows of a part, parts, rows of a tile of the head, tiles */
-                             {1, 256, 1, 32, 1},        {256, 256, 1, 32, 8},
-                             {257, 256, 2, 32, 9},      {1000, 256, 4, 32, 32},
-                             {8192, 256, 32, 32, 256},  {8193, 288, 29, 64, 129},
-                             {10000, 320, 32, 64, 157}, {100000, 3136, 32, 416, 241}};
+  const size_t known[][5] = {
+      /* rows, rows of a part, parts, rows of a tile of the head, tiles */
+      {1, 256, 1, 32, 1},        {256, 256, 1, 32, 8},         {257, 256, 2, 32, 9},
+      {1000, 256, 4, 32, 32},    {8192, 256, 32, 32, 256},     {8193, 288, 29, 64, 129},
+      {10000, 320, 32, 64, 157}, {100000, 3136, 32, 416, 241}, {4000000, 125024, 32, 8192, 489}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     assert_int_equal(hvi_gpu_part_rows(known[i][0]), known[i][1]);
     assert_int_equal(hvi_gpu_parts(known[i][0]), known[i][2]);
