@@ -5,7 +5,7 @@ set_property(CACHE HVI_GPU PROPERTY STRINGS AUTO ON OFF)
 set(HVI_CUDA OFF)
 if(HVI_GPU AND NOT HVI_SANITIZE)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES "80;90-real") # before the language, whose own default nvcc may not know
+    set(CMAKE_CUDA_ARCHITECTURES "80;90a-real") # before the language, whose own default nvcc may not know
   endif()
   include(CheckLanguage)
   check_language(CUDA)

@@ -17,10 +17,13 @@ struct progress {
   unsigned arrived; /* tiles whose loss is there */
 };
 
-/* Bits of the largest numbers, without signs, of what products read (product.cuh): inputs, parameters, a
- * direction, H_l and D_l or T_l. Those of parameters are the largest since the descent began. */
+/* Bits of the largest numbers, without signs, of what products read: inputs, parameters, a direction, u,
+ * H_l and D_l or T_l. Those of parameters are the largest since the descent began. Halves of weights are
+ * scaled by what it was before they were made: those that the next pass forward reads, and those that
+ * the pass backward does. */
 struct magnitudes {
-  unsigned x, theta, direction;
+  unsigned x, theta, direction, u;
+  unsigned made, kept;
   unsigned h[HVI_DEVICE_MOST_LAYERS + 1], d[HVI_DEVICE_MOST_LAYERS + 1];
 };
 
@@ -34,9 +37,11 @@ struct gpu_job {
   float *y;                               /* [rows] */
   float *gradient;                        /* [numbers] pull */
   float *slot;                            /* gpu/plan.h */
+  char *x_halves, *weight_halves;         /* of inputs and of hidden layers' weights, or NULL, */
+  float *outputs;                         /* and of the slot, what comes of them (gpu/plan.h) */
   progress *state;
   magnitudes *tops;
-  int rows, part_rows, parts;
+  int rows, lead_rows, part_rows, parts;
   int head_rows, head_tiles;
   int careful; /* its losses count: values are of single precision in every step */
   int fresh, forget;
@@ -51,6 +56,8 @@ struct launch {
   int count;
   int most_rows, most_parts, most_tiles; /* of a job */
   hvi_device_precision precision;
+  hvi_gpu_form form;
+  int processors;
 };
 
 /* What a pass over the layers is for. */
@@ -77,6 +84,14 @@ void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind);
 /* The jobs' states, one after the other. */
 void hvi_gpu_collect(const launch *l, progress *to);
 
+/* hopper.cu and halves.cu: the same where values are halves. */
+void hvi_gpu_forward_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_backward_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);
+void hvi_gpu_split(const launch *l, const hvi_device_shape *s);
+void hvi_gpu_outputs_halves(const launch *l, const hvi_device_shape *s);
+void hvi_gpu_head_halves(const launch *l, const hvi_device_shape *s, pass_kind kind);
+cudaError_t hvi_gpu_allow_memory_halves(void);
+
 /* Kernels of a tile need more shared memory than is granted unasked: once, when a device is opened. */
 cudaError_t hvi_gpu_allow_memory(void);
 
@@ -99,19 +114,29 @@ struct layer {
   size_t numbers;        /* of all layers */
   size_t below, here;    /* numbers of a row in the values H before H_{l-1}, and before H_l, */
   size_t all;            /* and in all of them */
+  size_t halves;         /* bytes before those of W_l */
+  size_t above;          /* where W_{l+1} begins */
+  int before, after;     /* widths of layers l - 2 and l + 1 */
+  bool last;             /* of the hidden layers */
   hvi_activation activation;
 };
 
-static inline layer layer_of(const hvi_device_shape *s, int l) {
+static inline layer layer_of(const hvi_device_shape *s, hvi_gpu_form form, int l) {
   layer y = {};
   y.l = l;
   y.in = (int)s->width[l - 1], y.out = (int)s->width[l];
   y.lead_in = (int)hvi_device_padded(y.in), y.lead_out = (int)hvi_device_padded(y.out);
   y.weight = hvi_device_weight(s, l - 1), y.bias = hvi_device_bias(s, l - 1);
   y.numbers = hvi_device_numbers(s);
-  y.below = l > 1 ? hvi_gpu_values(s, 1, l - 1) : 0;
-  y.here = hvi_gpu_values(s, 1, l);
-  y.all = hvi_gpu_values(s, 1, s->layer_count);
+  const size_t rows = hvi_gpu_lead_rows(form, 1);
+  y.below = l > 1 ? hvi_gpu_values(s, form, 1, l - 1) / rows : 0;
+  y.here = hvi_gpu_values(s, form, 1, l) / rows;
+  y.all = hvi_gpu_values(s, form, 1, s->layer_count) / rows;
+  y.last = l + 1 == (int)s->layer_count;
+  y.halves = l < (int)s->layer_count ? hvi_gpu_weight_halves(s, l - 1) : 0;
+  y.above = hvi_device_weight(s, l);
+  y.before = l > 1 ? (int)s->width[l - 2] : 0;
+  y.after = l < (int)s->layer_count ? (int)s->width[l + 1] : 0;
   y.activation = s->activation;
   return y;
 }
@@ -123,25 +148,91 @@ __device__ inline unsigned top_of_inputs(const gpu_job &j, const layer &y) {
 /* What goes into the layer; H_l; D of this layer and of the one below; sums of parts; the
  * head's sums of tiles, and losses. */
 __device__ inline const float *inputs_of(const gpu_job &j, const layer &y) {
-  return y.l == 1 ? j.x : j.slot + j.rows * y.below;
+  return y.l == 1 ? j.x : j.slot + j.lead_rows * y.below;
 }
 __device__ inline float *values_of(const gpu_job &j, const layer &y) {
-  return j.slot + j.rows * y.here;
+  return j.slot + j.lead_rows * y.here;
 }
 __device__ inline float *slopes_of(const gpu_job &j, const layer &y) {
-  return j.slot + j.rows * (y.all + y.here);
+  return j.slot + j.lead_rows * (y.all + y.here);
 }
 __device__ inline float *slopes_below(const gpu_job &j, const layer &y) {
-  return j.slot + j.rows * (y.all + y.below);
+  return j.slot + j.lead_rows * (y.all + y.below);
 }
 __device__ inline float *sums_of(const gpu_job &j, const layer &y, int part) {
-  return j.slot + 2 * j.rows * y.all + part * y.numbers;
+  return j.slot + 2 * j.lead_rows * y.all + part * y.numbers;
 }
 __device__ inline float *head_sums_of(const gpu_job &j, const layer &y, int tile) {
   return sums_of(j, y, j.parts) + tile * (y.lead_in + y.lead_out);
 }
 __device__ inline double *losses_of(const gpu_job &j, const layer &y) {
   return (double *)head_sums_of(j, y, j.head_tiles);
+}
+
+/* u of a row, and its share of the loss. */
+__device__ inline double row_loss(const gpu_job &j, int row, float y, float *u) {
+  const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
+  const double linear = j.linear ? j.linear[row] : 0.0;
+  *u = (float)(j.scale * (w * r + linear));
+  return 0.5 * w * r * r + linear * r;
+}
+
+/* Over a warp, in a fixed order; the result is lane 0's. */
+__device__ inline double warp_sum(double x) {
+  for (int lane = 16; lane > 0; lane /= 2) x += __shfl_down_sync(~0u, x, lane);
+  return x;
+}
+
+/* The loss is known: is there another step, and with which rates? */
+__device__ inline void decide(const gpu_job &j, double loss) {
+  progress &p = *j.state;
+  p.arrived = 0;
+  p.loss = loss;
+  if (p.steps > 0 && !(loss >= p.least)) p.least = loss;
+  const bool free = j.goal == -INFINITY || p.steps < j.at_least;
+  p.going = p.steps < j.most && (free || loss > j.goal);
+  if (!p.going) return;
+  j.tops->kept = j.tops->made;
+  j.tops->made = j.tops->theta;
+  p.steps++;
+  p.power[0] *= j.beta1;
+  p.power[1] *= j.beta2;
+  const bool adam = j.rule == HVI_DEVICE_ADAM;
+  p.rate = (float)(adam ? p.lr / (1.0 - p.power[0]) : p.lr);
+  p.root = (float)(1.0 / (1.0 - p.power[1]));
+  p.shrink = (float)(p.lr * j.decay);
+  p.lr *= j.lr_factor;
+}
+
+/* A piece of a network's rows has its loss, thread 0's. The last of its blocks to arrive adds them in a
+ * fixed order and decides. For all threads of the block. */
+__device__ inline void arrive(const gpu_job &j, double *losses, int piece, int pieces,
+                              double loss) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    losses[piece] = loss;
+    __threadfence();
+    last = atomicAdd(&j.state->arrived, 1u) + 1 == (unsigned)pieces;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last || threadIdx.x >= 32) return;
+  double sum = 0.0;
+  for (int i = threadIdx.x; i < pieces; i += 32) sum += __ldcg(losses + i);
+  sum = warp_sum(sum);
+  if (threadIdx.x == 0) decide(j, sum);
+}
+
+/* The largest of a warp's numbers without signs into *top, by its bits, which are in the same order. */
+__device__ inline void raise_top(unsigned *top, float largest) {
+  const unsigned bits = __reduce_max_sync(~0u, __float_as_uint(largest));
+  if (threadIdx.x % 32 == 0) atomicMax(top, bits);
+}
+
+/* The power of two that brings numbers of at most `top`, given by its bits, below 2^15. */
+__device__ inline float scale_of(unsigned top) {
+  const int e = min(max((int)(top >> 23) - 127, -100), 100);
+  return top == 0 ? 1.0f : __uint_as_float((unsigned)(127 + 14 - e) << 23);
 }
 
 /* s(x), and s'(x) by s(x). Kernels have dozens of these in a row: ReLU has a path of its

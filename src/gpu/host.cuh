@@ -11,7 +11,7 @@ extern "C" {
  * as a graph. */
 struct chunk {
   hvi_device_shape shape;
-  int count, most_rows, most_parts, most_tiles, steps, ends;
+  int count, most_rows, most_parts, most_tiles, steps, ends; /* all of one form */
 };
 struct known_chunk {
   chunk key;
@@ -37,13 +37,14 @@ struct hvi_device {
 struct hvi_device_net {
   hvi_device *device;
   hvi_device_shape shape;
-  float *numbers;   /* theta, m, v */
-  progress *state;  /* behind them, */
-  magnitudes *tops; /* and behind it */
-  float *more;      /* gradient or direction; NULL until one is wanted */
-  float *x, *y;     /* [rows] */
-  double *targets;  /* [4][rows]: target, weight, linear, u */
-  size_t rows;      /* there is room for */
+  float *numbers;                 /* theta, m, v */
+  progress *state;                /* behind them, */
+  magnitudes *tops;               /* and behind it */
+  float *more;                    /* gradient or direction; NULL until one is wanted */
+  float *x, *y;                   /* [rows] */
+  char *x_halves, *weight_halves; /* halves.cuh; NULL where numbers alone are computed with */
+  double *targets;                /* [4][rows]: target, weight, linear, u */
+  size_t rows;                    /* there is room for */
 };
 
 /* HVI_OK, or what CUDA says: HVI_ERROR_MEMORY or HVI_ERROR_IO. */

@@ -231,7 +231,7 @@ static void forward_as(const launch *l, const hvi_device_shape *s, int k, pass_k
   const size_t tiles = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
   forward_tile<T, MODE>
       <<<dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(), l->stream>>>(
-          l->jobs, layer_of(s, k), kind);
+          l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
 }
 
 template <class T, product_mode MODE>
@@ -239,8 +239,9 @@ static void backward_as(const launch *l, const hvi_device_shape *s, int k, pass_
   const size_t across = hvi_gpu_tiles(s->width[k - 1], T::BN);
   const size_t slopes = k > 1 ? hvi_gpu_tiles(l->most_rows, T::BM) * across : 0;
   const size_t gradients = hvi_gpu_tiles(s->width[k], T::BM) * across * l->most_parts;
-  backward_tile<T, MODE><<<dim3((unsigned)(slopes + gradients), l->count), T::THREADS,
-                           shared_bytes<T>(), l->stream>>>(l->jobs, layer_of(s, k), kind);
+  backward_tile<T, MODE>
+      <<<dim3((unsigned)(slopes + gradients), l->count), T::THREADS, shared_bytes<T>(),
+         l->stream>>>(l->jobs, layer_of(s, HVI_GPU_NUMBERS, k), kind);
 }
 
 template <product_mode MODE>
@@ -271,7 +272,9 @@ static void backward_in(const launch *l, const hvi_device_shape *s, pass_kind ki
 
 /* Losses, outputs and products of the user's are of single precision whatever the steps are in. */
 void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  if (l->precision == HVI_DEVICE_FP32)
+  if (l->form == HVI_GPU_HALVES)
+    hvi_gpu_forward_halves(l, s, kind);
+  else if (l->precision == HVI_DEVICE_FP32)
     forward_in<SINGLE>(l, s, kind);
   else if (l->precision == HVI_DEVICE_FP16 && kind == FOR_STEP)
     forward_in<ONCE>(l, s, kind);
@@ -280,7 +283,9 @@ void hvi_gpu_forward(const launch *l, const hvi_device_shape *s, pass_kind kind)
 }
 
 void hvi_gpu_backward(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  if (l->precision == HVI_DEVICE_FP32)
+  if (l->form == HVI_GPU_HALVES)
+    hvi_gpu_backward_halves(l, s, kind);
+  else if (l->precision == HVI_DEVICE_FP32)
     backward_in<SINGLE>(l, s, kind);
   else if (l->precision == HVI_DEVICE_FP16)
     backward_in<ONCE>(l, s, kind);
@@ -294,7 +299,7 @@ void hvi_gpu_tangents(const launch *l, const hvi_device_shape *s) {
     const size_t tiles = hvi_gpu_tiles(l->most_rows, T::BM) * hvi_gpu_tiles(s->width[k], T::BN);
     tangent_tile<T, TRIPLE>
         <<<dim3((unsigned)tiles, l->count), T::THREADS, shared_bytes<T>(), l->stream>>>(
-            l->jobs, layer_of(s, k));
+            l->jobs, layer_of(s, HVI_GPU_NUMBERS, k));
   }
 }
 

@@ -65,6 +65,7 @@ static hvi_status prepare(hvi_device *d, hvi_error *err) {
                          "the GPU has compute capability %d.%d; 8.0 or more is needed", d->major,
                          d->minor);
   GPU_TRY(hvi_gpu_allow_memory(), "its kernels");
+  if (d->major == 9) GPU_TRY(hvi_gpu_allow_memory_halves(), "its kernels");
   GPU_TRY(cudaStreamCreateWithFlags(&d->stream, cudaStreamNonBlocking), "a queue");
   GPU_TRY(cudaEventCreate(&d->begun), "a clock");
   GPU_TRY(cudaEventCreate(&d->ended), "a clock");
@@ -109,9 +110,17 @@ static hvi_status describe(hvi_device *d, hvi_device_about *about, hvi_error *er
   return HVI_OK;
 }
 
+/* Halves are for Hopper's tensor cores, and for networks with a hidden layer. */
+static hvi_gpu_form form_of(const hvi_device *d, const hvi_device_shape *s) {
+  return d->major == 9 && d->precision != HVI_DEVICE_FP32 && s->layer_count > 1 ? HVI_GPU_HALVES
+                                                                                : HVI_GPU_NUMBERS;
+}
+
 static void free_net(hvi_device_net *n) {
   if (!n) return;
   cudaFree(n->numbers);
+  cudaFree(n->weight_halves);
+  cudaFree(n->x_halves);
   cudaFree(n->more);
   cudaFree(n->x);
   cudaFree(n->y);
@@ -133,6 +142,11 @@ static hvi_status new_net(hvi_device_net **net, hvi_device *d, const hvi_device_
     n->state = (progress *)(void *)(n->numbers + 3 * numbers);
     n->tops = (magnitudes *)(void *)(n->state + 1);
     status = hvi_gpu_check(cudaMemset(n->numbers, 0, bytes), "a network", err);
+  }
+  if (!status && form_of(d, shape) == HVI_GPU_HALVES) {
+    const size_t room = hvi_gpu_weight_halves(shape, shape->layer_count - 1);
+    status = hvi_gpu_check(cudaMalloc(&n->weight_halves, room), "a network", err);
+    if (!status) status = hvi_gpu_check(cudaMemset(n->weight_halves, 0, room), "a network", err);
   }
   if (!status)
     status = hvi_gpu_check(cudaMemcpy(n->state->power, powers, sizeof powers, cudaMemcpyDefault),
@@ -177,6 +191,8 @@ static hvi_status grow_net(hvi_device_net *n, size_t rows, hvi_error *err) {
   cudaFree(n->x);
   cudaFree(n->y);
   cudaFree(n->targets);
+  cudaFree(n->x_halves);
+  n->x_halves = NULL;
   n->x = n->y = NULL;
   n->targets = NULL;
   n->rows = 0;
@@ -184,6 +200,10 @@ static hvi_status grow_net(hvi_device_net *n, size_t rows, hvi_error *err) {
   GPU_TRY(cudaMalloc(&n->x, rows * in * sizeof(float)), "a batch");
   GPU_TRY(cudaMalloc(&n->y, rows * sizeof(float)), "a batch");
   GPU_TRY(cudaMalloc(&n->targets, 4 * rows * sizeof(double)), "a batch");
+  if (form_of(n->device, &n->shape) == HVI_GPU_HALVES)
+    GPU_TRY(cudaMalloc(&n->x_halves, hvi_gpu_padded(rows, HVI_GPU_HALVES) *
+                                         hvi_gpu_padded(in, HVI_GPU_HALVES) * sizeof(float)),
+            "a batch");
   n->rows = rows;
   return HVI_OK;
 }
@@ -214,7 +234,7 @@ static hvi_status begin_job(hvi_device *d, hvi_device_kind kind, hvi_device_job 
 }
 
 /* A job as kernels see it, but for its slot. */
-static gpu_job table_row(const hvi_device_job *j) {
+static gpu_job table_row(const hvi_device_job *j, hvi_gpu_form form) {
   const hvi_device_net *n = j->net;
   const hvi_device_descent *s = &j->descent;
   const size_t numbers = hvi_device_numbers(&n->shape);
@@ -226,7 +246,8 @@ static gpu_job table_row(const hvi_device_job *j) {
   g.u = n->targets + 3 * n->rows;
   g.direction = g.gradient = n->more;
   g.state = n->state, g.tops = n->tops;
-  g.rows = (int)j->rows;
+  g.x_halves = n->x_halves, g.weight_halves = n->weight_halves;
+  g.rows = (int)j->rows, g.lead_rows = (int)hvi_gpu_lead_rows(form, j->rows);
   g.part_rows = (int)hvi_gpu_part_rows(j->rows);
   g.parts = (int)hvi_gpu_parts(j->rows);
   g.head_rows = (int)hvi_gpu_head_rows(j->rows), g.head_tiles = (int)hvi_gpu_head_tiles(j->rows);
@@ -259,11 +280,21 @@ static hvi_status grow_table(hvi_device *d, size_t count, hvi_error *err) {
   return HVI_OK;
 }
 
-/* Floats of slots for jobs; values alone where nothing else is computed. */
-static size_t slot_floats(hvi_device_kind kind, const hvi_device_job *j) {
+/* The form of a kind of job: tangents are numbers. */
+static hvi_gpu_form form_for(const hvi_device *d, hvi_device_kind kind, const hvi_device_shape *s) {
+  return kind == HVI_DEVICE_PUSH ? HVI_GPU_NUMBERS : form_of(d, s);
+}
+
+/* Floats before a slot's outputs, and of all of it; values alone where nothing else is computed. */
+static size_t outputs_at(hvi_gpu_form form, hvi_device_kind kind, const hvi_device_job *j) {
   const hvi_device_shape *s = &j->net->shape;
-  if (kind != HVI_DEVICE_EVAL) return hvi_gpu_slot(s, j->rows);
-  return (hvi_gpu_values(s, j->rows, s->layer_count) + 63) / 64 * 64;
+  return kind == HVI_DEVICE_EVAL ? hvi_gpu_values(s, form, j->rows, s->layer_count)
+                                 : hvi_gpu_outputs_at(s, form, j->rows);
+}
+static size_t slot_floats(hvi_gpu_form form, hvi_device_kind kind, const hvi_device_job *j) {
+  const hvi_device_shape *s = &j->net->shape;
+  const size_t less = hvi_gpu_outputs_at(s, form, j->rows) - outputs_at(form, kind, j);
+  return hvi_gpu_padded(hvi_gpu_slot(s, form, j->rows) - less, 256);
 }
 
 /* Scratch for as many jobs as possible, one at least. */
@@ -285,21 +316,23 @@ static hvi_status grow_scratch(hvi_device *d, size_t all, size_t least, hvi_erro
 
 hvi_status hvi_gpu_place_jobs(hvi_device *d, hvi_device_kind kind, hvi_device_job *const *jobs,
                               size_t count, launch *l, hvi_error *err) {
+  const hvi_gpu_form form = form_for(d, kind, &jobs[0]->net->shape);
   size_t all = 0, least = 0, used = 0;
   for (size_t i = 0; i < count; i++) {
-    const size_t own = slot_floats(kind, jobs[i]);
+    const size_t own = slot_floats(form, kind, jobs[i]);
     all += own;
     if (own > least) least = own;
   }
   HVI_TRY(grow_table(d, count, err));
   HVI_TRY(grow_scratch(d, all, least, err));
-  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision};
+  *l = launch{d->stream, d->jobs, 0, 0, 0, 0, d->precision, form, d->processors};
   for (size_t i = 0; i < count; i++) {
-    const size_t own = slot_floats(kind, jobs[i]);
+    const size_t own = slot_floats(form, kind, jobs[i]);
     if (used + own > d->scratch_floats) break;
     gpu_job *g = &d->jobs_host[l->count++];
-    *g = table_row(jobs[i]);
+    *g = table_row(jobs[i], form);
     g->slot = d->scratch + used;
+    g->outputs = g->slot + outputs_at(form, kind, jobs[i]);
     used += own;
     if (g->rows > l->most_rows) l->most_rows = g->rows;
     if (g->parts > l->most_parts) l->most_parts = g->parts;

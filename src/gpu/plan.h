@@ -9,69 +9,96 @@
  *
  * A slot is the memory that one network needs during a step and not after it, in floats:
  *
- *   values   H_l   [rows][padded width]   l = 1 .. hidden layers
+ *   values   H_l   [lead rows][lead width]   l = 1 .. hidden layers
  *   slopes   D_l   the same: dl/d(pre-activation); tangents in a product J v
  *   sums           [parts][numbers]       of the gradient
  *   head's sums    [tiles][padded width + padded output]
  *   losses         [tiles] doubles
+ *   outputs        [blocks][lead rows] the head's sums over each 64 of its inputs, and u [lead rows]:
+ *                  where values are halves
  *
  * The head, a product with one column, goes through the rows in tiles of its own.
+ *
+ * Values and slopes are kept in one of two forms. Numbers are floats, a row after the other, widths
+ * padded to 8. Halves (halves.cuh) are two half-precision numbers in the place of one float; rows and
+ * widths are padded to 64.
  */
 #pragma once
 
 #include "gpu/device.h"
 
+typedef enum hvi_gpu_form { HVI_GPU_NUMBERS = 8, HVI_GPU_HALVES = 64 } hvi_gpu_form;
+
 enum {
   HVI_GPU_PART_ROWS = 256,
   HVI_GPU_MOST_PARTS = 32,
-  HVI_GPU_ROW_STEP = 32,
+  HVI_GPU_PART_STEP = 64,
+  HVI_GPU_HEAD_STEP = 32,
   HVI_GPU_MOST_HEAD_TILES =
       256, /* but for tiles of so many rows: a block has a number of each at hand */
   HVI_GPU_MOST_HEAD_ROWS = 8192
 };
 
+static inline size_t hvi_gpu_padded(size_t n, size_t step) { return (n + step - 1) / step * step; }
+static inline size_t hvi_gpu_tiles(size_t n, size_t tile) { return (n + tile - 1) / tile; }
+
 /* Rows of a part: a multiple of the step, such that there are not too many parts. */
 static inline size_t hvi_gpu_part_rows(size_t rows) {
-  const size_t fair = (rows + HVI_GPU_MOST_PARTS - 1) / HVI_GPU_MOST_PARTS;
-  const size_t least = HVI_GPU_PART_ROWS, each = fair > least ? fair : least;
-  return (each + HVI_GPU_ROW_STEP - 1) / HVI_GPU_ROW_STEP * HVI_GPU_ROW_STEP;
+  const size_t fair = hvi_gpu_tiles(rows, HVI_GPU_MOST_PARTS), least = HVI_GPU_PART_ROWS;
+  return hvi_gpu_padded(fair > least ? fair : least, HVI_GPU_PART_STEP);
 }
-
 static inline size_t hvi_gpu_parts(size_t rows) {
-  const size_t each = hvi_gpu_part_rows(rows);
-  return (rows + each - 1) / each;
+  return hvi_gpu_tiles(rows, hvi_gpu_part_rows(rows));
 }
 
 static inline size_t hvi_gpu_head_rows(size_t rows) {
-  const size_t fair = (rows + HVI_GPU_MOST_HEAD_TILES - 1) / HVI_GPU_MOST_HEAD_TILES;
-  const size_t most = HVI_GPU_MOST_HEAD_ROWS, each = fair < most ? fair : most;
-  return (each + HVI_GPU_ROW_STEP - 1) / HVI_GPU_ROW_STEP * HVI_GPU_ROW_STEP;
+  const size_t fair = hvi_gpu_tiles(rows, HVI_GPU_MOST_HEAD_TILES), most = HVI_GPU_MOST_HEAD_ROWS;
+  return hvi_gpu_padded(fair < most ? fair : most, HVI_GPU_HEAD_STEP);
 }
 static inline size_t hvi_gpu_head_tiles(size_t rows) {
-  const size_t each = hvi_gpu_head_rows(rows);
-  return (rows + each - 1) / each;
+  return hvi_gpu_tiles(rows, hvi_gpu_head_rows(rows));
 }
 
-static inline size_t hvi_gpu_tiles(size_t n, size_t tile) { return (n + tile - 1) / tile; }
+static inline size_t hvi_gpu_lead_rows(hvi_gpu_form form, size_t rows) {
+  return form == HVI_GPU_HALVES ? hvi_gpu_padded(rows, HVI_GPU_HALVES) : rows;
+}
 
 /* Floats before H_l of a slot, l = 1 .. layer_count - 1; of l = layer_count those of all. */
-static inline size_t hvi_gpu_values(const hvi_device_shape *s, size_t rows, size_t l) {
+static inline size_t hvi_gpu_values(const hvi_device_shape *s, hvi_gpu_form form, size_t rows,
+                                    size_t l) {
   size_t at = 0;
-  for (size_t i = 1; i < l; i++) at += rows * hvi_device_padded(s->width[i]);
-  return at;
+  for (size_t i = 1; i < l; i++) at += hvi_gpu_padded(s->width[i], form);
+  return at * hvi_gpu_lead_rows(form, rows);
 }
 
-/* Floats before the sums, the head's sums and the losses of a slot; its length, a multiple of 64. */
-static inline size_t hvi_gpu_sums(const hvi_device_shape *s, size_t rows) {
-  return 2 * hvi_gpu_values(s, rows, s->layer_count);
+/* Floats before the sums, the head's sums, the losses and the outputs of a slot; its length, a multiple
+ * of 256: halves begin at multiples of 1,024 bytes. */
+static inline size_t hvi_gpu_sums(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
+  return 2 * hvi_gpu_values(s, form, rows, s->layer_count);
 }
-static inline size_t hvi_gpu_head_sums(const hvi_device_shape *s, size_t rows) {
-  return hvi_gpu_sums(s, rows) + hvi_gpu_parts(rows) * hvi_device_numbers(s);
+static inline size_t hvi_gpu_head_sums(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
+  return hvi_gpu_sums(s, form, rows) + hvi_gpu_parts(rows) * hvi_device_numbers(s);
 }
-static inline size_t hvi_gpu_losses(const hvi_device_shape *s, size_t rows) {
+static inline size_t hvi_gpu_losses(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
   const size_t each = hvi_device_padded(s->width[s->layer_count - 1]) + HVI_DEVICE_PAD;
-  return hvi_gpu_head_sums(s, rows) + hvi_gpu_head_tiles(rows) * each;
+  return hvi_gpu_head_sums(s, form, rows) + hvi_gpu_head_tiles(rows) * each;
 }
-static inline size_t hvi_gpu_slot(const hvi_device_shape *s, size_t rows) {
-  return (hvi_gpu_losses(s, rows) + 2 * hvi_gpu_head_tiles(rows) + 63) / 64 * 64;
+static inline size_t hvi_gpu_outputs_at(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
+  return hvi_gpu_losses(s, form, rows) + 2 * hvi_gpu_head_tiles(rows);
+}
+static inline size_t hvi_gpu_slot(const hvi_device_shape *s, hvi_gpu_form form, size_t rows) {
+  const size_t blocks =
+      form == HVI_GPU_HALVES ? hvi_gpu_tiles(s->width[s->layer_count - 1], HVI_GPU_HALVES) + 1 : 0;
+  const size_t outputs = blocks * hvi_gpu_lead_rows(form, rows);
+  return hvi_gpu_padded(hvi_gpu_outputs_at(s, form, rows) + outputs, 256);
+}
+
+/* Bytes before layer l's pair of halves of the weights, l = 0 .. layer_count - 2: the head has none;
+ * of l = layer_count - 1 those of all. */
+static inline size_t hvi_gpu_weight_halves(const hvi_device_shape *s, size_t l) {
+  size_t at = 0;
+  for (size_t i = 0; i < l; i++)
+    at += hvi_gpu_padded(s->width[i], HVI_GPU_HALVES) *
+          hvi_gpu_padded(s->width[i + 1], HVI_GPU_HALVES) * sizeof(float);
+  return at;
 }

@@ -33,7 +33,7 @@
  */
 #pragma once
 
-#include "gpu/device.h"
+#include "gpu/gpu.cuh"
 
 #include <cuda_fp16.h>
 
@@ -165,12 +165,6 @@ __device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], const uns
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* The power of two that brings numbers of at most `top`, given by its bits, below 2^15. */
-__device__ inline float scale_of(unsigned top) {
-  const int e = min(max((int)(top >> 23) - 127, -100), 100);
-  return top == 0 ? 1.0f : __uint_as_float((unsigned)(127 + 14 - e) << 23);
-}
-
 /* C, and the sums of the group under way. */
 template <class T> struct accumulator { float c[T::MT][T::NT][4], group[T::MT][T::NT][4]; };
 
@@ -298,12 +292,6 @@ __device__ inline void multiply_tile(accumulator<T> &acc, const operand &A, int 
 struct nobody {
   template <class P> __device__ void operator()(const P &) const {}
 };
-
-/* The largest of a warp's numbers without signs into *top, by its bits, which are in the same order. */
-__device__ inline void raise_top(unsigned *top, float largest) {
-  const unsigned bits = __reduce_max_sync(~0u, __float_as_uint(largest));
-  if (threadIdx.x % 32 == 0) atomicMax(top, bits);
-}
 
 /* Calls put(row, column, two numbers) for all of this thread's pairs in a tile at (m, n). */
 template <class T, class PUT>

@@ -17,8 +17,7 @@
  * The update adds the sums of gradients, of parts or of the head's tiles, in their order, and takes the
  * step in one pass over the parameters, four numbers to a thread.
  */
-#include "gpu/gpu.cuh"
-#include "gpu/product.cuh"
+#include "gpu/halves.cuh"
 
 enum { THREADS = 256, WARPS = THREADS / 32 };
 
@@ -55,39 +54,6 @@ __global__ void __launch_bounds__(THREADS)
   if (tangents && y.l > 1)
     row_outputs(more, slopes_below(j, y), row, 0, row, j.theta + y.weight, 0.0f, lead);
   if (threadIdx.x % 32 == 0) j.y[row] = out[0] + more[0];
-}
-
-/* u of a row, and its share of the loss. */
-__device__ inline double row_loss(const gpu_job &j, int row, float y, float *u) {
-  const double r = j.shift + j.scale * (double)y - j.target[row], w = j.weight[row];
-  const double linear = j.linear ? j.linear[row] : 0.0;
-  *u = (float)(j.scale * (w * r + linear));
-  return 0.5 * w * r * r + linear * r;
-}
-
-/* Over a warp, in a fixed order; the result is lane 0's. */
-__device__ inline double warp_sum(double x) {
-  for (int lane = 16; lane > 0; lane /= 2) x += __shfl_down_sync(~0u, x, lane);
-  return x;
-}
-
-/* The loss is known: is there another step, and with which rates? */
-__device__ inline void decide(const gpu_job &j, double loss) {
-  progress &p = *j.state;
-  p.arrived = 0;
-  p.loss = loss;
-  if (p.steps > 0 && !(loss >= p.least)) p.least = loss;
-  const bool free = j.goal == -INFINITY || p.steps < j.at_least;
-  p.going = p.steps < j.most && (free || loss > j.goal);
-  if (!p.going) return;
-  p.steps++;
-  p.power[0] *= j.beta1;
-  p.power[1] *= j.beta2;
-  const bool adam = j.rule == HVI_DEVICE_ADAM;
-  p.rate = (float)(adam ? p.lr / (1.0 - p.power[0]) : p.lr);
-  p.root = (float)(1.0 / (1.0 - p.power[1]));
-  p.shrink = (float)(p.lr * j.decay);
-  p.lr *= j.lr_factor;
 }
 
 /* u of a tile's rows, shared by its block, and the tile's loss, which is thread 0's. A warp takes four
@@ -169,7 +135,6 @@ __device__ inline void head_slopes(const gpu_job &j, const layer &y, int first, 
 __global__ void __launch_bounds__(THREADS)
     head_of_tile(const gpu_job *jobs, const layer y, pass_kind kind) {
   extern __shared__ float u[]; /* [head_rows] */
-  __shared__ bool last;
   const gpu_job j = jobs[blockIdx.y];
   const int tile = blockIdx.x;
   if (tile >= j.head_tiles || !concerns(j, kind)) return;
@@ -180,19 +145,7 @@ __global__ void __launch_bounds__(THREADS)
   else if (kind != FOR_END)
     head_slopes<false>(j, y, first, end, u, head_sums_of(j, y, tile));
   if (kind == FOR_PULL) return;
-  double *losses = losses_of(j, y);
-  if (threadIdx.x == 0) {
-    losses[tile] = loss;
-    __threadfence();
-    last = atomicAdd(&j.state->arrived, 1u) + 1 == (unsigned)j.head_tiles;
-    __threadfence();
-  }
-  __syncthreads();
-  if (!last || threadIdx.x >= 32) return;
-  double sum = 0.0;
-  for (int i = threadIdx.x; i < j.head_tiles; i += 32) sum += __ldcg(losses + i);
-  sum = warp_sum(sum);
-  if (threadIdx.x == 0) decide(j, sum);
+  arrive(j, losses_of(j, y), tile, j.head_tiles, loss);
 }
 
 __device__ inline float step_of(const gpu_job &j, const progress &p, float theta, float g, float *m,
@@ -225,8 +178,8 @@ __device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t
   return g;
 }
 
-/* The step of four numbers; the largest of them. */
-__device__ inline float step_at(const gpu_job &j, size_t at, float4 g) {
+/* The step of four numbers, and their halves; the largest of them. */
+__device__ inline float step_at(const gpu_job &j, const weight_map &map, size_t at, float4 g) {
   const progress &p = *j.state;
   float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
   theta.x = step_of(j, p, theta.x, g.x, &m.x, &v.x);
@@ -234,6 +187,7 @@ __device__ inline float step_at(const gpu_job &j, size_t at, float4 g) {
   theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
   theta.w = step_of(j, p, theta.w, g.w, &m.w, &v.w);
   *(float4 *)(j.theta + at) = theta;
+  if (map.layers > 0) put_weights(j, map, at, theta, weight_scale(j.tops->made));
   if (j.rule != HVI_DEVICE_GD) *(float4 *)(j.m + at) = m;
   if (j.rule == HVI_DEVICE_ADAM) *(float4 *)(j.v + at) = v;
   return fmaxf(fmaxf(fabsf(theta.x), fabsf(theta.y)), fmaxf(fabsf(theta.z), fabsf(theta.w)));
@@ -241,7 +195,7 @@ __device__ inline float step_at(const gpu_job &j, size_t at, float4 g) {
 
 /* Also forgets the magnitudes of this step: all products that read them are done. */
 __global__ void __launch_bounds__(THREADS)
-    update_numbers(const gpu_job *jobs, const layer head, pass_kind kind) {
+    update_numbers(const gpu_job *jobs, const layer head, const weight_map map, pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
   const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!concerns(j, kind)) return;
@@ -251,12 +205,12 @@ __global__ void __launch_bounds__(THREADS)
     if (kind == FOR_PULL)
       *(float4 *)(j.gradient + at) = g;
     else
-      top = step_at(j, at, g);
+      top = step_at(j, map, at, g);
   }
   if (kind == FOR_PULL) return;
   raise_top(&j.tops->theta, top);
   if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
-    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
+    j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = j.tops->u = 0u;
 }
 
 /* New jobs: a descent is at its start, with nothing behind it where it is to forget. */
@@ -267,7 +221,7 @@ __global__ void __launch_bounds__(THREADS)
   if (!j.fresh) return;
   if (blockIdx.x == 0 && threadIdx.x <= HVI_DEVICE_MOST_LAYERS)
     j.tops->h[threadIdx.x] = j.tops->d[threadIdx.x] = 0u;
-  if (at == 0) j.tops->x = j.tops->theta = j.tops->direction = 0u;
+  if (at == 0) j.tops->x = j.tops->theta = j.tops->direction = j.tops->u = 0u;
   if (at == 0 && descends) {
     progress &p = *j.state;
     p.steps = 0;
@@ -307,7 +261,9 @@ static dim3 over_numbers(const launch *l, const hvi_device_shape *s) {
   return dim3((unsigned)hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS), l->count);
 }
 
-static layer head_of(const hvi_device_shape *s) { return layer_of(s, (int)s->layer_count); }
+static layer head_of(const launch *l, const hvi_device_shape *s) {
+  return layer_of(s, l->form, (int)s->layer_count);
+}
 
 void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const size_t numbers = hvi_device_numbers(s), lead = hvi_device_padded(s->width[0]);
@@ -315,21 +271,25 @@ void hvi_gpu_begin(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const dim3 grid((unsigned)hvi_gpu_tiles(most, 4 * THREADS), l->count);
   begin_job<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, numbers, kind == FOR_STEP);
   survey_job<<<grid, THREADS, 0, l->stream>>>(l->jobs, numbers, (int)lead, kind == FOR_PUSH);
+  if (l->form == HVI_GPU_HALVES) hvi_gpu_split(l, s);
 }
 
 void hvi_gpu_outputs(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  if (l->form == HVI_GPU_HALVES) return hvi_gpu_outputs_halves(l, s);
   const dim3 grid((unsigned)hvi_gpu_tiles(l->most_rows, THREADS / 32), l->count);
-  outputs_of_rows<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind == FOR_PUSH);
+  outputs_of_rows<<<grid, THREADS, 0, l->stream>>>(l->jobs, head_of(l, s), kind == FOR_PUSH);
 }
 
 void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind) {
+  if (l->form == HVI_GPU_HALVES) return hvi_gpu_head_halves(l, s, kind);
   const int rows = (int)hvi_gpu_head_rows(l->most_rows);
   head_of_tile<<<dim3(l->most_tiles, l->count), THREADS, rows * sizeof(float), l->stream>>>(
-      l->jobs, head_of(s), kind);
+      l->jobs, head_of(l, s), kind);
 }
 
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) {
-  update_numbers<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, head_of(s), kind);
+  const weight_map map = l->form == HVI_GPU_HALVES ? weight_map_of(s) : weight_map{};
+  update_numbers<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, head_of(l, s), map, kind);
 }
 
 void hvi_gpu_collect(const launch *l, progress *to) {
