@@ -9,7 +9,8 @@
  * A block of threads stays on its processor and takes one tile of C after the other. One warp has the copy
  * engine bring slabs of 64 k, high halves and low ones, into a ring of stages in shared memory. Groups of
  * four warps multiply them, each 64 rows of the tile, and the ring runs ahead into the next tile meanwhile.
- * The stage of a tile's last slab is kept until the finished tile, made halves there, has left it in bulk.
+ * A tile of values or slopes has one more stage, in which it is made halves before it leaves in bulk. Biases
+ * and the head's weights come with it, or the values that slopes depend on.
  *
  * The tensor cores cut their sums off instead of rounding them, so the sums of each slab start from zero,
  * small products first, and are added here. A number's sum runs over k in the same order in every tile.
@@ -24,7 +25,8 @@ template <int M, int N, int BLOCKS> struct wide_tile {
   static constexpr int BM = M, BN = N, GROUPS = M / 64, NUMBERS = N / 2; /* of C in a thread */
   static constexpr int THREADS = 128 * GROUPS + 32, RESIDENT = BLOCKS;
   static constexpr int OF_A = M * ROW_BYTES, OF_B = N * ROW_BYTES, STAGE = 2 * (OF_A + OF_B);
-  static constexpr int STAGES = 3, ONES = 256, BYTES = STAGES * STAGE + ONES + 16 * STAGES + 1024;
+  static constexpr int STAGES = 3, ONES = 256, VECTORS = 8 * N; /* bytes of a bias and a head */
+  static constexpr int BYTES = STAGES * (STAGE + VECTORS + 16) + ONES + 1024;
 };
 using many_tile = wide_tile<128, 128, 1>;
 using few_tile = wide_tile<64, 64, 2>;
@@ -56,22 +58,29 @@ __device__ inline pieces by_columns(const halves &x, int column, int most, int r
           min(most / BLOCK, x.blocks - column / BLOCK)};
 }
 
-/* A tile of a product: where it is in C, its operands, slabs of k; whether low halves count. */
+/* A tile of a product: where it is in C, its operands, slabs of k; whether low halves count. What the last
+ * stage brings: of a bias and the head's weights so many bytes, or the tile's place in other values. */
 struct task {
   pieces a, b;
   int m, n, slabs;
-  bool low;
+  bool low, values_low;
+  const float *bias, *head;
+  unsigned vector_bytes;
+  halves values;
 };
 
 /* The ring; `at` counts slabs, on both sides alike. */
 template <class T> struct ring {
   char *stages;
+  float *vectors;
   unsigned full, empty, ones; /* barriers in shared memory */
   unsigned at;
+  int leaving; /* the stage of a tile on its way out, or -1 */
 
-  __device__ explicit ring(char *shared) : at(0) {
+  __device__ explicit ring(char *shared) : at(0), leaving(-1) {
     stages = shared + (1024 - shared_at(shared) % 1024) % 1024;
-    char *rest = stages + T::STAGES * T::STAGE;
+    vectors = (float *)(stages + T::STAGES * T::STAGE);
+    char *rest = (char *)vectors + T::STAGES * T::VECTORS;
     ones = shared_at(rest);
     full = ones + T::ONES;
     empty = full + 8 * T::STAGES;
@@ -103,10 +112,52 @@ template <class T> struct ring {
       copy_pieces(to + 2 * T::OF_A + T::OF_B, w.b, s, barrier, w.b.low);
     }
   }
+  /* The stage that a finished tile leaves through, with a bias and the head's weights. */
+  __device__ void bring_vectors(const task &w) {
+    const unsigned barrier = full + 8 * stage(), to = shared_at(vectors) + stage() * T::VECTORS;
+    barrier_wait(empty + 8 * stage(), turn() ^ 1);
+    barrier_expect(barrier, w.head ? 2 * w.vector_bytes : w.vector_bytes);
+    copy_in(to, (const char *)w.bias, w.vector_bytes, barrier);
+    if (w.head) copy_in(to + T::VECTORS / 2, (const char *)w.head, w.vector_bytes, barrier);
+    at++;
+  }
+  /* Likewise, with the numbers of other values that are at its place. */
+  __device__ void bring_values(const task &w) {
+    const unsigned to = shared_at(stages + stage() * T::STAGE), barrier = full + 8 * stage();
+    const int groups = min(T::GROUPS, (w.values.rows - w.m) / 64);
+    const int blocks = min(T::BN / BLOCK, w.values.blocks - w.n / BLOCK);
+    constexpr unsigned EACH = BLOCK * ROW_BYTES;
+    barrier_wait(empty + 8 * stage(), turn() ^ 1);
+    barrier_expect(barrier, groups * blocks * EACH * (w.values_low ? 2 : 1));
+    for (int i = 0; i < groups * blocks; i++) {
+      const int g = i / blocks, b = i % blocks;
+      const char *from =
+          w.values.high + ((size_t)(w.n / BLOCK + b) * w.values.rows + w.m + 64 * g) * ROW_BYTES;
+      copy_in(to + g * 2 * T::OF_B + b * EACH, from, EACH, barrier);
+      if (w.values_low)
+        copy_in(to + (2 * g + 1) * T::OF_B + b * EACH, from + w.values.low, EACH, barrier);
+    }
+    at++;
+  }
+  /* It is there. */
+  __device__ int take() {
+    const int which = stage();
+    barrier_wait(full + 8 * which, turn());
+    at++;
+    return which;
+  }
   __device__ static void copy_pieces(unsigned to, const pieces &p, int s, unsigned barrier,
                                      size_t plane = 0) {
     for (int i = 0; i < p.count; i++)
       copy_in(to + i * BLOCK * ROW_BYTES, p.at + s * p.slab + i * p.next + plane, p.bytes, barrier);
+  }
+  /* The tile before has left its stage. */
+  __device__ void let_go() {
+    if (leaving < 0) return;
+    if (threadIdx.x % 128 == 0) wait_copies_read();
+    __syncwarp();
+    release(leaving);
+    leaving = -1;
   }
   /* This warp is done with a stage. */
   __device__ void release(int which) const {
@@ -144,33 +195,33 @@ __device__ inline void multiply_slab(float (&group)[T::NUMBERS], float (&bias)[4
   if (BIAS) settle(bias);
 }
 
-/* C of a task. The last slab's stage is kept where HOLD; it is returned. */
-template <class T, bool A_ROWS, bool B_ROWS, bool LOW, bool BIAS, bool HOLD>
-__device__ inline int multiply_slabs(sums<T> &all, ring<T> &r, int slabs) {
+/* C of a task. */
+template <class T, bool A_ROWS, bool B_ROWS, bool LOW, bool BIAS>
+__device__ inline void multiply_slabs(sums<T> &all, ring<T> &r, int slabs) {
   float group[T::NUMBERS], bias[4];
 #pragma unroll
   for (int i = 0; i < T::NUMBERS; i++) all.c[i] = 0.0f;
 #pragma unroll
   for (int i = 0; i < 4; i++) all.bias[i] = bias[i] = 0.0f;
-  int stage = 0;
-  for (int s = 0; s < slabs; s++, r.at++) {
-    stage = r.stage();
-    barrier_wait(r.full + 8 * stage, r.turn());
+  for (int s = 0; s < slabs; s++) {
+    const int stage = r.take();
     multiply_slab<T, A_ROWS, B_ROWS, LOW, BIAS>(group, bias, shared_at(r.stages + stage * T::STAGE),
                                                 r.ones);
-    if (!HOLD || s + 1 < slabs) r.release(stage);
+    r.release(stage);
+    r.let_go();
 #pragma unroll
     for (int i = 0; i < T::NUMBERS; i++) all.c[i] += group[i];
 #pragma unroll
     for (int i = 0; BIAS && i < 4; i++) all.bias[i] += bias[i];
   }
-  return stage;
 }
 
-template <class T, bool A_ROWS, bool B_ROWS, bool BIAS, bool HOLD>
-__device__ inline int multiply_task(sums<T> &all, ring<T> &r, const task &w) {
-  return w.low ? multiply_slabs<T, A_ROWS, B_ROWS, true, BIAS, HOLD>(all, r, w.slabs)
-               : multiply_slabs<T, A_ROWS, B_ROWS, false, BIAS, HOLD>(all, r, w.slabs);
+template <class T, bool A_ROWS, bool B_ROWS, bool BIAS>
+__device__ inline void multiply_task(sums<T> &all, ring<T> &r, const task &w) {
+  if (w.low)
+    multiply_slabs<T, A_ROWS, B_ROWS, true, BIAS>(all, r, w.slabs);
+  else
+    multiply_slabs<T, A_ROWS, B_ROWS, false, BIAS>(all, r, w.slabs);
 }
 
 /* This thread's place in its group's 64 rows. */
@@ -182,127 +233,166 @@ __device__ inline place place_of() {
   return {(int)threadIdx.x / 128, (int)threadIdx.x % 128 / 32 * 16 + lane / 4, lane % 4 * 2};
 }
 
-/* The finished tile into `to` as halves, through the stage that was held: numbers are those of
- * value(half, j, row, column), all of a thread's in order, times `scale`. The largest is returned. */
-template <class T, class VALUE>
-__device__ inline float put_tile(const ring<T> &r, int stage, const halves &to, const task &w,
-                                 float scale, bool low, VALUE &&value) {
-  constexpr int PLANE = T::BN * ROW_BYTES;
+/* The finished tile into `to` as halves, through its stage. make(j, numbers, column, place in the stage) makes
+ * scaled values of two sums; those of the first eight rows' turn come first, then the others take their
+ * place, so that the code, which is long, is there once. The largest is returned. */
+template <class T, class MAKE>
+__device__ inline float put_tile(sums<T> &all, ring<T> &r, int stage, const halves &to,
+                                 const task &w, MAKE &&make) {
+  constexpr int PLANE = T::OF_B;
   const place p = place_of();
   char *mine = r.stages + stage * T::STAGE + p.group * 2 * PLANE;
   float top = 0.0f;
-  meet(1, 128 * T::GROUPS); /* nobody reads the stage any more */
-#pragma unroll
-  for (int half = 0; half < 2; half++)
+#pragma unroll 1
+  for (int half = 0; half < 2; half++) {
+    const int row = p.row + 8 * half;
+    char *line = mine + row * ROW_BYTES + p.column * 2;
+    make.begin(half, w.m + p.group * 64 + row);
 #pragma unroll
     for (int j = 0; j < T::BN / 8; j++) {
-      const int row = p.row + 8 * half;
-      const float2 x = value(half, j, w.m + p.group * 64 + row, w.n + 8 * j + p.column);
+      char *at = line + j / 8 * (BLOCK * ROW_BYTES) + ((j % 8) ^ (row % 8)) * PIECE;
+      const float2 x = make(j, make_float2(all.c[4 * j], all.c[4 * j + 1]), 8 * j + p.column, at);
       unsigned high, rest;
-      split_two(make_float2(x.x * scale, x.y * scale), high, rest);
-      char *at = mine + j / 8 * (BLOCK * ROW_BYTES) + row * ROW_BYTES +
-                 ((j % 8) ^ (row % 8)) * PIECE + p.column * 2;
+      split_two(x, high, rest);
       *(unsigned *)at = high;
-      if (low) *(unsigned *)(at + PLANE) = rest;
+      if (w.low) *(unsigned *)(at + PLANE) = rest;
       top = fmaxf(top, fmaxf(fabsf(x.x), fabsf(x.y)));
+      all.c[4 * j] = all.c[4 * j + 2], all.c[4 * j + 1] = all.c[4 * j + 3];
     }
+    make.end(half);
+  }
   fence_copies();
-  meet(2 + p.group, 128);
+  meet(1 + p.group, 128);
   if (threadIdx.x % 128 == 0) {
     const int row = w.m + p.group * 64, block = w.n / BLOCK;
     for (int b = 0; row < to.rows && b < T::BN / BLOCK && block + b < to.blocks; b++) {
       char *out = to.high + ((size_t)(block + b) * to.rows + row) * ROW_BYTES;
       const unsigned from = shared_at(mine) + b * BLOCK * ROW_BYTES;
       copy_out(out, from, BLOCK * ROW_BYTES);
-      if (low) copy_out(out + to.low, from + PLANE, BLOCK * ROW_BYTES);
+      if (w.low) copy_out(out + to.low, from + PLANE, BLOCK * ROW_BYTES);
     }
     end_copies_out();
-    wait_copies_read();
   }
-  __syncwarp();
-  r.release(stage);
+  r.leaving = stage;
   return top;
 }
 
-/* H_l from a tile of H_{l-1} W_l', and where it is the last hidden layer the head's sums over its blocks. */
-template <bool RELU, class T>
-__device__ inline void put_values(const sums<T> &all, const ring<T> &r, int stage, const gpu_job &j,
-                                  const layer &y, const task &w) {
-  const float back = 1.0f / input_scale(j, y) / weight_scale(j.tops->made);
-  const float *bias = j.theta + y.bias, *head = j.theta + y.above;
-  float out[2][T::BN / BLOCK] = {};
-  const float top =
-      put_tile(r, stage, values_halves(j, y), w, value_scale(j, y.activation, y.l, y.in), w.low,
-               [&](int half, int i, int row, int column) {
-                 const float first = all.c[4 * i + 2 * half] * back,
-                             next = all.c[4 * i + 2 * half + 1] * back;
-                 float2 x = make_float2(0.0f, 0.0f);
-                 if (row < j.rows && column < y.out)
-                   x.x = activate<RELU>(y.activation, first + bias[column]);
-                 if (row < j.rows && column + 1 < y.out)
-                   x.y = activate<RELU>(y.activation, next + bias[column + 1]);
-                 if (y.last && column < y.lead_out) {
-                   const float2 weight = *(const float2 *)(head + column);
-                   out[half][i / 8] = fmaf(x.x, weight.x, fmaf(x.y, weight.y, out[half][i / 8]));
-                 }
-                 return x;
-               });
-  raise_top(&j.tops->h[y.l], top);
-  if (!y.last) return;
-  const place p = place_of();
+/* Of a tile: what takes its sums back to their size, and the scale that its halves get. */
+struct scales {
+  float back, to, of_values;
+};
+
+/* H_l from sums of H_{l-1} W_l', and the head's sums over blocks of its columns where it is the last hidden
+ * layer. FAST: ReLU, and all columns are there. Rows beyond the last become zero. */
+template <class T, bool FAST> struct make_values {
+  const gpu_job &j;
+  const layer &y;
+  const scales &s;
+  const float *bias, *head;
+  int columns, block; /* of the tile that are there, and its first */
+  int row;
+  float to;
+  float out[T::BN / BLOCK];
+
+  __device__ void begin(int, int r) {
+    row = r, to = r < j.rows ? s.to : 0.0f;
 #pragma unroll
-  for (int half = 0; half < 2; half++)
+    for (int b = 0; b < T::BN / BLOCK; b++) out[b] = 0.0f;
+  }
+  __device__ float2 operator()(int i, float2 sum, int column, char *) {
+    const float2 b = *(const float2 *)(bias + column), w = *(const float2 *)(head + column);
+    float2 x = make_float2(fmaf(sum.x, s.back, b.x), fmaf(sum.y, s.back, b.y));
+    if (FAST) {
+      x = make_float2(fmaxf(x.x, 0.0f), fmaxf(x.y, 0.0f));
+    } else {
+      x.x = column < columns ? activate<false>(y.activation, x.x) : 0.0f;
+      x.y = column + 1 < columns ? activate<false>(y.activation, x.y) : 0.0f;
+    }
+    if (y.last && (FAST || column < columns))
+      out[i / 8] = fmaf(x.x, w.x, fmaf(x.y, FAST || column + 1 < columns ? w.y : 0.0f, out[i / 8]));
+    return make_float2(x.x * to, x.y * to);
+  }
+  __device__ void end(int) {
+    if (!y.last) return;
 #pragma unroll
     for (int b = 0; b < T::BN / BLOCK; b++) {
-      float sum = out[half][b];
+      float sum = out[b];
       sum += __shfl_xor_sync(~0u, sum, 1);
       sum += __shfl_xor_sync(~0u, sum, 2);
-      const int row = w.m + p.group * 64 + p.row + 8 * half, block = w.n / BLOCK + b;
-      if (p.column == 0 && row < j.lead_rows && block < padded_block(y.out) / BLOCK)
-        outputs_of(j, block)[row] = sum;
+      if (threadIdx.x % 4 == 0 && row < j.lead_rows && BLOCK * b < columns)
+        outputs_of(j, block + b)[row] = sum;
     }
+  }
+};
+
+template <class T>
+__device__ inline void put_values(sums<T> &all, ring<T> &r, const gpu_job &j, const layer &y,
+                                  const task &w, const scales &s) {
+  const int stage = r.take(), columns = y.out - w.n;
+  const float *bias = r.vectors + stage * (T::VECTORS / 4), *head = bias + T::BN;
+  const halves to = values_halves(j, y);
+  const bool fast = y.activation == HVI_RELU && columns >= T::BN;
+  const float top =
+      fast ? put_tile(all, r, stage, to, w,
+                      make_values<T, true>{j, y, s, bias, head, columns, w.n / BLOCK})
+           : put_tile(all, r, stage, to, w,
+                      make_values<T, false>{j, y, s, bias, head, columns, w.n / BLOCK});
+  raise_top(&j.tops->h[y.l], top / s.to);
 }
 
-/* D_{l-1} from a tile of D_l W_l. */
-template <bool RELU, class T>
-__device__ inline void put_slopes(const sums<T> &all, const ring<T> &r, int stage, const gpu_job &j,
-                                  const layer &y, const task &w, bool values_low) {
-  const float back = 1.0f / slope_scale(j, y.l, y.last, y.after) / weight_scale(j.tops->kept);
-  const halves h = inputs_halves(j, y);
-  const float h_back = 1.0f / input_scale(j, y);
+/* D_{l-1} from sums of D_l W_l, in the place of H_{l-1}. FAST: ReLU, whose slope is 1 where a half is not 0. */
+template <class T, bool FAST> struct make_slopes {
+  const gpu_job &j;
+  const layer &y;
+  const scales &s;
+  int columns;
+  bool values_low;
+  float to;
+
+  __device__ void begin(int, int row) { to = row < j.rows ? s.back * s.to : 0.0f; }
+  __device__ float2 operator()(int, float2 sum, int column, const char *at) {
+    const unsigned high = *(const unsigned *)at;
+    if (FAST)
+      return make_float2(high & 0xffffu ? sum.x * to : 0.0f, high >> 16 ? sum.y * to : 0.0f);
+    const float2 v = join_two(high, values_low ? *(const unsigned *)(at + T::OF_B) : 0u);
+    float2 x = make_float2(0.0f, 0.0f);
+    if (column < columns && to > 0.0f)
+      x.x = sum.x * to * slope_at<false>(y.activation, v.x * s.of_values);
+    if (column + 1 < columns && to > 0.0f)
+      x.y = sum.y * to * slope_at<false>(y.activation, v.y * s.of_values);
+    return x;
+  }
+  __device__ void end(int) {}
+};
+
+template <class T>
+__device__ inline void put_slopes(sums<T> &all, ring<T> &r, const gpu_job &j, const layer &y,
+                                  const task &w, const scales &s) {
+  const int stage = r.take(), columns = y.in - w.n;
+  const halves to = slopes_below_halves(j, y);
+  const bool fast = y.activation == HVI_RELU && columns >= T::BN;
   const float top =
-      put_tile(r, stage, slopes_below_halves(j, y), w, slope_scale(j, y.l - 1, false, y.out), w.low,
-               [&](int half, int i, int row, int column) {
-                 if (row >= j.rows || column >= y.in) return make_float2(0.0f, 0.0f);
-                 const char *at = h.high + half_at(h, row, column);
-                 const unsigned low = RELU || !values_low ? 0u : *(const unsigned *)(at + h.low);
-                 const float2 v = join_two(*(const unsigned *)at, low);
-                 const float first = all.c[4 * i + 2 * half] * back,
-                             next = all.c[4 * i + 2 * half + 1] * back;
-                 return make_float2(
-                     first * slope_at<RELU>(y.activation, v.x * h_back),
-                     column + 1 < y.in ? next * slope_at<RELU>(y.activation, v.y * h_back) : 0.0f);
-               });
-  raise_top(&j.tops->d[y.l - 1], top);
+      fast ? put_tile(all, r, stage, to, w, make_slopes<T, true>{j, y, s, columns, w.values_low})
+           : put_tile(all, r, stage, to, w, make_slopes<T, false>{j, y, s, columns, w.values_low});
+  raise_top(&j.tops->d[y.l - 1], top / s.to);
 }
 
 /* dW_l over a part of the rows from a tile of D_l' H_{l-1}, and with its first columns db_l. */
 template <class T>
 __device__ inline void put_gradients(const sums<T> &all, const gpu_job &j, const layer &y,
-                                     const task &w, int part) {
-  const float of_d = 1.0f / slope_scale(j, y.l, y.last, y.after), back = of_d / input_scale(j, y);
+                                     const task &w, int part, const scales &s) {
   const place p = place_of();
   float *to = sums_of(j, y, part);
 #pragma unroll
   for (int half = 0; half < 2; half++) {
     const int row = w.m + p.group * 64 + p.row + 8 * half;
-    if (row < y.lead_out && w.n == 0 && p.column == 0) to[y.bias + row] = all.bias[2 * half] * of_d;
+    if (row < y.lead_out && w.n == 0 && p.column == 0) to[y.bias + row] = all.bias[2 * half] * s.to;
 #pragma unroll
     for (int i = 0; i < T::BN / 8; i++) {
       const int column = w.n + 8 * i + p.column;
       if (row < y.out && column < y.lead_in)
         *(float2 *)(to + y.weight + (size_t)row * y.lead_in + column) =
-            make_float2(all.c[4 * i + 2 * half] * back, all.c[4 * i + 2 * half + 1] * back);
+            make_float2(all.c[4 * i + 2 * half] * s.back, all.c[4 * i + 2 * half + 1] * s.back);
     }
   }
 }
@@ -327,6 +417,8 @@ template <class T> struct forward_work {
     w.a = by_rows(x, w.m, T::BM), w.b = by_rows(weight, w.n, T::BN);
     w.slabs = x.blocks;
     w.low = values_have_low(precision, j, kind);
+    w.bias = j.theta + y.bias + w.n, w.head = y.last ? j.theta + y.above + w.n : NULL;
+    w.vector_bytes = 4 * min(T::BN, y.lead_out - w.n);
     return true;
   }
 };
@@ -341,15 +433,15 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT) forward_on(const forw
   for (int tile = blockIdx.x; tile < work.all; tile += gridDim.x) {
     if (!work.find(tile, j, w)) continue;
     if (brings) {
-      if (threadIdx.x % 32 == 0) r.bring(w);
+      if (threadIdx.x % 32 == 0) r.bring(w), r.bring_vectors(w);
       continue;
     }
+    const layer &y = work.y;
+    const scales s = {1.0f / input_scale(*j, y) / weight_scale(j->tops->made),
+                      value_scale(*j, y.activation, y.l, y.in), 0.0f};
     sums<T> all;
-    const int stage = multiply_task<T, true, true, false, true>(all, r, w);
-    if (work.y.activation == HVI_RELU)
-      put_values<true>(all, r, stage, *j, work.y, w);
-    else
-      put_values<false>(all, r, stage, *j, work.y, w);
+    multiply_task<T, true, true, false>(all, r, w);
+    put_values(all, r, *j, y, w, s);
   }
   wait_copies_out();
 }
@@ -374,6 +466,8 @@ template <class T> struct backward_work {
       w.m = at / across * T::BM, w.n = at % across * T::BN;
       w.a = by_rows(d, w.m, T::BM), w.b = by_columns(weight_halves(j, y), w.n, T::BN, 0);
       w.slabs = d.blocks;
+      w.values = inputs_halves(j, y);
+      w.values_low = y.activation != HVI_RELU && values_have_low(precision, j, kind);
       return part;
     }
     at -= down * across;
@@ -402,23 +496,25 @@ __global__ void __launch_bounds__(T::THREADS, T::RESIDENT)
     if (part == -2) continue;
     if (brings) {
       if (threadIdx.x % 32 == 0) r.bring(w);
+      if (threadIdx.x % 32 == 0 && part < 0) r.bring_values(w);
       continue;
     }
+    const layer &y = work.y;
+    const float of_d = 1.0f / slope_scale(*j, y.l, y.last, y.after);
+    const float of_values = 1.0f / input_scale(*j, y);
     sums<T> all;
     if (part >= 0) {
       if (w.n == 0)
-        multiply_task<T, false, false, true, false>(all, r, w);
+        multiply_task<T, false, false, true>(all, r, w);
       else
-        multiply_task<T, false, false, false, false>(all, r, w);
-      put_gradients(all, *j, work.y, w, part);
+        multiply_task<T, false, false, false>(all, r, w);
+      put_gradients(all, *j, y, w, part, {of_d * of_values, of_d, 0.0f});
       continue;
     }
-    const int stage = multiply_task<T, true, false, false, true>(all, r, w);
-    const bool low = values_have_low(work.precision, *j, work.kind);
-    if (work.y.activation == HVI_RELU)
-      put_slopes<true>(all, r, stage, *j, work.y, w, low);
-    else
-      put_slopes<false>(all, r, stage, *j, work.y, w, low);
+    const scales s = {of_d / weight_scale(j->tops->kept), slope_scale(*j, y.l - 1, false, y.out),
+                      of_values};
+    multiply_task<T, true, false, false>(all, r, w);
+    put_slopes(all, r, *j, y, w, s);
   }
   wait_copies_out();
 }

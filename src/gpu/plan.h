@@ -33,7 +33,7 @@ enum {
   HVI_GPU_PART_ROWS = 256,
   HVI_GPU_MOST_PARTS = 32,
   HVI_GPU_PART_STEP = 64,
-  HVI_GPU_HEAD_STEP = 32,
+  HVI_GPU_HEAD_STEP = 64,
   HVI_GPU_MOST_HEAD_TILES =
       256, /* but for tiles of so many rows: a block has a number of each at hand */
   HVI_GPU_MOST_HEAD_ROWS = 8192

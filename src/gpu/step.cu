@@ -19,7 +19,8 @@
  */
 #include "gpu/halves.cuh"
 
-enum { THREADS = 256, WARPS = THREADS / 32 };
+/* A thread of the update takes four numbers at a time, several times. */
+enum { THREADS = 256, WARPS = THREADS / 32, UPDATES = 2 };
 
 /* y of `ROWS` rows by one warp: w'h + b; every lane has them. Rows beyond the last are the last. */
 template <int ROWS>
@@ -170,7 +171,7 @@ __device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t
   const size_t each = of_head ? head.lead_in + head.lead_out : head.numbers;
   const int count = of_head ? j.head_tiles : j.parts;
   float4 g = *(const float4 *)sums;
-#pragma unroll 4
+#pragma unroll 8
   for (int i = 1; i < count; i++) {
     const float4 x = *(const float4 *)(sums + i * each);
     g.x += x.x, g.y += x.y, g.z += x.z, g.w += x.w;
@@ -179,9 +180,11 @@ __device__ inline float4 gradient_at(const gpu_job &j, const layer &head, size_t
 }
 
 /* The step of four numbers, and their halves; the largest of them. */
-__device__ inline float step_at(const gpu_job &j, const weight_map &map, size_t at, float4 g) {
+__device__ inline float step_at(const gpu_job &j, const layer &head, const weight_map &map,
+                                size_t at) {
   const progress &p = *j.state;
   float4 theta = *(float4 *)(j.theta + at), m = *(float4 *)(j.m + at), v = *(float4 *)(j.v + at);
+  const float4 g = gradient_at(j, head, at);
   theta.x = step_of(j, p, theta.x, g.x, &m.x, &v.x);
   theta.y = step_of(j, p, theta.y, g.y, &m.y, &v.y);
   theta.z = step_of(j, p, theta.z, g.z, &m.z, &v.z);
@@ -197,15 +200,15 @@ __device__ inline float step_at(const gpu_job &j, const weight_map &map, size_t 
 __global__ void __launch_bounds__(THREADS)
     update_numbers(const gpu_job *jobs, const layer head, const weight_map map, pass_kind kind) {
   const gpu_job j = jobs[blockIdx.y];
-  const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
   if (!concerns(j, kind)) return;
   float top = 0.0f;
-  if (at < head.numbers) {
-    const float4 g = gradient_at(j, head, at);
+  for (int i = 0; i < UPDATES; i++) {
+    const size_t at = 4 * (((size_t)blockIdx.x * UPDATES + i) * THREADS + threadIdx.x);
+    if (at >= head.numbers) break;
     if (kind == FOR_PULL)
-      *(float4 *)(j.gradient + at) = g;
+      *(float4 *)(j.gradient + at) = gradient_at(j, head, at);
     else
-      top = step_at(j, map, at, g);
+      top = fmaxf(top, step_at(j, head, map, at));
   }
   if (kind == FOR_PULL) return;
   raise_top(&j.tops->theta, top);
@@ -289,7 +292,9 @@ void hvi_gpu_head(const launch *l, const hvi_device_shape *s, pass_kind kind) {
 
 void hvi_gpu_update(const launch *l, const hvi_device_shape *s, pass_kind kind) {
   const weight_map map = l->form == HVI_GPU_HALVES ? weight_map_of(s) : weight_map{};
-  update_numbers<<<over_numbers(l, s), THREADS, 0, l->stream>>>(l->jobs, head_of(l, s), map, kind);
+  const size_t blocks = hvi_gpu_tiles(hvi_device_numbers(s), 4 * THREADS * UPDATES);
+  update_numbers<<<dim3((unsigned)blocks, l->count), THREADS, 0, l->stream>>>(
+      l->jobs, head_of(l, s), map, kind);
 }
 
 void hvi_gpu_collect(const launch *l, progress *to) {

@@ -3,9 +3,9 @@
 
 #include "gpu/plan.h"
 
-static void check_cover(size_t rows, size_t each, size_t pieces, size_t most) {
+static void check_cover(size_t rows, size_t each, size_t step, size_t pieces, size_t most) {
   assert_true(pieces >= 1 && pieces <= most);
-  assert_int_equal(each % HVI_GPU_ROW_STEP, 0);
+  assert_int_equal(each % step, 0);
   assert_true((pieces - 1) * each < rows && rows <= pieces * each);
 }
 
@@ -14,8 +14,11 @@ static void check_cover(size_t rows, size_t each, size_t pieces, size_t most) {
 static void parts_cover_the_rows(void **state) {
   (void)state;
   for (size_t rows = 1; rows < 300000; rows += rows < 3000 ? 1 : 997) {
-    check_cover(rows, hvi_gpu_part_rows(rows), hvi_gpu_parts(rows), HVI_GPU_MOST_PARTS);
-    check_cover(rows, hvi_gpu_head_rows(rows), hvi_gpu_head_tiles(rows), HVI_GPU_MOST_HEAD_TILES);
+    check_cover(rows, hvi_gpu_part_rows(rows), HVI_GPU_PART_STEP, hvi_gpu_parts(rows),
+                HVI_GPU_MOST_PARTS);
+    check_cover(rows, hvi_gpu_head_rows(rows), HVI_GPU_HEAD_STEP, hvi_gpu_head_tiles(rows),
+                HVI_GPU_MOST_HEAD_TILES);
+    assert_true(hvi_gpu_parts(rows) <= hvi_gpu_head_tiles(rows)); /* losses are of either */
   }
 }
 
@@ -23,9 +26,9 @@ static void parts_are_those_by_hand(void **state) {
   (void)state;
   const size_t known[][5] = {
       /* rows, rows of a part, parts, rows of a tile of the head, tiles */
-      {1, 256, 1, 32, 1},        {256, 256, 1, 32, 8},         {257, 256, 2, 32, 9},
-      {1000, 256, 4, 32, 32},    {8192, 256, 32, 32, 256},     {8193, 288, 29, 64, 129},
-      {10000, 320, 32, 64, 157}, {100000, 3136, 32, 416, 241}, {4000000, 125024, 32, 8192, 489}};
+      {1, 256, 1, 64, 1},        {256, 256, 1, 64, 4},         {257, 256, 2, 64, 5},
+      {1000, 256, 4, 64, 16},    {8192, 256, 32, 64, 128},     {8193, 320, 26, 64, 129},
+      {10000, 320, 32, 64, 157}, {100000, 3136, 32, 448, 224}, {4000000, 125056, 32, 8192, 489}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     assert_int_equal(hvi_gpu_part_rows(known[i][0]), known[i][1]);
     assert_int_equal(hvi_gpu_parts(known[i][0]), known[i][2]);
@@ -34,30 +37,47 @@ static void parts_are_those_by_hand(void **state) {
   }
 }
 
-/* Values, slopes, sums, the head's sums and losses of a slot follow each other, and end within it.
- * Losses are doubles. The head's sums are a row of weights and a bias, both padded to 8. */
+/* Values, slopes, sums, the head's sums, losses and outputs of a slot follow each other, and end within it.
+ * Losses are doubles. The head's sums are a row of weights and a bias, both padded to 8. Halves have rows
+ * and widths of whole blocks, and sums over the head's inputs for each. */
+static void check_slot(const hvi_device_shape *s, size_t rows, hvi_gpu_form form) {
+  const size_t lead = form == HVI_GPU_HALVES ? (rows + 63) / 64 * 64 : rows;
+  const size_t last = s->width[s->layer_count - 1];
+  size_t values = 0;
+  for (size_t l = 1; l < s->layer_count; l++) {
+    assert_int_equal(hvi_gpu_values(s, form, rows, l), values);
+    values += lead * ((s->width[l] + form - 1) / form * form);
+  }
+  assert_int_equal(hvi_gpu_values(s, form, rows, s->layer_count), values);
+  assert_int_equal(hvi_gpu_sums(s, form, rows), 2 * values);
+  const size_t head = hvi_gpu_head_sums(s, form, rows), losses = hvi_gpu_losses(s, form, rows);
+  const size_t tiles = hvi_gpu_head_tiles(rows), outputs = hvi_gpu_outputs_at(s, form, rows);
+  assert_int_equal(head, 2 * values + hvi_gpu_parts(rows) * hvi_device_numbers(s));
+  assert_int_equal(losses, head + tiles * ((last + 7) / 8 * 8 + 8));
+  assert_int_equal(losses % 2, 0);
+  assert_int_equal(outputs, losses + 2 * tiles);
+  const size_t more = form == HVI_GPU_HALVES ? ((last + 63) / 64 + 1) * lead : 0;
+  assert_true(hvi_gpu_slot(s, form, rows) >= outputs + more);
+  assert_true(hvi_gpu_slot(s, form, rows) < outputs + more + 256);
+  assert_int_equal(hvi_gpu_slot(s, form, rows) % 256, 0);
+}
+
 static void slots_have_room(void **state) {
   (void)state;
   hvi_rng rng = hvi_rng_new(1, "plan", 0);
   for (size_t trial = 0; trial < 500; trial++) {
     hvi_device_shape s = {.layer_count = 1 + hvi_rng_u32(&rng) % 17, .activation = HVI_RELU};
     const size_t rows = 1 + hvi_rng_u32(&rng) % 20000;
-    size_t values = 0;
+    size_t halves = 0;
     for (size_t l = 0; l < s.layer_count; l++) s.width[l] = 1 + hvi_rng_u32(&rng) % 300;
     s.width[s.layer_count] = 1;
-    for (size_t l = 1; l < s.layer_count; l++) {
-      assert_int_equal(hvi_gpu_values(&s, rows, l), values);
-      values += rows * ((s.width[l] + 7) / 8 * 8);
+    check_slot(&s, rows, HVI_GPU_NUMBERS);
+    check_slot(&s, rows, HVI_GPU_HALVES);
+    for (size_t l = 0; l + 1 < s.layer_count; l++) {
+      assert_int_equal(hvi_gpu_weight_halves(&s, l), halves);
+      halves += 4 * ((s.width[l] + 63) / 64 * 64) * ((s.width[l + 1] + 63) / 64 * 64);
     }
-    assert_int_equal(hvi_gpu_values(&s, rows, s.layer_count), values);
-    assert_int_equal(hvi_gpu_sums(&s, rows), 2 * values);
-    const size_t head = hvi_gpu_head_sums(&s, rows), losses = hvi_gpu_losses(&s, rows);
-    const size_t tiles = hvi_gpu_head_tiles(rows);
-    assert_int_equal(head, 2 * values + hvi_gpu_parts(rows) * hvi_device_numbers(&s));
-    assert_int_equal(losses, head + tiles * ((s.width[s.layer_count - 1] + 7) / 8 * 8 + 8));
-    assert_int_equal(losses % 2, 0);
-    assert_true(hvi_gpu_slot(&s, rows) >= losses + 2 * tiles);
-    assert_int_equal(hvi_gpu_slot(&s, rows) % 64, 0);
+    assert_int_equal(hvi_gpu_weight_halves(&s, s.layer_count - 1), halves);
   }
 }
 
