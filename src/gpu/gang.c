@@ -317,7 +317,8 @@ static void let_go(hvi_gang *g, size_t count, hvi_status status) {
     else
       pthread_cond_signal(&m->ready);
   }
-  const bool behind = g->refused && g->refused->under_way; /* whoever else is under way goes first */
+  const bool behind =
+      g->refused && g->refused->under_way; /* whoever else is under way goes first */
   for (size_t i = 0; behind && i < g->later_count; i++) append(g, g->later[i]);
   while (!behind && g->later_count > 0) prepend(g, g->later[--g->later_count]);
   if (g->refused) (behind ? append : prepend)(g, g->refused);
